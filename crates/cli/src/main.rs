@@ -1,0 +1,2 @@
+//! The `fyris` program.
+fn main() {}

@@ -1,0 +1,47 @@
+//! What an index stores.
+
+use fyris_sync::reclaim::Pin;
+
+/// A handle of something immutable that has a key: 48 bits, copied freely by the index.
+///
+/// The index never looks behind the handle but through [`Entry::key`], and never frees what is
+/// behind it but through [`Entry::dispose`], when the index itself is dropped. An entry that an
+/// operation takes out (replaced or removed) goes back to the caller, who retires it.
+///
+/// # Safety
+///
+/// * `into_bits` is non-zero and below 2^48, and `from_bits(e.into_bits())` is `e`. The index keeps
+///   all of the 48 bits: an implementation may keep tags of its own in the low ones.
+/// * `key` returns the same key (for the index: equal, same hash, same order) as long as the entry
+///   is in the index, and the reference is valid while the thread is pinned (invariant R).
+pub unsafe trait Entry: Copy + 'static {
+    /// What entries are found by.
+    type Key: ?Sized;
+
+    /// The entry's key.
+    fn key(&self) -> &Self::Key;
+
+    /// The handle as a number: non-zero, below 2^48.
+    fn into_bits(self) -> u64;
+
+    /// The handle back from its number.
+    ///
+    /// # Safety
+    ///
+    /// `bits` comes from `into_bits` of an entry that has not been freed.
+    unsafe fn from_bits(bits: u64) -> Self;
+
+    /// Frees what is behind the handle once nobody pinned can see it.
+    ///
+    /// # Safety
+    ///
+    /// The entry is in no index any more, and is retired once.
+    unsafe fn retire(self, pin: &impl Pin);
+
+    /// Frees what is behind the handle now.
+    ///
+    /// # Safety
+    ///
+    /// No other thread can reach the entry: the index that held it is being dropped.
+    unsafe fn dispose(self);
+}

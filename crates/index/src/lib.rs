@@ -1,0 +1,10 @@
+//! Concurrent indexes, generic over the entry.
+//!
+//! An index holds *entries*: small handles of immutable things that live until they are retired.
+//! Two traits are all that the layers above know: [`Index`] and [`OrderedIndex`].
+
+pub mod entry;
+pub mod traits;
+
+pub use entry::Entry;
+pub use traits::{Action, Batch, Index, OrderedIndex, Stamp};

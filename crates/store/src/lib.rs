@@ -1,0 +1,1 @@
+//! A concurrent in-memory term store: ETS as a library.

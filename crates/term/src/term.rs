@@ -1,0 +1,263 @@
+//! The owned value of every Erlang type.
+
+use std::sync::Arc;
+
+use num_bigint::BigInt;
+
+use crate::Atom;
+
+/// Any Erlang term, owned.
+///
+/// `==` on terms is Erlang's `=:=` (exact equality). Erlang's `==` and `<` are in the crate's
+/// `order` module: many terms that differ exactly are equal in order (`1` and `1.0`).
+#[derive(Clone)]
+pub enum Term {
+    /// An integer that fits 64 bits.
+    Int(i64),
+    /// An integer that does not (kept canonical by [`Term::integer`]).
+    Big(Box<BigInt>),
+    /// A float, always finite.
+    Float(Float),
+    /// An atom.
+    Atom(Atom),
+    /// A reference.
+    Reference(Box<Reference>),
+    /// A fun.
+    Fun(Box<Fun>),
+    /// A port.
+    Port(Box<Port>),
+    /// A process identifier.
+    Pid(Box<Pid>),
+    /// A tuple.
+    Tuple(Vec<Term>),
+    /// A map.
+    Map(Map),
+    /// A proper list; the empty one is `[]`.
+    List(Vec<Term>),
+    /// An improper list: at least one element, and a tail that is no list (kept canonical by
+    /// [`Term::improper`]).
+    Improper(Vec<Term>, Box<Term>),
+    /// A binary: whole bytes, shared by reference count.
+    Binary(Arc<[u8]>),
+    /// A bitstring whose length is not a multiple of 8 bits.
+    Bits(BitString),
+}
+
+/// A finite 64-bit float. `0.0` and `-0.0` are exactly different, as in OTP 27 and later.
+#[derive(Clone, Copy)]
+pub struct Float(f64);
+
+impl Float {
+    /// `None` for NaN and the infinities, which Erlang does not have.
+    pub fn new(value: f64) -> Option<Float> {
+        value.is_finite().then_some(Float(value))
+    }
+
+    /// The number.
+    pub fn get(self) -> f64 {
+        self.0
+    }
+}
+
+impl PartialEq for Float {
+    fn eq(&self, other: &Float) -> bool {
+        self.0.to_bits() == other.0.to_bits()
+    }
+}
+impl Eq for Float {}
+
+/// A process identifier: `<node.id.serial>`.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Pid {
+    /// The node it lives on.
+    pub node: Atom,
+    /// First number.
+    pub id: u32,
+    /// Second number.
+    pub serial: u32,
+    /// Which start of the node.
+    pub creation: u32,
+}
+
+/// A port identifier.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Port {
+    /// The node it lives on.
+    pub node: Atom,
+    /// Its number (64 bits since OTP 24).
+    pub id: u64,
+    /// Which start of the node.
+    pub creation: u32,
+}
+
+/// A reference: one to five 32-bit words, the least significant first, as in the external format.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Reference {
+    /// The node that made it.
+    pub node: Atom,
+    /// Which start of the node.
+    pub creation: u32,
+    /// One to five words.
+    pub ids: Vec<u32>,
+}
+
+/// A fun.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub enum Fun {
+    /// `fun M:F/A`.
+    External {
+        /// Module.
+        module: Atom,
+        /// Function.
+        function: Atom,
+        /// Arity, 0 to 255.
+        arity: u8,
+    },
+    /// A closure (`NEW_FUN_EXT`).
+    Local(LocalFun),
+}
+
+/// A closure, as the external format carries it.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct LocalFun {
+    /// Module that made it.
+    pub module: Atom,
+    /// Number of arguments.
+    pub arity: u8,
+    /// MD5 of the significant parts of the module.
+    pub uniq: [u8; 16],
+    /// Number of the fun in its module.
+    pub index: u32,
+    /// Older number, part of identity (`OldIndex`; an integer in the format).
+    pub old_index: i64,
+    /// Older checksum (`OldUniq`; an integer in the format).
+    pub old_uniq: i64,
+    /// The process that made it.
+    pub creator: Pid,
+    /// Captured values.
+    pub free: Vec<Term>,
+}
+
+/// A map: pairs in the exact key order, without repeated keys.
+#[derive(Clone, PartialEq, Eq, Hash, Default)]
+pub struct Map {
+    pub(crate) pairs: Vec<(Term, Term)>,
+}
+
+/// A bitstring with 1 to 7 bits in its last byte, the unused low bits zero.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct BitString {
+    pub(crate) bytes: Arc<[u8]>,
+    pub(crate) last_bits: u8,
+}
+
+impl BitString {
+    /// The bytes; the last one carries [`BitString::last_bits`] bits in its high end.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// How many bits of the last byte count: 1 to 7.
+    pub fn last_bits(&self) -> u8 {
+        self.last_bits
+    }
+}
+
+impl Term {
+    /// An integer of any size, in canonical form.
+    pub fn integer(value: impl Into<BigInt>) -> Term {
+        let big = value.into();
+        match i64::try_from(&big) {
+            Ok(small) => Term::Int(small),
+            Err(_) => Term::Big(Box::new(big)),
+        }
+    }
+
+    /// The atom named `name`.
+    ///
+    /// # Panics
+    ///
+    /// If `name` has more than 255 characters; see [`Atom::new`] for names that come from outside.
+    pub fn atom(name: &str) -> Term {
+        Term::Atom(Atom::new(name).expect("an atom's name"))
+    }
+
+    /// A binary.
+    pub fn binary(bytes: impl Into<Arc<[u8]>>) -> Term {
+        Term::Binary(bytes.into())
+    }
+
+    /// A bitstring of `bits` bits: a binary when that is a multiple of 8. Bits beyond are cleared; `None` if there
+    /// are fewer bytes than bits.
+    pub fn bits(bytes: &[u8], bits: usize) -> Option<Term> {
+        let bytes = bytes.get(..bits.div_ceil(8))?;
+        let last_bits = (bits % 8) as u8;
+        if last_bits == 0 {
+            return Some(Term::Binary(bytes.into()));
+        }
+        let mut bytes: Vec<u8> = bytes.to_vec();
+        *bytes.last_mut()? &= 0xFFu8 << (8 - last_bits);
+        Some(Term::Bits(BitString { bytes: bytes.into(), last_bits }))
+    }
+
+    /// `[E1, ..., En | Tail]` in canonical form.
+    pub fn improper(mut elements: Vec<Term>, tail: Term) -> Term {
+        match tail {
+            tail if elements.is_empty() => tail,
+            Term::List(rest) => {
+                elements.extend(rest);
+                Term::List(elements)
+            }
+            Term::Improper(rest, tail) => {
+                elements.extend(rest);
+                Term::Improper(elements, tail)
+            }
+            tail => Term::Improper(elements, Box::new(tail)),
+        }
+    }
+}
+
+impl PartialEq for Term {
+    fn eq(&self, other: &Term) -> bool {
+        use Term::*;
+        match (self, other) {
+            (Int(a), Int(b)) => a == b,
+            (Big(a), Big(b)) => a == b,
+            (Float(a), Float(b)) => a == b,
+            (Atom(a), Atom(b)) => a == b,
+            (Reference(a), Reference(b)) => a == b,
+            (Fun(a), Fun(b)) => a == b,
+            (Port(a), Port(b)) => a == b,
+            (Pid(a), Pid(b)) => a == b,
+            (Tuple(a), Tuple(b)) | (List(a), List(b)) => a == b,
+            (Map(a), Map(b)) => a == b,
+            (Improper(a, s), Improper(b, t)) => a == b && s == t,
+            (Binary(a), Binary(b)) => a == b,
+            (Bits(a), Bits(b)) => a == b,
+            _ => false,
+        }
+    }
+}
+impl Eq for Term {}
+
+impl std::hash::Hash for Term {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        use Term::*;
+        std::mem::discriminant(self).hash(state);
+        match self {
+            Int(v) => v.hash(state),
+            Big(v) => v.hash(state),
+            Float(v) => v.get().to_bits().hash(state),
+            Atom(v) => v.hash(state),
+            Reference(v) => v.hash(state),
+            Fun(v) => v.hash(state),
+            Port(v) => v.hash(state),
+            Pid(v) => v.hash(state),
+            Tuple(v) | List(v) => v.hash(state),
+            Map(v) => v.hash(state),
+            Improper(v, tail) => (v, tail).hash(state),
+            Binary(v) => v.hash(state),
+            Bits(v) => v.hash(state),
+        }
+    }
+}
