@@ -1,0 +1,50 @@
+# The one entry point. `make help` lists what there is.
+
+SHELL := /bin/bash
+CARGO ?= cargo
+FYRIS := target/release/fyris
+DUMP := data/otp25-exports.ets
+
+.PHONY: help run test check bench compare golden sanitize mutants fuzz loom soak
+
+help: ## this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
+
+run: $(FYRIS) ## open the shell on the dump that ships (with no terminal: a short tour)
+	@if [ -t 0 ]; then $(FYRIS) shell $(DUMP); else $(FYRIS) shell --script data/tour.fyris $(DUMP); fi
+
+$(FYRIS): FORCE
+	$(CARGO) build --release --locked -p fyris-cli
+
+FORCE:
+
+test: ## everything that proves Fyris right; installs what it needs
+	ci/test.sh
+
+check: ## format, lints, documentation without warnings
+	ci/check.sh
+
+bench: $(FYRIS) ## measure Fyris alone (the suite `core`); `make compare` for peers beside it
+	$(FYRIS) bench core
+
+compare: ## measure Fyris and the peers interleaved in one process
+	cd bench && $(CARGO) run --release --locked -- core --check
+
+golden: ## remake the golden files with the Erlang installed here
+	ci/golden.sh
+
+sanitize: ## the concurrent tests under AddressSanitizer and ThreadSanitizer
+	ci/sanitize.sh
+
+mutants: ## seeded bugs: each must make its test fail
+	ci/mutants.sh
+
+loom: ## model checking of the publication and unlink edges
+	ci/loom.sh
+
+fuzz: ## run every fuzz target, a minute each
+	ci/fuzz.sh 60
+
+soak: ## the long runs: more property cases, longer fuzzing
+	PROPTEST_CASES=20000 $(CARGO) test --release --locked --workspace
+	ci/fuzz.sh 600

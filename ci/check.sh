@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# Format, lints as errors, documentation without warnings.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+cargo fmt --all --check
+cargo clippy --locked --workspace --all-targets -- -D warnings
+RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps
+# A file is one idea: none may reach 800 lines.
+long=$(git ls-files '*.rs' | xargs wc -l | awk '$2 != "total" && $1 >= 800 {print $2 ": " $1 " lines"}')
+if [ -n "$long" ]; then
+  echo "files of 800 lines or more:" >&2
+  echo "$long" >&2
+  exit 1
+fi
+echo "check: all good"
