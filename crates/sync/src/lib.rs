@@ -1,6 +1,28 @@
-//! The one door to atomics, threads and reclamation.
+//! The one door to atomics, threads, reclamation and memory.
 //!
-//! Everything above takes its atomics from [`atomic`] and its threads from [`thread`], so that a
-//! model checker can stand in for them (`--cfg loom`).
+//! # Why a door
+//!
+//! A concurrent structure is only as good as the orderings of its atomics, and orderings cannot be
+//! tested by running threads on one kind of processor. So everything above takes its atomics from
+//! [`atomic`], its threads from [`thread`] and its plain shared memory from [`cell`]. Ordinarily
+//! these are the standard library's. Under `--cfg loom` they are loom's, and a test explores every
+//! interleaving and every value a load may return. Under `--cfg fyris_sanitize` allocation goes to
+//! the system allocator and reclamation uses ordinary fences, so that AddressSanitizer and
+//! ThreadSanitizer see all of it.
+//!
+//! # What else is here
+//!
+//! * [`reclaim`]: when a block that readers may still look at is freed (invariant R).
+//! * [`counter`]: counts kept in stripes, so that counting does not make writers meet.
+//! * [`lock`]: how a writer waits, and the lock that collects statistics about waiting.
+//! * [`alloc`]: small byte records in 8-byte steps, and large zeroed pages.
+//!
+//! Nothing here knows of keys or tables.
 
+pub mod alloc;
+pub mod atomic;
+pub mod cell;
+pub mod counter;
+pub mod lock;
 pub mod reclaim;
+pub mod thread;

@@ -14,21 +14,35 @@
 //! and retires it once. Every `unsafe` that follows a shared pointer cites R.
 //!
 //! Loads of shared pointers that R protects use [`PROTECT`], the ordering `seize` asks for.
+//!
+//! # How much garbage waits
+//!
+//! Each thread gathers a batch of retired blocks before it starts a round, so up to a batch a thread
+//! waits at rest, and everything retired since waits for a thread that stays pinned: keep pins
+//! short. A thread that wants its garbage gone says [`flush`].
+//!
+//! # Under loom
+//!
+//! `--cfg loom` puts a stand-in here, see `model`: it keeps exact books of who is pinned since when,
+//! frees nothing before the model ends, and lets a test ask whether a block would have been freed.
 
-use std::sync::LazyLock;
-use std::sync::atomic::Ordering;
+use crate::atomic::Ordering;
 
-use seize::{Collector, Guard as _};
+#[cfg(not(loom))]
+mod live;
+#[cfg(loom)]
+mod model;
+
+#[cfg(not(loom))]
+use live as scheme;
+#[cfg(loom)]
+use model as scheme;
+#[cfg(loom)]
+pub use model::{assert_not_reclaimed, check};
 
 /// Ordering of a load whose result is dereferenced under a pin (stronger than `Acquire`, as the
 /// collector's light barrier requires; the same instruction on x86-64).
 pub const PROTECT: Ordering = Ordering::SeqCst;
-
-/// Blocks a thread gathers before it starts a reclamation round: one barrier (a system call on
-/// Linux) is paid a batch.
-const BATCH: usize = 256;
-
-static COLLECTOR: LazyLock<Collector> = LazyLock::new(|| Collector::new().batch_size(BATCH));
 
 /// A pinned thread: blocks reachable while it exists stay allocated until it is dropped.
 ///
@@ -61,10 +75,10 @@ mod sealed {
 }
 
 /// A pin that stays on the thread that made it. See [`pin`].
-pub struct Guard(seize::LocalGuard<'static>);
+pub struct Guard(scheme::Local);
 
 /// A pin that may move to another thread. See [`pin_owned`].
-pub struct OwnedGuard(seize::OwnedGuard<'static>);
+pub struct OwnedGuard(scheme::Owned);
 
 /// Pins the current thread. Nested pins are cheap.
 ///
@@ -72,12 +86,19 @@ pub struct OwnedGuard(seize::OwnedGuard<'static>);
 /// was reachable since is freed, so guards should be short-lived.
 #[inline]
 pub fn pin() -> Guard {
-    Guard(COLLECTOR.enter())
+    Guard(scheme::enter())
 }
 
 /// Makes a pin that may be sent to another thread; dearer than [`pin`].
 pub fn pin_owned() -> OwnedGuard {
-    OwnedGuard(COLLECTOR.enter_owned())
+    OwnedGuard(scheme::enter_owned())
+}
+
+/// Frees what this thread has retired, as far as nobody else is pinned.
+///
+/// Does nothing under a pin of the same thread. For tests, and for threads about to be idle.
+pub fn flush() {
+    pin().flush();
 }
 
 macro_rules! impl_pin {
@@ -86,11 +107,16 @@ macro_rules! impl_pin {
         impl Pin for $guard {
             #[inline]
             unsafe fn retire<T: Retire>(&self, ptr: *mut T) {
-                // SAFETY: the caller's contract is `seize`'s contract.
-                unsafe { self.0.defer_retire(ptr, reclaim_shim::<T>) }
+                // SAFETY: the caller's contract is the scheme's contract.
+                unsafe { self.0.retire(ptr) }
             }
             fn flush(&self) {
                 self.0.flush();
+            }
+        }
+        impl std::fmt::Debug for $guard {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(stringify!($guard))
             }
         }
     };
@@ -98,12 +124,37 @@ macro_rules! impl_pin {
 impl_pin!(Guard);
 impl_pin!(OwnedGuard);
 
-/// Adapts [`Retire::reclaim`] to the signature `seize` calls.
-///
-/// # Safety
-///
-/// As [`Retire::reclaim`].
-unsafe fn reclaim_shim<T: Retire>(ptr: *mut T, _: &Collector) {
-    // SAFETY: forwarded.
-    unsafe { T::reclaim(ptr) }
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use std::sync::atomic::AtomicUsize;
+
+    struct Counted(&'static AtomicUsize);
+    impl Retire for Counted {
+        unsafe fn reclaim(ptr: *mut Self) {
+            // SAFETY: every `Counted` here is a Box, reclaimed once.
+            let counted = unsafe { Box::from_raw(ptr) };
+            counted.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn a_block_outlives_the_pins_that_could_see_it() {
+        static FREED: AtomicUsize = AtomicUsize::new(0);
+        let reader = pin_owned();
+        std::thread::spawn(|| {
+            let pin = pin();
+            for _ in 0..1000 {
+                let block = Box::into_raw(Box::new(Counted(&FREED)));
+                // SAFETY: never shared, retired once.
+                unsafe { pin.retire(block) };
+            }
+            pin.flush();
+        })
+        .join()
+        .unwrap();
+        assert_eq!(FREED.load(Ordering::Relaxed), 0);
+        drop(reader);
+        assert_eq!(FREED.load(Ordering::Relaxed), 1000);
+    }
 }

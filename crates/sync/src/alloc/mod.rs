@@ -1,0 +1,23 @@
+//! Memory for records and for tables.
+//!
+//! # Records
+//!
+//! A store of small objects lives or dies by the allocator's size classes: glibc gives 32 bytes for
+//! a record of 25, and the host program's allocator is not ours to choose. So records come straight
+//! from mimalloc, whatever the program's global allocator is: sizes up to 128 bytes go in steps of
+//! 16, larger ones in steps of an eighth, with no header.
+//!
+//! # Pages
+//!
+//! A table's array is large and read at random, so the processor misses its address translation
+//! cache as often as its data cache. [`Pages`] asks the kernel for huge pages when the array is at
+//! least one of them long.
+//!
+//! Under `--cfg fyris_sanitize` and `--cfg loom` both come from the system allocator, so that a
+//! sanitizer sees every use after free.
+
+mod pages;
+mod record;
+
+pub use pages::Pages;
+pub use record::{allocate, free, usable_size};

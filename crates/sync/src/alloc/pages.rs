@@ -1,0 +1,161 @@
+//! Large zeroed memory, on huge pages when it is large enough.
+
+use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::ptr::NonNull;
+
+/// The size of a huge page, and the least size for which one is asked for.
+const HUGE: usize = 2 << 20;
+/// Alignment of everything smaller: a cache line.
+const LINE: usize = 64;
+
+/// Zeroed memory aligned to a cache line, or to 2 MiB if it is that long. Freed when dropped.
+///
+/// Asking for huge pages is advice: where the kernel has none, ordinary pages serve.
+#[derive(Debug)]
+pub struct Pages {
+    start: NonNull<u8>,
+    size: usize,
+}
+
+// SAFETY: `Pages` owns its memory, as `Box<[u8]>` does, and has no state of its own to race on.
+unsafe impl Send for Pages {}
+// SAFETY: as above.
+unsafe impl Sync for Pages {}
+
+impl Pages {
+    /// Allocates at least `size` bytes of zeros. Aborts when there is no memory, as `Box` does.
+    ///
+    /// # Panics
+    ///
+    /// If `size` is zero or larger than half the address space.
+    pub fn zeroed(size: usize) -> Self {
+        assert!(size > 0);
+        let layout = Self::layout(size);
+        let start = if Self::is_mapped(layout) {
+            map::huge(layout)
+        } else {
+            // SAFETY: the size is not zero.
+            NonNull::new(unsafe { alloc_zeroed(layout) })
+        };
+        Self {
+            start: start.unwrap_or_else(|| handle_alloc_error(layout)),
+            size: layout.size(),
+        }
+    }
+
+    /// Where it begins.
+    #[inline]
+    pub fn as_ptr(&self) -> *mut u8 {
+        self.start.as_ptr()
+    }
+
+    /// How many bytes were taken.
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
+    fn layout(size: usize) -> Layout {
+        let align = if size >= HUGE { HUGE } else { LINE };
+        let layout = Layout::from_size_align(size, align).expect("a table of half the memory");
+        layout.pad_to_align()
+    }
+
+    /// Whether the memory is mapped straight from the kernel.
+    fn is_mapped(layout: Layout) -> bool {
+        cfg!(all(target_os = "linux", not(fyris_sanitize), not(miri))) && layout.align() == HUGE
+    }
+}
+
+impl Drop for Pages {
+    fn drop(&mut self) {
+        let layout = Self::layout(self.size);
+        if Self::is_mapped(layout) {
+            // SAFETY: mapped in `zeroed` with this layout; unmapped once.
+            unsafe { map::unmap(self.start, layout) }
+        } else {
+            // SAFETY: allocated in `zeroed` with this layout (`pad_to_align` is idempotent and does
+            // not change which alignment applies); freed once.
+            unsafe { dealloc(self.start.as_ptr(), layout) }
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod map {
+    use std::alloc::Layout;
+    use std::ptr::{self, NonNull};
+
+    /// Maps zeroed memory at an address that is a multiple of the alignment: maps more, gives the
+    /// ends back, and advises huge pages.
+    pub(super) fn huge(layout: Layout) -> Option<NonNull<u8>> {
+        let size = layout.size();
+        let mapped = size.checked_add(layout.align())?;
+        // SAFETY: an anonymous private mapping at an address of the kernel's choice.
+        let start = unsafe {
+            let protection = libc::PROT_READ | libc::PROT_WRITE;
+            let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+            libc::mmap(ptr::null_mut(), mapped, protection, flags, -1, 0)
+        };
+        if start == libc::MAP_FAILED {
+            return None;
+        }
+        let start = start.cast::<u8>();
+        let before = start.align_offset(layout.align());
+        let after = mapped - before - size;
+        // SAFETY: `before + size + after` is what was mapped; both ends are whole pages, since the
+        // kernel maps whole pages, and nobody has seen them.
+        unsafe {
+            let middle = start.add(before);
+            if before > 0 {
+                libc::munmap(start.cast(), before);
+            }
+            if after > 0 {
+                libc::munmap(middle.add(size).cast(), after);
+            }
+            libc::madvise(middle.cast(), size, libc::MADV_HUGEPAGE);
+            NonNull::new(middle)
+        }
+    }
+
+    /// # Safety
+    ///
+    /// `start` comes from [`huge`] with the same layout; called once.
+    pub(super) unsafe fn unmap(start: NonNull<u8>, layout: Layout) {
+        // SAFETY: the caller's contract.
+        unsafe { libc::munmap(start.as_ptr().cast(), layout.size()) };
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod map {
+    use std::alloc::Layout;
+    use std::ptr::NonNull;
+
+    pub(super) fn huge(_: Layout) -> Option<NonNull<u8>> {
+        None
+    }
+
+    /// # Safety
+    ///
+    /// Never called: nothing is mapped on this system.
+    pub(super) unsafe fn unmap(_: NonNull<u8>, _: Layout) {}
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zeroed_and_aligned() {
+        for size in [1, 64, 4096, HUGE - 1, HUGE, 2 * HUGE + 12345] {
+            let pages = Pages::zeroed(size);
+            assert!(pages.size() >= size);
+            let align = if size >= HUGE { HUGE } else { LINE };
+            assert_eq!(pages.as_ptr().addr() % align, 0);
+            // SAFETY: within the allocation.
+            let bytes = unsafe { std::slice::from_raw_parts_mut(pages.as_ptr(), size) };
+            assert!(bytes.iter().all(|b| *b == 0));
+            bytes.fill(1);
+        }
+    }
+}

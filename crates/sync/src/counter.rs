@@ -1,0 +1,228 @@
+//! Counters that writers do not meet on.
+//!
+//! # Why
+//!
+//! A table counts its entries and its bytes. One shared counter would make every insert of every
+//! thread write the same cache line, and undo all that the table does to keep writers apart. ETS
+//! calls its answer decentralized counters; this is the same idea, with a cheaper add.
+//!
+//! # How
+//!
+//! A [`Striped`] counter starts as one cell, which suits a small table. [`Striped::inflate`] gives
+//! it a padded stripe for each of the first threads (see [`crate::thread::slot`]), and a few shared
+//! stripes for all the others. A stripe is two numbers that only grow: what was added and what was
+//! taken. A thread is alone in its own stripe, so it adds by a plain load and store.
+//!
+//! # What a sum means (invariant C)
+//!
+//! Every number in every stripe only grows. [`Striped::sum`] reads what was taken first and what
+//! was added last, so with concurrent writers it is never below the true value at the moment
+//! between the two passes; with no writers it is exact. [`Striped::exact`] reads everything twice
+//! until nothing differs: numbers that only grow and did not change between two passes all had
+//! those values at one moment between them, so that sum was true at that moment.
+
+use std::ptr;
+
+use crate::atomic::{AtomicPtr, AtomicU64, Ordering};
+use crate::lock::Backoff;
+use crate::thread::slot;
+
+/// Stripes that one thread has to itself: as many as there are processors, within bounds.
+const MAX_OWN: usize = 64;
+
+/// What was added and what was taken; both only grow (invariant C).
+#[derive(Default)]
+struct Cell {
+    added: AtomicU64,
+    taken: AtomicU64,
+}
+
+#[repr(align(64))]
+#[derive(Default)]
+struct Stripe(Cell);
+
+/// The padded stripes: first those with one thread each, then the shared ones.
+struct Stripes {
+    own: usize,
+    stripes: Box<[Stripe]>,
+}
+
+/// A counter for many writers and few readers. See the module.
+#[derive(Default)]
+pub struct Striped {
+    base: Cell,
+    stripes: AtomicPtr<Stripes>,
+}
+
+impl Striped {
+    /// A counter that stands at zero, in one cell.
+    pub fn new() -> Self {
+        Self {
+            base: Cell::default(),
+            stripes: AtomicPtr::new(ptr::null_mut()),
+        }
+    }
+
+    /// Gives each thread a stripe of its own from now on. A second call changes nothing.
+    ///
+    /// Costs 96 bytes for each processor.
+    pub fn inflate(&self) {
+        // Under loom one cell is all the model needs.
+        if cfg!(loom) || self.stripes().is_some() {
+            return;
+        }
+        let own = std::thread::available_parallelism().map_or(4, |n| n.get());
+        let own = own.next_power_of_two().min(MAX_OWN);
+        let stripes = (0..own + own.div_ceil(2))
+            .map(|_| Stripe::default())
+            .collect();
+        let new = Box::into_raw(Box::new(Stripes { own, stripes }));
+        // Release: pairs with the Acquire in `stripes`. A loser frees its own.
+        let won = self.stripes.compare_exchange(
+            ptr::null_mut(),
+            new,
+            Ordering::Release,
+            Ordering::Relaxed,
+        );
+        if won.is_err() {
+            // SAFETY: `new` came from `Box::into_raw` above and was not published.
+            drop(unsafe { Box::from_raw(new) });
+        }
+    }
+
+    /// Adds `delta`, which may be negative. Returns how much this thread's stripe has moved in that
+    /// direction since the beginning: a number for doing something "now and then".
+    #[inline]
+    pub fn add(&self, delta: i64) -> u64 {
+        let amount = delta.unsigned_abs();
+        let Some(stripes) = self.stripes() else {
+            return side(&self.base, delta).fetch_add(amount, Ordering::Release) + amount;
+        };
+        let slot = slot();
+        if slot < stripes.own {
+            let side = side(&stripes.stripes[slot].0, delta);
+            // Relaxed, load and store: only this thread writes here. Release: pairs with the
+            // Acquire in `collect`, so that a sum that counts an operation comes after it.
+            let now = side.load(Ordering::Relaxed).wrapping_add(amount);
+            side.store(now, Ordering::Release);
+            return now;
+        }
+        let shared = stripes.own + slot % (stripes.stripes.len() - stripes.own);
+        side(&stripes.stripes[shared].0, delta).fetch_add(amount, Ordering::Release) + amount
+    }
+
+    /// The count: exact while nobody adds, else never below the true value at a moment during the
+    /// call. One pass over the stripes.
+    #[inline]
+    pub fn sum(&self) -> i64 {
+        // Order matters (invariant C): `taken` first.
+        let taken = self.collect(|c| &c.taken);
+        let added = self.collect(|c| &c.added);
+        added.wrapping_sub(taken) as i64
+    }
+
+    /// The count at one moment during the call.
+    ///
+    /// Linearizable. Repeats while others add, so it may take long under constant writing; it
+    /// delays nobody.
+    pub fn exact(&self) -> i64 {
+        let mut backoff = Backoff::new();
+        let mut before = (self.collect(|c| &c.added), self.collect(|c| &c.taken));
+        loop {
+            let after = (self.collect(|c| &c.added), self.collect(|c| &c.taken));
+            if before == after {
+                return after.0.wrapping_sub(after.1) as i64;
+            }
+            before = after;
+            backoff.wait();
+        }
+    }
+
+    /// Bytes on the heap.
+    pub fn memory(&self) -> usize {
+        self.stripes()
+            .map_or(0, |s| size_of::<Stripes>() + size_of_val(&*s.stripes))
+    }
+
+    fn collect(&self, side: impl Fn(&Cell) -> &AtomicU64) -> u64 {
+        // Acquire: pairs with the Release in `add`.
+        let mut sum = side(&self.base).load(Ordering::Acquire);
+        for stripe in self.stripes().map_or(&[][..], |s| &s.stripes) {
+            sum = sum.wrapping_add(side(&stripe.0).load(Ordering::Acquire));
+        }
+        sum
+    }
+
+    #[inline]
+    fn stripes(&self) -> Option<&Stripes> {
+        // Acquire: pairs with the Release in `inflate`.
+        let stripes = self.stripes.load(Ordering::Acquire);
+        // SAFETY: null, or from the Box in `inflate`, which lives as long as the counter.
+        unsafe { stripes.as_ref() }
+    }
+}
+
+#[inline]
+fn side(cell: &Cell, delta: i64) -> &AtomicU64 {
+    if delta < 0 { &cell.taken } else { &cell.added }
+}
+
+impl Drop for Striped {
+    fn drop(&mut self) {
+        // Relaxed: `&mut self` is ordered after everything.
+        let stripes = self.stripes.load(Ordering::Relaxed);
+        if !stripes.is_null() {
+            // SAFETY: from the Box in `inflate`; nobody else can reach it any more.
+            drop(unsafe { Box::from_raw(stripes) });
+        }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_across_threads_and_inflation() {
+        let counter = Striped::new();
+        std::thread::scope(|s| {
+            for t in 0..8 {
+                let counter = &counter;
+                s.spawn(move || {
+                    for i in 0..5000 {
+                        if t == 0 && i == 100 {
+                            counter.inflate();
+                        }
+                        counter.add(3);
+                        assert!(counter.sum() > 0, "never below the truth");
+                        counter.add(-2);
+                    }
+                });
+            }
+        });
+        assert_eq!(counter.sum(), 40_000);
+        assert_eq!(counter.exact(), 40_000);
+        assert!(counter.memory() > 0);
+    }
+
+    #[test]
+    fn an_exact_sum_is_true_at_one_moment() {
+        // One thread keeps the true value at 0 or 1; a torn sum would leave that range.
+        let counter = Striped::new();
+        counter.inflate();
+        let stop = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|s| {
+            s.spawn(|| {
+                while !stop.load(Ordering::Relaxed) {
+                    counter.add(1);
+                    counter.add(-1);
+                    std::hint::black_box((0..50).sum::<u64>());
+                }
+            });
+            for _ in 0..200 {
+                assert!((0..=1).contains(&counter.exact()));
+            }
+            stop.store(true, Ordering::Relaxed);
+        });
+    }
+}

@@ -1,0 +1,100 @@
+//! Reclamation for loom: exact books, nothing freed before the model ends.
+//!
+//! loom runs all threads of a model on one system thread and switches only at its own operations,
+//! so the books are an ordinary thread-local and add neither interleavings nor orderings to the
+//! model. A retired block is *due* once every pin that lived when it was retired is gone. A due
+//! block is not freed but written down; [`assert_not_reclaimed`] fails for it, so a test (or the
+//! code under `cfg(loom)`) finds a use after free without committing one.
+
+use std::cell::RefCell;
+use std::collections::{BTreeSet, HashSet};
+
+use super::Retire;
+
+#[derive(Default)]
+struct Books {
+    next_pin: u64,
+    pinned: BTreeSet<u64>,
+    waiting: Vec<(usize, BTreeSet<u64>)>,
+    due: HashSet<usize>,
+    reclaim: Vec<Box<dyn FnOnce()>>,
+}
+
+thread_local! {
+    static BOOKS: RefCell<Books> = RefCell::default();
+}
+
+/// Runs a loom model with fresh books for every execution, and reclaims at the end of each.
+pub fn check(model: impl Fn() + Sync + Send + 'static) {
+    loom::model(move || {
+        model();
+        let books = BOOKS.take();
+        assert!(books.pinned.is_empty(), "a pin outlives the model");
+        books.reclaim.into_iter().for_each(|reclaim| reclaim());
+    });
+}
+
+/// Fails if the block would have been freed by now.
+pub fn assert_not_reclaimed<T>(ptr: *const T) {
+    let due = BOOKS.with_borrow(|books| books.due.contains(&ptr.addr()));
+    assert!(!due, "use of a reclaimed block");
+}
+
+pub(super) type Local = ModelPin;
+pub(super) type Owned = ModelPin;
+
+pub(super) struct ModelPin(u64);
+
+pub(super) fn enter() -> ModelPin {
+    BOOKS.with_borrow_mut(|books| {
+        books.next_pin += 1;
+        books.pinned.insert(books.next_pin);
+        ModelPin(books.next_pin)
+    })
+}
+
+pub(super) fn enter_owned() -> ModelPin {
+    enter()
+}
+
+impl ModelPin {
+    /// # Safety
+    ///
+    /// As [`super::Pin::retire`].
+    pub(super) unsafe fn retire<T: Retire>(&self, ptr: *mut T) {
+        BOOKS.with_borrow_mut(|books| {
+            assert!(
+                !books.due.contains(&ptr.addr())
+                    && books
+                        .waiting
+                        .iter()
+                        .all(|(waiting, _)| *waiting != ptr.addr()),
+                "a block is retired twice"
+            );
+            books.waiting.push((ptr.addr(), books.pinned.clone()));
+            // SAFETY: the caller promises that it may be reclaimed once; the end of the model is
+            // after every use.
+            books
+                .reclaim
+                .push(Box::new(move || unsafe { T::reclaim(ptr) }));
+        });
+    }
+
+    pub(super) fn flush(&self) {}
+}
+
+impl Drop for ModelPin {
+    fn drop(&mut self) {
+        BOOKS.with_borrow_mut(|books| {
+            books.pinned.remove(&self.0);
+            let Books { waiting, due, .. } = books;
+            waiting.retain_mut(|(ptr, pins)| {
+                pins.remove(&self.0);
+                if pins.is_empty() {
+                    due.insert(*ptr);
+                }
+                !pins.is_empty()
+            });
+        });
+    }
+}
