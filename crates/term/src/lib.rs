@@ -1,7 +1,17 @@
 //! Erlang terms.
 
 pub mod atom;
+pub mod etf;
+mod map;
+mod order;
 pub mod term;
 
 pub use atom::{Atom, AtomError};
 pub use term::{BitString, Float, Fun, LocalFun, Map, Pid, Port, Reference, Term};
+
+/// The most levels of nesting that decoders and parsers accept.
+///
+/// A level is a tuple, a list, a map or a closure around a term: `1` has none, `[]` and `{1}` have one, `{[1]}` two.
+/// Comparing, printing, encoding and dropping a term recurse once a level, so this bounds the stack that a term from
+/// outside can take. Terms built by a program may be deeper, at its own risk.
+pub const MAX_DEPTH: usize = 1000;

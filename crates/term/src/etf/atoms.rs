@@ -1,0 +1,84 @@
+//! Atoms, in the four spellings of the format.
+
+use super::error::{DecodeError, DecodeErrorKind};
+use super::reader::Reader;
+use super::tag;
+use crate::Atom;
+
+/// The atom behind `tag`, which stood at `at`; `None` if the tag is no atom's.
+#[inline]
+pub(super) fn tagged(
+    reader: &mut Reader<'_>,
+    tag: u8,
+    at: usize,
+) -> Option<Result<Atom, DecodeError>> {
+    Some(match tag {
+        tag::SMALL_ATOM_UTF8 => short(reader).and_then(|bytes| utf8(bytes, at)),
+        tag::ATOM_UTF8 => long(reader).and_then(|bytes| utf8(bytes, at)),
+        tag::ATOM => long(reader).and_then(|bytes| latin1(bytes, at)),
+        tag::SMALL_ATOM => short(reader).and_then(|bytes| latin1(bytes, at)),
+        _ => return None,
+    })
+}
+
+/// An atom where nothing else may stand; `expected` names it in the error.
+pub(super) fn required(
+    reader: &mut Reader<'_>,
+    expected: &'static str,
+) -> Result<Atom, DecodeError> {
+    let at = reader.offset();
+    let tag = reader.u8(expected)?;
+    if tag == tag::ATOM_CACHE_REF {
+        return Err(cache_ref(at));
+    }
+    tagged(reader, tag, at).unwrap_or_else(|| {
+        Err(DecodeError::new(
+            at,
+            DecodeErrorKind::Unexpected { expected, tag },
+        ))
+    })
+}
+
+pub(super) fn cache_ref(at: usize) -> DecodeError {
+    let kind = DecodeErrorKind::Unsupported {
+        tag: tag::ATOM_CACHE_REF,
+        name: "ATOM_CACHE_REF",
+        why: "the cache it refers to belongs to a connection between two nodes",
+    };
+    DecodeError::new(at, kind)
+}
+
+fn short<'a>(reader: &mut Reader<'a>) -> Result<&'a [u8], DecodeError> {
+    let len = reader.u8("the length of an atom")?;
+    reader.take(len.into(), "an atom")
+}
+
+fn long<'a>(reader: &mut Reader<'a>) -> Result<&'a [u8], DecodeError> {
+    let len = reader.u16("the length of an atom")?;
+    reader.take(len.into(), "an atom")
+}
+
+fn utf8(bytes: &[u8], at: usize) -> Result<Atom, DecodeError> {
+    match std::str::from_utf8(bytes) {
+        Ok(name) => interned(name, at),
+        Err(_) => Err(DecodeError::new(at, DecodeErrorKind::NotUtf8)),
+    }
+}
+
+fn latin1(bytes: &[u8], at: usize) -> Result<Atom, DecodeError> {
+    match std::str::from_utf8(bytes) {
+        Ok(name) if name.is_ascii() => interned(name, at),
+        // Latin-1 is the first 256 characters of Unicode.
+        _ => interned(
+            &bytes
+                .iter()
+                .map(|&byte| char::from(byte))
+                .collect::<String>(),
+            at,
+        ),
+    }
+}
+
+fn interned(name: &str, at: usize) -> Result<Atom, DecodeError> {
+    Atom::new(name).map_err(|error| DecodeError::new(at, error.into()))
+}

@@ -1,0 +1,373 @@
+//! Terms to bytes, as `term_to_binary` writes them.
+
+use super::{inflate, tag};
+use crate::term::Map;
+use crate::{Atom, Fun, LocalFun, Pid, Port, Reference, Term};
+
+/// The longest list of bytes that is written as `STRING_EXT`.
+const MAX_STRING: usize = 0xFFFF;
+
+/// Which spellings to use: the `{minor_version, N}` of `term_to_binary`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum MinorVersion {
+    /// Floats as text, atoms in Latin-1 where that is possible: before OTP 17.
+    V0,
+    /// Floats in binary, atoms in Latin-1 where that is possible: the default of OTP 17 to 25.
+    V1,
+    /// Floats in binary, atoms in UTF-8: the default since OTP 26.
+    #[default]
+    V2,
+}
+
+/// Whether to compress: the `compressed` of `term_to_binary`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Compression {
+    /// Not at all.
+    #[default]
+    None,
+    /// With zlib at this level, 0 to 9 (`compressed` alone means 6), where that makes it no longer.
+    /// The bytes depend on the zlib in use, in OTP too; the term does not.
+    Level(u8),
+}
+
+/// How to write a term.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct EncodeOptions {
+    /// Which spellings.
+    pub minor_version: MinorVersion,
+    /// Whether to compress.
+    pub compression: Compression,
+}
+
+/// Why a term cannot be written.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum EncodeError {
+    /// The format has 32 bits for a length.
+    #[error("{what} of {len}: the external term format allows at most 4294967295")]
+    TooLong {
+        /// What is too long.
+        what: &'static str,
+        /// How long it is.
+        len: usize,
+    },
+}
+
+impl EncodeOptions {
+    /// The bytes that `term_to_binary/1` gives on OTP 25: atoms in Latin-1 where that is possible.
+    pub fn otp25() -> EncodeOptions {
+        EncodeOptions {
+            minor_version: MinorVersion::V1,
+            ..EncodeOptions::default()
+        }
+    }
+
+    /// The external form of `term`, with the version byte. Linear in the term.
+    ///
+    /// # Errors
+    ///
+    /// If something in the term is too long for the format.
+    pub fn encode(&self, term: &Term) -> Result<Vec<u8>, EncodeError> {
+        let mut out = Vec::new();
+        self.encode_into(term, &mut out)?;
+        Ok(out)
+    }
+
+    /// Appends the external form of `term`, with the version byte, to `out`.
+    ///
+    /// # Errors
+    ///
+    /// As [`EncodeOptions::encode`]; `out` is then as it was.
+    pub fn encode_into(&self, term: &Term, out: &mut Vec<u8>) -> Result<(), EncodeError> {
+        let start = out.len();
+        out.push(tag::VERSION);
+        self.bare_into(term, start, out)?;
+        if let Compression::Level(level) = self.compression {
+            compress(out, start, level);
+        }
+        Ok(())
+    }
+
+    /// Appends the external form of `term`, without the version byte and never compressed.
+    ///
+    /// # Errors
+    ///
+    /// As [`EncodeOptions::encode`]; `out` is then as it was.
+    pub fn encode_bare_into(&self, term: &Term, out: &mut Vec<u8>) -> Result<(), EncodeError> {
+        self.bare_into(term, out.len(), out)
+    }
+
+    /// On failure, `out` is cut back to `start`.
+    fn bare_into(&self, term: &Term, start: usize, out: &mut Vec<u8>) -> Result<(), EncodeError> {
+        let mut writer = Writer {
+            minor_version: self.minor_version,
+            out,
+        };
+        let result = writer.term(term);
+        if result.is_err() {
+            out.truncate(start);
+        }
+        result
+    }
+}
+
+/// Replaces the term that begins at `start` by its compressed form, unless that is longer.
+fn compress(out: &mut Vec<u8>, start: usize, level: u8) {
+    let plain = &out[start + 1..];
+    let Ok(size) = u32::try_from(plain.len()) else {
+        return;
+    };
+    let deflated = inflate::deflate(plain, level.min(9).into());
+    if 1 + 4 + deflated.len() > plain.len() {
+        return;
+    }
+    out.truncate(start + 1);
+    out.push(tag::COMPRESSED);
+    out.extend(size.to_be_bytes());
+    out.extend(deflated);
+}
+
+struct Writer<'a> {
+    minor_version: MinorVersion,
+    out: &'a mut Vec<u8>,
+}
+
+impl Writer<'_> {
+    fn term(&mut self, term: &Term) -> Result<(), EncodeError> {
+        match term {
+            Term::Int(value) => self.int(*value),
+            Term::Big(value) => self.big(value)?,
+            Term::Float(value) => self.float(value.get()),
+            Term::Atom(atom) => self.atom(*atom),
+            Term::Reference(reference) => self.reference(reference),
+            Term::Fun(fun) => self.fun(fun)?,
+            Term::Port(port) => self.port(port),
+            Term::Pid(pid) => self.pid(pid),
+            Term::Tuple(elements) => self.tuple(elements)?,
+            Term::Map(map) => self.map(map)?,
+            Term::List(elements) => self.list(elements)?,
+            Term::Improper(elements, tail) => {
+                self.elements(elements)?;
+                self.term(tail)?;
+            }
+            Term::Binary(bytes) => {
+                self.out.push(tag::BINARY);
+                self.long(bytes.len(), "a binary")?;
+                self.out.extend_from_slice(bytes);
+            }
+            Term::Bits(bits) => {
+                self.out.push(tag::BIT_BINARY);
+                self.long(bits.bytes().len(), "a bitstring")?;
+                self.out.push(bits.last_bits());
+                self.out.extend_from_slice(bits.bytes());
+            }
+        }
+        Ok(())
+    }
+
+    /// A length of 32 bits.
+    fn long(&mut self, len: usize, what: &'static str) -> Result<(), EncodeError> {
+        let wide = u32::try_from(len).map_err(|_| EncodeError::TooLong { what, len })?;
+        self.u32(wide);
+        Ok(())
+    }
+
+    fn u32(&mut self, value: u32) {
+        self.out.extend_from_slice(&value.to_be_bytes());
+    }
+
+    #[inline]
+    fn int(&mut self, value: i64) {
+        if let Ok(byte) = u8::try_from(value) {
+            self.out.extend_from_slice(&[tag::SMALL_INTEGER, byte]);
+        } else if let Ok(word) = i32::try_from(value) {
+            self.out.push(tag::INTEGER);
+            self.out.extend_from_slice(&word.to_be_bytes());
+        } else {
+            let digits = value.unsigned_abs().to_le_bytes();
+            let len = 8 - value.unsigned_abs().leading_zeros() as usize / 8;
+            self.out
+                .extend_from_slice(&[tag::SMALL_BIG, len as u8, u8::from(value < 0)]);
+            self.out.extend_from_slice(&digits[..len]);
+        }
+    }
+
+    fn big(&mut self, value: &num_bigint::BigInt) -> Result<(), EncodeError> {
+        let (sign, digits) = value.to_bytes_le();
+        match u8::try_from(digits.len()) {
+            Ok(len) => self.out.extend_from_slice(&[tag::SMALL_BIG, len]),
+            Err(_) => {
+                self.out.push(tag::LARGE_BIG);
+                self.long(digits.len(), "a bignum")?;
+            }
+        }
+        self.out.push(u8::from(sign == num_bigint::Sign::Minus));
+        self.out.extend(digits);
+        Ok(())
+    }
+
+    fn float(&mut self, value: f64) {
+        if self.minor_version == MinorVersion::V0 {
+            self.out.push(tag::FLOAT);
+            let text = float_text(value);
+            self.out
+                .extend(text.bytes().chain(std::iter::repeat(0)).take(31));
+        } else {
+            self.out.push(tag::NEW_FLOAT);
+            self.out.extend_from_slice(&value.to_bits().to_be_bytes());
+        }
+    }
+
+    fn atom(&mut self, atom: Atom) {
+        let name = atom.as_str();
+        if self.minor_version != MinorVersion::V2 && name.chars().all(|c| u32::from(c) < 256) {
+            self.out.push(tag::ATOM);
+            self.out.extend((name.chars().count() as u16).to_be_bytes());
+            self.out.extend(name.chars().map(|c| c as u8));
+            return;
+        }
+        match u8::try_from(name.len()) {
+            Ok(len) => self.out.extend_from_slice(&[tag::SMALL_ATOM_UTF8, len]),
+            // 255 characters are at most 1020 bytes.
+            Err(_) => {
+                self.out.push(tag::ATOM_UTF8);
+                self.out.extend((name.len() as u16).to_be_bytes());
+            }
+        }
+        self.out.extend_from_slice(name.as_bytes());
+    }
+
+    fn pid(&mut self, pid: &Pid) {
+        self.out.push(tag::NEW_PID);
+        self.atom(pid.node);
+        self.u32(pid.id);
+        self.u32(pid.serial);
+        self.u32(pid.creation);
+    }
+
+    /// `NEW_PORT_EXT` up to 28 bits, as OTP does: what older nodes can hold.
+    fn port(&mut self, port: &Port) {
+        match u32::try_from(port.id) {
+            Ok(id) if id < 1 << 28 => {
+                self.out.push(tag::NEW_PORT);
+                self.atom(port.node);
+                self.u32(id);
+            }
+            _ => {
+                self.out.push(tag::V4_PORT);
+                self.atom(port.node);
+                self.out.extend(port.id.to_be_bytes());
+            }
+        }
+        self.u32(port.creation);
+    }
+
+    fn reference(&mut self, reference: &Reference) {
+        self.out.push(tag::NEWER_REFERENCE);
+        self.out.extend((reference.ids.len() as u16).to_be_bytes());
+        self.atom(reference.node);
+        self.u32(reference.creation);
+        for &word in &reference.ids {
+            self.u32(word);
+        }
+    }
+
+    fn fun(&mut self, fun: &Fun) -> Result<(), EncodeError> {
+        match fun {
+            Fun::External {
+                module,
+                function,
+                arity,
+            } => {
+                self.out.push(tag::EXPORT);
+                self.atom(*module);
+                self.atom(*function);
+                self.int((*arity).into());
+                Ok(())
+            }
+            Fun::Local(fun) => self.closure(fun),
+        }
+    }
+
+    fn closure(&mut self, fun: &LocalFun) -> Result<(), EncodeError> {
+        self.out.push(tag::NEW_FUN);
+        let start = self.out.len();
+        self.u32(0);
+        self.out.push(fun.arity);
+        self.out.extend(fun.uniq);
+        self.u32(fun.index);
+        self.long(fun.free.len(), "the captured values of a fun")?;
+        self.atom(fun.module);
+        self.int(fun.old_index);
+        self.int(fun.old_uniq);
+        self.pid(&fun.creator);
+        fun.free.iter().try_for_each(|value| self.term(value))?;
+        let len = self.out.len() - start;
+        let size = u32::try_from(len).map_err(|_| EncodeError::TooLong { what: "a fun", len })?;
+        self.out[start..start + 4].copy_from_slice(&size.to_be_bytes());
+        Ok(())
+    }
+
+    fn tuple(&mut self, elements: &[Term]) -> Result<(), EncodeError> {
+        match u8::try_from(elements.len()) {
+            Ok(arity) => self.out.extend_from_slice(&[tag::SMALL_TUPLE, arity]),
+            Err(_) => {
+                self.out.push(tag::LARGE_TUPLE);
+                self.long(elements.len(), "a tuple")?;
+            }
+        }
+        elements.iter().try_for_each(|element| self.term(element))
+    }
+
+    fn map(&mut self, map: &Map) -> Result<(), EncodeError> {
+        self.out.push(tag::MAP);
+        self.long(map.pairs.len(), "a map")?;
+        map.pairs.iter().try_for_each(|(key, value)| {
+            self.term(key)?;
+            self.term(value)
+        })
+    }
+
+    fn list(&mut self, elements: &[Term]) -> Result<(), EncodeError> {
+        if elements.is_empty() {
+            self.out.push(tag::NIL);
+        } else if is_string(elements) {
+            self.out.push(tag::STRING);
+            self.out.extend((elements.len() as u16).to_be_bytes());
+            self.out.extend(elements.iter().filter_map(byte));
+        } else {
+            self.elements(elements)?;
+            self.out.push(tag::NIL);
+        }
+        Ok(())
+    }
+
+    /// `LIST_EXT` without its tail.
+    fn elements(&mut self, elements: &[Term]) -> Result<(), EncodeError> {
+        self.out.push(tag::LIST);
+        self.long(elements.len(), "a list")?;
+        elements.iter().try_for_each(|element| self.term(element))
+    }
+}
+
+fn is_string(elements: &[Term]) -> bool {
+    elements.len() <= MAX_STRING && elements.iter().all(|element| byte(element).is_some())
+}
+
+fn byte(term: &Term) -> Option<u8> {
+    match term {
+        Term::Int(value) => u8::try_from(*value).ok(),
+        _ => None,
+    }
+}
+
+/// The number as C's `%.20e` prints it: 21 digits, and an exponent of at least two.
+fn float_text(value: f64) -> String {
+    let text = format!("{value:.20e}");
+    let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+    let (sign, exponent) = match exponent.strip_prefix('-') {
+        Some(exponent) => ('-', exponent),
+        None => ('+', exponent),
+    };
+    format!("{digits}e{sign}{exponent:0>2}")
+}

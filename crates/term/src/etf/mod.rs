@@ -1,0 +1,161 @@
+//! The external term format: how Erlang nodes write terms as bytes.
+//!
+//! # Why
+//!
+//! Everything that reaches Fyris from a real node (a dump, a message, a golden file) is in this
+//! format, and everything Fyris hands back has to be readable by such a node. So the decoder takes
+//! each tag that OTP 25 to 29 can write, and the encoder writes what `term_to_binary` would have
+//! written, byte for byte.
+//!
+//! # Shape
+//!
+//! ```text
+//! 131 term               a term
+//! 131 80 size:32 zlib    the same, compressed: `size` bytes once inflated
+//! ```
+//!
+//! A term is one tag byte and what the tag asks for; `tag.rs` lists the tags. Numbers are
+//! big-endian, except the digits of a bignum.
+//!
+//! # Invariants
+//!
+//! *Bounded allocation.* No declared length is believed. `Reader::claim` admits a container of `n`
+//! elements only if the bytes left can hold them *and* every element still owed to the containers
+//! around it, one byte each at the least. The room reserved by a whole decode is thus at most one
+//! `Term` for each byte of input, however the containers nest. Compressed input is inflated
+//! piece by piece, up to what was declared and no more, and the declaration itself is refused where
+//! deflate could not reach it or [`MAX_INFLATED`] forbids it.
+//!
+//! *Bounded depth.* A term may lie inside at most [`MAX_DEPTH`](crate::MAX_DEPTH) tuples, lists,
+//! maps and funs. A list whose tail is written as one more list is not deeper for it: it is read in
+//! a loop.
+//!
+//! *Errors point.* A [`DecodeError`] carries the offset of the byte where the offending item
+//! begins, never beyond the end of the input.
+//!
+//! *Canonical.* What `binary_to_term` accepts in more than one spelling (a bignum that fits a small
+//! integer, an empty `LIST_EXT`, a bitstring of whole bytes, a map in any order) becomes one `Term`.
+//!
+//! # Where this decoder differs from `binary_to_term` of OTP 25
+//!
+//! * Terms nested deeper than `MAX_DEPTH`, compressed terms whose checksum is wrong, references
+//!   without any word, and `fun M:F/A` with an arity above 255 are refused; OTP takes them.
+//! * `0.0` and `-0.0` may both be keys of one map, as in OTP 27.
+//! * No node name is special: OTP applies narrower limits to identifiers of the node it runs on.
+//! * Bytes behind the term are an error in [`decode`]; OTP ignores them, as [`decode_prefix`] does.
+//!
+//! Refused by both: `ATOM_CACHE_REF` (it means nothing outside a connection), `FUN_EXT` (gone since
+//! OTP 23), `LOCAL_EXT` (OTP 26; only the node that wrote it can tell what it says), bytes that are
+//! no UTF-8 in an atom, infinities and NaN, a map with one key twice.
+//!
+//! # Order of maps
+//!
+//! The pairs of a map are written in the exact order of the keys. That is what `[deterministic]`
+//! asks for on every release, and what OTP 25 does by itself for maps of up to 32 pairs. Larger maps
+//! are written by OTP, unless asked to be deterministic, in the order of a private hash: nothing to
+//! be reproduced, and nothing a reader may depend on.
+
+mod atoms;
+mod decode;
+mod encode;
+mod error;
+mod identifiers;
+mod inflate;
+mod reader;
+mod tag;
+
+use crate::Term;
+
+pub use encode::{Compression, EncodeError, EncodeOptions, MinorVersion};
+pub use error::{DecodeError, DecodeErrorKind};
+pub use inflate::MAX_INFLATED;
+
+/// The first byte of every external term.
+pub const VERSION: u8 = tag::VERSION;
+
+/// Decodes one term that begins with the version byte 131 and fills `input` entirely.
+///
+/// Linear in the input (a map that is not written in order is sorted); allocates at most a constant
+/// times the length of the input, or of what it inflates to.
+///
+/// # Errors
+///
+/// The first thing found wrong, with its offset.
+pub fn decode(input: &[u8]) -> Result<Term, DecodeError> {
+    whole(input, decode_prefix(input)?)
+}
+
+/// Decodes one term that begins with the version byte, and tells how many bytes it took: what
+/// `binary_to_term(Bytes, [used])` answers.
+///
+/// # Errors
+///
+/// The first thing found wrong, with its offset.
+pub fn decode_prefix(input: &[u8]) -> Result<(Term, usize), DecodeError> {
+    let mut reader = reader::Reader::new(input);
+    let term = decode::versioned(&mut reader)?;
+    Ok((term, reader.offset()))
+}
+
+/// Decodes one term without the version byte that fills `input` entirely.
+///
+/// # Errors
+///
+/// The first thing found wrong, with its offset. Compressed terms need the version byte.
+pub fn decode_bare(input: &[u8]) -> Result<Term, DecodeError> {
+    whole(input, decode_bare_prefix(input)?)
+}
+
+/// Decodes one term without the version byte, and tells how many bytes it took.
+///
+/// # Errors
+///
+/// The first thing found wrong, with its offset. Compressed terms need the version byte.
+pub fn decode_bare_prefix(input: &[u8]) -> Result<(Term, usize), DecodeError> {
+    let mut reader = reader::Reader::new(input);
+    let term = decode::term(&mut reader, 0)?;
+    Ok((term, reader.offset()))
+}
+
+fn whole(input: &[u8], (term, used): (Term, usize)) -> Result<Term, DecodeError> {
+    match input.len() - used {
+        0 => Ok(term),
+        count => Err(DecodeError::new(used, DecodeErrorKind::Trailing { count })),
+    }
+}
+
+/// What `term_to_binary(Term)` gives on OTP 26 and later (atoms always in UTF-8); see
+/// [`EncodeOptions::otp25`] for the bytes of OTP 25. Maps are in the exact order of their keys.
+///
+/// # Panics
+///
+/// If a binary in the term is longer than 2^32 - 1 bytes, which the format cannot say;
+/// [`EncodeOptions::encode`] returns that as an error.
+pub fn encode(term: &Term) -> Vec<u8> {
+    let mut out = Vec::new();
+    encode_into(term, &mut out);
+    out
+}
+
+/// Appends what [`encode`] gives to `out`.
+///
+/// # Panics
+///
+/// As [`encode`].
+pub fn encode_into(term: &Term, out: &mut Vec<u8>) {
+    EncodeOptions::default()
+        .encode_into(term, out)
+        .expect("a term that the format can express");
+}
+
+/// What `term_to_binary(Term, [deterministic])` gives on OTP 26 and later.
+///
+/// The same bytes as [`encode`], which writes maps in this order anyway; the name promises that it
+/// stays so.
+///
+/// # Panics
+///
+/// As [`encode`].
+pub fn encode_deterministic(term: &Term) -> Vec<u8> {
+    encode(term)
+}

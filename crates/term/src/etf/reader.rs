@@ -1,0 +1,115 @@
+//! A cursor over the input that never steps outside it.
+
+use super::error::{DecodeError, DecodeErrorKind};
+
+/// The input, how far it has been read, and how many elements the open containers still wait for.
+pub(super) struct Reader<'a> {
+    input: &'a [u8],
+    at: usize,
+    owed: usize,
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(input: &'a [u8]) -> Reader<'a> {
+        Reader {
+            input,
+            at: 0,
+            owed: 0,
+        }
+    }
+
+    /// Bytes read so far.
+    pub(super) fn offset(&self) -> usize {
+        self.at
+    }
+
+    /// Bytes not yet read.
+    pub(super) fn rest(&self) -> &'a [u8] {
+        &self.input[self.at..]
+    }
+
+    /// Reads on behind `count` bytes of [`Reader::rest`].
+    pub(super) fn advance(&mut self, count: usize) {
+        self.at += count.min(self.rest().len());
+    }
+
+    /// The next `count` bytes; `what` names them in the error.
+    #[inline]
+    pub(super) fn take(
+        &mut self,
+        count: usize,
+        what: &'static str,
+    ) -> Result<&'a [u8], DecodeError> {
+        match self.rest().get(..count) {
+            Some(bytes) => {
+                self.at += count;
+                Ok(bytes)
+            }
+            None => Err(self.truncated(count as u64, what)),
+        }
+    }
+
+    #[inline]
+    fn array<const N: usize>(&mut self, what: &'static str) -> Result<[u8; N], DecodeError> {
+        match self.rest().first_chunk::<N>() {
+            Some(bytes) => {
+                self.at += N;
+                Ok(*bytes)
+            }
+            None => Err(self.truncated(N as u64, what)),
+        }
+    }
+
+    #[inline]
+    pub(super) fn u8(&mut self, what: &'static str) -> Result<u8, DecodeError> {
+        Ok(u8::from_be_bytes(self.array(what)?))
+    }
+
+    #[inline]
+    pub(super) fn u16(&mut self, what: &'static str) -> Result<u16, DecodeError> {
+        Ok(u16::from_be_bytes(self.array(what)?))
+    }
+
+    #[inline]
+    pub(super) fn u32(&mut self, what: &'static str) -> Result<u32, DecodeError> {
+        Ok(u32::from_be_bytes(self.array(what)?))
+    }
+
+    #[inline]
+    pub(super) fn u64(&mut self, what: &'static str) -> Result<u64, DecodeError> {
+        Ok(u64::from_be_bytes(self.array(what)?))
+    }
+
+    /// Sixteen bytes as they stand.
+    pub(super) fn md5(&mut self, what: &'static str) -> Result<[u8; 16], DecodeError> {
+        self.array(what)
+    }
+
+    /// Admits a container of `count` elements: from here on they are owed, and each that is read is
+    /// paid back by [`Reader::element`]. This is the bounded-allocation invariant of the module.
+    #[inline]
+    pub(super) fn claim(&mut self, count: usize, what: &'static str) -> Result<(), DecodeError> {
+        let free = self.rest().len().saturating_sub(self.owed);
+        if count > free {
+            let kind = DecodeErrorKind::Truncated {
+                what,
+                needed: count as u64,
+                left: free,
+            };
+            return Err(DecodeError::new(self.at, kind));
+        }
+        self.owed += count;
+        Ok(())
+    }
+
+    /// One claimed element is about to be read.
+    #[inline]
+    pub(super) fn element(&mut self) {
+        self.owed -= 1;
+    }
+
+    fn truncated(&self, needed: u64, what: &'static str) -> DecodeError {
+        let left = self.rest().len();
+        DecodeError::new(self.at, DecodeErrorKind::Truncated { what, needed, left })
+    }
+}
