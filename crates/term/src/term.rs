@@ -5,6 +5,7 @@ use std::sync::Arc;
 use num_bigint::BigInt;
 
 use crate::Atom;
+pub use crate::map::Map;
 
 /// Any Erlang term, owned.
 ///
@@ -91,7 +92,9 @@ pub struct Port {
 }
 
 /// A reference: one to five 32-bit words, the least significant first, as in the external format.
-#[derive(Clone, PartialEq, Eq, Hash)]
+///
+/// Equality (`=:=`) takes the words as one number: zero words at the end do not count.
+#[derive(Clone)]
 pub struct Reference {
     /// The node that made it.
     pub node: Atom,
@@ -99,6 +102,33 @@ pub struct Reference {
     pub creation: u32,
     /// One to five words.
     pub ids: Vec<u32>,
+}
+
+impl Reference {
+    /// The words without the zeros at the end: the reference's identity on its node.
+    pub fn significant(&self) -> &[u32] {
+        let used = self
+            .ids
+            .iter()
+            .rposition(|&word| word != 0)
+            .map_or(0, |last| last + 1);
+        &self.ids[..used]
+    }
+}
+
+impl PartialEq for Reference {
+    fn eq(&self, other: &Reference) -> bool {
+        self.node == other.node
+            && self.creation == other.creation
+            && self.significant() == other.significant()
+    }
+}
+impl Eq for Reference {}
+
+impl std::hash::Hash for Reference {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        (self.node, self.creation, self.significant()).hash(state);
+    }
 }
 
 /// A fun.
@@ -118,7 +148,10 @@ pub enum Fun {
 }
 
 /// A closure, as the external format carries it.
-#[derive(Clone, PartialEq, Eq, Hash)]
+///
+/// Equality (`=:=`) is Erlang's: module, index, old checksum and captured values. The rest follows from
+/// these, but for the creator, which does not count: the same closure made by two processes is equal.
+#[derive(Clone)]
 pub struct LocalFun {
     /// Module that made it.
     pub module: Atom,
@@ -138,10 +171,23 @@ pub struct LocalFun {
     pub free: Vec<Term>,
 }
 
-/// A map: pairs in the exact key order, without repeated keys.
-#[derive(Clone, PartialEq, Eq, Hash, Default)]
-pub struct Map {
-    pub(crate) pairs: Vec<(Term, Term)>,
+impl LocalFun {
+    fn identity(&self) -> (Atom, u32, i64, &[Term]) {
+        (self.module, self.index, self.old_uniq, &self.free)
+    }
+}
+
+impl PartialEq for LocalFun {
+    fn eq(&self, other: &LocalFun) -> bool {
+        self.identity() == other.identity()
+    }
+}
+impl Eq for LocalFun {}
+
+impl std::hash::Hash for LocalFun {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.identity().hash(state);
+    }
 }
 
 /// A bitstring with 1 to 7 bits in its last byte, the unused low bits zero.
@@ -197,7 +243,10 @@ impl Term {
         }
         let mut bytes: Vec<u8> = bytes.to_vec();
         *bytes.last_mut()? &= 0xFFu8 << (8 - last_bits);
-        Some(Term::Bits(BitString { bytes: bytes.into(), last_bits }))
+        Some(Term::Bits(BitString {
+            bytes: bytes.into(),
+            last_bits,
+        }))
     }
 
     /// `[E1, ..., En | Tail]` in canonical form.

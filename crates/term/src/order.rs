@@ -1,0 +1,344 @@
+//! The two orders of Erlang terms.
+//!
+//! # Two orders, two equalities
+//!
+//! - [`Term::cmp_order`] is the order of `<` and `==`: numbers compare by value, whatever their type, so
+//!   `1 == 1.0` and `-0.0 == 0.0`.
+//! - [`Term::cmp_exact`] is the order of the keys inside a map, and the one that goes with `=:=`
+//!   (`==` in Rust): every integer sorts before every float, and `-0.0` before `0.0` (OTP 27 and later tell the
+//!   two zeros apart; OTP 25 does not). Both orders are total; the first is a total preorder.
+//!
+//! The types sort as
+//!
+//! ```text
+//! number < atom < reference < fun < port < pid < tuple < map < nil < list < bitstring
+//! ```
+//!
+//! # Inside a type
+//!
+//! | type | compared by |
+//! |---|---|
+//! | numbers | value, exactly: an integer beside a float is never rounded |
+//! | atoms | code points of the name |
+//! | tuples | size, then the elements from the left |
+//! | maps | size, then the keys in ascending *exact* order, compared exactly, then the values in key order |
+//! | lists | element by element; what remains is compared as the term it is: `[]`, a list, or an improper tail |
+//! | bitstrings | bit by bit; a prefix is smaller |
+//!
+//! # Identifiers and funs
+//!
+//! No manual says how these sort; the following was found by making them with `binary_to_term` on OTP 25.2.3 and
+//! comparing. Nodes are compared by name, then by creation.
+//!
+//! | type | compared by |
+//! |---|---|
+//! | pids | serial, id, node: the *numbers first*, so pids of several nodes interleave |
+//! | ports | node, id |
+//! | references | node, then the words as one number, the last word the most significant; a missing word is zero, so references of 2 and 3 words can be `=:=` |
+//! | funs | every closure before every external fun |
+//! | closures | module, index, old checksum (`OldUniq`), number of free variables, the free variables; arity, the MD5, `OldIndex` and the creator do not count, not even for `=:=` |
+//! | external funs | module, function, arity |
+//!
+//! # Invariants
+//!
+//! - **exact-is-eq**: `a.cmp_exact(b)` is `Equal` exactly when `a == b`. Hashing agrees with both.
+//! - **exact-refines**: terms that differ in `cmp_order` differ in `cmp_exact` (but may sort the other way: `2` is before
+//!   `1.0` exactly).
+//!
+//! Comparing recurses once a level of nesting; terms that come from decoders and parsers have at most
+//! [`MAX_DEPTH`](crate::MAX_DEPTH) levels.
+
+use std::cmp::Ordering;
+
+use num_bigint::{BigInt, Sign};
+use num_traits::FromPrimitive;
+
+use crate::term::{BitString, Float, Fun, LocalFun, Pid, Port, Reference};
+use crate::{Atom, Map, Term};
+
+/// 2^63 as a float: the first one that no `i64` reaches.
+const I64_BEYOND: f64 = 9_223_372_036_854_775_808.0;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Numbers {
+    ByValue,
+    Exactly,
+}
+
+impl Term {
+    /// Erlang's order and `==`: `1` and `1.0` are equal. O(size of the smaller term).
+    pub fn cmp_order(&self, other: &Term) -> Ordering {
+        compare(self, other, Numbers::ByValue)
+    }
+
+    /// The order of keys inside maps: `Equal` exactly when the terms are `=:=`. O(size of the smaller term).
+    pub fn cmp_exact(&self, other: &Term) -> Ordering {
+        compare(self, other, Numbers::Exactly)
+    }
+
+    /// Erlang's `==`: equal in order, `1` and `1.0` too. Rust's `==` on terms is Erlang's `=:=`.
+    pub fn eq_order(&self, other: &Term) -> bool {
+        self.cmp_order(other) == Ordering::Equal
+    }
+}
+
+/// The place of a type in the order of types.
+fn rank(term: &Term) -> u8 {
+    match term {
+        Term::Int(_) | Term::Big(_) | Term::Float(_) => 0,
+        Term::Atom(_) => 1,
+        Term::Reference(_) => 2,
+        Term::Fun(_) => 3,
+        Term::Port(_) => 4,
+        Term::Pid(_) => 5,
+        Term::Tuple(_) => 6,
+        Term::Map(_) => 7,
+        Term::List(elements) if elements.is_empty() => 8,
+        Term::List(_) | Term::Improper(..) => 9,
+        Term::Binary(_) | Term::Bits(_) => 10,
+    }
+}
+
+fn compare(a: &Term, b: &Term, numbers: Numbers) -> Ordering {
+    use Term as T;
+    match (a, b) {
+        (T::Int(a), T::Int(b)) => a.cmp(b),
+        (T::Atom(a), T::Atom(b)) => atoms(*a, *b),
+        (T::Reference(a), T::Reference(b)) => references(a, b),
+        (T::Fun(a), T::Fun(b)) => funs(a, b, numbers),
+        (T::Port(a), T::Port(b)) => ports(a, b),
+        (T::Pid(a), T::Pid(b)) => pids(a, b),
+        (T::Tuple(a), T::Tuple(b)) => a.len().cmp(&b.len()).then_with(|| elements(a, b, numbers)),
+        (T::Map(a), T::Map(b)) => maps(a, b, numbers),
+        (T::Binary(a), T::Binary(b)) => a.cmp(b),
+        _ => match (Cons::of(a), Cons::of(b)) {
+            (Some(a), Some(b)) => lists(a, b, numbers),
+            _ => rank(a).cmp(&rank(b)).then_with(|| same_rank(a, b, numbers)),
+        },
+    }
+}
+
+/// What is left for one rank: numbers of several kinds, and bitstrings.
+fn same_rank(a: &Term, b: &Term, mode: Numbers) -> Ordering {
+    match (bits(a), bits(b)) {
+        (Some((a, a_last)), Some((b, b_last))) => bitstrings(a, a_last, b, b_last),
+        _ => numbers(a, b, mode),
+    }
+}
+
+fn numbers(a: &Term, b: &Term, mode: Numbers) -> Ordering {
+    use Term as T;
+    match (a, b) {
+        (T::Float(a), T::Float(b)) => floats(*a, *b, mode),
+        (T::Float(_), _) if mode == Numbers::Exactly => Ordering::Greater,
+        (_, T::Float(_)) if mode == Numbers::Exactly => Ordering::Less,
+        (T::Int(a), T::Float(b)) => int_float(*a, b.get()),
+        (T::Float(a), T::Int(b)) => int_float(*b, a.get()).reverse(),
+        (T::Big(a), T::Float(b)) => big_float(a, b.get()),
+        (T::Float(a), T::Big(b)) => big_float(b, a.get()).reverse(),
+        (T::Big(a), T::Big(b)) => a.cmp(b),
+        (T::Int(_), T::Big(b)) => away_from_zero(b).reverse(),
+        (T::Big(a), T::Int(_)) => away_from_zero(a),
+        // Equal ranks of any other kind were compared by the caller; `[]` beside `[]` ends here.
+        _ => Ordering::Equal,
+    }
+}
+
+/// How a big integer compares with everything that fits 64 bits.
+fn away_from_zero(big: &BigInt) -> Ordering {
+    if big.sign() == Sign::Minus {
+        Ordering::Less
+    } else {
+        Ordering::Greater
+    }
+}
+
+/// The value; the two zeros are one number, but two terms.
+fn floats(a: Float, b: Float, mode: Numbers) -> Ordering {
+    let by_value = a.get().partial_cmp(&b.get()).unwrap_or(Ordering::Equal);
+    if by_value == Ordering::Equal && mode == Numbers::Exactly {
+        return a.get().total_cmp(&b.get());
+    }
+    by_value
+}
+
+/// `int` beside `float`, without rounding either.
+pub(crate) fn int_float(int: i64, float: f64) -> Ordering {
+    if float >= I64_BEYOND {
+        return Ordering::Less;
+    }
+    if float < -I64_BEYOND {
+        return Ordering::Greater;
+    }
+    let whole = float.trunc();
+    // `whole` is in the range of i64 here, so the cast is exact.
+    int.cmp(&(whole as i64))
+        .then_with(|| whole.partial_cmp(&float).unwrap_or(Ordering::Equal))
+}
+
+/// `big`, which no `i64` holds, beside `float`.
+fn big_float(big: &BigInt, float: f64) -> Ordering {
+    if float.abs() < I64_BEYOND {
+        return away_from_zero(big);
+    }
+    // From 2^63 on every float is a whole number.
+    match BigInt::from_f64(float) {
+        Some(float) => big.cmp(&float),
+        None => Ordering::Equal,
+    }
+}
+
+fn atoms(a: Atom, b: Atom) -> Ordering {
+    // UTF-8 sorts as code points do.
+    if a == b {
+        Ordering::Equal
+    } else {
+        a.as_str().cmp(b.as_str())
+    }
+}
+
+fn nodes(a: (Atom, u32), b: (Atom, u32)) -> Ordering {
+    atoms(a.0, b.0).then(a.1.cmp(&b.1))
+}
+
+fn pids(a: &Pid, b: &Pid) -> Ordering {
+    (a.serial, a.id)
+        .cmp(&(b.serial, b.id))
+        .then_with(|| nodes((a.node, a.creation), (b.node, b.creation)))
+}
+
+fn ports(a: &Port, b: &Port) -> Ordering {
+    nodes((a.node, a.creation), (b.node, b.creation)).then(a.id.cmp(&b.id))
+}
+
+fn references(a: &Reference, b: &Reference) -> Ordering {
+    let (x, y) = (a.significant(), b.significant());
+    nodes((a.node, a.creation), (b.node, b.creation))
+        .then(x.len().cmp(&y.len()))
+        .then_with(|| x.iter().rev().cmp(y.iter().rev()))
+}
+
+fn funs(a: &Fun, b: &Fun, numbers: Numbers) -> Ordering {
+    match (a, b) {
+        (Fun::Local(a), Fun::Local(b)) => closures(a, b, numbers),
+        (Fun::Local(_), Fun::External { .. }) => Ordering::Less,
+        (Fun::External { .. }, Fun::Local(_)) => Ordering::Greater,
+        (
+            Fun::External {
+                module: m,
+                function: f,
+                arity: a,
+            },
+            Fun::External {
+                module: n,
+                function: g,
+                arity: b,
+            },
+        ) => atoms(*m, *n).then_with(|| atoms(*f, *g)).then(a.cmp(b)),
+    }
+}
+
+fn closures(a: &LocalFun, b: &LocalFun, numbers: Numbers) -> Ordering {
+    atoms(a.module, b.module)
+        .then(a.index.cmp(&b.index))
+        .then(a.old_uniq.cmp(&b.old_uniq))
+        .then(a.free.len().cmp(&b.free.len()))
+        .then_with(|| elements(&a.free, &b.free, numbers))
+}
+
+/// As many elements as the shorter one has, from the left.
+fn elements(a: &[Term], b: &[Term], numbers: Numbers) -> Ordering {
+    a.iter()
+        .zip(b)
+        .map(|(a, b)| compare(a, b, numbers))
+        .find(|order| order.is_ne())
+        .unwrap_or(Ordering::Equal)
+}
+
+fn maps(a: &Map, b: &Map, numbers: Numbers) -> Ordering {
+    let by_keys = || {
+        let pairs = a.pairs.iter().zip(&b.pairs);
+        pairs
+            .map(|((j, _), (k, _))| compare(j, k, Numbers::Exactly))
+            .find(|o| o.is_ne())
+    };
+    let by_values = || {
+        let pairs = a.pairs.iter().zip(&b.pairs);
+        pairs
+            .map(|((_, v), (_, w))| compare(v, w, numbers))
+            .find(|o| o.is_ne())
+    };
+    let different = a.len().cmp(&b.len());
+    if different.is_ne() {
+        return different;
+    }
+    by_keys().or_else(by_values).unwrap_or(Ordering::Equal)
+}
+
+/// A list that is not empty, proper or not.
+#[derive(Clone, Copy)]
+struct Cons<'a> {
+    elements: &'a [Term],
+    tail: Option<&'a Term>,
+}
+
+impl<'a> Cons<'a> {
+    fn of(term: &'a Term) -> Option<Cons<'a>> {
+        match term {
+            Term::List(elements) if !elements.is_empty() => Some(Cons {
+                elements,
+                tail: None,
+            }),
+            Term::Improper(elements, tail) => Some(Cons {
+                elements,
+                tail: Some(tail),
+            }),
+            _ => None,
+        }
+    }
+
+    /// The rank of what follows the first `n` elements.
+    fn rank_after(&self, n: usize) -> u8 {
+        match self.tail {
+            _ if n < self.elements.len() => 9,
+            None => 8,
+            Some(tail) => rank(tail),
+        }
+    }
+}
+
+fn lists(a: Cons<'_>, b: Cons<'_>, numbers: Numbers) -> Ordering {
+    let common = a.elements.len().min(b.elements.len());
+    elements(a.elements, b.elements, numbers)
+        .then_with(|| a.rank_after(common).cmp(&b.rank_after(common)))
+        .then_with(|| match (a.tail, b.tail) {
+            (Some(s), Some(t)) => compare(s, t, numbers),
+            _ => Ordering::Equal,
+        })
+}
+
+fn bits(term: &Term) -> Option<(&[u8], u8)> {
+    match term {
+        Term::Binary(bytes) => Some((bytes, 8)),
+        Term::Bits(BitString { bytes, last_bits }) => Some((bytes, *last_bits)),
+        _ => None,
+    }
+}
+
+fn bitstrings(a: &[u8], a_last: u8, b: &[u8], b_last: u8) -> Ordering {
+    let common = a.len().min(b.len());
+    let Some(whole) = common.checked_sub(1) else {
+        return a.len().cmp(&b.len());
+    };
+    let bits_in = |bytes: &[u8], last: u8| if bytes.len() > common { 8 } else { last };
+    let shared = bits_in(a, a_last).min(bits_in(b, b_last));
+    let mask = 0xFFu8 << (8 - shared);
+    a[..whole]
+        .cmp(&b[..whole])
+        .then_with(|| (a[whole] & mask).cmp(&(b[whole] & mask)))
+        .then(a.len().cmp(&b.len()))
+        .then(a_last.cmp(&b_last))
+}
+
+#[cfg(test)]
+mod tests;
