@@ -1,1 +1,3 @@
 //! A concurrent in-memory term store: ETS as a library.
+
+pub mod dump;

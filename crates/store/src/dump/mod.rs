@@ -1,0 +1,3 @@
+//! Dumps.
+
+pub mod disk_log;
