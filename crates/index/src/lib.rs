@@ -4,7 +4,10 @@
 //! Two traits are all that the layers above know: [`Index`] and [`OrderedIndex`].
 
 pub mod entry;
+pub mod hash;
+mod prefetch;
 pub mod traits;
 
 pub use entry::Entry;
+pub use hash::HashIndex;
 pub use traits::{Action, Batch, Index, OrderedIndex, Stamp};

@@ -61,7 +61,7 @@ pub trait Pin: sealed::Sealed {
 }
 
 /// How a retired block is freed.
-pub trait Retire {
+pub trait Retire: 'static {
     /// Frees the block.
     ///
     /// # Safety

@@ -1,0 +1,117 @@
+//! Traversal in hash order.
+//!
+//! A cursor is a point in the order of (hash, key). The bucket that covers that point is read, in
+//! whichever table is live for it at the moment; the next point is where that bucket's range ends.
+//! Growing and shrinking change how long the ranges are, not the order, so nothing is met twice or
+//! left out by them.
+
+use std::hash::{BuildHasher, Hash};
+
+use super::HashIndex;
+use crate::{Batch, Entry};
+
+impl<E: Entry, S: BuildHasher> HashIndex<E, S>
+where
+    E::Key: Hash + Eq,
+{
+    /// Appends the entries of one bucket whose hashes are `from` or above. Returns where the next
+    /// bucket begins, `None` after the last. The caller is pinned.
+    ///
+    /// An entry that is there throughout is appended exactly once, and no key twice.
+    pub(crate) fn bucket_batch(&self, from: u64, out: &mut Batch<E>) -> Option<u64> {
+        let (table, bucket, before) = self.live(from);
+        let begin = table.index(from) as u64;
+        let shift = 64 - table.bits();
+        let already = out.len();
+        bucket.for_each(|word| out.push(Self::entry(word)));
+        if begin << shift != from {
+            // The cursor is from a larger table: the front of this range has been handed out.
+            out.retain_from(already, |e| self.hash_of(e.key()) >= from);
+        }
+        if bucket.header() != before {
+            // A key that was taken out and put in again meanwhile may have been met twice.
+            drop_repeated_keys(out, already);
+        }
+        let end = begin + 1;
+        (end < table.len() as u64).then_some(end << shift)
+    }
+
+    /// Appends the entries of all buckets that now cover what bucket `slot` of the root covered.
+    pub(super) fn slot_batch(&self, slot: usize, out: &mut Batch<E>) {
+        let table = self.root();
+        if slot >= table.len() {
+            return;
+        }
+        let shift = 64 - table.bits();
+        let (begin, end) = ((slot as u64) << shift, (slot as u64 + 1).checked_shl(shift));
+        let end = end.filter(|end| *end != 0);
+        let already = out.len();
+        let mut from = Some(begin);
+        while let Some(at) = from.filter(|at| end.is_none_or(|end| *at < end)) {
+            from = self.bucket_batch(at, out);
+        }
+        // A merged bucket covers more than was asked for.
+        out.retain_from(already, |e| {
+            end.is_none_or(|end| self.hash_of(e.key()) < end)
+        });
+    }
+}
+
+impl<E: Entry, S: BuildHasher> HashIndex<E, S>
+where
+    E::Key: Hash + Ord,
+{
+    /// Appends the entries after a key, in the order of (hash, key): a bucket's worth.
+    pub(super) fn sorted_batch(&self, after: Option<&E::Key>, out: &mut Batch<E>) {
+        let after = after.map(|key| (self.hash_of(key), key));
+        let mut from = Some(after.map_or(0, |(hash, _)| hash));
+        let already = out.len();
+        while let Some(at) = from {
+            from = self.bucket_batch(at, out);
+            out.retain_from(already, |e| {
+                after.is_none_or(|after| (self.hash_of(e.key()), e.key()) > after)
+            });
+            if out.len() > already {
+                break;
+            }
+        }
+        out[already..].sort_by(|a, b| {
+            let hashes = self.hash_of(a.key()).cmp(&self.hash_of(b.key()));
+            hashes.then_with(|| a.key().cmp(b.key()))
+        });
+    }
+}
+
+/// Keeps of the entries from `already` on those that come last under their key.
+fn drop_repeated_keys<E: Entry>(out: &mut Batch<E>, already: usize)
+where
+    E::Key: Eq,
+{
+    let mut i = already;
+    while i < out.len() {
+        if out[i + 1..].iter().any(|later| later.key() == out[i].key()) {
+            out.remove(i);
+        } else {
+            i += 1;
+        }
+    }
+}
+
+trait RetainFrom<T> {
+    /// As [`Vec::retain`], for the elements from `start` on.
+    fn retain_from(&mut self, start: usize, keep: impl FnMut(&T) -> bool);
+}
+
+impl<T: Copy> RetainFrom<T> for Vec<T> {
+    fn retain_from(&mut self, start: usize, mut keep: impl FnMut(&T) -> bool) {
+        let mut end = start;
+        for i in start..self.len() {
+            let item = self[i];
+            if keep(&item) {
+                self[end] = item;
+                end += 1;
+            }
+        }
+        self.truncate(end);
+    }
+}

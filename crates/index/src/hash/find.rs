@@ -1,0 +1,85 @@
+//! Reading: find a key, and the version of the place where it is or would be.
+
+use std::hash::{BuildHasher, Hash};
+
+use fyris_sync::atomic::Ordering;
+use fyris_sync::lock::Backoff;
+
+use super::HashIndex;
+use super::bucket::Bucket;
+use super::table::Table;
+use super::word::tag_of;
+use crate::{Entry, Stamp};
+
+impl<E: Entry, S> HashIndex<E, S> {
+    /// The live bucket for a hash, its table, and its header as it was before anything else in the
+    /// bucket is read.
+    #[inline]
+    pub(super) fn live(&self, hash: u64) -> (&Table, &Bucket, u64) {
+        let mut table = self.root();
+        loop {
+            let bucket = table.bucket(hash);
+            let header = bucket.header();
+            if !Bucket::is_moved(header) {
+                return (table, bucket, header);
+            }
+            // The content has moved on (invariant F): the next table was published before.
+            table = table.next().expect("a moved bucket has a next table");
+        }
+    }
+
+    /// The version of the bucket of a hash.
+    ///
+    /// While a writer is at work there, no version is certain to tell its change: then, after a
+    /// little waiting, a stamp that equals no other.
+    pub(super) fn stamp_of(&self, hash: u64) -> Stamp {
+        /// The second halves of stamps that equal no other.
+        static UNIQUE: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
+        let mut backoff = Backoff::new();
+        loop {
+            let (table, _, header) = self.live(hash);
+            if !Bucket::is_locked(header) {
+                return Stamp(table.id(), header);
+            }
+            if backoff.is_long() {
+                // Relaxed: only uniqueness matters.
+                return Stamp(u64::MAX, UNIQUE.fetch_add(1, Ordering::Relaxed));
+            }
+            backoff.wait();
+        }
+    }
+}
+
+impl<E: Entry, S: BuildHasher> HashIndex<E, S>
+where
+    E::Key: Hash,
+{
+    /// The entry with this hash that `is_it` recognises. The caller is pinned.
+    #[inline]
+    pub(crate) fn find(&self, hash: u64, is_it: impl Fn(&E) -> bool) -> Option<E> {
+        let (table, mut bucket, _) = self.live(hash);
+        let tag = tag_of(hash, table.window());
+        loop {
+            let mut mask = bucket.matches(tag);
+            while mask != 0 {
+                let word = bucket.load(mask.trailing_zeros() as usize);
+                // The word may have changed since its tag matched: to another entry's, which is then
+                // not the one; to nothing or to a link, which is no entry at all.
+                if super::word::tag(word) == tag {
+                    let entry = Self::entry(word);
+                    if is_it(&entry) {
+                        return Some(entry);
+                    }
+                }
+                mask &= mask - 1;
+            }
+            bucket = bucket.overflow()?;
+        }
+    }
+
+    /// Fetches the line that an operation on this hash is going to write.
+    #[inline]
+    pub(crate) fn prefetch(&self, hash: u64) {
+        crate::prefetch::write(self.root().bucket(hash));
+    }
+}

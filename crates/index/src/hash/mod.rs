@@ -1,0 +1,276 @@
+//! `hash`: a concurrent hash table with lock-free reads and iteration in hash order.
+//!
+//! # Why this shape
+//!
+//! The 2013 paper (section 4.2.1) names what holds the hash tables of ETS back: a fixed number of
+//! bucket locks, writers that keep readers of the same bucket out, and growth that proceeds one
+//! bucket at a time. And in a table larger than the cache, an operation costs as much as the
+//! misses it has to wait for one after the other. So here
+//!
+//! * a bucket is one cache line with its own lock in it ([`bucket`](self)): as many locks as
+//!   buckets, and the lock is on a line that must be fetched anyway;
+//! * a reader takes no lock and writes nothing: it waits for the bucket's line, then for the line
+//!   of the entry that has the right tag. Two dependent misses, whatever the size of the table;
+//! * growth doubles the table, and every writer that comes along moves a few dozen buckets;
+//! * the bucket number is the *top* of the hash ([`word`]), so the order of buckets is the order of
+//!   hashes at every size, and a cursor is a key: it survives growth, shrinking and deletion.
+//!
+//! # A reader's view of a bucket
+//!
+//! A reader loads the header. If it says *moved*, the reader goes on in the next table. If not, it
+//! reads the words, one by one, and follows those whose tag fits.
+//!
+//! ## Invariant S: an entry stays in its slot
+//!
+//! While a bucket is live, an entry stays in the slot it was put in until it is replaced there or
+//! taken out; so a scan that reads every slot once cannot miss an entry that is there throughout.
+//! There is one exception: when a bucket is full, a new overflow bucket takes the entry of the last
+//! slot over, and a link takes its place. The overflow bucket is complete before the link is
+//! published, and every scan reads the last slot before it follows the link in it: it meets the entry
+//! in the slot, or the link and then the entry.
+//!
+//! If a scan misses a key, then, there was a moment during the scan when the key was not there, and
+//! that moment is where "absent" takes effect. If it finds an entry, the load that found it is where
+//! "present" takes effect.
+//!
+//! ## Invariant F: moved means frozen
+//!
+//! A bucket is moved under its lock: its words are copied to the next table, then the header is set
+//! to *moved*, and from then on nobody changes its words. A reader that saw "not moved" may read
+//! words after that: it sees the bucket as it was at the freeze, which happened after the reader
+//! loaded the header. So every load of the scan counts as made at its own moment or at the moment of
+//! the freeze, whichever came first; all of these lie within the operation, and S applies as before.
+//! Nobody touches the buckets of the next table before the bucket they are filled from says *moved*:
+//! whoever looks for a key begins at the oldest table. This also needs that a table
+//! begins to move on only when it is the oldest itself (`resize`).
+//!
+//! # Writers
+//!
+//! One read-modify-write locks the bucket; a plain store unlocks it and advances its version. The
+//! closure of an upsert runs between the two. If it panics, the header is restored as it was.
+//! A word is published with `Release` after the entry it names was made; readers load it with
+//! [`PROTECT`](fyris_sync::reclaim::PROTECT).
+//!
+//! # Reclamation
+//!
+//! Old arrays and unlinked overflow buckets are retired (invariant R of
+//! [`fyris_sync::reclaim`]). A moved bucket's overflow buckets are retired once it says *moved*,
+//! for then nobody enters it any more. Entries are not the index's to free, until it is dropped.
+//!
+//! # Sizes
+//!
+//! The table doubles at 4.8 entries a bucket of 7 words, when about one bucket in nine has an overflow
+//! bucket, and halves below 0.6. A table of `n` entries takes 13 to 27 bytes an entry, about 16 at
+//! random. The smallest table is 128 bytes.
+
+mod bucket;
+mod cursor;
+mod find;
+mod resize;
+mod table;
+#[cfg(all(test, not(loom)))]
+mod tests;
+mod upsert;
+mod word;
+
+use std::hash::{BuildHasher, Hash};
+use std::marker::PhantomData;
+
+use fyris_sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use fyris_sync::counter::Striped;
+use fyris_sync::reclaim::{PROTECT, Pin};
+
+use self::bucket::Bucket;
+use self::table::Table;
+use crate::{Action, Batch, Entry, Index, Stamp};
+
+/// The default hasher: fast, and seeded at random for each table.
+pub type RandomState = foldhash::fast::RandomState;
+
+/// A concurrent hash index of entries `E`. See the [module](self) for how it works.
+pub struct HashIndex<E: Entry, S = RandomState> {
+    /// The oldest table in use: where every operation begins.
+    root: AtomicPtr<Table>,
+    hasher: S,
+    counts: Counts,
+    entries: PhantomData<E>,
+}
+
+/// What writers write, on a line apart from what readers read.
+#[repr(align(64))]
+struct Counts {
+    entries: Striped,
+    /// Bytes of tables and overflow buckets.
+    bytes: AtomicUsize,
+}
+
+// SAFETY: the index hands out and takes in entries from any thread; entries are handles of
+// immutable things. Whether those may cross threads is what the bound says.
+unsafe impl<E: Entry + Send + Sync, S: Send> Send for HashIndex<E, S> {}
+// SAFETY: as above; all shared state is atomic.
+unsafe impl<E: Entry + Send + Sync, S: Sync> Sync for HashIndex<E, S> {}
+
+impl<E: Entry> HashIndex<E> {
+    /// An empty index with a hasher seeded at random.
+    pub fn new() -> Self {
+        Self::with_hasher(RandomState::default())
+    }
+}
+
+impl<E: Entry, S: Default> Default for HashIndex<E, S> {
+    fn default() -> Self {
+        Self::with_hasher(S::default())
+    }
+}
+
+impl<E: Entry, S> HashIndex<E, S> {
+    /// An empty index with this hasher.
+    pub fn with_hasher(hasher: S) -> Self {
+        Self::with_capacity_and_hasher(0, hasher)
+    }
+
+    /// An empty index that holds `capacity` entries before it grows.
+    pub fn with_capacity_and_hasher(capacity: usize, hasher: S) -> Self {
+        let table = Table::new(resize::bits_for(capacity));
+        let bytes = AtomicUsize::new(table.memory());
+        let entries = Striped::new();
+        if table.bits() >= resize::INFLATE_BITS {
+            entries.inflate();
+        }
+        Self {
+            root: AtomicPtr::new(Box::into_raw(table)),
+            hasher,
+            counts: Counts { entries, bytes },
+            entries: PhantomData,
+        }
+    }
+
+    /// The hasher.
+    pub fn hasher(&self) -> &S {
+        &self.hasher
+    }
+
+    /// The oldest table in use.
+    #[inline]
+    fn root(&self) -> &Table {
+        // SAFETY: never null. The caller is pinned, and a table is retired after it has ceased to be
+        // the root (R).
+        unsafe { &*self.root.load(PROTECT) }
+    }
+
+    /// How many entries; exact when nobody is writing.
+    pub(crate) fn count(&self) -> usize {
+        usize::try_from(self.counts.entries.sum()).unwrap_or(0)
+    }
+
+    /// How many entries there were at one moment during the call. May take long under constant
+    /// writing.
+    pub fn exact_len(&self) -> usize {
+        usize::try_from(self.counts.entries.exact()).unwrap_or(0)
+    }
+}
+
+impl<E: Entry, S: BuildHasher> HashIndex<E, S>
+where
+    E::Key: Hash,
+{
+    /// The hash that this index files a key under.
+    #[inline]
+    pub(crate) fn hash_of<Q: Hash + ?Sized>(&self, key: &Q) -> u64 {
+        word::spread(self.hasher.hash_one(key))
+    }
+
+    /// The entry of a word of a bucket.
+    #[inline]
+    fn entry(word: u64) -> E {
+        // SAFETY: every word that is neither empty nor a link was made of an entry's bits, and the
+        // entry is alive: in the index, or taken out under this thread's pin (R).
+        unsafe { E::from_bits(word::handle(word)) }
+    }
+}
+
+impl<E: Entry + Send + Sync, S: BuildHasher + Send + Sync> Index<E> for HashIndex<E, S>
+where
+    E::Key: Hash + Eq + Ord,
+{
+    #[inline]
+    fn get(&self, key: &E::Key, _: &impl Pin) -> Option<E> {
+        self.find(self.hash_of(key), |e| e.key() == key)
+    }
+
+    #[inline]
+    fn upsert<R>(
+        &self,
+        key: &E::Key,
+        pin: &impl Pin,
+        f: impl FnOnce(Option<E>) -> (Action<E>, R),
+    ) -> R {
+        self.upsert_by(self.hash_of(key), |e| e.key() == key, pin, f)
+    }
+
+    fn next_batch(&self, after: Option<&E::Key>, _: &impl Pin, out: &mut Batch<E>) {
+        self.sorted_batch(after, out);
+    }
+
+    fn stamp(&self, key: &E::Key, _: &impl Pin) -> Stamp {
+        self.stamp_of(self.hash_of(key))
+    }
+
+    fn len(&self) -> usize {
+        self.count()
+    }
+
+    fn memory(&self) -> usize {
+        // Relaxed: a number.
+        let bytes = self.counts.bytes.load(Ordering::Relaxed);
+        size_of::<Self>() + bytes + self.counts.entries.memory()
+    }
+
+    fn slots(&self) -> usize {
+        let _pin = fyris_sync::reclaim::pin();
+        self.root().len()
+    }
+
+    fn slot(&self, slot: usize, _: &impl Pin, out: &mut Batch<E>) {
+        self.slot_batch(slot, out);
+    }
+}
+
+impl<E: Entry, S> Drop for HashIndex<E, S> {
+    fn drop(&mut self) {
+        // Relaxed: `&mut self` is ordered after everything.
+        let mut table = self.root.load(Ordering::Relaxed);
+        while !table.is_null() {
+            // SAFETY: tables come from `Box::into_raw`; those before the root were retired, the root
+            // and its successor are this index's alone now.
+            let owned = unsafe { Box::from_raw(table) };
+            table = owned
+                .next()
+                .map_or(std::ptr::null_mut(), |t| std::ptr::from_ref(t).cast_mut());
+            for i in 0..owned.len() {
+                // SAFETY: as above; what a moved bucket held is disposed of in the next table.
+                unsafe { dispose::<E>(owned.nth(i)) };
+            }
+        }
+    }
+}
+
+/// Disposes of a bucket's entries and frees its overflow buckets, unless it has moved.
+///
+/// # Safety
+///
+/// No other thread can reach the bucket, and it is done once.
+unsafe fn dispose<E: Entry>(bucket: &Bucket) {
+    if bucket.was_moved() {
+        return;
+    }
+    bucket.for_each(|word| {
+        // SAFETY: the word of an entry in the index, which is being dropped; each is met once.
+        unsafe { E::from_bits(word::handle(word)).dispose() }
+    });
+    let chain: Vec<_> = bucket.overflow_chain().collect();
+    for overflow in chain {
+        // SAFETY: overflow buckets come from `Box::into_raw`, and this one is reached once.
+        drop(unsafe { Box::from_raw(overflow) });
+    }
+}

@@ -1,0 +1,147 @@
+//! An array of buckets, and the state of its successor's making.
+
+use std::sync::atomic::AtomicU64 as GlobalU64;
+
+#[cfg(not(loom))]
+use fyris_sync::alloc::Pages;
+use fyris_sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use fyris_sync::reclaim::{PROTECT, Retire};
+
+use super::bucket::Bucket;
+use super::word::window;
+
+/// One size of the hash table.
+///
+/// The first line is read by every operation and hardly ever written; the second is where writers
+/// meet while they move buckets.
+#[repr(C, align(64))]
+pub(super) struct Table {
+    buckets: *const Bucket,
+    bits: u32,
+    window: u32,
+    next: AtomicPtr<Table>,
+    id: u64,
+    #[cfg(not(loom))]
+    memory: Pages,
+    #[cfg(loom)]
+    memory: Box<[Bucket]>,
+    pub(super) moving: Moving,
+}
+
+/// How far the move to the next table has come.
+#[repr(align(64))]
+#[derive(Default)]
+pub(super) struct Moving {
+    /// Not zero once somebody has begun to make the next table.
+    pub(super) begun: AtomicUsize,
+    /// Units that somebody has taken on.
+    pub(super) claimed: AtomicUsize,
+    /// Units that are done.
+    pub(super) done: AtomicUsize,
+}
+
+// SAFETY: `buckets` points into `memory`, which the table owns; all else is atomic.
+unsafe impl Send for Table {}
+// SAFETY: as above.
+unsafe impl Sync for Table {}
+
+impl Table {
+    /// An empty table of `2^bits` buckets.
+    pub(super) fn new(bits: u32) -> Box<Self> {
+        /// Tells tables apart, also when one lies where another lay (for stamps).
+        static IDS: GlobalU64 = GlobalU64::new(0);
+        #[cfg(not(loom))]
+        let memory = Pages::zeroed(size_of::<Bucket>() << bits);
+        #[cfg(not(loom))]
+        let buckets = memory.as_ptr().cast_const().cast::<Bucket>();
+        #[cfg(loom)]
+        let memory: Box<[Bucket]> = (0..1 << bits).map(|_| Bucket::default()).collect();
+        #[cfg(loom)]
+        let buckets = memory.as_ptr();
+        Box::new(Self {
+            buckets,
+            bits,
+            window: window(bits),
+            next: AtomicPtr::default(),
+            // Relaxed: only uniqueness matters.
+            id: IDS.fetch_add(1, Ordering::Relaxed),
+            memory,
+            moving: Moving::default(),
+        })
+    }
+
+    /// How many buckets.
+    #[inline]
+    pub(super) fn len(&self) -> usize {
+        1 << self.bits
+    }
+
+    /// The binary logarithm of how many buckets.
+    #[inline]
+    pub(super) fn bits(&self) -> u32 {
+        self.bits
+    }
+
+    /// Where tags begin in this table.
+    #[inline]
+    pub(super) fn window(&self) -> u32 {
+        self.window
+    }
+
+    /// A number no other table has or had.
+    pub(super) fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// Which bucket a hash belongs to.
+    #[inline]
+    pub(super) fn index(&self, hash: u64) -> usize {
+        (hash >> (64 - self.bits)) as usize
+    }
+
+    /// The bucket a hash belongs to.
+    #[inline]
+    pub(super) fn bucket(&self, hash: u64) -> &Bucket {
+        // SAFETY: `index` is below `2^bits`.
+        unsafe { &*self.buckets.add(self.index(hash)) }
+    }
+
+    /// Bucket `i`.
+    pub(super) fn nth(&self, i: usize) -> &Bucket {
+        assert!(i < self.len());
+        // SAFETY: in bounds; zeroed memory is a valid empty bucket.
+        unsafe { &*self.buckets.add(i) }
+    }
+
+    /// The table that this one's content moves to, if a move is under way or done.
+    #[inline]
+    pub(super) fn next(&self) -> Option<&Table> {
+        let next = self.next.load(PROTECT);
+        // SAFETY: null, or published by `set_next`; retired only after this table is, so it lives
+        // while a pin does under which this one was reachable (R).
+        unsafe { next.as_ref() }
+    }
+
+    /// Publishes the next table. Called once, by the thread that set `begun`.
+    pub(super) fn set_next(&self, next: Box<Table>) {
+        // Release: pairs with the PROTECT load in `next`.
+        self.next.store(Box::into_raw(next), Ordering::Release);
+    }
+
+    /// Bytes of the array and of this header.
+    pub(super) fn memory(&self) -> usize {
+        #[cfg(not(loom))]
+        let array = self.memory.size();
+        #[cfg(loom)]
+        let array = size_of_val(&*self.memory);
+        size_of::<Self>() + array
+    }
+}
+
+impl Retire for Table {
+    unsafe fn reclaim(ptr: *mut Self) {
+        // SAFETY: from `Box::into_raw`, by the caller's contract reclaimed once. What its buckets
+        // chained was retired when they moved.
+        drop(unsafe { Box::from_raw(ptr) });
+    }
+}

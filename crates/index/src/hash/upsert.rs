@@ -1,0 +1,96 @@
+//! Writing: one bucket, locked for the length of a closure.
+
+use std::hash::{BuildHasher, Hash};
+
+use fyris_sync::atomic::Ordering;
+use fyris_sync::reclaim::Pin;
+
+use super::HashIndex;
+use super::bucket::{Bucket, Locked};
+use super::table::Table;
+use super::word::{tag_of, word};
+use crate::{Action, Entry};
+
+/// What an action did to the counts.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Change {
+    /// As many entries as before.
+    None,
+    /// One more, and so many new overflow buckets.
+    Added(usize),
+    /// One less, and so many overflow buckets retired.
+    Removed(usize),
+}
+
+impl<E: Entry, S: BuildHasher> HashIndex<E, S>
+where
+    E::Key: Hash,
+{
+    /// [`crate::Index::upsert`] for the entry with this hash that `is_it` recognises.
+    #[inline]
+    pub(crate) fn upsert_by<R>(
+        &self,
+        hash: u64,
+        is_it: impl Fn(&E) -> bool,
+        pin: &impl Pin,
+        f: impl FnOnce(Option<E>) -> (Action<E>, R),
+    ) -> R {
+        let (table, mut locked) = self.lock(hash, pin);
+        let tag = tag_of(hash, table.window());
+        let found = locked.find(tag, |w| is_it(&Self::entry(w)));
+        let (action, result) = f(found.map(|(_, w)| Self::entry(w)));
+        let change = match (action, found) {
+            (Action::Put(new), Some((place, _))) => {
+                locked.replace(place, word(tag, new.into_bits()));
+                Change::None
+            }
+            (Action::Put(new), None) => Change::Added(locked.insert(word(tag, new.into_bits()))),
+            (Action::Remove, Some((place, _))) => Change::Removed(locked.remove(place, pin)),
+            (Action::Remove, None) | (Action::Keep, _) => Change::None,
+        };
+        drop(locked);
+        self.account(table, change);
+        result
+    }
+
+    /// Locks the live bucket of a hash; on the way, does a share of a move that is under way.
+    #[inline]
+    fn lock(&self, hash: u64, pin: &impl Pin) -> (&Table, Locked<'_>) {
+        let mut table = self.root();
+        if let Some(next) = table.next() {
+            self.help(table, next, pin);
+        }
+        loop {
+            if let Some(locked) = table.bucket(hash).lock() {
+                return (table, locked);
+            }
+            // The content has moved on (invariant F): the next table was published before.
+            table = table.next().expect("a moved bucket has a next table");
+        }
+    }
+
+    #[inline]
+    fn account(&self, table: &Table, change: Change) {
+        match change {
+            Change::None => {}
+            Change::Added(overflow) => {
+                self.counts.entries.add(1);
+                if overflow > 0 {
+                    // Relaxed: a number.
+                    let bytes = overflow * size_of::<Bucket>();
+                    self.counts.bytes.fetch_add(bytes, Ordering::Relaxed);
+                    self.grow_if_full(table);
+                }
+            }
+            Change::Removed(overflow) => {
+                let nth = self.counts.entries.add(-1);
+                if overflow > 0 {
+                    // Relaxed: a number.
+                    let bytes = overflow * size_of::<Bucket>();
+                    self.counts.bytes.fetch_sub(bytes, Ordering::Relaxed);
+                }
+                self.shrink_if_empty(table, nth);
+            }
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! Inner nodes: immutable separators, child pointers replaced in place.
+//!
+//! ```text
+//! offset  0  lock word
+//!         8  number of children, level (1: above leaves), prefix length
+//!        64  heads of the separators, padded with all ones to a multiple of eight
+//!         .  child pointers
+//!         .  separators (none where the head is all of it)
+//! ```
+//!
+//! A separator that comes or goes means a new node: the separators move bitwise, the old node is
+//! retired, and its memory is freed without dropping them. The holder of the lock may replace a
+//! child pointer. All separators of a node share a prefix of `prefix` bytes, which a probe is
+//! compared with once; heads stand for what follows it.
+
+use std::alloc::{Layout, handle_alloc_error};
+use std::cmp::Ordering as Order;
+use std::marker::PhantomData;
+use std::ptr::NonNull;
+
+use fyris_sync::atomic::{AtomicPtr, Ordering};
+use fyris_sync::reclaim::{PROTECT, Retire};
+
+use super::FANOUT;
+use super::draft::Draft;
+use super::key::{Separator, TreeKey};
+use super::lock::{NodeLock, Word};
+use super::probe::{Fence, Probe};
+
+/// Where the heads begin: on a cache line of their own.
+const HEADS: usize = 64;
+
+/// Heads that are compared in one go: a cache line.
+const BLOCK: usize = 8;
+
+/// A child: a leaf below level 1, else an inner node.
+pub(super) enum Node {}
+
+/// An inner node; the arrays follow the header. See the module.
+#[repr(C)]
+pub(super) struct Inner<K: TreeKey + ?Sized> {
+    pub(super) lock: NodeLock,
+    children: u16,
+    level: u8,
+    prefix: u32,
+    key: PhantomData<fn() -> Box<K>>,
+}
+
+/// The layout of a node: its size, and where children and separators begin.
+fn layout<S>(children: usize) -> (Layout, usize, usize) {
+    let seps = children - 1;
+    let at_children = HEADS + seps.next_multiple_of(BLOCK) * 8;
+    let at_seps = (at_children + children * 8).next_multiple_of(align_of::<S>());
+    let size = at_seps + seps * size_of::<S>();
+    match Layout::from_size_align(size, 64) {
+        Ok(layout) => (layout, at_children, at_seps),
+        Err(_) => unreachable!("at most FANOUT children"),
+    }
+}
+
+impl<K: TreeKey + ?Sized> Inner<K> {
+    /// Makes a node of the children `from..to` of a draft and the separators between them.
+    pub(super) fn alloc(draft: &Draft<K>, from: usize, to: usize) -> NonNull<Self> {
+        let children = to - from;
+        let (layout, at_children, at_seps) = layout::<K::Sep>(children);
+        // SAFETY: the layout is not empty.
+        let raw = unsafe { std::alloc::alloc(layout) };
+        let Some(node) = NonNull::new(raw.cast::<Self>()) else { handle_alloc_error(layout) };
+        let prefix = draft.prefix(from, to);
+        let header = Self {
+            lock: NodeLock::new(Word::new(0, 0)),
+            children: children as u16,
+            level: draft.level,
+            prefix: prefix as u32,
+            key: PhantomData,
+        };
+        let seps = children - 1;
+        // SAFETY: the offsets come from `layout` for this number of children; the block is ours
+        // alone. Separators move bitwise: the draft does not drop them.
+        unsafe {
+            node.write(header);
+            let heads = raw.add(HEADS).cast::<u64>();
+            for at in 0..seps.next_multiple_of(BLOCK) {
+                let head = if at < seps { draft.head(from + at, prefix) } else { u64::MAX };
+                heads.add(at).write(head);
+            }
+            for at in 0..children {
+                let child = AtomicPtr::new(draft.children()[from + at]);
+                raw.add(at_children).cast::<AtomicPtr<Node>>().add(at).write(child);
+            }
+            let from_seps = draft.seps().as_ptr().add(from);
+            from_seps.copy_to_nonoverlapping(raw.add(at_seps).cast(), seps);
+        }
+        node
+    }
+
+    /// How many children: at least one.
+    #[inline]
+    pub(super) fn len(&self) -> usize {
+        self.children as usize
+    }
+
+    /// How far above the leaves; at least 1.
+    #[inline]
+    pub(super) fn level(&self) -> usize {
+        self.level as usize
+    }
+
+    /// Bytes allocated for the node.
+    pub(super) fn bytes(&self) -> usize {
+        layout::<K::Sep>(self.len()).0.size()
+    }
+
+    /// The heads of the separators, behind the common prefix, with the padding.
+    #[inline]
+    pub(super) fn heads(&self) -> &[u64] {
+        let base = std::ptr::from_ref(self).cast::<u8>();
+        let len = (self.len() - 1).next_multiple_of(BLOCK);
+        // SAFETY: `alloc` wrote that many there, and nobody writes them again.
+        unsafe { std::slice::from_raw_parts(base.add(HEADS).cast(), len) }
+    }
+
+    /// The separators; child `i` lies between the separators `i - 1` and `i`.
+    #[inline]
+    pub(super) fn seps(&self) -> &[K::Sep] {
+        let base = std::ptr::from_ref(self).cast::<u8>();
+        let at = layout::<K::Sep>(self.len()).2;
+        // SAFETY: as in `heads`.
+        unsafe { std::slice::from_raw_parts(base.add(at).cast(), self.len() - 1) }
+    }
+
+    #[inline]
+    fn children(&self) -> &[AtomicPtr<Node>] {
+        let base = std::ptr::from_ref(self).cast::<u8>();
+        let at = HEADS + (self.len() - 1).next_multiple_of(BLOCK) * 8;
+        // SAFETY: `alloc` wrote that many there; from then on they are accessed as atomics only.
+        unsafe { std::slice::from_raw_parts(base.add(at).cast(), self.len()) }
+    }
+
+    /// The child at `at`.
+    #[inline]
+    pub(super) fn child(&self, at: usize) -> *mut Node {
+        // PROTECT: pairs with the Release in `set_child`; the node is read under the pin.
+        self.children()[at].load(PROTECT)
+    }
+
+    /// Replaces the child at `at`. The caller holds the lock.
+    pub(super) fn set_child(&self, at: usize, node: *mut Node) {
+        // Release: pairs with the PROTECT load in `child`.
+        self.children()[at].store(node, Ordering::Release);
+    }
+
+    /// The separator to the right of child `at`, as a fence.
+    pub(super) fn fence(&self, at: usize) -> Fence<'_, K> {
+        Fence { head: self.heads()[at], sep: &self.seps()[at] }
+    }
+
+    /// Brings the header and the heads near, before the node's size is known.
+    #[inline]
+    pub(super) fn prefetch(node: *const Self) {
+        for line in 0..1 + FANOUT.div_ceil(BLOCK) {
+            super::prefetch(node.cast::<u8>().wrapping_add(64 * line));
+        }
+    }
+
+    /// Which child covers the probe.
+    #[inline]
+    pub(super) fn find(&self, probe: &impl Probe<K>) -> usize {
+        let seps = self.len() - 1;
+        if !K::EXACT && self.prefix > 0 {
+            match probe.cmp_prefix(&self.seps()[0], self.prefix as usize) {
+                Order::Less => return 0,
+                Order::Equal => {}
+                Order::Greater => return seps,
+            }
+        }
+        let head = probe.head(self.prefix as usize);
+        let heads = self.heads();
+        let at = bound(heads, |h| h <= head).min(seps);
+        if K::EXACT || at == 0 || heads[at - 1] != head {
+            return at;
+        }
+        let first = bound(heads, |h| h < head);
+        let equal = &self.seps()[first..at];
+        first + equal.partition_point(|sep| probe.cmp_sep(sep) != Order::Less)
+    }
+}
+
+/// How many heads, from the first, are `below`: first whole cache lines, then in the line. The last
+/// words of all lines are read independently of each other, so that missing lines come together.
+#[inline]
+fn bound(heads: &[u64], below: impl Fn(u64) -> bool) -> usize {
+    let (blocks, _) = heads.as_chunks::<BLOCK>();
+    let full = blocks.iter().map(|block| usize::from(below(block[BLOCK - 1]))).sum::<usize>();
+    let rest = blocks.get(full).map_or(0, |b| b.iter().map(|&h| usize::from(below(h))).sum());
+    full * BLOCK + rest
+}
+
+impl<K: TreeKey + ?Sized> Inner<K> {
+    /// Frees the node's memory. Its separators are not dropped: they have moved, or are dropped
+    /// beforehand by [`Inner::drop_seps`].
+    ///
+    /// # Safety
+    ///
+    /// Nobody else can reach it, and it is freed once.
+    pub(super) unsafe fn free(node: *mut Self) {
+        // SAFETY: from `alloc`, by the caller's contract.
+        unsafe {
+            let layout = layout::<K::Sep>((*node).len()).0;
+            std::alloc::dealloc(node.cast(), layout);
+        }
+    }
+
+    /// Drops the separators.
+    ///
+    /// # Safety
+    ///
+    /// Nobody else can reach the node, its separators have not moved, and it is only freed
+    /// afterwards.
+    pub(super) unsafe fn drop_seps(node: *mut Self) {
+        // SAFETY: initialised by `alloc`; dropped once, by the caller's contract.
+        unsafe { std::ptr::drop_in_place(std::ptr::from_ref((*node).seps()).cast_mut()) }
+    }
+}
+
+impl<K: TreeKey + ?Sized> Retire for Inner<K> {
+    unsafe fn reclaim(ptr: *mut Self) {
+        // SAFETY (R): the contract of `reclaim`.
+        unsafe { Self::free(ptr) }
+    }
+}

@@ -1,0 +1,90 @@
+//! What a slot of a leaf holds.
+
+use std::marker::PhantomData;
+
+use super::key::{HeadKey, TreeKey};
+use crate::Entry;
+
+/// The payload of a slot: copied bitwise when a leaf is rebuilt, never dropped by the tree's core.
+///
+/// # Safety
+///
+/// Every copy names the same key, which does not change; `key` may be called while the thread is
+/// pinned (invariant R) on an item that was in the tree since.
+pub(crate) unsafe trait Item: Copy + 'static {
+    /// What the items are found by.
+    type Key: TreeKey + ?Sized;
+
+    /// The key. Not asked for where the key is [`TreeKey::EXACT`].
+    fn key(&self) -> &Self::Key;
+
+    /// Brings near what the item names.
+    #[inline]
+    fn prefetch(&self) {}
+
+    /// Frees what the item names.
+    ///
+    /// # Safety
+    ///
+    /// Nobody else can reach it, and it is freed once.
+    unsafe fn dispose(self);
+}
+
+/// The handle of an [`Entry`].
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+pub(crate) struct Handle<E>(pub(crate) E);
+
+// SAFETY: the contract of `Entry`.
+unsafe impl<E: Entry> Item for Handle<E>
+where
+    E::Key: TreeKey,
+{
+    type Key = E::Key;
+
+    #[inline]
+    fn key(&self) -> &E::Key {
+        self.0.key()
+    }
+
+    #[inline]
+    fn prefetch(&self) {
+        // The low bits may be the entry's own tags. A prefetch of a wrong address does no harm.
+        super::prefetch(std::ptr::without_provenance(self.0.into_bits() as usize));
+    }
+
+    unsafe fn dispose(self) {
+        // SAFETY: the caller's contract is that of `Entry::dispose`.
+        unsafe { self.0.dispose() }
+    }
+}
+
+/// A value beside its head, which is its key.
+pub(crate) struct Beside<K, V> {
+    pub(crate) value: V,
+    key: PhantomData<K>,
+}
+
+impl<K, V> Beside<K, V> {
+    pub(crate) fn new(value: V) -> Self {
+        Self { value, key: PhantomData }
+    }
+}
+
+impl<K, V: Copy> Clone for Beside<K, V> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<K, V: Copy> Copy for Beside<K, V> {}
+
+// SAFETY: the head names the key and moves with the item.
+unsafe impl<K: HeadKey, V: Copy + 'static> Item for Beside<K, V> {
+    type Key = K;
+
+    fn key(&self) -> &K {
+        unreachable!("the head is the key: every HeadKey is EXACT")
+    }
+
+    unsafe fn dispose(self) {}
+}

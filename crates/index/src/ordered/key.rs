@@ -1,0 +1,317 @@
+//! Keys of the tree: a head of eight bytes that decides most comparisons, and separators.
+//!
+//! A node keeps, for each key, a *head*: a `u64` whose order agrees with the order of keys, as far
+//! as eight bytes can tell. Comparing heads touches no memory outside the node. Where keys share a
+//! long prefix (all of a leaf's keys lie between two separators, so they share what these share)
+//! the head is taken behind the prefix: `skip` says how many bytes.
+//!
+//! A *separator* stands between two children. It outlives the entry whose key it was made from,
+//! so it is a value of its own: for byte strings the shortest prefix that separates.
+
+use std::cmp::Ordering;
+use std::ptr::NonNull;
+
+/// What inner nodes keep between two children. Immutable.
+pub trait Separator: Ord + Send + Sync + 'static {
+    /// The separator's head behind `skip` bytes; as [`TreeKey::head`].
+    fn head(&self, skip: usize) -> u64;
+
+    /// How many leading bytes it shares with `other`.
+    fn common(&self, _other: &Self) -> usize {
+        0
+    }
+
+    /// Compares the first `len` bytes with those of `other`, which has at least `len`.
+    fn cmp_prefix(&self, _other: &Self, _len: usize) -> Ordering {
+        Ordering::Equal
+    }
+}
+
+/// A key of the `ordered` index.
+///
+/// Implemented for integers, `bool`, `char`, byte strings and text, pairs, and through [`Plain`]
+/// for every other ordered type. A type that can show itself as bytes in the right order implements
+/// [`ByteKey`] instead.
+///
+/// # What an implementation promises
+///
+/// For keys `a < b` whose first `skip` bytes are the same, `a.head(skip) <= b.head(skip)`. With
+/// [`TreeKey::EXACT`], `a == b` exactly when `a.head(0) == b.head(0)`. For `low < high`,
+/// `separate(low, high)` is a separator `s` with `low < s <= high`; separators order as keys do.
+/// A wrong implementation makes the tree lose keys, and does nothing worse.
+pub trait TreeKey: Ord {
+    /// True when the head is the whole key. Separators are heads then, and nothing else is asked.
+    const EXACT: bool = false;
+
+    /// The separator of two keys.
+    type Sep: Separator;
+
+    /// The first eight bytes of the key behind its first `skip`, as a big-endian number; short keys
+    /// count as padded with zeros.
+    fn head(&self, skip: usize) -> u64;
+
+    /// A separator `s` with `low < s <= high`.
+    fn separate(low: &Self, high: &Self) -> Self::Sep;
+
+    /// Compares the key with a separator.
+    fn cmp_sep(&self, sep: &Self::Sep) -> Ordering;
+
+    /// Compares the first `len` bytes of the key with those of the separator, which has at least
+    /// `len`. `Equal` where the type shows no bytes.
+    fn cmp_prefix(&self, _sep: &Self::Sep, _len: usize) -> Ordering {
+        Ordering::Equal
+    }
+}
+
+/// A key that an exact head can be turned back into.
+pub trait HeadKey: TreeKey + Copy + 'static {
+    /// The key whose head this is.
+    fn from_head(head: u64) -> Self;
+}
+
+impl Separator for () {
+    fn head(&self, _: usize) -> u64 {
+        0
+    }
+}
+
+macro_rules! exact {
+    ($($t:ty: $to:expr, $from:expr;)*) => {$(
+        impl TreeKey for $t {
+            const EXACT: bool = true;
+            type Sep = ();
+            #[inline]
+            fn head(&self, _: usize) -> u64 {
+                $to(*self)
+            }
+            fn separate(_: &Self, _: &Self) {}
+            fn cmp_sep(&self, _: &()) -> Ordering {
+                Ordering::Equal
+            }
+        }
+        impl HeadKey for $t {
+            #[inline]
+            fn from_head(head: u64) -> Self {
+                $from(head)
+            }
+        }
+    )*};
+}
+
+/// Turns a signed number into an unsigned one in the same order, and back.
+const FLIP: u64 = 1 << 63;
+
+exact! {
+    u8: u64::from, |h| h as u8;
+    u16: u64::from, |h| h as u16;
+    u32: u64::from, |h| h as u32;
+    u64: |k| k, |h| h;
+    usize: |k| k as u64, |h| h as usize;
+    i8: |k| k as i64 as u64 ^ FLIP, |h: u64| (h ^ FLIP) as i8;
+    i16: |k| k as i64 as u64 ^ FLIP, |h: u64| (h ^ FLIP) as i16;
+    i32: |k| k as i64 as u64 ^ FLIP, |h: u64| (h ^ FLIP) as i32;
+    i64: |k| k as u64 ^ FLIP, |h: u64| (h ^ FLIP) as i64;
+    isize: |k| k as u64 ^ FLIP, |h: u64| (h ^ FLIP) as isize;
+    bool: u64::from, |h| h != 0;
+    char: u64::from, |h| char::from_u32(h as u32).unwrap_or_default();
+}
+
+/// A key whose order is the order of some bytes.
+///
+/// This one method makes a [`TreeKey`]. `a.key_bytes() < b.key_bytes()` must mean `a < b`, and
+/// equal bytes equal keys.
+pub trait ByteKey: Ord {
+    /// The bytes.
+    fn key_bytes(&self) -> &[u8];
+}
+
+/// The separator of byte strings: the shortest prefix of the higher one that is above the lower.
+#[derive(Debug)]
+pub struct ByteSep(NonNull<[u8]>);
+
+// SAFETY: an owned, immutable byte string.
+unsafe impl Send for ByteSep {}
+// SAFETY: as above.
+unsafe impl Sync for ByteSep {}
+
+impl ByteSep {
+    fn new(bytes: &[u8]) -> Self {
+        Self(NonNull::from(Box::leak(Box::<[u8]>::from(bytes))))
+    }
+
+    #[inline]
+    fn bytes(&self) -> &[u8] {
+        // SAFETY: from `Box::leak` in `new`; freed by `drop` alone.
+        unsafe { self.0.as_ref() }
+    }
+}
+
+impl Drop for ByteSep {
+    fn drop(&mut self) {
+        // SAFETY: from `Box::leak` in `new`, and dropped once.
+        drop(unsafe { Box::from_raw(self.0.as_ptr()) });
+    }
+}
+
+impl PartialEq for ByteSep {
+    fn eq(&self, other: &Self) -> bool {
+        self.bytes() == other.bytes()
+    }
+}
+impl Eq for ByteSep {}
+impl PartialOrd for ByteSep {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl Ord for ByteSep {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.bytes().cmp(other.bytes())
+    }
+}
+
+impl Separator for ByteSep {
+    #[inline]
+    fn head(&self, skip: usize) -> u64 {
+        byte_head(self.bytes(), skip)
+    }
+    fn common(&self, other: &Self) -> usize {
+        common(self.bytes(), other.bytes())
+    }
+    fn cmp_prefix(&self, other: &Self, len: usize) -> Ordering {
+        cmp_prefix(self.bytes(), other.bytes(), len)
+    }
+}
+
+impl<T: ByteKey + ?Sized> TreeKey for T {
+    type Sep = ByteSep;
+    #[inline]
+    fn head(&self, skip: usize) -> u64 {
+        byte_head(self.key_bytes(), skip)
+    }
+    fn separate(low: &Self, high: &Self) -> ByteSep {
+        let (low, high) = (low.key_bytes(), high.key_bytes());
+        ByteSep::new(&high[..(common(low, high) + 1).min(high.len())])
+    }
+    #[inline]
+    fn cmp_sep(&self, sep: &ByteSep) -> Ordering {
+        self.key_bytes().cmp(sep.bytes())
+    }
+    #[inline]
+    fn cmp_prefix(&self, sep: &ByteSep, len: usize) -> Ordering {
+        cmp_prefix(self.key_bytes(), sep.bytes(), len)
+    }
+}
+
+/// Bytes `skip..skip + 8` as a big-endian number, padded with zeros.
+#[inline]
+fn byte_head(bytes: &[u8], skip: usize) -> u64 {
+    if let Some(eight) = bytes.get(skip..skip + 8) {
+        let mut word = [0; 8];
+        word.copy_from_slice(eight);
+        return u64::from_be_bytes(word);
+    }
+    let rest = bytes.get(skip..).unwrap_or_default();
+    rest.iter().enumerate().fold(0, |head, (i, &b)| head | u64::from(b) << (56 - 8 * i))
+}
+
+fn common(a: &[u8], b: &[u8]) -> usize {
+    a.iter().zip(b).take_while(|(a, b)| a == b).count()
+}
+
+#[inline]
+fn cmp_prefix(key: &[u8], sep: &[u8], len: usize) -> Ordering {
+    key[..key.len().min(len)].cmp(&sep[..len])
+}
+
+impl ByteKey for [u8] {
+    #[inline]
+    fn key_bytes(&self) -> &[u8] {
+        self
+    }
+}
+impl ByteKey for str {
+    #[inline]
+    fn key_bytes(&self) -> &[u8] {
+        self.as_bytes()
+    }
+}
+impl ByteKey for Vec<u8> {
+    #[inline]
+    fn key_bytes(&self) -> &[u8] {
+        self
+    }
+}
+impl ByteKey for Box<[u8]> {
+    #[inline]
+    fn key_bytes(&self) -> &[u8] {
+        self
+    }
+}
+impl ByteKey for String {
+    #[inline]
+    fn key_bytes(&self) -> &[u8] {
+        self.as_bytes()
+    }
+}
+impl<const N: usize> ByteKey for [u8; N] {
+    #[inline]
+    fn key_bytes(&self) -> &[u8] {
+        self
+    }
+}
+
+/// Any ordered type as a key. Comparisons follow the pointer to the entry: the slow, general way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Plain<T>(pub T);
+
+/// A separator that is a key: the higher one, cloned.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct KeySep<K>(Box<K>);
+
+impl<T: Ord + Clone + Send + Sync + 'static> Separator for KeySep<Plain<T>> {
+    fn head(&self, _: usize) -> u64 {
+        0
+    }
+}
+
+impl<T: Ord + Clone + Send + Sync + 'static> TreeKey for Plain<T> {
+    type Sep = KeySep<Self>;
+    fn head(&self, _: usize) -> u64 {
+        0
+    }
+    fn separate(_: &Self, high: &Self) -> Self::Sep {
+        KeySep(Box::new(high.clone()))
+    }
+    fn cmp_sep(&self, sep: &Self::Sep) -> Ordering {
+        self.cmp(&sep.0)
+    }
+}
+
+impl<A, B> Separator for KeySep<(A, B)>
+where
+    A: TreeKey + Clone + Send + Sync + 'static,
+    B: Ord + Clone + Send + Sync + 'static,
+{
+    fn head(&self, _: usize) -> u64 {
+        self.0.0.head(0)
+    }
+}
+
+impl<A, B> TreeKey for (A, B)
+where
+    A: TreeKey + Clone + Send + Sync + 'static,
+    B: Ord + Clone + Send + Sync + 'static,
+{
+    type Sep = KeySep<Self>;
+    #[inline]
+    fn head(&self, _: usize) -> u64 {
+        self.0.head(0)
+    }
+    fn separate(_: &Self, high: &Self) -> Self::Sep {
+        KeySep(Box::new(high.clone()))
+    }
+    fn cmp_sep(&self, sep: &Self::Sep) -> Ordering {
+        self.cmp(&sep.0)
+    }
+}

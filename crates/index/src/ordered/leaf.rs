@@ -1,0 +1,272 @@
+//! Leaves: write-once slots under one permutation word.
+//!
+//! ```text
+//! offset  0  permutation word          which slots are live, in key order (perm.rs)
+//!         8  lock word                 lock, statistic, dead, skip, generation (lock.rs)
+//!        16  15 heads of 8 bytes
+//!       136  15 items (8 bytes each for handles: 256 bytes in all, four cache lines)
+//! ```
+//!
+//! A writer holds the leaf's lock, writes a slot that no published word has named, and publishes it
+//! by storing the next word. A reader loads the word once and looks at nothing but slots it names.
+//! So no plain memory is written while anybody may read it (invariant W), and what a reader sees is
+//! the leaf at the moment of that load.
+
+use std::alloc::{Layout, handle_alloc_error};
+use std::cmp::Ordering as Order;
+use std::mem::MaybeUninit;
+use std::ptr::NonNull;
+
+use fyris_sync::atomic::{AtomicU64, Ordering};
+use fyris_sync::cell::UnsafeCell;
+use fyris_sync::reclaim::{PROTECT, Retire};
+
+use super::SLOTS;
+use super::item::Item;
+use super::key::TreeKey;
+use super::lock::{NodeLock, Word};
+use super::perm::Perm;
+use super::probe::Probe;
+
+/// A leaf. See the module.
+#[repr(C, align(64))]
+pub(super) struct Leaf<I> {
+    perm: AtomicU64,
+    pub(super) lock: NodeLock,
+    heads: [UnsafeCell<MaybeUninit<u64>>; SLOTS],
+    items: [UnsafeCell<MaybeUninit<I>>; SLOTS],
+}
+
+impl<I: Item> Leaf<I> {
+    /// Makes a leaf of these entries, which are sorted and fit.
+    pub(super) fn alloc(word: Word, parts: &Parts<I>, from: usize, to: usize) -> NonNull<Self> {
+        debug_assert!(to - from <= SLOTS);
+        let layout = Layout::new::<Self>();
+        // SAFETY: the layout is not empty.
+        let raw = unsafe { std::alloc::alloc(layout) }.cast::<Self>();
+        let Some(leaf) = NonNull::new(raw) else { handle_alloc_error(layout) };
+        // SAFETY: freshly allocated for a `Self`, ours alone; every field is written.
+        unsafe {
+            (&raw mut (*raw).perm).write(AtomicU64::new(Perm::sorted(to - from).0));
+            (&raw mut (*raw).lock).write(NodeLock::new(word));
+            for slot in 0..SLOTS {
+                let (head, item) = if from + slot < to {
+                    (MaybeUninit::new(parts.head(from + slot)), parts.items[from + slot])
+                } else {
+                    (MaybeUninit::uninit(), MaybeUninit::uninit())
+                };
+                (&raw mut (*raw).heads[slot]).write(UnsafeCell::new(head));
+                (&raw mut (*raw).items[slot]).write(UnsafeCell::new(item));
+            }
+        }
+        leaf
+    }
+
+    /// The leaf at this moment.
+    #[inline]
+    pub(super) fn view(&self) -> View<'_, I> {
+        // PROTECT: pairs with the Release in `publish`; what the items name is read under the pin.
+        View { leaf: self, perm: Perm(self.perm.load(PROTECT)) }
+    }
+
+    /// The keys' common prefix that the heads leave out.
+    #[inline]
+    pub(super) fn skip(&self) -> usize {
+        if I::Key::EXACT { 0 } else { self.lock.word().skip() }
+    }
+
+    /// Puts an entry in at `pos`, in place of the one there if `replace`.
+    ///
+    /// # Safety
+    ///
+    /// The caller holds the leaf's lock, `perm` is its word now, and not full.
+    #[inline]
+    pub(super) unsafe fn write(&self, perm: Perm, pos: usize, replace: bool, head: u64, item: I) {
+        let slot = perm.used();
+        let next = if replace { perm.remove(pos).insert(pos) } else { perm.insert(pos) };
+        if cfg!(fyris_mutant = "ordered_publish_early") {
+            self.publish(next);
+            std::thread::yield_now();
+        }
+        // SAFETY (W): no word has named `slot` yet and the lock keeps other writers out, so nobody
+        // else accesses it; `slot < SLOTS` because the word is not full.
+        self.heads[slot].with_mut(|p| unsafe { (*p).write(head) });
+        // SAFETY (W): as above.
+        self.items[slot].with_mut(|p| unsafe { (*p).write(item) });
+        self.publish(next);
+    }
+
+    /// Takes the entry at `pos` out. The caller holds the lock; `perm` is the word now.
+    #[inline]
+    pub(super) fn remove(&self, perm: Perm, pos: usize) {
+        self.publish(perm.remove(pos));
+    }
+
+    #[inline]
+    fn publish(&self, next: Perm) {
+        // Release: pairs with the PROTECT load in `view`.
+        self.perm.store(next.0, Ordering::Release);
+    }
+
+    /// Brings the leaf's lines near.
+    #[inline]
+    pub(super) fn prefetch(leaf: *const Self) {
+        for line in 0..size_of::<Self>().div_ceil(64).min(4) {
+            super::prefetch(leaf.cast::<u8>().wrapping_add(64 * line));
+        }
+    }
+}
+
+impl<I> Leaf<I> {
+    /// Frees the leaf's memory; what its items name is not touched.
+    ///
+    /// # Safety
+    ///
+    /// Nobody else can reach it, and it is freed once.
+    pub(super) unsafe fn free(leaf: *mut Self) {
+        // SAFETY: from `alloc`, by the caller's contract.
+        unsafe { std::alloc::dealloc(leaf.cast(), Layout::new::<Self>()) }
+    }
+}
+
+impl<I> Retire for Leaf<I> {
+    unsafe fn reclaim(ptr: *mut Self) {
+        // SAFETY (R): the contract of `reclaim`.
+        unsafe { Self::free(ptr) }
+    }
+}
+
+/// A leaf as one value of its permutation word shows it.
+pub(super) struct View<'p, I> {
+    pub(super) leaf: &'p Leaf<I>,
+    pub(super) perm: Perm,
+}
+
+impl<I> Clone for View<'_, I> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<I> Copy for View<'_, I> {}
+
+impl<'p, I: Item> View<'p, I> {
+    /// How many entries.
+    #[inline]
+    pub(super) fn len(self) -> usize {
+        self.perm.len()
+    }
+
+    #[inline]
+    fn slot(self, pos: usize) -> usize {
+        assert!(pos < self.perm.len());
+        self.perm.slot(pos)
+    }
+
+    /// The head of the entry at `pos`.
+    #[inline]
+    pub(super) fn head(self, pos: usize) -> u64 {
+        let slot = self.slot(pos);
+        // SAFETY (W): `perm` was published after the slot was written, and names it.
+        self.leaf.heads[slot].with(|p| unsafe { (*p).assume_init() })
+    }
+
+    /// The item at `pos`. Its slot is never written again, so the reference lasts as the leaf does.
+    #[inline]
+    pub(super) fn item(self, pos: usize) -> &'p I {
+        let slot = self.slot(pos);
+        // SAFETY (W): as in `head`.
+        self.leaf.items[slot].with(|p| unsafe { (*p).assume_init_ref() })
+    }
+
+    /// The place of `probe`: how many entries are below it, and whether the next one is equal.
+    #[inline]
+    pub(super) fn search(self, probe: &impl Probe<I::Key>) -> (usize, bool) {
+        let head = probe.head(self.leaf.skip());
+        let at = self.bound(|h| h < head);
+        let len = self.len();
+        if at == len || self.head(at) != head {
+            return (at, false);
+        }
+        if I::Key::EXACT { (at, true) } else { self.search_equal(probe, head, at) }
+    }
+
+    /// Goes on among the entries from `at` that have the probe's head, by whole keys.
+    #[inline]
+    fn search_equal(self, probe: &impl Probe<I::Key>, head: u64, at: usize) -> (usize, bool) {
+        let (mut low, mut high) = (at, at + 1);
+        if high < self.len() && self.head(high) == head {
+            high = self.bound(|h| h <= head);
+        }
+        while low < high {
+            let mid = low.midpoint(high);
+            match probe.cmp_key(self.item(mid).key()) {
+                Order::Less => high = mid,
+                Order::Equal => return (mid, true),
+                Order::Greater => low = mid + 1,
+            }
+        }
+        (low, false)
+    }
+
+    /// How many entries, from the first, have a head that is `below`.
+    #[inline]
+    fn bound(self, below: impl Fn(u64) -> bool) -> usize {
+        let (mut base, mut len) = (0, self.len());
+        while len > 1 {
+            let half = len / 2;
+            // A multiplication instead of a branch: which way it goes cannot be guessed.
+            base += usize::from(below(self.head(base + half - 1))) * half;
+            len -= half;
+        }
+        base + usize::from(len == 1 && below(self.head(base)))
+    }
+}
+
+/// Entries in key order on their way from old leaves to new ones.
+pub(super) struct Parts<I> {
+    len: usize,
+    heads: [u64; 2 * SLOTS + 1],
+    items: [MaybeUninit<I>; 2 * SLOTS + 1],
+}
+
+impl<I: Item> Parts<I> {
+    pub(super) fn new() -> Self {
+        Self { len: 0, heads: [0; 2 * SLOTS + 1], items: [MaybeUninit::uninit(); 2 * SLOTS + 1] }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    pub(super) fn head(&self, at: usize) -> u64 {
+        self.heads[..self.len][at]
+    }
+
+    pub(super) fn item(&self, at: usize) -> &I {
+        // SAFETY: the first `len` were written by `push`.
+        unsafe { self.items[..self.len][at].assume_init_ref() }
+    }
+
+    pub(super) fn push(&mut self, head: u64, item: I) {
+        self.heads[self.len] = head;
+        self.items[self.len].write(item);
+        self.len += 1;
+    }
+
+    /// Adds the entries `from..to` of a leaf.
+    pub(super) fn extend(&mut self, view: View<'_, I>, from: usize, to: usize) {
+        for pos in from..to {
+            self.push(view.head(pos), *view.item(pos));
+        }
+    }
+
+    /// Computes the heads anew if they have left out another prefix than `skip`.
+    pub(super) fn rehead(&mut self, old: usize, skip: usize) {
+        if I::Key::EXACT || old == skip {
+            return;
+        }
+        for at in 0..self.len {
+            self.heads[at] = self.item(at).key().head(skip);
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Places to descend to: a key, an end of the tree, or a fence of a node met before.
+
+use std::borrow::Borrow;
+use std::cmp::Ordering;
+
+use super::key::{Separator, TreeKey};
+
+/// A place in the order of keys. Where it equals a separator it lies to its right.
+pub(super) trait Probe<K: TreeKey + ?Sized> {
+    /// As [`TreeKey::head`].
+    fn head(&self, skip: usize) -> u64;
+    /// The place compared with a separator.
+    fn cmp_sep(&self, sep: &K::Sep) -> Ordering;
+    /// As [`TreeKey::cmp_prefix`].
+    fn cmp_prefix(&self, sep: &K::Sep, len: usize) -> Ordering;
+    /// The place compared with a key of the same head.
+    fn cmp_key(&self, key: &K) -> Ordering;
+}
+
+/// The place of a key.
+pub(super) struct ByKey<'a, Q: ?Sized>(pub(super) &'a Q);
+
+impl<K, Q> Probe<K> for ByKey<'_, Q>
+where
+    K: TreeKey + Borrow<Q> + ?Sized,
+    Q: TreeKey<Sep = K::Sep> + ?Sized,
+{
+    #[inline]
+    fn head(&self, skip: usize) -> u64 {
+        self.0.head(skip)
+    }
+    #[inline]
+    fn cmp_sep(&self, sep: &K::Sep) -> Ordering {
+        self.0.cmp_sep(sep)
+    }
+    #[inline]
+    fn cmp_prefix(&self, sep: &K::Sep, len: usize) -> Ordering {
+        self.0.cmp_prefix(sep, len)
+    }
+    #[inline]
+    fn cmp_key(&self, key: &K) -> Ordering {
+        self.0.cmp(key.borrow())
+    }
+}
+
+/// Before all keys, or behind them.
+#[derive(Clone, Copy)]
+pub(super) enum End {
+    First,
+    Last,
+}
+
+impl End {
+    fn side(self) -> Ordering {
+        match self {
+            End::First => Ordering::Less,
+            End::Last => Ordering::Greater,
+        }
+    }
+}
+
+impl<K: TreeKey + ?Sized> Probe<K> for End {
+    fn head(&self, _: usize) -> u64 {
+        match self {
+            End::First => 0,
+            End::Last => u64::MAX,
+        }
+    }
+    fn cmp_sep(&self, _: &K::Sep) -> Ordering {
+        self.side()
+    }
+    fn cmp_prefix(&self, _: &K::Sep, _: usize) -> Ordering {
+        self.side()
+    }
+    fn cmp_key(&self, _: &K) -> Ordering {
+        self.side()
+    }
+}
+
+/// A bound of a node's key range: a separator of an inner node above it, which stays readable while
+/// the thread is pinned (invariant R), even when the node has been replaced.
+pub(super) struct Fence<'p, K: TreeKey + ?Sized> {
+    /// The separator's head; all there is where keys are [`TreeKey::EXACT`].
+    pub(super) head: u64,
+    pub(super) sep: &'p K::Sep,
+}
+
+impl<K: TreeKey + ?Sized> Clone for Fence<'_, K> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<K: TreeKey + ?Sized> Copy for Fence<'_, K> {}
+
+/// The place of a fence: at it, or just below it.
+pub(super) struct ByFence<'p, K: TreeKey + ?Sized> {
+    pub(super) fence: Fence<'p, K>,
+    pub(super) below: bool,
+}
+
+impl<K: TreeKey + ?Sized> ByFence<'_, K> {
+    /// What "equal" means to this place.
+    fn side(&self, order: Ordering) -> Ordering {
+        if self.below { order.then(Ordering::Less) } else { order }
+    }
+}
+
+impl<K: TreeKey + ?Sized> Probe<K> for ByFence<'_, K> {
+    fn head(&self, skip: usize) -> u64 {
+        if K::EXACT {
+            // A separator is above some key, so it is not zero.
+            self.fence.head - u64::from(self.below)
+        } else {
+            self.fence.sep.head(skip)
+        }
+    }
+    fn cmp_sep(&self, sep: &K::Sep) -> Ordering {
+        self.side(self.fence.sep.cmp(sep))
+    }
+    fn cmp_prefix(&self, sep: &K::Sep, len: usize) -> Ordering {
+        self.fence.sep.cmp_prefix(sep, len)
+    }
+    fn cmp_key(&self, key: &K) -> Ordering {
+        self.side(key.cmp_sep(self.fence.sep).reverse())
+    }
+}

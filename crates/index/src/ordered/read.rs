@@ -1,0 +1,131 @@
+//! Descending and reading.
+
+use fyris_sync::reclaim::Pin;
+
+use super::Tree;
+use super::inner::Inner;
+use super::item::Item;
+use super::leaf::{Leaf, View};
+use super::probe::{Fence, Probe};
+
+/// Where a descent ended: a leaf, the node above it, and which child of that the leaf was.
+pub(super) struct Spot<'p, I: Item> {
+    pub(super) parent: &'p Inner<I::Key>,
+    pub(super) at: usize,
+    pub(super) leaf: &'p Leaf<I>,
+}
+
+/// A spot, and the fences of the node above the leaf (none: an end of the tree).
+pub(super) struct Place<'p, I: Item> {
+    pub(super) spot: Spot<'p, I>,
+    low: Option<Fence<'p, I::Key>>,
+    high: Option<Fence<'p, I::Key>>,
+}
+
+impl<'p, I: Item> Spot<'p, I> {
+    /// The leaf that is child `at` of `parent`.
+    pub(super) fn of(parent: &'p Inner<I::Key>, at: usize) -> Self {
+        let leaf = parent.child(at).cast::<Leaf<I>>();
+        Leaf::prefetch(leaf);
+        // SAFETY (R): a node of level 1 has leaves as children, and the leaf was in the tree at a
+        // moment since the thread was pinned (invariant F).
+        Self { parent, at, leaf: unsafe { &*leaf } }
+    }
+}
+
+impl<'p, I: Item> Place<'p, I> {
+    /// The separator to the left of the leaf.
+    pub(super) fn low(&self) -> Option<Fence<'p, I::Key>> {
+        let Spot { parent, at, .. } = self.spot;
+        if at > 0 { Some(parent.fence(at - 1)) } else { self.low }
+    }
+
+    /// The separator to the right of the leaf.
+    pub(super) fn high(&self) -> Option<Fence<'p, I::Key>> {
+        let Spot { parent, at, .. } = self.spot;
+        if at + 1 < parent.len() { Some(parent.fence(at)) } else { self.high }
+    }
+
+    /// The place of the child `at` of the same parent.
+    pub(super) fn sibling(&self, at: usize) -> Self {
+        Self { spot: Spot::of(self.spot.parent, at), low: self.low, high: self.high }
+    }
+}
+
+impl<I: Item> Tree<I> {
+    /// The leaf that covers the probe.
+    #[inline]
+    pub(super) fn spot<'p>(
+        &'p self,
+        probe: &impl Probe<I::Key>,
+        pin: &'p impl Pin,
+    ) -> Spot<'p, I> {
+        let mut node = self.root(pin);
+        loop {
+            let at = node.find(probe);
+            if node.level() == 1 {
+                return Spot::of(node, at);
+            }
+            node = Self::below(node, at);
+        }
+    }
+
+    /// As [`Tree::spot`], with the fences.
+    pub(super) fn place<'p>(
+        &'p self,
+        probe: &impl Probe<I::Key>,
+        pin: &'p impl Pin,
+    ) -> Place<'p, I> {
+        let mut node = self.root(pin);
+        let (mut low, mut high) = (None, None);
+        loop {
+            let at = node.find(probe);
+            if node.level() == 1 {
+                return Place { spot: Spot::of(node, at), low, high };
+            }
+            if at > 0 {
+                low = Some(node.fence(at - 1));
+            }
+            if at + 1 < node.len() {
+                high = Some(node.fence(at));
+            }
+            node = Self::below(node, at);
+        }
+    }
+
+    /// The inner node of this level that covers the probe; none if the tree is lower.
+    pub(super) fn ancestor<'p>(
+        &'p self,
+        probe: &impl Probe<I::Key>,
+        level: usize,
+        pin: &'p impl Pin,
+    ) -> Option<&'p Inner<I::Key>> {
+        let mut node = self.root(pin);
+        while node.level() > level {
+            node = Self::below(node, node.find(probe));
+        }
+        (node.level() == level).then_some(node)
+    }
+
+    /// The inner node that is child `at` of a node above level 1.
+    #[inline]
+    fn below<'p>(node: &'p Inner<I::Key>, at: usize) -> &'p Inner<I::Key> {
+        let child = node.child(at).cast::<Inner<I::Key>>();
+        Inner::prefetch(child);
+        // SAFETY (R): a node above level 1 has inner nodes as children; in the tree since the pin
+        // (invariant F).
+        unsafe { &*child }
+    }
+
+    /// The item at the probe, with its head.
+    #[inline]
+    pub(super) fn find<'p>(
+        &'p self,
+        probe: &impl Probe<I::Key>,
+        pin: &'p impl Pin,
+    ) -> Option<(u64, &'p I)> {
+        let view: View<'p, I> = self.spot(probe, pin).leaf.view();
+        let (pos, found) = view.search(probe);
+        found.then(|| (view.head(pos), view.item(pos)))
+    }
+}

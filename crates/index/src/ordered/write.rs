@@ -1,0 +1,124 @@
+//! Changing one entry.
+
+use std::borrow::Borrow;
+
+use fyris_sync::reclaim::Pin;
+
+use super::item::Item;
+use super::key::TreeKey;
+use super::leaf::{Leaf, Parts, View};
+use super::lock::Held;
+use super::probe::{ByKey, Probe};
+use super::read::Spot;
+use super::stats::generation;
+use super::{SLOTS, Tree, adapt};
+use crate::Action;
+
+/// Live entries up to which a leaf whose slots have run out is rewritten as one leaf. A fuller one
+/// splits, because it would run out again at once.
+const REBUILD_MAX: usize = SLOTS - SLOTS / 5;
+
+impl<I: Item> Tree<I> {
+    /// Runs `f` on the item at `key` under its leaf's lock, and does as it says.
+    ///
+    /// Linearizable: takes effect when a permutation word or a child pointer is stored, or, if
+    /// nothing changes, while the lock is held. If `f` panics the leaf is unlocked and unchanged.
+    #[inline]
+    pub(crate) fn upsert<'p, Q, R>(
+        &'p self,
+        key: &Q,
+        pin: &'p impl Pin,
+        f: impl FnOnce(Option<&'p I>) -> (Action<I>, R),
+    ) -> R
+    where
+        I::Key: Borrow<Q>,
+        Q: TreeKey<Sep = <I::Key as TreeKey>::Sep> + ?Sized,
+    {
+        let probe = ByKey(key);
+        let (spot, held) = loop {
+            let spot = self.spot(&probe, pin);
+            // A dead leaf has been replaced: what replaced it is found from the root.
+            if let Some(held) = spot.leaf.lock.lock() {
+                break (spot, held);
+            }
+        };
+        let view = spot.leaf.view();
+        let (pos, found) = view.search(&probe);
+        let (action, out) = f(found.then(|| view.item(pos)));
+        match (action, found) {
+            (Action::Keep, _) | (Action::Remove, false) => self.settle(spot, held, &probe, pin),
+            (Action::Remove, true) => {
+                spot.leaf.remove(view.perm, pos);
+                self.counters.entries.add(-1);
+                self.settle(spot, held, &probe, pin);
+            }
+            (Action::Put(item), _) => {
+                if !found {
+                    self.counters.entries.add(1);
+                }
+                let head = key.head(spot.leaf.skip());
+                let new = New { head, item, pos, found };
+                if view.perm.is_full() {
+                    self.renew(spot, held, view, new, &probe, pin);
+                } else {
+                    // SAFETY: `held` is the leaf's lock, and `view` was loaded under it.
+                    unsafe { spot.leaf.write(view.perm, pos, found, head, item) };
+                    self.settle(spot, held, &probe, pin);
+                }
+            }
+        }
+        out
+    }
+
+    /// Counts the acquisition, adapts if it is time to, and unlocks.
+    #[inline]
+    fn settle<'p>(
+        &'p self,
+        spot: Spot<'p, I>,
+        mut held: Held<'p>,
+        probe: &impl Probe<I::Key>,
+        pin: &'p impl Pin,
+    ) {
+        let stat = held.count();
+        let len = spot.leaf.view().len();
+        if let Some(why) = adapt::reason(stat, len, held.word) {
+            self.adapt(why, spot, held, probe, pin);
+        }
+    }
+
+    /// Puts an entry into a leaf that has no slot left: into one new leaf, or two.
+    #[cold]
+    fn renew<'p>(
+        &'p self,
+        spot: Spot<'p, I>,
+        mut held: Held<'p>,
+        view: View<'p, I>,
+        new: New<I>,
+        probe: &impl Probe<I::Key>,
+        pin: &'p impl Pin,
+    ) {
+        held.count();
+        let mut parts = Parts::new();
+        parts.extend(view, 0, new.pos);
+        parts.push(new.head, new.item);
+        parts.extend(view, new.pos + usize::from(new.found), view.len());
+        if parts.len() > REBUILD_MAX.max(1) {
+            let appended = new.pos + 1 == parts.len();
+            return self.split(adapt::Why::Full { appended }, spot, held, parts, probe, pin);
+        }
+        let leaf = Leaf::alloc(held.word.renewed(generation()), &parts, 0, parts.len());
+        self.counters.rebuilds.add(1);
+        self.swap(spot, leaf.as_ptr(), probe, pin);
+        held.kill();
+        // SAFETY (R): `swap` has unlinked it, and whoever unlinks retires.
+        unsafe { pin.retire(std::ptr::from_ref(spot.leaf).cast_mut()) };
+    }
+}
+
+/// An entry on its way in.
+struct New<I> {
+    head: u64,
+    item: I,
+    pos: usize,
+    found: bool,
+}
