@@ -1,10 +1,14 @@
 //! Erlang terms.
 
+#[cfg(any(test, feature = "arbitrary"))]
+pub mod arbitrary;
 pub mod atom;
 pub mod etf;
+pub mod key;
 mod map;
 mod order;
 pub mod term;
+pub mod text;
 
 pub use atom::{Atom, AtomError};
 pub use term::{BitString, Float, Fun, LocalFun, Map, Pid, Port, Reference, Term};

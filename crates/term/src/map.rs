@@ -11,7 +11,7 @@ use crate::Term;
 ///
 /// Looking up costs O(log n) comparisons; inserting and removing also move the pairs behind. Build a large map with
 /// [`Map::new`], in O(n log n).
-#[derive(Clone, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Map {
     pub(crate) pairs: Vec<(Term, Term)>,
 }

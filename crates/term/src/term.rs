@@ -45,10 +45,13 @@ pub enum Term {
 }
 
 /// A finite 64-bit float. `0.0` and `-0.0` are exactly different, as in OTP 27 and later.
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy)]
 pub struct Float(f64);
 
 impl Float {
+    /// `0.0`.
+    pub const ZERO: Float = Float(0.0);
+
     /// `None` for NaN and the infinities, which Erlang does not have.
     pub fn new(value: f64) -> Option<Float> {
         value.is_finite().then_some(Float(value))
@@ -68,7 +71,7 @@ impl PartialEq for Float {
 impl Eq for Float {}
 
 /// A process identifier: `<node.id.serial>`.
-#[derive(Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Pid {
     /// The node it lives on.
     pub node: Atom,
@@ -81,7 +84,7 @@ pub struct Pid {
 }
 
 /// A port identifier.
-#[derive(Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Port {
     /// The node it lives on.
     pub node: Atom,
@@ -94,7 +97,7 @@ pub struct Port {
 /// A reference: one to five 32-bit words, the least significant first, as in the external format.
 ///
 /// Equality (`=:=`) takes the words as one number: zero words at the end do not count.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct Reference {
     /// The node that made it.
     pub node: Atom,
@@ -132,7 +135,7 @@ impl std::hash::Hash for Reference {
 }
 
 /// A fun.
-#[derive(Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Fun {
     /// `fun M:F/A`.
     External {
@@ -151,7 +154,7 @@ pub enum Fun {
 ///
 /// Equality (`=:=`) is Erlang's: module, index, old checksum and captured values. The rest follows from
 /// these, but for the creator, which does not count: the same closure made by two processes is equal.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct LocalFun {
     /// Module that made it.
     pub module: Atom,
@@ -191,7 +194,7 @@ impl std::hash::Hash for LocalFun {
 }
 
 /// A bitstring with 1 to 7 bits in its last byte, the unused low bits zero.
-#[derive(Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct BitString {
     pub(crate) bytes: Arc<[u8]>,
     pub(crate) last_bits: u8,

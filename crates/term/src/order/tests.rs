@@ -231,3 +231,44 @@ fn closures_sort_before_external_funs() {
     };
     assert!(closure(m, 1, 1, &[], &creator) == closure(m, 1, 1, &[], &elsewhere));
 }
+
+mod properties {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::arbitrary::{related_pair, term};
+
+    proptest! {
+        #[test]
+        fn exact_order_goes_with_equality_and_hashing((a, b) in related_pair()) {
+            let exact = a.cmp_exact(&b);
+            prop_assert_eq!(exact.is_eq(), a == b);
+            prop_assert_eq!(exact, b.cmp_exact(&a).reverse());
+            if exact.is_eq() {
+                let hash = |t: &Term| {
+                    use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
+                    BuildHasherDefault::<DefaultHasher>::default().hash_one(t)
+                };
+                prop_assert_eq!(hash(&a), hash(&b));
+            }
+            if a.cmp_order(&b).is_ne() {
+                prop_assert!(exact.is_ne());
+            }
+            prop_assert_eq!(a.cmp_order(&b), b.cmp_order(&a).reverse());
+        }
+
+        #[test]
+        fn both_orders_are_transitive(terms in prop::collection::vec(term(), 3..12), (a, b) in related_pair()) {
+            let mut terms = terms;
+            terms.extend([a, b]);
+            for cmp in [Term::cmp_order, Term::cmp_exact] {
+                terms.sort_by(cmp);
+                for (i, a) in terms.iter().enumerate() {
+                    for b in &terms[i..] {
+                        prop_assert!(cmp(a, b).is_le());
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! Text: Erlang's syntax for terms, both ways.
+//!
+//! - [`Term::parse`] and [`parse_prefix`] read it.
+//! - [`print_w`] prints like `io:format("~tw")`, all on one line; so does `Display` (`to_string()`), and `Debug`.
+//!
+//! # Names of nodes
+//!
+//! OTP prints a pid of another node as `<5827.1.2>`, where `5827` means something in that run of that system only.
+//! Fyris prints the node itself, `<'rabbit@host'/7.1.2>`, with its creation behind the slash unless it is 0, and reads it
+//! back. Pids of the nameless node `nonode@nohost` (creation 0) are `<0.1.2>` in both. The same goes for ports and
+//! references. So whatever [`print_w`] prints can be read back exactly, except closures (`#Fun<m.1.2>`).
+
+mod chars;
+mod float;
+mod write;
+
+use std::fmt;
+
+use crate::Term;
+
+/// `io:format("~tw")`: one line, strings as lists of numbers. O(size of the text).
+pub fn print_w(term: &Term) -> String {
+    term.to_string()
+}
+
+/// As `io:format("~tw")`.
+impl fmt::Display for Term {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write::write_term(f, self, true)
+    }
+}
+
+/// As `Display`: Erlang's syntax says more than Rust's would.
+impl fmt::Debug for Term {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// As in a term: quoted if need be.
+impl fmt::Display for crate::Atom {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        chars::write_atom(f, self.as_str(), true)
+    }
+}
+
+impl fmt::Debug for crate::Atom {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}

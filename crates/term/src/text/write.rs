@@ -1,0 +1,157 @@
+//! `io:format("~tw")`: a term on one line, strings as lists of numbers, binaries as numbers.
+
+use std::fmt::{self, Write};
+
+use super::chars::write_atom;
+use super::float::write_float;
+use crate::term::{BitString, Fun, Pid, Port, Reference};
+use crate::{Atom, Map, Term};
+
+/// The node of an Erlang system that was not given a name.
+pub(super) const NO_NODE: &str = "nonode@nohost";
+
+/// Writes `term`; characters beyond Latin-1 are escaped unless `unicode`.
+pub(super) fn write_term(out: &mut impl Write, term: &Term, unicode: bool) -> fmt::Result {
+    match term {
+        Term::Int(value) => write!(out, "{value}"),
+        Term::Big(value) => write!(out, "{value}"),
+        Term::Float(value) => write_float(out, value.get()),
+        Term::Atom(atom) => write_atom(out, atom.as_str(), unicode),
+        Term::Reference(reference) => write_reference(out, reference, unicode),
+        Term::Fun(fun) => write_fun(out, fun, unicode),
+        Term::Port(port) => write_port(out, port, unicode),
+        Term::Pid(pid) => write_pid(out, pid, unicode),
+        Term::Tuple(elements) => {
+            out.write_char('{')?;
+            write_elements(out, elements, unicode)?;
+            out.write_char('}')
+        }
+        Term::Map(map) => write_map(out, map, unicode),
+        Term::List(elements) => {
+            out.write_char('[')?;
+            write_elements(out, elements, unicode)?;
+            out.write_char(']')
+        }
+        Term::Improper(elements, tail) => {
+            out.write_char('[')?;
+            write_elements(out, elements, unicode)?;
+            out.write_char('|')?;
+            write_term(out, tail, unicode)?;
+            out.write_char(']')
+        }
+        Term::Binary(bytes) => {
+            out.write_str("<<")?;
+            write_bytes(out, bytes)?;
+            out.write_str(">>")
+        }
+        Term::Bits(bits) => {
+            out.write_str("<<")?;
+            write_bits(out, bits)?;
+            out.write_str(">>")
+        }
+    }
+}
+
+fn write_elements(out: &mut impl Write, elements: &[Term], unicode: bool) -> fmt::Result {
+    for (i, element) in elements.iter().enumerate() {
+        if i > 0 {
+            out.write_char(',')?;
+        }
+        write_term(out, element, unicode)?;
+    }
+    Ok(())
+}
+
+fn write_map(out: &mut impl Write, map: &Map, unicode: bool) -> fmt::Result {
+    out.write_str("#{")?;
+    for (i, (key, value)) in map.iter().enumerate() {
+        if i > 0 {
+            out.write_char(',')?;
+        }
+        write_term(out, key, unicode)?;
+        out.write_str(" => ")?;
+        write_term(out, value, unicode)?;
+    }
+    out.write_char('}')
+}
+
+fn write_bytes(out: &mut impl Write, bytes: &[u8]) -> fmt::Result {
+    for (i, byte) in bytes.iter().enumerate() {
+        if i > 0 {
+            out.write_char(',')?;
+        }
+        write!(out, "{byte}")?;
+    }
+    Ok(())
+}
+
+/// The bytes, then `Value:Bits` for the last, incomplete one.
+fn write_bits(out: &mut impl Write, bits: &BitString) -> fmt::Result {
+    if let Some((last, whole)) = bits.bytes().split_last() {
+        for byte in whole {
+            write!(out, "{byte},")?;
+        }
+        write!(
+            out,
+            "{}:{}",
+            last >> (8 - bits.last_bits()),
+            bits.last_bits()
+        )?;
+    }
+    Ok(())
+}
+
+/// `0` for the nameless node; else its name, and `/` and its creation if that is not 0. (OTP prints a number that
+/// means something in one run of one node only.)
+fn write_node(out: &mut impl Write, node: Atom, creation: u32, unicode: bool) -> fmt::Result {
+    match (node.as_str(), creation) {
+        (NO_NODE, 0) => out.write_char('0'),
+        (name, 0) => write_atom(out, name, unicode),
+        (name, creation) => {
+            write_atom(out, name, unicode)?;
+            write!(out, "/{creation}")
+        }
+    }
+}
+
+fn write_pid(out: &mut impl Write, pid: &Pid, unicode: bool) -> fmt::Result {
+    out.write_char('<')?;
+    write_node(out, pid.node, pid.creation, unicode)?;
+    write!(out, ".{}.{}>", pid.id, pid.serial)
+}
+
+fn write_port(out: &mut impl Write, port: &Port, unicode: bool) -> fmt::Result {
+    out.write_str("#Port<")?;
+    write_node(out, port.node, port.creation, unicode)?;
+    write!(out, ".{}>", port.id)
+}
+
+fn write_reference(out: &mut impl Write, reference: &Reference, unicode: bool) -> fmt::Result {
+    out.write_str("#Ref<")?;
+    write_node(out, reference.node, reference.creation, unicode)?;
+    for word in reference.ids.iter().rev() {
+        write!(out, ".{word}")?;
+    }
+    out.write_char('>')
+}
+
+fn write_fun(out: &mut impl Write, fun: &Fun, unicode: bool) -> fmt::Result {
+    match fun {
+        Fun::External {
+            module,
+            function,
+            arity,
+        } => {
+            out.write_str("fun ")?;
+            write_atom(out, module.as_str(), unicode)?;
+            out.write_char(':')?;
+            write_atom(out, function.as_str(), unicode)?;
+            write!(out, "/{arity}")
+        }
+        Fun::Local(fun) => {
+            out.write_str("#Fun<")?;
+            write_atom(out, fun.module.as_str(), unicode)?;
+            write!(out, ".{}.{}>", fun.old_index, fun.old_uniq)
+        }
+    }
+}
