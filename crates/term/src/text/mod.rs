@@ -10,13 +10,65 @@
 //! back. Pids of the nameless node `nonode@nohost` (creation 0) are `<0.1.2>` in both. The same goes for ports and
 //! references. So whatever [`print_w`] prints can be read back exactly, except closures (`#Fun<m.1.2>`).
 
+mod bitstring;
 mod chars;
+mod error;
 mod float;
+mod identifier;
+mod parse;
+mod scan;
 mod write;
 
 use std::fmt;
 
+pub use error::{ParseError, ParseErrorKind};
+
 use crate::Term;
+
+impl Term {
+    /// Reads one term in Erlang's syntax; a full stop behind it is allowed. O(length of the text), except for
+    /// integers of thousands of digits.
+    ///
+    /// # Errors
+    ///
+    /// What was wrong, with line and column; [`ParseError::is_incomplete`] if more text could make it right.
+    pub fn parse(text: &str) -> Result<Term, ParseError> {
+        let mut parser = parse::Parser::new(text);
+        let parsed = parser.term().and_then(|term| {
+            parser.scan.skip_blank();
+            if parser.scan.take(".") {
+                parser.scan.skip_blank();
+            }
+            if parser.scan.rest().is_empty() {
+                return Ok(term);
+            }
+            Err(parser.scan.unexpected("the end of the text"))
+        });
+        parsed.map_err(|wrong| ParseError::at(text, wrong.offset, wrong.kind))
+    }
+}
+
+impl std::str::FromStr for Term {
+    type Err = ParseError;
+
+    fn from_str(text: &str) -> Result<Term, ParseError> {
+        Term::parse(text)
+    }
+}
+
+/// Reads the term at the start of `text` (blanks and comments before it are skipped): the term, and the number of
+/// bytes up to its end. What follows is the caller's.
+///
+/// # Errors
+///
+/// As [`Term::parse`].
+pub fn parse_prefix(text: &str) -> Result<(Term, usize), ParseError> {
+    let mut parser = parse::Parser::new(text);
+    match parser.term() {
+        Ok(term) => Ok((term, parser.scan.at)),
+        Err(wrong) => Err(ParseError::at(text, wrong.offset, wrong.kind)),
+    }
+}
 
 /// `io:format("~tw")`: one line, strings as lists of numbers. O(size of the text).
 pub fn print_w(term: &Term) -> String {
@@ -49,3 +101,6 @@ impl fmt::Debug for crate::Atom {
         fmt::Display::fmt(self, f)
     }
 }
+
+#[cfg(test)]
+mod tests;
