@@ -1,0 +1,110 @@
+//! Names and bitstrings: bytes that may hold zeros, ended by a zero.
+//!
+//! ```text
+//! 00        in the content  ->  00 FF
+//! any other byte            ->  itself
+//! end of an atom            ->  00
+//! end of a bitstring        ->  00, bits in the last byte (1 to 7; 8: a whole one, or no byte at all)
+//! ```
+//!
+//! Invariant E (escape): what follows a closing zero is never `FF`: a bit count, a tag, the trailer or nothing. So the
+//! end is told from an escaped zero by one byte, and a string that ends sorts below one that goes on with a zero. Of
+//! two bitstrings with the same bytes the one with fewer bits in the last byte is the prefix, and its count is less.
+
+use super::buf::KeyBuf;
+use super::tag::ESCAPED;
+
+/// Writes the tag, the content and the end. O(length).
+#[inline]
+pub(super) fn put(out: &mut KeyBuf, tag: u8, content: &[u8], bits: Option<u8>) {
+    let n = content.len();
+    let size = n + 3;
+    if let Some(room) = out.room(size) {
+        room[0] = tag;
+        let no_zero = copy_without_zero(&mut room[1..=n], content);
+        if no_zero {
+            room[n + 1] = 0;
+            room[n + 2] = bits.unwrap_or(0);
+            out.advance(n + 2 + usize::from(bits.is_some()));
+            return;
+        }
+    }
+    put_with_zeros(out, tag, content, bits);
+}
+
+/// The general case: runs without zeros are copied whole.
+#[cold]
+fn put_with_zeros(out: &mut KeyBuf, tag: u8, content: &[u8], bits: Option<u8>) {
+    out.push(tag);
+    let mut rest = content;
+    while let Some(zero) = memchr::memchr(0, rest) {
+        out.extend(&rest[..=zero]);
+        out.push(ESCAPED);
+        rest = &rest[zero + 1..];
+    }
+    out.extend(rest);
+    out.push(0);
+    if let Some(bits) = bits {
+        out.push(bits);
+    }
+}
+
+/// Copies `from` to `to`, which are equally long; true if there was no zero byte. The content of `to` is of no use
+/// otherwise.
+///
+/// Eight bytes a step, the last step overlapping the one before, because a call of `memcpy` and one of `memchr` cost
+/// more than a short key.
+#[inline(always)]
+fn copy_without_zero(to: &mut [u8], from: &[u8]) -> bool {
+    let n = from.len();
+    if let (Some(last_to), Some(&last)) = (to.last_chunk_mut::<8>(), from.last_chunk::<8>()) {
+        *last_to = last;
+        let mut zeros = zero_bytes(u64::from_ne_bytes(last));
+        for (to, from) in to
+            .as_chunks_mut::<8>()
+            .0
+            .iter_mut()
+            .zip(from.as_chunks::<8>().0)
+        {
+            *to = *from;
+            zeros |= zero_bytes(u64::from_ne_bytes(*from));
+        }
+        return zeros == 0;
+    }
+    if let (Some(&first), Some(&last)) = (from.first_chunk::<4>(), from.last_chunk::<4>()) {
+        to[..4].copy_from_slice(&first);
+        to[n - 4..].copy_from_slice(&last);
+        let both = u64::from(u32::from_ne_bytes(first)) << 32 | u64::from(u32::from_ne_bytes(last));
+        return zero_bytes(both) == 0;
+    }
+    let mut no_zero = true;
+    for (to, &from) in to.iter_mut().zip(from) {
+        *to = from;
+        no_zero &= from != 0;
+    }
+    no_zero
+}
+
+/// Not zero exactly when a byte of the word is.
+#[inline(always)]
+fn zero_bytes(word: u64) -> u64 {
+    const LOW: u64 = 0x0101_0101_0101_0101;
+    const HIGH: u64 = 0x8080_8080_8080_8080;
+    word.wrapping_sub(LOW) & !word & HIGH
+}
+
+/// Reads an escaped content from the start of `bytes`: the content, and how many bytes it and its closing zero take.
+/// `None` if there is no end.
+pub(super) fn read(bytes: &[u8]) -> Option<(Vec<u8>, usize)> {
+    let mut content = Vec::new();
+    let mut at = 0;
+    loop {
+        let zero = at + memchr::memchr(0, &bytes[at..])?;
+        if bytes.get(zero + 1) != Some(&ESCAPED) {
+            content.extend_from_slice(&bytes[at..zero]);
+            return Some((content, zero + 1));
+        }
+        content.extend_from_slice(&bytes[at..=zero]);
+        at = zero + 2;
+    }
+}

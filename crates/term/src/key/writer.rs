@@ -1,0 +1,290 @@
+//! Writing a key piece by piece, from any representation of terms.
+
+use num_bigint::BigInt;
+
+use crate::{Atom, Float, Fun, LocalFun, MAX_DEPTH, Pid, Port, Reference, Term};
+
+use super::buf::KeyBuf;
+use super::map::MapFrame;
+use super::marks::Marks;
+use super::number::{self, Number};
+use super::rest::Rest;
+use super::{escape, tag};
+
+/// The end of a name that bytes of any value follow: one more zero, so that invariant E holds.
+const INNER: Option<u8> = Some(0);
+
+/// Writes one term into a [`KeyBuf`], without a [`Term`] in between.
+///
+/// Each call writes one whole term, except those named `begin_...` and [`KeyWriter::cons`], after which the parts must be
+/// written in order. [`KeyWriter::finish`] ends the key. Calls that do not make up exactly one term make bytes that
+/// [`decode`](super::decode) refuses; nothing worse.
+///
+/// ```
+/// use fyris_term::{Term, key::{KeyBuf, KeyWriter}};
+/// let mut buf = KeyBuf::new();
+/// let mut writer = KeyWriter::new(&mut buf);
+/// writer.begin_tuple(2);
+/// writer.binary(b"user");
+/// writer.int(7);
+/// writer.finish();
+/// assert_eq!(buf, KeyBuf::encode(&Term::Tuple(vec![Term::binary(*b"user"), Term::Int(7)])));
+/// ```
+pub struct KeyWriter<'a> {
+    pub(super) out: &'a mut KeyBuf,
+    pub(super) marks: Marks,
+    pub(super) rest: Rest,
+    /// How many map keys the place to write at is inside of: beyond zero, numbers take their exact form.
+    pub(super) exact: usize,
+    pub(super) maps: Vec<MapFrame>,
+}
+
+impl<'a> KeyWriter<'a> {
+    /// Starts a key in `out`, whose content is forgotten.
+    #[inline]
+    pub fn new(out: &'a mut KeyBuf) -> KeyWriter<'a> {
+        out.clear();
+        KeyWriter {
+            out,
+            marks: Marks::default(),
+            rest: Rest::default(),
+            exact: 0,
+            maps: Vec::new(),
+        }
+    }
+
+    /// Ends the key.
+    #[inline]
+    pub fn finish(self) {
+        self.out.end(self.marks.trailer());
+        let (mark, rest) = self.rest.parts();
+        self.out.extend(mark);
+        self.out.extend(rest);
+    }
+
+    /// An integer.
+    #[inline]
+    pub fn int(&mut self, value: i64) {
+        self.out.put_number(Number::from_int(value));
+        self.count_integer();
+    }
+
+    /// An integer of any size.
+    pub fn big(&mut self, value: &BigInt) {
+        number::put_big(self.out, value);
+        self.count_integer();
+    }
+
+    /// A float.
+    pub fn float(&mut self, value: Float) {
+        if self.exact > 0 {
+            return number::put_exact_float(self.out, value);
+        }
+        if let Some(mark) = number::put_float(self.out, value) {
+            self.marks.push(mark);
+        }
+    }
+
+    /// An atom.
+    #[inline]
+    pub fn atom(&mut self, atom: Atom) {
+        self.atom_name(atom.as_str());
+    }
+
+    /// The atom with this name, interned or not. A name of more than 255 characters makes a key that nothing equals.
+    #[inline]
+    pub fn atom_name(&mut self, name: &str) {
+        escape::put(self.out, tag::ATOM, name.as_bytes(), None);
+    }
+
+    /// A binary.
+    #[inline]
+    pub fn binary(&mut self, bytes: &[u8]) {
+        escape::put(self.out, tag::BITS, bytes, Some(tag::WHOLE_BYTE));
+    }
+
+    /// A bitstring with `last_bits` (1 to 7) bits in the high end of its last byte, the others zero.
+    pub fn bits(&mut self, bytes: &[u8], last_bits: u8) {
+        escape::put(self.out, tag::BITS, bytes, Some(last_bits));
+    }
+
+    /// A tuple: its elements follow.
+    #[inline]
+    pub fn begin_tuple(&mut self, arity: usize) {
+        if arity <= tag::TUPLE_SHORT {
+            self.out.push(tag::TUPLE_0 + arity as u8);
+        } else {
+            self.out.push(tag::TUPLE_LONG);
+            number::put_length(self.out, arity as u64, false);
+        }
+    }
+
+    /// A list cell: its element and its tail follow.
+    #[inline]
+    pub fn cons(&mut self) {
+        self.out.push(tag::CONS);
+    }
+
+    /// The empty list, which ends a proper one.
+    #[inline]
+    pub fn nil(&mut self) {
+        self.out.push(tag::NIL);
+    }
+
+    /// A process identifier.
+    pub fn pid(&mut self, pid: &Pid) {
+        self.out.push(tag::PID);
+        self.pid_body(pid);
+    }
+
+    /// A port.
+    pub fn port(&mut self, port: &Port) {
+        escape::put(self.out, tag::PORT, port.node.as_str().as_bytes(), INNER);
+        self.out.extend(&port.creation.to_be_bytes());
+        self.out.extend(&port.id.to_be_bytes());
+    }
+
+    /// A reference.
+    pub fn reference(&mut self, reference: &Reference) {
+        escape::put(
+            self.out,
+            tag::REFERENCE,
+            reference.node.as_str().as_bytes(),
+            INNER,
+        );
+        self.out.extend(&reference.creation.to_be_bytes());
+        let words = reference.significant();
+        number::put_length(self.out, words.len() as u64, false);
+        for word in words.iter().rev() {
+            self.out.extend(&word.to_be_bytes());
+        }
+        self.rest.reference(reference.ids.len() - words.len());
+    }
+
+    /// `fun Module:Function/Arity`.
+    pub fn external_fun(&mut self, module: Atom, function: Atom, arity: u8) {
+        escape::put(
+            self.out,
+            tag::FUN_EXTERNAL,
+            module.as_str().as_bytes(),
+            INNER,
+        );
+        self.name(function);
+        self.out.push(arity);
+    }
+
+    /// A closure: as many terms as it has captured follow, from the left. Those in `fun` itself are not looked at.
+    pub fn begin_local_fun(&mut self, fun: &LocalFun, captured: usize) {
+        escape::put(
+            self.out,
+            tag::FUN_LOCAL,
+            fun.module.as_str().as_bytes(),
+            INNER,
+        );
+        self.out.extend(&fun.index.to_be_bytes());
+        self.out.extend(&ordered(fun.old_uniq));
+        number::put_length(self.out, captured as u64, false);
+        self.rest.closure(fun);
+    }
+
+    /// A whole term, written as it is.
+    pub fn term(&mut self, term: &Term) {
+        self.term_at(term, 0);
+    }
+
+    fn term_at(&mut self, term: &Term, depth: usize) {
+        match term {
+            Term::Int(value) => self.int(*value),
+            Term::Big(value) => self.big(value),
+            Term::Float(value) => self.float(*value),
+            Term::Atom(atom) => self.atom(*atom),
+            Term::Binary(bytes) => self.binary(bytes),
+            Term::Bits(bits) => self.bits(bits.bytes(), bits.last_bits()),
+            Term::Reference(reference) => self.reference(reference),
+            Term::Port(port) => self.port(port),
+            Term::Pid(pid) => self.pid(pid),
+            Term::Fun(fun) => match &**fun {
+                Fun::External {
+                    module,
+                    function,
+                    arity,
+                } => self.external_fun(*module, *function, *arity),
+                Fun::Local(_) if depth >= MAX_DEPTH => self.out.put_too_deep(),
+                Fun::Local(fun) => self.local_fun(fun, depth),
+            },
+            // Everything below is a level of its own.
+            _ if depth >= MAX_DEPTH => self.out.put_too_deep(),
+            Term::Tuple(elements) => {
+                self.begin_tuple(elements.len());
+                elements
+                    .iter()
+                    .for_each(|element| self.term_at(element, depth + 1));
+            }
+            Term::Map(map) => self.sorted_map(&map.pairs, depth),
+            Term::List(elements) => {
+                self.cells(elements, depth);
+                self.nil();
+            }
+            Term::Improper(elements, tail) => {
+                self.cells(elements, depth);
+                self.term_at(tail, depth + 1);
+            }
+        }
+    }
+
+    fn cells(&mut self, elements: &[Term], depth: usize) {
+        for element in elements {
+            self.cons();
+            self.term_at(element, depth + 1);
+        }
+    }
+
+    fn local_fun(&mut self, fun: &LocalFun, depth: usize) {
+        self.begin_local_fun(fun, fun.free.len());
+        fun.free
+            .iter()
+            .for_each(|value| self.term_at(value, depth + 1));
+    }
+
+    /// A map whose pairs are in exact key order already: keys in exact form, then values.
+    fn sorted_map(&mut self, pairs: &[(Term, Term)], depth: usize) {
+        self.map_head(pairs.len());
+        self.exact += 1;
+        pairs
+            .iter()
+            .for_each(|(key, _)| self.term_at(key, depth + 1));
+        self.exact -= 1;
+        pairs
+            .iter()
+            .for_each(|(_, value)| self.term_at(value, depth + 1));
+    }
+
+    pub(super) fn map_head(&mut self, size: usize) {
+        self.out.push(tag::MAP);
+        number::put_length(self.out, size as u64, false);
+    }
+
+    #[inline(always)]
+    fn count_integer(&mut self) {
+        if self.exact == 0 {
+            self.marks.push_integer();
+        }
+    }
+
+    fn name(&mut self, atom: Atom) {
+        // A name inside a pid or a fun needs no tag of its own; the one written is as good as any.
+        escape::put(self.out, tag::ATOM, atom.as_str().as_bytes(), INNER);
+    }
+
+    fn pid_body(&mut self, pid: &Pid) {
+        self.out.extend(&pid.serial.to_be_bytes());
+        self.out.extend(&pid.id.to_be_bytes());
+        self.name(pid.node);
+        self.out.extend(&pid.creation.to_be_bytes());
+    }
+}
+
+/// Bytes that grow with the number.
+fn ordered(value: i64) -> [u8; 8] {
+    (value as u64 ^ 1 << 63).to_be_bytes()
+}
