@@ -5,9 +5,11 @@
 
 pub mod entry;
 pub mod hash;
+pub mod ordered;
 mod prefetch;
 pub mod traits;
 
 pub use entry::Entry;
 pub use hash::HashIndex;
+pub use ordered::Ordered;
 pub use traits::{Action, Batch, Index, OrderedIndex, Stamp};

@@ -42,13 +42,14 @@ pub(super) enum Why {
     Few,
 }
 
-/// Whether a leaf of `len` entries should change its shape.
+/// Whether a leaf that has `len` entries left, if one was removed, should change its shape.
 #[inline]
-pub(super) fn reason(stat: i64, len: usize, word: Word) -> Option<Why> {
+pub(super) fn reason(stat: i64, left: Option<usize>, word: Word) -> Option<Why> {
     if !(-LIMIT..=LIMIT).contains(&stat) {
         return Some(if stat > 0 { Why::Contended } else { Why::Calm });
     }
-    (len < FEW && !word.is_forced()).then_some(Why::Few)
+    left.is_some_and(|len| len < FEW && !word.is_forced())
+        .then_some(Why::Few)
 }
 
 /// What takes the place of a child.
@@ -86,13 +87,20 @@ impl<I: Item> Tree<I> {
     /// Replaces a locked leaf by another one with the same range.
     pub(super) fn swap<'p>(
         &'p self,
-        spot: Spot<'p, I>,
+        spot: &Spot<'p, I>,
         new: *mut Leaf<I>,
         probe: &impl Probe<I::Key>,
         pin: &'p impl Pin,
     ) {
         let hint = Some(spot.parent);
-        self.replace(probe, 0, as_node(spot.leaf), Edit::One(new.cast()), hint, pin);
+        self.replace(
+            probe,
+            0,
+            as_node(spot.leaf),
+            Edit::One(new.cast()),
+            hint,
+            pin,
+        );
     }
 
     /// Replaces a locked leaf by two that hold `parts`.
@@ -108,25 +116,41 @@ impl<I: Item> Tree<I> {
         let place = self.place(probe, pin);
         let at_edge = why == Why::Full { appended: true } && place.high().is_none();
         // An ascending load fills its leaves: the last leaf keeps all, and the next begins.
-        let at = if at_edge { parts.len() - 1 } else { parts.len() / 2 };
+        let at = if at_edge {
+            parts.len() - 1
+        } else {
+            parts.len() / 2
+        };
         let sep = separator(&parts, at);
         // SAFETY: initialised by `separator`, or of no size. The tree owns it from the moment it is
         // published; until then it stays on this stack.
         let between = unsafe { sep.sep.assume_init_ref() };
-        let between = Fence::<I::Key> { head: sep.head, sep: between };
+        let between = Fence::<I::Key> {
+            head: sep.head,
+            sep: between,
+        };
         let forced = why == Why::Contended;
         let word = |skip| Word::new(generation(), skip).forced(forced);
         let skip = better_skip(&parts, held.word.skip(), place.low(), Some(between));
-        parts.rehead(held.word.skip(), skip);
+        if skip != held.word.skip() {
+            parts.rehead(skip);
+        }
         let left = Leaf::alloc(word(skip), &parts, 0, at);
         let other = better_skip(&parts, held.word.skip(), Some(between), place.high());
-        parts.rehead(skip, other);
+        if other != skip {
+            parts.rehead(other);
+        }
         let right = Leaf::alloc(word(other), &parts, at, parts.len());
         let edit = Edit::Two(left.as_ptr().cast(), sep, right.as_ptr().cast());
         self.replace(probe, 0, as_node(spot.leaf), edit, Some(spot.parent), pin);
         self.counters.leaf_came();
         let splits = &self.counters;
-        if forced { &splits.contention_splits } else { &splits.size_splits }.add(1);
+        if forced {
+            &splits.contention_splits
+        } else {
+            &splits.size_splits
+        }
+        .add(1);
         held.kill();
         // SAFETY (R): `replace` has unlinked it, and whoever unlinks retires.
         unsafe { pin.retire(std::ptr::from_ref(spot.leaf).cast_mut()) };
@@ -174,7 +198,11 @@ impl<I: Item> Tree<I> {
             return Edit::One(self.new_inner(draft, 0, len));
         }
         // As in leaves: where the last child has split, an ascending load is likely.
-        let mid = if at + 2 == len { len - len / 8 - 1 } else { len / 2 };
+        let mid = if at + 2 == len {
+            len - len / 8 - 1
+        } else {
+            len / 2
+        };
         let left = self.new_inner(draft, 0, mid);
         Edit::Two(left, draft.sep(mid - 1), self.new_inner(draft, mid, len))
     }
@@ -231,34 +259,64 @@ impl<I: Item> Tree<I> {
         pin: &'p impl Pin,
     ) {
         let place = self.place(probe, pin);
-        let (parent, at) = (place.spot.parent, place.spot.at);
-        if parent.len() == 1 {
-            return;
+        let at = place.spot.at;
+        let mut held = Some(held);
+        for left_at in [at.checked_sub(1), Some(at)].into_iter().flatten() {
+            if left_at + 1 < place.spot.parent.len() {
+                let pair = (place.sibling(left_at), place.sibling(left_at + 1));
+                held = held.and_then(|held| self.join_pair(why, &spot, held, pair, probe, pin));
+            }
         }
-        let to_right = at + 1 < parent.len();
-        let left_at = if to_right { at } else { at - 1 };
-        let (left, right) = (place.sibling(left_at), place.sibling(left_at + 1));
-        let other = if to_right { right.spot.leaf } else { left.spot.leaf };
+    }
+
+    /// Joins two neighbours, one of them the leaf of `spot`, which is locked. Returns its lock if
+    /// they stay apart.
+    fn join_pair<'p>(
+        &'p self,
+        why: Why,
+        spot: &Spot<'p, I>,
+        held: Held<'p>,
+        (left, right): (Place<'p, I>, Place<'p, I>),
+        probe: &impl Probe<I::Key>,
+        pin: &'p impl Pin,
+    ) -> Option<Held<'p>> {
+        let (parent, left_at) = (left.spot.parent, left.spot.at);
+        let is_left = std::ptr::eq(left.spot.leaf, spot.leaf);
+        let other = if is_left {
+            right.spot.leaf
+        } else {
+            left.spot.leaf
+        };
         // Tried, not waited for (invariant L). Not free: somebody works there, leave it to them.
-        let Some(other_held) = other.lock.try_lock() else { return };
+        let Some(other_held) = other.lock.try_lock() else {
+            return Some(held);
+        };
         // A neighbour that contention made small waits for its own calm.
         if why == Why::Few && other_held.word.is_forced() {
-            return;
+            return Some(held);
         }
         let (low, high) = (left.spot.leaf.view(), right.spot.leaf.view());
-        if low.len() + high.len() > JOIN_MAX.max(1) {
-            return;
+        if low.len() + high.len() > JOIN_MAX && low.len() * high.len() > 0 {
+            return Some(held);
         }
-        let Some(parent_held) = parent.lock.lock() else { return };
+        let Some(parent_held) = parent.lock.lock() else {
+            return Some(held);
+        };
         // Both leaves are alive and so is the parent, and the children of a living node with fixed
         // separators are replaced only by their own holders: they are still side by side.
         debug_assert_eq!(parent.child(left_at), as_node(left.spot.leaf));
         debug_assert_eq!(parent.child(left_at + 1), as_node(right.spot.leaf));
         let mut parts = Parts::new();
-        let skip = joined_skip(left.low(), right.high());
+        let mut skip = joined_skip(left.low(), right.high());
+        let skips = (low.leaf.skip(), high.leaf.skip());
         parts.extend(low, 0, low.len());
         parts.extend(high, 0, high.len());
-        parts.rehead(usize::MAX, skip);
+        if skips.0 == skips.1 && skips.0 <= skip {
+            // Heads behind a shorter prefix are right too, and at hand.
+            skip = skips.0;
+        } else {
+            parts.rehead(skip);
+        }
         let stat = if why == Why::Few { held.word.stat() } else { 0 };
         let word = Word::new(generation(), skip).with_stat(stat);
         let joined = Leaf::alloc(word, &parts, 0, parts.len());
@@ -269,7 +327,12 @@ impl<I: Item> Tree<I> {
         self.replace(probe, 1, as_node(parent), Edit::One(node), None, pin);
         let counters = &self.counters;
         counters.leaves.add(-1);
-        if why == Why::Few { &counters.size_joins } else { &counters.contention_joins }.add(1);
+        if why == Why::Few {
+            &counters.size_joins
+        } else {
+            &counters.contention_joins
+        }
+        .add(1);
         self.bury(parent, parent_held, pin);
         other_held.kill();
         held.kill();
@@ -282,6 +345,7 @@ impl<I: Item> Tree<I> {
         if children < FEW_CHILDREN {
             self.thin(probe, 1, pin);
         }
+        None
     }
 
     /// Joins the inner node of `level` above the probe with a neighbour while it has few children,
@@ -289,7 +353,9 @@ impl<I: Item> Tree<I> {
     fn thin<'p>(&'p self, probe: &impl Probe<I::Key>, mut level: usize, pin: &'p impl Pin) {
         loop {
             self.lower(pin);
-            let Some(parent) = self.ancestor(probe, level + 1, pin) else { return };
+            let Some(parent) = self.ancestor(probe, level + 1, pin) else {
+                return;
+            };
             if parent.len() > 1 {
                 match self.join_inner(probe, level, parent, pin) {
                     Some(children) if children < FEW_CHILDREN => {}
@@ -330,7 +396,11 @@ impl<I: Item> Tree<I> {
                 &*parent.child(left_at + 1).cast::<Inner<I::Key>>(),
             )
         };
-        let (node, other) = if at == left_at { (left, right) } else { (right, left) };
+        let (node, other) = if at == left_at {
+            (left, right)
+        } else {
+            (right, left)
+        };
         if node.len() >= FEW_CHILDREN || left.len() + right.len() > JOIN_CHILDREN {
             return None;
         }
@@ -355,9 +425,15 @@ impl<I: Item> Tree<I> {
 
 /// What stands between the entries `at - 1` and `at`.
 fn separator<I: Item>(parts: &Parts<I>, at: usize) -> Sep<I::Key> {
-    let mut sep = Sep { head: parts.head(at), sep: std::mem::MaybeUninit::uninit() };
+    let mut sep = Sep {
+        head: parts.head(at),
+        sep: std::mem::MaybeUninit::uninit(),
+    };
     if !I::Key::EXACT {
-        sep.sep.write(I::Key::separate(parts.item(at - 1).key(), parts.item(at).key()));
+        sep.sep.write(I::Key::separate(
+            parts.item(at - 1).key(),
+            parts.item(at).key(),
+        ));
     }
     sep
 }
@@ -378,7 +454,10 @@ fn better_skip<I: Item>(
 }
 
 /// What all keys between two fences share.
-fn joined_skip<K: TreeKey + ?Sized>(low: Option<Fence<'_, K>>, high: Option<Fence<'_, K>>) -> usize {
+fn joined_skip<K: TreeKey + ?Sized>(
+    low: Option<Fence<'_, K>>,
+    high: Option<Fence<'_, K>>,
+) -> usize {
     match (low, high) {
         (Some(low), Some(high)) if !K::EXACT => low.sep.common(high.sep).min(MAX_SKIP),
         _ => 0,
@@ -388,7 +467,7 @@ fn joined_skip<K: TreeKey + ?Sized>(low: Option<Fence<'_, K>>, high: Option<Fenc
 /// A separator that a join has taken out.
 struct GoneSep<S>(S);
 
-impl<S> Retire for GoneSep<S> {
+impl<S: 'static> Retire for GoneSep<S> {
     unsafe fn reclaim(ptr: *mut Self) {
         // SAFETY: from `Box::into_raw` in `retire_sep`.
         drop(unsafe { Box::from_raw(ptr) });

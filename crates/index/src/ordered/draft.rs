@@ -50,7 +50,10 @@ impl<K: TreeKey + ?Sized> Draft<K> {
         for at in 1..node.len() {
             // SAFETY: a bitwise move: the node's copy is never dropped once the node is retired.
             let sep = unsafe { std::ptr::read(&raw const node.seps()[at - 1]) };
-            let sep = Sep { head: node.heads()[at - 1], sep: MaybeUninit::new(sep) };
+            let sep = Sep {
+                head: node.heads()[at - 1],
+                sep: MaybeUninit::new(sep),
+            };
             self.push(sep, node.child(at));
         }
     }
@@ -110,7 +113,10 @@ impl<K: TreeKey + ?Sized> Draft<K> {
         assert!(at + 1 < self.len);
         // SAFETY: a bitwise move; drafts do not drop.
         let sep = unsafe { std::ptr::read(&raw const self.seps[at]) };
-        Sep { head: self.heads[at], sep }
+        Sep {
+            head: self.heads[at],
+            sep,
+        }
     }
 
     /// The bytes shared by all separators between the children `from..to`.
@@ -120,8 +126,12 @@ impl<K: TreeKey + ?Sized> Draft<K> {
             return 0;
         }
         // SAFETY: the separators below `len - 1` are initialised.
-        let (first, last) =
-            unsafe { (self.seps[from].assume_init_ref(), self.seps[to - 2].assume_init_ref()) };
+        let (first, last) = unsafe {
+            (
+                self.seps[from].assume_init_ref(),
+                self.seps[to - 2].assume_init_ref(),
+            )
+        };
         first.common(last)
     }
 

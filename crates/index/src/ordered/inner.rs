@@ -23,7 +23,7 @@ use fyris_sync::reclaim::{PROTECT, Retire};
 
 use super::FANOUT;
 use super::draft::Draft;
-use super::key::{Separator, TreeKey};
+use super::key::TreeKey;
 use super::lock::{NodeLock, Word};
 use super::probe::{Fence, Probe};
 
@@ -65,7 +65,9 @@ impl<K: TreeKey + ?Sized> Inner<K> {
         let (layout, at_children, at_seps) = layout::<K::Sep>(children);
         // SAFETY: the layout is not empty.
         let raw = unsafe { std::alloc::alloc(layout) };
-        let Some(node) = NonNull::new(raw.cast::<Self>()) else { handle_alloc_error(layout) };
+        let Some(node) = NonNull::new(raw.cast::<Self>()) else {
+            handle_alloc_error(layout)
+        };
         let prefix = draft.prefix(from, to);
         let header = Self {
             lock: NodeLock::new(Word::new(0, 0)),
@@ -81,12 +83,19 @@ impl<K: TreeKey + ?Sized> Inner<K> {
             node.write(header);
             let heads = raw.add(HEADS).cast::<u64>();
             for at in 0..seps.next_multiple_of(BLOCK) {
-                let head = if at < seps { draft.head(from + at, prefix) } else { u64::MAX };
+                let head = if at < seps {
+                    draft.head(from + at, prefix)
+                } else {
+                    u64::MAX
+                };
                 heads.add(at).write(head);
             }
             for at in 0..children {
                 let child = AtomicPtr::new(draft.children()[from + at]);
-                raw.add(at_children).cast::<AtomicPtr<Node>>().add(at).write(child);
+                raw.add(at_children)
+                    .cast::<AtomicPtr<Node>>()
+                    .add(at)
+                    .write(child);
             }
             let from_seps = draft.seps().as_ptr().add(from);
             from_seps.copy_to_nonoverlapping(raw.add(at_seps).cast(), seps);
@@ -152,14 +161,17 @@ impl<K: TreeKey + ?Sized> Inner<K> {
 
     /// The separator to the right of child `at`, as a fence.
     pub(super) fn fence(&self, at: usize) -> Fence<'_, K> {
-        Fence { head: self.heads()[at], sep: &self.seps()[at] }
+        Fence {
+            head: self.heads()[at],
+            sep: &self.seps()[at],
+        }
     }
 
     /// Brings the header and the heads near, before the node's size is known.
     #[inline]
     pub(super) fn prefetch(node: *const Self) {
         for line in 0..1 + FANOUT.div_ceil(BLOCK) {
-            super::prefetch(node.cast::<u8>().wrapping_add(64 * line));
+            crate::prefetch::read(node.cast::<u8>().wrapping_add(64 * line));
         }
     }
 
@@ -191,8 +203,13 @@ impl<K: TreeKey + ?Sized> Inner<K> {
 #[inline]
 fn bound(heads: &[u64], below: impl Fn(u64) -> bool) -> usize {
     let (blocks, _) = heads.as_chunks::<BLOCK>();
-    let full = blocks.iter().map(|block| usize::from(below(block[BLOCK - 1]))).sum::<usize>();
-    let rest = blocks.get(full).map_or(0, |b| b.iter().map(|&h| usize::from(below(h))).sum());
+    let full = blocks
+        .iter()
+        .map(|block| usize::from(below(block[BLOCK - 1])))
+        .sum::<usize>();
+    let rest = blocks
+        .get(full)
+        .map_or(0, |b| b.iter().map(|&h| usize::from(below(h))).sum());
     full * BLOCK + rest
 }
 

@@ -50,7 +50,9 @@ where
     #[inline]
     fn prefetch(&self) {
         // The low bits may be the entry's own tags. A prefetch of a wrong address does no harm.
-        super::prefetch(std::ptr::without_provenance(self.0.into_bits() as usize));
+        crate::prefetch::read(std::ptr::without_provenance::<u8>(
+            self.0.into_bits() as usize
+        ));
     }
 
     unsafe fn dispose(self) {
@@ -67,7 +69,10 @@ pub(crate) struct Beside<K, V> {
 
 impl<K, V> Beside<K, V> {
     pub(crate) fn new(value: V) -> Self {
-        Self { value, key: PhantomData }
+        Self {
+            value,
+            key: PhantomData,
+        }
     }
 }
 

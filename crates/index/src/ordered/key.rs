@@ -39,7 +39,7 @@ pub trait Separator: Ord + Send + Sync + 'static {
 /// [`TreeKey::EXACT`], `a == b` exactly when `a.head(0) == b.head(0)`. For `low < high`,
 /// `separate(low, high)` is a separator `s` with `low < s <= high`; separators order as keys do.
 /// A wrong implementation makes the tree lose keys, and does nothing worse.
-pub trait TreeKey: Ord {
+pub trait TreeKey: Ord + 'static {
     /// True when the head is the whole key. Separators are heads then, and nothing else is asked.
     const EXACT: bool = false;
 
@@ -120,7 +120,7 @@ exact! {
 ///
 /// This one method makes a [`TreeKey`]. `a.key_bytes() < b.key_bytes()` must mean `a < b`, and
 /// equal bytes equal keys.
-pub trait ByteKey: Ord {
+pub trait ByteKey: Ord + 'static {
     /// The bytes.
     fn key_bytes(&self) -> &[u8];
 }
@@ -212,7 +212,9 @@ fn byte_head(bytes: &[u8], skip: usize) -> u64 {
         return u64::from_be_bytes(word);
     }
     let rest = bytes.get(skip..).unwrap_or_default();
-    rest.iter().enumerate().fold(0, |head, (i, &b)| head | u64::from(b) << (56 - 8 * i))
+    rest.iter()
+        .enumerate()
+        .fold(0, |head, (i, &b)| head | u64::from(b) << (56 - 8 * i))
 }
 
 fn common(a: &[u8], b: &[u8]) -> usize {

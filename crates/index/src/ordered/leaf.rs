@@ -44,14 +44,19 @@ impl<I: Item> Leaf<I> {
         let layout = Layout::new::<Self>();
         // SAFETY: the layout is not empty.
         let raw = unsafe { std::alloc::alloc(layout) }.cast::<Self>();
-        let Some(leaf) = NonNull::new(raw) else { handle_alloc_error(layout) };
+        let Some(leaf) = NonNull::new(raw) else {
+            handle_alloc_error(layout)
+        };
         // SAFETY: freshly allocated for a `Self`, ours alone; every field is written.
         unsafe {
             (&raw mut (*raw).perm).write(AtomicU64::new(Perm::sorted(to - from).0));
             (&raw mut (*raw).lock).write(NodeLock::new(word));
             for slot in 0..SLOTS {
                 let (head, item) = if from + slot < to {
-                    (MaybeUninit::new(parts.head(from + slot)), parts.items[from + slot])
+                    (
+                        MaybeUninit::new(parts.head(from + slot)),
+                        parts.items[from + slot],
+                    )
                 } else {
                     (MaybeUninit::uninit(), MaybeUninit::uninit())
                 };
@@ -66,13 +71,20 @@ impl<I: Item> Leaf<I> {
     #[inline]
     pub(super) fn view(&self) -> View<'_, I> {
         // PROTECT: pairs with the Release in `publish`; what the items name is read under the pin.
-        View { leaf: self, perm: Perm(self.perm.load(PROTECT)) }
+        View {
+            leaf: self,
+            perm: Perm(self.perm.load(PROTECT)),
+        }
     }
 
     /// The keys' common prefix that the heads leave out.
     #[inline]
     pub(super) fn skip(&self) -> usize {
-        if I::Key::EXACT { 0 } else { self.lock.word().skip() }
+        if I::Key::EXACT {
+            0
+        } else {
+            self.lock.word().skip()
+        }
     }
 
     /// Puts an entry in at `pos`, in place of the one there if `replace`.
@@ -83,7 +95,11 @@ impl<I: Item> Leaf<I> {
     #[inline]
     pub(super) unsafe fn write(&self, perm: Perm, pos: usize, replace: bool, head: u64, item: I) {
         let slot = perm.used();
-        let next = if replace { perm.remove(pos).insert(pos) } else { perm.insert(pos) };
+        let next = if replace {
+            perm.remove(pos).insert(pos)
+        } else {
+            perm.insert(pos)
+        };
         if cfg!(fyris_mutant = "ordered_publish_early") {
             self.publish(next);
             std::thread::yield_now();
@@ -112,7 +128,7 @@ impl<I: Item> Leaf<I> {
     #[inline]
     pub(super) fn prefetch(leaf: *const Self) {
         for line in 0..size_of::<Self>().div_ceil(64).min(4) {
-            super::prefetch(leaf.cast::<u8>().wrapping_add(64 * line));
+            crate::prefetch::read(leaf.cast::<u8>().wrapping_add(64 * line));
         }
     }
 }
@@ -129,7 +145,7 @@ impl<I> Leaf<I> {
     }
 }
 
-impl<I> Retire for Leaf<I> {
+impl<I: 'static> Retire for Leaf<I> {
     unsafe fn reclaim(ptr: *mut Self) {
         // SAFETY (R): the contract of `reclaim`.
         unsafe { Self::free(ptr) }
@@ -187,7 +203,11 @@ impl<'p, I: Item> View<'p, I> {
         if at == len || self.head(at) != head {
             return (at, false);
         }
-        if I::Key::EXACT { (at, true) } else { self.search_equal(probe, head, at) }
+        if I::Key::EXACT {
+            (at, true)
+        } else {
+            self.search_equal(probe, head, at)
+        }
     }
 
     /// Goes on among the entries from `at` that have the probe's head, by whole keys.
@@ -231,7 +251,11 @@ pub(super) struct Parts<I> {
 
 impl<I: Item> Parts<I> {
     pub(super) fn new() -> Self {
-        Self { len: 0, heads: [0; 2 * SLOTS + 1], items: [MaybeUninit::uninit(); 2 * SLOTS + 1] }
+        Self {
+            len: 0,
+            heads: [0; 2 * SLOTS + 1],
+            items: [MaybeUninit::uninit(); 2 * SLOTS + 1],
+        }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -260,11 +284,8 @@ impl<I: Item> Parts<I> {
         }
     }
 
-    /// Computes the heads anew if they have left out another prefix than `skip`.
-    pub(super) fn rehead(&mut self, old: usize, skip: usize) {
-        if I::Key::EXACT || old == skip {
-            return;
-        }
+    /// Computes the heads anew, behind another prefix.
+    pub(super) fn rehead(&mut self, skip: usize) {
         for at in 0..self.len {
             self.heads[at] = self.item(at).key().head(skip);
         }

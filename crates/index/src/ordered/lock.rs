@@ -49,7 +49,9 @@ impl Word {
 
     /// The word of the leaf that takes this one's place: alive, with all that was learnt.
     pub(super) fn renewed(self, generation: u64) -> Word {
-        Word::new(generation, self.skip()).with_stat(self.stat()).forced(self.is_forced())
+        Word::new(generation, self.skip())
+            .with_stat(self.stat())
+            .forced(self.is_forced())
     }
 
     /// How contended the lock has been.
@@ -73,7 +75,11 @@ impl Word {
 
     /// Marked as a leaf that contention made small.
     pub(super) fn forced(self, yes: bool) -> Word {
-        Word(if yes { self.0 | FORCED } else { self.0 & !FORCED })
+        Word(if yes {
+            self.0 | FORCED
+        } else {
+            self.0 & !FORCED
+        })
     }
 }
 
@@ -104,7 +110,11 @@ impl NodeLock {
     pub(super) fn lock(&self) -> Option<Held<'_>> {
         let seen = self.0.load(Ordering::Relaxed);
         if seen & (LOCKED | DEAD) == 0 && self.take(seen) {
-            return Some(Held { lock: self, word: Word(seen), waited: false });
+            return Some(Held {
+                lock: self,
+                word: Word(seen),
+                waited: false,
+            });
         }
         self.wait()
     }
@@ -118,7 +128,11 @@ impl NodeLock {
                 return None;
             }
             if seen & LOCKED == 0 && self.take(seen) {
-                return Some(Held { lock: self, word: Word(seen), waited: true });
+                return Some(Held {
+                    lock: self,
+                    word: Word(seen),
+                    waited: true,
+                });
             }
             backoff.wait();
         }
@@ -155,7 +169,11 @@ impl Held<'_> {
     /// Counts this acquisition in the word and returns the statistic.
     #[inline]
     pub(super) fn count(&mut self) -> i64 {
-        let step = if self.waited { StatLock::CONTENDED } else { -StatLock::UNCONTENDED };
+        let step = if self.waited {
+            StatLock::CONTENDED
+        } else {
+            -StatLock::UNCONTENDED
+        };
         let stat = (self.word.stat() + step).clamp(-2000, 2000);
         self.word = self.word.with_stat(stat);
         stat

@@ -115,7 +115,11 @@ impl<I: Item> Tree<I> {
         counters.leaves.add(1);
         // SAFETY: just allocated, ours alone.
         counters.inner_came(unsafe { root.as_ref() });
-        Self { root: AtomicPtr::new(root.as_ptr()), counters, item: PhantomData }
+        Self {
+            root: AtomicPtr::new(root.as_ptr()),
+            counters,
+            item: PhantomData,
+        }
     }
 
     /// The root. Valid while pinned (invariant R).
@@ -164,19 +168,6 @@ impl<I: Item> Drop for Tree<I> {
         // SAFETY: nobody else can reach the tree.
         unsafe { Self::free(self.root.load(Ordering::Relaxed)) }
     }
-}
-
-/// Asks the processor to bring a cache line near; a hint, valid for any address.
-#[inline]
-fn prefetch(address: *const u8) {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: a prefetch does not fault.
-    unsafe {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_T0>(address.cast());
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = address;
 }
 
 /// A node as its parent points to it.

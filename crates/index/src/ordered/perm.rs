@@ -118,7 +118,9 @@ mod tests {
             let (mut p, mut model) = (Perm::EMPTY, Vec::new());
             let mut seen = HashSet::from([p.0]);
             loop {
-                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(99);
+                state = state
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(99);
                 let r = (state >> 33) as usize;
                 if !model.is_empty() && r.is_multiple_of(3) {
                     let pos = r / 3 % model.len();

@@ -101,7 +101,11 @@ pub(super) struct ByFence<'p, K: TreeKey + ?Sized> {
 impl<K: TreeKey + ?Sized> ByFence<'_, K> {
     /// What "equal" means to this place.
     fn side(&self, order: Ordering) -> Ordering {
-        if self.below { order.then(Ordering::Less) } else { order }
+        if self.below {
+            order.then(Ordering::Less)
+        } else {
+            order
+        }
     }
 }
 

@@ -7,6 +7,7 @@ use super::inner::Inner;
 use super::item::Item;
 use super::leaf::{Leaf, View};
 use super::probe::{Fence, Probe};
+use crate::Stamp;
 
 /// Where a descent ended: a leaf, the node above it, and which child of that the leaf was.
 pub(super) struct Spot<'p, I: Item> {
@@ -29,7 +30,11 @@ impl<'p, I: Item> Spot<'p, I> {
         Leaf::prefetch(leaf);
         // SAFETY (R): a node of level 1 has leaves as children, and the leaf was in the tree at a
         // moment since the thread was pinned (invariant F).
-        Self { parent, at, leaf: unsafe { &*leaf } }
+        Self {
+            parent,
+            at,
+            leaf: unsafe { &*leaf },
+        }
     }
 }
 
@@ -37,29 +42,37 @@ impl<'p, I: Item> Place<'p, I> {
     /// The separator to the left of the leaf.
     pub(super) fn low(&self) -> Option<Fence<'p, I::Key>> {
         let Spot { parent, at, .. } = self.spot;
-        if at > 0 { Some(parent.fence(at - 1)) } else { self.low }
+        if at > 0 {
+            Some(parent.fence(at - 1))
+        } else {
+            self.low
+        }
     }
 
     /// The separator to the right of the leaf.
     pub(super) fn high(&self) -> Option<Fence<'p, I::Key>> {
         let Spot { parent, at, .. } = self.spot;
-        if at + 1 < parent.len() { Some(parent.fence(at)) } else { self.high }
+        if at + 1 < parent.len() {
+            Some(parent.fence(at))
+        } else {
+            self.high
+        }
     }
 
     /// The place of the child `at` of the same parent.
     pub(super) fn sibling(&self, at: usize) -> Self {
-        Self { spot: Spot::of(self.spot.parent, at), low: self.low, high: self.high }
+        Self {
+            spot: Spot::of(self.spot.parent, at),
+            low: self.low,
+            high: self.high,
+        }
     }
 }
 
 impl<I: Item> Tree<I> {
     /// The leaf that covers the probe.
     #[inline]
-    pub(super) fn spot<'p>(
-        &'p self,
-        probe: &impl Probe<I::Key>,
-        pin: &'p impl Pin,
-    ) -> Spot<'p, I> {
+    pub(super) fn spot<'p>(&'p self, probe: &impl Probe<I::Key>, pin: &'p impl Pin) -> Spot<'p, I> {
         let mut node = self.root(pin);
         loop {
             let at = node.find(probe);
@@ -81,7 +94,11 @@ impl<I: Item> Tree<I> {
         loop {
             let at = node.find(probe);
             if node.level() == 1 {
-                return Place { spot: Spot::of(node, at), low, high };
+                return Place {
+                    spot: Spot::of(node, at),
+                    low,
+                    high,
+                };
             }
             if at > 0 {
                 low = Some(node.fence(at - 1));
@@ -127,5 +144,13 @@ impl<I: Item> Tree<I> {
         let view: View<'p, I> = self.spot(probe, pin).leaf.view();
         let (pos, found) = view.search(probe);
         found.then(|| (view.head(pos), view.item(pos)))
+    }
+
+    /// The version of the leaf that covers the probe: its generation, which no other leaf of the
+    /// process has until 2^40 have been made, and its permutation word, which never returns to a
+    /// value it had.
+    pub(super) fn stamp(&self, probe: &impl Probe<I::Key>, pin: &impl Pin) -> Stamp {
+        let view = self.spot(probe, pin).leaf.view();
+        Stamp(view.leaf.lock.word().generation(), view.perm.0)
     }
 }

@@ -46,42 +46,50 @@ impl<I: Item> Tree<I> {
         let (pos, found) = view.search(&probe);
         let (action, out) = f(found.then(|| view.item(pos)));
         match (action, found) {
-            (Action::Keep, _) | (Action::Remove, false) => self.settle(spot, held, &probe, pin),
+            (Action::Keep, _) | (Action::Remove, false) => {
+                self.settle(spot, held, None, &probe, pin);
+            }
             (Action::Remove, true) => {
                 spot.leaf.remove(view.perm, pos);
                 self.counters.entries.add(-1);
-                self.settle(spot, held, &probe, pin);
+                self.settle(spot, held, Some(view.len() - 1), &probe, pin);
             }
             (Action::Put(item), _) => {
                 if !found {
                     self.counters.entries.add(1);
                 }
                 let head = key.head(spot.leaf.skip());
-                let new = New { head, item, pos, found };
+                let new = New {
+                    head,
+                    item,
+                    pos,
+                    found,
+                };
                 if view.perm.is_full() {
                     self.renew(spot, held, view, new, &probe, pin);
                 } else {
                     // SAFETY: `held` is the leaf's lock, and `view` was loaded under it.
                     unsafe { spot.leaf.write(view.perm, pos, found, head, item) };
-                    self.settle(spot, held, &probe, pin);
+                    self.settle(spot, held, None, &probe, pin);
                 }
             }
         }
         out
     }
 
-    /// Counts the acquisition, adapts if it is time to, and unlocks.
+    /// Counts the acquisition, adapts if it is time to, and unlocks. `left`: how many entries are left
+    /// after one was removed.
     #[inline]
     fn settle<'p>(
         &'p self,
         spot: Spot<'p, I>,
         mut held: Held<'p>,
+        left: Option<usize>,
         probe: &impl Probe<I::Key>,
         pin: &'p impl Pin,
     ) {
         let stat = held.count();
-        let len = spot.leaf.view().len();
-        if let Some(why) = adapt::reason(stat, len, held.word) {
+        if let Some(why) = adapt::reason(stat, left, held.word) {
             self.adapt(why, spot, held, probe, pin);
         }
     }
@@ -108,7 +116,7 @@ impl<I: Item> Tree<I> {
         }
         let leaf = Leaf::alloc(held.word.renewed(generation()), &parts, 0, parts.len());
         self.counters.rebuilds.add(1);
-        self.swap(spot, leaf.as_ptr(), probe, pin);
+        self.swap(&spot, leaf.as_ptr(), probe, pin);
         held.kill();
         // SAFETY (R): `swap` has unlinked it, and whoever unlinks retires.
         unsafe { pin.retire(std::ptr::from_ref(spot.leaf).cast_mut()) };

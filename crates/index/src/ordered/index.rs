@@ -1,0 +1,153 @@
+//! The tree as an index of entries.
+
+use std::ops::Bound;
+
+use fyris_sync::reclaim::Pin;
+
+use super::Tree;
+use super::item::Handle;
+use super::key::TreeKey;
+use super::probe::ByKey;
+use super::stats::Stats;
+use super::walk::Cursor;
+use crate::{Action, Batch, Entry, Index, OrderedIndex, Stamp};
+
+/// The `ordered` index. See the [module](super).
+///
+/// # Consistency
+///
+/// `get`, `upsert`, `seek` (where its answer lies in the leaf that covers the bound) and each leaf of a
+/// batch are linearizable. Reads take no lock and write no shared line.
+///
+/// # Complexity
+///
+/// O(log n) for everything but batches, which add what they hand out, and `slot`, which is O(leaves).
+pub struct Ordered<E: Entry>
+where
+    E::Key: TreeKey,
+{
+    tree: Tree<Handle<E>>,
+}
+
+impl<E: Entry> Default for Ordered<E>
+where
+    E::Key: TreeKey,
+{
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<E: Entry> Ordered<E>
+where
+    E::Key: TreeKey,
+{
+    /// An empty index: a few hundred bytes.
+    pub fn new() -> Self {
+        Self { tree: Tree::new() }
+    }
+
+    /// The shape of the tree, and what has shaped it.
+    pub fn stats(&self, pin: &impl Pin) -> Stats {
+        self.tree.stats(pin)
+    }
+}
+
+impl<E: Entry + Send + Sync> Index<E> for Ordered<E>
+where
+    E::Key: TreeKey,
+{
+    #[inline]
+    fn get(&self, key: &E::Key, pin: &impl Pin) -> Option<E> {
+        self.tree.find(&ByKey(key), pin).map(|(_, item)| item.0)
+    }
+
+    #[inline]
+    fn upsert<R>(
+        &self,
+        key: &E::Key,
+        pin: &impl Pin,
+        f: impl FnOnce(Option<E>) -> (Action<E>, R),
+    ) -> R {
+        self.tree.upsert(key, pin, |old| {
+            let (action, out) = f(old.map(|item| item.0));
+            let action = match action {
+                Action::Keep => Action::Keep,
+                Action::Put(entry) => Action::Put(Handle(entry)),
+                Action::Remove => Action::Remove,
+            };
+            (action, out)
+        })
+    }
+
+    fn next_batch(&self, after: Option<&E::Key>, pin: &impl Pin, out: &mut Batch<E>) {
+        self.range_batch(after.map_or(Bound::Unbounded, Bound::Excluded), pin, out);
+    }
+
+    fn stamp(&self, key: &E::Key, pin: &impl Pin) -> Stamp {
+        self.tree.stamp(&ByKey(key), pin)
+    }
+
+    fn len(&self) -> usize {
+        self.tree.len()
+    }
+
+    fn memory(&self) -> usize {
+        self.tree.memory()
+    }
+
+    fn slots(&self) -> usize {
+        self.tree.len()
+    }
+
+    fn slot(&self, slot: usize, pin: &impl Pin, out: &mut Batch<E>) {
+        let mut cursor = Cursor::before::<E::Key>(&self.tree, Bound::Unbounded, pin);
+        let mut before = slot;
+        while before >= cursor.rest() {
+            before -= cursor.rest();
+            if !cursor.next_leaf() {
+                return;
+            }
+        }
+        out.extend(cursor.ahead().nth(before).map(|(_, item)| item.0));
+    }
+}
+
+impl<E: Entry + Send + Sync> OrderedIndex<E> for Ordered<E>
+where
+    E::Key: TreeKey,
+{
+    fn seek(&self, from: Bound<&E::Key>, pin: &impl Pin) -> Option<E> {
+        Cursor::before(&self.tree, from, pin)
+            .next()
+            .map(|(_, item)| item.0)
+    }
+
+    fn seek_back(&self, from: Bound<&E::Key>, pin: &impl Pin) -> Option<E> {
+        Cursor::behind(&self.tree, from, pin)
+            .prev()
+            .map(|(_, item)| item.0)
+    }
+
+    fn range_batch(&self, from: Bound<&E::Key>, pin: &impl Pin, out: &mut Batch<E>) {
+        let mut cursor = Cursor::before(&self.tree, from, pin);
+        let had = out.len();
+        loop {
+            out.extend(cursor.ahead().map(|(_, item)| item.0));
+            if out.len() > had || !cursor.next_leaf() {
+                return;
+            }
+        }
+    }
+
+    fn range_back_batch(&self, from: Bound<&E::Key>, pin: &impl Pin, out: &mut Batch<E>) {
+        let mut cursor = Cursor::behind(&self.tree, from, pin);
+        let had = out.len();
+        loop {
+            out.extend(cursor.back().map(|(_, item)| item.0));
+            if out.len() > had || !cursor.prev_leaf() {
+                return;
+            }
+        }
+    }
+}

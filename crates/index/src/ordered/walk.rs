@@ -1,0 +1,181 @@
+//! Going from leaf to leaf, in both directions.
+//!
+//! A cursor reads each leaf once, at one moment. It goes on through the parent while that is alive;
+//! otherwise, and at the parent's end, it descends again to the fence where it stopped. Leaves are
+//! split and joined meanwhile, but the fence stands for a place in the order of keys, so nothing
+//! that is there throughout is missed or met twice.
+
+use std::borrow::Borrow;
+use std::ops::Bound;
+
+use fyris_sync::reclaim::Pin;
+
+use super::Tree;
+use super::item::Item;
+use super::key::TreeKey;
+use super::leaf::View;
+use super::probe::{ByFence, ByKey, End, Probe};
+use super::read::{Place, Spot};
+
+/// A place between two entries of a leaf, as the leaf was when the cursor entered it.
+pub(crate) struct Cursor<'p, I: Item, P> {
+    tree: &'p Tree<I>,
+    pin: &'p P,
+    place: Place<'p, I>,
+    view: View<'p, I>,
+    /// How many entries of the view are before the cursor.
+    pos: usize,
+}
+
+impl<'p, I: Item, P: Pin> Cursor<'p, I, P> {
+    /// A cursor before the first entry at or above the bound (above, for `Excluded`).
+    pub(crate) fn before<Q>(tree: &'p Tree<I>, bound: Bound<&Q>, pin: &'p P) -> Self
+    where
+        I::Key: Borrow<Q>,
+        Q: TreeKey<Sep = <I::Key as TreeKey>::Sep> + ?Sized,
+    {
+        match bound {
+            Bound::Unbounded => Self::at(tree, &End::First, false, pin),
+            Bound::Included(key) => Self::at(tree, &ByKey(key), false, pin),
+            Bound::Excluded(key) => Self::at(tree, &ByKey(key), true, pin),
+        }
+    }
+
+    /// A cursor behind the last entry at or below the bound (below, for `Excluded`).
+    pub(crate) fn behind<Q>(tree: &'p Tree<I>, bound: Bound<&Q>, pin: &'p P) -> Self
+    where
+        I::Key: Borrow<Q>,
+        Q: TreeKey<Sep = <I::Key as TreeKey>::Sep> + ?Sized,
+    {
+        match bound {
+            Bound::Unbounded => Self::at(tree, &End::Last, true, pin),
+            Bound::Included(key) => Self::at(tree, &ByKey(key), true, pin),
+            Bound::Excluded(key) => Self::at(tree, &ByKey(key), false, pin),
+        }
+    }
+
+    /// A cursor before the probe, or, if `past`, behind an entry that equals it.
+    fn at(tree: &'p Tree<I>, probe: &impl Probe<I::Key>, past: bool, pin: &'p P) -> Self {
+        let place = tree.place(probe, pin);
+        let view = place.spot.leaf.view();
+        let (pos, found) = view.search(probe);
+        Self {
+            tree,
+            pin,
+            place,
+            view,
+            pos: pos + usize::from(past && found),
+        }
+    }
+
+    /// The entries of this leaf that follow the cursor.
+    pub(crate) fn ahead(&self) -> impl Iterator<Item = (u64, &'p I)> + use<'p, I, P> {
+        let view = self.view;
+        (self.pos..view.len()).map(move |pos| (view.head(pos), view.item(pos)))
+    }
+
+    /// The entries of this leaf that are before the cursor, backwards.
+    pub(crate) fn back(&self) -> impl Iterator<Item = (u64, &'p I)> + use<'p, I, P> {
+        let view = self.view;
+        (0..self.pos)
+            .rev()
+            .map(move |pos| (view.head(pos), view.item(pos)))
+    }
+
+    /// Goes over the next entry.
+    #[inline]
+    pub(crate) fn next(&mut self) -> Option<(u64, &'p I)> {
+        while self.pos == self.view.len() {
+            if !self.next_leaf() {
+                return None;
+            }
+        }
+        self.pos += 1;
+        Some((self.view.head(self.pos - 1), self.view.item(self.pos - 1)))
+    }
+
+    /// Goes back over the entry before.
+    #[inline]
+    pub(crate) fn prev(&mut self) -> Option<(u64, &'p I)> {
+        while self.pos == 0 {
+            if !self.prev_leaf() {
+                return None;
+            }
+        }
+        self.pos -= 1;
+        Some((self.view.head(self.pos), self.view.item(self.pos)))
+    }
+
+    /// Goes to the beginning of the next leaf; false if there is none.
+    pub(crate) fn next_leaf(&mut self) -> bool {
+        let Some(fence) = self.place.high() else {
+            return false;
+        };
+        let Spot { parent, at, .. } = self.place.spot;
+        if at + 1 < parent.len() && !parent.lock.is_dead() {
+            self.enter(self.place.sibling(at + 1));
+            self.pos = 0;
+            self.prefetch(at + 2);
+        } else {
+            let probe = ByFence {
+                fence,
+                below: false,
+            };
+            *self = Self::at(self.tree, &probe, false, self.pin);
+        }
+        true
+    }
+
+    /// Goes to the end of the leaf before; false if there is none.
+    pub(crate) fn prev_leaf(&mut self) -> bool {
+        let Some(fence) = self.place.low() else {
+            return false;
+        };
+        let Spot { parent, at, .. } = self.place.spot;
+        if at > 0 && !parent.lock.is_dead() {
+            self.enter(self.place.sibling(at - 1));
+            self.pos = self.view.len();
+            self.prefetch(at.wrapping_sub(2));
+        } else {
+            let probe = ByFence { fence, below: true };
+            *self = Self::at(self.tree, &probe, true, self.pin);
+        }
+        true
+    }
+
+    fn enter(&mut self, place: Place<'p, I>) {
+        self.view = place.spot.leaf.view();
+        self.place = place;
+        (0..self.view.len()).for_each(|pos| self.view.item(pos).prefetch());
+    }
+
+    /// Brings near a leaf that will be entered soon.
+    fn prefetch(&self, at: usize) {
+        let parent = self.place.spot.parent;
+        if at < parent.len() {
+            Spot::<I>::of(parent, at);
+        }
+    }
+}
+
+impl<'p, I: Item, P> Cursor<'p, I, P> {
+    /// How many entries follow in the leaf that the cursor is in.
+    pub(crate) fn rest(&self) -> usize {
+        self.view.len() - self.pos
+    }
+
+    /// How many of the entries of this leaf are below the bound's end.
+    pub(crate) fn stop<Q>(&self, bound: Bound<&Q>) -> usize
+    where
+        I::Key: Borrow<Q>,
+        Q: TreeKey<Sep = <I::Key as TreeKey>::Sep> + ?Sized,
+    {
+        let (key, past) = match bound {
+            Bound::Unbounded => return self.view.len(),
+            Bound::Included(key) => (key, true),
+            Bound::Excluded(key) => (key, false),
+        };
+        let (pos, found) = self.view.search(&ByKey(key));
+        pos + usize::from(past && found)
+    }
+}
