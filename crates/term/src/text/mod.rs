@@ -2,6 +2,7 @@
 //!
 //! - [`Term::parse`] and [`parse_prefix`] read it.
 //! - [`print_w`] prints like `io:format("~tw")`, all on one line; so does `Display` (`to_string()`), and `Debug`.
+//! - [`print_p`] lays it out like `io:format("~tp")`: strings as strings, long terms over several lines.
 //!
 //! # Names of nodes
 //!
@@ -16,12 +17,14 @@ mod error;
 mod float;
 mod identifier;
 mod parse;
+mod pretty;
 mod scan;
 mod write;
 
 use std::fmt;
 
 pub use error::{ParseError, ParseErrorKind};
+pub use pretty::{PrintOptions, print_p};
 
 use crate::Term;
 

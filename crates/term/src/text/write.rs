@@ -75,7 +75,7 @@ fn write_map(out: &mut impl Write, map: &Map, unicode: bool) -> fmt::Result {
     out.write_char('}')
 }
 
-fn write_bytes(out: &mut impl Write, bytes: &[u8]) -> fmt::Result {
+pub(super) fn write_bytes(out: &mut impl Write, bytes: &[u8]) -> fmt::Result {
     for (i, byte) in bytes.iter().enumerate() {
         if i > 0 {
             out.write_char(',')?;
@@ -86,7 +86,7 @@ fn write_bytes(out: &mut impl Write, bytes: &[u8]) -> fmt::Result {
 }
 
 /// The bytes, then `Value:Bits` for the last, incomplete one.
-fn write_bits(out: &mut impl Write, bits: &BitString) -> fmt::Result {
+pub(super) fn write_bits(out: &mut impl Write, bits: &BitString) -> fmt::Result {
     if let Some((last, whole)) = bits.bytes().split_last() {
         for byte in whole {
             write!(out, "{byte},")?;
