@@ -9,6 +9,7 @@ mod map;
 mod order;
 pub mod term;
 pub mod text;
+pub mod value;
 
 pub use atom::{Atom, AtomError};
 pub use term::{BitString, Float, Fun, LocalFun, Map, Pid, Port, Reference, Term};

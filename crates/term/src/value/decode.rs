@@ -1,0 +1,256 @@
+//! Reading values.
+
+use std::sync::Arc;
+
+use num_bigint::BigInt;
+
+use crate::{Atom, BitString, Float, Fun, LocalFun, MAX_DEPTH, Map, Pid, Port, Reference, Term};
+
+use super::error::{ValueError, ValueErrorKind};
+use super::reader::{Reader, Result};
+use super::tag;
+
+/// Reads the value at the front of `bytes`, which then starts behind it. O(size).
+///
+/// `blobs` is the list that the value was encoded with; binaries out of it are shared, not copied.
+///
+/// # Errors
+///
+/// Bytes that [`encode`](super::encode) did not write; `bytes` is then as it was.
+#[inline]
+pub fn decode<'a>(bytes: &mut &'a [u8], blobs: &[Arc<[u8]>]) -> Result<Term, ValueError> {
+    let mut decoder = Decoder {
+        reader: Reader { left: bytes },
+        blobs,
+    };
+    match decoder.term(0) {
+        Ok(term) => {
+            *bytes = decoder.reader.left;
+            Ok(term)
+        }
+        Err(kind) => Err(ValueError {
+            offset: bytes.len() - decoder.reader.left.len(),
+            kind,
+        }),
+    }
+}
+
+struct Decoder<'a, 'b> {
+    reader: Reader<'a>,
+    blobs: &'b [Arc<[u8]>],
+}
+
+impl Decoder<'_, '_> {
+    #[inline]
+    fn term(&mut self, depth: usize) -> Result<Term> {
+        let tag = self.reader.byte()?;
+        match tag {
+            0..tag::NEGATIVE => Ok(Term::Int(i64::from(tag))),
+            tag::NEGATIVE..tag::MIDDLE => Ok(Term::Int(i64::from(tag) - 0x90)),
+            tag::MIDDLE..=tag::INT_0 => {
+                let high = i64::from(tag - tag::MIDDLE) << 8;
+                Ok(Term::Int(
+                    tag::MIDDLE_FIRST + (high | i64::from(self.reader.byte()?)),
+                ))
+            }
+            0xA0..=0xA7 => self
+                .reader
+                .int(usize::from(tag - tag::INT_0))
+                .map(Term::Int),
+            _ => self.other(tag, depth),
+        }
+    }
+
+    fn other(&mut self, tag: u8, depth: usize) -> Result<Term> {
+        match tag {
+            tag::FLOAT => self.float(),
+            tag::BIG => Ok(Term::integer(BigInt::from_signed_bytes_le(
+                self.reader.counted()?,
+            ))),
+            0xAC..=0xAF => self.atom(usize::from(tag - tag::ATOM_0)).map(Term::Atom),
+            0xB0..=0xBF => Ok(Term::Binary(
+                self.reader.take(usize::from(tag - tag::BINARY_0))?.into(),
+            )),
+            tag::BINARY => {
+                let len = usize::from(self.reader.byte()?);
+                Ok(Term::Binary(self.reader.take(len)?.into()))
+            }
+            tag::BLOB => self.blob().map(Term::Binary),
+            tag::BITS | tag::BITS_BLOB => self.bits(tag),
+            tag::PID => self.pid().map(|pid| Term::Pid(Box::new(pid))),
+            tag::PORT => self.port(),
+            tag::REFERENCE => self.reference(),
+            tag::FUN_EXTERNAL => self.external_fun(),
+            _ if depth >= MAX_DEPTH => Err(ValueErrorKind::TooDeep),
+            tag::NIL => Ok(Term::List(Vec::new())),
+            tag::STRING => {
+                let bytes = self.reader.counted()?;
+                Ok(Term::List(
+                    bytes
+                        .iter()
+                        .map(|&byte| Term::Int(i64::from(byte)))
+                        .collect(),
+                ))
+            }
+            tag::LIST => self.counted_terms(depth).map(Term::List),
+            tag::IMPROPER => self.improper(depth),
+            tag::MAP => self.map(depth),
+            tag::FUN_LOCAL => self.local_fun(depth),
+            tag::TUPLE => self.counted_terms(depth).map(Term::Tuple),
+            0xD8..=0xDF => self
+                .terms(u64::from(tag - tag::TUPLE_0), depth)
+                .map(Term::Tuple),
+            unknown => Err(ValueErrorKind::UnknownTag(unknown)),
+        }
+    }
+
+    /// `count` terms. Room is made for no more than the bytes that are left can hold.
+    fn terms(&mut self, count: u64, depth: usize) -> Result<Vec<Term>> {
+        if count > self.reader.left.len() as u64 {
+            return Err(ValueErrorKind::Truncated);
+        }
+        let mut terms = Vec::with_capacity(count as usize);
+        for _ in 0..count {
+            terms.push(self.term(depth + 1)?);
+        }
+        Ok(terms)
+    }
+
+    fn counted_terms(&mut self, depth: usize) -> Result<Vec<Term>> {
+        let count = self.reader.length()?;
+        self.terms(count, depth)
+    }
+
+    fn improper(&mut self, depth: usize) -> Result<Term> {
+        let elements = self.counted_terms(depth)?;
+        let tail = self.term(depth + 1)?;
+        Ok(Term::improper(elements, tail))
+    }
+
+    fn map(&mut self, depth: usize) -> Result<Term> {
+        let size = self.reader.length()?;
+        if size > self.reader.left.len() as u64 / 2 {
+            return Err(ValueErrorKind::Truncated);
+        }
+        let mut pairs = Vec::with_capacity(size as usize);
+        for _ in 0..size {
+            pairs.push((self.term(depth + 1)?, self.term(depth + 1)?));
+        }
+        Map::from_sorted(pairs)
+            .map(Term::Map)
+            .ok_or(ValueErrorKind::Malformed("map"))
+    }
+
+    fn float(&mut self) -> Result<Term> {
+        let value = f64::from_le_bytes(self.reader.array()?);
+        Float::new(value)
+            .map(Term::Float)
+            .ok_or(ValueErrorKind::Malformed("float"))
+    }
+
+    #[inline]
+    fn atom(&mut self, len: usize) -> Result<Atom> {
+        let bytes = self.reader.take(len)?;
+        let mut word = [0; 4];
+        word[..len].copy_from_slice(bytes);
+        known_atom(u32::from_le_bytes(word))
+    }
+
+    fn wide_atom(&mut self) -> Result<Atom> {
+        known_atom(self.reader.u32()?)
+    }
+
+    fn blob(&mut self) -> Result<Arc<[u8]>> {
+        let place = self.reader.length()?;
+        let blob = usize::try_from(place)
+            .ok()
+            .and_then(|place| self.blobs.get(place));
+        blob.cloned().ok_or(ValueErrorKind::NoBlob(place))
+    }
+
+    fn bits(&mut self, tag: u8) -> Result<Term> {
+        let last_bits = self.reader.byte()?;
+        let bytes: Arc<[u8]> = if tag == tag::BITS_BLOB {
+            self.blob()?
+        } else {
+            let len = usize::from(self.reader.byte()?);
+            self.reader.take(len)?.into()
+        };
+        let unused = 0xFFu8.checked_shr(u32::from(last_bits)).unwrap_or(0);
+        match bytes.last() {
+            Some(last) if last & unused == 0 && (1..8).contains(&last_bits) => {
+                Ok(Term::Bits(BitString { bytes, last_bits }))
+            }
+            _ => Err(ValueErrorKind::Malformed("bitstring")),
+        }
+    }
+
+    fn pid(&mut self) -> Result<Pid> {
+        let node = self.wide_atom()?;
+        let id = self.reader.u32()?;
+        let serial = self.reader.u32()?;
+        Ok(Pid {
+            node,
+            id,
+            serial,
+            creation: self.reader.u32()?,
+        })
+    }
+
+    fn port(&mut self) -> Result<Term> {
+        let node = self.wide_atom()?;
+        let creation = self.reader.u32()?;
+        let id = u64::from_le_bytes(self.reader.array()?);
+        Ok(Term::Port(Box::new(Port { node, id, creation })))
+    }
+
+    fn reference(&mut self) -> Result<Term> {
+        let node = self.wide_atom()?;
+        let creation = self.reader.u32()?;
+        let words = self.reader.parts(4)?.as_chunks::<4>().0;
+        let ids = words.iter().map(|&word| u32::from_le_bytes(word)).collect();
+        Ok(Term::Reference(Box::new(Reference {
+            node,
+            creation,
+            ids,
+        })))
+    }
+
+    fn external_fun(&mut self) -> Result<Term> {
+        let module = self.wide_atom()?;
+        let function = self.wide_atom()?;
+        let arity = self.reader.byte()?;
+        Ok(Term::Fun(Box::new(Fun::External {
+            module,
+            function,
+            arity,
+        })))
+    }
+
+    fn local_fun(&mut self, depth: usize) -> Result<Term> {
+        let module = self.wide_atom()?;
+        let index = self.reader.u32()?;
+        let old_uniq = self.reader.i64()?;
+        let arity = self.reader.byte()?;
+        let uniq = self.reader.array()?;
+        let old_index = self.reader.i64()?;
+        let creator = self.pid()?;
+        let free = self.counted_terms(depth)?;
+        let fun = LocalFun {
+            module,
+            arity,
+            uniq,
+            index,
+            old_index,
+            old_uniq,
+            creator,
+            free,
+        };
+        Ok(Term::Fun(Box::new(Fun::Local(fun))))
+    }
+}
+
+#[inline]
+fn known_atom(id: u32) -> Result<Atom> {
+    Atom::from_id(id).ok_or(ValueErrorKind::UnknownAtom(id))
+}

@@ -1,0 +1,245 @@
+//! Writing values.
+
+use std::sync::Arc;
+
+use num_bigint::BigInt;
+
+use crate::{Atom, Fun, LocalFun, MAX_DEPTH, Pid, Reference, Term};
+
+use super::{MAX_INLINE_BINARY, tag};
+
+/// The term has more levels than [`MAX_DEPTH`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a term nested deeper than {MAX_DEPTH} levels")]
+pub struct TooDeep;
+
+/// Appends the value of `term` to `out`, and its large binaries to `blobs`, by reference. O(size).
+///
+/// # Errors
+///
+/// [`TooDeep`]; `out` and `blobs` are then as they were.
+#[inline]
+pub fn encode(term: &Term, out: &mut Vec<u8>, blobs: &mut Vec<Arc<[u8]>>) -> Result<(), TooDeep> {
+    match term {
+        Term::Int(value) => {
+            int(*value, out);
+            Ok(())
+        }
+        other => encode_any(other, out, blobs),
+    }
+}
+
+fn encode_any(term: &Term, out: &mut Vec<u8>, blobs: &mut Vec<Arc<[u8]>>) -> Result<(), TooDeep> {
+    let before = (out.len(), blobs.len());
+    let mut writer = Writer { out, blobs };
+    let result = writer.term(term, 0);
+    if result.is_err() {
+        out.truncate(before.0);
+        blobs.truncate(before.1);
+    }
+    result
+}
+
+/// One to nine bytes.
+#[inline]
+fn int(value: i64, out: &mut Vec<u8>) {
+    match value {
+        0..=127 => out.push(value as u8),
+        -16..=-1 => out.push((value + 0x90) as u8),
+        tag::MIDDLE_FIRST..=tag::MIDDLE_LAST => {
+            let bits = (value - tag::MIDDLE_FIRST) as u16;
+            out.extend_from_slice(&[tag::MIDDLE | (bits >> 8) as u8, bits as u8]);
+        }
+        _ => long_int(value, out),
+    }
+}
+
+fn long_int(value: i64, out: &mut Vec<u8>) {
+    // One bit more than the size needs, for the sign.
+    let size = value ^ (value >> 63);
+    let len = (64 - size.leading_zeros() as usize) / 8 + 1;
+    let mut bytes = [tag::INT_0 + len as u8; 9];
+    bytes[1..].copy_from_slice(&value.to_le_bytes());
+    out.extend_from_slice(&bytes[..=len]);
+}
+
+/// Seven bits a byte, low ones first.
+fn length(length: usize, out: &mut Vec<u8>) {
+    let mut left = length;
+    while left >= 0x80 {
+        out.push(left as u8 | 0x80);
+        left >>= 7;
+    }
+    out.push(left as u8);
+}
+
+struct Writer<'a> {
+    out: &'a mut Vec<u8>,
+    blobs: &'a mut Vec<Arc<[u8]>>,
+}
+
+impl Writer<'_> {
+    fn term(&mut self, term: &Term, depth: usize) -> Result<(), TooDeep> {
+        match term {
+            Term::Int(value) => int(*value, self.out),
+            Term::Big(value) => self.big(value),
+            Term::Float(value) => {
+                self.out.push(tag::FLOAT);
+                self.out.extend_from_slice(&value.get().to_le_bytes());
+            }
+            Term::Atom(atom) => self.atom(*atom),
+            Term::Binary(bytes) => self.binary(bytes),
+            Term::Bits(bits) => self.bits(&bits.bytes, bits.last_bits),
+            Term::Pid(pid) => {
+                self.out.push(tag::PID);
+                self.pid(pid);
+            }
+            Term::Port(port) => {
+                self.out.push(tag::PORT);
+                self.words(&[port.node.id(), port.creation]);
+                self.out.extend_from_slice(&port.id.to_le_bytes());
+            }
+            Term::Reference(reference) => self.reference(reference),
+            Term::Fun(fun) => return self.fun(fun, depth),
+            Term::List(elements) if elements.is_empty() && depth < MAX_DEPTH => {
+                self.out.push(tag::NIL);
+            }
+            // Everything below is a level of its own.
+            _ if depth >= MAX_DEPTH => return Err(TooDeep),
+            Term::Tuple(elements) => return self.tuple(elements, depth),
+            Term::List(elements) => return self.list(elements, depth),
+            Term::Improper(elements, tail) => {
+                self.head(tag::IMPROPER, elements.len());
+                self.terms(elements, depth)?;
+                return self.term(tail, depth + 1);
+            }
+            Term::Map(map) => {
+                self.head(tag::MAP, map.len());
+                for (key, value) in map.pairs() {
+                    self.term(key, depth + 1)?;
+                    self.term(value, depth + 1)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn terms(&mut self, terms: &[Term], depth: usize) -> Result<(), TooDeep> {
+        terms.iter().try_for_each(|term| self.term(term, depth + 1))
+    }
+
+    fn tuple(&mut self, elements: &[Term], depth: usize) -> Result<(), TooDeep> {
+        match elements.len() {
+            arity @ 0..=7 => self.out.push(tag::TUPLE_0 + arity as u8),
+            arity => self.head(tag::TUPLE, arity),
+        }
+        self.terms(elements, depth)
+    }
+
+    fn list(&mut self, elements: &[Term], depth: usize) -> Result<(), TooDeep> {
+        let start = self.out.len();
+        self.head(tag::STRING, elements.len());
+        let characters = self.out.len();
+        for element in elements {
+            match element {
+                Term::Int(value @ 0..=255) => self.out.push(*value as u8),
+                _ => break,
+            }
+        }
+        if self.out.len() - characters == elements.len() {
+            return Ok(());
+        }
+        self.out.truncate(start);
+        self.head(tag::LIST, elements.len());
+        self.terms(elements, depth)
+    }
+
+    fn head(&mut self, tag: u8, count: usize) {
+        self.out.push(tag);
+        length(count, self.out);
+    }
+
+    fn big(&mut self, value: &BigInt) {
+        let bytes = value.to_signed_bytes_le();
+        self.head(tag::BIG, bytes.len());
+        self.out.extend_from_slice(&bytes);
+    }
+
+    fn atom(&mut self, atom: Atom) {
+        let id = atom.id();
+        let len = (4 - id.leading_zeros() as usize / 8).max(1);
+        self.out.push(tag::ATOM_0 + len as u8);
+        self.out.extend_from_slice(&id.to_le_bytes()[..len]);
+    }
+
+    fn binary(&mut self, bytes: &Arc<[u8]>) {
+        match bytes.len() {
+            len @ 0..=15 => self.out.push(tag::BINARY_0 + len as u8),
+            len @ 16..=MAX_INLINE_BINARY => self.out.extend_from_slice(&[tag::BINARY, len as u8]),
+            _ => return self.blob(tag::BLOB, None, bytes),
+        }
+        self.out.extend_from_slice(bytes);
+    }
+
+    fn bits(&mut self, bytes: &Arc<[u8]>, last_bits: u8) {
+        if bytes.len() > MAX_INLINE_BINARY {
+            return self.blob(tag::BITS_BLOB, Some(last_bits), bytes);
+        }
+        self.out
+            .extend_from_slice(&[tag::BITS, last_bits, bytes.len() as u8]);
+        self.out.extend_from_slice(bytes);
+    }
+
+    fn blob(&mut self, tag: u8, last_bits: Option<u8>, bytes: &Arc<[u8]>) {
+        self.out.push(tag);
+        self.out.extend(last_bits);
+        length(self.blobs.len(), self.out);
+        self.blobs.push(bytes.clone());
+    }
+
+    fn words(&mut self, words: &[u32]) {
+        words
+            .iter()
+            .for_each(|word| self.out.extend_from_slice(&word.to_le_bytes()));
+    }
+
+    fn pid(&mut self, pid: &Pid) {
+        self.words(&[pid.node.id(), pid.id, pid.serial, pid.creation]);
+    }
+
+    fn reference(&mut self, reference: &Reference) {
+        self.out.push(tag::REFERENCE);
+        self.words(&[reference.node.id(), reference.creation]);
+        length(reference.ids.len(), self.out);
+        self.words(&reference.ids);
+    }
+
+    fn fun(&mut self, fun: &Fun, depth: usize) -> Result<(), TooDeep> {
+        match fun {
+            Fun::External {
+                module,
+                function,
+                arity,
+            } => {
+                self.out.push(tag::FUN_EXTERNAL);
+                self.words(&[module.id(), function.id()]);
+                self.out.push(*arity);
+                Ok(())
+            }
+            Fun::Local(_) if depth >= MAX_DEPTH => Err(TooDeep),
+            Fun::Local(fun) => self.local_fun(fun, depth),
+        }
+    }
+
+    fn local_fun(&mut self, fun: &LocalFun, depth: usize) -> Result<(), TooDeep> {
+        self.out.push(tag::FUN_LOCAL);
+        self.words(&[fun.module.id(), fun.index]);
+        self.out.extend_from_slice(&fun.old_uniq.to_le_bytes());
+        self.out.push(fun.arity);
+        self.out.extend_from_slice(&fun.uniq);
+        self.out.extend_from_slice(&fun.old_index.to_le_bytes());
+        self.pid(&fun.creator);
+        length(fun.free.len(), self.out);
+        self.terms(&fun.free, depth)
+    }
+}

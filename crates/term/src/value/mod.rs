@@ -1,0 +1,71 @@
+//! Terms as compact bytes that are fast to rebuild: the elements of an object that are not its key.
+//!
+//! # Why another form
+//!
+//! Key bytes pay for their order: escapes, big-endian numbers, names of atoms spelled out. Elements that nobody looks for
+//! need none of that. A value is read once from front to back, in the process that wrote it, so atoms are their numbers
+//! here, integers are little-endian, and large binaries stay where they are: the value holds their place in a list of
+//! shared blobs, and reading one costs a reference count instead of a copy. Values do not leave the process.
+//!
+//! # Layout
+//!
+//! A value is one tag byte and what it announces; it delimits itself, so values stand one behind another.
+//!
+//! ```text
+//! tag         what follows                                 term
+//! 00..7F                                                   integer 0..127
+//! 80..8F                                                   integer -16..-1
+//! 90..9F      low 8 of 12 bits (high 4 in the tag)         integer 128..4223
+//! A0..A7      1 to 8 bytes, two's complement               other integers of 64 bits
+//! A9          8 bytes                                      float
+//! AA          length, bytes in two's complement            integer of more than 64 bits
+//! AC..AF      1 to 4 bytes: number                         atom
+//! B0..BF      0 to 15 bytes                                binary
+//! C0          length 1, 16 to 64 bytes                     binary
+//! C1          place in the blobs                           binary of more than 64 bytes
+//! C2          bits in the last byte 1, length 1, bytes     bitstring
+//! C3          bits in the last byte 1, place in the blobs  bitstring of more than 64 bytes
+//! C8                                                       []
+//! C9          length, bytes                                list of integers 0..255, not empty
+//! CA          length, elements                             any other list
+//! CB          length, elements, tail                       improper list
+//! CC          size, keys and values in turn                map
+//! CD          node 4, id 4, serial 4, creation 4           pid
+//! CE          node 4, creation 4, id 8                     port
+//! CF          node 4, creation 4, count, words 4           reference
+//! D0          module 4, function 4, arity 1                external fun
+//! D1          module 4, index 4, OldUniq 8, arity 1,       closure
+//!             MD5 16, OldIndex 8, creator 16 as a pid,
+//!             count, captured values
+//! D2          arity, elements                              tuple of more than 7
+//! D8..DF      0 to 7 elements                              tuple
+//! ```
+//!
+//! Numbers of fixed width are little-endian. Lengths, sizes, counts and places are LEB128: seven bits a byte, low ones
+//! first, the top bit set while more follow.
+//!
+//! # Invariants
+//!
+//! - **canonical**: a term has one form only (the shortest integer, the string form of a list whenever it can be), and
+//!   blobs are numbered in the order they are met. So two values that started with equally long blob lists are `=:=`
+//!   exactly when their bytes and the contents of their blobs are equal, but for closures and references, where equality
+//!   overlooks who made a closure and zero words at the end of a reference: [`equal`] knows.
+//! - **bounded**: reading trusts no count beyond the bytes that are there, and no nesting beyond
+//!   [`MAX_DEPTH`](crate::MAX_DEPTH). Corrupt bytes are an error; never a panic.
+
+pub use decode::decode;
+pub use encode::{TooDeep, encode};
+pub use equal::equal;
+pub use error::{ValueError, ValueErrorKind};
+pub use skip::skip;
+
+mod decode;
+mod encode;
+mod equal;
+mod error;
+mod reader;
+mod skip;
+mod tag;
+
+/// Binaries longer than this many bytes are kept beside the value.
+pub const MAX_INLINE_BINARY: usize = 64;

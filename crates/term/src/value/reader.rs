@@ -1,0 +1,94 @@
+//! Bytes read from the front, each read checked.
+
+use super::error::ValueErrorKind;
+
+pub(super) type Result<T, E = ValueErrorKind> = std::result::Result<T, E>;
+
+/// What is left of a value.
+pub(super) struct Reader<'a> {
+    pub(super) left: &'a [u8],
+}
+
+impl<'a> Reader<'a> {
+    #[inline(always)]
+    pub(super) fn byte(&mut self) -> Result<u8> {
+        let (&byte, left) = self.left.split_first().ok_or(ValueErrorKind::Truncated)?;
+        self.left = left;
+        Ok(byte)
+    }
+
+    #[inline]
+    pub(super) fn take(&mut self, n: usize) -> Result<&'a [u8]> {
+        let (taken, left) = self
+            .left
+            .split_at_checked(n)
+            .ok_or(ValueErrorKind::Truncated)?;
+        self.left = left;
+        Ok(taken)
+    }
+
+    #[inline]
+    pub(super) fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
+        let (&taken, left) = self
+            .left
+            .split_first_chunk()
+            .ok_or(ValueErrorKind::Truncated)?;
+        self.left = left;
+        Ok(taken)
+    }
+
+    #[inline]
+    pub(super) fn u32(&mut self) -> Result<u32> {
+        Ok(u32::from_le_bytes(self.array()?))
+    }
+
+    #[inline]
+    pub(super) fn i64(&mut self) -> Result<i64> {
+        Ok(i64::from_le_bytes(self.array()?))
+    }
+
+    /// A LEB128 number of at most 64 bits.
+    #[inline]
+    pub(super) fn length(&mut self) -> Result<u64> {
+        let first = self.byte()?;
+        if first < 0x80 {
+            Ok(u64::from(first))
+        } else {
+            self.long_length(first)
+        }
+    }
+
+    fn long_length(&mut self, first: u8) -> Result<u64> {
+        let mut length = u64::from(first & 0x7F);
+        for shift in (7..63).step_by(7) {
+            let byte = self.byte()?;
+            length |= u64::from(byte & 0x7F) << shift;
+            if byte < 0x80 {
+                return Ok(length);
+            }
+        }
+        Err(ValueErrorKind::Malformed("length"))
+    }
+
+    /// A length that says how many bytes follow, and those.
+    pub(super) fn counted(&mut self) -> Result<&'a [u8]> {
+        let length = self.length()?;
+        self.take(usize::try_from(length).unwrap_or(usize::MAX))
+    }
+
+    /// A number of parts of `size` bytes each, and those.
+    pub(super) fn parts(&mut self, size: usize) -> Result<&'a [u8]> {
+        let count = usize::try_from(self.length()?).unwrap_or(usize::MAX);
+        self.take(count.saturating_mul(size))
+    }
+
+    /// An integer of one to eight bytes.
+    #[inline]
+    pub(super) fn int(&mut self, len: usize) -> Result<i64> {
+        let bytes = self.take(len)?;
+        let mut word = [0; 8];
+        word[..len].copy_from_slice(bytes);
+        let shift = 64 - 8 * len as u32;
+        Ok(i64::from_le_bytes(word) << shift >> shift)
+    }
+}

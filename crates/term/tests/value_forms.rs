@@ -1,0 +1,265 @@
+//! Values: round trips, canonical form, and bytes that are none.
+
+use std::sync::Arc;
+
+use fyris_term::value::{self, MAX_INLINE_BINARY, TooDeep, ValueErrorKind};
+use fyris_term::{Atom, Float, Fun, LocalFun, MAX_DEPTH, Pid, Reference, Term, arbitrary, etf};
+use proptest::prelude::*;
+
+type Value = (Vec<u8>, Vec<Arc<[u8]>>);
+
+fn encode(term: &Term) -> Value {
+    let (mut bytes, mut blobs) = (Vec::new(), Vec::new());
+    value::encode(term, &mut bytes, &mut blobs).expect("not too deep");
+    (bytes, blobs)
+}
+
+fn equal(a: &Value, b: &Value) -> bool {
+    value::equal(&a.0, &a.1, &b.0, &b.1)
+}
+
+/// Back exactly, down to what equality does not see; passing over takes as many bytes.
+fn check_round_trip(term: &Term) {
+    let (mut bytes, blobs) = encode(term);
+    let len = bytes.len();
+    bytes.extend_from_slice(b"\xFFnext");
+    let mut rest = &bytes[..];
+    let back = value::decode(&mut rest, &blobs).unwrap_or_else(|error| panic!("{term:?}: {error}"));
+    assert_eq!(rest, b"\xFFnext");
+    assert!(back == *term, "{term:?} became {back:?}");
+    assert_eq!(etf::encode(&back), etf::encode(term));
+    let mut rest = &bytes[..];
+    value::skip(&mut rest).unwrap_or_else(|error| panic!("{term:?}: {error}"));
+    assert_eq!(bytes.len() - rest.len(), len);
+    assert_eq!(encode(&back).0, &bytes[..len]);
+}
+
+#[test]
+fn integers_take_as_few_bytes_as_they_can() {
+    let sizes = [
+        (1, vec![0, 1, 127, -1, -16]),
+        (2, vec![128, 4223, -17, -128]),
+        (3, vec![4224, -129, 32767, -32768]),
+        (4, vec![32768, -32769, 8_388_607]),
+        (5, vec![8_388_608, -2_147_483_648]),
+        (9, vec![i64::MAX, i64::MIN, 1 << 55]),
+    ];
+    for (size, numbers) in sizes {
+        for number in numbers {
+            assert_eq!(encode(&Term::Int(number)).0.len(), size, "{number}");
+        }
+    }
+    for bits in 0..63 {
+        for off in -2..=2 {
+            check_round_trip(&Term::Int((1i64 << bits).wrapping_add(off)));
+            check_round_trip(&Term::Int((-1i64 << bits).wrapping_add(off)));
+        }
+    }
+}
+
+#[test]
+fn large_binaries_are_shared() {
+    let large: Arc<[u8]> = vec![7; MAX_INLINE_BINARY + 1].into();
+    let term = Term::Tuple(vec![
+        Term::Binary(large.clone()),
+        Term::Binary(large.clone()),
+    ]);
+    let (bytes, blobs) = encode(&term);
+    assert_eq!((bytes.len(), blobs.len()), (5, 2));
+    match value::decode(&mut &bytes[..], &blobs) {
+        Ok(Term::Tuple(elements)) => {
+            assert!(matches!(&elements[1], Term::Binary(bytes) if Arc::ptr_eq(bytes, &large)));
+        }
+        _ => panic!("a tuple"),
+    }
+    for len in [0, 1, 15, 16, 63, 64, 65, 300] {
+        check_round_trip(&Term::binary(vec![1; len]));
+        check_round_trip(&Term::bits(&vec![0xFE; len + 1], 8 * len + 7).expect("bits"));
+    }
+    let other = encode(&Term::Tuple(vec![
+        Term::Binary(large),
+        Term::binary(vec![8; 65]),
+    ]));
+    assert!(!equal(&(bytes, blobs), &other));
+}
+
+#[test]
+fn strings_are_compact() {
+    let string = Term::List(
+        b"a string"
+            .iter()
+            .map(|&byte| Term::Int(byte.into()))
+            .collect(),
+    );
+    assert_eq!(encode(&string).0.len(), 10);
+    check_round_trip(&string);
+    check_round_trip(&Term::List(vec![Term::Int(255), Term::Int(256)]));
+    check_round_trip(&Term::List(vec![Term::Int(0); 300]));
+}
+
+fn nested(levels: usize) -> Term {
+    (0..levels).fold(Term::Int(1), |inner, _| {
+        Term::List(vec![Term::Int(-1), inner])
+    })
+}
+
+#[test]
+fn levels_are_bounded() {
+    check_round_trip(&nested(MAX_DEPTH));
+    let (mut bytes, mut blobs) = (vec![1], Vec::new());
+    let large = Term::Tuple(vec![Term::binary(vec![1; 100]), nested(MAX_DEPTH)]);
+    assert_eq!(value::encode(&large, &mut bytes, &mut blobs), Err(TooDeep));
+    assert_eq!((bytes, blobs.len()), (vec![1], 0));
+    let deep = vec![0xD9; 1_000_000];
+    let error = value::decode(&mut &deep[..], &[]).err().expect("too deep");
+    assert_eq!(error.kind, ValueErrorKind::TooDeep);
+    let error = value::skip(&mut &deep[..]).expect_err("never ends");
+    assert_eq!(
+        error.to_string(),
+        "value bytes, offset 1000000: the bytes end inside a term"
+    );
+}
+
+#[test]
+fn errors_name_the_place() {
+    for (bytes, message) in [
+        (&[][..], "offset 0: the bytes end inside a term"),
+        (
+            &[0xDA, 1, 0xFF],
+            "offset 3: the tag 0xff stands for no type",
+        ),
+        (
+            &[0xAF, 0xFF, 0xFF, 0xFF, 0xFF],
+            "offset 5: no atom has the number 4294967295",
+        ),
+        (&[0xC1, 9], "offset 2: there is no blob number 9"),
+        (
+            &[0xA9, 0, 0, 0, 0, 0, 0, 0xF0, 0x7F],
+            "offset 9: malformed float",
+        ),
+        (
+            &[0xCA, 0xFF, 0xFF, 0xFF, 0xFF, 0x0F],
+            "offset 6: the bytes end inside a term",
+        ),
+    ] {
+        let error = value::decode(&mut &bytes[..], &[]).err().expect(message);
+        assert_eq!(error.to_string(), format!("value bytes, {message}"));
+    }
+}
+
+/// Equality overlooks who made a closure and the zero words that end a reference; values keep both.
+#[test]
+fn equality_overlooks_what_erlang_does() {
+    let atom = Atom::new("a@b").expect("a name");
+    let creator = |id| Pid {
+        node: atom,
+        id,
+        serial: 0,
+        creation: 1,
+    };
+    let fun = |id, free| {
+        let fun = LocalFun {
+            module: atom,
+            arity: 1,
+            uniq: [1; 16],
+            index: 0,
+            old_index: 0,
+            old_uniq: 1,
+            creator: creator(id),
+            free,
+        };
+        Term::Fun(Box::new(Fun::Local(fun)))
+    };
+    let reference = |ids| {
+        Term::Reference(Box::new(Reference {
+            node: atom,
+            creation: 1,
+            ids,
+        }))
+    };
+    let terms = [
+        Term::Tuple(vec![fun(1, vec![Term::Int(1)]), Term::Int(5)]),
+        Term::Tuple(vec![fun(2, vec![Term::Int(1)]), Term::Int(5)]),
+        Term::Tuple(vec![fun(2, vec![Term::Int(1)]), Term::Int(6)]),
+        Term::Tuple(vec![fun(2, vec![Term::Int(2)]), Term::Int(5)]),
+        Term::List(vec![reference(vec![1, 2])]),
+        Term::List(vec![reference(vec![1, 2, 0])]),
+        Term::List(vec![reference(vec![1, 2, 1])]),
+    ];
+    for a in &terms {
+        check_round_trip(a);
+        for b in &terms {
+            assert_eq!(equal(&encode(a), &encode(b)), a == b, "{a:?} {b:?}");
+        }
+    }
+    assert!(terms[0] == terms[1] && terms[4] == terms[5]);
+}
+
+fn float(value: f64) -> Term {
+    Term::Float(Float::new(value).expect("finite"))
+}
+
+#[test]
+fn kinds_of_zero_differ() {
+    let zeros = [Term::Int(0), float(0.0), float(-0.0)];
+    for (i, a) in zeros.iter().enumerate() {
+        check_round_trip(a);
+        for (j, b) in zeros.iter().enumerate() {
+            assert_eq!(equal(&encode(a), &encode(b)), i == j);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1500, ..ProptestConfig::default() })]
+
+    #[test]
+    fn round_trip(term in arbitrary::term()) {
+        check_round_trip(&term);
+    }
+
+    #[test]
+    fn equality((a, b) in arbitrary::related_pair()) {
+        prop_assert_eq!(equal(&encode(&a), &encode(&b)), a == b);
+        prop_assert!(equal(&encode(&a), &encode(&a.clone())));
+    }
+
+    #[test]
+    fn changed_bytes_are_a_value_or_an_error(
+        term in arbitrary::term(),
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),
+        cut in prop::option::of(any::<prop::sample::Index>()),
+    ) {
+        let (mut bytes, blobs) = encode(&term);
+        for (at, byte) in changes {
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+        }
+        if let Some(cut) = cut {
+            bytes.truncate(cut.index(bytes.len()));
+        }
+        check_hostile(&bytes, &blobs);
+    }
+
+    #[test]
+    fn any_bytes_are_a_value_or_an_error(bytes in prop::collection::vec(any::<u8>(), 0..60)) {
+        check_hostile(&bytes, &[vec![1u8; 3].into()]);
+    }
+}
+
+fn check_hostile(bytes: &[u8], blobs: &[Arc<[u8]>]) {
+    let mut rest = bytes;
+    match value::decode(&mut rest, blobs) {
+        Ok(_) => {
+            let mut skipped = bytes;
+            assert!(value::skip(&mut skipped).is_ok());
+            assert_eq!(skipped.len(), rest.len());
+        }
+        Err(error) => {
+            assert!(error.offset <= bytes.len(), "{error}");
+            assert_eq!(rest, bytes);
+        }
+    }
+    let _ = value::skip(&mut &bytes[..]);
+    value::equal(bytes, blobs, &bytes[bytes.len() / 2..], blobs);
+}
