@@ -1,2 +1,37 @@
 //! The `fyris` program.
-fn main() {}
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use fyris_cli::bench::{self, BenchArgs, Registry};
+
+/// The allocator of the program; the bench counts its blocks, so it has to be this one.
+#[cfg(not(fyris_sanitize))]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// A concurrent in-memory term store.
+#[derive(Parser)]
+#[command(name = "fyris", version)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Measure Fyris
+    Bench(BenchArgs),
+}
+
+fn main() -> ExitCode {
+    match Cli::parse().command {
+        Command::Bench(args) => match bench::run(&args, &Registry::own("fyris bench")) {
+            Ok(_) => ExitCode::SUCCESS,
+            Err(error) => {
+                eprintln!("fyris bench: {error}");
+                ExitCode::FAILURE
+            }
+        },
+    }
+}

@@ -1,0 +1,72 @@
+//! A key as the peers store it and as they look it up.
+
+use std::borrow::Borrow;
+use std::hash::Hash;
+
+use ferntree::OptimisticRead;
+use fyris_cli::bench::keys::Bytes20;
+
+/// What peers need of a key of the workload.
+pub trait PeerKey: Copy + Send + Sync + 'static {
+    /// What a map owns.
+    type Stored: Borrow<Self::Look> + Hash + Ord + Clone + Send + Sync + 'static;
+    /// The same for `ferntree`, which takes no boxed slices.
+    type Optimistic: Borrow<Self::Look> + Ord + Clone + Send + Sync + OptimisticRead + 'static;
+    /// What it is looked up by.
+    type Look: ?Sized + Hash + Ord;
+
+    /// The key to give away; allocates if keys of the kind do.
+    fn stored(&self) -> Self::Stored;
+    /// The key to give to `ferntree`.
+    fn optimistic(&self) -> Self::Optimistic;
+    /// The key to look up.
+    fn look(&self) -> &Self::Look;
+    /// The key as bytes in order.
+    fn with_bytes<R>(&self, f: impl FnOnce(&[u8]) -> R) -> R;
+}
+
+impl PeerKey for u64 {
+    type Stored = u64;
+    type Optimistic = u64;
+    type Look = u64;
+
+    #[inline]
+    fn stored(&self) -> u64 {
+        *self
+    }
+    #[inline]
+    fn optimistic(&self) -> u64 {
+        *self
+    }
+    #[inline]
+    fn look(&self) -> &u64 {
+        self
+    }
+    #[inline]
+    fn with_bytes<R>(&self, f: impl FnOnce(&[u8]) -> R) -> R {
+        f(&self.to_be_bytes())
+    }
+}
+
+impl PeerKey for Bytes20 {
+    type Stored = Box<[u8]>;
+    type Optimistic = Vec<u8>;
+    type Look = [u8];
+
+    #[inline]
+    fn stored(&self) -> Box<[u8]> {
+        Box::from(&self[..])
+    }
+    #[inline]
+    fn optimistic(&self) -> Vec<u8> {
+        self.to_vec()
+    }
+    #[inline]
+    fn look(&self) -> &[u8] {
+        self
+    }
+    #[inline]
+    fn with_bytes<R>(&self, f: impl FnOnce(&[u8]) -> R) -> R {
+        f(self)
+    }
+}

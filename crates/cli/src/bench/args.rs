@@ -1,0 +1,133 @@
+//! What can be asked on the command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::case::Case;
+
+/// The suites of the vocabulary; only `core` exists so far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub enum Suite {
+    /// Single-key operations, scans and memory of the two default indexes and of the store
+    Core,
+    /// Match specifications (not yet)
+    Query,
+    /// ETS's own benchmark suite (not yet)
+    EtsBench,
+    /// The Judy study's workloads (not yet)
+    Judy,
+    /// Reader-writer locks (not yet)
+    Rwlock,
+    /// Version-controlled segments (not yet)
+    Segment,
+    /// Array updates through segments (not yet)
+    ArrayMix,
+}
+
+impl Suite {
+    /// The name in the vocabulary.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Core => "core",
+            Self::Query => "query",
+            Self::EtsBench => "ets_bench",
+            Self::Judy => "judy",
+            Self::Rwlock => "rwlock",
+            Self::Segment => "segment",
+            Self::ArrayMix => "array_mix",
+        }
+    }
+}
+
+/// Which clock a figure is taken from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Clock {
+    /// Elapsed time: what a user waits
+    Wall,
+    /// Processor time of the thread: steadier beside busy neighbours, blind to waiting
+    Cpu,
+}
+
+/// Options of `fyris bench` and `fyris-compare`.
+#[derive(Args, Clone, Debug)]
+pub struct BenchArgs {
+    /// The suite to run
+    #[arg(value_enum)]
+    pub suite: Suite,
+    /// Print one JSON object a line instead of tables
+    #[arg(long)]
+    pub json: bool,
+    /// Draw the figures as SVG files into this directory
+    #[arg(long, value_name = "DIR")]
+    pub plot: Option<PathBuf>,
+    /// Small tables and few runs: ends within a minute, and proves nothing
+    #[arg(long)]
+    pub quick: bool,
+    /// Numbers of threads
+    #[arg(long, value_delimiter = ',', default_value = "1,2")]
+    pub threads: Vec<usize>,
+    /// Only these subjects (`harness` is always there); may be repeated
+    #[arg(long, value_delimiter = ',', value_name = "NAME")]
+    pub subject: Vec<String>,
+    /// Only these cases; may be repeated
+    #[arg(long, value_delimiter = ',', value_enum)]
+    pub case: Vec<Case>,
+    /// Only these keys: u64, bytes20, term_int, term_bin20; and on request only: u64_spread,
+    /// u64_dense, bytes20_prefix
+    #[arg(long, value_delimiter = ',', value_name = "KEYS")]
+    pub keys: Vec<String>,
+    /// Interleaved runs; the figure is their median
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub runs: Option<u32>,
+    /// Entries in a table, of a range twice as large
+    #[arg(long, value_parser = clap::value_parser!(u64).range(16..=100_000_000))]
+    pub entries: Option<u64>,
+    /// Operations of each case and thread
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
+    pub ops: Option<u64>,
+    /// The clock the figures are taken from
+    #[arg(long, value_enum, default_value = "wall")]
+    pub clock: Clock,
+    /// Measure memory of one subject and print it: what the program runs itself for, as a child
+    #[arg(long, hide = true)]
+    pub memory_child: bool,
+}
+
+impl BenchArgs {
+    /// Entries in a table.
+    pub fn entry_count(&self) -> usize {
+        let default = if self.quick { 100_000 } else { 1_000_000 };
+        self.entries.unwrap_or(default) as usize
+    }
+
+    /// Operations of a case and thread.
+    pub fn op_count(&self) -> usize {
+        self.ops.map_or(self.entry_count(), |n| n as usize)
+    }
+
+    /// Interleaved runs.
+    pub fn run_count(&self) -> usize {
+        self.runs.unwrap_or(if self.quick { 3 } else { 5 }) as usize
+    }
+
+    /// True if the case was asked for, or nothing in particular was.
+    pub fn wants_case(&self, case: Case) -> bool {
+        self.case.is_empty() || self.case.contains(&case)
+    }
+
+    /// True if the subject was asked for, or nothing in particular was.
+    pub fn wants_subject(&self, name: &str) -> bool {
+        self.subject.is_empty() || name == "harness" || self.subject.iter().any(|s| s == name)
+    }
+
+    /// True if the keys were asked for, or nothing in particular was and they are among the usual.
+    pub fn wants_keys(&self, name: &str, usual: bool) -> bool {
+        if self.keys.is_empty() {
+            usual
+        } else {
+            self.keys.iter().any(|k| k == name)
+        }
+    }
+}

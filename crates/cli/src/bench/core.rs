@@ -1,0 +1,350 @@
+//! The suite `core`: the two indexes, and the store over them, as maps from keys to numbers.
+
+use std::io::{IsTerminal, Write as _};
+use std::time::{Duration, Instant};
+
+use super::args::{BenchArgs, Clock, Suite};
+use super::case::Case;
+use super::keys::{self, KeyKind};
+use super::memory;
+use super::report::{Line, Series};
+use super::subject::{Contender, Registry};
+use super::workload::Workload;
+use super::{BenchError, encode, table};
+
+/// What a `--quick` run may take, less what the last pass and the memory children need.
+const QUICK: Duration = Duration::from_secs(35);
+
+/// Memory made ready before a full and a quick run: see [`memory::make_ready`].
+const READY: (usize, usize) = (1 << 30, 1 << 28);
+
+/// Runs the suite. See [`super::run`].
+///
+/// # Errors
+///
+/// See [`BenchError`].
+pub(super) fn run(args: &BenchArgs, registry: &Registry) -> Result<Vec<Line>, BenchError> {
+    if args.memory_child {
+        return memory_child(args, registry);
+    }
+    check_filters(args, registry)?;
+    memory::make_ready(if args.quick { READY.1 } else { READY.0 });
+    let mut bench = Bench {
+        args,
+        lines: Vec::new(),
+        deadline: args.quick.then(|| Instant::now() + QUICK),
+        groups_left: groups(args, registry),
+        live: std::io::stderr().is_terminal(),
+    };
+    bench.encode();
+    bench.time(&keys::U64, &registry.u64)?;
+    bench.time(&keys::BYTES20, &registry.bytes20)?;
+    bench.memory(&keys::U64, &registry.u64)?;
+    bench.memory(&keys::BYTES20, &registry.bytes20)?;
+    bench.finish()
+}
+
+/// One run of the suite.
+struct Bench<'a> {
+    args: &'a BenchArgs,
+    lines: Vec<Line>,
+    /// When a quick run must be over.
+    deadline: Option<Instant>,
+    /// How many pairs of a kind of keys and a number of threads are still to be timed.
+    groups_left: u32,
+    /// Progress overwrites itself on a terminal, and is a line for each group elsewhere.
+    live: bool,
+}
+
+impl Bench<'_> {
+    /// Times every wanted kind of keys with every number of threads.
+    fn time<K: Clone + Send + Sync + 'static>(
+        &mut self,
+        kinds: &[KeyKind<K>],
+        contenders: &[Contender<K>],
+    ) -> Result<(), BenchError> {
+        for kind in kinds
+            .iter()
+            .filter(|k| self.args.wants_keys(k.name, k.usual) && !k.dense)
+        {
+            for &threads in &self.args.threads {
+                self.group(kind, contenders, threads)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Times all contenders, interleaved, with one kind of keys and one number of threads.
+    fn group<K: Clone + Send + Sync + 'static>(
+        &mut self,
+        kind: &KeyKind<K>,
+        contenders: &[Contender<K>],
+        threads: usize,
+    ) -> Result<(), BenchError> {
+        let wanted = wanted(self.args);
+        let contenders = chosen(self.args, contenders);
+        if wanted.is_empty() || contenders.is_empty() {
+            return Ok(());
+        }
+        let (entries, ops) = (self.args.entry_count(), self.args.op_count());
+        let work = Workload::new(kind, &needed(&wanted), entries, ops, threads, 42);
+        let end = self.share_of_time();
+        let mut series: Vec<Vec<(Case, Series)>> = vec![Vec::new(); contenders.len()];
+        for run in 0..self.args.run_count() {
+            let started = Instant::now();
+            for turn in 0..contenders.len() {
+                let at = (turn + run) % contenders.len();
+                let contender = contenders[at];
+                self.progress(kind.name, threads, run, &contender.label());
+                for (case, timing) in (contender.run)(&contender.label(), &work, &wanted)? {
+                    series_of(&mut series[at], case).push(&timing);
+                }
+            }
+            if end.is_some_and(|end| Instant::now() + started.elapsed() > end) {
+                break;
+            }
+        }
+        self.progress_over(kind.name, threads);
+        let lines = contenders
+            .iter()
+            .zip(&series)
+            .flat_map(|(contender, series)| {
+                let cpu = self.args.clock == Clock::Cpu;
+                series.iter().map(move |(case, series)| Line {
+                    times: Some(series.times(cpu)),
+                    ..line(*case, contender, kind.name, threads, entries)
+                })
+            });
+        self.emit(lines.collect());
+        Ok(())
+    }
+
+    /// Measures the memory of every contender with every wanted kind of keys.
+    fn memory<K: Clone + Send + Sync + 'static>(
+        &mut self,
+        kinds: &[KeyKind<K>],
+        contenders: &[Contender<K>],
+    ) -> Result<(), BenchError> {
+        if !self.args.wants_case(Case::Bytes) {
+            return Ok(());
+        }
+        for kind in kinds.iter().filter(|k| self.args.wants_keys(k.name, true)) {
+            for contender in chosen(self.args, contenders) {
+                if contender.name == "harness" {
+                    continue;
+                }
+                self.progress(kind.name, 1, 0, &format!("{}: bytes", contender.label()));
+                let memory = Some(memory::in_child(contender, kind, self.args)?);
+                let n = self.args.entry_count();
+                self.emit(vec![Line {
+                    memory,
+                    ..line(Case::Bytes, contender, kind.name, 1, n)
+                }]);
+            }
+            self.progress_over(kind.name, 1);
+        }
+        Ok(())
+    }
+
+    /// Times the encoding of keys, which has no peers.
+    fn encode(&mut self) {
+        let cases: Vec<Case> = Case::ENCODE
+            .into_iter()
+            .filter(|&case| self.args.wants_case(case))
+            .collect();
+        if self.args.keys.is_empty() && self.args.wants_subject("fyris") && !cases.is_empty() {
+            let lines = encode::run(&cases, self.args);
+            self.emit(lines);
+        }
+    }
+
+    /// When the next group of a quick run must be over.
+    fn share_of_time(&mut self) -> Option<Instant> {
+        let now = Instant::now();
+        let groups = self.groups_left;
+        self.groups_left = groups.saturating_sub(1);
+        self.deadline
+            .map(|end| now + end.saturating_duration_since(now) / groups.max(1))
+    }
+
+    fn emit(&mut self, lines: Vec<Line>) {
+        if self.args.json {
+            let mut out = std::io::stdout().lock();
+            for line in &lines {
+                // A reader that has gone away is told by the exit, not by a panic.
+                let _ = writeln!(out, "{}", line.json());
+            }
+        }
+        self.lines.extend(lines);
+    }
+
+    fn progress(&self, keys: &str, threads: usize, run: usize, label: &str) {
+        if self.live {
+            let runs = self.args.run_count();
+            eprint!(
+                "\r\x1b[K{keys}, {threads} threads, run {}/{runs}: {label}",
+                run + 1
+            );
+        }
+    }
+
+    fn progress_over(&self, keys: &str, threads: usize) {
+        if self.live {
+            eprint!("\r\x1b[K");
+        } else {
+            eprintln!("{keys}, {threads} threads: done");
+        }
+    }
+
+    fn finish(self) -> Result<Vec<Line>, BenchError> {
+        if self.lines.is_empty() {
+            return Err(BenchError::NothingToRun(
+                "no subject knows these cases".to_owned(),
+            ));
+        }
+        if !self.args.json {
+            print!("{}", table::render(&self.lines));
+        }
+        if let Some(dir) = &self.args.plot {
+            draw(dir, &self.lines)?;
+        }
+        Ok(self.lines)
+    }
+}
+
+#[cfg(feature = "plot")]
+fn draw(dir: &std::path::Path, lines: &[Line]) -> Result<(), BenchError> {
+    super::plot::draw(dir, lines)
+}
+
+#[cfg(not(feature = "plot"))]
+fn draw(_: &std::path::Path, _: &[Line]) -> Result<(), BenchError> {
+    Err(BenchError::NothingToRun(
+        "this program was built without the feature `plot`".to_owned(),
+    ))
+}
+
+fn line<K>(
+    case: Case,
+    contender: &Contender<K>,
+    keys: &'static str,
+    threads: usize,
+    n: usize,
+) -> Line {
+    Line {
+        suite: Suite::Core.name(),
+        case,
+        subject: contender.name,
+        index: contender.index,
+        object: contender.object,
+        keys,
+        threads,
+        n,
+        times: None,
+        memory: None,
+    }
+}
+
+fn series_of(series: &mut Vec<(Case, Series)>, case: Case) -> &mut Series {
+    let at = series
+        .iter()
+        .position(|(c, _)| *c == case)
+        .unwrap_or_else(|| {
+            series.push((case, Series::default()));
+            series.len() - 1
+        });
+    &mut series[at].1
+}
+
+/// The point cases asked for.
+fn wanted(args: &BenchArgs) -> Vec<Case> {
+    Case::POINTS
+        .into_iter()
+        .filter(|&case| args.wants_case(case))
+        .collect()
+}
+
+/// The point cases that must run for the wanted ones to be possible.
+fn needed(wanted: &[Case]) -> Vec<Case> {
+    Case::POINTS
+        .into_iter()
+        .filter(|c| *c == Case::Insert || wanted.contains(c))
+        .collect()
+}
+
+fn chosen<'a, K: Sync + 'static>(
+    args: &BenchArgs,
+    contenders: &'a [Contender<K>],
+) -> Vec<&'a Contender<K>> {
+    contenders
+        .iter()
+        .filter(|c| args.wants_subject(c.name))
+        .collect()
+}
+
+/// How many groups will be timed.
+fn groups(args: &BenchArgs, registry: &Registry) -> u32 {
+    fn of<K>(args: &BenchArgs, kinds: &[KeyKind<K>], any: bool) -> u32 {
+        let kinds = kinds
+            .iter()
+            .filter(|k| any && !k.dense && args.wants_keys(k.name, k.usual));
+        (kinds.count() * args.threads.len()) as u32
+    }
+    of(args, &keys::U64, !registry.u64.is_empty())
+        + of(args, &keys::BYTES20, !registry.bytes20.is_empty())
+}
+
+/// Refuses what no subject and no kind of keys is called.
+fn check_filters(args: &BenchArgs, registry: &Registry) -> Result<(), BenchError> {
+    let kinds: Vec<&str> = keys::U64
+        .iter()
+        .map(|k| k.name)
+        .chain(keys::BYTES20.iter().map(|k| k.name))
+        .collect();
+    if let Some(bad) = args.keys.iter().find(|k| !kinds.contains(&k.as_str())) {
+        let known = kinds.join(", ");
+        return Err(BenchError::NothingToRun(format!(
+            "no keys `{bad}`; there are: {known}"
+        )));
+    }
+    let mut names: Vec<&str> = registry.u64.iter().map(|c| c.name).collect();
+    names.extend(registry.bytes20.iter().map(|c| c.name));
+    names.dedup();
+    if let Some(bad) = args.subject.iter().find(|s| !names.contains(&s.as_str())) {
+        names.sort_unstable();
+        names.dedup();
+        let known = names.join(", ");
+        return Err(BenchError::NothingToRun(format!(
+            "no subject `{bad}`; there are: {known}"
+        )));
+    }
+    if args.threads.iter().any(|&t| t == 0 || t > 1024) {
+        return Err(BenchError::NothingToRun(
+            "between 1 and 1024 threads".to_owned(),
+        ));
+    }
+    Ok(())
+}
+
+/// What the child prints: allocated and resident bytes an entry.
+fn memory_child(args: &BenchArgs, registry: &Registry) -> Result<Vec<Line>, BenchError> {
+    let memory = child_of(args, &keys::U64, &registry.u64)
+        .or_else(|| child_of(args, &keys::BYTES20, &registry.bytes20))
+        .ok_or_else(|| BenchError::NothingToRun("no such subject and keys".to_owned()))?;
+    println!("{} {}", memory.bytes_per_entry, memory.rss_per_entry);
+    Ok(Vec::new())
+}
+
+fn child_of<K: Sync + 'static>(
+    args: &BenchArgs,
+    kinds: &[KeyKind<K>],
+    contenders: &[Contender<K>],
+) -> Option<memory::Memory> {
+    let kind = kinds
+        .iter()
+        .find(|k| args.keys.iter().any(|name| name == k.name))?;
+    let contender = contenders
+        .iter()
+        .find(|c| args.subject.contains(&c.label()))?;
+    Some(memory::measure(contender, kind, args.entry_count()))
+}

@@ -1,0 +1,188 @@
+//! What is measured: the trait a map is put behind, and the list of those that take part.
+
+use std::any::Any;
+
+use super::BenchError;
+use super::case::Case;
+use super::pass::{self, Timing};
+use super::workload::Workload;
+use super::{keys, own};
+
+/// What a traversal saw.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Seen {
+    /// How many entries.
+    pub entries: u64,
+    /// The sum of their values, wrapping: so that no traversal can skip the values.
+    pub sum: u64,
+}
+
+impl Seen {
+    /// Counts one entry.
+    #[inline]
+    pub fn add(&mut self, value: u64) {
+        self.entries += 1;
+        self.sum = self.sum.wrapping_add(value);
+    }
+}
+
+/// A map from `K` to `u64` under measurement.
+///
+/// Each method is one operation as a user of the map would write it, its pin or lock included.
+/// The methods are called by several threads at once.
+pub trait Subject<K>: Sync + Sized + 'static {
+    /// Whether the answers mean anything; only the empty loop says no.
+    const CHECKED: bool = true;
+    /// Whether [`Subject::range`] works.
+    const ORDERED: bool;
+    /// Whether [`Subject::add`] is atomic, so that sums can be checked; `None` if the map
+    /// has no operation that updates in place, and sits `hot8` out.
+    const ADDS: Option<bool>;
+
+    /// An empty map that knows nothing of how large it will become.
+    fn new() -> Self;
+
+    /// Puts the value under the key, whatever was there.
+    fn insert(&self, key: &K, value: u64);
+
+    /// The value under the key.
+    fn get(&self, key: &K) -> Option<u64>;
+
+    /// Takes the key out; true if it was there.
+    fn remove(&self, key: &K) -> bool;
+
+    /// Adds one to the value under the key, which is there.
+    fn add(&self, key: &K);
+
+    /// Visits every entry.
+    fn scan(&self) -> Seen;
+
+    /// Visits the first `limit` entries at and after `from`.
+    fn range(&self, _from: &K, _limit: u64) -> Seen {
+        Seen::default()
+    }
+}
+
+/// The empty loop: what the harness itself costs.
+pub struct Harness;
+
+impl<K: Sync + 'static> Subject<K> for Harness {
+    const CHECKED: bool = false;
+    const ORDERED: bool = true;
+    const ADDS: Option<bool> = Some(false);
+
+    fn new() -> Self {
+        Self
+    }
+    #[inline]
+    fn insert(&self, key: &K, value: u64) {
+        std::hint::black_box((key, value));
+    }
+    #[inline]
+    fn get(&self, key: &K) -> Option<u64> {
+        std::hint::black_box(key);
+        Some(1)
+    }
+    #[inline]
+    fn remove(&self, key: &K) -> bool {
+        std::hint::black_box(key);
+        true
+    }
+    #[inline]
+    fn add(&self, key: &K) {
+        std::hint::black_box(key);
+    }
+    fn scan(&self) -> Seen {
+        Seen::default()
+    }
+    fn range(&self, from: &K, limit: u64) -> Seen {
+        std::hint::black_box(from);
+        Seen {
+            entries: limit,
+            sum: 0,
+        }
+    }
+}
+
+type RunPass<K> = fn(&str, &Workload<K>, &[Case]) -> Result<Vec<(Case, Timing)>, BenchError>;
+
+/// A subject with its type forgotten: what a registry lists.
+pub struct Contender<K> {
+    /// `fyris`, `harness`, or the peer's name.
+    pub name: &'static str,
+    /// `hash` or `ordered` on the lines of Fyris.
+    pub index: Option<&'static str>,
+    /// What is stored for a key, on the lines of the store: `{K}` or `{K, V}`.
+    pub object: Option<&'static str>,
+    pub(super) run: RunPass<K>,
+    pub(super) fill: fn(&mut dyn Iterator<Item = K>) -> Box<dyn Any>,
+}
+
+impl<K: Sync + 'static> Contender<K> {
+    /// A peer.
+    pub fn peer<S: Subject<K>>(name: &'static str) -> Self {
+        Self {
+            name,
+            index: None,
+            object: None,
+            run: pass::run::<K, S>,
+            fill: fill::<K, S>,
+        }
+    }
+
+    /// One of Fyris's own indexes.
+    pub fn own<S: Subject<K>>(index: &'static str) -> Self {
+        Self {
+            index: Some(index),
+            ..Self::peer::<S>("fyris")
+        }
+    }
+
+    /// A table of the store.
+    pub fn table<S: Subject<K>>(index: &'static str, object: &'static str) -> Self {
+        Self {
+            object: Some(object),
+            ..Self::own::<S>(index)
+        }
+    }
+}
+
+impl<K> Contender<K> {
+    /// The name with what tells it from others of that name: `fyris hash {K, V}`.
+    pub fn label(&self) -> String {
+        [Some(self.name), self.index, self.object]
+            .into_iter()
+            .flatten()
+            .collect::<Vec<_>>()
+            .join(" ")
+    }
+}
+
+fn fill<K: Sync + 'static, S: Subject<K>>(keys: &mut dyn Iterator<Item = K>) -> Box<dyn Any> {
+    let subject = S::new();
+    for (value, key) in keys.enumerate() {
+        subject.insert(&key, value as u64);
+    }
+    Box::new(subject)
+}
+
+/// Who takes part, by type of key.
+pub struct Registry {
+    /// The program's name: `fyris bench` or `fyris-compare`, for messages.
+    pub program: &'static str,
+    /// Subjects with `u64` keys.
+    pub u64: Vec<Contender<u64>>,
+    /// Subjects with 20-byte keys.
+    pub bytes20: Vec<Contender<keys::Bytes20>>,
+}
+
+impl Registry {
+    /// Fyris alone, and the empty loop.
+    pub fn own(program: &'static str) -> Self {
+        Self {
+            program,
+            u64: own::u64(),
+            bytes20: own::bytes20(),
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! Tables for people: subjects down, cases across.
+
+use super::case::Case;
+use super::report::Line;
+
+/// The tables of all figures: one for each kind of keys and number of threads, one for memory.
+pub(super) fn render(lines: &[Line]) -> String {
+    let mut out = String::new();
+    let mut groups: Vec<(&str, usize)> = Vec::new();
+    for line in lines.iter().filter(|l| l.case != Case::Bytes) {
+        if !groups.contains(&(line.keys, line.threads)) {
+            groups.push((line.keys, line.threads));
+        }
+    }
+    for (keys, threads) in groups {
+        let group: Vec<&Line> = lines
+            .iter()
+            .filter(|l| l.keys == keys && l.threads == threads && l.case != Case::Bytes)
+            .collect();
+        let many = if threads == 1 { "thread" } else { "threads" };
+        let n = group[0].n;
+        let title =
+            format!("{keys} keys, {threads} {many}, {n} entries: ns per operation and thread");
+        out.push_str(&grid(&title, &group, |l| l.case.name()));
+    }
+    let memory: Vec<&Line> = lines.iter().filter(|l| l.case == Case::Bytes).collect();
+    if !memory.is_empty() {
+        out.push_str(&grid(
+            "bytes per entry, allocator's account",
+            &memory,
+            |l| l.keys,
+        ));
+    }
+    out
+}
+
+/// One table: a row for each label, a column for each name that `column` gives.
+fn grid(title: &str, lines: &[&Line], column: fn(&Line) -> &'static str) -> String {
+    let (mut rows, mut columns) = (Vec::new(), Vec::new());
+    let mut order: Vec<&&Line> = lines.iter().collect();
+    order.sort_by_key(|l| l.case);
+    for line in order {
+        let label = line.label();
+        if !rows.contains(&label) {
+            rows.push(label);
+        }
+        if !columns.contains(&column(line)) {
+            columns.push(column(line));
+        }
+    }
+    let width = rows.iter().map(String::len).max().unwrap_or(0);
+    let mut out = format!("\n{title}\n{:width$}", "");
+    for name in &columns {
+        out.push_str(&format!(" {:>1$}", name, name.len().max(7)));
+    }
+    out.push('\n');
+    for row in &rows {
+        out.push_str(&format!("{row:width$}"));
+        for name in &columns {
+            let cell = lines
+                .iter()
+                .find(|l| l.label() == *row && column(l) == *name)
+                .map_or_else(|| "-".to_owned(), |l| number(l.figure()));
+            out.push_str(&format!(" {:>1$}", cell, name.len().max(7)));
+        }
+        out.push('\n');
+    }
+    out
+}
+
+/// Three digits that matter.
+fn number(figure: f64) -> String {
+    if figure.abs() < 100.0 {
+        format!("{figure:.1}")
+    } else {
+        format!("{figure:.0}")
+    }
+}

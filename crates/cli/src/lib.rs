@@ -1,0 +1,5 @@
+//! What the `fyris` program is made of.
+//!
+//! A library, so that `fyris-compare` can run the same [`mod@bench`] over other people's maps.
+
+pub mod bench;
