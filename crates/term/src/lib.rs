@@ -3,8 +3,10 @@
 #[cfg(any(test, feature = "arbitrary"))]
 pub mod arbitrary;
 pub mod atom;
+mod convert;
 pub mod etf;
 pub mod key;
+mod macros;
 mod map;
 mod order;
 pub mod term;
@@ -12,6 +14,7 @@ pub mod text;
 pub mod value;
 
 pub use atom::{Atom, AtomError};
+pub use convert::ConvertError;
 pub use term::{BitString, Float, Fun, LocalFun, Map, Pid, Port, Reference, Term};
 
 /// The most levels of nesting that decoders and parsers accept.
