@@ -8,8 +8,10 @@ pub mod hash;
 pub mod ordered;
 mod prefetch;
 pub mod traits;
+pub mod tree;
 
 pub use entry::Entry;
 pub use hash::HashIndex;
 pub use ordered::Ordered;
 pub use traits::{Action, Batch, Index, OrderedIndex, Stamp};
+pub use tree::{ConcurrentTree, InlineTree};

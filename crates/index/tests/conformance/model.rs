@@ -1,0 +1,215 @@
+//! One thread against a `BTreeMap`.
+
+use std::collections::BTreeMap;
+
+use fyris_index::{Action, Entry, Index};
+use fyris_sync::reclaim::pin;
+use proptest::prelude::*;
+
+use super::object::{Census, Object, put, remove};
+
+#[derive(Clone, Debug)]
+enum Command {
+    Get(u64),
+    Put(u64, u64),
+    PutNew(u64, u64),
+    Remove(u64),
+    Keep(u64),
+    /// So many consecutive keys at once, to make the index grow.
+    Fill(u64, u64),
+    /// The same taken out, to make it shrink.
+    Drain(u64, u64),
+    Traverse,
+    Length,
+}
+
+/// Keys that crowd, keys that spread, and the ends of the range.
+fn key() -> impl Strategy<Value = u64> {
+    prop_oneof![
+        4 => 0..24u64,
+        2 => 0..2000u64,
+        1 => (0..24u64).prop_map(|k| k << 32),
+        1 => (0..8u64).prop_map(|k| u64::MAX - k),
+    ]
+}
+
+fn command() -> impl Strategy<Value = Command> {
+    prop_oneof![
+        4 => key().prop_map(Command::Get),
+        4 => (key(), any::<u64>()).prop_map(|(k, v)| Command::Put(k, v)),
+        2 => (key(), any::<u64>()).prop_map(|(k, v)| Command::PutNew(k, v)),
+        4 => key().prop_map(Command::Remove),
+        1 => key().prop_map(Command::Keep),
+        1 => (0..2000u64, 1..300u64).prop_map(|(k, n)| Command::Fill(k, n)),
+        1 => (0..2000u64, 1..600u64).prop_map(|(k, n)| Command::Drain(k, n)),
+        1 => Just(Command::Traverse),
+        1 => Just(Command::Length),
+    ]
+}
+
+/// Random commands; every answer is compared.
+pub fn model<I: Index<Object>>(make: impl Fn() -> I) {
+    let config = ProptestConfig {
+        cases: 120,
+        failure_persistence: None,
+        ..Default::default()
+    };
+    proptest!(config, |(commands in prop::collection::vec(command(), 1..120))| {
+        let census = Census::new();
+        let index = make();
+        let mut model = BTreeMap::new();
+        for command in commands {
+            run(&index, &census, &mut model, command);
+        }
+        check_traversal(&index, &model);
+        drop(index);
+        census.assert_all_freed();
+    });
+}
+
+fn run(
+    index: &impl Index<Object>,
+    census: &std::sync::Arc<Census>,
+    model: &mut BTreeMap<u64, u64>,
+    command: Command,
+) {
+    let pin = pin();
+    match command {
+        Command::Get(k) => {
+            assert_eq!(
+                index.get(&k, &pin).map(|e| e.value()),
+                model.get(&k).copied()
+            );
+        }
+        Command::Put(k, v) => {
+            assert_eq!(put(index, census, k, v, &pin), model.insert(k, v));
+        }
+        Command::PutNew(k, v) => {
+            let new = index.upsert(&k, &pin, |old| match old {
+                Some(_) => (Action::Keep, false),
+                None => (Action::Put(census.object(k, v)), true),
+            });
+            assert_eq!(new, !model.contains_key(&k));
+            model.entry(k).or_insert(v);
+        }
+        Command::Remove(k) => assert_eq!(remove(index, k, &pin), model.remove(&k)),
+        Command::Keep(k) => {
+            let seen = index.upsert(&k, &pin, |old| (Action::Keep, old.map(|e| e.value())));
+            assert_eq!(seen, model.get(&k).copied());
+        }
+        Command::Fill(k, n) => {
+            for k in k..k + n {
+                assert_eq!(put(index, census, k, k, &pin), model.insert(k, k));
+            }
+        }
+        Command::Drain(k, n) => {
+            for k in k..k + n {
+                assert_eq!(remove(index, k, &pin), model.remove(&k));
+            }
+        }
+        Command::Traverse => check_traversal(index, model),
+        Command::Length => {
+            assert_eq!(index.len(), model.len());
+            assert_eq!(index.is_empty(), model.is_empty());
+            assert!(index.memory() > 0);
+        }
+    }
+}
+
+/// By batches, by slots, and from every key: each entry once, always in one order.
+fn check_traversal(index: &impl Index<Object>, model: &BTreeMap<u64, u64>) {
+    let pin = pin();
+    let mut order = Vec::new();
+    loop {
+        let mut batch = Vec::new();
+        index.next_batch(order.last(), &pin, &mut batch);
+        if batch.is_empty() {
+            break;
+        }
+        order.extend(batch.iter().map(|e| *e.key()));
+    }
+    let mut sorted = order.clone();
+    sorted.sort_unstable();
+    assert!(
+        sorted.iter().eq(model.keys()),
+        "a traversal meets every key once"
+    );
+    for pair in order.windows(2).step_by(1 + order.len() / 64) {
+        let mut batch = Vec::new();
+        index.next_batch(Some(&pair[0]), &pin, &mut batch);
+        assert_eq!(*batch[0].key(), pair[1], "a cursor is any key");
+    }
+    let mut slots = Vec::new();
+    for slot in 0..index.slots() {
+        let mut batch = Vec::new();
+        index.slot(slot, &pin, &mut batch);
+        slots.extend(batch.iter().map(|e| *e.key()));
+    }
+    slots.sort_unstable();
+    assert_eq!(slots, sorted, "the slots hold every key once");
+}
+
+/// A cursor survives whatever happens between two batches, the deletion of its key included.
+pub fn traversal_with_changes<I: Index<Object>>(make: impl Fn() -> I) {
+    let config = ProptestConfig {
+        cases: 60,
+        failure_persistence: None,
+        ..Default::default()
+    };
+    proptest!(config, |(steady in prop::collection::btree_set(0..4000u64, 1..200),
+                        changes in prop::collection::vec((0..4000u64, 1..120u64, any::<bool>()), 1..60))| {
+        let census = Census::new();
+        let index = make();
+        let pin = pin();
+        // Steady keys are even, those that come and go are odd.
+        for k in &steady {
+            put(&index, &census, 2 * k, *k, &pin);
+        }
+        let mut seen = Vec::new();
+        let mut changes = changes.iter().cycle();
+        let mut cursor: Option<u64> = None;
+        loop {
+            let mut batch = Vec::new();
+            index.next_batch(cursor.as_ref(), &pin, &mut batch);
+            let Some(last) = batch.last() else { break };
+            seen.extend(batch.iter().map(|e| *e.key()).filter(|k| k % 2 == 0));
+            cursor = Some(*last.key());
+            if cursor.is_some_and(|k| k % 2 == 1) {
+                remove(&index, cursor.unwrap(), &pin);
+            }
+            let (from, n, add) = changes.next().unwrap();
+            for k in *from..from + n {
+                if *add {
+                    put(&index, &census, 2 * k + 1, 0, &pin);
+                } else {
+                    remove(&index, 2 * k + 1, &pin);
+                }
+            }
+            prop_assert!(seen.len() <= steady.len());
+        }
+        seen.sort_unstable();
+        prop_assert!(seen.iter().copied().eq(steady.iter().map(|k| 2 * k)));
+    });
+}
+
+/// Any change of a key changes the stamp of its place; no change leaves it alone.
+pub fn stamps<I: Index<Object>>(make: impl Fn() -> I) {
+    let (census, index, pin) = (Census::new(), make(), pin());
+    for k in 0..500u64 {
+        let absent = index.stamp(&k, &pin);
+        assert_eq!(absent, index.stamp(&k, &pin));
+        put(&index, &census, k, 1, &pin);
+        let present = index.stamp(&k, &pin);
+        assert_ne!(absent, present, "an arrival shows");
+        put(&index, &census, k, 2, &pin);
+        let replaced = index.stamp(&k, &pin);
+        assert_ne!(present, replaced, "a replacement shows");
+        if k % 3 == 0 {
+            remove(&index, k, &pin);
+            assert_ne!(replaced, index.stamp(&k, &pin), "a departure shows");
+        }
+        let before = index.stamp(&k, &pin);
+        index.upsert(&k, &pin, |_| (Action::Keep, ()));
+        assert_eq!(before, index.stamp(&k, &pin), "keeping is no change");
+    }
+}

@@ -1,0 +1,187 @@
+//! Entries that notice when they are freed early, twice or never.
+
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use fyris_index::{Action, Entry, Index};
+use fyris_sync::reclaim::{self, Pin, Retire};
+
+const ALIVE: u64 = 0x616C_6976_6561_6C69;
+const FREED: u64 = 0xDEAD_DEAD_DEAD_DEAD;
+
+/// Counts objects, and keeps the freed ones until its own end.
+#[derive(Default)]
+pub struct Census {
+    made: AtomicUsize,
+    freed: AtomicUsize,
+    graveyard: Mutex<Vec<Body>>,
+}
+
+struct Body(NonNull<Inner>);
+// SAFETY: a freed object is only dropped.
+unsafe impl Send for Body {}
+
+pub struct Inner {
+    key: u64,
+    value: u64,
+    life: AtomicU64,
+    census: Arc<Census>,
+}
+
+/// An immutable pair of numbers behind a pointer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Object(NonNull<Inner>);
+
+// SAFETY: what is behind the pointer is immutable but for atomics.
+unsafe impl Send for Object {}
+// SAFETY: as above.
+unsafe impl Sync for Object {}
+
+impl Census {
+    pub fn new() -> Arc<Self> {
+        Arc::default()
+    }
+
+    /// Makes an object.
+    pub fn object(self: &Arc<Self>, key: u64, value: u64) -> Object {
+        self.made.fetch_add(1, Ordering::Relaxed);
+        let inner = Inner {
+            key,
+            value,
+            life: AtomicU64::new(ALIVE),
+            census: self.clone(),
+        };
+        Object(NonNull::from(Box::leak(Box::new(inner))))
+    }
+
+    /// Waits until everything made is freed; fails if that does not happen.
+    ///
+    /// Other tests of the process may be pinned for a moment, and batches of threads that ended
+    /// wait for a thread that takes their place: so this flushes, and sends threads to flush.
+    pub fn assert_all_freed(&self) {
+        let deadline = Instant::now() + Duration::from_secs(20);
+        loop {
+            let (made, freed) = (
+                self.made.load(Ordering::SeqCst),
+                self.freed.load(Ordering::SeqCst),
+            );
+            if made == freed {
+                return;
+            }
+            assert!(freed < made, "freed more than was made");
+            assert!(
+                Instant::now() < deadline,
+                "{} of {made} objects never freed",
+                made - freed
+            );
+            reclaim::flush();
+            std::thread::scope(|s| {
+                for _ in 0..32 {
+                    s.spawn(reclaim::flush);
+                }
+            });
+        }
+    }
+}
+
+impl Drop for Census {
+    fn drop(&mut self) {
+        for Body(inner) in self.graveyard.get_mut().unwrap().drain(..) {
+            // SAFETY: from `Box::leak`; the test is over. The reference to the census is not
+            // counted any more (`bury`), so it must not be dropped again.
+            let inner = *unsafe { Box::from_raw(inner.as_ptr()) };
+            std::mem::forget(inner.census);
+        }
+    }
+}
+
+impl Object {
+    /// The value, after a check that the object is alive.
+    pub fn value(&self) -> u64 {
+        self.alive().value
+    }
+
+    fn alive(&self) -> &Inner {
+        // SAFETY: the memory lives until the census ends.
+        let inner = unsafe { self.0.as_ref() };
+        assert_eq!(inner.life.load(Ordering::SeqCst), ALIVE, "use after free");
+        inner
+    }
+
+    fn bury(self) {
+        // SAFETY: as in `alive`.
+        let inner = unsafe { self.0.as_ref() };
+        let was = inner.life.swap(FREED, Ordering::SeqCst);
+        assert_eq!(was, ALIVE, "freed twice");
+        let census = Arc::as_ptr(&inner.census);
+        // SAFETY: the count this object holds is given back below, after the last use.
+        let strong = unsafe { Arc::from_raw(census) };
+        strong.graveyard.lock().unwrap().push(Body(self.0));
+        strong.freed.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+impl Retire for Inner {
+    unsafe fn reclaim(ptr: *mut Self) {
+        Object(NonNull::new(ptr).unwrap()).bury();
+    }
+}
+
+// SAFETY: a pointer is non-zero and below 2^48; the key never changes.
+unsafe impl Entry for Object {
+    type Key = u64;
+
+    fn key(&self) -> &u64 {
+        // SAFETY: as in `alive`, which has checked.
+        let _ = self.alive();
+        unsafe { &self.0.as_ref().key }
+    }
+
+    fn into_bits(self) -> u64 {
+        self.0.as_ptr().expose_provenance() as u64
+    }
+
+    unsafe fn from_bits(bits: u64) -> Self {
+        Self(NonNull::new(std::ptr::with_exposed_provenance_mut(bits as usize)).unwrap())
+    }
+
+    unsafe fn retire(self, pin: &impl Pin) {
+        // SAFETY: the caller's contract.
+        unsafe { pin.retire(self.0.as_ptr()) };
+    }
+
+    unsafe fn dispose(self) {
+        self.bury();
+    }
+}
+
+/// Puts a new object and retires the old one. Returns the old value.
+pub fn put(
+    index: &impl Index<Object>,
+    census: &Arc<Census>,
+    key: u64,
+    value: u64,
+    pin: &impl Pin,
+) -> Option<u64> {
+    let new = census.object(key, value);
+    let old = index.upsert(&key, pin, |old| (Action::Put(new), old));
+    settle(old, pin)
+}
+
+/// Removes and retires. Returns the old value.
+pub fn remove(index: &impl Index<Object>, key: u64, pin: &impl Pin) -> Option<u64> {
+    let old = index.upsert(&key, pin, |old| (Action::Remove, old));
+    settle(old, pin)
+}
+
+/// Retires what an operation took out; returns its value.
+pub fn settle(old: Option<Object>, pin: &impl Pin) -> Option<u64> {
+    old.map(|old| {
+        let value = old.value();
+        // SAFETY: it was taken out by the caller, who hands it over once.
+        unsafe { old.retire(pin) };
+        value
+    })
+}
