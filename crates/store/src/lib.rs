@@ -1,3 +1,57 @@
 //! A concurrent in-memory term store: ETS as a library.
+//!
+//! # What it is
+//!
+//! Tables of Erlang terms, shared by any number of threads: sets, ordered sets and bags, with the
+//! operations of Erlang's `ets` and its answers. Reads take no lock and write no shared memory;
+//! nothing a caller holds can make another one wait.
+//!
+//! A [`Store`] holds tables. A [`Table`] is a handle in the name of a caller, whose rights every operation
+//! checks. In Rust the caller is an [`Owner`]; a binding to another world gives its own numbers
+//! ([`ProcessId`]) and says when a process ends.
+//!
+//! # How it is made
+//!
+//! From the bottom up:
+//!
+//! * [`record`](mod@record): one immutable block of bytes an object;
+//! * `keys`: the two ways of comparing the key in it;
+//! * `slot`, `chain`, `pending`: what an index entry is: an object, several, or a commit under way;
+//! * `body`, `ops`: the operations over any index;
+//! * `core`: a table, whose content one pointer reaches;
+//! * `catalog`, `registry`: tables by number and name, owners and heirs;
+//! * [`Table`], [`Store`]: rights, names, and the public face.
+//!
+//! Invariants have letters, each stated once: I (records are immutable), P (chains are persistent), O
+//! (who owns what a slot held), D, G, B (commits), L (one load decides), T (tables found stay), and R, of
+//! [`fyris_sync::reclaim`].
 
-pub mod dump;
+mod body;
+mod catalog;
+mod chain;
+mod core;
+mod error;
+mod event;
+mod fix;
+mod ids;
+mod keys;
+mod ops;
+mod options;
+mod pending;
+mod record;
+mod registry;
+mod slot;
+mod store;
+mod table;
+
+pub use error::{Error, EtsClass, Result};
+pub use event::{Event, Sink};
+pub use fix::Fixed;
+pub use fyris_sync::reclaim::{Guard, OwnedGuard, Pin, pin, pin_owned};
+pub use ids::{ProcessId, Protection, Right, TableId, TableRef, TableType};
+pub use keys::AsKey;
+pub use ops::CounterOp;
+pub use options::{Options, WriteConcurrency};
+pub use record::Object;
+pub use store::{Borrowed, Owner, Store};
+pub use table::{Cursor, Elements, Generated, Info, InfoValue, Iter, Loader, Setting, Table};

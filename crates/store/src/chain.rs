@@ -1,0 +1,238 @@
+//! Several objects under one key: persistent chains of cells.
+//!
+//! # Why
+//!
+//! A bag has one index entry a key, however many objects the key has, so that a lookup is one probe
+//! and `delete/2` one removal. The entry points to the newest cell; each cell points to what was there
+//! before it. A cell is never written after it is published (invariant P, *persistent*), so a reader
+//! that has a chain has all the objects the key held at one moment, and prepending is O(1).
+//! A key with a single object, the common case, has no cell: the entry is the bare record.
+//!
+//! Read from the end, a chain gives the objects in insertion order, as the bags promise.
+//!
+//! Taking an object out rebuilds the cells newer than it and shares the older ones.
+
+use std::ptr::NonNull;
+
+use fyris_sync::reclaim::{Pin, Retire};
+
+use crate::record::RecordPtr;
+use crate::slot::{Content, Kind};
+
+/// One object of several.
+pub(crate) struct Cell {
+    pub(crate) record: RecordPtr,
+    /// The objects inserted before.
+    pub(crate) older: Content,
+    /// This object and the older ones.
+    pub(crate) count: u32,
+}
+
+/// A pointer to a live cell.
+#[derive(Clone, Copy)]
+pub(crate) struct CellPtr(NonNull<Cell>);
+
+impl CellPtr {
+    pub(crate) fn bits(self) -> u64 {
+        self.0.as_ptr().expose_provenance() as u64
+    }
+
+    /// # Safety
+    ///
+    /// `bits` comes from [`CellPtr::bits`] of a cell that has not been freed.
+    pub(crate) unsafe fn from_bits(bits: u64) -> CellPtr {
+        let ptr = std::ptr::with_exposed_provenance_mut(bits as usize);
+        // SAFETY: the bits came from a NonNull.
+        CellPtr(unsafe { NonNull::new_unchecked(ptr) })
+    }
+
+    #[inline]
+    pub(crate) fn get<'c>(self) -> &'c Cell {
+        // SAFETY: live by R, as the caller holds it under a pin or owns it; never written (P).
+        unsafe { self.0.as_ref() }
+    }
+}
+
+impl Retire for Cell {
+    unsafe fn reclaim(ptr: *mut Cell) {
+        // SAFETY: made by `Box` in `push`, and reclaimed once.
+        drop(unsafe { Box::from_raw(ptr) });
+    }
+}
+
+/// `record` on top of `older`; the bare record when there is nothing older.
+pub(crate) fn push(record: RecordPtr, older: Option<Content>) -> Content {
+    let Some(older) = older else {
+        return Content::one(record);
+    };
+    let count = older.count() as u32 + 1;
+    let cell = Box::leak(Box::new(Cell {
+        record,
+        older,
+        count,
+    }));
+    Content::many(CellPtr(NonNull::from(cell)))
+}
+
+/// The records from the newest to the oldest.
+pub(crate) fn newest_first(content: Option<Content>) -> impl Iterator<Item = RecordPtr> {
+    let mut rest = content;
+    std::iter::from_fn(move || match rest?.kind() {
+        Kind::One(record) => {
+            rest = None;
+            Some(record)
+        }
+        Kind::Many(cell) => {
+            rest = Some(cell.get().older);
+            Some(cell.get().record)
+        }
+    })
+}
+
+/// The records in insertion order.
+pub(crate) fn oldest_first(content: Content) -> Vec<RecordPtr> {
+    let mut records: Vec<_> = newest_first(Some(content)).collect();
+    records.reverse();
+    records
+}
+
+/// What a chain becomes without the records that `gone` accepts.
+pub(crate) struct Without {
+    pub(crate) rest: Option<Content>,
+    /// The lowest content that old and new chain share.
+    shared: Option<Content>,
+    pub(crate) removed: usize,
+}
+
+/// Takes out the records that `gone` accepts; O(objects).
+///
+/// Records that stay keep their place and their owner; cells newer than the oldest one removed are new.
+pub(crate) fn without(old: Content, gone: impl Fn(RecordPtr) -> bool) -> Without {
+    // Walk down remembering what is newer; the part below the last removal is shared.
+    let mut newer: Vec<RecordPtr> = Vec::new();
+    let mut kept_newer = 0;
+    let (mut shared, mut removed) = (Some(old), 0);
+    let mut at = Some(old);
+    while let Some(content) = at {
+        let (record, older) = match content.kind() {
+            Kind::One(record) => (record, None),
+            Kind::Many(cell) => (cell.get().record, Some(cell.get().older)),
+        };
+        if gone(record) {
+            removed += 1;
+            shared = older;
+            kept_newer = newer.len();
+        } else {
+            newer.push(record);
+        }
+        at = older;
+    }
+    let rest = newer[..kept_newer]
+        .iter()
+        .rev()
+        .fold(shared, |rest, &r| Some(push(r, rest)));
+    Without {
+        rest,
+        shared,
+        removed,
+    }
+}
+
+/// Retires what [`without`] took out: the removed records and the cells that were rebuilt.
+///
+/// # Safety
+///
+/// The chain without them has taken the old one's place.
+pub(crate) unsafe fn retire_removed(
+    old: Content,
+    change: &Without,
+    gone: impl Fn(RecordPtr) -> bool,
+    pin: &impl Pin,
+) -> usize {
+    let mut bytes = 0;
+    let mut at = Some(old);
+    while at != change.shared {
+        let Some(content) = at else { break };
+        let (record, cell) = parts(content);
+        at = cell.map(|c| c.get().older);
+        if gone(record) {
+            bytes += record.size();
+            // SAFETY: not in the new chain, and the old one is unreachable.
+            unsafe { record.retire(pin) };
+        }
+        if let Some(cell) = cell {
+            // SAFETY: above the shared part, so not in the new chain.
+            unsafe { pin.retire(cell.0.as_ptr()) };
+        }
+    }
+    bytes
+}
+
+fn parts(content: Content) -> (RecordPtr, Option<CellPtr>) {
+    match content.kind() {
+        Kind::One(record) => (record, None),
+        Kind::Many(cell) => (cell.get().record, Some(cell)),
+    }
+}
+
+/// Bytes of the cells and records of `top` down to `bottom`, which is not counted.
+pub(crate) fn size_above(top: Content, bottom: Option<Content>) -> usize {
+    let mut bytes = 0;
+    let mut at = Some(top);
+    while let Some(content) = at.filter(|_| at != bottom) {
+        let (record, cell) = parts(content);
+        bytes += record.size() + cell.map_or(0, |_| size_of::<Cell>());
+        at = cell.map(|c| c.get().older);
+    }
+    bytes
+}
+
+/// Retires the cells and records of `top` down to `bottom`, which stays.
+///
+/// # Safety
+///
+/// They are in no slot any more, and are retired once.
+pub(crate) unsafe fn retire_above(top: Content, bottom: Option<Content>, pin: &impl Pin) {
+    let mut at = Some(top);
+    while let Some(content) = at.filter(|_| at != bottom) {
+        let (record, cell) = parts(content);
+        at = cell.map(|c| c.get().older);
+        // SAFETY: forwarded, for the record and its cell.
+        unsafe {
+            record.retire(pin);
+            if let Some(cell) = cell {
+                pin.retire(cell.0.as_ptr());
+            }
+        }
+    }
+}
+
+/// Frees a whole chain.
+///
+/// # Safety
+///
+/// Nobody else can reach it.
+pub(crate) unsafe fn free(top: Content) {
+    // SAFETY: forwarded.
+    unsafe { free_above(top, None) }
+}
+
+/// Frees the cells and records of `top` down to `bottom`, which stays.
+///
+/// # Safety
+///
+/// Nobody else can reach them.
+pub(crate) unsafe fn free_above(top: Content, bottom: Option<Content>) {
+    let mut at = Some(top);
+    while let Some(content) = at.filter(|_| at != bottom) {
+        let (record, cell) = parts(content);
+        at = cell.map(|c| c.get().older);
+        // SAFETY: forwarded, for the record and its cell.
+        unsafe {
+            record.free();
+            if let Some(cell) = cell {
+                Cell::reclaim(cell.0.as_ptr());
+            }
+        }
+    }
+}

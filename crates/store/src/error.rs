@@ -1,0 +1,155 @@
+//! What can be wrong, each with its cause.
+//!
+//! ETS answers `badarg` to nearly everything. Here every error says what was wrong and where, and
+//! [`Error::ets_class`] gives the word ETS would have used. An operation that returns an error has
+//! left the table as it was.
+
+use crate::ids::{Protection, Right, TableRef, TableType};
+
+/// The result of an operation of the store.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// The class of an error in ETS's own words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum EtsClass {
+    /// `badarg`.
+    Badarg,
+    /// `system_limit`.
+    SystemLimit,
+}
+
+impl EtsClass {
+    /// The atom's name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            EtsClass::Badarg => "badarg",
+            EtsClass::SystemLimit => "system_limit",
+        }
+    }
+}
+
+/// Why an operation was refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The table does not exist, or no longer.
+    #[error("no table {0}")]
+    NoSuchTable(TableRef),
+    /// The caller may not do this.
+    #[error("no {right} access: the table is {protection} and belongs to another process")]
+    NoAccess {
+        /// What was needed.
+        right: Right,
+        /// What the table allows.
+        protection: Protection,
+    },
+    /// Only the owner may do this.
+    #[error("only the table's owner may do this")]
+    NotOwner,
+    /// The target of a give-away is the owner already.
+    #[error("the process owns the table already")]
+    AlreadyOwner,
+    /// The process is not known to live.
+    #[error("process {0} is not alive")]
+    NoSuchProcess(u64),
+    /// A table of this name exists.
+    #[error("the name {0} is taken")]
+    NameTaken(String),
+    /// An object must be a tuple.
+    #[error("an object must be a tuple, not {0}")]
+    NotATuple(String),
+    /// A tuple too short to have a key.
+    #[error("bad key position {keypos} in a tuple of {arity}")]
+    BadKeyPosition {
+        /// Where the table's key is.
+        keypos: usize,
+        /// How long the tuple is.
+        arity: usize,
+    },
+    /// An element that the object does not have.
+    #[error("bad position {position} in a tuple of {arity}")]
+    BadPosition {
+        /// The position asked for.
+        position: String,
+        /// How long the tuple is.
+        arity: usize,
+    },
+    /// The key of a stored object cannot be changed in place.
+    #[error("position {0} is the key, which cannot be updated")]
+    KeyUpdate(usize),
+    /// No object has the key.
+    #[error("no object has this key")]
+    NoSuchKey,
+    /// A counter must be an integer.
+    #[error("element {position} is {found}, not an integer")]
+    NotAnInteger {
+        /// Which element.
+        position: usize,
+        /// What is there instead.
+        found: String,
+    },
+    /// An integer grew beyond what can be represented.
+    #[error("an integer of {0} bits is too large")]
+    IntegerTooLarge(u64),
+    /// An object beyond the limits of its stored form.
+    #[error("an object of {0} bytes is too large to store")]
+    ObjectTooLarge(usize),
+    /// A term with more levels than can be stored.
+    #[error("a term nested deeper than {} levels", fyris_term::MAX_DEPTH)]
+    TooDeep,
+    /// The operation does not exist for this type of table.
+    #[error("{operation} does not work on a {}", .found.as_str())]
+    WrongType {
+        /// What was asked for.
+        operation: &'static str,
+        /// The table's type.
+        found: TableType,
+    },
+    /// A slot beyond the last one.
+    #[error("slot {slot} of a table with {slots}")]
+    BadSlot {
+        /// The slot asked for.
+        slot: usize,
+        /// How many there are.
+        slots: usize,
+    },
+    /// An option that does not exist, or an ill-formed one.
+    #[error("bad option {0}")]
+    BadOption(String),
+    /// An option given twice where once is allowed.
+    #[error("option {0} given twice")]
+    RepeatedOption(String),
+    /// An index that does not exist, or that cannot carry the type of table.
+    #[error("index {index} cannot be used for a {}", .table_type.as_str())]
+    BadIndex {
+        /// The name given.
+        index: String,
+        /// The table's type.
+        table_type: TableType,
+    },
+    /// An argument of the wrong form.
+    #[error("bad argument: {0}")]
+    BadArgument(String),
+    /// An info item that does not exist.
+    #[error("no info item {0}")]
+    BadItem(String),
+    /// More tables than a store has room for.
+    #[error("a store holds at most {0} tables")]
+    TooManyTables(usize),
+    /// The generator of `init_table` gave up.
+    #[error("the generator failed: {0}")]
+    Generator(String),
+}
+
+impl Error {
+    /// `badarg` or `system_limit`, as ETS would say.
+    pub fn ets_class(&self) -> EtsClass {
+        match self {
+            Error::IntegerTooLarge(_)
+            | Error::ObjectTooLarge(_)
+            | Error::TooDeep
+            | Error::TooManyTables(_) => EtsClass::SystemLimit,
+            _ => EtsClass::Badarg,
+        }
+    }
+}

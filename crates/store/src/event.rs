@@ -1,0 +1,26 @@
+//! What the store tells processes.
+
+use fyris_term::Term;
+
+use crate::ids::{ProcessId, TableRef};
+
+/// A message from the store to a process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// `{'ETS-TRANSFER', Table, From, Data}`: the table is the receiver's now, and was so before the
+    /// event was sent.
+    Transfer {
+        /// The table: its name if it is a named one.
+        table: TableRef,
+        /// Who owned it before.
+        from: ProcessId,
+        /// What the former owner, or the heir option, wanted to say.
+        data: Term,
+    },
+}
+
+/// Where events for a process go.
+///
+/// Called without any lock of the store held, on the thread that caused the event; it may call the
+/// store. It should not block.
+pub type Sink = Box<dyn Fn(Event) + Send + Sync>;

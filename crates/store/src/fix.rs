@@ -1,0 +1,134 @@
+//! Fixing a table.
+//!
+//! Cursors of the indexes survive change, so fixing protects nothing here. What remains of
+//! `safe_fixtable` is what callers can see of it: who has fixed the table and since when, and that
+//! `next` in a hash table goes on from a key that was deleted while the table was fixed, but not from
+//! one that never was there. So while a table is fixed its deleted keys are remembered.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Mutex;
+use std::time::{Instant, SystemTime};
+
+use fyris_sync::atomic::{AtomicBool, Ordering};
+
+use crate::ids::ProcessId;
+
+/// Who has fixed a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fixed {
+    /// When the first of the fixes was made, by the clock on the wall.
+    pub since: SystemTime,
+    /// The same by the clock that never goes back.
+    pub since_monotonic: Instant,
+    /// Who has fixed it how many times.
+    pub by: Vec<(ProcessId, u32)>,
+}
+
+/// A table's fixes.
+#[derive(Default)]
+pub(crate) struct Fixes {
+    /// Whether there are any: what deletes ask, without the lock.
+    any: AtomicBool,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    since: Option<(SystemTime, Instant)>,
+    by: BTreeMap<ProcessId, u32>,
+    gone: HashSet<Box<[u8]>>,
+    all_gone: bool,
+}
+
+impl Fixes {
+    /// One fix more by the process.
+    pub(crate) fn fix(&self, process: ProcessId) {
+        let mut state = self.lock();
+        state
+            .since
+            .get_or_insert_with(|| (SystemTime::now(), Instant::now()));
+        *state.by.entry(process).or_default() += 1;
+        // Release: pairs with the Acquire in `is_fixed`.
+        self.any.store(true, Ordering::Release);
+    }
+
+    /// One fix less by the process; says whether it was its last.
+    pub(crate) fn release(&self, process: ProcessId) -> bool {
+        let mut state = self.lock();
+        let Some(count) = state.by.get_mut(&process) else {
+            return false;
+        };
+        *count -= 1;
+        if *count > 0 {
+            return false;
+        }
+        self.forget(&mut state, process);
+        true
+    }
+
+    /// No fix more by a process that has ended.
+    pub(crate) fn end(&self, process: ProcessId) {
+        let mut state = self.lock();
+        self.forget(&mut state, process);
+    }
+
+    fn forget(&self, state: &mut State, process: ProcessId) {
+        state.by.remove(&process);
+        if state.by.is_empty() {
+            *state = State::default();
+            // Release: pairs with the Acquire in `is_fixed`.
+            self.any.store(false, Ordering::Release);
+        }
+    }
+
+    /// Whether anybody has fixed the table.
+    #[inline]
+    pub(crate) fn is_fixed(&self) -> bool {
+        // Acquire: pairs with the Release in `fix`: who fixed the table before a delete began is seen
+        // by the delete.
+        self.any.load(Ordering::Acquire)
+    }
+
+    /// Remembers a key that is about to be deleted.
+    pub(crate) fn note(&self, key: &[u8]) {
+        let mut state = self.lock();
+        if !state.by.is_empty() && !state.all_gone {
+            state.gone.insert(key.into());
+        }
+    }
+
+    /// Remembers that every key is about to be deleted.
+    pub(crate) fn note_all(&self) {
+        let mut state = self.lock();
+        if !state.by.is_empty() {
+            state.all_gone = true;
+            state.gone = HashSet::new();
+        }
+    }
+
+    /// Whether the key was deleted while the table was fixed. After all were deleted at once,
+    /// every key counts as one of them.
+    pub(crate) fn knows(&self, key: &[u8]) -> bool {
+        let state = self.lock();
+        state.all_gone || state.gone.contains(key)
+    }
+
+    /// Who has fixed the table.
+    pub(crate) fn get(&self) -> Option<Fixed> {
+        let state = self.lock();
+        let (since, since_monotonic) = state.since?;
+        let by = state.by.iter().map(|(&p, &n)| (p, n)).collect();
+        Some(Fixed {
+            since,
+            since_monotonic,
+            by,
+        })
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+        // The state is consistent between any two statements above, so a panic leaves it usable.
+        self.state
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}

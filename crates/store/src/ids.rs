@@ -1,0 +1,127 @@
+//! Names of things: processes, tables, table types, rights.
+
+use fyris_term::Atom;
+
+/// An opaque number for a caller that can own tables: an Erlang process, a Rust [`Owner`](crate::Owner).
+///
+/// The store knows nothing of it but equality and, through [`Store::ended`](crate::Store::ended), its
+/// end. Whoever hands out the numbers sees to it that a number stands for one caller only; one that is
+/// registered anew after its end is a new process, and no heir that the old one was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ProcessId(pub u64);
+
+/// The identity of a table: given once, never again in the life of its store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TableId(pub u64);
+
+/// How a caller refers to a table.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub enum TableRef {
+    /// By its identity: goes on working after a rename.
+    Id(TableId),
+    /// By the name it is registered under.
+    Name(Atom),
+}
+
+impl From<TableId> for TableRef {
+    fn from(id: TableId) -> TableRef {
+        TableRef::Id(id)
+    }
+}
+
+impl From<Atom> for TableRef {
+    fn from(name: Atom) -> TableRef {
+        TableRef::Name(name)
+    }
+}
+
+impl std::fmt::Display for TableRef {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            TableRef::Id(id) => write!(f, "#{}", id.0),
+            TableRef::Name(name) => f.write_str(name.as_str()),
+        }
+    }
+}
+
+impl std::fmt::Debug for TableRef {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Display::fmt(self, f)
+    }
+}
+
+/// The four types of table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TableType {
+    /// One object a key; keys are the same when `=:=`.
+    Set,
+    /// One object a key, in term order; keys are the same when `==`.
+    OrderedSet,
+    /// Any number of different objects a key.
+    Bag,
+    /// Any number of objects a key, repeats too.
+    DuplicateBag,
+}
+
+impl TableType {
+    /// The word that stands for it in `new/2` and `info/2`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            TableType::Set => "set",
+            TableType::OrderedSet => "ordered_set",
+            TableType::Bag => "bag",
+            TableType::DuplicateBag => "duplicate_bag",
+        }
+    }
+
+    /// True for the two types that hold several objects a key.
+    pub fn is_bag(self) -> bool {
+        matches!(self, TableType::Bag | TableType::DuplicateBag)
+    }
+}
+
+/// Who may do what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Protection {
+    /// Everybody reads and writes.
+    Public,
+    /// Everybody reads, the owner writes.
+    Protected,
+    /// The owner reads and writes.
+    Private,
+}
+
+impl Protection {
+    /// The word that stands for it in `new/2` and `info/2`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Protection::Public => "public",
+            Protection::Protected => "protected",
+            Protection::Private => "private",
+        }
+    }
+}
+
+/// What an operation needs to be allowed to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Right {
+    /// Look at objects.
+    Read,
+    /// Change objects, or delete the table.
+    Write,
+}
+
+impl std::fmt::Display for Protection {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl std::fmt::Display for Right {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Right::Read => "read",
+            Right::Write => "write",
+        })
+    }
+}

@@ -1,0 +1,210 @@
+//! The two key types over one record.
+//!
+//! A record holds its key as order bytes followed by an exactness trailer (`fyris_term::key`). Hash
+//! tables tell keys apart as `=:=` does: [`ExactKey`] is both parts. An `ordered_set` tells them
+//! apart as `==` does: [`OrderKey`] is the order part alone. The order part is prefix-free, so that
+//! two exact keys are equal as bytes only if both parts are.
+
+use std::cmp::Ordering;
+use std::hash::{Hash, Hasher};
+
+use fyris_index::ordered::{ByteKey, TreeKey};
+use fyris_term::key::KeyBuf;
+
+use crate::record::RecordPtr;
+
+macro_rules! byte_key {
+    ($name:ident, $doc:literal) => {
+        #[doc = $doc]
+        #[derive(Eq, Debug)]
+        #[repr(transparent)]
+        pub(crate) struct $name([u8]);
+
+        impl $name {
+            /// These bytes as a key.
+            #[inline]
+            pub(crate) fn new(bytes: &[u8]) -> &$name {
+                // SAFETY: `repr(transparent)` over `[u8]`.
+                unsafe { &*(std::ptr::from_ref(bytes) as *const $name) }
+            }
+
+            /// The bytes.
+            #[inline]
+            pub(crate) fn bytes(&self) -> &[u8] {
+                &self.0
+            }
+        }
+
+        impl ByteKey for $name {
+            #[inline]
+            fn key_bytes(&self) -> &[u8] {
+                &self.0
+            }
+        }
+
+        impl PartialEq for $name {
+            #[inline]
+            fn eq(&self, other: &$name) -> bool {
+                same_bytes(&self.0, &other.0)
+            }
+        }
+
+        impl Hash for $name {
+            #[inline]
+            fn hash<H: Hasher>(&self, state: &mut H) {
+                state.write(&self.0);
+            }
+        }
+
+        impl PartialOrd for $name {
+            #[inline]
+            fn partial_cmp(&self, other: &$name) -> Option<Ordering> {
+                Some(self.cmp(other))
+            }
+        }
+
+        impl Ord for $name {
+            #[inline]
+            fn cmp(&self, other: &$name) -> Ordering {
+                self.0.cmp(&other.0)
+            }
+        }
+    };
+}
+
+byte_key!(ExactKey, "A key under `=:=`: order part and trailer.");
+byte_key!(OrderKey, "A key under `==`: the order part.");
+
+/// Byte equality that compares short keys with two loads instead of a call.
+#[inline]
+fn same_bytes(a: &[u8], b: &[u8]) -> bool {
+    let len = a.len();
+    if len != b.len() {
+        return false;
+    }
+    let word = |s: &[u8], at: usize| u64::from_ne_bytes(s[at..at + 8].try_into().expect("8"));
+    let half = |s: &[u8], at: usize| u32::from_ne_bytes(s[at..at + 4].try_into().expect("4"));
+    match len {
+        8..=16 => word(a, 0) == word(b, 0) && word(a, len - 8) == word(b, len - 8),
+        4..=7 => half(a, 0) == half(b, 0) && half(a, len - 4) == half(b, len - 4),
+        0..=3 => a.iter().zip(b).all(|(x, y)| x == y),
+        _ => a == b,
+    }
+}
+
+/// Which of the two key types an entry is found by.
+pub(crate) trait KeyKind: Send + Sync + 'static {
+    /// The key type.
+    type Key: ?Sized + Eq + Ord + Hash + TreeKey + 'static;
+
+    /// The part of an encoded key that counts.
+    fn of(key: &KeyBuf) -> &Self::Key;
+
+    /// The key these bytes are; they are those of [`KeyKind::bytes`].
+    fn from_bytes(bytes: &[u8]) -> &Self::Key;
+
+    /// The bytes of a key.
+    fn bytes(key: &Self::Key) -> &[u8];
+
+    /// The key's bytes in a record.
+    ///
+    /// # Safety
+    ///
+    /// The record is not freed during `'r`.
+    unsafe fn part<'r>(record: RecordPtr) -> &'r [u8];
+}
+
+/// `=:=`: hash tables.
+pub(crate) enum Exact {}
+
+/// `==`: ordered sets.
+pub(crate) enum Order {}
+
+impl KeyKind for Exact {
+    type Key = ExactKey;
+
+    #[inline]
+    fn of(key: &KeyBuf) -> &ExactKey {
+        ExactKey::new(key.bytes())
+    }
+
+    #[inline]
+    fn from_bytes(bytes: &[u8]) -> &ExactKey {
+        ExactKey::new(bytes)
+    }
+
+    #[inline]
+    fn bytes(key: &ExactKey) -> &[u8] {
+        key.bytes()
+    }
+
+    #[inline]
+    unsafe fn part<'r>(record: RecordPtr) -> &'r [u8] {
+        // SAFETY: forwarded.
+        unsafe { record.exact() }.bytes()
+    }
+}
+
+impl KeyKind for Order {
+    type Key = OrderKey;
+
+    #[inline]
+    fn of(key: &KeyBuf) -> &OrderKey {
+        OrderKey::new(key.order())
+    }
+
+    #[inline]
+    fn from_bytes(bytes: &[u8]) -> &OrderKey {
+        OrderKey::new(bytes)
+    }
+
+    #[inline]
+    fn bytes(key: &OrderKey) -> &[u8] {
+        key.bytes()
+    }
+
+    #[inline]
+    unsafe fn part<'r>(record: RecordPtr) -> &'r [u8] {
+        // SAFETY: forwarded.
+        unsafe { record.order() }.bytes()
+    }
+}
+
+/// What an operation can be given as a key.
+pub trait AsKey {
+    /// Runs `f` on the encoded key.
+    fn with<R>(&self, f: impl FnOnce(&KeyBuf) -> R) -> R;
+
+    /// The term itself if the caller has it, so that it need not be decoded from a record again.
+    fn term(&self) -> Option<&fyris_term::Term> {
+        None
+    }
+}
+
+impl AsKey for KeyBuf {
+    #[inline]
+    fn with<R>(&self, f: impl FnOnce(&KeyBuf) -> R) -> R {
+        f(self)
+    }
+}
+
+impl AsKey for fyris_term::Term {
+    #[inline]
+    fn with<R>(&self, f: impl FnOnce(&KeyBuf) -> R) -> R {
+        match self {
+            fyris_term::Term::Int(value) => f(&KeyBuf::from_int(*value)),
+            other => f(&KeyBuf::encode(other)),
+        }
+    }
+
+    fn term(&self) -> Option<&fyris_term::Term> {
+        Some(self)
+    }
+}
+
+impl AsKey for i64 {
+    #[inline]
+    fn with<R>(&self, f: impl FnOnce(&KeyBuf) -> R) -> R {
+        f(&KeyBuf::from_int(*self))
+    }
+}

@@ -1,0 +1,227 @@
+//! Counters.
+
+use fyris_index::{Entry, Index};
+use fyris_sync::reclaim::Pin;
+use fyris_term::Term;
+use num_bigint::BigInt;
+
+use super::update::{Updated, check_position};
+use crate::body::Body;
+use crate::error::{Error, Result};
+use crate::keys::KeyKind;
+use crate::record::{NewRecord, RecordPtr, brief, edited};
+use crate::slot::Slot;
+
+/// The most bits of an integer, as in OTP 27 and later.
+const MAX_BITS: u64 = 1 << 22;
+
+/// One step of `update_counter`: an increment, and what to do at a limit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CounterOp {
+    /// Which element, from 1; `None` for the one behind the key.
+    pub position: Option<usize>,
+    /// What is added: an integer of any size.
+    pub increment: Term,
+    /// Threshold and the value to set when the sum is beyond it: above for an increment of 0 or
+    /// more, below for a negative one.
+    pub limit: Option<(Term, Term)>,
+}
+
+impl CounterOp {
+    /// Adds `increment` to the element behind the key.
+    pub fn add(increment: i64) -> CounterOp {
+        CounterOp {
+            position: None,
+            increment: Term::Int(increment),
+            limit: None,
+        }
+    }
+
+    /// The same for another element.
+    pub fn at(self, position: usize) -> CounterOp {
+        CounterOp {
+            position: Some(position),
+            ..self
+        }
+    }
+
+    /// Sets `value` when the sum is beyond `threshold`.
+    pub fn limit(self, threshold: i64, value: i64) -> CounterOp {
+        CounterOp {
+            limit: Some((Term::Int(threshold), Term::Int(value))),
+            ..self
+        }
+    }
+
+    /// `{Pos, Incr}` or `{Pos, Incr, Threshold, SetTo}`.
+    pub fn parse(term: &Term) -> Result<CounterOp> {
+        let bad = || Error::BadArgument(format!("no counter operation: {}", brief(term)));
+        let Term::Tuple(parts) = term else {
+            return Err(bad());
+        };
+        let (position, increment, limit) = match &parts[..] {
+            [position, increment] => (position, increment, None),
+            [position, increment, threshold, value] => (
+                position,
+                increment,
+                Some((threshold.clone(), value.clone())),
+            ),
+            _ => return Err(bad()),
+        };
+        let Term::Int(position) = position else {
+            return Err(bad());
+        };
+        // A position below 1 is beyond every tuple, as 0 is.
+        let position = Some(usize::try_from(*position).unwrap_or(0));
+        let op = CounterOp {
+            position,
+            increment: increment.clone(),
+            limit,
+        };
+        op.check()?;
+        Ok(op)
+    }
+
+    /// Refuses what is no integer.
+    fn check(&self) -> Result<()> {
+        let limit = self.limit.iter().flat_map(|(t, v)| [t, v]);
+        match [&self.increment]
+            .into_iter()
+            .chain(limit)
+            .find(|t| !is_integer(t))
+        {
+            None => Ok(()),
+            Some(term) => Err(Error::BadArgument(format!("{} is no integer", brief(term)))),
+        }
+    }
+
+    /// The element's new value.
+    fn apply(&self, old: &Term) -> Result<Term> {
+        let sum = sum(old, &self.increment)?;
+        let Some((threshold, value)) = &self.limit else {
+            return Ok(sum);
+        };
+        let beyond = if is_negative(&self.increment) {
+            sum.cmp_order(threshold).is_lt()
+        } else {
+            sum.cmp_order(threshold).is_gt()
+        };
+        Ok(if beyond { value.clone() } else { sum })
+    }
+}
+
+fn is_integer(term: &Term) -> bool {
+    matches!(term, Term::Int(_) | Term::Big(_))
+}
+
+fn is_negative(term: &Term) -> bool {
+    match term {
+        Term::Int(value) => *value < 0,
+        Term::Big(value) => value.sign() == num_bigint::Sign::Minus,
+        _ => false,
+    }
+}
+
+fn sum(a: &Term, b: &Term) -> Result<Term> {
+    if let (Term::Int(a), Term::Int(b)) = (a, b) {
+        if let Some(sum) = a.checked_add(*b) {
+            return Ok(Term::Int(sum));
+        }
+    }
+    let sum = big(a) + big(b);
+    match sum.bits() {
+        bits if bits > MAX_BITS => Err(Error::IntegerTooLarge(bits)),
+        _ => Ok(Term::integer(sum)),
+    }
+}
+
+fn big(term: &Term) -> BigInt {
+    match term {
+        Term::Int(value) => BigInt::from(*value),
+        Term::Big(value) => (**value).clone(),
+        _ => BigInt::ZERO,
+    }
+}
+
+/// The elements an update changes, and the results it gives.
+struct Run {
+    edits: Vec<(usize, Term)>,
+    results: Vec<Term>,
+}
+
+impl<K, I> Body<K, I>
+where
+    K: KeyKind,
+    I: Index<Slot<K>>,
+    Slot<K>: Entry<Key = K::Key>,
+{
+    /// Runs the steps in order on the object with the key, or on `default`; the new values in order.
+    pub(crate) fn update_counter(
+        &self,
+        key: &K::Key,
+        ops: &[CounterOp],
+        default: Option<&[Term]>,
+        pin: &impl Pin,
+    ) -> Result<Vec<Term>> {
+        ops.iter().try_for_each(CounterOp::check)?;
+        self.update(key, pin, |old| match (old, default) {
+            (Some(old), _) => self.count(old, ops),
+            (None, Some(default)) => {
+                let new = self.record_of(default.to_vec())?;
+                // With no step there is still the default to insert.
+                let (updated, results) = self.count(new.ptr(), ops)?;
+                let new: NewRecord = if let Updated::New(counted) = updated {
+                    counted
+                } else {
+                    new
+                };
+                Ok((Updated::New(new), results))
+            }
+            (None, None) => Err(Error::NoSuchKey),
+        })
+    }
+
+    fn count(&self, old: RecordPtr, ops: &[CounterOp]) -> Result<(Updated, Vec<Term>)> {
+        let mut run = Run {
+            edits: Vec::with_capacity(ops.len()),
+            results: Vec::new(),
+        };
+        run.results.reserve_exact(ops.len());
+        for op in ops {
+            self.step(old, op, &mut run)?;
+        }
+        if run.edits.is_empty() {
+            return Ok((Updated::Same, run.results));
+        }
+        Ok((
+            Updated::New(edited(old, self.keypos, &run.edits)?),
+            run.results,
+        ))
+    }
+
+    fn step(&self, old: RecordPtr, op: &CounterOp, run: &mut Run) -> Result<()> {
+        let position = op.position.unwrap_or(self.keypos + 1);
+        check_position(position, self.keypos, old.arity())?;
+        let edit = run.edits.iter().position(|(p, _)| *p == position);
+        let current = match edit {
+            Some(i) => run.edits[i].1.clone(),
+            None => self
+                .object(old)
+                .element(position)
+                .expect("the position was checked"),
+        };
+        if !is_integer(&current) {
+            return Err(Error::NotAnInteger {
+                position,
+                found: brief(&current),
+            });
+        }
+        let value = op.apply(&current)?;
+        match edit {
+            Some(i) => run.edits[i].1 = value.clone(),
+            None => run.edits.push((position, value.clone())),
+        }
+        run.results.push(value);
+        Ok(())
+    }
+}

@@ -1,0 +1,16 @@
+//! The operations, written once over the index traits.
+//!
+//! Each file adds methods to [`Body`](crate::body::Body). They know keys and records, but neither
+//! rights nor names: [`crate::table`] checks those and then comes here, under a pin.
+
+mod batch;
+mod counter;
+mod list;
+mod navigate;
+mod read;
+mod update;
+mod write;
+
+pub(crate) use batch::Found;
+pub use counter::CounterOp;
+pub(crate) use navigate::Navigate;

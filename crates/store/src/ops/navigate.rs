@@ -1,0 +1,195 @@
+//! First, next, last, previous, and the slots.
+//!
+//! Hash tables have an order too, that of hashes, and it is a property of keys alone: from a key
+//! that is there, or was while the table was fixed, the next one is found without any cursor.
+
+use std::ops::Bound;
+
+use fyris_index::{Batch, Entry, Index, OrderedIndex};
+use fyris_sync::reclaim::Pin;
+
+use crate::body::Body;
+use crate::error::{Error, Result};
+use crate::keys::{Exact, KeyKind, Order};
+use crate::slot::{Content, Slot};
+
+/// Moving about in a table, in the way its type does.
+pub(crate) trait Navigate<K: KeyKind> {
+    /// What the first key holds.
+    fn first(&self, pin: &impl Pin) -> Option<Content>;
+
+    /// What the last key holds; in tables without an order the same as [`Navigate::first`].
+    fn last(&self, pin: &impl Pin) -> Option<Content>;
+
+    /// What the key after this one holds. Where the key must be there, `known` may vouch for one that
+    /// is not.
+    fn next(
+        &self,
+        key: &K::Key,
+        known: impl FnOnce() -> bool,
+        pin: &impl Pin,
+    ) -> Result<Option<Content>>;
+
+    /// What the key before this one holds; in tables without an order the same as [`Navigate::next`].
+    fn prev(
+        &self,
+        key: &K::Key,
+        known: impl FnOnce() -> bool,
+        pin: &impl Pin,
+    ) -> Result<Option<Content>>;
+
+    /// What the keys of slot `slot` hold; `None` one past the last slot.
+    fn slot(&self, slot: usize, pin: &impl Pin) -> Result<Option<Vec<Content>>>;
+
+    /// As [`Index::next_batch`], in descending order where there is one.
+    fn previous_batch(&self, before: Option<&K::Key>, pin: &impl Pin, out: &mut Batch<Slot<K>>);
+}
+
+impl<I: Index<Slot<Exact>>> Navigate<Exact> for Body<Exact, I> {
+    fn first(&self, pin: &impl Pin) -> Option<Content> {
+        self.after(None, pin)
+    }
+
+    fn last(&self, pin: &impl Pin) -> Option<Content> {
+        self.after(None, pin)
+    }
+
+    fn next(
+        &self,
+        key: &<Exact as KeyKind>::Key,
+        known: impl FnOnce() -> bool,
+        pin: &impl Pin,
+    ) -> Result<Option<Content>> {
+        if self.get(key, pin).is_none() && !known() {
+            return Err(Error::NoSuchKey);
+        }
+        Ok(self.after(Some(key), pin))
+    }
+
+    fn prev(
+        &self,
+        key: &<Exact as KeyKind>::Key,
+        known: impl FnOnce() -> bool,
+        pin: &impl Pin,
+    ) -> Result<Option<Content>> {
+        self.next(key, known, pin)
+    }
+
+    fn slot(&self, slot: usize, pin: &impl Pin) -> Result<Option<Vec<Content>>> {
+        let slots = self.index.slots();
+        if slot >= slots {
+            return if slot == slots {
+                Ok(None)
+            } else {
+                Err(Error::BadSlot { slot, slots })
+            };
+        }
+        let mut entries = Vec::new();
+        self.index.slot(slot, pin, &mut entries);
+        Ok(Some(entries.into_iter().filter_map(Slot::read).collect()))
+    }
+
+    fn previous_batch(
+        &self,
+        before: Option<&<Exact as KeyKind>::Key>,
+        pin: &impl Pin,
+        out: &mut Batch<Slot<Exact>>,
+    ) {
+        self.index.next_batch(before, pin, out);
+    }
+}
+
+impl<I: Index<Slot<Exact>>> Body<Exact, I> {
+    /// What the first key behind `key` holds that holds anything.
+    fn after(&self, key: Option<&<Exact as KeyKind>::Key>, pin: &impl Pin) -> Option<Content> {
+        let mut entries = Vec::new();
+        self.index.next_batch(key, pin, &mut entries);
+        loop {
+            if let Some(content) = entries.iter().find_map(|e| e.read()) {
+                return Some(content);
+            }
+            // Only keys that a commit under way will put in: go on behind them.
+            let last = *entries.last()?;
+            entries.clear();
+            self.index.next_batch(Some(last.key()), pin, &mut entries);
+        }
+    }
+}
+
+type OrderKey = <Order as KeyKind>::Key;
+
+impl<I: OrderedIndex<Slot<Order>>> Navigate<Order> for Body<Order, I> {
+    fn first(&self, pin: &impl Pin) -> Option<Content> {
+        self.above(Bound::Unbounded, pin)
+    }
+
+    fn last(&self, pin: &impl Pin) -> Option<Content> {
+        self.below(Bound::Unbounded, pin)
+    }
+
+    fn next(
+        &self,
+        key: &OrderKey,
+        _: impl FnOnce() -> bool,
+        pin: &impl Pin,
+    ) -> Result<Option<Content>> {
+        Ok(self.above(Bound::Excluded(key), pin))
+    }
+
+    fn prev(
+        &self,
+        key: &OrderKey,
+        _: impl FnOnce() -> bool,
+        pin: &impl Pin,
+    ) -> Result<Option<Content>> {
+        Ok(self.below(Bound::Excluded(key), pin))
+    }
+
+    fn slot(&self, slot: usize, pin: &impl Pin) -> Result<Option<Vec<Content>>> {
+        let mut entries = Vec::new();
+        self.index.slot(slot, pin, &mut entries);
+        if entries.is_empty() {
+            let slots = self.index.len();
+            return if slot <= slots {
+                Ok(None)
+            } else {
+                Err(Error::BadSlot { slot, slots })
+            };
+        }
+        Ok(Some(entries.into_iter().filter_map(Slot::read).collect()))
+    }
+
+    fn previous_batch(
+        &self,
+        before: Option<&OrderKey>,
+        pin: &impl Pin,
+        out: &mut Batch<Slot<Order>>,
+    ) {
+        self.index
+            .range_back_batch(before.map_or(Bound::Unbounded, Bound::Excluded), pin, out);
+    }
+}
+
+impl<I: OrderedIndex<Slot<Order>>> Body<Order, I> {
+    fn above(&self, from: Bound<&OrderKey>, pin: &impl Pin) -> Option<Content> {
+        let mut entry = self.index.seek(from, pin)?;
+        loop {
+            if let Some(content) = entry.read() {
+                return Some(content);
+            }
+            // A key that a commit under way will put in: go on behind it.
+            entry = self.index.seek(Bound::Excluded(entry.key()), pin)?;
+        }
+    }
+
+    fn below(&self, from: Bound<&OrderKey>, pin: &impl Pin) -> Option<Content> {
+        let mut entry = self.index.seek_back(from, pin)?;
+        loop {
+            if let Some(content) = entry.read() {
+                return Some(content);
+            }
+            // A key that a commit under way will put in: go on before it.
+            entry = self.index.seek_back(Bound::Excluded(entry.key()), pin)?;
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! Lookups.
+
+use fyris_index::{Entry, Index};
+use fyris_sync::reclaim::Pin;
+use fyris_term::Term;
+use fyris_term::key::KeyBuf;
+
+use crate::body::Body;
+use crate::chain;
+use crate::keys::KeyKind;
+use crate::record::{Object, RecordPtr, object};
+use crate::slot::{Content, Kind, Slot};
+
+impl<K, I> Body<K, I>
+where
+    K: KeyKind,
+    I: Index<Slot<K>>,
+    Slot<K>: Entry<Key = K::Key>,
+{
+    /// The objects with the key, as terms, in insertion order. `term` is the key, if the caller has
+    /// it: then it is not decoded again.
+    pub(crate) fn lookup(&self, key: &KeyBuf, term: Option<&Term>, pin: &impl Pin) -> Vec<Term> {
+        match self.get(K::of(key), pin) {
+            None => Vec::new(),
+            Some(content) => self.terms(content, key, term),
+        }
+    }
+
+    /// A content as terms, in insertion order.
+    pub(crate) fn terms(&self, content: Content, key: &KeyBuf, term: Option<&Term>) -> Vec<Term> {
+        match content.kind() {
+            Kind::One(record) => vec![self.term(record, key, term)],
+            Kind::Many(_) => {
+                let records = chain::oldest_first(content);
+                records
+                    .into_iter()
+                    .map(|r| self.term(r, key, term))
+                    .collect()
+            }
+        }
+    }
+
+    fn term(&self, record: RecordPtr, key: &KeyBuf, term: Option<&Term>) -> Term {
+        let object = self.object(record);
+        match term {
+            // In an ordered set the stored key may be `1.0` where the caller asked for `1`.
+            Some(term) if object.key_bytes() == key.bytes() => object.to_term_with(|| term.clone()),
+            _ => object.to_term(),
+        }
+    }
+
+    /// A record as an object; the caller is pinned for as long as it uses it.
+    #[inline]
+    pub(crate) fn object<'g>(&self, record: RecordPtr) -> Object<'g> {
+        object(record, self.keypos)
+    }
+}

@@ -1,0 +1,105 @@
+//! Changing elements of an object in place.
+
+use fyris_index::{Entry, Index};
+use fyris_sync::reclaim::Pin;
+use fyris_term::Term;
+
+use crate::body::{Body, Change};
+use crate::error::{Error, Result};
+use crate::keys::KeyKind;
+use crate::record::{NewRecord, RecordPtr, edited, with_scratch};
+use crate::slot::{Content, Slot};
+
+/// What an update makes of an object.
+pub(crate) enum Updated {
+    /// Nothing changes.
+    Same,
+    /// This takes its place.
+    New(NewRecord),
+}
+
+impl<K, I> Body<K, I>
+where
+    K: KeyKind,
+    I: Index<Slot<K>>,
+    Slot<K>: Entry<Key = K::Key>,
+{
+    /// Lets `f` see the object with the key (or its absence) and say what it becomes, in one atomic
+    /// and isolated step. Tables with one object a key only.
+    pub(crate) fn update<R>(
+        &self,
+        key: &K::Key,
+        pin: &impl Pin,
+        mut f: impl FnMut(Option<RecordPtr>) -> Result<(Updated, R)>,
+    ) -> Result<R> {
+        let (put, result) = self.write(key, pin, |old| match f(old.map(Content::newest)) {
+            Err(error) => (Change::Keep, (None, Err(error))),
+            Ok((Updated::Same, result)) => (Change::Keep, (None, Ok(result))),
+            Ok((Updated::New(new), result)) => {
+                let record = new.publish();
+                (
+                    Change::Put(Content::one(record)),
+                    (Some((record, old)), Ok(result)),
+                )
+            }
+        });
+        if let Some((record, old)) = put {
+            self.replaced(old, record, pin);
+        }
+        result
+    }
+
+    /// Replaces elements: pairs of position and value. `default` is an object with the key for when
+    /// there is none. Says whether there is an object now.
+    pub(crate) fn update_element(
+        &self,
+        key: &K::Key,
+        edits: &[(usize, Term)],
+        default: Option<&[Term]>,
+        pin: &impl Pin,
+    ) -> Result<bool> {
+        self.update(key, pin, |old| match (old, default) {
+            (Some(old), _) => {
+                check_positions(edits, self.keypos, old.arity())?;
+                if edits.is_empty() {
+                    return Ok((Updated::Same, true));
+                }
+                Ok((Updated::New(edited(old, self.keypos, edits)?), true))
+            }
+            (None, Some(default)) => {
+                check_positions(edits, self.keypos, default.len())?;
+                let mut object = default.to_vec();
+                for (position, value) in edits {
+                    object[position - 1] = value.clone();
+                }
+                Ok((Updated::New(self.record_of(object)?), true))
+            }
+            (None, None) => Ok((Updated::Same, false)),
+        })
+    }
+
+    /// The record of an object's elements.
+    pub(crate) fn record_of(&self, elements: Vec<Term>) -> Result<NewRecord> {
+        let object = Term::Tuple(elements);
+        with_scratch(|scratch| scratch.record(&object, self.keypos))
+    }
+}
+
+/// Refuses positions outside the tuple, and the key's.
+fn check_positions(edits: &[(usize, Term)], keypos: usize, arity: usize) -> Result<()> {
+    edits
+        .iter()
+        .try_for_each(|(position, _)| check_position(*position, keypos, arity))
+}
+
+/// Refuses a position outside the tuple, and the key's.
+pub(crate) fn check_position(position: usize, keypos: usize, arity: usize) -> Result<()> {
+    match position {
+        p if p == keypos => Err(Error::KeyUpdate(p)),
+        p if p == 0 || p > arity => Err(Error::BadPosition {
+            position: p.to_string(),
+            arity,
+        }),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,351 @@
+//! The options of a new table.
+//!
+//! Options given as a term are read as `ets:new/2` reads them: from left to right, later wins, but `set`
+//! and `protected` are only the defaults and never undo an earlier choice. Beyond ETS there are
+//! `{index, Name}`, which chooses the structure that holds the table, and `{owner, none}`, for tables that
+//! outlive their maker.
+
+use fyris_term::{Atom, Term};
+
+use crate::body::AnyBody;
+use crate::error::{Error, Result};
+use crate::ids::{ProcessId, Protection, TableType};
+use crate::record::brief;
+
+/// How much writers of different objects may run beside each other. Both default indexes always let
+/// them; the option is accepted and reported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum WriteConcurrency {
+    /// `false`.
+    #[default]
+    Off,
+    /// `true`.
+    On,
+    /// `auto`.
+    Auto,
+}
+
+/// Options of a new table. The default is a protected `set` with the key in the first element.
+///
+/// ```
+/// # use fyris::Options;
+/// let options = Options::ordered_set().public().keypos(2);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    pub(crate) kind: TableType,
+    /// `None` until chosen: see [`Options::unowned`].
+    pub(crate) protection: Option<Protection>,
+    pub(crate) named: bool,
+    pub(crate) keypos: usize,
+    pub(crate) heir: Option<(ProcessId, Option<Term>)>,
+    pub(crate) owned: bool,
+    pub(crate) index: Option<String>,
+    pub(crate) write_concurrency: WriteConcurrency,
+    pub(crate) read_concurrency: bool,
+    pub(crate) decentralized_counters: Option<bool>,
+    pub(crate) compressed: bool,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options::new(TableType::Set)
+    }
+}
+
+impl Options {
+    /// Options of a table of this type.
+    pub fn new(kind: TableType) -> Options {
+        Options {
+            kind,
+            protection: None,
+            named: false,
+            keypos: 1,
+            heir: None,
+            owned: true,
+            index: None,
+            write_concurrency: WriteConcurrency::Off,
+            read_concurrency: false,
+            decentralized_counters: None,
+            compressed: false,
+        }
+    }
+
+    /// A `set`.
+    pub fn set() -> Options {
+        Options::new(TableType::Set)
+    }
+
+    /// An `ordered_set`.
+    pub fn ordered_set() -> Options {
+        Options::new(TableType::OrderedSet)
+    }
+
+    /// A `bag`.
+    pub fn bag() -> Options {
+        Options::new(TableType::Bag)
+    }
+
+    /// A `duplicate_bag`.
+    pub fn duplicate_bag() -> Options {
+        Options::new(TableType::DuplicateBag)
+    }
+
+    /// Everybody reads and writes.
+    pub fn public(self) -> Options {
+        self.protection(Protection::Public)
+    }
+
+    /// Only the owner reads and writes.
+    pub fn private(self) -> Options {
+        self.protection(Protection::Private)
+    }
+
+    /// Who may do what.
+    pub fn protection(self, protection: Protection) -> Options {
+        Options {
+            protection: Some(protection),
+            ..self
+        }
+    }
+
+    /// Registered under its name.
+    pub fn named(self) -> Options {
+        Options {
+            named: true,
+            ..self
+        }
+    }
+
+    /// Which element is the key, from 1.
+    pub fn keypos(self, keypos: usize) -> Options {
+        Options { keypos, ..self }
+    }
+
+    /// Who gets the table when its owner ends, and what it is told; nothing without data.
+    pub fn heir(self, heir: ProcessId, data: Option<Term>) -> Options {
+        Options {
+            heir: Some((heir, data)),
+            ..self
+        }
+    }
+
+    /// `{owner, none}`: the table belongs to nobody and outlives its maker. Unless chosen otherwise
+    /// it is public, since a protected table without an owner could never be written.
+    pub fn unowned(self) -> Options {
+        Options {
+            owned: false,
+            ..self
+        }
+    }
+
+    /// `{index, Name}`: the structure that holds the table.
+    pub fn index(self, name: &str) -> Options {
+        Options {
+            index: Some(name.to_owned()),
+            ..self
+        }
+    }
+
+    /// `{write_concurrency, _}`.
+    pub fn write_concurrency(self, write_concurrency: WriteConcurrency) -> Options {
+        Options {
+            write_concurrency,
+            ..self
+        }
+    }
+
+    /// `{read_concurrency, _}`.
+    pub fn read_concurrency(self, read_concurrency: bool) -> Options {
+        Options {
+            read_concurrency,
+            ..self
+        }
+    }
+
+    /// `compressed`: accepted and reported; objects are always stored compactly.
+    pub fn compressed(self) -> Options {
+        Options {
+            compressed: true,
+            ..self
+        }
+    }
+
+    /// Reads the option list of `new/2`. `process` says which process a term stands for.
+    pub fn parse(options: &Term, process: impl Fn(&Term) -> Option<ProcessId>) -> Result<Options> {
+        let Term::List(list) = options else {
+            return Err(Error::BadOption(format!("list {}", brief(options))));
+        };
+        let mut parsed = Options::default();
+        for option in list {
+            parsed = parsed
+                .with(option, &process)
+                .ok_or_else(|| Error::BadOption(brief(option)))?;
+        }
+        Ok(parsed)
+    }
+
+    fn with(self, option: &Term, process: &impl Fn(&Term) -> Option<ProcessId>) -> Option<Options> {
+        match option {
+            Term::Atom(word) => self.with_word(word.as_str()),
+            Term::Tuple(parts) => match &parts[..] {
+                [Term::Atom(word), value] => self.with_pair(word.as_str(), value, process),
+                [Term::Atom(word), heir, data] if word.as_str() == "heir" => {
+                    Some(self.heir(process(heir)?, Some(data.clone())))
+                }
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    fn with_word(self, word: &str) -> Option<Options> {
+        let kind = |kind| Options {
+            kind,
+            ..self.clone()
+        };
+        Some(match word {
+            // Only the defaults: they undo nothing.
+            "set" | "protected" => self,
+            "ordered_set" => kind(TableType::OrderedSet),
+            "bag" => kind(TableType::Bag),
+            "duplicate_bag" => kind(TableType::DuplicateBag),
+            "public" => self.public(),
+            "private" => self.private(),
+            "named_table" => self.named(),
+            "compressed" => self.compressed(),
+            _ => return None,
+        })
+    }
+
+    fn with_pair(
+        self,
+        word: &str,
+        value: &Term,
+        process: &impl Fn(&Term) -> Option<ProcessId>,
+    ) -> Option<Options> {
+        let none = matches!(value, Term::Atom(a) if a.as_str() == "none");
+        Some(match word {
+            "keypos" => match value {
+                Term::Int(n) if *n >= 1 => self.keypos(usize::try_from(*n).ok()?),
+                _ => return None,
+            },
+            "heir" if none => Options { heir: None, ..self },
+            "heir" => self.heir(process(value)?, None),
+            "owner" if none => self.unowned(),
+            "index" => match value {
+                Term::Atom(name) => self.index(name.as_str()),
+                _ => return None,
+            },
+            "write_concurrency" => {
+                let concurrency = self.concurrency(value)?;
+                self.write_concurrency(concurrency)
+            }
+            "read_concurrency" => self.read_concurrency(boolean(value)?),
+            "decentralized_counters" => Options {
+                decentralized_counters: Some(boolean(value)?),
+                ..self
+            },
+            _ => return None,
+        })
+    }
+
+    fn concurrency(&self, value: &Term) -> Option<WriteConcurrency> {
+        match value {
+            Term::Atom(word) => match word.as_str() {
+                "false" => Some(WriteConcurrency::Off),
+                "true" => Some(WriteConcurrency::On),
+                "auto" => Some(WriteConcurrency::Auto),
+                _ => None,
+            },
+            Term::Tuple(parts) => match &parts[..] {
+                [Term::Atom(word), Term::Int(1..=32768)]
+                    if word.as_str() == "debug_hash_fixed_number_of_locks" =>
+                {
+                    Some(WriteConcurrency::On)
+                }
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// What the table will be, once and for all.
+    pub(crate) fn settings(&self) -> Result<Settings> {
+        let kind = self.kind;
+        let default = if kind == TableType::OrderedSet {
+            "ordered"
+        } else {
+            "hash"
+        };
+        let wanted = self.index.as_deref().unwrap_or(default);
+        let index = AnyBody::NAMES.iter().copied().find(|name| *name == wanted);
+        let index = index.ok_or_else(|| Error::BadIndex {
+            index: wanted.to_owned(),
+            table_type: kind,
+        })?;
+        if self.keypos == 0 {
+            return Err(Error::BadOption("{keypos,0}".to_owned()));
+        }
+        let default = if self.owned {
+            Protection::Protected
+        } else {
+            Protection::Public
+        };
+        let protection = self.protection.unwrap_or(default);
+        let shared = protection != Protection::Private;
+        let write = if shared {
+            self.write_concurrency
+        } else {
+            WriteConcurrency::Off
+        };
+        let spread = match write {
+            WriteConcurrency::Off => false,
+            WriteConcurrency::Auto => self.decentralized_counters.unwrap_or(true),
+            WriteConcurrency::On => self
+                .decentralized_counters
+                .unwrap_or(kind == TableType::OrderedSet),
+        };
+        Ok(Settings {
+            kind,
+            keypos: self.keypos,
+            named: self.named,
+            protection,
+            index,
+            compressed: self.compressed,
+            write_concurrency: write,
+            read_concurrency: shared && self.read_concurrency,
+            decentralized_counters: spread,
+        })
+    }
+}
+
+fn boolean(value: &Term) -> Option<bool> {
+    match value {
+        Term::Atom(word) => match word.as_str() {
+            "true" => Some(true),
+            "false" => Some(false),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The atom of a name.
+pub(crate) fn atom(name: &str) -> Result<Atom> {
+    Atom::new(name).map_err(|error| Error::BadArgument(error.to_string()))
+}
+
+/// What a table is for ever, but for the protection, which `setopts` may change.
+#[derive(Clone, Debug)]
+pub(crate) struct Settings {
+    pub(crate) kind: TableType,
+    pub(crate) keypos: usize,
+    pub(crate) named: bool,
+    pub(crate) protection: Protection,
+    pub(crate) index: &'static str,
+    pub(crate) compressed: bool,
+    pub(crate) write_concurrency: WriteConcurrency,
+    pub(crate) read_concurrency: bool,
+    pub(crate) decentralized_counters: bool,
+}

@@ -1,0 +1,198 @@
+//! How records come to be.
+
+use std::cell::Cell;
+use std::sync::Arc;
+
+use fyris_term::key::KeyBuf;
+use fyris_term::{Term, value};
+
+use super::{MAX_ARITY, Object, Parts, RecordPtr};
+use crate::error::{Error, Result};
+
+/// A record that no table has yet: freed if it is dropped.
+pub(crate) struct NewRecord(RecordPtr);
+
+impl NewRecord {
+    /// The record, still owned here.
+    #[inline]
+    pub(crate) fn ptr(&self) -> RecordPtr {
+        self.0
+    }
+
+    /// Gives it up: a slot owns it now.
+    #[inline]
+    pub(crate) fn publish(self) -> RecordPtr {
+        let ptr = self.0;
+        std::mem::forget(self);
+        ptr
+    }
+}
+
+impl Drop for NewRecord {
+    fn drop(&mut self) {
+        // SAFETY: never published.
+        unsafe { self.0.free() }
+    }
+}
+
+/// Where the parts of a record are gathered before the one allocation that holds them.
+#[derive(Default)]
+pub(crate) struct Scratch {
+    pub(crate) key: KeyBuf,
+    pub(crate) values: Vec<u8>,
+    pub(crate) blobs: Vec<Arc<[u8]>>,
+}
+
+/// Scratch memory larger than this is given back after use.
+const KEEP: usize = 1 << 16;
+
+thread_local! {
+    static SCRATCH: Cell<Option<Box<Scratch>>> = const { Cell::new(None) };
+}
+
+/// Runs `f` on this thread's scratch memory, or on fresh one inside another `with_scratch`.
+pub(crate) fn with_scratch<R>(f: impl FnOnce(&mut Scratch) -> R) -> R {
+    let mut scratch = SCRATCH
+        .try_with(Cell::take)
+        .ok()
+        .flatten()
+        .unwrap_or_default();
+    let result = f(&mut scratch);
+    if scratch.values.capacity() <= KEEP && scratch.blobs.is_empty() {
+        // A thread that is ending has no place for it any more; then it is dropped.
+        let _ = SCRATCH.try_with(|place| place.set(Some(scratch)));
+    }
+    result
+}
+
+impl Scratch {
+    /// The record of an object. O(size).
+    pub(crate) fn record(&mut self, object: &Term, keypos: usize) -> Result<NewRecord> {
+        let elements = elements(object, keypos)?;
+        KeyBuf::encode_into(&elements[keypos - 1], &mut self.key);
+        self.values.clear();
+        self.blobs.clear();
+        for (i, element) in elements.iter().enumerate() {
+            if i + 1 != keypos {
+                value::encode(element, &mut self.values, &mut self.blobs).map_err(too_deep)?;
+            }
+        }
+        self.finish(elements.len())
+    }
+
+    /// The record of what was gathered.
+    pub(crate) fn finish(&mut self, arity: usize) -> Result<NewRecord> {
+        let size = self.key.bytes().len() + self.values.len();
+        if arity > MAX_ARITY || size > u32::MAX as usize {
+            return Err(Error::ObjectTooLarge(size));
+        }
+        if self.key.is_too_deep() {
+            return Err(Error::TooDeep);
+        }
+        let parts = Parts {
+            arity,
+            key: self.key.bytes(),
+            trailer: self.key.trailer().len(),
+            values: &self.values,
+        };
+        Ok(NewRecord(RecordPtr::new(parts, &mut self.blobs)))
+    }
+}
+
+/// The store's error for a term nested too deep.
+pub(crate) fn too_deep(_: value::TooDeep) -> Error {
+    Error::TooDeep
+}
+
+/// The elements of an object that is fit for a table with this key position.
+pub(crate) fn elements(object: &Term, keypos: usize) -> Result<&[Term]> {
+    let Term::Tuple(elements) = object else {
+        return Err(Error::NotATuple(brief(object)));
+    };
+    if elements.len() < keypos {
+        return Err(Error::BadKeyPosition {
+            keypos,
+            arity: elements.len(),
+        });
+    }
+    Ok(elements)
+}
+
+/// A term for an error message: its beginning only.
+pub(crate) fn brief(term: &Term) -> String {
+    let mut text = format!("{term:?}");
+    if text.len() > 60 {
+        let end = (0..=57)
+            .rev()
+            .find(|&i| text.is_char_boundary(i))
+            .unwrap_or(0);
+        text.truncate(end);
+        text.push_str("...");
+    }
+    text
+}
+
+/// A copy of `old` with some elements replaced: pairs of position and value, the last one of a
+/// position counts. None is the key's.
+pub(crate) fn edited(old: RecordPtr, keypos: usize, edits: &[(usize, Term)]) -> Result<NewRecord> {
+    with_scratch(|scratch| {
+        let Scratch { values, blobs, .. } = scratch;
+        values.clear();
+        blobs.clear();
+        copy_edited(old, keypos, edits, values, blobs)?;
+        // SAFETY: the caller holds `old`.
+        let (key, trailer) = unsafe { (old.exact().bytes(), old.trailer().len()) };
+        let size = key.len() + values.len();
+        if size > u32::MAX as usize {
+            return Err(Error::ObjectTooLarge(size));
+        }
+        Ok(NewRecord(RecordPtr::new(
+            Parts {
+                arity: old.arity(),
+                key,
+                trailer,
+                values,
+            },
+            blobs,
+        )))
+    })
+}
+
+fn copy_edited(
+    old: RecordPtr,
+    keypos: usize,
+    edits: &[(usize, Term)],
+    values: &mut Vec<u8>,
+    blobs: &mut Vec<Arc<[u8]>>,
+) -> Result<()> {
+    // SAFETY: the caller holds `old`.
+    let (mut rest, old_blobs) = unsafe { (old.values(), old.blobs()) };
+    for position in (1..=old.arity()).filter(|&p| p != keypos) {
+        let start = rest;
+        value::skip(&mut rest).expect("values were encoded by this process");
+        let mut bytes = &start[..start.len() - rest.len()];
+        if let Some((_, new)) = edits.iter().rev().find(|(p, _)| *p == position) {
+            value::encode(new, values, blobs).map_err(too_deep)?;
+        } else if old_blobs.is_empty() {
+            values.extend_from_slice(bytes);
+        } else {
+            // Blobs are numbered within the record, so a value that has some is written anew.
+            let term = value::decode(&mut bytes, old_blobs).expect("as above");
+            value::encode(&term, values, blobs).map_err(too_deep)?;
+        }
+    }
+    Ok(())
+}
+
+/// The tuple of a default object with `key` in its key field.
+pub(crate) fn with_key(default: &Term, keypos: usize, key: &Term) -> Result<Vec<Term>> {
+    let mut elements = elements(default, keypos)?.to_vec();
+    elements[keypos - 1] = key.clone();
+    Ok(elements)
+}
+
+/// An object of a live record; the caller holds the record for as long as it uses the object.
+pub(crate) fn object<'g>(record: RecordPtr, keypos: usize) -> Object<'g> {
+    // SAFETY: the caller's promise; every caller is inside a pin.
+    unsafe { Object::new(record, keypos) }
+}

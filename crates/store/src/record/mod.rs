@@ -1,0 +1,344 @@
+//! Records: one immutable allocation an object.
+//!
+//! # Why
+//!
+//! A table of small objects is mostly overhead if every object is a tree of allocations. A record is
+//! one block: a header of four bytes, the key as the bytes the indexes compare, and the other
+//! elements in the compact value form. It is built once, on insert, and never written again
+//! (invariant I, *immutable*): an update builds another record and swaps one pointer. Readers
+//! therefore look at a record without any synchronisation beyond having come by its pointer.
+//!
+//! # Layout
+//!
+//! The short form, for objects whose parts are short and hold no large binaries:
+//!
+//! | offset | bytes | what |
+//! |---|---|---|
+//! | 0 | 1 | bit 0: 0; bits 1 to 7: length of the key's exactness trailer |
+//! | 1 | 1 | length of the key: order part and trailer together |
+//! | 2 | 1 | length of the values |
+//! | 3 | 1 | arity |
+//! | 4 | key | order part, then trailer |
+//! | 4 + key | values | the elements other than the key, in order |
+//!
+//! The long form, for everything else:
+//!
+//! | offset | bytes | what |
+//! |---|---|---|
+//! | 0 | 4 | bit 0: 1; bits 8 to 31: arity |
+//! | 4 | 4 | length of the key: order part and trailer together |
+//! | 8 | 4 | length of the trailer |
+//! | 12 | 4 | length of the values |
+//! | 16 | 4 | number of blobs |
+//! | 20 | 4 | unused |
+//! | 24 | 16 each | blobs: large binaries, held by reference count |
+//! | then | key | order part, then trailer |
+//! | then | values | the elements other than the key, in order |
+//!
+//! So `{1000000, 1000000}` takes 4 + 4 + 4 bytes, rounded up to 16 by the allocator, and an object of
+//! two integers of any 64 bits takes at most 24.
+//!
+//! Blocks come from [`fyris_sync::alloc`], 8-byte aligned, which leaves three low bits of a pointer
+//! for the tags of a [`Slot`](crate::slot::Slot).
+
+mod build;
+mod object;
+
+pub(crate) use build::{
+    NewRecord, Scratch, brief, edited, elements, object, with_key, with_scratch,
+};
+pub use object::Object;
+
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use fyris_sync::alloc;
+use fyris_sync::reclaim::{Pin, Retire};
+use fyris_term::value;
+
+use crate::keys::{ExactKey, OrderKey};
+
+const SHORT_HEADER: usize = 4;
+const LONG_HEADER: usize = 24;
+const BLOB: usize = size_of::<Arc<[u8]>>();
+/// The most elements of a tuple, as in OTP.
+pub(crate) const MAX_ARITY: usize = (1 << 24) - 1;
+
+/// What a record is made of: the parts of [`RecordPtr::new`].
+pub(crate) struct Parts<'a> {
+    pub(crate) arity: usize,
+    /// Order part and trailer.
+    pub(crate) key: &'a [u8],
+    pub(crate) trailer: usize,
+    pub(crate) values: &'a [u8],
+}
+
+/// A pointer to a live record. Copying it shares the record; nobody owns it but whoever the slot
+/// protocol says (see [`crate::slot`]).
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct RecordPtr(NonNull<u8>);
+
+/// The lengths in a header, decoded.
+struct Shape {
+    key_at: usize,
+    key: usize,
+    trailer: usize,
+    values: usize,
+    blobs: usize,
+    arity: usize,
+}
+
+impl Shape {
+    /// Bytes of the whole block.
+    #[inline]
+    fn len(&self) -> usize {
+        self.key_at + self.key + self.values
+    }
+}
+
+impl RecordPtr {
+    /// Allocates a record; `blobs` are moved into it (the vector is left empty).
+    pub(crate) fn new(parts: Parts<'_>, blobs: &mut Vec<Arc<[u8]>>) -> RecordPtr {
+        let Parts {
+            arity,
+            key,
+            trailer,
+            values,
+        } = parts;
+        let short = blobs.is_empty()
+            && key.len() <= 255
+            && trailer <= 127
+            && values.len() <= 255
+            && arity <= 255;
+        let key_at = if short {
+            SHORT_HEADER
+        } else {
+            LONG_HEADER + blobs.len() * BLOB
+        };
+        let base = alloc::allocate(key_at + key.len() + values.len());
+        let at = base.as_ptr();
+        // SAFETY: the block is fresh, 8-byte aligned and as long as header, blobs, key and values
+        // together, which is how far the writes below reach.
+        unsafe {
+            if short {
+                let header = [
+                    (trailer << 1) as u8,
+                    key.len() as u8,
+                    values.len() as u8,
+                    arity as u8,
+                ];
+                at.cast::<[u8; 4]>().write(header);
+            } else {
+                let header = [
+                    1 | (arity as u32) << 8,
+                    key.len() as u32,
+                    trailer as u32,
+                    values.len() as u32,
+                    blobs.len() as u32,
+                    0,
+                ];
+                at.cast::<[u32; 6]>().write(header);
+                let slots = at.add(LONG_HEADER).cast::<Arc<[u8]>>();
+                for (i, blob) in blobs.drain(..).enumerate() {
+                    slots.add(i).write(blob);
+                }
+            }
+            at.add(key_at)
+                .copy_from_nonoverlapping(key.as_ptr(), key.len());
+            at.add(key_at + key.len())
+                .copy_from_nonoverlapping(values.as_ptr(), values.len());
+        }
+        RecordPtr(base)
+    }
+
+    /// The pointer as a number; its low three bits are zero.
+    #[inline]
+    pub(crate) fn bits(self) -> u64 {
+        self.0.as_ptr().expose_provenance() as u64
+    }
+
+    /// # Safety
+    ///
+    /// `bits` comes from [`RecordPtr::bits`] of a record that is not freed yet.
+    #[inline]
+    pub(crate) unsafe fn from_bits(bits: u64) -> RecordPtr {
+        let ptr = std::ptr::with_exposed_provenance_mut(bits as usize);
+        // SAFETY: `bits` came from a NonNull.
+        RecordPtr(unsafe { NonNull::new_unchecked(ptr) })
+    }
+
+    /// The first four bytes: the whole header of the short form.
+    #[inline]
+    fn head(self) -> [u8; 4] {
+        // SAFETY: I, and every record has a header of at least four bytes.
+        unsafe { self.0.cast::<[u8; 4]>().read() }
+    }
+
+    #[inline]
+    fn shape(self) -> Shape {
+        let head = self.head();
+        if head[0] & 1 == 0 {
+            return Shape {
+                key_at: SHORT_HEADER,
+                key: head[1] as usize,
+                trailer: (head[0] >> 1) as usize,
+                values: head[2] as usize,
+                blobs: 0,
+                arity: head[3] as usize,
+            };
+        }
+        self.long_shape()
+    }
+
+    #[cold]
+    fn long_shape(self) -> Shape {
+        // SAFETY: I, and bit 0 of the header says that it has six words.
+        let [arity, key, trailer, values, blobs, _] = unsafe { self.0.cast::<[u32; 6]>().read() };
+        Shape {
+            key_at: LONG_HEADER + blobs as usize * BLOB,
+            key: key as usize,
+            trailer: trailer as usize,
+            values: values as usize,
+            blobs: blobs as usize,
+            arity: (arity >> 8) as usize,
+        }
+    }
+
+    /// # Safety
+    ///
+    /// `at + len` is within the record, and the record is not freed during `'r`.
+    #[inline]
+    unsafe fn slice<'r>(self, at: usize, len: usize) -> &'r [u8] {
+        // SAFETY: the caller's contract, and I: nobody writes these bytes.
+        unsafe { std::slice::from_raw_parts(self.0.as_ptr().add(at), len) }
+    }
+
+    /// The key's order part and trailer.
+    ///
+    /// # Safety
+    ///
+    /// Of this and the methods below that return a reference: the record is not freed during `'r`.
+    #[inline]
+    pub(crate) unsafe fn exact<'r>(self) -> &'r ExactKey {
+        let s = self.shape();
+        // SAFETY: the shape is that of the block; the caller's contract.
+        ExactKey::new(unsafe { self.slice(s.key_at, s.key) })
+    }
+
+    /// The key's order part.
+    ///
+    /// # Safety
+    ///
+    /// As [`RecordPtr::exact`].
+    #[inline]
+    pub(crate) unsafe fn order<'r>(self) -> &'r OrderKey {
+        let s = self.shape();
+        // SAFETY: the shape is that of the block; the caller's contract.
+        OrderKey::new(unsafe { self.slice(s.key_at, s.key - s.trailer) })
+    }
+
+    /// The key's trailer.
+    ///
+    /// # Safety
+    ///
+    /// As [`RecordPtr::exact`].
+    pub(crate) unsafe fn trailer<'r>(self) -> &'r [u8] {
+        let s = self.shape();
+        // SAFETY: the shape is that of the block; the caller's contract.
+        unsafe { self.slice(s.key_at + s.key - s.trailer, s.trailer) }
+    }
+
+    /// The values.
+    ///
+    /// # Safety
+    ///
+    /// As [`RecordPtr::exact`].
+    #[inline]
+    pub(crate) unsafe fn values<'r>(self) -> &'r [u8] {
+        let s = self.shape();
+        // SAFETY: the shape is that of the block; the caller's contract.
+        unsafe { self.slice(s.key_at + s.key, s.values) }
+    }
+
+    /// The blobs the values refer to.
+    ///
+    /// # Safety
+    ///
+    /// As [`RecordPtr::exact`].
+    #[inline]
+    pub(crate) unsafe fn blobs<'r>(self) -> &'r [Arc<[u8]>] {
+        let s = self.shape();
+        if s.blobs == 0 {
+            return &[];
+        }
+        // SAFETY: `new` wrote that many blobs there, aligned, as the block is to 8 bytes.
+        unsafe { std::slice::from_raw_parts(self.0.as_ptr().add(LONG_HEADER).cast(), s.blobs) }
+    }
+
+    /// How many elements the object has.
+    #[inline]
+    pub(crate) fn arity(self) -> usize {
+        self.shape().arity
+    }
+
+    /// `=:=` on whole objects: keys exactly equal, and values, without decoding either.
+    pub(crate) fn same_object(self, other: RecordPtr) -> bool {
+        // SAFETY: both are live while the caller, who holds them, compares them.
+        unsafe {
+            self.arity() == other.arity()
+                && self.exact() == other.exact()
+                && value::equal(self.values(), self.blobs(), other.values(), other.blobs())
+        }
+    }
+
+    /// Bytes allocated for the record, as the allocator rounds them; without its blobs.
+    #[inline]
+    pub(crate) fn size(self) -> usize {
+        // SAFETY: the block came from `alloc::allocate` with this length, and is live.
+        unsafe { alloc::usable_size(self.0, self.shape().len()) }
+    }
+
+    /// Frees the record now.
+    ///
+    /// # Safety
+    ///
+    /// Nobody else can reach it.
+    pub(crate) unsafe fn free(self) {
+        let shape = self.shape();
+        let (blobs, len) = (shape.blobs, shape.len());
+        if blobs != 0 {
+            let first = self
+                .0
+                .as_ptr()
+                .wrapping_add(LONG_HEADER)
+                .cast::<Arc<[u8]>>();
+            // SAFETY: `new` moved that many blobs there; they are dropped once, here.
+            unsafe { std::ptr::slice_from_raw_parts_mut(first, blobs).drop_in_place() };
+        }
+        // SAFETY: the block came from `alloc::allocate` with this length; the caller is the only one
+        // left.
+        unsafe { alloc::free(self.0, len) }
+    }
+
+    /// Frees the record once nobody pinned now is pinned any more.
+    ///
+    /// # Safety
+    ///
+    /// It can no longer be reached by threads that pin from now on, and is retired once.
+    #[inline]
+    pub(crate) unsafe fn retire(self, pin: &impl Pin) {
+        // SAFETY: forwarded.
+        unsafe { pin.retire(self.0.as_ptr().cast::<Block>()) }
+    }
+}
+
+/// A record as the collector sees it.
+#[repr(transparent)]
+struct Block(u8);
+
+impl Retire for Block {
+    unsafe fn reclaim(ptr: *mut Block) {
+        // SAFETY: `ptr` came from `RecordPtr::retire`, so it is a record nobody can reach.
+        unsafe { RecordPtr(NonNull::new_unchecked(ptr.cast())).free() }
+    }
+}

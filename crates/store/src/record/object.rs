@@ -1,0 +1,132 @@
+//! An object in a table, seen without building terms.
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use fyris_term::{Term, key, value};
+
+use super::RecordPtr;
+
+/// An object in a table: valid while the pin it was read under lives.
+///
+/// Nothing is decoded until asked for. The object is what the table held at one moment; writers that
+/// replace it meanwhile do not change what is seen here.
+#[derive(Clone, Copy)]
+pub struct Object<'g> {
+    record: RecordPtr,
+    keypos: usize,
+    pin: PhantomData<&'g ()>,
+}
+
+impl<'g> Object<'g> {
+    /// # Safety
+    ///
+    /// The record is not freed during `'g`.
+    #[inline]
+    pub(crate) unsafe fn new(record: RecordPtr, keypos: usize) -> Object<'g> {
+        Object {
+            record,
+            keypos,
+            pin: PhantomData,
+        }
+    }
+
+    /// How many elements the tuple has.
+    #[inline]
+    pub fn arity(&self) -> usize {
+        self.record.arity()
+    }
+
+    /// Which element is the key, from 1.
+    pub fn keypos(&self) -> usize {
+        self.keypos
+    }
+
+    /// The key's bytes: order part, then exactness trailer.
+    #[inline]
+    pub fn key_bytes(&self) -> &'g [u8] {
+        // SAFETY: the record lives for `'g`.
+        unsafe { self.record.exact().bytes() }
+    }
+
+    /// The order part of the key's bytes, which compare as the keys do.
+    pub fn key_order(&self) -> &'g [u8] {
+        // SAFETY: the record lives for `'g`.
+        unsafe { self.record.order().bytes() }
+    }
+
+    /// The key.
+    pub fn key(&self) -> Term {
+        // SAFETY: the record lives for `'g`.
+        let trailer = unsafe { self.record.trailer() };
+        key::decode(self.key_order(), trailer).expect("a record's key was encoded by this process")
+    }
+
+    /// Element `n`, from 1; `None` past the end. O(n) in what stands before it.
+    pub fn element(&self, n: usize) -> Option<Term> {
+        if n == self.keypos {
+            return Some(self.key());
+        }
+        let mut values = self.values_from(n)?;
+        Some(self.decode(&mut values))
+    }
+
+    /// The whole tuple.
+    pub fn to_term(&self) -> Term {
+        self.to_term_with(|| self.key())
+    }
+
+    /// The whole tuple, with a key that the caller has already.
+    pub(crate) fn to_term_with(self, key: impl FnOnce() -> Term) -> Term {
+        let arity = self.arity();
+        let mut elements = Vec::with_capacity(arity);
+        // SAFETY: the record lives for `'g`.
+        let mut values = unsafe { self.record.values() };
+        for _ in 1..self.keypos {
+            elements.push(self.decode(&mut values));
+        }
+        elements.push(key());
+        for _ in self.keypos..arity {
+            elements.push(self.decode(&mut values));
+        }
+        Term::Tuple(elements)
+    }
+
+    /// The value bytes from element `n` on, which is not the key.
+    fn values_from(&self, n: usize) -> Option<&'g [u8]> {
+        if n == 0 || n > self.arity() {
+            return None;
+        }
+        let before = n - 1 - usize::from(n > self.keypos);
+        // SAFETY: the record lives for `'g`.
+        let mut values = unsafe { self.record.values() };
+        for _ in 0..before {
+            value::skip(&mut values).expect("values were encoded by this process");
+        }
+        Some(values)
+    }
+
+    /// The large binaries it holds by reference, as `{Id, Size, References}`.
+    pub(crate) fn binaries(&self) -> Vec<Term> {
+        // SAFETY: the record lives for `'g`.
+        let blobs = unsafe { self.record.blobs() };
+        let number = |n: usize| Term::Int(n as i64);
+        let binary = |blob: &Arc<[u8]>| {
+            let (id, refs) = (Arc::as_ptr(blob).addr(), Arc::strong_count(blob));
+            Term::Tuple(vec![number(id), number(blob.len()), number(refs)])
+        };
+        blobs.iter().map(binary).collect()
+    }
+
+    fn decode(&self, values: &mut &[u8]) -> Term {
+        // SAFETY: the record lives for `'g`.
+        let blobs = unsafe { self.record.blobs() };
+        value::decode(values, blobs).expect("values were encoded by this process")
+    }
+}
+
+impl std::fmt::Debug for Object<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Debug::fmt(&self.to_term(), f)
+    }
+}

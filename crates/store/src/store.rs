@@ -1,0 +1,275 @@
+//! Stores, owners, and finding tables.
+
+use std::mem::ManuallyDrop;
+use std::ops::Deref;
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use fyris_sync::reclaim::{Pin, pin};
+use fyris_term::Atom;
+
+use crate::error::{Error, Result};
+use crate::event::{Event, Sink};
+use crate::ids::{ProcessId, TableId, TableRef};
+use crate::options::{Options, atom};
+use crate::registry::Inner;
+use crate::table::Table;
+
+/// A catalog of tables. Cloning makes another handle of the same store.
+///
+/// # Consistency
+///
+/// Making, deleting and renaming tables, changes of owner and ends of processes happen one at a
+/// time. Finding a table takes no lock; a deleted table stops at once for everybody.
+#[derive(Clone)]
+pub struct Store(pub(crate) Arc<Inner>);
+
+impl Default for Store {
+    fn default() -> Store {
+        Store::new()
+    }
+}
+
+impl Store {
+    /// A store without tables.
+    pub fn new() -> Store {
+        Store(Arc::new(Inner::new()))
+    }
+
+    /// A caller of its own: what it owns goes to its heirs, or goes away, when it is dropped.
+    pub fn owner(&self) -> Owner {
+        let (sender, receiver) = channel();
+        // A send fails when the owner is gone, and then nobody waits for the event.
+        let sink: Sink = Box::new(move |event| drop(sender.send(event)));
+        let id = self.0.new_owner(sink);
+        Owner {
+            store: self.clone(),
+            id,
+            events: Mutex::new(receiver),
+        }
+    }
+
+    /// Makes a process known, and says where its events go. An unknown process that makes or fixes a
+    /// table becomes known by that, without events. Only a known process can be an heir or be given a table.
+    ///
+    /// The id `ProcessId(u64::MAX)` is reserved.
+    pub fn register(&self, process: ProcessId, sink: Option<Sink>) {
+        self.0.register(process, sink);
+    }
+
+    /// The process has ended: its tables go to their heirs or are deleted, its fixes are released.
+    ///
+    /// When this returns, all of that has happened and all events about it are sent.
+    pub fn ended(&self, process: ProcessId) {
+        self.0.ended(process);
+    }
+
+    /// `new/2`: makes a table for `caller`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NameTaken`], [`Error::BadIndex`], [`Error::BadOption`], [`Error::TooManyTables`].
+    pub fn create(&self, caller: ProcessId, name: Atom, options: &Options) -> Result<Table> {
+        Ok(Table::new(self.0.create(caller, name, options)?, caller))
+    }
+
+    /// The table registered under `name`, made with `options` if there is none.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NameTaken`] if the table that is there differs in type or key position; else as
+    /// [`Store::create`].
+    pub fn open(&self, caller: ProcessId, name: Atom, options: &Options) -> Result<Table> {
+        let options = options.clone().named();
+        loop {
+            if let Ok(table) = self.table(caller, TableRef::Name(name)) {
+                let same = table.table_type() == options.kind && table.keypos() == options.keypos;
+                return same
+                    .then_some(table)
+                    .ok_or(Error::NameTaken(name.as_str().to_owned()));
+            }
+            match self.create(caller, name, &options) {
+                // Somebody was quicker: take theirs.
+                Err(Error::NameTaken(_)) => continue,
+                result => return result,
+            }
+        }
+    }
+
+    /// A handle of a table for `caller`, which goes on working after a rename.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSuchTable`].
+    pub fn table(&self, caller: ProcessId, table: impl Into<TableRef>) -> Result<Table> {
+        let pin = pin();
+        let core = self.0.find(table.into(), &pin)?;
+        // SAFETY: T: the registry holds a count at least until this thread unpins, so there is one to
+        // add to.
+        let core = unsafe {
+            Arc::increment_strong_count(core);
+            Arc::from_raw(core)
+        };
+        Ok(Table::new(core, caller))
+    }
+
+    /// A handle for one operation or a few, which writes no shared line: what a binding uses.
+    ///
+    /// Found by name it stops working when the table is renamed: a read through it never shows what was
+    /// put in under another name.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSuchTable`].
+    #[inline]
+    pub fn borrow<'g>(
+        &self,
+        caller: ProcessId,
+        table: impl Into<TableRef>,
+        pin: &'g impl Pin,
+    ) -> Result<Borrowed<'g>> {
+        let reference = table.into();
+        let core = self.0.find(reference, pin)?;
+        let renames = match reference {
+            TableRef::Id(_) => None,
+            TableRef::Name(name) => {
+                // Before the name is read again: a rename in between is then noticed.
+                let renames = core.renames();
+                if core.name() != name {
+                    return Err(Error::NoSuchTable(reference));
+                }
+                Some((name, renames))
+            }
+        };
+        // SAFETY: T: the registry's count outlives the pin; `ManuallyDrop` keeps it from being dropped
+        // here.
+        let core = unsafe { Arc::from_raw(core) };
+        let table = ManuallyDrop::new(Table::found(core, caller, renames));
+        Ok(Borrowed {
+            table,
+            pin: std::marker::PhantomData,
+        })
+    }
+
+    /// `whereis/1`: the id of the table registered under `name`.
+    pub fn whereis(&self, name: Atom) -> Option<TableId> {
+        self.0
+            .find(TableRef::Name(name), &pin())
+            .ok()
+            .map(|core| core.id)
+    }
+
+    /// `all/0`: every table, by name if it is a named one. Exact at one moment.
+    pub fn all(&self) -> Vec<TableRef> {
+        self.0.all()
+    }
+}
+
+/// A table for as long as a pin lives. See [`Store::borrow`].
+pub struct Borrowed<'g> {
+    table: ManuallyDrop<Table>,
+    pin: std::marker::PhantomData<&'g ()>,
+}
+
+impl Deref for Borrowed<'_> {
+    type Target = Table;
+
+    #[inline]
+    fn deref(&self) -> &Table {
+        &self.table
+    }
+}
+
+/// A Rust caller that can own tables. Its drop is the end of that process.
+///
+/// Handles that it made may be shared among threads; they act in its name.
+///
+/// ```
+/// use fyris::{Options, Store};
+/// use fyris_term::Term;
+///
+/// let store = Store::new();
+/// let owner = store.owner();
+/// let table = owner.new_table("colours", &Options::set())?;
+/// table.insert(&Term::Tuple(vec![Term::atom("red"), Term::Int(0xff0000)]))?;
+/// assert_eq!(table.lookup_element(&Term::atom("red"), 2)?.one(), Some(Term::Int(0xff0000)));
+/// drop(owner);
+/// assert!(table.lookup(&Term::atom("red")).is_err());
+/// # Ok::<(), fyris::Error>(())
+/// ```
+pub struct Owner {
+    store: Store,
+    id: ProcessId,
+    events: Mutex<Receiver<Event>>,
+}
+
+impl Owner {
+    /// The number it is known by.
+    pub fn id(&self) -> ProcessId {
+        self.id
+    }
+
+    /// The store.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// Makes a table.
+    ///
+    /// # Errors
+    ///
+    /// As [`Store::create`]; [`Error::BadArgument`] for a name too long for an atom.
+    pub fn new_table(&self, name: &str, options: &Options) -> Result<Table> {
+        self.store.create(self.id, atom(name)?, options)
+    }
+
+    /// As [`Store::open`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Store::open`]; [`Error::BadArgument`] for a name too long for an atom.
+    pub fn open(&self, name: &str, options: &Options) -> Result<Table> {
+        self.store.open(self.id, atom(name)?, options)
+    }
+
+    /// A handle of a table that exists.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSuchTable`].
+    pub fn table(&self, table: impl Into<TableRef>) -> Result<Table> {
+        self.store.table(self.id, table)
+    }
+
+    /// A handle of the table registered under a name.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSuchTable`]; [`Error::BadArgument`] for a name too long for an atom.
+    pub fn named(&self, name: &str) -> Result<Table> {
+        self.table(atom(name)?)
+    }
+
+    /// The next event for this owner, if one has come.
+    pub fn try_event(&self) -> Option<Event> {
+        self.events().try_recv().ok()
+    }
+
+    /// Waits for the next event, at most so long.
+    pub fn event(&self, timeout: Duration) -> Option<Event> {
+        self.events().recv_timeout(timeout).ok()
+    }
+
+    fn events(&self) -> std::sync::MutexGuard<'_, Receiver<Event>> {
+        self.events
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+impl Drop for Owner {
+    fn drop(&mut self) {
+        self.store.ended(self.id);
+    }
+}

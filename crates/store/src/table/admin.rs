@@ -1,0 +1,151 @@
+//! The table as a whole: delete, rename, owners, fixing.
+
+use std::sync::Arc;
+
+use fyris_term::{Atom, Term};
+
+use super::Table;
+use crate::error::{Error, Result};
+use crate::ids::{ProcessId, Protection, Right, TableRef};
+use crate::record::brief;
+use crate::registry::Inner;
+
+/// What `setopts/2` can set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Setting {
+    /// `{heir, Pid}` and `{heir, Pid, Data}`; `None` for `{heir, none}`.
+    Heir(Option<(ProcessId, Option<Term>)>),
+    /// `{protection, P}`.
+    Protection(Protection),
+}
+
+impl Table {
+    fn store(&self) -> Result<Arc<Inner>> {
+        // A store that is gone has taken its tables with it.
+        self.core.store.upgrade().ok_or_else(|| self.core.gone())
+    }
+
+    fn check(&self, right: Right) -> Result<()> {
+        let pin = fyris_sync::reclaim::pin();
+        self.core.body(self.caller, right, &pin)?;
+        self.check_name()
+    }
+
+    /// `delete/1`: removes the table. Its name and id stop working at once for everybody, and the name may be
+    /// used again at once. An operation under way when this is called takes effect before it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSuchTable`], [`Error::NoAccess`].
+    pub fn delete(&self) -> Result<()> {
+        self.check(Right::Write)?;
+        if self.store()?.delete(&self.core) {
+            Ok(())
+        } else {
+            Err(self.core.gone())
+        }
+    }
+
+    /// `rename/2`: another name for a named table; for an unnamed one, only what `info` shows.
+    /// This handle goes on working if it is not a borrowed one found by name.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NameTaken`], [`Error::NoSuchTable`], [`Error::NoAccess`].
+    pub fn rename(&self, name: Atom) -> Result<TableRef> {
+        self.check(Right::Write)?;
+        self.store()?.rename(&self.core, name)?;
+        Ok(self.reference())
+    }
+
+    /// `give_away/3`: makes another known process the owner, and sends it
+    /// [`Event::Transfer`](crate::Event::Transfer). The heir stays as it is.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotOwner`], [`Error::AlreadyOwner`], [`Error::NoSuchProcess`], [`Error::NoSuchTable`].
+    pub fn give_away(&self, to: ProcessId, data: Term) -> Result<()> {
+        self.check_name()?;
+        self.store()?.give_away(&self.core, self.caller, to, data)
+    }
+
+    /// `setopts/2`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotOwner`]; [`Error::RepeatedOption`] if one kind of setting is there twice, and then
+    /// nothing is set.
+    pub fn setopts(&self, settings: &[Setting]) -> Result<()> {
+        self.check_name()?;
+        for (word, is_it) in [
+            (
+                "heir",
+                (|s| matches!(s, Setting::Heir(_))) as fn(&&Setting) -> bool,
+            ),
+            ("protection", |s| matches!(s, Setting::Protection(_))),
+        ] {
+            if settings.iter().filter(is_it).count() > 1 {
+                return Err(Error::RepeatedOption(word.to_owned()));
+            }
+        }
+        let store = self.store()?;
+        if settings.is_empty() {
+            return store.check_owner(&self.core, self.caller);
+        }
+        settings.iter().try_for_each(|setting| match setting {
+            Setting::Heir(heir) => store.set_heir(&self.core, self.caller, heir.clone()),
+            Setting::Protection(p) => store.set_protection(&self.core, self.caller, *p),
+        })
+    }
+
+    /// `setopts/2` with the argument as Erlang has it: one option or a list. `process` says which
+    /// process a term stands for.
+    ///
+    /// # Errors
+    ///
+    /// Also [`Error::BadOption`].
+    pub fn setopts_term(
+        &self,
+        options: &Term,
+        process: impl Fn(&Term) -> Option<ProcessId>,
+    ) -> Result<()> {
+        let parse = |t: &Term| setting(t, &process).ok_or_else(|| Error::BadOption(brief(t)));
+        let settings: Result<Vec<_>> = match options {
+            Term::List(list) => list.iter().map(parse).collect(),
+            one => parse(one).map(|s| vec![s]),
+        };
+        self.setopts(&settings?)
+    }
+
+    /// `safe_fixtable/2`: fixes the table for the caller, or releases one of its fixes. Released at
+    /// the caller's end. Releasing without having fixed does nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSuchTable`], [`Error::NoAccess`].
+    pub fn safe_fixtable(&self, fix: bool) -> Result<()> {
+        self.check(Right::Read)?;
+        self.store()?.fix(&self.core, self.caller, fix)
+    }
+}
+
+fn setting(option: &Term, process: &impl Fn(&Term) -> Option<ProcessId>) -> Option<Setting> {
+    let Term::Tuple(parts) = option else {
+        return None;
+    };
+    let (Term::Atom(word), values) = parts.split_first()? else {
+        return None;
+    };
+    match (word.as_str(), values) {
+        ("heir", [Term::Atom(none)]) if none.as_str() == "none" => Some(Setting::Heir(None)),
+        ("heir", [heir]) => Some(Setting::Heir(Some((process(heir)?, None)))),
+        ("heir", [heir, data]) => Some(Setting::Heir(Some((process(heir)?, Some(data.clone()))))),
+        ("protection", [Term::Atom(word)]) => Some(Setting::Protection(match word.as_str() {
+            "public" => Protection::Public,
+            "protected" => Protection::Protected,
+            "private" => Protection::Private,
+            _ => return None,
+        })),
+        _ => None,
+    }
+}

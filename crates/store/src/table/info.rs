@@ -1,0 +1,221 @@
+//! What a table says of itself.
+
+use fyris_term::{Atom, Term};
+
+use super::{Cursor, Table};
+use crate::body::with_body;
+use crate::core::Core;
+use crate::error::{Error, Result};
+use crate::fix::Fixed;
+use crate::ids::{ProcessId, Protection, TableId, TableType};
+use crate::options::WriteConcurrency;
+
+/// `info/1`.
+///
+/// `size` is exact with respect to finished operations; `memory` counts what is allocated for the objects
+/// (records as the allocator rounds them, cells of the bags), the index and the table itself, but not
+/// large binaries, which are shared. Both O(1).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Info {
+    /// The table's identity.
+    pub id: TableId,
+    /// Its name.
+    pub name: Atom,
+    /// Whether it is registered under the name.
+    pub named_table: bool,
+    /// Its type.
+    pub table_type: TableType,
+    /// Which element is the key.
+    pub keypos: usize,
+    /// Who may do what.
+    pub protection: Protection,
+    /// Whose it is; `None` for `{owner, none}`.
+    pub owner: Option<ProcessId>,
+    /// Who inherits it.
+    pub heir: Option<ProcessId>,
+    /// How many objects.
+    pub size: usize,
+    /// Words of 8 bytes.
+    pub memory: usize,
+    /// As set at `new/2`.
+    pub compressed: bool,
+    /// As set at `new/2`; false for a private table.
+    pub read_concurrency: bool,
+    /// As set at `new/2`; off for a private table.
+    pub write_concurrency: WriteConcurrency,
+    /// As ETS would report it.
+    pub decentralized_counters: bool,
+    /// What holds the table: `{index, Name}`.
+    pub index: &'static str,
+}
+
+/// The value of an info item, where a binding has its own words for processes and tables.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum InfoValue {
+    /// A term.
+    Term(Term),
+    /// A process; `None` is the atom `none`.
+    Process(Option<ProcessId>),
+    /// A table's identity.
+    Table(TableId),
+    /// Who has fixed the table; `None` is the atom `false`.
+    Fixed(Option<Fixed>),
+}
+
+/// The items of `info/1`, in its order, and then those that only `info/2` knows.
+const ITEMS: [&str; 15] = [
+    "id",
+    "decentralized_counters",
+    "read_concurrency",
+    "write_concurrency",
+    "compressed",
+    "memory",
+    "owner",
+    "heir",
+    "name",
+    "size",
+    "node",
+    "named_table",
+    "type",
+    "keypos",
+    "protection",
+];
+
+fn word(word: &str) -> InfoValue {
+    InfoValue::Term(Term::atom(word))
+}
+
+fn boolean(value: bool) -> InfoValue {
+    word(if value { "true" } else { "false" })
+}
+
+fn number(value: usize) -> InfoValue {
+    InfoValue::Term(Term::Int(value as i64))
+}
+
+impl Info {
+    /// The items of `info/1` in its order.
+    pub fn items(&self) -> Vec<(&'static str, InfoValue)> {
+        ITEMS
+            .iter()
+            .filter_map(|item| Some((*item, self.item(item)?)))
+            .collect()
+    }
+
+    /// One of the items of `info/1`.
+    pub fn item(&self, item: &str) -> Option<InfoValue> {
+        Some(match item {
+            "id" => InfoValue::Table(self.id),
+            "name" => InfoValue::Term(Term::Atom(self.name)),
+            "named_table" => boolean(self.named_table),
+            "type" => word(self.table_type.as_str()),
+            "keypos" => number(self.keypos),
+            "protection" => word(self.protection.as_str()),
+            "owner" => InfoValue::Process(self.owner),
+            "heir" => InfoValue::Process(self.heir),
+            "node" => word("nonode@nohost"),
+            "size" => number(self.size),
+            "memory" => number(self.memory),
+            "compressed" => boolean(self.compressed),
+            "read_concurrency" => boolean(self.read_concurrency),
+            "write_concurrency" => match self.write_concurrency {
+                WriteConcurrency::Off => boolean(false),
+                WriteConcurrency::On => boolean(true),
+                WriteConcurrency::Auto => word("auto"),
+            },
+            "decentralized_counters" => boolean(self.decentralized_counters),
+            "index" => word(self.index),
+            _ => return None,
+        })
+    }
+}
+
+impl Table {
+    /// `info/1`; `None` if the table is deleted. Works for every caller, on private tables too.
+    pub fn info(&self) -> Option<Info> {
+        let core = &self.core;
+        let s = &core.settings;
+        let heir = core.store.upgrade().and_then(|store| store.heir_of(core));
+        let (size, bytes) = self.counts()?;
+        self.check_name().ok()?;
+        Some(Info {
+            id: core.id,
+            name: core.name(),
+            named_table: s.named,
+            table_type: s.kind,
+            keypos: s.keypos,
+            protection: core.protection(),
+            owner: core.owner(),
+            heir,
+            size,
+            memory: bytes.div_ceil(8),
+            compressed: s.compressed,
+            read_concurrency: s.read_concurrency,
+            write_concurrency: s.write_concurrency,
+            decentralized_counters: s.decentralized_counters,
+            index: s.index,
+        })
+    }
+
+    /// `info/2`; `None` if the table is deleted, whatever the item.
+    ///
+    /// Beyond the items of [`Info`]: `fixed`, `safe_fixed_monotonic_time`, `safe_fixed`, `binary`
+    /// (a walk over the whole table), `stats`, and `index`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BadItem`].
+    pub fn info_item(&self, item: &str) -> Result<Option<InfoValue>> {
+        let Some(info) = self.info() else {
+            return Ok(None);
+        };
+        Ok(Some(match item {
+            "fixed" => boolean(self.core.fixes.is_fixed()),
+            "safe_fixed" | "safe_fixed_monotonic_time" => InfoValue::Fixed(self.core.fixes.get()),
+            "binary" => InfoValue::Term(self.binaries()),
+            "stats" => boolean(false),
+            item => info
+                .item(item)
+                .ok_or_else(|| Error::BadItem(item.to_owned()))?,
+        }))
+    }
+
+    /// How many objects; 0 if the table is deleted. Exact with respect to finished operations.
+    pub fn len(&self) -> usize {
+        self.counts().map_or(0, |(size, _)| size)
+    }
+
+    /// Whether there are no objects.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Bytes allocated for the table, as [`Info::memory`] counts them; 0 if the table is deleted.
+    pub fn memory(&self) -> usize {
+        self.counts().map_or(0, |(_, bytes)| bytes)
+    }
+
+    fn counts(&self) -> Option<(usize, usize)> {
+        let pin = fyris_sync::reclaim::pin();
+        let body = self.core.any_body(&pin)?;
+        let (size, bytes) = with_body!(body, b => (b.len(), b.memory()));
+        Some((size, bytes + size_of::<Core>()))
+    }
+
+    /// The large binaries held by reference, as `{Id, Size, References}`.
+    fn binaries(&self) -> Term {
+        // Whoever may see the table's info may see this: it shows sizes, no content.
+        let reader = match self.core.owner() {
+            Some(owner) => self.for_caller(owner),
+            None => self.clone(),
+        };
+        let mut cursor = Cursor::new();
+        let mut list = Vec::new();
+        let pin = fyris_sync::reclaim::pin();
+        let mut objects = Vec::new();
+        while let Ok(true) = cursor.next_batch(&reader, &pin, &mut objects) {
+            list.extend(objects.drain(..).flat_map(|object| object.binaries()));
+        }
+        Term::List(list)
+    }
+}

@@ -1,0 +1,145 @@
+//! Moving from key to key.
+
+use fyris_sync::reclaim::Guard;
+use fyris_term::Term;
+use fyris_term::key::KeyBuf;
+
+use super::Table;
+use crate::body::{AnyBody, with_body};
+use crate::chain;
+use crate::error::Result;
+use crate::keys::AsKey;
+use crate::ops::Navigate;
+use crate::slot::Content;
+
+/// Where to go.
+#[derive(Clone, Copy)]
+enum Step<'k> {
+    First,
+    Last,
+    Next(&'k KeyBuf),
+    Prev(&'k KeyBuf),
+}
+
+impl Table {
+    /// `first/1`: the first key, in term order in an `ordered_set`; `None` for `'$end_of_table'`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSuchTable`](crate::Error::NoSuchTable), [`Error::NoAccess`](crate::Error::NoAccess).
+    pub fn first(&self) -> Result<Option<Term>> {
+        self.step(Step::First, |c| self.key_in(c))
+    }
+
+    /// `last/1`: the last key; the same as [`Table::first`] except in an `ordered_set`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Table::first`].
+    pub fn last(&self) -> Result<Option<Term>> {
+        self.step(Step::Last, |c| self.key_in(c))
+    }
+
+    /// `next/2`: the key after `key`. In an `ordered_set` the nearest above, whether `key` is there or not.
+    ///
+    /// Repeated calls visit every key that is there throughout once, also while the table grows.
+    ///
+    /// # Errors
+    ///
+    /// Except in an `ordered_set`, [`Error::NoSuchKey`](crate::Error::NoSuchKey) if `key` is not there,
+    /// unless it was deleted while the table was and still is fixed.
+    pub fn next(&self, key: &Term) -> Result<Option<Term>> {
+        key.with(|buf| self.step(Step::Next(buf), |c| self.key_in(c)))
+    }
+
+    /// `prev/2`: the key before `key`; the same as [`Table::next`] except in an `ordered_set`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Table::next`].
+    pub fn prev(&self, key: &Term) -> Result<Option<Term>> {
+        key.with(|buf| self.step(Step::Prev(buf), |c| self.key_in(c)))
+    }
+
+    /// `first_lookup/1`: the first key and its objects.
+    ///
+    /// # Errors
+    ///
+    /// As [`Table::first`].
+    pub fn first_lookup(&self) -> Result<Option<(Term, Vec<Term>)>> {
+        self.step(Step::First, |c| self.key_and_objects(c))
+    }
+
+    /// `last_lookup/1`: the last key and its objects.
+    ///
+    /// # Errors
+    ///
+    /// As [`Table::first`].
+    pub fn last_lookup(&self) -> Result<Option<(Term, Vec<Term>)>> {
+        self.step(Step::Last, |c| self.key_and_objects(c))
+    }
+
+    /// `next_lookup/2`: the key after `key` and its objects.
+    ///
+    /// # Errors
+    ///
+    /// As [`Table::next`].
+    pub fn next_lookup(&self, key: &Term) -> Result<Option<(Term, Vec<Term>)>> {
+        key.with(|buf| self.step(Step::Next(buf), |c| self.key_and_objects(c)))
+    }
+
+    /// `prev_lookup/2`: the key before `key` and its objects.
+    ///
+    /// # Errors
+    ///
+    /// As [`Table::next`].
+    pub fn prev_lookup(&self, key: &Term) -> Result<Option<(Term, Vec<Term>)>> {
+        key.with(|buf| self.step(Step::Prev(buf), |c| self.key_and_objects(c)))
+    }
+
+    /// `slot/2`: the objects in slot `slot`, from 0; `None` exactly one past the last slot. In an
+    /// `ordered_set` slot I is the I-th object; elsewhere a bucket of the index.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BadSlot`](crate::Error::BadSlot) further beyond.
+    pub fn slot(&self, slot: usize) -> Result<Option<Vec<Term>>> {
+        self.read(|body, pin| {
+            let contents = with_body!(body, b => b.slot(slot, pin))?;
+            let objects = |c: Vec<Content>| c.into_iter().flat_map(|c| self.objects(c)).collect();
+            Ok(contents.map(objects))
+        })
+    }
+
+    fn step<R>(&self, step: Step<'_>, f: impl FnOnce(Content) -> R) -> Result<Option<R>> {
+        self.read(|body, pin| Ok(self.content_at(step, body, pin)?.map(f)))
+    }
+
+    fn content_at(&self, step: Step<'_>, body: &AnyBody, pin: &Guard) -> Result<Option<Content>> {
+        let known = |key: &KeyBuf| {
+            let fixes = &self.core.fixes;
+            fixes.is_fixed() && fixes.knows(key.bytes())
+        };
+        with_body!(body, b => match step {
+            Step::First => Ok(b.first(pin)),
+            Step::Last => Ok(b.last(pin)),
+            Step::Next(key) => b.next(b.key(key), || known(key), pin),
+            Step::Prev(key) => b.prev(b.key(key), || known(key), pin),
+        })
+    }
+
+    fn key_in(&self, content: Content) -> Term {
+        crate::record::object(content.newest(), self.keypos()).key()
+    }
+
+    fn key_and_objects(&self, content: Content) -> (Term, Vec<Term>) {
+        (self.key_in(content), self.objects(content))
+    }
+
+    fn objects(&self, content: Content) -> Vec<Term> {
+        let records = chain::oldest_first(content).into_iter();
+        records
+            .map(|r| crate::record::object(r, self.keypos()).to_term())
+            .collect()
+    }
+}

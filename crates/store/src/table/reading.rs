@@ -1,0 +1,241 @@
+//! Reading: lookups, the fast ones that build no terms, and whole tables.
+
+use fyris_sync::reclaim::Pin;
+use fyris_term::Term;
+
+use super::{Iter, Table};
+use crate::body::with_body;
+use crate::chain;
+use crate::error::{Error, Result};
+use crate::ids::Right;
+use crate::keys::AsKey;
+use crate::record::Object;
+use crate::slot::Kind;
+
+/// What `lookup_element` finds: one element, or one of each object in the bags.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Elements {
+    /// In `set` and `ordered_set`.
+    One(Term),
+    /// In the bags, in insertion order.
+    Many(Vec<Term>),
+}
+
+impl Elements {
+    /// The element, in `set` and `ordered_set`.
+    pub fn one(self) -> Option<Term> {
+        match self {
+            Elements::One(term) => Some(term),
+            Elements::Many(_) => None,
+        }
+    }
+
+    /// As ETS returns it: the element, or a list.
+    pub fn into_term(self) -> Term {
+        match self {
+            Elements::One(term) => term,
+            Elements::Many(terms) => Term::List(terms),
+        }
+    }
+}
+
+/// What the generator of [`Table::init_table`] answers.
+pub enum Generated {
+    /// More objects.
+    Objects(Vec<Term>),
+    /// That was all.
+    EndOfInput,
+}
+
+impl Table {
+    /// The object with the key, without building terms: the fast way to read. In the bags the newest
+    /// of them; [`Table::get_all`] gives all.
+    ///
+    /// The key is a [`Term`], an `i64`, or a [`KeyBuf`](fyris_term::key::KeyBuf) encoded beforehand. No lock, no shared
+    /// write, no allocation. Linearizable; what is returned is what was there at that moment.
+    ///
+    /// ```
+    /// # use fyris::{Options, Store};
+    /// # use fyris_term::Term;
+    /// # let store = Store::new();
+    /// # let owner = store.owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// table.insert(&Term::Tuple(vec![Term::Int(1), Term::Int(42)]))?;
+    /// let pin = fyris::pin();
+    /// let object = table.get(&1, &pin)?.expect("just inserted");
+    /// assert_eq!(object.element(2), Some(Term::Int(42)));
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSuchTable`], [`Error::NoAccess`].
+    #[inline]
+    pub fn get<'g>(
+        &self,
+        key: &(impl AsKey + ?Sized),
+        pin: &'g impl Pin,
+    ) -> Result<Option<Object<'g>>> {
+        let body = self.core.body(self.caller, Right::Read, pin)?;
+        let content = key.with(|buf| with_body!(body, b => b.get(b.key(buf), pin)));
+        self.check_name()?;
+        Ok(content.map(|c| crate::record::object(c.newest(), self.keypos())))
+    }
+
+    /// As [`Table::get`], all objects with the key in insertion order.
+    ///
+    /// # Errors
+    ///
+    /// As [`Table::get`].
+    pub fn get_all<'g>(
+        &self,
+        key: &(impl AsKey + ?Sized),
+        pin: &'g impl Pin,
+    ) -> Result<Vec<Object<'g>>> {
+        let body = self.core.body(self.caller, Right::Read, pin)?;
+        let content = key.with(|buf| with_body!(body, b => b.get(b.key(buf), pin)));
+        self.check_name()?;
+        let records = content.map(chain::oldest_first).unwrap_or_default();
+        Ok(records
+            .into_iter()
+            .map(|r| crate::record::object(r, self.keypos()))
+            .collect())
+    }
+
+    /// `lookup/2`: the objects with the key, in insertion order. Keys are the same when `=:=`, in an
+    /// `ordered_set` when `==`. Linearizable.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSuchTable`], [`Error::NoAccess`].
+    pub fn lookup(&self, key: &Term) -> Result<Vec<Term>> {
+        key.with(|buf| {
+            self.read(|body, pin| Ok(with_body!(body, b => b.lookup(buf, Some(key), pin))))
+        })
+    }
+
+    /// `member/2`. Linearizable.
+    ///
+    /// # Errors
+    ///
+    /// As [`Table::lookup`].
+    pub fn member(&self, key: &(impl AsKey + ?Sized)) -> Result<bool> {
+        key.with(|buf| {
+            self.read(|body, pin| Ok(with_body!(body, b => b.get(b.key(buf), pin).is_some())))
+        })
+    }
+
+    /// `lookup_element/3`: element `position` of the object with the key, or of all of them in the bags.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSuchKey`]; [`Error::BadPosition`] if any of the objects is shorter.
+    pub fn lookup_element(&self, key: &Term, position: usize) -> Result<Elements> {
+        self.elements(key, position)?.ok_or(Error::NoSuchKey)
+    }
+
+    /// `lookup_element/4`: as [`Table::lookup_element`], with a default for a missing key.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BadPosition`].
+    pub fn lookup_element_or(
+        &self,
+        key: &Term,
+        position: usize,
+        default: Term,
+    ) -> Result<Elements> {
+        Ok(self
+            .elements(key, position)?
+            .unwrap_or(Elements::One(default)))
+    }
+
+    fn elements(&self, key: &Term, position: usize) -> Result<Option<Elements>> {
+        if position == 0 {
+            return Err(Error::BadArgument("positions count from 1".to_owned()));
+        }
+        key.with(|buf| {
+            self.read(|body, pin| {
+                let Some(content) = with_body!(body, b => b.get(b.key(buf), pin)) else {
+                    return Ok(None);
+                };
+                let element = |record| {
+                    let object = crate::record::object(record, self.keypos());
+                    let bad = || Error::BadPosition {
+                        position: position.to_string(),
+                        arity: object.arity(),
+                    };
+                    object.element(position).ok_or_else(bad)
+                };
+                if let (Kind::One(record), false) = (content.kind(), self.table_type().is_bag()) {
+                    return Ok(Some(Elements::One(element(record)?)));
+                }
+                let records = chain::oldest_first(content).into_iter();
+                Ok(Some(Elements::Many(
+                    records.map(element).collect::<Result<_>>()?,
+                )))
+            })
+        })
+    }
+
+    /// `tab2list/1`: all objects; in term order in an `ordered_set`.
+    ///
+    /// # Consistency
+    ///
+    /// Objects that are there throughout are in the list once; concurrent changes may or may not be.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSuchTable`], also if the table goes away meanwhile; [`Error::NoAccess`].
+    pub fn tab2list(&self) -> Result<Vec<Term>> {
+        self.iter().collect()
+    }
+
+    /// All objects one by one, in term order in an `ordered_set`. The iterator is `Send` and pins
+    /// nothing between its steps. Consistency as [`Table::tab2list`].
+    pub fn iter(&self) -> Iter {
+        Iter::new(self.clone(), false)
+    }
+
+    /// As [`Table::iter`], in descending order in an `ordered_set`.
+    pub fn iter_back(&self) -> Iter {
+        Iter::new(self.clone(), true)
+    }
+
+    /// `foldl/3`: `f` on every object and what it returned before, in ascending order in an
+    /// `ordered_set`. `f` may use the table. Consistency as [`Table::tab2list`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Table::tab2list`].
+    pub fn foldl<A>(&self, init: A, mut f: impl FnMut(Term, A) -> A) -> Result<A> {
+        self.iter()
+            .try_fold(init, |acc, object| Ok(f(object?, acc)))
+    }
+
+    /// `foldr/3`: as [`Table::foldl`], in descending order in an `ordered_set`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Table::tab2list`].
+    pub fn foldr<A>(&self, init: A, mut f: impl FnMut(Term, A) -> A) -> Result<A> {
+        self.iter_back()
+            .try_fold(init, |acc, object| Ok(f(object?, acc)))
+    }
+
+    /// `init_table/2`: replaces the content by what the generator gives until it is done.
+    ///
+    /// Not atomic: readers see the table empty and then filling.
+    ///
+    /// # Errors
+    ///
+    /// What the generator says; as [`Table::insert`] for the objects. What was inserted before stays, and what
+    /// was in the table before is gone.
+    pub fn init_table(&self, mut generator: impl FnMut() -> Result<Generated>) -> Result<()> {
+        self.delete_all_objects()?;
+        while let Generated::Objects(objects) = generator()? {
+            self.insert_list(&objects)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,307 @@
+//! Writing: insert, take, delete, update.
+
+use fyris_sync::reclaim::Guard;
+use fyris_term::Term;
+use fyris_term::key::KeyBuf;
+
+use super::Table;
+use crate::body::{AnyBody, with_body};
+use crate::error::{Error, Result};
+use crate::keys::AsKey;
+use crate::ops::CounterOp;
+use crate::record::{NewRecord, brief, elements, with_key, with_scratch};
+
+impl Table {
+    /// `insert/2` of one object: a tuple at least as long as the key position.
+    ///
+    /// In `set` and `ordered_set` it takes the place of the object with the same key, whose key changes
+    /// too (`1` becomes `1.0` in an `ordered_set`). A `bag` ignores an object that it has.
+    /// Linearizable.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotATuple`], [`Error::BadKeyPosition`], [`Error::ObjectTooLarge`].
+    pub fn insert(&self, object: &Term) -> Result<()> {
+        self.write(|body, pin| {
+            let new = self.record(object)?;
+            with_body!(body, b => b.insert_one(new, pin));
+            Ok(())
+        })
+    }
+
+    /// `insert/2` of a list: one atomic and isolated step.
+    ///
+    /// A reader of any kind sees all of the objects or none; readers do not wait, writers of the same keys
+    /// do. O(n log n). Objects with one key keep their order in the bags; elsewhere the last one counts.
+    ///
+    /// # Errors
+    ///
+    /// As [`Table::insert`] for any of the objects; then none is inserted.
+    pub fn insert_list(&self, objects: &[Term]) -> Result<()> {
+        self.insert_all(objects, false).map(|_| ())
+    }
+
+    /// `insert_new/2` of one object: `false`, and no change, if its key is there.
+    ///
+    /// # Errors
+    ///
+    /// As [`Table::insert`].
+    pub fn insert_new(&self, object: &Term) -> Result<bool> {
+        self.write(|body, pin| {
+            let new = self.record(object)?;
+            Ok(with_body!(body, b => b.insert_new_one(new, pin)))
+        })
+    }
+
+    /// `insert_new/2` of a list: all or, if any of the keys is there, nothing; one atomic and isolated
+    /// step. Keys repeated inside the list do not clash.
+    ///
+    /// # Errors
+    ///
+    /// As [`Table::insert`] for any of the objects; then none is inserted.
+    pub fn insert_new_list(&self, objects: &[Term]) -> Result<bool> {
+        self.insert_all(objects, true)
+    }
+
+    fn insert_all(&self, objects: &[Term], only_new: bool) -> Result<bool> {
+        self.write(|body, pin| {
+            let records: Result<Vec<NewRecord>> = objects.iter().map(|o| self.record(o)).collect();
+            let records = records?;
+            Ok(with_body!(body, b => b.insert_all(records, only_new, pin)))
+        })
+    }
+
+    /// Inserts one object after another; each insert is atomic, all together are not. Returns how
+    /// many there were.
+    ///
+    /// # Errors
+    ///
+    /// As [`Table::insert`]; what came before the bad object stays.
+    pub fn insert_many(&self, objects: impl IntoIterator<Item = Term>) -> Result<usize> {
+        let mut count = 0;
+        for object in objects {
+            self.insert(&object)?;
+            count += 1;
+        }
+        Ok(count)
+    }
+
+    fn record(&self, object: &Term) -> Result<NewRecord> {
+        with_scratch(|scratch| scratch.record(object, self.keypos()))
+    }
+
+    /// `take/2`: removes the objects with the key and returns them, in one atomic step.
+    pub fn take(&self, key: &Term) -> Result<Vec<Term>> {
+        self.write(|body, pin| {
+            let buf = KeyBuf::encode(key);
+            self.note(body, &buf, pin);
+            Ok(with_body!(body, b => {
+                b.remove(b.key(&buf), pin, |old| match old {
+                    None => Vec::new(),
+                    Some(content) => b.terms(content, &buf, Some(key)),
+                })
+            }))
+        })
+    }
+
+    /// `delete/2`: removes every object with the key. Linearizable.
+    pub fn delete_key(&self, key: &(impl AsKey + ?Sized)) -> Result<()> {
+        key.with(|buf| {
+            self.write(|body, pin| {
+                self.note(body, buf, pin);
+                with_body!(body, b => b.remove(b.key(buf), pin, |_| ()));
+                Ok(())
+            })
+        })
+    }
+
+    /// `delete_object/2`: removes the objects exactly equal to this one. Linearizable.
+    ///
+    /// # Errors
+    ///
+    /// As [`Table::insert`] for the object.
+    pub fn delete_object(&self, object: &Term) -> Result<()> {
+        self.write(|body, pin| {
+            let like = self.record(object)?;
+            if self.core.fixes.is_fixed() {
+                let key = elements(object, self.keypos())?;
+                self.note(body, &KeyBuf::encode(&key[self.keypos() - 1]), pin);
+            }
+            with_body!(body, b => b.delete_object(&like, pin));
+            Ok(())
+        })
+    }
+
+    /// `delete_all_objects/1`: empties the table in one atomic and isolated step. O(1) for the
+    /// caller; the memory is given back when no reader can be looking at it.
+    pub fn delete_all_objects(&self) -> Result<()> {
+        self.write(|_, pin| {
+            if self.core.fixes.is_fixed() {
+                self.core.fixes.note_all();
+            }
+            if self.core.empty(pin) {
+                Ok(())
+            } else {
+                Err(self.core.gone())
+            }
+        })
+    }
+
+    /// Remembers a key that is about to be deleted, if the table is fixed and has it.
+    #[inline]
+    fn note(&self, body: &AnyBody, key: &KeyBuf, pin: &Guard) {
+        if self.core.fixes.is_fixed() {
+            self.note_fixed(body, key, pin);
+        }
+    }
+
+    #[cold]
+    fn note_fixed(&self, body: &AnyBody, key: &KeyBuf, pin: &Guard) {
+        if with_body!(body, b => b.get(b.key(key), pin).is_some()) {
+            self.core.fixes.note(key.bytes());
+        }
+    }
+
+    /// `update_element/3`: replaces elements, given as pairs of position and value, in one atomic step;
+    /// `false` if there is no object with the key. A position given twice takes the last value.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::KeyUpdate`], [`Error::BadPosition`], [`Error::WrongType`] for the bags; nothing
+    /// changes then.
+    pub fn update_element(&self, key: &Term, edits: &[(usize, Term)]) -> Result<bool> {
+        self.update(key, edits, None)
+    }
+
+    /// `update_element/4`: as [`Table::update_element`], on `default` with its key field replaced if there is no object
+    /// with the key.
+    ///
+    /// # Errors
+    ///
+    /// Also [`Error::NotATuple`] and [`Error::BadKeyPosition`] for the default, whether it is needed or not.
+    pub fn update_element_or(
+        &self,
+        key: &Term,
+        edits: &[(usize, Term)],
+        default: &Term,
+    ) -> Result<bool> {
+        self.update(key, edits, Some(default))
+    }
+
+    fn update(&self, key: &Term, edits: &[(usize, Term)], default: Option<&Term>) -> Result<bool> {
+        self.check_unique("update_element")?;
+        let default = default
+            .map(|d| with_key(d, self.keypos(), key))
+            .transpose()?;
+        key.with(|buf| {
+            self.write(|body, pin| {
+                with_body!(body, b => b.update_element(b.key(buf), edits, default.as_deref(), pin))
+            })
+        })
+    }
+
+    /// `update_element/3,4` with the second argument as Erlang has it: `{Pos, Value}` or a list of them.
+    ///
+    /// # Errors
+    ///
+    /// Also [`Error::BadArgument`] for another form.
+    pub fn update_element_term(
+        &self,
+        key: &Term,
+        edits: &Term,
+        default: Option<&Term>,
+    ) -> Result<bool> {
+        let parse = |edit: &Term| match edit {
+            Term::Tuple(pair) => match &pair[..] {
+                [Term::Int(position), value] => {
+                    Ok((usize::try_from(*position).unwrap_or(0), value.clone()))
+                }
+                _ => Err(bad_edit(edit)),
+            },
+            _ => Err(bad_edit(edit)),
+        };
+        let edits: Result<Vec<_>> = match edits {
+            Term::List(list) => list.iter().map(parse).collect(),
+            other => parse(other).map(|edit| vec![edit]),
+        };
+        self.update(key, &edits?, default)
+    }
+
+    /// `update_counter/3`: runs the steps in order on one object, in one atomic and isolated step;
+    /// returns the new values in order. Integers grow as large as need be.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSuchKey`], [`Error::NotAnInteger`], [`Error::KeyUpdate`], [`Error::BadPosition`],
+    /// [`Error::IntegerTooLarge`], [`Error::WrongType`] for the bags; nothing changes then.
+    pub fn update_counter(&self, key: &Term, ops: &[CounterOp]) -> Result<Vec<Term>> {
+        self.count(key, ops, None)
+    }
+
+    /// `update_counter/4`: as [`Table::update_counter`], on `default` with its key field replaced if there is no object
+    /// with the key.
+    ///
+    /// # Errors
+    ///
+    /// Also [`Error::NotATuple`] and [`Error::BadKeyPosition`] for the default, whether it is needed or not.
+    pub fn update_counter_or(
+        &self,
+        key: &Term,
+        ops: &[CounterOp],
+        default: &Term,
+    ) -> Result<Vec<Term>> {
+        self.count(key, ops, Some(default))
+    }
+
+    fn count(&self, key: &Term, ops: &[CounterOp], default: Option<&Term>) -> Result<Vec<Term>> {
+        self.check_unique("update_counter")?;
+        let default = default
+            .map(|d| with_key(d, self.keypos(), key))
+            .transpose()?;
+        key.with(|buf| {
+            self.write(|body, pin| {
+                with_body!(body, b => b.update_counter(b.key(buf), ops, default.as_deref(), pin))
+            })
+        })
+    }
+
+    /// `update_counter/3,4` with the second argument as Erlang has it: an increment, one operation or
+    /// a list of operations. The result is a number for the first two and a list for the third.
+    ///
+    /// # Errors
+    ///
+    /// Also [`Error::BadArgument`] for another form.
+    pub fn update_counter_term(
+        &self,
+        key: &Term,
+        ops: &Term,
+        default: Option<&Term>,
+    ) -> Result<Term> {
+        let (ops, is_list) = match ops {
+            Term::Int(_) | Term::Big(_) => (
+                vec![CounterOp {
+                    increment: ops.clone(),
+                    ..CounterOp::add(0)
+                }],
+                false,
+            ),
+            Term::List(list) => {
+                let ops: Result<Vec<_>> = list.iter().map(CounterOp::parse).collect();
+                (ops?, true)
+            }
+            one => (vec![CounterOp::parse(one)?], false),
+        };
+        let mut values = self.count(key, &ops, default)?;
+        match values.pop() {
+            Some(value) if !is_list => Ok(value),
+            last => {
+                values.extend(last);
+                Ok(Term::List(values))
+            }
+        }
+    }
+}
+
+fn bad_edit(edit: &Term) -> Error {
+    Error::BadArgument(format!("no element update: {}", brief(edit)))
+}
