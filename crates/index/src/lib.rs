@@ -5,13 +5,16 @@
 
 pub mod entry;
 pub mod hash;
+pub mod map;
 pub mod ordered;
 mod prefetch;
 pub mod traits;
 pub mod tree;
 
 pub use entry::Entry;
+pub use fyris_sync::reclaim;
 pub use hash::HashIndex;
+pub use map::ConcurrentMap;
 pub use ordered::Ordered;
 pub use traits::{Action, Batch, Index, OrderedIndex, Stamp};
 pub use tree::{ConcurrentTree, InlineTree};

@@ -1,0 +1,170 @@
+//! A key and a value behind one pointer.
+
+use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+use std::ptr::{self, NonNull};
+
+use fyris_sync::alloc as record;
+use fyris_sync::reclaim::{Pin, Retire};
+
+use crate::Entry;
+
+/// An immutable pair; what a [`NodeRef`] points to.
+struct Node<K, V> {
+    key: K,
+    value: V,
+}
+
+/// The entry of a map: a pointer to its key and value.
+pub(super) struct NodeRef<K, V>(NonNull<Node<K, V>>);
+
+impl<K, V> Clone for NodeRef<K, V> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<K, V> Copy for NodeRef<K, V> {}
+
+impl<K, V> PartialEq for NodeRef<K, V> {
+    /// Identity: the same node, not an equal one.
+    fn eq(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+}
+
+// SAFETY: a `NodeRef` gives shared access to `K` and `V`, and whichever thread retires it may have
+// them dropped on any thread.
+unsafe impl<K: Send + Sync, V: Send + Sync> Send for NodeRef<K, V> {}
+// SAFETY: as above.
+unsafe impl<K: Send + Sync, V: Send + Sync> Sync for NodeRef<K, V> {}
+
+impl<K, V> NodeRef<K, V> {
+    const LAYOUT: Layout = Layout::new::<Node<K, V>>();
+    /// Whether the record allocator aligns such a node.
+    const IS_RECORD: bool = Self::LAYOUT.align() <= 8;
+
+    /// Makes a node.
+    #[inline]
+    pub(super) fn new(key: K, value: V) -> Self {
+        let ptr = if Self::IS_RECORD {
+            record::allocate(Self::LAYOUT.size()).cast()
+        } else {
+            // SAFETY: an alignment above 8 makes the size at least as much, so it is not zero.
+            let ptr = unsafe { alloc(Self::LAYOUT) };
+            NonNull::new(ptr.cast()).unwrap_or_else(|| handle_alloc_error(Self::LAYOUT))
+        };
+        // SAFETY: freshly allocated with the layout of a node.
+        unsafe { ptr.write(Node { key, value }) };
+        Self(ptr)
+    }
+
+    /// The key and value back.
+    ///
+    /// # Safety
+    ///
+    /// The node was never shared, and is not used any more.
+    pub(super) unsafe fn into_parts(self) -> (K, V) {
+        // SAFETY: the caller gives the node up; its memory is freed without dropping what was read.
+        let Node { key, value } = unsafe { self.0.read() };
+        // SAFETY: as above.
+        unsafe { Self::deallocate(self.0) };
+        (key, value)
+    }
+
+    /// The value, for as long as the node is known to live.
+    ///
+    /// # Safety
+    ///
+    /// The node is not freed during `'g`.
+    #[inline]
+    pub(super) unsafe fn value<'g>(self) -> &'g V
+    where
+        K: 'g,
+    {
+        // SAFETY: the caller's contract.
+        unsafe { &self.0.as_ref().value }
+    }
+
+    /// The key and the value, for as long as the node is known to live.
+    ///
+    /// # Safety
+    ///
+    /// As [`NodeRef::value`].
+    #[inline]
+    pub(super) unsafe fn pair<'g>(self) -> (&'g K, &'g V) {
+        // SAFETY: the caller's contract.
+        let node = unsafe { self.0.as_ref() };
+        (&node.key, &node.value)
+    }
+
+    /// Fetches the node's line.
+    #[inline]
+    pub(super) fn prefetch(self) {
+        crate::prefetch::read(self.0.as_ptr());
+    }
+
+    /// Frees the memory, not what is in it.
+    ///
+    /// # Safety
+    ///
+    /// `ptr` comes from [`NodeRef::new`] and is not used any more.
+    #[inline]
+    unsafe fn deallocate(ptr: NonNull<Node<K, V>>) {
+        if Self::IS_RECORD {
+            // SAFETY: allocated there in `new`, with this size.
+            unsafe { record::free(ptr.cast(), Self::LAYOUT.size()) }
+        } else {
+            // SAFETY: allocated there in `new`, with this layout.
+            unsafe { dealloc(ptr.as_ptr().cast(), Self::LAYOUT) }
+        }
+    }
+}
+
+impl<K: 'static, V: 'static> Retire for Node<K, V> {
+    unsafe fn reclaim(ptr: *mut Self) {
+        // SAFETY: the caller's contract: ours alone, once; a retired node is not null.
+        unsafe {
+            ptr::drop_in_place(ptr);
+            NodeRef::deallocate(NonNull::new_unchecked(ptr));
+        }
+    }
+}
+
+// SAFETY: a pointer is non-zero, and user space ends below 2^48 on every 64-bit system we know; the
+// key is immutable, and lives until the node is retired and no pin could see it (R).
+unsafe impl<K: 'static, V: 'static> Entry for NodeRef<K, V> {
+    type Key = K;
+
+    #[inline]
+    fn key(&self) -> &K {
+        // SAFETY: by the contract of `Entry` an index asks only for entries that live.
+        unsafe { &self.0.as_ref().key }
+    }
+
+    #[inline]
+    fn into_bits(self) -> u64 {
+        self.0.as_ptr().expose_provenance() as u64
+    }
+
+    #[inline]
+    unsafe fn from_bits(bits: u64) -> Self {
+        let ptr = ptr::with_exposed_provenance_mut(bits as usize);
+        // SAFETY: `bits` comes from `into_bits`, of a non-null pointer.
+        Self(unsafe { NonNull::new_unchecked(ptr) })
+    }
+
+    #[inline]
+    unsafe fn retire(self, pin: &impl Pin) {
+        if cfg!(fyris_mutant = "hash_early_free") {
+            // SAFETY: none; this is the mistake that the tests must notice.
+            return unsafe { Node::reclaim(self.0.as_ptr()) };
+        }
+        // SAFETY: the caller's contract.
+        unsafe { pin.retire(self.0.as_ptr()) };
+    }
+
+    unsafe fn dispose(self) {
+        // SAFETY: the caller's contract.
+        unsafe { Node::reclaim(self.0.as_ptr()) };
+    }
+}
