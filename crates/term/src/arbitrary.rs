@@ -363,19 +363,9 @@ fn nudge_map(map: &Map, choice: u64, seed: &mut u64) -> Term {
     let mut pairs = map.pairs().to_vec();
     if !pairs.is_empty() {
         let at = (*seed % pairs.len() as u64) as usize;
-        let pair = &mut pairs[at];
-        *(if choice % 2 == 0 {
-            &mut pair.0
-        } else {
-            &mut pair.1
-        }) = nudge(
-            if choice % 2 == 0 {
-                &map.pairs()[at].0
-            } else {
-                &map.pairs()[at].1
-            },
-            seed,
-        );
+        let (key, value) = &mut pairs[at];
+        let changed = if choice < 2 { key } else { value };
+        *changed = nudge(changed, seed);
     }
     Term::Map(Map::new(pairs))
 }

@@ -87,7 +87,7 @@ impl Table {
             chunks: [const { OnceLock::new() }; CHUNKS],
             count: AtomicU32::new(0),
             growing: Mutex::new(()),
-            shards: std::array::from_fn(|_| RwLock::new(HashMap::with_hasher(hasher.clone()))),
+            shards: std::array::from_fn(|_| RwLock::new(HashMap::with_hasher(hasher))),
             hasher,
             most,
         }

@@ -9,12 +9,14 @@ pub mod key;
 mod macros;
 mod map;
 mod order;
+mod serde_impl;
 pub mod term;
 pub mod text;
 pub mod value;
 
 pub use atom::{Atom, AtomError};
 pub use convert::ConvertError;
+pub use serde_impl::{SerdeError, from_term, to_term};
 pub use term::{BitString, Float, Fun, LocalFun, Map, Pid, Port, Reference, Term};
 
 /// The most levels of nesting that decoders and parsers accept.

@@ -1,0 +1,63 @@
+//! serde, both ways and two ways.
+//!
+//! # A term in somebody's format
+//!
+//! [`Term`](crate::Term) implements `Serialize` and `Deserialize` for self-describing formats (JSON, CBOR, MessagePack), and every
+//! term survives the round trip exactly. What the format has is used as it is:
+//!
+//! | term | JSON |
+//! |---|---|
+//! | integer of at most 64 bits, signed or not | number |
+//! | float | number with a point or exponent (exact if the reader rounds exactly; `serde_json` needs its feature `float_roundtrip`) |
+//! | `true`, `false`, `null` | the same |
+//! | binary in UTF-8 | string |
+//! | list | array |
+//! | map whose keys are all binaries in UTF-8 that do not start with `$` | object |
+//!
+//! The rest is an object with one key that starts with `$`:
+//!
+//! | term | JSON |
+//! |---|---|
+//! | other atom | `{"$atom": "ok"}` |
+//! | other integer | `{"$int": "340282366920938463463374607431768211456"}` |
+//! | other binary, bitstring | `{"$bytes": [255]}`, `{"$bits": [[128], 1]}` (bits of the last byte) |
+//! | tuple | `{"$tuple": [...]}` |
+//! | other map | `{"$map": [[key, value], ...]}` |
+//! | improper list | `{"$improper": [[...], tail]}` |
+//! | pid, port, reference | `{"$pid": [node, id, serial, creation]}`, `{"$port": [node, id, creation]}`, `{"$reference": [node, creation, [words]]}` |
+//! | fun | `{"$fun": [module, function, arity]}`, `{"$closure": [module, arity, md5, index, old_index, old_uniq, creator, [free]]}` |
+//!
+//! # A Rust value as a term
+//!
+//! [`to_term`] and [`from_term`] map serde's data model to terms an Erlang programmer would write:
+//!
+//! | Rust | term |
+//! |---|---|
+//! | numbers, `bool`, text, bytes | as by `From` (text as binary); `char` is its number |
+//! | `None`, `Some(x)` | `undefined`, `x` (so `Some(None)` comes back as `None`) |
+//! | `()`; unit struct | `{}`; the atom of its name |
+//! | sequence; tuple, tuple struct | list; tuple |
+//! | newtype struct | what is in it |
+//! | struct | map with atom keys |
+//! | map | map |
+//! | enum: unit, newtype, tuple, struct variant | `'Name'`, `{'Name', X}`, `{'Name', X, Y}`, `{'Name', #{field => X}}` |
+//! | a [`Term`](crate::Term) inside | that term |
+//!
+//! Reading accepts a little more than writing gives: atoms where text is wanted, binaries as the keys of a struct, lists for
+//! tuples and tuples for sequences.
+
+mod error;
+mod from_term;
+mod tagged;
+mod to_term;
+mod untag;
+
+pub use error::SerdeError;
+pub use from_term::from_term;
+pub use to_term::to_term;
+
+/// The name by which our own serializers know that a newtype struct is a term.
+const TERM: &str = "$fyris::Term";
+
+#[cfg(test)]
+mod tests;
