@@ -7,36 +7,45 @@ use super::writer::KeyWriter;
 use super::{escape, tag};
 
 /// Bytes that a key may have before it moves to the heap.
-const INLINE: usize = 88;
+const INLINE: usize = 70;
 
-/// The bytes of one key: the order part and, behind it, the exactness trailer.
+/// The bytes of one key: the order part, behind it the exactness trailer, and behind that, rarely, a rest.
 ///
-/// Keys of up to 88 bytes live inside the value, without allocation. A buffer may be used again and again: every
+/// Keys of up to 70 bytes live inside the value, without allocation. A buffer may be used again and again: every
 /// `encode_into` starts it afresh and keeps what it has allocated.
 ///
-/// Invariant S (spill): either `heap` is empty and the key is `inline[..len]`, or `heap` holds the whole key.
+/// Invariant S (spill): either `spilled` is false and the key is `inline[..len]`, or `heap` is there and holds the whole
+/// key.
+///
+/// An empty buffer is nothing but zero bytes, 96 of them: a handful of wide stores.
 #[derive(Clone)]
 pub struct KeyBuf {
     inline: [u8; INLINE],
-    heap: Vec<u8>,
-    len: usize,
+    len: u8,
+    spilled: bool,
+    too_deep: bool,
     order_len: usize,
     /// Length of order part and trailer.
     identity_len: usize,
-    too_deep: bool,
+    #[expect(
+        clippy::box_collection,
+        reason = "one word, and zero when it is not there"
+    )]
+    heap: Option<Box<Vec<u8>>>,
 }
 
 impl KeyBuf {
     /// An empty buffer. Allocates nothing.
-    #[inline]
+    #[inline(always)]
     pub const fn new() -> KeyBuf {
         KeyBuf {
             inline: [0; INLINE],
-            heap: Vec::new(),
             len: 0,
+            spilled: false,
+            too_deep: false,
             order_len: 0,
             identity_len: 0,
-            too_deep: false,
+            heap: None,
         }
     }
 
@@ -58,11 +67,8 @@ impl KeyBuf {
             Term::Int(value) => buf.set_int(*value),
             Term::Binary(bytes) => buf.set_binary(bytes),
             Term::Atom(atom) => buf.set_atom(*atom),
-            other => {
-                let mut writer = KeyWriter::new(buf);
-                writer.term(other);
-                writer.finish();
-            }
+            Term::Tuple(elements) if buf.set_flat_tuple(elements) => {}
+            other => encode_any(other, buf),
         }
     }
 
@@ -114,6 +120,31 @@ impl KeyBuf {
         self.end(&[]);
     }
 
+    /// Becomes the key of a tuple of integers, atoms and binaries, which needs neither trailer nor rest, and so no writer;
+    /// of any other it becomes nothing of use and says so.
+    #[inline]
+    fn set_flat_tuple(&mut self, elements: &[Term]) -> bool {
+        self.clear();
+        if elements.len() > tag::TUPLE_SHORT {
+            return false;
+        }
+        self.push(tag::TUPLE_0 + elements.len() as u8);
+        for element in elements {
+            match element {
+                Term::Int(value) => self.put_number(Number::from_int(*value)),
+                Term::Atom(atom) => {
+                    escape::put(self, tag::ATOM, atom.as_str().as_bytes(), None);
+                }
+                Term::Binary(bytes) => {
+                    escape::put(self, tag::BITS, bytes, Some(tag::WHOLE_BYTE));
+                }
+                _ => return false,
+            }
+        }
+        self.end(&[]);
+        true
+    }
+
     /// The part whose `memcmp` order is Erlang's term order, and whose equality is `==`.
     #[inline]
     pub fn order(&self) -> &[u8] {
@@ -142,10 +173,9 @@ impl KeyBuf {
     /// the identity of another key, use [`is_same`](super::is_same).
     #[inline]
     pub fn stored(&self) -> &[u8] {
-        if self.heap.is_empty() {
-            &self.inline[..self.len]
-        } else {
-            &self.heap
+        match &self.heap {
+            Some(heap) if self.spilled => heap,
+            _ => &self.inline[..usize::from(self.len)],
         }
     }
 
@@ -158,11 +188,11 @@ impl KeyBuf {
     /// Forgets the key and keeps the room.
     #[inline]
     pub fn clear(&mut self) {
-        self.heap.clear();
         self.len = 0;
+        self.spilled = false;
+        self.too_deep = false;
         self.order_len = 0;
         self.identity_len = 0;
-        self.too_deep = false;
     }
 
     /// True if the term was nested too deep to be a key: see [`KeyBuf::encode`].
@@ -181,10 +211,10 @@ impl KeyBuf {
     /// Bytes written so far.
     #[inline]
     pub(super) fn len(&self) -> usize {
-        if self.heap.is_empty() {
-            self.len
+        if self.spilled {
+            self.stored().len()
         } else {
-            self.heap.len()
+            usize::from(self.len)
         }
     }
 
@@ -192,35 +222,37 @@ impl KeyBuf {
     #[inline(always)]
     pub(super) fn end(&mut self, trailer: &[u8]) {
         self.order_len = self.len();
-        self.extend(trailer);
-        self.identity_len = self.len();
+        if !trailer.is_empty() {
+            self.extend(trailer);
+        }
+        self.identity_len = self.order_len + trailer.len();
     }
 
     /// The next `n` bytes of the inline room, not yet counted; `None` if the key is or would be on the heap.
     #[inline(always)]
     pub(super) fn room(&mut self, n: usize) -> Option<&mut [u8]> {
-        if !self.heap.is_empty() {
+        if self.spilled {
             return None;
         }
-        self.inline.get_mut(self.len..)?.get_mut(..n)
+        self.inline.get_mut(usize::from(self.len)..)?.get_mut(..n)
     }
 
     /// Counts `n` bytes that were written to [`KeyBuf::room`].
     #[inline(always)]
     pub(super) fn advance(&mut self, n: usize) {
-        debug_assert!(self.heap.is_empty() && self.len + n <= INLINE);
-        self.len += n;
+        debug_assert!(!self.spilled && usize::from(self.len) + n <= INLINE);
+        self.len += n as u8;
     }
 
     /// Appends a byte.
-    #[inline]
+    #[inline(always)]
     pub(super) fn push(&mut self, byte: u8) {
         match self.room(1) {
             Some(room) => {
                 room[0] = byte;
                 self.len += 1;
             }
-            None => self.spilled().push(byte),
+            None => self.extend_heap(&[byte]),
         }
     }
 
@@ -230,9 +262,9 @@ impl KeyBuf {
         match self.room(bytes.len()) {
             Some(room) => {
                 room.copy_from_slice(bytes);
-                self.len += bytes.len();
+                self.advance(bytes.len());
             }
-            None => self.spilled().extend_from_slice(bytes),
+            None => self.extend_heap(bytes),
         }
     }
 
@@ -243,35 +275,50 @@ impl KeyBuf {
         if let Some(room) = self.room(9) {
             room[0] = tag;
             room[1..9].copy_from_slice(&word.to_be_bytes());
-            self.len += 1 + len;
+            self.advance(1 + len);
         } else {
-            self.push(tag);
-            self.extend(&word.to_be_bytes()[..len]);
+            self.put_number_at_the_end(number);
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn put_number_at_the_end(&mut self, number: Number) {
+        self.push(number.tag);
+        self.extend(&number.word.to_be_bytes()[..number.len]);
     }
 
     /// Cuts the key back to its first `len` bytes and hands out the rest.
     pub(super) fn split_off(&mut self, len: usize) -> Vec<u8> {
-        if self.heap.is_empty() {
-            let rest = self.inline[len..self.len].to_vec();
-            self.len = len;
-            return rest;
+        match &mut self.heap {
+            Some(heap) if self.spilled => heap.split_off(len),
+            _ => {
+                let rest = self.inline[len..usize::from(self.len)].to_vec();
+                self.len = len as u8;
+                rest
+            }
         }
-        let rest = self.heap.split_off(len);
-        // Invariant S: an empty heap means "inline", so the inline length must be true.
-        self.len = 0;
-        rest
     }
 
-    /// The heap form, moved there first if the key is still inline.
+    /// Appends to the heap form, and moves the key there first if it is still inline.
     #[cold]
-    fn spilled(&mut self) -> &mut Vec<u8> {
-        if self.heap.is_empty() {
-            self.heap.reserve(2 * INLINE);
-            self.heap.extend_from_slice(&self.inline[..self.len]);
+    #[inline(never)]
+    fn extend_heap(&mut self, bytes: &[u8]) {
+        let heap = self.heap.get_or_insert_default();
+        if !self.spilled {
+            heap.clear();
+            heap.reserve(2 * INLINE + bytes.len());
+            heap.extend_from_slice(&self.inline[..usize::from(self.len)]);
+            self.spilled = true;
         }
-        &mut self.heap
+        heap.extend_from_slice(bytes);
     }
+}
+
+fn encode_any(term: &Term, buf: &mut KeyBuf) {
+    let mut writer = KeyWriter::new(buf);
+    writer.term(term);
+    writer.finish();
 }
 
 impl Default for KeyBuf {

@@ -16,12 +16,12 @@ use super::{escape, number, rest, tag};
 /// The term of a key.
 ///
 /// `trailer` is what was stored behind the order part: [`KeyBuf::trailer`] and, if there is one, [`KeyBuf::rest`].
-/// O(size); allocates no more than in proportion to the bytes that are there.
+/// Without the rest, a closure comes back `=:=` to the one that went in, but with arity 0 and no maker. O(size);
+/// allocates no more than in proportion to the bytes that are there.
 ///
 /// # Errors
 ///
-/// Bytes that [`KeyBuf::encode`] would not have written, nesting beyond [`MAX_DEPTH`], and a key with a closure
-/// whose rest was not kept.
+/// Bytes that [`KeyBuf::encode`] would not have written, and nesting beyond [`MAX_DEPTH`].
 pub fn decode(order: &[u8], trailer: &[u8]) -> Result<Term, KeyError> {
     let (marks, rest) = trailer.split_at(rest::trailer_len(trailer));
     let whole = order.len() + trailer.len();
@@ -181,6 +181,25 @@ impl<'a> Input<'a> {
     }
 }
 
+/// A closure of which nothing but its identity was kept.
+fn unknown_rest(module: Atom) -> LocalFun {
+    LocalFun {
+        module,
+        arity: 0,
+        uniq: [0; 16],
+        index: 0,
+        old_index: 0,
+        old_uniq: 0,
+        creator: Pid {
+            node: module,
+            id: 0,
+            serial: 0,
+            creation: 0,
+        },
+        free: Vec::new(),
+    }
+}
+
 struct Reader<'a> {
     order: Input<'a>,
     rest: Input<'a>,
@@ -204,7 +223,7 @@ impl Reader<'_> {
         if self.rest.left() > 0 {
             return self.rest.error(self.rest.at, KeyErrorKind::LeftOver);
         }
-        if self.has_rest != self.rest_needed {
+        if self.has_rest && !self.rest_needed {
             return self.rest.error(0, KeyErrorKind::NotCanonical("the rest"));
         }
         Ok(())
@@ -386,23 +405,30 @@ impl Reader<'_> {
         let index = self.order.u32("a fun")?;
         let old_uniq = self.order.ordered("a fun")?;
         let count = self.order.length(false, "a fun")?;
-        self.rest_needed = true;
+        let mut fun = if self.has_rest {
+            self.rest_needed = true;
+            self.rest_of_closure(module)?
+        } else {
+            unknown_rest(module)
+        };
+        fun.free = self.terms(count, depth)?;
+        (fun.index, fun.old_uniq) = (index, old_uniq);
+        Ok(Term::Fun(Box::new(Fun::Local(fun))))
+    }
+
+    /// What the identity of a closure leaves out.
+    fn rest_of_closure(&mut self, module: Atom) -> Result<LocalFun> {
         let arity = self.rest.byte(REST)?;
         let uniq = self.rest.array(REST)?;
         let old_index = i64::from_be_bytes(self.rest.array(REST)?);
         let creator = self.creator()?;
-        let free = self.terms(count, depth)?;
-        let fun = LocalFun {
-            module,
+        Ok(LocalFun {
             arity,
             uniq,
-            index,
             old_index,
-            old_uniq,
             creator,
-            free,
-        };
-        Ok(Term::Fun(Box::new(Fun::Local(fun))))
+            ..unknown_rest(module)
+        })
     }
 
     /// Who made a closure.

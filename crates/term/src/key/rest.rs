@@ -80,14 +80,10 @@ impl Rest {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// What to append to the key.
+    /// What to append to the key, behind [`MARK`]; mostly nothing.
     #[inline]
-    pub(super) fn parts(&self) -> (&[u8], &[u8]) {
-        if self.needed {
-            (&[MARK], &self.bytes)
-        } else {
-            (&[], &[])
-        }
+    pub(super) fn bytes(&self) -> Option<&[u8]> {
+        self.needed.then_some(&self.bytes)
     }
 }
 

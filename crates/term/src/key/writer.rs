@@ -8,7 +8,7 @@ use super::buf::KeyBuf;
 use super::map::MapFrame;
 use super::marks::Marks;
 use super::number::{self, Number};
-use super::rest::Rest;
+use super::rest::{self, Rest};
 use super::{escape, tag};
 
 /// The end of a name that bytes of any value follow: one more zero, so that invariant E holds.
@@ -57,9 +57,10 @@ impl<'a> KeyWriter<'a> {
     #[inline]
     pub fn finish(self) {
         self.out.end(self.marks.trailer());
-        let (mark, rest) = self.rest.parts();
-        self.out.extend(mark);
-        self.out.extend(rest);
+        if let Some(rest) = self.rest.bytes() {
+            self.out.push(rest::MARK);
+            self.out.extend(rest);
+        }
     }
 
     /// An integer.
@@ -70,12 +71,14 @@ impl<'a> KeyWriter<'a> {
     }
 
     /// An integer of any size.
+    #[inline(never)]
     pub fn big(&mut self, value: &BigInt) {
         number::put_big(self.out, value);
         self.count_integer();
     }
 
     /// A float.
+    #[inline(never)]
     pub fn float(&mut self, value: Float) {
         if self.exact > 0 {
             return number::put_exact_float(self.out, value);
@@ -104,6 +107,7 @@ impl<'a> KeyWriter<'a> {
     }
 
     /// A bitstring with `last_bits` (1 to 7) bits in the high end of its last byte, the others zero.
+    #[inline(never)]
     pub fn bits(&mut self, bytes: &[u8], last_bits: u8) {
         escape::put(self.out, tag::BITS, bytes, Some(last_bits));
     }
@@ -132,12 +136,14 @@ impl<'a> KeyWriter<'a> {
     }
 
     /// A process identifier.
+    #[inline(never)]
     pub fn pid(&mut self, pid: &Pid) {
         self.out.push(tag::PID);
         self.pid_body(pid);
     }
 
     /// A port.
+    #[inline(never)]
     pub fn port(&mut self, port: &Port) {
         escape::put(self.out, tag::PORT, port.node.as_str().as_bytes(), INNER);
         self.out.extend(&port.creation.to_be_bytes());
@@ -145,6 +151,7 @@ impl<'a> KeyWriter<'a> {
     }
 
     /// A reference.
+    #[inline(never)]
     pub fn reference(&mut self, reference: &Reference) {
         escape::put(
             self.out,
@@ -162,6 +169,7 @@ impl<'a> KeyWriter<'a> {
     }
 
     /// `fun Module:Function/Arity`.
+    #[inline(never)]
     pub fn external_fun(&mut self, module: Atom, function: Atom, arity: u8) {
         escape::put(
             self.out,
@@ -192,35 +200,36 @@ impl<'a> KeyWriter<'a> {
         self.term_at(term, 0);
     }
 
+    /// The kinds that keys are made of most, without a call.
+    #[inline(always)]
     fn term_at(&mut self, term: &Term, depth: usize) {
         match term {
             Term::Int(value) => self.int(*value),
-            Term::Big(value) => self.big(value),
-            Term::Float(value) => self.float(*value),
             Term::Atom(atom) => self.atom(*atom),
             Term::Binary(bytes) => self.binary(bytes),
+            other => self.other(other, depth),
+        }
+    }
+
+    fn other(&mut self, term: &Term, depth: usize) {
+        match term {
+            Term::Int(_) | Term::Atom(_) | Term::Binary(_) => self.term_at(term, depth),
+            Term::Big(value) => self.big(value),
+            Term::Float(value) => self.float(*value),
             Term::Bits(bits) => self.bits(bits.bytes(), bits.last_bits()),
             Term::Reference(reference) => self.reference(reference),
             Term::Port(port) => self.port(port),
             Term::Pid(pid) => self.pid(pid),
-            Term::Fun(fun) => match &**fun {
-                Fun::External {
-                    module,
-                    function,
-                    arity,
-                } => self.external_fun(*module, *function, *arity),
-                Fun::Local(_) if depth >= MAX_DEPTH => self.out.put_too_deep(),
-                Fun::Local(fun) => self.local_fun(fun, depth),
-            },
+            Term::Fun(fun) => self.fun(fun, depth),
             // Everything below is a level of its own.
             _ if depth >= MAX_DEPTH => self.out.put_too_deep(),
             Term::Tuple(elements) => {
                 self.begin_tuple(elements.len());
-                elements
-                    .iter()
-                    .for_each(|element| self.term_at(element, depth + 1));
+                for element in elements {
+                    self.term_at(element, depth + 1);
+                }
             }
-            Term::Map(map) => self.sorted_map(&map.pairs, depth),
+            Term::Map(map) => self.sorted_map(map.pairs(), depth),
             Term::List(elements) => {
                 self.cells(elements, depth);
                 self.nil();
@@ -239,6 +248,21 @@ impl<'a> KeyWriter<'a> {
         }
     }
 
+    #[inline(never)]
+    fn fun(&mut self, fun: &Fun, depth: usize) {
+        match fun {
+            Fun::External {
+                module,
+                function,
+                arity,
+            } => {
+                self.external_fun(*module, *function, *arity);
+            }
+            Fun::Local(_) if depth >= MAX_DEPTH => self.out.put_too_deep(),
+            Fun::Local(fun) => self.local_fun(fun, depth),
+        }
+    }
+
     fn local_fun(&mut self, fun: &LocalFun, depth: usize) {
         self.begin_local_fun(fun, fun.free.len());
         fun.free
@@ -246,6 +270,7 @@ impl<'a> KeyWriter<'a> {
             .for_each(|value| self.term_at(value, depth + 1));
     }
 
+    #[inline(never)]
     /// A map whose pairs are in exact key order already: keys in exact form, then values.
     fn sorted_map(&mut self, pairs: &[(Term, Term)], depth: usize) {
         self.map_head(pairs.len());

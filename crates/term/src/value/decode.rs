@@ -19,6 +19,17 @@ use super::tag;
 /// Bytes that [`encode`](super::encode) did not write; `bytes` is then as it was.
 #[inline]
 pub fn decode<'a>(bytes: &mut &'a [u8], blobs: &[Arc<[u8]>]) -> Result<Term, ValueError> {
+    let mut reader = Reader { left: bytes };
+    if let Ok(tag) = reader.byte()
+        && let Some(Ok(value)) = int(&mut reader, tag)
+    {
+        *bytes = reader.left;
+        return Ok(Term::Int(value));
+    }
+    decode_any(bytes, blobs)
+}
+
+fn decode_any<'a>(bytes: &mut &'a [u8], blobs: &[Arc<[u8]>]) -> Result<Term, ValueError> {
     let mut decoder = Decoder {
         reader: Reader { left: bytes },
         blobs,
@@ -35,29 +46,35 @@ pub fn decode<'a>(bytes: &mut &'a [u8], blobs: &[Arc<[u8]>]) -> Result<Term, Val
     }
 }
 
+/// The integer with this tag; `None` if the tag is none of an integer.
+#[inline(always)]
+fn int(reader: &mut Reader<'_>, tag: u8) -> Option<Result<i64>> {
+    Some(match tag {
+        0..tag::NEGATIVE => Ok(i64::from(tag)),
+        tag::NEGATIVE..tag::MIDDLE => Ok(i64::from(tag) - 0x90),
+        tag::MIDDLE..=tag::INT_0 => {
+            let high = i64::from(tag - tag::MIDDLE) << 8;
+            reader
+                .byte()
+                .map(|low| tag::MIDDLE_FIRST + (high | i64::from(low)))
+        }
+        0xA0..=0xA7 => reader.int(usize::from(tag - tag::INT_0)),
+        _ => return None,
+    })
+}
+
 struct Decoder<'a, 'b> {
     reader: Reader<'a>,
     blobs: &'b [Arc<[u8]>],
 }
 
 impl Decoder<'_, '_> {
-    #[inline]
+    #[inline(always)]
     fn term(&mut self, depth: usize) -> Result<Term> {
         let tag = self.reader.byte()?;
-        match tag {
-            0..tag::NEGATIVE => Ok(Term::Int(i64::from(tag))),
-            tag::NEGATIVE..tag::MIDDLE => Ok(Term::Int(i64::from(tag) - 0x90)),
-            tag::MIDDLE..=tag::INT_0 => {
-                let high = i64::from(tag - tag::MIDDLE) << 8;
-                Ok(Term::Int(
-                    tag::MIDDLE_FIRST + (high | i64::from(self.reader.byte()?)),
-                ))
-            }
-            0xA0..=0xA7 => self
-                .reader
-                .int(usize::from(tag - tag::INT_0))
-                .map(Term::Int),
-            _ => self.other(tag, depth),
+        match int(&mut self.reader, tag) {
+            Some(value) => value.map(Term::Int),
+            None => self.other(tag, depth),
         }
     }
 

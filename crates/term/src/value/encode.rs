@@ -54,13 +54,17 @@ fn int(value: i64, out: &mut Vec<u8>) {
     }
 }
 
+#[inline]
 fn long_int(value: i64, out: &mut Vec<u8>) {
     // One bit more than the size needs, for the sign.
     let size = value ^ (value >> 63);
     let len = (64 - size.leading_zeros() as usize) / 8 + 1;
     let mut bytes = [tag::INT_0 + len as u8; 9];
     bytes[1..].copy_from_slice(&value.to_le_bytes());
-    out.extend_from_slice(&bytes[..=len]);
+    // All nine and back again: a copy of a fixed size is one store or two, not a call.
+    let end = out.len() + 1 + len;
+    out.extend_from_slice(&bytes);
+    out.truncate(end);
 }
 
 /// Seven bits a byte, low ones first.

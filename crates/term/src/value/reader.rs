@@ -83,12 +83,29 @@ impl<'a> Reader<'a> {
     }
 
     /// An integer of one to eight bytes.
-    #[inline]
+    #[inline(always)]
     pub(super) fn int(&mut self, len: usize) -> Result<i64> {
-        let bytes = self.take(len)?;
-        let mut word = [0; 8];
-        word[..len].copy_from_slice(bytes);
-        let shift = 64 - 8 * len as u32;
-        Ok(i64::from_le_bytes(word) << shift >> shift)
+        let word = little_endian(self.take(len)?);
+        let shift = (64 - 8 * len as u32) % 64;
+        Ok((word << shift) as i64 >> shift)
+    }
+}
+
+/// The number in one to eight bytes, by loads that overlap: a copy of a length not known beforehand would be a call.
+#[inline(always)]
+fn little_endian(bytes: &[u8]) -> u64 {
+    match (bytes, bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
+        (_, Some(&low), Some(&high)) => {
+            let high = u64::from(u32::from_le_bytes(high));
+            u64::from(u32::from_le_bytes(low)) | high << (8 * (bytes.len() - 4) % 64)
+        }
+        ([first, .., last], ..) => {
+            let middle = bytes.len() / 2;
+            u64::from(*first)
+                | u64::from(bytes[middle]) << (8 * middle)
+                | u64::from(*last) << (8 * (bytes.len() - 1))
+        }
+        ([only], ..) => u64::from(*only),
+        ([], ..) => 0,
     }
 }
