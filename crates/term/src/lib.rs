@@ -1,4 +1,40 @@
-//! Erlang terms.
+//! Erlang terms: values, order and equality, text, external format, and the bytes that stores keep.
+//!
+//! Nothing here knows of tables or threads. The crate is the bottom floor of Fyris and useful by itself.
+//!
+//! # What is where
+//!
+//! | module | what |
+//! |---|---|
+//! | [`mod@term`] | [`Term`]: the owned value of every Erlang type; [`Map`] |
+//! | [`atom`] | names interned once, bounded in length and number |
+//! | [`text`] | Erlang's syntax: [`Term::parse`], [`text::print_w`], [`text::print_p`] |
+//! | [`etf`] | the external term format (`term_to_binary`) |
+//! | [`key`] | bytes whose `memcmp` order is Erlang's order: what tables keep of keys |
+//! | [`value`] | compact bytes made for fast decoding: what tables keep of the rest |
+//! | `arbitrary` | strategies that make nasty terms for tests (feature `arbitrary`) |
+//!
+//! Besides: the [`term!`] macro, `From` and `TryFrom` for the usual Rust types ([`ConvertError`]), and serde both
+//! ways ([`to_term`], [`from_term`]).
+//!
+//! # Equal, and equal
+//!
+//! Erlang has two equalities. Rust's `==` on terms is `=:=`: `1` and `1.0` differ, and so do `0.0` and `-0.0` (as in OTP
+//! 27 and later). [`Term::cmp_order`] and [`Term::eq_order`] are `<` and `==`, where they are equal.
+//! [`Term::cmp_exact`] is the total order that goes with `=:=`, by which maps sort their keys.
+//!
+//! # Invariants
+//!
+//! - **canonical**: an integer that fits 64 bits is [`Term::Int`], a bitstring of whole bytes is [`Term::Binary`], a list
+//!   with a proper tail is [`Term::List`]. The constructors ([`Term::integer`], [`Term::bits`], [`Term::improper`]) keep
+//!   it, so that equal terms have one form.
+//! - **sorted-keys**: see [`Map`].
+//! - **bounded-depth**: what decoders and parsers return has at most [`MAX_DEPTH`] levels.
+//!
+//! # Hostile input
+//!
+//! No bytes and no text make this crate panic, recurse without bound, or allocate more than a small multiple of the input's
+//! size; errors say where the input is wrong. The number of atoms is bounded too ([`atom::MAX_ATOMS`]).
 
 #[cfg(any(test, feature = "arbitrary"))]
 pub mod arbitrary;
@@ -25,3 +61,8 @@ pub use term::{BitString, Float, Fun, LocalFun, Map, Pid, Port, Reference, Term}
 /// Comparing, printing, encoding and dropping a term recurse once a level, so this bounds the stack that a term from
 /// outside can take. Terms built by a program may be deeper, at its own risk.
 pub const MAX_DEPTH: usize = 1000;
+
+/// Runs the README's example.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct ReadmeExample;

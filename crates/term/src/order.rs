@@ -156,14 +156,18 @@ fn away_from_zero(big: &BigInt) -> Ordering {
 /// The value; the two zeros are one number, but two terms.
 fn floats(a: Float, b: Float, mode: Numbers) -> Ordering {
     let by_value = a.get().partial_cmp(&b.get()).unwrap_or(Ordering::Equal);
-    if by_value == Ordering::Equal && mode == Numbers::Exactly {
+    let exactly = mode == Numbers::Exactly && !cfg!(fyris_mutant = "order_one_zero");
+    if by_value == Ordering::Equal && exactly {
         return a.get().total_cmp(&b.get());
     }
     by_value
 }
 
 /// `int` beside `float`, without rounding either.
-pub(crate) fn int_float(int: i64, float: f64) -> Ordering {
+fn int_float(int: i64, float: f64) -> Ordering {
+    if cfg!(fyris_mutant = "order_rounds_integers") {
+        return (int as f64).partial_cmp(&float).unwrap_or(Ordering::Equal);
+    }
     if float >= I64_BEYOND {
         return Ordering::Less;
     }
