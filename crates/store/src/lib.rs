@@ -30,6 +30,7 @@ mod body;
 mod catalog;
 mod chain;
 mod core;
+pub mod dump;
 mod error;
 mod event;
 mod fix;

@@ -1,6 +1,7 @@
 //! Reading a log: one item at a time, through one buffer.
 
 use std::io::{ErrorKind, Read};
+use std::ops::Range;
 
 use super::{
     BIG_ITEM, CLOSED, FILE_HEAD, FILE_MAGIC, ITEM_HEAD, ITEM_MAGIC, LogError, OLD_ITEM_MAGIC,
@@ -39,6 +40,8 @@ pub struct LogReader<R> {
     /// Length of the file, where known.
     length: Option<u64>,
     ended: bool,
+    /// Where the payload of the item last read lies in `buf`.
+    item: Range<usize>,
     status: Status,
     max_item: u32,
 }
@@ -59,6 +62,7 @@ impl<R: Read> LogReader<R> {
             base: 0,
             length,
             ended: false,
+            item: 0..0,
             status: Status::Closed,
             max_item,
         };
@@ -93,38 +97,46 @@ impl<R: Read> LogReader<R> {
         self.length
     }
 
-    /// The next item, `None` at the end of the file.
+    /// Reads the next item, which [`LogReader::item`] then shows; false at the end of the file.
     ///
     /// # Errors
     ///
     /// Damage (see [`LogError::is_damage`]) leaves the reader where the damaged item begins.
     #[inline]
-    pub fn next_item(&mut self) -> Result<Option<Item<'_>>, LogError> {
+    pub fn advance(&mut self) -> Result<bool, LogError> {
         let Some(ItemHead { size, head }) = self.item_head()? else {
-            return Ok(None);
+            return Ok(false);
         };
         let total = head + size as usize;
         if self.end - self.start < total {
             self.want_whole(total)?;
         }
-        let from = self.start;
+        self.item = self.start + head..self.start + total;
         self.start += total;
-        let offset = self.base + (from + head) as u64;
-        Ok(Some(Item {
+        Ok(true)
+    }
+
+    /// The item that [`LogReader::advance`] read last (empty unless its last call
+    /// returned true).
+    #[inline]
+    pub fn item(&self) -> Item<'_> {
+        let offset = self.base + self.item.start as u64;
+        Item {
             offset,
-            bytes: &self.buf[from + head..from + total],
-        }))
+            bytes: &self.buf[self.item.clone()],
+        }
     }
 
     /// Moves at least one byte on, to the next place with an item's mark, or to the end of the file.
     /// Returns how many bytes were passed over. Whether the item there is whole, the next
-    /// [`LogReader::next_item`] says.
+    /// [`LogReader::advance`] says.
     ///
     /// # Errors
     ///
     /// [`LogError::Io`].
     pub fn resync(&mut self) -> Result<u64, LogError> {
         let from = self.offset();
+        self.item = 0..0;
         self.start = (self.start + 1).min(self.end);
         loop {
             let window = &self.buf[self.start..self.end];
@@ -231,6 +243,7 @@ impl<R: Read> LogReader<R> {
 
     /// Moves the window to the front of the buffer, and gives back what a big item made it grow.
     fn compact(&mut self, need: usize) {
+        self.item = 0..0;
         self.buf.copy_within(self.start..self.end, 0);
         self.base += self.start as u64;
         self.end -= self.start;

@@ -25,7 +25,8 @@ fn log(items: &[Vec<u8>]) -> Vec<u8> {
 fn read_all(file: &[u8]) -> Result<Vec<Vec<u8>>, LogError> {
     let mut reader = LogReader::new(file, Some(file.len() as u64), MAX)?;
     let mut items = Vec::new();
-    while let Some(item) = reader.next_item()? {
+    while reader.advance()? {
+        let item = reader.item();
         assert_eq!(
             &file[item.offset as usize..][..item.bytes.len()],
             item.bytes
@@ -41,9 +42,9 @@ fn salvage(file: &[u8], length: Option<u64>) -> (Vec<Vec<u8>>, u64) {
     let mut reader = LogReader::new(file, length, MAX).unwrap();
     let (mut items, mut skipped) = (Vec::new(), 0);
     loop {
-        match reader.next_item() {
-            Ok(Some(item)) => items.push(item.bytes.to_vec()),
-            Ok(None) => return (items, skipped),
+        match reader.advance() {
+            Ok(true) => items.push(reader.item().bytes.to_vec()),
+            Ok(false) => return (items, skipped),
             Err(e) => {
                 assert!(e.is_damage() && e.offset() <= file.len() as u64, "{e}");
                 skipped += reader.resync().unwrap();
@@ -145,7 +146,7 @@ fn a_size_is_not_believed() {
     for length in [None, Some(file.len() as u64)] {
         let mut reader = LogReader::new(&file[..], length, u32::MAX).unwrap();
         assert!(matches!(
-            reader.next_item(),
+            reader.advance(),
             Err(LogError::Truncated {
                 offset: 8,
                 have: 13,
@@ -162,7 +163,7 @@ fn a_size_is_not_believed() {
     file.extend_from_slice(&[0; SIZE_SUM]);
     let mut reader = LogReader::new(&file[..], None, u32::MAX).unwrap();
     assert!(matches!(
-        reader.next_item(),
+        reader.advance(),
         Err(LogError::BadSizeSum { offset: 8, .. })
     ));
 }
@@ -173,7 +174,7 @@ fn the_buffer_shrinks_after_a_big_item() {
     items.extend((0..3 * BUFFER / 1000).map(|_| vec![2; 1000]));
     let file = log(&items);
     let mut reader = LogReader::new(&file[..], None, MAX).unwrap();
-    while reader.next_item().unwrap().is_some() {}
+    while reader.advance().unwrap() {}
     assert_eq!(reader.buf.len(), BUFFER);
 }
 

@@ -1,0 +1,291 @@
+//! What can go wrong with a dump: the cause for people, the term for programs.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use fyris_term::etf::DecodeError;
+use fyris_term::{Atom, Term};
+
+use super::disk_log::LogError;
+use super::posix;
+use crate::Error;
+
+/// Why a dump could not be written, read or looked at.
+///
+/// The message says what was wrong and where in the file; [`DumpError::reason`] gives the term that
+/// stands in the `{error, Reason}` of `ets:tab2file`, `ets:file2tab` and `ets:tabfile_info`.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DumpError {
+    /// The file cannot be opened or read.
+    #[error("cannot read {}: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The file cannot be written, or not put in its place.
+    #[error("cannot write {}: {source}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// What stands under the name of the new dump cannot be replaced.
+    #[error("cannot replace {}: {source}", path.display())]
+    CannotReplace {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The file does not begin as a log does.
+    #[error("{} is no table dump: it begins with {found:02x?}", path.display())]
+    NotALog {
+        /// The file.
+        path: PathBuf,
+        /// The bytes it begins with, at most 8.
+        found: Vec<u8>,
+    },
+    /// The file is damaged.
+    #[error("damaged dump: {0}")]
+    Damaged(#[from] Damage),
+    /// An object that the table does not take. `ets:file2tab` raises `badarg` here.
+    #[error("byte {offset}: the table does not take this object: {source}")]
+    BadObject {
+        /// Where the object begins.
+        offset: u64,
+        /// What the table said.
+        source: Box<Error>,
+    },
+    /// Not as many objects as the dump says it has.
+    #[error("byte {offset}: the dump ends after {found} objects and says it has {expected}")]
+    ObjectCount {
+        /// The number in the dump, as it stands there.
+        expected: String,
+        /// The number of objects read.
+        found: u64,
+        /// Where the objects end.
+        offset: u64,
+    },
+    /// The MD5 of the objects is not the one in the dump.
+    #[error("byte {offset}: the objects have the MD5 {found:02x?} and the dump says {expected}")]
+    Checksum {
+        /// The sum in the dump, as it stands there.
+        expected: String,
+        /// The sum of what was read.
+        found: [u8; 16],
+        /// Where the sum stands.
+        offset: u64,
+    },
+    /// A table such as the dump describes cannot be made, mostly because its name is taken.
+    #[error("cannot create the table: {0}")]
+    CannotCreateTable(String),
+    /// The dump is of a version that is yet to come.
+    #[error("a dump of version {major:?}.{minor:?}; at most version 1 can be read")]
+    UnsupportedVersion {
+        /// The first number.
+        major: Term,
+        /// The second number.
+        minor: Term,
+    },
+    /// The table cannot be dumped.
+    #[error("cannot dump the table: {0}")]
+    Table(#[from] Error),
+    /// An object that the external format cannot express.
+    #[error("cannot dump an object: {0}")]
+    Encode(String),
+    /// An option that does not exist.
+    #[error("unknown option {0:?}")]
+    UnknownOption(Term),
+    /// What should be a list of options is none.
+    #[error("malformed option list: {0:?}")]
+    MalformedOption(Term),
+    /// The progress callback asked to stop.
+    #[error("stopped by request")]
+    Cancelled,
+}
+
+/// What is wrong inside a dump, and where.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Damage {
+    /// The log itself.
+    #[error("{0}")]
+    Log(LogError),
+    /// Bytes that should be a term are none. Its offset counts from the begin of the term.
+    #[error("byte {offset}: this term does not decode: {source}")]
+    Term {
+        /// Where the term begins.
+        offset: u64,
+        /// What the decoder said.
+        source: DecodeError,
+    },
+    /// A term that is no object of this table.
+    #[error("byte {offset}: {why}")]
+    Object {
+        /// Where the term begins.
+        offset: u64,
+        /// What the table said.
+        why: Box<Error>,
+    },
+    /// The file begins with something else than the description of a table.
+    #[error("byte {offset}: no description of a table: {why}")]
+    Header {
+        /// Where the description begins.
+        offset: u64,
+        /// What it lacks.
+        why: String,
+    },
+    /// The description promises an end mark that is not there, or not as it should be.
+    #[error("byte {offset}: {why}")]
+    Footer {
+        /// Where it should be, or is.
+        offset: u64,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// Something follows the end mark.
+    #[error("byte {offset}: more bytes behind the end of the dump")]
+    Trailing {
+        /// Where they begin.
+        offset: u64,
+    },
+}
+
+impl Damage {
+    /// Where in the file, in bytes.
+    pub fn offset(&self) -> u64 {
+        match self {
+            Damage::Log(e) => e.offset(),
+            Damage::Term { offset, source } => offset + source.offset() as u64,
+            Damage::Header { offset, .. }
+            | Damage::Object { offset, .. }
+            | Damage::Footer { offset, .. }
+            | Damage::Trailing { offset } => *offset,
+        }
+    }
+}
+
+impl DumpError {
+    /// The `Reason` of the `{error, Reason}` that OTP gives.
+    ///
+    /// Where OTP raises `badarg` instead of returning an error ([`DumpError::raises`]), that atom.
+    pub fn reason(&self) -> Term {
+        match self {
+            DumpError::Read { path, source } => pair("read_error", file_error(path, source)),
+            DumpError::Write { path, source } => file_error(path, source),
+            DumpError::CannotReplace { .. } => atom("eaccess"),
+            DumpError::NotALog { path, .. } => {
+                let inner = vec![atom("not_a_log_file"), file_name(path)];
+                pair("read_error", Term::Tuple(inner))
+            }
+            DumpError::Damaged(_) => atom("badfile"),
+            DumpError::BadObject { .. } => atom("badarg"),
+            DumpError::ObjectCount { .. } => atom("invalid_object_count"),
+            DumpError::Checksum { .. } => atom("checksum_error"),
+            DumpError::CannotCreateTable(_) => atom("cannot_create_table"),
+            DumpError::UnsupportedVersion { major, minor } => {
+                let version = Term::Tuple(vec![major.clone(), minor.clone()]);
+                pair("unsupported_file_version", version)
+            }
+            DumpError::Table(Error::NoSuchTable(_)) => atom("badtab"),
+            DumpError::Table(error) => atom(error.ets_class().as_str()),
+            DumpError::Encode(_) => atom("system_limit"),
+            DumpError::UnknownOption(term) => pair("unknown_option", term.clone()),
+            DumpError::MalformedOption(term) => pair("malformed_option", term.clone()),
+            DumpError::Cancelled => atom("cancelled"),
+        }
+    }
+
+    /// `{error, Reason}`.
+    pub fn to_term(&self) -> Term {
+        pair("error", self.reason())
+    }
+
+    /// Does OTP raise the reason as an exception of class `error` here, rather than return it?
+    pub fn raises(&self) -> bool {
+        match self {
+            DumpError::BadObject { .. } | DumpError::Encode(_) => true,
+            DumpError::Table(error) => !matches!(error, Error::NoSuchTable(_)),
+            _ => false,
+        }
+    }
+
+    /// Where in the file, in bytes, if the error is about the content of a file.
+    pub fn offset(&self) -> Option<u64> {
+        match self {
+            DumpError::Damaged(damage) => Some(damage.offset()),
+            DumpError::BadObject { offset, .. }
+            | DumpError::ObjectCount { offset, .. }
+            | DumpError::Checksum { offset, .. } => Some(*offset),
+            DumpError::NotALog { .. } => Some(0),
+            _ => None,
+        }
+    }
+
+    /// What a log of `path` that is being read has to say.
+    pub(super) fn reading(path: &Path, error: LogError) -> DumpError {
+        let path = path.to_path_buf();
+        match error {
+            LogError::Io { source, .. } => DumpError::Read { path, source },
+            LogError::NotALog { found } => DumpError::NotALog { path, found },
+            damage => DumpError::Damaged(Damage::Log(damage)),
+        }
+    }
+
+    /// What a log of `path` that is being written has to say.
+    pub(super) fn writing(path: &Path, error: LogError) -> DumpError {
+        match error {
+            LogError::Io { source, .. } => DumpError::Write {
+                path: path.to_path_buf(),
+                source,
+            },
+            other => DumpError::Encode(other.to_string()),
+        }
+    }
+}
+
+fn atom(name: &str) -> Term {
+    Term::atom(name)
+}
+
+fn pair(tag: &str, value: Term) -> Term {
+    Term::Tuple(vec![atom(tag), value])
+}
+
+/// `{file_error, File, Posix}`.
+fn file_error(path: &Path, error: &io::Error) -> Term {
+    let code = Atom::new(posix::name(error)).map_or_else(|_| atom("unknown"), Term::Atom);
+    Term::Tuple(vec![atom("file_error"), file_name(path), code])
+}
+
+/// A path as Erlang has it: a list of code points.
+fn file_name(path: &Path) -> Term {
+    Term::List(
+        path.to_string_lossy()
+            .chars()
+            .map(|c| Term::Int(c as i64))
+            .collect(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn file_errors_are_those_of_the_file_module() {
+        let source = io::Error::from_raw_os_error(2);
+        let error = DumpError::Read {
+            path: PathBuf::from("/x"),
+            source,
+        };
+        let name = Term::List(vec![Term::Int(47), Term::Int(120)]);
+        let inner = Term::Tuple(vec![atom("file_error"), name, atom("enoent")]);
+        let all = Term::Tuple(vec![atom("error"), pair("read_error", inner)]);
+        assert_eq!(error.to_term(), all);
+    }
+}

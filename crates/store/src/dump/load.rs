@@ -1,0 +1,234 @@
+//! Loading a table: `ets:file2tab` and `ets:tabfile_info`.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use fyris_term::{Term, etf};
+
+use super::header::Header;
+use super::objects::{Objects, Salvage};
+use super::progress::Reporter;
+use super::transcode::flat_object;
+use super::{DumpError, DumpInfo, LoadOptions, Watch, unwatched};
+use crate::{Error, Options, Owner, ProcessId, Store, Table, WriteConcurrency};
+
+/// A table made from a dump.
+#[derive(Debug)]
+pub struct Loaded {
+    /// The table, in the name of the caller, who owns it.
+    pub table: Table,
+    /// How many objects were read. The table may hold fewer, if keys came twice.
+    pub objects: u64,
+    /// What could not be read; nothing if the load was verified.
+    pub damage: Salvage,
+}
+
+impl Store {
+    /// `file2tab/2`: makes a table for `caller` from a dump that OTP or Fyris wrote. O(n).
+    ///
+    /// The table is there, under its name if it is a named one, as soon as the description is read; if
+    /// anything is wrong with the rest it is deleted again. Memory beyond that of the table is bounded by
+    /// [`LoadOptions::max_object`].
+    ///
+    /// # Errors
+    ///
+    /// As [`DumpError`] lists them. Without [`LoadOptions::verify`] damage behind the description is no
+    /// error, but told in [`Loaded::damage`].
+    pub fn file2tab(
+        &self,
+        caller: ProcessId,
+        path: impl AsRef<Path>,
+        options: &LoadOptions,
+    ) -> Result<Loaded, DumpError> {
+        self.file2tab_watched(caller, path, options, &mut unwatched)
+    }
+
+    /// As [`Store::file2tab`], telling `watch` how far it has come.
+    ///
+    /// # Errors
+    ///
+    /// As [`Store::file2tab`], and [`DumpError::Cancelled`].
+    pub fn file2tab_watched(
+        &self,
+        caller: ProcessId,
+        path: impl AsRef<Path>,
+        options: &LoadOptions,
+        watch: &mut Watch<'_>,
+    ) -> Result<Loaded, DumpError> {
+        let path = path.as_ref();
+        let (file, length) = open(path)?;
+        self.load_dump(caller, file, length, path, options, watch)
+    }
+
+    /// As [`Store::file2tab_watched`], from any input; `path` is for messages, `length` that of the
+    /// input in bytes, where known.
+    ///
+    /// # Errors
+    ///
+    /// As [`Store::file2tab_watched`].
+    pub fn load_dump(
+        &self,
+        caller: ProcessId,
+        input: impl Read,
+        length: Option<u64>,
+        path: &Path,
+        options: &LoadOptions,
+        watch: &mut Watch<'_>,
+    ) -> Result<Loaded, DumpError> {
+        let objects = Objects::new(input, length, path, options)?;
+        objects.header().check_version()?;
+        let table = self.table_like(caller, objects.header(), options)?;
+        let unfinished = Unfinished { table, done: false };
+        let (objects, damage) = unfinished.load(objects, watch)?;
+        Ok(Loaded {
+            table: unfinished.finish(),
+            objects,
+            damage,
+        })
+    }
+
+    /// A table such as the dump describes.
+    fn table_like(
+        &self,
+        caller: ProcessId,
+        header: &Header,
+        options: &LoadOptions,
+    ) -> Result<Table, DumpError> {
+        let refused = |why: &dyn std::fmt::Display| DumpError::CannotCreateTable(why.to_string());
+        let info = header.info_but_size().map_err(|damage| refused(&damage))?;
+        let name = options.name.unwrap_or(info.name);
+        let like = like(&info, header);
+        let made = match header.get("index") {
+            Some(Term::Atom(index)) => {
+                self.create(caller, name, &like.clone().index(index.as_str()))
+            }
+            _ => self.create(caller, name, &like),
+        };
+        match made {
+            // Of another version of Fyris: the table's content matters more than what holds it.
+            Err(Error::BadIndex { .. }) => self.create(caller, name, &like),
+            made => made,
+        }
+        .map_err(|error| refused(&error))
+    }
+}
+
+impl Owner {
+    /// As [`Store::file2tab`], for this owner.
+    ///
+    /// # Errors
+    ///
+    /// As [`Store::file2tab`].
+    pub fn file2tab(
+        &self,
+        path: impl AsRef<Path>,
+        options: &LoadOptions,
+    ) -> Result<Loaded, DumpError> {
+        self.store().file2tab(self.id(), path, options)
+    }
+}
+
+/// `tabfile_info/1`: what a dump says of its table. Reads no more than its beginning.
+///
+/// # Errors
+///
+/// As [`Store::file2tab`], as far as the description goes.
+pub fn tabfile_info(path: impl AsRef<Path>) -> Result<Header, DumpError> {
+    let path = path.as_ref();
+    let (file, length) = open(path)?;
+    let objects = Objects::new(file, length, path, &LoadOptions::default())?;
+    Ok(objects.header().clone())
+}
+
+/// The file and its length; a length is known of regular files only.
+fn open(path: &Path) -> Result<(File, Option<u64>), DumpError> {
+    let wrap = |source| DumpError::Read {
+        path: path.to_path_buf(),
+        source,
+    };
+    let file = File::open(path).map_err(wrap)?;
+    let metadata = file.metadata().map_err(wrap)?;
+    if metadata.is_dir() {
+        return Err(wrap(std::io::ErrorKind::IsADirectory.into()));
+    }
+    let length = metadata.is_file().then_some(metadata.len());
+    Ok((file, length))
+}
+
+/// The options that the dump asks for: those that OTP restores.
+fn like(info: &DumpInfo, header: &Header) -> Options {
+    let writes = match header.get("write_concurrency") {
+        Some(Term::Atom(word)) if word.as_str() == "auto" => WriteConcurrency::Auto,
+        _ if header.is_on("write_concurrency") => WriteConcurrency::On,
+        _ => WriteConcurrency::Off,
+    };
+    let mut options = Options::new(info.table_type)
+        .protection(info.protection)
+        .keypos(info.keypos)
+        .write_concurrency(writes)
+        .read_concurrency(header.is_on("read_concurrency"));
+    if info.named_table {
+        options = options.named();
+    }
+    if header.is_on("compressed") {
+        options = options.compressed();
+    }
+    options
+}
+
+/// A table that goes away again unless all is well in the end.
+struct Unfinished {
+    table: Table,
+    done: bool,
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        if !self.done {
+            // It may be gone already, deleted by somebody else.
+            let _ = self.table.delete();
+        }
+    }
+}
+
+impl Unfinished {
+    /// Reads all objects into the table.
+    fn load<R: Read>(
+        &self,
+        mut objects: Objects<'_, R>,
+        watch: &mut Watch<'_>,
+    ) -> Result<(u64, Salvage), DumpError> {
+        let total = objects.header().info().ok().map(|info| info.size);
+        let mut reporter = Reporter::new(watch, objects.length(), total);
+        let mut loader = self.table.loader();
+        while objects.advance()? {
+            if flat_object(objects.object().bytes, &mut loader) {
+                let inserted = loader.end();
+                inserted.or_else(|error| objects.unacceptable(error))?;
+            } else {
+                slow_object(&mut objects, &self.table)?;
+            }
+            reporter.at(objects.offset(), objects.count())?;
+        }
+        let count = objects.count();
+        reporter.report(objects.offset(), count)?;
+        Ok((count, objects.finish()?))
+    }
+
+    fn finish(mut self) -> Table {
+        self.done = true;
+        self.table.clone()
+    }
+}
+
+/// Inserts an object by way of its term.
+#[inline(never)]
+fn slow_object<R: Read>(objects: &mut Objects<'_, R>, table: &Table) -> Result<(), DumpError> {
+    match etf::decode_prefix(objects.object().bytes) {
+        Ok((object, _)) => table
+            .insert(&object)
+            .or_else(|error| objects.unacceptable(error)),
+        Err(error) => objects.undecodable(error),
+    }
+}

@@ -1,0 +1,339 @@
+//! The items of a dump in the light of its description: objects, the end mark, damage.
+//!
+//! # Verifying and salvaging
+//!
+//! A verifying reader stops at the first thing that is not as it was written. A salvaging one passes
+//! over it, goes on at the next item that can be found, and keeps account ([`Salvage`]). OTP's own
+//! reader without `{verify, true}` does the same in principle, but stops in silence after a hundred
+//! damaged bytes in a row or a size beyond the end of the file; this one goes on to the end of the file.
+//!
+//! # The end mark
+//!
+//! With extended information the last item is `['$end_of_table', [{count, N}, {md5, Sum}]]`, with
+//! those of the two pairs that the description promises. The sum is the MD5 of the payloads of all
+//! items before it, the description included. An object is a tuple, so that no object can be taken
+//! for an end mark.
+
+use std::io::Read;
+use std::path::Path;
+
+use fyris_term::Term;
+use fyris_term::etf::{self, DecodeError, VERSION};
+use md5::{Digest, Md5};
+
+use super::disk_log::{Item, LogError, LogReader};
+use super::header::{Header, named};
+use super::{Damage, DumpError, LoadOptions};
+use crate::Error;
+
+/// Tag of a list in the external format.
+const LIST_TAG: u8 = 108;
+/// Tag of a compressed term in the external format.
+const COMPRESSED_TAG: u8 = 80;
+
+/// What a salvaging reader had to leave out.
+#[derive(Debug, Default)]
+pub struct Salvage {
+    /// Bytes that belong to no item that could be read.
+    pub bytes: u64,
+    /// Objects that could not be decoded, or that the table did not take.
+    pub objects: u64,
+    /// The first damage met.
+    pub first: Option<Damage>,
+    /// Does the dump lack the end it should have (by its end mark, or its number of objects)?
+    pub incomplete: bool,
+}
+
+impl Salvage {
+    /// Was everything there?
+    pub fn is_empty(&self) -> bool {
+        self.first.is_none() && !self.incomplete
+    }
+
+    fn note(&mut self, damage: Damage) {
+        self.first.get_or_insert(damage);
+    }
+}
+
+/// What the end mark says.
+struct Footer {
+    offset: u64,
+    info: Vec<Term>,
+}
+
+/// Reads the objects of a dump, as bytes, in order.
+pub(super) struct Objects<'p, R> {
+    log: LogReader<R>,
+    path: &'p Path,
+    header: Header,
+    verify: bool,
+    sum: Option<Md5>,
+    count: u64,
+    footer: Option<Footer>,
+    salvage: Salvage,
+}
+
+impl<'p, R: Read> Objects<'p, R> {
+    /// Reads as far as the description of the table. `path` is for messages, `length` that of the input
+    /// in bytes, where known.
+    pub(super) fn new(
+        input: R,
+        length: Option<u64>,
+        path: &'p Path,
+        options: &LoadOptions,
+    ) -> Result<Self, DumpError> {
+        let wrap = |error| DumpError::reading(path, error);
+        let mut log = LogReader::new(input, length, options.max_object).map_err(wrap)?;
+        if !log.advance().map_err(wrap)? {
+            let why = "the file has no content".into();
+            return Err(Damage::Header {
+                offset: log.offset(),
+                why,
+            }
+            .into());
+        }
+        let item = log.item();
+        let (term, _) = etf::decode_prefix(item.bytes).map_err(|source| Damage::Term {
+            offset: item.offset,
+            source,
+        })?;
+        let header = Header::new(term, item.offset)?;
+        let sums = options.verify && header.promises("md5sum");
+        let sum = sums.then(|| Md5::new_with_prefix(item.bytes));
+        Ok(Objects {
+            log,
+            path,
+            header,
+            verify: options.verify,
+            sum,
+            count: 0,
+            footer: None,
+            salvage: Salvage::default(),
+        })
+    }
+
+    /// The description of the table.
+    pub(super) fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// Bytes of the file consumed so far.
+    pub(super) fn offset(&self) -> u64 {
+        self.log.offset()
+    }
+
+    /// Length of the file in bytes, where known.
+    pub(super) fn length(&self) -> Option<u64> {
+        self.log.length()
+    }
+
+    /// Objects met so far.
+    pub(super) fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Moves to the next object, which [`Objects::object`] then shows; false at the end of the dump.
+    #[inline]
+    pub(super) fn advance(&mut self) -> Result<bool, DumpError> {
+        loop {
+            match self.log.advance() {
+                Ok(true) => {}
+                Ok(false) => return Ok(false),
+                Err(error) => {
+                    self.damaged_log(error)?;
+                    continue;
+                }
+            }
+            if may_be_footer(self.log.item().bytes) && self.at_footer() {
+                self.end()?;
+                return Ok(false);
+            }
+            if let Some(sum) = &mut self.sum {
+                sum.update(self.log.item().bytes);
+            }
+            self.count += 1;
+            return Ok(true);
+        }
+    }
+
+    /// The object that [`Objects::advance`] moved to.
+    #[inline]
+    pub(super) fn object(&self) -> Item<'_> {
+        self.log.item()
+    }
+
+    /// The present object does not decode: the error, or when salvaging a note.
+    #[cold]
+    pub(super) fn undecodable(&mut self, source: DecodeError) -> Result<(), DumpError> {
+        let damage = Damage::Term {
+            offset: self.log.item().offset,
+            source,
+        };
+        if self.verify {
+            return Err(damage.into());
+        }
+        self.salvage.objects += 1;
+        self.salvage.note(damage);
+        Ok(())
+    }
+
+    /// The table does not take the present object: the error, or when salvaging a note.
+    #[cold]
+    pub(super) fn unacceptable(&mut self, error: Error) -> Result<(), DumpError> {
+        let offset = self.log.item().offset;
+        match error {
+            Error::NoSuchTable(_) | Error::NoAccess { .. } => Err(error.into()),
+            error if self.verify => Err(DumpError::BadObject {
+                offset,
+                source: Box::new(error),
+            }),
+            error => {
+                self.salvage.objects += 1;
+                self.salvage.note(Damage::Object {
+                    offset,
+                    why: Box::new(error),
+                });
+                Ok(())
+            }
+        }
+    }
+
+    /// All objects are read: checks what the dump says of itself, and tells what was left out.
+    pub(super) fn finish(mut self) -> Result<Salvage, DumpError> {
+        match self.verify {
+            true => self.verify_end()?,
+            false => {
+                let promised = ["object_count", "md5sum"]
+                    .iter()
+                    .any(|i| self.header.promises(i));
+                let counted = self.header.get("size") == Some(&count_term(self.count));
+                self.salvage.incomplete = match &self.footer {
+                    Some(footer) => footer
+                        .get("count")
+                        .is_some_and(|n| *n != count_term(self.count)),
+                    None => promised || !counted,
+                };
+            }
+        }
+        Ok(self.salvage)
+    }
+
+    fn verify_end(&mut self) -> Result<(), DumpError> {
+        let counts = self.header.promises("object_count");
+        let sum = self.sum.take();
+        if (counts || sum.is_some()) && self.footer.is_none() {
+            let why = "the end mark that the dump promises is missing";
+            return Err(Damage::Footer {
+                offset: self.offset(),
+                why,
+            }
+            .into());
+        }
+        let offset = self.footer.as_ref().map_or(self.offset(), |f| f.offset);
+        let said = |name| self.footer.as_ref().and_then(|f| f.get(name));
+        let no_sum = sum.is_none();
+        if let Some(sum) = sum {
+            let found: [u8; 16] = sum.finalize().into();
+            let expected = said("md5");
+            if !matches!(expected, Some(Term::Binary(bytes)) if **bytes == found) {
+                return Err(DumpError::Checksum {
+                    expected: show(expected),
+                    found,
+                    offset,
+                });
+            }
+        }
+        let expected = match counts {
+            true => said("count"),
+            // As in OTP, an MD5 alone makes the number in the description irrelevant: it was true when
+            // the dump began, and the table may have changed meanwhile.
+            false if no_sum => self.header.get("size"),
+            false => return Ok(()),
+        };
+        if expected != Some(&count_term(self.count)) {
+            let (expected, found) = (show(expected), self.count);
+            return Err(DumpError::ObjectCount {
+                expected,
+                found,
+                offset,
+            });
+        }
+        Ok(())
+    }
+
+    /// The log is damaged here: the error, or when salvaging a note and on to the next item.
+    #[cold]
+    fn damaged_log(&mut self, error: LogError) -> Result<(), DumpError> {
+        if self.verify || !error.is_damage() {
+            return Err(DumpError::reading(self.path, error));
+        }
+        self.salvage.note(Damage::Log(error));
+        self.salvage.bytes += self.resync()?;
+        Ok(())
+    }
+
+    fn resync(&mut self) -> Result<u64, DumpError> {
+        self.log
+            .resync()
+            .map_err(|error| DumpError::reading(self.path, error))
+    }
+
+    /// Is the present item the end mark? If so, it is remembered.
+    #[cold]
+    fn at_footer(&mut self) -> bool {
+        let item = self.log.item();
+        let Ok((Term::List(mut mark), _)) = etf::decode_prefix(item.bytes) else {
+            return false;
+        };
+        let is_mark = matches!(&mark[..], [Term::Atom(tag), _] if tag.as_str() == "$end_of_table");
+        if is_mark {
+            let info = match mark.pop() {
+                Some(Term::List(info)) => info,
+                _ => Vec::new(),
+            };
+            self.footer = Some(Footer {
+                offset: item.offset,
+                info,
+            });
+        }
+        is_mark
+    }
+
+    /// Nothing may follow the end mark.
+    fn end(&mut self) -> Result<(), DumpError> {
+        let offset = self.offset();
+        let more = match self.log.advance() {
+            Ok(more) => more,
+            Err(error) if error.is_damage() => true,
+            Err(error) => return Err(DumpError::reading(self.path, error)),
+        };
+        match more {
+            true if self.verify => Err(Damage::Trailing { offset }.into()),
+            true => {
+                self.salvage.note(Damage::Trailing { offset });
+                Ok(())
+            }
+            false => Ok(()),
+        }
+    }
+}
+
+impl Footer {
+    fn get(&self, name: &str) -> Option<&Term> {
+        self.info.iter().find_map(|pair| named(pair, name))
+    }
+}
+
+/// Does the term begin as an end mark may, a list or something compressed?
+#[inline]
+fn may_be_footer(bytes: &[u8]) -> bool {
+    matches!(bytes, [VERSION, LIST_TAG | COMPRESSED_TAG, ..])
+}
+
+fn count_term(count: u64) -> Term {
+    Term::integer(count)
+}
+
+fn show(term: Option<&Term>) -> String {
+    term.map_or_else(|| "nothing".to_owned(), |term| format!("{term:?}"))
+}

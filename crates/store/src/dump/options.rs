@@ -1,0 +1,180 @@
+//! The options of saving and loading, as Rust values and as the lists of `ets:tab2file/3` and
+//! `ets:file2tab/2`.
+
+use fyris_term::{Atom, Term};
+
+use super::DumpError;
+
+/// The largest object that is read unless asked otherwise, in bytes of the dump.
+pub const MAX_OBJECT: u32 = 512 << 20;
+
+/// How to write a dump. The default has no extended information, as that of `ets:tab2file/2`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SaveOptions {
+    /// Write the number of objects at the end.
+    pub object_count: bool,
+    /// Write an MD5 of everything at the end.
+    pub md5sum: bool,
+    /// Make sure that the dump is on the disk before it takes its name.
+    pub sync: bool,
+}
+
+impl SaveOptions {
+    /// Reads `[{extended_info, [object_count | md5sum]} | {sync, boolean()}]`.
+    ///
+    /// # Errors
+    ///
+    /// [`DumpError::UnknownOption`], [`DumpError::MalformedOption`].
+    pub fn from_term(options: &Term) -> Result<SaveOptions, DumpError> {
+        let mut result = SaveOptions::default();
+        let mut extended = false;
+        for option in list(options)? {
+            match named(option) {
+                // As in OTP, a later `false` does not undo an earlier `true`.
+                Some(("sync", Term::Atom(on))) if on.as_str() == "true" => result.sync = true,
+                Some(("sync", Term::Atom(off))) if off.as_str() == "false" => {}
+                Some(("extended_info", infos)) if !extended => {
+                    extended = true;
+                    result.extend(infos)?;
+                }
+                _ => return Err(DumpError::UnknownOption(option.clone())),
+            }
+        }
+        Ok(result)
+    }
+
+    fn extend(&mut self, infos: &Term) -> Result<(), DumpError> {
+        for info in list(infos)? {
+            match info {
+                Term::Atom(name) if name.as_str() == "object_count" => self.object_count = true,
+                Term::Atom(name) if name.as_str() == "md5sum" => self.md5sum = true,
+                other => {
+                    let inner = Term::List(vec![other.clone()]);
+                    let option = Term::Tuple(vec![Term::atom("extended_info"), inner]);
+                    return Err(DumpError::UnknownOption(Term::List(vec![option])));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The list under `extended_info` in a dump.
+    pub(super) fn extended_info(&self) -> Term {
+        let count = self.object_count.then(|| Term::atom("object_count"));
+        let sum = self.md5sum.then(|| Term::atom("md5sum"));
+        Term::List(count.into_iter().chain(sum).collect())
+    }
+}
+
+/// How to read a dump.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LoadOptions {
+    /// Refuse the dump unless every byte of it is as it was written, as far as the dump allows to tell:
+    /// no damage, the number of objects, the MD5. Without it as much is loaded as can be read, and
+    /// [`Loaded::damage`](super::Loaded) tells what could not.
+    pub verify: bool,
+    /// The largest object accepted, in bytes of the dump ([`MAX_OBJECT`]); it bounds the memory that
+    /// reading takes.
+    pub max_object: u32,
+    /// The name of the table, in place of the one in the dump.
+    pub name: Option<Atom>,
+}
+
+impl Default for LoadOptions {
+    fn default() -> LoadOptions {
+        LoadOptions {
+            verify: false,
+            max_object: MAX_OBJECT,
+            name: None,
+        }
+    }
+}
+
+impl LoadOptions {
+    /// The default, but verifying.
+    pub fn verified() -> LoadOptions {
+        LoadOptions {
+            verify: true,
+            ..LoadOptions::default()
+        }
+    }
+
+    /// Reads `[{verify, boolean()}]`.
+    ///
+    /// # Errors
+    ///
+    /// [`DumpError::UnknownOption`], [`DumpError::MalformedOption`].
+    pub fn from_term(options: &Term) -> Result<LoadOptions, DumpError> {
+        let mut result = LoadOptions::default();
+        for option in list(options)? {
+            match named(option) {
+                // As in OTP, a later `false` does not undo an earlier `true`.
+                Some(("verify", Term::Atom(on))) if on.as_str() == "true" => result.verify = true,
+                Some(("verify", Term::Atom(off))) if off.as_str() == "false" => {}
+                _ => return Err(DumpError::UnknownOption(option.clone())),
+            }
+        }
+        Ok(result)
+    }
+}
+
+fn list(term: &Term) -> Result<&[Term], DumpError> {
+    match term {
+        Term::List(items) => Ok(items),
+        other => Err(DumpError::MalformedOption(other.clone())),
+    }
+}
+
+/// The name and value of a pair `{name, Value}`.
+fn named(option: &Term) -> Option<(&'static str, &Term)> {
+    match option {
+        Term::Tuple(pair) => match &pair[..] {
+            [Term::Atom(name), value] => Some((name.as_str(), value)),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn option(name: &str, value: Term) -> Term {
+        Term::Tuple(vec![Term::atom(name), value])
+    }
+
+    #[test]
+    fn lists_of_options() {
+        let infos = Term::List(vec![Term::atom("md5sum"), Term::atom("object_count")]);
+        let on = option("sync", Term::atom("true"));
+        let off = option("sync", Term::atom("false"));
+        let all = Term::List(vec![option("extended_info", infos), on, off]);
+        let options = SaveOptions::from_term(&all).unwrap();
+        assert_eq!(
+            options,
+            SaveOptions {
+                object_count: true,
+                md5sum: true,
+                sync: true
+            }
+        );
+        let verify = Term::List(vec![option("verify", Term::atom("true"))]);
+        assert_eq!(
+            LoadOptions::from_term(&verify).unwrap(),
+            LoadOptions::verified()
+        );
+    }
+
+    #[test]
+    fn bad_options_are_named() {
+        let sync = option("sync", Term::Int(1));
+        let bad = SaveOptions::from_term(&Term::List(vec![sync.clone()])).unwrap_err();
+        assert_eq!(
+            bad.reason(),
+            Term::Tuple(vec![Term::atom("unknown_option"), sync])
+        );
+        let tail = LoadOptions::from_term(&Term::atom("verify")).unwrap_err();
+        assert!(matches!(tail, DumpError::MalformedOption(_)));
+    }
+}

@@ -1,0 +1,165 @@
+//! From the bytes of an object in a dump straight to the parts of a record.
+//!
+//! Most objects in most tables are flat tuples of numbers, atoms and binaries. These are handed to the
+//! table's [`Loader`] element by element while the external format is read: no tree of terms is built.
+//! Whatever is not flat, or not right, is left to the decoder of [`fyris_term::etf`], which also finds
+//! the words for what is wrong; so this path has no errors of its own, it only gives up.
+
+use fyris_term::{Term, etf};
+
+use crate::Loader;
+
+const SMALL_TUPLE: u8 = 104;
+const SMALL_INTEGER: u8 = 97;
+const INTEGER: u8 = 98;
+const BINARY: u8 = 109;
+const SMALL_BIG: u8 = 110;
+const NEW_FLOAT: u8 = 70;
+const ATOM: u8 = 100;
+const SMALL_ATOM: u8 = 115;
+const ATOM_UTF8: u8 = 118;
+const SMALL_ATOM_UTF8: u8 = 119;
+
+/// Hands the object to `loader`, which then only has to [`Loader::end`] it; false if it takes the
+/// long way (`loader` forgets it then at the next [`Loader::begin`]). O(bytes).
+#[inline]
+pub(super) fn flat_object(bytes: &[u8], loader: &mut Loader<'_>) -> bool {
+    let [etf::VERSION, SMALL_TUPLE, arity, rest @ ..] = bytes else {
+        return false;
+    };
+    if loader.begin(usize::from(*arity)).is_err() {
+        return false;
+    }
+    let mut rest = rest;
+    for _ in 0..*arity {
+        match element(rest, loader) {
+            Some(behind) => rest = behind,
+            None => return false,
+        }
+    }
+    true
+}
+
+/// Hands the element at the front of `bytes` over, and gives back what follows it.
+#[inline]
+fn element<'b>(bytes: &'b [u8], loader: &mut Loader<'_>) -> Option<&'b [u8]> {
+    if let Some((n, rest)) = integer(bytes) {
+        loader.int(n);
+        return Some(rest);
+    }
+    if let Some((binary, rest)) = binary(bytes) {
+        loader.binary(binary);
+        return Some(rest);
+    }
+    let (term, rest) = leaf(bytes)?;
+    loader.term(&term);
+    Some(rest)
+}
+
+/// An integer of at most 64 bits.
+#[inline]
+fn integer(bytes: &[u8]) -> Option<(i64, &[u8])> {
+    match bytes {
+        [SMALL_INTEGER, n, rest @ ..] => Some((i64::from(*n), rest)),
+        [INTEGER, a, b, c, d, rest @ ..] => {
+            Some((i64::from(i32::from_be_bytes([*a, *b, *c, *d])), rest))
+        }
+        _ => None,
+    }
+}
+
+#[inline]
+fn binary(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    match bytes {
+        [BINARY, a, b, c, d, rest @ ..] => {
+            rest.split_at_checked(u32::from_be_bytes([*a, *b, *c, *d]) as usize)
+        }
+        _ => None,
+    }
+}
+
+/// An atom, float or bignum: terms that hold no others, decoded by the decoder.
+fn leaf(bytes: &[u8]) -> Option<(Term, &[u8])> {
+    match *bytes.first()? {
+        SMALL_BIG | NEW_FLOAT | ATOM | SMALL_ATOM | ATOM_UTF8 | SMALL_ATOM_UTF8 => {}
+        _ => return None,
+    }
+    let (term, used) = etf::decode_bare_prefix(bytes).ok()?;
+    Some((term, bytes.get(used..)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Options, Store};
+
+    /// The short way and the long one store the same object.
+    fn same(object: Term, keypos: usize, flat: bool) {
+        let store = Store::new();
+        let owner = store.owner();
+        let table = owner
+            .new_table("t", &Options::set().keypos(keypos))
+            .unwrap();
+        let mut loader = table.loader();
+        assert_eq!(
+            flat_object(&etf::encode(&object), &mut loader),
+            flat,
+            "{object:?}"
+        );
+        if flat {
+            loader.end().unwrap();
+            assert_eq!(table.tab2list().unwrap(), [object.clone()]);
+            // Found and compared as the object that the long way makes.
+            table.delete_object(&object).unwrap();
+            assert!(table.is_empty(), "{object:?}");
+        }
+    }
+
+    #[test]
+    fn flat_objects_of_every_leaf() {
+        let float = fyris_term::Float::new(-0.0).map(Term::Float).unwrap();
+        let leaves = [
+            Term::Int(0),
+            Term::Int(255),
+            Term::Int(-1),
+            Term::Int(i64::MIN),
+            Term::Int(i64::MAX),
+            etf::decode(b"\x83n\x09\x01\0\0\0\0\0\0\0\0\x01").unwrap(),
+            float,
+            Term::atom("ok"),
+            Term::atom("é漢"),
+            Term::binary(*b""),
+            Term::binary(*b"with\0zero"),
+            Term::binary(vec![7; 1000]),
+        ];
+        for a in &leaves {
+            for b in &leaves {
+                same(Term::Tuple(vec![a.clone(), b.clone()]), 1, true);
+                same(Term::Tuple(vec![a.clone(), b.clone(), a.clone()]), 2, true);
+            }
+        }
+    }
+
+    #[test]
+    fn the_rest_takes_the_long_way() {
+        let nested = Term::Tuple(vec![Term::Int(1), Term::List(vec![Term::Int(1)])]);
+        same(nested, 1, false);
+        same(Term::Tuple(vec![Term::Int(1)]), 2, false);
+        same(Term::Int(1), 1, false);
+    }
+
+    #[test]
+    fn no_prefix_of_an_object_is_one() {
+        let store = Store::new();
+        let owner = store.owner();
+        let table = owner.new_table("t", &Options::set()).unwrap();
+        let elements = vec![Term::Int(-70000), Term::binary(*b"abc"), Term::atom("x")];
+        let bytes = etf::encode(&Term::Tuple(elements));
+        for cut in 0..bytes.len() {
+            assert!(
+                !flat_object(&bytes[..cut], &mut table.loader()),
+                "cut at {cut}"
+            );
+        }
+    }
+}
