@@ -81,7 +81,7 @@ impl<I: Item> Tree<I> {
         }
         let mut parts = Parts::new();
         parts.extend(view, 0, view.len());
-        self.split(why, spot, held, parts, probe, pin);
+        self.split(why, spot, held, parts, 0, probe, pin);
     }
 
     /// Replaces a locked leaf by another one with the same range.
@@ -103,16 +103,17 @@ impl<I: Item> Tree<I> {
         );
     }
 
-    /// Replaces a locked leaf by two that hold `parts`.
+    /// Replaces a locked leaf by two that hold `parts`; returns the slot of the part `of`.
     pub(super) fn split<'p>(
         &'p self,
         why: Why,
         spot: Spot<'p, I>,
         held: Held<'p>,
         mut parts: Parts<I>,
+        of: usize,
         probe: &impl Probe<I::Key>,
         pin: &'p impl Pin,
-    ) {
+    ) -> &'p I {
         let place = self.place(probe, pin);
         let at_edge = why == Why::Full { appended: true } && place.high().is_none();
         // An ascending load fills its leaves: the last leaf keeps all, and the next begins.
@@ -141,6 +142,13 @@ impl<I: Item> Tree<I> {
             parts.rehead(other);
         }
         let right = Leaf::alloc(word(other), &parts, at, parts.len());
+        // SAFETY (R): not published yet, and from then on protected by the pin.
+        let (low, high) = unsafe { (left.as_ref().view(), right.as_ref().view()) };
+        let slot = if of < at {
+            low.item(of)
+        } else {
+            high.item(of - at)
+        };
         let edit = Edit::Two(left.as_ptr().cast(), sep, right.as_ptr().cast());
         self.replace(probe, 0, as_node(spot.leaf), edit, Some(spot.parent), pin);
         self.counters.leaf_came();
@@ -154,6 +162,7 @@ impl<I: Item> Tree<I> {
         held.kill();
         // SAFETY (R): `replace` has unlinked it, and whoever unlinks retires.
         unsafe { pin.retire(std::ptr::from_ref(spot.leaf).cast_mut()) };
+        slot
     }
 
     /// Puts `edit` in the place of the child `old` of level `level`, which the caller has locked and

@@ -11,7 +11,7 @@ use crate::Entry;
 ///
 /// Every copy names the same key, which does not change; `key` may be called while the thread is
 /// pinned (invariant R) on an item that was in the tree since.
-pub(crate) unsafe trait Item: Copy + 'static {
+pub unsafe trait Item: Copy + 'static {
     /// What the items are found by.
     type Key: TreeKey + ?Sized;
 
@@ -62,7 +62,7 @@ where
 }
 
 /// A value beside its head, which is its key.
-pub(crate) struct Beside<K, V> {
+pub struct Beside<K, V> {
     pub(crate) value: V,
     key: PhantomData<K>,
 }

@@ -37,6 +37,9 @@ pub(super) struct Leaf<I> {
     items: [UnsafeCell<MaybeUninit<I>>; SLOTS],
 }
 
+// SAFETY: slots are read and written as invariant W says.
+unsafe impl<I: Send + Sync> Sync for Leaf<I> {}
+
 impl<I: Item> Leaf<I> {
     /// Makes a leaf of these entries, which are sorted and fit.
     pub(super) fn alloc(word: Word, parts: &Parts<I>, from: usize, to: usize) -> NonNull<Self> {
@@ -87,13 +90,20 @@ impl<I: Item> Leaf<I> {
         }
     }
 
-    /// Puts an entry in at `pos`, in place of the one there if `replace`.
+    /// Puts an entry in at `pos`, in place of the one there if `replace`; returns its slot.
     ///
     /// # Safety
     ///
     /// The caller holds the leaf's lock, `perm` is its word now, and not full.
     #[inline]
-    pub(super) unsafe fn write(&self, perm: Perm, pos: usize, replace: bool, head: u64, item: I) {
+    pub(super) unsafe fn write(
+        &self,
+        perm: Perm,
+        pos: usize,
+        replace: bool,
+        head: u64,
+        item: I,
+    ) -> &I {
         let slot = perm.used();
         let next = if replace {
             perm.remove(pos).insert(pos)
@@ -110,6 +120,11 @@ impl<I: Item> Leaf<I> {
         // SAFETY (W): as above.
         self.items[slot].with_mut(|p| unsafe { (*p).write(item) });
         self.publish(next);
+        View {
+            leaf: self,
+            perm: next,
+        }
+        .item(pos)
     }
 
     /// Takes the entry at `pos` out. The caller holds the lock; `perm` is the word now.

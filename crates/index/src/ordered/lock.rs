@@ -141,7 +141,8 @@ impl NodeLock {
     /// Takes the lock if it is free and the node alive.
     pub(super) fn try_lock(&self) -> Option<Held<'_>> {
         let seen = self.0.load(Ordering::Relaxed);
-        (seen & (LOCKED | DEAD) == 0 && self.take(seen)).then_some(Held {
+        // Lazily: a `Held` that is made and dropped would unlock somebody else's lock.
+        (seen & (LOCKED | DEAD) == 0 && self.take(seen)).then(|| Held {
             lock: self,
             word: Word(seen),
             waited: false,
@@ -213,6 +214,10 @@ mod tests {
         let lock = NodeLock::new(Word::new(1, 0));
         let held = lock.lock().expect("alive");
         assert!(lock.try_lock().is_none());
+        assert!(
+            lock.try_lock().is_none(),
+            "a failed try leaves the lock alone"
+        );
         held.kill();
         assert!(lock.is_dead() && lock.lock().is_none() && lock.try_lock().is_none());
     }

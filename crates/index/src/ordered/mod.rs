@@ -67,9 +67,10 @@ pub mod key;
 mod leaf;
 mod lock;
 mod perm;
-mod probe;
+pub(crate) mod probe;
 mod read;
 mod stats;
+pub(crate) mod storage;
 pub(crate) mod walk;
 mod write;
 

@@ -22,6 +22,7 @@ pub(super) struct Perm(pub(super) u64);
 
 impl Perm {
     /// Nothing live, nothing written.
+    #[cfg(test)]
     pub(super) const EMPTY: Perm = Perm(ORDER);
 
     /// Slots `0..live` live, in that order.

@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 use super::key::{Separator, TreeKey};
 
 /// A place in the order of keys. Where it equals a separator it lies to its right.
-pub(super) trait Probe<K: TreeKey + ?Sized> {
+pub(crate) trait Probe<K: TreeKey + ?Sized> {
     /// As [`TreeKey::head`].
     fn head(&self, skip: usize) -> u64;
     /// The place compared with a separator.
@@ -15,10 +15,19 @@ pub(super) trait Probe<K: TreeKey + ?Sized> {
     fn cmp_prefix(&self, sep: &K::Sep, len: usize) -> Ordering;
     /// The place compared with a key of the same head.
     fn cmp_key(&self, key: &K) -> Ordering;
+
+    /// Whether the place is to the left of a fence.
+    fn is_below(&self, fence: &Fence<'_, K>) -> bool {
+        if K::EXACT {
+            self.head(0) < fence.head
+        } else {
+            self.cmp_sep(fence.sep) == Ordering::Less
+        }
+    }
 }
 
 /// The place of a key.
-pub(super) struct ByKey<'a, Q: ?Sized>(pub(super) &'a Q);
+pub(crate) struct ByKey<'a, Q: ?Sized>(pub(crate) &'a Q);
 
 impl<K, Q> Probe<K> for ByKey<'_, Q>
 where
@@ -45,7 +54,7 @@ where
 
 /// Before all keys, or behind them.
 #[derive(Clone, Copy)]
-pub(super) enum End {
+pub(crate) enum End {
     First,
     Last,
 }
@@ -79,10 +88,10 @@ impl<K: TreeKey + ?Sized> Probe<K> for End {
 
 /// A bound of a node's key range: a separator of an inner node above it, which stays readable while
 /// the thread is pinned (invariant R), even when the node has been replaced.
-pub(super) struct Fence<'p, K: TreeKey + ?Sized> {
+pub(crate) struct Fence<'p, K: TreeKey + ?Sized> {
     /// The separator's head; all there is where keys are [`TreeKey::EXACT`].
-    pub(super) head: u64,
-    pub(super) sep: &'p K::Sep,
+    pub(crate) head: u64,
+    pub(crate) sep: &'p K::Sep,
 }
 
 impl<K: TreeKey + ?Sized> Clone for Fence<'_, K> {
@@ -93,9 +102,9 @@ impl<K: TreeKey + ?Sized> Clone for Fence<'_, K> {
 impl<K: TreeKey + ?Sized> Copy for Fence<'_, K> {}
 
 /// The place of a fence: at it, or just below it.
-pub(super) struct ByFence<'p, K: TreeKey + ?Sized> {
-    pub(super) fence: Fence<'p, K>,
-    pub(super) below: bool,
+pub(crate) struct ByFence<'p, K: TreeKey + ?Sized> {
+    pub(crate) fence: Fence<'p, K>,
+    pub(crate) below: bool,
 }
 
 impl<K: TreeKey + ?Sized> ByFence<'_, K> {

@@ -136,7 +136,7 @@ impl<I: Item> Tree<I> {
 
     /// The item at the probe, with its head.
     #[inline]
-    pub(super) fn find<'p>(
+    pub(crate) fn find<'p>(
         &'p self,
         probe: &impl Probe<I::Key>,
         pin: &'p impl Pin,

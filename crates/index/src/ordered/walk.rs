@@ -164,18 +164,77 @@ impl<'p, I: Item, P> Cursor<'p, I, P> {
         self.view.len() - self.pos
     }
 
-    /// How many of the entries of this leaf are below the bound's end.
-    pub(crate) fn stop<Q>(&self, bound: Bound<&Q>) -> usize
+    /// How many entries the leaf has.
+    pub(crate) fn leaf_len(&self) -> usize {
+        self.view.len()
+    }
+
+    /// Goes over the next entry of this leaf if fewer than `stop` are before it.
+    #[inline]
+    pub(crate) fn next_below(&mut self, stop: usize) -> Option<(u64, &'p I)> {
+        if self.pos >= stop {
+            return None;
+        }
+        self.pos += 1;
+        Some((self.view.head(self.pos - 1), self.view.item(self.pos - 1)))
+    }
+
+    /// Goes back over the entry before if at least `stop` are before that.
+    #[inline]
+    pub(crate) fn prev_above(&mut self, stop: usize) -> Option<(u64, &'p I)> {
+        if self.pos <= stop {
+            return None;
+        }
+        self.pos -= 1;
+        Some((self.view.head(self.pos), self.view.item(self.pos)))
+    }
+
+    /// How many entries of this leaf are within a range that ends so.
+    pub(crate) fn below_end<Q>(&self, end: Bound<&Q>) -> usize
     where
         I::Key: Borrow<Q>,
         Q: TreeKey<Sep = <I::Key as TreeKey>::Sep> + ?Sized,
     {
-        let (key, past) = match bound {
-            Bound::Unbounded => return self.view.len(),
-            Bound::Included(key) => (key, true),
-            Bound::Excluded(key) => (key, false),
-        };
-        let (pos, found) = self.view.search(&ByKey(key));
-        pos + usize::from(past && found)
+        match end {
+            Bound::Unbounded => self.view.len(),
+            Bound::Included(key) => self.below(key, true),
+            Bound::Excluded(key) => self.below(key, false),
+        }
+    }
+
+    /// How many entries of this leaf are before a range that starts so.
+    pub(crate) fn below_start<Q>(&self, start: Bound<&Q>) -> usize
+    where
+        I::Key: Borrow<Q>,
+        Q: TreeKey<Sep = <I::Key as TreeKey>::Sep> + ?Sized,
+    {
+        match start {
+            Bound::Unbounded => 0,
+            Bound::Included(key) => self.below(key, false),
+            Bound::Excluded(key) => self.below(key, true),
+        }
+    }
+
+    /// How many entries of this leaf are below a key that may lie elsewhere, or at it if `with`.
+    fn below<Q>(&self, key: &Q, with: bool) -> usize
+    where
+        I::Key: Borrow<Q>,
+        Q: TreeKey<Sep = <I::Key as TreeKey>::Sep> + ?Sized,
+    {
+        let probe = ByKey(key);
+        // Heads leave out the prefix that the keys of this leaf share; a key of another leaf may
+        // not share it, so it is compared with the fences first.
+        if let Some(fence) = self.place.low()
+            && probe.is_below(&fence)
+        {
+            return 0;
+        }
+        if let Some(fence) = self.place.high()
+            && !probe.is_below(&fence)
+        {
+            return self.view.len();
+        }
+        let (pos, found) = self.view.search(&probe);
+        pos + usize::from(with && found)
     }
 }

@@ -34,6 +34,21 @@ impl<I: Item> Tree<I> {
         I::Key: Borrow<Q>,
         Q: TreeKey<Sep = <I::Key as TreeKey>::Sep> + ?Sized,
     {
+        self.upsert_in_place(key, pin, f).0
+    }
+
+    /// As [`Tree::upsert`]; returns also the slot of what was put in.
+    #[inline]
+    pub(crate) fn upsert_in_place<'p, Q, R>(
+        &'p self,
+        key: &Q,
+        pin: &'p impl Pin,
+        f: impl FnOnce(Option<&'p I>) -> (Action<I>, R),
+    ) -> (R, Option<&'p I>)
+    where
+        I::Key: Borrow<Q>,
+        Q: TreeKey<Sep = <I::Key as TreeKey>::Sep> + ?Sized,
+    {
         let probe = ByKey(key);
         let (spot, held) = loop {
             let spot = self.spot(&probe, pin);
@@ -45,19 +60,8 @@ impl<I: Item> Tree<I> {
         let view = spot.leaf.view();
         let (pos, found) = view.search(&probe);
         let (action, out) = f(found.then(|| view.item(pos)));
-        match (action, found) {
-            (Action::Keep, _) | (Action::Remove, false) => {
-                self.settle(spot, held, None, &probe, pin);
-            }
-            (Action::Remove, true) => {
-                spot.leaf.remove(view.perm, pos);
-                self.counters.entries.add(-1);
-                self.settle(spot, held, Some(view.len() - 1), &probe, pin);
-            }
-            (Action::Put(item), _) => {
-                if !found {
-                    self.counters.entries.add(1);
-                }
+        let now = match action {
+            Action::Put(item) => {
                 let head = key.head(spot.leaf.skip());
                 let new = New {
                     head,
@@ -65,16 +69,49 @@ impl<I: Item> Tree<I> {
                     pos,
                     found,
                 };
-                if view.perm.is_full() {
-                    self.renew(spot, held, view, new, &probe, pin);
-                } else {
-                    // SAFETY: `held` is the leaf's lock, and `view` was loaded under it.
-                    unsafe { spot.leaf.write(view.perm, pos, found, head, item) };
-                    self.settle(spot, held, None, &probe, pin);
-                }
+                Some(self.put(spot, held, view, new, &probe, pin))
             }
+            Action::Remove if found => {
+                spot.leaf.remove(view.perm, pos);
+                self.counters.entries.add(-1);
+                self.settle(spot, held, Some(view.len() - 1), &probe, pin);
+                None
+            }
+            Action::Remove | Action::Keep => {
+                self.settle(spot, held, None, &probe, pin);
+                None
+            }
+        };
+        (out, now)
+    }
+
+    /// Puts an entry into a locked leaf, and unlocks it; returns the slot.
+    #[inline]
+    fn put<'p>(
+        &'p self,
+        spot: Spot<'p, I>,
+        held: Held<'p>,
+        view: View<'p, I>,
+        new: New<I>,
+        probe: &impl Probe<I::Key>,
+        pin: &'p impl Pin,
+    ) -> &'p I {
+        if !new.found {
+            self.counters.entries.add(1);
         }
-        out
+        if view.perm.is_full() {
+            return self.renew(spot, held, view, new, probe, pin);
+        }
+        let New {
+            head,
+            item,
+            pos,
+            found,
+        } = new;
+        // SAFETY: `held` is the leaf's lock, and `view` was loaded under it.
+        let slot = unsafe { spot.leaf.write(view.perm, pos, found, head, item) };
+        self.settle(spot, held, None, probe, pin);
+        slot
     }
 
     /// Counts the acquisition, adapts if it is time to, and unlocks. `left`: how many entries are left
@@ -104,22 +141,27 @@ impl<I: Item> Tree<I> {
         new: New<I>,
         probe: &impl Probe<I::Key>,
         pin: &'p impl Pin,
-    ) {
+    ) -> &'p I {
         held.count();
         let mut parts = Parts::new();
         parts.extend(view, 0, new.pos);
         parts.push(new.head, new.item);
         parts.extend(view, new.pos + usize::from(new.found), view.len());
         if parts.len() > REBUILD_MAX.max(1) {
-            let appended = new.pos + 1 == parts.len();
-            return self.split(adapt::Why::Full { appended }, spot, held, parts, probe, pin);
+            let why = adapt::Why::Full {
+                appended: new.pos + 1 == parts.len(),
+            };
+            return self.split(why, spot, held, parts, new.pos, probe, pin);
         }
         let leaf = Leaf::alloc(held.word.renewed(generation()), &parts, 0, parts.len());
+        // SAFETY (R): not published yet, and from then on protected by the pin.
+        let slot = unsafe { leaf.as_ref() }.view().item(new.pos);
         self.counters.rebuilds.add(1);
         self.swap(&spot, leaf.as_ptr(), probe, pin);
         held.kill();
         // SAFETY (R): `swap` has unlinked it, and whoever unlinks retires.
         unsafe { pin.retire(std::ptr::from_ref(spot.leaf).cast_mut()) };
+        slot
     }
 }
 

@@ -1,0 +1,208 @@
+//! How a `ConcurrentTree` keeps its pairs: in boxes, or in the leaves.
+
+use std::borrow::Borrow;
+use std::ptr::NonNull;
+
+use fyris_sync::reclaim::{Pin, Retire};
+
+use super::item::{Beside, Item};
+use super::key::{HeadKey, TreeKey};
+
+/// Each pair in a box of its own: any types, 8 bytes in the leaf.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Boxed;
+
+/// Values in the leaf, keys as their heads: no allocation for a pair, one miss less for a read.
+/// For integer keys and small `Copy` values.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Inline;
+
+/// How pairs are kept: [`Boxed`] or [`Inline`]. Cannot be implemented elsewhere.
+pub trait Storage<K: TreeKey, V: 'static>: Sealed<K, V> {
+    /// What stands for a key when a pair is handed out: `&K`, or `K` where keys are not stored.
+    type Key<'g>: Borrow<K>;
+
+    /// The key of an item and its head.
+    #[doc(hidden)]
+    fn key<'g>(head: u64, item: &'g Self::Item) -> Self::Key<'g>;
+}
+
+/// The part of [`Storage`] that is nobody else's business.
+pub trait Sealed<K: TreeKey, V: 'static>: 'static {
+    /// What a slot holds.
+    type Item: Item<Key = K> + Send + Sync;
+    /// Something to borrow the key of a pair from while the pair goes in.
+    type Name: Borrow<K>;
+
+    /// Makes an item.
+    fn make(key: K, value: V) -> (Self::Name, Self::Item);
+
+    /// Takes an item apart that has not gone in.
+    ///
+    /// # Safety
+    ///
+    /// The item comes from `make` and is used no more.
+    unsafe fn unmake(name: Self::Name, item: Self::Item) -> (K, V);
+
+    /// Retires what an item names.
+    ///
+    /// # Safety
+    ///
+    /// This thread took it out of the tree, and retires it once.
+    unsafe fn retire(item: &Self::Item, pin: &impl Pin);
+
+    /// The value. Valid as long as the item's slot (invariant W) and the pin (R).
+    fn value(item: &Self::Item) -> &V;
+
+    /// Whether two items, seen in slots under one pin, are one pair.
+    fn same(a: &Self::Item, b: &Self::Item) -> bool;
+}
+
+/// A pair in a box, owned by the tree.
+pub struct Own<K, V>(NonNull<(K, V)>);
+
+impl<K, V> Clone for Own<K, V> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<K, V> Copy for Own<K, V> {}
+// SAFETY: an owned box, shared by reference.
+unsafe impl<K: Send + Sync, V: Send + Sync> Send for Own<K, V> {}
+// SAFETY: as above.
+unsafe impl<K: Send + Sync, V: Send + Sync> Sync for Own<K, V> {}
+
+impl<K, V> Own<K, V> {
+    #[inline]
+    fn pair(&self) -> &(K, V) {
+        // SAFETY (R): items are looked at under the pin under which they were found, or before
+        // they go in.
+        unsafe { self.0.as_ref() }
+    }
+}
+
+impl<K, V> Borrow<K> for Own<K, V> {
+    #[inline]
+    fn borrow(&self) -> &K {
+        &self.pair().0
+    }
+}
+
+// SAFETY: the box's key does not change, and the box lives as invariant R says.
+unsafe impl<K: TreeKey, V: 'static> Item for Own<K, V> {
+    type Key = K;
+
+    #[inline]
+    fn key(&self) -> &K {
+        &self.pair().0
+    }
+
+    #[inline]
+    fn prefetch(&self) {
+        crate::prefetch::read(self.0.as_ptr());
+    }
+
+    unsafe fn dispose(self) {
+        // SAFETY: from `Box::leak` in `make`; nobody else can reach it.
+        drop(unsafe { Box::from_raw(self.0.as_ptr()) });
+    }
+}
+
+/// A pair on its way out, as the collector knows it.
+struct Gone<K, V>((K, V));
+
+impl<K: 'static, V: 'static> Retire for Gone<K, V> {
+    unsafe fn reclaim(ptr: *mut Self) {
+        // SAFETY: from `Box::leak` in `make`; `Gone` is the pair and nothing else.
+        drop(unsafe { Box::from_raw(ptr.cast::<(K, V)>()) });
+    }
+}
+
+impl<K, V> Storage<K, V> for Boxed
+where
+    K: TreeKey + Send + Sync,
+    V: Send + Sync + 'static,
+{
+    type Key<'g> = &'g K;
+
+    #[inline]
+    fn key(_: u64, item: &Own<K, V>) -> &K {
+        &item.pair().0
+    }
+}
+
+impl<K, V> Sealed<K, V> for Boxed
+where
+    K: TreeKey + Send + Sync,
+    V: Send + Sync + 'static,
+{
+    type Item = Own<K, V>;
+    type Name = Own<K, V>;
+
+    fn make(key: K, value: V) -> (Own<K, V>, Own<K, V>) {
+        let own = Own(NonNull::from(Box::leak(Box::new((key, value)))));
+        (own, own)
+    }
+
+    unsafe fn unmake(_: Own<K, V>, item: Own<K, V>) -> (K, V) {
+        // SAFETY: from `Box::leak` in `make`, and never published.
+        *unsafe { Box::from_raw(item.0.as_ptr()) }
+    }
+
+    unsafe fn retire(item: &Own<K, V>, pin: &impl Pin) {
+        // SAFETY: the caller's contract.
+        unsafe { pin.retire(item.0.as_ptr().cast::<Gone<K, V>>()) }
+    }
+
+    #[inline]
+    fn value(item: &Own<K, V>) -> &V {
+        &item.pair().1
+    }
+
+    fn same(a: &Own<K, V>, b: &Own<K, V>) -> bool {
+        a.0 == b.0
+    }
+}
+
+impl<K, V> Storage<K, V> for Inline
+where
+    K: HeadKey + Send + Sync,
+    V: Copy + Send + Sync + 'static,
+{
+    type Key<'g> = K;
+
+    #[inline]
+    fn key<'g>(head: u64, _: &'g Beside<K, V>) -> K {
+        K::from_head(head)
+    }
+}
+
+impl<K, V> Sealed<K, V> for Inline
+where
+    K: HeadKey + Send + Sync,
+    V: Copy + Send + Sync + 'static,
+{
+    type Item = Beside<K, V>;
+    type Name = K;
+
+    #[inline]
+    fn make(key: K, value: V) -> (K, Beside<K, V>) {
+        (key, Beside::new(value))
+    }
+
+    unsafe fn unmake(name: K, item: Beside<K, V>) -> (K, V) {
+        (name, item.value)
+    }
+
+    unsafe fn retire(_: &Beside<K, V>, _: &impl Pin) {}
+
+    #[inline]
+    fn value(item: &Beside<K, V>) -> &V {
+        &item.value
+    }
+
+    /// By the slot: it is written once. A rebuilt leaf makes this say no where it could say yes.
+    fn same(a: &Beside<K, V>, b: &Beside<K, V>) -> bool {
+        std::ptr::eq(a, b)
+    }
+}

@@ -1,0 +1,9 @@
+//! The conformance suite for `ordered`.
+#![cfg(not(loom))]
+#![allow(missing_docs)]
+
+mod conformance;
+
+use fyris_index::Ordered;
+
+conformance::suite!(Ordered::<conformance::Object>::new());

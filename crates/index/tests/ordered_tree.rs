@@ -1,0 +1,386 @@
+//! `ConcurrentTree`: its whole interface against `BTreeMap`, and from several threads.
+#![cfg(not(loom))]
+
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+use std::ops::Bound;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use fyris_index::ordered::{HeadKey, TreeKey};
+use fyris_index::tree::{Boxed, ConcurrentTree, Inline, InlineTree, Storage};
+use fyris_sync::reclaim::{pin, pin_owned};
+use proptest::prelude::*;
+
+#[derive(Clone, Debug)]
+enum Op {
+    Insert(i32, u32),
+    Remove(i32),
+    Compute(i32, Option<u32>),
+    GetOr(i32, u32),
+    PopFirst,
+    PopLast,
+    Range(Bound<i32>, Bound<i32>),
+    Ends,
+    Clear,
+}
+
+fn ops() -> impl Strategy<Value = Vec<Op>> {
+    let key = -100..100i32;
+    let bound = prop_oneof![
+        1 => Just(Bound::Unbounded),
+        4 => key.clone().prop_map(Bound::Included),
+        4 => key.clone().prop_map(Bound::Excluded),
+    ];
+    let op = prop_oneof![
+        20 => (key.clone(), any::<u32>()).prop_map(|(k, v)| Op::Insert(k, v)),
+        10 => key.clone().prop_map(Op::Remove),
+        5 => (key.clone(), any::<Option<u32>>()).prop_map(|(k, v)| Op::Compute(k, v)),
+        5 => (key, any::<u32>()).prop_map(|(k, v)| Op::GetOr(k, v)),
+        1 => Just(Op::PopFirst),
+        1 => Just(Op::PopLast),
+        8 => (bound.clone(), bound).prop_map(|(a, b)| Op::Range(a, b)),
+        2 => Just(Op::Ends),
+        1 => (0..8u8).prop_map(|n| if n == 0 { Op::Clear } else { Op::Ends }),
+    ];
+    prop::collection::vec(op, 0..500)
+}
+
+/// True where `BTreeMap::range` would panic.
+fn backwards(a: &Bound<i32>, b: &Bound<i32>) -> bool {
+    match (a, b) {
+        (Bound::Unbounded, _) | (_, Bound::Unbounded) => false,
+        (Bound::Excluded(a), Bound::Excluded(b)) => a >= b,
+        (Bound::Included(a) | Bound::Excluded(a), Bound::Included(b) | Bound::Excluded(b)) => a > b,
+    }
+}
+
+fn run<K, S>(ops: Vec<Op>, key: impl Fn(i32) -> K)
+where
+    K: TreeKey + Clone + Debug,
+    S: Storage<K, u32>,
+{
+    use std::borrow::Borrow;
+    let tree = ConcurrentTree::<K, u32, S>::new();
+    let mut model = BTreeMap::<K, u32>::new();
+    let pin = pin();
+    for op in ops {
+        match op {
+            Op::Insert(k, v) => {
+                assert_eq!(
+                    tree.insert(key(k), v, &pin).copied(),
+                    model.insert(key(k), v)
+                );
+            }
+            Op::Remove(k) => assert_eq!(tree.remove(&key(k), &pin).copied(), model.remove(&key(k))),
+            Op::Compute(k, v) => {
+                let old = model.get(&key(k)).copied();
+                let new = v.map(|v| v ^ old.unwrap_or(0));
+                let got = tree.compute(key(k), &pin, |seen| {
+                    assert_eq!(seen.copied(), old);
+                    v.map(|v| v ^ seen.copied().unwrap_or(0))
+                });
+                assert_eq!(got.copied(), new);
+                match new {
+                    Some(new) => model.insert(key(k), new),
+                    None => model.remove(&key(k)),
+                };
+            }
+            Op::GetOr(k, v) => {
+                let want = *model.entry(key(k)).or_insert(v);
+                assert_eq!(*tree.get_or_insert_with(key(k), &pin, || v), want);
+            }
+            Op::PopFirst => {
+                let got = tree.pop_first(&pin).map(|(k, v)| (k.borrow().clone(), *v));
+                assert_eq!(got, model.pop_first());
+            }
+            Op::PopLast => {
+                let got = tree.pop_last(&pin).map(|(k, v)| (k.borrow().clone(), *v));
+                assert_eq!(got, model.pop_last());
+            }
+            Op::Range(a, b) => {
+                let bounds = (a.map(&key), b.map(&key));
+                let mut want: Vec<(K, u32)> = Vec::new();
+                if !backwards(&a, &b) {
+                    want = model
+                        .range(bounds.clone())
+                        .map(|(k, v)| (k.clone(), *v))
+                        .collect();
+                }
+                let got = tree.range::<K, _, _>(bounds.clone(), &pin);
+                let got: Vec<_> = got.map(|(k, v)| (k.borrow().clone(), *v)).collect();
+                assert_eq!(got, want);
+                want.reverse();
+                let got = tree.range_rev::<K, _, _>(bounds, &pin);
+                let got: Vec<_> = got.map(|(k, v)| (k.borrow().clone(), *v)).collect();
+                assert_eq!(got, want);
+            }
+            Op::Ends => {
+                let pair = |(k, v): (S::Key<'_>, &u32)| (k.borrow().clone(), *v);
+                let own = |(k, v): (&K, &u32)| (k.clone(), *v);
+                assert_eq!(tree.first(&pin).map(pair), model.first_key_value().map(own));
+                assert_eq!(tree.last(&pin).map(pair), model.last_key_value().map(own));
+            }
+            Op::Clear => {
+                tree.clear();
+                model.clear();
+            }
+        }
+        assert_eq!(tree.len(), model.len());
+    }
+    assert_eq!(format!("{tree:?}"), format!("{model:?}"));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 100, ..ProptestConfig::default() })]
+
+    #[test]
+    fn inline_integers(ops in ops()) {
+        run::<i32, Inline>(ops, |k| k);
+    }
+
+    #[test]
+    fn boxed_integers(ops in ops()) {
+        run::<i32, Boxed>(ops, |k| k);
+    }
+
+    #[test]
+    fn boxed_strings(ops in ops()) {
+        run::<String, Boxed>(ops, |k| format!("a prefix for all {:04}", k + 100));
+    }
+}
+
+#[test]
+fn every_kind_of_head_comes_back() {
+    fn check<K: HeadKey + Debug>(keys: impl IntoIterator<Item = K>) {
+        for key in keys {
+            assert_eq!(K::from_head(key.head(0)), key);
+        }
+    }
+    check([0u8, 1, 255]);
+    check([0u16, u16::MAX]);
+    check([0u32, u32::MAX]);
+    check([0u64, u64::MAX]);
+    check([0usize, usize::MAX]);
+    check([i8::MIN, -1, 0, 1, i8::MAX]);
+    check([i16::MIN, -1, 0, 1, i16::MAX]);
+    check([i32::MIN, -1, 0, 1, i32::MAX]);
+    check([i64::MIN, -1, 0, 1, i64::MAX]);
+    check([isize::MIN, -1, 0, 1, isize::MAX]);
+    check([false, true]);
+    check(['\0', 'a', char::MAX]);
+}
+
+#[test]
+fn a_string_tree_is_asked_with_str() {
+    let tree: ConcurrentTree<String, u32> = ["fyris", "river", "uppsala"]
+        .into_iter()
+        .map(String::from)
+        .zip(1..)
+        .collect();
+    let pin = pin();
+    assert_eq!(tree.get("river", &pin), Some(&2));
+    assert!(tree.contains_key("fyris") && !tree.contains_key("fyri"));
+    let pairs: Vec<_> = tree
+        .range::<str, _, _>((Bound::Included("g"), Bound::Excluded("v")), &pin)
+        .collect();
+    assert_eq!(pairs.len(), 2);
+    assert_eq!(
+        tree.get_key_value("uppsala", &pin),
+        Some((&"uppsala".to_string(), &3))
+    );
+}
+
+#[test]
+fn closures_may_use_the_tree() {
+    let tree = ConcurrentTree::<u64, u64>::new();
+    let pin = pin();
+    let got = tree.compute(1, &pin, |_| {
+        tree.insert(2, 20, &pin);
+        tree.compute(2, &pin, |old| old.map(|v| v + 1)).copied()
+    });
+    assert_eq!(got, Some(&21));
+    let got = tree.get_or_insert_with(3, &pin, || *tree.get_or_insert_with(3, &pin, || 7) + 1);
+    assert_eq!(*got, 7, "the inner call came first");
+}
+
+/// Counts how many of itself are alive.
+struct Counted(Arc<AtomicUsize>);
+
+impl Counted {
+    fn new(count: &Arc<AtomicUsize>) -> Self {
+        count.fetch_add(1, Ordering::Relaxed);
+        Self(count.clone())
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn a_dropped_tree_drops_what_is_in_it() {
+    let count = Arc::new(AtomicUsize::new(0));
+    let tree = ConcurrentTree::<u64, Counted>::new();
+    for k in 0..1000 {
+        tree.insert(k, Counted::new(&count), &pin());
+    }
+    assert_eq!(count.load(Ordering::Relaxed), 1000);
+    drop(tree);
+    assert_eq!(count.load(Ordering::Relaxed), 0);
+}
+
+#[test]
+fn a_panic_in_a_closure_changes_nothing() {
+    let tree = ConcurrentTree::<u64, u64>::new();
+    let pin = pin();
+    tree.insert(1, 1, &pin);
+    let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        tree.compute(1, &pin, |_| panic!("on purpose"));
+    }));
+    assert!(caught.is_err());
+    assert_eq!(tree.insert(1, 2, &pin), Some(&1));
+}
+
+#[test]
+fn an_iterator_moves_to_another_thread() {
+    let tree: InlineTree<u64, u64> = (0..1000).map(|k| (k, k)).collect();
+    let pin = pin_owned();
+    let mut iter = tree.iter(&pin);
+    assert_eq!(iter.next().map(|(k, v)| (k, *v)), Some((0, 0)));
+    let rest = std::thread::scope(|s| s.spawn(move || iter.count()).join().expect("no panic"));
+    assert_eq!(rest, 999);
+}
+
+#[test]
+fn counters_add_up_however_contended() {
+    let threads = 4u64;
+    let each = if cfg!(fyris_small) { 4000 } else { 20_000 };
+    let inline = InlineTree::<u64, u64>::new();
+    let boxed = ConcurrentTree::<u64, u64>::new();
+    std::thread::scope(|s| {
+        for t in 0..threads {
+            let (inline, boxed) = (&inline, &boxed);
+            s.spawn(move || {
+                for i in 0..each {
+                    let key = (i * 7 + t) % 8;
+                    let add = |old: Option<&u64>| Some(old.map_or(0, |v| *v) + 1);
+                    inline.compute(key, &pin(), add);
+                    boxed.compute(key, &pin(), add);
+                }
+            });
+        }
+    });
+    let pin = pin();
+    assert_eq!(
+        inline.iter(&pin).map(|(_, v)| v).sum::<u64>(),
+        threads * each
+    );
+    assert_eq!(
+        boxed.iter(&pin).map(|(_, v)| v).sum::<u64>(),
+        threads * each
+    );
+}
+
+/// Threads that each own every n-th key insert and remove at random; every thread knows what must be
+/// there of its own, whatever splits and joins the others cause around it.
+#[test]
+fn neighbours_do_not_lose_each_others_keys() {
+    let threads = 4u64;
+    let rounds = if cfg!(fyris_small) { 10_000 } else { 40_000 };
+    let tree = InlineTree::<u64, u64>::new();
+    let left: usize = std::thread::scope(|s| {
+        let workers: Vec<_> = (0..threads)
+            .map(|t| {
+                let tree = &tree;
+                s.spawn(move || {
+                    let mut mine = BTreeMap::new();
+                    let mut state = t.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+                    for i in 0..rounds {
+                        state ^= state << 13;
+                        state ^= state >> 7;
+                        state ^= state << 17;
+                        // Grows and shrinks by turns, so that leaves split and join all the time.
+                        let span = if i / 2000 % 2 == 0 { 400 } else { 40 };
+                        let key = (state >> 20) % span * threads + t;
+                        let pin = pin();
+                        match state % 4 {
+                            0 => assert_eq!(
+                                tree.remove(&key, &pin).copied(),
+                                mine.remove(&key),
+                                "key {key}"
+                            ),
+                            1 => assert_eq!(tree.get(&key, &pin), mine.get(&key), "key {key}"),
+                            _ if span == 40 => {
+                                let gone = (state >> 20) % 400 * threads + t;
+                                assert_eq!(tree.remove(&gone, &pin).copied(), mine.remove(&gone));
+                            }
+                            _ => assert_eq!(
+                                tree.insert(key, i, &pin).copied(),
+                                mine.insert(key, i),
+                                "key {key}"
+                            ),
+                        }
+                        if i % 512 == 0 {
+                            let seen = tree.iter(&pin).filter(|(k, _)| k % threads == t);
+                            let seen: Vec<_> = seen.map(|(k, v)| (k, *v)).collect();
+                            let want: Vec<_> = mine.iter().map(|(k, v)| (*k, *v)).collect();
+                            assert_eq!(seen, want);
+                            let seen = tree.range_rev::<u64, _, _>(.., &pin);
+                            let seen = seen.filter(|(k, _)| k % threads == t);
+                            let seen: Vec<_> = seen.map(|(k, v)| (k, *v)).collect();
+                            assert_eq!(
+                                seen,
+                                mine.iter().rev().map(|(k, v)| (*k, *v)).collect::<Vec<_>>()
+                            );
+                        }
+                    }
+                    mine.len()
+                })
+            })
+            .collect();
+        workers
+            .into_iter()
+            .map(|w| w.join().expect("no panic"))
+            .sum()
+    });
+    assert_eq!(tree.len(), left);
+    let stats = tree.stats();
+    assert!(stats.size_splits > 0 && stats.size_joins > 0, "{stats:?}");
+}
+
+#[test]
+fn contention_splits_and_calm_joins() {
+    let tree = InlineTree::<u64, u64>::new();
+    for k in 0..8 {
+        tree.insert(k, 0, &pin());
+    }
+    assert_eq!(tree.stats().leaves, 1);
+    // Two threads that update the same keys, and hold the leaf's lock long enough to meet even on
+    // one processor, as far as the map lets them: retried until the tree has noticed.
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
+    while tree.stats().contention_splits == 0 && std::time::Instant::now() < deadline {
+        std::thread::scope(|s| {
+            for t in 0..4 {
+                let tree = &tree;
+                s.spawn(move || {
+                    for i in 0..50_000u64 {
+                        tree.insert(i % 8, t, &pin());
+                    }
+                });
+            }
+        });
+    }
+    let contended = tree.stats();
+    assert!(contended.contention_splits > 0, "{contended:?}");
+    for i in 0..200_000u64 {
+        tree.insert(i % 8, i, &pin());
+    }
+    let calm = tree.stats();
+    assert!(
+        calm.contention_joins > 0 && calm.leaves == 1,
+        "{contended:?} {calm:?}"
+    );
+}
