@@ -40,6 +40,8 @@
 //!
 //! * Terms nested deeper than `MAX_DEPTH`, compressed terms whose checksum is wrong, references
 //!   without any word, and `fun M:F/A` with an arity above 255 are refused; OTP takes them.
+//! * A few tags between 71 and 79 stand for addresses and table indexes inside a running node, which
+//!   yet reads them from anybody. Here they are no tags.
 //! * `0.0` and `-0.0` may both be keys of one map, as in OTP 27.
 //! * No node name is special: OTP applies narrower limits to identifiers of the node it runs on.
 //! * Bytes behind the term are an error in [`decode`]; OTP ignores them, as [`decode_prefix`] does.
