@@ -3,3 +3,4 @@
 //! A library, so that `fyris-compare` can run the same [`mod@bench`] over other people's maps.
 
 pub mod bench;
+pub mod shell;

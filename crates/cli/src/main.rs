@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use fyris_cli::bench::{self, BenchArgs, Registry};
+use fyris_cli::shell::{self, ShellArgs};
 
 /// The allocator of the program; the bench counts its blocks, so it has to be this one.
 #[cfg(not(fyris_sanitize))]
@@ -20,12 +21,15 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Open, browse and change dumps of tables
+    Shell(ShellArgs),
     /// Measure Fyris
     Bench(BenchArgs),
 }
 
 fn main() -> ExitCode {
     match Cli::parse().command {
+        Command::Shell(args) => shell::run(args),
         Command::Bench(args) => match bench::run(&args, &Registry::own("fyris bench")) {
             Ok(_) => ExitCode::SUCCESS,
             Err(error) => {

@@ -1,0 +1,135 @@
+//! Commands that look at a table.
+
+use fyris::Table;
+use fyris_term::Term;
+
+use crate::shell::error::ShellError;
+use crate::shell::session::Session;
+
+/// How many objects `head` and `tail` show when not told.
+const FEW: usize = 10;
+/// How many objects `walk` shows where nobody can ask for more.
+const MANY: usize = 100;
+
+/// `head [TABLE] [N]`
+pub(crate) fn head(session: &mut Session, args: Vec<Term>) -> Result<(), ShellError> {
+    let (table, count) = session.table_and_count(args, FEW, "head [TABLE] [N]")?;
+    session.show_traversal(&table, table.iter(), count)
+}
+
+/// `tail [TABLE] [N]`
+pub(crate) fn tail(session: &mut Session, args: Vec<Term>) -> Result<(), ShellError> {
+    let (table, count) = session.table_and_count(args, FEW, "tail [TABLE] [N]")?;
+    let mut objects: Vec<Term> = Vec::new();
+    let mut entry = table.last_lookup()?;
+    while let Some((key, found)) = entry {
+        objects.extend(found.into_iter().rev());
+        if objects.len() >= count {
+            break;
+        }
+        entry = table.prev_lookup(&key)?;
+    }
+    objects.truncate(count);
+    objects.reverse();
+    session.show_objects(objects)
+}
+
+/// `walk [TABLE] [from KEY] [limit N]`
+pub(crate) fn walk(session: &mut Session, args: Vec<Term>) -> Result<(), ShellError> {
+    const USAGE: &str = "walk [TABLE] [from KEY] [limit N]";
+    let mut args = args.into_iter().peekable();
+    let explicit = args.next_if(|arg| !is_word(arg, "from") && !is_word(arg, "limit"));
+    let table = session.table(explicit.as_ref())?;
+    let mut limit = if session.display().is_terminal() {
+        usize::MAX
+    } else {
+        MANY
+    };
+    let mut from = None;
+    while let Some(word) = args.next() {
+        let value = args
+            .next()
+            .ok_or_else(|| Session::usage("a word without its value", USAGE))?;
+        match (&word, &value) {
+            (word, _) if is_word(word, "from") => from = Some(value),
+            (word, Term::Int(n)) if is_word(word, "limit") && *n > 0 => limit = *n as usize,
+            _ => {
+                return Err(Session::usage(
+                    format!("`{word} {value}` makes no sense here"),
+                    USAGE,
+                ));
+            }
+        }
+    }
+    match from {
+        None => session.show_traversal(&table, table.iter(), limit),
+        Some(key) => session.show_traversal(&table, from_key(&table, key), limit),
+    }
+}
+
+/// The objects with `key` and those of the keys after it.
+fn from_key(table: &Table, key: Term) -> impl Iterator<Item = fyris::Result<Term>> + '_ {
+    let mut batch = Vec::new().into_iter();
+    let mut at = Some(key);
+    let mut begun = false;
+    std::iter::from_fn(move || {
+        loop {
+            if let Some(object) = batch.next() {
+                return Some(Ok(object));
+            }
+            let key = at.take()?;
+            let step = if begun {
+                table.next_lookup(&key)
+            } else {
+                table.lookup(&key).map(|objects| Some((key, objects)))
+            };
+            begun = true;
+            match step {
+                Ok(Some((key, objects))) => (at, batch) = (Some(key), objects.into_iter()),
+                Ok(None) => return None,
+                Err(e) => return Some(Err(e)),
+            }
+        }
+    })
+}
+
+fn is_word(term: &Term, word: &str) -> bool {
+    matches!(term, Term::Atom(atom) if atom.as_str() == word)
+}
+
+/// `lookup [TABLE] KEY`
+pub(crate) fn lookup(session: &mut Session, args: Vec<Term>) -> Result<(), ShellError> {
+    let (table, key) = session.table_and_one(args, "lookup [TABLE] KEY")?;
+    let objects = table.lookup(&key)?;
+    session.show_objects(objects)
+}
+
+/// `member [TABLE] KEY`
+pub(crate) fn member(session: &mut Session, args: Vec<Term>) -> Result<(), ShellError> {
+    let (table, key) = session.table_and_one(args, "member [TABLE] KEY")?;
+    session.display().line(table.member(&key)?)
+}
+
+/// `first [TABLE]`
+pub(crate) fn first(session: &mut Session, args: Vec<Term>) -> Result<(), ShellError> {
+    let table = session.table_alone(args, "first [TABLE]")?;
+    session.show_key(table.first()?)
+}
+
+/// `last [TABLE]`
+pub(crate) fn last(session: &mut Session, args: Vec<Term>) -> Result<(), ShellError> {
+    let table = session.table_alone(args, "last [TABLE]")?;
+    session.show_key(table.last()?)
+}
+
+/// `next [TABLE] KEY`
+pub(crate) fn next(session: &mut Session, args: Vec<Term>) -> Result<(), ShellError> {
+    let (table, key) = session.table_and_one(args, "next [TABLE] KEY")?;
+    session.show_key(table.next(&key)?)
+}
+
+/// `prev [TABLE] KEY`
+pub(crate) fn prev(session: &mut Session, args: Vec<Term>) -> Result<(), ShellError> {
+    let (table, key) = session.table_and_one(args, "prev [TABLE] KEY")?;
+    session.show_key(table.prev(&key)?)
+}

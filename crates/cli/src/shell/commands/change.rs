@@ -1,0 +1,68 @@
+//! Commands that change a table.
+
+use fyris_term::Term;
+
+use crate::shell::error::ShellError;
+use crate::shell::session::Session;
+
+/// `insert [TABLE] OBJECT ...`
+pub(crate) fn insert(session: &mut Session, args: Vec<Term>) -> Result<(), ShellError> {
+    let (table, objects) = session.table_and_objects(args, "insert [TABLE] OBJECT ...")?;
+    let count = objects.len();
+    table.insert_list(&objects)?;
+    session.display().line(format!("true ({count} inserted)"))
+}
+
+/// `insert_new [TABLE] OBJECT ...`
+pub(crate) fn insert_new(session: &mut Session, args: Vec<Term>) -> Result<(), ShellError> {
+    let (table, objects) = session.table_and_objects(args, "insert_new [TABLE] OBJECT ...")?;
+    let done = table.insert_new_list(&objects)?;
+    session.display().line(done)
+}
+
+/// `delete [TABLE] KEY`
+pub(crate) fn delete(session: &mut Session, args: Vec<Term>) -> Result<(), ShellError> {
+    let (table, key) = session.table_and_one(args, "delete [TABLE] KEY")?;
+    table.delete_key(&key)?;
+    session.display().line("true")
+}
+
+/// `delete_object [TABLE] OBJECT`
+pub(crate) fn delete_object(session: &mut Session, args: Vec<Term>) -> Result<(), ShellError> {
+    let (table, object) = session.table_and_one(args, "delete_object [TABLE] OBJECT")?;
+    table.delete_object(&object)?;
+    session.display().line("true")
+}
+
+/// `delete_all TABLE`
+pub(crate) fn delete_all(session: &mut Session, args: Vec<Term>) -> Result<(), ShellError> {
+    let [name] = session.exactly(args, "delete_all TABLE")?;
+    session.named(&name)?.delete_all_objects()?;
+    session.display().line("true")
+}
+
+/// `take [TABLE] KEY`
+pub(crate) fn take(session: &mut Session, args: Vec<Term>) -> Result<(), ShellError> {
+    let (table, key) = session.table_and_one(args, "take [TABLE] KEY")?;
+    let objects = table.take(&key)?;
+    session.show_objects(objects)
+}
+
+/// `update_element TABLE KEY {POS, VALUE}`
+pub(crate) fn update_element(session: &mut Session, args: Vec<Term>) -> Result<(), ShellError> {
+    let [name, key, updates] = session.exactly(args, "update_element TABLE KEY {POS, VALUE}")?;
+    let found = session
+        .named(&name)?
+        .update_element_term(&key, &updates, None)?;
+    session.display().line(found)
+}
+
+/// `update_counter TABLE KEY INCR [DEFAULT]`
+pub(crate) fn update_counter(session: &mut Session, mut args: Vec<Term>) -> Result<(), ShellError> {
+    let default = if args.len() == 4 { args.pop() } else { None };
+    let [name, key, incr] = session.exactly(args, "update_counter TABLE KEY INCR [DEFAULT]")?;
+    let result = session
+        .named(&name)?
+        .update_counter_term(&key, &incr, default.as_ref())?;
+    session.display().term(&result)
+}

@@ -1,0 +1,179 @@
+//! Commands about files: dumps, CSV, JSON lines.
+
+use std::path::{Path, PathBuf};
+
+use fyris::Table;
+use fyris_term::{Atom, Term};
+
+use crate::shell::csv_file::CsvFile;
+use crate::shell::error::ShellError;
+use crate::shell::json_lines::JsonLines;
+use crate::shell::rows::{RowSource, Schema, Ticker};
+use crate::shell::session::{self, Session};
+
+/// Rows inserted in one step while loading.
+const CHUNK: usize = 256;
+
+const OPEN: &str = "open FILE [as NAME]";
+const LOAD: &str = "load FILE key COLUMN [as NAME] [type TYPE]";
+
+/// `open FILE [as NAME]`
+pub(crate) fn open(session: &mut Session, words: &[String]) -> Result<(), ShellError> {
+    let (file, rest) = file_of(words, OPEN)?;
+    let given = options(rest, &["as"], OPEN)?;
+    session.open(&file, given[0].map(atom).transpose()?)
+}
+
+/// `describe FILE`
+pub(crate) fn describe(session: &mut Session, words: &[String]) -> Result<(), ShellError> {
+    let (file, _) = file_of(words, "describe FILE")?;
+    let header = fyris::dump::tabfile_info(&file).map_err(|e| ShellError::from_dump(&file, e))?;
+    session.display().term(&header.to_term())
+}
+
+/// `save [TABLE] FILE`
+pub(crate) fn save(session: &mut Session, words: &[String]) -> Result<(), ShellError> {
+    let (table, file) = match words {
+        [file] => (session.table(None)?, file),
+        [table, file] => (session.named(&Term::Atom(atom(table)?))?, file),
+        _ => return Err(Session::usage("a file is needed", "save [TABLE] FILE")),
+    };
+    session.save(&table, Path::new(file))
+}
+
+/// `load FILE key COLUMN [as NAME] [type TYPE]`
+pub(crate) fn load(session: &mut Session, words: &[String]) -> Result<(), ShellError> {
+    let (path, rest) = file_of(words, LOAD)?;
+    let given = options(rest, &["key", "as", "type"], LOAD)?;
+    let source = source_of(&path)?;
+    let schema = source.schema(&mut Ticker::new("reading columns", &path))?;
+    let key = key_position(&schema, given[0], &path)?;
+    let name = given[1].map_or_else(|| name_from(&path), atom)?;
+    let kind = Term::Atom(atom(given[2].unwrap_or("ordered_set"))?);
+    let keypos = Term::Tuple(vec![Term::atom("keypos"), Term::Int(key as i64)]);
+    let options = session::options(vec![
+        kind,
+        Term::atom("named_table"),
+        Term::atom("public"),
+        keypos,
+    ])?;
+    let table = session.create(name, &options)?;
+    let filled = fill(
+        &table,
+        source.as_ref(),
+        &schema,
+        &mut Ticker::new("loading", &path),
+    );
+    if let Err(e) = filled {
+        table.delete()?;
+        session.forget_missing();
+        return Err(e);
+    }
+    report(session, &table, &schema)
+}
+
+/// Fills `table` with the rows of `source`, a chunk at a time.
+fn fill(
+    table: &Table,
+    source: &dyn RowSource,
+    schema: &Schema,
+    ticker: &mut Ticker,
+) -> Result<(), ShellError> {
+    let mut chunk = Vec::with_capacity(CHUNK);
+    source.rows(schema, ticker, &mut |row| {
+        chunk.push(Term::Tuple(row));
+        if chunk.len() == CHUNK {
+            table.insert_many(std::mem::take(&mut chunk))?;
+        }
+        Ok(())
+    })?;
+    table.insert_many(chunk)?;
+    Ok(())
+}
+
+fn report(session: &mut Session, table: &Table, schema: &Schema) -> Result<(), ShellError> {
+    let objects = table.len() as u64;
+    let show = session.display();
+    show.line(format!("{objects} objects; columns {}", schema.describe()))?;
+    if objects < schema.rows {
+        let lost = schema.rows - objects;
+        show.line(format!(
+            "{lost} of {} rows had the key of a later row and were replaced by it",
+            schema.rows
+        ))?;
+    }
+    Ok(())
+}
+
+fn source_of(path: &Path) -> Result<Box<dyn RowSource>, ShellError> {
+    let ending = path
+        .extension()
+        .and_then(|e| e.to_str())
+        .unwrap_or("")
+        .to_ascii_lowercase();
+    match ending.as_str() {
+        "csv" | "tsv" => Ok(Box::new(CsvFile::new(path))),
+        "jsonl" | "ndjson" | "json" => Ok(Box::new(JsonLines::new(path))),
+        _ => Err(Session::usage(
+            format!(
+                "{} ends in none of .csv .tsv .jsonl .ndjson (a dump is opened by `open`)",
+                path.display()
+            ),
+            LOAD,
+        )),
+    }
+}
+
+fn key_position(schema: &Schema, key: Option<&str>, path: &Path) -> Result<usize, ShellError> {
+    let columns = || schema.names.join(", ");
+    let Some(key) = key else {
+        return Err(Session::usage(
+            format!("which column is the key? There are: {}", columns()),
+            LOAD,
+        ));
+    };
+    schema.position(key).ok_or_else(|| ShellError::Data {
+        path: path.to_owned(),
+        place: format!("column {key:?}"),
+        problem: format!("not there; the columns are: {}", columns()),
+    })
+}
+
+fn name_from(path: &Path) -> Result<Atom, ShellError> {
+    let stem = path.file_stem().and_then(|s| s.to_str()).unwrap_or("table");
+    atom(stem)
+}
+
+fn atom(name: &str) -> Result<Atom, ShellError> {
+    Atom::new(name).map_err(|e| ShellError::other(e.to_string()))
+}
+
+fn file_of<'w>(
+    words: &'w [String],
+    usage: &'static str,
+) -> Result<(PathBuf, &'w [String]), ShellError> {
+    let (file, rest) = words
+        .split_first()
+        .ok_or_else(|| Session::usage("a file is needed", usage))?;
+    Ok((PathBuf::from(file), rest))
+}
+
+/// The values of `WORD VALUE` pairs, in the order of `known`.
+fn options<'w>(
+    words: &'w [String],
+    known: &[&str],
+    usage: &'static str,
+) -> Result<Vec<Option<&'w str>>, ShellError> {
+    let mut values = vec![None; known.len()];
+    for pair in words.chunks(2) {
+        let place = known.iter().position(|k| *k == pair[0]);
+        let (Some(place), Some(value)) = (place, pair.get(1)) else {
+            return Err(Session::usage(
+                format!("`{}` makes no sense here", pair.join(" ")),
+                usage,
+            ));
+        };
+        values[place] = Some(value.as_str());
+    }
+    Ok(values)
+}

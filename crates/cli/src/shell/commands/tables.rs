@@ -1,0 +1,132 @@
+//! Commands about tables as wholes.
+
+use fyris::InfoValue;
+use fyris_term::Term;
+
+use crate::shell::display;
+use crate::shell::error::ShellError;
+use crate::shell::session::{self, Session};
+
+/// `tables`
+pub(crate) fn list(session: &mut Session, args: Vec<Term>) -> Result<(), ShellError> {
+    let [] = session.exactly(args, "tables")?;
+    let tables = session.tables();
+    if tables.is_empty() {
+        return session
+            .display()
+            .line("no tables: `open FILE`, `load FILE key COLUMN` or `new NAME` makes one");
+    }
+    let width = tables
+        .iter()
+        .map(|(name, _)| name.len())
+        .max()
+        .unwrap_or(0)
+        .max(5);
+    let show = session.display();
+    show.line(format!(
+        "  {:width$}  {:13}  {:>10}  {:>10}  key",
+        "table", "type", "objects", "memory"
+    ))?;
+    for (name, info) in tables {
+        let mark = if session.is_current(&name) { '*' } else { ' ' };
+        let (size, memory) = (info.size, display::bytes(info.memory as u64 * 8));
+        let kind = info.table_type.as_str();
+        show.line(format!(
+            "{mark} {name:width$}  {kind:13}  {size:>10}  {memory:>10}  element {}",
+            info.keypos
+        ))?;
+    }
+    Ok(())
+}
+
+/// `use TABLE`
+pub(crate) fn use_table(session: &mut Session, args: Vec<Term>) -> Result<(), ShellError> {
+    let [name] = session.exactly(args, "use TABLE")?;
+    session.set_current(&name)
+}
+
+/// `new NAME [TYPE] [OPTION ...]`
+pub(crate) fn new(session: &mut Session, mut args: Vec<Term>) -> Result<(), ShellError> {
+    const USAGE: &str = "new NAME [TYPE] [OPTION ...]";
+    if args.is_empty() {
+        return Err(Session::usage("a name is needed", USAGE));
+    }
+    let name = args.remove(0);
+    let Term::Atom(name) = name else {
+        return Err(Session::usage(
+            format!("a name is an atom, not {name}"),
+            USAGE,
+        ));
+    };
+    args.push(Term::atom("named_table"));
+    session.create(name, &session::options(args)?)?;
+    session.display().line(name.as_str())
+}
+
+/// `drop TABLE`
+pub(crate) fn drop_table(session: &mut Session, args: Vec<Term>) -> Result<(), ShellError> {
+    let [name] = session.exactly(args, "drop TABLE")?;
+    session.named(&name)?.delete()?;
+    session.forget_missing();
+    session.display().line("true")
+}
+
+/// `rename [TABLE] NAME`
+pub(crate) fn rename(session: &mut Session, args: Vec<Term>) -> Result<(), ShellError> {
+    const USAGE: &str = "rename [TABLE] NAME";
+    let (table, name) = session.table_and_one(args, USAGE)?;
+    let Term::Atom(name) = name else {
+        return Err(Session::usage(
+            format!("a name is an atom, not {name}"),
+            USAGE,
+        ));
+    };
+    table.rename(name)?;
+    session.forget_missing();
+    session.set_current(&Term::Atom(name))
+}
+
+/// `info [TABLE] [ITEM]`
+pub(crate) fn info(session: &mut Session, mut args: Vec<Term>) -> Result<(), ShellError> {
+    const USAGE: &str = "info [TABLE] [ITEM]";
+    let item = match args.len() {
+        2 => args.pop(),
+        1 if session.named(&args[0]).is_err() => args.pop(),
+        _ => None,
+    };
+    let table = session.table_alone(args, USAGE)?;
+    let undefined = || Term::atom("undefined");
+    let answer = match item {
+        Some(Term::Atom(item)) => table
+            .info_item(item.as_str())?
+            .map_or_else(undefined, value_term),
+        Some(item) => {
+            return Err(Session::usage(
+                format!("an item is an atom, not {item}"),
+                USAGE,
+            ));
+        }
+        None => table.info().map_or_else(undefined, |info| {
+            let pair = |(item, value)| Term::Tuple(vec![Term::atom(item), value_term(value)]);
+            Term::List(info.items().into_iter().map(pair).collect())
+        }),
+    };
+    session.display().term(&answer)
+}
+
+/// An info value in words: processes and tables by their numbers.
+fn value_term(value: InfoValue) -> Term {
+    match value {
+        InfoValue::Term(term) => term,
+        InfoValue::Process(None) => Term::atom("none"),
+        InfoValue::Process(Some(process)) => Term::integer(process.0),
+        InfoValue::Table(id) => Term::integer(id.0),
+        InfoValue::Fixed(fixed) => Term::atom(if fixed.is_some() { "true" } else { "false" }),
+    }
+}
+
+/// `count [TABLE]`
+pub(crate) fn count(session: &mut Session, args: Vec<Term>) -> Result<(), ShellError> {
+    let table = session.table_alone(args, "count [TABLE]")?;
+    session.display().line(table.len())
+}

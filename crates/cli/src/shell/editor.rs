@@ -1,0 +1,167 @@
+//! The prompt: line editing, history, completion, terms that go over several lines.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use rustyline::completion::{Completer, FilenameCompleter, Pair};
+use rustyline::error::ReadlineError;
+use rustyline::highlight::Highlighter;
+use rustyline::hint::Hinter;
+use rustyline::history::DefaultHistory;
+use rustyline::validate::{ValidationContext, ValidationResult, Validator};
+use rustyline::{CompletionType, Config, Context, Editor, Helper};
+
+use super::command::{self, Line};
+use super::verbs::{self, Handler, VERBS};
+
+/// The names of tables, kept fresh by the session for completion.
+pub(crate) type TableNames = Arc<Mutex<Vec<String>>>;
+
+/// What came from the prompt.
+pub(crate) enum Input {
+    /// A whole command.
+    Line(String),
+    /// Ctrl-C on the prompt: the line is forgotten.
+    Cancelled,
+    /// Ctrl-D: the end.
+    End,
+}
+
+/// The line editor with its history on disk.
+pub(crate) struct Prompt {
+    editor: Editor<ShellHelper, DefaultHistory>,
+    history: Option<PathBuf>,
+}
+
+impl Prompt {
+    /// An editor that completes commands, `tables` and file names.
+    pub(crate) fn new(tables: TableNames) -> Result<Prompt, ReadlineError> {
+        let config = Config::builder()
+            .completion_type(CompletionType::List)
+            .auto_add_history(true)
+            .history_ignore_dups(true)?
+            .max_history_size(5000)?
+            .build();
+        let mut editor = Editor::with_config(config)?;
+        editor.set_helper(Some(ShellHelper {
+            tables,
+            files: FilenameCompleter::new(),
+        }));
+        let history = history_path();
+        if let Some(path) = &history {
+            // No history yet, or an unreadable one, is no reason not to start.
+            let _ = editor.load_history(path);
+        }
+        Ok(Prompt { editor, history })
+    }
+
+    /// Reads one command.
+    pub(crate) fn read(&mut self, prompt: &str) -> Result<Input, ReadlineError> {
+        match self.editor.readline(prompt) {
+            Ok(line) => Ok(Input::Line(line)),
+            Err(ReadlineError::Interrupted) => Ok(Input::Cancelled),
+            Err(ReadlineError::Eof) => Ok(Input::End),
+            Err(e) => Err(e),
+        }
+    }
+}
+
+impl Drop for Prompt {
+    fn drop(&mut self) {
+        if let Some(path) = &self.history {
+            let made = path.parent().map(std::fs::create_dir_all);
+            if matches!(made, Some(Ok(()))) {
+                // The session is over: a history that cannot be kept is not worth an error.
+                let _ = self.editor.save_history(path);
+            }
+        }
+    }
+}
+
+/// `$XDG_STATE_HOME/fyris/history`, or the place that stands for it.
+fn history_path() -> Option<PathBuf> {
+    let absolute = |name: &str| {
+        std::env::var_os(name)
+            .map(PathBuf::from)
+            .filter(|p| p.is_absolute())
+    };
+    let state =
+        absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local/state")))?;
+    Some(state.join("fyris").join("history"))
+}
+
+struct ShellHelper {
+    tables: TableNames,
+    files: FilenameCompleter,
+}
+
+impl ShellHelper {
+    fn tables_like(&self, word: &str) -> Vec<Pair> {
+        let tables = self
+            .tables
+            .lock()
+            .map(|names| names.clone())
+            .unwrap_or_default();
+        pairs(tables.into_iter().filter(|name| name.starts_with(word)))
+    }
+}
+
+fn pairs(names: impl Iterator<Item = String>) -> Vec<Pair> {
+    names
+        .map(|name| Pair {
+            display: name.clone(),
+            replacement: format!("{name} "),
+        })
+        .collect()
+}
+
+impl Completer for ShellHelper {
+    type Candidate = Pair;
+
+    fn complete(
+        &self,
+        line: &str,
+        pos: usize,
+        ctx: &Context<'_>,
+    ) -> rustyline::Result<(usize, Vec<Pair>)> {
+        let before = &line[..pos];
+        let start = before
+            .rfind(|c: char| c.is_whitespace() || c == '(' || c == ',')
+            .map_or(0, |i| i + 1);
+        let word = &before[start..];
+        let Some(verb) = before[..start].split_whitespace().next() else {
+            let verbs = VERBS.iter().map(|v| v.name).filter(|v| v.starts_with(word));
+            return Ok((start, pairs(verbs.map(str::to_owned))));
+        };
+        match verbs::find(verb).map(|v| &v.handler) {
+            Ok(Handler::Words(_)) if verb == "help" => {
+                let verbs = VERBS.iter().map(|v| v.name).filter(|v| v.starts_with(word));
+                Ok((start, pairs(verbs.map(str::to_owned))))
+            }
+            Ok(Handler::Words(_)) => {
+                let (at, mut found) = self.files.complete(line, pos, ctx)?;
+                if at == start {
+                    found.extend(self.tables_like(word));
+                }
+                Ok((at, found))
+            }
+            Ok(Handler::Terms(_)) | Err(_) => Ok((start, self.tables_like(word))),
+        }
+    }
+}
+
+impl Validator for ShellHelper {
+    fn validate(&self, ctx: &mut ValidationContext<'_>) -> rustyline::Result<ValidationResult> {
+        // An error is for the session to report; only an unfinished term keeps the editor open.
+        match command::parse(ctx.input()) {
+            Ok(Line::Incomplete) => Ok(ValidationResult::Incomplete),
+            _ => Ok(ValidationResult::Valid(None)),
+        }
+    }
+}
+
+impl Hinter for ShellHelper {
+    type Hint = String;
+}
+impl Highlighter for ShellHelper {}
+impl Helper for ShellHelper {}

@@ -1,0 +1,88 @@
+//! What can go wrong in a command, in words for the person at the prompt.
+
+use std::path::{Path, PathBuf};
+
+/// Why a command did not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ShellError {
+    /// No such command.
+    #[error("no command `{0}`: `help` lists them{1}")]
+    UnknownVerb(String, String),
+    /// Wrong arguments.
+    #[error("{problem}\nusage: {usage}")]
+    Usage {
+        /// What is wrong.
+        problem: String,
+        /// How the command is written.
+        usage: &'static str,
+    },
+    /// A term that does not parse.
+    #[error("{0}")]
+    Parse(#[from] fyris_term::text::ParseError),
+    /// The store refused.
+    #[error("{0}")]
+    Store(#[from] fyris::Error),
+    /// A dump could not be read or written.
+    #[error("{}", with_path(path, source))]
+    Dump {
+        /// Which file.
+        path: PathBuf,
+        /// Why, with the offset.
+        source: fyris::dump::DumpError,
+    },
+    /// A file could not be read or written.
+    #[error("{path}: {source}")]
+    Io {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A data file says something that cannot be loaded.
+    #[error("{path}: {place}: {problem}")]
+    Data {
+        /// Which file.
+        path: PathBuf,
+        /// Line, record or column.
+        place: String,
+        /// What is wrong there.
+        problem: String,
+    },
+    /// Writing to the terminal or a pipe failed.
+    #[error("output: {0}")]
+    Output(#[from] std::io::Error),
+    /// Anything else, in a sentence.
+    #[error("{0}")]
+    Other(String),
+    /// Ctrl-C.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+impl ShellError {
+    /// What saving or loading a dump ended with.
+    pub(crate) fn from_dump(path: &Path, source: fyris::dump::DumpError) -> ShellError {
+        match source {
+            fyris::dump::DumpError::Cancelled => ShellError::Interrupted,
+            source => ShellError::Dump {
+                path: path.to_owned(),
+                source,
+            },
+        }
+    }
+
+    /// A sentence of its own.
+    pub(crate) fn other(text: impl Into<String>) -> ShellError {
+        ShellError::Other(text.into())
+    }
+}
+
+/// Some errors of dumps name the file themselves.
+fn with_path(path: &Path, source: &fyris::dump::DumpError) -> String {
+    let (path, message) = (path.display().to_string(), source.to_string());
+    if message.contains(&path) {
+        message
+    } else {
+        format!("{path}: {message}")
+    }
+}

@@ -1,0 +1,156 @@
+//! `fyris shell`: open a dump, browse it, change it, save it.
+//!
+//! The shell is one process of the store: it owns the tables it opens. Input comes from a terminal (line editing, history,
+//! completion), from `-e` commands, from a script, or from a pipe; all of them are the same lines, read by [`command`] and run
+//! by the rows of [`verbs`]. Results go to standard output, everything else to standard error.
+
+mod command;
+mod commands;
+mod csv_file;
+mod display;
+mod editor;
+mod error;
+mod infer;
+mod interrupt;
+mod json_lines;
+mod progress;
+mod rows;
+mod session;
+mod verbs;
+
+use std::io::{self, BufRead, IsTerminal};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use command::{Command, Line};
+use editor::{Input, Prompt};
+use error::ShellError;
+use session::Session;
+
+/// Open, browse and change dumps of ETS tables.
+///
+/// Files are opened before the first command: dumps that `ets:tab2file` or Fyris wrote. At the prompt, `help` lists the
+/// commands. With -e or --script, or when standard input is no terminal, commands run one after the other and the first error ends
+/// the program with exit status 1.
+#[derive(clap::Args, Debug)]
+pub struct ShellArgs {
+    /// Dumps to open first.
+    files: Vec<PathBuf>,
+
+    /// Run COMMAND and leave; may be repeated.
+    #[arg(short, value_name = "COMMAND")]
+    execute: Vec<String>,
+
+    /// Run the commands of a file and leave; `#!` and `%` lines are comments, commands are echoed.
+    #[arg(long, value_name = "FILE", conflicts_with = "execute")]
+    script: Option<PathBuf>,
+}
+
+/// Runs the shell; the exit status is 0, or 1 after an error outside the prompt.
+pub fn run(args: ShellArgs) -> ExitCode {
+    match Shell::new().and_then(|mut shell| shell.all(args)) {
+        Ok(()) => ExitCode::SUCCESS,
+        // A reader that had enough (`| head`) is no error.
+        Err(ShellError::Output(e)) if e.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(e) => {
+            eprintln!("fyris: {e}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+struct Shell {
+    session: Session,
+}
+
+impl Shell {
+    fn new() -> Result<Shell, ShellError> {
+        interrupt::install()?;
+        Ok(Shell {
+            session: Session::new(),
+        })
+    }
+
+    fn all(&mut self, args: ShellArgs) -> Result<(), ShellError> {
+        for file in &args.files {
+            self.session.open(file, None)?;
+        }
+        if !args.execute.is_empty() {
+            return self.batch(args.execute.into_iter().map(Ok), false);
+        }
+        if let Some(path) = args.script {
+            let text =
+                std::fs::read_to_string(&path).map_err(|source| ShellError::Io { path, source })?;
+            let lines = text.lines().filter(|line| !line.starts_with("#!"));
+            return self.batch(lines.map(|line| Ok(line.to_owned())), true);
+        }
+        if io::stdin().is_terminal() {
+            return self.interactive();
+        }
+        self.batch(io::stdin().lock().lines(), false)
+    }
+
+    /// Commands one after the other until the end or the first error. With `echo`, for people to follow.
+    fn batch(
+        &mut self,
+        lines: impl Iterator<Item = io::Result<String>>,
+        echo: bool,
+    ) -> Result<(), ShellError> {
+        let mut pending = String::new();
+        for line in lines {
+            let line = line?;
+            if echo {
+                self.session.echo(&line)?;
+            }
+            pending.push_str(&line);
+            pending.push('\n');
+            match self.step(&pending)? {
+                Step::More => continue,
+                Step::Done if self.session.over() => return Ok(()),
+                Step::Done => pending.clear(),
+            }
+        }
+        if pending.trim().is_empty() {
+            Ok(())
+        } else {
+            Err(ShellError::other(format!(
+                "the input ended inside a command: {}",
+                pending.trim()
+            )))
+        }
+    }
+
+    fn interactive(&mut self) -> Result<(), ShellError> {
+        let editor_error = |e| ShellError::other(format!("the line editor: {e}"));
+        let mut prompt = Prompt::new(self.session.table_names()).map_err(editor_error)?;
+        self.session.greet()?;
+        while !self.session.over() {
+            match prompt.read(&self.session.prompt()).map_err(editor_error)? {
+                Input::End => break,
+                Input::Cancelled => {}
+                Input::Line(line) => match self.step(&line) {
+                    Ok(_) => {}
+                    Err(ShellError::Output(e)) => return Err(ShellError::Output(e)),
+                    Err(e) => eprintln!("{e}"),
+                },
+            }
+        }
+        Ok(())
+    }
+
+    fn step(&mut self, text: &str) -> Result<Step, ShellError> {
+        interrupt::clear();
+        match command::parse(text)? {
+            Line::Blank => {}
+            Line::Incomplete => return Ok(Step::More),
+            Line::Command(Command::Words(verb, words)) => self.session.run_words(verb, &words)?,
+            Line::Command(Command::Terms(verb, terms)) => self.session.run_terms(verb, terms)?,
+        }
+        Ok(Step::Done)
+    }
+}
+
+enum Step {
+    Done,
+    More,
+}

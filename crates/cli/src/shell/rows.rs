@@ -1,0 +1,91 @@
+//! Rows of a data file: what CSV and JSON lines have in common.
+//!
+//! A file is read twice: once for the columns and their types, once for the rows. So a type holds for the whole column,
+//! and memory stays bounded by one row however large the file is.
+
+use std::path::Path;
+
+use fyris_term::Term;
+
+use super::error::ShellError;
+use super::infer::ColumnType;
+use super::interrupt;
+use super::progress::Progress;
+
+/// How often, in rows, Ctrl-C and the progress bar are looked at.
+const BREATH: u64 = 512;
+
+/// The columns of a file.
+#[derive(Debug, Default)]
+pub(crate) struct Schema {
+    /// Names, in the order of the tuple's elements.
+    pub(crate) names: Vec<String>,
+    /// Types, as long as `names`; JSON carries its own types and says `None`.
+    pub(crate) types: Vec<Option<ColumnType>>,
+    /// How many rows there are.
+    pub(crate) rows: u64,
+}
+
+impl Schema {
+    /// The 1-based position of a column.
+    pub(crate) fn position(&self, name: &str) -> Option<usize> {
+        self.names.iter().position(|n| n == name).map(|i| i + 1)
+    }
+
+    /// `name:type, ...` for people.
+    pub(crate) fn describe(&self) -> String {
+        let each = self.names.iter().zip(&self.types);
+        each.map(|(name, kind)| match kind {
+            Some(kind) => format!("{name}:{kind}"),
+            None => name.clone(),
+        })
+        .collect::<Vec<_>>()
+        .join(", ")
+    }
+}
+
+/// A file of rows.
+pub(crate) trait RowSource {
+    /// Reads the whole file for its columns and their types.
+    fn schema(&self, ticker: &mut Ticker) -> Result<Schema, ShellError>;
+
+    /// Reads the whole file again and gives each row, as a tuple's elements in the order of `schema`, to `row`.
+    fn rows(
+        &self,
+        schema: &Schema,
+        ticker: &mut Ticker,
+        row: &mut dyn FnMut(Vec<Term>) -> Result<(), ShellError>,
+    ) -> Result<(), ShellError>;
+}
+
+/// Counts rows, moves the progress bar and watches for Ctrl-C.
+pub(crate) struct Ticker {
+    progress: Progress,
+    rows: u64,
+}
+
+impl Ticker {
+    /// A ticker for one reading of the file at `path`.
+    pub(crate) fn new(what: &str, path: &Path) -> Ticker {
+        let total = std::fs::metadata(path).map_or(0, |meta| meta.len());
+        Ticker {
+            progress: Progress::bytes(what, total),
+            rows: 0,
+        }
+    }
+
+    /// One more row, ending at byte `at` of the file.
+    pub(crate) fn row(&mut self, at: u64) -> Result<(), ShellError> {
+        self.rows += 1;
+        if self.rows.is_multiple_of(BREATH) {
+            interrupt::check()?;
+            self.progress.at(at, self.rows);
+        }
+        Ok(())
+    }
+
+    /// How many rows so far.
+    pub(crate) fn count(&self) -> u64 {
+        self.rows
+    }
+}

@@ -1,0 +1,391 @@
+//! The shell's side of the store: the process it is, its tables, the table in use, its arguments.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use fyris::dump::{self, LoadOptions, SaveOptions};
+use fyris::{Info, Options, Owner, Store, Table};
+use fyris_term::{Atom, Term};
+
+use super::display::{self, Display};
+use super::editor::TableNames;
+use super::error::ShellError;
+use super::interrupt;
+use super::progress::Progress;
+use super::verbs::{Handler, Verb};
+
+/// One run of the shell.
+pub(crate) struct Session {
+    me: Owner,
+    current: Option<Table>,
+    names: TableNames,
+    display: Display,
+    over: bool,
+}
+
+impl Session {
+    /// A session with a store of its own and no table.
+    pub(crate) fn new() -> Session {
+        let names = Arc::new(Mutex::new(Vec::new()));
+        Session {
+            me: Store::new().owner(),
+            current: None,
+            names,
+            display: Display::new(),
+            over: false,
+        }
+    }
+
+    /// Where results go.
+    pub(crate) fn display(&self) -> &Display {
+        &self.display
+    }
+
+    /// The names of the tables, for completion; shared with the editor.
+    pub(crate) fn table_names(&self) -> TableNames {
+        Arc::clone(&self.names)
+    }
+
+    /// Has `quit` been said?
+    pub(crate) fn over(&self) -> bool {
+        self.over
+    }
+
+    /// `quit` is said.
+    pub(crate) fn end(&mut self) {
+        self.over = true;
+    }
+
+    /// The prompt names the table in use.
+    pub(crate) fn prompt(&self) -> String {
+        match &self.current {
+            Some(table) => format!("fyris:{}> ", name_of(table)),
+            None => "fyris> ".into(),
+        }
+    }
+
+    /// The first lines of an interactive session.
+    pub(crate) fn greet(&self) -> Result<(), ShellError> {
+        self.display.line(format!(
+            "Fyris {}. `help` lists the commands, Ctrl-D leaves.",
+            env!("CARGO_PKG_VERSION")
+        ))
+    }
+
+    /// A line of a script, shown as if it had been typed.
+    pub(crate) fn echo(&self, line: &str) -> Result<(), ShellError> {
+        match line.trim_start().strip_prefix('%') {
+            Some(comment) => self.display.line(format!("\n%{comment}")),
+            None if line.trim().is_empty() => Ok(()),
+            None => self.display.line(format!("{}{line}", self.prompt())),
+        }
+    }
+
+    /// Runs a command whose arguments are words.
+    pub(crate) fn run_words(&mut self, verb: &Verb, words: &[String]) -> Result<(), ShellError> {
+        match verb.handler {
+            Handler::Words(run) => self.run(|session| run(session, words)),
+            Handler::Terms(_) => unreachable!("the parser pairs verbs with their arguments"),
+        }
+    }
+
+    /// Runs a command whose arguments are terms.
+    pub(crate) fn run_terms(&mut self, verb: &Verb, terms: Vec<Term>) -> Result<(), ShellError> {
+        match verb.handler {
+            Handler::Terms(run) => self.run(|session| run(session, terms)),
+            Handler::Words(_) => unreachable!("the parser pairs verbs with their arguments"),
+        }
+    }
+
+    fn run(
+        &mut self,
+        run: impl FnOnce(&mut Session) -> Result<(), ShellError>,
+    ) -> Result<(), ShellError> {
+        let result = run(self);
+        self.refresh_names();
+        result
+    }
+
+    fn refresh_names(&self) {
+        if let Ok(mut names) = self.names.lock() {
+            *names = self.all().iter().map(name_of).collect();
+        }
+    }
+
+    // Tables.
+
+    fn all(&self) -> Vec<Table> {
+        let references = self.me.store().all();
+        references
+            .into_iter()
+            .filter_map(|reference| self.me.table(reference).ok())
+            .collect()
+    }
+
+    /// Every table with what is known of it, by name.
+    pub(crate) fn tables(&self) -> Vec<(String, Info)> {
+        let with_info = |table: Table| Some((name_of(&table), table.info()?));
+        let mut tables: Vec<_> = self.all().into_iter().filter_map(with_info).collect();
+        tables.sort_by(|a, b| a.0.cmp(&b.0));
+        tables
+    }
+
+    /// Is this the name of the table in use?
+    pub(crate) fn is_current(&self, name: &str) -> bool {
+        self.current
+            .as_ref()
+            .is_some_and(|table| name_of(table) == name)
+    }
+
+    /// Makes a table and takes it in use.
+    pub(crate) fn create(&mut self, name: Atom, options: &Options) -> Result<Table, ShellError> {
+        let table = self.me.store().create(self.me.id(), name, options)?;
+        self.current = Some(table.clone());
+        Ok(table)
+    }
+
+    /// Takes a table in use.
+    pub(crate) fn set_current(&mut self, name: &Term) -> Result<(), ShellError> {
+        self.current = Some(self.named(name)?);
+        Ok(())
+    }
+
+    /// Takes no table in use if the one that was is gone.
+    pub(crate) fn forget_missing(&mut self) {
+        let gone = self
+            .current
+            .as_ref()
+            .is_some_and(|table| table.info().is_none());
+        if gone {
+            self.current = None;
+        }
+    }
+
+    /// The table of that name.
+    pub(crate) fn named(&self, name: &Term) -> Result<Table, ShellError> {
+        let wanted = match name {
+            Term::Atom(name) => name.as_str(),
+            other => {
+                return Err(ShellError::other(format!(
+                    "{other} is no table: a table is named by an atom"
+                )));
+            }
+        };
+        if let Ok(table) = self.me.named(wanted) {
+            return Ok(table);
+        }
+        // Unnamed tables answer to their names here as long as there is only one of that name.
+        let mut same = self
+            .all()
+            .into_iter()
+            .filter(|table| name_of(table) == wanted);
+        match (same.next(), same.next()) {
+            (Some(table), None) => Ok(table),
+            (None, _) => Err(ShellError::other(format!(
+                "no table {wanted}: `tables` lists them"
+            ))),
+            _ => Err(ShellError::other(format!(
+                "several unnamed tables are called {wanted}: `open FILE as NAME` tells them apart"
+            ))),
+        }
+    }
+
+    /// The table named, or the one in use.
+    pub(crate) fn table(&self, name: Option<&Term>) -> Result<Table, ShellError> {
+        match (name, &self.current) {
+            (Some(name), _) => self.named(name),
+            (None, Some(table)) => Ok(table.clone()),
+            (None, None) => Err(ShellError::other(
+                "no table in use: name one, or `use TABLE`",
+            )),
+        }
+    }
+
+    // Arguments.
+
+    /// A wrong use of a command.
+    pub(crate) fn usage(problem: impl Into<String>, usage: &'static str) -> ShellError {
+        ShellError::Usage {
+            problem: problem.into(),
+            usage,
+        }
+    }
+
+    /// Exactly `N` arguments.
+    pub(crate) fn exactly<const N: usize>(
+        &self,
+        args: Vec<Term>,
+        usage: &'static str,
+    ) -> Result<[Term; N], ShellError> {
+        let found = args.len();
+        args.try_into()
+            .map_err(|_| Session::usage(format!("{found} arguments where {N} are wanted"), usage))
+    }
+
+    /// `[TABLE]`
+    pub(crate) fn table_alone(
+        &self,
+        mut args: Vec<Term>,
+        usage: &'static str,
+    ) -> Result<Table, ShellError> {
+        let name = args.pop();
+        let [] = self.exactly(args, usage)?;
+        self.table(name.as_ref())
+    }
+
+    /// `[TABLE] TERM`: with one argument it is the term.
+    pub(crate) fn table_and_one(
+        &self,
+        mut args: Vec<Term>,
+        usage: &'static str,
+    ) -> Result<(Table, Term), ShellError> {
+        let one = args
+            .pop()
+            .ok_or_else(|| Session::usage("an argument is missing", usage))?;
+        Ok((self.table_alone(args, usage)?, one))
+    }
+
+    /// `[TABLE] [N]`
+    pub(crate) fn table_and_count(
+        &self,
+        mut args: Vec<Term>,
+        otherwise: usize,
+        usage: &'static str,
+    ) -> Result<(Table, usize), ShellError> {
+        let count = match args.last() {
+            Some(Term::Int(count)) => {
+                let count = usize::try_from(*count)
+                    .map_err(|_| Session::usage("a number below zero", usage))?;
+                args.pop();
+                count
+            }
+            _ => otherwise,
+        };
+        Ok((self.table_alone(args, usage)?, count))
+    }
+
+    /// `[TABLE] OBJECT ...`: objects are tuples, or lists of them, and tables are not.
+    pub(crate) fn table_and_objects(
+        &self,
+        mut args: Vec<Term>,
+        usage: &'static str,
+    ) -> Result<(Table, Vec<Term>), ShellError> {
+        let named = matches!(args.first(), Some(Term::Atom(_)));
+        let name = named.then(|| args.remove(0));
+        if args.is_empty() {
+            return Err(Session::usage("an object is missing", usage));
+        }
+        let objects = args.into_iter().flat_map(|arg| match arg {
+            Term::List(objects) => objects,
+            object => vec![object],
+        });
+        Ok((self.table(name.as_ref())?, objects.collect()))
+    }
+
+    // Results.
+
+    /// The objects of a lookup, all of them whole.
+    pub(crate) fn show_objects(&self, objects: Vec<Term>) -> Result<(), ShellError> {
+        if objects.is_empty() {
+            return self.display.line("[]");
+        }
+        objects
+            .iter()
+            .try_for_each(|object| self.display.term(object))
+    }
+
+    /// A key, or that there is none.
+    pub(crate) fn show_key(&self, key: Option<Term>) -> Result<(), ShellError> {
+        self.display
+            .term(&key.unwrap_or_else(|| Term::atom("$end_of_table")))
+    }
+
+    /// Objects page by page, and how many are left.
+    pub(crate) fn show_traversal(
+        &self,
+        table: &Table,
+        mut objects: impl Iterator<Item = fyris::Result<Term>>,
+        limit: usize,
+    ) -> Result<(), ShellError> {
+        let (shown, more) = self
+            .display
+            .pages(limit, || Ok(objects.next().transpose()?))?;
+        match (shown, more) {
+            (0, false) => self.display.line("no objects"),
+            (_, true) => self
+                .display
+                .line(format!("... {shown} shown of {} in the table", table.len())),
+            (_, false) => Ok(()),
+        }
+    }
+
+    // Dumps.
+
+    /// Loads a dump and takes it in use.
+    pub(crate) fn open(&mut self, path: &Path, name: Option<Atom>) -> Result<(), ShellError> {
+        let total = std::fs::metadata(path).map_or(0, |meta| meta.len());
+        let progress = Progress::bytes("opening", total);
+        let options = LoadOptions::verified();
+        let (store, me) = (self.me.store(), self.me.id());
+        let loaded = store.file2tab_watched(me, path, &options, &mut |at| watch(&progress, at));
+        drop(progress);
+        let table = loaded.map_err(|e| ShellError::from_dump(path, e))?.table;
+        if let Some(name) = name {
+            table.rename(name)?;
+        }
+        self.display.line(format!(
+            "{}: {} objects, {} ({} in memory)",
+            name_of(&table),
+            table.len(),
+            table.table_type().as_str(),
+            display::bytes(table.memory() as u64),
+        ))?;
+        self.current = Some(table);
+        self.refresh_names();
+        Ok(())
+    }
+
+    /// Saves a table with its object count and checksum.
+    pub(crate) fn save(&self, table: &Table, path: &Path) -> Result<(), ShellError> {
+        let options = SaveOptions {
+            object_count: true,
+            md5sum: true,
+            sync: true,
+        };
+        let progress = Progress::objects("saving", table.len() as u64);
+        let saved = table.tab2file_watched(path, &options, &mut |at| {
+            progress.at(at.objects, at.objects);
+            go_on()
+        });
+        drop(progress);
+        let count = saved.map_err(|e| ShellError::from_dump(path, e))?;
+        self.display
+            .line(format!("{count} objects written to {}", path.display()))
+    }
+}
+
+fn watch(progress: &Progress, at: &dump::Progress) -> ControlFlow<()> {
+    progress.at(at.bytes, at.objects);
+    go_on()
+}
+
+/// Whether Ctrl-C has not been pressed.
+fn go_on() -> ControlFlow<()> {
+    if interrupt::raised() {
+        ControlFlow::Break(())
+    } else {
+        ControlFlow::Continue(())
+    }
+}
+
+/// The name of a table, registered or not.
+fn name_of(table: &Table) -> String {
+    table.name().as_str().to_owned()
+}
+
+/// The options of a new table, read from a list as `ets:new/2` has it.
+pub(crate) fn options(list: Vec<Term>) -> Result<Options, ShellError> {
+    // The shell knows no other process that could inherit a table.
+    Ok(Options::parse(&Term::List(list), |_| None)?)
+}

@@ -1,0 +1,304 @@
+//! The commands of the shell, one row each: name, usage, help and what runs.
+
+use fyris_term::Term;
+
+use super::commands::{browse, change, files, meta, tables};
+use super::error::ShellError;
+use super::session::Session;
+
+/// What runs, and whether its arguments are words or terms.
+pub(crate) enum Handler {
+    /// File names and the like.
+    Words(fn(&mut Session, &[String]) -> Result<(), ShellError>),
+    /// Erlang terms.
+    Terms(fn(&mut Session, Vec<Term>) -> Result<(), ShellError>),
+}
+
+/// A command of the shell.
+pub(crate) struct Verb {
+    /// Its name.
+    pub(crate) name: &'static str,
+    /// Names that mean the same, `ets`'s among them.
+    pub(crate) also: &'static [&'static str],
+    /// How it is written.
+    pub(crate) usage: &'static str,
+    /// What it does.
+    pub(crate) help: &'static str,
+    /// What runs.
+    pub(crate) handler: Handler,
+}
+
+use Handler::{Terms, Words};
+
+/// Every command, in the order `help` lists them.
+pub(crate) static VERBS: &[Verb] = &[
+    Verb {
+        name: "open",
+        also: &["file2tab"],
+        usage: "open FILE [as NAME]",
+        help: "Load a dump that ets:tab2file or Fyris wrote. Its objects are checked as they are read; with extended info in the file, their number and checksum too.",
+        handler: Words(files::open),
+    },
+    Verb {
+        name: "load",
+        also: &[],
+        usage: "load FILE key COLUMN [as NAME] [type TYPE]",
+        help: "Load CSV (.csv, .tsv) or JSON lines (.jsonl, .ndjson). Column types are inferred; each row becomes a tuple of its columns, the key being COLUMN. TYPE is set, ordered_set (the default), bag or duplicate_bag.",
+        handler: Words(files::load),
+    },
+    Verb {
+        name: "save",
+        also: &["tab2file"],
+        usage: "save [TABLE] FILE",
+        help: "Write a table to a file that ets:file2tab and `open` read, with object count and MD5 in it. The file appears only when it is complete.",
+        handler: Words(files::save),
+    },
+    Verb {
+        name: "describe",
+        also: &["tabfile_info"],
+        usage: "describe FILE",
+        help: "What the header of a dump says, without loading it.",
+        handler: Words(files::describe),
+    },
+    Verb {
+        name: "tables",
+        also: &["all", "i"],
+        usage: "tables",
+        help: "List the tables: name, type, objects, memory.",
+        handler: Terms(tables::list),
+    },
+    Verb {
+        name: "use",
+        also: &[],
+        usage: "use TABLE",
+        help: "Make TABLE the one that commands mean when they name none.",
+        handler: Terms(tables::use_table),
+    },
+    Verb {
+        name: "new",
+        also: &[],
+        usage: "new NAME [TYPE] [OPTION ...]",
+        help: "Make a table. TYPE and OPTION are those of ets:new/2: set, ordered_set, bag, duplicate_bag, {keypos, 2} ...",
+        handler: Terms(tables::new),
+    },
+    Verb {
+        name: "drop",
+        also: &[],
+        usage: "drop TABLE",
+        help: "Remove a table with all that is in it.",
+        handler: Terms(tables::drop_table),
+    },
+    Verb {
+        name: "rename",
+        also: &[],
+        usage: "rename [TABLE] NAME",
+        help: "Give a table another name.",
+        handler: Terms(tables::rename),
+    },
+    Verb {
+        name: "info",
+        also: &[],
+        usage: "info [TABLE] [ITEM]",
+        help: "All that ets:info/1 says of a table, or one item of it.",
+        handler: Terms(tables::info),
+    },
+    Verb {
+        name: "count",
+        also: &["size"],
+        usage: "count [TABLE]",
+        help: "How many objects a table holds.",
+        handler: Terms(tables::count),
+    },
+    Verb {
+        name: "head",
+        also: &[],
+        usage: "head [TABLE] [N]",
+        help: "The first N (10) objects in the table's order.",
+        handler: Terms(browse::head),
+    },
+    Verb {
+        name: "tail",
+        also: &[],
+        usage: "tail [TABLE] [N]",
+        help: "The last N (10) objects of an ordered_set.",
+        handler: Terms(browse::tail),
+    },
+    Verb {
+        name: "walk",
+        also: &["tab2list"],
+        usage: "walk [TABLE] [from KEY] [limit N]",
+        help: "Go through a table page by page, from the start or from KEY on (in an ordered_set KEY need not be there). Without a terminal: the first N (100) objects.",
+        handler: Terms(browse::walk),
+    },
+    Verb {
+        name: "lookup",
+        also: &["get"],
+        usage: "lookup [TABLE] KEY",
+        help: "The objects with KEY.",
+        handler: Terms(browse::lookup),
+    },
+    Verb {
+        name: "member",
+        also: &[],
+        usage: "member [TABLE] KEY",
+        help: "Whether there is an object with KEY.",
+        handler: Terms(browse::member),
+    },
+    Verb {
+        name: "first",
+        also: &[],
+        usage: "first [TABLE]",
+        help: "The first key.",
+        handler: Terms(browse::first),
+    },
+    Verb {
+        name: "last",
+        also: &[],
+        usage: "last [TABLE]",
+        help: "The last key.",
+        handler: Terms(browse::last),
+    },
+    Verb {
+        name: "next",
+        also: &[],
+        usage: "next [TABLE] KEY",
+        help: "The key after KEY.",
+        handler: Terms(browse::next),
+    },
+    Verb {
+        name: "prev",
+        also: &[],
+        usage: "prev [TABLE] KEY",
+        help: "The key before KEY.",
+        handler: Terms(browse::prev),
+    },
+    Verb {
+        name: "insert",
+        also: &["put"],
+        usage: "insert [TABLE] OBJECT ...",
+        help: "Insert one tuple, a list of tuples, or several; all of them in one atomic step.",
+        handler: Terms(change::insert),
+    },
+    Verb {
+        name: "insert_new",
+        also: &[],
+        usage: "insert_new [TABLE] OBJECT ...",
+        help: "Insert only if none of the keys is there yet; false and no change otherwise.",
+        handler: Terms(change::insert_new),
+    },
+    Verb {
+        name: "delete",
+        also: &[],
+        usage: "delete [TABLE] KEY",
+        help: "Delete the objects with KEY.",
+        handler: Terms(change::delete),
+    },
+    Verb {
+        name: "delete_object",
+        also: &[],
+        usage: "delete_object [TABLE] OBJECT",
+        help: "Delete the objects exactly equal to OBJECT.",
+        handler: Terms(change::delete_object),
+    },
+    Verb {
+        name: "delete_all",
+        also: &["delete_all_objects"],
+        usage: "delete_all TABLE",
+        help: "Empty a table in one atomic step.",
+        handler: Terms(change::delete_all),
+    },
+    Verb {
+        name: "take",
+        also: &[],
+        usage: "take [TABLE] KEY",
+        help: "Delete the objects with KEY and show them.",
+        handler: Terms(change::take),
+    },
+    Verb {
+        name: "update_element",
+        also: &[],
+        usage: "update_element TABLE KEY {POS, VALUE}",
+        help: "Change elements of the object with KEY; a list of pairs changes several.",
+        handler: Terms(change::update_element),
+    },
+    Verb {
+        name: "update_counter",
+        also: &[],
+        usage: "update_counter TABLE KEY INCR [DEFAULT]",
+        help: "Add to a counter. INCR is a number, {POS, INCR}, {POS, INCR, THRESHOLD, SETVALUE} or a list of them.",
+        handler: Terms(change::update_counter),
+    },
+    Verb {
+        name: "help",
+        also: &[],
+        usage: "help [COMMAND]",
+        help: "List the commands, or explain one.",
+        handler: Words(meta::help),
+    },
+    Verb {
+        name: "quit",
+        also: &["exit", "q"],
+        usage: "quit",
+        help: "Leave the shell. Tables that were not saved are gone.",
+        handler: Words(meta::quit),
+    },
+];
+
+/// The command of that name.
+pub(crate) fn find(name: &str) -> Result<&'static Verb, ShellError> {
+    let known = |verb: &&Verb| verb.name == name || verb.also.contains(&name);
+    VERBS
+        .iter()
+        .find(known)
+        .ok_or_else(|| ShellError::UnknownVerb(name.to_owned(), suggestion(name)))
+}
+
+/// `; did you mean ...?` where a command is one slip of a finger away.
+fn suggestion(name: &str) -> String {
+    let near = VERBS
+        .iter()
+        .map(|verb| (distance(name, verb.name), verb.name))
+        .min();
+    match near {
+        Some((1 | 2, verb)) => format!("; did you mean `{verb}`?"),
+        _ => String::new(),
+    }
+}
+
+/// Levenshtein distance.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, y) in b.iter().enumerate() {
+            let cost = diagonal + usize::from(x != *y);
+            diagonal = row[j + 1];
+            row[j + 1] = cost.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_is_told_once() {
+        let mut names: Vec<&str> = VERBS
+            .iter()
+            .flat_map(|v| v.also.iter().copied().chain([v.name]))
+            .collect();
+        let all = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), all);
+    }
+
+    #[test]
+    fn a_slip_gets_a_suggestion() {
+        assert_eq!(suggestion("lokup"), "; did you mean `lookup`?");
+        assert_eq!(suggestion("frobnicate"), "");
+    }
+}
