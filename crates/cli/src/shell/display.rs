@@ -4,6 +4,7 @@ use std::io::{self, BufRead, IsTerminal, Write};
 
 use fyris_term::Term;
 use fyris_term::text::{self, PrintOptions};
+use rustix::event::{PollFd, PollFlags, poll};
 
 use super::error::ShellError;
 use super::interrupt;
@@ -103,12 +104,23 @@ impl Display {
         let mut out = io::stdout().lock();
         write!(out, "-- {shown} shown; Enter for more, q to stop -- ")?;
         out.flush()?;
+        await_input()?;
         let mut answer = String::new();
         let read = io::stdin().lock().read_line(&mut answer);
-        if interrupt::raised() {
-            return Err(ShellError::Interrupted);
-        }
         Ok(read? > 0 && !answer.trim_start().starts_with(['q', 'n']))
+    }
+}
+
+/// Waits until there is something to read, or Ctrl-C: a blocking read would only see it after the next line.
+fn await_input() -> Result<(), ShellError> {
+    let stdin = io::stdin();
+    loop {
+        let mut polled = [PollFd::new(&stdin, PollFlags::IN)];
+        match poll(&mut polled, None) {
+            Err(rustix::io::Errno::INTR) => interrupt::check()?,
+            Err(e) => return Err(ShellError::Output(e.into())),
+            Ok(_) => return Ok(()),
+        }
     }
 }
 
