@@ -13,11 +13,11 @@
 //! child pointer. All separators of a node share a prefix of `prefix` bytes, which a probe is
 //! compared with once; heads stand for what follows it.
 
-use std::alloc::{Layout, handle_alloc_error};
 use std::cmp::Ordering as Order;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
+use fyris_sync::alloc::{LINE, allocate_lines, free_lines};
 use fyris_sync::atomic::{AtomicPtr, Ordering};
 use fyris_sync::reclaim::{PROTECT, Retire};
 
@@ -47,27 +47,23 @@ pub(super) struct Inner<K: TreeKey + ?Sized> {
 }
 
 /// The layout of a node: its size, and where children and separators begin.
-fn layout<S>(children: usize) -> (Layout, usize, usize) {
+#[inline]
+fn layout<S>(children: usize) -> (usize, usize, usize) {
+    const { assert!(align_of::<S>() <= LINE) };
     let seps = children - 1;
     let at_children = HEADS + seps.next_multiple_of(BLOCK) * 8;
     let at_seps = (at_children + children * 8).next_multiple_of(align_of::<S>());
-    let size = at_seps + seps * size_of::<S>();
-    match Layout::from_size_align(size, 64) {
-        Ok(layout) => (layout, at_children, at_seps),
-        Err(_) => unreachable!("at most FANOUT children"),
-    }
+    (at_seps + seps * size_of::<S>(), at_children, at_seps)
 }
 
 impl<K: TreeKey + ?Sized> Inner<K> {
     /// Makes a node of the children `from..to` of a draft and the separators between them.
     pub(super) fn alloc(draft: &Draft<K>, from: usize, to: usize) -> NonNull<Self> {
         let children = to - from;
-        let (layout, at_children, at_seps) = layout::<K::Sep>(children);
-        // SAFETY: the layout is not empty.
-        let raw = unsafe { std::alloc::alloc(layout) };
-        let Some(node) = NonNull::new(raw.cast::<Self>()) else {
-            handle_alloc_error(layout)
-        };
+        let (size, at_children, at_seps) = layout::<K::Sep>(children);
+        let raw = allocate_lines(size).as_ptr();
+        // SAFETY: just allocated.
+        let node = unsafe { NonNull::new_unchecked(raw.cast::<Self>()) };
         let prefix = draft.prefix(from, to);
         let header = Self {
             lock: NodeLock::new(Word::new(0, 0)),
@@ -117,7 +113,7 @@ impl<K: TreeKey + ?Sized> Inner<K> {
 
     /// Bytes allocated for the node.
     pub(super) fn bytes(&self) -> usize {
-        layout::<K::Sep>(self.len()).0.size()
+        layout::<K::Sep>(self.len()).0
     }
 
     /// The heads of the separators, behind the common prefix, with the padding.
@@ -223,8 +219,8 @@ impl<K: TreeKey + ?Sized> Inner<K> {
     pub(super) unsafe fn free(node: *mut Self) {
         // SAFETY: from `alloc`, by the caller's contract.
         unsafe {
-            let layout = layout::<K::Sep>((*node).len()).0;
-            std::alloc::dealloc(node.cast(), layout);
+            let size = (*node).bytes();
+            free_lines(NonNull::new_unchecked(node.cast()), size);
         }
     }
 

@@ -12,11 +12,11 @@
 //! So no plain memory is written while anybody may read it (invariant W), and what a reader sees is
 //! the leaf at the moment of that load.
 
-use std::alloc::{Layout, handle_alloc_error};
 use std::cmp::Ordering as Order;
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 
+use fyris_sync::alloc::{LINE, allocate_lines, free_lines};
 use fyris_sync::atomic::{AtomicU64, Ordering};
 use fyris_sync::cell::UnsafeCell;
 use fyris_sync::reclaim::{PROTECT, Retire};
@@ -43,13 +43,10 @@ unsafe impl<I: Send + Sync> Sync for Leaf<I> {}
 impl<I: Item> Leaf<I> {
     /// Makes a leaf of these entries, which are sorted and fit.
     pub(super) fn alloc(word: Word, parts: &Parts<I>, from: usize, to: usize) -> NonNull<Self> {
+        const { assert!(align_of::<Self>() == LINE) };
         debug_assert!(to - from <= SLOTS);
-        let layout = Layout::new::<Self>();
-        // SAFETY: the layout is not empty.
-        let raw = unsafe { std::alloc::alloc(layout) }.cast::<Self>();
-        let Some(leaf) = NonNull::new(raw) else {
-            handle_alloc_error(layout)
-        };
+        let leaf = allocate_lines(size_of::<Self>()).cast::<Self>();
+        let raw = leaf.as_ptr();
         // SAFETY: freshly allocated for a `Self`, ours alone; every field is written.
         unsafe {
             (&raw mut (*raw).perm).write(AtomicU64::new(Perm::sorted(to - from).0));
@@ -156,7 +153,7 @@ impl<I> Leaf<I> {
     /// Nobody else can reach it, and it is freed once.
     pub(super) unsafe fn free(leaf: *mut Self) {
         // SAFETY: from `alloc`, by the caller's contract.
-        unsafe { std::alloc::dealloc(leaf.cast(), Layout::new::<Self>()) }
+        unsafe { free_lines(NonNull::new_unchecked(leaf.cast()), size_of::<Self>()) }
     }
 }
 

@@ -16,8 +16,10 @@
 //! Under `--cfg fyris_sanitize` and `--cfg loom` both come from the system allocator, so that a
 //! sanitizer sees every use after free.
 
+mod lines;
 mod pages;
 mod record;
 
+pub use lines::{LINE, allocate_lines, free_lines};
 pub use pages::Pages;
 pub use record::{allocate, free, usable_size};
