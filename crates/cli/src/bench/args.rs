@@ -91,8 +91,8 @@ pub struct BenchArgs {
     #[arg(long, value_enum, default_value = "wall")]
     pub clock: Clock,
     /// Measure memory of one subject and print it: what the program runs itself for, as a child
-    #[arg(long, hide = true)]
-    pub memory_child: bool,
+    #[arg(long, hide = true, value_name = "LABEL")]
+    pub memory_child: Option<String>,
 }
 
 impl BenchArgs {

@@ -24,8 +24,8 @@ const READY: (usize, usize) = (1 << 30, 1 << 28);
 ///
 /// See [`BenchError`].
 pub(super) fn run(args: &BenchArgs, registry: &Registry) -> Result<Vec<Line>, BenchError> {
-    if args.memory_child {
-        return memory_child(args, registry);
+    if let Some(label) = &args.memory_child {
+        return memory_child(args, label, registry);
     }
     check_filters(args, registry)?;
     memory::make_ready(if args.quick { READY.1 } else { READY.0 });
@@ -36,12 +36,10 @@ pub(super) fn run(args: &BenchArgs, registry: &Registry) -> Result<Vec<Line>, Be
         groups_left: groups(args, registry),
         live: std::io::stderr().is_terminal(),
     };
-    bench.encode();
-    bench.time(&keys::U64, &registry.u64)?;
-    bench.time(&keys::BYTES20, &registry.bytes20)?;
-    bench.memory(&keys::U64, &registry.u64)?;
-    bench.memory(&keys::BYTES20, &registry.bytes20)?;
-    bench.finish()
+    let done = bench.all(registry);
+    // What was measured before something went wrong is still worth seeing.
+    let lines = bench.finish();
+    done.and(lines)
 }
 
 /// One run of the suite.
@@ -57,6 +55,19 @@ struct Bench<'a> {
 }
 
 impl Bench<'_> {
+    /// Measures everything.
+    fn all(&mut self, registry: &Registry) -> Result<(), BenchError> {
+        self.encode();
+        self.time(&keys::U64, &registry.u64)?;
+        self.time(&keys::BYTES20, &registry.bytes20)?;
+        self.time(&keys::TERM_INT, &registry.term_int)?;
+        self.time(&keys::TERM_BIN20, &registry.term_bin20)?;
+        self.memory(&keys::U64, &registry.u64)?;
+        self.memory(&keys::BYTES20, &registry.bytes20)?;
+        self.memory(&keys::TERM_INT, &registry.term_int)?;
+        self.memory(&keys::TERM_BIN20, &registry.term_bin20)
+    }
+
     /// Times every wanted kind of keys with every number of threads.
     fn time<K: Clone + Send + Sync + 'static>(
         &mut self,
@@ -292,15 +303,19 @@ fn groups(args: &BenchArgs, registry: &Registry) -> u32 {
     }
     of(args, &keys::U64, !registry.u64.is_empty())
         + of(args, &keys::BYTES20, !registry.bytes20.is_empty())
+        + of(args, &keys::TERM_INT, !registry.term_int.is_empty())
+        + of(args, &keys::TERM_BIN20, !registry.term_bin20.is_empty())
 }
 
 /// Refuses what no subject and no kind of keys is called.
 fn check_filters(args: &BenchArgs, registry: &Registry) -> Result<(), BenchError> {
-    let kinds: Vec<&str> = keys::U64
-        .iter()
-        .map(|k| k.name)
-        .chain(keys::BYTES20.iter().map(|k| k.name))
-        .collect();
+    let kinds: Vec<&str> = [
+        keys::U64.map(|k| k.name).as_slice(),
+        &keys::BYTES20.map(|k| k.name),
+        &keys::TERM_INT.map(|k| k.name),
+        &keys::TERM_BIN20.map(|k| k.name),
+    ]
+    .concat();
     if let Some(bad) = args.keys.iter().find(|k| !kinds.contains(&k.as_str())) {
         let known = kinds.join(", ");
         return Err(BenchError::NothingToRun(format!(
@@ -327,9 +342,15 @@ fn check_filters(args: &BenchArgs, registry: &Registry) -> Result<(), BenchError
 }
 
 /// What the child prints: allocated and resident bytes an entry.
-fn memory_child(args: &BenchArgs, registry: &Registry) -> Result<Vec<Line>, BenchError> {
-    let memory = child_of(args, &keys::U64, &registry.u64)
-        .or_else(|| child_of(args, &keys::BYTES20, &registry.bytes20))
+fn memory_child(
+    args: &BenchArgs,
+    label: &str,
+    registry: &Registry,
+) -> Result<Vec<Line>, BenchError> {
+    let memory = child_of(args, label, &keys::U64, &registry.u64)
+        .or_else(|| child_of(args, label, &keys::BYTES20, &registry.bytes20))
+        .or_else(|| child_of(args, label, &keys::TERM_INT, &registry.term_int))
+        .or_else(|| child_of(args, label, &keys::TERM_BIN20, &registry.term_bin20))
         .ok_or_else(|| BenchError::NothingToRun("no such subject and keys".to_owned()))?;
     println!("{} {}", memory.bytes_per_entry, memory.rss_per_entry);
     Ok(Vec::new())
@@ -337,14 +358,13 @@ fn memory_child(args: &BenchArgs, registry: &Registry) -> Result<Vec<Line>, Benc
 
 fn child_of<K: Sync + 'static>(
     args: &BenchArgs,
+    label: &str,
     kinds: &[KeyKind<K>],
     contenders: &[Contender<K>],
 ) -> Option<memory::Memory> {
     let kind = kinds
         .iter()
         .find(|k| args.keys.iter().any(|name| name == k.name))?;
-    let contender = contenders
-        .iter()
-        .find(|c| args.subject.contains(&c.label()))?;
+    let contender = contenders.iter().find(|c| c.label() == label)?;
     Some(memory::measure(contender, kind, args.entry_count()))
 }

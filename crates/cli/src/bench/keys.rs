@@ -60,6 +60,21 @@ pub const BYTES20: [KeyKind<Bytes20>; 2] = [
     },
 ];
 
+/// Integer keys of the store's tables.
+pub const TERM_INT: [KeyKind<u64>; 1] = [usual("term_int", |i| i)];
+
+/// Binaries as keys of the store's tables.
+pub const TERM_BIN20: [KeyKind<Bytes20>; 1] = [usual("term_bin20", random_bytes20)];
+
+const fn usual<K>(name: &'static str, make: fn(u64) -> K) -> KeyKind<K> {
+    KeyKind {
+        name,
+        make,
+        usual: true,
+        dense: false,
+    }
+}
+
 /// A bijection of the 64-bit numbers that leaves no visible order (the finalizer of SplitMix64).
 pub fn scramble(index: u64) -> u64 {
     let mut z = index.wrapping_add(0x9E37_79B9_7F4A_7C15);

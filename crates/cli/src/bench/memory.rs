@@ -8,7 +8,8 @@
 //! * *allocated*: the size of all live blocks of the process, by mimalloc's own account of its pages,
 //!   each block at the size of its size class: so the allocator's rounding counts, and its free
 //!   space does not. mimalloc is the global allocator of both programs, so everything that goes through Rust's
-//!   allocator is there, and everything that `fyris_sync::alloc` takes from mimalloc directly, too.
+//!   allocator is there, and everything that `fyris_sync::alloc` takes from mimalloc directly, too; what that one
+//!   maps past the allocator, for large arrays, it counts itself, and it is added.
 //! * *resident*: the growth of the resident set (`/proc/self/statm`), which also counts pages taken
 //!   and not yet filled, and memory mapped past the allocator. It guards the first against
 //!   blind spots: the two should be close for a table of a million.
@@ -71,7 +72,7 @@ pub(super) fn make_ready(bytes: usize) {
     }
 }
 
-/// Bytes in live blocks of the process, each at its size class.
+/// Bytes in live blocks of the process, each at its size class, and mapped by `fyris_sync::alloc::Pages`.
 pub fn allocated() -> usize {
     unsafe extern "C" fn visit(
         _heap: *const mi::mi_heap_t,
@@ -91,7 +92,7 @@ pub fn allocated() -> usize {
         mi::mi_collect(true);
         mi::mi_heap_visit_blocks(mi_heap_main(), false, Some(visit), to);
     }
-    total
+    total + fyris_sync::alloc::mapped()
 }
 
 /// Bytes resident, by the kernel's account; 0 where there is no `/proc`.
@@ -145,8 +146,8 @@ pub(super) fn in_child<K>(
         command.arg("bench");
     }
     let output = command
-        .args([args.suite.name(), "--memory-child", "--case", "bytes"])
-        .args(["--keys", kind.name, "--subject", &contender.label()])
+        .args([args.suite.name(), "--memory-child", &contender.label()])
+        .args(["--keys", kind.name])
         .args(["--entries", &args.entry_count().to_string()])
         .stdin(Stdio::null())
         .output()?;

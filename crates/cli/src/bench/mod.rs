@@ -40,6 +40,7 @@ mod pass;
 mod plot;
 pub mod report;
 pub mod stats;
+pub mod store;
 pub mod subject;
 mod table;
 mod workload;

@@ -1,14 +1,118 @@
-//! Fyris under measurement: the plain Rust faces of the two indexes.
+//! Fyris under measurement: the plain Rust faces of the two indexes, one pin an operation.
+//!
+//! `ordered` keeps `u64` pairs in its leaves and byte strings in boxes, as its documentation recommends.
+
+use std::ops::Bound;
+
+use fyris_index::map::ConcurrentMap;
+use fyris_index::tree::{ConcurrentTree, InlineTree};
+use fyris_sync::reclaim::pin;
 
 use super::keys::Bytes20;
-use super::subject::{Contender, Harness};
+use super::subject::{Contender, Harness, Seen, Subject};
 
 /// The subjects with `u64` keys.
 pub fn u64() -> Vec<Contender<u64>> {
-    vec![Contender::peer::<Harness>("harness")]
+    vec![
+        Contender::peer::<Harness>("harness"),
+        Contender::own::<Map<u64>>("hash"),
+        Contender::own::<InlineTree<u64, u64>>("ordered"),
+    ]
 }
 
 /// The subjects with 20-byte keys.
 pub fn bytes20() -> Vec<Contender<Bytes20>> {
-    vec![Contender::peer::<Harness>("harness")]
+    vec![
+        Contender::peer::<Harness>("harness"),
+        Contender::own::<Map<Box<[u8]>>>("hash"),
+        Contender::own::<ConcurrentTree<Box<[u8]>, u64>>("ordered"),
+    ]
+}
+
+/// `hash`.
+type Map<K> = ConcurrentMap<K, u64>;
+
+/// The methods that are the same for both faces and all keys; `$stored` makes an owned key of one of the
+/// workload, `$look` what it is looked up by.
+macro_rules! point_operations {
+    ($key:ty, $stored:expr, $look:expr) => {
+        #[inline]
+        fn insert(&self, key: &$key, value: u64) {
+            self.insert($stored(key), value, &pin());
+        }
+        #[inline]
+        fn get(&self, key: &$key) -> Option<u64> {
+            self.get($look(key), &pin()).copied()
+        }
+        #[inline]
+        fn remove(&self, key: &$key) -> bool {
+            self.remove($look(key), &pin()).is_some()
+        }
+        fn scan(&self) -> Seen {
+            let (mut seen, pin) = (Seen::default(), pin());
+            self.iter(&pin).for_each(|(_, value)| seen.add(*value));
+            seen
+        }
+    };
+}
+
+macro_rules! subjects {
+    ($key:ty, $owned:ty, $look_type:ty, $tree:ty, $stored:expr, $look:expr) => {
+        impl Subject<$key> for Map<$owned> {
+            const ORDERED: bool = false;
+            const ADDS: Option<bool> = Some(true);
+            fn new() -> Self {
+                Self::new()
+            }
+            point_operations!($key, $stored, $look);
+            #[inline]
+            fn add(&self, key: &$key) {
+                self.update($look(key), &pin(), |value| value + 1);
+            }
+        }
+
+        impl Subject<$key> for $tree {
+            const ORDERED: bool = true;
+            const ADDS: Option<bool> = Some(true);
+            fn new() -> Self {
+                Self::new()
+            }
+            point_operations!($key, $stored, $look);
+            #[inline]
+            fn add(&self, key: &$key) {
+                self.compute($stored(key), &pin(), |value| value.map(|value| value + 1));
+            }
+            fn range(&self, from: &$key, limit: u64) -> Seen {
+                let (mut seen, pin) = (Seen::default(), pin());
+                let bounds = (Bound::Included($look(from)), Bound::Unbounded);
+                let range = self.range::<$look_type, _, _>(bounds, &pin);
+                range
+                    .take(limit as usize)
+                    .for_each(|(_, value)| seen.add(*value));
+                seen
+            }
+        }
+    };
+}
+
+subjects!(u64, u64, u64, InlineTree<u64, u64>, |key: &u64| *key, same);
+subjects!(
+    Bytes20,
+    Box<[u8]>,
+    [u8],
+    ConcurrentTree<Box<[u8]>, u64>,
+    boxed,
+    bytes
+);
+
+fn same(key: &u64) -> &u64 {
+    key
+}
+
+fn boxed(key: &Bytes20) -> Box<[u8]> {
+    Box::from(&key[..])
+}
+
+fn bytes(key: &Bytes20) -> &[u8] {
+    key
 }

@@ -6,7 +6,7 @@ use super::BenchError;
 use super::case::Case;
 use super::pass::{self, Timing};
 use super::workload::Workload;
-use super::{keys, own};
+use super::{keys, own, store};
 
 /// What a traversal saw.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -38,6 +38,9 @@ pub trait Subject<K>: Sync + Sized + 'static {
     /// Whether [`Subject::add`] is atomic, so that sums can be checked; `None` if the map
     /// has no operation that updates in place, and sits `hot8` out.
     const ADDS: Option<bool>;
+
+    /// Whether [`Subject::remove`] tells if there was something; else it is not checked.
+    const TELLS_REMOVED: bool = true;
 
     /// An empty map that knows nothing of how large it will become.
     fn new() -> Self;
@@ -174,6 +177,10 @@ pub struct Registry {
     pub u64: Vec<Contender<u64>>,
     /// Subjects with 20-byte keys.
     pub bytes20: Vec<Contender<keys::Bytes20>>,
+    /// Tables of the store with integer keys.
+    pub term_int: Vec<Contender<u64>>,
+    /// Tables of the store with binaries as keys.
+    pub term_bin20: Vec<Contender<keys::Bytes20>>,
 }
 
 impl Registry {
@@ -183,6 +190,8 @@ impl Registry {
             program,
             u64: own::u64(),
             bytes20: own::bytes20(),
+            term_int: store::term_int(),
+            term_bin20: store::term_bin20(),
         }
     }
 }

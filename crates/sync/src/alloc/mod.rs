@@ -21,5 +21,5 @@ mod pages;
 mod record;
 
 pub use lines::{LINE, allocate_lines, free_lines};
-pub use pages::Pages;
+pub use pages::{Pages, mapped};
 pub use record::{allocate, free, usable_size};

@@ -2,6 +2,17 @@
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::ptr::NonNull;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Bytes mapped at the moment. The standard library's atomic, also under loom: it only counts.
+static MAPPED: AtomicUsize = AtomicUsize::new(0);
+
+/// Bytes that all [`Pages`] of the process have mapped straight from the kernel: memory that no
+/// allocator's account shows.
+pub fn mapped() -> usize {
+    // Relaxed: a number for reports, which orders nothing.
+    MAPPED.load(Ordering::Relaxed)
+}
 
 /// The size of a huge page, and the least size for which one is asked for.
 const HUGE: usize = 2 << 20;
@@ -32,6 +43,8 @@ impl Pages {
         assert!(size > 0);
         let layout = Self::layout(size);
         let start = if Self::is_mapped(layout) {
+            // Relaxed, here and in `drop`: see `mapped`.
+            MAPPED.fetch_add(layout.size(), Ordering::Relaxed);
             map::huge(layout)
         } else {
             // SAFETY: the size is not zero.
@@ -70,6 +83,7 @@ impl Drop for Pages {
     fn drop(&mut self) {
         let layout = Self::layout(self.size);
         if Self::is_mapped(layout) {
+            MAPPED.fetch_sub(layout.size(), Ordering::Relaxed);
             // SAFETY: mapped in `zeroed` with this layout; unmapped once.
             unsafe { map::unmap(self.start, layout) }
         } else {
