@@ -122,6 +122,8 @@ pub enum Damage {
         offset: u64,
         /// What the decoder said.
         source: DecodeError,
+        /// Would the dump's MD5 show it, too? OTP finds it that way.
+        summed: bool,
     },
     /// A term that is no object of this table.
     #[error("byte {offset}: {why}")]
@@ -156,11 +158,23 @@ pub enum Damage {
 }
 
 impl Damage {
+    /// The same, in a dump whose MD5 shows it.
+    pub(super) fn summed(self) -> Damage {
+        match self {
+            Damage::Term { offset, source, .. } => Damage::Term {
+                offset,
+                source,
+                summed: true,
+            },
+            other => other,
+        }
+    }
+
     /// Where in the file, in bytes.
     pub fn offset(&self) -> u64 {
         match self {
             Damage::Log(e) => e.offset(),
-            Damage::Term { offset, source } => offset + source.offset() as u64,
+            Damage::Term { offset, source, .. } => offset + source.offset() as u64,
             Damage::Header { offset, .. }
             | Damage::Object { offset, .. }
             | Damage::Footer { offset, .. }
@@ -182,6 +196,7 @@ impl DumpError {
                 let inner = vec![atom("not_a_log_file"), file_name(path)];
                 pair("read_error", Term::Tuple(inner))
             }
+            DumpError::Damaged(Damage::Term { summed: true, .. }) => atom("checksum_error"),
             DumpError::Damaged(_) => atom("badfile"),
             DumpError::BadObject { .. } => atom("badarg"),
             DumpError::ObjectCount { .. } => atom("invalid_object_count"),

@@ -165,15 +165,18 @@ impl Header {
         })
     }
 
-    /// The option of this name, if the dump has it and it is true.
-    pub(super) fn is_on(&self, name: &str) -> bool {
-        self.get(name).and_then(boolean).unwrap_or(false)
+    /// The option of this name; false where the dump does not have it, as old ones do not.
+    pub(super) fn is_on(&self, name: &str) -> Result<bool, Damage> {
+        match self.get(name) {
+            None => Ok(false),
+            Some(_) => self.value(name, boolean),
+        }
     }
 
     fn value<T>(&self, name: &str, read: impl Fn(&Term) -> Option<T>) -> Result<T, Damage> {
         self.get(name).and_then(read).ok_or_else(|| Damage::Header {
             offset: self.offset,
-            why: format!("its {name} is none that a table can have"),
+            why: format!("its {name} is not one that a table can have"),
         })
     }
 }

@@ -10,7 +10,7 @@ use super::header::Header;
 use super::objects::{Objects, Salvage};
 use super::progress::Reporter;
 use super::transcode::flat_object;
-use super::{DumpError, DumpInfo, LoadOptions, Watch, unwatched};
+use super::{Damage, DumpError, DumpInfo, LoadOptions, Watch, unwatched};
 use crate::{Error, Options, Owner, ProcessId, Store, Table, WriteConcurrency};
 
 /// A table made from a dump.
@@ -97,8 +97,8 @@ impl Store {
     ) -> Result<Table, DumpError> {
         let refused = |why: &dyn std::fmt::Display| DumpError::CannotCreateTable(why.to_string());
         let info = header.info_but_size().map_err(|damage| refused(&damage))?;
+        let like = like(&info, header).map_err(|damage| refused(&damage))?;
         let name = options.name.unwrap_or(info.name);
-        let like = like(&info, header);
         let made = match header.get("index") {
             Some(Term::Atom(index)) => {
                 self.create(caller, name, &like.clone().index(index.as_str()))
@@ -157,24 +157,24 @@ fn open(path: &Path) -> Result<(File, Option<u64>), DumpError> {
 }
 
 /// The options that the dump asks for: those that OTP restores.
-fn like(info: &DumpInfo, header: &Header) -> Options {
+fn like(info: &DumpInfo, header: &Header) -> Result<Options, Damage> {
     let writes = match header.get("write_concurrency") {
         Some(Term::Atom(word)) if word.as_str() == "auto" => WriteConcurrency::Auto,
-        _ if header.is_on("write_concurrency") => WriteConcurrency::On,
+        _ if header.is_on("write_concurrency")? => WriteConcurrency::On,
         _ => WriteConcurrency::Off,
     };
     let mut options = Options::new(info.table_type)
         .protection(info.protection)
         .keypos(info.keypos)
         .write_concurrency(writes)
-        .read_concurrency(header.is_on("read_concurrency"));
+        .read_concurrency(header.is_on("read_concurrency")?);
     if info.named_table {
         options = options.named();
     }
-    if header.is_on("compressed") {
+    if header.is_on("compressed")? {
         options = options.compressed();
     }
-    options
+    Ok(options)
 }
 
 /// A table that goes away again unless all is well in the end.

@@ -70,6 +70,8 @@ pub(super) struct Objects<'p, R> {
     sum: Option<Md5>,
     count: u64,
     footer: Option<Footer>,
+    /// The first object that does not decode, in a dump with an MD5.
+    spoilt: Option<Damage>,
     salvage: Salvage,
 }
 
@@ -96,6 +98,7 @@ impl<'p, R: Read> Objects<'p, R> {
         let (term, _) = etf::decode_prefix(item.bytes).map_err(|source| Damage::Term {
             offset: item.offset,
             source,
+            summed: false,
         })?;
         let header = Header::new(term, item.offset)?;
         let sums = options.verify && header.promises("md5sum");
@@ -108,6 +111,7 @@ impl<'p, R: Read> Objects<'p, R> {
             sum,
             count: 0,
             footer: None,
+            spoilt: None,
             salvage: Salvage::default(),
         })
     }
@@ -162,13 +166,19 @@ impl<'p, R: Read> Objects<'p, R> {
         self.log.item()
     }
 
-    /// The present object does not decode: the error, or when salvaging a note.
+    /// The present object does not decode: the error, or when salvaging a note. In a dump with an MD5 the
+    /// error has to wait for the end: only if there is an end mark it is a matter of the sum.
     #[cold]
     pub(super) fn undecodable(&mut self, source: DecodeError) -> Result<(), DumpError> {
         let damage = Damage::Term {
             offset: self.log.item().offset,
             source,
+            summed: false,
         };
+        if self.sum.is_some() {
+            self.spoilt.get_or_insert(damage);
+            return Ok(());
+        }
         if self.verify {
             return Err(damage.into());
         }
@@ -222,19 +232,24 @@ impl<'p, R: Read> Objects<'p, R> {
         let counts = self.header.promises("object_count");
         let sum = self.sum.take();
         if (counts || sum.is_some()) && self.footer.is_none() {
+            let offset = self.offset();
             let why = "the end mark that the dump promises is missing";
-            return Err(Damage::Footer {
-                offset: self.offset(),
-                why,
-            }
-            .into());
+            return Err(self
+                .spoilt
+                .take()
+                .unwrap_or(Damage::Footer { offset, why })
+                .into());
         }
+        let spoilt = self.spoilt.take();
         let offset = self.footer.as_ref().map_or(self.offset(), |f| f.offset);
         let said = |name| self.footer.as_ref().and_then(|f| f.get(name));
         let no_sum = sum.is_none();
         if let Some(sum) = sum {
             let found: [u8; 16] = sum.finalize().into();
             let expected = said("md5");
+            if let Some(damage) = spoilt {
+                return Err(damage.summed().into());
+            }
             if !matches!(expected, Some(Term::Binary(bytes)) if **bytes == found) {
                 return Err(DumpError::Checksum {
                     expected: show(expected),
@@ -243,6 +258,7 @@ impl<'p, R: Read> Objects<'p, R> {
                 });
             }
         }
+        self.check_promises(offset)?;
         let expected = match counts {
             true => said("count"),
             // As in OTP, an MD5 alone makes the number in the description irrelevant: it was true when
@@ -257,6 +273,20 @@ impl<'p, R: Read> Objects<'p, R> {
                 found,
                 offset,
             });
+        }
+        Ok(())
+    }
+
+    /// An end mark that says more than was promised: a promise was damaged.
+    fn check_promises(&self, offset: u64) -> Result<(), DumpError> {
+        let Some(footer) = &self.footer else {
+            return Ok(());
+        };
+        for (item, promise) in [("count", "object_count"), ("md5", "md5sum")] {
+            if footer.get(item).is_some() && !self.header.promises(promise) {
+                let why = "the end mark says what the description does not promise";
+                return Err(Damage::Footer { offset, why }.into());
+            }
         }
         Ok(())
     }
