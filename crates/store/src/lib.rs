@@ -14,12 +14,13 @@
 //!
 //! From the bottom up:
 //!
-//! * [`record`](mod@record): one immutable block of bytes an object;
+//! * `record`: one immutable block of bytes an object;
 //! * `keys`: the two ways of comparing the key in it;
 //! * `slot`, `chain`, `pending`: what an index entry is: an object, several, or a commit under way;
 //! * `body`, `ops`: the operations over any index;
 //! * `core`: a table, whose content one pointer reaches;
 //! * `catalog`, `registry`: tables by number and name, owners and heirs;
+//! * [`dump`]: tables in files, as OTP writes and reads them;
 //! * [`Table`], [`Store`]: rights, names, and the public face.
 //!
 //! Invariants have letters, each stated once: I (records are immutable), P (chains are persistent), O
@@ -56,3 +57,8 @@ pub use options::{Options, WriteConcurrency};
 pub use record::Object;
 pub use store::{Borrowed, Owner, Store};
 pub use table::{Cursor, Elements, Generated, Info, InfoValue, Iter, Loader, Setting, Table};
+
+/// The README's example, run with the tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -7,7 +7,8 @@ use fyris_term::key::KeyBuf;
 use super::Table;
 use crate::body::{AnyBody, with_body};
 use crate::chain;
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::ids::TableType;
 use crate::keys::AsKey;
 use crate::ops::Navigate;
 use crate::slot::Content;
@@ -26,7 +27,7 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// [`Error::NoSuchTable`](crate::Error::NoSuchTable), [`Error::NoAccess`](crate::Error::NoAccess).
+    /// [`Error::NoSuchTable`], [`Error::NoAccess`].
     pub fn first(&self) -> Result<Option<Term>> {
         self.step(Step::First, |c| self.key_in(c))
     }
@@ -46,10 +47,11 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// Except in an `ordered_set`, [`Error::NoSuchKey`](crate::Error::NoSuchKey) if `key` is not there,
-    /// unless it was deleted while the table was and still is fixed.
+    /// Except in an `ordered_set`, [`Error::NoSuchKey`] if `key` is not there, unless it was deleted
+    /// while the table was and still is fixed. In an `ordered_set`, [`Error::BadArgument`] for the
+    /// atom `'$end_of_table'`, be it there or not, as in ETS.
     pub fn next(&self, key: &Term) -> Result<Option<Term>> {
-        key.with(|buf| self.step(Step::Next(buf), |c| self.key_in(c)))
+        self.step_from(key, |k| Step::Next(k), |c| self.key_in(c))
     }
 
     /// `prev/2`: the key before `key`; the same as [`Table::next`] except in an `ordered_set`.
@@ -58,7 +60,7 @@ impl Table {
     ///
     /// As [`Table::next`].
     pub fn prev(&self, key: &Term) -> Result<Option<Term>> {
-        key.with(|buf| self.step(Step::Prev(buf), |c| self.key_in(c)))
+        self.step_from(key, |k| Step::Prev(k), |c| self.key_in(c))
     }
 
     /// `first_lookup/1`: the first key and its objects.
@@ -85,7 +87,7 @@ impl Table {
     ///
     /// As [`Table::next`].
     pub fn next_lookup(&self, key: &Term) -> Result<Option<(Term, Vec<Term>)>> {
-        key.with(|buf| self.step(Step::Next(buf), |c| self.key_and_objects(c)))
+        self.step_from(key, |k| Step::Next(k), |c| self.key_and_objects(c))
     }
 
     /// `prev_lookup/2`: the key before `key` and its objects.
@@ -94,7 +96,7 @@ impl Table {
     ///
     /// As [`Table::next`].
     pub fn prev_lookup(&self, key: &Term) -> Result<Option<(Term, Vec<Term>)>> {
-        key.with(|buf| self.step(Step::Prev(buf), |c| self.key_and_objects(c)))
+        self.step_from(key, |k| Step::Prev(k), |c| self.key_and_objects(c))
     }
 
     /// `slot/2`: the objects in slot `slot`, from 0; `None` exactly one past the last slot. In an
@@ -102,7 +104,7 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// [`Error::BadSlot`](crate::Error::BadSlot) further beyond.
+    /// [`Error::BadSlot`] further beyond.
     pub fn slot(&self, slot: usize) -> Result<Option<Vec<Term>>> {
         self.read(|body, pin| {
             let contents = with_body!(body, b => b.slot(slot, pin))?;
@@ -113,6 +115,21 @@ impl Table {
 
     fn step<R>(&self, step: Step<'_>, f: impl FnOnce(Content) -> R) -> Result<Option<R>> {
         self.read(|body, pin| Ok(self.content_at(step, body, pin)?.map(f)))
+    }
+
+    fn step_from<R>(
+        &self,
+        key: &Term,
+        step: fn(&KeyBuf) -> Step<'_>,
+        f: impl FnOnce(Content) -> R,
+    ) -> Result<Option<R>> {
+        if self.table_type() == TableType::OrderedSet && is_end(key) {
+            // As ETS has it: a traversal that has ended does not begin again by itself.
+            return Err(Error::BadArgument(
+                "nothing follows '$end_of_table'".to_owned(),
+            ));
+        }
+        key.with(|buf| self.step(step(buf), f))
     }
 
     fn content_at(&self, step: Step<'_>, body: &AnyBody, pin: &Guard) -> Result<Option<Content>> {
@@ -142,4 +159,8 @@ impl Table {
             .map(|r| crate::record::object(r, self.keypos()).to_term())
             .collect()
     }
+}
+
+fn is_end(key: &Term) -> bool {
+    matches!(key, Term::Atom(atom) if atom.as_str() == "$end_of_table")
 }

@@ -224,7 +224,20 @@ impl Table {
             Term::List(list) => list.iter().map(parse).collect(),
             other => parse(other).map(|edit| vec![edit]),
         };
-        self.update(key, &edits?, default)
+        match edits {
+            Ok(edits) => self.update(key, &edits, default),
+            // ETS looks for the key before it looks at the edits.
+            Err(_) if default.is_none() && !self.has(key)? => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Whether a table with one object a key has this one, for a writer.
+    fn has(&self, key: &Term) -> Result<bool> {
+        self.check_unique("update_element")?;
+        key.with(|buf| {
+            self.write(|body, pin| Ok(with_body!(body, b => b.get(b.key(buf), pin).is_some())))
+        })
     }
 
     /// `update_counter/3`: runs the steps in order on one object, in one atomic and isolated step;

@@ -1,0 +1,296 @@
+//! What threads see of each other.
+
+mod common;
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+
+use common::{int, tuple};
+use fyris::{CounterOp, Options, Store, Table};
+use fyris_term::Term;
+
+fn pair(key: i64, value: i64) -> Term {
+    tuple([int(key), int(value)])
+}
+
+/// Both default indexes, and the bags.
+fn tables() -> Vec<Table> {
+    let owner = Box::leak(Box::new(Store::new().owner()));
+    let table = |o: Options| owner.new_table("t", &o.public()).unwrap();
+    vec![
+        table(Options::set()),
+        table(Options::ordered_set()),
+        table(Options::set().index("ordered")),
+    ]
+}
+
+#[test]
+fn a_list_is_inserted_all_at_once() {
+    const KEYS: i64 = 5;
+    const ROUNDS: i64 = 2000;
+    for table in tables() {
+        table
+            .insert_list(&(0..KEYS).map(|k| pair(k, 0)).collect::<Vec<_>>())
+            .unwrap();
+        let stop = AtomicBool::new(false);
+        thread::scope(|s| {
+            for round in 0..2 {
+                let (table, stop) = (&table, &stop);
+                // Readers go up and down the keys: in a list insert a value never falls behind
+                // what was read of it through another key.
+                s.spawn(move || {
+                    let pin = || fyris::pin();
+                    while !stop.load(Ordering::Relaxed) {
+                        let mut last = 0;
+                        for k in 0..KEYS {
+                            let k = if round == 0 { k } else { KEYS - 1 - k };
+                            let pin = pin();
+                            let object = table.get(&k, &pin).unwrap().expect("always there");
+                            let Some(Term::Int(value)) = object.element(2) else {
+                                panic!()
+                            };
+                            assert!(value >= last, "key {k} has {value} after {last} was seen");
+                            last = value;
+                        }
+                    }
+                });
+            }
+            for value in 1..=ROUNDS {
+                let list: Vec<_> = (0..KEYS).map(|k| pair(k, value)).collect();
+                table.insert_list(&list).unwrap();
+            }
+            stop.store(true, Ordering::Relaxed);
+        });
+        assert_eq!(table.len(), KEYS as usize);
+    }
+}
+
+#[test]
+fn of_two_new_lists_that_share_a_key_one_wins() {
+    for table in tables() {
+        for round in 0..300 {
+            let base = round * 10;
+            let wins = AtomicUsize::new(0);
+            thread::scope(|s| {
+                for me in 0..2 {
+                    let (table, wins) = (&table, &wins);
+                    s.spawn(move || {
+                        // Given in opposite orders: no deadlock. They share one key.
+                        let mut list = vec![
+                            pair(base + 5, me),
+                            pair(base + me, me),
+                            pair(base + 7 + me, me),
+                        ];
+                        if me == 1 {
+                            list.reverse();
+                        }
+                        if table.insert_new_list(&list).unwrap() {
+                            wins.fetch_add(1, Ordering::Relaxed);
+                        }
+                    });
+                }
+            });
+            assert_eq!(wins.into_inner(), 1);
+            let winner = table
+                .lookup_element(&int(base + 5), 2)
+                .unwrap()
+                .one()
+                .unwrap();
+            for me in 0..2 {
+                let there = table.member(&(base + me)).unwrap();
+                assert_eq!(
+                    there,
+                    winner == int(me),
+                    "all of the winner, nothing of the loser"
+                );
+            }
+        }
+        assert_eq!(table.len(), 900);
+    }
+}
+
+#[test]
+fn counters_of_all_threads_add_up() {
+    for table in tables() {
+        table.insert(&pair(1, 0)).unwrap();
+        thread::scope(|s| {
+            for _ in 0..4 {
+                s.spawn(|| {
+                    for i in 0..3000i64 {
+                        table.update_counter(&int(1), &[CounterOp::add(1)]).unwrap();
+                        let op = [CounterOp::add(2)];
+                        table
+                            .update_counter_or(&int(i % 7 + 10), &op, &pair(0, 0))
+                            .unwrap();
+                        if i % 50 == 0 {
+                            // Commits on the same keys must lose no step either.
+                            table.insert_list(&[pair(100, i), pair(101, i)]).unwrap();
+                        }
+                    }
+                });
+            }
+        });
+        let value = |k| table.lookup_element(&int(k), 2).unwrap().one().unwrap();
+        assert_eq!(value(1), int(12_000));
+        let sum: i64 = (10..17)
+            .map(|k| if let Term::Int(v) = value(k) { v } else { 0 })
+            .sum();
+        assert_eq!(sum, 24_000);
+    }
+}
+
+#[test]
+fn size_and_memory_are_exact_after_the_threads_have_joined() {
+    for table in tables() {
+        let empty = table.memory();
+        thread::scope(|s| {
+            for t in 0..3i64 {
+                let table = &table;
+                s.spawn(move || {
+                    for i in 0..4000i64 {
+                        let key = (i * 7 + t * 13) % 1500;
+                        match i % 5 {
+                            0 => drop(table.take(&int(key)).unwrap()),
+                            1 => table.delete_key(&key).unwrap(),
+                            2 => drop(table.insert_new(&pair(key, i)).unwrap()),
+                            3 => {
+                                let list = [pair(key, i), pair(key + 1, i), pair(key / 2, 1 << 40)];
+                                table.insert_list(&list).unwrap();
+                            }
+                            _ => table.insert(&pair(key, i << 20)).unwrap(),
+                        }
+                    }
+                });
+            }
+        });
+        assert_eq!(table.len(), table.tab2list().unwrap().len());
+        assert!(table.memory() > empty);
+        let keys: Vec<Term> = table
+            .iter()
+            .map(|o| common::key_of(&o.unwrap(), 1).unwrap())
+            .collect();
+        for key in &keys {
+            table.take(key).unwrap();
+        }
+        assert_eq!(table.len(), 0);
+        table.delete_all_objects().unwrap();
+        assert_eq!(
+            table.memory(),
+            empty,
+            "a fresh body is as large as the first one"
+        );
+    }
+}
+
+#[test]
+fn bags_keep_every_object_of_every_thread() {
+    let owner = Store::new().owner();
+    for options in [Options::bag(), Options::duplicate_bag()] {
+        let table = owner.new_table("t", &options.public()).unwrap();
+        thread::scope(|s| {
+            for t in 0..4i64 {
+                let table = &table;
+                s.spawn(move || {
+                    for i in 0..300i64 {
+                        let object = |n: i64| tuple([int(i % 3), int(t), int(n)]);
+                        table.insert(&object(i)).unwrap();
+                        let list = [object(i + 1000), tuple([int(9), int(t), int(i)])];
+                        table.insert_list(&list).unwrap();
+                        if i % 2 == 0 {
+                            table.delete_object(&object(i)).unwrap();
+                        }
+                    }
+                });
+            }
+        });
+        assert_eq!(table.len(), 4 * (300 - 150 + 600));
+        for key in [0, 1, 2, 9] {
+            // In the order each thread put them in.
+            for t in 0..4 {
+                let of_thread: Vec<Term> = table.lookup(&int(key)).unwrap();
+                let of_thread: Vec<i64> = of_thread
+                    .iter()
+                    .filter_map(|o| match o {
+                        Term::Tuple(e) if e[1] == int(t) => Some(&e[2]),
+                        _ => None,
+                    })
+                    .map(|n| if let Term::Int(n) = n { n % 1000 } else { 0 })
+                    .collect();
+                assert!(of_thread.is_sorted(), "{of_thread:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn emptying_a_table_is_atomic() {
+    // Whoever begins after the table was emptied sees nothing from before.
+    for table in tables() {
+        let epoch = AtomicUsize::new(0);
+        let stop = AtomicBool::new(false);
+        thread::scope(|s| {
+            s.spawn(|| {
+                while !stop.load(Ordering::Relaxed) {
+                    let before = epoch.load(Ordering::SeqCst) as i64;
+                    for k in 0..20 {
+                        if let Ok(found) = table.lookup_element(&int(k), 2) {
+                            let Some(Term::Int(e)) = found.one() else {
+                                panic!()
+                            };
+                            assert!(e >= before, "epoch {e} seen in {before}");
+                        }
+                    }
+                }
+            });
+            for e in 0..500 {
+                for k in 0..20 {
+                    table.insert(&pair(k, e)).unwrap();
+                }
+                assert_eq!(table.len(), 20);
+                table.delete_all_objects().unwrap();
+                epoch.store(e as usize + 1, Ordering::SeqCst);
+                assert_eq!(table.len(), 0);
+            }
+            stop.store(true, Ordering::Relaxed);
+        });
+    }
+}
+
+#[test]
+fn a_traversal_sees_what_is_there_throughout_exactly_once() {
+    for table in tables() {
+        for k in 0..500 {
+            table.insert(&pair(k * 2, 0)).unwrap();
+        }
+        let stop = AtomicBool::new(false);
+        thread::scope(|s| {
+            s.spawn(|| {
+                let mut i = 0;
+                while !stop.load(Ordering::Relaxed) {
+                    let odd = (i * 37 % 20_000) * 2 + 1;
+                    table.insert(&pair(odd, i)).unwrap();
+                    table
+                        .insert_list(&[pair(2 * (i % 500), i), pair(odd + 2, i)])
+                        .unwrap();
+                    if i % 3 == 0 {
+                        table.delete_key(&odd).unwrap();
+                    }
+                    i += 1;
+                }
+            });
+            for _ in 0..20 {
+                let mut even = vec![0; 500];
+                for object in table.iter() {
+                    let Some(Term::Int(key)) = common::key_of(&object.unwrap(), 1) else {
+                        panic!()
+                    };
+                    if key % 2 == 0 {
+                        even[key as usize / 2] += 1;
+                    }
+                }
+                assert!(even.iter().all(|n| *n == 1), "{even:?}");
+            }
+            stop.store(true, Ordering::Relaxed);
+        });
+    }
+}
