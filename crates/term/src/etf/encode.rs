@@ -5,7 +5,11 @@ use crate::term::Map;
 use crate::{Atom, Fun, LocalFun, Pid, Port, Reference, Term};
 
 /// The longest list of bytes that is written as `STRING_EXT`.
-const MAX_STRING: usize = 0xFFFF;
+const MAX_STRING: usize = if cfg!(fyris_mutant = "etf_string_limit") {
+    0xFFFE
+} else {
+    0xFFFF
+};
 
 /// Which spellings to use: the `{minor_version, N}` of `term_to_binary`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
