@@ -187,7 +187,7 @@ fn levels_are_bounded() {
     assert!(key::decode(key.order(), key.trailer()).is_err());
     let mut deep = vec![0x51; MAX_DEPTH + 1];
     deep.push(0x14);
-    let error = key::decode(&deep, &[]).err().expect("too deep");
+    let error = key::decode(&deep, &[]).expect_err("too deep");
     assert_eq!(
         (error.offset, error.kind),
         (MAX_DEPTH, KeyErrorKind::TooDeep)
@@ -197,12 +197,12 @@ fn levels_are_bounded() {
 #[test]
 fn errors_name_the_place() {
     let key = KeyBuf::encode(&Term::Tuple(vec![Term::Int(1), Term::Int(300)]));
-    let error = key::decode(&key.order()[..4], &[]).err().expect("cut");
+    let error = key::decode(&key.order()[..4], &[]).expect_err("cut");
     assert_eq!(
         error.to_string(),
         "key bytes, offset 4: the bytes end inside a number"
     );
-    let error = key::decode(&[0x51, 0xEE], &[]).err().expect("no tag");
+    let error = key::decode(&[0x51, 0xEE], &[]).expect_err("no tag");
     assert_eq!(
         error.to_string(),
         "key bytes, offset 1: the tag 0xee stands for no type"

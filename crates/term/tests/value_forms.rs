@@ -111,7 +111,7 @@ fn levels_are_bounded() {
     assert_eq!(value::encode(&large, &mut bytes, &mut blobs), Err(TooDeep));
     assert_eq!((bytes, blobs.len()), (vec![1], 0));
     let deep = vec![0xD9; 1_000_000];
-    let error = value::decode(&mut &deep[..], &[]).err().expect("too deep");
+    let error = value::decode(&mut &deep[..], &[]).expect_err("too deep");
     assert_eq!(error.kind, ValueErrorKind::TooDeep);
     let error = value::skip(&mut &deep[..]).expect_err("never ends");
     assert_eq!(
@@ -142,7 +142,7 @@ fn errors_name_the_place() {
             "offset 6: the bytes end inside a term",
         ),
     ] {
-        let error = value::decode(&mut &bytes[..], &[]).err().expect(message);
+        let error = value::decode(&mut &bytes[..], &[]).expect_err(message);
         assert_eq!(error.to_string(), format!("value bytes, {message}"));
     }
 }

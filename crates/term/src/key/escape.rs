@@ -11,6 +11,8 @@
 //! end is told from an escaped zero by one byte, and a string that ends sorts below one that goes on with a zero. Of
 //! two bitstrings with the same bytes the one with fewer bits in the last byte is the prefix, and its count is less.
 
+use std::borrow::Cow;
+
 use super::buf::KeyBuf;
 use super::tag::ESCAPED;
 
@@ -94,15 +96,18 @@ fn zero_bytes(word: u64) -> u64 {
 }
 
 /// Reads an escaped content from the start of `bytes`: the content, and how many bytes it and its closing zero take.
-/// `None` if there is no end.
-pub(super) fn read(bytes: &[u8]) -> Option<(Vec<u8>, usize)> {
+/// `None` if there is no end. Copies only what holds a zero.
+pub(super) fn read(bytes: &[u8]) -> Option<(Cow<'_, [u8]>, usize)> {
     let mut content = Vec::new();
     let mut at = 0;
     loop {
         let zero = at + memchr::memchr(0, &bytes[at..])?;
         if bytes.get(zero + 1) != Some(&ESCAPED) {
+            if at == 0 {
+                return Some((Cow::Borrowed(&bytes[..zero]), zero + 1));
+            }
             content.extend_from_slice(&bytes[at..zero]);
-            return Some((content, zero + 1));
+            return Some((Cow::Owned(content), zero + 1));
         }
         content.extend_from_slice(&bytes[at..=zero]);
         at = zero + 2;

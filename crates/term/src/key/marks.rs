@@ -65,7 +65,7 @@ impl Marks {
     /// Forgets all but the first `count` numbers.
     pub(super) fn truncate(&mut self, count: usize) {
         self.bytes.truncate(count.div_ceil(4));
-        if count % 4 != 0
+        if !count.is_multiple_of(4)
             && let Some(last) = self.bytes.get_mut(count / 4)
         {
             *last &= 0xFFu8 << (shift(count) + 2);

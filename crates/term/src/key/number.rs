@@ -43,7 +43,7 @@ impl Number {
             false => tag::POS_0 + len as u8,
         };
         // For no bytes at all the shift wraps to 0, which is harmless: no byte of the word counts.
-        let word = low << (64 - 8 * len as u32) % 64;
+        let word = low << ((64 - 8 * len as u32) % 64);
         Number { tag, word, len }
     }
 }

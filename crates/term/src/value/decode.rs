@@ -18,7 +18,7 @@ use super::tag;
 ///
 /// Bytes that [`encode`](super::encode) did not write; `bytes` is then as it was.
 #[inline]
-pub fn decode<'a>(bytes: &mut &'a [u8], blobs: &[Arc<[u8]>]) -> Result<Term, ValueError> {
+pub fn decode(bytes: &mut &[u8], blobs: &[Arc<[u8]>]) -> Result<Term, ValueError> {
     let mut reader = Reader { left: bytes };
     if let Ok(tag) = reader.byte()
         && let Some(Ok(value)) = int(&mut reader, tag)
@@ -29,7 +29,7 @@ pub fn decode<'a>(bytes: &mut &'a [u8], blobs: &[Arc<[u8]>]) -> Result<Term, Val
     decode_any(bytes, blobs)
 }
 
-fn decode_any<'a>(bytes: &mut &'a [u8], blobs: &[Arc<[u8]>]) -> Result<Term, ValueError> {
+fn decode_any(bytes: &mut &[u8], blobs: &[Arc<[u8]>]) -> Result<Term, ValueError> {
     let mut decoder = Decoder {
         reader: Reader { left: bytes },
         blobs,
