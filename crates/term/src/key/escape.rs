@@ -4,10 +4,11 @@
 //! 00        in the content  ->  00 FF
 //! any other byte            ->  itself
 //! end of an atom            ->  00
+//! end of a name inside      ->  00 00, because bytes of any value follow it there (a creation, an arity)
 //! end of a bitstring        ->  00, bits in the last byte (1 to 7; 8: a whole one, or no byte at all)
 //! ```
 //!
-//! Invariant E (escape): what follows a closing zero is never `FF`: a bit count, a tag, the trailer or nothing. So the
+//! Invariant E (escape): what follows a closing zero is never `FF`: a bit count, another zero, a tag, the trailer or nothing. So the
 //! end is told from an escaped zero by one byte, and a string that ends sorts below one that goes on with a zero. Of
 //! two bitstrings with the same bytes the one with fewer bits in the last byte is the prefix, and its count is less.
 

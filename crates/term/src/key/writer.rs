@@ -270,8 +270,8 @@ impl<'a> KeyWriter<'a> {
             .for_each(|value| self.term_at(value, depth + 1));
     }
 
-    #[inline(never)]
     /// A map whose pairs are in exact key order already: keys in exact form, then values.
+    #[inline(never)]
     fn sorted_map(&mut self, pairs: &[(Term, Term)], depth: usize) {
         self.map_head(pairs.len());
         self.exact += 1;
