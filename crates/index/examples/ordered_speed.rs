@@ -122,9 +122,6 @@ fn run<K: Sync + Clone>(
     for i in (1..n).rev() {
         shuffled.swap(i, next(&mut state) as usize % (i + 1));
     }
-    if std::env::var_os("HOT").is_some() {
-        return vec![timed(threads, &eight, |_, k| map.put(k, 1)); 9];
-    }
     let mix = |reads: usize| {
         move |i: usize, k: &K| match i * 7919 % 100 {
             x if x < reads => _ = black_box(map.get(k)),

@@ -212,9 +212,14 @@ fn many_ascending_descending_and_gone() {
         }
         let empty = index.stats(&pin);
         assert_eq!(index.len(), 0);
-        assert!(empty.leaves <= 1 + full.leaves / 50, "{full:?} {empty:?}");
+        // With four children a node two neighbours often do not fit into one.
+        let share = if cfg!(fyris_small) { 8 } else { 50 };
         assert!(
-            index.memory() < 4096 + memory / 20,
+            empty.leaves <= 1 + full.leaves / share,
+            "{full:?} {empty:?}"
+        );
+        assert!(
+            index.memory() < 4096 + 2 * memory / share,
             "{} of {memory}",
             index.memory()
         );

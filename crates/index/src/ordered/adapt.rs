@@ -25,7 +25,7 @@ const FEW: usize = SLOTS.div_ceil(4);
 /// Two leaves join if they have no more entries than this together.
 const JOIN_MAX: usize = SLOTS - SLOTS / 3;
 /// An inner node with fewer children looks for a neighbour to join.
-const FEW_CHILDREN: usize = FANOUT.div_ceil(4);
+const FEW_CHILDREN: usize = FANOUT / 4 + 1;
 /// Two inner nodes join if they have no more children than this together.
 const JOIN_CHILDREN: usize = FANOUT - FANOUT / 4;
 
@@ -81,7 +81,7 @@ impl<I: Item> Tree<I> {
         }
         let mut parts = Parts::new();
         parts.extend(view, 0, view.len());
-        self.split(why, spot, held, parts, 0, probe, pin);
+        self.split(why, spot, held, parts, probe, pin);
     }
 
     /// Replaces a locked leaf by another one with the same range.
@@ -103,14 +103,14 @@ impl<I: Item> Tree<I> {
         );
     }
 
-    /// Replaces a locked leaf by two that hold `parts`; returns the slot of the part `of`.
+    /// Replaces a locked leaf by two that hold `parts`; returns the slot of the part that
+    /// is `wanted`.
     pub(super) fn split<'p>(
         &'p self,
         why: Why,
         spot: Spot<'p, I>,
         held: Held<'p>,
         mut parts: Parts<I>,
-        of: usize,
         probe: &impl Probe<I::Key>,
         pin: &'p impl Pin,
     ) -> &'p I {
@@ -142,8 +142,9 @@ impl<I: Item> Tree<I> {
             parts.rehead(other);
         }
         let right = Leaf::alloc(word(other), &parts, at, parts.len());
-        // SAFETY (R): not published yet, and from then on protected by the pin.
+        // SAFETY: (R) not published yet, and from then on protected by the pin.
         let (low, high) = unsafe { (left.as_ref().view(), right.as_ref().view()) };
+        let of = parts.wanted;
         let slot = if of < at {
             low.item(of)
         } else {
@@ -160,7 +161,7 @@ impl<I: Item> Tree<I> {
         }
         .add(1);
         held.kill();
-        // SAFETY (R): `replace` has unlinked it, and whoever unlinks retires.
+        // SAFETY: (R) `replace` has unlinked it, and whoever unlinks retires.
         unsafe { pin.retire(std::ptr::from_ref(spot.leaf).cast_mut()) };
         slot
     }
@@ -193,6 +194,9 @@ impl<I: Item> Tree<I> {
             Edit::One(node) => return parent.set_child(at, node),
             Edit::Two(left, sep, right) => (left, sep, right),
         };
+        if cfg!(fyris_mutant = "ordered_lost_split") && at == 3 {
+            return parent.set_child(at, left);
+        }
         let mut draft = Draft::of(parent);
         draft.split(at, left, sep, right);
         let edit = self.finish(&draft, at);
@@ -254,7 +258,7 @@ impl<I: Item> Tree<I> {
     fn bury<'p>(&self, node: &'p Inner<I::Key>, held: Held<'p>, pin: &impl Pin) {
         self.counters.inner_went(node);
         held.kill();
-        // SAFETY (R): the caller has unlinked it, and whoever unlinks retires.
+        // SAFETY: (R) the caller has unlinked it, and whoever unlinks retires.
         unsafe { pin.retire(std::ptr::from_ref(node).cast_mut()) };
     }
 
@@ -345,7 +349,7 @@ impl<I: Item> Tree<I> {
         self.bury(parent, parent_held, pin);
         other_held.kill();
         held.kill();
-        // SAFETY (R, S): `replace` has unlinked both leaves and taken the separator out.
+        // SAFETY: (R, S) `replace` has unlinked both leaves and taken the separator out.
         unsafe {
             pin.retire(std::ptr::from_ref(other).cast_mut());
             pin.retire(std::ptr::from_ref(spot.leaf).cast_mut());
@@ -397,8 +401,23 @@ impl<I: Item> Tree<I> {
         pin: &'p impl Pin,
     ) -> Option<usize> {
         let at = parent.find(probe);
-        let left_at = if at + 1 < parent.len() { at } else { at - 1 };
-        // SAFETY (R): children of a node above level 1 are inner nodes; in the tree since the pin.
+        let sides = [at.checked_sub(1), Some(at)].into_iter().flatten();
+        sides
+            .filter(|left_at| left_at + 1 < parent.len())
+            .find_map(|left_at| self.join_inner_pair(probe, level, parent, (at, left_at), pin))
+    }
+
+    /// Joins the children `left_at` and `left_at + 1` of `parent`; `at`, one of them, is the one with
+    /// few children.
+    fn join_inner_pair<'p>(
+        &'p self,
+        probe: &impl Probe<I::Key>,
+        level: usize,
+        parent: &'p Inner<I::Key>,
+        (at, left_at): (usize, usize),
+        pin: &'p impl Pin,
+    ) -> Option<usize> {
+        // SAFETY: (R) children of a node above level 1 are inner nodes; in the tree since the pin.
         let (left, right) = unsafe {
             (
                 &*parent.child(left_at).cast::<Inner<I::Key>>(),
@@ -490,7 +509,7 @@ unsafe fn retire_sep<K: TreeKey + ?Sized>(sep: Sep<K>, pin: &impl Pin) {
     if std::mem::needs_drop::<K::Sep>() {
         // SAFETY: separators in nodes are initialised.
         let gone = Box::new(GoneSep(unsafe { sep.sep.assume_init() }));
-        // SAFETY (R): the caller's contract.
+        // SAFETY: (R) the caller's contract.
         unsafe { pin.retire(Box::into_raw(gone)) };
     }
 }

@@ -238,7 +238,7 @@ impl<K: TreeKey + ?Sized> Inner<K> {
 
 impl<K: TreeKey + ?Sized> Retire for Inner<K> {
     unsafe fn reclaim(ptr: *mut Self) {
-        // SAFETY (R): the contract of `reclaim`.
+        // SAFETY: (R) the contract of `reclaim`.
         unsafe { Self::free(ptr) }
     }
 }

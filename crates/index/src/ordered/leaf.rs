@@ -111,10 +111,10 @@ impl<I: Item> Leaf<I> {
             self.publish(next);
             std::thread::yield_now();
         }
-        // SAFETY (W): no word has named `slot` yet and the lock keeps other writers out, so nobody
+        // SAFETY: (W) no word has named `slot` yet and the lock keeps other writers out, so nobody
         // else accesses it; `slot < SLOTS` because the word is not full.
         self.heads[slot].with_mut(|p| unsafe { (*p).write(head) });
-        // SAFETY (W): as above.
+        // SAFETY: (W) as above.
         self.items[slot].with_mut(|p| unsafe { (*p).write(item) });
         self.publish(next);
         View {
@@ -159,7 +159,7 @@ impl<I> Leaf<I> {
 
 impl<I: 'static> Retire for Leaf<I> {
     unsafe fn reclaim(ptr: *mut Self) {
-        // SAFETY (R): the contract of `reclaim`.
+        // SAFETY: (R) the contract of `reclaim`.
         unsafe { Self::free(ptr) }
     }
 }
@@ -194,7 +194,7 @@ impl<'p, I: Item> View<'p, I> {
     #[inline]
     pub(super) fn head(self, pos: usize) -> u64 {
         let slot = self.slot(pos);
-        // SAFETY (W): `perm` was published after the slot was written, and names it.
+        // SAFETY: (W) `perm` was published after the slot was written, and names it.
         self.leaf.heads[slot].with(|p| unsafe { (*p).assume_init() })
     }
 
@@ -202,7 +202,7 @@ impl<'p, I: Item> View<'p, I> {
     #[inline]
     pub(super) fn item(self, pos: usize) -> &'p I {
         let slot = self.slot(pos);
-        // SAFETY (W): as in `head`.
+        // SAFETY: (W) as in `head`.
         self.leaf.items[slot].with(|p| unsafe { (*p).assume_init_ref() })
     }
 
@@ -257,6 +257,8 @@ impl<'p, I: Item> View<'p, I> {
 /// Entries in key order on their way from old leaves to new ones.
 pub(super) struct Parts<I> {
     len: usize,
+    /// The one whose new slot somebody wants to know.
+    pub(super) wanted: usize,
     heads: [u64; 2 * SLOTS + 1],
     items: [MaybeUninit<I>; 2 * SLOTS + 1],
 }
@@ -265,6 +267,7 @@ impl<I: Item> Parts<I> {
     pub(super) fn new() -> Self {
         Self {
             len: 0,
+            wanted: 0,
             heads: [0; 2 * SLOTS + 1],
             items: [MaybeUninit::uninit(); 2 * SLOTS + 1],
         }

@@ -127,7 +127,7 @@ impl<I: Item> Tree<I> {
     #[inline]
     fn root<'p>(&'p self, _pin: &'p impl Pin) -> &'p Inner<I::Key> {
         // PROTECT: pairs with the Release in `set_root`.
-        // SAFETY (R): the root was in the tree when its pointer was loaded under the pin.
+        // SAFETY: (R) the root was in the tree when its pointer was loaded under the pin.
         unsafe { &*self.root.load(PROTECT) }
     }
 

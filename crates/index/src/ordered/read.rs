@@ -28,13 +28,10 @@ impl<'p, I: Item> Spot<'p, I> {
     pub(super) fn of(parent: &'p Inner<I::Key>, at: usize) -> Self {
         let leaf = parent.child(at).cast::<Leaf<I>>();
         Leaf::prefetch(leaf);
-        // SAFETY (R): a node of level 1 has leaves as children, and the leaf was in the tree at a
+        // SAFETY: (R) a node of level 1 has leaves as children, and the leaf was in the tree at a
         // moment since the thread was pinned (invariant F).
-        Self {
-            parent,
-            at,
-            leaf: unsafe { &*leaf },
-        }
+        let leaf = unsafe { &*leaf };
+        Self { parent, at, leaf }
     }
 }
 
@@ -126,10 +123,10 @@ impl<I: Item> Tree<I> {
 
     /// The inner node that is child `at` of a node above level 1.
     #[inline]
-    fn below<'p>(node: &'p Inner<I::Key>, at: usize) -> &'p Inner<I::Key> {
+    fn below(node: &Inner<I::Key>, at: usize) -> &Inner<I::Key> {
         let child = node.child(at).cast::<Inner<I::Key>>();
         Inner::prefetch(child);
-        // SAFETY (R): a node above level 1 has inner nodes as children; in the tree since the pin
+        // SAFETY: (R) a node above level 1 has inner nodes as children; in the tree since the pin
         // (invariant F).
         unsafe { &*child }
     }

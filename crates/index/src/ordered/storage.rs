@@ -75,7 +75,7 @@ unsafe impl<K: Send + Sync, V: Send + Sync> Sync for Own<K, V> {}
 impl<K, V> Own<K, V> {
     #[inline]
     fn pair(&self) -> &(K, V) {
-        // SAFETY (R): items are looked at under the pin under which they were found, or before
+        // SAFETY: (R) items are looked at under the pin under which they were found, or before
         // they go in.
         unsafe { self.0.as_ref() }
     }
@@ -172,7 +172,7 @@ where
     type Key<'g> = K;
 
     #[inline]
-    fn key<'g>(head: u64, _: &'g Beside<K, V>) -> K {
+    fn key(head: u64, _: &Beside<K, V>) -> K {
         K::from_head(head)
     }
 }

@@ -145,21 +145,22 @@ impl<I: Item> Tree<I> {
         held.count();
         let mut parts = Parts::new();
         parts.extend(view, 0, new.pos);
+        parts.wanted = new.pos;
         parts.push(new.head, new.item);
         parts.extend(view, new.pos + usize::from(new.found), view.len());
         if parts.len() > REBUILD_MAX.max(1) {
             let why = adapt::Why::Full {
                 appended: new.pos + 1 == parts.len(),
             };
-            return self.split(why, spot, held, parts, new.pos, probe, pin);
+            return self.split(why, spot, held, parts, probe, pin);
         }
         let leaf = Leaf::alloc(held.word.renewed(generation()), &parts, 0, parts.len());
-        // SAFETY (R): not published yet, and from then on protected by the pin.
+        // SAFETY: (R) not published yet, and from then on protected by the pin.
         let slot = unsafe { leaf.as_ref() }.view().item(new.pos);
         self.counters.rebuilds.add(1);
         self.swap(&spot, leaf.as_ptr(), probe, pin);
         held.kill();
-        // SAFETY (R): `swap` has unlinked it, and whoever unlinks retires.
+        // SAFETY: (R) `swap` has unlinked it, and whoever unlinks retires.
         unsafe { pin.retire(std::ptr::from_ref(spot.leaf).cast_mut()) };
         slot
     }
