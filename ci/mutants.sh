@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# Tests of the tests: seeds one bug at a time (`cfg(fyris_mutant = "...")` in the source) and runs the test that must
+# catch it. Fails if a mutant survives. Usage: ci/mutants.sh [NAME...]
+set -uo pipefail
+cd "$(dirname "$0")/.."
+export PROPTEST_FAILURE_PERSISTENCE=off
+target=${CARGO_TARGET_DIR:-target}/mutants
+
+# name | flags beside the mutant's own | test command
+mutants=$(cat <<'LIST'
+order_one_zero          |                    | -p fyris-term --lib order::
+order_rounds_integers   |                    | -p fyris-term --lib order::
+key_wrong_trailer       |                    | -p fyris-term --test key_order
+key_negative_floor      |                    | -p fyris-term --test key_order
+LIST
+)
+
+survivors=()
+while IFS='|' read -r name flags command; do
+  name=$(echo $name)
+  if [ $# -gt 0 ] && [[ " $* " != *" $name "* ]]; then
+    continue
+  fi
+  log=$target/$name.log
+  mkdir -p "$target"
+  # A mutant that does not compile proves nothing: build first, then run.
+  if ! RUSTFLAGS="--cfg fyris_mutant=\"$name\" $flags" cargo test --locked --target-dir "$target" --no-run ${command%%-- *} >"$log" 2>&1; then
+    echo "BROKEN    $name does not build: $log"
+    survivors+=("$name")
+  elif RUSTFLAGS="--cfg fyris_mutant=\"$name\" $flags" timeout 300 cargo test --locked --target-dir "$target" $command >>"$log" 2>&1; then
+    echo "SURVIVED  $name: cargo test $command"
+    survivors+=("$name")
+  else
+    echo "killed    $name by: cargo test $command"
+  fi
+done <<<"$mutants"
+
+if [ ${#survivors[@]} -gt 0 ]; then
+  echo "mutants: ${#survivors[@]} not killed: ${survivors[*]}" >&2
+  exit 1
+fi
+echo "mutants: all killed"
