@@ -55,6 +55,11 @@ pub trait Index<E: Entry>: Send + Sync {
         f: impl FnOnce(Option<E>) -> (Action<E>, R),
     ) -> R;
 
+    /// Says that [`Index::upsert`] is going to be asked for this key, so that the memory it will need
+    /// can be on its way meanwhile. Advice: it changes nothing.
+    #[inline]
+    fn prefetch(&self, _key: &E::Key, _pin: &impl Pin) {}
+
     /// Appends the entries that follow `after` (from the start: `None`) in the index's order, at
     /// least one unless there are none; how many is the index's choice (a bucket, a leaf).
     ///

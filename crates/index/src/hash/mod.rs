@@ -208,6 +208,11 @@ where
         self.upsert_by(self.hash_of(key), |e| e.key() == key, pin, f)
     }
 
+    #[inline]
+    fn prefetch(&self, key: &E::Key, _: &impl Pin) {
+        HashIndex::prefetch(self, self.hash_of(key));
+    }
+
     fn next_batch(&self, after: Option<&E::Key>, _: &impl Pin, out: &mut Batch<E>) {
         self.sorted_batch(after, out);
     }

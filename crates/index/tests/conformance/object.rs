@@ -134,9 +134,7 @@ unsafe impl Entry for Object {
     type Key = u64;
 
     fn key(&self) -> &u64 {
-        // SAFETY: as in `alive`, which has checked.
-        let _ = self.alive();
-        unsafe { &self.0.as_ref().key }
+        &self.alive().key
     }
 
     fn into_bits(self) -> u64 {
