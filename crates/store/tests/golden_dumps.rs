@@ -132,3 +132,20 @@ fn damaged(mut bytes: Vec<u8>, damage: &str, at: usize) -> Vec<u8> {
     }
     bytes
 }
+
+/// The dump that ships with Fyris.
+#[test]
+fn the_shipped_dump_loads_and_verifies() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data/otp25-exports.ets");
+    let owner = Store::new().owner();
+    let loaded = owner
+        .file2tab(path, &LoadOptions::verified())
+        .expect("a sound dump");
+    assert_eq!(loaded.objects, 40_898);
+    let key = Term::parse("{lists,keyfind,3}").expect("a term");
+    let found = loaded.table.lookup(&key).expect("the caller's own table");
+    assert!(
+        text::print_w(&found[0])
+            .starts_with("{{lists,keyfind,3},stdlib,#{exported => true,line => 83,")
+    );
+}
