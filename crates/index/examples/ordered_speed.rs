@@ -184,6 +184,17 @@ fn main() {
         .unwrap_or(1.0);
     let what = std::env::args().nth(2).unwrap_or_else(|| "all".to_string());
     let n = (millions * 1e6) as usize;
+    let tree = InlineTree::<u64, u64>::new();
+    let mut state = 1;
+    while tree.len() < n {
+        tree.insert(next(&mut state), 1, &pin());
+    }
+    println!(
+        "u64 bytes {:.1} {:?}",
+        tree.memory() as f64 / n as f64,
+        tree.stats()
+    );
+    drop(tree);
     if what != "bytes20" {
         compare::<u64>(
             "u64",

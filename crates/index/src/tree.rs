@@ -11,6 +11,7 @@ use std::ops::{Bound, RangeBounds};
 use fyris_sync::reclaim::{Pin, pin};
 
 use crate::Action;
+pub use crate::map::Computed;
 use crate::ordered::probe::ByKey;
 pub use crate::ordered::storage::{Boxed, Inline, Storage};
 use crate::ordered::walk::Cursor;
@@ -130,31 +131,44 @@ impl<K: TreeKey, V: 'static, S: Storage<K, V>> ConcurrentTree<K, V, S> {
         Some(S::value(old))
     }
 
-    /// Computes the value of `key` from the one that is there, and returns it. `None` removes the
-    /// key, or leaves it absent.
+    /// Replaces, inserts or removes the value of `key` as `f` says that sees the present one.
     ///
     /// `f` runs outside all locks: it may block, panic, and use the tree, this key included. If the
     /// entry changes meanwhile `f` runs again, on what is there then.
+    ///
+    /// # Consistency
+    ///
+    /// Linearizable: what `f` saw was in the tree until its result replaced it.
     pub fn compute<'g>(
         &'g self,
         mut key: K,
         pin: &'g impl Pin,
-        mut f: impl FnMut(Option<&V>) -> Option<V>,
-    ) -> Option<&'g V> {
+        mut f: impl FnMut(Option<&'g V>) -> Action<V>,
+    ) -> Computed<'g, V> {
         loop {
             let seen = self.tree.find(&ByKey(&key), pin).map(|(_, item)| item);
-            let Some(value) = f(seen.map(S::value)) else {
-                if self.swap(&key, seen, Action::Remove, pin).is_some() {
-                    return None;
+            let old = seen.map(S::value);
+            match f(old) {
+                // What was read last is the answer, and reading it was the operation.
+                Action::Keep => return Computed { old, new: old },
+                Action::Remove => {
+                    if seen.is_none() || self.swap(&key, seen, Action::Remove, pin).is_some() {
+                        return Computed { old, new: None };
+                    }
                 }
-                continue;
-            };
-            let (name, item) = S::make(key, value);
-            if let Some(now) = self.swap(name.borrow(), seen, Action::Put(item), pin) {
-                return now.map(S::value);
+                Action::Put(value) => {
+                    let (name, item) = S::make(key, value);
+                    if let Some(now) = self.swap(name.borrow(), seen, Action::Put(item), pin) {
+                        return Computed {
+                            old,
+                            new: now.map(S::value),
+                        };
+                    }
+                    // SAFETY: made above, and the swap did not take it.
+                    key = unsafe { S::unmake(name, item) }.0;
+                }
             }
-            // SAFETY: made above, and the swap did not take it.
-            key = unsafe { S::unmake(name, item) }.0;
+            // Somebody changed this key since it was read: look again.
         }
     }
 

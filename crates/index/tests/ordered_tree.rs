@@ -7,6 +7,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use fyris_index::Action;
 use fyris_index::ordered::{HeadKey, TreeKey};
 use fyris_index::tree::{Boxed, ConcurrentTree, Inline, InlineTree, Storage};
 use fyris_sync::reclaim::{pin, pin_owned};
@@ -78,9 +79,11 @@ where
                 let new = v.map(|v| v ^ old.unwrap_or(0));
                 let got = tree.compute(key(k), &pin, |seen| {
                     assert_eq!(seen.copied(), old);
-                    v.map(|v| v ^ seen.copied().unwrap_or(0))
+                    v.map_or(Action::Remove, |v| {
+                        Action::Put(v ^ seen.copied().unwrap_or(0))
+                    })
                 });
-                assert_eq!(got.copied(), new);
+                assert_eq!((got.old.copied(), got.new.copied()), (old, new));
                 match new {
                     Some(new) => model.insert(key(k), new),
                     None => model.remove(&key(k)),
@@ -197,9 +200,12 @@ fn closures_may_use_the_tree() {
     let pin = pin();
     let got = tree.compute(1, &pin, |_| {
         tree.insert(2, 20, &pin);
-        tree.compute(2, &pin, |old| old.map(|v| v + 1)).copied()
+        let inner = tree.compute(2, &pin, |old| {
+            old.map_or(Action::Keep, |v| Action::Put(v + 1))
+        });
+        inner.new.map_or(Action::Keep, |v| Action::Put(*v))
     });
-    assert_eq!(got, Some(&21));
+    assert_eq!(got.new, Some(&21));
     let got = tree.get_or_insert_with(3, &pin, || *tree.get_or_insert_with(3, &pin, || 7) + 1);
     assert_eq!(*got, 7, "the inner call came first");
 }
@@ -266,7 +272,7 @@ fn counters_add_up_however_contended() {
             s.spawn(move || {
                 for i in 0..each {
                     let key = (i * 7 + t) % 8;
-                    let add = |old: Option<&u64>| Some(old.map_or(0, |v| *v) + 1);
+                    let add = |old: Option<&u64>| Action::Put(old.map_or(0, |v| *v) + 1);
                     inline.compute(key, &pin(), add);
                     boxed.compute(key, &pin(), add);
                 }

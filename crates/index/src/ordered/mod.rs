@@ -12,11 +12,11 @@
 //!
 //! # How
 //!
-//! * [`leaf`]: slots are written once and named by one atomic *permutation word*; a reader loads
+//! * `leaf`: slots are written once and named by one atomic *permutation word*; a reader loads
 //!   the word once. A replaced entry takes a fresh slot. When slots run out, the live entries move
 //!   to a new leaf, or to two.
-//! * [`inner`]: separators never change in place; child pointers do.
-//! * [`write`] changes leaves, [`adapt`] splits and joins them, [`walk`] goes from leaf to leaf.
+//! * `inner`: separators never change in place; child pointers do.
+//! * `write` changes leaves, `adapt` splits and joins them, `walk` goes from leaf to leaf.
 //!
 //! # Invariants
 //!
@@ -44,6 +44,17 @@
 //! **S, separators.** A separator is a value of its own that belongs to the tree. Bitwise copies of
 //! it stand in a living node and in dead ones; none of the copies drops it. It is dropped once: when
 //! the join that took it out of the tree has been retired, or when the tree is dropped.
+//!
+//! # Dependent misses of a hit
+//!
+//! A tree of a million entries has some 90,000 leaves (24 MB) and 2 MB of inner nodes, of which those
+//! near the leaves are in the second or third level cache. A descent reads one inner node a level;
+//! the heads of a node are compared in two steps whose loads do not depend on each other, so a node
+//! costs one wait of that cache and one for the child pointer. Then the leaf: its four lines are
+//! asked for as soon as its address is known, so they cost *one* miss of memory together. The entry
+//! behind a handle, and a boxed pair, are the *second*. Values that lie in the leaf end at one.
+//! Comparing heads rather than keys is what keeps other entries out of this count: only an equal
+//! head has its entry looked at, which for most keys is the entry sought.
 //!
 //! # Adapting
 //!
