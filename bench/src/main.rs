@@ -5,11 +5,12 @@
 //! Fyris claims. See the README for the method and for where others win.
 
 mod check;
+mod load;
 mod peers;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{Parser, Subcommand};
 use fyris_cli::bench::{self, BenchArgs};
 
 /// The allocator of every subject alike; the bench counts its blocks, so it has to be this one.
@@ -18,37 +19,59 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// Fyris beside other people's maps, interleaved in one process
 #[derive(Parser)]
-#[command(name = "fyris-compare", version)]
+#[command(
+    name = "fyris-compare",
+    version,
+    args_conflicts_with_subcommands = true
+)]
 struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
     #[command(flatten)]
-    bench: BenchArgs,
-    /// Then say which of the figures Fyris aims at are reached; exit status 2 if one is not
+    bench: Option<BenchArgs>,
+    /// Then say which of the figures Fyris aims at are reached; exit status 2 if one is missed
     #[arg(long)]
     check: bool,
 }
 
+#[derive(Subcommand)]
+enum Command {
+    /// Load a dump of integer pairs, against `ets:file2tab` on the same file (needs `erl`)
+    Load(load::LoadArgs),
+}
+
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    match bench::run(&cli.bench, &peers::registry()) {
-        Ok(lines) if cli.check => {
-            let verdicts = check::verdicts(&lines);
-            // With `--json` standard output is for lines alone.
-            if cli.bench.json {
-                eprint!("{}", check::table(&verdicts));
-            } else {
-                print!("{}", check::table(&verdicts));
-            }
-            let missed = verdicts.iter().any(|v| v.measured.is_some() && !v.passed());
-            if missed {
-                ExitCode::from(2)
-            } else {
-                ExitCode::SUCCESS
-            }
-        }
-        Ok(_) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("fyris-compare: {error}");
-            ExitCode::FAILURE
-        }
+    let done = match (cli.command, cli.bench) {
+        (Some(Command::Load(args)), _) => load::run(&args)
+            .map(|()| ExitCode::SUCCESS)
+            .map_err(|error| error.to_string()),
+        (None, Some(args)) => compare(&args, cli.check),
+        (None, None) => Err("what to run? `fyris-compare --help` tells".to_owned()),
+    };
+    done.unwrap_or_else(|error| {
+        eprintln!("fyris-compare: {error}");
+        ExitCode::FAILURE
+    })
+}
+
+/// Runs a suite, and judges it if asked to.
+fn compare(args: &BenchArgs, check: bool) -> Result<ExitCode, String> {
+    let lines = bench::run(args, &peers::registry()).map_err(|error| error.to_string())?;
+    if !check {
+        return Ok(ExitCode::SUCCESS);
     }
+    let verdicts = check::verdicts(&lines);
+    // With `--json` standard output is for lines alone.
+    if args.json {
+        eprint!("{}", check::table(&verdicts));
+    } else {
+        print!("{}", check::table(&verdicts));
+    }
+    let missed = verdicts.iter().any(|v| v.measured.is_some() && !v.passed());
+    Ok(if missed {
+        ExitCode::from(2)
+    } else {
+        ExitCode::SUCCESS
+    })
 }

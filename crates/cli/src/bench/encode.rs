@@ -27,8 +27,8 @@ pub(super) fn run(cases: &[Case], args: &BenchArgs) -> Vec<Line> {
     let mut series = vec![[Series::default(), Series::default()]; cases.len()];
     for _ in 0..args.run_count().max(9) {
         for (set, [ours, empty]) in sets.iter().zip(&mut series) {
-            ours.push(&timed(set, |term, buf| KeyBuf::encode_into(term, buf)));
-            empty.push(&timed(set, |term, _| drop(black_box(term))));
+            ours.push(&timed(set, KeyBuf::encode_into));
+            empty.push(&timed(set, |term, _| _ = black_box(term)));
         }
     }
     let of_case = |(&case, series): (&Case, &[Series; 2])| {

@@ -123,12 +123,11 @@ impl<K: TermKey, const ORDERED: bool, const PAIR: bool> Subject<K> for Stored<OR
     }
     #[inline]
     fn get(&self, key: &K) -> Option<u64> {
-        let found = self
-            .table
-            .get(&key.as_key(), &pin())
+        let pin = pin();
+        self.table
+            .get(&key.as_key(), &pin)
             .expect(FINE)
-            .map(|o| Self::value(&o));
-        found
+            .map(|o| Self::value(&o))
     }
     #[inline]
     fn remove(&self, key: &K) -> bool {
