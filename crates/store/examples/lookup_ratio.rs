@@ -35,10 +35,16 @@ fn main() -> fyris::Result<()> {
     keys.shuffle(&mut rand::rng());
     let mut times: [Vec<f64>; 4] = Default::default();
     for _ in 0..ROUNDS {
-        times[0].push(time(&keys, |k| map.get(&(k as u64), &fyris::pin()).is_some()));
-        times[1].push(time(&keys, |k| table.get(&k, &fyris::pin()).unwrap().is_some()));
+        times[0].push(time(&keys, |k| {
+            map.get(&(k as u64), &fyris::pin()).is_some()
+        }));
+        times[1].push(time(&keys, |k| {
+            table.get(&k, &fyris::pin()).unwrap().is_some()
+        }));
         times[2].push(time(&keys, |k| table.member(&k).unwrap()));
-        times[3].push(time(&keys, |k| !table.lookup(&Term::Int(k)).unwrap().is_empty()));
+        times[3].push(time(&keys, |k| {
+            !table.lookup(&Term::Int(k)).unwrap().is_empty()
+        }));
     }
     let median = |t: &mut Vec<f64>| {
         t.sort_by(f64::total_cmp);
@@ -47,8 +53,14 @@ fn main() -> fyris::Result<()> {
     let base = median(&mut times[0]);
     for (name, times) in ["map", "get", "member", "lookup"].iter().zip(&mut times) {
         let t = median(times);
-        println!("{name:8} {t:6.1} ns  {:.2} of the map of integers", t / base);
+        println!(
+            "{name:8} {t:6.1} ns  {:.2} of the map of integers",
+            t / base
+        );
     }
-    println!("{} bytes an object, index included", table.memory() / OBJECTS as usize);
+    println!(
+        "{} bytes an object, index included",
+        table.memory() / OBJECTS as usize
+    );
     Ok(())
 }

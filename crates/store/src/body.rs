@@ -127,7 +127,7 @@ where
     /// Retires the side of a decided cell that lost; the caller has taken the cell out of its slot.
     #[cold]
     pub(crate) fn retire_loser(&self, cell: PendingPtr, pin: &impl Pin) {
-        let (old, new) = (cell.get().old(), cell.get().new());
+        let (old, new) = (cell.get().before(), cell.get().after());
         // SAFETY: O: the cell owned both sides, the winner went to the slot, and the cell is taken out
         // of its slot once. In a bag what wins contains the old chain.
         unsafe {
@@ -193,7 +193,7 @@ macro_rules! indexes {
         }
 
         /// Runs an expression on the body, whatever its index.
-        macro_rules! with_body {
+        macro_rules! with_any_body {
             ($any:expr, $body:ident => $result:expr) => {
                 match $any {
                     $($crate::body::AnyBody::$variant($body) => $result,)*
@@ -222,7 +222,7 @@ indexes! {
     "ordered" Tree       Exact Ordered<Slot<Exact>>;
     "ordered" OrderedSet Order Ordered<Slot<Order>>;
 }
-pub(crate) use with_body;
+pub(crate) use with_any_body as with_body;
 
 impl Retire for AnyBody {
     unsafe fn reclaim(ptr: *mut AnyBody) {

@@ -236,3 +236,84 @@ pub(crate) unsafe fn free_above(top: Content, bottom: Option<Content>) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use fyris_term::Term;
+
+    use super::*;
+    use crate::record::with_scratch;
+
+    fn record(n: i64) -> RecordPtr {
+        let object = Term::Tuple(vec![Term::Int(0), Term::Int(n)]);
+        with_scratch(|s| s.record(&object, 1))
+            .expect("a record")
+            .publish()
+    }
+
+    fn chain(numbers: &[i64]) -> Content {
+        let top = numbers
+            .iter()
+            .fold(None, |older, &n| Some(push(record(n), older)));
+        top.expect("not empty")
+    }
+
+    fn numbers(content: Option<Content>) -> Vec<i64> {
+        let records = content.map(oldest_first).unwrap_or_default();
+        let number = |r| match crate::record::object(r, 1).element(2) {
+            Some(Term::Int(n)) => n,
+            other => panic!("{other:?}"),
+        };
+        records.into_iter().map(number).collect()
+    }
+
+    #[test]
+    fn what_is_taken_out_leaves_the_rest_in_order_and_shares_the_older() {
+        for (before, gone, after) in [
+            (&[1, 2, 3, 4][..], 3, &[1, 2, 4][..]),
+            (&[1, 2, 3], 3, &[1, 2]),
+            (&[1, 2, 3], 1, &[2, 3]),
+            (&[1, 2], 2, &[1]),
+            (&[5, 1, 5, 2, 5], 5, &[1, 2]),
+            (&[7], 7, &[]),
+            (&[7, 7], 7, &[]),
+            (&[1, 2, 3], 9, &[1, 2, 3]),
+        ] {
+            let old = chain(before);
+            let like = record(gone);
+            let is_gone = |r: RecordPtr| r.same_object(like);
+            let bytes = old.size();
+            let change = without(old, is_gone);
+            assert_eq!(numbers(change.rest), after);
+            assert_eq!(change.removed, before.len() - after.len());
+            assert_eq!(change.rest.map_or(0, Content::count), after.len());
+            let pin = fyris_sync::reclaim::pin();
+            // SAFETY: nobody else has either chain.
+            unsafe {
+                let freed = retire_removed(old, &change, is_gone, &pin);
+                assert!(freed <= bytes);
+                if let Some(rest) = change.rest {
+                    free(rest);
+                }
+                like.free();
+            }
+        }
+    }
+
+    #[test]
+    fn sizes_count_cells_and_records() {
+        let (one, three) = (chain(&[1]), chain(&[1, 2, 3]));
+        assert_eq!(three.size(), 3 * one.size() + 2 * size_of::<Cell>());
+        let more = push(record(4), Some(three));
+        assert_eq!(
+            size_above(more, Some(three)),
+            one.size() + size_of::<Cell>()
+        );
+        // SAFETY: nobody else has them.
+        unsafe {
+            free_above(more, Some(three));
+            free(three);
+            one.free();
+        }
+    }
+}

@@ -116,27 +116,27 @@ impl Pending {
     /// What the key holds according to the state now.
     pub(crate) fn read(&self) -> Option<Content> {
         match self.state() {
-            State::Committed => self.new(),
-            State::Undecided | State::Aborted => self.old(),
+            State::Committed => self.after(),
+            State::Undecided | State::Aborted => self.before(),
         }
     }
 
     /// What the key held before.
-    pub(crate) fn old(&self) -> Option<Content> {
+    pub(crate) fn before(&self) -> Option<Content> {
         // Relaxed: the slot that publishes the cell orders it. SAFETY: live by O.
         unsafe { Content::from_bits(self.old.load(Ordering::Relaxed)) }
     }
 
     /// What the key holds after a commit.
-    pub(crate) fn new(&self) -> Option<Content> {
+    pub(crate) fn after(&self) -> Option<Content> {
         // Relaxed: the slot that publishes the cell orders it. SAFETY: live by O.
         unsafe { Content::from_bits(self.new.load(Ordering::Relaxed)) }
     }
 
     /// Either of the two, for the key they share.
     pub(crate) fn any(&self) -> Content {
-        self.new()
-            .or(self.old())
+        self.after()
+            .or(self.before())
             .expect("a pending cell has a content")
     }
 

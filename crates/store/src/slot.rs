@@ -207,7 +207,12 @@ impl<K> Slot<K> {
     #[cold]
     fn settled_pending(self) -> Settled {
         match self.as_pending() {
-            Some(cell) if cell.get().state() == State::Undecided => Settled::Undecided(cell),
+            Some(cell)
+                if cell.get().state() == State::Undecided
+                    && !cfg!(fyris_mutant = "store_ignore_pending") =>
+            {
+                Settled::Undecided(cell)
+            }
             Some(cell) => Settled::Content(cell.get().read()),
             None => Settled::Content(None),
         }

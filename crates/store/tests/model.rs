@@ -17,7 +17,7 @@ struct Model {
 /// `badarg`.
 struct Bad;
 type Reply = Result<Term, Bad>;
-type Step = fn(&Model, &mut Vec<Term>, &Term) -> Reply;
+type Step = fn(&Model, &mut [Term], &Term) -> Reply;
 
 impl Model {
     fn same_key(&self, a: &Term, b: &Term) -> bool {
@@ -224,7 +224,7 @@ impl Model {
         }
     }
 
-    fn edit(&self, object: &mut Vec<Term>, arg: &Term) -> Reply {
+    fn edit(&self, object: &mut [Term], arg: &Term) -> Reply {
         let one = vec![arg.clone()];
         let list = if let Term::List(list) = arg {
             list
@@ -244,7 +244,7 @@ impl Model {
         Ok(Term::atom("true"))
     }
 
-    fn count(&self, object: &mut Vec<Term>, arg: &Term) -> Reply {
+    fn count(&self, object: &mut [Term], arg: &Term) -> Reply {
         if let Term::Int(_) | Term::Big(_) = arg {
             let op = tuple([int(self.d.keypos as i64 + 1), arg.clone()]);
             return self.count_one(object, &op);

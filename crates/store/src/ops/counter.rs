@@ -123,10 +123,10 @@ fn is_negative(term: &Term) -> bool {
 }
 
 fn sum(a: &Term, b: &Term) -> Result<Term> {
-    if let (Term::Int(a), Term::Int(b)) = (a, b) {
-        if let Some(sum) = a.checked_add(*b) {
-            return Ok(Term::Int(sum));
-        }
+    if let (Term::Int(a), Term::Int(b)) = (a, b)
+        && let Some(sum) = a.checked_add(*b)
+    {
+        return Ok(Term::Int(sum));
     }
     let sum = big(a) + big(b);
     match sum.bits() {

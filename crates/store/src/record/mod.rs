@@ -342,3 +342,93 @@ impl Retire for Block {
         unsafe { RecordPtr(NonNull::new_unchecked(ptr.cast())).free() }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use fyris_term::Term;
+
+    use super::*;
+
+    fn record(elements: Vec<Term>, keypos: usize) -> NewRecord {
+        with_scratch(|s| s.record(&Term::Tuple(elements), keypos)).expect("a record")
+    }
+
+    #[test]
+    fn any_object_comes_back_from_both_forms() {
+        let long = |n: usize| Term::binary(vec![3u8; n]);
+        let values = [
+            Term::Int(5),
+            Term::atom("x"),
+            long(10),
+            long(65),
+            long(300),
+            long(70_000),
+        ];
+        for key in &values {
+            for value in &values {
+                for keypos in 1..=3 {
+                    let mut elements = vec![value.clone(), Term::List(vec![value.clone()])];
+                    elements.insert(keypos - 1, key.clone());
+                    let record = record(elements.clone(), keypos);
+                    let object = object(record.ptr(), keypos);
+                    assert_eq!(object.key(), *key);
+                    for n in 0..5usize {
+                        let want = n.checked_sub(1).and_then(|i| elements.get(i));
+                        assert_eq!(object.element(n).as_ref(), want);
+                    }
+                    assert_eq!(object.to_term(), Term::Tuple(elements));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn wide_tuples_take_the_long_form() {
+        for arity in [255, 256, 1000] {
+            let elements: Vec<Term> = (0..arity).map(Term::Int).collect();
+            let record = record(elements.clone(), 200);
+            assert_eq!(object(record.ptr(), 200).to_term(), Term::Tuple(elements));
+        }
+    }
+
+    #[test]
+    fn two_integers_take_at_most_24_bytes() {
+        let size = |k, v| {
+            record(vec![Term::Int(k), Term::Int(v)], 1)
+                .ptr()
+                .shape()
+                .len()
+        };
+        assert_eq!(size(1_000_000, 1_000_000), 12);
+        assert!(
+            size(i64::MAX, i64::MAX) <= 24,
+            "{}",
+            size(i64::MAX, i64::MAX)
+        );
+    }
+
+    #[test]
+    fn edits_keep_blobs_straight() {
+        let blob = |byte: u8| Term::binary(vec![byte; 100]);
+        let old = record(
+            vec![Term::Int(1), blob(1), blob(2), Term::Int(3), blob(4)],
+            1,
+        );
+        let edits = [
+            (3, Term::Int(0)),
+            (4, blob(9)),
+            (3, Term::atom("last wins")),
+        ];
+        let new = edited(old.ptr(), 1, &edits).expect("a record");
+        let want = vec![
+            Term::Int(1),
+            blob(1),
+            Term::atom("last wins"),
+            blob(9),
+            blob(4),
+        ];
+        assert_eq!(object(new.ptr(), 1).to_term(), Term::Tuple(want.clone()));
+        let same = record(want, 1);
+        assert!(new.ptr().same_object(same.ptr()) && !new.ptr().same_object(old.ptr()));
+    }
+}
