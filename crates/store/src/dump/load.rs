@@ -11,7 +11,7 @@ use super::objects::{Objects, Salvage};
 use super::progress::Reporter;
 use super::transcode::flat_object;
 use super::{Damage, DumpError, DumpInfo, LoadOptions, Watch, unwatched};
-use crate::{Error, Options, Owner, ProcessId, Store, Table, WriteConcurrency};
+use crate::{Error, Loader, Options, Owner, ProcessId, Store, Table, WriteConcurrency};
 
 /// A table made from a dump.
 #[derive(Debug)]
@@ -204,13 +204,14 @@ impl Unfinished {
         let mut loader = self.table.loader();
         while objects.advance()? {
             if flat_object(objects.object().bytes, &mut loader) {
-                let inserted = loader.end();
-                inserted.or_else(|error| objects.unacceptable(error))?;
+                let taken = loader.end_soon();
+                taken.or_else(|error| objects.unacceptable(error))?;
             } else {
-                slow_object(&mut objects, &self.table)?;
+                slow_object(&mut objects, &mut loader)?;
             }
             reporter.at(objects.offset(), objects.count())?;
         }
+        loader.flush()?;
         let count = objects.count();
         reporter.report(objects.offset(), count)?;
         Ok((count, objects.finish()?))
@@ -224,10 +225,13 @@ impl Unfinished {
 
 /// Inserts an object by way of its term.
 #[inline(never)]
-fn slow_object<R: Read>(objects: &mut Objects<'_, R>, table: &Table) -> Result<(), DumpError> {
+fn slow_object<R: Read>(
+    objects: &mut Objects<'_, R>,
+    loader: &mut Loader<'_>,
+) -> Result<(), DumpError> {
     match etf::decode_prefix(objects.object().bytes) {
-        Ok((object, _)) => table
-            .insert(&object)
+        Ok((object, _)) => loader
+            .object(&object)
             .or_else(|error| objects.unacceptable(error)),
         Err(error) => objects.undecodable(error),
     }

@@ -1,12 +1,17 @@
 //! Loading many objects.
 
+use fyris_index::Index;
 use fyris_term::key::KeyBuf;
 use fyris_term::{Atom, Term, value};
 
 use super::Table;
 use crate::body::with_body;
 use crate::error::{Error, Result};
-use crate::record::Scratch;
+use crate::record::{NewRecord, Scratch};
+
+/// How many objects may wait for the memory that their insertion needs. Many enough to hide what one
+/// miss costs, few enough for the processor to have all of them under way.
+const AHEAD: usize = 16;
 
 /// Builds objects element by element and inserts them: the path for dumps and imports, which makes
 /// no tuple of terms on the way.
@@ -36,6 +41,8 @@ pub struct Loader<'t> {
     next: usize,
     /// Whether an element was nested too deep: said at the end.
     too_deep: bool,
+    /// Objects that are made and not inserted yet: fewer than [`AHEAD`] between two calls.
+    waiting: Vec<NewRecord>,
 }
 
 impl Table {
@@ -47,6 +54,7 @@ impl Table {
             arity: 0,
             next: 1,
             too_deep: false,
+            waiting: Vec::new(),
         }
     }
 }
@@ -113,13 +121,77 @@ impl Loader<'_> {
         self.too_deep |= value::encode(element, values, blobs).is_err();
     }
 
-    /// Inserts the object.
+    /// Inserts the object, after those that [`Loader::end_soon`] left waiting.
     ///
     /// # Errors
     ///
     /// As [`Table::insert`]; [`Error::BadArgument`] if there were more or fewer elements than `begin` said.
     #[inline]
     pub fn end(&mut self) -> Result<()> {
+        let new = self.record()?;
+        self.waiting.push(new);
+        self.flush()
+    }
+
+    /// As [`Loader::end`], but the object may be inserted a little later, together with the next
+    /// ones, and at the latest by [`Loader::flush`]. Where the index does not fit the cache this takes
+    /// about half the time, since the objects wait for memory together. They go in in the order they came;
+    /// those that were not flushed when the loader is dropped do not.
+    ///
+    /// # Errors
+    ///
+    /// As [`Loader::end`]; an error about the table itself may be about an earlier object.
+    #[inline]
+    pub fn end_soon(&mut self) -> Result<()> {
+        let new = self.record()?;
+        self.waiting.push(new);
+        if self.waiting.len() < AHEAD {
+            Ok(())
+        } else {
+            self.flush()
+        }
+    }
+
+    /// As [`Loader::end_soon`], for an object that is a term already; one that was begun is forgotten.
+    ///
+    /// # Errors
+    ///
+    /// As [`Loader::end_soon`].
+    pub fn object(&mut self, object: &Term) -> Result<()> {
+        let new = self.scratch.record(object, self.table.keypos())?;
+        self.waiting.push(new);
+        if self.waiting.len() < AHEAD {
+            Ok(())
+        } else {
+            self.flush()
+        }
+    }
+
+    /// Inserts the objects that wait.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSuchTable`], [`Error::NoAccess`]: none of them is inserted.
+    pub fn flush(&mut self) -> Result<()> {
+        let waiting = &mut self.waiting;
+        let flushed = self.table.write(|body, pin| {
+            with_body!(body, b => {
+                for new in waiting.iter() {
+                    Index::prefetch(&b.index, b.key_of(new.ptr()), pin);
+                }
+                for new in waiting.drain(..) {
+                    b.insert_one(new, pin);
+                }
+            });
+            Ok(())
+        });
+        self.waiting.clear();
+        flushed
+    }
+
+    /// The record of the object that was begun.
+    #[inline]
+    fn record(&mut self) -> Result<NewRecord> {
         if self.next != self.arity + 1 {
             let (given, arity) = (self.next - 1, self.arity);
             return Err(Error::BadArgument(format!(
@@ -129,10 +201,39 @@ impl Loader<'_> {
         if self.too_deep {
             return Err(Error::TooDeep);
         }
-        self.table.write(|body, pin| {
-            let new = self.scratch.finish(self.arity)?;
-            with_body!(body, b => b.insert_one(new, pin));
-            Ok(())
-        })
+        self.scratch.finish(self.arity)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Options, Store};
+
+    #[test]
+    fn objects_wait_in_order_and_no_longer_than_told() {
+        let owner = Store::new().owner();
+        let table = owner.new_table("t", &Options::set()).unwrap();
+        let mut loader = table.loader();
+        for i in 0..2 * AHEAD as i64 + 3 {
+            loader.begin(2).unwrap();
+            loader.int(i / 2);
+            loader.int(i);
+            loader.end_soon().unwrap();
+        }
+        assert_eq!(table.len(), AHEAD);
+        loader.object(&Term::Tuple(vec![Term::Int(-1)])).unwrap();
+        loader.flush().unwrap();
+        assert_eq!(table.len(), AHEAD + 3);
+        // The later of two objects with one key.
+        let found = table.lookup(&Term::Int(0)).unwrap();
+        assert_eq!(found, [Term::Tuple(vec![Term::Int(0), Term::Int(1)])]);
+        loader.object(&Term::Tuple(vec![Term::Int(-2)])).unwrap();
+        drop(loader);
+        assert_eq!(table.len(), AHEAD + 3);
+        let mut loader = table.loader();
+        loader.object(&Term::Tuple(vec![Term::Int(-2)])).unwrap();
+        table.delete().unwrap();
+        assert!(matches!(loader.flush(), Err(Error::NoSuchTable(_))));
     }
 }
