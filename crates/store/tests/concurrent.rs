@@ -13,7 +13,16 @@ fn pair(key: i64, value: i64) -> Term {
     tuple([int(key), int(value)])
 }
 
-/// Both default indexes, and the bags.
+/// Stops the other threads when it goes, also by a failed assertion.
+struct Halt<'a>(&'a AtomicBool);
+
+impl Drop for Halt<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Both default indexes, and keys that are told apart exactly in the tree.
 fn tables() -> Vec<Table> {
     let owner = Box::leak(Box::new(Store::new().owner()));
     let table = |o: Options| owner.new_table("t", &o.public()).unwrap();
@@ -55,11 +64,12 @@ fn a_list_is_inserted_all_at_once() {
                     }
                 });
             }
+            let halt = Halt(&stop);
             for value in 1..=ROUNDS {
                 let list: Vec<_> = (0..KEYS).map(|k| pair(k, value)).collect();
                 table.insert_list(&list).unwrap();
             }
-            stop.store(true, Ordering::Relaxed);
+            drop(halt);
         });
         assert_eq!(table.len(), KEYS as usize);
     }
@@ -242,6 +252,7 @@ fn emptying_a_table_is_atomic() {
                     }
                 }
             });
+            let halt = Halt(&stop);
             for e in 0..500 {
                 for k in 0..20 {
                     table.insert(&pair(k, e)).unwrap();
@@ -251,7 +262,7 @@ fn emptying_a_table_is_atomic() {
                 epoch.store(e as usize + 1, Ordering::SeqCst);
                 assert_eq!(table.len(), 0);
             }
-            stop.store(true, Ordering::Relaxed);
+            drop(halt);
         });
     }
 }
@@ -278,6 +289,7 @@ fn a_traversal_sees_what_is_there_throughout_exactly_once() {
                     i += 1;
                 }
             });
+            let halt = Halt(&stop);
             for _ in 0..20 {
                 let mut even = vec![0; 500];
                 for object in table.iter() {
@@ -290,7 +302,7 @@ fn a_traversal_sees_what_is_there_throughout_exactly_once() {
                 }
                 assert!(even.iter().all(|n| *n == 1), "{even:?}");
             }
-            stop.store(true, Ordering::Relaxed);
+            drop(halt);
         });
     }
 }
