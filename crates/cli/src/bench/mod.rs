@@ -47,6 +47,7 @@ mod workload;
 
 pub use args::BenchArgs;
 pub use case::Case;
+pub use pass::cpu_now;
 pub use report::Line;
 pub use subject::{Contender, Registry, Seen, Subject};
 

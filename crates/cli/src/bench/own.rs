@@ -4,6 +4,7 @@
 
 use std::ops::Bound;
 
+use fyris_index::Action;
 use fyris_index::map::ConcurrentMap;
 use fyris_index::tree::{ConcurrentTree, InlineTree};
 use fyris_sync::reclaim::pin;
@@ -80,7 +81,10 @@ macro_rules! subjects {
             point_operations!($key, $stored, $look);
             #[inline]
             fn add(&self, key: &$key) {
-                self.compute($stored(key), &pin(), |value| value.map(|value| value + 1));
+                let add = |value: Option<&u64>| {
+                    value.map_or(Action::Keep, |value| Action::Put(value + 1))
+                };
+                self.compute($stored(key), &pin(), add);
             }
             fn range(&self, from: &$key, limit: u64) -> Seen {
                 let (mut seen, pin) = (Seen::default(), pin());

@@ -124,8 +124,8 @@ fn thread<K, S: Subject<K>>(
     all
 }
 
-/// The processor time of this thread, in nanoseconds.
-fn cpu_now() -> f64 {
+/// The processor time of this thread so far, in nanoseconds.
+pub fn cpu_now() -> f64 {
     let now = clock_gettime(ClockId::ThreadCPUTime);
     now.tv_sec as f64 * 1e9 + now.tv_nsec as f64
 }
