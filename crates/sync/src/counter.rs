@@ -126,16 +126,26 @@ impl Striped {
     /// Linearizable. Repeats while others add, so it may take long under constant writing; it
     /// delays nobody.
     pub fn exact(&self) -> i64 {
+        loop {
+            if let Some(count) = self.try_exact(u32::MAX) {
+                return count;
+            }
+        }
+    }
+
+    /// As [`Striped::exact`], but gives up after `tries` repetitions.
+    pub fn try_exact(&self, tries: u32) -> Option<i64> {
         let mut backoff = Backoff::new();
         let mut before = (self.collect(|c| &c.added), self.collect(|c| &c.taken));
-        loop {
+        for _ in 0..tries {
             let after = (self.collect(|c| &c.added), self.collect(|c| &c.taken));
             if before == after {
-                return after.0.wrapping_sub(after.1) as i64;
+                return Some(after.0.wrapping_sub(after.1) as i64);
             }
             before = after;
             backoff.wait();
         }
+        None
     }
 
     /// Bytes on the heap.
