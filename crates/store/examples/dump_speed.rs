@@ -34,7 +34,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("tab2file            {:>8.1} ms", median(&mut saved));
     if !erlang.is_empty() {
         let otp = median(&mut erlang);
-        println!("ets:file2tab        {otp:>8.1} ms; ours / theirs {:.2}", median(&mut plain) / otp);
+        println!(
+            "ets:file2tab        {otp:>8.1} ms; ours / theirs {:.2}",
+            median(&mut plain) / otp
+        );
     }
     if temporary {
         std::fs::remove_file(&path)?;
@@ -49,14 +52,21 @@ fn make(path: &Path) -> Result<(), Box<dyn std::error::Error>> {
     for i in 0..1_000_000 {
         table.insert(&Term::Tuple(vec![Term::Int(i), Term::Int(i * 7)]))?;
     }
-    let options = SaveOptions { object_count: true, md5sum: true, sync: false };
+    let options = SaveOptions {
+        object_count: true,
+        md5sum: true,
+        sync: false,
+    };
     table.tab2file(path, &options)?;
     Ok(())
 }
 
 fn load(path: &Path, verify: bool) -> Result<f64, Box<dyn std::error::Error>> {
     let owner = Store::new().owner();
-    let options = LoadOptions { verify, ..LoadOptions::default() };
+    let options = LoadOptions {
+        verify,
+        ..LoadOptions::default()
+    };
     let begin = Instant::now();
     let loaded = owner.file2tab(path, &options)?;
     let time = milliseconds(begin);
@@ -81,7 +91,10 @@ fn file2tab(path: &Path) -> Option<f64> {
         "{{T, {{ok, _}}}} = timer:tc(fun() -> ets:file2tab(\"{}\") end), io:format(\"~w\", [T]), halt().",
         path.display()
     );
-    let output = Command::new("erl").args(["-noinput", "-eval", &program]).output().ok()?;
+    let output = Command::new("erl")
+        .args(["-noinput", "-eval", &program])
+        .output()
+        .ok()?;
     let microseconds: f64 = String::from_utf8(output.stdout).ok()?.trim().parse().ok()?;
     Some(microseconds / 1000.0)
 }

@@ -162,7 +162,10 @@ where
     /// True at one moment, unless others write so fast that no two looks at the counters agree; then
     /// some of the inserts that overlap the call count although their deletion does not.
     pub(crate) fn len(&self) -> usize {
-        let count = self.objects.try_exact(LOOKS).unwrap_or_else(|| self.objects.sum());
+        let count = self
+            .objects
+            .try_exact(LOOKS)
+            .unwrap_or_else(|| self.objects.sum());
         count.max(0) as usize
     }
 
