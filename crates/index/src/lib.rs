@@ -5,6 +5,8 @@
 
 pub mod entry;
 pub mod hash;
+#[cfg(not(loom))]
+pub mod inline;
 pub mod map;
 pub mod ordered;
 mod prefetch;
@@ -14,6 +16,8 @@ pub mod tree;
 pub use entry::Entry;
 pub use fyris_sync::reclaim;
 pub use hash::HashIndex;
+#[cfg(not(loom))]
+pub use inline::InlineMap;
 pub use map::ConcurrentMap;
 pub use ordered::Ordered;
 pub use traits::{Action, Batch, Index, OrderedIndex, Stamp};

@@ -82,6 +82,7 @@ use fyris_sync::reclaim::{PROTECT, Pin};
 
 use self::bucket::Bucket;
 use self::table::Table;
+pub(crate) use self::word::spread;
 use crate::{Action, Batch, Entry, Index, Stamp};
 
 /// The default hasher: fast, and seeded at random for each table.

@@ -25,9 +25,9 @@ const OPERATIONS: usize = 180;
 
 /// What one operation saw under its key and what it left there.
 #[derive(Clone, Copy, Debug)]
-struct Step {
-    seen: Option<u64>,
-    left: Option<u64>,
+pub struct Step {
+    pub seen: Option<u64>,
+    pub left: Option<u64>,
 }
 
 /// A key's place holds a value or nothing.
@@ -81,7 +81,8 @@ pub fn history<I: Index<Object>>(make: impl Fn() -> I) {
     }
 }
 
-fn is_linearizable(steps: &[(u64, Step, u128, u128)]) -> bool {
+/// Whether one key's history (thread, step, called, returned) is linearizable.
+pub fn is_linearizable(steps: &[(u64, Step, u128, u128)]) -> bool {
     // At equal times a call comes before a return: the operations may have overlapped.
     let mut events = Vec::new();
     for (thread, step, called, returned) in steps {

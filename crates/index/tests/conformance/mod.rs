@@ -22,6 +22,7 @@
 
 #![allow(
     dead_code,
+    unused_imports,
     unreachable_pub,
     reason = "each test file uses its own part"
 )]
@@ -31,7 +32,7 @@ mod model;
 mod object;
 mod threads;
 
-pub use history::history;
+pub use history::{Step, history, is_linearizable};
 pub use model::{model, stamps, traversal_with_changes};
 pub use object::{Census, Object};
 pub use threads::{panic_in_closure, reclamation, traversal_under_growth};

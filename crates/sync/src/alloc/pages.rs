@@ -16,10 +16,10 @@ pub fn mapped() -> usize {
 
 /// The size of a huge page, and the least size for which one is asked for.
 const HUGE: usize = 2 << 20;
-/// Alignment of everything smaller: a cache line.
-const LINE: usize = 64;
+/// Alignment of everything smaller: two cache lines, which processors like to fetch together.
+const LINE: usize = 128;
 
-/// Zeroed memory aligned to a cache line, or to 2 MiB if it is that long. Freed when dropped.
+/// Zeroed memory aligned to 128 bytes, or to 2 MiB if it is that long. Freed when dropped.
 ///
 /// Asking for huge pages is advice: where the kernel has none, ordinary pages serve.
 #[derive(Debug)]
@@ -65,6 +65,25 @@ impl Pages {
     /// How many bytes were taken.
     pub fn size(&self) -> usize {
         self.size
+    }
+
+    /// Gives the physical memory back to the kernel where that can be done at once: all reads zero
+    /// from then on, and may go on while this runs. Elsewhere it does nothing (see
+    /// [`Pages::gives_back`]).
+    ///
+    /// # Safety
+    ///
+    /// Nobody relies on the content, which is accessed by atomics only.
+    pub unsafe fn discard(&self) {
+        if self.gives_back() {
+            // SAFETY: mapped in `zeroed` with this size; the caller does not need the content.
+            unsafe { map::discard(self.start, self.size) };
+        }
+    }
+
+    /// Whether [`Pages::discard`] gives memory back: when it is huge, on Linux.
+    pub fn gives_back(&self) -> bool {
+        Self::is_mapped(Self::layout(self.size))
     }
 
     fn layout(size: usize) -> Layout {
@@ -133,6 +152,14 @@ mod map {
 
     /// # Safety
     ///
+    /// `start` comes from [`huge`] with this size, and its content is not needed any more.
+    pub(super) unsafe fn discard(start: NonNull<u8>, size: usize) {
+        // SAFETY: the caller's contract.
+        unsafe { libc::madvise(start.as_ptr().cast(), size, libc::MADV_DONTNEED) };
+    }
+
+    /// # Safety
+    ///
     /// `start` comes from [`huge`] with the same layout; called once.
     pub(super) unsafe fn unmap(start: NonNull<u8>, layout: Layout) {
         // SAFETY: the caller's contract.
@@ -148,6 +175,11 @@ mod map {
     pub(super) fn huge(_: Layout) -> Option<NonNull<u8>> {
         None
     }
+
+    /// # Safety
+    ///
+    /// Never called: nothing is mapped on this system.
+    pub(super) unsafe fn discard(_: NonNull<u8>, _: usize) {}
 
     /// # Safety
     ///

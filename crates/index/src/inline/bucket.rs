@@ -1,0 +1,366 @@
+//! A bucket of two cache lines: keys in the first, values in the second.
+//!
+//! ```text
+//!  byte 0         8                            64                            120       128
+//!      +---------+-------+--- ... ---+-------+---------+--- ... ---+---------+----------+
+//!      | header  | key 0 |           | key 6 | value 0 |           | value 6 | overflow |
+//!      +---------+-------+--- ... ---+-------+---------+--- ... ---+---------+----------+
+//!
+//!  header:  63              10 9          3       2          1       0
+//!          +------------------+------------+----------+------+--------+
+//!          | version          | occupied   | overflow | live | locked |
+//!          +------------------+------------+----------+------+--------+
+//! ```
+
+use fyris_sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+use fyris_sync::lock::Backoff;
+
+/// Pairs in a bucket.
+pub(super) const SLOTS: usize = if cfg!(fyris_small) { 2 } else { 7 };
+
+const LOCKED: u64 = 1;
+const LIVE: u64 = 2;
+const OVERFLOW: u64 = 4;
+const OCCUPIED_SHIFT: u32 = 3;
+const OCCUPIED: u64 = ((1 << SLOTS) - 1) << OCCUPIED_SHIFT;
+const VERSION: u64 = 1 << 10;
+
+/// Versions begin at a multiple of this in each life of a bucket: a reader would have to sleep through
+/// 16 million changes of one bucket to take a later life's version for the one it saw.
+pub(super) const GENERATION: u64 = VERSION << 24;
+
+/// A bucket, or an overflow bucket (whose header is only the occupied bits). Zeroed memory is a bucket
+/// that is not live.
+#[repr(C, align(128))]
+#[derive(Default)]
+pub(super) struct Bucket {
+    header: AtomicU64,
+    keys: [AtomicU64; SLOTS],
+    values: [AtomicU64; SLOTS],
+    overflow: AtomicPtr<Bucket>,
+}
+
+/// What reading a bucket gave.
+pub(super) enum Read<T> {
+    /// The truth at a moment during the read.
+    Answer(T),
+    /// The bucket is not live: its content is elsewhere.
+    Elsewhere,
+    /// A writer changed the bucket meanwhile.
+    Again,
+}
+
+/// A pair's place in a chain.
+#[derive(Clone, Copy)]
+pub(super) struct Place<'a> {
+    bucket: &'a Bucket,
+    slot: usize,
+}
+
+impl Bucket {
+    /// Runs `read` on the bucket as it is at one moment (invariant V).
+    #[inline]
+    fn validated<T>(&self, read: impl FnOnce(u64) -> T) -> Read<T> {
+        // Acquire: pairs with the Release stores of headers in `Locked` and `bring_to_life`.
+        let before = self.header.load(Ordering::Acquire);
+        if before & LIVE == 0 {
+            return Read::Elsewhere;
+        }
+        let answer = read(before);
+        // Relaxed: `read` loads with Acquire, so this comes after, and if it read a word of a pair put in
+        // later it also sees the header that the pair's predecessor was taken out by.
+        let after = self.header.load(Ordering::Relaxed);
+        if (before ^ after) & !LOCKED == 0 || cfg!(fyris_mutant = "inline_unvalidated") {
+            Read::Answer(answer)
+        } else if after & LIVE == 0 {
+            Read::Elsewhere
+        } else {
+            Read::Again
+        }
+    }
+
+    /// The value of a key.
+    #[inline]
+    pub(super) fn get(&self, key: u64) -> Read<Option<u64>> {
+        self.validated(|header| {
+            let place = self.find(header, key)?;
+            // Acquire: pairs with the Release in `set`.
+            Some(place.bucket.values[place.slot].load(Ordering::Acquire))
+        })
+    }
+
+    /// Appends all pairs. After anything but an answer what was appended is void.
+    pub(super) fn pairs(&self, out: &mut Vec<(u64, u64)>) -> Read<()> {
+        self.validated(|header| self.collect(header, out))
+    }
+
+    fn collect(&self, header: u64, out: &mut Vec<(u64, u64)>) {
+        let (mut bucket, mut header) = (self, header);
+        loop {
+            for slot in (0..SLOTS).filter(|slot| header & bit(*slot) != 0) {
+                // Acquire: pairs with the Release in `set`.
+                let key = bucket.keys[slot].load(Ordering::Acquire);
+                out.push((key, bucket.values[slot].load(Ordering::Acquire)));
+            }
+            let Some((next, its)) = bucket.next(header) else {
+                return;
+            };
+            (bucket, header) = (next, its);
+        }
+    }
+
+    /// The place of a key in the chain, given this bucket's header.
+    #[inline]
+    fn find(&self, header: u64, key: u64) -> Option<Place<'_>> {
+        let (mut bucket, mut header) = (self, header);
+        loop {
+            let mask = bucket.matches(key) & (header & OCCUPIED) >> OCCUPIED_SHIFT;
+            if mask != 0 {
+                let slot = mask.trailing_zeros() as usize;
+                return Some(Place { bucket, slot });
+            }
+            (bucket, header) = bucket.next(header)?;
+        }
+    }
+
+    /// A bit for each slot that holds this key, occupied or not.
+    #[inline]
+    fn matches(&self, key: u64) -> u64 {
+        let mut mask = 0;
+        for (slot, word) in self.keys.iter().enumerate() {
+            // Acquire: pairs with the Release in `set`.
+            mask |= u64::from(word.load(Ordering::Acquire) == key) << slot;
+        }
+        mask
+    }
+
+    /// The next bucket of the chain and its header.
+    #[inline]
+    fn next(&self, header: u64) -> Option<(&Bucket, u64)> {
+        if header & OVERFLOW == 0 {
+            return None;
+        }
+        // Acquire, twice: pair with the Release stores in `link` and `occupy`.
+        let next = self.overflow.load(Ordering::Acquire);
+        // SAFETY: null, or an overflow bucket of this map: those are reused but not freed before the
+        // map is (invariant M).
+        let next = unsafe { next.as_ref() }?;
+        Some((next, next.header.load(Ordering::Acquire)))
+    }
+
+    /// Locks the bucket; `None` if it is not live.
+    #[inline]
+    pub(super) fn lock(&self) -> Option<Locked<'_>> {
+        let mut backoff = Backoff::new();
+        loop {
+            // Acquire, both: pair with the Release stores of headers.
+            let seen = self.header.load(Ordering::Acquire);
+            if seen & LIVE == 0 {
+                return None;
+            }
+            let (acquire, relaxed) = (Ordering::Acquire, Ordering::Relaxed);
+            if seen & LOCKED == 0
+                && self
+                    .header
+                    .compare_exchange(seen, seen | LOCKED, acquire, relaxed)
+                    .is_ok()
+            {
+                return Some(Locked {
+                    bucket: self,
+                    release: seen,
+                    spare: None,
+                });
+            }
+            backoff.wait();
+        }
+    }
+
+    /// Writes a pair into a slot that no header says is occupied.
+    #[inline]
+    fn set(&self, slot: usize, key: u64, value: u64) {
+        // Release, both: pair with the Acquire loads of readers, which may still be after the pair
+        // that was here before: having seen this one they see that the header has changed.
+        self.keys[slot].store(key, Ordering::Release);
+        self.values[slot].store(value, Ordering::Release);
+    }
+
+    /// Makes a bucket that is not live hold these pairs, locked: readers may come, writers wait.
+    pub(super) fn bring_to_life<'a>(
+        &'a self,
+        version: u64,
+        pairs: &[(u64, u64)],
+        spare: &mut impl FnMut() -> &'a Bucket,
+    ) -> Locked<'a> {
+        // Release: pairs with the Acquire in `next`.
+        self.overflow.store(std::ptr::null_mut(), Ordering::Release);
+        let mut locked = Locked {
+            bucket: self,
+            release: version | LIVE,
+            spare: None,
+        };
+        for (key, value) in pairs {
+            locked.insert(*key, *value, spare);
+        }
+        // Release: pairs with the Acquire in `validated` and `lock`.
+        self.header
+            .store(locked.release | LOCKED, Ordering::Release);
+        locked
+    }
+}
+
+fn bit(slot: usize) -> u64 {
+    1 << (OCCUPIED_SHIFT + slot as u32)
+}
+
+/// A bucket that this thread has locked. Dropping it unlocks and makes its changes to the header seen.
+pub(super) struct Locked<'a> {
+    bucket: &'a Bucket,
+    release: u64,
+    spare: Option<&'a Bucket>,
+}
+
+impl<'a> Locked<'a> {
+    /// The place and value of a key.
+    #[inline]
+    pub(super) fn find(&self, key: u64) -> Option<(Place<'a>, u64)> {
+        let place = self.bucket.find(self.release, key)?;
+        // Acquire: pairs with the Release in `set`.
+        Some((
+            place,
+            place.bucket.values[place.slot].load(Ordering::Acquire),
+        ))
+    }
+
+    /// Another value for a key: one store, which readers see or do not see.
+    #[inline]
+    pub(super) fn replace(&mut self, place: Place<'_>, value: u64) {
+        // Release: pairs with the Acquire in `get`.
+        place.bucket.values[place.slot].store(value, Ordering::Release);
+    }
+
+    /// Adds a pair whose key is not there. Returns whether it took an overflow bucket for it.
+    #[inline]
+    pub(super) fn insert(
+        &mut self,
+        key: u64,
+        value: u64,
+        spare: &mut impl FnMut() -> &'a Bucket,
+    ) -> bool {
+        let free = !self.release & OCCUPIED;
+        if free != 0 {
+            let slot = (free >> OCCUPIED_SHIFT).trailing_zeros() as usize;
+            self.bucket.set(slot, key, value);
+            self.release = (self.release | bit(slot)).wrapping_add(VERSION);
+            return false;
+        }
+        self.release = self.release.wrapping_add(VERSION);
+        self.insert_overflow(key, value, spare)
+    }
+
+    #[cold]
+    fn insert_overflow(
+        &mut self,
+        key: u64,
+        value: u64,
+        spare: &mut impl FnMut() -> &'a Bucket,
+    ) -> bool {
+        let (mut bucket, mut header) = (self.bucket, self.release);
+        while let Some((next, its)) = bucket.next(header) {
+            let free = !its & OCCUPIED;
+            if free != 0 {
+                let slot = (free >> OCCUPIED_SHIFT).trailing_zeros() as usize;
+                next.set(slot, key, value);
+                next.occupy(its | bit(slot));
+                return false;
+            }
+            (bucket, header) = (next, its);
+        }
+        let next = spare();
+        next.set(0, key, value);
+        next.occupy(bit(0));
+        self.link(bucket, Some(next));
+        true
+    }
+
+    /// Takes a pair out.
+    #[inline]
+    pub(super) fn remove(&mut self, place: Place<'a>) {
+        self.release = self.release.wrapping_add(VERSION);
+        if std::ptr::eq(place.bucket, self.bucket) {
+            self.release &= !bit(place.slot);
+        } else {
+            self.remove_overflow(place);
+        }
+    }
+
+    #[cold]
+    fn remove_overflow(&mut self, place: Place<'a>) {
+        // Acquire: pairs with the Release in `occupy`.
+        let header = place.bucket.header.load(Ordering::Acquire) & !bit(place.slot);
+        place.bucket.occupy(header);
+        if header & OCCUPIED != 0 {
+            return;
+        }
+        let (mut bucket, mut its) = (self.bucket, self.release);
+        while let Some((next, header)) = bucket.next(its) {
+            if std::ptr::eq(next, place.bucket) {
+                self.link(bucket, next.next(header).map(|(after, _)| after));
+                self.spare = Some(next);
+                return;
+            }
+            (bucket, its) = (next, header);
+        }
+    }
+
+    /// Makes `next` follow `bucket` in the chain.
+    fn link(&mut self, bucket: &Bucket, next: Option<&Bucket>) {
+        let ptr = next.map_or(std::ptr::null_mut(), |b| std::ptr::from_ref(b).cast_mut());
+        // Release: pairs with the Acquire in `next`.
+        bucket.overflow.store(ptr, Ordering::Release);
+        let flag = if next.is_some() { OVERFLOW } else { 0 };
+        if std::ptr::eq(bucket, self.bucket) {
+            self.release = self.release & !OVERFLOW | flag;
+        } else {
+            // Acquire: pairs with the Release in `occupy`.
+            bucket.occupy(bucket.header.load(Ordering::Acquire) & !OVERFLOW | flag);
+        }
+    }
+
+    /// All pairs.
+    pub(super) fn pairs(&self, out: &mut Vec<(u64, u64)>) {
+        self.bucket.collect(self.release, out);
+    }
+
+    /// Unlocks. Returns an overflow bucket that is not used any more: it may be used again from now
+    /// on, since whoever is still reading it finds that the header has changed.
+    #[inline]
+    pub(super) fn unlock(mut self) -> Option<&'a Bucket> {
+        self.spare.take()
+    }
+
+    /// Unlocks a bucket whose content lives elsewhere from now on; hands its overflow buckets over.
+    pub(super) fn end_life(mut self, spares: &mut Vec<&'a Bucket>) {
+        let (mut bucket, mut header) = (self.bucket, self.release);
+        while let Some((next, its)) = bucket.next(header) {
+            spares.push(next);
+            (bucket, header) = (next, its);
+        }
+        self.release = self.release.wrapping_add(VERSION) & !LIVE;
+    }
+}
+
+impl Drop for Locked<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        // Release: pairs with the Acquire in `validated` and `lock`.
+        self.bucket.header.store(self.release, Ordering::Release);
+    }
+}
+
+impl Bucket {
+    /// Sets the header of an overflow bucket.
+    fn occupy(&self, header: u64) {
+        // Release: pairs with the Acquire in `next`; the pair was written before.
+        self.header.store(header, Ordering::Release);
+    }
+}

@@ -1,0 +1,83 @@
+//! Iteration: a bucket at a time, each as it is at one moment.
+
+use std::fmt;
+use std::hash::{BuildHasher, Hash};
+use std::iter::FusedIterator;
+
+use fyris_sync::lock::Backoff;
+
+use super::bucket::Read;
+use super::{InlineMap, Word};
+
+/// All pairs of an [`InlineMap`], by value. See [`InlineMap::iter`].
+pub struct Iter<'m, K, V, S> {
+    map: &'m InlineMap<K, V, S>,
+    /// Where in hash order the next bucket begins; `None` after the last.
+    from: Option<u64>,
+    ahead: Vec<(u64, u64)>,
+}
+
+impl<'m, K, V, S> Iter<'m, K, V, S> {
+    pub(super) fn new(map: &'m InlineMap<K, V, S>) -> Self {
+        Self {
+            map,
+            from: Some(0),
+            ahead: Vec::new(),
+        }
+    }
+}
+
+impl<K: Word + Hash, V: Word, S: BuildHasher> Iter<'_, K, V, S> {
+    #[inline]
+    fn next_word(&mut self) -> Option<(u64, u64)> {
+        loop {
+            if let Some(pair) = self.ahead.pop() {
+                return Some(pair);
+            }
+            self.from = self.map.bucket_pairs(self.from?, &mut self.ahead);
+        }
+    }
+}
+
+impl<K: Word + Hash, V: Word, S: BuildHasher> Iterator for Iter<'_, K, V, S> {
+    type Item = (K, V);
+
+    #[inline]
+    fn next(&mut self) -> Option<(K, V)> {
+        // SAFETY: the map holds only words of keys and values.
+        self.next_word()
+            .map(|(key, value)| unsafe { (K::from_word(key), V::from_word(value)) })
+    }
+}
+
+impl<K: Word + Hash, V: Word, S: BuildHasher> FusedIterator for Iter<'_, K, V, S> {}
+
+impl<K, V, S> fmt::Debug for Iter<'_, K, V, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Iter").finish_non_exhaustive()
+    }
+}
+
+impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
+    /// Appends the pairs of one bucket whose hashes are `from` or above. Returns where the next bucket
+    /// begins, `None` after the last.
+    fn bucket_pairs(&self, from: u64, out: &mut Vec<(u64, u64)>) -> Option<u64> {
+        let mut backoff = Backoff::new();
+        loop {
+            let root = self.root();
+            for bits in root.places() {
+                out.clear();
+                if let Read::Answer(()) = self.space.bucket(bits, from).pairs(out) {
+                    let begin = from >> (64 - bits);
+                    if begin << (64 - bits) != from {
+                        // The cursor is from a larger table: the front has been handed out.
+                        out.retain(|(key, _)| self.hash_of_word(*key) >= from);
+                    }
+                    return (begin + 1 < 1 << bits).then(|| (begin + 1) << (64 - bits));
+                }
+            }
+            // It is being moved or changed: look again where it is.
+            backoff.wait();
+        }
+    }
+}

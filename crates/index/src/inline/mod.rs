@@ -1,0 +1,444 @@
+//! [`InlineMap`]: the `hash` design for keys and values of one word, without entries behind pointers.
+//!
+//! # Why
+//!
+//! In [`ConcurrentMap`](crate::ConcurrentMap) a hit waits for two cache misses: the bucket, then the
+//! entry. Keys and values that fit into a word each can lie in the bucket itself, so a hit waits for one
+//! (the bucket's second line, with the values, is fetched at the same time as the first). There is
+//! nothing to allocate, nothing to free, and so nothing to be pinned for.
+//!
+//! # Invariant V: a read is true at one moment
+//!
+//! A bucket's header says which slots hold pairs, and a version that changes whenever that set does. A
+//! reader loads the header, reads, and loads the header again. If it is the same (but for the lock
+//! bit), no pair came, went or changed its slot in between, so what was found (or not found) was so
+//! throughout; a value is one word, replaced by one store, and what the reader saw of it was true when it
+//! looked. If the header has changed, a writer has finished meanwhile, and the reader looks again: a read waits for no
+//! writer, it repeats only because one has succeeded.
+//! A slot is written before a header says that it is occupied, and by `Release` stores: who sees a new
+//! pair's word also sees the header by which the old pair was taken out.
+//!
+//! # Invariant O: one place is the truth
+//!
+//! A bucket is *live* or not, by a bit of its header. For each hash one bucket is live, in the array of
+//! the present size or in that of the next; while pairs move both are for a moment, locked and equal
+//! (see `resize`). Not live means: look elsewhere. Memory keeps its type (invariant M, in `space`).
+
+mod bucket;
+mod iter;
+mod resize;
+mod space;
+mod word;
+
+use std::fmt;
+use std::hash::{BuildHasher, Hash};
+use std::marker::PhantomData;
+
+use fyris_sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use fyris_sync::counter::Striped;
+use fyris_sync::lock::Backoff;
+
+use self::bucket::{Locked, Read};
+pub use self::iter::Iter;
+use self::space::Space;
+pub use self::word::Word;
+use crate::Action;
+use crate::hash::RandomState;
+
+/// A concurrent hash map of keys and values of one word each: integers, `bool`, `char`, `f64`.
+///
+/// ```
+/// use fyris_index::InlineMap;
+///
+/// let squares = InlineMap::new();
+/// std::thread::scope(|s| {
+///     for t in 0..4u32 {
+///         let squares = &squares;
+///         s.spawn(move || (0..100).for_each(|i| _ = squares.insert(4 * i + t, i)));
+///     }
+/// });
+/// assert_eq!(squares.get(&399), Some(99));
+/// assert_eq!(squares.len(), 400);
+/// ```
+///
+/// # Consistency
+///
+/// Operations on one key are linearizable. Readers take no lock and write nothing. A traversal sees
+/// each bucket at one moment, and meets a pair that is there throughout exactly once.
+///
+/// # Cost
+///
+/// A hit waits for one cache miss. A pair takes 27 to 53 bytes, about 35 at random; nothing is
+/// allocated but the table.
+pub struct InlineMap<K, V, S = RandomState> {
+    root: AtomicU64,
+    hasher: S,
+    space: Space,
+    shared: Shared,
+    pairs: PhantomData<fn() -> (K, V)>,
+}
+
+/// What writers write, on lines apart from what readers read.
+#[repr(align(64))]
+#[derive(Default)]
+struct Shared {
+    entries: Striped,
+    /// Somebody is changing the size.
+    resizing: AtomicBool,
+    /// Generation of the move and units taken on.
+    claimed: AtomicU64,
+    /// Units done.
+    done: AtomicU64,
+}
+
+/// Which sizes are in use: bits 0-7 the present, 8-15 the next (the same when nothing moves), above a
+/// generation that counts moves.
+#[derive(Clone, Copy)]
+struct Root(u64);
+
+impl Root {
+    fn new(generation: u64, now: u32, next: u32) -> Self {
+        Self(generation << 16 | u64::from(next) << 8 | u64::from(now))
+    }
+    #[inline]
+    fn now(self) -> u32 {
+        (self.0 & 0xFF) as u32
+    }
+    #[inline]
+    fn next(self) -> u32 {
+        (self.0 >> 8 & 0xFF) as u32
+    }
+    fn generation(self) -> u64 {
+        self.0 >> 16
+    }
+    #[inline]
+    fn is_moving(self) -> bool {
+        self.now() != self.next()
+    }
+    /// The sizes in which a bucket may be live.
+    #[inline]
+    fn places(self) -> impl Iterator<Item = u32> {
+        [self.now(), self.next()]
+            .into_iter()
+            .take(1 + usize::from(self.is_moving()))
+    }
+}
+
+impl<K: Word + Hash, V: Word> InlineMap<K, V> {
+    /// An empty map; takes 256 bytes for its first pairs.
+    pub fn new() -> Self {
+        Self::with_hasher(RandomState::default())
+    }
+
+    /// An empty map that holds `capacity` pairs before it grows.
+    pub fn with_capacity(capacity: usize) -> Self {
+        Self::with_capacity_and_hasher(capacity, RandomState::default())
+    }
+}
+
+impl<K, V, S> InlineMap<K, V, S> {
+    /// How many pairs.
+    ///
+    /// # Consistency
+    ///
+    /// Counts every finished operation; may be too high by operations under way. O(processors).
+    pub fn len(&self) -> usize {
+        usize::try_from(self.shared.entries.sum()).unwrap_or(0)
+    }
+
+    /// Whether there are no pairs; as exact as [`InlineMap::len`].
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many pairs there were at one moment during the call. Takes long while others write without a
+    /// pause.
+    pub fn exact_len(&self) -> usize {
+        usize::try_from(self.shared.entries.exact()).unwrap_or(0)
+    }
+
+    /// Bytes allocated. O(1).
+    pub fn memory(&self) -> usize {
+        size_of::<Self>() + self.space.memory() + self.shared.entries.memory()
+    }
+
+    #[inline]
+    fn root(&self) -> Root {
+        // Acquire: pairs with the Release in `set_root`.
+        Root(self.root.load(Ordering::Acquire))
+    }
+
+    fn set_root(&self, root: Root) {
+        // Release: pairs with the Acquire in `root`: the arrays it names have been made.
+        self.root.store(root.0, Ordering::Release);
+    }
+}
+
+impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
+    /// An empty map with this hasher.
+    pub fn with_hasher(hasher: S) -> Self {
+        Self::with_capacity_and_hasher(0, hasher)
+    }
+
+    /// An empty map with this hasher that holds `capacity` pairs before it grows.
+    pub fn with_capacity_and_hasher(capacity: usize, hasher: S) -> Self {
+        let (bits, space) = (resize::bits_for(capacity), Space::new());
+        space.provide(bits);
+        for i in 0..1 << bits {
+            drop(
+                space
+                    .nth(bits, i)
+                    .bring_to_life(0, &[], &mut || unreachable!("no pairs")),
+            );
+        }
+        let shared = Shared::default();
+        if bits >= resize::INFLATE_BITS {
+            shared.entries.inflate();
+        }
+        let root = AtomicU64::new(Root::new(0, bits, bits).0);
+        Self {
+            root,
+            hasher,
+            space,
+            shared,
+            pairs: PhantomData,
+        }
+    }
+
+    /// The value of a key.
+    ///
+    /// # Consistency
+    ///
+    /// Linearizable and lock-free.
+    #[inline]
+    pub fn get(&self, key: &K) -> Option<V> {
+        // SAFETY: values are only ever put in as words of `V`.
+        self.get_word(key).map(|word| unsafe { V::from_word(word) })
+    }
+
+    /// Whether a key is there. Consistency as [`InlineMap::get`].
+    #[inline]
+    pub fn contains_key(&self, key: &K) -> bool {
+        self.get_word(key).is_some()
+    }
+
+    /// Puts a value under a key; returns the value that was there.
+    ///
+    /// # Consistency
+    ///
+    /// Linearizable. Waits only for writers of the same bucket.
+    #[inline]
+    pub fn insert(&self, key: K, value: V) -> Option<V> {
+        // SAFETY: as in `get`.
+        self.change(key, |_| Action::Put(value.into_word()))
+            .map(|old| unsafe { V::from_word(old) })
+    }
+
+    /// Takes a key out; returns its value. Consistency as [`InlineMap::insert`].
+    #[inline]
+    pub fn remove(&self, key: &K) -> Option<V> {
+        // SAFETY: as in `get`.
+        self.change(*key, |_| Action::Remove)
+            .map(|old| unsafe { V::from_word(old) })
+    }
+
+    /// Replaces, inserts or removes a key's value as the closure says that sees the present one.
+    /// Returns the value that the closure's last call saw and the one in the map right after.
+    ///
+    /// The closure may be called several times, runs with no lock held, and may use the map.
+    ///
+    /// # Consistency
+    ///
+    /// Linearizable: the result replaces the very value that the closure saw (or an equal one).
+    pub fn compute(
+        &self,
+        key: K,
+        mut f: impl FnMut(Option<V>) -> Action<V>,
+    ) -> (Option<V>, Option<V>) {
+        loop {
+            let seen = self.get_word(&key);
+            // SAFETY: as in `get`.
+            let old = seen.map(|word| unsafe { V::from_word(word) });
+            let (action, new) = match f(old) {
+                Action::Keep => return (old, old),
+                Action::Remove => (Action::Remove, None),
+                Action::Put(new) => (Action::Put(new.into_word()), Some(new)),
+            };
+            if self.change(key, |now| if now == seen { action } else { Action::Keep }) == seen {
+                return (old, new);
+            }
+            // Somebody changed this key since it was read: look again.
+        }
+    }
+
+    /// The value of a key, which is put there first if there is none; the closure as in
+    /// [`InlineMap::compute`].
+    pub fn get_or_insert_with(&self, key: K, make: impl FnOnce() -> V) -> V {
+        if let Some(value) = self.get(&key) {
+            return value;
+        }
+        let made = make();
+        let put = |now: Option<u64>| now.map_or(Action::Put(made.into_word()), |_| Action::Keep);
+        // SAFETY: as in `get`.
+        self.change(key, put)
+            .map_or(made, |there| unsafe { V::from_word(there) })
+    }
+
+    /// Replaces a key's value by one made of it; returns the new value, `None` if the key is absent.
+    /// Closure and consistency as [`InlineMap::compute`].
+    pub fn update(&self, key: &K, mut f: impl FnMut(V) -> V) -> Option<V> {
+        self.compute(*key, |old| {
+            old.map_or(Action::Keep, |old| Action::Put(f(old)))
+        })
+        .1
+    }
+
+    /// All pairs, in no order that means anything. The iterator is `Send`.
+    ///
+    /// # Consistency
+    ///
+    /// A pair that is there throughout is met exactly once. Writers are not held up.
+    pub fn iter(&self) -> Iter<'_, K, V, S> {
+        Iter::new(self)
+    }
+
+    /// Takes out every pair that the closure says no to; it runs with no lock held, and again for a pair
+    /// that has changed since. Consistency as [`InlineMap::iter`].
+    pub fn retain(&self, mut keep: impl FnMut(&K, &V) -> bool) {
+        for (key, _) in self.iter() {
+            self.compute(key, |value| match value {
+                Some(value) if !keep(&key, &value) => Action::Remove,
+                _ => Action::Keep,
+            });
+        }
+    }
+
+    /// Takes everything out that is there throughout. Consistency as [`InlineMap::retain`].
+    pub fn clear(&self) {
+        self.retain(|_, _| false);
+    }
+
+    #[inline]
+    fn get_word(&self, key: &K) -> Option<u64> {
+        let (hash, key) = (self.hash_of(key), key.into_word());
+        if let Read::Answer(answer) = self.space.bucket(self.root().now(), hash).get(key) {
+            return answer;
+        }
+        self.get_word_again(hash, key)
+    }
+
+    #[cold]
+    fn get_word_again(&self, hash: u64, key: u64) -> Option<u64> {
+        let mut backoff = Backoff::new();
+        loop {
+            for bits in self.root().places() {
+                if let Read::Answer(answer) = self.space.bucket(bits, hash).get(key) {
+                    return answer;
+                }
+            }
+            // It was moved or changed between two looks: look again where it is.
+            backoff.wait();
+        }
+    }
+
+    /// Runs `f` on the value of a key under the bucket's lock, does as it says, returns the old value.
+    /// `f` is ours: it neither blocks nor panics.
+    #[inline]
+    fn change(&self, key: K, f: impl FnOnce(Option<u64>) -> Action<u64>) -> Option<u64> {
+        let (hash, key) = (self.hash_of(&key), key.into_word());
+        let (bits, mut locked) = self.lock(hash);
+        let found = locked.find(key);
+        let old = found.map(|(_, value)| value);
+        match (f(old), found) {
+            (Action::Put(value), Some((place, _))) => {
+                locked.replace(place, value);
+                drop(locked);
+            }
+            (Action::Put(value), None) => {
+                let overflows = locked.insert(key, value, &mut || self.space.spare());
+                drop(locked);
+                self.shared.entries.add(1);
+                if overflows {
+                    self.grow_if_full(bits);
+                }
+            }
+            (Action::Remove, Some((place, _))) => {
+                locked.remove(place);
+                if let Some(spare) = locked.unlock() {
+                    self.space.take_back([spare]);
+                }
+                let nth = self.shared.entries.add(-1);
+                self.shrink_if_empty(bits, nth);
+            }
+            (Action::Keep, _) | (Action::Remove, None) => drop(locked),
+        }
+        old
+    }
+
+    /// Locks the live bucket of a hash; on the way, does a share of a move that is under way.
+    #[inline]
+    fn lock(&self, hash: u64) -> (u32, Locked<'_>) {
+        loop {
+            let root = self.root();
+            if root.is_moving() {
+                self.help(root);
+            }
+            for bits in root.places() {
+                if let Some(locked) = self.space.bucket(bits, hash).lock() {
+                    return (bits, locked);
+                }
+            }
+            // The sizes have changed since they were looked at.
+        }
+    }
+
+    #[inline]
+    fn hash_of(&self, key: &K) -> u64 {
+        crate::hash::spread(self.hasher.hash_one(key))
+    }
+
+    #[inline]
+    fn hash_of_word(&self, key: u64) -> u64 {
+        // SAFETY: keys are only ever put in as words of `K`.
+        self.hash_of(&unsafe { K::from_word(key) })
+    }
+}
+
+impl<K: Word + Hash, V: Word, S: BuildHasher + Default> Default for InlineMap<K, V, S> {
+    fn default() -> Self {
+        Self::with_hasher(S::default())
+    }
+}
+
+impl<K, V, S> fmt::Debug for InlineMap<K, V, S>
+where
+    K: Word + Hash + fmt::Debug,
+    V: Word + fmt::Debug,
+    S: BuildHasher,
+{
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self.iter()).finish()
+    }
+}
+
+impl<K: Word + Hash, V: Word, S: BuildHasher> Extend<(K, V)> for InlineMap<K, V, S> {
+    fn extend<T: IntoIterator<Item = (K, V)>>(&mut self, pairs: T) {
+        pairs
+            .into_iter()
+            .for_each(|(key, value)| _ = self.insert(key, value));
+    }
+}
+
+impl<K, V, S> FromIterator<(K, V)> for InlineMap<K, V, S>
+where
+    K: Word + Hash,
+    V: Word,
+    S: BuildHasher + Default,
+{
+    fn from_iter<T: IntoIterator<Item = (K, V)>>(pairs: T) -> Self {
+        let pairs = pairs.into_iter();
+        let mut map = Self::with_capacity_and_hasher(pairs.size_hint().0, S::default());
+        map.extend(pairs);
+        map
+    }
+}

@@ -1,0 +1,162 @@
+//! Growing and shrinking, by chunks, by whoever writes. As in the `hash` index, with two differences.
+//!
+//! Keys are here, so a moved pair's hash is computed afresh. And since a late reader or writer may come to an
+//! array that has been in use before, a bucket changes places in this order, all under locks:
+//! the new buckets come to life locked, the old ones end their lives, the new ones are unlocked.
+//! Readers always find one that is live, and no writer changes one copy while the other is read.
+
+use std::hash::{BuildHasher, Hash};
+
+use fyris_sync::atomic::Ordering;
+use smallvec::SmallVec;
+
+use super::bucket::{Bucket, GENERATION, Locked};
+use super::space::MAX_BITS;
+use super::{InlineMap, Root, Word};
+
+/// Units one writer takes on at a time.
+const CHUNK: u64 = if cfg!(fyris_small) { 1 } else { 16 };
+/// Pairs in ten buckets above which a table grows.
+const FULL: u64 = if cfg!(fyris_small) { 12 } else { 48 };
+/// Pairs in ten buckets below which a table shrinks.
+const EMPTY: u64 = 6;
+/// The smallest table has two buckets.
+const MIN_BITS: u32 = 1;
+/// From this size on, counts are kept in stripes.
+pub(super) const INFLATE_BITS: u32 = 6;
+
+/// The size of the smallest table that holds `capacity` pairs without growing.
+pub(super) fn bits_for(capacity: usize) -> u32 {
+    let buckets = (capacity as u64).saturating_mul(10) / FULL + 1;
+    buckets
+        .next_power_of_two()
+        .ilog2()
+        .clamp(MIN_BITS, MAX_BITS)
+}
+
+impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
+    /// Begins to grow if the table is full. Called when a bucket has overflown.
+    #[cold]
+    pub(super) fn grow_if_full(&self, bits: u32) {
+        if (self.len() as u64).saturating_mul(10) > FULL << bits && bits < MAX_BITS {
+            self.begin(bits, bits + 1);
+        }
+    }
+
+    /// Begins to shrink if the table is nearly empty. Called for the `nth` removal of a stripe; looks
+    /// now and then.
+    #[inline]
+    pub(super) fn shrink_if_empty(&self, bits: u32, nth: u64) {
+        let every = ((1u64 << bits) / 4).clamp(1, 256);
+        if nth.is_multiple_of(every) && bits > MIN_BITS {
+            self.shrink_if_empty_now(bits);
+        }
+    }
+
+    #[cold]
+    fn shrink_if_empty_now(&self, bits: u32) {
+        if (self.len() as u64).saturating_mul(10) < EMPTY << bits {
+            self.begin(bits, bits - 1);
+        }
+    }
+
+    /// Begins to move from one size to another, unless a move is under way.
+    fn begin(&self, from: u32, to: u32) {
+        // Acquire: pairs with the Release in `finish`.
+        if self.shared.resizing.swap(true, Ordering::Acquire) {
+            return;
+        }
+        let root = self.root();
+        if root.now() != from || root.is_moving() {
+            // Release: pairs with the Acquire above.
+            return self.shared.resizing.store(false, Ordering::Release);
+        }
+        self.space.provide(to);
+        if to >= INFLATE_BITS {
+            self.shared.entries.inflate();
+        }
+        let root = Root::new(root.generation() + 1, from, to);
+        // Relaxed: published with the root.
+        self.shared.done.store(0, Ordering::Relaxed);
+        // Release: pairs with the Acquire in `help`.
+        self.shared.claimed.store(claims(root), Ordering::Release);
+        self.set_root(root);
+    }
+
+    /// Does a chunk of the move under way, if any is left.
+    #[cold]
+    pub(super) fn help(&self, root: Root) {
+        let units = 1 << root.now().min(root.next());
+        // Acquire: pairs with the Release in `begin`. A claim is taken only in its own generation: a
+        // helper that comes late must not take one of a later move for its own.
+        let seen = self.shared.claimed.load(Ordering::Acquire);
+        let first = seen.wrapping_sub(claims(root));
+        let claim = || {
+            let (acquire, relaxed) = (Ordering::Acquire, Ordering::Relaxed);
+            self.shared
+                .claimed
+                .compare_exchange(seen, seen + CHUNK, acquire, relaxed)
+        };
+        if first >= units || claim().is_err() {
+            return;
+        }
+        let last = units.min(first + CHUNK);
+        for unit in first..last {
+            self.move_unit(root, unit as usize);
+        }
+        // AcqRel: pairs with itself; whoever is last has all moves behind it.
+        if self.shared.done.fetch_add(last - first, Ordering::AcqRel) + (last - first) == units {
+            self.finish(root);
+        }
+    }
+
+    fn finish(&self, root: Root) {
+        self.set_root(Root::new(root.generation(), root.next(), root.next()));
+        self.space.discard(root.now());
+        // Release: pairs with the Acquire in `begin`: the array is not used again before it is
+        // discarded.
+        self.shared.resizing.store(false, Ordering::Release);
+    }
+
+    fn move_unit(&self, root: Root, unit: usize) {
+        let (from, to) = (root.now(), root.next());
+        let two: SmallVec<[usize; 2]> = [2 * unit, 2 * unit + 1].into_iter().collect();
+        let one: SmallVec<[usize; 2]> = [unit].into_iter().collect();
+        let (sources, targets) = if to > from { (one, two) } else { (two, one) };
+        let old: SmallVec<[Locked<'_>; 2]> = sources
+            .iter()
+            .filter_map(|i| self.space.nth(from, *i).lock())
+            .collect();
+        debug_assert_eq!(old.len(), sources.len(), "a unit is moved once");
+        let mut pairs = Vec::with_capacity(16);
+        old.iter().for_each(|old| old.pairs(&mut pairs));
+        // The user's hash function may panic: nothing has been changed yet.
+        let hashes: SmallVec<[u64; 16]> = pairs
+            .iter()
+            .map(|(key, _)| self.hash_of_word(*key))
+            .collect();
+        let mut new: SmallVec<[Locked<'_>; 2]> = SmallVec::new();
+        for target in targets {
+            let mine: SmallVec<[(u64, u64); 8]> = pairs
+                .iter()
+                .zip(&hashes)
+                .filter(|(_, hash)| (**hash >> (64 - to)) as usize == target)
+                .map(|(pair, _)| *pair)
+                .collect();
+            let version = root.generation().wrapping_mul(GENERATION);
+            let bucket = self.space.nth(to, target);
+            new.push(bucket.bring_to_life(version, &mine, &mut || self.space.spare()));
+        }
+        let mut spares: Vec<&Bucket> = Vec::new();
+        old.into_iter().for_each(|old| old.end_life(&mut spares));
+        drop(new);
+        if !spares.is_empty() {
+            self.space.take_back(spares);
+        }
+    }
+}
+
+/// What `claimed` is at the beginning of a move: the generation above, no units below.
+fn claims(root: Root) -> u64 {
+    root.generation() << 32
+}

@@ -1,0 +1,149 @@
+//! Arrays of buckets, one of each size at most, and the pool of overflow buckets.
+//!
+//! # Invariant M: memory keeps its type
+//!
+//! An array, once made, stays mapped until the map is dropped, and so does an overflow bucket. What
+//! is not live may be used again, and a large array that is not live gives its physical memory back to the
+//! kernel, after which it reads as zeros: buckets that are not live. So a reader may come late
+//! and read anything; it will find out by the header (invariant V), and needs no pin.
+
+use std::ptr::NonNull;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use fyris_sync::alloc::Pages;
+use fyris_sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+
+use super::bucket::Bucket;
+
+/// The largest array has 2^31 buckets: 256 GiB.
+pub(super) const MAX_BITS: u32 = 31;
+
+/// All memory of a map.
+pub(super) struct Space {
+    arrays: [AtomicPtr<Bucket>; MAX_BITS as usize + 1],
+    /// Bytes that are in use: arrays but for discarded ones, overflow buckets.
+    bytes: AtomicUsize,
+    owned: Mutex<Owned>,
+}
+
+#[derive(Default)]
+struct Owned {
+    pages: Vec<(u32, Pages)>,
+    overflow: Vec<NonNull<Bucket>>,
+    free: Vec<NonNull<Bucket>>,
+}
+
+// SAFETY: the pointers lead to buckets that this map owns, whose fields are atomics.
+unsafe impl Send for Owned {}
+
+impl Space {
+    pub(super) fn new() -> Self {
+        Self {
+            arrays: std::array::from_fn(|_| AtomicPtr::default()),
+            bytes: AtomicUsize::new(0),
+            owned: Mutex::default(),
+        }
+    }
+
+    /// The bucket of a hash in the array of `2^bits`, which has been made.
+    #[inline]
+    pub(super) fn bucket(&self, bits: u32, hash: u64) -> &Bucket {
+        // SAFETY: the shift leaves a number below `2^bits`.
+        unsafe { self.nth_unchecked(bits, (hash >> (64 - bits)) as usize) }
+    }
+
+    /// Bucket `i` of the array of `2^bits`, which has been made.
+    pub(super) fn nth(&self, bits: u32, i: usize) -> &Bucket {
+        assert!(i < 1 << bits);
+        // SAFETY: in bounds.
+        unsafe { self.nth_unchecked(bits, i) }
+    }
+
+    /// # Safety
+    ///
+    /// `i` is below `2^bits`.
+    #[inline]
+    unsafe fn nth_unchecked(&self, bits: u32, i: usize) -> &Bucket {
+        // Relaxed: the Acquire load of the root that named this size ordered it.
+        let array = self.arrays[bits as usize].load(Ordering::Relaxed);
+        // SAFETY: the array was made before the root named it, has `2^bits` buckets, and lives as long
+        // as the map (M).
+        unsafe { &*array.add(i) }
+    }
+
+    /// Sees to it that there is an array of `2^bits` buckets. For the one thread that resizes.
+    pub(super) fn provide(&self, bits: u32) {
+        let mut owned = self.owned();
+        if let Some((_, pages)) = owned.pages.iter().find(|(of, _)| *of == bits) {
+            let back = if pages.gives_back() { pages.size() } else { 0 };
+            // Relaxed: a number.
+            self.bytes.fetch_add(back, Ordering::Relaxed);
+            return;
+        }
+        let pages = Pages::zeroed(size_of::<Bucket>() << bits);
+        debug_assert!(pages.as_ptr().cast::<Bucket>().is_aligned());
+        // Relaxed: published by the Release store of the root.
+        self.arrays[bits as usize].store(pages.as_ptr().cast(), Ordering::Relaxed);
+        // Relaxed: a number.
+        self.bytes.fetch_add(pages.size(), Ordering::Relaxed);
+        owned.pages.push((bits, pages));
+    }
+
+    /// Gives back the memory of an array in which no bucket is live any more. For the one thread that
+    /// resizes.
+    pub(super) fn discard(&self, bits: u32) {
+        let owned = self.owned();
+        let mut pages = owned
+            .pages
+            .iter()
+            .filter(|(of, pages)| *of == bits && pages.gives_back());
+        if let Some((_, pages)) = pages.next() {
+            // SAFETY: nothing in it is live; what readers still do there, they do by atomics.
+            unsafe { pages.discard() };
+            // Relaxed: a number.
+            self.bytes.fetch_sub(pages.size(), Ordering::Relaxed);
+        }
+    }
+
+    /// An overflow bucket that nobody uses.
+    #[cold]
+    pub(super) fn spare(&self) -> &Bucket {
+        let mut owned = self.owned();
+        let free = owned.free.pop().unwrap_or_else(|| {
+            let made = NonNull::from(Box::leak(Box::<Bucket>::default()));
+            owned.overflow.push(made);
+            // Relaxed: a number.
+            self.bytes.fetch_add(size_of::<Bucket>(), Ordering::Relaxed);
+            made
+        });
+        // SAFETY: made here, freed when the map is dropped (M).
+        unsafe { free.as_ref() }
+    }
+
+    /// Takes overflow buckets back.
+    pub(super) fn take_back<'a>(&self, spares: impl IntoIterator<Item = &'a Bucket>) {
+        self.owned()
+            .free
+            .extend(spares.into_iter().map(NonNull::from));
+    }
+
+    /// Bytes in use.
+    pub(super) fn memory(&self) -> usize {
+        // Relaxed: a number.
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    fn owned(&self) -> MutexGuard<'_, Owned> {
+        self.owned.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Space {
+    fn drop(&mut self) {
+        let owned = self.owned.get_mut().unwrap_or_else(PoisonError::into_inner);
+        for overflow in owned.overflow.drain(..) {
+            // SAFETY: from `Box::leak` in `spare`; listed once.
+            drop(unsafe { Box::from_raw(overflow.as_ptr()) });
+        }
+    }
+}
