@@ -120,6 +120,35 @@ fn of_two_new_lists_that_share_a_key_one_wins() {
 }
 
 #[test]
+fn commits_on_the_same_keys_lose_nothing() {
+    // Long lists, so that commits overlap: one that took the other's undecided cell for what was
+    // there before would lose the other's objects.
+    const KEYS: i64 = 40;
+    const LISTS: i64 = 400;
+    let owner = Store::new().owner();
+    let options = Options::duplicate_bag().public();
+    let table = owner.new_table("t", &options).unwrap();
+    thread::scope(|s| {
+        for t in 0..3i64 {
+            let table = &table;
+            s.spawn(move || {
+                for i in 0..LISTS {
+                    let list: Vec<_> = (0..KEYS).map(|k| tuple([int(k), int(t), int(i)])).collect();
+                    table.insert_list(&list).unwrap();
+                    if i % 20 == 0 {
+                        thread::yield_now();
+                    }
+                }
+            });
+        }
+    });
+    assert_eq!(table.len(), (3 * KEYS * LISTS) as usize);
+    for k in 0..KEYS {
+        assert_eq!(table.lookup(&int(k)).unwrap().len(), (3 * LISTS) as usize);
+    }
+}
+
+#[test]
 fn counters_of_all_threads_add_up() {
     for table in tables() {
         table.insert(&pair(1, 0)).unwrap();
