@@ -1,0 +1,27 @@
+//! Value bytes: whatever decodes is skipped to the same place, and encodes to what decodes to it again.
+
+#![no_main]
+
+use std::sync::Arc;
+
+use fyris_term::value;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|input: &[u8]| {
+    let blobs: Vec<Arc<[u8]>> = vec![vec![1; 65].into(), vec![2; 100].into()];
+    let mut rest = input;
+    let decoded = value::decode(&mut rest, &blobs);
+    let mut skipped = input;
+    let skip = value::skip(&mut skipped);
+    let Ok(term) = decoded else { return };
+    assert!(skip.is_ok(), "{term:?}");
+    assert_eq!(skipped.len(), rest.len(), "{term:?}");
+    let (mut bytes, mut again) = (Vec::new(), Vec::new());
+    value::encode(&term, &mut bytes, &mut again).expect("what was decoded is not too deep");
+    let mut whole = &bytes[..];
+    assert!(
+        value::decode(&mut whole, &again).is_ok_and(|back| back == term),
+        "{term:?}"
+    );
+    assert!(whole.is_empty());
+});
