@@ -210,6 +210,6 @@ mod tests {
             parse("lokup users 1"),
             Err(ShellError::UnknownVerb(..))
         ));
-        assert!(matches!(parse("lookup users 1)"), Err(_)));
+        assert!(parse("lookup users 1)").is_err());
     }
 }
