@@ -1,8 +1,8 @@
 //! `fyris shell`: open a dump, browse it, change it, save it.
 //!
 //! The shell is one process of the store: it owns the tables it opens. Input comes from a terminal (line editing, history,
-//! completion), from `-e` commands, from a script, or from a pipe; all of them are the same lines, read by [`command`] and run
-//! by the rows of [`verbs`]. Results go to standard output, everything else to standard error.
+//! completion), from `-e` commands, from a script, or from a pipe; all of them are the same lines, read by `command` and run
+//! by the rows of `verbs`. Results go to standard output, everything else to standard error.
 
 mod command;
 mod commands;

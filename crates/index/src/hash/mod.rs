@@ -7,12 +7,12 @@
 //! bucket at a time. And in a table larger than the cache, an operation costs as much as the
 //! misses it has to wait for one after the other. So here
 //!
-//! * a bucket is one cache line with its own lock in it ([`bucket`](self)): as many locks as
+//! * a bucket is one cache line with its own lock in it (`bucket`): as many locks as
 //!   buckets, and the lock is on a line that must be fetched anyway;
 //! * a reader takes no lock and writes nothing: it waits for the bucket's line, then for the line
 //!   of the entry that has the right tag. Two dependent misses, whatever the size of the table;
 //! * growth doubles the table, and every writer that comes along moves a few dozen buckets;
-//! * the bucket number is the *top* of the hash ([`word`]), so the order of buckets is the order of
+//! * the bucket number is the *top* of the hash (`word`), so the order of buckets is the order of
 //!   hashes at every size, and a cursor is a key: it survives growth, shrinking and deletion.
 //!
 //! # A reader's view of a bucket
@@ -49,7 +49,7 @@
 //! One read-modify-write locks the bucket; a plain store unlocks it and advances its version. The
 //! closure of an upsert runs between the two. If it panics, the header is restored as it was.
 //! A word is published with `Release` after the entry it names was made; readers load it with
-//! [`PROTECT`](fyris_sync::reclaim::PROTECT).
+//! [`PROTECT`].
 //!
 //! # Reclamation
 //!
