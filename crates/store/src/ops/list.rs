@@ -180,3 +180,81 @@ where
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::thread;
+    use std::time::Duration;
+
+    use fyris_index::HashIndex;
+    use fyris_sync::reclaim::pin;
+    use fyris_term::Term;
+    use fyris_term::key::KeyBuf;
+
+    use super::*;
+    use crate::ids::TableType;
+    use crate::keys::Exact;
+    use crate::record::with_scratch;
+
+    type Hashed = Body<Exact, HashIndex<Slot<Exact>>>;
+
+    fn record(key: i64, value: i64) -> NewRecord {
+        let object = Term::Tuple(vec![Term::Int(key), Term::Int(value)]);
+        with_scratch(|s| s.record(&object, 1)).expect("a record")
+    }
+
+    fn value(body: &Hashed, key: i64) -> Option<Term> {
+        let pin = pin();
+        let content = body.get(Exact::of(&KeyBuf::from_int(key)), &pin)?;
+        body.object(content.newest()).element(2)
+    }
+
+    /// Stops a commit half-way and looks at what others find.
+    fn half_way(committed: bool) {
+        let body = Hashed::new(HashIndex::default(), TableType::Set, 1);
+        body.insert_one(record(1, 10), &pin());
+        let outer = pin();
+        let mut groups = body.grouped(vec![record(2, 21), record(1, 11)]);
+        let commit = Commit::new(2);
+        let mut gain = Gain::default();
+        for (i, group) in groups.iter_mut().enumerate() {
+            assert!(body.place(group, commit.cell(i), false, &mut gain, &outer));
+        }
+        assert_eq!(
+            (value(&body, 1), value(&body, 2)),
+            (Some(Term::Int(10)), None)
+        );
+        let decided = AtomicBool::new(false);
+        thread::scope(|s| {
+            let writer = s.spawn(|| {
+                let new = body.insert_new_one(record(2, 22), &pin());
+                assert!(
+                    decided.load(Ordering::SeqCst),
+                    "a writer waits for the decision"
+                );
+                new
+            });
+            thread::sleep(Duration::from_millis(30));
+            decided.store(true, Ordering::SeqCst);
+            commit.decide(committed);
+            let new = writer.join().expect("the writer ends");
+            assert_eq!(new, !committed, "and acts upon it");
+        });
+        let (one, two) = if committed { (11, 21) } else { (10, 22) };
+        let found = || (value(&body, 1), value(&body, 2));
+        assert_eq!(found(), (Some(Term::Int(one)), Some(Term::Int(two))));
+        for (i, group) in groups.iter().enumerate() {
+            body.unfold(group.key, commit.cell(i), &outer);
+        }
+        // SAFETY: `unfold` has taken both cells out.
+        unsafe { commit.finish(&outer) };
+        assert_eq!(found(), (Some(Term::Int(one)), Some(Term::Int(two))));
+    }
+
+    #[test]
+    fn readers_see_and_writers_await_the_decision() {
+        half_way(true);
+        half_way(false);
+    }
+}
