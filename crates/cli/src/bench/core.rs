@@ -15,8 +15,8 @@ use super::{BenchError, encode, table};
 /// What a `--quick` run may take, less what the last pass and the memory children need.
 const QUICK: Duration = Duration::from_secs(35);
 
-/// Memory made ready before a full and a quick run: see [`memory::make_ready`].
-const READY: (usize, usize) = (1 << 30, 1 << 28);
+/// Memory made ready for each entry, and at most: see [`memory::make_ready`].
+const READY: (usize, usize) = (1 << 10, 1 << 30);
 
 /// Runs the suite. See [`super::run`].
 ///
@@ -28,7 +28,7 @@ pub(super) fn run(args: &BenchArgs, registry: &Registry) -> Result<Vec<Line>, Be
         return memory_child(args, label, registry);
     }
     check_filters(args, registry)?;
-    memory::make_ready(if args.quick { READY.1 } else { READY.0 });
+    memory::make_ready((args.entry_count() * READY.0).min(READY.1));
     let mut bench = Bench {
         args,
         lines: Vec::new(),

@@ -12,13 +12,14 @@ use super::report::Line;
 pub(super) fn draw(dir: &Path, lines: &[Line]) -> Result<(), BenchError> {
     std::fs::create_dir_all(dir)?;
     let mut groups: Vec<(&str, usize)> = Vec::new();
-    for line in lines.iter().filter(|l| l.case != Case::Bytes) {
+    for line in lines.iter().filter(|l| Case::POINTS.contains(&l.case)) {
         if !groups.contains(&(line.keys, line.threads)) {
             groups.push((line.keys, line.threads));
         }
     }
     for (keys, threads) in groups {
-        let group = |l: &&Line| l.keys == keys && l.threads == threads && l.case != Case::Bytes;
+        let group =
+            |l: &&Line| l.keys == keys && l.threads == threads && Case::POINTS.contains(&l.case);
         let chart = Chart::new(lines.iter().filter(group), |l| l.case.name());
         let title = format!("{keys} keys, {threads} thread(s)");
         let file = dir.join(format!("core-{keys}-{threads}.svg"));
@@ -82,6 +83,7 @@ impl Chart {
             .disable_x_mesh()
             .x_labels(self.clusters.len() * 2 + 1)
             .x_label_formatter(&name)
+            .x_desc("case")
             .y_desc(unit)
             .draw()?;
         for (at, row) in self.rows.iter().enumerate() {

@@ -6,19 +6,18 @@ use super::report::Line;
 /// The tables of all figures: one for each kind of keys and number of threads, one for memory.
 pub(super) fn render(lines: &[Line]) -> String {
     let mut out = String::new();
-    let mut groups: Vec<(&str, usize)> = Vec::new();
+    let mut groups: Vec<(&str, usize, usize)> = Vec::new();
     for line in lines.iter().filter(|l| l.case != Case::Bytes) {
-        if !groups.contains(&(line.keys, line.threads)) {
-            groups.push((line.keys, line.threads));
+        if !groups.contains(&(line.keys, line.threads, line.n)) {
+            groups.push((line.keys, line.threads, line.n));
         }
     }
-    for (keys, threads) in groups {
+    for (keys, threads, n) in groups {
         let group: Vec<&Line> = lines
             .iter()
-            .filter(|l| l.keys == keys && l.threads == threads && l.case != Case::Bytes)
+            .filter(|l| (l.keys, l.threads, l.n) == (keys, threads, n) && l.case != Case::Bytes)
             .collect();
         let many = if threads == 1 { "thread" } else { "threads" };
-        let n = group[0].n;
         let title =
             format!("{keys} keys, {threads} {many}, {n} entries: ns per operation and thread");
         out.push_str(&grid(&title, &group, |l| l.case.name()));
