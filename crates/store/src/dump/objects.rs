@@ -153,7 +153,10 @@ impl<'p, R: Read> Objects<'p, R> {
                 return Ok(false);
             }
             if let Some(sum) = &mut self.sum {
-                sum.update(self.log.item().bytes);
+                // The seeded bug sums up the description only.
+                if cfg!(not(fyris_mutant = "dump_sum_skips_objects")) {
+                    sum.update(self.log.item().bytes);
+                }
             }
             self.count += 1;
             return Ok(true);
