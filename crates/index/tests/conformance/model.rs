@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use fyris_index::{Action, Entry, Index};
+use fyris_index::{Action, Entry, Index, Stamp};
 use fyris_sync::reclaim::pin;
 use proptest::prelude::*;
 
@@ -208,8 +208,23 @@ pub fn stamps<I: Index<Object>>(make: impl Fn() -> I) {
             remove(&index, k, &pin);
             assert_ne!(replaced, index.stamp(&k, &pin), "a departure shows");
         }
-        let before = index.stamp(&k, &pin);
+        let before = settled_stamp(&index, k);
         index.upsert(&k, &pin, |_| (Action::Keep, ()));
         assert_eq!(before, index.stamp(&k, &pin), "keeping is no change");
     }
+}
+
+/// The stamp of a key's place, after any move of the index's own that writers have to finish.
+pub fn settled_stamp(index: &impl Index<Object>, key: u64) -> Stamp {
+    let pin = pin();
+    let keep = |_| {
+        index.upsert(&key, &pin, |_| (Action::Keep, ()));
+        index.stamp(&key, &pin)
+    };
+    let stamps: Vec<Stamp> = (0..4000).map(keep).collect();
+    assert!(
+        stamps[3000..].iter().all(|stamp| *stamp == stamps[3000]),
+        "nobody writes"
+    );
+    stamps[3999]
 }

@@ -53,7 +53,7 @@ pub fn panic_in_closure<I: Index<Object>>(make: impl Fn() -> I) {
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(|_| {}));
     for k in 0..200u64 {
-        let stamp = index.stamp(&k, &pin);
+        let stamp = super::model::settled_stamp(&index, k);
         let caught = catch_unwind(AssertUnwindSafe(|| {
             index.upsert(&k, &pin, |_| -> (Action<Object>, ()) {
                 panic!("on purpose")

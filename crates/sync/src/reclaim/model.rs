@@ -5,11 +5,16 @@
 //! model. A retired block is *due* once every pin that lived when it was retired is gone. A due
 //! block is not freed but written down; [`assert_not_reclaimed`] fails for it, so a test (or the
 //! code under `cfg(loom)`) finds a use after free without committing one.
+//!
+//! Pinning and retiring each make a sequentially consistent fence, as the real scheme does (there
+//! it is a light barrier that the other side's heavy one completes): a thread either pins before the
+//! retirement looks who is pinned, or sees that the block has been unlinked.
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashSet};
 
 use super::Retire;
+use crate::atomic::{Ordering, fence};
 
 #[derive(Default)]
 struct Books {
@@ -46,11 +51,14 @@ pub(super) type Owned = ModelPin;
 pub(super) struct ModelPin(u64);
 
 pub(super) fn enter() -> ModelPin {
-    BOOKS.with_borrow_mut(|books| {
+    let pin = BOOKS.with_borrow_mut(|books| {
         books.next_pin += 1;
         books.pinned.insert(books.next_pin);
         ModelPin(books.next_pin)
-    })
+    });
+    // SeqCst: pairs with the fence in `retire`.
+    fence(Ordering::SeqCst);
+    pin
 }
 
 pub(super) fn enter_owned() -> ModelPin {
@@ -62,6 +70,8 @@ impl ModelPin {
     ///
     /// As [`super::Pin::retire`].
     pub(super) unsafe fn retire<T: Retire>(&self, ptr: *mut T) {
+        // SeqCst: pairs with the fence in `enter`.
+        fence(Ordering::SeqCst);
         BOOKS.with_borrow_mut(|books| {
             assert!(
                 !books.due.contains(&ptr.addr())
