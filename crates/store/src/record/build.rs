@@ -82,7 +82,7 @@ impl Scratch {
 
     /// The record of what was gathered.
     pub(crate) fn finish(&mut self, arity: usize) -> Result<NewRecord> {
-        let size = self.key.bytes().len() + self.values.len();
+        let size = self.key.stored().len() + self.values.len();
         if arity > MAX_ARITY || size > u32::MAX as usize {
             return Err(Error::ObjectTooLarge(size));
         }
@@ -93,6 +93,7 @@ impl Scratch {
             arity,
             key: self.key.bytes(),
             trailer: self.key.trailer().len(),
+            rest: self.key.rest(),
             values: &self.values,
         };
         Ok(NewRecord(RecordPtr::new(parts, &mut self.blobs)))
@@ -141,8 +142,8 @@ pub(crate) fn edited(old: RecordPtr, keypos: usize, edits: &[(usize, Term)]) -> 
         blobs.clear();
         copy_edited(old, keypos, edits, values, blobs)?;
         // SAFETY: the caller holds `old`.
-        let (key, trailer) = unsafe { (old.exact().bytes(), old.trailer().len()) };
-        let size = key.len() + values.len();
+        let (key, trailer, rest) = unsafe { old.key_parts() };
+        let size = key.len() + rest.len() + values.len();
         if size > u32::MAX as usize {
             return Err(Error::ObjectTooLarge(size));
         }
@@ -151,6 +152,7 @@ pub(crate) fn edited(old: RecordPtr, keypos: usize, edits: &[(usize, Term)]) -> 
                 arity: old.arity(),
                 key,
                 trailer,
+                rest,
                 values,
             },
             blobs,

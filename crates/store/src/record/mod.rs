@@ -30,9 +30,10 @@
 //! | 8 | 4 | length of the trailer |
 //! | 12 | 4 | length of the values |
 //! | 16 | 4 | number of blobs |
-//! | 20 | 4 | unused |
+//! | 20 | 4 | length of the key's rest |
 //! | 24 | 16 each | blobs: large binaries, held by reference count |
 //! | then | key | order part, then trailer |
+//! | then | rest | what only decoding the key needs: who made the closures in it |
 //! | then | values | the elements other than the key, in order |
 //!
 //! So `{1000000, 1000000}` takes 4 + 4 + 4 bytes, rounded up to 16 by the allocator, and an object of
@@ -70,6 +71,8 @@ pub(crate) struct Parts<'a> {
     /// Order part and trailer.
     pub(crate) key: &'a [u8],
     pub(crate) trailer: usize,
+    /// What only decoding the key needs ([`fyris_term::key::KeyBuf::rest`]); most often empty.
+    pub(crate) rest: &'a [u8],
     pub(crate) values: &'a [u8],
 }
 
@@ -83,6 +86,7 @@ struct Shape {
     key_at: usize,
     key: usize,
     trailer: usize,
+    rest: usize,
     values: usize,
     blobs: usize,
     arity: usize,
@@ -92,7 +96,12 @@ impl Shape {
     /// Bytes of the whole block.
     #[inline]
     fn len(&self) -> usize {
-        self.key_at + self.key + self.values
+        self.values_at() + self.values
+    }
+
+    #[inline]
+    fn values_at(&self) -> usize {
+        self.key_at + self.key + self.rest
     }
 }
 
@@ -103,9 +112,11 @@ impl RecordPtr {
             arity,
             key,
             trailer,
+            rest,
             values,
         } = parts;
         let short = blobs.is_empty()
+            && rest.is_empty()
             && key.len() <= 255
             && trailer <= 127
             && values.len() <= 255
@@ -115,10 +126,10 @@ impl RecordPtr {
         } else {
             LONG_HEADER + blobs.len() * BLOB
         };
-        let base = alloc::allocate(key_at + key.len() + values.len());
+        let base = alloc::allocate(key_at + key.len() + rest.len() + values.len());
         let at = base.as_ptr();
-        // SAFETY: the block is fresh, 8-byte aligned and as long as header, blobs, key and values
-        // together, which is how far the writes below reach.
+        // SAFETY: the block is fresh, 8-byte aligned and as long as header, blobs, key, rest and
+        // values together, which is how far the writes below reach.
         unsafe {
             if short {
                 let header = [
@@ -135,7 +146,7 @@ impl RecordPtr {
                     trailer as u32,
                     values.len() as u32,
                     blobs.len() as u32,
-                    0,
+                    rest.len() as u32,
                 ];
                 at.cast::<[u32; 6]>().write(header);
                 let slots = at.add(LONG_HEADER).cast::<Arc<[u8]>>();
@@ -145,7 +156,10 @@ impl RecordPtr {
             }
             at.add(key_at)
                 .copy_from_nonoverlapping(key.as_ptr(), key.len());
-            at.add(key_at + key.len())
+            let rest_at = at.add(key_at + key.len());
+            rest_at.copy_from_nonoverlapping(rest.as_ptr(), rest.len());
+            rest_at
+                .add(rest.len())
                 .copy_from_nonoverlapping(values.as_ptr(), values.len());
         }
         RecordPtr(base)
@@ -182,6 +196,7 @@ impl RecordPtr {
                 key_at: SHORT_HEADER,
                 key: head[1] as usize,
                 trailer: (head[0] >> 1) as usize,
+                rest: 0,
                 values: head[2] as usize,
                 blobs: 0,
                 arity: head[3] as usize,
@@ -193,11 +208,13 @@ impl RecordPtr {
     #[cold]
     fn long_shape(self) -> Shape {
         // SAFETY: I, and bit 0 of the header says that it has six words.
-        let [arity, key, trailer, values, blobs, _] = unsafe { self.0.cast::<[u32; 6]>().read() };
+        let [arity, key, trailer, values, blobs, rest] =
+            unsafe { self.0.cast::<[u32; 6]>().read() };
         Shape {
             key_at: LONG_HEADER + blobs as usize * BLOB,
             key: key as usize,
             trailer: trailer as usize,
+            rest: rest as usize,
             values: values as usize,
             blobs: blobs as usize,
             arity: (arity >> 8) as usize,
@@ -237,15 +254,29 @@ impl RecordPtr {
         OrderKey::new(unsafe { self.slice(s.key_at, s.key - s.trailer) })
     }
 
-    /// The key's trailer.
+    /// What follows the key's order part, for decoding it: the trailer, then the rest.
     ///
     /// # Safety
     ///
     /// As [`RecordPtr::exact`].
-    pub(crate) unsafe fn trailer<'r>(self) -> &'r [u8] {
+    pub(crate) unsafe fn tail<'r>(self) -> &'r [u8] {
         let s = self.shape();
         // SAFETY: the shape is that of the block; the caller's contract.
-        unsafe { self.slice(s.key_at + s.key - s.trailer, s.trailer) }
+        unsafe { self.slice(s.key_at + s.key - s.trailer, s.trailer + s.rest) }
+    }
+
+    /// The parts of the key: order part and trailer, the trailer's length, the rest.
+    ///
+    /// # Safety
+    ///
+    /// As [`RecordPtr::exact`].
+    pub(crate) unsafe fn key_parts<'r>(self) -> (&'r [u8], usize, &'r [u8]) {
+        let s = self.shape();
+        // SAFETY: the shape is that of the block; the caller's contract.
+        unsafe {
+            let rest = self.slice(s.key_at + s.key, s.rest);
+            (self.slice(s.key_at, s.key), s.trailer, rest)
+        }
     }
 
     /// The values.
@@ -257,7 +288,7 @@ impl RecordPtr {
     pub(crate) unsafe fn values<'r>(self) -> &'r [u8] {
         let s = self.shape();
         // SAFETY: the shape is that of the block; the caller's contract.
-        unsafe { self.slice(s.key_at + s.key, s.values) }
+        unsafe { self.slice(s.values_at(), s.values) }
     }
 
     /// The blobs the values refer to.
@@ -345,7 +376,7 @@ impl Retire for Block {
 
 #[cfg(test)]
 mod tests {
-    use fyris_term::Term;
+    use fyris_term::{Atom, Float, Fun, LocalFun, Pid, Term, etf};
 
     use super::*;
 
@@ -380,6 +411,34 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// A closure in a key used to come back without its maker, which `=:=` does not see.
+    #[test]
+    fn a_closure_in_a_key_comes_back_whole() {
+        let pid = Pid {
+            node: Atom::new("a@b").expect("an atom"),
+            id: 7,
+            serial: 1,
+            creation: 3,
+        };
+        let closure = Term::Fun(Box::new(Fun::Local(LocalFun {
+            module: Atom::new("m").expect("an atom"),
+            arity: 2,
+            uniq: [9; 16],
+            index: 4,
+            old_index: 5,
+            old_uniq: 6,
+            creator: pid,
+            free: vec![Term::Int(1)],
+        })));
+        let key = Term::Tuple(vec![Term::Float(Float::new(1.0).expect("finite")), closure]);
+        let old = record(vec![key.clone(), Term::Int(2)], 1);
+        let new = edited(old.ptr(), 1, &[(2, Term::atom("edited"))]).expect("a record");
+        for record in [old.ptr(), new.ptr()] {
+            assert_eq!(etf::encode(&object(record, 1).key()), etf::encode(&key));
+        }
+        assert_eq!(object(new.ptr(), 1).element(2), Some(Term::atom("edited")));
     }
 
     #[test]

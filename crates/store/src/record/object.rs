@@ -58,8 +58,8 @@ impl<'g> Object<'g> {
     /// The key.
     pub fn key(&self) -> Term {
         // SAFETY: the record lives for `'g`.
-        let trailer = unsafe { self.record.trailer() };
-        key::decode(self.key_order(), trailer).expect("a record's key was encoded by this process")
+        let tail = unsafe { self.record.tail() };
+        key::decode(self.key_order(), tail).expect("a record's key was encoded by this process")
     }
 
     /// Element `n`, from 1; `None` past the end. O(n) in what stands before it.

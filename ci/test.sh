@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# Everything that proves Fyris right within 25 minutes on two cores; installs what it needs.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+step() { printf '\n== %s\n' "$*"; }
+
+step "what the tests need"
+ci/setup.sh
+
+step "unit, property, golden, conformance, oracle and documentation tests"
+cargo test --locked --workspace
+
+step "the same indexes with tiny constants, where rare branches are common"
+RUSTFLAGS="--cfg fyris_small" cargo test --locked -p fyris-index -p fyris --target-dir target/small
+
+step "model checking (loom)"
+ci/loom.sh
+
+step "fuzz targets on their stored corpora and a few seconds more"
+ci/fuzz.sh 5
+
+step "what a person would run"
+make run </dev/null
+cargo run --release --locked -q -p fyris-cli -- bench core --quick >/dev/null
+
+echo
+echo "test: all good"
