@@ -15,6 +15,8 @@
 use fyris_sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use fyris_sync::lock::Backoff;
 
+use crate::prefetch;
+
 /// Pairs in a bucket.
 pub(super) const SLOTS: usize = if cfg!(fyris_small) { 2 } else { 7 };
 
@@ -82,25 +84,32 @@ impl Bucket {
     /// The value of a key.
     #[inline]
     pub(super) fn get(&self, key: u64) -> Read<Option<u64>> {
+        // The values' line is asked for before the keys' line tells which value it is.
+        prefetch::read(&self.values[SLOTS - 1]);
         self.validated(|header| {
             let place = self.find(header, key)?;
+            if cfg!(fyris_mutant = "inline_unvalidated") {
+                // The mistake is seen only by a reader who is held up here.
+                std::thread::yield_now();
+            }
             // Acquire: pairs with the Release in `set`.
             Some(place.bucket.values[place.slot].load(Ordering::Acquire))
         })
     }
 
-    /// Appends all pairs. After anything but an answer what was appended is void.
-    pub(super) fn pairs(&self, out: &mut Vec<(u64, u64)>) -> Read<()> {
+    /// Hands all pairs out. After anything but an answer what was handed out is void.
+    pub(super) fn pairs(&self, out: &mut impl FnMut(u64, u64)) -> Read<()> {
         self.validated(|header| self.collect(header, out))
     }
 
-    fn collect(&self, header: u64, out: &mut Vec<(u64, u64)>) {
+    #[inline]
+    fn collect(&self, header: u64, out: &mut impl FnMut(u64, u64)) {
         let (mut bucket, mut header) = (self, header);
         loop {
             for slot in (0..SLOTS).filter(|slot| header & bit(*slot) != 0) {
                 // Acquire: pairs with the Release in `set`.
                 let key = bucket.keys[slot].load(Ordering::Acquire);
-                out.push((key, bucket.values[slot].load(Ordering::Acquire)));
+                out(key, bucket.values[slot].load(Ordering::Acquire));
             }
             let Some((next, its)) = bucket.next(header) else {
                 return;
@@ -148,9 +157,18 @@ impl Bucket {
         Some((next, next.header.load(Ordering::Acquire)))
     }
 
+    /// Fetches both lines to write them.
+    #[inline]
+    pub(super) fn prefetch(&self) {
+        prefetch::write(&self.header);
+        prefetch::write(&self.values[SLOTS - 1]);
+    }
+
     /// Locks the bucket; `None` if it is not live.
     #[inline]
     pub(super) fn lock(&self) -> Option<Locked<'_>> {
+        // Both lines at once; the lock itself cannot be overtaken.
+        prefetch::write(&self.values[SLOTS - 1]);
         let mut backoff = Backoff::new();
         loop {
             // Acquire, both: pair with the Release stores of headers.
@@ -188,7 +206,7 @@ impl Bucket {
     pub(super) fn bring_to_life<'a>(
         &'a self,
         version: u64,
-        pairs: &[(u64, u64)],
+        pairs: impl Iterator<Item = (u64, u64)>,
         spare: &mut impl FnMut() -> &'a Bucket,
     ) -> Locked<'a> {
         // Release: pairs with the Acquire in `next`.
@@ -199,7 +217,7 @@ impl Bucket {
             spare: None,
         };
         for (key, value) in pairs {
-            locked.insert(*key, *value, spare);
+            locked.insert(key, value, spare);
         }
         // Release: pairs with the Acquire in `validated` and `lock`.
         self.header
@@ -326,8 +344,9 @@ impl<'a> Locked<'a> {
         }
     }
 
-    /// All pairs.
-    pub(super) fn pairs(&self, out: &mut Vec<(u64, u64)>) {
+    /// Hands all pairs out.
+    #[inline]
+    pub(super) fn pairs(&self, out: &mut impl FnMut(u64, u64)) {
         self.bucket.collect(self.release, out);
     }
 
@@ -339,10 +358,10 @@ impl<'a> Locked<'a> {
     }
 
     /// Unlocks a bucket whose content lives elsewhere from now on; hands its overflow buckets over.
-    pub(super) fn end_life(mut self, spares: &mut Vec<&'a Bucket>) {
+    pub(super) fn end_life(mut self, spares: &mut impl FnMut(&'a Bucket)) {
         let (mut bucket, mut header) = (self.bucket, self.release);
         while let Some((next, its)) = bucket.next(header) {
-            spares.push(next);
+            spares(next);
             (bucket, header) = (next, its);
         }
         self.release = self.release.wrapping_add(VERSION) & !LIVE;

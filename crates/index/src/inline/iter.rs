@@ -67,7 +67,8 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
             let root = self.root();
             for bits in root.places() {
                 out.clear();
-                if let Read::Answer(()) = self.space.bucket(bits, from).pairs(out) {
+                let bucket = self.space.bucket(bits, from);
+                if let Read::Answer(()) = bucket.pairs(&mut |k, v| out.push((k, v))) {
                     let begin = from >> (64 - bits);
                     if begin << (64 - bits) != from {
                         // The cursor is from a larger table: the front has been handed out.

@@ -188,7 +188,7 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
             drop(
                 space
                     .nth(bits, i)
-                    .bring_to_life(0, &[], &mut || unreachable!("no pairs")),
+                    .bring_to_life(0, [].into_iter(), &mut || unreachable!("no pairs")),
             );
         }
         let shared = Shared::default();

@@ -10,7 +10,7 @@ use std::hash::{BuildHasher, Hash};
 use fyris_sync::atomic::Ordering;
 use smallvec::SmallVec;
 
-use super::bucket::{Bucket, GENERATION, Locked};
+use super::bucket::{Bucket, GENERATION};
 use super::space::MAX_BITS;
 use super::{InlineMap, Root, Word};
 
@@ -120,35 +120,34 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
 
     fn move_unit(&self, root: Root, unit: usize) {
         let (from, to) = (root.now(), root.next());
-        let two: SmallVec<[usize; 2]> = [2 * unit, 2 * unit + 1].into_iter().collect();
-        let one: SmallVec<[usize; 2]> = [unit].into_iter().collect();
+        let (two, one) = ([Some(2 * unit), Some(2 * unit + 1)], [Some(unit), None]);
         let (sources, targets) = if to > from { (one, two) } else { (two, one) };
-        let old: SmallVec<[Locked<'_>; 2]> = sources
-            .iter()
-            .filter_map(|i| self.space.nth(from, *i).lock())
-            .collect();
-        debug_assert_eq!(old.len(), sources.len(), "a unit is moved once");
-        let mut pairs = Vec::with_capacity(16);
-        old.iter().for_each(|old| old.pairs(&mut pairs));
-        // The user's hash function may panic: nothing has been changed yet.
-        let hashes: SmallVec<[u64; 16]> = pairs
-            .iter()
-            .map(|(key, _)| self.hash_of_word(*key))
-            .collect();
-        let mut new: SmallVec<[Locked<'_>; 2]> = SmallVec::new();
-        for target in targets {
-            let mine: SmallVec<[(u64, u64); 8]> = pairs
-                .iter()
-                .zip(&hashes)
-                .filter(|(_, hash)| (**hash >> (64 - to)) as usize == target)
-                .map(|(pair, _)| *pair)
-                .collect();
-            let version = root.generation().wrapping_mul(GENERATION);
-            let bucket = self.space.nth(to, target);
-            new.push(bucket.bring_to_life(version, &mine, &mut || self.space.spare()));
+        for target in targets.into_iter().flatten() {
+            self.space.nth(to, target).prefetch();
         }
-        let mut spares: Vec<&Bucket> = Vec::new();
-        old.into_iter().for_each(|old| old.end_life(&mut spares));
+        let old = sources.map(|source| source.and_then(|i| self.space.nth(from, i).lock()));
+        // The user's hash function may panic: nothing has been changed yet.
+        let mut moved: SmallVec<[(usize, u64, u64); 24]> = SmallVec::new();
+        for old in old.iter().flatten() {
+            old.pairs(&mut |key, value| {
+                let target = self.hash_of_word(key) >> (64 - to);
+                moved.push((target as usize, key, value));
+            });
+        }
+        let version = root.generation().wrapping_mul(GENERATION);
+        let new = targets.map(|target| {
+            let target = target?;
+            let mine = moved
+                .iter()
+                .filter(|(to, ..)| *to == target)
+                .map(|(_, k, v)| (*k, *v));
+            let bucket = self.space.nth(to, target);
+            Some(bucket.bring_to_life(version, mine, &mut || self.space.spare()))
+        });
+        let mut spares: SmallVec<[&Bucket; 4]> = SmallVec::new();
+        old.into_iter()
+            .flatten()
+            .for_each(|old| old.end_life(&mut |spare| spares.push(spare)));
         drop(new);
         if !spares.is_empty() {
             self.space.take_back(spares);
