@@ -326,14 +326,14 @@ impl Session {
     pub(crate) fn open(&mut self, path: &Path, name: Option<Atom>) -> Result<(), ShellError> {
         let total = std::fs::metadata(path).map_or(0, |meta| meta.len());
         let progress = Progress::bytes("opening", total);
-        let options = LoadOptions::verified();
+        let options = LoadOptions {
+            name,
+            ..LoadOptions::verified()
+        };
         let (store, me) = (self.me.store(), self.me.id());
         let loaded = store.file2tab_watched(me, path, &options, &mut |at| watch(&progress, at));
         drop(progress);
         let table = loaded.map_err(|e| ShellError::from_dump(path, e))?.table;
-        if let Some(name) = name {
-            table.rename(name)?;
-        }
         self.display.line(format!(
             "{}: {} objects, {} ({} in memory)",
             name_of(&table),
