@@ -5,6 +5,7 @@
 use std::ops::Bound;
 
 use fyris_index::Action;
+use fyris_index::InlineMap;
 use fyris_index::map::ConcurrentMap;
 use fyris_index::tree::{ConcurrentTree, InlineTree};
 use fyris_sync::reclaim::pin;
@@ -17,6 +18,7 @@ pub fn u64() -> Vec<Contender<u64>> {
     vec![
         Contender::peer::<Harness>("harness"),
         Contender::own::<Map<u64>>("hash"),
+        Contender::own::<InlineMap<u64, u64>>("hash_inline"),
         Contender::own::<InlineTree<u64, u64>>("ordered"),
     ]
 }
@@ -32,6 +34,36 @@ pub fn bytes20() -> Vec<Contender<Bytes20>> {
 
 /// `hash`.
 type Map<K> = ConcurrentMap<K, u64>;
+
+/// `hash` for pairs of words: they lie in the buckets, and nothing needs a pin.
+impl Subject<u64> for InlineMap<u64, u64> {
+    const ORDERED: bool = false;
+    const ADDS: Option<bool> = Some(true);
+    fn new() -> Self {
+        Self::new()
+    }
+    #[inline]
+    fn insert(&self, key: &u64, value: u64) {
+        self.insert(*key, value);
+    }
+    #[inline]
+    fn get(&self, key: &u64) -> Option<u64> {
+        self.get(key)
+    }
+    #[inline]
+    fn remove(&self, key: &u64) -> bool {
+        self.remove(key).is_some()
+    }
+    #[inline]
+    fn add(&self, key: &u64) {
+        self.update(key, |value| value + 1);
+    }
+    fn scan(&self) -> Seen {
+        let mut seen = Seen::default();
+        self.iter().for_each(|(_, value)| seen.add(value));
+        seen
+    }
+}
 
 /// The methods that are the same for both faces and all keys; `$stored` makes an owned key of one of the
 /// workload, `$look` what it is looked up by.
