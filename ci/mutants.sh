@@ -14,10 +14,11 @@ key_wrong_trailer       |                    | -p fyris-term --test key_order
 key_negative_floor      |                    | -p fyris-term --test key_order
 etf_owed_forgotten      |                    | -p fyris-term --test etf_properties
 etf_string_limit        |                    | -p fyris-term --test golden_etf
-hash_unpublished        | --cfg fyris_small  | -p fyris-index --test hash_conformance
+hash_unpublished        | --cfg loom         | -p fyris-index --test loom
 hash_skip_moved_check   | --cfg fyris_small  | -p fyris-index --test hash_conformance
 hash_lost_split         | --cfg fyris_small  | -p fyris-index --test hash_conformance
-hash_early_free         | --cfg fyris_small  | -p fyris-index --test hash_conformance
+hash_early_free         |                    | -p fyris-index --test map
+inline_unvalidated      |                    | -p fyris-index --test inline
 ordered_publish_early   |                    | -p fyris-index --test ordered_tree
 ordered_skip_dead_check |                    | -p fyris-index --test ordered_tree
 ordered_lost_split      |                    | -p fyris-index --test ordered_model
