@@ -414,7 +414,10 @@ fn init_table_and_loader_and_blobs() {
 }
 
 #[test]
-#[cfg_attr(fyris_small, ignore = "the bounds are those of full-sized buckets and leaves")]
+#[cfg_attr(
+    fyris_small,
+    ignore = "the bounds are those of full-sized buckets and leaves"
+)]
 fn memory_is_within_the_published_bounds() {
     let owner = Store::new().owner();
     let key20 = |i: i64| Term::binary(format!("{i:020}").into_bytes());
