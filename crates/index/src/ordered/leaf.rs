@@ -13,6 +13,7 @@
 //! the leaf at the moment of that load.
 
 use std::cmp::Ordering as Order;
+use std::hint::select_unpredictable;
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 
@@ -193,17 +194,33 @@ impl<'p, I: Item> View<'p, I> {
     /// The head of the entry at `pos`.
     #[inline]
     pub(super) fn head(self, pos: usize) -> u64 {
-        let slot = self.slot(pos);
+        assert!(pos < self.perm.len());
+        // SAFETY: just looked at.
+        unsafe { self.head_unchecked(pos) }
+    }
+
+    /// The head of the entry at `pos`.
+    ///
+    /// # Safety
+    ///
+    /// There are more than `pos` entries.
+    #[inline]
+    unsafe fn head_unchecked(self, pos: usize) -> u64 {
+        debug_assert!(pos < self.perm.len());
+        // SAFETY: a live slot is below `SLOTS` (perm.rs).
+        let head = unsafe { self.leaf.heads.get_unchecked(self.perm.slot(pos)) };
         // SAFETY: (W) `perm` was published after the slot was written, and names it.
-        self.leaf.heads[slot].with(|p| unsafe { (*p).assume_init() })
+        head.with(|p| unsafe { (*p).assume_init() })
     }
 
     /// The item at `pos`. Its slot is never written again, so the reference lasts as the leaf does.
     #[inline]
     pub(super) fn item(self, pos: usize) -> &'p I {
         let slot = self.slot(pos);
+        // SAFETY: as in `head`.
+        let item = unsafe { self.leaf.items.get_unchecked(slot) };
         // SAFETY: (W) as in `head`.
-        self.leaf.items[slot].with(|p| unsafe { (*p).assume_init_ref() })
+        item.with(|p| unsafe { (*p).assume_init_ref() })
     }
 
     /// The place of `probe`: how many entries are below it, and whether the next one is equal.
@@ -246,8 +263,10 @@ impl<'p, I: Item> View<'p, I> {
         let (mut base, mut len) = (0, self.len());
         while len > 1 {
             let half = len / 2;
-            // A multiplication instead of a branch: which way it goes cannot be guessed.
-            base += usize::from(below(self.head(base + half - 1))) * half;
+            // SAFETY: `base + len` never grows, and was the number of entries.
+            let head = unsafe { self.head_unchecked(base + half - 1) };
+            // Not a branch: which way it goes cannot be guessed.
+            base += select_unpredictable(below(head), half, 0);
             len -= half;
         }
         base + usize::from(len == 1 && below(self.head(base)))
