@@ -22,3 +22,8 @@ pub use map::ConcurrentMap;
 pub use ordered::Ordered;
 pub use traits::{Action, Batch, Index, OrderedIndex, Stamp};
 pub use tree::{ConcurrentTree, InlineTree};
+
+/// The README's example, run with the tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -62,3 +62,8 @@ pub use table::{Cursor, Elements, Generated, Info, InfoValue, Iter, Loader, Sett
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
+
+/// The example of the project's README.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct ProjectReadme;
