@@ -82,6 +82,7 @@ use fyris_sync::reclaim::{PROTECT, Pin};
 
 use self::bucket::Bucket;
 use self::table::Table;
+#[cfg(not(loom))]
 pub(crate) use self::word::spread;
 use crate::{Action, Batch, Entry, Index, Stamp};
 
