@@ -8,6 +8,6 @@ fi
 if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
   echo "setup: installing Erlang from Debian's packages" >&2
   apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
-    erlang-base erlang-crypto erlang-syntax-tools erlang-tools >/dev/null || true
+    erlang-base erlang-nox >/dev/null || true
 fi
 command -v erl >/dev/null || echo "setup: no Erlang: the oracle tests will skip themselves" >&2
