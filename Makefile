@@ -2,7 +2,7 @@
 
 SHELL := /bin/bash
 CARGO ?= cargo
-FYRIS := target/release/fyris
+FYRIS := $(or $(CARGO_TARGET_DIR),target)/release/fyris
 DUMP := data/otp25-exports.ets
 
 .PHONY: help run test check bench compare golden sanitize mutants fuzz loom soak

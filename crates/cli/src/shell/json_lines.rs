@@ -4,7 +4,7 @@
 //! atoms, `null` and absent fields the atom `undefined`, arrays lists, objects maps with binary keys. Numbers are read from
 //! their text, so a large integer loses nothing.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -82,11 +82,10 @@ impl JsonLines {
 impl RowSource for JsonLines {
     fn schema(&self, ticker: &mut Ticker) -> Result<Schema, ShellError> {
         let mut names = Vec::new();
-        let mut seen = HashMap::new();
+        let mut seen = HashSet::new();
         self.each(ticker, |_, fields| {
             for (name, _) in fields.0 {
-                if !seen.contains_key(&name) {
-                    seen.insert(name.clone(), names.len());
+                if seen.insert(name.clone()) {
                     names.push(name);
                 }
             }
