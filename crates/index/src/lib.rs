@@ -10,6 +10,7 @@ pub mod inline;
 pub mod map;
 pub mod ordered;
 mod prefetch;
+pub mod sweep;
 pub mod traits;
 pub mod tree;
 
@@ -20,6 +21,7 @@ pub use hash::HashIndex;
 pub use inline::InlineMap;
 pub use map::ConcurrentMap;
 pub use ordered::Ordered;
+pub use sweep::{OrderedSweep, Stretch, Sweep};
 pub use traits::{Action, Batch, Index, OrderedIndex, Stamp};
 pub use tree::{ConcurrentTree, InlineTree};
 

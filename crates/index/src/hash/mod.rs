@@ -67,6 +67,7 @@ mod bucket;
 mod cursor;
 mod find;
 mod resize;
+mod sweep;
 mod table;
 #[cfg(all(test, not(loom)))]
 mod tests;

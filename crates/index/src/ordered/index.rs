@@ -26,7 +26,7 @@ pub struct Ordered<E: Entry>
 where
     E::Key: TreeKey,
 {
-    tree: Tree<Handle<E>>,
+    pub(super) tree: Tree<Handle<E>>,
 }
 
 impl<E: Entry> Default for Ordered<E>

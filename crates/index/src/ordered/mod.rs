@@ -82,6 +82,7 @@ pub(crate) mod probe;
 mod read;
 mod stats;
 pub(crate) mod storage;
+mod sweep;
 pub(crate) mod walk;
 mod write;
 

@@ -1,0 +1,149 @@
+//! Long stretches of the table: many buckets at a time, in the order of hashes.
+//!
+//! Buckets are read one behind another, which the processor foresees; the records behind their words lie anywhere,
+//! so they are asked for as soon as a word is seen. Only the last bucket of a sweep is put into order,
+//! because its last entry is where the next sweep goes on.
+
+use std::hash::{BuildHasher, Hash};
+use std::ops::Bound;
+
+use fyris_sync::reclaim::Pin;
+
+use super::HashIndex;
+use crate::sweep::{Stretch, Sweep};
+use crate::{Batch, Entry, Index};
+
+/// A bound with the hash of its key.
+type Point<'k, K> = Bound<(u64, &'k K)>;
+
+impl<E: Entry + Send + Sync, S: BuildHasher + Send + Sync> Sweep<E> for HashIndex<E, S>
+where
+    E::Key: Hash + Eq + Ord,
+{
+    fn sweep(
+        &self,
+        (from, to): Stretch<'_, E::Key>,
+        want: usize,
+        _: &impl Pin,
+        out: &mut Batch<E>,
+    ) -> bool {
+        let (from, to) = (self.point(from), self.point(to));
+        let first = hash_at(from).unwrap_or(0);
+        let last = hash_at(to).unwrap_or(u64::MAX);
+        let (already, mut bucket_at) = (out.len(), out.len());
+        let mut at = first;
+        loop {
+            let start = out.len();
+            let next = self.bucket_batch(at, out);
+            let begins = at == first && !matches!(from, Bound::Unbounded);
+            let ends = !matches!(to, Bound::Unbounded) && next.is_none_or(|next| next > last);
+            if begins || ends {
+                self.keep_between(start, from, to, out);
+            }
+            out[start..].iter().for_each(prefetch);
+            let Some(next) = next.filter(|_| !ends) else {
+                return false;
+            };
+            if out.len() > start {
+                bucket_at = start;
+            }
+            if out.len() - already >= want.max(1) {
+                self.sort(&mut out[bucket_at..]);
+                return true;
+            }
+            at = next;
+        }
+    }
+
+    fn split(&self, parts: usize, pin: &impl Pin, out: &mut Batch<E>) {
+        if self.len() < parts {
+            return;
+        }
+        let already = out.len();
+        for part in 1..parts as u64 {
+            let at = (u64::MAX / parts as u64) * part;
+            out.extend(self.first_at(at, pin));
+        }
+        self.sort(&mut out[already..]);
+        let mut last = None;
+        out.retain(|e| last.replace(e.into_bits()) != Some(e.into_bits()));
+    }
+}
+
+impl<E: Entry, S: BuildHasher> HashIndex<E, S>
+where
+    E::Key: Hash + Ord,
+{
+    fn point<'k>(&self, bound: Bound<&'k E::Key>) -> Point<'k, E::Key> {
+        bound.map(|key| (self.hash_of(key), key))
+    }
+
+    /// Drops the entries from `start` on that are not between the two points.
+    fn keep_between(
+        &self,
+        start: usize,
+        from: Point<'_, E::Key>,
+        to: Point<'_, E::Key>,
+        out: &mut Batch<E>,
+    ) {
+        let mut end = start;
+        for i in start..out.len() {
+            let place = (self.hash_of(out[i].key()), out[i].key());
+            if is_above(from, place) && is_below(to, place) {
+                out[end] = out[i];
+                end += 1;
+            }
+        }
+        out.truncate(end);
+    }
+
+    /// The first entry at or behind a hash.
+    fn first_at(&self, hash: u64, _: &impl Pin) -> Option<E> {
+        let mut bucket = Vec::new();
+        let mut at = Some(hash);
+        while let Some(from) = at.filter(|_| bucket.is_empty()) {
+            at = self.bucket_batch(from, &mut bucket);
+        }
+        bucket.into_iter().min_by(|a, b| self.compare(a, b))
+    }
+
+    fn compare(&self, a: &E, b: &E) -> std::cmp::Ordering {
+        let hashes = self.hash_of(a.key()).cmp(&self.hash_of(b.key()));
+        hashes.then_with(|| a.key().cmp(b.key()))
+    }
+
+    /// Puts entries in the order of (hash, key).
+    fn sort(&self, entries: &mut [E]) {
+        entries.sort_by(|a, b| self.compare(a, b));
+    }
+}
+
+fn hash_at<K: ?Sized>(point: Point<'_, K>) -> Option<u64> {
+    match point {
+        Bound::Included((hash, _)) | Bound::Excluded((hash, _)) => Some(hash),
+        Bound::Unbounded => None,
+    }
+}
+
+fn is_above<K: Ord + ?Sized>(from: Point<'_, K>, place: (u64, &K)) -> bool {
+    match from {
+        Bound::Included(from) => place >= from,
+        Bound::Excluded(from) => place > from,
+        Bound::Unbounded => true,
+    }
+}
+
+fn is_below<K: Ord + ?Sized>(to: Point<'_, K>, place: (u64, &K)) -> bool {
+    match to {
+        Bound::Included(to) => place <= to,
+        Bound::Excluded(to) => place < to,
+        Bound::Unbounded => true,
+    }
+}
+
+/// Brings near what an entry names. Low bits may be tags; a prefetch of a wrong address does no harm.
+fn prefetch<E: Entry>(entry: &E) {
+    crate::prefetch::read(std::ptr::without_provenance::<u8>(
+        entry.into_bits() as usize
+    ));
+}

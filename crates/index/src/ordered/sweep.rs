@@ -1,0 +1,178 @@
+//! Long stretches of the tree: one cursor over many leaves.
+
+use std::ops::Bound;
+
+use fyris_sync::reclaim::Pin;
+
+use super::Tree;
+use super::index::Ordered;
+use super::inner::{Inner, Node};
+use super::item::{Handle, Item};
+use super::key::TreeKey;
+use super::leaf::Leaf;
+use super::probe::{ByKey, End, Probe};
+use super::walk::Cursor;
+use crate::sweep::{OrderedSweep, Stretch, Sweep};
+use crate::{Batch, Entry};
+
+impl<E: Entry + Send + Sync> Sweep<E> for Ordered<E>
+where
+    E::Key: TreeKey,
+{
+    fn sweep(
+        &self,
+        (from, to): Stretch<'_, E::Key>,
+        want: usize,
+        pin: &impl Pin,
+        out: &mut Batch<E>,
+    ) -> bool {
+        let enough = out.len() + want;
+        let mut cursor = Cursor::before(&self.tree, from, pin);
+        cursor.ahead().for_each(|(_, item)| item.prefetch());
+        loop {
+            let stop = cursor.below_end(to);
+            while let Some((_, item)) = cursor.next_below(stop) {
+                out.push(item.0);
+            }
+            if stop < cursor.leaf_len() {
+                return false;
+            }
+            if out.len() >= enough {
+                return true;
+            }
+            if !cursor.next_leaf() {
+                return false;
+            }
+        }
+    }
+
+    fn split(&self, parts: usize, pin: &impl Pin, out: &mut Batch<E>) {
+        let nodes = self.tree.row(parts, pin);
+        for part in 1..parts {
+            let at = part * nodes.len() / parts;
+            if at > (part - 1) * nodes.len() / parts {
+                out.extend(nodes[at].first().map(|item: &Handle<E>| item.0));
+            }
+        }
+    }
+}
+
+impl<E: Entry + Send + Sync> OrderedSweep<E> for Ordered<E>
+where
+    E::Key: TreeKey,
+{
+    fn sweep_back(
+        &self,
+        (from, to): Stretch<'_, E::Key>,
+        want: usize,
+        pin: &impl Pin,
+        out: &mut Batch<E>,
+    ) -> bool {
+        let enough = out.len() + want;
+        let mut cursor = Cursor::behind(&self.tree, to, pin);
+        cursor.back().for_each(|(_, item)| item.prefetch());
+        loop {
+            let stop = cursor.below_start(from);
+            while let Some((_, item)) = cursor.prev_above(stop) {
+                out.push(item.0);
+            }
+            if stop > 0 {
+                return false;
+            }
+            if out.len() >= enough {
+                return true;
+            }
+            if !cursor.prev_leaf() {
+                return false;
+            }
+        }
+    }
+
+    fn share_below(&self, bound: Bound<&E::Key>, pin: &impl Pin) -> f64 {
+        match bound {
+            Bound::Unbounded => self.tree.share_below(&End::First, false, pin),
+            Bound::Included(key) => self.tree.share_below(&ByKey(key), false, pin),
+            Bound::Excluded(key) => self.tree.share_below(&ByKey(key), true, pin),
+        }
+    }
+}
+
+/// Nodes of a level for each part that a tree is cut into: the more, the more even the parts.
+const GRAIN: usize = 16;
+
+/// A node of any level.
+enum Piece<'p, I: Item> {
+    Inner(&'p Inner<I::Key>),
+    Leaf(&'p Leaf<I>),
+}
+
+impl<'p, I: Item> Piece<'p, I> {
+    /// The child `at` of a node.
+    fn child(parent: &Inner<I::Key>, at: usize) -> Self {
+        let child: *const Node = parent.child(at);
+        // SAFETY: (R) a node of level 1 has leaves as children, one above it inner nodes; the child was in
+        // the tree at a moment since the thread was pinned (invariant F).
+        unsafe {
+            if parent.level() == 1 {
+                Piece::Leaf(&*child.cast::<Leaf<I>>())
+            } else {
+                Piece::Inner(&*child.cast::<Inner<I::Key>>())
+            }
+        }
+    }
+
+    /// The lowest entry, if the leaf where it would be has one.
+    fn first(&self) -> Option<&'p I> {
+        match self {
+            Piece::Leaf(leaf) => {
+                let view = leaf.view();
+                (view.len() > 0).then(|| view.item(0))
+            }
+            Piece::Inner(node) => Piece::<'p, I>::child(node, 0).first(),
+        }
+    }
+}
+
+impl<I: Item> Tree<I> {
+    /// The nodes of the highest level that has enough of them to cut the tree into parts.
+    fn row<'p>(&'p self, parts: usize, pin: &'p impl Pin) -> Vec<Piece<'p, I>> {
+        let mut row = vec![Piece::Inner(self.root(pin))];
+        while row.len() < parts.saturating_mul(GRAIN) {
+            let below: Vec<_> = row.iter().flat_map(children).collect();
+            if below.is_empty() {
+                break;
+            }
+            row = below;
+        }
+        row
+    }
+
+    /// See [`OrderedSweep::share_below`]; with `past`, the entry at the probe counts as below.
+    fn share_below(&self, probe: &impl Probe<I::Key>, past: bool, pin: &impl Pin) -> f64 {
+        let mut piece = Piece::<I>::Inner(self.root(pin));
+        let (mut share, mut width) = (0.0, 1.0);
+        loop {
+            let node = match piece {
+                Piece::Inner(node) => node,
+                Piece::Leaf(leaf) => {
+                    let view = leaf.view();
+                    let (at, found) = view.search(probe);
+                    let below = at + usize::from(past && found);
+                    return share + width * below as f64 / view.len().max(1) as f64;
+                }
+            };
+            let at = node.find(probe);
+            width /= node.len() as f64;
+            share += width * at as f64;
+            piece = Piece::child(node, at);
+        }
+    }
+}
+
+/// The children of an inner node; a leaf has none.
+fn children<'p, I: Item>(piece: &Piece<'p, I>) -> Vec<Piece<'p, I>> {
+    match piece {
+        Piece::Leaf(_) => Vec::new(),
+        Piece::Inner(node) => (0..node.len()).map(|at| Piece::child(node, at)).collect(),
+    }
+}
