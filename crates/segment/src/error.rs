@@ -1,0 +1,160 @@
+//! What can go wrong, by name.
+
+use std::io;
+use std::ops::Range;
+use std::path::PathBuf;
+
+/// The error of every operation on a segment. Whatever it is, the working copy and the trunk are as
+/// they were before the call, unless the variant says otherwise.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The trunk holds changes that are not in the working copy yet.
+    #[error("the trunk is at log position {trunk}, the working copy at {local}: update first")]
+    Behind {
+        /// Where the working copy stands, in page changes ever committed.
+        local: u64,
+        /// Where the trunk stands.
+        trunk: u64,
+    },
+    /// A validating update or commit met units changed on both sides.
+    #[error("{} conflicting range(s), the first at {:?}", ranges.len(), ranges.first())]
+    Conflict {
+        /// The overlapping byte ranges, ascending, at unit granularity.
+        ranges: Vec<Range<usize>>,
+    },
+    /// The working copy fell so far behind that its log was cut, and these pages were changed on
+    /// both sides: what they looked like before is gone. [`Segment::update_with`] decides for each
+    /// unit, [`Segment::discard`] takes the trunk's.
+    ///
+    /// [`Segment::update_with`]: crate::Segment::update_with
+    /// [`Segment::discard`]: crate::Segment::discard
+    #[error("the copy lagged too far: no common base for {} range(s), the first at {:?}", ranges.len(), ranges.first())]
+    BaseLost {
+        /// The byte ranges of these pages.
+        ranges: Vec<Range<usize>>,
+    },
+    /// Another thread of this process is inside an operation on the same segment.
+    #[error("another thread is using this segment")]
+    Busy,
+    /// The process forked after the checkout; the working copy belongs to the parent.
+    #[error("the working copy stayed with the parent of this forked process: reattach")]
+    Forked,
+    /// The checkout is read-only.
+    #[error("the checkout is read-only")]
+    ReadOnly,
+    /// No segment of this name, and the options do not allow to create one.
+    #[error("no segment {0:?}")]
+    NotFound(PathBuf),
+    /// There is a segment of this name already, and the options asked for a new one.
+    #[error("segment {0:?} exists already")]
+    Exists(PathBuf),
+    /// Not a name: 1 to 200 of `A-Z a-z 0-9 . _ -`, not beginning with a dot; or a path with `/`.
+    #[error("{0:?} is no name for a segment")]
+    BadName(PathBuf),
+    /// An option or argument that makes no sense.
+    #[error("bad argument: {0}")]
+    BadArgument(&'static str),
+    /// A range outside the segment.
+    #[error("range {range:?} is outside the segment of {len} bytes")]
+    OutOfRange {
+        /// What was asked for.
+        range: Range<usize>,
+        /// The segment's length.
+        len: usize,
+    },
+    /// The segment is smaller than asked for; see [`crate::Segment::grow`].
+    #[error("the segment has {has} bytes, {asked} were asked for")]
+    TooSmall {
+        /// Its length in bytes.
+        has: usize,
+        /// The length asked for.
+        asked: usize,
+    },
+    /// Growth beyond the `max_size` that the segment was created with.
+    #[error("{asked} bytes are more than the segment may ever have ({max})")]
+    TooLarge {
+        /// The length asked for.
+        asked: usize,
+        /// The limit.
+        max: usize,
+    },
+    /// The segment's editing unit is another one.
+    #[error("the segment's unit is {has} bytes, {asked} were asked for")]
+    UnitMismatch {
+        /// The segment's unit.
+        has: u32,
+        /// The unit asked for.
+        asked: u32,
+    },
+    /// Not a segment at all.
+    #[error("{0:?} is not a segment")]
+    NotASegment(PathBuf),
+    /// Written by another version of Fyris.
+    #[error("segment format {found}, this program knows {known}")]
+    WrongFormat {
+        /// The format found.
+        found: u64,
+        /// The format of this program.
+        known: u64,
+    },
+    /// The file is shorter than its header says.
+    #[error("truncated: {has} bytes, the header says {expected}")]
+    Truncated {
+        /// Bytes there are.
+        has: u64,
+        /// Bytes there should be.
+        expected: u64,
+    },
+    /// The shared part holds something that no correct program writes.
+    #[error("the segment is corrupt: {0}")]
+    Corrupt(&'static str),
+    /// The file belongs to another user or others may write to it.
+    #[error("{0:?} is not ours alone: another owner, or not mode 0600")]
+    NotOurs(PathBuf),
+    /// The other processes of this segment run in another pid namespace (a container): neither side
+    /// could tell whether the other is alive.
+    #[error("the segment is in use in another pid namespace")]
+    Namespace,
+    /// All slots for processes are taken by living ones.
+    #[error("{0} processes are attached already")]
+    TooManyProcesses(usize),
+    /// No memory or disk for what was asked, or all page frames are in use by living processes.
+    #[error("no space for {0}")]
+    NoSpace(&'static str),
+    /// The commit lock was held too long by a living process (stopped, or hostile).
+    #[error("process {pid} has held the commit lock for {millis} ms")]
+    LockTimeout {
+        /// The holder.
+        pid: u32,
+        /// How long this process waited, in milliseconds.
+        millis: u64,
+    },
+    /// The kernel cannot do what the options demand.
+    #[error("not supported here: {0}")]
+    Unsupported(&'static str),
+    /// A system call failed.
+    #[error("{what}: {source}")]
+    Os {
+        /// What was being done.
+        what: &'static str,
+        /// The system's answer.
+        source: io::Error,
+    },
+}
+
+/// The result of every operation on a segment.
+pub type Result<T> = std::result::Result<T, Error>;
+
+impl Error {
+    /// Names the call that a system error came from; "no space" gets its own name.
+    pub(crate) fn os(what: &'static str) -> impl Fn(rustix::io::Errno) -> Error {
+        move |errno| match errno {
+            rustix::io::Errno::NOSPC | rustix::io::Errno::DQUOT => Error::NoSpace(what),
+            _ => Error::Os {
+                what,
+                source: errno.into(),
+            },
+        }
+    }
+}
