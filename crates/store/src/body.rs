@@ -16,12 +16,16 @@ use crate::ids::TableType;
 use crate::keys::KeyKind;
 use crate::pending::{PendingPtr, State};
 use crate::slot::{Content, Settled, Slot};
+use crate::sweeper;
 
 /// Finished changes of one stripe after which a table's counters are spread out.
 const SPREAD_AFTER: u64 = 512;
 
 /// How often the counters are read before a count that may include too much is taken for good.
 const LOOKS: u32 = 100;
+
+/// Contents of so many objects are freed in the background: about a quarter of a millisecond's work.
+const LARGE: usize = 4096;
 
 /// A table's content; `delete_all_objects` puts a fresh one in its place.
 pub(crate) struct Body<K, I> {
@@ -234,9 +238,20 @@ indexes! {
 }
 pub(crate) use with_any_body as with_body;
 
+impl AnyBody {
+    fn len(&self) -> usize {
+        with_body!(self, body => body.len())
+    }
+}
+
 impl Retire for AnyBody {
     unsafe fn reclaim(ptr: *mut AnyBody) {
         // SAFETY: a body is made by `Box`, and reclaimed once.
-        drop(unsafe { Box::from_raw(ptr) });
+        let body = unsafe { Box::from_raw(ptr) };
+        // Whoever comes by last reclaims: it may be in a hurry.
+        match body.len() {
+            0..LARGE => drop(body),
+            _ => sweeper::sweep(*body),
+        }
     }
 }

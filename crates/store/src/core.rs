@@ -15,6 +15,7 @@
 //! So emptying a table is atomic and isolated at the price of one pointer, and the old content is freed when
 //! nobody is left who may look at it (R).
 
+use std::any::Any;
 use std::sync::atomic::AtomicU8;
 use std::sync::{Mutex, Weak};
 
@@ -50,6 +51,8 @@ pub(crate) struct Core {
     /// Read and written under the registry's lock.
     pub(crate) heir: Mutex<Option<Heir>>,
     pub(crate) store: Weak<Inner>,
+    /// What a binding keeps with the table while it lives.
+    pub(crate) attachment: Mutex<Option<Box<dyn Any + Send>>>,
     name: AtomicU32,
     /// How many times it was renamed.
     renames: AtomicU64,
@@ -72,6 +75,7 @@ impl Core {
             fixes: Fixes::default(),
             heir: Mutex::new(None),
             store,
+            attachment: Mutex::new(None),
             name: AtomicU32::new(name.id()),
             renames: AtomicU64::new(0),
             owner: AtomicU64::new(owner.map_or(NOBODY, |p| p.0)),

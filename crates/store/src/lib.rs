@@ -35,6 +35,7 @@ pub mod dump;
 mod error;
 mod event;
 mod fix;
+mod foreign;
 mod ids;
 mod keys;
 mod ops;
@@ -44,11 +45,13 @@ mod record;
 mod registry;
 mod slot;
 mod store;
+mod sweeper;
 mod table;
 
 pub use error::{Error, EtsClass, Result};
 pub use event::{Event, Sink};
 pub use fix::Fixed;
+pub use foreign::{AsObject, ObjectWriter};
 pub use fyris_sync::reclaim::{Guard, OwnedGuard, Pin, pin, pin_owned};
 pub use ids::{ProcessId, Protection, Right, TableId, TableRef, TableType};
 pub use keys::AsKey;
@@ -56,7 +59,9 @@ pub use ops::CounterOp;
 pub use options::{Options, WriteConcurrency};
 pub use record::Object;
 pub use store::{Borrowed, Owner, Store};
-pub use table::{Cursor, Elements, Generated, Info, InfoValue, Iter, Loader, Setting, Table};
+pub use table::{
+    Batch, Cursor, Elements, Generated, Info, InfoValue, Iter, Loader, Setting, Step, Table,
+};
 
 /// The README's example, run with the tests.
 #[cfg(doctest)]

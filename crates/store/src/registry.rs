@@ -3,6 +3,7 @@
 //! One lock orders all of it. No operation on objects takes it. Events are sent after it is
 //! released, so that a sink may use the store; whoever is told of a table owns it already.
 
+use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -168,6 +169,7 @@ impl Inner {
                 .set(core.name().id() as usize, std::ptr::null());
         }
         registry.free.push(place(core.id));
+        drop(lock_attachment(core).take());
         let ptr = Arc::into_raw(counted).cast_mut();
         // SAFETY: T: in no directory any more; `reclaim` drops the registry's count, once.
         unsafe { pin.retire(ptr) };
@@ -408,6 +410,13 @@ fn place(id: TableId) -> usize {
 
 fn lock_heir(core: &Core) -> MutexGuard<'_, Option<Heir>> {
     core.heir
+        .lock()
+        .unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+/// What a binding keeps with the table.
+pub(crate) fn lock_attachment(core: &Core) -> MutexGuard<'_, Option<Box<dyn Any + Send>>> {
+    core.attachment
         .lock()
         .unwrap_or_else(|poisoned| poisoned.into_inner())
 }

@@ -172,6 +172,16 @@ pub struct Borrowed<'g> {
     pin: std::marker::PhantomData<&'g ()>,
 }
 
+impl Borrowed<'_> {
+    /// A table whose count belongs to somebody who outlives the result.
+    pub(crate) fn new(table: Table) -> Self {
+        Borrowed {
+            table: ManuallyDrop::new(table),
+            pin: std::marker::PhantomData,
+        }
+    }
+}
+
 impl Deref for Borrowed<'_> {
     type Target = Table;
 

@@ -93,7 +93,7 @@ impl<'g> Object<'g> {
     }
 
     /// The value bytes from element `n` on, which is not the key.
-    fn values_from(&self, n: usize) -> Option<&'g [u8]> {
+    pub(crate) fn values_from(&self, n: usize) -> Option<&'g [u8]> {
         if n == 0 || n > self.arity() {
             return None;
         }
@@ -104,6 +104,27 @@ impl<'g> Object<'g> {
             value::skip(&mut values).expect("values were encoded by this process");
         }
         Some(values)
+    }
+
+    /// The value bytes of all elements but the key.
+    #[inline]
+    pub(crate) fn value_bytes(&self) -> &'g [u8] {
+        // SAFETY: the record lives for `'g`.
+        unsafe { self.record.values() }
+    }
+
+    /// What follows the key's order part.
+    #[inline]
+    pub(crate) fn key_tail(&self) -> &'g [u8] {
+        // SAFETY: the record lives for `'g`.
+        unsafe { self.record.tail() }
+    }
+
+    /// The large binaries.
+    #[inline]
+    pub(crate) fn blobs(&self) -> &'g [Arc<[u8]>] {
+        // SAFETY: the record lives for `'g`.
+        unsafe { self.record.blobs() }
     }
 
     /// The large binaries it holds by reference, as `{Id, Size, References}`.

@@ -25,12 +25,6 @@ impl Table {
         self.core.store.upgrade().ok_or_else(|| self.core.gone())
     }
 
-    fn check(&self, right: Right) -> Result<()> {
-        let pin = fyris_sync::reclaim::pin();
-        self.core.body(self.caller, right, &pin)?;
-        self.check_name()
-    }
-
     /// `delete/1`: removes the table. Its name and id stop working at once for everybody, and the name may be
     /// used again at once. An operation under way when this is called takes effect before it.
     ///

@@ -6,6 +6,7 @@
 
 mod admin;
 mod cursor;
+mod foreign;
 mod info;
 mod keys;
 mod load;
@@ -14,6 +15,7 @@ mod writing;
 
 pub use admin::Setting;
 pub use cursor::{Cursor, Iter};
+pub use foreign::{Batch, Step};
 pub use info::{Info, InfoValue};
 pub use load::Loader;
 pub use reading::{Elements, Generated};

@@ -149,7 +149,7 @@ impl Table {
 
     /// Remembers a key that is about to be deleted, if the table is fixed and has it.
     #[inline]
-    fn note(&self, body: &AnyBody, key: &KeyBuf, pin: &Guard) {
+    pub(super) fn note(&self, body: &AnyBody, key: &KeyBuf, pin: &Guard) {
         if self.core.fixes.is_fixed() {
             self.note_fixed(body, key, pin);
         }

@@ -86,12 +86,14 @@
 //! - **canonical**: [`decode`] accepts nothing but what [`KeyBuf::encode`] writes.
 
 pub use buf::KeyBuf;
+pub use build::build;
 pub use decode::decode;
 pub use error::{KeyError, KeyErrorKind};
 pub use rest::{is_same, trailer_len};
 pub use writer::KeyWriter;
 
 mod buf;
+mod build;
 mod decode;
 mod error;
 mod escape;

@@ -48,7 +48,7 @@ fn decode_any(bytes: &mut &[u8], blobs: &[Arc<[u8]>]) -> Result<Term, ValueError
 
 /// The integer with this tag; `None` if the tag is none of an integer.
 #[inline(always)]
-fn int(reader: &mut Reader<'_>, tag: u8) -> Option<Result<i64>> {
+pub(super) fn int(reader: &mut Reader<'_>, tag: u8) -> Option<Result<i64>> {
     Some(match tag {
         0..tag::NEGATIVE => Ok(i64::from(tag)),
         tag::NEGATIVE..tag::MIDDLE => Ok(i64::from(tag) - 0x90),
@@ -84,7 +84,7 @@ impl Decoder<'_, '_> {
             tag::BIG => Ok(Term::integer(BigInt::from_signed_bytes_le(
                 self.reader.counted()?,
             ))),
-            0xAC..=0xAF => self.atom(usize::from(tag - tag::ATOM_0)).map(Term::Atom),
+            0xAC..=0xAF => atom(&mut self.reader, usize::from(tag - tag::ATOM_0)).map(Term::Atom),
             0xB0..=0xBF => Ok(Term::Binary(
                 self.reader.take(usize::from(tag - tag::BINARY_0))?.into(),
             )),
@@ -94,7 +94,7 @@ impl Decoder<'_, '_> {
             }
             tag::BLOB => self.blob().map(Term::Binary),
             tag::BITS | tag::BITS_BLOB => self.bits(tag),
-            tag::PID => self.pid().map(|pid| Term::Pid(Box::new(pid))),
+            tag::PID => pid(&mut self.reader).map(|pid| Term::Pid(Box::new(pid))),
             tag::PORT => self.port(),
             tag::REFERENCE => self.reference(),
             tag::FUN_EXTERNAL => self.external_fun(),
@@ -165,18 +165,6 @@ impl Decoder<'_, '_> {
             .ok_or(ValueErrorKind::Malformed("float"))
     }
 
-    #[inline]
-    fn atom(&mut self, len: usize) -> Result<Atom> {
-        let bytes = self.reader.take(len)?;
-        let mut word = [0; 4];
-        word[..len].copy_from_slice(bytes);
-        known_atom(u32::from_le_bytes(word))
-    }
-
-    fn wide_atom(&mut self) -> Result<Atom> {
-        known_atom(self.reader.u32()?)
-    }
-
     fn blob(&mut self) -> Result<Arc<[u8]>> {
         let place = self.reader.length()?;
         let blob = usize::try_from(place)
@@ -202,27 +190,15 @@ impl Decoder<'_, '_> {
         }
     }
 
-    fn pid(&mut self) -> Result<Pid> {
-        let node = self.wide_atom()?;
-        let id = self.reader.u32()?;
-        let serial = self.reader.u32()?;
-        Ok(Pid {
-            node,
-            id,
-            serial,
-            creation: self.reader.u32()?,
-        })
-    }
-
     fn port(&mut self) -> Result<Term> {
-        let node = self.wide_atom()?;
+        let node = wide_atom(&mut self.reader)?;
         let creation = self.reader.u32()?;
         let id = u64::from_le_bytes(self.reader.array()?);
         Ok(Term::Port(Box::new(Port { node, id, creation })))
     }
 
     fn reference(&mut self) -> Result<Term> {
-        let node = self.wide_atom()?;
+        let node = wide_atom(&mut self.reader)?;
         let creation = self.reader.u32()?;
         let words = self.reader.parts(4)?.as_chunks::<4>().0;
         let ids = words.iter().map(|&word| u32::from_le_bytes(word)).collect();
@@ -234,8 +210,8 @@ impl Decoder<'_, '_> {
     }
 
     fn external_fun(&mut self) -> Result<Term> {
-        let module = self.wide_atom()?;
-        let function = self.wide_atom()?;
+        let module = wide_atom(&mut self.reader)?;
+        let function = wide_atom(&mut self.reader)?;
         let arity = self.reader.byte()?;
         Ok(Term::Fun(Box::new(Fun::External {
             module,
@@ -245,13 +221,13 @@ impl Decoder<'_, '_> {
     }
 
     fn local_fun(&mut self, depth: usize) -> Result<Term> {
-        let module = self.wide_atom()?;
+        let module = wide_atom(&mut self.reader)?;
         let index = self.reader.u32()?;
         let old_uniq = self.reader.i64()?;
         let arity = self.reader.byte()?;
         let uniq = self.reader.array()?;
         let old_index = self.reader.i64()?;
-        let creator = self.pid()?;
+        let creator = pid(&mut self.reader)?;
         let free = self.counted_terms(depth)?;
         let fun = LocalFun {
             module,
@@ -265,6 +241,29 @@ impl Decoder<'_, '_> {
         };
         Ok(Term::Fun(Box::new(Fun::Local(fun))))
     }
+}
+
+/// The atom whose number has `len` bytes.
+#[inline]
+pub(super) fn atom(reader: &mut Reader<'_>, len: usize) -> Result<Atom> {
+    let bytes = reader.take(len)?;
+    let mut word = [0; 4];
+    word[..len].copy_from_slice(bytes);
+    known_atom(u32::from_le_bytes(word))
+}
+
+fn wide_atom(reader: &mut Reader<'_>) -> Result<Atom> {
+    known_atom(reader.u32()?)
+}
+
+/// What follows the tag of a process identifier.
+pub(super) fn pid(reader: &mut Reader<'_>) -> Result<Pid> {
+    Ok(Pid {
+        node: wide_atom(reader)?,
+        id: reader.u32()?,
+        serial: reader.u32()?,
+        creation: reader.u32()?,
+    })
 }
 
 #[inline]

@@ -31,7 +31,7 @@ pub fn encode(term: &Term, out: &mut Vec<u8>, blobs: &mut Vec<Arc<[u8]>>) -> Res
 
 fn encode_any(term: &Term, out: &mut Vec<u8>, blobs: &mut Vec<Arc<[u8]>>) -> Result<(), TooDeep> {
     let before = (out.len(), blobs.len());
-    let mut writer = Writer { out, blobs };
+    let mut writer = ValueWriter { out, blobs };
     let result = writer.term(term, 0);
     if result.is_err() {
         out.truncate(before.0);
@@ -42,7 +42,7 @@ fn encode_any(term: &Term, out: &mut Vec<u8>, blobs: &mut Vec<Arc<[u8]>>) -> Res
 
 /// One to nine bytes.
 #[inline]
-fn int(value: i64, out: &mut Vec<u8>) {
+pub(super) fn int(value: i64, out: &mut Vec<u8>) {
     match value {
         0..=127 => out.push(value as u8),
         -16..=-1 => out.push((value + 0x90) as u8),
@@ -77,13 +77,14 @@ fn length(length: usize, out: &mut Vec<u8>) {
     out.push(left as u8);
 }
 
-struct Writer<'a> {
-    out: &'a mut Vec<u8>,
-    blobs: &'a mut Vec<Arc<[u8]>>,
+/// Writes values piece by piece; the calls are in `super::writer`.
+pub struct ValueWriter<'a> {
+    pub(super) out: &'a mut Vec<u8>,
+    pub(super) blobs: &'a mut Vec<Arc<[u8]>>,
 }
 
-impl Writer<'_> {
-    fn term(&mut self, term: &Term, depth: usize) -> Result<(), TooDeep> {
+impl ValueWriter<'_> {
+    pub(super) fn term(&mut self, term: &Term, depth: usize) -> Result<(), TooDeep> {
         match term {
             Term::Int(value) => int(*value, self.out),
             Term::Big(value) => self.big(value),
@@ -91,12 +92,12 @@ impl Writer<'_> {
                 self.out.push(tag::FLOAT);
                 self.out.extend_from_slice(&value.get().to_le_bytes());
             }
-            Term::Atom(atom) => self.atom(*atom),
-            Term::Binary(bytes) => self.binary(bytes),
+            Term::Atom(atom) => self.put_atom(*atom),
+            Term::Binary(bytes) => self.shared_binary(bytes),
             Term::Bits(bits) => self.bits(&bits.bytes, bits.last_bits),
             Term::Pid(pid) => {
                 self.out.push(tag::PID);
-                self.pid(pid);
+                self.pid_body(pid);
             }
             Term::Port(port) => {
                 self.out.push(tag::PORT);
@@ -158,7 +159,7 @@ impl Writer<'_> {
         self.terms(elements, depth)
     }
 
-    fn head(&mut self, tag: u8, count: usize) {
+    pub(super) fn head(&mut self, tag: u8, count: usize) {
         self.out.push(tag);
         length(count, self.out);
     }
@@ -169,32 +170,32 @@ impl Writer<'_> {
         self.out.extend_from_slice(&bytes);
     }
 
-    fn atom(&mut self, atom: Atom) {
+    pub(super) fn put_atom(&mut self, atom: Atom) {
         let id = atom.id();
         let len = (4 - id.leading_zeros() as usize / 8).max(1);
         self.out.push(tag::ATOM_0 + len as u8);
         self.out.extend_from_slice(&id.to_le_bytes()[..len]);
     }
 
-    fn binary(&mut self, bytes: &Arc<[u8]>) {
+    fn shared_binary(&mut self, bytes: &Arc<[u8]>) {
         match bytes.len() {
             len @ 0..=15 => self.out.push(tag::BINARY_0 + len as u8),
             len @ 16..=MAX_INLINE_BINARY => self.out.extend_from_slice(&[tag::BINARY, len as u8]),
-            _ => return self.blob(tag::BLOB, None, bytes),
+            _ => return self.put_blob(tag::BLOB, None, bytes),
         }
         self.out.extend_from_slice(bytes);
     }
 
     fn bits(&mut self, bytes: &Arc<[u8]>, last_bits: u8) {
         if bytes.len() > MAX_INLINE_BINARY {
-            return self.blob(tag::BITS_BLOB, Some(last_bits), bytes);
+            return self.put_blob(tag::BITS_BLOB, Some(last_bits), bytes);
         }
         self.out
             .extend_from_slice(&[tag::BITS, last_bits, bytes.len() as u8]);
         self.out.extend_from_slice(bytes);
     }
 
-    fn blob(&mut self, tag: u8, last_bits: Option<u8>, bytes: &Arc<[u8]>) {
+    pub(super) fn put_blob(&mut self, tag: u8, last_bits: Option<u8>, bytes: &Arc<[u8]>) {
         self.out.push(tag);
         self.out.extend(last_bits);
         length(self.blobs.len(), self.out);
@@ -207,7 +208,7 @@ impl Writer<'_> {
             .for_each(|word| self.out.extend_from_slice(&word.to_le_bytes()));
     }
 
-    fn pid(&mut self, pid: &Pid) {
+    pub(super) fn pid_body(&mut self, pid: &Pid) {
         self.words(&[pid.node.id(), pid.id, pid.serial, pid.creation]);
     }
 
@@ -242,7 +243,7 @@ impl Writer<'_> {
         self.out.push(fun.arity);
         self.out.extend_from_slice(&fun.uniq);
         self.out.extend_from_slice(&fun.old_index.to_le_bytes());
-        self.pid(&fun.creator);
+        self.pid_body(&fun.creator);
         length(fun.free.len(), self.out);
         self.terms(&fun.free, depth)
     }

@@ -53,12 +53,14 @@
 //! - **bounded**: reading trusts no count beyond the bytes that are there, and no nesting beyond
 //!   [`MAX_DEPTH`](crate::MAX_DEPTH). Corrupt bytes are an error; never a panic.
 
+pub use build::{Build, build, build_term};
 pub use decode::decode;
-pub use encode::{TooDeep, encode};
+pub use encode::{TooDeep, ValueWriter, encode};
 pub use equal::equal;
 pub use error::{ValueError, ValueErrorKind};
 pub use skip::skip;
 
+mod build;
 mod decode;
 mod encode;
 mod equal;
@@ -66,6 +68,7 @@ mod error;
 mod reader;
 mod skip;
 mod tag;
+mod writer;
 
 /// Binaries longer than this many bytes are kept beside the value.
 pub const MAX_INLINE_BINARY: usize = 64;

@@ -1,0 +1,122 @@
+//! Objects in a caller's own representation of terms.
+//!
+//! A binding has terms of its own: those of the Erlang machine, of C, of Python. Going by way of
+//! [`Term`](fyris_term::Term) would build a tree for every call. Instead the binding writes an object
+//! straight into the parts of its record ([`AsObject`]), and reads one straight out of them
+//! ([`Object::build`]).
+
+use fyris_term::key::{self, KeyBuf};
+use fyris_term::value::{self, Build, ValueWriter};
+
+use crate::error::{Error, Result};
+use crate::record::{NewRecord, Object, Scratch, elements, with_scratch};
+
+/// Where the parts of an object are written.
+pub struct ObjectWriter<'a> {
+    scratch: &'a mut Scratch,
+}
+
+impl ObjectWriter<'_> {
+    /// The key goes here: exactly one, written with a [`KeyWriter`](fyris_term::key::KeyWriter) or one of
+    /// `KeyBuf`'s own methods.
+    #[inline]
+    pub fn key(&mut self) -> &mut KeyBuf {
+        &mut self.scratch.key
+    }
+
+    /// The other elements go here, in order.
+    #[inline]
+    pub fn values(&mut self) -> ValueWriter<'_> {
+        ValueWriter::new(&mut self.scratch.values, &mut self.scratch.blobs)
+    }
+}
+
+/// What an operation can be given as an object.
+pub trait AsObject {
+    /// Writes the object for a table whose key is at `keypos`, from 1; returns its arity.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotATuple`], [`Error::BadKeyPosition`], [`Error::TooDeep`]; nothing is inserted then.
+    fn write(&self, keypos: usize, out: &mut ObjectWriter<'_>) -> Result<usize>;
+}
+
+impl AsObject for fyris_term::Term {
+    fn write(&self, keypos: usize, out: &mut ObjectWriter<'_>) -> Result<usize> {
+        let elements = elements(self, keypos)?;
+        KeyBuf::encode_into(&elements[keypos - 1], out.key());
+        for (i, element) in elements.iter().enumerate() {
+            if i + 1 != keypos {
+                out.values().any(element, 0).map_err(|_| Error::TooDeep)?;
+            }
+        }
+        Ok(elements.len())
+    }
+}
+
+/// The record of an object. O(size).
+#[inline]
+pub(crate) fn record_of(object: &(impl AsObject + ?Sized), keypos: usize) -> Result<NewRecord> {
+    with_scratch(|scratch| {
+        scratch.values.clear();
+        scratch.blobs.clear();
+        let arity = object.write(keypos, &mut ObjectWriter { scratch })?;
+        scratch.finish(arity)
+    })
+}
+
+impl Object<'_> {
+    /// The whole tuple in another representation; with `key` in the place of the key if the caller has it
+    /// already. O(size).
+    pub fn build<B: Build>(
+        &self,
+        key: Option<B::Out>,
+        builder: &mut B,
+        stack: &mut Vec<B::Out>,
+    ) -> B::Out {
+        let bottom = stack.len();
+        let mut values = self.value_bytes();
+        for position in 1..=self.arity() {
+            let element = if position == self.keypos() {
+                key.unwrap_or_else(|| self.build_key(builder, stack))
+            } else {
+                self.build_value(&mut values, builder, stack)
+            };
+            stack.push(element);
+        }
+        let tuple = builder.tuple(&stack[bottom..]);
+        stack.truncate(bottom);
+        tuple
+    }
+
+    /// The key in another representation.
+    pub fn build_key<B: Build>(&self, builder: &mut B, stack: &mut Vec<B::Out>) -> B::Out {
+        key::build(self.key_order(), self.key_tail(), builder, stack)
+            .expect("a record's key was encoded by this process")
+    }
+
+    /// Element `n`, from 1, in another representation; `None` past the end. O(n) in what stands before it.
+    pub fn build_element<B: Build>(
+        &self,
+        n: usize,
+        builder: &mut B,
+        stack: &mut Vec<B::Out>,
+    ) -> Option<B::Out> {
+        if n == self.keypos() {
+            return Some(self.build_key(builder, stack));
+        }
+        let mut values = self.values_from(n)?;
+        Some(self.build_value(&mut values, builder, stack))
+    }
+
+    #[inline]
+    fn build_value<B: Build>(
+        &self,
+        values: &mut &[u8],
+        builder: &mut B,
+        stack: &mut Vec<B::Out>,
+    ) -> B::Out {
+        value::build(values, self.blobs(), builder, stack)
+            .expect("values were encoded by this process")
+    }
+}

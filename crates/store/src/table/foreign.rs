@@ -1,0 +1,270 @@
+//! Operations for callers with terms of their own: see [`crate::foreign`].
+
+use std::any::Any;
+
+use fyris_sync::reclaim::Pin;
+use fyris_term::key::KeyBuf;
+
+use super::Table;
+use crate::body::{AnyBody, with_body};
+use crate::chain;
+use crate::error::Result;
+use crate::foreign::{AsObject, record_of};
+use crate::ids::{ProcessId, Right};
+use crate::keys::AsKey;
+use crate::ops::Navigate;
+use crate::record::{NewRecord, Object};
+use crate::registry::lock_attachment;
+use crate::slot::{Content, Kind};
+
+/// Where to go from here.
+#[derive(Clone, Copy, Debug)]
+pub enum Step<'k> {
+    /// To the first key.
+    First,
+    /// To the last key; the same as the first except in an `ordered_set`.
+    Last,
+    /// To the key after this one.
+    Next(&'k KeyBuf),
+    /// To the key before this one.
+    Prev(&'k KeyBuf),
+}
+
+/// Objects on their way into a table in one step. See [`Table::insert_list`] for what that promises.
+#[derive(Default)]
+pub struct Batch {
+    records: Vec<NewRecord>,
+}
+
+impl Batch {
+    /// Nothing yet.
+    pub fn new() -> Batch {
+        Batch::default()
+    }
+
+    /// One object more, for a table with this key position.
+    ///
+    /// # Errors
+    ///
+    /// As [`AsObject::write`].
+    pub fn push(&mut self, object: &(impl AsObject + ?Sized), keypos: usize) -> Result<()> {
+        self.records.push(record_of(object, keypos)?);
+        Ok(())
+    }
+
+    /// How many objects.
+    pub fn len(&self) -> usize {
+        self.records.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.records.is_empty()
+    }
+}
+
+impl Table {
+    /// The same table in the name of another caller, without counting a handle.
+    #[inline]
+    pub fn as_caller(&self, caller: ProcessId) -> crate::Borrowed<'_> {
+        // SAFETY: the count is that of `self`, which outlives the result; it is not given back.
+        let core = unsafe { std::sync::Arc::from_raw(std::sync::Arc::as_ptr(&self.core)) };
+        crate::Borrowed::new(Table::found(core, caller, self.found))
+    }
+
+    /// The owner; `None` for `{owner, none}`.
+    #[inline]
+    pub fn owner(&self) -> Option<ProcessId> {
+        self.core.owner()
+    }
+
+    /// Whether the caller may do so now.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSuchTable`], [`Error::NoAccess`].
+    pub fn check(&self, right: Right) -> Result<()> {
+        let pin = fyris_sync::reclaim::pin();
+        self.core.body(self.caller, right, &pin)?;
+        self.check_name()
+    }
+
+    /// Keeps something with the table until it is deleted, in the place of what was kept before.
+    ///
+    /// It is dropped when the table is deleted, by whoever does that, and must not use the store then.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSuchTable`].
+    pub fn attach(&self, attachment: Box<dyn Any + Send>) -> Result<()> {
+        let mut place = lock_attachment(&self.core);
+        if self.core.is_deleted() {
+            return Err(self.core.gone());
+        }
+        *place = Some(attachment);
+        Ok(())
+    }
+
+    /// Shows `f` what is kept with the table.
+    pub fn attachment<R>(&self, f: impl FnOnce(Option<&(dyn Any + Send)>) -> R) -> R {
+        f(lock_attachment(&self.core).as_deref())
+    }
+
+    /// As [`Table::insert`].
+    ///
+    /// # Errors
+    ///
+    /// As [`AsObject::write`].
+    #[inline]
+    pub fn insert_object(&self, object: &(impl AsObject + ?Sized)) -> Result<()> {
+        self.write(|body, pin| {
+            let new = record_of(object, self.keypos())?;
+            with_body!(body, b => b.insert_one(new, pin));
+            Ok(())
+        })
+    }
+
+    /// As [`Table::insert_new`].
+    ///
+    /// # Errors
+    ///
+    /// As [`AsObject::write`].
+    pub fn insert_new_object(&self, object: &(impl AsObject + ?Sized)) -> Result<bool> {
+        self.write(|body, pin| {
+            let new = record_of(object, self.keypos())?;
+            Ok(with_body!(body, b => b.insert_new_one(new, pin)))
+        })
+    }
+
+    /// As [`Table::insert_list`] or, with `only_new`, [`Table::insert_new_list`].
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSuchTable`], [`Error::NoAccess`].
+    pub fn insert_batch(&self, batch: Batch, only_new: bool) -> Result<bool> {
+        self.write(|body, pin| {
+            Ok(with_body!(body, b => b.insert_all(batch.records, only_new, pin)))
+        })
+    }
+
+    /// As [`Table::delete_object`].
+    ///
+    /// # Errors
+    ///
+    /// As [`AsObject::write`].
+    pub fn delete_like(&self, object: &(impl AsObject + ?Sized)) -> Result<()> {
+        self.write(|body, pin| {
+            let like = record_of(object, self.keypos())?;
+            self.note_record(body, &like, pin);
+            with_body!(body, b => b.delete_object(&like, pin));
+            Ok(())
+        })
+    }
+
+    /// Remembers the key of a record about to be deleted, if the table is fixed and has it.
+    fn note_record(&self, body: &AnyBody, like: &NewRecord, pin: &fyris_sync::reclaim::Guard) {
+        let fixes = &self.core.fixes;
+        if fixes.is_fixed() && with_body!(body, b => b.get(b.key_of(like.ptr()), pin).is_some()) {
+            // SAFETY: the record is owned by `like`.
+            fixes.note(unsafe { like.ptr().exact() }.bytes());
+        }
+    }
+
+    /// As [`Table::take`]; `f` sees the objects, in insertion order, after they were taken out.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSuchTable`], [`Error::NoAccess`].
+    pub fn take_with<R>(
+        &self,
+        key: &(impl AsKey + ?Sized),
+        f: impl FnOnce(&[Object<'_>]) -> R,
+    ) -> Result<R> {
+        key.with(|buf| {
+            self.write(|body, pin| {
+                self.note(body, buf, pin);
+                Ok(with_body!(body, b => {
+                    b.remove(b.key(buf), pin, |old| f(&self.objects_in(old)))
+                }))
+            })
+        })
+    }
+
+    /// Goes a step; `f` sees the objects of the key found, or none at the end.
+    ///
+    /// # Errors
+    ///
+    /// As [`Table::next`].
+    pub fn step_with<R>(&self, step: Step<'_>, f: impl FnOnce(&[Object<'_>]) -> R) -> Result<R> {
+        self.read(|body, pin| {
+            let known = |key: &KeyBuf| {
+                let fixes = &self.core.fixes;
+                fixes.is_fixed() && fixes.knows(key.bytes())
+            };
+            let content = with_body!(body, b => match step {
+                Step::First => Ok(b.first(pin)),
+                Step::Last => Ok(b.last(pin)),
+                Step::Next(key) => b.next(b.key(key), || known(key), pin),
+                Step::Prev(key) => b.prev(b.key(key), || known(key), pin),
+            })?;
+            Ok(self.show(content, f))
+        })
+    }
+
+    /// As [`Table::slot`]; `f` sees the objects.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BadSlot`].
+    pub fn slot_with<R>(
+        &self,
+        slot: usize,
+        f: impl FnOnce(Option<&[Object<'_>]>) -> R,
+    ) -> Result<R> {
+        self.read(|body, pin| {
+            let contents = with_body!(body, b => b.slot(slot, pin))?;
+            let objects = |all: Vec<Content>| -> Vec<Object<'_>> {
+                all.into_iter()
+                    .flat_map(|c| self.objects_in(Some(c)))
+                    .collect()
+            };
+            Ok(f(contents.map(objects).as_deref()))
+        })
+    }
+
+    /// `f` on the objects with the key, in insertion order. As [`Table::get_all`], without allocation where a
+    /// key has one object.
+    ///
+    /// # Errors
+    ///
+    /// As [`Table::get`].
+    #[inline]
+    pub fn lookup_with<'g, R>(
+        &self,
+        key: &(impl AsKey + ?Sized),
+        pin: &'g impl Pin,
+        f: impl FnOnce(&[Object<'g>]) -> R,
+    ) -> Result<R> {
+        let body = self.core.body(self.caller, Right::Read, pin)?;
+        let content = key.with(|buf| with_body!(body, b => b.get(b.key(buf), pin)));
+        self.check_name()?;
+        Ok(self.show(content, f))
+    }
+
+    #[inline]
+    fn show<'g, R>(&self, content: Option<Content>, f: impl FnOnce(&[Object<'g>]) -> R) -> R {
+        match content.map(Content::kind) {
+            None => f(&[]),
+            Some(Kind::One(record)) => f(&[crate::record::object(record, self.keypos())]),
+            Some(Kind::Many(_)) => f(&self.objects_in(content)),
+        }
+    }
+
+    fn objects_in<'g>(&self, content: Option<Content>) -> Vec<Object<'g>> {
+        let records = content.map(chain::oldest_first).unwrap_or_default();
+        records
+            .into_iter()
+            .map(|record| crate::record::object(record, self.keypos()))
+            .collect()
+    }
+}

@@ -1,0 +1,113 @@
+//! Writing values piece by piece, from any representation of terms.
+
+use std::sync::Arc;
+
+use crate::{Atom, Float, MAX_DEPTH, Pid, Term};
+
+use super::encode::{self, TooDeep, ValueWriter};
+use super::{MAX_INLINE_BINARY, tag};
+
+/// Each call writes one whole term, except those named `begin_...`, after which the parts must be written in order.
+///
+/// The caller keeps the invariants of the form: a list is written as [`ValueWriter::string`] whenever it can be, map
+/// pairs come in exact key order, and no more than [`MAX_DEPTH`] levels are nested. What breaks them is read back as
+/// another term or refused; nothing worse.
+///
+/// ```
+/// use fyris_term::{Term, value::{ValueWriter, decode}};
+/// let (mut bytes, mut blobs) = (Vec::new(), Vec::new());
+/// let mut writer = ValueWriter::new(&mut bytes, &mut blobs);
+/// writer.begin_tuple(2);
+/// writer.int(7);
+/// writer.binary(b"seven");
+/// let term = Term::Tuple(vec![Term::Int(7), Term::binary(*b"seven")]);
+/// assert_eq!(decode(&mut &bytes[..], &blobs), Ok(term));
+/// ```
+impl<'a> ValueWriter<'a> {
+    /// Appends to `out`, and large binaries to `blobs`.
+    #[inline]
+    pub fn new(out: &'a mut Vec<u8>, blobs: &'a mut Vec<Arc<[u8]>>) -> ValueWriter<'a> {
+        ValueWriter { out, blobs }
+    }
+
+    /// An integer.
+    #[inline]
+    pub fn int(&mut self, value: i64) {
+        encode::int(value, self.out);
+    }
+
+    /// A float.
+    #[inline]
+    pub fn float(&mut self, value: Float) {
+        self.out.push(tag::FLOAT);
+        self.out.extend_from_slice(&value.get().to_le_bytes());
+    }
+
+    /// An atom.
+    #[inline]
+    pub fn atom(&mut self, atom: Atom) {
+        self.put_atom(atom);
+    }
+
+    /// A binary: copied, once, whatever its length.
+    #[inline]
+    pub fn binary(&mut self, bytes: &[u8]) {
+        match bytes.len() {
+            len @ 0..=15 => self.out.push(tag::BINARY_0 + len as u8),
+            len @ 16..=MAX_INLINE_BINARY => self.out.extend_from_slice(&[tag::BINARY, len as u8]),
+            _ => return self.put_blob(tag::BLOB, None, &bytes.into()),
+        }
+        self.out.extend_from_slice(bytes);
+    }
+
+    /// A tuple: its elements follow.
+    #[inline]
+    pub fn begin_tuple(&mut self, arity: usize) {
+        match arity {
+            0..=7 => self.out.push(tag::TUPLE_0 + arity as u8),
+            _ => self.head(tag::TUPLE, arity),
+        }
+    }
+
+    /// The empty list.
+    #[inline]
+    pub fn nil(&mut self) {
+        self.out.push(tag::NIL);
+    }
+
+    /// A list of integers from 0 to 255; not an empty one.
+    pub fn string(&mut self, bytes: &[u8]) {
+        self.head(tag::STRING, bytes.len());
+        self.out.extend_from_slice(bytes);
+    }
+
+    /// Any other list with a proper end: its elements follow.
+    pub fn begin_list(&mut self, length: usize) {
+        self.head(tag::LIST, length);
+    }
+
+    /// A list with an improper end: its elements follow, then the tail.
+    pub fn begin_improper(&mut self, length: usize) {
+        self.head(tag::IMPROPER, length);
+    }
+
+    /// A map: its keys and values follow in turn, in exact order of the keys.
+    pub fn begin_map(&mut self, size: usize) {
+        self.head(tag::MAP, size);
+    }
+
+    /// A process identifier.
+    pub fn pid(&mut self, pid: &Pid) {
+        self.out.push(tag::PID);
+        self.pid_body(pid);
+    }
+
+    /// A whole term, `depth` levels down.
+    ///
+    /// # Errors
+    ///
+    /// [`TooDeep`]; what was written meanwhile stays.
+    pub fn any(&mut self, term: &Term, depth: usize) -> Result<(), TooDeep> {
+        self.term(term, depth.min(MAX_DEPTH))
+    }
+}
