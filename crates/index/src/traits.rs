@@ -60,6 +60,11 @@ pub trait Index<E: Entry>: Send + Sync {
     #[inline]
     fn prefetch(&self, _key: &E::Key, _pin: &impl Pin) {}
 
+    /// Says that [`Index::get`] is going to be asked for this key. Advice, as [`Index::prefetch`], without a claim
+    /// to what it brings near.
+    #[inline]
+    fn expect(&self, _key: &E::Key, _pin: &impl Pin) {}
+
     /// Appends the entries that follow `after` (from the start: `None`) in the index's order, at
     /// least one unless there are none; how many is the index's choice (a bucket, a leaf).
     ///

@@ -60,7 +60,8 @@ pub use options::{Options, WriteConcurrency};
 pub use record::Object;
 pub use store::{Borrowed, Owner, Store};
 pub use table::{
-    Batch, Cursor, Elements, Generated, Info, InfoValue, Iter, Loader, Setting, Step, Table,
+    Batch, Cursor, Elements, Generated, Info, InfoValue, Iter, Loader, Prefix, RangeCursor,
+    RangeOptions, Setting, Step, Table,
 };
 
 /// The README's example, run with the tests.

@@ -216,6 +216,11 @@ where
         HashIndex::prefetch(self, self.hash_of(key));
     }
 
+    #[inline]
+    fn expect(&self, key: &E::Key, _: &impl Pin) {
+        crate::prefetch::read(self.root().bucket(self.hash_of(key)));
+    }
+
     fn next_batch(&self, after: Option<&E::Key>, _: &impl Pin, out: &mut Batch<E>) {
         self.sorted_batch(after, out);
     }

@@ -8,9 +8,12 @@ mod counter;
 mod list;
 mod navigate;
 mod read;
+mod swap;
 mod update;
+mod walk;
 mod write;
 
 pub(crate) use batch::Found;
 pub use counter::CounterOp;
 pub(crate) use navigate::Navigate;
+pub(crate) use walk::Span;

@@ -5,7 +5,7 @@
 
 use std::ops::Bound;
 
-use fyris_index::{Batch, Entry, Index, OrderedIndex};
+use fyris_index::{Batch, Entry, OrderedIndex, OrderedSweep, Stretch, Sweep};
 use fyris_sync::reclaim::Pin;
 
 use crate::body::Body;
@@ -43,9 +43,19 @@ pub(crate) trait Navigate<K: KeyKind> {
 
     /// As [`Index::next_batch`], in descending order where there is one.
     fn previous_batch(&self, before: Option<&K::Key>, pin: &impl Pin, out: &mut Batch<Slot<K>>);
+
+    /// As [`Sweep::sweep`], with `back` from the end where there is an order.
+    fn sweep(
+        &self,
+        stretch: Stretch<'_, K::Key>,
+        back: bool,
+        want: usize,
+        pin: &impl Pin,
+        out: &mut Batch<Slot<K>>,
+    ) -> bool;
 }
 
-impl<I: Index<Slot<Exact>>> Navigate<Exact> for Body<Exact, I> {
+impl<I: Sweep<Slot<Exact>>> Navigate<Exact> for Body<Exact, I> {
     fn first(&self, pin: &impl Pin) -> Option<Content> {
         self.after(None, pin)
     }
@@ -97,9 +107,20 @@ impl<I: Index<Slot<Exact>>> Navigate<Exact> for Body<Exact, I> {
     ) {
         self.index.next_batch(before, pin, out);
     }
+
+    fn sweep(
+        &self,
+        stretch: Stretch<'_, <Exact as KeyKind>::Key>,
+        _: bool,
+        want: usize,
+        pin: &impl Pin,
+        out: &mut Batch<Slot<Exact>>,
+    ) -> bool {
+        self.index.sweep(stretch, want, pin, out)
+    }
 }
 
-impl<I: Index<Slot<Exact>>> Body<Exact, I> {
+impl<I: Sweep<Slot<Exact>>> Body<Exact, I> {
     /// What the first key behind `key` holds that holds anything.
     fn after(&self, key: Option<&<Exact as KeyKind>::Key>, pin: &impl Pin) -> Option<Content> {
         let mut entries = Vec::new();
@@ -118,7 +139,7 @@ impl<I: Index<Slot<Exact>>> Body<Exact, I> {
 
 type OrderKey = <Order as KeyKind>::Key;
 
-impl<I: OrderedIndex<Slot<Order>>> Navigate<Order> for Body<Order, I> {
+impl<I: OrderedIndex<Slot<Order>> + OrderedSweep<Slot<Order>>> Navigate<Order> for Body<Order, I> {
     fn first(&self, pin: &impl Pin) -> Option<Content> {
         self.above(Bound::Unbounded, pin)
     }
@@ -168,10 +189,25 @@ impl<I: OrderedIndex<Slot<Order>>> Navigate<Order> for Body<Order, I> {
         self.index
             .range_back_batch(before.map_or(Bound::Unbounded, Bound::Excluded), pin, out);
     }
+
+    fn sweep(
+        &self,
+        stretch: Stretch<'_, OrderKey>,
+        back: bool,
+        want: usize,
+        pin: &impl Pin,
+        out: &mut Batch<Slot<Order>>,
+    ) -> bool {
+        if back {
+            self.index.sweep_back(stretch, want, pin, out)
+        } else {
+            self.index.sweep(stretch, want, pin, out)
+        }
+    }
 }
 
 impl<I: OrderedIndex<Slot<Order>>> Body<Order, I> {
-    fn above(&self, from: Bound<&OrderKey>, pin: &impl Pin) -> Option<Content> {
+    pub(super) fn above(&self, from: Bound<&OrderKey>, pin: &impl Pin) -> Option<Content> {
         let mut entry = self.index.seek(from, pin)?;
         loop {
             if let Some(content) = entry.read() {

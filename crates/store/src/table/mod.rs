@@ -10,7 +10,12 @@ mod foreign;
 mod info;
 mod keys;
 mod load;
+mod many;
+mod prefix;
+mod range;
 mod reading;
+mod remove;
+mod swap;
 mod writing;
 
 pub use admin::Setting;
@@ -18,6 +23,8 @@ pub use cursor::{Cursor, Iter};
 pub use foreign::{Batch, Step};
 pub use info::{Info, InfoValue};
 pub use load::Loader;
+pub use prefix::Prefix;
+pub use range::{RangeCursor, RangeOptions};
 pub use reading::{Elements, Generated};
 
 use std::sync::Arc;

@@ -86,7 +86,7 @@ impl Table {
         Ok(count)
     }
 
-    fn record(&self, object: &Term) -> Result<NewRecord> {
+    pub(super) fn record(&self, object: &Term) -> Result<NewRecord> {
         with_scratch(|scratch| scratch.record(object, self.keypos()))
     }
 

@@ -1,0 +1,76 @@
+//! Changes that happen only if the key holds what was expected.
+//!
+//! Content is immutable (I, P), so the word that names it stands for all that is in it: while the pin
+//! lives under which it was read, no other content has the same word.
+
+use fyris_index::{Entry, Index};
+use fyris_sync::reclaim::Pin;
+use fyris_term::key::KeyBuf;
+
+use crate::body::{Body, Change};
+use crate::keys::KeyKind;
+use crate::record::{NewRecord, RecordPtr};
+use crate::slot::{Content, Slot};
+
+impl<K, I> Body<K, I>
+where
+    K: KeyKind,
+    I: Index<Slot<K>>,
+    Slot<K>: Entry<Key = K::Key>,
+{
+    /// Puts `new` in the place of the one object of its key if that is there and `accepts` it.
+    pub(crate) fn replace_if(
+        &self,
+        new: NewRecord,
+        accepts: impl Fn(RecordPtr) -> bool,
+        pin: &impl Pin,
+    ) -> bool {
+        let record = new.ptr();
+        let old = self.write(self.key_of(record), pin, |old| match old {
+            Some(content) if accepts(content.newest()) => {
+                (Change::Put(Content::one(record)), Some(content))
+            }
+            _ => (Change::Keep, None),
+        });
+        if old.is_some() {
+            self.replaced(old, new.publish(), pin);
+        }
+        old.is_some()
+    }
+
+    /// Puts `new` in if its key holds exactly what `seen` says, read under the same pin.
+    pub(crate) fn put_if(&self, new: NewRecord, seen: Option<Content>, pin: &impl Pin) -> bool {
+        let record = new.ptr();
+        let done = self.write(self.key_of(record), pin, |old| {
+            if old == seen {
+                (Change::Put(Content::one(record)), true)
+            } else {
+                (Change::Keep, false)
+            }
+        });
+        if done {
+            self.replaced(seen, new.publish(), pin);
+        }
+        done
+    }
+
+    /// Removes what the key holds if that is exactly what `seen` says, read under the same pin.
+    pub(crate) fn remove_if(&self, key: &K::Key, seen: Option<Content>, pin: &impl Pin) -> bool {
+        let done = self.write(key, pin, |old| match old {
+            Some(_) if old == seen => (Change::Remove, true),
+            _ => (Change::Keep, old == seen),
+        });
+        if let Some(old) = seen.filter(|_| done) {
+            self.account(-(old.count() as i64), -(old.size() as i64));
+            // SAFETY: taken out of its slot, by this thread (O).
+            unsafe { old.retire(pin) };
+        }
+        done
+    }
+
+    /// Says that these keys are going to be looked up.
+    pub(crate) fn expect(&self, keys: &[KeyBuf], pin: &impl Pin) {
+        keys.iter()
+            .for_each(|key| self.index.expect(self.key(key), pin));
+    }
+}

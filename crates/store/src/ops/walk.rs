@@ -1,0 +1,87 @@
+//! Walks over stretches of keys, in large steps.
+
+use std::ops::Bound;
+
+use fyris_index::{Batch, Entry, Index, Stretch};
+use fyris_sync::reclaim::Pin;
+
+use super::Navigate;
+use crate::body::Body;
+use crate::chain;
+use crate::keys::KeyKind;
+use crate::record::RecordPtr;
+use crate::slot::{Kind, Slot};
+
+/// A stretch of a table between two keys, each as the bytes that the table tells keys apart by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Span {
+    pub(crate) from: Bound<Vec<u8>>,
+    pub(crate) to: Bound<Vec<u8>>,
+}
+
+impl Span {
+    /// The whole table.
+    pub(crate) const ALL: Span = Span {
+        from: Bound::Unbounded,
+        to: Bound::Unbounded,
+    };
+
+    /// What is left when the walk has come to a key.
+    pub(crate) fn leave(&mut self, key: &[u8], back: bool) {
+        let end = if back { &mut self.to } else { &mut self.from };
+        match end {
+            Bound::Excluded(bytes) | Bound::Included(bytes) => {
+                let mut bytes = std::mem::take(bytes);
+                bytes.clear();
+                bytes.extend_from_slice(key);
+                *end = Bound::Excluded(bytes);
+            }
+            Bound::Unbounded => *end = Bound::Excluded(key.to_vec()),
+        }
+    }
+
+    fn stretch<K: KeyKind>(&self) -> Stretch<'_, K::Key> {
+        (key_bound::<K>(&self.from), key_bound::<K>(&self.to))
+    }
+}
+
+/// A bound of bytes as one of keys.
+pub(crate) fn key_bound<K: KeyKind>(bound: &Bound<Vec<u8>>) -> Bound<&K::Key> {
+    bound.as_ref().map(|bytes| K::from_bytes(bytes))
+}
+
+impl<K, I> Body<K, I>
+where
+    K: KeyKind,
+    I: Index<Slot<K>>,
+    Slot<K>: Entry<Key = K::Key>,
+    Self: Navigate<K>,
+{
+    /// Appends the objects of at least `want` keys of a span, if there are so many, from its beginning (with `back`,
+    /// from its end), and takes the keys it has come over out of the span. `false` when that was all of it.
+    ///
+    /// In an `ordered_set` they come in order. A key's objects come together, in insertion order. There may
+    /// be no objects although more follow.
+    pub(crate) fn walk(
+        &self,
+        span: &mut Span,
+        back: bool,
+        want: usize,
+        pin: &impl Pin,
+        out: &mut Vec<RecordPtr>,
+    ) -> bool {
+        let mut entries: Batch<Slot<K>> = Vec::with_capacity(want + want / 8);
+        let more = self.sweep(span.stretch::<K>(), back, want, pin, &mut entries);
+        if let Some(last) = entries.last().filter(|_| more) {
+            span.leave(K::bytes(last.key()), back);
+        }
+        out.reserve(entries.len());
+        for content in entries.into_iter().filter_map(Slot::read) {
+            match content.kind() {
+                Kind::One(record) => out.push(record),
+                Kind::Many(_) => out.extend(chain::oldest_first(content)),
+            }
+        }
+        more
+    }
+}

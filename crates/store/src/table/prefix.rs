@@ -1,0 +1,123 @@
+//! Keys that begin alike, as a span of key bytes.
+//!
+//! The bytes of a compound key are those of its parts, one behind another, so keys with the same first parts lie
+//! together. Every part begins with a tag below `F0` (`fyris_term::key`), so that byte behind a prefix of whole
+//! parts is above every key that goes on with one more.
+
+use std::ops::Bound;
+
+use fyris_term::Term;
+use fyris_term::key::{KeyBuf, KeyWriter};
+
+use crate::error::{Error, Result};
+use crate::ops::Span;
+
+/// Above every tag that a next part can begin with.
+const ABOVE: u8 = 0xF0;
+
+/// How the bytes of a binary end in a key: a zero, and how many bits of the last byte count.
+const END_OF_BINARY: usize = 2;
+
+/// Keys that begin alike. Numbers are the same when `==`, as in every key of an `ordered_set`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Prefix {
+    /// Tuples of `arity` elements that begin with these: `{a, b, '_'}` is `[a, b]` of 3. A tuple of another
+    /// arity sorts elsewhere, and is not meant.
+    Tuple {
+        /// The first elements; all of them stand for one key.
+        elements: Vec<Term>,
+        /// How many elements the tuples have.
+        arity: usize,
+    },
+    /// Lists, proper or not, that begin with these elements: `[a, b | '_']`. Without elements, all but `[]`.
+    List(Vec<Term>),
+    /// Binaries and bitstrings that begin with these bytes.
+    Binary(Vec<u8>),
+}
+
+impl Prefix {
+    /// The span of the keys. O(size of the prefix).
+    pub(crate) fn span(&self) -> Result<Span> {
+        match self {
+            Prefix::Tuple { elements, arity } => tuple_span(elements, *arity),
+            Prefix::List(elements) => list_span(elements),
+            Prefix::Binary(bytes) => Ok(binary_span(bytes)),
+        }
+    }
+}
+
+fn tuple_span(elements: &[Term], arity: usize) -> Result<Span> {
+    if elements.len() > arity {
+        let what = format!(
+            "{} elements do not begin a tuple of {arity}",
+            elements.len()
+        );
+        return Err(Error::BadArgument(what));
+    }
+    let key = written(|writer| {
+        writer.begin_tuple(arity);
+        elements.iter().for_each(|element| writer.term(element));
+    })?;
+    Ok(if elements.len() == arity {
+        Span {
+            from: Bound::Included(key.clone()),
+            to: Bound::Included(key),
+        }
+    } else {
+        going_on(key)
+    })
+}
+
+fn list_span(elements: &[Term]) -> Result<Span> {
+    let key = written(|writer| {
+        for element in elements {
+            writer.cons();
+            writer.term(element);
+        }
+    })?;
+    if !elements.is_empty() {
+        return Ok(going_on(key));
+    }
+    // The tag of a cell alone: what any list begins with.
+    let cell = written(|writer| writer.cons())?;
+    Ok(going_on(cell))
+}
+
+/// What goes on behind a prefix of whole parts.
+fn going_on(key: Vec<u8>) -> Span {
+    let mut above = key.clone();
+    above.push(ABOVE);
+    Span {
+        from: Bound::Included(key),
+        to: Bound::Excluded(above),
+    }
+}
+
+/// From the binary itself on, which leaves out the bitstring that has its last byte in part; below
+/// everything that has a higher byte at its end.
+fn binary_span(bytes: &[u8]) -> Span {
+    let key = KeyBuf::from_binary(bytes);
+    let whole = key.order();
+    let mut above = whole[..whole.len() - END_OF_BINARY].to_vec();
+    while above.pop_if(|last| *last == u8::MAX).is_some() {}
+    // The tag is left at least, and is no 255.
+    if let Some(last) = above.last_mut() {
+        *last += 1;
+    }
+    Span {
+        from: Bound::Included(whole.to_vec()),
+        to: Bound::Excluded(above),
+    }
+}
+
+fn written(f: impl FnOnce(&mut KeyWriter<'_>)) -> Result<Vec<u8>> {
+    let mut key = KeyBuf::new();
+    let mut writer = KeyWriter::new(&mut key);
+    f(&mut writer);
+    writer.finish();
+    if key.is_too_deep() {
+        return Err(Error::TooDeep);
+    }
+    Ok(key.order().to_vec())
+}

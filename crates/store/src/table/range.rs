@@ -1,0 +1,288 @@
+//! Ranges, prefixes and the nearest key: what only a table in order can answer.
+
+use std::ops::{Bound, RangeBounds};
+
+use fyris_sync::reclaim::{Guard, Pin, pin};
+use fyris_term::Term;
+use fyris_term::key::KeyBuf;
+
+use super::{Prefix, Table};
+use crate::body::{AnyBody, with_body};
+use crate::error::{Error, Result};
+use crate::ids::{Right, TableType};
+use crate::keys::AsKey;
+use crate::ops::Span;
+use crate::record::{Object, RecordPtr, object};
+
+/// Objects fetched in one step of a range.
+pub(super) const STEP: usize = 256;
+
+/// How much of a range is wanted, and in which form.
+///
+/// ```
+/// # use fyris::RangeOptions;
+/// let newest_ten_keys = RangeOptions::new().reverse().limit(10).keys_only();
+/// # let _ = newest_ten_keys;
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RangeOptions {
+    pub(super) limit: Option<usize>,
+    pub(super) reverse: bool,
+    pub(super) keys_only: bool,
+}
+
+impl RangeOptions {
+    /// All of it, as objects, in ascending order.
+    pub fn new() -> RangeOptions {
+        RangeOptions::default()
+    }
+
+    /// At most so many, from the end the range is read from.
+    pub fn limit(self, limit: usize) -> RangeOptions {
+        RangeOptions {
+            limit: Some(limit),
+            ..self
+        }
+    }
+
+    /// In descending order, from the end.
+    pub fn reverse(self) -> RangeOptions {
+        RangeOptions {
+            reverse: true,
+            ..self
+        }
+    }
+
+    /// Keys instead of objects.
+    pub fn keys_only(self) -> RangeOptions {
+        RangeOptions {
+            keys_only: true,
+            ..self
+        }
+    }
+
+    pub(super) fn form(self, object: &Object<'_>) -> Term {
+        if self.keys_only {
+            object.key()
+        } else {
+            object.to_term()
+        }
+    }
+}
+
+/// A range of an `ordered_set` that is read bit by bit.
+///
+/// Between its steps it holds no pin and no lock, only keys; it survives any change of the table, belongs to
+/// no thread, and may be dropped at any time.
+///
+/// # Consistency
+///
+/// An object that is there throughout comes up exactly once. One that comes or goes meanwhile may or may not.
+#[derive(Clone, Debug)]
+pub struct RangeCursor {
+    span: Span,
+    back: bool,
+    ended: bool,
+}
+
+impl RangeCursor {
+    /// Appends at least `want` more objects, if there are so many, up to a few more; without building terms.
+    /// `false` when the range is at its end.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSuchTable`], [`Error::NoAccess`]; [`Error::WrongType`] if `table` has no order.
+    pub fn next_batch<'g>(
+        &mut self,
+        table: &Table,
+        want: usize,
+        pin: &'g impl Pin,
+        out: &mut Vec<Object<'g>>,
+    ) -> Result<bool> {
+        table.check_order("range")?;
+        let body = table.core.body(table.caller, Right::Read, pin)?;
+        let mut records = Vec::new();
+        self.step(body, want, pin, &mut records);
+        table.check_name()?;
+        out.extend(records.into_iter().map(|r| object(r, table.keypos())));
+        Ok(!self.ended)
+    }
+
+    pub(super) fn step(
+        &mut self,
+        body: &AnyBody,
+        want: usize,
+        pin: &impl Pin,
+        records: &mut Vec<RecordPtr>,
+    ) {
+        let (span, back) = (&mut self.span, self.back);
+        let enough = records.len() + want;
+        while records.len() < enough && !self.ended {
+            let missing = (enough - records.len()).min(STEP);
+            self.ended = !with_body!(body, b => b.walk(span, back, missing, pin, records));
+        }
+    }
+}
+
+impl Table {
+    /// The objects whose keys lie in a range, in order; bounds are inclusive, exclusive or open, as Rust's ranges
+    /// are. Keys compare as in the table: `1` and `1.0` are the same bound. A range that ends before it begins is empty.
+    ///
+    /// ```
+    /// # use fyris::{Options, RangeOptions, Store};
+    /// # use fyris_term::Term;
+    /// # let store = Store::new();
+    /// # let owner = store.owner();
+    /// # let table = owner.new_table("t", &Options::ordered_set())?;
+    /// for n in 0..100 {
+    ///     table.insert(&Term::Tuple(vec![Term::Int(n)]))?;
+    /// }
+    /// let keys = RangeOptions::new().keys_only();
+    /// let few = table.range(Term::Int(7)..Term::Int(9), keys)?;
+    /// assert_eq!(few, [Term::Int(7), Term::Int(8)]);
+    /// let last = table.range(.., keys.reverse().limit(1))?;
+    /// assert_eq!(last, [Term::Int(99)]);
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    ///
+    /// O(log n) and what is returned. Consistency as [`RangeCursor`]: object by object.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::WrongType`] unless the table is an `ordered_set`; [`Error::NoSuchTable`], [`Error::NoAccess`].
+    pub fn range(&self, range: impl RangeBounds<Term>, options: RangeOptions) -> Result<Vec<Term>> {
+        self.span_terms("range", span_of(&range), options)
+    }
+
+    /// The objects whose keys begin alike, in order: a range, found from the prefix. Otherwise as [`Table::range`].
+    ///
+    /// # Errors
+    ///
+    /// Also [`Error::BadArgument`] for more elements than the arity has room for.
+    pub fn prefix(&self, prefix: &Prefix, options: RangeOptions) -> Result<Vec<Term>> {
+        self.span_terms("prefix", prefix.span()?, options)
+    }
+
+    /// A range to be read bit by bit, or as borrowed objects. Of the options only the direction counts.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::WrongType`] unless the table is an `ordered_set`.
+    pub fn range_cursor(
+        &self,
+        range: impl RangeBounds<Term>,
+        options: RangeOptions,
+    ) -> Result<RangeCursor> {
+        self.check_order("range")?;
+        Ok(self.cursor_of(span_of(&range), options.reverse))
+    }
+
+    /// As [`Table::range_cursor`], of the keys that begin alike.
+    ///
+    /// # Errors
+    ///
+    /// As [`Table::prefix`].
+    pub fn prefix_cursor(&self, prefix: &Prefix, options: RangeOptions) -> Result<RangeCursor> {
+        self.check_order("prefix")?;
+        Ok(self.cursor_of(prefix.span()?, options.reverse))
+    }
+
+    /// The object with the lowest key at or above this one. O(log n). As [`Table::next`], it may miss a key that
+    /// comes while it looks.
+    ///
+    /// # Errors
+    ///
+    /// As [`Table::range`].
+    pub fn seek(&self, key: &Term) -> Result<Option<Term>> {
+        let pin = pin();
+        let found = self.seek_object(Bound::Included(key), false, &pin)?;
+        Ok(found.map(|object| object.to_term()))
+    }
+
+    /// The object with the highest key at or below this one. Otherwise as [`Table::seek`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Table::range`].
+    pub fn seek_back(&self, key: &Term) -> Result<Option<Term>> {
+        let pin = pin();
+        let found = self.seek_object(Bound::Included(key), true, &pin)?;
+        Ok(found.map(|object| object.to_term()))
+    }
+
+    /// The nearest object above a bound, or below it with `back`, without building terms.
+    ///
+    /// # Errors
+    ///
+    /// As [`Table::range`].
+    pub fn seek_object<'g>(
+        &self,
+        from: Bound<&(impl AsKey + ?Sized)>,
+        back: bool,
+        pin: &'g impl Pin,
+    ) -> Result<Option<Object<'g>>> {
+        self.check_order("seek")?;
+        let near = from.map(|key| key.with(|buf| buf.order().to_vec()));
+        let (from, to) = if back {
+            (Bound::Unbounded, near)
+        } else {
+            (near, Bound::Unbounded)
+        };
+        let mut cursor = self.cursor_of(Span { from, to }, back);
+        let body = self.core.body(self.caller, Right::Read, pin)?;
+        let mut records = Vec::new();
+        cursor.step(body, 1, pin, &mut records);
+        self.check_name()?;
+        Ok(records.first().map(|&record| object(record, self.keypos())))
+    }
+
+    pub(super) fn cursor_of(&self, span: Span, back: bool) -> RangeCursor {
+        RangeCursor {
+            span,
+            back,
+            ended: false,
+        }
+    }
+
+    fn span_terms(
+        &self,
+        operation: &'static str,
+        span: Span,
+        options: RangeOptions,
+    ) -> Result<Vec<Term>> {
+        self.check_order(operation)?;
+        let mut cursor = self.cursor_of(span, options.reverse);
+        let limit = options.limit.unwrap_or(usize::MAX);
+        let (mut terms, mut records) = (Vec::new(), Vec::new());
+        while terms.len() < limit && !cursor.ended {
+            // A pin a step: what a long range has read may be freed behind it.
+            self.read(|body: &AnyBody, pin: &Guard| {
+                let want = (limit - terms.len()).min(STEP);
+                records.clear();
+                cursor.step(body, want, pin, &mut records);
+                records.truncate(limit - terms.len());
+                let objects = records.iter().map(|&record| object(record, self.keypos()));
+                terms.extend(objects.map(|object| options.form(&object)));
+                Ok(())
+            })?;
+        }
+        Ok(terms)
+    }
+
+    /// Refuses an operation that needs the order of keys.
+    pub(super) fn check_order(&self, operation: &'static str) -> Result<()> {
+        match self.table_type() {
+            TableType::OrderedSet => Ok(()),
+            found => Err(Error::WrongType { operation, found }),
+        }
+    }
+}
+
+/// The span of a range of terms.
+pub(super) fn span_of(range: &impl RangeBounds<Term>) -> Span {
+    let bytes = |bound: Bound<&Term>| bound.map(|key| KeyBuf::encode(key).order().to_vec());
+    Span {
+        from: bytes(range.start_bound()),
+        to: bytes(range.end_bound()),
+    }
+}

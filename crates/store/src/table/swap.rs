@@ -1,0 +1,88 @@
+//! Changing one object if it is what it was thought to be.
+
+use fyris_sync::reclaim::Guard;
+use fyris_term::Term;
+use fyris_term::key::KeyBuf;
+
+use super::Table;
+use crate::body::{AnyBody, with_body};
+use crate::error::{Error, Result};
+use crate::foreign::{AsObject, record_of};
+use crate::keys::AsKey;
+
+impl Table {
+    /// Replaces `old` by `new` if the table holds an object exactly equal (`=:=`) to `old`; says whether it did.
+    /// One atomic and isolated step. For `set` and `ordered_set`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::KeyUpdate`] unless both have the same key, as the table tells keys apart; as [`Table::insert`] for
+    /// either; [`Error::WrongType`] for the bags.
+    pub fn cas(
+        &self,
+        old: &(impl AsObject + ?Sized),
+        new: &(impl AsObject + ?Sized),
+    ) -> Result<bool> {
+        self.check_unique("cas")?;
+        self.write(|body, pin| {
+            let keypos = self.keypos();
+            let (old, new) = (record_of(old, keypos)?, record_of(new, keypos)?);
+            with_body!(body, b => {
+                if b.key_of(old.ptr()) != b.key_of(new.ptr()) {
+                    return Err(Error::KeyUpdate(self.keypos()));
+                }
+                Ok(b.replace_if(new, |now| now.same_object(old.ptr()), pin))
+            })
+        })
+    }
+
+    /// Lets `f` make a new object of the one with the key, or of its absence (`None`), and puts it in; `None` from
+    /// `f` deletes. Returns what is in the table now. One atomic and isolated step. For `set` and `ordered_set`.
+    ///
+    /// `f` runs outside of every lock and may do anything; when another writer was faster it runs again on
+    /// what that one has left.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::KeyUpdate`] if the new object has another key; as [`Table::insert`] for it; [`Error::WrongType`] for
+    /// the bags.
+    pub fn upsert(
+        &self,
+        key: &Term,
+        mut f: impl FnMut(Option<Term>) -> Option<Term>,
+    ) -> Result<Option<Term>> {
+        self.check_unique("upsert")?;
+        key.with(|buf| {
+            loop {
+                let turn = self.write(|body, pin| self.upsert_once(buf, key, &mut f, body, pin))?;
+                if let Some(now) = turn {
+                    return Ok(now);
+                }
+            }
+        })
+    }
+
+    /// `None` if another writer came between.
+    fn upsert_once(
+        &self,
+        buf: &KeyBuf,
+        key: &Term,
+        f: &mut impl FnMut(Option<Term>) -> Option<Term>,
+        body: &AnyBody,
+        pin: &Guard,
+    ) -> Result<Option<Option<Term>>> {
+        with_body!(body, b => {
+            let seen = b.get(b.key(buf), pin);
+            let old = seen.and_then(|content| b.terms(content, buf, Some(key)).pop());
+            let Some(new) = f(old) else {
+                self.note(body, buf, pin);
+                return Ok(b.remove_if(b.key(buf), seen, pin).then_some(None));
+            };
+            let record = self.record(&new)?;
+            if b.key_of(record.ptr()) != b.key(buf) {
+                return Err(Error::KeyUpdate(self.keypos()));
+            }
+            Ok(b.put_if(record, seen, pin).then_some(Some(new)))
+        })
+    }
+}
