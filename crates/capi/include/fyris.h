@@ -1,0 +1,862 @@
+/* fyris.h: the C API of Fyris, a concurrent in-memory term store and version-controlled shared memory.
+ *
+ * Made from crates/capi/src by `FYRIS_BLESS=1 cargo test -p fyris-capi --test header`; edit the sources, not this.
+ *
+ * ERRORS. A function that can fail returns a `fyris_code` (or NULL where it returns a handle) and takes as its last
+ * argument a `fyris_error` to fill, which is yours, so that threads need nothing in common. It is written only on failure,
+ * and may be NULL. On failure no out-argument is written, and the store is as it was unless the function says otherwise.
+ *
+ * THREADS. Each function says one of:
+ *   any    any number of threads may call it at once, with the same handles too;
+ *   one    one thread at a time for each handle it is given; other handles do not matter;
+ *   last   as `one`, and the handle is gone: no thread may use it afterwards.
+ *
+ * MEMORY. What a function returns as `fyris_x *` you give back with `fyris_x_free`; a `const fyris_term *` is borrowed from
+ * the term it is in. NULL is refused with FYRIS_E_NULL wherever it is not said to be allowed; freeing NULL does nothing.
+ * Text is UTF-8 and ends with a zero byte.
+ */
+
+#ifndef FYRIS_H
+#define FYRIS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/**
+ * A value: a number, an atom, a binary, a tuple, a list, a map. It never changes.
+ */
+typedef struct fyris_term fyris_term;
+
+/**
+ * How many bytes the text of an error has room for, with the zero byte behind it.
+ */
+#define FYRIS_ERROR_TEXT 508
+
+/**
+ * The version of the binary interface that this header describes.
+ *
+ * It changes when a program compiled with an older header would no longer work; additions leave it as it is.
+ */
+#define FYRIS_ABI_VERSION 1
+
+/**
+ * What came of a call.
+ *
+ * Later versions may add codes: treat one you do not know as a failure.
+ */
+typedef enum {
+  /**
+   * Done.
+   */
+  FYRIS_OK = 0,
+  /**
+   * An argument is NULL that must not be.
+   */
+  FYRIS_E_NULL = 1,
+  /**
+   * Fyris has a bug: it panicked, and this call has been given up. What it worked on is still usable.
+   */
+  FYRIS_E_PANIC = 2,
+  /**
+   * An argument makes no sense: an option, a position, a length, text that is not UTF-8.
+   */
+  FYRIS_E_ARGUMENT = 3,
+  /**
+   * A term, or a table, is of another type than the call needs.
+   */
+  FYRIS_E_TYPE = 4,
+  /**
+   * A number does not fit where it should go.
+   */
+  FYRIS_E_RANGE = 5,
+  /**
+   * Text that is no term in Erlang's syntax; the error's text says at which line and column.
+   */
+  FYRIS_E_SYNTAX = 6,
+  /**
+   * Bytes that are no term in external format; the error's text says at which byte.
+   */
+  FYRIS_E_FORMAT = 7,
+  /**
+   * Something grew beyond what Fyris can hold: a term, the number of tables or of atoms.
+   */
+  FYRIS_E_LIMIT = 8,
+  /**
+   * There is no such table, or no longer.
+   */
+  FYRIS_E_NO_TABLE = 20,
+  /**
+   * The table does not allow this to the handle's owner.
+   */
+  FYRIS_E_NO_ACCESS = 21,
+  /**
+   * A table of this name exists.
+   */
+  FYRIS_E_NAME_TAKEN = 22,
+  /**
+   * No object has the key.
+   */
+  FYRIS_E_NO_KEY = 23,
+  /**
+   * The system refused something about a file; the error's text says what.
+   */
+  FYRIS_E_IO = 30,
+  /**
+   * A file is not what it should be, or damaged; the error's text says where.
+   */
+  FYRIS_E_DAMAGED = 31,
+} fyris_code;
+
+/**
+ * What a term is.
+ */
+typedef enum {
+  /**
+   * No term: NULL was asked about.
+   */
+  FYRIS_NONE = 0,
+  /**
+   * An integer of any size.
+   */
+  FYRIS_INTEGER = 1,
+  /**
+   * A float.
+   */
+  FYRIS_FLOAT = 2,
+  /**
+   * An atom.
+   */
+  FYRIS_ATOM = 3,
+  /**
+   * A binary.
+   */
+  FYRIS_BINARY = 4,
+  /**
+   * A tuple.
+   */
+  FYRIS_TUPLE = 5,
+  /**
+   * A proper list.
+   */
+  FYRIS_LIST = 6,
+  /**
+   * A map.
+   */
+  FYRIS_MAP = 7,
+  /**
+   * A list with another tail than the empty list: the tail is its last element here.
+   */
+  FYRIS_IMPROPER_LIST = 8,
+  /**
+   * A bitstring that does not end with a whole byte.
+   */
+  FYRIS_BITSTRING = 9,
+  /**
+   * A process identifier.
+   */
+  FYRIS_PID = 10,
+  /**
+   * A port.
+   */
+  FYRIS_PORT = 11,
+  /**
+   * A reference.
+   */
+  FYRIS_REFERENCE = 12,
+  /**
+   * A fun.
+   */
+  FYRIS_FUN = 13,
+} fyris_term_type;
+
+/**
+ * A store of tables, and an owner in it. The tables that the owner made are deleted when the handle is freed, unless their options
+ * say otherwise.
+ */
+typedef struct fyris_store fyris_store;
+
+/**
+ * A handle of a table.
+ */
+typedef struct fyris_table fyris_table;
+
+/**
+ * A walk through a table, object by object. It holds nothing that makes others wait, and keeps going whatever happens to the table.
+ */
+typedef struct fyris_walk fyris_walk;
+
+/**
+ * Why a call failed.
+ */
+typedef struct {
+  /**
+   * What the call returned.
+   */
+  fyris_code code;
+  /**
+   * What was wrong and where, in one line of English; cut to fit.
+   */
+  char text[FYRIS_ERROR_TEXT];
+} fyris_error;
+
+/**
+ * Bytes that Fyris made, to be given back with `fyris_bytes_free`. A zero byte that `len` does not count follows them.
+ */
+typedef struct {
+  /**
+   * The first byte; NULL in an empty one that nothing was put in.
+   */
+  uint8_t *data;
+  /**
+   * How many.
+   */
+  size_t len;
+} fyris_bytes;
+
+#ifdef __cplusplus
+extern "C" {
+#endif // __cplusplus
+
+/**
+ * Writes the table to a file that `ets:file2tab` reads, with a checksum; a file that is there is replaced when the new one is whole.
+ * `objects`, which may be NULL, is how many were written.
+ *
+ * Fails with FYRIS_E_IO, FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
+ *
+ * Threads: any.
+ */
+fyris_code fyris_table_save(const fyris_table *handle,
+                            const char *path,
+                            uint64_t *objects,
+                            fyris_error *err);
+
+/**
+ * Makes a table out of a file that `ets:tab2file` or `fyris_table_save` wrote. The file may come from anybody: it is checked, as
+ * far as it lets itself be, and refused whole if anything in it is wrong.
+ *
+ * Fails with FYRIS_E_IO, FYRIS_E_DAMAGED, FYRIS_E_NAME_TAKEN, FYRIS_E_LIMIT.
+ *
+ * Threads: any.
+ */
+fyris_table *fyris_table_load(const fyris_store *store,
+                              const char *path,
+                              fyris_error *err);
+
+/**
+ * The objects with a key: a list, which may be empty. Takes no lock.
+ *
+ * Fails with FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
+ *
+ * Threads: any.
+ */
+fyris_code fyris_table_lookup(const fyris_table *handle,
+                              const fyris_term *key,
+                              fyris_term **objects,
+                              fyris_error *err);
+
+/**
+ * As `fyris_table_lookup`, with the key and the list in external term format.
+ *
+ * Threads: any.
+ */
+fyris_code fyris_table_lookup_encoded(const fyris_table *handle,
+                                      const void *key,
+                                      size_t len,
+                                      fyris_bytes *objects,
+                                      fyris_error *err);
+
+/**
+ * The element at `position` (from 1) of the object with a key; in the bags a list of them. Takes no lock.
+ *
+ * Fails with FYRIS_E_NO_KEY, FYRIS_E_ARGUMENT (the object is shorter), FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
+ *
+ * Threads: any.
+ */
+fyris_code fyris_table_lookup_element(const fyris_table *handle,
+                                      const fyris_term *key,
+                                      size_t position,
+                                      fyris_term **element,
+                                      fyris_error *err);
+
+/**
+ * Whether an object has the key. Takes no lock.
+ *
+ * Fails with FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
+ *
+ * Threads: any.
+ */
+fyris_code fyris_table_member(const fyris_table *handle,
+                              const fyris_term *key,
+                              bool *found,
+                              fyris_error *err);
+
+/**
+ * One item of what `ets:info/2` tells, by its name: `size` (objects), `memory` (bytes), `type`, `keypos`, `protection`, `index`, and so on.
+ *
+ * Fails with FYRIS_E_ARGUMENT for another name, and for what only Erlang can show (pids); FYRIS_E_NO_TABLE.
+ *
+ * Threads: any.
+ */
+fyris_code fyris_table_info(const fyris_table *handle,
+                            const char *item,
+                            fyris_term **value,
+                            fyris_error *err);
+
+/**
+ * How many objects there are: every finished insert and delete is counted.
+ *
+ * Fails with FYRIS_E_NO_TABLE.
+ *
+ * Threads: any.
+ */
+fyris_code fyris_table_size(const fyris_table *handle, size_t *objects, fyris_error *err);
+
+/**
+ * A new store without tables.
+ *
+ * Threads: any.
+ */
+fyris_store *fyris_store_new(fyris_error *err);
+
+/**
+ * Another owner in the same store: it finds the same named tables, may read those that are protected, and ends by itself.
+ *
+ * Threads: any.
+ */
+fyris_store *fyris_store_join(const fyris_store *store,
+                              fyris_error *err);
+
+/**
+ * Ends the owner and frees its handle. Handles of its tables stay valid, and say FYRIS_E_NO_TABLE from then on.
+ *
+ * Threads: last.
+ */
+void fyris_store_free(fyris_store *store);
+
+/**
+ * Makes a table. `options` is the list of options of `ets:new/2` in Erlang's syntax, or NULL for none: the type is `set` (which
+ * nothing need say), `ordered_set`, `bag` or `duplicate_bag`; the access `protected` (only handles from this store handle write),
+ * `public` or `private`; `named_table` registers the name; `{keypos, N}` says which element is the key; `{index, Name}` which
+ * structure holds the table; `{owner, none}` lets the table outlive its maker.
+ *
+ * Fails with FYRIS_E_ARGUMENT, FYRIS_E_SYNTAX, FYRIS_E_NAME_TAKEN, FYRIS_E_LIMIT.
+ *
+ * Threads: any.
+ */
+fyris_table *fyris_table_new(const fyris_store *store,
+                             const char *name,
+                             const char *options,
+                             fyris_error *err);
+
+/**
+ * The table registered under `name`, made with `options` if there is none; whoever comes first makes it.
+ *
+ * Fails as `fyris_table_new`; FYRIS_E_NAME_TAKEN if the table that is there has another type or key position.
+ *
+ * Threads: any.
+ */
+fyris_table *fyris_table_open(const fyris_store *store,
+                              const char *name,
+                              const char *options,
+                              fyris_error *err);
+
+/**
+ * A handle of the table registered under `name`, which goes on working when the table is renamed.
+ *
+ * Fails with FYRIS_E_NO_TABLE.
+ *
+ * Threads: any.
+ */
+fyris_table *fyris_table_named(const fyris_store *store, const char *name, fyris_error *err);
+
+/**
+ * Deletes the table, for everybody and at once; the handle stays, to be freed.
+ *
+ * Fails with FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
+ *
+ * Threads: any.
+ */
+fyris_code fyris_table_delete(const fyris_table *handle, fyris_error *err);
+
+/**
+ * Frees a handle of a table; the table stays.
+ *
+ * Threads: last.
+ */
+void fyris_table_free(fyris_table *handle);
+
+/**
+ * The first key; NULL if there is none. The keys of an `ordered_set` are in Erlang's order of terms, others in no order that
+ * means anything.
+ *
+ * Fails with FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
+ *
+ * Threads: any.
+ */
+fyris_code fyris_table_first(const fyris_table *handle,
+                             fyris_term **key,
+                             fyris_error *err);
+
+/**
+ * The last key; NULL if there is none. The same as the first, except in an `ordered_set`.
+ *
+ * Fails as `fyris_table_first`.
+ *
+ * Threads: any.
+ */
+fyris_code fyris_table_last(const fyris_table *handle, fyris_term **key, fyris_error *err);
+
+/**
+ * The key after `from`; NULL if there is none. Steps from the first key to NULL meet every key that is there throughout once. In an
+ * `ordered_set` `from` need not be there; elsewhere that is FYRIS_E_NO_KEY.
+ *
+ * Fails as `fyris_table_first`.
+ *
+ * Threads: any.
+ */
+fyris_code fyris_table_next(const fyris_table *handle,
+                            const fyris_term *from,
+                            fyris_term **key,
+                            fyris_error *err);
+
+/**
+ * The key before `from`; NULL if there is none. The same as the next, except in an `ordered_set`.
+ *
+ * Fails as `fyris_table_next`.
+ *
+ * Threads: any.
+ */
+fyris_code fyris_table_prev(const fyris_table *handle,
+                            const fyris_term *from,
+                            fyris_term **key,
+                            fyris_error *err);
+
+/**
+ * All objects as a list, in the order of a walk. An object that is there throughout comes up exactly once. O(size).
+ *
+ * Fails as `fyris_table_first`.
+ *
+ * Threads: any.
+ */
+fyris_code fyris_table_list(const fyris_table *handle,
+                            fyris_term **objects,
+                            fyris_error *err);
+
+/**
+ * Begins a walk; `backwards` makes a difference in an `ordered_set` only. The handle of the table may be freed meanwhile.
+ *
+ * Threads: any.
+ */
+fyris_walk *fyris_walk_new(const fyris_table *handle,
+                           bool backwards,
+                           fyris_error *err);
+
+/**
+ * The next object, yours to free; NULL behind the last. An object that is there throughout the walk comes up exactly once.
+ *
+ * Fails as `fyris_table_first`; the walk has ended then.
+ *
+ * Threads: one.
+ */
+fyris_code fyris_walk_next(fyris_walk *walk,
+                           fyris_term **object,
+                           fyris_error *err);
+
+/**
+ * Ends a walk.
+ *
+ * Threads: last.
+ */
+void fyris_walk_free(fyris_walk *walk);
+
+/**
+ * Inserts an object, a tuple, in place of one with the same key (in the bags: beside them). The object stays yours.
+ *
+ * Atomic. Fails with FYRIS_E_TYPE, FYRIS_E_ARGUMENT (too short for its key), FYRIS_E_LIMIT, FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
+ *
+ * Threads: any.
+ */
+fyris_code fyris_table_insert(const fyris_table *handle,
+                              const fyris_term *object,
+                              fyris_error *err);
+
+/**
+ * As `fyris_table_insert` for an object in external term format.
+ *
+ * Threads: any.
+ */
+fyris_code fyris_table_insert_encoded(const fyris_table *handle,
+                                      const void *data,
+                                      size_t len,
+                                      fyris_error *err);
+
+/**
+ * Inserts `count` objects in one atomic and isolated step: others see all of them or none. Later ones replace earlier ones with the same
+ * key.
+ *
+ * Fails as `fyris_table_insert` for any of the objects; then none is inserted.
+ *
+ * Threads: any.
+ */
+fyris_code fyris_table_insert_list(const fyris_table *handle,
+                                   const fyris_term *const *objects,
+                                   size_t count,
+                                   fyris_error *err);
+
+/**
+ * Inserts an object unless its key is there; says whether it did. Atomic. `inserted` may be NULL.
+ *
+ * Fails as `fyris_table_insert`.
+ *
+ * Threads: any.
+ */
+fyris_code fyris_table_insert_new(const fyris_table *handle,
+                                  const fyris_term *object,
+                                  bool *inserted,
+                                  fyris_error *err);
+
+/**
+ * Deletes the objects with a key; there need be none. Atomic.
+ *
+ * Fails with FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
+ *
+ * Threads: any.
+ */
+fyris_code fyris_table_delete_key(const fyris_table *handle,
+                                  const fyris_term *key,
+                                  fyris_error *err);
+
+/**
+ * Deletes exactly this object, and in a `duplicate_bag` all its repeats. Atomic.
+ *
+ * Fails as `fyris_table_insert`.
+ *
+ * Threads: any.
+ */
+fyris_code fyris_table_delete_object(const fyris_table *handle,
+                                     const fyris_term *object,
+                                     fyris_error *err);
+
+/**
+ * Empties the table in one atomic and isolated step. O(1) for the caller.
+ *
+ * Fails with FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
+ *
+ * Threads: any.
+ */
+fyris_code fyris_table_delete_all_objects(const fyris_table *handle, fyris_error *err);
+
+/**
+ * Removes the objects with a key and returns them as a list, in one atomic step.
+ *
+ * Fails with FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
+ *
+ * Threads: any.
+ */
+fyris_code fyris_table_take(const fyris_table *handle,
+                            const fyris_term *key,
+                            fyris_term **objects,
+                            fyris_error *err);
+
+/**
+ * Adds `increment` to the integer at `position` (from 1; 0 for the element behind the key) and says what it is then, in one atomic step.
+ * If no object has the key, `initial` is inserted first, with its key field replaced by `key`; with `initial` NULL that is
+ * FYRIS_E_NO_KEY. `value` may be NULL.
+ *
+ * Fails with FYRIS_E_TYPE (no integer there, or the table is a bag), FYRIS_E_ARGUMENT (no such position, or it is the key),
+ * FYRIS_E_LIMIT, FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS. Counters never overflow; one that has outgrown `value` is FYRIS_E_RANGE, and
+ * is counted all the same.
+ *
+ * Threads: any.
+ */
+fyris_code fyris_table_count(const fyris_table *handle,
+                             const fyris_term *key,
+                             size_t position,
+                             int64_t increment,
+                             const fyris_term *initial,
+                             int64_t *value,
+                             fyris_error *err);
+
+/**
+ * Counts as `ets:update_counter/3,4`: `ops` is an increment, `{Position, Increment}`, `{Position, Increment, Threshold, Value}`
+ * or a list of these, done in order in one atomic and isolated step; `initial` as in `fyris_table_count`. `result`, which may be NULL,
+ * is the new value, or the list of them.
+ *
+ * Fails as `fyris_table_count`.
+ *
+ * Threads: any.
+ */
+fyris_code fyris_table_update_counter(const fyris_table *handle,
+                                      const fyris_term *key,
+                                      const fyris_term *ops,
+                                      const fyris_term *initial,
+                                      fyris_term **result,
+                                      fyris_error *err);
+
+/**
+ * Replaces elements of the object with a key, in one atomic step: `edits` is `{Position, Value}` or a list of them, as for
+ * `ets:update_element/3`. If no object has the key, `initial` is inserted with the edits, or with `initial` NULL nothing is done.
+ * `updated`, which may be NULL, says whether there is such an object now.
+ *
+ * Fails with FYRIS_E_TYPE for a bag, FYRIS_E_ARGUMENT, FYRIS_E_LIMIT, FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
+ *
+ * Threads: any.
+ */
+fyris_code fyris_table_update_element(const fyris_table *handle,
+                                      const fyris_term *key,
+                                      const fyris_term *edits,
+                                      const fyris_term *initial,
+                                      bool *updated,
+                                      fyris_error *err);
+
+/**
+ * Gives the table another name. Fails with FYRIS_E_NAME_TAKEN, FYRIS_E_ARGUMENT, FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
+ *
+ * Threads: any.
+ */
+fyris_code fyris_table_rename(const fyris_table *handle,
+                              const fyris_term *name,
+                              fyris_error *err);
+
+/**
+ * Frees the bytes and makes `bytes` empty, so that freeing twice does no harm. NULL is allowed.
+ *
+ * Threads: one.
+ */
+void fyris_bytes_free(fyris_bytes *bytes);
+
+/**
+ * Reads a term from Erlang's external term format (what `term_to_binary` writes): the version byte 131 and one term. O(len).
+ *
+ * Threads: any.
+ */
+fyris_term *fyris_term_decode(const void *data,
+                              size_t len,
+                              fyris_error *err);
+
+/**
+ * Writes a term in external format. O(its size).
+ *
+ * Threads: any for the term.
+ */
+fyris_code fyris_term_encode(const fyris_term *term, fyris_bytes *bytes, fyris_error *err);
+
+/**
+ * Writes a term as text in Erlang's syntax, on one line, as `io:format("~0tp")` does. O(its size).
+ *
+ * Threads: any for the term.
+ */
+fyris_code fyris_term_print(const fyris_term *term, fyris_bytes *bytes, fyris_error *err);
+
+/**
+ * An integer.
+ *
+ * Threads: any.
+ */
+fyris_term *fyris_term_int(int64_t value);
+
+/**
+ * An unsigned integer.
+ *
+ * Threads: any.
+ */
+fyris_term *fyris_term_uint(uint64_t value);
+
+/**
+ * A float. Infinities and NaN, which Erlang does not have, are FYRIS_E_ARGUMENT.
+ *
+ * Threads: any.
+ */
+fyris_term *fyris_term_double(double value, fyris_error *err);
+
+/**
+ * The atom of this name: at most 255 characters, and a bounded number of different ones in a process (FYRIS_E_LIMIT). Atoms are
+ * kept for ever: make them of your program's own words, not of what its users type.
+ *
+ * Threads: any.
+ */
+fyris_term *fyris_term_atom(const char *name,
+                            fyris_error *err);
+
+/**
+ * A binary: a copy of `len` bytes. `data` may be NULL if there are none.
+ *
+ * Threads: any.
+ */
+fyris_term *fyris_term_binary(const void *data, size_t len, fyris_error *err);
+
+/**
+ * Text as Elixir keeps it: a binary of its UTF-8, without the zero byte.
+ *
+ * Threads: any.
+ */
+fyris_term *fyris_term_text(const char *value, fyris_error *err);
+
+/**
+ * A term in Erlang's syntax, like `{user, <<"Ada">>, [1815, 1.0, #{maths => true}]}`.
+ *
+ * O(length). Terms nested deeper than 1,000 levels are refused, here and everywhere.
+ *
+ * Threads: any.
+ */
+fyris_term *fyris_term_parse(const char *syntax, fyris_error *err);
+
+/**
+ * A tuple of `len` elements. Takes the elements over: they are its own, or freed if it fails; also those behind a NULL, so that
+ * makers nest without checks in between.
+ *
+ * O(size of the elements).
+ *
+ * Threads: one for each element.
+ */
+fyris_term *fyris_term_tuple(fyris_term *const *elements,
+                             size_t len,
+                             fyris_error *err);
+
+/**
+ * A list of `len` elements; takes them over as `fyris_term_tuple` does.
+ *
+ * O(size of the elements).
+ *
+ * Threads: one for each element.
+ */
+fyris_term *fyris_term_list(fyris_term *const *elements, size_t len, fyris_error *err);
+
+/**
+ * A map of `pairs` keys and values, one behind the other: an array of `2 * pairs` terms, which it takes over as
+ * `fyris_term_tuple` does. Of equal keys the last counts.
+ *
+ * O(size of the elements, times the logarithm of their number).
+ *
+ * Threads: one for each element.
+ */
+fyris_term *fyris_term_map(fyris_term *const *elements,
+                           size_t pairs,
+                           fyris_error *err);
+
+/**
+ * A copy of a term, or of a part of one. O(its size), but large binaries are shared.
+ *
+ * Threads: any.
+ */
+fyris_term *fyris_term_clone(const fyris_term *term, fyris_error *err);
+
+/**
+ * Frees a term that a function returned, and with it all its parts. Not for borrowed parts.
+ *
+ * Threads: last.
+ */
+void fyris_term_free(fyris_term *term);
+
+/**
+ * What a term is. Later versions may add types.
+ *
+ * Threads: any.
+ */
+fyris_term_type fyris_term_type_of(const fyris_term *term);
+
+/**
+ * The value of an integer. FYRIS_E_RANGE if 64 bits do not hold it; `fyris_term_print` shows it then.
+ *
+ * Threads: any.
+ */
+fyris_code fyris_term_get_int(const fyris_term *term,
+                              int64_t *value,
+                              fyris_error *err);
+
+/**
+ * The value of a float.
+ *
+ * Threads: any.
+ */
+fyris_code fyris_term_get_double(const fyris_term *term, double *value, fyris_error *err);
+
+/**
+ * The bytes of a binary, borrowed from the term. No zero byte follows them.
+ *
+ * Threads: any.
+ */
+fyris_code fyris_term_get_binary(const fyris_term *term,
+                                 const uint8_t **data,
+                                 size_t *len,
+                                 fyris_error *err);
+
+/**
+ * The name of an atom, which stays for ever. No zero byte follows it.
+ *
+ * Threads: any.
+ */
+fyris_code fyris_term_get_atom(const fyris_term *term,
+                               const char **name,
+                               size_t *len,
+                               fyris_error *err);
+
+/**
+ * Whether a term is the atom of this name; false for NULL.
+ *
+ * Threads: any.
+ */
+bool fyris_term_is_atom(const fyris_term *term, const char *name);
+
+/**
+ * How many parts a term has: the elements of a tuple or a list, the keys and values of a map; 0 for everything else.
+ *
+ * Threads: any.
+ */
+size_t fyris_term_len(const fyris_term *term);
+
+/**
+ * A part of a term, counted from 0, borrowed from it; NULL if there is none. Of a map the parts are key, value, key, value, and so on,
+ * in the order of the keys. O(1).
+ *
+ * Threads: any.
+ */
+const fyris_term *fyris_term_at(const fyris_term *term,
+                                size_t index);
+
+/**
+ * The value of a key of a map, borrowed from it; NULL if there is none, or the term is no map. O(log size).
+ *
+ * Threads: any.
+ */
+const fyris_term *fyris_term_map_get(const fyris_term *map,
+                                     const fyris_term *key);
+
+/**
+ * Whether two terms are exactly equal, as by Erlang's `=:=` (1 and 1.0 are not); false if one is NULL.
+ *
+ * Threads: any.
+ */
+bool fyris_term_equal(const fyris_term *a,
+                      const fyris_term *b);
+
+/**
+ * Less than, equal to or greater than 0, as `a` is below, equal to or above `b` in Erlang's order of all terms (1 and 1.0 are
+ * equal in it). NULL is below everything.
+ *
+ * Threads: any.
+ */
+int32_t fyris_term_compare(const fyris_term *a,
+                           const fyris_term *b);
+
+/**
+ * The version of the library that is running, like "0.1.0"; never freed.
+ *
+ * Threads: any.
+ */
+const char *fyris_version(void);
+
+/**
+ * The `FYRIS_ABI_VERSION` of the library that is running: compare it with the header's before anything else where the two may
+ * come from different places.
+ *
+ * Threads: any.
+ */
+uint32_t fyris_abi_version(void);
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif  // __cplusplus
+
+#endif  /* FYRIS_H */

@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# Installs the C API: header, libraries, pkg-config file.
+#
+#   crates/capi/install.sh PREFIX [FOLDER]
+#
+# FOLDER has libfyris_capi.so and libfyris_capi.a; without it they are built. DESTDIR goes before PREFIX, for packagers.
+set -euo pipefail
+[ $# -ge 1 ] || { echo "usage: install.sh PREFIX [FOLDER WITH THE LIBRARIES]" >&2; exit 2; }
+prefix=$1
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+root=$(cd "$here/../.." && pwd)
+if [ $# -ge 2 ]; then
+  built=$2
+else
+  (cd "$root" && cargo build --release --locked -p fyris-capi)
+  built=${CARGO_TARGET_DIR:-$root/target}/release
+fi
+version=$(sed -n '/^\[workspace.package\]/,/^version/s/^version = "\(.*\)"/\1/p' "$root/Cargo.toml")
+to=${DESTDIR:-}$prefix
+
+install -d "$to/include" "$to/lib/pkgconfig"
+install -m 644 "$here/include/fyris.h" "$to/include/fyris.h"
+install -m 755 "$built/libfyris_capi.so" "$to/lib/libfyris.so.$version"
+install -m 644 "$built/libfyris_capi.a" "$to/lib/libfyris.a"
+# Programs ask for the name in the library (build.rs), compilers for the one without a number.
+ln -sf "libfyris.so.$version" "$to/lib/libfyris.so.0"
+ln -sf libfyris.so.0 "$to/lib/libfyris.so"
+sed -e "s|@PREFIX@|$prefix|" -e "s|@VERSION@|$version|" "$here/fyris.pc.in" >"$to/lib/pkgconfig/fyris.pc"
+echo "installed fyris $version under $to"

@@ -1,0 +1,221 @@
+//! Codes, texts, and the wall that no panic passes.
+
+use std::any::Any;
+use std::ffi::c_char;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// What came of a call.
+///
+/// Later versions may add codes: treat one you do not know as a failure.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum fyris_code {
+    /// Done.
+    FYRIS_OK = 0,
+    /// An argument is NULL that must not be.
+    FYRIS_E_NULL = 1,
+    /// Fyris has a bug: it panicked, and this call has been given up. What it worked on is still usable.
+    FYRIS_E_PANIC = 2,
+    /// An argument makes no sense: an option, a position, a length, text that is not UTF-8.
+    FYRIS_E_ARGUMENT = 3,
+    /// A term, or a table, is of another type than the call needs.
+    FYRIS_E_TYPE = 4,
+    /// A number does not fit where it should go.
+    FYRIS_E_RANGE = 5,
+    /// Text that is no term in Erlang's syntax; the error's text says at which line and column.
+    FYRIS_E_SYNTAX = 6,
+    /// Bytes that are no term in external format; the error's text says at which byte.
+    FYRIS_E_FORMAT = 7,
+    /// Something grew beyond what Fyris can hold: a term, the number of tables or of atoms.
+    FYRIS_E_LIMIT = 8,
+    /// There is no such table, or no longer.
+    FYRIS_E_NO_TABLE = 20,
+    /// The table does not allow this to the handle's owner.
+    FYRIS_E_NO_ACCESS = 21,
+    /// A table of this name exists.
+    FYRIS_E_NAME_TAKEN = 22,
+    /// No object has the key.
+    FYRIS_E_NO_KEY = 23,
+    /// The system refused something about a file; the error's text says what.
+    FYRIS_E_IO = 30,
+    /// A file is not what it should be, or damaged; the error's text says where.
+    FYRIS_E_DAMAGED = 31,
+}
+
+use fyris_code::*;
+
+/// How many bytes the text of an error has room for, with the zero byte behind it.
+pub const FYRIS_ERROR_TEXT: usize = 508;
+
+/// Why a call failed.
+#[repr(C)]
+pub struct fyris_error {
+    /// What the call returned.
+    pub code: fyris_code,
+    /// What was wrong and where, in one line of English; cut to fit.
+    pub text: [c_char; FYRIS_ERROR_TEXT],
+}
+
+/// An error on its way to C.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) code: fyris_code,
+    pub(crate) text: String,
+}
+
+pub(crate) type Outcome<T = ()> = Result<T, Failure>;
+
+impl Failure {
+    pub(crate) fn new(code: fyris_code, text: impl Into<String>) -> Failure {
+        let text = text.into();
+        Failure { code, text }
+    }
+
+    fn panic(payload: &(dyn Any + Send)) -> Failure {
+        let said = payload
+            .downcast_ref::<&str>()
+            .copied()
+            .or_else(|| payload.downcast_ref::<String>().map(String::as_str))
+            .unwrap_or("without a word");
+        Failure::new(FYRIS_E_PANIC, format!("fyris panicked: {said}"))
+    }
+
+    /// Tells the caller, if it wants to know.
+    ///
+    /// # Safety
+    ///
+    /// `err` is null or points to a `fyris_error` that is the caller's alone.
+    unsafe fn tell(&self, err: *mut fyris_error) {
+        if err.is_null() {
+            return;
+        }
+        let mut text = [0; FYRIS_ERROR_TEXT];
+        let end = self.text.floor_char_boundary(FYRIS_ERROR_TEXT - 1);
+        for (to, from) in text.iter_mut().zip(&self.text.as_bytes()[..end]) {
+            // A zero byte inside would end the text for C.
+            *to = if *from == 0 { b'?' } else { *from } as c_char;
+        }
+        let error = fyris_error {
+            code: self.code,
+            text,
+        };
+        // SAFETY: not null, so it points to an error of the caller's; `write` reads nothing that may be uninitialised.
+        unsafe { err.write(error) }
+    }
+}
+
+/// Runs the body of a function of the API: every one of them, so that no panic reaches C.
+///
+/// A panic leaves nothing half-done that others see: the store's operations publish with one store each.
+pub(crate) fn call(err: *mut fyris_error, body: impl FnOnce() -> Outcome) -> fyris_code {
+    match run(err, body) {
+        Ok(()) => FYRIS_OK,
+        Err(code) => code,
+    }
+}
+
+/// As [`call`] for a function that returns a handle.
+pub(crate) fn make<T>(err: *mut fyris_error, body: impl FnOnce() -> Outcome<T>) -> *mut T {
+    run(err, body).map_or(std::ptr::null_mut(), |made| Box::into_raw(Box::new(made)))
+}
+
+/// As [`call`] for a function that answers something else, and `otherwise` when it cannot.
+pub(crate) fn answer<T>(otherwise: T, body: impl FnOnce() -> Outcome<T>) -> T {
+    run(std::ptr::null_mut(), body).unwrap_or(otherwise)
+}
+
+fn run<T>(err: *mut fyris_error, body: impl FnOnce() -> Outcome<T>) -> Result<T, fyris_code> {
+    let failure = match catch_unwind(AssertUnwindSafe(body)) {
+        Ok(Ok(value)) => return Ok(value),
+        Ok(Err(failure)) => failure,
+        Err(payload) => Failure::panic(&*payload),
+    };
+    // SAFETY: every function of the API asks of its caller what `tell` needs.
+    unsafe { failure.tell(err) };
+    Err(failure.code)
+}
+
+/// Gives a handle's memory back; null is nothing.
+///
+/// # Safety
+///
+/// `handle` is null or was made by [`make`], and nobody uses it any more.
+pub(crate) unsafe fn free<T>(handle: *mut T) {
+    if !handle.is_null() {
+        // SAFETY: made by `Box::into_raw`, and given back once.
+        let owned = unsafe { Box::from_raw(handle) };
+        // What a drop could say in a panic has nobody to hear it.
+        let _ = catch_unwind(AssertUnwindSafe(|| drop(owned)));
+    }
+}
+
+impl From<fyris::Error> for Failure {
+    fn from(error: fyris::Error) -> Failure {
+        use fyris::Error::*;
+        let code = match &error {
+            NoSuchTable(_) => FYRIS_E_NO_TABLE,
+            NoAccess { .. } | NotOwner => FYRIS_E_NO_ACCESS,
+            NameTaken(_) => FYRIS_E_NAME_TAKEN,
+            NoSuchKey => FYRIS_E_NO_KEY,
+            NotATuple(_) | NotAnInteger { .. } | WrongType { .. } => FYRIS_E_TYPE,
+            IntegerTooLarge(_) | ObjectTooLarge(_) | TooDeep | TooManyTables(_) => FYRIS_E_LIMIT,
+            _ => FYRIS_E_ARGUMENT,
+        };
+        Failure::new(code, error.to_string())
+    }
+}
+
+impl From<fyris::dump::DumpError> for Failure {
+    fn from(error: fyris::dump::DumpError) -> Failure {
+        use fyris::dump::DumpError::*;
+        match error {
+            Table(error) => error.into(),
+            Read { .. } | Write { .. } | CannotReplace { .. } => {
+                Failure::new(FYRIS_E_IO, error.to_string())
+            }
+            _ => Failure::new(FYRIS_E_DAMAGED, error.to_string()),
+        }
+    }
+}
+
+impl From<::fyris_term::AtomError> for Failure {
+    fn from(error: ::fyris_term::AtomError) -> Failure {
+        Failure::new(FYRIS_E_LIMIT, error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::ffi::CStr;
+
+    fn told(body: impl FnOnce() -> Outcome) -> (fyris_code, String) {
+        let mut err = fyris_error {
+            code: FYRIS_OK,
+            text: [0x55; FYRIS_ERROR_TEXT],
+        };
+        let code = call(&mut err, body);
+        assert_eq!(code, err.code);
+        // SAFETY: `tell` ends every text with a zero.
+        let text = unsafe { CStr::from_ptr(err.text.as_ptr()) };
+        (code, text.to_str().expect("UTF-8").to_owned())
+    }
+
+    #[test]
+    fn panics_stop_here() {
+        let said = (FYRIS_E_PANIC, "fyris panicked: at the wall".to_owned());
+        assert_eq!(told(|| panic!("at the {}", "wall")), said);
+        assert_eq!(told(|| std::panic::panic_any(7)).0, FYRIS_E_PANIC);
+        assert_eq!(answer(3, || panic!("again")), 3);
+        assert!(make::<u8>(std::ptr::null_mut(), || panic!("again")).is_null());
+    }
+
+    #[test]
+    fn texts_are_cut_between_characters() {
+        let long = "ö".repeat(FYRIS_ERROR_TEXT);
+        let (_, text) = told(|| Err(Failure::new(FYRIS_E_IO, long)));
+        assert_eq!(text, "ö".repeat((FYRIS_ERROR_TEXT - 1) / 2));
+        let (_, text) = told(|| Err(Failure::new(FYRIS_E_IO, "a\0b")));
+        assert_eq!(text, "a?b");
+    }
+}

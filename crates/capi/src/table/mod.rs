@@ -1,0 +1,55 @@
+//! Stores and tables.
+//!
+//! A table handle acts in the name of the store handle that it came from: that is its *owner* where ETS would say process.
+
+mod dump;
+mod read;
+mod store;
+mod walk;
+mod write;
+
+use ::fyris_term::Term;
+use fyris::Table;
+
+use crate::args::{Out, handle};
+use crate::error::Outcome;
+use crate::term::fyris_term;
+
+pub use dump::*;
+pub use read::*;
+pub use store::*;
+pub use walk::*;
+pub use write::*;
+
+/// A handle of a table.
+pub struct fyris_table(pub(crate) Table);
+
+/// The table that a handle is of.
+///
+/// # Safety
+///
+/// C.
+unsafe fn table<'a>(pointer: *const fyris_table) -> Outcome<&'a Table> {
+    // SAFETY: C.
+    Ok(&unsafe { handle(pointer, "the table") }?.0)
+}
+
+/// The term that a handle is of.
+///
+/// # Safety
+///
+/// C.
+unsafe fn term<'a>(pointer: *const fyris_term, name: &str) -> Outcome<&'a Term> {
+    // SAFETY: C.
+    Ok(&unsafe { handle(pointer, name) }?.0)
+}
+
+/// The place for an answer.
+fn place<T>(pointer: *mut T) -> Outcome<Out<T>> {
+    Out::new(pointer, "the place for the answer")
+}
+
+/// A handle of an answer.
+fn boxed(term: Term) -> *mut fyris_term {
+    Box::into_raw(Box::new(fyris_term(term)))
+}

@@ -1,0 +1,158 @@
+//! Reading tables.
+
+use std::ffi::{c_char, c_void};
+
+use ::fyris_term::Term;
+use fyris::InfoValue;
+
+use super::{boxed, fyris_table, place, table, term};
+use crate::args::{bytes, text};
+use crate::error::fyris_code::*;
+use crate::error::{Failure, call, fyris_code, fyris_error};
+use crate::term::{decode, encode, fyris_bytes, fyris_term};
+
+/// The objects with a key: a list, which may be empty. Takes no lock.
+///
+/// Fails with FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_table_lookup(
+    handle: *const fyris_table,
+    key: *const fyris_term,
+    objects: *mut *mut fyris_term,
+    err: *mut fyris_error,
+) -> fyris_code {
+    call(err, || {
+        let out = place(objects)?;
+        // SAFETY: C.
+        let (table, key) = unsafe { (table(handle)?, term(key, "the key")?) };
+        let found = Term::List(table.lookup(key)?);
+        // SAFETY: C.
+        unsafe { out.put(boxed(found)) };
+        Ok(())
+    })
+}
+
+/// As `fyris_table_lookup`, with the key and the list in external term format.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_table_lookup_encoded(
+    handle: *const fyris_table,
+    key: *const c_void,
+    len: usize,
+    objects: *mut fyris_bytes,
+    err: *mut fyris_error,
+) -> fyris_code {
+    call(err, || {
+        let out = place(objects)?;
+        // SAFETY: C.
+        let (table, key) = unsafe { (table(handle)?, bytes(key, len, "the encoded key")?) };
+        let found = encode(&Term::List(table.lookup(&decode(key)?)?))?;
+        // SAFETY: C.
+        unsafe { out.put(found) };
+        Ok(())
+    })
+}
+
+/// The element at `position` (from 1) of the object with a key; in the bags a list of them. Takes no lock.
+///
+/// Fails with FYRIS_E_NO_KEY, FYRIS_E_ARGUMENT (the object is shorter), FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_table_lookup_element(
+    handle: *const fyris_table,
+    key: *const fyris_term,
+    position: usize,
+    element: *mut *mut fyris_term,
+    err: *mut fyris_error,
+) -> fyris_code {
+    call(err, || {
+        let out = place(element)?;
+        // SAFETY: C.
+        let (table, key) = unsafe { (table(handle)?, term(key, "the key")?) };
+        let found = table.lookup_element(key, position)?.into_term();
+        // SAFETY: C.
+        unsafe { out.put(boxed(found)) };
+        Ok(())
+    })
+}
+
+/// Whether an object has the key. Takes no lock.
+///
+/// Fails with FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_table_member(
+    handle: *const fyris_table,
+    key: *const fyris_term,
+    found: *mut bool,
+    err: *mut fyris_error,
+) -> fyris_code {
+    call(err, || {
+        let out = place(found)?;
+        // SAFETY: C.
+        let (table, key) = unsafe { (table(handle)?, term(key, "the key")?) };
+        let found = table.member(key)?;
+        // SAFETY: C.
+        unsafe { out.put(found) };
+        Ok(())
+    })
+}
+
+/// One item of what `ets:info/2` tells, by its name: `size` (objects), `memory` (bytes), `type`, `keypos`, `protection`, `index`, and so on.
+///
+/// Fails with FYRIS_E_ARGUMENT for another name, and for what only Erlang can show (pids); FYRIS_E_NO_TABLE.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_table_info(
+    handle: *const fyris_table,
+    item: *const c_char,
+    value: *mut *mut fyris_term,
+    err: *mut fyris_error,
+) -> fyris_code {
+    call(err, || {
+        let out = place(value)?;
+        // SAFETY: C.
+        let (table, item) = unsafe { (table(handle)?, text(item, "the name of the item")?) };
+        let found = match table.info_item(item)? {
+            Some(InfoValue::Term(term)) => term,
+            Some(_) => {
+                let text = format!("the item {item} is not for C");
+                return Err(Failure::new(FYRIS_E_ARGUMENT, text));
+            }
+            None => return Err(fyris::Error::NoSuchTable(table.reference()).into()),
+        };
+        // SAFETY: C.
+        unsafe { out.put(boxed(found)) };
+        Ok(())
+    })
+}
+
+/// How many objects there are: every finished insert and delete is counted.
+///
+/// Fails with FYRIS_E_NO_TABLE.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_table_size(
+    handle: *const fyris_table,
+    objects: *mut usize,
+    err: *mut fyris_error,
+) -> fyris_code {
+    call(err, || {
+        let out = place(objects)?;
+        // SAFETY: C.
+        let table = unsafe { table(handle) }?;
+        match table.info() {
+            // SAFETY: C.
+            Some(info) => unsafe { out.put(info.size) },
+            None => return Err(fyris::Error::NoSuchTable(table.reference()).into()),
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,156 @@
+//! Stores, and finding tables.
+
+use std::ffi::c_char;
+
+use ::fyris_term::Term;
+use fyris::{Options, Owner, Store};
+
+use super::{fyris_table, table};
+use crate::args::{handle, text};
+use crate::error::{Outcome, call, free, fyris_code, fyris_error, make};
+use crate::term::parse;
+
+/// A store of tables, and an owner in it. The tables that the owner made are deleted when the handle is freed, unless their options
+/// say otherwise.
+pub struct fyris_store(Owner);
+
+/// A new store without tables.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub extern "C" fn fyris_store_new(err: *mut fyris_error) -> *mut fyris_store {
+    make(err, || Ok(fyris_store(Store::new().owner())))
+}
+
+/// Another owner in the same store: it finds the same named tables, may read those that are protected, and ends by itself.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_store_join(
+    store: *const fyris_store,
+    err: *mut fyris_error,
+) -> *mut fyris_store {
+    make(err, || {
+        // SAFETY: C.
+        Ok(fyris_store(unsafe { owner(store) }?.store().owner()))
+    })
+}
+
+/// Ends the owner and frees its handle. Handles of its tables stay valid, and say FYRIS_E_NO_TABLE from then on.
+///
+/// Threads: last.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_store_free(store: *mut fyris_store) {
+    // SAFETY: C.
+    unsafe { free(store) }
+}
+
+/// Makes a table. `options` is the list of options of `ets:new/2` in Erlang's syntax, or NULL for none: the type is `set` (which
+/// nothing need say), `ordered_set`, `bag` or `duplicate_bag`; the access `protected` (only handles from this store handle write),
+/// `public` or `private`; `named_table` registers the name; `{keypos, N}` says which element is the key; `{index, Name}` which
+/// structure holds the table; `{owner, none}` lets the table outlive its maker.
+///
+/// Fails with FYRIS_E_ARGUMENT, FYRIS_E_SYNTAX, FYRIS_E_NAME_TAKEN, FYRIS_E_LIMIT.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_table_new(
+    store: *const fyris_store,
+    name: *const c_char,
+    options: *const c_char,
+    err: *mut fyris_error,
+) -> *mut fyris_table {
+    make(err, || {
+        // SAFETY: C.
+        let (owner, name) = unsafe { (owner(store)?, text(name, "the table's name")?) };
+        // SAFETY: C.
+        let options = unsafe { options_of(options) }?;
+        Ok(fyris_table(owner.new_table(name, &options)?))
+    })
+}
+
+/// The table registered under `name`, made with `options` if there is none; whoever comes first makes it.
+///
+/// Fails as `fyris_table_new`; FYRIS_E_NAME_TAKEN if the table that is there has another type or key position.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_table_open(
+    store: *const fyris_store,
+    name: *const c_char,
+    options: *const c_char,
+    err: *mut fyris_error,
+) -> *mut fyris_table {
+    make(err, || {
+        // SAFETY: C.
+        let (owner, name) = unsafe { (owner(store)?, text(name, "the table's name")?) };
+        // SAFETY: C.
+        let options = unsafe { options_of(options) }?;
+        Ok(fyris_table(owner.open(name, &options)?))
+    })
+}
+
+/// A handle of the table registered under `name`, which goes on working when the table is renamed.
+///
+/// Fails with FYRIS_E_NO_TABLE.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_table_named(
+    store: *const fyris_store,
+    name: *const c_char,
+    err: *mut fyris_error,
+) -> *mut fyris_table {
+    make(err, || {
+        // SAFETY: C.
+        let (owner, name) = unsafe { (owner(store)?, text(name, "the table's name")?) };
+        Ok(fyris_table(owner.named(name)?))
+    })
+}
+
+/// Deletes the table, for everybody and at once; the handle stays, to be freed.
+///
+/// Fails with FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_table_delete(
+    handle: *const fyris_table,
+    err: *mut fyris_error,
+) -> fyris_code {
+    // SAFETY: C.
+    call(err, || Ok(unsafe { table(handle) }?.delete()?))
+}
+
+/// Frees a handle of a table; the table stays.
+///
+/// Threads: last.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_table_free(handle: *mut fyris_table) {
+    // SAFETY: C.
+    unsafe { free(handle) }
+}
+
+/// The owner that a handle is of.
+///
+/// # Safety
+///
+/// C.
+pub(super) unsafe fn owner<'a>(store: *const fyris_store) -> Outcome<&'a Owner> {
+    // SAFETY: C.
+    Ok(&unsafe { handle(store, "the store") }?.0)
+}
+
+/// Options in Erlang's syntax. No term stands for an owner: C has no pids.
+///
+/// # Safety
+///
+/// C.
+unsafe fn options_of(options: *const c_char) -> Outcome<Options> {
+    if options.is_null() {
+        return Ok(Options::default());
+    }
+    // SAFETY: C.
+    let options: Term = parse(unsafe { text(options, "the options") }?)?;
+    Ok(Options::parse(&options, |_| None)?)
+}

@@ -1,0 +1,301 @@
+//! Changing tables.
+
+use std::ffi::c_void;
+
+use ::fyris_term::Term;
+use fyris::CounterOp;
+
+use super::{boxed, fyris_table, place, table, term};
+use crate::args::{array, bytes};
+use crate::error::fyris_code::*;
+use crate::error::{Failure, Outcome, call, fyris_code, fyris_error};
+use crate::term::{decode, fyris_term, int};
+
+/// Inserts an object, a tuple, in place of one with the same key (in the bags: beside them). The object stays yours.
+///
+/// Atomic. Fails with FYRIS_E_TYPE, FYRIS_E_ARGUMENT (too short for its key), FYRIS_E_LIMIT, FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_table_insert(
+    handle: *const fyris_table,
+    object: *const fyris_term,
+    err: *mut fyris_error,
+) -> fyris_code {
+    call(err, || {
+        // SAFETY: C.
+        let (table, object) = unsafe { (table(handle)?, term(object, "the object")?) };
+        Ok(table.insert(object)?)
+    })
+}
+
+/// As `fyris_table_insert` for an object in external term format.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_table_insert_encoded(
+    handle: *const fyris_table,
+    data: *const c_void,
+    len: usize,
+    err: *mut fyris_error,
+) -> fyris_code {
+    call(err, || {
+        // SAFETY: C.
+        let (table, data) = unsafe { (table(handle)?, bytes(data, len, "the encoded object")?) };
+        Ok(table.insert(&decode(data)?)?)
+    })
+}
+
+/// Inserts `count` objects in one atomic and isolated step: others see all of them or none. Later ones replace earlier ones with the same
+/// key.
+///
+/// Fails as `fyris_table_insert` for any of the objects; then none is inserted.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_table_insert_list(
+    handle: *const fyris_table,
+    objects: *const *const fyris_term,
+    count: usize,
+    err: *mut fyris_error,
+) -> fyris_code {
+    call(err, || {
+        // SAFETY: C.
+        let (table, objects) = unsafe { (table(handle)?, terms(objects, count)?) };
+        Ok(table.insert_list(&objects)?)
+    })
+}
+
+/// The objects of an array.
+///
+/// # Safety
+///
+/// C.
+unsafe fn terms(objects: *const *const fyris_term, count: usize) -> Outcome<Vec<Term>> {
+    // SAFETY: C.
+    let objects = unsafe { array(objects, count, "the array of objects") }?;
+    let each = objects.iter().enumerate();
+    each.map(|(i, &object)| {
+        // SAFETY: C.
+        unsafe { term(object, &format!("object {i}")) }.cloned()
+    })
+    .collect()
+}
+
+/// Inserts an object unless its key is there; says whether it did. Atomic. `inserted` may be NULL.
+///
+/// Fails as `fyris_table_insert`.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_table_insert_new(
+    handle: *const fyris_table,
+    object: *const fyris_term,
+    inserted: *mut bool,
+    err: *mut fyris_error,
+) -> fyris_code {
+    call(err, || {
+        // SAFETY: C.
+        let (table, object) = unsafe { (table(handle)?, term(object, "the object")?) };
+        let done = table.insert_new(object)?;
+        if let Ok(out) = place(inserted) {
+            // SAFETY: C.
+            unsafe { out.put(done) };
+        }
+        Ok(())
+    })
+}
+
+/// Deletes the objects with a key; there need be none. Atomic.
+///
+/// Fails with FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_table_delete_key(
+    handle: *const fyris_table,
+    key: *const fyris_term,
+    err: *mut fyris_error,
+) -> fyris_code {
+    call(err, || {
+        // SAFETY: C.
+        let (table, key) = unsafe { (table(handle)?, term(key, "the key")?) };
+        Ok(table.delete_key(key)?)
+    })
+}
+
+/// Deletes exactly this object, and in a `duplicate_bag` all its repeats. Atomic.
+///
+/// Fails as `fyris_table_insert`.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_table_delete_object(
+    handle: *const fyris_table,
+    object: *const fyris_term,
+    err: *mut fyris_error,
+) -> fyris_code {
+    call(err, || {
+        // SAFETY: C.
+        let (table, object) = unsafe { (table(handle)?, term(object, "the object")?) };
+        Ok(table.delete_object(object)?)
+    })
+}
+
+/// Empties the table in one atomic and isolated step. O(1) for the caller.
+///
+/// Fails with FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_table_delete_all_objects(
+    handle: *const fyris_table,
+    err: *mut fyris_error,
+) -> fyris_code {
+    // SAFETY: C.
+    call(err, || Ok(unsafe { table(handle) }?.delete_all_objects()?))
+}
+
+/// Removes the objects with a key and returns them as a list, in one atomic step.
+///
+/// Fails with FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_table_take(
+    handle: *const fyris_table,
+    key: *const fyris_term,
+    objects: *mut *mut fyris_term,
+    err: *mut fyris_error,
+) -> fyris_code {
+    call(err, || {
+        let out = place(objects)?;
+        // SAFETY: C.
+        let (table, key) = unsafe { (table(handle)?, term(key, "the key")?) };
+        let taken = Term::List(table.take(key)?);
+        // SAFETY: C.
+        unsafe { out.put(boxed(taken)) };
+        Ok(())
+    })
+}
+
+/// Adds `increment` to the integer at `position` (from 1; 0 for the element behind the key) and says what it is then, in one atomic step.
+/// If no object has the key, `initial` is inserted first, with its key field replaced by `key`; with `initial` NULL that is
+/// FYRIS_E_NO_KEY. `value` may be NULL.
+///
+/// Fails with FYRIS_E_TYPE (no integer there, or the table is a bag), FYRIS_E_ARGUMENT (no such position, or it is the key),
+/// FYRIS_E_LIMIT, FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS. Counters never overflow; one that has outgrown `value` is FYRIS_E_RANGE, and
+/// is counted all the same.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_table_count(
+    handle: *const fyris_table,
+    key: *const fyris_term,
+    position: usize,
+    increment: i64,
+    initial: *const fyris_term,
+    value: *mut i64,
+    err: *mut fyris_error,
+) -> fyris_code {
+    call(err, || {
+        // SAFETY: C.
+        let (table, key) = unsafe { (table(handle)?, term(key, "the key")?) };
+        let mut op = CounterOp::add(increment);
+        if position != 0 {
+            op = op.at(position);
+        }
+        // SAFETY: C.
+        let counted = match unsafe { initial.as_ref() } {
+            Some(initial) => table.update_counter_or(key, &[op], &initial.0)?,
+            None => table.update_counter(key, &[op])?,
+        };
+        if let (Ok(out), Some(counted)) = (place(value), counted.first()) {
+            let counted = int(counted)?;
+            // SAFETY: C.
+            unsafe { out.put(counted) };
+        }
+        Ok(())
+    })
+}
+
+/// Counts as `ets:update_counter/3,4`: `ops` is an increment, `{Position, Increment}`, `{Position, Increment, Threshold, Value}`
+/// or a list of these, done in order in one atomic and isolated step; `initial` as in `fyris_table_count`. `result`, which may be NULL,
+/// is the new value, or the list of them.
+///
+/// Fails as `fyris_table_count`.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_table_update_counter(
+    handle: *const fyris_table,
+    key: *const fyris_term,
+    ops: *const fyris_term,
+    initial: *const fyris_term,
+    result: *mut *mut fyris_term,
+    err: *mut fyris_error,
+) -> fyris_code {
+    call(err, || {
+        // SAFETY: C.
+        let (table, key) = unsafe { (table(handle)?, term(key, "the key")?) };
+        // SAFETY: C.
+        let (ops, initial) = unsafe { (term(ops, "the operations")?, initial.as_ref()) };
+        let counted = table.update_counter_term(key, ops, initial.map(|term| &term.0))?;
+        if let Ok(out) = place(result) {
+            // SAFETY: C.
+            unsafe { out.put(boxed(counted)) };
+        }
+        Ok(())
+    })
+}
+
+/// Replaces elements of the object with a key, in one atomic step: `edits` is `{Position, Value}` or a list of them, as for
+/// `ets:update_element/3`. If no object has the key, `initial` is inserted with the edits, or with `initial` NULL nothing is done.
+/// `updated`, which may be NULL, says whether there is such an object now.
+///
+/// Fails with FYRIS_E_TYPE for a bag, FYRIS_E_ARGUMENT, FYRIS_E_LIMIT, FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_table_update_element(
+    handle: *const fyris_table,
+    key: *const fyris_term,
+    edits: *const fyris_term,
+    initial: *const fyris_term,
+    updated: *mut bool,
+    err: *mut fyris_error,
+) -> fyris_code {
+    call(err, || {
+        // SAFETY: C.
+        let (table, key) = unsafe { (table(handle)?, term(key, "the key")?) };
+        // SAFETY: C.
+        let (edits, initial) = unsafe { (term(edits, "the edits")?, initial.as_ref()) };
+        let done = table.update_element_term(key, edits, initial.map(|term| &term.0))?;
+        if let Ok(out) = place(updated) {
+            // SAFETY: C.
+            unsafe { out.put(done) };
+        }
+        Ok(())
+    })
+}
+
+/// Gives the table another name. Fails with FYRIS_E_NAME_TAKEN, FYRIS_E_ARGUMENT, FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_table_rename(
+    handle: *const fyris_table,
+    name: *const fyris_term,
+    err: *mut fyris_error,
+) -> fyris_code {
+    call(err, || {
+        // SAFETY: C.
+        let (table, name) = unsafe { (table(handle)?, term(name, "the name")?) };
+        let Term::Atom(name) = name else {
+            let text = "the name of a table is an atom";
+            return Err(Failure::new(FYRIS_E_TYPE, text));
+        };
+        table.rename(*name)?;
+        Ok(())
+    })
+}

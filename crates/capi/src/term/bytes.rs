@@ -1,0 +1,121 @@
+//! Terms as bytes: external format and text.
+
+use std::ffi::c_void;
+
+use ::fyris_term::{Term, etf, text};
+
+use super::fyris_term;
+use crate::args::{Out, bytes, handle};
+use crate::error::fyris_code::*;
+use crate::error::{Failure, Outcome, answer, call, fyris_code, fyris_error, make};
+
+/// Bytes that Fyris made, to be given back with `fyris_bytes_free`. A zero byte that `len` does not count follows them.
+#[repr(C)]
+pub struct fyris_bytes {
+    /// The first byte; NULL in an empty one that nothing was put in.
+    pub data: *mut u8,
+    /// How many.
+    pub len: usize,
+}
+
+impl fyris_bytes {
+    pub(crate) fn new(mut bytes: Vec<u8>) -> fyris_bytes {
+        let len = bytes.len();
+        bytes.push(0);
+        let data = Box::into_raw(bytes.into_boxed_slice()).cast();
+        fyris_bytes { data, len }
+    }
+}
+
+/// Frees the bytes and makes `bytes` empty, so that freeing twice does no harm. NULL is allowed.
+///
+/// Threads: one.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_bytes_free(bytes: *mut fyris_bytes) {
+    answer((), || {
+        // SAFETY: C.
+        let Some(bytes) = (unsafe { bytes.as_mut() }) else {
+            return Ok(());
+        };
+        if !bytes.data.is_null() {
+            let all = std::ptr::slice_from_raw_parts_mut(bytes.data, bytes.len + 1);
+            // SAFETY: C: as `fyris_bytes::new` made it.
+            drop(unsafe { Box::from_raw(all) });
+        }
+        bytes.data = std::ptr::null_mut();
+        bytes.len = 0;
+        Ok(())
+    })
+}
+
+/// Reads a term from Erlang's external term format (what `term_to_binary` writes): the version byte 131 and one term. O(len).
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_term_decode(
+    data: *const c_void,
+    len: usize,
+    err: *mut fyris_error,
+) -> *mut fyris_term {
+    make(err, || {
+        // SAFETY: C.
+        decode(unsafe { bytes(data, len, "the encoded term") }?).map(fyris_term)
+    })
+}
+
+/// A term out of its external format.
+pub(crate) fn decode(bytes: &[u8]) -> Outcome<Term> {
+    etf::decode(bytes).map_err(|error| Failure::new(FYRIS_E_FORMAT, error.to_string()))
+}
+
+/// Writes a term in external format. O(its size).
+///
+/// Threads: any for the term.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_term_encode(
+    term: *const fyris_term,
+    bytes: *mut fyris_bytes,
+    err: *mut fyris_error,
+) -> fyris_code {
+    call(err, || {
+        let out = Out::new(bytes, "the place for the bytes")?;
+        // SAFETY: C.
+        let bytes = encode(&unsafe { handle(term, "the term") }?.0)?;
+        // SAFETY: C.
+        unsafe { out.put(bytes) };
+        Ok(())
+    })
+}
+
+/// A term in external format, for C.
+pub(crate) fn encode(term: &Term) -> Outcome<fyris_bytes> {
+    let encoded = etf::EncodeOptions::default().encode(term);
+    let encoded = encoded.map_err(|error| Failure::new(FYRIS_E_LIMIT, error.to_string()))?;
+    Ok(fyris_bytes::new(encoded))
+}
+
+/// Writes a term as text in Erlang's syntax, on one line, as `io:format("~0tp")` does. O(its size).
+///
+/// Threads: any for the term.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_term_print(
+    term: *const fyris_term,
+    bytes: *mut fyris_bytes,
+    err: *mut fyris_error,
+) -> fyris_code {
+    call(err, || {
+        let out = Out::new(bytes, "the place for the text")?;
+        // SAFETY: C.
+        let text = text::print_p(&unsafe { handle(term, "the term") }?.0, &one_line());
+        // SAFETY: C.
+        unsafe { out.put(fyris_bytes::new(text.into_bytes())) };
+        Ok(())
+    })
+}
+
+fn one_line() -> text::PrintOptions {
+    text::PrintOptions {
+        line_width: 1 << 40,
+        ..text::PrintOptions::default()
+    }
+}

@@ -1,0 +1,219 @@
+//! Making terms.
+
+use std::ffi::{c_char, c_void};
+
+use ::fyris_term::{Atom, Float, Map, Term};
+
+use super::{bounded, fyris_term};
+use crate::args::{array, bytes, handle, text};
+use crate::error::fyris_code::*;
+use crate::error::{Failure, Outcome, free, fyris_error, make};
+
+/// An integer.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub extern "C" fn fyris_term_int(value: i64) -> *mut fyris_term {
+    make(std::ptr::null_mut(), || Ok(fyris_term(Term::Int(value))))
+}
+
+/// An unsigned integer.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub extern "C" fn fyris_term_uint(value: u64) -> *mut fyris_term {
+    make(std::ptr::null_mut(), || {
+        Ok(fyris_term(Term::integer(value)))
+    })
+}
+
+/// A float. Infinities and NaN, which Erlang does not have, are FYRIS_E_ARGUMENT.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_term_double(value: f64, err: *mut fyris_error) -> *mut fyris_term {
+    make(err, || match Float::new(value) {
+        Some(float) => Ok(fyris_term(Term::Float(float))),
+        None => {
+            let text = format!("{value} is no float of Erlang");
+            Err(Failure::new(FYRIS_E_ARGUMENT, text))
+        }
+    })
+}
+
+/// The atom of this name: at most 255 characters, and a bounded number of different ones in a process (FYRIS_E_LIMIT). Atoms are
+/// kept for ever: make them of your program's own words, not of what its users type.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_term_atom(
+    name: *const c_char,
+    err: *mut fyris_error,
+) -> *mut fyris_term {
+    make(err, || {
+        // SAFETY: C.
+        let name = unsafe { text(name, "the name of an atom") }?;
+        Ok(fyris_term(Term::Atom(Atom::new(name)?)))
+    })
+}
+
+/// A binary: a copy of `len` bytes. `data` may be NULL if there are none.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_term_binary(
+    data: *const c_void,
+    len: usize,
+    err: *mut fyris_error,
+) -> *mut fyris_term {
+    make(err, || {
+        // SAFETY: C.
+        let data = unsafe { bytes(data, len, "the bytes of a binary") }?;
+        Ok(fyris_term(Term::binary(data)))
+    })
+}
+
+/// Text as Elixir keeps it: a binary of its UTF-8, without the zero byte.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_term_text(
+    value: *const c_char,
+    err: *mut fyris_error,
+) -> *mut fyris_term {
+    make(err, || {
+        // SAFETY: C.
+        let value = unsafe { text(value, "the text") }?;
+        Ok(fyris_term(Term::binary(value.as_bytes())))
+    })
+}
+
+/// A term in Erlang's syntax, like `{user, <<"Ada">>, [1815, 1.0, #{maths => true}]}`.
+///
+/// O(length). Terms nested deeper than 1,000 levels are refused, here and everywhere.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_term_parse(
+    syntax: *const c_char,
+    err: *mut fyris_error,
+) -> *mut fyris_term {
+    make(err, || {
+        // SAFETY: C.
+        parse(unsafe { text(syntax, "the text of a term") }?).map(fyris_term)
+    })
+}
+
+/// A term in Erlang's syntax.
+pub(crate) fn parse(text: &str) -> Outcome<Term> {
+    Term::parse(text).map_err(|error| Failure::new(FYRIS_E_SYNTAX, error.to_string()))
+}
+
+/// A tuple of `len` elements. Takes the elements over: they are its own, or freed if it fails; also those behind a NULL, so that
+/// makers nest without checks in between.
+///
+/// O(size of the elements).
+///
+/// Threads: one for each element.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_term_tuple(
+    elements: *const *mut fyris_term,
+    len: usize,
+    err: *mut fyris_error,
+) -> *mut fyris_term {
+    make(err, || {
+        // SAFETY: C.
+        let elements = unsafe { take(elements, len, "tuple") }?;
+        bounded(Term::Tuple(elements))
+    })
+}
+
+/// A list of `len` elements; takes them over as `fyris_term_tuple` does.
+///
+/// O(size of the elements).
+///
+/// Threads: one for each element.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_term_list(
+    elements: *const *mut fyris_term,
+    len: usize,
+    err: *mut fyris_error,
+) -> *mut fyris_term {
+    make(err, || {
+        // SAFETY: C.
+        let elements = unsafe { take(elements, len, "list") }?;
+        bounded(Term::List(elements))
+    })
+}
+
+/// A map of `pairs` keys and values, one behind the other: an array of `2 * pairs` terms, which it takes over as
+/// `fyris_term_tuple` does. Of equal keys the last counts.
+///
+/// O(size of the elements, times the logarithm of their number).
+///
+/// Threads: one for each element.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_term_map(
+    elements: *const *mut fyris_term,
+    pairs: usize,
+    err: *mut fyris_error,
+) -> *mut fyris_term {
+    make(err, || {
+        let len = pairs.saturating_mul(2);
+        // SAFETY: C.
+        let mut elements = unsafe { take(elements, len, "map") }?.into_iter();
+        let mut map = Vec::with_capacity(pairs);
+        while let (Some(key), Some(value)) = (elements.next(), elements.next()) {
+            map.push((key, value));
+        }
+        bounded(Term::Map(Map::new(map)))
+    })
+}
+
+/// Owns elements that were handed over, all of them also when one is missing.
+///
+/// # Safety
+///
+/// C, and no element is there twice.
+unsafe fn take(elements: *const *mut fyris_term, len: usize, whole: &str) -> Outcome<Vec<Term>> {
+    let name = format!("the array of a {whole}'s elements");
+    // SAFETY: C.
+    let elements = unsafe { array(elements, len, &name) }?;
+    let mut missing = None;
+    let mut taken = Vec::with_capacity(len);
+    for (i, &element) in elements.iter().enumerate() {
+        if element.is_null() {
+            missing.get_or_insert(i);
+        } else {
+            // SAFETY: C: made by a maker, which boxed it, and handed over here.
+            taken.push(unsafe { Box::from_raw(element) }.0);
+        }
+    }
+    let Some(i) = missing else { return Ok(taken) };
+    let text = format!("element {i} of a {whole} is NULL: making it failed");
+    Err(Failure::new(FYRIS_E_NULL, text))
+}
+
+/// A copy of a term, or of a part of one. O(its size), but large binaries are shared.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_term_clone(
+    term: *const fyris_term,
+    err: *mut fyris_error,
+) -> *mut fyris_term {
+    make(err, || {
+        // SAFETY: C.
+        let term = unsafe { handle(term, "the term") }?;
+        Ok(fyris_term(term.0.clone()))
+    })
+}
+
+/// Frees a term that a function returned, and with it all its parts. Not for borrowed parts.
+///
+/// Threads: last.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_term_free(term: *mut fyris_term) {
+    // SAFETY: C.
+    unsafe { free(term) }
+}

@@ -1,0 +1,137 @@
+//! C programs against the header and the library: every example, and a program that does everything wrong.
+//!
+//! Needs `cc`, which building Fyris needs too.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// What a static library of Rust needs of the system.
+const SYSTEM: [&str; 4] = ["-lpthread", "-ldl", "-lm", "-lrt"];
+
+fn here() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Where cargo has put the library: beside this test.
+fn built() -> PathBuf {
+    let exe = std::env::current_exe().expect("this test's path");
+    exe.parent().expect("a folder").to_owned()
+}
+
+fn run(command: &mut Command) -> Output {
+    let output = command.output().expect("to run the command");
+    let (out, err) = (&output.stdout, &output.stderr);
+    assert!(
+        output.status.success(),
+        "{command:?}: {}\n{}{}",
+        output.status,
+        String::from_utf8_lossy(out),
+        String::from_utf8_lossy(err)
+    );
+    output
+}
+
+fn strict(source: &Path, program: &Path) -> Command {
+    let mut cc = Command::new("cc");
+    cc.args([
+        "-std=c11",
+        "-D_GNU_SOURCE",
+        "-Wall",
+        "-Wextra",
+        "-Wpedantic",
+        "-Werror",
+    ]);
+    cc.arg("-o").arg(program).arg(source);
+    cc
+}
+
+/// Compiles a program with the static library, runs it in a folder of its own, and returns what it said.
+fn said_by(source: &str) -> String {
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = folder.path().join("program");
+    run(strict(&here().join(source), &program)
+        .arg("-I")
+        .arg(here().join("include"))
+        .arg(built().join("libfyris_capi.a"))
+        .args(SYSTEM));
+    let output = run(Command::new(&program).current_dir(folder.path()));
+    String::from_utf8(output.stdout).expect("text")
+}
+
+#[test]
+fn the_example_of_tables_runs() {
+    let said = said_by("examples/tables.c");
+    assert_eq!(
+        said,
+        "{<<\"bridge\">>,1.5,#{made => of_stone}}\n{<<\"river\">>,4000}\n\
+         saved 2 objects; the river was counted 4000 times\n\
+         refused: an object must be a tuple, not <<114,105,118,101,114>>\n"
+    );
+}
+
+#[test]
+fn the_example_in_the_readme_runs() {
+    let readme = include_str!("../README.md");
+    let example = readme.split("```c\n").nth(1).expect("an example in C");
+    let example = example.split("```").next().expect("its end");
+    let folder = tempfile::tempdir().expect("a folder");
+    let source = folder.path().join("readme.c");
+    std::fs::write(&source, example).expect("to write");
+    assert_eq!(said_by(source.to_str().expect("a path")), "4 bridges\n");
+}
+
+#[test]
+fn misuse_is_answered() {
+    assert_eq!(said_by("tests/c/misuse.c"), "misuse: all good\n");
+}
+
+#[test]
+fn the_header_is_c_plus_plus_too() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let source = folder.path().join("header.cc");
+    std::fs::write(&source, "#include <fyris.h>\n").expect("to write");
+    let Ok(_) = Command::new("c++").arg("--version").output() else {
+        eprintln!("skipped: no c++ here");
+        return;
+    };
+    run(Command::new("c++")
+        .args(["-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-I"])
+        .arg(here().join("include"))
+        .arg(&source));
+}
+
+#[test]
+fn an_installed_library_is_found_by_pkg_config() {
+    if Command::new("pkg-config")
+        .arg("--version")
+        .output()
+        .is_err()
+    {
+        eprintln!("skipped: no pkg-config here");
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let prefix = folder.path().join("prefix");
+    run(Command::new(here().join("install.sh"))
+        .arg(&prefix)
+        .arg(built()));
+    let pkg_config = |what: &[&str]| {
+        let output = run(Command::new("pkg-config")
+            .args(what)
+            .arg("fyris")
+            .env("PKG_CONFIG_PATH", prefix.join("lib/pkgconfig")));
+        let flags = String::from_utf8(output.stdout).expect("flags");
+        flags
+            .split_whitespace()
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(pkg_config(&["--modversion"]), [env!("CARGO_PKG_VERSION")]);
+    let program = folder.path().join("program");
+    run(strict(&here().join("examples/tables.c"), &program)
+        .args(pkg_config(&["--cflags", "--libs"]))
+        .arg("-lpthread"));
+    run(Command::new(&program)
+        .current_dir(folder.path())
+        .env("LD_LIBRARY_PATH", prefix.join("lib")));
+}

@@ -1,0 +1,199 @@
+/* Nonsense, and what is said to it. */
+#include <fyris.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static fyris_error err;
+
+static void expect(int line, int good) {
+  if (!good) {
+    fprintf(stderr, "misuse.c:%d: last error %d: %s\n", line, err.code, err.text);
+    exit(1);
+  }
+}
+#define EXPECT(good) expect(__LINE__, (good))
+#define SAYS(call, wanted) (memset(&err, 0x55, sizeof err), (call) == (wanted) && err.code == (wanted))
+#define NOTHING(make, wanted) (memset(&err, 0x55, sizeof err), (make) == NULL && err.code == (wanted))
+
+static void nulls(const fyris_table *table) {
+  fyris_term *one = fyris_term_int(1), *out = NULL;
+  EXPECT(SAYS(fyris_table_insert(NULL, one, &err), FYRIS_E_NULL));
+  EXPECT(strstr(err.text, "the table is NULL") != NULL);
+  EXPECT(SAYS(fyris_table_insert(table, NULL, &err), FYRIS_E_NULL));
+  EXPECT(fyris_table_insert(NULL, NULL, NULL) == FYRIS_E_NULL);
+  EXPECT(SAYS(fyris_table_lookup(table, one, NULL, &err), FYRIS_E_NULL));
+  EXPECT(SAYS(fyris_table_lookup(table, NULL, &out, &err), FYRIS_E_NULL));
+  EXPECT(out == NULL);
+  EXPECT(SAYS(fyris_table_insert_list(table, NULL, 3, &err), FYRIS_E_NULL));
+  EXPECT(fyris_table_insert_list(table, NULL, 0, &err) == FYRIS_OK);
+  EXPECT(NOTHING(fyris_table_new(NULL, "t", NULL, &err), FYRIS_E_NULL));
+  EXPECT(NOTHING(fyris_term_atom(NULL, &err), FYRIS_E_NULL));
+  EXPECT(SAYS(fyris_walk_next(NULL, &out, &err), FYRIS_E_NULL));
+  EXPECT(fyris_term_type_of(NULL) == FYRIS_NONE);
+  EXPECT(fyris_term_at(NULL, 0) == NULL && fyris_term_len(NULL) == 0);
+  EXPECT(!fyris_term_equal(NULL, one) && fyris_term_compare(NULL, one) < 0);
+  fyris_term_free(one);
+  fyris_term_free(NULL);
+  fyris_table_free(NULL);
+  fyris_store_free(NULL);
+  fyris_walk_free(NULL);
+  fyris_bytes_free(NULL);
+}
+
+static void bad_terms(void) {
+  EXPECT(NOTHING(fyris_term_double(NAN, &err), FYRIS_E_ARGUMENT));
+  EXPECT(NOTHING(fyris_term_text("\xff", &err), FYRIS_E_ARGUMENT));
+  EXPECT(NOTHING(fyris_term_parse("{a, ", &err), FYRIS_E_SYNTAX));
+  EXPECT(NOTHING(fyris_term_decode("\x83\x6d\xff\xff\xff\xff", 6, &err), FYRIS_E_FORMAT));
+  EXPECT(NOTHING(fyris_term_binary("", (size_t)-1, &err), FYRIS_E_ARGUMENT));
+  char name[600];
+  memset(name, 'a', sizeof name - 1);
+  name[sizeof name - 1] = 0;
+  EXPECT(NOTHING(fyris_term_atom(name, &err), FYRIS_E_LIMIT));
+  /* A maker inside that fails: the rest is freed, the failure seen. */
+  fyris_term *parts[] = {fyris_term_int(1), fyris_term_double(NAN, NULL), fyris_term_int(2)};
+  EXPECT(NOTHING(fyris_term_tuple(parts, 3, &err), FYRIS_E_NULL));
+  EXPECT(strstr(err.text, "element 1") != NULL);
+}
+
+/* Deep terms are refused where they would become too deep, and what was handed over is freed. */
+static void depth(void) {
+  fyris_term *deep = fyris_term_int(0);
+  int levels = 0;
+  for (; levels < 2000; levels++) {
+    fyris_term *next = fyris_term_list(&deep, 1, &err);
+    if (next == NULL) break;
+    deep = next;
+  }
+  EXPECT(levels == 1000 && err.code == FYRIS_E_LIMIT);
+}
+
+static void types(void) {
+  fyris_term *map = fyris_term_parse("#{a => 1, b => [2.5 | c], d => 18446744073709551616}", &err);
+  EXPECT(fyris_term_type_of(map) == FYRIS_MAP && fyris_term_len(map) == 6);
+  int64_t n;
+  double d;
+  const uint8_t *data;
+  const char *name;
+  size_t len;
+  EXPECT(SAYS(fyris_term_get_int(map, &n, &err), FYRIS_E_TYPE));
+  EXPECT(strstr(err.text, "a map, not an integer") != NULL);
+  EXPECT(fyris_term_get_int(fyris_term_at(map, 1), &n, &err) == FYRIS_OK && n == 1);
+  fyris_term *b = fyris_term_atom("b", &err), *key_d = fyris_term_atom("d", &err);
+  const fyris_term *improper = fyris_term_map_get(map, b);
+  EXPECT(fyris_term_type_of(improper) == FYRIS_IMPROPER_LIST && fyris_term_len(improper) == 2);
+  EXPECT(fyris_term_get_double(fyris_term_at(improper, 0), &d, &err) == FYRIS_OK && d == 2.5);
+  EXPECT(fyris_term_is_atom(fyris_term_at(improper, 1), "c"));
+  EXPECT(fyris_term_at(improper, 2) == NULL);
+  EXPECT(fyris_term_get_atom(fyris_term_at(map, 0), &name, &len, &err) == FYRIS_OK);
+  EXPECT(len == 1 && name[0] == 'a');
+  EXPECT(SAYS(fyris_term_get_int(fyris_term_map_get(map, key_d), &n, &err), FYRIS_E_RANGE));
+  EXPECT(SAYS(fyris_term_get_binary(map, &data, &len, &err), FYRIS_E_TYPE));
+  fyris_term *bin = fyris_term_binary("\0\1", 2, &err);
+  EXPECT(fyris_term_get_binary(bin, &data, &len, &err) == FYRIS_OK && len == 2 && data[1] == 1);
+  fyris_bytes encoded;
+  EXPECT(fyris_term_encode(map, &encoded, &err) == FYRIS_OK);
+  fyris_term *again = fyris_term_decode(encoded.data, encoded.len, &err);
+  EXPECT(fyris_term_equal(map, again) && fyris_term_compare(map, again) == 0);
+  fyris_bytes_free(&encoded);
+  fyris_bytes_free(&encoded);
+  EXPECT(encoded.data == NULL && encoded.len == 0);
+  fyris_term_free(again);
+  fyris_term_free(bin);
+  fyris_term_free(b);
+  fyris_term_free(key_d);
+  fyris_term_free(map);
+}
+
+static fyris_term *parse(const char *text) {
+  fyris_term *term = fyris_term_parse(text, &err);
+  EXPECT(term != NULL);
+  return term;
+}
+
+static void operations(fyris_store *store) {
+  EXPECT(NOTHING(fyris_table_new(store, "t", "[nonsense]", &err), FYRIS_E_ARGUMENT));
+  EXPECT(strstr(err.text, "nonsense") != NULL);
+  EXPECT(NOTHING(fyris_table_new(store, "t", "ordered_set", &err), FYRIS_E_ARGUMENT));
+  EXPECT(NOTHING(fyris_table_new(store, "t", "[ordered_set", &err), FYRIS_E_SYNTAX));
+  EXPECT(NOTHING(fyris_table_named(store, "nowhere", &err), FYRIS_E_NO_TABLE));
+  EXPECT(NOTHING(fyris_table_load(store, "/nowhere/at all", &err), FYRIS_E_IO));
+  fyris_table *t = fyris_table_new(store, "t", "[named_table]", &err);
+  EXPECT(NOTHING(fyris_table_new(store, "t", "[named_table]", &err), FYRIS_E_NAME_TAKEN));
+  EXPECT(NOTHING(fyris_table_open(store, "t", "[bag]", &err), FYRIS_E_NAME_TAKEN));
+
+  /* Another owner may read and not write. */
+  fyris_store *other = fyris_store_join(store, &err);
+  fyris_table *theirs = fyris_table_named(other, "t", &err);
+  fyris_term *object = parse("{k, 1, x}"), *key = parse("k"), *out = NULL;
+  EXPECT(SAYS(fyris_table_insert(theirs, object, &err), FYRIS_E_NO_ACCESS));
+  bool yes = false;
+  EXPECT(fyris_table_insert_new(t, object, &yes, &err) == FYRIS_OK && yes);
+  EXPECT(fyris_table_insert_new(t, object, &yes, &err) == FYRIS_OK && !yes);
+  EXPECT(fyris_table_member(theirs, key, &yes, &err) == FYRIS_OK && yes);
+
+  int64_t n = 0;
+  EXPECT(fyris_table_count(t, key, 0, 5, NULL, &n, &err) == FYRIS_OK && n == 6);
+  EXPECT(SAYS(fyris_table_count(t, key, 3, 5, NULL, &n, &err), FYRIS_E_TYPE));
+  EXPECT(SAYS(fyris_table_count(t, key, 1, 5, NULL, &n, &err), FYRIS_E_ARGUMENT));
+  EXPECT(SAYS(fyris_table_count(t, key, 2, INT64_MAX, NULL, &n, &err), FYRIS_E_RANGE));
+  fyris_term *nobody = parse("nobody"), *ops = parse("[{2, 1}, {2, 10}]"), *edit = parse("{3, y}");
+  EXPECT(SAYS(fyris_table_count(t, nobody, 0, 5, NULL, &n, &err), FYRIS_E_NO_KEY));
+  EXPECT(fyris_table_update_counter(t, nobody, ops, object, &out, &err) == FYRIS_OK);
+  EXPECT(fyris_term_len(out) == 2);
+  fyris_term_free(out);
+  EXPECT(fyris_table_update_element(t, nobody, edit, NULL, &yes, &err) == FYRIS_OK && yes);
+  EXPECT(fyris_table_take(t, nobody, &out, &err) == FYRIS_OK && fyris_term_len(out) == 1);
+  EXPECT(fyris_term_is_atom(fyris_term_at(fyris_term_at(out, 0), 2), "y"));
+  fyris_term_free(out);
+
+  size_t size = 0;
+  EXPECT(fyris_table_size(t, &size, &err) == FYRIS_OK && size == 1);
+  EXPECT(fyris_table_info(t, "type", &out, &err) == FYRIS_OK && fyris_term_is_atom(out, "set"));
+  fyris_term_free(out);
+  EXPECT(SAYS(fyris_table_info(t, "colour", &out, &err), FYRIS_E_ARGUMENT));
+  EXPECT(fyris_table_first(t, &out, &err) == FYRIS_OK && fyris_term_is_atom(out, "k"));
+  fyris_term_free(out);
+  EXPECT(fyris_table_next(t, key, &out, &err) == FYRIS_OK && out == NULL);
+
+  fyris_bytes encoded, answer;
+  EXPECT(fyris_term_encode(object, &encoded, &err) == FYRIS_OK);
+  EXPECT(fyris_table_insert_encoded(t, encoded.data, encoded.len, &err) == FYRIS_OK);
+  EXPECT(SAYS(fyris_table_insert_encoded(t, encoded.data, 3, &err), FYRIS_E_FORMAT));
+  fyris_bytes_free(&encoded);
+  EXPECT(fyris_term_encode(key, &encoded, &err) == FYRIS_OK);
+  EXPECT(fyris_table_lookup_encoded(t, encoded.data, encoded.len, &answer, &err) == FYRIS_OK);
+  fyris_bytes_free(&encoded);
+  fyris_bytes_free(&answer);
+
+  /* The owner ends: its table goes, the handles say so. */
+  fyris_walk *walk = fyris_walk_new(theirs, true, &err);
+  fyris_store_free(store);
+  EXPECT(SAYS(fyris_table_lookup(t, key, &out, &err), FYRIS_E_NO_TABLE));
+  EXPECT(SAYS(fyris_table_size(theirs, &size, &err), FYRIS_E_NO_TABLE));
+  EXPECT(SAYS(fyris_walk_next(walk, &out, &err), FYRIS_E_NO_TABLE));
+  fyris_walk_free(walk);
+  fyris_table_free(t);
+  fyris_table_free(theirs);
+  fyris_store_free(other);
+  fyris_term_free(object);
+  fyris_term_free(key);
+  fyris_term_free(nobody);
+  fyris_term_free(ops);
+  fyris_term_free(edit);
+}
+
+int main(void) {
+  fyris_store *store = fyris_store_new(&err);
+  fyris_table *table = fyris_table_new(store, "n", NULL, &err);
+  nulls(table);
+  bad_terms();
+  depth();
+  types();
+  fyris_table_free(table);
+  operations(store);
+  puts("misuse: all good");
+  return 0;
+}
