@@ -89,6 +89,7 @@ pub use buf::KeyBuf;
 pub use build::build;
 pub use decode::decode;
 pub use error::{KeyError, KeyErrorKind};
+pub use peek::{KeyKind, as_int, as_plain_binary, kind, list_prefix, tuple_prefix};
 pub use rest::{is_same, trailer_len};
 pub use writer::KeyWriter;
 
@@ -101,6 +102,7 @@ mod input;
 mod map;
 mod marks;
 mod number;
+mod peek;
 mod read_number;
 mod rest;
 mod tag;

@@ -59,6 +59,7 @@ pub use encode::{TooDeep, ValueWriter, encode};
 pub use equal::equal;
 pub use error::{ValueError, ValueErrorKind};
 pub use skip::skip;
+pub use view::{View, is_plain, view};
 
 mod build;
 mod decode;
@@ -68,6 +69,7 @@ mod error;
 mod reader;
 mod skip;
 mod tag;
+mod view;
 mod writer;
 
 /// Binaries longer than this many bytes are kept beside the value.

@@ -1,0 +1,1 @@
+//! Proptest strategies for specifications and objects.

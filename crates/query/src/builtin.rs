@@ -1,0 +1,391 @@
+//! What the functions do. `None` is a failure: an argument of the wrong type, a place that is not there.
+
+use std::borrow::Cow;
+
+use fyris_term::key::KeyKind;
+use fyris_term::value::{self, View};
+use fyris_term::{Atom, Map, Term};
+
+use crate::arithmetic;
+use crate::eval::{Evaluation, truth};
+use crate::function::Function;
+use crate::program::Id;
+use crate::value::{Ref, Subject, Value};
+
+type Eval<'e, 'a> = Evaluation<'e, 'a>;
+
+/// Calls a function.
+pub(crate) fn call<'a>(eval: &Eval<'_, 'a>, function: Function, parts: &[Id]) -> Option<Value<'a>> {
+    match *parts {
+        [] => nullary(eval, function),
+        [a] => unary(eval, function, eval.value(a)?),
+        [a, b] => {
+            let (a, b) = (eval.value(a)?, eval.value(b)?);
+            binary(eval, function, a, b)
+        }
+        [a, b, c] => {
+            let (a, b, c) = (eval.value(a)?, eval.value(b)?, eval.value(c)?);
+            ternary(eval, function, &a, &b, &c)
+        }
+        _ => None,
+    }
+}
+
+fn nullary<'a>(eval: &Eval<'_, 'a>, function: Function) -> Option<Value<'a>> {
+    match function {
+        Function::SelfPid => Some(Value::Ref(Ref::Term(eval.machine.caller()))),
+        Function::Node => Some(eval.world.load(Ref::Term(eval.machine.node()))),
+        _ => None,
+    }
+}
+
+fn unary<'a>(eval: &Eval<'_, 'a>, function: Function, a: Value<'a>) -> Option<Value<'a>> {
+    if let Some(is) = type_test(eval, function, &a) {
+        return Some(truth(is));
+    }
+    match function {
+        Function::Not => eval.boolean(&a).map(|value| truth(!value)),
+        Function::Hd => hd(eval, &a),
+        Function::Tl => tl(eval, &a),
+        Function::Length => length(eval, &a).map(number),
+        Function::NodeOf => node_of(eval, &a).map(Value::Atom),
+        Function::Size => tuple_size(eval, &a)
+            .or_else(|| bits(eval, &a).map(|n| n / 8))
+            .map(number),
+        Function::TupleSize => tuple_size(eval, &a).map(number),
+        Function::BitSize => bits(eval, &a).map(number),
+        Function::ByteSize => bits(eval, &a).map(|n| number(n.div_ceil(8))),
+        Function::MapSize => map_size(eval, &a).map(number),
+        _ => arithmetic::unary(function, &eval.world.borrowed(&a)).map(Value::Owned),
+    }
+}
+
+fn binary<'a>(
+    eval: &Eval<'_, 'a>,
+    function: Function,
+    a: Value<'a>,
+    b: Value<'a>,
+) -> Option<Value<'a>> {
+    match function {
+        Function::Element => element(eval, &a, &b),
+        Function::MapGet => map_get(eval, &a, &b),
+        Function::IsMapKey => is_map_key(eval, &a, &b).map(truth),
+        Function::IsRecord => is_record(eval, &a, &b, None).map(truth),
+        Function::BinaryPart => {
+            let part = eval.world.borrowed(&b);
+            let [start, len] = part.as_tuple()? else {
+                return None;
+            };
+            binary_part(eval, &a, start.as_int()?, len.as_int()?)
+        }
+        Function::Xor => Some(truth(eval.boolean(&a)? != eval.boolean(&b)?)),
+        Function::Max => Some(if eval.world.compare(&a, &b).is_ge() {
+            a
+        } else {
+            b
+        }),
+        Function::Min => Some(if eval.world.compare(&a, &b).is_le() {
+            a
+        } else {
+            b
+        }),
+        _ => arithmetic_of_two(eval, function, &a, &b),
+    }
+}
+
+/// Small integers without building terms.
+fn arithmetic_of_two<'a>(
+    eval: &Eval<'_, 'a>,
+    function: Function,
+    a: &Value<'a>,
+    b: &Value<'a>,
+) -> Option<Value<'a>> {
+    if let (Value::Int(a), Value::Int(b)) = (a, b)
+        && let Some(int) = arithmetic::small(function, *a, *b)
+    {
+        return Some(Value::Int(int));
+    }
+    let (a, b) = (eval.world.borrowed(a), eval.world.borrowed(b));
+    arithmetic::binary(function, &a, &b).map(|term| match term {
+        Term::Int(int) => Value::Int(int),
+        Term::Float(float) => Value::Float(float),
+        term => Value::Owned(term),
+    })
+}
+
+fn ternary<'a>(
+    eval: &Eval<'_, 'a>,
+    function: Function,
+    a: &Value<'a>,
+    b: &Value<'a>,
+    c: &Value<'a>,
+) -> Option<Value<'a>> {
+    match function {
+        Function::IsRecordOfSize => is_record(eval, a, b, Some(c)).map(truth),
+        Function::BinaryPartOf => {
+            let (start, len) = (int(eval, b)?, int(eval, c)?);
+            binary_part(eval, a, start, len)
+        }
+        Function::IsIntegerBetween => is_between(eval, a, b, c).map(truth),
+        _ => None,
+    }
+}
+
+/// Whether the value is of the type that the function asks for; `None` if it asks for none.
+fn type_test<'a>(eval: &Eval<'_, 'a>, function: Function, a: &Value<'a>) -> Option<bool> {
+    use KeyKind as K;
+    let kind = eval.world.kind(a);
+    Some(match function {
+        Function::IsAtom => kind == K::Atom,
+        Function::IsFloat => kind == K::Float,
+        Function::IsInteger => kind == K::Integer,
+        Function::IsNumber => matches!(kind, K::Integer | K::Float),
+        Function::IsList => matches!(kind, K::Nil | K::Cons),
+        Function::IsPid => kind == K::Pid,
+        Function::IsPort => kind == K::Port,
+        Function::IsReference => kind == K::Reference,
+        Function::IsTuple => kind == K::Tuple,
+        Function::IsMap => kind == K::Map,
+        Function::IsBinary => kind == K::Binary,
+        Function::IsBitstring => matches!(kind, K::Binary | K::Bits),
+        Function::IsFun => kind == K::Fun,
+        Function::IsBoolean => eval.boolean(a).is_some(),
+        _ => return None,
+    })
+}
+
+fn number<'a>(n: usize) -> Value<'a> {
+    Value::Int(n as i64)
+}
+
+fn int(eval: &Eval<'_, '_>, value: &Value<'_>) -> Option<i64> {
+    match value {
+        Value::Int(int) => Some(*int),
+        other => eval.world.borrowed(other).as_int(),
+    }
+}
+
+/// Parts of terms: borrowed from a term that lives, copied out of one that was made on the way.
+fn part<'a>(
+    eval: &Eval<'_, 'a>,
+    value: &Value<'a>,
+    pick: impl for<'t> Fn(&'t Term) -> Option<&'t Term>,
+) -> Option<Value<'a>> {
+    if let Value::Ref(place) = value
+        && let Cow::Borrowed(term) = eval.world.term(*place)
+    {
+        return pick(term).map(|part| eval.world.load(Ref::Term(part)));
+    }
+    pick(&eval.world.borrowed(value)).cloned().map(Value::Owned)
+}
+
+fn element<'a>(eval: &Eval<'_, 'a>, n: &Value<'a>, tuple: &Value<'a>) -> Option<Value<'a>> {
+    let n = usize::try_from(int(eval, n)?).ok()?;
+    match (tuple, eval.world.subject) {
+        (Value::Ref(Ref::Object), Subject::Stored(object)) => {
+            if n == object.keypos {
+                return Some(eval.world.load(Ref::Key));
+            }
+            Some(eval.world.load(Ref::Stored(object.values_from(n)?)))
+        }
+        (Value::Ref(Ref::Stored(bytes)), _) => {
+            let Ok(View::Tuple(arity, mut values)) = value::view(bytes) else {
+                return None;
+            };
+            if n == 0 || n as u64 > arity {
+                return None;
+            }
+            for _ in 1..n {
+                value::skip(&mut values).ok()?;
+            }
+            Some(eval.world.load(Ref::Stored(values)))
+        }
+        _ => part(eval, tuple, |term| term.as_tuple()?.get(n.checked_sub(1)?)),
+    }
+}
+
+fn hd<'a>(eval: &Eval<'_, 'a>, list: &Value<'a>) -> Option<Value<'a>> {
+    part(eval, list, |term| match term {
+        Term::List(elements) | Term::Improper(elements, _) => elements.first(),
+        _ => None,
+    })
+}
+
+fn tl<'a>(eval: &Eval<'_, 'a>, list: &Value<'a>) -> Option<Value<'a>> {
+    let list = eval.world.borrowed(list);
+    match &*list {
+        Term::List(elements) => {
+            let (_, rest) = elements.split_first()?;
+            Some(Value::Owned(Term::List(rest.to_vec())))
+        }
+        Term::Improper(elements, tail) => {
+            let (_, rest) = elements.split_first()?;
+            Some(Value::Owned(Term::improper(
+                rest.to_vec(),
+                (**tail).clone(),
+            )))
+        }
+        _ => None,
+    }
+}
+
+fn length(eval: &Eval<'_, '_>, list: &Value<'_>) -> Option<usize> {
+    if let Value::Ref(Ref::Stored(bytes)) = list {
+        return match value::view(bytes).ok()? {
+            View::Nil => Some(0),
+            View::String(bytes) => Some(bytes.len()),
+            View::List(count, _) => usize::try_from(count).ok(),
+            _ => None,
+        };
+    }
+    eval.world.borrowed(list).as_list().map(<[Term]>::len)
+}
+
+fn tuple_size(eval: &Eval<'_, '_>, tuple: &Value<'_>) -> Option<usize> {
+    match (tuple, eval.world.subject) {
+        (Value::Ref(Ref::Object), Subject::Stored(object)) => Some(object.arity),
+        (Value::Ref(Ref::Stored(bytes)), _) => match value::view(bytes).ok()? {
+            View::Tuple(arity, _) => usize::try_from(arity).ok(),
+            _ => None,
+        },
+        _ => eval.world.borrowed(tuple).as_tuple().map(<[Term]>::len),
+    }
+}
+
+fn map_size(eval: &Eval<'_, '_>, map: &Value<'_>) -> Option<usize> {
+    if let Value::Ref(Ref::Stored(bytes)) = map {
+        return match value::view(bytes).ok()? {
+            View::Map(size, _) => usize::try_from(size).ok(),
+            _ => None,
+        };
+    }
+    eval.world.borrowed(map).as_map().map(Map::len)
+}
+
+/// Bits of a bitstring.
+fn bits(eval: &Eval<'_, '_>, value: &Value<'_>) -> Option<usize> {
+    if let Some(bytes) = eval.world.binary(value) {
+        return Some(8 * bytes.len());
+    }
+    match &*eval.world.borrowed(value) {
+        Term::Binary(bytes) => Some(8 * bytes.len()),
+        Term::Bits(bits) => Some(8 * (bits.bytes().len() - 1) + usize::from(bits.last_bits())),
+        _ => None,
+    }
+}
+
+fn node_of(eval: &Eval<'_, '_>, value: &Value<'_>) -> Option<Atom> {
+    match &*eval.world.borrowed(value) {
+        Term::Pid(pid) => Some(pid.node),
+        Term::Port(port) => Some(port.node),
+        Term::Reference(reference) => Some(reference.node),
+        _ => None,
+    }
+}
+
+fn map_get<'a>(eval: &Eval<'_, 'a>, key: &Value<'a>, map: &Value<'a>) -> Option<Value<'a>> {
+    if let (Value::Ref(Ref::Stored(bytes)), key) = (map, &*eval.world.borrowed(key)) {
+        return stored_map_get(eval, key, bytes).map(|found| eval.world.load(Ref::Stored(found)));
+    }
+    let key = eval.world.borrowed(key);
+    part(eval, map, |term| term.as_map()?.get(&key))
+}
+
+/// The value of a key in stored bytes: the keys before it are compared, nothing else is looked at.
+fn stored_map_get<'a>(eval: &Eval<'_, 'a>, key: &Term, map: &'a [u8]) -> Option<&'a [u8]> {
+    let Ok(View::Map(size, mut values)) = value::view(map) else {
+        return None;
+    };
+    for _ in 0..size {
+        let here = eval.world.load(Ref::Stored(values));
+        let found = *eval.world.borrowed(&here) == *key;
+        value::skip(&mut values).ok()?;
+        if found {
+            return Some(values);
+        }
+        value::skip(&mut values).ok()?;
+    }
+    None
+}
+
+fn is_map_key<'a>(eval: &Eval<'_, 'a>, key: &Value<'a>, map: &Value<'a>) -> Option<bool> {
+    let key = eval.world.borrowed(key);
+    if let Value::Ref(Ref::Stored(bytes)) = map {
+        return match value::view(bytes).ok()? {
+            View::Map(..) => Some(stored_map_get(eval, &key, bytes).is_some()),
+            _ => None,
+        };
+    }
+    let map = eval.world.borrowed(map);
+    Some(map.as_map()?.contains_key(&key))
+}
+
+/// The name must be an atom and the size, if given, an integer that is not negative; else it fails.
+fn is_record<'a>(
+    eval: &Eval<'_, 'a>,
+    record: &Value<'a>,
+    name: &Value<'a>,
+    size: Option<&Value<'a>>,
+) -> Option<bool> {
+    let name = eval.world.borrowed(name).as_atom()?;
+    let size = match size {
+        Some(size) => Some(integer_size(eval, size)?),
+        None => None,
+    };
+    let Some(arity) = tuple_size(eval, record) else {
+        return Some(false);
+    };
+    if arity == 0 || size.is_some_and(|size| size != Some(arity)) {
+        return Some(false);
+    }
+    let first = element(eval, &Value::Int(1), record)?;
+    Some(eval.world.borrowed(&first).as_atom() == Some(name))
+}
+
+/// A size: `None` for no integer, `Some(None)` for one that no tuple has.
+fn integer_size(eval: &Eval<'_, '_>, size: &Value<'_>) -> Option<Option<usize>> {
+    match &*eval.world.borrowed(size) {
+        Term::Int(size) => Some(usize::try_from(*size).ok()),
+        Term::Big(_) => Some(None),
+        _ => None,
+    }
+}
+
+/// `is_integer(T, Low, High)`: the bounds must be integers.
+fn is_between(
+    eval: &Eval<'_, '_>,
+    value: &Value<'_>,
+    low: &Value<'_>,
+    high: &Value<'_>,
+) -> Option<bool> {
+    let is_integer = |value| eval.world.kind(value) == KeyKind::Integer;
+    if !is_integer(low) || !is_integer(high) {
+        return None;
+    }
+    let between =
+        || eval.world.compare(low, value).is_le() && eval.world.compare(value, high).is_le();
+    Some(is_integer(value) && between())
+}
+
+/// A part of a binary; a negative length counts backwards from the start.
+fn binary_part<'a>(
+    eval: &Eval<'_, 'a>,
+    whole: &Value<'a>,
+    start: i64,
+    len: i64,
+) -> Option<Value<'a>> {
+    let end = start.checked_add(len)?;
+    let (from, to) = (
+        usize::try_from(start.min(end)).ok()?,
+        usize::try_from(start.max(end)).ok()?,
+    );
+    let owner;
+    let bytes = match eval.world.binary(whole) {
+        Some(bytes) => bytes,
+        None => {
+            owner = eval.world.borrowed(whole);
+            owner.as_binary()?
+        }
+    };
+    Some(Value::Owned(Term::binary(bytes.get(from..to)?)))
+}

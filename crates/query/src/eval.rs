@@ -1,0 +1,220 @@
+//! Evaluating guards and bodies.
+//!
+//! `None` is a failure: of a guard, which then does not hold, or of a call in a body, which is then worth `'EXIT'` and
+//! the expression around it goes on with that.
+//!
+//! Recursion goes down with the expression, which has at most [`MAX_DEPTH`](fyris_term::MAX_DEPTH) levels.
+
+use std::cmp::Ordering;
+
+use fyris_term::{Map, Term};
+
+use crate::atoms::known;
+use crate::builtin;
+use crate::function::Comparison;
+use crate::head::{Bindings, bound};
+use crate::machine::Machine;
+use crate::program::{Clause, Id, Node, Program, Span};
+use crate::value::{Ref, Value, World};
+
+/// One clause whose head has matched.
+pub(crate) struct Evaluation<'e, 'a> {
+    pub(crate) program: &'a Program,
+    pub(crate) machine: &'a Machine,
+    pub(crate) world: World<'a>,
+    pub(crate) clause: &'a Clause,
+    pub(crate) bindings: &'e Bindings<'a>,
+    /// In a body: failed calls are worth `'EXIT'`.
+    pub(crate) in_body: bool,
+}
+
+impl<'a> Evaluation<'_, 'a> {
+    /// Whether all guards are exactly `true`.
+    #[inline]
+    pub(crate) fn guards_hold(&self) -> bool {
+        let guards = self.program.parts(self.clause.guards);
+        guards.iter().all(|&guard| self.holds(guard))
+    }
+
+    #[inline]
+    fn holds(&self, guard: Id) -> bool {
+        if let Node::CompareInt(comparison, slot, int) = self.program.node(guard) {
+            return self.compare_int(comparison, slot, int);
+        }
+        self.is_true(guard)
+    }
+
+    /// Whether the expression is exactly `true`.
+    pub(crate) fn is_true(&self, id: Id) -> bool {
+        self.value(id)
+            .is_some_and(|value| self.boolean(&value) == Some(true))
+    }
+
+    /// Which boolean a value is.
+    #[inline]
+    pub(crate) fn boolean(&self, value: &Value<'a>) -> Option<bool> {
+        let atom = match value {
+            Value::Atom(atom) => *atom,
+            // The key, whose atom has not been looked up yet; what else is here is no atom.
+            Value::Ref(Ref::Key) => self.world.key_term().as_atom()?,
+            Value::Owned(term) => term.as_atom()?,
+            _ => return None,
+        };
+        known().as_boolean(atom)
+    }
+
+    /// The value of a body expression, which cannot fail.
+    pub(crate) fn body(&self, id: Id) -> Term {
+        match self.value(id) {
+            Some(value) => self.world.owned(value),
+            None => Term::Atom(known().exit),
+        }
+    }
+
+    pub(crate) fn value(&self, id: Id) -> Option<Value<'a>> {
+        match self.program.node(id) {
+            Node::Constant(constant) => {
+                let constant = self.program.constant(constant);
+                Some(self.world.load(Ref::Constant(constant)))
+            }
+            Node::Variable(slot) => Some(bound(self.world, self.bindings, slot)),
+            Node::Object => Some(self.world.load(Ref::Object)),
+            Node::CompareInt(comparison, slot, int) => {
+                Some(truth(self.compare_int(comparison, slot, int)))
+            }
+            Node::Compare(comparison, a, b) => {
+                let (a, b) = (self.value(a)?, self.value(b)?);
+                Some(truth(self.compare(comparison, &a, &b)))
+            }
+            node => self.compound(node),
+        }
+    }
+
+    #[inline(never)]
+    fn compound(&self, node: Node) -> Option<Value<'a>> {
+        let value = match node {
+            Node::Bindings => Some(self.all_bindings()),
+            Node::Tuple(parts) => self.terms(parts).map(Term::Tuple).map(Value::Owned),
+            Node::List(parts) => self.terms(parts).map(Term::List).map(Value::Owned),
+            Node::Improper(parts) => self.improper(parts),
+            Node::Map(parts) => self.map(parts),
+            Node::And(parts) => self.strict(parts, |all, one| all && one, true),
+            Node::Or(parts) => self.strict(parts, |any, one| any || one, false),
+            Node::AndAlso(parts) => self.lazy(parts, false),
+            Node::OrElse(parts) => self.lazy(parts, true),
+            Node::Call(function, parts) => builtin::call(self, function, self.program.parts(parts)),
+            // The others have values at hand.
+            _ => None,
+        };
+        match value {
+            None if self.in_body => Some(Value::Atom(known().exit)),
+            value => value,
+        }
+    }
+
+    /// A variable beside a small integer.
+    #[inline]
+    fn compare_int(&self, comparison: Comparison, slot: Id, int: i64) -> bool {
+        let place = self.bindings[slot as usize];
+        match self.world.as_int(place) {
+            Some(value) => {
+                let exact = value == int;
+                match comparison {
+                    Comparison::Greater => value > int,
+                    Comparison::GreaterEqual => value >= int,
+                    Comparison::Less => value < int,
+                    Comparison::LessEqual => value <= int,
+                    Comparison::Equal | Comparison::Exact => exact,
+                    Comparison::NotEqual | Comparison::NotExact => !exact,
+                }
+            }
+            None => self.compare(comparison, &self.world.load(place), &Value::Int(int)),
+        }
+    }
+
+    #[inline(never)]
+    fn compare(&self, comparison: Comparison, a: &Value<'a>, b: &Value<'a>) -> bool {
+        let order = || self.world.compare(a, b);
+        match comparison {
+            Comparison::Greater => order() == Ordering::Greater,
+            Comparison::GreaterEqual => order() != Ordering::Less,
+            Comparison::Less => order() == Ordering::Less,
+            Comparison::LessEqual => order() != Ordering::Greater,
+            Comparison::Equal => order() == Ordering::Equal,
+            Comparison::NotEqual => order() != Ordering::Equal,
+            Comparison::Exact => self.world.same(a, b),
+            Comparison::NotExact => !self.world.same(a, b),
+        }
+    }
+
+    fn all_bindings(&self) -> Value<'a> {
+        let slots = self.clause.bindings.iter();
+        let term = |&slot: &Id| self.world.owned_at(self.bindings[slot as usize]);
+        Value::Owned(Term::List(slots.map(term).collect()))
+    }
+
+    /// The parts of a structure as terms.
+    fn terms(&self, parts: Span) -> Option<Vec<Term>> {
+        let parts = self.program.parts(parts);
+        let mut terms = Vec::with_capacity(parts.len());
+        for &part in parts {
+            terms.push(self.part(part)?);
+        }
+        Some(terms)
+    }
+
+    /// A part of a structure as a term of its own.
+    #[inline]
+    fn part(&self, id: Id) -> Option<Term> {
+        match self.program.node(id) {
+            // Decoded at once, without a value in between.
+            Node::Variable(slot) => Some(self.world.owned_at(self.bindings[slot as usize])),
+            _ => self.value(id).map(|value| self.world.owned(value)),
+        }
+    }
+
+    fn improper(&self, parts: Span) -> Option<Value<'a>> {
+        let mut terms = self.terms(parts)?;
+        let tail = terms.pop()?;
+        Some(Value::Owned(Term::improper(terms, tail)))
+    }
+
+    fn map(&self, parts: Span) -> Option<Value<'a>> {
+        let mut terms = self.terms(parts)?.into_iter();
+        let mut pairs = Vec::with_capacity(terms.len() / 2);
+        while let (Some(key), Some(value)) = (terms.next(), terms.next()) {
+            pairs.push((key, value));
+        }
+        Some(Value::Owned(Term::Map(Map::new(pairs))))
+    }
+
+    /// `and`, `or`: every argument is evaluated and must be a boolean.
+    fn strict(&self, parts: Span, join: fn(bool, bool) -> bool, start: bool) -> Option<Value<'a>> {
+        let mut all = Some(start);
+        for &part in self.program.parts(parts) {
+            let value = self.value(part)?;
+            all = match (all, self.boolean(&value)) {
+                (Some(all), Some(one)) => Some(join(all, one)),
+                _ => None,
+            };
+        }
+        all.map(truth)
+    }
+
+    /// `andalso`, `orelse`: the first argument that is `stop` is the answer, else the last one, whatever it is.
+    fn lazy(&self, parts: Span, stop: bool) -> Option<Value<'a>> {
+        let (&last, first) = self.program.parts(parts).split_last()?;
+        for &part in first {
+            if self.boolean(&self.value(part)?)? == stop {
+                return Some(truth(stop));
+            }
+        }
+        self.value(last)
+    }
+}
+
+/// `true` or `false`.
+#[inline]
+pub(crate) fn truth<'a>(value: bool) -> Value<'a> {
+    Value::Atom(known().boolean(value))
+}

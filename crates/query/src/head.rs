@@ -1,0 +1,300 @@
+//! Matching heads: over stored objects without decoding, and over terms.
+//!
+//! Variables are bound in the order in which the pattern meets them, so a binding is a push and a slot's number its
+//! place. A pattern that fails leaves bindings behind; whoever tries the next clause clears them.
+//!
+//! Recursion goes down with the pattern, which has at most [`MAX_DEPTH`](fyris_term::MAX_DEPTH) levels.
+
+use fyris_term::Term;
+use fyris_term::value::{self, View};
+use smallvec::SmallVec;
+
+use crate::object::ObjectView;
+use crate::program::{Id, Pattern, Program, Span};
+use crate::value::{Ref, Subject, Value, World, is_key};
+
+/// What the variables are bound to.
+pub(crate) type Bindings<'a> = SmallVec<[Ref<'a>; 6]>;
+
+/// One attempt to match.
+pub(crate) struct Matcher<'m, 'a> {
+    pub(crate) program: &'a Program,
+    pub(crate) world: World<'a>,
+    pub(crate) bindings: &'m mut Bindings<'a>,
+}
+
+impl<'a> Matcher<'_, 'a> {
+    /// Whether the subject matches the head.
+    #[inline]
+    pub(crate) fn head(&mut self, head: Id) -> bool {
+        match (self.program.pattern(head), self.world.subject) {
+            (Pattern::Any, _) => true,
+            (Pattern::Bind, _) => self.bind(Ref::Object),
+            (Pattern::Tuple { elements, used }, Subject::Stored(object)) => {
+                self.object(elements, used, object)
+            }
+            // An object is a tuple; that of constants alone is a tuple pattern too, in a head.
+            (_, Subject::Stored(_)) => false,
+            (_, Subject::Term(term)) => self.term(head, term),
+        }
+    }
+
+    #[inline]
+    fn bind(&mut self, place: Ref<'a>) -> bool {
+        self.bindings.push(place);
+        true
+    }
+
+    /// The tuple of a stored object, element by element, up to the last that matters.
+    #[inline]
+    fn object(&mut self, elements: Span, used: u32, object: &'a ObjectView<'a>) -> bool {
+        if object.arity != elements.len as usize {
+            return false;
+        }
+        let program = self.program;
+        let mut values = object.values;
+        for (i, &id) in elements.of(&program.pattern_parts)[..used as usize]
+            .iter()
+            .enumerate()
+        {
+            let pattern = program.pattern(id);
+            let matches = if i + 1 == object.keypos {
+                self.key(pattern, id, object)
+            } else {
+                self.element(pattern, &mut values)
+            };
+            if !matches {
+                return false;
+            }
+        }
+        true
+    }
+
+    #[inline]
+    fn key(&mut self, pattern: Pattern, id: Id, object: &'a ObjectView<'a>) -> bool {
+        match pattern {
+            Pattern::Any => true,
+            Pattern::Bind => self.bind(Ref::Key),
+            Pattern::Constant(constant) => is_key(object, self.program.constant(constant)),
+            Pattern::Same(slot) => self.is_bound_to(slot, Ref::Key),
+            _ => self.term(id, self.world.key_term()),
+        }
+    }
+
+    /// The value at the front of `values`, which starts behind it afterwards (if it matches).
+    #[inline]
+    fn element(&mut self, pattern: Pattern, values: &mut &'a [u8]) -> bool {
+        let here = *values;
+        match pattern {
+            Pattern::Any => value::skip(values).is_ok(),
+            Pattern::Bind => value::skip(values).is_ok() && self.bind(Ref::Stored(here)),
+            Pattern::Constant(id) => {
+                let constant = self.program.constant(id);
+                if constant.plain {
+                    let after = here.strip_prefix(&constant.value[..]);
+                    *values = after.unwrap_or(here);
+                    return after.is_some();
+                }
+                self.world.is_constant(Ref::Stored(here), constant) && value::skip(values).is_ok()
+            }
+            Pattern::Same(slot) => {
+                self.is_bound_to(slot, Ref::Stored(here)) && value::skip(values).is_ok()
+            }
+            Pattern::Tuple { .. } | Pattern::Cons(_) | Pattern::Map(_) => {
+                self.stored(pattern, here) && value::skip(values).is_ok()
+            }
+        }
+    }
+
+    #[inline(never)]
+    fn is_bound_to(&self, slot: Id, place: Ref<'a>) -> bool {
+        let bound = self.world.load(self.bindings[slot as usize]);
+        self.world.same(&bound, &self.world.load(place))
+    }
+
+    /// A pattern with parts on stored bytes.
+    fn stored(&mut self, pattern: Pattern, bytes: &'a [u8]) -> bool {
+        match (pattern, value::view(bytes)) {
+            (Pattern::Tuple { elements, used }, Ok(View::Tuple(arity, mut values))) => {
+                let program = self.program;
+                let parts = elements.of(&program.pattern_parts);
+                arity == u64::from(elements.len)
+                    && parts[..used as usize]
+                        .iter()
+                        .all(|&part| self.element(program.pattern(part), &mut values))
+            }
+            (Pattern::Cons(parts), Ok(view)) => self.stored_list(parts, view),
+            (Pattern::Map(parts), Ok(View::Map(size, values))) => {
+                self.stored_map(parts, size, values)
+            }
+            _ => false,
+        }
+    }
+
+    fn stored_list(&mut self, parts: Span, view: View<'a>) -> bool {
+        let program = self.program;
+        let Some((&tail, heads)) = parts.of(&program.pattern_parts).split_last() else {
+            return false;
+        };
+        match view {
+            View::String(bytes) => {
+                let Some((first, rest)) = bytes.split_at_checked(heads.len()) else {
+                    return false;
+                };
+                let matches = |(&part, &byte): (&Id, &u8)| {
+                    self.place(program.pattern(part), part, Ref::Int(i64::from(byte)))
+                };
+                heads.iter().zip(first).all(matches) && self.string_tail(tail, rest)
+            }
+            View::List(count, values) => self.stored_cells(heads, tail, count, false, values),
+            View::Improper(count, values) => self.stored_cells(heads, tail, count, true, values),
+            _ => false,
+        }
+    }
+
+    fn string_tail(&mut self, tail: Id, rest: &'a [u8]) -> bool {
+        if rest.is_empty() {
+            return self.place(self.program.pattern(tail), tail, Ref::Term(&NIL));
+        }
+        self.place(self.program.pattern(tail), tail, Ref::String(rest))
+    }
+
+    fn stored_cells(
+        &mut self,
+        heads: &[Id],
+        tail: Id,
+        count: u64,
+        improper: bool,
+        mut values: &'a [u8],
+    ) -> bool {
+        let Some(left) = count.checked_sub(heads.len() as u64) else {
+            return false;
+        };
+        let program = self.program;
+        let all = heads
+            .iter()
+            .all(|&part| self.element(program.pattern(part), &mut values));
+        if !all {
+            return false;
+        }
+        let place = match (left, improper) {
+            (0, false) => Ref::Term(&NIL),
+            (0, true) => Ref::Stored(values),
+            (count, improper) => Ref::Tail {
+                count,
+                improper,
+                values,
+            },
+        };
+        self.place(program.pattern(tail), tail, place)
+    }
+
+    /// Both sides have their keys in ascending order: one pass.
+    fn stored_map(&mut self, parts: Span, size: u64, mut values: &'a [u8]) -> bool {
+        let program = self.program;
+        let mut wanted = parts.of(&program.pattern_parts).as_chunks::<2>().0.iter();
+        let Some(mut next) = wanted.next() else {
+            return true;
+        };
+        for _ in 0..size {
+            let constant = program.constant(next[0]);
+            let is_it = self.world.is_constant(Ref::Stored(values), constant);
+            if value::skip(&mut values).is_err() {
+                return false;
+            }
+            if !is_it {
+                if value::skip(&mut values).is_err() {
+                    return false;
+                }
+                continue;
+            }
+            if !self.element(program.pattern(next[1]), &mut values) {
+                return false;
+            }
+            match wanted.next() {
+                Some(more) => next = more,
+                None => return true,
+            }
+        }
+        false
+    }
+
+    /// Anything that a tail or an element of a string can be.
+    fn place(&mut self, pattern: Pattern, id: Id, place: Ref<'a>) -> bool {
+        match (pattern, place) {
+            (Pattern::Any, _) => true,
+            (Pattern::Bind, _) => self.bind(place),
+            (Pattern::Same(slot), _) => self.is_bound_to(slot, place),
+            // A constant in the place of a tail is `[]` or no list, and these are lists with something in them.
+            (Pattern::Constant(_), Ref::String(_) | Ref::Tail { .. } | Ref::Terms(..)) => false,
+            (Pattern::Constant(id), _) => self.world.is_constant(place, self.program.constant(id)),
+            (_, Ref::Stored(bytes)) => self.stored(pattern, bytes),
+            (_, Ref::Term(term)) => self.term(id, term),
+            // A list pattern whose tail is a list pattern is one list pattern, so nothing else is left.
+            _ => false,
+        }
+    }
+
+    /// Any pattern on a term.
+    fn term(&mut self, id: Id, term: &'a Term) -> bool {
+        match (self.program.pattern(id), term) {
+            (Pattern::Any, _) => true,
+            (Pattern::Bind, _) => self.bind(Ref::Term(term)),
+            (Pattern::Same(slot), _) => self.is_bound_to(slot, Ref::Term(term)),
+            (Pattern::Constant(id), _) => self.program.constant(id).term == *term,
+            (Pattern::Tuple { elements, .. }, Term::Tuple(terms)) => {
+                elements.len as usize == terms.len() && self.terms(elements, terms)
+            }
+            (Pattern::Cons(parts), Term::List(terms)) => self.cells(parts, terms, None),
+            (Pattern::Cons(parts), Term::Improper(terms, tail)) => {
+                self.cells(parts, terms, Some(tail))
+            }
+            (Pattern::Map(parts), Term::Map(map)) => {
+                let program = self.program;
+                let mut pairs = parts.of(&program.pattern_parts).as_chunks::<2>().0.iter();
+                pairs.all(|&[key, value]| match map.get(&program.constant(key).term) {
+                    Some(found) => self.term(value, found),
+                    None => false,
+                })
+            }
+            _ => false,
+        }
+    }
+
+    fn terms(&mut self, parts: Span, terms: &'a [Term]) -> bool {
+        let parts = parts.of(&self.program.pattern_parts).iter();
+        parts.zip(terms).all(|(&part, term)| self.term(part, term))
+    }
+
+    fn cells(&mut self, parts: Span, terms: &'a [Term], tail: Option<&'a Term>) -> bool {
+        let program = self.program;
+        let Some((&last, heads)) = parts.of(&program.pattern_parts).split_last() else {
+            return false;
+        };
+        let Some((first, rest)) = terms.split_at_checked(heads.len()) else {
+            return false;
+        };
+        if !heads
+            .iter()
+            .zip(first)
+            .all(|(&part, term)| self.term(part, term))
+        {
+            return false;
+        }
+        let place = match (rest, tail) {
+            ([], None) => Ref::Term(&NIL),
+            ([], Some(tail)) => Ref::Term(tail),
+            (rest, tail) => Ref::Terms(rest, tail),
+        };
+        self.place(program.pattern(last), last, place)
+    }
+}
+
+/// `[]`.
+static NIL: Term = Term::List(Vec::new());
+
+/// The value of a slot.
+#[inline]
+pub(crate) fn bound<'a>(world: World<'a>, bindings: &Bindings<'a>, slot: Id) -> Value<'a> {
+    world.load(bindings[slot as usize])
+}

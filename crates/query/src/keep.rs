@@ -1,0 +1,197 @@
+//! Does a replacement keep the key? The check that `select_replace` makes before it touches an object.
+//!
+//! The rules are those of ETS: what provably keeps every object's key is accepted, all else refused, whatever the guards
+//! say. Of each clause the body must be one expression, and that either
+//!
+//! - `'$_'`, the object itself; or
+//! - a tuple, `{{...}}` or `{const, {...}}`, in whose key's place stands `{element, KeyPos, '$_'}`, or an expression that
+//!   rebuilds the pattern of the head's key part by part: the same variable, the same literal, `{const, Literal}`,
+//!   tuples and lists of such. `'_'`, maps and calculations never count.
+
+use fyris_term::Term;
+
+use crate::atoms::{is_anything, known, variable};
+use crate::error::brief;
+use crate::spec::MatchSpec;
+
+/// A clause whose body might change the key of an object.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "clause {clause}, body: {found} need not keep the key, element {keypos}, of the object: {why}"
+)]
+pub struct KeyChanges {
+    /// Which clause, from 1.
+    pub clause: usize,
+    /// Which element is the key.
+    pub keypos: usize,
+    /// The body.
+    pub found: String,
+    /// What is missing.
+    pub why: &'static str,
+}
+
+impl MatchSpec {
+    /// Whether every body keeps the key of the object it replaces. O(size).
+    ///
+    /// # Errors
+    ///
+    /// The first clause of which that cannot be seen.
+    pub fn keeps_key(&self, keypos: usize) -> Result<(), KeyChanges> {
+        let clauses = self.source().as_list().unwrap_or(&[]);
+        for (i, clause) in clauses.iter().enumerate() {
+            let Some([head, _, body]) = clause.as_tuple() else {
+                continue;
+            };
+            keeps(keypos, head, body).map_err(|why| KeyChanges {
+                clause: i + 1,
+                keypos,
+                found: brief(body),
+                why,
+            })?;
+        }
+        Ok(())
+    }
+}
+
+fn keeps(keypos: usize, head: &Term, body: &Term) -> Result<(), &'static str> {
+    let [expression] = body.as_list().unwrap_or(&[]) else {
+        return Err("it must be one expression");
+    };
+    if expression.as_atom() == Some(known().object) {
+        return Ok(());
+    }
+    let pattern = head
+        .as_tuple()
+        .and_then(|head| head.get(keypos.checked_sub(1)?));
+    let pattern = pattern.ok_or("the head has no key to compare with")?;
+    let (new, literal) = tuple(expression).ok_or("it must be '$_' or build a tuple")?;
+    let new = keypos.checked_sub(1).and_then(|at| new.get(at));
+    let new = new.ok_or("the tuple has no key")?;
+    if (!literal && is_key_of_object(new, keypos)) || rebuilds(pattern, new, literal) {
+        Ok(())
+    } else {
+        Err("it must be the head's own: the same variable or literal, or {element, KeyPos, '$_'}")
+    }
+}
+
+/// The elements of the tuple that an expression builds, and whether they are literal terms.
+fn tuple(expression: &Term) -> Option<(&[Term], bool)> {
+    match expression.as_tuple()? {
+        [Term::Tuple(elements)] => Some((elements, false)),
+        [Term::Atom(name), Term::Tuple(elements)] if *name == known().r#const => {
+            Some((elements, true))
+        }
+        _ => None,
+    }
+}
+
+/// Is it `{element, KeyPos, '$_'}`?
+fn is_key_of_object(expression: &Term, keypos: usize) -> bool {
+    match expression.as_tuple() {
+        Some([Term::Atom(name), Term::Int(position), Term::Atom(object)]) => {
+            let position = usize::try_from(*position);
+            (*name, position, *object) == (known().element, Ok(keypos), known().object)
+        }
+        _ => false,
+    }
+}
+
+/// Whether the expression (a term as it is, if `literal`) is worth what matched the pattern.
+fn rebuilds(pattern: &Term, expression: &Term, literal: bool) -> bool {
+    if is_anything(pattern) || pattern.as_map().is_some() {
+        return false;
+    }
+    if variable(pattern).is_some() {
+        return !literal && pattern == expression;
+    }
+    if let (Some([Term::Atom(name), term]), false) = (expression.as_tuple(), literal)
+        && *name == known().r#const
+    {
+        return rebuilds(pattern, term, true);
+    }
+    match (pattern, expression) {
+        (Term::Tuple(parts), Term::Tuple(elements)) if literal => {
+            all_rebuild(parts, elements, true)
+        }
+        (Term::Tuple(parts), Term::Tuple(elements)) => match &elements[..] {
+            [Term::Tuple(elements)] => all_rebuild(parts, elements, false),
+            _ => false,
+        },
+        (Term::List(parts), Term::List(elements)) => all_rebuild(parts, elements, literal),
+        (Term::Improper(parts, tail), Term::Improper(elements, end)) => {
+            all_rebuild(parts, elements, literal) && rebuilds(tail, end, literal)
+        }
+        // In a pattern these two are atoms like any other.
+        (Term::Atom(atom), _) if *atom == known().object || *atom == known().bindings => {
+            literal && pattern == expression
+        }
+        _ => pattern == expression,
+    }
+}
+
+fn all_rebuild(parts: &[Term], elements: &[Term], literal: bool) -> bool {
+    let pairs = || parts.iter().zip(elements);
+    parts.len() == elements.len() && pairs().all(|(part, new)| rebuilds(part, new, literal))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn keeps(spec: &str) -> bool {
+        let spec = Term::parse(spec).expect("a term");
+        MatchSpec::new(&spec).expect("a spec").keeps_key(1).is_ok()
+    }
+
+    /// Every case was tried on OTP 25.
+    #[test]
+    fn what_ets_accepts_is_accepted() {
+        for spec in [
+            "[{{'$1','_'},[],[{{'$1',x}}]}]",
+            "[{{'$1','_'},[],['$_']}]",
+            "[{'_',[],['$_']}]",
+            "[{{'$1','_'},[],[{{{element,1,'$_'},x}}]}]",
+            "[{{'_','_'},[],[{{{element,1,'$_'},x}}]}]",
+            "[{{1,'_'},[],[{{1,x}}]}]",
+            "[{{1,'_'},[],[{const,{1,x}}]}]",
+            "[{{1,'_'},[],[{{{const,1},x}}]}]",
+            "[{{{a,'$1'},'_'},[],[{{{{a,'$1'}},x}}]}]",
+            "[{{{a,'$1'},'_'},[],[{{{{{const,a},'$1'}},x}}]}]",
+            "[{{[a,'$1'],'_'},[],[{{[a,'$1'],x}}]}]",
+            "[{{[a|'$1'],'_'},[],[{{[a|'$1'],x}}]}]",
+            "[{{{a,b},'_'},[],[{{{const,{a,b}},x}}]}]",
+            "[{{<<1>>,'$2'},[],[{{<<1>>,x}}]}]",
+            "[{{[{'$1'}],'_'},[],[{{[{{'$1'}}],x}}]}]",
+            "[{{'$1','$2'},[],[{{'$1',{hd,1}}}]}]",
+            "[]",
+        ] {
+            assert!(keeps(spec), "{spec}");
+        }
+    }
+
+    #[test]
+    fn what_ets_refuses_is_refused() {
+        for spec in [
+            "[{{'$1','$2'},[],[{{'$2',x}}]}]",
+            "[{'$1',[],[{{{element,1,'$1'},x}}]}]",
+            "[{'$1',[],['$1']}]",
+            "[{{1,'_'},[],[{{1.0,x}}]}]",
+            "[{{1,'_'},[],[{const,{2,x}}]}]",
+            "[{{1,'_'},[],[x]}]",
+            "[{{1,'_'},[],[{{}}]}]",
+            "[{{#{a=>'$1'},'_'},[],[{{#{a=>'$1'},x}}]}]",
+            "[{{#{a=>1},'_'},[],[{const,{#{a=>1},x}}]}]",
+            "[{{{a,#{}},'_'},[],[{const,{{a,#{}},x}}]}]",
+            "[{{{a,'_'},'_'},[],[{{{{a,'_'}},x}}]}]",
+            "[{{{a,'_'},'_'},[],[{const,{{a,'_'},x}}]}]",
+            "[{{'$1','_'},[],[{const,{'$1',x}}]}]",
+            "[{{'$1','_'},[],[foo,{{'$1',x}}]}]",
+            "[{{'$1','$2'},[false],[{{'$2',x}}]}]",
+            "[{{{a,'$1'},'_'},[],[{{{{a,{element,2,{element,1,'$_'}}}},x}}]}]",
+            "[{'_',[],[{{{element,1,'$_'}}}]}]",
+            "[{{'$_','_'},[],[{{'$_',x}}]}]",
+        ] {
+            assert!(!keeps(spec), "{spec}");
+        }
+    }
+}

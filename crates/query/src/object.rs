@@ -1,0 +1,70 @@
+//! An object as a table keeps it: the seam to whoever stores it.
+
+use std::sync::Arc;
+
+use fyris_term::{Term, key, value};
+
+/// An object in stored form: a tuple whose key element is key bytes and whose others are value bytes.
+///
+/// This is all the crate knows of storage. The bytes must be those that [`fyris_term::key`] and
+/// [`fyris_term::value`] write; other bytes make wrong answers, never a panic or undefined behaviour.
+#[derive(Debug, Clone, Copy)]
+pub struct ObjectView<'a> {
+    /// How many elements the tuple has.
+    pub arity: usize,
+    /// Which of them is the key, from 1 to `arity`.
+    pub keypos: usize,
+    /// The order part of the key's bytes.
+    pub key_order: &'a [u8],
+    /// What follows it: the exactness trailer, then the rest ([`fyris_term::key::KeyBuf::stored`] without the order
+    /// part).
+    pub key_tail: &'a [u8],
+    /// The values of the other elements, in order.
+    pub values: &'a [u8],
+    /// The large binaries that the values refer to.
+    pub blobs: &'a [Arc<[u8]>],
+}
+
+impl<'a> ObjectView<'a> {
+    /// The key.
+    pub fn key(&self) -> Term {
+        key::decode(self.key_order, self.key_tail).unwrap_or_else(|_| corrupt())
+    }
+
+    /// The whole tuple. O(size).
+    pub fn to_term(&self) -> Term {
+        let mut elements = Vec::with_capacity(self.arity);
+        let mut values = self.values;
+        for position in 1..=self.arity {
+            elements.push(if position == self.keypos {
+                self.key()
+            } else {
+                decoded(&mut values, self.blobs)
+            });
+        }
+        Term::Tuple(elements)
+    }
+
+    /// Element `position`, from 1, if it is there and not the key: the value bytes from it on. O(position).
+    pub(crate) fn values_from(&self, position: usize) -> Option<&'a [u8]> {
+        if position == 0 || position > self.arity || position == self.keypos {
+            return None;
+        }
+        let mut values = self.values;
+        for _ in 1..position - usize::from(position > self.keypos) {
+            value::skip(&mut values).ok()?;
+        }
+        Some(values)
+    }
+}
+
+/// The value at the front of `values`, which then starts behind it.
+pub(crate) fn decoded(values: &mut &[u8], blobs: &[Arc<[u8]>]) -> Term {
+    value::decode(values, blobs).unwrap_or_else(|_| corrupt())
+}
+
+/// What stands for bytes that nobody encoded.
+#[cold]
+fn corrupt() -> Term {
+    Term::Tuple(Vec::new())
+}

@@ -1,0 +1,163 @@
+//! The compiled form: flat vectors of nodes that name each other by number.
+
+use fyris_term::key::KeyBuf;
+use fyris_term::{Term, value};
+
+use crate::function::{Comparison, Function};
+
+/// The number of a node, a pattern, a constant or a slot.
+pub(crate) type Id = u32;
+
+/// Some neighbours in a vector.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Span {
+    pub(crate) at: u32,
+    pub(crate) len: u32,
+}
+
+impl Span {
+    /// The neighbours.
+    #[inline]
+    pub(crate) fn of<T>(self, all: &[T]) -> &[T] {
+        &all[self.at as usize..(self.at + self.len) as usize]
+    }
+}
+
+/// A compiled specification.
+#[derive(Debug)]
+pub(crate) struct Program {
+    pub(crate) source: Term,
+    pub(crate) clauses: Vec<Clause>,
+    pub(crate) patterns: Vec<Pattern>,
+    /// The parts of patterns.
+    pub(crate) pattern_parts: Vec<Id>,
+    pub(crate) nodes: Vec<Node>,
+    /// The arguments and parts of nodes.
+    pub(crate) node_parts: Vec<Id>,
+    pub(crate) constants: Vec<Constant>,
+}
+
+/// One `{Head, Guards, Body}`.
+#[derive(Debug)]
+pub(crate) struct Clause {
+    pub(crate) head: Id,
+    /// The slots of the variables, in the order of the variables' numbers; slots are numbered as the head meets them.
+    pub(crate) bindings: Vec<Id>,
+    /// Nodes, among the parts of nodes.
+    pub(crate) guards: Span,
+    /// The last expression of the body; those before it are evaluated for nothing, so they are not.
+    pub(crate) body: Id,
+}
+
+/// A pattern.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Pattern {
+    Any,
+    /// Binds the next slot.
+    Bind,
+    /// `=:=` to what a slot holds.
+    Same(Id),
+    /// `=:=` to a constant.
+    Constant(Id),
+    /// A tuple of just so many elements; those from `used` on are `'_'`.
+    Tuple {
+        elements: Span,
+        used: u32,
+    },
+    /// A list of at least these elements; its tail is the last one.
+    Cons(Span),
+    /// A map with at least these keys, ascending: the number of a constant and of a pattern in turn.
+    Map(Span),
+}
+
+/// An expression.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Node {
+    Constant(Id),
+    Variable(Id),
+    Object,
+    Bindings,
+    Tuple(Span),
+    List(Span),
+    /// Elements, then the tail.
+    Improper(Span),
+    /// Keys and values in turn.
+    Map(Span),
+    Call(Function, Span),
+    Compare(Comparison, Id, Id),
+    /// A slot compared with a small integer: most guards.
+    CompareInt(Comparison, Id, i64),
+    And(Span),
+    Or(Span),
+    AndAlso(Span),
+    OrElse(Span),
+}
+
+/// A constant in every form that it may have to be compared in.
+#[derive(Debug)]
+pub(crate) struct Constant {
+    pub(crate) term: Term,
+    pub(crate) value: Vec<u8>,
+    /// Stored bytes that start with `value` are this constant, and no others are.
+    pub(crate) plain: bool,
+    /// Key bytes: order part and trailer.
+    pub(crate) key: Box<[u8]>,
+    /// Length of the order part.
+    pub(crate) order: usize,
+}
+
+impl Constant {
+    /// A constant of at most [`fyris_term::MAX_DEPTH`] levels.
+    pub(crate) fn new(term: Term) -> Constant {
+        let (mut bytes, mut blobs) = (Vec::new(), Vec::new());
+        let encoded = value::encode(&term, &mut bytes, &mut blobs).is_ok();
+        let key = KeyBuf::encode(&term);
+        Constant {
+            plain: encoded && value::is_plain(&bytes, &blobs),
+            term,
+            value: bytes,
+            key: key.bytes().into(),
+            order: key.order_len(),
+        }
+    }
+
+    /// The order part of its key bytes.
+    #[inline]
+    pub(crate) fn key_order(&self) -> &[u8] {
+        &self.key[..self.order]
+    }
+}
+
+impl Program {
+    /// The constant with this number.
+    #[inline]
+    pub(crate) fn constant(&self, id: Id) -> &Constant {
+        &self.constants[id as usize]
+    }
+
+    /// The pattern with this number.
+    #[inline]
+    pub(crate) fn pattern(&self, id: Id) -> Pattern {
+        self.patterns[id as usize]
+    }
+
+    /// The node with this number.
+    #[inline]
+    pub(crate) fn node(&self, id: Id) -> Node {
+        self.nodes[id as usize]
+    }
+
+    /// The nodes of a span.
+    #[inline]
+    pub(crate) fn parts(&self, span: Span) -> &[Id] {
+        span.of(&self.node_parts)
+    }
+
+    /// The term of a node that is a constant.
+    pub(crate) fn as_constant(&self, id: Id) -> Option<&Term> {
+        match self.node(id) {
+            Node::Constant(constant) => Some(&self.constant(constant).term),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! Match specifications: made, asked, run.
+
+use std::cell::OnceCell;
+use std::fmt;
+use std::sync::Arc;
+
+use fyris_term::Term;
+
+use crate::atoms::known;
+use crate::error::SpecError;
+use crate::eval::Evaluation;
+use crate::head::{Bindings, Matcher};
+use crate::machine::Machine;
+use crate::object::ObjectView;
+use crate::parse;
+use crate::program::{Clause, Node, Pattern, Program};
+use crate::value::{Subject, World};
+
+/// A match specification, checked and compiled. Cloning shares it.
+#[derive(Clone)]
+pub struct MatchSpec {
+    pub(crate) program: Arc<Program>,
+}
+
+/// What a match pattern asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wanted {
+    /// `match`: the list of what the variables are bound to, in the order of their numbers.
+    Bindings,
+    /// `match_object`: the objects.
+    Objects,
+    /// `match_delete`: `true`, so that [`MatchSpec::matches_true`] says what to delete.
+    True,
+}
+
+impl MatchSpec {
+    /// Compiles a list of `{Head, Guards, Body}`. O(size).
+    ///
+    /// The empty list is accepted, as `ets:select` does, and matches nothing; [`MatchSpec::compile`] refuses it.
+    ///
+    /// # Errors
+    ///
+    /// [`SpecError::Bad`] with everything that is wrong; [`SpecError::SystemLimit`] if a head, a guard or a body is
+    /// nested deeper than [`fyris_term::MAX_DEPTH`] levels.
+    pub fn new(spec: &Term) -> Result<MatchSpec, SpecError> {
+        let program = Arc::new(parse::specification(spec)?);
+        Ok(MatchSpec { program })
+    }
+
+    /// As [`MatchSpec::new`], but as `ets:match_spec_compile` and `ets:test_ms` have it: there must be a clause.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`MatchSpec::new`], and a list without clauses.
+    pub fn compile(spec: &Term) -> Result<MatchSpec, SpecError> {
+        let compiled = MatchSpec::new(spec)?;
+        if compiled.is_empty() {
+            return Err(parse::no_clause());
+        }
+        Ok(compiled)
+    }
+
+    /// The specification of one clause without guards that a match pattern stands for.
+    ///
+    /// # Errors
+    ///
+    /// A variable or `'_'` as a key of a map; too deep a pattern.
+    pub fn pattern(pattern: &Term, wanted: Wanted) -> Result<MatchSpec, SpecError> {
+        let body = match wanted {
+            Wanted::Bindings => known().bindings,
+            Wanted::Objects => known().object,
+            Wanted::True => known().r#true,
+        };
+        let body = Term::List(vec![Term::Atom(body)]);
+        parse::pattern(pattern, body).map(|program| MatchSpec {
+            program: Arc::new(program),
+        })
+    }
+
+    /// The term it was made of.
+    pub fn source(&self) -> &Term {
+        &self.program.source
+    }
+
+    /// Has it no clauses?
+    pub fn is_empty(&self) -> bool {
+        self.program.clauses.is_empty()
+    }
+
+    /// Is it `[{'_', [], [true]}]`, or another that gives `true` for every object whatever it is? `ets:select_delete`
+    /// of it empties the table in one step.
+    pub fn is_catch_all_true(&self) -> bool {
+        let Some(clause) = self.program.clauses.first() else {
+            return false;
+        };
+        let head = self.program.pattern(clause.head);
+        clause.guards.len == 0
+            && matches!(head, Pattern::Any | Pattern::Bind)
+            && self.program.as_constant(clause.body) == Some(&Term::Atom(known().r#true))
+    }
+
+    /// Is the value always the whole object, `'$_'`? Then a caller who has the object need not build it again.
+    pub fn returns_object(&self) -> bool {
+        let is_object = |clause: &Clause| matches!(self.program.node(clause.body), Node::Object);
+        self.program.clauses.iter().all(is_object)
+    }
+
+    /// The value of the first clause that matches a stored object; `None` if none does. A call in the body that fails
+    /// is worth `'EXIT'`.
+    #[inline]
+    pub fn run(&self, object: &ObjectView<'_>, machine: &Machine) -> Option<Term> {
+        self.with_match(Subject::Stored(object), machine, |eval| {
+            eval.body(eval.clause.body)
+        })
+    }
+
+    /// Whether the value of the first clause that matches is exactly `true`: `select_count` and `select_delete`. Nothing
+    /// is built that need not be.
+    #[inline]
+    pub fn matches_true(&self, object: &ObjectView<'_>, machine: &Machine) -> bool {
+        self.with_match(Subject::Stored(object), machine, |eval| {
+            eval.is_true(eval.clause.body)
+        })
+        .unwrap_or(false)
+    }
+
+    /// Whether any clause matches, without evaluating its body.
+    #[inline]
+    pub fn matches(&self, object: &ObjectView<'_>, machine: &Machine) -> bool {
+        self.with_match(Subject::Stored(object), machine, |_| ())
+            .is_some()
+    }
+
+    /// As [`MatchSpec::run`], over a term, which need not be a tuple: `match_spec_run`, `test_ms`.
+    #[inline]
+    pub fn run_term(&self, term: &Term, machine: &Machine) -> Option<Term> {
+        self.with_match(Subject::Term(term), machine, |eval| {
+            eval.body(eval.clause.body)
+        })
+    }
+
+    /// Finds the first clause that matches, and does something with it.
+    #[inline(always)]
+    fn with_match<R>(
+        &self,
+        subject: Subject<'_>,
+        machine: &Machine,
+        found: impl FnOnce(&Evaluation<'_, '_>) -> R,
+    ) -> Option<R> {
+        let key = OnceCell::new();
+        let world = World { subject, key: &key };
+        let program: &Program = &self.program;
+        let mut bindings = Bindings::new();
+        for clause in &program.clauses {
+            bindings.clear();
+            let mut matcher = Matcher {
+                program,
+                world,
+                bindings: &mut bindings,
+            };
+            if !matcher.head(clause.head) {
+                continue;
+            }
+            let mut eval = Evaluation {
+                program,
+                machine,
+                world,
+                clause,
+                bindings: &bindings,
+                in_body: false,
+            };
+            if eval.guards_hold() {
+                eval.in_body = true;
+                return Some(found(&eval));
+            }
+        }
+        None
+    }
+}
+
+impl fmt::Debug for MatchSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "MatchSpec({})", self.source())
+    }
+}
+
+/// Two specifications are equal if they were made of the same term.
+impl PartialEq for MatchSpec {
+    fn eq(&self, other: &MatchSpec) -> bool {
+        Arc::ptr_eq(&self.program, &other.program) || self.source() == other.source()
+    }
+}
+impl Eq for MatchSpec {}
+
+/// `ets:test_ms`: what a specification makes of a tuple or any other term.
+///
+/// `Ok(None)` means that no clause matches, which `test_ms` writes as `{ok, false}`. [`SpecError::texts`] are the texts
+/// of `{error, Texts}`.
+///
+/// # Errors
+///
+/// Those of [`MatchSpec::compile`].
+pub fn test_ms(subject: &Term, spec: &Term, machine: &Machine) -> Result<Option<Term>, SpecError> {
+    Ok(MatchSpec::compile(spec)?.run_term(subject, machine))
+}

@@ -1,0 +1,373 @@
+//! What expressions work on: references into the object, decoded only when they must be.
+
+use std::borrow::Cow;
+use std::cell::OnceCell;
+use std::cmp::Ordering;
+
+use fyris_term::key::{self, KeyKind};
+use fyris_term::value::{self, View};
+use fyris_term::{Atom, Float, Term};
+
+use crate::object::{ObjectView, decoded};
+use crate::program::Constant;
+
+/// What a specification is run over.
+#[derive(Clone, Copy)]
+pub(crate) enum Subject<'a> {
+    Stored(&'a ObjectView<'a>),
+    Term(&'a Term),
+}
+
+/// A place in the object, or a constant. Cheap to copy, nothing decoded.
+#[derive(Clone, Copy)]
+pub(crate) enum Ref<'a> {
+    /// The whole object.
+    Object,
+    /// The key of a stored object.
+    Key,
+    /// Value bytes that start with the one meant.
+    Stored(&'a [u8]),
+    Term(&'a Term),
+    Constant(&'a Constant),
+    Int(i64),
+    /// A list of bytes, not empty.
+    String(&'a [u8]),
+    /// So many value bytes, not none, and behind them a tail if the list is improper.
+    Tail {
+        count: u64,
+        improper: bool,
+        values: &'a [u8],
+    },
+    /// Terms, not none, and a tail if the list is improper.
+    Terms(&'a [Term], Option<&'a Term>),
+}
+
+/// The value of an expression.
+pub(crate) enum Value<'a> {
+    Int(i64),
+    Float(Float),
+    Atom(Atom),
+    Ref(Ref<'a>),
+    Owned(Term),
+}
+
+/// What values need to be looked into.
+#[derive(Clone, Copy)]
+pub(crate) struct World<'a> {
+    pub(crate) subject: Subject<'a>,
+    /// The key of a stored object, once it was decoded.
+    pub(crate) key: &'a OnceCell<Term>,
+}
+
+impl<'a> World<'a> {
+    /// The stored object; only its references ask.
+    fn stored(self) -> Option<&'a ObjectView<'a>> {
+        match self.subject {
+            Subject::Stored(object) => Some(object),
+            Subject::Term(_) => None,
+        }
+    }
+
+    /// The large binaries of the object.
+    #[inline]
+    pub(crate) fn blobs(self) -> &'a [std::sync::Arc<[u8]>] {
+        self.stored().map_or(&[], |object| object.blobs)
+    }
+
+    /// The key of the stored object, decoded once a run.
+    pub(crate) fn key_term(self) -> &'a Term {
+        self.key.get_or_init(|| {
+            self.stored()
+                .map_or(Term::Tuple(Vec::new()), ObjectView::key)
+        })
+    }
+
+    /// The whole object as a term.
+    pub(crate) fn object_term(self) -> Cow<'a, Term> {
+        match self.subject {
+            Subject::Stored(object) => Cow::Owned(object.to_term()),
+            Subject::Term(term) => Cow::Borrowed(term),
+        }
+    }
+
+    /// What is at a place, scalars as they are.
+    #[inline]
+    pub(crate) fn load(self, place: Ref<'a>) -> Value<'a> {
+        match place {
+            Ref::Stored(bytes) => match value::view(bytes) {
+                Ok(View::Int(int)) => Value::Int(int),
+                Ok(View::Atom(atom)) => Value::Atom(atom),
+                Ok(View::Float(float)) => Float::new(float).map_or(Value::Ref(place), Value::Float),
+                _ => Value::Ref(place),
+            },
+            Ref::Term(term) => scalar(term).unwrap_or(Value::Ref(place)),
+            Ref::Constant(constant) => scalar(&constant.term).unwrap_or(Value::Ref(place)),
+            Ref::Int(int) => Value::Int(int),
+            Ref::Key => match self.stored() {
+                Some(object) => key::as_int(object.key_order, object.key_tail)
+                    .map_or(Value::Ref(place), Value::Int),
+                None => Value::Ref(place),
+            },
+            Ref::Object => match self.subject {
+                Subject::Term(term) => scalar(term).unwrap_or(Value::Ref(Ref::Term(term))),
+                Subject::Stored(_) => Value::Ref(place),
+            },
+            _ => Value::Ref(place),
+        }
+    }
+
+    /// The integer at a place, if it is a small one.
+    #[inline]
+    pub(crate) fn as_int(self, place: Ref<'a>) -> Option<i64> {
+        match self.load(place) {
+            Value::Int(int) => Some(int),
+            _ => None,
+        }
+    }
+
+    /// The term at a place.
+    pub(crate) fn term(self, place: Ref<'a>) -> Cow<'a, Term> {
+        match place {
+            Ref::Object => self.object_term(),
+            Ref::Key => Cow::Borrowed(self.key_term()),
+            Ref::Stored(mut bytes) => Cow::Owned(decoded(&mut bytes, self.blobs())),
+            Ref::Term(term) => Cow::Borrowed(term),
+            Ref::Constant(constant) => Cow::Borrowed(&constant.term),
+            Ref::Int(int) => Cow::Owned(Term::Int(int)),
+            Ref::String(bytes) => Cow::Owned(string(bytes)),
+            Ref::Tail {
+                count,
+                improper,
+                values,
+            } => Cow::Owned(self.tail(count, improper, values)),
+            Ref::Terms(terms, tail) => Cow::Owned(match tail {
+                Some(tail) => Term::improper(terms.to_vec(), tail.clone()),
+                None => Term::List(terms.to_vec()),
+            }),
+        }
+    }
+
+    fn tail(self, count: u64, improper: bool, mut values: &[u8]) -> Term {
+        let mut elements = Vec::new();
+        for _ in 0..count {
+            if values.is_empty() {
+                break;
+            }
+            elements.push(decoded(&mut values, self.blobs()));
+        }
+        if improper {
+            Term::improper(elements, decoded(&mut values, self.blobs()))
+        } else {
+            Term::List(elements)
+        }
+    }
+
+    /// The value as a term, borrowed where there is one.
+    pub(crate) fn borrowed<'v>(self, value: &'v Value<'a>) -> Cow<'v, Term>
+    where
+        'a: 'v,
+    {
+        match value {
+            Value::Int(int) => Cow::Owned(Term::Int(*int)),
+            Value::Float(float) => Cow::Owned(Term::Float(*float)),
+            Value::Atom(atom) => Cow::Owned(Term::Atom(*atom)),
+            Value::Ref(place) => self.term(*place),
+            Value::Owned(term) => Cow::Borrowed(term),
+        }
+    }
+
+    /// The value as a term of its own.
+    pub(crate) fn owned(self, value: Value<'a>) -> Term {
+        match value {
+            Value::Owned(term) => term,
+            Value::Ref(place) => self.owned_at(place),
+            Value::Int(int) => Term::Int(int),
+            Value::Float(float) => Term::Float(float),
+            Value::Atom(atom) => Term::Atom(atom),
+        }
+    }
+
+    /// The term at a place, to keep.
+    #[inline]
+    pub(crate) fn owned_at(self, place: Ref<'a>) -> Term {
+        match place {
+            Ref::Stored(mut bytes) => decoded(&mut bytes, self.blobs()),
+            Ref::Key => self.owned_key(),
+            other => self.term(other).into_owned(),
+        }
+    }
+
+    fn owned_key(self) -> Term {
+        match (self.key.get(), self.stored()) {
+            (None, Some(object)) => match key::as_int(object.key_order, object.key_tail) {
+                Some(int) => Term::Int(int),
+                None => object.key(),
+            },
+            _ => self.key_term().clone(),
+        }
+    }
+
+    /// What kind of term the value is.
+    pub(crate) fn kind(self, value: &Value<'a>) -> KeyKind {
+        match value {
+            Value::Int(_) => KeyKind::Integer,
+            Value::Float(_) => KeyKind::Float,
+            Value::Atom(_) => KeyKind::Atom,
+            Value::Owned(term) => kind_of(term),
+            Value::Ref(place) => self.kind_at(*place),
+        }
+    }
+
+    fn kind_at(self, place: Ref<'a>) -> KeyKind {
+        match place {
+            Ref::Object => match self.subject {
+                Subject::Stored(_) => KeyKind::Tuple,
+                Subject::Term(term) => kind_of(term),
+            },
+            Ref::Key => self
+                .stored()
+                .and_then(|object| key::kind(object.key_order, object.key_tail))
+                .unwrap_or(KeyKind::Tuple),
+            Ref::Stored(bytes) => {
+                value::view(bytes).map_or(KeyKind::Tuple, |view| kind_of_view(&view))
+            }
+            Ref::Term(term) => kind_of(term),
+            Ref::Constant(constant) => kind_of(&constant.term),
+            Ref::Int(_) => KeyKind::Integer,
+            Ref::String(_) | Ref::Tail { .. } | Ref::Terms(..) => KeyKind::Cons,
+        }
+    }
+
+    /// The content of a binary that can be had without copying. `None` does not mean that it is none.
+    pub(crate) fn binary<'v>(self, value: &'v Value<'a>) -> Option<&'v [u8]>
+    where
+        'a: 'v,
+    {
+        match value {
+            Value::Ref(Ref::Stored(bytes)) => value::view(bytes).ok()?.as_binary(self.blobs()),
+            Value::Ref(Ref::Term(term)) => term.as_binary(),
+            Value::Ref(Ref::Constant(constant)) => constant.term.as_binary(),
+            Value::Ref(Ref::Key) => key::as_plain_binary(self.stored()?.key_order),
+            Value::Owned(term) => term.as_binary(),
+            _ => None,
+        }
+    }
+
+    /// Erlang's order of terms.
+    pub(crate) fn compare(self, a: &Value<'a>, b: &Value<'a>) -> Ordering {
+        match (a, b) {
+            (Value::Int(a), Value::Int(b)) => return a.cmp(b),
+            (Value::Atom(a), Value::Atom(b)) if a == b => return Ordering::Equal,
+            (Value::Ref(Ref::Key), _) => {
+                if let Some(order) = self.compare_key(b) {
+                    return order;
+                }
+            }
+            (_, Value::Ref(Ref::Key)) => {
+                if let Some(order) = self.compare_key(a) {
+                    return order.reverse();
+                }
+            }
+            _ => {}
+        }
+        if let (Some(a), Some(b)) = (self.binary(a), self.binary(b)) {
+            return a.cmp(b);
+        }
+        self.borrowed(a).cmp_order(&self.borrowed(b))
+    }
+
+    /// The key beside a constant, by their bytes.
+    fn compare_key(self, other: &Value<'a>) -> Option<Ordering> {
+        let object = self.stored()?;
+        match other {
+            Value::Ref(Ref::Constant(constant)) => Some(object.key_order.cmp(constant.key_order())),
+            _ => None,
+        }
+    }
+
+    /// `=:=`.
+    pub(crate) fn same(self, a: &Value<'a>, b: &Value<'a>) -> bool {
+        match (a, b) {
+            (Value::Int(a), Value::Int(b)) => a == b,
+            (Value::Atom(a), Value::Atom(b)) => a == b,
+            (Value::Ref(place), Value::Ref(Ref::Constant(constant)))
+            | (Value::Ref(Ref::Constant(constant)), Value::Ref(place)) => {
+                self.is_constant(*place, constant)
+            }
+            _ => match (self.binary(a), self.binary(b)) {
+                (Some(a), Some(b)) => a == b,
+                _ => *self.borrowed(a) == *self.borrowed(b),
+            },
+        }
+    }
+
+    /// Whether what is at a place is `=:=` to a constant.
+    #[inline]
+    pub(crate) fn is_constant(self, place: Ref<'a>, constant: &Constant) -> bool {
+        match (place, self.subject) {
+            (Ref::Stored(bytes), _) if constant.plain => bytes.starts_with(&constant.value),
+            (Ref::Key, Subject::Stored(object)) => is_key(object, constant),
+            _ => *self.term(place) == constant.term,
+        }
+    }
+}
+
+/// Whether the key of a stored object is `=:=` to a constant.
+#[inline]
+pub(crate) fn is_key(object: &ObjectView<'_>, constant: &Constant) -> bool {
+    let (order, trailer) = constant.key.split_at(constant.order);
+    object.key_order == order && key::is_same(object.key_tail, trailer)
+}
+
+/// A number or an atom as it is.
+#[inline]
+fn scalar<'a>(term: &Term) -> Option<Value<'a>> {
+    match term {
+        Term::Int(int) => Some(Value::Int(*int)),
+        Term::Float(float) => Some(Value::Float(*float)),
+        Term::Atom(atom) => Some(Value::Atom(*atom)),
+        _ => None,
+    }
+}
+
+/// The list of some bytes.
+fn string(bytes: &[u8]) -> Term {
+    Term::List(bytes.iter().map(|&byte| Term::from(byte)).collect())
+}
+
+fn kind_of(term: &Term) -> KeyKind {
+    match term {
+        Term::Int(_) | Term::Big(_) => KeyKind::Integer,
+        Term::Float(_) => KeyKind::Float,
+        Term::Atom(_) => KeyKind::Atom,
+        Term::Reference(_) => KeyKind::Reference,
+        Term::Fun(_) => KeyKind::Fun,
+        Term::Port(_) => KeyKind::Port,
+        Term::Pid(_) => KeyKind::Pid,
+        Term::Tuple(_) => KeyKind::Tuple,
+        Term::Map(_) => KeyKind::Map,
+        Term::List(elements) if elements.is_empty() => KeyKind::Nil,
+        Term::List(_) | Term::Improper(..) => KeyKind::Cons,
+        Term::Binary(_) => KeyKind::Binary,
+        Term::Bits(_) => KeyKind::Bits,
+    }
+}
+
+fn kind_of_view(view: &View<'_>) -> KeyKind {
+    match view {
+        View::Int(_) | View::Big(_) => KeyKind::Integer,
+        View::Float(_) => KeyKind::Float,
+        View::Atom(_) => KeyKind::Atom,
+        View::Binary(_) | View::Blob(_) => KeyKind::Binary,
+        View::Bits => KeyKind::Bits,
+        View::Nil => KeyKind::Nil,
+        View::String(_) | View::List(..) | View::Improper(..) => KeyKind::Cons,
+        View::Map(..) => KeyKind::Map,
+        View::Pid => KeyKind::Pid,
+        View::Port => KeyKind::Port,
+        View::Reference => KeyKind::Reference,
+        View::Fun => KeyKind::Fun,
+        // A tuple; and kinds to come would be added here.
+        _ => KeyKind::Tuple,
+    }
+}

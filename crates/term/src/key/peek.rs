@@ -1,0 +1,206 @@
+//! Looking at a key without decoding it.
+
+use super::{rest, tag};
+
+/// What kind of term a key is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyKind {
+    /// An integer of any size.
+    Integer,
+    /// A float.
+    Float,
+    /// An atom.
+    Atom,
+    /// A reference.
+    Reference,
+    /// A fun.
+    Fun,
+    /// A port.
+    Port,
+    /// A process identifier.
+    Pid,
+    /// A tuple.
+    Tuple,
+    /// A map.
+    Map,
+    /// `[]`.
+    Nil,
+    /// A list that is not empty, proper or not.
+    Cons,
+    /// A bitstring of whole bytes.
+    Binary,
+    /// Any other bitstring.
+    Bits,
+}
+
+/// The kind of the term of a key; `order` and `tail` are as for [`decode`](super::decode). `None` for bytes that are
+/// no key. O(1) but for a number, whose end is looked at.
+#[inline]
+pub fn kind(order: &[u8], tail: &[u8]) -> Option<KeyKind> {
+    Some(match *order.first()? {
+        tag::NEG_HUGE..=tag::POS_HUGE => return number_kind(order, tail),
+        tag::ATOM => KeyKind::Atom,
+        tag::REFERENCE => KeyKind::Reference,
+        tag::FUN_LOCAL | tag::FUN_EXTERNAL => KeyKind::Fun,
+        tag::PORT => KeyKind::Port,
+        tag::PID => KeyKind::Pid,
+        tag::TUPLE_0..=tag::TUPLE_LONG => KeyKind::Tuple,
+        tag::MAP => KeyKind::Map,
+        tag::NIL => KeyKind::Nil,
+        tag::CONS => KeyKind::Cons,
+        tag::BITS if order.last() == Some(&tag::WHOLE_BYTE) => KeyKind::Binary,
+        tag::BITS => KeyKind::Bits,
+        _ => return None,
+    })
+}
+
+/// A number is a float if its trailer says so or if it has a fraction.
+fn number_kind(order: &[u8], tail: &[u8]) -> Option<KeyKind> {
+    let first = *order.first()?;
+    let tiny = matches!(first, tag::NEG_TINY | tag::POS_TINY);
+    let is_float = rest::trailer_len(tail) > 0 || tiny || has_fraction(order);
+    Some(if is_float {
+        KeyKind::Float
+    } else {
+        KeyKind::Integer
+    })
+}
+
+/// Only numbers of up to eight bytes have fractions: larger floats are whole.
+fn has_fraction(order: &[u8]) -> bool {
+    floor_len(order).is_some_and(|len| order.len() > 1 + len)
+}
+
+/// How many bytes the floor has, of a number of up to eight.
+#[inline(always)]
+fn floor_len(order: &[u8]) -> Option<usize> {
+    match *order.first()? {
+        first @ 0x0A..=tag::NEG_0 => Some(usize::from(tag::NEG_0 - first)),
+        tag::ZERO => Some(0),
+        first @ 0x16..=0x1D => Some(usize::from(first - tag::POS_0)),
+        _ => None,
+    }
+}
+
+/// The key, if it is an integer of 64 bits. O(1).
+#[inline]
+pub fn as_int(order: &[u8], tail: &[u8]) -> Option<i64> {
+    let len = floor_len(order)?;
+    if order.len() != 1 + len || !tail.is_empty() {
+        return None;
+    }
+    let negative = order[0] <= tag::NEG_0;
+    let fill = if negative { u64::MAX } else { 0 };
+    let low = order[1..]
+        .iter()
+        .fold(fill, |word, &byte| word << 8 | u64::from(byte));
+    // Eight bytes without their sign hold integers of 65 bits: those that do not fit have the other sign.
+    let value = low as i64;
+    ((value < 0) == negative).then_some(value)
+}
+
+/// The content of the key if it is a binary in which no byte is zero, as it stands in the key: what can be had without
+/// copying. O(length).
+#[inline]
+pub fn as_plain_binary(order: &[u8]) -> Option<&[u8]> {
+    match order {
+        [tag::BITS, content @ .., 0, tag::WHOLE_BYTE] => {
+            memchr::memchr(0, content).is_none().then_some(content)
+        }
+        _ => None,
+    }
+}
+
+/// The order bytes that every tuple of `arity` elements whose first ones these are starts with. Bytes of any key that
+/// goes on with another element lie between the prefix and the prefix with `F0` behind it. O(size).
+pub fn tuple_prefix(arity: usize, leading: &[crate::Term]) -> Vec<u8> {
+    let mut buf = super::KeyBuf::new();
+    let mut writer = super::KeyWriter::new(&mut buf);
+    writer.begin_tuple(arity);
+    leading.iter().for_each(|element| writer.term(element));
+    writer.finish();
+    buf.order().to_vec()
+}
+
+/// As [`tuple_prefix`], of every list that starts with these elements: the next is a list cell, `[]` or an improper tail.
+/// O(size).
+pub fn list_prefix(leading: &[crate::Term]) -> Vec<u8> {
+    let mut buf = super::KeyBuf::new();
+    let mut writer = super::KeyWriter::new(&mut buf);
+    for element in leading {
+        writer.cons();
+        writer.term(element);
+    }
+    writer.finish();
+    buf.order().to_vec()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::key::KeyBuf;
+    use crate::{Term, arbitrary};
+
+    fn kind_of(term: &Term) -> KeyKind {
+        match term {
+            Term::Int(_) | Term::Big(_) => KeyKind::Integer,
+            Term::Float(_) => KeyKind::Float,
+            Term::Atom(_) => KeyKind::Atom,
+            Term::Reference(_) => KeyKind::Reference,
+            Term::Fun(_) => KeyKind::Fun,
+            Term::Port(_) => KeyKind::Port,
+            Term::Pid(_) => KeyKind::Pid,
+            Term::Tuple(_) => KeyKind::Tuple,
+            Term::Map(_) => KeyKind::Map,
+            Term::List(elements) if elements.is_empty() => KeyKind::Nil,
+            Term::List(_) | Term::Improper(..) => KeyKind::Cons,
+            Term::Binary(_) => KeyKind::Binary,
+            Term::Bits(_) => KeyKind::Bits,
+        }
+    }
+
+    fn check(term: &Term) {
+        let key = KeyBuf::encode(term);
+        let tail = &key.stored()[key.order_len()..];
+        assert_eq!(kind(key.order(), tail), Some(kind_of(term)), "{term}");
+        assert_eq!(as_int(key.order(), tail), term.as_int(), "{term}");
+        let plain = term.as_binary().filter(|bytes| !bytes.contains(&0));
+        assert_eq!(as_plain_binary(key.order()), plain, "{term}");
+    }
+
+    proptest! {
+        #[test]
+        fn a_key_tells_what_it_is(term in arbitrary::term()) {
+            check(&term);
+        }
+
+        #[test]
+        fn so_do_numbers(term in arbitrary::number()) {
+            check(&term);
+        }
+
+        #[test]
+        fn any_bytes_are_something_or_nothing(order in proptest::collection::vec(any::<u8>(), 0..12)) {
+            let _ = (kind(&order, &[]), as_int(&order, &[]), as_plain_binary(&order));
+        }
+
+        #[test]
+        fn tuples_and_lists_start_with_their_prefix(
+            leading in proptest::collection::vec(arbitrary::term(), 0..4),
+            more in proptest::collection::vec(arbitrary::term(), 1..3),
+        ) {
+            let whole = [leading.clone(), more].concat();
+            let (tuple, list) = (Term::Tuple(whole.clone()), Term::List(whole.clone()));
+            for (term, prefix) in [
+                (tuple, tuple_prefix(whole.len(), &leading)),
+                (list, list_prefix(&leading)),
+            ] {
+                let key = KeyBuf::encode(&term);
+                prop_assert!(key.order().starts_with(&prefix));
+                prop_assert!(key.order() < &[&prefix[..], &[0xF0]].concat()[..]);
+            }
+        }
+    }
+}
