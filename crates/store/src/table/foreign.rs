@@ -82,7 +82,7 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// [`Error::NoSuchTable`], [`Error::NoAccess`].
+    /// [`Error::NoSuchTable`](crate::Error::NoSuchTable), [`Error::NoAccess`](crate::Error::NoAccess).
     pub fn check(&self, right: Right) -> Result<()> {
         let pin = fyris_sync::reclaim::pin();
         self.core.body(self.caller, right, &pin)?;
@@ -95,7 +95,7 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// [`Error::NoSuchTable`].
+    /// [`Error::NoSuchTable`](crate::Error::NoSuchTable).
     pub fn attach(&self, attachment: Box<dyn Any + Send>) -> Result<()> {
         let mut place = lock_attachment(&self.core);
         if self.core.is_deleted() {
@@ -140,7 +140,7 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// [`Error::NoSuchTable`], [`Error::NoAccess`].
+    /// [`Error::NoSuchTable`](crate::Error::NoSuchTable), [`Error::NoAccess`](crate::Error::NoAccess).
     pub fn insert_batch(&self, batch: Batch, only_new: bool) -> Result<bool> {
         self.write(|body, pin| {
             Ok(with_body!(body, b => b.insert_all(batch.records, only_new, pin)))
@@ -174,7 +174,7 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// [`Error::NoSuchTable`], [`Error::NoAccess`].
+    /// [`Error::NoSuchTable`](crate::Error::NoSuchTable), [`Error::NoAccess`](crate::Error::NoAccess).
     pub fn take_with<R>(
         &self,
         key: &(impl AsKey + ?Sized),
@@ -215,7 +215,7 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// [`Error::BadSlot`].
+    /// [`Error::BadSlot`](crate::Error::BadSlot).
     pub fn slot_with<R>(
         &self,
         slot: usize,

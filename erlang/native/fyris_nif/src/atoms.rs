@@ -1,0 +1,154 @@
+//! The machine's atoms and ours, each by the other.
+//!
+//! Fyris has a number for an atom and so has the machine; neither forgets one. Two arrays, filled as atoms
+//! are met, turn one into the other with one load. An entry is written once (every writer writes the same),
+//! so a reader needs no order beyond that of the entry itself.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use fyris_term::{Atom, etf};
+
+use crate::sys::{Env, Term};
+
+/// Entries in the first chunk; each further one has twice as many as the one before.
+const FIRST: usize = 4096;
+/// Chunks: room for 2^32 entries.
+const CHUNKS: usize = 21;
+
+/// Words by number, zero where there is none yet.
+struct Words([OnceLock<Box<[AtomicUsize]>>; CHUNKS]);
+
+impl Words {
+    const fn new() -> Words {
+        Words([const { OnceLock::new() }; CHUNKS])
+    }
+
+    #[inline]
+    fn place(at: usize) -> (usize, usize) {
+        let from = at + FIRST;
+        let chunk = (from / FIRST).ilog2() as usize;
+        (chunk, from - (FIRST << chunk))
+    }
+
+    #[inline]
+    fn get(&self, at: usize) -> usize {
+        let (chunk, at) = Words::place(at);
+        match self.0.get(chunk).and_then(OnceLock::get) {
+            // Relaxed: the word is all there is to see; what it names was there before it was written.
+            Some(words) => words[at].load(Ordering::Relaxed),
+            None => 0,
+        }
+    }
+
+    fn set(&self, at: usize, word: usize) {
+        let (chunk, at) = Words::place(at);
+        let fresh = || (0..FIRST << chunk).map(|_| AtomicUsize::new(0)).collect();
+        if let Some(words) = self.0.get(chunk) {
+            // Relaxed: as in `get`.
+            words.get_or_init(fresh)[at].store(word, Ordering::Relaxed);
+        }
+    }
+}
+
+/// The machine's word by our number.
+static TO_MACHINE: Words = Words::new();
+/// Our number plus one by the machine's.
+static FROM_MACHINE: Words = Words::new();
+
+/// Our atom for one of the machine's; `None` if it is no atom, or our table is full.
+#[inline]
+pub(crate) fn from_machine(env: Env, term: Term) -> Option<Atom> {
+    let index = term.atom_index()?;
+    match FROM_MACHINE.get(index) {
+        0 => learn(env, term, index),
+        id => Atom::from_id(id as u32 - 1),
+    }
+}
+
+#[cold]
+fn learn(env: Env, term: Term, index: usize) -> Option<Atom> {
+    let atom = match env.latin1_name(term) {
+        Some(name) => {
+            let name: String = name.into_iter().map(char::from).collect();
+            Atom::new(&name).ok()?
+        }
+        // Characters beyond Latin-1 (or none at all): older machines tell such a name in this form only.
+        None => match etf::decode(&env.write_external(term)?).ok()? {
+            fyris_term::Term::Atom(atom) => atom,
+            _ => return None,
+        },
+    };
+    FROM_MACHINE.set(index, atom.id() as usize + 1);
+    TO_MACHINE.set(atom.id() as usize, term.0);
+    Some(atom)
+}
+
+/// The machine's atom for one of ours.
+#[inline]
+pub(crate) fn to_machine(env: Env, atom: Atom) -> Term {
+    match TO_MACHINE.get(atom.id() as usize) {
+        0 => teach(env, atom),
+        word => Term(word),
+    }
+}
+
+#[cold]
+fn teach(env: Env, atom: Atom) -> Term {
+    let latin1: Option<Vec<u8>> = atom
+        .as_str()
+        .chars()
+        .map(|c| u8::try_from(c).ok())
+        .collect();
+    let term = match latin1 {
+        Some(name) => env.make_atom(&name),
+        None => env
+            .read_external(&etf::encode(&fyris_term::Term::Atom(atom)))
+            .expect("an atom's external form"),
+    };
+    if let Some(index) = term.atom_index() {
+        TO_MACHINE.set(atom.id() as usize, term.0);
+        FROM_MACHINE.set(index, atom.id() as usize + 1);
+    }
+    term
+}
+
+/// Atoms that this crate itself makes.
+macro_rules! words {
+    ($($name:ident = $text:literal;)*) => {
+        $(
+            /// The atom of that name.
+            #[inline]
+            pub(crate) fn $name(env: Env) -> Term {
+                static WORD: AtomicUsize = AtomicUsize::new(0);
+                // Relaxed: as in `Words::get`.
+                match WORD.load(Ordering::Relaxed) {
+                    0 => {
+                        let term = env.make_atom($text.as_bytes());
+                        WORD.store(term.0, Ordering::Relaxed);
+                        term
+                    }
+                    word => Term(word),
+                }
+            }
+        )*
+    };
+}
+
+words! {
+    r#true = "true";
+    r#false = "false";
+    undefined = "undefined";
+    none = "none";
+    end_of_table = "$end_of_table";
+    failure = "$fyris_error";
+    transfer = "ETS-TRANSFER";
+    nif_panicked = "fyris_panicked";
+    more = "more";
+}
+
+/// `true` or `false`.
+#[inline]
+pub(crate) fn boolean(env: Env, value: bool) -> Term {
+    if value { r#true(env) } else { r#false(env) }
+}

@@ -1,0 +1,124 @@
+//! Calls from the machine: from C to Rust and back.
+//!
+//! A function of this crate takes the environment and the arguments and returns a term or a [`Fail`]. What
+//! fails is raised as `{'$fyris_error', Class, Cause, Text}`, which `fyris.erl` turns into the error that `ets`
+//! would have raised. A panic is raised too: it never crosses into C.
+
+use std::ffi::c_int;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use fyris::{Error, EtsClass};
+
+use crate::atoms;
+use crate::sys::{Env, ErlNifEnv, ErlNifTerm, Term};
+
+/// Why a call failed.
+pub(crate) enum Fail {
+    /// The store says so.
+    Store(Error),
+    /// `badarg`, with the word that `ets` has for the cause; mostly `none`.
+    Cause(&'static str),
+}
+
+/// An argument of the wrong form.
+pub(crate) const BAD: Fail = Fail::Cause("none");
+
+impl From<Error> for Fail {
+    fn from(error: Error) -> Fail {
+        Fail::Store(error)
+    }
+}
+
+/// What a call gives.
+pub(crate) type Reply = Result<Term, Fail>;
+
+impl Fail {
+    /// The word that `ets` has for the cause.
+    fn cause(&self) -> &'static str {
+        let error = match self {
+            Fail::Cause(cause) => return cause,
+            Fail::Store(error) => error,
+        };
+        match error {
+            Error::NoSuchTable(_) => "id",
+            Error::NoAccess { .. } => "access",
+            Error::NotOwner => "not_owner",
+            Error::AlreadyOwner => "owner",
+            Error::NameTaken(_) => "already_exists",
+            Error::KeyUpdate(_) => "keypos",
+            Error::BadPosition { .. } => "position",
+            Error::NoSuchKey => "badkey",
+            Error::WrongType { .. } => "table_type",
+            _ => "none",
+        }
+    }
+
+    fn class(&self) -> &'static str {
+        match self {
+            Fail::Store(error) => error.ets_class().as_str(),
+            Fail::Cause(_) => EtsClass::Badarg.as_str(),
+        }
+    }
+
+    #[cold]
+    fn raise(&self, env: Env) -> Term {
+        let text = match self {
+            Fail::Store(error) => error.to_string(),
+            Fail::Cause(_) => String::new(),
+        };
+        let reason = [
+            atoms::failure(env),
+            env.make_atom(self.class().as_bytes()),
+            env.make_atom(self.cause().as_bytes()),
+            env.make_binary(text.as_bytes()),
+        ];
+        env.raise(env.make_tuple(&reason))
+    }
+}
+
+/// Runs a function of this crate for the machine.
+///
+/// # Safety
+///
+/// The machine has called, with these very arguments.
+#[inline(always)]
+pub(crate) unsafe fn run(
+    env: *mut ErlNifEnv,
+    argc: c_int,
+    argv: *const ErlNifTerm,
+    f: fn(Env, &[Term]) -> Reply,
+) -> ErlNifTerm {
+    // SAFETY: C; the machine passes `argc` terms, which are transparent words.
+    let (env, args) = unsafe {
+        (
+            Env::new(env),
+            std::slice::from_raw_parts(argv.cast::<Term>(), argc as usize),
+        )
+    };
+    let term = match catch_unwind(AssertUnwindSafe(|| f(env, args))) {
+        Ok(Ok(term)) => term,
+        Ok(Err(fail)) => fail.raise(env),
+        Err(_) => env.raise(atoms::nif_panicked(env)),
+    };
+    // SAFETY: both are one word, `repr(transparent)`.
+    unsafe { std::mem::transmute::<usize, ErlNifTerm>(term.0) }
+}
+
+/// The C function that runs a function of this crate.
+macro_rules! entry {
+    ($function:path) => {{
+        /// # Safety
+        ///
+        /// Called by the machine.
+        unsafe extern "C" fn entry(
+            env: *mut $crate::sys::ErlNifEnv,
+            argc: std::ffi::c_int,
+            argv: *const $crate::sys::ErlNifTerm,
+        ) -> $crate::sys::ErlNifTerm {
+            // SAFETY: forwarded.
+            unsafe { $crate::call::run(env, argc, argv, $function) }
+        }
+        entry
+    }};
+}
+pub(crate) use entry;

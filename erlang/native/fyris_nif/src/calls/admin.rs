@@ -1,0 +1,115 @@
+//! Tables as wholes: made, deleted, renamed, given away, fixed.
+
+use fyris::{Error, Options, ProcessId};
+use fyris_term::Term as Owned;
+
+use crate::call::{BAD, Fail, Reply};
+use crate::sys::{Env, Term};
+use crate::tables::{self, store};
+use crate::{atoms, process, term};
+
+/// The process that an argument, already read, stands for; made known.
+fn known_process(env: Env, pid: &Owned) -> Option<ProcessId> {
+    let id = term::make(env, pid).local_pid()?;
+    // One that has ended is as good as none, and the store knows it for that.
+    process::register(env, Term::from_local_pid(id));
+    Some(ProcessId(id))
+}
+
+/// The calling process, made known.
+fn known_caller(env: Env) -> Result<ProcessId, Fail> {
+    let me = env.self_pid().ok_or(BAD)?;
+    process::register(env, me).ok_or(BAD)
+}
+
+/// `new/2`.
+pub(super) fn new(env: Env, args: &[Term]) -> Reply {
+    let name = atoms::from_machine(env, args[0]).ok_or(BAD)?;
+    let options = Options::parse(&term::read(env, args[1])?, |pid| known_process(env, pid))?;
+    let caller = known_caller(env)?;
+    let table = match store().create(caller, name, &options) {
+        Err(Error::NameTaken(_)) => {
+            // By a table of a process that has ended, perhaps.
+            tables::with(env, args[0], |_, _| Ok(())).ok();
+            store().create(caller, name, &options)?
+        }
+        made => made?,
+    };
+    tables::adopt(&table)?;
+    tables::reference(env, table.reference()).ok_or(BAD)
+}
+
+/// `delete/1`.
+pub(super) fn delete(env: Env, args: &[Term]) -> Reply {
+    tables::with(env, args[0], |table, _| Ok(table.delete()?))?;
+    Ok(atoms::r#true(env))
+}
+
+/// `rename/2`.
+pub(super) fn rename(env: Env, args: &[Term]) -> Reply {
+    let name = atoms::from_machine(env, args[1]).ok_or(BAD)?;
+    tables::with(env, args[0], |table, _| {
+        match table.rename(name) {
+            Err(Error::NameTaken(_)) => {
+                tables::with(env, args[1], |_, _| Ok(())).ok();
+                table.rename(name)?;
+            }
+            renamed => drop(renamed?),
+        }
+        tables::reference(env, table.reference()).ok_or(BAD)
+    })
+}
+
+/// `whereis/1`.
+pub(super) fn whereis(env: Env, args: &[Term]) -> Reply {
+    if args[0].atom_index().is_none() {
+        return Err(BAD);
+    }
+    let found = tables::with(env, args[0], |table, _| Ok(tables::tid_of(env, table)));
+    Ok(found
+        .ok()
+        .flatten()
+        .unwrap_or_else(|| atoms::undefined(env)))
+}
+
+/// `all/0`.
+pub(super) fn all(env: Env, _: &[Term]) -> Reply {
+    tables::bury(env);
+    let tables = store().all().into_iter();
+    let tables: Vec<Term> = tables.filter_map(|t| tables::reference(env, t)).collect();
+    Ok(env.make_list(&tables))
+}
+
+/// `give_away/3`.
+pub(super) fn give_away(env: Env, args: &[Term]) -> Reply {
+    let data = term::read(env, args[2])?;
+    if args[1].local_pid().is_none() {
+        return Err(BAD);
+    }
+    tables::with(env, args[0], |table, _| {
+        let to = process::register(env, args[1]).ok_or(BAD)?;
+        process::with_env(env, || table.give_away(to, data))?;
+        Ok(atoms::r#true(env))
+    })
+}
+
+/// `setopts/2`.
+pub(super) fn setopts(env: Env, args: &[Term]) -> Reply {
+    let options = term::read(env, args[1])?;
+    tables::with(env, args[0], |table, _| {
+        table.setopts_term(&options, |pid| known_process(env, pid))?;
+        Ok(atoms::r#true(env))
+    })
+}
+
+/// `safe_fixtable/2`.
+pub(super) fn safe_fixtable(env: Env, args: &[Term]) -> Reply {
+    let fix = super::boolean(env, args[1])?;
+    tables::with(env, args[0], |table, _| {
+        if fix {
+            known_caller(env)?;
+        }
+        table.safe_fixtable(fix)?;
+        Ok(atoms::r#true(env))
+    })
+}

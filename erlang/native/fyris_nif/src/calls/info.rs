@@ -1,0 +1,79 @@
+//! `info/1` and `info/2`.
+
+use std::time::UNIX_EPOCH;
+
+use fyris::{Fixed, InfoValue, Table, TableId};
+
+use crate::call::{BAD, Fail, Reply};
+use crate::sys::{Env, Term};
+use crate::{atoms, process, tables, term};
+
+/// `info/1`.
+pub(super) fn all_items(env: Env, args: &[Term]) -> Reply {
+    or_undefined(env, args[0], |table| {
+        let Some(info) = table.info() else {
+            return Ok(atoms::undefined(env));
+        };
+        let pair = |(item, value): (&'static str, InfoValue)| {
+            let item_atom = env.make_atom(item.as_bytes());
+            env.make_tuple(&[item_atom, make(env, item, value)])
+        };
+        let items: Vec<Term> = info.items().into_iter().map(pair).collect();
+        Ok(env.make_list(&items))
+    })
+}
+
+/// `info/2`.
+pub(super) fn one_item(env: Env, args: &[Term]) -> Reply {
+    or_undefined(env, args[0], |table| {
+        let item = atoms::from_machine(env, args[1]).ok_or(BAD)?;
+        match table.info_item(item.as_str())? {
+            Some(value) => Ok(make(env, item.as_str(), value)),
+            None => Ok(atoms::undefined(env)),
+        }
+    })
+}
+
+/// A table that is gone is `undefined` here; what never was one is an error.
+fn or_undefined(env: Env, table: Term, f: impl FnOnce(&Table) -> Reply) -> Reply {
+    match tables::with(env, table, |table, _| f(table)) {
+        Err(Fail::Store(fyris::Error::NoSuchTable(_))) => Ok(atoms::undefined(env)),
+        reply => reply,
+    }
+}
+
+fn make(env: Env, item: &str, value: InfoValue) -> Term {
+    match value {
+        InfoValue::Term(value) => term::make(env, &value),
+        InfoValue::Process(id) => {
+            let pid = id.and_then(process::pid);
+            pid.unwrap_or_else(|| atoms::none(env))
+        }
+        InfoValue::Table(id) => tid(env, id),
+        InfoValue::Fixed(None) => atoms::r#false(env),
+        InfoValue::Fixed(Some(fixed)) => make_fixed(env, &fixed, item == "safe_fixed"),
+    }
+}
+
+fn tid(env: Env, id: TableId) -> Term {
+    tables::tid(env, id).unwrap_or_else(|| atoms::undefined(env))
+}
+
+/// `{Time, [{Pid, Count}]}`; the time is a timestamp or the machine's clock in nanoseconds.
+fn make_fixed(env: Env, fixed: &Fixed, timestamp: bool) -> Term {
+    let time = if timestamp {
+        let since = fixed.since.duration_since(UNIX_EPOCH).unwrap_or_default();
+        let (seconds, micros) = (since.as_secs() as i64, i64::from(since.subsec_micros()));
+        let parts = [seconds / 1_000_000, seconds % 1_000_000, micros];
+        env.make_tuple(&parts.map(|part| env.make_int(part)))
+    } else {
+        let ago = fixed.since_monotonic.elapsed().as_nanos() as i64;
+        env.make_int(Env::monotonic_time() - ago)
+    };
+    let by = |&(id, count): &(fyris::ProcessId, u32)| {
+        let pid = process::pid(id)?;
+        Some(env.make_tuple(&[pid, env.make_int(i64::from(count))]))
+    };
+    let by: Vec<Term> = fixed.by.iter().filter_map(by).collect();
+    env.make_tuple(&[time, env.make_list(&by)])
+}

@@ -1,0 +1,87 @@
+//! The functions of `fyris_nif`, by what they do.
+
+mod admin;
+mod info;
+mod lists;
+mod navigate;
+mod read;
+mod slices;
+mod write;
+
+pub(crate) use slices::CursorPlace;
+
+use std::ffi::CStr;
+
+use fyris_term::key::KeyBuf;
+use rustler::sys::ErlNifFunc;
+
+use crate::call::{BAD, Fail, entry};
+use crate::sys::{Entry, Env, Term};
+use crate::{atoms, term};
+
+/// Every function: name, arity, and what it is here.
+pub(crate) fn functions() -> Vec<ErlNifFunc> {
+    let all: &[(&'static CStr, u32, Entry)] = &[
+        (c"all", 0, entry!(admin::all)),
+        (c"delete", 1, entry!(admin::delete)),
+        (c"give_away", 3, entry!(admin::give_away)),
+        (c"new", 2, entry!(admin::new)),
+        (c"rename", 2, entry!(admin::rename)),
+        (c"safe_fixtable", 2, entry!(admin::safe_fixtable)),
+        (c"setopts", 2, entry!(admin::setopts)),
+        (c"whereis", 1, entry!(admin::whereis)),
+        (c"info", 1, entry!(info::all_items)),
+        (c"info", 2, entry!(info::one_item)),
+        (c"insert", 2, entry!(lists::insert)),
+        (c"insert_new", 2, entry!(lists::insert_new)),
+        (c"first", 1, entry!(navigate::first)),
+        (c"last", 1, entry!(navigate::last)),
+        (c"next", 2, entry!(navigate::next)),
+        (c"prev", 2, entry!(navigate::prev)),
+        (c"first_lookup", 1, entry!(navigate::first_lookup)),
+        (c"last_lookup", 1, entry!(navigate::last_lookup)),
+        (c"next_lookup", 2, entry!(navigate::next_lookup)),
+        (c"prev_lookup", 2, entry!(navigate::prev_lookup)),
+        (c"slot", 2, entry!(navigate::slot)),
+        (c"lookup", 2, entry!(read::lookup)),
+        (c"lookup_element", 3, entry!(read::lookup_element)),
+        (c"lookup_element", 4, entry!(read::lookup_element_or)),
+        (c"member", 2, entry!(read::member)),
+        (c"cursor", 2, entry!(slices::cursor)),
+        (c"slice", 3, entry!(slices::slice)),
+        (c"delete", 2, entry!(write::delete)),
+        (c"delete_all_objects", 1, entry!(write::delete_all_objects)),
+        (c"delete_object", 2, entry!(write::delete_object)),
+        (c"take", 2, entry!(write::take)),
+        (c"update_counter", 3, entry!(write::update_counter)),
+        (c"update_counter", 4, entry!(write::update_counter)),
+        (c"update_element", 3, entry!(write::update_element)),
+        (c"update_element", 4, entry!(write::update_element)),
+    ];
+    let function = |&(name, arity, function): &(&CStr, u32, Entry)| ErlNifFunc {
+        name: name.as_ptr(),
+        arity,
+        function,
+        flags: 0,
+    };
+    all.iter().map(function).collect()
+}
+
+/// Runs `f` on the key bytes of a term.
+#[inline(always)]
+fn with_key<R>(env: Env, key: Term, f: impl FnOnce(&KeyBuf) -> Result<R, Fail>) -> Result<R, Fail> {
+    let mut buf = KeyBuf::new();
+    term::read_key(env, key, &mut buf)?;
+    f(&buf)
+}
+
+/// `true` or `false`.
+fn boolean(env: Env, term: Term) -> Result<bool, Fail> {
+    if term == atoms::r#true(env) {
+        Ok(true)
+    } else if term == atoms::r#false(env) {
+        Ok(false)
+    } else {
+        Err(BAD)
+    }
+}

@@ -1,0 +1,120 @@
+//! From key to key.
+
+use fyris::{Object, Step, Table, TableType};
+use fyris_term::key::KeyBuf;
+
+use crate::call::{BAD, Reply};
+use crate::sys::{Env, Term};
+use crate::term::Maker;
+use crate::{atoms, tables};
+
+/// Which way.
+#[derive(Clone, Copy)]
+enum Way {
+    Up,
+    Down,
+}
+
+/// What is made of where we get.
+type View = fn(Env, &[Object<'_>]) -> Term;
+
+/// `first/1`.
+pub(super) fn first(env: Env, args: &[Term]) -> Reply {
+    end(env, args, Step::First, key)
+}
+
+/// `last/1`.
+pub(super) fn last(env: Env, args: &[Term]) -> Reply {
+    end(env, args, Step::Last, key)
+}
+
+/// `first_lookup/1`.
+pub(super) fn first_lookup(env: Env, args: &[Term]) -> Reply {
+    end(env, args, Step::First, key_and_objects)
+}
+
+/// `last_lookup/1`.
+pub(super) fn last_lookup(env: Env, args: &[Term]) -> Reply {
+    end(env, args, Step::Last, key_and_objects)
+}
+
+/// `next/2`.
+pub(super) fn next(env: Env, args: &[Term]) -> Reply {
+    step(env, args, Way::Up, key)
+}
+
+/// `prev/2`.
+pub(super) fn prev(env: Env, args: &[Term]) -> Reply {
+    step(env, args, Way::Down, key)
+}
+
+/// `next_lookup/2`.
+pub(super) fn next_lookup(env: Env, args: &[Term]) -> Reply {
+    step(env, args, Way::Up, key_and_objects)
+}
+
+/// `prev_lookup/2`.
+pub(super) fn prev_lookup(env: Env, args: &[Term]) -> Reply {
+    step(env, args, Way::Down, key_and_objects)
+}
+
+fn end(env: Env, args: &[Term], step: Step<'_>, view: View) -> Reply {
+    tables::with(env, args[0], |table, _| {
+        Ok(table.step_with(step, |objects| view(env, objects))?)
+    })
+}
+
+fn step(env: Env, args: &[Term], way: Way, view: View) -> Reply {
+    tables::with(env, args[0], |table, _| {
+        check_end(env, table, args[1])?;
+        super::with_key(env, args[1], |key| {
+            Ok(table.step_with(step_from(way, key), |objects| view(env, objects))?)
+        })
+    })
+}
+
+fn step_from(way: Way, key: &KeyBuf) -> Step<'_> {
+    match way {
+        Way::Up => Step::Next(key),
+        Way::Down => Step::Prev(key),
+    }
+}
+
+/// As `ets` has it: in an `ordered_set`, where any key will do, this one does not.
+fn check_end(env: Env, table: &Table, key: Term) -> Reply {
+    let is_end = key == atoms::end_of_table(env);
+    if is_end && table.table_type() == TableType::OrderedSet {
+        table.check(fyris::Right::Read)?;
+        return Err(BAD);
+    }
+    Ok(key)
+}
+
+fn key(env: Env, objects: &[Object<'_>]) -> Term {
+    match objects.first() {
+        Some(object) => object.build_key(&mut Maker(env), &mut Vec::new()),
+        None => atoms::end_of_table(env),
+    }
+}
+
+fn key_and_objects(env: Env, objects: &[Object<'_>]) -> Term {
+    if objects.is_empty() {
+        return atoms::end_of_table(env);
+    }
+    let key = key(env, objects);
+    let objects = super::read::make_list(env, None, objects);
+    env.make_tuple(&[key, objects])
+}
+
+/// `slot/2`.
+pub(super) fn slot(env: Env, args: &[Term]) -> Reply {
+    let slot = args[1].small().and_then(|slot| usize::try_from(slot).ok());
+    tables::with(env, args[0], |table, _| {
+        table.check(fyris::Right::Read)?;
+        let found = table.slot_with(slot.ok_or(BAD)?, |objects| match objects {
+            Some(objects) => super::read::make_list(env, None, objects),
+            None => atoms::end_of_table(env),
+        });
+        Ok(found?)
+    })
+}

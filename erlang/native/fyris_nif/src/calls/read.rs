@@ -1,0 +1,94 @@
+//! Lookups.
+
+use fyris::{Error, Object, Table};
+use fyris_term::key::KeyBuf;
+use smallvec::SmallVec;
+
+use crate::call::{BAD, Fail, Reply};
+use crate::sys::{Env, Term};
+use crate::term::Maker;
+use crate::{atoms, tables};
+
+/// `lookup/2`.
+pub(super) fn lookup(env: Env, args: &[Term]) -> Reply {
+    tables::with(env, args[0], |table, pin| {
+        super::with_key(env, args[1], |key| {
+            let make = |objects: &[Object<'_>]| make_list(env, Some((args[1], key)), objects);
+            Ok(table.lookup_with(key, pin, make)?)
+        })
+    })
+}
+
+/// `member/2`.
+pub(super) fn member(env: Env, args: &[Term]) -> Reply {
+    tables::with(env, args[0], |table, pin| {
+        super::with_key(env, args[1], |key| {
+            let found = table.get(key, pin)?;
+            Ok(atoms::boolean(env, found.is_some()))
+        })
+    })
+}
+
+/// Objects as a list of tuples. The caller's own key goes back where it is the same.
+pub(super) fn make_list(env: Env, asked: Option<(Term, &KeyBuf)>, objects: &[Object<'_>]) -> Term {
+    let (mut maker, mut stack) = (Maker(env), Vec::new());
+    let mut make = |object: &Object<'_>| {
+        // In an ordered set the stored key may be `1.0` where the caller asked for `1`.
+        let same = asked.filter(|(_, key)| key.bytes() == object.key_bytes());
+        object.build(same.map(|(term, _)| term), &mut maker, &mut stack)
+    };
+    match objects {
+        [] => env.make_list(&[]),
+        [object] => env.make_cell(make(object), env.make_list(&[])),
+        objects => {
+            let tuples: Vec<Term> = objects.iter().map(make).collect();
+            env.make_list(&tuples)
+        }
+    }
+}
+
+/// `lookup_element/3`.
+pub(super) fn lookup_element(env: Env, args: &[Term]) -> Reply {
+    element(env, args)?.ok_or(Fail::Store(Error::NoSuchKey))
+}
+
+/// `lookup_element/4`.
+pub(super) fn lookup_element_or(env: Env, args: &[Term]) -> Reply {
+    Ok(element(env, args)?.unwrap_or(args[3]))
+}
+
+fn element(env: Env, args: &[Term]) -> Result<Option<Term>, Fail> {
+    tables::with(env, args[0], |table, pin| {
+        let Some(position) = args[2].small().filter(|&position| position > 0) else {
+            table.check(fyris::Right::Read)?;
+            return Err(BAD);
+        };
+        super::with_key(env, args[1], |key| {
+            table.lookup_with(key, pin, |objects| {
+                elements(env, table, position as usize, objects)
+            })?
+        })
+    })
+}
+
+fn elements(
+    env: Env,
+    table: &Table,
+    position: usize,
+    objects: &[Object<'_>],
+) -> Result<Option<Term>, Fail> {
+    let (mut maker, mut stack) = (Maker(env), Vec::new());
+    let elements: Result<SmallVec<[Term; 4]>, Fail> = objects
+        .iter()
+        .map(|object| {
+            let element = object.build_element(position, &mut maker, &mut stack);
+            element.ok_or(Fail::Cause("position"))
+        })
+        .collect();
+    let elements = elements?;
+    Ok(match &elements[..] {
+        [] => None,
+        [element] if !table.table_type().is_bag() => Some(*element),
+        elements => Some(env.make_list(elements)),
+    })
+}

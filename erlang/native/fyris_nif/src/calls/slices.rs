@@ -1,0 +1,80 @@
+//! Whole tables, a slice a call.
+
+use std::sync::Mutex;
+
+use fyris::{Cursor, Object};
+
+use crate::call::{BAD, Reply};
+use crate::sys::{self, Env, Term};
+use crate::term::Maker;
+use crate::{atoms, load, tables};
+
+/// A place in a table, kept between calls.
+pub(crate) struct CursorPlace {
+    cursor: Mutex<Cursor>,
+    back: bool,
+}
+
+/// Objects of a slice: a tenth of a millisecond, or a little more.
+const SLICE: usize = 400;
+/// What a slice takes of a process's time.
+const PERCENT: usize = 10;
+
+/// `cursor(Table, Back)`: before the first key, or behind the last.
+pub(super) fn cursor(env: Env, args: &[Term]) -> Reply {
+    let back = super::boolean(env, args[1])?;
+    tables::with(env, args[0], |table, _| {
+        table.check(fyris::Right::Read)?;
+        let cursor = if back { Cursor::back() } else { Cursor::new() };
+        // SAFETY: the destroyer of the type drops a `CursorPlace`; our count goes back once the term has
+        // one.
+        unsafe {
+            let object = sys::new_resource(
+                load::types().cursor,
+                CursorPlace {
+                    cursor: Mutex::new(cursor),
+                    back,
+                },
+            );
+            let term = env.make_resource(object);
+            sys::release(object);
+            Ok(term)
+        }
+    })
+}
+
+/// `slice(Table, Cursor, Tail)`: the next objects in front of `Tail`. `[more | List]`, or the list when there are no
+/// more objects.
+///
+/// A cursor from the front gives them in its order; one from the back the other way round, so that the slices of
+/// a whole `ordered_set`, each put in front of those before, are in term order.
+pub(super) fn slice(env: Env, args: &[Term]) -> Reply {
+    // SAFETY: resources of the type hold a `CursorPlace`.
+    let place = unsafe { env.resource::<CursorPlace>(args[1], load::types().cursor) };
+    let place = place.ok_or(BAD)?;
+    let mut cursor = place.cursor.lock().map_err(|_| BAD)?;
+    tables::with(env, args[0], |table, pin| {
+        let mut objects = Vec::new();
+        let mut more = true;
+        while more && objects.len() < SLICE {
+            more = cursor.next_batch(table, pin, &mut objects)?;
+        }
+        let list = make(env, &objects, place.back, args[2]);
+        env.consume(PERCENT * objects.len() / SLICE);
+        if more {
+            return Ok(env.make_cell(atoms::more(env), list));
+        }
+        Ok(list)
+    })
+}
+
+fn make(env: Env, objects: &[Object<'_>], back: bool, tail: Term) -> Term {
+    let (mut maker, mut stack) = (Maker(env), Vec::new());
+    let push =
+        |tail, object: &Object<'_>| env.make_cell(object.build(None, &mut maker, &mut stack), tail);
+    if back {
+        objects.iter().fold(tail, push)
+    } else {
+        objects.iter().rev().fold(tail, push)
+    }
+}

@@ -1,0 +1,49 @@
+//! Fyris inside the Erlang machine.
+//!
+//! # What is where
+//!
+//! | module | what |
+//! |---|---|
+//! | `sys` | the one door to the machine's C interface; invariant C |
+//! | `load` | loading, upgrading, kinds of resources |
+//! | `call` | from a C call to a Rust function and back; errors; panics |
+//! | `atoms` | the machine's atoms and ours |
+//! | `term` | terms into stored forms and back; invariant local |
+//! | `process` | owners, and what happens when they end |
+//! | `tables` | tids, and finding tables |
+//! | `calls` | the functions, by what they do |
+//!
+//! # How long a call may take
+//!
+//! A scheduler of the machine runs one process at a time and must get back to the others within about
+//! a millisecond. So no function here does more than some hundred objects' work: tables are walked by
+//! cursors, a slice a call, from loops in Erlang; a list that is inserted as one step is encoded and
+//! committed on a dirty scheduler if it is long; and the content of a large table is freed by a thread of the store.
+//!
+//! # Invariants
+//!
+//! C (calls; in `sys`), local (what is local is stored as such; in `term`), and those of the store.
+
+mod atoms;
+mod call;
+mod calls;
+mod load;
+mod process;
+mod sys;
+mod tables;
+mod term;
+
+use rustler::codegen_runtime::ErlNifEntry;
+
+/// Where the machine begins: it looks this symbol up.
+///
+/// # Safety
+///
+/// Called by the machine when it loads the library.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nif_init() -> *const ErlNifEntry {
+    // SAFETY: the library has been loaded, so the machine's functions can be looked up where that is needed.
+    unsafe { rustler::codegen_runtime::internal_write_symbols() };
+    let functions = Box::leak(calls::functions().into_boxed_slice());
+    Box::leak(Box::new(load::entry(c"fyris_nif", functions)))
+}

@@ -1,0 +1,123 @@
+//! Tables: from a term to a table, and back.
+//!
+//! A tid is a reference to a resource that holds a handle of the table. The machine gives one resource one
+//! reference for ever, so tids of one table are equal and print alike; and from the reference to the
+//! table it is one load, without looking in the catalog. The table holds one count of its resource while it lives; afterwards the tids that are
+//! still about keep a handle of a deleted table, a few hundred bytes.
+
+use std::ffi::c_void;
+use std::sync::LazyLock;
+
+use fyris::{Borrowed, Error, Guard, ProcessId, Store, Table, TableId, TableRef};
+
+use crate::call::Fail;
+use crate::sys::{self, Env, Term};
+use crate::{atoms, load, process};
+
+/// All tables of this machine.
+static STORE: LazyLock<Store> = LazyLock::new(Store::new);
+
+/// The store.
+#[inline]
+pub(crate) fn store() -> &'static Store {
+    &STORE
+}
+
+/// What the resource of a table holds.
+pub(crate) struct Held(Table);
+
+/// The table's count of its resource.
+struct Attached(*mut c_void);
+
+// SAFETY: counts of resources may be given back on any thread.
+unsafe impl Send for Attached {}
+
+impl Drop for Attached {
+    fn drop(&mut self) {
+        // SAFETY: the count is ours.
+        unsafe { sys::release(self.0) }
+    }
+}
+
+/// Gives a new table its resource.
+pub(crate) fn adopt(table: &Table) -> Result<(), Error> {
+    // SAFETY: the type's destroyer drops a `Held`; the one count is the attachment's.
+    let object = unsafe { sys::new_resource(load::types().table, Held(table.clone())) };
+    table.attach(Box::new(Attached(object)))
+}
+
+/// The tid of a table.
+pub(crate) fn tid_of(env: Env, table: &Table) -> Option<Term> {
+    table.attachment(|attached| {
+        let attached: &Attached = attached?.downcast_ref()?;
+        Some(env.make_resource(attached.0))
+    })
+}
+
+/// The tid of the table with this identity, if it lives.
+pub(crate) fn tid(env: Env, id: TableId) -> Option<Term> {
+    let table = store().table(process::me(env), id).ok()?;
+    tid_of(env, &table)
+}
+
+/// What others call the table: its name, or its tid.
+pub(crate) fn reference(env: Env, table: TableRef) -> Option<Term> {
+    match table {
+        TableRef::Name(name) => Some(atoms::to_machine(env, name)),
+        TableRef::Id(id) => tid(env, id),
+    }
+}
+
+/// Finds the table that a term names.
+#[inline]
+fn find<'g>(env: Env, term: Term, caller: ProcessId, pin: &'g Guard) -> Result<Borrowed<'g>, Fail> {
+    if term.atom_index().is_some() {
+        let name = atoms::from_machine(env, term).ok_or(Fail::Cause("id"))?;
+        return Ok(store().borrow(caller, name, pin)?);
+    }
+    // SAFETY: resources of the type hold a `Held`.
+    match unsafe { env.resource::<Held>(term, load::types().table) } {
+        Some(held) => Ok(held.0.as_caller(caller)),
+        None => Err(Fail::Cause("type")),
+    }
+}
+
+/// Runs `f` on the table that a term names, in the name of the calling process.
+///
+/// A table whose owner has ended is first inherited, or is gone.
+#[inline]
+pub(crate) fn with<R>(
+    env: Env,
+    term: Term,
+    f: impl FnOnce(&Table, &Guard) -> Result<R, Fail>,
+) -> Result<R, Fail> {
+    let caller = process::me(env);
+    let pin = fyris::pin();
+    let mut table = find(env, term, caller, &pin)?;
+    while let Some(owner) = table.owner()
+        && owner != caller
+        && !process::is_alive(env, owner)
+    {
+        process::ended(env, owner);
+        table = find(env, term, caller, &pin)?;
+        if table.owner() == Some(owner) {
+            // It had no heir: `f` will find it deleted.
+            break;
+        }
+    }
+    f(&table, &pin)
+}
+
+/// Sees to it that no table of a process that has ended is left.
+pub(crate) fn bury(env: Env) {
+    let caller = process::me(env);
+    for reference in store().all() {
+        let owner = store()
+            .table(caller, reference)
+            .ok()
+            .and_then(|t| t.owner());
+        if let Some(owner) = owner.filter(|owner| !process::is_alive(env, *owner)) {
+            process::ended(env, owner);
+        }
+    }
+}

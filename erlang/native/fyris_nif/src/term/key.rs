@@ -1,0 +1,114 @@
+//! A term of the machine as key bytes.
+
+use fyris_term::Float;
+use fyris_term::key::{KeyBuf, KeyWriter};
+
+use super::{Result, deeper, rare};
+use crate::atoms;
+use crate::sys::{Env, ErlNifTermType as Kind, Term};
+
+/// Becomes the key of a term. O(size).
+#[inline]
+pub(crate) fn read_key(env: Env, term: Term, buf: &mut KeyBuf) -> Result<()> {
+    if let Some(value) = term.small() {
+        buf.set_int(value);
+        return Ok(());
+    }
+    if let Some(bytes) = env.binary(term) {
+        buf.set_binary(bytes);
+        return Ok(());
+    }
+    if term.atom_index().is_some() {
+        buf.set_atom(rare::atom(env, term)?);
+        return Ok(());
+    }
+    let mut writer = KeyWriter::new(buf);
+    write(env, term, &mut writer, 0)?;
+    writer.finish();
+    Ok(())
+}
+
+fn write(env: Env, term: Term, out: &mut KeyWriter<'_>, depth: usize) -> Result<()> {
+    if let Some(value) = term.small() {
+        out.int(value);
+        return Ok(());
+    }
+    match env.kind(term) {
+        Kind::ERL_NIF_TERM_TYPE_ATOM => out.atom(rare::atom(env, term)?),
+        Kind::ERL_NIF_TERM_TYPE_TUPLE => return tuple(env, term, out, depth),
+        Kind::ERL_NIF_TERM_TYPE_LIST => return list(env, term, out, depth),
+        Kind::ERL_NIF_TERM_TYPE_MAP => return map(env, term, out, depth),
+        Kind::ERL_NIF_TERM_TYPE_FLOAT => out.float(float(env, term)),
+        Kind::ERL_NIF_TERM_TYPE_INTEGER => match env.integer(term) {
+            Some(value) => out.int(value),
+            None => out.term(&rare::read(env, term)?),
+        },
+        Kind::ERL_NIF_TERM_TYPE_BITSTRING => match env.binary(term) {
+            Some(bytes) => out.binary(bytes),
+            None => out.term(&rare::read(env, term)?),
+        },
+        Kind::ERL_NIF_TERM_TYPE_PID => match term.local_pid() {
+            Some(id) => out.pid(&rare::local_pid(id)),
+            None => out.term(&rare::read(env, term)?),
+        },
+        _ => out.term(&rare::read(env, term)?),
+    }
+    Ok(())
+}
+
+/// The float in a term that is one.
+pub(super) fn float(env: Env, term: Term) -> Float {
+    env.float(term).and_then(Float::new).unwrap_or(Float::ZERO)
+}
+
+fn tuple(env: Env, term: Term, out: &mut KeyWriter<'_>, depth: usize) -> Result<()> {
+    let (elements, depth) = (env.tuple(term).unwrap_or(&[]), deeper(depth)?);
+    out.begin_tuple(elements.len());
+    elements.iter().try_for_each(|&e| write(env, e, out, depth))
+}
+
+fn list(env: Env, term: Term, out: &mut KeyWriter<'_>, depth: usize) -> Result<()> {
+    let (mut rest, depth) = (term, deeper(depth)?);
+    while let Some((head, tail)) = env.cell(rest) {
+        out.cons();
+        write(env, head, out, depth)?;
+        rest = tail;
+    }
+    if env.is_nil(rest) {
+        out.nil();
+        return Ok(());
+    }
+    write(env, rest, out, depth)
+}
+
+fn map(env: Env, term: Term, out: &mut KeyWriter<'_>, depth: usize) -> Result<()> {
+    let depth = deeper(depth)?;
+    out.begin_map(env.map_size(term).unwrap_or(0));
+    env.pairs(term, |key, value| {
+        out.map_key();
+        write(env, key, out, depth)?;
+        out.map_value();
+        write(env, value, out, depth)
+    })?;
+    out.end_map();
+    Ok(())
+}
+
+/// Bytes that sort as keys of a map do: as the only key of a map.
+pub(super) fn exact_order(env: Env, term: Term, depth: usize) -> Result<KeyBuf> {
+    let mut buf = KeyBuf::new();
+    let mut writer = KeyWriter::new(&mut buf);
+    writer.begin_map(1);
+    writer.map_key();
+    write(env, term, &mut writer, depth)?;
+    writer.map_value();
+    writer.nil();
+    writer.end_map();
+    writer.finish();
+    Ok(buf)
+}
+
+/// The atoms' names in order are the atoms in order.
+pub(super) fn atom_name(env: Env, term: Term) -> Option<&'static str> {
+    atoms::from_machine(env, term).map(fyris_term::Atom::as_str)
+}

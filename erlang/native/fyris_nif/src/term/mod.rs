@@ -1,0 +1,43 @@
+//! Terms of the machine into the stored forms and back.
+//!
+//! | file | from | to |
+//! |---|---|---|
+//! | `key` | a term of the machine | key bytes |
+//! | `value` | a term of the machine | value bytes |
+//! | `object` | a tuple | a record: both of these |
+//! | `read` | a term of the machine | [`fyris_term::Term`], for arguments that are not stored (options, updates) |
+//! | `make` | stored bytes, or a `Term` | a term of the machine |
+//! | `rare` | funs, references, ports, foreign pids, big integers, bitstrings | a `Term`, by way of the external format |
+//!
+//! # Local processes (invariant **local**)
+//!
+//! A local pid, port or reference stays the same term when the node gets a name or another one; its external form
+//! does not. So what is local is stored under a node that no node has, the empty atom, with creation 0, and gets
+//! the node's own name again when it leaves. A pid's two numbers are then halves of the machine's word, whose order is
+//! that of pids.
+
+mod key;
+mod make;
+mod object;
+mod rare;
+mod read;
+mod value;
+
+pub(crate) use key::read_key;
+pub(crate) use make::{Maker, make};
+pub(crate) use object::MachineObject;
+pub(crate) use read::read;
+
+use fyris::Error;
+
+/// The result of reading a term.
+pub(crate) type Result<T> = std::result::Result<T, Error>;
+
+/// One level further down, if that is not too deep.
+fn deeper(depth: usize) -> Result<usize> {
+    if depth < fyris_term::MAX_DEPTH {
+        Ok(depth + 1)
+    } else {
+        Err(Error::TooDeep)
+    }
+}

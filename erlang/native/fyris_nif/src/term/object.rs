@@ -1,0 +1,41 @@
+//! A tuple of the machine as a record.
+
+use fyris::{AsObject, Error, ObjectWriter};
+
+use super::{Result, read_key, value};
+use crate::sys::{Env, Term};
+
+/// A term of the machine that is to be an object.
+pub(crate) struct MachineObject {
+    env: Env,
+    term: Term,
+}
+
+impl MachineObject {
+    /// For use during the call only (C).
+    #[inline]
+    pub(crate) fn new(env: Env, term: Term) -> MachineObject {
+        MachineObject { env, term }
+    }
+}
+
+impl AsObject for MachineObject {
+    #[inline]
+    fn write(&self, keypos: usize, out: &mut ObjectWriter<'_>) -> Result<usize> {
+        let Some(elements) = self.env.tuple(self.term) else {
+            return Err(Error::NotATuple("this term".to_owned()));
+        };
+        let arity = elements.len();
+        let Some(&key) = elements.get(keypos - 1) else {
+            return Err(Error::BadKeyPosition { keypos, arity });
+        };
+        read_key(self.env, key, out.key())?;
+        let mut values = out.values();
+        for (i, &element) in elements.iter().enumerate() {
+            if i + 1 != keypos {
+                value::write(self.env, element, &mut values, 0)?;
+            }
+        }
+        Ok(arity)
+    }
+}

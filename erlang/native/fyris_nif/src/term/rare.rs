@@ -1,0 +1,109 @@
+//! Terms that come by way of the external format, and what is local in them.
+
+use std::sync::LazyLock;
+
+use fyris::Error;
+use fyris_term::{Atom, Fun, Map, Pid, Term as Owned, etf};
+
+use super::Result;
+use crate::atoms;
+use crate::sys::{Env, Term};
+
+/// Our atom for the machine's.
+#[inline]
+pub(super) fn atom(env: Env, term: Term) -> Result<Atom> {
+    atoms::from_machine(env, term).ok_or(Error::BadArgument("no more atoms".to_owned()))
+}
+
+/// The node that local things are stored under.
+pub(super) fn here() -> Atom {
+    static HERE: LazyLock<Atom> = LazyLock::new(|| Atom::new("").expect("the empty atom"));
+    *HERE
+}
+
+/// A local pid as it is stored.
+pub(super) fn local_pid(id: u64) -> Pid {
+    Pid {
+        node: here(),
+        id: id as u32,
+        serial: (id >> 32) as u32,
+        creation: 0,
+    }
+}
+
+/// The machine's local pid from its stored form; `None` for a foreign one.
+pub(super) fn from_local_pid(pid: &Pid) -> Option<Term> {
+    let id = u64::from(pid.serial) << 32 | u64::from(pid.id);
+    (pid.creation == 0 && pid.node == here()).then(|| Term::from_local_pid(id))
+}
+
+/// A term of a kind that has no form of its own here.
+#[cold]
+pub(super) fn read(env: Env, term: Term) -> Result<Owned> {
+    let external = env.write_external(term).ok_or(Error::TooDeep)?;
+    let mut owned =
+        etf::decode(&external).map_err(|error| Error::BadArgument(error.to_string()))?;
+    if let Some(this) = this_node(env) {
+        move_node(&mut owned, this, (here(), 0));
+    }
+    Ok(owned)
+}
+
+/// The machine's term for one of those.
+#[cold]
+pub(super) fn make(env: Env, owned: &Owned) -> Term {
+    let mut owned = owned.clone();
+    if let Some(this) = this_node(env) {
+        move_node(&mut owned, (here(), 0), this);
+    }
+    env.read_external(&etf::encode(&owned))
+        .expect("a term that came from this machine")
+}
+
+/// What a node calls itself: its name, and how often it has started.
+type Node = (Atom, u32);
+
+/// This node, as it is called now.
+fn this_node(env: Env) -> Option<Node> {
+    // Some environments have no process; every one can make a reference.
+    match etf::decode(&env.write_external(env.make_ref())?).ok()? {
+        Owned::Reference(reference) => Some((reference.node, reference.creation)),
+        _ => None,
+    }
+}
+
+/// Gives what is of node `from` in a term to node `to`.
+fn move_node(term: &mut Owned, from: Node, to: Node) {
+    let turn = |node: &mut Atom, creation: &mut u32| {
+        if (*node, *creation) == from {
+            (*node, *creation) = to;
+        }
+    };
+    match term {
+        Owned::Pid(pid) => turn(&mut pid.node, &mut pid.creation),
+        Owned::Port(port) => turn(&mut port.node, &mut port.creation),
+        Owned::Reference(reference) => turn(&mut reference.node, &mut reference.creation),
+        Owned::Fun(fun) => {
+            if let Fun::Local(fun) = &mut **fun {
+                turn(&mut fun.creator.node, &mut fun.creator.creation);
+                fun.free.iter_mut().for_each(|t| move_node(t, from, to));
+            }
+        }
+        Owned::Tuple(all) | Owned::List(all) => {
+            all.iter_mut().for_each(|t| move_node(t, from, to));
+        }
+        Owned::Improper(all, tail) => {
+            all.iter_mut().for_each(|t| move_node(t, from, to));
+            move_node(tail, from, to);
+        }
+        Owned::Map(map) => {
+            let mut pairs = std::mem::take(map).into_pairs();
+            for (key, value) in &mut pairs {
+                move_node(key, from, to);
+                move_node(value, from, to);
+            }
+            *map = Map::new(pairs);
+        }
+        _ => {}
+    }
+}

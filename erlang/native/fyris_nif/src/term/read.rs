@@ -1,0 +1,63 @@
+//! A term of the machine as a [`Term`](fyris_term::Term).
+
+use fyris_term::{Map, Term as Owned};
+
+use super::{Result, deeper, key, rare};
+use crate::sys::{Env, ErlNifTermType as Kind, Term};
+
+/// The term. O(size).
+pub(crate) fn read(env: Env, term: Term) -> Result<Owned> {
+    read_at(env, term, 0)
+}
+
+fn read_at(env: Env, term: Term, depth: usize) -> Result<Owned> {
+    if let Some(value) = term.small() {
+        return Ok(Owned::Int(value));
+    }
+    match env.kind(term) {
+        Kind::ERL_NIF_TERM_TYPE_ATOM => rare::atom(env, term).map(Owned::Atom),
+        Kind::ERL_NIF_TERM_TYPE_TUPLE => {
+            let depth = deeper(depth)?;
+            let elements = env.tuple(term).unwrap_or(&[]);
+            let elements: Result<_> = elements.iter().map(|&e| read_at(env, e, depth)).collect();
+            elements.map(Owned::Tuple)
+        }
+        Kind::ERL_NIF_TERM_TYPE_LIST => list(env, term, deeper(depth)?),
+        Kind::ERL_NIF_TERM_TYPE_MAP => map(env, term, deeper(depth)?),
+        Kind::ERL_NIF_TERM_TYPE_FLOAT => Ok(Owned::Float(key::float(env, term))),
+        Kind::ERL_NIF_TERM_TYPE_INTEGER => match env.integer(term) {
+            Some(value) => Ok(Owned::Int(value)),
+            None => rare::read(env, term),
+        },
+        Kind::ERL_NIF_TERM_TYPE_BITSTRING => match env.binary(term) {
+            Some(bytes) => Ok(Owned::binary(bytes)),
+            None => rare::read(env, term),
+        },
+        Kind::ERL_NIF_TERM_TYPE_PID => match term.local_pid() {
+            Some(id) => Ok(Owned::Pid(Box::new(rare::local_pid(id)))),
+            None => rare::read(env, term),
+        },
+        _ => rare::read(env, term),
+    }
+}
+
+fn list(env: Env, term: Term, depth: usize) -> Result<Owned> {
+    let (mut elements, mut rest) = (Vec::new(), term);
+    while let Some((head, tail)) = env.cell(rest) {
+        elements.push(read_at(env, head, depth)?);
+        rest = tail;
+    }
+    if env.is_nil(rest) {
+        return Ok(Owned::List(elements));
+    }
+    Ok(Owned::improper(elements, read_at(env, rest, depth)?))
+}
+
+fn map(env: Env, term: Term, depth: usize) -> Result<Owned> {
+    let mut pairs = Vec::new();
+    env.pairs(term, |key, value| {
+        pairs.push((read_at(env, key, depth)?, read_at(env, value, depth)?));
+        Ok::<_, fyris::Error>(())
+    })?;
+    Ok(Owned::Map(Map::new(pairs)))
+}

@@ -1,0 +1,140 @@
+//! A term of the machine as value bytes.
+
+use fyris_term::value::ValueWriter;
+use smallvec::SmallVec;
+
+use super::{Result, deeper, key, rare};
+use crate::sys::{Env, ErlNifTermType as Kind, Term};
+
+/// Pairs of a map that need no allocation to be sorted.
+const FEW: usize = 32;
+
+/// A key and its value.
+type Pair = (Term, Term);
+
+/// Writes a term.
+#[inline]
+pub(super) fn write(env: Env, term: Term, out: &mut ValueWriter<'_>, depth: usize) -> Result<()> {
+    match term.small() {
+        Some(value) => {
+            out.int(value);
+            Ok(())
+        }
+        None => other(env, term, out, depth),
+    }
+}
+
+fn other(env: Env, term: Term, out: &mut ValueWriter<'_>, depth: usize) -> Result<()> {
+    match env.kind(term) {
+        Kind::ERL_NIF_TERM_TYPE_ATOM => out.atom(rare::atom(env, term)?),
+        Kind::ERL_NIF_TERM_TYPE_TUPLE => return tuple(env, term, out, depth),
+        Kind::ERL_NIF_TERM_TYPE_LIST => return list(env, term, out, depth),
+        Kind::ERL_NIF_TERM_TYPE_MAP => return map(env, term, out, depth),
+        Kind::ERL_NIF_TERM_TYPE_FLOAT => out.float(key::float(env, term)),
+        Kind::ERL_NIF_TERM_TYPE_INTEGER => match env.integer(term) {
+            Some(value) => out.int(value),
+            None => return by_term(env, term, out, depth),
+        },
+        Kind::ERL_NIF_TERM_TYPE_BITSTRING => match env.binary(term) {
+            Some(bytes) => out.binary(bytes),
+            None => return by_term(env, term, out, depth),
+        },
+        Kind::ERL_NIF_TERM_TYPE_PID => match term.local_pid() {
+            Some(id) => out.pid(&rare::local_pid(id)),
+            None => return by_term(env, term, out, depth),
+        },
+        _ => return by_term(env, term, out, depth),
+    }
+    Ok(())
+}
+
+fn by_term(env: Env, term: Term, out: &mut ValueWriter<'_>, depth: usize) -> Result<()> {
+    let term = rare::read(env, term)?;
+    out.any(&term, depth).map_err(|_| fyris::Error::TooDeep)
+}
+
+fn tuple(env: Env, term: Term, out: &mut ValueWriter<'_>, depth: usize) -> Result<()> {
+    let (elements, depth) = (env.tuple(term).unwrap_or(&[]), deeper(depth)?);
+    out.begin_tuple(elements.len());
+    elements.iter().try_for_each(|&e| write(env, e, out, depth))
+}
+
+/// A list: as a string if all of it are bytes, since every term has one form only.
+fn list(env: Env, term: Term, out: &mut ValueWriter<'_>, depth: usize) -> Result<()> {
+    let depth = deeper(depth)?;
+    let (mut length, mut rest) = (0, term);
+    let mut bytes: SmallVec<[u8; 128]> = SmallVec::new();
+    while let Some((head, tail)) = env.cell(rest) {
+        if bytes.len() == length
+            && let Some(byte @ 0..=255) = head.small()
+        {
+            bytes.push(byte as u8);
+        }
+        length += 1;
+        rest = tail;
+    }
+    let proper = env.is_nil(rest);
+    match (proper, length) {
+        (true, 0) => out.nil(),
+        (true, _) if bytes.len() == length => out.string(&bytes),
+        (true, _) => out.begin_list(length),
+        (false, _) => out.begin_improper(length),
+    }
+    if proper && bytes.len() == length {
+        return Ok(());
+    }
+    let mut rest = term;
+    while let Some((head, tail)) = env.cell(rest) {
+        write(env, head, out, depth)?;
+        rest = tail;
+    }
+    if proper {
+        return Ok(());
+    }
+    write(env, rest, out, depth)
+}
+
+/// A map: its pairs in exact order of the keys.
+fn map(env: Env, term: Term, out: &mut ValueWriter<'_>, depth: usize) -> Result<()> {
+    let depth = deeper(depth)?;
+    let mut pairs: SmallVec<[Pair; FEW]> = SmallVec::new();
+    env.pairs(term, |key, value| {
+        pairs.push((key, value));
+        Ok::<_, fyris::Error>(())
+    })?;
+    sort(env, &mut pairs, depth)?;
+    out.begin_map(pairs.len());
+    pairs.iter().try_for_each(|&(key, value)| {
+        write(env, key, out, depth)?;
+        write(env, value, out, depth)
+    })
+}
+
+fn sort(env: Env, pairs: &mut [Pair], depth: usize) -> Result<()> {
+    if pairs.len() < 2 {
+        return Ok(());
+    }
+    let named: Option<SmallVec<[(&str, Pair); FEW]>> = pairs
+        .iter()
+        .map(|&pair| Some((key::atom_name(env, pair.0)?, pair)))
+        .collect();
+    if let Some(mut named) = named {
+        named.sort_unstable_by_key(|(name, _)| *name);
+        pairs
+            .iter_mut()
+            .zip(named)
+            .for_each(|(to, (_, pair))| *to = pair);
+        return Ok(());
+    }
+    let keyed: Result<Vec<_>> = pairs
+        .iter()
+        .map(|&pair| Ok((key::exact_order(env, pair.0, depth)?, pair)))
+        .collect();
+    let mut keyed = keyed?;
+    keyed.sort_by(|a, b| a.0.order().cmp(b.0.order()));
+    pairs
+        .iter_mut()
+        .zip(keyed)
+        .for_each(|(to, (_, pair))| *to = pair);
+    Ok(())
+}

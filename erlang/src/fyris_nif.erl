@@ -1,0 +1,69 @@
+%% @doc The native functions. Use {@module} through `fyris', which turns what
+%% goes wrong here into the errors that `ets' raises.
+%%
+%% Every function raises `error({'$fyris_error', Class, Cause, Text})'.
+%% @hidden
+-module(fyris_nif).
+
+-export([all/0, new/2, delete/1, rename/2, whereis/1, info/1, info/2,
+         give_away/3, setopts/2, safe_fixtable/2]).
+-export([insert/2, insert_new/2, delete/2, delete_object/2,
+         delete_all_objects/1, take/2, update_counter/3, update_counter/4,
+         update_element/3, update_element/4]).
+-export([lookup/2, lookup_element/3, lookup_element/4, member/2]).
+-export([first/1, last/1, next/2, prev/2, first_lookup/1, last_lookup/1,
+         next_lookup/2, prev_lookup/2, slot/2]).
+-export([cursor/2, slice/3]).
+
+-on_load(init/0).
+
+-define(STUB, erlang:nif_error(not_loaded)).
+
+init() ->
+    erlang:load_nif(filename:join(priv_dir(), "fyris_nif"), none).
+
+%% Beside the code, also when the application is not installed as one.
+priv_dir() ->
+    case code:priv_dir(fyris) of
+        {error, bad_name} ->
+            Ebin = filename:dirname(code:which(?MODULE)),
+            filename:join(filename:dirname(Ebin), "priv");
+        Dir ->
+            Dir
+    end.
+
+all() -> ?STUB.
+new(_, _) -> ?STUB.
+delete(_) -> ?STUB.
+rename(_, _) -> ?STUB.
+whereis(_) -> ?STUB.
+info(_) -> ?STUB.
+info(_, _) -> ?STUB.
+give_away(_, _, _) -> ?STUB.
+setopts(_, _) -> ?STUB.
+safe_fixtable(_, _) -> ?STUB.
+insert(_, _) -> ?STUB.
+insert_new(_, _) -> ?STUB.
+delete(_, _) -> ?STUB.
+delete_object(_, _) -> ?STUB.
+delete_all_objects(_) -> ?STUB.
+take(_, _) -> ?STUB.
+update_counter(_, _, _) -> ?STUB.
+update_counter(_, _, _, _) -> ?STUB.
+update_element(_, _, _) -> ?STUB.
+update_element(_, _, _, _) -> ?STUB.
+lookup(_, _) -> ?STUB.
+lookup_element(_, _, _) -> ?STUB.
+lookup_element(_, _, _, _) -> ?STUB.
+member(_, _) -> ?STUB.
+first(_) -> ?STUB.
+last(_) -> ?STUB.
+next(_, _) -> ?STUB.
+prev(_, _) -> ?STUB.
+first_lookup(_) -> ?STUB.
+last_lookup(_) -> ?STUB.
+next_lookup(_, _) -> ?STUB.
+prev_lookup(_, _) -> ?STUB.
+slot(_, _) -> ?STUB.
+cursor(_, _) -> ?STUB.
+slice(_, _, _) -> ?STUB.
