@@ -61,7 +61,7 @@ fn compare(args: &BenchArgs, check: bool) -> Result<ExitCode, String> {
     if !check {
         return Ok(ExitCode::SUCCESS);
     }
-    let verdicts = check::verdicts(&lines);
+    let verdicts = check::verdicts(args.suite, &lines);
     // With `--json` standard output is for lines alone.
     if args.json {
         eprint!("{}", check::table(&verdicts));

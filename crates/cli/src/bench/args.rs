@@ -4,9 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::case::Case;
-
-/// The suites of the vocabulary; only `core` exists so far.
+/// The suites of the vocabulary; [`super::suites`] lists those that are built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 #[value(rename_all = "snake_case")]
 pub enum Suite {
@@ -20,9 +18,9 @@ pub enum Suite {
     Judy,
     /// Reader-writer locks (not yet)
     Rwlock,
-    /// Version-controlled segments (not yet)
+    /// Version-controlled segments: faults, commits, updates and merges between two processes
     Segment,
-    /// Array updates through segments (not yet)
+    /// Lookups, writes and whole scans of one array by several processes
     ArrayMix,
 }
 
@@ -65,34 +63,34 @@ pub struct BenchArgs {
     /// Small tables and few runs: ends within a minute, and proves nothing
     #[arg(long)]
     pub quick: bool,
-    /// Numbers of threads
-    #[arg(long, value_delimiter = ',', default_value = "1,2")]
-    pub threads: Vec<usize>,
+    /// Numbers of threads, or of processes in `array_mix` [default: 1,2, or what the suite is about]
+    #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u64).range(1..=1024))]
+    pub threads: Vec<u64>,
     /// Only these subjects (`harness` is always there); may be repeated
     #[arg(long, value_delimiter = ',', value_name = "NAME")]
     pub subject: Vec<String>,
-    /// Only these cases; may be repeated
-    #[arg(long, value_delimiter = ',', value_enum)]
-    pub case: Vec<Case>,
-    /// Only these keys: u64, bytes20, term_int, term_bin20; and on request only: u64_spread,
+    /// Only these cases of the suite; a wrong name is answered by the list. May be repeated
+    #[arg(long, value_delimiter = ',', value_name = "CASE")]
+    pub case: Vec<String>,
+    /// In `core`, only these keys: u64, bytes20, term_int, term_bin20; and on request only: u64_spread,
     /// u64_dense, bytes20_prefix
     #[arg(long, value_delimiter = ',', value_name = "KEYS")]
     pub keys: Vec<String>,
     /// Interleaved runs; the figure is their median
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub runs: Option<u32>,
-    /// Entries in a table, of a range twice as large
+    /// In `core`, entries in a table, of a range twice as large
     #[arg(long, value_parser = clap::value_parser!(u64).range(16..=100_000_000))]
     pub entries: Option<u64>,
-    /// Operations of each case and thread
+    /// In `core`, operations of each case and thread
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     pub ops: Option<u64>,
     /// The clock the figures are taken from
     #[arg(long, value_enum, default_value = "wall")]
     pub clock: Clock,
-    /// Measure memory of one subject and print it: what the program runs itself for, as a child
-    #[arg(long, hide = true, value_name = "LABEL")]
-    pub memory_child: Option<String>,
+    /// Play the suite's child: what the program runs itself for. What the text means is the suite's affair
+    #[arg(long, hide = true, value_name = "PART")]
+    pub child: Option<String>,
 }
 
 impl BenchArgs {
@@ -112,9 +110,18 @@ impl BenchArgs {
         self.runs.unwrap_or(if self.quick { 3 } else { 5 }) as usize
     }
 
+    /// Numbers of threads; those of the suite if none were asked for.
+    pub fn thread_counts(&self, usual: &[usize]) -> Vec<usize> {
+        if self.threads.is_empty() {
+            usual.to_vec()
+        } else {
+            self.threads.iter().map(|&n| n as usize).collect()
+        }
+    }
+
     /// True if the case was asked for, or nothing in particular was.
-    pub fn wants_case(&self, case: Case) -> bool {
-        self.case.is_empty() || self.case.contains(&case)
+    pub fn wants_case(&self, case: &str) -> bool {
+        self.case.is_empty() || self.case.iter().any(|c| c == case)
     }
 
     /// True if the subject was asked for, or nothing in particular was.

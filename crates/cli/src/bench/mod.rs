@@ -21,63 +21,66 @@
 //!   starting with another one each time; the figure is the median over runs. So a noisy
 //!   neighbour hits everybody alike.
 //! * Memory is what the allocator handed out, not arithmetic, taken in a child process: see
-//!   [`memory`].
+//!   [`core::memory`].
 //!
 //! # Vocabulary
 //!
-//! Suites, cases, subjects and keys carry the names of DESIGN section 10; [`case::Case`] says what
-//! each case does, [`keys`] what the keys look like.
+//! Suites, cases, subjects and keys carry the names of DESIGN section 10; [`core::case::Case`] says what
+//! each case of `core` does, [`keys`] what the keys look like.
+//!
+//! # A suite
+//!
+//! One folder with a row for the list in `suites`: the names of its cases, how it runs, what its child processes do, its
+//! tables and its [`figure`]s. Everything else (filters, JSON lines, progress, drawing) is here once.
 
 pub mod args;
-pub mod case;
 pub mod core;
-pub mod encode;
-pub mod keys;
-pub mod memory;
-pub mod own;
-mod pass;
+pub mod figure;
+mod output;
 #[cfg(feature = "plot")]
 mod plot;
+mod registry;
 pub mod report;
 pub mod stats;
-pub mod store;
-pub mod subject;
-mod table;
-mod workload;
+mod suites;
 
 pub use args::BenchArgs;
-pub use case::Case;
-pub use pass::cpu_now;
+pub use core::case::Case;
+pub use core::subject::{Contender, Seen, Subject};
+pub use core::{cpu_now, keys};
+pub use registry::Registry;
 pub use report::Line;
-pub use subject::{Contender, Registry, Seen, Subject};
 
 use std::io;
 
 /// Why a benchmark gave no figures.
 #[derive(Debug)]
 pub enum BenchError {
-    /// The suite is named in the vocabulary and not built yet.
-    NoSuchSuite(&'static str),
+    /// The suite is named in the vocabulary and not built yet; the text lists those that are.
+    NoSuchSuite(&'static str, String),
     /// The filters (`--subject`, `--case`, `--keys`) leave nothing to run.
     NothingToRun(String),
     /// A subject gave a wrong answer; the text says which and how.
     WrongAnswer(String),
     /// A figure could not be drawn or a child process not run.
     Io(io::Error),
-    /// The child process that measures memory failed; the text is what it said.
+    /// A child process of the bench failed; the text is what it said.
     Child(String),
 }
 
 impl std::fmt::Display for BenchError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::NoSuchSuite(name) => {
-                write!(f, "the suite `{name}` does not exist yet; there is: core")
+            Self::NoSuchSuite(name, built) => {
+                write!(
+                    f,
+                    "the suite `{name}` does not exist yet; there are: {built}"
+                )
             }
             Self::NothingToRun(why) => write!(f, "nothing to run: {why}"),
             Self::WrongAnswer(what) => write!(f, "wrong answer: {what}"),
             Self::Io(error) => write!(f, "{error}"),
-            Self::Child(what) => write!(f, "the child that measures memory failed: {what}"),
+            Self::Child(what) => write!(f, "the child process failed: {what}"),
         }
     }
 }
@@ -97,8 +100,14 @@ impl From<io::Error> for BenchError {
 ///
 /// See [`BenchError`].
 pub fn run(args: &BenchArgs, registry: &Registry) -> Result<Vec<Line>, BenchError> {
-    match args.suite {
-        args::Suite::Core => core::run(args, registry),
-        other => Err(BenchError::NoSuchSuite(other.name())),
+    let entry = suites::find(args.suite)?;
+    if let Some(part) = &args.child {
+        return (entry.child)(args, registry, part).map(|()| Vec::new());
     }
+    entry.check_cases(args)?;
+    let mut out = output::Output::new(args);
+    let done = (entry.run)(&mut out, registry);
+    // What was measured before something went wrong is still worth seeing.
+    let lines = out.finish(&entry);
+    done.and(lines)
 }

@@ -2,10 +2,19 @@
 
 use std::fmt::Write as _;
 
-use super::case::Case;
-use super::memory::Memory;
-use super::pass::Timing;
+use super::core::memory::Memory;
 use super::stats::Samples;
+
+/// What one case took in one pass.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Timing {
+    /// Nanoseconds per operation, the mean over threads.
+    pub(super) wall: f64,
+    /// The same of the thread's processor time.
+    pub(super) cpu: f64,
+    /// The least thread's part of the work as a share of a fair one; 1 where each has a fixed part.
+    pub(super) fairness: f64,
+}
 
 /// The time of one case of one subject.
 #[derive(Clone, Debug)]
@@ -21,8 +30,6 @@ pub struct Times {
     pub runs: usize,
     /// Median of the other measure: processor time, whatever the clock.
     pub cpu_ns_per_op: f64,
-    /// In `hot8`: the worst run's share of work of the least thread; 1 is fair.
-    pub fairness: f64,
 }
 
 /// One figure.
@@ -30,8 +37,8 @@ pub struct Times {
 pub struct Line {
     /// The suite.
     pub suite: &'static str,
-    /// The case.
-    pub case: Case,
+    /// The case, by its name in the vocabulary.
+    pub case: &'static str,
     /// `fyris`, `harness`, or a peer.
     pub subject: &'static str,
     /// On lines of Fyris: `hash` or `ordered`.
@@ -48,6 +55,8 @@ pub struct Line {
     pub times: Option<Times>,
     /// The memory, if the case is `bytes`.
     pub memory: Option<Memory>,
+    /// What else the suite measures, by the name of its JSON field.
+    pub extra: Vec<(&'static str, f64)>,
 }
 
 /// The samples of one case, run by run.
@@ -74,7 +83,6 @@ impl Series {
             max: chosen.max(),
             runs: chosen.runs(),
             cpu_ns_per_op: self.cpu.median(),
-            fairness: self.fairness.min(),
         }
     }
 }
@@ -87,6 +95,12 @@ impl Line {
             .flatten()
             .collect::<Vec<_>>()
             .join(" ")
+    }
+
+    /// One of the suite's own measures.
+    pub fn extra(&self, field: &str) -> Option<f64> {
+        let found = self.extra.iter().find(|(name, _)| *name == field);
+        found.map(|&(_, value)| value)
     }
 
     /// The figure of the line: nanoseconds, or bytes an entry.
@@ -103,9 +117,7 @@ impl Line {
         // Every string is one of our own names: none needs escaping.
         let mut out = format!(
             r#"{{"suite":"{}","case":"{}","subject":"{}""#,
-            self.suite,
-            self.case.name(),
-            self.subject
+            self.suite, self.case, self.subject
         );
         if let Some(index) = self.index {
             let _ = write!(out, r#","index":"{index}""#);
@@ -124,9 +136,6 @@ impl Line {
                 r#","ns_per_op":{:.2},"min":{:.2},"max":{:.2},"runs":{},"cpu_ns_per_op":{:.2}"#,
                 t.ns_per_op, t.min, t.max, t.runs, t.cpu_ns_per_op
             );
-            if self.case == Case::Hot8 {
-                let _ = write!(out, r#","fairness":{:.3}"#, t.fairness);
-            }
         }
         if let Some(m) = &self.memory {
             let _ = write!(
@@ -134,6 +143,9 @@ impl Line {
                 r#","bytes_per_entry":{:.2},"rss_per_entry":{:.2}"#,
                 m.bytes_per_entry, m.rss_per_entry
             );
+        }
+        for (field, value) in &self.extra {
+            let _ = write!(out, r#","{field}":{value:.3}"#);
         }
         out.push('}');
         out
@@ -147,7 +159,7 @@ mod tests {
     fn line() -> Line {
         Line {
             suite: "core",
-            case: Case::Hit,
+            case: "hit",
             subject: "fyris",
             index: Some("hash"),
             object: None,
@@ -156,6 +168,7 @@ mod tests {
             n: 1000,
             times: None,
             memory: None,
+            extra: Vec::new(),
         }
     }
 
@@ -169,6 +182,7 @@ mod tests {
         });
         let line = Line {
             times: Some(series.times(false)),
+            extra: vec![("fairness", 1.0)],
             ..line()
         };
         assert_eq!(
@@ -176,7 +190,7 @@ mod tests {
             concat!(
                 r#"{"suite":"core","case":"hit","subject":"fyris","index":"hash","keys":"u64","#,
                 r#""threads":2,"n":1000,"ns_per_op":40.00,"min":40.00,"max":40.00,"runs":1,"#,
-                r#""cpu_ns_per_op":39.00}"#
+                r#""cpu_ns_per_op":39.00,"fairness":1.000}"#
             )
         );
     }
@@ -188,7 +202,7 @@ mod tests {
             rss_per_entry: 38.0,
         };
         let line = Line {
-            case: Case::Bytes,
+            case: "bytes",
             memory: Some(memory),
             ..line()
         };

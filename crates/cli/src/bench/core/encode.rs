@@ -9,11 +9,10 @@ use std::time::Instant;
 use fyris_term::Term;
 use fyris_term::key::KeyBuf;
 
-use super::args::{BenchArgs, Suite};
 use super::case::Case;
 use super::keys::{Rng, random_bytes20};
-use super::pass::Timing;
-use super::report::{Line, Series};
+use crate::bench::args::{BenchArgs, Suite};
+use crate::bench::report::{Line, Series, Timing};
 
 /// Terms in the working set: few enough to stay in the cache.
 const TERMS: usize = 1024;
@@ -34,7 +33,7 @@ pub(super) fn run(cases: &[Case], args: &BenchArgs) -> Vec<Line> {
     let of_case = |(&case, series): (&Case, &[Series; 2])| {
         [("fyris", &series[0]), ("harness", &series[1])].map(|(subject, series)| Line {
             suite: Suite::Core.name(),
-            case,
+            case: case.name(),
             subject,
             index: None,
             object: None,
@@ -47,6 +46,7 @@ pub(super) fn run(cases: &[Case], args: &BenchArgs) -> Vec<Line> {
             n: TERMS,
             times: Some(series.times(false)),
             memory: None,
+            extra: Vec::new(),
         })
     };
     cases.iter().zip(&series).flat_map(of_case).collect()

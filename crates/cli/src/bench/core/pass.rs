@@ -8,21 +8,11 @@ use std::time::{Duration, Instant};
 
 use rustix::time::{ClockId, clock_gettime};
 
-use super::BenchError;
 use super::case::Case;
 use super::subject::{Seen, Subject};
 use super::workload::{HOT, List, Op, RANGE, Workload};
-
-/// What one case took in one pass.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Timing {
-    /// Nanoseconds per operation, the mean over threads.
-    pub(super) wall: f64,
-    /// The same of the thread's processor time.
-    pub(super) cpu: f64,
-    /// The least thread's part of the work as a share of a fair one; 1 but in `hot8`.
-    pub(super) fairness: f64,
-}
+use crate::bench::BenchError;
+use crate::bench::report::Timing;
 
 /// How long the threads of `hot8` update.
 const HOT_TIME: Duration = Duration::from_millis(200);

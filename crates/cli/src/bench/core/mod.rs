@@ -1,16 +1,40 @@
 //! The suite `core`: the two indexes, and the store over them, as maps from keys to numbers.
 
-use std::io::{IsTerminal, Write as _};
+pub mod case;
+mod encode;
+mod figures;
+pub mod keys;
+pub mod memory;
+pub mod own;
+mod pass;
+pub mod store;
+pub mod subject;
+mod table;
+mod workload;
+
 use std::time::{Duration, Instant};
 
+use super::BenchError;
 use super::args::{BenchArgs, Clock, Suite};
-use super::case::Case;
-use super::keys::{self, KeyKind};
-use super::memory;
+use super::output::Output;
+use super::registry::Registry;
 use super::report::{Line, Series};
-use super::subject::{Contender, Registry};
-use super::workload::Workload;
-use super::{BenchError, encode, table};
+use super::suites::Entry;
+use case::Case;
+use keys::KeyKind;
+pub use pass::cpu_now;
+use subject::Contender;
+use workload::Workload;
+
+/// The suite's row in the list of suites.
+pub(super) const ENTRY: Entry = Entry {
+    suite: Suite::Core,
+    cases: || Case::all().map(Case::name).collect(),
+    run,
+    child: memory_child,
+    table: table::render,
+    figures: figures::figures,
+};
 
 /// What a `--quick` run may take, less what the last pass and the memory children need.
 const QUICK: Duration = Duration::from_secs(35);
@@ -19,42 +43,35 @@ const QUICK: Duration = Duration::from_secs(35);
 const READY: (usize, usize) = (1 << 10, 1 << 30);
 
 /// Runs the suite. See [`super::run`].
-///
-/// # Errors
-///
-/// See [`BenchError`].
-pub(super) fn run(args: &BenchArgs, registry: &Registry) -> Result<Vec<Line>, BenchError> {
-    if let Some(label) = &args.memory_child {
-        return memory_child(args, label, registry);
-    }
+fn run(out: &mut Output, registry: &Registry) -> Result<(), BenchError> {
+    let args = out.args;
     check_filters(args, registry)?;
     memory::make_ready((args.entry_count() * READY.0).min(READY.1));
     let mut bench = Bench {
         args,
-        lines: Vec::new(),
+        out,
         deadline: args.quick.then(|| Instant::now() + QUICK),
         groups_left: groups(args, registry),
-        live: std::io::stderr().is_terminal(),
+        threads: args.thread_counts(&THREADS),
     };
-    let done = bench.all(registry);
-    // What was measured before something went wrong is still worth seeing.
-    let lines = bench.finish();
-    done.and(lines)
+    bench.all(registry)
 }
 
+/// Numbers of threads, if none are asked for.
+const THREADS: [usize; 2] = [1, 2];
+
 /// One run of the suite.
-struct Bench<'a> {
+struct Bench<'a, 'b> {
     args: &'a BenchArgs,
-    lines: Vec<Line>,
+    out: &'b mut Output<'a>,
     /// When a quick run must be over.
     deadline: Option<Instant>,
     /// How many pairs of a kind of keys and a number of threads are still to be timed.
     groups_left: u32,
-    /// Progress overwrites itself on a terminal, and is a line for each group elsewhere.
-    live: bool,
+    threads: Vec<usize>,
 }
 
-impl Bench<'_> {
+impl Bench<'_, '_> {
     /// Measures everything.
     fn all(&mut self, registry: &Registry) -> Result<(), BenchError> {
         self.encode();
@@ -78,7 +95,7 @@ impl Bench<'_> {
             .iter()
             .filter(|k| self.args.wants_keys(k.name, k.usual) && !k.dense)
         {
-            for &threads in &self.args.threads {
+            for threads in self.threads.clone() {
                 self.group(kind, contenders, threads)?;
             }
         }
@@ -123,10 +140,11 @@ impl Bench<'_> {
                 let cpu = self.args.clock == Clock::Cpu;
                 series.iter().map(move |(case, series)| Line {
                     times: Some(series.times(cpu)),
+                    extra: extra(*case, series),
                     ..line(*case, contender, kind.name, threads, entries)
                 })
             });
-        self.emit(lines.collect());
+        self.out.emit(lines.collect());
         Ok(())
     }
 
@@ -136,7 +154,7 @@ impl Bench<'_> {
         kinds: &[KeyKind<K>],
         contenders: &[Contender<K>],
     ) -> Result<(), BenchError> {
-        if !self.args.wants_case(Case::Bytes) {
+        if !self.args.wants_case(Case::Bytes.name()) {
             return Ok(());
         }
         for kind in kinds.iter().filter(|k| self.args.wants_keys(k.name, true)) {
@@ -147,7 +165,7 @@ impl Bench<'_> {
                 self.progress(kind.name, 1, 0, &format!("{}: bytes", contender.label()));
                 let memory = Some(memory::in_child(contender, kind, self.args)?);
                 let n = self.args.entry_count();
-                self.emit(vec![Line {
+                self.out.emit(vec![Line {
                     memory,
                     ..line(Case::Bytes, contender, kind.name, 1, n)
                 }]);
@@ -161,11 +179,11 @@ impl Bench<'_> {
     fn encode(&mut self) {
         let cases: Vec<Case> = Case::ENCODE
             .into_iter()
-            .filter(|&case| self.args.wants_case(case))
+            .filter(|&case| self.args.wants_case(case.name()))
             .collect();
         if self.args.keys.is_empty() && self.args.wants_subject("fyris") && !cases.is_empty() {
             let lines = encode::run(&cases, self.args);
-            self.emit(lines);
+            self.out.emit(lines);
         }
     }
 
@@ -178,61 +196,17 @@ impl Bench<'_> {
             .map(|end| now + end.saturating_duration_since(now) / groups.max(1))
     }
 
-    fn emit(&mut self, lines: Vec<Line>) {
-        if self.args.json {
-            let mut out = std::io::stdout().lock();
-            for line in &lines {
-                // A reader that has gone away is told by the exit, not by a panic.
-                let _ = writeln!(out, "{}", line.json());
-            }
-        }
-        self.lines.extend(lines);
-    }
-
     fn progress(&self, keys: &str, threads: usize, run: usize, label: &str) {
-        if self.live {
-            let runs = self.args.run_count();
-            eprint!(
-                "\r\x1b[K{keys}, {threads} threads, run {}/{runs}: {label}",
-                run + 1
-            );
-        }
+        let (run, runs) = (run + 1, self.args.run_count());
+        self.out.progress(&format!(
+            "{keys}, {threads} threads, run {run}/{runs}: {label}"
+        ));
     }
 
     fn progress_over(&self, keys: &str, threads: usize) {
-        if self.live {
-            eprint!("\r\x1b[K");
-        } else {
-            eprintln!("{keys}, {threads} threads: done");
-        }
+        self.out
+            .progress_over(&format!("{keys}, {threads} threads"));
     }
-
-    fn finish(self) -> Result<Vec<Line>, BenchError> {
-        if self.lines.is_empty() {
-            return Err(BenchError::NothingToRun(
-                "no subject knows these cases".to_owned(),
-            ));
-        }
-        if !self.args.json {
-            print!("{}", table::render(&self.lines));
-        }
-        if let Some(dir) = &self.args.plot {
-            draw(dir, &self.lines)?;
-        }
-        Ok(self.lines)
-    }
-}
-
-#[cfg(feature = "plot")]
-fn draw(dir: &std::path::Path, lines: &[Line]) -> Result<(), BenchError> {
-    super::plot::draw(dir, lines)
-}
-
-#[cfg(not(feature = "plot"))]
-fn draw(_: &std::path::Path, _: &[Line]) -> Result<(), BenchError> {
-    Err(BenchError::NothingToRun(
-        "this program was built without the feature `plot`".to_owned(),
-    ))
 }
 
 fn line<K>(
@@ -244,7 +218,7 @@ fn line<K>(
 ) -> Line {
     Line {
         suite: Suite::Core.name(),
-        case,
+        case: case.name(),
         subject: contender.name,
         index: contender.index,
         object: contender.object,
@@ -253,7 +227,17 @@ fn line<K>(
         n,
         times: None,
         memory: None,
+        extra: Vec::new(),
     }
+}
+
+/// How even the threads' shares are, where they fight for the same keys.
+fn extra(case: Case, series: &Series) -> Vec<(&'static str, f64)> {
+    let fight = case == Case::Hot8;
+    fight
+        .then(|| ("fairness", series.fairness.min()))
+        .into_iter()
+        .collect()
 }
 
 fn series_of(series: &mut Vec<(Case, Series)>, case: Case) -> &mut Series {
@@ -271,7 +255,7 @@ fn series_of(series: &mut Vec<(Case, Series)>, case: Case) -> &mut Series {
 fn wanted(args: &BenchArgs) -> Vec<Case> {
     Case::POINTS
         .into_iter()
-        .filter(|&case| args.wants_case(case))
+        .filter(|&case| args.wants_case(case.name()))
         .collect()
 }
 
@@ -299,7 +283,7 @@ fn groups(args: &BenchArgs, registry: &Registry) -> u32 {
         let kinds = kinds
             .iter()
             .filter(|k| any && !k.dense && args.wants_keys(k.name, k.usual));
-        (kinds.count() * args.threads.len()) as u32
+        (kinds.count() * args.thread_counts(&THREADS).len()) as u32
     }
     of(args, &keys::U64, !registry.u64.is_empty())
         + of(args, &keys::BYTES20, !registry.bytes20.is_empty())
@@ -333,27 +317,18 @@ fn check_filters(args: &BenchArgs, registry: &Registry) -> Result<(), BenchError
             "no subject `{bad}`; there are: {known}"
         )));
     }
-    if args.threads.iter().any(|&t| t == 0 || t > 1024) {
-        return Err(BenchError::NothingToRun(
-            "between 1 and 1024 threads".to_owned(),
-        ));
-    }
     Ok(())
 }
 
-/// What the child prints: allocated and resident bytes an entry.
-fn memory_child(
-    args: &BenchArgs,
-    label: &str,
-    registry: &Registry,
-) -> Result<Vec<Line>, BenchError> {
+/// In the child: prints the allocated and resident bytes an entry of the subject `label`.
+fn memory_child(args: &BenchArgs, registry: &Registry, label: &str) -> Result<(), BenchError> {
     let memory = child_of(args, label, &keys::U64, &registry.u64)
         .or_else(|| child_of(args, label, &keys::BYTES20, &registry.bytes20))
         .or_else(|| child_of(args, label, &keys::TERM_INT, &registry.term_int))
         .or_else(|| child_of(args, label, &keys::TERM_BIN20, &registry.term_bin20))
         .ok_or_else(|| BenchError::NothingToRun("no such subject and keys".to_owned()))?;
     println!("{} {}", memory.bytes_per_entry, memory.rss_per_entry);
-    Ok(Vec::new())
+    Ok(())
 }
 
 fn child_of<K: Sync + 'static>(

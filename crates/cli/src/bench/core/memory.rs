@@ -22,10 +22,10 @@ use std::process::{Command, Stdio};
 use libmimalloc_sys as mi;
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
 
-use super::BenchError;
-use super::args::BenchArgs;
 use super::keys::{KeyKind, Rng};
 use super::subject::Contender;
+use crate::bench::BenchError;
+use crate::bench::args::BenchArgs;
 
 /// The memory of one subject.
 #[derive(Clone, Copy, Debug)]
@@ -146,7 +146,7 @@ pub(super) fn in_child<K>(
         command.arg("bench");
     }
     let output = command
-        .args([args.suite.name(), "--memory-child", &contender.label()])
+        .args([args.suite.name(), "--child", &contender.label()])
         .args(["--keys", kind.name])
         .args(["--entries", &args.entry_count().to_string()])
         .stdin(Stdio::null())

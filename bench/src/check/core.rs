@@ -1,26 +1,8 @@
-//! The figures Fyris aims at, and which of them a run reached.
-//!
-//! A figure is the ratio of two medians of one run, ours to a peer's; lower is better.
+//! The figures of the suite `core`: our indexes against everybody's.
 
 use fyris_cli::bench::{Case, Line};
 
-/// What one line of the check compares, and how it came out.
-pub struct Verdict {
-    /// The figure in words.
-    pub what: String,
-    /// What must not be exceeded.
-    pub target: f64,
-    /// What was measured; `None` if the run did not measure it.
-    pub measured: Option<f64>,
-}
-
-impl Verdict {
-    /// Whether the figure is reached; an unmeasured one is not.
-    pub fn passed(&self) -> bool {
-        self.measured
-            .is_some_and(|measured| measured <= self.target)
-    }
-}
+use super::Verdict;
 
 /// The best of several peers, or each of them.
 #[derive(Clone, Copy)]
@@ -225,8 +207,8 @@ const ROWS: &[Row] = &[
     },
 ];
 
-/// Every figure, judged by the lines of a run.
-pub fn verdicts(lines: &[Line]) -> Vec<Verdict> {
+/// Every figure of the suite.
+pub(super) fn verdicts(lines: &[Line]) -> Vec<Verdict> {
     let mut out: Vec<Verdict> = ROWS.iter().flat_map(|row| row.verdicts(lines)).collect();
     for index in ["hash", "ordered"] {
         out.push(contention(lines, index));
@@ -250,7 +232,7 @@ impl Row {
     }
 
     fn verdict(&self, lines: &[Line], threads: usize, case: Case, against: &Against) -> Verdict {
-        let at = |l: &&Line| l.keys == self.keys && l.threads == threads && l.case == case;
+        let at = |l: &&Line| l.keys == self.keys && l.threads == threads && l.case == case.name();
         let ours = lines
             .iter()
             .filter(at)
@@ -295,7 +277,7 @@ fn own<'a>(
             && l.object == object
             && l.keys == keys
             && l.threads == threads
-            && l.case == case
+            && l.case == case.name()
     })
 }
 
@@ -314,11 +296,11 @@ fn contention(lines: &[Line], index: &str) -> Verdict {
 
 /// Two threads on eight keys: how much more than the least thread's a fair share is.
 fn fairness(lines: &[Line], index: &str) -> Verdict {
-    let two = own(lines, index, None, "u64", 2, Case::Hot8).and_then(|l| l.times.as_ref());
+    let two = own(lines, index, None, "u64", 2, Case::Hot8).and_then(|l| l.extra("fairness"));
     Verdict {
         what: format!("{index} u64 hot8: a fair share / the least thread's, worst run"),
         target: 4.0,
-        measured: two.map(|times| 1.0 / times.fairness),
+        measured: two.map(|share| 1.0 / share),
     }
 }
 
@@ -358,38 +340,10 @@ fn encodings(lines: &[Line]) -> Vec<Verdict> {
     .map(|(case, target)| Verdict {
         what: format!("{}, ns", case.name()),
         target,
-        measured: lines.iter().find(|l| l.case == case).map(Line::figure),
+        measured: lines
+            .iter()
+            .find(|l| l.case == case.name())
+            .map(Line::figure),
     })
     .collect()
-}
-
-/// The verdicts as a table for people.
-pub fn table(verdicts: &[Verdict]) -> String {
-    let width = verdicts.iter().map(|v| v.what.len()).max().unwrap_or(0);
-    let mut out = format!("\n{:width$}  target  measured\n", "figure (ours / theirs)");
-    for verdict in verdicts {
-        let (measured, word) = match verdict.measured {
-            Some(m) => (
-                format!("{m:.2}"),
-                if verdict.passed() {
-                    "reached"
-                } else {
-                    "MISSED"
-                },
-            ),
-            None => ("-".to_owned(), "not measured"),
-        };
-        out.push_str(&format!(
-            "{:width$}  {:>6.2}  {measured:>8}  {word}\n",
-            verdict.what, verdict.target
-        ));
-    }
-    let count = |f: fn(&&Verdict) -> bool| verdicts.iter().filter(f).count();
-    out.push_str(&format!(
-        "{} reached, {} missed, {} not measured\n",
-        count(|v| v.passed()),
-        count(|v| !v.passed() && v.measured.is_some()),
-        count(|v| v.measured.is_none())
-    ));
-    out
 }

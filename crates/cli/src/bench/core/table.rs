@@ -1,13 +1,16 @@
-//! Tables for people: subjects down, cases across.
+//! Tables of the suite `core` for people: subjects down, cases across.
 
 use super::case::Case;
-use super::report::Line;
+use crate::bench::report::Line;
+
+/// The case that has no time.
+const BYTES: &str = Case::Bytes.name();
 
 /// The tables of all figures: one for each kind of keys and number of threads, one for memory.
 pub(super) fn render(lines: &[Line]) -> String {
     let mut out = String::new();
     let mut groups: Vec<(&str, usize, usize)> = Vec::new();
-    for line in lines.iter().filter(|l| l.case != Case::Bytes) {
+    for line in lines.iter().filter(|l| l.case != BYTES) {
         if !groups.contains(&(line.keys, line.threads, line.n)) {
             groups.push((line.keys, line.threads, line.n));
         }
@@ -15,14 +18,14 @@ pub(super) fn render(lines: &[Line]) -> String {
     for (keys, threads, n) in groups {
         let group: Vec<&Line> = lines
             .iter()
-            .filter(|l| (l.keys, l.threads, l.n) == (keys, threads, n) && l.case != Case::Bytes)
+            .filter(|l| (l.keys, l.threads, l.n) == (keys, threads, n) && l.case != BYTES)
             .collect();
         let many = if threads == 1 { "thread" } else { "threads" };
         let title =
             format!("{keys} keys, {threads} {many}, {n} entries: ns per operation and thread");
-        out.push_str(&grid(&title, &group, |l| l.case.name()));
+        out.push_str(&grid(&title, &group, |l| l.case));
     }
-    let memory: Vec<&Line> = lines.iter().filter(|l| l.case == Case::Bytes).collect();
+    let memory: Vec<&Line> = lines.iter().filter(|l| l.case == BYTES).collect();
     if !memory.is_empty() {
         out.push_str(&grid(
             "bytes per entry, allocator's account",
@@ -37,7 +40,7 @@ pub(super) fn render(lines: &[Line]) -> String {
 fn grid(title: &str, lines: &[&Line], column: fn(&Line) -> &'static str) -> String {
     let (mut rows, mut columns) = (Vec::new(), Vec::new());
     let mut order: Vec<&&Line> = lines.iter().collect();
-    order.sort_by_key(|l| l.case);
+    order.sort_by_key(|l| Case::all().position(|case| case.name() == l.case));
     for line in order {
         let label = line.label();
         if !rows.contains(&label) {
@@ -68,7 +71,7 @@ fn grid(title: &str, lines: &[&Line], column: fn(&Line) -> &'static str) -> Stri
 }
 
 /// Three digits that matter.
-fn number(figure: f64) -> String {
+pub(super) fn number(figure: f64) -> String {
     if figure.abs() < 100.0 {
         format!("{figure:.1}")
     } else {

@@ -2,11 +2,11 @@
 
 use std::any::Any;
 
-use super::BenchError;
 use super::case::Case;
-use super::pass::{self, Timing};
+use super::pass;
 use super::workload::Workload;
-use super::{keys, own, store};
+use crate::bench::BenchError;
+use crate::bench::report::Timing;
 
 /// What a traversal saw.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -167,31 +167,4 @@ fn fill<K: Sync + 'static, S: Subject<K>>(keys: &mut dyn Iterator<Item = K>) -> 
         subject.insert(&key, value as u64);
     }
     Box::new(subject)
-}
-
-/// Who takes part, by type of key.
-pub struct Registry {
-    /// The program's name: `fyris bench` or `fyris-compare`, for messages.
-    pub program: &'static str,
-    /// Subjects with `u64` keys.
-    pub u64: Vec<Contender<u64>>,
-    /// Subjects with 20-byte keys.
-    pub bytes20: Vec<Contender<keys::Bytes20>>,
-    /// Tables of the store with integer keys.
-    pub term_int: Vec<Contender<u64>>,
-    /// Tables of the store with binaries as keys.
-    pub term_bin20: Vec<Contender<keys::Bytes20>>,
-}
-
-impl Registry {
-    /// Fyris alone, and the empty loop.
-    pub fn own(program: &'static str) -> Self {
-        Self {
-            program,
-            u64: own::u64(),
-            bytes20: own::bytes20(),
-            term_int: store::term_int(),
-            term_bin20: store::term_bin20(),
-        }
-    }
 }

@@ -1,0 +1,65 @@
+//! The figures Fyris aims at, and which of them a run reached.
+//!
+//! A figure is the ratio of two medians of one run, most often ours to a peer's; lower is better. Each suite has its own file of rows.
+
+mod core;
+
+use fyris_cli::bench::Line;
+use fyris_cli::bench::args::Suite;
+
+/// What one line of the check compares, and how it came out.
+pub struct Verdict {
+    /// The figure in words.
+    pub what: String,
+    /// What must not be exceeded.
+    pub target: f64,
+    /// What was measured; `None` if the run did not measure it.
+    pub measured: Option<f64>,
+}
+
+impl Verdict {
+    /// Whether the figure is reached; an unmeasured one is not.
+    pub fn passed(&self) -> bool {
+        self.measured
+            .is_some_and(|measured| measured <= self.target)
+    }
+}
+
+/// Every figure of the suite, judged by the lines of a run.
+pub fn verdicts(suite: Suite, lines: &[Line]) -> Vec<Verdict> {
+    match suite {
+        Suite::Core => core::verdicts(lines),
+        _ => Vec::new(),
+    }
+}
+
+/// The verdicts as a table for people.
+pub fn table(verdicts: &[Verdict]) -> String {
+    let width = verdicts.iter().map(|v| v.what.len()).max().unwrap_or(0);
+    let mut out = format!("\n{:width$}  target  measured\n", "figure (ours / theirs)");
+    for verdict in verdicts {
+        let (measured, word) = match verdict.measured {
+            Some(m) => (
+                format!("{m:.2}"),
+                if verdict.passed() {
+                    "reached"
+                } else {
+                    "MISSED"
+                },
+            ),
+            None => ("-".to_owned(), "not measured"),
+        };
+        out.push_str(&format!(
+            "{:width$}  {:>6.2}  {measured:>8}  {word}\n",
+            verdict.what, verdict.target
+        ));
+    }
+    let count = |f: fn(&&Verdict) -> bool| verdicts.iter().filter(f).count();
+    out.push_str(&format!(
+        "{} reached, {} missed, {} not measured\n",
+        count(|v| v.passed()),
+        count(|v| !v.passed() && v.measured.is_some()),
+        count(|v| v.measured.is_none())
+    ));
+    out
+}
