@@ -14,6 +14,20 @@ pub(crate) enum Comparison {
 }
 
 impl Comparison {
+    /// The comparison that holds when this one does not.
+    pub(crate) fn negated(self) -> Comparison {
+        match self {
+            Comparison::Greater => Comparison::LessEqual,
+            Comparison::GreaterEqual => Comparison::Less,
+            Comparison::Less => Comparison::GreaterEqual,
+            Comparison::LessEqual => Comparison::Greater,
+            Comparison::Equal => Comparison::NotEqual,
+            Comparison::NotEqual => Comparison::Equal,
+            Comparison::Exact => Comparison::NotExact,
+            Comparison::NotExact => Comparison::Exact,
+        }
+    }
+
     /// The comparison that holds for `(b, a)` when this one holds for `(a, b)`.
     pub(crate) fn mirrored(self) -> Comparison {
         match self {

@@ -4,6 +4,7 @@
 pub mod arbitrary;
 mod arithmetic;
 mod atoms;
+mod bounds;
 mod builtin;
 mod depth;
 mod error;
@@ -12,10 +13,12 @@ mod function;
 mod head;
 mod keep;
 mod machine;
+mod narrow;
 mod object;
 mod parse;
 mod plan;
 mod program;
+mod shape;
 mod spec;
 mod value;
 

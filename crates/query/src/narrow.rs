@@ -1,0 +1,188 @@
+//! From guards to sets of keys.
+//!
+//! [`narrow`] answers for any expression: of which keys might it be `true`? What is not understood might be `true` of any.
+//! A guard that fails is not `true`, so failing guards only narrow. The answer is a superset, never less: a plan made of
+//! it cannot lose an object.
+
+use std::borrow::Cow;
+
+use fyris_term::{Map, Term};
+
+use crate::atoms::{is_anything, known, variable};
+use crate::function::{self, Callee, Comparison, Function};
+
+/// What a guard compares.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Operand {
+    /// The key.
+    Key,
+    /// The first part of the key that the head leaves open.
+    Next,
+}
+
+/// A kind of table, as far as sets of keys go.
+pub(crate) trait Site {
+    /// A set of keys.
+    type Keys: Clone;
+
+    /// Every key that the head lets through.
+    fn all(&self) -> Self::Keys;
+
+    /// No key.
+    fn none(&self) -> Self::Keys;
+
+    /// What the term stands for, if it is the key or a part of it.
+    fn operand(&self, term: &Term) -> Option<Operand>;
+
+    /// The keys of which `operand comparison literal` might be true.
+    fn compare(&self, operand: Operand, comparison: Comparison, literal: &Term) -> Self::Keys;
+
+    /// Keys in both.
+    fn intersect(&self, a: Self::Keys, b: Self::Keys) -> Self::Keys;
+
+    /// Keys in any.
+    fn union(&self, sets: Vec<Self::Keys>) -> Self::Keys;
+}
+
+/// The keys of which the expression might be worth `want`.
+pub(crate) fn narrow<S: Site>(site: &S, expression: &Term, want: bool) -> S::Keys {
+    if let Some(literal) = literal(expression) {
+        let is_it = literal.as_atom() == Some(known().boolean(want));
+        return if is_it { site.all() } else { site.none() };
+    }
+    let Some([Term::Atom(name), arguments @ ..]) = expression.as_tuple() else {
+        return site.all();
+    };
+    let Ok(callee) = function::lookup(name.as_str(), arguments.len()) else {
+        return site.all();
+    };
+    match (callee, want) {
+        (Callee::And | Callee::AndAlso, true) | (Callee::Or | Callee::OrElse, false) => {
+            let sets = arguments
+                .iter()
+                .map(|argument| narrow(site, argument, want));
+            sets.fold(site.all(), |all, one| site.intersect(all, one))
+        }
+        (Callee::And | Callee::AndAlso, false) | (Callee::Or | Callee::OrElse, true) => site.union(
+            arguments
+                .iter()
+                .map(|argument| narrow(site, argument, want))
+                .collect(),
+        ),
+        (Callee::Function(Function::Not), want) => narrow(site, &arguments[0], !want),
+        (Callee::Compare(comparison), want) => {
+            let comparison = if want {
+                comparison
+            } else {
+                comparison.negated()
+            };
+            compare(site, comparison, &arguments[0], &arguments[1])
+        }
+        _ => site.all(),
+    }
+}
+
+fn compare<S: Site>(site: &S, comparison: Comparison, a: &Term, b: &Term) -> S::Keys {
+    if let (Some(operand), Some(literal)) = (site.operand(a), literal(b)) {
+        return site.compare(operand, comparison, &literal);
+    }
+    if let (Some(literal), Some(operand)) = (literal(a), site.operand(b)) {
+        return site.compare(operand, comparison.mirrored(), &literal);
+    }
+    site.all()
+}
+
+/// What the guards together say a variable is equal to. With `exactly`, by `=:=`; else by `==` as well.
+pub(crate) fn pinned(guards: &[Term], number: u32, exactly: bool) -> Option<Term> {
+    guards
+        .iter()
+        .find_map(|guard| pinned_by(guard, number, exactly))
+}
+
+fn pinned_by(guard: &Term, number: u32, exactly: bool) -> Option<Term> {
+    let [Term::Atom(name), arguments @ ..] = guard.as_tuple()? else {
+        return None;
+    };
+    let is_it = |term: &Term| variable(term) == Some(number);
+    match function::lookup(name.as_str(), arguments.len()).ok()? {
+        Callee::And | Callee::AndAlso => pinned(arguments, number, exactly),
+        Callee::Compare(comparison) => {
+            let equal =
+                comparison == Comparison::Exact || (comparison == Comparison::Equal && !exactly);
+            let value = match arguments {
+                [variable, value] if is_it(variable) => value,
+                [value, variable] if is_it(variable) => value,
+                _ => return None,
+            };
+            literal(value).filter(|_| equal).map(Cow::into_owned)
+        }
+        _ => None,
+    }
+}
+
+/// The value of an expression that is the same for all objects, if that can be seen.
+pub(crate) fn literal(expression: &Term) -> Option<Cow<'_, Term>> {
+    match expression {
+        Term::Atom(atom) => {
+            let special = *atom == known().object || *atom == known().bindings;
+            (!special && variable(expression).is_none()).then_some(Cow::Borrowed(expression))
+        }
+        Term::Tuple(elements) => match &elements[..] {
+            [Term::Atom(name), value] if *name == known().r#const => Some(Cow::Borrowed(value)),
+            [Term::Tuple(parts)] => literals(parts).map(|parts| Cow::Owned(Term::Tuple(parts))),
+            _ => None,
+        },
+        Term::List(parts) => literals(parts).map(|parts| Cow::Owned(Term::List(parts))),
+        Term::Improper(parts, tail) => {
+            let tail = literal(tail)?.into_owned();
+            literals(parts).map(|parts| Cow::Owned(Term::improper(parts, tail)))
+        }
+        Term::Map(map) => {
+            let pairs = map.iter().map(|(key, value)| {
+                Some((literal(key)?.into_owned(), literal(value)?.into_owned()))
+            });
+            pairs
+                .collect::<Option<Map>>()
+                .map(|map| Cow::Owned(Term::Map(map)))
+        }
+        other => Some(Cow::Borrowed(other)),
+    }
+}
+
+fn literals(parts: &[Term]) -> Option<Vec<Term>> {
+    parts
+        .iter()
+        .map(|part| literal(part).map(Cow::into_owned))
+        .collect()
+}
+
+/// Is the expression the key of the object, `{element, KeyPos, '$_'}` or of a variable that is the object?
+pub(crate) fn is_key_element(expression: &Term, keypos: usize, head: &Term) -> bool {
+    let Some([Term::Atom(name), Term::Int(position), object]) = expression.as_tuple() else {
+        return false;
+    };
+    let whole =
+        object.as_atom() == Some(known().object) || (variable(object).is_some() && object == head);
+    *name == known().element && usize::try_from(*position) == Ok(keypos) && whole
+}
+
+/// Is the term a variable that the head binds to the key?
+pub(crate) fn is_key_variable(term: &Term, keypos: usize, head: &Term) -> bool {
+    let key = head
+        .as_tuple()
+        .and_then(|elements| elements.get(keypos.checked_sub(1)?));
+    !is_anything(term) && variable(term).is_some() && key == Some(term)
+}
+
+/// Whether `==` to the term is more than `=:=`: whether it holds a number.
+pub(crate) fn holds_number(term: &Term) -> bool {
+    match term {
+        Term::Int(_) | Term::Big(_) | Term::Float(_) | Term::Fun(_) => true,
+        Term::Tuple(parts) | Term::List(parts) => parts.iter().any(holds_number),
+        Term::Improper(parts, tail) => parts.iter().any(holds_number) || holds_number(tail),
+        Term::Map(map) => map
+            .iter()
+            .any(|(key, value)| holds_number(key) || holds_number(value)),
+        _ => false,
+    }
+}

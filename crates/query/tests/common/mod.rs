@@ -1,0 +1,54 @@
+//! Objects in stored form, as a table would keep them.
+
+use std::sync::Arc;
+
+use fyris_query::ObjectView;
+use fyris_term::key::KeyBuf;
+use fyris_term::{Term, value};
+
+/// An object whose bytes live here.
+pub(crate) struct Stored {
+    arity: usize,
+    keypos: usize,
+    key: KeyBuf,
+    values: Vec<u8>,
+    blobs: Vec<Arc<[u8]>>,
+}
+
+impl Stored {
+    /// The stored form of a tuple.
+    pub(crate) fn new(object: &Term, keypos: usize) -> Stored {
+        let elements = object.as_tuple().expect("a tuple");
+        let (mut values, mut blobs) = (Vec::new(), Vec::new());
+        for (i, element) in elements.iter().enumerate() {
+            if i + 1 != keypos {
+                value::encode(element, &mut values, &mut blobs).expect("not deep");
+            }
+        }
+        Stored {
+            arity: elements.len(),
+            keypos,
+            key: KeyBuf::encode(&elements[keypos - 1]),
+            values,
+            blobs,
+        }
+    }
+
+    /// What the query engine sees of it.
+    pub(crate) fn view(&self) -> ObjectView<'_> {
+        ObjectView {
+            arity: self.arity,
+            keypos: self.keypos,
+            key_order: self.key.order(),
+            key_tail: &self.key.stored()[self.key.order_len()..],
+            values: &self.values,
+            blobs: &self.blobs,
+        }
+    }
+
+    /// The key.
+    #[allow(dead_code, reason = "not every test looks at keys")]
+    pub(crate) fn key(&self) -> &KeyBuf {
+        &self.key
+    }
+}

@@ -1,0 +1,162 @@
+//! Random specifications over random objects: two engines agree, and plans lose nothing.
+
+mod common;
+
+use common::Stored;
+use fyris_query::arbitrary::{Case, case};
+use fyris_query::{Machine, MatchSpec, PlanKind, TableOrder};
+use fyris_term::{Term, arbitrary};
+use proptest::prelude::*;
+
+fn compiled(case: &Case) -> Option<MatchSpec> {
+    MatchSpec::new(&case.spec).ok()
+}
+
+fn check_engines(case: &Case) -> Result<(), TestCaseError> {
+    let Some(spec) = compiled(case) else {
+        return Ok(());
+    };
+    let machine = Machine::default();
+    for object in &case.objects {
+        let over_term = spec.run_term(object, &machine);
+        for keypos in 1..=object.as_tuple().map_or(0, <[Term]>::len) {
+            let stored = Stored::new(object, keypos);
+            let over_bytes = spec.run(&stored.view(), &machine);
+            prop_assert_eq!(
+                &over_bytes,
+                &over_term,
+                "{:?} over {} with key {}",
+                spec,
+                object,
+                keypos
+            );
+            let is_true = over_term == Some(Term::atom("true"));
+            prop_assert_eq!(spec.matches_true(&stored.view(), &machine), is_true);
+            prop_assert_eq!(spec.matches(&stored.view(), &machine), over_term.is_some());
+        }
+    }
+    Ok(())
+}
+
+fn check_plans(case: &Case) -> Result<(), TestCaseError> {
+    let Some(spec) = compiled(case) else {
+        return Ok(());
+    };
+    let machine = Machine::default();
+    let ordered = spec.plan(case.keypos, TableOrder::Ordered);
+    let hash = spec.plan(case.keypos, TableOrder::Hash);
+    let apart = ordered
+        .ranges()
+        .windows(2)
+        .all(|pair| match (&pair[0].upper, &pair[1].lower) {
+            (std::ops::Bound::Unbounded, _) | (_, std::ops::Bound::Unbounded) => false,
+            (
+                std::ops::Bound::Included(a) | std::ops::Bound::Excluded(a),
+                std::ops::Bound::Included(b) | std::ops::Bound::Excluded(b),
+            ) => a <= b,
+        });
+    prop_assert!(apart, "{:?}", ordered);
+    for object in &case.objects {
+        let stored = Stored::new(object, case.keypos);
+        if !spec.matches(&stored.view(), &machine) {
+            continue;
+        }
+        let order = stored.key().order();
+        let in_range = ordered.ranges().iter().any(|range| range.contains(order));
+        prop_assert!(
+            in_range,
+            "{:?} loses {} by {}",
+            spec,
+            object,
+            ordered.describe()
+        );
+        let found = hash.kind() == PlanKind::FullScan || hash.points().contains(stored.key());
+        prop_assert!(found, "{:?} loses {} by {}", spec, object, hash.describe());
+    }
+    Ok(())
+}
+
+/// A body that provably keeps the key does keep it.
+fn check_kept_keys(case: &Case) -> Result<(), TestCaseError> {
+    let Some(spec) = compiled(case) else {
+        return Ok(());
+    };
+    if spec.keeps_key(case.keypos).is_err() {
+        return Ok(());
+    }
+    for object in &case.objects {
+        let Some(new) = spec.run_term(object, &Machine::default()) else {
+            continue;
+        };
+        let key = |tuple: &Term| Some(tuple.as_tuple()?.get(case.keypos - 1)?.clone());
+        prop_assert_eq!(key(&new), key(object));
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 20_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn bytes_and_terms_give_the_same(case in case()) {
+        check_engines(&case)?;
+    }
+
+    #[test]
+    fn plans_lose_nothing(case in case()) {
+        check_plans(&case)?;
+    }
+
+    #[test]
+    fn kept_keys_are_kept(case in case()) {
+        check_kept_keys(&case)?;
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Any term is a specification or refused with a reason.
+    #[test]
+    fn any_term_is_compiled_or_refused(term in arbitrary::term(), object in arbitrary::term()) {
+        let machine = Machine::default();
+        let candidates = [
+            term.clone(),
+            Term::List(vec![term.clone()]),
+            Term::List(vec![Term::Tuple(vec![
+                term.clone(),
+                Term::List(vec![term.clone()]),
+                Term::List(vec![term]),
+            ])]),
+        ];
+        for spec in candidates {
+            match MatchSpec::compile(&spec) {
+                Ok(spec) => {
+                    spec.run_term(&object, &machine);
+                }
+                Err(error) => prop_assert!(!error.texts().is_empty()),
+            }
+        }
+    }
+
+    /// Objects of every type, closures and blobs among them, match themselves and give themselves back.
+    #[test]
+    fn objects_match_themselves(elements in proptest::collection::vec(arbitrary::term(), 1..5)) {
+        let object = Term::Tuple(elements.clone());
+        let machine = Machine::default();
+        let names = ["$1", "$2", "$3", "$4", "$5"];
+        let variables = names[..elements.len()].iter().map(|name| Term::atom(name)).collect();
+        let spec = Term::Tuple(vec![
+            Term::Tuple(variables),
+            Term::List(vec![]),
+            Term::List(vec![Term::atom("$$")]),
+        ]);
+        let spec = MatchSpec::new(&Term::List(vec![spec])).expect("a spec");
+        for keypos in 1..=elements.len() {
+            let stored = Stored::new(&object, keypos);
+            let list = spec.run(&stored.view(), &machine);
+            prop_assert_eq!(list, Some(Term::List(elements.clone())));
+            prop_assert_eq!(stored.view().to_term(), object.clone());
+        }
+    }
+}
