@@ -6,15 +6,17 @@
 //!      | header  | key 0 |           | key 6 | value 0 |           | value 6 | overflow |
 //!      +---------+-------+--- ... ---+-------+---------+--- ... ---+---------+----------+
 //!
-//!  header:  63              10 9          3       2          1       0
-//!          +------------------+------------+----------+------+--------+
-//!          | version          | occupied   | overflow | live | locked |
-//!          +------------------+------------+----------+------+--------+
+//!  header:  63         16 15             4 3  2           1      0
+//!          +-------------+----------------+---------------+------+--------+
+//!          | version     | bits 2 + 2 * i | bit 3:        | live | locked |
+//!          |             | slot i is used | overflow      |      |        |
+//!          +-------------+----------------+---------------+------+--------+
 //! ```
 
 use fyris_sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use fyris_sync::lock::Backoff;
 
+use super::lanes::{self, Line};
 use crate::prefetch;
 
 /// Pairs in a bucket.
@@ -22,10 +24,10 @@ pub(super) const SLOTS: usize = if cfg!(fyris_small) { 2 } else { 7 };
 
 const LOCKED: u64 = 1;
 const LIVE: u64 = 2;
-const OVERFLOW: u64 = 4;
-const OCCUPIED_SHIFT: u32 = 3;
-const OCCUPIED: u64 = ((1 << SLOTS) - 1) << OCCUPIED_SHIFT;
-const VERSION: u64 = 1 << 10;
+const OVERFLOW: u64 = 8;
+/// Bits 2, 4, ...: where [`lanes::equal`] has the bits of the words behind the header.
+const OCCUPIED: u64 = 0x5554 & ((1 << (2 * SLOTS + 2)) - 1);
+const VERSION: u64 = 1 << 16;
 
 /// Versions begin at a multiple of this in each life of a bucket: a reader would have to sleep through
 /// 16 million changes of one bucket to take a later life's version for the one it saw.
@@ -123,24 +125,22 @@ impl Bucket {
     fn find(&self, header: u64, key: u64) -> Option<Place<'_>> {
         let (mut bucket, mut header) = (self, header);
         loop {
-            let mask = bucket.matches(key) & (header & OCCUPIED) >> OCCUPIED_SHIFT;
-            if mask != 0 {
-                let slot = mask.trailing_zeros() as usize;
+            let found = lanes::equal(bucket.line(), key) & header & OCCUPIED;
+            if found != 0 {
+                let slot = slot_of(found);
                 return Some(Place { bucket, slot });
             }
             (bucket, header) = bucket.next(header)?;
         }
     }
 
-    /// A bit for each slot that holds this key, occupied or not.
+    /// The line of the header and the keys.
     #[inline]
-    fn matches(&self, key: u64) -> u64 {
-        let mut mask = 0;
-        for (slot, word) in self.keys.iter().enumerate() {
-            // Acquire: pairs with the Release in `set`.
-            mask |= u64::from(word.load(Ordering::Acquire) == key) << slot;
-        }
-        mask
+    fn line(&self) -> &Line {
+        const { assert!(size_of::<Bucket>() >= 64 && align_of::<Bucket>() >= 64) };
+        // SAFETY: the bucket begins with these eight words, or (with tiny constants) has more than eight words
+        // behind its beginning, all of them atomic and initialised.
+        unsafe { &*std::ptr::from_ref(self).cast::<Line>() }
     }
 
     /// The next bucket of the chain and its header.
@@ -169,28 +169,47 @@ impl Bucket {
     pub(super) fn lock(&self) -> Option<Locked<'_>> {
         // Both lines at once; the lock itself cannot be overtaken.
         prefetch::write(&self.values[SLOTS - 1]);
+        // Acquire: pairs with the Release stores of headers.
+        let seen = self.header.load(Ordering::Acquire);
+        match self.try_lock(seen) {
+            Some(locked) => Some(locked),
+            None => self.lock_again(),
+        }
+    }
+
+    #[cold]
+    fn lock_again(&self) -> Option<Locked<'_>> {
         let mut backoff = Backoff::new();
         loop {
-            // Acquire, both: pair with the Release stores of headers.
+            // Acquire: pairs with the Release stores of headers.
             let seen = self.header.load(Ordering::Acquire);
             if seen & LIVE == 0 {
                 return None;
             }
-            let (acquire, relaxed) = (Ordering::Acquire, Ordering::Relaxed);
-            if seen & LOCKED == 0
-                && self
-                    .header
-                    .compare_exchange(seen, seen | LOCKED, acquire, relaxed)
-                    .is_ok()
-            {
-                return Some(Locked {
-                    bucket: self,
-                    release: seen,
-                    spare: None,
-                });
+            if let Some(locked) = self.try_lock(seen) {
+                return Some(locked);
             }
             backoff.wait();
         }
+    }
+
+    /// Locks the bucket if its header is still this one, live and not locked.
+    #[inline]
+    fn try_lock(&self, seen: u64) -> Option<Locked<'_>> {
+        if seen & (LIVE | LOCKED) != LIVE {
+            return None;
+        }
+        // Acquire: pairs with the Release stores of headers.
+        let (acquire, relaxed) = (Ordering::Acquire, Ordering::Relaxed);
+        self.header
+            .compare_exchange(seen, seen | LOCKED, acquire, relaxed)
+            .ok()?;
+        // Made only now: dropping a `Locked` unlocks.
+        Some(Locked {
+            bucket: self,
+            release: seen,
+            spare: None,
+        })
     }
 
     /// Writes a pair into a slot that no header says is occupied.
@@ -202,32 +221,26 @@ impl Bucket {
         self.values[slot].store(value, Ordering::Release);
     }
 
-    /// Makes a bucket that is not live hold these pairs, locked: readers may come, writers wait.
-    pub(super) fn bring_to_life<'a>(
-        &'a self,
-        version: u64,
-        pairs: impl Iterator<Item = (u64, u64)>,
-        spare: &mut impl FnMut() -> &'a Bucket,
-    ) -> Locked<'a> {
+    /// A bucket that is not live, to be filled before it is [brought to life](Locked::bring_to_life).
+    pub(super) fn draft(&self, version: u64) -> Locked<'_> {
         // Release: pairs with the Acquire in `next`.
         self.overflow.store(std::ptr::null_mut(), Ordering::Release);
-        let mut locked = Locked {
+        Locked {
             bucket: self,
-            release: version | LIVE,
+            release: version,
             spare: None,
-        };
-        for (key, value) in pairs {
-            locked.insert(key, value, spare);
         }
-        // Release: pairs with the Acquire in `validated` and `lock`.
-        self.header
-            .store(locked.release | LOCKED, Ordering::Release);
-        locked
     }
 }
 
 fn bit(slot: usize) -> u64 {
-    1 << (OCCUPIED_SHIFT + slot as u32)
+    1 << (2 * slot + 2)
+}
+
+/// The first slot among the bits of [`OCCUPIED`] that are set, of which there is one.
+#[inline]
+fn slot_of(bits: u64) -> usize {
+    (bits.trailing_zeros() / 2) as usize - 1
 }
 
 /// A bucket that this thread has locked. Dropping it unlocks and makes its changes to the header seen.
@@ -266,7 +279,7 @@ impl<'a> Locked<'a> {
     ) -> bool {
         let free = !self.release & OCCUPIED;
         if free != 0 {
-            let slot = (free >> OCCUPIED_SHIFT).trailing_zeros() as usize;
+            let slot = slot_of(free);
             self.bucket.set(slot, key, value);
             self.release = (self.release | bit(slot)).wrapping_add(VERSION);
             return false;
@@ -286,7 +299,7 @@ impl<'a> Locked<'a> {
         while let Some((next, its)) = bucket.next(header) {
             let free = !its & OCCUPIED;
             if free != 0 {
-                let slot = (free >> OCCUPIED_SHIFT).trailing_zeros() as usize;
+                let slot = slot_of(free);
                 next.set(slot, key, value);
                 next.occupy(its | bit(slot));
                 return false;
@@ -342,6 +355,15 @@ impl<'a> Locked<'a> {
             // Acquire: pairs with the Release in `occupy`.
             bucket.occupy(bucket.header.load(Ordering::Acquire) & !OVERFLOW | flag);
         }
+    }
+
+    /// Makes a draft live, locked: readers may come, writers wait.
+    pub(super) fn bring_to_life(&mut self) {
+        self.release |= LIVE;
+        // Release: pairs with the Acquire in `validated` and `lock`.
+        self.bucket
+            .header
+            .store(self.release | LOCKED, Ordering::Release);
     }
 
     /// Hands all pairs out.

@@ -26,6 +26,7 @@
 
 mod bucket;
 mod iter;
+mod lanes;
 mod resize;
 mod space;
 mod word;
@@ -185,11 +186,7 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
         let (bits, space) = (resize::bits_for(capacity), Space::new());
         space.provide(bits);
         for i in 0..1 << bits {
-            drop(
-                space
-                    .nth(bits, i)
-                    .bring_to_life(0, [].into_iter(), &mut || unreachable!("no pairs")),
-            );
+            space.nth(bits, i).draft(0).bring_to_life();
         }
         let shared = Shared::default();
         if bits >= resize::INFLATE_BITS {
@@ -378,6 +375,17 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
     /// Locks the live bucket of a hash; on the way, does a share of a move that is under way.
     #[inline]
     fn lock(&self, hash: u64) -> (u32, Locked<'_>) {
+        let root = self.root();
+        if !root.is_moving()
+            && let Some(locked) = self.space.bucket(root.now(), hash).lock()
+        {
+            return (root.now(), locked);
+        }
+        self.lock_while_moving(hash)
+    }
+
+    #[cold]
+    fn lock_while_moving(&self, hash: u64) -> (u32, Locked<'_>) {
         loop {
             let root = self.root();
             if root.is_moving() {

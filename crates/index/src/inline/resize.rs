@@ -10,7 +10,7 @@ use std::hash::{BuildHasher, Hash};
 use fyris_sync::atomic::Ordering;
 use smallvec::SmallVec;
 
-use super::bucket::{Bucket, GENERATION};
+use super::bucket::{Bucket, GENERATION, Locked};
 use super::space::MAX_BITS;
 use super::{InlineMap, Root, Word};
 
@@ -47,8 +47,9 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
     /// now and then.
     #[inline]
     pub(super) fn shrink_if_empty(&self, bits: u32, nth: u64) {
-        let every = ((1u64 << bits) / 4).clamp(1, 256);
-        if nth.is_multiple_of(every) && bits > MIN_BITS {
+        // A power of two, so that no division is needed.
+        let every = 1u64 << bits.saturating_sub(2).min(8);
+        if nth & (every - 1) == 0 && bits > MIN_BITS {
             self.shrink_if_empty_now(bits);
         }
     }
@@ -126,24 +127,19 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
             self.space.nth(to, target).prefetch();
         }
         let old = sources.map(|source| source.and_then(|i| self.space.nth(from, i).lock()));
-        // The user's hash function may panic: nothing has been changed yet.
-        let mut moved: SmallVec<[(usize, u64, u64); 24]> = SmallVec::new();
+        let version = root.generation().wrapping_mul(GENERATION);
+        let mut new = targets.map(|i| i.map(|i| self.space.nth(to, i).draft(version)));
+        let first = targets[0].unwrap_or_default();
         for old in old.iter().flatten() {
+            // The user's hash function may panic: nobody sees the drafts yet.
             old.pairs(&mut |key, value| {
-                let target = self.hash_of_word(key) >> (64 - to);
-                moved.push((target as usize, key, value));
+                let target = (self.hash_of_word(key) >> (64 - to)) as usize;
+                let draft = new[target - first].as_mut();
+                let draft = draft.expect("a pair of these buckets belongs into their targets");
+                draft.insert(key, value, &mut || self.space.spare());
             });
         }
-        let version = root.generation().wrapping_mul(GENERATION);
-        let new = targets.map(|target| {
-            let target = target?;
-            let mine = moved
-                .iter()
-                .filter(|(to, ..)| *to == target)
-                .map(|(_, k, v)| (*k, *v));
-            let bucket = self.space.nth(to, target);
-            Some(bucket.bring_to_life(version, mine, &mut || self.space.spare()))
-        });
+        new.iter_mut().flatten().for_each(Locked::bring_to_life);
         let mut spares: SmallVec<[&Bucket; 4]> = SmallVec::new();
         old.into_iter()
             .flatten()

@@ -48,7 +48,7 @@ impl Space {
     /// The bucket of a hash in the array of `2^bits`, which has been made.
     #[inline]
     pub(super) fn bucket(&self, bits: u32, hash: u64) -> &Bucket {
-        // SAFETY: the shift leaves a number below `2^bits`.
+        // SAFETY: the shift leaves a number below `2^bits` (`bits` is 1 or more).
         unsafe { self.nth_unchecked(bits, (hash >> (64 - bits)) as usize) }
     }
 
@@ -64,8 +64,11 @@ impl Space {
     /// `i` is below `2^bits`.
     #[inline]
     unsafe fn nth_unchecked(&self, bits: u32, i: usize) -> &Bucket {
+        debug_assert!(bits <= MAX_BITS);
+        // SAFETY: sizes that a root names are `MAX_BITS` at most, so this is in bounds.
+        let array = unsafe { self.arrays.get_unchecked(bits as usize) };
         // Relaxed: the Acquire load of the root that named this size ordered it.
-        let array = self.arrays[bits as usize].load(Ordering::Relaxed);
+        let array = array.load(Ordering::Relaxed);
         // SAFETY: the array was made before the root named it, has `2^bits` buckets, and lives as long
         // as the map (M).
         unsafe { &*array.add(i) }
