@@ -239,7 +239,8 @@ indexes! {
 pub(crate) use with_any_body as with_body;
 
 impl AnyBody {
-    fn len(&self) -> usize {
+    /// How many objects: see [`Body::len`].
+    pub(crate) fn len(&self) -> usize {
         with_body!(self, body => body.len())
     }
 }

@@ -168,6 +168,54 @@ pub(crate) unsafe fn retire_removed(
     bytes
 }
 
+/// The chain with some records in the place of others, all cells new; `None` if `other` knows none of its records.
+pub(crate) fn with_others(
+    old: Content,
+    other: impl Fn(RecordPtr) -> Option<RecordPtr>,
+) -> Option<Content> {
+    let mut any = false;
+    let mut change = |record| match other(record) {
+        Some(new) => {
+            any = true;
+            new
+        }
+        None => record,
+    };
+    let records: Vec<_> = oldest_first(old).into_iter().map(&mut change).collect();
+    if !any {
+        return None;
+    }
+    records
+        .into_iter()
+        .fold(None, |older, record| Some(push(record, older)))
+}
+
+/// Retires what [`with_others`] took out: all cells, and the records that were `replaced`.
+///
+/// # Safety
+///
+/// The new chain has taken the old one's place.
+pub(crate) unsafe fn retire_replaced(
+    old: Content,
+    replaced: impl Fn(RecordPtr) -> bool,
+    pin: &impl Pin,
+) {
+    let mut at = Some(old);
+    while let Some(content) = at {
+        let (record, cell) = parts(content);
+        at = cell.map(|c| c.get().older);
+        // SAFETY: the new chain has cells of its own, and not these records; retired once.
+        unsafe {
+            if replaced(record) {
+                record.retire(pin);
+            }
+            if let Some(cell) = cell {
+                pin.retire(cell.0.as_ptr());
+            }
+        }
+    }
+}
+
 fn parts(content: Content) -> (RecordPtr, Option<CellPtr>) {
     match content.kind() {
         Kind::One(record) => (record, None),

@@ -139,12 +139,10 @@ impl Core {
         Error::NoSuchTable(self.reference())
     }
 
-    /// Puts fresh content in the place of the old, which is retired. `false` if the table is deleted.
-    pub(crate) fn empty(&self, pin: &impl Pin) -> bool {
+    /// Puts fresh content in the place of the old, which is retired and returned. `None` if the table is deleted.
+    pub(crate) fn empty<'g>(&self, pin: &'g impl Pin) -> Option<&'g AnyBody> {
         let s = &self.settings;
-        let Some(fresh) = AnyBody::new(s.index, s.kind, s.keypos) else {
-            return false;
-        };
+        let fresh = AnyBody::new(s.index, s.kind, s.keypos)?;
         let fresh = Box::into_raw(Box::new(fresh));
         loop {
             // PROTECT: pairs with the AcqRel in `swap_body`.
@@ -152,10 +150,11 @@ impl Core {
             if old.is_null() {
                 // SAFETY: never published.
                 drop(unsafe { Box::from_raw(fresh) });
-                return false;
+                return None;
             }
             if self.swap_body(old, fresh, pin) {
-                return true;
+                // SAFETY: retired just now, under this pin (R).
+                return Some(unsafe { &*old });
             }
         }
     }

@@ -4,6 +4,8 @@
 //! [`Error::ets_class`] gives the word ETS would have used. An operation that returns an error has
 //! left the table as it was.
 
+use fyris_query::{KeyChanges, SpecError};
+
 use crate::ids::{Protection, Right, TableRef, TableType};
 
 /// The result of an operation of the store.
@@ -130,6 +132,12 @@ pub enum Error {
     /// An argument of the wrong form.
     #[error("bad argument: {0}")]
     BadArgument(String),
+    /// A match specification, or a pattern, that is none.
+    #[error(transparent)]
+    BadMatchSpec(#[from] SpecError),
+    /// A replacement that need not keep the key of the object it replaces.
+    #[error(transparent)]
+    KeyChanges(#[from] KeyChanges),
     /// An info item that does not exist.
     #[error("no info item {0}")]
     BadItem(String),
@@ -148,6 +156,7 @@ impl Error {
             Error::IntegerTooLarge(_)
             | Error::ObjectTooLarge(_)
             | Error::TooDeep
+            | Error::BadMatchSpec(SpecError::SystemLimit(_))
             | Error::TooManyTables(_) => EtsClass::SystemLimit,
             _ => EtsClass::Badarg,
         }

@@ -5,6 +5,7 @@
 
 mod batch;
 mod counter;
+mod edit;
 mod list;
 mod navigate;
 mod read;

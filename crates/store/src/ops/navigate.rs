@@ -53,6 +53,12 @@ pub(crate) trait Navigate<K: KeyKind> {
         pin: &impl Pin,
         out: &mut Batch<Slot<K>>,
     ) -> bool;
+
+    /// As [`Sweep::split`].
+    fn split(&self, parts: usize, pin: &impl Pin, out: &mut Batch<Slot<K>>);
+
+    /// About which share of the keys lies in a stretch; all of them where there is no order.
+    fn share_of(&self, stretch: Stretch<'_, K::Key>, pin: &impl Pin) -> f64;
 }
 
 impl<I: Sweep<Slot<Exact>>> Navigate<Exact> for Body<Exact, I> {
@@ -117,6 +123,14 @@ impl<I: Sweep<Slot<Exact>>> Navigate<Exact> for Body<Exact, I> {
         out: &mut Batch<Slot<Exact>>,
     ) -> bool {
         self.index.sweep(stretch, want, pin, out)
+    }
+
+    fn split(&self, parts: usize, pin: &impl Pin, out: &mut Batch<Slot<Exact>>) {
+        self.index.split(parts, pin, out);
+    }
+
+    fn share_of(&self, _: Stretch<'_, <Exact as KeyKind>::Key>, _: &impl Pin) -> f64 {
+        1.0
     }
 }
 
@@ -203,6 +217,20 @@ impl<I: OrderedIndex<Slot<Order>> + OrderedSweep<Slot<Order>>> Navigate<Order> f
         } else {
             self.index.sweep(stretch, want, pin, out)
         }
+    }
+
+    fn split(&self, parts: usize, pin: &impl Pin, out: &mut Batch<Slot<Order>>) {
+        self.index.split(parts, pin, out);
+    }
+
+    fn share_of(&self, (from, to): Stretch<'_, OrderKey>, pin: &impl Pin) -> f64 {
+        let end = match to {
+            // What is at or below the bound is what is below the place behind it.
+            Bound::Included(key) => self.index.share_below(Bound::Excluded(key), pin),
+            Bound::Excluded(key) => self.index.share_below(Bound::Included(key), pin),
+            Bound::Unbounded => 1.0,
+        };
+        (end - self.index.share_below(from, pin)).clamp(0.0, 1.0)
     }
 }
 

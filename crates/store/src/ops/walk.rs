@@ -10,7 +10,7 @@ use crate::body::Body;
 use crate::chain;
 use crate::keys::KeyKind;
 use crate::record::RecordPtr;
-use crate::slot::{Kind, Slot};
+use crate::slot::{Content, Kind, Slot};
 
 /// A stretch of a table between two keys, each as the bytes that the table tells keys apart by.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,6 +57,25 @@ where
     Slot<K>: Entry<Key = K::Key>,
     Self: Navigate<K>,
 {
+    /// What the key with these bytes holds.
+    pub(crate) fn get_bytes(&self, key: &[u8], pin: &impl Pin) -> Option<Content> {
+        self.get(K::from_bytes(key), pin)
+    }
+
+    /// Keys that cut the table into about so many equal parts, in the index's order.
+    pub(crate) fn cuts(&self, parts: usize, pin: &impl Pin) -> Vec<Vec<u8>> {
+        let mut entries: Batch<Slot<K>> = Vec::new();
+        self.split(parts, pin, &mut entries);
+        let bytes = |entry: &Slot<K>| K::bytes(entry.key()).to_vec();
+        entries.iter().map(bytes).collect()
+    }
+
+    /// About which share of the keys lies in a span, from 0 to 1.
+    pub(crate) fn share(&self, span: &Span, pin: &impl Pin) -> f64 {
+        let (from, to) = span.stretch::<K>();
+        self.share_of((from, to), pin)
+    }
+
     /// Appends the objects of at least `want` keys of a span, if there are so many, from its beginning (with `back`,
     /// from its end), and takes the keys it has come over out of the span. `false` when that was all of it.
     ///

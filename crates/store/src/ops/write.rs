@@ -109,11 +109,21 @@ where
     pub(crate) fn delete_object(&self, like: &NewRecord, pin: &impl Pin) -> bool {
         let like = like.ptr();
         let gone = |record: RecordPtr| record.same_object(like);
-        let change = self.write(self.key_of(like), pin, |old| {
+        self.remove_objects(self.key_of(like), gone, pin).1
+    }
+
+    /// Takes the objects out of a key that are to be `gone`; how many, and whether the key is gone with them.
+    pub(crate) fn remove_objects(
+        &self,
+        key: &K::Key,
+        gone: impl Fn(RecordPtr) -> bool,
+        pin: &impl Pin,
+    ) -> (usize, bool) {
+        let change = self.write(key, pin, |old| {
             let Some(old) = old else {
                 return (Change::Keep, None);
             };
-            let without = chain::without(old, gone);
+            let without = chain::without(old, &gone);
             let change = match without.rest {
                 _ if without.removed == 0 => return (Change::Keep, None),
                 None => Change::Remove,
@@ -122,13 +132,13 @@ where
             (change, Some((old, without)))
         });
         let Some((old, without)) = change else {
-            return false;
+            return (0, false);
         };
         let rest = without.rest.map_or(0, |rest| rest.size() as i64);
         self.account(-(without.removed as i64), rest - old.size() as i64);
         // SAFETY: what is left took the old chain's place.
         unsafe { chain::retire_removed(old, &without, gone, pin) };
-        without.rest.is_none()
+        (without.removed, without.rest.is_none())
     }
 
     /// The key of a record; the caller is pinned, or owns the record, for as long as it uses it.

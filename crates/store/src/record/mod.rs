@@ -53,6 +53,7 @@ pub use object::Object;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
+use fyris_query::ObjectView;
 use fyris_sync::alloc;
 use fyris_sync::reclaim::{Pin, Retire};
 use fyris_term::value;
@@ -304,6 +305,28 @@ impl RecordPtr {
         }
         // SAFETY: `new` wrote that many blobs there, aligned, as the block is to 8 bytes.
         unsafe { std::slice::from_raw_parts(self.0.as_ptr().add(LONG_HEADER).cast(), s.blobs) }
+    }
+
+    /// All parts, for a match specification.
+    ///
+    /// # Safety
+    ///
+    /// As [`RecordPtr::exact`].
+    #[inline]
+    pub(crate) unsafe fn view<'r>(self, keypos: usize) -> ObjectView<'r> {
+        let s = self.shape();
+        let order = s.key - s.trailer;
+        // SAFETY: the shape is that of the block; the caller's contract.
+        unsafe {
+            ObjectView {
+                arity: s.arity,
+                keypos,
+                key_order: self.slice(s.key_at, order),
+                key_tail: self.slice(s.key_at + order, s.trailer + s.rest),
+                values: self.slice(s.values_at(), s.values),
+                blobs: self.blobs(),
+            }
+        }
     }
 
     /// How many elements the object has.

@@ -3,6 +3,7 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+use fyris_query::ObjectView;
 use fyris_term::{Term, key, value};
 
 use super::RecordPtr;
@@ -125,6 +126,18 @@ impl<'g> Object<'g> {
     pub(crate) fn blobs(&self) -> &'g [Arc<[u8]>] {
         // SAFETY: the record lives for `'g`.
         unsafe { self.record.blobs() }
+    }
+
+    /// The object as a match specification sees it.
+    #[inline]
+    pub(crate) fn view(&self) -> ObjectView<'g> {
+        // SAFETY: the record lives for `'g`.
+        unsafe { self.record.view(self.keypos) }
+    }
+
+    /// Its record.
+    pub(crate) fn record(&self) -> RecordPtr {
+        self.record
     }
 
     /// The large binaries it holds by reference, as `{Id, Size, References}`.

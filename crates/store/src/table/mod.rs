@@ -109,6 +109,23 @@ impl Table {
         self.core.settings.keypos
     }
 
+    /// The same table, found by identity: renaming does not matter to the handle.
+    pub(crate) fn by_identity(&self) -> Table {
+        Table::new(self.core.clone(), self.caller)
+    }
+
+    /// Works on the content under a pin, with the right to.
+    pub(crate) fn with_content<R>(
+        &self,
+        right: Right,
+        f: impl FnOnce(&AnyBody, &Guard) -> Result<R>,
+    ) -> Result<R> {
+        match right {
+            Right::Read => self.read(f),
+            Right::Write => self.write(f),
+        }
+    }
+
     /// Reads: `f` gets the content under a pin.
     #[inline]
     fn read<R>(&self, f: impl FnOnce(&AnyBody, &Guard) -> Result<R>) -> Result<R> {

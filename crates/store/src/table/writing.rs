@@ -9,7 +9,7 @@ use crate::body::{AnyBody, with_body};
 use crate::error::{Error, Result};
 use crate::keys::AsKey;
 use crate::ops::CounterOp;
-use crate::record::{NewRecord, brief, elements, with_key, with_scratch};
+use crate::record::{NewRecord, RecordPtr, brief, elements, with_key, with_scratch};
 
 impl Table {
     /// `insert/2` of one object: a tuple at least as long as the key position.
@@ -135,16 +135,25 @@ impl Table {
     /// `delete_all_objects/1`: empties the table in one atomic and isolated step. O(1) for the
     /// caller; the memory is given back when no reader can be looking at it.
     pub fn delete_all_objects(&self) -> Result<()> {
-        self.write(|_, pin| {
-            if self.core.fixes.is_fixed() {
-                self.core.fixes.note_all();
-            }
-            if self.core.empty(pin) {
-                Ok(())
-            } else {
-                Err(self.core.gone())
-            }
-        })
+        self.write(|_, pin| self.delete_all(pin).map(|_| ()))
+    }
+
+    /// Empties the table; how many objects there were. The caller has checked the right.
+    pub(crate) fn delete_all(&self, pin: &Guard) -> Result<usize> {
+        if self.core.fixes.is_fixed() {
+            self.core.fixes.note_all();
+        }
+        let old = self.core.empty(pin).ok_or_else(|| self.core.gone())?;
+        Ok(old.len())
+    }
+
+    /// Remembers the key of a record that is about to be deleted, if the table is fixed.
+    #[inline]
+    pub(crate) fn note_doomed(&self, record: RecordPtr) {
+        if self.core.fixes.is_fixed() {
+            // SAFETY: the caller holds the record.
+            self.core.fixes.note(unsafe { record.exact() }.bytes());
+        }
     }
 
     /// Remembers a key that is about to be deleted, if the table is fixed and has it.

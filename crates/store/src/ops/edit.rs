@@ -1,0 +1,104 @@
+//! Deleting and replacing objects that a scan has found.
+//!
+//! What a scan found may have been replaced before its slot is taken. In a table with one object a key the change is
+//! made only if the slot holds what was judged, else what it holds now is judged anew; so no judgement
+//! runs under a slot's protection, and none is acted upon that has become wrong. In a bag objects come and go but
+//! do not change, so those that were judged, and are still there, are changed.
+
+use fyris_index::{Entry, Index};
+use fyris_sync::reclaim::Pin;
+
+use crate::body::{Body, Change};
+use crate::chain;
+use crate::error::Result;
+use crate::keys::KeyKind;
+use crate::record::{NewRecord, RecordPtr};
+use crate::slot::{Content, Slot};
+
+impl<K, I> Body<K, I>
+where
+    K: KeyKind,
+    I: Index<Slot<K>>,
+    Slot<K>: Entry<Key = K::Key>,
+{
+    /// Deletes a found object, or what has taken its place, if it is `doomed` (as the found one was). One object a
+    /// key.
+    pub(crate) fn delete_found(
+        &self,
+        found: RecordPtr,
+        doomed: impl Fn(RecordPtr) -> bool,
+        pin: &impl Pin,
+    ) -> bool {
+        let mut seen = Content::one(found);
+        loop {
+            if self.remove_if(self.key_of(found), Some(seen), pin) {
+                return true;
+            }
+            match self.get(self.key_of(found), pin) {
+                Some(now) if doomed(now.newest()) => seen = now,
+                _ => return false,
+            }
+        }
+    }
+
+    /// Puts what `replacement` makes of a found object, or of what has taken its place, where that is; `None` leaves it.
+    /// One object a key.
+    pub(crate) fn replace_found(
+        &self,
+        found: RecordPtr,
+        replacement: impl Fn(RecordPtr) -> Result<Option<NewRecord>>,
+        pin: &impl Pin,
+    ) -> Result<bool> {
+        let mut seen = Content::one(found);
+        loop {
+            let Some(new) = replacement(seen.newest())? else {
+                return Ok(false);
+            };
+            if self.put_if(new, Some(seen), pin) {
+                return Ok(true);
+            }
+            match self.get(self.key_of(found), pin) {
+                Some(now) => seen = now,
+                None => return Ok(false),
+            }
+        }
+    }
+
+    /// Deletes those of the objects of one key that are still there; how many. For the bags.
+    pub(crate) fn delete_these(&self, these: &[RecordPtr], pin: &impl Pin) -> usize {
+        let Some(&first) = these.first() else {
+            return 0;
+        };
+        self.remove_objects(self.key_of(first), |record| these.contains(&record), pin)
+            .0
+    }
+
+    /// Puts new objects in the places of those old ones of one key that are still there: pairs of old and new. How
+    /// many. For `duplicate_bag`.
+    pub(crate) fn replace_these(
+        &self,
+        pairs: Vec<(RecordPtr, NewRecord)>,
+        pin: &impl Pin,
+    ) -> usize {
+        let Some(&(first, _)) = pairs.first() else {
+            return 0;
+        };
+        let new_of = |old| pairs.iter().find(|p| p.0 == old).map(|p| p.1.ptr());
+        let change = self.write(self.key_of(first), pin, |old| {
+            match old.and_then(|old| Some((old, chain::with_others(old, new_of)?))) {
+                Some((old, new)) => (Change::Put(new), Some((old, new))),
+                None => (Change::Keep, None),
+            }
+        });
+        let Some((old, new)) = change else { return 0 };
+        self.account(0, new.size() as i64 - old.size() as i64);
+        let was_there: Vec<_> = chain::newest_first(Some(old)).collect();
+        // SAFETY: the chain with the others took the old one's place.
+        unsafe { chain::retire_replaced(old, |record| new_of(record).is_some(), pin) };
+        let placed = pairs.into_iter().filter(|(old, _)| was_there.contains(old));
+        placed.fold(0, |count, (_, new)| {
+            new.publish();
+            count + 1
+        })
+    }
+}

@@ -1,0 +1,112 @@
+//! Queries that delete and replace what matches.
+
+use fyris_query::MatchSpec;
+use fyris_sync::reclaim::Guard;
+use fyris_term::Term;
+
+use super::scan::{BATCH, Scan};
+use crate::body::{AnyBody, with_body};
+use crate::error::{Error, Result};
+use crate::ids::TableType;
+use crate::record::{NewRecord, Object, RecordPtr, object, with_scratch};
+use crate::table::Table;
+
+/// The check of `select_replace` before it touches anything.
+pub(super) fn check(table: &Table, spec: &MatchSpec) -> Result<()> {
+    if table.table_type() == TableType::Bag {
+        return Err(Error::WrongType {
+            operation: "select_replace",
+            found: TableType::Bag,
+        });
+    }
+    spec.keeps_key(table.keypos()).map_err(Error::KeyChanges)
+}
+
+/// Deletes the objects that are doomed among the next ones of a scan; how many.
+pub(super) fn delete(
+    table: &Table,
+    scan: &mut Scan,
+    body: &AnyBody,
+    objects: usize,
+    pin: &Guard,
+    doomed: impl Fn(Object<'_>) -> bool,
+) -> usize {
+    let mut condemned: Vec<RecordPtr> = Vec::new();
+    scan.step(body, (objects, BATCH), pin, |object| {
+        if doomed(object) {
+            condemned.push(object.record());
+        }
+        false
+    });
+    let judge = |record| doomed(object(record, table.keypos()));
+    condemned
+        .chunk_by(|a, b| table.table_type().is_bag() && same_key(*a, *b))
+        .map(|group| {
+            table.note_doomed(group[0]);
+            with_body!(body, b => match group {
+                [one] if !table.table_type().is_bag() => {
+                    usize::from(b.delete_found(*one, judge, pin))
+                }
+                these => b.delete_these(these, pin),
+            })
+        })
+        .sum()
+}
+
+/// Replaces objects among the next ones of a scan by what `new` makes of them; how many, also if it fails half-way.
+pub(super) fn replace(
+    table: &Table,
+    scan: &mut Scan,
+    body: &AnyBody,
+    objects: usize,
+    pin: &Guard,
+    new: impl Fn(Object<'_>) -> Option<Term>,
+) -> (usize, Result<()>) {
+    let keypos = table.keypos();
+    let judge = |record: RecordPtr| -> Result<Option<NewRecord>> {
+        let Some(term) = new(object(record, keypos)) else {
+            return Ok(None);
+        };
+        let new = with_scratch(|scratch| scratch.record(&term, keypos))?;
+        if !same_key(new.ptr(), record) {
+            return Err(Error::KeyUpdate(keypos));
+        }
+        Ok(Some(new))
+    };
+    let mut found: Vec<RecordPtr> = Vec::new();
+    scan.step(body, (objects, BATCH), pin, |object| {
+        found.push(object.record());
+        false
+    });
+    let mut count = 0;
+    for group in found.chunk_by(|a, b| table.table_type().is_bag() && same_key(*a, *b)) {
+        let done = with_body!(body, b => match group {
+            [one] if !table.table_type().is_bag() => {
+                b.replace_found(*one, judge, pin).map(usize::from)
+            }
+            these => judged(these, judge).map(|pairs| b.replace_these(pairs, pin)),
+        });
+        match done {
+            Ok(more) => count += more,
+            Err(error) => return (count, Err(error)),
+        }
+    }
+    (count, Ok(()))
+}
+
+/// The objects of one key that are to be replaced, with what by.
+fn judged(
+    these: &[RecordPtr],
+    judge: impl Fn(RecordPtr) -> Result<Option<NewRecord>>,
+) -> Result<Vec<(RecordPtr, NewRecord)>> {
+    let pair = |&old| Ok(judge(old)?.map(|new| (old, new)));
+    these
+        .iter()
+        .filter_map(|old| pair(old).transpose())
+        .collect()
+}
+
+fn same_key(a: RecordPtr, b: RecordPtr) -> bool {
+    // SAFETY: both are held: by the caller's pin, or as new.
+    unsafe { a.exact() == b.exact() }
+}

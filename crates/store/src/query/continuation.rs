@@ -1,0 +1,216 @@
+//! Selecting in chunks.
+
+use std::ops::Bound;
+
+use fyris_query::MatchSpec;
+use fyris_term::Term;
+
+use super::query::{Query, check_limit};
+use super::scan::Part;
+use crate::error::{Error, Result};
+use crate::ids::ProcessId;
+use crate::ops::Span;
+use crate::table::Table;
+
+/// Some of the results of a query.
+#[derive(Clone, Debug)]
+pub struct Chunk {
+    /// As many as the limit says, as long as there are so many.
+    pub results: Vec<Term>,
+    /// Where to go on; `None` stands for `'$end_of_table'`.
+    pub next: Option<Continuation>,
+}
+
+impl Chunk {
+    /// Whether it is what ETS calls `'$end_of_table'`: no results, and none to come.
+    pub fn is_end(&self) -> bool {
+        self.results.is_empty() && self.next.is_none()
+    }
+}
+
+/// Where a query in chunks goes on: an owned value, of no thread.
+///
+/// It belongs to the table, not to its name: it goes on after a rename, and fails when the table is deleted, though another
+/// have its name. It survives any change of objects; it may be used again, from the same place. What a chunk of a
+/// table without order has found beyond its limit, a bucket's worth at most, is kept here for the next.
+#[derive(Clone, Debug)]
+pub struct Continuation(Query);
+
+impl Continuation {
+    /// The next chunk.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSuchTable`], [`Error::NoAccess`].
+    pub fn next(self) -> Result<Chunk> {
+        chunk(self.0)
+    }
+
+    /// The same for another caller.
+    pub fn for_caller(self, caller: ProcessId) -> Continuation {
+        let table = self.0.table().for_caller(caller);
+        Continuation(self.0.for_table(table))
+    }
+
+    /// The table.
+    pub fn table(&self) -> &Table {
+        self.0.table()
+    }
+
+    /// As a term, that can be written down and read again while the table lives; without the specification, which
+    /// [`Table::repair_continuation`] is given. Where to go on is written as key bytes, which mean nothing to another
+    /// run of the program.
+    ///
+    /// `{fyris_continuation, TableId, Reverse, Limit, Parts, Results}`; a part is a key or a pair of bounds.
+    pub fn to_term(&self) -> Term {
+        let (scan, limit, results) = self.0.parts();
+        let parts = scan.parts().iter().map(part_term).collect();
+        Term::Tuple(vec![
+            Term::atom(WORD),
+            number(self.table().id().0),
+            boolean(scan.is_back()),
+            number(limit as u64),
+            Term::List(parts),
+            Term::List(results.to_vec()),
+        ])
+    }
+}
+
+const WORD: &str = "fyris_continuation";
+
+impl Table {
+    /// The first chunk of a query.
+    pub(super) fn chunk(&self, query: Query, limit: usize) -> Result<Chunk> {
+        check_limit(limit)?;
+        chunk(query.for_table(self.by_identity()).limit(limit))
+    }
+
+    /// `repair_continuation/2`: a continuation back from its term, with its specification.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BadArgument`] if the term is no continuation of this table.
+    pub fn repair_continuation(&self, term: &Term, spec: &MatchSpec) -> Result<Continuation> {
+        let bad = || Error::BadArgument("not a continuation of this table".to_owned());
+        let saved = Saved::of(term).ok_or_else(bad)?;
+        if saved.table != self.id().0 {
+            return Err(bad());
+        }
+        check_limit(saved.limit)?;
+        let query = self.by_identity().query(spec).limit(saved.limit);
+        let query = if saved.back { query.reverse() } else { query };
+        let scan = query.parts().0.of(saved.parts);
+        Ok(Continuation(query.restored(scan, saved.results)))
+    }
+}
+
+fn chunk(mut query: Query) -> Result<Chunk> {
+    // A step at least, so that the table is asked for; what was left over may be enough for the rest.
+    query.check()?;
+    query.run()?;
+    let results = query.take();
+    let more = !query.is_done() || query.has_results();
+    Ok(Chunk {
+        results,
+        next: more.then(|| Continuation(query)),
+    })
+}
+
+/// A continuation read from a term.
+struct Saved {
+    table: u64,
+    back: bool,
+    limit: usize,
+    parts: Vec<Part>,
+    results: Vec<Term>,
+}
+
+impl Saved {
+    fn of(term: &Term) -> Option<Saved> {
+        let [word, table, back, limit, parts, results] = term.as_tuple()? else {
+            return None;
+        };
+        if word.as_atom()?.as_str() != WORD {
+            return None;
+        }
+        Some(Saved {
+            table: to_number(table)?,
+            back: to_boolean(back)?,
+            limit: usize::try_from(to_number(limit)?).ok()?,
+            parts: parts
+                .as_list()?
+                .iter()
+                .map(to_part)
+                .collect::<Option<_>>()?,
+            results: results.as_list()?.to_vec(),
+        })
+    }
+}
+
+fn part_term(part: &Part) -> Term {
+    match part {
+        Part::Key(key) => Term::binary(&key[..]),
+        Part::Span(span) => Term::Tuple(vec![bound_term(&span.from), bound_term(&span.to)]),
+    }
+}
+
+fn to_part(term: &Term) -> Option<Part> {
+    match term {
+        Term::Binary(key) => Some(Part::Key(key.to_vec())),
+        Term::Tuple(bounds) => match &bounds[..] {
+            [from, to] => Some(Part::Span(Span {
+                from: to_bound(from)?,
+                to: to_bound(to)?,
+            })),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn bound_term(bound: &Bound<Vec<u8>>) -> Term {
+    let (word, key) = match bound {
+        Bound::Unbounded => return Term::atom("unbounded"),
+        Bound::Included(key) => ("included", key),
+        Bound::Excluded(key) => ("excluded", key),
+    };
+    Term::Tuple(vec![Term::atom(word), Term::binary(&key[..])])
+}
+
+fn to_bound(term: &Term) -> Option<Bound<Vec<u8>>> {
+    match term {
+        Term::Atom(word) => (word.as_str() == "unbounded").then_some(Bound::Unbounded),
+        Term::Tuple(bound) => match &bound[..] {
+            [Term::Atom(word), Term::Binary(key)] => match word.as_str() {
+                "included" => Some(Bound::Included(key.to_vec())),
+                "excluded" => Some(Bound::Excluded(key.to_vec())),
+                _ => None,
+            },
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn boolean(value: bool) -> Term {
+    Term::atom(if value { "true" } else { "false" })
+}
+
+fn to_boolean(term: &Term) -> Option<bool> {
+    match term.as_atom()?.as_str() {
+        "true" => Some(true),
+        "false" => Some(false),
+        _ => None,
+    }
+}
+
+fn number(value: u64) -> Term {
+    Term::integer(value)
+}
+
+fn to_number(term: &Term) -> Option<u64> {
+    match term {
+        Term::Int(value) => u64::try_from(*value).ok(),
+        _ => None,
+    }
+}

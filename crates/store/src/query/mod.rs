@@ -1,0 +1,70 @@
+//! Queries: `select` and `match` in all their forms, in slices, in chunks, on several threads.
+//!
+//! # From a specification to its results
+//!
+//! | step | who | what |
+//! |---|---|---|
+//! | compile | `fyris-query` | a term becomes a [`MatchSpec`](crate::MatchSpec), once |
+//! | plan | `fyris-query`, [`plan`] | which keys can match: points, spans of keys in an `ordered_set`, or all |
+//! | scan | [`scan`] | what is left to visit; a step reads a batch of records and shows them to the specification |
+//! | view | [`view`] | where batches come from: today the live content |
+//! | verb | [`query`], [`change`] | what becomes of what matches: a value, a count, a deletion, a replacement |
+//!
+//! A plan only narrows what is visited. Each object visited is matched as a whole, so that a plan that is too wide
+//! costs time and no answer; the property test `tests/plans.rs` looks for one that is too narrow.
+//!
+//! # What a query sees (invariant V, *visit*)
+//!
+//! Today the view is the table itself. Each batch (up to 256 keys; in an `ordered_set` each leaf of it) is what is there
+//! when it is read. Between batches a scan holds keys and nothing else, and goes on behind the last of them, in the
+//! order of keys or of hashes, which no change of the table moves. So:
+//!
+//! * **V**: an object that is there throughout a query is visited exactly once, however many slices, threads or chunks
+//!   the query has, and however the table grows, shrinks or is emptied meanwhile;
+//! * one that comes, goes or is replaced meanwhile may be visited or not, in its old form or its new one;
+//! * all objects of one key in a bag are visited together, as they were at one moment;
+//! * two objects that one atomic step inserted or replaced together may be seen half-way: one before, one after. A
+//!   snapshot under the view will end this without a change here.
+//!
+//! Fixing the table is not needed for any of it.
+//!
+//! # Slices
+//!
+//! [`Query::step`] visits about as many objects as asked for, under one pin, and returns. Nothing of the table is held
+//! until the next step; dropping the query is cancelling it. [`Query::run`] is a loop of steps, so that memory freed
+//! behind a long query comes back meanwhile.
+//!
+//! # Chunks
+//!
+//! A query with a limit stops when it has as many results. In an `ordered_set` it stops behind the very object; in
+//! other tables a bucket is read as a whole, and the few results beyond the limit wait in the [`Continuation`], as
+//! they do in ETS. So a chunk has exactly `limit` results while there are so many, in every type of table.
+//!
+//! # Changes
+//!
+//! `select_delete` and `select_replace` judge what a batch shows, and act if the slot still holds that; otherwise they
+//! judge what it holds now, until one of both is settled (`ops::edit`). So each object is judged and changed in one
+//! atomic step, and no specification ever runs while a slot is held.
+//!
+//! # Threads
+//!
+//! The index names keys that cut it into even pieces; each piece is a scan of its own ([`parallel`]). The results are
+//! put together in the order of the pieces.
+
+mod change;
+mod continuation;
+mod parallel;
+mod plan;
+#[expect(
+    clippy::module_inception,
+    reason = "the folder is named for what it holds"
+)]
+mod query;
+mod scan;
+mod select;
+mod view;
+
+pub use continuation::{Chunk, Continuation};
+pub use plan::Explanation;
+pub use query::Query;
+pub use select::match_spec_run;

@@ -1,0 +1,113 @@
+//! From a plan to a scan: where the matching objects are, and about how many.
+
+use std::ops::Bound;
+
+use fyris_query::{MatchSpec, Plan, PlanKind, TableOrder};
+use fyris_sync::reclaim::{Guard, Pin};
+use fyris_term::Term;
+
+use super::scan::{Part, Scan};
+use crate::body::{AnyBody, with_body};
+use crate::error::Result;
+use crate::ids::{Right, TableType};
+use crate::ops::Span;
+use crate::record::RecordPtr;
+use crate::table::Table;
+
+/// Objects that are counted before a range is guessed at.
+const EXACTLY: usize = 256;
+
+/// The plan of a specification for a table.
+fn plan(table: &Table, spec: &MatchSpec) -> Plan {
+    let order = match table.table_type() {
+        TableType::OrderedSet => TableOrder::Ordered,
+        _ => TableOrder::Hash,
+    };
+    spec.plan(table.keypos(), order)
+}
+
+/// A scan of all that a specification can match.
+pub(super) fn scan(table: &Table, spec: &MatchSpec, back: bool) -> Scan {
+    let ordered = table.table_type() == TableType::OrderedSet;
+    Scan::new(
+        parts(table, &plan(table, spec)),
+        back,
+        ordered,
+        table.keypos(),
+    )
+}
+
+fn parts(table: &Table, plan: &Plan) -> Vec<Part> {
+    if plan.kind() == PlanKind::FullScan {
+        return vec![Part::Span(Span::ALL)];
+    }
+    if table.table_type() != TableType::OrderedSet {
+        let keys = plan.points().iter();
+        return keys.map(|key| Part::Key(key.bytes().to_vec())).collect();
+    }
+    let part = |range: &fyris_query::KeyRange| match (&range.lower, &range.upper) {
+        (Bound::Included(from), Bound::Included(to)) if from == to => Part::Key(from.clone()),
+        (from, to) => Part::Span(Span {
+            from: from.clone(),
+            to: to.clone(),
+        }),
+    };
+    plan.ranges().iter().map(part).collect()
+}
+
+/// What a query is going to do.
+#[derive(Clone, Debug)]
+pub struct Explanation {
+    /// How the objects are found.
+    pub kind: PlanKind,
+    /// The plan in readable terms: see [`Plan::describe`].
+    pub plan: Term,
+    /// About how many objects will be visited.
+    ///
+    /// Exact, but for concurrent changes, for a full scan of a table without repeated keys and for up to 256
+    /// objects; one for each key that is asked for; else guessed from where the bounds lie in the index, which is
+    /// most often within a factor of two.
+    pub estimated: usize,
+    /// How many objects the table has.
+    pub size: usize,
+}
+
+impl Table {
+    /// What a query would do, and about how many objects it would visit. Visits none to say so, but up to 256 of a
+    /// range.
+    ///
+    /// # Errors
+    ///
+    /// [`crate::Error::NoSuchTable`], [`crate::Error::NoAccess`].
+    pub fn explain(&self, spec: &MatchSpec) -> Result<Explanation> {
+        let plan = plan(self, spec);
+        self.with_content(Right::Read, |body, pin| {
+            let parts = parts(self, &plan);
+            Ok(Explanation {
+                kind: plan.kind(),
+                plan: plan.describe(),
+                estimated: parts.iter().map(|part| estimate(part, body, pin)).sum(),
+                size: body.len(),
+            })
+        })
+    }
+}
+
+fn estimate(part: &Part, body: &AnyBody, pin: &Guard) -> usize {
+    match part {
+        Part::Key(_) => 1,
+        Part::Span(span) if *span == Span::ALL => body.len(),
+        Part::Span(span) => count_or_guess(span, body, pin),
+    }
+}
+
+fn count_or_guess(span: &Span, body: &AnyBody, pin: &impl Pin) -> usize {
+    let mut few: Vec<RecordPtr> = Vec::new();
+    let mut rest = span.clone();
+    let more = with_body!(body, b => b.walk(&mut rest, false, EXACTLY, pin, &mut few));
+    if !more {
+        return few.len();
+    }
+    let share = with_body!(body, b => b.share(span, pin));
+    few.len().max((share * body.len() as f64) as usize)
+}

@@ -1,0 +1,322 @@
+//! A query under way.
+
+use fyris_query::{Machine, MatchSpec};
+use fyris_sync::reclaim::Guard;
+use fyris_term::Term;
+
+use super::change;
+use super::parallel;
+use super::plan;
+use super::scan::{BATCH, Scan};
+use crate::body::AnyBody;
+use crate::error::{Error, Result};
+use crate::ids::Right;
+use crate::record::Object;
+use crate::table::Table;
+
+/// Objects visited under one pin: what is freed meanwhile waits for no longer than that takes.
+const SLICE: usize = 4096;
+
+/// What becomes of objects that match.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verb {
+    Select,
+    Count,
+    Delete,
+    Replace,
+}
+
+/// A query of a table, that runs in slices as long as its caller likes, in one go or not at all.
+///
+/// It is owned and `Send`; between two steps it holds no pin and no lock, only keys. Dropping it cancels what has not
+/// been done. What it sees: [the module](crate::query).
+///
+/// ```
+/// # use fyris::{MatchSpec, Options, Store};
+/// # use fyris_term::Term;
+/// # let store = Store::new();
+/// # let owner = store.owner();
+/// # let table = owner.new_table("t", &Options::set())?;
+/// # for n in 0..10_000 { table.insert(&Term::Tuple(vec![Term::Int(n), Term::Int(n % 7)]))?; }
+/// let spec = MatchSpec::new(&Term::parse("[{{'$1', 3}, [], ['$1']}]").expect("a term"))?;
+/// let mut query = table.query(&spec);
+/// while query.step(1000)? {
+///     // Here the caller may do something else, or give up.
+/// }
+/// assert_eq!(query.count(), 1429);
+/// assert_eq!(query.visited(), 10_000);
+/// # Ok::<(), fyris::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Query {
+    table: Table,
+    spec: MatchSpec,
+    machine: Machine,
+    scan: Scan,
+    verb: Verb,
+    threads: usize,
+    limit: usize,
+    results: Vec<Term>,
+    count: usize,
+}
+
+impl Query {
+    pub(crate) fn new(table: &Table, spec: &MatchSpec) -> Query {
+        Query {
+            scan: plan::scan(table, spec, false),
+            table: table.clone(),
+            spec: spec.clone(),
+            machine: Machine::default(),
+            verb: Verb::Select,
+            threads: 1,
+            limit: usize::MAX,
+            results: Vec::new(),
+            count: 0,
+        }
+    }
+
+    /// From the end, in an `ordered_set`. To be said before the first step.
+    pub fn reverse(mut self) -> Query {
+        self.scan = plan::scan(&self.table, &self.spec, true);
+        self
+    }
+
+    /// Only counts the objects whose value is exactly `true`: `select_count`.
+    pub fn counting(mut self) -> Query {
+        self.verb = Verb::Count;
+        self
+    }
+
+    /// Deletes the objects whose value is exactly `true`, and counts them: `select_delete`.
+    pub fn deleting(mut self) -> Query {
+        self.verb = Verb::Delete;
+        self
+    }
+
+    /// Puts values in the places of the objects, and counts them: `select_replace`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::KeyChanges`] unless the specification provably keeps every object's key; [`Error::WrongType`] for a
+    /// `bag`.
+    pub fn replacing(mut self) -> Result<Query> {
+        change::check(&self.table, &self.spec)?;
+        self.verb = Verb::Replace;
+        Ok(self)
+    }
+
+    /// Lets [`Query::run`] use so many threads for selecting and counting without a limit; the results are the same, in
+    /// the same order in an `ordered_set`.
+    pub fn threads(mut self, threads: usize) -> Query {
+        self.threads = threads.max(1);
+        self
+    }
+
+    /// Who asks: what `{self}` and `{node}` are worth.
+    pub fn machine(mut self, machine: Machine) -> Query {
+        self.machine = machine;
+        self
+    }
+
+    /// Stops when there are so many results; [`Query::take`] makes room for more.
+    pub(super) fn limit(mut self, limit: usize) -> Query {
+        self.limit = limit;
+        self
+    }
+
+    /// Visits about so many objects, and a few more to the end of a bucket; in a bag, the objects of so many keys.
+    /// `false` when there is nothing left to do.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSuchTable`], [`Error::NoAccess`]; what was done before stays done.
+    pub fn step(&mut self, objects: usize) -> Result<bool> {
+        let right = match self.verb {
+            Verb::Select | Verb::Count => Right::Read,
+            Verb::Delete | Verb::Replace => Right::Write,
+        };
+        let table = self.table.clone();
+        table.with_content(right, |body, pin| {
+            match self.verb {
+                Verb::Select => self.select(body, objects, pin),
+                Verb::Count => self.count_true(body, objects, pin),
+                Verb::Delete => self.delete(body, objects, pin)?,
+                Verb::Replace => self.replace(body, objects, pin)?,
+            }
+            Ok(!self.scan.is_done())
+        })
+    }
+
+    /// Runs to the end, or to the limit.
+    ///
+    /// # Errors
+    ///
+    /// As [`Query::step`].
+    pub fn run(&mut self) -> Result<()> {
+        let reads = matches!(self.verb, Verb::Select | Verb::Count);
+        if self.threads > 1 && reads && self.limit == usize::MAX {
+            return self.run_on_threads();
+        }
+        while !self.is_full() && self.step(SLICE)? {}
+        Ok(())
+    }
+
+    fn run_on_threads(&mut self) -> Result<()> {
+        let pieces = self.table.with_content(Right::Read, |body, pin| {
+            Ok(parallel::pieces(&self.scan, body, self.threads, pin))
+        })?;
+        let done = parallel::run(pieces, self.threads, |scan| {
+            let mut piece = Query {
+                scan,
+                threads: 1,
+                results: Vec::new(),
+                count: 0,
+                ..self.clone()
+            };
+            piece.run().map(|()| piece)
+        });
+        let mut visited = 0;
+        for piece in done {
+            let piece = piece?;
+            self.results.extend(piece.results);
+            self.count += piece.count;
+            visited += piece.scan.visited();
+        }
+        self.scan = self.scan.ended(visited);
+        Ok(())
+    }
+
+    /// Whether the caller may ask now.
+    pub(super) fn check(&self) -> Result<()> {
+        self.table.with_content(Right::Read, |_, _| Ok(()))
+    }
+
+    /// Whether there are results that nobody has taken.
+    pub(super) fn has_results(&self) -> bool {
+        !self.results.is_empty()
+    }
+
+    /// Whether there are as many results as wanted.
+    pub(super) fn is_full(&self) -> bool {
+        self.results.len() >= self.limit
+    }
+
+    /// Whether nothing is left to visit.
+    pub(super) fn is_done(&self) -> bool {
+        self.scan.is_done()
+    }
+
+    /// The results so far, which are then forgotten here. In an `ordered_set` they are in order.
+    pub fn take(&mut self) -> Vec<Term> {
+        let rest = self.results.len().min(self.limit);
+        let rest = self.results.split_off(rest);
+        std::mem::replace(&mut self.results, rest)
+    }
+
+    /// How many objects so far were selected, counted, deleted or replaced.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// How many objects were visited so far.
+    pub fn visited(&self) -> u64 {
+        self.scan.visited()
+    }
+
+    /// The table.
+    pub fn table(&self) -> &Table {
+        &self.table
+    }
+
+    /// The specification.
+    pub fn spec(&self) -> &MatchSpec {
+        &self.spec
+    }
+
+    pub(super) fn parts(&self) -> (&Scan, usize, &[Term]) {
+        (&self.scan, self.limit, &self.results)
+    }
+
+    /// Goes on from where another query was.
+    pub(super) fn restored(mut self, scan: Scan, results: Vec<Term>) -> Query {
+        self.scan = scan;
+        self.results = results;
+        self
+    }
+
+    pub(super) fn for_table(mut self, table: Table) -> Query {
+        self.table = table;
+        self
+    }
+
+    fn select(&mut self, body: &AnyBody, objects: usize, pin: &Guard) {
+        let Query {
+            spec,
+            machine,
+            results,
+            limit,
+            ..
+        } = self;
+        let missing = limit.saturating_sub(results.len());
+        let already = results.len();
+        // A scan that cannot stop at any object reads no more than it may need.
+        let least = if self.scan.is_ordered() { 16 } else { 1 };
+        let batch = missing.max(least).min(BATCH);
+        self.scan.step(body, (objects, batch), pin, |object| {
+            if let Some(value) = spec.run(&object.view(), machine) {
+                results.push(value);
+            }
+            results.len() >= *limit
+        });
+        self.count += self.results.len() - already;
+    }
+
+    fn count_true(&mut self, body: &AnyBody, objects: usize, pin: &Guard) {
+        let (spec, machine) = (&self.spec, &self.machine);
+        let mut count = 0;
+        self.scan.step(body, (objects, BATCH), pin, |object| {
+            count += usize::from(spec.matches_true(&object.view(), machine));
+            false
+        });
+        self.count += count;
+    }
+
+    fn delete(&mut self, body: &AnyBody, objects: usize, pin: &Guard) -> Result<()> {
+        if self.spec.is_catch_all_true() {
+            self.count += self.table.delete_all(pin)?;
+            self.scan = self.scan.ended(0);
+            return Ok(());
+        }
+        let (spec, machine) = (&self.spec, &self.machine);
+        let doomed = |object: Object<'_>| spec.matches_true(&object.view(), machine);
+        self.count += change::delete(&self.table, &mut self.scan, body, objects, pin, doomed);
+        Ok(())
+    }
+
+    fn replace(&mut self, body: &AnyBody, objects: usize, pin: &Guard) -> Result<()> {
+        let (spec, machine) = (&self.spec, &self.machine);
+        let new = |object: Object<'_>| spec.run(&object.view(), machine);
+        let (replaced, result) =
+            change::replace(&self.table, &mut self.scan, body, objects, pin, new);
+        self.count += replaced;
+        result
+    }
+}
+
+impl std::fmt::Debug for Query {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "Query({:?}, {:?}, {:?})",
+            self.verb, self.table, self.spec
+        )
+    }
+}
+
+/// Refuses a limit that could never be reached.
+pub(super) fn check_limit(limit: usize) -> Result<()> {
+    if limit == 0 {
+        return Err(Error::BadArgument("a limit counts from 1".to_owned()));
+    }
+    Ok(())
+}

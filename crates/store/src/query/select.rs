@@ -1,0 +1,164 @@
+//! The operations of `ets` that take patterns and specifications.
+
+use fyris_query::{Machine, MatchSpec, Wanted};
+use fyris_term::Term;
+
+use super::{Chunk, Query};
+use crate::error::{Error, Result};
+use crate::table::Table;
+
+impl Table {
+    /// A query, to be run in slices, on several threads, from the end: see [`Query`].
+    pub fn query(&self, spec: &MatchSpec) -> Query {
+        Query::new(self, spec)
+    }
+
+    /// `select/2`: the values of the objects that match. In term order in an `ordered_set`.
+    ///
+    /// # Consistency
+    ///
+    /// An object that is there throughout is visited exactly once; concurrent changes may or may not be seen.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSuchTable`], also if the table goes away meanwhile; [`Error::NoAccess`].
+    pub fn select(&self, spec: &MatchSpec) -> Result<Vec<Term>> {
+        results(self.query(spec))
+    }
+
+    /// `select/3`: the first `limit` values, and where to go on.
+    ///
+    /// # Errors
+    ///
+    /// Also [`Error::BadArgument`] for a limit of 0.
+    pub fn select_limit(&self, spec: &MatchSpec, limit: usize) -> Result<Chunk> {
+        self.chunk(self.query(spec), limit)
+    }
+
+    /// `select_reverse/2`: as [`Table::select`], from the end in an `ordered_set`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Table::select`].
+    pub fn select_reverse(&self, spec: &MatchSpec) -> Result<Vec<Term>> {
+        results(self.query(spec).reverse())
+    }
+
+    /// `select_reverse/3`: as [`Table::select_limit`], from the end in an `ordered_set`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Table::select_limit`].
+    pub fn select_reverse_limit(&self, spec: &MatchSpec, limit: usize) -> Result<Chunk> {
+        self.chunk(self.query(spec).reverse(), limit)
+    }
+
+    /// `select_count/2`: of how many objects the value is exactly `true`. Consistency as [`Table::select`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Table::select`].
+    pub fn select_count(&self, spec: &MatchSpec) -> Result<usize> {
+        counted(self.query(spec).counting())
+    }
+
+    /// `select_delete/2`: deletes the objects whose value is exactly `true`; how many.
+    ///
+    /// # Consistency
+    ///
+    /// Each object is judged and deleted in one atomic step: what is deleted matched when it was. The whole
+    /// is not isolated, except for `[{'_', [], [true]}]`, which empties the table in one atomic and isolated step.
+    ///
+    /// # Errors
+    ///
+    /// As [`Table::select`], for writing.
+    pub fn select_delete(&self, spec: &MatchSpec) -> Result<usize> {
+        counted(self.query(spec).deleting())
+    }
+
+    /// `select_replace/2`: puts the values of the objects that match in their places; how many. For all tables but a
+    /// `bag`; in a `duplicate_bag` an object's place among those of its key is kept.
+    ///
+    /// # Consistency
+    ///
+    /// Each object is judged and replaced in one atomic step, so that `[{Old, [], [{const, New}]}]` compares and
+    /// swaps. The whole is not isolated.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::KeyChanges`], before anything is touched, unless the specification provably keeps every object's
+    /// key; [`Error::WrongType`] for a `bag`; as [`Table::insert`] for a new object, and then those before it are replaced.
+    pub fn select_replace(&self, spec: &MatchSpec) -> Result<usize> {
+        counted(self.query(spec).replacing()?)
+    }
+
+    /// `match/2`: for every object that matches, what the variables of the pattern stand for, in the order of their
+    /// numbers. Consistency as [`Table::select`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Table::select`], and [`Error::BadMatchSpec`].
+    pub fn match_pattern(&self, pattern: &Term) -> Result<Vec<Term>> {
+        self.select(&compiled(pattern, Wanted::Bindings)?)
+    }
+
+    /// `match/3`: as [`Table::match_pattern`], at most `limit`, and where to go on.
+    ///
+    /// # Errors
+    ///
+    /// As [`Table::match_pattern`] and [`Table::select_limit`].
+    pub fn match_pattern_limit(&self, pattern: &Term, limit: usize) -> Result<Chunk> {
+        self.select_limit(&compiled(pattern, Wanted::Bindings)?, limit)
+    }
+
+    /// `match_object/2`: the objects that match. Consistency as [`Table::select`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Table::match_pattern`].
+    pub fn match_object(&self, pattern: &Term) -> Result<Vec<Term>> {
+        self.select(&compiled(pattern, Wanted::Objects)?)
+    }
+
+    /// `match_object/3`: as [`Table::match_object`], at most `limit`, and where to go on.
+    ///
+    /// # Errors
+    ///
+    /// As [`Table::match_pattern_limit`].
+    pub fn match_object_limit(&self, pattern: &Term, limit: usize) -> Result<Chunk> {
+        self.select_limit(&compiled(pattern, Wanted::Objects)?, limit)
+    }
+
+    /// `match_delete/2`: deletes the objects that match. Consistency as [`Table::select_delete`]; the pattern `'_'`
+    /// empties the table in one step.
+    ///
+    /// # Errors
+    ///
+    /// As [`Table::match_pattern`], for writing.
+    pub fn match_delete(&self, pattern: &Term) -> Result<()> {
+        self.select_delete(&compiled(pattern, Wanted::True)?)
+            .map(|_| ())
+    }
+}
+
+/// `match_spec_run/2`: the values of the terms that match, in their order.
+pub fn match_spec_run(list: &[Term], spec: &MatchSpec) -> Vec<Term> {
+    let machine = Machine::default();
+    list.iter()
+        .filter_map(|term| spec.run_term(term, &machine))
+        .collect()
+}
+
+fn compiled(pattern: &Term, wanted: Wanted) -> Result<MatchSpec> {
+    MatchSpec::pattern(pattern, wanted).map_err(Error::BadMatchSpec)
+}
+
+fn results(mut query: Query) -> Result<Vec<Term>> {
+    query.run()?;
+    Ok(query.take())
+}
+
+fn counted(mut query: Query) -> Result<usize> {
+    query.run()?;
+    Ok(query.count())
+}

@@ -1,0 +1,50 @@
+//! What a scan reads: the seam where a snapshot will go.
+
+use fyris_sync::reclaim::Pin;
+
+use crate::body::{AnyBody, with_body};
+use crate::chain;
+use crate::ops::Span;
+use crate::record::RecordPtr;
+
+/// Something that can be asked for objects by key and by stretches of keys.
+///
+/// What a view hands out stays readable while the pin lives. Between two batches a scan holds nothing of it.
+pub(crate) trait View: Sync {
+    /// Appends the objects of at least `want` keys of a span, and takes those keys out of it: see
+    /// `Body::walk`. `false` when that was all.
+    fn walk(
+        &self,
+        span: &mut Span,
+        back: bool,
+        want: usize,
+        pin: &impl Pin,
+        out: &mut Vec<RecordPtr>,
+    ) -> bool;
+
+    /// Appends the objects with a key, in insertion order.
+    fn get(&self, key: &[u8], pin: &impl Pin, out: &mut Vec<RecordPtr>);
+}
+
+/// The content as it is at the moment of each batch.
+impl View for AnyBody {
+    fn walk(
+        &self,
+        span: &mut Span,
+        back: bool,
+        want: usize,
+        pin: &impl Pin,
+        out: &mut Vec<RecordPtr>,
+    ) -> bool {
+        with_body!(self, body => body.walk(span, back, want, pin, out))
+    }
+
+    fn get(&self, key: &[u8], pin: &impl Pin, out: &mut Vec<RecordPtr>) {
+        let content = with_body!(self, body => body.get_bytes(key, pin));
+        match content {
+            Some(content) if content.count() == 1 => out.push(content.newest()),
+            Some(content) => out.extend(chain::oldest_first(content)),
+            None => {}
+        }
+    }
+}
