@@ -3,14 +3,23 @@
 #[cfg(not(target_os = "linux"))]
 compile_error!("fyris-segment needs Linux: memfd, futex, and userfaultfd or mprotect");
 
-#[allow(dead_code)]
+mod copy;
+mod doctor;
 mod error;
+mod map;
+mod name;
 mod options;
 mod segment;
+#[cfg_attr(not(debug_assertions), allow(unused_macros))]
+#[doc(hidden)]
+pub mod steps;
+mod trunk;
+mod words;
 
+pub use doctor::{Attached, Doctor, Repaired, Report};
 pub use error::{Error, Result};
 pub use options::{Options, Tracking};
-pub use segment::{Choice, Conflict, Segment, Updated};
+pub use segment::{Choice, Conflict, Segment, Shared, Updated};
 
 /// Bytes in a page, the grain of tracking and of commits.
 pub const PAGE: usize = 4096;

@@ -1,0 +1,297 @@
+//! The working copy: private memory with two faces.
+//!
+//! A memfd of this process is mapped twice. The *user's view* is where the program reads and writes, and
+//! writes through it are tracked. The *alias* is how updates get in: writes through it set no mark and
+//! take no fault, and need no system call.
+//!
+//! Pages written lately, commit after commit, are *hot*: they are left unprotected, so that writing to
+//! them costs nothing, and are compared at each commit instead. A page that was not changed for some
+//! commits is protected again.
+
+mod pageset;
+mod signal;
+mod userfault;
+
+use std::ops::Range;
+use std::os::fd::{AsFd, OwnedFd};
+
+use rustix::fs::MemfdFlags;
+
+pub(crate) use pageset::PageSet;
+use signal::Signal;
+use userfault::Userfault;
+
+use crate::error::{Error, Result};
+use crate::map::Mapping;
+use crate::{PAGE, Tracking};
+
+/// Commits in a row that must change a page before it is hot.
+const HOT_AFTER: u8 = 2;
+/// Commits that must leave a hot page alone before it is protected again.
+const COLD_AFTER: u8 = 4;
+
+/// How writes are noticed.
+#[derive(Debug)]
+enum Tracker {
+    /// The program says.
+    Declared,
+    Userfault(Userfault),
+    Signal(Signal),
+}
+
+/// The working copy. See the module.
+#[derive(Debug)]
+pub(crate) struct WorkCopy {
+    // Dropped in this order: the tracker lets go of the view before the view goes.
+    tracker: Tracker,
+    view: Mapping,
+    alias: Mapping,
+    _memory: OwnedFd,
+    /// Pages that may differ from their base, beside the hot ones.
+    dirty: PageSet,
+    hot: PageSet,
+    /// For each page: commits in a row that changed it, or that did not.
+    heat: Vec<Heat>,
+    commits: u32,
+    /// Pages that are never committed nor tracked, and the others: what is scanned.
+    private: Vec<Range<usize>>,
+    tracked: Vec<Range<usize>>,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Heat {
+    last: u32,
+    streak: u8,
+    idle: u8,
+}
+
+impl WorkCopy {
+    /// A copy of `pages` pages of zeros. `private` are page ranges that are not tracked.
+    pub(crate) fn new(
+        pages: usize,
+        tracking: Tracking,
+        writable: bool,
+        private: Vec<Range<usize>>,
+    ) -> Result<WorkCopy> {
+        let len = pages * PAGE;
+        let memory = rustix::fs::memfd_create("fyris-copy", MemfdFlags::CLOEXEC)
+            .map_err(Error::os("a working copy"))?;
+        rustix::fs::ftruncate(&memory, len as u64).map_err(Error::os("a working copy"))?;
+        let view = Mapping::shared(memory.as_fd(), len, writable)?;
+        let alias = Mapping::shared(memory.as_fd(), len, true)?;
+        let tracking = if writable {
+            tracking
+        } else {
+            Tracking::Declared
+        };
+        Ok(WorkCopy {
+            tracker: Tracker::new(tracking, &view)?,
+            view,
+            alias,
+            _memory: memory,
+            dirty: PageSet::new(pages),
+            hot: PageSet::new(pages),
+            heat: vec![Heat::default(); pages],
+            commits: 1,
+            private,
+            tracked: Vec::new(),
+        })
+    }
+
+    /// Starts to track the pages of `range`, which were filled through the alias.
+    pub(crate) fn arm(&mut self, range: Range<usize>) -> Result<()> {
+        if matches!(self.tracker, Tracker::Declared) {
+            return Ok(());
+        }
+        for part in without(range, &self.private) {
+            self.set_protected(part.clone(), true)?;
+            self.tracked.push(part);
+        }
+        Ok(())
+    }
+
+    fn set_protected(&mut self, range: Range<usize>, on: bool) -> Result<()> {
+        match &mut self.tracker {
+            _ if range.is_empty() => Ok(()),
+            Tracker::Declared => Ok(()),
+            Tracker::Userfault(t) => t.protect(range, on),
+            Tracker::Signal(t) => t.protect(&self.view, range, on),
+        }
+    }
+
+    /// The user's view.
+    pub(crate) fn view(&self) -> *mut u8 {
+        self.view.start()
+    }
+
+    /// Page `page` of the copy through the alias (invariant P of `words`).
+    #[inline]
+    pub(crate) fn page(&self, page: usize) -> *mut u8 {
+        assert!(page < self.alias.len() / PAGE);
+        // SAFETY: inside the mapping, as just checked.
+        unsafe { self.alias.start().add(page * PAGE) }
+    }
+
+    /// Whether a page is this process's own affair.
+    pub(crate) fn is_private(&self, page: usize) -> bool {
+        self.private.iter().any(|range| range.contains(&page))
+    }
+
+    /// Declares pages written: unprotects them, so that no fault is taken, and compares them at the
+    /// next commit.
+    pub(crate) fn touch(&mut self, range: Range<usize>) -> Result<()> {
+        if range.len() == 1 && self.hot.has(range.start) {
+            return Ok(());
+        }
+        if !matches!(self.tracker, Tracker::Declared) {
+            self.set_protected(range.clone(), false)?;
+            // Unprotected without being hot would be unseen after the commit.
+            range.clone().for_each(|page| self.hot.insert(page));
+        }
+        for page in range {
+            self.dirty.insert(page);
+        }
+        Ok(())
+    }
+
+    /// Finds what was written since the last time, and protects it again. `candidates` then holds
+    /// every page that may differ from its base.
+    pub(crate) fn collect(&mut self, candidates: &mut Vec<u32>) -> Result<()> {
+        match &mut self.tracker {
+            Tracker::Declared => (),
+            Tracker::Userfault(t) => t.collect(&self.tracked, &self.hot, &mut self.dirty)?,
+            Tracker::Signal(t) => {
+                t.collect(&self.view, &self.tracked, &self.hot, &mut self.dirty)?
+            }
+        }
+        self.candidates(candidates);
+        Ok(())
+    }
+
+    /// Finds what was written, without protecting it: `is_clean` knows afterwards.
+    pub(crate) fn look(&mut self) -> Result<()> {
+        match &mut self.tracker {
+            Tracker::Declared => Ok(()),
+            Tracker::Userfault(t) => t.look(&self.tracked, &mut self.dirty),
+            Tracker::Signal(t) => {
+                t.look(&self.tracked, &mut self.dirty);
+                Ok(())
+            }
+        }
+    }
+
+    /// Whether a page is certain to be equal to its base, as of the last `look`.
+    pub(crate) fn is_clean(&self, page: usize) -> bool {
+        !self.dirty.has(page) && !self.hot.has(page) && !self.is_private(page)
+    }
+
+    /// The pages that may differ from their base, as of the last `collect`.
+    fn candidates(&self, candidates: &mut Vec<u32>) {
+        candidates.clear();
+        let fresh = self
+            .dirty
+            .iter()
+            .filter(|&page| !self.hot.has(page as usize));
+        candidates.extend(fresh);
+        candidates.extend(self.hot.iter());
+        if !self.private.is_empty() {
+            candidates.retain(|&page| !self.is_private(page as usize));
+        }
+    }
+
+    /// A commit has published these pages; nothing else differs from its base now. Heats and cools.
+    pub(crate) fn committed(&mut self, pages: impl Iterator<Item = u32>) -> Result<()> {
+        self.commits = self.commits.wrapping_add(1);
+        self.dirty.clear();
+        if matches!(self.tracker, Tracker::Declared) {
+            return Ok(());
+        }
+        for page in pages {
+            let heat = &mut self.heat[page as usize];
+            let in_a_row = heat.last == self.commits.wrapping_sub(1);
+            heat.streak = if in_a_row {
+                heat.streak.saturating_add(1)
+            } else {
+                1
+            };
+            heat.last = self.commits;
+            if heat.streak > HOT_AFTER {
+                // Still protected until its next write, which the tracker then leaves unprotected.
+                self.hot.insert(page as usize);
+            }
+        }
+        self.cool()
+    }
+
+    fn cool(&mut self) -> Result<()> {
+        let now = self.commits;
+        let heat = &mut self.heat;
+        let mut cold = Vec::new();
+        self.hot.retain(|page| {
+            let heat = &mut heat[page as usize];
+            heat.idle = if heat.last == now { 0 } else { heat.idle + 1 };
+            let keep = heat.idle < COLD_AFTER;
+            if !keep {
+                heat.idle = 0;
+                cold.push(page as usize);
+            }
+            keep
+        });
+        for page in cold {
+            self.set_protected(page..page + 1, true)?;
+        }
+        Ok(())
+    }
+
+    /// Nothing differs from its base any more.
+    pub(crate) fn discarded(&mut self) {
+        self.dirty.clear();
+    }
+
+    /// Keeps `page` among the candidates whatever the tracker says.
+    pub(crate) fn mark(&mut self, page: usize) {
+        self.dirty.insert(page);
+    }
+
+    /// The memory stayed with the parent of this forked process.
+    pub(crate) fn forget(&mut self) {
+        if let Tracker::Signal(signal) = &mut self.tracker {
+            signal.forget();
+        }
+        self.view.forget();
+        self.alias.forget();
+    }
+}
+
+impl Tracker {
+    fn new(tracking: Tracking, view: &Mapping) -> Result<Tracker> {
+        match tracking {
+            Tracking::Declared => Ok(Tracker::Declared),
+            Tracking::Userfault => Ok(Tracker::Userfault(Userfault::new(view)?)),
+            Tracking::Signal => Ok(Tracker::Signal(Signal::new(view)?)),
+            Tracking::Auto => match Userfault::new(view) {
+                Ok(userfault) => Ok(Tracker::Userfault(userfault)),
+                Err(_) => Ok(Tracker::Signal(Signal::new(view)?)),
+            },
+        }
+    }
+}
+
+/// The parts of `range` that are in none of `holes`.
+fn without(range: Range<usize>, holes: &[Range<usize>]) -> Vec<Range<usize>> {
+    holes.iter().fold(vec![range], |parts, hole| {
+        let cut = |part: Range<usize>| {
+            let before = part.start..part.end.min(hole.start);
+            let after = part.start.max(hole.end)..part.end;
+            [before, after].into_iter().filter(|part| !part.is_empty())
+        };
+        parts.into_iter().flat_map(cut).collect()
+    })
+}
+
+/// Splits ascending page numbers into runs.
+fn runs(pages: &[u32]) -> impl Iterator<Item = Range<usize>> + '_ {
+    pages
+        .chunk_by(|a, b| a + 1 == *b)
+        .map(|run| run[0] as usize..run[0] as usize + run.len())
+}

@@ -1,0 +1,278 @@
+//! Tracking by mprotect and SIGSEGV, for kernels without WP_ASYNC.
+//!
+//! The view is read-only; the handler notes the page of a write fault in a bitmap and makes it
+//! writable. Faults elsewhere go to the handler that was there before (Rust's own, for stack
+//! overflows, is one).
+//!
+//! The handler may run at any instruction of any thread, so it does only what is safe there: it walks a
+//! fixed table of atomics, sets a bit, calls mprotect. Invariant **H**: a region in the table has its bitmap
+//! alive; `forget` and drop empty the entry before the bitmap goes.
+
+use std::mem::MaybeUninit;
+use std::ops::Range;
+use std::ptr;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+
+use super::{PageSet, runs};
+use crate::PAGE;
+use crate::error::{Error, Result};
+use crate::map::Mapping;
+
+/// Segments that one process can track this way.
+const REGIONS: usize = 256;
+
+/// One tracked view, for the handler.
+struct Region {
+    /// 0: the entry is free, 1: being filled.
+    start: AtomicUsize,
+    len: AtomicUsize,
+    marks: AtomicPtr<Marks>,
+}
+
+/// What the handler notes.
+struct Marks {
+    bits: Box<[AtomicU64]>,
+    /// The kernel refused to split the mapping further: all of it is writable, anything may be dirty.
+    all: AtomicBool,
+}
+
+static TABLE: [Region; REGIONS] = [const {
+    Region {
+        start: AtomicUsize::new(0),
+        len: AtomicUsize::new(0),
+        marks: AtomicPtr::new(ptr::null_mut()),
+    }
+}; REGIONS];
+
+/// The handler that was there before ours.
+static BEFORE: OnceLock<libc::sigaction> = OnceLock::new();
+
+/// A tracked view.
+#[derive(Debug)]
+pub(super) struct Signal {
+    region: usize,
+}
+
+impl Signal {
+    /// Tracks `view`.
+    pub(super) fn new(view: &Mapping) -> Result<Signal> {
+        install()?;
+        let free = |region: &Region| {
+            // Acquire: pairs with the Release of the entry's last user.
+            let taken = region
+                .start
+                .compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed);
+            taken.is_ok()
+        };
+        let region = TABLE.iter().position(free);
+        let region = region.ok_or(Error::NoSpace("another segment tracked by signals"))?;
+        let marks = Box::new(Marks {
+            bits: (0..view.len().div_ceil(PAGE * 64))
+                .map(|_| AtomicU64::new(0))
+                .collect(),
+            all: AtomicBool::new(false),
+        });
+        TABLE[region]
+            .marks
+            .store(Box::into_raw(marks), Ordering::Relaxed);
+        TABLE[region].len.store(view.len(), Ordering::Relaxed);
+        // Release: pairs with the Acquire in `find`; length and marks are there.
+        TABLE[region]
+            .start
+            .store(view.start() as usize, Ordering::Release);
+        Ok(Signal { region })
+    }
+
+    fn marks(&self) -> &Marks {
+        // SAFETY: set by `new`, freed only by drop (invariant H).
+        unsafe { &*TABLE[self.region].marks.load(Ordering::Relaxed) }
+    }
+
+    /// Protects pages, or lets them be written unseen.
+    pub(super) fn protect(&mut self, view: &Mapping, range: Range<usize>, on: bool) -> Result<()> {
+        view.protect(range.start * PAGE, range.len() * PAGE, !on)
+    }
+
+    /// Adds the written pages to `dirty` and protects all but the hot ones.
+    pub(super) fn collect(
+        &mut self,
+        view: &Mapping,
+        tracked: &[Range<usize>],
+        hot: &PageSet,
+        dirty: &mut PageSet,
+    ) -> Result<()> {
+        let mut fresh = self.drain();
+        fresh.iter().for_each(|&page| dirty.insert(page as usize));
+        // Relaxed: faults of this thread came before; other threads' writes are their affair.
+        if self.marks().all.swap(false, Ordering::Relaxed) {
+            return self.protect_all(view, tracked, hot, dirty);
+        }
+        fresh.retain(|&page| !hot.has(page as usize));
+        runs(&fresh).try_for_each(|run| view.protect(run.start * PAGE, run.len() * PAGE, false))
+    }
+
+    /// Adds the written pages to `dirty`, and leaves them noted.
+    pub(super) fn look(&self, tracked: &[Range<usize>], dirty: &mut PageSet) {
+        if self.marks().all.load(Ordering::Relaxed) {
+            tracked
+                .iter()
+                .cloned()
+                .flatten()
+                .for_each(|page| dirty.insert(page));
+        }
+        let fresh = self.pages(|word| word.load(Ordering::Relaxed));
+        fresh
+            .into_iter()
+            .for_each(|page| dirty.insert(page as usize));
+    }
+
+    /// Everything was left writable: everything may be dirty.
+    fn protect_all(
+        &self,
+        view: &Mapping,
+        tracked: &[Range<usize>],
+        hot: &PageSet,
+        dirty: &mut PageSet,
+    ) -> Result<()> {
+        for range in tracked {
+            range.clone().for_each(|page| dirty.insert(page));
+            view.protect(range.start * PAGE, range.len() * PAGE, false)?;
+        }
+        hot.iter()
+            .try_for_each(|page| view.protect(page as usize * PAGE, PAGE, true))
+    }
+
+    fn drain(&self) -> Vec<u32> {
+        self.pages(|word| match word.load(Ordering::Relaxed) {
+            0 => 0,
+            _ => word.swap(0, Ordering::Relaxed),
+        })
+    }
+
+    /// The noted pages, ascending.
+    fn pages(&self, get: impl Fn(&AtomicU64) -> u64) -> Vec<u32> {
+        let mut pages = Vec::new();
+        for (at, word) in self.marks().bits.iter().enumerate() {
+            let bits = get(word);
+            if bits != 0 {
+                let set = (0..64).filter(|bit| bits >> bit & 1 == 1);
+                pages.extend(set.map(|bit| at as u32 * 64 + bit));
+            }
+        }
+        pages
+    }
+
+    /// In a forked child the view is not there: the handler must not look for it.
+    pub(super) fn forget(&mut self) {
+        // Release: pairs with the Acquire in `find`.
+        TABLE[self.region].start.store(1, Ordering::Release);
+    }
+}
+
+impl Drop for Signal {
+    fn drop(&mut self) {
+        self.forget();
+        let marks = TABLE[self.region]
+            .marks
+            .swap(ptr::null_mut(), Ordering::Relaxed);
+        // SAFETY: from `Box::into_raw` in `new`; the entry names no view any more, and who could fault
+        // in it while its segment is dropped breaks the contract of `Segment::as_mut_ptr`.
+        drop(unsafe { Box::from_raw(marks) });
+        // Release: pairs with the Acquire in `new`.
+        TABLE[self.region].start.store(0, Ordering::Release);
+    }
+}
+
+/// Installs the handler, once.
+fn install() -> Result<()> {
+    static DONE: OnceLock<bool> = OnceLock::new();
+    let installed = *DONE.get_or_init(|| {
+        let mut before = MaybeUninit::<libc::sigaction>::zeroed();
+        // SAFETY: a null action only asks; zeros are a valid `sigaction`.
+        let before = unsafe {
+            libc::sigaction(libc::SIGSEGV, ptr::null(), before.as_mut_ptr());
+            before.assume_init()
+        };
+        // Before the handler can run: it reads this.
+        let _ = BEFORE.set(before);
+        // SAFETY: zeros are a valid `sigaction`.
+        let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+        let handler: extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::c_void) = on_fault;
+        action.sa_sigaction = handler as usize;
+        action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER;
+        // SAFETY: the handler does what is allowed in one.
+        unsafe { libc::sigaction(libc::SIGSEGV, &action, ptr::null_mut()) == 0 }
+    });
+    match installed {
+        true => Ok(()),
+        false => Err(Error::Unsupported("a handler for SIGSEGV")),
+    }
+}
+
+/// The handler.
+extern "C" fn on_fault(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
+    // SAFETY: the kernel passes a valid `siginfo_t` (SA_SIGINFO).
+    let address = unsafe { (*info).si_addr() } as usize;
+    match find(address) {
+        Some((start, len, marks)) if note(start, len, marks, address) => (),
+        _ => pass_on(signal, info, context),
+    }
+}
+
+fn find(address: usize) -> Option<(usize, usize, &'static Marks)> {
+    TABLE.iter().find_map(|region| {
+        // Acquire: pairs with the Release in `new`.
+        let start = region.start.load(Ordering::Acquire);
+        let len = region.len.load(Ordering::Relaxed);
+        let inside = start > 1 && (start..start + len).contains(&address);
+        inside.then(|| {
+            // SAFETY: an entry with a start has its marks (invariant H).
+            let marks = unsafe { &*region.marks.load(Ordering::Relaxed) };
+            (start, len, marks)
+        })
+    })
+}
+
+/// Notes a write and allows it; false if the page is not there (in a forked child).
+fn note(start: usize, len: usize, marks: &Marks, address: usize) -> bool {
+    // SAFETY: errno is this thread's; the interrupted code must find it unchanged.
+    let errno = unsafe { *libc::__errno_location() };
+    let page = (address - start) / PAGE;
+    marks.bits[page / 64].fetch_or(1 << (page % 64), Ordering::Relaxed);
+    let writable = libc::PROT_READ | libc::PROT_WRITE;
+    // SAFETY: a page of a region in the table; where nothing is mapped the call fails.
+    let mut done = unsafe { libc::mprotect((start + page * PAGE) as *mut _, PAGE, writable) == 0 };
+    if !done {
+        // The kernel allows no more mappings: one for the whole region instead of many.
+        marks.all.store(true, Ordering::Relaxed);
+        // SAFETY: as above.
+        done = unsafe { libc::mprotect(start as *mut _, len, writable) == 0 };
+    }
+    // SAFETY: as above.
+    unsafe { *libc::__errno_location() = errno };
+    done
+}
+
+/// Calls the handler that was there before, or lets the fault happen again without one.
+fn pass_on(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
+    let Some(before) = BEFORE.get() else { return };
+    match before.sa_sigaction {
+        // Ignoring a fault is not possible: the kernel kills, and so does returning to it by default.
+        libc::SIG_DFL | libc::SIG_IGN => {
+            // SAFETY: puts the default back; the instruction then faults for good.
+            unsafe { libc::signal(signal, libc::SIG_DFL) };
+        }
+        handler if before.sa_flags & libc::SA_SIGINFO != 0 => {
+            // SAFETY: a handler with this flag has these arguments.
+            let handler: extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::c_void) =
+                unsafe { std::mem::transmute(handler) };
+            handler(signal, info, context);
+        }
+        handler => {
+            // SAFETY: a handler without SA_SIGINFO takes the number only.
+            let handler: extern "C" fn(i32) = unsafe { std::mem::transmute(handler) };
+            handler(signal);
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! Tracking by userfaultfd: the kernel notes first writes itself, no handler runs.
+//!
+//! WP_ASYNC resolves a write fault by clearing the page's protection bit; PAGEMAP_SCAN finds the pages
+//! without the bit, and sets it again in the same call. A write is therefore seen by the scan that
+//! protects its page, or by a later one; none is lost.
+//!
+//! Hot pages must stay unprotected, but the scan protects all it finds. So with hot pages about, a
+//! scan that only looks comes first. Most often it finds nothing else, and that is all. A few others
+//! are protected by one call for each run; if that would cost more than the faults of the hot pages
+//! taken anew, everything is protected.
+
+use std::fs::File;
+use std::ops::Range;
+use std::os::fd::{AsRawFd, OwnedFd};
+
+use linux_raw_sys::general::{
+    PAGE_IS_WRITTEN, PM_SCAN_CHECK_WPASYNC, PM_SCAN_WP_MATCHING, UFFD_FEATURE_WP_ASYNC,
+    UFFD_FEATURE_WP_HUGETLBFS_SHMEM, UFFDIO_REGISTER_MODE_WP, page_region, pm_scan_arg, uffdio_api,
+    uffdio_range, uffdio_register, uffdio_writeprotect,
+};
+use linux_raw_sys::ioctl::{UFFDIO_API, UFFDIO_REGISTER, UFFDIO_WRITEPROTECT};
+use rustix::io::Errno;
+use rustix::mm::UserfaultfdFlags;
+
+use super::{PageSet, runs};
+use crate::PAGE;
+use crate::error::{Error, Result};
+use crate::map::Mapping;
+
+/// `_IOWR('f', 16, struct pm_scan_arg)`; linux-raw-sys has the types but not the number.
+const PAGEMAP_SCAN: u32 =
+    3 << 30 | (size_of::<pm_scan_arg>() as u32) << 16 | (b'f' as u32) << 8 | 16;
+/// `UFFD_API`, the version of the interface.
+const API: u64 = 0xaa;
+/// `UFFDIO_WRITEPROTECT_MODE_WP`.
+const MODE_WP: u64 = 1;
+/// Regions that one scan call returns.
+const REGIONS: usize = 512;
+/// What a fault, and a call that protects one run, cost, in the same unit (a scanned page is 1).
+const FAULT: usize = 16;
+const CALL: usize = 7;
+
+/// A tracked view.
+#[derive(Debug)]
+pub(super) struct Userfault {
+    uffd: OwnedFd,
+    pagemap: File,
+    start: usize,
+    regions: Vec<page_region>,
+    written: Vec<u32>,
+}
+
+impl Userfault {
+    /// Registers `view`. Fails where the kernel cannot do it.
+    pub(super) fn new(view: &Mapping) -> Result<Userfault> {
+        let flags = UserfaultfdFlags::CLOEXEC | UserfaultfdFlags::NONBLOCK;
+        // SAFETY: only reports faults of memory registered below.
+        let uffd =
+            unsafe { rustix::mm::userfaultfd(flags | UserfaultfdFlags::from_bits_retain(1)) }
+                .map_err(Error::os("userfaultfd"))?;
+        let pagemap = File::open("/proc/self/pagemap").map_err(|source| Error::Os {
+            what: "opening /proc/self/pagemap",
+            source,
+        })?;
+        let mut api = uffdio_api {
+            api: API,
+            features: u64::from(UFFD_FEATURE_WP_ASYNC | UFFD_FEATURE_WP_HUGETLBFS_SHMEM),
+            ioctls: 0,
+        };
+        ioctl(&uffd, UFFDIO_API, &mut api).map_err(Error::os("userfaultfd's WP_ASYNC"))?;
+        let mut register = uffdio_register {
+            range: uffdio_range {
+                start: view.start() as u64,
+                len: view.len() as u64,
+            },
+            mode: u64::from(UFFDIO_REGISTER_MODE_WP),
+            ioctls: 0,
+        };
+        ioctl(&uffd, UFFDIO_REGISTER, &mut register).map_err(Error::os("userfaultfd register"))?;
+        let mut tracker = Userfault {
+            uffd,
+            pagemap,
+            start: view.start() as usize,
+            regions: Vec::with_capacity(REGIONS),
+            written: Vec::new(),
+        };
+        // Is PAGEMAP_SCAN there? Looking at one page tells.
+        tracker.scan(std::slice::from_ref(&(0..1)), false)?;
+        Ok(tracker)
+    }
+
+    /// Protects pages, or lets them be written unseen.
+    pub(super) fn protect(&mut self, range: Range<usize>, on: bool) -> Result<()> {
+        let mut arg = uffdio_writeprotect {
+            range: uffdio_range {
+                start: (self.start + range.start * PAGE) as u64,
+                len: (range.len() * PAGE) as u64,
+            },
+            mode: if on { MODE_WP } else { 0 },
+        };
+        loop {
+            match ioctl(&self.uffd, UFFDIO_WRITEPROTECT, &mut arg) {
+                Ok(()) => return Ok(()),
+                // The address space is being changed by another thread: again.
+                Err(Errno::AGAIN | Errno::INTR) => (),
+                Err(error) => return Err(Error::os("userfaultfd protect")(error)),
+            }
+        }
+    }
+
+    /// Adds the written pages of `tracked` to `dirty`.
+    pub(super) fn look(&mut self, tracked: &[Range<usize>], dirty: &mut PageSet) -> Result<()> {
+        self.scan(tracked, false)?;
+        self.written
+            .drain(..)
+            .for_each(|page| dirty.insert(page as usize));
+        Ok(())
+    }
+
+    /// Adds the written pages of `tracked` to `dirty` and protects all but the hot ones.
+    pub(super) fn collect(
+        &mut self,
+        tracked: &[Range<usize>],
+        hot: &PageSet,
+        dirty: &mut PageSet,
+    ) -> Result<()> {
+        let protect = hot.len() == 0;
+        let scanned = self.scan(tracked, protect);
+        let mut fresh = std::mem::take(&mut self.written);
+        let all = fresh.len();
+        fresh.retain(|&page| !hot.has(page as usize));
+        // Even after a failure: a page that was protected must be known as dirty.
+        fresh.iter().for_each(|&page| dirty.insert(page as usize));
+        scanned?;
+        if !protect && !fresh.is_empty() {
+            self.protect_fresh(tracked, &fresh, all, dirty)?;
+        }
+        fresh.clear();
+        self.written = fresh;
+        Ok(())
+    }
+
+    /// Protects `fresh`, by run or everything that is written (`all` pages).
+    fn protect_fresh(
+        &mut self,
+        tracked: &[Range<usize>],
+        fresh: &[u32],
+        all: usize,
+        dirty: &mut PageSet,
+    ) -> Result<()> {
+        let one_by_one = CALL * runs(fresh).count();
+        let refaults = FAULT * (all - fresh.len()) + all;
+        if one_by_one <= refaults {
+            return runs(fresh).try_for_each(|run| self.protect(run, true));
+        }
+        let scanned = self.scan(tracked, true);
+        self.written
+            .drain(..)
+            .for_each(|page| dirty.insert(page as usize));
+        scanned
+    }
+
+    /// Lists the written pages of `tracked` in `written`, and protects them if `protect`.
+    fn scan(&mut self, tracked: &[Range<usize>], protect: bool) -> Result<()> {
+        self.written.clear();
+        for range in tracked {
+            let end = (self.start + range.end * PAGE) as u64;
+            let mut from = (self.start + range.start * PAGE) as u64;
+            while from < end {
+                from = self.scan_some(from, end, protect)?;
+                for region in &self.regions {
+                    let first = (region.start as usize - self.start) / PAGE;
+                    let last = (region.end as usize - self.start) / PAGE;
+                    self.written.extend(first as u32..last as u32);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// One system call's worth; returns where the next begins.
+    fn scan_some(&mut self, from: u64, end: u64, protect: bool) -> Result<u64> {
+        let flags = if protect {
+            PM_SCAN_WP_MATCHING | PM_SCAN_CHECK_WPASYNC
+        } else {
+            0
+        };
+        let mut arg = pm_scan_arg {
+            size: size_of::<pm_scan_arg>() as u64,
+            flags: u64::from(flags),
+            start: from,
+            end,
+            walk_end: 0,
+            vec: self.regions.as_mut_ptr() as u64,
+            vec_len: self.regions.capacity() as u64,
+            max_pages: 0,
+            category_inverted: 0,
+            category_mask: u64::from(PAGE_IS_WRITTEN),
+            category_anyof_mask: 0,
+            return_mask: u64::from(PAGE_IS_WRITTEN),
+        };
+        self.regions.clear();
+        // SAFETY: the argument is what the call expects, and `vec_len` regions are allocated.
+        let found = unsafe { libc::ioctl(self.pagemap.as_raw_fd(), PAGEMAP_SCAN.into(), &mut arg) };
+        let Ok(found) = usize::try_from(found) else {
+            let error = std::io::Error::last_os_error();
+            return match error.raw_os_error() {
+                Some(libc::EINTR) => Ok(from),
+                _ => Err(Error::Os {
+                    what: "PAGEMAP_SCAN",
+                    source: error,
+                }),
+            };
+        };
+        // SAFETY: the kernel has filled `found` regions.
+        unsafe { self.regions.set_len(found) };
+        Ok(arg.walk_end)
+    }
+}
+
+/// One ioctl of userfaultfd with its argument.
+fn ioctl<T>(fd: &OwnedFd, number: u32, arg: &mut T) -> std::result::Result<(), Errno> {
+    // SAFETY: each caller passes the argument type of its number.
+    match unsafe { libc::ioctl(fd.as_raw_fd(), number.into(), std::ptr::from_mut(arg)) } {
+        0 => Ok(()),
+        _ => Err(Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)),
+    }
+}

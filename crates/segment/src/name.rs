@@ -1,0 +1,68 @@
+//! From a name to a file.
+
+use std::path::{Component, Path, PathBuf};
+
+use crate::error::{Error, Result};
+
+/// Longest name of an anonymous segment.
+const MAX_NAME: usize = 200;
+
+/// Where a segment lives.
+#[derive(Debug, Clone)]
+pub(crate) struct Place {
+    /// The file.
+    pub(crate) path: PathBuf,
+    /// In shared memory, and therefore private to one user, rather than at a path of the user's.
+    pub(crate) anonymous: bool,
+}
+
+impl Place {
+    /// Reads `name`: with a slash a path, otherwise the name of an anonymous segment.
+    pub(crate) fn of(name: &Path) -> Result<Place> {
+        let bytes = name.as_os_str().as_encoded_bytes();
+        if bytes.contains(&b'/') {
+            return match name.components().next_back() {
+                Some(Component::Normal(_)) if !bytes.contains(&0) => Ok(Place {
+                    path: name.to_owned(),
+                    anonymous: false,
+                }),
+                _ => Err(Error::BadName(name.to_owned())),
+            };
+        }
+        let plain = |b: &u8| b.is_ascii_alphanumeric() || b"._-".contains(b);
+        let good = (1..=MAX_NAME).contains(&bytes.len()) && bytes.iter().all(plain);
+        if !good || bytes[0] == b'.' {
+            return Err(Error::BadName(name.to_owned()));
+        }
+        let user = rustix::process::geteuid().as_raw();
+        let name = String::from_utf8_lossy(bytes);
+        Ok(Place {
+            path: PathBuf::from(format!("/dev/shm/fyris-{user}-{name}")),
+            anonymous: true,
+        })
+    }
+
+    /// The folder that the file is in.
+    pub(crate) fn folder(&self) -> &Path {
+        match self.path.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder,
+            _ => Path::new("."),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_checked() {
+        let of = |name: &str| Place::of(Path::new(name));
+        assert!(of("heap-1.a_B").unwrap().anonymous);
+        assert!(!of("./heap").unwrap().anonymous);
+        let long = "x".repeat(MAX_NAME + 1);
+        for bad in ["", ".", "..", ".x", "a b", "ä", "x/..", "/", "a/\0", &long] {
+            assert!(matches!(of(bad), Err(Error::BadName(_))), "{bad:?}");
+        }
+    }
+}

@@ -1,0 +1,353 @@
+//! Commit: local changes become a version of the trunk.
+
+use std::sync::Arc;
+use std::sync::atomic::{Ordering, fence};
+
+use super::Segment;
+use super::update::Policy;
+use crate::error::{Error, Result};
+use crate::steps::step;
+use crate::trunk::lock::Guard;
+use crate::trunk::log::{Entry, Record};
+use crate::trunk::{Bounds, Trunk};
+use crate::words::{self, Mask, load, store};
+
+/// Frames that a process keeps reserved beyond what its last commit took.
+const SPARE: usize = 64;
+
+/// What a commit prepares without the lock, and frames reserved for the next one.
+#[derive(Debug, Default)]
+pub(super) struct Prepared {
+    pub(super) candidates: Vec<u32>,
+    records: Vec<Record>,
+    spare: Vec<u32>,
+    cursor: u32,
+}
+
+impl Prepared {
+    /// Takes the frames of unpublished records back.
+    fn cancel(&mut self) {
+        let frames = self.records.drain(..).filter_map(|record| match record {
+            Record::Change(entry) => Some(entry.frame),
+            Record::Grown(_) => None,
+        });
+        self.spare.extend(frames);
+    }
+
+    /// Gives spare frames beyond `keep` back.
+    pub(super) fn give_back(&mut self, trunk: &Trunk, slot: usize, keep: usize) {
+        self.cancel();
+        for frame in self.spare.drain(keep.min(self.spare.len())..) {
+            trunk.release(frame, slot);
+        }
+    }
+}
+
+impl Segment {
+    /// Publishes the local changes: all become visible to others' updates at once. Returns the new
+    /// version, or the present one if nothing was changed.
+    ///
+    /// Pages are compared and copied before the commit lock is taken, side by side with other
+    /// processes' commits; under it some ten nanoseconds a page remain. Waits for other commits, never
+    /// for updates. O(pages written + tracked pages / 500).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Behind`] if the trunk has changes that are not in the working copy; [`Error::NoSpace`];
+    /// [`Error::LockTimeout`]; [`Error::ReadOnly`]; [`Error::Corrupt`]; [`Error::Forked`]. The local changes
+    /// stay local.
+    ///
+    /// *Source*: CONVERSION, sections 3.1, 3.5 and 3.7.
+    pub fn commit(&mut self) -> Result<u64> {
+        self.check_writable()?;
+        self.check_current()?;
+        self.prepare()?;
+        if self.prepared.records.is_empty() {
+            self.copy.committed(std::iter::empty())?;
+            return Ok(self.version);
+        }
+        let trunk = Arc::clone(&self.trunk);
+        let result = trunk.lock(self.slot).and_then(|guard| self.finish(&guard));
+        self.after(result)
+    }
+
+    /// Update and commit in one step: where both sides changed a unit the local one wins. Never
+    /// [`Error::Behind`]: if others commit meanwhile, the rest is merged under the commit lock.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Segment::update`] and [`Segment::commit`]. After an error the update may have been done.
+    pub fn commit_merge(&mut self) -> Result<u64> {
+        self.merge_and_commit(&mut Policy::LocalWins)
+    }
+
+    /// As [`Segment::commit_merge`], but if both sides changed a unit nothing is committed.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Conflict`]; those of [`Segment::commit_merge`].
+    pub fn commit_merge_validated(&mut self) -> Result<u64> {
+        self.merge_and_commit(&mut Policy::Validate)
+    }
+
+    fn merge_and_commit(&mut self, policy: &mut Policy<'_>) -> Result<u64> {
+        self.check_writable()?;
+        self.update_by(policy)?;
+        self.prepare()?;
+        if self.prepared.records.is_empty() {
+            self.copy.committed(std::iter::empty())?;
+            return Ok(self.version);
+        }
+        let trunk = Arc::clone(&self.trunk);
+        let result = trunk.lock(self.slot).and_then(|guard| {
+            if trunk.position() != self.position {
+                self.update_by(policy)?;
+                self.prepare_again()?;
+            }
+            self.finish(&guard)
+        });
+        self.after(result)
+    }
+
+    /// Step 1 of a commit: the trunk must hold nothing new.
+    fn check_current(&self) -> Result<()> {
+        let trunk = self.trunk.position();
+        match trunk == self.position {
+            true => Ok(()),
+            false => Err(Error::Behind {
+                local: self.position,
+                trunk,
+            }),
+        }
+    }
+
+    /// Step 2: find what was written, and fill frames with it.
+    fn prepare(&mut self) -> Result<()> {
+        let mut candidates = std::mem::take(&mut self.prepared.candidates);
+        let result = self
+            .copy
+            .collect(&mut candidates)
+            .and_then(|()| self.fill(&candidates));
+        self.prepared.candidates = candidates;
+        if result.is_err() {
+            self.prepared.cancel();
+        }
+        result
+    }
+
+    fn fill(&mut self, candidates: &[u32]) -> Result<()> {
+        let missing = candidates.len().saturating_sub(self.prepared.spare.len());
+        if missing > 0 {
+            self.reserve(missing)?;
+        }
+        // Release fence: pairs with the Acquire fence in `holds`. A frame we are about to write may have been
+        // another process's until it was cut off: if that one sees our words, it sees the cut.
+        fence(Ordering::Release);
+        for &page in candidates {
+            let Some(frame) = self.prepared.spare.pop() else {
+                return Err(Error::NoSpace("page frames"));
+            };
+            match self.fill_frame(page, frame)? {
+                mask if mask.is_empty() => self.prepared.spare.push(frame),
+                mask => self.prepared.records.push(Record::Change(Entry {
+                    page,
+                    frame,
+                    before: self.base[page as usize],
+                    version: 0,
+                    mask,
+                })),
+            }
+            step!("frame filled");
+        }
+        Ok(())
+    }
+
+    /// Reserves frames; if there are none left, cuts off laggards and tries again.
+    fn reserve(&mut self, missing: usize) -> Result<()> {
+        let Prepared { spare, cursor, .. } = &mut self.prepared;
+        let first = self.trunk.reserve(missing, self.slot, cursor, spare);
+        let Err(Error::NoSpace(_)) = first else {
+            return first;
+        };
+        let missing = missing.saturating_sub(spare.len());
+        let guard = self.trunk.lock(self.slot)?;
+        self.trunk.reclaim_all(&guard, self.slot)?;
+        drop(guard);
+        self.trunk.reserve(missing, self.slot, cursor, spare)
+    }
+
+    /// Copies a page into a frame and says which words differ from its base.
+    fn fill_frame(&self, page: u32, frame: u32) -> Result<Mask> {
+        let base = self.trunk.frame(self.base[page as usize])?;
+        let out = self.trunk.frame_mut(frame)?;
+        // SAFETY: pages by `page`, `frame` and `frame_mut`; the frame is reserved by us and no base.
+        let mut mask = unsafe { words::diff_copy(self.copy.page(page as usize), base, out) };
+        for &(_, word, bits) in self
+            .private_words
+            .iter()
+            .filter(|private| private.0 == page)
+        {
+            let word = usize::from(word);
+            // SAFETY: as above; private words are below WORDS.
+            unsafe {
+                let (before, now) = (load(base, word), load(out, word));
+                let public = before & bits | now & !bits;
+                store(out, word, public);
+                if public == before {
+                    mask.clear(word);
+                }
+            }
+        }
+        Ok(mask)
+    }
+
+    /// After an update under the lock: fills again what it has changed.
+    fn prepare_again(&mut self) -> Result<()> {
+        let mut records = std::mem::take(&mut self.prepared.records);
+        let mut failed = None;
+        for record in &mut records {
+            let Record::Change(entry) = record else {
+                continue;
+            };
+            let base = self.base[entry.page as usize];
+            if base == entry.before {
+                continue;
+            }
+            entry.before = base;
+            match self.fill_frame(entry.page, entry.frame) {
+                Ok(mask) => entry.mask = mask,
+                Err(error) => failed = Some(error),
+            }
+        }
+        self.prepared.records = records;
+        match failed {
+            Some(error) => Err(error),
+            None => Ok(()),
+        }
+    }
+
+    /// Steps 3 to 7, under the lock.
+    fn finish(&mut self, _lock: &Guard<'_>) -> Result<u64> {
+        let trunk = Arc::clone(&self.trunk);
+        let mut bounds = trunk.bounds()?;
+        self.check_current()?;
+        if !trunk.holds(self.slot, self.position) && !trunk.hold(self.slot, self.position) {
+            return Err(Error::Corrupt("a current slot was cut"));
+        }
+        // Merging may have made a page equal to the trunk's.
+        let version = self.version + 1;
+        let Prepared { records, spare, .. } = &mut self.prepared;
+        records.retain_mut(|record| match record {
+            Record::Change(entry) if entry.mask.is_empty() => {
+                spare.push(entry.frame);
+                false
+            }
+            Record::Change(entry) => {
+                entry.version = version;
+                true
+            }
+            Record::Grown(grown) => {
+                *grown = version;
+                true
+            }
+        });
+        if records.is_empty() {
+            return Ok(self.version);
+        }
+        self.publish(&mut bounds, version)
+    }
+
+    fn publish(&mut self, bounds: &mut Bounds, version: u64) -> Result<u64> {
+        let (trunk, slot) = (&self.trunk, self.slot);
+        let Prepared { records, spare, .. } = &mut self.prepared;
+        let mut freed = Vec::new();
+        let room = trunk.make_room(bounds, records.len(), |frame| freed.push(frame));
+        spare.extend(
+            freed
+                .drain(..)
+                .filter(|&frame| trunk.take_back(frame, slot)),
+        );
+        room?;
+        let end = trunk.publish(bounds, records);
+        for record in records.iter() {
+            if let Record::Change(entry) = record {
+                self.base[entry.page as usize] = entry.frame;
+            }
+        }
+        // Nobody else may cut us off while we have the lock.
+        trunk.move_on(slot, self.position, end);
+        self.position = end;
+        self.version = version;
+        trunk.count_commit(slot);
+        // What was replaced long ago is the next commit's frames: still warm in the cache.
+        let taken = trunk.advance(bounds, |frame| freed.push(frame));
+        spare.extend(
+            freed
+                .into_iter()
+                .filter(|&frame| trunk.take_back(frame, slot)),
+        );
+        taken?;
+        Ok(version)
+    }
+
+    /// After the lock: heats pages and gives spare frames back, or takes the prepared ones back.
+    fn after(&mut self, result: Result<u64>) -> Result<u64> {
+        let Ok(version) = result else {
+            self.prepared.cancel();
+            return result;
+        };
+        let pages = self
+            .prepared
+            .records
+            .iter()
+            .filter_map(|record| match record {
+                Record::Change(entry) => Some(entry.page),
+                Record::Grown(_) => None,
+            });
+        let heated = self.copy.committed(pages);
+        let keep = SPARE.max(2 * self.prepared.records.len());
+        self.prepared.records.clear();
+        if self.prepared.spare.len() > keep {
+            self.prepared.give_back(&self.trunk, self.slot, keep);
+        }
+        heated.map(|()| version)
+    }
+
+    /// Makes the segment longer, for everybody; new bytes are zero. Others see the new length at their next
+    /// update: growth is a version of its own. A smaller size changes nothing. O(new pages).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TooLarge`] beyond the `max_size` of its creation; [`Error::ReadOnly`]; those of the lock.
+    pub fn grow(&mut self, size: usize) -> Result<()> {
+        self.check_writable()?;
+        let max = self.max_len();
+        if size > max {
+            return Err(Error::TooLarge { asked: size, max });
+        }
+        let trunk = Arc::clone(&self.trunk);
+        let guard = trunk.lock(self.slot)?;
+        let now = trunk.size()?;
+        if size > now {
+            let mut bounds = trunk.bounds()?;
+            let mut freed = Vec::new();
+            trunk.make_room(&mut bounds, 1, |frame| freed.push(frame))?;
+            trunk.set_size(size);
+            step!("size set");
+            let version = trunk.version() + 1;
+            let from = bounds.position;
+            let end = trunk.publish(&mut bounds, &[Record::Grown(version)]);
+            freed.into_iter().for_each(|frame| {
+                if trunk.take_back(frame, self.slot) {
+                    trunk.release(frame, self.slot);
+                }
+            });
+            if self.position == from && trunk.move_on(self.slot, from, end) {
+                self.position = end;
+                self.version = version;
+            }
+        }
+        drop(guard);
+        self.extend_to(size.max(now))
+    }
+}

@@ -1,0 +1,139 @@
+//! Looking at changes, and taking them back.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use super::Segment;
+use super::update::Policy;
+use super::window::{add_ranges, push_range};
+use crate::PAGE;
+use crate::error::{Error, Result};
+use crate::words::{self, load};
+
+impl Segment {
+    /// Takes the local changes back: the working copy is at its version again. If it was cut off for
+    /// lagging ([`Error::BaseLost`]) it is at the trunk's newest. O(pages written).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::ReadOnly`], [`Error::Corrupt`], [`Error::Forked`].
+    pub fn discard(&mut self) -> Result<()> {
+        self.check_writable()?;
+        let candidates = self.candidates()?;
+        for &page in &candidates {
+            let page = page as usize;
+            // SAFETY: pages by `frame` and `page`.
+            unsafe { words::copy(self.trunk.frame(self.base[page])?, self.copy.page(page)) };
+        }
+        if self.trunk.holds(self.slot, self.position) {
+            self.copy.discarded();
+            return Ok(());
+        }
+        candidates
+            .iter()
+            .for_each(|&page| self.copy.mark(page as usize));
+        let at = self.position;
+        self.catch_up(&mut Policy::Discard, &HashSet::new(), at)?;
+        Ok(())
+    }
+
+    /// The byte ranges, whole units, ascending, where the working copy differs from its version.
+    /// O(pages written).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BaseLost`] if the version is gone because this process lagged too far: the ranges are the pages
+    /// that may differ. [`Error::Corrupt`], [`Error::Forked`].
+    pub fn diff(&mut self) -> Result<Vec<Range<usize>>> {
+        self.check()?;
+        let mut pages = self.candidates()?;
+        pages.sort_unstable();
+        let mut ranges = Vec::new();
+        for &page in &pages {
+            self.diff_page(page as usize, &mut ranges)?;
+        }
+        if self.trunk.holds(self.slot, self.position) {
+            return Ok(ranges);
+        }
+        let mut ranges = Vec::new();
+        for page in pages {
+            push_range(
+                &mut ranges,
+                page as usize * PAGE..(page as usize + 1) * PAGE,
+            );
+        }
+        Err(Error::BaseLost { ranges })
+    }
+
+    fn diff_page(&self, page: usize, ranges: &mut Vec<Range<usize>>) -> Result<()> {
+        let (local, base) = (self.copy.page(page), self.trunk.frame(self.base[page])?);
+        let private = |word: usize| {
+            let of_word = |p: &&(u32, u16, u64)| p.0 as usize == page && usize::from(p.1) == word;
+            self.private_words
+                .iter()
+                .filter(of_word)
+                .fold(0, |bits, p| bits | p.2)
+        };
+        // SAFETY: pages by `page` and `frame`; a mask has bits below WORDS only.
+        let differing = unsafe { words::diff(local, base) }.iter().map(|word| {
+            // SAFETY: as above.
+            let difference = unsafe { load(local, word) ^ load(base, word) };
+            (word, difference & !private(word))
+        });
+        add_ranges(ranges, self.units(), page, differing);
+        Ok(())
+    }
+
+    fn candidates(&mut self) -> Result<Vec<u32>> {
+        let mut candidates = Vec::new();
+        self.copy.collect(&mut candidates)?;
+        // A scan protects: what it found must stay known.
+        candidates
+            .iter()
+            .for_each(|&page| self.copy.mark(page as usize));
+        Ok(candidates)
+    }
+
+    /// The byte ranges that the trunk has changed since the working copy's version: whole words or units,
+    /// whichever is larger, ascending; whole pages if this process was cut off for lagging. No system call.
+    /// O(pages changed).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Corrupt`], [`Error::Forked`].
+    pub fn incoming(&mut self) -> Result<Vec<Range<usize>>> {
+        self.check()?;
+        let (from, to) = (self.position, self.trunk.position());
+        let log = self.trunk.geometry.log as u64;
+        if to == from {
+            return Ok(Vec::new());
+        }
+        if to >= from && to - from <= log && self.trunk.holds(self.slot, from) {
+            let read = self.window.read(&self.trunk, from..to);
+            if self.trunk.holds(self.slot, from) {
+                read?;
+                return Ok(self.window_ranges());
+            }
+        }
+        let mut ranges = Vec::new();
+        for page in 0..self.trunk.geometry.pages {
+            if self.trunk.head(page)?.1 > from {
+                push_range(&mut ranges, page * PAGE..(page + 1) * PAGE);
+            }
+        }
+        Ok(ranges)
+    }
+
+    fn window_ranges(&self) -> Vec<Range<usize>> {
+        let mut changes: Vec<_> = self.window.changes.iter().collect();
+        changes.sort_unstable_by_key(|change| change.page);
+        let mut ranges = Vec::new();
+        for change in changes {
+            for word in change.mask.iter() {
+                let at = change.page as usize * PAGE + word * 8;
+                push_range(&mut ranges, at..at + 8);
+            }
+        }
+        ranges
+    }
+}

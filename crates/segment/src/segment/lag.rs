@@ -1,0 +1,247 @@
+//! Without the log: the first load, and catching up after being cut off.
+//!
+//! The page heads say for each page which frame it has and since when. That is enough to bring every page
+//! up to date that was not changed here, whatever the log still holds. Of a page that was changed on
+//! both sides it cannot be told which words were changed here: its base is gone
+//! ([`Error::BaseLost`]).
+
+use std::collections::HashSet;
+
+use super::Segment;
+use super::update::{Case, Policy, Updated};
+use super::window::push_range;
+use crate::PAGE;
+use crate::error::{Error, Result};
+use crate::words::{self, Mask, load};
+
+/// How often a process may be cut off again while it catches up.
+const TRIES: usize = 1000;
+
+/// The trunk at one position, held by our slot.
+struct Heads {
+    at: u64,
+    frames: Vec<u32>,
+    /// For each page a position at or after its last change.
+    changed: Vec<u64>,
+    version: u64,
+    size: usize,
+}
+
+impl Segment {
+    /// The first load of a new checkout.
+    pub(super) fn load(&mut self) -> Result<()> {
+        self.catch_up(&mut Policy::Discard, &HashSet::new(), 0)?;
+        Ok(())
+    }
+
+    /// Brings the copy up to date page by page. The pages `ahead` are already at position `ahead_at`, the
+    /// others at ours.
+    pub(super) fn catch_up(
+        &mut self,
+        policy: &mut Policy<'_>,
+        ahead: &HashSet<u32>,
+        ahead_at: u64,
+    ) -> Result<Updated> {
+        let result =
+            (0..TRIES).find_map(|_| self.try_catch_up(policy, ahead, ahead_at).transpose());
+        match result {
+            Some(Ok(updated)) => Ok(updated),
+            Some(Err(error)) => {
+                // Still where we were, and still cut off.
+                self.trunk.leave(self.slot, self.position);
+                Err(error)
+            }
+            None => Err(Error::Corrupt("the log is cut again and again")),
+        }
+    }
+
+    /// `None`: cut off again meanwhile.
+    fn try_catch_up(
+        &mut self,
+        policy: &mut Policy<'_>,
+        ahead: &HashSet<u32>,
+        ahead_at: u64,
+    ) -> Result<Option<Updated>> {
+        let Some(heads) = self.read_heads()? else {
+            return Ok(None);
+        };
+        let since = |page: usize| match ahead.contains(&(page as u32)) {
+            true => ahead_at,
+            false => self.position,
+        };
+        let mut stale: Vec<usize> = (0..heads.frames.len())
+            .filter(|&page| heads.changed[page] > since(page))
+            .collect();
+        let mut candidates = std::mem::take(&mut self.prepared.candidates);
+        self.copy.collect(&mut candidates)?;
+        candidates
+            .iter()
+            .for_each(|&page| self.copy.mark(page as usize));
+        let discard = matches!(policy, Policy::Discard);
+        let mut decided = Vec::new();
+        let mut conflicts = 0;
+        if discard {
+            stale.extend(candidates.iter().map(|&page| page as usize));
+            stale.sort_unstable();
+            stale.dedup();
+        } else {
+            let lost: Vec<usize> = candidates.iter().map(|&page| page as usize).collect();
+            let lost = lost
+                .into_iter()
+                .filter(|page| stale.binary_search(page).is_ok());
+            let Some(cases) = self.lost_cases(lost.collect(), &heads)? else {
+                return Ok(None);
+            };
+            decided = decide_lost(&cases, self.unit(), policy)?;
+            conflicts = cases.len();
+            let dirty: HashSet<usize> = candidates.iter().map(|&page| page as usize).collect();
+            stale.retain(|page| !dirty.contains(page));
+        }
+        self.prepared.candidates = candidates;
+        for &page in &stale {
+            // SAFETY: pages by `frame` and `page`.
+            unsafe { words::copy(self.trunk.frame(heads.frames[page])?, self.copy.page(page)) };
+        }
+        if !self.trunk.holds(self.slot, heads.at) {
+            return Ok(None);
+        }
+        self.write_decided(&decided);
+        self.arrive(heads, discard)?;
+        Ok(Some(Updated {
+            version: self.version,
+            pages: stale.len(),
+            bytes: stale.len() * PAGE,
+            conflicts,
+        }))
+    }
+
+    /// The copy is at `heads` now.
+    fn arrive(&mut self, heads: Heads, discarded: bool) -> Result<()> {
+        self.base = heads.frames;
+        self.position = heads.at;
+        self.version = heads.version;
+        if discarded {
+            self.copy.discarded();
+        }
+        self.extend_to(heads.size)
+    }
+
+    /// Reads all page heads as of one position, and holds it. `None`: cut off meanwhile.
+    fn read_heads(&mut self) -> Result<Option<Heads>> {
+        let trunk = std::sync::Arc::clone(&self.trunk);
+        // Heads up to here are in place; newer changes are in the log from here on, which we hold.
+        let from = trunk.enter(self.slot)?;
+        let heads = (0..trunk.geometry.pages).map(|page| trunk.head(page));
+        let (mut frames, mut changed): (Vec<u32>, Vec<u64>) = heads.collect::<Result<_>>()?;
+        // Read after the heads: a head newer than `from` is of a change below this.
+        let to = trunk.position();
+        if to < from || to - from > trunk.geometry.log as u64 {
+            return Err(Error::Corrupt("the trunk's position"));
+        }
+        self.window.version = trunk.version();
+        let read = self.window.read(&trunk, from..to);
+        let size = trunk.size();
+        if !trunk.holds(self.slot, from) {
+            return Ok(None);
+        }
+        read?;
+        for change in &self.window.changes {
+            frames[change.page as usize] = change.frame;
+            changed[change.page as usize] = to;
+        }
+        Ok(trunk.move_on(self.slot, from, to).then_some(Heads {
+            at: to,
+            frames,
+            changed,
+            version: self.window.version,
+            size: size?,
+        }))
+    }
+
+    /// The units of `pages` where working copy and trunk differ, whoever changed them.
+    fn lost_cases(&self, pages: Vec<usize>, heads: &Heads) -> Result<Option<Vec<Case>>> {
+        let mut cases = Vec::new();
+        let unit = self.unit();
+        for page in pages {
+            let (local, frame) = (self.copy.page(page), self.trunk.frame(heads.frames[page])?);
+            // SAFETY: pages by `frame` and `page`.
+            let differ = self.units().widen(&unsafe { words::diff(local, frame) });
+            cases.extend(lost_in(&differ, local, frame, page, unit));
+        }
+        Ok(self.trunk.holds(self.slot, heads.at).then_some(cases))
+    }
+
+    /// The segment has `size` bytes now.
+    pub(super) fn extend_to(&mut self, size: usize) -> Result<()> {
+        let old = self.pages();
+        if size > self.size {
+            self.size = size;
+            self.copy.arm(old..self.pages())?;
+        }
+        Ok(())
+    }
+}
+
+/// The units of one page where `local` and `frame` differ.
+fn lost_in(
+    differ: &Mask,
+    local: *const u8,
+    frame: *const u8,
+    page: usize,
+    unit: usize,
+) -> Vec<Case> {
+    let mut cases: Vec<Case> = Vec::new();
+    for word in differ.iter() {
+        // SAFETY: both are pages (of the caller); a mask has bits below WORDS only.
+        let (mine, theirs) = unsafe {
+            (
+                load(local, word).to_le_bytes(),
+                load(frame, word).to_le_bytes(),
+            )
+        };
+        for at in 0..8 {
+            let (offset, byte) = (
+                page * PAGE + (word * 8 + at) / unit * unit,
+                (word * 8 + at) % unit,
+            );
+            if cases.last().is_none_or(|case| case.offset != offset) {
+                cases.push(Case {
+                    offset,
+                    base: None,
+                    local: [0; 64],
+                    incoming: [0; 64],
+                });
+            }
+            if let Some(case) = cases.last_mut() {
+                case.local[byte] = mine[at];
+                case.incoming[byte] = theirs[at];
+            }
+        }
+    }
+    cases.retain(|case| case.local != case.incoming);
+    cases
+}
+
+/// Without a base only a person, or a callback, can decide.
+fn decide_lost(
+    cases: &[Case],
+    unit: usize,
+    policy: &mut Policy<'_>,
+) -> Result<Vec<(usize, [u8; 64])>> {
+    match policy {
+        Policy::Ask(decide) => Ok(cases
+            .iter()
+            .filter_map(|case| case.ask(unit, *decide))
+            .collect()),
+        _ if cases.is_empty() => Ok(Vec::new()),
+        _ => {
+            let mut offsets: Vec<usize> = cases.iter().map(|case| case.offset).collect();
+            offsets.sort_unstable();
+            let mut ranges = Vec::new();
+            for offset in offsets {
+                push_range(&mut ranges, offset..offset + unit);
+            }
+            Err(Error::BaseLost { ranges })
+        }
+    }
+}

@@ -1,0 +1,364 @@
+//! The segment: a trunk, a slot in it, and a working copy.
+
+mod commit;
+mod inspect;
+mod lag;
+mod shared;
+mod update;
+mod window;
+
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+
+pub use shared::Shared;
+pub use update::{Choice, Conflict, Updated};
+
+use commit::Prepared;
+use window::{Scratch, Window};
+
+use crate::copy::WorkCopy;
+use crate::error::{Error, Result};
+use crate::map::ForkMark;
+use crate::name::Place;
+use crate::trunk::Trunk;
+use crate::trunk::slots::Process;
+use crate::words::Unit;
+use crate::{Options, PAGE};
+
+/// A checked-out segment: a private working copy of a shared trunk.
+///
+/// # Consistency
+///
+/// The working copy is a *snapshot* of the trunk plus this process's own changes. It changes when its owner
+/// writes or calls [`update`](Segment::update) and at no other time. A commit becomes visible to
+/// others' updates as a whole or not at all. Commits of all processes have one order, in which each version
+/// follows from the one before.
+///
+/// # Threads
+///
+/// A segment may be sent to another thread; `&mut self` keeps two from using it at once. Programs that
+/// write through [`as_mut_ptr`](Segment::as_mut_ptr) from several threads see to it themselves that none
+/// writes during a call: such a write may be torn, or be part of the commit or not.
+#[derive(Debug)]
+pub struct Segment {
+    trunk: Arc<Trunk>,
+    slot: usize,
+    fork: ForkMark,
+    copy: WorkCopy,
+    /// Log position and version of the working copy.
+    position: u64,
+    version: u64,
+    /// Bytes.
+    size: usize,
+    /// For each page the frame that it equalled at `position`, before local changes.
+    base: Vec<u32>,
+    window: Window,
+    scratch: Box<Scratch>,
+    prepared: Prepared,
+    /// Words of pages that are private in part: page, word, bits.
+    private_words: Vec<(u32, u16, u64)>,
+    place: Place,
+    options: Options,
+}
+
+impl Segment {
+    /// Checks a segment out, creating it if the options allow.
+    ///
+    /// A `name` without a slash is an anonymous segment of this user (`/dev/shm`, mode 0600) and lasts until
+    /// it is unlinked or the machine restarts. With a slash it is the path of a file: a persistent segment.
+    /// `size` is in bytes; 0 attaches to an existing segment whatever its size.
+    ///
+    /// O(pages) time and memory. The first process to attach repairs what a crash may have left.
+    ///
+    /// # Errors
+    ///
+    /// Those of opening ([`Error::NotFound`] to [`Error::TooManyProcesses`]), [`Error::NoSpace`],
+    /// [`Error::Unsupported`].
+    ///
+    /// *Source*: CONVERSION, section 3.1, `checkout`.
+    pub fn checkout(name: impl AsRef<Path>, size: usize, options: &Options) -> Result<Segment> {
+        Segment::attach(Place::of(name.as_ref())?, size, options)
+    }
+
+    fn attach(place: Place, size: usize, options: &Options) -> Result<Segment> {
+        let trunk = Trunk::open_or_create(&place, size, options)?;
+        let geometry = trunk.geometry;
+        check_fit(&trunk, size, options)?;
+        let (private_pages, private_words) =
+            private_parts(&options.private, geometry.pages * PAGE)?;
+        let copy = WorkCopy::new(
+            geometry.pages,
+            options.tracking,
+            !options.read_only,
+            private_pages,
+        )?;
+        let fork = ForkMark::new()?;
+        let slot = trunk.claim(Process::me()?)?;
+        let mut segment = Segment {
+            trunk: Arc::new(trunk),
+            slot,
+            fork,
+            copy,
+            position: 0,
+            version: 0,
+            size: 0,
+            base: vec![0; geometry.pages],
+            window: Window::new(geometry.pages),
+            scratch: Box::default(),
+            prepared: Prepared::default(),
+            private_words,
+            place,
+            options: options.clone(),
+        };
+        segment.load()?;
+        Ok(segment)
+    }
+
+    /// Removes the name of a segment. Processes attached to it keep it until they let go; nothing else
+    /// ever removes a name.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`], [`Error::BadName`], [`Error::NotASegment`]: the file is left alone if it is
+    /// not a segment.
+    pub fn unlink(name: impl AsRef<Path>) -> Result<()> {
+        let place = Place::of(name.as_ref())?;
+        Trunk::look_at(&place)?;
+        rustix::fs::unlink(&place.path).map_err(Error::os("removing a segment's name"))
+    }
+
+    /// Bytes in the working copy.
+    pub fn len(&self) -> usize {
+        self.size
+    }
+
+    /// Never: a segment has at least one byte.
+    pub fn is_empty(&self) -> bool {
+        self.size == 0
+    }
+
+    /// The bytes that the segment may [`grow`](Segment::grow) to.
+    pub fn max_len(&self) -> usize {
+        self.base.len() * PAGE
+    }
+
+    /// The editing unit in bytes.
+    pub fn unit(&self) -> usize {
+        self.units().bytes()
+    }
+
+    fn units(&self) -> Unit {
+        self.trunk.geometry.unit
+    }
+
+    fn pages(&self) -> usize {
+        self.size.div_ceil(PAGE)
+    }
+
+    /// The file behind the trunk.
+    pub fn path(&self) -> &Path {
+        &self.place.path
+    }
+
+    /// Whether the checkout is read-only.
+    pub fn is_read_only(&self) -> bool {
+        self.options.read_only
+    }
+
+    /// The start of the working copy, at a multiple of the page size; stays the same through updates and
+    /// growth, until the segment is dropped. In a forked child there is no memory there.
+    pub fn as_ptr(&self) -> *const u8 {
+        self.copy.view()
+    }
+
+    /// As [`Segment::as_ptr`], to write through. Writing to a read-only checkout raises SIGSEGV.
+    pub fn as_mut_ptr(&mut self) -> *mut u8 {
+        self.copy.view()
+    }
+
+    /// The working copy; empty in a forked child.
+    pub fn as_slice(&self) -> &[u8] {
+        let len = if self.is_forked() { 0 } else { self.size };
+        // SAFETY: `size` bytes of the view are mapped and readable while `self` lives; what changes
+        // them borrows `self` mutably (updates) or is `unsafe` (raw pointers).
+        unsafe { std::slice::from_raw_parts(self.copy.view(), len) }
+    }
+
+    /// The working copy, to write to; empty in a forked child and for a read-only checkout.
+    pub fn as_mut_slice(&mut self) -> &mut [u8] {
+        let none = self.is_forked() || self.options.read_only;
+        let len = if none { 0 } else { self.size };
+        // SAFETY: as above, and writable.
+        unsafe { std::slice::from_raw_parts_mut(self.copy.view(), len) }
+    }
+
+    /// The version of the working copy: the commits (and growths) it contains.
+    pub fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// The version of the trunk. One load, no system call. For a moment after a commit it may still be
+    /// the version before; [`Segment::is_behind`] is exact.
+    pub fn trunk_version(&self) -> u64 {
+        match self.is_forked() {
+            true => self.version,
+            false => self.trunk.version().max(self.version),
+        }
+    }
+
+    /// Whether the trunk has changes that the working copy has not. Two loads, no system call.
+    #[inline]
+    pub fn is_behind(&self) -> bool {
+        !self.is_forked() && self.trunk.position() != self.position
+    }
+
+    /// Whether this is a forked child of the process that checked the segment out: every operation
+    /// but [`Segment::reattach`] is then [`Error::Forked`]. No system call.
+    #[inline]
+    pub fn is_forked(&self) -> bool {
+        self.fork.forked()
+    }
+
+    #[inline]
+    fn check(&self) -> Result<()> {
+        match self.is_forked() {
+            true => Err(Error::Forked),
+            false => Ok(()),
+        }
+    }
+
+    fn check_writable(&self) -> Result<()> {
+        self.check()?;
+        match self.options.read_only {
+            true => Err(Error::ReadOnly),
+            false => Ok(()),
+        }
+    }
+
+    /// The pages of a byte range inside the segment.
+    fn pages_of(&self, range: &Range<usize>) -> Result<Range<usize>> {
+        if range.start > range.end || range.end > self.size {
+            return Err(Error::OutOfRange {
+                range: range.clone(),
+                len: self.size,
+            });
+        }
+        match range.is_empty() {
+            true => Ok(0..0),
+            false => Ok(range.start / PAGE..range.end.div_ceil(PAGE)),
+        }
+    }
+
+    /// Declares that this byte range was or will be written before the next commit. Its pages take no fault
+    /// then and need no scan; under [`Tracking::Declared`](crate::Tracking::Declared) it is the only way to
+    /// be committed. O(pages in range); one system call if writes are tracked.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfRange`], [`Error::ReadOnly`], [`Error::Forked`].
+    #[inline]
+    pub fn touch(&mut self, range: Range<usize>) -> Result<()> {
+        self.check_writable()?;
+        let pages = self.pages_of(&range)?;
+        self.copy.touch(pages)
+    }
+
+    /// Writes a file-backed segment to its disk (`msync`). O(pages changed), as slow as the disk. What is on
+    /// the disk after a power failure is consistent if no commit ran between the last `sync` and the
+    /// failure; a crash of processes never harms.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Os`], [`Error::NoSpace`], [`Error::Forked`].
+    pub fn sync(&self) -> Result<()> {
+        self.check()?;
+        let (start, len) = self.trunk.bytes();
+        // SAFETY: the whole mapping of the trunk; msync changes nothing.
+        unsafe { rustix::mm::msync(start.cast(), len, rustix::mm::MsyncFlags::SYNC) }
+            .map_err(Error::os("writing a segment to its disk"))
+    }
+
+    /// In a forked child: checks the same segment out anew, at the trunk's present version. The parent's
+    /// local changes are not in it. In the process that checked it out: nothing.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Segment::checkout`]; [`Error::NotFound`] if the name was unlinked.
+    pub fn reattach(&mut self) -> Result<()> {
+        if !self.is_forked() {
+            return Ok(());
+        }
+        let options = self.options.clone().create(false).exclusive(false);
+        let mut fresh = Segment::attach(self.place.clone(), 0, &options)?;
+        fresh.options = self.options.clone();
+        *self = fresh;
+        Ok(())
+    }
+}
+
+impl Drop for Segment {
+    fn drop(&mut self) {
+        if self.is_forked() {
+            // The slot and the mappings are the parent's.
+            self.copy.forget();
+            if let Some(trunk) = Arc::get_mut(&mut self.trunk) {
+                trunk.forget();
+            }
+            return;
+        }
+        self.prepared.give_back(&self.trunk, self.slot, 0);
+        self.trunk.detach(self.slot);
+    }
+}
+
+/// Does an existing segment have what the options and the size ask for?
+fn check_fit(trunk: &Trunk, size: usize, options: &Options) -> Result<()> {
+    let has = trunk.size()?;
+    if size > has {
+        return Err(Error::TooSmall { has, asked: size });
+    }
+    let unit = trunk.geometry.unit.bytes() as u32;
+    match options.unit {
+        Some(asked) if asked != unit => Err(Error::UnitMismatch { has: unit, asked }),
+        _ => Ok(()),
+    }
+}
+
+/// Splits private byte ranges into whole pages and words (with the bits that are private).
+type PrivateParts = (Vec<Range<usize>>, Vec<(u32, u16, u64)>);
+
+fn private_parts(ranges: &[Range<usize>], max: usize) -> Result<PrivateParts> {
+    let (mut pages, mut words) = (Vec::new(), Vec::new());
+    for range in ranges {
+        if range.start > range.end || range.end > max {
+            let range = range.clone();
+            return Err(Error::OutOfRange { range, len: max });
+        }
+        let whole = range.start.div_ceil(PAGE)..range.end / PAGE;
+        let (first, last) = match whole.start < whole.end {
+            true => (range.start..whole.start * PAGE, whole.end * PAGE..range.end),
+            false => (range.clone(), 0..0),
+        };
+        if !whole.is_empty() {
+            pages.push(whole);
+        }
+        words.extend(words_of(first).chain(words_of(last)));
+    }
+    Ok((pages, words))
+}
+
+/// The words of a byte range, with the bits of each that are in it.
+fn words_of(range: Range<usize>) -> impl Iterator<Item = (u32, u16, u64)> {
+    let end = if range.is_empty() {
+        0
+    } else {
+        range.end.div_ceil(8)
+    };
+    (range.start / 8..end).map(move |word| {
+        let bytes = (word * 8..word * 8 + 8).enumerate();
+        let inside = bytes.filter(|(_, byte)| range.contains(byte));
+        let bits = inside.fold(0, |bits, (at, _)| bits | 0xff << (8 * at));
+        ((word * 8 / PAGE) as u32, (word % (PAGE / 8)) as u16, bits)
+    })
+}

@@ -1,0 +1,436 @@
+//! Update: the trunk's changes come into the working copy.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use super::Segment;
+use super::window::{Change, add_ranges};
+use crate::PAGE;
+use crate::error::{Error, Result};
+use crate::words::{self, WORDS, load, store};
+
+/// Words of a page above which copying it whole may be cheaper than word by word.
+const DENSE: usize = WORDS / 2;
+
+/// What an update brought.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct Updated {
+    /// The version that the working copy is at now.
+    pub version: u64,
+    /// Pages that the trunk had changed.
+    pub pages: usize,
+    /// Bytes that were brought into the working copy, in whole words or pages.
+    pub bytes: usize,
+    /// Units changed on both sides (in a default update the local ones were kept).
+    pub conflicts: usize,
+}
+
+/// One editing unit that was changed on both sides.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Conflict<'a> {
+    /// Where it is, in bytes from the start of the segment.
+    pub offset: usize,
+    /// What both sides started from; `None` if the copy's log was cut ([`Error::BaseLost`]).
+    pub base: Option<&'a [u8]>,
+    /// What stands in the working copy.
+    pub local: &'a [u8],
+    /// What the trunk has.
+    pub incoming: &'a [u8],
+}
+
+/// What becomes of a conflicting unit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Choice {
+    /// Keep the working copy's; the next commit overwrites the trunk's.
+    Local,
+    /// Take the trunk's.
+    Incoming,
+    /// Write this, a local change: the first bytes, as many as the unit has.
+    Write([u8; 64]),
+}
+
+/// What to do about conflicts.
+pub(super) enum Policy<'a> {
+    LocalWins,
+    Validate,
+    Ask(&'a mut dyn FnMut(Conflict<'_>) -> Choice),
+    /// Drop every local change.
+    Discard,
+}
+
+/// A conflicting unit with its three values, in private memory.
+pub(super) struct Case {
+    pub(super) offset: usize,
+    pub(super) base: Option<[u8; 64]>,
+    pub(super) local: [u8; 64],
+    pub(super) incoming: [u8; 64],
+}
+
+impl Case {
+    /// Asks, and turns the answer into bytes to write, if any.
+    pub(super) fn ask(
+        &self,
+        unit: usize,
+        decide: &mut dyn FnMut(Conflict<'_>) -> Choice,
+    ) -> Option<(usize, [u8; 64])> {
+        let choice = decide(Conflict {
+            offset: self.offset,
+            base: self.base.as_ref().map(|bytes| &bytes[..unit]),
+            local: &self.local[..unit],
+            incoming: &self.incoming[..unit],
+        });
+        match choice {
+            Choice::Local => None,
+            Choice::Incoming => Some((self.offset, self.incoming)),
+            Choice::Write(bytes) => Some((self.offset, bytes)),
+        }
+    }
+}
+
+/// How far a merge came before it found that the slot was cut.
+enum Merged {
+    All(Updated),
+    /// So many changes of the window are in.
+    Cut(usize),
+}
+
+impl Segment {
+    /// Merges the trunk's changes into the working copy, three-way, by editing unit: what was not changed
+    /// here becomes the trunk's, what was changed here stays. Never waits for a commit, makes no
+    /// system call (but for many wholly rewritten pages, to learn which are unchanged here).
+    ///
+    /// O(1) if there is nothing new, else O(pages changed in the trunk since, plus the changed words).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BaseLost`] if the process lagged so far behind that its log was cut, and both sides
+    /// changed a page; [`Error::Corrupt`], [`Error::Forked`]. The working copy is untouched.
+    ///
+    /// *Source*: CONVERSION, sections 3.2, 3.3, 3.8.
+    #[inline]
+    pub fn update(&mut self) -> Result<Updated> {
+        self.check()?;
+        match self.trunk.position() == self.position {
+            true => Ok(self.nothing_new()),
+            false => self.update_by(&mut Policy::LocalWins),
+        }
+    }
+
+    /// As [`Segment::update`], but if both sides changed a unit, even to the same value, nothing is done.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Conflict`] with the ranges; those of [`Segment::update`].
+    ///
+    /// *Source*: CONVERSION, section 3.2, the flag VALIDATE.
+    pub fn update_validated(&mut self) -> Result<Updated> {
+        self.update_by(&mut Policy::Validate)
+    }
+
+    /// As [`Segment::update`], asking `decide` about each unit that both sides changed. All are asked before
+    /// anything is written, so a panic in `decide` leaves the working copy as it was. It cannot
+    /// reach the segment, may block, and is asked at most once more for a unit if this process is cut off
+    /// for lagging meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Segment::update`], but never [`Error::BaseLost`]: these units are asked about without
+    /// a base.
+    pub fn update_with(
+        &mut self,
+        mut decide: impl FnMut(Conflict<'_>) -> Choice,
+    ) -> Result<Updated> {
+        self.update_by(&mut Policy::Ask(&mut decide))
+    }
+
+    fn nothing_new(&self) -> Updated {
+        Updated {
+            version: self.version,
+            ..Updated::default()
+        }
+    }
+
+    /// Steps 1 to 5 of an update, see the crate.
+    pub(super) fn update_by(&mut self, policy: &mut Policy<'_>) -> Result<Updated> {
+        self.check()?;
+        let (from, to) = (self.position, self.trunk.position());
+        if to == from {
+            return Ok(self.nothing_new());
+        }
+        if !self.trunk.holds(self.slot, from) && !self.trunk.hold(self.slot, from) {
+            return self.catch_up(policy, &HashSet::new(), from);
+        }
+        if to < from || to - from > self.trunk.geometry.log as u64 {
+            return Err(Error::Corrupt("the trunk's position"));
+        }
+        let trunk = std::sync::Arc::clone(&self.trunk);
+        let read = self.window.read(&trunk, from..to);
+        if !trunk.holds(self.slot, from) {
+            return self.catch_up(policy, &HashSet::new(), from);
+        }
+        read?;
+        let size = trunk.size()?;
+        match self.merge(policy)? {
+            Merged::Cut(done) => {
+                let ahead = self.window.changes[..done].iter().map(|c| c.page).collect();
+                self.catch_up(policy, &ahead, to)
+            }
+            Merged::All(updated) => {
+                self.version = self.window.version;
+                self.position = to;
+                self.extend_to(size)?;
+                if !trunk.move_on(self.slot, from, to) && !trunk.hold(self.slot, to) {
+                    // Cut at the very end: everything is in, but what it stands on may go.
+                    return self.catch_up(policy, &HashSet::new(), to);
+                }
+                Ok(Updated {
+                    version: self.version,
+                    ..updated
+                })
+            }
+        }
+    }
+
+    /// Brings the changes of the window in.
+    fn merge(&mut self, policy: &mut Policy<'_>) -> Result<Merged> {
+        let decided = match policy {
+            Policy::LocalWins | Policy::Discard => Vec::new(),
+            Policy::Validate | Policy::Ask(_) => {
+                let cases = self.cases()?;
+                if !self.trunk.holds(self.slot, self.position) {
+                    return Ok(Merged::Cut(0));
+                }
+                self.decide(&cases, policy)?
+            }
+        };
+        let merged = self.apply_window()?;
+        if let Merged::All(_) = merged {
+            self.write_decided(&decided);
+        }
+        Ok(merged)
+    }
+
+    /// Asks about the cases, or refuses them.
+    fn decide(&self, cases: &[Case], policy: &mut Policy<'_>) -> Result<Vec<(usize, [u8; 64])>> {
+        let unit = self.unit();
+        match policy {
+            Policy::Ask(decide) => {
+                let answers = cases.iter().filter_map(|case| case.ask(unit, *decide));
+                Ok(answers.collect())
+            }
+            _ if cases.is_empty() => Ok(Vec::new()),
+            _ => {
+                let mut offsets: Vec<usize> = cases.iter().map(|case| case.offset).collect();
+                offsets.sort_unstable();
+                let mut ranges = Vec::new();
+                for offset in offsets {
+                    super::window::push_range(&mut ranges, offset..offset + unit);
+                }
+                Err(Error::Conflict { ranges })
+            }
+        }
+    }
+
+    /// Writes decided units into the working copy.
+    pub(super) fn write_decided(&mut self, decided: &[(usize, [u8; 64])]) {
+        let unit = self.unit();
+        for (offset, bytes) in decided {
+            let page = self.copy.page(offset / PAGE);
+            // SAFETY: a unit lies within a page, and the page is this process's own.
+            unsafe {
+                page.add(offset % PAGE)
+                    .copy_from_nonoverlapping(bytes.as_ptr(), unit)
+            };
+            self.copy.mark(offset / PAGE);
+        }
+    }
+
+    /// The units of the window that both sides changed.
+    fn cases(&mut self) -> Result<Vec<Case>> {
+        let mut cases = Vec::new();
+        for change in &self.window.changes {
+            let page = change.page as usize;
+            self.scratch.gather(&self.trunk, self.base[page], change)?;
+            let local = self.copy.page(page);
+            let scratch = &self.scratch;
+            let mut ranges: Vec<Range<usize>> = Vec::new();
+            let unit = self.trunk.geometry.unit;
+            let group = unit.words();
+            for at in (0..scratch.count).step_by(group) {
+                let (mut ours, mut theirs) = (0, 0);
+                for at in at..at + group {
+                    // SAFETY: a page of ours; gathered words are below WORDS.
+                    let value = unsafe { load(local, scratch.words[at].into()) };
+                    let (mine, other) = (
+                        value ^ scratch.base[at],
+                        scratch.incoming[at] ^ scratch.base[at],
+                    );
+                    (ours, theirs) = match group {
+                        1 => (unit.spread(mine), unit.spread(other)),
+                        _ => (ours | unit.spread(mine), theirs | unit.spread(other)),
+                    };
+                }
+                let word = usize::from(scratch.words[at]);
+                add_ranges(&mut ranges, unit, page, [(word, ours & theirs)].into_iter());
+            }
+            let offsets = ranges
+                .into_iter()
+                .flat_map(|range| range.step_by(unit.bytes()));
+            cases.extend(offsets.map(|offset| case(scratch, local, page, offset, unit.bytes())));
+        }
+        Ok(cases)
+    }
+
+    /// Applies the window; where a unit was changed on both sides the local one stays.
+    fn apply_window(&mut self) -> Result<Merged> {
+        let clean = self.know_clean()?;
+        let mut updated = Updated {
+            pages: self.window.changes.len(),
+            ..Updated::default()
+        };
+        for at in 0..self.window.changes.len() {
+            let change = self.window.changes[at];
+            let page = change.page as usize;
+            let whole = clean && change.mask.count() >= DENSE && self.copy.is_clean(page);
+            let kept = match whole {
+                true => self.take_whole(&change, &mut updated)?,
+                false => self.take_words(&change, &mut updated)?,
+            };
+            if !kept {
+                return Ok(Merged::Cut(at));
+            }
+            self.base[page] = change.frame;
+        }
+        Ok(Merged::All(updated))
+    }
+
+    /// Whether it pays to find out which pages are unchanged here, and if so finds out: those can be
+    /// copied whole. A scan costs as much as it looks at pages; it saves the comparison of dense ones.
+    fn know_clean(&mut self) -> Result<bool> {
+        let dense = |change: &&Change| change.mask.count() >= DENSE;
+        let dense = self.window.changes.iter().filter(dense).count();
+        let pays = dense * 64 > self.pages() + 256;
+        if pays {
+            self.copy.look()?;
+        }
+        Ok(pays)
+    }
+
+    /// A page that is unchanged here. False: the slot was cut, and the page (unchanged here, so nothing
+    /// is lost) is to be copied again.
+    fn take_whole(&mut self, change: &Change, updated: &mut Updated) -> Result<bool> {
+        let frame = self.trunk.frame(change.frame)?;
+        // SAFETY: pages by `frame` and `page`.
+        unsafe { words::copy(frame, self.copy.page(change.page as usize)) };
+        updated.bytes += PAGE;
+        Ok(self.trunk.holds(self.slot, self.position))
+    }
+
+    /// The changed words of a page. False: the slot was cut, and the page is as it was.
+    #[inline]
+    fn take_words(&mut self, change: &Change, updated: &mut Updated) -> Result<bool> {
+        let page = change.page as usize;
+        self.scratch.gather(&self.trunk, self.base[page], change)?;
+        if !self.trunk.holds(self.slot, self.position) {
+            return Ok(false);
+        }
+        let local = self.copy.page(page);
+        match self.units().words() {
+            1 => self.merge_words(local, updated),
+            group => self.merge_groups(local, group, updated),
+        }
+        Ok(true)
+    }
+
+    /// Units of up to a word.
+    #[inline]
+    fn merge_words(&self, local: *mut u8, updated: &mut Updated) {
+        let (unit, scratch) = (self.units(), &self.scratch);
+        for at in 0..scratch.count {
+            let word = usize::from(scratch.words[at]);
+            let (base, incoming) = (scratch.base[at], scratch.incoming[at]);
+            // SAFETY: a page of ours; gathered words are below WORDS.
+            let value = unsafe { load(local, word) };
+            let mut new = incoming;
+            if value != base {
+                let ours = unit.spread(value ^ base);
+                new = if cfg!(fyris_mutant = "segment_trunk_wins") {
+                    incoming
+                } else {
+                    value & ours | incoming & !ours
+                };
+                let both = ours & unit.spread(incoming ^ base);
+                updated.conflicts += both.count_ones() as usize / (unit.bytes() * 8);
+            }
+            if new != value {
+                // SAFETY: as above.
+                unsafe { store(local, word, new) };
+                updated.bytes += 8;
+            }
+        }
+    }
+
+    /// Units of several words.
+    fn merge_groups(&self, local: *mut u8, group: usize, updated: &mut Updated) {
+        let scratch = &self.scratch;
+        for first in (0..scratch.count).step_by(group) {
+            let unit = first..first + group;
+            let differs = |at: usize| {
+                // SAFETY: a page of ours; gathered words are below WORDS.
+                unsafe { load(local, scratch.words[at].into()) != scratch.base[at] }
+            };
+            if unit.clone().any(differs) {
+                let theirs = unit
+                    .clone()
+                    .any(|at| scratch.incoming[at] != scratch.base[at]);
+                updated.conflicts += usize::from(theirs);
+                continue;
+            }
+            for at in unit {
+                // SAFETY: as above.
+                unsafe { store(local, scratch.words[at].into(), scratch.incoming[at]) };
+            }
+            updated.bytes += group * 8;
+        }
+    }
+}
+
+/// The three values of the unit at `offset`.
+fn case(
+    scratch: &super::window::Scratch,
+    local: *const u8,
+    page: usize,
+    offset: usize,
+    unit: usize,
+) -> Case {
+    let mut case = Case {
+        offset,
+        base: Some([0; 64]),
+        local: [0; 64],
+        incoming: [0; 64],
+    };
+    let mut base = [0; 64];
+    let within = offset - page * PAGE;
+    for word in within / 8..(within + unit).div_ceil(8) {
+        let at = scratch.words[..scratch.count].partition_point(|&w| usize::from(w) < word);
+        // SAFETY: a page of ours; `word` is below WORDS since units do not cross pages.
+        let value = unsafe { load(local, word) };
+        for (out, value) in [
+            (&mut case.local, value),
+            (&mut base, scratch.base[at]),
+            (&mut case.incoming, scratch.incoming[at]),
+        ] {
+            let bytes = value.to_le_bytes();
+            for (i, byte) in bytes.into_iter().enumerate() {
+                let to = (word * 8 + i).wrapping_sub(within);
+                if to < unit {
+                    out[to] = byte;
+                }
+            }
+        }
+    }
+    case.base = Some(base);
+    case
+}

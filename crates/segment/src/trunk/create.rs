@@ -1,0 +1,245 @@
+//! Making and opening the shared file.
+//!
+//! A new segment is complete before it has a name: it is written to a file without one, which is then
+//! linked. Every attached process keeps a shared `flock` on the file; one that can get the exclusive
+//! lock is alone, and cleans up whatever an earlier crash, or an earlier boot, has left.
+
+use std::fs::File;
+use std::os::fd::{AsFd, AsRawFd};
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use rustix::fs::{AtFlags, CWD, FallocateFlags, FlockOperation, Mode, OFlags};
+use rustix::io::Errno;
+
+use super::Trunk;
+use super::layout::{FORMAT, Geometry, MAGIC, word};
+use crate::error::{Error, Result};
+use crate::map::Mapping;
+use crate::name::Place;
+use crate::steps::step;
+use crate::words::Unit;
+use crate::{Options, PAGE};
+
+/// How long another process may take to open the file.
+const PATIENCE: Duration = Duration::from_secs(10);
+const MODE: Mode = Mode::RUSR.union(Mode::WUSR);
+
+impl Trunk {
+    /// Opens the segment at `place`, or makes it if the options allow.
+    pub(crate) fn open_or_create(place: &Place, size: usize, options: &Options) -> Result<Trunk> {
+        let mut made = false;
+        // Twice at most in practice: it may vanish or appear between the two steps.
+        for _ in 0..100 {
+            match open_file(place) {
+                Ok(_) if options.exclusive && !made => {
+                    return Err(Error::Exists(place.path.clone()));
+                }
+                Ok(file) => return Trunk::attach(file, place),
+                Err(Errno::NOENT) if !options.create => {
+                    return Err(Error::NotFound(place.path.clone()));
+                }
+                Err(Errno::NOENT) => made = create(place, size, options)?,
+                Err(Errno::LOOP) if place.anonymous => {
+                    return Err(Error::NotOurs(place.path.clone()));
+                }
+                Err(error) => return Err(Error::os("opening a segment")(error)),
+            }
+        }
+        Err(Error::Exists(place.path.clone()))
+    }
+
+    /// Opens an existing segment.
+    pub(crate) fn open(place: &Place) -> Result<Trunk> {
+        match open_file(place) {
+            Ok(file) => Trunk::attach(file, place),
+            Err(Errno::NOENT) => Err(Error::NotFound(place.path.clone())),
+            Err(error) => Err(Error::os("opening a segment")(error)),
+        }
+    }
+
+    /// Whether there is a segment at `place` at all.
+    pub(crate) fn look_at(place: &Place) -> Result<()> {
+        let file = match open_file(place) {
+            Ok(file) => file,
+            Err(Errno::NOENT) => return Err(Error::NotFound(place.path.clone())),
+            Err(error) => return Err(Error::os("opening a segment")(error)),
+        };
+        check_owner(&file, place)?;
+        let mut magic = [0; 8];
+        match file.read_exact_at(&mut magic, 0) {
+            Ok(()) if u64::from_le_bytes(magic) == MAGIC => Ok(()),
+            _ => Err(Error::NotASegment(place.path.clone())),
+        }
+    }
+
+    /// Checks and maps an open file.
+    fn attach(file: File, place: &Place) -> Result<Trunk> {
+        check_owner(&file, place)?;
+        let alone = lock_file(&file)?;
+        let geometry = read_header(&file, &place.path)?;
+        let map = Mapping::shared(file.as_fd(), geometry.total, true)?;
+        let trunk = Trunk {
+            map,
+            file,
+            geometry,
+        };
+        let here = pid_namespace()?;
+        let namespace = trunk.word(word::NAMESPACE);
+        if alone {
+            trunk.recover_alone()?;
+            // Relaxed: the file's lock orders.
+            namespace.store(here, Ordering::Relaxed);
+            flock(&trunk.file, FlockOperation::LockShared)?;
+        } else if namespace.load(Ordering::Relaxed) != here {
+            return Err(Error::Namespace);
+        }
+        trunk.size()?;
+        Ok(trunk)
+    }
+
+    /// Whether the file is still as long as its header says: a hostile process may shorten it, and
+    /// touching what is gone raises SIGBUS.
+    pub(crate) fn check_length(&self) -> Result<()> {
+        let has = self
+            .file
+            .metadata()
+            .map_err(io("looking at a segment"))?
+            .len();
+        match has >= self.geometry.total as u64 {
+            true => Ok(()),
+            false => Err(Error::Truncated {
+                has,
+                expected: self.geometry.total as u64,
+            }),
+        }
+    }
+}
+
+fn io(what: &'static str) -> impl Fn(std::io::Error) -> Error {
+    move |source| Error::Os { what, source }
+}
+
+fn open_file(place: &Place) -> std::result::Result<File, Errno> {
+    let mut flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    // The folder of anonymous segments is everybody's: follow no link there.
+    flags.set(OFlags::NOFOLLOW, place.anonymous);
+    rustix::fs::openat(CWD, &place.path, flags, Mode::empty()).map(File::from)
+}
+
+/// Makes a segment; false if another process was quicker.
+fn create(place: &Place, size: usize, options: &Options) -> Result<bool> {
+    if size == 0 {
+        return Err(Error::NotFound(place.path.clone()));
+    }
+    let unit = options.unit.unwrap_or(8);
+    let unit =
+        Unit::new(u64::from(unit)).ok_or(Error::BadArgument("unit: 1 to 64, a power of two"))?;
+    let max = size.max(options.max_size);
+    let geometry = Geometry::new(unit, max.div_ceil(PAGE) as u64)?;
+    let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::TMPFILE;
+    let file = rustix::fs::openat(CWD, place.folder(), flags, MODE)
+        .map_err(Error::os("making a segment's file"))?;
+    fill(&File::from(file), &geometry, size, place)
+}
+
+/// Writes an empty segment into a nameless file and names it; false if the name was taken meanwhile.
+fn fill(file: &File, geometry: &Geometry, size: usize, place: &Place) -> Result<bool> {
+    rustix::fs::ftruncate(file, geometry.total as u64).map_err(Error::os("a segment"))?;
+    let fixed = geometry.frames_at as u64;
+    rustix::fs::fallocate(file, FallocateFlags::empty(), 0, fixed)
+        .map_err(Error::os("a segment's log and index"))?;
+    let mut header = [0u8; PAGE];
+    for (at, value) in header.chunks_exact_mut(8).zip(geometry.header()) {
+        at.copy_from_slice(&value.to_le_bytes());
+    }
+    header[word::SIZE..word::SIZE + 8].copy_from_slice(&(size as u64).to_le_bytes());
+    file.write_all_at(&header, 0)
+        .map_err(io("writing a segment's header"))?;
+    step!("file written");
+    let nameless = format!("/proc/self/fd/{}", file.as_raw_fd());
+    match rustix::fs::linkat(CWD, nameless, CWD, &place.path, AtFlags::SYMLINK_FOLLOW) {
+        Ok(()) => Ok(true),
+        Err(Errno::EXIST) => Ok(false),
+        Err(error) => Err(Error::os("naming a segment")(error)),
+    }
+}
+
+/// Anonymous segments are one user's; a path is the caller's own affair, but must be a plain file.
+fn check_owner(file: &File, place: &Place) -> Result<()> {
+    let meta = file.metadata().map_err(io("looking at a segment"))?;
+    if !meta.is_file() {
+        return Err(Error::NotASegment(place.path.clone()));
+    }
+    let ours = meta.uid() == rustix::process::geteuid().as_raw() && meta.mode() & 0o077 == 0;
+    if place.anonymous && !ours {
+        return Err(Error::NotOurs(place.path.clone()));
+    }
+    Ok(())
+}
+
+fn flock(file: &File, operation: FlockOperation) -> Result<()> {
+    rustix::fs::flock(file, operation).map_err(Error::os("locking a segment's file"))
+}
+
+/// Locks the file for sharing; true if nobody else has it, and then the lock is exclusive.
+fn lock_file(file: &File) -> Result<bool> {
+    let start = Instant::now();
+    loop {
+        for (operation, alone) in [
+            (FlockOperation::NonBlockingLockExclusive, true),
+            (FlockOperation::NonBlockingLockShared, false),
+        ] {
+            match rustix::fs::flock(file, operation) {
+                Ok(()) => return Ok(alone),
+                Err(Errno::WOULDBLOCK | Errno::INTR) => (),
+                Err(error) => return Err(Error::os("locking a segment's file")(error)),
+            }
+        }
+        // Another process is opening it, alone so far.
+        if start.elapsed() > PATIENCE {
+            return Err(Error::Busy);
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+fn read_header(file: &File, path: &Path) -> Result<Geometry> {
+    let has = file.metadata().map_err(io("looking at a segment"))?.len();
+    let mut bytes = [0u8; 64];
+    if file.read_exact_at(&mut bytes, 0).is_err() {
+        return Err(Error::NotASegment(path.to_owned()));
+    }
+    let mut words = [0u64; 8];
+    for (word, bytes) in words.iter_mut().zip(bytes.chunks_exact(8)) {
+        *word = bytes
+            .iter()
+            .rev()
+            .fold(0, |word, &byte| word << 8 | u64::from(byte));
+    }
+    if words[0] != MAGIC {
+        return Err(Error::NotASegment(path.to_owned()));
+    }
+    if words[1] != FORMAT {
+        return Err(Error::WrongFormat {
+            found: words[1],
+            known: FORMAT,
+        });
+    }
+    let geometry = Geometry::check(&words)?;
+    if has < geometry.total as u64 {
+        return Err(Error::Truncated {
+            has,
+            expected: geometry.total as u64,
+        });
+    }
+    Ok(geometry)
+}
+
+/// Names the pid namespace of this process.
+fn pid_namespace() -> Result<u64> {
+    let meta = std::fs::metadata("/proc/self/ns/pid").map_err(io("reading /proc/self/ns/pid"))?;
+    Ok(meta.ino())
+}

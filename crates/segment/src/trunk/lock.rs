@@ -1,0 +1,137 @@
+//! The commit lock: a futex word that names the slot of its holder.
+//!
+//! It orders commits and nothing else: updates and checkouts never look at it. A holder copies no
+//! pages under it (the frames of a commit are filled before), so it is held for some ten nanoseconds
+//! a page. A holder that died is found by its slot's process id and start time; who finds it takes
+//! the lock over and repairs (invariant R).
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use rustix::thread::futex;
+
+use super::Trunk;
+use super::layout::{SLOTS, word};
+use crate::error::{Error, Result};
+use crate::steps::step;
+
+/// Set while somebody may be asleep on the lock.
+const WAITERS: u32 = 1 << 31;
+/// Looks at the lock before sleeping.
+const SPINS: usize = 200;
+/// How long to sleep before looking whether the holder is alive.
+const NAP: Duration = Duration::from_millis(5);
+/// When to give up on a living holder.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The held lock.
+#[derive(Debug)]
+pub(crate) struct Guard<'a> {
+    trunk: &'a Trunk,
+}
+
+impl Drop for Guard<'_> {
+    fn drop(&mut self) {
+        step!("about to unlock");
+        // Release: pairs with the Acquire of the next holder.
+        let old = self.trunk.lock_word().swap(0, Ordering::Release);
+        step!("unlocked");
+        if old & WAITERS != 0 {
+            // A waiter that is not woken wakes from its nap.
+            let _ = futex::wake(self.trunk.lock_word(), futex::Flags::empty(), 1);
+        }
+    }
+}
+
+impl Trunk {
+    fn lock_word(&self) -> &AtomicU32 {
+        self.half(word::LOCK)
+    }
+
+    /// Takes the lock for `slot`, repairing first if its holder has died.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::LockTimeout`] if a living process does not let go; what repairing may find.
+    #[inline]
+    pub(crate) fn lock(&self, slot: usize) -> Result<Guard<'_>> {
+        let mine = slot as u32 + 1;
+        // Acquire: pairs with the Release of the last holder.
+        let free = self
+            .lock_word()
+            .compare_exchange(0, mine, Ordering::Acquire, Ordering::Relaxed);
+        if free.is_err() {
+            return self.lock_slowly(mine);
+        }
+        step!("locked");
+        Ok(Guard { trunk: self })
+    }
+
+    #[cold]
+    fn lock_slowly(&self, mine: u32) -> Result<Guard<'_>> {
+        let lock = self.lock_word();
+        let start = Instant::now();
+        let mut spins = 0;
+        loop {
+            // Relaxed: only a look.
+            let seen = lock.load(Ordering::Relaxed);
+            let take = |flag: u32| {
+                // Acquire: pairs with the Release of the last holder.
+                let took =
+                    lock.compare_exchange(seen, mine | flag, Ordering::Acquire, Ordering::Relaxed);
+                took.is_ok().then_some(Guard { trunk: self })
+            };
+            if seen == 0 {
+                // Others may still be asleep: keep the flag for them.
+                if let Some(guard) = take(WAITERS) {
+                    step!("locked after waiting");
+                    return Ok(guard);
+                }
+            } else if spins < SPINS {
+                spins += 1;
+                std::hint::spin_loop();
+            } else if let Some(pid) = self.holder(seen, mine) {
+                if start.elapsed() > PATIENCE {
+                    let millis = start.elapsed().as_millis() as u64;
+                    return Err(Error::LockTimeout { pid, millis });
+                }
+                self.nap(seen);
+            } else if let Some(guard) = take(WAITERS) {
+                step!("lock taken over");
+                self.recover(&guard)?;
+                return Ok(guard);
+            }
+        }
+    }
+
+    /// The id of the living process that holds the lock, if there is one. A lock in our own name is
+    /// one that a dead process left: this one is only taken once.
+    fn holder(&self, seen: u32, mine: u32) -> Option<u32> {
+        let holder = seen & !WAITERS;
+        if holder == mine || holder == 0 || holder as usize > SLOTS {
+            return None;
+        }
+        let process = self.process(holder as usize - 1)?;
+        process.alive().then(|| process.pid())
+    }
+
+    fn nap(&self, seen: u32) {
+        let lock = self.lock_word();
+        // Relaxed: only says that somebody sleeps.
+        let flagged =
+            lock.compare_exchange(seen, seen | WAITERS, Ordering::Relaxed, Ordering::Relaxed);
+        if flagged.is_ok() {
+            let time = futex::Timespec {
+                tv_sec: 0,
+                tv_nsec: NAP.as_nanos() as i64,
+            };
+            // Woken, timed out or changed: look again in every case.
+            let _ = futex::wait(lock, futex::Flags::empty(), seen | WAITERS, Some(&time));
+        }
+    }
+
+    /// Frees the lock whoever holds it. For the first process to open the file.
+    pub(super) fn reset_lock(&self) {
+        self.lock_word().store(0, Ordering::Release);
+    }
+}

@@ -1,0 +1,205 @@
+//! The trunk: everything that processes share.
+//!
+//! # Layout
+//!
+//! | part | content |
+//! |---|---|
+//! | header | one page: constants with a sum, position, version, lock, tail (see [`layout::word`]) |
+//! | slots | 128 x 64 bytes: who is attached, and at which log position |
+//! | page heads | 16 bytes a page: latest frame, log position after the change |
+//! | log | ring of 128-byte entries: page, frame, frame before, version, 512-bit mask of changed words |
+//! | frame states | 4 bytes a frame: free, in the trunk, or reserved by the process of a slot |
+//! | frames | 4096 bytes each, never changed while anyone may read them |
+//!
+//! # Positions
+//!
+//! The log is numbered from the beginning of time: entry `s` is at `s % log`. A process *at position p*
+//! has merged the entries below `p`. `tail <= applied <= position`, and the ring holds
+//! `tail..position`. One store to `position` publishes a whole commit.
+//!
+//! # Invariants
+//!
+//! * **B (bounds)**. Every number read here is used only after a comparison with the private copy of
+//!   the geometry. Words are read by atomics, once, into private memory; then checked; then used.
+//! * **K (keep)**. A process at position `p` with an uncut slot may read the frames that were current at
+//!   `p` or later, and entries from `p` on: the frame replaced by entry `s`, and the entry itself, are
+//!   reused only when `tail > s`, and `tail <= p` for every uncut slot.
+//! * **L (lock)**. Log entries, `position`, heads, `applied`, `tail`, cuts and the states of frames that are in the
+//!   trunk are written by the holder of the lock only. Frames change hands between *free* and *reserved*
+//!   by compare-and-swap, without the lock.
+//! * **R (repair)**. Whoever takes the lock over from a dead process repairs before anything else:
+//!   `recover`.
+
+pub(crate) mod create;
+pub(crate) mod frames;
+pub(crate) mod layout;
+pub(crate) mod lock;
+pub(crate) mod log;
+pub(crate) mod recover;
+pub(crate) mod slots;
+
+use std::fs::File;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use crate::PAGE;
+use crate::error::{Error, Result};
+use crate::map::Mapping;
+use crate::words::ZERO;
+
+use layout::{Geometry, HEAD, word};
+
+/// The mapped trunk. See the module.
+#[derive(Debug)]
+pub(crate) struct Trunk {
+    map: Mapping,
+    pub(crate) file: File,
+    pub(crate) geometry: Geometry,
+}
+
+/// Where the log stands, read consistently enough to be checked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Bounds {
+    pub(crate) tail: u64,
+    pub(crate) applied: u64,
+    pub(crate) position: u64,
+}
+
+impl Trunk {
+    /// The word of 8 bytes at `offset`.
+    #[inline]
+    fn word(&self, offset: usize) -> &AtomicU64 {
+        assert!(offset.is_multiple_of(8) && offset + 8 <= self.geometry.frames_at);
+        // SAFETY: inside the mapping (checked) and aligned; everything below the frames is only ever
+        // accessed as atomics, by us. What another process does to it an atomic load tolerates.
+        unsafe { AtomicU64::from_ptr(self.map.start().add(offset).cast()) }
+    }
+
+    /// The half word of 4 bytes at `offset`.
+    #[inline]
+    fn half(&self, offset: usize) -> &AtomicU32 {
+        assert!(offset.is_multiple_of(4) && offset + 4 <= self.geometry.frames_at);
+        // SAFETY: as in `word`; no half word overlaps a word.
+        unsafe { AtomicU32::from_ptr(self.map.start().add(offset).cast()) }
+    }
+
+    /// The log position up to which everything is published.
+    #[inline]
+    pub(crate) fn position(&self) -> u64 {
+        // Acquire: pairs with the Release in `log::publish`; entries and frames below are complete.
+        self.word(word::POSITION).load(Ordering::Acquire)
+    }
+
+    /// The number of commits. Written just after `position`, so it may be behind it for a moment.
+    #[inline]
+    pub(crate) fn version(&self) -> u64 {
+        // Relaxed: for people; nothing is read because of it.
+        self.word(word::VERSION).load(Ordering::Relaxed)
+    }
+
+    /// The segment's size in bytes.
+    pub(crate) fn size(&self) -> Result<usize> {
+        // Relaxed: who must see a new size read the entry of the log that announced it.
+        let size = self.word(word::SIZE).load(Ordering::Relaxed);
+        match usize::try_from(size) {
+            Ok(size) if size > 0 && size <= self.geometry.pages * PAGE => Ok(size),
+            _ => Err(Error::Corrupt("the segment's size")),
+        }
+    }
+
+    /// Sets the size. For holders of the lock.
+    pub(crate) fn set_size(&self, size: usize) {
+        // Relaxed: published by the entry that announces it.
+        self.word(word::SIZE).store(size as u64, Ordering::Relaxed);
+    }
+
+    /// Tail, applied and position, checked against each other. For holders of the lock: without it
+    /// they may move between the loads.
+    pub(crate) fn bounds(&self) -> Result<Bounds> {
+        // Relaxed: the lock's Acquire came before.
+        let get = |offset| self.word(offset).load(Ordering::Relaxed);
+        let bounds = Bounds {
+            tail: get(word::TAIL),
+            applied: get(word::APPLIED),
+            position: get(word::POSITION),
+        };
+        let ordered = bounds.tail <= bounds.applied && bounds.applied <= bounds.position;
+        // Half of what fits: positions are added to without checks.
+        if ordered
+            && bounds.position - bounds.tail <= self.geometry.log as u64
+            && bounds.position < 1 << 62
+        {
+            return Ok(bounds);
+        }
+        Err(Error::Corrupt("the log's bounds"))
+    }
+
+    /// The page of frame `number`; frame 0 is the page of zeros, which is not writable.
+    #[inline]
+    pub(crate) fn frame(&self, number: u32) -> Result<*const u8> {
+        match number {
+            0 => Ok(ZERO.ptr()),
+            _ => self.frame_mut(number).map(|p| p.cast_const()),
+        }
+    }
+
+    /// The page of frame `number`, to write to: a frame that this process has reserved.
+    #[inline]
+    pub(crate) fn frame_mut(&self, number: u32) -> Result<*mut u8> {
+        let index = number.wrapping_sub(1) as usize;
+        if index >= self.geometry.frames {
+            return Err(Error::Corrupt("a frame's number"));
+        }
+        let offset = self.geometry.frames_at + index * PAGE;
+        debug_assert!(offset + PAGE <= self.map.len());
+        // SAFETY: inside the mapping: `index < frames`, and the geometry is checked against its length.
+        Ok(unsafe { self.map.start().add(offset) })
+    }
+
+    /// Frame and position of the latest change of `page`.
+    pub(crate) fn head(&self, page: usize) -> Result<(u32, u64)> {
+        let offset = self.head_at(page);
+        // Acquire: pairs with the Release in `set_head`: the position published before it is seen
+        // by a later load of `position`.
+        let frame = self.word(offset).load(Ordering::Acquire);
+        let position = self.word(offset + 8).load(Ordering::Acquire);
+        match u32::try_from(frame) {
+            Ok(frame) if frame as usize <= self.geometry.frames => Ok((frame, position)),
+            _ => Err(Error::Corrupt("a page head's frame")),
+        }
+    }
+
+    /// Sets a page head. For holders of the lock.
+    fn set_head(&self, page: usize, frame: u32, position: u64) {
+        let offset = self.head_at(page);
+        // Release: pairs with the Acquire in `head`.
+        self.word(offset).store(u64::from(frame), Ordering::Release);
+        self.word(offset + 8).store(position, Ordering::Release);
+    }
+
+    fn head_at(&self, page: usize) -> usize {
+        assert!(page < self.geometry.pages);
+        self.geometry.heads_at + page * HEAD
+    }
+
+    /// The child of a fork has no mapping: there is nothing to unmap.
+    pub(crate) fn forget(&mut self) {
+        self.map.forget();
+    }
+
+    /// How often a process was cut off for lagging.
+    pub(crate) fn cuts(&self) -> u64 {
+        // Relaxed: for people.
+        self.word(word::CUTS).load(Ordering::Relaxed)
+    }
+
+    /// Bytes from the start to the end of the mapping, for `sync`.
+    pub(crate) fn bytes(&self) -> (*mut u8, usize) {
+        (self.map.start(), self.map.len())
+    }
+}
+
+// SAFETY: the mapping is accessed by atomics and raw copies only; the kernel does not care which
+// thread uses it.
+unsafe impl Send for Trunk {}
+// SAFETY: as above; every access is an atomic or a copy that tolerates others.
+unsafe impl Sync for Trunk {}

@@ -1,0 +1,82 @@
+//! Repair: what a process that died under the lock has left is completed or forgotten.
+//!
+//! | it died | found | repair |
+//! |---|---|---|
+//! | before `position` moved | entries above `position`, frames reserved by its slot | nobody sees the entries; the frames go with the slot |
+//! | before `applied` moved | `applied < position` | page heads and frame states are written again from the log |
+//! | while moving the tail | frames marked as the trunk's that nothing names | the sweep frees them |
+//! | anywhere else | a slot of a dead process | the slot is cleared, its frames are freed |
+
+use super::lock::Guard;
+use super::log::Record;
+use super::{Bounds, Trunk};
+use crate::error::Result;
+use crate::steps::step;
+
+/// What a repair did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Repair {
+    /// Log entries applied that were published only.
+    pub(crate) replayed: usize,
+    /// Slots of dead processes cleared.
+    pub(crate) reaped: usize,
+    /// Frames that nothing named.
+    pub(crate) lost_frames: usize,
+}
+
+impl Trunk {
+    /// Repairs. The order matters: what is published is the trunk's before reservations are freed.
+    pub(crate) fn recover(&self, _lock: &Guard<'_>) -> Result<Repair> {
+        let mut bounds = self.bounds()?;
+        let replayed = self.replay(&mut bounds)?;
+        step!("replayed");
+        let reaped = self.reap(None)?;
+        let lost_frames = self.sweep(&self.used(&bounds)?);
+        step!("swept");
+        Ok(Repair {
+            replayed,
+            reaped,
+            lost_frames,
+        })
+    }
+
+    /// As [`Trunk::recover`], for the first process to open the file: nobody else is there, whatever
+    /// slots and lock say.
+    pub(super) fn recover_alone(&self) -> Result<()> {
+        self.reset_lock();
+        let mut bounds = self.bounds()?;
+        self.replay(&mut bounds)?;
+        self.clear_slots();
+        self.advance(&mut bounds, |_| ())?;
+        self.sweep_all(&self.used(&bounds)?);
+        Ok(())
+    }
+
+    /// Frees whatever can be freed: the dead are reaped, and everybody who is behind is cut off.
+    pub(crate) fn reclaim_all(&self, _lock: &Guard<'_>, slot: usize) -> Result<()> {
+        let mut bounds = self.bounds()?;
+        self.reap(Some(slot))?;
+        self.cut_below(bounds.position);
+        self.advance(&mut bounds, |frame| {
+            if self.take_back(frame, slot) {
+                self.release(frame, slot);
+            }
+        })
+    }
+
+    /// Which frames page heads and log name.
+    pub(crate) fn used(&self, bounds: &Bounds) -> Result<Vec<bool>> {
+        let mut used = vec![false; self.geometry.frames + 1];
+        for page in 0..self.geometry.pages {
+            used[self.head(page)?.0 as usize] = true;
+        }
+        for position in bounds.tail..bounds.position {
+            if let Record::Change(entry) = self.entry(position)? {
+                used[entry.frame as usize] = true;
+                used[entry.before as usize] = true;
+            }
+        }
+        used[0] = false;
+        Ok(used)
+    }
+}

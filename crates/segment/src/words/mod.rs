@@ -1,0 +1,187 @@
+//! Pages as words: comparing, copying, merging.
+//!
+//! # Whose memory is it
+//!
+//! Frames are shared with other processes, hostile ones too, so a frame may change while it is read.
+//! No reference is ever made to one: a page of a frame goes through volatile vector loads and stores
+//! ([`diff_copy`], [`copy`]), single words through relaxed atomics ([`load`]). Whatever is decided
+//! from such a word is decided from the private copy of it. The compiler may then assume nothing
+//! about a second read, because there is none.
+//!
+//! Every function here takes page pointers: 4096 readable (or writable) bytes at a multiple of 64
+//! (invariant **P**). Callers get them from `Trunk::frame`, `WorkCopy::page` and [`ZERO`] only.
+
+mod scalar;
+#[cfg(target_arch = "x86_64")]
+mod simd;
+mod unit;
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+pub(crate) use unit::Unit;
+
+use crate::PAGE;
+
+/// Words of 8 bytes in a page.
+pub(crate) const WORDS: usize = PAGE / 8;
+
+/// A page of zeros: what a page is before its first commit.
+#[repr(align(4096))]
+pub(crate) struct ZeroPage([u8; PAGE]);
+
+/// See [`ZeroPage`].
+pub(crate) static ZERO: ZeroPage = ZeroPage([0; PAGE]);
+
+impl ZeroPage {
+    /// The page.
+    pub(crate) fn ptr(&self) -> *const u8 {
+        self.0.as_ptr()
+    }
+}
+
+/// One bit a word of a page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Mask(pub(crate) [u64; WORDS / 64]);
+
+impl Mask {
+    /// Whether no bit is set.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.iter().all(|&w| w == 0)
+    }
+
+    /// How many are set.
+    pub(crate) fn count(&self) -> usize {
+        self.0.iter().map(|w| w.count_ones() as usize).sum()
+    }
+
+    /// The indexes of the set bits, ascending.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = usize> + use<> {
+        let words = self.0;
+        (0..words.len()).flat_map(move |i| Bits(words[i]).map(move |bit| i * 64 + bit))
+    }
+
+    /// Sets bit `word`.
+    pub(crate) fn set(&mut self, word: usize) {
+        self.0[word / 64] |= 1 << (word % 64);
+    }
+
+    /// Clears bit `word`.
+    pub(crate) fn clear(&mut self, word: usize) {
+        self.0[word / 64] &= !(1 << (word % 64));
+    }
+
+    /// Whether bit `word` is set.
+    pub(crate) fn has(&self, word: usize) -> bool {
+        self.0[word / 64] >> (word % 64) & 1 == 1
+    }
+
+    /// Adds the bits of `other`.
+    pub(crate) fn merge(&mut self, other: &Mask) {
+        for (mine, theirs) in self.0.iter_mut().zip(other.0) {
+            *mine |= theirs;
+        }
+    }
+}
+
+/// The set bits of a word.
+struct Bits(u64);
+
+impl Iterator for Bits {
+    type Item = usize;
+
+    #[inline]
+    fn next(&mut self) -> Option<usize> {
+        let bit = (self.0 != 0).then(|| self.0.trailing_zeros() as usize)?;
+        self.0 &= self.0 - 1;
+        Some(bit)
+    }
+}
+
+/// Reads word `word` of a page that others may be writing.
+///
+/// # Safety
+///
+/// `page` is a page (invariant P) and `word < WORDS`.
+#[inline]
+pub(crate) unsafe fn load(page: *const u8, word: usize) -> u64 {
+    debug_assert!(word < WORDS);
+    // SAFETY: in the page and aligned, by invariant P; read-only pages are never written through this.
+    let word = unsafe { AtomicU64::from_ptr(page.cast::<u64>().add(word).cast_mut()) };
+    // Relaxed: the order is that of the log's head, which was read before (see `trunk`).
+    word.load(Ordering::Relaxed)
+}
+
+/// Writes word `word` of a page.
+///
+/// # Safety
+///
+/// `page` is a writable page (invariant P) and `word < WORDS`.
+#[inline]
+pub(crate) unsafe fn store(page: *mut u8, word: usize, value: u64) {
+    debug_assert!(word < WORDS);
+    // SAFETY: in the page and aligned, by invariant P.
+    let word = unsafe { AtomicU64::from_ptr(page.cast::<u64>().add(word)) };
+    // Relaxed: frames are published by the log's head; the working copy has one user.
+    word.store(value, Ordering::Relaxed);
+}
+
+/// Copies page `from` to `out` and says in which words it differs from `base`: the fused step of a
+/// commit, which reads every word once.
+///
+/// # Safety
+///
+/// Three pages (invariant P), `out` writable and none of the others.
+#[inline]
+pub(crate) unsafe fn diff_copy(from: *const u8, base: *const u8, out: *mut u8) -> Mask {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx512f") {
+        // SAFETY: the processor has it; the rest is the caller's promise.
+        return unsafe { simd::diff_copy_512(from, base, out) };
+    } else if is_x86_feature_detected!("avx2") {
+        // SAFETY: as above.
+        return unsafe { simd::diff_copy_256(from, base, out) };
+    }
+    // SAFETY: the caller's promise.
+    unsafe { scalar::diff_copy(from, base, out) }
+}
+
+/// In which words two pages differ.
+///
+/// # Safety
+///
+/// Two pages (invariant P).
+#[inline]
+pub(crate) unsafe fn diff(from: *const u8, base: *const u8) -> Mask {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx512f") {
+        // SAFETY: the processor has it; the rest is the caller's promise.
+        return unsafe { simd::diff_512(from, base) };
+    } else if is_x86_feature_detected!("avx2") {
+        // SAFETY: as above.
+        return unsafe { simd::diff_256(from, base) };
+    }
+    // SAFETY: the caller's promise.
+    unsafe { scalar::diff(from, base) }
+}
+
+/// Copies a page.
+///
+/// # Safety
+///
+/// Two different pages (invariant P), `out` writable.
+#[inline]
+pub(crate) unsafe fn copy(from: *const u8, out: *mut u8) {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx512f") {
+        // SAFETY: the processor has it; the rest is the caller's promise.
+        return unsafe { simd::copy_512(from, out) };
+    } else if is_x86_feature_detected!("avx2") {
+        // SAFETY: as above.
+        return unsafe { simd::copy_256(from, out) };
+    }
+    // SAFETY: the caller's promise.
+    unsafe { scalar::copy(from, out) }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,51 @@
+//! Word by word, for processors without wide registers, and to test the others against.
+
+use super::{Mask, WORDS, load, store};
+
+/// See [`super::diff_copy`].
+///
+/// # Safety
+///
+/// As there.
+pub(super) unsafe fn diff_copy(from: *const u8, base: *const u8, out: *mut u8) -> Mask {
+    let mut mask = Mask::default();
+    for word in 0..WORDS {
+        // SAFETY: in the page; pages by the caller's promise.
+        unsafe {
+            let value = load(from, word);
+            store(out, word, value);
+            if value != load(base, word) {
+                mask.set(word);
+            }
+        }
+    }
+    mask
+}
+
+/// See [`super::diff`].
+///
+/// # Safety
+///
+/// As there.
+pub(super) unsafe fn diff(from: *const u8, base: *const u8) -> Mask {
+    let mut mask = Mask::default();
+    for word in 0..WORDS {
+        // SAFETY: in the page; pages by the caller's promise.
+        if unsafe { load(from, word) != load(base, word) } {
+            mask.set(word);
+        }
+    }
+    mask
+}
+
+/// See [`super::copy`].
+///
+/// # Safety
+///
+/// As there.
+pub(super) unsafe fn copy(from: *const u8, out: *mut u8) {
+    for word in 0..WORDS {
+        // SAFETY: in the page; pages by the caller's promise.
+        unsafe { store(out, word, load(from, word)) };
+    }
+}

@@ -1,0 +1,120 @@
+//! With the wide registers of x86-64. Loads and stores are volatile: done once, as written.
+
+use std::arch::x86_64::*;
+
+use super::{Mask, WORDS};
+
+/// Words in a register of 512 bits, and of 256.
+const WIDE: usize = 8;
+const HALF: usize = 4;
+
+/// See [`super::diff_copy`].
+///
+/// # Safety
+///
+/// As there; the processor has AVX-512F.
+#[target_feature(enable = "avx512f")]
+pub(super) unsafe fn diff_copy_512(from: *const u8, base: *const u8, out: *mut u8) -> Mask {
+    let mut mask = Mask::default();
+    let (from, base) = (from.cast::<__m512i>(), base.cast::<__m512i>());
+    let out = out.cast::<__m512i>();
+    for i in 0..WORDS / WIDE {
+        // SAFETY: within the pages and aligned, by the caller's promise.
+        let (value, other) = unsafe { (from.add(i).read_volatile(), base.add(i).read_volatile()) };
+        // SAFETY: as above.
+        unsafe { out.add(i).write_volatile(value) };
+        let differ = _mm512_cmpneq_epi64_mask(value, other);
+        mask.0[i / 8] |= u64::from(differ) << (i % 8 * WIDE);
+    }
+    mask
+}
+
+/// See [`super::diff`].
+///
+/// # Safety
+///
+/// As there; the processor has AVX-512F.
+#[target_feature(enable = "avx512f")]
+pub(super) unsafe fn diff_512(from: *const u8, base: *const u8) -> Mask {
+    let mut mask = Mask::default();
+    let (from, base) = (from.cast::<__m512i>(), base.cast::<__m512i>());
+    for i in 0..WORDS / WIDE {
+        // SAFETY: within the pages and aligned, by the caller's promise.
+        let (value, other) = unsafe { (from.add(i).read_volatile(), base.add(i).read_volatile()) };
+        let differ = _mm512_cmpneq_epi64_mask(value, other);
+        mask.0[i / 8] |= u64::from(differ) << (i % 8 * WIDE);
+    }
+    mask
+}
+
+/// See [`super::copy`].
+///
+/// # Safety
+///
+/// As there; the processor has AVX-512F.
+#[target_feature(enable = "avx512f")]
+pub(super) unsafe fn copy_512(from: *const u8, out: *mut u8) {
+    let (from, out) = (from.cast::<__m512i>(), out.cast::<__m512i>());
+    for i in 0..WORDS / WIDE {
+        // SAFETY: within the pages and aligned, by the caller's promise.
+        unsafe { out.add(i).write_volatile(from.add(i).read_volatile()) };
+    }
+}
+
+/// See [`super::diff_copy`].
+///
+/// # Safety
+///
+/// As there; the processor has AVX2.
+#[target_feature(enable = "avx2")]
+pub(super) unsafe fn diff_copy_256(from: *const u8, base: *const u8, out: *mut u8) -> Mask {
+    let mut mask = Mask::default();
+    let (from, base) = (from.cast::<__m256i>(), base.cast::<__m256i>());
+    let out = out.cast::<__m256i>();
+    for i in 0..WORDS / HALF {
+        // SAFETY: within the pages and aligned, by the caller's promise.
+        let (value, other) = unsafe { (from.add(i).read_volatile(), base.add(i).read_volatile()) };
+        // SAFETY: as above.
+        unsafe { out.add(i).write_volatile(value) };
+        mask.0[i / 16] |= differ_256(value, other) << (i % 16 * HALF);
+    }
+    mask
+}
+
+/// See [`super::diff`].
+///
+/// # Safety
+///
+/// As there; the processor has AVX2.
+#[target_feature(enable = "avx2")]
+pub(super) unsafe fn diff_256(from: *const u8, base: *const u8) -> Mask {
+    let mut mask = Mask::default();
+    let (from, base) = (from.cast::<__m256i>(), base.cast::<__m256i>());
+    for i in 0..WORDS / HALF {
+        // SAFETY: within the pages and aligned, by the caller's promise.
+        let (value, other) = unsafe { (from.add(i).read_volatile(), base.add(i).read_volatile()) };
+        mask.0[i / 16] |= differ_256(value, other) << (i % 16 * HALF);
+    }
+    mask
+}
+
+/// Four bits: which words differ.
+#[target_feature(enable = "avx2")]
+fn differ_256(a: __m256i, b: __m256i) -> u64 {
+    let equal = _mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(a, b)));
+    u64::from(!equal as u8 & 0xf)
+}
+
+/// See [`super::copy`].
+///
+/// # Safety
+///
+/// As there; the processor has AVX2.
+#[target_feature(enable = "avx2")]
+pub(super) unsafe fn copy_256(from: *const u8, out: *mut u8) {
+    let (from, out) = (from.cast::<__m256i>(), out.cast::<__m256i>());
+    for i in 0..WORDS / HALF {
+        // SAFETY: within the pages and aligned, by the caller's promise.
+        unsafe { out.add(i).write_volatile(from.add(i).read_volatile()) };
+    }
+}
