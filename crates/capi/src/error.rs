@@ -170,6 +170,7 @@ impl From<fyris::dump::DumpError> for Failure {
         use fyris::dump::DumpError::*;
         match error {
             Table(error) => error.into(),
+            CannotCreateTable(error) => (*error).into(),
             Read { .. } | Write { .. } | CannotReplace { .. } => {
                 Failure::new(FYRIS_E_IO, error.to_string())
             }

@@ -149,6 +149,10 @@ static void operations(fyris_store *store) {
   EXPECT(fyris_term_is_atom(fyris_term_at(fyris_term_at(out, 0), 2), "y"));
   fyris_term_free(out);
 
+  EXPECT(fyris_table_save(t, "t.ets", NULL, &err) == FYRIS_OK);
+  EXPECT(NOTHING(fyris_table_load(store, "t.ets", &err), FYRIS_E_NAME_TAKEN));
+  EXPECT(SAYS(fyris_table_save(t, "/nowhere/t.ets", NULL, &err), FYRIS_E_IO));
+
   size_t size = 0;
   EXPECT(fyris_table_size(t, &size, &err) == FYRIS_OK && size == 1);
   EXPECT(fyris_table_info(t, "type", &out, &err) == FYRIS_OK && fyris_term_is_atom(out, "set"));

@@ -80,9 +80,12 @@ pub enum DumpError {
         /// Where the sum stands.
         offset: u64,
     },
-    /// A table such as the dump describes cannot be made, mostly because its name is taken.
+    /// The store does not make a table such as the dump describes, mostly because its name is taken.
     #[error("cannot create the table: {0}")]
-    CannotCreateTable(String),
+    CannotCreateTable(Box<Error>),
+    /// The dump describes no table that there could be.
+    #[error("cannot create the table: {0}")]
+    BadDescription(String),
     /// The dump is of a version that is yet to come.
     #[error("a dump of version {major:?}.{minor:?}; at most version 1 can be read")]
     UnsupportedVersion {
@@ -201,7 +204,9 @@ impl DumpError {
             DumpError::BadObject { .. } => atom("badarg"),
             DumpError::ObjectCount { .. } => atom("invalid_object_count"),
             DumpError::Checksum { .. } => atom("checksum_error"),
-            DumpError::CannotCreateTable(_) => atom("cannot_create_table"),
+            DumpError::CannotCreateTable(_) | DumpError::BadDescription(_) => {
+                atom("cannot_create_table")
+            }
             DumpError::UnsupportedVersion { major, minor } => {
                 let version = Term::Tuple(vec![major.clone(), minor.clone()]);
                 pair("unsupported_file_version", version)

@@ -95,9 +95,9 @@ impl Store {
         header: &Header,
         options: &LoadOptions,
     ) -> Result<Table, DumpError> {
-        let refused = |why: &dyn std::fmt::Display| DumpError::CannotCreateTable(why.to_string());
-        let info = header.info_but_size().map_err(|damage| refused(&damage))?;
-        let like = like(&info, header).map_err(|damage| refused(&damage))?;
+        let bad = |damage: Damage| DumpError::BadDescription(damage.to_string());
+        let info = header.info_but_size().map_err(bad)?;
+        let like = like(&info, header).map_err(bad)?;
         let name = options.name.unwrap_or(info.name);
         let made = match header.get("index") {
             Some(Term::Atom(index)) => {
@@ -110,7 +110,7 @@ impl Store {
             Err(Error::BadIndex { .. }) => self.create(caller, name, &like),
             made => made,
         }
-        .map_err(|error| refused(&error))
+        .map_err(|error| DumpError::CannotCreateTable(Box::new(error)))
     }
 }
 

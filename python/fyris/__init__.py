@@ -1,0 +1,47 @@
+"""Fyris: concurrent in-memory term tables, and version-controlled memory shared by processes.
+
+    import fyris
+
+    towns = fyris.Table("ordered_set")
+    towns["uppsala"] = {"river": "Fyris", "bridges": 14}
+    towns.update({"visby": {}, "falun": {"river": "Faluån"}})
+    [key for key in towns]          # ['falun', 'uppsala', 'visby']
+
+Table is a dictionary that threads share, and a table of Erlang's ets at the same time. What Python values are in Erlang is
+written at the top of README.md; nothing is lost on the way in and out.
+"""
+
+from collections.abc import MutableMapping
+
+from ._errors import (
+    BadValue,
+    Damaged,
+    Error,
+    LimitReached,
+    NameTaken,
+    NoSuchTable,
+    WrongType,
+)
+from ._fyris import Atom, Table, Term, __version__, decode, encode, format, parse
+
+MutableMapping.register(Table)
+
+__all__ = [
+    "Atom",
+    "BadValue",
+    "Damaged",
+    "Error",
+    "LimitReached",
+    "NameTaken",
+    "NoSuchTable",
+    "Table",
+    "Term",
+    "WrongType",
+    "__version__",
+    "decode",
+    "encode",
+    "format",
+    "parse",
+]
+
+del MutableMapping

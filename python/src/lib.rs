@@ -1,0 +1,40 @@
+//! The native half of the Python package `fyris`.
+//!
+//! # What is where
+//!
+//! | module | what |
+//! |---|---|
+//! | `convert` | Python values as terms, and back, without loss |
+//! | `values` | `Atom` and `Term`: what Python has no value for; parsing, printing, external format |
+//! | `table`, `view` | `Table`: tables as dictionaries, and as ETS has them |
+//! | `errors` | errors of the store as Python exceptions, which `fyris/_errors.py` defines |
+//!
+//! # The interpreter's lock
+//!
+//! Operations on one object keep it: they take less time than letting it go. Everything whose time grows with its argument
+//! or with the table converts first, then lets the lock go and works on terms.
+//!
+//! All classes are frozen and hold only what threads may share, so that the module needs no lock of the interpreter's.
+
+mod convert;
+mod errors;
+mod table;
+mod values;
+mod view;
+
+use pyo3::prelude::*;
+
+#[pymodule(gil_used = false)]
+fn _fyris(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<values::Atom>()?;
+    module.add_class::<values::Other>()?;
+    module.add_class::<table::Table>()?;
+    module.add_class::<view::Walk>()?;
+    module.add_class::<view::View>()?;
+    module.add_function(wrap_pyfunction!(values::parse, module)?)?;
+    module.add_function(wrap_pyfunction!(values::format, module)?)?;
+    module.add_function(wrap_pyfunction!(values::encode, module)?)?;
+    module.add_function(wrap_pyfunction!(values::decode, module)?)?;
+    Ok(())
+}

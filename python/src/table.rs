@@ -1,0 +1,319 @@
+//! `fyris.Table`: making and finding tables, and what concerns them as wholes.
+
+use std::path::PathBuf;
+use std::sync::LazyLock;
+
+use fyris::dump::{LoadOptions, SaveOptions};
+use fyris::{InfoValue, Options, Owner, Store, TableType};
+use fyris_term::Term;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::convert::{from_term, from_terms, to_term};
+use crate::errors::{self, BadValue, NoSuchTable};
+use crate::view::{Part, View, Walk};
+
+mod dict;
+mod ets;
+
+/// The one store of this process, and its owner, who lives as long as the process.
+static OWNER: LazyLock<Owner> = LazyLock::new(|| Store::new().owner());
+
+/// A table of Erlang terms, shared by all threads of this process.
+///
+///     t = fyris.Table()                       # a set: one object a key
+///     t = fyris.Table("ordered_set")          # and in order of the keys
+///     t = fyris.Table("bag", name="edges")    # several objects a key; found by fyris.Table.named("edges")
+///
+/// As a dictionary it maps keys to values: t[key] = value keeps the object (key, value). Beside that it is a table of Erlang's
+/// ets, whose objects are tuples of any length with the key in place keypos, counted from 1.
+///
+/// type is 'set', 'ordered_set', 'bag' or 'duplicate_bag'; index names the structure that holds the table. A table without a
+/// name goes away with its last reference, one with a name when drop() is called.
+///
+/// Every operation on one key is atomic, and so are insert_many, update and clear as wholes. Reads take no lock.
+#[pyclass(frozen, mapping, weakref, module = "fyris")]
+pub(crate) struct Table {
+    pub(crate) table: fyris::Table,
+    /// The table ends with this object.
+    owned: bool,
+}
+
+impl Drop for Table {
+    fn drop(&mut self) {
+        if self.owned {
+            // It may be gone already.
+            let _ = self.table.delete();
+        }
+    }
+}
+
+fn type_of(name: &str) -> PyResult<TableType> {
+    Ok(match name {
+        "set" => TableType::Set,
+        "ordered_set" => TableType::OrderedSet,
+        "bag" => TableType::Bag,
+        "duplicate_bag" => TableType::DuplicateBag,
+        other => {
+            return Err(BadValue::new_err(format!(
+                "no type of table is called {other}"
+            )));
+        }
+    })
+}
+
+fn atom(name: &str) -> PyResult<fyris_term::Atom> {
+    let atom = fyris_term::Atom::new(name);
+    atom.map_err(|error| errors::LimitReached::new_err(error.to_string()))
+}
+
+impl Table {
+    /// How many objects there are.
+    pub(crate) fn size(&self) -> PyResult<usize> {
+        match self.table.info() {
+            Some(info) => Ok(info.size),
+            None => Err(NoSuchTable::new_err(format!(
+                "no table {}",
+                self.table.reference()
+            ))),
+        }
+    }
+}
+
+#[pymethods]
+impl Table {
+    #[new]
+    #[pyo3(signature = (r#type="set", *, name=None, keypos=1, index=None))]
+    fn new(
+        r#type: &str,
+        name: Option<&str>,
+        keypos: usize,
+        index: Option<&str>,
+    ) -> PyResult<Table> {
+        let mut options = Options::new(type_of(r#type)?).public().keypos(keypos);
+        if let Some(index) = index {
+            options = options.index(index);
+        }
+        if name.is_some() {
+            options = options.named();
+        }
+        let table = OWNER.new_table(name.unwrap_or("python"), &options);
+        Ok(Table {
+            table: table.map_err(errors::store)?,
+            owned: name.is_none(),
+        })
+    }
+
+    /// The table that was made with this name. Raises NoSuchTable.
+    #[staticmethod]
+    fn named(name: &str) -> PyResult<Table> {
+        Ok(Table {
+            table: OWNER.named(name).map_err(errors::store)?,
+            owned: false,
+        })
+    }
+
+    /// Makes a table out of a file that save() or Erlang's ets:tab2file wrote. The file may come from anybody: it is checked as far as it lets
+    /// itself be, and refused whole if anything in it is wrong. name replaces the name in it.
+    ///
+    /// Raises OSError, Damaged, NameTaken.
+    #[staticmethod]
+    #[pyo3(signature = (path, *, name=None))]
+    fn load(py: Python<'_>, path: PathBuf, name: Option<&str>) -> PyResult<Table> {
+        let options = LoadOptions {
+            name: name.map(atom).transpose()?,
+            ..LoadOptions::verified()
+        };
+        let loaded = py.detach(|| OWNER.file2tab(&path, &options));
+        let table = loaded.map_err(errors::dump)?.table;
+        let owned = !matches!(table.reference(), fyris::TableRef::Name(_));
+        Ok(Table { table, owned })
+    }
+
+    /// Writes the table to a file, with a checksum, and returns how many objects there were; ets:file2tab reads it. A file
+    /// that is there is replaced when the new one is whole. Raises OSError.
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<u64> {
+        let options = SaveOptions {
+            object_count: true,
+            md5sum: true,
+            ..SaveOptions::default()
+        };
+        let saved = py.detach(|| self.table.tab2file(&path, &options));
+        saved.map_err(errors::dump)
+    }
+
+    /// Deletes the table, for everybody and at once.
+    fn drop(&self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| self.table.delete()).map_err(errors::store)
+    }
+
+    /// Gives the table another name. Raises NameTaken.
+    fn rename(&self, name: &str) -> PyResult<()> {
+        self.table.rename(atom(name)?).map_err(errors::store)?;
+        Ok(())
+    }
+
+    fn __enter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        slf
+    }
+
+    /// Deletes the table, unless that has been done.
+    fn __exit__(
+        &self,
+        _class: &Bound<'_, PyAny>,
+        _error: &Bound<'_, PyAny>,
+        _traceback: &Bound<'_, PyAny>,
+    ) {
+        // Only that it is gone can be wrong with it.
+        let _ = self.table.delete();
+    }
+
+    /// The name, a str.
+    #[getter]
+    fn name(&self) -> &'static str {
+        self.table.name().as_str()
+    }
+
+    /// 'set', 'ordered_set', 'bag' or 'duplicate_bag'.
+    #[getter]
+    fn r#type(&self) -> &'static str {
+        self.table.table_type().as_str()
+    }
+
+    /// Which element of an object is its key, from 1.
+    #[getter]
+    fn keypos(&self) -> usize {
+        self.table.keypos()
+    }
+
+    /// How many bytes the table has allocated.
+    #[getter]
+    fn memory(&self) -> usize {
+        self.table.memory()
+    }
+
+    /// What ets:info/1 tells, a dict by name.
+    fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let dict = PyDict::new(py);
+        let Some(info) = self.table.info() else {
+            return Err(NoSuchTable::new_err(format!(
+                "no table {}",
+                self.table.reference()
+            )));
+        };
+        for (name, value) in info.items() {
+            // Owners and heirs mean nothing in Python.
+            if let InfoValue::Term(term) = value {
+                dict.set_item(name, plain_word(py, &term)?)?;
+            }
+        }
+        Ok(dict)
+    }
+
+    fn __repr__(&self) -> PyResult<String> {
+        let (name, kind) = (self.table.reference(), self.table.table_type().as_str());
+        Ok(match self.table.info() {
+            Some(info) => format!("<fyris.Table {name}, {kind} of {}>", info.size),
+            None => format!("<fyris.Table {name}, deleted>"),
+        })
+    }
+
+    /// All objects, one by one; what is there throughout comes up exactly once.
+    fn objects(slf: Bound<'_, Self>) -> Walk {
+        Walk::new(slf, Part::Object, false)
+    }
+
+    /// All objects in a list.
+    fn to_list<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        let objects = py.detach(|| self.table.tab2list());
+        from_terms(py, &objects.map_err(errors::store)?)
+    }
+
+    /// The keys, as a view.
+    fn keys(slf: Bound<'_, Self>) -> View {
+        View::new(slf, Part::Key)
+    }
+
+    /// The values, as a view. Walking raises BadValue at an object that is no pair.
+    fn values(slf: Bound<'_, Self>) -> View {
+        View::new(slf, Part::Value)
+    }
+
+    /// Pairs of key and value, as a view. Walking raises BadValue at an object that is no pair.
+    fn items(slf: Bound<'_, Self>) -> View {
+        View::new(slf, Part::Item)
+    }
+
+    fn __iter__(slf: Bound<'_, Self>) -> Walk {
+        Walk::new(slf, Part::Key, false)
+    }
+
+    fn __reversed__(slf: Bound<'_, Self>) -> Walk {
+        Walk::new(slf, Part::Key, true)
+    }
+
+    fn __len__(&self) -> PyResult<usize> {
+        self.size()
+    }
+
+    fn __contains__(&self, key: &Bound<'_, PyAny>) -> PyResult<bool> {
+        self.has(key)
+    }
+
+    fn __getitem__<'py>(&self, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        match self.find(&to_term(key)?)? {
+            Some(value) => from_term(key.py(), &value),
+            None => Err(dict::missing(key)),
+        }
+    }
+
+    fn __setitem__(&self, key: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        let object = self.object(to_term(key)?, to_term(value)?)?;
+        self.table.insert(&object).map_err(errors::store)
+    }
+
+    fn __delitem__(&self, key: &Bound<'_, PyAny>) -> PyResult<()> {
+        let taken = self.table.take(&to_term(key)?).map_err(errors::store)?;
+        if taken.is_empty() {
+            return Err(dict::missing(key));
+        }
+        Ok(())
+    }
+}
+
+/// Words of `info/1` as str.
+fn plain_word<'py>(py: Python<'py>, term: &Term) -> PyResult<Bound<'py, PyAny>> {
+    match from_term(py, term)?.cast_into::<crate::values::Atom>() {
+        Ok(word) => word.getattr("name"),
+        Err(other) => Ok(other.into_inner()),
+    }
+}
+
+/// The key and the value of an object that is a pair.
+pub(crate) fn pair(object: Term, keypos: usize) -> PyResult<(Term, Term)> {
+    match object {
+        Term::Tuple(parts) if parts.len() == 2 => {
+            let [first, second]: [Term; 2] = parts.try_into().expect("two parts");
+            Ok(if keypos == 1 {
+                (first, second)
+            } else {
+                (second, first)
+            })
+        }
+        other => {
+            let arity = if let Term::Tuple(parts) = &other {
+                parts.len()
+            } else {
+                0
+            };
+            Err(BadValue::new_err(format!(
+                "an object of {arity} elements has no value for a dictionary: lookup() and objects() return it whole"
+            )))
+        }
+    }
+}
+
+/// The value of an object that is a pair.
+pub(crate) fn value_of(object: Term, keypos: usize) -> PyResult<Term> {
+    pair(object, keypos).map(|(_, value)| value)
+}

@@ -1,0 +1,225 @@
+//! Tables as ETS has them: objects are tuples.
+
+use std::ops::Bound as Limit;
+
+use fyris::RangeOptions;
+use fyris_term::Term;
+use pyo3::prelude::*;
+
+use super::Table;
+use crate::convert::{from_term, from_terms, to_term};
+use crate::errors;
+
+/// The terms of the values of an iterable.
+fn terms(values: &Bound<'_, PyAny>) -> PyResult<Vec<Term>> {
+    values.try_iter()?.map(|value| to_term(&value?)).collect()
+}
+
+fn optional(value: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Term>> {
+    value.map(to_term).transpose()
+}
+
+/// A key, or what there is instead.
+fn key_or<'py>(
+    py: Python<'py>,
+    key: fyris::Result<Option<Term>>,
+    default: Option<Bound<'py, PyAny>>,
+) -> PyResult<Option<Bound<'py, PyAny>>> {
+    match key.map_err(errors::store)? {
+        Some(key) => from_term(py, &key).map(Some),
+        None => Ok(default),
+    }
+}
+
+#[pymethods]
+impl Table {
+    /// Inserts an object, a tuple, in place of one with the same key; in the bags beside them. Atomic.
+    fn insert(&self, object: &Bound<'_, PyAny>) -> PyResult<()> {
+        let object = to_term(object)?;
+        self.table.insert(&object).map_err(errors::store)
+    }
+
+    /// Inserts all objects of an iterable in one atomic and isolated step: others see all of them or none.
+    fn insert_many(&self, py: Python<'_>, objects: &Bound<'_, PyAny>) -> PyResult<()> {
+        let objects = terms(objects)?;
+        let done = py.detach(|| self.table.insert_list(&objects));
+        done.map_err(errors::store)
+    }
+
+    /// Inserts an object unless its key is there; says whether it did. Atomic.
+    fn insert_new(&self, object: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let object = to_term(object)?;
+        self.table.insert_new(&object).map_err(errors::store)
+    }
+
+    /// Inserts all objects of an iterable, unless one of their keys is there: then none. Atomic and isolated.
+    fn insert_new_many(&self, py: Python<'_>, objects: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let objects = terms(objects)?;
+        let done = py.detach(|| self.table.insert_new_list(&objects));
+        done.map_err(errors::store)
+    }
+
+    /// The objects with a key, a list. Takes no lock.
+    fn lookup<'py>(&self, key: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        let found = self.table.lookup(&to_term(key)?);
+        from_terms(key.py(), &found.map_err(errors::store)?)
+    }
+
+    /// The objects with each of the keys of an iterable: a list of lists, in the order of the keys.
+    fn lookup_many<'py>(
+        &self,
+        py: Python<'py>,
+        keys: &Bound<'py, PyAny>,
+    ) -> PyResult<Vec<Vec<Bound<'py, PyAny>>>> {
+        let keys = terms(keys)?;
+        let found = py.detach(|| self.table.lookup_many(&keys));
+        let found = found.map_err(errors::store)?;
+        found
+            .iter()
+            .map(|objects| from_terms(py, objects))
+            .collect()
+    }
+
+    /// The element at a position, from 1, of the object with a key; in the bags a list of them. default if no object has the key.
+    #[pyo3(signature = (key, position, default=None))]
+    fn lookup_element<'py>(
+        &self,
+        key: &Bound<'py, PyAny>,
+        position: usize,
+        default: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        match self.table.lookup_element(&to_term(key)?, position) {
+            Ok(found) => from_term(key.py(), &found.into_term()).map(Some),
+            Err(fyris::Error::NoSuchKey) => Ok(default),
+            Err(error) => Err(errors::store(error)),
+        }
+    }
+
+    /// Whether an object has the key.
+    fn member(&self, key: &Bound<'_, PyAny>) -> PyResult<bool> {
+        self.has(key)
+    }
+
+    /// Deletes the objects with a key; there need be none. Atomic.
+    fn delete(&self, key: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.table.delete_key(&to_term(key)?).map_err(errors::store)
+    }
+
+    /// Deletes exactly this object. Atomic.
+    fn delete_object(&self, object: &Bound<'_, PyAny>) -> PyResult<()> {
+        let object = to_term(object)?;
+        self.table.delete_object(&object).map_err(errors::store)
+    }
+
+    /// Removes the objects with a key and returns them, a list, in one atomic step.
+    fn take<'py>(&self, key: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        let taken = self.table.take(&to_term(key)?).map_err(errors::store)?;
+        from_terms(key.py(), &taken)
+    }
+
+    /// Counts: op is an increment, (position, increment), (position, increment, threshold, value) or a list of such tuples, done in
+    /// order in one atomic and isolated step. Returns the new value, or the list of them. If no object has the key, default is
+    /// inserted first with its key replaced, or KeyError raised.
+    #[pyo3(signature = (key, op, default=None))]
+    fn update_counter<'py>(
+        &self,
+        key: &Bound<'py, PyAny>,
+        op: &Bound<'py, PyAny>,
+        default: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (term, op, default) = (to_term(key)?, to_term(op)?, optional(default)?);
+        match self.table.update_counter_term(&term, &op, default.as_ref()) {
+            Ok(counted) => from_term(key.py(), &counted),
+            Err(fyris::Error::NoSuchKey) => Err(super::dict::missing(key)),
+            Err(error) => Err(errors::store(error)),
+        }
+    }
+
+    /// Replaces elements of the object with a key: edits is (position, value) or a list of such tuples, all done in one atomic step. If
+    /// there is no such object default is inserted with the edits, or nothing is done and False returned.
+    #[pyo3(signature = (key, edits, default=None))]
+    fn update_element(
+        &self,
+        key: &Bound<'_, PyAny>,
+        edits: &Bound<'_, PyAny>,
+        default: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<bool> {
+        let (key, edits, default) = (to_term(key)?, to_term(edits)?, optional(default)?);
+        let done = self
+            .table
+            .update_element_term(&key, &edits, default.as_ref());
+        done.map_err(errors::store)
+    }
+
+    /// Replaces old by new if the table holds exactly old; says whether it did. Both are objects with the same key. Atomic.
+    fn compare_and_swap(&self, old: &Bound<'_, PyAny>, new: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let (old, new) = (to_term(old)?, to_term(new)?);
+        self.table.cas(&old, &new).map_err(errors::store)
+    }
+
+    /// The first key; in an ordered_set the lowest. default if the table is empty.
+    #[pyo3(signature = (default=None))]
+    fn first<'py>(
+        &self,
+        py: Python<'py>,
+        default: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        key_or(py, self.table.first(), default)
+    }
+
+    /// The last key; in an ordered_set the highest. default if the table is empty.
+    #[pyo3(signature = (default=None))]
+    fn last<'py>(
+        &self,
+        py: Python<'py>,
+        default: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        key_or(py, self.table.last(), default)
+    }
+
+    /// The key behind this one; in an ordered_set the next above, whether key is there or not. default
+    /// behind the last.
+    #[pyo3(signature = (key, default=None))]
+    fn next<'py>(
+        &self,
+        key: &Bound<'py, PyAny>,
+        default: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        key_or(key.py(), self.table.next(&to_term(key)?), default)
+    }
+
+    /// The key before this one; in an ordered_set the next below, whether key is there or not. default
+    /// before the first.
+    #[pyo3(signature = (key, default=None))]
+    fn prev<'py>(
+        &self,
+        key: &Bound<'py, PyAny>,
+        default: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        key_or(key.py(), self.table.prev(&to_term(key)?), default)
+    }
+
+    /// The objects of an ordered_set with start <= key < stop, as Python's ranges go: a list in order, or with reverse from the end.
+    /// A bound that is None is open; limit is how many at most.
+    #[pyo3(signature = (*, start=None, stop=None, limit=None, reverse=false))]
+    fn range<'py>(
+        &self,
+        py: Python<'py>,
+        start: Option<&Bound<'py, PyAny>>,
+        stop: Option<&Bound<'py, PyAny>>,
+        limit: Option<usize>,
+        reverse: bool,
+    ) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        let start = optional(start)?.map_or(Limit::Unbounded, Limit::Included);
+        let stop = optional(stop)?.map_or(Limit::Unbounded, Limit::Excluded);
+        let mut options = RangeOptions::new();
+        if reverse {
+            options = options.reverse();
+        }
+        if let Some(limit) = limit {
+            options = options.limit(limit);
+        }
+        let found = py.detach(|| self.table.range((start, stop), options));
+        from_terms(py, &found.map_err(errors::store)?)
+    }
+}

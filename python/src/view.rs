@@ -1,0 +1,151 @@
+//! Walks through tables, and what `keys()`, `values()` and `items()` return.
+
+use std::sync::{Mutex, PoisonError};
+
+use fyris::Iter;
+use fyris_term::Term;
+use pyo3::prelude::*;
+
+use crate::convert::{from_term, to_term};
+use crate::errors;
+use crate::table::{Table, pair, value_of};
+
+/// What a walk gives of each object.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Part {
+    Object,
+    Key,
+    Value,
+    Item,
+}
+
+impl Part {
+    fn of(self, object: Term, keypos: usize) -> PyResult<Term> {
+        Ok(match self {
+            Part::Object => object,
+            Part::Key => key_of(object, keypos),
+            Part::Value => value_of(object, keypos)?,
+            Part::Item => {
+                let (key, value) = pair(object, keypos)?;
+                Term::Tuple(vec![key, value])
+            }
+        })
+    }
+}
+
+fn key_of(object: Term, keypos: usize) -> Term {
+    match object {
+        Term::Tuple(mut parts) => parts.swap_remove(keypos - 1),
+        other => other,
+    }
+}
+
+/// An iterator over a table. It holds nothing that makes others wait, and goes on whatever happens to the table: what is there
+/// throughout comes up exactly once.
+#[pyclass(frozen, module = "fyris._fyris")]
+pub(crate) struct Walk {
+    iter: Mutex<Iter>,
+    part: Part,
+    /// Keeps an unnamed table alive.
+    table: Py<Table>,
+}
+
+impl Walk {
+    pub(crate) fn new(table: Bound<'_, Table>, part: Part, back: bool) -> Walk {
+        let store = &table.get().table;
+        let iter = if back {
+            store.iter_back()
+        } else {
+            store.iter()
+        };
+        Walk {
+            iter: Mutex::new(iter),
+            part,
+            table: table.unbind(),
+        }
+    }
+}
+
+#[pymethods]
+impl Walk {
+    fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        slf
+    }
+
+    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        // Never held while Python runs, so it waits for nothing but another thread's step.
+        let next = self
+            .iter
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .next();
+        let Some(object) = next.transpose().map_err(errors::store)? else {
+            return Ok(None);
+        };
+        let part = self.part.of(object, self.table.get().table.keypos())?;
+        from_term(py, &part).map(Some)
+    }
+}
+
+/// The keys, values or items of a table, as of now and later: a view.
+#[pyclass(frozen, module = "fyris._fyris")]
+pub(crate) struct View {
+    table: Py<Table>,
+    part: Part,
+}
+
+impl View {
+    pub(crate) fn new(table: Bound<'_, Table>, part: Part) -> View {
+        View {
+            table: table.unbind(),
+            part,
+        }
+    }
+}
+
+#[pymethods]
+impl View {
+    fn __iter__(&self, py: Python<'_>) -> Walk {
+        Walk::new(self.table.bind(py).clone(), self.part, false)
+    }
+
+    fn __reversed__(&self, py: Python<'_>) -> Walk {
+        Walk::new(self.table.bind(py).clone(), self.part, true)
+    }
+
+    fn __len__(&self) -> PyResult<usize> {
+        self.table.get().size()
+    }
+
+    fn __contains__(&self, py: Python<'_>, value: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let table = self.table.get();
+        match self.part {
+            Part::Key => table.has(value),
+            Part::Item => match value.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>() {
+                Ok((key, value)) => {
+                    let found = table.find(&to_term(&key)?)?;
+                    Ok(found == Some(to_term(&value)?))
+                }
+                Err(_) => Ok(false),
+            },
+            Part::Object | Part::Value => {
+                for other in self.__iter__(py).into_pyobject(py)?.try_iter()? {
+                    if other?.eq(value)? {
+                        return Ok(true);
+                    }
+                }
+                Ok(false)
+            }
+        }
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let name = match self.part {
+            Part::Object => "objects",
+            Part::Key => "keys",
+            Part::Value => "values",
+            Part::Item => "items",
+        };
+        Ok(format!("<{name} of {}>", self.table.bind(py).repr()?))
+    }
+}

@@ -1,0 +1,203 @@
+"""Tables as ETS has them; their names, ends and files; threads."""
+
+import gc
+import pickle
+import threading
+import weakref
+
+import pytest
+
+import fyris
+from fyris import Atom
+
+
+def test_objects():
+    table = fyris.Table("ordered_set")
+    table.insert(("b", 2, 20))
+    assert table.insert_new(("a", 1)) and not table.insert_new(("a", 2))
+    table.insert_many([("c",), ("d", 4)])
+    assert not table.insert_new_many([("e",), ("a", 9)])
+    assert table.to_list() == list(table.objects()) == [("a", 1), ("b", 2, 20), ("c",), ("d", 4)]
+    assert table.lookup("b") == [("b", 2, 20)] and table.lookup("z") == []
+    assert table.lookup_many(["z", "a"]) == [[], [("a", 1)]]
+    assert table.lookup_element("b", 3) == 20
+    assert table.lookup_element("z", 3) is None and table.lookup_element("z", 3, 0) == 0
+    with pytest.raises(fyris.BadValue, match="bad position 3"):
+        table.lookup_element("a", 3)
+    assert table.member("a") and not table.member("z")
+    assert table.take("b") == [("b", 2, 20)] and table.take("b") == []
+    table.delete_object(("d", 5))
+    assert "d" in table
+    table.delete_object(("d", 4))
+    table.delete("nobody")
+    assert list(table) == ["a", "c"]
+
+
+def test_bags():
+    bag = fyris.Table("bag")
+    bag.insert_many([("a", 1), ("a", 2), ("a", 1)])
+    assert bag.lookup("a") == [("a", 1), ("a", 2)]
+    assert bag.lookup_element("a", 2) == [1, 2]
+    assert len(fyris.Table("duplicate_bag")) == 0
+    twice = fyris.Table("duplicate_bag")
+    twice.insert_many([("a", 1), ("a", 1)])
+    assert len(twice) == 2
+    del twice["a"]
+    assert len(twice) == 0
+    with pytest.raises(KeyError):
+        del twice["a"]
+
+
+def test_counters_and_elements():
+    table = fyris.Table()
+    assert table.update_counter("hits", 1, ("", 0, "x")) == 1
+    assert table.update_counter("hits", [(2, 2), (2, 3)]) == [3, 6]
+    assert table.update_counter("hits", (2, 100, 50, 0)) == 0
+    with pytest.raises(KeyError):
+        table.update_counter("nobody", 1)
+    with pytest.raises(fyris.WrongType, match="not an integer"):
+        table.update_counter("hits", (3, 1))
+    assert table.update_element("hits", [(3, "y"), (2, 7)])
+    assert not table.update_element("nobody", (2, 1))
+    assert table.lookup("hits") == [("hits", 7, "y")]
+    assert table.compare_and_swap(("hits", 7, "y"), ("hits", 8))
+    assert not table.compare_and_swap(("hits", 7, "y"), ("hits", 9))
+    assert table["hits"] == 8
+
+
+def test_walking():
+    table = fyris.Table("ordered_set")
+    assert table.first() is None and table.last(default=0) == 0
+    table.update((n, n * n) for n in range(10))
+    assert (table.first(), table.last()) == (0, 9)
+    assert table.next(4) == 5 and table.next(4.5) == 5 and table.prev(4) == 3
+    assert table.next(9) is None and table.prev(0, default="end") == "end"
+    assert table.range(start=3, stop=5) == [(3, 9), (4, 16)]
+    assert table.range(stop=8, limit=2, reverse=True) == [(7, 49), (6, 36)]
+    assert len(table.range()) == 10
+    with pytest.raises(fyris.WrongType):
+        fyris.Table().range()
+    # A walk survives what happens to the table.
+    seen = []
+    for key in table:
+        seen.append(key)
+        del table[key]
+    assert seen == list(range(10)) and len(table) == 0
+
+
+def test_names():
+    table = fyris.Table("bag", name="test_names")
+    assert table.name == "test_names"
+    again = fyris.Table.named("test_names")
+    again.insert(("a", 1))
+    assert len(table) == 1 and again.type == "bag"
+    with pytest.raises(fyris.NameTaken):
+        fyris.Table(name="test_names")
+    table.rename("test_names_2")
+    with pytest.raises(fyris.NoSuchTable):
+        fyris.Table.named("test_names")
+    del table, again
+    gc.collect()
+    fyris.Table.named("test_names_2").drop()
+    with pytest.raises(fyris.NoSuchTable):
+        fyris.Table.named("test_names_2")
+    for bad in ({"type": "tree"}, {"keypos": 0}, {"index": "nowhere"}):
+        with pytest.raises(fyris.BadValue):
+            fyris.Table(**bad)
+
+
+def test_ends():
+    with fyris.Table() as table:
+        table["a"] = 1
+        walk = iter(table)
+    for use in (lambda: table["a"], lambda: len(table), table.info, lambda: next(walk)):
+        with pytest.raises(fyris.NoSuchTable):
+            use()
+    assert "deleted" in repr(table)
+    # A walk keeps an unnamed table alive.
+    table = fyris.Table()
+    table["a"] = 1
+    ref, walk = weakref.ref(table), iter(table.items())
+    del table
+    assert next(walk) == ("a", 1)
+    del walk
+    gc.collect()
+    assert ref() is None
+    with pytest.raises(TypeError):
+        pickle.dumps(fyris.Table())
+
+
+def test_info():
+    table = fyris.Table("ordered_set", keypos=2)
+    info = table.info()
+    assert info["type"] == "ordered_set" and info["keypos"] == table.keypos == 2
+    assert info["size"] == 0 and info["named_table"] is False
+    assert table.memory > 0 and repr(table).endswith("ordered_set of 0>")
+
+
+def test_files(tmp_path):
+    table = fyris.Table(name="test_files")
+    table.update({"text": "Fyrisån", "atoms": [Atom("a"), None], b"": {1: 2.5}})
+    path = tmp_path / "table.ets"
+    assert table.save(path) == 3
+    with pytest.raises(fyris.NameTaken):
+        fyris.Table.load(path)
+    copy = fyris.Table.load(path, name="test_files_copy")
+    assert dict(copy) == dict(table)
+    copy.drop()
+    table.drop()
+    with pytest.raises(FileNotFoundError):
+        fyris.Table.load(tmp_path / "nothing")
+    with pytest.raises(OSError):
+        fyris.Table().save(tmp_path / "no" / "folder")
+    bytes_ = bytearray(path.read_bytes())
+    bytes_[len(bytes_) // 2] ^= 1
+    path.write_bytes(bytes_)
+    with pytest.raises(fyris.Damaged, match="byte"):
+        fyris.Table.load(path)
+
+
+def test_threads_share_a_table():
+    table = fyris.Table()
+
+    def work(me):
+        for n in range(300):
+            table.update_counter("all", 1, ("", 0))
+            assert table.setdefault(n, n) == n
+            table[me, n] = n
+            table.update({("pair", 0): n, ("pair", 1): n})
+
+    threads = [threading.Thread(target=work, args=(me,)) for me in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert table["all"] == 1200 and len(table) == 1 + 300 + 1200 + 2
+    assert table["pair", 0] == table["pair", 1]
+
+
+def test_every_public_thing_is_documented_and_stubbed():
+    import ast
+    import inspect
+    import pathlib
+
+    stub = pathlib.Path(fyris.__file__).with_name("__init__.pyi").read_text()
+    stubbed = {}
+    for node in ast.parse(stub).body:
+        if isinstance(node, ast.ClassDef):
+            stubbed[node.name] = {d.name for d in node.body if isinstance(d, ast.FunctionDef)}
+        elif isinstance(node, ast.FunctionDef):
+            stubbed[node.name] = set()
+    for name in fyris.__all__:
+        if name == "__version__":
+            continue
+        thing = getattr(fyris, name)
+        assert name in stubbed, f"{name} has no stub"
+        assert inspect.getdoc(thing), f"{name} has no docstring"
+        if inspect.isclass(thing):
+            mine = [m for m in vars(thing) if not m.startswith("_")]
+            for member in mine:
+                assert member in stubbed[name], f"{name}.{member} has no stub"
+                assert getattr(thing, member).__doc__, f"{name}.{member} has no docstring"
+            gone = {m for m in stubbed[name] if not hasattr(thing, m)}
+            assert not gone, f"{name}: stubs for what is not there: {gone}"
