@@ -7,6 +7,7 @@ pub mod entry;
 pub mod hash;
 #[cfg(not(loom))]
 pub mod inline;
+mod lanes;
 pub mod map;
 pub mod ordered;
 mod prefetch;

@@ -16,8 +16,7 @@
 use fyris_sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use fyris_sync::lock::Backoff;
 
-use super::lanes::{self, Line};
-use crate::prefetch;
+use crate::{lanes, prefetch};
 
 /// Pairs in a bucket.
 pub(super) const SLOTS: usize = if cfg!(fyris_small) { 2 } else { 7 };
@@ -136,11 +135,11 @@ impl Bucket {
 
     /// The line of the header and the keys.
     #[inline]
-    fn line(&self) -> &Line {
+    fn line(&self) -> &[AtomicU64; 8] {
         const { assert!(size_of::<Bucket>() >= 64 && align_of::<Bucket>() >= 64) };
         // SAFETY: the bucket begins with these eight words, or (with tiny constants) has more than eight words
         // behind its beginning, all of them atomic and initialised.
-        unsafe { &*std::ptr::from_ref(self).cast::<Line>() }
+        unsafe { &*std::ptr::from_ref(self).cast() }
     }
 
     /// The next bucket of the chain and its header.

@@ -26,7 +26,6 @@
 
 mod bucket;
 mod iter;
-mod lanes;
 mod resize;
 mod space;
 mod word;

@@ -3,7 +3,8 @@
 //! ```text
 //! offset  0  lock word
 //!         8  number of children, level (1: above leaves), prefix length
-//!        64  heads of the separators, padded with all ones to a multiple of eight
+//!        64  the last head of each eight, padded with all ones
+//!       128  heads of the separators, padded with all ones to a multiple of eight
 //!         .  child pointers
 //!         .  separators (none where the head is all of it)
 //! ```
@@ -26,12 +27,16 @@ use super::draft::Draft;
 use super::key::TreeKey;
 use super::lock::{NodeLock, Word};
 use super::probe::{Fence, Probe};
+use crate::lanes::{self, Line};
 
-/// Where the heads begin: on a cache line of their own.
-const HEADS: usize = 64;
+/// Where the last heads of all blocks are: on a cache line of their own.
+const LASTS: usize = 64;
+
+/// Where the heads begin.
+const HEADS: usize = 128;
 
 /// Heads that are compared in one go: a cache line.
-const BLOCK: usize = 8;
+const BLOCK: usize = size_of::<Line>() / 8;
 
 /// A child: a leaf below level 1, else an inner node.
 pub(super) enum Node {}
@@ -86,6 +91,15 @@ impl<K: TreeKey + ?Sized> Inner<K> {
                 };
                 heads.add(at).write(head);
             }
+            let lasts = raw.add(LASTS).cast::<u64>();
+            for block in 0..BLOCK {
+                let last = if block * BLOCK < seps {
+                    heads.add(block * BLOCK + BLOCK - 1).read()
+                } else {
+                    u64::MAX
+                };
+                lasts.add(block).write(last);
+            }
             for at in 0..children {
                 let child = AtomicPtr::new(draft.children()[from + at]);
                 raw.add(at_children)
@@ -119,10 +133,31 @@ impl<K: TreeKey + ?Sized> Inner<K> {
     /// The heads of the separators, behind the common prefix, with the padding.
     #[inline]
     pub(super) fn heads(&self) -> &[u64] {
+        self.blocks().as_flattened()
+    }
+
+    #[inline]
+    fn blocks(&self) -> &[Line] {
         let base = std::ptr::from_ref(self).cast::<u8>();
-        let len = (self.len() - 1).next_multiple_of(BLOCK);
+        let len = (self.len() - 1).div_ceil(BLOCK);
         // SAFETY: `alloc` wrote that many there, and nobody writes them again.
         unsafe { std::slice::from_raw_parts(base.add(HEADS).cast(), len) }
+    }
+
+    /// The last head of each block.
+    #[inline]
+    fn lasts(&self) -> &Line {
+        const { assert!(FANOUT <= BLOCK * BLOCK) };
+        let base = std::ptr::from_ref(self).cast::<u8>();
+        // SAFETY: as in `blocks`.
+        unsafe { &*base.add(LASTS).cast() }
+    }
+
+    /// How many separators have a head of at most `head`.
+    #[inline]
+    fn rank(&self, head: u64) -> usize {
+        // The padding counts for the highest head of all.
+        lanes::rank(self.lasts(), self.blocks(), head).min(self.len() - 1)
     }
 
     /// The separators; child `i` lies between the separators `i - 1` and `i`.
@@ -166,7 +201,7 @@ impl<K: TreeKey + ?Sized> Inner<K> {
     /// Brings the header and the heads near, before the node's size is known.
     #[inline]
     pub(super) fn prefetch(node: *const Self) {
-        for line in 0..1 + FANOUT.div_ceil(BLOCK) {
+        for line in 0..2 + FANOUT.div_ceil(BLOCK) {
             crate::prefetch::read(node.cast::<u8>().wrapping_add(64 * line));
         }
     }
@@ -183,35 +218,14 @@ impl<K: TreeKey + ?Sized> Inner<K> {
             }
         }
         let head = probe.head(self.prefix as usize);
-        let heads = self.heads();
-        let at = bound(heads, |h| h <= head).min(seps);
-        if K::EXACT || at == 0 || heads[at - 1] != head {
+        let at = self.rank(head);
+        if K::EXACT || at == 0 || self.heads()[at - 1] != head {
             return at;
         }
-        let first = bound(heads, |h| h < head);
+        let first = head.checked_sub(1).map_or(0, |below| self.rank(below));
         let equal = &self.seps()[first..at];
         first + equal.partition_point(|sep| probe.cmp_sep(sep) != Order::Less)
     }
-}
-
-/// How many heads, from the first, are `below`: first whole cache lines, then in the line. The last
-/// words of all lines are read independently of each other, so that missing lines come together.
-/// Within the line three halvings without a branch: which way they go cannot be guessed.
-#[inline(always)]
-fn bound(heads: &[u64], below: impl Fn(u64) -> bool) -> usize {
-    let (blocks, _) = heads.as_chunks::<BLOCK>();
-    let full = blocks
-        .iter()
-        .map(|block| usize::from(below(block[BLOCK - 1])))
-        .sum::<usize>();
-    let Some(block) = blocks.get(full) else {
-        return heads.len();
-    };
-    // The last of the line is not below.
-    let mut at = 4 * usize::from(below(block[3]));
-    at += 2 * usize::from(below(block[at + 1]));
-    at += usize::from(below(block[at]));
-    full * BLOCK + at
 }
 
 impl<K: TreeKey + ?Sized> Inner<K> {

@@ -28,13 +28,15 @@ use super::key::TreeKey;
 use super::lock::{NodeLock, Word};
 use super::perm::Perm;
 use super::probe::Probe;
+#[cfg(not(fyris_small))]
+use crate::lanes;
 
 /// A leaf. See the module.
 #[repr(C, align(64))]
 pub(super) struct Leaf<I> {
     perm: AtomicU64,
     pub(super) lock: NodeLock,
-    heads: [UnsafeCell<MaybeUninit<u64>>; SLOTS],
+    heads: [AtomicU64; SLOTS],
     items: [UnsafeCell<MaybeUninit<I>>; SLOTS],
 }
 
@@ -54,14 +56,11 @@ impl<I: Item> Leaf<I> {
             (&raw mut (*raw).lock).write(NodeLock::new(word));
             for slot in 0..SLOTS {
                 let (head, item) = if from + slot < to {
-                    (
-                        MaybeUninit::new(parts.head(from + slot)),
-                        parts.items[from + slot],
-                    )
+                    (parts.head(from + slot), parts.items[from + slot])
                 } else {
-                    (MaybeUninit::uninit(), MaybeUninit::uninit())
+                    (0, MaybeUninit::uninit())
                 };
-                (&raw mut (*raw).heads[slot]).write(UnsafeCell::new(head));
+                (&raw mut (*raw).heads[slot]).write(AtomicU64::new(head));
                 (&raw mut (*raw).items[slot]).write(UnsafeCell::new(item));
             }
         }
@@ -112,10 +111,10 @@ impl<I: Item> Leaf<I> {
             self.publish(next);
             std::thread::yield_now();
         }
+        // Relaxed: `publish` comes after it. (`lookup` may look at it meanwhile, and overlook it.)
+        self.heads[slot].store(head, Ordering::Relaxed);
         // SAFETY: (W) no word has named `slot` yet and the lock keeps other writers out, so nobody
         // else accesses it; `slot < SLOTS` because the word is not full.
-        self.heads[slot].with_mut(|p| unsafe { (*p).write(head) });
-        // SAFETY: (W) as above.
         self.items[slot].with_mut(|p| unsafe { (*p).write(item) });
         self.publish(next);
         View {
@@ -135,6 +134,27 @@ impl<I: Item> Leaf<I> {
     fn publish(&self, next: Perm) {
         // Release: pairs with the PROTECT load in `view`.
         self.perm.store(next.0, Ordering::Release);
+    }
+
+    /// Bit `2 * slot` for each slot with this head, live or not.
+    #[cfg(not(fyris_small))]
+    #[inline]
+    fn slots_of(&self, head: u64) -> u64 {
+        let (first, last) = (self.heads.first_chunk(), self.heads.last_chunk());
+        let [Some(first), Some(last)] = [first, last] else {
+            unreachable!("a leaf has more than eight slots");
+        };
+        lanes::equal(first, head) | lanes::equal(last, head) << (2 * (SLOTS - 8))
+    }
+
+    /// Bit `2 * slot` for each slot with this head, live or not.
+    #[cfg(fyris_small)]
+    fn slots_of(&self, head: u64) -> u64 {
+        // Relaxed: as in `View::head`.
+        let same = |slot: usize| self.heads[slot].load(Ordering::Relaxed) == head;
+        (0..SLOTS)
+            .map(|slot| u64::from(same(slot)) << (2 * slot))
+            .sum()
     }
 
     /// Brings the leaf's lines near.
@@ -209,8 +229,8 @@ impl<'p, I: Item> View<'p, I> {
         debug_assert!(pos < self.perm.len());
         // SAFETY: a live slot is below `SLOTS` (perm.rs).
         let head = unsafe { self.leaf.heads.get_unchecked(self.perm.slot(pos)) };
-        // SAFETY: (W) `perm` was published after the slot was written, and names it.
-        head.with(|p| unsafe { (*p).assume_init() })
+        // Relaxed: (W) `perm` was published after the slot was written.
+        head.load(Ordering::Relaxed)
     }
 
     /// The item at `pos`. Its slot is never written again, so the reference lasts as the leaf does.
@@ -221,6 +241,25 @@ impl<'p, I: Item> View<'p, I> {
         let item = unsafe { self.leaf.items.get_unchecked(slot) };
         // SAFETY: (W) as in `head`.
         item.with(|p| unsafe { (*p).assume_init_ref() })
+    }
+
+    /// The entry that is equal to `probe`: its head and item. What [`View::search`] finds, without asking
+    /// where in the order that is.
+    #[inline]
+    pub(super) fn lookup(self, probe: &impl Probe<I::Key>) -> Option<(u64, &'p I)> {
+        let head = probe.head(self.leaf.skip());
+        let mut same = self.leaf.slots_of(head);
+        while same != 0 {
+            // A slot may have the head and not be live: its entry is gone, or not published in this view.
+            if let Some(pos) = self.perm.position((same.trailing_zeros() / 2) as usize) {
+                let item = self.item(pos);
+                if I::Key::EXACT || probe.cmp_key(item.key()) == Order::Equal {
+                    return Some((head, item));
+                }
+            }
+            same &= same - 1;
+        }
+        None
     }
 
     /// The place of `probe`: how many entries are below it, and whether the next one is equal.

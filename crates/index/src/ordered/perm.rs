@@ -44,6 +44,18 @@ impl Perm {
         (self.0 >> (4 * pos)) as usize & 15
     }
 
+    /// Where in key order the entry of this slot is, if it is live.
+    #[inline]
+    pub(super) fn position(self, slot: usize) -> Option<usize> {
+        debug_assert!(slot < SLOTS);
+        const ONES: u64 = ORDER / 15;
+        // Zero where a nibble names the slot; the lowest such nibble has the lowest bit set in `found`.
+        let differ = (self.0 & ORDER) ^ (slot as u64 * ONES);
+        let found = differ.wrapping_sub(ONES) & !differ & (8 * ONES);
+        let pos = (found.trailing_zeros() / 4) as usize;
+        (pos < self.len()).then_some(pos)
+    }
+
     /// How many slots have been written: the next free slot, if below [`SLOTS`].
     #[inline]
     pub(super) fn used(self) -> usize {
@@ -135,6 +147,9 @@ mod tests {
                     break;
                 }
                 assert_eq!(live(p), model);
+                for slot in 0..SLOTS {
+                    assert_eq!(p.position(slot), model.iter().position(|s| *s == slot));
+                }
                 assert!(seen.insert(p.0), "a word returned");
             }
         }

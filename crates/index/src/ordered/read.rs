@@ -139,8 +139,7 @@ impl<I: Item> Tree<I> {
         pin: &'p impl Pin,
     ) -> Option<(u64, &'p I)> {
         let view: View<'p, I> = self.spot(probe, pin).leaf.view();
-        let (pos, found) = view.search(probe);
-        found.then(|| (view.head(pos), view.item(pos)))
+        view.lookup(probe)
     }
 
     /// The version of the leaf that covers the probe: its generation, which no other leaf of the
