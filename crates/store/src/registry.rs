@@ -311,7 +311,8 @@ impl Inner {
         pin: &impl Pin,
     ) -> Letter {
         let core = registry.tables.get(&id)?.clone();
-        let heir = lock_heir(&core).take();
+        // The heir stays what it is: `info` shows it, also of a table that it has inherited.
+        let heir = lock_heir(&core).clone();
         if let Some(heir) = heir.filter(|heir| registry.is_alive(heir)) {
             return registry.transfer(&core, from, heir.process, heir.data);
         }

@@ -46,7 +46,7 @@ impl Term {
         (self.0 & ATOM_MASK == ATOM).then_some(self.0 >> 6)
     }
 
-    /// What identifies a local process: grows in the order of pids.
+    /// What identifies a local process.
     #[inline(always)]
     pub(crate) fn local_pid(self) -> Option<u64> {
         (self.0 & IMMEDIATE == PID).then_some(self.0 as u64 >> 4)

@@ -17,24 +17,33 @@ pub(super) fn atom(env: Env, term: Term) -> Result<Atom> {
 
 /// The node that local things are stored under.
 pub(super) fn here() -> Atom {
-    static HERE: LazyLock<Atom> = LazyLock::new(|| Atom::new("").expect("the empty atom"));
+    static HERE: LazyLock<Atom> =
+        LazyLock::new(|| Atom::new("nonode@nohost\u{1}").expect("a short name"));
     *HERE
 }
 
-/// A local pid as it is stored.
+/// Low bits of the machine's word for a local pid that are its two numbers; above is its place in the process table.
+const BOTH_BITS: u32 = 31;
+/// Bits of a pid's number; the rest is its serial number.
+const NUMBER_BITS: u32 = 15;
+
+/// A local pid as it is stored: its two numbers, which order it among others, and its place in the process table, which
+/// only the machine needs.
 pub(super) fn local_pid(id: u64) -> Pid {
+    let (numbers, place) = (id & ((1 << BOTH_BITS) - 1), id >> BOTH_BITS);
     Pid {
         node: here(),
-        id: id as u32,
-        serial: (id >> 32) as u32,
-        creation: 0,
+        id: numbers as u32 & ((1 << NUMBER_BITS) - 1),
+        serial: (numbers >> NUMBER_BITS) as u32,
+        creation: place as u32,
     }
 }
 
 /// The machine's local pid from its stored form; `None` for a foreign one.
 pub(super) fn from_local_pid(pid: &Pid) -> Option<Term> {
-    let id = u64::from(pid.serial) << 32 | u64::from(pid.id);
-    (pid.creation == 0 && pid.node == here()).then(|| Term::from_local_pid(id))
+    let numbers = u64::from(pid.serial) << NUMBER_BITS | u64::from(pid.id);
+    let id = u64::from(pid.creation) << BOTH_BITS | numbers;
+    (pid.node == here()).then(|| Term::from_local_pid(id))
 }
 
 /// A term of a kind that has no form of its own here.
@@ -80,6 +89,7 @@ fn move_node(term: &mut Owned, from: Node, to: Node) {
         }
     };
     match term {
+        // Local pids by themselves do not come this way; those in closures keep their numbers.
         Owned::Pid(pid) => turn(&mut pid.node, &mut pid.creation),
         Owned::Port(port) => turn(&mut port.node, &mut port.creation),
         Owned::Reference(reference) => turn(&mut reference.node, &mut reference.creation),

@@ -1,0 +1,99 @@
+%% Every kind of term goes in and comes out as it was.
+-module(fyris_terms_test).
+
+-compile(export_all).
+-include("fyris_same.hrl").
+
+terms() ->
+    Self = self(),
+    Deep = lists:foldl(fun(_, T) -> [T] end, x, lists:seq(1, 300)),
+    [0, 1, -1, 127, 128, 255, 256, 4223, 4224, -16, -17, 1 bsl 31, 1 bsl 59, (1 bsl 59) - 1,
+     -(1 bsl 59), -(1 bsl 59) - 1, (1 bsl 63) - 1, 1 bsl 63, -(1 bsl 63), -(1 bsl 63) - 1,
+     1 bsl 64, 1 bsl 2000, -(1 bsl 2000), 0.0, 1.0, -1.5, 1.0e300, 5.0e-324, 1.0e22,
+     a, '', 'with space', 'ätom', 'λ∀', list_to_atom(lists:duplicate(255, $x)),
+     <<>>, <<0>>, <<1, 0, 2>>, binary:copy(<<7>>, 15), binary:copy(<<7>>, 16),
+     binary:copy(<<7>>, 64), binary:copy(<<7>>, 65), binary:copy(<<7>>, 70_000),
+     <<1:1>>, <<5:3>>, <<0:7, 1:800>>, {}, {1}, {a, {b, [c]}}, list_to_tuple(lists:seq(1, 300)),
+     [], [[]], "text", [1, 2, 256], [1, a], [1 | 2], [a, b | {c}], [1.0], [-1],
+     lists:seq(1, 1000), Deep, #{}, #{a => 1}, #{1 => a, 1.0 => b}, #{z => 1, a => 2, "k" => 3},
+     maps:from_list([{list_to_atom("k" ++ integer_to_list(I)), I} || I <- lists:seq(1, 31)]),
+     maps:from_list([{I, {I}} || I <- lists:seq(1, 200)]), #{#{a => 1} => #{b => #{}}},
+     Self, make_ref(), hd(erlang:ports()), fun lists:map/2, fun(X) -> {X, Self, Deep} end,
+     fun() -> ok end, {Self, [make_ref()], #{Self => <<1:1>>}},
+     binary_to_term(<<131, 88, 119, 3, "a@b", 1:32, 2:32, 3:32>>),
+     binary_to_term(<<131, 90, 3:16, 119, 3, "a@b", 1:32, 1:32, 2:32, 3:32>>)].
+
+values_come_back_as_they_were_test() ->
+    [begin
+         T = fyris:new(t, [Type]),
+         [begin
+              fyris:insert(T, {K, V}),
+              [{_, Got}] = fyris:lookup(T, K),
+              ?assert(Got =:= V),
+              Element = case fyris:info(T, type) of
+                            bag -> [V];
+                            duplicate_bag -> [V];
+                            _ -> V
+                        end,
+              ?assert(Element =:= fyris:lookup_element(T, K, 2)),
+              fyris:delete(T, K)
+          end || {K, V} <- lists:zip(lists:seq(1, length(terms())), terms())],
+         fyris:delete(T)
+     end || Type <- ?ALL].
+
+keys_come_back_as_they_were_test() ->
+    T = fyris:new(t, []),
+    Terms = terms(),
+    [fyris:insert(T, {K, x}) || K <- Terms],
+    [?assert([{K, x}] =:= fyris:lookup(T, K)) || K <- Terms],
+    Got = [K || {K, _} <- fyris:tab2list(T)],
+    ?assertEqual([], Got -- Terms),
+    ?assertEqual(length(Terms), length(Got)),
+    [?assert(fyris:member(T, K)) || K <- Got],
+    fyris:delete(T).
+
+ordered_keys_are_in_term_order_test() ->
+    Terms = lists:usort(terms()),
+    ?same(begin
+        T = M:new(t, [ordered_set]),
+        [M:insert(T, {K}) || K <- Terms],
+        Keys = [K || {K} <- M:tab2list(T)],
+        {Keys =:= lists:usort(Keys), length(Keys) =:= length(lists:usort(fun(A, B) -> A =< B end, Terms)),
+         [K =:= K2 || {K, K2} <- lists:zip(Keys, lists:usort(fun(A, B) -> A =< B end, Terms))]}
+    end).
+
+bag_objects_compare_exactly_test() ->
+    Terms = terms(),
+    ?same(begin
+        T = M:new(t, [bag]),
+        [M:insert(T, {1, V}) || V <- Terms ++ Terms],
+        [M:delete_object(T, {1, V}) || V <- Terms, is_map(V)],
+        M:info(T, size)
+    end).
+
+a_large_binary_outlives_its_object_test() ->
+    T = fyris:new(t, []),
+    fyris:insert(T, {1, binary:copy(<<"abc">>, 1000)}),
+    [{1, B}] = fyris:lookup(T, 1),
+    fyris:insert(T, {1, x}),
+    fyris:delete(T),
+    erlang:garbage_collect(),
+    ?assertEqual(binary:copy(<<"abc">>, 1000), B).
+
+too_deep_is_an_error_test() ->
+    Deep = lists:foldl(fun(_, X) -> {X} end, x, lists:seq(1, 100_000)),
+    T = fyris:new(t, []),
+    ?assertError(system_limit, fyris:insert(T, {1, Deep})),
+    ?assertError(system_limit, fyris:insert(T, {Deep})),
+    ?assertError(system_limit, fyris:lookup(T, Deep)),
+    fyris:delete(T).
+
+local_pids_are_in_order_and_come_back_test_() ->
+    {timeout, 60,
+     fun() ->
+             Pids = [spawn(fun() -> ok end) || _ <- lists:seq(1, 40_000)],
+             T = fyris:new(t, [ordered_set]),
+             fyris:insert(T, [{P} || P <- Pids]),
+             ?assertEqual(lists:usort(Pids), [P || {P} <- fyris:tab2list(T)]),
+             fyris:delete(T)
+     end}.
