@@ -29,7 +29,7 @@ enum Verb {
 /// A query of a table, that runs in slices as long as its caller likes, in one go or not at all.
 ///
 /// It is owned and `Send`; between two steps it holds no pin and no lock, only keys. Dropping it cancels what has not
-/// been done. What it sees: [the module](crate::query).
+/// been done. What it sees: as [`Table::select`].
 ///
 /// ```
 /// # use fyris::{MatchSpec, Options, Store};
