@@ -400,7 +400,6 @@ impl Dice {
             "trunc",
             "float",
             "size",
-            "tuple_size",
             "bit_size",
             "byte_size",
             "map_size",

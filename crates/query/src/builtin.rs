@@ -384,7 +384,12 @@ fn binary_part<'a>(
         Some(bytes) => bytes,
         None => {
             owner = eval.world.borrowed(whole);
-            owner.as_binary()?
+            match &*owner {
+                Term::Binary(bytes) => bytes,
+                // Its whole bytes, as OTP 25 has it.
+                Term::Bits(bits) => bits.bytes().split_last()?.1,
+                _ => return None,
+            }
         }
     };
     Some(Value::Owned(Term::binary(bytes.get(from..to)?)))
