@@ -10,6 +10,7 @@ use crate::arithmetic;
 use crate::eval::{Evaluation, truth};
 use crate::function::Function;
 use crate::program::Id;
+use crate::test;
 use crate::value::{Ref, Subject, Value};
 
 type Eval<'e, 'a> = Evaluation<'e, 'a>;
@@ -133,25 +134,11 @@ fn ternary<'a>(
 
 /// Whether the value is of the type that the function asks for; `None` if it asks for none.
 fn type_test<'a>(eval: &Eval<'_, 'a>, function: Function, a: &Value<'a>) -> Option<bool> {
-    use KeyKind as K;
-    let kind = eval.world.kind(a);
-    Some(match function {
-        Function::IsAtom => kind == K::Atom,
-        Function::IsFloat => kind == K::Float,
-        Function::IsInteger => kind == K::Integer,
-        Function::IsNumber => matches!(kind, K::Integer | K::Float),
-        Function::IsList => matches!(kind, K::Nil | K::Cons),
-        Function::IsPid => kind == K::Pid,
-        Function::IsPort => kind == K::Port,
-        Function::IsReference => kind == K::Reference,
-        Function::IsTuple => kind == K::Tuple,
-        Function::IsMap => kind == K::Map,
-        Function::IsBinary => kind == K::Binary,
-        Function::IsBitstring => matches!(kind, K::Binary | K::Bits),
-        Function::IsFun => kind == K::Fun,
-        Function::IsBoolean => eval.boolean(a).is_some(),
-        _ => return None,
-    })
+    if function == Function::IsBoolean {
+        return Some(eval.boolean(a).is_some());
+    }
+    let kinds = test::kinds(function)?;
+    Some(kinds >> eval.world.kind(a) as u16 & 1 == 1)
 }
 
 fn number<'a>(n: usize) -> Value<'a> {

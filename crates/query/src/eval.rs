@@ -5,8 +5,6 @@
 //!
 //! Recursion goes down with the expression, which has at most [`MAX_DEPTH`](fyris_term::MAX_DEPTH) levels.
 
-use std::cmp::Ordering;
-
 use fyris_term::{Map, Term};
 
 use crate::atoms::known;
@@ -15,7 +13,8 @@ use crate::function::Comparison;
 use crate::head::{Bindings, bound};
 use crate::machine::Machine;
 use crate::program::{Clause, Id, Node, Program, Span};
-use crate::value::{Ref, Value, World};
+use crate::test::Test;
+use crate::value::{Ref, Subject, Value, World};
 
 /// One clause whose head has matched.
 pub(crate) struct Evaluation<'e, 'a> {
@@ -32,16 +31,22 @@ impl<'a> Evaluation<'_, 'a> {
     /// Whether all guards are exactly `true`.
     #[inline]
     pub(crate) fn guards_hold(&self) -> bool {
-        let guards = self.program.parts(self.clause.guards);
-        guards.iter().all(|&guard| self.holds(guard))
+        let guards = match self.world.subject {
+            // The matcher has asked the early ones.
+            Subject::Stored(_) => self.clause.late,
+            Subject::Term(_) => self.clause.guards,
+        };
+        let mut guards = self.program.parts(guards).iter();
+        guards.all(|&guard| match self.program.node(guard) {
+            Node::Test(slot, test) => self.passes(slot, test),
+            _ => self.is_true(guard),
+        })
     }
 
     #[inline]
-    fn holds(&self, guard: Id) -> bool {
-        if let Node::CompareInt(comparison, slot, int) = self.program.node(guard) {
-            return self.compare_int(comparison, slot, int);
-        }
-        self.is_true(guard)
+    fn passes(&self, slot: Id, test: Test) -> bool {
+        self.world
+            .passes(self.program, self.bindings[slot as usize], test)
     }
 
     /// Whether the expression is exactly `true`.
@@ -63,12 +68,21 @@ impl<'a> Evaluation<'_, 'a> {
         known().as_boolean(atom)
     }
 
-    /// The value of a body expression, which cannot fail.
-    pub(crate) fn body(&self, id: Id) -> Term {
-        match self.value(id) {
-            Some(value) => self.world.owned(value),
-            None => Term::Atom(known().exit),
+    /// The value of the body, in which nothing fails.
+    #[inline]
+    pub(crate) fn body(&self) -> Term {
+        let exit = || Term::Atom(known().exit);
+        match self.program.node(self.clause.body) {
+            // Built in its place, without a value in between.
+            Node::Tuple(parts) => self.terms(parts).map_or_else(exit, Term::Tuple),
+            _ => self.part(self.clause.body).unwrap_or_else(exit),
         }
+    }
+
+    /// Whether the value of the body is exactly `true`.
+    #[inline]
+    pub(crate) fn body_is_true(&self) -> bool {
+        self.clause.is_true || self.is_true(self.clause.body)
     }
 
     pub(crate) fn value(&self, id: Id) -> Option<Value<'a>> {
@@ -79,9 +93,7 @@ impl<'a> Evaluation<'_, 'a> {
             }
             Node::Variable(slot) => Some(bound(self.world, self.bindings, slot)),
             Node::Object => Some(self.world.load(Ref::Object)),
-            Node::CompareInt(comparison, slot, int) => {
-                Some(truth(self.compare_int(comparison, slot, int)))
-            }
+            Node::Test(slot, test) => Some(truth(self.passes(slot, test))),
             Node::Compare(comparison, a, b) => {
                 let (a, b) = (self.value(a)?, self.value(b)?);
                 Some(truth(self.compare(comparison, &a, &b)))
@@ -112,38 +124,12 @@ impl<'a> Evaluation<'_, 'a> {
         }
     }
 
-    /// A variable beside a small integer.
-    #[inline]
-    fn compare_int(&self, comparison: Comparison, slot: Id, int: i64) -> bool {
-        let place = self.bindings[slot as usize];
-        match self.world.as_int(place) {
-            Some(value) => {
-                let exact = value == int;
-                match comparison {
-                    Comparison::Greater => value > int,
-                    Comparison::GreaterEqual => value >= int,
-                    Comparison::Less => value < int,
-                    Comparison::LessEqual => value <= int,
-                    Comparison::Equal | Comparison::Exact => exact,
-                    Comparison::NotEqual | Comparison::NotExact => !exact,
-                }
-            }
-            None => self.compare(comparison, &self.world.load(place), &Value::Int(int)),
-        }
-    }
-
     #[inline(never)]
     fn compare(&self, comparison: Comparison, a: &Value<'a>, b: &Value<'a>) -> bool {
-        let order = || self.world.compare(a, b);
         match comparison {
-            Comparison::Greater => order() == Ordering::Greater,
-            Comparison::GreaterEqual => order() != Ordering::Less,
-            Comparison::Less => order() == Ordering::Less,
-            Comparison::LessEqual => order() != Ordering::Greater,
-            Comparison::Equal => order() == Ordering::Equal,
-            Comparison::NotEqual => order() != Ordering::Equal,
             Comparison::Exact => self.world.same(a, b),
             Comparison::NotExact => !self.world.same(a, b),
+            by_order => by_order.holds(self.world.compare(a, b)),
         }
     }
 

@@ -5,12 +5,12 @@
 //!
 //! Recursion goes down with the pattern, which has at most [`MAX_DEPTH`](fyris_term::MAX_DEPTH) levels.
 
-use fyris_term::Term;
 use fyris_term::value::{self, View};
+use fyris_term::{Map, Term};
 use smallvec::SmallVec;
 
 use crate::object::ObjectView;
-use crate::program::{Id, Pattern, Program, Span};
+use crate::program::{Clause, Id, Pattern, Program, Span};
 use crate::value::{Ref, Subject, Value, World, is_key};
 
 /// What the variables are bound to.
@@ -26,16 +26,16 @@ pub(crate) struct Matcher<'m, 'a> {
 impl<'a> Matcher<'_, 'a> {
     /// Whether the subject matches the head.
     #[inline]
-    pub(crate) fn head(&mut self, head: Id) -> bool {
-        match (self.program.pattern(head), self.world.subject) {
+    pub(crate) fn head(&mut self, clause: &'a Clause) -> bool {
+        match (clause.head, self.world.subject) {
             (Pattern::Any, _) => true,
             (Pattern::Bind, _) => self.bind(Ref::Object),
             (Pattern::Tuple { elements, used }, Subject::Stored(object)) => {
-                self.object(elements, used, object)
+                self.object(clause, elements, used, object)
             }
             // An object is a tuple; that of constants alone is a tuple pattern too, in a head.
             (_, Subject::Stored(_)) => false,
-            (_, Subject::Term(term)) => self.term(head, term),
+            (head, Subject::Term(term)) => self.term(head, term),
         }
     }
 
@@ -47,21 +47,41 @@ impl<'a> Matcher<'_, 'a> {
 
     /// The tuple of a stored object, element by element, up to the last that matters.
     #[inline]
-    fn object(&mut self, elements: Span, used: u32, object: &'a ObjectView<'a>) -> bool {
+    fn object(
+        &mut self,
+        clause: &'a Clause,
+        elements: Span,
+        used: u32,
+        object: &'a ObjectView<'a>,
+    ) -> bool {
         if object.arity != elements.len as usize {
             return false;
         }
-        let program = self.program;
+        let used = &elements.of(&self.program.patterns)[..used as usize];
+        let mut early = &clause.early[..];
         let mut values = object.values;
-        for (i, &id) in elements.of(&program.pattern_parts)[..used as usize]
-            .iter()
-            .enumerate()
-        {
-            let pattern = program.pattern(id);
-            let matches = if i + 1 == object.keypos {
-                self.key(pattern, id, object)
+        for (i, &pattern) in used.iter().enumerate() {
+            let is_key = i + 1 == object.keypos;
+            let here = if is_key {
+                Ref::Key
             } else {
-                self.element(pattern, &mut values)
+                Ref::Stored(values)
+            };
+            // Cheap tests first: most objects that do not match are told by them.
+            while let Some((&(element, test), rest)) = early.split_first()
+                && element as usize == i
+            {
+                if !self.world.passes(self.program, here, test) {
+                    return false;
+                }
+                early = rest;
+            }
+            let matches = match pattern {
+                Pattern::Bind if is_key => self.bind(here),
+                // What is behind the last one matters to nobody.
+                Pattern::Bind if i + 1 == used.len() => self.bind(here),
+                _ if is_key => self.key(pattern, object),
+                _ => self.element(pattern, &mut values),
             };
             if !matches {
                 return false;
@@ -71,13 +91,13 @@ impl<'a> Matcher<'_, 'a> {
     }
 
     #[inline]
-    fn key(&mut self, pattern: Pattern, id: Id, object: &'a ObjectView<'a>) -> bool {
+    fn key(&mut self, pattern: Pattern, object: &'a ObjectView<'a>) -> bool {
         match pattern {
             Pattern::Any => true,
             Pattern::Bind => self.bind(Ref::Key),
             Pattern::Constant(constant) => is_key(object, self.program.constant(constant)),
             Pattern::Same(slot) => self.is_bound_to(slot, Ref::Key),
-            _ => self.term(id, self.world.key_term()),
+            _ => self.term(pattern, self.world.key_term()),
         }
     }
 
@@ -116,12 +136,9 @@ impl<'a> Matcher<'_, 'a> {
     fn stored(&mut self, pattern: Pattern, bytes: &'a [u8]) -> bool {
         match (pattern, value::view(bytes)) {
             (Pattern::Tuple { elements, used }, Ok(View::Tuple(arity, mut values))) => {
-                let program = self.program;
-                let parts = elements.of(&program.pattern_parts);
+                let parts = &elements.of(&self.program.patterns)[..used as usize];
                 arity == u64::from(elements.len)
-                    && parts[..used as usize]
-                        .iter()
-                        .all(|&part| self.element(program.pattern(part), &mut values))
+                    && parts.iter().all(|&part| self.element(part, &mut values))
             }
             (Pattern::Cons(parts), Ok(view)) => self.stored_list(parts, view),
             (Pattern::Map(parts), Ok(View::Map(size, values))) => {
@@ -133,7 +150,7 @@ impl<'a> Matcher<'_, 'a> {
 
     fn stored_list(&mut self, parts: Span, view: View<'a>) -> bool {
         let program = self.program;
-        let Some((&tail, heads)) = parts.of(&program.pattern_parts).split_last() else {
+        let Some((&tail, heads)) = parts.of(&program.patterns).split_last() else {
             return false;
         };
         match view {
@@ -141,9 +158,8 @@ impl<'a> Matcher<'_, 'a> {
                 let Some((first, rest)) = bytes.split_at_checked(heads.len()) else {
                     return false;
                 };
-                let matches = |(&part, &byte): (&Id, &u8)| {
-                    self.place(program.pattern(part), part, Ref::Int(i64::from(byte)))
-                };
+                let matches =
+                    |(&part, &byte): (&Pattern, &u8)| self.place(part, Ref::Int(i64::from(byte)));
                 heads.iter().zip(first).all(matches) && self.string_tail(tail, rest)
             }
             View::List(count, values) => self.stored_cells(heads, tail, count, false, values),
@@ -152,17 +168,17 @@ impl<'a> Matcher<'_, 'a> {
         }
     }
 
-    fn string_tail(&mut self, tail: Id, rest: &'a [u8]) -> bool {
+    fn string_tail(&mut self, tail: Pattern, rest: &'a [u8]) -> bool {
         if rest.is_empty() {
-            return self.place(self.program.pattern(tail), tail, Ref::Term(&NIL));
+            return self.place(tail, Ref::Term(&NIL));
         }
-        self.place(self.program.pattern(tail), tail, Ref::String(rest))
+        self.place(tail, Ref::String(rest))
     }
 
     fn stored_cells(
         &mut self,
-        heads: &[Id],
-        tail: Id,
+        heads: &[Pattern],
+        tail: Pattern,
         count: u64,
         improper: bool,
         mut values: &'a [u8],
@@ -170,10 +186,7 @@ impl<'a> Matcher<'_, 'a> {
         let Some(left) = count.checked_sub(heads.len() as u64) else {
             return false;
         };
-        let program = self.program;
-        let all = heads
-            .iter()
-            .all(|&part| self.element(program.pattern(part), &mut values));
+        let all = heads.iter().all(|&part| self.element(part, &mut values));
         if !all {
             return false;
         }
@@ -186,19 +199,18 @@ impl<'a> Matcher<'_, 'a> {
                 values,
             },
         };
-        self.place(program.pattern(tail), tail, place)
+        self.place(tail, place)
     }
 
     /// Both sides have their keys in ascending order: one pass.
     fn stored_map(&mut self, parts: Span, size: u64, mut values: &'a [u8]) -> bool {
         let program = self.program;
-        let mut wanted = parts.of(&program.pattern_parts).as_chunks::<2>().0.iter();
+        let mut wanted = parts.of(&program.patterns).as_chunks::<2>().0.iter();
         let Some(mut next) = wanted.next() else {
             return true;
         };
         for _ in 0..size {
-            let constant = program.constant(next[0]);
-            let is_it = self.world.is_constant(Ref::Stored(values), constant);
+            let is_it = self.is(next[0], Ref::Stored(values));
             if value::skip(&mut values).is_err() {
                 return false;
             }
@@ -208,7 +220,7 @@ impl<'a> Matcher<'_, 'a> {
                 }
                 continue;
             }
-            if !self.element(program.pattern(next[1]), &mut values) {
+            if !self.element(next[1], &mut values) {
                 return false;
             }
             match wanted.next() {
@@ -219,8 +231,16 @@ impl<'a> Matcher<'_, 'a> {
         false
     }
 
+    /// Whether what is at a place is a constant.
+    fn is(&self, constant: Pattern, place: Ref<'a>) -> bool {
+        match constant {
+            Pattern::Constant(id) => self.world.is_constant(place, self.program.constant(id)),
+            _ => false,
+        }
+    }
+
     /// Anything that a tail or an element of a string can be.
-    fn place(&mut self, pattern: Pattern, id: Id, place: Ref<'a>) -> bool {
+    fn place(&mut self, pattern: Pattern, place: Ref<'a>) -> bool {
         match (pattern, place) {
             (Pattern::Any, _) => true,
             (Pattern::Bind, _) => self.bind(place),
@@ -229,15 +249,15 @@ impl<'a> Matcher<'_, 'a> {
             (Pattern::Constant(_), Ref::String(_) | Ref::Tail { .. } | Ref::Terms(..)) => false,
             (Pattern::Constant(id), _) => self.world.is_constant(place, self.program.constant(id)),
             (_, Ref::Stored(bytes)) => self.stored(pattern, bytes),
-            (_, Ref::Term(term)) => self.term(id, term),
+            (_, Ref::Term(term)) => self.term(pattern, term),
             // A list pattern whose tail is a list pattern is one list pattern, so nothing else is left.
             _ => false,
         }
     }
 
     /// Any pattern on a term.
-    fn term(&mut self, id: Id, term: &'a Term) -> bool {
-        match (self.program.pattern(id), term) {
+    fn term(&mut self, pattern: Pattern, term: &'a Term) -> bool {
+        match (pattern, term) {
             (Pattern::Any, _) => true,
             (Pattern::Bind, _) => self.bind(Ref::Term(term)),
             (Pattern::Same(slot), _) => self.is_bound_to(slot, Ref::Term(term)),
@@ -249,26 +269,30 @@ impl<'a> Matcher<'_, 'a> {
             (Pattern::Cons(parts), Term::Improper(terms, tail)) => {
                 self.cells(parts, terms, Some(tail))
             }
-            (Pattern::Map(parts), Term::Map(map)) => {
-                let program = self.program;
-                let mut pairs = parts.of(&program.pattern_parts).as_chunks::<2>().0.iter();
-                pairs.all(|&[key, value]| match map.get(&program.constant(key).term) {
-                    Some(found) => self.term(value, found),
-                    None => false,
-                })
-            }
+            (Pattern::Map(parts), Term::Map(map)) => self.term_map(parts, map),
             _ => false,
         }
     }
 
+    fn term_map(&mut self, parts: Span, map: &'a Map) -> bool {
+        let program = self.program;
+        let mut pairs = parts.of(&program.patterns).as_chunks::<2>().0.iter();
+        pairs.all(|&[key, value]| match key {
+            Pattern::Constant(id) => map
+                .get(&program.constant(id).term)
+                .is_some_and(|found| self.term(value, found)),
+            _ => false,
+        })
+    }
+
     fn terms(&mut self, parts: Span, terms: &'a [Term]) -> bool {
-        let parts = parts.of(&self.program.pattern_parts).iter();
+        let parts = parts.of(&self.program.patterns).iter();
         parts.zip(terms).all(|(&part, term)| self.term(part, term))
     }
 
     fn cells(&mut self, parts: Span, terms: &'a [Term], tail: Option<&'a Term>) -> bool {
         let program = self.program;
-        let Some((&last, heads)) = parts.of(&program.pattern_parts).split_last() else {
+        let Some((&last, heads)) = parts.of(&program.patterns).split_last() else {
             return false;
         };
         let Some((first, rest)) = terms.split_at_checked(heads.len()) else {
@@ -286,7 +310,7 @@ impl<'a> Matcher<'_, 'a> {
             ([], Some(tail)) => Ref::Term(tail),
             (rest, tail) => Ref::Terms(rest, tail),
         };
-        self.place(program.pattern(last), last, place)
+        self.place(last, place)
     }
 }
 

@@ -20,6 +20,7 @@ mod plan;
 mod program;
 mod shape;
 mod spec;
+mod test;
 mod value;
 
 pub use error::{Place, Problem, ProblemKind, SpecError};

@@ -9,11 +9,13 @@ use smallvec::SmallVec;
 use crate::atoms::{is_anything, known, variable};
 use crate::depth::is_too_deep;
 use crate::error::{Place, Problem, ProblemKind, SpecError, brief};
-use crate::function::{self, Callee, Comparison, NoCall};
+use crate::function::{self, Callee, Comparison, Function, NoCall};
 use crate::program::{Clause, Constant, Id, Node, Pattern, Program, Span};
+use crate::test::{self, Test};
 
 /// Parts on their way into a vector.
 type Parts = SmallVec<[Id; 8]>;
+type Patterns = SmallVec<[Pattern; 8]>;
 
 /// Compiles a whole specification.
 pub(crate) fn specification(source: &Term) -> Result<Program, SpecError> {
@@ -110,7 +112,6 @@ impl Compiler {
                 source,
                 clauses: Vec::new(),
                 patterns: Vec::new(),
-                pattern_parts: Vec::new(),
                 nodes: Vec::new(),
                 node_parts: Vec::new(),
                 constants: Vec::new(),
@@ -148,19 +149,71 @@ impl Compiler {
         let bindings = self.bindings();
         let guards = self.expressions(guards, Place::Guards(n), |i| Place::Guard(n, i));
         let body = self.expressions(body, Place::Body(n), |i| Place::Expression(n, i));
-        let guards = self.node_span(&guards);
+        let (Some(guards), Some(body)) = (guards, body) else {
+            return;
+        };
         match body.last() {
-            Some(&body) => self.program.clauses.push(Clause {
-                head,
-                bindings,
-                guards,
-                body,
-            }),
+            Some(&body) => {
+                let clause = self.compiled(head, bindings, &guards, body);
+                self.program.clauses.push(clause);
+            }
             None => {
                 self.place = Place::Body(n);
                 self.problem(ProblemKind::EmptyBody);
             }
         }
+    }
+
+    /// A clause, its guards sorted into those that test an element and the others.
+    fn compiled(&mut self, head: Pattern, bindings: Vec<Id>, guards: &[Id], body: Id) -> Clause {
+        let (mut early, mut late) = (Vec::new(), Parts::new());
+        for &guard in guards {
+            match self.program.node(guard) {
+                Node::Test(slot, test) => match self.element_of(head, slot) {
+                    Some(element) => early.push((element, test)),
+                    None => late.push(guard),
+                },
+                _ => late.push(guard),
+            }
+        }
+        early.sort_by_key(|&(element, _)| element);
+        let is_true = self.as_constant(body).and_then(Term::as_atom) == Some(known().r#true);
+        Clause {
+            head,
+            bindings,
+            guards: self.node_span(guards),
+            early,
+            late: self.node_span(&late),
+            body,
+            is_true,
+        }
+    }
+
+    /// The element of the head's tuple that binds a slot.
+    fn element_of(&self, head: Pattern, slot: Id) -> Option<u32> {
+        let Pattern::Tuple { elements, .. } = head else {
+            return None;
+        };
+        let (mut bound, mut found) = (0, None);
+        for (i, &element) in elements.of(&self.program.patterns).iter().enumerate() {
+            if matches!(element, Pattern::Bind) && bound == slot {
+                found = Some(i as u32);
+            }
+            bound += self.slots_in(element);
+        }
+        found
+    }
+
+    /// How many slots a pattern binds.
+    fn slots_in(&self, pattern: Pattern) -> u32 {
+        let parts = match pattern {
+            Pattern::Bind => return 1,
+            Pattern::Tuple { elements, .. } => elements,
+            Pattern::Cons(parts) | Pattern::Map(parts) => parts,
+            Pattern::Any | Pattern::Same(_) | Pattern::Constant(_) => return 0,
+        };
+        let parts = parts.of(&self.program.patterns).iter();
+        parts.map(|&part| self.slots_in(part)).sum()
     }
 
     /// The slots, sorted by the numbers of their variables.
@@ -170,32 +223,31 @@ impl Compiler {
         slots
     }
 
-    /// Guards or a body.
-    fn expressions(&mut self, list: &Term, whole: Place, place: impl Fn(usize) -> Place) -> Parts {
+    /// Guards or a body; `None` if it is no list.
+    fn expressions(
+        &mut self,
+        list: &Term,
+        whole: Place,
+        place: impl Fn(usize) -> Place,
+    ) -> Option<Parts> {
         let Term::List(expressions) = list else {
             self.place = whole;
             self.problem(ProblemKind::NotAList(brief(list)));
-            // Anything: there is a problem, so it will not run.
-            return SmallVec::from_elem(0, 1);
+            return None;
         };
         let mut nodes = Parts::new();
         for (i, expression) in expressions.iter().enumerate() {
             self.place = place(i + 1);
             nodes.push(self.expression(expression));
         }
-        nodes
+        Some(nodes)
     }
 
     // ---- patterns
 
-    fn push_pattern(&mut self, pattern: Pattern) -> Id {
-        self.program.patterns.push(pattern);
-        self.program.patterns.len() as Id - 1
-    }
-
-    fn pattern_span(&mut self, parts: &[Id]) -> Span {
-        let at = self.program.pattern_parts.len() as u32;
-        self.program.pattern_parts.extend_from_slice(parts);
+    fn pattern_span(&mut self, parts: &[Pattern]) -> Span {
+        let at = self.program.patterns.len() as u32;
+        self.program.patterns.extend_from_slice(parts);
         Span {
             at,
             len: parts.len() as u32,
@@ -203,22 +255,22 @@ impl Compiler {
     }
 
     /// A tuple in a head stays one, even of constants: it is compared with objects element by element.
-    fn head(&mut self, term: &Term) -> Id {
+    fn head(&mut self, term: &Term) -> Pattern {
         let Some(elements) = term.as_tuple() else {
             return self.pattern(term);
         };
-        let parts: Parts = elements
+        let parts: Patterns = elements
             .iter()
             .map(|element| self.pattern(element))
             .collect();
-        let matters = |&id: &Id| !matches!(self.program.pattern(id), Pattern::Any);
+        let matters = |pattern: &Pattern| !matches!(pattern, Pattern::Any);
         let used = parts.iter().rposition(matters).map_or(0, |last| last + 1) as u32;
         let elements = self.pattern_span(&parts);
-        self.push_pattern(Pattern::Tuple { elements, used })
+        Pattern::Tuple { elements, used }
     }
 
-    fn pattern(&mut self, term: &Term) -> Id {
-        let pattern = match term {
+    fn pattern(&mut self, term: &Term) -> Pattern {
+        match term {
             Term::Atom(_) => self.atom_pattern(term),
             Term::Tuple(elements) => self.tuple_pattern(term, elements),
             Term::List(elements) if !elements.is_empty() => {
@@ -227,8 +279,7 @@ impl Compiler {
             Term::Improper(elements, tail) => self.list_pattern(term, elements, tail),
             Term::Map(map) => self.map_pattern(map.pairs()),
             other => self.constant_pattern(other),
-        };
-        self.push_pattern(pattern)
+        }
     }
 
     fn atom_pattern(&mut self, term: &Term) -> Pattern {
@@ -257,20 +308,17 @@ impl Compiler {
     }
 
     /// Compiles the parts of a pattern. If all are constants these are taken back, and the whole is one.
-    fn pattern_parts<'t>(&mut self, parts: impl Iterator<Item = &'t Term>) -> Option<Parts> {
-        let before = (self.program.patterns.len(), self.constants.len());
-        let (mut ids, mut constant) = (Parts::new(), true);
-        for part in parts {
-            let id = self.pattern(part);
-            ids.push(id);
-            constant &= matches!(self.program.pattern(id), Pattern::Constant(_));
-        }
-        if constant {
-            self.program.patterns.truncate(before.0);
-            self.constants.truncate(before.1);
+    fn pattern_parts<'t>(&mut self, parts: impl Iterator<Item = &'t Term>) -> Option<Patterns> {
+        let before = self.constants.len();
+        let parts: Patterns = parts.map(|part| self.pattern(part)).collect();
+        if parts
+            .iter()
+            .all(|part| matches!(part, Pattern::Constant(_)))
+        {
+            self.constants.truncate(before);
             return None;
         }
-        Some(ids)
+        Some(parts)
     }
 
     fn tuple_pattern(&mut self, term: &Term, elements: &[Term]) -> Pattern {
@@ -292,12 +340,12 @@ impl Compiler {
 
     /// Never a constant, since it matches maps that have more keys.
     fn map_pattern(&mut self, pairs: &[(Term, Term)]) -> Pattern {
-        let mut parts = Parts::new();
+        let mut parts = Patterns::new();
         for (key, value) in pairs {
             if variable(key).is_some() || is_anything(key) {
                 self.problem(ProblemKind::VariableKey(brief(key)));
             }
-            parts.push(self.constant(key.clone()));
+            parts.push(self.constant_pattern(key));
             parts.push(self.pattern(value));
         }
         Pattern::Map(self.pattern_span(&parts))
@@ -412,7 +460,7 @@ impl Compiler {
             .map(|argument| self.expression(argument))
             .collect();
         match callee {
-            Callee::Function(function) => Node::Call(function, self.node_span(&parts)),
+            Callee::Function(function) => self.function(function, &parts),
             Callee::Compare(comparison) => self.comparison(comparison, parts[0], parts[1]),
             Callee::And => Node::And(self.node_span(&parts)),
             Callee::Or => Node::Or(self.node_span(&parts)),
@@ -421,17 +469,27 @@ impl Compiler {
         }
     }
 
-    /// A comparison; one of a variable with a small integer gets a node of its own.
+    /// A comparison; one of a variable with a constant is a test.
     fn comparison(&mut self, comparison: Comparison, a: Id, b: Id) -> Node {
-        let (left, right) = (self.program.node(a), self.program.node(b));
-        let int = |id| self.as_constant(id).and_then(Term::as_int);
-        match (left, right, int(a), int(b)) {
-            (Node::Variable(slot), _, _, Some(value)) => Node::CompareInt(comparison, slot, value),
-            (_, Node::Variable(slot), Some(value), _) => {
-                Node::CompareInt(comparison.mirrored(), slot, value)
+        match (self.program.node(a), self.program.node(b)) {
+            (Node::Variable(slot), Node::Constant(constant)) => {
+                Node::Test(slot, Test::Compare(comparison, constant))
+            }
+            (Node::Constant(constant), Node::Variable(slot)) => {
+                Node::Test(slot, Test::Compare(comparison.mirrored(), constant))
             }
             _ => Node::Compare(comparison, a, b),
         }
+    }
+
+    /// A call; a test of a variable's type is a test.
+    fn function(&mut self, function: Function, parts: &[Id]) -> Node {
+        if let ([argument], Some(kinds)) = (parts, test::kinds(function))
+            && let Node::Variable(slot) = self.program.node(*argument)
+        {
+            return Node::Test(slot, Test::Kind(kinds));
+        }
+        Node::Call(function, self.node_span(parts))
     }
 
     /// A tuple, list or map; of constants alone it is a constant.

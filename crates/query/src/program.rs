@@ -4,8 +4,9 @@ use fyris_term::key::KeyBuf;
 use fyris_term::{Term, value};
 
 use crate::function::{Comparison, Function};
+use crate::test::Test;
 
-/// The number of a node, a pattern, a constant or a slot.
+/// The number of a node, a constant or a slot.
 pub(crate) type Id = u32;
 
 /// Some neighbours in a vector.
@@ -28,9 +29,8 @@ impl Span {
 pub(crate) struct Program {
     pub(crate) source: Term,
     pub(crate) clauses: Vec<Clause>,
-    pub(crate) patterns: Vec<Pattern>,
     /// The parts of patterns.
-    pub(crate) pattern_parts: Vec<Id>,
+    pub(crate) patterns: Vec<Pattern>,
     pub(crate) nodes: Vec<Node>,
     /// The arguments and parts of nodes.
     pub(crate) node_parts: Vec<Id>,
@@ -40,13 +40,19 @@ pub(crate) struct Program {
 /// One `{Head, Guards, Body}`.
 #[derive(Debug)]
 pub(crate) struct Clause {
-    pub(crate) head: Id,
+    pub(crate) head: Pattern,
     /// The slots of the variables, in the order of the variables' numbers; slots are numbered as the head meets them.
     pub(crate) bindings: Vec<Id>,
     /// Nodes, among the parts of nodes.
     pub(crate) guards: Span,
+    /// Those guards that test an element of the head's tuple, by element, from 0.
+    pub(crate) early: Vec<(u32, Test)>,
+    /// The guards that are left.
+    pub(crate) late: Span,
     /// The last expression of the body; those before it are evaluated for nothing, so they are not.
     pub(crate) body: Id,
+    /// The body is the constant `true`.
+    pub(crate) is_true: bool,
 }
 
 /// A pattern.
@@ -66,7 +72,7 @@ pub(crate) enum Pattern {
     },
     /// A list of at least these elements; its tail is the last one.
     Cons(Span),
-    /// A map with at least these keys, ascending: the number of a constant and of a pattern in turn.
+    /// A map with at least these keys, ascending: a constant and a pattern in turn.
     Map(Span),
 }
 
@@ -85,8 +91,8 @@ pub(crate) enum Node {
     Map(Span),
     Call(Function, Span),
     Compare(Comparison, Id, Id),
-    /// A slot compared with a small integer: most guards.
-    CompareInt(Comparison, Id, i64),
+    /// A test of a slot: most guards.
+    Test(Id, Test),
     And(Span),
     Or(Span),
     AndAlso(Span),
@@ -97,6 +103,8 @@ pub(crate) enum Node {
 #[derive(Debug)]
 pub(crate) struct Constant {
     pub(crate) term: Term,
+    /// The small integer that it is.
+    pub(crate) int: Option<i64>,
     pub(crate) value: Vec<u8>,
     /// Stored bytes that start with `value` are this constant, and no others are.
     pub(crate) plain: bool,
@@ -113,6 +121,7 @@ impl Constant {
         let encoded = value::encode(&term, &mut bytes, &mut blobs).is_ok();
         let key = KeyBuf::encode(&term);
         Constant {
+            int: term.as_int(),
             plain: encoded && value::is_plain(&bytes, &blobs),
             term,
             value: bytes,
@@ -135,12 +144,6 @@ impl Program {
         &self.constants[id as usize]
     }
 
-    /// The pattern with this number.
-    #[inline]
-    pub(crate) fn pattern(&self, id: Id) -> Pattern {
-        self.patterns[id as usize]
-    }
-
     /// The node with this number.
     #[inline]
     pub(crate) fn node(&self, id: Id) -> Node {
@@ -151,13 +154,5 @@ impl Program {
     #[inline]
     pub(crate) fn parts(&self, span: Span) -> &[Id] {
         span.of(&self.node_parts)
-    }
-
-    /// The term of a node that is a constant.
-    pub(crate) fn as_constant(&self, id: Id) -> Option<&Term> {
-        match self.node(id) {
-            Node::Constant(constant) => Some(&self.constant(constant).term),
-            _ => None,
-        }
     }
 }

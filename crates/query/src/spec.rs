@@ -93,10 +93,9 @@ impl MatchSpec {
         let Some(clause) = self.program.clauses.first() else {
             return false;
         };
-        let head = self.program.pattern(clause.head);
         clause.guards.len == 0
-            && matches!(head, Pattern::Any | Pattern::Bind)
-            && self.program.as_constant(clause.body) == Some(&Term::Atom(known().r#true))
+            && matches!(clause.head, Pattern::Any | Pattern::Bind)
+            && clause.is_true
     }
 
     /// Is the value always the whole object, `'$_'`? Then a caller who has the object need not build it again.
@@ -109,19 +108,15 @@ impl MatchSpec {
     /// is worth `'EXIT'`.
     #[inline]
     pub fn run(&self, object: &ObjectView<'_>, machine: &Machine) -> Option<Term> {
-        self.with_match(Subject::Stored(object), machine, |eval| {
-            eval.body(eval.clause.body)
-        })
+        self.with_match(Subject::Stored(object), machine, |eval| eval.body())
     }
 
     /// Whether the value of the first clause that matches is exactly `true`: `select_count` and `select_delete`. Nothing
     /// is built that need not be.
     #[inline]
     pub fn matches_true(&self, object: &ObjectView<'_>, machine: &Machine) -> bool {
-        self.with_match(Subject::Stored(object), machine, |eval| {
-            eval.is_true(eval.clause.body)
-        })
-        .unwrap_or(false)
+        self.with_match(Subject::Stored(object), machine, |eval| eval.body_is_true())
+            .unwrap_or(false)
     }
 
     /// Whether any clause matches, without evaluating its body.
@@ -134,9 +129,7 @@ impl MatchSpec {
     /// As [`MatchSpec::run`], over a term, which need not be a tuple: `match_spec_run`, `test_ms`.
     #[inline]
     pub fn run_term(&self, term: &Term, machine: &Machine) -> Option<Term> {
-        self.with_match(Subject::Term(term), machine, |eval| {
-            eval.body(eval.clause.body)
-        })
+        self.with_match(Subject::Term(term), machine, |eval| eval.body())
     }
 
     /// Finds the first clause that matches, and does something with it.
@@ -158,7 +151,7 @@ impl MatchSpec {
                 world,
                 bindings: &mut bindings,
             };
-            if !matcher.head(clause.head) {
+            if !matcher.head(clause) {
                 continue;
             }
             let mut eval = Evaluation {

@@ -116,15 +116,6 @@ impl<'a> World<'a> {
         }
     }
 
-    /// The integer at a place, if it is a small one.
-    #[inline]
-    pub(crate) fn as_int(self, place: Ref<'a>) -> Option<i64> {
-        match self.load(place) {
-            Value::Int(int) => Some(int),
-            _ => None,
-        }
-    }
-
     /// The term at a place.
     pub(crate) fn term(self, place: Ref<'a>) -> Cow<'a, Term> {
         match place {
@@ -191,7 +182,10 @@ impl<'a> World<'a> {
     #[inline]
     pub(crate) fn owned_at(self, place: Ref<'a>) -> Term {
         match place {
-            Ref::Stored(mut bytes) => decoded(&mut bytes, self.blobs()),
+            Ref::Stored(mut bytes) => match value::as_int(bytes) {
+                Some(int) => Term::Int(int),
+                None => decoded(&mut bytes, self.blobs()),
+            },
             Ref::Key => self.owned_key(),
             other => self.term(other).into_owned(),
         }
@@ -218,7 +212,9 @@ impl<'a> World<'a> {
         }
     }
 
-    fn kind_at(self, place: Ref<'a>) -> KeyKind {
+    /// What kind of term is at a place.
+    #[inline]
+    pub(crate) fn kind_at(self, place: Ref<'a>) -> KeyKind {
         match place {
             Ref::Object => match self.subject {
                 Subject::Stored(_) => KeyKind::Tuple,

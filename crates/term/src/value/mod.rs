@@ -59,7 +59,7 @@ pub use encode::{TooDeep, ValueWriter, encode};
 pub use equal::equal;
 pub use error::{ValueError, ValueErrorKind};
 pub use skip::skip;
-pub use view::{View, is_plain, view};
+pub use view::{View, as_int, is_plain, view};
 
 mod build;
 mod decode;

@@ -12,6 +12,45 @@ use super::tag;
 /// Bytes that end too early or have a tag that is none; `bytes` is then as it was.
 #[inline]
 pub fn skip(bytes: &mut &[u8]) -> Result<(), ValueError> {
+    // Integers, atoms and short binaries: the tag says how long they are.
+    if let Some((&tag, left)) = bytes.split_first() {
+        let following = FOLLOWING[usize::from(tag)];
+        if following != UNKNOWN
+            && let Some(left) = left.get(usize::from(following)..)
+        {
+            *bytes = left;
+            return Ok(());
+        }
+    }
+    skip_any(bytes)
+}
+
+/// What [`FOLLOWING`] has for tags that do not tell.
+const UNKNOWN: u8 = u8::MAX;
+
+/// How many bytes follow a tag.
+static FOLLOWING: [u8; 256] = following();
+
+const fn following() -> [u8; 256] {
+    let mut table = [UNKNOWN; 256];
+    let mut tag = 0;
+    while tag < table.len() {
+        table[tag] = match tag as u8 {
+            0..tag::MIDDLE => 0,
+            tag::MIDDLE..=tag::INT_0 => 1,
+            int @ 0xA0..=0xA7 => int - tag::INT_0,
+            atom @ 0xAC..=0xAF => atom - tag::ATOM_0,
+            binary @ 0xB0..=0xBF => binary - tag::BINARY_0,
+            tag::FLOAT => 8,
+            _ => UNKNOWN,
+        };
+        tag += 1;
+    }
+    table
+}
+
+#[inline(never)]
+fn skip_any(bytes: &mut &[u8]) -> Result<(), ValueError> {
     let mut reader = Reader { left: bytes };
     let mut pending = 1u64;
     while pending > 0 {

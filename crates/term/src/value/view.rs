@@ -149,6 +149,22 @@ impl<'a> View<'a> {
     }
 }
 
+/// The value at the front of `bytes`, if it is an integer of 64 bits. O(1).
+#[inline(always)]
+pub fn as_int(bytes: &[u8]) -> Option<i64> {
+    let (&tag, left) = bytes.split_first()?;
+    match tag {
+        0..tag::NEGATIVE => Some(i64::from(tag)),
+        tag::NEGATIVE..tag::MIDDLE => Some(i64::from(tag) - 0x90),
+        tag::MIDDLE..=tag::INT_0 => {
+            let high = i64::from(tag - tag::MIDDLE) << 8;
+            Some(tag::MIDDLE_FIRST + (high | i64::from(*left.first()?)))
+        }
+        0xA0..=0xA7 => Reader { left }.int(usize::from(tag - tag::INT_0)).ok(),
+        _ => None,
+    }
+}
+
 /// Whether one value that starts at the front of some bytes is `=:=` to a term can be told by comparing bytes: true
 /// unless the term holds a blob, a closure or a reference somewhere.
 ///
@@ -198,7 +214,10 @@ mod tests {
             return Term::integer(big);
         }
         match view {
-            View::Int(value) => Term::Int(value),
+            View::Int(value) => {
+                assert_eq!(as_int(bytes), Some(value));
+                Term::Int(value)
+            }
             View::Float(value) => Term::from(value),
             View::Atom(atom) => Term::Atom(atom),
             View::Nil => Term::List(Vec::new()),
@@ -233,6 +252,7 @@ mod tests {
         fn any_bytes_are_viewed_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..40)) {
             if let Ok(view) = view(&bytes) {
                 let _ = (view.as_binary(&[]), view.as_big());
+                prop_assert_eq!(as_int(&bytes).is_some(), matches!(view, View::Int(_)));
             }
             is_plain(&bytes, &[]);
         }
