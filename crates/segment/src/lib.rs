@@ -14,12 +14,14 @@ mod segment;
 #[doc(hidden)]
 pub mod steps;
 mod trunk;
+pub mod versioned_map;
 mod words;
 
 pub use doctor::{Attached, Doctor, Repaired, Report};
 pub use error::{Error, Result};
 pub use options::{Options, Tracking};
 pub use segment::{Choice, Conflict, Segment, Shared, Updated};
+pub use versioned_map::{MapError, VersionedMap};
 
 /// Bytes in a page, the grain of tracking and of commits.
 pub const PAGE: usize = 4096;

@@ -1,0 +1,125 @@
+//! A cursor that borrows nothing.
+
+use std::ops::Bound;
+
+use super::header::Header;
+use super::range::{first_in, last_in};
+use super::tree::{Entry, Path, Walk};
+use super::{Result, View};
+
+/// A place in a map, for those who cannot hold a borrow: other languages, and loops that update or
+/// change the map between two steps.
+///
+/// A cursor is in front of all keys when new, then on a key, or behind all. It remembers its key: after a change
+/// or an update it goes on from there, whether the key still exists or not. It may move from map to map.
+#[derive(Debug, Clone, Default)]
+pub struct Cursor {
+    place: Place,
+    key: Vec<u8>,
+    /// Where `key` was, in the map of this stamp.
+    path: Option<(u64, Path)>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Place {
+    #[default]
+    Start,
+    On,
+    End,
+}
+
+impl Cursor {
+    /// A cursor in front of all keys.
+    pub fn new() -> Cursor {
+        Cursor::default()
+    }
+
+    /// The key it is on.
+    pub fn key(&self) -> Option<&[u8]> {
+        (self.place == Place::On).then_some(&self.key)
+    }
+
+    /// Goes in front of all keys.
+    pub fn rewind(&mut self) {
+        self.place = Place::Start;
+    }
+
+    /// Goes behind all keys.
+    pub fn to_end(&mut self) {
+        self.place = Place::End;
+    }
+
+    /// Goes to the first key that is not below `key`; its entry. O(log n).
+    ///
+    /// # Errors
+    ///
+    /// As [`View::get`]; the cursor stays.
+    pub fn seek<'a>(&mut self, map: View<'a>, key: &[u8]) -> Result<Option<Entry<'a>>> {
+        let header = Header::read(map.bytes())?;
+        let walk = first_in(map.bytes(), &header, Bound::Included(key))?;
+        self.settle(map, walk, Place::End)
+    }
+
+    /// Goes to the next key; its entry. O(1) if the map has not changed, else O(log n).
+    ///
+    /// # Errors
+    ///
+    /// As [`View::get`]; the cursor stays.
+    pub fn next<'a>(&mut self, map: View<'a>) -> Result<Option<Entry<'a>>> {
+        let header = Header::read(map.bytes())?;
+        let walk = match (self.place, self.resume(map, &header)?) {
+            (Place::Start, _) => first_in(map.bytes(), &header, Bound::Unbounded)?,
+            (Place::End, _) => None,
+            (Place::On, Some(mut walk)) => walk.forward()?.then_some(walk),
+            (Place::On, None) => first_in(map.bytes(), &header, Bound::Excluded(&self.key))?,
+        };
+        self.settle(map, walk, Place::End)
+    }
+
+    /// Goes to the key before; its entry. O(1) if the map has not changed, else O(log n).
+    ///
+    /// # Errors
+    ///
+    /// As [`View::get`]; the cursor stays.
+    pub fn previous<'a>(&mut self, map: View<'a>) -> Result<Option<Entry<'a>>> {
+        let header = Header::read(map.bytes())?;
+        let walk = match (self.place, self.resume(map, &header)?) {
+            (Place::Start, _) => None,
+            (Place::End, _) => last_in(map.bytes(), &header, Bound::Unbounded)?,
+            (Place::On, Some(mut walk)) => walk.backward()?.then_some(walk),
+            (Place::On, None) => last_in(map.bytes(), &header, Bound::Excluded(&self.key))?,
+        };
+        self.settle(map, walk, Place::Start)
+    }
+
+    /// The walk of the last step, if the map is still the same.
+    fn resume<'a>(&self, map: View<'a>, header: &Header) -> Result<Option<Walk<'a>>> {
+        match self.path {
+            Some((stamp, path)) if Some(stamp) == map.stamp() => {
+                Walk::resume(map.bytes(), header, path).map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Takes the place of a walk, or one beyond all keys.
+    fn settle<'a>(
+        &mut self,
+        map: View<'a>,
+        walk: Option<Walk<'a>>,
+        beyond: Place,
+    ) -> Result<Option<Entry<'a>>> {
+        let entry = match &walk {
+            Some(walk) => walk.entry()?,
+            None => None,
+        };
+        self.place = beyond;
+        if let Some((key, _)) = entry {
+            self.place = Place::On;
+            self.key.clear();
+            self.key.extend_from_slice(key);
+        }
+        self.path = walk.and_then(|walk| Some((map.stamp()?, walk.path())));
+        Ok(entry)
+    }
+}

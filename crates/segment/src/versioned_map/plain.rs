@@ -1,0 +1,111 @@
+//! A map over plain bytes.
+
+use super::editor::Editor;
+use super::layout::Region;
+use super::{Result, View, insert, remove, seal};
+
+/// A map over any [`Region`]: what [`VersionedMap`](super::VersionedMap) is made of, without versions.
+///
+/// ```
+/// use fyris_segment::versioned_map::Plain;
+///
+/// let mut map = Plain::create(vec![0; 1 << 20])?;
+/// map.insert(b"Fyris", b"a river")?;
+/// assert_eq!(map.view().get(b"Fyris")?, Some(&b"a river"[..]));
+/// # Ok::<(), fyris_segment::versioned_map::MapError>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Plain<R> {
+    region: R,
+}
+
+impl<R: Region> Plain<R> {
+    /// Lays out an empty map over the whole region, which must begin with 4096 zero bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`NotEmpty`](super::MapError::NotEmpty), [`TooSmall`](super::MapError::TooSmall).
+    pub fn create(mut region: R) -> Result<Plain<R>> {
+        Editor::create(&mut region)?;
+        Ok(Plain { region })
+    }
+
+    /// Opens the map in a region.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the header. The rest is checked when it is used, or by [`View::check`].
+    pub fn open(region: R) -> Result<Plain<R>> {
+        let map = Plain { region };
+        map.view().len()?;
+        seal::verify(map.region.bytes())?;
+        Ok(map)
+    }
+
+    /// The map to read.
+    pub fn view(&self) -> View<'_> {
+        View::new(self.region.bytes())
+    }
+
+    /// Maps `key` to `value`; whether the key was there before. O(log n).
+    ///
+    /// # Errors
+    ///
+    /// [`Full`](super::MapError::Full), [`KeyTooLong`](super::MapError::KeyTooLong),
+    /// [`ValueTooLong`](super::MapError::ValueTooLong): nothing is done.
+    pub fn insert(&mut self, key: &[u8], value: &[u8]) -> Result<bool> {
+        insert::insert(&mut self.region, key, value)
+    }
+
+    /// Removes a key; whether it was there. O(log n).
+    ///
+    /// # Errors
+    ///
+    /// [`Corrupt`](super::MapError::Corrupt).
+    pub fn remove(&mut self, key: &[u8]) -> Result<bool> {
+        remove::remove(&mut self.region, key)
+    }
+
+    /// Removes everything. O(pages / 32,768).
+    ///
+    /// # Errors
+    ///
+    /// [`Corrupt`](super::MapError::Corrupt).
+    pub fn clear(&mut self) -> Result<()> {
+        Editor::open(&mut self.region)?.clear()
+    }
+
+    /// Takes the bytes into the map that the region has gained at its end; whether there are any.
+    ///
+    /// # Errors
+    ///
+    /// [`Corrupt`](super::MapError::Corrupt).
+    pub fn adopt(&mut self) -> Result<bool> {
+        Editor::open(&mut self.region)?.adopt()
+    }
+
+    /// The region.
+    pub fn region(&self) -> &R {
+        &self.region
+    }
+
+    /// The region; the map in it is only good as long as its bytes are.
+    pub fn region_mut(&mut self) -> &mut R {
+        &mut self.region
+    }
+
+    /// The region, without the map around it.
+    pub fn into_region(self) -> R {
+        self.region
+    }
+
+    /// Renews the seal, before the first change of a batch.
+    pub(super) fn stamp(&mut self) -> Result<()> {
+        seal::stamp(&mut self.region)
+    }
+
+    /// Checks the seal.
+    pub(super) fn verify(&self) -> Result<()> {
+        seal::verify(self.region.bytes())
+    }
+}

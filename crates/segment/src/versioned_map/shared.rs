@@ -1,0 +1,400 @@
+//! The map in a segment: reads, updates, commits, growth.
+
+use std::ops::RangeBounds;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::batch::Batch;
+use super::editor::Editor;
+use super::header::is_blank;
+use super::layout::{NODE, Region, corrupt};
+use super::tree::Entry;
+use super::{MapError, Memory, Plain, Range, Report, Result, View};
+use crate::{Error, Options, Segment, Updated};
+
+/// Gives each state of each map of this process a number of its own, for cursors.
+static STAMPS: AtomicU64 = AtomicU64::new(0);
+
+fn fresh_stamp() -> u64 {
+    // Relaxed: only uniqueness counts.
+    STAMPS.fetch_add(1, Ordering::Relaxed)
+}
+
+/// The working copy of a segment, every write declared.
+#[derive(Debug)]
+struct WorkingCopy(Segment);
+
+impl Region for WorkingCopy {
+    fn bytes(&self) -> &[u8] {
+        self.0.as_slice()
+    }
+
+    fn edit(&mut self, range: std::ops::Range<usize>) -> Result<&mut [u8]> {
+        self.0.touch(range.clone())?;
+        let bytes = self.0.as_mut_slice();
+        if bytes.is_empty() {
+            return Err(Error::ReadOnly.into());
+        }
+        let at = range.start;
+        bytes
+            .get_mut(range)
+            .ok_or_else(|| corrupt(at, "place outside the map"))
+    }
+}
+
+/// An ordered map in a segment, shared by processes. See the [module](crate::versioned_map).
+///
+/// # Consistency
+///
+/// Reads see the version of the last [`update`](VersionedMap::update), and this process's own
+/// changes since. [`write`](VersionedMap::write) is serializable, and others see all of it at their next update, or
+/// nothing.
+#[derive(Debug)]
+pub struct VersionedMap {
+    map: Plain<WorkingCopy>,
+    /// Whether there are changes that were neither committed nor discarded.
+    dirty: bool,
+    /// Whether the seal was whole at the last update.
+    whole: bool,
+    stamp: u64,
+}
+
+impl VersionedMap {
+    /// Checks a segment out and opens the map in it; if the segment is blank, creates an empty map.
+    /// The map declares its writes, so nothing is tracked, whatever the options say. `size` is in
+    /// bytes; 0 attaches to an existing segment whatever its size. With a
+    /// [`max_size`](Options::max_size) the segment grows as the map does.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Segment::checkout`] and of [`VersionedMap::open`].
+    pub fn checkout(
+        name: impl AsRef<Path>,
+        size: usize,
+        options: &Options,
+    ) -> Result<VersionedMap> {
+        let options = options.clone().declared();
+        VersionedMap::open(Segment::checkout(name, size, &options)?)
+    }
+
+    /// Updates the segment and opens the map in it; if the segment is blank, creates an empty map and
+    /// commits it.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the header; [`Unit`](MapError::Unit) if words of the segment are larger
+    /// than 8 bytes; [`TooSmall`](MapError::TooSmall); the segment's errors. The rest is checked when it is used, or by
+    /// [`View::check`].
+    pub fn open(segment: Segment) -> Result<VersionedMap> {
+        if segment.unit() > 8 {
+            return Err(MapError::Unit(segment.unit()));
+        }
+        let mut copy = WorkingCopy(segment);
+        copy.0.update()?;
+        while is_blank(copy.bytes()) && !create(&mut copy)? {}
+        Ok(VersionedMap {
+            map: Plain::open(copy)?,
+            dirty: false,
+            whole: true,
+            stamp: fresh_stamp(),
+        })
+    }
+
+    /// The map to read, as this process sees it now.
+    pub fn view(&self) -> View<'_> {
+        View::stamped(self.map.region().bytes(), self.stamp)
+    }
+
+    /// The value of a key, where it lies. O(log n), no system call, no copy.
+    ///
+    /// # Errors
+    ///
+    /// As [`View::get`].
+    pub fn get(&self, key: &[u8]) -> Result<Option<&[u8]>> {
+        self.view().get(key)
+    }
+
+    /// Number of entries. O(1).
+    ///
+    /// # Errors
+    ///
+    /// As [`View::len`].
+    pub fn len(&self) -> Result<u64> {
+        self.view().len()
+    }
+
+    /// Whether there are none.
+    ///
+    /// # Errors
+    ///
+    /// As [`View::len`].
+    pub fn is_empty(&self) -> Result<bool> {
+        self.view().is_empty()
+    }
+
+    /// The entry with the smallest key. O(log n).
+    ///
+    /// # Errors
+    ///
+    /// As [`View::first`].
+    pub fn first(&self) -> Result<Option<Entry<'_>>> {
+        self.view().first()
+    }
+
+    /// The entry with the largest key. O(log n).
+    ///
+    /// # Errors
+    ///
+    /// As [`View::last`].
+    pub fn last(&self) -> Result<Option<Entry<'_>>> {
+        self.view().last()
+    }
+
+    /// All entries in ascending order of keys; `rev()` descends.
+    ///
+    /// # Errors
+    ///
+    /// As [`View::iter`].
+    pub fn iter(&self) -> Result<Range<'_>> {
+        self.view().iter()
+    }
+
+    /// The entries within bounds.
+    ///
+    /// # Errors
+    ///
+    /// As [`View::range`].
+    pub fn range<K: AsRef<[u8]>>(&self, bounds: impl RangeBounds<K>) -> Result<Range<'_>> {
+        self.view().range(bounds)
+    }
+
+    /// The entries whose keys begin with `prefix`.
+    ///
+    /// # Errors
+    ///
+    /// As [`View::prefix`].
+    pub fn prefix(&self, prefix: &[u8]) -> Result<Range<'_>> {
+        self.view().prefix(prefix)
+    }
+
+    /// What the map has of its segment, in bytes. O(1).
+    ///
+    /// # Errors
+    ///
+    /// As [`View::memory`].
+    pub fn memory(&self) -> Result<Memory> {
+        self.view().memory()
+    }
+
+    /// Verifies the whole map. O(n).
+    ///
+    /// # Errors
+    ///
+    /// As [`View::check`].
+    pub fn check(&self) -> Result<Report> {
+        self.view().check()
+    }
+
+    /// The version this process sees, counted in commits to the segment.
+    pub fn version(&self) -> u64 {
+        self.segment().version()
+    }
+
+    /// Whether others have committed since. One load, no system call.
+    pub fn is_behind(&self) -> bool {
+        self.segment().is_behind()
+    }
+
+    /// Whether there are changes that were neither committed nor discarded.
+    pub fn is_dirty(&self) -> bool {
+        self.dirty
+    }
+
+    /// Takes the latest version.
+    ///
+    /// # Errors
+    ///
+    /// [`Uncommitted`](MapError::Uncommitted): maps cannot be merged; [`Merged`](MapError::Merged) if
+    /// somebody did; the segment's errors.
+    pub fn update(&mut self) -> Result<Updated> {
+        if self.dirty {
+            return Err(MapError::Uncommitted);
+        }
+        let updated = self.map.region_mut().0.update()?;
+        if updated.pages > 0 {
+            self.stamp = fresh_stamp();
+            self.whole = self.map.verify().is_ok();
+        }
+        match self.whole {
+            true => Ok(updated),
+            false => Err(MapError::Merged),
+        }
+    }
+
+    /// Changes the map by a closure, on the latest version, as one step: others see all or nothing of
+    /// it. The closure runs again, on a newer version, whenever another writer committed meanwhile; so
+    /// all that it does outside the map must bear repetition. If it fails or panics, nothing of what it did remains.
+    ///
+    /// # Errors
+    ///
+    /// The closure's; [`Uncommitted`](MapError::Uncommitted) if changes were made before; those of
+    /// [`VersionedMap::update`] and of the segment's commit.
+    pub fn write<T, E: From<MapError>>(
+        &mut self,
+        mut change: impl FnMut(&mut Batch<'_>) -> std::result::Result<T, E>,
+    ) -> std::result::Result<T, E> {
+        let mut lost = 0;
+        loop {
+            self.update()?;
+            let mut batch = Batch::new(self);
+            let value = change(&mut batch)?;
+            if batch.commit()? {
+                return Ok(value);
+            }
+            super::batch::wait(lost);
+            lost += 1;
+        }
+    }
+
+    /// Maps `key` to `value` in this process's copy; whether the key was there before. O(log n). The
+    /// segment grows if need be, as far as it may.
+    ///
+    /// # Errors
+    ///
+    /// [`Full`](MapError::Full), [`KeyTooLong`](MapError::KeyTooLong),
+    /// [`ValueTooLong`](MapError::ValueTooLong): the entry is not inserted. After
+    /// [`Corrupt`](MapError::Corrupt), discard.
+    pub fn insert(&mut self, key: &[u8], value: &[u8]) -> Result<bool> {
+        self.begin()?;
+        loop {
+            match self.map.insert(key, value) {
+                Err(MapError::Full { wanted, free }) if !self.make_room(wanted)? => {
+                    return Err(MapError::Full { wanted, free });
+                }
+                Err(MapError::Full { .. }) => {}
+                done => return done,
+            }
+        }
+    }
+
+    /// Removes a key from this process's copy; whether it was there. O(log n).
+    ///
+    /// # Errors
+    ///
+    /// After [`Corrupt`](MapError::Corrupt), discard.
+    pub fn remove(&mut self, key: &[u8]) -> Result<bool> {
+        if self.get(key)?.is_none() {
+            return Ok(false);
+        }
+        self.begin()?;
+        self.map.remove(key)
+    }
+
+    /// Removes everything from this process's copy.
+    ///
+    /// # Errors
+    ///
+    /// As [`VersionedMap::remove`].
+    pub fn clear(&mut self) -> Result<()> {
+        self.begin()?;
+        self.map.clear()
+    }
+
+    /// Publishes the changes since the last commit; the new version, or the present one if there are
+    /// none. For programs that cannot use [`VersionedMap::write`].
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Behind`]: another writer was first. [`discard`](VersionedMap::discard),
+    /// [`update`](VersionedMap::update), and make the changes again.
+    pub fn commit(&mut self) -> Result<u64> {
+        if !self.dirty {
+            return Ok(self.version());
+        }
+        let version = self.map.region_mut().0.commit()?;
+        self.dirty = false;
+        Ok(version)
+    }
+
+    /// Takes back the changes since the last commit.
+    ///
+    /// # Errors
+    ///
+    /// The segment's.
+    pub fn discard(&mut self) -> Result<()> {
+        self.stamp = fresh_stamp();
+        self.map.region_mut().0.discard()?;
+        self.dirty = false;
+        self.whole = self.map.verify().is_ok();
+        Ok(())
+    }
+
+    /// Makes the segment longer, to `bytes` at least, and takes the new pages into the map: a change, to
+    /// be committed. The map does it by itself while the segment may grow.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::TooLarge`].
+    pub fn grow(&mut self, bytes: usize) -> Result<()> {
+        if bytes > self.segment().len() {
+            self.map.region_mut().0.grow(bytes)?;
+        }
+        self.begin()?;
+        self.map.adopt().map(drop)
+    }
+
+    /// The segment.
+    pub fn segment(&self) -> &Segment {
+        &self.map.region().0
+    }
+
+    /// The segment, with the changes that were not committed. Merging these into it ruins the map;
+    /// others will notice.
+    pub fn into_segment(self) -> Segment {
+        self.map.into_region().0
+    }
+
+    /// Comes before every change.
+    fn begin(&mut self) -> Result<()> {
+        if !self.whole {
+            return Err(MapError::Merged);
+        }
+        self.stamp = fresh_stamp();
+        if !self.dirty {
+            self.map.stamp()?;
+            self.dirty = true;
+        }
+        Ok(())
+    }
+
+    /// Takes in bytes that the segment has gained, or doubles it; whether there are more now.
+    fn make_room(&mut self, wanted: u32) -> Result<bool> {
+        if self.map.adopt()? {
+            return Ok(true);
+        }
+        let len = self.segment().len();
+        let wanted = (wanted as usize + 1).saturating_mul(NODE);
+        let aim = len.saturating_add(len.max(wanted));
+        let segment = &mut self.map.region_mut().0;
+        match segment.grow(aim) {
+            Err(Error::TooLarge { max, .. }) if max > len => segment.grow(max)?,
+            Err(Error::TooLarge { .. }) => return Ok(false),
+            done => done?,
+        }
+        self.map.adopt()
+    }
+}
+
+/// Lays out an empty map and commits it; whether this process was the first to do so. If not, takes
+/// what the other one made.
+fn create(copy: &mut WorkingCopy) -> Result<bool> {
+    Editor::create(copy)?;
+    match copy.0.commit() {
+        Err(Error::Behind { .. }) => {
+            copy.0.discard()?;
+            copy.0.update()?;
+            Ok(false)
+        }
+        done => Ok(done.map(|_| true)?),
+    }
+}
