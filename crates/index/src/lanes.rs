@@ -12,55 +12,77 @@ use fyris_sync::atomic::Ordering;
 /// A cache line of words.
 pub(crate) type Line = [u64; 8];
 
-/// Bit `2 * i` tells whether word `i` equals `key`; odd bits are clear. Each word is loaded with Acquire.
+/// Compares eight words, each shifted right by `$shift` bits, with `$key`.
 #[cfg(all(target_arch = "x86_64", not(fyris_sanitize), not(miri), not(loom)))]
-#[inline(always)]
-pub(crate) fn equal(words: &[AtomicU64; 8], key: u64) -> u64 {
-    let mask: u32;
-    // SAFETY: reads the 64 bytes of `words`, of any alignment. x86 loads each aligned word of a vector at once, and
-    // every load of x86 is an Acquire. Without `readonly` the compiler keeps all other loads in their order
-    // around it. SSE2 is part of x86-64.
-    unsafe {
-        std::arch::asm!(
-            "movq {k}, {key}",
-            "punpcklqdq {k}, {k}",
-            "movdqu {a}, xmmword ptr [{words}]",
-            "movdqu {b}, xmmword ptr [{words} + 16]",
-            "movdqu {c}, xmmword ptr [{words} + 32]",
-            "movdqu {d}, xmmword ptr [{words} + 48]",
-            "pcmpeqd {a}, {k}",
-            "pcmpeqd {b}, {k}",
-            "pcmpeqd {c}, {k}",
-            "pcmpeqd {d}, {k}",
-            "packssdw {a}, {b}",
-            "packssdw {c}, {d}",
-            "packsswb {a}, {c}",
-            "pmovmskb {mask:e}, {a}",
-            key = in(reg) key,
-            words = in(reg) words.as_ptr(),
-            mask = lateout(reg) mask,
-            k = out(xmm_reg) _,
-            a = out(xmm_reg) _,
-            b = out(xmm_reg) _,
-            c = out(xmm_reg) _,
-            d = out(xmm_reg) _,
-            options(nostack, preserves_flags),
-        );
-    }
-    // Bit `j` is half word `j`; a word is equal when both of its halves are.
-    u64::from(mask & mask >> 1) & 0x5555
+macro_rules! compare {
+    ($words:expr, $key:expr, $($shift:literal)?) => {{
+        let mask: u32;
+        // SAFETY: reads the 64 bytes of `words`, of any alignment. x86 loads each aligned word of a vector at
+        // once, and every load of x86 is an Acquire. Without `readonly` the compiler keeps all other loads in
+        // their order around it. SSE2 is part of x86-64.
+        unsafe {
+            std::arch::asm!(
+                "movq {k}, {key}",
+                "punpcklqdq {k}, {k}",
+                "movdqu {a}, xmmword ptr [{words}]",
+                "movdqu {b}, xmmword ptr [{words} + 16]",
+                "movdqu {c}, xmmword ptr [{words} + 32]",
+                "movdqu {d}, xmmword ptr [{words} + 48]",
+                $(
+                    concat!("psrlq {a}, ", $shift),
+                    concat!("psrlq {b}, ", $shift),
+                    concat!("psrlq {c}, ", $shift),
+                    concat!("psrlq {d}, ", $shift),
+                )?
+                "pcmpeqd {a}, {k}",
+                "pcmpeqd {b}, {k}",
+                "pcmpeqd {c}, {k}",
+                "pcmpeqd {d}, {k}",
+                "packssdw {a}, {b}",
+                "packssdw {c}, {d}",
+                "packsswb {a}, {c}",
+                "pmovmskb {mask:e}, {a}",
+                key = in(reg) $key,
+                words = in(reg) $words.as_ptr(),
+                mask = lateout(reg) mask,
+                k = out(xmm_reg) _,
+                a = out(xmm_reg) _,
+                b = out(xmm_reg) _,
+                c = out(xmm_reg) _,
+                d = out(xmm_reg) _,
+                options(nostack, preserves_flags),
+            );
+        }
+        // Bit `j` is half word `j`; a word is equal when both of its halves are.
+        u64::from(mask & mask >> 1) & 0x5555
+    }};
+}
+
+#[cfg(not(all(target_arch = "x86_64", not(fyris_sanitize), not(miri), not(loom))))]
+macro_rules! compare {
+    ($words:expr, $key:expr, $($shift:literal)?) => {{
+        let mut mask = 0;
+        for (i, word) in $words.iter().enumerate() {
+            // Acquire: pairs with the Release by which the words are written or published.
+            let word = word.load(Ordering::Acquire) $(>> $shift)?;
+            mask |= u64::from(word == $key) << (2 * i);
+        }
+        mask
+    }};
 }
 
 /// Bit `2 * i` tells whether word `i` equals `key`; odd bits are clear. Each word is loaded with Acquire.
-#[cfg(not(all(target_arch = "x86_64", not(fyris_sanitize), not(miri), not(loom))))]
-#[inline]
+#[inline(always)]
 pub(crate) fn equal(words: &[AtomicU64; 8], key: u64) -> u64 {
-    let mut mask = 0;
-    for (i, word) in words.iter().enumerate() {
-        // Acquire: pairs with the Release by which the words are written or published.
-        mask |= u64::from(word.load(Ordering::Acquire) == key) << (2 * i);
-    }
-    mask
+    compare!(words, key,)
+}
+
+/// Bit `2 * i` tells whether the upper 16 bits of word `i` are `tag`; odd bits are clear. Each word is loaded
+/// with Acquire.
+#[cfg(not(any(fyris_small, loom)))]
+#[inline(always)]
+pub(crate) fn tagged(words: &[AtomicU64; 8], tag: u16) -> u64 {
+    compare!(words, u64::from(tag), 48)
 }
 
 /// How many words of sorted lines are at most `key`, given the last word of each line (padded with all ones).
@@ -122,6 +144,17 @@ mod tests {
         for key in words.into_iter().chain([8, 7 << 33, 0xFFFF_FFFF]) {
             let expected = (0..8).map(|i| u64::from(words[i] == key) << (2 * i)).sum();
             assert_eq!(equal(&line, key), expected, "{key:x}");
+        }
+    }
+
+    #[test]
+    #[cfg(not(any(fyris_small, loom)))]
+    fn finds_upper_bits() {
+        let tags = [1, 0, 0xFFFF, 7, 0x8000, 7, 0, 0xFFFE];
+        let line = tags.map(|tag| AtomicU64::new(tag << 48 | 7));
+        for tag in tags.into_iter().chain([8]) {
+            let expected = (0..8).map(|i| u64::from(tags[i] == tag) << (2 * i)).sum();
+            assert_eq!(tagged(&line, tag as u16), expected, "{tag:x}");
         }
     }
 

@@ -19,6 +19,8 @@ use fyris_sync::lock::lock_bit;
 use fyris_sync::reclaim::{PROTECT, Pin, Retire};
 
 use super::word::{LINK, handle, tag, word};
+#[cfg(not(any(fyris_small, loom)))]
+use crate::lanes;
 
 /// Words of a bucket.
 pub(super) const SLOTS: usize = if cfg!(any(fyris_small, loom)) { 3 } else { 7 };
@@ -90,14 +92,26 @@ impl Bucket {
         self.words[i].store(word, Ordering::Release);
     }
 
-    /// A bit for each slot whose word has this tag.
+    /// Bit `2 * slot` for each slot whose word has this tag.
+    ///
+    /// A hint where to look; `load` reads again. A word that was there before the operation began, and
+    /// still is, is seen by any load.
+    #[cfg(not(any(fyris_small, loom)))]
     #[inline]
-    pub(super) fn matches(&self, wanted: u16) -> u32 {
+    pub(super) fn matches(&self, wanted: u16) -> u64 {
+        const { assert!(size_of::<Bucket>() == size_of::<[AtomicU64; 8]>()) };
+        // SAFETY: a bucket is eight atomic words, the header first.
+        let line = unsafe { &*std::ptr::from_ref(self).cast() };
+        lanes::tagged(line, wanted) >> 2
+    }
+
+    /// Bit `2 * slot` for each slot whose word has this tag.
+    #[cfg(any(fyris_small, loom))]
+    pub(super) fn matches(&self, wanted: u16) -> u64 {
         let mut mask = 0;
         for (i, word) in self.words.iter().enumerate() {
-            // Relaxed: a hint where to look; `load` reads again. A word that was there before the
-            // operation began, and still is, is seen by any load.
-            mask |= u32::from(tag(word.load(Ordering::Relaxed)) == wanted) << i;
+            // Relaxed: as above, a hint.
+            mask |= u64::from(tag(word.load(Ordering::Relaxed)) == wanted) << (2 * i);
         }
         mask
     }
@@ -225,7 +239,7 @@ impl<'a> Locked<'a> {
         loop {
             let mut mask = bucket.matches(wanted);
             while mask != 0 {
-                let slot = mask.trailing_zeros() as usize;
+                let slot = (mask.trailing_zeros() / 2) as usize;
                 let word = bucket.load(slot);
                 if is_it(word) {
                     return Some((Place { bucket, slot }, word));

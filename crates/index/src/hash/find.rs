@@ -62,7 +62,7 @@ where
         loop {
             let mut mask = bucket.matches(tag);
             while mask != 0 {
-                let word = bucket.load(mask.trailing_zeros() as usize);
+                let word = bucket.load((mask.trailing_zeros() / 2) as usize);
                 // The word may have changed since its tag matched: to another entry's, which is then
                 // not the one; to nothing or to a link, which is no entry at all.
                 if super::word::tag(word) == tag {
