@@ -34,6 +34,26 @@ typedef struct fyris_term fyris_term;
 #define FYRIS_ERROR_TEXT 508
 
 /**
+ * Keep the working copy's; the next commit overwrites the trunk's.
+ */
+#define FYRIS_LOCAL 0
+
+/**
+ * Take the trunk's.
+ */
+#define FYRIS_INCOMING 1
+
+/**
+ * Take what the callback wrote to `result`.
+ */
+#define FYRIS_RESULT 2
+
+/**
+ * Do nothing: the update fails with FYRIS_E_GAVE_UP.
+ */
+#define FYRIS_GIVE_UP -1
+
+/**
  * The version of the binary interface that this header describes.
  *
  * It changes when a program compiled with an older header would no longer work; additions leave it as it is.
@@ -87,7 +107,7 @@ typedef enum {
    */
   FYRIS_E_NO_TABLE = 20,
   /**
-   * The table does not allow this to the handle's owner.
+   * The table does not allow this to the handle's owner; the segment belongs to another user.
    */
   FYRIS_E_NO_ACCESS = 21,
   /**
@@ -103,9 +123,58 @@ typedef enum {
    */
   FYRIS_E_IO = 30,
   /**
-   * A file is not what it should be, or damaged; the error's text says where.
+   * A file or a segment is not what it should be, damaged, or of another version; the error's text says where.
    */
   FYRIS_E_DAMAGED = 31,
+  /**
+   * No memory or disk for what was asked.
+   */
+  FYRIS_E_NO_SPACE = 32,
+  /**
+   * The kernel cannot do what was asked.
+   */
+  FYRIS_E_UNSUPPORTED = 33,
+  /**
+   * The trunk has changes that the working copy has not: update first.
+   */
+  FYRIS_E_BEHIND = 40,
+  /**
+   * Units were changed on both sides.
+   */
+  FYRIS_E_CONFLICT = 41,
+  /**
+   * The working copy fell so far behind that what it started from is gone, and pages were changed on both sides:
+   * `fyris_segment_update_with` decides for each unit, `fyris_segment_discard` takes the trunk's.
+   */
+  FYRIS_E_BASE_LOST = 42,
+  /**
+   * Another thread is inside a call with this segment.
+   */
+  FYRIS_E_BUSY = 43,
+  /**
+   * The process forked after the checkout; the working copy stayed with the parent: reattach.
+   */
+  FYRIS_E_FORKED = 44,
+  /**
+   * The checkout is read-only.
+   */
+  FYRIS_E_READ_ONLY = 45,
+  /**
+   * There is no segment of this name.
+   */
+  FYRIS_E_NO_SEGMENT = 46,
+  /**
+   * There is a segment of this name already.
+   */
+  FYRIS_E_EXISTS = 47,
+  /**
+   * A process that lives, but does not move, holds the lock for commits.
+   */
+  FYRIS_E_TIMEOUT = 48,
+  /**
+   * The callback gave up.
+   */
+  FYRIS_E_GAVE_UP = 49,
 } fyris_code;
 
 /**
@@ -171,6 +240,11 @@ typedef enum {
 } fyris_term_type;
 
 /**
+ * A segment that is checked out: a private working copy of memory that processes share.
+ */
+typedef struct fyris_segment fyris_segment;
+
+/**
  * A store of tables, and an owner in it. The tables that the owner made are deleted when the handle is freed, unless their options
  * say otherwise.
  */
@@ -187,6 +261,34 @@ typedef struct fyris_table fyris_table;
 typedef struct fyris_walk fyris_walk;
 
 /**
+ * Bytes from `start` to before `end`, counted from the begin of the segment.
+ */
+typedef struct {
+  /**
+   * The first byte.
+   */
+  size_t start;
+  /**
+   * The byte behind the last.
+   */
+  size_t end;
+} fyris_range;
+
+/**
+ * Byte ranges that Fyris made, ascending, to be given back with `fyris_ranges_free`.
+ */
+typedef struct {
+  /**
+   * The first range; NULL if there are none.
+   */
+  fyris_range *ranges;
+  /**
+   * How many.
+   */
+  size_t count;
+} fyris_ranges;
+
+/**
  * Why a call failed.
  */
 typedef struct {
@@ -199,6 +301,98 @@ typedef struct {
    */
   char text[FYRIS_ERROR_TEXT];
 } fyris_error;
+
+/**
+ * What a working copy is like now.
+ */
+typedef struct {
+  /**
+   * Its bytes.
+   */
+  size_t size;
+  /**
+   * The bytes it may grow to.
+   */
+  size_t max_size;
+  /**
+   * The editing unit in bytes.
+   */
+  size_t unit;
+  /**
+   * Its version: the commits (and growths) that it contains.
+   */
+  uint64_t version;
+  /**
+   * The version of the trunk.
+   */
+  uint64_t trunk_version;
+  /**
+   * The trunk has changes that the working copy has not.
+   */
+  bool behind;
+  /**
+   * The checkout is read-only.
+   */
+  bool read_only;
+  /**
+   * This is a forked child of the process that checked the segment out: reattach.
+   */
+  bool forked;
+} fyris_segment_state;
+
+/**
+ * What an update brought.
+ */
+typedef struct {
+  /**
+   * The version that the working copy is at now.
+   */
+  uint64_t version;
+  /**
+   * Pages that the trunk had changed.
+   */
+  size_t pages;
+  /**
+   * Bytes that were brought into the working copy, in whole words or pages.
+   */
+  size_t bytes;
+  /**
+   * Units that both sides had changed.
+   */
+  size_t conflicts;
+} fyris_updated;
+
+/**
+ * A unit that both sides changed. The memory is borrowed until the callback returns.
+ */
+typedef struct {
+  /**
+   * Where it is, in bytes from the begin of the segment.
+   */
+  size_t offset;
+  /**
+   * How many bytes it has: as many as each of the following.
+   */
+  size_t unit;
+  /**
+   * What both sides started from; NULL if that is gone because the working copy lagged too far behind.
+   */
+  const uint8_t *base;
+  /**
+   * What stands in the working copy.
+   */
+  const uint8_t *local;
+  /**
+   * What the trunk has.
+   */
+  const uint8_t *incoming;
+} fyris_conflict;
+
+/**
+ * Decides about a conflict: FYRIS_LOCAL, FYRIS_INCOMING, FYRIS_RESULT having written `unit` bytes to `result`, or FYRIS_GIVE_UP. It may
+ * block, but not leave by `longjmp` or an exception; a call with the same segment says FYRIS_E_BUSY.
+ */
+typedef int32_t (*fyris_decide)(void *context, const fyris_conflict *conflict, uint8_t *result);
 
 /**
  * Bytes that Fyris made, to be given back with `fyris_bytes_free`. A zero byte that `len` does not count follows them.
@@ -217,6 +411,248 @@ typedef struct {
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
+
+/**
+ * Frees the ranges and makes `ranges` empty, so that freeing twice does no harm. NULL is allowed.
+ *
+ * Threads: one.
+ */
+void fyris_ranges_free(fyris_ranges *ranges);
+
+/**
+ * Checks a segment out: gives this process a private working copy of it.
+ *
+ * `name` without a slash is a segment of this user in memory, which lasts until it is unlinked or the machine restarts; with a
+ * slash it is the path of a file, and the segment lasts as the file does. `size` is in bytes; 0 attaches to a segment that is there,
+ * whatever its size. `options` is a list in Erlang's syntax, or NULL for none:
+ *
+ * - `existing`: do not create it; `exclusive`: it must be new;
+ * - `read_only`: nothing is tracked, writing raises SIGSEGV;
+ * - `{unit, Bytes}`: the editing unit by which changes are merged, a power of two up to 64 (default 8);
+ * - `{max_size, Bytes}`: the size it may grow to, fixed when it is created (default: `size`);
+ * - `declared`: writes are not noticed but declared with `fyris_segment_touch`; `{tracking, userfault}` or `{tracking, signal}` choose
+ *   how they are noticed (default: the best the kernel has);
+ * - `{private, Start, End}`: what this process writes there is its own and never committed (marks of a garbage collector).
+ *
+ * O(size). Fails with FYRIS_E_NO_SEGMENT, FYRIS_E_EXISTS, FYRIS_E_ARGUMENT (too small, another unit, no name), FYRIS_E_SYNTAX,
+ * FYRIS_E_DAMAGED, FYRIS_E_NO_ACCESS, FYRIS_E_LIMIT, FYRIS_E_NO_SPACE, FYRIS_E_UNSUPPORTED, FYRIS_E_IO.
+ *
+ * Threads: any.
+ */
+fyris_segment *fyris_segment_checkout(const char *name,
+                                      size_t size,
+                                      const char *options,
+                                      fyris_error *err);
+
+/**
+ * Gives the working copy up, with its uncommitted changes; the segment stays. No memory of it may be used any more.
+ *
+ * Threads: last.
+ */
+void fyris_segment_free(fyris_segment *segment);
+
+/**
+ * Removes the name of a segment. Processes that have it checked out keep it; nothing else ever removes a name.
+ *
+ * Fails with FYRIS_E_NO_SEGMENT, FYRIS_E_ARGUMENT, FYRIS_E_DAMAGED (it is no segment, and left alone), FYRIS_E_IO.
+ *
+ * Threads: any.
+ */
+fyris_code fyris_segment_unlink(const char *name,
+                                fyris_error *err);
+
+/**
+ * The working copy: the memory to read and to write, at a multiple of the page size. It stays where it is until the segment is freed or
+ * reattached, and changes only by this process's writes and in updates. No thread should write to it during a call with the segment.
+ *
+ * Fails with FYRIS_E_BUSY, FYRIS_E_FORKED.
+ *
+ * Threads: any.
+ */
+void *fyris_segment_data(const fyris_segment *segment,
+                         fyris_error *err);
+
+/**
+ * What a working copy is like now. No system call.
+ *
+ * Fails with FYRIS_E_BUSY.
+ *
+ * Threads: any.
+ */
+fyris_code fyris_segment_look(const fyris_segment *segment,
+                              fyris_segment_state *state,
+                              fyris_error *err);
+
+/**
+ * Whether the trunk has changes that the working copy has not: two loads, no system call. False for NULL, and while another thread is
+ * inside a call with the segment.
+ *
+ * Threads: any.
+ */
+bool fyris_segment_is_behind(const fyris_segment *segment);
+
+/**
+ * In a forked child: checks the same segment out anew, at the trunk's present version; the parent's uncommitted changes are not in it, and
+ * `fyris_segment_data` is elsewhere. In the process that checked it out: nothing. Until it is called every other call says FYRIS_E_FORKED.
+ *
+ * Fails as `fyris_segment_checkout`; FYRIS_E_NO_SEGMENT if the name was unlinked; FYRIS_E_BUSY for ever if the parent forked
+ * while another of its threads was inside a call.
+ *
+ * Threads: any.
+ */
+fyris_code fyris_segment_reattach(const fyris_segment *segment,
+                                  fyris_error *err);
+
+/**
+ * Publishes the changes made here: others see all of them at their next update, or none. `version`, which may be NULL, is the new version,
+ * or the present one if nothing was changed. A process that dies meanwhile, at any instruction, harms nobody.
+ *
+ * Fails with FYRIS_E_BEHIND, FYRIS_E_READ_ONLY, FYRIS_E_NO_SPACE, FYRIS_E_TIMEOUT, FYRIS_E_FORKED, FYRIS_E_BUSY, FYRIS_E_DAMAGED; the
+ * changes stay local then.
+ *
+ * Threads: any.
+ */
+fyris_code fyris_segment_commit(const fyris_segment *segment,
+                                uint64_t *version,
+                                fyris_error *err);
+
+/**
+ * Update and commit in one step, never FYRIS_E_BEHIND: where both sides changed a unit, that of this process wins.
+ *
+ * Fails as `fyris_segment_update` and `fyris_segment_commit`; the update may have been done then.
+ *
+ * Threads: any.
+ */
+fyris_code fyris_segment_commit_merge(const fyris_segment *segment,
+                                      uint64_t *version,
+                                      fyris_error *err);
+
+/**
+ * As `fyris_segment_commit_merge`, but if a unit was changed on both sides nothing is committed, and `conflicts` says where, as for
+ * `fyris_segment_update_validated`.
+ *
+ * Threads: any.
+ */
+fyris_code fyris_segment_commit_merge_validated(const fyris_segment *segment,
+                                                uint64_t *version,
+                                                fyris_ranges *conflicts,
+                                                fyris_error *err);
+
+/**
+ * Declares that `len` bytes from `offset` on were or will be written before the next commit: their pages take no fault and need no
+ * scan. With the option `declared` only what was touched is committed. O(pages).
+ *
+ * Fails with FYRIS_E_ARGUMENT (outside of the segment), FYRIS_E_READ_ONLY, FYRIS_E_FORKED, FYRIS_E_BUSY.
+ *
+ * Threads: any.
+ */
+fyris_code fyris_segment_touch(const fyris_segment *segment,
+                               size_t offset,
+                               size_t len,
+                               fyris_error *err);
+
+/**
+ * Makes the segment longer, for everybody: others see it at their next update. The new bytes are zero, the old ones stay where they are. A
+ * smaller size changes nothing.
+ *
+ * Fails with FYRIS_E_LIMIT beyond its `max_size`, FYRIS_E_READ_ONLY, FYRIS_E_NO_SPACE, FYRIS_E_TIMEOUT, FYRIS_E_FORKED, FYRIS_E_BUSY.
+ *
+ * Threads: any.
+ */
+fyris_code fyris_segment_grow(const fyris_segment *segment,
+                              size_t size,
+                              fyris_error *err);
+
+/**
+ * Takes the changes made here back: the working copy is at its version again.
+ *
+ * Fails with FYRIS_E_READ_ONLY, FYRIS_E_FORKED, FYRIS_E_BUSY, FYRIS_E_DAMAGED.
+ *
+ * Threads: any.
+ */
+fyris_code fyris_segment_discard(const fyris_segment *segment, fyris_error *err);
+
+/**
+ * Writes a segment that is a file to its disk.
+ *
+ * Fails with FYRIS_E_IO, FYRIS_E_NO_SPACE, FYRIS_E_FORKED, FYRIS_E_BUSY.
+ *
+ * Threads: any.
+ */
+fyris_code fyris_segment_sync(const fyris_segment *segment, fyris_error *err);
+
+/**
+ * Where the working copy differs from its version: whole units. O(pages written).
+ *
+ * Fails with FYRIS_E_BASE_LOST, FYRIS_E_FORKED, FYRIS_E_BUSY, FYRIS_E_DAMAGED.
+ *
+ * Threads: any.
+ */
+fyris_code fyris_segment_diff(const fyris_segment *segment,
+                              fyris_ranges *changed,
+                              fyris_error *err);
+
+/**
+ * What the trunk has changed since the version of the working copy: whole words or units, whichever is larger. O(pages changed), no system
+ * call.
+ *
+ * Fails with FYRIS_E_FORKED, FYRIS_E_BUSY, FYRIS_E_DAMAGED.
+ *
+ * Threads: any.
+ */
+fyris_code fyris_segment_incoming(const fyris_segment *segment,
+                                  fyris_ranges *changed,
+                                  fyris_error *err);
+
+/**
+ * Looks a segment over without checking it out, repairs what dead processes have left, and checks every invariant. `report`, which
+ * may be NULL, is a map: `size`, `max_size`, `unit`, `version`, `frames_free` and so on, and `processes`, a list of maps. O(size).
+ *
+ * Fails with FYRIS_E_DAMAGED and the first thing that is wrong; else as `fyris_segment_checkout`; FYRIS_E_TIMEOUT.
+ *
+ * Threads: any.
+ */
+fyris_code fyris_segment_doctor(const char *name,
+                                fyris_term **report,
+                                fyris_error *err);
+
+/**
+ * Merges the trunk's changes into the working copy, unit by unit: what was changed here stays, everything else becomes the trunk's. Never waits
+ * for commits; with nothing new it is two loads. `updated` may be NULL.
+ *
+ * Fails with FYRIS_E_BASE_LOST, FYRIS_E_FORKED, FYRIS_E_BUSY, FYRIS_E_DAMAGED; the working copy is untouched then.
+ *
+ * Threads: any.
+ */
+fyris_code fyris_segment_update(const fyris_segment *segment,
+                                fyris_updated *updated,
+                                fyris_error *err);
+
+/**
+ * As `fyris_segment_update`, but if a unit was changed on both sides, even to the same value, nothing is done and `conflicts`, which may
+ * be NULL, says where: with FYRIS_E_CONFLICT whole units, with FYRIS_E_BASE_LOST whole pages. With other codes it is not written.
+ *
+ * Threads: any.
+ */
+fyris_code fyris_segment_update_validated(const fyris_segment *segment,
+                                          fyris_updated *updated,
+                                          fyris_ranges *conflicts,
+                                          fyris_error *err);
+
+/**
+ * As `fyris_segment_update`, asking `decide` about each unit that both sides changed. All are asked before anything is written, in no order
+ * that means anything, and some perhaps twice. `context` is handed on.
+ *
+ * Fails with FYRIS_E_GAVE_UP, FYRIS_E_ARGUMENT for an answer that is none, FYRIS_E_FORKED, FYRIS_E_BUSY, FYRIS_E_DAMAGED; the working copy
+ * is untouched then.
+ *
+ * Threads: any.
+ */
+fyris_code fyris_segment_update_with(const fyris_segment *segment,
+                                     fyris_decide decide,
+                                     void *context,
+                                     fyris_updated *updated,
+                                     fyris_error *err);
 
 /**
  * Writes the table to a file that `ets:file2tab` reads, with a checksum; a file that is there is replaced when the new one is whole.

@@ -30,7 +30,7 @@ pub enum fyris_code {
     FYRIS_E_LIMIT = 8,
     /// There is no such table, or no longer.
     FYRIS_E_NO_TABLE = 20,
-    /// The table does not allow this to the handle's owner.
+    /// The table does not allow this to the handle's owner; the segment belongs to another user.
     FYRIS_E_NO_ACCESS = 21,
     /// A table of this name exists.
     FYRIS_E_NAME_TAKEN = 22,
@@ -38,8 +38,33 @@ pub enum fyris_code {
     FYRIS_E_NO_KEY = 23,
     /// The system refused something about a file; the error's text says what.
     FYRIS_E_IO = 30,
-    /// A file is not what it should be, or damaged; the error's text says where.
+    /// A file or a segment is not what it should be, damaged, or of another version; the error's text says where.
     FYRIS_E_DAMAGED = 31,
+    /// No memory or disk for what was asked.
+    FYRIS_E_NO_SPACE = 32,
+    /// The kernel cannot do what was asked.
+    FYRIS_E_UNSUPPORTED = 33,
+    /// The trunk has changes that the working copy has not: update first.
+    FYRIS_E_BEHIND = 40,
+    /// Units were changed on both sides.
+    FYRIS_E_CONFLICT = 41,
+    /// The working copy fell so far behind that what it started from is gone, and pages were changed on both sides:
+    /// `fyris_segment_update_with` decides for each unit, `fyris_segment_discard` takes the trunk's.
+    FYRIS_E_BASE_LOST = 42,
+    /// Another thread is inside a call with this segment.
+    FYRIS_E_BUSY = 43,
+    /// The process forked after the checkout; the working copy stayed with the parent: reattach.
+    FYRIS_E_FORKED = 44,
+    /// The checkout is read-only.
+    FYRIS_E_READ_ONLY = 45,
+    /// There is no segment of this name.
+    FYRIS_E_NO_SEGMENT = 46,
+    /// There is a segment of this name already.
+    FYRIS_E_EXISTS = 47,
+    /// A process that lives, but does not move, holds the lock for commits.
+    FYRIS_E_TIMEOUT = 48,
+    /// The callback gave up.
+    FYRIS_E_GAVE_UP = 49,
 }
 
 use fyris_code::*;
@@ -78,6 +103,11 @@ impl Failure {
             .or_else(|| payload.downcast_ref::<String>().map(String::as_str))
             .unwrap_or("without a word");
         Failure::new(FYRIS_E_PANIC, format!("fyris panicked: {said}"))
+    }
+
+    /// Leaves a callback that cannot return an error. Whoever called the callback unwinds as from a panic, which nobody is told of.
+    pub(crate) fn throw(self) -> ! {
+        std::panic::resume_unwind(Box::new(self))
     }
 
     /// Tells the caller, if it wants to know.
@@ -128,7 +158,11 @@ fn run<T>(err: *mut fyris_error, body: impl FnOnce() -> Outcome<T>) -> Result<T,
     let failure = match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(value)) => return Ok(value),
         Ok(Err(failure)) => failure,
-        Err(payload) => Failure::panic(&*payload),
+        // A callback's failure comes this way too: see `Failure::throw`.
+        Err(payload) => match payload.downcast::<Failure>() {
+            Ok(failure) => *failure,
+            Err(payload) => Failure::panic(&*payload),
+        },
     };
     // SAFETY: every function of the API asks of its caller what `tell` needs.
     unsafe { failure.tell(err) };
@@ -176,6 +210,31 @@ impl From<fyris::dump::DumpError> for Failure {
             }
             _ => Failure::new(FYRIS_E_DAMAGED, error.to_string()),
         }
+    }
+}
+
+impl From<::fyris_segment::Error> for Failure {
+    fn from(error: ::fyris_segment::Error) -> Failure {
+        use ::fyris_segment::Error::*;
+        let code = match &error {
+            Behind { .. } => FYRIS_E_BEHIND,
+            Conflict { .. } => FYRIS_E_CONFLICT,
+            BaseLost { .. } => FYRIS_E_BASE_LOST,
+            Busy => FYRIS_E_BUSY,
+            Forked => FYRIS_E_FORKED,
+            ReadOnly => FYRIS_E_READ_ONLY,
+            NotFound(_) => FYRIS_E_NO_SEGMENT,
+            Exists(_) => FYRIS_E_EXISTS,
+            NotASegment(_) | WrongFormat { .. } | Truncated { .. } | Corrupt(_) => FYRIS_E_DAMAGED,
+            NotOurs(_) | Namespace => FYRIS_E_NO_ACCESS,
+            TooLarge { .. } | TooManyProcesses(_) => FYRIS_E_LIMIT,
+            NoSpace(_) => FYRIS_E_NO_SPACE,
+            LockTimeout { .. } => FYRIS_E_TIMEOUT,
+            Unsupported(_) => FYRIS_E_UNSUPPORTED,
+            Os { .. } => FYRIS_E_IO,
+            _ => FYRIS_E_ARGUMENT,
+        };
+        Failure::new(code, error.to_string())
     }
 }
 

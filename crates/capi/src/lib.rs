@@ -19,6 +19,7 @@
 //! | `args` | arguments from C, checked |
 //! | `term` | making, taking apart, comparing, printing and encoding terms |
 //! | `table` | stores and tables |
+//! | `segment` | version-controlled shared memory |
 //! | `version` | which version this is |
 //!
 //! # Promises of the caller
@@ -41,11 +42,13 @@
 
 mod args;
 mod error;
+mod segment;
 mod table;
 mod term;
 mod version;
 
 pub use error::{FYRIS_ERROR_TEXT, fyris_code, fyris_error};
+pub use segment::*;
 pub use table::*;
 pub use term::*;
 pub use version::*;

@@ -70,6 +70,20 @@ fn the_example_of_tables_runs() {
 }
 
 #[test]
+fn the_example_of_segments_runs() {
+    let said = said_by("examples/segment.c");
+    assert!(
+        said.starts_with("before the update: 0\nafter it: 200, 100, 100\n"),
+        "{said}"
+    );
+}
+
+#[test]
+fn segments_answer() {
+    assert_eq!(said_by("tests/c/segment.c"), "segment: all good\n");
+}
+
+#[test]
 fn the_example_in_the_readme_runs() {
     let readme = include_str!("../README.md");
     let example = readme.split("```c\n").nth(1).expect("an example in C");

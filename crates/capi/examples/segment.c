@@ -1,0 +1,80 @@
+/* Two processes share an array: each works on a copy of its own, and commits.
+ *
+ *   cc -std=c11 segment.c $(pkg-config --cflags --libs fyris) && ./a.out
+ */
+#include <fyris.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static fyris_error err;
+
+static void check(int good, const char *what) {
+  if (!good) {
+    fprintf(stderr, "%s: %s (code %d)\n", what, err.text, err.code);
+    exit(1);
+  }
+}
+
+/* Both have added to the same counter: the result is what both have added. */
+static int32_t add_both(void *context, const fyris_conflict *conflict, uint8_t *result) {
+  (void)context;
+  if (conflict->base == NULL) return FYRIS_GIVE_UP;
+  int64_t base = *(const int64_t *)conflict->base;
+  int64_t local = *(const int64_t *)conflict->local;
+  int64_t incoming = *(const int64_t *)conflict->incoming;
+  *(int64_t *)result = base + (local - base) + (incoming - base);
+  return FYRIS_RESULT;
+}
+
+/* Commits; whenever somebody was faster, merges first. */
+static void commit(fyris_segment *segment) {
+  while (fyris_segment_commit(segment, NULL, &err) != FYRIS_OK) {
+    check(err.code == FYRIS_E_BEHIND, "commit");
+    check(fyris_segment_update_with(segment, add_both, NULL, NULL, &err) == FYRIS_OK, "merge");
+  }
+}
+
+static void work(const char *name, int me) {
+  fyris_segment *segment = fyris_segment_checkout(name, 0, "[existing]", &err);
+  check(segment != NULL, "check out");
+  int64_t *array = fyris_segment_data(segment, &err);
+  check(array != NULL, "find the data");
+  for (int i = 1; i <= 100; i++) {
+    array[0] += 1;       /* both write here: a conflict */
+    array[me * 512] = i; /* each writes to a page of its own */
+    commit(segment);
+  }
+  fyris_segment_free(segment);
+}
+
+int main(void) {
+  char name[64];
+  snprintf(name, sizeof name, "example-%ld", (long)getpid());
+  fyris_segment *segment = fyris_segment_checkout(name, 1 << 20, "[exclusive, {unit, 8}]", &err);
+  check(segment != NULL, "create");
+
+  for (int me = 1; me <= 2; me++) {
+    pid_t child = fork();
+    if (child == 0) {
+      work(name, me);
+      _exit(0);
+    }
+  }
+  int status, failed = 0;
+  while (wait(&status) > 0) failed |= status;
+  check(!failed, "children");
+
+  const int64_t *array = fyris_segment_data(segment, &err);
+  printf("before the update: %" PRId64 "\n", array[0]);
+  fyris_updated updated;
+  check(fyris_segment_update(segment, &updated, &err) == FYRIS_OK, "update");
+  printf("after it: %" PRId64 ", %" PRId64 ", %" PRId64 "\n", array[0], array[512], array[1024]);
+  printf("version %" PRIu64 ", %zu pages\n", updated.version, updated.pages);
+
+  fyris_segment_free(segment);
+  check(fyris_segment_unlink(name, &err) == FYRIS_OK, "unlink"); /* nobody else does */
+  return 0;
+}

@@ -1,0 +1,179 @@
+//! Checking segments out, and what a working copy is.
+
+use std::ffi::{c_char, c_void};
+
+use ::fyris_segment::{Error, Options, Segment, Shared};
+
+use super::options::options_of;
+use super::{fyris_segment, with};
+use crate::args::{Out, text};
+use crate::error::{answer, call, free, fyris_code, fyris_error, make};
+
+/// Checks a segment out: gives this process a private working copy of it.
+///
+/// `name` without a slash is a segment of this user in memory, which lasts until it is unlinked or the machine restarts; with a
+/// slash it is the path of a file, and the segment lasts as the file does. `size` is in bytes; 0 attaches to a segment that is there,
+/// whatever its size. `options` is a list in Erlang's syntax, or NULL for none:
+///
+/// - `existing`: do not create it; `exclusive`: it must be new;
+/// - `read_only`: nothing is tracked, writing raises SIGSEGV;
+/// - `{unit, Bytes}`: the editing unit by which changes are merged, a power of two up to 64 (default 8);
+/// - `{max_size, Bytes}`: the size it may grow to, fixed when it is created (default: `size`);
+/// - `declared`: writes are not noticed but declared with `fyris_segment_touch`; `{tracking, userfault}` or `{tracking, signal}` choose
+///   how they are noticed (default: the best the kernel has);
+/// - `{private, Start, End}`: what this process writes there is its own and never committed (marks of a garbage collector).
+///
+/// O(size). Fails with FYRIS_E_NO_SEGMENT, FYRIS_E_EXISTS, FYRIS_E_ARGUMENT (too small, another unit, no name), FYRIS_E_SYNTAX,
+/// FYRIS_E_DAMAGED, FYRIS_E_NO_ACCESS, FYRIS_E_LIMIT, FYRIS_E_NO_SPACE, FYRIS_E_UNSUPPORTED, FYRIS_E_IO.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_segment_checkout(
+    name: *const c_char,
+    size: usize,
+    options: *const c_char,
+    err: *mut fyris_error,
+) -> *mut fyris_segment {
+    make(err, || {
+        // SAFETY: C.
+        let name = unsafe { text(name, "the segment's name") }?;
+        let options = match options.is_null() {
+            true => Options::new(),
+            // SAFETY: C.
+            false => options_of(unsafe { text(options, "the options") }?)?,
+        };
+        let segment = Segment::checkout(name, size, &options)?;
+        Ok(fyris_segment(Shared::new(segment)))
+    })
+}
+
+/// Gives the working copy up, with its uncommitted changes; the segment stays. No memory of it may be used any more.
+///
+/// Threads: last.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_segment_free(segment: *mut fyris_segment) {
+    // SAFETY: C.
+    unsafe { free(segment) }
+}
+
+/// Removes the name of a segment. Processes that have it checked out keep it; nothing else ever removes a name.
+///
+/// Fails with FYRIS_E_NO_SEGMENT, FYRIS_E_ARGUMENT, FYRIS_E_DAMAGED (it is no segment, and left alone), FYRIS_E_IO.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_segment_unlink(
+    name: *const c_char,
+    err: *mut fyris_error,
+) -> fyris_code {
+    call(err, || {
+        // SAFETY: C.
+        Ok(Segment::unlink(unsafe {
+            text(name, "the segment's name")
+        }?)?)
+    })
+}
+
+/// The working copy: the memory to read and to write, at a multiple of the page size. It stays where it is until the segment is freed or
+/// reattached, and changes only by this process's writes and in updates. No thread should write to it during a call with the segment.
+///
+/// Fails with FYRIS_E_BUSY, FYRIS_E_FORKED.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_segment_data(
+    segment: *const fyris_segment,
+    err: *mut fyris_error,
+) -> *mut c_void {
+    let mut data = std::ptr::null_mut();
+    call(err, || {
+        let here = |segment: &mut Segment| match segment.is_forked() {
+            true => Err(Error::Forked),
+            false => Ok(segment.as_mut_ptr()),
+        };
+        // SAFETY: C.
+        data = unsafe { with(segment, here) }?;
+        Ok(())
+    });
+    data.cast()
+}
+
+/// What a working copy is like now.
+#[repr(C)]
+pub struct fyris_segment_state {
+    /// Its bytes.
+    pub size: usize,
+    /// The bytes it may grow to.
+    pub max_size: usize,
+    /// The editing unit in bytes.
+    pub unit: usize,
+    /// Its version: the commits (and growths) that it contains.
+    pub version: u64,
+    /// The version of the trunk.
+    pub trunk_version: u64,
+    /// The trunk has changes that the working copy has not.
+    pub behind: bool,
+    /// The checkout is read-only.
+    pub read_only: bool,
+    /// This is a forked child of the process that checked the segment out: reattach.
+    pub forked: bool,
+}
+
+/// What a working copy is like now. No system call.
+///
+/// Fails with FYRIS_E_BUSY.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_segment_look(
+    segment: *const fyris_segment,
+    state: *mut fyris_segment_state,
+    err: *mut fyris_error,
+) -> fyris_code {
+    call(err, || {
+        let out = Out::new(state, "the place for the state")?;
+        let look = |segment: &mut Segment| {
+            Ok(fyris_segment_state {
+                size: segment.len(),
+                max_size: segment.max_len(),
+                unit: segment.unit(),
+                version: segment.version(),
+                trunk_version: segment.trunk_version(),
+                behind: segment.is_behind(),
+                read_only: segment.is_read_only(),
+                forked: segment.is_forked(),
+            })
+        };
+        // SAFETY: C.
+        unsafe { out.put(with(segment, look)?) };
+        Ok(())
+    })
+}
+
+/// Whether the trunk has changes that the working copy has not: two loads, no system call. False for NULL, and while another thread is
+/// inside a call with the segment.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_segment_is_behind(segment: *const fyris_segment) -> bool {
+    answer(false, || {
+        // SAFETY: C.
+        unsafe { with(segment, |segment| Ok(segment.is_behind())) }
+    })
+}
+
+/// In a forked child: checks the same segment out anew, at the trunk's present version; the parent's uncommitted changes are not in it, and
+/// `fyris_segment_data` is elsewhere. In the process that checked it out: nothing. Until it is called every other call says FYRIS_E_FORKED.
+///
+/// Fails as `fyris_segment_checkout`; FYRIS_E_NO_SEGMENT if the name was unlinked; FYRIS_E_BUSY for ever if the parent forked
+/// while another of its threads was inside a call.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_segment_reattach(
+    segment: *const fyris_segment,
+    err: *mut fyris_error,
+) -> fyris_code {
+    // SAFETY: C.
+    call(err, || unsafe { with(segment, Segment::reattach) })
+}

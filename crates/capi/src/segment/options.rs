@@ -1,0 +1,71 @@
+//! The options of a checkout, in Erlang's syntax.
+
+use ::fyris_segment::{Options, Tracking};
+use ::fyris_term::Term;
+
+use crate::error::fyris_code::*;
+use crate::error::{Failure, Outcome};
+use crate::term::parse;
+
+/// Reads the list of options.
+pub(super) fn options_of(text: &str) -> Outcome<Options> {
+    let Term::List(list) = parse(text)? else {
+        let text = format!("the options are no list: {text}");
+        return Err(Failure::new(FYRIS_E_ARGUMENT, text));
+    };
+    list.iter().try_fold(Options::new(), |options, option| {
+        with(options, option).ok_or_else(|| {
+            let text = format!("bad option {option}");
+            Failure::new(FYRIS_E_ARGUMENT, text)
+        })
+    })
+}
+
+fn with(options: Options, option: &Term) -> Option<Options> {
+    match option {
+        Term::Atom(word) => with_word(options, word.as_str()),
+        Term::Tuple(parts) => match &parts[..] {
+            [Term::Atom(word), value] => with_pair(options, word.as_str(), value),
+            [Term::Atom(word), from, to] if word.as_str() == "private" => {
+                Some(options.private(number(from)?..number(to)?))
+            }
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn with_word(options: Options, word: &str) -> Option<Options> {
+    Some(match word {
+        "read_only" => options.read_only(true),
+        "exclusive" => options.exclusive(true),
+        "existing" => options.create(false),
+        "declared" => options.declared(),
+        _ => return None,
+    })
+}
+
+fn with_pair(options: Options, word: &str, value: &Term) -> Option<Options> {
+    Some(match word {
+        "unit" => options.unit(u32::try_from(number(value)?).ok()?),
+        "max_size" => options.max_size(number(value)?),
+        "tracking" => match value {
+            Term::Atom(way) => options.tracking(match way.as_str() {
+                "auto" => Tracking::Auto,
+                "userfault" => Tracking::Userfault,
+                "signal" => Tracking::Signal,
+                "declared" => Tracking::Declared,
+                _ => return None,
+            }),
+            _ => return None,
+        },
+        _ => return None,
+    })
+}
+
+fn number(term: &Term) -> Option<usize> {
+    match term {
+        Term::Int(number) => usize::try_from(*number).ok(),
+        _ => None,
+    }
+}

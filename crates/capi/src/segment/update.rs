@@ -1,0 +1,159 @@
+//! Updates: the trunk's changes into the working copy.
+
+use std::ffi::c_void;
+
+use ::fyris_segment::{Choice, Conflict, Segment, Updated};
+
+use super::{fyris_ranges, fyris_segment, with, with_conflicts};
+use crate::args::Out;
+use crate::error::fyris_code::*;
+use crate::error::{Failure, Outcome, call, fyris_code, fyris_error};
+
+/// What an update brought.
+#[repr(C)]
+pub struct fyris_updated {
+    /// The version that the working copy is at now.
+    pub version: u64,
+    /// Pages that the trunk had changed.
+    pub pages: usize,
+    /// Bytes that were brought into the working copy, in whole words or pages.
+    pub bytes: usize,
+    /// Units that both sides had changed.
+    pub conflicts: usize,
+}
+
+/// Puts what an update brought where the caller wants it, if it does.
+fn tell(updated: Updated, out: *mut fyris_updated) -> Outcome {
+    if let Ok(out) = Out::new(out, "updated") {
+        let updated = fyris_updated {
+            version: updated.version,
+            pages: updated.pages,
+            bytes: updated.bytes,
+            conflicts: updated.conflicts,
+        };
+        // SAFETY: C.
+        unsafe { out.put(updated) };
+    }
+    Ok(())
+}
+
+/// Merges the trunk's changes into the working copy, unit by unit: what was changed here stays, everything else becomes the trunk's. Never waits
+/// for commits; with nothing new it is two loads. `updated` may be NULL.
+///
+/// Fails with FYRIS_E_BASE_LOST, FYRIS_E_FORKED, FYRIS_E_BUSY, FYRIS_E_DAMAGED; the working copy is untouched then.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_segment_update(
+    segment: *const fyris_segment,
+    updated: *mut fyris_updated,
+    err: *mut fyris_error,
+) -> fyris_code {
+    call(err, || {
+        // SAFETY: C.
+        tell(unsafe { with(segment, Segment::update) }?, updated)
+    })
+}
+
+/// As `fyris_segment_update`, but if a unit was changed on both sides, even to the same value, nothing is done and `conflicts`, which may
+/// be NULL, says where: with FYRIS_E_CONFLICT whole units, with FYRIS_E_BASE_LOST whole pages. With other codes it is not written.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_segment_update_validated(
+    segment: *const fyris_segment,
+    updated: *mut fyris_updated,
+    conflicts: *mut fyris_ranges,
+    err: *mut fyris_error,
+) -> fyris_code {
+    call(err, || {
+        // SAFETY: C.
+        let done = unsafe { with_conflicts(segment, conflicts, Segment::update_validated) }?;
+        tell(done, updated)
+    })
+}
+
+/// Keep the working copy's; the next commit overwrites the trunk's.
+pub const FYRIS_LOCAL: i32 = 0;
+/// Take the trunk's.
+pub const FYRIS_INCOMING: i32 = 1;
+/// Take what the callback wrote to `result`.
+pub const FYRIS_RESULT: i32 = 2;
+/// Do nothing: the update fails with FYRIS_E_GAVE_UP.
+pub const FYRIS_GIVE_UP: i32 = -1;
+
+/// A unit that both sides changed. The memory is borrowed until the callback returns.
+#[repr(C)]
+pub struct fyris_conflict {
+    /// Where it is, in bytes from the begin of the segment.
+    pub offset: usize,
+    /// How many bytes it has: as many as each of the following.
+    pub unit: usize,
+    /// What both sides started from; NULL if that is gone because the working copy lagged too far behind.
+    pub base: *const u8,
+    /// What stands in the working copy.
+    pub local: *const u8,
+    /// What the trunk has.
+    pub incoming: *const u8,
+}
+
+/// Decides about a conflict: FYRIS_LOCAL, FYRIS_INCOMING, FYRIS_RESULT having written `unit` bytes to `result`, or FYRIS_GIVE_UP. It may
+/// block, but not leave by `longjmp` or an exception; a call with the same segment says FYRIS_E_BUSY.
+pub type fyris_decide = Option<
+    unsafe extern "C" fn(
+        context: *mut c_void,
+        conflict: *const fyris_conflict,
+        result: *mut u8,
+    ) -> i32,
+>;
+
+/// As `fyris_segment_update`, asking `decide` about each unit that both sides changed. All are asked before anything is written, in no order
+/// that means anything, and some perhaps twice. `context` is handed on.
+///
+/// Fails with FYRIS_E_GAVE_UP, FYRIS_E_ARGUMENT for an answer that is none, FYRIS_E_FORKED, FYRIS_E_BUSY, FYRIS_E_DAMAGED; the working copy
+/// is untouched then.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_segment_update_with(
+    segment: *const fyris_segment,
+    decide: fyris_decide,
+    context: *mut c_void,
+    updated: *mut fyris_updated,
+    err: *mut fyris_error,
+) -> fyris_code {
+    call(err, || {
+        let Some(decide) = decide else {
+            return Err(Failure::new(FYRIS_E_NULL, "the callback is NULL"));
+        };
+        let ask = |conflict: Conflict<'_>| {
+            let mut result = [0; 64];
+            let question = question(&conflict);
+            // SAFETY: C: a function of this type; all pointers are to memory that lives until it returns, 64 bytes are
+            // as long as the longest unit.
+            match unsafe { decide(context, &question, result.as_mut_ptr()) } {
+                FYRIS_LOCAL => Choice::Local,
+                FYRIS_INCOMING => Choice::Incoming,
+                FYRIS_RESULT => Choice::Write(result),
+                FYRIS_GIVE_UP => Failure::new(FYRIS_E_GAVE_UP, "the callback gave up").throw(),
+                other => {
+                    let text = format!("the callback's answer {other} is none");
+                    Failure::new(FYRIS_E_ARGUMENT, text).throw()
+                }
+            }
+        };
+        // SAFETY: C.
+        let done = unsafe { with(segment, |segment| segment.update_with(ask)) }?;
+        tell(done, updated)
+    })
+}
+
+fn question(conflict: &Conflict<'_>) -> fyris_conflict {
+    fyris_conflict {
+        offset: conflict.offset,
+        unit: conflict.local.len(),
+        base: conflict.base.map_or(std::ptr::null(), <[u8]>::as_ptr),
+        local: conflict.local.as_ptr(),
+        incoming: conflict.incoming.as_ptr(),
+    }
+}
