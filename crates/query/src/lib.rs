@@ -1,4 +1,60 @@
 //! Match patterns and match specifications: parse, check, plan, compile, run.
+//!
+//! # Why a crate
+//!
+//! `select`, `match` and their kin all ask one question of every object: does it match, and what is it worth? This crate
+//! answers it, over objects as a table stores them and over plain terms (`match_spec_run`, `test_ms`), and says before any
+//! object is looked at which keys can matter. It knows nothing of tables: an [`ObjectView`] is all it sees of storage.
+//!
+//! # The language
+//!
+//! A specification is a list of clauses `{Head, Guards, Body}`. The first clause whose head matches and whose guards all
+//! hold gives the object its value; a [`MatchSpec`] is all of them, compiled.
+//!
+//! | part | rules |
+//! |---|---|
+//! | head | `'_'` matches anything, `'$0'` to `'$2147483647'` are variables, all else matches by `=:=`; a map matches maps with at least its keys, whose values may be patterns and whose keys may not |
+//! | guard | holds if its value is exactly `true`; a call that fails makes it not hold |
+//! | body | its last expression is the value; a call that fails is worth `'EXIT'`, and what is around it goes on |
+//! | expression | a variable, `'$_'` (the object), `'$$'` (all bindings, by number), `{const, T}`, `{Function, Argument...}`, `{{...}}` (a tuple), lists and maps of expressions, any other term |
+//! | `and`, `or` | any number of arguments, all evaluated, all booleans |
+//! | `andalso`, `orelse` | any number of arguments, evaluated until the answer is known; the last may be anything |
+//!
+//! Functions are those that the newest OTP has for tables, and besides `is_record/2`. What is wrong with a specification
+//! is told with its place, all of it at once ([`SpecError`]).
+//!
+//! # From term to program
+//!
+//! | step | module | what |
+//! |---|---|---|
+//! | check | `depth`, `parse` | no part is nested deeper than [`fyris_term::MAX_DEPTH`]; names, arities, variables |
+//! | compile | `parse`, `program` | vectors of patterns and nodes that name each other by number; constants in all the forms they are compared in; constant structures folded |
+//! | match | `head` | walks the stored bytes once, element by element, up to the last that matters |
+//! | test | `test` | comparisons with constants and type tests on an element, asked as soon as the head is there |
+//! | evaluate | `eval`, `builtin`, `arithmetic` | the other guards, then the body |
+//!
+//! A binding is a place in the stored bytes (`value::Ref`); it is decoded when an expression needs its content, and then
+//! integers, floats, atoms and binaries are looked at where they are. A constant in a head is compared as bytes: values
+//! have one form, so stored bytes that start with the constant's are it. Only a key that is a tuple, a list or a map and
+//! whose inside is matched is decoded, once an object.
+//!
+//! # Plans
+//!
+//! [`MatchSpec::plan`] turns heads and guards into the keys that can match: see [`Plan`]. What a plan lets through is
+//! still matched, so it can be slow but not wrong.
+//!
+//! # Invariants
+//!
+//! - **superset**: every object that a specification matches has a key in its plan.
+//! - **slots**: patterns bind slots in the order in which they are matched, so a slot's number is its place in the vector
+//!   of bindings, and a clause is evaluated only when all its slots are bound.
+//! - **bounded**: recursion goes down with the specification, at most [`fyris_term::MAX_DEPTH`] levels; integers do not
+//!   grow beyond 4,194,304 bits; a result is no larger than the body says, times the object.
+//!
+//! # Consistency
+//!
+//! A run sees one object, whole, as it was at one moment. Which objects a `select` in several slices sees is the store's
+//! to say.
 
 #[cfg(feature = "arbitrary")]
 pub mod arbitrary;
@@ -29,3 +85,8 @@ pub use machine::Machine;
 pub use object::ObjectView;
 pub use plan::{KeyRange, Plan, PlanKind, TableOrder};
 pub use spec::{MatchSpec, Wanted, test_ms};
+
+/// Runs the README's example.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct ReadmeExample;
