@@ -100,9 +100,18 @@ impl VersionedMap {
         })
     }
 
-    /// The map to read, as this process sees it now.
+    /// The map to read, as this process sees it now. In a forked child there is none:
+    /// [`TooSmall`](MapError::TooSmall), where the methods here say [`Error::Forked`].
     pub fn view(&self) -> View<'_> {
         View::stamped(self.map.region().bytes(), self.stamp)
+    }
+
+    /// The map to read, unless this process was forked: the copy stayed with its parent.
+    fn live(&self) -> Result<View<'_>> {
+        match self.segment().is_forked() {
+            true => Err(Error::Forked.into()),
+            false => Ok(self.view()),
+        }
     }
 
     /// The value of a key, where it lies. O(log n), no system call, no copy.
@@ -111,7 +120,7 @@ impl VersionedMap {
     ///
     /// As [`View::get`].
     pub fn get(&self, key: &[u8]) -> Result<Option<&[u8]>> {
-        self.view().get(key)
+        self.live()?.get(key)
     }
 
     /// Number of entries. O(1).
@@ -120,7 +129,7 @@ impl VersionedMap {
     ///
     /// As [`View::len`].
     pub fn len(&self) -> Result<u64> {
-        self.view().len()
+        self.live()?.len()
     }
 
     /// Whether there are none.
@@ -129,7 +138,7 @@ impl VersionedMap {
     ///
     /// As [`View::len`].
     pub fn is_empty(&self) -> Result<bool> {
-        self.view().is_empty()
+        self.live()?.is_empty()
     }
 
     /// The entry with the smallest key. O(log n).
@@ -138,7 +147,7 @@ impl VersionedMap {
     ///
     /// As [`View::first`].
     pub fn first(&self) -> Result<Option<Entry<'_>>> {
-        self.view().first()
+        self.live()?.first()
     }
 
     /// The entry with the largest key. O(log n).
@@ -147,7 +156,7 @@ impl VersionedMap {
     ///
     /// As [`View::last`].
     pub fn last(&self) -> Result<Option<Entry<'_>>> {
-        self.view().last()
+        self.live()?.last()
     }
 
     /// All entries in ascending order of keys; `rev()` descends.
@@ -156,7 +165,7 @@ impl VersionedMap {
     ///
     /// As [`View::iter`].
     pub fn iter(&self) -> Result<Range<'_>> {
-        self.view().iter()
+        self.live()?.iter()
     }
 
     /// The entries within bounds.
@@ -165,7 +174,7 @@ impl VersionedMap {
     ///
     /// As [`View::range`].
     pub fn range<K: AsRef<[u8]>>(&self, bounds: impl RangeBounds<K>) -> Result<Range<'_>> {
-        self.view().range(bounds)
+        self.live()?.range(bounds)
     }
 
     /// The entries whose keys begin with `prefix`.
@@ -174,7 +183,7 @@ impl VersionedMap {
     ///
     /// As [`View::prefix`].
     pub fn prefix(&self, prefix: &[u8]) -> Result<Range<'_>> {
-        self.view().prefix(prefix)
+        self.live()?.prefix(prefix)
     }
 
     /// What the map has of its segment, in bytes. O(1).
@@ -183,7 +192,7 @@ impl VersionedMap {
     ///
     /// As [`View::memory`].
     pub fn memory(&self) -> Result<Memory> {
-        self.view().memory()
+        self.live()?.memory()
     }
 
     /// Verifies the whole map. O(n).
@@ -192,7 +201,7 @@ impl VersionedMap {
     ///
     /// As [`View::check`].
     pub fn check(&self) -> Result<Report> {
-        self.view().check()
+        self.live()?.check()
     }
 
     /// The version this process sees, counted in commits to the segment.
@@ -343,6 +352,23 @@ impl VersionedMap {
         self.map.adopt().map(drop)
     }
 
+    /// In a forked child: checks the map out anew, at its latest version, without the parent's
+    /// uncommitted changes. Elsewhere: nothing.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Segment::reattach`] and [`VersionedMap::update`].
+    pub fn reattach(&mut self) -> Result<()> {
+        if !self.segment().is_forked() {
+            return Ok(());
+        }
+        self.map.region_mut().0.reattach()?;
+        self.dirty = false;
+        self.stamp = fresh_stamp();
+        self.whole = self.map.verify().is_ok();
+        self.update().map(drop)
+    }
+
     /// The segment.
     pub fn segment(&self) -> &Segment {
         &self.map.region().0
@@ -372,14 +398,11 @@ impl VersionedMap {
         if self.map.adopt()? {
             return Ok(true);
         }
-        let len = self.segment().len();
+        let (len, max) = (self.segment().len(), self.segment().max_len());
         let wanted = (wanted as usize + 1).saturating_mul(NODE);
-        let aim = len.saturating_add(len.max(wanted));
-        let segment = &mut self.map.region_mut().0;
-        match segment.grow(aim) {
-            Err(Error::TooLarge { max, .. }) if max > len => segment.grow(max)?,
-            Err(Error::TooLarge { .. }) => return Ok(false),
-            done => done?,
+        let aim = len.saturating_add(len.max(wanted)).min(max);
+        if aim > len {
+            self.map.region_mut().0.grow(aim)?;
         }
         self.map.adopt()
     }
