@@ -1,0 +1,54 @@
+//! A fork: the working copy stays with the parent.
+
+use fyris_segment::{Error, PAGE, Segment};
+
+use crate::{Name, options};
+
+/// Runs `child` in a fork and returns whether it ended well. Only what is safe in the fork of a threaded
+/// process may run there: no test machinery, no panic.
+fn forked(child: impl FnOnce() -> bool) -> bool {
+    // SAFETY: the child uses system calls and memory of its own, and exits without unwinding.
+    match unsafe { libc::fork() } {
+        0 => {
+            let good = child();
+            // SAFETY: ends the child at once.
+            unsafe { libc::_exit(i32::from(!good)) }
+        }
+        pid => {
+            let mut status = 0;
+            // SAFETY: waits for our own child.
+            unsafe { libc::waitpid(pid, &mut status, 0) };
+            libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0
+        }
+    }
+}
+
+#[test]
+fn a_forked_child_is_told_and_may_reattach() {
+    for tracking in ["auto", "signal"] {
+        let name = Name::new("fork");
+        let mut segment = Segment::checkout(&name.0, 4 * PAGE, &options(tracking)).unwrap();
+        segment.as_mut_slice()[0] = 1;
+        segment.commit().unwrap();
+        segment.as_mut_slice()[1] = 2;
+        let good = forked(|| {
+            let refused = matches!(segment.commit(), Err(Error::Forked))
+                && matches!(segment.update(), Err(Error::Forked))
+                && segment.as_slice().is_empty()
+                && !segment.is_behind();
+            let reattached = segment.reattach().is_ok() && segment.as_slice()[..2] == [1, 0];
+            segment.as_mut_slice()[PAGE] = 3;
+            let committed = segment.commit().is_ok();
+            // Leaves the slot behind: the parent's next commit does not mind.
+            refused && reattached && committed
+        });
+        assert!(good, "{tracking}");
+        segment.commit_merge().unwrap();
+        assert_eq!((segment.as_slice()[1], segment.as_slice()[PAGE]), (2, 3));
+        assert!(forked(|| {
+            // Dropping in the child takes nothing from the parent.
+            drop(segment);
+            true
+        }));
+    }
+}

@@ -1,0 +1,232 @@
+//! Processes that die anywhere: at every step of every protocol, and at random moments.
+//!
+//! A child runs a *script*, a number from which both sides derive the same operations, and says before each that it
+//! begins and after each that it is done. The parent commits to a page of its own meanwhile. Afterwards the
+//! trunk must be what the child's finished commits made of it, or one commit more if the child died
+//! within one; and the doctor must find everything in order.
+
+use std::time::Duration;
+
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+
+use fyris_segment::{Doctor, Options, PAGE, Segment, steps};
+
+use crate::{Name, Peer};
+
+/// Page 0 is the parent's, the others the child's.
+const PAGES: usize = 6;
+const OPERATIONS: usize = 12;
+
+#[derive(Debug, Clone)]
+enum Operation {
+    Write(usize, u8),
+    Commit,
+    Update,
+    Discard,
+    Reopen,
+}
+
+fn operations(seed: u64) -> Vec<Operation> {
+    let mut random = StdRng::seed_from_u64(seed);
+    (0..OPERATIONS)
+        .map(|_| match random.random_range(0..10) {
+            0..5 => Operation::Write(random.random_range(PAGE..PAGES * PAGE), random.random()),
+            5..8 => Operation::Commit,
+            8 if random.random() => Operation::Update,
+            8 => Operation::Discard,
+            _ => Operation::Reopen,
+        })
+        .collect()
+}
+
+/// The child: `name` is "segment:seed:step", and it dies at that step.
+pub(crate) fn script(name: &str) {
+    let mut parts = name.split(':');
+    let name = parts.next().unwrap();
+    let mut number = || parts.next().unwrap().parse::<u64>().unwrap();
+    let (seed, step) = (number(), number());
+    let tracking = if seed.is_multiple_of(3) {
+        "signal"
+    } else {
+        "auto"
+    };
+    let options = crate::options(tracking).create(false);
+    if step != 0 {
+        steps::arm(step);
+    }
+    println!(">open");
+    let mut segment = Some(Segment::checkout(name, 0, &options).unwrap());
+    for operation in operations(seed) {
+        println!(">{operation:?}");
+        let open = segment.as_mut().unwrap();
+        match operation {
+            Operation::Write(at, value) => open.as_mut_slice()[at] = value,
+            Operation::Commit => _ = open.commit_merge().unwrap(),
+            Operation::Update => _ = open.update().unwrap(),
+            Operation::Discard => open.discard().unwrap(),
+            Operation::Reopen => {
+                drop(segment.take());
+                segment = Some(Segment::checkout(name, 0, &options).unwrap());
+            }
+        }
+        println!(">done");
+    }
+    drop(segment);
+    println!(">steps {}", steps::passed());
+}
+
+/// The child's pages after each of its commits, first the state before.
+struct Expected {
+    contents: Vec<Vec<u8>>,
+    begun: usize,
+    done: usize,
+}
+
+impl Expected {
+    fn new(before: &[u8], operations: &[Operation]) -> Expected {
+        let mut trunk = before.to_vec();
+        let mut local = trunk.clone();
+        let mut contents = vec![trunk.clone()];
+        for operation in operations {
+            match operation {
+                Operation::Write(at, value) => local[*at] = *value,
+                Operation::Commit => {
+                    trunk.clone_from(&local);
+                    contents.push(trunk.clone());
+                }
+                Operation::Discard | Operation::Reopen => local.clone_from(&trunk),
+                Operation::Update => (),
+            }
+        }
+        Expected {
+            contents,
+            begun: 0,
+            done: 0,
+        }
+    }
+
+    /// Follows what the child says; false at its end. The steps it passed, if it lived.
+    fn listen(&mut self, peer: &mut Peer) -> Option<u64> {
+        while let Some(said) = peer.answer() {
+            match said.as_str() {
+                "Commit" => self.begun += 1,
+                "done" => self.done = self.begun,
+                other => {
+                    if let Some(steps) = other.strip_prefix("steps ") {
+                        self.done = self.begun;
+                        return steps.parse().ok();
+                    }
+                }
+            }
+        }
+        None
+    }
+
+    /// The trunk is as after the last finished commit, or as after the one begun.
+    fn check(&self, content: &[u8]) {
+        let theirs = &content[PAGE..];
+        let fits =
+            (self.done..=self.begun).any(|commits| theirs == &self.contents[commits][PAGE..]);
+        assert!(
+            fits,
+            "{} commits begun, {} done: the trunk is neither",
+            self.begun, self.done
+        );
+    }
+}
+
+/// Runs script `seed` in a child that dies at step `step` (0: never) or after `delay`; returns the steps
+/// if it lived.
+fn run(
+    name: &str,
+    segment: &mut Segment,
+    seed: u64,
+    step: u64,
+    delay: Option<Duration>,
+) -> Option<u64> {
+    let operations = operations(seed);
+    segment.update().unwrap();
+    let mut expected = Expected::new(segment.as_slice(), &operations);
+    let mut peer = Peer::new(&format!("{name}:{seed}:{step}"), "script");
+    for round in 0..3u64 {
+        let value = seed ^ step ^ round << 32;
+        segment.as_mut_slice()[8 * round as usize..][..8].copy_from_slice(&value.to_le_bytes());
+        segment.commit_merge().unwrap();
+    }
+    if let Some(delay) = delay {
+        std::thread::sleep(delay);
+        peer.kill();
+    }
+    let steps = expected.listen(&mut peer);
+    drop(peer);
+    segment.update().unwrap();
+    expected.check(segment.as_slice());
+    // The next commit needs no help from a doctor.
+    segment.as_mut_slice()[64] ^= 1;
+    segment.commit().unwrap();
+    steps
+}
+
+fn check(name: &str) {
+    let doctor = Doctor::open(name).unwrap();
+    let repaired = doctor.repair().unwrap();
+    doctor
+        .check()
+        .unwrap_or_else(|error| panic!("{error}, after {repaired:?}"));
+    let report = doctor.report().unwrap();
+    assert_eq!(
+        report
+            .processes
+            .iter()
+            .filter(|process| !process.alive)
+            .count(),
+        0,
+        "{report:?}"
+    );
+    // The page that the parent writes, its predecessor, and what it keeps in reserve.
+    assert!(report.frames_retained <= 40, "{report:?}");
+}
+
+#[test]
+fn dying_at_every_step_harms_nobody() {
+    let name = Name::new("steps");
+    let mut segment = Segment::checkout(&name.0, PAGES * PAGE, &Options::new()).unwrap();
+    for seed in [1, 2, 3] {
+        let steps = run(&name.0, &mut segment, seed, 0, None).unwrap();
+        for step in 1..=steps {
+            run(&name.0, &mut segment, seed, step, None);
+            check(&name.0);
+        }
+    }
+}
+
+fn random_kills(count: u64) {
+    let name = Name::new("random");
+    let mut segment = Segment::checkout(&name.0, PAGES * PAGE, &Options::new()).unwrap();
+    let mut random = StdRng::seed_from_u64(7);
+    for round in 0..count {
+        let (step, delay) = match round % 2 {
+            0 => (random.random_range(1..150), None),
+            _ => (0, Some(Duration::from_micros(random.random_range(0..4000)))),
+        };
+        run(&name.0, &mut segment, random.random(), step, delay);
+        // Repair by whoever comes next is tested too.
+        if round % 7 == 0 {
+            check(&name.0);
+        }
+    }
+    check(&name.0);
+}
+
+#[test]
+fn dying_at_random_harms_nobody() {
+    random_kills(200);
+}
+
+/// Ten thousand of them: `cargo test -p fyris-segment --test processes -- --ignored`.
+#[test]
+#[ignore = "takes minutes"]
+fn dying_ten_thousand_times_harms_nobody() {
+    random_kills(10_000);
+}
