@@ -75,8 +75,8 @@ pub struct Repaired {
     pub replayed: usize,
     /// Dead processes forgotten.
     pub reaped: usize,
-    /// Page frames that a dead process had lost.
-    pub lost_frames: usize,
+    /// Page frames freed: what dead processes had lost, or kept from being reused.
+    pub freed_frames: usize,
 }
 
 impl Doctor {
@@ -209,7 +209,7 @@ impl Doctor {
         Ok(Repaired {
             replayed: repair.replayed,
             reaped: repair.reaped,
-            lost_frames: repair.lost_frames,
+            freed_frames: repair.lost_frames,
         })
     }
 }

@@ -20,7 +20,7 @@ pub(crate) struct Repair {
     pub(crate) replayed: usize,
     /// Slots of dead processes cleared.
     pub(crate) reaped: usize,
-    /// Frames that nothing named.
+    /// Frames freed that nothing names any more.
     pub(crate) lost_frames: usize,
 }
 
@@ -31,6 +31,8 @@ impl Trunk {
         let replayed = self.replay(&mut bounds)?;
         step!("replayed");
         let reaped = self.reap(None)?;
+        // What the dead held back goes with what they lost: nothing names it any more.
+        self.advance(&mut bounds, |_| ())?;
         let lost_frames = self.sweep(&self.used(&bounds)?);
         step!("swept");
         Ok(Repair {
