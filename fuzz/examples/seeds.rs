@@ -48,6 +48,19 @@ const TERMS: &[&str] = &[
     "% comment\n{ a , b }.",
 ];
 
+/// Specification, object, place of the key.
+const SPECS: &[&str] = &[
+    "{[{{'$1','$2'},[{'>','$2',10}],[{{'$2','$1'}}]}],{1,11},1}",
+    "{[{{{a,'$1'},'_'},[{'andalso',{is_integer,'$1'},{'<','$1',9}}],['$_']}],{{a,5},b},1}",
+    "{[{{[a|'$1'],#{k => '$2'}},[],['$$']}],{[a,b],#{j => 1,k => 2}},1}",
+    "{[{{\"ab\",'$1','$1'},[{'not',{'=:=','$1',1}}],[#{'$1' => {hd,'$1'}}]}],{\"ab\",x,x},2}",
+    "{[{'_',[{'orelse',{'==',{element,1,'$_'},1.0},false}],[[{const,a}|b]]},{'$1',[],['$1']}],{1},1}",
+    "{[{{'$1',<<1>>},[],[{binary_part,<<1,2,3>>,{{1,1}}}]}],{1.5,<<1>>},1}",
+    "{[{{'$1','$2'},[],[{'+',{'*','$1',9223372036854775807},{'bsl','$2',70}}]}],{3,-2.5},2}",
+    "{[{{'$1','$2'},[{is_record,'$2',r,2},{is_map_key,a,{map_get,b,'$1'}}],[{self}]}],{#{},{r,1}},2}",
+    "{[{{'$1'},[{'$2'},{foo,1},bar],[]},{a}],{a},1}",
+];
+
 /// External forms that no text gives: pid, port, references, funs, old tags, a compressed term.
 const EXTERNAL: &[&[u8]] = &[
     b"\x83\x58\x77\x0dnonode@nohost\0\0\0\x09\0\0\0\0\0\0\0\0",
@@ -86,6 +99,8 @@ fn main() -> std::io::Result<()> {
     write(&corpus, "key_order", pairs)?;
     write(&corpus, "key_bytes", terms.iter().map(key))?;
     write(&corpus, "value_bytes", terms.iter().map(value))?;
+    let specs = SPECS.iter().filter_map(|text| Term::parse(text).ok());
+    write(&corpus, "match_spec", specs.map(|spec| etf::encode(&spec)))?;
     write(&corpus, "dump_file", dumps(&terms)?.into_iter())
 }
 

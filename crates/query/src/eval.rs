@@ -75,6 +75,7 @@ impl<'a> Evaluation<'_, 'a> {
         match self.program.node(self.clause.body) {
             // Built in its place, without a value in between.
             Node::Tuple(parts) => self.terms(parts).map_or_else(exit, Term::Tuple),
+            Node::Object => self.world.object_term().into_owned(),
             _ => self.part(self.clause.body).unwrap_or_else(exit),
         }
     }
@@ -119,7 +120,9 @@ impl<'a> Evaluation<'_, 'a> {
             _ => None,
         };
         match value {
-            None if self.in_body => Some(Value::Atom(known().exit)),
+            None if self.in_body && !cfg!(fyris_mutant = "query_exit_spreads") => {
+                Some(Value::Atom(known().exit))
+            }
             value => value,
         }
     }
@@ -150,7 +153,7 @@ impl<'a> Evaluation<'_, 'a> {
     }
 
     /// A part of a structure as a term of its own.
-    #[inline]
+    #[inline(always)]
     fn part(&self, id: Id) -> Option<Term> {
         match self.program.node(id) {
             // Decoded at once, without a value in between.

@@ -28,7 +28,10 @@ pub struct ObjectView<'a> {
 impl<'a> ObjectView<'a> {
     /// The key.
     pub fn key(&self) -> Term {
-        key::decode(self.key_order, self.key_tail).unwrap_or_else(|_| corrupt())
+        match key::as_int(self.key_order, self.key_tail) {
+            Some(int) => Term::Int(int),
+            None => key::decode(self.key_order, self.key_tail).unwrap_or_else(|_| corrupt()),
+        }
     }
 
     /// The whole tuple. O(size).

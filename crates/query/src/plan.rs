@@ -348,7 +348,7 @@ fn sides(comparison: Comparison) -> [bool; 3] {
         Comparison::Less => [true, false, false],
         Comparison::LessEqual => [true, true, false],
         Comparison::Equal | Comparison::Exact => [false, true, false],
-        Comparison::GreaterEqual => [false, true, true],
+        Comparison::GreaterEqual => [false, !cfg!(fyris_mutant = "query_plan_open_end"), true],
         Comparison::Greater => [false, false, true],
         // Not `=:=` may still be `==`.
         Comparison::NotEqual | Comparison::NotExact => [true, true, true],

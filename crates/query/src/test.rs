@@ -6,8 +6,7 @@
 
 use std::cmp::Ordering;
 
-use fyris_term::key::{self, KeyKind};
-use fyris_term::value as bytes;
+use fyris_term::key::KeyKind;
 
 use crate::function::{Comparison, Function};
 use crate::program::{Constant, Id, Program};
@@ -61,7 +60,7 @@ impl Comparison {
 
 impl<'a> World<'a> {
     /// The answer to a test of what is at a place.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn passes(self, program: &'a Program, place: Ref<'a>, test: Test) -> bool {
         match test {
             Test::Compare(comparison, id) => self.compares(place, comparison, program.constant(id)),
@@ -75,17 +74,6 @@ impl<'a> World<'a> {
             return comparison.holds(value.cmp(&int));
         }
         self.compares_other(place, comparison, constant)
-    }
-
-    /// The small integer at a place of a stored object, if it is one.
-    #[inline]
-    fn small_int(self, place: Ref<'a>) -> Option<i64> {
-        match (place, self.subject) {
-            (Ref::Stored(value), _) => bytes::as_int(value),
-            (Ref::Key, Subject::Stored(object)) => key::as_int(object.key_order, object.key_tail),
-            (Ref::Term(term), _) => term.as_int(),
-            _ => None,
-        }
     }
 
     #[inline(never)]
