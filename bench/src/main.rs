@@ -4,6 +4,7 @@
 //! `fyris-cli`); this crate adds the peers, one small file each, and the check of what
 //! Fyris claims. See the README for the method and for where others win.
 
+mod arrays;
 mod check;
 mod load;
 mod peers;

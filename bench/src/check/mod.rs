@@ -2,6 +2,7 @@
 //!
 //! A figure is the ratio of two medians of one run, most often ours to a peer's; lower is better. Each suite has its own file of rows.
 
+mod array_mix;
 mod core;
 
 use fyris_cli::bench::Line;
@@ -29,6 +30,7 @@ impl Verdict {
 pub fn verdicts(suite: Suite, lines: &[Line]) -> Vec<Verdict> {
     match suite {
         Suite::Core => core::verdicts(lines),
+        Suite::ArrayMix => array_mix::verdicts(lines),
         _ => Vec::new(),
     }
 }

@@ -31,6 +31,7 @@ pub fn registry() -> Registry {
         .u64
         .push(Contender::peer::<congee::Congee>("congee"));
     registry.bytes20.extend(general());
+    registry.array_mix.extend(crate::arrays::contenders());
     registry
 }
 

@@ -34,13 +34,16 @@
 //! tables and its [`figure`]s. Everything else (filters, JSON lines, progress, drawing) is here once.
 
 pub mod args;
+pub mod array_mix;
 pub mod core;
 pub mod figure;
 mod output;
 #[cfg(feature = "plot")]
 mod plot;
+mod process;
 mod registry;
 pub mod report;
+pub mod shared;
 pub mod stats;
 mod suites;
 
@@ -64,6 +67,8 @@ pub enum BenchError {
     WrongAnswer(String),
     /// A figure could not be drawn or a child process not run.
     Io(io::Error),
+    /// A segment refused something.
+    Segment(fyris_segment::Error),
     /// A child process of the bench failed; the text is what it said.
     Child(String),
 }
@@ -80,6 +85,7 @@ impl std::fmt::Display for BenchError {
             Self::NothingToRun(why) => write!(f, "nothing to run: {why}"),
             Self::WrongAnswer(what) => write!(f, "wrong answer: {what}"),
             Self::Io(error) => write!(f, "{error}"),
+            Self::Segment(error) => write!(f, "segment: {error}"),
             Self::Child(what) => write!(f, "the child process failed: {what}"),
         }
     }
@@ -90,6 +96,12 @@ impl std::error::Error for BenchError {}
 impl From<io::Error> for BenchError {
     fn from(error: io::Error) -> Self {
         Self::Io(error)
+    }
+}
+
+impl From<fyris_segment::Error> for BenchError {
+    fn from(error: fyris_segment::Error) -> Self {
+        Self::Segment(error)
     }
 }
 

@@ -1,5 +1,6 @@
 //! The list of those that take part.
 
+use super::array_mix;
 use super::core::keys::Bytes20;
 use super::core::subject::Contender;
 use super::core::{own, store};
@@ -16,6 +17,8 @@ pub struct Registry {
     pub term_int: Vec<Contender<u64>>,
     /// `core`: tables of the store with binaries as keys.
     pub term_bin20: Vec<Contender<Bytes20>>,
+    /// `array_mix`: shared arrays.
+    pub array_mix: Vec<array_mix::Contender>,
 }
 
 impl Registry {
@@ -27,6 +30,7 @@ impl Registry {
             bytes20: own::bytes20(),
             term_int: store::term_int(),
             term_bin20: store::term_bin20(),
+            array_mix: array_mix::own(),
         }
     }
 }

@@ -17,15 +17,15 @@
 //! What a table has retired and not yet reclaimed counts as the table's: it is memory in use.
 
 use std::ffi::c_void;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use libmimalloc_sys as mi;
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
 
 use super::keys::{KeyKind, Rng};
 use super::subject::Contender;
-use crate::bench::BenchError;
 use crate::bench::args::BenchArgs;
+use crate::bench::{BenchError, process};
 
 /// The memory of one subject.
 #[derive(Clone, Copy, Debug)]
@@ -141,12 +141,7 @@ pub(super) fn in_child<K>(
     kind: &KeyKind<K>,
     args: &BenchArgs,
 ) -> Result<Memory, BenchError> {
-    let mut command = Command::new(std::env::current_exe()?);
-    if std::env::args().nth(1).as_deref() == Some("bench") {
-        command.arg("bench");
-    }
-    let output = command
-        .args([args.suite.name(), "--child", &contender.label()])
+    let output = process::command(args, &contender.label())?
         .args(["--keys", kind.name])
         .args(["--entries", &args.entry_count().to_string()])
         .stdin(Stdio::null())

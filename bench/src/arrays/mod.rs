@@ -1,0 +1,14 @@
+//! The peers of the suite `array_mix`.
+
+mod one_lock;
+mod stm;
+
+use fyris_cli::bench::array_mix::Contender;
+
+/// All of them.
+pub fn contenders() -> Vec<Contender> {
+    vec![
+        Contender::processes::<one_lock::OneLock>("one_lock"),
+        Contender::threads("stm", stm::workers),
+    ]
+}
