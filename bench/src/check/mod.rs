@@ -4,6 +4,7 @@
 
 mod array_mix;
 mod core;
+mod segment;
 
 use fyris_cli::bench::Line;
 use fyris_cli::bench::args::Suite;
@@ -30,6 +31,7 @@ impl Verdict {
 pub fn verdicts(suite: Suite, lines: &[Line]) -> Vec<Verdict> {
     match suite {
         Suite::Core => core::verdicts(lines),
+        Suite::Segment => segment::verdicts(lines),
         Suite::ArrayMix => array_mix::verdicts(lines),
         _ => Vec::new(),
     }

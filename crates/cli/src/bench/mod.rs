@@ -43,6 +43,7 @@ mod plot;
 mod process;
 mod registry;
 pub mod report;
+pub mod segment;
 pub mod shared;
 pub mod stats;
 mod suites;

@@ -5,7 +5,7 @@ use super::figure::Figure;
 use super::output::Output;
 use super::registry::Registry;
 use super::report::Line;
-use super::{BenchError, array_mix, core};
+use super::{BenchError, array_mix, core, segment};
 
 /// What a suite has to offer.
 pub(super) struct Entry {
@@ -23,7 +23,7 @@ pub(super) struct Entry {
     pub(super) figures: fn(&[Line]) -> Vec<Figure>,
 }
 
-const SUITES: [Entry; 2] = [core::ENTRY, array_mix::ENTRY];
+const SUITES: [Entry; 3] = [core::ENTRY, segment::ENTRY, array_mix::ENTRY];
 
 /// The suite of that name.
 ///

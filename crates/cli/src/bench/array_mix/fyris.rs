@@ -55,8 +55,8 @@ impl<const DECLARED: bool> Array for Versioned<DECLARED> {
             add_one(self.0.as_mut_slice(), at);
             match self.0.commit_merge_validated() {
                 Ok(_) => return Ok(()),
-                // Another process has written the same element since.
-                Err(Error::Conflict { .. }) => self.0.discard()?,
+                // Another process has written the same element since, or so many that nobody remembers.
+                Err(Error::Conflict { .. } | Error::BaseLost { .. }) => self.0.discard()?,
                 Err(error) => return Err(error.into()),
             }
             self.0.update()?;
