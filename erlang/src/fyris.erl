@@ -14,15 +14,26 @@
          foldl/3, foldr/3]).
 -export([first/1, last/1, next/2, prev/2, first_lookup/1, last_lookup/1,
          next_lookup/2, prev_lookup/2, slot/2]).
+-export([select/1, select/2, select/3, select_reverse/1, select_reverse/2,
+         select_reverse/3, select_count/2, select_delete/2, select_replace/2,
+         match/1, match/2, match/3, match_object/1, match_object/2,
+         match_object/3, match_delete/2, repair_continuation/2]).
+-export([match_spec_compile/1, match_spec_run/2, match_spec_run_r/3,
+         is_compiled_ms/1, test_ms/2, fun2ms/1]).
+-export([tab2file/2, tab2file/3, file2tab/1, file2tab/2, tabfile_info/1,
+         from_dets/2, to_dets/2, table/1, table/2, i/0, i/1, i/2, i/3]).
 -export([format_error/2]).
 
--export_type([table/0, tid/0]).
+-export_type([table/0, tid/0, continuation/0, compiled_match_spec/0]).
 
 -include("fyris_call.hrl").
 
 -opaque tid() :: reference().
 -type table() :: atom() | tid().
 -type option() :: term().
+-opaque continuation() :: tuple() | '$end_of_table'.
+-opaque compiled_match_spec() :: reference().
+-type match_spec() :: [tuple()].
 
 %% ---------------------------------------------------------------------------
 %% Tables
@@ -295,6 +306,267 @@ prev_lookup(Table, Key) ->
 -spec slot(table(), non_neg_integer()) -> [tuple()] | '$end_of_table'.
 slot(Table, Slot) ->
     ?CALL(fyris_nif:slot(Table, Slot), [Table, Slot]).
+
+%% ---------------------------------------------------------------------------
+%% Match specifications
+
+%% @doc What a match specification makes of the objects.
+-spec select(table(), match_spec()) -> [term()].
+select(Table, Spec) ->
+    ?CALL(query(fyris_nif:query(Table, Spec, select)), [Table, Spec]).
+
+%% @doc The same, so many at a time.
+-spec select(table(), match_spec(), pos_integer()) ->
+          {[term()], continuation()} | '$end_of_table'.
+select(Table, Spec, Limit) ->
+    ?CALL(chunk(fyris_nif:chunk(Table, Spec, select, Limit)),
+          [Table, Spec, Limit]).
+
+%% @doc The next ones.
+-spec select(continuation()) -> {[term()], continuation()} | '$end_of_table'.
+select(Continuation) ->
+    ?CALL(continue(Continuation), [Continuation]).
+
+%% @doc The same from the end, in an `ordered_set'.
+-spec select_reverse(table(), match_spec()) -> [term()].
+select_reverse(Table, Spec) ->
+    ?CALL(query(fyris_nif:query(Table, Spec, select_reverse)), [Table, Spec]).
+
+%% @doc The same, so many at a time.
+-spec select_reverse(table(), match_spec(), pos_integer()) ->
+          {[term()], continuation()} | '$end_of_table'.
+select_reverse(Table, Spec, Limit) ->
+    ?CALL(chunk(fyris_nif:chunk(Table, Spec, select_reverse, Limit)),
+          [Table, Spec, Limit]).
+
+%% @doc The next ones.
+-spec select_reverse(continuation()) -> {[term()], continuation()} | '$end_of_table'.
+select_reverse(Continuation) ->
+    ?CALL(continue(Continuation), [Continuation]).
+
+%% @doc What the variables of a pattern stand for, object by object.
+-spec match(table(), tuple() | atom()) -> [term()].
+match(Table, Pattern) ->
+    ?CALL(query(fyris_nif:query(Table, Pattern, match)), [Table, Pattern]).
+
+%% @doc The same, so many at a time.
+-spec match(table(), tuple() | atom(), pos_integer()) ->
+          {[term()], continuation()} | '$end_of_table'.
+match(Table, Pattern, Limit) ->
+    ?CALL(chunk(fyris_nif:chunk(Table, Pattern, match, Limit)),
+          [Table, Pattern, Limit]).
+
+%% @doc The next ones.
+-spec match(continuation()) -> {[term()], continuation()} | '$end_of_table'.
+match(Continuation) ->
+    ?CALL(continue(Continuation), [Continuation]).
+
+%% @doc The objects that match a pattern.
+-spec match_object(table(), tuple() | atom()) -> [term()].
+match_object(Table, Pattern) ->
+    ?CALL(query(fyris_nif:query(Table, Pattern, match_object)), [Table, Pattern]).
+
+%% @doc The same, so many at a time.
+-spec match_object(table(), tuple() | atom(), pos_integer()) ->
+          {[term()], continuation()} | '$end_of_table'.
+match_object(Table, Pattern, Limit) ->
+    ?CALL(chunk(fyris_nif:chunk(Table, Pattern, match_object, Limit)),
+          [Table, Pattern, Limit]).
+
+%% @doc The next ones.
+-spec match_object(continuation()) -> {[term()], continuation()} | '$end_of_table'.
+match_object(Continuation) ->
+    ?CALL(continue(Continuation), [Continuation]).
+
+%% @doc Of how many objects the value is `true'.
+-spec select_count(table(), match_spec()) -> non_neg_integer().
+select_count(Table, Spec) ->
+    ?CALL(query(fyris_nif:query(Table, Spec, select_count)), [Table, Spec]).
+
+%% @doc Deletes those; how many.
+-spec select_delete(table(), match_spec()) -> non_neg_integer().
+select_delete(Table, Spec) ->
+    ?CALL(query(fyris_nif:query(Table, Spec, select_delete)), [Table, Spec]).
+
+%% @doc Puts values in the places of objects; how many.
+-spec select_replace(table(), match_spec()) -> non_neg_integer().
+select_replace(Table, Spec) ->
+    ?CALL(query(fyris_nif:query(Table, Spec, select_replace)), [Table, Spec]).
+
+%% @doc Deletes what matches a pattern.
+-spec match_delete(table(), tuple() | atom()) -> true.
+match_delete(Table, Pattern) ->
+    ?CALL(begin
+              _ = query(fyris_nif:query(Table, Pattern, match_delete)),
+              true
+          end, [Table, Pattern]).
+
+query({done, Result}) -> Result;
+query({more, Query, Sofar}) -> query(Query, Sofar).
+
+query(Query, Sofar) ->
+    case fyris_nif:step(Query, list_of(Sofar)) of
+        [more | More] -> query(Query, More);
+        Result -> Result
+    end.
+
+%% A count so far is kept by the query itself.
+list_of(List) when is_list(List) -> List;
+list_of(_) -> [].
+
+chunk([more | Place]) ->
+    chunk(fyris_nif:chunk_step(Place));
+chunk('$end_of_table') ->
+    '$end_of_table';
+chunk({Results, '$end_of_table', _}) ->
+    {Results, '$end_of_table'};
+chunk({Results, Place, Saved}) ->
+    {Results, {fyris_continuation, Place, Saved}}.
+
+continue('$end_of_table') ->
+    '$end_of_table';
+continue({fyris_continuation, Place, _}) ->
+    chunk(fyris_nif:chunk_next(Place));
+continue(_) ->
+    error({'$fyris_error', badarg, none, <<"not a continuation">>}).
+
+%% @doc Makes a continuation good again that was written down and read.
+-spec repair_continuation(continuation(), match_spec()) -> continuation().
+repair_continuation('$end_of_table', _) ->
+    '$end_of_table';
+repair_continuation({fyris_continuation, Place, Saved} = Continuation, Spec) ->
+    case fyris_nif:is_place(Place) of
+        true ->
+            Continuation;
+        false ->
+            New = ?CALL(fyris_nif:repair(Saved, Spec, select),
+                        [Continuation, Spec]),
+            {fyris_continuation, New, Saved}
+    end;
+repair_continuation(Continuation, Spec) ->
+    ?BADARG([Continuation, Spec]).
+
+%% @doc Checks and compiles a match specification.
+-spec match_spec_compile(match_spec()) -> compiled_match_spec().
+match_spec_compile(Spec) ->
+    ?CALL(fyris_nif:match_spec_compile(Spec), [Spec]).
+
+%% @doc What a compiled match specification makes of the terms of a list.
+-spec match_spec_run([term()], compiled_match_spec()) -> [term()].
+match_spec_run(List, Compiled) ->
+    ?CALL(lists:reverse(run_spec(List, Compiled, [])), [List, Compiled]).
+
+%% @doc The same, in reverse and in front of a list.
+-spec match_spec_run_r([term()], compiled_match_spec(), list()) -> [term()].
+match_spec_run_r(List, Compiled, Tail) ->
+    ?CALL(run_spec(List, Compiled, Tail), [List, Compiled, Tail]).
+
+run_spec(List, Compiled, Values) ->
+    case fyris_nif:run_spec(List, Compiled, Values) of
+        {[], All} -> All;
+        {Rest, More} -> run_spec(Rest, Compiled, More)
+    end.
+
+%% @doc Is it a compiled match specification?
+-spec is_compiled_ms(term()) -> boolean().
+is_compiled_ms(Term) ->
+    fyris_nif:is_compiled_ms(Term).
+
+%% @doc What a match specification makes of one term.
+-spec test_ms(term(), match_spec()) ->
+          {ok, term()} | {error, [{error, string()}]}.
+test_ms(Term, Spec) ->
+    case ?CALL(fyris_nif:test_ms(Term, Spec), [Term, Spec]) of
+        {error, Texts} ->
+            {error, [{error, unicode:characters_to_list(Text)}
+                     || {error, Text} <- Texts]};
+        Result ->
+            Result
+    end.
+
+%% @doc A match specification from a fun.
+%%
+%% In a module, include the parse transform: `-compile({parse_transform,
+%% fyris_ms})'. In the shell it works by itself.
+-spec fun2ms(fun()) -> match_spec().
+fun2ms(Fun) ->
+    fyris_ms:from_shell(Fun).
+
+%% ---------------------------------------------------------------------------
+%% Files, dets, qlc, people
+
+%% @doc Writes a table to a file that `ets:file2tab/1' reads too.
+-spec tab2file(table(), file:name()) -> ok | {error, term()}.
+tab2file(Table, File) ->
+    tab2file(Table, File, []).
+
+%% @doc The same, with options.
+-spec tab2file(table(), file:name(), [term()]) -> ok | {error, term()}.
+tab2file(Table, File, Options) ->
+    fyris_file:write(Table, File, Options).
+
+%% @doc Makes a table of a file, also of one that `ets:tab2file/2' wrote.
+-spec file2tab(file:name()) -> {ok, table()} | {error, term()}.
+file2tab(File) ->
+    file2tab(File, []).
+
+%% @doc The same, with options.
+-spec file2tab(file:name(), [term()]) -> {ok, table()} | {error, term()}.
+file2tab(File, Options) ->
+    fyris_file:read(File, Options).
+
+%% @doc What a file says of its table.
+-spec tabfile_info(file:name()) -> {ok, [{atom(), term()}]} | {error, term()}.
+tabfile_info(File) ->
+    %% The files are those of ets.
+    ets:tabfile_info(File).
+
+%% @doc Replaces the content of a table by that of a dets table.
+-spec from_dets(table(), term()) -> true.
+from_dets(Table, Dets) ->
+    case lists:member(Dets, dets:all()) andalso info(Table) =/= undefined of
+        true -> init_table(Table, fyris_file:dets_generator(Dets));
+        false -> erlang:error(badarg, [Table, Dets])
+    end.
+
+%% @doc Replaces the content of a dets table by that of a table.
+-spec to_dets(table(), Dets) -> Dets when Dets :: term().
+to_dets(Table, Dets) ->
+    case lists:member(Dets, dets:all()) andalso info(Table) =/= undefined of
+        true ->
+            ok = dets:init_table(Dets, fyris_file:generator(Table)),
+            Dets;
+        false ->
+            erlang:error(badarg, [Table, Dets])
+    end.
+
+%% @doc A handle of a table for `qlc'.
+-spec table(table()) -> qlc:query_handle().
+table(Table) ->
+    table(Table, []).
+
+%% @doc The same, with the options of `ets:table/2'.
+-spec table(table(), term()) -> qlc:query_handle().
+table(Table, Options) ->
+    try fyris_qlc:table(Table, Options)
+    catch throw:badarg -> ?BADARG([Table, Options])
+    end.
+
+%% @doc Prints what tables there are.
+-spec i() -> ok.
+i() -> fyris_browse:tables().
+
+%% @doc Shows the objects of a table, page by page.
+-spec i(table()) -> ok.
+i(Table) -> fyris_browse:table(Table, 40, 80).
+
+%% @doc The same, with so many lines a page.
+-spec i(table(), pos_integer()) -> ok.
+i(Table, Height) -> fyris_browse:table(Table, Height, 80).
+
+%% @doc The same, with so many columns too.
+-spec i(table(), pos_integer(), pos_integer()) -> ok.
+i(Table, Height, Width) -> fyris_browse:table(Table, Height, Width).
 
 %% ---------------------------------------------------------------------------
 

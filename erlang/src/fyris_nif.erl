@@ -13,7 +13,9 @@
 -export([lookup/2, lookup_element/3, lookup_element/4, member/2]).
 -export([first/1, last/1, next/2, prev/2, first_lookup/1, last_lookup/1,
          next_lookup/2, prev_lookup/2, slot/2]).
--export([cursor/2, slice/3]).
+-export([cursor/2, slice/3, query/3, step/2, chunk/4, chunk_next/1, chunk_step/1,
+         is_place/1, repair/3]).
+-export([match_spec_compile/1, is_compiled_ms/1, run_spec/3, test_ms/2]).
 
 -on_load(init/0).
 
@@ -67,3 +69,14 @@ prev_lookup(_, _) -> ?STUB.
 slot(_, _) -> ?STUB.
 cursor(_, _) -> ?STUB.
 slice(_, _, _) -> ?STUB.
+query(_, _, _) -> ?STUB.
+step(_, _) -> ?STUB.
+chunk(_, _, _, _) -> ?STUB.
+chunk_next(_) -> ?STUB.
+chunk_step(_) -> ?STUB.
+is_place(_) -> ?STUB.
+repair(_, _, _) -> ?STUB.
+match_spec_compile(_) -> ?STUB.
+is_compiled_ms(_) -> ?STUB.
+run_spec(_, _, _) -> ?STUB.
+test_ms(_, _) -> ?STUB.

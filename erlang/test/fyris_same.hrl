@@ -16,4 +16,4 @@
 -define(assertMatch(Pattern, Expr),
         ?assertEqual(matches, (fun(Pattern) -> matches; (Got__) -> Got__ end)(Expr))).
 -define(assertError(Reason, Expr),
-        fyris_same:raises(?MODULE, ?LINE, Reason, fun() -> Expr end)).
+        ?assertEqual(raised, (fun() -> try {value, Expr} catch error:Reason -> raised end end)())).

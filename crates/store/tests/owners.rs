@@ -169,7 +169,11 @@ fn a_table_goes_to_its_heir() {
         "an heir without data is told nothing"
     );
     assert_eq!(silent.info().unwrap().owner, Some(heir.id()));
-    assert_eq!(silent.info().unwrap().heir, None);
+    assert_eq!(
+        silent.info().unwrap().heir,
+        Some(heir.id()),
+        "as in ETS, the heir stays what it is"
+    );
     assert_eq!(lost.info(), None);
     assert_eq!(kept.info().unwrap().owner, None);
     kept.insert(&object(1)).unwrap();

@@ -46,6 +46,33 @@ impl Continuation {
         chunk(self.0)
     }
 
+    /// The place before the first result of a query, for chunks of `limit`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BadArgument`] for a limit of 0; [`Error::NoSuchTable`], [`Error::NoAccess`].
+    pub fn before(query: Query, limit: usize) -> Result<Continuation> {
+        check_limit(limit)?;
+        query.check()?;
+        let table = query.table().by_identity();
+        Ok(Continuation(query.for_table(table).limit(limit)))
+    }
+
+    /// Works on the next chunk, as [`Query::step`] does; `false` when [`Continuation::finish`] has all of it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Continuation::next`].
+    pub fn step(&mut self, objects: usize) -> Result<bool> {
+        self.0.check()?;
+        Ok(!self.0.is_full() && self.0.step(objects)? && !self.0.is_full())
+    }
+
+    /// The chunk that was worked on.
+    pub fn finish(self) -> Chunk {
+        cut(self.0)
+    }
+
     /// The same for another caller.
     pub fn for_caller(self, caller: ProcessId) -> Continuation {
         let table = self.0.table().for_caller(caller);
@@ -108,12 +135,17 @@ fn chunk(mut query: Query) -> Result<Chunk> {
     // A step at least, so that the table is asked for; what was left over may be enough for the rest.
     query.check()?;
     query.run()?;
+    Ok(cut(query))
+}
+
+/// What a query has found so far, up to its limit.
+fn cut(mut query: Query) -> Chunk {
     let results = query.take();
     let more = !query.is_done() || query.has_results();
-    Ok(Chunk {
+    Chunk {
         results,
         next: more.then(|| Continuation(query)),
-    })
+    }
 }
 
 /// A continuation read from a term.

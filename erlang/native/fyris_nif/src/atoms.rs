@@ -145,6 +145,9 @@ words! {
     transfer = "ETS-TRANSFER";
     nif_panicked = "fyris_panicked";
     more = "more";
+    done = "done";
+    ok = "ok";
+    error = "error";
 }
 
 /// `true` or `false`.

@@ -26,6 +26,12 @@ pub(crate) struct Types {
     pub(crate) blob: Type,
     /// A place in a table.
     pub(crate) cursor: Type,
+    /// A query between slices.
+    pub(crate) query: Type,
+    /// Where a chunk begins.
+    pub(crate) chunk: Type,
+    /// A compiled match specification.
+    pub(crate) spec: Type,
 }
 
 // SAFETY: the pointers name kinds, which live as long as the machine; nothing is read through them here.
@@ -61,6 +67,9 @@ fn open_types(env: Env) -> Option<Types> {
         process: env.open_type(c"process", destroy::<process::Watched>, Some(process::down))?,
         blob: env.open_type(c"blob", destroy::<std::sync::Arc<[u8]>>, None)?,
         cursor: env.open_type(c"cursor", destroy::<calls::CursorPlace>, None)?,
+        query: env.open_type(c"query", destroy::<calls::QueryPlace>, None)?,
+        chunk: env.open_type(c"chunk", destroy::<calls::ChunkPlace>, None)?,
+        spec: env.open_type(c"match_spec", destroy::<fyris::MatchSpec>, None)?,
     })
 }
 

@@ -505,6 +505,21 @@ pub(crate) unsafe fn new_resource<T>(kind: Type, value: T) -> *mut c_void {
     }
 }
 
+/// A term for a new resource that holds `value`.
+///
+/// # Safety
+///
+/// The type's destroyer drops a `T`.
+pub(crate) unsafe fn wrap<T>(env: Env, kind: Type, value: T) -> Term {
+    // SAFETY: the caller's contract; our count goes back once the term has one.
+    unsafe {
+        let object = new_resource(kind, value);
+        let term = env.make_resource(object);
+        release(object);
+        term
+    }
+}
+
 /// Gives back a count of a resource.
 ///
 /// # Safety

@@ -4,10 +4,13 @@ mod admin;
 mod info;
 mod lists;
 mod navigate;
+mod query;
 mod read;
 mod slices;
+mod specs;
 mod write;
 
+pub(crate) use query::{ChunkPlace, QueryPlace};
 pub(crate) use slices::CursorPlace;
 
 use std::ffi::CStr;
@@ -49,6 +52,17 @@ pub(crate) fn functions() -> Vec<ErlNifFunc> {
         (c"member", 2, entry!(read::member)),
         (c"cursor", 2, entry!(slices::cursor)),
         (c"slice", 3, entry!(slices::slice)),
+        (c"query", 3, entry!(query::query)),
+        (c"step", 2, entry!(query::step)),
+        (c"chunk", 4, entry!(query::chunk)),
+        (c"chunk_next", 1, entry!(query::chunk_next)),
+        (c"chunk_step", 1, entry!(query::chunk_step)),
+        (c"is_place", 1, entry!(query::is_place)),
+        (c"repair", 3, entry!(query::repair)),
+        (c"match_spec_compile", 1, entry!(specs::compile)),
+        (c"is_compiled_ms", 1, entry!(specs::is_compiled)),
+        (c"run_spec", 3, entry!(specs::run)),
+        (c"test_ms", 2, entry!(specs::test_ms)),
         (c"delete", 2, entry!(write::delete)),
         (c"delete_all_objects", 1, entry!(write::delete_all_objects)),
         (c"delete_object", 2, entry!(write::delete_object)),

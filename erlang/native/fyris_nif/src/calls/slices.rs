@@ -26,20 +26,12 @@ pub(super) fn cursor(env: Env, args: &[Term]) -> Reply {
     tables::with(env, args[0], |table, _| {
         table.check(fyris::Right::Read)?;
         let cursor = if back { Cursor::back() } else { Cursor::new() };
-        // SAFETY: the destroyer of the type drops a `CursorPlace`; our count goes back once the term has
-        // one.
-        unsafe {
-            let object = sys::new_resource(
-                load::types().cursor,
-                CursorPlace {
-                    cursor: Mutex::new(cursor),
-                    back,
-                },
-            );
-            let term = env.make_resource(object);
-            sys::release(object);
-            Ok(term)
-        }
+        let place = CursorPlace {
+            cursor: Mutex::new(cursor),
+            back,
+        };
+        // SAFETY: the destroyer of the type drops a `CursorPlace`.
+        Ok(unsafe { sys::wrap(env, load::types().cursor, place) })
     })
 }
 

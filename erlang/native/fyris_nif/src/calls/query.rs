@@ -1,0 +1,248 @@
+//! `select` and `match` in all their forms, a slice a call.
+//!
+//! A query begins in [`query`] and, if it is not done with its first slice, goes on in [`step`]. One with a limit
+//! begins in [`chunk`] and goes on in [`chunk_step`]; where its next chunk begins is a resource inside a
+//! continuation, which is a term for others to keep.
+
+use std::sync::Mutex;
+
+use fyris::{Chunk, Continuation, MatchSpec, Query, Table, TableId, TableType};
+use fyris_query::{Machine, Wanted};
+use fyris_term::Term as Owned;
+
+use crate::call::{BAD, Fail, Reply};
+use crate::sys::{self, Env, Term};
+use crate::tables::store;
+use crate::{atoms, load, process, tables, term};
+
+/// Objects of a slice.
+const SLICE: usize = 1000;
+/// What a slice takes of a process's time.
+const PERCENT: usize = 12;
+
+/// A query between two slices.
+pub(crate) struct QueryPlace {
+    query: Mutex<Query>,
+    verb: Verb,
+}
+
+/// A chunk under way, or where the next one begins.
+pub(crate) struct ChunkPlace(Mutex<Option<Continuation>>);
+
+/// What is done with what matches.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Verb {
+    Select,
+    Reverse,
+    Match,
+    MatchObject,
+    Count,
+    Delete,
+    MatchDelete,
+    Replace,
+}
+
+impl Verb {
+    fn of(env: Env, word: Term) -> Result<Verb, Fail> {
+        let word = atoms::from_machine(env, word).ok_or(BAD)?;
+        Ok(match word.as_str() {
+            "select" => Verb::Select,
+            "select_reverse" => Verb::Reverse,
+            "match" => Verb::Match,
+            "match_object" => Verb::MatchObject,
+            "select_count" => Verb::Count,
+            "select_delete" => Verb::Delete,
+            "match_delete" => Verb::MatchDelete,
+            "select_replace" => Verb::Replace,
+            _ => return Err(BAD),
+        })
+    }
+
+    fn spec(self, term: &Owned) -> Result<MatchSpec, Fail> {
+        let pattern = |wanted| MatchSpec::pattern(term, wanted);
+        let spec = match self {
+            Verb::Match => pattern(Wanted::Bindings),
+            Verb::MatchObject => pattern(Wanted::Objects),
+            Verb::MatchDelete => pattern(Wanted::True),
+            _ => MatchSpec::new(term),
+        };
+        spec.map_err(|error| Fail::Store(fyris::Error::BadMatchSpec(error)))
+    }
+
+    fn is_list(self) -> bool {
+        matches!(
+            self,
+            Verb::Select | Verb::Reverse | Verb::Match | Verb::MatchObject
+        )
+    }
+
+    fn query(self, env: Env, table: &Table, spec: &MatchSpec, back: bool) -> Result<Query, Fail> {
+        // By identity: it goes on after a rename.
+        let query = store().table(table.caller(), table.id())?.query(spec);
+        let query = query.machine(machine(env));
+        Ok(match self {
+            Verb::Count => query.counting(),
+            Verb::Delete | Verb::MatchDelete => query.deleting(),
+            Verb::Replace => query.replacing()?,
+            _ if back => query.reverse(),
+            _ => query,
+        })
+    }
+}
+
+/// Who asks.
+pub(super) fn machine(env: Env) -> Machine {
+    match env.self_pid().map(|pid| term::read(env, pid)) {
+        Some(Ok(Owned::Pid(pid))) => Machine::new(*pid),
+        _ => Machine::default(),
+    }
+}
+
+/// `query(Table, Spec, Verb)`: `{done, Result}`, or `{more, Query, List}` for [`step`].
+pub(super) fn query(env: Env, args: &[Term]) -> Reply {
+    let verb = Verb::of(env, args[2])?;
+    let spec = verb.spec(&term::read(env, args[1])?)?;
+    tables::with(env, args[0], |table, _| {
+        // Lists grow from their ends, so what is to be in order is found the other way round.
+        let ordered = table.table_type() == TableType::OrderedSet;
+        let back = ordered && verb != Verb::Reverse;
+        let mut query = verb.query(env, table, &spec, back)?;
+        let (more, value) = slice(env, &mut query, verb, env.make_list(&[]))?;
+        if !more {
+            return Ok(env.make_tuple(&[atoms::done(env), value]));
+        }
+        let place = QueryPlace {
+            query: Mutex::new(query),
+            verb,
+        };
+        // SAFETY: the destroyer of the type drops a `QueryPlace`.
+        let place = unsafe { sys::wrap(env, load::types().query, place) };
+        Ok(env.make_tuple(&[atoms::more(env), place, value]))
+    })
+}
+
+/// `step(Query, List)`: the list or the number when there is nothing left to do, else `[more | List]`.
+pub(super) fn step(env: Env, args: &[Term]) -> Reply {
+    // SAFETY: resources of the type hold a `QueryPlace`.
+    let place = unsafe { env.resource::<QueryPlace>(args[0], load::types().query) };
+    let place = place.ok_or(BAD)?;
+    let mut query = place.query.lock().map_err(|_| BAD)?;
+    let (more, value) = slice(env, &mut query, place.verb, args[1])?;
+    if more {
+        return Ok(env.make_cell(atoms::more(env), value));
+    }
+    Ok(value)
+}
+
+/// One slice: whether there are more, and the list so far or the number.
+fn slice(env: Env, query: &mut Query, verb: Verb, tail: Term) -> Result<(bool, Term), Fail> {
+    let before = query.visited();
+    let more = query.step(SLICE)?;
+    let visited = (query.visited() - before) as usize;
+    env.consume(PERCENT * visited.min(SLICE) / SLICE);
+    if !verb.is_list() {
+        return Ok((more, env.make_int(query.count() as i64)));
+    }
+    let results = query.take();
+    let push = |tail, value: &Owned| env.make_cell(term::make(env, value), tail);
+    let list = if query.table().table_type() == TableType::OrderedSet {
+        results.iter().fold(tail, push)
+    } else {
+        results.iter().rev().fold(tail, push)
+    };
+    Ok((more, list))
+}
+
+/// `chunk(Table, Spec, Verb, Limit)`: as [`chunk_step`].
+pub(super) fn chunk(env: Env, args: &[Term]) -> Reply {
+    let verb = Verb::of(env, args[2])?;
+    let spec = verb.spec(&term::read(env, args[1])?)?;
+    let limit = args[3].small().filter(|limit| *limit > 0).ok_or(BAD)?;
+    tables::with(env, args[0], |table, _| {
+        let query = verb.query(env, table, &spec, verb == Verb::Reverse)?;
+        let place = Continuation::before(query, limit as usize)?;
+        chunk_slice(env, place)
+    })
+}
+
+/// `chunk_next(Continuation)`: begins the chunk that a continuation stands for.
+pub(super) fn chunk_next(env: Env, args: &[Term]) -> Reply {
+    let place = chunk_place(env, args[0])?;
+    let next = place.0.lock().map_err(|_| BAD)?.clone().ok_or(BAD)?;
+    // The owner may have ended, or another process may be asking now.
+    let id = next.table().id();
+    tables::with(
+        env,
+        tables::tid(env, id).ok_or(Fail::Cause("id"))?,
+        |_, _| Ok(()),
+    )?;
+    chunk_slice(env, next.for_caller(process::me(env)))
+}
+
+/// `chunk_step(Place)`: `{Results, Continuation, Saved}`, `'$end_of_table'`, or `[more | Place]`.
+pub(super) fn chunk_step(env: Env, args: &[Term]) -> Reply {
+    let place = chunk_place(env, args[0])?;
+    let place = place.0.lock().map_err(|_| BAD)?.take().ok_or(BAD)?;
+    chunk_slice(env, place)
+}
+
+fn chunk_place<'t>(env: Env, term: Term) -> Result<&'t ChunkPlace, Fail> {
+    // SAFETY: resources of the type hold a `ChunkPlace`.
+    unsafe { env.resource::<ChunkPlace>(term, load::types().chunk) }.ok_or(BAD)
+}
+
+fn chunk_slice(env: Env, mut place: Continuation) -> Reply {
+    let more = place.step(SLICE)?;
+    env.consume(PERCENT);
+    if more {
+        return Ok(env.make_cell(atoms::more(env), make_place(env, place)));
+    }
+    let chunk = place.finish();
+    if chunk.is_end() {
+        return Ok(atoms::end_of_table(env));
+    }
+    let Chunk { results, next } = chunk;
+    let results: Vec<Term> = results.iter().map(|value| term::make(env, value)).collect();
+    let results = env.make_list(&results);
+    let end = atoms::end_of_table(env);
+    let (next, saved) = match next {
+        None => (end, end),
+        Some(next) => {
+            let saved = term::make(env, &next.to_term());
+            (make_place(env, next), saved)
+        }
+    };
+    Ok(env.make_tuple(&[results, next, saved]))
+}
+
+fn make_place(env: Env, place: Continuation) -> Term {
+    // SAFETY: the destroyer of the type drops a `ChunkPlace`.
+    unsafe {
+        sys::wrap(
+            env,
+            load::types().chunk,
+            ChunkPlace(Mutex::new(Some(place))),
+        )
+    }
+}
+
+/// `is_place(Term)`: is it the place of a chunk, still?
+pub(super) fn is_place(env: Env, args: &[Term]) -> Reply {
+    Ok(atoms::boolean(env, chunk_place(env, args[0]).is_ok()))
+}
+
+/// `repair(Saved, Spec, Verb)`: the place back from its saved form.
+pub(super) fn repair(env: Env, args: &[Term]) -> Reply {
+    let verb = Verb::of(env, args[2])?;
+    let spec = verb.spec(&term::read(env, args[1])?)?;
+    let saved = term::read(env, args[0])?;
+    let id = match &saved {
+        Owned::Tuple(parts) => match parts.get(1) {
+            Some(Owned::Int(id)) => TableId(*id as u64),
+            _ => return Err(BAD),
+        },
+        _ => return Err(BAD),
+    };
+    let table = store().table(process::me(env), id)?;
+    Ok(make_place(env, table.repair_continuation(&saved, &spec)?))
+}

@@ -1,0 +1,67 @@
+//! Match specifications by themselves: compiled, run over lists, tested.
+
+use fyris::MatchSpec;
+use fyris_query::test_ms as test;
+
+use crate::call::{BAD, Fail, Reply};
+use crate::sys::{self, Env, Term};
+use crate::{atoms, load, term};
+
+/// Terms of a slice.
+const SLICE: usize = 500;
+
+/// `match_spec_compile/1`.
+pub(super) fn compile(env: Env, args: &[Term]) -> Reply {
+    let spec = MatchSpec::compile(&term::read(env, args[0])?);
+    let spec = spec.map_err(|error| Fail::Store(fyris::Error::BadMatchSpec(error)))?;
+    // SAFETY: the destroyer of the type drops a `MatchSpec`.
+    Ok(unsafe { sys::wrap(env, load::types().spec, spec) })
+}
+
+fn compiled<'t>(env: Env, term: Term) -> Option<&'t MatchSpec> {
+    // SAFETY: resources of the type hold a `MatchSpec`.
+    unsafe { env.resource::<MatchSpec>(term, load::types().spec) }
+}
+
+/// `is_compiled_ms/1`.
+pub(super) fn is_compiled(env: Env, args: &[Term]) -> Reply {
+    Ok(atoms::boolean(env, compiled(env, args[0]).is_some()))
+}
+
+/// `run_spec(List, Spec, Values)`: the values of the first terms in front of `Values`, the last one first; `{Rest, Values}`.
+pub(super) fn run(env: Env, args: &[Term]) -> Reply {
+    let spec = compiled(env, args[1]).ok_or(BAD)?;
+    let machine = super::query::machine(env);
+    let (mut rest, mut values) = (args[0], args[2]);
+    for _ in 0..SLICE {
+        let Some((head, tail)) = env.cell(rest) else {
+            break;
+        };
+        if let Some(value) = spec.run_term(&term::read(env, head)?, &machine) {
+            values = env.make_cell(term::make(env, &value), values);
+        }
+        rest = tail;
+    }
+    env.consume(10);
+    if env.cell(rest).is_none() && !env.is_nil(rest) {
+        return Err(BAD);
+    }
+    Ok(env.make_tuple(&[rest, values]))
+}
+
+/// `test_ms/2`.
+pub(super) fn test_ms(env: Env, args: &[Term]) -> Reply {
+    let (subject, spec) = (term::read(env, args[0])?, term::read(env, args[1])?);
+    Ok(match test(&subject, &spec, &super::query::machine(env)) {
+        Ok(None) => env.make_tuple(&[atoms::ok(env), atoms::r#false(env)]),
+        Ok(Some(value)) => env.make_tuple(&[atoms::ok(env), term::make(env, &value)]),
+        Err(error) => {
+            let text = |text: &String| {
+                let text = env.make_binary(text.as_bytes());
+                env.make_tuple(&[atoms::error(env), text])
+            };
+            let texts: Vec<Term> = error.texts().iter().map(text).collect();
+            env.make_tuple(&[atoms::error(env), env.make_list(&texts)])
+        }
+    })
+}

@@ -1,0 +1,95 @@
+%% Files, dets, qlc.
+-module(fyris_files_test).
+
+-compile(export_all).
+-include("fyris_same.hrl").
+-include_lib("stdlib/include/qlc.hrl").
+
+file() ->
+    filename:join("/tmp", "fyris_test_" ++ os:getpid() ++ "_" ++
+                      integer_to_list(erlang:unique_integer([positive]))).
+
+with_file(Fun) ->
+    File = file(),
+    try Fun(File) after file:delete(File) end.
+
+objects() -> [{I, fyris_terms_test:terms()} || I <- [1, 2]] ++ [{I, I} || I <- lists:seq(3, 2500)].
+
+files_go_both_ways_test() ->
+    Objects = lists:sort(objects()),
+    [with_file(fun(File) ->
+         T = From:new(t, [Type, {keypos, 1}]),
+         From:insert(T, Objects),
+         ok = From:tab2file(T, File, [{extended_info, Extended}]),
+         From:delete(T),
+         {ok, T2} = To:file2tab(File, [{verify, true}]),
+         ?assertEqual(Objects, lists:sort(To:tab2list(T2))),
+         ?assertEqual(Type, To:info(T2, type)),
+         To:delete(T2)
+     end) || {From, To} <- [{fyris, ets}, {ets, fyris}, {fyris, fyris}], Type <- ?ALL,
+             Extended <- [[], [object_count], [md5sum], [object_count, md5sum]]].
+
+errors_test() ->
+    ?same(M:tab2file(nope, "/tmp/x")),
+    ?same(M:tab2file(M:new(t, []), "/nowhere/at/all")),
+    ?same(element(1, M:tab2file(M:new(t, []), "/tmp/x", [foo]))),
+    ?same(M:file2tab("/nowhere/at/all")),
+    ?same(element(1, M:file2tab("/tmp/x", [foo]))),
+    ?same(M:tabfile_info("/nowhere")),
+    ?same(M:file2tab(code:which(lists))),
+    with_file(fun(File) ->
+        ?same(begin
+                  M:new(named, [named_table]), M:tab2file(named, File),
+                  M:file2tab(File)
+              end)
+    end).
+
+tabfile_info_test() ->
+    with_file(fun(File) ->
+        T = fyris:new(t, [bag]),
+        fyris:insert(T, {1}),
+        ok = fyris:tab2file(T, File, [{extended_info, [md5sum]}, {sync, true}]),
+        {ok, Info} = fyris:tabfile_info(File),
+        ?assertEqual([bag, 1, [md5sum], {1, 0}],
+                     [proplists:get_value(I, Info) || I <- [type, size, extended_info, version]]),
+        fyris:delete(T)
+    end).
+
+%% The dumps that crates/store keeps, damaged ones too: the answers are those of ets.
+kept_dumps_test_() ->
+    Dir = filename:join([filename:dirname(code:which(?MODULE)), "..", "..", "..",
+                         "crates", "store", "tests", "data"]),
+    {timeout, 60, fun() ->
+        [?same(begin
+                   case M:file2tab(File, [{verify, Verify}]) of
+                       {ok, T} -> {lists:sort(M:tab2list(T)), M:info(T, type), M:info(T, keypos)};
+                       Error -> Error
+                   end
+               end) || File <- filelib:wildcard(filename:join(Dir, "*.ets")), Verify <- [true, false]]
+    end}.
+
+dets_test() ->
+    with_file(fun(File) ->
+        {ok, D} = dets:open_file(File, [{file, File}]),
+        T = fyris:new(t, []),
+        fyris:insert(T, [{I, x} || I <- lists:seq(1, 1000)]),
+        ?assertEqual(D, fyris:to_dets(T, D)),
+        ?assertEqual(1000, dets:info(D, size)),
+        fyris:insert(T, {old}),
+        ?assertEqual(true, fyris:from_dets(T, D)),
+        ?assertEqual(1000, fyris:info(T, size)),
+        ok = dets:close(D),
+        ?assertError(badarg, fyris:from_dets(T, D)),
+        fyris:delete(T)
+    end).
+
+qlc_test() ->
+    [?same_types(?ALL, begin
+        M:insert(T, [{I, I rem 5} || I <- lists:seq(1, 300)]),
+        H = M:table(T, Options),
+        {lists:sort(qlc:e(qlc:q([X || {X, 2} <- H]))),
+         qlc:e(qlc:q([Y || {X, Y} <- H, X =:= 17])),
+         lists:sort(qlc:e(qlc:q([{X, Z} || {X, 1} <- H, {Z, 2} <- H, X + 1 =:= Z]))),
+         M:info(T, fixed)}
+     end) || Options <- [[], {n_objects, 7}, [{traverse, first_next}], [{traverse, last_prev}]]],
+    ?same(begin T = M:new(t, []), try M:table(T, foo) catch error:badarg -> badarg end end).

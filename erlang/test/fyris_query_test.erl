@@ -1,0 +1,167 @@
+%% Sentences of ETS_API.md on match specifications and patterns.
+-module(fyris_query_test).
+
+-compile(export_all).
+-include("fyris_same.hrl").
+-compile({parse_transform, fyris_ms}).
+
+fill(M, T) ->
+    [M:insert(T, {I, I rem 7, {x, I}, #{k => I rem 3}}) || I <- lists:seq(1, 3000)].
+
+sorted(L) -> lists:sort(L).
+
+specs() ->
+    [[{'$1', [], ['$1']}],
+     [{{'$1', 3, '_', '_'}, [], ['$1']}],
+     [{{'$1', '$2', '_', '_'}, [{'>', '$2', 4}], [{{'$1', '$2'}}]}],
+     [{{17, '_', '_', '_'}, [], ['$_']}],
+     [{{'$1', '_', {x, '$1'}, '_'}, [{'<', '$1', 10}], ['$$']}],
+     [{{'$1', '_', '_', #{k => '$2'}}, [{'=:=', '$2', 2}, {'<', '$1', 50}], ['$2']}],
+     [{{'$1', '_', '_', '_'}, [{'>=', '$1', 100}, {'<', '$1', 110}], [{'+', '$1', 1}]}],
+     [{{'$1', '_', '_', '_'}, [], [{hd, '$1'}]}],
+     [{{'$1', '_', '_', '_'}, [{hd, '$1'}], ['$1']}],
+     [{{1, '_', '_', '_'}, [], [{{self}}]}, {{2, '_', '_', '_'}, [], [{const, {a}}]}],
+     [], [{'_', [], [true]}], [{{a}, [], [true]}]].
+
+select_test() ->
+    [?same_types(?ALL, begin
+        fill(M, T),
+        {sorted(M:select(T, Spec)), sorted(M:select_reverse(T, Spec)), M:select_count(T, Spec)}
+     end) || Spec <- specs()].
+
+order_of_an_ordered_set_test() ->
+    [?same_types([ordered_set], begin
+        fill(M, T), {M:select(T, Spec), M:select_reverse(T, Spec)}
+     end) || Spec <- specs()].
+
+limits_test() ->
+    Collect = fun Collect(_, '$end_of_table') -> [];
+                  Collect(Next, {L, C}) -> [L | Collect(Next, Next(C))] end,
+    [?same_types([ordered_set], begin
+        fill(M, T),
+        {Collect(fun M:select/1, M:select(T, Spec, Limit)),
+         Collect(fun M:select_reverse/1, M:select_reverse(T, Spec, Limit))}
+     end) || Spec <- specs(), Limit <- [1, 7, 100, 10000], Limit > 1 orelse length(Spec) =/= 1],
+    [?same_types(?ALL, begin
+        fill(M, T),
+        {sorted(lists:append(Collect(fun M:select/1, M:select(T, Spec, 50)))),
+         sorted(lists:append(Collect(fun M:match/1, M:match(T, {'$1', 1, '_', '_'}, 50)))),
+         sorted(lists:append(Collect(fun M:match_object/1, M:match_object(T, {'_', 1, '_', '_'}, 50))))}
+     end) || Spec <- specs()].
+
+patterns_test() ->
+    [?same_types(?ALL, begin
+        fill(M, T),
+        {sorted(M:match(T, P)), sorted(M:match_object(T, P)), M:match_delete(T, P), M:info(T, size)}
+     end) || P <- ['_', '$1', {'$1', 1, '_', '_'}, {'_', '$0', {x, '$1'}, '_'}, {5, '$1', '_', '_'},
+                   {a}, {'_', '_', '_', #{k => 1}}, {'$2', '$2', '_', '_'}]].
+
+bad_specs_test() ->
+    [?same_types([set], begin M:insert(T, {1, a}), F(M, T) end)
+     || F <- [fun(M, T) -> M:select(T, foo) end, fun(M, T) -> M:select(T, [foo]) end,
+              fun(M, T) -> M:select(T, [{'$1', [], []}]) end,
+              fun(M, T) -> M:select(T, [{'$1', [{foo, 1}], ['$1']}]) end,
+              fun(M, T) -> M:select(T, [{'$1', [], ['$2']}]) end,
+              fun(M, T) -> M:select(T, [{'$1', [], ['$1']}], 0) end,
+              fun(M, T) -> M:select(T, [{'$1', [], ['$1']}], foo) end,
+              fun(M, T) -> M:select_count(T, {}) end,
+              fun(M, T) -> M:match_object(T, {#{'$1' => 1}}) end,
+              fun(M, _) -> M:select(nope, [{'$1', [], ['$1']}]) end,
+              fun(M, _) -> M:match_spec_compile(foo) end,
+              fun(M, _) -> M:match_spec_compile([]) end,
+              fun(M, T) -> M:select_replace(T, [{{'$1', '$2'}, [], [{{'$2', '$1'}}]}]) end]].
+
+select_delete_test() ->
+    [?same_types(?ALL, begin
+        fill(M, T), {M:select_delete(T, Spec), sorted(M:tab2list(T))}
+     end) || Spec <- [[{'_', [], [true]}], [{{'_', 3, '_', '_'}, [], [true]}],
+                      [{{'$1', '_', '_', '_'}, [{'<', '$1', 1500}], [true]}],
+                      [{{'$1', '_', '_', '_'}, [], ['$1']}]]].
+
+select_replace_test() ->
+    ?same_types([set, ordered_set, duplicate_bag], begin
+        fill(M, T),
+        {M:select_replace(T, [{{'$1', '$2', '$3', '_'}, [{'<', '$1', 2000}], [{{'$1', new, '$3', '$2'}}]}]),
+         sorted(M:tab2list(T))}
+    end),
+    ?same_types([set], begin
+        M:insert(T, {1, a}),
+        {M:select_replace(T, [{{1, a}, [], [{const, {1, b}}]}]),
+         M:select_replace(T, [{{1, a}, [], [{const, {1, c}}]}]), M:lookup(T, 1)}
+    end),
+    ?same_types([bag], M:select_replace(T, [{{'$1', '$2'}, [], [{{'$1', a}}]}])).
+
+%% In OTP 25 they still belong to the name.
+continuations_belong_to_the_table_test() ->
+    fyris:new(a, [named_table, ordered_set]),
+    fyris:insert(a, [{I} || I <- lists:seq(1, 10)]),
+    {L1, C} = fyris:select(a, [{'$1', [], ['$1']}], 3),
+    fyris:rename(a, b),
+    fyris:delete(b, 4),
+    {L2, C2} = fyris:select(C),
+    ?assertEqual({[{1}, {2}, {3}], [{5}, {6}, {7}]}, {L1, L2}),
+    fyris:delete(b),
+    fyris:new(a, [named_table, ordered_set]),
+    ?assertError(badarg, fyris:select(C2)),
+    fyris:delete(a).
+
+continuations_survive_deletions_and_end_test() ->
+    ?same(begin
+        T = M:new(a, [ordered_set]),
+        M:insert(T, [{I} || I <- lists:seq(1, 10)]),
+        {L1, C} = M:select(T, [{'$1', [], ['$1']}], 3),
+        M:delete(T, 4),
+        {L2, C2} = M:select(C),
+        M:delete(T),
+        {L1, L2, try M:select(C2) catch error:badarg -> badarg end,
+         M:select('$end_of_table'), M:match('$end_of_table'), M:match_object('$end_of_table')}
+    end),
+    ?same(try M:select(foo) catch error:badarg -> badarg end).
+
+continuations_pass_through_the_external_format_test() ->
+    T = fyris:new(t, [ordered_set]),
+    fyris:insert(T, [{I} || I <- lists:seq(1, 10)]),
+    Spec = [{{'$1'}, [], ['$1']}],
+    {[1, 2, 3], C} = fyris:select(T, Spec, 3),
+    Saved = term_to_binary(C),
+    Bin = fyris_same:in_process(
+            fun() -> {_, C1} = fyris:select(T, Spec, 3), term_to_binary(C1) end),
+    erlang:garbage_collect(),
+    C2 = fyris:repair_continuation(binary_to_term(Bin), Spec),
+    ?assertMatch({[4, 5, 6], _}, fyris:select(C2)),
+    ?assertMatch({[4, 5, 6], _}, fyris:select(fyris:repair_continuation(binary_to_term(Saved), Spec))),
+    ?assertEqual('$end_of_table', fyris:repair_continuation('$end_of_table', Spec)),
+    fyris:delete(T).
+
+compiled_specs_test() ->
+    ?same(begin
+        S = M:match_spec_compile([{{'$1', '$2'}, [{'>', '$2', 2}], ['$1']}]),
+        {M:is_compiled_ms(S), M:is_compiled_ms(foo), M:is_compiled_ms(make_ref()),
+         M:match_spec_run([{I, I rem 5} || I <- lists:seq(1, 2000)], S),
+         M:match_spec_run_r([{1, 3}, x, {2, 4}], S, [tail]),
+         M:match_spec_run([], S)}
+    end),
+    ?same(begin S = M:match_spec_compile([{'_', [], ['$_']}]),
+                [try F() catch error:badarg -> badarg end
+                 || F <- [fun() -> M:match_spec_run(foo, S) end,
+                          fun() -> M:match_spec_run([a | b], S) end,
+                          fun() -> M:match_spec_run([a], foo) end]] end).
+
+test_ms_test() ->
+    ?same([M:test_ms(Term, Spec)
+           || Term <- [{1, 2}, {a}], Spec <- [[{{'$1', '$2'}, [], ['$2']}], [{{'$1'}, [], ['$_']}]]]),
+    ?assertMatch({error, [{error, [_ | _]} | _]}, fyris:test_ms({1}, [{'$1', [{foo}], ['$1']}])).
+
+fun2ms_test() ->
+    ?assertEqual([{{'$1', '$2'}, [{'>', '$2', 3}], ['$1']}],
+                 fyris:fun2ms(fun({A, B}) when B > 3 -> A end)),
+    ?assertError({badarg, _}, apply(fyris, fun2ms, [foo])).
+
+a_table_changes_between_slices_test() ->
+    T = fyris:new(t, [public]),
+    fyris:insert(T, [{I} || I <- lists:seq(1, 20_000)]),
+    Deleter = spawn_link(fun() -> timer:sleep(1), fyris:delete(T) end),
+    R = try fyris:select_count(T, [{'_', [{'==', {'+', 1, 1}, 2}], [true]}]) catch error:badarg -> badarg end,
+    ?assert(R =:= badarg orelse R =:= 20_000),
+    unlink(Deleter),
+    exit(Deleter, kill).
