@@ -60,8 +60,7 @@ fn peer(name: &str, other: bool) -> Result<()> {
     let mut segment = Segment::checkout(name, 0, &Options::new())?;
     warm(&mut segment);
     println!("ready");
-    let mut round = 1u64;
-    for line in std::io::stdin().lock().lines() {
+    for (round, line) in (1u64..).zip(std::io::stdin().lock().lines()) {
         let line = line?;
         let (what, pages) = line.split_once(' ').ok_or("a command")?;
         segment.update()?;
@@ -75,7 +74,6 @@ fn peer(name: &str, other: bool) -> Result<()> {
                 _ => page.fill(round as u8),
             }
         }
-        round += 1;
         let start = Instant::now();
         segment.commit()?;
         println!("{}", start.elapsed().as_nanos());

@@ -10,6 +10,8 @@ use crate::words::Mask;
 
 /// In place of a page: the segment has grown to `frame` pages.
 const GROWN: u32 = u32::MAX;
+/// How often processes that lag may come back while they are cut off.
+const CUT_TRIES: usize = 100;
 
 /// One change of one page, copied out of the log (invariant B).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -227,11 +229,14 @@ impl Trunk {
             return Ok(());
         }
         self.reap(None)?;
-        self.cut_below(needed);
-        self.advance(bounds, free)?;
-        match bounds.tail >= needed {
-            true => Ok(()),
-            false => Err(Error::Corrupt("the log cannot be shortened")),
+        // A process that was cut may come back before the tail has moved: then it is cut again.
+        for _ in 0..CUT_TRIES {
+            self.cut_below(needed);
+            self.advance(bounds, &mut free)?;
+            if bounds.tail >= needed {
+                return Ok(());
+            }
         }
+        Err(Error::Corrupt("the log cannot be shortened"))
     }
 }

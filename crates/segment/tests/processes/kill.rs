@@ -14,8 +14,9 @@ use fyris_segment::{Doctor, Options, PAGE, Segment, steps};
 
 use crate::{Name, Peer};
 
-/// Page 0 is the parent's, the others the child's.
-const PAGES: usize = 6;
+/// Page 0 is the parent's, the last is scribbled on, the others are the child's and compared.
+const PAGES: usize = 7;
+const CHECKED: std::ops::Range<usize> = PAGE..(PAGES - 1) * PAGE;
 const OPERATIONS: usize = 30;
 
 #[derive(Debug, Clone)]
@@ -25,14 +26,23 @@ enum Operation {
     Update,
     Discard,
     Reopen,
+    /// So many commits of one page that whoever does not update is cut off.
+    Burst,
 }
 
-fn operations(seed: u64) -> Vec<Operation> {
+/// The places and kinds come from `seed`, the values from `salt` too: a script that is run again must find
+/// something to commit.
+fn operations(seed: u64, salt: u64) -> Vec<Operation> {
     let mut random = StdRng::seed_from_u64(seed);
     (0..OPERATIONS)
         .map(|_| match random.random_range(0..10) {
-            0..7 => Operation::Write(random.random_range(PAGE..PAGES * PAGE), random.random()),
+            0..7 => {
+                let at = random.random_range(CHECKED);
+                Operation::Write(at, random.random::<u8>() ^ salt as u8)
+            }
             7..9 => Operation::Commit,
+            // Every step of these would be too many: for random kills only.
+            _ if seed > 100 && random.random_range(0..3) == 0 => Operation::Burst,
             _ => match random.random_range(0..3) {
                 0 => Operation::Update,
                 1 => Operation::Discard,
@@ -59,7 +69,7 @@ pub(crate) fn script(name: &str) {
     }
     println!(">open");
     let mut segment = Some(Segment::checkout(name, 0, &options).unwrap());
-    for operation in operations(seed) {
+    for operation in operations(seed, step) {
         println!(">{operation:?}");
         let open = segment.as_mut().unwrap();
         match operation {
@@ -67,6 +77,7 @@ pub(crate) fn script(name: &str) {
             Operation::Commit => _ = open.commit_merge().unwrap(),
             Operation::Update => _ = open.update().unwrap(),
             Operation::Discard => open.discard().unwrap(),
+            Operation::Burst => burst(open),
             Operation::Reopen => {
                 drop(segment.take());
                 segment = Some(Segment::checkout(name, 0, &options).unwrap());
@@ -76,6 +87,16 @@ pub(crate) fn script(name: &str) {
     }
     drop(segment);
     println!(">steps {}", steps::passed());
+}
+
+fn burst(segment: &mut Segment) {
+    let last = (PAGES - 1) * PAGE;
+    // Not the local changes: they belong to the commits that are compared.
+    segment.discard().unwrap();
+    for value in 0..300u64 {
+        segment.as_mut_slice()[last..last + 8].copy_from_slice(&value.to_le_bytes());
+        segment.commit_merge().unwrap();
+    }
 }
 
 /// The child's pages after each of its commits, first the state before.
@@ -97,7 +118,9 @@ impl Expected {
                     trunk.clone_from(&local);
                     contents.push(trunk.clone());
                 }
-                Operation::Discard | Operation::Reopen => local.clone_from(&trunk),
+                Operation::Discard | Operation::Reopen | Operation::Burst => {
+                    local.clone_from(&trunk)
+                }
                 Operation::Update => (),
             }
         }
@@ -127,9 +150,8 @@ impl Expected {
 
     /// The trunk is as after the last finished commit, or as after the one begun.
     fn check(&self, content: &[u8]) {
-        let theirs = &content[PAGE..];
-        let fits =
-            (self.done..=self.begun).any(|commits| theirs == &self.contents[commits][PAGE..]);
+        let same = |commits: usize| content[CHECKED] == self.contents[commits][CHECKED];
+        let fits = (self.done..=self.begun).any(same);
         assert!(
             fits,
             "{} commits begun, {} done: the trunk is neither",
@@ -147,7 +169,7 @@ fn run(
     step: u64,
     delay: Option<Duration>,
 ) -> Option<u64> {
-    let operations = operations(seed);
+    let operations = operations(seed, step);
     segment.update().unwrap();
     let mut expected = Expected::new(segment.as_slice(), &operations);
     let mut peer = Peer::new(&format!("{name}:{seed}:{step}"), "script");
@@ -167,6 +189,24 @@ fn run(
     // The next commit needs no help from a doctor.
     segment.as_mut_slice()[64] ^= 1;
     segment.commit().unwrap();
+    steps
+}
+
+/// As [`run`], but nobody else has the segment checked out, so the child's commits move the log's tail. With
+/// a `doctor` about, its death is found by the next commit; without, by the next to open the file.
+fn run_alone(name: &str, seed: u64, step: u64, doctor: bool) -> Option<u64> {
+    let operations = operations(seed, step);
+    let open = || Segment::checkout(name, 0, &Options::new().create(false)).unwrap();
+    let mut expected = Expected::new(open().as_slice(), &operations);
+    let doctor = doctor.then(|| Doctor::open(name).unwrap());
+    let mut peer = Peer::new(&format!("{name}:{seed}:{step}"), "script");
+    let steps = expected.listen(&mut peer);
+    drop(peer);
+    let mut segment = open();
+    expected.check(segment.as_slice());
+    segment.as_mut_slice()[64] ^= 1;
+    segment.commit().unwrap();
+    drop(doctor);
     steps
 }
 
@@ -207,13 +247,29 @@ fn dying_at_every_step_harms_nobody() {
     }
 }
 
+#[test]
+fn dying_alone_at_every_step_harms_nobody() {
+    for doctor in [false, true] {
+        let name = Name::new("alone");
+        drop(Segment::checkout(&name.0, PAGES * PAGE, &Options::new()).unwrap());
+        for seed in 11..15 {
+            let steps = run_alone(&name.0, seed, 0, doctor).unwrap();
+            for step in 1..=steps {
+                run_alone(&name.0, seed, step, doctor);
+                check(&name.0);
+            }
+        }
+    }
+}
+
 fn random_kills(count: u64) {
     let name = Name::new("random");
     let mut segment = Segment::checkout(&name.0, PAGES * PAGE, &Options::new()).unwrap();
     let mut random = StdRng::seed_from_u64(7);
     for round in 0..count {
         let (step, delay) = match round % 2 {
-            0 => (random.random_range(1..150), None),
+            0 => (random.random_range(1..200), None),
+            1 if round % 6 == 1 => (random.random_range(1..3000), None),
             _ => (0, Some(Duration::from_micros(random.random_range(0..4000)))),
         };
         run(&name.0, &mut segment, random.random(), step, delay);
