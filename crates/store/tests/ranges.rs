@@ -506,3 +506,50 @@ fn taken_keys_are_remembered_while_fixed() {
     assert_eq!(table.next(&first), Ok(None));
     assert_eq!(table.next(&int(99)), Err(Error::NoSuchKey));
 }
+
+/// Every part of any term is found by its path, and what is no path leads nowhere.
+fn check_paths(object: &Object<'_>, whole: &Term, path: &mut Vec<Term>) {
+    if !path.is_empty() {
+        assert_eq!(object.get_in(path).as_ref(), Some(whole), "{path:?}");
+    }
+    let mut steps: Vec<(Term, &Term)> = Vec::new();
+    match whole {
+        Term::Tuple(parts) | Term::List(parts) | Term::Improper(parts, _) => {
+            steps.extend((1..).map(int).zip(parts));
+        }
+        Term::Map(map) => steps.extend(map.iter().map(|(key, value)| (key.clone(), value))),
+        _ => {}
+    }
+    for bad in [int(0), int(-1), int(1 << 40), Term::atom("no such key")] {
+        if matches!(whole, Term::Map(map) if map.get(&bad).is_some()) {
+            continue;
+        }
+        path.push(bad);
+        assert_eq!(object.get_in(path), None, "{path:?}");
+        path.pop();
+    }
+    for (step, part) in steps {
+        path.push(step);
+        check_paths(object, part, path);
+        path.pop();
+    }
+}
+
+proptest! {
+    #[test]
+    fn every_part_is_found_by_its_path(
+        elements in proptest::collection::vec(arbitrary::term(), 1..4),
+        keypos in 1usize..3,
+    ) {
+        let owner = owner();
+        let table = owner.new_table("t", &Options::set().keypos(keypos)).unwrap();
+        let whole = Term::Tuple(elements);
+        if table.insert(&whole).is_ok() {
+            let key = common::key_of(&whole, keypos).unwrap();
+            let pin = fyris::pin();
+            let object = table.get(&key, &pin).unwrap().expect("just inserted");
+            prop_assert_eq!(object.get_in(&[]), None);
+            check_paths(&object, &whole, &mut Vec::new());
+        }
+    }
+}

@@ -35,7 +35,11 @@ where
                 return true;
             }
             match self.get(self.key_of(found), pin) {
-                Some(now) if doomed(now.newest()) => seen = now,
+                Some(now)
+                    if doomed(now.newest()) && !cfg!(fyris_mutant = "query_no_second_look") =>
+                {
+                    seen = now;
+                }
                 _ => return false,
             }
         }
@@ -58,8 +62,8 @@ where
                 return Ok(true);
             }
             match self.get(self.key_of(found), pin) {
-                Some(now) => seen = now,
-                None => return Ok(false),
+                Some(now) if !cfg!(fyris_mutant = "query_no_second_look") => seen = now,
+                _ => return Ok(false),
             }
         }
     }
@@ -100,5 +104,102 @@ where
             new.publish();
             count + 1
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use fyris_index::HashIndex;
+    use fyris_sync::reclaim::{Guard, pin};
+    use fyris_term::Term;
+
+    use super::*;
+    use crate::ids::TableType;
+    use crate::keys::Exact;
+    use crate::record::{object, with_scratch};
+
+    type Hashed = Body<Exact, HashIndex<Slot<Exact>>>;
+
+    fn record(value: i64) -> NewRecord {
+        let object = Term::Tuple(vec![Term::Int(1), Term::Int(value)]);
+        with_scratch(|s| s.record(&object, 1)).expect("a record")
+    }
+
+    fn value(record: RecordPtr) -> i64 {
+        match object(record, 1).element(2) {
+            Some(Term::Int(n)) => n,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// A table of one object, as a scan has found it, while another writer waits for the first judgement to be
+    /// under way.
+    struct Race {
+        body: Hashed,
+        pin: Guard,
+        found: RecordPtr,
+        first: Cell<bool>,
+    }
+
+    impl Race {
+        fn new() -> Race {
+            let (body, pin) = (Hashed::new(HashIndex::default(), TableType::Set, 1), pin());
+            let new = record(10);
+            let found = new.ptr();
+            body.insert_one(new, &pin);
+            Race {
+                body,
+                pin,
+                found,
+                first: Cell::new(true),
+            }
+        }
+
+        /// What the other writer does, once.
+        fn other(&self, write: impl FnOnce(&Hashed, &Guard)) {
+            if self.first.take() {
+                write(&self.body, &self.pin);
+            }
+        }
+
+        fn now(&self) -> Option<i64> {
+            let content = self.body.get(self.body.key_of(self.found), &self.pin)?;
+            Some(value(content.newest()))
+        }
+    }
+
+    #[test]
+    fn what_was_replaced_meanwhile_is_judged_anew() {
+        let race = Race::new();
+        let more = |old| {
+            let new = record(value(old) + 1);
+            race.other(|body, pin| body.insert_one(record(20), pin));
+            Ok(Some(new))
+        };
+        assert_eq!(
+            race.body.replace_found(race.found, more, &race.pin),
+            Ok(true)
+        );
+        assert_eq!(race.now(), Some(21), "no increment is lost");
+    }
+
+    #[test]
+    fn what_matches_no_more_is_left() {
+        let race = Race::new();
+        race.other(|body, pin| body.insert_one(record(20), pin));
+        let doomed = |record| value(record) < 15;
+        assert!(!race.body.delete_found(race.found, doomed, &race.pin));
+        assert_eq!(race.now(), Some(20));
+        assert!(
+            race.body
+                .delete_found(race.found, |record| value(record) == 20, &race.pin)
+        );
+        assert_eq!(race.now(), None);
+        let gone = race
+            .body
+            .replace_found(race.found, |_| Ok(Some(record(1))), &race.pin);
+        assert_eq!((gone, race.now()), (Ok(false), None), "nothing comes back");
     }
 }

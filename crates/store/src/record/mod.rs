@@ -44,6 +44,7 @@
 
 mod build;
 mod object;
+mod path;
 
 pub(crate) use build::{
     NewRecord, Scratch, brief, edited, elements, object, with_key, with_scratch,

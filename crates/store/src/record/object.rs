@@ -152,7 +152,7 @@ impl<'g> Object<'g> {
         blobs.iter().map(binary).collect()
     }
 
-    fn decode(&self, values: &mut &[u8]) -> Term {
+    pub(super) fn decode(&self, values: &mut &[u8]) -> Term {
         // SAFETY: the record lives for `'g`.
         let blobs = unsafe { self.record.blobs() };
         value::decode(values, blobs).expect("values were encoded by this process")

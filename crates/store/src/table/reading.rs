@@ -1,6 +1,6 @@
 //! Reading: lookups, the fast ones that build no terms, and whole tables.
 
-use fyris_sync::reclaim::Pin;
+use fyris_sync::reclaim::{Pin, pin};
 use fyris_term::Term;
 
 use super::{Iter, Table};
@@ -176,6 +176,18 @@ impl Table {
                 )))
             })
         })
+    }
+
+    /// A part of the object with the key: see [`Object::get_in`]. `None` if there is no object, or the path leads
+    /// nowhere. In the bags, of the newest object. Linearizable.
+    ///
+    /// # Errors
+    ///
+    /// As [`Table::get`].
+    pub fn get_in(&self, key: &(impl AsKey + ?Sized), path: &[Term]) -> Result<Option<Term>> {
+        let pin = pin();
+        let object = self.get(key, &pin)?;
+        Ok(object.and_then(|object| object.get_in(path)))
     }
 
     /// `tab2list/1`: all objects; in term order in an `ordered_set`.

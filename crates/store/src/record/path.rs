@@ -1,0 +1,135 @@
+//! A part of an object, found without decoding the rest.
+
+use fyris_term::Term;
+use fyris_term::value::{self, Build, View};
+
+use super::Object;
+
+/// Where a path leads.
+enum Place<'g> {
+    /// Inside the key, which is decoded as a whole, or to an element of a list of bytes.
+    Term(Term),
+    /// To the value at the front of these bytes.
+    Value(&'g [u8]),
+}
+
+impl<'g> Object<'g> {
+    /// A part of the object: the first step of the path is the position of an element, each further one a key of a map
+    /// or a position, from 1, in a tuple or list. `None` if the path leads nowhere.
+    ///
+    /// What is beside the path is passed over and not decoded, except in the key. O(what stands before).
+    ///
+    /// ```
+    /// # use fyris::{Options, Store};
+    /// # use fyris_term::Term;
+    /// # let store = Store::new();
+    /// # let owner = store.owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// table.insert(&Term::parse("{joe, #{lang => [erlang, prolog]}}").expect("a term"))?;
+    /// let second = [Term::Int(2), Term::atom("lang"), Term::Int(2)];
+    /// let found = table.get_in(&Term::atom("joe"), &second)?;
+    /// assert_eq!(found, Some(Term::atom("prolog")));
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    pub fn get_in(&self, path: &[Term]) -> Option<Term> {
+        match self.place_of(path)? {
+            Place::Term(term) => Some(term),
+            Place::Value(mut bytes) => Some(self.decode(&mut bytes)),
+        }
+    }
+
+    /// As [`Object::get_in`], in another representation; `foreign` makes it of a term, which is what is found in
+    /// the key and in a list of bytes.
+    pub fn build_in<B: Build>(
+        &self,
+        path: &[Term],
+        foreign: impl FnOnce(Term) -> B::Out,
+        builder: &mut B,
+        stack: &mut Vec<B::Out>,
+    ) -> Option<B::Out> {
+        match self.place_of(path)? {
+            Place::Term(term) => Some(foreign(term)),
+            Place::Value(mut bytes) => {
+                let built = value::build(&mut bytes, self.blobs(), builder, stack);
+                Some(built.expect("values were encoded by this process"))
+            }
+        }
+    }
+
+    fn place_of(&self, path: &[Term]) -> Option<Place<'g>> {
+        let (first, rest) = path.split_first()?;
+        let position = position(first)?;
+        let element = if position == self.keypos() {
+            Place::Term(self.key())
+        } else {
+            Place::Value(self.values_from(position)?)
+        };
+        rest.iter().try_fold(element, |place, step| match place {
+            Place::Term(term) => step_in_term(term, step).map(Place::Term),
+            Place::Value(bytes) => self.step_in_value(bytes, step),
+        })
+    }
+
+    fn step_in_value(&self, bytes: &'g [u8], step: &Term) -> Option<Place<'g>> {
+        match value::view(bytes).ok()? {
+            View::Tuple(count, parts) | View::List(count, parts) | View::Improper(count, parts) => {
+                let before = position(step)? - 1;
+                let count = usize::try_from(count).ok()?;
+                let part = (before < count).then(|| skipped(parts, before))?;
+                part.map(Place::Value)
+            }
+            View::String(bytes) => {
+                let byte = bytes.get(position(step)? - 1)?;
+                Some(Place::Term(Term::Int(i64::from(*byte))))
+            }
+            View::Map(count, pairs) => self.value_of(count, pairs, step).map(Place::Value),
+            _ => None,
+        }
+    }
+
+    /// The value of a key of a map.
+    fn value_of(&self, count: u64, pairs: &'g [u8], key: &Term) -> Option<&'g [u8]> {
+        let (mut bytes, mut blobs) = (Vec::new(), Vec::new());
+        value::encode(key, &mut bytes, &mut blobs).ok()?;
+        let plain = value::is_plain(&bytes, &blobs);
+        let mut at = pairs;
+        for _ in 0..count {
+            let found = if plain {
+                at.starts_with(&bytes)
+            } else {
+                self.decode(&mut &*at) == *key
+            };
+            value::skip(&mut at).ok()?;
+            if found {
+                return Some(at);
+            }
+            value::skip(&mut at).ok()?;
+        }
+        None
+    }
+}
+
+fn skipped(mut values: &[u8], count: usize) -> Option<&[u8]> {
+    for _ in 0..count {
+        value::skip(&mut values).ok()?;
+    }
+    Some(values)
+}
+
+fn position(step: &Term) -> Option<usize> {
+    match step {
+        Term::Int(position) => usize::try_from(*position).ok().filter(|p| *p > 0),
+        _ => None,
+    }
+}
+
+fn step_in_term(term: Term, step: &Term) -> Option<Term> {
+    match term {
+        Term::Tuple(mut parts) | Term::List(mut parts) | Term::Improper(mut parts, _) => {
+            let at = position(step)? - 1;
+            (at < parts.len()).then(|| parts.swap_remove(at))
+        }
+        Term::Map(map) => map.get(step).cloned(),
+        _ => None,
+    }
+}
