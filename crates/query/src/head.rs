@@ -76,15 +76,18 @@ impl<'a> Matcher<'_, 'a> {
                 }
                 early = rest;
             }
-            let matches = match pattern {
-                Pattern::Bind if is_key => self.bind(here),
+            if is_key {
+                if !self.key(pattern, object) {
+                    return false;
+                }
+            } else if matches!(pattern, Pattern::Bind) && i + 1 == used.len() {
                 // What is behind the last one matters to nobody.
-                Pattern::Bind if i + 1 == used.len() => self.bind(here),
-                _ if is_key => self.key(pattern, object),
-                _ => self.element(pattern, &mut values),
-            };
-            if !matches {
-                return false;
+                self.bind(here);
+            } else {
+                match self.element(pattern, values) {
+                    Some(behind) => values = behind,
+                    None => return false,
+                }
             }
         }
         true
@@ -101,29 +104,42 @@ impl<'a> Matcher<'_, 'a> {
         }
     }
 
-    /// The value at the front of `values`, which starts behind it afterwards (if it matches).
+    /// Matches the value at the front of `values`: what is behind it, or nothing.
     #[inline]
-    fn element(&mut self, pattern: Pattern, values: &mut &'a [u8]) -> bool {
-        let here = *values;
+    fn element(&mut self, pattern: Pattern, values: &'a [u8]) -> Option<&'a [u8]> {
         match pattern {
-            Pattern::Any => value::skip(values).is_ok(),
-            Pattern::Bind => value::skip(values).is_ok() && self.bind(Ref::Stored(here)),
+            Pattern::Any => behind(values),
+            Pattern::Bind => {
+                self.bind(Ref::Stored(values));
+                behind(values)
+            }
             Pattern::Constant(id) => {
                 let constant = self.program.constant(id);
                 if constant.plain {
-                    let after = here.strip_prefix(&constant.value[..]);
-                    *values = after.unwrap_or(here);
-                    return after.is_some();
+                    return constant.strip(values);
                 }
-                self.world.is_constant(Ref::Stored(here), constant) && value::skip(values).is_ok()
+                self.element_with_parts(pattern, values)
             }
-            Pattern::Same(slot) => {
-                self.is_bound_to(slot, Ref::Stored(here)) && value::skip(values).is_ok()
-            }
-            Pattern::Tuple { .. } | Pattern::Cons(_) | Pattern::Map(_) => {
-                self.stored(pattern, here) && value::skip(values).is_ok()
-            }
+            _ => self.element_with_parts(pattern, values),
         }
+    }
+
+    #[inline(never)]
+    fn element_with_parts(&mut self, pattern: Pattern, values: &'a [u8]) -> Option<&'a [u8]> {
+        let place = Ref::Stored(values);
+        let matches = match pattern {
+            Pattern::Constant(id) => self.world.is_constant(place, self.program.constant(id)),
+            Pattern::Same(slot) => self.is_bound_to(slot, place),
+            _ => self.stored(pattern, values),
+        };
+        if matches { behind(values) } else { None }
+    }
+
+    /// Matches values one behind another: what is behind them.
+    fn elements(&mut self, patterns: &[Pattern], values: &'a [u8]) -> Option<&'a [u8]> {
+        patterns
+            .iter()
+            .try_fold(values, |values, &pattern| self.element(pattern, values))
     }
 
     #[inline(never)]
@@ -135,10 +151,9 @@ impl<'a> Matcher<'_, 'a> {
     /// A pattern with parts on stored bytes.
     fn stored(&mut self, pattern: Pattern, bytes: &'a [u8]) -> bool {
         match (pattern, value::view(bytes)) {
-            (Pattern::Tuple { elements, used }, Ok(View::Tuple(arity, mut values))) => {
+            (Pattern::Tuple { elements, used }, Ok(View::Tuple(arity, values))) => {
                 let parts = &elements.of(&self.program.patterns)[..used as usize];
-                arity == u64::from(elements.len)
-                    && parts.iter().all(|&part| self.element(part, &mut values))
+                arity == u64::from(elements.len) && self.elements(parts, values).is_some()
             }
             (Pattern::Cons(parts), Ok(view)) => self.stored_list(parts, view),
             (Pattern::Map(parts), Ok(View::Map(size, values))) => {
@@ -181,15 +196,14 @@ impl<'a> Matcher<'_, 'a> {
         tail: Pattern,
         count: u64,
         improper: bool,
-        mut values: &'a [u8],
+        values: &'a [u8],
     ) -> bool {
         let Some(left) = count.checked_sub(heads.len() as u64) else {
             return false;
         };
-        let all = heads.iter().all(|&part| self.element(part, &mut values));
-        if !all {
+        let Some(values) = self.elements(heads, values) else {
             return false;
-        }
+        };
         let place = match (left, improper) {
             (0, false) => Ref::Term(&NIL),
             (0, true) => Ref::Stored(values),
@@ -220,8 +234,9 @@ impl<'a> Matcher<'_, 'a> {
                 }
                 continue;
             }
-            if !self.element(next[1], &mut values) {
-                return false;
+            match self.element(next[1], values) {
+                Some(behind) => values = behind,
+                None => return false,
             }
             match wanted.next() {
                 Some(more) => next = more,
@@ -312,6 +327,12 @@ impl<'a> Matcher<'_, 'a> {
         };
         self.place(last, place)
     }
+}
+
+/// What is behind the first value.
+#[inline(always)]
+fn behind(mut values: &[u8]) -> Option<&[u8]> {
+    value::skip(&mut values).ok().map(|()| values)
 }
 
 /// `[]`.

@@ -130,6 +130,19 @@ impl Constant {
         }
     }
 
+    /// What is behind the constant, if `values` starts with it; only of one that is plain.
+    #[inline]
+    pub(crate) fn strip<'v>(&self, values: &'v [u8]) -> Option<&'v [u8]> {
+        /// Up to so many bytes a loop is faster than a call.
+        const SHORT: usize = 4;
+        if self.value.len() > SHORT {
+            return values.strip_prefix(&self.value[..]);
+        }
+        let (first, behind) = values.split_at_checked(self.value.len())?;
+        let mut pairs = first.iter().zip(&self.value);
+        pairs.all(|(a, b)| a == b).then_some(behind)
+    }
+
     /// The order part of its key bytes.
     #[inline]
     pub(crate) fn key_order(&self) -> &[u8] {

@@ -308,7 +308,7 @@ impl<'a> World<'a> {
     #[inline]
     pub(crate) fn is_constant(self, place: Ref<'a>, constant: &Constant) -> bool {
         match (place, self.subject) {
-            (Ref::Stored(bytes), _) if constant.plain => bytes.starts_with(&constant.value),
+            (Ref::Stored(bytes), _) if constant.plain => constant.strip(bytes).is_some(),
             (Ref::Key, Subject::Stored(object)) => is_key(object, constant),
             _ => *self.term(place) == constant.term,
         }
