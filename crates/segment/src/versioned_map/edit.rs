@@ -3,17 +3,36 @@
 use super::layout::{NODE, NODE_HEAD, SLOT, put_u16, put_u32};
 use super::node::{Cell, Node, head, shared};
 
-/// Whether `cell` can go into the gap between slots and cells as the node stands: there is space, and
-/// the key begins like the others.
-pub(super) fn fits_in_place(node: &Node<'_>, cell: &Cell<'_>) -> bool {
+/// Whether `cell` should go into the gap between slots and cells as the node stands: there is space, the
+/// key begins like the others, and the heads still tell keys apart.
+pub(super) fn goes_in_place(node: &Node<'_>, pos: usize, cell: &Cell<'_>) -> bool {
     let end = NODE_HEAD + (node.count() + 1) * SLOT + cell.size();
-    end <= node.heap() && node.heap() <= NODE && (node.count() == 0 || begins_alike(node, cell.key))
+    let space = end <= node.heap() && node.heap() <= NODE;
+    space
+        && (node.count() == 0
+            || begins_alike(node, cell.key) && !skips_too_little(node, pos, cell.key))
 }
 
 fn begins_alike(node: &Node<'_>, key: &[u8]) -> bool {
     let skip = node.skip();
     let first = node.key(0).unwrap_or_default();
     skip == 0 || (key.len() >= skip && first.len() >= skip && key[..skip] == first[..skip])
+}
+
+/// Whether the head of a new key equals its neighbour's although the node could skip more: all keys share
+/// more bytes than when it was built.
+fn skips_too_little(node: &Node<'_>, pos: usize, key: &[u8]) -> bool {
+    let (skip, count) = (node.skip(), node.count());
+    let head = head(&key[skip..]);
+    let same_head =
+        (pos > 0 && node.head(pos - 1) == head) || (pos < count && node.head(pos) == head);
+    if !same_head {
+        return false;
+    }
+    let at = |pos| node.key(pos).unwrap_or_default();
+    let first = if pos == 0 { key } else { at(0) };
+    let last = if pos == count { key } else { at(count - 1) };
+    shared(first, last) > skip
 }
 
 /// Makes a page an empty node.
@@ -45,7 +64,7 @@ impl From<&Node<'_>> for Shape {
     }
 }
 
-/// Puts a cell at `pos`; [`fits_in_place`] has said yes.
+/// Puts a cell at `pos`; [`goes_in_place`] has said yes.
 pub(super) fn insert(bytes: &mut [u8; NODE], shape: Shape, pos: usize, cell: &Cell<'_>) {
     let Shape { count, heap, .. } = shape;
     let skip = if count == 0 { 0 } else { shape.skip };

@@ -110,7 +110,7 @@ impl<R: Region> Editor<'_, R> {
         if pos > node.count() {
             return Err(corrupt(place(page), "a node that changed under its parent"));
         }
-        if edit::fits_in_place(&node, &cell) {
+        if edit::goes_in_place(&node, pos, &cell) {
             let shape = edit::Shape::from(&node);
             edit::insert(page_mut(self.region, page)?, shape, pos, &cell);
             return Ok(None);
