@@ -91,6 +91,20 @@ fn every_field_of_a_node() {
     }
 }
 
+/// As many slots as a node can have at all, and one more.
+#[test]
+fn nodes_of_slots_alone() {
+    let sound = sound(300);
+    let most = (PAGE - 16) / 8;
+    for page in NODES / PAGE..NODES / PAGE + 8 {
+        for count in [most, most + 1] {
+            let mut bytes = sound.clone();
+            bytes[page * PAGE + 2..page * PAGE + 4].copy_from_slice(&(count as u16).to_le_bytes());
+            exercise(bytes);
+        }
+    }
+}
+
 /// All children of all inner nodes are one page, or the pages in turn: circles and shared subtrees.
 #[test]
 fn trees_that_lead_in_circles() {

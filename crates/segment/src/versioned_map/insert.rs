@@ -1,12 +1,14 @@
 //! Inserting: in place, or by building the node anew, or by splitting it.
 
+use std::ops::Range;
+
 use super::Result;
 use super::editor::{Editor, Snapshot};
 use super::layout::{
     MAX_CELL, MAX_KEY, MAX_LEVEL, MAX_VALUE, ROOM, Region, SLOT, corrupt, page_mut, pages_of, place,
 };
 use super::node::{Cell, LONG, Node, shared};
-use super::tree::{Path, find_path};
+use super::tree::{Path, Spot, find_path};
 use super::{MapError, edit};
 
 /// Maps `key` to `value`; whether the key was there before.
@@ -14,47 +16,65 @@ pub(super) fn insert<R: Region>(region: &mut R, key: &[u8], value: &[u8]) -> Res
     check_sizes(key, value)?;
     let mut editor = Editor::open(region)?;
     let (path, spot) = find_path(editor.region.bytes(), &editor.header, key)?;
-    let (exact, leaf, pos) = (spot.exact, spot.leaf, spot.pos);
-    let old = exact.then(|| leaf.cell(pos)).transpose()?;
-    let long = 4 + key.len() + value.len() + SLOT > MAX_CELL;
-    let tail = if long { 4 } else { value.len() };
-    if let Some(cell) = old
-        && !long
-        && cell.extent().is_none()
-        && cell.tail.len() == tail
-    {
-        let at = leaf.at() + leaf.cell_at(pos) + 4 + key.len();
-        editor.bytes(at..at + tail)?.copy_from_slice(value);
+    let plan = Plan::new(&path, &spot, key, value)?;
+    if let Some(place) = plan.overwrite {
+        editor.bytes(place)?.copy_from_slice(value);
         return Ok(true);
     }
-    let freed = old.map_or(0, |cell| cell.size() + SLOT);
-    let splits = leaf.filled() + 4 + key.len() + tail + SLOT > ROOM + freed;
-    let extent = old.and_then(|cell| cell.extent());
-    let extra = if long { pages_of(value.len()) } else { 0 };
-    editor.demand(extra + if splits { path.root_level() + 2 } else { 0 })?;
-    if splits && path.root_level() as usize == MAX_LEVEL {
-        return Err(corrupt(place(path.leaf().page), "tree too high"));
-    }
+    editor.demand(plan.pages)?;
     let page;
-    let cell = if long {
+    let (word, tail) = if plan.long {
         page = editor.store(value)?.to_le_bytes();
-        Cell {
-            word: LONG | value.len() as u32,
-            key,
-            tail: &page,
-        }
+        (LONG | value.len() as u32, &page[..])
     } else {
-        Cell {
-            word: value.len() as u32,
-            key,
-            tail: value,
-        }
+        (value.len() as u32, value)
     };
-    editor.put(&path, cell, exact)?;
-    editor.give_extent(extent)?;
-    editor.header.len = editor.header.len.saturating_add(u64::from(!exact));
+    editor.put(&path, Cell { word, key, tail }, plan.replaces)?;
+    editor.give_extent(plan.freed)?;
+    editor.header.len = editor.header.len.saturating_add(u64::from(!plan.replaces));
     editor.close()?;
-    Ok(exact)
+    Ok(plan.replaces)
+}
+
+/// What an insert will do, decided before anything is changed.
+struct Plan {
+    /// The key is there.
+    replaces: bool,
+    /// The new value has pages of its own.
+    long: bool,
+    /// The place of the old value, if the new one fits it exactly.
+    overwrite: Option<Range<usize>>,
+    /// The pages of the old value.
+    freed: Option<(u32, u32)>,
+    /// Free pages that may be needed.
+    pages: u32,
+}
+
+impl Plan {
+    fn new(path: &Path, spot: &Spot<'_>, key: &[u8], value: &[u8]) -> Result<Plan> {
+        let old = spot.exact.then(|| spot.leaf.cell(spot.pos)).transpose()?;
+        let long = 4 + key.len() + value.len() + SLOT > MAX_CELL;
+        let tail = if long { 4 } else { value.len() };
+        let given_back = old.map_or(0, |cell| cell.size() + SLOT);
+        let splits = spot.leaf.filled() + 4 + key.len() + tail + SLOT > ROOM + given_back;
+        if splits && path.root_level() as usize == MAX_LEVEL {
+            return Err(corrupt(spot.leaf.at(), "tree too high"));
+        }
+        let nodes = if splits { path.root_level() + 2 } else { 0 };
+        let freed = old.and_then(|cell| cell.extent());
+        let fits = |old: &Cell<'_>| !long && freed.is_none() && old.tail.len() == tail;
+        let overwrite = old.filter(fits).map(|_| {
+            let at = spot.leaf.at() + spot.leaf.cell_at(spot.pos) + 4 + key.len();
+            at..at + tail
+        });
+        Ok(Plan {
+            replaces: spot.exact,
+            long,
+            overwrite,
+            freed,
+            pages: nodes + if long { pages_of(value.len()) } else { 0 },
+        })
+    }
 }
 
 fn check_sizes(key: &[u8], value: &[u8]) -> Result<()> {

@@ -55,7 +55,7 @@ impl<R: Region> Editor<'_, R> {
         }
         let (l, r) = (Snapshot::of(&l), Snapshot::of(&r));
         let mut cells = l.cells(level)?;
-        if level > 0 {
+        if level > 0 && !cfg!(fyris_mutant = "map_join_loses_child") {
             cells.push(Cell {
                 word: r.left(),
                 key: &separator,
