@@ -3,4 +3,5 @@
 //! A library, so that `fyris-compare` can run the same [`mod@bench`] over other people's maps.
 
 pub mod bench;
+pub mod doctor;
 pub mod shell;

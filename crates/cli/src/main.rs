@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use fyris_cli::bench::{self, BenchArgs, Registry};
+use fyris_cli::doctor::{self, DoctorArgs};
 use fyris_cli::shell::{self, ShellArgs};
 
 /// The allocator of the program; the bench counts its blocks, so it has to be this one.
@@ -25,11 +26,14 @@ enum Command {
     Shell(ShellArgs),
     /// Measure Fyris
     Bench(BenchArgs),
+    /// Look a version-controlled segment over, and repair it
+    Doctor(DoctorArgs),
 }
 
 fn main() -> ExitCode {
     match Cli::parse().command {
         Command::Shell(args) => shell::run(args),
+        Command::Doctor(args) => doctor::run(&args),
         Command::Bench(args) => match bench::run(&args, &Registry::own("fyris bench")) {
             Ok(_) => ExitCode::SUCCESS,
             Err(error) => {

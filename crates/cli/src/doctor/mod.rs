@@ -1,0 +1,71 @@
+//! `fyris doctor`: look a version-controlled segment over from outside, and repair it.
+//!
+//! The doctor takes a slot of the segment like any process and leaves it when it is done; it checks nothing out and changes
+//! nothing but what `--repair` says. Processes that work on the segment go on meanwhile; their commits wait while the doctor counts.
+
+mod report;
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use fyris_segment::{Doctor, Error};
+
+/// Look a version-controlled segment over, and repair it.
+///
+/// Prints size, version, what is retained for whom, and the processes attached; then checks the segment. The exit
+/// status is 1 if it cannot be opened or is not sound.
+#[derive(clap::Args, Debug)]
+pub struct DoctorArgs {
+    /// The segment's name, or the path of its file (a path has a slash)
+    segment: PathBuf,
+
+    /// First complete what dead processes had published, forget them, and free what they held; harms nobody alive
+    #[arg(long)]
+    repair: bool,
+
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command; the exit status is 0, or 1 after an error.
+pub fn run(args: &DoctorArgs) -> ExitCode {
+    match examine(args, &mut io::stdout().lock()) {
+        Ok(()) => ExitCode::SUCCESS,
+        // A reader that had enough (`| head`) is no error.
+        Err(Failure::Output(e)) if e.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("fyris doctor: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Why there is no clean bill of health.
+#[derive(Debug, thiserror::Error)]
+enum Failure {
+    #[error("{}: {error}", name.display())]
+    Segment { name: PathBuf, error: Error },
+    #[error("output: {0}")]
+    Output(#[from] io::Error),
+}
+
+fn examine(args: &DoctorArgs, out: &mut impl Write) -> Result<(), Failure> {
+    let name = &args.segment;
+    let failed = |error| Failure::Segment {
+        name: name.clone(),
+        error,
+    };
+    let doctor = Doctor::open(name).map_err(failed)?;
+    let repaired = args.repair.then(|| doctor.repair()).transpose();
+    let repaired = repaired.map_err(failed)?;
+    let report = doctor.report().map_err(failed)?;
+    let sound = doctor.check();
+    let text = match args.json {
+        true => report::json(&report, repaired, sound.is_ok()),
+        false => report::text(name, &report, repaired, sound.is_ok()),
+    };
+    out.write_all(text.as_bytes())?;
+    sound.map_err(failed)
+}

@@ -1,0 +1,122 @@
+//! What the doctor prints, for people and for programs.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use fyris_segment::{Attached, Repaired, Report};
+use serde_json::json;
+
+/// The report in words.
+pub(super) fn text(
+    name: &Path,
+    report: &Report,
+    repaired: Option<Repaired>,
+    sound: bool,
+) -> String {
+    let mut out = String::new();
+    if let Some(r) = repaired {
+        row(
+            &mut out,
+            "repaired",
+            format_args!(
+                "{} published page changes completed, {} dead processes forgotten, {} frames freed",
+                r.replayed, r.reaped, r.freed_frames
+            ),
+        );
+    }
+    let r = report;
+    let (size, max, unit) = (r.size, r.max_size, r.unit);
+    let name = name.display();
+    row(
+        &mut out,
+        "segment",
+        format_args!("{name}: {size} bytes, may grow to {max}, unit of {unit} bytes"),
+    );
+    row(
+        &mut out,
+        "version",
+        format_args!("{}, after {} page changes", r.version, r.position),
+    );
+    row(
+        &mut out,
+        "log",
+        format_args!("{} changes kept, room for {}", r.log_used, r.log_size),
+    );
+    row(
+        &mut out,
+        "frames",
+        format_args!(
+            "{} current, {} retained for processes behind, {} reserved by processes, {} free",
+            r.frames_current, r.frames_retained, r.frames_reserved, r.frames_free
+        ),
+    );
+    row(
+        &mut out,
+        "cut off",
+        format_args!("{} times, a process that lagged too far", r.cuts),
+    );
+    processes(&mut out, &r.processes);
+    row(
+        &mut out,
+        "check",
+        format_args!("{}", if sound { "sound" } else { "NOT SOUND" }),
+    );
+    out
+}
+
+fn row(out: &mut String, name: &str, what: std::fmt::Arguments<'_>) {
+    // Writing to a string does not fail.
+    let _ = writeln!(out, "{name:<9} {what}");
+}
+
+fn processes(out: &mut String, processes: &[Attached]) {
+    row(
+        out,
+        "processes",
+        format_args!("{} attached", processes.len()),
+    );
+    for process in processes {
+        let state = if process.alive { "runs" } else { "dead" };
+        let behind = match process.behind {
+            Some(0) => "up to date".to_owned(),
+            Some(n) => format!("{n} page changes behind"),
+            None => "cut off".to_owned(),
+        };
+        let (pid, commits) = (process.pid, process.commits);
+        row(
+            out,
+            "",
+            format_args!("pid {pid}, {state}, {behind}, {commits} commits"),
+        );
+    }
+}
+
+/// The report as one JSON object in a line.
+pub(super) fn json(report: &Report, repaired: Option<Repaired>, sound: bool) -> String {
+    let processes: Vec<_> = report
+        .processes
+        .iter()
+        .map(|p| json!({"pid": p.pid, "alive": p.alive, "behind": p.behind, "commits": p.commits}))
+        .collect();
+    let repaired = repaired.map(
+        |r| json!({"replayed": r.replayed, "reaped": r.reaped, "freed_frames": r.freed_frames}),
+    );
+    let object = json!({
+        "size": report.size,
+        "max_size": report.max_size,
+        "unit": report.unit,
+        "version": report.version,
+        "position": report.position,
+        "log_used": report.log_used,
+        "log_size": report.log_size,
+        "frames_current": report.frames_current,
+        "frames_retained": report.frames_retained,
+        "frames_reserved": report.frames_reserved,
+        "frames_free": report.frames_free,
+        "cuts": report.cuts,
+        "processes": processes,
+        "repaired": repaired,
+        "sound": sound,
+    });
+    format!("{object}\n")
+}
