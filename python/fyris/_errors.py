@@ -27,3 +27,62 @@ class LimitReached(Error, OverflowError):
 
 class Damaged(Error, ValueError):
     """A file is not what it should be; the text says where."""
+
+
+class SegmentError(Error):
+    """Something about a segment. Whatever it is, the working copy and the trunk are as they were before the call."""
+
+
+class NoSuchSegment(SegmentError, LookupError):
+    """There is no segment of this name."""
+
+
+class SegmentExists(SegmentError):
+    """There is a segment of this name already, and a new one was asked for."""
+
+
+class Behind(SegmentError):
+    """The trunk has changes that the working copy has not: update first, or commit(merge=True)."""
+
+
+class _WithRanges(SegmentError):
+    def __init__(self, text, ranges):
+        super().__init__(text, ranges)
+        #: Pairs of start and stop, in bytes from the begin of the segment.
+        self.ranges = ranges
+
+    def __str__(self):
+        return self.args[0]
+
+
+class Conflict(_WithRanges):
+    """Units were changed on both sides; `ranges` says which."""
+
+
+class BaseLost(_WithRanges):
+    """The working copy fell so far behind that what it started from is gone, and pages were changed on both sides; `ranges`
+    says which. `update(on_conflict=...)` decides for each unit, `discard()` takes the trunk's."""
+
+
+class Busy(SegmentError):
+    """Another thread is inside a call with this segment."""
+
+
+class Forked(SegmentError):
+    """This process was forked after the checkout, and the working copy stayed with the parent: `reattach()`."""
+
+
+class ReadOnly(SegmentError):
+    """The checkout is read-only."""
+
+
+class Closed(SegmentError, ValueError):
+    """The segment was closed."""
+
+
+class NoSpace(SegmentError):
+    """No memory or disk for what was asked."""
+
+
+class LockTimeout(SegmentError):
+    """A process that lives, but does not move, holds the lock for commits."""

@@ -1,5 +1,7 @@
 //! Errors as exceptions. The classes are Python's own (`fyris/_errors.py`), so that they can be several things at once.
 
+use std::ops::Range;
+
 use fyris::dump::DumpError;
 use pyo3::PyErr;
 use pyo3::exceptions::PyKeyError;
@@ -11,6 +13,19 @@ pyo3::import_exception!(fyris._errors, BadValue);
 pyo3::import_exception!(fyris._errors, WrongType);
 pyo3::import_exception!(fyris._errors, LimitReached);
 pyo3::import_exception!(fyris._errors, Damaged);
+
+pyo3::import_exception!(fyris._errors, SegmentError);
+pyo3::import_exception!(fyris._errors, NoSuchSegment);
+pyo3::import_exception!(fyris._errors, SegmentExists);
+pyo3::import_exception!(fyris._errors, Behind);
+pyo3::import_exception!(fyris._errors, Conflict);
+pyo3::import_exception!(fyris._errors, BaseLost);
+pyo3::import_exception!(fyris._errors, Busy);
+pyo3::import_exception!(fyris._errors, Forked);
+pyo3::import_exception!(fyris._errors, ReadOnly);
+pyo3::import_exception!(fyris._errors, Closed);
+pyo3::import_exception!(fyris._errors, NoSpace);
+pyo3::import_exception!(fyris._errors, LockTimeout);
 
 /// An error of the store.
 pub(crate) fn store(error: fyris::Error) -> PyErr {
@@ -45,4 +60,36 @@ fn os(source: &std::io::Error, text: String) -> PyErr {
         Some(number) => pyo3::exceptions::PyOSError::new_err((number, text)),
         None => std::io::Error::new(source.kind(), text).into(),
     }
+}
+
+/// An error of a segment.
+pub(crate) fn segment(error: fyris_segment::Error) -> PyErr {
+    use fyris_segment::Error::*;
+    let text = error.to_string();
+    match error {
+        Behind { .. } => self::Behind::new_err(text),
+        Conflict { ranges } => self::Conflict::new_err((text, pairs(ranges))),
+        BaseLost { ranges } => self::BaseLost::new_err((text, pairs(ranges))),
+        Busy => self::Busy::new_err(text),
+        Forked => self::Forked::new_err(text),
+        ReadOnly => self::ReadOnly::new_err(text),
+        NotFound(_) => NoSuchSegment::new_err(text),
+        Exists(_) => SegmentExists::new_err(text),
+        NotASegment(_) | WrongFormat { .. } | Truncated { .. } | Corrupt(_) => {
+            Damaged::new_err(text)
+        }
+        TooLarge { .. } | TooManyProcesses(_) => LimitReached::new_err(text),
+        NoSpace(_) => self::NoSpace::new_err(text),
+        LockTimeout { .. } => self::LockTimeout::new_err(text),
+        Os { source, .. } => os(&source, text),
+        BadName(_) | BadArgument(_) | OutOfRange { .. } | TooSmall { .. } | UnitMismatch { .. } => {
+            BadValue::new_err(text)
+        }
+        _ => SegmentError::new_err(text),
+    }
+}
+
+/// Ranges as Python has them.
+pub(crate) fn pairs(ranges: Vec<Range<usize>>) -> Vec<(usize, usize)> {
+    ranges.into_iter().map(|r| (r.start, r.end)).collect()
 }

@@ -7,6 +7,7 @@
 //! | `convert` | Python values as terms, and back, without loss |
 //! | `values` | `Atom` and `Term`: what Python has no value for; parsing, printing, external format |
 //! | `table`, `view` | `Table`: tables as dictionaries, and as ETS has them |
+//! | `segment` | `Segment`: version-controlled memory shared by processes |
 //! | `errors` | errors of the store as Python exceptions, which `fyris/_errors.py` defines |
 //!
 //! # The interpreter's lock
@@ -18,6 +19,7 @@
 
 mod convert;
 mod errors;
+mod segment;
 mod table;
 mod values;
 mod view;
@@ -32,6 +34,10 @@ fn _fyris(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<table::Table>()?;
     module.add_class::<view::Walk>()?;
     module.add_class::<view::View>()?;
+    module.add_class::<segment::Segment>()?;
+    module.add_class::<segment::Updated>()?;
+    module.add_function(wrap_pyfunction!(segment::unlink, module)?)?;
+    module.add_function(wrap_pyfunction!(segment::doctor, module)?)?;
     module.add_function(wrap_pyfunction!(values::parse, module)?)?;
     module.add_function(wrap_pyfunction!(values::format, module)?)?;
     module.add_function(wrap_pyfunction!(values::encode, module)?)?;

@@ -52,3 +52,14 @@ pub use segment::*;
 pub use table::*;
 pub use term::*;
 pub use version::*;
+
+/// What the header promises of threads: handles that any thread may use, several at once, and one that only one at a time uses.
+const _: () = {
+    const fn any<T: Send + Sync>() {}
+    const fn one<T: Send>() {}
+    any::<fyris_store>();
+    any::<fyris_table>();
+    any::<fyris_term>();
+    any::<fyris_segment>();
+    one::<fyris_walk>();
+};

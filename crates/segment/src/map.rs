@@ -15,6 +15,9 @@ pub(crate) struct Mapping {
     len: usize,
 }
 
+// SAFETY: a mapping belongs to the process, and the value that owns it may go to any thread of it.
+unsafe impl Send for Mapping {}
+
 impl Mapping {
     /// Maps `len` bytes of `file`.
     pub(crate) fn shared(file: BorrowedFd<'_>, len: usize, writable: bool) -> Result<Mapping> {
@@ -74,6 +77,11 @@ impl Drop for Mapping {
 /// kernel wipes in children.
 #[derive(Debug)]
 pub(crate) struct ForkMark(*mut u8);
+
+// SAFETY: the page is owned by the mark, and only read once it is made; nothing about it depends on the thread.
+unsafe impl Send for ForkMark {}
+// SAFETY: as above.
+unsafe impl Sync for ForkMark {}
 
 impl ForkMark {
     /// A mark for this process.

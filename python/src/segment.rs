@@ -1,0 +1,317 @@
+//! `fyris.Segment`: a private working copy of memory that processes share.
+//!
+//! # Who holds the memory
+//!
+//! Arrays and memoryviews point into the working copy, and every one of them holds an *export* of it. The copy is given up when the segment
+//! is closed (or collected) **and** the last export is gone, so that no array ever points at nothing. The address never changes meanwhile:
+//! updates and growth happen in place.
+//!
+//! The exception is a fork: the copy stays with the parent. In the child every call raises `Forked` until `reattach()`, and arrays made
+//! before the fork must not be touched: there is no memory behind them. Exports carry a generation, so that those of before do not
+//! count for the copy that the child checks out.
+//!
+//! # Threads
+//!
+//! One thread at a time is inside a call; others get `Busy`. Calls that take longer than letting go of the interpreter's lock let go
+//! of it, except while they ask a conflict callback.
+
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, TryLockError};
+
+use fyris_segment::{Options, Tracking};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyString};
+
+use crate::errors::{self, BadValue, Busy, Closed, Forked};
+
+mod buffer;
+mod outside;
+mod versions;
+
+pub(crate) use outside::{doctor, unlink};
+pub(crate) use versions::Updated;
+
+/// A checked-out segment, a private working copy of memory that processes share under a name.
+///
+///     with fyris.Segment("weather", 1 << 20) as segment:
+///         here = segment.ndarray((365, 24), "f8")     # NumPy, over the working copy
+///         here[17, 3] = 21.5
+///         segment.commit(merge=True)                  # others see it at their next update()
+///
+/// name without a slash is a segment of this user in memory, until unlink() or the machine's restart; with a slash it is the path of a file.
+/// size is in bytes; 0 attaches to a segment that is there, whatever its size. create=False: it must exist; exclusive=True: it must not.
+/// read_only gives read-only arrays. unit is the editing unit in bytes by which changes are merged, a power of two up to 64 (8); max_size is
+/// what it may grow to, fixed when it is created. tracking says how writes are noticed: 'auto', 'userfault', 'signal', or 'declared' for not at all,
+/// then touch() declares them. private is a list of (start, stop): what this process writes there is never committed.
+///
+/// A pickled segment is checked out anew where it is unpickled (multiprocessing with spawn). After a fork the child calls reattach().
+#[pyclass(frozen, weakref, module = "fyris")]
+pub(crate) struct Segment {
+    state: Mutex<State>,
+    name: PathBuf,
+    read_only: bool,
+    checkout: Checkout,
+}
+
+/// What there is of a segment now.
+struct State {
+    /// `None` once it is given up.
+    segment: Option<fyris_segment::Segment>,
+    closed: bool,
+    /// Buffers that point into the working copy.
+    exports: usize,
+    /// Which working copy they point into: a reattached one is another.
+    generation: usize,
+}
+
+/// The options, to check the segment out again.
+#[derive(Clone)]
+struct Checkout {
+    read_only: bool,
+    tracking: String,
+    private: Vec<(usize, usize)>,
+}
+
+impl Checkout {
+    fn options(&self) -> PyResult<Options> {
+        let tracking = match &*self.tracking {
+            "auto" => Tracking::Auto,
+            "userfault" => Tracking::Userfault,
+            "signal" => Tracking::Signal,
+            "declared" => Tracking::Declared,
+            other => return Err(BadValue::new_err(format!("no tracking is called {other}"))),
+        };
+        let options = Options::new().read_only(self.read_only).tracking(tracking);
+        let private = self.private.iter();
+        Ok(private.fold(options, |options, &(start, stop)| {
+            options.private(start..stop)
+        }))
+    }
+}
+
+impl State {
+    /// Gives the working copy up when nobody needs it any more.
+    fn settle(&mut self) -> Option<fyris_segment::Segment> {
+        (self.closed && self.exports == 0)
+            .then(|| self.segment.take())
+            .flatten()
+    }
+
+    fn open(&mut self) -> PyResult<&mut fyris_segment::Segment> {
+        match &mut self.segment {
+            Some(segment) if !self.closed => Ok(segment),
+            _ => Err(Closed::new_err("the segment is closed")),
+        }
+    }
+}
+
+impl Segment {
+    /// The state, unless another thread is inside a call.
+    fn state(&self) -> PyResult<MutexGuard<'_, State>> {
+        match self.state.try_lock() {
+            Ok(state) => Ok(state),
+            // A callback's exception left the segment as it was.
+            Err(TryLockError::Poisoned(state)) => Ok(state.into_inner()),
+            Err(TryLockError::WouldBlock) => {
+                Err(Busy::new_err("another thread is using this segment"))
+            }
+        }
+    }
+
+    /// Runs an operation that may take long: without the interpreter's lock.
+    fn run<T: Send>(
+        &self,
+        py: Python<'_>,
+        operation: impl FnOnce(&mut fyris_segment::Segment) -> fyris_segment::Result<T> + Send,
+    ) -> PyResult<T> {
+        py.detach(|| operation(self.state()?.open()?).map_err(errors::segment))
+    }
+
+    /// Looks at something that is there at once.
+    fn look<T>(&self, look: impl FnOnce(&fyris_segment::Segment) -> T) -> PyResult<T> {
+        Ok(look(self.state()?.open()?))
+    }
+}
+
+#[pymethods]
+impl Segment {
+    #[new]
+    #[pyo3(signature = (name, size=0, *, create=true, exclusive=false, read_only=false, unit=None, max_size=None, tracking="auto", private=vec![]))]
+    #[allow(clippy::too_many_arguments)]
+    fn new(
+        py: Python<'_>,
+        name: PathBuf,
+        size: usize,
+        create: bool,
+        exclusive: bool,
+        read_only: bool,
+        unit: Option<u32>,
+        max_size: Option<usize>,
+        tracking: &str,
+        private: Vec<(usize, usize)>,
+    ) -> PyResult<Segment> {
+        let checkout = Checkout {
+            read_only,
+            tracking: tracking.to_owned(),
+            private,
+        };
+        let mut options = checkout.options()?.create(create).exclusive(exclusive);
+        if let Some(unit) = unit {
+            options = options.unit(unit);
+        }
+        if let Some(max_size) = max_size {
+            options = options.max_size(max_size);
+        }
+        let segment = py.detach(|| fyris_segment::Segment::checkout(&name, size, &options));
+        let segment = segment.map_err(errors::segment)?;
+        Ok(Segment {
+            state: Mutex::new(State {
+                segment: Some(segment),
+                closed: false,
+                exports: 0,
+                generation: 0,
+            }),
+            name,
+            read_only,
+            checkout,
+        })
+    }
+
+    /// Gives the working copy up, with its uncommitted changes; the segment stays. Arrays over it stay good to read and write, and keep its memory,
+    /// but nothing of them is committed any more. Closing twice does no harm.
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        let gone = {
+            let mut state = self.state()?;
+            state.closed = true;
+            state.settle()
+        };
+        py.detach(|| drop(gone));
+        Ok(())
+    }
+
+    fn __enter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        slf
+    }
+
+    /// As close(): what was not committed is not committed.
+    fn __exit__(
+        &self,
+        py: Python<'_>,
+        _class: &Bound<'_, PyAny>,
+        _error: &Bound<'_, PyAny>,
+        _traceback: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        self.close(py)
+    }
+
+    /// In a forked child: checks the same segment out anew, at the trunk's present version; the parent's uncommitted changes are not in it. Make new
+    /// arrays: those of before the fork must not be touched. In the process that checked it out: nothing.
+    fn reattach(&self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| {
+            let mut state = self.state()?;
+            let segment = state.open()?;
+            if segment.is_forked() {
+                segment.reattach().map_err(errors::segment)?;
+                state.generation += 1;
+                state.exports = 0;
+            }
+            Ok(())
+        })
+    }
+
+    /// The name, or path, as it was given.
+    #[getter]
+    fn name<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
+        Ok(self.name.as_os_str().into_pyobject(py)?)
+    }
+
+    /// Bytes in the working copy.
+    #[getter]
+    fn size(&self) -> PyResult<usize> {
+        self.look(|segment| segment.len())
+    }
+
+    fn __len__(&self) -> PyResult<usize> {
+        self.size()
+    }
+
+    /// The bytes that the segment may grow to.
+    #[getter]
+    fn max_size(&self) -> PyResult<usize> {
+        self.look(|segment| segment.max_len())
+    }
+
+    /// The editing unit in bytes.
+    #[getter]
+    fn unit(&self) -> PyResult<usize> {
+        self.look(|segment| segment.unit())
+    }
+
+    /// The version of the working copy: the commits (and growths) that it contains.
+    #[getter]
+    fn version(&self) -> PyResult<u64> {
+        self.look(|segment| segment.version())
+    }
+
+    /// The version of the trunk.
+    #[getter]
+    fn trunk_version(&self) -> PyResult<u64> {
+        self.look(|segment| segment.trunk_version())
+    }
+
+    /// Whether the trunk has changes that the working copy has not; no system call.
+    #[getter]
+    fn behind(&self) -> PyResult<bool> {
+        self.look(|segment| segment.is_behind())
+    }
+
+    /// Whether the checkout is read-only.
+    #[getter]
+    fn read_only(&self) -> bool {
+        self.read_only
+    }
+
+    /// Whether the segment was closed.
+    #[getter]
+    fn closed(&self) -> PyResult<bool> {
+        Ok(self.state()?.closed)
+    }
+
+    fn __repr__(&self) -> String {
+        let name = self.name.display();
+        let what = match self.look(|s| (s.len(), s.version(), s.is_forked())) {
+            Ok((_, _, true)) => "stayed with the parent".to_owned(),
+            Ok((size, version, false)) => format!("{size} bytes at version {version}"),
+            Err(_) => "closed or busy".to_owned(),
+        };
+        format!("<fyris.Segment {name}, {what}>")
+    }
+
+    /// Unpickling checks the segment out anew: what was committed is in it, what was not is not.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
+        let (py, this) = (slf.py(), slf.get());
+        this.state()?.open()?;
+        // A relative path means another file in a process that is elsewhere.
+        let is_path = this.name.as_os_str().as_encoded_bytes().contains(&b'/');
+        let name = match is_path {
+            true => std::path::absolute(&this.name)?,
+            false => this.name.clone(),
+        };
+        let options = PyDict::new(py);
+        options.set_item("create", false)?;
+        options.set_item("read_only", this.checkout.read_only)?;
+        options.set_item("tracking", &this.checkout.tracking)?;
+        options.set_item("private", this.checkout.private.clone())?;
+        let again = py.import("fyris._segment")?.getattr("again")?;
+        let name = name.as_os_str().into_pyobject(py)?.into_any();
+        Ok((again, (name, options)))
+    }
+}
+
+/// A function and its arguments, as pickle wants them.
+type Reduced<'py> = (Bound<'py, PyAny>, (Bound<'py, PyAny>, Bound<'py, PyDict>));
+
+/// The error of a working copy that stayed with the parent.
+fn forked() -> PyErr {
+    Forked::new_err(fyris_segment::Error::Forked.to_string())
+}
