@@ -91,7 +91,9 @@ fn main() {
         let name = format!("user-{n:012}");
         term!({(name.as_str()), (n % 1000), (Term::atom(["ok", "no"][n as usize % 2]))})
     });
+    let nested = Objects::new(|n| term!({{(n % 100), (n)}, (n)}));
     let specs = [
+        (&nested, "[{{{7,'$1'},'_'},[],[true]}]"),
         (&pairs, "[{{'$1','$2'},[{'>','$2',10}],[true]}]"),
         (&pairs, "[{{'$1','$2'},[{'>','$1',500000}],[true]}]"),
         (

@@ -29,13 +29,17 @@ pub(crate) struct Evaluation<'e, 'a> {
 
 impl<'a> Evaluation<'_, 'a> {
     /// Whether all guards are exactly `true`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn guards_hold(&self) -> bool {
         let guards = match self.world.subject {
             // The matcher has asked the early ones.
             Subject::Stored(_) => self.clause.late,
             Subject::Term(_) => self.clause.guards,
         };
+        guards.len == 0 || self.hold(guards)
+    }
+
+    fn hold(&self, guards: Span) -> bool {
         let mut guards = self.program.parts(guards).iter();
         guards.all(|&guard| match self.program.node(guard) {
             Node::Test(slot, test) => self.passes(slot, test),

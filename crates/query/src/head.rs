@@ -77,7 +77,7 @@ impl<'a> Matcher<'_, 'a> {
                 early = rest;
             }
             if is_key {
-                if !self.key(pattern, object) {
+                if !self.key(pattern, clause, object) {
                     return false;
                 }
             } else if matches!(pattern, Pattern::Bind) && i + 1 == used.len() {
@@ -94,13 +94,13 @@ impl<'a> Matcher<'_, 'a> {
     }
 
     #[inline]
-    fn key(&mut self, pattern: Pattern, object: &'a ObjectView<'a>) -> bool {
+    fn key(&mut self, pattern: Pattern, clause: &'a Clause, object: &'a ObjectView<'a>) -> bool {
         match pattern {
             Pattern::Any => true,
             Pattern::Bind => self.bind(Ref::Key),
             Pattern::Constant(constant) => is_key(object, self.program.constant(constant)),
             Pattern::Same(slot) => self.is_bound_to(slot, Ref::Key),
-            _ => self.term(pattern, self.world.key_term()),
+            _ => starts_well(clause, object) && self.term(pattern, self.world.key_term()),
         }
     }
 
@@ -327,6 +327,14 @@ impl<'a> Matcher<'_, 'a> {
         };
         self.place(last, place)
     }
+}
+
+/// Whether the key's bytes start as those of every key that matches do: most keys need not be decoded to be told apart.
+fn starts_well(clause: &Clause, object: &ObjectView<'_>) -> bool {
+    let mut prefixes = clause.prefixes.iter();
+    prefixes.all(|(element, prefix)| {
+        *element as usize + 1 != object.keypos || object.key_order.starts_with(prefix)
+    })
 }
 
 /// What is behind the first value.

@@ -36,7 +36,7 @@
 //! A binding is a place in the stored bytes (`value::Ref`); it is decoded when an expression needs its content, and then
 //! integers, floats, atoms and binaries are looked at where they are. A constant in a head is compared as bytes: values
 //! have one form, so stored bytes that start with the constant's are it. Only a key that is a tuple, a list or a map and
-//! whose inside is matched is decoded, once an object.
+//! whose inside is matched is decoded, once an object, and that only if its bytes start as those of a match would.
 //!
 //! # Plans
 //!

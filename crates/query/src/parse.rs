@@ -11,6 +11,7 @@ use crate::depth::is_too_deep;
 use crate::error::{Place, Problem, ProblemKind, SpecError, brief};
 use crate::function::{self, Callee, Comparison, Function, NoCall};
 use crate::program::{Clause, Constant, Id, Node, Pattern, Program, Span};
+use crate::shape;
 use crate::test::{self, Test};
 
 /// Parts on their way into a vector.
@@ -145,6 +146,7 @@ impl Compiler {
         };
         self.variables.clear();
         self.place = Place::Head(n);
+        let prefixes = prefixes(head);
         let head = self.head(head);
         let bindings = self.bindings();
         let guards = self.expressions(guards, Place::Guards(n), |i| Place::Guard(n, i));
@@ -154,7 +156,8 @@ impl Compiler {
         };
         match body.last() {
             Some(&body) => {
-                let clause = self.compiled(head, bindings, &guards, body);
+                let mut clause = self.compiled(head, bindings, &guards, body);
+                clause.prefixes = prefixes;
                 self.program.clauses.push(clause);
             }
             None => {
@@ -184,6 +187,7 @@ impl Compiler {
             guards: self.node_span(guards),
             early,
             late: self.node_span(&late),
+            prefixes: Vec::new(),
             body,
             is_true,
         }
@@ -514,6 +518,14 @@ impl Compiler {
             None => node(self.node_span(&ids)),
         }
     }
+}
+
+/// For every element of a head, should it be the key: how the bytes of that start.
+fn prefixes(head: &Term) -> Vec<(u32, Vec<u8>)> {
+    let elements = head.as_tuple().unwrap_or(&[]).iter().enumerate();
+    elements
+        .filter_map(|(i, element)| Some((i as u32, shape::prefix_of(element)?)))
+        .collect()
 }
 
 /// A list whose last part is its tail.

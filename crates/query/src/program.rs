@@ -49,6 +49,9 @@ pub(crate) struct Clause {
     pub(crate) early: Vec<(u32, Test)>,
     /// The guards that are left.
     pub(crate) late: Span,
+    /// Of elements of the head's tuple that are patterns with parts, from 0: what the order bytes of a key that matches
+    /// start with.
+    pub(crate) prefixes: Vec<(u32, Vec<u8>)>,
     /// The last expression of the body; those before it are evaluated for nothing, so they are not.
     pub(crate) body: Id,
     /// The body is the constant `true`.

@@ -75,6 +75,14 @@ fn of_key(key: &Term, pin: &Pin<'_>) -> Shape {
     }
 }
 
+/// What the order bytes of every key that matches start with, if the pattern is one with parts.
+pub(crate) fn prefix_of(pattern: &Term) -> Option<Vec<u8>> {
+    match of_key(pattern, &|_| None) {
+        Shape::Prefix(prefix) => Some(prefix.bytes),
+        Shape::Nothing | Shape::Any | Shape::Literal(_) => None,
+    }
+}
+
 /// Where a prefix ends.
 enum Stop {
     /// The pattern was written whole.
