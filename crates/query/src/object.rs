@@ -28,8 +28,12 @@ pub struct ObjectView<'a> {
 impl<'a> ObjectView<'a> {
     /// The key.
     pub fn key(&self) -> Term {
-        match key::as_int(self.key_order, self.key_tail) {
-            Some(int) => Term::Int(int),
+        // Most keys are integers or binaries, which need no decoder.
+        if let Some(int) = key::as_int(self.key_order, self.key_tail) {
+            return Term::Int(int);
+        }
+        match key::as_plain_binary(self.key_order) {
+            Some(content) => Term::binary(content),
             None => key::decode(self.key_order, self.key_tail).unwrap_or_else(|_| corrupt()),
         }
     }
