@@ -1,10 +1,9 @@
 //! From a plan to a scan: where the matching objects are, and about how many.
 
-use std::ops::Bound;
-
-use fyris_query::{MatchSpec, Plan, PlanKind, TableOrder};
+use fyris_query::{KeyRange, MatchSpec, Plan, PlanKind, TableOrder};
 use fyris_sync::reclaim::{Guard, Pin};
 use fyris_term::Term;
+use fyris_term::key::KeyBuf;
 
 use super::scan::{Part, Scan};
 use crate::body::{AnyBody, with_body};
@@ -18,7 +17,7 @@ use crate::table::Table;
 const EXACTLY: usize = 256;
 
 /// The plan of a specification for a table.
-fn plan(table: &Table, spec: &MatchSpec) -> Plan {
+pub(super) fn plan(table: &Table, spec: &MatchSpec) -> Plan {
     let order = match table.table_type() {
         TableType::OrderedSet => TableOrder::Ordered,
         _ => TableOrder::Hash,
@@ -26,15 +25,21 @@ fn plan(table: &Table, spec: &MatchSpec) -> Plan {
     spec.plan(table.keypos(), order)
 }
 
-/// A scan of all that a specification can match.
-pub(super) fn scan(table: &Table, spec: &MatchSpec, back: bool) -> Scan {
+/// A scan of all that a plan names.
+pub(super) fn scan(table: &Table, plan: &Plan, back: bool) -> Scan {
     let ordered = table.table_type() == TableType::OrderedSet;
-    Scan::new(
-        parts(table, &plan(table, spec)),
-        back,
-        ordered,
-        table.keypos(),
-    )
+    Scan::new(parts(table, plan), back, ordered, table.keypos())
+}
+
+/// The bytes of the one key that a plan names, if it is one.
+pub(super) fn point<'p>(table: &Table, plan: &'p Plan) -> Option<&'p [u8]> {
+    if plan.kind() != PlanKind::Point {
+        return None;
+    }
+    match table.table_type() {
+        TableType::OrderedSet => plan.ranges().first()?.as_point(),
+        _ => plan.points().first().map(KeyBuf::bytes),
+    }
 }
 
 fn parts(table: &Table, plan: &Plan) -> Vec<Part> {
@@ -45,11 +50,11 @@ fn parts(table: &Table, plan: &Plan) -> Vec<Part> {
         let keys = plan.points().iter();
         return keys.map(|key| Part::Key(key.bytes().to_vec())).collect();
     }
-    let part = |range: &fyris_query::KeyRange| match (&range.lower, &range.upper) {
-        (Bound::Included(from), Bound::Included(to)) if from == to => Part::Key(from.clone()),
-        (from, to) => Part::Span(Span {
-            from: from.clone(),
-            to: to.clone(),
+    let part = |range: &KeyRange| match range.as_point() {
+        Some(key) => Part::Key(key.to_vec()),
+        None => Part::Span(Span {
+            from: range.lower.clone(),
+            to: range.upper.clone(),
         }),
     };
     plan.ranges().iter().map(part).collect()

@@ -1,6 +1,8 @@
 //! A query under way.
 
-use fyris_query::{Machine, MatchSpec};
+use std::sync::LazyLock;
+
+use fyris_query::{Machine, MatchSpec, Plan};
 use fyris_sync::reclaim::Guard;
 use fyris_term::Term;
 
@@ -50,8 +52,15 @@ enum Verb {
 #[derive(Clone)]
 pub struct Query {
     table: Table,
+    work: Work,
+}
+
+/// All of a query but the table.
+#[derive(Clone)]
+struct Work {
     spec: MatchSpec,
-    machine: Machine,
+    /// Who asks; nobody in particular if it was not said.
+    machine: Option<Machine>,
     scan: Scan,
     verb: Verb,
     threads: usize,
@@ -62,34 +71,40 @@ pub struct Query {
 
 impl Query {
     pub(crate) fn new(table: &Table, spec: &MatchSpec) -> Query {
+        Query::planned(table, spec, &plan::plan(table, spec))
+    }
+
+    pub(super) fn planned(table: &Table, spec: &MatchSpec, plan: &Plan) -> Query {
         Query {
-            scan: plan::scan(table, spec, false),
             table: table.clone(),
-            spec: spec.clone(),
-            machine: Machine::default(),
-            verb: Verb::Select,
-            threads: 1,
-            limit: usize::MAX,
-            results: Vec::new(),
-            count: 0,
+            work: Work {
+                scan: plan::scan(table, plan, false),
+                spec: spec.clone(),
+                machine: None,
+                verb: Verb::Select,
+                threads: 1,
+                limit: usize::MAX,
+                results: Vec::new(),
+                count: 0,
+            },
         }
     }
 
     /// From the end, in an `ordered_set`. To be said before the first step.
     pub fn reverse(mut self) -> Query {
-        self.scan = plan::scan(&self.table, &self.spec, true);
+        self.work.scan = plan::scan(&self.table, &plan::plan(&self.table, &self.work.spec), true);
         self
     }
 
     /// Only counts the objects whose value is exactly `true`: `select_count`.
     pub fn counting(mut self) -> Query {
-        self.verb = Verb::Count;
+        self.work.verb = Verb::Count;
         self
     }
 
     /// Deletes the objects whose value is exactly `true`, and counts them: `select_delete`.
     pub fn deleting(mut self) -> Query {
-        self.verb = Verb::Delete;
+        self.work.verb = Verb::Delete;
         self
     }
 
@@ -100,27 +115,27 @@ impl Query {
     /// [`Error::KeyChanges`] unless the specification provably keeps every object's key; [`Error::WrongType`] for a
     /// `bag`.
     pub fn replacing(mut self) -> Result<Query> {
-        change::check(&self.table, &self.spec)?;
-        self.verb = Verb::Replace;
+        change::check(&self.table, &self.work.spec)?;
+        self.work.verb = Verb::Replace;
         Ok(self)
     }
 
     /// Lets [`Query::run`] use so many threads for selecting and counting without a limit; the results are the same, in
     /// the same order in an `ordered_set`.
     pub fn threads(mut self, threads: usize) -> Query {
-        self.threads = threads.max(1);
+        self.work.threads = threads.max(1);
         self
     }
 
     /// Who asks: what `{self}` and `{node}` are worth.
     pub fn machine(mut self, machine: Machine) -> Query {
-        self.machine = machine;
+        self.work.machine = Some(machine);
         self
     }
 
     /// Stops when there are so many results; [`Query::take`] makes room for more.
     pub(super) fn limit(mut self, limit: usize) -> Query {
-        self.limit = limit;
+        self.work.limit = limit;
         self
     }
 
@@ -131,19 +146,13 @@ impl Query {
     ///
     /// [`Error::NoSuchTable`], [`Error::NoAccess`]; what was done before stays done.
     pub fn step(&mut self, objects: usize) -> Result<bool> {
-        let right = match self.verb {
+        let right = match self.work.verb {
             Verb::Select | Verb::Count => Right::Read,
             Verb::Delete | Verb::Replace => Right::Write,
         };
-        let table = self.table.clone();
-        table.with_content(right, |body, pin| {
-            match self.verb {
-                Verb::Select => self.select(body, objects, pin),
-                Verb::Count => self.count_true(body, objects, pin),
-                Verb::Delete => self.delete(body, objects, pin)?,
-                Verb::Replace => self.replace(body, objects, pin)?,
-            }
-            Ok(!self.scan.is_done())
+        self.table.with_content(right, |body, pin| {
+            self.work.step(&self.table, body, objects, pin)?;
+            Ok(!self.work.scan.is_done())
         })
     }
 
@@ -153,8 +162,8 @@ impl Query {
     ///
     /// As [`Query::step`].
     pub fn run(&mut self) -> Result<()> {
-        let reads = matches!(self.verb, Verb::Select | Verb::Count);
-        if self.threads > 1 && reads && self.limit == usize::MAX {
+        let reads = matches!(self.work.verb, Verb::Select | Verb::Count);
+        if self.work.threads > 1 && reads && self.work.limit == usize::MAX {
             return self.run_on_threads();
         }
         while !self.is_full() && self.step(SLICE)? {}
@@ -163,26 +172,28 @@ impl Query {
 
     fn run_on_threads(&mut self) -> Result<()> {
         let pieces = self.table.with_content(Right::Read, |body, pin| {
-            Ok(parallel::pieces(&self.scan, body, self.threads, pin))
+            Ok(parallel::pieces(
+                &self.work.scan,
+                body,
+                self.work.threads,
+                pin,
+            ))
         })?;
-        let done = parallel::run(pieces, self.threads, |scan| {
+        let done = parallel::run(pieces, self.work.threads, |scan| {
             let mut piece = Query {
-                scan,
-                threads: 1,
-                results: Vec::new(),
-                count: 0,
-                ..self.clone()
+                table: self.table.clone(),
+                work: self.work.piece(scan),
             };
-            piece.run().map(|()| piece)
+            piece.run().map(|()| piece.work)
         });
         let mut visited = 0;
         for piece in done {
             let piece = piece?;
-            self.results.extend(piece.results);
-            self.count += piece.count;
+            self.work.results.extend(piece.results);
+            self.work.count += piece.count;
             visited += piece.scan.visited();
         }
-        self.scan = self.scan.ended(visited);
+        self.work.scan = self.work.scan.ended(visited);
         Ok(())
     }
 
@@ -193,34 +204,34 @@ impl Query {
 
     /// Whether there are results that nobody has taken.
     pub(super) fn has_results(&self) -> bool {
-        !self.results.is_empty()
+        !self.work.results.is_empty()
     }
 
     /// Whether there are as many results as wanted.
     pub(super) fn is_full(&self) -> bool {
-        self.results.len() >= self.limit
+        self.work.results.len() >= self.work.limit
     }
 
     /// Whether nothing is left to visit.
     pub(super) fn is_done(&self) -> bool {
-        self.scan.is_done()
+        self.work.scan.is_done()
     }
 
     /// The results so far, which are then forgotten here. In an `ordered_set` they are in order.
     pub fn take(&mut self) -> Vec<Term> {
-        let rest = self.results.len().min(self.limit);
-        let rest = self.results.split_off(rest);
-        std::mem::replace(&mut self.results, rest)
+        let rest = self.work.results.len().min(self.work.limit);
+        let rest = self.work.results.split_off(rest);
+        std::mem::replace(&mut self.work.results, rest)
     }
 
     /// How many objects so far were selected, counted, deleted or replaced.
     pub fn count(&self) -> usize {
-        self.count
+        self.work.count
     }
 
     /// How many objects were visited so far.
     pub fn visited(&self) -> u64 {
-        self.scan.visited()
+        self.work.scan.visited()
     }
 
     /// The table.
@@ -230,17 +241,17 @@ impl Query {
 
     /// The specification.
     pub fn spec(&self) -> &MatchSpec {
-        &self.spec
+        &self.work.spec
     }
 
     pub(super) fn parts(&self) -> (&Scan, usize, &[Term]) {
-        (&self.scan, self.limit, &self.results)
+        (&self.work.scan, self.work.limit, &self.work.results)
     }
 
     /// Goes on from where another query was.
     pub(super) fn restored(mut self, scan: Scan, results: Vec<Term>) -> Query {
-        self.scan = scan;
-        self.results = results;
+        self.work.scan = scan;
+        self.work.results = results;
         self
     }
 
@@ -248,11 +259,37 @@ impl Query {
         self.table = table;
         self
     }
+}
+
+impl Work {
+    /// The same work over a part of the table.
+    fn piece(&self, scan: Scan) -> Work {
+        Work {
+            spec: self.spec.clone(),
+            machine: self.machine.clone(),
+            scan,
+            verb: self.verb,
+            threads: 1,
+            limit: self.limit,
+            results: Vec::new(),
+            count: 0,
+        }
+    }
+
+    fn step(&mut self, table: &Table, body: &AnyBody, objects: usize, pin: &Guard) -> Result<()> {
+        match self.verb {
+            Verb::Select => self.select(body, objects, pin),
+            Verb::Count => self.count_true(body, objects, pin),
+            Verb::Delete => return self.delete(table, body, objects, pin),
+            Verb::Replace => return self.replace(table, body, objects, pin),
+        }
+        Ok(())
+    }
 
     fn select(&mut self, body: &AnyBody, objects: usize, pin: &Guard) {
-        let Query {
+        let machine = who(&self.machine);
+        let Work {
             spec,
-            machine,
             results,
             limit,
             ..
@@ -272,7 +309,7 @@ impl Query {
     }
 
     fn count_true(&mut self, body: &AnyBody, objects: usize, pin: &Guard) {
-        let (spec, machine) = (&self.spec, &self.machine);
+        let (spec, machine) = (&self.spec, who(&self.machine));
         let mut count = 0;
         self.scan.step(body, (objects, BATCH), pin, |object| {
             count += usize::from(spec.matches_true(&object.view(), machine));
@@ -281,23 +318,28 @@ impl Query {
         self.count += count;
     }
 
-    fn delete(&mut self, body: &AnyBody, objects: usize, pin: &Guard) -> Result<()> {
+    fn delete(&mut self, table: &Table, body: &AnyBody, objects: usize, pin: &Guard) -> Result<()> {
         if self.spec.is_catch_all_true() {
-            self.count += self.table.delete_all(pin)?;
+            self.count += table.delete_all(pin)?;
             self.scan = self.scan.ended(0);
             return Ok(());
         }
-        let (spec, machine) = (&self.spec, &self.machine);
+        let (spec, machine) = (&self.spec, who(&self.machine));
         let doomed = |object: Object<'_>| spec.matches_true(&object.view(), machine);
-        self.count += change::delete(&self.table, &mut self.scan, body, objects, pin, doomed);
+        self.count += change::delete(table, &mut self.scan, body, objects, pin, doomed);
         Ok(())
     }
 
-    fn replace(&mut self, body: &AnyBody, objects: usize, pin: &Guard) -> Result<()> {
-        let (spec, machine) = (&self.spec, &self.machine);
+    fn replace(
+        &mut self,
+        table: &Table,
+        body: &AnyBody,
+        objects: usize,
+        pin: &Guard,
+    ) -> Result<()> {
+        let (spec, machine) = (&self.spec, who(&self.machine));
         let new = |object: Object<'_>| spec.run(&object.view(), machine);
-        let (replaced, result) =
-            change::replace(&self.table, &mut self.scan, body, objects, pin, new);
+        let (replaced, result) = change::replace(table, &mut self.scan, body, objects, pin, new);
         self.count += replaced;
         result
     }
@@ -308,9 +350,15 @@ impl std::fmt::Debug for Query {
         write!(
             f,
             "Query({:?}, {:?}, {:?})",
-            self.verb, self.table, self.spec
+            self.work.verb, self.table, self.work.spec
         )
     }
+}
+
+/// Who asks.
+pub(super) fn who(machine: &Option<Machine>) -> &Machine {
+    static NOBODY: LazyLock<Machine> = LazyLock::new(Machine::default);
+    machine.as_ref().unwrap_or(&NOBODY)
 }
 
 /// Refuses a limit that could never be reached.

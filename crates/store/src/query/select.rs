@@ -1,10 +1,15 @@
 //! The operations of `ets` that take patterns and specifications.
 
-use fyris_query::{Machine, MatchSpec, Wanted};
+use fyris_query::{MatchSpec, Wanted};
 use fyris_term::Term;
 
+use super::plan::{plan, point};
+use super::query::who;
+use super::view::View;
 use super::{Chunk, Query};
 use crate::error::{Error, Result};
+use crate::ids::Right;
+use crate::record::object;
 use crate::table::Table;
 
 impl Table {
@@ -23,7 +28,21 @@ impl Table {
     ///
     /// [`Error::NoSuchTable`], also if the table goes away meanwhile; [`Error::NoAccess`].
     pub fn select(&self, spec: &MatchSpec) -> Result<Vec<Term>> {
-        results(self.query(spec))
+        let plan = plan(self, spec);
+        match point(self, &plan) {
+            Some(key) => self.select_point(spec, key),
+            None => results(Query::planned(self, spec, &plan)),
+        }
+    }
+
+    /// A select by one key: a lookup, without the state of a query.
+    fn select_point(&self, spec: &MatchSpec, key: &[u8]) -> Result<Vec<Term>> {
+        self.with_content(Right::Read, |body, pin| {
+            let mut records = Vec::with_capacity(1);
+            body.get(key, pin, &mut records);
+            let value = |record| spec.run(&object(record, self.keypos()).view(), who(&None));
+            Ok(records.into_iter().filter_map(value).collect())
+        })
     }
 
     /// `select/3`: the first `limit` values, and where to go on.
@@ -143,9 +162,8 @@ impl Table {
 
 /// `match_spec_run/2`: the values of the terms that match, in their order.
 pub fn match_spec_run(list: &[Term], spec: &MatchSpec) -> Vec<Term> {
-    let machine = Machine::default();
     list.iter()
-        .filter_map(|term| spec.run_term(term, &machine))
+        .filter_map(|term| spec.run_term(term, who(&None)))
         .collect()
 }
 

@@ -1,6 +1,6 @@
 //! A handle of a table, in the name of a caller.
 //!
-//! The methods are those of `ets`, without match specifications. Each checks the caller's rights,
+//! The methods are those of `ets`; those that take match specifications are in [`crate::query`]. Each checks the caller's rights,
 //! loads the table's content once, and works on that under a pin (see [`crate::core`] for what
 //! that promises). None of them takes a lock to read.
 
