@@ -1,4 +1,80 @@
-//! Version-controlled shared memory.
+//! Version-controlled shared memory between processes.
+//!
+//! # Why
+//!
+//! Processes that share memory need locks around everything they read, or copies of everything they write. A
+//! version-controlled segment is a third way, after CONVERSION (Merrifield and Eriksson, EuroSys 2013): each process
+//! has a *working copy* that nobody else touches, reads and writes it at the speed of memory, and
+//! says when to publish ([`Segment::commit`]) and when to take in what others have published
+//! ([`Segment::update`], a three-way merge). The paper changed the kernel for it; this crate is a
+//! library: no root, no module, and a process that dies at any instruction harms nobody.
+//!
+//! # How it lies in memory
+//!
+//! | memory | who sees it | content |
+//! |---|---|---|
+//! | trunk | every process, one file mapped shared | header, slots, page heads, log, page frames (see `trunk/mod.rs`) |
+//! | working copy | one process, a memfd mapped twice | the *view*, where writes are tracked, and the *alias*, where updates come in |
+//! | base | one process | for each page the frame that the copy started from |
+//!
+//! The shared file, all numbers little-endian, every part at a multiple of 4096:
+//!
+//! | part | bytes | content |
+//! |---|---|---|
+//! | header | 4096 | 0: `FYRISSEG`; 8: format; 16: unit; 24: pages; 32: log entries; 40: frames; 48: file length; 56: sum of these. Then what changes: 128: position; 136: version; 144: size; 192: lock; 256: tail; 264: applied; 272: frames with space; 280: free frames (a hint); 288: cuts; 296: pid namespace; 304: slots ever used |
+//! | slots | 128 x 64 | 0: owner (process id and start time); 8: position; 16: commits |
+//! | page heads | 16 a page | 0: frame; 8: log position after its last change |
+//! | log | 128 an entry | 0: page; 4: frame; 8: frame before; 16: version; 64: mask of changed words, 512 bits |
+//! | states | 4 a frame | free, in the trunk, or reserved by a slot |
+//! | frames | 4096 each | pages, immutable while anyone may read them |
+//!
+//! # Commit, step by step
+//!
+//! 1. Is the trunk where the copy is? Otherwise [`Error::Behind`].
+//! 2. Find the pages written (one PAGEMAP_SCAN, or the marks of the signal handler; nothing for declared
+//!    writes). Compare each with its base and copy it into a reserved frame, both in one pass. No lock is held.
+//! 3. Take the lock; look again whether the trunk has moved.
+//! 4. Write the log entries above the trunk's position, where nobody looks.
+//! 5. **Store the new position.** This one store is the commit.
+//! 6. Set page heads and frame states, then `applied`. If we die in here the next holder of the lock does it.
+//! 7. Move the tail up to the slowest process; the frames replaced before it are reserved for our next commit.
+//!    Unlock.
+//!
+//! # Update, step by step
+//!
+//! 1. Load the trunk's position. Nothing new: done, no system call.
+//! 2. Copy the log entries since our position into private memory, one change for each page.
+//! 3. Copy the changed words of base and frame; ask our slot whether we were cut off meanwhile. What was
+//!    read before is good if not.
+//! 4. Words that still equal the base become the frame's; others stay (or are asked about).
+//! 5. Move our slot to the new position: what we needed before may be reused.
+//!
+//! It never waits: not for the lock, not for a commit under way, not for a process that has stopped.
+//!
+//! # Invariants
+//!
+//! * **B, K, L, R** (bounds, keep, lock, repair): `trunk/mod.rs`.
+//! * **P** (pages): `words/mod.rs`. Shared memory is read by atomics or volatile vector loads, copied before it is judged.
+//! * **F** (fork): no memory of a segment is shared with a forked child; the child is told ([`Error::Forked`]).
+//! * **H** (handler): `copy/signal.rs`.
+//!
+//! # What a process that stalls, or lags, costs
+//!
+//! It keeps the frames that it may need, up to the length of the log (at least as many entries as the
+//! segment has pages). Then it is *cut off*: its claim ends, and at its next update it compares page heads
+//! instead of reading the log. Pages changed here and there then have no common base: [`Error::BaseLost`].
+//!
+//! # What is not promised
+//!
+//! * A hostile process of the same user can destroy the content, hold the commit lock for ten seconds at a
+//!   time ([`Error::LockTimeout`]), or shorten the file: touching what is gone raises SIGBUS, as for any mapped
+//!   file. It cannot make this process read or write elsewhere.
+//! * Processes in different pid namespaces cannot share a segment at the same time ([`Error::Namespace`]).
+//! * The working copy is ordinary memory: if the machine has none left, writing to it ends as writing to any
+//!   untouched memory does.
+//! * Commits publish in one order under one lock. They prepare side by side, also of different pages, so
+//!   the lock is held for some ten nanoseconds a page; a *stopped* process that holds it stops commits (not
+//!   updates) until it runs again.
 
 #[cfg(not(target_os = "linux"))]
 compile_error!("fyris-segment needs Linux: memfd, futex, and userfaultfd or mprotect");
@@ -25,3 +101,8 @@ pub use versioned_map::{MapError, VersionedMap};
 
 /// Bytes in a page, the grain of tracking and of commits.
 pub const PAGE: usize = 4096;
+
+/// The README's example, run with the tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

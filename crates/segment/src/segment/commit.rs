@@ -235,7 +235,7 @@ impl Segment {
             return Err(Error::Corrupt("a current slot was cut"));
         }
         // Merging may have made a page equal to the trunk's.
-        let version = self.version + 1;
+        let version = self.version.wrapping_add(1);
         let Prepared { records, spare, .. } = &mut self.prepared;
         records.retain_mut(|record| match record {
             Record::Change(entry) if entry.mask.is_empty() => {
@@ -334,7 +334,7 @@ impl Segment {
             trunk.make_room(&mut bounds, 1, |frame| freed.push(frame))?;
             trunk.set_size(size);
             step!("size set");
-            let version = trunk.version() + 1;
+            let version = trunk.version().wrapping_add(1);
             let from = bounds.position;
             let end = trunk.publish(&mut bounds, &[Record::Grown(version)]);
             freed.into_iter().for_each(|frame| {

@@ -197,9 +197,3 @@ impl Trunk {
         (self.map.start(), self.map.len())
     }
 }
-
-// SAFETY: the mapping is accessed by atomics and raw copies only; the kernel does not care which
-// thread uses it.
-unsafe impl Send for Trunk {}
-// SAFETY: as above; every access is an atomic or a copy that tolerates others.
-unsafe impl Sync for Trunk {}

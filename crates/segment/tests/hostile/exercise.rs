@@ -1,0 +1,114 @@
+//! Every operation on a segment whose shared part somebody spoils. Used by the test and by the fuzz target.
+
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use fyris_segment::{Choice, Doctor, Options, PAGE, Segment, Tracking};
+
+/// Pages of the segment.
+pub(crate) const PAGES: usize = 4;
+
+/// One write of a hostile process: a word at an offset.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Edit {
+    /// Where, in bytes; taken modulo the part before the frames, at a multiple of 4.
+    pub(crate) at: u32,
+    /// What.
+    pub(crate) value: u64,
+    /// Write eight bytes, or only four.
+    pub(crate) wide: bool,
+}
+
+/// The length of header, slots, heads, log and frame states of a segment of `PAGES` pages.
+pub(crate) const SHARED: u32 = 4096 + 8192 + 4096 + 256 * 128 + 8192;
+/// Where the commit lock is.
+const LOCK: u32 = 192;
+
+impl Edit {
+    /// Writes it.
+    pub(crate) fn apply(&self, file: &File) {
+        let at = self.at % SHARED / 4 * 4;
+        // A lock held by a living process is waited for, ten seconds long: not in here.
+        let lock = (LOCK - 4..LOCK + 4).contains(&at);
+        let value = if lock {
+            self.value | 0xffff_00ff_ffff_00ff
+        } else {
+            self.value
+        };
+        let len = if self.wide { 8 } else { 4 };
+        file.write_all_at(&value.to_le_bytes()[..len], u64::from(at))
+            .expect("a write");
+    }
+}
+
+/// Makes a segment with a few versions in its log, and nobody attached.
+pub(crate) fn make(path: &Path) {
+    let options = Options::new()
+        .tracking(Tracking::Declared)
+        .max_size((PAGES + 1) * PAGE);
+    let mut a = Segment::checkout(path, PAGES * PAGE, &options).expect("a new segment");
+    let _b = Segment::checkout(path, 0, &options).expect("a segment");
+    for round in 0..20 {
+        let at = round % PAGES * PAGE + 8 * round;
+        a.as_mut_slice()[at] = round as u8;
+        a.touch(at..at + 1).expect("in range");
+        a.commit().expect("alone");
+    }
+}
+
+/// Opens the segment and does everything to it, with `edits` in between. Whatever comes out is fine, as long as it
+/// comes out.
+pub(crate) fn exercise(path: &Path, edits: &[Edit]) {
+    let file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open(path)
+        .expect("the file");
+    let mut edits = edits.iter();
+    let mut spoil = || {
+        if let Some(edit) = edits.next() {
+            edit.apply(&file);
+        }
+    };
+    spoil();
+    spoil();
+    let tracking = Tracking::Declared;
+    let Ok(mut segment) = Segment::checkout(path, 0, &Options::new().tracking(tracking)) else {
+        return;
+    };
+    for round in 0..6u8 {
+        spoil();
+        let _ = (
+            segment.is_behind(),
+            segment.trunk_version(),
+            segment.incoming(),
+        );
+        spoil();
+        let _ = segment.update();
+        let len = segment.len();
+        for page in 0..len / PAGE {
+            let at = page * PAGE + usize::from(round);
+            segment.as_mut_slice()[at] ^= round;
+            let _ = segment.touch(at..at + 1);
+        }
+        let _ = segment.diff();
+        spoil();
+        let _ = match round % 3 {
+            0 => segment.commit(),
+            1 => segment.commit_merge(),
+            _ => segment.commit_merge_validated(),
+        };
+        spoil();
+        let _ = segment.update_validated();
+        let _ = segment.update_with(|_| Choice::Incoming);
+        spoil();
+        let _ = segment.discard();
+    }
+    let _ = segment.grow((PAGES + 1) * PAGE);
+    drop(segment);
+    if let Ok(doctor) = Doctor::open(path) {
+        spoil();
+        let _ = (doctor.report(), doctor.repair(), doctor.check());
+    }
+}
