@@ -63,8 +63,6 @@ impl Mapping {
     }
 }
 
-// SAFETY: an address range that any thread may use; what is done there is the owner's affair.
-unsafe impl Send for Mapping {}
 // SAFETY: a shared reference gives the address only, and mprotect, which any thread may call.
 unsafe impl Sync for Mapping {}
 
@@ -116,11 +114,6 @@ impl ForkMark {
         unsafe { self.0.read_volatile() == 0 }
     }
 }
-
-// SAFETY: a page that any thread may read, and that nobody writes after `new`.
-unsafe impl Send for ForkMark {}
-// SAFETY: as above.
-unsafe impl Sync for ForkMark {}
 
 impl Drop for ForkMark {
     fn drop(&mut self) {
