@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use fyris_segment::versioned_map::Batch;
-use fyris_segment::{MapError, Options, Segment, VersionedMap};
+use fyris_segment::{Error, MapError, Options, Segment, VersionedMap};
 use rand::{Rng, SeedableRng, rngs::StdRng};
 
 const SAME: u32 = 40;
@@ -53,6 +53,7 @@ fn child() {
                 batches.parse().expect("number"),
             );
         }
+        _ if role == "fork" => fork(map),
         _ => read(&mut map),
     }
 }
@@ -133,6 +134,39 @@ fn verify(map: &VersionedMap, total: u64) {
         assert_eq!(number(Some(count)), found, "entries of writer {writer}");
     }
     map.check().expect("check");
+}
+
+/// The parent's copy is not there in a forked child, until it reattaches.
+fn fork(mut map: VersionedMap) {
+    map.insert(b"not committed", b"").expect("insert");
+    // SAFETY: the only other thread of this process waits for this one; the child ends by `_exit`.
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        let forked = matches!(map.get(b"a"), Err(MapError::Segment(Error::Forked)))
+            && matches!(map.insert(b"a", b""), Err(MapError::Segment(Error::Forked)))
+            && matches!(map.view().get(b"a"), Err(MapError::TooSmall { .. }));
+        let whole = map.reattach().is_ok()
+            && matches!(map.get(b"a"), Ok(Some(b"b")))
+            && matches!(map.get(b"not committed"), Ok(None))
+            && map.write(|batch| batch.insert(b"child", b"")).is_ok();
+        // SAFETY: ends the process at once, without the parent's destructors.
+        unsafe { libc::_exit(i32::from(!forked) + 2 * i32::from(!whole)) };
+    }
+    let mut status = 0;
+    // SAFETY: waits for the child made above.
+    unsafe { libc::waitpid(child, &raw mut status, 0) };
+    assert_eq!(status, 0);
+    map.discard().expect("discard");
+    map.update().expect("update");
+    assert!(map.get(b"child").expect("get").is_some());
+}
+
+#[test]
+fn a_forked_child_checks_out_anew() {
+    let name = Name(format!("test-map-fork-{}", std::process::id()));
+    let mut map = VersionedMap::checkout(&name.0, 1 << 20, &options()).expect("checkout");
+    map.write(|batch| batch.insert(b"a", b"b")).expect("write");
+    assert!(spawn(&name.0, "fork").wait().expect("wait").success());
 }
 
 fn finish(map: &mut VersionedMap, readers: Vec<Child>) {

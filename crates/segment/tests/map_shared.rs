@@ -254,3 +254,35 @@ fn wrong_segments_have_names() {
     ));
     assert!(!reader.is_dirty());
 }
+
+#[test]
+fn a_map_in_a_file_outlives_its_processes() {
+    let folder = tempfile::tempdir().expect("folder");
+    let path = folder.path().join("map");
+    for round in 0..3u8 {
+        let mut map = VersionedMap::checkout(&path, 1 << 20, &Options::new()).expect("checkout");
+        assert_eq!(map.len().expect("len"), u64::from(round));
+        put(&mut map, &[round], b"kept");
+        map.insert(b"not committed", b"lost").expect("insert");
+    }
+}
+
+/// What a hostile process commits is what the others read: errors, no more.
+#[test]
+fn a_hostile_commit_gives_errors() {
+    let name = Name::new("hostile");
+    let mut map = name.open(&Options::new());
+    map.write(|batch| (0..3000u32).try_for_each(|n| batch.insert(&n.to_be_bytes(), b"").map(drop)))
+        .expect("write");
+    let mut raw = Segment::checkout(&name.0, 0, &Options::new()).expect("checkout");
+    let root = u32::from_le_bytes(raw.as_slice()[20..24].try_into().expect("4 bytes"));
+    raw.as_mut_slice()[root as usize * 4096 + 12..][..4].fill(0xff);
+    raw.as_mut_slice()[24] ^= 1;
+    raw.commit().expect("commit");
+    map.update().expect("the seal is whole");
+    assert!(matches!(map.get(b""), Err(MapError::Corrupt { .. })));
+    assert!(matches!(map.first(), Err(MapError::Corrupt { .. })));
+    let refused = map.write(|batch| batch.insert(b"", b""));
+    assert!(matches!(refused, Err(MapError::Corrupt { .. })));
+    assert!(!map.is_dirty());
+}

@@ -30,15 +30,13 @@ impl Region for WorkingCopy {
     }
 
     fn edit(&mut self, range: std::ops::Range<usize>) -> Result<&mut [u8]> {
-        self.0.touch(range.clone())?;
-        let bytes = self.0.as_mut_slice();
-        if bytes.is_empty() {
-            return Err(Error::ReadOnly.into());
+        let outside = range.end > self.0.len();
+        if outside && !self.0.is_forked() {
+            return Err(corrupt(range.start, "place outside the map"));
         }
-        let at = range.start;
-        bytes
-            .get_mut(range)
-            .ok_or_else(|| corrupt(at, "place outside the map"))
+        self.0.touch(range.clone())?;
+        let bytes = self.0.as_mut_slice().get_mut(range);
+        bytes.ok_or_else(|| Error::ReadOnly.into())
     }
 }
 
@@ -382,6 +380,7 @@ impl VersionedMap {
 
     /// Comes before every change.
     fn begin(&mut self) -> Result<()> {
+        self.live()?;
         if !self.whole {
             return Err(MapError::Merged);
         }
