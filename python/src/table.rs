@@ -15,6 +15,7 @@ use crate::view::{Part, View, Walk};
 
 mod dict;
 mod ets;
+mod query;
 
 /// The one store of this process, and its owner, who lives as long as the process.
 static OWNER: LazyLock<Owner> = LazyLock::new(|| Store::new().owner());

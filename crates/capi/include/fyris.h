@@ -680,6 +680,85 @@ fyris_table *fyris_table_load(const fyris_store *store,
                               fyris_error *err);
 
 /**
+ * What a match specification makes of the objects that match, a list; `limit` is how many at most, 0 for all. In an `ordered_set` in
+ * the order of the keys, or with `reverse` from the end. The specification is a term as for `ets:select/2`, like
+ * `[{{'$1', '$2'}, [{'>', '$2', 10}], ['$1']}]`. What it says of the key is looked up instead of searched for.
+ *
+ * An object that is there throughout is visited exactly once. Fails with FYRIS_E_ARGUMENT for a specification that is none, FYRIS_E_NO_TABLE,
+ * FYRIS_E_NO_ACCESS.
+ *
+ * Threads: any.
+ */
+fyris_code fyris_table_select(const fyris_table *handle,
+                              const fyris_term *spec,
+                              size_t limit,
+                              bool reverse,
+                              fyris_term **values,
+                              fyris_error *err);
+
+/**
+ * Of how many objects a match specification makes `true`. `count` may be NULL, here and below.
+ *
+ * Fails as `fyris_table_select`.
+ *
+ * Threads: any.
+ */
+fyris_code fyris_table_select_count(const fyris_table *handle,
+                                    const fyris_term *spec,
+                                    size_t *count,
+                                    fyris_error *err);
+
+/**
+ * Deletes the objects of which a match specification makes `true`, each judged and deleted in one atomic step; says how many.
+ *
+ * Fails as `fyris_table_select`.
+ *
+ * Threads: any.
+ */
+fyris_code fyris_table_select_delete(const fyris_table *handle,
+                                     const fyris_term *spec,
+                                     size_t *count,
+                                     fyris_error *err);
+
+/**
+ * Puts what a match specification makes of the objects that match in their places, each judged and replaced in one atomic step; says how
+ * many. The specification must keep every object's key. Not for a `bag`.
+ *
+ * Fails as `fyris_table_select`; FYRIS_E_TYPE.
+ *
+ * Threads: any.
+ */
+fyris_code fyris_table_select_replace(const fyris_table *handle,
+                                      const fyris_term *spec,
+                                      size_t *count,
+                                      fyris_error *err);
+
+/**
+ * The objects that match a pattern, like `{'_', '$1', '$1'}`, as a list.
+ *
+ * Fails as `fyris_table_select`.
+ *
+ * Threads: any.
+ */
+fyris_code fyris_table_match_object(const fyris_table *handle,
+                                    const fyris_term *pattern,
+                                    fyris_term **objects,
+                                    fyris_error *err);
+
+/**
+ * What `fyris_table_select` would do, without doing it: a map of `plan` (how the objects are found), `estimated` (about how many would be visited) and
+ * `size` (how many there are).
+ *
+ * Fails as `fyris_table_select`.
+ *
+ * Threads: any.
+ */
+fyris_code fyris_table_explain(const fyris_table *handle,
+                               const fyris_term *spec,
+                               fyris_term **explanation,
+                               fyris_error *err);
+
+/**
  * The objects with a key: a list, which may be empty. Takes no lock.
  *
  * Fails with FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.

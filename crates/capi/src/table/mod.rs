@@ -3,6 +3,7 @@
 //! A table handle acts in the name of the store handle that it came from: that is its *owner* where ETS would say process.
 
 mod dump;
+mod query;
 mod read;
 mod store;
 mod walk;
@@ -16,6 +17,7 @@ use crate::error::Outcome;
 use crate::term::fyris_term;
 
 pub use dump::*;
+pub use query::*;
 pub use read::*;
 pub use store::*;
 pub use walk::*;

@@ -162,6 +162,31 @@ static void operations(fyris_store *store) {
   fyris_term_free(out);
   EXPECT(fyris_table_next(t, key, &out, &err) == FYRIS_OK && out == NULL);
 
+  /* Queries. */
+  fyris_term *spec = parse("[{{'$1', '$2', '_'}, [{'>', '$2', 1}], ['$1']}]"), *pattern = parse("{'_', '_', x}");
+  fyris_term *keep = parse("[{{'$1', '_', '_'}, [], [{{'$1', 1, x}}]}]"), *every = parse("[{'_', [], [true]}]");
+  EXPECT(fyris_table_select(t, spec, 0, false, &out, &err) == FYRIS_OK && fyris_term_len(out) == 1);
+  fyris_term_free(out);
+  EXPECT(fyris_table_select(t, spec, 5, true, &out, &err) == FYRIS_OK && fyris_term_len(out) == 1);
+  EXPECT(fyris_term_is_atom(fyris_term_at(out, 0), "k"));
+  fyris_term_free(out);
+  EXPECT(SAYS(fyris_table_select(t, key, 0, false, &out, &err), FYRIS_E_ARGUMENT));
+  EXPECT(SAYS(fyris_table_select(t, NULL, 0, false, &out, &err), FYRIS_E_NULL));
+  EXPECT(fyris_table_match_object(t, pattern, &out, &err) == FYRIS_OK && fyris_term_len(out) == 1);
+  fyris_term_free(out);
+  size_t count = 7;
+  EXPECT(fyris_table_select_count(t, every, &count, &err) == FYRIS_OK && count == 1);
+  EXPECT(fyris_table_select_replace(t, keep, &count, &err) == FYRIS_OK && count == 1);
+  EXPECT(SAYS(fyris_table_select_replace(t, every, &count, &err), FYRIS_E_ARGUMENT));
+  EXPECT(fyris_table_explain(t, spec, &out, &err) == FYRIS_OK && fyris_term_len(out) == 6);
+  fyris_term_free(out);
+  EXPECT(fyris_table_select_delete(t, spec, NULL, &err) == FYRIS_OK);
+  EXPECT(fyris_table_select_count(t, every, &count, &err) == FYRIS_OK && count == 1);
+  fyris_term_free(spec);
+  fyris_term_free(pattern);
+  fyris_term_free(keep);
+  fyris_term_free(every);
+
   fyris_bytes encoded, answer;
   EXPECT(fyris_term_encode(object, &encoded, &err) == FYRIS_OK);
   EXPECT(fyris_table_insert_encoded(t, encoded.data, encoded.len, &err) == FYRIS_OK);

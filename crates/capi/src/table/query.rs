@@ -1,0 +1,179 @@
+//! Match specifications and patterns.
+
+use ::fyris_term::{Map, Term};
+use fyris::{MatchSpec, Table};
+
+use super::{boxed, fyris_table, place, table, term};
+use crate::error::{Outcome, call, fyris_code, fyris_error};
+use crate::term::fyris_term;
+
+/// A specification, compiled.
+///
+/// # Safety
+///
+/// C.
+unsafe fn spec_of(spec: *const fyris_term) -> Outcome<MatchSpec> {
+    // SAFETY: C.
+    let spec = unsafe { term(spec, "the match specification") }?;
+    Ok(MatchSpec::compile(spec).map_err(fyris::Error::from)?)
+}
+
+/// A call that counts.
+///
+/// # Safety
+///
+/// C.
+unsafe fn counted(
+    handle: *const fyris_table,
+    spec: *const fyris_term,
+    count: *mut usize,
+    run: impl FnOnce(&Table, &MatchSpec) -> fyris::Result<usize>,
+) -> Outcome {
+    // SAFETY: C.
+    let found = run(unsafe { table(handle) }?, &unsafe { spec_of(spec) }?)?;
+    if let Ok(out) = place(count) {
+        // SAFETY: C.
+        unsafe { out.put(found) };
+    }
+    Ok(())
+}
+
+/// What a match specification makes of the objects that match, a list; `limit` is how many at most, 0 for all. In an `ordered_set` in
+/// the order of the keys, or with `reverse` from the end. The specification is a term as for `ets:select/2`, like
+/// `[{{'$1', '$2'}, [{'>', '$2', 10}], ['$1']}]`. What it says of the key is looked up instead of searched for.
+///
+/// An object that is there throughout is visited exactly once. Fails with FYRIS_E_ARGUMENT for a specification that is none, FYRIS_E_NO_TABLE,
+/// FYRIS_E_NO_ACCESS.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_table_select(
+    handle: *const fyris_table,
+    spec: *const fyris_term,
+    limit: usize,
+    reverse: bool,
+    values: *mut *mut fyris_term,
+    err: *mut fyris_error,
+) -> fyris_code {
+    call(err, || {
+        let out = place(values)?;
+        // SAFETY: C.
+        let (table, spec) = unsafe { (table(handle)?, spec_of(spec)?) };
+        let found = match (limit, reverse) {
+            (0, false) => table.select(&spec)?,
+            (0, true) => table.select_reverse(&spec)?,
+            (limit, false) => table.select_limit(&spec, limit)?.results,
+            (limit, true) => table.select_reverse_limit(&spec, limit)?.results,
+        };
+        // SAFETY: C.
+        unsafe { out.put(boxed(Term::List(found))) };
+        Ok(())
+    })
+}
+
+/// Of how many objects a match specification makes `true`. `count` may be NULL, here and below.
+///
+/// Fails as `fyris_table_select`.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_table_select_count(
+    handle: *const fyris_table,
+    spec: *const fyris_term,
+    count: *mut usize,
+    err: *mut fyris_error,
+) -> fyris_code {
+    // SAFETY: C.
+    call(err, || unsafe {
+        counted(handle, spec, count, Table::select_count)
+    })
+}
+
+/// Deletes the objects of which a match specification makes `true`, each judged and deleted in one atomic step; says how many.
+///
+/// Fails as `fyris_table_select`.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_table_select_delete(
+    handle: *const fyris_table,
+    spec: *const fyris_term,
+    count: *mut usize,
+    err: *mut fyris_error,
+) -> fyris_code {
+    // SAFETY: C.
+    call(err, || unsafe {
+        counted(handle, spec, count, Table::select_delete)
+    })
+}
+
+/// Puts what a match specification makes of the objects that match in their places, each judged and replaced in one atomic step; says how
+/// many. The specification must keep every object's key. Not for a `bag`.
+///
+/// Fails as `fyris_table_select`; FYRIS_E_TYPE.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_table_select_replace(
+    handle: *const fyris_table,
+    spec: *const fyris_term,
+    count: *mut usize,
+    err: *mut fyris_error,
+) -> fyris_code {
+    // SAFETY: C.
+    call(err, || unsafe {
+        counted(handle, spec, count, Table::select_replace)
+    })
+}
+
+/// The objects that match a pattern, like `{'_', '$1', '$1'}`, as a list.
+///
+/// Fails as `fyris_table_select`.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_table_match_object(
+    handle: *const fyris_table,
+    pattern: *const fyris_term,
+    objects: *mut *mut fyris_term,
+    err: *mut fyris_error,
+) -> fyris_code {
+    call(err, || {
+        let out = place(objects)?;
+        // SAFETY: C.
+        let (table, pattern) = unsafe { (table(handle)?, term(pattern, "the pattern")?) };
+        let found = Term::List(table.match_object(pattern)?);
+        // SAFETY: C.
+        unsafe { out.put(boxed(found)) };
+        Ok(())
+    })
+}
+
+/// What `fyris_table_select` would do, without doing it: a map of `plan` (how the objects are found), `estimated` (about how many would be visited) and
+/// `size` (how many there are).
+///
+/// Fails as `fyris_table_select`.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_table_explain(
+    handle: *const fyris_table,
+    spec: *const fyris_term,
+    explanation: *mut *mut fyris_term,
+    err: *mut fyris_error,
+) -> fyris_code {
+    call(err, || {
+        let out = place(explanation)?;
+        // SAFETY: C.
+        let (table, spec) = unsafe { (table(handle)?, spec_of(spec)?) };
+        let found = table.explain(&spec)?;
+        let map = Map::new(vec![
+            (Term::atom("plan"), found.plan),
+            (Term::atom("estimated"), Term::integer(found.estimated)),
+            (Term::atom("size"), Term::integer(found.size)),
+        ]);
+        // SAFETY: C.
+        unsafe { out.put(boxed(Term::Map(map))) };
+        Ok(())
+    })
+}

@@ -1,0 +1,122 @@
+//! Match specifications and patterns.
+
+use fyris::{MatchSpec, Table as Store};
+use fyris_term::Term;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyString};
+
+use super::Table;
+use crate::convert::{from_terms, to_term};
+use crate::errors::{self, BadValue};
+
+/// A pattern or specification: a str is Erlang's syntax, since text by itself is neither.
+fn described(value: &Bound<'_, PyAny>) -> PyResult<Term> {
+    match value.cast::<PyString>() {
+        Ok(text) => Term::parse(&text.to_cow()?).map_err(|e| BadValue::new_err(e.to_string())),
+        Err(_) => to_term(value),
+    }
+}
+
+fn spec_of(spec: &Bound<'_, PyAny>) -> PyResult<MatchSpec> {
+    let spec = MatchSpec::compile(&described(spec)?);
+    spec.map_err(|error| errors::store(error.into()))
+}
+
+impl Table {
+    /// Runs a query without the interpreter's lock.
+    fn query<T: Send>(
+        &self,
+        py: Python<'_>,
+        run: impl FnOnce(&Store) -> fyris::Result<T> + Send,
+    ) -> PyResult<T> {
+        py.detach(|| run(&self.table)).map_err(errors::store)
+    }
+}
+
+#[pymethods]
+impl Table {
+    /// What a match specification makes of the objects that match, a list: select("[{{'$1', '$2'}, [{'>', '$2', 10}], ['$1']}]"). The
+    /// specification is Erlang's, as a str in its syntax or as a value. limit is how many at most; with reverse from the end of an ordered_set.
+    ///
+    /// What it says of the key is looked up instead of searched for: see explain(). Raises BadValue for a specification that is none.
+    #[pyo3(signature = (spec, *, limit=None, reverse=false))]
+    fn select<'py>(
+        &self,
+        py: Python<'py>,
+        spec: &Bound<'py, PyAny>,
+        limit: Option<usize>,
+        reverse: bool,
+    ) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        let spec = spec_of(spec)?;
+        let found = self.query(py, |table| match (limit, reverse) {
+            (None, false) => table.select(&spec),
+            (None, true) => table.select_reverse(&spec),
+            (Some(limit), false) => Ok(table.select_limit(&spec, limit)?.results),
+            (Some(limit), true) => Ok(table.select_reverse_limit(&spec, limit)?.results),
+        })?;
+        from_terms(py, &found)
+    }
+
+    /// Of how many objects a match specification makes true.
+    fn select_count(&self, py: Python<'_>, spec: &Bound<'_, PyAny>) -> PyResult<usize> {
+        let spec = spec_of(spec)?;
+        self.query(py, |table| table.select_count(&spec))
+    }
+
+    /// Deletes the objects of which a match specification makes true, each judged and deleted in one atomic step; returns how many.
+    fn select_delete(&self, py: Python<'_>, spec: &Bound<'_, PyAny>) -> PyResult<usize> {
+        let spec = spec_of(spec)?;
+        self.query(py, |table| table.select_delete(&spec))
+    }
+
+    /// Puts what a match specification makes of the objects that match in their places, each judged and replaced in one atomic step; returns how
+    /// many. The specification must keep every object's key.
+    fn select_replace(&self, py: Python<'_>, spec: &Bound<'_, PyAny>) -> PyResult<usize> {
+        let spec = spec_of(spec)?;
+        self.query(py, |table| table.select_replace(&spec))
+    }
+
+    /// For every object that matches a pattern, what its variables stand for, a list of lists: match("{'_', '$1', '$2'}").
+    fn r#match<'py>(
+        &self,
+        py: Python<'py>,
+        pattern: &Bound<'py, PyAny>,
+    ) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        let pattern = described(pattern)?;
+        let found = self.query(py, |table| table.match_pattern(&pattern))?;
+        from_terms(py, &found)
+    }
+
+    /// The objects that match a pattern, a list: match_object("{'_', red}").
+    fn match_object<'py>(
+        &self,
+        py: Python<'py>,
+        pattern: &Bound<'py, PyAny>,
+    ) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        let pattern = described(pattern)?;
+        let found = self.query(py, |table| table.match_object(&pattern))?;
+        from_terms(py, &found)
+    }
+
+    /// Deletes the objects that match a pattern, each in one atomic step.
+    fn match_delete(&self, py: Python<'_>, pattern: &Bound<'_, PyAny>) -> PyResult<()> {
+        let pattern = described(pattern)?;
+        self.query(py, |table| table.match_delete(&pattern))
+    }
+
+    /// What select() would do, without doing it: a dict of plan (how the objects are found, a str), estimated (about how many would be visited) and
+    /// size (how many there are).
+    fn explain<'py>(
+        &self,
+        py: Python<'py>,
+        spec: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let spec = spec_of(spec)?;
+        let found = self.query(py, |table| table.explain(&spec))?;
+        let dict = PyDict::new(py);
+        dict.set_item("plan", found.plan.to_string())?;
+        dict.set_item("estimated", found.estimated)?;
+        dict.set_item("size", found.size)?;
+        Ok(dict)
+    }
+}
