@@ -22,6 +22,9 @@
          is_compiled_ms/1, test_ms/2, fun2ms/1]).
 -export([tab2file/2, tab2file/3, file2tab/1, file2tab/2, tabfile_info/1,
          from_dets/2, to_dets/2, table/1, table/2, i/0, i/1, i/2, i/3]).
+-export([open/2, range/3, range/4, prefix/2, prefix/3, seek/2, seek/3,
+         lookup_many/2, delete_range/3, take_range/3, drain/1, explain/2, cas/3,
+         upsert/4, get_in/3]).
 -export([format_error/2]).
 
 -export_type([table/0, tid/0, continuation/0, compiled_match_spec/0]).
@@ -567,6 +570,188 @@ i(Table, Height) -> fyris_browse:table(Table, Height, 80).
 %% @doc The same, with so many columns too.
 -spec i(table(), pos_integer(), pos_integer()) -> ok.
 i(Table, Height, Width) -> fyris_browse:table(Table, Height, Width).
+
+%% ---------------------------------------------------------------------------
+%% Beyond ets
+
+%% @doc The table registered under a name; made, with these options, if there
+%% is none. A table that is there must have the type and key position asked for.
+%%
+%% With `{owner, none}' among the options the table belongs to nobody and
+%% outlives its maker.
+-spec open(atom(), [option()]) -> table().
+open(Name, Options) ->
+    ?CALL(fyris_nif:open(Name, Options), [Name, Options]).
+
+%% @doc The objects of an `ordered_set' whose keys lie between two, which both
+%% count; the atom `\'_\'' instead of a key leaves that end open.
+-spec range(table(), term(), term()) -> [tuple()].
+range(Table, From, To) ->
+    range(Table, From, To, []).
+
+%% @doc The same, with options: `{from, excluded}', `{to, excluded}',
+%% `reverse', `{limit, N}', `keys' (keys instead of objects).
+%%
+%% It costs what it returns. Each object that is there throughout comes once.
+-spec range(table(), term(), term(), [RangeOption]) -> [term()] when
+      RangeOption :: reverse | keys | {limit, pos_integer()} |
+                     {from | to, excluded | included}.
+range(Table, From, To, Options) ->
+    ?CALL(range_of(Table, From, To, range_options(Options)),
+          [Table, From, To, Options]).
+
+range_of(Table, From, To, #{reverse := Back, keys := Keys} = Options) ->
+    Place = fyris_nif:range(Table, bound(From, maps:get(from, Options)),
+                            bound(To, maps:get(to, Options)), Back, Keys),
+    range_slices(Table, Place, [], maps:get(limit, Options)).
+
+range_slices(Table, Place, List, Limit) ->
+    case fyris_nif:range_slice(Table, Place, List, Limit) of
+        {true, Count, More} when Count < Limit ->
+            range_slices(Table, Place, More, Limit - Count);
+        {_, _, All} ->
+            lists:reverse(All)
+    end.
+
+range_options(Options) when is_list(Options) ->
+    Default = #{reverse => false, keys => false, limit => 1 bsl 50,
+                from => included, to => included},
+    lists:foldl(fun range_option/2, Default, Options);
+range_options(_) ->
+    bad_option().
+
+range_option(reverse, Options) -> Options#{reverse := true};
+range_option(keys, Options) -> Options#{keys := true};
+range_option({limit, N}, Options) when is_integer(N), N > 0 ->
+    Options#{limit := N};
+range_option({End, How}, Options)
+  when (End =:= from orelse End =:= to),
+       (How =:= excluded orelse How =:= included) ->
+    Options#{End := How};
+range_option(_, _) ->
+    bad_option().
+
+-spec bad_option() -> no_return().
+bad_option() ->
+    error({'$fyris_error', badarg, none, <<"not an option of a range">>}).
+
+bound('_', _) -> unbounded;
+bound(Key, How) -> {How, Key}.
+
+%% @doc The objects of an `ordered_set' whose keys begin alike: `{a, b, \'_\'}'
+%% (tuples of that size), `[a, b | \'_\']' (lists), or a binary (binaries that
+%% begin with its bytes).
+-spec prefix(table(), term()) -> [tuple()].
+prefix(Table, Prefix) ->
+    prefix(Table, Prefix, []).
+
+%% @doc The same, with `reverse', `keys' and `{limit, N}'.
+-spec prefix(table(), term(), [reverse | keys | {limit, pos_integer()}]) ->
+          [term()].
+prefix(Table, Prefix, Options) ->
+    ?CALL(prefix_of(Table, Prefix, range_options(Options)),
+          [Table, Prefix, Options]).
+
+prefix_of(Table, Prefix, #{reverse := Back, keys := Keys, limit := Limit}) ->
+    Place = fyris_nif:prefix(Table, Prefix, Back, Keys),
+    range_slices(Table, Place, [], Limit).
+
+%% @doc The first object of an `ordered_set' whose key is at or above this one.
+-spec seek(table(), term()) -> tuple() | '$end_of_table'.
+seek(Table, Key) ->
+    ?CALL(fyris_nif:seek(Table, Key, false), [Table, Key]).
+
+%% @doc The same upwards (`up'), or the last object at or below (`down').
+-spec seek(table(), term(), up | down) -> tuple() | '$end_of_table'.
+seek(Table, Key, Way) when Way =:= up; Way =:= down ->
+    ?CALL(fyris_nif:seek(Table, Key, Way =:= down), [Table, Key, Way]);
+seek(Table, Key, Way) ->
+    ?BADARG([Table, Key, Way]).
+
+%% @doc The objects of many keys: a list for each key, in their order.
+%% Faster than as many lookups in a table that is larger than the cache.
+-spec lookup_many(table(), [term()]) -> [[tuple()]].
+lookup_many(Table, Keys) ->
+    ?CALL(lookup_slices(Table, Keys, []), [Table, Keys]).
+
+lookup_slices(Table, Keys, Done) ->
+    case fyris_nif:lookup_some(Table, Keys) of
+        {[], Lists} -> lists:reverse(Done, lists:reverse(Lists));
+        {Rest, Lists} -> lookup_slices(Table, Rest, Lists ++ Done)
+    end.
+
+%% @doc Deletes the objects of a range, both ends included; how many.
+-spec delete_range(table(), term(), term()) -> non_neg_integer().
+delete_range(Table, From, To) ->
+    ?CALL(take_slices(Table, bound(From, included), bound(To, included), true,
+                      fun(Keys, Count) -> length(Keys) + Count end, 0),
+          [Table, From, To]).
+
+%% @doc Takes the objects of a range out and returns them, in order. Of several
+%% callers at once, each object goes to one.
+-spec take_range(table(), term(), term()) -> [tuple()].
+take_range(Table, From, To) ->
+    ?CALL(lists:reverse(
+            take_slices(Table, bound(From, included), bound(To, included),
+                        false, fun lists:reverse/2, [])),
+          [Table, From, To]).
+
+take_slices(Table, From, To, Keys, Add, Sofar) ->
+    case fyris_nif:take_some(Table, From, To, Keys) of
+        [] -> Sofar;
+        Taken -> take_slices(Table, From, To, Keys, Add, Add(Taken, Sofar))
+    end.
+
+%% @doc Takes all objects out and returns them. None is lost and none comes
+%% twice, whatever others do meanwhile.
+-spec drain(table()) -> [tuple()].
+drain(Table) ->
+    ?CALL(fyris_nif:drain(Table), [Table]).
+
+%% @doc What a match specification would do: how the objects are found
+%% (`kind', `plan'), about how many would be looked at (`estimated'), and how
+%% many there are (`size').
+-spec explain(table(), match_spec()) -> #{atom() => term()}.
+explain(Table, Spec) ->
+    {Kind, Plan, Estimated, Size} =
+        ?CALL(fyris_nif:explain(Table, Spec), [Table, Spec]),
+    #{kind => Kind, plan => Plan, estimated => Estimated, size => Size}.
+
+%% @doc Puts an object in the place of another one with the same key, if
+%% exactly that is there; says whether it did. One atomic step.
+-spec cas(table(), tuple(), tuple()) -> boolean().
+cas(Table, Old, New) ->
+    ?CALL(fyris_nif:cas(Table, Old, New), [Table, Old, New]).
+
+%% @doc Inserts an object if its key is not there, else replaces what is there
+%% by what a fun makes of it. Returns the new object. Atomic: when
+%% another writer comes between, the fun is called again.
+-spec upsert(table(), term(), tuple(), fun((tuple()) -> tuple())) -> tuple().
+upsert(Table, Key, Default, Fun) ->
+    ?CALL(upsert_loop(Table, Key, Default, Fun), [Table, Key, Default, Fun]).
+
+upsert_loop(Table, Key, Default, Fun) ->
+    {New, Done} =
+        case fyris_nif:lookup(Table, Key) of
+            [] ->
+                {Default, fyris_nif:insert_new(Table, Default)};
+            [Old] ->
+                Made = Fun(Old),
+                {Made, fyris_nif:cas(Table, Old, Made)};
+            [_, _ | _] ->
+                error({'$fyris_error', badarg, table_type, <<"a bag">>})
+        end,
+    case Done of
+        true -> New;
+        false -> upsert_loop(Table, Key, Default, Fun)
+    end.
+
+%% @doc A part of the object with a key. The path begins with the position of
+%% an element; each further step is a key of a map, or a position in a tuple or
+%% list. Nothing beside the path is copied.
+-spec get_in(table(), term(), [term()]) -> {ok, term()} | error.
+get_in(Table, Key, Path) ->
+    ?CALL(fyris_nif:get_in(Table, Key, Path), [Table, Key, Path]).
 
 %% ---------------------------------------------------------------------------
 

@@ -16,6 +16,8 @@
 -export([cursor/2, slice/3, query/3, step/2, chunk/4, chunk_next/1, chunk_step/1,
          is_place/1, repair/3]).
 -export([match_spec_compile/1, is_compiled_ms/1, run_spec/3, test_ms/2]).
+-export([open/2, range/5, prefix/4, range_slice/4, seek/3, lookup_some/2,
+         take_some/4, drain/1, cas/3, get_in/3, explain/2]).
 
 -on_load(init/0).
 
@@ -80,3 +82,14 @@ match_spec_compile(_) -> ?STUB.
 is_compiled_ms(_) -> ?STUB.
 run_spec(_, _, _) -> ?STUB.
 test_ms(_, _) -> ?STUB.
+open(_, _) -> ?STUB.
+range(_, _, _, _, _) -> ?STUB.
+prefix(_, _, _, _) -> ?STUB.
+range_slice(_, _, _, _) -> ?STUB.
+seek(_, _, _) -> ?STUB.
+lookup_some(_, _) -> ?STUB.
+take_some(_, _, _, _) -> ?STUB.
+drain(_) -> ?STUB.
+cas(_, _, _) -> ?STUB.
+get_in(_, _, _) -> ?STUB.
+explain(_, _) -> ?STUB.

@@ -30,6 +30,8 @@ pub(crate) struct Types {
     pub(crate) query: Type,
     /// Where a chunk begins.
     pub(crate) chunk: Type,
+    /// A range between slices.
+    pub(crate) range: Type,
     /// A compiled match specification.
     pub(crate) spec: Type,
 }
@@ -69,6 +71,7 @@ fn open_types(env: Env) -> Option<Types> {
         cursor: env.open_type(c"cursor", destroy::<calls::CursorPlace>, None)?,
         query: env.open_type(c"query", destroy::<calls::QueryPlace>, None)?,
         chunk: env.open_type(c"chunk", destroy::<calls::ChunkPlace>, None)?,
+        range: env.open_type(c"range", destroy::<calls::RangePlace>, None)?,
         spec: env.open_type(c"match_spec", destroy::<fyris::MatchSpec>, None)?,
     })
 }

@@ -9,7 +9,7 @@ use crate::tables::{self, store};
 use crate::{atoms, process, term};
 
 /// The process that an argument, already read, stands for; made known.
-fn known_process(env: Env, pid: &Owned) -> Option<ProcessId> {
+pub(super) fn known_process(env: Env, pid: &Owned) -> Option<ProcessId> {
     let id = term::make(env, pid).local_pid()?;
     // One that has ended is as good as none, and the store knows it for that.
     process::register(env, Term::from_local_pid(id));
@@ -17,7 +17,7 @@ fn known_process(env: Env, pid: &Owned) -> Option<ProcessId> {
 }
 
 /// The calling process, made known.
-fn known_caller(env: Env) -> Result<ProcessId, Fail> {
+pub(super) fn known_caller(env: Env) -> Result<ProcessId, Fail> {
     let me = env.self_pid().ok_or(BAD)?;
     process::register(env, me).ok_or(BAD)
 }

@@ -8,10 +8,12 @@ mod query;
 mod read;
 mod slices;
 mod specs;
+mod verbs;
 mod write;
 
 pub(crate) use query::{ChunkPlace, QueryPlace};
 pub(crate) use slices::CursorPlace;
+pub(crate) use verbs::RangePlace;
 
 use std::ffi::CStr;
 
@@ -63,6 +65,17 @@ pub(crate) fn functions() -> Vec<ErlNifFunc> {
         (c"is_compiled_ms", 1, entry!(specs::is_compiled)),
         (c"run_spec", 3, entry!(specs::run)),
         (c"test_ms", 2, entry!(specs::test_ms)),
+        (c"open", 2, entry!(verbs::open)),
+        (c"range", 5, entry!(verbs::range)),
+        (c"prefix", 4, entry!(verbs::prefix)),
+        (c"range_slice", 4, entry!(verbs::range_slice)),
+        (c"seek", 3, entry!(verbs::seek)),
+        (c"lookup_some", 2, entry!(verbs::lookup_some)),
+        (c"take_some", 4, entry!(verbs::take_some)),
+        (c"drain", 1, entry!(verbs::drain)),
+        (c"cas", 3, entry!(verbs::cas)),
+        (c"get_in", 3, entry!(verbs::get_in)),
+        (c"explain", 2, entry!(verbs::explain)),
         (c"delete", 2, entry!(write::delete)),
         (c"delete_all_objects", 1, entry!(write::delete_all_objects)),
         (c"delete_object", 2, entry!(write::delete_object)),

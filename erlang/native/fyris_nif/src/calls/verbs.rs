@@ -1,0 +1,248 @@
+//! Verbs that `ets` does not have.
+
+use std::ops::Bound;
+use std::sync::Mutex;
+
+use fyris::{Object, Options, Prefix, RangeCursor, RangeOptions};
+use fyris_term::Term as Owned;
+
+use crate::call::{BAD, Fail, Reply, entry};
+use crate::sys::{self, Env, Term};
+use crate::tables::store;
+use crate::term::{self, MachineObject, Maker};
+use crate::{atoms, load, tables};
+
+/// Objects or keys of a slice.
+const SLICE: usize = 400;
+/// What a slice takes of a process's time.
+const PERCENT: usize = 10;
+
+/// A range that is read bit by bit.
+pub(crate) struct RangePlace {
+    cursor: Mutex<RangeCursor>,
+    keys_only: bool,
+}
+
+/// `open(Name, Options)`: the table of this name, made if there is none.
+pub(super) fn open(env: Env, args: &[Term]) -> Reply {
+    let name = atoms::from_machine(env, args[0]).ok_or(BAD)?;
+    let known = |pid: &Owned| super::admin::known_process(env, pid);
+    let options = Options::parse(&term::read(env, args[1])?, known)?;
+    // One of a process that has ended does not count.
+    tables::with(env, args[0], |_, _| Ok(())).ok();
+    let caller = super::admin::known_caller(env)?;
+    let table = store().open(caller, name, &options)?;
+    if tables::tid_of(env, &table).is_none() {
+        tables::adopt(&table)?;
+    }
+    Ok(args[0])
+}
+
+/// `{included, Key}`, `{excluded, Key}` or `unbounded`.
+fn bound(env: Env, term: Term) -> Result<Bound<Owned>, Fail> {
+    let Some([word, key]) = env.tuple(term) else {
+        return Ok(Bound::Unbounded);
+    };
+    let key = term::read(env, *key)?;
+    let word = atoms::from_machine(env, *word).ok_or(BAD)?;
+    match word.as_str() {
+        "included" => Ok(Bound::Included(key)),
+        "excluded" => Ok(Bound::Excluded(key)),
+        _ => Err(BAD),
+    }
+}
+
+fn range_options(env: Env, back: Term, keys: Term) -> Result<RangeOptions, Fail> {
+    let mut options = RangeOptions::new();
+    if super::boolean(env, back)? {
+        options = options.reverse();
+    }
+    if super::boolean(env, keys)? {
+        options = options.keys_only();
+    }
+    Ok(options)
+}
+
+/// `range(Table, From, To, Back, KeysOnly)`: a place for [`range_slice`].
+pub(super) fn range(env: Env, args: &[Term]) -> Reply {
+    let span = (bound(env, args[1])?, bound(env, args[2])?);
+    let options = range_options(env, args[3], args[4])?;
+    tables::with(env, args[0], |table, _| {
+        make_place(env, table.range_cursor(span, options)?, args[4])
+    })
+}
+
+/// `prefix(Table, Prefix, Back, KeysOnly)`: a place for [`range_slice`].
+pub(super) fn prefix(env: Env, args: &[Term]) -> Reply {
+    let prefix = read_prefix(term::read(env, args[1])?).ok_or(BAD)?;
+    let options = range_options(env, args[2], args[3])?;
+    tables::with(env, args[0], |table, _| {
+        make_place(env, table.prefix_cursor(&prefix, options)?, args[3])
+    })
+}
+
+fn make_place(env: Env, cursor: RangeCursor, keys_only: Term) -> Reply {
+    let place = RangePlace {
+        cursor: Mutex::new(cursor),
+        keys_only: super::boolean(env, keys_only)?,
+    };
+    // SAFETY: the destroyer of the type drops a `RangePlace`.
+    Ok(unsafe { sys::wrap(env, load::types().range, place) })
+}
+
+fn is_any(term: &Owned) -> bool {
+    matches!(term, Owned::Atom(atom) if atom.as_str() == "_")
+}
+
+/// `{A, B, '_'}`, `[A, B | '_']` or a binary.
+fn read_prefix(term: Owned) -> Option<Prefix> {
+    match term {
+        Owned::Tuple(mut elements) => {
+            let arity = elements.len();
+            let known = elements.iter().position(is_any).unwrap_or(arity);
+            let open = elements.split_off(known);
+            open.iter()
+                .all(is_any)
+                .then_some(Prefix::Tuple { elements, arity })
+        }
+        Owned::Improper(elements, tail) if is_any(&tail) => Some(Prefix::List(elements)),
+        Owned::Binary(bytes) => Some(Prefix::Binary(bytes.to_vec())),
+        _ => None,
+    }
+}
+
+/// `range_slice(Table, Place, List, Limit)`: up to so many objects or keys in front of the list, the last one first;
+/// `{More, Count, List}`.
+pub(super) fn range_slice(env: Env, args: &[Term]) -> Reply {
+    // SAFETY: resources of the type hold a `RangePlace`.
+    let place = unsafe { env.resource::<RangePlace>(args[1], load::types().range) };
+    let place = place.ok_or(BAD)?;
+    let limit = args[3].small().and_then(|n| usize::try_from(n).ok());
+    let limit = limit.ok_or(BAD)?;
+    let mut cursor = place.cursor.lock().map_err(|_| BAD)?;
+    tables::with(env, args[0], |table, pin| {
+        let mut objects = Vec::new();
+        let more = cursor.next_batch(table, limit.min(SLICE), pin, &mut objects)?;
+        objects.truncate(limit);
+        let (mut maker, mut stack) = (Maker(env), Vec::new());
+        let push = |tail, object: &Object<'_>| {
+            let found = if place.keys_only {
+                object.build_key(&mut maker, &mut stack)
+            } else {
+                object.build(None, &mut maker, &mut stack)
+            };
+            env.make_cell(found, tail)
+        };
+        let list = objects.iter().fold(args[2], push);
+        env.consume(PERCENT);
+        let count = env.make_int(objects.len() as i64);
+        Ok(env.make_tuple(&[atoms::boolean(env, more), count, list]))
+    })
+}
+
+/// `seek(Table, Key, Back)`: the first object at or above, or at or below.
+pub(super) fn seek(env: Env, args: &[Term]) -> Reply {
+    let (key, back) = (term::read(env, args[1])?, super::boolean(env, args[2])?);
+    tables::with(env, args[0], |table, _| {
+        let found = if back {
+            table.seek_back(&key)?
+        } else {
+            table.seek(&key)?
+        };
+        Ok(found.map_or(atoms::end_of_table(env), |object| term::make(env, &object)))
+    })
+}
+
+/// `lookup_some(Table, Keys)`: the objects of the first keys, the last ones first; `{Rest, Lists}`.
+pub(super) fn lookup_some(env: Env, args: &[Term]) -> Reply {
+    let (mut keys, mut rest) = (Vec::new(), args[1]);
+    while keys.len() < SLICE / 4
+        && let Some((head, tail)) = env.cell(rest)
+    {
+        keys.push(term::read(env, head)?);
+        rest = tail;
+    }
+    if env.cell(rest).is_none() && !env.is_nil(rest) {
+        return Err(BAD);
+    }
+    env.consume(PERCENT / 2);
+    tables::with(env, args[0], |table, _| {
+        let lists = table.lookup_many(&keys)?;
+        let list = |objects: &Vec<Owned>| {
+            let objects: Vec<Term> = objects.iter().map(|o| term::make(env, o)).collect();
+            env.make_list(&objects)
+        };
+        let lists: Vec<Term> = lists.iter().rev().map(list).collect();
+        Ok(env.make_tuple(&[rest, env.make_list(&lists)]))
+    })
+}
+
+/// `take_some(Table, From, To, KeysOnly)`: a slice's worth of objects (or their keys) out of a range.
+pub(super) fn take_some(env: Env, args: &[Term]) -> Reply {
+    let span = (bound(env, args[1])?, bound(env, args[2])?);
+    let options = range_options(env, atoms::r#false(env), args[3])?.limit(SLICE);
+    env.consume(PERCENT);
+    tables::with(env, args[0], |table, _| {
+        let taken = table.take_range(span, options)?;
+        let taken: Vec<Term> = taken.iter().map(|found| term::make(env, found)).collect();
+        Ok(env.make_list(&taken))
+    })
+}
+
+/// `drain/1`, on a scheduler for long work.
+pub(super) fn drain(env: Env, args: &[Term]) -> Reply {
+    Ok(env.go_dirty(entry!(drain_all), args))
+}
+
+fn drain_all(env: Env, args: &[Term]) -> Reply {
+    tables::with(env, args[0], |table, _| {
+        let all = table.drain()?;
+        let all: Vec<Term> = all.iter().map(|object| term::make(env, object)).collect();
+        Ok(env.make_list(&all))
+    })
+}
+
+/// `cas/3`.
+pub(super) fn cas(env: Env, args: &[Term]) -> Reply {
+    tables::with(env, args[0], |table, _| {
+        let (old, new) = (
+            MachineObject::new(env, args[1]),
+            MachineObject::new(env, args[2]),
+        );
+        Ok(atoms::boolean(env, table.cas(&old, &new)?))
+    })
+}
+
+/// `get_in/3`: `{ok, Part}` or `error`.
+pub(super) fn get_in(env: Env, args: &[Term]) -> Reply {
+    let Owned::List(path) = term::read(env, args[2])? else {
+        return Err(BAD);
+    };
+    tables::with(env, args[0], |table, pin| {
+        super::with_key(env, args[1], |key| {
+            let found = table.get(key, pin)?.and_then(|object| {
+                let (mut maker, mut stack) = (Maker(env), Vec::new());
+                object.build_in(&path, |t| term::make(env, &t), &mut maker, &mut stack)
+            });
+            Ok(match found {
+                Some(part) => env.make_tuple(&[atoms::ok(env), part]),
+                None => atoms::error(env),
+            })
+        })
+    })
+}
+
+/// `explain/2`: `{Kind, Plan, Estimated, Size}`.
+pub(super) fn explain(env: Env, args: &[Term]) -> Reply {
+    let spec = fyris::MatchSpec::new(&term::read(env, args[1])?);
+    let spec = spec.map_err(|error| Fail::Store(fyris::Error::BadMatchSpec(error)))?;
+    tables::with(env, args[0], |table, _| {
+        let explanation = table.explain(&spec)?;
+        Ok(env.make_tuple(&[
+            env.make_atom(explanation.kind.name().as_bytes()),
+            term::make(env, &explanation.plan),
+            env.make_int(explanation.estimated as i64),
+            env.make_int(explanation.size as i64),
+        ]))
+    })
+}

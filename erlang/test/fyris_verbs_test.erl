@@ -1,0 +1,98 @@
+%% What ets does not have.
+-module(fyris_verbs_test).
+
+-compile(export_all).
+-include("fyris_same.hrl").
+
+ordered() ->
+    T = fyris:new(t, [ordered_set, public]),
+    fyris:insert(T, [{I, I rem 3} || I <- lists:seq(1, 2000)]),
+    T.
+
+range_test() ->
+    T = ordered(),
+    ?assertEqual([{5, 2}, {6, 0}, {7, 1}], fyris:range(T, 5, 7)),
+    ?assertEqual([6], fyris:range(T, 5, 7, [keys, {from, excluded}, {to, excluded}])),
+    ?assertEqual([2000, 1999], fyris:range(T, '_', '_', [keys, reverse, {limit, 2}])),
+    ?assertEqual(fyris:tab2list(T), fyris:range(T, '_', '_')),
+    ?assertEqual([1, 2], fyris:range(T, '_', 2.0, [keys])),
+    ?assertEqual([], fyris:range(T, 7, 5)),
+    ?assertError(badarg, fyris:range(T, 1, 2, [foo])),
+    ?assertError(badarg, fyris:range(T, 1, 2, [{limit, 0}])),
+    S = fyris:new(t, []),
+    ?assertError(badarg, fyris:range(S, 1, 2)).
+
+prefix_test() ->
+    T = fyris:new(t, [ordered_set]),
+    Keys = [{a, 1, x}, {a, 2, x}, {a, 2}, {b, 1, x}, <<"joe">>, <<"john">>, <<"mike">>,
+            [a, b], [a, b, c], [a], "abc"],
+    fyris:insert(T, [{K} || K <- Keys]),
+    ?assertEqual([{a, 1, x}, {a, 2, x}], fyris:prefix(T, {a, '_', '_'}, [keys])),
+    ?assertEqual([{<<"joe">>}, {<<"john">>}], fyris:prefix(T, <<"jo">>)),
+    ?assertEqual([[a, b], [a, b, c]], fyris:prefix(T, [a, b | '_'], [keys])),
+    ?assertEqual([<<"john">>], fyris:prefix(T, <<"jo">>, [keys, reverse, {limit, 1}])),
+    ?assertError(badarg, fyris:prefix(T, a)),
+    ?assertError(badarg, fyris:prefix(T, {a, '_', b})).
+
+seek_test() ->
+    T = fyris:new(t, [ordered_set]),
+    fyris:insert(T, [{10}, {20}]),
+    ?assertEqual([{10}, {10}, {20}, '$end_of_table'], [fyris:seek(T, K) || K <- [5, 10, 11, 21]]),
+    ?assertEqual(['$end_of_table', {10}, {10}, {20}], [fyris:seek(T, K, down) || K <- [5, 10, 11, 21]]),
+    ?assertError(badarg, fyris:seek(T, 1, sideways)).
+
+lookup_many_test() ->
+    [begin
+         T = fyris:new(t, [Type]),
+         fyris:insert(T, [{I, I} || I <- lists:seq(1, 1000)]),
+         Keys = lists:seq(500, 1500),
+         ?assertEqual([fyris:lookup(T, K) || K <- Keys], fyris:lookup_many(T, Keys)),
+         ?assertEqual([], fyris:lookup_many(T, [])),
+         ?assertError(badarg, fyris:lookup_many(T, foo))
+     end || Type <- ?ALL].
+
+taking_test() ->
+    T = ordered(),
+    ?assertEqual(901, fyris:delete_range(T, 100, 1000)),
+    ?assertEqual([{1001, 2}, {1002, 0}], fyris:take_range(T, 100, 1002)),
+    ?assertEqual(1097, fyris:info(T, size)),
+    ?assertEqual(1097, length(fyris:drain(T))),
+    ?assertEqual(0, fyris:info(T, size)).
+
+cas_and_upsert_test() ->
+    T = fyris:new(t, [public]),
+    ?assertEqual({k, 1}, fyris:upsert(T, k, {k, 1}, fun({k, N}) -> {k, N + 1} end)),
+    ?assertEqual({k, 2}, fyris:upsert(T, k, {k, 1}, fun({k, N}) -> {k, N + 1} end)),
+    ?assertEqual(false, fyris:cas(T, {k, 1}, {k, 5})),
+    ?assertEqual(true, fyris:cas(T, {k, 2}, {k, 5})),
+    ?assertError(badarg, fyris:cas(T, {k, 5}, {j, 5})),
+    Add = fun({k, N}) -> {k, N + 1} end,
+    Monitors = [spawn_monitor(fun() -> [fyris:upsert(T, k, {k, 0}, Add) || _ <- lists:seq(1, 2000)] end)
+                || _ <- [1, 2, 3]],
+    [receive {'DOWN', M, _, _, _} -> ok end || {_, M} <- Monitors],
+    ?assertEqual([{k, 6005}], fyris:lookup(T, k)).
+
+get_in_test() ->
+    T = fyris:new(t, []),
+    fyris:insert(T, {joe, #{lang => [erlang, prolog], big => binary:copy(<<"x">>, 1000)}, {a, {b}}}),
+    ?assertEqual({ok, prolog}, fyris:get_in(T, joe, [2, lang, 2])),
+    ?assertEqual({ok, b}, fyris:get_in(T, joe, [3, 2, 1])),
+    ?assertEqual({ok, joe}, fyris:get_in(T, joe, [1])),
+    ?assertEqual({ok, binary:copy(<<"x">>, 1000)}, fyris:get_in(T, joe, [2, big])),
+    ?assertEqual(error, fyris:get_in(T, joe, [2, nope])),
+    ?assertEqual(error, fyris:get_in(T, mike, [2])).
+
+explain_test() ->
+    T = ordered(),
+    #{kind := Kind, size := 2000, estimated := N} =
+        fyris:explain(T, [{{'$1', '_'}, [{'>', '$1', 10}, {'<', '$1', 20}], ['$1']}]),
+    ?assert(is_atom(Kind) andalso N < 100).
+
+open_test() ->
+    fyris_same:in_process(fun() -> kept = fyris:open(kept, [{owner, none}, bag]) end),
+    ?assertEqual(kept, fyris:open(kept, [bag])),
+    ?assertEqual(none, fyris:info(kept, owner)),
+    ?assert(is_reference(fyris:whereis(kept))),
+    ?assertError(badarg, fyris:open(kept, [set])),
+    ?assertEqual(true, fyris:insert(kept, {1})),
+    fyris:delete(kept).
