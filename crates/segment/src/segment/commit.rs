@@ -143,7 +143,11 @@ impl Segment {
         // Release fence: pairs with the Acquire fence in `holds`. A frame we are about to write may have been
         // another process's until it was cut off: if that one sees our words, it sees the cut.
         fence(Ordering::Release);
-        for &page in candidates {
+        for (at, &page) in candidates.iter().enumerate() {
+            if let Some(&next) = candidates.get(at + 1) {
+                words::prefetch_page(self.copy.page(next as usize));
+                words::prefetch_page(self.trunk.frame(self.base[next as usize])?);
+            }
             let Some(frame) = self.prepared.spare.pop() else {
                 return Err(Error::NoSpace("page frames"));
             };

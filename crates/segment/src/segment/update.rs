@@ -12,6 +12,9 @@ use crate::words::{self, WORDS, load, store};
 /// Words of a page above which copying it whole may be cheaper than word by word.
 const DENSE: usize = WORDS / 2;
 
+/// Changes between asking for the lines that one needs and using them.
+const AHEAD: usize = 6;
+
 /// What an update brought.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
@@ -293,7 +296,14 @@ impl Segment {
         for at in 0..self.window.changes.len() {
             let change = self.window.changes[at];
             let page = change.page as usize;
+            if let Some(next) = self.window.changes.get(at + AHEAD) {
+                self.prefetch(next)?;
+            }
             let whole = clean && change.mask.count() >= DENSE && self.copy.is_clean(page);
+            if whole && let Some(next) = self.window.changes.get(at + 1) {
+                words::prefetch_page(self.trunk.frame(next.frame)?);
+                words::prefetch_page(self.copy.page(next.page as usize));
+            }
             let kept = match whole {
                 true => self.take_whole(&change, &mut updated)?,
                 false => self.take_words(&change, &mut updated)?,
@@ -304,6 +314,16 @@ impl Segment {
             self.base[page] = change.frame;
         }
         Ok(Merged::All(updated))
+    }
+
+    /// Asks for the first lines that a change will need: they are far apart, and last written elsewhere.
+    #[inline]
+    fn prefetch(&self, change: &Change) -> Result<()> {
+        let at = change.mask.first() * 8;
+        words::prefetch(self.trunk.frame(change.frame)?, at);
+        words::prefetch(self.trunk.frame(self.base[change.page as usize])?, at);
+        words::prefetch(self.copy.page(change.page as usize), at);
+        Ok(())
     }
 
     /// Whether it pays to find out which pages are unchanged here, and if so finds out: those can be

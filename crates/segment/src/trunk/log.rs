@@ -1,6 +1,6 @@
 //! The log: entries, publication, and giving old ones back.
 
-use std::sync::atomic::{Ordering, fence};
+use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 use super::layout::{ENTRY, word};
 use super::{Bounds, Trunk};
@@ -48,17 +48,21 @@ impl Record {
 }
 
 impl Trunk {
-    fn entry_at(&self, position: u64) -> usize {
-        self.geometry.log_at + (position as usize & (self.geometry.log - 1)) * ENTRY
+    /// The words of entry `position`.
+    #[inline]
+    fn entry_words(&self, position: u64) -> &[AtomicU64; ENTRY / 8] {
+        let at = (position as usize & (self.geometry.log - 1)) * ENTRY;
+        // SAFETY: inside the mapping (the log is `log` entries long) and aligned; accessed as atomics only.
+        unsafe { &*self.map.start().add(self.geometry.log_at + at).cast() }
     }
 
     /// Copies entry `position` out and checks it. Whether it was overwritten meanwhile (which can
     /// happen to a cut process only) the caller finds out from its slot.
     #[inline]
     pub(crate) fn entry(&self, position: u64) -> Result<Record> {
-        let at = self.entry_at(position);
+        let words = self.entry_words(position);
         // Relaxed: `position` was read with Acquire; and a fence follows for those who may be cut.
-        let get = |i: usize| self.word(at + 8 * i).load(Ordering::Relaxed);
+        let get = |i: usize| words[i].load(Ordering::Relaxed);
         let (first, before, version) = (get(0), get(1), get(2));
         let (page, frame) = (first as u32, (first >> 32) as u32);
         if page == GROWN {
@@ -81,11 +85,21 @@ impl Trunk {
         }))
     }
 
+    /// The frame that entry `position` replaced, if it is one. For holders of the lock.
+    fn replaced(&self, position: u64) -> Option<u32> {
+        let words = self.entry_words(position);
+        // Relaxed: the lock's Acquire came before.
+        let page = words[0].load(Ordering::Relaxed) as u32;
+        let before = words[1].load(Ordering::Relaxed);
+        let good = page != GROWN && (1..=self.geometry.frames as u64).contains(&before);
+        good.then_some(before as u32)
+    }
+
     /// Writes entry `position`, which nobody can see yet. For holders of the lock.
     fn put(&self, position: u64, record: &Record) {
-        let at = self.entry_at(position);
+        let words = self.entry_words(position);
         // Relaxed: published by `position`.
-        let set = |i: usize, value: u64| self.word(at + 8 * i).store(value, Ordering::Relaxed);
+        let set = |i: usize, value: u64| words[i].store(value, Ordering::Relaxed);
         match record {
             Record::Grown(version) => {
                 set(0, u64::from(GROWN));
@@ -197,10 +211,8 @@ impl Trunk {
         step!("tail moved");
         for position in bounds.tail..target {
             // A frame whose entry a hostile process spoiled is lost until the next sweep.
-            if let Ok(Record::Change(e)) = self.entry(position)
-                && e.before != 0
-            {
-                free(e.before);
+            if let Some(frame) = self.replaced(position) {
+                free(frame);
                 step!("frame given back");
             }
         }

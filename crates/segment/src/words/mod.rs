@@ -49,6 +49,13 @@ impl Mask {
         self.0.iter().all(|&w| w == 0)
     }
 
+    /// The lowest set bit, 0 if there is none.
+    #[inline]
+    pub(crate) fn first(&self) -> usize {
+        let at = self.0.iter().position(|&w| w != 0).unwrap_or(0);
+        at * 64 + self.0[at].trailing_zeros() as usize % 64
+    }
+
     /// How many are set.
     pub(crate) fn count(&self) -> usize {
         self.0.iter().map(|w| w.count_ones() as usize).sum()
@@ -123,6 +130,25 @@ pub(crate) unsafe fn store(page: *mut u8, word: usize, value: u64) {
     let word = unsafe { AtomicU64::from_ptr(page.cast::<u64>().add(word)) };
     // Relaxed: frames are published by the log's head; the working copy has one user.
     word.store(value, Ordering::Relaxed);
+}
+
+/// Asks for the cache line of byte `at` of a page that is needed soon. A hint: no page is required to be there.
+#[inline]
+pub(crate) fn prefetch(page: *const u8, at: usize) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a prefetch never faults, whatever the address.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(page.wrapping_add(at).cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (page, at);
+}
+
+/// Asks for the first lines of a page; the processor sees where that leads and goes on by itself.
+#[inline]
+pub(crate) fn prefetch_page(page: *const u8) {
+    (0..16).for_each(|line| prefetch(page, line * 64));
 }
 
 /// Copies page `from` to `out` and says in which words it differs from `base`: the fused step of a
