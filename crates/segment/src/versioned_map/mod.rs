@@ -8,6 +8,30 @@
 //! other process's writes under their feet; they [update](VersionedMap::update) when they choose, and see
 //! whole commits only. Writers commit.
 //!
+//! ```
+//! use fyris_segment::{MapError, Options, Segment, VersionedMap};
+//!
+//! let name = format!("rivers-{}", std::process::id());
+//! let mut writer = VersionedMap::checkout(&name, 1 << 20, &Options::new())?;
+//! let mut reader = VersionedMap::checkout(&name, 0, &Options::new().read_only(true))?; // elsewhere
+//!
+//! writer.write(|batch| {
+//!     batch.insert(b"river/Fyris", b"80 km")?;
+//!     batch.insert(b"river/Dal", b"541 km")?;
+//!     Ok::<_, MapError>(())
+//! })?;
+//!
+//! assert!(reader.is_behind() && reader.is_empty()?);
+//! reader.update()?;
+//! for entry in reader.prefix(b"river/")? {
+//!     let (key, value) = entry?;
+//!     println!("{}: {}", key.escape_ascii(), value.escape_ascii());
+//! }
+//! assert_eq!(reader.get(b"river/Fyris")?, Some(&b"80 km"[..]));
+//! Segment::unlink(&name)?;
+//! # Ok::<(), MapError>(())
+//! ```
+//!
 //! # Layout
 //!
 //! Everything is little-endian; places are page numbers (32 bits) and offsets in pages (16 bits).
