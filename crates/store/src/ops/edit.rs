@@ -68,27 +68,33 @@ where
         }
     }
 
-    /// Deletes those of the objects of one key that are still there; how many. For the bags.
+    /// Deletes those of the objects of one key that are still there; how many. For the bags. O(n log n) in the
+    /// objects of the key.
     pub(crate) fn delete_these(&self, these: &[RecordPtr], pin: &impl Pin) -> usize {
         let Some(&first) = these.first() else {
             return 0;
         };
-        self.remove_objects(self.key_of(first), |record| these.contains(&record), pin)
-            .0
+        let mut words: Vec<u64> = these.iter().map(|record| record.bits()).collect();
+        words.sort_unstable();
+        let gone = |record: RecordPtr| words.binary_search(&record.bits()).is_ok();
+        self.remove_objects(self.key_of(first), gone, pin).0
     }
 
     /// Puts new objects in the places of those old ones of one key that are still there: pairs of old and new. How
-    /// many. For `duplicate_bag`.
+    /// many. For `duplicate_bag`. O(n log n) in the objects of the key.
     pub(crate) fn replace_these(
         &self,
-        pairs: Vec<(RecordPtr, NewRecord)>,
+        mut pairs: Vec<(RecordPtr, NewRecord)>,
         pin: &impl Pin,
     ) -> usize {
         let Some(&(first, _)) = pairs.first() else {
             return 0;
         };
-        let new_of = |old| pairs.iter().find(|p| p.0 == old).map(|p| p.1.ptr());
-        let change = self.write(self.key_of(first), pin, |old| {
+        let key = self.key_of(first);
+        pairs.sort_unstable_by_key(|(old, _)| old.bits());
+        let at = |old: RecordPtr| pairs.binary_search_by_key(&old.bits(), |(old, _)| old.bits());
+        let new_of = |old| at(old).ok().map(|i| pairs[i].1.ptr());
+        let change = self.write(key, pin, |old| {
             match old.and_then(|old| Some((old, chain::with_others(old, new_of)?))) {
                 Some((old, new)) => (Change::Put(new), Some((old, new))),
                 None => (Change::Keep, None),
@@ -96,14 +102,16 @@ where
         });
         let Some((old, new)) = change else { return 0 };
         self.account(0, new.size() as i64 - old.size() as i64);
-        let was_there: Vec<_> = chain::newest_first(Some(old)).collect();
+        let mut placed: Vec<usize> = chain::newest_first(Some(old))
+            .filter_map(|record| at(record).ok())
+            .collect();
         // SAFETY: the chain with the others took the old one's place.
         unsafe { chain::retire_replaced(old, |record| new_of(record).is_some(), pin) };
-        let placed = pairs.into_iter().filter(|(old, _)| was_there.contains(old));
-        placed.fold(0, |count, (_, new)| {
-            new.publish();
-            count + 1
-        })
+        placed.sort_unstable();
+        for &i in placed.iter().rev() {
+            pairs.swap_remove(i).1.publish();
+        }
+        placed.len()
     }
 }
 
