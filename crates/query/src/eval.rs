@@ -14,7 +14,7 @@ use crate::head::{Bindings, bound};
 use crate::machine::Machine;
 use crate::program::{Clause, Id, Node, Program, Span};
 use crate::test::Test;
-use crate::value::{Ref, Subject, Value, World};
+use crate::value::{Ref, Value, World};
 
 /// One clause whose head has matched.
 pub(crate) struct Evaluation<'e, 'a> {
@@ -28,14 +28,11 @@ pub(crate) struct Evaluation<'e, 'a> {
 }
 
 impl<'a> Evaluation<'_, 'a> {
-    /// Whether all guards are exactly `true`.
+    /// Whether all guards that are left are exactly `true`.
     #[inline(always)]
     pub(crate) fn guards_hold(&self) -> bool {
-        let guards = match self.world.subject {
-            // The matcher has asked the early ones.
-            Subject::Stored(_) => self.clause.late,
-            Subject::Term(_) => self.clause.guards,
-        };
+        // The matcher has asked the early ones.
+        let guards = self.clause.late;
         guards.len == 0 || self.hold(guards)
     }
 

@@ -35,6 +35,9 @@ impl<'a> Matcher<'_, 'a> {
             }
             // An object is a tuple; that of constants alone is a tuple pattern too, in a head.
             (_, Subject::Stored(_)) => false,
+            (Pattern::Tuple { elements, used }, Subject::Term(Term::Tuple(terms))) => {
+                self.tuple(clause, elements, used, terms)
+            }
             (head, Subject::Term(term)) => self.term(head, term),
         }
     }
@@ -88,6 +91,35 @@ impl<'a> Matcher<'_, 'a> {
                     Some(behind) => values = behind,
                     None => return false,
                 }
+            }
+        }
+        true
+    }
+
+    /// As [`Matcher::object`], of a term.
+    #[inline]
+    fn tuple(&mut self, clause: &'a Clause, elements: Span, used: u32, terms: &'a [Term]) -> bool {
+        if terms.len() != elements.len as usize {
+            return false;
+        }
+        let used = &elements.of(&self.program.patterns)[..used as usize];
+        let mut early = &clause.early[..];
+        for (i, (&pattern, term)) in used.iter().zip(terms).enumerate() {
+            while let Some((&(element, test), rest)) = early.split_first()
+                && element as usize == i
+            {
+                if !self.world.passes(self.program, Ref::Term(term), test) {
+                    return false;
+                }
+                early = rest;
+            }
+            let matches = match pattern {
+                Pattern::Any => true,
+                Pattern::Bind => self.bind(Ref::Term(term)),
+                _ => self.term(pattern, term),
+            };
+            if !matches {
+                return false;
             }
         }
         true

@@ -184,7 +184,6 @@ impl Compiler {
         Clause {
             head,
             bindings,
-            guards: self.node_span(guards),
             early,
             late: self.node_span(&late),
             prefixes: Vec::new(),

@@ -43,11 +43,9 @@ pub(crate) struct Clause {
     pub(crate) head: Pattern,
     /// The slots of the variables, in the order of the variables' numbers; slots are numbered as the head meets them.
     pub(crate) bindings: Vec<Id>,
-    /// Nodes, among the parts of nodes.
-    pub(crate) guards: Span,
     /// Those guards that test an element of the head's tuple, by element, from 0.
     pub(crate) early: Vec<(u32, Test)>,
-    /// The guards that are left.
+    /// The guards that are left: nodes, among the parts of nodes.
     pub(crate) late: Span,
     /// Of elements of the head's tuple that are patterns with parts, from 0: what the order bytes of a key that matches
     /// start with.

@@ -93,7 +93,7 @@ impl MatchSpec {
         let Some(clause) = self.program.clauses.first() else {
             return false;
         };
-        clause.guards.len == 0
+        clause.late.len == 0
             && matches!(clause.head, Pattern::Any | Pattern::Bind)
             && clause.is_true
     }

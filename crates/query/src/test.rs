@@ -1,7 +1,7 @@
 //! Tests: guards on one place that always have an answer.
 //!
-//! A comparison with a constant and a test of a type cannot fail, and most guards are nothing else. On a stored object
-//! those on an element are asked as soon as the head has reached it, before what follows is looked at; the order of
+//! A comparison with a constant and a test of a type cannot fail, and most guards are nothing else. Those on an element
+//! of the object are asked as soon as the head has reached it, before what follows is looked at; the order of
 //! guards without effects cannot be told from outside.
 
 use std::cmp::Ordering;
