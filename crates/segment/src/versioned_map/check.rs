@@ -93,6 +93,17 @@ impl<'a> Check<'a> {
             return self.values(&node);
         }
         self.report.inner_pages += 1;
+        self.children(&node, level, low, high)
+    }
+
+    /// Each child, between the keys around it.
+    fn children(
+        &mut self,
+        node: &Node<'_>,
+        level: u32,
+        low: Option<&[u8]>,
+        high: Option<&[u8]>,
+    ) -> Result<()> {
         let count = node.count();
         for index in 0..=count {
             let left = if index > 0 {
