@@ -112,7 +112,7 @@ fn it_forgets_the_dead_when_asked_to() {
     child.wait().expect("it ends");
     assert!(passes(&[&path]).contains(&row("dead")));
     let text = passes(&[&path, "--repair"]);
-    assert!(text.contains("1 dead processes forgotten"), "{text}");
+    assert!(text.contains("dead processes forgotten: 1"), "{text}");
     assert!(text.contains("1 attached"), "{text}");
     // The living one goes on, with what the dead one had committed.
     segment.update().expect("an update");

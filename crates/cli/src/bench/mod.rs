@@ -36,6 +36,7 @@
 pub mod args;
 pub mod array_mix;
 pub mod core;
+mod cpus;
 pub mod figure;
 mod output;
 #[cfg(feature = "plot")]

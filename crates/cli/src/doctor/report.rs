@@ -19,7 +19,7 @@ pub(super) fn text(
             &mut out,
             "repaired",
             format_args!(
-                "{} published page changes completed, {} dead processes forgotten, {} frames freed",
+                "published page changes completed: {}, dead processes forgotten: {}, frames freed: {}",
                 r.replayed, r.reaped, r.freed_frames
             ),
         );

@@ -16,7 +16,7 @@ pub struct Contender {
     /// The name in the vocabulary.
     pub name: &'static str,
     /// True if it cannot be shared at all: one worker, always.
-    alone: bool,
+    pub(super) alone: bool,
     run: Run,
     /// What a child of it does; only those that work in processes have one.
     play: fn(&Job) -> Result<(), BenchError>,

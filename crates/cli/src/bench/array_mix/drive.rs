@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use super::array::Array;
 use super::job::Job;
 use crate::bench::core::cpu_now;
+use crate::bench::cpus::Cpus;
 use crate::bench::keys::Rng;
 use crate::bench::report::Timing;
 use crate::bench::{BenchError, process};
@@ -53,8 +54,9 @@ impl Tally {
     }
 }
 
-/// Works on the array: a quarter of the job's time to warm up, then the timed part.
+/// Works on the array, on a CPU of its own as long as there are enough: a quarter of the job's time to warm up, then the timed part.
 pub(super) fn drive(array: &mut impl Array, job: &Job) -> Result<Tally, BenchError> {
+    let _bound = Cpus::take(job.worker)?;
     let seed = (job.run * 1024 + job.worker) as u64;
     let mut worker = Worker {
         array,

@@ -69,8 +69,9 @@ fn run(out: &mut Output, registry: &Registry) -> Result<(), BenchError> {
     let args = out.args;
     check_subjects(args, registry)?;
     for case in cases().filter(|case| case.wanted(args)) {
-        for processes in args.thread_counts(&PROCESSES) {
-            let lines = group(out, registry, &case, processes)?;
+        for (nth, processes) in args.thread_counts(&PROCESSES).into_iter().enumerate() {
+            // What cannot be shared is the same for every number of processes.
+            let lines = group(out, registry, &case, processes, nth == 0)?;
             out.emit(lines);
         }
     }
@@ -83,12 +84,13 @@ fn group(
     registry: &Registry,
     case: &Case,
     processes: usize,
+    first: bool,
 ) -> Result<Vec<Line>, BenchError> {
     let args = out.args;
     let contenders: Vec<&Contender> = registry
         .array_mix
         .iter()
-        .filter(|c| args.wants_subject(c.name))
+        .filter(|c| args.wants_subject(c.name) && (first || !c.alone))
         .collect();
     let mut figures = vec![(Series::default(), Samples::default()); contenders.len()];
     for run in 0..args.run_count() {

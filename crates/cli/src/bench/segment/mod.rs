@@ -32,7 +32,6 @@ mod figures;
 mod fit;
 mod local;
 mod partner;
-mod place;
 mod stage;
 mod table;
 mod units;
@@ -41,11 +40,11 @@ pub use case::{CASES, Case};
 
 use super::BenchError;
 use super::args::{BenchArgs, Clock, Suite};
+use super::cpus::Cpus;
 use super::output::Output;
 use super::registry::Registry;
 use super::report::{Line, Series, Timing};
 use super::suites::Entry;
-use place::Cpus;
 use stage::Stage;
 
 /// The suite's row in the list of suites.
@@ -65,11 +64,11 @@ pub(super) const IN_C: &str = "in_c";
 fn run(out: &mut Output, _: &Registry) -> Result<(), BenchError> {
     let args = out.args;
     check_filters(args)?;
-    let cpus = Cpus::take()?;
+    let cpus = Cpus::take(0)?;
     let wanted: Vec<&Case> = CASES
         .iter()
         .filter(|case| case.is_unit() || args.wants_case(case.name))
-        .filter(|case| cpus.other.is_some() || !case.cross)
+        .filter(|case| cpus.second().is_some() || !case.cross)
         .collect();
     let mut series = vec![Series::default(); wanted.len()];
     for run in 0..args.run_count() {

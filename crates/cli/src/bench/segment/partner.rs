@@ -10,13 +10,13 @@
 
 use fyris_segment::{PAGE, Segment};
 
-use super::place::bind;
-use super::stage::{PARTNER_WORD, options, order, write_word};
+use super::stage::{PARTNER_WORD, WORD, options, order, write_word};
+use crate::bench::BenchError;
 use crate::bench::args::BenchArgs;
+use crate::bench::cpus::bind;
 use crate::bench::process::{serve, word};
 use crate::bench::registry::Registry;
 use crate::bench::shared::SharedMap;
-use crate::bench::{BenchError, segment::stage::WORD};
 
 /// Plays the partner until the first process has no more commands.
 pub(super) fn child(_: &BenchArgs, _: &Registry, part: &str) -> Result<(), BenchError> {

@@ -7,9 +7,9 @@ use fyris_segment::{Options, PAGE, Segment};
 
 use super::case::Case;
 use super::fit::{Line, fit};
-use super::place::Cpus;
 use crate::bench::BenchError;
 use crate::bench::args::BenchArgs;
+use crate::bench::cpus::Cpus;
 use crate::bench::keys::Rng;
 use crate::bench::process::Partner;
 use crate::bench::shared::SharedMap;
@@ -71,7 +71,7 @@ impl Stage {
             Segment::checkout(&name, case.bytes, &options(case.declared).exclusive(true))?;
         let plain_name = format!("{name}-plain");
         let plain = SharedMap::make(&plain_name, case.bytes)?;
-        let cpu = cpus.other.filter(|_| case.cross).unwrap_or(cpus.own);
+        let cpu = cpus.second().filter(|_| case.cross).unwrap_or(cpus.first());
         let part = format!("{name} {} {} {cpu}", case.bytes, case.declared);
         let partner = join(args, &part);
         // Taken away before anything else can fail, so that nothing stays behind.

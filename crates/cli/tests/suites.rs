@@ -1,0 +1,199 @@
+//! The suites that need processes, run by the program itself: every case, every field, figures, and errors by name.
+
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use clap::Parser;
+use fyris_cli::bench::array_mix::{Array, Contender};
+use fyris_cli::bench::{self, BenchArgs, BenchError, Registry, segment};
+use serde_json::Value;
+
+fn bench(line: &str) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_fyris"))
+        .arg("bench")
+        .args(line.split_whitespace())
+        .stdin(Stdio::null())
+        .output()
+        .expect("the program runs")
+}
+
+/// The lines of a run that succeeds.
+fn lines(line: &str) -> Vec<Value> {
+    let output = bench(line);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{line}: {errors}");
+    let text = String::from_utf8(output.stdout).expect("output is UTF-8");
+    let parse = |line: &str| serde_json::from_str(line).expect("a JSON object a line");
+    text.lines().map(parse).collect()
+}
+
+/// Every line has the fields of the vocabulary.
+fn check_fields(line: &Value) {
+    for field in ["suite", "case", "subject", "keys"] {
+        assert!(line[field].is_string(), "{field} in {line}");
+    }
+    for field in ["threads", "n", "runs"] {
+        assert!(line[field].is_u64(), "{field} in {line}");
+    }
+    for field in ["ns_per_op", "min", "max"] {
+        assert!(line[field].is_f64(), "{field} in {line}");
+    }
+}
+
+#[test]
+fn a_quick_run_of_segment_measures_every_case_within_a_minute() {
+    let start = Instant::now();
+    let lines = lines("segment --quick --runs 1 --json");
+    assert!(start.elapsed() < Duration::from_secs(60));
+    let other_cpu = std::thread::available_parallelism().is_ok_and(|n| n.get() > 1);
+    let wanted = segment::CASES.iter().filter(|c| other_cpu || !c.cross);
+    let names: Vec<&str> = wanted.map(|case| case.name).collect();
+    let found: Vec<&str> = lines.iter().filter_map(|l| l["case"].as_str()).collect();
+    assert_eq!(found, names);
+    for line in &lines {
+        check_fields(line);
+        assert_eq!(line["suite"], "segment");
+        assert!(
+            line["in_m"].is_number() && line["in_c"].is_number(),
+            "{line}"
+        );
+    }
+    assert_eq!(lines[0]["in_m"], 1.0);
+    assert_eq!(lines[1]["in_c"], 1.0);
+}
+
+#[test]
+fn arrays_are_shared_and_no_write_is_lost() {
+    let lines = lines("array_mix --quick --runs 1 --case 74:25:1/5K,25:74:1/50K --json");
+    let of = |subject: &str| lines.iter().filter(|l| l["subject"] == subject).count();
+    assert_eq!(
+        (of("harness"), of("fyris"), of("fyris_declared")),
+        (2, 2, 2)
+    );
+    for line in &lines {
+        check_fields(line);
+        assert!(line["ops_per_s"].as_f64() > Some(0.0), "{line}");
+        let alone = line["subject"] == "harness";
+        assert_eq!(line["threads"], if alone { 1 } else { 2 });
+    }
+}
+
+#[test]
+fn figures_say_what_they_are() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let dir = folder.path().display();
+    let commands = [
+        format!("segment --quick --runs 1 --case fault_hot,update_page_sparse --plot {dir}"),
+        format!("array_mix --quick --runs 1 --case 74:25:1/5K --plot {dir}"),
+    ];
+    for command in &commands {
+        assert!(bench(command).status.success(), "{command}");
+    }
+    for (file, words) in [
+        (
+            "segment-table3",
+            ["Table 3 of the 2013 paper", "CONVERSION (2013)"],
+        ),
+        (
+            "array_mix-74-25-1-2",
+            ["Figure 2 of the 2013 paper", "fyris_declared"],
+        ),
+        (
+            "array_mix-74-25-1-2-query",
+            ["Figure 4 of the 2013 paper", "elements of 8 bytes"],
+        ),
+    ] {
+        let text = std::fs::read_to_string(folder.path().join(format!("{file}.svg")));
+        let text = text.expect("a figure");
+        assert!(text.starts_with("<svg"), "{file}");
+        words
+            .iter()
+            .for_each(|word| assert!(text.contains(word), "{word} in {file}"));
+    }
+}
+
+#[test]
+fn what_a_suite_does_not_know_is_named() {
+    for (line, word) in [
+        ("segment --case hit", "no case `hit` in `segment`"),
+        ("segment --subject one_lock", "no subject `one_lock`"),
+        ("segment --clock cpu", "wall clock"),
+        ("array_mix --case 74:25:1/3M", "no case `74:25:1/3M`"),
+        ("array_mix --subject nobody", "no subject `nobody`"),
+        ("array_mix --child nonsense", "makes no sense"),
+    ] {
+        let output = bench(line);
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{line}");
+        assert!(errors.contains(word), "{line}: {errors}");
+    }
+}
+
+#[derive(Parser)]
+struct Cli {
+    #[command(flatten)]
+    args: BenchArgs,
+}
+
+/// An array that goes wrong in one way or another.
+struct Broken {
+    values: Vec<u64>,
+    writes: u64,
+    queries: u64,
+    loses: bool,
+}
+
+impl Array for Broken {
+    fn lookup(&mut self, at: usize) -> Result<u64, BenchError> {
+        Ok(self.values[at])
+    }
+    fn write(&mut self, at: usize) -> Result<(), BenchError> {
+        self.writes += 1;
+        self.values[at] += u64::from(!self.loses || !self.writes.is_multiple_of(100));
+        Ok(())
+    }
+    fn query(&mut self) -> Result<Option<u64>, BenchError> {
+        self.queries += 1;
+        let forgets = !self.loses && self.queries.is_multiple_of(5);
+        Ok(self
+            .values
+            .iter()
+            .max()
+            .filter(|_| !forgets)
+            .copied()
+            .or(Some(0)))
+    }
+    fn total(&mut self) -> Result<u64, BenchError> {
+        Ok(self.values.iter().sum())
+    }
+}
+
+fn broken(elements: usize, loses: bool) -> Vec<Broken> {
+    vec![Broken {
+        values: vec![0; elements],
+        writes: 0,
+        queries: 0,
+        loses,
+    }]
+}
+
+/// What a run with this subject alone fails with.
+fn verdict(contender: Contender) -> String {
+    let line = "bench array_mix --quick --runs 1 --case 25:74:1/5K --json";
+    let args = Cli::parse_from(line.split_whitespace()).args;
+    let registry = Registry {
+        array_mix: vec![contender],
+        ..Registry::own("test")
+    };
+    let error = bench::run(&args, &registry).expect_err("a wrong answer");
+    assert!(matches!(error, BenchError::WrongAnswer(_)), "{error}");
+    error.to_string()
+}
+
+#[test]
+fn a_lost_write_and_a_step_back_in_time_are_errors() {
+    let lost = verdict(Contender::alone("loses", |n, _| broken(n, true)));
+    assert!(lost.contains("add up to"), "{lost}");
+    let back = verdict(Contender::alone("forgets", |n, _| broken(n, false)));
+    assert!(back.contains("found 0 after one that found"), "{back}");
+}
