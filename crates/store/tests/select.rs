@@ -182,6 +182,27 @@ fn steps_of_any_size_make_up_the_whole() {
 }
 
 #[test]
+fn objects_are_shown_as_they_are() {
+    let owner = owner();
+    for kind in KINDS {
+        let table = filled(&owner, kind, 60);
+        for text in SPECS {
+            let spec = spec(text);
+            let (mut query, mut found) = (table.query(&spec), Vec::new());
+            let mut step = |query: &mut fyris::Query| {
+                query.step_with(10, |object, value| {
+                    found.push(value.unwrap_or_else(|| object.to_term()));
+                    true
+                })
+            };
+            while step(&mut query).unwrap() {}
+            assert_eq!(query.count(), found.len());
+            assert_eq!(in_order(&table, found), expected(&table, &spec), "{text}");
+        }
+    }
+}
+
+#[test]
 fn patterns_match_without_specifications() {
     let owner = owner();
     for kind in KINDS {
@@ -513,6 +534,11 @@ fn explaining_says_how_many() {
             ("full_scan", table.len())
         );
         assert_eq!(full.size, table.len());
+        let text = format!(
+            "#{{access => full_scan, bounds => [], estimated => {0}, size => {0}}}",
+            full.size
+        );
+        assert_eq!(full.to_term(), term(&text));
     }
 }
 

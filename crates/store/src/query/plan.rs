@@ -77,6 +77,20 @@ pub struct Explanation {
     pub size: usize,
 }
 
+impl Explanation {
+    /// As a term: `#{access => Kind, bounds => Bounds, estimated => Objects, size => Objects}`.
+    pub fn to_term(&self) -> Term {
+        let mut pairs: Vec<(Term, Term)> = match &self.plan {
+            Term::Map(plan) => plan.iter().map(|(k, v)| (k.clone(), v.clone())).collect(),
+            _ => Vec::new(),
+        };
+        let number = |n: usize| Term::Int(n as i64);
+        pairs.push((Term::atom("estimated"), number(self.estimated)));
+        pairs.push((Term::atom("size"), number(self.size)));
+        pairs.into_iter().collect::<fyris_term::Map>().into()
+    }
+}
+
 impl Table {
     /// What a query would do, and about how many objects it would visit. Visits none to say so, but up to 256 of a
     /// range.

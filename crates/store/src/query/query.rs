@@ -156,6 +156,45 @@ impl Query {
         })
     }
 
+    /// As [`Query::step`] of a select, for a caller with terms of its own: shows `f` every object that matches, with
+    /// the value; `None` stands for the object itself, where the specification always asks for that.
+    ///
+    /// `f` says `true` when it wants no more: in an `ordered_set` the next step begins with the object behind this one;
+    /// in other tables `f` is still shown the rest of the batch under way, `objects` or 256 of them at most and a
+    /// bucket. `f` runs under a pin and outside of every lock.
+    ///
+    /// # Errors
+    ///
+    /// As [`Query::step`].
+    pub fn step_with(
+        &mut self,
+        objects: usize,
+        mut f: impl FnMut(Object<'_>, Option<Term>) -> bool,
+    ) -> Result<bool> {
+        let Work {
+            spec,
+            machine,
+            scan,
+            count,
+            ..
+        } = &mut self.work;
+        let (machine, whole) = (who(machine), spec.returns_object());
+        self.table.with_content(Right::Read, |body, pin| {
+            scan.step(body, (objects, BATCH), pin, |object| {
+                let view = object.view();
+                let value = match whole {
+                    true => spec.matches(&view, machine).then_some(None),
+                    false => spec.run(&view, machine).map(Some),
+                };
+                value.is_some_and(|value| {
+                    *count += 1;
+                    f(object, value)
+                })
+            });
+            Ok(!scan.is_done())
+        })
+    }
+
     /// Runs to the end, or to the limit.
     ///
     /// # Errors
