@@ -3,6 +3,7 @@
 use std::any::Any;
 
 use fyris_sync::reclaim::Pin;
+use fyris_term::Term;
 use fyris_term::key::KeyBuf;
 
 use super::Table;
@@ -12,7 +13,7 @@ use crate::error::Result;
 use crate::foreign::{AsObject, record_of};
 use crate::ids::{ProcessId, Right};
 use crate::keys::AsKey;
-use crate::ops::Navigate;
+use crate::ops::{CounterOp, Navigate};
 use crate::record::{NewRecord, Object};
 use crate::registry::lock_attachment;
 use crate::slot::{Content, Kind};
@@ -208,6 +209,42 @@ impl Table {
                 Step::Prev(key) => b.prev(b.key(key), || known(key), pin),
             })?;
             Ok(self.show(content, f))
+        })
+    }
+
+    /// As [`Table::update_counter`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Table::update_counter`].
+    pub fn update_counter_with(
+        &self,
+        key: &(impl AsKey + ?Sized),
+        ops: &[CounterOp],
+    ) -> Result<Vec<Term>> {
+        self.check_unique("update_counter")?;
+        key.with(|buf| {
+            self.write(
+                |body, pin| with_body!(body, b => b.update_counter(b.key(buf), ops, None, pin)),
+            )
+        })
+    }
+
+    /// As [`Table::update_element`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Table::update_element`].
+    pub fn update_element_with(
+        &self,
+        key: &(impl AsKey + ?Sized),
+        edits: &[(usize, Term)],
+    ) -> Result<bool> {
+        self.check_unique("update_element")?;
+        key.with(|buf| {
+            self.write(
+                |body, pin| with_body!(body, b => b.update_element(b.key(buf), edits, None, pin)),
+            )
         })
     }
 

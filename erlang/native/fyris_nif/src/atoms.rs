@@ -150,6 +150,21 @@ words! {
     error = "error";
 }
 
+/// The empty list: a word too, and the same for ever.
+#[inline]
+pub(crate) fn nil(env: Env) -> Term {
+    static WORD: AtomicUsize = AtomicUsize::new(0);
+    // Relaxed: as in `Words::get`.
+    match WORD.load(Ordering::Relaxed) {
+        0 => {
+            let term = env.make_list(&[]);
+            WORD.store(term.0, Ordering::Relaxed);
+            term
+        }
+        word => Term(word),
+    }
+}
+
 /// `true` or `false`.
 #[inline]
 pub(crate) fn boolean(env: Env, value: bool) -> Term {

@@ -5,7 +5,7 @@ use fyris_term::key::KeyBuf;
 
 use crate::call::{BAD, Reply};
 use crate::sys::{Env, Term};
-use crate::term::Maker;
+use crate::term::with_maker;
 use crate::{atoms, tables};
 
 /// Which way.
@@ -92,7 +92,7 @@ fn check_end(env: Env, table: &Table, key: Term) -> Reply {
 
 fn key(env: Env, objects: &[Object<'_>]) -> Term {
     match objects.first() {
-        Some(object) => object.build_key(&mut Maker(env), &mut Vec::new()),
+        Some(object) => with_maker(env, |maker, stack| object.build_key(maker, stack)),
         None => atoms::end_of_table(env),
     }
 }

@@ -107,7 +107,7 @@ pub(super) fn query(env: Env, args: &[Term]) -> Reply {
         let ordered = table.table_type() == TableType::OrderedSet;
         let back = ordered && verb != Verb::Reverse;
         let mut query = verb.query(env, table, &spec, back)?;
-        let (more, value) = slice(env, &mut query, verb, env.make_list(&[]))?;
+        let (more, value) = slice(env, &mut query, verb, atoms::nil(env))?;
         if !more {
             return Ok(env.make_tuple(&[atoms::done(env), value]));
         }

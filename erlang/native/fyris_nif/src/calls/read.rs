@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use crate::call::{BAD, Fail, Reply};
 use crate::sys::{Env, Term};
-use crate::term::Maker;
+use crate::term::with_maker;
 use crate::{atoms, tables};
 
 /// `lookup/2`.
@@ -31,20 +31,14 @@ pub(super) fn member(env: Env, args: &[Term]) -> Reply {
 
 /// Objects as a list of tuples. The caller's own key goes back where it is the same.
 pub(super) fn make_list(env: Env, asked: Option<(Term, &KeyBuf)>, objects: &[Object<'_>]) -> Term {
-    let (mut maker, mut stack) = (Maker(env), Vec::new());
-    let mut make = |object: &Object<'_>| {
-        // In an ordered set the stored key may be `1.0` where the caller asked for `1`.
-        let same = asked.filter(|(_, key)| key.bytes() == object.key_bytes());
-        object.build(same.map(|(term, _)| term), &mut maker, &mut stack)
-    };
-    match objects {
-        [] => env.make_list(&[]),
-        [object] => env.make_cell(make(object), env.make_list(&[])),
-        objects => {
-            let tuples: Vec<Term> = objects.iter().map(make).collect();
-            env.make_list(&tuples)
-        }
-    }
+    let nil = atoms::nil(env);
+    with_maker(env, |maker, stack| {
+        objects.iter().rev().fold(nil, |tail, object| {
+            // In an ordered set the stored key may be `1.0` where the caller asked for `1`.
+            let same = asked.filter(|(_, key)| key.bytes() == object.key_bytes());
+            env.make_cell(object.build(same.map(|(term, _)| term), maker, stack), tail)
+        })
+    })
 }
 
 /// `lookup_element/3`.
@@ -77,14 +71,13 @@ fn elements(
     position: usize,
     objects: &[Object<'_>],
 ) -> Result<Option<Term>, Fail> {
-    let (mut maker, mut stack) = (Maker(env), Vec::new());
-    let elements: Result<SmallVec<[Term; 4]>, Fail> = objects
-        .iter()
-        .map(|object| {
-            let element = object.build_element(position, &mut maker, &mut stack);
+    let elements: Result<SmallVec<[Term; 4]>, Fail> = with_maker(env, |maker, stack| {
+        let element = |object: &Object<'_>| {
+            let element = object.build_element(position, maker, stack);
             element.ok_or(Fail::Cause("position"))
-        })
-        .collect();
+        };
+        objects.iter().map(element).collect()
+    });
     let elements = elements?;
     Ok(match &elements[..] {
         [] => None,

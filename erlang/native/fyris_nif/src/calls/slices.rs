@@ -6,7 +6,7 @@ use fyris::{Cursor, Object};
 
 use crate::call::{BAD, Reply};
 use crate::sys::{self, Env, Term};
-use crate::term::Maker;
+use crate::term::with_maker;
 use crate::{atoms, load, tables};
 
 /// A place in a table, kept between calls.
@@ -61,12 +61,13 @@ pub(super) fn slice(env: Env, args: &[Term]) -> Reply {
 }
 
 fn make(env: Env, objects: &[Object<'_>], back: bool, tail: Term) -> Term {
-    let (mut maker, mut stack) = (Maker(env), Vec::new());
-    let push =
-        |tail, object: &Object<'_>| env.make_cell(object.build(None, &mut maker, &mut stack), tail);
-    if back {
-        objects.iter().fold(tail, push)
-    } else {
-        objects.iter().rev().fold(tail, push)
-    }
+    with_maker(env, |maker, stack| {
+        let push =
+            |tail, object: &Object<'_>| env.make_cell(object.build(None, maker, stack), tail);
+        if back {
+            objects.iter().fold(tail, push)
+        } else {
+            objects.iter().rev().fold(tail, push)
+        }
+    })
 }

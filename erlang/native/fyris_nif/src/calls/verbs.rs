@@ -9,7 +9,7 @@ use fyris_term::Term as Owned;
 use crate::call::{BAD, Fail, Reply, entry};
 use crate::sys::{self, Env, Term};
 use crate::tables::store;
-use crate::term::{self, MachineObject, Maker};
+use crate::term::{self, MachineObject, with_maker};
 use crate::{atoms, load, tables};
 
 /// Objects or keys of a slice.
@@ -124,16 +124,17 @@ pub(super) fn range_slice(env: Env, args: &[Term]) -> Reply {
         let mut objects = Vec::new();
         let more = cursor.next_batch(table, limit.min(SLICE), pin, &mut objects)?;
         objects.truncate(limit);
-        let (mut maker, mut stack) = (Maker(env), Vec::new());
-        let push = |tail, object: &Object<'_>| {
-            let found = if place.keys_only {
-                object.build_key(&mut maker, &mut stack)
-            } else {
-                object.build(None, &mut maker, &mut stack)
+        let list = with_maker(env, |maker, stack| {
+            let push = |tail, object: &Object<'_>| {
+                let found = if place.keys_only {
+                    object.build_key(maker, stack)
+                } else {
+                    object.build(None, maker, stack)
+                };
+                env.make_cell(found, tail)
             };
-            env.make_cell(found, tail)
-        };
-        let list = objects.iter().fold(args[2], push);
+            objects.iter().fold(args[2], push)
+        });
         env.consume(PERCENT);
         let count = env.make_int(objects.len() as i64);
         Ok(env.make_tuple(&[atoms::boolean(env, more), count, list]))
@@ -221,8 +222,9 @@ pub(super) fn get_in(env: Env, args: &[Term]) -> Reply {
     tables::with(env, args[0], |table, pin| {
         super::with_key(env, args[1], |key| {
             let found = table.get(key, pin)?.and_then(|object| {
-                let (mut maker, mut stack) = (Maker(env), Vec::new());
-                object.build_in(&path, |t| term::make(env, &t), &mut maker, &mut stack)
+                with_maker(env, |maker, stack| {
+                    object.build_in(&path, |t| term::make(env, &t), maker, stack)
+                })
             });
             Ok(match found {
                 Some(part) => env.make_tuple(&[atoms::ok(env), part]),

@@ -1,5 +1,6 @@
 //! Terms of the machine from what is stored.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use fyris_term::value::{Build, build_term};
@@ -12,6 +13,25 @@ use crate::{atoms, load};
 
 /// Makes terms in an environment.
 pub(crate) struct Maker(pub(crate) Env);
+
+thread_local! {
+    static STACK: Cell<Vec<Term>> = const { Cell::new(Vec::new()) };
+}
+
+/// A stack larger than this is given back after use.
+const KEEP: usize = 1 << 12;
+
+/// Runs `f` with a maker and scratch memory for it, which the thread keeps for the next time.
+#[inline]
+pub(crate) fn with_maker<R>(env: Env, f: impl FnOnce(&mut Maker, &mut Vec<Term>) -> R) -> R {
+    let mut stack = STACK.take();
+    let result = f(&mut Maker(env), &mut stack);
+    stack.clear();
+    if stack.capacity() <= KEEP {
+        STACK.set(stack);
+    }
+    result
+}
 
 /// The machine's term for one of ours.
 pub(crate) fn make(env: Env, term: &Owned) -> Term {

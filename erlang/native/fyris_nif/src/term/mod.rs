@@ -24,7 +24,7 @@ mod read;
 mod value;
 
 pub(crate) use key::read_key;
-pub(crate) use make::{Maker, make};
+pub(crate) use make::{make, with_maker};
 pub(crate) use object::MachineObject;
 pub(crate) use read::read;
 
