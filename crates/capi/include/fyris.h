@@ -175,6 +175,10 @@ typedef enum {
    * The callback gave up.
    */
   FYRIS_E_GAVE_UP = 49,
+  /**
+   * The map has changes that are neither committed nor discarded.
+   */
+  FYRIS_E_UNCOMMITTED = 50,
 } fyris_code;
 
 /**
@@ -240,6 +244,16 @@ typedef enum {
 } fyris_term_type;
 
 /**
+ * The map inside a `fyris_change`, which alone may use it.
+ */
+typedef struct fyris_batch fyris_batch;
+
+/**
+ * An ordered map in a segment, as this process sees it.
+ */
+typedef struct fyris_map fyris_map;
+
+/**
  * A segment that is checked out: a private working copy of memory that processes share.
  */
 typedef struct fyris_segment fyris_segment;
@@ -259,6 +273,71 @@ typedef struct fyris_table fyris_table;
  * A walk through a table, object by object. It holds nothing that makes others wait, and keeps going whatever happens to the table.
  */
 typedef struct fyris_walk fyris_walk;
+
+/**
+ * Why a call failed.
+ */
+typedef struct {
+  /**
+   * What the call returned.
+   */
+  fyris_code code;
+  /**
+   * What was wrong and where, in one line of English; cut to fit.
+   */
+  char text[FYRIS_ERROR_TEXT];
+} fyris_error;
+
+/**
+ * Changes the map through the batch. 0: commit; anything else: give up, and nothing of it remains. May be called several times, each time on a
+ * newer version, so what it does beside must bear repetition. It must not leave by `longjmp` or an exception; calls with the map itself say
+ * FYRIS_E_BUSY.
+ */
+typedef int32_t (*fyris_change)(void *context, fyris_batch *batch);
+
+/**
+ * An entry of a map, borrowed until a call changes the working copy.
+ */
+typedef struct {
+  /**
+   * The key; NULL if there is no entry.
+   */
+  const uint8_t *key;
+  /**
+   * Bytes of the key.
+   */
+  size_t key_len;
+  /**
+   * The value.
+   */
+  const uint8_t *value;
+  /**
+   * Bytes of the value.
+   */
+  size_t value_len;
+} fyris_entry;
+
+/**
+ * What an update brought.
+ */
+typedef struct {
+  /**
+   * The version that the working copy is at now.
+   */
+  uint64_t version;
+  /**
+   * Pages that the trunk had changed.
+   */
+  size_t pages;
+  /**
+   * Bytes that were brought into the working copy, in whole words or pages.
+   */
+  size_t bytes;
+  /**
+   * Units that both sides had changed.
+   */
+  size_t conflicts;
+} fyris_updated;
 
 /**
  * Bytes from `start` to before `end`, counted from the begin of the segment.
@@ -287,20 +366,6 @@ typedef struct {
    */
   size_t count;
 } fyris_ranges;
-
-/**
- * Why a call failed.
- */
-typedef struct {
-  /**
-   * What the call returned.
-   */
-  fyris_code code;
-  /**
-   * What was wrong and where, in one line of English; cut to fit.
-   */
-  char text[FYRIS_ERROR_TEXT];
-} fyris_error;
 
 /**
  * What a working copy is like now.
@@ -339,28 +404,6 @@ typedef struct {
    */
   bool forked;
 } fyris_segment_state;
-
-/**
- * What an update brought.
- */
-typedef struct {
-  /**
-   * The version that the working copy is at now.
-   */
-  uint64_t version;
-  /**
-   * Pages that the trunk had changed.
-   */
-  size_t pages;
-  /**
-   * Bytes that were brought into the working copy, in whole words or pages.
-   */
-  size_t bytes;
-  /**
-   * Units that both sides had changed.
-   */
-  size_t conflicts;
-} fyris_updated;
 
 /**
  * A unit that both sides changed. The memory is borrowed until the callback returns.
@@ -411,6 +454,237 @@ typedef struct {
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
+
+/**
+ * Checks a segment out and opens the map in it; in a new segment an empty map is made. Name, size and options are those of
+ * `fyris_segment_checkout` (with `{max_size, Bytes}` the map grows by itself); writes are declared by the map, whatever they say of tracking.
+ *
+ * Fails as `fyris_segment_checkout`; FYRIS_E_DAMAGED if the segment holds no map, FYRIS_E_ARGUMENT if it is too small or its unit too large.
+ *
+ * Threads: any.
+ */
+fyris_map *fyris_map_checkout(const char *name,
+                              size_t size,
+                              const char *options,
+                              fyris_error *err);
+
+/**
+ * Gives the working copy up, with its uncommitted changes; the map stays, until `fyris_segment_unlink` removes its name.
+ *
+ * Threads: last.
+ */
+void fyris_map_free(fyris_map *map);
+
+/**
+ * Changes the map by a function, on the latest version, as one step: others see all of it or nothing. `context` is handed on.
+ *
+ * Fails with FYRIS_E_GAVE_UP, FYRIS_E_UNCOMMITTED if changes were made before, and as `fyris_map_update` and `fyris_map_commit`, but never with
+ * FYRIS_E_BEHIND. Nothing of the changes remains then.
+ *
+ * Threads: any.
+ */
+fyris_code fyris_map_write(const fyris_map *map,
+                           fyris_change change,
+                           void *context,
+                           fyris_error *err);
+
+/**
+ * As `fyris_map_get`, with the changes made so far.
+ *
+ * Threads: one.
+ */
+fyris_code fyris_batch_get(fyris_batch *batch,
+                           const void *key,
+                           size_t key_len,
+                           const uint8_t **value,
+                           size_t *value_len,
+                           fyris_error *err);
+
+/**
+ * As `fyris_map_insert`.
+ *
+ * Threads: one.
+ */
+fyris_code fyris_batch_insert(fyris_batch *batch,
+                              const void *key,
+                              size_t key_len,
+                              const void *value,
+                              size_t value_len,
+                              fyris_error *err);
+
+/**
+ * As `fyris_map_remove`.
+ *
+ * Threads: one.
+ */
+fyris_code fyris_batch_remove(fyris_batch *batch,
+                              const void *key,
+                              size_t key_len,
+                              bool *removed,
+                              fyris_error *err);
+
+/**
+ * The value of a key, borrowed until a call changes the working copy: `*value` is NULL if the key is not there. O(log size).
+ *
+ * Fails with FYRIS_E_FORKED, FYRIS_E_BUSY, FYRIS_E_DAMAGED.
+ *
+ * Threads: any.
+ */
+fyris_code fyris_map_get(const fyris_map *map,
+                         const void *key,
+                         size_t key_len,
+                         const uint8_t **value,
+                         size_t *value_len,
+                         fyris_error *err);
+
+/**
+ * The entry with the smallest key that is not below `key`, borrowed. With no bytes: the first entry. O(log size).
+ *
+ * Fails as `fyris_map_get`.
+ *
+ * Threads: any.
+ */
+fyris_code fyris_map_seek(const fyris_map *map,
+                          const void *key,
+                          size_t key_len,
+                          fyris_entry *entry,
+                          fyris_error *err);
+
+/**
+ * The entry with the smallest key above `key`, which need not be there, borrowed. O(log size).
+ *
+ * Fails as `fyris_map_get`.
+ *
+ * Threads: any.
+ */
+fyris_code fyris_map_next(const fyris_map *map,
+                          const void *key,
+                          size_t key_len,
+                          fyris_entry *entry,
+                          fyris_error *err);
+
+/**
+ * The entry with the largest key below `key`, which need not be there, borrowed; with `key` NULL the last entry. O(log size).
+ *
+ * Fails as `fyris_map_get`.
+ *
+ * Threads: any.
+ */
+fyris_code fyris_map_prev(const fyris_map *map,
+                          const void *key,
+                          size_t key_len,
+                          fyris_entry *entry,
+                          fyris_error *err);
+
+/**
+ * How many entries there are. O(1).
+ *
+ * Fails as `fyris_map_get`.
+ *
+ * Threads: any.
+ */
+fyris_code fyris_map_size(const fyris_map *map, uint64_t *entries, fyris_error *err);
+
+/**
+ * The version of the working copy, in commits; 0 for NULL, and while another thread is inside a call with the map.
+ *
+ * Threads: any.
+ */
+uint64_t fyris_map_version(const fyris_map *map);
+
+/**
+ * Whether others have committed since: two loads, no system call. False for NULL, and while another thread is inside a call with the map.
+ *
+ * Threads: any.
+ */
+bool fyris_map_is_behind(const fyris_map *map);
+
+/**
+ * Reads the whole map and verifies it. O(size).
+ *
+ * Fails with FYRIS_E_DAMAGED and the first thing that is wrong.
+ *
+ * Threads: any.
+ */
+fyris_code fyris_map_check(const fyris_map *map, fyris_error *err);
+
+/**
+ * Maps a key to a value in the working copy; a commit publishes it. O(log size). The segment grows if need be, as far as it may.
+ *
+ * Fails with FYRIS_E_NO_SPACE, FYRIS_E_LIMIT (key or value too long), FYRIS_E_READ_ONLY, FYRIS_E_FORKED, FYRIS_E_BUSY; with FYRIS_E_DAMAGED
+ * the working copy should be discarded.
+ *
+ * Threads: any.
+ */
+fyris_code fyris_map_insert(const fyris_map *map,
+                            const void *key,
+                            size_t key_len,
+                            const void *value,
+                            size_t value_len,
+                            fyris_error *err);
+
+/**
+ * Removes a key from the working copy. `removed`, which may be NULL, says whether it was there. O(log size).
+ *
+ * Fails as `fyris_map_insert`.
+ *
+ * Threads: any.
+ */
+fyris_code fyris_map_remove(const fyris_map *map,
+                            const void *key,
+                            size_t key_len,
+                            bool *removed,
+                            fyris_error *err);
+
+/**
+ * Removes everything from the working copy.
+ *
+ * Fails as `fyris_map_insert`.
+ *
+ * Threads: any.
+ */
+fyris_code fyris_map_clear(const fyris_map *map, fyris_error *err);
+
+/**
+ * Takes the latest version. `updated` may be NULL.
+ *
+ * Fails with FYRIS_E_UNCOMMITTED (maps are not merged), FYRIS_E_DAMAGED, FYRIS_E_FORKED, FYRIS_E_BUSY.
+ *
+ * Threads: any.
+ */
+fyris_code fyris_map_update(const fyris_map *map,
+                            fyris_updated *updated,
+                            fyris_error *err);
+
+/**
+ * Publishes the changes of the working copy. `version`, which may be NULL, is the new version, or the present one if there are none.
+ *
+ * Fails with FYRIS_E_BEHIND: another writer was first; discard, update, and make the changes again (`fyris_map_write` does). Else as
+ * `fyris_segment_commit`.
+ *
+ * Threads: any.
+ */
+fyris_code fyris_map_commit(const fyris_map *map,
+                            uint64_t *version,
+                            fyris_error *err);
+
+/**
+ * Takes back the changes since the last commit.
+ *
+ * Fails as `fyris_segment_discard`.
+ *
+ * Threads: any.
+ */
+fyris_code fyris_map_discard(const fyris_map *map, fyris_error *err);
+
+/**
+ * In a forked child: checks the map out anew, as `fyris_segment_reattach`.
+ *
+ * Fails as there.
+ *
+ * Threads: any.
+ */
+fyris_code fyris_map_reattach(const fyris_map *map, fyris_error *err);
 
 /**
  * Frees the ranges and makes `ranges` empty, so that freeing twice does no harm. NULL is allowed.

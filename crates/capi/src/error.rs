@@ -65,6 +65,8 @@ pub enum fyris_code {
     FYRIS_E_TIMEOUT = 48,
     /// The callback gave up.
     FYRIS_E_GAVE_UP = 49,
+    /// The map has changes that are neither committed nor discarded.
+    FYRIS_E_UNCOMMITTED = 50,
 }
 
 use fyris_code::*;
@@ -232,6 +234,21 @@ impl From<::fyris_segment::Error> for Failure {
             LockTimeout { .. } => FYRIS_E_TIMEOUT,
             Unsupported(_) => FYRIS_E_UNSUPPORTED,
             Os { .. } => FYRIS_E_IO,
+            _ => FYRIS_E_ARGUMENT,
+        };
+        Failure::new(code, error.to_string())
+    }
+}
+
+impl From<::fyris_segment::MapError> for Failure {
+    fn from(error: ::fyris_segment::MapError) -> Failure {
+        use ::fyris_segment::MapError::*;
+        let code = match error {
+            Segment(error) => return error.into(),
+            Full { .. } => FYRIS_E_NO_SPACE,
+            Corrupt { .. } | Merged | NotAMap | WrongFormat { .. } => FYRIS_E_DAMAGED,
+            KeyTooLong(_) | ValueTooLong(_) => FYRIS_E_LIMIT,
+            Uncommitted => FYRIS_E_UNCOMMITTED,
             _ => FYRIS_E_ARGUMENT,
         };
         Failure::new(code, error.to_string())

@@ -20,6 +20,7 @@
 //! | `term` | making, taking apart, comparing, printing and encoding terms |
 //! | `table` | stores and tables |
 //! | `segment` | version-controlled shared memory |
+//! | `map` | ordered maps in segments |
 //! | `version` | which version this is |
 //!
 //! # Promises of the caller
@@ -42,12 +43,14 @@
 
 mod args;
 mod error;
+mod map;
 mod segment;
 mod table;
 mod term;
 mod version;
 
 pub use error::{FYRIS_ERROR_TEXT, fyris_code, fyris_error};
+pub use map::*;
 pub use segment::*;
 pub use table::*;
 pub use term::*;
@@ -61,5 +64,6 @@ const _: () = {
     any::<fyris_table>();
     any::<fyris_term>();
     any::<fyris_segment>();
+    any::<fyris_map>();
     one::<fyris_walk>();
 };

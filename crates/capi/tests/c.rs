@@ -84,6 +84,11 @@ fn segments_answer() {
 }
 
 #[test]
+fn maps_answer() {
+    assert_eq!(said_by("tests/c/map.c"), "map: all good\n");
+}
+
+#[test]
 fn the_example_in_the_readme_runs() {
     let readme = include_str!("../README.md");
     let example = readme.split("```c\n").nth(1).expect("an example in C");

@@ -22,6 +22,9 @@ pub use commit::*;
 pub use inspect::*;
 pub use update::*;
 
+pub(crate) use options::options_of;
+pub(crate) use update::tell;
+
 /// A segment that is checked out: a private working copy of memory that processes share.
 pub struct fyris_segment(Shared);
 

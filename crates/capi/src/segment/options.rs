@@ -8,7 +8,7 @@ use crate::error::{Failure, Outcome};
 use crate::term::parse;
 
 /// Reads the list of options.
-pub(super) fn options_of(text: &str) -> Outcome<Options> {
+pub(crate) fn options_of(text: &str) -> Outcome<Options> {
     let Term::List(list) = parse(text)? else {
         let text = format!("the options are no list: {text}");
         return Err(Failure::new(FYRIS_E_ARGUMENT, text));

@@ -23,7 +23,7 @@ pub struct fyris_updated {
 }
 
 /// Puts what an update brought where the caller wants it, if it does.
-fn tell(updated: Updated, out: *mut fyris_updated) -> Outcome {
+pub(crate) fn tell(updated: Updated, out: *mut fyris_updated) -> Outcome {
     if let Ok(out) = Out::new(out, "updated") {
         let updated = fyris_updated {
             version: updated.version,

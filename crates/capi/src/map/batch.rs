@@ -1,0 +1,141 @@
+//! Changing maps by a function that is run again until nobody was faster.
+
+use std::ffi::c_void;
+
+use ::fyris_segment::MapError;
+use ::fyris_segment::versioned_map::Batch;
+
+use super::{fyris_map, with};
+use crate::args::{Out, bytes, handle_mut};
+use crate::error::fyris_code::*;
+use crate::error::{Failure, call, fyris_code, fyris_error};
+
+/// The map inside a `fyris_change`, which alone may use it.
+pub struct fyris_batch(*mut Batch<'static>);
+
+/// Changes the map through the batch. 0: commit; anything else: give up, and nothing of it remains. May be called several times, each time on a
+/// newer version, so what it does beside must bear repetition. It must not leave by `longjmp` or an exception; calls with the map itself say
+/// FYRIS_E_BUSY.
+pub type fyris_change =
+    Option<unsafe extern "C" fn(context: *mut c_void, batch: *mut fyris_batch) -> i32>;
+
+/// Changes the map by a function, on the latest version, as one step: others see all of it or nothing. `context` is handed on.
+///
+/// Fails with FYRIS_E_GAVE_UP, FYRIS_E_UNCOMMITTED if changes were made before, and as `fyris_map_update` and `fyris_map_commit`, but never with
+/// FYRIS_E_BEHIND. Nothing of the changes remains then.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_map_write(
+    map: *const fyris_map,
+    change: fyris_change,
+    context: *mut c_void,
+    err: *mut fyris_error,
+) -> fyris_code {
+    call(err, || {
+        let Some(change) = change else {
+            return Err(Failure::new(FYRIS_E_NULL, "the function is NULL"));
+        };
+        let run = |batch: &mut Batch<'_>| {
+            let mut lent = fyris_batch(std::ptr::from_mut(batch).cast());
+            // SAFETY: C: a function of this type; the batch lives until it returns.
+            match unsafe { change(context, &mut lent) } {
+                0 => Ok(()),
+                said => {
+                    let text = format!("the function gave up: {said}");
+                    Err(Failure::new(FYRIS_E_GAVE_UP, text))
+                }
+            }
+        };
+        // SAFETY: C.
+        unsafe { with(map, |map| map.write(run)) }
+    })
+}
+
+/// Runs an operation on a batch.
+///
+/// # Safety
+///
+/// C: the batch is that of a running `fyris_change`.
+unsafe fn within<T>(
+    batch: *mut fyris_batch,
+    operation: impl FnOnce(&mut Batch<'static>) -> Result<T, MapError>,
+) -> Result<T, Failure> {
+    // SAFETY: C: `fyris_map_write` waits for the function that has it, and uses nothing of it meanwhile.
+    let batch = unsafe { &mut *handle_mut(batch, "the batch")?.0 };
+    Ok(operation(batch)?)
+}
+
+/// As `fyris_map_get`, with the changes made so far.
+///
+/// Threads: one.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_batch_get(
+    batch: *mut fyris_batch,
+    key: *const c_void,
+    key_len: usize,
+    value: *mut *const u8,
+    value_len: *mut usize,
+    err: *mut fyris_error,
+) -> fyris_code {
+    call(err, || {
+        let value = Out::new(value, "the place for the value")?;
+        let len = Out::new(value_len, "the place for its length")?;
+        // SAFETY: C.
+        unsafe {
+            let key = bytes(key, key_len, "the key")?;
+            let (found, found_len) = within(batch, |batch| {
+                let found = batch.get(key)?;
+                Ok(found.map_or((std::ptr::null(), 0), |v| (v.as_ptr(), v.len())))
+            })?;
+            value.put(found);
+            len.put(found_len);
+        }
+        Ok(())
+    })
+}
+
+/// As `fyris_map_insert`.
+///
+/// Threads: one.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_batch_insert(
+    batch: *mut fyris_batch,
+    key: *const c_void,
+    key_len: usize,
+    value: *const c_void,
+    value_len: usize,
+    err: *mut fyris_error,
+) -> fyris_code {
+    // SAFETY: C.
+    call(err, || unsafe {
+        let key = bytes(key, key_len, "the key")?;
+        let value = bytes(value, value_len, "the value")?;
+        within(batch, |batch| batch.insert(key, value).map(drop))
+    })
+}
+
+/// As `fyris_map_remove`.
+///
+/// Threads: one.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_batch_remove(
+    batch: *mut fyris_batch,
+    key: *const c_void,
+    key_len: usize,
+    removed: *mut bool,
+    err: *mut fyris_error,
+) -> fyris_code {
+    call(err, || {
+        // SAFETY: C.
+        let found = unsafe {
+            let key = bytes(key, key_len, "the key")?;
+            within(batch, |batch| batch.remove(key))?
+        };
+        if let Ok(out) = Out::new(removed, "removed") {
+            // SAFETY: C.
+            unsafe { out.put(found) };
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,78 @@
+//! Ordered maps in segments: byte-string keys, byte-string values, shared by processes.
+//!
+//! What a call lends out points into the working copy. It stays until a call changes the copy: an update, an insert, a removal, a commit's
+//! retry. As with segments, a second thread inside is told FYRIS_E_BUSY.
+
+mod batch;
+mod read;
+mod write;
+
+use std::ffi::c_char;
+use std::sync::{Mutex, TryLockError};
+
+use ::fyris_segment::{Error, Options, VersionedMap};
+
+use crate::args::{handle, text};
+use crate::error::{Failure, Outcome, free, fyris_error, make};
+use crate::segment::options_of;
+
+pub use batch::*;
+pub use read::*;
+pub use write::*;
+
+/// An ordered map in a segment, as this process sees it.
+pub struct fyris_map(Mutex<VersionedMap>);
+
+/// Runs an operation on a map.
+///
+/// # Safety
+///
+/// C.
+unsafe fn with<T, E: Into<Failure>>(
+    map: *const fyris_map,
+    operation: impl FnOnce(&mut VersionedMap) -> Result<T, E>,
+) -> Outcome<T> {
+    // SAFETY: C.
+    let map = unsafe { handle(map, "the map") }?;
+    match map.0.try_lock() {
+        Ok(mut map) => operation(&mut map).map_err(Into::into),
+        // A callback that left half-way left the map as it was.
+        Err(TryLockError::Poisoned(map)) => operation(&mut map.into_inner()).map_err(Into::into),
+        Err(TryLockError::WouldBlock) => Err(Error::Busy.into()),
+    }
+}
+
+/// Checks a segment out and opens the map in it; in a new segment an empty map is made. Name, size and options are those of
+/// `fyris_segment_checkout` (with `{max_size, Bytes}` the map grows by itself); writes are declared by the map, whatever they say of tracking.
+///
+/// Fails as `fyris_segment_checkout`; FYRIS_E_DAMAGED if the segment holds no map, FYRIS_E_ARGUMENT if it is too small or its unit too large.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_map_checkout(
+    name: *const c_char,
+    size: usize,
+    options: *const c_char,
+    err: *mut fyris_error,
+) -> *mut fyris_map {
+    make(err, || {
+        // SAFETY: C.
+        let name = unsafe { text(name, "the map's name") }?;
+        let options = match options.is_null() {
+            true => Options::new(),
+            // SAFETY: C.
+            false => options_of(unsafe { text(options, "the options") }?)?,
+        };
+        let map = VersionedMap::checkout(name, size, &options)?;
+        Ok(fyris_map(Mutex::new(map)))
+    })
+}
+
+/// Gives the working copy up, with its uncommitted changes; the map stays, until `fyris_segment_unlink` removes its name.
+///
+/// Threads: last.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_map_free(map: *mut fyris_map) {
+    // SAFETY: C.
+    unsafe { free(map) }
+}
