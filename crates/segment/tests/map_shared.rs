@@ -306,3 +306,49 @@ fn a_change_of_one_entry_makes_two_pages_dirty() {
         .expect("write");
     assert_eq!(b.update().expect("update").pages, 2);
 }
+
+/// So many commits pass the writer by that the log of its version is cut.
+#[test]
+fn a_writer_left_far_behind_begins_again() {
+    let name = Name::new("far-behind");
+    let (mut a, mut b) = name.two();
+    let mut reader = name.open(&Options::new().read_only(true));
+    a.write(|batch| {
+        (0..5000u32).try_for_each(|n| batch.insert(&n.to_be_bytes(), &[0; 8]).map(drop))
+    })
+    .expect("write");
+    reader.update().expect("update");
+    let mut runs = 0u32;
+    a.write(|batch| {
+        runs += 1;
+        (0..5000u32)
+            .step_by(50)
+            .try_for_each(|n| batch.insert(&n.to_be_bytes(), &[9; 8]).map(drop))?;
+        for n in 0..if runs == 1 { 20_000u32 } else { 0 } {
+            put(
+                &mut b,
+                &(n * 7919 % 5000).to_be_bytes(),
+                &u64::from(n).to_le_bytes(),
+            );
+        }
+        Ok::<_, MapError>(())
+    })
+    .expect("write");
+    assert_eq!(runs, 2);
+    assert_eq!(
+        reader.get(&7u32.to_be_bytes()).expect("get"),
+        Some(&[0; 8][..])
+    );
+    for map in [&mut reader, &mut b, &mut a] {
+        map.update().expect("update");
+        assert_eq!(map.check().expect("check").entries, 5000);
+        assert_eq!(
+            map.get(&50u32.to_be_bytes()).expect("get"),
+            Some(&[9; 8][..])
+        );
+        assert_ne!(
+            map.get(&7u32.to_be_bytes()).expect("get"),
+            Some(&[0; 8][..])
+        );
+    }
+}
