@@ -170,7 +170,7 @@ fn apply(map: &mut Plain<Vec<u8>>, model: &mut Model, op: &Op) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 150, ..ProptestConfig::default() })]
 
     #[test]
     fn does_as_a_btreemap_does(ops in vec(op(), 1..400), pages in 5usize..200) {
@@ -319,4 +319,36 @@ fn the_longest_value_and_the_space_it_leaves() {
     map.insert(b"long", &value).expect("insert");
     assert!(map.remove(b"long").expect("remove"));
     map.view().check().expect("check");
+}
+
+#[test]
+fn a_full_map_is_as_it_was() {
+    for pages in 2..40usize {
+        let mut map = Plain::create(vec![
+            0;
+            MIN_BYTES
+                + pages * if cfg!(fyris_small) { 256 } else { 4096 }
+        ])
+        .expect("create");
+        let mut full = 0;
+        for n in 0..u32::MAX {
+            // Every third changes the size of an old value.
+            let number = if n % 3 == 0 { n / 2 } else { n };
+            let key = number.wrapping_mul(0x9e37_79b9).to_be_bytes();
+            let value = vec![n as u8; (n as usize * 31) % (MAX_KEY / 4)];
+            let before = map.view().len().expect("len");
+            match map.insert(&key, &value) {
+                Ok(_) => continue,
+                Err(MapError::Full { .. }) => full += 1,
+                Err(error) => panic!("{error}"),
+            }
+            assert_eq!(map.view().check().expect("check").entries, before);
+            if full == 20 {
+                break;
+            }
+        }
+        let free =
+            map.view().memory().expect("memory").free / if cfg!(fyris_small) { 256 } else { 4096 };
+        assert!(free <= 6, "{free} pages free in a full map");
+    }
 }
