@@ -352,3 +352,24 @@ fn a_writer_left_far_behind_begins_again() {
         );
     }
 }
+
+#[test]
+fn threads_read_one_version_together() {
+    let name = Name::new("threads");
+    let mut map = name.open(&Options::new());
+    map.write(|batch| {
+        (0..2000u32).try_for_each(|n| batch.insert(&n.to_be_bytes(), &n.to_be_bytes()).map(drop))
+    })
+    .expect("write");
+    let map = &map;
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(move || {
+                for entry in map.iter().expect("iter") {
+                    let (key, value) = entry.expect("entry");
+                    assert_eq!((key, map.get(key).expect("get")), (value, Some(value)));
+                }
+            });
+        }
+    });
+}

@@ -46,7 +46,7 @@ impl Region for WorkingCopy {
 ///
 /// Reads see the version of the last [`update`](VersionedMap::update), and this process's own
 /// changes since. [`write`](VersionedMap::write) is serializable, and others see all of it at their next update, or
-/// nothing.
+/// nothing. Several threads may read one `&VersionedMap` together.
 #[derive(Debug)]
 pub struct VersionedMap {
     map: Plain<WorkingCopy>,
