@@ -32,6 +32,7 @@ from ._errors import (
     ReadOnly,
     SegmentError,
     SegmentExists,
+    Uncommitted,
     WrongType,
 )
 from ._fyris import (
@@ -40,6 +41,7 @@ from ._fyris import (
     Table,
     Term,
     Updated,
+    VersionedMap,
     __version__,
     decode,
     doctor,
@@ -74,7 +76,9 @@ __all__ = [
     "SegmentExists",
     "Table",
     "Term",
+    "Uncommitted",
     "Updated",
+    "VersionedMap",
     "WrongType",
     "__version__",
     "decode",

@@ -86,3 +86,7 @@ class NoSpace(SegmentError):
 
 class LockTimeout(SegmentError):
     """A process that lives, but does not move, holds the lock for commits."""
+
+
+class Uncommitted(SegmentError):
+    """The map has changes that are neither committed nor discarded; maps are not merged."""

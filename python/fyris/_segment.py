@@ -30,3 +30,10 @@ def again(name, options):
     from ._fyris import Segment
 
     return Segment(name, **options)
+
+
+def map_again(name, options):
+    """A pickled map, where it is unpickled."""
+    from ._fyris import VersionedMap
+
+    return VersionedMap(name, **options)

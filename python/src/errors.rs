@@ -26,6 +26,7 @@ pyo3::import_exception!(fyris._errors, ReadOnly);
 pyo3::import_exception!(fyris._errors, Closed);
 pyo3::import_exception!(fyris._errors, NoSpace);
 pyo3::import_exception!(fyris._errors, LockTimeout);
+pyo3::import_exception!(fyris._errors, Uncommitted);
 
 /// An error of the store.
 pub(crate) fn store(error: fyris::Error) -> PyErr {
@@ -86,6 +87,20 @@ pub(crate) fn segment(error: fyris_segment::Error) -> PyErr {
             BadValue::new_err(text)
         }
         _ => SegmentError::new_err(text),
+    }
+}
+
+/// An error of a map.
+pub(crate) fn map(error: fyris_segment::MapError) -> PyErr {
+    use fyris_segment::MapError::*;
+    let text = error.to_string();
+    match error {
+        Segment(error) => segment(error),
+        Full { .. } => self::NoSpace::new_err(text),
+        Corrupt { .. } | Merged | NotAMap | WrongFormat { .. } => Damaged::new_err(text),
+        KeyTooLong(_) | ValueTooLong(_) => LimitReached::new_err(text),
+        Uncommitted => self::Uncommitted::new_err(text),
+        _ => BadValue::new_err(text),
     }
 }
 

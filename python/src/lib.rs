@@ -8,6 +8,7 @@
 //! | `values` | `Atom` and `Term`: what Python has no value for; parsing, printing, external format |
 //! | `table`, `view` | `Table`: tables as dictionaries, and as ETS has them |
 //! | `segment` | `Segment`: version-controlled memory shared by processes |
+//! | `map` | `VersionedMap`: an ordered map in a segment |
 //! | `errors` | errors of the store as Python exceptions, which `fyris/_errors.py` defines |
 //!
 //! # The interpreter's lock
@@ -19,6 +20,7 @@
 
 mod convert;
 mod errors;
+mod map;
 mod segment;
 mod table;
 mod values;
@@ -36,6 +38,8 @@ fn _fyris(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<view::View>()?;
     module.add_class::<segment::Segment>()?;
     module.add_class::<segment::Updated>()?;
+    module.add_class::<map::VersionedMap>()?;
+    module.add_class::<map::MapWalk>()?;
     module.add_function(wrap_pyfunction!(segment::unlink, module)?)?;
     module.add_function(wrap_pyfunction!(segment::doctor, module)?)?;
     module.add_function(wrap_pyfunction!(values::parse, module)?)?;

@@ -15,7 +15,7 @@
 //! One thread at a time is inside a call; others get `Busy`. Calls that take longer than letting go of the interpreter's lock let go
 //! of it, except while they ask a conflict callback.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, TryLockError};
 
 use fyris_segment::{Options, Tracking};
@@ -291,25 +291,32 @@ impl Segment {
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
         let (py, this) = (slf.py(), slf.get());
         this.state()?.open()?;
-        // A relative path means another file in a process that is elsewhere.
-        let is_path = this.name.as_os_str().as_encoded_bytes().contains(&b'/');
-        let name = match is_path {
-            true => std::path::absolute(&this.name)?,
-            false => this.name.clone(),
-        };
         let options = PyDict::new(py);
         options.set_item("create", false)?;
         options.set_item("read_only", this.checkout.read_only)?;
         options.set_item("tracking", &this.checkout.tracking)?;
         options.set_item("private", this.checkout.private.clone())?;
-        let again = py.import("fyris._segment")?.getattr("again")?;
-        let name = name.as_os_str().into_pyobject(py)?.into_any();
-        Ok((again, (name, options)))
+        Ok((again(py, "again")?, (kept_name(py, &this.name)?, options)))
     }
 }
 
+/// The function of Python's that checks out what was pickled.
+pub(crate) fn again<'py>(py: Python<'py>, function: &str) -> PyResult<Bound<'py, PyAny>> {
+    py.import("fyris._segment")?.getattr(function)
+}
+
+/// The name of a segment for another process: a relative path means another file in one that is elsewhere.
+pub(crate) fn kept_name<'py>(py: Python<'py>, name: &Path) -> PyResult<Bound<'py, PyAny>> {
+    let is_path = name.as_os_str().as_encoded_bytes().contains(&b'/');
+    let name = match is_path {
+        true => std::path::absolute(name)?,
+        false => name.to_owned(),
+    };
+    Ok(name.as_os_str().into_pyobject(py)?.into_any())
+}
+
 /// A function and its arguments, as pickle wants them.
-type Reduced<'py> = (Bound<'py, PyAny>, (Bound<'py, PyAny>, Bound<'py, PyDict>));
+pub(crate) type Reduced<'py> = (Bound<'py, PyAny>, (Bound<'py, PyAny>, Bound<'py, PyDict>));
 
 /// The error of a working copy that stayed with the parent.
 fn forked() -> PyErr {

@@ -1,0 +1,421 @@
+//! `fyris.VersionedMap`: an ordered map of bytes in a segment.
+//!
+//! Everything is copied on the way out, since what the map lends points into a working copy that the next update changes. A walk remembers
+//! a key between its steps, so it survives every change.
+
+use std::ops::Bound as Limit;
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, TryLockError};
+use std::time::Duration;
+
+use fyris_segment::{MapError, Options, VersionedMap as Store};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyString};
+
+use crate::errors::{self, Behind, Busy, Closed};
+use crate::segment::{Updated, again, kept_name};
+
+/// An ordered map of bytes to bytes that processes share, in a segment.
+///
+///     with fyris.VersionedMap("prices", 1 << 20) as prices:
+///         prices[b"pear"] = b"12"
+///         prices.commit()                  # others see it at their next update()
+///         def raise_it(m):
+///             m[b"pear"] = str(int(m[b"pear"]) + 1).encode()
+///         prices.write(raise_it)           # on the latest version, again if another process was faster
+///
+/// Each process reads its own version, at the speed of private memory, until it calls update(). Maps are not merged: a commit that is not the first raises
+/// Behind, and write() does what is to be done then. The arguments are those of Segment; the map declares its writes itself, and grows up to max_size.
+#[pyclass(frozen, mapping, weakref, module = "fyris")]
+pub(crate) struct VersionedMap {
+    /// `None` once it is closed.
+    map: Mutex<Option<Store>>,
+    name: PathBuf,
+    read_only: bool,
+}
+
+fn whole(entry: Option<(&[u8], &[u8])>) -> Option<(Vec<u8>, Vec<u8>)> {
+    entry.map(|(key, value)| (key.to_vec(), value.to_vec()))
+}
+
+type Pair<'py> = (Bound<'py, PyBytes>, Bound<'py, PyBytes>);
+
+fn pair<'py>(py: Python<'py>, entry: &(Vec<u8>, Vec<u8>)) -> Pair<'py> {
+    (PyBytes::new(py, &entry.0), PyBytes::new(py, &entry.1))
+}
+
+fn missing(key: &[u8], py: Python<'_>) -> PyErr {
+    pyo3::exceptions::PyKeyError::new_err((PyBytes::new(py, key).unbind(),))
+}
+
+impl VersionedMap {
+    fn state(&self) -> PyResult<MutexGuard<'_, Option<Store>>> {
+        match self.map.try_lock() {
+            Ok(map) => Ok(map),
+            Err(TryLockError::Poisoned(map)) => Ok(map.into_inner()),
+            Err(TryLockError::WouldBlock) => Err(Busy::new_err("another thread is using this map")),
+        }
+    }
+
+    /// Runs an operation that is soon done.
+    fn with<T>(&self, operation: impl FnOnce(&mut Store) -> Result<T, MapError>) -> PyResult<T> {
+        match &mut *self.state()? {
+            Some(map) => operation(map).map_err(errors::map),
+            None => Err(Closed::new_err("the map is closed")),
+        }
+    }
+
+    /// Runs an operation without the interpreter's lock.
+    fn run<T: Send>(
+        &self,
+        py: Python<'_>,
+        operation: impl FnOnce(&mut Store) -> Result<T, MapError> + Send,
+    ) -> PyResult<T> {
+        py.detach(|| self.with(operation))
+    }
+
+    fn find(&self, key: &[u8]) -> PyResult<Option<Vec<u8>>> {
+        self.with(|map| Ok(map.get(key)?.map(<[u8]>::to_vec)))
+    }
+
+    /// The entries between two bounds, from either end.
+    fn between(
+        &self,
+        py: Python<'_>,
+        bounds: (Limit<&[u8]>, Limit<&[u8]>),
+        limit: Option<usize>,
+        reverse: bool,
+    ) -> PyResult<Vec<(Vec<u8>, Vec<u8>)>> {
+        self.run(py, |map| {
+            let range = map.range::<&[u8]>(bounds)?;
+            let owned = |entry: Result<(&[u8], &[u8]), MapError>| {
+                entry.map(|(key, value)| (key.to_vec(), value.to_vec()))
+            };
+            let limit = limit.unwrap_or(usize::MAX);
+            match reverse {
+                false => range.take(limit).map(owned).collect(),
+                true => range.rev().take(limit).map(owned).collect(),
+            }
+        })
+    }
+
+    fn step(&self, after: Option<&[u8]>) -> PyResult<Option<(Vec<u8>, Vec<u8>)>> {
+        let low = after.map_or(Limit::Unbounded, Limit::Excluded);
+        self.with(|map| {
+            map.len()?; // which says it if the process was forked
+            map.view().first_in(low).map(whole)
+        })
+    }
+}
+
+#[pymethods]
+impl VersionedMap {
+    #[new]
+    #[pyo3(signature = (name, size=0, *, create=true, exclusive=false, read_only=false, unit=None, max_size=None))]
+    #[allow(clippy::too_many_arguments)]
+    fn new(
+        py: Python<'_>,
+        name: PathBuf,
+        size: usize,
+        create: bool,
+        exclusive: bool,
+        read_only: bool,
+        unit: Option<u32>,
+        max_size: Option<usize>,
+    ) -> PyResult<VersionedMap> {
+        let mut options = Options::new().create(create).exclusive(exclusive);
+        options = options.read_only(read_only);
+        if let Some(unit) = unit {
+            options = options.unit(unit);
+        }
+        if let Some(max_size) = max_size {
+            options = options.max_size(max_size);
+        }
+        let map = py.detach(|| Store::checkout(&name, size, &options));
+        Ok(VersionedMap {
+            map: Mutex::new(Some(map.map_err(errors::map)?)),
+            name,
+            read_only,
+        })
+    }
+
+    /// Gives the working copy up, with its uncommitted changes; the map stays.
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        let gone = self.state()?.take();
+        py.detach(|| drop(gone));
+        Ok(())
+    }
+
+    fn __enter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        slf
+    }
+
+    /// As close(): what was not committed is not committed.
+    fn __exit__(
+        &self,
+        py: Python<'_>,
+        _class: &Bound<'_, PyAny>,
+        _error: &Bound<'_, PyAny>,
+        _traceback: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        self.close(py)
+    }
+
+    /// The name, or path, as it was given.
+    #[getter]
+    fn name<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
+        Ok(self.name.as_os_str().into_pyobject(py)?)
+    }
+
+    /// The version of the working copy, in commits.
+    #[getter]
+    fn version(&self) -> PyResult<u64> {
+        self.with(|map| Ok(map.version()))
+    }
+
+    /// Whether others have committed since; no system call.
+    #[getter]
+    fn behind(&self) -> PyResult<bool> {
+        self.with(|map| Ok(map.is_behind()))
+    }
+
+    /// Whether there are changes that were neither committed nor discarded.
+    #[getter]
+    fn dirty(&self) -> PyResult<bool> {
+        self.with(|map| Ok(map.is_dirty()))
+    }
+
+    fn __len__(&self) -> PyResult<usize> {
+        self.with(|map| Ok(map.len()? as usize))
+    }
+
+    fn __contains__(&self, key: &[u8]) -> PyResult<bool> {
+        self.with(|map| Ok(map.get(key)?.is_some()))
+    }
+
+    fn __getitem__<'py>(&self, py: Python<'py>, key: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
+        match self.find(key)? {
+            Some(value) => Ok(PyBytes::new(py, &value)),
+            None => Err(missing(key, py)),
+        }
+    }
+
+    fn __setitem__(&self, key: &[u8], value: &[u8]) -> PyResult<()> {
+        self.with(|map| map.insert(key, value).map(drop))
+    }
+
+    fn __delitem__(&self, py: Python<'_>, key: &[u8]) -> PyResult<()> {
+        match self.with(|map| map.remove(key))? {
+            true => Ok(()),
+            false => Err(missing(key, py)),
+        }
+    }
+
+    fn __iter__(slf: Bound<'_, Self>) -> MapWalk {
+        MapWalk::new(slf, Part::Key)
+    }
+
+    /// The keys in order. A walk survives changes.
+    fn keys(slf: Bound<'_, Self>) -> MapWalk {
+        MapWalk::new(slf, Part::Key)
+    }
+
+    /// The values in the order of their keys.
+    fn values(slf: Bound<'_, Self>) -> MapWalk {
+        MapWalk::new(slf, Part::Value)
+    }
+
+    /// Pairs of key and value, in order.
+    fn items(slf: Bound<'_, Self>) -> MapWalk {
+        MapWalk::new(slf, Part::Item)
+    }
+
+    /// The value of a key, or default.
+    #[pyo3(signature = (key, default=None))]
+    fn get<'py>(
+        &self,
+        py: Python<'py>,
+        key: &[u8],
+        default: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let found = self.find(key)?;
+        Ok(found.map_or(default, |value| Some(PyBytes::new(py, &value).into_any())))
+    }
+
+    /// The pair with the smallest key, or None.
+    fn first<'py>(&self, py: Python<'py>) -> PyResult<Option<Pair<'py>>> {
+        let found = self.with(|map| map.first().map(whole))?;
+        Ok(found.map(|entry| pair(py, &entry)))
+    }
+
+    /// The pair with the largest key, or None.
+    fn last<'py>(&self, py: Python<'py>) -> PyResult<Option<Pair<'py>>> {
+        let found = self.with(|map| map.last().map(whole))?;
+        Ok(found.map(|entry| pair(py, &entry)))
+    }
+
+    /// The pairs with start <= key < stop, a list in order, or with reverse from the end; a bound that is None is open, limit is how many at most.
+    #[pyo3(signature = (*, start=None, stop=None, limit=None, reverse=false))]
+    fn range<'py>(
+        &self,
+        py: Python<'py>,
+        start: Option<&[u8]>,
+        stop: Option<&[u8]>,
+        limit: Option<usize>,
+        reverse: bool,
+    ) -> PyResult<Vec<Pair<'py>>> {
+        let low = start.map_or(Limit::Unbounded, Limit::Included);
+        let high = stop.map_or(Limit::Unbounded, Limit::Excluded);
+        let found = self.between(py, (low, high), limit, reverse)?;
+        Ok(found.iter().map(|entry| pair(py, entry)).collect())
+    }
+
+    /// The pairs whose keys begin with prefix, a list in order.
+    fn prefix<'py>(&self, py: Python<'py>, prefix: &[u8]) -> PyResult<Vec<Pair<'py>>> {
+        let found = self.run(py, |map| {
+            let entries = map.prefix(prefix)?;
+            let owned = |entry: Result<(&[u8], &[u8]), MapError>| {
+                entry.map(|(key, value)| (key.to_vec(), value.to_vec()))
+            };
+            entries.map(owned).collect::<Result<Vec<_>, _>>()
+        })?;
+        Ok(found.iter().map(|entry| pair(py, entry)).collect())
+    }
+
+    /// Removes everything from the working copy.
+    fn clear(&self, py: Python<'_>) -> PyResult<()> {
+        self.run(py, Store::clear)
+    }
+
+    /// Takes the latest version. Raises Uncommitted if there are changes: maps are not merged.
+    fn update(&self, py: Python<'_>) -> PyResult<Updated> {
+        self.run(py, Store::update).map(Updated::from)
+    }
+
+    /// Publishes the changes of the working copy and returns the new version. Raises Behind if another writer was first: discard(), update(), and make the
+    /// changes again, as write() does.
+    fn commit(&self, py: Python<'_>) -> PyResult<u64> {
+        self.run(py, Store::commit)
+    }
+
+    /// Takes back the changes since the last commit.
+    fn discard(&self, py: Python<'_>) -> PyResult<()> {
+        self.run(py, Store::discard)
+    }
+
+    /// Calls change(self) on the latest version and commits what it did, as one step; returns what it returned. It is called again, on a newer
+    /// version, whenever another writer was faster, so what it does beside must bear repetition. If it raises, nothing of what it did remains. Raises Uncommitted if
+    /// there were changes before.
+    fn write<'py>(
+        slf: &Bound<'py, Self>,
+        change: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (py, this) = (slf.py(), slf.get());
+        for lost in 0u64.. {
+            this.run(py, Store::update)?;
+            let done = change.call1((slf,)).and_then(|answer| {
+                this.run(py, Store::commit)?;
+                Ok(answer)
+            });
+            match done {
+                Ok(answer) => return Ok(answer),
+                Err(error) => {
+                    this.run(py, Store::discard)?;
+                    if !error.is_instance_of::<Behind>(py) {
+                        return Err(error);
+                    }
+                }
+            }
+            // Whoever was faster may go on; this one comes back later each time.
+            py.detach(|| std::thread::sleep(Duration::from_micros(20 * lost.min(50))));
+        }
+        unreachable!("a writer that lost 2^64 times")
+    }
+
+    /// Reads the whole map and verifies it. Raises Damaged with the first thing that is wrong.
+    fn check(&self, py: Python<'_>) -> PyResult<()> {
+        self.run(py, |map| map.check().map(drop))
+    }
+
+    /// In a forked child: checks the map out anew, as Segment.reattach().
+    fn reattach(&self, py: Python<'_>) -> PyResult<()> {
+        self.run(py, Store::reattach)
+    }
+
+    fn __repr__(&self) -> String {
+        let name = self.name.display();
+        match self.with(|map| Ok((map.len()?, map.version()))) {
+            Ok((len, version)) => {
+                format!("<fyris.VersionedMap {name}, {len} entries at version {version}>")
+            }
+            Err(_) => format!("<fyris.VersionedMap {name}, closed, busy or of the parent>"),
+        }
+    }
+
+    /// Unpickling checks the map out anew.
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<crate::segment::Reduced<'py>> {
+        let (py, this) = (slf.py(), slf.get());
+        this.with(|_| Ok(()))?;
+        let options = PyDict::new(py);
+        options.set_item("create", false)?;
+        options.set_item("read_only", this.read_only)?;
+        Ok((
+            again(py, "map_again")?,
+            (kept_name(py, &this.name)?, options),
+        ))
+    }
+}
+
+/// What a walk gives of each entry.
+#[derive(Clone, Copy)]
+enum Part {
+    Key,
+    Value,
+    Item,
+}
+
+/// A walk through a map, in order. It remembers a key, so it goes on whatever happens to the map.
+#[pyclass(frozen, module = "fyris._fyris")]
+pub(crate) struct MapWalk {
+    map: Py<VersionedMap>,
+    part: Part,
+    /// Where it is; `Err` at the end.
+    at: Mutex<Result<Option<Vec<u8>>, ()>>,
+}
+
+impl MapWalk {
+    fn new(map: Bound<'_, VersionedMap>, part: Part) -> MapWalk {
+        MapWalk {
+            map: map.unbind(),
+            part,
+            at: Mutex::new(Ok(None)),
+        }
+    }
+}
+
+#[pymethods]
+impl MapWalk {
+    fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        slf
+    }
+
+    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        // Never held while Python runs.
+        let mut at = self
+            .at
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        let Ok(after) = &*at else { return Ok(None) };
+        let Some(entry) = self.map.get().step(after.as_deref())? else {
+            *at = Err(());
+            return Ok(None);
+        };
+        let (key, value) = pair(py, &entry);
+        *at = Ok(Some(entry.0));
+        Ok(Some(match self.part {
+            Part::Key => key.into_any(),
+            Part::Value => value.into_any(),
+            Part::Item => (key, value).into_pyobject(py)?.into_any(),
+        }))
+    }
+}

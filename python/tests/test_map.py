@@ -1,0 +1,184 @@
+"""VersionedMap: against a dict, and between processes."""
+
+import multiprocessing
+import os
+import pickle
+import uuid
+
+import pytest
+from hypothesis import settings, strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+import fyris
+
+SPAWN = multiprocessing.get_context("spawn")
+
+
+@pytest.fixture
+def name():
+    name = f"pytest-map-{os.getpid()}-{uuid.uuid4().hex}"
+    yield name
+    fyris.unlink(name)
+
+
+def test_a_map(name):
+    with fyris.VersionedMap(name, 1 << 20) as m, fyris.VersionedMap(name, read_only=True) as other:
+        m[b"pear"], m[b"apple"], m[b"fig"] = b"green", b"red", b""
+        assert len(m) == 3 and m.dirty and b"pear" in m and len(other) == 0
+        assert list(m) == list(m.keys()) == [b"apple", b"fig", b"pear"]
+        assert list(m.items())[1] == (b"fig", b"") and list(m.values())[0] == b"red"
+        assert m.commit() == m.version and not m.dirty and other.behind
+        other.update()
+        assert other[b"pear"] == b"green" and other.get(b"nut") is None
+        assert other.get(b"nut", 5) == 5
+        with pytest.raises(KeyError):
+            other[b"nut"]
+        with pytest.raises(KeyError):
+            del m[b"nut"]
+        with pytest.raises(fyris.ReadOnly):
+            other[b"nut"] = b"x"
+        assert m.first() == (b"apple", b"red") and m.last() == (b"pear", b"green")
+        assert m.range(start=b"b", stop=b"pear") == [(b"fig", b"")]
+        assert m.range(limit=2, reverse=True) == [(b"pear", b"green"), (b"fig", b"")]
+        assert m.prefix(b"p") == [(b"pear", b"green")]
+        again = pickle.loads(pickle.dumps(other))
+        assert dict(again.items()) == dict(m.items())
+        # A walk survives what happens to the map.
+        for key in m:
+            del m[key]
+        assert len(m) == 0 and m.first() is m.last() is None
+        with pytest.raises(fyris.Uncommitted):
+            m.update()
+        m.discard()
+        assert len(m) == 3
+        m.check()
+        for bad in (b"x" * 5000, "text", 5):
+            with pytest.raises((fyris.LimitReached, TypeError)):
+                m[bad] = b""
+    with pytest.raises(fyris.Closed):
+        m[b"pear"]
+
+
+def test_what_is_no_map_says_so(name):
+    with fyris.Segment(name, 1 << 16) as segment:
+        memoryview(segment)[:4] = b"data"
+        segment.commit()
+    with pytest.raises(fyris.Error):
+        fyris.VersionedMap(name)
+
+
+def count(m, times):
+    def one_more(m):
+        m[b"count"] = str(int(m.get(b"count", b"0")) + 1).encode()
+        return m[b"count"]
+
+    for _ in range(times):
+        assert int(m.write(one_more)) >= 1
+
+
+def test_processes_count_together(name):
+    m = fyris.VersionedMap(name, 1 << 20)
+    children = [SPAWN.Process(target=count, args=(m, 150)) for _ in range(2)]
+    for child in children:
+        child.start()
+    count(m, 150)
+    for child in children:
+        child.join()
+    assert [child.exitcode for child in children] == [0, 0]
+    m.update()
+    assert m[b"count"] == b"450"
+    m.check()
+
+
+def test_a_change_that_fails_leaves_nothing(name):
+    m = fyris.VersionedMap(name, 1 << 16)
+
+    def fail(m):
+        m[b"a"] = b"1"
+        raise RuntimeError("on purpose")
+
+    with pytest.raises(RuntimeError):
+        m.write(fail)
+    assert len(m) == 0 and not m.dirty
+
+
+def test_forked_children_reattach(name):
+    m = fyris.VersionedMap(name, 1 << 16)
+    m[b"a"] = b"1"
+    m.commit()
+    child = os.fork()
+    if child == 0:
+        try:
+            for use in (lambda: m[b"a"], lambda: list(m), lambda: len(m), m.update):
+                with pytest.raises(fyris.Forked):
+                    use()
+            m.reattach()
+            m[b"b"] = m[b"a"]
+            m.commit()
+        except BaseException:
+            os._exit(1)
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    m.update()
+    assert m[b"b"] == b"1"
+
+
+keys = st.one_of(st.binary(max_size=3), st.binary(min_size=100, max_size=300))
+values = st.one_of(st.binary(max_size=5), st.binary(min_size=1000, max_size=9000))
+
+
+class Model(RuleBasedStateMachine):
+    """One map and a dict, and what was committed of it."""
+
+    @initialize()
+    def begin(self):
+        self.name = f"pytest-map-model-{os.getpid()}-{uuid.uuid4().hex}"
+        self.map = fyris.VersionedMap(self.name, 1 << 16, max_size=1 << 22)
+        self.reader = fyris.VersionedMap(self.name, read_only=True)
+        self.dict, self.committed = {}, {}
+
+    @rule(key=keys, value=values)
+    def set(self, key, value):
+        self.map[key] = value
+        self.dict[key] = value
+
+    @rule(key=keys)
+    def delete(self, key):
+        key = min((k for k in self.dict if k >= key), default=key)
+        if self.dict.pop(key, None) is None:
+            with pytest.raises(KeyError):
+                del self.map[key]
+        else:
+            del self.map[key]
+
+    @rule()
+    def commit(self):
+        self.map.commit()
+        self.committed = dict(self.dict)
+
+    @rule()
+    def discard(self):
+        self.map.discard()
+        self.dict = dict(self.committed)
+
+    @rule(start=keys, stop=keys)
+    def range(self, start, stop):
+        expected = sorted(item for item in self.dict.items() if start <= item[0] < stop)
+        assert self.map.range(start=start, stop=stop) == expected
+        assert self.map.range(start=start, stop=stop, reverse=True) == expected[::-1]
+
+    @invariant()
+    def the_same(self):
+        if hasattr(self, "map"):
+            assert list(self.map.items()) == sorted(self.dict.items())
+            self.reader.update()
+            assert list(self.reader.items()) == sorted(self.committed.items())
+
+    def teardown(self):
+        if hasattr(self, "map"):
+            self.map.check()
+            fyris.unlink(self.name)
+
+
+TestModel = Model.TestCase
+TestModel.settings = settings(max_examples=15, stateful_step_count=30, deadline=None)
