@@ -299,14 +299,17 @@ impl Segment {
             if let Some(next) = self.window.changes.get(at + AHEAD) {
                 self.prefetch(next)?;
             }
-            let whole = clean && change.mask.count() >= DENSE && self.copy.is_clean(page);
-            if whole && let Some(next) = self.window.changes.get(at + 1) {
+            let dense = change.mask.count() >= DENSE;
+            if dense && let Some(next) = self.window.changes.get(at + 1) {
                 words::prefetch_page(self.trunk.frame(next.frame)?);
                 words::prefetch_page(self.copy.page(next.page as usize));
             }
-            let kept = match whole {
-                true => self.take_whole(&change, &mut updated)?,
-                false => self.take_words(&change, &mut updated)?,
+            let kept = match dense {
+                true if clean && self.copy.is_clean(page) => {
+                    self.take_whole(&change, &mut updated)?
+                }
+                true if self.unit() == 8 => self.merge_whole(&change, &mut updated)?,
+                _ => self.take_words(&change, &mut updated)?,
             };
             if !kept {
                 return Ok(Merged::Cut(at));
@@ -331,7 +334,7 @@ impl Segment {
     fn know_clean(&mut self) -> Result<bool> {
         let dense = |change: &&Change| change.mask.count() >= DENSE;
         let dense = self.window.changes.iter().filter(dense).count();
-        let pays = dense * 64 > self.pages() + 256;
+        let pays = dense * 24 > self.pages() + 256;
         if pays {
             self.copy.look()?;
         }
@@ -346,6 +349,27 @@ impl Segment {
         unsafe { words::copy(frame, self.copy.page(change.page as usize)) };
         updated.bytes += PAGE;
         Ok(self.trunk.holds(self.slot, self.position))
+    }
+
+    /// A page that was mostly rewritten, and may be changed here too, where the unit is a word. False: the slot was
+    /// cut, and the page is as it was.
+    fn merge_whole(&mut self, change: &Change, updated: &mut Updated) -> Result<bool> {
+        let page = change.page as usize;
+        let (base, incoming) = (
+            self.trunk.frame(self.base[page])?,
+            self.trunk.frame(change.frame)?,
+        );
+        let (local, merged) = (self.copy.page(page), self.scratch.page.ptr());
+        // SAFETY: pages by `frame`, `page` and `Page`.
+        let conflicts = unsafe { words::merge(local, base, incoming, merged) };
+        if !self.trunk.holds(self.slot, self.position) {
+            return Ok(false);
+        }
+        // SAFETY: as above.
+        unsafe { words::copy(merged, local) };
+        updated.conflicts += conflicts;
+        updated.bytes += change.mask.count() * 8;
+        Ok(true)
     }
 
     /// The changed words of a page. False: the slot was cut, and the page is as it was.

@@ -6,7 +6,7 @@ use crate::PAGE;
 use crate::error::Result;
 use crate::trunk::Trunk;
 use crate::trunk::log::{Entry, Record};
-use crate::words::{Mask, Unit, WORDS, load};
+use crate::words::{Mask, Page, Unit, WORDS, load};
 
 /// One page's change over a whole window.
 #[derive(Debug, Clone, Copy)]
@@ -80,6 +80,7 @@ pub(super) struct Scratch {
     pub(super) words: [u16; WORDS],
     pub(super) base: [u64; WORDS],
     pub(super) incoming: [u64; WORDS],
+    pub(super) page: Page,
 }
 
 impl Default for Scratch {
@@ -89,6 +90,7 @@ impl Default for Scratch {
             words: [0; WORDS],
             base: [0; WORDS],
             incoming: [0; WORDS],
+            page: Page::default(),
         }
     }
 }

@@ -190,6 +190,49 @@ pub(crate) unsafe fn diff(from: *const u8, base: *const u8) -> Mask {
     unsafe { scalar::diff(from, base) }
 }
 
+/// Merges whole pages by words: `out` gets the words of `incoming` where `local` equals `base`, elsewhere those of
+/// `local`. Returns how many words differ on both sides.
+///
+/// # Safety
+///
+/// Four pages (invariant P), `out` writable and none of the others.
+#[inline]
+pub(crate) unsafe fn merge(
+    local: *const u8,
+    base: *const u8,
+    incoming: *const u8,
+    out: *mut u8,
+) -> usize {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx512f") {
+        // SAFETY: the processor has it; the rest is the caller's promise.
+        return unsafe { simd::merge_512(local, base, incoming, out) };
+    } else if is_x86_feature_detected!("avx2") {
+        // SAFETY: as above.
+        return unsafe { simd::merge_256(local, base, incoming, out) };
+    }
+    // SAFETY: the caller's promise.
+    unsafe { scalar::merge(local, base, incoming, out) }
+}
+
+/// A page of private memory to put results in.
+#[repr(align(4096))]
+#[derive(Debug)]
+pub(crate) struct Page([u64; WORDS]);
+
+impl Default for Page {
+    fn default() -> Self {
+        Page([0; WORDS])
+    }
+}
+
+impl Page {
+    /// The page, to write to.
+    pub(crate) fn ptr(&mut self) -> *mut u8 {
+        self.0.as_mut_ptr().cast()
+    }
+}
+
 /// Copies a page.
 ///
 /// # Safety

@@ -49,3 +49,26 @@ pub(super) unsafe fn copy(from: *const u8, out: *mut u8) {
         unsafe { store(out, word, load(from, word)) };
     }
 }
+
+/// See [`super::merge`].
+///
+/// # Safety
+///
+/// As there.
+pub(super) unsafe fn merge(
+    local: *const u8,
+    base: *const u8,
+    incoming: *const u8,
+    out: *mut u8,
+) -> usize {
+    let mut conflicts = 0;
+    for word in 0..WORDS {
+        // SAFETY: in the page; pages by the caller's promise.
+        unsafe {
+            let (ours, old, theirs) = (load(local, word), load(base, word), load(incoming, word));
+            conflicts += usize::from(ours != old && theirs != old);
+            store(out, word, if ours == old { theirs } else { ours });
+        }
+    }
+    conflicts
+}

@@ -118,3 +118,65 @@ pub(super) unsafe fn copy_256(from: *const u8, out: *mut u8) {
         unsafe { out.add(i).write_volatile(from.add(i).read_volatile()) };
     }
 }
+
+/// See [`super::merge`].
+///
+/// # Safety
+///
+/// As there; the processor has AVX-512F.
+#[target_feature(enable = "avx512f")]
+pub(super) unsafe fn merge_512(
+    local: *const u8,
+    base: *const u8,
+    incoming: *const u8,
+    out: *mut u8,
+) -> usize {
+    let (local, base) = (local.cast::<__m512i>(), base.cast::<__m512i>());
+    let (incoming, out) = (incoming.cast::<__m512i>(), out.cast::<__m512i>());
+    let mut conflicts = 0;
+    for i in 0..WORDS / WIDE {
+        // SAFETY: within the pages and aligned, by the caller's promise.
+        let (ours, old) = unsafe { (local.add(i).read_volatile(), base.add(i).read_volatile()) };
+        // SAFETY: as above.
+        let theirs = unsafe { incoming.add(i).read_volatile() };
+        let kept = _mm512_cmpneq_epi64_mask(ours, old);
+        conflicts += (kept & _mm512_cmpneq_epi64_mask(theirs, old)).count_ones();
+        // SAFETY: as above.
+        unsafe {
+            out.add(i)
+                .write_volatile(_mm512_mask_blend_epi64(kept, theirs, ours))
+        };
+    }
+    conflicts as usize
+}
+
+/// See [`super::merge`].
+///
+/// # Safety
+///
+/// As there; the processor has AVX2.
+#[target_feature(enable = "avx2")]
+pub(super) unsafe fn merge_256(
+    local: *const u8,
+    base: *const u8,
+    incoming: *const u8,
+    out: *mut u8,
+) -> usize {
+    let (local, base) = (local.cast::<__m256i>(), base.cast::<__m256i>());
+    let (incoming, out) = (incoming.cast::<__m256i>(), out.cast::<__m256i>());
+    let mut conflicts = 0;
+    for i in 0..WORDS / HALF {
+        // SAFETY: within the pages and aligned, by the caller's promise.
+        let (ours, old) = unsafe { (local.add(i).read_volatile(), base.add(i).read_volatile()) };
+        // SAFETY: as above.
+        let theirs = unsafe { incoming.add(i).read_volatile() };
+        let same = _mm256_cmpeq_epi64(ours, old);
+        conflicts += (differ_256(ours, old) & differ_256(theirs, old)).count_ones();
+        // SAFETY: as above.
+        unsafe {
+            out.add(i)
+                .write_volatile(_mm256_blendv_epi8(ours, theirs, same))
+        };
+    }
+    conflicts as usize
+}

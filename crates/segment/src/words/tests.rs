@@ -58,6 +58,30 @@ proptest! {
     }
 
     #[test]
+    fn every_kind_of_register_merges_the_same((local, base) in pages(), edits in prop::collection::vec((0..WORDS, 0..3u64), 0..300)) {
+        let mut incoming = base.clone();
+        edits.into_iter().for_each(|(at, value)| incoming.0[at] = value);
+        let (mut fast, mut slow) = (Page([0; WORDS]), Page([1; WORDS]));
+        // SAFETY: whole aligned pages of this test's own.
+        let conflicts = unsafe {
+            let (l, b, i) = (local.ptr(), base.ptr(), incoming.ptr());
+            (merge(l, b, i, fast.mut_ptr()), scalar::merge(l, b, i, slow.mut_ptr()))
+        };
+        prop_assert_eq!(conflicts.0, conflicts.1);
+        prop_assert_eq!(fast.0, slow.0);
+        for at in 0..WORDS {
+            let want = if local.0[at] == base.0[at] { incoming.0[at] } else { local.0[at] };
+            prop_assert_eq!(fast.0[at], want);
+        }
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("avx2") {
+            // SAFETY: as above, and the processor has AVX2.
+            let again = unsafe { simd::merge_256(local.ptr(), base.ptr(), incoming.ptr(), slow.mut_ptr()) };
+            prop_assert_eq!((again, slow.0), (conflicts.0, fast.0));
+        }
+    }
+
+    #[test]
     fn a_unit_is_spread_to_its_bytes(difference: u64, power in 0u32..3) {
         let bytes = 1usize << power;
         let spread = Unit::new(bytes as u64).unwrap().spread(difference).to_le_bytes();

@@ -42,6 +42,7 @@ fn command() -> impl Strategy<Value = Command> {
         .prop_map(|((page, at), len, value)| Write(page * PAGE + at, len, value));
     prop_oneof![
         8 => write,
+        2 => (0..PAGES, 0..3u8).prop_map(|(page, value)| Write(page * PAGE, PAGE - 8, value)),
         2 => Just(Update),
         1 => Just(Validate),
         1 => Just(Take),
