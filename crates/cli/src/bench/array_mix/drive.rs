@@ -9,6 +9,7 @@ use crate::bench::core::cpu_now;
 use crate::bench::cpus::Cpus;
 use crate::bench::keys::Rng;
 use crate::bench::report::Timing;
+use crate::bench::stats::Samples;
 use crate::bench::{BenchError, process};
 
 /// Operations between two looks at the clock; a query, which is long, is followed by a look of its own.
@@ -25,8 +26,8 @@ pub(super) struct Tally {
     pub(super) cpu: f64,
     /// Writes of the whole run: what the elements must add up to.
     pub(super) writes: u64,
-    /// Queries in the timed part, and their nanoseconds.
-    pub(super) queries: u64,
+    /// Queries in the timed part, and the median of their nanoseconds: 0 if there were none.
+    pub(super) queries: usize,
     pub(super) query_ns: f64,
 }
 
@@ -63,9 +64,11 @@ pub(super) fn drive(array: &mut impl Array, job: &Job) -> Result<Tally, BenchErr
         job,
         rng: Rng::new(seed),
         greatest: 0,
+        query_ns: Samples::default(),
         tally: Tally::default(),
     };
     worker.work(job.time / 4)?;
+    worker.query_ns = Samples::default();
     worker.tally = Tally {
         writes: worker.tally.writes,
         ..Tally::default()
@@ -74,6 +77,10 @@ pub(super) fn drive(array: &mut impl Array, job: &Job) -> Result<Tally, BenchErr
     worker.work(job.time)?;
     worker.tally.wall = start.elapsed().as_secs_f64() * 1e9;
     worker.tally.cpu = cpu_now() - cpu;
+    worker.tally.queries = worker.query_ns.runs();
+    if worker.tally.queries > 0 {
+        worker.tally.query_ns = worker.query_ns.median();
+    }
     Ok(worker.tally)
 }
 
@@ -83,6 +90,7 @@ struct Worker<'a, A> {
     rng: Rng,
     /// The greatest element seen by a query.
     greatest: u64,
+    query_ns: Samples,
     tally: Tally,
 }
 
@@ -123,8 +131,7 @@ impl<A: Array> Worker<'_, A> {
     fn query(&mut self) -> Result<(), BenchError> {
         let start = Instant::now();
         let found = self.array.query()?;
-        self.tally.queries += 1;
-        self.tally.query_ns += start.elapsed().as_secs_f64() * 1e9;
+        self.query_ns.push(start.elapsed().as_secs_f64() * 1e9);
         match found {
             Some(greatest) if greatest < self.greatest => Err(BenchError::WrongAnswer(format!(
                 "{}, case {}: a query found {greatest} after one that found {}",
@@ -163,11 +170,14 @@ pub(super) fn timing(tallies: &[Tally]) -> Timing {
     }
 }
 
-/// The time of a query in milliseconds, if there were any.
+/// The time of a query in milliseconds, the mean of the workers' medians, if there were any.
 pub(super) fn query_ms(tallies: &[Tally]) -> Option<f64> {
-    let queries: u64 = tallies.iter().map(|t| t.queries).sum();
-    let ns: f64 = tallies.iter().map(|t| t.query_ns).sum();
-    (queries > 0).then(|| ns / queries as f64 / 1e6)
+    let (mut ns, mut workers) = (0.0, 0.0);
+    for tally in tallies.iter().filter(|tally| tally.queries > 0) {
+        ns += tally.query_ns;
+        workers += 1.0;
+    }
+    (workers > 0.0).then(|| ns / workers / 1e6)
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use plotters::prelude::*;
 
-use super::position;
+use super::{legend, position};
 use crate::bench::figure::{Bar, Figure};
 
 /// The bars, by number of row and cluster.
@@ -38,12 +38,12 @@ impl<'a> Chart<'a> {
 
     fn draw(&self, file: &Path, figure: &Figure) -> Result<(), Box<dyn Error>> {
         let top = self.bars.iter().map(|bar| bar.2).fold(0.0, f64::max) * 1.05;
-        let wide = (self.clusters.len() * self.cluster_width() + 320).max(640) as u32;
-        let root = super::canvas(file, (wide, 480))?;
-        let mut chart = ChartBuilder::on(&root)
+        let wide = (self.clusters.len() * self.cluster_width() + 80).max(480) as u32;
+        let root = super::canvas(file, (wide + legend::WIDTH, 480))?;
+        let (left, right) = root.split_horizontally(wide);
+        let mut chart = ChartBuilder::on(&left)
             .caption(&figure.title, ("sans-serif", 20))
             .margin(10)
-            .margin_right(200)
             .x_label_area_size(40)
             .y_label_area_size(60)
             .build_cartesian_2d(0.0..self.clusters.len() as f64, 0.0..top)?;
@@ -56,26 +56,19 @@ impl<'a> Chart<'a> {
             .x_desc(&figure.x)
             .y_desc(&figure.y)
             .draw()?;
-        for (at, row) in self.rows.iter().enumerate() {
+        for at in 0..self.rows.len() {
             let color = Palette99::pick(at).filled();
-            chart
-                .draw_series(self.bars.iter().filter(|bar| bar.0 == at).map(|bar| {
-                    Rectangle::new(
-                        [
-                            (self.left(at, bar.1), 0.0),
-                            (self.left(at + 1, bar.1), bar.2),
-                        ],
-                        color,
-                    )
-                }))?
-                .label(*row)
-                .legend(move |(x, y)| Rectangle::new([(x, y - 5), (x + 10, y + 5)], color));
+            chart.draw_series(self.bars.iter().filter(|bar| bar.0 == at).map(|bar| {
+                Rectangle::new(
+                    [
+                        (self.left(at, bar.1), 0.0),
+                        (self.left(at + 1, bar.1), bar.2),
+                    ],
+                    color,
+                )
+            }))?;
         }
-        chart
-            .configure_series_labels()
-            .position(SeriesLabelPosition::Coordinate(wide as i32 - 270, 0))
-            .background_style(WHITE)
-            .draw()?;
+        legend::draw(&right, &self.rows)?;
         root.present()?;
         Ok(())
     }

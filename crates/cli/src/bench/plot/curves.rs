@@ -5,16 +5,20 @@ use std::path::Path;
 
 use plotters::prelude::*;
 
+use super::legend;
 use crate::bench::figure::{Curve, Figure};
+
+/// Points across the figure without its legend.
+const WIDE: u32 = 720;
 
 /// Draws the curves.
 pub(super) fn draw(file: &Path, figure: &Figure, curves: &[Curve]) -> Result<(), Box<dyn Error>> {
-    let root = super::canvas(file, (900, 480))?;
+    let root = super::canvas(file, (WIDE + legend::WIDTH, 480))?;
+    let (left, right) = root.split_horizontally(WIDE);
     let (x, top) = bounds(curves);
-    let mut chart = ChartBuilder::on(&root)
+    let mut chart = ChartBuilder::on(&left)
         .caption(&figure.title, ("sans-serif", 20))
         .margin(10)
-        .margin_right(180)
         .x_label_area_size(40)
         .y_label_area_size(70)
         .build_cartesian_2d((x.0..x.1).log_scale(), 0.0..top)?;
@@ -26,21 +30,12 @@ pub(super) fn draw(file: &Path, figure: &Figure, curves: &[Curve]) -> Result<(),
         .draw()?;
     for (at, curve) in curves.iter().enumerate() {
         let color = Palette99::pick(at).to_rgba();
-        chart
-            .draw_series(LineSeries::new(
-                curve.points.iter().copied(),
-                color.stroke_width(2),
-            ))?
-            .label(&curve.row)
-            .legend(move |(x, y)| Rectangle::new([(x, y - 2), (x + 14, y + 2)], color.filled()));
-        let mark = |&at: &(f64, f64)| Circle::new(at, 3, color.filled());
-        chart.draw_series(curve.points.iter().map(mark))?;
+        let points = || curve.points.iter().copied();
+        chart.draw_series(LineSeries::new(points(), color.stroke_width(2)))?;
+        chart.draw_series(points().map(|at| Circle::new(at, 3, color.filled())))?;
     }
-    chart
-        .configure_series_labels()
-        .position(SeriesLabelPosition::Coordinate(640, 0))
-        .background_style(WHITE)
-        .draw()?;
+    let rows: Vec<&str> = curves.iter().map(|curve| curve.row.as_str()).collect();
+    legend::draw(&right, &rows)?;
     root.present()?;
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 mod bars;
 mod curves;
+mod legend;
 
 use std::error::Error;
 use std::path::Path;
