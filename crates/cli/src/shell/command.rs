@@ -2,12 +2,13 @@
 //!
 //! Two ways of writing the same command are read: words (`lookup users 42`) and, for fingers used to Erlang, a call
 //! (`ets:lookup(users, 42).`). Arguments are Erlang terms, but for the commands about files, whose arguments are words
-//! (quoted where they hold spaces).
+//! (quoted where they hold spaces), and for queries, which have a language of their own (`query`).
 
 use fyris_term::Term;
 use fyris_term::text::{self, ParseError};
 
 use super::error::ShellError;
+use super::query::{self, Request, Returns};
 use super::verbs::{self, Handler, Verb};
 
 /// A command ready to run.
@@ -16,6 +17,8 @@ pub(crate) enum Command {
     Words(&'static Verb, Vec<String>),
     /// Arguments are terms.
     Terms(&'static Verb, Vec<Term>),
+    /// The argument is a query.
+    Query(&'static Verb, Request),
 }
 
 /// What a line turned out to be.
@@ -45,7 +48,30 @@ pub(crate) fn parse(input: &str) -> Result<Line, ShellError> {
             Err(ShellError::Parse(e)) if e.is_incomplete() => Ok(Line::Incomplete),
             Err(e) => Err(e),
         },
+        Handler::Query(_, returns) => match query(verb, input, rest, returns) {
+            Ok(request) => Ok(Line::Command(Command::Query(verb, request))),
+            Err(ShellError::Parse(e)) if e.is_incomplete() => Ok(Line::Incomplete),
+            Err(ShellError::Syntax(e)) if e.incomplete => Ok(Line::Incomplete),
+            Err(e) => Err(e),
+        },
     }
+}
+
+/// A query, in its own language or as a call.
+fn query(
+    verb: &'static Verb,
+    input: &str,
+    rest: &str,
+    returns: Returns,
+) -> Result<Request, ShellError> {
+    if !rest.starts_with('(') {
+        return query::parse(input, input.len() - rest.len(), returns);
+    }
+    Request::of_call(terms(rest, true)?).ok_or_else(|| ShellError::Usage {
+        problem: "a call takes a table, a match specification, and a limit above zero or none"
+            .to_owned(),
+        usage: verb.usage,
+    })
 }
 
 /// The verb without an `ets:` or `fyris:` before it, and what follows it.

@@ -12,6 +12,7 @@ use rustyline::validate::{ValidationContext, ValidationResult, Validator};
 use rustyline::{CompletionType, Config, Context, Editor, Helper};
 
 use super::command::{self, Line};
+use super::query;
 use super::verbs::{self, Handler, VERBS};
 
 /// The names of tables, kept fresh by the session for completion.
@@ -144,6 +145,12 @@ impl Completer for ShellHelper {
                     found.extend(self.tables_like(word));
                 }
                 Ok((at, found))
+            }
+            Ok(Handler::Query(..)) => {
+                let mut found = self.tables_like(word);
+                let words = query::words().filter(|known| known.starts_with(word));
+                found.extend(pairs(words.map(str::to_owned)));
+                Ok((start, found))
             }
             Ok(Handler::Terms(_)) | Err(_) => Ok((start, self.tables_like(word))),
         }

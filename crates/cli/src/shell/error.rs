@@ -19,6 +19,9 @@ pub(crate) enum ShellError {
     /// A term that does not parse.
     #[error("{0}")]
     Parse(#[from] fyris_term::text::ParseError),
+    /// A query that does not parse.
+    #[error("{0}")]
+    Syntax(super::query::SyntaxError),
     /// The store refused.
     #[error("{0}")]
     Store(#[from] fyris::Error),

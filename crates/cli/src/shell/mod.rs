@@ -14,6 +14,7 @@ mod infer;
 mod interrupt;
 mod json_lines;
 mod progress;
+mod query;
 mod rows;
 mod session;
 mod verbs;
@@ -145,6 +146,9 @@ impl Shell {
             Line::Incomplete => return Ok(Step::More),
             Line::Command(Command::Words(verb, words)) => self.session.run_words(verb, &words)?,
             Line::Command(Command::Terms(verb, terms)) => self.session.run_terms(verb, terms)?,
+            Line::Command(Command::Query(verb, request)) => {
+                self.session.run_query(verb, request)?;
+            }
         }
         Ok(Step::Done)
     }

@@ -13,7 +13,11 @@ use super::editor::TableNames;
 use super::error::ShellError;
 use super::interrupt;
 use super::progress::Progress;
+use super::query::Request;
 use super::verbs::{Handler, Verb};
+
+/// How many objects are shown where nobody can ask for more.
+pub(crate) const MANY: usize = 100;
 
 /// One run of the shell.
 pub(crate) struct Session {
@@ -86,7 +90,7 @@ impl Session {
     pub(crate) fn run_words(&mut self, verb: &Verb, words: &[String]) -> Result<(), ShellError> {
         match verb.handler {
             Handler::Words(run) => self.run(|session| run(session, words)),
-            Handler::Terms(_) => unreachable!("the parser pairs verbs with their arguments"),
+            _ => unreachable!("the parser pairs verbs with their arguments"),
         }
     }
 
@@ -94,7 +98,15 @@ impl Session {
     pub(crate) fn run_terms(&mut self, verb: &Verb, terms: Vec<Term>) -> Result<(), ShellError> {
         match verb.handler {
             Handler::Terms(run) => self.run(|session| run(session, terms)),
-            Handler::Words(_) => unreachable!("the parser pairs verbs with their arguments"),
+            _ => unreachable!("the parser pairs verbs with their arguments"),
+        }
+    }
+
+    /// Runs a command whose argument is a query.
+    pub(crate) fn run_query(&mut self, verb: &Verb, request: Request) -> Result<(), ShellError> {
+        match verb.handler {
+            Handler::Query(run, _) => self.run(|session| run(session, request)),
+            _ => unreachable!("the parser pairs verbs with their arguments"),
         }
     }
 
@@ -318,6 +330,24 @@ impl Session {
                 .line(format!("... {shown} shown of {} in the table", table.len())),
             (_, false) => Ok(()),
         }
+    }
+
+    /// Results page by page as they are found, up to a limit or what a page or two holds; how many were shown.
+    pub(crate) fn show_found(
+        &self,
+        limit: Option<usize>,
+        next: impl FnMut() -> Result<Option<Term>, ShellError>,
+    ) -> Result<usize, ShellError> {
+        let all = limit.is_some() || self.display.is_terminal();
+        let most = if all { usize::MAX } else { MANY };
+        let (shown, more) = self.display.pages(most, next)?;
+        if more {
+            self.display
+                .line(format!("... {shown} shown; `limit N` shows more"))?;
+        } else if shown == 0 {
+            self.display.line("no objects")?;
+        }
+        Ok(shown)
     }
 
     // Dumps.

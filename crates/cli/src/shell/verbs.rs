@@ -2,16 +2,19 @@
 
 use fyris_term::Term;
 
-use super::commands::{browse, change, files, meta, tables};
+use super::commands::{browse, change, files, meta, patterns, ranges, select, tables};
 use super::error::ShellError;
+use super::query::{Request, Returns};
 use super::session::Session;
 
-/// What runs, and whether its arguments are words or terms.
+/// What runs, and whether its arguments are words, terms or a query.
 pub(crate) enum Handler {
     /// File names and the like.
     Words(fn(&mut Session, &[String]) -> Result<(), ShellError>),
     /// Erlang terms.
     Terms(fn(&mut Session, Vec<Term>) -> Result<(), ShellError>),
+    /// A query.
+    Query(fn(&mut Session, Request) -> Result<(), ShellError>, Returns),
 }
 
 /// A command of the shell.
@@ -28,7 +31,7 @@ pub(crate) struct Verb {
     pub(crate) handler: Handler,
 }
 
-use Handler::{Terms, Words};
+use Handler::{Query, Terms, Words};
 
 /// Every command, in the order `help` lists them.
 pub(crate) static VERBS: &[Verb] = &[
@@ -162,7 +165,7 @@ pub(crate) static VERBS: &[Verb] = &[
         name: "next",
         also: &[],
         usage: "next [TABLE] KEY",
-        help: "The key after KEY.",
+        help: "The key above KEY.",
         handler: Terms(browse::next),
     },
     Verb {
@@ -171,6 +174,104 @@ pub(crate) static VERBS: &[Verb] = &[
         usage: "prev [TABLE] KEY",
         help: "The key before KEY.",
         handler: Terms(browse::prev),
+    },
+    Verb {
+        name: "select",
+        also: &[],
+        usage: "select [TABLE] SPEC | [PATTERN] [where EXPR, ...] [return EXPR] [limit N] [threads N] [spec]",
+        help: "Values of the objects that match. SPEC is a match specification in Erlang's syntax. Or say it in words: `select users where $2 > 10 and is_atom($1) return {$1, $2}`, where $1 is element 1 of the object and $_ all of it; behind a PATTERN such as {$1, #{age => $2}} they are the pattern's variables. `spec` shows the match specification that was made of it. Ends with the plan and how many objects were visited. Ctrl-C stops it between two slices of a few thousand objects, but not with `threads`.",
+        handler: Query(select::select, Returns::Object),
+    },
+    Verb {
+        name: "select_reverse",
+        also: &[],
+        usage: "select_reverse [TABLE] ...",
+        help: "As `select`, from the end of an ordered_set.",
+        handler: Query(select::select_reverse, Returns::Object),
+    },
+    Verb {
+        name: "select_count",
+        also: &[],
+        usage: "select_count [TABLE] SPEC | [PATTERN] [where EXPR, ...] [threads N] [spec]",
+        help: "How many objects match: those whose value is true. In words there is no `return`: `select_count users where $2 > 10`.",
+        handler: Query(select::select_count, Returns::Nothing),
+    },
+    Verb {
+        name: "select_delete",
+        also: &[],
+        usage: "select_delete [TABLE] SPEC | [PATTERN] [where EXPR, ...] [spec]",
+        help: "Delete the objects that match (those whose value is true), and say how many there were.",
+        handler: Query(select::select_delete, Returns::Nothing),
+    },
+    Verb {
+        name: "select_replace",
+        also: &[],
+        usage: "select_replace [TABLE] SPEC | [PATTERN] [where EXPR, ...] return EXPR [spec]",
+        help: "Put values in the places of the objects that match. The key must be provably the same: `select_replace hits {$1, $2} where $2 > 9 return {$1, 0}`.",
+        handler: Query(select::select_replace, Returns::Said),
+    },
+    Verb {
+        name: "explain",
+        also: &[],
+        usage: "explain [TABLE] SPEC | [PATTERN] [where EXPR, ...] [return EXPR]",
+        help: "The match specification, how its objects would be found, and about how many would be visited. Visits none.",
+        handler: Query(select::explain, Returns::Object),
+    },
+    Verb {
+        name: "match",
+        also: &[],
+        usage: "match [TABLE] PATTERN [limit N]",
+        help: "What the variables '$1', '$2' ... of a pattern stand for, in each object that matches.",
+        handler: Terms(patterns::match_bindings),
+    },
+    Verb {
+        name: "match_object",
+        also: &[],
+        usage: "match_object [TABLE] PATTERN [limit N]",
+        help: "The objects that match a pattern, such as {'_', '$1', '$1'}.",
+        handler: Terms(patterns::match_object),
+    },
+    Verb {
+        name: "match_delete",
+        also: &[],
+        usage: "match_delete [TABLE] PATTERN",
+        help: "Delete the objects that match a pattern.",
+        handler: Terms(patterns::match_delete),
+    },
+    Verb {
+        name: "test_ms",
+        also: &[],
+        usage: "test_ms OBJECT SPEC",
+        help: "What a match specification makes of one object, without any table; or what is wrong with it.",
+        handler: Terms(patterns::test_ms),
+    },
+    Verb {
+        name: "range",
+        also: &[],
+        usage: "range [TABLE] [from KEY | above KEY] [to KEY | below KEY] [limit N] [reverse] [keys]",
+        help: "The objects of an ordered_set whose keys lie between two bounds, of which `above` and `below` leave the key itself out.",
+        handler: Terms(ranges::range),
+    },
+    Verb {
+        name: "prefix",
+        also: &[],
+        usage: "prefix [TABLE] PREFIX [limit N] [reverse] [keys]",
+        help: "The objects of an ordered_set whose keys begin alike: {a, b, '_'} for tuples, [a, b | '_'] for lists, <<\"ab\">> for binaries.",
+        handler: Terms(ranges::prefix),
+    },
+    Verb {
+        name: "seek",
+        also: &[],
+        usage: "seek [TABLE] KEY [reverse]",
+        help: "The object of an ordered_set with the lowest key at or above KEY; with `reverse`, the highest at or below.",
+        handler: Terms(ranges::seek),
+    },
+    Verb {
+        name: "lookup_many",
+        also: &[],
+        usage: "lookup_many [TABLE] [KEY, ...]",
+        help: "The objects with each of several keys, in the order of the keys.",
+        handler: Terms(browse::lookup_many),
     },
     Verb {
         name: "insert",
@@ -213,6 +314,34 @@ pub(crate) static VERBS: &[Verb] = &[
         usage: "take [TABLE] KEY",
         help: "Delete the objects with KEY and show them.",
         handler: Terms(change::take),
+    },
+    Verb {
+        name: "delete_range",
+        also: &[],
+        usage: "delete_range TABLE [from KEY | above KEY] [to KEY | below KEY]",
+        help: "Delete the objects of an ordered_set whose keys lie between two bounds, and say how many there were.",
+        handler: Terms(ranges::delete_range),
+    },
+    Verb {
+        name: "take_range",
+        also: &[],
+        usage: "take_range [TABLE] [from KEY | above KEY] [to KEY | below KEY] [limit N] [reverse] [keys]",
+        help: "Take objects out of a range of an ordered_set and show them, at most N (100).",
+        handler: Terms(ranges::take_range),
+    },
+    Verb {
+        name: "drain",
+        also: &[],
+        usage: "drain TABLE",
+        help: "Take all objects out of a table and show the first of them.",
+        handler: Terms(ranges::drain),
+    },
+    Verb {
+        name: "cas",
+        also: &[],
+        usage: "cas [TABLE] OLD NEW",
+        help: "Replace the object OLD by NEW if the table holds exactly OLD; both have the same key. True or false.",
+        handler: Terms(change::cas),
     },
     Verb {
         name: "update_element",

@@ -4,12 +4,10 @@ use fyris::Table;
 use fyris_term::Term;
 
 use crate::shell::error::ShellError;
-use crate::shell::session::Session;
+use crate::shell::session::{MANY, Session};
 
 /// How many objects `head` and `tail` show when not told.
 const FEW: usize = 10;
-/// How many objects `walk` shows where nobody can ask for more.
-const MANY: usize = 100;
 
 /// `head [TABLE] [N]`
 pub(crate) fn head(session: &mut Session, args: Vec<Term>) -> Result<(), ShellError> {
@@ -93,7 +91,7 @@ fn from_key(table: &Table, key: Term) -> impl Iterator<Item = fyris::Result<Term
     })
 }
 
-fn is_word(term: &Term, word: &str) -> bool {
+pub(super) fn is_word(term: &Term, word: &str) -> bool {
     matches!(term, Term::Atom(atom) if atom.as_str() == word)
 }
 
@@ -101,6 +99,20 @@ fn is_word(term: &Term, word: &str) -> bool {
 pub(crate) fn lookup(session: &mut Session, args: Vec<Term>) -> Result<(), ShellError> {
     let (table, key) = session.table_and_one(args, "lookup [TABLE] KEY")?;
     let objects = table.lookup(&key)?;
+    session.show_objects(objects)
+}
+
+/// `lookup_many [TABLE] [KEY, ...]`
+pub(crate) fn lookup_many(session: &mut Session, args: Vec<Term>) -> Result<(), ShellError> {
+    const USAGE: &str = "lookup_many [TABLE] [KEY, ...]";
+    let (table, keys) = session.table_and_one(args, USAGE)?;
+    let Term::List(keys) = keys else {
+        return Err(Session::usage(
+            format!("expected a list of keys, found {keys}"),
+            USAGE,
+        ));
+    };
+    let objects = table.lookup_many(&keys)?.concat();
     session.show_objects(objects)
 }
 

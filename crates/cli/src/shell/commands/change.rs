@@ -66,3 +66,14 @@ pub(crate) fn update_counter(session: &mut Session, mut args: Vec<Term>) -> Resu
         .update_counter_term(&key, &incr, default.as_ref())?;
     session.display().term(&result)
 }
+
+/// `cas [TABLE] OLD NEW`
+pub(crate) fn cas(session: &mut Session, mut args: Vec<Term>) -> Result<(), ShellError> {
+    const USAGE: &str = "cas [TABLE] OLD NEW";
+    let new = args
+        .pop()
+        .ok_or_else(|| Session::usage("an argument is missing", USAGE))?;
+    let (table, old) = session.table_and_one(args, USAGE)?;
+    let done = table.cas(&old, &new)?;
+    session.display().line(done)
+}

@@ -1,0 +1,237 @@
+//! Commands that need the order of keys.
+
+use std::ops::Bound;
+
+use fyris::{Object, Prefix, RangeCursor, RangeOptions, Table};
+use fyris_term::Term;
+
+use super::browse::is_word;
+use crate::shell::error::ShellError;
+use crate::shell::session::{MANY, Session};
+
+const RANGE: &str =
+    "range [TABLE] [from KEY | above KEY] [to KEY | below KEY] [limit N] [reverse] [keys]";
+const PREFIX: &str = "prefix [TABLE] PREFIX [limit N] [reverse] [keys]";
+const SEEK: &str = "seek [TABLE] KEY [reverse]";
+const DELETE: &str = "delete_range TABLE [from KEY | above KEY] [to KEY | below KEY]";
+const TAKE: &str =
+    "take_range [TABLE] [from KEY | above KEY] [to KEY | below KEY] [limit N] [reverse] [keys]";
+
+/// Objects read in one step.
+const STEP: usize = 256;
+
+/// `range [TABLE] ...`
+pub(crate) fn range(session: &mut Session, args: Vec<Term>) -> Result<(), ShellError> {
+    let (table, wanted) = Wanted::read(session, args, RANGE)?;
+    let cursor = table.range_cursor(wanted.bounds.clone(), wanted.options())?;
+    show(session, &table, cursor, &wanted)
+}
+
+/// `prefix [TABLE] PREFIX ...`
+pub(crate) fn prefix(session: &mut Session, args: Vec<Term>) -> Result<(), ShellError> {
+    let words = args.iter().position(is_an_option).unwrap_or(args.len());
+    let mut before = args;
+    let rest = before.split_off(words);
+    let (table, pattern) = session.table_and_one(before, PREFIX)?;
+    let mut wanted = Wanted::all();
+    wanted.words(rest.into_iter(), PREFIX)?;
+    let cursor = table.prefix_cursor(&prefix_of(pattern)?, wanted.options())?;
+    show(session, &table, cursor, &wanted)
+}
+
+/// `seek [TABLE] KEY [reverse]`
+pub(crate) fn seek(session: &mut Session, mut args: Vec<Term>) -> Result<(), ShellError> {
+    let back = args.len() > 1 && args.pop_if(|last| is_word(last, "reverse")).is_some();
+    let (table, key) = session.table_and_one(args, SEEK)?;
+    let found = match back {
+        true => table.seek_back(&key)?,
+        false => table.seek(&key)?,
+    };
+    session.show_key(found)
+}
+
+/// `delete_range TABLE ...`
+pub(crate) fn delete_range(session: &mut Session, args: Vec<Term>) -> Result<(), ShellError> {
+    let (table, wanted) = Wanted::read(session, args, DELETE)?;
+    if wanted.limit.is_some() || wanted.reverse || wanted.keys {
+        return Err(Session::usage("a whole range is deleted", DELETE));
+    }
+    if wanted.bounds == (Bound::Unbounded, Bound::Unbounded) {
+        return Err(Session::usage(
+            "a bound is needed; `delete_all` empties a table",
+            DELETE,
+        ));
+    }
+    let count = table.delete_range(wanted.bounds)?;
+    session.display().line(count)
+}
+
+/// `take_range [TABLE] ...`
+pub(crate) fn take_range(session: &mut Session, args: Vec<Term>) -> Result<(), ShellError> {
+    let (table, wanted) = Wanted::read(session, args, TAKE)?;
+    let options = wanted.options().limit(wanted.limit.unwrap_or(MANY));
+    let taken = table.take_range(wanted.bounds, options)?;
+    session.show_objects(taken)
+}
+
+/// `drain TABLE`
+pub(crate) fn drain(session: &mut Session, args: Vec<Term>) -> Result<(), ShellError> {
+    let [name] = session.exactly(args, "drain TABLE")?;
+    let mut taken = session.named(&name)?.drain()?.into_iter();
+    let count = taken.len();
+    let show = session.display();
+    let shown = show.pages(MANY, || Ok(taken.next()))?;
+    show.line(format!("{count} objects taken out, {} shown", shown.0))
+}
+
+/// Shows what a cursor finds, page by page.
+fn show(
+    session: &Session,
+    table: &Table,
+    mut cursor: RangeCursor,
+    wanted: &Wanted,
+) -> Result<(), ShellError> {
+    let mut ready = Vec::new().into_iter();
+    let (mut left, mut over) = (wanted.limit.unwrap_or(usize::MAX), false);
+    let next = || {
+        while left > 0 && ready.len() == 0 && !over {
+            let pin = fyris::pin();
+            let mut objects = Vec::new();
+            over = !cursor.next_batch(table, left.min(STEP), &pin, &mut objects)?;
+            let terms: Vec<Term> = objects.iter().map(|object| wanted.form(object)).collect();
+            ready = terms.into_iter();
+        }
+        if left == 0 {
+            return Ok(None);
+        }
+        left -= 1;
+        Ok(ready.next())
+    };
+    session.show_found(wanted.limit, next).map(|_| ())
+}
+
+/// A prefix as it is typed: a pattern with `'_'` behind what is known.
+fn prefix_of(pattern: Term) -> Result<Prefix, ShellError> {
+    let anything = |term: &Term| is_word(term, "_");
+    match pattern {
+        Term::Tuple(mut elements) => {
+            let arity = elements.len();
+            let known = elements.iter().position(anything).unwrap_or(arity);
+            let open = elements.split_off(known);
+            if !open.iter().all(anything) {
+                let problem = "in a prefix nothing but '_' comes behind '_'";
+                return Err(Session::usage(problem, PREFIX));
+            }
+            Ok(Prefix::Tuple { elements, arity })
+        }
+        Term::List(elements) => Ok(Prefix::List(elements)),
+        Term::Improper(elements, tail) if anything(&tail) => Ok(Prefix::List(elements)),
+        Term::Binary(bytes) => Ok(Prefix::Binary(bytes.to_vec())),
+        other => {
+            let problem = format!("{other} is no prefix: a tuple, a list or a binary is");
+            Err(Session::usage(problem, PREFIX))
+        }
+    }
+}
+
+// ---- what is wanted of a range
+
+/// Bounds and options.
+struct Wanted {
+    bounds: (Bound<Term>, Bound<Term>),
+    limit: Option<usize>,
+    reverse: bool,
+    keys: bool,
+}
+
+impl Wanted {
+    fn all() -> Wanted {
+        Wanted {
+            bounds: (Bound::Unbounded, Bound::Unbounded),
+            limit: None,
+            reverse: false,
+            keys: false,
+        }
+    }
+
+    /// `[TABLE]`, bounds and options.
+    fn read(
+        session: &Session,
+        args: Vec<Term>,
+        usage: &'static str,
+    ) -> Result<(Table, Wanted), ShellError> {
+        let mut args = args.into_iter().peekable();
+        let name =
+            args.next_if(|arg| !BOUNDS.iter().any(|word| is_word(arg, word)) && !is_an_option(arg));
+        let table = session.table(name.as_ref())?;
+        let mut wanted = Wanted::all();
+        wanted.words(args, usage)?;
+        Ok((table, wanted))
+    }
+
+    fn words(
+        &mut self,
+        mut words: impl Iterator<Item = Term>,
+        usage: &'static str,
+    ) -> Result<(), ShellError> {
+        while let Some(word) = words.next() {
+            let name = word.as_atom().map_or("", |word| word.as_str());
+            match name {
+                "reverse" => self.reverse = true,
+                "keys" => self.keys = true,
+                "from" | "above" | "to" | "below" | "limit" => {
+                    let value = words
+                        .next()
+                        .ok_or_else(|| Session::usage("a word without its value", usage))?;
+                    self.value(name, value, usage)?;
+                }
+                _ => {
+                    let problem = format!("`{word}` makes no sense here");
+                    return Err(Session::usage(problem, usage));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn value(&mut self, word: &str, value: Term, usage: &'static str) -> Result<(), ShellError> {
+        match (word, value) {
+            ("from", key) => self.bounds.0 = Bound::Included(key),
+            ("above", key) => self.bounds.0 = Bound::Excluded(key),
+            ("to", key) => self.bounds.1 = Bound::Included(key),
+            ("below", key) => self.bounds.1 = Bound::Excluded(key),
+            (_, Term::Int(limit)) if limit > 0 => self.limit = Some(limit as usize),
+            (_, other) => {
+                let problem = format!("a limit is a number above zero, not {other}");
+                return Err(Session::usage(problem, usage));
+            }
+        }
+        Ok(())
+    }
+
+    fn options(&self) -> RangeOptions {
+        let mut options = RangeOptions::new();
+        if self.reverse {
+            options = options.reverse();
+        }
+        if self.keys {
+            options = options.keys_only();
+        }
+        options
+    }
+
+    fn form(&self, object: &Object<'_>) -> Term {
+        match self.keys {
+            true => object.key(),
+            false => object.to_term(),
+        }
+    }
+}
+
+const BOUNDS: [&str; 4] = ["from", "above", "to", "below"];
+
+fn is_an_option(arg: &Term) -> bool {
+    ["limit", "reverse", "keys"]
+        .iter()
+        .any(|word| is_word(arg, word))
+}

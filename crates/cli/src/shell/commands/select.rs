@@ -1,0 +1,256 @@
+//! `select` and its kin: queries in slices, with the plan behind the results.
+
+use fyris::{Error, Explanation, MatchSpec, Query, Table};
+use fyris_term::{Map, Term};
+
+use crate::shell::error::ShellError;
+use crate::shell::interrupt;
+use crate::shell::query::Request;
+use crate::shell::session::Session;
+
+/// Objects visited between two looks for Ctrl-C: few at first, so that a small limit visits little more than it shows.
+const SLICES: std::ops::RangeInclusive<usize> = 32..=4096;
+
+/// Characters of a plan's bounds that are shown.
+const BOUNDS_SHOWN: usize = 70;
+
+/// `select [TABLE] ...`
+pub(crate) fn select(session: &mut Session, request: Request) -> Result<(), ShellError> {
+    let asked = Asked::new(session, &request)?;
+    asked.results(session, asked.table.query(&asked.spec))
+}
+
+/// `select_reverse [TABLE] ...`
+pub(crate) fn select_reverse(session: &mut Session, request: Request) -> Result<(), ShellError> {
+    let asked = Asked::new(session, &request)?;
+    asked.results(session, asked.table.query(&asked.spec).reverse())
+}
+
+/// `select_count [TABLE] ...`
+pub(crate) fn select_count(session: &mut Session, request: Request) -> Result<(), ShellError> {
+    let asked = Asked::new(session, &request)?;
+    let query = asked.table.query(&asked.spec).counting();
+    asked.number(session, query, "counted")
+}
+
+/// `select_delete [TABLE] ...`
+pub(crate) fn select_delete(session: &mut Session, request: Request) -> Result<(), ShellError> {
+    let asked = Asked::new(session, &request)?;
+    let query = asked.table.query(&asked.spec).deleting();
+    asked.number(session, query, "deleted")
+}
+
+/// `select_replace [TABLE] ...`
+pub(crate) fn select_replace(session: &mut Session, request: Request) -> Result<(), ShellError> {
+    let asked = Asked::new(session, &request)?;
+    let query = asked.table.query(&asked.spec).replacing()?;
+    asked.number(session, query, "replaced")
+}
+
+/// `explain [TABLE] ...`
+pub(crate) fn explain(session: &mut Session, request: Request) -> Result<(), ShellError> {
+    let asked = Asked::new(session, &request)?;
+    let show = session.display();
+    show.term(&request.spec)?;
+    show.line(format!(
+        "{}: about {} of {} objects would be visited",
+        plan_words(&asked.plan),
+        asked.plan.estimated,
+        asked.plan.size
+    ))
+}
+
+/// A query that can run, and what it is going to do.
+pub(super) struct Asked {
+    table: Table,
+    spec: MatchSpec,
+    plan: Explanation,
+    limit: Option<usize>,
+    threads: usize,
+}
+
+impl Asked {
+    fn new(session: &Session, request: &Request) -> Result<Asked, ShellError> {
+        let table = session.table(request.table.as_ref())?;
+        let spec = MatchSpec::new(&request.spec).map_err(Error::BadMatchSpec)?;
+        if request.show_spec {
+            session.display().term(&request.spec)?;
+        }
+        Ok(Asked {
+            threads: request.threads,
+            ..Asked::of(table, spec, request.limit)?
+        })
+    }
+
+    /// A query on one thread.
+    pub(super) fn of(
+        table: Table,
+        spec: MatchSpec,
+        limit: Option<usize>,
+    ) -> Result<Asked, ShellError> {
+        let plan = table.explain(&spec)?;
+        Ok(Asked {
+            table,
+            spec,
+            plan,
+            limit,
+            threads: 1,
+        })
+    }
+
+    /// Shows the values.
+    pub(super) fn select(&self, session: &Session) -> Result<(), ShellError> {
+        self.results(session, self.table.query(&self.spec))
+    }
+
+    /// The values, page by page, as the query finds them.
+    fn results(&self, session: &Session, query: Query) -> Result<(), ShellError> {
+        let mut found = Found::new(query, self);
+        let shown = session.show_found(self.limit, || found.next())?;
+        self.report(&found.query, &format!("returned {shown}"));
+        Ok(())
+    }
+
+    /// How many there were, and the plan behind it.
+    fn number(&self, session: &Session, mut query: Query, what: &str) -> Result<(), ShellError> {
+        query = query.threads(self.threads);
+        let done = self.through(&mut query);
+        let count = query.count();
+        match done {
+            Ok(()) => session.display().line(count)?,
+            // What was done stays done.
+            Err(ShellError::Interrupted) => {
+                eprintln!("{what} {count} until then");
+                return Err(ShellError::Interrupted);
+            }
+            Err(error) => return Err(error),
+        }
+        self.report(&query, &format!("{what} {count}"));
+        Ok(())
+    }
+
+    /// Runs a query to its end, in slices unless on several threads.
+    fn through(&self, query: &mut Query) -> Result<(), ShellError> {
+        if self.threads > 1 {
+            return Ok(query.run()?);
+        }
+        while query.step(*SLICES.end())? {
+            interrupt::check()?;
+        }
+        Ok(())
+    }
+
+    /// Deletes what matches.
+    pub(super) fn delete(&self, session: &Session) -> Result<(), ShellError> {
+        self.number(session, self.table.query(&self.spec).deleting(), "deleted")
+    }
+
+    /// The plan, and what came of it: beside the results, not among them.
+    fn report(&self, query: &Query, done: &str) {
+        eprintln!(
+            "{}: visited {} of {}, {done}",
+            plan_words(&self.plan),
+            query.visited(),
+            self.plan.size
+        );
+    }
+}
+
+/// The results of a query, one by one.
+struct Found {
+    query: Query,
+    ready: std::vec::IntoIter<Term>,
+    /// Objects of the next slice.
+    slice: usize,
+    /// Results that are still wanted.
+    left: usize,
+    on_threads: bool,
+    over: bool,
+}
+
+impl Found {
+    fn new(query: Query, asked: &Asked) -> Found {
+        Found {
+            query: query.threads(asked.threads),
+            ready: Vec::new().into_iter(),
+            slice: *SLICES.start(),
+            left: asked.limit.unwrap_or(usize::MAX),
+            on_threads: asked.threads > 1,
+            over: false,
+        }
+    }
+
+    fn next(&mut self) -> Result<Option<Term>, ShellError> {
+        while self.left > 0 {
+            if let Some(value) = self.ready.next() {
+                self.left -= 1;
+                return Ok(Some(value));
+            }
+            if self.over {
+                break;
+            }
+            self.more()?;
+        }
+        Ok(None)
+    }
+
+    fn more(&mut self) -> Result<(), ShellError> {
+        interrupt::check()?;
+        if self.on_threads {
+            self.query.run()?;
+            self.over = true;
+        } else {
+            self.over = !self.query.step(self.slice)?;
+            self.slice = (self.slice * 2).min(*SLICES.end());
+        }
+        self.ready = self.query.take().into_iter();
+        Ok(())
+    }
+}
+
+// ---- plans in words
+
+/// `point 5`, `prefix {a,'_'}`, `range >= 10, < 20` or `full scan`.
+fn plan_words(plan: &Explanation) -> String {
+    let bounds = match &plan.plan {
+        Term::Map(map) => bounds_of(map),
+        _ => &[],
+    };
+    let name = plan.kind.name().replace('_', " ");
+    if bounds.is_empty() {
+        return name;
+    }
+    let bounds: Vec<String> = bounds.iter().map(bound_words).collect();
+    format!("{name} {}", cut(&bounds.join("; ")))
+}
+
+fn bounds_of(map: &Map) -> &[Term] {
+    let bounds = map.get(&Term::atom("bounds"));
+    bounds.and_then(Term::as_list).unwrap_or(&[])
+}
+
+fn bound_words(bound: &Term) -> String {
+    match bound.as_tuple() {
+        Some([_, one]) => one.to_string(),
+        Some([_, lower, upper]) => {
+            let sides = [lower, upper].into_iter().filter_map(side_words);
+            sides.collect::<Vec<_>>().join(", ")
+        }
+        _ => bound.to_string(),
+    }
+}
+
+/// `>= 10`; nothing for an open side.
+fn side_words(side: &Term) -> Option<String> {
+    match side.as_tuple() {
+        Some([Term::Atom(sign), key]) => Some(format!("{} {key}", sign.as_str())),
+        _ => None,
+    }
+}
+
+fn cut(text: &str) -> String {
+    match text.char_indices().nth(BOUNDS_SHOWN) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text.to_owned(),
+    }
+}

@@ -1,0 +1,336 @@
+//! Expressions and patterns: a Pratt parser that writes match specifications.
+//!
+//! Recursion and the depth of what is built are bounded by [`DEEPEST`]: the first by counting levels as they are
+//! entered, the second by counting the operators of a chain, which nest without recursion.
+
+use fyris_term::{Map, Term};
+
+use super::scan::Scanner;
+use crate::shell::error::ShellError;
+
+/// Levels of nesting.
+const DEEPEST: usize = 200;
+
+const A_VALUE: &str = "a value: a term, `$1`, `$_`, a call or `(`";
+
+/// The operators, from those that hold their operands least tightly: as in Erlang, but for `and`, `or` and `xor`. Those hold
+/// tighter than comparisons there, which makes `$1 > 10 and is_atom($2)` a comparison with `10 and is_atom($2)`.
+/// Nobody means that.
+const LEVELS: [&[&str]; 7] = [
+    &["orelse"],
+    &["andalso"],
+    &["or", "xor"],
+    &["and"],
+    // A sign that begins another comes after it.
+    &["=:=", "=/=", "==", "/=", "=<", ">=", "<", ">"],
+    &["+", "-", "bor", "bxor", "bsl", "bsr"],
+    &["*", "/", "div", "rem", "band"],
+];
+
+/// Of the comparisons, `a < b < c` means nothing.
+const COMPARISONS: usize = 4;
+
+/// Slips of those who know other languages.
+const SLIPS: [(&str, &str); 5] = [
+    ("<=", "`=<`"),
+    ("!=", "`/=` or `=/=`"),
+    ("&&", "`andalso`"),
+    ("||", "`orelse`"),
+    ("=", "`==` or `=:=`"),
+];
+
+/// What `$1` stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Dollars {
+    /// An element of the object.
+    Elements,
+    /// A variable of the pattern.
+    Variables,
+}
+
+/// Reads expressions.
+pub(super) struct Expressions<'s, 'a> {
+    scan: &'s mut Scanner<'a>,
+    dollars: Dollars,
+    depth: usize,
+}
+
+/// An expression, and how deeply its operators nest.
+type Nested = (Term, usize);
+
+impl<'s, 'a> Expressions<'s, 'a> {
+    pub(super) fn new(scan: &'s mut Scanner<'a>, dollars: Dollars) -> Expressions<'s, 'a> {
+        Expressions {
+            scan,
+            dollars,
+            depth: 0,
+        }
+    }
+
+    /// An expression, as a match specification writes it.
+    pub(super) fn expression(&mut self) -> Result<Term, ShellError> {
+        Ok(self.operators(0)?.0)
+    }
+
+    /// A pattern, as a match specification writes it.
+    pub(super) fn pattern(&mut self) -> Result<Term, ShellError> {
+        self.entered(|this| this.pattern_inside())
+    }
+
+    // ---- operators
+
+    /// An expression of operators that hold at least as tightly as `level`.
+    fn operators(&mut self, level: usize) -> Result<Nested, ShellError> {
+        if level == LEVELS.len() {
+            return self.entered(Self::operand);
+        }
+        let (mut left, mut depth) = self.operators(level + 1)?;
+        let mut chain = 0;
+        while let Some(operator) = self.operator(level)? {
+            if level == COMPARISONS && chain > 0 {
+                return Err(self
+                    .scan
+                    .refused("comparisons do not chain: write `A < B andalso B < C`"));
+            }
+            chain += 1;
+            let (right, deep) = self.operators(level + 1)?;
+            depth = self.deeper(depth.max(deep))?;
+            left = call(operator, vec![left, right]);
+        }
+        Ok((left, depth))
+    }
+
+    /// Takes an operator of the level, if one stands here.
+    fn operator(&mut self, level: usize) -> Result<Option<&'static str>, ShellError> {
+        let rest = self.scan.rest();
+        if level == COMPARISONS {
+            let slip = SLIPS.iter().find(|(slip, _)| rest.starts_with(slip));
+            let right = ["==", "=:=", "=/=", "=<", "=>"];
+            if let Some((_, meant)) = slip
+                && !right.iter().any(|sign| rest.starts_with(sign))
+            {
+                return Err(self.scan.expected(meant));
+            }
+        }
+        let divides = rest.starts_with('/') && !rest.starts_with("/=");
+        let found = LEVELS[level]
+            .iter()
+            .find(|&&operator| (operator != "/" || divides) && self.scan.take(operator));
+        Ok(found.copied())
+    }
+
+    fn deeper(&mut self, depth: usize) -> Result<usize, ShellError> {
+        match depth < DEEPEST {
+            true => Ok(depth + 1),
+            false => Err(self.too_deep()),
+        }
+    }
+
+    fn too_deep(&self) -> ShellError {
+        self.scan
+            .refused(&format!("nested deeper than {DEEPEST} levels"))
+    }
+
+    /// Runs one level further down.
+    fn entered<R>(
+        &mut self,
+        run: impl FnOnce(&mut Self) -> Result<R, ShellError>,
+    ) -> Result<R, ShellError> {
+        if self.depth >= DEEPEST {
+            return Err(self.too_deep());
+        }
+        self.depth += 1;
+        let result = run(self);
+        self.depth -= 1;
+        result
+    }
+
+    // ---- operands
+
+    fn operand(&mut self) -> Result<Nested, ShellError> {
+        for operator in ["not", "bnot", "-", "+"] {
+            if self.scan.take(operator) {
+                let (operand, depth) = self.entered(Self::operand)?;
+                return Ok((prefixed(operator, operand), self.deeper(depth)?));
+            }
+        }
+        if self.scan.take("(") {
+            self.scan.open += 1;
+            let inside = self.operators(0)?;
+            self.close(")", "an operator or `)`")?;
+            return Ok(inside);
+        }
+        Ok((self.value()?, 1))
+    }
+
+    fn value(&mut self) -> Result<Term, ShellError> {
+        let rest = self.scan.rest();
+        match rest.chars().next() {
+            None => Err(self.scan.expected(A_VALUE)),
+            Some('{') => Ok(Term::Tuple(vec![Term::Tuple(
+                self.tuple(Self::expression)?,
+            )])),
+            Some('[') => self.list(Self::expression),
+            Some('#') if rest.starts_with("#{") => self.map(Self::expression),
+            Some('$') if is_dollar(rest) => self.dollar(),
+            Some('a'..='z') if self.is_call() => self.function(),
+            Some(')' | ']' | '}' | ',' | '|') => Err(self.scan.expected(A_VALUE)),
+            Some(c) if c == '_' || c.is_uppercase() => Err(self.scan.expected(A_VALUE)),
+            Some(_) => Ok(literal(self.scan.term()?)),
+        }
+    }
+
+    /// Does a word stand here, and `(` behind it?
+    fn is_call(&mut self) -> bool {
+        let word = self.scan.word().len();
+        self.scan.rest()[word..].trim_start().starts_with('(')
+    }
+
+    fn function(&mut self) -> Result<Term, ShellError> {
+        let name = self.scan.word();
+        self.scan.skip(name.len());
+        self.scan.expect("(", "`(`")?;
+        let arguments = self.parts(")", Self::expression)?;
+        self.close(")", "`,`, an operator or `)`")?;
+        Ok(call(name, arguments))
+    }
+
+    /// `$_`, `$$` or `$1`.
+    fn dollar(&mut self) -> Result<Term, ShellError> {
+        let rest = &self.scan.rest()[1..];
+        if let Some(whole) = ["_", "$"].into_iter().find(|c| rest.starts_with(c)) {
+            if whole == "$" && self.dollars == Dollars::Elements {
+                return Err(self.scan.refused("`$$` means nothing without a pattern"));
+            }
+            self.scan.skip(2);
+            return Ok(Term::atom(&format!("${whole}")));
+        }
+        let digits = rest.find(|c: char| !c.is_ascii_digit());
+        let digits = &rest[..digits.unwrap_or(rest.len())];
+        let number: i64 = match digits.parse() {
+            Ok(number) if number <= 100_000_000 => number,
+            _ => return Err(self.scan.expected("a number below 100000001 behind `$`")),
+        };
+        if number == 0 && self.dollars == Dollars::Elements {
+            return Err(self.scan.refused("elements count from `$1`"));
+        }
+        self.scan.skip(1 + digits.len());
+        Ok(match self.dollars {
+            Dollars::Elements => call("element", vec![Term::Int(number), Term::atom("$_")]),
+            Dollars::Variables => Term::atom(&format!("${number}")),
+        })
+    }
+
+    // ---- tuples, lists and maps of expressions or patterns
+
+    fn tuple(&mut self, part: Part<'s, 'a>) -> Result<Vec<Term>, ShellError> {
+        self.scan.expect("{", "`{`")?;
+        let parts = self.parts("}", part)?;
+        self.close("}", "`,`, an operator or `}`")?;
+        Ok(parts)
+    }
+
+    fn list(&mut self, part: Part<'s, 'a>) -> Result<Term, ShellError> {
+        self.scan.expect("[", "`[`")?;
+        let parts = self.parts("]", part)?;
+        let list = match !parts.is_empty() && self.scan.take("|") {
+            true => Term::improper(parts, part(self)?),
+            false => Term::List(parts),
+        };
+        self.close("]", "`,`, `|`, an operator or `]`")?;
+        Ok(list)
+    }
+
+    fn map(&mut self, part: Part<'s, 'a>) -> Result<Term, ShellError> {
+        self.scan.expect("#{", "`#{`")?;
+        let mut pairs = Vec::new();
+        self.scan.open += 1;
+        while !self.scan.rest().starts_with('}') {
+            let key = part(self)?;
+            self.scan.expect("=>", "an operator or `=>`")?;
+            pairs.push((key, part(self)?));
+            if !self.scan.take(",") {
+                break;
+            }
+        }
+        self.close("}", "`,`, an operator or `}`")?;
+        Ok(Term::Map(Map::new(pairs)))
+    }
+
+    /// What stands between an opening bracket and its closing one, which stays.
+    fn parts(&mut self, end: &str, part: Part<'s, 'a>) -> Result<Vec<Term>, ShellError> {
+        self.scan.open += 1;
+        let mut parts = Vec::new();
+        if self.scan.rest().starts_with(end) {
+            return Ok(parts);
+        }
+        loop {
+            parts.push(part(self)?);
+            if !self.scan.take(",") {
+                return Ok(parts);
+            }
+        }
+    }
+
+    fn close(&mut self, bracket: &str, expected: &str) -> Result<(), ShellError> {
+        self.scan.expect(bracket, expected)?;
+        self.scan.open -= 1;
+        Ok(())
+    }
+
+    // ---- patterns
+
+    fn pattern_inside(&mut self) -> Result<Term, ShellError> {
+        let rest = self.scan.rest();
+        match rest.chars().next() {
+            Some('{') => Ok(Term::Tuple(self.tuple(Self::pattern)?)),
+            Some('[') => self.list(Self::pattern),
+            Some('#') if rest.starts_with("#{") => self.map(Self::pattern),
+            Some('$') if rest.starts_with("$_") || rest.starts_with("$$") => {
+                Err(self.scan.expected("a term, `_` or `$1`"))
+            }
+            Some('$') if is_dollar(rest) => self.dollar(),
+            Some('_') => {
+                self.scan.skip(1);
+                Ok(Term::atom("_"))
+            }
+            None | Some(')' | ']' | '}' | ',' | '|') => {
+                Err(self.scan.expected("a term, `_` or `$1`"))
+            }
+            Some(_) => self.scan.term(),
+        }
+    }
+}
+
+/// How the parts of a bracket are read.
+type Part<'s, 'a> = fn(&mut Expressions<'s, 'a>) -> Result<Term, ShellError>;
+
+/// Is it one of `$1`, `$_` and `$$`, and not a character?
+fn is_dollar(rest: &str) -> bool {
+    rest[1..].starts_with(|c: char| c.is_ascii_digit() || c == '_' || c == '$')
+}
+
+fn call(name: &str, arguments: Vec<Term>) -> Term {
+    let mut parts = vec![Term::atom(name)];
+    parts.extend(arguments);
+    Term::Tuple(parts)
+}
+
+/// A sign before an operand; before a number it is the number's.
+fn prefixed(operator: &str, operand: Term) -> Term {
+    match (operator, operand) {
+        ("-", Term::Int(n)) if n != i64::MIN => Term::Int(-n),
+        ("-", Term::Float(f)) => Term::from(-f.get()),
+        (operator, operand) => call(operator, vec![operand]),
+    }
+}
+
+/// A term that stands for itself.
+fn literal(term: Term) -> Term {
+    match &term {
+        Term::Atom(name) if name.as_str() == "_" || name.as_str().starts_with('$') => {
+            call("const", vec![term])
+        }
+        _ => term,
+    }
+}

@@ -1,0 +1,32 @@
+//! Queries as they are typed: a match specification, or a shorthand that is made into one.
+//!
+//! ```text
+//! request    = [table] (specification | shorthand) {"limit" N | "threads" N | "spec"}
+//! shorthand  = [pattern] ["where" expression {"," expression}] ["return" expression]
+//! pattern    = a tuple of terms, `_`, `$1` ... `$N`, and tuples, lists and maps of these
+//! expression = what Erlang allows in a guard: operators, calls of guard functions, terms
+//! ```
+//!
+//! | in an expression | is | in the specification |
+//! |---|---|---|
+//! | `$1`, without a pattern | element 1 of the object, counted from 1 as `element/2` does | `{element,1,'$_'}` |
+//! | `$1`, behind a pattern | what the pattern binds | `'$1'` |
+//! | `$_` | the whole object, which is what `return` means if it is left out | `'$_'` |
+//! | `$$` | all that the pattern binds | `'$$'` |
+//! | `{a, $1}` | a tuple | `{{a,'$1'}}` |
+//! | `is_atom($1)`, `$1 + 1` | a call | `{is_atom,'$1'}`, `{'+','$1',1}` |
+//!
+//! Operators bind as in Erlang, but for `and`, `or` and `xor`, which here hold less tightly than comparisons (in Erlang
+//! `$1 > 10 and $2` compares `$1` with `10 and $2`). And `$1` here is no character; any other character is written as in Erlang (`$a`).
+//!
+//! Nothing here knows a table: the specification is checked where it runs.
+
+mod expression;
+mod request;
+mod scan;
+
+#[cfg(test)]
+mod tests;
+
+pub(crate) use request::{Request, Returns, parse, words};
+pub(crate) use scan::SyntaxError;

@@ -1,0 +1,213 @@
+//! A whole query: which table, which specification, how much of the result.
+
+use fyris_term::Term;
+
+use super::expression::{Dollars, Expressions};
+use super::scan::Scanner;
+use crate::shell::error::ShellError;
+
+/// A query as it was asked for.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Request {
+    /// The table, if one was named.
+    pub(crate) table: Option<Term>,
+    /// The match specification, not checked.
+    pub(crate) spec: Term,
+    /// How many results are wanted.
+    pub(crate) limit: Option<usize>,
+    /// On how many threads.
+    pub(crate) threads: usize,
+    /// Is the specification to be shown?
+    pub(crate) show_spec: bool,
+}
+
+/// What the command makes of `return`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Returns {
+    /// The object, if nothing else is said.
+    Object,
+    /// It has to be said.
+    Said,
+    /// Nothing: objects are counted or deleted.
+    Nothing,
+}
+
+/// Reads what stands behind the command, from byte `at` of `text` on.
+pub(crate) fn parse(text: &str, at: usize, returns: Returns) -> Result<Request, ShellError> {
+    let mut scan = Scanner::new(text, at);
+    let table = table(&mut scan)?;
+    let mut parts = Parts::default();
+    let spec = match scan.rest().starts_with('[') {
+        true => Some(scan.term()?),
+        false => {
+            parts.pattern(&mut scan)?;
+            None
+        }
+    };
+    while !scan.is_over() {
+        parts.part(&mut scan, spec.is_some(), returns)?;
+    }
+    let spec = match spec {
+        Some(spec) => spec,
+        None => parts.specification(&mut scan, returns)?,
+    };
+    Ok(Request {
+        table,
+        spec,
+        limit: parts.limit,
+        threads: parts.threads.unwrap_or(1),
+        show_spec: parts.show_spec,
+    })
+}
+
+impl Request {
+    /// What a call says: `ets:select(Table, Spec)` or `ets:select(Table, Spec, Limit)`.
+    pub(crate) fn of_call(terms: Vec<Term>) -> Option<Request> {
+        let mut terms = terms.into_iter();
+        let (table, spec) = (terms.next()?, terms.next()?);
+        let limit = match terms.next() {
+            None => None,
+            Some(limit) => Some(usize::try_from(limit.as_int()?).ok().filter(|&n| n > 0)?),
+        };
+        terms.next().is_none().then_some(Request {
+            table: Some(table),
+            spec,
+            limit,
+            threads: 1,
+            show_spec: false,
+        })
+    }
+}
+
+const WORDS: [&str; 5] = ["where", "return", "limit", "threads", "spec"];
+
+/// Words that can stand in a query, for completion.
+pub(crate) fn words() -> impl Iterator<Item = &'static str> {
+    WORDS.into_iter()
+}
+
+/// The table's name: an atom that is none of the words, or one in quotes.
+fn table(scan: &mut Scanner<'_>) -> Result<Option<Term>, ShellError> {
+    let word = scan.word();
+    let quoted = scan.rest().starts_with('\'');
+    if !quoted && (word.is_empty() || WORDS.contains(&word)) {
+        return Ok(None);
+    }
+    let name = scan.term()?;
+    scan.take(",");
+    Ok(Some(name))
+}
+
+/// The parts of a query, in the order in which they come.
+#[derive(Default)]
+struct Parts {
+    pattern: Option<Term>,
+    guards: Option<Vec<Term>>,
+    body: Option<Term>,
+    limit: Option<usize>,
+    threads: Option<usize>,
+    show_spec: bool,
+}
+
+impl Parts {
+    fn pattern(&mut self, scan: &mut Scanner<'_>) -> Result<(), ShellError> {
+        if scan.rest().starts_with('{') {
+            self.pattern = Some(Expressions::new(scan, Dollars::Variables).pattern()?);
+        }
+        Ok(())
+    }
+
+    /// What `$1` means here.
+    fn dollars(&self) -> Dollars {
+        match self.pattern {
+            Some(_) => Dollars::Variables,
+            None => Dollars::Elements,
+        }
+    }
+
+    fn part(
+        &mut self,
+        scan: &mut Scanner<'_>,
+        has_spec: bool,
+        returns: Returns,
+    ) -> Result<(), ShellError> {
+        let dollars = self.dollars();
+        match scan.word() {
+            "where" if !has_spec && self.guards.is_none() => {
+                scan.take("where");
+                self.guards = Some(guards(scan, dollars)?);
+            }
+            "return" if !has_spec && self.body.is_none() && returns != Returns::Nothing => {
+                scan.take("return");
+                self.body = Some(Expressions::new(scan, dollars).expression()?);
+            }
+            "limit" if self.limit.is_none() => {
+                scan.take("limit");
+                self.limit = Some(scan.count("a number above zero")?);
+            }
+            "threads" if self.threads.is_none() => {
+                scan.take("threads");
+                self.threads = Some(scan.count("a number above zero")?);
+            }
+            "spec" if !self.show_spec => self.show_spec = scan.take("spec"),
+            _ => return Err(scan.expected(&self.what_may_come(has_spec, returns))),
+        }
+        Ok(())
+    }
+
+    /// What could stand here instead.
+    fn what_may_come(&self, has_spec: bool, returns: Returns) -> String {
+        let open = !has_spec;
+        let mut words = Vec::new();
+        if open && self.guards.is_none() {
+            words.push("`where`");
+        }
+        if open && self.body.is_none() && returns != Returns::Nothing {
+            words.push("`return`");
+        }
+        if open && (self.guards.is_some() || self.body.is_some()) {
+            words.push("an operator");
+        }
+        let options = [
+            (self.limit.is_none(), "`limit N`"),
+            (self.threads.is_none(), "`threads N`"),
+            (!self.show_spec, "`spec`"),
+        ];
+        words.extend(
+            options
+                .iter()
+                .filter(|(open, _)| *open)
+                .map(|(_, word)| word),
+        );
+        words.join(", ")
+    }
+
+    /// The specification that the shorthand stands for.
+    fn specification(
+        &mut self,
+        scan: &mut Scanner<'_>,
+        returns: Returns,
+    ) -> Result<Term, ShellError> {
+        let body = match (self.body.take(), returns) {
+            (Some(body), _) => body,
+            (None, Returns::Object) => Term::atom("$_"),
+            (None, Returns::Nothing) => Term::atom("true"),
+            (None, Returns::Said) => {
+                return Err(scan.expected("`return` and what takes the place of an object"));
+            }
+        };
+        let head = self.pattern.take().unwrap_or_else(|| Term::atom("_"));
+        let guards = Term::List(self.guards.take().unwrap_or_default());
+        let clause = Term::Tuple(vec![head, guards, Term::List(vec![body])]);
+        Ok(Term::List(vec![clause]))
+    }
+}
+
+/// Expressions with commas between, all of which must hold.
+fn guards(scan: &mut Scanner<'_>, dollars: Dollars) -> Result<Vec<Term>, ShellError> {
+    let mut guards = vec![Expressions::new(scan, dollars).expression()?];
+    while scan.take(",") {
+        guards.push(Expressions::new(scan, dollars).expression()?);
+    }
+    Ok(guards)
+}

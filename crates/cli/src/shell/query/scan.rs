@@ -1,0 +1,169 @@
+//! A place in the text of a query, and what is wrong there.
+
+use fyris_term::Term;
+use fyris_term::text::parse_prefix;
+
+use crate::shell::error::ShellError;
+
+/// Something else stands where `expected` should.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("column {column}: expected {expected}, found {found}")]
+pub(crate) struct SyntaxError {
+    /// From 1, in characters of the command.
+    column: usize,
+    expected: String,
+    found: String,
+    /// Could more text make it right?
+    pub(crate) incomplete: bool,
+}
+
+/// How much of the text is shown as what was found.
+const SHOWN: usize = 20;
+
+/// Reads a text from left to right.
+pub(super) struct Scanner<'a> {
+    text: &'a str,
+    at: usize,
+    /// Brackets that are open; more text is waited for only inside of them.
+    pub(super) open: usize,
+}
+
+impl<'a> Scanner<'a> {
+    /// From byte `at` of `text` on.
+    pub(super) fn new(text: &'a str, at: usize) -> Scanner<'a> {
+        Scanner { text, at, open: 0 }
+    }
+
+    /// What is left, blanks and comments skipped.
+    pub(super) fn rest(&mut self) -> &'a str {
+        loop {
+            let rest = &self.text[self.at..];
+            let blank = rest.trim_start();
+            self.at += rest.len() - blank.len();
+            match blank.strip_prefix('%') {
+                Some(comment) => self.at += 1 + comment.find('\n').unwrap_or(comment.len()),
+                None => return blank,
+            }
+        }
+    }
+
+    /// Whether nothing but a full stop is left.
+    pub(super) fn is_over(&mut self) -> bool {
+        let rest = self.rest();
+        rest.is_empty() || rest == "."
+    }
+
+    /// The word that stands here, not quoted; empty if none does.
+    pub(super) fn word(&mut self) -> &'a str {
+        let rest = self.rest();
+        let ends = |c: char| !(c.is_alphanumeric() || c == '_' || c == '@');
+        match rest.chars().next() {
+            Some(c) if c.is_lowercase() => &rest[..rest.find(ends).unwrap_or(rest.len())],
+            _ => "",
+        }
+    }
+
+    /// Goes on behind so many bytes.
+    pub(super) fn skip(&mut self, bytes: usize) {
+        self.at += bytes;
+    }
+
+    /// Takes a word or a sign, if it stands here.
+    pub(super) fn take(&mut self, token: &str) -> bool {
+        let here = match token.starts_with(char::is_alphabetic) {
+            true => self.word() == token,
+            false => self.rest().starts_with(token),
+        };
+        if here {
+            self.skip(token.len());
+        }
+        here
+    }
+
+    /// Takes a sign, or says that it was expected.
+    pub(super) fn expect(&mut self, sign: &str, expected: &str) -> Result<(), ShellError> {
+        if self.take(sign) {
+            return Ok(());
+        }
+        Err(self.expected(expected))
+    }
+
+    /// A number above zero.
+    pub(super) fn count(&mut self, what: &str) -> Result<usize, ShellError> {
+        let rest = self.rest();
+        let digits = rest
+            .find(|c: char| !c.is_ascii_digit())
+            .unwrap_or(rest.len());
+        match rest[..digits].parse() {
+            Ok(count) if count > 0 => {
+                self.skip(digits);
+                Ok(count)
+            }
+            _ => Err(self.expected(what)),
+        }
+    }
+
+    /// A term of Erlang's.
+    pub(super) fn term(&mut self) -> Result<Term, ShellError> {
+        let rest = self.rest();
+        match parse_prefix(rest) {
+            Ok((term, used)) => {
+                self.skip(used);
+                Ok(term)
+            }
+            Err(error) => {
+                self.skip(error.offset);
+                Err(self.error(error.kind.to_string(), error.is_incomplete()))
+            }
+        }
+    }
+
+    /// The error of something else standing here.
+    pub(super) fn expected(&mut self, expected: &str) -> ShellError {
+        let over = self.rest().is_empty();
+        let found = match over {
+            true => "the end".to_owned(),
+            false => format!("`{}`", self.glimpse()),
+        };
+        ShellError::Syntax(SyntaxError {
+            column: self.column(),
+            expected: expected.to_owned(),
+            found,
+            incomplete: over && self.open > 0,
+        })
+    }
+
+    /// An error in its own words.
+    fn error(&self, problem: String, incomplete: bool) -> ShellError {
+        match incomplete {
+            true => ShellError::Syntax(SyntaxError {
+                column: self.column(),
+                expected: "a whole term".to_owned(),
+                found: "the end".to_owned(),
+                incomplete,
+            }),
+            false => ShellError::other(format!("column {}: {problem}", self.column())),
+        }
+    }
+
+    /// The error of something that stands here and may not.
+    pub(super) fn refused(&self, problem: &str) -> ShellError {
+        self.error(problem.to_owned(), false)
+    }
+
+    fn column(&self) -> usize {
+        self.text[..self.at].chars().count() + 1
+    }
+
+    /// The word or the few characters that stand here.
+    fn glimpse(&mut self) -> String {
+        let rest = self.rest();
+        let word = self.word();
+        let shown = if word.is_empty() { rest } else { word };
+        let line = shown.lines().next().unwrap_or_default();
+        match line.char_indices().nth(SHOWN) {
+            Some((end, _)) => format!("{}...", &line[..end]),
+            None => line.to_owned(),
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! What queries in words stand for, and what is said of wrong ones.
+
+use fyris_term::Term;
+
+use super::request::{Request, Returns, parse};
+use crate::shell::error::ShellError;
+
+fn request(text: &str, returns: Returns) -> Request {
+    parse(text, 0, returns).unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+fn spec(text: &str) -> String {
+    request(text, Returns::Object).spec.to_string()
+}
+
+/// The guard that `where` makes of an expression.
+fn guard(text: &str) -> String {
+    let spec = spec(&format!("t {{$1, $2, $3}} where {text}"));
+    let guard = spec.strip_prefix("[{{'$1','$2','$3'},[");
+    let guard = guard.and_then(|guard| guard.strip_suffix("],['$_']}]"));
+    guard.unwrap_or_else(|| panic!("{spec}")).to_owned()
+}
+
+fn problem(text: &str) -> String {
+    match parse(text, 0, Returns::Object) {
+        Ok(request) => panic!("{text}: {request:?}"),
+        Err(error) => error.to_string(),
+    }
+}
+
+#[test]
+fn words_become_a_specification() {
+    for (text, meant) in [
+        ("", "[{'_',[],['$_']}]"),
+        (
+            "t where $1 > 10 and is_atom($2) return {$1, $2} limit 20",
+            "[{'_',[{'and',{'>',{element,1,'$_'},10},{is_atom,{element,2,'$_'}}}],\
+             [{{{element,1,'$_'},{element,2,'$_'}}}]}]",
+        ),
+        (
+            "t {$1, #{age => $2}, _} where $2 >= 18, $1 /= bo return $1",
+            "[{{'$1',#{age => '$2'},'_'},[{'>=','$2',18},{'/=','$1',bo}],['$1']}]",
+        ),
+        ("t return $_", "[{'_',[],['$_']}]"),
+        ("{a, $0} return $$", "[{{a,'$0'},[],['$$']}]"),
+        (
+            "t {$1} return #{k => [$1, b | $1]}",
+            "[{{'$1'},[],[#{k => ['$1',b|'$1']}]}]",
+        ),
+        ("t [{{'$1'},[],['$1']}]", "[{{'$1'},[],['$1']}]"),
+        ("t {$1} return node()", "[{{'$1'},[],[{node}]}]"),
+    ] {
+        assert_eq!(spec(text), meant, "{text}");
+    }
+}
+
+#[test]
+fn operators_bind_as_in_erlang() {
+    for (text, meant) in [
+        ("$1 + 2 * 3 == 7", "{'==',{'+','$1',{'*',2,3}},7}"),
+        ("$1 - 2 - 3 < $2", "{'<',{'-',{'-','$1',2},3},'$2'}"),
+        ("$1 rem 2 =:= 0", "{'=:=',{'rem','$1',2},0}"),
+        ("$1 / 2 /= 3", "{'/=',{'/','$1',2},3}"),
+        ("$1/=3", "{'/=','$1',3}"),
+        ("-$1 < -3", "{'<',{'-','$1'},-3}"),
+        ("$1-1 > - 2.5", "{'>',{'-','$1',1},-2.5}"),
+        (
+            "not $1 == a orelse $2 andalso $3",
+            "{'orelse',{'==',{'not','$1'},a},{'andalso','$2','$3'}}",
+        ),
+        ("($1 or $2) and $3", "{'and',{'or','$1','$2'},'$3'}"),
+        ("$1 or $2 and $3", "{'or','$1',{'and','$2','$3'}}"),
+        (
+            "$1 > 1 and $2 xor $3",
+            "{'xor',{'and',{'>','$1',1},'$2'},'$3'}",
+        ),
+        ("bnot $1 band 7 == 1", "{'==',{'band',{'bnot','$1'},7},1}"),
+        ("$1 bsl 2 + 1 =< 9", "{'=<',{'+',{'bsl','$1',2},1},9}"),
+        (
+            "map_get(k, $1) == <<\"a\">>",
+            "{'==',{map_get,k,'$1'},<<97>>}",
+        ),
+        (
+            "$1 == {a, \"b\", [c | $2]}",
+            "{'==','$1',{{a,[98],[c|'$2']}}}",
+        ),
+        ("$1 == '$1'", "{'==','$1',{const,'$1'}}"),
+        ("$1 == $a", "{'==','$1',97}"),
+        ("$1 == limit", "{'==','$1',limit}"),
+        ("$1 == 16#ff % a comment", "{'==','$1',255}"),
+    ] {
+        assert_eq!(guard(text), meant, "{text}");
+    }
+}
+
+#[test]
+fn options_come_in_any_order() {
+    let text = "users threads 2 where $1 == 1 limit 7 spec.";
+    let request = request(text, Returns::Object);
+    assert_eq!(request.table, Some(Term::atom("users")));
+    assert_eq!((request.limit, request.threads), (Some(7), 2));
+    assert!(request.show_spec);
+    let quoted = super::parse("'where' where $1", 0, Returns::Nothing).expect("a query");
+    assert_eq!(quoted.table, Some(Term::atom("where")));
+    assert_eq!(quoted.spec.to_string(), "[{'_',[{element,1,'$_'}],[true]}]");
+}
+
+#[test]
+fn wrong_queries_are_told_where_and_what() {
+    for (text, said) in [
+        (
+            "t where",
+            "column 8: expected a value: a term, `$1`, `$_`, a call or `(`, found the end",
+        ),
+        (
+            "t where $1 >",
+            "column 13: expected a value: a term, `$1`, `$_`, a call or `(`, found the end",
+        ),
+        (
+            "t were $1",
+            "column 3: expected `where`, `return`, `limit N`, `threads N`, `spec`, found `were`",
+        ),
+        (
+            "t where $1 $2",
+            "column 12: expected `return`, an operator, `limit N`, `threads N`, `spec`, found `$2`",
+        ),
+        (
+            "t where ($1 > 1]",
+            "column 16: expected an operator or `)`, found `]`",
+        ),
+        ("t where $1 <= 3", "column 12: expected `=<`, found `<= 3`"),
+        (
+            "t where $1 = 3",
+            "column 12: expected `==` or `=:=`, found `= 3`",
+        ),
+        (
+            "t where $1 != 3",
+            "column 12: expected `/=` or `=/=`, found `!= 3`",
+        ),
+        (
+            "t where $1 < 2 < 3",
+            "column 17: comparisons do not chain: write `A < B andalso B < C`",
+        ),
+        (
+            "t where X > 3",
+            "column 9: expected a value: a term, `$1`, `$_`, a call or `(`, found `X > 3`",
+        ),
+        ("t where $0 > 3", "column 9: elements count from `$1`"),
+        (
+            "t where $$ == 3",
+            "column 9: `$$` means nothing without a pattern",
+        ),
+        (
+            "t where $99999999999 > 3",
+            "column 9: expected a number below 100000001 behind `$`, found `$99999999999 > 3`",
+        ),
+        (
+            "t limit 0",
+            "column 9: expected a number above zero, found `0`",
+        ),
+        (
+            "t limit 3 limit 4",
+            "column 11: expected `where`, `return`, `threads N`, `spec`, found `limit`",
+        ),
+        (
+            "t {$1, $_}",
+            "column 8: expected a term, `_` or `$1`, found `$_}`",
+        ),
+        (
+            "t {$1 + 1}",
+            "column 7: expected `,`, an operator or `}`, found `+ 1}`",
+        ),
+    ] {
+        assert_eq!(problem(text), said, "{text}");
+    }
+    let said = parse("t where $1", 0, Returns::Said).expect_err("no return");
+    assert!(
+        said.to_string()
+            .contains("`return` and what takes the place")
+    );
+    assert!(parse("t return $1", 0, Returns::Nothing).is_err());
+}
+
+#[test]
+fn an_open_bracket_waits_for_more() {
+    for text in [
+        "t where ($1 >",
+        "t where f($1,",
+        "t {$1,",
+        "t return #{a =>",
+        "t [{{'$1'},",
+        "t where \"ab",
+    ] {
+        let incomplete = match parse(text, 0, Returns::Object) {
+            Err(ShellError::Syntax(error)) => error.incomplete,
+            other => panic!("{text}: {other:?}"),
+        };
+        assert!(incomplete, "{text}");
+    }
+}
+
+#[test]
+fn depth_is_bounded() {
+    for (open, close) in [
+        ("(", ")"),
+        ("{", "}"),
+        ("[", "]"),
+        ("f(", ")"),
+        ("- ", ""),
+        ("not ", ""),
+    ] {
+        let text = format!("t where {}1{}", open.repeat(100_000), close.repeat(100_000));
+        assert!(
+            problem(&text).ends_with("nested deeper than 200 levels"),
+            "{open}"
+        );
+    }
+    let chain = format!("t where 1{}", " + 1".repeat(100_000));
+    assert!(problem(&chain).ends_with("nested deeper than 200 levels"));
+    let pattern = format!("t {}1", "{".repeat(100_000));
+    assert!(problem(&pattern).ends_with("nested deeper than 200 levels"));
+    let fine = format!("t where {}1{}", "(".repeat(150), ")".repeat(150));
+    assert_eq!(spec(&fine), "[{'_',[1],['$_']}]");
+}

@@ -1,0 +1,194 @@
+//! Queries in the shell: the program itself, its results and what it says of plans.
+
+use std::process::{Command, Output, Stdio};
+
+const USERS: [&str; 2] = [
+    "new users ordered_set",
+    "insert {1, ann, 31}, {2, bo, 17}, {3, cy, 64}, {4, <<\"di\">>, 5}, {9, {e, f}, 40}",
+];
+
+fn output(commands: &[&str]) -> Output {
+    let args = USERS.iter().chain(commands).flat_map(|c| ["-e", c]);
+    Command::new(env!("CARGO_BIN_EXE_fyris"))
+        .arg("shell")
+        .args(args)
+        .stdin(Stdio::null())
+        .output()
+        .expect("the program runs")
+}
+
+/// What comes of commands over the table: results, and plans.
+fn both(commands: &[&str]) -> (String, String) {
+    let output = output(commands);
+    let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
+    let (out, err) = (text(output.stdout), text(output.stderr));
+    assert!(output.status.success(), "{commands:?}: {err}");
+    let made = "users\ntrue (5 inserted)\n";
+    (out.strip_prefix(made).expect("the table").to_owned(), err)
+}
+
+fn run(commands: &[&str]) -> String {
+    both(commands).0
+}
+
+fn fails(command: &str) -> String {
+    let output = output(&[command]);
+    assert_eq!(output.status.code(), Some(1), "{command}");
+    String::from_utf8(output.stderr).expect("UTF-8")
+}
+
+#[test]
+fn words_and_specifications_select_the_same() {
+    for command in [
+        "select users [{{'$1','$2','$3'},[{'>','$3',20},{is_atom,'$2'}],[{{'$1','$2'}}]}]",
+        "ets:select(users, [{{'$1','$2','$3'},[{'>','$3',20},{is_atom,'$2'}],[{{'$1','$2'}}]}]).",
+        "select users where $3 > 20 andalso is_atom($2) return {$1, $2}",
+        "select where $3 > 20, is_atom($2) return {$1, $2}",
+        "select users {$1, $2, $3} where $3 > 20, is_atom($2) return {$1, $2} threads 2",
+    ] {
+        assert_eq!(run(&[command]), "{1,ann}\n{3,cy}\n", "{command}");
+    }
+    assert_eq!(run(&["select users {_, {e, $1}, _} return $1"]), "f\n");
+    assert_eq!(run(&["select_reverse where $1 < 4 return $1"]), "3\n2\n1\n");
+    assert_eq!(run(&["select where $1 > 100"]), "no objects\n");
+}
+
+#[test]
+fn the_plan_and_what_was_visited_follow_the_results() {
+    for (command, said) in [
+        (
+            "select where $1 >= 2, $1 < 4",
+            "range >= 2, < 4: visited 2 of 5, returned 2\n",
+        ),
+        (
+            "select {3, $1, _} return $1",
+            "point 3: visited 1 of 5, returned 1\n",
+        ),
+        (
+            "select where $1 == 1 orelse $1 == 9",
+            "points 1; 9: visited 2 of 5, returned 2\n",
+        ),
+        (
+            "select where $3 == 17",
+            "full scan: visited 5 of 5, returned 1\n",
+        ),
+        (
+            "select_count where $3 > 20",
+            "full scan: visited 5 of 5, counted 3\n",
+        ),
+        (
+            "select_count where $3 > 20 threads 2",
+            "full scan: visited 5 of 5, counted 3\n",
+        ),
+        (
+            "match {3, '$1', '_'}",
+            "point 3: visited 1 of 5, returned 1\n",
+        ),
+        (
+            "match_delete {'_', bo, '_'}",
+            "full scan: visited 5 of 5, deleted 1\n",
+        ),
+    ] {
+        assert_eq!(both(&[command]).1, said, "{command}");
+    }
+}
+
+#[test]
+fn what_words_mean_can_be_seen() {
+    let (out, _) = both(&["select where $1 == 3 return $2 spec"]);
+    assert_eq!(
+        out,
+        "[{'_',[{'==',{element,1,'$_'},3}],[{element,2,'$_'}]}]\ncy\n"
+    );
+    let out = run(&["explain users {$1, $2, _} where $1 > 3 return $2"]);
+    assert_eq!(
+        out,
+        "[{{'$1','$2','_'},[{'>','$1',3}],['$2']}]\n\
+         range > 3: about 2 of 5 objects would be visited\n"
+    );
+    assert!(fails("select where $1 >").contains("column 18: expected a value"));
+    assert!(fails("select [{{'$1'},[{foo,'$2'}],['$1']}]").contains("clause 1, guard 1"));
+    assert!(fails("select nowhere where $1 > 1").contains("no table nowhere"));
+    assert!(fails("select_replace {$1, $2, $3} return {$3, $2, $1}").contains("key"));
+}
+
+#[test]
+fn queries_change_tables() {
+    let out = run(&[
+        "select_replace users {$1, $2, $3} where is_atom($2) return {$1, $2, $3 + 100}",
+        "select_delete where $3 < 100",
+        "select",
+        "match users {'_', '$1', '$2'} limit 2",
+        "match_object {'_', cy, '_'}",
+        "cas {1, ann, 131} {1, ann, old}",
+        "cas {1, ann, 131} {1, ann, old}",
+        "select_count [{'_',[],[true]}]",
+    ]);
+    assert_eq!(
+        out,
+        "3\n2\n{1,ann,131}\n{2,bo,117}\n{3,cy,164}\n[ann,131]\n[bo,117]\n{3,cy,164}\ntrue\nfalse\n3\n"
+    );
+}
+
+#[test]
+fn ranges_are_verbs() {
+    let out = run(&[
+        "range users from 2 below 4 keys",
+        "range above 4",
+        "range reverse limit 1",
+        "seek 5",
+        "seek users 5 reverse",
+        "seek 10",
+        "lookup_many [3, 100, 1]",
+        "take_range to 1",
+        "delete_range users above 3",
+        "drain users",
+        "count",
+    ]);
+    assert_eq!(
+        out,
+        "2\n3\n{9,{e,f},40}\n{9,{e,f},40}\n{9,{e,f},40}\n{4,<<\"di\">>,5}\n'$end_of_table'\n\
+         {3,cy,64}\n{1,ann,31}\n{1,ann,31}\n2\n{2,bo,17}\n{3,cy,64}\n2 objects taken out, 2 shown\n0\n"
+    );
+    let out = run(&[
+        "new paths ordered_set",
+        "insert {{a, b, 1}, x}, {{a, c, 1}, y}, {<<\"abc\">>, z}, {[a, b], l}",
+        "prefix {a, b, '_'}",
+        "prefix paths {a, '_', '_'} keys",
+        "prefix [a | '_']",
+        "prefix <<\"ab\">>",
+    ]);
+    assert!(
+        out.ends_with("{{a,b,1},x}\n{a,b,1}\n{a,c,1}\n{[a,b],l}\n{<<\"abc\">>,z}\n"),
+        "{out}"
+    );
+    assert!(fails("prefix {a, '_', b}").contains("nothing but '_'"));
+    assert!(fails("delete_range users").contains("a bound is needed"));
+    assert!(fails("range users form 1").contains("`form` makes no sense"));
+}
+
+#[test]
+fn a_specification_is_tried_on_one_object() {
+    let spec = "[{{'$1','$2'},[{'>','$2',1}],[{{'$2','$1'}}]}]";
+    assert_eq!(run(&[&format!("test_ms {{a, 2}} {spec}")]), "{2,a}\n");
+    let out = run(&[&format!("ets:test_ms({{a, 1}}, {spec}).")]);
+    assert_eq!(out, "no clause matches\n");
+    let said = fails("test_ms {a, 1} [{{'$1'},[{'>','$2'}],[]}]");
+    assert!(said.contains("clause 1, guard 1"), "{said}");
+    assert!(said.contains("the body is empty"), "{said}");
+}
+
+#[test]
+fn long_results_are_cut_unless_asked_for() {
+    let objects: Vec<String> = (0..300).map(|i| format!("{{{i}, x}}")).collect();
+    let insert = format!("insert t [{}]", objects.join(", "));
+    let new = ["new t ordered_set", &insert];
+    let (out, _) = both(&[new[0], new[1], "select t where $2 == x return $1"]);
+    assert!(
+        out.ends_with("\n99\n... 100 shown; `limit N` shows more\n"),
+        "{out}"
+    );
+    let (out, said) = both(&[new[0], new[1], "select t where $2 == x return $1 limit 250"]);
+    assert!(out.ends_with("\n249\n"), "{out}");
+    assert!(said.ends_with("of 300, returned 250\n"), "{said}");
+}
