@@ -63,6 +63,8 @@
 //! It keeps the frames that it may need, up to the length of the log (at least as many entries as the
 //! segment has pages). Then it is *cut off*: its claim ends, and at its next update it compares page heads
 //! instead of reading the log. Pages changed here and there then have no common base: [`Error::BaseLost`].
+//! Hot pages, which are not tracked, count as changed here: a busy writer that is cut off may be told so of
+//! pages it has just committed. [`Segment::discard`] and trying again, as after a conflict, is the answer.
 //!
 //! # What is not promised
 //!

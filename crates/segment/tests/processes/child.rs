@@ -31,6 +31,7 @@ fn obey(segment: &mut Segment, line: &str) -> String {
             segment.as_mut_slice()[at..at + len].fill(value as u8);
             "written".to_owned()
         }
+        "count" => crate::count::count(segment, number(), number() as u64),
         "update" => said(segment.update().map(|updated| updated.conflicts as u64)),
         "validate" => said(
             segment

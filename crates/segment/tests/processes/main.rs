@@ -1,6 +1,7 @@
 //! Several processes: this test program starts itself again as a child that takes commands over a pipe.
 
 mod child;
+mod count;
 mod fork;
 mod kill;
 mod model;

@@ -1,0 +1,94 @@
+//! Processes that commit at the same time as fast as they can: no increment is lost, and none is half there.
+
+use std::time::{Duration, Instant};
+
+use fyris_segment::{Doctor, Error, PAGE, Segment};
+
+use crate::{Name, Peer, options};
+
+/// The counters that all increment, one a page; a commit moves all of them or none.
+const SHARED: usize = 3;
+const TIMES: u64 = 500;
+
+fn word(segment: &Segment, at: usize) -> u64 {
+    u64::from_le_bytes(segment.as_slice()[at..at + 8].try_into().unwrap())
+}
+
+fn set(segment: &mut Segment, at: usize, value: u64) {
+    segment.touch(at..at + 8).unwrap();
+    segment.as_mut_slice()[at..at + 8].copy_from_slice(&value.to_le_bytes());
+}
+
+/// All shared counters are equal in every version that anybody sees.
+fn shared(segment: &Segment) -> u64 {
+    let first = word(segment, 0);
+    for page in 1..SHARED {
+        assert_eq!(
+            word(segment, page * PAGE),
+            first,
+            "a commit is there in part"
+        );
+    }
+    first
+}
+
+/// Tries again after a conflict, or after so long a pause that the others' commits have cut us off.
+fn until_done(
+    segment: &mut Segment,
+    mut operation: impl FnMut(&mut Segment) -> Result<u64, Error>,
+) {
+    loop {
+        match operation(segment) {
+            Ok(_) => return,
+            Err(Error::Conflict { .. } | Error::BaseLost { .. }) => segment.discard().unwrap(),
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+/// What a child does: `times` increments of the shared counters, validated, and of its own, merged.
+pub(crate) fn count(segment: &mut Segment, own: usize, times: u64) -> String {
+    for done in 1..=times {
+        until_done(segment, |segment| {
+            segment.update()?;
+            let next = shared(segment) + 1;
+            (0..SHARED).for_each(|page| set(segment, page * PAGE, next));
+            segment.commit_merge_validated()
+        });
+        until_done(segment, |segment| {
+            set(segment, SHARED * PAGE + 8 * own, done);
+            segment.commit_merge()
+        });
+    }
+    "counted".to_owned()
+}
+
+#[test]
+fn no_increment_is_lost() {
+    let name = Name::new("count");
+    let mut segment = Segment::checkout(&name.0, (SHARED + 1) * PAGE, &options("auto")).unwrap();
+    let tracking = ["auto", "signal", "declared"];
+    let mut peers: Vec<Peer> = tracking.iter().map(|how| Peer::new(&name.0, how)).collect();
+    for (own, peer) in peers.iter_mut().enumerate() {
+        peer.tell(&format!("count {own} {TIMES}"));
+    }
+    // Somebody who reads meanwhile sees whole commits only, and counters that grow.
+    let (mut last, total) = (0, TIMES * peers.len() as u64);
+    let start = Instant::now();
+    while last < total && start.elapsed() < Duration::from_secs(50) {
+        // Its own copy is never written: no base can be lost.
+        segment.update().unwrap();
+        let now = shared(&segment);
+        assert!(now >= last);
+        last = now;
+    }
+    for peer in &mut peers {
+        assert!(peer.answer().unwrap().starts_with("counted"));
+    }
+    segment.update().unwrap();
+    assert_eq!(shared(&segment), total);
+    for own in 0..peers.len() {
+        assert_eq!(word(&segment, SHARED * PAGE + 8 * own), TIMES);
+    }
+    Doctor::open(&name.0).unwrap().check().unwrap();
+}
