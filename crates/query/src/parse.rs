@@ -3,6 +3,8 @@
 //! Depth is checked first, without recursion; what recurses below is bounded by
 //! [`MAX_DEPTH`](fyris_term::MAX_DEPTH).
 
+use std::sync::OnceLock;
+
 use fyris_term::Term;
 use smallvec::SmallVec;
 
@@ -116,6 +118,7 @@ impl Compiler {
                 nodes: Vec::new(),
                 node_parts: Vec::new(),
                 constants: Vec::new(),
+                plan: OnceLock::new(),
             },
             problems: Vec::new(),
             place: Place::Spec,

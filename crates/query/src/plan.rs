@@ -22,6 +22,7 @@
 //!   never wrong.
 
 use std::ops::Bound;
+use std::sync::Arc;
 
 use fyris_term::Term;
 use fyris_term::key::KeyBuf;
@@ -30,6 +31,7 @@ use crate::atoms::variable;
 use crate::bounds::{ABOVE_TERMS, Cut, Label, Range, Ranges};
 use crate::function::Comparison;
 use crate::narrow::{Operand, Site, holds_number, is_key_element, is_key_variable, narrow, pinned};
+use crate::program::KeptPlan;
 use crate::shape::{self, Prefix, Shape};
 use crate::spec::MatchSpec;
 
@@ -149,8 +151,21 @@ impl Plan {
 }
 
 impl MatchSpec {
-    /// Which keys of a table can match. O(size of the specification), but for the sorting of many ranges.
-    pub fn plan(&self, keypos: usize, order: TableOrder) -> Plan {
+    /// Which keys of a table can match. O(size of the specification), but for the sorting of many ranges; the first
+    /// plan is kept, and given again for tables of the same shape.
+    pub fn plan(&self, keypos: usize, order: TableOrder) -> Arc<Plan> {
+        let kept = self.program.plan.get_or_init(|| KeptPlan {
+            keypos,
+            order,
+            plan: Arc::new(self.make_plan(keypos, order)),
+        });
+        if (kept.keypos, kept.order) == (keypos, order) {
+            return Arc::clone(&kept.plan);
+        }
+        Arc::new(self.make_plan(keypos, order))
+    }
+
+    fn make_plan(&self, keypos: usize, order: TableOrder) -> Plan {
         match order {
             TableOrder::Hash => self.plan_hash(keypos),
             TableOrder::Ordered => self.plan_ordered(keypos),

@@ -1,9 +1,12 @@
 //! The compiled form: flat vectors of nodes that name each other by number.
 
+use std::sync::{Arc, OnceLock};
+
 use fyris_term::key::KeyBuf;
 use fyris_term::{Term, value};
 
 use crate::function::{Comparison, Function};
+use crate::plan::{Plan, TableOrder};
 use crate::test::Test;
 
 /// The number of a node, a constant or a slot.
@@ -35,6 +38,16 @@ pub(crate) struct Program {
     /// The arguments and parts of nodes.
     pub(crate) node_parts: Vec<Id>,
     pub(crate) constants: Vec<Constant>,
+    /// The plan that was asked for first: a specification is used with one table, as a rule.
+    pub(crate) plan: OnceLock<KeptPlan>,
+}
+
+/// A plan, and what it is for.
+#[derive(Debug)]
+pub(crate) struct KeptPlan {
+    pub(crate) keypos: usize,
+    pub(crate) order: TableOrder,
+    pub(crate) plan: Arc<Plan>,
 }
 
 /// One `{Head, Guards, Body}`.

@@ -1,5 +1,7 @@
 //! From a plan to a scan: where the matching objects are, and about how many.
 
+use std::sync::Arc;
+
 use fyris_query::{KeyRange, MatchSpec, Plan, PlanKind, TableOrder};
 use fyris_sync::reclaim::{Guard, Pin};
 use fyris_term::Term;
@@ -17,7 +19,7 @@ use crate::table::Table;
 const EXACTLY: usize = 256;
 
 /// The plan of a specification for a table.
-pub(super) fn plan(table: &Table, spec: &MatchSpec) -> Plan {
+pub(super) fn plan(table: &Table, spec: &MatchSpec) -> Arc<Plan> {
     let order = match table.table_type() {
         TableType::OrderedSet => TableOrder::Ordered,
         _ => TableOrder::Hash,
