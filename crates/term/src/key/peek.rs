@@ -111,30 +111,6 @@ pub fn as_plain_binary(order: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// The order bytes that every tuple of `arity` elements whose first ones these are starts with. Bytes of any key that
-/// goes on with another element lie between the prefix and the prefix with `F0` behind it. O(size).
-pub fn tuple_prefix(arity: usize, leading: &[crate::Term]) -> Vec<u8> {
-    let mut buf = super::KeyBuf::new();
-    let mut writer = super::KeyWriter::new(&mut buf);
-    writer.begin_tuple(arity);
-    leading.iter().for_each(|element| writer.term(element));
-    writer.finish();
-    buf.order().to_vec()
-}
-
-/// As [`tuple_prefix`], of every list that starts with these elements: the next is a list cell, `[]` or an improper tail.
-/// O(size).
-pub fn list_prefix(leading: &[crate::Term]) -> Vec<u8> {
-    let mut buf = super::KeyBuf::new();
-    let mut writer = super::KeyWriter::new(&mut buf);
-    for element in leading {
-        writer.cons();
-        writer.term(element);
-    }
-    writer.finish();
-    buf.order().to_vec()
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -184,23 +160,6 @@ mod tests {
         #[test]
         fn any_bytes_are_something_or_nothing(order in proptest::collection::vec(any::<u8>(), 0..12)) {
             let _ = (kind(&order, &[]), as_int(&order, &[]), as_plain_binary(&order));
-        }
-
-        #[test]
-        fn tuples_and_lists_start_with_their_prefix(
-            leading in proptest::collection::vec(arbitrary::term(), 0..4),
-            more in proptest::collection::vec(arbitrary::term(), 1..3),
-        ) {
-            let whole = [leading.clone(), more].concat();
-            let (tuple, list) = (Term::Tuple(whole.clone()), Term::List(whole.clone()));
-            for (term, prefix) in [
-                (tuple, tuple_prefix(whole.len(), &leading)),
-                (list, list_prefix(&leading)),
-            ] {
-                let key = KeyBuf::encode(&term);
-                prop_assert!(key.order().starts_with(&prefix));
-                prop_assert!(key.order() < &[&prefix[..], &[0xF0]].concat()[..]);
-            }
         }
     }
 }
