@@ -281,3 +281,22 @@ tids_print_and_compare_as_references_test() ->
     ?assert(T =:= binary_to_term(term_to_binary(T))),
     ?assertEqual([], fyris:lookup(binary_to_term(term_to_binary(T)), 1)),
     fyris:delete(T).
+
+%% The owner has so many links that its parent hears of the end long before the library does.
+a_link_tells_of_the_end_before_the_library_hears_of_it_test_() ->
+    {timeout, 60,
+     fun() ->
+             process_flag(trap_exit, true),
+             [begin
+                  Owner = spawn_link(
+                            fun() ->
+                                    fyris:new(gone, [named_table, public]),
+                                    [spawn_link(fun() -> receive stop -> ok end end)
+                                     || _ <- lists:seq(1, 5000)],
+                                    exit(enough)
+                            end),
+                  receive {'EXIT', Owner, enough} -> ok end,
+                  ?assertEqual(undefined, fyris:info(gone))
+              end || _ <- lists:seq(1, 30)],
+             process_flag(trap_exit, false)
+     end}.

@@ -97,6 +97,7 @@ pub(crate) fn with<R>(
     while let Some(owner) = table.owner()
         && owner != caller
         && !process::is_alive(env, owner)
+        && !cfg!(fyris_mutant = "nif_dead_owner_unasked")
     {
         process::ended(env, owner);
         table = find(env, term, caller, &pin)?;
