@@ -116,3 +116,13 @@ fn hits_are_timed_without_being_asked_for_anything_else() {
             .all(|l| l.case == "hit" && l.times.as_ref().is_some_and(|t| t.runs == 3))
     );
 }
+
+#[test]
+fn queries_answer_right_beside_ets() {
+    let args = args("bench query --json --runs 1 --entries 2000 --threads 1,2");
+    let lines = bench::run(&args, &Registry::own("test")).expect("all answers are right");
+    let of = |subject: &str| lines.iter().filter(|l| l.subject == subject).count();
+    // Eight cases over four tables, one of them with two threads too, and two that need ranges of integers.
+    assert_eq!(of("fyris"), 4 * 9 + 2);
+    assert!([0, 4 * 8].contains(&of("ets")));
+}

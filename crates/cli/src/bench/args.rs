@@ -10,7 +10,7 @@ use clap::{Args, ValueEnum};
 pub enum Suite {
     /// Single-key operations, scans and memory of the two default indexes and of the store
     Core,
-    /// Match specifications (not yet)
+    /// Match specifications over tables, beside the real ets where Erlang is installed
     Query,
     /// ETS's own benchmark suite (not yet)
     EtsBench,

@@ -5,7 +5,7 @@ use super::figure::Figure;
 use super::output::Output;
 use super::registry::Registry;
 use super::report::Line;
-use super::{BenchError, array_mix, core, segment};
+use super::{BenchError, array_mix, core, query, segment};
 
 /// What a suite has to offer.
 pub(super) struct Entry {
@@ -23,7 +23,7 @@ pub(super) struct Entry {
     pub(super) figures: fn(&[Line]) -> Vec<Figure>,
 }
 
-const SUITES: [Entry; 3] = [core::ENTRY, segment::ENTRY, array_mix::ENTRY];
+const SUITES: [Entry; 4] = [core::ENTRY, query::ENTRY, segment::ENTRY, array_mix::ENTRY];
 
 /// The suite of that name.
 ///

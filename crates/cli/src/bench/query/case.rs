@@ -1,0 +1,78 @@
+//! The cases of the suite `query`, and what they aim at.
+
+/// One kind of measurement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Case {
+    /// Select the keys of the half that a guard lets through; per object visited
+    SelectGuard,
+    /// Count them
+    SelectCountGuard,
+    /// Select a tuple built of each of them
+    SelectTupleBody,
+    /// Match a pattern that one object has; per object visited
+    Match,
+    /// Run a compiled specification over a list; per term
+    MatchSpecRun,
+    /// Compile one clause with two guards
+    Compile,
+    /// Look a key up
+    Lookup,
+    /// Compile a specification that gives the key, and select by it
+    Point,
+    /// A range of a hundred keys, as terms; per entry
+    Range100,
+    /// Select by a plan for such a range; per entry
+    SelectRange100,
+}
+
+impl Case {
+    /// Every case, in the order of the tables.
+    pub(super) const ALL: [Case; 10] = [
+        Case::SelectGuard,
+        Case::SelectCountGuard,
+        Case::SelectTupleBody,
+        Case::Match,
+        Case::MatchSpecRun,
+        Case::Compile,
+        Case::Lookup,
+        Case::Point,
+        Case::Range100,
+        Case::SelectRange100,
+    ];
+
+    /// The name in the vocabulary.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::SelectGuard => "select_guard",
+            Self::SelectCountGuard => "select_count_guard",
+            Self::SelectTupleBody => "select_tuple_body",
+            Self::Match => "match",
+            Self::MatchSpecRun => "match_spec_run",
+            Self::Compile => "compile",
+            Self::Lookup => "lookup",
+            Self::Point => "point",
+            Self::Range100 => "range100",
+            Self::SelectRange100 => "select_range100",
+        }
+    }
+
+    /// Whether it needs the order of keys, and integers to name a range of a hundred.
+    pub(super) fn is_range(self) -> bool {
+        matches!(self, Self::Range100 | Self::SelectRange100)
+    }
+
+    /// Whether several threads can share the work.
+    pub(super) fn is_shared(self) -> bool {
+        self == Self::SelectCountGuard
+    }
+
+    /// What a time of Fyris's may be of that of ETS.
+    pub(super) fn share_of_ets(self) -> Option<f64> {
+        match self {
+            Self::SelectGuard | Self::SelectCountGuard => Some(0.2),
+            Self::SelectTupleBody => Some(0.35),
+            Self::MatchSpecRun => Some(0.5),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! The objects of the suite `query`.
+
+use fyris_term::Term;
+
+/// What a table holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// `{integer, integer}`.
+    Int,
+    /// `{binary of 20 bytes, integer, atom}`.
+    Bin,
+}
+
+impl Kind {
+    /// Both.
+    pub(super) const ALL: [Kind; 2] = [Kind::Int, Kind::Bin];
+
+    /// The kind of keys, in the vocabulary.
+    pub(super) fn keys(self) -> &'static str {
+        match self {
+            Kind::Int => "term_int",
+            Kind::Bin => "term_bin20",
+        }
+    }
+
+    /// What is stored, for the figures.
+    pub(super) fn objects(self) -> &'static str {
+        match self {
+            Kind::Int => "{K, V}",
+            Kind::Bin => "{K, V, atom}",
+        }
+    }
+
+    /// Its name in the script.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Kind::Int => "int",
+            Kind::Bin => "bin",
+        }
+    }
+
+    /// The key of a number.
+    pub(super) fn key(self, k: usize) -> Term {
+        match self {
+            Kind::Int => Term::Int(k as i64),
+            Kind::Bin => {
+                let spread = (k as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+                let parts = [
+                    &spread.to_be_bytes()[..],
+                    &(k as u64).to_be_bytes(),
+                    &[0; 4],
+                ];
+                Term::binary(parts.concat())
+            }
+        }
+    }
+
+    /// The object of a number below `n`; the second elements are a permutation of the numbers.
+    pub(super) fn object(self, k: usize, n: usize) -> Term {
+        let mut elements = vec![self.key(k), Term::Int((k * 7 % n) as i64)];
+        if self == Kind::Bin {
+            elements.push(Term::atom(["red", "green", "blue"][k % 3]));
+        }
+        Term::Tuple(elements)
+    }
+
+    /// A head with these for the key and the second element.
+    pub(super) fn head(self, key: &str, second: &str) -> String {
+        match self {
+            Kind::Int => format!("{{{key},{second}}}"),
+            Kind::Bin => format!("{{{key},{second},'_'}}"),
+        }
+    }
+}
