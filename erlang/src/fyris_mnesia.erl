@@ -318,8 +318,16 @@ handle_call({create, Tab, Options}, _, State) ->
     {reply, create(Tab, fyris:member(?DIRECTORY, Tab), Options), State};
 handle_call({delete, Tab}, _, State) ->
     [true = fyris:delete(Table)
-     || {_, Table} <- fyris:take(?DIRECTORY, Tab)],
+     || Tag <- [Tab | indexes(Tab)],
+        {_, Table} <- fyris:take(?DIRECTORY, Tag)],
     {reply, ok, State}.
+
+%% Mnesia thinks that the indexes of a table in memory go with it.
+indexes(Tab) when is_atom(Tab) ->
+    fyris:select(?DIRECTORY, [{{{Tab, index, '$1'}, '_'}, [],
+                               [{{{const, Tab}, index, '$1'}}]}]);
+indexes(_) ->
+    [].
 
 create(_, true, _) ->
     ok;
