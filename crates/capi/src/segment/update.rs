@@ -135,6 +135,8 @@ pub unsafe extern "C" fn fyris_segment_update_with(
                 FYRIS_LOCAL => Choice::Local,
                 FYRIS_INCOMING => Choice::Incoming,
                 FYRIS_RESULT => Choice::Write(result),
+                // Mutant: a callback that gives up is not heard.
+                _ if cfg!(fyris_mutant = "capi_give_up_unheard") => Choice::Local,
                 FYRIS_GIVE_UP => Failure::new(FYRIS_E_GAVE_UP, "the callback gave up").throw(),
                 other => {
                     let text = format!("the callback's answer {other} is none");
