@@ -5,7 +5,7 @@
 
 use std::ops::Bound as Limit;
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, TryLockError};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Duration;
 
 use fyris_segment::{MapError, Options, VersionedMap as Store};
@@ -391,6 +391,18 @@ impl MapWalk {
             at: Mutex::new(Ok(None)),
         }
     }
+
+    /// The next entry. Its lock is never held while Python runs.
+    fn step(&self) -> PyResult<Option<(Vec<u8>, Vec<u8>)>> {
+        let mut at = self.at.lock().unwrap_or_else(PoisonError::into_inner);
+        let Ok(after) = &*at else { return Ok(None) };
+        let found = self.map.get().step(after.as_deref())?;
+        *at = match &found {
+            Some((key, _)) => Ok(Some(key.clone())),
+            None => Err(()),
+        };
+        Ok(found)
+    }
 }
 
 #[pymethods]
@@ -400,18 +412,10 @@ impl MapWalk {
     }
 
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        // Never held while Python runs.
-        let mut at = self
-            .at
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner());
-        let Ok(after) = &*at else { return Ok(None) };
-        let Some(entry) = self.map.get().step(after.as_deref())? else {
-            *at = Err(());
+        let Some(entry) = self.step()? else {
             return Ok(None);
         };
         let (key, value) = pair(py, &entry);
-        *at = Ok(Some(entry.0));
         Ok(Some(match self.part {
             Part::Key => key.into_any(),
             Part::Value => value.into_any(),

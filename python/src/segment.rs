@@ -16,7 +16,7 @@
 //! of it, except while they ask a conflict callback.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, TryLockError};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 use fyris_segment::{Options, Tracking};
 use pyo3::prelude::*;
@@ -48,6 +48,8 @@ pub(crate) use versions::Updated;
 #[pyclass(frozen, weakref, module = "fyris")]
 pub(crate) struct Segment {
     state: Mutex<State>,
+    /// Never locked for longer than it takes to count, since a conflict callback may let an array go while its thread is inside a call.
+    exports: Mutex<Exports>,
     name: PathBuf,
     read_only: bool,
     checkout: Checkout,
@@ -58,8 +60,12 @@ struct State {
     /// `None` once it is given up.
     segment: Option<fyris_segment::Segment>,
     closed: bool,
-    /// Buffers that point into the working copy.
-    exports: usize,
+}
+
+/// Buffers that point into the working copy.
+#[derive(Default)]
+struct Exports {
+    count: usize,
     /// Which working copy they point into: a reattached one is another.
     generation: usize,
 }
@@ -90,13 +96,6 @@ impl Checkout {
 }
 
 impl State {
-    /// Gives the working copy up when nobody needs it any more.
-    fn settle(&mut self) -> Option<fyris_segment::Segment> {
-        (self.closed && self.exports == 0)
-            .then(|| self.segment.take())
-            .flatten()
-    }
-
     fn open(&mut self) -> PyResult<&mut fyris_segment::Segment> {
         match &mut self.segment {
             Some(segment) if !self.closed => Ok(segment),
@@ -116,6 +115,18 @@ impl Segment {
                 Err(Busy::new_err("another thread is using this segment"))
             }
         }
+    }
+
+    fn exports(&self) -> MutexGuard<'_, Exports> {
+        self.exports.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Gives the working copy up when nobody needs it any more: when it is closed and has no exports. A thread that
+    /// looks at the closed segment just now leaves it to the end of the object.
+    fn settle(&self) -> Option<fyris_segment::Segment> {
+        let mut state = self.state().ok()?;
+        let unused = state.closed && self.exports().count == 0;
+        unused.then(|| state.segment.take()).flatten()
     }
 
     /// Runs an operation that may take long: without the interpreter's lock.
@@ -168,9 +179,8 @@ impl Segment {
             state: Mutex::new(State {
                 segment: Some(segment),
                 closed: false,
-                exports: 0,
-                generation: 0,
             }),
+            exports: Mutex::default(),
             name,
             read_only,
             checkout,
@@ -180,12 +190,8 @@ impl Segment {
     /// Gives the working copy up, with its uncommitted changes; the segment stays. Arrays over it stay good to read and write, and keep its memory,
     /// but nothing of them is committed any more. Closing twice does no harm.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        let gone = {
-            let mut state = self.state()?;
-            state.closed = true;
-            state.settle()
-        };
-        py.detach(|| drop(gone));
+        self.state()?.closed = true;
+        py.detach(|| drop(self.settle()));
         Ok(())
     }
 
@@ -212,8 +218,9 @@ impl Segment {
             let segment = state.open()?;
             if segment.is_forked() {
                 segment.reattach().map_err(errors::segment)?;
-                state.generation += 1;
-                state.exports = 0;
+                let mut exports = self.exports();
+                exports.generation += 1;
+                exports.count = 0;
             }
             Ok(())
         })

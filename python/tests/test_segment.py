@@ -119,6 +119,22 @@ def test_a_callback_that_fails_changes_nothing(name):
     assert b.update().conflicts == 1 and list(y[:2]) == [1, 2]
 
 
+def test_a_callback_may_let_arrays_go(name):
+    a, b = fyris.Segment(name, 4096), fyris.Segment(name)
+    a.ndarray(512, "i8")[0] = 1
+    a.commit()
+    arrays = [b.ndarray(512, "i8"), memoryview(b)]
+    arrays[0][0] = 2
+
+    def forget(*_):
+        arrays.clear()
+        gc.collect()
+        return "local"
+
+    assert b.update(on_conflict=forget).conflicts == 1
+    assert b.ndarray(512, "i8")[0] == 2
+
+
 def test_arrays_keep_the_memory(name):
     segment = fyris.Segment(name, 1 << 20)
     array = segment.ndarray((256, 512))

@@ -1,7 +1,6 @@
 //! The working copy as a buffer: what memoryview and NumPy look through.
 
 use std::ffi::{c_int, c_void};
-use std::sync::PoisonError;
 
 use pyo3::exceptions::PyBufferError;
 use pyo3::ffi;
@@ -39,9 +38,10 @@ impl Segment {
         if filled != 0 {
             return Err(PyErr::fetch(slf.py()));
         }
-        state.exports += 1;
+        let mut exports = this.exports();
+        exports.count += 1;
         // SAFETY: FillInfo has initialised the view; `internal` is the exporter's own. It carries the generation.
-        unsafe { (*view).internal = state.generation as *mut c_void };
+        unsafe { (*view).internal = exports.generation as *mut c_void };
         Ok(())
     }
 
@@ -51,15 +51,14 @@ impl Segment {
     unsafe fn __releasebuffer__(&self, py: Python<'_>, view: *mut ffi::Py_buffer) {
         // SAFETY: as it was filled above.
         let generation = unsafe { (*view).internal } as usize;
-        // Waits for a call of another thread to end, which may need the interpreter's lock on the way.
-        let gone = py.detach(|| {
-            let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-            if state.generation != generation {
-                return None;
-            }
-            state.exports -= 1;
-            state.settle()
-        });
-        drop(gone);
+        let mut exports = self.exports();
+        if exports.generation == generation {
+            exports.count -= 1;
+        }
+        let last = exports.count == 0;
+        drop(exports);
+        if last {
+            py.detach(|| drop(self.settle()));
+        }
     }
 }

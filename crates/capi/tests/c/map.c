@@ -11,7 +11,7 @@ static char name[64];
 
 static void expect(int line, int good) {
   if (!good) {
-    fprintf(stderr, "map.c:%d: last error %d: %s\n", line, err.code, err.text);
+    fprintf(stderr, "map.c:%d: last error %d: %.*s\n", line, err.code, FYRIS_ERROR_TEXT, err.text);
     fyris_segment_unlink(name, NULL);
     exit(1);
   }

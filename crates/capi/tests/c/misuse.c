@@ -9,7 +9,7 @@ static fyris_error err;
 
 static void expect(int line, int good) {
   if (!good) {
-    fprintf(stderr, "misuse.c:%d: last error %d: %s\n", line, err.code, err.text);
+    fprintf(stderr, "misuse.c:%d: last error %d: %.*s\n", line, err.code, FYRIS_ERROR_TEXT, err.text);
     exit(1);
   }
 }
