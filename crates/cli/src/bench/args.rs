@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-/// The suites of the vocabulary; [`super::suites`] lists those that are built.
+/// The suites of the vocabulary. Not all are built: a run of one that is not says which are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 #[value(rename_all = "snake_case")]
 pub enum Suite {
