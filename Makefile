@@ -5,7 +5,7 @@ CARGO ?= cargo
 FYRIS := $(or $(CARGO_TARGET_DIR),target)/release/fyris
 DUMP := data/otp25-exports.ets
 
-.PHONY: help run test check bench compare golden sanitize mutants fuzz loom soak
+.PHONY: help run test check bench compare erlang bench-erlang wheel install-capi golden sanitize mutants fuzz loom soak
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -30,6 +30,15 @@ bench: $(FYRIS) ## measure Fyris alone (the suite `core`); `make compare` for pe
 compare: ## measure Fyris and the peers interleaved in one process
 	cd bench && $(CARGO) run --release --locked -- core --check
 
+erlang: ## build the OTP application: erlang/ebin and erlang/priv (needs erlc)
+	$(MAKE) -C erlang
+
+bench-erlang: ## Fyris beside the real ets, in one emulator
+	$(MAKE) -C erlang bench
+
+wheel: ## build the Python wheel: dist/fyris-*.whl
+	python/test.sh --wheel
+
 golden: ## remake the golden files with the Erlang installed here
 	ci/golden.sh
 
@@ -47,4 +56,7 @@ fuzz: ## run every fuzz target, a minute each
 
 soak: ## the long runs: more property cases, longer fuzzing
 	PROPTEST_CASES=20000 $(CARGO) test --release --locked --workspace
+	cargo test --locked -p fyris-segment --test processes -- --ignored
+	FYRIS_ORACLE_CASES=200000 $(CARGO) test --locked -p fyris-query --test oracle
+	FYRIS_ORACLE_PAIRS=200000 $(CARGO) test --locked -p fyris --test query_oracle
 	ci/fuzz.sh 600

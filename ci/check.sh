@@ -5,6 +5,11 @@ cd "$(dirname "$0")/.."
 cargo fmt --all --check
 cargo clippy --locked --workspace --all-targets -- -D warnings
 RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps
+# Workspaces of their own: the NIF and the Python module. (Their lints compile all of their dependencies again, which
+# the tests need anyway.)
+for own in erlang/native/fyris_nif python; do
+  cargo fmt --check --manifest-path $own/Cargo.toml
+done
 # A file is one idea: none may reach 800 lines.
 long=$(git ls-files '*.rs' | xargs wc -l | awk '$2 != "total" && $1 >= 800 {print $2 ": " $1 " lines"}')
 if [ -n "$long" ]; then

@@ -26,6 +26,18 @@ store_commit_early      |                    | -p fyris --test concurrent a_list
 store_ignore_pending    |                    | -p fyris --lib ops::list
 store_name_unchecked    |                    | -p fyris --test owners
 dump_sum_skips_objects  |                    | -p fyris --test dump -- round_trip
+hash_sweep_unsorted     |                    | -p fyris-index --test sweep
+query_key_by_order      |                    | -p fyris-query --test properties bytes_and_terms
+query_plan_open_end     |                    | -p fyris-query --test plans
+query_exit_spreads      |                    | -p fyris-query --test documented
+query_no_second_look    |                    | -p fyris --lib ops::edit
+query_skips_rest        |                    | -p fyris --test select
+segment_publish_partly  |                    | -p fyris-segment --test processes kill::
+segment_keep_nothing    |                    | -p fyris-segment --test processes model::
+segment_trunk_wins      |                    | -p fyris-segment --test processes model::
+map_seal_unchecked      |                    | -p fyris-segment --test map_shared
+map_full_in_the_middle  |                    | -p fyris-segment --test map_model a_full_map
+map_join_loses_child    | --cfg fyris_small  | -p fyris-segment --test map_model many_entries
 LIST
 )
 

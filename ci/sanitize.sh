@@ -17,6 +17,12 @@ run() {
     RUSTFLAGS="-Zsanitizer=$sanitizer -Cunsafe-allow-abi-mismatch=sanitizer --cfg fyris_sanitize --cfg fyris_small" \
     CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/sanitize-$sanitizer" \
         cargo test --target "$target" -p fyris-sync -p fyris-index --lib --tests
+    # Its processes share memory with each other, which no sanitizer follows; addresses it does.
+    if [ "$sanitizer" = address ]; then
+        RUSTFLAGS="-Zsanitizer=address -Cunsafe-allow-abi-mismatch=sanitizer --cfg fyris_sanitize" \
+        CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/sanitize-segment" \
+            cargo test --target "$target" -p fyris-segment --lib --test basic --test hostile --test processes
+    fi
 }
 
 # Fences are what ThreadSanitizer does not know, and seize synchronizes the freeing of a batch by

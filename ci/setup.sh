@@ -1,13 +1,20 @@
 #!/usr/bin/env bash
-# Installs what the tests can use beyond Rust: Debian's Erlang (the oracle). Without it (not root, or
-# no package source) the tests that need Erlang skip themselves and say so.
+# Installs what the tests can use beyond Rust, from Debian's packages: Erlang (the oracle, and the emulator that the
+# NIF runs in), PropEr, Elixir. What cannot be had (not root, or no package source) makes its tests skip themselves and say so.
 set -euo pipefail
-if command -v erl >/dev/null; then
+
+missing=()
+command -v erl >/dev/null || missing+=(erlang-base erlang-nox)
+compgen -G '/usr/lib/erlang/lib/proper-*' >/dev/null || missing+=(erlang-proper)
+command -v elixir >/dev/null || missing+=(elixir)
+if [ ${#missing[@]} = 0 ]; then
   exit 0
 fi
 if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
-  echo "setup: installing Erlang from Debian's packages" >&2
+  echo "setup: installing ${missing[*]} from Debian's packages" >&2
   apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
-    erlang-base erlang-nox >/dev/null || true
+    "${missing[@]}" >/dev/null || true
 fi
-command -v erl >/dev/null || echo "setup: no Erlang: the oracle tests will skip themselves" >&2
+for program in erl elixir; do
+  command -v "$program" >/dev/null || echo "setup: no $program: the tests that need it will skip themselves" >&2
+done
