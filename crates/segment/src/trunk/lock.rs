@@ -79,7 +79,8 @@ impl Trunk {
                 // Acquire: pairs with the Release of the last holder.
                 let took =
                     lock.compare_exchange(seen, mine | flag, Ordering::Acquire, Ordering::Relaxed);
-                took.is_ok().then_some(Guard { trunk: self })
+                // Made only if the lock was taken: a guard that is dropped unlocks, whoever holds the lock.
+                took.is_ok().then(|| Guard { trunk: self })
             };
             if seen == 0 {
                 // Others may still be asleep: keep the flag for them.
