@@ -57,7 +57,7 @@ unsafe extern "C" {
 /// Gives the allocator `bytes` that the kernel has already backed, and tells it to keep what
 /// is freed: so that page faults, which cost as much as a hundred operations and hit whoever comes first, stay
 /// out of the times. For all subjects alike.
-pub(super) fn make_ready(bytes: usize) {
+pub(in crate::bench) fn make_ready(bytes: usize) {
     let (prot, flags) = (
         ProtFlags::READ | ProtFlags::WRITE,
         MapFlags::PRIVATE | MapFlags::POPULATE,

@@ -28,6 +28,7 @@ use ::fyris::TableType;
 
 use super::BenchError;
 use super::args::{BenchArgs, Clock, Suite};
+use super::core::memory;
 use super::output::Output;
 use super::registry::Registry;
 use super::report::{Line, Series, Timing};
@@ -51,11 +52,15 @@ pub(super) const ENTRY: Entry = Entry {
 const INDEXES: [(&str, TableType); 2] =
     [("hash", TableType::Set), ("ordered", TableType::OrderedSet)];
 
+/// Memory made ready for each object, and at most: see [`memory::make_ready`].
+const READY: (usize, usize) = (1 << 10, 1 << 30);
+
 /// Numbers of threads, if none are asked for.
 const THREADS: [usize; 2] = [1, 2];
 
 fn run(out: &mut Output, _: &Registry) -> Result<(), BenchError> {
     let args = out.args;
+    memory::make_ready((args.entry_count() * READY.0).min(READY.1));
     let mut ets = if args.wants_subject("ets") {
         Ets::start()?
     } else {

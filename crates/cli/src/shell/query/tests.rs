@@ -222,3 +222,31 @@ fn depth_is_bounded() {
     let fine = format!("t where {}1{}", "(".repeat(150), ")".repeat(150));
     assert_eq!(spec(&fine), "[{'_',[1],['$_']}]");
 }
+
+/// Pieces of queries in any order: an answer or an error, never anything else, and what is accepted can be read back.
+#[test]
+fn any_text_is_a_query_or_an_error() {
+    const PIECES: [&str; 40] = [
+        "where", "return", "limit", "threads", "spec", "t", "'t'", "{", "}", "[", "]", "(", ")",
+        "#{", "=>", ",", "|", "$1", "$2", "$_", "$$", "_", "X", "1", "-", "2.5", "+", "*", "/",
+        "/=", "=<", "==", "=", "andalso", "not", "is_atom(", "<<1>>", "\"ab", "% c\n", "é",
+    ];
+    let (mut state, mut accepted) = (20_261_121_u64, 0);
+    let mut below = |n: usize| {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (state >> 33) as usize % n
+    };
+    for _ in 0..50_000 {
+        let count = 1 + below(10);
+        let text: Vec<&str> = (0..count).map(|_| PIECES[below(PIECES.len())]).collect();
+        let text = format!("t where {}", text.join([" ", ""][below(2)]));
+        if let Ok(request) = parse(&text, 0, Returns::Object) {
+            accepted += 1;
+            let again = Term::parse(&request.spec.to_string()).expect("what was printed");
+            assert_eq!(again, request.spec, "{text}");
+        }
+    }
+    assert!(accepted > 500, "{accepted} accepted");
+}
