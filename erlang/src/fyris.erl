@@ -28,6 +28,8 @@
 -export([format_error/2]).
 
 -export_type([table/0, tid/0, continuation/0, compiled_match_spec/0]).
+%% Further names that ets has for types.
+-export_type([tab/0, match_spec/0, match_pattern/0, comp_match_spec/0]).
 
 -include("fyris_call.hrl").
 
@@ -36,7 +38,10 @@
 -type option() :: term().
 -opaque continuation() :: tuple() | '$end_of_table'.
 -opaque compiled_match_spec() :: reference().
+-type tab() :: table().
 -type match_spec() :: [tuple()].
+-type match_pattern() :: tuple() | atom().
+-type comp_match_spec() :: compiled_match_spec().
 
 %% ---------------------------------------------------------------------------
 %% Tables

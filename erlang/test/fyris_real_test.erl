@@ -139,8 +139,7 @@ group_replies([Pg], Commands) ->
     Members = [spawn_link(fun() -> receive stop -> ok end end) || _ <- lists:seq(1, 5)],
     Number = maps:from_list(lists:zip(Members, lists:seq(1, 5))),
     Replies = [numbers(Number, group_call(Pg, Members, Command)) || Command <- Commands],
-    unlink(Server),
-    exit(Server, shutdown),
+    ok = gen_server:stop(Server),
     Replies.
 
 group_call(Pg, Members, {F, Group, Ns}) when F =:= join; F =:= leave ->

@@ -1,0 +1,116 @@
+%% Projects that move from ets to fyris.
+-module(fyris_migrate_test).
+
+-compile(export_all).
+-include("fyris_same.hrl").
+
+with_files(Files, Fun) ->
+    Dir = filename:join("/tmp", lists:concat(["fyris_migrate_", os:getpid(), "_", erlang:unique_integer([positive])])),
+    [begin
+         Path = filename:join(Dir, Name),
+         ok = filelib:ensure_dir(Path),
+         ok = file:write_file(Path, Text)
+     end || {Name, Text} <- Files],
+    try Fun(Dir) after ok = file:del_dir_r(Dir) end.
+
+%% The findings of one text, without the file.
+scan(Text) ->
+    with_files([{"m.erl", Text}],
+               fun(Dir) -> [maps:remove(file, Finding) || Finding <- fyris_migrate:scan(Dir)] end).
+
+calls(Text) -> [maps:get(call, Finding) || Finding <- scan(Text)].
+
+rewritten(Text) ->
+    with_files([{"m.erl", Text}],
+               fun(Dir) ->
+                       _ = fyris_migrate:rewrite(Dir, [write]),
+                       {ok, New} = file:read_file(filename:join(Dir, "m.erl")),
+                       New
+               end).
+
+calls_test() ->
+    ?assertEqual([#{line => 1, column => 9, call => {lookup, 2}, becomes => "fyris:lookup/2"}],
+                 scan("f(T) -> ets:lookup(T, [a, {b, c}]).")),
+    ?assertEqual([{insert, 2}], calls("f() -> ets : insert(T, {a, <<1, 2>>, #{a => 1, b => 2}, [x, y]}).")),
+    ?assertEqual([{foldl, 3}], calls("f() -> ets:foldl(fun(X, A) -> case X of _ -> X, A end end, 0, T).")),
+    ?assertEqual([{foldl, 3}], calls("f() -> ets:foldl(fun g/2, 0, T).")),
+    ?assertEqual([{foldl, 3}], calls("f() -> ets:foldl(fun G(X, A) -> G(A, X), A end, 0, T).")),
+    ?assertEqual([{all, 0}], calls("f() -> ets:all().")),
+    ?assertEqual([{lookup, 2}, {member, 2}], calls("f() -> [fun ets:lookup/2, begin a, ets:member(b, c) end].")),
+    %% One in the other, and one behind a macro and a comment.
+    ?assertEqual([{insert, 2}, {lookup, 2}], calls("f() -> ets:insert(T, ets:lookup(T, ?K)). % ets:delete(T)")),
+    ?assertEqual([{new, 2}], calls("-ifdef(A).\n-define(NEW(X), ets:new(X, [])).\n-endif.")).
+
+applied_test() ->
+    ?assertEqual([{lookup, 2}], calls("f() -> apply(ets, lookup, [a, b]).")),
+    ?assertEqual([{delete, unknown}], calls("f() -> spawn(ets, delete, Args).")),
+    ?assertEqual([{select, 1}], calls("f() -> {ets, select, [X]}.")),
+    ?assertEqual([{tab2list, 1}], calls("f() -> rpc:call(N, ets, tab2list, [X]).")),
+    ?assertEqual([{'_', unknown}], calls("f(F) -> ets:F(x).")).
+
+atoms_that_stay_test() ->
+    ?assertEqual([reference], calls("f() -> {ets, [compressed]}.")),
+    ?assertEqual([reference], calls("f() -> {ets, no_such_function, x}.")),
+    ?assertEqual([], calls("f() -> \"ets:lookup(a, b)\". % ets:x()")),
+    ?assertEqual(<<"f() -> {ets, [compressed]}.">>, rewritten("f() -> {ets, [compressed]}.")).
+
+types_test() ->
+    ?assertEqual([type, type], calls("-spec f(ets:tid()) -> ets:table() | atom().")).
+
+notes_test() ->
+    Note = fun(Text) -> [#{note := Found}] = scan(Text), Found end,
+    ?assertEqual("fyris has no such function", Note("f() -> ets:nothing(1).")),
+    ?assertEqual("fyris has no such function", Note("f() -> ets:lookup(1).")),
+    ?assert(string:find(Note("f() -> ets:fun2ms(fun(X) -> X end)."), "fyris_ms") =/= nomatch),
+    ?assert(string:find(Note("f() -> ets:first(T)."), "order") =/= nomatch).
+
+rewriting_keeps_the_rest_test() ->
+    Text = <<"%% ets: \x{e4}\x{20ac}\n-module(m). \t\nf(\x{c4}) -> \"\x{20ac}\", ets:lookup(t, 1), 'ets':delete(t) .\r\n\n"/utf8>>,
+    New = <<"%% ets: \x{e4}\x{20ac}\n-module(m). \t\nf(\x{c4}) -> \"\x{20ac}\", fyris:lookup(t, 1), fyris:delete(t) .\r\n\n"/utf8>>,
+    ?assertEqual(New, rewritten(Text)),
+    %% A second time there is nothing left to do.
+    ?assertEqual(New, rewritten(New)),
+    %% Latin-1 stays Latin-1.
+    ?assertEqual(<<"f() -> {\"", 16#e4, "\", fyris:all()}.">>, rewritten(<<"f() -> {\"", 16#e4, "\", ets:all()}.">>)).
+
+dry_by_default_test() ->
+    with_files([{"a/x.erl", "f() -> {ets:all(), ets:i()}."}, {"b.hrl", "-define(A, ets:all())."}, {"c.txt", "ets:all()"}],
+               fun(Dir) ->
+                       Paths = [filename:join(Dir, Name) || Name <- ["a/x.erl", "b.hrl"]],
+                       ?assertEqual(lists:zip(Paths, [2, 1]), fyris_migrate:rewrite(Dir)),
+                       ?assertEqual(3, length(fyris_migrate:scan(Dir))),
+                       ?assertEqual(lists:zip(Paths, [2, 1]), fyris_migrate:rewrite([Dir], [write])),
+                       ?assertEqual([], fyris_migrate:scan(Dir))
+               end).
+
+bad_files_test() ->
+    [{error, "/nowhere/at/all", enoent}] = fyris_migrate:scan("/nowhere/at/all"),
+    with_files([{"m.erl", "f() -> \"unfinished."}],
+               fun(Dir) ->
+                       [{error, _, {{1, _}, _}}] = fyris_migrate:scan(Dir),
+                       [{error, _, {{1, _}, _}}] = fyris_migrate:rewrite(Dir, [write])
+               end).
+
+%% A module as people write them, moved and then run.
+runs_after_the_move_test() ->
+    Text = "-module(fyris_moved).\n-export([run/0]).\n"
+        "-include_lib(\"stdlib/include/ms_transform.hrl\").\n"
+        "run() ->\n    T = ets:new(t, [ordered_set]),\n    true = ets:insert(T, [{I, I * I} || I <- lists:seq(1, 9)]),\n"
+        "    {ets:info(T, size), ets:select(T, ets:fun2ms(fun({K, V}) when V > 50 -> K end)),\n"
+        "     apply(ets, lookup, [T, 3]), lists:map(fun ets:info/1, [gone]), T}.\n",
+    with_files([{"fyris_moved.erl", Text}],
+               fun(Dir) ->
+                       File = filename:join(Dir, "fyris_moved.erl"),
+                       Run = fun() ->
+                                     {ok, M, Code} = compile:file(File, [binary]),
+                                     {module, M} = code:load_binary(M, File, Code),
+                                     Result = M:run(),
+                                     code:purge(M),
+                                     Result
+                             end,
+                       {9, [8, 9], [{3, 9}], [undefined], OnEts} = Run(),
+                       ?assertEqual([{File, 8}], fyris_migrate:rewrite(Dir, [write])),
+                       {9, [8, 9], [{3, 9}], [undefined], OnFyris} = Run(),
+                       ?assertEqual([true, false], [lists:member(T, ets:all()) || T <- [OnEts, OnFyris]]),
+                       ?assertEqual(9, fyris:info(OnFyris, size))
+               end).
