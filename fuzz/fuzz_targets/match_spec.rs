@@ -26,7 +26,9 @@ fn run(spec: &MatchSpec, elements: &[Term], keypos: i64) {
     let machine = Machine::default();
     let object = Term::Tuple(elements.to_vec());
     let over_term = spec.run_term(&object, &machine);
-    let Some(keypos) = usize::try_from(keypos).ok().filter(|at| (1..=elements.len()).contains(at))
+    let Some(keypos) = usize::try_from(keypos)
+        .ok()
+        .filter(|at| (1..=elements.len()).contains(at))
     else {
         return;
     };
@@ -46,11 +48,19 @@ fn run(spec: &MatchSpec, elements: &[Term], keypos: i64) {
         blobs: &blobs,
     };
     assert_eq!(spec.run(&view, &machine), over_term);
-    assert_eq!(spec.matches_true(&view, &machine), over_term == Some(Term::atom("true")));
+    assert_eq!(
+        spec.matches_true(&view, &machine),
+        over_term == Some(Term::atom("true"))
+    );
     let ordered = spec.plan(keypos, TableOrder::Ordered);
     let hash = spec.plan(keypos, TableOrder::Hash);
     if over_term.is_some() {
-        assert!(ordered.ranges().iter().any(|range| range.contains(key.order())));
+        assert!(
+            ordered
+                .ranges()
+                .iter()
+                .any(|range| range.contains(key.order()))
+        );
         assert!(hash.kind() == PlanKind::FullScan || hash.points().contains(&key));
     }
 }

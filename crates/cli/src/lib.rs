@@ -5,3 +5,8 @@
 pub mod bench;
 pub mod doctor;
 pub mod shell;
+
+/// The examples of the project's README.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
