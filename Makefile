@@ -4,6 +4,7 @@ SHELL := /bin/bash
 CARGO ?= cargo
 FYRIS := $(or $(CARGO_TARGET_DIR),target)/release/fyris
 DUMP := data/otp25-exports.ets
+PREFIX ?= /usr/local
 
 .PHONY: help run test check bench compare erlang bench-erlang wheel install-capi golden sanitize mutants fuzz loom soak
 
@@ -38,6 +39,9 @@ bench-erlang: ## Fyris beside the real ets, in one emulator
 
 wheel: ## build the Python wheel: dist/fyris-*.whl
 	python/test.sh --wheel
+
+install-capi: ## fyris.h, libfyris and fyris.pc under PREFIX (/usr/local)
+	crates/capi/install.sh $(PREFIX)
 
 golden: ## remake the golden files with the Erlang installed here
 	ci/golden.sh

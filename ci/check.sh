@@ -5,10 +5,13 @@ cd "$(dirname "$0")/.."
 cargo fmt --all --check
 cargo clippy --locked --workspace --all-targets -- -D warnings
 RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps
-# Workspaces of their own: the NIF and the Python module. (Their lints compile all of their dependencies again, which
-# the tests need anyway.)
-for own in erlang/native/fyris_nif python; do
+# Workspaces of their own: in form, and their locks in step with the crates that they use.
+for own in bench fuzz erlang/native/fyris_nif python; do
   cargo fmt --check --manifest-path $own/Cargo.toml
+  cargo metadata --locked --format-version 1 --manifest-path $own/Cargo.toml >/dev/null || {
+    echo "$own/Cargo.lock is not in step: cargo metadata --manifest-path $own/Cargo.toml >/dev/null" >&2
+    exit 1
+  }
 done
 # A file is one idea: none may reach 800 lines.
 long=$(git ls-files '*.rs' | xargs wc -l | awk '$2 != "total" && $1 >= 800 {print $2 ": " $1 " lines"}')

@@ -38,6 +38,8 @@ segment_trunk_wins      |                    | -p fyris-segment --test processes
 map_seal_unchecked      |                    | -p fyris-segment --test map_shared
 map_full_in_the_middle  |                    | -p fyris-segment --test map_model a_full_map
 map_join_loses_child    | --cfg fyris_small  | -p fyris-segment --test map_model many_entries
+capi_depth_unchecked    |                    | -p fyris-capi --test c misuse_is_answered
+capi_give_up_unheard    |                    | -p fyris-capi --test c segments_answer
 LIST
 )
 
