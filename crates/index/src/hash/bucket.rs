@@ -70,7 +70,11 @@ impl Bucket {
     #[inline]
     pub(super) fn lock(&self) -> Option<Locked<'_>> {
         let seen = lock_bit(&self.header, LOCKED, MOVED);
-        (seen & MOVED == 0).then_some(Locked {
+        if seen & MOVED != 0 {
+            return None;
+        }
+        // Made only now: dropping a `Locked` writes the header.
+        Some(Locked {
             bucket: self,
             release: seen,
         })
