@@ -13,6 +13,9 @@ use crate::bench::BenchError;
 
 const SCRIPT: &str = include_str!("ets.escript");
 
+/// Nanoseconds of processor time that are told apart from their neighbours.
+const ENOUGH: usize = 10_000_000;
+
 /// The process, and the file it runs.
 pub(super) struct Ets {
     child: Child,
@@ -62,12 +65,12 @@ impl Ets {
     /// Does a case.
     pub(super) fn run(&mut self, case: Case) -> Result<Done, BenchError> {
         let answer = self.ask(&format!("{{run, {}}}", case.name()))?;
-        let mut numbers = answer.split(' ').map(str::parse::<usize>);
-        match (numbers.next(), numbers.next(), numbers.next()) {
-            (Some(Ok(time)), Some(Ok(units)), Some(Ok(answer))) => Ok(Done {
-                wall: time as f64,
-                // Nobody can see from here which of its threads did the work.
-                cpu: time as f64,
+        let numbers: Result<Vec<usize>, _> = answer.split(' ').map(str::parse).collect();
+        match numbers.as_deref() {
+            Ok(&[wall, cpu, units, answer]) => Ok(Done {
+                wall: wall as f64,
+                // Erlang counts processor time in milliseconds: too few of them say nothing.
+                cpu: if cpu < ENOUGH { wall } else { cpu } as f64,
                 units,
                 answer,
             }),
