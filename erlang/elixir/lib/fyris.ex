@@ -1,0 +1,286 @@
+defmodule Fyris do
+  @moduledoc """
+  Tables in memory, shared by processes: ETS and more, for Elixir.
+
+      table = Fyris.new!(type: :ordered_set)
+      Fyris.put!(table, :joe, 1)
+      {:ok, 1} = Fyris.fetch(table, :joe)
+      Enum.count(table)
+      table |> Fyris.stream(from: :a, to: :m) |> Enum.to_list()
+
+  ## Objects and pairs
+
+  A table holds tuples, called objects; one element is the key, the first unless `keypos:` says otherwise.
+  `insert`, `lookup`, `take` and the rest work with objects. `put`, `fetch`, `get` and `pop` take a
+  table of pairs `{key, value}` as what it looks like: a map that many share.
+
+  ## Two of each
+
+  What can fail has two forms. `insert/2` answers `:ok`, `{:ok, result}` or `{:error, %Fyris.Error{}}`;
+  `insert!/2` answers the result, or raises that error. `get/3` and `member?/2` only raise, as those of `Map` do.
+
+  ## Tables are collections
+
+  `Enum` and `Stream` take a table: a run over it meets every object that is there throughout exactly once, in
+  the order of keys in an `:ordered_set`. `Enum.into/2` fills one.
+
+  ## Who owns a table
+
+  The process that makes it, until it ends. `{Fyris, name: :cache}` under a supervisor starts a process that does
+  nothing but own one; `owner: :none` makes a table that stays until it is deleted.
+  """
+
+  import Fyris.Twins
+  alias Fyris.Table
+
+  @typedoc "A table, or the name of one."
+  @type table :: Table.t() | atom
+  @type key :: term
+  @type object :: tuple
+  @typedoc """
+  `name:` (then other processes find the table by it), `type:` (`:set`, `:ordered_set`, `:bag`,
+  `:duplicate_bag`), `access:` (`:public`, `:protected`, `:private`), `keypos:` (from 1), `heir:`
+  (`{pid, data}` or `:none`), `owner:` (`:none`), `compressed:` (a boolean).
+  """
+  @type options :: keyword
+
+  ## Tables
+
+  both new(options \\ []), "Makes a table that belongs to the caller. See `t:options/0`." do
+    %Table{id: :fyris.new(Keyword.get(options, :name, :fyris), native(options))}
+  end
+
+  both open(name, options \\ []),
+       "The table of this name; made with these options if there is none." do
+    %Table{id: :fyris.open(name, native(options))}
+  end
+
+  both delete_table(table), "Deletes a table with all that is in it." do
+    true = :fyris.delete(id(table))
+    :ok
+  end
+
+  both give_away(table, pid, data),
+       "Makes another process the owner; it gets `{:\"ETS-TRANSFER\", table, from, data}`." do
+    true = :fyris.give_away(id(table), pid, data)
+    :ok
+  end
+
+  @doc "What there is to know of a table; `nil` if there is none."
+  @spec info(table) :: keyword | nil
+  def info(table), do: table |> id() |> :fyris.info() |> or_nil()
+
+  @doc "How many objects there are; exact, whatever others do."
+  @spec size(table) :: non_neg_integer | nil
+  def size(table), do: table |> id() |> :fyris.info(:size) |> or_nil()
+
+  @doc "The table of a name, or `nil`."
+  @spec whereis(atom) :: Table.t() | nil
+  def whereis(name) do
+    case :fyris.whereis(name) do
+      :undefined -> nil
+      id -> %Table{id: id}
+    end
+  end
+
+  ## Pairs
+
+  @doc "The value of a key in a table of pairs: `{:ok, value}`, or `:error` if it has none."
+  @spec fetch(table, key) :: {:ok, term} | :error
+  def fetch(table, key) do
+    case :fyris.lookup(id(table), key) do
+      [{_, value} | _] -> {:ok, value}
+      [] -> :error
+    end
+  end
+
+  @doc "The value of a key; raises `KeyError` if it has none."
+  @spec fetch!(table, key) :: term
+  def fetch!(table, key) do
+    case fetch(table, key) do
+      {:ok, value} -> value
+      :error -> raise KeyError, key: key, term: table
+    end
+  end
+
+  @doc "The value of a key, or a default."
+  @spec get(table, key, term) :: term
+  def get(table, key, default \\ nil) do
+    case fetch(table, key) do
+      {:ok, value} -> value
+      :error -> default
+    end
+  end
+
+  @doc "Is there an object with this key?"
+  @spec member?(table, key) :: boolean
+  def member?(table, key), do: :fyris.member(id(table), key)
+
+  both put(table, key, value), "Puts a pair into a table." do
+    true = :fyris.insert(id(table), {key, value})
+    :ok
+  end
+
+  @doc "Takes a pair out: `{:ok, value}`, or `:error` if the key has none."
+  @spec pop(table, key) :: {:ok, term} | :error
+  def pop(table, key) do
+    case :fyris.take(id(table), key) do
+      [{_, value} | _] -> {:ok, value}
+      [] -> :error
+    end
+  end
+
+  both update(table, key, default, fun),
+       "Puts `fun` of the value of a key, or the default if it has none; answers the new value. Atomic: `fun` is " <>
+         "called again when another writer comes between." do
+    {_, value} = :fyris.upsert(id(table), key, {key, default}, fn {_, value} -> {key, fun.(value)} end)
+
+    value
+  end
+
+  ## Objects
+
+  both insert(table, objects), "Inserts an object, or all of a list in one step." do
+    true = :fyris.insert(id(table), objects)
+    :ok
+  end
+
+  both insert_new(table, objects),
+       "The same, if none of the keys is there; whether it did." do
+    :fyris.insert_new(id(table), objects)
+  end
+
+  both lookup(table, key), "The objects with a key." do
+    :fyris.lookup(id(table), key)
+  end
+
+  both lookup_many(table, keys), "The objects of many keys: a list for each." do
+    :fyris.lookup_many(id(table), keys)
+  end
+
+  both get_in_object(table, key, path),
+       "A part of an object, or `nil`: `path` begins with a position, then come keys of maps and positions." do
+    case :fyris.get_in(id(table), key, path) do
+      {:ok, part} -> part
+      :error -> nil
+    end
+  end
+
+  both delete(table, key), "Deletes the objects with a key." do
+    true = :fyris.delete(id(table), key)
+    :ok
+  end
+
+  both take(table, key), "Takes the objects with a key out." do
+    :fyris.take(id(table), key)
+  end
+
+  both clear(table), "Empties a table in one step." do
+    true = :fyris.delete_all_objects(id(table))
+    :ok
+  end
+
+  both drain(table), "Takes all objects out; each goes to one of several callers." do
+    :fyris.drain(id(table))
+  end
+
+  both cas(table, old, new), "Replaces an object if exactly `old` is there; whether it did." do
+    :fyris.cas(id(table), old, new)
+  end
+
+  both update_counter(table, key, operation, default \\ nil),
+       "Adds to integers of an object in one step; `default` is the object for a key that is not there." do
+    case default do
+      nil -> :fyris.update_counter(id(table), key, operation)
+      _ -> :fyris.update_counter(id(table), key, operation, default)
+    end
+  end
+
+  ## Queries
+
+  both select(table, spec), "What a match specification makes of the objects." do
+    :fyris.select(id(table), spec)
+  end
+
+  both count(table, spec), "Of how many objects a match specification says `true`." do
+    :fyris.select_count(id(table), spec)
+  end
+
+  both explain(table, spec), "How a `select` would find its objects." do
+    :fyris.explain(id(table), spec)
+  end
+
+  ## Order: tables of the type `:ordered_set`
+
+  both range(table, options \\ []),
+       "The objects between `from:` and `to:`, which both count; `limit:`, `reverse: true`." do
+    {from, to, rest} = bounds(options)
+    :fyris.range(id(table), from, to, rest)
+  end
+
+  both prefix(table, prefix, options \\ []),
+       "The objects whose keys begin alike: `{:a, :_}`, `\"jo\"`; `limit:`, `reverse: true`." do
+    {_, _, rest} = bounds(options)
+    :fyris.prefix(id(table), prefix, rest)
+  end
+
+  both seek(table, key, way \\ :up),
+       "The first object at or above a key, or the last at or below it (`:down`); or `nil`." do
+    case :fyris.seek(id(table), key, way) do
+      :"$end_of_table" -> nil
+      object -> object
+    end
+  end
+
+  both take_range(table, options \\ []), "Takes the objects of a range out, in order." do
+    {from, to, _} = bounds(options)
+    :fyris.take_range(id(table), from, to)
+  end
+
+  @doc """
+  The objects of a range as a stream, with the options of `range/2`: read some hundred at a time as they are
+  asked for, so what others insert or delete further on is seen or not seen.
+  """
+  @spec stream(table, keyword) :: Enumerable.t()
+  def stream(table, options \\ []), do: Table.range(id(table), bounds(options))
+
+  ## Supervision
+
+  @doc """
+  A process that owns a table, for a supervisor: `{Fyris, name: :cache, type: :set}`. The table is public unless
+  `access:` says otherwise.
+  """
+  @spec child_spec(options) :: Supervisor.child_spec()
+  def child_spec(options) do
+    %{id: {Fyris, Keyword.fetch!(options, :name)}, start: {Fyris.Owner, :start_link, [options]}}
+  end
+
+  ## Options
+
+  defp id(%Table{id: id}), do: id
+  defp id(name), do: name
+
+  defp or_nil(:undefined), do: nil
+  defp or_nil(value), do: value
+
+  defp native(options), do: Enum.map(options, &native_option/1) |> List.flatten()
+
+  defp native_option({:name, _}), do: :named_table
+  defp native_option({:type, type}), do: type
+  defp native_option({:access, access}), do: access
+  defp native_option({:heir, {pid, data}}), do: {:heir, pid, data}
+  defp native_option({:compressed, true}), do: :compressed
+  defp native_option({:compressed, false}), do: []
+  defp native_option(other), do: other
+
+  defp bounds(options) do
+    {bounds, rest} = Keyword.split(options, [:from, :to])
+    rest = Enum.flat_map(rest, &range_option/1)
+    {Keyword.get(bounds, :from, :_), Keyword.get(bounds, :to, :_), rest}
+  end
+
+  defp range_option({:reverse, true}), do: [:reverse]
+  defp range_option({:reverse, false}), do: []
+  defp range_option({:keys, true}), do: [:keys]
+  defp range_option(other), do: [other]
+end

@@ -1,0 +1,203 @@
+defmodule FyrisTest do
+  use ExUnit.Case, async: true
+
+  defp filled(type, n) do
+    table = Fyris.new!(type: type)
+    :ok = Fyris.insert!(table, for(i <- 1..n, do: {i, i * i}))
+    table
+  end
+
+  describe "pairs" do
+    test "are put, fetched and popped as in a map" do
+      table = Fyris.new!()
+      assert Fyris.put(table, :joe, 1) == :ok
+      assert Fyris.put!(table, :mike, 2) == :ok
+      assert Fyris.fetch(table, :joe) == {:ok, 1}
+      assert Fyris.fetch(table, :ann) == :error
+      assert Fyris.fetch!(table, :joe) == 1
+      assert_raise KeyError, fn -> Fyris.fetch!(table, :ann) end
+      assert {Fyris.get(table, :ann), Fyris.get(table, :ann, 7)} == {nil, 7}
+      assert {Fyris.member?(table, :joe), Fyris.member?(table, :ann)} == {true, false}
+      assert {Fyris.pop(table, :joe), Fyris.pop(table, :joe)} == {{:ok, 1}, :error}
+    end
+
+    test "are updated atomically" do
+      table = Fyris.new!(access: :public)
+
+      1..4
+      |> Enum.map(fn _ ->
+        Task.async(fn -> for _ <- 1..500, do: Fyris.update!(table, :n, 1, &(&1 + 1)) end)
+      end)
+      |> Task.await_many()
+
+      assert Fyris.fetch!(table, :n) == 2000
+    end
+  end
+
+  describe "two of each" do
+    test "a tuple or the result" do
+      table = Fyris.new!()
+      assert Fyris.insert_new(table, {1, 2}) == {:ok, true}
+      assert Fyris.insert_new!(table, {1, 2}) == false
+      assert Fyris.lookup(table, 1) == {:ok, [{1, 2}]}
+      assert Fyris.lookup_many!(table, [1, 2]) == [[{1, 2}], []]
+      assert Fyris.update_counter!(table, 1, {2, 5}) == 7
+      assert Fyris.update_counter(table, 9, 1, {9, 0}) == {:ok, 1}
+      assert Fyris.cas(table, {1, 7}, {1, 8}) == {:ok, true}
+      assert Fyris.take!(table, 1) == [{1, 8}]
+      assert Fyris.delete(table, 9) == :ok
+      assert Fyris.drain!(table) == []
+    end
+
+    test "an error says what was wrong" do
+      table = Fyris.new!()
+
+      assert {:error, %Fyris.Error{reason: :badarg, function: :insert} = error} =
+               Fyris.insert(table, :no_tuple)
+
+      assert Exception.message(error) =~ ":fyris.insert/2"
+      assert_raise Fyris.Error, fn -> Fyris.insert!(table, :no_tuple) end
+      assert {:error, %Fyris.Error{details: %{1 => text}}} = Fyris.lookup(:no_such_table, 1)
+      assert text =~ "does not refer to an existing table"
+      assert {:error, %Fyris.Error{function: :new}} = Fyris.new(type: :heap)
+      assert {:error, %Fyris.Error{function: :range}} = Fyris.range(table)
+    end
+
+    test "errors of the caller's own fun stay what they are" do
+      table = Fyris.new!()
+      Fyris.put!(table, 1, 1)
+      assert_raise ArithmeticError, fn -> Fyris.update(table, 1, 0, &(&1 + :a)) end
+      assert_raise ArgumentError, fn -> Fyris.update(table, 1, 0, fn _ -> raise ArgumentError end) end
+    end
+  end
+
+  describe "a table is a collection" do
+    test "of every type" do
+      for type <- [:set, :ordered_set, :bag, :duplicate_bag] do
+        table = filled(type, 2_000)
+        assert Enum.count(table) == 2_000
+        assert Enum.member?(table, {3, 9})
+        refute Enum.member?(table, {3, 10})
+        refute Enum.member?(table, :other)
+        refute Enum.member?(table, {})
+        assert Enum.sort(table) == for(i <- 1..2_000, do: {i, i * i})
+        assert table |> Stream.map(&elem(&1, 0)) |> Enum.sum() == div(2_000 * 2_001, 2)
+        assert table |> Enum.take(7) |> length() == 7
+        assert :fyris.info(table.id, :fixed) == false
+      end
+    end
+
+    test "also for two runs side by side" do
+      table = filled(:ordered_set, 1_200)
+      assert Enum.zip(table, table) |> Enum.all?(fn {a, b} -> a == b end)
+    end
+
+    test "that others may empty meanwhile" do
+      table = filled(:set, 3_000)
+      seen = Enum.reduce(table, 0, fn {key, _}, n -> Fyris.delete!(table, key) && n + 1 end)
+      assert {seen, Fyris.size(table)} == {3_000, 0}
+    end
+
+    test "to be filled" do
+      table = Enum.into(%{a: 1, b: 2}, Fyris.new!())
+      assert Enum.sort(table) == [a: 1, b: 2]
+    end
+
+    test "to look at" do
+      assert inspect(filled(:set, 3)) == "#Fyris.Table<fyris, set, 3 objects>"
+    end
+  end
+
+  describe "order" do
+    test "ranges, prefixes, seek" do
+      table = filled(:ordered_set, 100)
+      assert Fyris.range!(table, from: 5, to: 7) == [{5, 25}, {6, 36}, {7, 49}]
+      assert Fyris.range(table, reverse: true, limit: 1) == {:ok, [{100, 10_000}]}
+      assert Fyris.range!(table, to: 2, keys: true) == [1, 2]
+      assert {Fyris.seek!(table, 50.5), Fyris.seek!(table, 50.5, :down)} == {{51, 2601}, {50, 2500}}
+      assert Fyris.seek!(table, 101) == nil
+      assert Fyris.take_range!(table, from: 99) == [{99, 9801}, {100, 10_000}]
+      names = Fyris.new!(type: :ordered_set)
+      Fyris.insert!(names, [{"joe"}, {"john"}, {"mike"}, {{:a, 1}}, {{:a, 2}}])
+      assert Fyris.prefix!(names, "jo") == [{"joe"}, {"john"}]
+      assert Fyris.prefix!(names, {:a, :_}, reverse: true) == [{{:a, 2}}, {{:a, 1}}]
+    end
+
+    test "streams of ranges" do
+      table = filled(:ordered_set, 2_345)
+      all = for i <- 1..2_345, do: {i, i * i}
+      assert table |> Fyris.stream() |> Enum.to_list() == all
+      assert table |> Fyris.stream(reverse: true) |> Enum.to_list() == Enum.reverse(all)
+      assert table |> Fyris.stream(from: 100, to: 1_600) |> Enum.to_list() == Enum.slice(all, 99..1_599)
+      assert table |> Fyris.stream(limit: 700, keys: true) |> Enum.to_list() == Enum.to_list(1..700)
+      assert table |> Fyris.stream(from: 2_340, reverse: true) |> Enum.take(3) |> length() == 3
+      # Nothing is read before it is asked for.
+      stream = Fyris.stream(table)
+      Fyris.clear!(table)
+      assert Enum.to_list(stream) == []
+    end
+  end
+
+  describe "tables" do
+    test "have names, owners and an end" do
+      table = Fyris.new!(name: :fyris_test_named, type: :bag, keypos: 2)
+      assert Fyris.put!(:fyris_test_named, 1, 2) == :ok
+      assert Fyris.size(table) == 1
+      assert Fyris.info(table)[:keypos] == 2
+      assert %Fyris.Table{} = Fyris.whereis(:fyris_test_named)
+      assert Fyris.open!(:fyris_test_named, type: :bag, keypos: 2).id == :fyris_test_named
+      assert Fyris.delete_table(table) == :ok
+      assert {Fyris.info(table), Fyris.size(table), Fyris.whereis(:fyris_test_named)} == {nil, nil, nil}
+      assert {:error, %Fyris.Error{}} = Fyris.delete_table(table)
+    end
+
+    test "are given away" do
+      table = Fyris.new!()
+      parent = self()
+
+      pid =
+        spawn_link(fn ->
+          receive do
+            {:"ETS-TRANSFER", id, ^parent, :data} -> send(parent, {:got, id})
+          end
+
+          receive do: (:stop -> :ok)
+        end)
+
+      assert Fyris.give_away(table, pid, :data) == :ok
+      assert_receive {:got, id}
+      assert id == table.id
+      assert Fyris.info(table)[:owner] == pid
+      send(pid, :stop)
+    end
+
+    test "live under a supervisor" do
+      {:ok, supervisor} = Supervisor.start_link([{Fyris, name: :fyris_test_cache}], strategy: :one_for_one)
+      assert Fyris.put(:fyris_test_cache, 1, :one) == :ok
+      [{{Fyris, :fyris_test_cache}, owner, :worker, _}] = Supervisor.which_children(supervisor)
+      assert Fyris.info(:fyris_test_cache)[:owner] == owner
+      # The next one begins empty.
+      monitor = Process.monitor(owner)
+      Process.exit(owner, :kill)
+      assert_receive {:DOWN, ^monitor, _, _, _}
+      assert wait_for(fn -> Fyris.size(:fyris_test_cache) end) == 0
+      Supervisor.stop(supervisor)
+      assert Fyris.whereis(:fyris_test_cache) == nil
+      Process.flag(:trap_exit, true)
+      Fyris.new!(name: :fyris_test_taken)
+      assert {:error, %Fyris.Error{}} = Fyris.Owner.start_link(name: :fyris_test_taken)
+    end
+  end
+
+  test "queries and parts of objects" do
+    table = filled(:set, 10)
+    assert Fyris.select!(table, [{{:"$1", 49}, [], [:"$1"]}]) == [7]
+    assert Fyris.count!(table, [{{:_, :"$1"}, [{:>, :"$1", 50}], [true]}]) == 3
+    assert %{size: 10} = Fyris.explain!(table, [{{7, :_}, [], [:"$_"]}])
+    Fyris.insert!(table, {:joe, %{lang: [:erlang]}})
+    assert Fyris.get_in_object!(table, :joe, [2, :lang, 1]) == :erlang
+    assert Fyris.get_in_object!(table, :joe, [2, :none]) == nil
+  end
+
+  defp wait_for(fun), do: fun.() || (Process.sleep(5) && wait_for(fun))
+end
