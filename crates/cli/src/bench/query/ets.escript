@@ -37,7 +37,7 @@ fill(Type, Kind, N) ->
 
 fill(_, _, N, N) -> ok;
 fill(T, Kind, N, I) ->
-    ets:insert(T, object(Kind, I * 1000003 rem N, N)),
+    ets:insert(T, object(Kind, I * 7368787 rem N, N)),
     fill(T, Kind, N, I + 1).
 
 object(int, K, N) -> {K, K * 7 rem N};

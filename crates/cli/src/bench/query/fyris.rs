@@ -46,8 +46,8 @@ impl World {
             .new_table("t", &Options::new(table_type))
             .map_err(broken)?;
         for i in 0..n {
-            // Not in the order of keys: by steps of a prime, so that each comes once.
-            let object = kind.object(i * 1_000_003 % n, n);
+            // Scattered over the keys: by steps of a large prime, so that each comes once.
+            let object = kind.object(i * 7_368_787 % n, n);
             table.insert(&object).map_err(broken)?;
         }
         Ok(World {
