@@ -1,6 +1,7 @@
 //! Looking a segment over from outside, and repairing it.
 
 use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::error::{Error, Result};
 use crate::map::ForkMark;
@@ -19,6 +20,8 @@ pub struct Doctor {
     trunk: Trunk,
     slot: usize,
     fork: ForkMark,
+    /// Held with the commit lock, which names the slot: it cannot tell two threads of one slot apart.
+    thread: Mutex<()>,
 }
 
 /// What the doctor sees.
@@ -89,7 +92,12 @@ impl Doctor {
         let trunk = Trunk::open(&Place::of(name.as_ref())?)?;
         let fork = ForkMark::new()?;
         let slot = trunk.claim(Process::me()?)?;
-        Ok(Doctor { trunk, slot, fork })
+        Ok(Doctor {
+            trunk,
+            slot,
+            fork,
+            thread: Mutex::new(()),
+        })
     }
 
     /// Describes the segment. Exact while nobody commits. O(frames + pages).
@@ -160,11 +168,14 @@ impl Doctor {
         Ok(())
     }
 
-    fn lock(&self) -> Result<Guard<'_>> {
-        match self.fork.forked() {
-            true => Err(Error::Forked),
-            false => self.trunk.lock(self.slot),
+    /// The commit lock; in front, so that it is let go first.
+    fn lock(&self) -> Result<(Guard<'_>, MutexGuard<'_, ()>)> {
+        if self.fork.forked() {
+            return Err(Error::Forked);
         }
+        // A panic of another thread has let the commit lock go.
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok((self.trunk.lock(self.slot)?, thread))
     }
 
     fn check_heads(&self) -> Result<()> {
@@ -204,7 +215,7 @@ impl Doctor {
     ///
     /// [`Error::LockTimeout`], [`Error::Corrupt`].
     pub fn repair(&self) -> Result<Repaired> {
-        let lock = self.lock()?;
+        let (lock, _thread) = self.lock()?;
         let repair = self.trunk.recover(&lock)?;
         Ok(Repaired {
             replayed: repair.replayed,

@@ -25,7 +25,8 @@ pub enum Error {
     },
     /// The working copy fell so far behind that its log was cut, and these pages were changed on
     /// both sides: what they looked like before is gone. [`Segment::update_with`] decides for each
-    /// unit, [`Segment::discard`] takes the trunk's.
+    /// unit, [`Segment::discard`] takes the trunk's. Until then pages that were *not* changed here may be
+    /// of newer versions, some of one and some of another.
     ///
     /// [`Segment::update_with`]: crate::Segment::update_with
     /// [`Segment::discard`]: crate::Segment::discard
@@ -125,7 +126,7 @@ pub enum Error {
     /// The commit lock was held too long by a living process (stopped, or hostile).
     #[error("process {pid} has held the commit lock for {millis} ms")]
     LockTimeout {
-        /// The holder.
+        /// The holder; 0 if it is gone, but others were quicker all the time.
         pid: u32,
         /// How long this process waited, in milliseconds.
         millis: u64,

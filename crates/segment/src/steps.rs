@@ -1,7 +1,13 @@
-//! Dying on purpose, for the tests: a point at each step of each shared protocol.
+//! Dying and stopping on purpose, for the tests: a point at each step of each shared protocol.
 //!
 //! `step!("name")` marks a point between two instructions where a process may be killed. In builds
-//! with debug assertions a test child can ask to die there; in others the mark is nothing.
+//! with debug assertions a test child can ask to die or to be stopped there, and to lose patience sooner; in others
+//! the mark is nothing.
+
+use std::time::Duration;
+
+/// When to give up on a living holder of the commit lock.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// See the module.
 macro_rules! step {
@@ -13,23 +19,44 @@ macro_rules! step {
 pub(crate) use step;
 
 #[cfg(debug_assertions)]
-pub use armed::{arm, passed};
+pub use armed::{arm, arm_stop_at, hurry, passed};
 
 #[cfg(debug_assertions)]
-pub(crate) use armed::pass;
+pub(crate) use armed::{pass, patience};
+
+/// How long to wait for a living holder of the commit lock.
+#[cfg(not(debug_assertions))]
+pub(crate) fn patience() -> Duration {
+    PATIENCE
+}
 
 #[cfg(debug_assertions)]
 mod armed {
-    use std::sync::atomic::{AtomicU64, Ordering};
+    use std::sync::Mutex;
+    use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+    use std::time::Duration;
 
-    // Relaxed everywhere: a count of one thread's own steps.
+    use rustix::process::{Signal, getpid, kill_process};
+
+    // Relaxed everywhere: a count of one thread's own steps, and what a test sets before it goes on.
     static PASSED: AtomicU64 = AtomicU64::new(0);
-    static DEADLY: AtomicU64 = AtomicU64::new(u64::MAX);
+    static ARMED: AtomicU64 = AtomicU64::new(u64::MAX);
+    static HURRY: AtomicU64 = AtomicU64::new(0);
+    static NAMED: AtomicBool = AtomicBool::new(false);
+    static NAME: Mutex<&str> = Mutex::new("");
 
     /// Kills this process (SIGKILL) at its `n`-th step from now on, counting from 1.
     pub fn arm(n: u64) {
         let at = PASSED.load(Ordering::Relaxed).saturating_add(n);
-        DEADLY.store(at, Ordering::Relaxed);
+        ARMED.store(at, Ordering::Relaxed);
+    }
+
+    /// Stops this process (SIGSTOP) at its next step of this name, once.
+    pub fn arm_stop_at(name: &'static str) {
+        if let Ok(mut armed) = NAME.lock() {
+            *armed = name;
+        }
+        NAMED.store(true, Ordering::Relaxed);
     }
 
     /// Steps that this process has passed.
@@ -37,14 +64,33 @@ mod armed {
         PASSED.load(Ordering::Relaxed)
     }
 
-    /// One step.
-    pub(crate) fn pass(_name: &str) {
-        let passed = PASSED.fetch_add(1, Ordering::Relaxed) + 1;
-        if passed == DEADLY.load(Ordering::Relaxed) {
-            let _ = rustix::process::kill_process(
-                rustix::process::getpid(),
-                rustix::process::Signal::KILL,
-            );
+    /// Makes this process wait this many milliseconds at most for the commit lock.
+    pub fn hurry(millis: u64) {
+        HURRY.store(millis, Ordering::Relaxed);
+    }
+
+    pub(crate) fn patience() -> Duration {
+        match HURRY.load(Ordering::Relaxed) {
+            0 => super::PATIENCE,
+            millis => Duration::from_millis(millis),
         }
+    }
+
+    /// One step.
+    pub(crate) fn pass(name: &str) {
+        let passed = PASSED.fetch_add(1, Ordering::Relaxed) + 1;
+        if NAMED.load(Ordering::Relaxed) && NAME.lock().is_ok_and(|armed| *armed == name) {
+            NAMED.store(false, Ordering::Relaxed);
+            stop();
+        }
+        if passed == ARMED.load(Ordering::Relaxed) {
+            let _ = kill_process(getpid(), Signal::KILL);
+        }
+    }
+
+    /// To this thread, which then stops here; a signal to the process would leave it a few more steps.
+    fn stop() {
+        // SAFETY: this thread is there.
+        unsafe { libc::pthread_kill(libc::pthread_self(), libc::SIGSTOP) };
     }
 }

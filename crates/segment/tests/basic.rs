@@ -332,3 +332,46 @@ fn dense_updates_keep_what_is_local() {
         }
     }
 }
+
+#[test]
+fn slots_are_counted() {
+    let name = Name::new("slots");
+    let declared = Options::new().declared();
+    let mut all: Vec<Segment> = (0..128).map(|_| name.open(PAGE, &declared)).collect();
+    let more = || Segment::checkout(&name.0, 0, &declared);
+    assert!(matches!(more(), Err(Error::TooManyProcesses(128))));
+    assert!(matches!(
+        Doctor::open(&name.0),
+        Err(Error::TooManyProcesses(128))
+    ));
+    all.swap_remove(70);
+    all.push(more().unwrap());
+    // The highest slot keeps what it needs, too.
+    all[127].as_mut_slice()[0] = 1;
+    all[127].touch(0..1).unwrap();
+    all[127].commit().unwrap();
+    all[0].update().unwrap();
+    assert_eq!(all[0].as_slice()[0], 1);
+}
+
+#[test]
+fn threads_share_one_doctor() {
+    let name = Name::new("doctors");
+    let mut segment = name.open(4 * PAGE, &Options::new());
+    let doctor = Doctor::open(&name.0).unwrap();
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                for _ in 0..300 {
+                    doctor.repair().unwrap();
+                    doctor.check().unwrap();
+                }
+            });
+        }
+        for round in 0..1000usize {
+            segment.as_mut_slice()[round % 4 * PAGE..][..8].copy_from_slice(&round.to_le_bytes());
+            segment.commit().unwrap();
+        }
+    });
+    assert_eq!(segment.version(), 999);
+}

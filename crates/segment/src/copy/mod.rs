@@ -143,15 +143,14 @@ impl WorkCopy {
         if range.len() == 1 && self.hot.has(range.start) {
             return Ok(());
         }
-        if !matches!(self.tracker, Tracker::Declared) {
-            self.set_protected(range.clone(), false)?;
-            // Unprotected without being hot would be unseen after the commit.
-            range.clone().for_each(|page| self.hot.insert(page));
+        range.clone().for_each(|page| self.dirty.insert(page));
+        if matches!(self.tracker, Tracker::Declared) {
+            return Ok(());
         }
-        for page in range {
-            self.dirty.insert(page);
-        }
-        Ok(())
+        // Unprotected without being hot would be unseen after the commit; hot first, since a failure may
+        // leave some pages unprotected.
+        range.clone().for_each(|page| self.hot.insert(page));
+        self.set_protected(range, false)
     }
 
     /// Finds what was written since the last time, and protects it again. `candidates` then holds
@@ -200,11 +199,11 @@ impl WorkCopy {
     }
 
     /// A commit has published these pages; nothing else differs from its base now. Heats and cools.
-    pub(crate) fn committed(&mut self, pages: impl Iterator<Item = u32>) -> Result<()> {
+    pub(crate) fn committed(&mut self, pages: impl Iterator<Item = u32>) {
         self.commits = self.commits.wrapping_add(1);
         self.dirty.clear();
         if matches!(self.tracker, Tracker::Declared) {
-            return Ok(());
+            return;
         }
         for page in pages {
             let heat = &mut self.heat[page as usize];
@@ -223,7 +222,7 @@ impl WorkCopy {
         self.cool()
     }
 
-    fn cool(&mut self) -> Result<()> {
+    fn cool(&mut self) {
         let now = self.commits;
         let heat = &mut self.heat;
         let mut cold = Vec::new();
@@ -238,9 +237,11 @@ impl WorkCopy {
             keep
         });
         for page in cold {
-            self.set_protected(page..page + 1, true)?;
+            // The kernel may have no memory for it: then the page stays hot, or its writes would be unseen.
+            if self.set_protected(page..page + 1, true).is_err() {
+                self.hot.insert(page);
+            }
         }
-        Ok(())
     }
 
     /// Nothing differs from its base any more.

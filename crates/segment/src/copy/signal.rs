@@ -32,6 +32,8 @@ struct Region {
 
 /// What the handler notes.
 struct Marks {
+    /// Whose view it is: a forked child inherits the table, but not the view.
+    pid: i32,
     bits: Box<[AtomicU64]>,
     /// The kernel refused to split the mapping further: all of it is writable, anything may be dirty.
     all: AtomicBool,
@@ -68,6 +70,8 @@ impl Signal {
         let region = TABLE.iter().position(free);
         let region = region.ok_or(Error::NoSpace("another segment tracked by signals"))?;
         let marks = Box::new(Marks {
+            // SAFETY: only asks.
+            pid: unsafe { libc::getpid() },
             bits: (0..view.len().div_ceil(PAGE * 64))
                 .map(|_| AtomicU64::new(0))
                 .collect(),
@@ -106,10 +110,21 @@ impl Signal {
         fresh.iter().for_each(|&page| dirty.insert(page as usize));
         // Relaxed: faults of this thread came before; other threads' writes are their affair.
         if self.marks().all.swap(false, Ordering::Relaxed) {
-            return self.protect_all(view, tracked, hot, dirty);
+            let done = self.protect_all(view, tracked, hot, dirty);
+            return self.unless_done(done);
         }
         fresh.retain(|&page| !hot.has(page as usize));
-        runs(&fresh).try_for_each(|run| view.protect(run.start * PAGE, run.len() * PAGE, false))
+        let done = runs(&fresh)
+            .try_for_each(|run| view.protect(run.start * PAGE, run.len() * PAGE, false));
+        self.unless_done(done)
+    }
+
+    /// After a failure some pages are writable and not noted: next time all are protected.
+    fn unless_done(&self, done: Result<()>) -> Result<()> {
+        if done.is_err() {
+            self.marks().all.store(true, Ordering::Relaxed);
+        }
+        done
     }
 
     /// Adds the written pages to `dirty`, and leaves them noted.
@@ -234,8 +249,12 @@ fn find(address: usize) -> Option<(usize, usize, &'static Marks)> {
     })
 }
 
-/// Notes a write and allows it; false if the page is not there (in a forked child).
+/// Notes a write and allows it; false if the page is not there, or not ours (in a forked child).
 fn note(start: usize, len: usize, marks: &Marks, address: usize) -> bool {
+    // SAFETY: only asks, and may in a handler.
+    if marks.pid != unsafe { libc::getpid() } {
+        return false;
+    }
     // SAFETY: errno is this thread's; the interrupted code must find it unchanged.
     let errno = unsafe { *libc::__errno_location() };
     let page = (address - start) / PAGE;

@@ -14,6 +14,8 @@ use crate::words::{self, Mask, load, store};
 
 /// Frames that a process keeps reserved beyond what its last commit took.
 const SPARE: usize = 64;
+/// How often a process may be cut off while it prepares.
+const TRIES: usize = 100;
 
 /// What a commit prepares without the lock, and frames reserved for the next one.
 #[derive(Debug, Default)]
@@ -62,8 +64,9 @@ impl Segment {
         self.check_writable()?;
         self.check_current()?;
         self.prepare()?;
+        self.check_base()?;
         if self.prepared.records.is_empty() {
-            self.copy.committed(std::iter::empty())?;
+            self.copy.committed(std::iter::empty());
             return Ok(self.version);
         }
         let trunk = Arc::clone(&self.trunk);
@@ -92,10 +95,9 @@ impl Segment {
 
     fn merge_and_commit(&mut self, policy: &mut Policy<'_>) -> Result<u64> {
         self.check_writable()?;
-        self.update_by(policy)?;
-        self.prepare()?;
+        self.update_and_prepare(policy)?;
         if self.prepared.records.is_empty() {
-            self.copy.committed(std::iter::empty())?;
+            self.copy.committed(std::iter::empty());
             return Ok(self.version);
         }
         let trunk = Arc::clone(&self.trunk);
@@ -107,6 +109,35 @@ impl Segment {
             self.finish(&guard)
         });
         self.after(result)
+    }
+
+    /// Again if others commit so much meanwhile that the base goes.
+    fn update_and_prepare(&mut self, policy: &mut Policy<'_>) -> Result<()> {
+        let mut done = Ok(());
+        for _ in 0..TRIES {
+            self.update_by(policy)?;
+            self.prepare()?;
+            done = self.check_base();
+            if done.is_ok() {
+                break;
+            }
+        }
+        done
+    }
+
+    /// Were the pages compared with their base, and not with what others have written there since? A page that seems
+    /// unchanged would be forgotten. Later changes of the base are seen under the lock.
+    fn check_base(&mut self) -> Result<()> {
+        if cfg!(fyris_mutant = "segment_base_unchecked")
+            || self.trunk.holds(self.slot, self.position)
+        {
+            return Ok(());
+        }
+        self.prepared.cancel();
+        Err(Error::Behind {
+            local: self.position,
+            trunk: self.trunk.position(),
+        })
     }
 
     /// Step 1 of a commit: the trunk must hold nothing new.
@@ -231,9 +262,9 @@ impl Segment {
     }
 
     /// Steps 3 to 7, under the lock.
-    fn finish(&mut self, _lock: &Guard<'_>) -> Result<u64> {
+    fn finish(&mut self, lock: &Guard<'_>) -> Result<u64> {
         let trunk = Arc::clone(&self.trunk);
-        let mut bounds = trunk.bounds()?;
+        let mut bounds = trunk.settled(lock)?;
         self.check_current()?;
         if !trunk.holds(self.slot, self.position) && !trunk.hold(self.slot, self.position) {
             return Err(Error::Corrupt("a current slot was cut"));
@@ -284,13 +315,12 @@ impl Segment {
         self.version = version;
         trunk.count_commit(slot);
         // What was replaced long ago is the next commit's frames: still warm in the cache.
-        let taken = trunk.advance(bounds, |frame| freed.push(frame));
+        trunk.advance(bounds, |frame| freed.push(frame));
         spare.extend(
             freed
                 .into_iter()
                 .filter(|&frame| trunk.take_back(frame, slot)),
         );
-        taken?;
         Ok(version)
     }
 
@@ -308,13 +338,13 @@ impl Segment {
                 Record::Change(entry) => Some(entry.page),
                 Record::Grown(_) => None,
             });
-        let heated = self.copy.committed(pages);
+        self.copy.committed(pages);
         let keep = SPARE.max(2 * self.prepared.records.len());
         self.prepared.records.clear();
         if self.prepared.spare.len() > keep {
             self.prepared.give_back(&self.trunk, self.slot, keep);
         }
-        heated.map(|()| version)
+        Ok(version)
     }
 
     /// Makes the segment longer, for everybody; new bytes are zero. Others see the new length at their next
@@ -333,19 +363,20 @@ impl Segment {
         let guard = trunk.lock(self.slot)?;
         let now = trunk.size()?;
         if size > now {
-            let mut bounds = trunk.bounds()?;
+            let mut bounds = trunk.settled(&guard)?;
             let mut freed = Vec::new();
-            trunk.make_room(&mut bounds, 1, |frame| freed.push(frame))?;
-            trunk.set_size(size);
-            step!("size set");
-            let version = trunk.version().wrapping_add(1);
-            let from = bounds.position;
-            let end = trunk.publish(&mut bounds, &[Record::Grown(version)]);
+            let room = trunk.make_room(&mut bounds, 1, |frame| freed.push(frame));
             freed.into_iter().for_each(|frame| {
                 if trunk.take_back(frame, self.slot) {
                     trunk.release(frame, self.slot);
                 }
             });
+            room?;
+            trunk.set_size(size);
+            step!("size set");
+            let version = trunk.version().wrapping_add(1);
+            let from = bounds.position;
+            let end = trunk.publish(&mut bounds, &[Record::Grown(version)]);
             if self.position == from && trunk.move_on(self.slot, from, end) {
                 self.position = end;
                 self.version = version;
@@ -355,3 +386,6 @@ impl Segment {
         self.extend_to(size.max(now))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -12,6 +12,7 @@ use super::update::{Case, Policy, Updated};
 use super::window::push_range;
 use crate::PAGE;
 use crate::error::{Error, Result};
+use crate::steps::step;
 use crate::words::{self, Mask, load};
 
 /// How often a process may be cut off again while it catches up.
@@ -102,6 +103,7 @@ impl Segment {
             // SAFETY: pages by `frame` and `page`.
             unsafe { words::copy(self.trunk.frame(heads.frames[page])?, self.copy.page(page)) };
         }
+        step!("stale pages copied");
         if !self.trunk.holds(self.slot, heads.at) {
             return Ok(None);
         }
@@ -135,6 +137,11 @@ impl Segment {
         let (mut frames, mut changed): (Vec<u32>, Vec<u64>) = heads.collect::<Result<_>>()?;
         // Read after the heads: a head newer than `from` is of a change below this.
         let to = trunk.position();
+        step!("heads read");
+        if !trunk.holds(self.slot, from) {
+            return Ok(None);
+        }
+        // A slot that was not cut keeps the tail behind it.
         if to < from || to - from > trunk.geometry.log as u64 {
             return Err(Error::Corrupt("the trunk's position"));
         }
@@ -173,10 +180,10 @@ impl Segment {
 
     /// The segment has `size` bytes now.
     pub(super) fn extend_to(&mut self, size: usize) -> Result<()> {
-        let old = self.pages();
         if size > self.size {
+            // First: writes to pages that are not armed would be unseen.
+            self.copy.arm(self.pages()..size.div_ceil(PAGE))?;
             self.size = size;
-            self.copy.arm(old..self.pages())?;
         }
         Ok(())
     }

@@ -7,6 +7,7 @@ use super::Segment;
 use super::window::{Change, add_ranges};
 use crate::PAGE;
 use crate::error::{Error, Result};
+use crate::steps::step;
 use crate::words::{self, WORDS, load, store};
 
 /// Words of a page above which copying it whole may be cheaper than word by word.
@@ -170,6 +171,7 @@ impl Segment {
         }
         let trunk = std::sync::Arc::clone(&self.trunk);
         let read = self.window.read(&trunk, from..to);
+        step!("window read");
         if !trunk.holds(self.slot, from) {
             return self.catch_up(policy, &HashSet::new(), from);
         }
@@ -181,9 +183,10 @@ impl Segment {
                 self.catch_up(policy, &ahead, to)
             }
             Merged::All(updated) => {
+                self.extend_to(size)?;
                 self.version = self.window.version;
                 self.position = to;
-                self.extend_to(size)?;
+                step!("merged");
                 if !trunk.move_on(self.slot, from, to) && !trunk.hold(self.slot, to) {
                     // Cut at the very end: everything is in, but what it stands on may go.
                     return self.catch_up(policy, &HashSet::new(), to);
@@ -299,6 +302,7 @@ impl Segment {
             if let Some(next) = self.window.changes.get(at + AHEAD) {
                 self.prefetch(next)?;
             }
+            step!("page begun");
             let dense = change.mask.count() >= DENSE;
             if dense && let Some(next) = self.window.changes.get(at + 1) {
                 words::prefetch_page(self.trunk.frame(next.frame)?);
@@ -347,6 +351,7 @@ impl Segment {
         let frame = self.trunk.frame(change.frame)?;
         // SAFETY: pages by `frame` and `page`.
         unsafe { words::copy(frame, self.copy.page(change.page as usize)) };
+        step!("page copied");
         updated.bytes += PAGE;
         Ok(self.trunk.holds(self.slot, self.position))
     }
@@ -362,6 +367,7 @@ impl Segment {
         let (local, merged) = (self.copy.page(page), self.scratch.page.ptr());
         // SAFETY: pages by `frame`, `page` and `Page`.
         let conflicts = unsafe { words::merge(local, base, incoming, merged) };
+        step!("page merged");
         if !self.trunk.holds(self.slot, self.position) {
             return Ok(false);
         }
@@ -377,7 +383,9 @@ impl Segment {
     fn take_words(&mut self, change: &Change, updated: &mut Updated) -> Result<bool> {
         let page = change.page as usize;
         self.scratch.gather(&self.trunk, self.base[page], change)?;
-        if !self.trunk.holds(self.slot, self.position) {
+        step!("words gathered");
+        if !cfg!(fyris_mutant = "segment_torn_read") && !self.trunk.holds(self.slot, self.position)
+        {
             return Ok(false);
         }
         let local = self.copy.page(page);

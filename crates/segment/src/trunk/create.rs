@@ -92,8 +92,10 @@ impl Trunk {
             trunk.recover_alone()?;
             // Relaxed: the file's lock orders.
             namespace.store(here, Ordering::Relaxed);
-            flock(&trunk.file, FlockOperation::LockShared)?;
-        } else if namespace.load(Ordering::Relaxed) != here {
+            share(&trunk.file)?;
+        }
+        // Also after being alone: between the two locks somebody else may have been.
+        if namespace.load(Ordering::Relaxed) != here {
             return Err(Error::Namespace);
         }
         trunk.size()?;
@@ -180,20 +182,28 @@ fn check_owner(file: &File, place: &Place) -> Result<()> {
     Ok(())
 }
 
-fn flock(file: &File, operation: FlockOperation) -> Result<()> {
-    rustix::fs::flock(file, operation).map_err(Error::os("locking a segment's file"))
-}
-
 /// Locks the file for sharing; true if nobody else has it, and then the lock is exclusive.
 fn lock_file(file: &File) -> Result<bool> {
+    let both = [
+        FlockOperation::NonBlockingLockExclusive,
+        FlockOperation::NonBlockingLockShared,
+    ];
+    let got = lock_by(file, &both)?;
+    Ok(got == FlockOperation::NonBlockingLockExclusive)
+}
+
+/// Lets others in again.
+fn share(file: &File) -> Result<()> {
+    lock_by(file, &[FlockOperation::NonBlockingLockShared]).map(|_| ())
+}
+
+/// The first of `operations` that succeeds. Bounded: a hostile process may keep the lock.
+fn lock_by(file: &File, operations: &[FlockOperation]) -> Result<FlockOperation> {
     let start = Instant::now();
     loop {
-        for (operation, alone) in [
-            (FlockOperation::NonBlockingLockExclusive, true),
-            (FlockOperation::NonBlockingLockShared, false),
-        ] {
+        for &operation in operations {
             match rustix::fs::flock(file, operation) {
-                Ok(()) => return Ok(alone),
+                Ok(()) => return Ok(operation),
                 Err(Errno::WOULDBLOCK | Errno::INTR) => (),
                 Err(error) => return Err(Error::os("locking a segment's file")(error)),
             }

@@ -22,6 +22,9 @@ const RESERVED: u32 = 2;
 /// Frames that the file grows by, at least and at most.
 const GROWTH: std::ops::RangeInclusive<usize> = 32..=4096;
 
+/// How often the file is made longer in one go: others may take what was won, but not without end.
+const EXTENSIONS: usize = 100;
+
 /// How many frames are what.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct FrameCount {
@@ -92,7 +95,10 @@ impl Trunk {
         if self.word(word::FREE).load(Ordering::Relaxed) != 0 {
             self.search(target, slot, cursor, out);
         }
-        while out.len() < target {
+        for _ in 0..EXTENSIONS {
+            if out.len() >= target {
+                return Ok(());
+            }
             let first = self.ready();
             match self.extend(target - out.len()) {
                 Ok(()) => *cursor = first as u32,
@@ -108,7 +114,10 @@ impl Trunk {
             }
             self.search(target, slot, cursor, out);
         }
-        Ok(())
+        match out.len() < target {
+            true => Err(Error::NoSpace("page frames: others take them all")),
+            false => Ok(()),
+        }
     }
 
     /// Looks at every frame once, or until `out` has `target` frames.

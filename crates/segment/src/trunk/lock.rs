@@ -13,7 +13,7 @@ use rustix::thread::futex;
 use super::Trunk;
 use super::layout::{SLOTS, word};
 use crate::error::{Error, Result};
-use crate::steps::step;
+use crate::steps::{patience, step};
 
 /// Set while somebody may be asleep on the lock.
 const WAITERS: u32 = 1 << 31;
@@ -21,8 +21,6 @@ const WAITERS: u32 = 1 << 31;
 const SPINS: usize = 200;
 /// How long to sleep before looking whether the holder is alive.
 const NAP: Duration = Duration::from_millis(5);
-/// When to give up on a living holder.
-const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The held lock.
 #[derive(Debug)]
@@ -82,6 +80,11 @@ impl Trunk {
                 // Made only if the lock was taken: a guard that is dropped unlocks, whoever holds the lock.
                 took.is_ok().then(|| Guard { trunk: self })
             };
+            if seen != 0 && spins == SPINS && start.elapsed() > patience() {
+                let pid = self.holder(seen, mine).unwrap_or(0);
+                let millis = start.elapsed().as_millis() as u64;
+                return Err(Error::LockTimeout { pid, millis });
+            }
             if seen == 0 {
                 // Others may still be asleep: keep the flag for them.
                 if let Some(guard) = take(WAITERS) {
@@ -91,11 +94,7 @@ impl Trunk {
             } else if spins < SPINS {
                 spins += 1;
                 std::hint::spin_loop();
-            } else if let Some(pid) = self.holder(seen, mine) {
-                if start.elapsed() > PATIENCE {
-                    let millis = start.elapsed().as_millis() as u64;
-                    return Err(Error::LockTimeout { pid, millis });
-                }
+            } else if self.holder(seen, mine).is_some() {
                 self.nap(seen);
             } else if let Some(guard) = take(WAITERS) {
                 step!("lock taken over");

@@ -168,12 +168,13 @@ impl Trunk {
 
     /// Applies what was published and not applied. For holders of the lock; returns how much it was.
     pub(super) fn replay(&self, bounds: &mut Bounds) -> Result<usize> {
+        if bounds.applied == bounds.position {
+            return Ok(0);
+        }
         let records: Vec<Record> = (bounds.applied..bounds.position)
             .map(|position| self.entry(position))
             .collect::<Result<_>>()?;
-        if !records.is_empty() {
-            self.apply(bounds, &records);
-        }
+        self.apply(bounds, &records);
         Ok(records.len())
     }
 
@@ -191,13 +192,13 @@ impl Trunk {
 
     /// Moves the tail up to where the slowest uncut process stands, and hands the frames that were
     /// replaced before that to `free`. For holders of the lock.
-    pub(crate) fn advance(&self, bounds: &mut Bounds, mut free: impl FnMut(u32)) -> Result<()> {
+    pub(crate) fn advance(&self, bounds: &mut Bounds, mut free: impl FnMut(u32)) {
         let mut target = self.slowest().min(bounds.applied);
         if cfg!(fyris_mutant = "segment_keep_nothing") {
             target = bounds.applied;
         }
         if target <= bounds.tail {
-            return Ok(());
+            return;
         }
         // SeqCst, as the fence and the loads in `slowest`: either a process that enters below the
         // new tail sees it and tries again, or we see its slot here and stay behind it.
@@ -217,7 +218,6 @@ impl Trunk {
             }
         }
         bounds.tail = target;
-        Ok(())
     }
 
     /// Sees to it that `count` entries fit, by cutting off processes that lag if need be. For
@@ -236,7 +236,7 @@ impl Trunk {
         if bounds.tail >= needed {
             return Ok(());
         }
-        self.advance(bounds, &mut free)?;
+        self.advance(bounds, &mut free);
         if bounds.tail >= needed {
             return Ok(());
         }
@@ -244,7 +244,7 @@ impl Trunk {
         // A process that was cut may come back before the tail has moved: then it is cut again.
         for _ in 0..CUT_TRIES {
             self.cut_below(needed);
-            self.advance(bounds, &mut free)?;
+            self.advance(bounds, &mut free);
             if bounds.tail >= needed {
                 return Ok(());
             }

@@ -32,7 +32,7 @@ impl Trunk {
         step!("replayed");
         let reaped = self.reap(None)?;
         // What the dead held back goes with what they lost: nothing names it any more.
-        self.advance(&mut bounds, |_| ())?;
+        self.advance(&mut bounds, |_| ());
         let lost_frames = self.sweep(&self.used(&bounds)?);
         step!("swept");
         Ok(Repair {
@@ -42,6 +42,14 @@ impl Trunk {
         })
     }
 
+    /// The log's bounds, with nothing published that is not applied. Repairs see to that; but one that failed, on
+    /// a spoiled entry, has let the lock go.
+    pub(crate) fn settled(&self, _lock: &Guard<'_>) -> Result<Bounds> {
+        let mut bounds = self.bounds()?;
+        self.replay(&mut bounds)?;
+        Ok(bounds)
+    }
+
     /// As [`Trunk::recover`], for the first process to open the file: nobody else is there, whatever
     /// slots and lock say.
     pub(super) fn recover_alone(&self) -> Result<()> {
@@ -49,21 +57,22 @@ impl Trunk {
         let mut bounds = self.bounds()?;
         self.replay(&mut bounds)?;
         self.clear_slots();
-        self.advance(&mut bounds, |_| ())?;
+        self.advance(&mut bounds, |_| ());
         self.sweep_all(&self.used(&bounds)?);
         Ok(())
     }
 
     /// Frees whatever can be freed: the dead are reaped, and everybody who is behind is cut off.
-    pub(crate) fn reclaim_all(&self, _lock: &Guard<'_>, slot: usize) -> Result<()> {
-        let mut bounds = self.bounds()?;
+    pub(crate) fn reclaim_all(&self, lock: &Guard<'_>, slot: usize) -> Result<()> {
+        let mut bounds = self.settled(lock)?;
         self.reap(Some(slot))?;
         self.cut_below(bounds.position);
         self.advance(&mut bounds, |frame| {
             if self.take_back(frame, slot) {
                 self.release(frame, slot);
             }
-        })
+        });
+        Ok(())
     }
 
     /// Which frames page heads and log name.

@@ -6,8 +6,11 @@
 //! | 8..16 | position, with the highest bit set if the slot holds nothing: cut off, or not entered |
 //! | 16..24 | commits made |
 
-use std::fs;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
+use std::{fs, io};
+
+use rustix::io::Errno;
+use rustix::process::Pid;
 
 use super::Trunk;
 use super::layout::{SLOT, SLOTS, word};
@@ -30,7 +33,8 @@ impl Process {
     /// This process.
     pub(crate) fn me() -> Result<Process> {
         let pid = std::process::id();
-        let start = start_time(pid).ok_or(Error::Unsupported("reading /proc/self/stat"))?;
+        let start = start_time(pid).ok().flatten();
+        let start = start.ok_or(Error::Unsupported("reading /proc/self/stat"))?;
         Ok(Process(u64::from(pid) | start << PID_BITS))
     }
 
@@ -39,28 +43,49 @@ impl Process {
         (self.0 & ((1 << PID_BITS) - 1)) as u32
     }
 
-    /// Whether it still runs: the same id, the same start.
+    /// Whether it still runs: the same id, the same start. If that cannot be found out (no file
+    /// descriptors left, no `/proc` in a new root) it counts as alive: the dead can wait, the living must
+    /// not be buried.
     pub(crate) fn alive(self) -> bool {
-        start_time(self.pid()) == Some(self.0 >> PID_BITS)
+        if !exists(self.pid()) {
+            return false;
+        }
+        let start = self.0 >> PID_BITS;
+        start_time(self.pid()).map_or(true, |found| found == Some(start))
     }
 }
 
-/// When a process started, in clock ticks since boot; `None` if it is dead or a zombie.
-fn start_time(pid: u32) -> Option<u64> {
-    let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
-    // The name may hold anything, parentheses too: the fields begin after the last one.
-    let end = stat.iter().rposition(|&b| b == b')')?;
-    let fields = String::from_utf8_lossy(stat.get(end + 2..)?).into_owned();
-    let mut fields = fields.split_ascii_whitespace();
-    let state = fields.next()?;
-    let start = fields.nth(18)?.parse().ok()?;
-    // A dead main thread looks like a dead process, but others may go on.
-    let dead = matches!(state, "Z" | "X" | "x") && threads(pid) <= 1;
-    (!dead).then_some(start)
+/// Whether there is a process of this id. Needs no file.
+fn exists(pid: u32) -> bool {
+    let pid = Pid::from_raw(pid as i32);
+    pid.is_some_and(|pid| rustix::process::test_kill_process(pid) != Err(Errno::SRCH))
 }
 
-fn threads(pid: u32) -> usize {
-    fs::read_dir(format!("/proc/{pid}/task")).map_or(0, Iterator::count)
+/// When a process started, in clock ticks since boot; `None` if it is dead or a zombie.
+///
+/// # Errors
+///
+/// It cannot be read. The process may have died just now.
+fn start_time(pid: u32) -> io::Result<Option<u64>> {
+    let stat = fs::read(format!("/proc/{pid}/stat"))?;
+    let (state, start) = state_and_start(&stat).ok_or(io::ErrorKind::InvalidData)?;
+    // A dead main thread looks like a dead process, but others may go on.
+    let dead = matches!(state, b'Z' | b'X' | b'x') && threads(pid)? <= 1;
+    Ok((!dead).then_some(start))
+}
+
+/// The third and the 22nd field of a line of `/proc/PID/stat`.
+fn state_and_start(stat: &[u8]) -> Option<(u8, u64)> {
+    // The name may hold anything, parentheses too: the fields begin after the last one.
+    let end = stat.iter().rposition(|&b| b == b')')?;
+    let fields = std::str::from_utf8(stat.get(end + 2..)?).ok()?;
+    let mut fields = fields.split_ascii_whitespace();
+    let state = *fields.next()?.as_bytes().first()?;
+    Some((state, fields.nth(18)?.parse().ok()?))
+}
+
+fn threads(pid: u32) -> io::Result<usize> {
+    Ok(fs::read_dir(format!("/proc/{pid}/task"))?.count())
 }
 
 /// One attached process, for people.
@@ -119,16 +144,25 @@ impl Trunk {
                 continue;
             };
             if !process.alive() && take(slot, process.0) {
-                // What the dead one had published must be applied before its frames are freed, and
-                // the lock may be in its name, which is ours now: locking repairs.
-                let guard = self.lock(slot)?;
-                self.recover(&guard)?;
-                self.free_reserved(slot);
-                self.place(slot).store(IDLE, Ordering::Release);
-                return Ok(slot);
+                return self.inherit(slot, process);
             }
         }
         Err(Error::TooManyProcesses(SLOTS))
+    }
+
+    /// Empties the slot of a dead process, which is in our name already.
+    fn inherit(&self, slot: usize, dead: Process) -> Result<usize> {
+        // What the dead one had published must be applied before its frames are freed, and
+        // the lock may be in its name, which is ours now: locking repairs.
+        let repaired = self.lock(slot).and_then(|guard| self.recover(&guard));
+        if let Err(error) = repaired {
+            // Release: pairs with the AcqRel in `claim`. Dead again: whoever comes next tries anew.
+            self.owner(slot).store(dead.0, Ordering::Release);
+            return Err(error);
+        }
+        self.free_reserved(slot);
+        self.place(slot).store(IDLE, Ordering::Release);
+        Ok(slot)
     }
 
     /// Gives a slot back; its frames must have been released.
@@ -212,7 +246,11 @@ impl Trunk {
         for slot in 0..self.slots_used() {
             let place = self.place(slot);
             let mut at = place.load(Ordering::SeqCst);
-            while at & CUT == 0 && at < position && self.process(slot).is_some() {
+            // So often at most: a hostile process may change its position all the time.
+            for _ in 0..TRIES {
+                if at & CUT != 0 || at >= position || self.process(slot).is_none() {
+                    break;
+                }
                 match place.compare_exchange(at, at | CUT, Ordering::SeqCst, Ordering::SeqCst) {
                     Ok(_) => {
                         self.word(word::CUTS).fetch_add(1, Ordering::Relaxed);
@@ -282,7 +320,17 @@ mod tests {
         assert!(me.alive() && me.pid() == std::process::id());
         let other_start = Process(me.0 ^ (1 << PID_BITS));
         assert!(!other_start.alive());
-        assert!(!Process(0x3f_ffff).alive());
+        assert!(!Process(0x3f_ffff).alive() && !Process(1 << PID_BITS).alive());
+    }
+
+    #[test]
+    fn names_of_processes_may_hold_anything() {
+        let fields = "S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 777 20";
+        let stat = format!("12 (a) Z b) c\n) {fields}");
+        assert_eq!(state_and_start(stat.as_bytes()), Some((b'S', 777)));
+        for bad in ["", "1 (x", "1 (x)", "1 (x) ", "1 (x) S 1", ")"] {
+            assert_eq!(state_and_start(bad.as_bytes()), None, "{bad:?}");
+        }
     }
 
     #[test]
@@ -291,7 +339,7 @@ mod tests {
         let start = loop {
             // The child may be gone before we look: then the test has nothing to see.
             match fs::read_to_string(format!("/proc/{}/stat", child.id())) {
-                Ok(stat) if stat.contains(") Z ") => break start_time(child.id()),
+                Ok(stat) if stat.contains(") Z ") => break start_time(child.id()).unwrap(),
                 Ok(_) => std::thread::yield_now(),
                 Err(_) => break None,
             }

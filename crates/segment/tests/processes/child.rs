@@ -9,6 +9,7 @@ use crate::options;
 /// Serves commands until the pipe closes.
 pub(crate) fn run(arguments: &str) {
     let (name, tracking) = arguments.split_once(' ').unwrap();
+    #[cfg(debug_assertions)]
     if tracking == "script" {
         return crate::kill::script(name);
     }
@@ -30,6 +31,28 @@ fn obey(segment: &mut Segment, line: &str) -> String {
             segment.touch(at..at + len).unwrap();
             segment.as_mut_slice()[at..at + len].fill(value as u8);
             "written".to_owned()
+        }
+        "read" => segment.as_slice()[number()].to_string(),
+        "version" => segment.version().to_string(),
+        "many" => many(segment, number()),
+        "starve" => {
+            let none = libc::rlimit {
+                rlim_cur: 0,
+                rlim_max: 0,
+            };
+            // SAFETY: a limit of this process only.
+            let done = unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &none) };
+            format!("{done}")
+        }
+        #[cfg(debug_assertions)]
+        "hurry" => {
+            fyris_segment::steps::hurry(number() as u64);
+            "hurried".to_owned()
+        }
+        #[cfg(debug_assertions)]
+        "stop" => {
+            fyris_segment::steps::arm_stop_at(crate::stop::STEPS[number()]);
+            "armed".to_owned()
         }
         "count" => crate::count::count(segment, number(), number() as u64),
         "update" => said(segment.update().map(|updated| updated.conflicts as u64)),
@@ -53,6 +76,17 @@ fn obey(segment: &mut Segment, line: &str) -> String {
         ),
         _ => panic!("what is {line}?"),
     }
+}
+
+/// So many commits of the last page.
+fn many(segment: &mut Segment, commits: usize) -> String {
+    let at = segment.len() - 8;
+    for value in 1..=commits {
+        segment.touch(at..at + 8).unwrap();
+        segment.as_mut_slice()[at..].copy_from_slice(&value.to_le_bytes());
+        segment.commit_merge().unwrap();
+    }
+    "committed".to_owned()
 }
 
 fn said(result: Result<u64, Error>) -> String {

@@ -52,3 +52,30 @@ fn a_forked_child_is_told_and_may_reattach() {
         }));
     }
 }
+
+/// The handler of the parent's view stays installed in a child, the view does not. Whatever the child maps at that
+/// place is none of the handler's business: a write to read-only memory there must kill, not succeed.
+#[test]
+fn a_forked_child_keeps_its_own_read_only_memory_read_only() {
+    let name = Name::new("fork-fault");
+    let mut segment = Segment::checkout(&name.0, 4 * PAGE, &options("signal")).unwrap();
+    let at: *mut u8 = segment.as_mut_ptr();
+    // SAFETY: the child maps memory where the view is not, and writes to it.
+    match unsafe { libc::fork() } {
+        // SAFETY: only where nothing is mapped; system calls and one write, then the end.
+        0 => unsafe {
+            let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED_NOREPLACE;
+            let got = libc::mmap(at.cast(), PAGE, libc::PROT_READ, flags, -1, 0);
+            if got == at.cast() {
+                at.write_volatile(1);
+            }
+            libc::_exit(0)
+        },
+        pid => {
+            let mut status = 0;
+            // SAFETY: waits for our own child.
+            unsafe { libc::waitpid(pid, &mut status, 0) };
+            assert!(libc::WIFSIGNALED(status) && libc::WTERMSIG(status) == libc::SIGSEGV);
+        }
+    }
+}

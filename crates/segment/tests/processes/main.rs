@@ -1,10 +1,16 @@
 //! Several processes: this test program starts itself again as a child that takes commands over a pipe.
+//!
+//! Dying and stopping at a step needs the steps, which only builds with debug assertions have.
 
 mod child;
 mod count;
 mod fork;
+#[cfg(debug_assertions)]
 mod kill;
 mod model;
+mod starve;
+#[cfg(debug_assertions)]
+mod stop;
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -102,8 +108,13 @@ impl Peer {
         }
     }
 
+    #[cfg(debug_assertions)]
     pub(crate) fn kill(&mut self) {
         let _ = self.child.kill();
+    }
+
+    pub(crate) fn pid(&self) -> i32 {
+        self.child.id() as i32
     }
 }
 

@@ -1,0 +1,196 @@
+//! Processes that are stopped (SIGSTOP) anywhere, and go on much later: holders of the lock, and readers whose frames
+//! are written over meanwhile.
+
+use std::collections::HashMap;
+
+use fyris_segment::{Doctor, PAGE, Segment};
+
+use crate::child::fingerprint;
+use crate::{Name, Peer, options};
+
+/// Steps to stop at; a child is told the number of one.
+pub(crate) const STEPS: [&str; 12] = [
+    "locked",
+    "entry written",
+    "about to publish",
+    "published",
+    "about to say applied",
+    "window read",
+    "page begun",
+    "words gathered",
+    "page merged",
+    "page copied",
+    "heads read",
+    "stale pages copied",
+];
+const PAGES: usize = 64;
+
+fn number(step: &str) -> usize {
+    STEPS.iter().position(|&s| s == step).unwrap()
+}
+
+/// Waits until the child is stopped.
+fn stopped(peer: &Peer) {
+    let mut status = 0;
+    // SAFETY: asks about our own child; it is not reaped unless it has died, and then the test fails.
+    let pid = unsafe { libc::waitpid(peer.pid(), &mut status, libc::WUNTRACED) };
+    assert!(pid == peer.pid() && libc::WIFSTOPPED(status), "not stopped");
+}
+
+/// Lets the child go on, or kills it.
+fn send(peer: &Peer, signal: i32) {
+    // SAFETY: a signal to our own child.
+    assert_eq!(unsafe { libc::kill(peer.pid(), signal) }, 0);
+}
+
+/// Tells the child `command` and waits until it has stopped at `step`.
+fn stop_in(peer: &mut Peer, step: &str, command: &str) {
+    peer.ask(&format!("stop {}", number(step))).unwrap();
+    peer.tell(command);
+    stopped(peer);
+}
+
+#[test]
+fn a_stopped_holder_of_the_lock_is_named_and_stops_no_updates() {
+    for (step, published) in STEPS[..5].iter().zip([false, false, false, true, true]) {
+        for signal in [libc::SIGCONT, libc::SIGKILL] {
+            let name = Name::new("holder");
+            let mut segment = Segment::checkout(&name.0, PAGES * PAGE, &options("auto")).unwrap();
+            let (mut holder, mut waiter) = (Peer::new(&name.0, "auto"), Peer::new(&name.0, "auto"));
+            holder.ask("write 0 8 1").unwrap();
+            waiter.ask("write 4096 8 2").unwrap();
+            waiter.ask("hurry 100").unwrap();
+            stop_in(&mut holder, step, "merge");
+            let refused = waiter.ask("merge").unwrap();
+            let named = format!("LockTimeout {{ pid: {}, millis: ", holder.pid());
+            assert!(refused.starts_with(&named), "{step}: {refused}");
+            segment.update().unwrap();
+            assert_eq!(segment.as_slice()[0] == 1, published, "{step}");
+            send(&holder, signal);
+            let committed = published || signal == libc::SIGCONT;
+            if signal == libc::SIGCONT {
+                assert!(holder.answer().unwrap().starts_with('1'));
+            }
+            let answer = waiter.ask("merge").unwrap();
+            let version = if committed { "2 " } else { "1 " };
+            assert!(answer.starts_with(version), "{step}: {answer}");
+            segment.update().unwrap();
+            let content = (segment.as_slice()[0] == 1, segment.as_slice()[PAGE]);
+            assert_eq!(content, (committed, 2), "{step}");
+            drop((holder, waiter));
+            let doctor = Doctor::open(&name.0).unwrap();
+            doctor.repair().unwrap();
+            doctor.check().unwrap();
+        }
+    }
+}
+
+/// A trunk and what every version of it looked like.
+struct Trunk {
+    segment: Segment,
+    versions: HashMap<u64, String>,
+    round: u8,
+}
+
+impl Trunk {
+    /// Rewrites the first `pages` pages, each with a byte of its own, and one word of the page after them.
+    fn commit(&mut self, pages: usize) {
+        self.round += 1;
+        for page in 0..pages {
+            let value = self.round.wrapping_mul(31).wrapping_add(page as u8);
+            self.segment.as_mut_slice()[page * PAGE..(page + 1) * PAGE].fill(value);
+        }
+        self.segment.as_mut_slice()[pages * PAGE + 80] = self.round;
+        let version = self.segment.commit().unwrap();
+        let print = fingerprint(self.segment.as_slice()).to_string();
+        self.versions.insert(version, print);
+    }
+
+    /// So much that the log is cut, and every frame that was replaced before is used again.
+    fn flood(&mut self) {
+        (0..20).for_each(|_| self.commit(40));
+    }
+
+    /// Whether what a child answered, with its content, is one version.
+    fn knows(&self, answer: &str) -> bool {
+        let (version, print) = answer.split_once(' ').unwrap();
+        self.versions[&version.parse().unwrap()] == print
+    }
+}
+
+#[test]
+fn a_reader_stopped_anywhere_in_an_update_sees_whole_versions_only() {
+    for tracking in ["auto", "signal", "declared"] {
+        let name = Name::new("reader");
+        let segment = Segment::checkout(&name.0, PAGES * PAGE, &options("auto")).unwrap();
+        let mut trunk = Trunk {
+            segment,
+            versions: HashMap::new(),
+            round: 0,
+        };
+        let mut reader = Peer::new(&name.0, tracking);
+        for (step, pages, laggard) in [
+            ("window read", 40, false),
+            ("page begun", 40, false),
+            ("words gathered", 2, false),
+            ("page merged", 1, false),
+            ("page copied", 40, false),
+            ("heads read", 40, true),
+            ("stale pages copied", 40, true),
+        ] {
+            trunk.commit(pages);
+            reader.ask("update").unwrap();
+            if laggard {
+                trunk.flood();
+            }
+            trunk.commit(pages);
+            let cuts = || Doctor::open(&name.0).unwrap().report().unwrap().cuts;
+            let before = cuts();
+            stop_in(&mut reader, step, "update");
+            trunk.flood();
+            assert!(cuts() > before, "{tracking}, {step}: not cut off");
+            send(&reader, libc::SIGCONT);
+            let updated = reader.answer().unwrap();
+            assert!(updated.starts_with("0 "), "{tracking}, {step}: {updated}");
+            let seen = reader.ask("version").unwrap();
+            assert!(trunk.knows(&seen), "{tracking}, {step}: a torn version");
+            reader.ask("update").unwrap();
+            let seen = reader.ask("version").unwrap();
+            let newest = trunk.segment.version().to_string();
+            assert!(seen.starts_with(&newest) && trunk.knows(&seen), "{step}");
+        }
+    }
+}
+
+/// What a reader has changed itself is compared with a base that others write over: it must not be taken for
+/// unchanged because the new content happens to be the same.
+#[test]
+fn a_reader_stopped_in_a_merge_loses_none_of_its_own_words() {
+    let name = Name::new("merge");
+    let mut segment = Segment::checkout(&name.0, PAGES * PAGE, &options("auto")).unwrap();
+    let pages = 0..40;
+    let mut commit = |value: &dyn Fn(usize) -> u8| {
+        for page in pages.clone() {
+            segment.as_mut_slice()[page * PAGE..][..16].fill(value(page));
+        }
+        segment.commit().unwrap();
+    };
+    commit(&|_| 1);
+    let mut reader = Peer::new(&name.0, "declared");
+    for page in pages.clone() {
+        reader.ask(&format!("write {} 8 99", page * PAGE)).unwrap();
+    }
+    commit(&|_| 2);
+    stop_in(&mut reader, "page begun", "update");
+    // The frames that the reader is about to compare hold 99, its own value, or 55.
+    for round in 0..20 {
+        commit(&|page| if (round + page / 3) % 2 == 0 { 99 } else { 55 });
+    }
+    send(&reader, libc::SIGCONT);
+    let lost = reader.answer().unwrap();
+    assert!(lost.starts_with("BaseLost"), "{lost}");
+    for page in pages {
+        let byte = reader.ask(&format!("read {}", page * PAGE)).unwrap();
+        assert!(byte.starts_with("99 "), "page {page}: {byte}");
+    }
+}
