@@ -6,7 +6,7 @@ FYRIS := $(or $(CARGO_TARGET_DIR),target)/release/fyris
 DUMP := data/otp25-exports.ets
 PREFIX ?= /usr/local
 
-.PHONY: help run test check bench compare erlang bench-erlang wheel install-capi golden sanitize mutants fuzz loom soak
+.PHONY: help run test check bench bench-query compare compare-segment erlang bench-erlang wheel install-capi golden sanitize mutants fuzz loom soak
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -28,8 +28,15 @@ check: ## format, lints, documentation without warnings
 bench: $(FYRIS) ## measure Fyris alone (the suite `core`); `make compare` for peers beside it
 	$(FYRIS) bench core
 
+bench-query: $(FYRIS) ## queries, beside the real ets where Erlang is installed
+	$(FYRIS) bench query
+
 compare: ## measure Fyris and the peers interleaved in one process
 	cd bench && $(CARGO) run --release --locked -- core --check
+
+compare-segment: ## segments between two processes, and arrays against one lock and an STM
+	cd bench && $(CARGO) run --release --locked -- segment --check
+	cd bench && $(CARGO) run --release --locked -- array_mix --check
 
 erlang: ## build the OTP application: erlang/ebin and erlang/priv (needs erlc)
 	$(MAKE) -C erlang

@@ -32,6 +32,7 @@ query_plan_open_end     |                    | -p fyris-query --test plans
 query_exit_spreads      |                    | -p fyris-query --test documented
 query_no_second_look    |                    | -p fyris --lib ops::edit
 query_skips_rest        |                    | -p fyris --test select
+shell_chain_unbounded   |                    | -p fyris-cli --lib shell::query
 segment_publish_partly  |                    | -p fyris-segment --test processes kill::
 segment_keep_nothing    |                    | -p fyris-segment --test processes model::
 segment_trunk_wins      |                    | -p fyris-segment --test processes model::

@@ -36,7 +36,10 @@ ci/fuzz.sh 4
 
 step "what a person would run"
 make run </dev/null
-cargo run --release --locked -q -p fyris-cli -- bench core --quick >/dev/null
+for suite in core query segment array_mix; do
+  echo "bench $suite --quick"
+  cargo run --release --locked -q -p fyris-cli -- bench $suite --quick >/dev/null
+done
 
 echo
 echo "test: all good"
