@@ -1,4 +1,4 @@
-%% Mnesia on three nodes, each an operating system process with an address of its own (127.0.0.x): what is written on
+%% Mnesia on three nodes, each an operating system process with an address of its own (`fyris_net'): what is written on
 %% one is on all; a node that was killed comes back and loads from the others; a net split is noticed and ended as
 %% Mnesia's manual says.
 -module(fyris_mnesia_nodes_test).
@@ -21,8 +21,10 @@ nodes_test_() ->
 whole_story() ->
     Dir = filename:join("/tmp", "fyris_nodes_" ++ os:getpid()),
     ok = filelib:ensure_path(Dir),
-    Nodes = [start(I, Dir) || I <- [1, 2, 3]],
+    put(net, fyris_net:make()),
+    io:format(user, "three nodes, network: ~p~n", [get(net)]),
     try
+        Nodes = [start(I, Dir) || I <- [1, 2, 3]],
         set_up(Nodes),
         replicates(Nodes),
         keeps_indexes_everywhere(Nodes),
@@ -32,7 +34,8 @@ whole_story() ->
         mends_a_split(Again),
         stops_clean(Again)
     after
-        [catch peer:stop(Peer) || {_, Peer} <- get(peers)],
+        [catch peer:stop(Peer) || {_, Peer} <- peers()],
+        fyris_net:remove(get(net)),
         file:del_dir_r(Dir)
     end.
 
@@ -84,7 +87,7 @@ survives_a_kill([First, Second, {N3, Third}], Dir) ->
     until(fun() -> not lists:member(Third, on(element(1, First), mnesia, system_info, [running_db_nodes])) end),
     %% The rest goes on, and changes what the dead one had.
     [{atomic, ok} = on(element(1, First), ?MODULE, write, [T, K, alone]) || {T, _} <- tables(), K <- [1, new]],
-    ok = on(element(1, Second), mnesia, dirty_delete, [s, 2]),
+    ok = on(element(1, Second), ?MODULE, delete, [s, 2]),
     {Peer, Third} = Back = start(3, Dir),
     ok = on(Peer, mnesia, start, []),
     Again = [First, Second, Back],
@@ -98,12 +101,12 @@ survives_a_kill([First, Second, {N3, Third}], Dir) ->
 %% other.
 mends_a_split([{N1, One}, {N2, Two}, {N3, Third}] = Nodes) ->
     [{ok, _} = on(N, ?MODULE, watch, []) || {N, _} <- Nodes],
-    cut([{N1, One}, {N2, Two}], {N3, Third}),
+    fyris_net:cut(get(net), [{N1, One}, {N2, Two}], {N3, Third}),
     [until(fun() -> length(on(N, mnesia, system_info, [running_db_nodes])) =:= Count end)
      || {N, Count} <- [{N1, 2}, {N2, 2}, {N3, 1}]],
     ?assertEqual({atomic, ok}, on(N1, ?MODULE, write, [s, side, majority])),
     ?assertEqual({atomic, ok}, on(N3, ?MODULE, write, [s, side, minority])),
-    join([{N1, One}, {N2, Two}], {N3, Third}),
+    fyris_net:join(get(net), [{N1, One}, {N2, Two}], {N3, Third}),
     until(fun() -> lists:any(fun({N, _}) -> on(N, ?MODULE, saw_partition, []) end, Nodes) end),
     %% Mnesia does not merge: both sides still answer as they did.
     ?assertEqual([{s, side, minority}], on(N3, mnesia, dirty_read, [s, side])),
@@ -123,9 +126,12 @@ stops_clean(Nodes) ->
 %% ---------------------------------------------------------------------------
 %% What runs on the nodes
 
+%% The last one waits for the other nodes, and what went before it went the same way.
 write_all(T, N) ->
-    [ok = mnesia:dirty_write({T, I, I rem 10}) || I <- lists:seq(1, N)],
-    ok.
+    [ok = mnesia:dirty_write({T, I, I rem 10}) || I <- lists:seq(1, N - 1)],
+    ok = mnesia:sync_dirty(fun() -> mnesia:write({T, N, N rem 10}) end).
+
+delete(T, K) -> mnesia:sync_dirty(fun() -> mnesia:delete({T, K}) end).
 
 write(T, K, V) -> mnesia:sync_transaction(fun() -> mnesia:write({T, K, V}) end).
 
@@ -169,10 +175,11 @@ start(I, Dir) ->
     Paths = [filename:absname(P) || P <- code:get_path(), filename:basename(P) =:= "ebin",
                                     string:prefix(P, code:root_dir()) =:= nomatch],
     {ok, Peer, Name} =
-        peer:start(#{name => "fyris" ++ Number ++ "_" ++ os:getpid(), host => "127.0.0." ++ Number,
-                     longnames => true, connection => standard_io, wait_boot => 30_000,
+        peer:start((fyris_net:node_options(get(net), I))
+                   #{name => "fyris" ++ Number ++ "_" ++ os:getpid(), longnames => true,
+                     connection => standard_io, wait_boot => 30_000,
                      args => ["-pa" | Paths] ++
-                         ["-setcookie", "fyris", "-kernel", "prevent_overlapping_partitions", "false", "-mnesia",
+                         ["-setcookie", "fyris", "-kernel", "net_ticktime", "2", "-kernel", "prevent_overlapping_partitions", "false", "-mnesia",
                           "dir", "\"" ++ filename:join(Dir, Number) ++ "\"", "-kernel", "logger_level", "none"]}),
     put(peers, lists:keystore(I, 1, peers(), {I, Peer})),
     {Peer, Name}.
@@ -194,21 +201,6 @@ same(Nodes) ->
          [First | Rest] = [on(N, ?MODULE, contents, [T]) || {N, _} <- Nodes],
          ?assertEqual([First || _ <- Rest], Rest)
      end || {T, _} <- tables()].
-
-%% A different cookie for the other side keeps the two from meeting again.
-cut(Side, {Other, OtherName}) ->
-    [begin
-         on(N, erlang, set_cookie, [OtherName, away]),
-         on(Other, erlang, set_cookie, [Name, gone])
-     end || {N, Name} <- Side],
-    [on(Other, erlang, disconnect_node, [Name]) || {_, Name} <- Side].
-
-join(Side, {Other, OtherName}) ->
-    [begin
-         on(N, erlang, set_cookie, [OtherName, fyris]),
-         on(Other, erlang, set_cookie, [Name, fyris])
-     end || {N, Name} <- Side],
-    [true = on(Other, net_kernel, connect_node, [Name]) || {_, Name} <- Side].
 
 until(Fun) -> until(Fun, 200).
 
