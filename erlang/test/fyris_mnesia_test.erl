@@ -200,18 +200,17 @@ stored_where() ->
     ?assertEqual({ext, fyris_copies, fyris_mnesia}, mnesia:table_info(T, storage_type)).
 
 indexes_come_and_go() ->
-    T = made(indexes, [{attributes, [k, v, w]}]),
+    T = made(indexes, [{attributes, [k, v, w]}, {index, [{w, bag}]}]),
     [ok = mnesia:dirty_write({T, I, I rem 7, I rem 3}) || I <- lists:seq(1, 70)],
     Tables = length(fyris:all()),
     {atomic, ok} = mnesia:add_table_index(T, v),
-    {atomic, ok} = mnesia:add_table_index(T, w),
-    ?assertEqual(Tables + 2, length(fyris:all())),
+    ?assertEqual(Tables + 1, length(fyris:all())),
     ?assertEqual(10, length(mnesia:dirty_index_read(T, 3, v))),
     ?assertEqual(24, length(mnesia:dirty_index_read(T, 1, w))),
     {atomic, ok} = mnesia:del_table_index(T, v),
-    ?assertEqual(Tables + 1, length(fyris:all())),
+    ?assertEqual(Tables, length(fyris:all())),
     {atomic, ok} = mnesia:delete_table(T),
-    ?assertEqual(Tables - 1, length(fyris:all())).
+    ?assertEqual(Tables - 2, length(fyris:all())).
 
 checkpoint_and_backup() ->
     T = made(kept, []),
