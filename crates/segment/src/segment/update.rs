@@ -13,6 +13,11 @@ use crate::words::{self, WORDS, load, store};
 /// Words of a page above which copying it whole may be cheaper than word by word.
 const DENSE: usize = WORDS / 2;
 
+/// Pages that a scan looks at in the time that it takes to compare a dense page with its base; and what a scan costs
+/// whatever it looks at, in pages.
+const SCANNED: usize = 128;
+const SCAN: usize = 600;
+
 /// Changes between asking for the lines that one needs and using them.
 const AHEAD: usize = 6;
 
@@ -338,7 +343,7 @@ impl Segment {
     fn know_clean(&mut self) -> Result<bool> {
         let dense = |change: &&Change| change.mask.count() >= DENSE;
         let dense = self.window.changes.iter().filter(dense).count();
-        let pays = dense * 24 > self.pages() + 256;
+        let pays = dense * SCANNED > self.pages() + SCAN;
         if pays {
             self.copy.look()?;
         }

@@ -87,6 +87,7 @@ fn a_stopped_holder_of_the_lock_is_named_and_stops_no_updates() {
 
 /// A trunk and what every version of it looked like.
 struct Trunk {
+    name: String,
     segment: Segment,
     versions: HashMap<u64, String>,
     round: u8,
@@ -106,9 +107,13 @@ impl Trunk {
         self.versions.insert(version, print);
     }
 
-    /// So much that the log is cut, and every frame that was replaced before is used again.
+    /// So much that the log is cut, and every frame that was replaced before is used again: who comes new takes
+    /// the free frames with the lowest numbers.
     fn flood(&mut self) {
-        (0..20).for_each(|_| self.commit(40));
+        for _ in 0..20 {
+            self.segment = Segment::checkout(&self.name, 0, &options("auto")).unwrap();
+            self.commit(40);
+        }
     }
 
     /// Whether what a child answered, with its content, is one version.
@@ -124,6 +129,7 @@ fn a_reader_stopped_anywhere_in_an_update_sees_whole_versions_only() {
         let name = Name::new("reader");
         let segment = Segment::checkout(&name.0, PAGES * PAGE, &options("auto")).unwrap();
         let mut trunk = Trunk {
+            name: name.0.clone(),
             segment,
             versions: HashMap::new(),
             round: 0,
@@ -167,9 +173,10 @@ fn a_reader_stopped_anywhere_in_an_update_sees_whole_versions_only() {
 #[test]
 fn a_reader_stopped_in_a_merge_loses_none_of_its_own_words() {
     let name = Name::new("merge");
-    let mut segment = Segment::checkout(&name.0, PAGES * PAGE, &options("auto")).unwrap();
     let pages = 0..40;
-    let mut commit = |value: &dyn Fn(usize) -> u8| {
+    // By a new process each time, which takes the free frames with the lowest numbers.
+    let commit = |value: &dyn Fn(usize) -> u8| {
+        let mut segment = Segment::checkout(&name.0, PAGES * PAGE, &options("auto")).unwrap();
         for page in pages.clone() {
             segment.as_mut_slice()[page * PAGE..][..16].fill(value(page));
         }
