@@ -18,13 +18,17 @@ pub(super) unsafe fn diff_copy_512(from: *const u8, base: *const u8, out: *mut u
     let mut mask = Mask::default();
     let (from, base) = (from.cast::<__m512i>(), base.cast::<__m512i>());
     let out = out.cast::<__m512i>();
-    for i in 0..WORDS / WIDE {
-        // SAFETY: within the pages and aligned, by the caller's promise.
-        let (value, other) = unsafe { (from.add(i).read_volatile(), base.add(i).read_volatile()) };
-        // SAFETY: as above.
-        unsafe { out.add(i).write_volatile(value) };
-        let differ = _mm512_cmpneq_epi64_mask(value, other);
-        mask.0[i / 8] |= u64::from(differ) << (i % 8 * WIDE);
+    for (at, bits) in mask.0.iter_mut().enumerate() {
+        for lane in 0..64 / WIDE {
+            let i = at * (64 / WIDE) + lane;
+            // SAFETY: within the pages and aligned, by the caller's promise.
+            let (value, other) =
+                unsafe { (from.add(i).read_volatile(), base.add(i).read_volatile()) };
+            // SAFETY: as above.
+            unsafe { out.add(i).write_volatile(value) };
+            let differ = _mm512_cmpneq_epi64_mask(value, other);
+            *bits |= u64::from(differ) << (lane * WIDE);
+        }
     }
     mask
 }
@@ -38,11 +42,15 @@ pub(super) unsafe fn diff_copy_512(from: *const u8, base: *const u8, out: *mut u
 pub(super) unsafe fn diff_512(from: *const u8, base: *const u8) -> Mask {
     let mut mask = Mask::default();
     let (from, base) = (from.cast::<__m512i>(), base.cast::<__m512i>());
-    for i in 0..WORDS / WIDE {
-        // SAFETY: within the pages and aligned, by the caller's promise.
-        let (value, other) = unsafe { (from.add(i).read_volatile(), base.add(i).read_volatile()) };
-        let differ = _mm512_cmpneq_epi64_mask(value, other);
-        mask.0[i / 8] |= u64::from(differ) << (i % 8 * WIDE);
+    for (at, bits) in mask.0.iter_mut().enumerate() {
+        for lane in 0..64 / WIDE {
+            let i = at * (64 / WIDE) + lane;
+            // SAFETY: within the pages and aligned, by the caller's promise.
+            let (value, other) =
+                unsafe { (from.add(i).read_volatile(), base.add(i).read_volatile()) };
+            let differ = _mm512_cmpneq_epi64_mask(value, other);
+            *bits |= u64::from(differ) << (lane * WIDE);
+        }
     }
     mask
 }
