@@ -35,7 +35,8 @@ pub enum Error {
         /// The byte ranges of these pages.
         ranges: Vec<Range<usize>>,
     },
-    /// Another thread of this process is inside an operation on the same segment.
+    /// Another thread of this process is inside an operation on the same segment; or another process has kept its file
+    /// locked for ten seconds, as the first to open it does while it repairs.
     #[error("another thread is using this segment")]
     Busy,
     /// The process forked after the checkout; the working copy belongs to the parent.

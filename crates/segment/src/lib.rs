@@ -32,7 +32,8 @@
 //!
 //! 1. Is the trunk where the copy is? Otherwise [`Error::Behind`].
 //! 2. Find the pages written (one PAGEMAP_SCAN, or the marks of the signal handler; nothing for declared
-//!    writes). Compare each with its base and copy it into a reserved frame, both in one pass. No lock is held.
+//!    writes). Compare each with its base and copy it into a reserved frame, both in one pass. No lock is held. If
+//!    our slot was cut off meanwhile the base may have been overwritten, and nothing that was compared counts.
 //! 3. Take the lock; look again whether the trunk has moved.
 //! 4. Write the log entries above the trunk's position, where nobody looks.
 //! 5. **Store the new position.** This one store is the commit.
@@ -71,6 +72,10 @@
 //! * A hostile process of the same user can destroy the content, hold the commit lock for ten seconds at a
 //!   time ([`Error::LockTimeout`]), or shorten the file: touching what is gone raises SIGBUS, as for any mapped
 //!   file. It cannot make this process read or write elsewhere.
+//! * A process that calls `exec` without dropping its segments keeps its slots until it ends (the new program has
+//!   the old one's id and start time), and the lock, if another of its threads held it.
+//! * Who is dead is asked of the kernel and read from `/proc`. A process that can open no file, or has no `/proc` in its
+//!   root, takes those that it cannot look at for living: it waits longer, but harms nobody.
 //! * Processes in different pid namespaces cannot share a segment at the same time ([`Error::Namespace`]).
 //! * The working copy is ordinary memory: if the machine has none left, writing to it ends as writing to any
 //!   untouched memory does.

@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-/// When to give up on a living holder of the commit lock.
+/// When to give up on a living holder of the commit lock, or on a process that opens the file.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// See the module.
@@ -24,7 +24,7 @@ pub use armed::{arm, arm_stop_at, hurry, passed};
 #[cfg(debug_assertions)]
 pub(crate) use armed::{pass, patience};
 
-/// How long to wait for a living holder of the commit lock.
+/// How long to wait for a living process that keeps something locked.
 #[cfg(not(debug_assertions))]
 pub(crate) fn patience() -> Duration {
     PATIENCE
@@ -64,7 +64,7 @@ mod armed {
         PASSED.load(Ordering::Relaxed)
     }
 
-    /// Makes this process wait this many milliseconds at most for the commit lock.
+    /// Makes this process wait this many milliseconds at most for locks.
     pub fn hurry(millis: u64) {
         HURRY.store(millis, Ordering::Relaxed);
     }

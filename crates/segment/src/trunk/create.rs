@@ -19,12 +19,10 @@ use super::layout::{FORMAT, Geometry, MAGIC, word};
 use crate::error::{Error, Result};
 use crate::map::Mapping;
 use crate::name::Place;
-use crate::steps::step;
+use crate::steps::{patience, step};
 use crate::words::Unit;
 use crate::{Options, PAGE};
 
-/// How long another process may take to open the file.
-const PATIENCE: Duration = Duration::from_secs(10);
 const MODE: Mode = Mode::RUSR.union(Mode::WUSR);
 
 impl Trunk {
@@ -209,7 +207,7 @@ fn lock_by(file: &File, operations: &[FlockOperation]) -> Result<FlockOperation>
             }
         }
         // Another process is opening it, alone so far.
-        if start.elapsed() > PATIENCE {
+        if start.elapsed() > patience() {
             return Err(Error::Busy);
         }
         std::thread::sleep(Duration::from_millis(1));

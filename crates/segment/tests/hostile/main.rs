@@ -216,3 +216,36 @@ fn a_second_thread_is_told_that_the_segment_is_busy() {
         shared.with(|segment| segment.commit()).unwrap()
     );
 }
+
+#[test]
+fn another_pid_namespace_is_named() {
+    let lab = Lab::new();
+    let path = lab.copy();
+    let segment = Segment::checkout(&path, 0, &Options::new()).unwrap();
+    let file = OpenOptions::new().write(true).open(&path).unwrap();
+    // What a process of another container would have written when it was the first to attach.
+    Edit {
+        at: 296,
+        value: 1,
+        wide: true,
+    }
+    .apply(&file);
+    let second = || Segment::checkout(&path, 0, &Options::new());
+    assert!(matches!(second(), Err(Error::Namespace)));
+    drop(segment);
+    // Nobody is there any more: the first to come makes it its own.
+    assert!(second().is_ok());
+}
+
+#[test]
+fn who_keeps_the_whole_file_locked_is_waited_for_with_a_limit() {
+    let lab = Lab::new();
+    let path = lab.copy();
+    let file = std::fs::File::open(&path).unwrap();
+    rustix::fs::flock(&file, rustix::fs::FlockOperation::LockExclusive).unwrap();
+    // Ten seconds in builds without the knob.
+    #[cfg(debug_assertions)]
+    fyris_segment::steps::hurry(300);
+    let opened = Segment::checkout(&path, 0, &Options::new());
+    assert!(matches!(opened, Err(Error::Busy)));
+}
