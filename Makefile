@@ -41,8 +41,8 @@ compare-segment: ## segments between two processes, and arrays against one lock 
 erlang: ## build the OTP application: erlang/ebin and erlang/priv (needs erlc)
 	$(MAKE) -C erlang
 
-bench-erlang: ## Fyris beside the real ets, in one emulator
-	$(MAKE) -C erlang bench
+bench-erlang: ## Fyris beside the real ets, in one emulator (N=100000 for a quick look)
+	$(MAKE) -C erlang bench $(if $(N),N=$(N))
 
 wheel: ## build the Python wheel: dist/fyris-*.whl
 	python/test.sh --wheel

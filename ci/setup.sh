@@ -1,11 +1,10 @@
 #!/usr/bin/env bash
 # Installs what the tests can use beyond Rust, from Debian's packages: Erlang (the oracle, and the emulator that the
-# NIF runs in), PropEr, Elixir. What cannot be had (not root, or no package source) makes its tests skip themselves and say so.
+# NIF runs in) and Elixir. What cannot be had (not root, or no package source) makes its tests skip themselves and say so.
 set -euo pipefail
 
 missing=()
 command -v erl >/dev/null || missing+=(erlang-base erlang-nox)
-compgen -G '/usr/lib/erlang/lib/proper-*' >/dev/null || missing+=(erlang-proper)
 command -v elixir >/dev/null || missing+=(elixir)
 if [ ${#missing[@]} = 0 ]; then
   exit 0
