@@ -135,9 +135,9 @@ impl Segment {
         let from = trunk.enter(self.slot)?;
         let heads = (0..trunk.geometry.pages).map(|page| trunk.head(page));
         let (mut frames, mut changed): (Vec<u32>, Vec<u64>) = heads.collect::<Result<_>>()?;
+        step!("heads read");
         // Read after the heads: a head newer than `from` is of a change below this.
         let to = trunk.position();
-        step!("heads read");
         if !trunk.holds(self.slot, from) {
             return Ok(None);
         }
