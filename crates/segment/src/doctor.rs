@@ -24,6 +24,12 @@ pub struct Doctor {
     thread: Mutex<()>,
 }
 
+/// Both locks, let go in this order: a thread that found its own slot's name in the commit lock would take it over.
+struct Held<'a> {
+    commits: Guard<'a>,
+    _thread: MutexGuard<'a, ()>,
+}
+
 /// What the doctor sees.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -168,14 +174,16 @@ impl Doctor {
         Ok(())
     }
 
-    /// The commit lock; in front, so that it is let go first.
-    fn lock(&self) -> Result<(Guard<'_>, MutexGuard<'_, ()>)> {
+    fn lock(&self) -> Result<Held<'_>> {
         if self.fork.forked() {
             return Err(Error::Forked);
         }
         // A panic of another thread has let the commit lock go.
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok((self.trunk.lock(self.slot)?, thread))
+        Ok(Held {
+            commits: self.trunk.lock(self.slot)?,
+            _thread: thread,
+        })
     }
 
     fn check_heads(&self) -> Result<()> {
@@ -215,8 +223,8 @@ impl Doctor {
     ///
     /// [`Error::LockTimeout`], [`Error::Corrupt`].
     pub fn repair(&self) -> Result<Repaired> {
-        let (lock, _thread) = self.lock()?;
-        let repair = self.trunk.recover(&lock)?;
+        let lock = self.lock()?;
+        let repair = self.trunk.recover(&lock.commits)?;
         Ok(Repaired {
             replayed: repair.replayed,
             reaped: repair.reaped,
