@@ -179,6 +179,7 @@ impl Core {
         if swapped {
             // SAFETY: unreachable for threads that pin from now on, and only one swap takes it out.
             unsafe { pin.retire(old) };
+            pin.hasten();
         }
         swapped
     }

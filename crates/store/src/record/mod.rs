@@ -64,6 +64,8 @@ use crate::keys::{ExactKey, OrderKey};
 const SHORT_HEADER: usize = 4;
 const LONG_HEADER: usize = 24;
 const BLOB: usize = size_of::<Arc<[u8]>>();
+/// Bytes of a record that is worth a barrier of its own when it is retired.
+const HEAVY: usize = 4096;
 /// The most elements of a tuple, as in OTP.
 pub(crate) const MAX_ARITY: usize = (1 << 24) - 1;
 
@@ -375,15 +377,25 @@ impl RecordPtr {
         unsafe { alloc::free(self.0, len) }
     }
 
-    /// Frees the record once nobody pinned now is pinned any more.
+    /// Frees the record once nobody pinned now is pinned any more; with haste if it holds blobs, or much.
     ///
     /// # Safety
     ///
     /// It can no longer be reached by threads that pin from now on, and is retired once.
     #[inline]
     pub(crate) unsafe fn retire(self, pin: &impl Pin) {
+        if self.head()[0] & 1 != 0 && self.is_heavy() {
+            pin.hasten();
+        }
         // SAFETY: forwarded.
         unsafe { pin.retire(self.0.as_ptr().cast::<Block>()) }
+    }
+
+    /// Whether it should not wait with other garbage.
+    #[cold]
+    fn is_heavy(self) -> bool {
+        let shape = self.long_shape();
+        shape.blobs != 0 || shape.len() >= HEAVY
     }
 }
 

@@ -91,6 +91,8 @@ impl ModelPin {
     }
 
     pub(super) fn flush(&self) {}
+
+    pub(super) fn hasten(&self) {}
 }
 
 impl Drop for ModelPin {
