@@ -72,6 +72,13 @@ pub trait Index<E: Entry>: Send + Sync {
     /// cursor survives growth, shrinking and the deletion of the key it names.
     fn next_batch(&self, after: Option<&E::Key>, pin: &impl Pin, out: &mut Batch<E>);
 
+    /// The first of those entries.
+    fn next_entry(&self, after: Option<&E::Key>, pin: &impl Pin) -> Option<E> {
+        let mut batch = Batch::new();
+        self.next_batch(after, pin, &mut batch);
+        batch.first().copied()
+    }
+
     /// The version of the place where `key` is or would be.
     fn stamp(&self, key: &E::Key, pin: &impl Pin) -> Stamp;
 

@@ -61,6 +61,26 @@ impl<E: Entry, S: BuildHasher> HashIndex<E, S>
 where
     E::Key: Hash + Ord,
 {
+    /// The first entry after a key, in the order of (hash, key).
+    pub(super) fn first_after(&self, after: Option<&E::Key>) -> Option<E> {
+        let after = after.map(|key| (self.hash_of(key), key));
+        let mut from = Some(after.map_or(0, |(hash, _)| hash));
+        let mut bucket = Batch::with_capacity(2 * super::bucket::SLOTS);
+        while let Some(at) = from {
+            bucket.clear();
+            from = self.bucket_batch(at, &mut bucket);
+            let first = bucket
+                .iter()
+                .map(|e| (self.hash_of(e.key()), e.key(), *e))
+                .filter(|&(hash, key, _)| after.is_none_or(|after| (hash, key) > after))
+                .min_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)));
+            if let Some((_, _, entry)) = first {
+                return Some(entry);
+            }
+        }
+        None
+    }
+
     /// Appends the entries after a key, in the order of (hash, key): a bucket's worth.
     pub(super) fn sorted_batch(&self, after: Option<&E::Key>, out: &mut Batch<E>) {
         let after = after.map(|key| (self.hash_of(key), key));

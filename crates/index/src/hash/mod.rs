@@ -225,6 +225,10 @@ where
         self.sorted_batch(after, out);
     }
 
+    fn next_entry(&self, after: Option<&E::Key>, _: &impl Pin) -> Option<E> {
+        self.first_after(after)
+    }
+
     fn stamp(&self, key: &E::Key, _: &impl Pin) -> Stamp {
         self.stamp_of(self.hash_of(key))
     }
