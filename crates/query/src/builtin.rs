@@ -262,12 +262,13 @@ fn bits(eval: &Eval<'_, '_>, value: &Value<'_>) -> Option<usize> {
 }
 
 fn node_of(eval: &Eval<'_, '_>, value: &Value<'_>) -> Option<Atom> {
-    match &*eval.world.borrowed(value) {
-        Term::Pid(pid) => Some(pid.node),
-        Term::Port(port) => Some(port.node),
-        Term::Reference(reference) => Some(reference.node),
-        _ => None,
-    }
+    let written = match &*eval.world.borrowed(value) {
+        Term::Pid(pid) => pid.node,
+        Term::Port(port) => port.node,
+        Term::Reference(reference) => reference.node,
+        _ => return None,
+    };
+    Some(eval.machine.name_of(written))
 }
 
 fn map_get<'a>(eval: &Eval<'_, 'a>, key: &Value<'a>, map: &Value<'a>) -> Option<Value<'a>> {

@@ -1,6 +1,6 @@
 //! What a run can ask about the world around it.
 
-use fyris_term::{Pid, Term};
+use fyris_term::{Atom, Pid, Term};
 
 use crate::atoms::known;
 
@@ -9,6 +9,8 @@ use crate::atoms::known;
 pub struct Machine {
     caller: Term,
     node: Term,
+    /// What terms have in the place of the node's name.
+    written: Atom,
 }
 
 impl Machine {
@@ -16,7 +18,25 @@ impl Machine {
     pub fn new(caller: Pid) -> Machine {
         Machine {
             node: Term::Atom(caller.node),
+            written: caller.node,
             caller: Term::Pid(Box::new(caller)),
+        }
+    }
+
+    /// The same on a node whose name is this one, where pids, ports and references of the node bear another name
+    /// (the caller's pid shows which).
+    pub fn called(self, node: Atom) -> Machine {
+        Machine {
+            node: Term::Atom(node),
+            ..self
+        }
+    }
+
+    /// The name of a node that a term bears.
+    pub(crate) fn name_of(&self, written: Atom) -> Atom {
+        match self.node {
+            Term::Atom(name) if written == self.written => name,
+            _ => written,
         }
     }
 

@@ -13,6 +13,7 @@ use fyris_term::Term as Owned;
 use crate::call::{BAD, Fail, Reply};
 use crate::sys::{self, Env, Term};
 use crate::tables::store;
+use crate::term::with_maker;
 use crate::{atoms, load, process, tables, term};
 
 /// Objects of a slice.
@@ -90,11 +91,15 @@ impl Verb {
     }
 }
 
-/// Who asks.
+/// Who asks, and on which node.
 pub(super) fn machine(env: Env) -> Machine {
-    match env.self_pid().map(|pid| term::read(env, pid)) {
+    let machine = match env.self_pid().map(|pid| term::read(env, pid)) {
         Some(Ok(Owned::Pid(pid))) => Machine::new(*pid),
         _ => Machine::default(),
+    };
+    match term::node_name(env) {
+        Some(name) => machine.called(name),
+        None => machine,
     }
 }
 
@@ -136,19 +141,36 @@ pub(super) fn step(env: Env, args: &[Term]) -> Reply {
 
 /// One slice: whether there are more, and the list so far or the number.
 fn slice(env: Env, query: &mut Query, verb: Verb, tail: Term) -> Result<(bool, Term), Fail> {
+    if verb.is_list() {
+        return list_slice(env, query, tail);
+    }
     let before = query.visited();
     let more = query.step(SLICE)?;
     let visited = (query.visited() - before) as usize;
     env.consume(PERCENT * visited.min(SLICE) / SLICE);
-    if !verb.is_list() {
-        return Ok((more, env.make_int(query.count() as i64)));
-    }
-    let results = query.take();
-    let push = |tail, value: &Owned| env.make_cell(term::make(env, value), tail);
+    Ok((more, env.make_int(query.count() as i64)))
+}
+
+/// One slice of a query for values, which become terms of the machine as they are found.
+fn list_slice(env: Env, query: &mut Query, tail: Term) -> Result<(bool, Term), Fail> {
+    let before = query.visited();
+    let mut found: Vec<Term> = Vec::new();
+    let more = with_maker(env, |maker, stack| {
+        query.step_with(SLICE, |object, value| {
+            found.push(match value {
+                None => object.build(None, maker, stack),
+                Some(value) => term::make(env, &value),
+            });
+            false
+        })
+    })?;
+    let visited = (query.visited() - before) as usize;
+    env.consume(PERCENT * visited.min(SLICE) / SLICE);
+    let push = |tail, &value: &Term| env.make_cell(value, tail);
     let list = if query.table().table_type() == TableType::OrderedSet {
-        results.iter().fold(tail, push)
+        found.iter().fold(tail, push)
     } else {
-        results.iter().rev().fold(tail, push)
+        found.iter().rev().fold(tail, push)
     };
     Ok((more, list))
 }

@@ -26,7 +26,9 @@ mod value;
 pub(crate) use key::read_key;
 pub(crate) use make::{make, with_maker};
 pub(crate) use object::MachineObject;
+pub(crate) use rare::node_name;
 pub(crate) use read::read;
+pub(crate) use value::write_value;
 
 use fyris::Error;
 

@@ -81,6 +81,11 @@ fn this_node(env: Env) -> Option<Node> {
     }
 }
 
+/// What this node is called now.
+pub(crate) fn node_name(env: Env) -> Option<Atom> {
+    this_node(env).map(|(name, _)| name)
+}
+
 /// Gives what is of node `from` in a term to node `to`.
 fn move_node(term: &mut Owned, from: Node, to: Node) {
     let turn = |node: &mut Atom, creation: &mut u32| {

@@ -12,7 +12,12 @@ const FEW: usize = 32;
 /// A key and its value.
 type Pair = (Term, Term);
 
-/// Writes a term.
+/// Writes a whole term.
+pub(crate) fn write_value(env: Env, term: Term, out: &mut ValueWriter<'_>) -> Result<()> {
+    write(env, term, out, 0)
+}
+
+/// Writes a term, `depth` levels down.
 #[inline]
 pub(super) fn write(env: Env, term: Term, out: &mut ValueWriter<'_>, depth: usize) -> Result<()> {
     match term.small() {
