@@ -18,6 +18,8 @@
 -export([match_spec_compile/1, is_compiled_ms/1, run_spec/3, test_ms/2]).
 -export([open/2, range/5, prefix/4, range_slice/4, seek/3, lookup_some/2,
          take_some/4, drain/1, cas/3, get_in/3, explain/2]).
+%% {Tables, Monitored processes, Resources}: for tests that look for leaks.
+-export([counts/0]).
 
 -on_load(init/0).
 
@@ -37,6 +39,7 @@ priv_dir() ->
     end.
 
 all() -> ?STUB.
+counts() -> ?STUB.
 new(_, _) -> ?STUB.
 delete(_) -> ?STUB.
 rename(_, _) -> ?STUB.

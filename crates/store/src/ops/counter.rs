@@ -9,7 +9,7 @@ use super::update::{Updated, check_position};
 use crate::body::Body;
 use crate::error::{Error, Result};
 use crate::keys::KeyKind;
-use crate::record::{NewRecord, RecordPtr, brief, edited};
+use crate::record::{NewRecord, RecordPtr, added, brief, edited};
 use crate::slot::Slot;
 
 /// The most bits of an integer, as in OTP 27 and later.
@@ -178,6 +178,27 @@ where
                 Ok((Updated::New(new), results))
             }
             (None, None) => Err(Error::NoSuchKey),
+        })
+    }
+
+    /// Adds to one integer of the object with the key. `None` if that, or the sum, has more than 64 bits or is no
+    /// integer, or if the object holds large binaries: then nothing has changed, and [`Body::update_counter`] knows what
+    /// to do.
+    pub(crate) fn add_small(
+        &self,
+        key: &K::Key,
+        position: Option<usize>,
+        increment: i64,
+        pin: &impl Pin,
+    ) -> Result<Option<i64>> {
+        let position = position.unwrap_or(self.keypos + 1);
+        self.update(key, pin, |old| {
+            let old = old.ok_or(Error::NoSuchKey)?;
+            check_position(position, self.keypos, old.arity())?;
+            Ok(match added(old, self.keypos, position, increment)? {
+                Some((new, sum)) => (Updated::New(new), Some(sum)),
+                None => (Updated::Same, None),
+            })
         })
     }
 

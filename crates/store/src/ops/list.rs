@@ -6,6 +6,7 @@
 
 use fyris_index::{Action, Entry, Index};
 use fyris_sync::reclaim::Pin;
+use smallvec::{SmallVec, smallvec};
 
 use crate::body::{Body, Change};
 use crate::chain;
@@ -14,12 +15,18 @@ use crate::pending::{Commit, PendingPtr};
 use crate::record::{NewRecord, RecordPtr};
 use crate::slot::{Content, Slot};
 
+/// Records of one key: most often one.
+type Records = SmallVec<[NewRecord; 1]>;
+
+/// How many keys ahead of the one that is being written memory is asked for.
+const AHEAD: usize = 8;
+
 /// The objects of one key, in list order.
 struct Group {
     /// Any of their records: where the key is read.
     key: RecordPtr,
     /// Those that no slot has yet.
-    records: Vec<NewRecord>,
+    records: Records,
 }
 
 /// What a step adds: objects and bytes.
@@ -62,7 +69,7 @@ where
                 }
                 _ => groups.push(Group {
                     key,
-                    records: vec![record],
+                    records: smallvec![record],
                 }),
             }
         }
@@ -89,7 +96,7 @@ where
     }
 
     /// What a key holds with the records of a group put in; those that are not needed stay in it.
-    fn merged(&self, old: Option<Content>, records: &mut Vec<NewRecord>) -> Content {
+    fn merged(&self, old: Option<Content>, records: &mut Records) -> Content {
         if !self.kind.is_bag() {
             let last = records.pop().expect("a group has a record");
             return Content::one(last.publish());
@@ -118,7 +125,11 @@ where
         let commit = Commit::new(groups.len());
         let mut gain = Gain::default();
         let mut placed = 0;
-        for (i, group) in groups.iter_mut().enumerate() {
+        for i in 0..groups.len() {
+            if let Some(later) = groups.get(i + AHEAD) {
+                self.index.prefetch(self.key_of(later.key), pin);
+            }
+            let group = &mut groups[i];
             if !self.place(group, commit.cell(i), only_new, &mut gain, pin) {
                 break;
             }

@@ -137,16 +137,13 @@ impl<I: Sweep<Slot<Exact>>> Navigate<Exact> for Body<Exact, I> {
 impl<I: Sweep<Slot<Exact>>> Body<Exact, I> {
     /// What the first key behind `key` holds that holds anything.
     fn after(&self, key: Option<&<Exact as KeyKind>::Key>, pin: &impl Pin) -> Option<Content> {
-        let mut entries = Vec::new();
-        self.index.next_batch(key, pin, &mut entries);
+        let mut entry = self.index.next_entry(key, pin)?;
         loop {
-            if let Some(content) = entries.iter().find_map(|e| e.read()) {
+            if let Some(content) = entry.read() {
                 return Some(content);
             }
-            // Only keys that a commit under way will put in: go on behind them.
-            let last = *entries.last()?;
-            entries.clear();
-            self.index.next_batch(Some(last.key()), pin, &mut entries);
+            // A key that a commit under way will put in: go on behind it.
+            entry = self.index.next_entry(Some(entry.key()), pin)?;
         }
     }
 }

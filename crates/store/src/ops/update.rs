@@ -7,7 +7,7 @@ use fyris_term::Term;
 use crate::body::{Body, Change};
 use crate::error::{Error, Result};
 use crate::keys::KeyKind;
-use crate::record::{NewRecord, RecordPtr, edited, with_scratch};
+use crate::record::{NewRecord, RecordPtr, edited, overwritten, with_scratch};
 use crate::slot::{Content, Slot};
 
 /// What an update makes of an object.
@@ -75,6 +75,27 @@ where
                 Ok((Updated::New(self.record_of(object)?), true))
             }
             (None, None) => Ok((Updated::Same, false)),
+        })
+    }
+
+    /// Puts bytes that refer to no blob in the place of one element. `None` if the object has blobs: nothing has
+    /// changed then, and [`Body::update_element`] knows what to do.
+    pub(crate) fn overwrite(
+        &self,
+        key: &K::Key,
+        position: usize,
+        bytes: &[u8],
+        pin: &impl Pin,
+    ) -> Result<Option<bool>> {
+        self.update(key, pin, |old| {
+            let Some(old) = old else {
+                return Ok((Updated::Same, Some(false)));
+            };
+            check_position(position, self.keypos, old.arity())?;
+            Ok(match overwritten(old, self.keypos, position, bytes)? {
+                Some(new) => (Updated::New(new), Some(true)),
+                None => (Updated::Same, None),
+            })
         })
     }
 

@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 use fyris_term::key::KeyBuf;
+use fyris_term::value::ValueWriter;
 use fyris_term::{Term, value};
 
 use super::{MAX_ARITY, Object, Parts, RecordPtr};
@@ -141,23 +142,101 @@ pub(crate) fn edited(old: RecordPtr, keypos: usize, edits: &[(usize, Term)]) -> 
         values.clear();
         blobs.clear();
         copy_edited(old, keypos, edits, values, blobs)?;
-        // SAFETY: the caller holds `old`.
-        let (key, trailer, rest) = unsafe { old.key_parts() };
-        let size = key.len() + rest.len() + values.len();
-        if size > u32::MAX as usize {
-            return Err(Error::ObjectTooLarge(size));
-        }
-        Ok(NewRecord(RecordPtr::new(
-            Parts {
-                arity: old.arity(),
-                key,
-                trailer,
-                rest,
-                values,
-            },
-            blobs,
-        )))
+        with_values(old, values, blobs)
     })
+}
+
+/// A copy of `old` with other values.
+fn with_values(old: RecordPtr, values: &[u8], blobs: &mut Vec<Arc<[u8]>>) -> Result<NewRecord> {
+    // SAFETY: the caller holds `old`.
+    let (key, trailer, rest) = unsafe { old.key_parts() };
+    let size = key.len() + rest.len() + values.len();
+    if size > u32::MAX as usize {
+        return Err(Error::ObjectTooLarge(size));
+    }
+    let parts = Parts {
+        arity: old.arity(),
+        key,
+        trailer,
+        rest,
+        values,
+    };
+    Ok(NewRecord(RecordPtr::new(parts, blobs)))
+}
+
+/// Values as three pieces: before an element, the element, behind it.
+type Pieces<'r> = (&'r [u8], &'r [u8], &'r [u8]);
+
+/// The values of `old` about the element at a position that was checked; `None` if it has blobs.
+fn pieces<'r>(old: RecordPtr, keypos: usize, position: usize) -> Option<Pieces<'r>> {
+    // SAFETY: the caller holds `old`.
+    let (values, blobs) = unsafe { (old.values(), old.blobs()) };
+    if !blobs.is_empty() {
+        return None;
+    }
+    let known = "values were encoded by this process";
+    let mut rest = values;
+    for _ in (1..position).filter(|&p| p != keypos) {
+        value::skip(&mut rest).expect(known);
+    }
+    let start = values.len() - rest.len();
+    value::skip(&mut rest).expect(known);
+    let end = values.len() - rest.len();
+    Some((&values[..start], &values[start..end], rest))
+}
+
+/// A copy of `old`, which has no blobs, with what `write` writes between two pieces of its values.
+fn spliced(
+    old: RecordPtr,
+    (before, behind): (&[u8], &[u8]),
+    write: impl FnOnce(&mut Vec<u8>),
+) -> Result<NewRecord> {
+    with_scratch(|scratch| {
+        let Scratch { values, blobs, .. } = scratch;
+        values.clear();
+        values.extend_from_slice(before);
+        write(values);
+        values.extend_from_slice(behind);
+        with_values(old, values, blobs)
+    })
+}
+
+/// A copy of `old` with other bytes for the element at a position that was checked, bytes that refer to no blob; `None`
+/// if `old` has blobs.
+pub(crate) fn overwritten(
+    old: RecordPtr,
+    keypos: usize,
+    position: usize,
+    bytes: &[u8],
+) -> Result<Option<NewRecord>> {
+    let pieces = pieces(old, keypos, position);
+    let new = pieces.map(|(before, _, behind)| {
+        spliced(old, (before, behind), |values| {
+            values.extend_from_slice(bytes);
+        })
+    });
+    new.transpose()
+}
+
+/// A copy of `old` with so much more in the element at a position that was checked, and the sum; `None` if that is not
+/// all in 64 bits, or if `old` has blobs.
+pub(crate) fn added(
+    old: RecordPtr,
+    keypos: usize,
+    position: usize,
+    increment: i64,
+) -> Result<Option<(NewRecord, i64)>> {
+    let Some((before, bytes, behind)) = pieces(old, keypos, position) else {
+        return Ok(None);
+    };
+    let current = value::as_int(bytes);
+    let Some(sum) = current.and_then(|current| current.checked_add(increment)) else {
+        return Ok(None);
+    };
+    let new = spliced(old, (before, behind), |values| {
+        ValueWriter::new(values, &mut Vec::new()).int(sum);
+    });
+    Ok(Some((new?, sum)))
 }
 
 fn copy_edited(

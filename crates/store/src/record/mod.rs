@@ -47,7 +47,7 @@ mod object;
 mod path;
 
 pub(crate) use build::{
-    NewRecord, Scratch, brief, edited, elements, object, with_key, with_scratch,
+    NewRecord, Scratch, added, brief, edited, elements, object, overwritten, with_key, with_scratch,
 };
 pub use object::Object;
 

@@ -43,6 +43,13 @@ impl Batch {
         Batch::default()
     }
 
+    /// Nothing yet, with room for so many.
+    pub fn with_capacity(objects: usize) -> Batch {
+        Batch {
+            records: Vec::with_capacity(objects),
+        }
+    }
+
     /// One object more, for a table with this key position.
     ///
     /// # Errors
@@ -244,6 +251,52 @@ impl Table {
         key.with(|buf| {
             self.write(
                 |body, pin| with_body!(body, b => b.update_element(b.key(buf), edits, None, pin)),
+            )
+        })
+    }
+
+    /// Adds to one integer, as the `update_counter` that most counters see. The position counts from 1; `None` is the
+    /// element behind the key.
+    ///
+    /// `None` if the integer or the sum takes more than 64 bits, if it is no integer, or if the object holds large
+    /// binaries: nothing has changed then, and [`Table::update_counter_with`] is to be asked.
+    ///
+    /// # Errors
+    ///
+    /// As [`Table::update_counter`].
+    pub fn add_small(
+        &self,
+        key: &(impl AsKey + ?Sized),
+        position: Option<usize>,
+        increment: i64,
+    ) -> Result<Option<i64>> {
+        self.check_unique("update_counter")?;
+        key.with(|buf| {
+            self.write(|body, pin| {
+                with_body!(body, b => b.add_small(b.key(buf), position, increment, pin))
+            })
+        })
+    }
+
+    /// As [`Table::update_element`] for one element, in the form of values (as
+    /// [`ValueWriter`](fyris_term::value::ValueWriter) writes it, without blobs).
+    ///
+    /// `None` if the object holds large binaries: nothing has changed then, and [`Table::update_element_with`] is to be
+    /// asked.
+    ///
+    /// # Errors
+    ///
+    /// As [`Table::update_element`].
+    pub fn overwrite(
+        &self,
+        key: &(impl AsKey + ?Sized),
+        position: usize,
+        bytes: &[u8],
+    ) -> Result<Option<bool>> {
+        self.check_unique("update_element")?;
+        key.with(|buf| {
+            self.write(
+                |body, pin| with_body!(body, b => b.overwrite(b.key(buf), position, bytes, pin)),
             )
         })
     }

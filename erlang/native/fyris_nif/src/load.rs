@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 
 use rustler::sys::{ErlNifEnv, ErlNifFunc, ErlNifTerm};
 
-use crate::sys::{Env, Layout, Type};
+use crate::sys::{Env, Layout, Type, destroy};
 use crate::{calls, process, tables};
 
 /// The kinds of resources.
@@ -47,14 +47,6 @@ static TYPES: OnceLock<Types> = OnceLock::new();
 #[inline]
 pub(crate) fn types() -> &'static Types {
     TYPES.get().expect("set when the library was loaded")
-}
-
-/// # Safety
-///
-/// The resource holds a `T`, and nobody refers to it any more.
-unsafe extern "C" fn destroy<T>(_: *mut ErlNifEnv, object: *mut c_void) {
-    // SAFETY: the caller's contract.
-    unsafe { object.cast::<T>().drop_in_place() }
 }
 
 /// What went wrong, as the exit code of `load`.

@@ -42,6 +42,11 @@ fn monitors() -> MutexGuard<'static, HashMap<ProcessId, Monitor>> {
         .unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
+/// How many processes are monitored now.
+pub(crate) fn monitored() -> usize {
+    monitors().len()
+}
+
 /// Local pids take fewer bits; larger numbers are owners that are no Erlang processes.
 const PIDS: u64 = 1 << 60;
 

@@ -16,7 +16,9 @@
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::mem::MaybeUninit;
+use std::sync::LazyLock;
 
+use fyris_sync::counter::Striped;
 use rustler::sys as raw;
 pub(crate) use rustler::sys::{ErlNifEnv, ErlNifPid, ErlNifTerm, ErlNifTermType};
 
@@ -491,6 +493,27 @@ impl Env {
     }
 }
 
+/// Resources that live now.
+static RESOURCES: LazyLock<Striped> = LazyLock::new(|| {
+    let count = Striped::new();
+    count.inflate();
+    count
+});
+
+/// How many resources live now.
+pub(crate) fn resources() -> i64 {
+    RESOURCES.exact()
+}
+
+/// # Safety
+///
+/// The resource holds a `T`, and nobody refers to it any more.
+pub(crate) unsafe extern "C" fn destroy<T>(_: *mut ErlNifEnv, object: *mut c_void) {
+    RESOURCES.add(-1);
+    // SAFETY: the caller's contract.
+    unsafe { object.cast::<T>().drop_in_place() }
+}
+
 /// A new resource that holds `value`; the caller has its one count.
 ///
 /// # Safety
@@ -501,6 +524,7 @@ pub(crate) unsafe fn new_resource<T>(kind: Type, value: T) -> *mut c_void {
     unsafe {
         let object = raw::enif_alloc_resource(kind, size_of::<T>());
         object.cast::<T>().write(value);
+        RESOURCES.add(1);
         object
     }
 }

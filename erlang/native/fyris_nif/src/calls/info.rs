@@ -5,7 +5,8 @@ use std::time::UNIX_EPOCH;
 use fyris::{Fixed, InfoValue, Table, TableId};
 
 use crate::call::{BAD, Fail, Reply};
-use crate::sys::{Env, Term};
+use crate::sys::{self, Env, Term};
+use crate::tables::store;
 use crate::{atoms, process, tables, term};
 
 /// `info/1`.
@@ -76,4 +77,12 @@ fn make_fixed(env: Env, fixed: &Fixed, timestamp: bool) -> Term {
     };
     let by: Vec<Term> = fixed.by.iter().filter_map(by).collect();
     env.make_tuple(&[time, env.make_list(&by)])
+}
+
+/// `counts()`: `{Tables, Monitors, Resources}` of this machine, for tests that look for leaks.
+pub(super) fn counts(env: Env, _: &[Term]) -> Reply {
+    let count = |n: usize| env.make_int(n as i64);
+    let (tables, monitors) = (store().all().len(), process::monitored());
+    let resources = env.make_int(sys::resources());
+    Ok(env.make_tuple(&[count(tables), count(monitors), resources]))
 }

@@ -7,8 +7,11 @@ use crate::sys::{Env, Term};
 use crate::term::MachineObject;
 use crate::{atoms, tables};
 
-/// Longer lists are inserted on a scheduler for long work: about 100 microseconds' worth.
-const LONG: usize = 200;
+/// Longer lists are inserted on a scheduler for long work, since going there and back costs some 20 microseconds: half a
+/// millisecond's worth, or less.
+const LONG: usize = 1000;
+/// What inserting so many takes of a process's time.
+const PERCENT: usize = 50;
 
 /// `insert/2`.
 pub(super) fn insert(env: Env, args: &[Term]) -> Reply {
@@ -33,8 +36,9 @@ pub(super) fn insert_new(env: Env, args: &[Term]) -> Reply {
 }
 
 fn list(env: Env, args: &[Term], only_new: bool) -> Reply {
-    if !is_long(env, args[1]) {
-        return insert_all(env, args, only_new);
+    if let Some(length) = short_length(env, args[1]) {
+        env.consume(PERCENT * length / LONG);
+        return insert_all(env, args, length, only_new);
     }
     let entry = if only_new {
         entry!(insert_new_long)
@@ -45,34 +49,35 @@ fn list(env: Env, args: &[Term], only_new: bool) -> Reply {
 }
 
 fn insert_long(env: Env, args: &[Term]) -> Reply {
-    insert_all(env, args, false)
+    insert_all(env, args, LONG, false)
 }
 
 fn insert_new_long(env: Env, args: &[Term]) -> Reply {
-    insert_all(env, args, true)
+    insert_all(env, args, LONG, true)
 }
 
-fn is_long(env: Env, list: Term) -> bool {
+/// The length of a list that is not long.
+fn short_length(env: Env, list: Term) -> Option<usize> {
     let mut rest = list;
-    for _ in 0..LONG {
+    for length in 0..=LONG {
         match env.cell(rest) {
             Some((_, tail)) => rest = tail,
-            None => return false,
+            None => return Some(length),
         }
     }
-    true
+    None
 }
 
-fn insert_all(env: Env, args: &[Term], only_new: bool) -> Reply {
+fn insert_all(env: Env, args: &[Term], expected: usize, only_new: bool) -> Reply {
     tables::with(env, args[0], |table, _| {
         table.check(fyris::Right::Write)?;
-        let batch = batch(env, args[1], table.keypos())?;
+        let batch = batch(env, args[1], expected, table.keypos())?;
         Ok(atoms::boolean(env, table.insert_batch(batch, only_new)?))
     })
 }
 
-fn batch(env: Env, list: Term, keypos: usize) -> Result<Batch, Fail> {
-    let (mut batch, mut rest) = (Batch::new(), list);
+fn batch(env: Env, list: Term, expected: usize, keypos: usize) -> Result<Batch, Fail> {
+    let (mut batch, mut rest) = (Batch::with_capacity(expected), list);
     while let Some((head, tail)) = env.cell(rest) {
         batch.push(&MachineObject::new(env, head), keypos)?;
         rest = tail;

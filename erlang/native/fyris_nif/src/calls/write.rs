@@ -1,8 +1,12 @@
 //! Changes of single objects.
 
-use fyris::{CounterOp, Object};
+use std::cell::RefCell;
 
-use crate::call::Reply;
+use fyris::{CounterOp, Object, Table};
+use fyris_term::key::KeyBuf;
+use fyris_term::value::ValueWriter;
+
+use crate::call::{Fail, Reply};
 use crate::sys::{Env, Term};
 use crate::term::{self, MachineObject};
 use crate::{atoms, tables};
@@ -42,16 +46,33 @@ pub(super) fn take(env: Env, args: &[Term]) -> Reply {
     })
 }
 
+/// A position, if it was given, and an increment.
+type SimpleOp = (Option<usize>, i64);
+
 /// The one operation `Incr` or `{Pos, Incr}` of small integers, which most counters see.
-fn simple_op(env: Env, op: Term) -> Option<CounterOp> {
+fn simple_op(env: Env, op: Term) -> Option<SimpleOp> {
     if let Some(increment) = op.small() {
-        return Some(CounterOp::add(increment));
+        return Some((None, increment));
     }
     let [position, increment] = env.tuple(op)? else {
         return None;
     };
     let position = usize::try_from(position.small()?).ok()?;
-    Some(CounterOp::add(increment.small()?).at(position))
+    Some((Some(position), increment.small()?))
+}
+
+fn add(env: Env, table: &Table, key: &KeyBuf, (position, increment): SimpleOp) -> Reply {
+    if let Some(sum) = table.add_small(key, position, increment)? {
+        return Ok(env.make_int(sum));
+    }
+    let op = CounterOp {
+        position,
+        ..CounterOp::add(increment)
+    };
+    let new = table.update_counter_with(key, &[op])?;
+    Ok(new
+        .first()
+        .map_or_else(|| env.make_int(0), |n| term::make(env, n)))
 }
 
 /// `update_counter/3,4`.
@@ -60,12 +81,7 @@ pub(super) fn update_counter(env: Env, args: &[Term]) -> Reply {
         && let Some(op) = simple_op(env, args[2])
     {
         return tables::with(env, args[0], |table, _| {
-            super::with_key(env, args[1], |key| {
-                let new = table.update_counter_with(key, &[op])?;
-                Ok(new
-                    .first()
-                    .map_or_else(|| env.make_int(0), |n| term::make(env, n)))
-            })
+            super::with_key(env, args[1], |key| add(env, table, key, op))
         });
     }
     tables::with(env, args[0], |table, _| {
@@ -85,6 +101,38 @@ fn simple_edit(env: Env, edit: Term) -> Option<(usize, Term)> {
     Some((usize::try_from(position.small()?).ok()?, *value))
 }
 
+thread_local! {
+    static VALUE: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
+/// A buffer larger than this is given back after use.
+const KEEP: usize = 1 << 12;
+
+fn overwrite(
+    env: Env,
+    table: &Table,
+    key: &KeyBuf,
+    (position, value): (usize, Term),
+) -> Result<bool, Fail> {
+    let done = VALUE.with_borrow_mut(|bytes| {
+        bytes.clear();
+        let mut blobs = Vec::new();
+        term::write_value(env, value, &mut ValueWriter::new(bytes, &mut blobs))?;
+        let done = match blobs.is_empty() {
+            true => table.overwrite(key, position, bytes)?,
+            false => None,
+        };
+        if bytes.capacity() > KEEP {
+            *bytes = Vec::new();
+        }
+        Ok::<_, Fail>(done)
+    })?;
+    match done {
+        Some(done) => Ok(done),
+        None => Ok(table.update_element_with(key, &[(position, term::read(env, value)?)])?),
+    }
+}
+
 /// `update_element/3,4`.
 pub(super) fn update_element(env: Env, args: &[Term]) -> Reply {
     if args.len() == 3
@@ -92,11 +140,8 @@ pub(super) fn update_element(env: Env, args: &[Term]) -> Reply {
     {
         return tables::with(env, args[0], |table, _| {
             super::with_key(env, args[1], |key| {
-                let edit = (position, term::read(env, value)?);
-                Ok(atoms::boolean(
-                    env,
-                    table.update_element_with(key, &[edit])?,
-                ))
+                let done = overwrite(env, table, key, (position, value))?;
+                Ok(atoms::boolean(env, done))
             })
         });
     }
