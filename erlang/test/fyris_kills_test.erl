@@ -1,0 +1,109 @@
+%% Owners, heirs, fixers and callers killed at random under load: nothing of theirs is left.
+-module(fyris_kills_test).
+
+-compile(export_all).
+-include("fyris_same.hrl").
+
+%% Seconds of killing; more with FYRIS_SOAK.
+-define(SECONDS, list_to_integer(os:getenv("FYRIS_SOAK", "3"))).
+-define(WORKERS, 8).
+
+nothing_is_left_of_the_killed_test_() ->
+    {timeout, 60 + ?SECONDS,
+     fun() ->
+             {Tables, Monitors, Resources} = settled(none, 100),
+             Seed = erlang:phash2(make_ref()),
+             io:format(user, "kills: seed ~b~n", [Seed]),
+             Until = now_ms() + 1000 * ?SECONDS,
+             %% By a process of its own: it inherits and is monitored, and it too ends.
+             {Driver, Ref} = spawn_monitor(
+                               fun() ->
+                                       rand:seed(exsss, Seed),
+                                       kill_at_random([worker() || _ <- lists:seq(1, ?WORKERS)], Until)
+                               end),
+             receive {'DOWN', Ref, process, Driver, Reason} -> ?assertEqual(normal, Reason) end,
+             ?assertEqual({Tables, Monitors, Resources},
+                          settled({Tables, Monitors, Resources}, 100))
+     end}.
+
+now_ms() -> erlang:monotonic_time(millisecond).
+
+kill_at_random(Workers, Until) ->
+    case now_ms() > Until of
+        true ->
+            [kill(W) || W <- Workers];
+        false ->
+            {Dying, Others} = lists:split(1, [W || {_, W} <- lists:sort([{rand:uniform(), W} || W <- Workers])]),
+            [kill(W) || W <- Dying],
+            timer:sleep(rand:uniform(8) - 1),
+            kill_at_random([worker() | Others], Until)
+    end.
+
+kill(Worker) ->
+    Ref = monitor(process, Worker),
+    exit(Worker, kill),
+    receive {'DOWN', Ref, process, Worker, _} -> ok end.
+
+%% Garbage that others hold, and freeing in the background, may take a moment.
+settled(Wanted, Tries) ->
+    [erlang:garbage_collect(P) || P <- processes()],
+    timer:sleep(20),
+    case fyris_nif:counts() of
+        Wanted -> Wanted;
+        Other when Tries =:= 0; Wanted =:= none, Tries < 95 -> Other;
+        _ -> settled(Wanted, Tries - 1)
+    end.
+
+%% Makes tables, gives them away, inherits and fixes them, and reads and writes those of others.
+worker() ->
+    Heir = self(),
+    spawn(fun() ->
+                  rand:seed(exsss),
+                  put(?MODULE, worker),
+                  work(Heir)
+          end).
+
+work(Heir) ->
+    catch step(rand:uniform(14), Heir),
+    work(Heir).
+
+step(1, _) ->
+    fyris:new(t, [public, any_type()]);
+step(2, Heir) ->
+    %% The heir lives on: it must delete what it gets.
+    fyris:new(t, [public, any_type(), {heir, Heir, leave}]);
+step(3, _) ->
+    fyris:new(list_to_atom("kill" ++ integer_to_list(rand:uniform(4))), [named_table, public]);
+step(4, _) ->
+    fyris:safe_fixtable(any_table(), true);
+step(5, _) ->
+    fyris:give_away(any_table(), any(workers()), gift);
+step(6, _) ->
+    fyris:insert(any_table(), [{I, binary:copy(<<"large">>, 100)} || I <- lists:seq(1, 3000)]);
+step(7, _) ->
+    fyris:tab2list(any_table());
+step(8, _) ->
+    fyris:select(any_table(), [{{'$1', '_'}, [{'>', '$1', 10}], ['$_']}], 10);
+step(9, _) ->
+    fyris:foldl(fun(_, A) -> A + 1 end, 0, any_table());
+step(10, _) ->
+    fyris:delete(any_table());
+step(11, _) ->
+    fyris:delete_all_objects(any_table());
+step(12, _) ->
+    fyris:lookup(any_table(), rand:uniform(3000));
+step(13, _) ->
+    fyris:drain(any_table());
+step(14, _) ->
+    fyris:select_delete(any_table(), [{{'$1', '_'}, [{'<', '$1', 1500}], [true]}]).
+
+workers() ->
+    [P || P <- processes(),
+          {dictionary, Dictionary} <- [process_info(P, dictionary)],
+          lists:member({?MODULE, worker}, Dictionary)].
+
+any_type() -> any([set, ordered_set, bag, duplicate_bag]).
+
+any_table() -> any(fyris:all()).
+
+any(List) -> lists:nth(rand:uniform(length(List)), List).
