@@ -5,10 +5,13 @@
 //! straight into the parts of its record ([`AsObject`]), and reads one straight out of them
 //! ([`Object::build`]).
 
+use std::sync::Arc;
+
 use fyris_term::key::{self, KeyBuf};
 use fyris_term::value::{self, Build, ValueWriter};
 
 use crate::error::{Error, Result};
+use crate::keeper;
 use crate::record::{NewRecord, Object, Scratch, elements, with_scratch};
 
 /// Where the parts of an object are written.
@@ -28,6 +31,12 @@ impl ObjectWriter<'_> {
     #[inline]
     pub fn values(&mut self) -> ValueWriter<'_> {
         ValueWriter::new(&mut self.scratch.values, &mut self.scratch.blobs)
+    }
+
+    /// Lets the object hold a keeper, which the caller has retained: the last thing to be written, when nothing can
+    /// fail any more.
+    pub fn keep(&mut self, keeper: Arc<[u8]>) {
+        self.scratch.blobs.push(keeper);
     }
 }
 
@@ -61,7 +70,11 @@ pub(crate) fn record_of(object: &(impl AsObject + ?Sized), keypos: usize) -> Res
         scratch.values.clear();
         scratch.blobs.clear();
         let arity = object.write(keypos, &mut ObjectWriter { scratch })?;
-        scratch.finish(arity)
+        let record = scratch.finish(arity);
+        if record.is_err() {
+            keeper::release_all(&scratch.blobs);
+        }
+        record
     })
 }
 

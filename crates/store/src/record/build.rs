@@ -9,6 +9,7 @@ use fyris_term::{Term, value};
 
 use super::{MAX_ARITY, Object, Parts, RecordPtr};
 use crate::error::{Error, Result};
+use crate::keeper;
 
 /// A record that no table has yet: freed if it is dropped.
 pub(crate) struct NewRecord(RecordPtr);
@@ -154,6 +155,8 @@ fn with_values(old: RecordPtr, values: &[u8], blobs: &mut Vec<Arc<[u8]>>) -> Res
     if size > u32::MAX as usize {
         return Err(Error::ObjectTooLarge(size));
     }
+    // SAFETY: the caller holds `old`.
+    keeper::inherit(unsafe { old.blobs() }, blobs);
     let parts = Parts {
         arity: old.arity(),
         key,

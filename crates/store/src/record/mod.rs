@@ -364,6 +364,8 @@ impl RecordPtr {
         let shape = self.shape();
         let (blobs, len) = (shape.blobs, shape.len());
         if blobs != 0 {
+            // SAFETY: the record is live until the end of this function.
+            crate::keeper::release_all(unsafe { self.blobs() });
             let first = self
                 .0
                 .as_ptr()

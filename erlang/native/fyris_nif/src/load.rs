@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 use rustler::sys::{ErlNifEnv, ErlNifFunc, ErlNifTerm};
 
 use crate::sys::{Env, Layout, Type, destroy};
-use crate::{calls, process, tables};
+use crate::{calls, process, sys, tables, term};
 
 /// The kinds of resources.
 #[derive(PartialEq, Eq, Clone)]
@@ -79,6 +79,8 @@ fn begin(env: Env) -> c_int {
     if *TYPES.get_or_init(|| types.clone()) != types {
         return NO_TYPES;
     }
+    sys::learn_references(env);
+    term::begin_keeping();
     stay();
     0
 }

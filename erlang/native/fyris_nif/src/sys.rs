@@ -16,7 +16,7 @@
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::mem::MaybeUninit;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use fyris_sync::counter::Striped;
 use rustler::sys as raw;
@@ -32,6 +32,8 @@ const SMALL: usize = 0xF;
 const PID: usize = 0x3;
 const ATOM_MASK: usize = 0x3F;
 const ATOM: usize = 0xB;
+/// Bits of a pointer that are none of the address.
+const POINTER_TAGS: usize = 0x7;
 /// Small integers have 60 bits.
 const SMALL_BITS: u32 = 60;
 
@@ -65,6 +67,13 @@ impl Term {
     pub(crate) fn from_small(value: i64) -> Option<Term> {
         let fits = (value << (64 - SMALL_BITS)) >> (64 - SMALL_BITS) == value;
         fits.then_some(Term((value << 4) as usize | SMALL))
+    }
+
+    /// What a local reference points to: a header word, and a half word that is always the same in references to nothing.
+    fn reference_words(self) -> (usize, u32) {
+        let first: *const usize = std::ptr::with_exposed_provenance(self.0 & !POINTER_TAGS);
+        // SAFETY: callers pass references, which are pointers, with a tag in the low bits, to at least two words.
+        unsafe { (first.read(), first.add(1).cast::<u32>().read()) }
     }
 
     #[inline(always)]
@@ -466,6 +475,18 @@ impl Env {
         }
     }
 
+    /// Whether it is a reference to a resource, of whatever library.
+    pub(crate) fn refers_to_resource(self, term: Term) -> bool {
+        let Some((header, plain)) = REFERENCES.get().copied().flatten() else {
+            return false;
+        };
+        let is_reference = matches!(self.kind(term), ErlNifTermType::ERL_NIF_TERM_TYPE_REFERENCE);
+        is_reference && {
+            let words = term.reference_words();
+            words.0 == header && words.1 != plain
+        }
+    }
+
     /// A term that refers to a resource.
     pub(crate) fn make_resource(self, object: *const c_void) -> Term {
         // SAFETY: C; the caller holds a count of the resource.
@@ -541,6 +562,45 @@ pub(crate) unsafe fn wrap<T>(env: Env, kind: Type, value: T) -> Term {
         let term = env.make_resource(object);
         release(object);
         term
+    }
+}
+
+/// The header word of references to resources, which those to nothing share, and the half word that tells the latter.
+static REFERENCES: OnceLock<Option<(usize, u32)>> = OnceLock::new();
+
+/// Learns what references to resources look like, when the kinds of resources are known. If the machine has them look
+/// otherwise than we know, they are not told from others: objects then do not keep resources alive.
+pub(crate) fn learn_references(env: Env) {
+    // SAFETY: the destroyer of the type drops an `Arc<[u8]>`.
+    let resource = unsafe { wrap(env, crate::load::types().blob, Arc::<[u8]>::from([])) };
+    let (header, half) = resource.reference_words();
+    let plain = [env.make_ref(), env.make_ref()].map(Term::reference_words);
+    let known = plain.iter().all(|p| *p == plain[0]) && plain[0].0 == header && plain[0].1 != half;
+    REFERENCES.get_or_init(|| known.then_some((header, plain[0].1)));
+}
+
+/// An environment of our own, with a term in it that keeps a resource alive.
+pub(crate) struct OwnEnv(*mut ErlNifEnv);
+
+// SAFETY: such an environment belongs to no thread.
+unsafe impl Send for OwnEnv {}
+
+impl OwnEnv {
+    /// One with a copy of a term of the call under way.
+    pub(crate) fn with_copy(term: Term) -> OwnEnv {
+        // SAFETY: C; the environment is fresh.
+        unsafe {
+            let env = raw::enif_alloc_env();
+            raw::enif_make_copy(env, term.c());
+            OwnEnv(env)
+        }
+    }
+}
+
+impl Drop for OwnEnv {
+    fn drop(&mut self) {
+        // SAFETY: ours, freed once.
+        unsafe { raw::enif_free_env(self.0) }
     }
 }
 

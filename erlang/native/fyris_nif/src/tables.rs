@@ -68,6 +68,12 @@ pub(crate) fn reference(env: Env, table: TableRef) -> Option<Term> {
     }
 }
 
+/// Whether the term is a tid.
+pub(crate) fn is_tid(env: Env, term: Term) -> bool {
+    // SAFETY: resources of the type hold a `Held`.
+    unsafe { env.resource::<Held>(term, load::types().table) }.is_some()
+}
+
 /// Finds the table that a term names.
 #[inline]
 fn find<'g>(env: Env, term: Term, caller: ProcessId, pin: &'g Guard) -> Result<Borrowed<'g>, Fail> {

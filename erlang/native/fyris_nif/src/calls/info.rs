@@ -83,6 +83,7 @@ fn make_fixed(env: Env, fixed: &Fixed, timestamp: bool) -> Term {
 pub(super) fn counts(env: Env, _: &[Term]) -> Reply {
     let count = |n: usize| env.make_int(n as i64);
     let (tables, monitors) = (store().all().len(), process::monitored());
-    let resources = env.make_int(sys::resources());
+    let resources = sys::resources() + term::kept_resources() as i64;
+    let resources = env.make_int(resources);
     Ok(env.make_tuple(&[count(tables), count(monitors), resources]))
 }

@@ -7,6 +7,7 @@
 //! | `object` | a tuple | a record: both of these |
 //! | `read` | a term of the machine | [`fyris_term::Term`], for arguments that are not stored (options, updates) |
 //! | `make` | stored bytes, or a `Term` | a term of the machine |
+//! | `keep` | references to resources | keepers, so that the resources live |
 //! | `rare` | funs, references, ports, foreign pids, big integers, bitstrings | a `Term`, by way of the external format |
 //!
 //! # Local processes (invariant **local**)
@@ -16,6 +17,7 @@
 //! The name sorts as `nonode@nohost` does. On a node with a name of its own, local references and ports stand among those
 //! of other nodes as if it had none; nothing else about the order depends on names.
 
+mod keep;
 mod key;
 mod make;
 mod object;
@@ -23,6 +25,7 @@ mod rare;
 mod read;
 mod value;
 
+pub(crate) use keep::{begin as begin_keeping, count as kept_resources};
 pub(crate) use key::read_key;
 pub(crate) use make::{make, with_maker};
 pub(crate) use object::MachineObject;

@@ -2,7 +2,7 @@
 
 use fyris::{AsObject, Error, ObjectWriter};
 
-use super::{Result, read_key, value};
+use super::{Result, keep, read_key, value};
 use crate::sys::{Env, Term};
 
 /// A term of the machine that is to be an object.
@@ -29,13 +29,15 @@ impl AsObject for MachineObject {
         let Some(&key) = elements.get(keypos - 1) else {
             return Err(Error::BadKeyPosition { keypos, arity });
         };
-        read_key(self.env, key, out.key())?;
-        let mut values = out.values();
-        for (i, &element) in elements.iter().enumerate() {
-            if i + 1 != keypos {
-                value::write(self.env, element, &mut values, 0)?;
+        keep::gather(out, |out| {
+            read_key(self.env, key, out.key())?;
+            let mut values = out.values();
+            for (i, &element) in elements.iter().enumerate() {
+                if i + 1 != keypos {
+                    value::write(self.env, element, &mut values, 0)?;
+                }
             }
-        }
-        Ok(arity)
+            Ok(arity)
+        })
     }
 }

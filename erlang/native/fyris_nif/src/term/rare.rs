@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use fyris::Error;
 use fyris_term::{Atom, Fun, Map, Pid, Term as Owned, etf};
 
-use super::Result;
+use super::{Result, keep};
 use crate::atoms;
 use crate::sys::{Env, Term};
 
@@ -50,6 +50,7 @@ pub(super) fn from_local_pid(pid: &Pid) -> Option<Term> {
 #[cold]
 pub(super) fn read(env: Env, term: Term) -> Result<Owned> {
     let external = env.write_external(term).ok_or(Error::TooDeep)?;
+    keep::met(env, term, &external);
     let mut owned =
         etf::decode(&external).map_err(|error| Error::BadArgument(error.to_string()))?;
     if let Some(this) = this_node(env) {
