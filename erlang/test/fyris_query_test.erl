@@ -165,3 +165,13 @@ a_table_changes_between_slices_test() ->
     ?assert(R =:= badarg orelse R =:= 20_000),
     unlink(Deleter),
     exit(Deleter, kill).
+
+%% What is local is stored under a name of its own; nobody is to see it.
+node_is_the_name_of_the_node_test() ->
+    Guards = [{'==', {node, '$1'}, {node}}, {'==', {node, '$2'}, node()}],
+    ?same(begin
+              T = M:new(t, []),
+              M:insert(T, {self(), make_ref()}),
+              M:select(T, [{{'$1', '$2'}, Guards, [{{{node}, {node, '$1'}, '$1', '$2'}}]}])
+                  =:= [{node(), node(), K, V} || {K, V} <- M:tab2list(T)]
+          end).
