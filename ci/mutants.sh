@@ -36,6 +36,8 @@ shell_chain_unbounded   |                    | -p fyris-cli --lib shell::query
 segment_publish_partly  |                    | -p fyris-segment --test processes kill::
 segment_keep_nothing    |                    | -p fyris-segment --test processes model::
 segment_trunk_wins      |                    | -p fyris-segment --test processes model::
+segment_base_unchecked  |                    | -p fyris-segment --lib commit::
+segment_torn_read       |                    | -p fyris-segment --test processes stop::
 map_seal_unchecked      |                    | -p fyris-segment --test map_shared
 map_full_in_the_middle  |                    | -p fyris-segment --test map_model a_full_map
 map_join_loses_child    | --cfg fyris_small  | -p fyris-segment --test map_model many_entries
