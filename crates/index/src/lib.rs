@@ -10,7 +10,7 @@ pub mod inline;
 mod lanes;
 pub mod map;
 pub mod ordered;
-mod prefetch;
+pub mod prefetch;
 pub mod sweep;
 pub mod traits;
 pub mod tree;

@@ -2,7 +2,7 @@
 
 /// Fetches the line at `ptr` to read it.
 #[inline(always)]
-pub(crate) fn read<T: ?Sized>(ptr: *const T) {
+pub fn read<T: ?Sized>(ptr: *const T) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: a prefetch has no effect but on the cache, whatever the address.
     unsafe {

@@ -11,6 +11,7 @@ use smallvec::SmallVec;
 
 use crate::object::ObjectView;
 use crate::program::{Clause, Id, Pattern, Program, Span};
+use crate::test::Test;
 use crate::value::{Ref, Subject, Value, World, is_key};
 
 /// What the variables are bound to.
@@ -21,6 +22,8 @@ pub(crate) struct Matcher<'m, 'a> {
     pub(crate) program: &'a Program,
     pub(crate) world: World<'a>,
     pub(crate) bindings: &'m mut Bindings<'a>,
+    /// The early tests were asked already.
+    pub(crate) tested: bool,
 }
 
 impl<'a> Matcher<'_, 'a> {
@@ -48,6 +51,12 @@ impl<'a> Matcher<'_, 'a> {
         true
     }
 
+    /// The tests that are still to be asked.
+    #[inline]
+    fn tests(&self, clause: &'a Clause) -> &'a [(u32, Test)] {
+        if self.tested { &[] } else { &clause.early }
+    }
+
     /// The tuple of a stored object, element by element, up to the last that matters.
     #[inline]
     fn object(
@@ -61,7 +70,7 @@ impl<'a> Matcher<'_, 'a> {
             return false;
         }
         let used = &elements.of(&self.program.patterns)[..used as usize];
-        let mut early = &clause.early[..];
+        let mut early = self.tests(clause);
         let mut values = object.values;
         for (i, &pattern) in used.iter().enumerate() {
             let is_key = i + 1 == object.keypos;
@@ -103,7 +112,7 @@ impl<'a> Matcher<'_, 'a> {
             return false;
         }
         let used = &elements.of(&self.program.patterns)[..used as usize];
-        let mut early = &clause.early[..];
+        let mut early = self.tests(clause);
         for (i, (&pattern, term)) in used.iter().zip(terms).enumerate() {
             while let Some((&(element, test), rest)) = early.split_first()
                 && element as usize == i

@@ -29,6 +29,7 @@
 //! |---|---|---|
 //! | check | `depth`, `parse` | no part is nested deeper than [`fyris_term::MAX_DEPTH`]; names, arities, variables |
 //! | compile | `parse`, `program` | vectors of patterns and nodes that name each other by number; constants in all the forms they are compared in; constant structures folded |
+//! | admit | `open` | a head of variables alone: turns objects away by tests of elements, before anything is bound |
 //! | match | `head` | walks the stored bytes once, element by element, up to the last that matters |
 //! | test | `test` | comparisons with constants and type tests on an element, asked as soon as the head is there |
 //! | evaluate | `eval`, `builtin`, `arithmetic` | the other guards, then the body |
@@ -71,6 +72,7 @@ mod keep;
 mod machine;
 mod narrow;
 mod object;
+mod open;
 mod parse;
 mod plan;
 mod program;

@@ -12,6 +12,7 @@ use crate::atoms::{is_anything, known, variable};
 use crate::depth::is_too_deep;
 use crate::error::{Place, Problem, ProblemKind, SpecError, brief};
 use crate::function::{self, Callee, Comparison, Function, NoCall};
+use crate::open;
 use crate::program::{Clause, Constant, Id, Node, Pattern, Program, Span};
 use crate::shape;
 use crate::test::{self, Test};
@@ -184,8 +185,11 @@ impl Compiler {
         }
         early.sort_by_key(|&(element, _)| element);
         let is_true = self.as_constant(body).and_then(Term::as_atom) == Some(known().r#true);
+        let reads = !matches!(self.program.node(body), Node::Constant(_) | Node::Object);
         Clause {
             head,
+            open: open::size(head, &self.program.patterns),
+            reads_nothing: late.is_empty() && !reads,
             bindings,
             early,
             late: self.node_span(&late),

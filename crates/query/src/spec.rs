@@ -146,12 +146,21 @@ impl MatchSpec {
         let mut bindings = Bindings::new();
         for clause in &program.clauses {
             bindings.clear();
+            // Most objects are turned away here.
+            if let Some(size) = clause.open
+                && !world.is_admitted(program, clause, size)
+            {
+                continue;
+            }
+            let tested = clause.open.is_some();
             let mut matcher = Matcher {
                 program,
                 world,
                 bindings: &mut bindings,
+                tested,
             };
-            if !matcher.head(clause) {
+            let is_enough = tested && clause.reads_nothing;
+            if !is_enough && !matcher.head(clause) {
                 continue;
             }
             let mut eval = Evaluation {

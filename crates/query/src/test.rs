@@ -68,7 +68,7 @@ impl<'a> World<'a> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn compares(self, place: Ref<'a>, comparison: Comparison, constant: &'a Constant) -> bool {
         if let (Some(int), Some(value)) = (constant.int, self.small_int(place)) {
             return comparison.holds(value.cmp(&int));

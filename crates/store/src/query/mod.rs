@@ -53,6 +53,7 @@
 
 mod change;
 mod continuation;
+mod list;
 mod parallel;
 mod plan;
 #[expect(
@@ -65,6 +66,6 @@ mod select;
 mod view;
 
 pub use continuation::{Chunk, Continuation};
+pub use list::match_spec_run;
 pub use plan::Explanation;
 pub use query::Query;
-pub use select::match_spec_run;

@@ -225,9 +225,11 @@ impl Query {
             };
             piece.run().map(|()| piece.work)
         });
+        let done = done.into_iter().collect::<Result<Vec<Work>>>()?;
+        let found = done.iter().map(|piece| piece.results.len()).sum();
+        self.work.results.reserve_exact(found);
         let mut visited = 0;
         for piece in done {
-            let piece = piece?;
             self.work.results.extend(piece.results);
             self.work.count += piece.count;
             visited += piece.scan.visited();

@@ -9,6 +9,10 @@ use crate::record::{Object, RecordPtr, object};
 /// Objects read in one batch: their records are asked for together, and are still near when their turn comes.
 pub(super) const BATCH: usize = 256;
 
+/// How many objects ahead of the one that is looked at the values are asked for: a walk has asked for the line where a record
+/// begins, and the values of one with a key of some length are often on the next.
+const AHEAD: usize = 8;
+
 /// A stretch of a table that a scan has to visit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
@@ -147,6 +151,9 @@ impl Scan {
     ) -> (usize, bool) {
         let mut enough = false;
         for (i, &record) in records.iter().enumerate() {
+            if let Some(ahead) = records.get(i + AHEAD) {
+                ahead.bring_values();
+            }
             enough |= f(object(record, self.keypos));
             if enough && self.ordered {
                 return (i + 1, true);

@@ -160,13 +160,6 @@ impl Table {
     }
 }
 
-/// `match_spec_run/2`: the values of the terms that match, in their order.
-pub fn match_spec_run(list: &[Term], spec: &MatchSpec) -> Vec<Term> {
-    list.iter()
-        .filter_map(|term| spec.run_term(term, who(&None)))
-        .collect()
-}
-
 fn compiled(pattern: &Term, wanted: Wanted) -> Result<MatchSpec> {
     MatchSpec::pattern(pattern, wanted).map_err(Error::BadMatchSpec)
 }

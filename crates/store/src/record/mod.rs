@@ -54,6 +54,7 @@ pub use object::Object;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
+use fyris_index::prefetch;
 use fyris_query::ObjectView;
 use fyris_sync::alloc;
 use fyris_sync::reclaim::{Pin, Retire};
@@ -207,6 +208,18 @@ impl RecordPtr {
             };
         }
         self.long_shape()
+    }
+
+    /// Brings the values near, if they lie on another line than the header, which must be near already.
+    #[inline]
+    pub(crate) fn bring_values(self) {
+        let head = self.head();
+        let at = match head[0] & 1 {
+            0 => SHORT_HEADER + head[1] as usize,
+            // Behind a key of any length: what the rest of the header says of it comes first.
+            _ => LONG_HEADER,
+        };
+        prefetch::read(self.0.as_ptr().wrapping_add(at));
     }
 
     #[cold]

@@ -1,0 +1,62 @@
+//! A specification over a list of terms.
+//!
+//! What a term is made of lies anywhere in memory, and looking at it is mostly waiting for that. So it is asked for some
+//! terms ahead, in two steps: the elements of a tuple, and, when those are near, what they point to.
+
+use std::sync::Arc;
+
+use fyris_index::prefetch;
+use fyris_query::MatchSpec;
+use fyris_term::Term;
+
+use super::query::who;
+
+/// Terms between asking for elements, asking for what is behind them, and looking at them.
+const AHEAD: usize = 8;
+
+/// Elements of a tuple that are asked for: most objects have no more, and most patterns look no further.
+const ELEMENTS: usize = 4;
+
+/// `match_spec_run/2`: the values of the terms that match, in their order.
+pub fn match_spec_run(list: &[Term], spec: &MatchSpec) -> Vec<Term> {
+    let machine = who(&None);
+    let mut values = Vec::new();
+    for (i, term) in list.iter().enumerate() {
+        if let Some(far) = list.get(i + 2 * AHEAD) {
+            bring_elements(far);
+        }
+        if let Some(next) = list.get(i + AHEAD) {
+            bring_contents(next);
+        }
+        values.extend(spec.run_term(term, machine));
+    }
+    values
+}
+
+/// The first elements of a term.
+fn elements(term: &Term) -> &[Term] {
+    match term {
+        Term::Tuple(elements) => &elements[..elements.len().min(ELEMENTS)],
+        _ => &[],
+    }
+}
+
+fn bring_elements(term: &Term) {
+    let elements = elements(term).as_ptr_range();
+    prefetch::read(elements.start);
+    // They may begin on one line and end on the next.
+    prefetch::read(elements.end.cast::<u8>().wrapping_sub(1));
+}
+
+fn bring_contents(term: &Term) {
+    for element in elements(term) {
+        match element {
+            // Where its count is, which a copy of it changes.
+            Term::Binary(content) => {
+                prefetch::read(Arc::as_ptr(content).cast::<usize>().wrapping_sub(2))
+            }
+            Term::Tuple(parts) | Term::List(parts) => prefetch::read(parts.as_ptr()),
+            _ => {}
+        }
+    }
+}
