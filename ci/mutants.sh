@@ -33,6 +33,7 @@ query_exit_spreads      |                    | -p fyris-query --test documented
 query_no_second_look    |                    | -p fyris --lib ops::edit
 query_skips_rest        |                    | -p fyris --test select
 shell_chain_unbounded   |                    | -p fyris-cli --lib shell::query
+sync_no_haste           |                    | -p fyris-sync --lib reclaim
 segment_publish_partly  |                    | -p fyris-segment --test processes kill::
 segment_keep_nothing    |                    | -p fyris-segment --test processes model::
 segment_trunk_wins      |                    | -p fyris-segment --test processes model::
