@@ -78,6 +78,7 @@ impl Space {
     pub(super) fn provide(&self, bits: u32) {
         let mut owned = self.owned();
         if let Some((_, pages)) = owned.pages.iter().find(|(of, _)| *of == bits) {
+            pages.reuse();
             let back = if pages.gives_back() { pages.size() } else { 0 };
             // Relaxed: a number.
             self.bytes.fetch_add(back, Ordering::Relaxed);

@@ -2,7 +2,7 @@
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// Bytes mapped at the moment. The standard library's atomic, also under loom: it only counts.
 static MAPPED: AtomicUsize = AtomicUsize::new(0);
@@ -26,6 +26,8 @@ const LINE: usize = 128;
 pub struct Pages {
     start: NonNull<u8>,
     size: usize,
+    /// The kernel has the physical memory: not counted by [`mapped`].
+    given_back: AtomicBool,
 }
 
 // SAFETY: `Pages` owns its memory, as `Box<[u8]>` does, and has no state of its own to race on.
@@ -53,6 +55,7 @@ impl Pages {
         Self {
             start: start.unwrap_or_else(|| handle_alloc_error(layout)),
             size: layout.size(),
+            given_back: AtomicBool::new(false),
         }
     }
 
@@ -69,7 +72,7 @@ impl Pages {
 
     /// Gives the physical memory back to the kernel where that can be done at once: all reads zero
     /// from then on, and may go on while this runs. Elsewhere it does nothing (see
-    /// [`Pages::gives_back`]).
+    /// [`Pages::gives_back`]). [`Pages::reuse`] is to be called before it is filled again.
     ///
     /// # Safety
     ///
@@ -78,6 +81,24 @@ impl Pages {
         if self.gives_back() {
             // SAFETY: mapped in `zeroed` with this size; the caller does not need the content.
             unsafe { map::discard(self.start, self.size) };
+            self.count_given_back(true);
+        }
+    }
+
+    /// Says that the memory is going to be filled again after a [`Pages::discard`].
+    pub fn reuse(&self) {
+        self.count_given_back(false);
+    }
+
+    /// Keeps the account of [`mapped`].
+    fn count_given_back(&self, given_back: bool) {
+        // Relaxed, all: numbers.
+        if self.given_back.swap(given_back, Ordering::Relaxed) != given_back {
+            if given_back {
+                MAPPED.fetch_sub(self.size, Ordering::Relaxed);
+            } else {
+                MAPPED.fetch_add(self.size, Ordering::Relaxed);
+            }
         }
     }
 
@@ -102,7 +123,7 @@ impl Drop for Pages {
     fn drop(&mut self) {
         let layout = Self::layout(self.size);
         if Self::is_mapped(layout) {
-            MAPPED.fetch_sub(layout.size(), Ordering::Relaxed);
+            self.count_given_back(true);
             // SAFETY: mapped in `zeroed` with this layout; unmapped once.
             unsafe { map::unmap(self.start, layout) }
         } else {
