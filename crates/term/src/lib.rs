@@ -62,6 +62,9 @@ pub use term::{BitString, Float, Fun, LocalFun, Map, Pid, Port, Reference, Term}
 /// outside can take. Terms built by a program may be deeper, at its own risk.
 pub const MAX_DEPTH: usize = 1000;
 
+/// The most elements that decoders of stored bytes make room for before they have read any.
+const MAX_ROOM: usize = 256;
+
 /// Runs the README's example.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

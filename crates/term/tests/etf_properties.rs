@@ -229,3 +229,36 @@ fn compressed_terms_inflate_within_bounds() {
         assert!(etf::decode(&honest[..cut]).is_err(), "cut at {cut}");
     }
 }
+
+/// 260 KB of hostile bytes inflated to 256 MB, and these to a list of 268 million empty lists: 8 GB of memory.
+#[test]
+fn compressed_elements_are_bounded_by_compressed_bytes() {
+    use std::io::Write;
+
+    let compressed = |head: &[u8], elements: &[u8], tail: &[u8]| {
+        let plain = [head, elements, tail].concat();
+        let mut zlib = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::best());
+        zlib.write_all(&plain).unwrap();
+        let mut bytes = vec![131, 80];
+        bytes.extend((plain.len() as u32).to_be_bytes());
+        bytes.extend(zlib.finish().unwrap());
+        bytes
+    };
+    let list = |count: u32| {
+        let head = [&[108][..], &count.to_be_bytes()].concat();
+        compressed(&head, &vec![106; count as usize], &[106])
+    };
+    assert!(etf::decode(&list(2_000_000)).is_ok());
+    // As strings, which say how many elements they have all by themselves.
+    let mut string = vec![107, 0xFF, 0xFF];
+    string.resize(3 + 0xFFFF, 7);
+    let strings = compressed(&[108, 0, 0, 0, 100], &string.repeat(100), &[106]);
+    for bomb in [list(20_000_000), strings] {
+        assert!(bomb.len() < 30_000);
+        let error = etf::decode(&bomb).unwrap_err();
+        let DecodeErrorKind::Inflated(inner) = error.kind() else {
+            panic!("{error}")
+        };
+        assert_eq!(inner.kind(), &DecodeErrorKind::TooManyElements);
+    }
+}

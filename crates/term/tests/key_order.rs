@@ -166,6 +166,21 @@ fn zeros_are_found_wherever_they_are() {
     }
 }
 
+/// Runs of zeros, and bytes like the mark behind each of them; also where they fit the inline room just so or no more.
+#[test]
+fn many_zeros_come_back() {
+    for len in 0..150 {
+        for every in 1..5 {
+            let byte = |i: usize| if i.is_multiple_of(every) { 0 } else { 0xFF };
+            let bytes: Vec<u8> = (0..len).map(byte).collect();
+            check_round_trip(&Term::binary(&bytes[..]));
+            check_round_trip(&Term::Tuple(vec![Term::binary(&bytes[..]), Term::Int(1)]));
+            let flipped: Vec<u8> = bytes.iter().map(|byte| !byte).collect();
+            check_pair(&Term::binary(bytes), &Term::binary(flipped));
+        }
+    }
+}
+
 #[test]
 fn a_buffer_that_went_to_the_heap_comes_back() {
     let mut buf = KeyBuf::from_binary(&[9; 1000]);

@@ -26,8 +26,9 @@ pub(super) fn versioned(reader: &mut Reader<'_>) -> Result<Term, DecodeError> {
 fn compressed(reader: &mut Reader<'_>) -> Result<Term, DecodeError> {
     let at = reader.offset();
     let inflated = inflate::inflate(reader)?;
+    let allowed = inflate::allowed_elements(reader.offset() - at);
     // As OTP does, bytes behind the inflated term are let pass: they were written by nobody.
-    term(&mut Reader::new(&inflated), 0)
+    term(&mut Reader::inflated(&inflated, allowed), 0)
         .map_err(|error| DecodeError::new(at, DecodeErrorKind::Inflated(Box::new(error))))
 }
 
@@ -183,7 +184,9 @@ fn binary(reader: &mut Reader<'_>) -> Result<Term, DecodeError> {
 
 fn string(reader: &mut Reader<'_>) -> Result<Term, DecodeError> {
     let len = reader.u16("the length of a string")?.into();
+    let at = reader.offset();
     let bytes = reader.take(len, "a string")?;
+    reader.allow(len, at)?;
     Ok(Term::List(
         bytes.iter().map(|&byte| Term::Int(byte.into())).collect(),
     ))

@@ -124,6 +124,9 @@ pub enum DecodeErrorKind {
         /// bytes can become.
         max: u64,
     },
+    /// A compressed term has more elements than its compressed bytes can be trusted with.
+    #[error("more elements than a compressed term of this length may have")]
+    TooManyElements,
     /// The compressed data are damaged, or of another length than declared.
     #[error("the compressed data are damaged: {why}")]
     Damaged {

@@ -12,6 +12,9 @@ pub const MAX_INFLATED: usize = 256 << 20;
 
 /// Deflate makes at most 1032 bytes of one.
 const MAX_RATIO: u64 = 1032;
+/// The most elements in what a compressed term of no length inflates to, and how many more for each of its bytes.
+const ELEMENTS: usize = 4 << 20;
+const ELEMENTS_A_BYTE: usize = 16;
 /// The output grows by this much at a time.
 const STEP: usize = 64 << 10;
 
@@ -32,6 +35,16 @@ pub(super) fn inflate(reader: &mut Reader<'_>) -> Result<Vec<u8>, DecodeError> {
         .map_err(|why| DecodeError::new(reader.offset(), DecodeErrorKind::Damaged { why }))?;
     reader.advance(used);
     Ok(output)
+}
+
+/// The most elements, of lists, tuples, maps and all others together, in what `compressed` bytes inflate to.
+///
+/// An element is a byte in the format, and 32 or more in memory: without a limit a file of 260 KB could take 8 GB.
+/// Terms that people compress have less than one element a byte.
+pub(super) fn allowed_elements(compressed: usize) -> usize {
+    compressed
+        .saturating_mul(ELEMENTS_A_BYTE)
+        .saturating_add(ELEMENTS)
 }
 
 /// Inflates `input` to exactly `size` bytes; also how much of the input that took.

@@ -24,7 +24,9 @@
 //! around it, one byte each at the least. The room reserved by a whole decode is thus at most one
 //! `Term` for each byte of input, however the containers nest. Compressed input is inflated
 //! piece by piece, up to what was declared and no more, and the declaration itself is refused where
-//! deflate could not reach it or [`MAX_INFLATED`] forbids it.
+//! deflate could not reach it or [`MAX_INFLATED`] forbids it; and the elements in what was inflated are limited, four
+//! million and sixteen for each compressed byte, because the memory they take is thirty-two thousand times these bytes
+//! otherwise.
 //!
 //! *Bounded depth.* A term may lie inside at most [`MAX_DEPTH`](crate::MAX_DEPTH) tuples, lists,
 //! maps and funs. A list whose tail is written as one more list is not deeper for it: it is read in
@@ -40,6 +42,8 @@
 //!
 //! * Terms nested deeper than `MAX_DEPTH`, compressed terms whose checksum is wrong, references
 //!   without any word, and `fun M:F/A` with an arity above 255 are refused; OTP takes them.
+//! * Compressed terms that inflate to more than [`MAX_INFLATED`] bytes, or to millions of elements that were hardly any
+//!   bytes (see *bounded allocation*), are refused; OTP takes them if the memory is there.
 //! * A few tags between 71 and 79 stand for addresses and table indexes inside a running node, which
 //!   yet reads them from anybody. Here they are no tags.
 //! * `0.0` and `-0.0` may both be keys of one map, as in OTP 27.
@@ -78,7 +82,7 @@ pub const VERSION: u8 = tag::VERSION;
 /// Decodes one term that begins with the version byte 131 and fills `input` entirely.
 ///
 /// Linear in the input (a map that is not written in order is sorted); allocates at most a constant
-/// times the length of the input, or of what it inflates to.
+/// times the length of the input; of compressed input, of what it inflates to, and that for few elements only.
 ///
 /// # Errors
 ///

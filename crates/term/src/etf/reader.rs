@@ -2,11 +2,13 @@
 
 use super::error::{DecodeError, DecodeErrorKind};
 
-/// The input, how far it has been read, and how many elements the open containers still wait for.
+/// The input, how far it has been read, how many elements the open containers still wait for, and how many more
+/// elements the whole term may have.
 pub(super) struct Reader<'a> {
     input: &'a [u8],
     at: usize,
     owed: usize,
+    allowed: usize,
 }
 
 impl<'a> Reader<'a> {
@@ -15,6 +17,15 @@ impl<'a> Reader<'a> {
             input,
             at: 0,
             owed: 0,
+            allowed: usize::MAX,
+        }
+    }
+
+    /// A reader of what was inflated: of a term of at most `allowed` elements in all.
+    pub(super) fn inflated(input: &'a [u8], allowed: usize) -> Reader<'a> {
+        Reader {
+            allowed,
+            ..Reader::new(input)
         }
     }
 
@@ -104,7 +115,19 @@ impl<'a> Reader<'a> {
             return Err(DecodeError::new(self.at, kind));
         }
         self.owed += count;
-        Ok(())
+        self.allow(count, self.at)
+    }
+
+    /// Takes `count` elements, of an item at `at`, from those that the whole term may have.
+    #[inline]
+    pub(super) fn allow(&mut self, count: usize, at: usize) -> Result<(), DecodeError> {
+        match self.allowed.checked_sub(count) {
+            Some(left) => {
+                self.allowed = left;
+                Ok(())
+            }
+            None => Err(DecodeError::new(at, DecodeErrorKind::TooManyElements)),
+        }
     }
 
     /// One claimed element is about to be read.

@@ -80,6 +80,15 @@ impl KeyBuf {
         buf
     }
 
+    /// [`KeyBuf::word`] of the key of an integer, without a buffer.
+    #[inline]
+    pub fn int_word(value: i64) -> Option<(u64, usize)> {
+        let Number { tag, word, len } = Number::from_int(value);
+        // Of a number of no bytes, as -1 is, the word says nothing.
+        let bytes = word.swap_bytes() & !(u64::MAX << (8 * len as u32 % 64));
+        (len < 8).then(|| (bytes << 8 | u64::from(tag), 1 + len))
+    }
+
     /// The key of a binary. O(length).
     #[inline]
     pub fn from_binary(bytes: &[u8]) -> KeyBuf {
@@ -167,6 +176,21 @@ impl KeyBuf {
     #[inline]
     pub fn bytes(&self) -> &[u8] {
         &self.stored()[..self.identity_len]
+    }
+
+    /// [`KeyBuf::bytes`] as one number, little-endian with zeros above, and how many they are; `None` if they are more
+    /// than eight. Numbers are compared and hashed without a look at memory.
+    #[inline]
+    pub fn word(&self) -> Option<(u64, usize)> {
+        let len = self.identity_len;
+        if self.spilled || len.wrapping_sub(1) >= 8 {
+            return None;
+        }
+        let (first, _) = self.inline.split_first_chunk()?;
+        Some((
+            u64::from_le_bytes(*first) & (u64::MAX >> (64 - 8 * len)),
+            len,
+        ))
     }
 
     /// What to keep of a key to [`decode`](super::decode) it again: order part, trailer and rest. To compare it with

@@ -119,7 +119,8 @@ impl Reader<'_> {
         }
     }
 
-    /// `count` terms. Room is made for no more than the bytes that are left can hold.
+    /// `count` terms. No more of them than there are bytes left; and room is made for a few only, since each level of
+    /// nesting could claim all these bytes.
     fn terms(&mut self, count: u64, depth: usize) -> Result<Vec<Term>> {
         let left = self.order.left();
         if count > left as u64 {
@@ -128,7 +129,7 @@ impl Reader<'_> {
                 KeyErrorKind::Truncated("the elements"),
             );
         }
-        let mut terms = Vec::with_capacity((count as usize).min(left / 2 + 1));
+        let mut terms = Vec::with_capacity((count as usize).min(crate::MAX_ROOM));
         for _ in 0..count {
             terms.push(self.term(depth + 1)?);
         }

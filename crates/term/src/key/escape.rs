@@ -12,7 +12,9 @@
 //! end is told from an escaped zero by one byte, and a string that ends sorts below one that goes on with a zero. Of
 //! two bitstrings with the same bytes the one with fewer bits in the last byte is the prefix, and its count is less.
 
-use std::borrow::Cow;
+use std::ops::Deref;
+
+use smallvec::SmallVec;
 
 use super::buf::KeyBuf;
 use super::tag::ESCAPED;
@@ -35,9 +37,27 @@ pub(super) fn put(out: &mut KeyBuf, tag: u8, content: &[u8], bits: Option<u8>) {
     put_with_zeros(out, tag, content, bits);
 }
 
-/// The general case: runs without zeros are copied whole.
-#[cold]
+/// The general case. Where there is room for the worst that can come, byte by byte: a zero brings its mark along and
+/// any other byte overwrites the mark before it, which asks nothing that a processor could guess wrong.
+#[inline(never)]
 fn put_with_zeros(out: &mut KeyBuf, tag: u8, content: &[u8], bits: Option<u8>) {
+    let Some(room) = out.room(2 * content.len() + 3) else {
+        return put_runs(out, tag, content, bits);
+    };
+    room[0] = tag;
+    let mut at = 1;
+    for &byte in content {
+        room[at..at + 2].copy_from_slice(&[byte, ESCAPED]);
+        at += 1 + usize::from(byte == 0);
+    }
+    room[at] = 0;
+    room[at + 1] = bits.unwrap_or(0);
+    out.advance(at + 1 + usize::from(bits.is_some()));
+}
+
+/// Runs without zeros are copied whole.
+#[cold]
+fn put_runs(out: &mut KeyBuf, tag: u8, content: &[u8], bits: Option<u8>) {
     out.push(tag);
     let mut rest = content;
     while let Some(zero) = memchr::memchr(0, rest) {
@@ -96,21 +116,64 @@ fn zero_bytes(word: u64) -> u64 {
     word.wrapping_sub(LOW) & !word & HIGH
 }
 
+/// What was escaped: where it lies, if it holds no zero, or copied.
+pub(super) enum Content<'a> {
+    Plain(&'a [u8]),
+    Copied(SmallVec<[u8; SHORT]>),
+}
+
+/// Bytes of content that are copied without an allocation.
+const SHORT: usize = 64;
+
+impl Deref for Content<'_> {
+    type Target = [u8];
+
+    #[inline]
+    fn deref(&self) -> &[u8] {
+        match self {
+            Content::Plain(bytes) => bytes,
+            Content::Copied(bytes) => bytes,
+        }
+    }
+}
+
 /// Reads an escaped content from the start of `bytes`: the content, and how many bytes it and its closing zero take.
 /// `None` if there is no end. Copies only what holds a zero.
-pub(super) fn read(bytes: &[u8]) -> Option<(Cow<'_, [u8]>, usize)> {
-    let mut content = Vec::new();
-    let mut at = 0;
-    loop {
-        let zero = at + memchr::memchr(0, &bytes[at..])?;
-        if bytes.get(zero + 1) != Some(&ESCAPED) {
-            if at == 0 {
-                return Some((Cow::Borrowed(&bytes[..zero]), zero + 1));
-            }
-            content.extend_from_slice(&bytes[at..zero]);
-            return Some((Cow::Owned(content), zero + 1));
+pub(super) fn read(bytes: &[u8]) -> Option<(Content<'_>, usize)> {
+    let zero = first_zero(bytes)?;
+    if bytes.get(zero + 1) == Some(&ESCAPED) {
+        return read_with_zeros(bytes, zero);
+    }
+    Some((Content::Plain(&bytes[..zero]), zero + 1))
+}
+
+/// Eight bytes a step while there are few: a call costs more.
+#[inline]
+fn first_zero(bytes: &[u8]) -> Option<usize> {
+    let near = &bytes[..bytes.len().min(SHORT)];
+    for (i, word) in near.as_chunks::<8>().0.iter().enumerate() {
+        let zeros = zero_bytes(u64::from_le_bytes(*word));
+        if zeros != 0 {
+            return Some(8 * i + zeros.trailing_zeros() as usize / 8);
         }
-        content.extend_from_slice(&bytes[at..=zero]);
-        at = zero + 2;
+    }
+    let from = near.len() & !7;
+    memchr::memchr(0, &bytes[from..]).map(|at| from + at)
+}
+
+/// The same for a content whose first zero, an escaped one, is known.
+fn read_with_zeros(bytes: &[u8], zero: usize) -> Option<(Content<'_>, usize)> {
+    let mut content = SmallVec::from_slice(&bytes[..=zero]);
+    let mut at = zero + 2;
+    loop {
+        let byte = *bytes.get(at)?;
+        at += 1;
+        if byte == 0 {
+            if bytes.get(at) != Some(&ESCAPED) {
+                return Some((Content::Copied(content), at));
+            }
+            at += 1;
+        }
+        content.push(byte);
     }
 }

@@ -1,11 +1,10 @@
 //! Bytes of a key read from the front, each read checked.
 
-use std::borrow::Cow;
-
 use crate::{Atom, Pid};
 
 use super::error::{KeyError, KeyErrorKind};
-use super::{escape, tag};
+use super::escape::{self, Content};
+use super::tag;
 
 pub(super) type Result<T, E = KeyError> = std::result::Result<T, E>;
 
@@ -76,7 +75,7 @@ impl<'a> Input<'a> {
     }
 
     /// Escaped bytes and their end.
-    pub(super) fn escaped(&mut self, what: &'static str) -> Result<Cow<'a, [u8]>> {
+    pub(super) fn escaped(&mut self, what: &'static str) -> Result<Content<'a>> {
         match escape::read(&self.bytes[self.at..]) {
             Some((content, taken)) => {
                 self.at += taken;

@@ -89,7 +89,7 @@ pub use buf::KeyBuf;
 pub use build::build;
 pub use decode::decode;
 pub use error::{KeyError, KeyErrorKind};
-pub use peek::{KeyKind, as_int, as_plain_binary, kind};
+pub use peek::{KeyKind, as_binary, as_int, as_plain_binary, kind};
 pub use rest::{is_same, trailer_len};
 pub use writer::KeyWriter;
 

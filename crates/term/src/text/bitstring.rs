@@ -1,6 +1,7 @@
 //! `<<...>>` in a text: whole numbers and strings, with sizes and types, as far as constants go.
 
 use num_bigint::BigInt;
+use num_traits::ToPrimitive;
 
 use super::error::{ParseErrorKind, Wrong};
 use super::parse::Parser;
@@ -64,12 +65,14 @@ impl Bits {
     }
 }
 
-/// How a segment is laid out.
+/// How a segment is laid out; `None` is what was not said.
+#[derive(Default)]
 struct Spec {
     size: Option<u64>,
     unit: Option<u64>,
-    kind: Kind,
-    little: bool,
+    kind: Option<Kind>,
+    little: Option<bool>,
+    signed: Option<bool>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -106,7 +109,7 @@ impl Parser<'_> {
         self.scan.skip_blank();
         let start = self.scan.at;
         if self.scan.peek() == Some('"') {
-            let text = self.scan.quoted('"', "a string")?;
+            let text = self.strings()?;
             let spec = self.spec()?;
             return text
                 .chars()
@@ -122,12 +125,7 @@ impl Parser<'_> {
 
     /// `:Size/Type-Type`, both optional.
     fn spec(&mut self) -> Result<Spec, Wrong> {
-        let mut spec = Spec {
-            size: None,
-            unit: None,
-            kind: Kind::Integer,
-            little: false,
-        };
+        let mut spec = Spec::default();
         self.scan.skip_blank();
         if self.scan.take(":") {
             self.scan.skip_blank();
@@ -151,39 +149,61 @@ impl Parser<'_> {
             "integer, float, utf8, utf16, utf32, big, little, signed, unsigned or unit:N";
         self.scan.skip_blank();
         let start = self.scan.at;
-        match self.scan.word() {
-            "integer" => spec.kind = Kind::Integer,
-            "float" => spec.kind = Kind::Float,
-            "utf8" => spec.kind = Kind::Utf8,
-            "utf16" => spec.kind = Kind::Utf16,
-            "utf32" => spec.kind = Kind::Utf32,
-            "little" => spec.little = true,
-            "big" => spec.little = false,
-            "signed" | "unsigned" => {}
+        let agrees = match self.scan.word() {
+            "integer" => say(&mut spec.kind, Kind::Integer),
+            "float" => say(&mut spec.kind, Kind::Float),
+            "utf8" => say(&mut spec.kind, Kind::Utf8),
+            "utf16" => say(&mut spec.kind, Kind::Utf16),
+            "utf32" => say(&mut spec.kind, Kind::Utf32),
+            "little" => say(&mut spec.little, true),
+            "big" => say(&mut spec.little, false),
+            "signed" => say(&mut spec.signed, true),
+            "unsigned" => say(&mut spec.signed, false),
             "unit" => {
                 self.scan.expect(":", "`:` and a unit")?;
-                spec.unit = Some(self.scan.plain_number("a unit")?);
+                say(&mut spec.unit, self.scan.plain_number("a unit")?)
             }
             _ => {
                 self.scan.at = start;
                 return Err(self.scan.unexpected(EXPECTED));
             }
+        };
+        if agrees {
+            Ok(())
+        } else {
+            let what = "a segment with two types of one kind, such as `little-big`";
+            Err(Wrong::new(start, ParseErrorKind::Refused(what)))
         }
-        Ok(())
+    }
+}
+
+/// Sets what was not said before; false if something else was.
+fn say<T: PartialEq>(place: &mut Option<T>, value: T) -> bool {
+    match place {
+        Some(said) => *said == value,
+        None => {
+            *place = Some(value);
+            true
+        }
     }
 }
 
 /// Appends one value as `spec` says; `start` is where its text is.
 fn push(bits: &mut Bits, value: &Term, spec: &Spec, start: usize) -> Result<(), Wrong> {
     let refuse = |what| Err(Wrong::new(start, ParseErrorKind::Refused(what)));
-    let unicode = matches!(spec.kind, Kind::Utf8 | Kind::Utf16 | Kind::Utf32);
+    let kind = spec.kind.unwrap_or(Kind::Integer);
+    let little = spec.little.unwrap_or(false);
+    let unicode = matches!(kind, Kind::Utf8 | Kind::Utf16 | Kind::Utf32);
     if unicode && (spec.size.is_some() || spec.unit.is_some()) {
         return refuse("a size or unit with utf8, utf16 or utf32");
     }
     if spec.unit.is_some_and(|unit| !(1..=256).contains(&unit)) {
         return refuse("a unit that is not from 1 to 256");
     }
-    let default = if spec.kind == Kind::Float { 64 } else { 8 };
+    if spec.unit.is_some() && spec.size.is_none() {
+        return refuse("a unit without a size");
+    }
+    let default = if kind == Kind::Float { 64 } else { 8 };
     let size = spec
         .size
         .unwrap_or(default)
@@ -191,17 +211,17 @@ fn push(bits: &mut Bits, value: &Term, spec: &Spec, start: usize) -> Result<(), 
     if size > MAX_SEGMENT_BITS {
         return refuse("a segment of more than 65536 bits");
     }
-    match (spec.kind, value) {
+    match (kind, value) {
         (Kind::Integer, Term::Int(n)) => {
-            bits.push_integer(&BigInt::from(*n), size as usize, spec.little)
+            bits.push_integer(&BigInt::from(*n), size as usize, little)
         }
-        (Kind::Integer, Term::Big(n)) => bits.push_integer(n, size as usize, spec.little),
+        (Kind::Integer, Term::Big(n)) => bits.push_integer(n, size as usize, little),
         (Kind::Float, number) => match float_bytes(number, size) {
-            Some(bytes) => push_ordered(bits, bytes, spec.little),
+            Some(bytes) => push_ordered(bits, bytes, little),
             None => return refuse("a float segment that is not a number of 32 or 64 bits"),
         },
         (_, Term::Int(n)) if unicode => match u32::try_from(*n).ok().and_then(char::from_u32) {
-            Some(c) => push_char(bits, c, spec),
+            Some(c) => push_char(bits, c, kind, little),
             None => return refuse("no Unicode character has this number"),
         },
         _ => return refuse("a float in a segment without `/float`"),
@@ -219,6 +239,7 @@ fn push_ordered(bits: &mut Bits, mut big_endian: Vec<u8>, little: bool) {
 fn float_bytes(number: &Term, size: u64) -> Option<Vec<u8>> {
     let value = match number {
         Term::Int(n) => *n as f64,
+        Term::Big(n) => n.to_f64().filter(|value| value.is_finite())?,
         Term::Float(f) => f.get(),
         _ => return None,
     };
@@ -229,14 +250,14 @@ fn float_bytes(number: &Term, size: u64) -> Option<Vec<u8>> {
     }
 }
 
-fn push_char(bits: &mut Bits, c: char, spec: &Spec) {
-    match spec.kind {
+fn push_char(bits: &mut Bits, c: char, kind: Kind, little: bool) {
+    match kind {
         Kind::Utf16 => {
             for unit in c.encode_utf16(&mut [0; 2]) {
-                push_ordered(bits, unit.to_be_bytes().to_vec(), spec.little);
+                push_ordered(bits, unit.to_be_bytes().to_vec(), little);
             }
         }
-        Kind::Utf32 => push_ordered(bits, u32::from(c).to_be_bytes().to_vec(), spec.little),
+        Kind::Utf32 => push_ordered(bits, u32::from(c).to_be_bytes().to_vec(), little),
         _ => bits.push_bytes(c.encode_utf8(&mut [0; 4]).as_bytes()),
     }
 }

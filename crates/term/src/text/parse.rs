@@ -76,18 +76,23 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// A string, and those that follow it without anything between.
     fn string(&mut self) -> Result<Term, Wrong> {
-        let mut chars = Vec::new();
+        let text = self.strings()?;
+        let chars = text.chars().map(|c| Term::Int(i64::from(u32::from(c))));
+        Ok(Term::List(chars.collect()))
+    }
+
+    /// The text of a string, and of those that follow it without anything between.
+    pub(super) fn strings(&mut self) -> Result<String, Wrong> {
+        let mut text = String::new();
         loop {
-            let text = self.scan.quoted('"', "a string")?;
-            chars.extend(text.chars().map(|c| Term::Int(i64::from(u32::from(c)))));
+            text += &self.scan.quoted('"', "a string")?;
             let end = self.scan.at;
             self.scan.skip_blank();
             if self.scan.peek() != Some('"') {
                 // What is behind the term is not ours to take.
                 self.scan.at = end;
-                return Ok(Term::List(chars));
+                return Ok(text);
             }
         }
     }

@@ -47,6 +47,9 @@ fn every_syntax_is_read() {
         ),
         ("<<\"𝄞\"/utf16-little>>", "<<52,216,30,221>>"),
         ("<<16#1FF:12/little>>", "<<255,1:4>>"),
+        ("<<\"ab\" \"c\":16>>", "<<0,97,0,98,0,99>>"),
+        ("<<36893488147419103232/float>>", "<<68,0,0,0,0,0,0,0>>"),
+        ("<<1:2/unit:8-big-unsigned-big>>", "<<0,1>>"),
         ("<0.1.2>", "<0.1.2>"),
         ("<'a@b.c'/3.1.2>", "<'a@b.c'/3.1.2>"),
         (
@@ -183,5 +186,20 @@ proptest! {
     #[test]
     fn any_text_is_no_panic(text in "[\\[\\]{}<>#$'\"\\\\,.|a-fA-F0-9xe_ /:=-]{0,40}") {
         let _ = Term::parse(&text);
+    }
+}
+
+/// Segments that Erlang refuses were read as something: a unit without a size, two types of one kind.
+#[test]
+fn segments_contradict_themselves() {
+    for text in [
+        "<<1/integer-unit:8>>",
+        "<<1:8/little-big>>",
+        "<<1.5:64/integer-float>>",
+        "<<1:2/unit:8-unit:4>>",
+        "<<1/signed-unsigned>>",
+    ] {
+        let error = Term::parse(text).expect_err(text);
+        assert!(matches!(error.kind, ParseErrorKind::Refused(_)), "{error}");
     }
 }

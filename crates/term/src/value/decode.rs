@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use num_bigint::BigInt;
 
-use crate::{Atom, BitString, Float, Fun, LocalFun, MAX_DEPTH, Map, Pid, Port, Reference, Term};
+use crate::{
+    Atom, BitString, Float, Fun, LocalFun, MAX_DEPTH, MAX_ROOM, Map, Pid, Port, Reference, Term,
+};
 
 use super::error::{ValueError, ValueErrorKind};
 use super::reader::{Reader, Result};
@@ -121,12 +123,13 @@ impl Decoder<'_, '_> {
         }
     }
 
-    /// `count` terms. Room is made for no more than the bytes that are left can hold.
+    /// `count` terms. No more of them than there are bytes left; and room is made for a few only, since each level of
+    /// nesting could claim all these bytes.
     fn terms(&mut self, count: u64, depth: usize) -> Result<Vec<Term>> {
         if count > self.reader.left.len() as u64 {
             return Err(ValueErrorKind::Truncated);
         }
-        let mut terms = Vec::with_capacity(count as usize);
+        let mut terms = Vec::with_capacity((count as usize).min(MAX_ROOM));
         for _ in 0..count {
             terms.push(self.term(depth + 1)?);
         }
@@ -149,7 +152,7 @@ impl Decoder<'_, '_> {
         if size > self.reader.left.len() as u64 / 2 {
             return Err(ValueErrorKind::Truncated);
         }
-        let mut pairs = Vec::with_capacity(size as usize);
+        let mut pairs = Vec::with_capacity((size as usize).min(MAX_ROOM));
         for _ in 0..size {
             pairs.push((self.term(depth + 1)?, self.term(depth + 1)?));
         }
@@ -246,10 +249,7 @@ impl Decoder<'_, '_> {
 /// The atom whose number has `len` bytes.
 #[inline]
 pub(super) fn atom(reader: &mut Reader<'_>, len: usize) -> Result<Atom> {
-    let bytes = reader.take(len)?;
-    let mut word = [0; 4];
-    word[..len].copy_from_slice(bytes);
-    known_atom(u32::from_le_bytes(word))
+    known_atom(reader.number(len)? as u32)
 }
 
 fn wide_atom(reader: &mut Reader<'_>) -> Result<Atom> {

@@ -82,6 +82,12 @@ impl<'a> Reader<'a> {
         self.take(count.saturating_mul(size))
     }
 
+    /// A number of one to eight bytes without a sign.
+    #[inline(always)]
+    pub(super) fn number(&mut self, len: usize) -> Result<u64> {
+        self.take(len).map(little_endian)
+    }
+
     /// An integer of one to eight bytes.
     #[inline(always)]
     pub(super) fn int(&mut self, len: usize) -> Result<i64> {

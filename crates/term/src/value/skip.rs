@@ -22,7 +22,9 @@ pub fn skip(bytes: &mut &[u8]) -> Result<(), ValueError> {
             return Ok(());
         }
     }
-    skip_any(bytes)
+    // By value, so that the slice of whoever is inlined around this can stay in registers.
+    *bytes = behind_any(bytes)?;
+    Ok(())
 }
 
 /// What [`FOLLOWING`] has for tags that do not tell.
@@ -50,10 +52,18 @@ const fn following() -> [u8; 256] {
 }
 
 #[inline(never)]
-fn skip_any(bytes: &mut &[u8]) -> Result<(), ValueError> {
+fn behind_any(bytes: &[u8]) -> Result<&[u8], ValueError> {
     let mut reader = Reader { left: bytes };
     let mut pending = 1u64;
     while pending > 0 {
+        if let Some((&tag, left)) = reader.left.split_first()
+            && FOLLOWING[usize::from(tag)] != UNKNOWN
+            && let Some(left) = left.get(usize::from(FOLLOWING[usize::from(tag)])..)
+        {
+            reader.left = left;
+            pending -= 1;
+            continue;
+        }
         let children = token(&mut reader).and_then(|children| {
             (pending - 1)
                 .checked_add(children)
@@ -69,8 +79,7 @@ fn skip_any(bytes: &mut &[u8]) -> Result<(), ValueError> {
             }
         }
     }
-    *bytes = reader.left;
-    Ok(())
+    Ok(reader.left)
 }
 
 /// Passes over one term without its parts: how many terms these are.

@@ -63,6 +63,36 @@ impl Build for Heap {
             .collect();
         self.keep(Term::Map(Map::from_sorted(pairs).expect("in order")))
     }
+    /// Small tuples and maps get their parts one by one, others are made whole.
+    fn begin_tuple(&mut self, arity: usize) -> Option<usize> {
+        (arity <= 2).then(|| self.keep(Term::Tuple(vec![Term::Int(0); arity])))
+    }
+    fn put(&mut self, tuple: usize, at: usize, element: usize) {
+        let element = self.0[element].clone();
+        match &mut self.0[tuple] {
+            Term::Tuple(elements) => elements[at] = element,
+            other => panic!("{other:?}"),
+        }
+    }
+    fn begin_map(&mut self, size: usize) -> Option<usize> {
+        (size <= 2).then(|| self.keep(Term::List(Vec::new())))
+    }
+    fn put_pair(&mut self, map: usize, at: usize, key: usize, value: usize) {
+        let pair = self.all(&[key, value]);
+        match &mut self.0[map] {
+            Term::List(pairs) if pairs.len() == 2 * at => pairs.extend(pair),
+            other => panic!("{at} in {other:?}"),
+        }
+    }
+    fn end_map(&mut self, map: usize) -> usize {
+        match self.0[map].clone() {
+            Term::List(pairs) => {
+                let pairs: Vec<usize> = pairs.into_iter().map(|term| self.keep(term)).collect();
+                self.map(&pairs)
+            }
+            other => panic!("{other:?}"),
+        }
+    }
     fn pid(&mut self, pid: &Pid) -> usize {
         self.keep(Term::Pid(Box::new(pid.clone())))
     }
