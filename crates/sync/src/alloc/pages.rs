@@ -1,32 +1,37 @@
-//! Large zeroed memory, on huge pages when it is large enough.
+//! Large zeroed memory, on huge pages where the kernel has them.
 
-use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::alloc::{Layout, handle_alloc_error};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// Bytes mapped at the moment. The standard library's atomic, also under loom: it only counts.
-static MAPPED: AtomicUsize = AtomicUsize::new(0);
+/// Bytes given back at the moment. The standard library's atomic, also under loom: it only counts.
+static GIVEN_BACK: AtomicUsize = AtomicUsize::new(0);
 
-/// Bytes that all [`Pages`] of the process have mapped straight from the kernel: memory that no
-/// allocator's account shows.
-pub fn mapped() -> usize {
+/// Bytes of all living [`Pages`] of the process whose memory the kernel has: the allocator's account shows
+/// them, though nothing is behind them.
+pub fn given_back() -> usize {
     // Relaxed: a number for reports, which orders nothing.
-    MAPPED.load(Ordering::Relaxed)
+    GIVEN_BACK.load(Ordering::Relaxed)
 }
 
 /// The size of a huge page, and the least size for which one is asked for.
 const HUGE: usize = 2 << 20;
+/// Alignment and unit of size from there on: the largest page that a system of today has, so that whole pages can be
+/// given back.
+const PAGE: usize = 64 << 10;
 /// Alignment of everything smaller: two cache lines, which processors like to fetch together.
 const LINE: usize = 128;
 
-/// Zeroed memory aligned to 128 bytes, or to 2 MiB if it is that long. Freed when dropped.
+/// Zeroed memory aligned to 128 bytes, or to 64 KiB if it is 2 MiB long. Freed when dropped.
 ///
+/// It comes from mimalloc, so that what one table leaves is there for the next: memory fresh from the kernel
+/// costs a fault for each page, on a virtual machine two, and those cost more than filling a table.
 /// Asking for huge pages is advice: where the kernel has none, ordinary pages serve.
 #[derive(Debug)]
 pub struct Pages {
     start: NonNull<u8>,
     size: usize,
-    /// The kernel has the physical memory: not counted by [`mapped`].
+    /// The kernel has the physical memory: counted by [`given_back`].
     given_back: AtomicBool,
 }
 
@@ -44,16 +49,14 @@ impl Pages {
     pub fn zeroed(size: usize) -> Self {
         assert!(size > 0);
         let layout = Self::layout(size);
-        let start = if Self::is_mapped(layout) {
-            // Relaxed, here and in `drop`: see `mapped`.
-            MAPPED.fetch_add(layout.size(), Ordering::Relaxed);
-            map::huge(layout)
-        } else {
-            // SAFETY: the size is not zero.
-            NonNull::new(unsafe { alloc_zeroed(layout) })
+        let Some(start) = backend::zeroed(layout) else {
+            handle_alloc_error(layout)
         };
+        if Self::is_large(layout) {
+            advice::huge(start, layout.size());
+        }
         Self {
-            start: start.unwrap_or_else(|| handle_alloc_error(layout)),
+            start,
             size: layout.size(),
             given_back: AtomicBool::new(false),
         }
@@ -79,40 +82,38 @@ impl Pages {
     /// Nobody relies on the content, which is accessed by atomics only.
     pub unsafe fn discard(&self) {
         if self.gives_back() {
-            // SAFETY: mapped in `zeroed` with this size; the caller does not need the content.
-            unsafe { map::discard(self.start, self.size) };
+            // SAFETY: whole pages of ours; the caller does not need the content.
+            unsafe { advice::discard(self.start, self.size) };
             self.count_given_back(true);
         }
     }
 
     /// Says that the memory is going to be filled again after a [`Pages::discard`].
     pub fn reuse(&self) {
-        if self.gives_back() {
-            self.count_given_back(false);
-        }
+        self.count_given_back(false);
     }
 
-    /// Keeps the account of [`mapped`].
-    fn count_given_back(&self, given_back: bool) {
+    /// Keeps the account of [`given_back`].
+    fn count_given_back(&self, now: bool) {
         // Relaxed, all: numbers.
-        if self.given_back.swap(given_back, Ordering::Relaxed) != given_back {
-            if given_back {
-                MAPPED.fetch_sub(self.size, Ordering::Relaxed);
+        if self.given_back.swap(now, Ordering::Relaxed) != now {
+            if now {
+                GIVEN_BACK.fetch_add(self.size, Ordering::Relaxed);
             } else {
-                MAPPED.fetch_add(self.size, Ordering::Relaxed);
+                GIVEN_BACK.fetch_sub(self.size, Ordering::Relaxed);
             }
         }
     }
 
-    /// Whether [`Pages::discard`] gives memory back: when it is huge, on Linux.
+    /// Whether [`Pages::discard`] gives memory back: when it is large, on Linux.
     pub fn gives_back(&self) -> bool {
-        Self::is_mapped(Self::layout(self.size))
+        Self::is_large(Self::layout(self.size))
     }
 
+    /// Idempotent: `drop` knows only what was taken.
     fn layout(size: usize) -> Layout {
-        // By what is taken, not by what is asked for: `drop` knows only that.
         let align = if size.next_multiple_of(LINE) >= HUGE {
-            HUGE
+            PAGE
         } else {
             LINE
         };
@@ -120,99 +121,99 @@ impl Pages {
         layout.pad_to_align()
     }
 
-    /// Whether the memory is mapped straight from the kernel.
-    fn is_mapped(layout: Layout) -> bool {
-        cfg!(all(target_os = "linux", not(fyris_sanitize), not(miri))) && layout.align() == HUGE
+    /// Whether the memory is whole pages to give advice about.
+    fn is_large(layout: Layout) -> bool {
+        cfg!(all(target_os = "linux", not(fyris_sanitize), not(miri))) && layout.align() == PAGE
     }
 }
 
 impl Drop for Pages {
     fn drop(&mut self) {
-        let layout = Self::layout(self.size);
-        if Self::is_mapped(layout) {
-            self.count_given_back(true);
-            // SAFETY: mapped in `zeroed` with this layout; unmapped once.
-            unsafe { map::unmap(self.start, layout) }
-        } else {
-            // SAFETY: allocated in `zeroed` with this layout (`pad_to_align` is idempotent and does
-            // not change which alignment applies); freed once.
-            unsafe { dealloc(self.start.as_ptr(), layout) }
-        }
+        self.count_given_back(false);
+        // SAFETY: allocated in `zeroed` with this layout; freed once.
+        unsafe { backend::free(self.start, Self::layout(self.size)) }
+    }
+}
+
+#[cfg(not(any(loom, fyris_sanitize)))]
+mod backend {
+    use std::alloc::Layout;
+    use std::ptr::NonNull;
+
+    use libmimalloc_sys as mi;
+
+    pub(super) fn zeroed(layout: Layout) -> Option<NonNull<u8>> {
+        // SAFETY: no preconditions but that the alignment is a power of two.
+        let start = unsafe { mi::mi_zalloc_aligned(layout.size(), layout.align()) };
+        NonNull::new(start.cast())
+    }
+
+    /// # Safety
+    ///
+    /// `start` comes from [`zeroed`]; freed once.
+    pub(super) unsafe fn free(start: NonNull<u8>, _: Layout) {
+        // SAFETY: the caller's contract.
+        unsafe { mi::mi_free(start.as_ptr().cast()) }
+    }
+}
+
+#[cfg(any(loom, fyris_sanitize))]
+mod backend {
+    use std::alloc::{Layout, alloc_zeroed, dealloc};
+    use std::ptr::NonNull;
+
+    pub(super) fn zeroed(layout: Layout) -> Option<NonNull<u8>> {
+        // SAFETY: `Pages::zeroed` asserts that the size is not zero.
+        NonNull::new(unsafe { alloc_zeroed(layout) })
+    }
+
+    /// # Safety
+    ///
+    /// `start` comes from [`zeroed`] with the same layout; freed once.
+    pub(super) unsafe fn free(start: NonNull<u8>, layout: Layout) {
+        // SAFETY: the caller's contract.
+        unsafe { dealloc(start.as_ptr(), layout) }
     }
 }
 
 #[cfg(target_os = "linux")]
-mod map {
-    use std::alloc::Layout;
-    use std::ptr::{self, NonNull};
+mod advice {
+    use std::ptr::NonNull;
 
-    /// Maps zeroed memory at an address that is a multiple of the alignment: maps more, gives the
-    /// ends back, and advises huge pages.
-    pub(super) fn huge(layout: Layout) -> Option<NonNull<u8>> {
-        let size = layout.size();
-        let mapped = size.checked_add(layout.align())?;
-        // SAFETY: an anonymous private mapping at an address of the kernel's choice.
-        let start = unsafe {
-            let protection = libc::PROT_READ | libc::PROT_WRITE;
-            let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-            libc::mmap(ptr::null_mut(), mapped, protection, flags, -1, 0)
-        };
-        if start == libc::MAP_FAILED {
-            return None;
-        }
-        let start = start.cast::<u8>();
-        let before = start.align_offset(layout.align());
-        let after = mapped - before - size;
-        // SAFETY: `before + size + after` is what was mapped; both ends are whole pages, since the
-        // kernel maps whole pages, and nobody has seen them.
-        unsafe {
-            let middle = start.add(before);
-            if before > 0 {
-                libc::munmap(start.cast(), before);
+    use super::HUGE;
+
+    /// Advises huge pages for those that lie wholly in `size` bytes from `start`.
+    pub(super) fn huge(start: NonNull<u8>, size: usize) {
+        let before = start.as_ptr().align_offset(HUGE);
+        let size = size.saturating_sub(before) / HUGE * HUGE;
+        if size > 0 {
+            // SAFETY: within the block; the advice changes nothing that can be read.
+            unsafe {
+                let first = start.as_ptr().add(before);
+                libc::madvise(first.cast(), size, libc::MADV_HUGEPAGE);
             }
-            if after > 0 {
-                libc::munmap(middle.add(size).cast(), after);
-            }
-            libc::madvise(middle.cast(), size, libc::MADV_HUGEPAGE);
-            NonNull::new(middle)
         }
     }
 
     /// # Safety
     ///
-    /// `start` comes from [`huge`] with this size, and its content is not needed any more.
+    /// These are whole pages of the caller's whose content is not needed any more.
     pub(super) unsafe fn discard(start: NonNull<u8>, size: usize) {
         // SAFETY: the caller's contract.
         unsafe { libc::madvise(start.as_ptr().cast(), size, libc::MADV_DONTNEED) };
     }
-
-    /// # Safety
-    ///
-    /// `start` comes from [`huge`] with the same layout; called once.
-    pub(super) unsafe fn unmap(start: NonNull<u8>, layout: Layout) {
-        // SAFETY: the caller's contract.
-        unsafe { libc::munmap(start.as_ptr().cast(), layout.size()) };
-    }
 }
 
 #[cfg(not(target_os = "linux"))]
-mod map {
-    use std::alloc::Layout;
+mod advice {
     use std::ptr::NonNull;
 
-    pub(super) fn huge(_: Layout) -> Option<NonNull<u8>> {
-        None
-    }
+    pub(super) fn huge(_: NonNull<u8>, _: usize) {}
 
     /// # Safety
     ///
-    /// Never called: nothing is mapped on this system.
+    /// None: it does nothing on this system.
     pub(super) unsafe fn discard(_: NonNull<u8>, _: usize) {}
-
-    /// # Safety
-    ///
-    /// Never called: nothing is mapped on this system.
-    pub(super) unsafe fn unmap(_: NonNull<u8>, _: Layout) {}
 }
 
 #[cfg(all(test, not(loom)))]
@@ -224,7 +225,7 @@ mod tests {
         for size in [1, 64, 4096, HUGE - 1, HUGE, 2 * HUGE + 12345] {
             let pages = Pages::zeroed(size);
             assert!(pages.size() >= size);
-            let align = if pages.size() >= HUGE { HUGE } else { LINE };
+            let align = if pages.size() >= HUGE { PAGE } else { LINE };
             assert_eq!(pages.as_ptr().addr() % align, 0);
             // SAFETY: within the allocation.
             let bytes = unsafe { std::slice::from_raw_parts_mut(pages.as_ptr(), size) };
@@ -234,21 +235,26 @@ mod tests {
         account_follows();
     }
 
-    /// What is mapped counts once, and not while the kernel has it. Part of the one test that maps, as the account is
-    /// the whole process's.
+    /// What is given back counts once, while it is. Part of the one test that gives back, as the account is the
+    /// whole process's.
     fn account_follows() {
-        let before = mapped();
         let pages = Pages::zeroed(HUGE);
-        let full = before + if pages.gives_back() { HUGE } else { 0 };
-        assert_eq!(mapped(), full);
+        // SAFETY: ours alone.
+        unsafe { pages.as_ptr().write_bytes(7, HUGE) };
+        let back = if pages.gives_back() { HUGE } else { 0 };
         for _ in 0..2 {
-            // SAFETY: nothing was written there.
+            // SAFETY: the content is not needed.
             unsafe { pages.discard() };
-            assert_eq!(mapped(), before);
+            assert_eq!(given_back(), back);
         }
+        // SAFETY: ours alone.
+        let bytes = unsafe { std::slice::from_raw_parts(pages.as_ptr(), HUGE) };
+        assert!(back == 0 || bytes.iter().all(|b| *b == 0));
         pages.reuse();
-        assert_eq!(mapped(), full);
+        assert_eq!(given_back(), 0);
+        // SAFETY: as above.
+        unsafe { pages.discard() };
         drop(pages);
-        assert_eq!(mapped(), before);
+        assert_eq!(given_back(), 0);
     }
 }

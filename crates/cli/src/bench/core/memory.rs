@@ -9,7 +9,7 @@
 //!   each block at the size of its size class: so the allocator's rounding counts, and its free
 //!   space does not. mimalloc is the global allocator of both programs, so everything that goes through Rust's
 //!   allocator is there, and everything that `fyris_sync::alloc` takes from mimalloc directly, too; what that one
-//!   maps past the allocator, for large arrays, it counts itself, and it is added.
+//!   has given back to the kernel, of arrays that are being kept for reuse, it counts itself, and it is subtracted.
 //! * *resident*: the growth of the resident set (`/proc/self/statm`), which also counts pages taken
 //!   and not yet filled, and memory mapped past the allocator. It guards the first against
 //!   blind spots: the two should be close for a table of a million.
@@ -72,7 +72,7 @@ pub(in crate::bench) fn make_ready(bytes: usize) {
     }
 }
 
-/// Bytes in live blocks of the process, each at its size class, and mapped by `fyris_sync::alloc::Pages`.
+/// Bytes in live blocks of the process, each at its size class, less what `fyris_sync::alloc::Pages` gave back.
 pub fn allocated() -> usize {
     unsafe extern "C" fn visit(
         _heap: *const mi::mi_heap_t,
@@ -92,7 +92,7 @@ pub fn allocated() -> usize {
         mi::mi_collect(true);
         mi::mi_heap_visit_blocks(mi_heap_main(), false, Some(visit), to);
     }
-    total + fyris_sync::alloc::mapped()
+    total - fyris_sync::alloc::given_back()
 }
 
 /// Bytes resident, by the kernel's account; 0 where there is no `/proc`.
