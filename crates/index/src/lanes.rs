@@ -5,9 +5,7 @@
 //! nothing by themselves: comparing seven keys one by one took 40 of the 75 of a hit in `InlineMap`, and made it
 //! half as fast again.
 
-use fyris_sync::atomic::AtomicU64;
-#[cfg(not(all(target_arch = "x86_64", not(fyris_sanitize), not(miri), not(loom))))]
-use fyris_sync::atomic::Ordering;
+use fyris_sync::atomic::{AtomicU64, Ordering};
 
 /// A cache line of words.
 pub(crate) type Line = [u64; 8];
@@ -85,42 +83,211 @@ pub(crate) fn tagged(words: &[AtomicU64; 8], tag: u16) -> u64 {
     compare!(words, u64::from(tag), 48)
 }
 
-/// How many words of sorted lines are at most `key`, given the last word of each line (padded with all ones).
-#[inline(always)]
-pub(crate) fn rank(lasts: &Line, lines: &[Line], key: u64) -> usize {
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
-    if std::arch::is_x86_feature_detected!("avx512f") {
-        // SAFETY: the processor has what the function is compiled for.
-        return unsafe { wide::rank(lasts, lines, key) };
-    }
-    rank_by(lasts, lines, |line| {
-        line.iter().map(|&word| usize::from(word <= key)).sum()
-    })
+/// A way to compare many words with one, chosen once an operation: [`Vectors`] if [`wide`], else [`Words`].
+pub(crate) trait Lanes {
+    /// How far apart the bits of [`Lanes::equal`] are.
+    const STEP: u32;
+
+    /// Bit `STEP * i` tells whether word `i` equals `key`; the others are clear. Each word is loaded with Acquire.
+    fn equal<const N: usize>(words: &[AtomicU64; N], key: u64) -> u64;
+
+    /// Bit `i` of the first tells whether word `i` is below `key`, of the second whether it equals it; none where
+    /// that takes longer than a binary search.
+    fn below_and_equal<const N: usize>(words: &[AtomicU64; N], key: u64) -> Option<(u64, u64)>;
+
+    /// How many bits are set.
+    fn ones(bits: u64) -> usize;
+
+    /// How many words of a sorted array are at most `key`. The array lies in lines, the last one padded with all
+    /// ones, which count for the highest key.
+    ///
+    /// # Safety
+    ///
+    /// `lines` begins with a line whose words 2 to 7 are the last words of the lines that follow (but not of the
+    /// last line); the bits of these words, and no others, are set in `lasts`. At least one line follows.
+    unsafe fn rank(lines: *const Line, lasts: u8, key: u64) -> usize;
 }
 
+/// Whether the processor has what [`Vectors`] needs.
 #[inline(always)]
-fn rank_by(lasts: &Line, lines: &[Line], count: impl Fn(&Line) -> usize) -> usize {
-    let full = count(lasts);
-    match lines.get(full) {
-        Some(line) => full * line.len() + count(line),
-        None => lines.len() * lasts.len(),
+pub(crate) fn wide() -> bool {
+    #[cfg(all(target_arch = "x86_64", not(fyris_sanitize), not(miri), not(loom)))]
+    return std::arch::is_x86_feature_detected!("avx512f");
+    #[cfg(not(all(target_arch = "x86_64", not(fyris_sanitize), not(miri), not(loom))))]
+    return false;
+}
+
+/// Whether a word equals `key`.
+fn is(word: &AtomicU64, key: u64) -> bool {
+    // Acquire: as in `compare`.
+    word.load(Ordering::Acquire) == key
+}
+
+/// What every processor can do.
+pub(crate) struct Words;
+
+impl Lanes for Words {
+    const STEP: u32 = 2;
+
+    #[inline(always)]
+    fn equal<const N: usize>(words: &[AtomicU64; N], key: u64) -> u64 {
+        if let (Some(first), Some(last)) = (words.first_chunk(), words.last_chunk()) {
+            return equal(first, key) | equal(last, key) << (2 * (N - 8));
+        }
+        (0..N)
+            .map(|i| u64::from(is(&words[i], key)) << (2 * i))
+            .sum()
+    }
+
+    #[inline(always)]
+    fn below_and_equal<const N: usize>(_: &[AtomicU64; N], _: u64) -> Option<(u64, u64)> {
+        None
+    }
+
+    #[inline(always)]
+    fn ones(bits: u64) -> usize {
+        bits.count_ones() as usize
+    }
+
+    #[inline(always)]
+    unsafe fn rank(lines: *const Line, lasts: u8, key: u64) -> usize {
+        let below = |at: *const u64| {
+            // SAFETY: the caller's contract: words 2 to 7 of the first line, and whole lines behind it.
+            usize::from(unsafe { at.read() } <= key)
+        };
+        let words = lines.cast::<u64>();
+        let full: usize = (2..8)
+            .map(|i| below(words.wrapping_add(i)) & usize::from(lasts >> i & 1))
+            .sum();
+        let line = words.wrapping_add(8 * (1 + full));
+        8 * full + (0..8).map(|i| below(line.wrapping_add(i))).sum::<usize>()
     }
 }
 
-#[cfg(all(target_arch = "x86_64", not(miri)))]
-mod wide {
-    use std::arch::x86_64::{_mm512_cmple_epu64_mask, _mm512_loadu_si512, _mm512_set1_epi64};
+/// A line in one instruction (AVX-512). To be used only if [`wide`].
+///
+/// In assembly and not in intrinsics, because a function that is compiled for other processors than its caller is
+/// not inlined: calling it took as many instructions as comparing. The upper registers need no cleaning up.
+pub(crate) struct Vectors;
 
-    use super::Line;
+/// How [`compare_ends`] compares: the processor's numbers for "the key equals" and "the key is above".
+#[cfg(all(target_arch = "x86_64", not(fyris_sanitize), not(miri), not(loom)))]
+const EQUAL: i32 = 0;
+#[cfg(all(target_arch = "x86_64", not(fyris_sanitize), not(miri), not(loom)))]
+const BELOW: i32 = 6;
 
-    #[target_feature(enable = "avx512f,popcnt")]
-    pub(super) fn rank(lasts: &Line, lines: &[Line], key: u64) -> usize {
-        let key = _mm512_set1_epi64(key.cast_signed());
-        super::rank_by(lasts, lines, |line| {
-            // SAFETY: reads the 64 bytes of `line`, of any alignment.
-            let words = unsafe { _mm512_loadu_si512(line.as_ptr().cast()) };
-            _mm512_cmple_epu64_mask(words, key).count_ones() as usize
-        })
+/// A bit for each of `N` words, 8 to 16: the first and the last eight are compared, which may overlap.
+#[cfg(all(target_arch = "x86_64", not(fyris_sanitize), not(miri), not(loom)))]
+#[inline(always)]
+fn compare_ends<const N: usize, const HOW: i32>(words: &[AtomicU64; N], key: u64) -> u64 {
+    let (first, last): (u64, u64);
+    // SAFETY: reads `words` only, the eight at either end. Callers have at least eight.
+    unsafe {
+        std::arch::asm!(
+            "vpbroadcastq zmm16, {key}",
+            "vpcmpuq k1, zmm16, zmmword ptr [{words}], {how}",
+            "vpcmpuq k2, zmm16, zmmword ptr [{words} + {behind}], {how}",
+            "kmovw {first:e}, k1",
+            "kmovw {last:e}, k2",
+            key = in(reg) key,
+            words = in(reg) words.as_ptr(),
+            behind = const N.saturating_sub(8) * 8,
+            how = const HOW,
+            first = lateout(reg) first,
+            last = lateout(reg) last,
+            out("xmm16") _,
+            out("k1") _,
+            out("k2") _,
+            options(nostack, preserves_flags),
+        );
+    }
+    first | last << N.saturating_sub(8)
+}
+
+#[cfg(all(target_arch = "x86_64", not(fyris_sanitize), not(miri), not(loom)))]
+impl Lanes for Vectors {
+    const STEP: u32 = 1;
+
+    #[inline(always)]
+    fn equal<const N: usize>(words: &[AtomicU64; N], key: u64) -> u64 {
+        if N < 8 {
+            return (0..N).map(|i| u64::from(is(&words[i], key)) << i).sum();
+        }
+        compare_ends::<N, EQUAL>(words, key)
+    }
+
+    #[inline(always)]
+    fn below_and_equal<const N: usize>(words: &[AtomicU64; N], key: u64) -> Option<(u64, u64)> {
+        if N < 8 {
+            return None;
+        }
+        Some((
+            compare_ends::<N, BELOW>(words, key),
+            Self::equal(words, key),
+        ))
+    }
+
+    #[inline(always)]
+    fn ones(mut bits: u64) -> usize {
+        // SAFETY: touches no memory; every processor with AVX-512 has the instruction.
+        unsafe {
+            std::arch::asm!("popcnt {bits}, {bits}", bits = inout(reg) bits, options(pure, nomem, nostack));
+        }
+        bits as usize
+    }
+
+    #[inline(always)]
+    unsafe fn rank(lines: *const Line, lasts: u8, key: u64) -> usize {
+        let mut full: u64;
+        let mut rest: u64;
+        // SAFETY: reads the first line and one that follows, by the caller's contract. What others may write in
+        // the first line is masked out.
+        unsafe {
+            std::arch::asm!(
+                "vpbroadcastq zmm16, {key}",
+                "vpcmpuq k1, zmm16, zmmword ptr [{lines}], 5",
+                "kmovw {full:e}, k1",
+                "and {full:e}, {lasts:e}",
+                "popcnt {full:e}, {full:e}",
+                "mov {rest:e}, {full:e}",
+                "shl {rest:e}, 6",
+                "vpcmpuq k1, zmm16, zmmword ptr [{lines} + {rest} + 64], 5",
+                "kmovw {rest:e}, k1",
+                "popcnt {rest:e}, {rest:e}",
+                key = in(reg) key,
+                lines = in(reg) lines,
+                lasts = in(reg) u32::from(lasts),
+                full = out(reg) full,
+                rest = out(reg) rest,
+                out("xmm16") _,
+                out("k1") _,
+                options(nostack, readonly),
+            );
+        }
+        (8 * full + rest) as usize
+    }
+}
+
+#[cfg(not(all(target_arch = "x86_64", not(fyris_sanitize), not(miri), not(loom))))]
+impl Lanes for Vectors {
+    const STEP: u32 = Words::STEP;
+
+    fn equal<const N: usize>(words: &[AtomicU64; N], key: u64) -> u64 {
+        Words::equal(words, key)
+    }
+
+    fn below_and_equal<const N: usize>(_: &[AtomicU64; N], _: u64) -> Option<(u64, u64)> {
+        None
+    }
+
+    #[inline(always)]
+    fn ones(bits: u64) -> usize {
+        bits.count_ones() as usize
+    }
+
+    unsafe fn rank(lines: *const Line, lasts: u8, key: u64) -> usize {
+        // SAFETY: the caller's contract.
+        unsafe { Words::rank(lines, lasts, key) }
     }
 }
 
@@ -158,24 +325,43 @@ mod tests {
         }
     }
 
-    #[test]
-    fn counts_what_is_at_most_the_key() {
-        let words: Vec<u64> = (0..40).map(|i| i * i + (i / 30) * (1 << 63)).collect();
-        let mut padded = words.clone();
-        padded.resize(48, u64::MAX);
-        let lines = padded.as_chunks::<8>().0;
-        let mut lasts = [u64::MAX; 8];
-        lines
-            .iter()
-            .zip(&mut lasts)
-            .for_each(|(line, last)| *last = line[7]);
-        let keys = words.iter().flat_map(|&w| [w.saturating_sub(1), w, w + 1]);
-        for key in keys.chain([1 << 62, u64::MAX - 1]) {
-            let expected = words.iter().filter(|&&word| word <= key).count();
-            assert_eq!(rank(&lasts, lines, key), expected, "{key}");
-            let scalar = |line: &Line| line.iter().filter(|&&word| word <= key).count();
-            assert_eq!(rank_by(&lasts, lines, scalar), expected, "{key}");
+    /// Fifteen words, and seven lines behind their last words.
+    fn checked<L: Lanes>() {
+        for words in [[7; 15], std::array::from_fn(|i| i as u64 / 2)] {
+            let slots = words.map(AtomicU64::new);
+            for key in 0..9 {
+                let bit = |i: usize| u64::from(words[i] == key) << (L::STEP as usize * i);
+                assert_eq!(L::equal(&slots, key), (0..15).map(bit).sum());
+                if let Some((below, equal)) = L::below_and_equal(&slots, key) {
+                    let bit = |i: usize| u64::from(words[i] < key) << i;
+                    assert_eq!(below, (0..15).map(bit).sum());
+                    assert_eq!(equal, L::equal(&slots, key));
+                }
+            }
         }
-        assert_eq!(rank(&lasts, lines, u64::MAX), 48, "the padding counts");
+        for len in 1..=56 {
+            let words: Vec<u64> = (0..len).map(|i| i * i + i / 30 * (1 << 63)).collect();
+            let mut lines = vec![[u64::MAX; 8]; 1 + words.len().div_ceil(8)];
+            lines[0] = [0; 8];
+            lines[1..].as_flattened_mut()[..words.len()].copy_from_slice(&words);
+            let between = lines.len() - 2;
+            (0..between).for_each(|line| lines[0][2 + line] = lines[1 + line][7]);
+            let lasts = ((1 << between) - 1) << 2;
+            // SAFETY: made above as `rank` asks for.
+            let rank = |key| unsafe { L::rank(lines.as_ptr(), lasts, key) };
+            for key in words.iter().flat_map(|&w| [w.saturating_sub(1), w, w + 1]) {
+                let expected = words.iter().filter(|&&word| word <= key).count();
+                assert_eq!(rank(key), expected, "{key}");
+            }
+            assert_eq!(rank(u64::MAX), 8 * (lines.len() - 1), "the padding counts");
+        }
+    }
+
+    #[test]
+    fn compares_in_words_and_in_vectors() {
+        checked::<Words>();
+        if wide() {
+            checked::<Vectors>();
+        }
     }
 }

@@ -3,6 +3,8 @@
 //! An index holds *entries*: small handles of immutable things that live until they are retired.
 //! Two traits are all that the layers above know: [`Index`] and [`OrderedIndex`].
 
+mod bytes_entry;
+pub mod bytes_map;
 pub mod entry;
 pub mod hash;
 #[cfg(not(loom))]
@@ -15,6 +17,7 @@ pub mod sweep;
 pub mod traits;
 pub mod tree;
 
+pub use bytes_map::BytesMap;
 pub use entry::Entry;
 pub use fyris_sync::reclaim;
 pub use hash::HashIndex;
@@ -24,7 +27,7 @@ pub use map::ConcurrentMap;
 pub use ordered::Ordered;
 pub use sweep::{OrderedSweep, Stretch, Sweep};
 pub use traits::{Action, Batch, Index, OrderedIndex, Stamp};
-pub use tree::{ConcurrentTree, InlineTree};
+pub use tree::{BytesTree, ConcurrentTree, InlineTree};
 
 /// The README's example, run with the tests.
 #[cfg(doctest)]

@@ -40,6 +40,9 @@ pub type Batch<E> = Vec<E>;
 /// Entries that an operation puts out of the index belong to the caller of that operation.
 /// Dropping the index disposes of those that are still in it.
 pub trait Index<E: Entry>: Send + Sync {
+    /// Makes room for so many entries, if the index is empty and can make room beforehand.
+    fn reserve(&mut self, _capacity: usize) {}
+
     /// The entry with this key.
     fn get(&self, key: &E::Key, pin: &impl Pin) -> Option<E>;
 

@@ -1,7 +1,7 @@
 //! `ConcurrentTree`: the contention adapting tree as an ordered map.
 //!
 //! The pairs are boxed ([`Boxed`]), or lie in the leaves themselves ([`Inline`], for integer keys
-//! and small `Copy` values). References are tied to a pin, never to a lock: no operation waits for
+//! and small `Copy` values), or are blocks that hold the bytes of the key too ([`Packed`]). References are tied to a pin, never to a lock: no operation waits for
 //! a reference that somebody holds, and closures given by the caller run outside all locks.
 
 use std::borrow::Borrow;
@@ -13,13 +13,17 @@ use fyris_sync::reclaim::{Pin, pin};
 use crate::Action;
 pub use crate::map::Computed;
 use crate::ordered::probe::ByKey;
-pub use crate::ordered::storage::{Boxed, Inline, Storage};
+
+pub use crate::ordered::storage::{Boxed, Given, Inline, Packed, Storage};
 use crate::ordered::walk::Cursor;
 use crate::ordered::{Stats, Tree, TreeKey};
 
 pub use iter::{Iter, Range, RangeRev};
 
+mod bytes;
 mod iter;
+
+pub use bytes::BytesTree;
 
 /// A [`ConcurrentTree`] that keeps its values in the leaves.
 pub type InlineTree<K, V> = ConcurrentTree<K, V, Inline>;
@@ -49,17 +53,17 @@ pub type InlineTree<K, V> = ConcurrentTree<K, V, Inline>;
 /// let up_to_s: Vec<_> = tree.range(.."s".to_string(), &pin).map(|(_, v)| *v).collect();
 /// assert_eq!(up_to_s, [1]);
 /// ```
-pub struct ConcurrentTree<K: TreeKey, V: 'static, S: Storage<K, V> = Boxed> {
+pub struct ConcurrentTree<K: TreeKey + ?Sized, V: 'static, S: Storage<K, V> = Boxed> {
     tree: Tree<S::Item>,
 }
 
-impl<K: TreeKey, V: 'static, S: Storage<K, V>> Default for ConcurrentTree<K, V, S> {
+impl<K: TreeKey + ?Sized, V: 'static, S: Storage<K, V>> Default for ConcurrentTree<K, V, S> {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl<K: TreeKey, V: 'static, S: Storage<K, V>> ConcurrentTree<K, V, S> {
+impl<K: TreeKey + ?Sized, V: 'static, S: Storage<K, V>> ConcurrentTree<K, V, S> {
     /// An empty tree: a few hundred bytes.
     pub fn new() -> Self {
         Self { tree: Tree::new() }
@@ -101,16 +105,6 @@ impl<K: TreeKey, V: 'static, S: Storage<K, V>> ConcurrentTree<K, V, S> {
         (S::key(head, item), S::value(item))
     }
 
-    /// Puts a pair in; returns the value that it replaces. The stored key is replaced too.
-    #[inline]
-    pub fn insert<'g>(&'g self, key: K, value: V, pin: &'g impl Pin) -> Option<&'g V> {
-        let (name, item) = S::make(key, value);
-        let old = self
-            .tree
-            .upsert(name.borrow(), pin, |old| (Action::Put(item), old));
-        self.taken_out(old, pin)
-    }
-
     /// Takes a key out; returns its value.
     #[inline]
     pub fn remove<'g, Q>(&'g self, key: &Q, pin: &'g impl Pin) -> Option<&'g V>
@@ -129,47 +123,6 @@ impl<K: TreeKey, V: 'static, S: Storage<K, V>> ConcurrentTree<K, V, S> {
         // SAFETY: taken out by the caller; the slot that names it stays until the pin ends.
         unsafe { S::retire(old, pin) };
         Some(S::value(old))
-    }
-
-    /// Replaces, inserts or removes the value of `key` as `f` says that sees the present one.
-    ///
-    /// `f` runs outside all locks: it may block, panic, and use the tree, this key included. If the
-    /// entry changes meanwhile `f` runs again, on what is there then.
-    ///
-    /// # Consistency
-    ///
-    /// Linearizable: what `f` saw was in the tree until its result replaced it.
-    pub fn compute<'g>(
-        &'g self,
-        mut key: K,
-        pin: &'g impl Pin,
-        mut f: impl FnMut(Option<&'g V>) -> Action<V>,
-    ) -> Computed<'g, V> {
-        loop {
-            let seen = self.tree.find(&ByKey(&key), pin).map(|(_, item)| item);
-            let old = seen.map(S::value);
-            match f(old) {
-                // What was read last is the answer, and reading it was the operation.
-                Action::Keep => return Computed { old, new: old },
-                Action::Remove => {
-                    if seen.is_none() || self.swap(&key, seen, Action::Remove, pin).is_some() {
-                        return Computed { old, new: None };
-                    }
-                }
-                Action::Put(value) => {
-                    let (name, item) = S::make(key, value);
-                    if let Some(now) = self.swap(name.borrow(), seen, Action::Put(item), pin) {
-                        return Computed {
-                            old,
-                            new: now.map(S::value),
-                        };
-                    }
-                    // SAFETY: made above, and the swap did not take it.
-                    key = unsafe { S::unmake(name, item) }.0;
-                }
-            }
-            // Somebody changed this key since it was read: look again.
-        }
     }
 
     /// Does `action` if the slot still holds what was seen; then returns the slot of what was put.
@@ -193,35 +146,6 @@ impl<K: TreeKey, V: 'static, S: Storage<K, V>> ConcurrentTree<K, V, S> {
         }
         self.taken_out(seen, pin);
         Some(now)
-    }
-
-    /// The value of `key`; if there is none, the one that `f` makes, outside all locks. If another
-    /// thread puts one in first, that one.
-    pub fn get_or_insert_with<'g>(
-        &'g self,
-        key: K,
-        pin: &'g impl Pin,
-        f: impl FnOnce() -> V,
-    ) -> &'g V {
-        if let Some((_, item)) = self.tree.find(&ByKey(&key), pin) {
-            return S::value(item);
-        }
-        let (name, item) = S::make(key, f());
-        let (old, now) = self
-            .tree
-            .upsert_in_place(name.borrow(), pin, |old| match old {
-                Some(_) => (Action::Keep, old),
-                None => (Action::Put(item), None),
-            });
-        if let Some(now) = now {
-            return S::value(now);
-        }
-        // SAFETY: made above, and the tree did not take it.
-        drop(unsafe { S::unmake(name, item) });
-        match old {
-            Some(old) => S::value(old),
-            None => unreachable!("nothing there, and nothing put"),
-        }
     }
 
     /// The first pair.
@@ -329,7 +253,90 @@ impl<K: TreeKey, V: 'static, S: Storage<K, V>> ConcurrentTree<K, V, S> {
     }
 }
 
-impl<K: TreeKey, V: 'static, S: Storage<K, V>> FromIterator<(K, V)> for ConcurrentTree<K, V, S> {
+/// What puts pairs in.
+impl<K: TreeKey, V: 'static, S: Given<K, V>> ConcurrentTree<K, V, S> {
+    /// Puts a pair in; returns the value that it replaces. The stored key is replaced too.
+    #[inline]
+    pub fn insert<'g>(&'g self, key: K, value: V, pin: &'g impl Pin) -> Option<&'g V> {
+        let (name, item) = S::make(key, value);
+        let old = self
+            .tree
+            .upsert(name.borrow(), pin, |old| (Action::Put(item), old));
+        self.taken_out(old, pin)
+    }
+
+    /// Replaces, inserts or removes the value of `key` as `f` says that sees the present one.
+    ///
+    /// `f` runs outside all locks: it may block, panic, and use the tree, this key included. If the
+    /// entry changes meanwhile `f` runs again, on what is there then.
+    ///
+    /// # Consistency
+    ///
+    /// Linearizable: what `f` saw was in the tree until its result replaced it.
+    pub fn compute<'g>(
+        &'g self,
+        mut key: K,
+        pin: &'g impl Pin,
+        mut f: impl FnMut(Option<&'g V>) -> Action<V>,
+    ) -> Computed<'g, V> {
+        loop {
+            let seen = self.tree.find(&ByKey(&key), pin).map(|(_, item)| item);
+            let old = seen.map(S::value);
+            match f(old) {
+                // What was read last is the answer, and reading it was the operation.
+                Action::Keep => return Computed { old, new: old },
+                Action::Remove => {
+                    if seen.is_none() || self.swap(&key, seen, Action::Remove, pin).is_some() {
+                        return Computed { old, new: None };
+                    }
+                }
+                Action::Put(value) => {
+                    let (name, item) = S::make(key, value);
+                    if let Some(now) = self.swap(name.borrow(), seen, Action::Put(item), pin) {
+                        return Computed {
+                            old,
+                            new: now.map(S::value),
+                        };
+                    }
+                    // SAFETY: made above, and the swap did not take it.
+                    key = unsafe { S::unmake(name, item) }.0;
+                }
+            }
+            // Somebody changed this key since it was read: look again.
+        }
+    }
+
+    /// The value of `key`; if there is none, the one that `f` makes, outside all locks. If another
+    /// thread puts one in first, that one.
+    pub fn get_or_insert_with<'g>(
+        &'g self,
+        key: K,
+        pin: &'g impl Pin,
+        f: impl FnOnce() -> V,
+    ) -> &'g V {
+        if let Some((_, item)) = self.tree.find(&ByKey(&key), pin) {
+            return S::value(item);
+        }
+        let (name, item) = S::make(key, f());
+        let (old, now) = self
+            .tree
+            .upsert_in_place(name.borrow(), pin, |old| match old {
+                Some(_) => (Action::Keep, old),
+                None => (Action::Put(item), None),
+            });
+        if let Some(now) = now {
+            return S::value(now);
+        }
+        // SAFETY: made above, and the tree did not take it.
+        drop(unsafe { S::unmake(name, item) });
+        match old {
+            Some(old) => S::value(old),
+            None => unreachable!("nothing there, and nothing put"),
+        }
+    }
+}
+
+impl<K: TreeKey, V: 'static, S: Given<K, V>> FromIterator<(K, V)> for ConcurrentTree<K, V, S> {
     fn from_iter<T: IntoIterator<Item = (K, V)>>(pairs: T) -> Self {
         let mut tree = Self::new();
         tree.extend(pairs);
@@ -337,7 +344,7 @@ impl<K: TreeKey, V: 'static, S: Storage<K, V>> FromIterator<(K, V)> for Concurre
     }
 }
 
-impl<K: TreeKey, V: 'static, S: Storage<K, V>> Extend<(K, V)> for ConcurrentTree<K, V, S> {
+impl<K: TreeKey, V: 'static, S: Given<K, V>> Extend<(K, V)> for ConcurrentTree<K, V, S> {
     fn extend<T: IntoIterator<Item = (K, V)>>(&mut self, pairs: T) {
         for (key, value) in pairs {
             // A pin for each, so that what is replaced can be freed on the way.
@@ -348,7 +355,7 @@ impl<K: TreeKey, V: 'static, S: Storage<K, V>> Extend<(K, V)> for ConcurrentTree
 
 impl<K, V, S> fmt::Debug for ConcurrentTree<K, V, S>
 where
-    K: TreeKey + fmt::Debug,
+    K: TreeKey + fmt::Debug + ?Sized,
     V: fmt::Debug + 'static,
     S: Storage<K, V>,
 {
@@ -356,7 +363,7 @@ where
         let pin = pin();
         let mut map = f.debug_map();
         for (key, value) in self.iter(&pin) {
-            map.entry(Borrow::<K>::borrow(&key), value);
+            map.entry(&Borrow::<K>::borrow(&key), value);
         }
         map.finish()
     }

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use fyris_index::Action;
 use fyris_index::ordered::{HeadKey, TreeKey};
-use fyris_index::tree::{Boxed, ConcurrentTree, Inline, InlineTree, Storage};
+use fyris_index::tree::{Boxed, ConcurrentTree, Given, Inline, InlineTree};
 use fyris_sync::reclaim::{pin, pin_owned};
 use proptest::prelude::*;
 
@@ -59,7 +59,7 @@ fn backwards(a: &Bound<i32>, b: &Bound<i32>) -> bool {
 fn run<K, S>(ops: Vec<Op>, key: impl Fn(i32) -> K)
 where
     K: TreeKey + Clone + Debug,
-    S: Storage<K, u32>,
+    S: Given<K, u32>,
 {
     use std::borrow::Borrow;
     let tree = ConcurrentTree::<K, u32, S>::new();
@@ -150,6 +150,31 @@ proptest! {
     #[test]
     fn boxed_strings(ops in ops()) {
         run::<String, Boxed>(ops, |k| format!("a prefix for all {:04}", k + 100));
+    }
+}
+
+/// Few keys, so that many slots of a leaf have had the same one.
+#[test]
+fn slots_that_had_the_same_key_are_told_apart() {
+    let (tree, pin) = (InlineTree::<u64, usize>::new(), pin());
+    let (mut model, mut state) = (BTreeMap::new(), 1u64);
+    for step in 0..20_000 {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(99);
+        let key = [0, 1, u64::MAX, state >> 61][(state >> 40) as usize % 4];
+        let key = key.wrapping_add(u64::from(step > 10_000) * (state >> 59));
+        if (state >> 50).is_multiple_of(2) {
+            assert_eq!(
+                tree.insert(key, step, &pin).copied(),
+                model.insert(key, step)
+            );
+        } else {
+            assert_eq!(tree.remove(&key, &pin).copied(), model.remove(&key));
+        }
+        for key in (0..40).chain([u64::MAX, u64::MAX - 1]) {
+            assert_eq!(tree.get(&key, &pin), model.get(&key), "{key}");
+        }
     }
 }
 

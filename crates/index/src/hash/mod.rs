@@ -65,6 +65,7 @@
 
 mod bucket;
 mod cursor;
+mod entries;
 mod find;
 mod resize;
 mod sweep;
@@ -82,6 +83,7 @@ use fyris_sync::counter::Striped;
 use fyris_sync::reclaim::{PROTECT, Pin};
 
 use self::bucket::Bucket;
+pub(crate) use self::entries::Entries;
 use self::table::Table;
 #[cfg(not(loom))]
 pub(crate) use self::word::spread;
@@ -161,6 +163,18 @@ impl<E: Entry, S> HashIndex<E, S> {
         unsafe { &*self.root.load(PROTECT) }
     }
 
+    /// Begins anew with this table; what was there is disposed of.
+    fn replace_by(&mut self, table: Box<Table>) {
+        if table.bits() >= resize::INFLATE_BITS {
+            self.counts.entries.inflate();
+        }
+        // Relaxed, both: `&mut self` is ordered before and after everything.
+        self.counts.bytes.store(table.memory(), Ordering::Relaxed);
+        let old = self.root.swap(Box::into_raw(table), Ordering::Relaxed);
+        // SAFETY: it was the root, and nobody else has the index.
+        unsafe { dispose_of_tables::<E>(old) };
+    }
+
     /// How many entries; exact when nobody is writing.
     pub(crate) fn count(&self) -> usize {
         usize::try_from(self.counts.entries.sum()).unwrap_or(0)
@@ -196,6 +210,13 @@ impl<E: Entry + Send + Sync, S: BuildHasher + Send + Sync> Index<E> for HashInde
 where
     E::Key: Hash + Eq + Ord,
 {
+    fn reserve(&mut self, capacity: usize) {
+        let table = Table::new(resize::bits_for(capacity));
+        if self.count() == 0 && table.len() > self.root().len() {
+            self.replace_by(table);
+        }
+    }
+
     #[inline]
     fn get(&self, key: &E::Key, _: &impl Pin) -> Option<E> {
         self.find(self.hash_of(key), |e| e.key() == key)
@@ -256,18 +277,28 @@ where
 impl<E: Entry, S> Drop for HashIndex<E, S> {
     fn drop(&mut self) {
         // Relaxed: `&mut self` is ordered after everything.
-        let mut table = self.root.load(Ordering::Relaxed);
-        while !table.is_null() {
-            // SAFETY: tables come from `Box::into_raw`; those before the root were retired, the root
-            // and its successor are this index's alone now.
-            let owned = unsafe { Box::from_raw(table) };
-            table = owned
-                .next()
-                .map_or(std::ptr::null_mut(), |t| std::ptr::from_ref(t).cast_mut());
-            for i in 0..owned.len() {
-                // SAFETY: as above; what a moved bucket held is disposed of in the next table.
-                unsafe { dispose::<E>(owned.nth(i)) };
-            }
+        let root = self.root.load(Ordering::Relaxed);
+        // SAFETY: the root of an index that is being dropped.
+        unsafe { dispose_of_tables::<E>(root) };
+    }
+}
+
+/// Disposes of all entries in a table and its successors, and of the tables.
+///
+/// # Safety
+///
+/// `table` was the root of an index that no other thread can reach, and is not its root any more.
+unsafe fn dispose_of_tables<E: Entry>(mut table: *mut Table) {
+    while !table.is_null() {
+        // SAFETY: tables come from `Box::into_raw`; those before the root were retired, the root
+        // and its successor are the caller's alone.
+        let owned = unsafe { Box::from_raw(table) };
+        table = owned
+            .next()
+            .map_or(std::ptr::null_mut(), |t| std::ptr::from_ref(t).cast_mut());
+        for i in 0..owned.len() {
+            // SAFETY: as above; what a moved bucket held is disposed of in the next table.
+            unsafe { dispose::<E>(owned.nth(i)) };
         }
     }
 }

@@ -53,6 +53,23 @@ where
         result
     }
 
+    /// Puts `new` (or nothing) in the place of `seen` (or nothing) if the entry that `is_it` recognises is still
+    /// `seen`, the very same; says whether it did. Under a pin no handle comes up twice.
+    pub(crate) fn swap(
+        &self,
+        hash: u64,
+        is_it: impl Fn(&E) -> bool,
+        seen: Option<E>,
+        new: Option<E>,
+        pin: &impl Pin,
+    ) -> bool {
+        self.upsert_by(hash, is_it, pin, |now| {
+            let is_same = now.map(E::into_bits) == seen.map(E::into_bits);
+            let action = new.map_or(Action::Remove, Action::Put);
+            (if is_same { action } else { Action::Keep }, is_same)
+        })
+    }
+
     /// Locks the live bucket of a hash; on the way, does a share of a move that is under way.
     #[inline]
     fn lock(&self, hash: u64, pin: &impl Pin) -> (&Table, Locked<'_>) {

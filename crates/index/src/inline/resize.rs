@@ -20,6 +20,9 @@ const CHUNK: u64 = if cfg!(fyris_small) { 1 } else { 16 };
 const FULL: u64 = if cfg!(fyris_small) { 12 } else { 48 };
 /// Pairs in ten buckets below which a table shrinks.
 const EMPTY: u64 = 6;
+/// A table shrinks to a quarter at once: then it is half full, and what is emptied step by step touches the
+/// memory of half as many arrays, and moves what stays half as often.
+const SHRINK_BITS: u32 = 2;
 /// The smallest table has two buckets.
 const MIN_BITS: u32 = 1;
 /// From this size on, counts are kept in stripes.
@@ -57,7 +60,7 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
     #[cold]
     fn shrink_if_empty_now(&self, bits: u32) {
         if (self.len() as u64).saturating_mul(10) < EMPTY << bits {
-            self.begin(bits, bits - 1);
+            self.begin(bits, bits.saturating_sub(SHRINK_BITS).max(MIN_BITS));
         }
     }
 
@@ -121,28 +124,28 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
 
     fn move_unit(&self, root: Root, unit: usize) {
         let (from, to) = (root.now(), root.next());
-        let (two, one) = ([Some(2 * unit), Some(2 * unit + 1)], [Some(unit), None]);
-        let (sources, targets) = if to > from { (one, two) } else { (two, one) };
-        for target in targets.into_iter().flatten() {
-            self.space.nth(to, target).prefetch();
-        }
-        let old = sources.map(|source| source.and_then(|i| self.space.nth(from, i).lock()));
+        let of = |bits: u32| {
+            let each = bits - from.min(to);
+            (unit << each)..(unit + 1) << each
+        };
+        of(to).for_each(|i| self.space.nth(to, i).prefetch());
+        let old: Few<'_> = of(from)
+            .filter_map(|i| self.space.nth(from, i).lock())
+            .collect();
         let version = root.generation().wrapping_mul(GENERATION);
-        let mut new = targets.map(|i| i.map(|i| self.space.nth(to, i).draft(version)));
-        let first = targets[0].unwrap_or_default();
-        for old in old.iter().flatten() {
+        let draft = |i| self.space.nth(to, i).draft(version);
+        let mut new: Few<'_> = of(to).map(draft).collect();
+        let first = of(to).start;
+        for old in &old {
             // The user's hash function may panic: nobody sees the drafts yet.
             old.pairs(&mut |key, value| {
                 let target = (self.hash_of_word(key) >> (64 - to)) as usize;
-                let draft = new[target - first].as_mut();
-                let draft = draft.expect("a pair of these buckets belongs into their targets");
-                draft.insert(key, value, &mut || self.space.spare());
+                new[target - first].insert(key, value, &mut || self.space.spare());
             });
         }
-        new.iter_mut().flatten().for_each(Locked::bring_to_life);
+        new.iter_mut().for_each(Locked::bring_to_life);
         let mut spares: SmallVec<[&Bucket; 4]> = SmallVec::new();
         old.into_iter()
-            .flatten()
             .for_each(|old| old.end_life(&mut |spare| spares.push(spare)));
         drop(new);
         if !spares.is_empty() {
@@ -150,6 +153,9 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
         }
     }
 }
+
+/// The buckets of one side of a unit.
+type Few<'a> = SmallVec<[Locked<'a>; 1 << SHRINK_BITS]>;
 
 /// What `claimed` is at the beginning of a move: the generation above, no units below.
 fn claims(root: Root) -> u64 {

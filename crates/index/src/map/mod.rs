@@ -28,7 +28,7 @@ use fyris_sync::reclaim::{Pin, pin};
 pub use self::iter::{Iter, Keys, Values};
 use self::node::NodeRef;
 pub use self::pinned::PinnedMap;
-use crate::hash::RandomState;
+use crate::hash::{Entries, RandomState};
 use crate::{Action, Entry, HashIndex};
 
 /// A concurrent hash map with lock-free reads.
@@ -343,7 +343,7 @@ where
     ///
     /// An entry that is there throughout is met exactly once. Writers are not held up.
     pub fn iter<'g, P: Pin>(&'g self, pin: &'g P) -> Iter<'g, K, V, S, P> {
-        Iter::new(self, pin)
+        Iter::new(Entries::new(&self.index, pin))
     }
 
     /// All keys, as [`ConcurrentMap::iter`].
@@ -365,7 +365,7 @@ where
     /// As [`ConcurrentMap::iter`]; each removal is linearizable by itself, and takes out exactly the
     /// value that the closure saw.
     pub fn retain(&self, pin: &impl Pin, mut keep: impl FnMut(&K, &V) -> bool) {
-        for mut node in Iter::new(self, pin).nodes() {
+        for mut node in Entries::new(&self.index, pin) {
             let hash = self.index.hash_of(node.key());
             // SAFETY: as in `get`.
             while let (key, value) = unsafe { node.pair() }
@@ -405,22 +405,7 @@ where
         new: Option<NodeRef<K, V>>,
         pin: &impl Pin,
     ) -> bool {
-        let swapped = self.index.upsert_by(
-            hash,
-            |e| e.key() == key,
-            pin,
-            |now| {
-                let is_same = now == seen;
-                (
-                    if is_same {
-                        new.map_or(Action::Remove, Action::Put)
-                    } else {
-                        Action::Keep
-                    },
-                    is_same,
-                )
-            },
-        );
+        let swapped = self.index.swap(hash, |e| e.key() == key, seen, new, pin);
         if let (true, Some(old)) = (swapped, seen) {
             Self::retire(old, pin);
         }

@@ -97,12 +97,6 @@ impl<K, V> NodeRef<K, V> {
         (&node.key, &node.value)
     }
 
-    /// Fetches the node's line.
-    #[inline]
-    pub(super) fn prefetch(self) {
-        crate::prefetch::read(self.0.as_ptr());
-    }
-
     /// Frees the memory, not what is in it.
     ///
     /// # Safety

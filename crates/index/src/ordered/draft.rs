@@ -19,8 +19,13 @@ pub(super) struct Sep<K: TreeKey + ?Sized> {
 pub(super) struct Draft<K: TreeKey + ?Sized> {
     pub(super) level: u8,
     len: usize,
-    children: [*mut Node; ROOM],
-    heads: [u64; ROOM],
+    /// How many bytes of the separators the heads leave out; none if not all heads leave out as many.
+    prefix: Option<usize>,
+    /// The first `len` are initialised.
+    children: [MaybeUninit<*mut Node>; ROOM],
+    /// The first `len - 1` are initialised.
+    heads: [MaybeUninit<u64>; ROOM],
+    /// As `heads`.
     seps: [MaybeUninit<K::Sep>; ROOM],
 }
 
@@ -30,45 +35,49 @@ impl<K: TreeKey + ?Sized> Draft<K> {
         let mut draft = Self {
             level: level as u8,
             len: 1,
-            children: [std::ptr::null_mut(); ROOM],
-            heads: [0; ROOM],
+            prefix: Some(0),
+            children: [const { MaybeUninit::uninit() }; ROOM],
+            heads: [const { MaybeUninit::uninit() }; ROOM],
             seps: [const { MaybeUninit::uninit() }; ROOM],
         };
-        draft.children[0] = child;
+        draft.children[0].write(child);
         draft
     }
 
     /// A copy of a node. The caller holds its lock and will retire it.
     pub(super) fn of(node: &Inner<K>) -> Self {
         let mut draft = Self::single(node.level(), node.child(0));
+        draft.prefix = Some(node.prefix());
         draft.append(node);
         draft
     }
 
     /// Adds the separators of `node` and its children but the first, which the caller has added.
     fn append(&mut self, node: &Inner<K>) {
-        for at in 1..node.len() {
-            // SAFETY: a bitwise move: the node's copy is never dropped once the node is retired.
-            let sep = unsafe { std::ptr::read(&raw const node.seps()[at - 1]) };
-            let sep = Sep {
-                head: node.heads()[at - 1],
-                sep: MaybeUninit::new(sep),
-            };
-            self.push(sep, node.child(at));
+        let (seps, end) = (node.len() - 1, self.len - 1);
+        assert!(end + seps < ROOM);
+        // SAFETY: both are that long. Separators move bitwise: the node's copies are never dropped once
+        // the node is retired.
+        unsafe {
+            let heads = self.heads.as_mut_ptr().add(end).cast();
+            node.heads().as_ptr().copy_to_nonoverlapping(heads, seps);
+            let to = self.seps.as_mut_ptr().add(end).cast();
+            node.seps().as_ptr().copy_to_nonoverlapping(to, seps);
         }
+        for (to, at) in self.children[self.len..].iter_mut().zip(1..node.len()) {
+            to.write(node.child(at));
+        }
+        self.len += seps;
     }
 
     /// Adds a separator and all of another node behind it, as [`Draft::of`].
     pub(super) fn join(&mut self, sep: Sep<K>, node: &Inner<K>) {
-        self.push(sep, node.child(0));
-        self.append(node);
-    }
-
-    fn push(&mut self, sep: Sep<K>, child: *mut Node) {
-        self.heads[self.len - 1] = sep.head;
-        self.seps[self.len - 1] = sep.sep;
-        self.children[self.len] = child;
+        self.prefix = self.prefix.filter(|&prefix| prefix == node.prefix());
+        let at = self.len - 1;
+        self.put_sep(at, sep);
+        self.children[self.len].write(node.child(0));
         self.len += 1;
+        self.append(node);
     }
 
     /// How many children.
@@ -77,7 +86,8 @@ impl<K: TreeKey + ?Sized> Draft<K> {
     }
 
     pub(super) fn children(&self) -> &[*mut Node] {
-        &self.children[..self.len]
+        // SAFETY: the first `len` are initialised.
+        unsafe { self.children[..self.len].assume_init_ref() }
     }
 
     /// The separators; the first `len - 1` are initialised.
@@ -87,23 +97,34 @@ impl<K: TreeKey + ?Sized> Draft<K> {
 
     /// Puts two children in the place of the one at `at`.
     pub(super) fn split(&mut self, at: usize, left: *mut Node, sep: Sep<K>, right: *mut Node) {
-        self.heads[at..self.len].rotate_right(1);
-        self.seps[at..self.len].rotate_right(1);
-        self.children[at + 1..=self.len].rotate_right(1);
-        self.heads[at] = sep.head;
-        self.seps[at] = sep.sep;
-        self.children[at] = left;
-        self.children[at + 1] = right;
+        let len = self.len;
+        self.heads.copy_within(at..len - 1, at + 1);
+        self.seps[at..len].rotate_right(1);
+        self.children.copy_within(at + 1..len, at + 2);
+        self.put_sep(at, sep);
+        self.children[at].write(left);
+        self.children[at + 1].write(right);
         self.len += 1;
+    }
+
+    /// Puts a separator, and its head, at a place that nothing occupies.
+    fn put_sep(&mut self, at: usize, sep: Sep<K>) {
+        let head = match self.prefix {
+            // SAFETY: separators on their way are initialised.
+            Some(prefix) if !K::EXACT => unsafe { sep.sep.assume_init_ref() }.head(prefix),
+            _ => sep.head,
+        };
+        self.heads[at].write(head);
+        self.seps[at] = sep.sep;
     }
 
     /// Puts one child in the place of those at `at` and `at + 1`; returns what stood between them.
     pub(super) fn unsplit(&mut self, at: usize, child: *mut Node) -> Sep<K> {
-        let sep = self.sep(at);
-        self.heads[at..self.len - 1].rotate_left(1);
-        self.seps[at..self.len - 1].rotate_left(1);
-        self.children[at + 1..self.len].rotate_left(1);
-        self.children[at] = child;
+        let (sep, len) = (self.sep(at), self.len);
+        self.heads.copy_within(at + 1..len - 1, at);
+        self.seps[at..len - 1].rotate_left(1);
+        self.children.copy_within(at + 2..len, at + 1);
+        self.children[at].write(child);
         self.len -= 1;
         sep
     }
@@ -111,37 +132,54 @@ impl<K: TreeKey + ?Sized> Draft<K> {
     /// Moves out the separator to the right of child `at`.
     pub(super) fn sep(&self, at: usize) -> Sep<K> {
         assert!(at + 1 < self.len);
-        // SAFETY: a bitwise move; drafts do not drop.
-        let sep = unsafe { std::ptr::read(&raw const self.seps[at]) };
-        Sep {
-            head: self.heads[at],
-            sep,
+        // SAFETY: initialised; a bitwise move, drafts do not drop.
+        unsafe {
+            Sep {
+                head: self.heads[at].assume_init(),
+                sep: std::ptr::read(&raw const self.seps[at]),
+            }
         }
     }
 
-    /// The bytes shared by all separators between the children `from..to`.
+    /// How many bytes the heads should leave out of the separators between the children `from..to`: what all of
+    /// them share, or nothing where the first eight bytes tell them apart, because to compare the
+    /// prefix a search has to go where a separator lies.
     pub(super) fn prefix(&self, from: usize, to: usize) -> usize {
         assert!(from < to && to <= self.len);
         if K::EXACT || to - from < 2 {
             return 0;
         }
-        // SAFETY: the separators below `len - 1` are initialised.
-        let (first, last) = unsafe {
-            (
-                self.seps[from].assume_init_ref(),
-                self.seps[to - 2].assume_init_ref(),
-            )
-        };
+        let (first, last) = (self.sep_ref(from), self.sep_ref(to - 2));
+        let told = first.head(0) ^ last.head(0);
+        if told.leading_zeros() < 32 {
+            return 0;
+        }
         first.common(last)
     }
 
-    /// The head of the separator to the right of child `at`, behind `skip` bytes.
-    pub(super) fn head(&self, at: usize, skip: usize) -> u64 {
+    fn sep_ref(&self, at: usize) -> &K::Sep {
         assert!(at + 1 < self.len);
-        if K::EXACT {
-            return self.heads[at];
+        // SAFETY: initialised.
+        unsafe { self.seps[at].assume_init_ref() }
+    }
+
+    /// Writes the heads, behind `skip` bytes, of the `count` separators from the one behind child `from`.
+    ///
+    /// # Safety
+    ///
+    /// There is room for `count` words at `out`.
+    pub(super) unsafe fn write_heads(&self, from: usize, count: usize, skip: usize, out: *mut u64) {
+        assert!(from + count < self.len);
+        let stale = cfg!(fyris_mutant = "ordered_stale_heads") && self.prefix.is_some();
+        if self.prefix == Some(skip) || stale {
+            let heads = self.heads[from..from + count].as_ptr().cast();
+            // SAFETY: initialised, and the caller's contract.
+            return unsafe { out.copy_from_nonoverlapping(heads, count) };
         }
-        // SAFETY: as in `prefix`.
-        unsafe { self.seps[at].assume_init_ref() }.head(skip)
+        // Separators lie somewhere in memory: looking at all of them is what others avoid.
+        for at in 0..count {
+            // SAFETY: the caller's contract.
+            unsafe { out.add(at).write(self.sep_ref(from + at).head(skip)) };
+        }
     }
 }

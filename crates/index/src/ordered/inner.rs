@@ -2,9 +2,9 @@
 //!
 //! ```text
 //! offset  0  lock word
-//!         8  number of children, level (1: above leaves), prefix length
-//!        64  the last head of each eight, padded with all ones
-//!       128  heads of the separators, padded with all ones to a multiple of eight
+//!         8  number of children, level (1: above leaves), place of the child pointers, prefix length
+//!        16  the last head of each line of heads but the last line: six words
+//!        64  heads of the separators, in lines, padded with all ones
 //!         .  child pointers
 //!         .  separators (none where the head is all of it)
 //! ```
@@ -27,13 +27,13 @@ use super::draft::Draft;
 use super::key::TreeKey;
 use super::lock::{NodeLock, Word};
 use super::probe::{Fence, Probe};
-use crate::lanes::{self, Line};
+use crate::lanes::{self, Lanes, Line};
 
-/// Where the last heads of all blocks are: on a cache line of their own.
-const LASTS: usize = 64;
+/// Where the last heads of the blocks are.
+const LASTS: usize = 16;
 
-/// Where the heads begin.
-const HEADS: usize = 128;
+/// Where the heads begin: on the second cache line.
+const HEADS: usize = 64;
 
 /// Heads that are compared in one go: a cache line.
 const BLOCK: usize = size_of::<Line>() / 8;
@@ -45,8 +45,12 @@ pub(super) enum Node {}
 #[repr(C)]
 pub(super) struct Inner<K: TreeKey + ?Sized> {
     pub(super) lock: NodeLock,
-    children: u16,
+    len: u8,
     level: u8,
+    /// Where the child pointers begin, in words.
+    at_children: u8,
+    /// Which words of the first line are the last heads of blocks: see [`Lanes::rank`].
+    lasts: u8,
     prefix: u32,
     key: PhantomData<fn() -> Box<K>>,
 }
@@ -55,25 +59,40 @@ pub(super) struct Inner<K: TreeKey + ?Sized> {
 #[inline]
 fn layout<S>(children: usize) -> (usize, usize, usize) {
     const { assert!(align_of::<S>() <= LINE) };
-    let seps = children - 1;
-    let at_children = HEADS + seps.next_multiple_of(BLOCK) * 8;
+    let at_children = HEADS + blocks(children) * LINE;
     let at_seps = (at_children + children * 8).next_multiple_of(align_of::<S>());
-    (at_seps + seps * size_of::<S>(), at_children, at_seps)
+    (
+        at_seps + (children - 1) * size_of::<S>(),
+        at_children,
+        at_seps,
+    )
+}
+
+/// Lines of heads: at least one, so that there is one to look at.
+#[inline]
+fn blocks(children: usize) -> usize {
+    (children - 1).div_ceil(BLOCK).max(1)
 }
 
 impl<K: TreeKey + ?Sized> Inner<K> {
     /// Makes a node of the children `from..to` of a draft and the separators between them.
     pub(super) fn alloc(draft: &Draft<K>, from: usize, to: usize) -> NonNull<Self> {
+        const {
+            assert!(FANOUT <= 1 + 7 * BLOCK && (cfg!(loom) || size_of::<Self>() <= HEADS - 48));
+        }
         let children = to - from;
         let (size, at_children, at_seps) = layout::<K::Sep>(children);
         let raw = allocate_lines(size).as_ptr();
         // SAFETY: just allocated.
         let node = unsafe { NonNull::new_unchecked(raw.cast::<Self>()) };
         let prefix = draft.prefix(from, to);
+        let blocks = blocks(children);
         let header = Self {
             lock: NodeLock::new(Word::new(0, 0)),
-            children: children as u16,
+            len: children as u8,
             level: draft.level,
+            at_children: (at_children / 8) as u8,
+            lasts: ((1 << (blocks - 1)) - 1) << (LASTS / 8),
             prefix: prefix as u32,
             key: PhantomData,
         };
@@ -83,29 +102,20 @@ impl<K: TreeKey + ?Sized> Inner<K> {
         unsafe {
             node.write(header);
             let heads = raw.add(HEADS).cast::<u64>();
-            for at in 0..seps.next_multiple_of(BLOCK) {
-                let head = if at < seps {
-                    draft.head(from + at, prefix)
-                } else {
-                    u64::MAX
-                };
-                heads.add(at).write(head);
-            }
+            heads
+                .add(blocks * BLOCK - BLOCK)
+                .cast::<Line>()
+                .write([u64::MAX; BLOCK]);
+            draft.write_heads(from, seps, prefix, heads);
             let lasts = raw.add(LASTS).cast::<u64>();
-            for block in 0..BLOCK {
-                let last = if block * BLOCK < seps {
-                    heads.add(block * BLOCK + BLOCK - 1).read()
-                } else {
-                    u64::MAX
-                };
-                lasts.add(block).write(last);
+            for block in 0..blocks - 1 {
+                lasts
+                    .add(block)
+                    .write(heads.add(block * BLOCK + BLOCK - 1).read());
             }
-            for at in 0..children {
-                let child = AtomicPtr::new(draft.children()[from + at]);
-                raw.add(at_children)
-                    .cast::<AtomicPtr<Node>>()
-                    .add(at)
-                    .write(child);
+            let to = raw.add(at_children).cast::<AtomicPtr<Node>>();
+            for (at, &child) in draft.children()[from..from + children].iter().enumerate() {
+                to.add(at).write(AtomicPtr::new(child));
             }
             let from_seps = draft.seps().as_ptr().add(from);
             from_seps.copy_to_nonoverlapping(raw.add(at_seps).cast(), seps);
@@ -116,7 +126,7 @@ impl<K: TreeKey + ?Sized> Inner<K> {
     /// How many children: at least one.
     #[inline]
     pub(super) fn len(&self) -> usize {
-        self.children as usize
+        usize::from(self.len)
     }
 
     /// How far above the leaves; at least 1.
@@ -130,34 +140,27 @@ impl<K: TreeKey + ?Sized> Inner<K> {
         layout::<K::Sep>(self.len()).0
     }
 
-    /// The heads of the separators, behind the common prefix, with the padding.
+    /// How many bytes all separators share that the heads leave out.
+    #[inline]
+    pub(super) fn prefix(&self) -> usize {
+        self.prefix as usize
+    }
+
+    /// The heads of the separators, behind the common prefix.
     #[inline]
     pub(super) fn heads(&self) -> &[u64] {
-        self.blocks().as_flattened()
-    }
-
-    #[inline]
-    fn blocks(&self) -> &[Line] {
         let base = std::ptr::from_ref(self).cast::<u8>();
-        let len = (self.len() - 1).div_ceil(BLOCK);
         // SAFETY: `alloc` wrote that many there, and nobody writes them again.
-        unsafe { std::slice::from_raw_parts(base.add(HEADS).cast(), len) }
-    }
-
-    /// The last head of each block.
-    #[inline]
-    fn lasts(&self) -> &Line {
-        const { assert!(FANOUT <= BLOCK * BLOCK) };
-        let base = std::ptr::from_ref(self).cast::<u8>();
-        // SAFETY: as in `blocks`.
-        unsafe { &*base.add(LASTS).cast() }
+        unsafe { std::slice::from_raw_parts(base.add(HEADS).cast(), self.len() - 1) }
     }
 
     /// How many separators have a head of at most `head`.
-    #[inline]
-    fn rank(&self, head: u64) -> usize {
+    #[inline(always)]
+    fn rank<L: Lanes>(&self, head: u64) -> usize {
+        // SAFETY: the lines are as `alloc` has written them.
+        let rank = unsafe { L::rank(std::ptr::from_ref(self).cast(), self.lasts, head) };
         // The padding counts for the highest head of all.
-        lanes::rank(self.lasts(), self.blocks(), head).min(self.len() - 1)
+        rank.min(self.len() - 1)
     }
 
     /// The separators; child `i` lies between the separators `i - 1` and `i`.
@@ -171,8 +174,8 @@ impl<K: TreeKey + ?Sized> Inner<K> {
 
     #[inline]
     fn children(&self) -> &[AtomicPtr<Node>] {
-        let base = std::ptr::from_ref(self).cast::<u8>();
-        let at = HEADS + (self.len() - 1).next_multiple_of(BLOCK) * 8;
+        let base = std::ptr::from_ref(self).cast::<u64>();
+        let at = usize::from(self.at_children);
         // SAFETY: `alloc` wrote that many there; from then on they are accessed as atomics only.
         unsafe { std::slice::from_raw_parts(base.add(at).cast(), self.len()) }
     }
@@ -201,28 +204,43 @@ impl<K: TreeKey + ?Sized> Inner<K> {
     /// Brings the header and the heads near, before the node's size is known.
     #[inline]
     pub(super) fn prefetch(node: *const Self) {
-        for line in 0..2 + FANOUT.div_ceil(BLOCK) {
-            crate::prefetch::read(node.cast::<u8>().wrapping_add(64 * line));
+        for line in 0..1 + (FANOUT - 1).div_ceil(BLOCK) {
+            crate::prefetch::read(node.cast::<u8>().wrapping_add(LINE * line));
         }
     }
 
     /// Which child covers the probe.
     #[inline]
     pub(super) fn find(&self, probe: &impl Probe<K>) -> usize {
-        let seps = self.len() - 1;
+        if lanes::wide() {
+            self.find_by::<lanes::Vectors>(probe)
+        } else {
+            self.find_by::<lanes::Words>(probe)
+        }
+    }
+
+    /// As [`Inner::find`].
+    #[inline(always)]
+    pub(super) fn find_by<L: Lanes>(&self, probe: &impl Probe<K>) -> usize {
         if !K::EXACT && self.prefix > 0 {
             match probe.cmp_prefix(&self.seps()[0], self.prefix as usize) {
                 Order::Less => return 0,
                 Order::Equal => {}
-                Order::Greater => return seps,
+                Order::Greater => return self.len() - 1,
             }
         }
         let head = probe.head(self.prefix as usize);
-        let at = self.rank(head);
+        let at = self.rank::<L>(head);
         if K::EXACT || at == 0 || self.heads()[at - 1] != head {
             return at;
         }
-        let first = head.checked_sub(1).map_or(0, |below| self.rank(below));
+        self.find_equal::<L>(probe, head, at)
+    }
+
+    /// Goes on among the separators with this head, of which the one before `at` is the last.
+    #[inline(never)]
+    fn find_equal<L: Lanes>(&self, probe: &impl Probe<K>, head: u64, at: usize) -> usize {
+        let first = head.checked_sub(1).map_or(0, |below| self.rank::<L>(below));
         let equal = &self.seps()[first..at];
         first + equal.partition_point(|sep| probe.cmp_sep(sep) != Order::Less)
     }

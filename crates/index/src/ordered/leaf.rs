@@ -28,8 +28,7 @@ use super::key::TreeKey;
 use super::lock::{NodeLock, Word};
 use super::perm::Perm;
 use super::probe::Probe;
-#[cfg(not(fyris_small))]
-use crate::lanes;
+use crate::lanes::{self, Lanes, Vectors, Words};
 
 /// A leaf. See the module.
 #[repr(C, align(64))]
@@ -136,27 +135,6 @@ impl<I: Item> Leaf<I> {
         self.perm.store(next.0, Ordering::Release);
     }
 
-    /// Bit `2 * slot` for each slot with this head, live or not.
-    #[cfg(not(fyris_small))]
-    #[inline]
-    fn slots_of(&self, head: u64) -> u64 {
-        let (first, last) = (self.heads.first_chunk(), self.heads.last_chunk());
-        let [Some(first), Some(last)] = [first, last] else {
-            unreachable!("a leaf has more than eight slots");
-        };
-        lanes::equal(first, head) | lanes::equal(last, head) << (2 * (SLOTS - 8))
-    }
-
-    /// Bit `2 * slot` for each slot with this head, live or not.
-    #[cfg(fyris_small)]
-    fn slots_of(&self, head: u64) -> u64 {
-        // Relaxed: as in `View::head`.
-        let same = |slot: usize| self.heads[slot].load(Ordering::Relaxed) == head;
-        (0..SLOTS)
-            .map(|slot| u64::from(same(slot)) << (2 * slot))
-            .sum()
-    }
-
     /// Brings the leaf's lines near.
     #[inline]
     pub(super) fn prefetch(leaf: *const Self) {
@@ -245,13 +223,16 @@ impl<'p, I: Item> View<'p, I> {
 
     /// The entry that is equal to `probe`: its head and item. What [`View::search`] finds, without asking
     /// where in the order that is.
-    #[inline]
-    pub(super) fn lookup(self, probe: &impl Probe<I::Key>) -> Option<(u64, &'p I)> {
+    #[inline(always)]
+    pub(super) fn lookup<L: Lanes>(self, probe: &impl Probe<I::Key>) -> Option<(u64, &'p I)> {
         let head = probe.head(self.leaf.skip());
-        let mut same = self.leaf.slots_of(head);
+        let mut same = L::equal(&self.leaf.heads, head);
         while same != 0 {
             // A slot may have the head and not be live: its entry is gone, or not published in this view.
-            if let Some(pos) = self.perm.position((same.trailing_zeros() / 2) as usize) {
+            if let Some(pos) = self
+                .perm
+                .position((same.trailing_zeros() / L::STEP) as usize)
+            {
                 let item = self.item(pos);
                 if I::Key::EXACT || probe.cmp_key(item.key()) == Order::Equal {
                     return Some((head, item));
@@ -265,7 +246,26 @@ impl<'p, I: Item> View<'p, I> {
     /// The place of `probe`: how many entries are below it, and whether the next one is equal.
     #[inline]
     pub(super) fn search(self, probe: &impl Probe<I::Key>) -> (usize, bool) {
+        if lanes::wide() {
+            self.search_by::<Vectors>(probe)
+        } else {
+            self.search_by::<Words>(probe)
+        }
+    }
+
+    /// As [`View::search`].
+    #[inline(always)]
+    pub(super) fn search_by<L: Lanes>(self, probe: &impl Probe<I::Key>) -> (usize, bool) {
         let head = probe.head(self.leaf.skip());
+        if let Some((below, equal)) = L::below_and_equal(&self.leaf.heads, head) {
+            let live = self.perm.live();
+            let at = L::ones(below & live);
+            return match equal & live {
+                0 => (at, false),
+                _ if I::Key::EXACT => (at, true),
+                _ => self.search_equal(probe, head, at),
+            };
+        }
         let at = self.bound(|h| h < head);
         let len = self.len();
         if at == len || self.head(at) != head {

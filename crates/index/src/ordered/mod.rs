@@ -48,9 +48,9 @@
 //! # Dependent misses of a hit
 //!
 //! A tree of a million entries has some 90,000 leaves (24 MB) and 2 MB of inner nodes, of which those
-//! near the leaves are in the second or third level cache. A descent reads one inner node a level;
-//! the heads of a node are compared in two steps whose loads do not depend on each other, so a node
-//! costs one wait of that cache and one for the child pointer. Then the leaf: its four lines are
+//! near the leaves are in the second or third level cache. A descent reads one inner node a level and of
+//! it three lines: the first, which names the line of heads to look at, that one, and one of child pointers. All
+//! that may be wanted are asked for together. Then the leaf: its four lines are
 //! asked for as soon as its address is known, so they cost *one* miss of memory together. The entry
 //! behind a handle, and a boxed pair, are the *second*. Values that lie in the leaf end at one.
 //! Comparing heads rather than keys is what keeps other entries out of this count: only an equal
@@ -100,7 +100,7 @@ use stats::Counters;
 /// Entries in a leaf.
 const SLOTS: usize = if cfg!(fyris_small) { 3 } else { 15 };
 /// Children of an inner node.
-const FANOUT: usize = if cfg!(fyris_small) { 4 } else { 64 };
+const FANOUT: usize = if cfg!(fyris_small) { 4 } else { 57 };
 
 /// The tree itself, generic over what a slot holds. See the module.
 pub(crate) struct Tree<I: Item> {

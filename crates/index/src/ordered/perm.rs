@@ -56,6 +56,16 @@ impl Perm {
         (pos < self.len()).then_some(pos)
     }
 
+    /// Bit `slot` for each slot with a live entry.
+    #[inline]
+    pub(super) fn live(self) -> u64 {
+        let mut slots = (1 << self.used()) - 1;
+        for pos in self.len()..self.used() {
+            slots &= !(1 << self.slot(pos));
+        }
+        slots
+    }
+
     /// How many slots have been written: the next free slot, if below [`SLOTS`].
     #[inline]
     pub(super) fn used(self) -> usize {
@@ -147,6 +157,8 @@ mod tests {
                     break;
                 }
                 assert_eq!(live(p), model);
+                let slots: u64 = model.iter().map(|slot| 1 << slot).sum();
+                assert_eq!(p.live(), slots);
                 for slot in 0..SLOTS {
                     assert_eq!(p.position(slot), model.iter().position(|s| *s == slot));
                 }

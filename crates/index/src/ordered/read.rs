@@ -8,6 +8,7 @@ use super::item::Item;
 use super::leaf::{Leaf, View};
 use super::probe::{Fence, Probe};
 use crate::Stamp;
+use crate::lanes::{self, Lanes, Vectors, Words};
 
 /// Where a descent ended: a leaf, the node above it, and which child of that the leaf was.
 pub(super) struct Spot<'p, I: Item> {
@@ -70,9 +71,23 @@ impl<I: Item> Tree<I> {
     /// The leaf that covers the probe.
     #[inline]
     pub(super) fn spot<'p>(&'p self, probe: &impl Probe<I::Key>, pin: &'p impl Pin) -> Spot<'p, I> {
+        if lanes::wide() {
+            self.spot_by::<Vectors>(probe, pin)
+        } else {
+            self.spot_by::<Words>(probe, pin)
+        }
+    }
+
+    /// As [`Tree::spot`].
+    #[inline(always)]
+    fn spot_by<'p, L: Lanes>(
+        &'p self,
+        probe: &impl Probe<I::Key>,
+        pin: &'p impl Pin,
+    ) -> Spot<'p, I> {
         let mut node = self.root(pin);
         loop {
-            let at = node.find(probe);
+            let at = node.find_by::<L>(probe);
             if node.level() == 1 {
                 return Spot::of(node, at);
             }
@@ -138,8 +153,22 @@ impl<I: Item> Tree<I> {
         probe: &impl Probe<I::Key>,
         pin: &'p impl Pin,
     ) -> Option<(u64, &'p I)> {
-        let view: View<'p, I> = self.spot(probe, pin).leaf.view();
-        view.lookup(probe)
+        if lanes::wide() {
+            self.find_by::<Vectors>(probe, pin)
+        } else {
+            self.find_by::<Words>(probe, pin)
+        }
+    }
+
+    /// As [`Tree::find`].
+    #[inline(always)]
+    fn find_by<'p, L: Lanes>(
+        &'p self,
+        probe: &impl Probe<I::Key>,
+        pin: &'p impl Pin,
+    ) -> Option<(u64, &'p I)> {
+        let view: View<'p, I> = self.spot_by::<L>(probe, pin).leaf.view();
+        view.lookup::<L>(probe)
     }
 
     /// The version of the leaf that covers the probe: its generation, which no other leaf of the

@@ -1,4 +1,4 @@
-//! How a `ConcurrentTree` keeps its pairs: in boxes, or in the leaves.
+//! How a `ConcurrentTree` keeps its pairs: in boxes, in the leaves, or packed with the bytes of their keys.
 
 use std::borrow::Borrow;
 use std::ptr::NonNull;
@@ -7,6 +7,8 @@ use fyris_sync::reclaim::{Pin, Retire};
 
 use super::item::{Beside, Item};
 use super::key::{HeadKey, TreeKey};
+use crate::Entry;
+use crate::bytes_entry::BytesRef;
 
 /// Each pair in a box of its own: any types, 8 bytes in the leaf.
 #[derive(Clone, Copy, Debug, Default)]
@@ -17,8 +19,12 @@ pub struct Boxed;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Inline;
 
-/// How pairs are kept: [`Boxed`] or [`Inline`]. Cannot be implemented elsewhere.
-pub trait Storage<K: TreeKey, V: 'static>: Sealed<K, V> {
+/// Each pair in one block that ends with the bytes of the key: for byte strings, 8 bytes in the leaf.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Packed;
+
+/// How pairs are kept: [`Boxed`], [`Inline`] or [`Packed`]. Cannot be implemented elsewhere.
+pub trait Storage<K: TreeKey + ?Sized, V: 'static>: Sealed<K, V> {
     /// What stands for a key when a pair is handed out: `&K`, or `K` where keys are not stored.
     type Key<'g>: Borrow<K>;
 
@@ -28,21 +34,9 @@ pub trait Storage<K: TreeKey, V: 'static>: Sealed<K, V> {
 }
 
 /// The part of [`Storage`] that is nobody else's business.
-pub trait Sealed<K: TreeKey, V: 'static>: 'static {
+pub trait Sealed<K: TreeKey + ?Sized, V: 'static>: 'static {
     /// What a slot holds.
     type Item: Item<Key = K> + Send + Sync;
-    /// Something to borrow the key of a pair from while the pair goes in.
-    type Name: Borrow<K>;
-
-    /// Makes an item.
-    fn make(key: K, value: V) -> (Self::Name, Self::Item);
-
-    /// Takes an item apart that has not gone in.
-    ///
-    /// # Safety
-    ///
-    /// The item comes from `make` and is used no more.
-    unsafe fn unmake(name: Self::Name, item: Self::Item) -> (K, V);
 
     /// Retires what an item names.
     ///
@@ -56,6 +50,25 @@ pub trait Sealed<K: TreeKey, V: 'static>: 'static {
 
     /// Whether two items, seen in slots under one pin, are one pair.
     fn same(a: &Self::Item, b: &Self::Item) -> bool;
+}
+
+/// A [`Storage`] that is given its keys: [`Boxed`] and [`Inline`].
+pub trait Given<K: TreeKey, V: 'static>: Storage<K, V> {
+    /// Something to borrow the key of a pair from while the pair goes in.
+    #[doc(hidden)]
+    type Name: Borrow<K>;
+
+    /// Makes an item.
+    #[doc(hidden)]
+    fn make(key: K, value: V) -> (Self::Name, Self::Item);
+
+    /// Takes an item apart that has not gone in.
+    ///
+    /// # Safety
+    ///
+    /// The item comes from `make` and is used no more.
+    #[doc(hidden)]
+    unsafe fn unmake(name: Self::Name, item: Self::Item) -> (K, V);
 }
 
 /// A pair in a box, owned by the tree.
@@ -137,17 +150,6 @@ where
     V: Send + Sync + 'static,
 {
     type Item = Own<K, V>;
-    type Name = Own<K, V>;
-
-    fn make(key: K, value: V) -> (Own<K, V>, Own<K, V>) {
-        let own = Own(NonNull::from(Box::leak(Box::new((key, value)))));
-        (own, own)
-    }
-
-    unsafe fn unmake(_: Own<K, V>, item: Own<K, V>) -> (K, V) {
-        // SAFETY: from `Box::leak` in `make`, and never published.
-        *unsafe { Box::from_raw(item.0.as_ptr()) }
-    }
 
     unsafe fn retire(item: &Own<K, V>, pin: &impl Pin) {
         // SAFETY: the caller's contract.
@@ -161,6 +163,24 @@ where
 
     fn same(a: &Own<K, V>, b: &Own<K, V>) -> bool {
         a.0 == b.0
+    }
+}
+
+impl<K, V> Given<K, V> for Boxed
+where
+    K: TreeKey + Send + Sync,
+    V: Send + Sync + 'static,
+{
+    type Name = Own<K, V>;
+
+    fn make(key: K, value: V) -> (Own<K, V>, Own<K, V>) {
+        let own = Own(NonNull::from(Box::leak(Box::new((key, value)))));
+        (own, own)
+    }
+
+    unsafe fn unmake(_: Own<K, V>, item: Own<K, V>) -> (K, V) {
+        // SAFETY: from `Box::leak` in `make`, and never published.
+        *unsafe { Box::from_raw(item.0.as_ptr()) }
     }
 }
 
@@ -183,16 +203,6 @@ where
     V: Copy + Send + Sync + 'static,
 {
     type Item = Beside<K, V>;
-    type Name = K;
-
-    #[inline]
-    fn make(key: K, value: V) -> (K, Beside<K, V>) {
-        (key, Beside::new(value))
-    }
-
-    unsafe fn unmake(name: K, item: Beside<K, V>) -> (K, V) {
-        (name, item.value)
-    }
 
     unsafe fn retire(_: &Beside<K, V>, _: &impl Pin) {}
 
@@ -204,5 +214,81 @@ where
     /// By the slot: it is written once. A rebuilt leaf makes this say no where it could say yes.
     fn same(a: &Beside<K, V>, b: &Beside<K, V>) -> bool {
         std::ptr::eq(a, b)
+    }
+}
+
+impl<K, V> Given<K, V> for Inline
+where
+    K: HeadKey + Send + Sync,
+    V: Copy + Send + Sync + 'static,
+{
+    type Name = K;
+
+    #[inline]
+    fn make(key: K, value: V) -> (K, Beside<K, V>) {
+        (key, Beside::new(value))
+    }
+
+    unsafe fn unmake(name: K, item: Beside<K, V>) -> (K, V) {
+        (name, item.value)
+    }
+}
+
+/// A value and the bytes of its key in one block, owned by the tree.
+pub struct Packet<V>(pub(crate) BytesRef<V>);
+
+impl<V> Clone for Packet<V> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<V> Copy for Packet<V> {}
+
+// SAFETY: the block's key does not change, and the block lives as invariant R says.
+unsafe impl<V: 'static> Item for Packet<V> {
+    type Key = [u8];
+
+    #[inline]
+    fn key(&self) -> &[u8] {
+        self.0.key()
+    }
+
+    #[inline]
+    fn prefetch(&self) {
+        let at = self.0.into_bits() as usize;
+        crate::prefetch::read(std::ptr::without_provenance::<u8>(at));
+    }
+
+    unsafe fn dispose(self) {
+        // SAFETY: the caller's contract.
+        unsafe { self.0.dispose() }
+    }
+}
+
+impl<V: Send + Sync + 'static> Storage<[u8], V> for Packed {
+    type Key<'g> = &'g [u8];
+
+    #[inline]
+    fn key(_: u64, item: &Packet<V>) -> &[u8] {
+        item.0.key()
+    }
+}
+
+impl<V: Send + Sync + 'static> Sealed<[u8], V> for Packed {
+    type Item = Packet<V>;
+
+    unsafe fn retire(item: &Packet<V>, pin: &impl Pin) {
+        // SAFETY: the caller's contract.
+        unsafe { item.0.retire(pin) }
+    }
+
+    #[inline]
+    fn value(item: &Packet<V>) -> &V {
+        // SAFETY: (R) items are looked at under the pin under which they were found.
+        unsafe { item.0.value() }
+    }
+
+    fn same(a: &Packet<V>, b: &Packet<V>) -> bool {
+        a.0 == b.0
     }
 }

@@ -150,23 +150,33 @@ impl<I: Item> Tree<I> {
     /// See [`OrderedSweep::share_below`]; with `past`, the entry at the probe counts as below.
     fn share_below(&self, probe: &impl Probe<I::Key>, past: bool, pin: &impl Pin) -> f64 {
         let mut piece = Piece::<I>::Inner(self.root(pin));
-        let (mut share, mut width) = (0.0, 1.0);
+        // The shares below the piece's ends: what is behind everything is at 1.0, whatever is rounded on the way.
+        let (mut low, mut high) = (0.0, 1.0);
         loop {
             let node = match piece {
                 Piece::Inner(node) => node,
                 Piece::Leaf(leaf) => {
                     let view = leaf.view();
                     let (at, found) = view.search(probe);
-                    let below = at + usize::from(past && found);
-                    return share + width * below as f64 / view.len().max(1) as f64;
+                    return part(low, high, at + usize::from(past && found), view.len());
                 }
             };
             let at = node.find(probe);
-            width /= node.len() as f64;
-            share += width * at as f64;
+            (low, high) = (
+                part(low, high, at, node.len()),
+                part(low, high, at + 1, node.len()),
+            );
             piece = Piece::child(node, at);
         }
     }
+}
+
+/// The place `at` of `len` equal steps from `low` to `high`; `low` if there are none.
+fn part(low: f64, high: f64, at: usize, len: usize) -> f64 {
+    if at > 0 && at == len {
+        return high;
+    }
+    low + (high - low) * at as f64 / len.max(1) as f64
 }
 
 /// The children of an inner node; a leaf has none.

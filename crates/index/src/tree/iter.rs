@@ -11,11 +11,11 @@ use crate::ordered::walk::Cursor;
 use crate::ordered::{Tree, TreeKey};
 
 /// All pairs of a tree, in order. See [`super::ConcurrentTree::iter`].
-pub struct Iter<'g, K: TreeKey, V: 'static, S: Storage<K, V>, P> {
+pub struct Iter<'g, K: TreeKey + ?Sized, V: 'static, S: Storage<K, V>, P> {
     cursor: Cursor<'g, S::Item, P>,
 }
 
-impl<'g, K: TreeKey, V: 'static, S: Storage<K, V>, P: Pin> Iter<'g, K, V, S, P> {
+impl<'g, K: TreeKey + ?Sized, V: 'static, S: Storage<K, V>, P: Pin> Iter<'g, K, V, S, P> {
     pub(super) fn new(tree: &'g Tree<S::Item>, pin: &'g P) -> Self {
         Self {
             cursor: Cursor::before::<K>(tree, std::ops::Bound::Unbounded, pin),
@@ -23,7 +23,9 @@ impl<'g, K: TreeKey, V: 'static, S: Storage<K, V>, P: Pin> Iter<'g, K, V, S, P> 
     }
 }
 
-impl<'g, K: TreeKey, V: 'static, S: Storage<K, V>, P: Pin> Iterator for Iter<'g, K, V, S, P> {
+impl<'g, K: TreeKey + ?Sized, V: 'static, S: Storage<K, V>, P: Pin> Iterator
+    for Iter<'g, K, V, S, P>
+{
     type Item = (S::Key<'g>, &'g V);
 
     #[inline]
@@ -34,7 +36,7 @@ impl<'g, K: TreeKey, V: 'static, S: Storage<K, V>, P: Pin> Iterator for Iter<'g,
 }
 
 /// The pairs of a range, in order. See [`super::ConcurrentTree::range`].
-pub struct Range<'g, K: TreeKey, V: 'static, S: Storage<K, V>, P, R, Q: ?Sized> {
+pub struct Range<'g, K: TreeKey + ?Sized, V: 'static, S: Storage<K, V>, P, R, Q: ?Sized> {
     cursor: Cursor<'g, S::Item, P>,
     /// How many entries of the cursor's leaf are below the end.
     stop: usize,
@@ -44,7 +46,7 @@ pub struct Range<'g, K: TreeKey, V: 'static, S: Storage<K, V>, P, R, Q: ?Sized> 
 
 impl<'g, K, V, S, P, R, Q> Range<'g, K, V, S, P, R, Q>
 where
-    K: TreeKey + Borrow<Q>,
+    K: TreeKey + Borrow<Q> + ?Sized,
     V: 'static,
     S: Storage<K, V>,
     P: Pin,
@@ -65,7 +67,7 @@ where
 
 impl<'g, K, V, S, P, R, Q> Iterator for Range<'g, K, V, S, P, R, Q>
 where
-    K: TreeKey + Borrow<Q>,
+    K: TreeKey + Borrow<Q> + ?Sized,
     V: 'static,
     S: Storage<K, V>,
     P: Pin,
@@ -90,7 +92,7 @@ where
 }
 
 /// The pairs of a range, backwards. See [`super::ConcurrentTree::range_rev`].
-pub struct RangeRev<'g, K: TreeKey, V: 'static, S: Storage<K, V>, P, R, Q: ?Sized> {
+pub struct RangeRev<'g, K: TreeKey + ?Sized, V: 'static, S: Storage<K, V>, P, R, Q: ?Sized> {
     cursor: Cursor<'g, S::Item, P>,
     /// How many entries of the cursor's leaf are below the start.
     stop: usize,
@@ -100,7 +102,7 @@ pub struct RangeRev<'g, K: TreeKey, V: 'static, S: Storage<K, V>, P, R, Q: ?Size
 
 impl<'g, K, V, S, P, R, Q> RangeRev<'g, K, V, S, P, R, Q>
 where
-    K: TreeKey + Borrow<Q>,
+    K: TreeKey + Borrow<Q> + ?Sized,
     V: 'static,
     S: Storage<K, V>,
     P: Pin,
@@ -121,7 +123,7 @@ where
 
 impl<'g, K, V, S, P, R, Q> Iterator for RangeRev<'g, K, V, S, P, R, Q>
 where
-    K: TreeKey + Borrow<Q>,
+    K: TreeKey + Borrow<Q> + ?Sized,
     V: 'static,
     S: Storage<K, V>,
     P: Pin,

@@ -34,7 +34,7 @@ mod threads;
 
 pub use history::{Step, history, is_linearizable};
 pub use model::{model, stamps, traversal_with_changes};
-pub use object::{Census, Object};
+pub use object::{Census, Object, put};
 pub use threads::{panic_in_closure, reclamation, traversal_under_growth};
 
 /// The suite as `#[test]` functions, for an expression that makes an empty index.
