@@ -136,16 +136,15 @@ fn main() {
     for (objects, text) in bodies {
         let spec = spec(text);
         measure(&format!("select {text}"), OBJECTS, |results| {
-            results.extend(objects.views().filter_map(|view| spec.run(&view, &machine)));
+            for view in objects.views() {
+                spec.run_into(&view, &machine, results);
+            }
             results.len()
         });
         measure(&format!("terms  {text}"), OBJECTS, |results| {
-            results.extend(
-                objects
-                    .terms
-                    .iter()
-                    .filter_map(|term| spec.run_term(term, &machine)),
-            );
+            for term in &objects.terms {
+                spec.run_term_into(term, &machine, results);
+            }
             results.len()
         });
     }

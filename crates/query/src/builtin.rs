@@ -168,7 +168,7 @@ fn part<'a>(
 
 fn element<'a>(eval: &Eval<'_, 'a>, n: &Value<'a>, tuple: &Value<'a>) -> Option<Value<'a>> {
     let n = usize::try_from(int(eval, n)?).ok()?;
-    match (tuple, eval.world.subject) {
+    match (tuple, eval.world.subject()) {
         (Value::Ref(Ref::Object), Subject::Stored(object)) => {
             if n == object.keypos {
                 return Some(eval.world.load(Ref::Key));
@@ -229,7 +229,7 @@ fn length(eval: &Eval<'_, '_>, list: &Value<'_>) -> Option<usize> {
 }
 
 fn tuple_size(eval: &Eval<'_, '_>, tuple: &Value<'_>) -> Option<usize> {
-    match (tuple, eval.world.subject) {
+    match (tuple, eval.world.subject()) {
         (Value::Ref(Ref::Object), Subject::Stored(object)) => Some(object.arity),
         (Value::Ref(Ref::Stored(bytes)), _) => match value::view(bytes).ok()? {
             View::Tuple(arity, _) => usize::try_from(arity).ok(),

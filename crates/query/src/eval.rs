@@ -10,7 +10,7 @@ use fyris_term::{Map, Term};
 use crate::atoms::known;
 use crate::builtin;
 use crate::function::Comparison;
-use crate::head::{Bindings, bound};
+use crate::head::Bindings;
 use crate::machine::Machine;
 use crate::program::{Clause, Id, Node, Program, Span};
 use crate::test::Test;
@@ -44,10 +44,34 @@ impl<'a> Evaluation<'_, 'a> {
         })
     }
 
+    /// Does something with the place where a variable is.
+    #[inline(always)]
+    fn with_place<R>(&self, slot: Id, f: impl Fn(Ref<'a>) -> R) -> R {
+        match &self.clause.open {
+            Some(open) if open.is_near => self.world.with_element(open.elements[slot as usize], f),
+            _ => f(self.bindings[slot as usize]),
+        }
+    }
+
+    /// Where a variable is.
+    #[inline(never)]
+    fn place(&self, slot: Id) -> Ref<'a> {
+        self.with_place(slot, |place| place)
+    }
+
     #[inline]
     fn passes(&self, slot: Id, test: Test) -> bool {
-        self.world
-            .passes(self.program, self.bindings[slot as usize], test)
+        self.world.passes(self.program, self.place(slot), test)
+    }
+
+    /// Appends what a variable is bound to.
+    #[inline(always)]
+    fn push_variable(&self, slot: Id, out: &mut Vec<Term>) {
+        let small = self.with_place(slot, |place| self.world.small_int(place));
+        match small {
+            Some(int) => out.push(Term::Int(int)),
+            None => self.world.push_other(self.place(slot), out),
+        }
     }
 
     /// Whether the expression is exactly `true`.
@@ -70,15 +94,34 @@ impl<'a> Evaluation<'_, 'a> {
     }
 
     /// The value of the body, in which nothing fails.
-    #[inline]
+    #[inline(never)]
     pub(crate) fn body(&self) -> Term {
         let exit = || Term::Atom(known().exit);
         match self.program.node(self.clause.body) {
             // Built in its place, without a value in between.
             Node::Tuple(parts) => self.terms(parts).map_or_else(exit, Term::Tuple),
             Node::Object => self.world.object_term().into_owned(),
-            _ => self.part(self.clause.body).unwrap_or_else(exit),
+            Node::Variable(slot) => self.world.owned_at(self.place(slot)),
+            _ => {
+                let value = self.value(self.clause.body);
+                value.map_or_else(exit, |value| self.world.owned(value))
+            }
         }
+    }
+
+    /// Appends the value of the body.
+    #[inline(always)]
+    pub(crate) fn push_body(&self, values: &mut Vec<Term>) {
+        match self.program.node(self.clause.body) {
+            Node::Variable(slot) => self.push_variable(slot, values),
+            _ => self.push_compound(values),
+        }
+    }
+
+    /// Apart, so that what is inlined appends in one place only, and without a term in memory before.
+    #[inline(never)]
+    fn push_compound(&self, values: &mut Vec<Term>) {
+        values.push(self.body());
     }
 
     /// Whether the value of the body is exactly `true`.
@@ -93,7 +136,7 @@ impl<'a> Evaluation<'_, 'a> {
                 let constant = self.program.constant(constant);
                 Some(self.world.load(Ref::Constant(constant)))
             }
-            Node::Variable(slot) => Some(bound(self.world, self.bindings, slot)),
+            Node::Variable(slot) => Some(self.world.load(self.place(slot))),
             Node::Object => Some(self.world.load(Ref::Object)),
             Node::Test(slot, test) => Some(truth(self.passes(slot, test))),
             Node::Compare(comparison, a, b) => {
@@ -139,7 +182,7 @@ impl<'a> Evaluation<'_, 'a> {
 
     fn all_bindings(&self) -> Value<'a> {
         let slots = self.clause.bindings.iter();
-        let term = |&slot: &Id| self.world.owned_at(self.bindings[slot as usize]);
+        let term = |&slot: &Id| self.world.owned_at(self.place(slot));
         Value::Owned(Term::List(slots.map(term).collect()))
     }
 
@@ -148,19 +191,13 @@ impl<'a> Evaluation<'_, 'a> {
         let parts = self.program.parts(parts);
         let mut terms = Vec::with_capacity(parts.len());
         for &part in parts {
-            terms.push(self.part(part)?);
+            match self.program.node(part) {
+                // Decoded at once, without a value in between.
+                Node::Variable(slot) => self.push_variable(slot, &mut terms),
+                _ => terms.push(self.world.owned(self.value(part)?)),
+            }
         }
         Some(terms)
-    }
-
-    /// A part of a structure as a term of its own.
-    #[inline(always)]
-    fn part(&self, id: Id) -> Option<Term> {
-        match self.program.node(id) {
-            // Decoded at once, without a value in between.
-            Node::Variable(slot) => Some(self.world.owned_at(self.bindings[slot as usize])),
-            _ => self.value(id).map(|value| self.world.owned(value)),
-        }
     }
 
     fn improper(&self, parts: Span) -> Option<Value<'a>> {

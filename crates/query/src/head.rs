@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 use crate::object::ObjectView;
 use crate::program::{Clause, Id, Pattern, Program, Span};
 use crate::test::Test;
-use crate::value::{Ref, Subject, Value, World, is_key};
+use crate::value::{Ref, Subject, World, is_key};
 
 /// What the variables are bound to.
 pub(crate) type Bindings<'a> = SmallVec<[Ref<'a>; 6]>;
@@ -30,7 +30,7 @@ impl<'a> Matcher<'_, 'a> {
     /// Whether the subject matches the head.
     #[inline]
     pub(crate) fn head(&mut self, clause: &'a Clause) -> bool {
-        match (clause.head, self.world.subject) {
+        match (clause.head, self.world.subject()) {
             (Pattern::Any, _) => true,
             (Pattern::Bind, _) => self.bind(Ref::Object),
             (Pattern::Tuple { elements, used }, Subject::Stored(object)) => {
@@ -386,9 +386,3 @@ fn behind(mut values: &[u8]) -> Option<&[u8]> {
 
 /// `[]`.
 static NIL: Term = Term::List(Vec::new());
-
-/// The value of a slot.
-#[inline]
-pub(crate) fn bound<'a>(world: World<'a>, bindings: &Bindings<'a>, slot: Id) -> Value<'a> {
-    world.load(bindings[slot as usize])
-}

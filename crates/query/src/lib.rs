@@ -29,7 +29,7 @@
 //! |---|---|---|
 //! | check | `depth`, `parse` | no part is nested deeper than [`fyris_term::MAX_DEPTH`]; names, arities, variables |
 //! | compile | `parse`, `program` | vectors of patterns and nodes that name each other by number; constants in all the forms they are compared in; constant structures folded |
-//! | admit | `open` | a head of variables alone: turns objects away by tests of elements, before anything is bound |
+//! | admit | `open` | a head of variables alone: turns objects away by tests of elements; binds nothing, a variable is found when it is read |
 //! | match | `head` | walks the stored bytes once, element by element, up to the last that matters |
 //! | test | `test` | comparisons with constants and type tests on an element, asked as soon as the head is there |
 //! | evaluate | `eval`, `builtin`, `arithmetic` | the other guards, then the body |
@@ -42,13 +42,21 @@
 //! # Plans
 //!
 //! [`MatchSpec::plan`] turns heads and guards into the keys that can match: see [`Plan`]. What a plan lets through is
-//! still matched, so it can be slow but not wrong.
+//! still matched, so it can be slow but not wrong. A key that stands in the head needs no plan: [`MatchSpec::point`] has its
+//! bytes from the program.
+//!
+//! # In registers
+//!
+//! An object of a scan costs some ten nanoseconds, so what is written to memory and read back counts. What the engine looks
+//! into is handed on by reference (`value::World`), places are looked at where they are made, and results are appended
+//! where they belong ([`MatchSpec::run_into`]): two words written one by one and read back as a pair cost as much as the
+//! guard that they are for.
 //!
 //! # Invariants
 //!
 //! - **superset**: every object that a specification matches has a key in its plan.
 //! - **slots**: patterns bind slots in the order in which they are matched, so a slot's number is its place in the vector
-//!   of bindings, and a clause is evaluated only when all its slots are bound.
+//!   of bindings, and a clause is evaluated only when all its slots are bound, or its head is open and they are near.
 //! - **bounded**: recursion goes down with the specification, at most [`fyris_term::MAX_DEPTH`] levels; integers do not
 //!   grow beyond 4,194,304 bits; a result is no larger than the body says, times the object.
 //!

@@ -32,8 +32,8 @@ impl<'a> ObjectView<'a> {
         if let Some(int) = key::as_int(self.key_order, self.key_tail) {
             return Term::Int(int);
         }
-        match key::as_plain_binary(self.key_order) {
-            Some(content) => Term::binary(content),
+        match key::as_binary(self.key_order) {
+            Some(content) => Term::Binary(content),
             None => key::decode(self.key_order, self.key_tail).unwrap_or_else(|_| corrupt()),
         }
     }

@@ -1,8 +1,9 @@
 //! Open heads: tuples of nothing but variables, each met once, and `'_'`.
 //!
 //! Such a head matches every tuple of its size, so all that can turn an object away are the guards; and most objects of a
-//! scan are turned away. So those guards that test an element are asked first, of the few bytes they are about, and the
-//! variables are bound only for what is left, and only if something will read them.
+//! scan are turned away. So those guards that test an element are asked first, of the few bytes they are about. What is left
+//! has its variables in places that the head tells: in a small tuple they are found when they are read, and never
+//! bound; in a large one they are bound as in other heads, if anything will read them.
 
 use fyris_term::value;
 
@@ -10,22 +11,47 @@ use crate::object::ObjectView;
 use crate::program::{Clause, Pattern, Program};
 use crate::value::{Ref, Subject, World};
 
-/// The size of the tuples that an open head matches; nothing for another head.
-pub(crate) fn size(head: Pattern, patterns: &[Pattern]) -> Option<usize> {
-    let Pattern::Tuple { elements, .. } = head else {
-        return None;
-    };
-    let mut elements = elements.of(patterns).iter();
-    let size = elements.len();
-    let is_open = elements.all(|element| matches!(element, Pattern::Any | Pattern::Bind));
-    is_open.then_some(size)
+/// Up to so many elements of a stored object are walked over again for each variable that is read, instead of binding
+/// them all.
+const NEAR: u32 = 6;
+
+/// What there is to know of an open head.
+#[derive(Debug)]
+pub(crate) struct Open {
+    /// The size of the tuples it matches.
+    pub(crate) size: usize,
+    /// The element of each slot, from 0.
+    pub(crate) elements: Box<[u32]>,
+    /// The variables are found when they are read, not bound before.
+    pub(crate) is_near: bool,
+}
+
+impl Open {
+    /// Of a head that is open; `reads` tells whether anything but the early tests reads its variables.
+    pub(crate) fn new(head: Pattern, patterns: &[Pattern], reads: bool) -> Option<Open> {
+        let Pattern::Tuple { elements, used } = head else {
+            return None;
+        };
+        let elements = elements.of(patterns);
+        let is_open = |element: &Pattern| matches!(element, Pattern::Any | Pattern::Bind);
+        let binds = |(_, element): &(u32, &Pattern)| matches!(element, Pattern::Bind);
+        elements.iter().all(is_open).then(|| Open {
+            size: elements.len(),
+            elements: (0..)
+                .zip(elements)
+                .filter(binds)
+                .map(|(at, _)| at)
+                .collect(),
+            is_near: used <= NEAR || !reads,
+        })
+    }
 }
 
 impl<'a> World<'a> {
     /// Whether the subject is a tuple of `size` elements that pass the early tests of a clause whose head is open.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn is_admitted(self, program: &'a Program, clause: &'a Clause, size: usize) -> bool {
-        match self.subject {
+        match self.subject() {
             Subject::Stored(object) => {
                 object.arity == size && self.passes_stored(program, clause, object)
             }
@@ -40,7 +66,7 @@ impl<'a> World<'a> {
     }
 
     /// Goes over the values once: the tests are in the order of the elements.
-    #[inline]
+    #[inline(always)]
     fn passes_stored(
         self,
         program: &'a Program,
@@ -49,8 +75,9 @@ impl<'a> World<'a> {
     ) -> bool {
         let (mut values, mut at) = (object.values, 0);
         for &(element, test) in &clause.early {
-            let place = if element as usize + 1 == object.keypos {
-                Ref::Key
+            // A place is looked at where it is made, and never written to memory.
+            let passes = if element as usize + 1 == object.keypos {
+                self.passes(program, Ref::Key, test)
             } else {
                 while at < element {
                     if at as usize + 1 != object.keypos && value::skip(&mut values).is_err() {
@@ -58,12 +85,38 @@ impl<'a> World<'a> {
                     }
                     at += 1;
                 }
-                Ref::Stored(values)
+                self.passes(program, Ref::Stored(values), test)
             };
-            if !self.passes(program, place, test) {
+            if !passes {
                 return false;
             }
         }
         true
     }
+
+    /// Does something with the place of an element, of a subject that was admitted.
+    #[inline(always)]
+    pub(crate) fn with_element<R>(self, element: u32, f: impl FnOnce(Ref<'a>) -> R) -> R {
+        let element = element as usize;
+        match self.subject() {
+            Subject::Stored(object) if element + 1 == object.keypos => f(Ref::Key),
+            Subject::Stored(object) => f(Ref::Stored(behind(object, element))),
+            Subject::Term(term) => match term.as_tuple().and_then(|terms| terms.get(element)) {
+                Some(term) => f(Ref::Term(term)),
+                None => f(Ref::Object),
+            },
+        }
+    }
+}
+
+/// The values of an object from an element on that is not the key; none if there are fewer.
+#[inline(always)]
+fn behind<'a>(object: &'a ObjectView<'a>, element: usize) -> &'a [u8] {
+    let mut values = object.values;
+    for _ in usize::from(element >= object.keypos)..element {
+        if value::skip(&mut values).is_err() {
+            return &[];
+        }
+    }
+    values
 }

@@ -12,7 +12,7 @@ use crate::atoms::{is_anything, known, variable};
 use crate::depth::is_too_deep;
 use crate::error::{Place, Problem, ProblemKind, SpecError, brief};
 use crate::function::{self, Callee, Comparison, Function, NoCall};
-use crate::open;
+use crate::open::Open;
 use crate::program::{Clause, Constant, Id, Node, Pattern, Program, Span};
 use crate::shape;
 use crate::test::{self, Test};
@@ -188,8 +188,7 @@ impl Compiler {
         let reads = !matches!(self.program.node(body), Node::Constant(_) | Node::Object);
         Clause {
             head,
-            open: open::size(head, &self.program.patterns),
-            reads_nothing: late.is_empty() && !reads,
+            open: Open::new(head, &self.program.patterns, reads || !late.is_empty()),
             bindings,
             early,
             late: self.node_span(&late),

@@ -31,7 +31,7 @@ use crate::atoms::variable;
 use crate::bounds::{ABOVE_TERMS, Cut, Label, Range, Ranges};
 use crate::function::Comparison;
 use crate::narrow::{Operand, Site, holds_number, is_key_element, is_key_variable, narrow, pinned};
-use crate::program::KeptPlan;
+use crate::program::{KeptPlan, Pattern};
 use crate::shape::{self, Prefix, Shape};
 use crate::spec::MatchSpec;
 
@@ -112,7 +112,15 @@ pub struct Plan {
     kind: PlanKind,
     ranges: Vec<KeyRange>,
     points: Vec<KeyBuf>,
-    shown: Vec<Term>,
+    made_of: MadeOf,
+}
+
+/// What the bounds are told from, when somebody asks.
+#[derive(Debug, Clone)]
+enum MadeOf {
+    Everything,
+    Keys(Vec<Term>),
+    Ranges(Ranges),
 }
 
 impl Plan {
@@ -136,15 +144,19 @@ impl Plan {
     /// The ranges or keys as terms, in their order: `{key, Key}`, `{prefix, Pattern}` or `{range, Lower, Upper}` with
     /// bounds `{'>=', Key}`, `{'>', Key}`, `{'<', Key}`, `{'=<', Key}` or `unbounded`; a bound on a part of the key is
     /// a pattern such as `{a, 5, '_'}`. Nothing for a full scan.
-    pub fn bounds(&self) -> &[Term] {
-        &self.shown
+    pub fn bounds(&self) -> Vec<Term> {
+        match &self.made_of {
+            MadeOf::Everything => Vec::new(),
+            MadeOf::Keys(keys) => keys.iter().cloned().map(shown_key).collect(),
+            MadeOf::Ranges(ranges) => ranges.iter().map(shown_range).collect(),
+        }
     }
 
     /// The plan as a term, for `explain`: `#{access => Kind, bounds => Bounds}`.
     pub fn describe(&self) -> Term {
         let pairs = [
             (Term::atom("access"), Term::atom(self.kind.name())),
-            (Term::atom("bounds"), Term::List(self.shown.clone())),
+            (Term::atom("bounds"), Term::List(self.bounds())),
         ];
         pairs.into_iter().collect::<fyris_term::Map>().into()
     }
@@ -163,6 +175,28 @@ impl MatchSpec {
             return Arc::clone(&kept.plan);
         }
         Arc::new(self.make_plan(keypos, order))
+    }
+
+    /// The bytes of the one key that all matching objects have, if the head names it: order bytes for an ordered table,
+    /// exact ones for a hash table. O(1); a [`MatchSpec::plan`] of the same key is dearer than the lookup. `None` does not
+    /// mean that there is no such key.
+    #[inline]
+    pub fn point(&self, keypos: usize, order: TableOrder) -> Option<&[u8]> {
+        let [clause] = &self.program.clauses[..] else {
+            return None;
+        };
+        let Pattern::Tuple { elements, .. } = clause.head else {
+            return None;
+        };
+        let elements = elements.of(&self.program.patterns);
+        let Pattern::Constant(key) = *elements.get(keypos.checked_sub(1)?)? else {
+            return None;
+        };
+        let key = self.program.constant(key);
+        Some(match order {
+            TableOrder::Hash => &key.key,
+            TableOrder::Ordered => key.key_order(),
+        })
     }
 
     fn make_plan(&self, keypos: usize, order: TableOrder) -> Plan {
@@ -186,21 +220,17 @@ impl MatchSpec {
             kind: points_kind(points.len()),
             ranges: Vec::new(),
             points: points.iter().map(KeyBuf::encode).collect(),
-            shown: points.into_iter().map(shown_key).collect(),
+            made_of: MadeOf::Keys(points),
         }
     }
 
     fn plan_ordered(&self, keypos: usize) -> Plan {
         let set = Ranges::union(self.clauses().map(|clause| ordered_keys(clause, keypos)));
-        let mut ranges = Vec::new();
-        let mut shown = Vec::new();
-        for range in set.iter() {
-            ranges.push(KeyRange {
-                lower: range.lower_bound(),
-                upper: range.upper_bound(),
-            });
-            shown.push(shown_range(range));
-        }
+        let range = |range: &Range| KeyRange {
+            lower: range.lower_bound(),
+            upper: range.upper_bound(),
+        };
+        let ranges: Vec<KeyRange> = set.iter().map(range).collect();
         let kind = ordered_kind(&set, &ranges);
         match kind {
             PlanKind::FullScan => Plan::full_scan(ranges),
@@ -208,7 +238,7 @@ impl MatchSpec {
                 kind,
                 ranges,
                 points: Vec::new(),
-                shown,
+                made_of: MadeOf::Ranges(set),
             },
         }
     }
@@ -231,7 +261,7 @@ impl Plan {
             kind: PlanKind::FullScan,
             ranges,
             points: Vec::new(),
-            shown: Vec::new(),
+            made_of: MadeOf::Everything,
         }
     }
 }

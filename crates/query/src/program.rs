@@ -6,6 +6,7 @@ use fyris_term::key::KeyBuf;
 use fyris_term::{Term, value};
 
 use crate::function::{Comparison, Function};
+use crate::open::Open;
 use crate::plan::{Plan, TableOrder};
 use crate::test::Test;
 
@@ -54,10 +55,8 @@ pub(crate) struct KeptPlan {
 #[derive(Debug)]
 pub(crate) struct Clause {
     pub(crate) head: Pattern,
-    /// The size of the tuples it matches, if the head is open.
-    pub(crate) open: Option<usize>,
-    /// Neither the body nor a guard that is left reads what the head binds.
-    pub(crate) reads_nothing: bool,
+    /// If the head is open.
+    pub(crate) open: Option<Open>,
     /// The slots of the variables, in the order of the variables' numbers; slots are numbered as the head meets them.
     pub(crate) bindings: Vec<Id>,
     /// Those guards that test an element of the head's tuple, by element, from 0.

@@ -1,6 +1,5 @@
 //! Match specifications: made, asked, run.
 
-use std::cell::OnceCell;
 use std::fmt;
 use std::sync::Arc;
 
@@ -14,7 +13,7 @@ use crate::machine::Machine;
 use crate::object::ObjectView;
 use crate::parse;
 use crate::program::{Clause, Node, Pattern, Program};
-use crate::value::{Subject, World};
+use crate::value::{Run, Subject, World};
 
 /// A match specification, checked and compiled. Cloning shares it.
 #[derive(Clone)]
@@ -108,59 +107,69 @@ impl MatchSpec {
     /// is worth `'EXIT'`.
     #[inline]
     pub fn run(&self, object: &ObjectView<'_>, machine: &Machine) -> Option<Term> {
-        self.with_match(Subject::Stored(object), machine, |eval| eval.body())
+        self.with_match(&Run::new(Subject::Stored(object)), machine, |eval| {
+            eval.body()
+        })
     }
 
     /// Whether the value of the first clause that matches is exactly `true`: `select_count` and `select_delete`. Nothing
     /// is built that need not be.
     #[inline]
     pub fn matches_true(&self, object: &ObjectView<'_>, machine: &Machine) -> bool {
-        self.with_match(Subject::Stored(object), machine, |eval| eval.body_is_true())
-            .unwrap_or(false)
+        self.with_match(&Run::new(Subject::Stored(object)), machine, |eval| {
+            eval.body_is_true()
+        })
+        .unwrap_or(false)
     }
 
     /// Whether any clause matches, without evaluating its body.
     #[inline]
     pub fn matches(&self, object: &ObjectView<'_>, machine: &Machine) -> bool {
-        self.with_match(Subject::Stored(object), machine, |_| ())
+        self.with_match(&Run::new(Subject::Stored(object)), machine, |_| ())
             .is_some()
     }
 
     /// As [`MatchSpec::run`], over a term, which need not be a tuple: `match_spec_run`, `test_ms`.
     #[inline]
     pub fn run_term(&self, term: &Term, machine: &Machine) -> Option<Term> {
-        self.with_match(Subject::Term(term), machine, |eval| eval.body())
+        self.with_match(&Run::new(Subject::Term(term)), machine, |eval| eval.body())
+    }
+
+    /// As [`MatchSpec::run`], appending the value to `values`; whether a clause matched. Faster where values are kept
+    /// in a vector anyway: small ones are written where they belong.
+    #[inline]
+    pub fn run_into(
+        &self,
+        object: &ObjectView<'_>,
+        machine: &Machine,
+        values: &mut Vec<Term>,
+    ) -> bool {
+        let push = |eval: &Evaluation<'_, '_>| eval.push_body(values);
+        let run = Run::new(Subject::Stored(object));
+        self.with_match(&run, machine, push).is_some()
+    }
+
+    /// As [`MatchSpec::run_term`], appending the value to `values`; whether a clause matched.
+    #[inline]
+    pub fn run_term_into(&self, term: &Term, machine: &Machine, values: &mut Vec<Term>) -> bool {
+        let push = |eval: &Evaluation<'_, '_>| eval.push_body(values);
+        let run = Run::new(Subject::Term(term));
+        self.with_match(&run, machine, push).is_some()
     }
 
     /// Finds the first clause that matches, and does something with it.
     #[inline(always)]
-    fn with_match<R>(
-        &self,
-        subject: Subject<'_>,
-        machine: &Machine,
-        found: impl FnOnce(&Evaluation<'_, '_>) -> R,
+    fn with_match<'a, R>(
+        &'a self,
+        run: &'a Run<'a>,
+        machine: &'a Machine,
+        found: impl FnOnce(&Evaluation<'_, 'a>) -> R,
     ) -> Option<R> {
-        let key = OnceCell::new();
-        let world = World { subject, key: &key };
+        let world = World::new(run);
         let program: &Program = &self.program;
         let mut bindings = Bindings::new();
         for clause in &program.clauses {
-            bindings.clear();
-            // Most objects are turned away here.
-            if let Some(size) = clause.open
-                && !world.is_admitted(program, clause, size)
-            {
-                continue;
-            }
-            let tested = clause.open.is_some();
-            let mut matcher = Matcher {
-                program,
-                world,
-                bindings: &mut bindings,
-                tested,
-            };
-            let is_enough = tested && clause.reads_nothing;
-            if !is_enough && !matcher.head(clause) {
+            if !matches_head(program, world, clause, &mut bindings) {
                 continue;
             }
             let mut eval = Evaluation {
@@ -178,6 +187,33 @@ impl MatchSpec {
         }
         None
     }
+}
+
+/// Whether the subject matches the head of a clause and passes its early tests; then its variables are bound, or near.
+#[inline(always)]
+fn matches_head<'a>(
+    program: &'a Program,
+    world: World<'a>,
+    clause: &'a Clause,
+    bindings: &mut Bindings<'a>,
+) -> bool {
+    // Most objects are turned away here.
+    if let Some(open) = &clause.open {
+        if !world.is_admitted(program, clause, open.size) {
+            return false;
+        }
+        if open.is_near {
+            return true;
+        }
+    }
+    bindings.clear();
+    let mut matcher = Matcher {
+        program,
+        world,
+        bindings,
+        tested: clause.open.is_some(),
+    };
+    matcher.head(clause)
 }
 
 impl fmt::Debug for MatchSpec {

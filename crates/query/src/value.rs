@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 use fyris_term::key::{self, KeyKind};
 use fyris_term::value::{self, View};
@@ -51,18 +52,45 @@ pub(crate) enum Value<'a> {
     Owned(Term),
 }
 
-/// What values need to be looked into.
-#[derive(Clone, Copy)]
-pub(crate) struct World<'a> {
-    pub(crate) subject: Subject<'a>,
+/// One run of a specification.
+pub(crate) struct Run<'a> {
+    subject: Subject<'a>,
     /// The key of a stored object, once it was decoded.
-    pub(crate) key: &'a OnceCell<Term>,
+    key: OnceCell<Term>,
 }
 
+impl<'a> Run<'a> {
+    pub(crate) fn new(subject: Subject<'a>) -> Run<'a> {
+        Run {
+            subject,
+            key: OnceCell::new(),
+        }
+    }
+}
+
+/// What values need to be looked into: a run.
+///
+/// A reference, which is handed on in a register. Handed on as it is, a run would be written by words and read back by
+/// pairs of words at once, and processors stop at that for a dozen cycles.
+#[derive(Clone, Copy)]
+pub(crate) struct World<'a>(&'a Run<'a>);
+
 impl<'a> World<'a> {
+    #[inline]
+    pub(crate) fn new(run: &'a Run<'a>) -> World<'a> {
+        World(run)
+    }
+
+    /// What the specification is run over.
+    #[inline(always)]
+    pub(crate) fn subject(self) -> Subject<'a> {
+        self.0.subject
+    }
+
     /// The stored object; only its references ask.
+    #[inline]
     fn stored(self) -> Option<&'a ObjectView<'a>> {
-        match self.subject {
+        match self.subject() {
             Subject::Stored(object) => Some(object),
             Subject::Term(_) => None,
         }
@@ -70,13 +98,13 @@ impl<'a> World<'a> {
 
     /// The large binaries of the object.
     #[inline]
-    pub(crate) fn blobs(self) -> &'a [std::sync::Arc<[u8]>] {
+    pub(crate) fn blobs(self) -> &'a [Arc<[u8]>] {
         self.stored().map_or(&[], |object| object.blobs)
     }
 
     /// The key of the stored object, decoded once a run.
     pub(crate) fn key_term(self) -> &'a Term {
-        self.key.get_or_init(|| {
+        self.0.key.get_or_init(|| {
             self.stored()
                 .map_or(Term::Tuple(Vec::new()), ObjectView::key)
         })
@@ -84,7 +112,7 @@ impl<'a> World<'a> {
 
     /// The whole object as a term.
     pub(crate) fn object_term(self) -> Cow<'a, Term> {
-        match self.subject {
+        match self.subject() {
             Subject::Stored(object) => Cow::Owned(object.to_term()),
             Subject::Term(term) => Cow::Borrowed(term),
         }
@@ -108,7 +136,7 @@ impl<'a> World<'a> {
                     .map_or(Value::Ref(place), Value::Int),
                 None => Value::Ref(place),
             },
-            Ref::Object => match self.subject {
+            Ref::Object => match self.subject() {
                 Subject::Term(term) => scalar(term).unwrap_or(Value::Ref(Ref::Term(term))),
                 Subject::Stored(_) => Value::Ref(place),
             },
@@ -178,18 +206,33 @@ impl<'a> World<'a> {
         }
     }
 
-    /// The term at a place, to keep. Small integers without a call.
-    #[inline(always)]
-    pub(crate) fn owned_at(self, place: Ref<'a>) -> Term {
-        match self.small_int(place) {
-            Some(int) => Term::Int(int),
-            None => self.owned_other(place),
+    /// Appends the term at a place, to keep; binaries without a term in between: see [`World`].
+    #[inline(never)]
+    pub(crate) fn push_other(self, place: Ref<'a>, out: &mut Vec<Term>) {
+        match self.shared_binary(place) {
+            Some(content) => out.push(Term::Binary(content)),
+            None => out.push(self.owned_at(place)),
         }
     }
 
-    #[inline(never)]
-    fn owned_other(self, place: Ref<'a>) -> Term {
-        match (place, self.subject, self.key.get()) {
+    /// The content of a small or a shared binary. `None` does not mean that there is none.
+    #[inline]
+    fn shared_binary(self, place: Ref<'a>) -> Option<Arc<[u8]>> {
+        match (place, self.subject()) {
+            (Ref::Stored(bytes), _) => match value::view(bytes).ok()? {
+                View::Binary(content) => Some(content.into()),
+                _ => None,
+            },
+            (Ref::Key, Subject::Stored(object)) => key::as_binary(object.key_order),
+            (Ref::Term(Term::Binary(content)), _) => Some(Arc::clone(content)),
+            _ => None,
+        }
+    }
+
+    /// The term at a place, to keep.
+    pub(crate) fn owned_at(self, place: Ref<'a>) -> Term {
+        match (place, self.subject(), self.0.key.get()) {
+            (Ref::Term(term), ..) => term.clone(),
             (Ref::Stored(mut bytes), ..) => decoded(&mut bytes, self.blobs()),
             // Not decoded yet, and perhaps not wanted again.
             (Ref::Key, Subject::Stored(object), None) => object.key(),
@@ -200,7 +243,7 @@ impl<'a> World<'a> {
     /// The small integer at a place, if one is there and not only reachable by decoding.
     #[inline(always)]
     pub(crate) fn small_int(self, place: Ref<'a>) -> Option<i64> {
-        match (place, self.subject) {
+        match (place, self.subject()) {
             (Ref::Stored(bytes), _) => value::as_int(bytes),
             (Ref::Key, Subject::Stored(object)) => key::as_int(object.key_order, object.key_tail),
             (Ref::Term(term), _) => term.as_int(),
@@ -223,7 +266,7 @@ impl<'a> World<'a> {
     #[inline]
     pub(crate) fn kind_at(self, place: Ref<'a>) -> KeyKind {
         match place {
-            Ref::Object => match self.subject {
+            Ref::Object => match self.subject() {
                 Subject::Stored(_) => KeyKind::Tuple,
                 Subject::Term(term) => kind_of(term),
             },
@@ -307,7 +350,7 @@ impl<'a> World<'a> {
     /// Whether what is at a place is `=:=` to a constant.
     #[inline]
     pub(crate) fn is_constant(self, place: Ref<'a>, constant: &Constant) -> bool {
-        match (place, self.subject) {
+        match (place, self.subject()) {
             (Ref::Stored(bytes), _) if constant.plain => constant.strip(bytes).is_some(),
             (Ref::Key, Subject::Stored(object)) => is_key(object, constant),
             _ => *self.term(place) == constant.term,

@@ -4,9 +4,12 @@ use fyris_query::{MatchSpec, PlanKind, TableOrder};
 use fyris_term::Term;
 use fyris_term::key::KeyBuf;
 
+fn compiled(spec: &str) -> MatchSpec {
+    MatchSpec::new(&Term::parse(spec).expect("a term")).expect("a specification")
+}
+
 fn plan(spec: &str, order: TableOrder) -> String {
-    let spec = MatchSpec::new(&Term::parse(spec).expect("a term")).expect("a specification");
-    let plan = spec.plan(1, order);
+    let plan = compiled(spec).plan(1, order);
     let bounds: Vec<String> = plan.bounds().iter().map(Term::to_string).collect();
     format!("{} {}", plan.kind().name(), bounds.join(" "))
 }
@@ -196,6 +199,34 @@ fn ranges_are_bytes_of_keys() {
 }
 
 /// Many points are sorted, not compared with each other one by one.
+#[test]
+fn a_key_in_the_head_needs_no_plan() {
+    let key = |head: &str, keypos: usize, order: TableOrder| {
+        let spec = compiled(&format!("[{{{head},[{{'>','$9',1}}],[true]}}]"));
+        spec.point(keypos, order).map(<[u8]>::to_vec)
+    };
+    for term in ["1", "1.0", "{a,[b],<<0,1>>}", "[]"] {
+        let encoded = KeyBuf::encode(&Term::parse(term).expect("a term"));
+        let head = format!("{{'$9',{term}}}");
+        let exact = key(&head, 2, TableOrder::Hash);
+        assert_eq!(exact.as_deref(), Some(encoded.bytes()), "{term}");
+        let order = key(&head, 2, TableOrder::Ordered);
+        assert_eq!(order.as_deref(), Some(encoded.order()), "{term}");
+    }
+    for (head, keypos) in [
+        ("{'$9',1}", 1),
+        ("{'$9',1}", 3),
+        ("{'$9',1}", 0),
+        ("{'$9',#{}}", 2),
+        ("{'$9',{1,'_'}}", 2),
+        ("'$9'", 1),
+    ] {
+        assert_eq!(key(head, keypos, TableOrder::Hash), None, "{head}");
+    }
+    let two = compiled("[{{1},[],[true]},{{2},[],[true]}]");
+    assert_eq!(two.point(1, TableOrder::Hash), None);
+}
+
 #[test]
 fn many_alternatives_are_cheap() {
     let points: Vec<String> = (0..20_000).map(|n| format!("{{'=:=','$1',{n}}}")).collect();
