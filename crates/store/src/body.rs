@@ -193,10 +193,16 @@ macro_rules! indexes {
         }
 
         impl AnyBody {
-            /// Fresh content; `None` if there is no such index for the type.
-            pub(crate) fn new(index: &str, kind: TableType, keypos: usize) -> Option<AnyBody> {
+            /// Fresh content with room for so many objects; `None` if there is no such index for the type.
+            pub(crate) fn new(
+                index: &str,
+                kind: TableType,
+                keypos: usize,
+                capacity: usize,
+            ) -> Option<AnyBody> {
                 $(if index == $name && $kind::suits(kind) {
-                    let index = <$index as Default>::default();
+                    let mut index = <$index as Default>::default();
+                    index.reserve(capacity);
                     return Some(AnyBody::$variant(Body::new(index, kind, keypos)));
                 })*
                 None
@@ -217,7 +223,7 @@ macro_rules! indexes {
     };
 }
 
-use crate::keys::{Exact, Order};
+use crate::keys::{AsKey, Exact, Order, ShortKey};
 
 impl Exact {
     fn suits(kind: TableType) -> bool {
@@ -239,6 +245,24 @@ indexes! {
 pub(crate) use with_any_body as with_body;
 
 impl AnyBody {
+    /// What a key holds now; never waits. Short keys in a hash table, which are most, are hashed and compared in a
+    /// register.
+    #[inline]
+    pub(crate) fn look_up(&self, key: &(impl AsKey + ?Sized), pin: &impl Pin) -> Option<Content> {
+        match (self, key.word()) {
+            (AnyBody::Hash(body), Some((word, len))) => {
+                let key = ShortKey { word, len };
+                let slot = body.index.get_by(&key, |slot| slot.has_key(key), pin)?;
+                slot.read()
+            }
+            _ => key.with(|buf| self.look_up_bytes(buf, pin)),
+        }
+    }
+
+    fn look_up_bytes(&self, key: &KeyBuf, pin: &impl Pin) -> Option<Content> {
+        with_body!(self, body => body.get(body.key(key), pin))
+    }
+
     /// How many objects: see [`Body::len`].
     pub(crate) fn len(&self) -> usize {
         with_body!(self, body => body.len())

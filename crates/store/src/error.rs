@@ -122,7 +122,7 @@ pub enum Error {
     #[error("option {0} given twice")]
     RepeatedOption(String),
     /// An index that does not exist, or that cannot carry the type of table.
-    #[error("index {index} cannot be used for a {}", .table_type.as_str())]
+    #[error("index {index} cannot be used for type {}: its index is {}", .table_type.as_str(), .table_type.index())]
     BadIndex {
         /// The name given.
         index: String,

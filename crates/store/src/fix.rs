@@ -12,6 +12,7 @@ use std::time::{Instant, SystemTime};
 use fyris_sync::atomic::{AtomicBool, Ordering};
 
 use crate::ids::ProcessId;
+use crate::record::RecordPtr;
 
 /// Who has fixed a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,8 +90,18 @@ impl Fixes {
         self.any.load(Ordering::Acquire)
     }
 
+    /// Remembers the key of an object that is about to be deleted, if the table is fixed. The object is live, and the
+    /// key is there until this returns: so nobody finds it gone and unknown.
+    #[inline]
+    pub(crate) fn note_one(&self, record: RecordPtr) {
+        if self.is_fixed() {
+            // SAFETY: the caller holds the record.
+            self.note(unsafe { record.exact() }.bytes());
+        }
+    }
+
     /// Remembers a key that is about to be deleted.
-    pub(crate) fn note(&self, key: &[u8]) {
+    fn note(&self, key: &[u8]) {
         let mut state = self.lock();
         if !state.by.is_empty() && !state.all_gone {
             state.gone.insert(key.into());

@@ -33,6 +33,12 @@ impl ObjectWriter<'_> {
         ValueWriter::new(&mut self.scratch.values, &mut self.scratch.blobs)
     }
 
+    /// The large binaries among what was written so far.
+    #[inline]
+    pub fn blobs(&self) -> &[Arc<[u8]>] {
+        &self.scratch.blobs
+    }
+
     /// Lets the object hold a keeper, which the caller has retained: the last thing to be written, when nothing can
     /// fail any more.
     pub fn keep(&mut self, keeper: Arc<[u8]>) {
@@ -59,6 +65,9 @@ impl AsObject for fyris_term::Term {
                 out.values().any(element, 0).map_err(|_| Error::TooDeep)?;
             }
         }
+        if keeper::any() {
+            keeper::keep(self, &mut out.scratch.blobs);
+        }
         Ok(elements.len())
     }
 }
@@ -70,11 +79,7 @@ pub(crate) fn record_of(object: &(impl AsObject + ?Sized), keypos: usize) -> Res
         scratch.values.clear();
         scratch.blobs.clear();
         let arity = object.write(keypos, &mut ObjectWriter { scratch })?;
-        let record = scratch.finish(arity);
-        if record.is_err() {
-            keeper::release_all(&scratch.blobs);
-        }
-        record
+        scratch.finish(arity)
     })
 }
 
@@ -87,8 +92,19 @@ impl Object<'_> {
         builder: &mut B,
         stack: &mut Vec<B::Out>,
     ) -> B::Out {
-        let bottom = stack.len();
         let mut values = self.value_bytes();
+        if let Some(tuple) = builder.begin_tuple(self.arity()) {
+            for position in 1..=self.arity() {
+                let element = if position == self.keypos() {
+                    key.unwrap_or_else(|| self.build_key(builder, stack))
+                } else {
+                    self.build_value(&mut values, builder, stack)
+                };
+                builder.put(tuple, position - 1, element);
+            }
+            return tuple;
+        }
+        let bottom = stack.len();
         for position in 1..=self.arity() {
             let element = if position == self.keypos() {
                 key.unwrap_or_else(|| self.build_key(builder, stack))
@@ -100,6 +116,12 @@ impl Object<'_> {
         let tuple = builder.tuple(&stack[bottom..]);
         stack.truncate(bottom);
         tuple
+    }
+
+    /// How many bytes the key and the values take as they are stored.
+    #[inline]
+    pub fn stored_len(&self) -> usize {
+        self.key_bytes().len() + self.value_bytes().len()
     }
 
     /// The key in another representation.

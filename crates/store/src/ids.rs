@@ -74,6 +74,14 @@ impl TableType {
         }
     }
 
+    /// The index that holds a table of this type.
+    pub(crate) fn index(self) -> &'static str {
+        match self {
+            TableType::OrderedSet => "ordered",
+            _ => "hash",
+        }
+    }
+
     /// True for the two types that hold several objects a key.
     pub fn is_bag(self) -> bool {
         matches!(self, TableType::Bag | TableType::DuplicateBag)

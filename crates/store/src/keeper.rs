@@ -3,19 +3,27 @@
 //! A binding may have terms that are only good while something else lives, such as references to resources of
 //! the Erlang machine. An object with one of them brings a *keeper* along: a blob that no value refers to and
 //! that lives as long as a record of the object. The binding says once how keepers are told from other blobs, and is told
-//! of each record that comes to hold one, and goes.
+//! of each record that holds one and goes.
 //!
-//! Both calls may come on any thread, also while a slot is protected: they must be short and must not use the store.
+//! An object that the binding writes itself gets its keepers from it ([`ObjectWriter::keep`](crate::ObjectWriter::keep)).
+//! Of objects that are made here, out of a [`Term`] or by a change of an element, the binding is asked which of
+//! their references have keepers. So an object holds what it refers to, and nothing that it referred to once.
+//!
+//! All calls may come on any thread, also while a slot is protected: they must be short and must not use the store.
 
 use std::sync::{Arc, OnceLock};
+
+use fyris_term::{Fun, Reference, Term};
 
 /// What a binding does about keepers.
 #[derive(Clone, Copy, Debug)]
 pub struct Keepers {
     /// Whether these bytes are a keeper's: cheap, since every large binary that is freed is asked.
     pub is_keeper: fn(&[u8]) -> bool,
-    /// One more record holds it.
-    pub retain: fn(&[u8]),
+    /// Whether any reference has a keeper now: cheap, since every object that is made here is asked.
+    pub any: fn() -> bool,
+    /// The keeper of a reference, if it has one, for one more record to hold.
+    pub find: fn(&Reference) -> Option<Arc<[u8]>>,
     /// A record that held it is freed.
     pub release: fn(&[u8]),
 }
@@ -35,12 +43,48 @@ pub(crate) fn release_all(blobs: &[Arc<[u8]>]) {
     }
 }
 
-/// Lets a copy of a record hold what the record holds.
-pub(crate) fn inherit(old: &[Arc<[u8]>], new: &mut Vec<Arc<[u8]>>) {
+/// The blobs that values refer to: keepers come behind them.
+pub(crate) fn without(blobs: &[Arc<[u8]>]) -> &[Arc<[u8]>] {
+    let Some(keepers) = KEEPERS.get() else {
+        return blobs;
+    };
+    let first = blobs.iter().position(|blob| (keepers.is_keeper)(blob));
+    first.map_or(blobs, |first| &blobs[..first])
+}
+
+/// Whether objects that are made now may need keepers.
+pub(crate) fn any() -> bool {
+    KEEPERS.get().is_some_and(|keepers| (keepers.any)())
+}
+
+/// Lets a record that is being made hold what a term in it refers to: the last thing to be written, when nothing can fail any
+/// more. O(size).
+pub(crate) fn keep(term: &Term, blobs: &mut Vec<Arc<[u8]>>) {
     if let Some(keepers) = KEEPERS.get() {
-        for blob in old.iter().filter(|blob| (keepers.is_keeper)(blob)) {
-            (keepers.retain)(blob);
-            new.push(blob.clone());
+        each_reference(term, &mut |reference| {
+            blobs.extend((keepers.find)(reference))
+        });
+    }
+}
+
+/// Shows `see` the references in a term, those in what funs have captured too. O(size).
+pub fn each_reference(term: &Term, see: &mut dyn FnMut(&Reference)) {
+    match term {
+        Term::Reference(reference) => see(reference),
+        Term::Tuple(all) | Term::List(all) => all.iter().for_each(|t| each_reference(t, see)),
+        Term::Improper(all, tail) => {
+            all.iter().for_each(|t| each_reference(t, see));
+            each_reference(tail, see);
         }
+        Term::Map(map) => map.iter().for_each(|(key, value)| {
+            each_reference(key, see);
+            each_reference(value, see);
+        }),
+        Term::Fun(fun) => {
+            if let Fun::Local(fun) = &**fun {
+                fun.free.iter().for_each(|t| each_reference(t, see));
+            }
+        }
+        _ => {}
     }
 }

@@ -52,7 +52,10 @@ macro_rules! byte_key {
         impl Hash for $name {
             #[inline]
             fn hash<H: Hasher>(&self, state: &mut H) {
-                state.write(&self.0);
+                match word_of(&self.0) {
+                    Some(word) => state.write_u64(word),
+                    None => state.write(&self.0),
+                }
             }
         }
 
@@ -74,6 +77,44 @@ macro_rules! byte_key {
 
 byte_key!(ExactKey, "A key under `=:=`: order part and trailer.");
 byte_key!(OrderKey, "A key under `==`: the order part.");
+
+/// A short key in a register: [`KeyBuf::word`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ShortKey {
+    pub(crate) word: u64,
+    pub(crate) len: usize,
+}
+
+impl Hash for ShortKey {
+    /// As the same key as bytes.
+    #[inline]
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(self.word);
+    }
+}
+
+/// Up to eight bytes as one number, little-endian with zeros above. Keys are prefix-free, so short ones of different
+/// lengths differ in it too, but for those that end in zeros.
+#[inline]
+pub(crate) fn word_of(bytes: &[u8]) -> Option<u64> {
+    let len = bytes.len();
+    let half = |at: usize| {
+        bytes[at..]
+            .first_chunk()
+            .map(|c| u64::from(u32::from_le_bytes(*c)))
+    };
+    match len {
+        8 => Some(u64::from_le_bytes(*bytes.first_chunk()?)),
+        // What both halves hold is the same in both.
+        4..=7 => Some(half(0)? | half(len - 4)? << (8 * (len - 4))),
+        1..=3 => {
+            let last = len - 1;
+            let [first, middle, last_byte] = [0, last / 2, last].map(|at| u64::from(bytes[at]));
+            Some(first | middle << (8 * (last / 2)) | last_byte << (8 * last))
+        }
+        _ => None,
+    }
+}
 
 /// Byte equality that compares short keys with two loads instead of a call.
 #[inline]
@@ -175,6 +216,12 @@ pub trait AsKey {
     /// Runs `f` on the encoded key.
     fn with<R>(&self, f: impl FnOnce(&KeyBuf) -> R) -> R;
 
+    /// The encoded key in a word, as [`KeyBuf::word`], if that is known without encoding it.
+    #[inline]
+    fn word(&self) -> Option<(u64, usize)> {
+        None
+    }
+
     /// The term itself if the caller has it, so that it need not be decoded from a record again.
     fn term(&self) -> Option<&fyris_term::Term> {
         None
@@ -185,6 +232,11 @@ impl AsKey for KeyBuf {
     #[inline]
     fn with<R>(&self, f: impl FnOnce(&KeyBuf) -> R) -> R {
         f(self)
+    }
+
+    #[inline]
+    fn word(&self) -> Option<(u64, usize)> {
+        KeyBuf::word(self)
     }
 }
 
@@ -197,6 +249,14 @@ impl AsKey for fyris_term::Term {
         }
     }
 
+    #[inline]
+    fn word(&self) -> Option<(u64, usize)> {
+        match self {
+            fyris_term::Term::Int(value) => KeyBuf::int_word(*value),
+            _ => None,
+        }
+    }
+
     fn term(&self) -> Option<&fyris_term::Term> {
         Some(self)
     }
@@ -206,5 +266,74 @@ impl AsKey for i64 {
     #[inline]
     fn with<R>(&self, f: impl FnOnce(&KeyBuf) -> R) -> R {
         f(&KeyBuf::from_int(*self))
+    }
+
+    #[inline]
+    fn word(&self) -> Option<(u64, usize)> {
+        KeyBuf::int_word(*self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::hash::BuildHasher;
+
+    use fyris_index::hash::RandomState;
+    use fyris_term::Term;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// A key hashes the same as bytes and in a register, whatever the buffer held before.
+    fn agrees(term: &Term, buf: &mut KeyBuf) {
+        KeyBuf::encode_into(term, buf);
+        let bytes = buf.bytes();
+        let short = buf.word().map(|(word, len)| ShortKey { word, len });
+        assert_eq!(short.is_some(), bytes.len() <= 8);
+        let Some(short) = short else { return };
+        assert_eq!(&short.word.to_le_bytes()[..short.len], bytes);
+        assert_eq!(Some(short.word), word_of(bytes));
+        let hasher = RandomState::default();
+        assert_eq!(
+            hasher.hash_one(short),
+            hasher.hash_one(ExactKey::new(bytes))
+        );
+    }
+
+    #[test]
+    fn words_agree_with_bytes() {
+        let mut buf = KeyBuf::encode(&Term::binary([0xFF; 40]));
+        for shift in 0..64 {
+            for near in -2..=2i64 {
+                for int in [
+                    (1i64 << shift).wrapping_add(near),
+                    near.wrapping_sub(1 << shift),
+                ] {
+                    agrees(&Term::Int(int), &mut buf);
+                    assert_eq!(KeyBuf::int_word(int), buf.word());
+                }
+            }
+        }
+        for len in 0..12 {
+            agrees(&Term::binary(vec![0; len]), &mut buf);
+            agrees(&Term::atom(&"x".repeat(len)), &mut buf);
+        }
+        let floats = [0.0, -0.0, 1.0, 1.5, 1e300];
+        floats
+            .iter()
+            .filter_map(|f| fyris_term::Float::new(*f))
+            .for_each(|f| agrees(&Term::Float(f), &mut buf));
+        agrees(&Term::List(vec![]), &mut buf);
+        agrees(&Term::Tuple(vec![]), &mut buf);
+        agrees(&Term::Tuple(vec![Term::Int(3), Term::Int(4)]), &mut buf);
+    }
+
+    proptest! {
+        #[test]
+        fn words_are_bytes(bytes in prop::collection::vec(any::<u8>(), 1..9)) {
+            let word = word_of(&bytes).unwrap();
+            prop_assert_eq!(&word.to_le_bytes()[..bytes.len()], &bytes[..]);
+            prop_assert_eq!(word.checked_shr(8 * bytes.len() as u32).unwrap_or(0), 0);
+        }
     }
 }

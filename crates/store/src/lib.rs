@@ -58,7 +58,7 @@ pub use foreign::{AsObject, ObjectWriter};
 pub use fyris_query::{Machine, MatchSpec, PlanKind, SpecError, Wanted, test_ms};
 pub use fyris_sync::reclaim::{Guard, OwnedGuard, Pin, pin, pin_owned};
 pub use ids::{ProcessId, Protection, Right, TableId, TableRef, TableType};
-pub use keeper::{Keepers, set_keepers};
+pub use keeper::{Keepers, each_reference, set_keepers};
 pub use keys::AsKey;
 pub use ops::CounterOp;
 pub use options::{Options, WriteConcurrency};

@@ -45,6 +45,8 @@ pub struct Options {
     pub(crate) read_concurrency: bool,
     pub(crate) decentralized_counters: Option<bool>,
     pub(crate) compressed: bool,
+    /// Objects that the first content has room for.
+    pub(crate) capacity: usize,
 }
 
 impl Default for Options {
@@ -64,6 +66,7 @@ impl Options {
             heir: None,
             owned: true,
             index: None,
+            capacity: 0,
             write_concurrency: WriteConcurrency::Off,
             read_concurrency: false,
             decentralized_counters: None,
@@ -139,6 +142,11 @@ impl Options {
         }
     }
 
+    /// Room for so many objects from the beginning.
+    pub(crate) fn capacity(self, capacity: usize) -> Options {
+        Options { capacity, ..self }
+    }
+
     /// `{index, Name}`: the structure that holds the table.
     pub fn index(self, name: &str) -> Options {
         Options {
@@ -171,7 +179,11 @@ impl Options {
         }
     }
 
-    /// Reads the option list of `new/2`. `process` says which process a term stands for.
+    /// Reads the option list of `new/2`. `process` says which process a term stands for. O(list).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BadOption`].
     pub fn parse(options: &Term, process: impl Fn(&Term) -> Option<ProcessId>) -> Result<Options> {
         let Term::List(list) = options else {
             return Err(Error::BadOption(format!("list {}", brief(options))));
@@ -273,12 +285,7 @@ impl Options {
     /// What the table will be, once and for all.
     pub(crate) fn settings(&self) -> Result<Settings> {
         let kind = self.kind;
-        let default = if kind == TableType::OrderedSet {
-            "ordered"
-        } else {
-            "hash"
-        };
-        let wanted = self.index.as_deref().unwrap_or(default);
+        let wanted = self.index.as_deref().unwrap_or(kind.index());
         let index = AnyBody::NAMES.iter().copied().find(|name| *name == wanted);
         let index = index.ok_or_else(|| Error::BadIndex {
             index: wanted.to_owned(),

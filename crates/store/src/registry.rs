@@ -111,11 +111,12 @@ impl Inner {
         options: &Options,
     ) -> Result<Arc<Core>> {
         let settings = options.settings()?;
+        let (index, kind) = (settings.index, settings.kind);
         let body =
-            AnyBody::new(settings.index, settings.kind, settings.keypos).ok_or_else(|| {
+            AnyBody::new(index, kind, settings.keypos, options.capacity).ok_or_else(|| {
                 Error::BadIndex {
-                    index: settings.index.to_owned(),
-                    table_type: settings.kind,
+                    index: index.to_owned(),
+                    table_type: kind,
                 }
             })?;
         let mut registry = self.lock();

@@ -28,7 +28,7 @@ use fyris_index::Entry;
 use fyris_sync::reclaim::Pin;
 
 use crate::chain::{self, CellPtr};
-use crate::keys::{Exact, KeyKind, Order};
+use crate::keys::{Exact, KeyKind, Order, ShortKey};
 use crate::pending::{PendingPtr, State};
 use crate::record::RecordPtr;
 
@@ -224,6 +224,12 @@ impl<K> Slot<K> {
         let bits = self.0.get();
         // SAFETY: the tag says what the pointer is; live by R.
         (bits & TAG == PENDING).then(|| unsafe { PendingPtr::from_bits(bits & !TAG) })
+    }
+
+    /// Whether the entry has this key. The caller is pinned.
+    #[inline]
+    pub(crate) fn has_key(self, key: ShortKey) -> bool {
+        self.record().has_key(key)
     }
 
     /// A record with the entry's key.

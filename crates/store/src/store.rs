@@ -174,6 +174,7 @@ pub struct Borrowed<'g> {
 
 impl Borrowed<'_> {
     /// A table whose count belongs to somebody who outlives the result.
+    #[inline]
     pub(crate) fn new(table: Table) -> Self {
         Borrowed {
             table: ManuallyDrop::new(table),

@@ -278,13 +278,18 @@ fn is_const(parts: &[Term]) -> bool {
     matches!(parts, [Term::Atom(name), _] if name.as_str() == "const")
 }
 
-/// An empty map in a pattern matches every map, but ETS takes one in the key for that very key if no other
-/// clause makes it look at all objects: its plan changes its answer. Ours does not. Whether a case is of that kind.
-fn is_key_of_empty_map(case: &Case) -> bool {
+/// A map in a pattern matches maps with more keys, but ETS takes one in a key without variables for that very key if no
+/// other clause makes it look at all objects: its plan changes its answer. Ours does not. Whether a case is of that
+/// kind; of an empty map ETS thinks so also where the key has variables.
+fn is_key_of_a_map(case: &Case) -> bool {
     let clauses = case.spec.as_list().unwrap_or(&[]).iter();
     let heads = clauses.filter_map(|clause| clause.as_tuple()?.first()?.as_tuple());
     let mut keys = heads.filter_map(|head| head.get(case.keypos - 1));
-    keys.any(|key| key.to_string().contains("#{}"))
+    keys.any(|key| {
+        let text = key.to_string();
+        let is_bound = !text.contains("'$") && !text.contains("'_'");
+        text.contains("#{}") || (is_bound && text.contains("#{"))
+    })
 }
 
 /// What was compared, and what came out different.
@@ -326,7 +331,7 @@ impl Tally {
                 if *found == expected {
                     continue;
                 }
-                if meets_negative_zero(case) || is_key_of_empty_map(case) {
+                if meets_negative_zero(case) || is_key_of_a_map(case) {
                     self.excused += 1;
                 } else {
                     self.different.push(format!(

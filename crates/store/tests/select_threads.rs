@@ -3,11 +3,11 @@
 mod common;
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
 use common::{int, key_of, tuple};
-use fyris::{MatchSpec, Options, Owner, Store, Table};
+use fyris::{MatchSpec, Options, Owner, Store, Table, TableType};
 use fyris_term::Term;
 
 fn spec(text: &str) -> MatchSpec {
@@ -130,6 +130,40 @@ fn what_is_there_throughout_is_found_once() {
                 check(table, &query.take(), "threads");
             }
         });
+    }
+}
+
+/// A query that is stopped on several threads keeps what is in order, and goes on with the rest.
+#[test]
+fn a_stopped_query_goes_on_where_it_was() {
+    let owner = owner();
+    for table in tables(&owner) {
+        (0..60_000).for_each(|k| table.insert(&tuple([int(k), int(0)])).unwrap());
+        let keys = spec("[{{'$1','_'},[],['$1']}]");
+        for query in [table.query(&keys), table.query(&keys).reverse()] {
+            let mut whole = query.clone();
+            whole.run().unwrap();
+            let mut query = query.threads(2);
+            let slices = AtomicUsize::new(0);
+            let mut runs = 1;
+            while !query
+                .run_while(|| slices.fetch_add(1, Ordering::Relaxed) % 7 != 6)
+                .unwrap()
+            {
+                runs += 1;
+            }
+            assert!(runs > 1, "it was never stopped");
+            let (mut found, mut wanted) = (query.take(), whole.take());
+            assert_eq!(query.count(), found.len());
+            if table.table_type() != TableType::OrderedSet {
+                // Without order, two pieces of a bucket may come the other way round.
+                found.sort_by(Term::cmp_exact);
+                wanted.sort_by(Term::cmp_exact);
+            }
+            assert!(found == wanted, "{} of {}", found.len(), wanted.len());
+            assert_eq!(query.visited(), whole.visited());
+            assert!(!query.step(1).unwrap());
+        }
     }
 }
 

@@ -42,7 +42,7 @@ pub enum DumpError {
         source: io::Error,
     },
     /// The file does not begin as a log does.
-    #[error("{} is no table dump: it begins with {found:02x?}", path.display())]
+    #[error("{} is no table dump: {}", path.display(), beginning(found))]
     NotALog {
         /// The file.
         path: PathBuf,
@@ -280,6 +280,14 @@ fn pair(tag: &str, value: Term) -> Term {
 fn file_error(path: &Path, error: &io::Error) -> Term {
     let code = Atom::new(posix::name(error)).map_or_else(|_| atom("unknown"), Term::Atom);
     Term::Tuple(vec![atom("file_error"), file_name(path), code])
+}
+
+/// What a file that is no dump begins with.
+fn beginning(found: &[u8]) -> String {
+    match found {
+        [] => "it is empty".to_owned(),
+        found => format!("it begins with {found:02x?}"),
+    }
 }
 
 /// A path as Erlang has it: a list of code points.

@@ -23,16 +23,14 @@ pub(super) struct NewFile {
 impl NewFile {
     /// Opens a new file beside `to`.
     pub(super) fn create(to: &Path) -> io::Result<(NewFile, File)> {
-        let name = to.file_name().ok_or(io::ErrorKind::IsADirectory)?;
-        if to.is_dir() {
+        if to.file_name().is_none() || to.is_dir() {
             return Err(io::ErrorKind::IsADirectory.into());
         }
         loop {
             // Relaxed: only the number counts; it publishes nothing.
             let number = NEXT.fetch_add(1, Ordering::Relaxed);
-            let mut hidden = std::ffi::OsString::from(".");
-            hidden.push(name);
-            hidden.push(format!(".{}-{number}.tmp", std::process::id()));
+            // Without the name that it will have: that may be as long as a name can be.
+            let hidden = format!(".fyris-{}-{number}.tmp", std::process::id());
             let at = to.with_file_name(hidden);
             match OpenOptions::new().write(true).create_new(true).open(&at) {
                 Ok(file) => {
@@ -108,5 +106,14 @@ mod tests {
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
         assert!(NewFile::create(&folder).is_err());
         fs::remove_dir_all(&folder).unwrap();
+    }
+
+    /// A name of 255 bytes is fine for a file, but the file on its way used to have a longer one.
+    #[test]
+    fn a_name_may_be_as_long_as_the_system_allows() {
+        let path = std::env::temp_dir().join("n".repeat(255));
+        let (new, file) = NewFile::create(&path).unwrap();
+        new.publish(file, false).unwrap();
+        fs::remove_file(&path).unwrap();
     }
 }

@@ -4,14 +4,18 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
+use fyris_term::etf::DecodeErrorKind;
 use fyris_term::{Term, etf};
 
 use super::header::Header;
 use super::objects::{Objects, Salvage};
 use super::progress::Reporter;
-use super::transcode::flat_object;
+use super::transcode::{deep_object, flat_object};
 use super::{Damage, DumpError, DumpInfo, LoadOptions, Watch, unwatched};
 use crate::{Error, Loader, Options, Owner, ProcessId, Store, Table, WriteConcurrency};
+
+/// Bytes that an object takes in a dump at least: the head of an item, then a tuple of one element.
+const LEAST_OBJECT: u64 = 12;
 
 /// A table made from a dump.
 #[derive(Debug)]
@@ -29,7 +33,8 @@ impl Store {
     ///
     /// The table is there, under its name if it is a named one, as soon as the description is read; if
     /// anything is wrong with the rest it is deleted again. Memory beyond that of the table is bounded by
-    /// [`LoadOptions::max_object`].
+    /// [`LoadOptions::max_object`]; the table has room for the objects that it is said to have from the beginning, but for no
+    /// more than the length of the file allows.
     ///
     /// # Errors
     ///
@@ -78,7 +83,7 @@ impl Store {
     ) -> Result<Loaded, DumpError> {
         let objects = Objects::new(input, length, path, options)?;
         objects.header().check_version()?;
-        let table = self.table_like(caller, objects.header(), options)?;
+        let table = self.table_like(caller, objects.header(), objects.length(), options)?;
         let unfinished = Unfinished { table, done: false };
         let (objects, damage) = unfinished.load(objects, watch)?;
         Ok(Loaded {
@@ -93,11 +98,13 @@ impl Store {
         &self,
         caller: ProcessId,
         header: &Header,
+        length: Option<u64>,
         options: &LoadOptions,
     ) -> Result<Table, DumpError> {
         let bad = |damage: Damage| DumpError::BadDescription(damage.to_string());
         let info = header.info_but_size().map_err(bad)?;
         let like = like(&info, header).map_err(bad)?;
+        let like = like.capacity(capacity(header, length));
         let name = options.name.unwrap_or(info.name);
         let made = match header.get("index") {
             Some(Term::Atom(index)) => {
@@ -154,6 +161,14 @@ fn open(path: &Path) -> Result<(File, Option<u64>), DumpError> {
     }
     let length = metadata.is_file().then_some(metadata.len());
     Ok((file, length))
+}
+
+/// How many objects to make room for: as many as the dump says it has, if it is long enough for so many. Growing
+/// step by step takes a third of the time of a load.
+fn capacity(header: &Header, length: Option<u64>) -> usize {
+    let said = header.info().map_or(0, |info| info.size);
+    let most = length.unwrap_or(0) / LEAST_OBJECT;
+    usize::try_from(said.min(most)).unwrap_or(0)
 }
 
 /// The options that the dump asks for: those that OTP restores.
@@ -229,10 +244,13 @@ fn slow_object<R: Read>(
     objects: &mut Objects<'_, R>,
     loader: &mut Loader<'_>,
 ) -> Result<(), DumpError> {
-    match etf::decode_prefix(objects.object().bytes) {
-        Ok((object, _)) => loader
-            .object(&object)
-            .or_else(|error| objects.unacceptable(error)),
-        Err(error) => objects.undecodable(error),
-    }
+    let bytes = objects.object().bytes;
+    let taken = match etf::decode_prefix(bytes) {
+        Ok((object, _)) => loader.object(&object),
+        Err(error) if *error.kind() == DecodeErrorKind::TooDeep && deep_object(bytes, loader) => {
+            loader.end_soon()
+        }
+        Err(error) => return objects.undecodable(error),
+    };
+    taken.or_else(|error| objects.unacceptable(error))
 }

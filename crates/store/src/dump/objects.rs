@@ -59,6 +59,8 @@ impl Salvage {
 struct Footer {
     offset: u64,
     info: Vec<Term>,
+    /// It is an end mark, but what should say something is no list. `ets:file2tab` raises `badarg` for it.
+    spoilt: bool,
 }
 
 /// Reads the objects of a dump, as bytes, in order.
@@ -213,6 +215,19 @@ impl<'p, R: Read> Objects<'p, R> {
 
     /// All objects are read: checks what the dump says of itself, and tells what was left out.
     pub(super) fn finish(mut self) -> Result<Salvage, DumpError> {
+        if let Some(Footer {
+            offset,
+            spoilt: true,
+            ..
+        }) = self.footer
+        {
+            let why = "the end mark has no list of what it says";
+            let damage = Damage::Footer { offset, why };
+            if self.verify {
+                return Err(damage.into());
+            }
+            self.salvage.note(damage);
+        }
         match self.verify {
             true => self.verify_end()?,
             false => {
@@ -320,13 +335,14 @@ impl<'p, R: Read> Objects<'p, R> {
         };
         let is_mark = matches!(&mark[..], [Term::Atom(tag), _] if tag.as_str() == "$end_of_table");
         if is_mark {
-            let info = match mark.pop() {
-                Some(Term::List(info)) => info,
-                _ => Vec::new(),
+            let (info, spoilt) = match mark.pop() {
+                Some(Term::List(info)) => (info, false),
+                _ => (Vec::new(), true),
             };
             self.footer = Some(Footer {
                 offset: item.offset,
                 info,
+                spoilt,
             });
         }
         is_mark

@@ -10,6 +10,7 @@ use fyris_term::{Term, etf};
 use crate::Loader;
 
 const SMALL_TUPLE: u8 = 104;
+const LARGE_TUPLE: u8 = 105;
 const SMALL_INTEGER: u8 = 97;
 const INTEGER: u8 = 98;
 const BINARY: u8 = 109;
@@ -36,6 +37,30 @@ pub(super) fn flat_object(bytes: &[u8], loader: &mut Loader<'_>) -> bool {
             Some(behind) => rest = behind,
             None => return false,
         }
+    }
+    true
+}
+
+/// Hands an object to `loader` whose elements are nested as deep as they may be: decoded as a whole it would be one level
+/// too deep. False if that is not what is wrong with it. O(bytes).
+#[cold]
+pub(super) fn deep_object(bytes: &[u8], loader: &mut Loader<'_>) -> bool {
+    let (arity, mut rest) = match bytes {
+        [etf::VERSION, SMALL_TUPLE, arity, rest @ ..] => (usize::from(*arity), rest),
+        [etf::VERSION, LARGE_TUPLE, a, b, c, d, rest @ ..] => {
+            (u32::from_be_bytes([*a, *b, *c, *d]) as usize, rest)
+        }
+        _ => return false,
+    };
+    if loader.begin(arity).is_err() {
+        return false;
+    }
+    for _ in 0..arity {
+        let Ok((term, used)) = etf::decode_bare_prefix(rest) else {
+            return false;
+        };
+        loader.term(&term);
+        rest = rest.get(used..).unwrap_or_default();
     }
     true
 }

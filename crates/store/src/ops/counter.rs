@@ -54,6 +54,10 @@ impl CounterOp {
     }
 
     /// `{Pos, Incr}` or `{Pos, Incr, Threshold, SetTo}`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BadArgument`] for any other term.
     pub fn parse(term: &Term) -> Result<CounterOp> {
         let bad = || Error::BadArgument(format!("no counter operation: {}", brief(term)));
         let Term::Tuple(parts) = term else {

@@ -5,11 +5,22 @@ use fyris_sync::reclaim::Pin;
 use fyris_term::Term;
 use fyris_term::key::KeyBuf;
 
-use crate::body::Body;
+use crate::body::{AnyBody, Body, with_body};
 use crate::chain;
 use crate::keys::KeyKind;
 use crate::record::{Object, RecordPtr, object};
 use crate::slot::{Content, Kind, Slot};
+
+impl AnyBody {
+    /// The objects with the key, as terms, in insertion order. `term` is the key, if the caller has
+    /// it: then it is not decoded again.
+    pub(crate) fn lookup(&self, key: &KeyBuf, term: Option<&Term>, pin: &impl Pin) -> Vec<Term> {
+        match self.look_up(key, pin) {
+            None => Vec::new(),
+            Some(content) => with_body!(self, body => body.terms(content, key, term)),
+        }
+    }
+}
 
 impl<K, I> Body<K, I>
 where
@@ -17,15 +28,6 @@ where
     I: Index<Slot<K>>,
     Slot<K>: Entry<Key = K::Key>,
 {
-    /// The objects with the key, as terms, in insertion order. `term` is the key, if the caller has
-    /// it: then it is not decoded again.
-    pub(crate) fn lookup(&self, key: &KeyBuf, term: Option<&Term>, pin: &impl Pin) -> Vec<Term> {
-        match self.get(K::of(key), pin) {
-            None => Vec::new(),
-            Some(content) => self.terms(content, key, term),
-        }
-    }
-
     /// A content as terms, in insertion order.
     pub(crate) fn terms(&self, content: Content, key: &KeyBuf, term: Option<&Term>) -> Vec<Term> {
         match content.kind() {

@@ -32,21 +32,25 @@ where
         pin: &impl Pin,
         mut f: impl FnMut(Option<RecordPtr>) -> Result<(Updated, R)>,
     ) -> Result<R> {
-        let (put, result) = self.write(key, pin, |old| match f(old.map(Content::newest)) {
-            Err(error) => (Change::Keep, (None, Err(error))),
-            Ok((Updated::Same, result)) => (Change::Keep, (None, Ok(result))),
-            Ok((Updated::New(new), result)) => {
-                let record = new.publish();
-                (
-                    Change::Put(Content::one(record)),
-                    (Some((record, old)), Ok(result)),
-                )
-            }
+        // Beside what `write` hands on, which would move it from one level to the next, some words each time.
+        let (mut put, mut result) = (None, None);
+        self.write(key, pin, |old| {
+            let (updated, found) = match f(old.map(Content::newest)) {
+                Ok((updated, found)) => (updated, Ok(found)),
+                Err(error) => (Updated::Same, Err(error)),
+            };
+            result = Some(found);
+            let Updated::New(new) = updated else {
+                return (Change::Keep, ());
+            };
+            let record = new.publish();
+            put = Some((record, old));
+            (Change::Put(Content::one(record)), ())
         });
         if let Some((record, old)) = put {
             self.replaced(old, record, pin);
         }
-        result
+        result.expect("the closure ran")
     }
 
     /// Replaces elements: pairs of position and value. `default` is an object with the key for when

@@ -5,6 +5,7 @@ use fyris_sync::reclaim::Pin;
 
 use crate::body::{Body, Change};
 use crate::chain;
+use crate::fix::Fixes;
 use crate::ids::TableType;
 use crate::keys::KeyKind;
 use crate::record::{NewRecord, RecordPtr};
@@ -85,40 +86,37 @@ where
         }
     }
 
-    /// Takes everything with the key out and hands it to `f` before it is retired.
-    pub(crate) fn remove<R>(
-        &self,
-        key: &K::Key,
-        pin: &impl Pin,
-        f: impl FnOnce(Option<Content>) -> R,
-    ) -> R {
+    /// Takes everything with the key out; what that was, to be looked at while `pin` lives. `fixes` are told of the key.
+    pub(crate) fn remove(&self, key: &K::Key, fixes: &Fixes, pin: &impl Pin) -> Option<Content> {
         let old = self.write(key, pin, |old| match old {
             None => (Change::Keep, None),
-            Some(content) => (Change::Remove, Some(content)),
-        });
-        let result = f(old);
-        if let Some(old) = old {
-            self.account(-(old.count() as i64), -(old.size() as i64));
-            // SAFETY: taken out of its slot, by this thread (O).
-            unsafe { old.retire(pin) };
-        }
-        result
+            Some(content) => {
+                fixes.note_one(content.newest());
+                (Change::Remove, Some(content))
+            }
+        })?;
+        self.account(-(old.count() as i64), -(old.size() as i64));
+        // SAFETY: taken out of its slot, by this thread (O).
+        unsafe { old.retire(pin) };
+        Some(old)
     }
 
-    /// Takes out the objects exactly equal to `like`; says whether the key is gone with them.
-    pub(crate) fn delete_object(&self, like: &NewRecord, pin: &impl Pin) -> bool {
+    /// Takes out the objects exactly equal to `like`. `fixes` are told of the key if it goes with them.
+    pub(crate) fn delete_object(&self, like: &NewRecord, fixes: &Fixes, pin: &impl Pin) {
         let like = like.ptr();
         let gone = |record: RecordPtr| record.same_object(like);
-        self.remove_objects(self.key_of(like), gone, pin).1
+        self.remove_objects(self.key_of(like), gone, || fixes.note_one(like), pin);
     }
 
-    /// Takes the objects out of a key that are to be `gone`; how many, and whether the key is gone with them.
+    /// Takes the objects out of a key that are to be `gone`; how many. `last` is called, with the slot protected, if the
+    /// key is about to go with them.
     pub(crate) fn remove_objects(
         &self,
         key: &K::Key,
         gone: impl Fn(RecordPtr) -> bool,
+        last: impl Fn(),
         pin: &impl Pin,
-    ) -> (usize, bool) {
+    ) -> usize {
         let change = self.write(key, pin, |old| {
             let Some(old) = old else {
                 return (Change::Keep, None);
@@ -126,19 +124,22 @@ where
             let without = chain::without(old, &gone);
             let change = match without.rest {
                 _ if without.removed == 0 => return (Change::Keep, None),
-                None => Change::Remove,
+                None => {
+                    last();
+                    Change::Remove
+                }
                 Some(rest) => Change::Put(rest),
             };
             (change, Some((old, without)))
         });
         let Some((old, without)) = change else {
-            return (0, false);
+            return 0;
         };
         let rest = without.rest.map_or(0, |rest| rest.size() as i64);
         self.account(-(without.removed as i64), rest - old.size() as i64);
         // SAFETY: what is left took the old chain's place.
         unsafe { chain::retire_removed(old, &without, gone, pin) };
-        (without.removed, without.rest.is_none())
+        without.removed
     }
 
     /// The key of a record; the caller is pinned, or owns the record, for as long as it uses it.
@@ -146,5 +147,49 @@ where
     pub(crate) fn key_of<'k>(&self, record: RecordPtr) -> &'k K::Key {
         // SAFETY: the caller's promise.
         K::from_bytes(unsafe { K::part(record) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use fyris_index::HashIndex;
+    use fyris_sync::reclaim::pin;
+    use fyris_term::Term;
+
+    use super::*;
+    use crate::ids::ProcessId;
+    use crate::keys::Exact;
+    use crate::record::with_scratch;
+
+    type Hashed = Body<Exact, HashIndex<Slot<Exact>>>;
+
+    fn record(value: i64) -> NewRecord {
+        let object = Term::Tuple(vec![Term::Int(1), Term::Int(value)]);
+        with_scratch(|s| s.record(&object, 1)).expect("a record")
+    }
+
+    /// A deleter looked first whether the key was there, told the fixes if so, and then removed it. A key that came
+    /// between the two went untold, and a traversal of a fixed table that stood on it failed. Now the fixes are told
+    /// where the key is removed: of each key that goes, and of no other.
+    #[test]
+    fn fixes_know_just_the_keys_that_went() {
+        let body = Hashed::new(HashIndex::default(), TableType::Bag, 1);
+        let (pin, fixes, key) = (pin(), Fixes::default(), record(0));
+        let bytes = || body.key_of(key.ptr()).bytes();
+        fixes.fix(ProcessId(1));
+        assert!(body.remove(body.key_of(key.ptr()), &fixes, &pin).is_none());
+        body.delete_object(&record(1), &fixes, &pin);
+        assert!(!fixes.knows(bytes()), "it never was there");
+        body.insert_one(record(1), &pin);
+        body.insert_one(record(2), &pin);
+        body.delete_object(&record(1), &fixes, &pin);
+        assert!(!fixes.knows(bytes()), "it still is");
+        body.delete_object(&record(2), &fixes, &pin);
+        assert!(fixes.knows(bytes()));
+        fixes.end(ProcessId(1));
+        fixes.fix(ProcessId(1));
+        body.insert_one(record(3), &pin);
+        assert!(body.remove(body.key_of(key.ptr()), &fixes, &pin).is_some());
+        assert!(fixes.knows(bytes()));
     }
 }

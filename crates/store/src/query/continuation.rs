@@ -88,7 +88,8 @@ impl Continuation {
     /// [`Table::repair_continuation`] is given. Where to go on is written as key bytes, which mean nothing to another
     /// run of the program.
     ///
-    /// `{fyris_continuation, TableId, Reverse, Limit, Parts, Results}`; a part is a key or a pair of bounds.
+    /// `{fyris_continuation, TableId, Reverse, Limit, Parts, Results}`; a part is a key, a pair of bounds, or
+    /// `{waiting, Key, Addresses}`.
     pub fn to_term(&self) -> Term {
         let (scan, limit, results) = self.0.parts();
         let parts = scan.parts().iter().map(part_term).collect();
@@ -104,6 +105,9 @@ impl Continuation {
 }
 
 const WORD: &str = "fyris_continuation";
+
+/// The first word of a part of which some objects wait.
+const WAITING: &str = "waiting";
 
 impl Table {
     /// The first chunk of a query.
@@ -183,6 +187,11 @@ fn part_term(part: &Part) -> Term {
     match part {
         Part::Key(key) => Term::binary(&key[..]),
         Part::Span(span) => Term::Tuple(vec![bound_term(&span.from), bound_term(&span.to)]),
+        Part::Waiting { key, addresses } => Term::Tuple(vec![
+            Term::atom(WAITING),
+            Term::binary(&key[..]),
+            Term::List(addresses.iter().map(|&address| number(address)).collect()),
+        ]),
     }
 }
 
@@ -194,10 +203,24 @@ fn to_part(term: &Term) -> Option<Part> {
                 from: to_bound(from)?,
                 to: to_bound(to)?,
             })),
+            [Term::Atom(word), Term::Binary(key), addresses] if word.as_str() == WAITING => {
+                to_waiting(key, addresses)
+            }
             _ => None,
         },
         _ => None,
     }
+}
+
+/// Addresses are looked up and never followed, so they may be anybody's.
+fn to_waiting(key: &[u8], addresses: &Term) -> Option<Part> {
+    let addresses = addresses.as_list()?.iter().map(to_number);
+    let mut addresses: Vec<u64> = addresses.collect::<Option<_>>()?;
+    addresses.sort_unstable();
+    Some(Part::Waiting {
+        key: key.to_vec(),
+        addresses,
+    })
 }
 
 fn bound_term(bound: &Bound<Vec<u8>>) -> Term {

@@ -11,11 +11,14 @@ use fyris_term::Term;
 
 use super::query::who;
 
-/// Terms between asking for elements, asking for what is behind them, and looking at them.
-const AHEAD: usize = 8;
+/// Terms between asking for elements, asking for what is behind them, and looking at them: memory is that slow.
+const AHEAD: usize = 16;
 
 /// Elements of a tuple that are asked for: most objects have no more, and most patterns look no further.
 const ELEMENTS: usize = 4;
+
+/// Terms after which room is made for the values of all the others, by the share that had one.
+const SAMPLE: usize = 1024;
 
 /// `match_spec_run/2`: the values of the terms that match, in their order.
 pub fn match_spec_run(list: &[Term], spec: &MatchSpec) -> Vec<Term> {
@@ -28,7 +31,11 @@ pub fn match_spec_run(list: &[Term], spec: &MatchSpec) -> Vec<Term> {
         if let Some(next) = list.get(i + AHEAD) {
             bring_contents(next);
         }
-        values.extend(spec.run_term(term, machine));
+        if i == SAMPLE {
+            let share = values.len() as f64 / SAMPLE as f64;
+            values.reserve((share * 1.1 * (list.len() - i) as f64) as usize);
+        }
+        spec.run_term_into(term, machine, &mut values);
     }
     values
 }

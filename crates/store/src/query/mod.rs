@@ -22,9 +22,14 @@
 //! * **V**: an object that is there throughout a query is visited exactly once, however many slices, threads or chunks
 //!   the query has, and however the table grows, shrinks or is emptied meanwhile;
 //! * one that comes, goes or is replaced meanwhile may be visited or not, in its old form or its new one;
-//! * all objects of one key in a bag are visited together, as they were at one moment;
+//! * all objects of one key in a bag are visited together, as they were at one moment, unless they are very many (a thousand
+//!   more than a step is to visit): then those left wait, by their addresses, and are visited in a later step if they
+//!   are still there;
 //! * two objects that one atomic step inserted or replaced together may be seen half-way: one before, one after. A
 //!   snapshot under the view will end this without a change here.
+//!
+//! Invariant *address*: an object that stays in a bag stays where it is, whatever happens to others of its key. An address may
+//! become that of another object of the key: one that has come meanwhile, which may be visited or not.
 //!
 //! Fixing the table is not needed for any of it.
 //!

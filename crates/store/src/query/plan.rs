@@ -5,7 +5,6 @@ use std::sync::Arc;
 use fyris_query::{KeyRange, MatchSpec, Plan, PlanKind, TableOrder};
 use fyris_sync::reclaim::{Guard, Pin};
 use fyris_term::Term;
-use fyris_term::key::KeyBuf;
 
 use super::scan::{Part, Scan};
 use crate::body::{AnyBody, with_body};
@@ -18,30 +17,32 @@ use crate::table::Table;
 /// Objects that are counted before a range is guessed at.
 const EXACTLY: usize = 256;
 
-/// The plan of a specification for a table.
-pub(super) fn plan(table: &Table, spec: &MatchSpec) -> Arc<Plan> {
-    let order = match table.table_type() {
+/// How a table finds its keys.
+fn order(table: &Table) -> TableOrder {
+    match table.table_type() {
         TableType::OrderedSet => TableOrder::Ordered,
         _ => TableOrder::Hash,
-    };
-    spec.plan(table.keypos(), order)
+    }
 }
 
-/// A scan of all that a plan names.
-pub(super) fn scan(table: &Table, plan: &Plan, back: bool) -> Scan {
+/// The plan of a specification for a table.
+fn plan(table: &Table, spec: &MatchSpec) -> Arc<Plan> {
+    spec.plan(table.keypos(), order(table))
+}
+
+/// A scan of all that a specification can match.
+pub(super) fn scan(table: &Table, spec: &MatchSpec, back: bool) -> Scan {
     let ordered = table.table_type() == TableType::OrderedSet;
-    Scan::new(parts(table, plan), back, ordered, table.keypos())
+    let parts = match point(table, spec) {
+        Some(key) => vec![Part::Key(key.to_vec())],
+        None => parts(table, &plan(table, spec)),
+    };
+    Scan::new(parts, back, ordered, table.keypos())
 }
 
-/// The bytes of the one key that a plan names, if it is one.
-pub(super) fn point<'p>(table: &Table, plan: &'p Plan) -> Option<&'p [u8]> {
-    if plan.kind() != PlanKind::Point {
-        return None;
-    }
-    match table.table_type() {
-        TableType::OrderedSet => plan.ranges().first()?.as_point(),
-        _ => plan.points().first().map(KeyBuf::bytes),
-    }
+/// The bytes of the one key that a specification names in its head.
+pub(super) fn point<'s>(table: &Table, spec: &'s MatchSpec) -> Option<&'s [u8]> {
+    spec.point(table.keypos(), order(table))
 }
 
 fn parts(table: &Table, plan: &Plan) -> Vec<Part> {
@@ -117,6 +118,7 @@ impl Table {
 fn estimate(part: &Part, body: &AnyBody, pin: &Guard) -> usize {
     match part {
         Part::Key(_) => 1,
+        Part::Waiting { addresses, .. } => addresses.len(),
         Part::Span(span) if *span == Span::ALL => body.len(),
         Part::Span(span) => count_or_guess(span, body, pin),
     }

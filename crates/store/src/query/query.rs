@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use fyris_query::{Machine, MatchSpec, Plan};
+use fyris_query::{Machine, MatchSpec};
 use fyris_sync::reclaim::Guard;
 use fyris_term::Term;
 
@@ -71,14 +71,10 @@ struct Work {
 
 impl Query {
     pub(crate) fn new(table: &Table, spec: &MatchSpec) -> Query {
-        Query::planned(table, spec, &plan::plan(table, spec))
-    }
-
-    pub(super) fn planned(table: &Table, spec: &MatchSpec, plan: &Plan) -> Query {
         Query {
             table: table.clone(),
             work: Work {
-                scan: plan::scan(table, plan, false),
+                scan: plan::scan(table, spec, false),
                 spec: spec.clone(),
                 machine: None,
                 verb: Verb::Select,
@@ -92,7 +88,7 @@ impl Query {
 
     /// From the end, in an `ordered_set`. To be said before the first step.
     pub fn reverse(mut self) -> Query {
-        self.work.scan = plan::scan(&self.table, &plan::plan(&self.table, &self.work.spec), true);
+        self.work.scan = plan::scan(&self.table, &self.work.spec, true);
         self
     }
 
@@ -105,6 +101,7 @@ impl Query {
     /// Deletes the objects whose value is exactly `true`, and counts them: `select_delete`.
     pub fn deleting(mut self) -> Query {
         self.work.verb = Verb::Delete;
+        self.work.scan = self.work.scan.by_whole_keys();
         self
     }
 
@@ -117,6 +114,7 @@ impl Query {
     pub fn replacing(mut self) -> Result<Query> {
         change::check(&self.table, &self.work.spec)?;
         self.work.verb = Verb::Replace;
+        self.work.scan = self.work.scan.by_whole_keys();
         Ok(self)
     }
 
@@ -139,7 +137,8 @@ impl Query {
         self
     }
 
-    /// Visits about so many objects, and a few more to the end of a bucket; in a bag, the objects of so many keys.
+    /// Visits about so many objects, and a few more to the end of a bucket; in a bag also up to 1,024 more, or a sixteenth
+    /// of the objects of a key that has very many (to delete or to replace objects, all of them).
     /// `false` when there is nothing left to do.
     ///
     /// # Errors
@@ -201,15 +200,35 @@ impl Query {
     ///
     /// As [`Query::step`].
     pub fn run(&mut self) -> Result<()> {
+        self.run_while(|| true).map(|_| ())
+    }
+
+    /// Runs as long as `go_on` says so, which is asked before each slice of some thousands of objects, on every thread;
+    /// whether it came to the end, or to the limit. If not, the query may be run or stepped further.
+    ///
+    /// On several threads what was found behind the first piece that is not finished is forgotten, and found again if
+    /// the query goes on.
+    ///
+    /// # Errors
+    ///
+    /// As [`Query::step`].
+    pub fn run_while(&mut self, go_on: impl Fn() -> bool + Sync) -> Result<bool> {
         let reads = matches!(self.work.verb, Verb::Select | Verb::Count);
         if self.work.threads > 1 && reads && self.work.limit == usize::MAX {
-            return self.run_on_threads();
+            self.run_on_threads(&go_on)?;
+        } else {
+            self.run_slices(&go_on)?;
         }
-        while !self.is_full() && self.step(SLICE)? {}
+        Ok(self.is_full() || self.is_done())
+    }
+
+    fn run_slices(&mut self, go_on: &impl Fn() -> bool) -> Result<()> {
+        // A step at least, so that the table is asked for the right to it.
+        while !self.is_full() && go_on() && self.step(SLICE)? {}
         Ok(())
     }
 
-    fn run_on_threads(&mut self) -> Result<()> {
+    fn run_on_threads(&mut self, go_on: &(impl Fn() -> bool + Sync)) -> Result<()> {
         let pieces = self.table.with_content(Right::Read, |body, pin| {
             Ok(parallel::pieces(
                 &self.work.scan,
@@ -219,22 +238,16 @@ impl Query {
             ))
         })?;
         let done = parallel::run(pieces, self.work.threads, |scan| {
+            let whole = scan.clone();
             let mut piece = Query {
                 table: self.table.clone(),
                 work: self.work.piece(scan),
             };
-            piece.run().map(|()| piece.work)
+            let done = piece.run_slices(go_on);
+            done.map(|()| (whole, piece.work))
         });
-        let done = done.into_iter().collect::<Result<Vec<Work>>>()?;
-        let found = done.iter().map(|piece| piece.results.len()).sum();
-        self.work.results.reserve_exact(found);
-        let mut visited = 0;
-        for piece in done {
-            self.work.results.extend(piece.results);
-            self.work.count += piece.count;
-            visited += piece.scan.visited();
-        }
-        self.work.scan = self.work.scan.ended(visited);
+        let done = done.into_iter().collect::<Result<Vec<_>>>()?;
+        self.work.put_together(done);
         Ok(())
     }
 
@@ -317,6 +330,24 @@ impl Work {
         }
     }
 
+    /// Takes over what pieces have found, in their order, up to the first that is not finished.
+    fn put_together(&mut self, pieces: Vec<(Scan, Work)>) {
+        let found = pieces.iter().map(|(_, piece)| piece.results.len()).sum();
+        self.results.reserve_exact(found);
+        let (mut visited, mut left) = (0, Vec::new());
+        for (whole, piece) in pieces {
+            if left.is_empty() {
+                self.results.extend(piece.results);
+                self.count += piece.count;
+                visited += piece.scan.visited();
+                left.extend((!piece.scan.is_done()).then_some(piece.scan));
+            } else if !cfg!(fyris_mutant = "query_forgets_pieces") {
+                left.push(whole);
+            }
+        }
+        self.scan = self.scan.followed_by(left, visited);
+    }
+
     fn step(&mut self, table: &Table, body: &AnyBody, objects: usize, pin: &Guard) -> Result<()> {
         match self.verb {
             Verb::Select => self.select(body, objects, pin),
@@ -336,17 +367,31 @@ impl Work {
             ..
         } = self;
         let missing = limit.saturating_sub(results.len());
-        let already = results.len();
+        let (already, seen) = (results.len(), self.scan.visited());
         // A scan that cannot stop at any object reads no more than it may need.
         let least = if self.scan.is_ordered() { 16 } else { 1 };
         let batch = missing.max(least).min(BATCH);
         self.scan.step(body, (objects, batch), pin, |object| {
-            if let Some(value) = spec.run(&object.view(), machine) {
-                results.push(value);
-            }
+            spec.run_into(&object.view(), machine, results);
             results.len() >= *limit
         });
-        self.count += self.results.len() - already;
+        let found = self.results.len() - already;
+        self.count += found;
+        self.make_room(found, self.scan.visited() - seen, body);
+    }
+
+    /// Makes room for the results of a scan of everything, by those of the slice before: a vector of many that doubles
+    /// is copied about as often as it is written.
+    fn make_room(&mut self, found: usize, visited: u64, body: &AnyBody) {
+        let room = self.results.capacity() - self.results.len();
+        if found <= room || !self.scan.is_whole() {
+            return;
+        }
+        let left = body.len().saturating_sub(self.scan.visited() as usize);
+        let share = found as f64 / visited.max(1) as f64;
+        let wanted = (left as f64 * share) as usize;
+        let missing = self.limit.saturating_sub(self.results.len());
+        self.results.reserve(wanted.min(missing));
     }
 
     fn count_true(&mut self, body: &AnyBody, objects: usize, pin: &Guard) {
@@ -362,7 +407,7 @@ impl Work {
     fn delete(&mut self, table: &Table, body: &AnyBody, objects: usize, pin: &Guard) -> Result<()> {
         if self.spec.is_catch_all_true() {
             self.count += table.delete_all(pin)?;
-            self.scan = self.scan.ended(0);
+            self.scan = self.scan.followed_by(Vec::new(), 0);
             return Ok(());
         }
         let (spec, machine) = (&self.spec, who(&self.machine));

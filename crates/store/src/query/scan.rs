@@ -13,6 +13,12 @@ pub(super) const BATCH: usize = 256;
 /// begins, and the values of one with a key of some length are often on the next.
 const AHEAD: usize = 8;
 
+/// Of a batch with more objects than a step is to visit, the share that it visits at least: one in so many.
+const SHARES: usize = 16;
+
+/// So many objects more than a step is to visit are visited with the others.
+const SLACK: usize = 1024;
+
 /// A stretch of a table that a scan has to visit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
@@ -20,6 +26,8 @@ pub(crate) enum Part {
     Key(Vec<u8>),
     /// All keys of a span.
     Span(Span),
+    /// Those objects of one key in a bag that wait for their turn, by their addresses, ascending (invariant **address**).
+    Waiting { key: Vec<u8>, addresses: Vec<u64> },
 }
 
 /// What is left of a scan: keys, and nothing that belongs to the table or to a thread.
@@ -31,6 +39,9 @@ pub(crate) struct Scan {
     parts: Vec<Part>,
     back: bool,
     ordered: bool,
+    whole: bool,
+    /// The objects of a key are visited together, however many they are.
+    whole_keys: bool,
     keypos: usize,
     visited: u64,
 }
@@ -40,6 +51,7 @@ impl Scan {
     /// objects come in the order of keys, so that the scan may stop behind any of them.
     pub(crate) fn new(mut parts: Vec<Part>, back: bool, ordered: bool, keypos: usize) -> Scan {
         let back = back && ordered;
+        let whole = parts == [Part::Span(Span::ALL)];
         if !back {
             parts.reverse();
         }
@@ -47,8 +59,18 @@ impl Scan {
             parts,
             back,
             ordered,
+            whole,
+            whole_keys: false,
             keypos,
             visited: 0,
+        }
+    }
+
+    /// The same, visiting the objects of a key together: for changes of a bag, each of which makes the key's chain anew.
+    pub(crate) fn by_whole_keys(self) -> Scan {
+        Scan {
+            whole_keys: true,
+            ..self
         }
     }
 
@@ -65,6 +87,11 @@ impl Scan {
     /// Whether it goes down.
     pub(crate) fn is_back(&self) -> bool {
         self.back
+    }
+
+    /// Whether it is of the whole table.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.whole
     }
 
     /// Whether it may stop behind any object.
@@ -86,18 +113,19 @@ impl Scan {
         Scan::new(parts, self.back, self.ordered, self.keypos)
     }
 
-    /// The same at its end, having visited so many objects more.
-    pub(crate) fn ended(&self, visited: u64) -> Scan {
+    /// The same, having visited so many objects more and with these scans left, the nearest first.
+    pub(crate) fn followed_by(&self, left: Vec<Scan>, visited: u64) -> Scan {
+        let parts = left.into_iter().rev().flat_map(|scan| scan.parts);
         Scan {
+            parts: parts.collect(),
             visited: self.visited + visited,
             ..self.of(Vec::new())
         }
     }
 
-    /// Visits about `want` objects (in a bag: the objects of so many keys), `batch` at a time; more only to the end of a
-    /// bucket; fewer if `f`
-    /// says `true`: then, in an ordered table, the object it said so of is the last, and elsewhere the batch under
-    /// way is.
+    /// Visits about `want` objects, `batch` keys at a time; more only to the end of a bucket and in a bag, there up to a
+    /// thousand or a sixteenth of what one batch has; fewer if `f` says `true`: then, in an ordered table, the
+    /// object it said so of is the last, and elsewhere the batch under way is.
     pub(crate) fn step<'g>(
         &mut self,
         view: &impl View,
@@ -112,8 +140,14 @@ impl Scan {
         {
             records.clear();
             let rest = self.fetch(part, view, left.min(batch), pin, &mut records);
-            let (seen, enough) = self.visit(&records, &mut f);
-            self.put_back(rest, &records, seen);
+            let now = self.in_this_step(records.len(), left);
+            let (seen, enough) = self.visit(&records[..now], &mut f);
+            if now < records.len() {
+                self.put_back(rest, &[], 0);
+                self.let_wait(&records[now..]);
+            } else {
+                self.put_back(rest, &records, seen);
+            }
             self.visited += seen as u64;
             left = left.saturating_sub(seen);
             if enough {
@@ -133,13 +167,52 @@ impl Scan {
     ) -> Rest {
         match part {
             Part::Key(key) => {
-                view.get(&key, pin, records);
+                view.get(&key, pin, |record| records.push(record));
+                Rest::Done
+            }
+            Part::Waiting { key, addresses } => {
+                let waits = |record: &RecordPtr| addresses.binary_search(&record.bits()).is_ok();
+                view.get(&key, pin, |record| {
+                    if waits(&record) {
+                        records.push(record);
+                    }
+                });
                 Rest::Done
             }
             Part::Span(mut span) => match view.walk(&mut span, self.back, want, pin, records) {
                 true => Rest::More(span),
                 false => Rest::End(span),
             },
+        }
+    }
+
+    /// How many of the objects read are visited in a step that is to visit `left`: all, unless keys of a bag have very many
+    /// more. Then a share of them, since each step reads all of such a key.
+    fn in_this_step(&self, found: usize, left: usize) -> usize {
+        let most = left.max(BATCH).max(found / SHARES);
+        if self.ordered || self.whole_keys || found - found.min(most) <= SLACK {
+            found
+        } else {
+            most
+        }
+    }
+
+    /// Leaves objects for later, key by key.
+    fn let_wait(&mut self, records: &[RecordPtr]) {
+        // SAFETY: the records were read under the caller's pin.
+        let key = |record: &RecordPtr| unsafe { record.exact() };
+        let keys = records.chunk_by(|a, b| key(a) == key(b));
+        let waiting = keys.map(|of_key| {
+            let mut addresses: Vec<u64> = of_key.iter().map(|record| record.bits()).collect();
+            addresses.sort_unstable();
+            Part::Waiting {
+                key: key(&of_key[0]).bytes().to_vec(),
+                addresses,
+            }
+        });
+        let waiting: Vec<Part> = waiting.collect();
+        if !cfg!(fyris_mutant = "query_forgets_waiting") {
+            self.parts.extend(waiting.into_iter().rev());
         }
     }
 

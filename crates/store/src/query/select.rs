@@ -3,7 +3,7 @@
 use fyris_query::{MatchSpec, Wanted};
 use fyris_term::Term;
 
-use super::plan::{plan, point};
+use super::plan::point;
 use super::query::who;
 use super::view::View;
 use super::{Chunk, Query};
@@ -28,20 +28,21 @@ impl Table {
     ///
     /// [`Error::NoSuchTable`], also if the table goes away meanwhile; [`Error::NoAccess`].
     pub fn select(&self, spec: &MatchSpec) -> Result<Vec<Term>> {
-        let plan = plan(self, spec);
-        match point(self, &plan) {
+        match point(self, spec) {
             Some(key) => self.select_point(spec, key),
-            None => results(Query::planned(self, spec, &plan)),
+            None => results(self.query(spec)),
         }
     }
 
     /// A select by one key: a lookup, without the state of a query.
     fn select_point(&self, spec: &MatchSpec, key: &[u8]) -> Result<Vec<Term>> {
         self.with_content(Right::Read, |body, pin| {
-            let mut records = Vec::with_capacity(1);
-            body.get(key, pin, &mut records);
-            let value = |record| spec.run(&object(record, self.keypos()).view(), who(&None));
-            Ok(records.into_iter().filter_map(value).collect())
+            let mut values = Vec::with_capacity(1);
+            body.get(key, pin, |record| {
+                let object = object(record, self.keypos()).view();
+                spec.run_into(&object, who(&None), &mut values);
+            });
+            Ok(values)
         })
     }
 

@@ -6,6 +6,7 @@ use crate::body::{AnyBody, with_body};
 use crate::chain;
 use crate::ops::Span;
 use crate::record::RecordPtr;
+use crate::slot::Kind;
 
 /// Something that can be asked for objects by key and by stretches of keys.
 ///
@@ -22,8 +23,8 @@ pub(crate) trait View: Sync {
         out: &mut Vec<RecordPtr>,
     ) -> bool;
 
-    /// Appends the objects with a key, in insertion order.
-    fn get(&self, key: &[u8], pin: &impl Pin, out: &mut Vec<RecordPtr>);
+    /// Hands out the objects with a key, in insertion order.
+    fn get(&self, key: &[u8], pin: &impl Pin, out: impl FnMut(RecordPtr));
 }
 
 /// The content as it is at the moment of each batch.
@@ -39,12 +40,13 @@ impl View for AnyBody {
         with_body!(self, body => body.walk(span, back, want, pin, out))
     }
 
-    fn get(&self, key: &[u8], pin: &impl Pin, out: &mut Vec<RecordPtr>) {
-        let content = with_body!(self, body => body.get_bytes(key, pin));
-        match content {
-            Some(content) if content.count() == 1 => out.push(content.newest()),
-            Some(content) => out.extend(chain::oldest_first(content)),
-            None => {}
+    fn get(&self, key: &[u8], pin: &impl Pin, mut out: impl FnMut(RecordPtr)) {
+        let Some(content) = with_body!(self, body => body.get_bytes(key, pin)) else {
+            return;
+        };
+        match content.kind() {
+            Kind::One(record) => out(record),
+            Kind::Many(_) => chain::oldest_first(content).into_iter().for_each(out),
         }
     }
 }

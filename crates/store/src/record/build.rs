@@ -7,7 +7,7 @@ use fyris_term::key::KeyBuf;
 use fyris_term::value::ValueWriter;
 use fyris_term::{Term, value};
 
-use super::{MAX_ARITY, Object, Parts, RecordPtr};
+use super::{MAX_ARITY, Object, Parts, RecordPtr, brief};
 use crate::error::{Error, Result};
 use crate::keeper;
 
@@ -79,11 +79,23 @@ impl Scratch {
                 value::encode(element, &mut self.values, &mut self.blobs).map_err(too_deep)?;
             }
         }
+        if keeper::any() {
+            keeper::keep(object, &mut self.blobs);
+        }
         self.finish(elements.len())
     }
 
     /// The record of what was gathered.
     pub(crate) fn finish(&mut self, arity: usize) -> Result<NewRecord> {
+        let record = self.finished(arity);
+        if record.is_err() {
+            keeper::release_all(&self.blobs);
+        }
+        record
+    }
+
+    #[inline]
+    fn finished(&mut self, arity: usize) -> Result<NewRecord> {
         let size = self.key.stored().len() + self.values.len();
         if arity > MAX_ARITY || size > u32::MAX as usize {
             return Err(Error::ObjectTooLarge(size));
@@ -121,20 +133,6 @@ pub(crate) fn elements(object: &Term, keypos: usize) -> Result<&[Term]> {
     Ok(elements)
 }
 
-/// A term for an error message: its beginning only.
-pub(crate) fn brief(term: &Term) -> String {
-    let mut text = format!("{term:?}");
-    if text.len() > 60 {
-        let end = (0..=57)
-            .rev()
-            .find(|&i| text.is_char_boundary(i))
-            .unwrap_or(0);
-        text.truncate(end);
-        text.push_str("...");
-    }
-    text
-}
-
 /// A copy of `old` with some elements replaced: pairs of position and value, the last one of a
 /// position counts. None is the key's.
 pub(crate) fn edited(old: RecordPtr, keypos: usize, edits: &[(usize, Term)]) -> Result<NewRecord> {
@@ -143,11 +141,28 @@ pub(crate) fn edited(old: RecordPtr, keypos: usize, edits: &[(usize, Term)]) -> 
         values.clear();
         blobs.clear();
         copy_edited(old, keypos, edits, values, blobs)?;
-        with_values(old, values, blobs)
+        if keeper::any() {
+            keep_edited(old, keypos, edits, blobs);
+        }
+        with_values(old, values, blobs).inspect_err(|_| keeper::release_all(blobs))
     })
 }
 
-/// A copy of `old` with other values.
+/// Lets a copy of `old` hold what it refers to: the elements that stay may do so only if `old` held something.
+fn keep_edited(old: RecordPtr, keypos: usize, edits: &[(usize, Term)], blobs: &mut Vec<Arc<[u8]>>) {
+    // SAFETY: the caller holds `old`.
+    let has_blobs = unsafe { !old.blobs().is_empty() };
+    let old_object = object(old, keypos);
+    for position in 1..=old.arity() {
+        if let Some((_, new)) = edits.iter().rev().find(|(p, _)| *p == position) {
+            keeper::keep(new, blobs);
+        } else if has_blobs && let Some(stays) = old_object.element(position) {
+            keeper::keep(&stays, blobs);
+        }
+    }
+}
+
+/// A copy of `old` with other values, and these blobs.
 fn with_values(old: RecordPtr, values: &[u8], blobs: &mut Vec<Arc<[u8]>>) -> Result<NewRecord> {
     // SAFETY: the caller holds `old`.
     let (key, trailer, rest) = unsafe { old.key_parts() };
@@ -155,8 +170,6 @@ fn with_values(old: RecordPtr, values: &[u8], blobs: &mut Vec<Arc<[u8]>>) -> Res
     if size > u32::MAX as usize {
         return Err(Error::ObjectTooLarge(size));
     }
-    // SAFETY: the caller holds `old`.
-    keeper::inherit(unsafe { old.blobs() }, blobs);
     let parts = Parts {
         arity: old.arity(),
         key,

@@ -19,7 +19,7 @@
 //! | 2 | 1 | length of the values |
 //! | 3 | 1 | arity |
 //! | 4 | key | order part, then trailer |
-//! | 4 + key | values | the elements other than the key, in order |
+//! | 4 + key | values | the elements other than the key, in order; the block is 12 bytes at least |
 //!
 //! The long form, for everything else:
 //!
@@ -42,12 +42,14 @@
 //! Blocks come from [`fyris_sync::alloc`], 8-byte aligned, which leaves three low bits of a pointer
 //! for the tags of a [`Slot`](crate::slot::Slot).
 
+mod brief;
 mod build;
 mod object;
 mod path;
 
+pub(crate) use brief::brief;
 pub(crate) use build::{
-    NewRecord, Scratch, added, brief, edited, elements, object, overwritten, with_key, with_scratch,
+    NewRecord, Scratch, added, edited, elements, object, overwritten, with_key, with_scratch,
 };
 pub use object::Object;
 
@@ -60,11 +62,14 @@ use fyris_sync::alloc;
 use fyris_sync::reclaim::{Pin, Retire};
 use fyris_term::value;
 
-use crate::keys::{ExactKey, OrderKey};
+use crate::keeper;
+use crate::keys::{ExactKey, OrderKey, ShortKey};
 
 const SHORT_HEADER: usize = 4;
 const LONG_HEADER: usize = 24;
 const BLOB: usize = size_of::<Arc<[u8]>>();
+/// The least block: a short key is compared by one load of eight bytes behind the header ([`RecordPtr::has_key`]).
+const LEAST: usize = SHORT_HEADER + size_of::<u64>();
 /// Bytes of a record that is worth a barrier of its own when it is retired.
 const HEAVY: usize = 4096;
 /// The most elements of a tuple, as in OTP.
@@ -101,7 +106,7 @@ impl Shape {
     /// Bytes of the whole block.
     #[inline]
     fn len(&self) -> usize {
-        self.values_at() + self.values
+        (self.values_at() + self.values).max(LEAST)
     }
 
     #[inline]
@@ -131,7 +136,8 @@ impl RecordPtr {
         } else {
             LONG_HEADER + blobs.len() * BLOB
         };
-        let base = alloc::allocate(key_at + key.len() + rest.len() + values.len());
+        let len = key_at + key.len() + rest.len() + values.len();
+        let base = alloc::allocate(len.max(LEAST));
         let at = base.as_ptr();
         // SAFETY: the block is fresh, 8-byte aligned and as long as header, blobs, key, rest and
         // values together, which is how far the writes below reach.
@@ -144,6 +150,8 @@ impl RecordPtr {
                     arity as u8,
                 ];
                 at.cast::<[u8; 4]>().write(header);
+                // All that `has_key` loads holds something, also where key and values do not reach.
+                at.add(SHORT_HEADER).cast::<u64>().write_unaligned(0);
             } else {
                 let header = [
                     1 | (arity as u32) << 8,
@@ -259,6 +267,26 @@ impl RecordPtr {
         ExactKey::new(unsafe { self.slice(s.key_at, s.key) })
     }
 
+    /// Whether the key, order part and trailer, is this one. The record is not freed meanwhile.
+    #[inline]
+    pub(crate) fn has_key(self, key: ShortKey) -> bool {
+        let head = self.head();
+        // SAFETY: I, and every block has eight bytes behind the first four.
+        let word = unsafe { self.0.byte_add(SHORT_HEADER).cast::<u64>().read_unaligned() };
+        let differs = (u64::from_le(word) ^ key.word) << (64 - 8 * key.len);
+        if head[0] & 1 != 0 {
+            return self.has_key_far(key);
+        }
+        usize::from(head[1]) == key.len && differs == 0
+    }
+
+    /// As [`RecordPtr::has_key`], in the long form.
+    #[cold]
+    fn has_key_far(self, key: ShortKey) -> bool {
+        // SAFETY: the caller of `has_key` knows that the record is not freed meanwhile.
+        unsafe { self.exact() }.bytes() == &key.word.to_le_bytes()[..key.len]
+    }
+
     /// The key's order part.
     ///
     /// # Safety
@@ -357,7 +385,12 @@ impl RecordPtr {
         unsafe {
             self.arity() == other.arity()
                 && self.exact() == other.exact()
-                && value::equal(self.values(), self.blobs(), other.values(), other.blobs())
+                && value::equal(
+                    self.values(),
+                    keeper::without(self.blobs()),
+                    other.values(),
+                    keeper::without(other.blobs()),
+                )
         }
     }
 
@@ -378,7 +411,7 @@ impl RecordPtr {
         let (blobs, len) = (shape.blobs, shape.len());
         if blobs != 0 {
             // SAFETY: the record is live until the end of this function.
-            crate::keeper::release_all(unsafe { self.blobs() });
+            keeper::release_all(unsafe { self.blobs() });
             let first = self
                 .0
                 .as_ptr()

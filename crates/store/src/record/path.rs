@@ -3,7 +3,8 @@
 use fyris_term::Term;
 use fyris_term::value::{self, Build, View};
 
-use super::Object;
+use super::build::Scratch;
+use super::{Object, with_scratch};
 
 /// Where a path leads.
 enum Place<'g> {
@@ -89,15 +90,29 @@ impl<'g> Object<'g> {
 
     /// The value of a key of a map.
     fn value_of(&self, count: u64, pairs: &'g [u8], key: &Term) -> Option<&'g [u8]> {
-        let (mut bytes, mut blobs) = (Vec::new(), Vec::new());
-        value::encode(key, &mut bytes, &mut blobs).ok()?;
-        let plain = value::is_plain(&bytes, &blobs);
-        let mut at = pairs;
+        with_scratch(|scratch| {
+            let Scratch { values, blobs, .. } = scratch;
+            values.clear();
+            blobs.clear();
+            value::encode(key, values, blobs).ok()?;
+            let plain = value::is_plain(values, blobs);
+            blobs.clear();
+            self.value_behind(count, pairs, plain.then_some(&values[..]), key)
+        })
+    }
+
+    /// The value behind a key, whose bytes are given if they tell it from others.
+    fn value_behind(
+        &self,
+        count: u64,
+        mut at: &'g [u8],
+        bytes: Option<&[u8]>,
+        key: &Term,
+    ) -> Option<&'g [u8]> {
         for _ in 0..count {
-            let found = if plain {
-                at.starts_with(&bytes)
-            } else {
-                self.decode(&mut &*at) == *key
+            let found = match bytes {
+                Some(bytes) => at.starts_with(bytes),
+                None => self.decode(&mut &*at) == *key,
             };
             value::skip(&mut at).ok()?;
             if found {

@@ -2,12 +2,12 @@
 
 use std::any::Any;
 
-use fyris_sync::reclaim::Pin;
+use fyris_sync::reclaim::{Guard, Pin};
 use fyris_term::Term;
 use fyris_term::key::KeyBuf;
 
 use super::Table;
-use crate::body::{AnyBody, with_body};
+use crate::body::with_body;
 use crate::chain;
 use crate::error::Result;
 use crate::foreign::{AsObject, record_of};
@@ -124,8 +124,8 @@ impl Table {
     ///
     /// As [`AsObject::write`].
     #[inline]
-    pub fn insert_object(&self, object: &(impl AsObject + ?Sized)) -> Result<()> {
-        self.write(|body, pin| {
+    pub fn insert_object(&self, object: &(impl AsObject + ?Sized), pin: &Guard) -> Result<()> {
+        self.write_under(pin, |body, pin| {
             let new = record_of(object, self.keypos())?;
             with_body!(body, b => b.insert_one(new, pin));
             Ok(())
@@ -163,19 +163,22 @@ impl Table {
     pub fn delete_like(&self, object: &(impl AsObject + ?Sized)) -> Result<()> {
         self.write(|body, pin| {
             let like = record_of(object, self.keypos())?;
-            self.note_record(body, &like, pin);
-            with_body!(body, b => b.delete_object(&like, pin));
+            with_body!(body, b => b.delete_object(&like, &self.core.fixes, pin));
             Ok(())
         })
     }
 
-    /// Remembers the key of a record about to be deleted, if the table is fixed and has it.
-    fn note_record(&self, body: &AnyBody, like: &NewRecord, pin: &fyris_sync::reclaim::Guard) {
-        let fixes = &self.core.fixes;
-        if fixes.is_fixed() && with_body!(body, b => b.get(b.key_of(like.ptr()), pin).is_some()) {
-            // SAFETY: the record is owned by `like`.
-            fixes.note(unsafe { like.ptr().exact() }.bytes());
-        }
+    /// As [`Table::delete_key`], under a pin of the caller's.
+    ///
+    /// # Errors
+    ///
+    /// As [`Table::delete_key`].
+    #[inline]
+    pub fn delete_under(&self, key: &KeyBuf, pin: &Guard) -> Result<()> {
+        self.write_under(pin, |body, pin| {
+            with_body!(body, b => b.remove(b.key(key), &self.core.fixes, pin));
+            Ok(())
+        })
     }
 
     /// As [`Table::take`]; `f` sees the objects, in insertion order, after they were taken out.
@@ -190,10 +193,8 @@ impl Table {
     ) -> Result<R> {
         key.with(|buf| {
             self.write(|body, pin| {
-                self.note(body, buf, pin);
-                Ok(with_body!(body, b => {
-                    b.remove(b.key(buf), pin, |old| f(&self.objects_in(old)))
-                }))
+                let taken = with_body!(body, b => b.remove(b.key(buf), &self.core.fixes, pin));
+                Ok(f(&self.objects_in(taken)))
             })
         })
     }
@@ -203,8 +204,13 @@ impl Table {
     /// # Errors
     ///
     /// As [`Table::next`].
-    pub fn step_with<R>(&self, step: Step<'_>, f: impl FnOnce(&[Object<'_>]) -> R) -> Result<R> {
-        self.read(|body, pin| {
+    pub fn step_with<R>(
+        &self,
+        step: Step<'_>,
+        pin: &Guard,
+        f: impl FnOnce(&[Object<'_>]) -> R,
+    ) -> Result<R> {
+        self.read_under(pin, |body, pin| {
             let known = |key: &KeyBuf| {
                 let fixes = &self.core.fixes;
                 fixes.is_fixed() && fixes.knows(key.bytes())
@@ -269,10 +275,11 @@ impl Table {
         key: &(impl AsKey + ?Sized),
         position: Option<usize>,
         increment: i64,
+        pin: &Guard,
     ) -> Result<Option<i64>> {
         self.check_unique("update_counter")?;
         key.with(|buf| {
-            self.write(|body, pin| {
+            self.write_under(pin, |body, pin| {
                 with_body!(body, b => b.add_small(b.key(buf), position, increment, pin))
             })
         })
@@ -292,10 +299,12 @@ impl Table {
         key: &(impl AsKey + ?Sized),
         position: usize,
         bytes: &[u8],
+        pin: &Guard,
     ) -> Result<Option<bool>> {
         self.check_unique("update_element")?;
         key.with(|buf| {
-            self.write(
+            self.write_under(
+                pin,
                 |body, pin| with_body!(body, b => b.overwrite(b.key(buf), position, bytes, pin)),
             )
         })
@@ -336,7 +345,7 @@ impl Table {
         f: impl FnOnce(&[Object<'g>]) -> R,
     ) -> Result<R> {
         let body = self.core.body(self.caller, Right::Read, pin)?;
-        let content = key.with(|buf| with_body!(body, b => b.get(b.key(buf), pin)));
+        let content = body.look_up(key, pin);
         self.check_name()?;
         Ok(self.show(content, f))
     }

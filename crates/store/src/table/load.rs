@@ -36,7 +36,8 @@ const AHEAD: usize = 16;
 pub struct Loader<'t> {
     table: &'t Table,
     scratch: Scratch,
-    arity: usize,
+    /// Of the object that was begun, until it ends.
+    arity: Option<usize>,
     /// The element that comes next, from 1.
     next: usize,
     /// Whether an element was nested too deep: said at the end.
@@ -51,7 +52,7 @@ impl Table {
         Loader {
             table: self,
             scratch: Scratch::default(),
-            arity: 0,
+            arity: None,
             next: 1,
             too_deep: false,
             waiting: Vec::new(),
@@ -68,12 +69,13 @@ impl Loader<'_> {
     #[inline]
     pub fn begin(&mut self, arity: usize) -> Result<()> {
         let keypos = self.table.keypos();
+        self.arity = None;
         if arity < keypos {
             return Err(Error::BadKeyPosition { keypos, arity });
         }
         self.scratch.values.clear();
         self.scratch.blobs.clear();
-        (self.arity, self.next, self.too_deep) = (arity, 1, false);
+        (self.arity, self.next, self.too_deep) = (Some(arity), 1, false);
         Ok(())
     }
 
@@ -125,7 +127,8 @@ impl Loader<'_> {
     ///
     /// # Errors
     ///
-    /// As [`Table::insert`]; [`Error::BadArgument`] if there were more or fewer elements than `begin` said.
+    /// As [`Table::insert`]; [`Error::BadArgument`] if there were more or fewer elements than `begin` said, or no object
+    /// was begun since the last one.
     #[inline]
     pub fn end(&mut self) -> Result<()> {
         let new = self.record()?;
@@ -158,6 +161,7 @@ impl Loader<'_> {
     ///
     /// As [`Loader::end_soon`].
     pub fn object(&mut self, object: &Term) -> Result<()> {
+        self.arity = None;
         let new = self.scratch.record(object, self.table.keypos())?;
         self.waiting.push(new);
         if self.waiting.len() < AHEAD {
@@ -192,8 +196,11 @@ impl Loader<'_> {
     /// The record of the object that was begun.
     #[inline]
     fn record(&mut self) -> Result<NewRecord> {
-        if self.next != self.arity + 1 {
-            let (given, arity) = (self.next - 1, self.arity);
+        let Some(arity) = self.arity.take() else {
+            return Err(Error::BadArgument("no object was begun".to_owned()));
+        };
+        if self.next != arity + 1 {
+            let given = self.next - 1;
             return Err(Error::BadArgument(format!(
                 "{given} elements for a tuple of {arity}"
             )));
@@ -201,7 +208,7 @@ impl Loader<'_> {
         if self.too_deep {
             return Err(Error::TooDeep);
         }
-        self.scratch.finish(self.arity)
+        self.scratch.finish(arity)
     }
 }
 
@@ -235,5 +242,33 @@ mod tests {
         loader.object(&Term::Tuple(vec![Term::Int(-2)])).unwrap();
         table.delete().unwrap();
         assert!(matches!(loader.flush(), Err(Error::NoSuchTable(_))));
+    }
+
+    /// Ending an object that was never begun, or twice, made one out of what was left of the last: without a key, or with
+    /// values that refer to binaries of another object. Whoever read it later panicked.
+    #[test]
+    fn what_was_not_begun_does_not_end() {
+        let owner = Store::new().owner();
+        let table = owner.new_table("t", &Options::set()).unwrap();
+        let mut loader = table.loader();
+        assert!(matches!(loader.end(), Err(Error::BadArgument(_))));
+        loader.int(1);
+        assert!(matches!(loader.end(), Err(Error::BadArgument(_))));
+        loader.begin(2).unwrap();
+        loader.int(1);
+        loader.binary(&[7; 100]);
+        loader.end().unwrap();
+        assert!(matches!(loader.end(), Err(Error::BadArgument(_))));
+        loader.begin(1).unwrap();
+        assert!(loader.begin(0).is_err());
+        assert!(matches!(loader.end(), Err(Error::BadArgument(_))));
+        loader.begin(1).unwrap();
+        loader.object(&Term::Tuple(vec![Term::Int(2)])).unwrap();
+        assert!(matches!(loader.end_soon(), Err(Error::BadArgument(_))));
+        loader.flush().unwrap();
+        let mut objects = table.tab2list().unwrap();
+        objects.sort_by(Term::cmp_order);
+        let first = Term::Tuple(vec![Term::Int(1), Term::binary(vec![7; 100])]);
+        assert_eq!(objects, [Term::Tuple(vec![Term::Int(2)]), first]);
     }
 }

@@ -34,7 +34,7 @@ impl Table {
                 let found = group
                     .iter()
                     .zip(&bufs)
-                    .map(|(key, buf)| with_body!(body, b => b.lookup(buf, Some(key), pin)));
+                    .map(|(key, buf)| body.lookup(buf, Some(key), pin));
                 all.extend(found);
             }
             Ok(all)
@@ -58,9 +58,7 @@ impl Table {
         for group in keys.chunks(GROUP) {
             let bufs: Vec<_> = group.iter().map(|key| key.with(KeyBuf::clone)).collect();
             with_body!(body, b => b.expect(&bufs, pin));
-            let found = bufs
-                .iter()
-                .map(|buf| with_body!(body, b => b.get(b.key(buf), pin)));
+            let found = bufs.iter().map(|buf| body.look_up(buf, pin));
             out.extend(found.map(|c| c.map(|c| object(c.newest(), self.keypos()))));
         }
         self.check_name().inspect_err(|_| out.truncate(already))

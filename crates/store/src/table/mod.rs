@@ -45,6 +45,23 @@ use crate::ids::{ProcessId, Right, TableId, TableRef, TableType};
 /// # Consistency
 ///
 /// Every operation on one object is linearizable. Each method says when more than that is atomic.
+///
+/// # Cost
+///
+/// Beside the size of the objects that go in or out, in a table of *n* objects, where a method does not say otherwise:
+///
+/// | | `set`, bags | `ordered_set` |
+/// |---|---|---|
+/// | one key: look up, insert, change, delete, take, next, previous | O(1) expected | O(log n) |
+/// | *k* objects under the key of a bag: insert into a `duplicate_bag` | O(1) expected | |
+/// | the same: look up, insert into a `bag`, delete one of them | O(k) | |
+/// | walks and queries | O(n), or of the objects that their plan names | O(log n) and the objects in the range |
+/// | size, memory, info | O(1) | O(1) |
+///
+/// # Errors
+///
+/// Beside what a method names: [`Error::NoSuchTable`] when the table is gone, [`Error::NoAccess`] when its protection
+/// does not let the caller do this.
 #[derive(Clone)]
 pub struct Table {
     core: Arc<Core>,
@@ -62,6 +79,7 @@ impl Table {
         }
     }
 
+    #[inline]
     pub(crate) fn found(core: Arc<Core>, caller: ProcessId, found: Option<(Atom, u64)>) -> Table {
         Table {
             core,
@@ -129,9 +147,18 @@ impl Table {
     /// Reads: `f` gets the content under a pin.
     #[inline]
     fn read<R>(&self, f: impl FnOnce(&AnyBody, &Guard) -> Result<R>) -> Result<R> {
-        let pin = pin();
-        let body = self.core.body(self.caller, Right::Read, &pin)?;
-        let result = f(body, &pin)?;
+        self.read_under(&pin(), f)
+    }
+
+    /// The same under a pin of the caller's.
+    #[inline]
+    fn read_under<R>(
+        &self,
+        pin: &Guard,
+        f: impl FnOnce(&AnyBody, &Guard) -> Result<R>,
+    ) -> Result<R> {
+        let body = self.core.body(self.caller, Right::Read, pin)?;
+        let result = f(body, pin)?;
         self.check_name()?;
         Ok(result)
     }
@@ -139,10 +166,19 @@ impl Table {
     /// Writes: `f` gets the content under a pin.
     #[inline]
     fn write<R>(&self, f: impl FnOnce(&AnyBody, &Guard) -> Result<R>) -> Result<R> {
-        let pin = pin();
-        let body = self.core.body(self.caller, Right::Write, &pin)?;
+        self.write_under(&pin(), f)
+    }
+
+    /// The same under a pin of the caller's.
+    #[inline]
+    fn write_under<R>(
+        &self,
+        pin: &Guard,
+        f: impl FnOnce(&AnyBody, &Guard) -> Result<R>,
+    ) -> Result<R> {
+        let body = self.core.body(self.caller, Right::Write, pin)?;
         self.check_name()?;
-        f(body, &pin)
+        f(body, pin)
     }
 
     /// Refuses what was read through a name that the table has no longer.

@@ -4,7 +4,6 @@ use fyris_sync::reclaim::{Pin, pin};
 use fyris_term::Term;
 
 use super::{Iter, Table};
-use crate::body::with_body;
 use crate::chain;
 use crate::error::{Error, Result};
 use crate::ids::Right;
@@ -77,7 +76,7 @@ impl Table {
         pin: &'g impl Pin,
     ) -> Result<Option<Object<'g>>> {
         let body = self.core.body(self.caller, Right::Read, pin)?;
-        let content = key.with(|buf| with_body!(body, b => b.get(b.key(buf), pin)));
+        let content = body.look_up(key, pin);
         self.check_name()?;
         Ok(content.map(|c| crate::record::object(c.newest(), self.keypos())))
     }
@@ -93,7 +92,7 @@ impl Table {
         pin: &'g impl Pin,
     ) -> Result<Vec<Object<'g>>> {
         let body = self.core.body(self.caller, Right::Read, pin)?;
-        let content = key.with(|buf| with_body!(body, b => b.get(b.key(buf), pin)));
+        let content = body.look_up(key, pin);
         self.check_name()?;
         let records = content.map(chain::oldest_first).unwrap_or_default();
         Ok(records
@@ -109,9 +108,7 @@ impl Table {
     ///
     /// [`Error::NoSuchTable`], [`Error::NoAccess`].
     pub fn lookup(&self, key: &Term) -> Result<Vec<Term>> {
-        key.with(|buf| {
-            self.read(|body, pin| Ok(with_body!(body, b => b.lookup(buf, Some(key), pin))))
-        })
+        key.with(|buf| self.read(|body, pin| Ok(body.lookup(buf, Some(key), pin))))
     }
 
     /// `member/2`. Linearizable.
@@ -120,9 +117,7 @@ impl Table {
     ///
     /// As [`Table::lookup`].
     pub fn member(&self, key: &(impl AsKey + ?Sized)) -> Result<bool> {
-        key.with(|buf| {
-            self.read(|body, pin| Ok(with_body!(body, b => b.get(b.key(buf), pin).is_some())))
-        })
+        key.with(|buf| self.read(|body, pin| Ok(body.look_up(buf, pin).is_some())))
     }
 
     /// `lookup_element/3`: element `position` of the object with the key, or of all of them in the bags.
@@ -156,7 +151,7 @@ impl Table {
         }
         key.with(|buf| {
             self.read(|body, pin| {
-                let Some(content) = with_body!(body, b => b.get(b.key(buf), pin)) else {
+                let Some(content) = body.look_up(buf, pin) else {
                     return Ok(None);
                 };
                 let element = |record| {

@@ -12,9 +12,30 @@ use super::range::{STEP, span_of};
 use super::{Prefix, RangeCursor, RangeOptions, Table};
 use crate::body::{AnyBody, with_body};
 use crate::error::Result;
-use crate::keys::AsKey;
 use crate::ops::Span;
 use crate::record::{Object, RecordPtr, object};
+
+impl RangeCursor {
+    /// Takes out what is under the next `want` keys, and a few more, and shows each object to `f`: so that a caller may
+    /// stop between two batches. `false` when the range is at its end, and nothing was taken.
+    ///
+    /// # Consistency
+    ///
+    /// As [`Table::delete_range`].
+    ///
+    /// # Errors
+    ///
+    /// As [`RangeCursor::next_batch`], for writing.
+    pub fn take_batch(
+        &mut self,
+        table: &Table,
+        want: usize,
+        mut f: impl FnMut(Object<'_>),
+    ) -> Result<bool> {
+        let mut all = usize::MAX;
+        table.take_step(self, want, &mut all, &mut f)
+    }
+}
 
 impl Table {
     /// Deletes the objects whose keys lie in a range; how many there were.
@@ -97,27 +118,37 @@ impl Table {
     ) -> Result<()> {
         let mut cursor = self.cursor_of(span, options.reverse);
         let mut left = options.limit.unwrap_or(usize::MAX);
-        let mut more = true;
-        while more && left > 0 {
-            self.write(|body, pin| {
-                more = self.take_step(&mut cursor, body, pin, &mut left, &mut f);
-                Ok(())
-            })?;
-        }
+        while left > 0 && self.take_step(&mut cursor, STEP, &mut left, &mut f)? {}
         Ok(())
     }
 
-    /// One step: `false` at the end of the span.
+    /// Everything, to be taken out bit by bit by [`RangeCursor::take_batch`]: as [`Table::drain`], for every type of
+    /// table.
+    pub fn drain_cursor(&self) -> RangeCursor {
+        self.cursor_of(Span::ALL, false)
+    }
+
+    /// Takes out what is under the next `want` keys or so, and no more than `left`: `false` at the end of the span.
     fn take_step(
         &self,
         cursor: &mut RangeCursor,
-        body: &AnyBody,
-        pin: &Guard,
+        want: usize,
+        left: &mut usize,
+        f: &mut impl FnMut(Object<'_>),
+    ) -> Result<bool> {
+        self.write(|body, pin| Ok(self.take_under(cursor, want, (body, pin), left, f)))
+    }
+
+    fn take_under(
+        &self,
+        cursor: &mut RangeCursor,
+        want: usize,
+        (body, pin): (&AnyBody, &Guard),
         left: &mut usize,
         f: &mut impl FnMut(Object<'_>),
     ) -> bool {
         let mut records = Vec::new();
-        cursor.step(body, (*left).min(STEP), pin, &mut records);
+        cursor.step(body, (*left).min(want), pin, &mut records);
         let more = !records.is_empty();
         records.dedup_by(|a, b| {
             // SAFETY: the records were found under `pin`.
@@ -140,15 +171,13 @@ impl Table {
         pin: &Guard,
         f: &mut impl FnMut(Object<'_>),
     ) -> bool {
-        let found = object(record, self.keypos());
-        if self.core.fixes.is_fixed() {
-            found.key().with(|buf| self.note(body, buf, pin));
-        }
-        with_body!(body, b => b.remove(b.key_of(record), pin, |old| {
-            let records = old.map(crate::chain::oldest_first).unwrap_or_default();
-            let any = !records.is_empty();
-            records.into_iter().for_each(|record| f(object(record, self.keypos())));
-            any
-        }))
+        let fixes = &self.core.fixes;
+        let taken = with_body!(body, b => b.remove(b.key_of(record), fixes, pin));
+        let records = taken.map(crate::chain::oldest_first).unwrap_or_default();
+        let any = !records.is_empty();
+        records
+            .into_iter()
+            .for_each(|record| f(object(record, self.keypos())));
+        any
     }
 }

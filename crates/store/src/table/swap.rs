@@ -75,7 +75,9 @@ impl Table {
             let seen = b.get(b.key(buf), pin);
             let old = seen.and_then(|content| b.terms(content, buf, Some(key)).pop());
             let Some(new) = f(old) else {
-                self.note(body, buf, pin);
+                if let Some(content) = seen {
+                    self.note_doomed(content.newest());
+                }
                 return Ok(b.remove_if(b.key(buf), seen, pin).then_some(None));
             };
             let record = self.record(&new)?;

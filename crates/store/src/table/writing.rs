@@ -5,11 +5,11 @@ use fyris_term::Term;
 use fyris_term::key::KeyBuf;
 
 use super::Table;
-use crate::body::{AnyBody, with_body};
+use crate::body::with_body;
 use crate::error::{Error, Result};
 use crate::keys::AsKey;
 use crate::ops::CounterOp;
-use crate::record::{NewRecord, RecordPtr, brief, elements, with_key, with_scratch};
+use crate::record::{NewRecord, RecordPtr, brief, with_key, with_scratch};
 
 impl Table {
     /// `insert/2` of one object: a tuple at least as long as the key position.
@@ -90,29 +90,22 @@ impl Table {
         with_scratch(|scratch| scratch.record(object, self.keypos()))
     }
 
-    /// `take/2`: removes the objects with the key and returns them, in one atomic step.
+    /// `take/2`: removes the objects with the key and returns them, in one atomic step; none if there are none.
     pub fn take(&self, key: &Term) -> Result<Vec<Term>> {
         self.write(|body, pin| {
             let buf = KeyBuf::encode(key);
-            self.note(body, &buf, pin);
             Ok(with_body!(body, b => {
-                b.remove(b.key(&buf), pin, |old| match old {
+                match b.remove(b.key(&buf), &self.core.fixes, pin) {
                     None => Vec::new(),
                     Some(content) => b.terms(content, &buf, Some(key)),
-                })
+                }
             }))
         })
     }
 
     /// `delete/2`: removes every object with the key. Linearizable.
     pub fn delete_key(&self, key: &(impl AsKey + ?Sized)) -> Result<()> {
-        key.with(|buf| {
-            self.write(|body, pin| {
-                self.note(body, buf, pin);
-                with_body!(body, b => b.remove(b.key(buf), pin, |_| ()));
-                Ok(())
-            })
-        })
+        key.with(|buf| self.delete_under(buf, &fyris_sync::reclaim::pin()))
     }
 
     /// `delete_object/2`: removes the objects exactly equal to this one. Linearizable.
@@ -123,11 +116,7 @@ impl Table {
     pub fn delete_object(&self, object: &Term) -> Result<()> {
         self.write(|body, pin| {
             let like = self.record(object)?;
-            if self.core.fixes.is_fixed() {
-                let key = elements(object, self.keypos())?;
-                self.note(body, &KeyBuf::encode(&key[self.keypos() - 1]), pin);
-            }
-            with_body!(body, b => b.delete_object(&like, pin));
+            with_body!(body, b => b.delete_object(&like, &self.core.fixes, pin));
             Ok(())
         })
     }
@@ -150,25 +139,7 @@ impl Table {
     /// Remembers the key of a record that is about to be deleted, if the table is fixed.
     #[inline]
     pub(crate) fn note_doomed(&self, record: RecordPtr) {
-        if self.core.fixes.is_fixed() {
-            // SAFETY: the caller holds the record.
-            self.core.fixes.note(unsafe { record.exact() }.bytes());
-        }
-    }
-
-    /// Remembers a key that is about to be deleted, if the table is fixed and has it.
-    #[inline]
-    pub(super) fn note(&self, body: &AnyBody, key: &KeyBuf, pin: &Guard) {
-        if self.core.fixes.is_fixed() {
-            self.note_fixed(body, key, pin);
-        }
-    }
-
-    #[cold]
-    fn note_fixed(&self, body: &AnyBody, key: &KeyBuf, pin: &Guard) {
-        if with_body!(body, b => b.get(b.key(key), pin).is_some()) {
-            self.core.fixes.note(key.bytes());
-        }
+        self.core.fixes.note_one(record);
     }
 
     /// `update_element/3`: replaces elements, given as pairs of position and value, in one atomic step;
@@ -244,9 +215,7 @@ impl Table {
     /// Whether a table with one object a key has this one, for a writer.
     fn has(&self, key: &Term) -> Result<bool> {
         self.check_unique("update_element")?;
-        key.with(|buf| {
-            self.write(|body, pin| Ok(with_body!(body, b => b.get(b.key(buf), pin).is_some())))
-        })
+        key.with(|buf| self.write(|body, pin| Ok(body.look_up(buf, pin).is_some())))
     }
 
     /// `update_counter/3`: runs the steps in order on one object, in one atomic and isolated step;

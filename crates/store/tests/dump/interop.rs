@@ -201,7 +201,13 @@ fn damaged_files_get_the_same_answers() {
             };
             exact += usize::from(case.ours.as_ref().is_err_and(|e| e.to_term() == *otp));
             if !case.agrees() {
-                differ.push(format!("{name} {verify}: {otp:?}, {:?}", case.ours));
+                let bytes = fs::read(folder.file(&name)).unwrap();
+                let end = bytes.len().saturating_sub(120);
+                let end = bytes[end..].escape_ascii();
+                differ.push(format!(
+                    "{name} {verify}: {otp:?}, {:?}; ends with {end}",
+                    case.ours
+                ));
             }
         }
     }

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use fyris::dump::{DumpError, LoadOptions, SaveOptions, tabfile_info};
 use fyris::{Options, Protection, Store, TableRef, WriteConcurrency};
-use fyris_term::{Atom, Term, arbitrary};
+use fyris_term::{Atom, MAX_DEPTH, Term, arbitrary};
 use proptest::prelude::*;
 
 use super::{Folder, TYPES, assorted, content, options, save_options};
@@ -44,6 +44,31 @@ proptest! {
         let info = tabfile_info(&path).unwrap().info().unwrap();
         prop_assert_eq!(info.size, saved);
         prop_assert_eq!((info.object_count, info.md5sum), (save.object_count, save.md5sum));
+    }
+}
+
+/// An element may be nested a thousand levels deep, which makes its object one level deeper: such objects were saved, and
+/// then refused as nested too deep.
+#[test]
+fn the_deepest_objects_come_back() {
+    let nested = |levels| (1..levels).fold(Term::List(vec![]), |inner, _| Term::List(vec![inner]));
+    let folder = Folder::new();
+    let owner = Store::new().owner();
+    let table = owner.new_table("t", &Options::set()).unwrap();
+    for elements in [
+        vec![Term::Int(1), nested(MAX_DEPTH)],
+        vec![nested(MAX_DEPTH)],
+        [vec![nested(MAX_DEPTH - 1)], vec![nested(MAX_DEPTH); 300]].concat(),
+    ] {
+        table.insert(&Term::Tuple(elements)).unwrap();
+    }
+    let deeper = Term::Tuple(vec![Term::Int(2), nested(MAX_DEPTH + 1)]);
+    assert_eq!(table.insert(&deeper), Err(fyris::Error::TooDeep));
+    for (n, save) in save_options().enumerate() {
+        let path = folder.file(&format!("{n}.ets"));
+        table.tab2file(&path, &save).unwrap();
+        let loaded = owner.file2tab(&path, &LoadOptions::verified()).unwrap();
+        assert!(content(&loaded.table) == content(&table));
     }
 }
 
