@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 
 use libfuzzer_sys::fuzz_target;
 
-use exercise::{Edit, exercise, make};
+use exercise::{Edit, exercise, make, plant};
 
 static IMAGE: OnceLock<Vec<u8>> = OnceLock::new();
 
@@ -38,7 +38,7 @@ fn edits(input: &[u8]) -> Vec<Edit> {
 
 fuzz_target!(|input: &[u8]| {
     let copy = path("copy");
-    std::fs::write(&copy, IMAGE.get_or_init(image)).expect("a copy");
+    plant(&copy, IMAGE.get_or_init(image));
     exercise(&copy, &edits(input));
     std::fs::remove_file(&copy).expect("the copy");
 });

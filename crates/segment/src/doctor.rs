@@ -7,10 +7,11 @@ use crate::error::{Error, Result};
 use crate::map::ForkMark;
 use crate::name::Place;
 use crate::trunk::Trunk;
+use crate::trunk::entry::{Head, One};
 use crate::trunk::layout::SLOTS;
 use crate::trunk::lock::Guard;
-use crate::trunk::log::Record;
 use crate::trunk::slots::Process;
+use crate::words::load;
 
 /// A look at a segment without checking it out: who is attached, what is retained, is it sound.
 ///
@@ -201,12 +202,15 @@ impl Doctor {
     fn check_log(&self, positions: std::ops::Range<u64>) -> Result<()> {
         let mut last = std::collections::HashMap::new();
         for position in positions {
-            if let Record::Change(entry) = self.trunk.entry(position)? {
-                let before = last.insert(entry.page, entry.frame);
-                if before.is_some_and(|frame| frame != entry.before) {
-                    return Err(Error::Corrupt("a page's changes do not follow each other"));
-                }
+            let head = self.trunk.entry(position)?;
+            if head.grown() {
+                continue;
             }
+            let before = last.insert(head.page, head.frame);
+            if before.is_some_and(|frame| frame != head.before) {
+                return Err(Error::Corrupt("a page's changes do not follow each other"));
+            }
+            self.check_few(position, &head)?;
         }
         for (page, frame) in last {
             if self.trunk.head(page as usize)?.0 != frame {
@@ -214,6 +218,23 @@ impl Doctor {
             }
         }
         Ok(())
+    }
+
+    /// Words in the log are those of the frames.
+    fn check_few(&self, position: u64, head: &Head) -> Result<()> {
+        let (before, after) = (
+            self.trunk.frame(head.before)?,
+            self.trunk.frame(head.frame)?,
+        );
+        let right = |one: One| {
+            // SAFETY: pages by `frame`; the words of an entry are below WORDS.
+            let values = unsafe { (load(before, one.word.into()), load(after, one.word.into())) };
+            values == (one.before, one.after)
+        };
+        match self.trunk.few(position, head).all(right) {
+            true => Ok(()),
+            false => Err(Error::Corrupt("a word in the log is not that of its frame")),
+        }
     }
 
     /// Repairs what dead processes have left: completes published commits, forgets the processes, frees

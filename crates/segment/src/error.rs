@@ -18,7 +18,7 @@ pub enum Error {
         trunk: u64,
     },
     /// A validating update or commit met units changed on both sides.
-    #[error("{} conflicting range(s), the first at {:?}", ranges.len(), ranges.first())]
+    #[error("changed on both sides: {}", said(ranges))]
     Conflict {
         /// The overlapping byte ranges, ascending, at unit granularity.
         ranges: Vec<Range<usize>>,
@@ -30,7 +30,7 @@ pub enum Error {
     ///
     /// [`Segment::update_with`]: crate::Segment::update_with
     /// [`Segment::discard`]: crate::Segment::discard
-    #[error("the copy lagged too far: no common base for {} range(s), the first at {:?}", ranges.len(), ranges.first())]
+    #[error("the copy lagged too far: no common base for {}", said(ranges))]
     BaseLost {
         /// The byte ranges of these pages.
         ranges: Vec<Range<usize>>,
@@ -157,6 +157,18 @@ impl Error {
                 what,
                 source: errno.into(),
             },
+        }
+    }
+}
+
+/// Ranges in words: the first of them, and how many there are.
+fn said(ranges: &[Range<usize>]) -> String {
+    match ranges {
+        [] => "nothing".to_owned(),
+        [only] => format!("bytes {}..{}", only.start, only.end),
+        [first, ..] => {
+            let (count, start, end) = (ranges.len(), first.start, first.end);
+            format!("{count} ranges of bytes, the first {start}..{end}")
         }
     }
 }

@@ -24,7 +24,7 @@
 //! | header | 4096 | 0: `FYRISSEG`; 8: format; 16: unit; 24: pages; 32: log entries; 40: frames; 48: file length; 56: sum of these. Then what changes: 128: position; 136: version; 144: size; 192: lock; 256: tail; 264: applied; 272: frames with space; 280: free frames (a hint); 288: cuts; 296: pid namespace; 304: slots ever used |
 //! | slots | 128 x 64 | 0: owner (process id and start time); 8: position; 16: commits |
 //! | page heads | 16 a page | 0: frame; 8: log position after its last change |
-//! | log | 128 an entry | 0: page; 4: frame; 8: frame before; 16: version; 64: mask of changed words, 512 bits |
+//! | log | 128 an entry | 0: page; 4: frame; 8: frame before; 16: version; the changed words: up to six with their values, or a mask of 512 bits (see `trunk/entry.rs`) |
 //! | states | 4 a frame | free, in the trunk, or reserved by a slot |
 //! | frames | 4096 each | pages, immutable while anyone may read them |
 //!
@@ -44,9 +44,10 @@
 //! # Update, step by step
 //!
 //! 1. Load the trunk's position. Nothing new: done, no system call.
-//! 2. Copy the log entries since our position into private memory, one change for each page.
-//! 3. Copy the changed words of base and frame; ask our slot whether we were cut off meanwhile. What was
-//!    read before is good if not.
+//! 2. Copy the log entries since our position into private memory, one change for each page; ask our slot whether we
+//!    were cut off meanwhile. What was read before is good if not. Of a page with up to six changed words
+//!    this is all: the log has their values.
+//! 3. Of other pages copy the changed words of base and frame, and ask our slot again.
 //! 4. Words that still equal the base become the frame's; others stay (or are asked about).
 //! 5. Move our slot to the new position: what we needed before may be reused.
 //!
@@ -61,9 +62,10 @@
 //!
 //! # What a process that stalls, or lags, costs
 //!
-//! It keeps the frames that it may need, up to the length of the log (at least as many entries as the
-//! segment has pages). Then it is *cut off*: its claim ends, and at its next update it compares page heads
-//! instead of reading the log. Pages changed here and there then have no common base: [`Error::BaseLost`].
+//! It keeps the frames that it may need, up to the length of the log: at least as many entries as the
+//! segment has pages, and 256. In a small segment that is soon committed by busy others while a process waits for a
+//! processor; a larger `max_size` makes the log longer. Then it is *cut off*: its claim ends, and at its next update it compares page heads instead of reading the log. Pages changed here and
+//! there then have no common base: [`Error::BaseLost`].
 //! Hot pages, which are not tracked, count as changed here: a busy writer that is cut off may be told so of
 //! pages it has just committed. [`Segment::discard`] and trying again, as after a conflict, is the answer.
 //!

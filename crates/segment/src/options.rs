@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use crate::error::{Error, Result};
+
 /// How writes to the working copy are noticed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Tracking {
@@ -94,9 +96,24 @@ impl Options {
 
     /// The paper's flag for garbage collectors: what this process writes in this byte range, whole
     /// units, is its own. It is never committed, and pages wholly inside are not tracked: no fault.
-    /// An update brings the trunk's changes into units that were not written here.
+    /// An update brings the trunk's changes into units that were not written here. [`Segment::discard`] leaves
+    /// them alone. If this process is cut off for lagging, pages wholly inside that the trunk has changed become the trunk's.
+    ///
+    /// [`Segment::discard`]: crate::Segment::discard
     pub fn private(mut self, range: Range<usize>) -> Self {
         self.private.push(range);
         self
+    }
+
+    /// Whether the private ranges are within a segment of `max` bytes.
+    pub(crate) fn check_private(&self, max: usize) -> Result<()> {
+        let bad = |range: &&Range<usize>| range.start > range.end || range.end > max;
+        match self.private.iter().find(bad) {
+            Some(range) => Err(Error::OutOfRange {
+                range: range.clone(),
+                len: max,
+            }),
+            None => Ok(()),
+        }
     }
 }

@@ -189,7 +189,23 @@ fn private_ranges_are_never_committed() {
         assert!(a.as_slice().iter().all(|&byte| byte == 7));
         a.as_mut_slice()[PAGE] = 8;
         assert_eq!(a.commit().unwrap(), 1);
+        a.as_mut_slice()[..3 * PAGE + 8].fill(9);
+        a.discard().unwrap();
+        let kept = |at: usize| (100..3 * PAGE + 4).contains(&at);
+        for (at, &byte) in a.as_slice().iter().enumerate() {
+            assert_eq!(byte, if kept(at) { 9 } else { 7 }, "{at}");
+        }
     }
+}
+
+#[test]
+fn a_refused_checkout_leaves_no_name_behind() {
+    let name = Name::new("refused");
+    let refused = Options::new().private(PAGE..5 * PAGE);
+    let error = Segment::checkout(&name.0, 4 * PAGE, &refused).err();
+    assert!(matches!(error, Some(Error::OutOfRange { len, .. }) if len == 4 * PAGE));
+    let error = Segment::checkout(&name.0, 0, &Options::new().create(false)).err();
+    assert!(matches!(error, Some(Error::NotFound(_))));
 }
 
 #[test]

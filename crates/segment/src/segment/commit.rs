@@ -7,10 +7,10 @@ use super::Segment;
 use super::update::Policy;
 use crate::error::{Error, Result};
 use crate::steps::step;
+use crate::trunk::entry::Image;
 use crate::trunk::lock::Guard;
-use crate::trunk::log::{Entry, Record};
 use crate::trunk::{Bounds, Trunk};
-use crate::words::{self, Mask, load, store};
+use crate::words::{self, load, store};
 
 /// Frames that a process keeps reserved beyond what its last commit took.
 const SPARE: usize = 64;
@@ -21,7 +21,7 @@ const TRIES: usize = 100;
 #[derive(Debug, Default)]
 pub(super) struct Prepared {
     pub(super) candidates: Vec<u32>,
-    records: Vec<Record>,
+    records: Vec<Image>,
     spare: Vec<u32>,
     cursor: u32,
 }
@@ -29,10 +29,7 @@ pub(super) struct Prepared {
 impl Prepared {
     /// Takes the frames of unpublished records back.
     fn cancel(&mut self) {
-        let frames = self.records.drain(..).filter_map(|record| match record {
-            Record::Change(entry) => Some(entry.frame),
-            Record::Grown(_) => None,
-        });
+        let frames = self.records.drain(..).map(|image| image.head().frame);
         self.spare.extend(frames);
     }
 
@@ -174,23 +171,23 @@ impl Segment {
         // Release fence: pairs with the Acquire fence in `holds`. A frame we are about to write may have been
         // another process's until it was cut off: if that one sees our words, it sees the cut.
         fence(Ordering::Release);
+        let mut records = std::mem::take(&mut self.prepared.records);
+        let done = self.fill_all(candidates, &mut records);
+        self.prepared.records = records;
+        done
+    }
+
+    fn fill_all(&mut self, candidates: &[u32], records: &mut Vec<Image>) -> Result<()> {
         for (at, &page) in candidates.iter().enumerate() {
-            if let Some(&next) = candidates.get(at + 1) {
-                words::prefetch_page(self.copy.page(next as usize));
-                words::prefetch_page(self.trunk.frame(self.base[next as usize])?);
-            }
+            let next = candidates.get(at + 1).map_or(page, |&next| next);
             let Some(frame) = self.prepared.spare.pop() else {
                 return Err(Error::NoSpace("page frames"));
             };
-            match self.fill_frame(page, frame)? {
-                mask if mask.is_empty() => self.prepared.spare.push(frame),
-                mask => self.prepared.records.push(Record::Change(Entry {
-                    page,
-                    frame,
-                    before: self.base[page as usize],
-                    version: 0,
-                    mask,
-                })),
+            let count = records.len();
+            records.push(Image::EMPTY);
+            if !self.fill_frame(page, frame, next, &mut records[count])? {
+                records.truncate(count);
+                self.prepared.spare.push(frame);
             }
             step!("frame filled");
         }
@@ -211,12 +208,19 @@ impl Segment {
         self.trunk.reserve(missing, self.slot, cursor, spare)
     }
 
-    /// Copies a page into a frame and says which words differ from its base.
-    fn fill_frame(&self, page: u32, frame: u32) -> Result<Mask> {
+    /// Copies a page into a frame and says in `image` which words differ from its base; false if none does. Page `next`
+    /// comes next.
+    #[inline]
+    fn fill_frame(&self, page: u32, frame: u32, next: u32, image: &mut Image) -> Result<bool> {
         let base = self.trunk.frame(self.base[page as usize])?;
         let out = self.trunk.frame_mut(frame)?;
+        let next = [
+            self.copy.page(next as usize).cast_const(),
+            self.trunk.frame(self.base[next as usize])?,
+        ];
+        let local = self.copy.page(page as usize);
         // SAFETY: pages by `page`, `frame` and `frame_mut`; the frame is reserved by us and no base.
-        let mut mask = unsafe { words::diff_copy(self.copy.page(page as usize), base, out) };
+        let mut mask = unsafe { words::diff_copy(local, base, out, next) };
         for &(_, word, bits) in self
             .private_words
             .iter()
@@ -233,27 +237,36 @@ impl Segment {
                 }
             }
         }
-        Ok(mask)
+        if mask.is_empty() {
+            return Ok(false);
+        }
+        image.set_change(page, self.base[page as usize], frame);
+        // SAFETY: as above.
+        unsafe { image.set_words(&mask, base, out) };
+        Ok(true)
     }
 
     /// After an update under the lock: fills again what it has changed.
     fn prepare_again(&mut self) -> Result<()> {
         let mut records = std::mem::take(&mut self.prepared.records);
         let mut failed = None;
-        for record in &mut records {
-            let Record::Change(entry) = record else {
-                continue;
-            };
-            let base = self.base[entry.page as usize];
-            if base == entry.before {
-                continue;
+        records.retain_mut(|image| {
+            let head = image.head();
+            let base = self.base[head.page as usize];
+            if base == head.before {
+                return true;
             }
-            entry.before = base;
-            match self.fill_frame(entry.page, entry.frame) {
-                Ok(mask) => entry.mask = mask,
+            match self.fill_frame(head.page, head.frame, head.page, image) {
+                Ok(true) => (),
+                // Merging has made the page equal to the trunk's.
+                Ok(false) => {
+                    self.prepared.spare.push(head.frame);
+                    return false;
+                }
                 Err(error) => failed = Some(error),
             }
-        }
+            true
+        });
         self.prepared.records = records;
         match failed {
             Some(error) => Err(error),
@@ -269,23 +282,10 @@ impl Segment {
         if !trunk.holds(self.slot, self.position) && !trunk.hold(self.slot, self.position) {
             return Err(Error::Corrupt("a current slot was cut"));
         }
-        // Merging may have made a page equal to the trunk's.
         let version = self.version.wrapping_add(1);
-        let Prepared { records, spare, .. } = &mut self.prepared;
-        records.retain_mut(|record| match record {
-            Record::Change(entry) if entry.mask.is_empty() => {
-                spare.push(entry.frame);
-                false
-            }
-            Record::Change(entry) => {
-                entry.version = version;
-                true
-            }
-            Record::Grown(grown) => {
-                *grown = version;
-                true
-            }
-        });
+        let records = &mut self.prepared.records;
+        let of_version = |image: &mut Image| image.set_version(version);
+        records.iter_mut().for_each(of_version);
         if records.is_empty() {
             return Ok(self.version);
         }
@@ -305,9 +305,8 @@ impl Segment {
         room?;
         let end = trunk.publish(bounds, records);
         for record in records.iter() {
-            if let Record::Change(entry) = record {
-                self.base[entry.page as usize] = entry.frame;
-            }
+            let head = record.head();
+            self.base[head.page as usize] = head.frame;
         }
         // Nobody else may cut us off while we have the lock.
         trunk.move_on(slot, self.position, end);
@@ -330,14 +329,7 @@ impl Segment {
             self.prepared.cancel();
             return result;
         };
-        let pages = self
-            .prepared
-            .records
-            .iter()
-            .filter_map(|record| match record {
-                Record::Change(entry) => Some(entry.page),
-                Record::Grown(_) => None,
-            });
+        let pages = self.prepared.records.iter().map(|image| image.head().page);
         self.copy.committed(pages);
         let keep = SPARE.max(2 * self.prepared.records.len());
         self.prepared.records.clear();
@@ -376,7 +368,7 @@ impl Segment {
             step!("size set");
             let version = trunk.version().wrapping_add(1);
             let from = bounds.position;
-            let end = trunk.publish(&mut bounds, &[Record::Grown(version)]);
+            let end = trunk.publish(&mut bounds, &[Image::grown(version)]);
             if self.position == from && trunk.move_on(self.slot, from, end) {
                 self.position = end;
                 self.version = version;

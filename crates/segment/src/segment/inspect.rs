@@ -8,11 +8,12 @@ use super::update::Policy;
 use super::window::{add_ranges, push_range};
 use crate::PAGE;
 use crate::error::{Error, Result};
-use crate::words::{self, load};
+use crate::words::{self, load, store};
 
 impl Segment {
     /// Takes the local changes back: the working copy is at its version again. If it was cut off for
-    /// lagging ([`Error::BaseLost`]) it is at the trunk's newest. O(pages written).
+    /// lagging ([`Error::BaseLost`]) it is at the trunk's newest. Private bytes
+    /// ([`Options::private`](crate::Options::private)) stay. O(pages written).
     ///
     /// # Errors
     ///
@@ -21,9 +22,11 @@ impl Segment {
         self.check_writable()?;
         let candidates = self.candidates()?;
         for &page in &candidates {
+            let private = self.private_values(page);
             let page = page as usize;
             // SAFETY: pages by `frame` and `page`.
             unsafe { words::copy(self.trunk.frame(self.base[page])?, self.copy.page(page)) };
+            self.put_private(page, &private);
         }
         if self.trunk.holds(self.slot, self.position) {
             self.copy.discarded();
@@ -35,6 +38,25 @@ impl Segment {
         let at = self.position;
         self.catch_up(&mut Policy::Discard, &HashSet::new(), at)?;
         Ok(())
+    }
+
+    /// The words of a page that are private in part: which, what bits, and their value.
+    fn private_values(&self, page: u32) -> Vec<(u16, u64, u64)> {
+        let local = self.copy.page(page as usize);
+        let here = self.private_words.iter().filter(|word| word.0 == page);
+        // SAFETY: a page by `page`; private words are below WORDS.
+        here.map(|&(_, word, bits)| (word, bits, unsafe { load(local, word.into()) }))
+            .collect()
+    }
+
+    /// Puts private bits back.
+    fn put_private(&self, page: usize, values: &[(u16, u64, u64)]) {
+        let local = self.copy.page(page);
+        for &(word, bits, value) in values {
+            let word = usize::from(word);
+            // SAFETY: as in `private_values`.
+            unsafe { store(local, word, load(local, word) & !bits | value & bits) };
+        }
     }
 
     /// The byte ranges, whole units, ascending, where the working copy differs from its version.
@@ -109,7 +131,9 @@ impl Segment {
             return Ok(Vec::new());
         }
         if to >= from && to - from <= log && self.trunk.holds(self.slot, from) {
-            let read = self.window.read(&self.trunk, from..to);
+            let read = self
+                .window
+                .read(&self.trunk, from..to, &self.base, &self.copy);
             if self.trunk.holds(self.slot, from) {
                 read?;
                 return Ok(self.window_ranges());
@@ -129,7 +153,7 @@ impl Segment {
         changes.sort_unstable_by_key(|change| change.page);
         let mut ranges = Vec::new();
         for change in changes {
-            for word in change.mask.iter() {
+            for word in self.window.mask(change.words).iter() {
                 let at = change.page as usize * PAGE + word * 8;
                 push_range(&mut ranges, at..at + 8);
             }

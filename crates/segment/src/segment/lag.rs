@@ -146,7 +146,7 @@ impl Segment {
             return Err(Error::Corrupt("the trunk's position"));
         }
         self.window.version = trunk.version();
-        let read = self.window.read(&trunk, from..to);
+        let read = self.window.read(&trunk, from..to, &self.base, &self.copy);
         let size = trunk.size();
         if !trunk.holds(self.slot, from) {
             return Ok(None);

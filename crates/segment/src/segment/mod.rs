@@ -85,8 +85,8 @@ impl Segment {
         let trunk = Trunk::open_or_create(&place, size, options)?;
         let geometry = trunk.geometry;
         check_fit(&trunk, size, options)?;
-        let (private_pages, private_words) =
-            private_parts(&options.private, geometry.pages * PAGE)?;
+        options.check_private(geometry.pages * PAGE)?;
+        let (private_pages, private_words) = private_parts(&options.private);
         let copy = WorkCopy::new(
             geometry.pages,
             options.tracking,
@@ -325,16 +325,12 @@ fn check_fit(trunk: &Trunk, size: usize, options: &Options) -> Result<()> {
     }
 }
 
-/// Splits private byte ranges into whole pages and words (with the bits that are private).
 type PrivateParts = (Vec<Range<usize>>, Vec<(u32, u16, u64)>);
 
-fn private_parts(ranges: &[Range<usize>], max: usize) -> Result<PrivateParts> {
+/// Splits private byte ranges into whole pages and words (with the bits that are private).
+fn private_parts(ranges: &[Range<usize>]) -> PrivateParts {
     let (mut pages, mut words) = (Vec::new(), Vec::new());
     for range in ranges {
-        if range.start > range.end || range.end > max {
-            let range = range.clone();
-            return Err(Error::OutOfRange { range, len: max });
-        }
         let whole = range.start.div_ceil(PAGE)..range.end / PAGE;
         let (first, last) = match whole.start < whole.end {
             true => (range.start..whole.start * PAGE, whole.end * PAGE..range.end),
@@ -345,7 +341,7 @@ fn private_parts(ranges: &[Range<usize>], max: usize) -> Result<PrivateParts> {
         }
         words.extend(words_of(first).chain(words_of(last)));
     }
-    Ok((pages, words))
+    (pages, words)
 }
 
 /// The words of a byte range, with the bits of each that are in it.

@@ -4,11 +4,12 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use super::Segment;
-use super::window::{Change, add_ranges};
+use super::window::{Change, Words, add_ranges};
 use crate::PAGE;
 use crate::error::{Error, Result};
 use crate::steps::step;
-use crate::words::{self, WORDS, load, store};
+use crate::trunk::entry::One;
+use crate::words::{self, Mask, WORDS, load, store};
 
 /// Words of a page above which copying it whole may be cheaper than word by word.
 const DENSE: usize = WORDS / 2;
@@ -175,7 +176,7 @@ impl Segment {
             return Err(Error::Corrupt("the trunk's position"));
         }
         let trunk = std::sync::Arc::clone(&self.trunk);
-        let read = self.window.read(&trunk, from..to);
+        let read = self.window.read(&trunk, from..to, &self.base, &self.copy);
         step!("window read");
         if !trunk.holds(self.slot, from) {
             return self.catch_up(policy, &HashSet::new(), from);
@@ -263,7 +264,16 @@ impl Segment {
         let mut cases = Vec::new();
         for change in &self.window.changes {
             let page = change.page as usize;
-            self.scratch.gather(&self.trunk, self.base[page], change)?;
+            match change.words {
+                Words::Few(start, count) => {
+                    self.scratch.gather_few(self.window.ones(start, count));
+                }
+                many => {
+                    let mask = self.window.mask(many);
+                    self.scratch
+                        .gather(&self.trunk, &mask, self.base[page], change.frame)?;
+                }
+            }
             let local = self.copy.page(page);
             let scratch = &self.scratch;
             let mut ranges: Vec<Range<usize>> = Vec::new();
@@ -303,45 +313,75 @@ impl Segment {
         };
         for at in 0..self.window.changes.len() {
             let change = self.window.changes[at];
-            let page = change.page as usize;
             if let Some(next) = self.window.changes.get(at + AHEAD) {
                 self.prefetch(next)?;
             }
             step!("page begun");
-            let dense = change.mask.count() >= DENSE;
-            if dense && let Some(next) = self.window.changes.get(at + 1) {
-                words::prefetch_page(self.trunk.frame(next.frame)?);
-                words::prefetch_page(self.copy.page(next.page as usize));
-            }
-            let kept = match dense {
-                true if clean && self.copy.is_clean(page) => {
-                    self.take_whole(&change, &mut updated)?
+            let kept = match change.words {
+                Words::Few(start, count) => {
+                    self.take_few(change.page, start, count, &mut updated);
+                    true
                 }
-                true if self.unit() == 8 => self.merge_whole(&change, &mut updated)?,
-                _ => self.take_words(&change, &mut updated)?,
+                Words::Many(mask) => self.take_many(at, mask, clean, &mut updated)?,
             };
             if !kept {
                 return Ok(Merged::Cut(at));
             }
-            self.base[page] = change.frame;
+            self.base[change.page as usize] = change.frame;
         }
         Ok(Merged::All(updated))
     }
 
-    /// Asks for the first lines that a change will need: they are far apart, and last written elsewhere.
+    /// Asks for the first lines that a change will need: they are far apart, and last written elsewhere. Words with
+    /// their values were asked for when the log was read.
     #[inline]
     fn prefetch(&self, change: &Change) -> Result<()> {
-        let at = change.mask.first() * 8;
-        words::prefetch(self.trunk.frame(change.frame)?, at);
-        words::prefetch(self.trunk.frame(self.base[change.page as usize])?, at);
-        words::prefetch(self.copy.page(change.page as usize), at);
+        if let many @ Words::Many(_) = change.words {
+            let at = self.window.mask(many).first() * 8;
+            words::prefetch(self.trunk.frame(change.frame)?, at);
+            words::prefetch(self.trunk.frame(self.base[change.page as usize])?, at);
+            words::prefetch(self.copy.page(change.page as usize), at);
+        }
         Ok(())
+    }
+
+    /// Words that came with their values: they were read, and found whole, with the log.
+    #[inline]
+    fn take_few(&self, page: u32, start: u32, count: u32, updated: &mut Updated) {
+        let local = self.copy.page(page as usize);
+        for one in self.window.ones(start, count) {
+            self.merge_word(local, *one, updated);
+        }
+    }
+
+    /// Change number `at` of the window, of which the words are known. False: the slot was cut.
+    fn take_many(
+        &mut self,
+        at: usize,
+        mask: u32,
+        clean: bool,
+        updated: &mut Updated,
+    ) -> Result<bool> {
+        let change = self.window.changes[at];
+        let mask = self.window.mask(Words::Many(mask));
+        if mask.count() < DENSE {
+            return self.take_words(&change, &mask, updated);
+        }
+        if let Some(next) = self.window.changes.get(at + 1) {
+            words::prefetch_page(self.trunk.frame(next.frame)?);
+            words::prefetch_page(self.copy.page(next.page as usize));
+        }
+        match clean && self.copy.is_clean(change.page as usize) {
+            true => self.take_whole(&change, updated),
+            false if self.unit() == 8 => self.merge_whole(&change, &mask, updated),
+            false => self.take_words(&change, &mask, updated),
+        }
     }
 
     /// Whether it pays to find out which pages are unchanged here, and if so finds out: those can be
     /// copied whole. A scan costs as much as it looks at pages; it saves the comparison of dense ones.
     fn know_clean(&mut self) -> Result<bool> {
-        let dense = |change: &&Change| change.mask.count() >= DENSE;
+        let dense = |change: &&Change| self.window.count(change.words) >= DENSE;
         let dense = self.window.changes.iter().filter(dense).count();
         let pays = dense * SCANNED > self.pages() + SCAN;
         if pays {
@@ -363,7 +403,7 @@ impl Segment {
 
     /// A page that was mostly rewritten, and may be changed here too, where the unit is a word. False: the slot was
     /// cut, and the page is as it was.
-    fn merge_whole(&mut self, change: &Change, updated: &mut Updated) -> Result<bool> {
+    fn merge_whole(&mut self, change: &Change, mask: &Mask, updated: &mut Updated) -> Result<bool> {
         let page = change.page as usize;
         let (base, incoming) = (
             self.trunk.frame(self.base[page])?,
@@ -379,15 +419,16 @@ impl Segment {
         // SAFETY: as above.
         unsafe { words::copy(merged, local) };
         updated.conflicts += conflicts;
-        updated.bytes += change.mask.count() * 8;
+        updated.bytes += mask.count() * 8;
         Ok(true)
     }
 
     /// The changed words of a page. False: the slot was cut, and the page is as it was.
     #[inline]
-    fn take_words(&mut self, change: &Change, updated: &mut Updated) -> Result<bool> {
+    fn take_words(&mut self, change: &Change, mask: &Mask, updated: &mut Updated) -> Result<bool> {
         let page = change.page as usize;
-        self.scratch.gather(&self.trunk, self.base[page], change)?;
+        self.scratch
+            .gather(&self.trunk, mask, self.base[page], change.frame)?;
         step!("words gathered");
         if !cfg!(fyris_mutant = "segment_torn_read") && !self.trunk.holds(self.slot, self.position)
         {
@@ -404,28 +445,39 @@ impl Segment {
     /// Units of up to a word.
     #[inline]
     fn merge_words(&self, local: *mut u8, updated: &mut Updated) {
-        let (unit, scratch) = (self.units(), &self.scratch);
+        let scratch = &self.scratch;
         for at in 0..scratch.count {
-            let word = usize::from(scratch.words[at]);
-            let (base, incoming) = (scratch.base[at], scratch.incoming[at]);
-            // SAFETY: a page of ours; gathered words are below WORDS.
-            let value = unsafe { load(local, word) };
-            let mut new = incoming;
-            if value != base {
-                let ours = unit.spread(value ^ base);
-                new = if cfg!(fyris_mutant = "segment_trunk_wins") {
-                    incoming
-                } else {
-                    value & ours | incoming & !ours
-                };
-                let both = ours & unit.spread(incoming ^ base);
-                updated.conflicts += both.count_ones() as usize / (unit.bytes() * 8);
-            }
-            if new != value {
-                // SAFETY: as above.
-                unsafe { store(local, word, new) };
-                updated.bytes += 8;
-            }
+            let one = One {
+                word: scratch.words[at],
+                before: scratch.base[at],
+                after: scratch.incoming[at],
+            };
+            self.merge_word(local, one, updated);
+        }
+    }
+
+    /// One word of units of up to a word.
+    #[inline]
+    fn merge_word(&self, local: *mut u8, one: One, updated: &mut Updated) {
+        let unit = self.units();
+        let (word, base, incoming) = (usize::from(one.word), one.before, one.after);
+        // SAFETY: a page of ours; the words of changes are below WORDS.
+        let value = unsafe { load(local, word) };
+        let mut new = incoming;
+        if value != base {
+            let ours = unit.spread(value ^ base);
+            new = if cfg!(fyris_mutant = "segment_trunk_wins") {
+                incoming
+            } else {
+                value & ours | incoming & !ours
+            };
+            let both = ours & unit.spread(incoming ^ base);
+            updated.conflicts += both.count_ones() as usize / (unit.bytes() * 8);
+        }
+        if new != value {
+            // SAFETY: as above.
+            unsafe { store(local, word, new) };
+            updated.bytes += 8;
         }
     }
 

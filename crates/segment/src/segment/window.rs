@@ -3,10 +3,11 @@
 use std::ops::Range;
 
 use crate::PAGE;
+use crate::copy::WorkCopy;
 use crate::error::Result;
 use crate::trunk::Trunk;
-use crate::trunk::log::{Entry, Record};
-use crate::words::{Mask, Page, Unit, WORDS, load};
+use crate::trunk::entry::{Head, One};
+use crate::words::{self, Mask, Page, Unit, WORDS, load};
 
 /// One page's change over a whole window.
 #[derive(Debug, Clone, Copy)]
@@ -14,16 +15,28 @@ pub(super) struct Change {
     pub(super) page: u32,
     /// The last frame.
     pub(super) frame: u32,
-    /// Every word that any of the commits changed, whole units.
-    pub(super) mask: Mask,
+    pub(super) words: Words,
+}
+
+/// Where a window keeps the changed words of a page.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Words {
+    /// With their values: from here on, so many.
+    Few(u32, u32),
+    /// Every word that any of the commits changed, whole units: this mask.
+    Many(u32),
 }
 
 /// The changes of a part of the log, one for each page however often it was committed.
 #[derive(Debug)]
 pub(super) struct Window {
     pub(super) changes: Vec<Change>,
-    /// For each page its index in `changes`, if that is a change of this page; otherwise old garbage.
+    ones: Vec<One>,
+    masks: Vec<Mask>,
+    /// For each page its index in `changes`, if that is a change of this page; otherwise old garbage. Made only for
+    /// windows in which a page comes twice: in those of one commit none does.
     index: Vec<u32>,
+    indexed: bool,
     pub(super) version: u64,
 }
 
@@ -32,45 +45,154 @@ impl Window {
     pub(super) fn new(pages: usize) -> Window {
         Window {
             changes: Vec::new(),
+            ones: Vec::new(),
+            masks: Vec::new(),
             index: vec![0; pages],
+            indexed: false,
             version: 0,
         }
     }
 
-    /// Reads the entries `positions`. O(entries). `version` keeps its value if there are none.
-    pub(super) fn read(&mut self, trunk: &Trunk, positions: Range<u64>) -> Result<()> {
-        let unit = trunk.geometry.unit;
+    /// Reads the entries `positions`. `base` has the frame of each page before them; the lines of `copy` that will
+    /// change are asked for. O(entries). `version` keeps its value if there are none.
+    pub(super) fn read(
+        &mut self,
+        trunk: &Trunk,
+        positions: Range<u64>,
+        base: &[u32],
+        copy: &WorkCopy,
+    ) -> Result<()> {
         self.changes.clear();
+        self.ones.clear();
+        self.masks.clear();
+        self.indexed = false;
         for position in positions {
-            let record = trunk.entry(position)?;
-            self.version = record.version();
+            let head = trunk.entry(position)?;
+            self.version = head.version;
             // Growth is seen by the header's size, which was written before the entry.
-            if let Record::Change(entry) = record {
-                self.add(&entry, unit);
+            if head.grown() {
+                continue;
+            }
+            // The first change of a page starts from its base (invariant K: no other frame has that number meanwhile).
+            if !self.indexed && base[head.page as usize] != head.before {
+                self.make_index();
+            }
+            match self.find(head.page) {
+                Some(index) => self.add_again(index, trunk, position, &head),
+                None => self.add(trunk, position, &head, copy),
             }
         }
         Ok(())
     }
 
+    #[cold]
+    fn make_index(&mut self) {
+        for (index, change) in self.changes.iter().enumerate() {
+            self.index[change.page as usize] = index as u32;
+        }
+        self.indexed = true;
+    }
+
+    /// Where the change of a page is that may be in the window already.
     #[inline]
-    fn add(&mut self, entry: &Entry, unit: Unit) {
-        let index = &mut self.index[entry.page as usize];
-        let mask = unit.widen(&entry.mask);
-        match self.changes.get_mut(*index as usize) {
-            Some(change) if change.page == entry.page => {
-                change.frame = entry.frame;
-                change.mask.merge(&mask);
+    fn find(&self, page: u32) -> Option<usize> {
+        if !self.indexed {
+            return None;
+        }
+        let index = self.index[page as usize] as usize;
+        let change = self.changes.get(index)?;
+        (change.page == page).then_some(index)
+    }
+
+    #[inline]
+    fn add(&mut self, trunk: &Trunk, position: u64, head: &Head, copy: &WorkCopy) {
+        let words = match head.few {
+            // A unit of several words is taken whole, also those that did not change.
+            1.. if trunk.geometry.unit.words() == 1 => {
+                let (start, local) = (self.ones.len(), copy.page(head.page as usize));
+                for one in trunk.few(position, head) {
+                    words::prefetch(local, usize::from(one.word) * 8);
+                    self.ones.push(one);
+                }
+                Words::Few(start as u32, head.few as u32)
             }
             _ => {
-                *index = self.changes.len() as u32;
-                self.changes.push(Change {
-                    page: entry.page,
-                    frame: entry.frame,
-                    mask,
-                });
+                let mask = changed(trunk, position, head);
+                self.add_mask(mask)
+            }
+        };
+        if self.indexed {
+            self.index[head.page as usize] = self.changes.len() as u32;
+        }
+        self.changes.push(Change {
+            page: head.page,
+            frame: head.frame,
+            words,
+        });
+    }
+
+    /// A page that is in the window: what it was before the first commit is in its base only.
+    fn add_again(&mut self, index: usize, trunk: &Trunk, position: u64, head: &Head) {
+        let words = match self.changes[index].words {
+            few @ Words::Few(..) => {
+                let mask = self.mask(few);
+                self.add_mask(mask)
+            }
+            many => many,
+        };
+        if let Words::Many(at) = words
+            && !cfg!(fyris_mutant = "segment_few_forgets")
+        {
+            self.masks[at as usize].merge(&changed(trunk, position, head));
+        }
+        let change = &mut self.changes[index];
+        (change.frame, change.words) = (head.frame, words);
+    }
+
+    fn add_mask(&mut self, mask: Mask) -> Words {
+        self.masks.push(mask);
+        Words::Many(self.masks.len() as u32 - 1)
+    }
+
+    /// Words with their values.
+    #[inline]
+    pub(super) fn ones(&self, start: u32, count: u32) -> &[One] {
+        &self.ones[start as usize..][..count as usize]
+    }
+
+    /// Which words.
+    pub(super) fn mask(&self, words: Words) -> Mask {
+        let mut mask = Mask::default();
+        match words {
+            Words::Many(at) => return self.masks[at as usize],
+            Words::Few(start, count) => {
+                let ones = self.ones(start, count).iter();
+                ones.for_each(|one| mask.set(one.word.into()));
             }
         }
+        mask
     }
+
+    /// How many words.
+    #[inline]
+    pub(super) fn count(&self, words: Words) -> usize {
+        match words {
+            Words::Few(_, count) => count as usize,
+            Words::Many(at) => self.masks[at as usize].count(),
+        }
+    }
+}
+
+/// Every word that an entry changed, whole units.
+fn changed(trunk: &Trunk, position: u64, head: &Head) -> Mask {
+    let mut mask = Mask::default();
+    match head.few {
+        0 => mask = trunk.mask(position),
+        _ => trunk
+            .few(position, head)
+            .for_each(|one| mask.set(one.word.into())),
+    }
+    trunk.geometry.unit.widen(&mask)
 }
 
 /// The words of one change, copied out of two frames (invariant B: decide from the copy).
@@ -96,12 +218,28 @@ impl Default for Scratch {
 }
 
 impl Scratch {
+    /// Copies words with their values.
+    pub(super) fn gather_few(&mut self, ones: &[One]) {
+        for (at, one) in ones.iter().enumerate() {
+            self.words[at] = one.word;
+            self.base[at] = one.before;
+            self.incoming[at] = one.after;
+        }
+        self.count = ones.len();
+    }
+
     /// Copies the words of `mask` from the frames `base` and `incoming`.
     #[inline]
-    pub(super) fn gather(&mut self, trunk: &Trunk, base: u32, change: &Change) -> Result<()> {
-        let (base, incoming) = (trunk.frame(base)?, trunk.frame(change.frame)?);
+    pub(super) fn gather(
+        &mut self,
+        trunk: &Trunk,
+        mask: &Mask,
+        base: u32,
+        incoming: u32,
+    ) -> Result<()> {
+        let (base, incoming) = (trunk.frame(base)?, trunk.frame(incoming)?);
         self.count = 0;
-        for word in change.mask.iter() {
+        for word in mask.iter() {
             let at = self.count;
             self.words[at] = word as u16;
             // SAFETY: pages by `Trunk::frame`; a mask has bits below WORDS only.

@@ -23,6 +23,9 @@ use crate::steps::{patience, step};
 use crate::words::Unit;
 use crate::{Options, PAGE};
 
+/// Bytes before the frames that may be holes.
+const HOLES: u64 = 256 << 20;
+
 const MODE: Mode = Mode::RUSR.union(Mode::WUSR);
 
 impl Trunk {
@@ -139,6 +142,8 @@ fn create(place: &Place, size: usize, options: &Options) -> Result<bool> {
         Unit::new(u64::from(unit)).ok_or(Error::BadArgument("unit: 1 to 64, a power of two"))?;
     let max = size.max(options.max_size);
     let geometry = Geometry::new(unit, max.div_ceil(PAGE) as u64)?;
+    // Options that cannot be met leave no name behind.
+    options.check_private(geometry.pages * PAGE)?;
     let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::TMPFILE;
     let file = rustix::fs::openat(CWD, place.folder(), flags, MODE)
         .map_err(Error::os("making a segment's file"))?;
@@ -243,7 +248,21 @@ fn read_header(file: &File, path: &Path) -> Result<Geometry> {
             expected: geometry.total as u64,
         });
     }
+    check_backing(file, &geometry)?;
     Ok(geometry)
+}
+
+/// Header, index and log have space from the beginning. A file that claims a lot and is a hole would make every process
+/// reserve memory for what is not there.
+fn check_backing(file: &File, geometry: &Geometry) -> Result<()> {
+    let meta = file.metadata().map_err(io("looking at a segment"))?;
+    // The kernel counts in 512 bytes, whatever the file system's blocks are.
+    let backed = meta.blocks().saturating_mul(512);
+    // Copying a file may have made holes of its zeros: those of a segment of ordinary size do no harm.
+    match backed.saturating_add(HOLES) >= geometry.frames_at as u64 {
+        true => Ok(()),
+        false => Err(Error::Corrupt("the header claims more than the file holds")),
+    }
 }
 
 /// Names the pid namespace of this process.

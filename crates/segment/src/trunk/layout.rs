@@ -7,7 +7,7 @@ use crate::words::Unit;
 /// "FYRISSEG".
 pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"FYRISSEG");
 /// Changes when a byte changes its meaning.
-pub(crate) const FORMAT: u64 = 1;
+pub(crate) const FORMAT: u64 = 2;
 /// Slots for attached processes.
 pub(crate) const SLOTS: usize = 128;
 /// Bytes of a slot.

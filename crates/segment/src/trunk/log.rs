@@ -1,131 +1,83 @@
-//! The log: entries, publication, and giving old ones back.
+//! The log: publication, and giving old entries back.
 
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
+use super::entry::{self, FEW, Head, Image, LEN, One};
 use super::layout::{ENTRY, word};
 use super::{Bounds, Trunk};
 use crate::error::{Error, Result};
 use crate::steps::step;
 use crate::words::Mask;
 
-/// In place of a page: the segment has grown to `frame` pages.
-const GROWN: u32 = u32::MAX;
 /// How often processes that lag may come back while they are cut off.
 const CUT_TRIES: usize = 100;
-
-/// One change of one page, copied out of the log (invariant B).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Entry {
-    /// Which page.
-    pub(crate) page: u32,
-    /// The frame it has now.
-    pub(crate) frame: u32,
-    /// The frame it had.
-    pub(crate) before: u32,
-    /// The commit this belongs to.
-    pub(crate) version: u64,
-    /// Which words differ between the two.
-    pub(crate) mask: Mask,
-}
-
-/// What an entry says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Record {
-    /// A page has changed.
-    Change(Entry),
-    /// The segment has grown; the header knows to what. And the version.
-    Grown(u64),
-}
-
-impl Record {
-    /// The commit this belongs to.
-    pub(crate) fn version(&self) -> u64 {
-        match self {
-            Record::Change(entry) => entry.version,
-            Record::Grown(version) => *version,
-        }
-    }
-}
 
 impl Trunk {
     /// The words of entry `position`.
     #[inline]
-    fn entry_words(&self, position: u64) -> &[AtomicU64; ENTRY / 8] {
+    fn entry_words(&self, position: u64) -> &[AtomicU64; LEN] {
         let at = (position as usize & (self.geometry.log - 1)) * ENTRY;
         // SAFETY: inside the mapping (the log is `log` entries long) and aligned; accessed as atomics only.
         unsafe { &*self.map.start().add(self.geometry.log_at + at).cast() }
     }
 
-    /// Copies entry `position` out and checks it. Whether it was overwritten meanwhile (which can
-    /// happen to a cut process only) the caller finds out from its slot.
+    /// What reads the words of entry `position`.
     #[inline]
-    pub(crate) fn entry(&self, position: u64) -> Result<Record> {
+    fn reader(&self, position: u64) -> impl Fn(usize) -> u64 + Copy {
         let words = self.entry_words(position);
         // Relaxed: `position` was read with Acquire; and a fence follows for those who may be cut.
-        let get = |i: usize| words[i].load(Ordering::Relaxed);
-        let (first, before, version) = (get(0), get(1), get(2));
-        let (page, frame) = (first as u32, (first >> 32) as u32);
-        if page == GROWN {
-            return Ok(Record::Grown(version));
+        move |i: usize| words[i].load(Ordering::Relaxed)
+    }
+
+    /// Copies the first words of entry `position` out and checks them (invariant B). Whether it was overwritten
+    /// meanwhile (which can happen to a cut process only) the caller finds out from its slot.
+    #[inline]
+    pub(crate) fn entry(&self, position: u64) -> Result<Head> {
+        let head = Head::of(self.reader(position));
+        let frame = head.frame.max(head.before) as usize;
+        let good = (head.page as usize) < self.geometry.pages && frame <= self.geometry.frames;
+        match head.grown() || good && head.few <= FEW {
+            true => Ok(head),
+            false => Err(Error::Corrupt("a log entry")),
         }
-        let frames = self.geometry.frames as u64;
-        if page as usize >= self.geometry.pages || u64::from(frame) > frames || before > frames {
-            return Err(Error::Corrupt("a log entry"));
-        }
-        let mut mask = Mask::default();
-        for (i, bits) in mask.0.iter_mut().enumerate() {
-            *bits = get(8 + i);
-        }
-        Ok(Record::Change(Entry {
-            page,
-            frame,
-            before: before as u32,
-            version,
-            mask,
-        }))
+    }
+
+    /// The words of entry `position` that its head says there are, with their values.
+    #[inline]
+    pub(crate) fn few(&self, position: u64, head: &Head) -> impl Iterator<Item = One> {
+        entry::few(head, self.reader(position))
+    }
+
+    /// The mask of entry `position`, if its head says that the words are not few.
+    #[inline]
+    pub(crate) fn mask(&self, position: u64) -> Mask {
+        entry::mask(self.reader(position))
     }
 
     /// The frame that entry `position` replaced, if it is one. For holders of the lock.
     fn replaced(&self, position: u64) -> Option<u32> {
-        let words = self.entry_words(position);
-        // Relaxed: the lock's Acquire came before.
-        let page = words[0].load(Ordering::Relaxed) as u32;
-        let before = words[1].load(Ordering::Relaxed);
-        let good = page != GROWN && (1..=self.geometry.frames as u64).contains(&before);
-        good.then_some(before as u32)
+        // The lock's Acquire came before.
+        let head = Head::of(self.reader(position));
+        let good = !head.grown() && (1..=self.geometry.frames).contains(&(head.before as usize));
+        good.then_some(head.before)
     }
 
     /// Writes entry `position`, which nobody can see yet. For holders of the lock.
-    fn put(&self, position: u64, record: &Record) {
-        let words = self.entry_words(position);
-        // Relaxed: published by `position`.
-        let set = |i: usize, value: u64| words[i].store(value, Ordering::Relaxed);
-        match record {
-            Record::Grown(version) => {
-                set(0, u64::from(GROWN));
-                set(2, *version);
-            }
-            Record::Change(e) => {
-                set(0, u64::from(e.page) | u64::from(e.frame) << 32);
-                set(1, u64::from(e.before));
-                set(2, e.version);
-                e.mask
-                    .0
-                    .iter()
-                    .enumerate()
-                    .for_each(|(i, bits)| set(8 + i, *bits));
-            }
+    fn put(&self, position: u64, image: &Image) {
+        for (to, &word) in self.entry_words(position).iter().zip(image.words()) {
+            // Relaxed: published by `position`.
+            to.store(word, Ordering::Relaxed);
         }
     }
 
     /// Publishes `records` (steps 4 to 6 of a commit, see the crate). The log has room for them
     /// (`make_room`). For holders of the lock. Returns the new position.
-    pub(crate) fn publish(&self, bounds: &mut Bounds, records: &[Record]) -> u64 {
+    pub(crate) fn publish(&self, bounds: &mut Bounds, records: &[Image]) -> u64 {
         let start = bounds.position;
         let end = start + records.len() as u64;
         debug_assert!(end - bounds.tail <= self.geometry.log as u64);
-        for (position, record) in (start..).zip(records) {
-            self.put(position, record);
+        for (position, image) in (start..).zip(records) {
+            self.put(position, image);
             step!("entry written");
         }
         step!("about to publish");
@@ -138,25 +90,26 @@ impl Trunk {
         self.word(word::POSITION).store(end, Ordering::Release);
         step!("published");
         bounds.position = end;
-        self.apply(bounds, records);
+        self.apply(bounds, records.iter().map(Image::head));
         end
     }
 
     /// Brings page heads and frame states up to the position. Repeating it changes nothing, so
     /// recovery does just that.
-    fn apply(&self, bounds: &mut Bounds, records: &[Record]) {
-        for (position, record) in (bounds.applied..).zip(records) {
-            if let Record::Change(e) = record {
-                self.set_head(e.page as usize, e.frame, position + 1);
+    fn apply(&self, bounds: &mut Bounds, heads: impl Iterator<Item = Head>) {
+        let mut version = None;
+        for (position, head) in (bounds.applied..).zip(heads) {
+            version = Some(head.version);
+            if !head.grown() {
+                self.set_head(head.page as usize, head.frame, position + 1);
                 step!("head set");
-                self.set_in_trunk(e.frame);
+                self.set_in_trunk(head.frame);
             }
             step!("entry applied");
         }
-        if let Some(last) = records.last() {
+        if let Some(version) = version {
             // Relaxed: for people.
-            self.word(word::VERSION)
-                .store(last.version(), Ordering::Relaxed);
+            self.word(word::VERSION).store(version, Ordering::Relaxed);
         }
         step!("about to say applied");
         // Release: pairs with the Acquire in `applied`: heads below are in place.
@@ -171,11 +124,12 @@ impl Trunk {
         if bounds.applied == bounds.position {
             return Ok(0);
         }
-        let records: Vec<Record> = (bounds.applied..bounds.position)
+        let heads: Vec<Head> = (bounds.applied..bounds.position)
             .map(|position| self.entry(position))
             .collect::<Result<_>>()?;
-        self.apply(bounds, &records);
-        Ok(records.len())
+        let count = heads.len();
+        self.apply(bounds, heads.into_iter());
+        Ok(count)
     }
 
     /// A position up to which all page heads are in place.

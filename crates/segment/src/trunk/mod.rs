@@ -7,7 +7,7 @@
 //! | header | one page: constants with a sum, position, version, lock, tail (see [`layout::word`]) |
 //! | slots | 128 x 64 bytes: who is attached, and at which log position |
 //! | page heads | 16 bytes a page: latest frame, log position after the change |
-//! | log | ring of 128-byte entries: page, frame, frame before, version, 512-bit mask of changed words |
+//! | log | ring of 128-byte entries: page, frame, frame before, version, changed words (see [`entry`]) |
 //! | frame states | 4 bytes a frame: free, in the trunk, or reserved by the process of a slot |
 //! | frames | 4096 bytes each, never changed while anyone may read them |
 //!
@@ -31,6 +31,7 @@
 //!   `recover`.
 
 pub(crate) mod create;
+pub(crate) mod entry;
 pub(crate) mod frames;
 pub(crate) mod layout;
 pub(crate) mod lock;

@@ -8,7 +8,6 @@
 //! | anywhere else | a slot of a dead process | the slot is cleared, its frames are freed |
 
 use super::lock::Guard;
-use super::log::Record;
 use super::{Bounds, Trunk};
 use crate::error::Result;
 use crate::steps::step;
@@ -82,9 +81,10 @@ impl Trunk {
             used[self.head(page)?.0 as usize] = true;
         }
         for position in bounds.tail..bounds.position {
-            if let Record::Change(entry) = self.entry(position)? {
-                used[entry.frame as usize] = true;
-                used[entry.before as usize] = true;
+            let head = self.entry(position)?;
+            if !head.grown() {
+                used[head.frame as usize] = true;
+                used[head.before as usize] = true;
             }
         }
         used[0] = false;

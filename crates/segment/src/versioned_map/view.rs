@@ -13,6 +13,11 @@ use super::{Memory, Result};
 ///
 /// The bytes may be anything; what is read from them is checked. A map that fails
 /// [`View::check`] may still answer, but not necessarily the truth.
+///
+/// # Cost and errors
+///
+/// A key, a first or last entry and the begin of a range are found in O(log n); each further entry of a range is O(1). What is read
+/// is a [`MapError`](super::MapError) if it is no map or damaged where it was looked at.
 #[derive(Debug, Clone, Copy)]
 pub struct View<'a> {
     bytes: &'a [u8],

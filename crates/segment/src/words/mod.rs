@@ -57,8 +57,14 @@ impl Mask {
     }
 
     /// How many are set.
+    #[inline]
     pub(crate) fn count(&self) -> usize {
-        self.0.iter().map(|w| w.count_ones() as usize).sum()
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("popcnt") {
+            // SAFETY: the processor has it.
+            return unsafe { simd::count(self) };
+        }
+        scalar::count(self)
     }
 
     /// The indexes of the set bits, ascending.
@@ -152,21 +158,27 @@ pub(crate) fn prefetch_page(page: *const u8) {
 }
 
 /// Copies page `from` to `out` and says in which words it differs from `base`: the fused step of a
-/// commit, which reads every word once.
+/// commit, which reads every word once. Asks for the pages `next` on the way, line by line.
 ///
 /// # Safety
 ///
-/// Three pages (invariant P), `out` writable and none of the others.
+/// Three pages (invariant P), `out` writable and none of the others; `next` may be anything.
 #[inline]
-pub(crate) unsafe fn diff_copy(from: *const u8, base: *const u8, out: *mut u8) -> Mask {
+pub(crate) unsafe fn diff_copy(
+    from: *const u8,
+    base: *const u8,
+    out: *mut u8,
+    next: [*const u8; 2],
+) -> Mask {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx512f") {
         // SAFETY: the processor has it; the rest is the caller's promise.
-        return unsafe { simd::diff_copy_512(from, base, out) };
+        return unsafe { simd::diff_copy_512(from, base, out, next) };
     } else if is_x86_feature_detected!("avx2") {
         // SAFETY: as above.
-        return unsafe { simd::diff_copy_256(from, base, out) };
+        return unsafe { simd::diff_copy_256(from, base, out, next) };
     }
+    let _ = next;
     // SAFETY: the caller's promise.
     unsafe { scalar::diff_copy(from, base, out) }
 }

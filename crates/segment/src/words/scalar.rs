@@ -2,6 +2,12 @@
 
 use super::{Mask, WORDS, load, store};
 
+/// See [`Mask::count`].
+#[inline]
+pub(super) fn count(mask: &Mask) -> usize {
+    mask.0.iter().map(|w| w.count_ones() as usize).sum()
+}
+
 /// See [`super::diff_copy`].
 ///
 /// # Safety

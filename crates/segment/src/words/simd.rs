@@ -2,11 +2,17 @@
 
 use std::arch::x86_64::*;
 
-use super::{Mask, WORDS};
+use super::{Mask, WORDS, prefetch};
 
 /// Words in a register of 512 bits, and of 256.
 const WIDE: usize = 8;
 const HALF: usize = 4;
+
+/// See [`Mask::count`].
+#[target_feature(enable = "popcnt")]
+pub(super) fn count(mask: &Mask) -> usize {
+    super::scalar::count(mask)
+}
 
 /// See [`super::diff_copy`].
 ///
@@ -14,13 +20,19 @@ const HALF: usize = 4;
 ///
 /// As there; the processor has AVX-512F.
 #[target_feature(enable = "avx512f")]
-pub(super) unsafe fn diff_copy_512(from: *const u8, base: *const u8, out: *mut u8) -> Mask {
+pub(super) unsafe fn diff_copy_512(
+    from: *const u8,
+    base: *const u8,
+    out: *mut u8,
+    next: [*const u8; 2],
+) -> Mask {
     let mut mask = Mask::default();
     let (from, base) = (from.cast::<__m512i>(), base.cast::<__m512i>());
     let out = out.cast::<__m512i>();
     for (at, bits) in mask.0.iter_mut().enumerate() {
         for lane in 0..64 / WIDE {
             let i = at * (64 / WIDE) + lane;
+            next.iter().for_each(|page| prefetch(*page, i * 64));
             // SAFETY: within the pages and aligned, by the caller's promise.
             let (value, other) =
                 unsafe { (from.add(i).read_volatile(), base.add(i).read_volatile()) };
@@ -75,11 +87,17 @@ pub(super) unsafe fn copy_512(from: *const u8, out: *mut u8) {
 ///
 /// As there; the processor has AVX2.
 #[target_feature(enable = "avx2")]
-pub(super) unsafe fn diff_copy_256(from: *const u8, base: *const u8, out: *mut u8) -> Mask {
+pub(super) unsafe fn diff_copy_256(
+    from: *const u8,
+    base: *const u8,
+    out: *mut u8,
+    next: [*const u8; 2],
+) -> Mask {
     let mut mask = Mask::default();
     let (from, base) = (from.cast::<__m256i>(), base.cast::<__m256i>());
     let out = out.cast::<__m256i>();
     for i in 0..WORDS / HALF {
+        next.iter().for_each(|page| prefetch(*page, i * 32));
         // SAFETY: within the pages and aligned, by the caller's promise.
         let (value, other) = unsafe { (from.add(i).read_volatile(), base.add(i).read_volatile()) };
         // SAFETY: as above.

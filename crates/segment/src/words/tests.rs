@@ -34,7 +34,7 @@ proptest! {
         // SAFETY: whole aligned pages of this test's own.
         let (fast, slow, only) = unsafe {
             (
-                diff_copy(local.ptr(), base.ptr(), out.mut_ptr()),
+                diff_copy(local.ptr(), base.ptr(), out.mut_ptr(), [std::ptr::null(); 2]),
                 scalar::diff_copy(local.ptr(), base.ptr(), plain.mut_ptr()),
                 diff(local.ptr(), base.ptr()),
             )
@@ -49,7 +49,7 @@ proptest! {
         if is_x86_feature_detected!("avx2") {
             // SAFETY: as above, and the processor has AVX2.
             unsafe {
-                prop_assert_eq!(simd::diff_copy_256(local.ptr(), base.ptr(), out.mut_ptr()), slow);
+                prop_assert_eq!(simd::diff_copy_256(local.ptr(), base.ptr(), out.mut_ptr(), [base.ptr(); 2]), slow);
                 prop_assert_eq!(simd::diff_256(local.ptr(), base.ptr()), slow);
                 simd::copy_256(base.ptr(), out.mut_ptr());
             }

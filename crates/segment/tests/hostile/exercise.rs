@@ -57,6 +57,17 @@ pub(crate) fn make(path: &Path) {
     }
 }
 
+/// Writes a copy of an image: what follows its last byte that is not zero stays a hole.
+pub(crate) fn plant(path: &Path, image: &[u8]) {
+    let end = image
+        .iter()
+        .rposition(|&byte| byte != 0)
+        .map_or(0, |at| at + 1);
+    std::fs::write(path, &image[..end]).expect("a copy");
+    let file = OpenOptions::new().write(true).open(path).expect("the copy");
+    file.set_len(image.len() as u64).expect("a hole");
+}
+
 /// Opens the segment and does everything to it, with `edits` in between. Whatever comes out is fine, as long as it
 /// comes out.
 pub(crate) fn exercise(path: &Path, edits: &[Edit]) {

@@ -11,7 +11,7 @@ use proptest::prelude::*;
 
 use fyris_segment::{Doctor, Error, Options, PAGE, Segment, Shared, Tracking};
 
-use exercise::{Edit, PAGES, SHARED, exercise, make};
+use exercise::{Edit, PAGES, SHARED, exercise, make, plant};
 
 /// A folder in shared memory (faster than a disk), gone at the end, with the image of a segment.
 struct Lab {
@@ -31,7 +31,7 @@ impl Lab {
     /// A fresh copy of the image.
     fn copy(&self) -> PathBuf {
         let path = self.folder.path().join("copy");
-        std::fs::write(&path, &self.image).unwrap();
+        plant(&path, &self.image);
         path
     }
 }
@@ -115,6 +115,50 @@ fn truncated_files_are_refused() {
         Err(Error::NotASegment(_))
     ));
     assert!(Segment::checkout("/proc/self/", 0, &Options::new()).is_err());
+}
+
+/// A header that fits together, in a file that is nothing but a hole: what it claims must not be reserved.
+#[test]
+fn a_file_that_claims_a_lot_must_hold_it() {
+    let folder = tempfile::tempdir_in("/dev/shm").unwrap();
+    let path = folder.path().join("claim");
+    let words = |pages: u64| {
+        let log = (pages + 1).next_power_of_two().max(256);
+        let frames = pages + log + 2 * pages + 1024;
+        let part = |bytes: u64| bytes.next_multiple_of(PAGE as u64);
+        let fixed = 4096 + 8192 + part(pages * 16) + part(log * 128) + part((frames + 1) * 4);
+        let magic = u64::from_le_bytes(*b"FYRISSEG");
+        [
+            magic,
+            2,
+            8,
+            pages,
+            log,
+            frames,
+            fixed + frames * PAGE as u64,
+        ]
+    };
+    // 64 GiB and 1 TiB.
+    for pages in [1 << 24, 1 << 28] {
+        let words = words(pages);
+        let sum = words.iter().fold(0xcbf2_9ce4_8422_2325_u64, |sum, word| {
+            (sum ^ word).wrapping_mul(0x100_0000_01b3)
+        });
+        let header: Vec<u8> = words
+            .iter()
+            .chain([&sum])
+            .flat_map(|word| word.to_le_bytes())
+            .collect();
+        std::fs::write(&path, header).unwrap();
+        let file = OpenOptions::new().write(true).open(&path).unwrap();
+        file.set_len(words[6]).unwrap();
+        let error = Segment::checkout(&path, 0, &Options::new()).err();
+        let claims = "the header claims more than the file holds";
+        assert!(
+            matches!(error, Some(Error::Corrupt(text)) if text == claims),
+            "{error:?}"
+        );
+    }
 }
 
 /// Writes random words into `path` until told to stop.
@@ -233,8 +277,16 @@ fn another_pid_namespace_is_named() {
     let second = || Segment::checkout(&path, 0, &Options::new());
     assert!(matches!(second(), Err(Error::Namespace)));
     drop(segment);
-    // Nobody is there any more: the first to come makes it its own.
-    assert!(second().is_ok());
+    // Nobody is there any more: the first to come makes it its own. A test beside this one starts programs: until such a child
+    // has begun its program, it holds our files, and so the segment's lock.
+    let begun = std::time::Instant::now();
+    let answer = loop {
+        match second() {
+            Err(Error::Namespace) if begun.elapsed().as_secs() < 5 => std::thread::yield_now(),
+            answer => break answer,
+        }
+    };
+    answer.unwrap();
 }
 
 #[test]

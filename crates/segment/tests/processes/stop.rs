@@ -9,7 +9,7 @@ use crate::child::fingerprint;
 use crate::{Name, Peer, options};
 
 /// Steps to stop at; a child is told the number of one.
-pub(crate) const STEPS: [&str; 12] = [
+pub(crate) const STEPS: [&str; 13] = [
     "locked",
     "entry written",
     "about to publish",
@@ -22,6 +22,7 @@ pub(crate) const STEPS: [&str; 12] = [
     "page copied",
     "heads read",
     "stale pages copied",
+    "frame filled",
 ];
 const PAGES: usize = 64;
 
@@ -85,6 +86,33 @@ fn a_stopped_holder_of_the_lock_is_named_and_stops_no_updates() {
     }
 }
 
+/// A commit prepares without the lock: one that is stopped while it fills its frames delays nobody, and those who publish
+/// meanwhile cost it nothing but the pages that they changed as well.
+#[test]
+fn a_commit_stopped_while_it_prepares_stops_no_other() {
+    let name = Name::new("beside");
+    let mut segment = Segment::checkout(&name.0, PAGES * PAGE, &options("auto")).unwrap();
+    let mut slow = Peer::new(&name.0, "auto");
+    for page in 0..8 {
+        slow.ask(&format!("write {} 8 1", page * PAGE)).unwrap();
+    }
+    stop_in(&mut slow, "frame filled", "merge");
+    // Another page, and another word of one that the other is about to publish.
+    for (version, at) in [(1, 20 * PAGE), (2, 3 * PAGE + 800)] {
+        segment.update().unwrap();
+        segment.as_mut_slice()[at] = 2;
+        assert_eq!(segment.commit().unwrap(), version);
+    }
+    send(&slow, libc::SIGCONT);
+    assert!(slow.answer().unwrap().starts_with("3 "));
+    segment.update().unwrap();
+    let seen = segment.as_slice();
+    assert!((0..8).all(|page| seen[page * PAGE] == 1));
+    assert_eq!((seen[20 * PAGE], seen[3 * PAGE + 800]), (2, 2));
+    drop(slow);
+    Doctor::open(&name.0).unwrap().check().unwrap();
+}
+
 /// A trunk and what every version of it looked like.
 struct Trunk {
     name: String,
@@ -94,14 +122,17 @@ struct Trunk {
 }
 
 impl Trunk {
-    /// Rewrites the first `pages` pages, each with a byte of its own, and one word of the page after them.
+    /// Rewrites the first `pages` pages, each with a byte of its own, and more words of the page after them
+    /// than the log has values of.
     fn commit(&mut self, pages: usize) {
-        self.round += 1;
+        self.round = self.round.wrapping_add(1);
         for page in 0..pages {
             let value = self.round.wrapping_mul(31).wrapping_add(page as u8);
             self.segment.as_mut_slice()[page * PAGE..(page + 1) * PAGE].fill(value);
         }
-        self.segment.as_mut_slice()[pages * PAGE + 80] = self.round;
+        for word in 0..8 {
+            self.segment.as_mut_slice()[pages * PAGE + 80 + 64 * word] = self.round;
+        }
         let version = self.segment.commit().unwrap();
         let print = fingerprint(self.segment.as_slice()).to_string();
         self.versions.insert(version, print);
@@ -178,7 +209,7 @@ fn a_reader_stopped_in_a_merge_loses_none_of_its_own_words() {
     let commit = |value: &dyn Fn(usize) -> u8| {
         let mut segment = Segment::checkout(&name.0, PAGES * PAGE, &options("auto")).unwrap();
         for page in pages.clone() {
-            segment.as_mut_slice()[page * PAGE..][..16].fill(value(page));
+            segment.as_mut_slice()[page * PAGE..][..64].fill(value(page));
         }
         segment.commit().unwrap();
     };
