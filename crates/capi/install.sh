@@ -3,10 +3,12 @@
 #
 #   crates/capi/install.sh PREFIX [FOLDER]
 #
+# PREFIX is an absolute path: it goes into fyris.pc.
 # FOLDER has libfyris_capi.so and libfyris_capi.a; without it they are built. DESTDIR goes before PREFIX, for packagers.
 set -euo pipefail
 [ $# -ge 1 ] || { echo "usage: install.sh PREFIX [FOLDER WITH THE LIBRARIES]" >&2; exit 2; }
 prefix=$1
+[[ $prefix = /* ]] || { echo "install.sh: PREFIX must be an absolute path, not $prefix" >&2; exit 2; }
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
 if [ $# -ge 2 ]; then

@@ -4,6 +4,7 @@
 
 mod array_mix;
 mod core;
+mod query;
 mod segment;
 
 use fyris_cli::bench::Line;
@@ -31,6 +32,7 @@ impl Verdict {
 pub fn verdicts(suite: Suite, lines: &[Line]) -> Vec<Verdict> {
     match suite {
         Suite::Core => core::verdicts(lines),
+        Suite::Query => query::verdicts(lines),
         Suite::Segment => segment::verdicts(lines),
         Suite::ArrayMix => array_mix::verdicts(lines),
         _ => Vec::new(),

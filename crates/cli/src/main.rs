@@ -22,11 +22,9 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Open, browse and change dumps of tables
     Shell(ShellArgs),
     /// Measure Fyris
     Bench(BenchArgs),
-    /// Look a version-controlled segment over, and repair it
     Doctor(DoctorArgs),
 }
 

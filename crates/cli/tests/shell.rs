@@ -121,7 +121,7 @@ fn csv_columns_get_their_types() {
     std::fs::write(&file, "id;name\n1;a\n2\n").expect("a file");
     let error = fails(&[&load]);
     assert!(
-        error.contains("line 3: 1 fields, but the header has 2"),
+        error.contains("line 3: number of fields: 1, in the header: 2"),
         "{error}"
     );
     std::fs::write(&file, text).expect("a file");
@@ -152,6 +152,142 @@ fn json_lines_lose_no_digit() {
     assert!(run(&["tables"]).starts_with("no tables"));
 }
 
+/// What `load` says of a file of these bytes, and of the rows when it succeeds.
+fn load(dir: &Folder, name: &str, bytes: &[u8]) -> Result<String, String> {
+    let file = dir.join(name);
+    std::fs::write(&file, bytes).expect("a file");
+    let load = format!("load {} key id as t", file.display());
+    let output = shell(&["-e", &load, "-e", "walk"]);
+    let text = |bytes| String::from_utf8(bytes).expect("output is UTF-8");
+    match output.status.code() {
+        Some(0) => Ok(text(output.stdout)),
+        Some(1) => Err(text(output.stderr)),
+        other => panic!("{name}: {other:?}: {}", text(output.stderr)),
+    }
+}
+
+#[test]
+fn odd_files_load_all_the_same() {
+    let dir = folder("odd");
+    for (name, bytes, rows) in [
+        ("bom.csv", &b"\xef\xbb\xbfid,x\n1,a\n"[..], "{1,<<\"a\">>}"),
+        ("bom.jsonl", b"\xef\xbb\xbf{\"id\": 1}\r\n", "{1}"),
+        (
+            "crlf.csv",
+            b"id,x\r\n1,\"a\r\nb\"\r\n",
+            "{1,<<\"a\\r\\nb\">>}",
+        ),
+        (
+            "quotes.csv",
+            b"id,x\n1,\"a\"\"b\"\n2,c\"d\n3,\"\"",
+            "{1,<<\"a\\\"b\">>}\n{2,<<\"c\\\"d\">>}\n{3,undefined}",
+        ),
+        ("header.csv", b"id,x\n", "no objects"),
+        ("blank.csv", b"id\n\n1\n\n", "{1}"),
+        (
+            "keyless.jsonl",
+            b"{\"x\": 1}\n{\"id\": 2}\n",
+            "some rows have no \"id\": their key is `undefined`\n{undefined,2}\n{1,undefined}",
+        ),
+    ] {
+        let out = load(&dir, name, bytes).unwrap_or_else(|e| panic!("{name}: {e}"));
+        assert!(out.trim_end().ends_with(rows), "{name}: {out}");
+    }
+}
+
+/// An open quote once made one field of all rows behind it, a JSON line of 100,000 brackets overflowed the stack, and a line
+/// that was no UTF-8 was not told.
+#[test]
+fn damaged_files_are_refused_with_a_place() {
+    let dir = folder("damaged");
+    let deep = format!("{{\"id\": 1}}\n{{\"id\": {}", "[".repeat(100_000));
+    for (name, bytes, cause) in [
+        (
+            "open.csv",
+            &b"id,x\n1,a\n2,\"abc\n3,d\n"[..],
+            "line 3: a quote is opened and never closed",
+        ),
+        ("open-header.csv", b"id,\"x\n1,a\n", "line 1: a quote"),
+        (
+            "long.csv",
+            b"id,x\n1,2,3\n",
+            "line 2: number of fields: 3, in the header: 2",
+        ),
+        (
+            "bytes.csv",
+            b"id,x\n1,a\xff\n",
+            "line 2: field 2 is not UTF-8 at byte 2",
+        ),
+        (
+            "names.csv",
+            b"id,\xff\n1,2\n",
+            "line 1: field 2 is not UTF-8 at byte 1",
+        ),
+        (
+            "utf16.csv",
+            b"\xff\xfei\0d\0\n\0",
+            "line 1: field 1 is not UTF-8",
+        ),
+        ("empty.csv", b"", "column \"id\": the file has no columns"),
+        ("empty.jsonl", b"", "column \"id\": the file has no columns"),
+        (
+            "twice.csv",
+            b"id,id\n1,2\n",
+            "column \"id\": several columns have this name",
+        ),
+        (
+            "bytes.jsonl",
+            b"{\"id\": 1}\n{\"id\": \"\xff\"}\n",
+            "line 2: not UTF-8 at byte 9",
+        ),
+        (
+            "array.jsonl",
+            b"[1]\n",
+            "line 1: invalid type: sequence, expected a JSON object",
+        ),
+        (
+            "half.jsonl",
+            b"{\"id\": 1}\n{\"id\":\n",
+            "line 2: column 6: EOF while parsing",
+        ),
+        (
+            "deep.jsonl",
+            deep.as_bytes(),
+            "line 2: column 507: nested deeper than 500 levels",
+        ),
+    ] {
+        let error = load(&dir, name, bytes).expect_err(name);
+        assert!(error.contains(cause), "{name}: {error}");
+    }
+}
+
+#[test]
+fn a_row_is_bounded() {
+    let dir = folder("bounded");
+    let file = dir.join("x.csv");
+    let mut text = b"id,x\n1,a\n2,\"".to_vec();
+    text.resize(70 << 20, b'y');
+    std::fs::write(&file, text).expect("a file");
+    let error = fails(&[&format!("load {} key id", file.display())]);
+    assert!(
+        error.contains("line 3: the row is longer than 67108864 bytes"),
+        "{error}"
+    );
+}
+
+#[test]
+fn erlang_calls_name_files_by_strings() {
+    let dir = folder("calls");
+    let file = dir.join("a b.ets").display().to_string();
+    run(&[
+        "new t",
+        "insert {a, 1}",
+        &format!("ets:tab2file(t, \"{file}\")."),
+    ]);
+    assert!(std::path::Path::new(&file).exists());
+    assert!(run(&[&format!("ets:file2tab(\"{file}\").")]).starts_with("t: 1 objects"));
+}
+
 #[test]
 fn errors_name_the_cause_and_end_scripts() {
     for (commands, cause) in [
@@ -172,7 +308,28 @@ fn errors_name_the_cause_and_end_scripts() {
         (&["lokup 1"][..], "did you mean `lookup`?"),
         (&["new t", "insert {1, )}"][..], "column"),
         (&["open /no/such/file"][..], "/no/such/file"),
+        (
+            &["open /dev/null"][..],
+            "/dev/null is no table dump: it is empty",
+        ),
+        (
+            &["new t bag {index, nonsense}"][..],
+            "index nonsense cannot be used for type bag: its index is hash",
+        ),
         (&["new t", "head -1"][..], "usage: head"),
+        (
+            &["new t", "lookup t A"][..],
+            "line 1, column 10: a variable",
+        ),
+        (&["new t", "lookup t a b"][..], "too many arguments"),
+        (&["new t", "tail t"][..], "tail does not work on a set"),
+        (
+            &["new t", "match t {a} limit"][..],
+            "`limit` without its number",
+        ),
+        (&["describe a b"][..], "`b` makes no sense here"),
+        (&["help a b"][..], "one command at a time"),
+        (&["new t", "save t x y"][..], "too many words"),
     ] {
         let error = fails(commands);
         assert!(error.contains(cause), "{commands:?}: {error}");
@@ -224,11 +381,39 @@ fn a_pipe_is_a_script() {
     );
 }
 
+/// Bytes on standard input that are no text were once reported as a failure of the output.
+#[test]
+fn scripts_are_text() {
+    let dir = folder("scripts");
+    let file = dir.join("x.fyris");
+    let script = |bytes: &[u8]| {
+        std::fs::write(&file, bytes).expect("a file");
+        Command::new(env!("CARGO_BIN_EXE_fyris"))
+            .arg("shell")
+            .stdin(std::fs::File::open(&file).expect("the file"))
+            .output()
+            .expect("the program runs")
+    };
+    assert!(script(b"\xef\xbb\xbfnew t\r\ncount\r\n").status.success());
+    let output = script(b"new t\n\xff\n");
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(error.starts_with("fyris: the input: "), "{error}");
+}
+
 #[test]
 fn help_is_everywhere() {
     let out = run(&["help", "help walk"]);
     assert!(out.contains("walk [TABLE] [from KEY] [limit N]"), "{out}");
+    assert!(
+        out.contains(
+            "use TABLE                     Make TABLE the one that commands mean when they\n"
+        ),
+        "{out}"
+    );
+    assert!(out.lines().all(|line| line.len() < 100), "{out}");
     let output = shell(&["--help"]);
     assert!(output.status.success());
-    assert!(String::from_utf8_lossy(&output.stdout).contains("--script"));
+    let out = String::from_utf8_lossy(&output.stdout);
+    assert!(out.contains("--script") && out.contains("exit status 1"));
 }

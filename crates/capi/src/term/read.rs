@@ -118,7 +118,8 @@ pub(crate) fn int(term: &Term) -> Outcome<i64> {
     match term {
         Term::Int(value) => Ok(*value),
         Term::Big(big) => {
-            let text = format!("an integer of {} bits does not fit 64 bits", big.bits());
+            let bits = big.bits();
+            let text = format!("an integer of {bits} bits beside its sign does not fit 64 bits");
             Err(Failure::new(FYRIS_E_RANGE, text))
         }
         other => wrong(other, "an integer"),

@@ -42,7 +42,7 @@ mod output;
 #[cfg(feature = "plot")]
 mod plot;
 mod process;
-mod query;
+pub mod query;
 mod registry;
 pub mod report;
 pub mod segment;

@@ -33,7 +33,8 @@ pub(crate) enum Line {
 
 /// Reads one line (or several, joined, where a term goes over lines).
 pub(crate) fn parse(input: &str) -> Result<Line, ShellError> {
-    let input = input.trim();
+    // Some editors put a mark at the beginning of a file.
+    let input = input.trim_start_matches('\u{feff}').trim();
     if input.is_empty() || input.starts_with('%') {
         return Ok(Line::Blank);
     }
@@ -41,9 +42,9 @@ pub(crate) fn parse(input: &str) -> Result<Line, ShellError> {
     let verb = verbs::find(name)?;
     let called = rest.starts_with('(');
     match verb.handler {
-        Handler::Words(_) if called => words_of_call(verb, rest),
+        Handler::Words(_) if called => words_of_call(verb, input, rest),
         Handler::Words(_) => Ok(Line::Command(Command::Words(verb, words(rest)?))),
-        Handler::Terms(_) => match terms(rest, called) {
+        Handler::Terms(_) => match terms(input, rest, called) {
             Ok(terms) => Ok(Line::Command(Command::Terms(verb, terms))),
             Err(ShellError::Parse(e)) if e.is_incomplete() => Ok(Line::Incomplete),
             Err(e) => Err(e),
@@ -67,19 +68,24 @@ fn query(
     if !rest.starts_with('(') {
         return query::parse(input, input.len() - rest.len(), returns);
     }
-    Request::of_call(terms(rest, true)?).ok_or_else(|| ShellError::Usage {
+    Request::of_call(terms(input, rest, true)?).ok_or_else(|| ShellError::Usage {
         problem: "a call takes a table, a match specification, and a limit above zero or none"
             .to_owned(),
         usage: verb.usage,
     })
 }
 
+/// The `ets:` or `fyris:` before a verb, and what follows it.
+pub(crate) fn split_module(input: &str) -> (&str, &str) {
+    let known = ["ets:", "fyris:"]
+        .into_iter()
+        .find(|module| input.starts_with(module));
+    input.split_at(known.map_or(0, str::len))
+}
+
 /// The verb without an `ets:` or `fyris:` before it, and what follows it.
-fn split_verb(input: &str) -> (&str, &str) {
-    let body = input
-        .strip_prefix("ets:")
-        .or_else(|| input.strip_prefix("fyris:"))
-        .unwrap_or(input);
+pub(crate) fn split_verb(input: &str) -> (&str, &str) {
+    let (_, body) = split_module(input);
     let end = body
         .find(|c: char| !(c.is_alphanumeric() || c == '_'))
         .unwrap_or(body.len());
@@ -91,8 +97,8 @@ fn split_verb(input: &str) -> (&str, &str) {
     (&body[..end], body[end..].trim_start())
 }
 
-/// Terms side by side (commas between them are allowed), or in the parentheses of a call.
-fn terms(rest: &str, called: bool) -> Result<Vec<Term>, ShellError> {
+/// Terms side by side (commas between them are allowed), or in the parentheses of a call. `rest` is the end of `input`.
+fn terms(input: &str, rest: &str, called: bool) -> Result<Vec<Term>, ShellError> {
     let mut at = if called { &rest[1..] } else { rest };
     let mut terms = Vec::new();
     loop {
@@ -108,7 +114,7 @@ fn terms(rest: &str, called: bool) -> Result<Vec<Term>, ShellError> {
         if at.is_empty() {
             return Err(ShellError::Parse(incomplete()));
         }
-        let (term, used) = text::parse_prefix(at)?;
+        let (term, used) = text::parse_prefix(at).map_err(|e| placed(e, input, at))?;
         terms.push(term);
         at = at[used..].trim_start();
         at = at.strip_prefix(',').unwrap_or(at);
@@ -122,6 +128,19 @@ fn terms(rest: &str, called: bool) -> Result<Vec<Term>, ShellError> {
     }
 }
 
+/// An error in `at`, which is the end of `input`, with its place in the whole.
+fn placed(error: ParseError, input: &str, at: &str) -> ParseError {
+    let offset = input.len() - at.len() + error.offset;
+    let before = &input[..offset];
+    let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+    ParseError {
+        offset,
+        line: before.matches('\n').count() + 1,
+        column: before[line_start..].chars().count() + 1,
+        ..error
+    }
+}
+
 /// The error of a call whose `)` has not come yet, which is that of a tuple cut short.
 fn incomplete() -> ParseError {
     match text::parse_prefix("{") {
@@ -131,19 +150,34 @@ fn incomplete() -> ParseError {
 }
 
 /// A call whose arguments are words: `ets:file2tab("x.ets").`
-fn words_of_call(verb: &'static Verb, rest: &str) -> Result<Line, ShellError> {
-    let as_word = |term: Term| match &term {
-        Term::Atom(atom) => atom.as_str().to_owned(),
-        term => term.to_string().trim_matches('"').to_owned(),
-    };
-    match terms(rest, true) {
-        Ok(terms) => Ok(Line::Command(Command::Words(
-            verb,
-            terms.into_iter().map(as_word).collect(),
-        ))),
+fn words_of_call(verb: &'static Verb, input: &str, rest: &str) -> Result<Line, ShellError> {
+    match terms(input, rest, true) {
+        Ok(terms) => {
+            let words = terms.iter().map(word).collect::<Result<_, _>>()?;
+            Ok(Line::Command(Command::Words(verb, words)))
+        }
         Err(ShellError::Parse(e)) if e.is_incomplete() => Ok(Line::Incomplete),
         Err(e) => Err(e),
     }
+}
+
+/// What a term says where a word is wanted: an atom, a string or a binary of text.
+fn word(term: &Term) -> Result<String, ShellError> {
+    let text = match term {
+        Term::Atom(atom) => Some(atom.as_str().to_owned()),
+        Term::List(codes) => codes.iter().map(character).collect(),
+        Term::Binary(bytes) => String::from_utf8(bytes.to_vec()).ok(),
+        _ => None,
+    };
+    text.ok_or_else(|| {
+        ShellError::other(format!(
+            "{term} is no word: an atom, a string or a binary of text is"
+        ))
+    })
+}
+
+fn character(code: &Term) -> Option<char> {
+    char::from_u32(u32::try_from(code.as_int()?).ok()?)
 }
 
 /// Words split at spaces; `"..."` and `'...'` keep spaces, a backslash keeps the next character.
@@ -227,6 +261,38 @@ mod tests {
         assert_eq!(words_in("open my\\ file.ets"), ["my file.ets"]);
         assert_eq!(words_in("open ''"), [""]);
         assert!(parse("open \"abc").is_err());
+    }
+
+    /// `ets:tab2file(t, "/tmp/x.ets").` once wrote a file called `[47,116,109,112,...]`: a string is a list, and was shown as one.
+    #[test]
+    fn file_commands_take_calls() {
+        for call in [
+            "ets:tab2file(t, \"/tmp/x y.ets\").",
+            "tab2file('t', '/tmp/x y.ets')",
+            "ets:tab2file(t, <<\"/tmp/x y.ets\">>).",
+        ] {
+            assert_eq!(words_in(call), ["t", "/tmp/x y.ets"], "{call}");
+        }
+        assert_eq!(words_in("ets:file2tab(\"\")."), [""]);
+        for call in ["ets:file2tab(1).", "file2tab({a})", "file2tab([a])"] {
+            assert!(parse(call).is_err(), "{call}");
+        }
+    }
+
+    #[test]
+    fn errors_are_placed_in_the_whole_line() {
+        for (input, line, column) in [
+            ("lookup t A", 1, 10),
+            ("ets:lookup(t, A).", 1, 15),
+            ("insert t {a,\n {ö, B}}", 2, 6),
+        ] {
+            match parse(input) {
+                Err(ShellError::Parse(e)) => {
+                    assert_eq!((e.line, e.column), (line, column), "{input}");
+                }
+                _ => panic!("{input}: no error of a term"),
+            }
+        }
     }
 
     #[test]

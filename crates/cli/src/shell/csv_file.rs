@@ -1,15 +1,19 @@
 //! CSV: a header line, then rows; comma, semicolon or tab (the one the header has most of).
+//!
+//! The `csv` crate takes whatever comes. Two things are not taken here: a row of more than [`ROW_LIMIT`] bytes, and
+//! a quote that is still open at the end of the file, which has swallowed every row behind it.
 
+use std::cell::Cell;
 use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use csv::{ByteRecord, Reader, ReaderBuilder};
+use csv::{ByteRecord, Position, ReaderBuilder};
 use fyris_term::Term;
 
 use super::error::ShellError;
 use super::infer::ColumnType;
-use super::rows::{RowSource, Schema, Ticker};
+use super::rows::{ROW_LIMIT, RowSource, Schema, Ticker};
 
 /// The longest header line that is looked at for the separator, in bytes.
 const HEADER_LIMIT: u64 = 1 << 16;
@@ -27,7 +31,7 @@ impl CsvFile {
         }
     }
 
-    fn io(&self, source: std::io::Error) -> ShellError {
+    fn io(&self, source: io::Error) -> ShellError {
         ShellError::Io {
             path: self.path.clone(),
             source,
@@ -45,7 +49,7 @@ impl CsvFile {
     fn separator(&self) -> Result<u8, ShellError> {
         let file = File::open(&self.path).map_err(|e| self.io(e))?;
         let mut header = Vec::new();
-        let mut limited = std::io::Read::take(BufReader::new(file), HEADER_LIMIT);
+        let mut limited = Read::take(BufReader::new(file), HEADER_LIMIT);
         limited
             .read_until(b'\n', &mut header)
             .map_err(|e| self.io(e))?;
@@ -57,52 +61,117 @@ impl CsvFile {
             .unwrap_or(b','))
     }
 
-    fn reader(&self) -> Result<Reader<File>, ShellError> {
-        let separator = self.separator()?;
-        let file = File::open(&self.path).map_err(|e| self.io(e))?;
-        Ok(ReaderBuilder::new().delimiter(separator).from_reader(file))
-    }
-
     /// Reads every record after the header.
     fn each(
         &self,
         ticker: &mut Ticker,
         mut row: impl FnMut(&[String], &ByteRecord) -> Result<(), ShellError>,
     ) -> Result<Vec<String>, ShellError> {
-        let mut reader = self.reader()?;
-        let header = reader.byte_headers().map_err(|e| self.bad(1, e))?.clone();
-        let names: Vec<String> = header
-            .iter()
-            .map(|name| String::from_utf8_lossy(name).trim().to_owned())
-            .collect();
+        let separator = self.separator()?;
+        let left = Cell::new(ROW_LIMIT);
+        let file = File::open(&self.path).map_err(|e| self.io(e))?;
+        let mut reader = ReaderBuilder::new()
+            .delimiter(separator)
+            .from_reader(Bounded { file, left: &left });
+        let header = reader.byte_headers().map_err(|e| self.csv_error(1, &e))?;
+        let names = self.names(header)?;
+        let mut last = Position::new();
         let mut record = ByteRecord::new();
         while reader
             .read_byte_record(&mut record)
-            .map_err(|e| self.csv_error(&e))?
+            .map_err(|e| self.csv_error(reader.position().line(), &e))?
         {
+            left.set(ROW_LIMIT);
             row(&names, &record)?;
             ticker.row(reader.position().byte())?;
+            last = record.position().cloned().unwrap_or(last);
         }
-        Ok(names)
+        match self.ends_in_quotes(last.byte(), separator) {
+            Ok(false) => Ok(names),
+            Ok(true) => Err(self.bad(last.line(), "a quote is opened and never closed")),
+            Err(e) => Err(self.io(e)),
+        }
     }
 
-    fn csv_error(&self, error: &csv::Error) -> ShellError {
-        let line = error.position().map_or(0, csv::Position::line);
+    fn names(&self, header: &ByteRecord) -> Result<Vec<String>, ShellError> {
+        (0..header.len())
+            .map(|i| Ok(self.field(header, i)?.trim().to_owned()))
+            .collect()
+    }
+
+    /// Whether a quoted field is open at the end of the file, whose last row begins at byte `begin`.
+    fn ends_in_quotes(&self, begin: u64, separator: u8) -> io::Result<bool> {
+        let mut file = File::open(&self.path)?;
+        file.seek(SeekFrom::Start(begin))?;
+        let mut state = Quotes::FieldBegins;
+        for byte in BufReader::new(file).bytes() {
+            state = state.after(byte?, separator);
+        }
+        Ok(state == Quotes::Inside)
+    }
+
+    /// An error of the `csv` crate, which knows the line of some; of others it is the one that was being read.
+    fn csv_error(&self, line: u64, error: &csv::Error) -> ShellError {
+        let line = error.position().map_or(line, Position::line);
         match error.kind() {
             csv::ErrorKind::UnequalLengths {
                 expected_len, len, ..
             } => self.bad(
                 line,
-                format!("{len} fields, but the header has {expected_len}"),
+                format!("number of fields: {len}, in the header: {expected_len}"),
             ),
+            csv::ErrorKind::Io(e) => self.bad(line, e),
             _ => self.bad(line, error),
         }
     }
 
     fn field<'r>(&self, record: &'r ByteRecord, i: usize) -> Result<&'r str, ShellError> {
-        let line = record.position().map_or(0, csv::Position::line);
-        std::str::from_utf8(&record[i])
-            .map_err(|e| self.bad(line, format!("field {} is not UTF-8: {e}", i + 1)))
+        let line = record.position().map_or(1, Position::line);
+        std::str::from_utf8(&record[i]).map_err(|e| {
+            let byte = e.valid_up_to() + 1;
+            self.bad(line, format!("field {} is not UTF-8 at byte {byte}", i + 1))
+        })
+    }
+}
+
+/// A file of which only so much may be read before somebody allows more: what bounds a row.
+struct Bounded<'a> {
+    file: File,
+    left: &'a Cell<u64>,
+}
+
+impl Read for Bounded<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.left.get() == 0 {
+            let problem = format!("the row is longer than {ROW_LIMIT} bytes");
+            return Err(io::Error::other(problem));
+        }
+        let read = self.file.read(buffer)?;
+        self.left.set(self.left.get().saturating_sub(read as u64));
+        Ok(read)
+    }
+}
+
+/// Where in a row a byte is, as far as quotes go.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Quotes {
+    FieldBegins,
+    Outside,
+    Inside,
+    /// Behind a quote inside: the end of the field, or the first half of a doubled quote.
+    MaybeOver,
+}
+
+impl Quotes {
+    fn after(self, byte: u8, separator: u8) -> Quotes {
+        match (self, byte) {
+            (Quotes::Inside, b'"') => Quotes::MaybeOver,
+            (Quotes::Inside, _) => Quotes::Inside,
+            (Quotes::FieldBegins | Quotes::MaybeOver, b'"') => Quotes::Inside,
+            (_, b'\n' | b'\r') => Quotes::FieldBegins,
+            (_, byte) if byte == separator => Quotes::FieldBegins,
+            _ => Quotes::Outside,
+        }
     }
 }
 

@@ -35,6 +35,11 @@ impl Display {
         self.terminal
     }
 
+    /// How many columns a line has.
+    pub(crate) fn width(&self) -> usize {
+        self.width
+    }
+
     /// A line of text.
     pub(crate) fn line(&self, text: impl std::fmt::Display) -> Result<(), ShellError> {
         Ok(writeln!(io::stdout().lock(), "{text}")?)
@@ -53,6 +58,24 @@ impl Display {
                 ..PrintOptions::default()
             },
         )
+    }
+
+    /// Objects whole, one after the other; on a terminal page by page.
+    pub(crate) fn whole(&self, objects: &[Term]) -> Result<(), ShellError> {
+        let mut lines = 0;
+        for (shown, object) in objects.iter().enumerate() {
+            interrupt::check()?;
+            if self.terminal && lines + 1 >= self.height {
+                lines = 0;
+                if !self.more(shown)? {
+                    return self.line(format!("... {shown} shown of {}", objects.len()));
+                }
+            }
+            let text = self.layout(object);
+            lines += text.lines().count();
+            self.line(text)?;
+        }
+        Ok(())
     }
 
     /// One object of a listing, cut if it is very tall; returns the lines it took.
@@ -105,9 +128,10 @@ impl Display {
         write!(out, "-- {shown} shown; Enter for more, q to stop -- ")?;
         out.flush()?;
         await_input()?;
-        let mut answer = String::new();
-        let read = io::stdin().lock().read_line(&mut answer);
-        Ok(read? > 0 && !answer.trim_start().starts_with(['q', 'n']))
+        // Bytes: a key that is no UTF-8 is an answer too.
+        let mut answer = Vec::new();
+        let read = io::stdin().lock().read_until(b'\n', &mut answer);
+        Ok(read? > 0 && !answer.trim_ascii_start().starts_with(b"q"))
     }
 }
 

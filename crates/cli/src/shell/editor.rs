@@ -107,6 +107,11 @@ impl ShellHelper {
     }
 }
 
+fn verbs_like(word: &str) -> Vec<Pair> {
+    let verbs = VERBS.iter().map(|v| v.name).filter(|v| v.starts_with(word));
+    pairs(verbs.map(str::to_owned))
+}
+
 fn pairs(names: impl Iterator<Item = String>) -> Vec<Pair> {
     names
         .map(|name| Pair {
@@ -130,15 +135,14 @@ impl Completer for ShellHelper {
             .rfind(|c: char| c.is_whitespace() || c == '(' || c == ',')
             .map_or(0, |i| i + 1);
         let word = &before[start..];
-        let Some(verb) = before[..start].split_whitespace().next() else {
-            let verbs = VERBS.iter().map(|v| v.name).filter(|v| v.starts_with(word));
-            return Ok((start, pairs(verbs.map(str::to_owned))));
-        };
+        if before[..start].trim().is_empty() {
+            let (module, _) = command::split_module(word);
+            let start = start + module.len();
+            return Ok((start, verbs_like(&line[start..pos])));
+        }
+        let (verb, _) = command::split_verb(before.trim_start());
         match verbs::find(verb).map(|v| &v.handler) {
-            Ok(Handler::Words(_)) if verb == "help" => {
-                let verbs = VERBS.iter().map(|v| v.name).filter(|v| v.starts_with(word));
-                Ok((start, pairs(verbs.map(str::to_owned))))
-            }
+            Ok(Handler::Words(_)) if verb == "help" => Ok((start, verbs_like(word))),
             Ok(Handler::Words(_)) => {
                 let (at, mut found) = self.files.complete(line, pos, ctx)?;
                 if at == start {

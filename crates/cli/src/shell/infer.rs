@@ -8,6 +8,9 @@ use std::fmt;
 use fyris_term::{Float, Term};
 use num_bigint::BigInt;
 
+/// The longest number, in digits: what the syntax of terms reads too. Reading one costs the square of its length.
+pub(crate) const DIGITS_LIMIT: usize = 100_000;
+
 /// What all the values of a column are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(crate) enum ColumnType {
@@ -97,7 +100,8 @@ pub(crate) fn float(text: &str) -> Option<Term> {
 /// Decimal digits as a number prints them: no sign but `-`, no leading zero.
 fn is_integer(text: &str) -> bool {
     let digits = text.strip_prefix('-').unwrap_or(text);
-    digits.bytes().all(|b| b.is_ascii_digit())
+    digits.len() <= DIGITS_LIMIT
+        && digits.bytes().all(|b| b.is_ascii_digit())
         && match digits.len() {
             0 => false,
             1 => text != "-0",
@@ -138,7 +142,18 @@ mod tests {
     #[test]
     fn what_would_not_print_back_stays_text() {
         for field in [
-            "007", "+1", "-0", "1_000", "0x10", "1e999", "nan", "inf", ".5", "00.5", "-",
+            &"9".repeat(DIGITS_LIMIT + 1),
+            "007",
+            "+1",
+            "-0",
+            "1_000",
+            "0x10",
+            "1e999",
+            "nan",
+            "inf",
+            ".5",
+            "00.5",
+            "-",
         ] {
             assert_eq!(column(&[field]), ColumnType::Text, "{field}");
         }

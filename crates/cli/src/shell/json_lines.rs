@@ -16,10 +16,10 @@ use serde_json::value::RawValue;
 
 use super::error::ShellError;
 use super::infer;
-use super::rows::{RowSource, Schema, Ticker};
+use super::rows::{ROW_LIMIT, RowSource, Schema, Ticker};
 
-/// The longest line, in bytes: what one row may cost in memory.
-const LINE_LIMIT: u64 = 64 << 20;
+/// How many brackets deep a line may be, its own included: a term with room to spare, and a small stack.
+const DEPTH_LIMIT: usize = 500;
 
 /// A file of JSON lines.
 pub(crate) struct JsonLines {
@@ -56,26 +56,37 @@ impl JsonLines {
             source,
         };
         let mut reader = BufReader::with_capacity(1 << 18, File::open(&self.path).map_err(io)?);
-        let (mut text, mut line, mut at) = (String::new(), 0, 0);
+        let (mut bytes, mut line, mut at) = (Vec::new(), 0, 0);
         loop {
-            text.clear();
-            let mut limited = std::io::Read::take(&mut reader, LINE_LIMIT);
-            let read = limited.read_line(&mut text).map_err(io)? as u64;
+            bytes.clear();
+            let mut limited = std::io::Read::take(&mut reader, ROW_LIMIT);
+            let read = limited.read_until(b'\n', &mut bytes).map_err(io)? as u64;
             if read == 0 {
                 return Ok(());
             }
             line += 1;
             at += read;
-            if read == LINE_LIMIT {
-                return Err(self.bad(line, format!("longer than {LINE_LIMIT} bytes")));
+            if read == ROW_LIMIT {
+                return Err(self.bad(line, format!("longer than {ROW_LIMIT} bytes")));
             }
-            if !text.trim().is_empty() {
-                let fields =
-                    serde_json::from_str(text.trim_end()).map_err(|e| self.bad(line, e))?;
+            let text = self.text(&bytes, line)?;
+            if !text.is_empty() {
+                let fields = fields(text).map_err(|problem| self.bad(line, problem))?;
                 row(line, fields)?;
                 ticker.row(at)?;
             }
         }
+    }
+
+    /// A line without the space around it, and without the mark that some programs put at the beginning of a file.
+    fn text<'a>(&self, bytes: &'a [u8], line: u64) -> Result<&'a str, ShellError> {
+        let text = std::str::from_utf8(bytes)
+            .map_err(|e| self.bad(line, format!("not UTF-8 at byte {}", e.valid_up_to() + 1)))?;
+        let text = match line {
+            1 => text.strip_prefix('\u{feff}').unwrap_or(text),
+            _ => text,
+        };
+        Ok(text.trim())
     }
 }
 
@@ -144,10 +155,51 @@ impl<'de> Deserialize<'de> for Fields<'de> {
     }
 }
 
-/// The term of a JSON value. `serde_json` has checked the whole line already, its depth (128) too.
+/// The fields of the object in a line. `serde_json` skips values without a look at their depth, so that is checked here, before
+/// anything descends into them.
+fn fields(text: &str) -> Result<Fields<'_>, String> {
+    if let Some(column) = too_deep(text) {
+        return Err(format!(
+            "column {column}: nested deeper than {DEPTH_LIMIT} levels"
+        ));
+    }
+    serde_json::from_str(text).map_err(|e| in_line(&e))
+}
+
+/// The column, in bytes, of the bracket that opens more levels than a value may have.
+fn too_deep(text: &str) -> Option<usize> {
+    let (mut depth, mut quoted, mut escaped) = (0usize, false, false);
+    for (i, byte) in text.bytes().enumerate() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = quoted,
+            b'"' => quoted = !quoted,
+            b'[' | b'{' if !quoted => depth += 1,
+            b']' | b'}' if !quoted => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth > DEPTH_LIMIT {
+            return Some(i + 1);
+        }
+    }
+    None
+}
+
+/// What is wrong and in which column: the line that `serde_json` counts is always its first.
+fn in_line(error: &serde_json::Error) -> String {
+    let (text, column) = (error.to_string(), error.column());
+    let place = format!(" at line {} column {column}", error.line());
+    match (text.strip_suffix(&place), column) {
+        (Some(what), 0) => what.to_owned(),
+        (Some(what), column) => format!("column {column}: {what}"),
+        (None, _) => text,
+    }
+}
+
+/// The term of a JSON value that is no deeper than [`DEPTH_LIMIT`].
 fn term(raw: &RawValue) -> Result<Term, String> {
     let text = raw.get();
-    let nested = |e: serde_json::Error| e.to_string();
+    let nested = |e: serde_json::Error| in_line(&e);
     match text.as_bytes().first() {
         Some(b'n') => Ok(Term::atom("undefined")),
         Some(b't' | b'f') => Ok(Term::atom(text)),
@@ -178,9 +230,60 @@ fn term(raw: &RawValue) -> Result<Term, String> {
 fn number(text: &str) -> Result<Term, String> {
     let whole = !text.contains(['.', 'e', 'E']);
     let parsed = if whole {
-        infer::integer(text)
+        infer::integer(text).filter(|_| text.len() <= infer::DIGITS_LIMIT)
     } else {
         infer::float(text)
     };
-    parsed.ok_or_else(|| format!("{text} is no number that a term can hold"))
+    parsed.ok_or_else(|| match text.get(40..) {
+        Some(rest) if !rest.is_empty() => {
+            format!("{}... is no number that a term can hold", &text[..40])
+        }
+        _ => format!("{text} is no number that a term can hold"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(text: &str) -> String {
+        match fields(text) {
+            Err(problem) => problem,
+            Ok(fields) => fields
+                .0
+                .into_iter()
+                .find_map(|(_, raw)| term(raw).err())
+                .expect("something is wrong"),
+        }
+    }
+
+    /// A line of 100,000 brackets once overflowed the stack of the shell: serde_json limits the depth of what it reads, but
+    /// not of what it hands over unread.
+    #[test]
+    fn depth_is_limited_before_anything_descends() {
+        let nest = |open: &str, close: &str, n: usize| {
+            format!("{{\"k\": {}1{}}}", open.repeat(n), close.repeat(n))
+        };
+        for (open, close) in [("[", "]"), ("{\"a\":", "}")] {
+            assert!(fields(&nest(open, close, 499)).is_ok());
+            let problem = error(&nest(open, close, 500));
+            assert!(problem.contains("deeper than 500 levels"), "{problem}");
+        }
+        assert_eq!(too_deep(&"[".repeat(1_000_000)), Some(501));
+        assert_eq!(too_deep(&format!("\"{}\\\"[\"", "[".repeat(1000))), None);
+    }
+
+    #[test]
+    fn errors_name_the_column_and_no_line_of_their_own() {
+        for (text, problem) in [
+            ("{\"a\": }", "column 7: expected value"),
+            ("[1]", "invalid type: sequence, expected a JSON object"),
+            ("{\"a\": 1} {}", "column 10: trailing characters"),
+            ("{\"a\": 1e400}", "1e400 is no number that a term can hold"),
+        ] {
+            assert_eq!(error(text), problem, "{text}");
+        }
+        let digits = "9".repeat(infer::DIGITS_LIMIT + 1);
+        assert!(error(&format!("{{\"a\": {digits}}}")).contains("no number that a term can hold"));
+    }
 }

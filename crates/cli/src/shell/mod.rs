@@ -99,7 +99,7 @@ impl Shell {
     ) -> Result<(), ShellError> {
         let mut pending = String::new();
         for line in lines {
-            let line = line?;
+            let line = line.map_err(|e| ShellError::other(format!("the input: {e}")))?;
             if echo {
                 self.session.echo(&line)?;
             }

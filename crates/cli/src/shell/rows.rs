@@ -15,6 +15,9 @@ use super::progress::Progress;
 /// How often, in rows, Ctrl-C and the progress bar are looked at.
 const BREATH: u64 = 512;
 
+/// The longest row, in bytes: what one may cost in memory.
+pub(crate) const ROW_LIMIT: u64 = 64 << 20;
+
 /// The columns of a file.
 #[derive(Debug, Default)]
 pub(crate) struct Schema {
@@ -27,9 +30,14 @@ pub(crate) struct Schema {
 }
 
 impl Schema {
-    /// The 1-based position of a column.
-    pub(crate) fn position(&self, name: &str) -> Option<usize> {
-        self.names.iter().position(|n| n == name).map(|i| i + 1)
+    /// The 1-based positions of the columns of a name.
+    pub(crate) fn positions(&self, name: &str) -> impl Iterator<Item = usize> {
+        let named = self
+            .names
+            .iter()
+            .enumerate()
+            .filter(move |(_, n)| *n == name);
+        named.map(|(i, _)| i + 1)
     }
 
     /// `name:type, ...` for people.

@@ -230,9 +230,12 @@ impl Session {
         args: Vec<Term>,
         usage: &'static str,
     ) -> Result<[Term; N], ShellError> {
-        let found = args.len();
-        args.try_into()
-            .map_err(|_| Session::usage(format!("{found} arguments where {N} are wanted"), usage))
+        let problem = match args.len() {
+            found if found > N => "too many arguments",
+            0 => "an argument is missing",
+            _ => "arguments are missing",
+        };
+        args.try_into().map_err(|_| Session::usage(problem, usage))
     }
 
     /// `[TABLE]`
@@ -302,9 +305,7 @@ impl Session {
         if objects.is_empty() {
             return self.display.line("[]");
         }
-        objects
-            .iter()
-            .try_for_each(|object| self.display.term(object))
+        self.display.whole(&objects)
     }
 
     /// A key, or that there is none.

@@ -46,7 +46,7 @@ pub(crate) static VERBS: &[Verb] = &[
         name: "load",
         also: &[],
         usage: "load FILE key COLUMN [as NAME] [type TYPE]",
-        help: "Load CSV (.csv, .tsv) or JSON lines (.jsonl, .ndjson). Column types are inferred; each row becomes a tuple of its columns, the key being COLUMN. TYPE is set, ordered_set (the default), bag or duplicate_bag.",
+        help: "Load CSV (.csv, .tsv) or JSON lines (.jsonl, .ndjson, .json). Column types are inferred; each row becomes a tuple of its columns, the key being COLUMN. TYPE is set, ordered_set (the default), bag or duplicate_bag.",
         handler: Words(files::load),
     },
     Verb {
@@ -179,7 +179,7 @@ pub(crate) static VERBS: &[Verb] = &[
         name: "select",
         also: &[],
         usage: "select [TABLE] SPEC | [PATTERN] [where EXPR, ...] [return EXPR] [limit N] [threads N] [spec]",
-        help: "Values of the objects that match. SPEC is a match specification in Erlang's syntax. Or say it in words: `select users where $2 > 10 and is_atom($1) return {$1, $2}`, where $1 is element 1 of the object and $_ all of it; behind a PATTERN such as {$1, #{age => $2}} they are the pattern's variables. `spec` shows the match specification that was made of it. Ends with the plan and how many objects were visited. Ctrl-C stops it between two slices of a few thousand objects, but not with `threads`.",
+        help: "Values of the objects that match. SPEC is a match specification in Erlang's syntax. Or say it in words: `select users where $2 > 10 and is_atom($1) return {$1, $2}`, where $1 is element 1 of the object and $_ all of it; behind a PATTERN such as {$1, #{age => $2}} they are the pattern's variables. `spec` shows the match specification that was made of it. Ends with the plan and how many objects were visited. Ctrl-C stops it between two slices of a few thousand objects.",
         handler: Query(select::select, Returns::Object),
     },
     Verb {
@@ -221,7 +221,7 @@ pub(crate) static VERBS: &[Verb] = &[
         name: "match",
         also: &[],
         usage: "match [TABLE] PATTERN [limit N]",
-        help: "What the variables '$1', '$2' ... of a pattern stand for, in each object that matches.",
+        help: "What the variables of a pattern ('$1', '$2' and so on) stand for, in each object that matches.",
         handler: Terms(patterns::match_bindings),
     },
     Verb {

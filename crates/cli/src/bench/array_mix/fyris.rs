@@ -85,7 +85,9 @@ impl<const DECLARED: bool> Array for Versioned<DECLARED> {
 
 impl<const DECLARED: bool> SharedArray for Versioned<DECLARED> {
     fn make(name: &str, elements: usize) -> Result<Self, BenchError> {
-        Self::checkout(name, elements, Options::new().exclusive(true))
+        // A log is as long as the largest size has pages: a worker that the machine puts aside for long is not cut off.
+        let options = Options::new().max_size(LARGEST);
+        Self::checkout(name, elements, options.exclusive(true))
     }
 
     fn join(name: &str, elements: usize) -> Result<Self, BenchError> {
@@ -99,6 +101,9 @@ impl<const DECLARED: bool> SharedArray for Versioned<DECLARED> {
 
 /// The empty loop: an array of one's own.
 struct Plain(Vec<u8>);
+
+/// Room to grow that is never used, in bytes.
+const LARGEST: usize = 32 << 20;
 
 impl Array for Plain {
     #[inline]

@@ -1,15 +1,15 @@
 //! Fyris under measurement: the plain Rust faces of the two indexes, one pin an operation.
 //!
 //! Each index has the form that its documentation recommends for the keys: `u64` pairs lie in the buckets of `hash`
-//! and in the leaves of `ordered`, byte strings are in boxes. `hash_entries` is `hash` with an entry behind a pointer
-//! for each `u64` pair too, as it has to be where references are handed out.
+//! and in the leaves of `ordered`, byte strings in one block with their value. `hash_entries` is `hash` with an entry
+//! behind a pointer for each `u64` pair too, as it has to be where references are handed out.
 
 use std::ops::Bound;
 
 use fyris_index::Action;
-use fyris_index::InlineMap;
 use fyris_index::map::ConcurrentMap;
-use fyris_index::tree::{ConcurrentTree, InlineTree};
+use fyris_index::tree::InlineTree;
+use fyris_index::{BytesMap, BytesTree, InlineMap};
 use fyris_sync::reclaim::pin;
 
 use super::keys::Bytes20;
@@ -20,7 +20,7 @@ pub fn u64() -> Vec<Contender<u64>> {
     vec![
         Contender::peer::<Harness>("harness"),
         Contender::own::<InlineMap<u64, u64>>("hash"),
-        Contender::own::<Map<u64>>("hash_entries"),
+        Contender::own::<ConcurrentMap<u64, u64>>("hash_entries"),
         Contender::own::<InlineTree<u64, u64>>("ordered"),
     ]
 }
@@ -29,13 +29,10 @@ pub fn u64() -> Vec<Contender<u64>> {
 pub fn bytes20() -> Vec<Contender<Bytes20>> {
     vec![
         Contender::peer::<Harness>("harness"),
-        Contender::own::<Map<Box<[u8]>>>("hash"),
-        Contender::own::<ConcurrentTree<Box<[u8]>, u64>>("ordered"),
+        Contender::own::<BytesMap<u64>>("hash"),
+        Contender::own::<BytesTree<u64>>("ordered"),
     ]
 }
-
-/// `hash` with entries behind pointers.
-type Map<K> = ConcurrentMap<K, u64>;
 
 /// `hash` for pairs of words: they lie in the buckets, and nothing needs a pin.
 impl Subject<u64> for InlineMap<u64, u64> {
@@ -91,9 +88,9 @@ macro_rules! point_operations {
     };
 }
 
-macro_rules! subjects {
-    ($key:ty, $owned:ty, $look_type:ty, $tree:ty, $stored:expr, $look:expr) => {
-        impl Subject<$key> for Map<$owned> {
+macro_rules! map {
+    ($key:ty, $map:ty, $stored:expr, $look:expr) => {
+        impl Subject<$key> for $map {
             const ORDERED: bool = false;
             const ADDS: Option<bool> = Some(true);
             fn new() -> Self {
@@ -105,7 +102,11 @@ macro_rules! subjects {
                 self.update($look(key), &pin(), |value| value + 1);
             }
         }
+    };
+}
 
+macro_rules! tree {
+    ($key:ty, $look_type:ty, $tree:ty, $stored:expr, $look:expr) => {
         impl Subject<$key> for $tree {
             const ORDERED: bool = true;
             const ADDS: Option<bool> = Some(true);
@@ -133,22 +134,17 @@ macro_rules! subjects {
     };
 }
 
-subjects!(u64, u64, u64, InlineTree<u64, u64>, |key: &u64| *key, same);
-subjects!(
-    Bytes20,
-    Box<[u8]>,
-    [u8],
-    ConcurrentTree<Box<[u8]>, u64>,
-    boxed,
-    bytes
-);
+map!(u64, ConcurrentMap<u64, u64>, same_owned, same);
+map!(Bytes20, BytesMap<u64>, bytes, bytes);
+tree!(u64, u64, InlineTree<u64, u64>, same_owned, same);
+tree!(Bytes20, [u8], BytesTree<u64>, bytes, bytes);
+
+fn same_owned(key: &u64) -> u64 {
+    *key
+}
 
 fn same(key: &u64) -> &u64 {
     key
-}
-
-fn boxed(key: &Bytes20) -> Box<[u8]> {
-    Box::from(&key[..])
 }
 
 fn bytes(key: &Bytes20) -> &[u8] {

@@ -14,9 +14,10 @@
 //!
 //! # The check
 //!
-//! The tables for people end with the ratios that the suite aims at. A run with other programs beside it proves
+//! The tables for people end with the ratios that the suite aims at ([`aims()`]); `fyris-compare query --check` judges them. A run with other programs beside it proves
 //! nothing but ratios of what was interleaved.
 
+mod aims;
 mod case;
 mod ets;
 mod figures;
@@ -33,6 +34,7 @@ use super::output::Output;
 use super::registry::Registry;
 use super::report::{Line, Series, Timing};
 use super::suites::Entry;
+pub use aims::{Aim, aims};
 use case::Case;
 use ets::Ets;
 use fyris::{Done, World};

@@ -1,17 +1,7 @@
 //! Tables of the suite `query` for people: ours, theirs, the ratio and what it should be.
 
-use super::case::Case;
+use super::aims;
 use crate::bench::report::Line;
-
-/// What compiling a specification may take, in nanoseconds.
-const COMPILE: f64 = 2000.0;
-
-/// What two threads may take of the time of one: the inverse of 1.7.
-const TWO_THREADS: f64 = 0.588;
-
-/// What a point plan may take of a lookup and compiling, and a range plan of the range itself.
-const POINT: f64 = 1.3;
-const RANGE: f64 = 1.5;
 
 /// A table for each kind of table measured.
 pub(super) fn render(lines: &[Line]) -> String {
@@ -31,7 +21,7 @@ pub(super) fn render(lines: &[Line]) -> String {
         let wanted =
             |l: &&Line| l.keys == keys && (l.index == index || l.index == Some(table_type));
         let group = Group(lines.iter().filter(wanted).collect());
-        out.push_str(&group.render(table_type));
+        out.push_str(&group.render(table_type, lines));
     }
     out
 }
@@ -39,11 +29,8 @@ pub(super) fn render(lines: &[Line]) -> String {
 /// The lines of one kind of table.
 struct Group<'a>(Vec<&'a Line>);
 
-/// A ratio and its target.
-type Judged = Option<(f64, f64)>;
-
 impl Group<'_> {
-    fn render(&self, table_type: &str) -> String {
+    fn render(&self, table_type: &str, lines: &[Line]) -> String {
         let (n, object) = self
             .0
             .first()
@@ -67,37 +54,28 @@ impl Group<'_> {
                 line.figure(),
                 show(theirs, 1),
                 show(ratio, 2),
-                self.aim(line, ratio)
+                self.aim(line, lines)
             ));
         }
         out
     }
 
     /// What is aimed at, and whether it is reached.
-    fn aim(&self, line: &Line, ratio: Option<f64>) -> String {
-        let case = Case::ALL.into_iter().find(|case| case.name() == line.case);
-        let ours = |case: Case| self.time("fyris", case.name(), 1);
-        let of = |part: Option<f64>, target: f64| -> Judged {
-            part.map(|part| (line.figure() / part, target))
+    fn aim(&self, line: &Line, lines: &[Line]) -> String {
+        let aim = aims::aim(line, lines);
+        let Some((aim, measured)) = aim.and_then(|aim| aim.measured.map(|ratio| (aim, ratio)))
+        else {
+            return String::new();
         };
-        let (words, judged) = match case {
-            Some(Case::Compile) => ("of 2 us", Some((line.figure() / COMPILE, 1.0))),
-            Some(Case::Point) => {
-                let parts = ours(Case::Lookup).zip(ours(Case::Compile));
-                (
-                    "of lookup and compile",
-                    of(parts.map(|(a, b)| a + b), POINT),
-                )
-            }
-            Some(Case::SelectRange100) => ("of range100", of(ours(Case::Range100), RANGE)),
-            Some(case) if line.threads == 2 => ("of one thread", of(ours(case), TWO_THREADS)),
-            Some(case) => ("of ets", ratio.zip(case.share_of_ets())),
-            None => ("", None),
+        let word = if aim.is_reached() {
+            "reached"
+        } else {
+            "MISSED"
         };
-        judged.map_or_else(String::new, |(found, target)| {
-            let word = if found <= target { "reached" } else { "MISSED" };
-            format!("{found:.2} {words}, at most {target}: {word}")
-        })
+        format!(
+            "{measured:.2} of {}, at most {}: {word}",
+            aim.of, aim.target
+        )
     }
 
     fn time(&self, subject: &str, case: &str, threads: usize) -> Option<f64> {

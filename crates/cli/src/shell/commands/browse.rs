@@ -1,9 +1,10 @@
 //! Commands that look at a table.
 
-use fyris::Table;
+use fyris::{Table, TableType};
 use fyris_term::Term;
 
 use crate::shell::error::ShellError;
+use crate::shell::interrupt;
 use crate::shell::session::{MANY, Session};
 
 /// How many objects `head` and `tail` show when not told.
@@ -17,19 +18,36 @@ pub(crate) fn head(session: &mut Session, args: Vec<Term>) -> Result<(), ShellEr
 
 /// `tail [TABLE] [N]`
 pub(crate) fn tail(session: &mut Session, args: Vec<Term>) -> Result<(), ShellError> {
-    let (table, count) = session.table_and_count(args, FEW, "tail [TABLE] [N]")?;
-    let mut objects: Vec<Term> = Vec::new();
-    let mut entry = table.last_lookup()?;
-    while let Some((key, found)) = entry {
-        objects.extend(found.into_iter().rev());
-        if objects.len() >= count {
-            break;
-        }
-        entry = table.prev_lookup(&key)?;
+    const USAGE: &str = "tail [TABLE] [N]";
+    let (table, count) = session.table_and_count(args, FEW, USAGE)?;
+    if table.table_type() != TableType::OrderedSet {
+        let kind = table.table_type().as_str();
+        return Err(Session::usage(
+            format!("tail does not work on a {kind}"),
+            USAGE,
+        ));
     }
-    objects.truncate(count);
-    objects.reverse();
-    session.show_objects(objects)
+    match key_from_end(&table, count)? {
+        Some(key) => session.show_traversal(&table, from_key(&table, key), count),
+        None => session.show_objects(Vec::new()),
+    }
+}
+
+/// The key that is followed by `count - 1` others: the first one if there are fewer, none if there are none.
+fn key_from_end(table: &Table, count: usize) -> Result<Option<Term>, ShellError> {
+    if count == 0 {
+        return Ok(None);
+    }
+    let mut at = table.last()?;
+    for _ in 1..count {
+        interrupt::check()?;
+        let Some(key) = &at else { break };
+        match table.prev(key)? {
+            Some(before) => at = Some(before),
+            None => break,
+        }
+    }
+    Ok(at)
 }
 
 /// `walk [TABLE] [from KEY] [limit N]`

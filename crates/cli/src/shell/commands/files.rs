@@ -15,6 +15,7 @@ use crate::shell::session::{self, Session};
 const CHUNK: usize = 256;
 
 const OPEN: &str = "open FILE [as NAME]";
+const SAVE: &str = "save [TABLE] FILE";
 const LOAD: &str = "load FILE key COLUMN [as NAME] [type TYPE]";
 
 /// `open FILE [as NAME]`
@@ -26,7 +27,9 @@ pub(crate) fn open(session: &mut Session, words: &[String]) -> Result<(), ShellE
 
 /// `describe FILE`
 pub(crate) fn describe(session: &mut Session, words: &[String]) -> Result<(), ShellError> {
-    let (file, _) = file_of(words, "describe FILE")?;
+    const USAGE: &str = "describe FILE";
+    let (file, rest) = file_of(words, USAGE)?;
+    options(rest, &[], USAGE)?;
     let header = fyris::dump::tabfile_info(&file).map_err(|e| ShellError::from_dump(&file, e))?;
     session.display().term(&header.to_term())
 }
@@ -36,7 +39,11 @@ pub(crate) fn save(session: &mut Session, words: &[String]) -> Result<(), ShellE
     let (table, file) = match words {
         [file] => (session.table(None)?, file),
         [table, file] => (session.named(&Term::Atom(atom(table)?))?, file),
-        _ => return Err(Session::usage("a file is needed", "save [TABLE] FILE")),
+        [] => return Err(Session::usage("a file is needed", SAVE)),
+        _ => {
+            let problem = "too many words: quote a name with spaces";
+            return Err(Session::usage(problem, SAVE));
+        }
     };
     session.save(&table, Path::new(file))
 }
@@ -69,7 +76,7 @@ pub(crate) fn load(session: &mut Session, words: &[String]) -> Result<(), ShellE
         session.forget_missing();
         return Err(e);
     }
-    report(session, &table, &schema)
+    report(session, &table, &schema, key)
 }
 
 /// Fills `table` with the rows of `source`, a chunk at a time.
@@ -91,7 +98,7 @@ fn fill(
     Ok(())
 }
 
-fn report(session: &mut Session, table: &Table, schema: &Schema) -> Result<(), ShellError> {
+fn report(session: &Session, table: &Table, schema: &Schema, key: usize) -> Result<(), ShellError> {
     let objects = table.len() as u64;
     let show = session.display();
     show.line(format!("{objects} objects; columns {}", schema.describe()))?;
@@ -100,6 +107,12 @@ fn report(session: &mut Session, table: &Table, schema: &Schema) -> Result<(), S
         show.line(format!(
             "{lost} of {} rows had the key of a later row and were replaced by it",
             schema.rows
+        ))?;
+    }
+    if table.member(&Term::atom("undefined"))? {
+        show.line(format!(
+            "some rows have no {:?}: their key is `undefined`",
+            schema.names[key - 1]
         ))?;
     }
     Ok(())
@@ -132,11 +145,18 @@ fn key_position(schema: &Schema, key: Option<&str>, path: &Path) -> Result<usize
             LOAD,
         ));
     };
-    schema.position(key).ok_or_else(|| ShellError::Data {
+    let wrong = |problem| ShellError::Data {
         path: path.to_owned(),
         place: format!("column {key:?}"),
-        problem: format!("not there; the columns are: {}", columns()),
-    })
+        problem,
+    };
+    let mut positions = schema.positions(key);
+    match (positions.next(), positions.next()) {
+        (Some(position), None) => Ok(position),
+        (Some(_), Some(_)) => Err(wrong("several columns have this name".into())),
+        (None, _) if schema.names.is_empty() => Err(wrong("the file has no columns".into())),
+        (None, _) => Err(wrong(format!("not there; the columns are: {}", columns()))),
+    }
 }
 
 fn name_from(path: &Path) -> Result<Atom, ShellError> {

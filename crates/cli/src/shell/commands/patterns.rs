@@ -60,6 +60,9 @@ fn asked(
 
 /// `limit N` at the end, or a number behind the pattern as in `ets:match(T, P, N)`.
 fn take_limit(args: &mut Vec<Term>, usage: &'static str) -> Result<Option<usize>, ShellError> {
+    if args.len() > 1 && args.last().is_some_and(|last| is_word(last, "limit")) {
+        return Err(Session::usage("`limit` without its number", usage));
+    }
     let said = args.len() > 1 && is_word(&args[args.len() - 2], "limit");
     let given = args.len() > 2 && matches!(args.last(), Some(Term::Int(_)));
     if !said && !given {

@@ -7,6 +7,7 @@ use fyris_term::Term;
 
 use super::browse::is_word;
 use crate::shell::error::ShellError;
+use crate::shell::interrupt;
 use crate::shell::session::{MANY, Session};
 
 const RANGE: &str =
@@ -62,26 +63,73 @@ pub(crate) fn delete_range(session: &mut Session, args: Vec<Term>) -> Result<(),
             DELETE,
         ));
     }
-    let count = table.delete_range(wanted.bounds)?;
+    let cursor = table.range_cursor(wanted.bounds, RangeOptions::new())?;
+    let mut count = 0;
+    let done = take_out(&table, cursor, |_| count += 1);
+    told(&done, "deleted", count);
+    done?;
     session.display().line(count)
 }
 
 /// `take_range [TABLE] ...`
 pub(crate) fn take_range(session: &mut Session, args: Vec<Term>) -> Result<(), ShellError> {
     let (table, wanted) = Wanted::read(session, args, TAKE)?;
-    let options = wanted.options().limit(wanted.limit.unwrap_or(MANY));
-    let taken = table.take_range(wanted.bounds, options)?;
-    session.show_objects(taken)
+    let limit = wanted.limit.unwrap_or(MANY);
+    let mut taken = Vec::new();
+    let mut done = Ok(());
+    while done.is_ok() && taken.len() < limit {
+        let options = wanted.options().limit((limit - taken.len()).min(STEP));
+        let some = table.take_range(wanted.bounds.clone(), options)?;
+        if some.is_empty() {
+            break;
+        }
+        taken.extend(some);
+        done = interrupt::check();
+    }
+    told(&done, "taken out", taken.len());
+    // What is out of the table is shown, come what may.
+    session.show_objects(taken)?;
+    done
 }
 
 /// `drain TABLE`
 pub(crate) fn drain(session: &mut Session, args: Vec<Term>) -> Result<(), ShellError> {
     let [name] = session.exactly(args, "drain TABLE")?;
-    let mut taken = session.named(&name)?.drain()?.into_iter();
-    let count = taken.len();
-    let show = session.display();
-    let shown = show.pages(MANY, || Ok(taken.next()))?;
+    let table = session.named(&name)?;
+    let (mut count, mut first) = (0, Vec::new());
+    let done = take_out(&table, table.drain_cursor(), |object| {
+        count += 1;
+        if first.len() < MANY {
+            first.push(object.to_term());
+        }
+    });
+    told(&done, "taken out", count);
+    if done.is_err() {
+        session.show_objects(first)?;
+        return done;
+    }
+    let (show, mut first) = (session.display(), first.into_iter());
+    let shown = show.pages(MANY, || Ok(first.next()))?;
     show.line(format!("{count} objects taken out, {} shown", shown.0))
+}
+
+/// Takes out all that a cursor finds; Ctrl-C stops it between two steps.
+fn take_out(
+    table: &Table,
+    mut cursor: RangeCursor,
+    mut f: impl FnMut(Object<'_>),
+) -> Result<(), ShellError> {
+    while cursor.take_batch(table, STEP, &mut f)? {
+        interrupt::check()?;
+    }
+    Ok(())
+}
+
+/// Says how far a command came that was stopped: what was done stays done.
+fn told(done: &Result<(), ShellError>, what: &str, count: usize) {
+    if matches!(done, Err(ShellError::Interrupted)) {
+        eprintln!("{what} {count} until then");
+    }
 }
 
 /// Shows what a cursor finds, page by page.

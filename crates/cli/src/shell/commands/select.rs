@@ -129,15 +129,12 @@ impl Asked {
         Ok(())
     }
 
-    /// Runs a query to its end, in slices unless on several threads.
+    /// Runs a query to its end, unless Ctrl-C comes between two slices.
     fn through(&self, query: &mut Query) -> Result<(), ShellError> {
-        if self.threads > 1 {
-            return Ok(query.run()?);
+        match query.run_while(|| !interrupt::raised())? {
+            true => Ok(()),
+            false => Err(ShellError::Interrupted),
         }
-        while query.step(*SLICES.end())? {
-            interrupt::check()?;
-        }
-        Ok(())
     }
 
     /// Deletes what matches.
@@ -197,8 +194,8 @@ impl Found {
     fn more(&mut self) -> Result<(), ShellError> {
         interrupt::check()?;
         if self.on_threads {
-            self.query.run()?;
-            self.over = true;
+            self.over = self.query.run_while(|| !interrupt::raised())?;
+            interrupt::check()?;
         } else {
             self.over = !self.query.step(self.slice)?;
             self.slice = (self.slice * 2).min(*SLICES.end());

@@ -83,7 +83,8 @@ pub(crate) fn rename(session: &mut Session, args: Vec<Term>) -> Result<(), Shell
     };
     table.rename(name)?;
     session.forget_missing();
-    session.set_current(&Term::Atom(name))
+    session.set_current(&Term::Atom(name))?;
+    session.display().line(name.as_str())
 }
 
 /// `info [TABLE] [ITEM]`
