@@ -6,8 +6,9 @@
 %% its fastest. Figures are nanoseconds an operation (an object, where whole tables are read); the ratio is
 %% fyris / ets, lower is better.
 %%
-%% `main(["1", N, File])' measures with the schedulers there are and leaves what it found in a file;
-%% `main(["2", N, File])' goes on with that and reports both.
+%% `main(["1", N, File | Words])' measures with the schedulers there are and leaves what it found in a file;
+%% `main(["2", N, File | Words])' goes on with that and reports both. Only groups whose name begins with one of
+%% the words are measured, if there are words.
 -module(fyris_bench).
 
 -export([main/1]).
@@ -15,15 +16,25 @@
 -define(RUNS, 3).
 
 -spec main([string()]) -> ok.
-main([Last, N, File]) ->
+main([Last, N, File | Words]) ->
+    Load = load(),
     Found = [{{schedulers(), Group, Phase}, Times}
              || {Group, Run} <- fyris_bench_cases:groups(list_to_integer(N), schedulers()),
+                is_wanted(Group, Words),
                 {Phase, Times} <- measured(Group, Run)],
     case Last of
-        "1" -> ok = file:write_file(File, term_to_binary(Found));
-        "2" -> {ok, Before} = file:read_file(File),
-               report(list_to_integer(N), binary_to_term(Before) ++ Found)
+        "1" ->
+            ok = file:write_file(File, term_to_binary({Load, Found}));
+        "2" ->
+            {ok, Before} = file:read_file(File),
+            {LoadBefore, FoundBefore} = binary_to_term(Before),
+            Text = report(list_to_integer(N), [LoadBefore, Load, load()], FoundBefore ++ Found),
+            ok = file:write_file(File ++ ".md", Text),
+            io:put_chars(Text)
     end.
+
+is_wanted(_, []) -> true;
+is_wanted(Group, Words) -> lists:any(fun(Word) -> lists:prefix(Word, Group) end, Words).
 
 schedulers() -> erlang:system_info(schedulers_online).
 
@@ -52,17 +63,20 @@ rotated(R, List) ->
 %% ---------------------------------------------------------------------------
 %% The report: what misses its target most comes first
 
-report(N, Found) ->
+report(N, Loads, Found) ->
     Rows = lists:reverse(lists:keysort(1, [row(Case, Times) || {Case, Times} <- Found])),
-    io:format("~n`make bench-erlang N=~b`: OTP ~s, ~b runs, the fastest counts; load of the machine when it ended: ~s.~n~n",
-              [N, erlang:system_info(otp_release), ?RUNS, load()]),
-    io:format("| case | schedulers | ets | fyris | fyris / ets | target |~n|---|---|---|---|---|---|~n"),
-    [io:format("| ~s, ~s | ~b | ~.1f | ~.1f | ~s | ~s |~n",
-               [Group, Phase, Schedulers, Ets, Fyris, marked(Ratio, Target), target(Target)])
-     || {_, {Schedulers, Group, Phase}, {Ets, Fyris}, Ratio, Target} <- Rows],
     Within = length([x || {_, _, _, Ratio, Target} <- Rows, Ratio =< Target]),
     Faster = length([x || {_, _, _, Ratio, _} <- Rows, Ratio < 1]),
-    io:format("~n~b cases: ~b below 1, ~b within their target.~n", [length(Rows), Faster, Within]).
+    [io_lib:format("# Figures~n~n"
+                   "What `make bench` printed last, as it is: the cases that miss their target most come first, targets missed are bold.~n"
+                   "Nanoseconds an operation (an object, where whole tables are read; bytes under `memory`).~n~n"
+                   "`make bench-erlang N=~b`: OTP ~s, ~b runs, the fastest counts. Load of the machine before, between and after: ~s, ~s, ~s.~n~n",
+                   [N, erlang:system_info(otp_release), ?RUNS | Loads]),
+     "| case | schedulers | ets | fyris | fyris / ets | target |\n|---|---|---|---|---|---|\n",
+     [io_lib:format("| ~s, ~s | ~b | ~.1f | ~.1f | ~s | ~s |~n",
+                    [Group, Phase, Schedulers, Ets, Fyris, marked(Ratio, Target), target(Target)])
+      || {_, {Schedulers, Group, Phase}, {Ets, Fyris}, Ratio, Target} <- Rows],
+     io_lib:format("~n~b cases: ~b below 1, ~b within their target.~n", [length(Rows), Faster, Within])].
 
 row({Schedulers, Group, Phase} = Case, {Ets, Fyris}) ->
     Ratio = Fyris / max(Ets, 0.01),

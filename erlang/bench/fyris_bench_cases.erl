@@ -47,9 +47,11 @@ target(_, _, Phase) ->
 %% One key at a time, by as many workers as there are schedulers
 
 keyed(Type, Kind, N, Workers) ->
-    Present = shuffled([key(Kind, 2 * I) || I <- lists:seq(1, N)]),
-    Half = lists:sublist(shuffled([key(Kind, I) || I <- lists:seq(1, 2 * N)]), N),
-    Objects = [{K, 1} || K <- Present],
+    Keys = [key(Kind, 2 * I) || I <- lists:seq(1, N)],
+    Objects = [{K, 1} || K <- shuffled(42, Keys)],
+    %% In another order than they were inserted in, or what is next is most often near in memory, in every table.
+    Present = shuffled(43, Keys),
+    Half = lists:sublist(shuffled(44, [key(Kind, I) || I <- lists:seq(1, 2 * N)]), N),
     Filling = [{insert, Objects, fun(M) -> fun M:insert/2 end},
                {hit, Present, fun(M) -> fun M:lookup/2 end},
                {'lookup 50 %', Half, fun(M) -> fun M:lookup/2 end},
@@ -255,6 +257,6 @@ slices(List, Workers) ->
 key("integer", I) -> I;
 key(_, I) -> <<"key-", (16#1000000000000000 + I):128>>.
 
-shuffled(List) ->
-    rand:seed(exsss, 42),
+shuffled(Seed, List) ->
+    rand:seed(exsss, Seed),
     [X || {_, X} <- lists:sort([{rand:uniform(), X} || X <- List])].

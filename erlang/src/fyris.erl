@@ -167,25 +167,22 @@ update_element(Table, Key, Elements, Default) ->
 -spec init_table(table(), fun((read | close) -> term())) -> true.
 init_table(Table, Generator) when is_function(Generator, 1) ->
     ?CALL(fyris_nif:delete_all_objects(Table), [Table, Generator]),
-    generate(Table, Generator, Generator);
+    generate(Table, Generator);
 init_table(Table, Generator) ->
     ?BADARG([Table, Generator]).
 
-generate(Table, Generator, First) ->
+generate(Table, Generator) ->
     case Generator(read) of
         end_of_input ->
             true;
         {Objects, Next} when is_list(Objects), is_function(Next, 1) ->
-            try fyris_nif:insert(Table, Objects)
-            catch error:{'$fyris_error', Class, Cause, Text} ->
-                    _ = Generator(close),
-                    erlang:error(Class, [Table, First],
-                                 [{error_info, #{cause => Cause,
-                                                 module => fyris,
-                                                 function => init_table,
-                                                 text => Text}}])
+            %% As ets has it, this ends in an exit.
+            try insert(Table, Objects)
+            catch error:Reason:Stack ->
+                    catch Next(close),
+                    exit({Reason, Stack})
             end,
-            generate(Table, Next, First);
+            generate(Table, Next);
         Other ->
             exit(Other)
     end.
@@ -542,10 +539,22 @@ from_dets(Table, Dets) ->
 to_dets(Table, Dets) ->
     case lists:member(Dets, dets:all()) andalso info(Table) =/= undefined of
         true ->
-            ok = dets:init_table(Dets, fyris_file:generator(Table)),
+            ok = dets:init_table(Dets, dets_source(Table, [Table, Dets])),
             Dets;
         false ->
             erlang:error(badarg, [Table, Dets])
+    end.
+
+%% The process of the dets table reads what it can; of a private table its owner reads all.
+dets_source(Table, Args) ->
+    case info(Table, protection) of
+        private ->
+            fyris_file:list_generator(
+              try tab2list(Table)
+              catch error:badarg -> erlang:error(badarg, Args)
+              end);
+        _ ->
+            fyris_file:generator(Table)
     end.
 
 %% @doc A handle of a table for `qlc'.

@@ -22,9 +22,11 @@ place(Cause, Function, Arity) when Function =:= foldl; Function =:= foldr ->
         true -> Arity;
         false -> general
     end;
-place(Cause, _, _) ->
+place(Cause, Function, _) ->
     case table_cause(Cause) of
         true -> 1;
+        false when Cause =:= already_exists, Function =:= new -> 1;
+        false when Function =:= slot -> 2;
         false -> place(Cause)
     end.
 
@@ -65,5 +67,11 @@ guess(give_away, [_, Pid, _]) when not is_pid(Pid) ->
 guess(give_away, _) -> #{2 => <<"not a live local process">>};
 guess(Function, [_, _, _ | _])
   when Function =:= lookup_element -> #{3 => <<"not a position">>};
+guess(Function, [_, Objects])
+  when Function =:= insert; Function =:= insert_new ->
+    case is_list(Objects) of
+        true -> #{2 => <<"not a proper list">>};
+        false -> #{2 => <<"not a tuple or a list of tuples">>}
+    end;
 guess(slot, _) -> #{2 => <<"not a slot of the table">>};
 guess(_, _) -> #{}.

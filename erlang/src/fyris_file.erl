@@ -6,7 +6,7 @@
 %% @hidden
 -module(fyris_file).
 
--export([write/3, read/2, generator/1, dets_generator/1]).
+-export([write/3, read/2, generator/1, list_generator/1, dets_generator/1]).
 
 -define(CHUNK, 500).
 
@@ -22,23 +22,31 @@ write(Table, File, Options) ->
         write(Table, File, Header, Extended, Sync)
     catch
         throw:Reason -> {error, Reason};
-        error:badarg -> {error, badtab}
+        error:badarg ->
+            %% It went away meanwhile, or is none of ours to read.
+            undefined =/= fyris:info(Table)
+                andalso erlang:error(badarg, [Table, File, Options]),
+            {error, badtab}
     end.
 
-write_options(Options) when is_list(Options) ->
-    lists:foldl(fun write_option/2, {[], false}, Options);
+%% What is extended information is said once; of the others the last counts. Complaints are those of ets.
 write_options(Options) ->
-    throw({badarg, Options}).
+    {Sync, Extended} = options(fun write_option/2, {false, none}, Options),
+    {[Item || Extended =/= none, Item <- [object_count, md5sum], lists:member(Item, Extended)], Sync}.
 
-write_option({sync, Sync}, {Extended, _}) when is_boolean(Sync) ->
-    {Extended, Sync};
-write_option({extended_info, Items} = Option, {_, Sync}) when is_list(Items) ->
-    case Items -- [object_count, md5sum] of
-        [] -> {lists:usort(Items), Sync};
-        _ -> throw({badarg, Option})
-    end;
+write_option({sync, Sync}, {_, Extended}) when is_boolean(Sync) ->
+    {Sync, Extended};
+write_option({extended_info, Items}, {Sync, none}) ->
+    {Sync, options(fun extended_item/2, [], Items)};
 write_option(Option, _) ->
-    throw({badarg, Option}).
+    throw({unknown_option, Option}).
+
+extended_item(Item, Items) when Item =:= object_count; Item =:= md5sum -> [Item | Items];
+extended_item(Item, _) -> throw({unknown_option, [{extended_info, [Item]}]}).
+
+options(Add, Sofar, [Option | More]) -> options(Add, Add(Option, Sofar), More);
+options(_, Sofar, []) -> Sofar;
+options(_, _, Rest) -> throw({malformed_option, Rest}).
 
 header(Table, Extended) ->
     case fyris:info(Table) of
@@ -120,9 +128,10 @@ read(File, Options) ->
         throw:Reason -> {error, Reason}
     end.
 
-read_options([]) -> false;
-read_options([{verify, Verify}]) when is_boolean(Verify) -> Verify;
-read_options(Options) -> throw({badarg, Options}).
+read_options(Options) -> options(fun read_option/2, false, Options).
+
+read_option({verify, Verify}, _) when is_boolean(Verify) -> Verify;
+read_option(Option, _) -> throw({unknown_option, Option}).
 
 open(File) ->
     Log = make_ref(),
@@ -249,6 +258,13 @@ generated({Objects, Continuation}) ->
     {Objects, fun(read) -> generated(fyris:select(Continuation));
                  (close) -> ok
               end}.
+
+%% @doc The objects of a list.
+-spec list_generator([tuple()]) -> fun((read | close) -> term()).
+list_generator(Objects) ->
+    fun(read) -> {Objects, fun(_) -> end_of_input end};
+       (close) -> ok
+    end.
 
 %% @doc The objects of a dets table.
 -spec dets_generator(term()) -> fun((read | close) -> term()).

@@ -4,39 +4,54 @@
 -compile(export_all).
 -include("fyris_same.hrl").
 
-%% Seconds of killing; more with FYRIS_SOAK.
--define(SECONDS, list_to_integer(os:getenv("FYRIS_SOAK", "3"))).
+%% Seconds of killing, and at least so long as it takes for 200; more with FYRIS_SOAK. For half an hour with the memory watched, see `fyris_soak'.
+-define(SECONDS, list_to_integer(os:getenv("FYRIS_SOAK", "8"))).
 -define(WORKERS, 8).
 
 nothing_is_left_of_the_killed_test_() ->
     {timeout, 60 + ?SECONDS,
      fun() ->
              {Tables, Monitors, Resources} = settled(none, 100),
-             Seed = erlang:phash2(make_ref()),
-             io:format(user, "kills: seed ~b~n", [Seed]),
              Until = now_ms() + 1000 * ?SECONDS,
              %% By a process of its own: it inherits and is monitored, and it too ends.
-             {Driver, Ref} = spawn_monitor(
-                               fun() ->
-                                       rand:seed(exsss, Seed),
-                                       kill_at_random([worker() || _ <- lists:seq(1, ?WORKERS)], Until)
-                               end),
+             {Driver, Ref} = spawn_monitor(fun() -> run_until(Until) end),
              receive {'DOWN', Ref, process, Driver, Reason} -> ?assertEqual(normal, Reason) end,
              Left = settled({Tables, Monitors, Resources}, 100),
              ?assertEqual({0, Left}, {above(Left, {Tables, Monitors, Resources}), Left})
      end}.
 
+run_until(Until) ->
+    Seed = erlang:phash2(make_ref()),
+    io:format(user, "kills: seed ~b~n", [Seed]),
+    rand:seed(exsss, Seed),
+    persistent_term:put({?MODULE, killed}, counters:new(1, [])),
+    kill_at_random([worker() || _ <- lists:seq(1, ?WORKERS)], Until).
+
+%% How many processes were killed by the last run.
+killed() -> counters:get(persistent_term:get({?MODULE, killed}), 1).
+
 now_ms() -> erlang:monotonic_time(millisecond).
 
 kill_at_random(Workers, Until) ->
-    case now_ms() > Until of
+    case now_ms() > Until andalso killed() > 200 of
         true ->
             [kill(W) || W <- Workers];
         false ->
             {Dying, Others} = lists:split(1, [W || {_, W} <- lists:sort([{rand:uniform(), W} || W <- Workers])]),
             [kill(W) || W <- Dying],
+            counters:add(persistent_term:get({?MODULE, killed}), 1, 1),
             timer:sleep(rand:uniform(8) - 1),
+            delete_inherited(),
             kill_at_random([worker() | Others], Until)
+    end.
+
+%% Most of it; the rest goes with the heir.
+delete_inherited() ->
+    receive
+        {'ETS-TRANSFER', Table, _, _} ->
+            rand:uniform(2000) > 1 andalso (catch fyris:delete(Table)),
+            delete_inherited()
+    after 0 -> ok
     end.
 
 kill(Worker) ->
@@ -69,13 +84,12 @@ worker() ->
           end).
 
 work(Heir) ->
-    catch step(rand:uniform(14), Heir),
+    catch step(rand:uniform(16), Heir),
     work(Heir).
 
 step(1, _) ->
     fyris:new(t, [public, any_type()]);
 step(2, Heir) ->
-    %% The heir lives on: it must delete what it gets.
     fyris:new(t, [public, any_type(), {heir, Heir, leave}]);
 step(3, _) ->
     fyris:new(list_to_atom("kill" ++ integer_to_list(rand:uniform(4))), [named_table, public]);
@@ -100,7 +114,11 @@ step(12, _) ->
 step(13, _) ->
     fyris:drain(any_table());
 step(14, _) ->
-    fyris:select_delete(any_table(), [{{'$1', '_'}, [{'<', '$1', 1500}], [true]}]).
+    fyris:select_delete(any_table(), [{{'$1', '_'}, [{'<', '$1', 1500}], [true]}]);
+step(15, _) ->
+    fyris:insert(any_table(), {rand:uniform(3000), atomics:new(1, []), 0});
+step(16, _) ->
+    fyris:update_element(any_table(), rand:uniform(3000), {2, atomics:new(1, [])}).
 
 workers() ->
     [P || P <- processes(),

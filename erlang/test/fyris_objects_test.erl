@@ -126,6 +126,23 @@ update_element_with_default_test() ->
     ?assertError(badarg, fyris:update_element(T, 1, {2, x}, {})),
     fyris:delete(T).
 
+%% As from OTP 29 on, also when the key is there.
+a_bad_default_is_an_error_test() ->
+    [?assertError(badarg, F(Default))
+     || T <- [fyris:new(t, [{keypos, 2}])], fyris:insert(T, {a, 1, 5}), Default <- [a, {}, {x}, [{a, 1, 1}]],
+        F <- [fun(D) -> fyris:update_counter(T, 1, {3, 1}, D) end,
+              fun(D) -> fyris:update_element(T, 1, {3, x}, D) end]].
+
+init_table_closes_its_generator_when_it_fails_test() ->
+    ?same(begin
+              T = M:new(t, []),
+              Me = self(),
+              Next = fun(read) -> end_of_input; (close) -> Me ! closed end,
+              G = fun(read) -> {[bad], Next}; (close) -> Me ! closed_first end,
+              Kind = try M:init_table(T, G) catch exit:{badarg, [_ | _]} -> badarg end,
+              {Kind, receive Closed -> Closed after 0 -> open end}
+          end).
+
 ordered_traversal_test() ->
     ?same_types([ordered_set], begin
         Keys = [5, 1, 2.0, a, {1}, "x", <<"b">>, 3],

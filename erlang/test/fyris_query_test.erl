@@ -175,3 +175,13 @@ node_is_the_name_of_the_node_test() ->
               M:select(T, [{{'$1', '$2'}, Guards, [{{{node}, {node, '$1'}, '$1', '$2'}}]}])
                   =:= [{node(), node(), K, V} || {K, V} <- M:tab2list(T)]
           end).
+
+functions_newer_than_otp_25_test() ->
+    Value = fun(Body) -> fyris:test_ms({1, 2}, [{{'$1', '$2'}, [], [Body]}]) end,
+    ?assertEqual([{ok, 2}, {ok, 1}, {ok, true}, {ok, 2}, {ok, false}],
+                 [Value(B) || B <- [{max, '$1', '$2'}, {min, '$1', '$2'}, {is_integer, '$1', 1, 5},
+                                    {tuple_size, '$_'}, {is_boolean, '$1'}]]).
+
+too_deep_a_specification_is_an_error_test() ->
+    Deep = lists:foldl(fun(_, G) -> {'not', G} end, true, lists:seq(1, 100_000)),
+    ?assertError(system_limit, fyris:match_spec_compile([{'_', [Deep], [true]}])).

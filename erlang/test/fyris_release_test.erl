@@ -12,15 +12,15 @@ a_binary_goes_with_its_object_test_() ->
 %% A binary that came out of a table is a resource; when nobody has it, and the object is gone, so is the resource.
 a_binary_goes(Type) ->
     T = fyris:new(t, [Type, public]),
+    Before = fyris_counts:resources(),
     fyris:insert(T, {1, binary:copy(<<7>>, ?LARGE)}),
-    Before = resources(),
     Held = binary_held_by(fun() -> fyris:lookup_element(T, 1, 2) end),
     fyris:delete(T, 1),
-    ?assertEqual(Before + 1, eventually(Before + 1)),
+    ?assertEqual(Before + 1, fyris_counts:resources(Before + 1)),
     Held ! {self(), size},
     ?assertEqual({size, ?LARGE}, receive {size, _} = Size -> Size end),
     Held ! stop,
-    ?assertEqual(Before, eventually(Before)),
+    ?assertEqual(Before, fyris_counts:resources(Before)),
     fyris:delete(T).
 
 binary_held_by(F) ->
@@ -35,23 +35,6 @@ hold(Binary) ->
         stop -> ok
     end.
 
-%% When what earlier tests have left is gone.
-resources() ->
-    [erlang:garbage_collect(P) || P <- processes()],
-    timer:sleep(10),
-    {_, _, Count} = fyris_nif:counts(),
-    Count.
-
-eventually(Wanted) -> eventually(Wanted, 200).
-
-eventually(Wanted, Tries) ->
-    erlang:garbage_collect(),
-    case fyris_nif:counts() of
-        {_, _, Wanted} -> Wanted;
-        {_, _, Other} when Tries =:= 0 -> Other;
-        _ -> timer:sleep(10), eventually(Wanted, Tries - 1)
-    end.
-
 %% The resource behind a reference lives as long as an object refers to it, as in ets, and goes with the last one.
 a_resource_lives_as_long_as_an_object_with_its_reference_test_() ->
     [{lists:concat([Type, " ", Name]), fun() -> a_resource_lives(Type, Remove) end}
@@ -64,7 +47,7 @@ a_resource_lives_as_long_as_an_object_with_its_reference_test_() ->
 
 a_resource_lives(Type, Remove) ->
     T = fyris:new(t, [Type, public]),
-    Before = resources(),
+    Before = fyris_counts:resources(),
     on_its_own(fun() ->
                        Counter = atomics:new(1, []),
                        atomics:put(Counter, 1, 42),
@@ -81,9 +64,91 @@ a_resource_lives(Type, Remove) ->
                        43 = atomics:get(Counter, 1)
                end),
     Remove(T),
-    ?assertEqual(Before, eventually(Before)).
+    ?assertEqual(Before, fyris_counts:resources(Before)).
 
 %% No term of it is left in this process.
 on_its_own(F) ->
     {Pid, Ref} = spawn_monitor(F),
     receive {'DOWN', Ref, process, Pid, Reason} -> ?assertEqual(normal, Reason) end.
+
+%% Whatever way a reference comes into a table, and whatever is done to its object later.
+a_resource_lives_whichever_way_it_came_test_() ->
+    [{atom_to_list(Name), {timeout, 60, fun() -> came(Way) end}} || {Name, Way} <- ways()].
+
+ways() ->
+    [{insert, fun(T, R) -> fyris:insert(T, {1, R, 0}) end},
+     {insert_new, fun(T, R) -> fyris:insert_new(T, {1, R, 0}) end},
+     {insert_list, fun(T, R) -> fyris:insert(T, [{1, R, 0}, {2, x}]) end},
+     {insert_long_list, fun(T, R) -> fyris:insert(T, [{1, R, 0} | [{I, x} || I <- lists:seq(2, 1000)]]) end},
+     {insert_new_list, fun(T, R) -> fyris:insert_new(T, [{1, R, 0}, {2, x}]) end},
+     {update_element, fun(T, R) -> with(T, fun() -> fyris:update_element(T, 1, {2, R}) end) end},
+     {update_elements, fun(T, R) -> with(T, fun() -> fyris:update_element(T, 1, [{2, R}, {3, 0}]) end) end},
+     {update_element_default, fun(T, R) -> fyris:update_element(T, 1, {3, 0}, {k, R, 1}) end},
+     {update_element_into_default, fun(T, R) -> fyris:update_element(T, 1, {2, R}, {k, x, 0}) end},
+     {update_counter_default, fun(T, R) -> fyris:update_counter(T, 1, {3, 0}, {k, R, 0}) end},
+     {cas, fun(T, R) -> with(T, fun() -> fyris:cas(T, {1, x, 0}, {1, R, 0}) end) end},
+     {upsert, fun(T, R) -> fyris:upsert(T, 1, {1, R, 0}, fun(O) -> O end) end},
+     {init_table, fun(T, R) -> fyris:init_table(T, fun(read) -> {[{1, R, 0}], fun(_) -> end_of_input end} end) end},
+     {select_replace_const,
+      fun(T, R) -> with(T, fun() -> fyris:select_replace(T, [{{1, '_', '_'}, [], [{const, {1, R, 0}}]}]) end) end},
+     {select_replace_moves,
+      fun(T, R) ->
+              fyris:insert(T, {1, 0, R}),
+              1 = fyris:select_replace(T, [{{'$1', '$2', '$3'}, [], [{{'$1', '$3', '$2'}}]}])
+      end},
+     {updated_beside,
+      fun(T, R) ->
+              fyris:insert(T, {1, R, 5}),
+              true = fyris:update_element(T, 1, {3, 0})
+      end},
+     {updated_beside_large,
+      fun(T, R) ->
+              fyris:insert(T, {1, R, 5}),
+              true = fyris:update_element(T, 1, {3, binary:copy(<<"large">>, 1000)}),
+              true = fyris:update_element(T, 1, {3, 0})
+      end},
+     {counted_beside, fun(T, R) -> fyris:insert(T, {1, R, -1}), 0 = fyris:update_counter(T, 1, {3, 1}) end},
+     {counted_large,
+      fun(T, R) ->
+              fyris:insert(T, {1, R, 1 bsl 70}),
+              0 = fyris:update_counter(T, 1, {3, -(1 bsl 70)})
+      end},
+     {replaced_by_itself, fun(T, R) -> [fyris:insert(T, {1, R, 0}) || _ <- lists:seq(1, 5)] end},
+     {set_again, fun(T, R) -> fyris:insert(T, {1, R, 0}), true = fyris:update_element(T, 1, {2, R}) end}].
+
+%% What a fun has captured counts as well.
+a_fun_keeps_what_it_has_captured_test() ->
+    T = fyris:new(t, [public]),
+    Before = fyris_counts:resources(),
+    on_its_own(fun() ->
+                       Counter = atomics:new(1, []),
+                       fyris:insert(T, {1, fun() -> atomics:add_get(Counter, 1, 1) end, 0})
+               end),
+    1 = fyris:update_counter(T, 1, {3, 1}),
+    true = fyris:update_element(T, 1, {3, [x]}),
+    on_its_own(fun() -> [{1, Count, [x]}] = fyris:lookup(T, 1), [1, 2] = [Count(), Count()] end),
+    fyris:delete(T, 1),
+    ?assertEqual(Before, fyris_counts:resources(Before)),
+    fyris:delete(T).
+
+with(T, Change) ->
+    fyris:insert(T, {1, x, 0}),
+    true = lists:member(Change(), [true, 1]).
+
+came(Way) ->
+    [begin
+         T = fyris:new(t, [Type, public]),
+         Before = fyris_counts:resources(),
+         on_its_own(fun() ->
+                            Counter = atomics:new(1, []),
+                            atomics:put(Counter, 1, 42),
+                            Way(T, Counter)
+                    end),
+         on_its_own(fun() ->
+                            [{1, Counter, 0}] = fyris:lookup(T, 1),
+                            42 = atomics:get(Counter, 1)
+                    end),
+         fyris:update_element(T, 1, {2, gone}),
+         ?assertEqual(Before, fyris_counts:resources(Before)),
+         fyris:delete(T)
+     end || Type <- ?UNIQUE].

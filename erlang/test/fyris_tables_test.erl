@@ -43,6 +43,31 @@ delete_removes_name_and_tid_at_once_test() ->
                M:new(a, [named_table]), fyris_same:try_it(fun() -> M:lookup(T, 1) end)}
           end).
 
+a_name_is_free_while_a_large_table_is_being_freed_test() ->
+    ?same(begin
+              [begin
+                   M:new(a, [named_table]),
+                   M:insert(a, [{I, I} || I <- lists:seq(1, 50_000)]),
+                   true = M:delete(a),
+                   {M:info(a), M:whereis(a)}
+               end || _ <- [1, 2, 3]]
+          end).
+
+info_items_of_no_list_test() ->
+    T = fyris:new(a, []),
+    fyris:insert(T, {1, binary:copy(<<"x">>, 1000)}),
+    ?assert(is_list(fyris:info(T, binary))),
+    ?assert(fyris:info(T, stats) =/= undefined),
+    ?assert(is_integer(fyris:info(T, memory))),
+    fyris:delete(T).
+
+an_heir_without_data_gets_the_table_and_no_message_test() ->
+    Me = self(),
+    fyris_same:in_process(fun() -> fyris:new(a, [named_table, {heir, Me}]) end),
+    ?assertEqual(Me, fyris:info(a, owner)),
+    ?assertEqual(none, receive {'ETS-TRANSFER', _, _, _} -> message after 0 -> none end),
+    fyris:delete(a).
+
 delete_of_nothing_is_an_error_test() ->
     ?same(M:delete(a)),
     ?same(M:delete(1)),

@@ -1,12 +1,17 @@
 %% Runs every test module there is beside this one.
 -module(fyris_test_run).
 
--export([main/0]).
+-export([main/0, only/1]).
 
 main() ->
     Dir = filename:dirname(code:which(?MODULE)),
-    Modules = [list_to_atom(filename:basename(File, ".beam"))
-               || File <- filelib:wildcard(filename:join(Dir, "*_test.beam"))],
+    run([list_to_atom(filename:basename(File, ".beam"))
+         || File <- filelib:wildcard(filename:join(Dir, "*_test.beam"))]).
+
+%% Some of them, by name.
+only(Names) -> run([list_to_atom(Name) || Name <- Names]).
+
+run(Modules) ->
     Result = eunit:test([{atom_to_list(M), tests(M)} || M <- lists:sort(Modules)], []),
     halt(case Result of ok -> 0; error -> 1 end).
 

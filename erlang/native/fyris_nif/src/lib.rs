@@ -5,6 +5,7 @@
 //! | module | what |
 //! |---|---|
 //! | `sys` | the one door to the machine's C interface; invariant C |
+//! | `words` | terms written word by word; invariant W |
 //! | `load` | loading, upgrading, kinds of resources |
 //! | `call` | from a C call to a Rust function and back; errors; panics |
 //! | `atoms` | the machine's atoms and ours |
@@ -22,7 +23,7 @@
 //!
 //! # Invariants
 //!
-//! C (calls; in `sys`), local (what is local is stored as such; in `term`), and those of the store.
+//! C (calls; in `sys`), W (whole terms; in `words`), local (what is local is stored as such; in `term`), and those of the store.
 
 mod atoms;
 mod call;
@@ -32,6 +33,7 @@ mod process;
 mod sys;
 mod tables;
 mod term;
+mod words;
 
 use rustler::codegen_runtime::ErlNifEntry;
 

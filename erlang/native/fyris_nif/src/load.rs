@@ -13,7 +13,7 @@ use std::sync::OnceLock;
 use rustler::sys::{ErlNifEnv, ErlNifFunc, ErlNifTerm};
 
 use crate::sys::{Env, Layout, Type, destroy};
-use crate::{calls, process, sys, tables, term};
+use crate::{calls, process, sys, tables, term, words};
 
 /// The kinds of resources.
 #[derive(PartialEq, Eq, Clone)]
@@ -80,6 +80,7 @@ fn begin(env: Env) -> c_int {
         return NO_TYPES;
     }
     sys::learn_references(env);
+    words::probe(env);
     term::begin_keeping();
     stay();
     0

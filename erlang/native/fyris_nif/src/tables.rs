@@ -75,17 +75,61 @@ pub(crate) fn is_tid(env: Env, term: Term) -> bool {
 }
 
 /// Finds the table that a term names.
-#[inline]
+///
+/// Inlined, as all on the way to a table by its tid: what a call returns in several words is written in other pieces than it is
+/// read in, and each such read waits for the writes, which costs as much as the rest of the way.
+#[inline(always)]
 fn find<'g>(env: Env, term: Term, caller: ProcessId, pin: &'g Guard) -> Result<Borrowed<'g>, Fail> {
     if term.atom_index().is_some() {
-        let name = atoms::from_machine(env, term).ok_or(Fail::Cause("id"))?;
-        return Ok(store().borrow(caller, name, pin)?);
+        return by_name(env, term, caller, pin);
     }
     // SAFETY: resources of the type hold a `Held`.
     match unsafe { env.resource::<Held>(term, load::types().table) } {
         Some(held) => Ok(held.0.as_caller(caller)),
         None => Err(Fail::Cause("type")),
     }
+}
+
+#[inline(never)]
+fn by_name<'g>(
+    env: Env,
+    term: Term,
+    caller: ProcessId,
+    pin: &'g Guard,
+) -> Result<Borrowed<'g>, Fail> {
+    let name = atoms::from_machine(env, term).ok_or(Fail::Cause("id"))?;
+    Ok(store().borrow(caller, name, pin)?)
+}
+
+/// Whether the owner, if it is another process than the caller, is a process that has ended.
+#[inline]
+fn is_orphan(env: Env, table: &Table, caller: ProcessId) -> bool {
+    let owner = table.owner().filter(|owner| *owner != caller);
+    owner.is_some_and(|owner| !process::is_alive(env, owner))
+        && !cfg!(fyris_mutant = "nif_dead_owner_unasked")
+}
+
+/// The table after its owner's end: in other hands, or deleted.
+#[cold]
+fn inherited<'g>(
+    env: Env,
+    term: Term,
+    caller: ProcessId,
+    pin: &'g Guard,
+) -> Result<Borrowed<'g>, Fail> {
+    let mut table = find(env, term, caller, pin)?;
+    while let Some(owner) = table.owner()
+        && owner != caller
+        && !process::is_alive(env, owner)
+    {
+        process::ended(env, owner);
+        table = find(env, term, caller, pin)?;
+        if table.owner() == Some(owner) {
+            // It had no heir: whoever uses the table will find it deleted.
+            break;
+        }
+    }
+    Ok(table)
 }
 
 /// Runs `f` on the table that a term names, in the name of the calling process.
@@ -100,17 +144,8 @@ pub(crate) fn with<R>(
     let caller = process::me(env);
     let pin = fyris::pin();
     let mut table = find(env, term, caller, &pin)?;
-    while let Some(owner) = table.owner()
-        && owner != caller
-        && !process::is_alive(env, owner)
-        && !cfg!(fyris_mutant = "nif_dead_owner_unasked")
-    {
-        process::ended(env, owner);
-        table = find(env, term, caller, &pin)?;
-        if table.owner() == Some(owner) {
-            // It had no heir: `f` will find it deleted.
-            break;
-        }
+    if is_orphan(env, &table, caller) {
+        table = inherited(env, term, caller, &pin)?;
     }
     f(&table, &pin)
 }

@@ -27,7 +27,10 @@ pub(super) fn all_items(env: Env, args: &[Term]) -> Reply {
 /// `info/2`.
 pub(super) fn one_item(env: Env, args: &[Term]) -> Reply {
     or_undefined(env, args[0], |table| {
-        let item = atoms::from_machine(env, args[1]).ok_or(BAD)?;
+        // What is no item is only so of a table that is there.
+        let Some(item) = atoms::from_machine(env, args[1]) else {
+            return table.info().map_or(Ok(atoms::undefined(env)), |_| Err(BAD));
+        };
         match table.info_item(item.as_str())? {
             Some(value) => Ok(make(env, item.as_str(), value)),
             None => Ok(atoms::undefined(env)),

@@ -18,8 +18,8 @@ pub(super) fn insert(env: Env, args: &[Term]) -> Reply {
     if env.tuple(args[1]).is_none() {
         return list(env, args, false);
     }
-    tables::with(env, args[0], |table, _| {
-        table.insert_object(&MachineObject::new(env, args[1]))?;
+    tables::with(env, args[0], |table, pin| {
+        table.insert_object(&MachineObject::new(env, args[1]), pin)?;
         Ok(atoms::r#true(env))
     })
 }

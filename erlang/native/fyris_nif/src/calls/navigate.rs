@@ -2,10 +2,11 @@
 
 use fyris::{Object, Step, Table, TableType};
 use fyris_term::key::KeyBuf;
+use fyris_term::value::Build;
 
 use crate::call::{BAD, Reply};
 use crate::sys::{Env, Term};
-use crate::term::with_maker;
+use crate::term::{most_words, with_maker};
 use crate::{atoms, tables};
 
 /// Which way.
@@ -14,6 +15,9 @@ enum Way {
     Up,
     Down,
 }
+
+/// Words of a pair and a cell.
+const PAIR: usize = 5;
 
 /// What is made of where we get.
 type View = fn(Env, &[Object<'_>]) -> Term;
@@ -59,16 +63,17 @@ pub(super) fn prev_lookup(env: Env, args: &[Term]) -> Reply {
 }
 
 fn end(env: Env, args: &[Term], step: Step<'_>, view: View) -> Reply {
-    tables::with(env, args[0], |table, _| {
-        Ok(table.step_with(step, |objects| view(env, objects))?)
+    tables::with(env, args[0], |table, pin| {
+        Ok(table.step_with(step, pin, |objects| view(env, objects))?)
     })
 }
 
 fn step(env: Env, args: &[Term], way: Way, view: View) -> Reply {
-    tables::with(env, args[0], |table, _| {
+    tables::with(env, args[0], |table, pin| {
         check_end(env, table, args[1])?;
         super::with_key(env, args[1], |key| {
-            Ok(table.step_with(step_from(way, key), |objects| view(env, objects))?)
+            let step = step_from(way, key);
+            Ok(table.step_with(step, pin, |objects| view(env, objects))?)
         })
     })
 }
@@ -92,18 +97,27 @@ fn check_end(env: Env, table: &Table, key: Term) -> Reply {
 
 fn key(env: Env, objects: &[Object<'_>]) -> Term {
     match objects.first() {
-        Some(object) => with_maker(env, |maker, stack| object.build_key(maker, stack)),
+        Some(object) => with_maker(env, most_words(object), |maker, stack| {
+            object.build_key(maker, stack)
+        }),
         None => atoms::end_of_table(env),
     }
 }
 
 fn key_and_objects(env: Env, objects: &[Object<'_>]) -> Term {
-    if objects.is_empty() {
+    let Some(first) = objects.first() else {
         return atoms::end_of_table(env);
-    }
-    let key = key(env, objects);
-    let objects = super::read::make_list(env, None, objects);
-    env.make_tuple(&[key, objects])
+    };
+    with_maker(env, PAIR + most_words(first), |maker, stack| {
+        let key = first.build_key(maker, stack);
+        // The objects of one key have the very same.
+        let objects = objects.iter().rev();
+        let list = objects.fold(atoms::nil(env), |tail, object| {
+            let object = object.build(Some(key), maker, stack);
+            maker.cell(object, tail)
+        });
+        maker.tuple(&[key, list])
+    })
 }
 
 /// `slot/2`.

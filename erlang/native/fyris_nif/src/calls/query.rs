@@ -13,7 +13,7 @@ use fyris_term::Term as Owned;
 use crate::call::{BAD, Fail, Reply};
 use crate::sys::{self, Env, Term};
 use crate::tables::store;
-use crate::term::with_maker;
+use crate::term::{Offered, with_maker};
 use crate::{atoms, load, process, tables, term};
 
 /// Objects of a slice.
@@ -25,6 +25,8 @@ const PERCENT: usize = 12;
 pub(crate) struct QueryPlace {
     query: Mutex<Query>,
     verb: Verb,
+    /// What the specification refers to can get into the table.
+    _offered: Offered,
 }
 
 /// A chunk under way, or where the next one begins.
@@ -106,7 +108,8 @@ pub(super) fn machine(env: Env) -> Machine {
 /// `query(Table, Spec, Verb)`: `{done, Result}`, or `{more, Query, List}` for [`step`].
 pub(super) fn query(env: Env, args: &[Term]) -> Reply {
     let verb = Verb::of(env, args[2])?;
-    let spec = verb.spec(&term::read(env, args[1])?)?;
+    let (spec, offered) = term::offer(|| term::read(env, args[1]));
+    let spec = verb.spec(&spec?)?;
     tables::with(env, args[0], |table, _| {
         // Lists grow from their ends, so what is to be in order is found the other way round.
         let ordered = table.table_type() == TableType::OrderedSet;
@@ -119,6 +122,7 @@ pub(super) fn query(env: Env, args: &[Term]) -> Reply {
         let place = QueryPlace {
             query: Mutex::new(query),
             verb,
+            _offered: offered,
         };
         // SAFETY: the destroyer of the type drops a `QueryPlace`.
         let place = unsafe { sys::wrap(env, load::types().query, place) };
@@ -155,23 +159,24 @@ fn slice(env: Env, query: &mut Query, verb: Verb, tail: Term) -> Result<(bool, T
 fn list_slice(env: Env, query: &mut Query, tail: Term) -> Result<(bool, Term), Fail> {
     let before = query.visited();
     let mut found: Vec<Term> = Vec::new();
-    let more = with_maker(env, |maker, stack| {
-        query.step_with(SLICE, |object, value| {
+    let (more, list) = with_maker(env, usize::MAX, |maker, stack| {
+        let more = query.step_with(SLICE, |object, value| {
             found.push(match value {
                 None => object.build(None, maker, stack),
                 Some(value) => term::make(env, &value),
             });
             false
-        })
+        })?;
+        let push = |tail, &value: &Term| maker.cell(value, tail);
+        let list = if query.table().table_type() == TableType::OrderedSet {
+            found.iter().fold(tail, push)
+        } else {
+            found.iter().rev().fold(tail, push)
+        };
+        Ok::<_, Fail>((more, list))
     })?;
     let visited = (query.visited() - before) as usize;
     env.consume(PERCENT * visited.min(SLICE) / SLICE);
-    let push = |tail, &value: &Term| env.make_cell(value, tail);
-    let list = if query.table().table_type() == TableType::OrderedSet {
-        found.iter().fold(tail, push)
-    } else {
-        found.iter().rev().fold(tail, push)
-    };
     Ok((more, list))
 }
 

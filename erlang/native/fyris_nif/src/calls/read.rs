@@ -6,8 +6,11 @@ use smallvec::SmallVec;
 
 use crate::call::{BAD, Fail, Reply};
 use crate::sys::{Env, Term};
-use crate::term::with_maker;
+use crate::term::{most_words, with_maker};
 use crate::{atoms, tables};
+
+/// Words of a cell.
+const CELL: usize = 2;
 
 /// `lookup/2`.
 pub(super) fn lookup(env: Env, args: &[Term]) -> Reply {
@@ -32,11 +35,15 @@ pub(super) fn member(env: Env, args: &[Term]) -> Reply {
 /// Objects as a list of tuples. The caller's own key goes back where it is the same.
 pub(super) fn make_list(env: Env, asked: Option<(Term, &KeyBuf)>, objects: &[Object<'_>]) -> Term {
     let nil = atoms::nil(env);
-    with_maker(env, |maker, stack| {
+    let most = objects
+        .first()
+        .map_or(0, |object| CELL + most_words(object));
+    with_maker(env, most, |maker, stack| {
         objects.iter().rev().fold(nil, |tail, object| {
             // In an ordered set the stored key may be `1.0` where the caller asked for `1`.
             let same = asked.filter(|(_, key)| key.bytes() == object.key_bytes());
-            env.make_cell(object.build(same.map(|(term, _)| term), maker, stack), tail)
+            let object = object.build(same.map(|(term, _)| term), maker, stack);
+            maker.cell(object, tail)
         })
     })
 }
@@ -71,7 +78,8 @@ fn elements(
     position: usize,
     objects: &[Object<'_>],
 ) -> Result<Option<Term>, Fail> {
-    let elements: Result<SmallVec<[Term; 4]>, Fail> = with_maker(env, |maker, stack| {
+    let most = objects.first().map_or(0, most_words);
+    let elements: Result<SmallVec<[Term; 4]>, Fail> = with_maker(env, most, |maker, stack| {
         let element = |object: &Object<'_>| {
             let element = object.build_element(position, maker, stack);
             element.ok_or(Fail::Cause("position"))

@@ -61,9 +61,11 @@ pub(super) fn slice(env: Env, args: &[Term]) -> Reply {
 }
 
 fn make(env: Env, objects: &[Object<'_>], back: bool, tail: Term) -> Term {
-    with_maker(env, |maker, stack| {
-        let push =
-            |tail, object: &Object<'_>| env.make_cell(object.build(None, maker, stack), tail);
+    with_maker(env, usize::MAX, |maker, stack| {
+        let push = |tail, object: &Object<'_>| {
+            let object = object.build(None, maker, stack);
+            maker.cell(object, tail)
+        };
         if back {
             objects.iter().fold(tail, push)
         } else {

@@ -5,11 +5,13 @@ use std::sync::Mutex;
 
 use fyris::{Object, Options, Prefix, RangeCursor, RangeOptions};
 use fyris_term::Term as Owned;
+use fyris_term::value::Build;
+use smallvec::SmallVec;
 
 use crate::call::{BAD, Fail, Reply, entry};
 use crate::sys::{self, Env, Term};
 use crate::tables::store;
-use crate::term::{self, MachineObject, with_maker};
+use crate::term::{self, MachineObject, most_words, with_maker};
 use crate::{atoms, load, tables};
 
 /// Objects or keys of a slice.
@@ -124,14 +126,14 @@ pub(super) fn range_slice(env: Env, args: &[Term]) -> Reply {
         let mut objects = Vec::new();
         let more = cursor.next_batch(table, limit.min(SLICE), pin, &mut objects)?;
         objects.truncate(limit);
-        let list = with_maker(env, |maker, stack| {
+        let list = with_maker(env, usize::MAX, |maker, stack| {
             let push = |tail, object: &Object<'_>| {
                 let found = if place.keys_only {
                     object.build_key(maker, stack)
                 } else {
                     object.build(None, maker, stack)
                 };
-                env.make_cell(found, tail)
+                maker.cell(found, tail)
             };
             objects.iter().fold(args[2], push)
         });
@@ -214,22 +216,28 @@ pub(super) fn cas(env: Env, args: &[Term]) -> Reply {
     })
 }
 
+/// The steps of a path, which are few.
+fn path(env: Env, list: Term) -> Result<SmallVec<[Owned; 4]>, Fail> {
+    let (mut path, mut rest) = (SmallVec::new(), list);
+    while let Some((head, tail)) = env.cell(rest) {
+        path.push(term::read(env, head)?);
+        rest = tail;
+    }
+    if env.is_nil(rest) { Ok(path) } else { Err(BAD) }
+}
+
 /// `get_in/3`: `{ok, Part}` or `error`.
 pub(super) fn get_in(env: Env, args: &[Term]) -> Reply {
-    let Owned::List(path) = term::read(env, args[2])? else {
-        return Err(BAD);
-    };
+    let path = path(env, args[2])?;
     tables::with(env, args[0], |table, pin| {
         super::with_key(env, args[1], |key| {
             let found = table.get(key, pin)?.and_then(|object| {
-                with_maker(env, |maker, stack| {
-                    object.build_in(&path, |t| term::make(env, &t), maker, stack)
+                with_maker(env, most_words(&object), |maker, stack| {
+                    let part = object.build_in(&path, |t| term::make(env, &t), maker, stack)?;
+                    Some(maker.tuple(&[atoms::ok(env), part]))
                 })
             });
-            Ok(match found {
-                Some(part) => env.make_tuple(&[atoms::ok(env), part]),
-                None => atoms::error(env),
-            })
+            Ok(found.unwrap_or_else(|| atoms::error(env)))
         })
     })
 }

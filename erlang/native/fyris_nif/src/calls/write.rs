@@ -2,7 +2,8 @@
 
 use std::cell::RefCell;
 
-use fyris::{CounterOp, Object, Table};
+use fyris::{CounterOp, Guard, Object, Table};
+use fyris_term::Term as Owned;
 use fyris_term::key::KeyBuf;
 use fyris_term::value::ValueWriter;
 
@@ -13,8 +14,8 @@ use crate::{atoms, tables};
 
 /// `delete/2`.
 pub(super) fn delete(env: Env, args: &[Term]) -> Reply {
-    tables::with(env, args[0], |table, _| {
-        super::with_key(env, args[1], |key| Ok(table.delete_key(key)?))?;
+    tables::with(env, args[0], |table, pin| {
+        super::with_key(env, args[1], |key| Ok(table.delete_under(key, pin)?))?;
         Ok(atoms::r#true(env))
     })
 }
@@ -61,8 +62,14 @@ fn simple_op(env: Env, op: Term) -> Option<SimpleOp> {
     Some((Some(position), increment.small()?))
 }
 
-fn add(env: Env, table: &Table, key: &KeyBuf, (position, increment): SimpleOp) -> Reply {
-    if let Some(sum) = table.add_small(key, position, increment)? {
+fn add(
+    env: Env,
+    table: &Table,
+    key: &KeyBuf,
+    (position, increment): SimpleOp,
+    pin: &Guard,
+) -> Reply {
+    if let Some(sum) = table.add_small(key, position, increment, pin)? {
         return Ok(env.make_int(sum));
     }
     let op = CounterOp {
@@ -80,17 +87,27 @@ pub(super) fn update_counter(env: Env, args: &[Term]) -> Reply {
     if args.len() == 3
         && let Some(op) = simple_op(env, args[2])
     {
-        return tables::with(env, args[0], |table, _| {
-            super::with_key(env, args[1], |key| add(env, table, key, op))
+        return tables::with(env, args[0], |table, pin| {
+            super::with_key(env, args[1], |key| add(env, table, key, op, pin))
         });
     }
     tables::with(env, args[0], |table, _| {
         table.check(fyris::Right::Write)?;
-        let (key, ops) = (term::read(env, args[1])?, term::read(env, args[2])?);
-        let default = args.get(3).map(|&d| term::read(env, d)).transpose()?;
+        let (read, _offered) = term::offer(|| read_update(env, args));
+        let (key, ops, default) = read?;
         let new = table.update_counter_term(&key, &ops, default.as_ref())?;
         Ok(term::make(env, &new))
     })
+}
+
+/// The key, what is to be done, and the default if there is one.
+fn read_update(env: Env, args: &[Term]) -> Result<(Owned, Owned, Option<Owned>), Fail> {
+    let default = args.get(3).map(|&default| term::read(env, default));
+    Ok((
+        term::read(env, args[1])?,
+        term::read(env, args[2])?,
+        default.transpose()?,
+    ))
 }
 
 /// The one `{Pos, Value}`.
@@ -113,13 +130,16 @@ fn overwrite(
     table: &Table,
     key: &KeyBuf,
     (position, value): (usize, Term),
+    pin: &Guard,
 ) -> Result<bool, Fail> {
     let done = VALUE.with_borrow_mut(|bytes| {
         bytes.clear();
         let mut blobs = Vec::new();
-        term::write_value(env, value, &mut ValueWriter::new(bytes, &mut blobs))?;
-        let done = match blobs.is_empty() {
-            true => table.overwrite(key, position, bytes)?,
+        let mut writer = ValueWriter::new(bytes, &mut blobs);
+        let (written, offered) = term::offer(|| term::write_value(env, value, &mut writer));
+        written?;
+        let done = match blobs.is_empty() && offered.is_empty() {
+            true => table.overwrite(key, position, bytes, pin)?,
             false => None,
         };
         if bytes.capacity() > KEEP {
@@ -127,10 +147,11 @@ fn overwrite(
         }
         Ok::<_, Fail>(done)
     })?;
-    match done {
-        Some(done) => Ok(done),
-        None => Ok(table.update_element_with(key, &[(position, term::read(env, value)?)])?),
+    if let Some(done) = done {
+        return Ok(done);
     }
+    let (value, _offered) = term::offer(|| term::read(env, value));
+    Ok(table.update_element_with(key, &[(position, value?)])?)
 }
 
 /// `update_element/3,4`.
@@ -138,17 +159,17 @@ pub(super) fn update_element(env: Env, args: &[Term]) -> Reply {
     if args.len() == 3
         && let Some((position, value)) = simple_edit(env, args[2])
     {
-        return tables::with(env, args[0], |table, _| {
+        return tables::with(env, args[0], |table, pin| {
             super::with_key(env, args[1], |key| {
-                let done = overwrite(env, table, key, (position, value))?;
+                let done = overwrite(env, table, key, (position, value), pin)?;
                 Ok(atoms::boolean(env, done))
             })
         });
     }
     tables::with(env, args[0], |table, _| {
         table.check(fyris::Right::Write)?;
-        let (key, edits) = (term::read(env, args[1])?, term::read(env, args[2])?);
-        let default = args.get(3).map(|&d| term::read(env, d)).transpose()?;
+        let (read, _offered) = term::offer(|| read_update(env, args));
+        let (key, edits, default) = read?;
         let done = table.update_element_term(&key, &edits, default.as_ref())?;
         Ok(atoms::boolean(env, done))
     })

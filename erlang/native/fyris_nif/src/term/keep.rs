@@ -1,20 +1,34 @@
 //! References to resources, and how objects keep those alive.
 //!
 //! A resource of the machine (what `atomics:new/2` gives, a socket, a compiled expression) lives as long as terms refer to
-//! it. What is stored of a reference are its numbers, which are no such term. So an object with one brings a
-//! keeper ([`fyris::Keepers`]) along: a mark and the reference in the external format. For each
+//! it. What is stored of a reference are its numbers, which are no such term. So an object with one, or with a fun that has
+//! captured one, brings a keeper ([`fyris::Keepers`]) along: a mark and the numbers. For each
 //! resource that objects hold, there is one environment of the machine with a term that refers to it, and
-//! a count of the records.
+//! a count of the holders: records, and calls that have read the reference and may put it into records ([`offer`]).
 //!
 //! Tids of our own are not kept: a table's end does not wait for them.
+//!
+//! # Large binaries
+//!
+//! A binary that is looked up is a reference to a resource which holds the blob. For a large blob that resource is made when the
+//! object is inserted, so that a lookup counts one reference and makes nothing. A keeper holds it: the mark, a zero, and the
+//! addresses of blob and resource. An object with more than a few blobs does without, and so does one of which an element
+//! was changed.
 
 use std::cell::Cell;
 use std::collections::HashMap;
+use std::ffi::c_void;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard};
 
 use fyris::{Keepers, ObjectWriter};
+use fyris_term::{Reference, Term as Owned};
 
-use crate::sys::{Env, OwnEnv, Term};
+use smallvec::SmallVec;
+
+use super::rare;
+use crate::load;
+use crate::sys::{self, Env, OwnEnv, Term};
 
 /// What keepers begin with: nobody else's binaries do, as nobody can know it.
 static MARK: LazyLock<[u8; 32]> = LazyLock::new(|| {
@@ -26,17 +40,20 @@ static MARK: LazyLock<[u8; 32]> = LazyLock::new(|| {
     mark
 });
 
-/// A resource that objects hold.
+/// A resource that is held.
 struct Kept {
-    /// How many records do.
-    records: usize,
+    holders: usize,
     /// What keeps it alive.
     _env: OwnEnv,
 }
 
-static KEPT: LazyLock<Mutex<HashMap<Box<[u8]>, Kept>>> = LazyLock::new(Mutex::default);
+type Keeper = Arc<[u8]>;
 
-fn kept() -> MutexGuard<'static, HashMap<Box<[u8]>, Kept>> {
+static KEPT: LazyLock<Mutex<HashMap<Keeper, Kept>>> = LazyLock::new(Mutex::default);
+/// How many there are.
+static COUNT: AtomicUsize = AtomicUsize::new(0);
+
+fn kept() -> MutexGuard<'static, HashMap<Keeper, Kept>> {
     KEPT.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
@@ -44,51 +61,160 @@ fn kept() -> MutexGuard<'static, HashMap<Box<[u8]>, Kept>> {
 pub(crate) fn begin() {
     fyris::set_keepers(Keepers {
         is_keeper: |bytes| bytes.starts_with(&*MARK),
-        retain,
+        any: || count() > 0,
+        find,
         release,
     });
 }
 
-/// How many resources objects hold.
+/// How many resources are held.
 pub(crate) fn count() -> usize {
-    kept().len()
+    // Relaxed: whose reference goes into an object was counted before, by this thread or by one that published a record
+    // which this thread has found.
+    COUNT.load(Ordering::Relaxed)
 }
 
-fn retain(keeper: &[u8]) {
-    if let Some(kept) = kept().get_mut(keeper) {
-        kept.records += 1;
+/// The keeper of a local reference, as it is stored.
+fn keeper(reference: &Reference) -> Keeper {
+    let words = reference.significant().iter();
+    let bytes = words.flat_map(|word| word.to_le_bytes());
+    MARK.iter().copied().chain(bytes).collect()
+}
+
+fn find(reference: &Reference) -> Option<Keeper> {
+    if reference.node != rare::here() {
+        return None;
+    }
+    let mut kept = kept();
+    let keeper = keeper(reference);
+    kept.get_mut(&keeper)?.holders += 1;
+    Some(keeper)
+}
+
+/// A blob that is worth a resource of its own, in bytes.
+const LARGE: usize = 1 << 14;
+/// An object keeps resources for no more blobs than this.
+const FEW: usize = 4;
+
+/// The address of a blob, and the resource that holds it, of such a keeper. Those of references have fours of bytes.
+fn of_blob(keeper: &[u8]) -> Option<(usize, *const c_void)> {
+    let parts: &[u8; 17] = keeper.strip_prefix(&*MARK)?.try_into().ok()?;
+    let (_, words) = parts.split_first()?;
+    let (blob, resource) = (words.first_chunk()?, words.last_chunk()?);
+    let resource = std::ptr::with_exposed_provenance(usize::from_ne_bytes(*resource));
+    Some((usize::from_ne_bytes(*blob), resource))
+}
+
+/// A resource that holds a blob; the caller has its one count.
+pub(super) fn blob_resource(blob: Arc<[u8]>) -> *mut c_void {
+    // SAFETY: the destroyer of the type drops an `Arc<[u8]>`.
+    unsafe { sys::new_resource(load::types().blob, blob) }
+}
+
+/// The resource that an object with these blobs keeps for one of them.
+#[inline]
+pub(super) fn resource_of(blob: &Arc<[u8]>, blobs: &[Arc<[u8]>]) -> Option<*const c_void> {
+    if blob.len() < LARGE {
+        return None;
+    }
+    let mut kept = blobs.iter().rev().take(FEW).filter_map(|b| of_blob(b));
+    kept.find_map(|(address, resource)| (address == blob.as_ptr().addr()).then_some(resource))
+}
+
+/// Lets an object, which has no keepers yet, keep resources for its large blobs.
+fn keep_blobs(out: &mut ObjectWriter<'_>) {
+    if out.blobs().len() > FEW {
+        return;
+    }
+    let large = out.blobs().iter().filter(|blob| blob.len() >= LARGE);
+    let large: SmallVec<[Arc<[u8]>; FEW]> = large.cloned().collect();
+    for blob in large {
+        let address = blob.as_ptr().addr();
+        let resource = blob_resource(blob).expose_provenance();
+        let words = [address, resource].map(usize::to_ne_bytes);
+        out.keep([&MARK[..], &[0], words.as_flattened()].concat().into());
     }
 }
 
 fn release(keeper: &[u8]) {
+    if let Some((_, resource)) = of_blob(keeper) {
+        // SAFETY: the record had this count, its only one.
+        return unsafe { sys::release(resource) };
+    }
     let mut kept = kept();
     let Some(this) = kept.get_mut(keeper) else {
         return;
     };
-    this.records -= 1;
-    let gone = (this.records == 0).then(|| kept.remove(keeper));
+    this.holders -= 1;
+    let gone = (this.holders == 0).then(|| kept.remove(keeper));
+    // Relaxed: as in `count`.
+    COUNT.store(kept.len(), Ordering::Relaxed);
     // The destroyer of the resource may run now: not under the lock.
     drop(kept);
     drop(gone);
 }
 
 thread_local! {
-    /// References to resources met by the [`gather`] under way, if there is one.
+    /// References to resources met by the [`offer`] under way, if there is one.
     static MET: Cell<Option<Vec<Met>>> = const { Cell::new(None) };
 }
 
-/// A reference, and its external form.
-type Met = (Term, Vec<u8>);
+/// A term that keeps a resource alive, and the keeper of its reference.
+type Met = (Term, Keeper);
 
-/// A reference to a resource was written, with this external form.
-pub(super) fn met(env: Env, term: Term, external: &[u8]) {
-    if env.refers_to_resource(term)
-        && !crate::tables::is_tid(env, term)
-        && let Some(mut met) = MET.take()
-    {
-        met.push((term, external.to_vec()));
-        MET.set(Some(met));
+/// A term that came by way of the external format was read.
+pub(super) fn met(env: Env, term: Term, owned: &Owned) {
+    let Some(mut met) = MET.take() else {
+        return;
+    };
+    fyris::each_reference(owned, &mut |reference| {
+        // What a fun has captured is seen only so.
+        let itself = match owned {
+            Owned::Reference(_) => term,
+            _ => rare::make(env, &Owned::Reference(Box::new(reference.clone()))),
+        };
+        if env.refers_to_resource(itself) && !crate::tables::is_tid(env, itself) {
+            met.push((term, keeper(reference)));
+        }
+    });
+    MET.set(Some(met));
+}
+
+/// Holds resources until it is dropped.
+pub(crate) struct Offered(Vec<Keeper>);
+
+impl Offered {
+    /// Whether there are none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
+}
+
+impl Drop for Offered {
+    fn drop(&mut self) {
+        self.0.iter().for_each(|keeper| release(keeper));
+    }
+}
+
+/// Runs `read`, which reads terms. What they refer to can get into objects until the other value is dropped.
+pub(crate) fn offer<R>(read: impl FnOnce() -> R) -> (R, Offered) {
+    MET.set(Some(Vec::new()));
+    let result = read();
+    let met = MET.take().unwrap_or_default();
+    (result, Offered(met.into_iter().map(hold).collect()))
+}
+
+/// One more holder.
+fn hold((term, keeper): Met) -> Keeper {
+    let mut kept = kept();
+    let fresh = || Kept {
+        holders: 0,
+        _env: OwnEnv::with_copy(term),
+    };
+    kept.entry(keeper.clone()).or_insert_with(fresh).holders += 1;
+    // Relaxed: as in `count`.
+    COUNT.store(kept.len(), Ordering::Relaxed);
+    keeper
 }
 
 /// Runs `write`, which writes an object, and lets the object keep the resources it refers to.
@@ -96,20 +222,13 @@ pub(super) fn gather<R, E>(
     out: &mut ObjectWriter<'_>,
     write: impl FnOnce(&mut ObjectWriter<'_>) -> Result<R, E>,
 ) -> Result<R, E> {
-    MET.set(Some(Vec::new()));
-    let result = write(out);
-    let met = MET.take().unwrap_or_default();
+    let (result, mut offered) = offer(|| write(out));
     let result = result?;
-    for (term, external) in met {
-        let keeper: Arc<[u8]> = [&MARK[..], &external].concat().into();
-        let mut kept = kept();
-        let entry = kept.entry((*keeper).into()).or_insert_with(|| Kept {
-            records: 0,
-            _env: OwnEnv::with_copy(term),
-        });
-        entry.records += 1;
-        drop(kept);
-        out.keep(keeper);
+    if !out.blobs().is_empty() {
+        keep_blobs(out);
     }
+    std::mem::take(&mut offered.0)
+        .into_iter()
+        .for_each(|keeper| out.keep(keeper));
     Ok(result)
 }

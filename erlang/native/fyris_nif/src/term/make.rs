@@ -3,29 +3,69 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
+use fyris::Object;
 use fyris_term::value::{Build, build_term};
 use fyris_term::{Atom, Pid, Term as Owned};
 use smallvec::SmallVec;
 
-use super::rare;
+use super::{keep, rare};
+use crate::atoms;
 use crate::sys::{self, Env, Term};
-use crate::{atoms, load};
+use crate::words::Room;
 
 /// Makes terms in an environment.
-pub(crate) struct Maker(pub(crate) Env);
+pub(crate) struct Maker {
+    env: Env,
+    room: Room,
+    /// Whether a term was made whose place among others the machine sees differently on some nodes: then it is asked to put the keys of
+    /// maps in order.
+    odd: bool,
+}
+
+impl Maker {
+    /// `[Head | Tail]`.
+    #[inline]
+    pub(crate) fn cell(&mut self, head: Term, tail: Term) -> Term {
+        self.room.cell(head, tail)
+    }
+}
 
 thread_local! {
     static STACK: Cell<Vec<Term>> = const { Cell::new(Vec::new()) };
+    /// Words that the reply before this one took.
+    static LAST: Cell<usize> = const { Cell::new(0) };
+}
+
+/// The most words that so many bytes of values become: an empty binary is one byte of them.
+const WORDS_A_BYTE: usize = 3;
+
+/// Words that a reply with this object needs at most, besides those of the object's place in a list or tuple.
+#[inline]
+pub(crate) fn most_words(object: &Object<'_>) -> usize {
+    WORDS_A_BYTE * object.stored_len() + object.arity()
 }
 
 /// A stack larger than this is given back after use.
 const KEEP: usize = 1 << 12;
 
 /// Runs `f` with a maker and scratch memory for it, which the thread keeps for the next time.
+///
+/// Replies are mostly as long as those before them, so that is how much room is asked for; but no more than `most`
+/// words.
 #[inline]
-pub(crate) fn with_maker<R>(env: Env, f: impl FnOnce(&mut Maker, &mut Vec<Term>) -> R) -> R {
+pub(crate) fn with_maker<R>(
+    env: Env,
+    most: usize,
+    f: impl FnOnce(&mut Maker, &mut Vec<Term>) -> R,
+) -> R {
     let mut stack = STACK.take();
-    let result = f(&mut Maker(env), &mut stack);
+    let mut maker = Maker {
+        env,
+        room: Room::new(env, LAST.get().min(most)),
+        odd: false,
+    };
+    let result = f(&mut maker, &mut stack);
+    LAST.set(maker.room.taken());
     stack.clear();
     if stack.capacity() <= KEEP {
         STACK.set(stack);
@@ -35,7 +75,9 @@ pub(crate) fn with_maker<R>(env: Env, f: impl FnOnce(&mut Maker, &mut Vec<Term>)
 
 /// The machine's term for one of ours.
 pub(crate) fn make(env: Env, term: &Owned) -> Term {
-    build_term(term, &mut Maker(env))
+    let room = Room::new(env, 0);
+    let odd = false;
+    build_term(term, &mut Maker { env, room, odd })
 }
 
 impl Build for Maker {
@@ -43,72 +85,113 @@ impl Build for Maker {
 
     #[inline]
     fn int(&mut self, value: i64) -> Term {
-        self.0.make_int(value)
+        self.env.make_int(value)
     }
 
     #[inline]
     fn float(&mut self, value: f64) -> Term {
-        self.0.make_float(value)
+        self.env.make_float(value)
     }
 
     #[inline]
     fn atom(&mut self, atom: Atom) -> Term {
-        atoms::to_machine(self.0, atom)
+        atoms::to_machine(self.env, atom)
     }
 
     #[inline]
     fn binary(&mut self, bytes: &[u8]) -> Term {
-        self.0.make_binary(bytes)
+        self.room.binary(bytes)
+    }
+
+    /// A large binary comes from the resource that the object keeps for it.
+    #[inline]
+    fn blob_of(&mut self, blobs: &[Arc<[u8]>], place: usize) -> Term {
+        let blob = &blobs[place];
+        match keep::resource_of(blob, blobs) {
+            // SAFETY: the resource holds the blob, whose bytes are immutable.
+            Some(object) => unsafe { self.env.make_resource_binary(object, blob) },
+            None => self.blob(blob),
+        }
     }
 
     /// A binary that holds a count of the blob: no byte is copied.
     fn blob(&mut self, blob: &Arc<[u8]>) -> Term {
         let held = blob.clone();
-        // SAFETY: the destroyer of the type drops an `Arc<[u8]>`; the bytes are immutable and live as long
-        // as it, which is as long as the resource; our own count goes back once the term has one.
+        // SAFETY: the bytes are immutable and live as long as the resource; our own count goes back once the term has
+        // one.
         unsafe {
-            let object = sys::new_resource(load::types().blob, held);
-            let term = self.0.make_resource_binary(object, blob);
+            let object = keep::blob_resource(held);
+            let term = self.env.make_resource_binary(object, blob);
             sys::release(object);
             term
         }
     }
 
     fn string(&mut self, bytes: &[u8]) -> Term {
-        let nil = self.0.make_list(&[]);
-        let cell = |tail, &byte| self.0.make_cell(self.0.make_int(i64::from(byte)), tail);
-        bytes.iter().rev().fold(nil, cell)
+        let nil = atoms::nil(self.env);
+        bytes.iter().rev().fold(nil, |tail, &byte| {
+            let byte = self.env.make_int(i64::from(byte));
+            self.room.cell(byte, tail)
+        })
     }
 
     fn list(&mut self, elements: &[Term], tail: Option<Term>) -> Term {
-        match tail {
-            None => self.0.make_list(elements),
-            Some(tail) => elements
-                .iter()
-                .rev()
-                .fold(tail, |tail, &e| self.0.make_cell(e, tail)),
-        }
+        let tail = tail.unwrap_or_else(|| atoms::nil(self.env));
+        let elements = elements.iter().rev();
+        elements.fold(tail, |tail, &e| self.room.cell(e, tail))
     }
 
     #[inline]
     fn tuple(&mut self, elements: &[Term]) -> Term {
-        self.0.make_tuple(elements)
+        self.room.tuple(elements)
+    }
+
+    #[inline]
+    fn begin_tuple(&mut self, arity: usize) -> Option<Term> {
+        self.room.begin_tuple(arity)
+    }
+
+    #[inline]
+    fn put(&mut self, tuple: Term, at: usize, element: Term) {
+        self.room.put(tuple, at, element);
+    }
+
+    #[inline]
+    fn begin_map(&mut self, size: usize) -> Option<Term> {
+        self.room.begin_map(size)
+    }
+
+    #[inline]
+    fn put_pair(&mut self, map: Term, at: usize, key: Term, value: Term) {
+        self.room.put_pair(map, at, key, value);
+    }
+
+    #[inline]
+    fn end_map(&mut self, map: Term) -> Term {
+        if self.odd {
+            return self.room.remake_map(map);
+        }
+        map
     }
 
     fn map(&mut self, pairs: &[Term]) -> Term {
-        let keys: SmallVec<[Term; 32]> = pairs.iter().step_by(2).copied().collect();
-        let values: SmallVec<[Term; 32]> = pairs.iter().skip(1).step_by(2).copied().collect();
-        self.0
+        let (pairs, _) = pairs.as_chunks::<2>();
+        let (mut keys, mut values) = (SmallVec::<[Term; 32]>::new(), SmallVec::<[Term; 32]>::new());
+        keys.extend(pairs.iter().map(|pair| pair[0]));
+        values.extend(pairs.iter().map(|pair| pair[1]));
+        self.env
             .make_map(&keys, &values)
             .expect("all keys of a map are different")
     }
 
     fn pid(&mut self, pid: &Pid) -> Term {
+        self.odd = true;
         rare::from_local_pid(pid)
-            .unwrap_or_else(|| rare::make(self.0, &Owned::Pid(Box::new(pid.clone()))))
+            .unwrap_or_else(|| rare::make(self.env, &Owned::Pid(Box::new(pid.clone()))))
     }
 
     fn other(&mut self, term: &Owned) -> Term {
-        rare::make(self.0, term)
+        self.odd = true;
+        rare::make(self.env, term)
     }
 }

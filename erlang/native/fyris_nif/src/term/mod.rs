@@ -25,9 +25,9 @@ mod rare;
 mod read;
 mod value;
 
-pub(crate) use keep::{begin as begin_keeping, count as kept_resources};
+pub(crate) use keep::{Offered, begin as begin_keeping, count as kept_resources, offer};
 pub(crate) use key::read_key;
-pub(crate) use make::{make, with_maker};
+pub(crate) use make::{make, most_words, with_maker};
 pub(crate) use object::MachineObject;
 pub(crate) use rare::node_name;
 pub(crate) use read::read;

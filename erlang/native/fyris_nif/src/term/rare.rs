@@ -50,12 +50,12 @@ pub(super) fn from_local_pid(pid: &Pid) -> Option<Term> {
 #[cold]
 pub(super) fn read(env: Env, term: Term) -> Result<Owned> {
     let external = env.write_external(term).ok_or(Error::TooDeep)?;
-    keep::met(env, term, &external);
     let mut owned =
         etf::decode(&external).map_err(|error| Error::BadArgument(error.to_string()))?;
     if let Some(this) = this_node(env) {
         move_node(&mut owned, this, (here(), 0));
     }
+    keep::met(env, term, &owned);
     Ok(owned)
 }
 

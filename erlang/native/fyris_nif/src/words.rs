@@ -1,0 +1,366 @@
+//! Terms written word by word into room that the machine has given.
+//!
+//! # Why
+//!
+//! A call into the machine for every tuple, cell and short binary costs more than all else of building a term. So one
+//! call makes a tuple as large as what is to come is likely to be, and its words become [`Room`], where terms are
+//! written one behind the other.
+//!
+//! # Layout
+//!
+//! | term | its word | words |
+//! |---|---|---|
+//! | tuple of `n` elements | address + 2 | `n << 6`, the elements |
+//! | `[Head \| Tail]` | address + 1 | head, tail |
+//! | binary of up to 64 bytes | address + 2 | a header, a size, the bytes |
+//! | map of up to 32 keys | address + 2 | a header, how many, the keys in a tuple, the values |
+//!
+//! As with the tags of single words (see `sys`), this is no promise of the machine: [`probe`] compares it, when the library
+//! is loaded, with what the machine makes, and learns the headers of binaries and maps from it. Where anything is
+//! otherwise there is no room, and every term is made by a call. Keys stand in a map in the order of terms up to OTP 25, and
+//! otherwise later: then maps are made by calls.
+//!
+//! # Invariant W (*whole*)
+//!
+//! When a call returns, all room that was asked for consists of whole terms, one behind the other: those that were written, and
+//! tuples of what is left over ([`Room::close`]). The machine counts on that: it walks over what a call has put beside the heap
+//! and moves it, term by term.
+
+use std::sync::OnceLock;
+
+use crate::sys::{Env, Term};
+
+const BOXED: usize = 2;
+const LIST: usize = 1;
+const TAGS: usize = 7;
+const ARITY_SHIFT: u32 = 6;
+/// The longest binary that lies in the heap.
+const SHORT: usize = 64;
+/// The most words that are asked for at once.
+const MOST: usize = 1024;
+/// The fewest, after the first time.
+const FEW: usize = 16;
+/// Zero, the small integer.
+const FILLER: Term = Term(0xF);
+static FILL: [Term; MOST] = [FILLER; MOST];
+
+/// The most keys of a map that is an array.
+const FEW_KEYS: usize = 32;
+/// Words of a map before its values.
+const MAP: usize = 3;
+
+/// Header and size of the binaries by their length.
+type Binaries = [(usize, usize); SHORT + 1];
+
+/// What was learned.
+struct Known {
+    binaries: Binaries,
+    /// The header of maps, if they are known.
+    map: Option<usize>,
+}
+
+static KNOWN: OnceLock<Option<Box<Known>>> = OnceLock::new();
+
+/// Learns what terms look like. To be called when the library is loaded.
+pub(crate) fn probe(env: Env) {
+    KNOWN.get_or_init(|| {
+        let known = tuples_are_known(env) && cells_are_known(env);
+        let binaries = learn_binaries(env).filter(|_| known)?;
+        let map = learn_map(env);
+        Some(Box::new(Known { binaries, map }))
+    });
+}
+
+fn address(term: Term) -> *const usize {
+    std::ptr::with_exposed_provenance(term.0 & !TAGS)
+}
+
+/// The first words of a term.
+///
+/// # Safety
+///
+/// The machine has just made it, in the heap, with at least so many.
+unsafe fn words<const N: usize>(term: Term) -> [usize; N] {
+    // SAFETY: the caller's contract.
+    unsafe { address(term).cast::<[usize; N]>().read() }
+}
+
+/// The header of a term.
+///
+/// # Safety
+///
+/// The machine has just made it, in the heap.
+unsafe fn header(term: Term) -> usize {
+    // SAFETY: the caller's contract: no term there is without a word.
+    let [header] = unsafe { words(term) };
+    header
+}
+
+fn tuples_are_known(env: Env) -> bool {
+    let [a, b] = [1, 2].map(|value| env.make_int(value));
+    let one = env.make_tuple(&[a]);
+    let three = env.make_tuple(&[b, a, one]);
+    if one.0 & TAGS != BOXED || three.0 & TAGS != BOXED {
+        return false;
+    }
+    // SAFETY: tuples of one, three and many elements.
+    unsafe {
+        words(one) == [1 << ARITY_SHIFT, a.0]
+            && words(three) == [3 << ARITY_SHIFT, b.0, a.0, one.0]
+            && header(env.make_tuple(&FILL)) == MOST << ARITY_SHIFT
+    }
+}
+
+fn cells_are_known(env: Env) -> bool {
+    let [a, b] = [1, 2].map(|value| env.make_int(value));
+    let cell = env.make_cell(a, b);
+    // SAFETY: a cell has two words.
+    cell.0 & TAGS == LIST && unsafe { words(cell) } == [a.0, b.0]
+}
+
+fn learn_binaries(env: Env) -> Option<Binaries> {
+    let mut binaries = [(0, 0); SHORT + 1];
+    for length in 1..=SHORT {
+        let bytes: Vec<u8> = (0..length).map(|i| i as u8 ^ 0xA5).collect();
+        let binary = env.make_binary(&bytes);
+        if binary.0 & TAGS != BOXED {
+            return None;
+        }
+        // SAFETY: binaries in the heap have a header and a size at least.
+        let [header, size] = unsafe { words(binary) };
+        let there = env.binary(binary)?;
+        let in_place = there.as_ptr() == address(binary).wrapping_add(2).cast();
+        if !in_place || there != bytes || header >> ARITY_SHIFT != 1 + length.div_ceil(8) {
+            return None;
+        }
+        binaries[length] = (header, size);
+    }
+    Some(binaries)
+}
+
+/// The header of maps of few keys, if they are arrays of keys in the order of terms.
+fn learn_map(env: Env) -> Option<usize> {
+    // In the order of terms, and not in that of their numbers.
+    let mut keys: Vec<Term> = (0..FEW_KEYS as u8)
+        .rev()
+        .map(|i| {
+            env.make_atom(&[b"fyris_key_", [b'a' + i / 26, b'a' + i % 26].as_slice()].concat())
+        })
+        .collect();
+    keys.reverse();
+    keys[0] = env.make_int(7);
+    let header_of = |count: usize| {
+        let map = env.make_map(&keys[..count], &FILL[..count])?;
+        if map.0 & TAGS != BOXED {
+            return None;
+        }
+        // SAFETY: every map of the machine has as many words, of whatever kind it is.
+        let found: [usize; MAP] = unsafe { words(map) };
+        if found[1] != count || found[2] & TAGS != BOXED {
+            return None;
+        }
+        let there = env.tuple(Term(found[2]))?;
+        // SAFETY: as above: the values follow.
+        let values = unsafe { std::slice::from_raw_parts(address(map).add(MAP), count) };
+        let as_known = there == &keys[..count] && values.iter().all(|&value| value == FILLER.0);
+        as_known.then_some(found[0])
+    };
+    let header = header_of(1)?;
+    let all = [2, 3, FEW_KEYS - 1, FEW_KEYS];
+    all.iter()
+        .all(|&count| header_of(count) == Some(header))
+        .then_some(header)
+}
+
+/// Room for terms, of the environment of one call.
+pub(crate) struct Room {
+    env: Env,
+    at: *mut usize,
+    left: usize,
+    /// Words to ask for next.
+    next: usize,
+    taken: usize,
+}
+
+impl Room {
+    /// Room of which `expected` words are likely to be needed.
+    #[inline]
+    pub(crate) fn new(env: Env, expected: usize) -> Room {
+        Room {
+            env,
+            at: std::ptr::null_mut(),
+            left: 0,
+            next: expected,
+            taken: 0,
+        }
+    }
+
+    /// Words taken so far.
+    #[inline]
+    pub(crate) fn taken(&self) -> usize {
+        self.taken
+    }
+
+    /// So many words, two at least, for a term that is written at once: all but the first are small integers now. `None` if
+    /// they are not to be had.
+    #[inline]
+    fn take(&mut self, words: usize) -> Option<*mut usize> {
+        // No word may be left alone: of a tuple without elements machines have their own.
+        if (self.left < words || self.left == words + 1) && !self.more(words) {
+            return None;
+        }
+        let at = self.at;
+        self.at = at.wrapping_add(words);
+        self.left -= words;
+        self.taken += words;
+        Some(at)
+    }
+
+    #[inline(never)]
+    fn more(&mut self, words: usize) -> bool {
+        if words > MOST || !matches!(KNOWN.get(), Some(Some(_))) {
+            return false;
+        }
+        self.close();
+        let size = match self.next.clamp(words, MOST) {
+            size if size == words + 1 => words,
+            size => size,
+        };
+        let tuple = self.env.make_tuple(&FILL[1..size]);
+        self.at = address(tuple).cast_mut();
+        self.left = size;
+        self.next = (self.taken + words).max(FEW);
+        true
+    }
+
+    /// Makes what is left over a tuple (W).
+    fn close(&mut self) {
+        if self.left > 0 && !cfg!(fyris_mutant = "nif_room_open") {
+            // SAFETY: the words are ours, all of them small integers; with a header they are a tuple of the rest.
+            unsafe { self.at.write((self.left - 1) << ARITY_SHIFT) };
+        }
+    }
+
+    /// A tuple of small integers, for [`Room::put`].
+    #[inline]
+    pub(crate) fn begin_tuple(&mut self, arity: usize) -> Option<Term> {
+        if arity == 0 {
+            return None;
+        }
+        let at = self.take(arity.saturating_add(1))?;
+        // SAFETY: as many words are ours; with the header they are a whole tuple (W).
+        unsafe { at.write(arity << ARITY_SHIFT) };
+        Some(Term(at.expose_provenance() | BOXED))
+    }
+
+    /// Puts an element at its place, from 0, in a tuple of [`Room::begin_tuple`].
+    #[inline]
+    pub(crate) fn put(&mut self, tuple: Term, at: usize, element: Term) {
+        let place = address(tuple).cast_mut().wrapping_add(1 + at);
+        // SAFETY: the tuple was made by this room, during this call, and has the place.
+        unsafe { place.write(element.0) };
+    }
+
+    /// A tuple.
+    #[inline]
+    pub(crate) fn tuple(&mut self, elements: &[Term]) -> Term {
+        match self.begin_tuple(elements.len()) {
+            Some(tuple) => {
+                let all = elements.iter().enumerate();
+                all.for_each(|(at, &element)| self.put(tuple, at, element));
+                tuple
+            }
+            None => self.env.make_tuple(elements),
+        }
+    }
+
+    /// `[Head | Tail]`.
+    #[inline]
+    pub(crate) fn cell(&mut self, head: Term, tail: Term) -> Term {
+        match self.take(2) {
+            // SAFETY: two words that are ours, and a whole cell (W).
+            Some(at) => unsafe {
+                at.cast::<[usize; 2]>().write([head.0, tail.0]);
+                Term(at.expose_provenance() | LIST)
+            },
+            None => self.env.make_cell(head, tail),
+        }
+    }
+
+    /// A map of so many pairs of small integers, for [`Room::put_pair`].
+    pub(crate) fn begin_map(&mut self, size: usize) -> Option<Term> {
+        let Some(Some(known)) = KNOWN.get() else {
+            return None;
+        };
+        let header = known.map.filter(|_| (1..=FEW_KEYS).contains(&size))?;
+        let keys = self.begin_tuple(size)?;
+        let at = self.take(MAP + size)?;
+        // SAFETY: as many words are ours; with these three they are a whole map (W).
+        unsafe { at.cast::<[usize; MAP]>().write([header, size, keys.0]) };
+        Some(Term(at.expose_provenance() | BOXED))
+    }
+
+    /// Puts a pair at its place, from 0, in a map of [`Room::begin_map`].
+    #[inline]
+    pub(crate) fn put_pair(&mut self, map: Term, at: usize, key: Term, value: Term) {
+        let words = address(map).cast_mut();
+        // SAFETY: the map was made by this room, during this call, and has the place; so have its keys.
+        unsafe {
+            words.add(MAP + at).write(value.0);
+            let keys = words.add(MAP - 1).read();
+            self.put(Term(keys), at, key);
+        }
+    }
+
+    /// A map of [`Room::begin_map`], made anew by the machine.
+    #[cold]
+    pub(crate) fn remake_map(&self, map: Term) -> Term {
+        let at = address(map);
+        // SAFETY: the map was made by this room, during this call.
+        let ([_, size, keys], values) = unsafe {
+            let head = at.cast::<[usize; MAP]>().read();
+            let values = std::slice::from_raw_parts(at.add(MAP).cast::<Term>(), head[1]);
+            (head, values)
+        };
+        let keys = self.env.tuple(Term(keys)).unwrap_or(&[]);
+        debug_assert_eq!(keys.len(), size);
+        let map = self.env.make_map(keys, values);
+        map.expect("all keys of a map are different")
+    }
+
+    /// A binary, copied.
+    #[inline]
+    pub(crate) fn binary(&mut self, bytes: &[u8]) -> Term {
+        match (KNOWN.get(), bytes.len()) {
+            (Some(Some(known)), length @ 1..=SHORT) => {
+                self.short_binary(known.binaries[length], bytes)
+            }
+            _ => self.env.make_binary(bytes),
+        }
+    }
+
+    #[inline]
+    fn short_binary(&mut self, (header, size): (usize, usize), bytes: &[u8]) -> Term {
+        let words = bytes.len().div_ceil(8);
+        let Some(at) = self.take(2 + words) else {
+            return self.env.make_binary(bytes);
+        };
+        // SAFETY: as many words are ours; the last one is zero where the bytes do not reach, and the header says that
+        // they are one whole binary (W).
+        unsafe {
+            at.add(1 + words).write(0);
+            at.add(2)
+                .cast::<u8>()
+                .copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
+            at.cast::<[usize; 2]>().write([header, size]);
+        }
+        Term(at.expose_provenance() | BOXED)
+    }
+}
+
+impl Drop for Room {
+    #[inline]
+    fn drop(&mut self) {
+        self.close();
+    }
+}

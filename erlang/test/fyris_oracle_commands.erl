@@ -1,0 +1,231 @@
+%% The state machine behind the oracle: which commands come next, which may come, and what is known after them.
+%%
+%% A command is `{Process, Function, Arguments}'. Arguments that are other things on the two sides are tagged (see
+%% `fyris_oracle_sides'); what is no function of ets is one of `fyris_oracle_calls'.
+-module(fyris_oracle_commands).
+
+-export([commands/1, valid/1]).
+
+-import(fyris_oracle_terms, [one/1, key/1, value/0, object/1, counters/1, pattern/1, spec/1]).
+
+-define(SLOTS, [1, 2]).
+-define(NAMES, [fyris_oracle_a, fyris_oracle_b]).
+
+%% What is known of the tables: enough to make commands that mostly fit.
+-record(state, {pool, fixing, tables = #{}, fixed = false}).
+-record(table, {type, keypos}).
+
+%% A run of so many commands.
+commands(N) ->
+    State = #state{pool = fyris_oracle_terms:pool(), fixing = one([false, false, true])},
+    commands(N, State, [{init, State}]).
+
+commands(0, _, Done) ->
+    lists:reverse(Done);
+commands(N, State, Done) ->
+    Command = command(State),
+    case precondition(State, Command) of
+        true -> commands(N - 1, next_state(State, Command), [Command | Done]);
+        false -> commands(N, State, Done)
+    end.
+
+%% Whether all of them may still come where they do, when others have been left out.
+valid([{init, State} | Commands]) ->
+    valid(State, Commands);
+valid(_) ->
+    false.
+
+valid(_, []) -> true;
+valid(State, [Command | More]) ->
+    precondition(State, Command) andalso valid(next_state(State, Command), More).
+
+next_state(#state{tables = Tables} = State, {_, new, [{slot, Slot}, _, {options, Options}]}) ->
+    State#state{tables = Tables#{Slot => table(Options)}};
+next_state(#state{tables = Tables} = State, {_, delete, [{table, Slot}]}) ->
+    State#state{tables = maps:remove(Slot, Tables)};
+next_state(State, {_, safe_fixtable, _}) ->
+    State#state{fixed = true};
+next_state(State, _) ->
+    State.
+
+table(Options) ->
+    #table{type = lists:last([set | [O || O <- Options, lists:member(O, [ordered_set, bag, duplicate_bag])]]),
+           keypos = lists:last([1 | [N || {keypos, N} <- Options, N > 0]])}.
+
+%% What OTP 25 itself gets wrong is left out: `take' from a fixed bag counts wrong.
+precondition(#state{fixed = true, tables = Tables}, {_, take, [{_, Slot}, _]}) ->
+    case Tables of
+        #{Slot := #table{type = Type}} -> Type =:= set orelse Type =:= ordered_set;
+        #{} -> true
+    end;
+precondition(#state{tables = Tables}, {_, new, [{slot, Slot} | _]}) ->
+    not is_map_key(Slot, Tables);
+precondition(#state{fixing = Fixing}, {_, safe_fixtable, _}) ->
+    Fixing;
+precondition(_, _) ->
+    true.
+
+command(#state{tables = Tables} = State) ->
+    Slot = one(?SLOTS),
+    case Tables of
+        #{Slot := Table} -> command(Slot, Table, State);
+        #{} -> one([new(Slot), new(Slot), new(Slot), command(Slot, #table{type = set, keypos = 1}, State)])
+    end.
+
+command(Slot, #table{keypos = KeyPos} = Table, #state{pool = Pool}) ->
+    Keys = {KeyPos, Pool},
+    {F, Args} = case rand:uniform(100) of
+                    N when N =< 40 -> write(Table, Keys);
+                    N when N =< 65 -> read(Keys);
+                    N when N =< 82 -> query(Keys);
+                    N when N =< 97 -> admin(Keys);
+                    _ -> rare(Keys)
+                end,
+    with_table(F, Args, one([{table, Slot}, {table, Slot}, {table, Slot}, {tid, Slot}])).
+
+%% The table is the first argument, but for these.
+with_table(F, Args, Table) when F =:= foldl; F =:= foldr ->
+    {process(), F, Args ++ [Table]};
+%% By its tid: in OTP 25 a continuation belongs to the name that it was begun with.
+with_table(start, Args, {_, Slot}) ->
+    {process(), start, [{tid, Slot} | Args]};
+with_table(F, Args, _) when F =:= new_again; F =:= whereis; F =:= compile; F =:= run; F =:= test_one; F =:= kill ->
+    {process(), F, Args};
+with_table(F, Args, Table) ->
+    {process(), F, [Table | Args]}.
+
+%% Mostly the one that makes tables.
+process() -> one([a, a, a, a, b]).
+
+new(Slot) -> {process(), new, [{slot, Slot}, one([t | ?NAMES]), {options, options()}]}.
+
+options() ->
+    lists:append(
+      [one([[], [], [bag, set]]), [one([set, ordered_set, bag, duplicate_bag])], one([[], [public], [public], [protected], [private]]),
+       one([[], [named_table]]), one([[], [], [{keypos, 2}]]), one([[], [compressed]]),
+       one([[], [], [{heir, {process, one([a, b])}, {heir, data}}], [{heir, none}]]),
+       one([[], [], [{write_concurrency, one([true, false, auto])}]]), one([[], [], [{read_concurrency, true}]]),
+       one([[], [], [{decentralized_counters, one([true, false])}]]),
+       one([[] || _ <- lists:seq(1, 12)] ++ [[foo], [set], [{keypos, 0}], [protected], [{heir, none, x}]])]).
+
+write(#table{type = Type}, {_, Pool} = Keys) ->
+    case rand:uniform(24) of
+        N when N =< 8 -> {insert, [object(Keys)]};
+        9 -> {insert, [objects(Type, Keys)]};
+        10 -> {insert, [counters(Keys)]};
+        11 -> {insert, [one([bulk(), [object(Keys) | bad], [object(Keys), bad], [{}], bad, "x", #{}])]};
+        12 -> {insert_new, [object(Keys)]};
+        13 -> {insert_new, [objects(Type, Keys)]};
+        14 -> {delete, [key(Pool)]};
+        15 -> {delete_object, [object(Keys)]};
+        16 -> {take, [key(Pool)]};
+        17 -> {update_counter, [key(Pool), counter()]};
+        18 -> {update_counter, [key(Pool), counter()]};
+        19 -> counter_with_default(Keys);
+        20 -> {update_element, [key(Pool), edit()]};
+        21 -> {update_element, [key(Pool), edit()]};
+        22 -> {update_element, [key(Pool), edit(), counters(Keys)]};
+        23 -> {delete_some_object, []};
+        24 -> {one([init, delete_object]), [one([[object(Keys)], bad])]}
+    end.
+
+%% Several of one key stand in another order in the bags of OTP 25.
+objects(Type, {KeyPos, _} = Keys) ->
+    Objects = [object(Keys) || _ <- lists:seq(1, rand:uniform(5) - 1)],
+    Long = lists:all(fun(O) -> tuple_size(O) >= KeyPos end, Objects),
+    case Long andalso (Type =:= bag orelse Type =:= duplicate_bag) of
+        true -> lists:ukeysort(KeyPos, Objects);
+        false -> Objects
+    end.
+
+bulk() ->
+    From = rand:uniform(100),
+    [{I, I + 1, I rem 7} || I <- lists:seq(From, From + one([20, 60, 250]))].
+
+counter() ->
+    one([1, -1, 0, 1 bsl 62, -(1 bsl 59), {2, 1}, {1, 1}, {3, 5}, {2, 3, 4, 0}, [{2, 1}, {3, 1}, {2, 1}], [], {2, a},
+         a, {9, 1}, {2, -3, 0, 7}, {0, 1}, {2, 1.0}, [{2, 1} | x], {2, 1, a, 1}, {2, 0, 1, 1}, 1 bsl 200]).
+
+%% OTP 25 crashes after a default that the operation does not fit.
+counter_with_default({KeyPos, Pool}) ->
+    {update_counter, [key(Pool), one([{3, 1}, [{3, 1}, {3, -4, 0, 2}], [], {3, 1 bsl 61}]),
+                      setelement(KeyPos, {k, k, rand:uniform(5)}, key(Pool))]}.
+
+edit() ->
+    one([{2, value()}, {3, value()}, {1, x}, [{3, a}, {2, value()}, {3, value()}], [], {0, x}, foo, {9, x},
+         [{3, x} | y], [{3, x}, {1, y}], {3}]).
+
+read({_, Pool}) ->
+    case rand:uniform(16) of
+        N when N =< 5 -> {lookup, [key(Pool)]};
+        6 -> {member, [key(Pool)]};
+        N when N =< 8 -> {lookup_element, [key(Pool), one([1, 2, 3, 0, 4, a])]};
+        9 -> {one([tab2list, first, last]), []};
+        10 -> {one([next, prev]), [one([key(Pool), '$end_of_table'])]};
+        11 -> {one([walk, walk_back, walk_lookup, slots]), []};
+        12 -> {one([foldl, foldr]), [{function, collect}, []]};
+        13 -> {lookup_element, [key(Pool), one([1, 2, 3, 4]), default]};
+        14 -> {one([first_lookup, last_lookup]), []};
+        15 -> {one([next_lookup, prev_lookup]), [key(Pool)]};
+        16 -> {one([slot, lookup]), [one([0, -1, a])]}
+    end.
+
+query(Keys) ->
+    case rand:uniform(14) of
+        1 -> {select, [spec(Keys)]};
+        2 -> {select_reverse, [spec(Keys)]};
+        3 -> {select_count, [spec(Keys)]};
+        4 -> {select_delete, [spec(Keys)]};
+        5 -> {match, [pattern(Keys)]};
+        6 -> {match_object, [pattern(Keys)]};
+        7 -> {match_delete, [pattern(Keys)]};
+        8 -> {select_replace, [replacement(Keys)]};
+        9 -> {collect, [one([match, match_object]), pattern(Keys), one([1, 2, 7, 100, 0, a])]};
+        10 -> {collect, [one([select, select_reverse]), spec(Keys), one([1, 2, 7, 100, 0, a])]};
+        11 -> {start, [one([match, match_object]), pattern(Keys), one([1, 2, 7])]};
+        12 -> {start, [one([select, select_reverse]), spec(Keys), one([1, 2, 7])]};
+        13 -> {one([continue, repair]), [spec(Keys)]};
+        14 -> {one([compile, run, run, test_one]), [spec(Keys), [object(Keys), object(Keys), value()]]}
+    end.
+
+replacement(Keys) ->
+    Object = object(Keys),
+    one([[{{'$1', '$2'}, [fyris_oracle_terms:guard()], [{{'$1', {{'$2', '$1'}}}}]}],
+         [{{'$1', '_', '$2'}, [], [{{'$1', new, '$2'}}]}],
+         [{'$1', [], ['$1']}],
+         [{{'$1', '$2'}, [], [{{'$2', '$1'}}]}],
+         [{Object, [], [{const, fyris_oracle_terms:put_key(tuple_size(Object), value(), Object)}]}],
+         [{{'_', '$1'}, [], [{{{element, 1, '$_'}, {'+', '$1', 1}}}]}],
+         [{{'_', '_'}, [], ['$_']}], [{{'$1', '_'}, [], [{'$1'}]}], spec(Keys)]).
+
+admin({_, Pool}) ->
+    case rand:uniform(15) of
+        N when N =< 3 -> {info, [one([size, type, keypos, protection, owner, heir, name, named_table, fixed, id, node,
+                                      compressed, read_concurrency, write_concurrency, decentralized_counters, foo, "x"])]};
+        4 -> {info, []};
+        5 -> {setopts, [{options, one([{heir, none}, {heir, {process, b}, gift}, {protection, public}, [], foo,
+                                       [{protection, private}, {heir, none}], [{heir, none}, {heir, none}],
+                                       {protection, protected}, [{heir, {process, a}, k} | x]])}]};
+        6 -> {give_away, [one([{process, a}, {process, b}, foo, {process, b}]), key(Pool)]};
+        7 -> {rename, [one(["x", r | ?NAMES])]};
+        8 -> {whereis, [one([nowhere, 1 | ?NAMES])]};
+        N when N =< 11 -> {safe_fixtable, [one([true, true, false, maybe])]};
+        12 -> {new_again, [{options, options()}]};
+        13 -> {safe_fixed, []};
+        14 -> {all, []};
+        15 -> {is_compiled, []}
+    end.
+
+rare({_, _} = Keys) ->
+    case rand:uniform(24) of
+        N when N =< 9 -> {delete, []};
+        N when N =< 12 -> {kill, []};
+        N when N =< 15 -> {qlc, [one([[], {n_objects, 2}, {traverse, first_next}, {traverse, last_prev}, foo,
+                                      {traverse, {select, spec(Keys)}}])]};
+        16 -> {file, [one([[], [{extended_info, [object_count]}], [{extended_info, [md5sum]}], [{sync, true}], [foo], [{extended_info, [x]}], [{sync, 1}],
+                          [{extended_info, [md5sum, object_count]}, {sync, false}]]),
+                      one([[], [{verify, true}], [bar], [{verify, x}], [{verify, false}, {verify, true}], bar])]};
+        17 -> {dets, []};
+        N when N =< 21 -> {match_delete, ['_']};
+        _ -> {delete_all_objects, []}
+    end.

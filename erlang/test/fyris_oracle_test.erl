@@ -1,0 +1,60 @@
+%% Random commands on ets and fyris, made and shrunk with PropEr: every reply and every exception compared.
+%%
+%% A failure prints its seed and the fewest commands that show it; FYRIS_SEED=N runs that seed first.
+%% FYRIS_ORACLE=N runs so many commands instead of those of CI.
+-module(fyris_oracle_test).
+
+-compile(export_all).
+
+-define(COMMANDS, list_to_integer(os:getenv("FYRIS_ORACLE", "300000"))).
+%% In one run.
+-define(LENGTH, 100).
+
+every_reply_is_that_of_ets_test_() ->
+    case code:which(proper) of
+        non_existing -> {"no PropEr here: left out", []};
+        _ -> {timeout, 1200, fun() -> run(first_seed(), ?COMMANDS div ?LENGTH) end}
+    end.
+
+first_seed() ->
+    list_to_integer(os:getenv("FYRIS_SEED", integer_to_list(erlang:phash2(make_ref(), 1 bsl 27) * 10_000))).
+
+run(Seed, Runs) ->
+    io:format(user, "oracle: ~b commands from seed ~b~n", [Runs * ?LENGTH, Seed]),
+    put(seed, Seed),
+    Property = proper:forall(shrinking(proper_types:lazy(fun next_commands/0)), fun(Commands) -> differ(Commands) =:= none end),
+    case proper:quickcheck(Property, [quiet, {numtests, Runs}, {max_shrinks, 3000}]) of
+        true ->
+            ok;
+        false ->
+            [[_ | Least] = Commands] = proper:counterexample(),
+            error({differ, [{seed, get(seed) - 1}, {commands, Least}, {replies, differ(Commands)}]})
+    end.
+
+next_commands() ->
+    Seed = get(seed),
+    put(seed, Seed + 1),
+    rand:seed(exsss, Seed),
+    fyris_oracle_commands:commands(?LENGTH).
+
+%% A list of commands, which shrinks to shorter ones that are still in order.
+shrinking(Commands) ->
+    proper_types:add_constraint(
+      proper_types:bind(proper_types:noshrink(Commands), fun proper_types:shrink_list/1, false),
+      fun fyris_oracle_commands:valid/1, true).
+
+%% The first command that differs, with both replies. (Debian's PropEr knows no properties that raise.)
+differ([{init, _} | Commands]) ->
+    Sides = fyris_oracle_sides:start(),
+    try first_difference(Commands, Sides)
+    catch Class:Reason:Stack -> {raised, Class, Reason, Stack}
+    after fyris_oracle_sides:stop()
+    end.
+
+first_difference([], _) ->
+    none;
+first_difference([Command | More], Sides) ->
+    case fyris_oracle_sides:run(Command, Sides) of
+        {true, _, After} -> first_difference(More, After);
+        {false, {Real, Ours}, _} -> {Command, [{ets, Real}, {fyris, Ours}]}
+    end.

@@ -1,0 +1,125 @@
+%% Terms that are written word by word into the heap: what comes back is the same term in every respect, also after the
+%% heap was collected; and the resources that large binaries come from.
+-module(fyris_words_test).
+
+-compile(export_all).
+-include("fyris_same.hrl").
+
+-define(LARGE, 100_000).
+
+binaries() ->
+    [list_to_binary([if I rem 5 =:= 0 -> 0; true -> I + N end || I <- lists:seq(1, N)]) || N <- lists:seq(0, 70)].
+
+maps() ->
+    Atoms = [list_to_atom("key_" ++ integer_to_list(I * 7919 rem 101)) || I <- lists:seq(1, 40)],
+    Keys = [Atoms, lists:seq(-20, 19), [integer_to_binary(I) || I <- lists:seq(1, 40)],
+            mixed(Atoms), mixed(odd())],
+    [maps:from_list([{K, {N, <<"v", 0, N>>}} || K <- lists:sublist(Of, N)])
+     || Of <- Keys, N <- [0, 1, 2, 5, 31, 32, 33, 40]].
+
+mixed([]) -> [];
+mixed([K | Rest]) -> [K, {K}, [K, 1.5], #{K => 1}, {K, 1 bsl 70} | mixed(Rest)].
+
+odd() ->
+    Foreign = binary_to_term(<<131, 88, 119, 3, "a@b", 1:32, 2:32, 3:32>>),
+    [self(), make_ref(), fun() -> self() end, Foreign, fun lists:map/2, <<1:3>>, hd(erlang:ports())].
+
+terms() ->
+    binaries() ++ maps() ++
+        [{}, {1}, {{}, [], [a | b]}, "a string", lists:seq(1, 3000), list_to_tuple(lists:seq(1, 255)),
+         list_to_tuple([{I, <<"x">>} || I <- lists:seq(1, 2000)]), [[[[#{a => {b, [c]}}]]]]].
+
+same(Term, Copy) ->
+    Term =:= Copy
+        andalso term_to_binary(Term) =:= term_to_binary(Copy)
+        andalso erts_debug:flat_size(Term) =:= erts_debug:flat_size(Copy).
+
+values_are_the_same_terms_test() ->
+    T = fyris:new(t, []),
+    Numbered = lists:enumerate(terms()),
+    [fyris:insert(T, {I, Term, x}) || {I, Term} <- Numbered],
+    Found = [{Term, fyris:lookup(T, I)} || {I, Term} <- Numbered],
+    erlang:garbage_collect(),
+    [?assert(same([{I, Term, x}], Copy)) || {{I, _}, {Term, Copy}} <- lists:zip(Numbered, Found)],
+    [?assertEqual(maps:get(K, Map), maps:get(K, fyris:lookup_element(T, I, 2)))
+     || {I, Map} <- Numbered, is_map(Map), K <- maps:keys(Map)],
+    fyris:delete(T).
+
+keys_are_the_same_terms_test() ->
+    [begin
+         T = fyris:new(t, [Type]),
+         Numbered = lists:enumerate(lists:usort(terms())),
+         [fyris:insert(T, {Term, I}) || {I, Term} <- Numbered],
+         Found = lists:sort(fyris:tab2list(T)),
+         erlang:garbage_collect(),
+         ?assert(same([{Term, I} || {I, Term} <- Numbered], Found)),
+         [?assertEqual(fyris:lookup(T, Next), Objects)
+          || {Key, _} <- Found, {Next, Objects} <- [fyris:next_lookup(T, Key)]],
+         fyris:delete(T)
+     end || Type <- [set, ordered_set]].
+
+%% Replies of all lengths in turn, kept over many collections, and sent to others.
+heaps_stay_whole_test() ->
+    T = fyris:new(t, []),
+    Numbered = lists:enumerate(terms()),
+    [fyris:insert(T, {I, Term}) || {I, Term} <- Numbered],
+    Self = self(),
+    Pids = [spawn_link(fun() ->
+                               rand:seed(exsss, Seed),
+                               Kept = [begin
+                                           I = rand:uniform(length(Numbered)),
+                                           Reply = fyris:lookup(T, I),
+                                           N rem 100 =:= 0 andalso erlang:garbage_collect(),
+                                           {I, Reply}
+                                       end || N <- lists:seq(1, 2000)],
+                               Self ! {self(), Kept}
+                       end) || Seed <- [1, 2, 3]],
+    Terms = list_to_tuple(terms_of(Numbered)),
+    [receive
+         {Pid, Kept} ->
+             erlang:garbage_collect(),
+             [?assert([{I, element(I, Terms)}] =:= Reply) || {I, Reply} <- Kept]
+     end || Pid <- Pids],
+    fyris:delete(T).
+
+terms_of(Numbered) -> [Term || {_, Term} <- Numbered].
+
+%% Large binaries come from resources which the object holds until an element is changed, and whoever has the binary.
+blobs_go_test() ->
+    T = fyris:new(t, []),
+    Before = fyris_counts:resources(),
+    Large = [binary:copy(<<I>>, ?LARGE) || I <- [1, 2]],
+    fyris:insert(T, list_to_tuple([1, 0 | Large])),
+    ?assertEqual(Before + 2, fyris_counts:resources(Before + 2)),
+    ?assertEqual([list_to_tuple([1, 0 | Large])], fyris:lookup(T, 1)),
+    fyris:update_counter(T, 1, 1),
+    fyris:update_element(T, 1, {3, small}),
+    ?assertEqual([{1, 1, small, lists:last(Large)}], fyris:lookup(T, 1)),
+    ?assertEqual(Before, fyris_counts:resources(Before)),
+    [{_, _, _, Kept}] = fyris:take(T, 1),
+    ?assertEqual(Before + 1, fyris_counts:resources(Before + 1)),
+    ?assertEqual(binary:copy(<<2>>, ?LARGE), Kept),
+    ?assertEqual(Before, fyris_counts:resources(Before)),
+    fyris:delete(T).
+
+%% Equal objects with large binaries are one in a bag, and cas knows them.
+blobs_are_compared_by_content_test() ->
+    T = fyris:new(t, [bag]),
+    Object = fun() -> {1, binary:copy(<<1>>, ?LARGE)} end,
+    fyris:insert(T, [Object(), Object()]),
+    fyris:insert(T, Object()),
+    ?assertEqual(1, fyris:info(T, size)),
+    fyris:delete_object(T, Object()),
+    ?assertEqual(0, fyris:info(T, size)),
+    Set = fyris:new(t, []),
+    fyris:insert(Set, Object()),
+    ?assert(fyris:cas(Set, Object(), {1, two})),
+    [fyris:delete(X) || X <- [T, Set]].
+
+%% More large binaries than an object keeps resources for.
+many_blobs_test() ->
+    T = fyris:new(t, []),
+    Object = list_to_tuple([1 | [binary:copy(<<I>>, ?LARGE) || I <- lists:seq(1, 20)]]),
+    fyris:insert(T, Object),
+    ?assertEqual([Object], fyris:lookup(T, 1)),
+    fyris:delete(T).
