@@ -55,7 +55,7 @@ def test_conflicts(name):
     with pytest.raises(fyris.Behind):
         b.commit()
     for refusing in (b.update, lambda validate: b.commit(merge=True, validate=validate)):
-        with pytest.raises(fyris.Conflict, match="conflicting") as caught:
+        with pytest.raises(fyris.Conflict, match="changed on both sides") as caught:
             refusing(validate=True)
         assert caught.value.ranges == [(0, 8)]
     assert pickle.loads(pickle.dumps(caught.value)).ranges == [(0, 8)]
