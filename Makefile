@@ -6,7 +6,7 @@ FYRIS := $(or $(CARGO_TARGET_DIR),target)/release/fyris
 DUMP := data/otp25-exports.ets
 PREFIX ?= /usr/local
 
-.PHONY: help run test check bench bench-query compare compare-segment erlang bench-erlang wheel install-capi golden sanitize mutants fuzz loom soak
+.PHONY: help run test check bench bench-query compare compare-query compare-segment erlang bench-erlang wheel install-capi golden sanitize sanitize-erlang mutants fuzz loom soak
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -34,6 +34,9 @@ bench-query: $(FYRIS) ## queries, beside the real ets where Erlang is installed
 compare: ## measure Fyris and the peers interleaved in one process
 	cd bench && $(CARGO) run --release --locked -- core --check
 
+compare-query: ## queries against the real ets, judged
+	cd bench && $(CARGO) run --release --locked -- query --check
+
 compare-segment: ## segments between two processes, and arrays against one lock and an STM
 	cd bench && $(CARGO) run --release --locked -- segment --check
 	cd bench && $(CARGO) run --release --locked -- array_mix --check
@@ -41,8 +44,8 @@ compare-segment: ## segments between two processes, and arrays against one lock 
 erlang: ## build the OTP application: erlang/ebin and erlang/priv (needs erlc)
 	$(MAKE) -C erlang
 
-bench-erlang: ## Fyris beside the real ets, in one emulator (N=100000 for a quick look)
-	$(MAKE) -C erlang bench $(if $(N),N=$(N))
+bench-erlang: ## Fyris beside the real ets, in one emulator (N=100000 for a quick look, ONLY=large for one group)
+	$(MAKE) -C erlang bench $(if $(N),N=$(N)) $(if $(ONLY),ONLY="$(ONLY)")
 
 wheel: ## build the Python wheel: dist/fyris-*.whl
 	python/test.sh --wheel
@@ -55,6 +58,9 @@ golden: ## remake the golden files with the Erlang installed here
 
 sanitize: ## the concurrent tests under AddressSanitizer and ThreadSanitizer
 	ci/sanitize.sh
+
+sanitize-erlang: ## the NIF under AddressSanitizer, in the emulator
+	ci/sanitize-erlang.sh
 
 mutants: ## seeded bugs: each must make its test fail
 	ci/mutants.sh

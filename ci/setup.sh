@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # Installs what the tests can use beyond Rust, from Debian's packages: Erlang (the oracle, and the emulator that the
-# NIF runs in) and Elixir. What cannot be had (not root, or no package source) makes its tests skip themselves and say so.
+# NIF runs in), PropEr and Elixir. What cannot be had (not root, or no package source) makes its tests skip themselves and say so.
 set -euo pipefail
 
 missing=()
 command -v erl >/dev/null || missing+=(erlang-base erlang-nox)
 command -v elixir >/dev/null || missing+=(elixir)
+erl -noshell -eval 'halt(case code:which(proper) of non_existing -> 1; _ -> 0 end)' 2>/dev/null || missing+=(erlang-proper)
 if [ ${#missing[@]} = 0 ]; then
   exit 0
 fi
