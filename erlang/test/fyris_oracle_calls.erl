@@ -87,15 +87,16 @@ continue(M, _, _) ->
         {F, Type, Continuation} -> chunk(F, Type, M:F(Continuation))
     end.
 
-%% Which objects come first is told of ordered tables only.
+%% Which objects come first is told of ordered tables only; in the others what was inserted meanwhile may stand before or
+%% behind the continuation, so that one side may have come to its end and the other not.
 chunk(F, Type, {Found, Continuation}) ->
     put(continuation, {F, Type, Continuation}),
     case Type of
         ordered_set -> Found;
         _ -> chunk
     end;
-chunk(_, Type, '$end_of_table') ->
-    erase(continuation),
+chunk(F, Type, '$end_of_table') ->
+    put(continuation, {F, Type, '$end_of_table'}),
     case Type of
         ordered_set -> [];
         _ -> chunk

@@ -11,7 +11,7 @@
 %% | `{function, collect}' | a fun for folds |
 -module(fyris_oracle_sides).
 
--export([start/0, stop/0, run/2]).
+-export([start/0, stop/0, run/2, look/2]).
 
 %% `names' are those of tables and of processes that are dead.
 -record(side, {module, clients, names = #{}, tables = #{}, tids = #{}}).
@@ -31,6 +31,11 @@ run(Command, [Real, Ours]) ->
     {B, _, Ours1} = run_on(Ours, Command),
     [RealReply, OurReply] = [fyris_oracle_replies:comparable(Command, Type, Reply) || Reply <- [A, B]],
     {fyris_oracle_replies:same(RealReply, OurReply), {RealReply, OurReply}, [Real1, Ours1]}.
+
+%% What the table of a command holds after it, on both sides, three times: whether what differed is still there.
+look({_, _, Args}, Sides) ->
+    [[{M, ask(Pid, M, F, [T])} || #side{module = M, clients = #{a := Pid}} = Side <- Sides,
+                                  T <- [table(Args, Side)], F <- [info, tab2list, walk_lookup]] || _ <- [1, 2, 3]].
 
 run_on(#side{module = M, clients = Clients, names = Names, tables = Tables} = Before, {Process, kill, []}) ->
     Pid = map_get(Process, Clients),

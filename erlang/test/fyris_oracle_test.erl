@@ -22,13 +22,14 @@ first_seed() ->
 run(Seed, Runs) ->
     io:format(user, "oracle: ~b commands from seed ~b~n", [Runs * ?LENGTH, Seed]),
     put(seed, Seed),
+    erase(first_failed),
     Property = proper:forall(shrinking(proper_types:lazy(fun next_commands/0)), fun(Commands) -> differ(Commands) =:= none end),
     case proper:quickcheck(Property, [quiet, {numtests, Runs}, {max_shrinks, 3000}]) of
         true ->
             ok;
         false ->
             [[_ | Least] = Commands] = proper:counterexample(),
-            error({differ, [{seed, get(seed) - 1}, {commands, Least}, {replies, differ(Commands)}]})
+            error({differ, [{seed, get(first_failed)}, {commands, Least}, {replies, differ(Commands)}]})
     end.
 
 next_commands() ->
@@ -56,5 +57,18 @@ first_difference([], _) ->
 first_difference([Command | More], Sides) ->
     case fyris_oracle_sides:run(Command, Sides) of
         {true, _, After} -> first_difference(More, After);
-        {false, {Real, Ours}, _} -> {Command, [{ets, Real}, {fyris, Ours}]}
+        {false, {Real, Ours}, After} ->
+            Difference = {Command, [{ets, Real}, {fyris, Ours}], fyris_oracle_sides:look(Command, After)},
+            note(Difference),
+            Difference
+    end.
+
+%% The very first is what shrinking begins with; should it not come again, this is all that is known of it. Not by `~p',
+%% nor by eunit, which leave out what is deep.
+note(Difference) ->
+    case get(first_failed) of
+        undefined ->
+            put(first_failed, get(seed) - 1),
+            io:format(user, "oracle: seed ~b differs first in ~w~n", [get(first_failed), Difference]);
+        _ -> ok
     end.
