@@ -11,8 +11,9 @@
 -define(SLOTS, [1, 2]).
 -define(NAMES, [fyris_oracle_a, fyris_oracle_b]).
 
-%% What is known of the tables: enough to make commands that mostly fit.
--record(state, {pool, fixing, tables = #{}, fixed = false}).
+%% What is known of the tables: enough to make commands that mostly fit. It is not always so: a command may fail, a
+%% deletion by one who may not, say. `bags' is sure: whether any table can be one.
+-record(state, {pool, fixing, tables = #{}, fixed = false, bags = false}).
 -record(table, {type, keypos}).
 
 %% A run of so many commands.
@@ -39,8 +40,9 @@ valid(_, []) -> true;
 valid(State, [Command | More]) ->
     precondition(State, Command) andalso valid(next_state(State, Command), More).
 
-next_state(#state{tables = Tables} = State, {_, new, [{slot, Slot}, _, {options, Options}]}) ->
-    State#state{tables = Tables#{Slot => table(Options)}};
+next_state(#state{tables = Tables, bags = Bags} = State, {_, new, [{slot, Slot}, _, {options, Options}]}) ->
+    Table = table(Options),
+    State#state{tables = Tables#{Slot => Table}, bags = Bags orelse is_bag(Table)};
 next_state(#state{tables = Tables} = State, {_, delete, [{table, Slot}]}) ->
     State#state{tables = maps:remove(Slot, Tables)};
 next_state(State, {_, safe_fixtable, _}) ->
@@ -52,12 +54,11 @@ table(Options) ->
     #table{type = lists:last([set | [O || O <- Options, lists:member(O, [ordered_set, bag, duplicate_bag])]]),
            keypos = lists:last([1 | [N || {keypos, N} <- Options, N > 0]])}.
 
+is_bag(#table{type = Type}) -> Type =:= bag orelse Type =:= duplicate_bag.
+
 %% What OTP 25 itself gets wrong is left out: `take' from a fixed bag counts wrong.
-precondition(#state{fixed = true, tables = Tables}, {_, take, [{_, Slot}, _]}) ->
-    case Tables of
-        #{Slot := #table{type = Type}} -> Type =:= set orelse Type =:= ordered_set;
-        #{} -> true
-    end;
+precondition(#state{fixed = true, bags = true}, {_, take, _}) ->
+    false;
 precondition(#state{tables = Tables}, {_, new, [{slot, Slot} | _]}) ->
     not is_map_key(Slot, Tables);
 precondition(#state{fixing = Fixing}, {_, safe_fixtable, _}) ->
@@ -72,10 +73,10 @@ command(#state{tables = Tables} = State) ->
         #{} -> one([new(Slot), new(Slot), new(Slot), command(Slot, #table{type = set, keypos = 1}, State)])
     end.
 
-command(Slot, #table{keypos = KeyPos} = Table, #state{pool = Pool}) ->
+command(Slot, #table{keypos = KeyPos}, #state{pool = Pool, bags = Bags}) ->
     Keys = {KeyPos, Pool},
     {F, Args} = case rand:uniform(100) of
-                    N when N =< 40 -> write(Table, Keys);
+                    N when N =< 40 -> write(Bags, Keys);
                     N when N =< 65 -> read(Keys);
                     N when N =< 82 -> query(Keys);
                     N when N =< 97 -> admin(Keys);
@@ -108,14 +109,14 @@ options() ->
        one([[], [], [{decentralized_counters, one([true, false])}]]),
        one([[] || _ <- lists:seq(1, 12)] ++ [[foo], [set], [{keypos, 0}], [protected], [{heir, none, x}]])]).
 
-write(#table{type = Type}, {_, Pool} = Keys) ->
+write(Bags, {_, Pool} = Keys) ->
     case rand:uniform(24) of
         N when N =< 8 -> {insert, [object(Keys)]};
-        9 -> {insert, [objects(Type, Keys)]};
+        9 -> {insert, [objects(Bags, Keys)]};
         10 -> {insert, [counters(Keys)]};
         11 -> {insert, [one([bulk(), [object(Keys) | bad], [object(Keys), bad], [{}], bad, "x", #{}])]};
         12 -> {insert_new, [object(Keys)]};
-        13 -> {insert_new, [objects(Type, Keys)]};
+        13 -> {insert_new, [objects(Bags, Keys)]};
         14 -> {delete, [key(Pool)]};
         15 -> {delete_object, [object(Keys)]};
         16 -> {take, [key(Pool)]};
@@ -130,13 +131,23 @@ write(#table{type = Type}, {_, Pool} = Keys) ->
     end.
 
 %% Several of one key stand in another order in the bags of OTP 25.
-objects(Type, {KeyPos, _} = Keys) ->
+objects(Bags, Keys) ->
     Objects = [object(Keys) || _ <- lists:seq(1, rand:uniform(5) - 1)],
-    Long = lists:all(fun(O) -> tuple_size(O) >= KeyPos end, Objects),
-    case Long andalso (Type =:= bag orelse Type =:= duplicate_bag) of
-        true -> lists:ukeysort(KeyPos, Objects);
+    case Bags of
+        true -> lists:foldr(fun with_other_keys/2, [], Objects);
         false -> Objects
     end.
+
+with_other_keys(Object, Others) ->
+    case lists:any(fun(Other) -> may_share_key(Object, Other) end, Others) of
+        true -> Others;
+        false -> [Object | Others]
+    end.
+
+%% At any of the key positions that tables have.
+may_share_key(A, B) ->
+    lists:any(fun(N) -> element(N, A) == element(N, B) end,
+              [N || N <- [1, 2], N =< tuple_size(A), N =< tuple_size(B)]).
 
 bulk() ->
     From = rand:uniform(100),
