@@ -17,8 +17,13 @@ run(Modules) ->
 
 %% What eunit would find itself, but with time for a busy machine instead of five seconds a test.
 tests(Module) ->
-    [{timeout, 120, {test, Module, F}} || F <- named(Module, "_test")]
-        ++ [{generator, Module, F} || F <- named(Module, "_test_")].
+    [timed({test, Module, F}) || F <- named(Module, "_test")]
+        ++ [{generator, fun() -> timed(Module:F()) end} || F <- named(Module, "_test_")].
+
+timed(Tests) when is_list(Tests) -> [timed(Test) || Test <- Tests];
+timed({timeout, _, _} = Test) -> Test;
+timed({Title, Tests}) -> {Title, timed(Tests)};
+timed(Test) -> {timeout, 120, Test}.
 
 named(Module, Suffix) ->
     [F || {F, 0} <- Module:module_info(exports),
