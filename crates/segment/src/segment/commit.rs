@@ -67,7 +67,9 @@ impl Segment {
             return Ok(self.version);
         }
         let trunk = Arc::clone(&self.trunk);
-        let result = trunk.lock(self.slot).and_then(|guard| self.finish(&guard));
+        let result = trunk
+            .lock(self.slot)
+            .and_then(|guard| self.finish(&trunk, &guard));
         self.after(result)
     }
 
@@ -103,7 +105,7 @@ impl Segment {
                 self.update_by(policy)?;
                 self.prepare_again()?;
             }
-            self.finish(&guard)
+            self.finish(&trunk, &guard)
         });
         self.after(result)
     }
@@ -240,6 +242,7 @@ impl Segment {
         if mask.is_empty() {
             return Ok(false);
         }
+        self.trunk.ask_for(page as usize, frame);
         image.set_change(page, self.base[page as usize], frame);
         // SAFETY: as above.
         unsafe { image.set_words(&mask, base, out) };
@@ -275,8 +278,7 @@ impl Segment {
     }
 
     /// Steps 3 to 7, under the lock.
-    fn finish(&mut self, lock: &Guard<'_>) -> Result<u64> {
-        let trunk = Arc::clone(&self.trunk);
+    fn finish(&mut self, trunk: &Trunk, lock: &Guard<'_>) -> Result<u64> {
         let mut bounds = trunk.settled(lock)?;
         self.check_current()?;
         if !trunk.holds(self.slot, self.position) && !trunk.hold(self.slot, self.position) {
@@ -295,14 +297,13 @@ impl Segment {
     fn publish(&mut self, bounds: &mut Bounds, version: u64) -> Result<u64> {
         let (trunk, slot) = (&self.trunk, self.slot);
         let Prepared { records, spare, .. } = &mut self.prepared;
-        let mut freed = Vec::new();
-        let room = trunk.make_room(bounds, records.len(), |frame| freed.push(frame));
-        spare.extend(
-            freed
-                .drain(..)
-                .filter(|&frame| trunk.take_back(frame, slot)),
-        );
-        room?;
+        // What was replaced long ago is the next commit's frames: still warm in the cache.
+        let mut free = |frame| {
+            if trunk.take_back(frame, slot) {
+                spare.push(frame);
+            }
+        };
+        trunk.make_room(bounds, records.len(), &mut free)?;
         let end = trunk.publish(bounds, records);
         for record in records.iter() {
             let head = record.head();
@@ -313,13 +314,7 @@ impl Segment {
         self.position = end;
         self.version = version;
         trunk.count_commit(slot);
-        // What was replaced long ago is the next commit's frames: still warm in the cache.
-        trunk.advance(bounds, |frame| freed.push(frame));
-        spare.extend(
-            freed
-                .into_iter()
-                .filter(|&frame| trunk.take_back(frame, slot)),
-        );
+        trunk.advance(bounds, free);
         Ok(version)
     }
 

@@ -24,8 +24,9 @@ impl Segment {
         for &page in &candidates {
             let private = self.private_values(page);
             let page = page as usize;
+            let base = self.trunk.frame(self.base[page])?;
             // SAFETY: pages by `frame` and `page`.
-            unsafe { words::copy(self.trunk.frame(self.base[page])?, self.copy.page(page)) };
+            unsafe { words::copy(base, self.copy.page(page), [base; 2]) };
             self.put_private(page, &private);
         }
         if self.trunk.holds(self.slot, self.position) {

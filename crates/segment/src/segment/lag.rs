@@ -100,8 +100,9 @@ impl Segment {
         }
         self.prepared.candidates = candidates;
         for &page in &stale {
+            let frame = self.trunk.frame(heads.frames[page])?;
             // SAFETY: pages by `frame` and `page`.
-            unsafe { words::copy(self.trunk.frame(heads.frames[page])?, self.copy.page(page)) };
+            unsafe { words::copy(frame, self.copy.page(page), [frame; 2]) };
         }
         step!("stale pages copied");
         if !self.trunk.holds(self.slot, heads.at) {

@@ -339,8 +339,11 @@ impl Segment {
         if let many @ Words::Many(_) = change.words {
             let at = self.window.mask(many).first() * 8;
             words::prefetch(self.trunk.frame(change.frame)?, at);
-            words::prefetch(self.trunk.frame(self.base[change.page as usize])?, at);
             words::prefetch(self.copy.page(change.page as usize), at);
+            // Of dense pages most are copied whole.
+            if self.window.count(many) < DENSE {
+                words::prefetch(self.trunk.frame(self.base[change.page as usize])?, at);
+            }
         }
         Ok(())
     }
@@ -367,14 +370,18 @@ impl Segment {
         if mask.count() < DENSE {
             return self.take_words(&change, &mask, updated);
         }
-        if let Some(next) = self.window.changes.get(at + 1) {
-            words::prefetch_page(self.trunk.frame(next.frame)?);
-            words::prefetch_page(self.copy.page(next.page as usize));
+        let next = *self.window.changes.get(at + 1).unwrap_or(&change);
+        let next = [
+            self.trunk.frame(next.frame)?,
+            self.copy.page(next.page as usize).cast_const(),
+        ];
+        if clean && self.copy.is_clean(change.page as usize) {
+            return self.take_whole(&change, next, updated);
         }
-        match clean && self.copy.is_clean(change.page as usize) {
-            true => self.take_whole(&change, updated),
-            false if self.unit() == 8 => self.merge_whole(&change, &mask, updated),
-            false => self.take_words(&change, &mask, updated),
+        next.into_iter().for_each(words::prefetch_page);
+        match self.unit() {
+            8 => self.merge_whole(&change, &mask, updated),
+            _ => self.take_words(&change, &mask, updated),
         }
     }
 
@@ -390,12 +397,17 @@ impl Segment {
         Ok(pays)
     }
 
-    /// A page that is unchanged here. False: the slot was cut, and the page (unchanged here, so nothing
-    /// is lost) is to be copied again.
-    fn take_whole(&mut self, change: &Change, updated: &mut Updated) -> Result<bool> {
+    /// A page that is unchanged here; frame and page of the next change are asked for meanwhile. False: the slot was cut,
+    /// and the page (unchanged here, so nothing is lost) is to be copied again.
+    fn take_whole(
+        &mut self,
+        change: &Change,
+        next: [*const u8; 2],
+        updated: &mut Updated,
+    ) -> Result<bool> {
         let frame = self.trunk.frame(change.frame)?;
         // SAFETY: pages by `frame` and `page`.
-        unsafe { words::copy(frame, self.copy.page(change.page as usize)) };
+        unsafe { words::copy(frame, self.copy.page(change.page as usize), next) };
         step!("page copied");
         updated.bytes += PAGE;
         Ok(self.trunk.holds(self.slot, self.position))
@@ -417,7 +429,7 @@ impl Segment {
             return Ok(false);
         }
         // SAFETY: as above.
-        unsafe { words::copy(merged, local) };
+        unsafe { words::copy(merged, local, [merged; 2]) };
         updated.conflicts += conflicts;
         updated.bytes += mask.count() * 8;
         Ok(true)

@@ -45,7 +45,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::PAGE;
 use crate::error::{Error, Result};
 use crate::map::Mapping;
-use crate::words::ZERO;
+use crate::words::{self, ZERO};
 
 use layout::{Geometry, HEAD, word};
 
@@ -175,6 +175,14 @@ impl Trunk {
         // Release: pairs with the Acquire in `head`.
         self.word(offset).store(u64::from(frame), Ordering::Release);
         self.word(offset + 8).store(position, Ordering::Release);
+    }
+
+    /// Asks for what a commit will write to when it gives `page` the frame `frame`.
+    #[inline]
+    pub(crate) fn ask_for(&self, page: usize, frame: u32) {
+        let start = self.map.start().cast_const();
+        words::prefetch(start, self.head_at(page));
+        words::prefetch(start, self.geometry.states_at + frame as usize * 4);
     }
 
     fn head_at(&self, page: usize) -> usize {

@@ -245,21 +245,22 @@ impl Page {
     }
 }
 
-/// Copies a page.
+/// Copies a page. Asks for the pages `next` on the way, line by line; who needs none gives `from` again.
 ///
 /// # Safety
 ///
-/// Two different pages (invariant P), `out` writable.
+/// Two different pages (invariant P), `out` writable; `next` may be anything.
 #[inline]
-pub(crate) unsafe fn copy(from: *const u8, out: *mut u8) {
+pub(crate) unsafe fn copy(from: *const u8, out: *mut u8, next: [*const u8; 2]) {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx512f") {
         // SAFETY: the processor has it; the rest is the caller's promise.
-        return unsafe { simd::copy_512(from, out) };
+        return unsafe { simd::copy_512(from, out, next) };
     } else if is_x86_feature_detected!("avx2") {
         // SAFETY: as above.
-        return unsafe { simd::copy_256(from, out) };
+        return unsafe { simd::copy_256(from, out, next) };
     }
+    let _ = next;
     // SAFETY: the caller's promise.
     unsafe { scalar::copy(from, out) }
 }

@@ -73,9 +73,10 @@ pub(super) unsafe fn diff_512(from: *const u8, base: *const u8) -> Mask {
 ///
 /// As there; the processor has AVX-512F.
 #[target_feature(enable = "avx512f")]
-pub(super) unsafe fn copy_512(from: *const u8, out: *mut u8) {
+pub(super) unsafe fn copy_512(from: *const u8, out: *mut u8, next: [*const u8; 2]) {
     let (from, out) = (from.cast::<__m512i>(), out.cast::<__m512i>());
     for i in 0..WORDS / WIDE {
+        next.iter().for_each(|page| prefetch(*page, i * 64));
         // SAFETY: within the pages and aligned, by the caller's promise.
         unsafe { out.add(i).write_volatile(from.add(i).read_volatile()) };
     }
@@ -137,9 +138,10 @@ fn differ_256(a: __m256i, b: __m256i) -> u64 {
 ///
 /// As there; the processor has AVX2.
 #[target_feature(enable = "avx2")]
-pub(super) unsafe fn copy_256(from: *const u8, out: *mut u8) {
+pub(super) unsafe fn copy_256(from: *const u8, out: *mut u8, next: [*const u8; 2]) {
     let (from, out) = (from.cast::<__m256i>(), out.cast::<__m256i>());
     for i in 0..WORDS / HALF {
+        next.iter().for_each(|page| prefetch(*page, i * 32));
         // SAFETY: within the pages and aligned, by the caller's promise.
         unsafe { out.add(i).write_volatile(from.add(i).read_volatile()) };
     }

@@ -51,7 +51,7 @@ proptest! {
             unsafe {
                 prop_assert_eq!(simd::diff_copy_256(local.ptr(), base.ptr(), out.mut_ptr(), [base.ptr(); 2]), slow);
                 prop_assert_eq!(simd::diff_256(local.ptr(), base.ptr()), slow);
-                simd::copy_256(base.ptr(), out.mut_ptr());
+                simd::copy_256(base.ptr(), out.mut_ptr(), [local.ptr(); 2]);
             }
             prop_assert_eq!(out.0, base.0);
         }
