@@ -2,7 +2,9 @@
 
 use std::io;
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use rustix::io::Errno;
 
 /// The error of every operation on a segment. Whatever it is, the working copy and the trunk are as
 /// they were before the call, unless the variant says otherwise.
@@ -37,7 +39,9 @@ pub enum Error {
     },
     /// Another thread of this process is inside an operation on the same segment; or another process has kept its file
     /// locked for ten seconds, as the first to open it does while it repairs.
-    #[error("another thread is using this segment")]
+    #[error(
+        "in use: another thread is in a call on this segment, or a process that opens it keeps it locked"
+    )]
     Busy,
     /// The process forked after the checkout; the working copy belongs to the parent.
     #[error("the working copy stayed with the parent of this forked process: reattach")]
@@ -136,10 +140,12 @@ pub enum Error {
     #[error("not supported here: {0}")]
     Unsupported(&'static str),
     /// A system call failed.
-    #[error("{what}: {source}")]
+    #[error("{what}{}: {source}", named(path))]
     Os {
         /// What was being done.
         what: &'static str,
+        /// The file that was being opened, made, named or removed.
+        path: Option<PathBuf>,
         /// The system's answer.
         source: io::Error,
     },
@@ -150,15 +156,31 @@ pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
     /// Names the call that a system error came from; "no space" gets its own name.
-    pub(crate) fn os(what: &'static str) -> impl Fn(rustix::io::Errno) -> Error {
-        move |errno| match errno {
-            rustix::io::Errno::NOSPC | rustix::io::Errno::DQUOT => Error::NoSpace(what),
+    pub(crate) fn os(what: &'static str) -> impl Fn(Errno) -> Error {
+        move |errno| Error::of(errno, what, None)
+    }
+
+    /// As [`Error::os`], of a call that names a file.
+    pub(crate) fn os_at(what: &'static str, path: &Path) -> impl Fn(Errno) -> Error {
+        move |errno| Error::of(errno, what, Some(path))
+    }
+
+    fn of(errno: Errno, what: &'static str, path: Option<&Path>) -> Error {
+        match errno {
+            Errno::NOSPC | Errno::DQUOT => Error::NoSpace(what),
             _ => Error::Os {
                 what,
+                path: path.map(Path::to_owned),
                 source: errno.into(),
             },
         }
     }
+}
+
+/// A file's name, if there is one.
+fn named(path: &Option<PathBuf>) -> String {
+    path.as_ref()
+        .map_or(String::new(), |path| format!(" {path:?}"))
 }
 
 /// Ranges in words: the first of them, and how many there are.

@@ -3,24 +3,14 @@
 // One range is one range.
 #![allow(clippy::single_range_in_vec_init)]
 
-use fyris_segment::{Choice, Doctor, Error, Options, PAGE, Segment, Tracking};
+mod names;
 
-/// A name of this test's own, unlinked at the end.
-struct Name(String);
+use fyris_segment::{Choice, Doctor, Error, Options, PAGE, Segment, Tracking};
+use names::Name;
 
 impl Name {
-    fn new(test: &str) -> Name {
-        Name(format!("test-{test}-{}", std::process::id()))
-    }
-
     fn open(&self, size: usize, options: &Options) -> Segment {
         Segment::checkout(&self.0, size, options).unwrap()
-    }
-}
-
-impl Drop for Name {
-    fn drop(&mut self) {
-        let _ = Segment::unlink(&self.0);
     }
 }
 
@@ -206,6 +196,31 @@ fn a_refused_checkout_leaves_no_name_behind() {
     assert!(matches!(error, Some(Error::OutOfRange { len, .. }) if len == 4 * PAGE));
     let error = Segment::checkout(&name.0, 0, &Options::new().create(false)).err();
     assert!(matches!(error, Some(Error::NotFound(_))));
+}
+
+#[test]
+fn an_error_of_the_system_names_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let missing = folder.path().join("missing");
+    let error = Segment::checkout(missing.join("file"), PAGE, &Options::new()).unwrap_err();
+    assert!(matches!(&error, Error::Os { path: Some(path), .. } if *path == missing));
+    let said = format!("making a segment in {missing:?}: ");
+    assert!(error.to_string().starts_with(&said), "{error}");
+}
+
+/// A child that is killed cannot unlink its names; the next test to start does.
+#[test]
+fn names_of_killed_tests_are_not_left_behind() {
+    let mut child = std::process::Command::new("true").spawn().unwrap();
+    let dead = format!("test-killed-{}-0", child.id());
+    let alive = format!("test-running-{}-0", std::process::id());
+    child.wait().unwrap();
+    for name in [&dead, &alive] {
+        Segment::checkout(name, PAGE, &Options::new()).unwrap();
+    }
+    names::reap();
+    assert!(matches!(Segment::unlink(&dead), Err(Error::NotFound(_))));
+    Segment::unlink(&alive).unwrap();
 }
 
 #[test]

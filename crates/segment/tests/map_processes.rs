@@ -4,25 +4,20 @@
 //! writer's own prefix, whose number and sum of bytes it keeps beside them. So each version has
 //! much to be checked by, and at the end no batch may be lost.
 
+mod names;
+
 use std::process::{Child, Command};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use fyris_segment::versioned_map::Batch;
-use fyris_segment::{Error, MapError, Options, Segment, VersionedMap};
+use fyris_segment::{Error, MapError, Options, VersionedMap};
+use names::Name;
 use rand::{Rng, SeedableRng, rngs::StdRng};
 
 const SAME: u32 = 40;
 const NAME: &str = "FYRIS_TEST_MAP";
 const ROLE: &str = "FYRIS_TEST_ROLE";
-
-struct Name(String);
-
-impl Drop for Name {
-    fn drop(&mut self) {
-        let _ = Segment::unlink(&self.0);
-    }
-}
 
 fn options() -> Options {
     Options::new().max_size(64 << 20)
@@ -163,7 +158,7 @@ fn fork(mut map: VersionedMap) {
 
 #[test]
 fn a_forked_child_checks_out_anew() {
-    let name = Name(format!("test-map-fork-{}", std::process::id()));
+    let name = Name::new("map-fork");
     let mut map = VersionedMap::checkout(&name.0, 1 << 20, &options()).expect("checkout");
     map.write(|batch| batch.insert(b"a", b"b")).expect("write");
     assert!(spawn(&name.0, "fork").wait().expect("wait").success());
@@ -181,7 +176,7 @@ fn finish(map: &mut VersionedMap, readers: Vec<Child>) {
 
 #[test]
 fn no_batch_is_lost_and_none_is_seen_in_part() {
-    let name = Name(format!("test-map-processes-{}", std::process::id()));
+    let name = Name::new("map-processes");
     let mut map = VersionedMap::checkout(&name.0, 1 << 20, &options()).expect("checkout");
     let readers = vec![spawn(&name.0, "read"), spawn(&name.0, "read")];
     let batches = 500;
@@ -198,7 +193,7 @@ fn no_batch_is_lost_and_none_is_seen_in_part() {
 
 #[test]
 fn killed_writers_harm_nobody() {
-    let name = Name(format!("test-map-killed-{}", std::process::id()));
+    let name = Name::new("map-killed");
     let mut map = VersionedMap::checkout(&name.0, 1 << 20, &options()).expect("checkout");
     let readers = vec![spawn(&name.0, "read")];
     let mut random = StdRng::seed_from_u64(7);

@@ -1,19 +1,15 @@
 //! The map in a segment: versions, conflicts, growth. Several checkouts of one segment in one process stand
 //! for several processes; `map_processes.rs` has real ones.
 
+mod names;
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use fyris_segment::versioned_map::Cursor;
 use fyris_segment::{Error, MapError, Options, Segment, Tracking, VersionedMap};
-
-/// A name of this test's own, unlinked at the end.
-struct Name(String);
+use names::Name;
 
 impl Name {
-    fn new(test: &str) -> Name {
-        Name(format!("test-map-{test}-{}", std::process::id()))
-    }
-
     fn open(&self, options: &Options) -> VersionedMap {
         VersionedMap::checkout(&self.0, 1 << 20, options).expect("checkout")
     }
@@ -21,12 +17,6 @@ impl Name {
     fn two(&self) -> (VersionedMap, VersionedMap) {
         let options = Options::new();
         (self.open(&options), self.open(&options))
-    }
-}
-
-impl Drop for Name {
-    fn drop(&mut self) {
-        let _ = Segment::unlink(&self.0);
     }
 }
 

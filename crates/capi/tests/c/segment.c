@@ -147,7 +147,7 @@ static void forked(fyris_segment *segment) {
 }
 
 int main(void) {
-  snprintf(name, sizeof name, "capi-test-%ld", (long)getpid());
+  snprintf(name, sizeof name, "test-capi-%ld-0", (long)getpid());
   refused();
   fyris_segment *a = checkout(8192, "[exclusive, {unit, 8}, {max_size, 65536}]");
   NOTHING(fyris_segment_checkout(name, 8192, "[exclusive]", &err), FYRIS_E_EXISTS);

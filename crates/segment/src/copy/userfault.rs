@@ -60,7 +60,8 @@ impl Userfault {
             unsafe { rustix::mm::userfaultfd(flags | UserfaultfdFlags::from_bits_retain(1)) }
                 .map_err(Error::os("userfaultfd"))?;
         let pagemap = File::open("/proc/self/pagemap").map_err(|source| Error::Os {
-            what: "opening /proc/self/pagemap",
+            what: "opening",
+            path: Some("/proc/self/pagemap".into()),
             source,
         })?;
         let mut api = uffdio_api {
@@ -209,6 +210,7 @@ impl Userfault {
                 Some(libc::EINTR) => Ok(from),
                 _ => Err(Error::Os {
                     what: "PAGEMAP_SCAN",
+                    path: None,
                     source: error,
                 }),
             };

@@ -125,7 +125,8 @@ impl Segment {
     pub fn unlink(name: impl AsRef<Path>) -> Result<()> {
         let place = Place::of(name.as_ref())?;
         Trunk::look_at(&place)?;
-        rustix::fs::unlink(&place.path).map_err(Error::os("removing a segment's name"))
+        let remove = Error::os_at("removing segment", &place.path);
+        rustix::fs::unlink(&place.path).map_err(remove)
     }
 
     /// Bytes in the working copy.

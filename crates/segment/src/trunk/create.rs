@@ -46,7 +46,7 @@ impl Trunk {
                 Err(Errno::LOOP) if place.anonymous => {
                     return Err(Error::NotOurs(place.path.clone()));
                 }
-                Err(error) => return Err(Error::os("opening a segment")(error)),
+                Err(error) => return Err(Error::os_at("opening segment", &place.path)(error)),
             }
         }
         Err(Error::Exists(place.path.clone()))
@@ -57,7 +57,7 @@ impl Trunk {
         match open_file(place) {
             Ok(file) => Trunk::attach(file, place),
             Err(Errno::NOENT) => Err(Error::NotFound(place.path.clone())),
-            Err(error) => Err(Error::os("opening a segment")(error)),
+            Err(error) => Err(Error::os_at("opening segment", &place.path)(error)),
         }
     }
 
@@ -66,7 +66,7 @@ impl Trunk {
         let file = match open_file(place) {
             Ok(file) => file,
             Err(Errno::NOENT) => return Err(Error::NotFound(place.path.clone())),
-            Err(error) => return Err(Error::os("opening a segment")(error)),
+            Err(error) => return Err(Error::os_at("opening segment", &place.path)(error)),
         };
         check_owner(&file, place)?;
         let mut magic = [0; 8];
@@ -122,7 +122,11 @@ impl Trunk {
 }
 
 fn io(what: &'static str) -> impl Fn(std::io::Error) -> Error {
-    move |source| Error::Os { what, source }
+    move |source| Error::Os {
+        what,
+        path: None,
+        source,
+    }
 }
 
 fn open_file(place: &Place) -> std::result::Result<File, Errno> {
@@ -146,7 +150,7 @@ fn create(place: &Place, size: usize, options: &Options) -> Result<bool> {
     options.check_private(geometry.pages * PAGE)?;
     let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::TMPFILE;
     let file = rustix::fs::openat(CWD, place.folder(), flags, MODE)
-        .map_err(Error::os("making a segment's file"))?;
+        .map_err(Error::os_at("making a segment in", place.folder()))?;
     fill(&File::from(file), &geometry, size, place)
 }
 
@@ -168,7 +172,7 @@ fn fill(file: &File, geometry: &Geometry, size: usize, place: &Place) -> Result<
     match rustix::fs::linkat(CWD, nameless, CWD, &place.path, AtFlags::SYMLINK_FOLLOW) {
         Ok(()) => Ok(true),
         Err(Errno::EXIST) => Ok(false),
-        Err(error) => Err(Error::os("naming a segment")(error)),
+        Err(error) => Err(Error::os_at("naming segment", &place.path)(error)),
     }
 }
 

@@ -8,6 +8,8 @@ mod fork;
 #[cfg(debug_assertions)]
 mod kill;
 mod model;
+#[path = "../names/mod.rs"]
+mod names;
 mod starve;
 #[cfg(debug_assertions)]
 mod stop;
@@ -15,7 +17,9 @@ mod stop;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-use fyris_segment::{Options, Segment, Tracking};
+use fyris_segment::{Options, Tracking};
+
+pub(crate) use names::Name;
 
 /// Says to a child which segment to use; without it the test `child_main` does nothing.
 const NAME: &str = "FYRIS_SEGMENT_TEST_CHILD";
@@ -25,22 +29,6 @@ const NAME: &str = "FYRIS_SEGMENT_TEST_CHILD";
 fn child_main() {
     if let Ok(name) = std::env::var(NAME) {
         child::run(&name);
-    }
-}
-
-/// A segment's name, unlinked at the end.
-pub(crate) struct Name(pub(crate) String);
-
-impl Name {
-    pub(crate) fn new(test: &str) -> Name {
-        let number = rand::random::<u32>();
-        Name(format!("test-{test}-{}-{number}", std::process::id()))
-    }
-}
-
-impl Drop for Name {
-    fn drop(&mut self) {
-        let _ = Segment::unlink(&self.0);
     }
 }
 

@@ -21,7 +21,7 @@ fn unchanged(segment: &Segment, page: usize) -> bool {
 /// just like its own change. The change seemed to be none, and the commit said that all was done.
 #[test]
 fn a_change_that_looks_like_what_replaced_its_base_is_not_forgotten() {
-    let name = format!("test-overtaken-{}", std::process::id());
+    let name = format!("test-overtaken-{}-0", std::process::id());
     let declared = Options::new().declared();
     let mut a = Segment::checkout(&name, 4 * PAGE, &declared).unwrap();
     let mut b = Segment::checkout(&name, 0, &declared).unwrap();
