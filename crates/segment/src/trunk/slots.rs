@@ -109,14 +109,15 @@ impl Trunk {
 
     /// Slots that were ever used.
     fn slots_used(&self) -> usize {
-        // Acquire: pairs with the AcqRel in `claim`.
-        (self.word(word::SLOTS_USED).load(Ordering::Acquire) as usize).min(SLOTS)
+        // SeqCst: pairs with the writes in `claim`, and is in one order with them and the handshake of `hold` and `advance`:
+        // who does not see a new slot here has moved the tail before the new one looks at it.
+        (self.word(word::SLOTS_USED).load(Ordering::SeqCst) as usize).min(SLOTS)
     }
 
     /// The process of a slot.
     pub(super) fn process(&self, slot: usize) -> Option<Process> {
-        // Acquire: pairs with the AcqRel in `claim`.
-        match self.owner(slot).load(Ordering::Acquire) {
+        // SeqCst: as `slots_used`.
+        match self.owner(slot).load(Ordering::SeqCst) {
             0 => None,
             owner => Some(Process(owner)),
         }
@@ -125,17 +126,18 @@ impl Trunk {
     /// Takes a free slot, or that of a dead process, after repairing what that one left.
     pub(crate) fn claim(&self, me: Process) -> Result<usize> {
         let take = |slot: usize, old: u64| {
-            // AcqRel: after the last owner's detach, before anything we do in the slot.
+            // SeqCst: after the last owner's detach, before anything we do in the slot, and seen by `slowest`.
             let taken =
                 self.owner(slot)
-                    .compare_exchange(old, me.0, Ordering::AcqRel, Ordering::Relaxed);
+                    .compare_exchange(old, me.0, Ordering::SeqCst, Ordering::Relaxed);
             taken.is_ok()
         };
         let fresh = (0..SLOTS).find(|&slot| take(slot, 0));
         if let Some(slot) = fresh {
             step!("slot taken");
+            // SeqCst: as the owner above.
             self.word(word::SLOTS_USED)
-                .fetch_max(slot as u64 + 1, Ordering::AcqRel);
+                .fetch_max(slot as u64 + 1, Ordering::SeqCst);
             self.place(slot).store(IDLE, Ordering::Release);
             return Ok(slot);
         }
@@ -156,7 +158,7 @@ impl Trunk {
         // the lock may be in its name, which is ours now: locking repairs.
         let repaired = self.lock(slot).and_then(|guard| self.recover(&guard));
         if let Err(error) = repaired {
-            // Release: pairs with the AcqRel in `claim`. Dead again: whoever comes next tries anew.
+            // Release: pairs with the SeqCst in `claim`. Dead again: whoever comes next tries anew.
             self.owner(slot).store(dead.0, Ordering::Release);
             return Err(error);
         }
@@ -169,7 +171,7 @@ impl Trunk {
     pub(crate) fn detach(&self, slot: usize) {
         self.place(slot).store(IDLE, Ordering::Release);
         step!("slot idle");
-        // Release: pairs with the AcqRel in `claim`.
+        // Release: pairs with the SeqCst in `claim`.
         self.owner(slot).store(0, Ordering::Release);
     }
 
