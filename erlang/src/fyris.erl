@@ -72,6 +72,14 @@ rename(Table, Name) ->
 whereis(Name) ->
     ?CALL(fyris_nif:whereis(Name), [Name]).
 
+%% The tid of a named table: what takes several calls goes on with the table that it began with, under whatever name.
+itself(Name) when is_atom(Name) ->
+    case fyris_nif:whereis(Name) of
+        undefined -> error({'$fyris_error', badarg, id, <<>>});
+        Tid -> Tid
+    end;
+itself(Tid) -> Tid.
+
 %% @doc What there is to know of a table.
 -spec info(table()) -> [{atom(), term()}] | undefined.
 info(Table) ->
@@ -166,10 +174,13 @@ update_element(Table, Key, Elements, Default) ->
 %% @doc Replaces the content by what a generator gives.
 -spec init_table(table(), fun((read | close) -> term())) -> true.
 init_table(Table, Generator) when is_function(Generator, 1) ->
-    ?CALL(fyris_nif:delete_all_objects(Table), [Table, Generator]),
-    generate(Table, Generator);
+    generate(?CALL(emptied(itself(Table)), [Table, Generator]), Generator);
 init_table(Table, Generator) ->
     ?BADARG([Table, Generator]).
+
+emptied(Table) ->
+    fyris_nif:delete_all_objects(Table),
+    Table.
 
 generate(Table, Generator) ->
     case Generator(read) of
@@ -179,7 +190,7 @@ generate(Table, Generator) ->
             %% As ets has it, this ends in an exit.
             try insert(Table, Objects)
             catch error:Reason:Stack ->
-                    catch Next(close),
+                    try_it(fun() -> Next(close) end),
                     exit({Reason, Stack})
             end,
             generate(Table, Next);
@@ -215,9 +226,12 @@ member(Table, Key) ->
 %% @doc All objects; in term order in an `ordered_set'.
 -spec tab2list(table()) -> [tuple()].
 tab2list(Table) ->
+    ?CALL(objects(itself(Table)), [Table]).
+
+objects(Table) ->
     %% From the back, since the list is built from its end.
     Back = fyris_nif_type(Table) =:= ordered_set,
-    ?CALL(slices(Table, fyris_nif:cursor(Table, Back), []), [Table]).
+    slices(Table, fyris_nif:cursor(Table, Back), []).
 
 slices(Table, Cursor, Tail) ->
     case fyris_nif:slice(Table, Cursor, Tail) of
@@ -233,21 +247,27 @@ fyris_nif_type(Table) ->
 %% @doc Folds over all objects, in ascending order in an `ordered_set'.
 -spec foldl(fun((tuple(), Acc) -> Acc), Acc, table()) -> Acc.
 foldl(Fun, Acc, Table) ->
-    ?CALL(fixed(Table, fun() -> fold(foldl, Fun, Acc, Table) end),
+    ?CALL(fixed(itself(Table), fun(T) -> fold(foldl, Fun, Acc, T) end),
           [Fun, Acc, Table]).
 
 %% @doc Folds over all objects, in descending order in an `ordered_set'.
 -spec foldr(fun((tuple(), Acc) -> Acc), Acc, table()) -> Acc.
 foldr(Fun, Acc, Table) ->
-    ?CALL(fixed(Table, fun() -> fold(foldr, Fun, Acc, Table) end),
+    ?CALL(fixed(itself(Table), fun(T) -> fold(foldr, Fun, Acc, T) end),
           [Fun, Acc, Table]).
 
 fixed(Table, Run) ->
     fyris_nif:safe_fixtable(Table, true),
-    try Run()
+    try Run(Table)
     after
         %% The table may be gone by now.
-        catch fyris_nif:safe_fixtable(Table, false)
+        try_it(fun() -> fyris_nif:safe_fixtable(Table, false) end)
+    end.
+
+%% Whatever becomes of it.
+try_it(Fun) ->
+    try Fun(), ok
+    catch _:_ -> ok
     end.
 
 fold(Direction, Fun, Acc, Table) ->
@@ -565,7 +585,7 @@ table(Table) ->
 %% @doc The same, with the options of `ets:table/2'.
 -spec table(table(), term()) -> qlc:query_handle().
 table(Table, Options) ->
-    try fyris_qlc:table(Table, Options)
+    try fyris_qlc:table(?CALL(itself(Table), [Table, Options]), Options)
     catch throw:badarg -> ?BADARG([Table, Options])
     end.
 
@@ -575,15 +595,16 @@ i() -> fyris_browse:tables().
 
 %% @doc Shows the objects of a table, page by page.
 -spec i(table()) -> ok.
-i(Table) -> fyris_browse:table(Table, 40, 80).
+i(Table) -> i(Table, 40, 80).
 
 %% @doc The same, with so many lines a page.
 -spec i(table(), pos_integer()) -> ok.
-i(Table, Height) -> fyris_browse:table(Table, Height, 80).
+i(Table, Height) -> i(Table, Height, 80).
 
 %% @doc The same, with so many columns too.
 -spec i(table(), pos_integer(), pos_integer()) -> ok.
-i(Table, Height, Width) -> fyris_browse:table(Table, Height, Width).
+i(Table, Height, Width) ->
+    fyris_browse:table(?CALL(itself(Table), [Table, Height, Width]), Height, Width).
 
 %% ---------------------------------------------------------------------------
 %% Beyond ets
@@ -611,7 +632,7 @@ range(Table, From, To) ->
       RangeOption :: reverse | keys | {limit, pos_integer()} |
                      {from | to, excluded | included}.
 range(Table, From, To, Options) ->
-    ?CALL(range_of(Table, From, To, range_options(Options)),
+    ?CALL(range_of(itself(Table), From, To, range_options(Options)),
           [Table, From, To, Options]).
 
 range_of(Table, From, To, #{reverse := Back, keys := Keys} = Options) ->
@@ -663,7 +684,7 @@ prefix(Table, Prefix) ->
 -spec prefix(table(), term(), [reverse | keys | {limit, pos_integer()}]) ->
           [term()].
 prefix(Table, Prefix, Options) ->
-    ?CALL(prefix_of(Table, Prefix, range_options(Options)),
+    ?CALL(prefix_of(itself(Table), Prefix, range_options(Options)),
           [Table, Prefix, Options]).
 
 prefix_of(Table, Prefix, #{reverse := Back, keys := Keys, limit := Limit}) ->
@@ -686,7 +707,7 @@ seek(Table, Key, Way) ->
 %% Faster than as many lookups in a table that is larger than the cache.
 -spec lookup_many(table(), [term()]) -> [[tuple()]].
 lookup_many(Table, Keys) ->
-    ?CALL(lookup_slices(Table, Keys, []), [Table, Keys]).
+    ?CALL(lookup_slices(itself(Table), Keys, []), [Table, Keys]).
 
 lookup_slices(Table, Keys, Done) ->
     case fyris_nif:lookup_some(Table, Keys) of
@@ -697,7 +718,7 @@ lookup_slices(Table, Keys, Done) ->
 %% @doc Deletes the objects of a range, both ends included; how many.
 -spec delete_range(table(), term(), term()) -> non_neg_integer().
 delete_range(Table, From, To) ->
-    ?CALL(take_slices(Table, bound(From, included), bound(To, included), true,
+    ?CALL(take_slices(itself(Table), bound(From, included), bound(To, included), true,
                       fun(Keys, Count) -> length(Keys) + Count end, 0),
           [Table, From, To]).
 
@@ -706,7 +727,7 @@ delete_range(Table, From, To) ->
 -spec take_range(table(), term(), term()) -> [tuple()].
 take_range(Table, From, To) ->
     ?CALL(lists:reverse(
-            take_slices(Table, bound(From, included), bound(To, included),
+            take_slices(itself(Table), bound(From, included), bound(To, included),
                         false, fun lists:reverse/2, [])),
           [Table, From, To]).
 

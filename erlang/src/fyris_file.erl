@@ -2,7 +2,7 @@
 %%
 %% A file is a `disk_log' of terms: a tuple of pairs that describes the table, the objects, and, when there is
 %% extended information, an end: `['$end_of_table', [{count, N}, {md5, Sum}]]'. The sum is that of the external
-%% formats of all terms before.
+%% formats of all terms before, as they are in the file: another release of OTP writes atoms and maps otherwise.
 %% @hidden
 -module(fyris_file).
 
@@ -16,17 +16,17 @@
 %% @doc `tab2file'.
 -spec write(fyris:table(), file:name(), [term()]) -> ok | {error, term()}.
 write(Table, File, Options) ->
-    try
-        {Extended, Sync} = write_options(Options),
-        Header = header(Table, Extended),
-        write(Table, File, Header, Extended, Sync)
-    catch
-        throw:Reason -> {error, Reason};
-        error:badarg ->
-            %% It went away meanwhile, or is none of ours to read.
-            undefined =/= fyris:info(Table)
-                andalso erlang:error(badarg, [Table, File, Options]),
-            {error, badtab}
+    case fyris:info(Table) of
+        undefined ->
+            {error, badtab};
+        Info ->
+            {id, Tid} = lists:keyfind(id, 1, Info),
+            try
+                {Extended, Sync} = write_options(Options),
+                write(Tid, File, header(Info, Extended), Extended, Sync)
+            catch
+                throw:Reason -> {error, Reason}
+            end
     end.
 
 %% What is extended information is said once; of the others the last counts. Complaints are those of ets.
@@ -48,14 +48,8 @@ options(Add, Sofar, [Option | More]) -> options(Add, Add(Option, Sofar), More);
 options(_, Sofar, []) -> Sofar;
 options(_, _, Rest) -> throw({malformed_option, Rest}).
 
-header(Table, Extended) ->
-    case fyris:info(Table) of
-        undefined ->
-            throw(badtab);
-        Info ->
-            list_to_tuple(Info ++ [{major_version, 1}, {minor_version, 0},
-                                   {extended_info, Extended}])
-    end.
+header(Info, Extended) ->
+    list_to_tuple(Info ++ [{major_version, 1}, {minor_version, 0}, {extended_info, Extended}]).
 
 write(Table, File, Header, Extended, Sync) ->
     _ = file:delete(File),
@@ -84,18 +78,24 @@ checked({error, Reason}) -> throw(Reason).
 
 begin_sum(Header, Extended) ->
     case lists:member(md5sum, Extended) of
-        true -> {0, add(Header, erlang:md5_init())};
+        true -> {0, add(term_to_binary(Header), erlang:md5_init())};
         false -> {0, none}
     end.
 
 write_objects(Log, Generator, {Count, Sum}) ->
-    case Generator(read) of
+    case more(Generator) of
         end_of_input ->
             {Count, Sum};
         {Objects, Next} ->
             checked(disk_log:log_terms(Log, Objects)),
             write_objects(Log, Next,
                           {Count + length(Objects), add_all(Objects, Sum)})
+    end.
+
+%% The table may be none of the caller's to read, or gone.
+more(Generator) ->
+    try Generator(read)
+    catch error:badarg -> throw(badtab)
     end.
 
 write_end(_, [], _) ->
@@ -106,10 +106,10 @@ write_end(Log, Extended, {Count, Sum}) ->
     checked(disk_log:log(Log, ['$end_of_table', End])).
 
 add_all(_, none) -> none;
-add_all(Terms, Sum) -> lists:foldl(fun add/2, Sum, Terms).
+add_all(Terms, Sum) -> lists:foldl(fun(Term, Now) -> add(term_to_binary(Term), Now) end, Sum, Terms).
 
-add(Term, Sum) ->
-    erlang:md5_update(Sum, term_to_binary(Term)).
+add(_, none) -> none;
+add(Bytes, Sum) -> erlang:md5_update(Sum, Bytes).
 
 %% ---------------------------------------------------------------------------
 %% Reading
@@ -142,13 +142,12 @@ open(File) ->
     end.
 
 load(Log, Verify) ->
-    {Place, First, Bad} = chunk(Log, start),
-    [Header | Objects] = First,
-    Info = described(Header),
+    {Place, [Bytes | Objects], Bad} = chunk(Log, start),
+    Info = described(header_of(Bytes)),
     Bad > 0 andalso Verify andalso throw(badfile),
     Table = make_table(Info),
     try
-        State = state(Header, Info, Verify),
+        State = state(Bytes, Info, Verify),
         finish(objects(Log, Place, Objects, Table, State), Table, State),
         {ok, Table}
     catch
@@ -157,16 +156,21 @@ load(Log, Verify) ->
             erlang:raise(Class, Reason, Stack)
     end.
 
-%% The next terms, and how many bytes were no good.
+%% The next terms, in their external format, and how many bytes were no good.
 chunk(Log, Place) ->
-    case disk_log:chunk(Log, Place) of
+    case disk_log:bchunk(Log, Place) of
         {error, Reason} -> throw({read_error, Reason});
         eof when Place =:= start -> throw(badfile);
         eof -> eof;
         {_, []} when Place =:= start -> throw(badfile);
-        {Next, Terms} -> {Next, Terms, 0};
+        {Next, All} -> {Next, All, 0};
         {_, [], _} when Place =:= start -> throw(badfile);
-        {Next, Terms, Bad} -> {Next, Terms, Bad}
+        {Next, All, Bad} -> {Next, All, Bad}
+    end.
+
+header_of(Bytes) ->
+    try binary_to_term(Bytes)
+    catch error:badarg -> throw(badfile)
     end.
 
 described(Header) when is_tuple(Header) ->
@@ -188,7 +192,7 @@ make_table(#{name := Name, type := Type, protection := Protection,
     end.
 
 %% What is to be checked, and what is known so far.
-state(Header, Info, Verify) ->
+state(Bytes, Info, Verify) ->
     Extended = maps:get(extended_info, Info, []),
     Promised = fun(Item) -> Verify andalso lists:member(Item, Extended) end,
     #{verify => Verify,
@@ -196,36 +200,45 @@ state(Header, Info, Verify) ->
       extended => Extended,
       count => Promised(object_count),
       sum => case Promised(md5sum) of
-                 true -> add(Header, erlang:md5_init());
+                 true -> add(Bytes, erlang:md5_init());
                  false -> none
              end}.
 
-objects(Log, Place, Terms, Table, State) ->
-    objects(Log, Place, Terms, Table, State, {0, maps:get(sum, State), none}).
+objects(Log, Place, All, Table, State) ->
+    objects(Log, Place, All, Table, State, {0, maps:get(sum, State), none}).
 
-objects(Log, Place, Terms, Table, #{verify := Verify} = State, Sofar) ->
-    {Objects, End} = split(Terms, []),
-    Now = insert(Table, Objects, Verify, Sofar),
-    case End of
-        none ->
+objects(Log, Place, All, Table, #{verify := Verify} = State, Sofar) ->
+    Now = insert(Table, All, Verify, Sofar),
+    case Now of
+        {_, _, none} ->
             case chunk(Log, Place) of
                 eof -> Now;
                 {_, _, Bad} when Bad > 0, Verify -> throw(badfile);
                 {Next, More, _} -> objects(Log, Next, More, Table, State, Now)
             end;
         _ ->
-            setelement(3, Now, End)
+            Now
     end.
 
-split([['$end_of_table', End] | _], Objects) -> {lists:reverse(Objects), End};
-split([Object | More], Objects) -> split(More, [Object | Objects]);
-split([], Objects) -> {lists:reverse(Objects), none}.
-
-insert(Table, Objects, Verify, {Count, Sum, End}) ->
+insert(Table, All, Verify, {Count, Sum, none}) ->
+    {Objects, NewSum, End} = terms(All, [], Sum, Verify),
     try fyris:insert(Table, Objects)
     catch error:badarg when Verify -> throw(badfile)
     end,
-    {Count + length(Objects), add_all(Objects, Sum), End}.
+    {Count + length(Objects), NewSum, End}.
+
+%% The terms before the end, the sum with them, and what the end says. What is no term is left out: if there is a sum, it
+%% will tell.
+terms([Bytes | More], Terms, Sum, Verify) ->
+    try binary_to_term(Bytes) of
+        ['$end_of_table', End] -> {lists:reverse(Terms), Sum, End};
+        Term -> terms(More, [Term | Terms], add(Bytes, Sum), Verify)
+    catch
+        error:badarg when Verify, Sum =:= none -> throw(badfile);
+        error:badarg -> terms(More, Terms, Sum, Verify)
+    end;
+terms([], Terms, Sum, _) ->
+    {lists:reverse(Terms), Sum, none}.
 
 finish(_, _, #{verify := false}) ->
     ok;

@@ -20,6 +20,8 @@
          take_some/4, drain/1, cas/3, get_in/3, explain/2]).
 %% {Tables, Monitored processes, Resources}: for tests that look for leaks.
 -export([counts/0]).
+%% {Terms, Maps, References}, each whether it looks as the library knows: for the test that nothing is slow in silence.
+-export([layout/0]).
 
 -on_load(init/0).
 
@@ -40,6 +42,7 @@ priv_dir() ->
 
 all() -> ?STUB.
 counts() -> ?STUB.
+layout() -> ?STUB.
 new(_, _) -> ?STUB.
 delete(_) -> ?STUB.
 rename(_, _) -> ?STUB.

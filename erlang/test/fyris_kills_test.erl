@@ -49,7 +49,7 @@ kill_at_random(Workers, Until) ->
 delete_inherited() ->
     receive
         {'ETS-TRANSFER', Table, _, _} ->
-            rand:uniform(2000) > 1 andalso (catch fyris:delete(Table)),
+            rand:uniform(2000) > 1 andalso fyris_same:try_it(fun() -> fyris:delete(Table) end),
             delete_inherited()
     after 0 -> ok
     end.
@@ -84,7 +84,7 @@ worker() ->
           end).
 
 work(Heir) ->
-    catch step(rand:uniform(16), Heir),
+    fyris_same:try_it(fun() -> step(rand:uniform(16), Heir) end),
     work(Heir).
 
 step(1, _) ->

@@ -175,12 +175,24 @@ sorted(Objects) -> lists:sort([{term_to_binary(Object), Object} || Object <- Obj
 file(M, T, Write, Read) ->
     File = filename:join("/tmp", lists:concat(["fyris_oracle_", os:getpid(), M])),
     try
-        Written = M:tab2file(T, File, Write),
+        Written = tab2file(M, T, File, Write),
         Info = M:tabfile_info(File),
         {Written, kept(Info), loaded(M, M:file2tab(File, Read))}
     after
         file:delete(File)
     end.
+
+%% Before OTP 29 ets looks at the options first, and fails where it may not read.
+tab2file(ets, T, File, Options) ->
+    case fyris_same:otp() < 29 andalso ets:info(T) =:= undefined of
+        true -> {error, badtab};
+        false ->
+            try ets:tab2file(T, File, Options)
+            catch error:badarg -> {error, badtab}
+            end
+    end;
+tab2file(fyris, T, File, Options) ->
+    fyris:tab2file(T, File, Options).
 
 kept({ok, Info}) -> lists:sort(Info);
 kept(Error) -> error_of(Error).

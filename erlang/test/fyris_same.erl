@@ -1,7 +1,7 @@
 %% Side by side: one fun, run with `ets' and with `fyris' in processes of their own.
 -module(fyris_same).
 
--export([check/3, try_it/1, in_process/1, equal/4, raises/4]).
+-export([check/3, try_it/1, in_process/1, equal/4, raises/4, otp/0]).
 
 %% Fails unless both give the same: the same value, or the same exception from a call with the same arguments.
 check(Module, Line, Fun) ->
@@ -61,3 +61,6 @@ equal(Module, Line, Want, Got) ->
 raises(Module, Line, Reason, Fun) ->
     equal(Module, Line, {error, Reason},
           try {value, Fun()} catch Class:Raised -> {Class, Raised} end).
+
+%% The release of OTP that this is.
+otp() -> list_to_integer(erlang:system_info(otp_release)).

@@ -86,7 +86,23 @@ reports() ->
 the_table_may_go_away_between_slices_test() ->
     T = fyris:new(t, [public]),
     fyris:insert(T, [{I} || I <- lists:seq(1, 10_000)]),
-    ?assertError(badarg, fyris:foldl(fun(_, _) -> catch fyris:delete(T) end, 0, T)).
+    ?assertError(badarg, fyris:foldl(fun(_, _) -> fyris_same:try_it(fun() -> fyris:delete(T) end) end, 0, T)).
+
+%% As with ets from OTP 29 on.
+a_fold_goes_on_with_its_table_under_whatever_name_test() ->
+    [?assertEqual(50_005_000, fyris_same:in_process(fun() -> renamed_while_folded(M) end))
+     || M <- [fyris | [ets || fyris_same:otp() >= 29]]].
+
+renamed_while_folded(M) ->
+    M:new(folded, [named_table]),
+    M:insert(folded, [{I} || I <- lists:seq(1, 10_000)]),
+    M:foldl(fun({I}, 0) ->
+                    M:rename(folded, folded_on),
+                    M:new(folded, [named_table]),
+                    M:insert(folded, [{J} || J <- lists:seq(20_001, 30_000)]),
+                    I;
+               ({I}, Sum) -> I + Sum
+            end, 0, folded).
 
 objects_that_stay_are_seen_once_whatever_else_changes_test() ->
     [begin

@@ -579,6 +579,11 @@ pub(crate) fn learn_references(env: Env) {
     REFERENCES.get_or_init(|| known.then_some((header, plain[0].1)));
 }
 
+/// Whether references to resources are told from others.
+pub(crate) fn references_are_known() -> bool {
+    matches!(REFERENCES.get(), Some(Some(_)))
+}
+
 /// An environment of our own, with a term in it that keeps a resource alive.
 pub(crate) struct OwnEnv(*mut ErlNifEnv);
 

@@ -17,8 +17,8 @@
 //!
 //! As with the tags of single words (see `sys`), this is no promise of the machine: [`probe`] compares it, when the library
 //! is loaded, with what the machine makes, and learns the headers of binaries and maps from it. Where anything is
-//! otherwise there is no room, and every term is made by a call. Keys stand in a map in the order of terms up to OTP 25, and
-//! otherwise later: then maps are made by calls.
+//! otherwise there is no room, and every term is made by a call. Keys stand in a map in the order of terms up to OTP 25; later
+//! those that are atoms stand among each other in the order of their numbers.
 //!
 //! # Invariant W (*whole*)
 //!
@@ -55,8 +55,15 @@ type Binaries = [(usize, usize); SHORT + 1];
 /// What was learned.
 struct Known {
     binaries: Binaries,
-    /// The header of maps, if they are known.
-    map: Option<usize>,
+    map: Option<Maps>,
+}
+
+/// What maps look like.
+#[derive(Clone, Copy)]
+struct Maps {
+    header: usize,
+    /// Whether atoms among the keys stand in the order of their numbers, not of their names.
+    by_number: bool,
 }
 
 static KNOWN: OnceLock<Option<Box<Known>>> = OnceLock::new();
@@ -69,6 +76,14 @@ pub(crate) fn probe(env: Env) {
         let map = learn_map(env);
         Some(Box::new(Known { binaries, map }))
     });
+}
+
+/// Whether terms are written word by word, and whether maps are.
+pub(crate) fn known() -> (bool, bool) {
+    match KNOWN.get() {
+        Some(Some(known)) => (true, known.map.is_some()),
+        _ => (false, false),
+    }
 }
 
 fn address(term: Term) -> *const usize {
@@ -138,19 +153,35 @@ fn learn_binaries(env: Env) -> Option<Binaries> {
     Some(binaries)
 }
 
-/// The header of maps of few keys, if they are arrays of keys in the order of terms.
-fn learn_map(env: Env) -> Option<usize> {
-    // In the order of terms, and not in that of their numbers.
-    let mut keys: Vec<Term> = (0..FEW_KEYS as u8)
+/// What maps of few keys look like, if they are arrays of keys in one of the two orders.
+fn learn_map(env: Env) -> Option<Maps> {
+    // In the order of names, and not in that of their numbers.
+    let mut names: Vec<Term> = (0..FEW_KEYS as u8)
         .rev()
         .map(|i| {
             env.make_atom(&[b"fyris_key_", [b'a' + i / 26, b'a' + i % 26].as_slice()].concat())
         })
         .collect();
-    keys.reverse();
-    keys[0] = env.make_int(7);
+    names.reverse();
+    names[0] = env.make_int(7);
+    let mut numbers = names.clone();
+    numbers.sort_by_key(|key| key.atom_index());
+    if names == numbers {
+        return None;
+    }
+    let orders = [(names, false), (numbers, true)];
+    orders.into_iter().find_map(|(keys, by_number)| {
+        let header = header_of_maps(env, &keys)?;
+        Some(Maps { header, by_number })
+    })
+}
+
+/// The header of maps whose keys are the first of these, if they keep this order.
+fn header_of_maps(env: Env, keys: &[Term]) -> Option<usize> {
+    let values: Vec<Term> = (0..).map(|i| env.make_int(i)).take(keys.len()).collect();
     let header_of = |count: usize| {
-        let map = env.make_map(&keys[..count], &FILL[..count])?;
+        let backwards = |all: &[Term]| all[..count].iter().rev().copied().collect::<Vec<_>>();
+        let map = env.make_map(&backwards(keys), &backwards(&values))?;
         if map.0 & TAGS != BOXED {
             return None;
         }
@@ -161,9 +192,9 @@ fn learn_map(env: Env) -> Option<usize> {
         }
         let there = env.tuple(Term(found[2]))?;
         // SAFETY: as above: the values follow.
-        let values = unsafe { std::slice::from_raw_parts(address(map).add(MAP), count) };
-        let as_known = there == &keys[..count] && values.iter().all(|&value| value == FILLER.0);
-        as_known.then_some(found[0])
+        let behind =
+            unsafe { std::slice::from_raw_parts(address(map).add(MAP).cast::<Term>(), count) };
+        (there == &keys[..count] && behind == &values[..count]).then_some(found[0])
     };
     let header = header_of(1)?;
     let all = [2, 3, FEW_KEYS - 1, FEW_KEYS];
@@ -292,7 +323,7 @@ impl Room {
         let Some(Some(known)) = KNOWN.get() else {
             return None;
         };
-        let header = known.map.filter(|_| (1..=FEW_KEYS).contains(&size))?;
+        let Maps { header, .. } = known.map.filter(|_| (1..=FEW_KEYS).contains(&size))?;
         let keys = self.begin_tuple(size)?;
         let at = self.take(MAP + size)?;
         // SAFETY: as many words are ours; with these three they are a whole map (W).
@@ -309,6 +340,16 @@ impl Room {
             words.add(MAP + at).write(value.0);
             let keys = words.add(MAP - 1).read();
             self.put(Term(keys), at, key);
+        }
+    }
+
+    /// Puts the keys of a map of [`Room::begin_map`], which are in the order of terms, in that of the machine.
+    #[inline]
+    pub(crate) fn order_keys(&self, map: Term) {
+        let by_number = |known: &Known| known.map.is_some_and(|maps| maps.by_number);
+        if matches!(KNOWN.get(), Some(Some(known)) if by_number(known)) {
+            // SAFETY: the map was made by this room, during this call.
+            unsafe { sort_atoms(address(map).cast_mut()) }
         }
     }
 
@@ -355,6 +396,36 @@ impl Room {
             at.cast::<[usize; 2]>().write([header, size]);
         }
         Term(at.expose_provenance() | BOXED)
+    }
+}
+
+/// Sorts the pairs of a map whose keys are atoms by the atoms' numbers. The others stay: before or behind them in either order.
+///
+/// # Safety
+///
+/// These are the words of a map that the caller has written.
+unsafe fn sort_atoms(map: *mut usize) {
+    // SAFETY: the caller's contract; the keys are a tuple of as many as there are values.
+    let (keys, values) = unsafe {
+        let [_, size, keys] = map.cast::<[usize; MAP]>().read();
+        let keys = address(Term(keys)).cast_mut().add(1).cast::<Term>();
+        let values = map.add(MAP).cast::<Term>();
+        (
+            std::slice::from_raw_parts_mut(keys, size),
+            std::slice::from_raw_parts_mut(values, size),
+        )
+    };
+    // Few and often in order: each moves down past those above it.
+    for from in 1..keys.len() {
+        let mut at = from;
+        while at > 0
+            && let (Some(below), Some(this)) = (keys[at - 1].atom_index(), keys[at].atom_index())
+            && below > this
+        {
+            keys.swap(at - 1, at);
+            values.swap(at - 1, at);
+            at -= 1;
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use fyris::{Fixed, InfoValue, Table, TableId};
 use crate::call::{BAD, Fail, Reply};
 use crate::sys::{self, Env, Term};
 use crate::tables::store;
-use crate::{atoms, process, tables, term};
+use crate::{atoms, process, tables, term, words};
 
 /// `info/1`.
 pub(super) fn all_items(env: Env, args: &[Term]) -> Reply {
@@ -89,4 +89,12 @@ pub(super) fn counts(env: Env, _: &[Term]) -> Reply {
     let resources = sys::resources() + term::kept_resources() as i64;
     let resources = env.make_int(resources);
     Ok(env.make_tuple(&[count(tables), count(monitors), resources]))
+}
+
+/// `layout()`: whether `{Terms, Maps, References}` of this machine look as the library knows them, so that it may take the fast
+/// ways.
+pub(super) fn layout(env: Env, _: &[Term]) -> Reply {
+    let (terms, maps) = words::known();
+    let known = [terms, maps, sys::references_are_known()];
+    Ok(env.make_tuple(&known.map(|known| atoms::boolean(env, known))))
 }

@@ -36,6 +36,7 @@ pub(crate) fn functions() -> Vec<ErlNifFunc> {
         (c"setopts", 2, entry!(admin::setopts)),
         (c"whereis", 1, entry!(admin::whereis)),
         (c"counts", 0, entry!(info::counts)),
+        (c"layout", 0, entry!(info::layout)),
         (c"info", 1, entry!(info::all_items)),
         (c"info", 2, entry!(info::one_item)),
         (c"insert", 2, entry!(lists::insert)),

@@ -171,6 +171,7 @@ impl Build for Maker {
         if self.odd {
             return self.room.remake_map(map);
         }
+        self.room.order_keys(map);
         map
     }
 
