@@ -6,19 +6,28 @@
 %% | first, last there | whether there is a key |
 %% | next, prev, slot there | whether there is an answer |
 %% | chunks there (`fyris_oracle_calls:chunk/3') | whether there is one; `collect' compares all of them |
-%% | select_delete of all there | that it counts: with decentralized counters, OTP 25 counts again what is gone from a fixed table |
+%% | select_delete of all there | that it counts: with decentralized counters, ets counts again what is gone from a fixed table |
 %% | info: memory, stats; texts of errors | not at all |
 %% | tids, pids of the processes, compiled specifications | which ones they are |
 %% | the function that an error is raised in | not where ets makes one function of others |
 %%
-%% Never asked, since this ets has it wrong (see `fyris_oracle_commands', `fyris_oracle_terms'): `take' from a fixed bag, the
-%% order of one key's objects from a list in bags, defaults that do not fit; -0.0, which is 0.0 before OTP 27; maps as keys
-%% in patterns; variables above '$2147483647'; maps in bodies whose keys turn out equal.
+%% Never asked, since ets has it wrong (see `fyris_oracle_commands', `fyris_oracle_terms'): `take' from a fixed bag; maps as
+%% keys in patterns; variables above '$2147483647'; maps in bodies whose keys turn out equal; and, by release:
+%%
+%% | not asked of | what |
+%% |---|---|
+%% | 25 | the order of one key's objects from a list in bags |
+%% | 25 to 26 | -0.0, which is 0.0 there |
+%% | 25 to 28 | defaults that do not fit |
+%% | 26 and later | funs such as `fun lists:map/2' where a table is compressed: it crashes |
+%% | 27 and later | updates with a default in a fixed table: a failed one leaves its key behind |
+%%
+%% Before OTP 29 `tab2file' of what is no table, or may not be read, is asked in the way of OTP 29 (`fyris_oracle_calls').
 -module(fyris_oracle_replies).
 
 -export([comparable/3, same/2]).
 
-%% What is compared in pairs: a limited call that has come to its end says so then or the next time; OTP 25 finds no slot 0 in
+%% What is compared in pairs: a limited call that has come to its end says so then or the next time; ets finds no slot 0 in
 %% an empty ordered_set with write_concurrency.
 same({{value, ended}, _, _}, _) -> true;
 same(_, {{value, ended}, _, _}) -> true;

@@ -3,6 +3,8 @@
 
 -export([one/1, key/1, pool/0, value/0, nasty/0, object/1, put_key/3, counters/1, pattern/1, spec/1, guard/0]).
 
+-import(fyris_same, [otp/0]).
+
 one(List) -> lists:nth(rand:uniform(length(List)), List).
 
 %% The keys of one run: few, so that they meet, and some of them nearly alike.
@@ -11,7 +13,7 @@ pool() -> lists:append([alike(), [nasty() || _ <- lists:seq(1, 4)]]).
 %% Equal by `==' or close in order, but different terms.
 alike() ->
     one([[1, 1.0, {1}, {1.0}],
-         [0, 0.0, [0], [0.0]],
+         [0, 0.0, [0], [0.0], zero(), [zero()]],
          [#{1 => a}, #{1.0 => a}, #{a => 1}, #{a => 1.0}],
          [1 bsl 53, (1 bsl 53) + 1, float(1 bsl 53), (1 bsl 53) - 1],
          [(1 bsl 59) - 1, 1 bsl 59, float(1 bsl 59), -(1 bsl 59)],
@@ -32,7 +34,7 @@ nasty() -> nasty(rand:uniform(20)).
 nasty(1) -> rand:uniform(10);
 nasty(2) -> (1 bsl one([7, 8, 31, 32, 59, 60, 62, 63, 64, 65, 200])) - rand:uniform(3) + 1;
 nasty(3) -> -(1 bsl one([7, 15, 16, 31, 32, 59, 60, 63, 64, 127])) + rand:uniform(3) - 2;
-nasty(4) -> one([1.0, 1.5, -1.0e300, 5.0e-324, 1.0e22, float(1 bsl 53), 1.0e10]);
+nasty(4) -> one([zero(), 1.0, 1.5, -1.0e300, 5.0e-324, 1.0e22, float(1 bsl 53), 1.0e10]);
 nasty(5) -> one([a, b, '', 'with space', 'ä', 'λ', true, '_x', '$', '$a']);
 nasty(6) -> binary:copy(<<"xy">>, one([0, 1, 7, 8, 31, 32, 33, 500]));
 nasty(7) -> one([<<5:3>>, <<0:1>>, <<1, 2:2>>, <<0:7, 1:800>>]);
@@ -51,6 +53,9 @@ nasty(17) -> one(["text", "tex", [300], [255, 0]]);
 nasty(18) -> hd(erlang:ports());
 nasty(19) -> lists:foldl(fun(_, T) -> {T} end, x, lists:seq(1, 50));
 nasty(20) -> rand:uniform(1 bsl 20).
+
+%% OTP 27 tells -0.0 from 0.0. Of two literals the compiler of OTP 25 makes one.
+zero() -> list_to_float([$- || otp() >= 27] ++ "0.0").
 
 value() ->
     case rand:uniform(3) of
@@ -107,8 +112,19 @@ body() ->
          [#{k => '$1'}], [{element, 1, '$_'}], [{const, {'$1'}}], [false], [{{}}], ['$_', '$1'],
          [{size, '$1'}], [{self}, '$1']]).
 
-%% Of the functions that OTP 25 knows in match specifications.
+%% Of the functions that this OTP knows in match specifications.
 guard() ->
+    case otp() >= 27 andalso rand:uniform(8) of
+        1 -> newer_guard();
+        _ -> common_guard()
+    end.
+
+newer_guard() ->
+    V = one(['$1', '$2', '$_']),
+    one([{'==', {one([ceil, floor]), V}, {one([ceil, floor]), 1.5}}, {'=<', {one([max, min]), V, '$1'}, one([1, a, {{1}}])}
+         | [{is_integer, V, one([0, -5, a]), one([3, 1 bsl 65, '$1'])} || otp() >= 29]]).
+
+common_guard() ->
     V = fun() -> one(['$1', '$2', '$_']) end,
     C = fun() -> one([1, 2.0, a, {const, {1}}, {const, nasty()}, <<"xy">>]) end,
     case rand:uniform(6) of
