@@ -6,7 +6,7 @@ FYRIS := $(or $(CARGO_TARGET_DIR),target)/release/fyris
 DUMP := data/otp25-exports.ets
 PREFIX ?= /usr/local
 
-.PHONY: help run test check bench bench-query compare compare-query compare-segment erlang bench-erlang wheel install-capi golden sanitize sanitize-erlang mutants fuzz loom soak
+.PHONY: help run test check bench bench-query compare compare-query compare-segment erlang erlang-otp bench-erlang wheel install-capi golden sanitize sanitize-erlang mutants fuzz loom soak
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
@@ -43,6 +43,9 @@ compare-segment: ## segments between two processes, and arrays against one lock 
 
 erlang: ## build the OTP application: erlang/ebin and erlang/priv (needs erlc)
 	$(MAKE) -C erlang
+
+erlang-otp: ## the Erlang tests on OTP 27 and 29 (OTP=27: on one), in roots of Debian's packages; as root
+	for release in $(or $(OTP),27 29); do erlang/otp.sh $$release || exit; done
 
 bench-erlang: ## Fyris beside the real ets, in one emulator (N=100000 for a quick look, ONLY=large for one group)
 	$(MAKE) -C erlang bench $(if $(N),N=$(N)) $(if $(ONLY),ONLY="$(ONLY)")

@@ -11,11 +11,9 @@
 
 mnesia_test_() ->
     {setup, fun start/0, fun stop/1,
-     [{timeout, 120, {test, ?MODULE, random_set}},
-      {timeout, 120, {test, ?MODULE, random_ordered_set}},
-      {timeout, 120, {test, ?MODULE, random_bag}},
-      {test, ?MODULE, sizes}, {test, ?MODULE, stored_where}, {test, ?MODULE, indexes_come_and_go},
-      {test, ?MODULE, checkpoint_and_backup}, {test, ?MODULE, bad_definitions}, {test, ?MODULE, concurrent_counters}, {test, ?MODULE, gone_with_mnesia}]}.
+     [{timeout, 120, {test, ?MODULE, Name}}
+      || Name <- [random_set, random_ordered_set, random_bag, sizes, stored_where, indexes_come_and_go,
+                  checkpoint_and_backup, bad_definitions, concurrent_counters, gone_with_mnesia]]}.
 
 start() ->
     application:set_env(mnesia, schema_location, ram),

@@ -12,10 +12,7 @@ defmodule Fyris.Twins do
     quote do
       @doc unquote(doc)
       def unquote(name)(unquote_splicing(args)) do
-        case unquote(bang)(unquote_splicing(Enum.map(args, &plain/1))) do
-          :ok -> :ok
-          result -> {:ok, result}
-        end
+        Fyris.Twins.answer(unquote(bang)(unquote_splicing(Enum.map(args, &plain/1))))
       rescue
         error in [Error] -> {:error, error}
       end
@@ -29,6 +26,11 @@ defmodule Fyris.Twins do
       end
     end
   end
+
+  @doc false
+  # What the one that does not raise answers.
+  def answer(:ok), do: :ok
+  def answer(result), do: {:ok, result}
 
   # An argument without its default.
   defp plain({:\\, _, [arg, _]}), do: arg
