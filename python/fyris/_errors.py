@@ -65,7 +65,7 @@ class BaseLost(_WithRanges):
 
 
 class Busy(SegmentError):
-    """Another thread is inside a call with this segment."""
+    """Another thread is inside a call with this segment, or a process that opens it has kept it locked for ten seconds."""
 
 
 class Forked(SegmentError):

@@ -330,7 +330,7 @@ typedef struct {
    */
   size_t pages;
   /**
-   * Bytes that were brought into the working copy, in whole words or pages.
+   * Bytes that were written into the working copy: whole words or pages, and the units that a callback decided.
    */
   size_t bytes;
   /**

@@ -86,7 +86,9 @@ fn a_conflict_is_decided_by_local_validation_or_callback() {
         bytes[..4].copy_from_slice(&sum.to_le_bytes());
         Choice::Write(bytes)
     });
-    assert_eq!(updated.unwrap().conflicts, 1);
+    let updated = updated.unwrap();
+    // The word of byte 40, and the unit that was decided.
+    assert_eq!((updated.conflicts, updated.bytes), (1, 8 + 4));
     assert_eq!((number(&b.as_slice()[8..12]), b.as_slice()[40]), (11, 9));
     b.commit().unwrap();
     a.as_mut_slice()[8] = 50;

@@ -16,7 +16,7 @@ pub(crate) struct Updated {
     version: u64,
     /// Pages that the trunk had changed.
     pages: usize,
-    /// Bytes that were brought into the working copy, in whole words or pages.
+    /// Bytes that were written into the working copy: whole words or pages, and the units that a callback decided.
     bytes: usize,
     /// Units that both sides had changed.
     conflicts: usize,

@@ -16,7 +16,7 @@ pub struct fyris_updated {
     pub version: u64,
     /// Pages that the trunk had changed.
     pub pages: usize,
-    /// Bytes that were brought into the working copy, in whole words or pages.
+    /// Bytes that were written into the working copy: whole words or pages, and the units that a callback decided.
     pub bytes: usize,
     /// Units that both sides had changed.
     pub conflicts: usize,

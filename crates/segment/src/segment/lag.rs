@@ -108,12 +108,12 @@ impl Segment {
         if !self.trunk.holds(self.slot, heads.at) {
             return Ok(None);
         }
-        self.write_decided(&decided);
+        let written = self.write_decided(&decided);
         self.arrive(heads, discard)?;
         Ok(Some(Updated {
             version: self.version,
             pages: stale.len(),
-            bytes: stale.len() * PAGE,
+            bytes: stale.len() * PAGE + written,
             conflicts,
         }))
     }

@@ -30,7 +30,7 @@ pub struct Updated {
     pub version: u64,
     /// Pages that the trunk had changed.
     pub pages: usize,
-    /// Bytes that were brought into the working copy, in whole words or pages.
+    /// Bytes that were written into the working copy: whole words or pages, and the units that a callback decided.
     pub bytes: usize,
     /// Units changed on both sides (in a default update the local ones were kept).
     pub conflicts: usize,
@@ -217,9 +217,9 @@ impl Segment {
                 self.decide(&cases, policy)?
             }
         };
-        let merged = self.apply_window()?;
-        if let Merged::All(_) = merged {
-            self.write_decided(&decided);
+        let mut merged = self.apply_window()?;
+        if let Merged::All(updated) = &mut merged {
+            updated.bytes += self.write_decided(&decided);
         }
         Ok(merged)
     }
@@ -245,8 +245,8 @@ impl Segment {
         }
     }
 
-    /// Writes decided units into the working copy.
-    pub(super) fn write_decided(&mut self, decided: &[(usize, [u8; 64])]) {
+    /// Writes decided units into the working copy. Returns how many bytes they are.
+    pub(super) fn write_decided(&mut self, decided: &[(usize, [u8; 64])]) -> usize {
         let unit = self.unit();
         for (offset, bytes) in decided {
             let page = self.copy.page(offset / PAGE);
@@ -257,6 +257,7 @@ impl Segment {
             };
             self.copy.mark(offset / PAGE);
         }
+        decided.len() * unit
     }
 
     /// The units of the window that both sides changed.
