@@ -1,6 +1,6 @@
 //! The log: publication, and giving old entries back.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 use super::entry::{self, FEW, Head, Image, LEN, One};
 use super::layout::{ENTRY, word};
@@ -154,9 +154,11 @@ impl Trunk {
         if target <= bounds.tail {
             return;
         }
-        // SeqCst, as the loads in `slowest` and both accesses in `hold`, so that all four have one order: either a process
-        // that enters below the new tail sees it and tries again, or we see its slot here and stay behind it.
+        // SeqCst, as the fence and the loads in `slowest`: either a process that enters below the
+        // new tail sees it and tries again, or we see its slot here and stay behind it. The fence is for the slot's
+        // owner and the number of slots, which are written and read by weaker accesses.
         self.word(word::TAIL).store(target, Ordering::SeqCst);
+        fence(Ordering::SeqCst);
         let again = self.slowest().max(bounds.tail);
         if again < target && !cfg!(fyris_mutant = "segment_keep_nothing") {
             self.word(word::TAIL).store(again, Ordering::SeqCst);
