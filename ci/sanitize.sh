@@ -23,7 +23,8 @@ run() {
         ASAN_OPTIONS="handle_segv=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}" \
         RUSTFLAGS="-Zsanitizer=address -Cunsafe-allow-abi-mismatch=sanitizer --cfg fyris_sanitize" \
         CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/sanitize-segment" \
-            cargo test --target "$target" -p fyris-segment --lib --test basic --test hostile --test processes
+            cargo test --target "$target" -p fyris-segment --lib --test basic --test hostile --test processes \
+                --test map_shared --test map_hostile --test map_processes
     fi
 }
 

@@ -226,6 +226,21 @@ fn names_of_killed_tests_are_not_left_behind() {
 }
 
 #[test]
+fn a_file_grows_only_when_its_frames_are_used() {
+    let name = Name::new("frames");
+    let mut segment = name.open(1000 * PAGE, &Options::new().declared());
+    for page in 0..100 {
+        segment.touch(page * PAGE..page * PAGE + 1).unwrap();
+        segment.as_mut_slice()[page * PAGE] = 1;
+        segment.commit().unwrap();
+    }
+    let report = Doctor::open(&name.0).unwrap().report().unwrap();
+    let frames = report.frames_current + report.frames_reserved + report.frames_free;
+    assert_eq!(report.frames_current, 100);
+    assert!(frames <= 128, "{report:?}");
+}
+
+#[test]
 fn growth_reaches_everybody() {
     for tracking in trackings() {
         let name = Name::new("growth");

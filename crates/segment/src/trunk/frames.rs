@@ -178,6 +178,9 @@ impl Trunk {
         // Relaxed: frames are zero and free. The maximum: two processes may extend at once.
         self.word(word::READY)
             .fetch_max((ready + got) as u64, Ordering::Relaxed);
+        // Relaxed: a hint. Without it the next who needs a frame would make the file longer again.
+        self.word(word::FREE)
+            .fetch_add(got as u64, Ordering::Relaxed);
         Ok(())
     }
 
