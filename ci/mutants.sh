@@ -31,11 +31,13 @@ store_name_unchecked    |                    | -p fyris --test owners
 dump_sum_skips_objects  |                    | -p fyris --test dump -- round_trip
 hash_sweep_unsorted     |                    | -p fyris-index --test sweep
 query_key_by_order      |                    | -p fyris-query --test properties bytes_and_terms
+query_quick_is_all      |                    | -p fyris-query --test properties the_first_look
 query_plan_open_end     |                    | -p fyris-query --test plans
 query_exit_spreads      |                    | -p fyris-query --test documented
 query_no_second_look    |                    | -p fyris --lib ops::edit
 query_skips_rest        |                    | -p fyris --test select
 query_forgets_waiting   |                    | -p fyris --test large_keys
+store_take_forgets      |                    | -p fyris --lib table::remove
 query_forgets_pieces    |                    | -p fyris --test select_threads a_stopped_query
 shell_chain_unbounded   |                    | -p fyris-cli --lib shell::query
 sync_no_haste           |                    | -p fyris-sync --lib reclaim

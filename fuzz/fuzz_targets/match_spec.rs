@@ -26,6 +26,9 @@ fn run(spec: &MatchSpec, elements: &[Term], keypos: i64) {
     let machine = Machine::default();
     let object = Term::Tuple(elements.to_vec());
     let over_term = spec.run_term(&object, &machine);
+    let mut values = Vec::new();
+    spec.run_term_into(&object, &machine, &mut values);
+    assert_eq!(values.pop(), over_term);
     let Some(keypos) = usize::try_from(keypos)
         .ok()
         .filter(|at| (1..=elements.len()).contains(at))
@@ -48,6 +51,8 @@ fn run(spec: &MatchSpec, elements: &[Term], keypos: i64) {
         blobs: &blobs,
     };
     assert_eq!(spec.run(&view, &machine), over_term);
+    spec.run_into(&view, &machine, &mut values);
+    assert_eq!(values.pop(), over_term);
     assert_eq!(
         spec.matches_true(&view, &machine),
         over_term == Some(Term::atom("true"))

@@ -14,6 +14,7 @@ use crate::error::{Place, Problem, ProblemKind, SpecError, brief};
 use crate::function::{self, Callee, Comparison, Function, NoCall};
 use crate::open::Open;
 use crate::program::{Clause, Constant, Id, Node, Pattern, Program, Span};
+use crate::quick::Quick;
 use crate::shape;
 use crate::test::{self, Test};
 
@@ -119,6 +120,7 @@ impl Compiler {
                 nodes: Vec::new(),
                 node_parts: Vec::new(),
                 constants: Vec::new(),
+                quick: None,
                 plan: OnceLock::new(),
             },
             problems: Vec::new(),
@@ -128,12 +130,14 @@ impl Compiler {
         }
     }
 
-    fn finish(mut self) -> Result<Program, SpecError> {
+    fn finish(self) -> Result<Program, SpecError> {
         if !self.problems.is_empty() {
             return Err(SpecError::Bad(self.problems));
         }
-        self.program.constants = self.constants.into_iter().map(Constant::new).collect();
-        Ok(self.program)
+        let mut program = self.program;
+        program.constants = self.constants.into_iter().map(Constant::new).collect();
+        program.quick = Quick::new(&program.clauses, &program.constants, &program.nodes);
+        Ok(program)
     }
 
     fn problem(&mut self, kind: ProblemKind) {

@@ -8,6 +8,7 @@ use fyris_term::{Term, value};
 use crate::function::{Comparison, Function};
 use crate::open::Open;
 use crate::plan::{Plan, TableOrder};
+use crate::quick::Quick;
 use crate::test::Test;
 
 /// The number of a node, a constant or a slot.
@@ -39,6 +40,8 @@ pub(crate) struct Program {
     /// The arguments and parts of nodes.
     pub(crate) node_parts: Vec<Id>,
     pub(crate) constants: Vec<Constant>,
+    /// What tells most objects at once.
+    pub(crate) quick: Option<Quick>,
     /// The plan that was asked for first: a specification is used with one table, as a rule.
     pub(crate) plan: OnceLock<KeptPlan>,
 }

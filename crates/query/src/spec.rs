@@ -107,6 +107,9 @@ impl MatchSpec {
     /// is worth `'EXIT'`.
     #[inline]
     pub fn run(&self, object: &ObjectView<'_>, machine: &Machine) -> Option<Term> {
+        if self.looks(object) == Some(false) {
+            return None;
+        }
         self.with_match(&Run::new(Subject::Stored(object)), machine, |eval| {
             eval.body()
         })
@@ -114,12 +117,26 @@ impl MatchSpec {
 
     /// Whether the value of the first clause that matches is exactly `true`: `select_count` and `select_delete`. Nothing
     /// is built that need not be.
-    #[inline]
+    #[inline(always)]
     pub fn matches_true(&self, object: &ObjectView<'_>, machine: &Machine) -> bool {
-        self.with_match(&Run::new(Subject::Stored(object)), machine, |eval| {
-            eval.body_is_true()
-        })
-        .unwrap_or(false)
+        match (self.looks(object), &self.program.quick) {
+            (Some(false), _) => false,
+            (Some(true), Some(quick)) if quick.is_true() => true,
+            _ => self.long_matches_true(object, machine),
+        }
+    }
+
+    #[inline(never)]
+    fn long_matches_true(&self, object: &ObjectView<'_>, machine: &Machine) -> bool {
+        let is_true = |eval: &Evaluation<'_, '_>| eval.body_is_true();
+        let run = Run::new(Subject::Stored(object));
+        self.with_match(&run, machine, is_true).unwrap_or(false)
+    }
+
+    /// The first look at a stored object: whether it passes; `None` if the long way must tell.
+    #[inline(always)]
+    fn looks(&self, object: &ObjectView<'_>) -> Option<bool> {
+        self.program.quick.as_ref()?.passes(object)
     }
 
     /// Whether any clause matches, without evaluating its body.
@@ -137,24 +154,40 @@ impl MatchSpec {
 
     /// As [`MatchSpec::run`], appending the value to `values`; whether a clause matched. Faster where values are kept
     /// in a vector anyway: small ones are written where they belong.
-    #[inline]
+    #[inline(always)]
     pub fn run_into(
         &self,
         object: &ObjectView<'_>,
         machine: &Machine,
         values: &mut Vec<Term>,
     ) -> bool {
+        match (self.looks(object), &self.program.quick) {
+            (Some(false), _) => false,
+            (Some(true), Some(quick)) if quick.push(object, values) => true,
+            _ => self.long_run_into(Subject::Stored(object), machine, values),
+        }
+    }
+
+    #[inline(never)]
+    fn long_run_into(
+        &self,
+        subject: Subject<'_>,
+        machine: &Machine,
+        values: &mut Vec<Term>,
+    ) -> bool {
         let push = |eval: &Evaluation<'_, '_>| eval.push_body(values);
-        let run = Run::new(Subject::Stored(object));
-        self.with_match(&run, machine, push).is_some()
+        self.with_match(&Run::new(subject), machine, push).is_some()
     }
 
     /// As [`MatchSpec::run_term`], appending the value to `values`; whether a clause matched.
-    #[inline]
+    #[inline(always)]
     pub fn run_term_into(&self, term: &Term, machine: &Machine, values: &mut Vec<Term>) -> bool {
-        let push = |eval: &Evaluation<'_, '_>| eval.push_body(values);
-        let run = Run::new(Subject::Term(term));
-        self.with_match(&run, machine, push).is_some()
+        let quick = self.program.quick.as_ref();
+        match quick.and_then(|quick| Some((quick.passes_term(term)?, quick))) {
+            Some((false, _)) => false,
+            Some((true, quick)) if quick.push_term(term, values) => true,
+            _ => self.long_run_into(Subject::Term(term), machine, values),
+        }
     }
 
     /// Finds the first clause that matches, and does something with it.

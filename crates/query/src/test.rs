@@ -44,22 +44,28 @@ pub(crate) fn kinds(function: Function) -> Option<u16> {
 }
 
 impl Comparison {
-    /// Whether it holds for terms in this order. `=:=` of terms that are `==` is for the caller to know.
+    /// The orders of two terms that it holds for, a bit each from less to greater. `=:=` of terms that are `==` is for
+    /// the caller to know.
     #[inline]
-    pub(crate) fn holds(self, order: Ordering) -> bool {
+    pub(crate) fn orders(self) -> u8 {
         const LESS: u8 = 1;
         const EQUAL: u8 = 2;
         const GREATER: u8 = 4;
-        // A mask instead of a branch for each comparison: the branch would be guessed wrong where objects differ.
-        let orders = match self {
+        match self {
             Comparison::Greater => GREATER,
             Comparison::GreaterEqual => GREATER | EQUAL,
             Comparison::Less => LESS,
             Comparison::LessEqual => LESS | EQUAL,
             Comparison::Equal | Comparison::Exact => EQUAL,
             Comparison::NotEqual | Comparison::NotExact => LESS | GREATER,
-        };
-        orders >> (order as i8 + 1) & 1 == 1
+        }
+    }
+
+    /// Whether it holds for terms in this order: by a mask, as a branch for each comparison would be guessed wrong where
+    /// objects differ.
+    #[inline]
+    pub(crate) fn holds(self, order: Ordering) -> bool {
+        self.orders() >> (order as i8 + 1) & 1 == 1
     }
 }
 

@@ -19,6 +19,16 @@ fn check_engines(case: &Case) -> Result<(), TestCaseError> {
     let machine = Machine::default();
     for object in &case.objects {
         let over_term = spec.run_term(object, &machine);
+        let mut values = Vec::new();
+        let matched = spec.run_term_into(object, &machine, &mut values);
+        prop_assert_eq!(matched, over_term.is_some());
+        prop_assert_eq!(
+            values.pop(),
+            over_term.clone(),
+            "{:?} over {}",
+            spec,
+            object
+        );
         for keypos in 1..=object.as_tuple().map_or(0, <[Term]>::len) {
             let stored = Stored::new(object, keypos);
             let over_bytes = spec.run(&stored.view(), &machine);
@@ -30,12 +40,56 @@ fn check_engines(case: &Case) -> Result<(), TestCaseError> {
                 object,
                 keypos
             );
+            let matched = spec.run_into(&stored.view(), &machine, &mut values);
+            prop_assert_eq!(matched, over_term.is_some());
+            prop_assert_eq!(
+                values.pop(),
+                over_term.clone(),
+                "{:?} over {}",
+                spec,
+                object
+            );
             let is_true = over_term == Some(Term::atom("true"));
             prop_assert_eq!(spec.matches_true(&stored.view(), &machine), is_true);
             prop_assert_eq!(spec.matches(&stored.view(), &machine), over_term.is_some());
         }
     }
     Ok(())
+}
+
+/// What most specifications look like: variables in the head, a comparison with an integer, an element or `true`.
+fn plain_case() -> impl Strategy<Value = Case> {
+    let number = prop_oneof![
+        -3i64..4,
+        prop_oneof![Just(i64::MIN), Just(1 << 40), any::<i64>()]
+    ];
+    let element = prop_oneof![
+        6 => number.clone().prop_map(Term::Int),
+        1 => (-3i64..4).prop_map(|n| Term::parse(&format!("{n}.0")).expect("a float")),
+        2 => arbitrary::term(),
+    ];
+    let signs = prop::sample::select(vec!["<", ">", "=<", ">=", "==", "/=", "=:=", "=/="]);
+    let guard =
+        (signs, 1usize..4, number).prop_map(|(sign, at, n)| format!("{{'{sign}','${at}',{n}}}"));
+    let objects = prop::collection::vec(prop::collection::vec(element, 1..5), 1..12);
+    let body = prop::sample::select(vec![
+        "true",
+        "'$1'",
+        "'$2'",
+        "'$3'",
+        "'$_'",
+        "{{'$2','$1'}}",
+    ]);
+    let guards = prop::collection::vec(guard, 1..3);
+    (objects, guards, body).prop_map(|(objects, guards, body)| Case {
+        keypos: 1,
+        objects: objects.into_iter().map(Term::Tuple).collect(),
+        spec: Term::parse(&format!(
+            "[{{{{'$1','$2','$3'}},[{}],[{body}]}}]",
+            guards.join(",")
+        ))
+        .expect("a specification"),
+    })
 }
 
 fn check_plans(case: &Case) -> Result<(), TestCaseError> {
@@ -99,6 +153,11 @@ proptest! {
 
     #[test]
     fn bytes_and_terms_give_the_same(case in case()) {
+        check_engines(&case)?;
+    }
+
+    #[test]
+    fn the_first_look_tells_the_same(case in plain_case()) {
         check_engines(&case)?;
     }
 

@@ -1,8 +1,8 @@
 //! Long stretches of the table: many buckets at a time, in the order of hashes.
 //!
-//! Buckets are read one behind another, which the processor foresees; the records behind their words lie anywhere,
-//! so they are asked for as soon as a word is seen. Only the last bucket of a sweep is put into order,
-//! because its last entry is where the next sweep goes on.
+//! Buckets are read one behind another, which the processor foresees. Only the last bucket of a sweep is put into order,
+//! because its last entry is where the next sweep goes on; so the last entries are asked for beforehand. The first ones are,
+//! too, since they are looked at first.
 
 use std::hash::{BuildHasher, Hash};
 use std::ops::Bound;
@@ -12,6 +12,9 @@ use fyris_sync::reclaim::Pin;
 use super::HashIndex;
 use crate::sweep::{Stretch, Sweep};
 use crate::{Batch, Entry, Index};
+
+/// So many entries at either end of a sweep are asked for: memory takes about as long as coming by as many.
+const ENDS: usize = 24;
 
 /// A bound with the hash of its key.
 type Point<'k, K> = Bound<(u64, &'k K)>;
@@ -40,7 +43,9 @@ where
             if begins || ends {
                 self.keep_between(start, from, to, out);
             }
-            out[start..].iter().for_each(prefetch);
+            if start - already < ENDS || out.len() - already + ENDS >= want {
+                out[start..].iter().for_each(prefetch);
+            }
             let Some(next) = next.filter(|_| !ends) else {
                 return false;
             };

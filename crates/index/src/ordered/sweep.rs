@@ -15,6 +15,9 @@ use super::walk::Cursor;
 use crate::sweep::{OrderedSweep, Stretch, Sweep};
 use crate::{Batch, Entry};
 
+/// So many entries are asked for at once, since they are looked at first.
+const FIRST: usize = 24;
+
 impl<E: Entry + Send + Sync> Sweep<E> for Ordered<E>
 where
     E::Key: TreeKey,
@@ -26,13 +29,16 @@ where
         pin: &impl Pin,
         out: &mut Batch<E>,
     ) -> bool {
-        let enough = out.len() + want;
+        let (already, enough) = (out.len(), out.len() + want);
         let mut cursor = Cursor::before(&self.tree, from, pin);
-        cursor.ahead().for_each(|(_, item)| item.prefetch());
         loop {
             let stop = cursor.below_end(to);
+            let start = out.len();
             while let Some((_, item)) = cursor.next_below(stop) {
                 out.push(item.0);
+            }
+            if start - already < FIRST {
+                out[start..].iter().for_each(|&e| Handle(e).prefetch());
             }
             if stop < cursor.leaf_len() {
                 return false;
@@ -40,7 +46,7 @@ where
             if out.len() >= enough {
                 return true;
             }
-            if !cursor.next_leaf() {
+            if !cursor.next_leaf_alone() {
                 return false;
             }
         }
@@ -68,13 +74,16 @@ where
         pin: &impl Pin,
         out: &mut Batch<E>,
     ) -> bool {
-        let enough = out.len() + want;
+        let (already, enough) = (out.len(), out.len() + want);
         let mut cursor = Cursor::behind(&self.tree, to, pin);
-        cursor.back().for_each(|(_, item)| item.prefetch());
         loop {
             let stop = cursor.below_start(from);
+            let start = out.len();
             while let Some((_, item)) = cursor.prev_above(stop) {
                 out.push(item.0);
+            }
+            if start - already < FIRST {
+                out[start..].iter().for_each(|&e| Handle(e).prefetch());
             }
             if stop > 0 {
                 return false;
@@ -82,7 +91,7 @@ where
             if out.len() >= enough {
                 return true;
             }
-            if !cursor.prev_leaf() {
+            if !cursor.prev_leaf_alone() {
                 return false;
             }
         }

@@ -6,7 +6,7 @@
 //! that is there throughout is missed or met twice.
 
 use std::borrow::Borrow;
-use std::ops::Bound;
+use std::ops::{Bound, Range};
 
 use fyris_sync::reclaim::Pin;
 
@@ -17,6 +17,10 @@ use super::leaf::View;
 use super::probe::{ByFence, ByKey, End, Probe};
 use super::read::{Place, Spot};
 
+/// Leaves that are on their way from memory before the cursor comes to them: going over one takes a small part of the
+/// time that memory does.
+const LEAVES: usize = 8;
+
 /// A place between two entries of a leaf, as the leaf was when the cursor entered it.
 pub(crate) struct Cursor<'p, I: Item, P> {
     tree: &'p Tree<I>,
@@ -25,6 +29,8 @@ pub(crate) struct Cursor<'p, I: Item, P> {
     view: View<'p, I>,
     /// How many entries of the view are before the cursor.
     pos: usize,
+    /// The next leaves of this parent are on their way.
+    foresees: bool,
 }
 
 impl<'p, I: Item, P: Pin> Cursor<'p, I, P> {
@@ -65,6 +71,7 @@ impl<'p, I: Item, P: Pin> Cursor<'p, I, P> {
             place,
             view,
             pos: pos + usize::from(past && found),
+            foresees: false,
         }
     }
 
@@ -106,8 +113,26 @@ impl<'p, I: Item, P: Pin> Cursor<'p, I, P> {
         Some((self.view.head(self.pos), self.view.item(self.pos)))
     }
 
-    /// Goes to the beginning of the next leaf; false if there is none.
+    /// Goes to the beginning of the next leaf, and asks for what its entries name; false if there is none.
     pub(crate) fn next_leaf(&mut self) -> bool {
+        let more = self.next_leaf_alone();
+        self.bring_items();
+        more
+    }
+
+    /// Goes to the end of the leaf before, and asks for what its entries name; false if there is none.
+    pub(crate) fn prev_leaf(&mut self) -> bool {
+        let more = self.prev_leaf_alone();
+        self.bring_items();
+        more
+    }
+
+    fn bring_items(&self) {
+        (0..self.view.len()).for_each(|pos| self.view.item(pos).prefetch());
+    }
+
+    /// Goes to the beginning of the next leaf; false if there is none.
+    pub(crate) fn next_leaf_alone(&mut self) -> bool {
         let Some(fence) = self.place.high() else {
             return false;
         };
@@ -115,7 +140,6 @@ impl<'p, I: Item, P: Pin> Cursor<'p, I, P> {
         if at + 1 < parent.len() && !parent.lock.is_dead() {
             self.enter(self.place.sibling(at + 1));
             self.pos = 0;
-            self.prefetch(at + 2);
         } else {
             let probe = ByFence {
                 fence,
@@ -123,11 +147,13 @@ impl<'p, I: Item, P: Pin> Cursor<'p, I, P> {
             };
             *self = Self::at(self.tree, &probe, false, self.pin);
         }
+        let at = self.place.spot.at;
+        self.foresee(at + 1..at + LEAVES, at + LEAVES);
         true
     }
 
     /// Goes to the end of the leaf before; false if there is none.
-    pub(crate) fn prev_leaf(&mut self) -> bool {
+    pub(crate) fn prev_leaf_alone(&mut self) -> bool {
         let Some(fence) = self.place.low() else {
             return false;
         };
@@ -135,18 +161,27 @@ impl<'p, I: Item, P: Pin> Cursor<'p, I, P> {
         if at > 0 && !parent.lock.is_dead() {
             self.enter(self.place.sibling(at - 1));
             self.pos = self.view.len();
-            self.prefetch(at.wrapping_sub(2));
         } else {
             let probe = ByFence { fence, below: true };
             *self = Self::at(self.tree, &probe, true, self.pin);
         }
+        let at = self.place.spot.at;
+        self.foresee(at.saturating_sub(LEAVES - 1)..at, at.wrapping_sub(LEAVES));
         true
     }
 
     fn enter(&mut self, place: Place<'p, I>) {
         self.view = place.spot.leaf.view();
         self.place = place;
-        (0..self.view.len()).for_each(|pos| self.view.item(pos).prefetch());
+    }
+
+    /// Asks for a leaf that will be entered some leaves later; the first time also for those `before` it.
+    fn foresee(&mut self, before: Range<usize>, at: usize) {
+        if !self.foresees {
+            self.foresees = true;
+            before.for_each(|at| self.prefetch(at));
+        }
+        self.prefetch(at);
     }
 
     /// Brings near a leaf that will be entered soon.

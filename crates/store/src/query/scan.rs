@@ -6,11 +6,15 @@ use super::view::View;
 use crate::ops::Span;
 use crate::record::{Object, RecordPtr, object};
 
-/// Objects read in one batch: their records are asked for together, and are still near when their turn comes.
+/// Objects read in one batch.
 pub(super) const BATCH: usize = 256;
 
-/// How many objects ahead of the one that is looked at the values are asked for: a walk has asked for the line where a record
-/// begins, and the values of one with a key of some length are often on the next.
+/// How many objects ahead of the one that is looked at its record is asked for. All of a batch at once would wait for
+/// memory, which brings about two dozen lines at a time; so they come while the objects before them are looked at.
+const FAR: usize = 32;
+
+/// How many objects ahead the values are asked for, when the line where the record begins is near: those of one with a
+/// key of some length are often on the next.
 const AHEAD: usize = 8;
 
 /// Of a batch with more objects than a step is to visit, the share that it visits at least: one in so many.
@@ -223,7 +227,11 @@ impl Scan {
         f: &mut impl FnMut(Object<'g>) -> bool,
     ) -> (usize, bool) {
         let mut enough = false;
+        records.iter().take(FAR).for_each(|record| record.bring());
         for (i, &record) in records.iter().enumerate() {
+            if let Some(far) = records.get(i + FAR) {
+                far.bring();
+            }
             if let Some(ahead) = records.get(i + AHEAD) {
                 ahead.bring_values();
             }

@@ -218,6 +218,12 @@ impl RecordPtr {
         self.long_shape()
     }
 
+    /// Brings the line near where the record begins.
+    #[inline]
+    pub(crate) fn bring(self) {
+        prefetch::read(self.0.as_ptr());
+    }
+
     /// Brings the values near, if they lie on another line than the header, which must be near already.
     #[inline]
     pub(crate) fn bring_values(self) {

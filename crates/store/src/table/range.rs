@@ -119,7 +119,9 @@ impl RangeCursor {
         let enough = records.len() + want;
         while records.len() < enough && !self.ended {
             let missing = (enough - records.len()).min(STEP);
+            let already = records.len();
             self.ended = !with_body!(body, b => b.walk(span, back, missing, pin, records));
+            records[already..].iter().for_each(|record| record.bring());
         }
     }
 }

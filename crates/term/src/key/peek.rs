@@ -93,12 +93,32 @@ pub fn as_int(order: &[u8], tail: &[u8]) -> Option<i64> {
     }
     let negative = order[0] <= tag::NEG_0;
     let fill = if negative { u64::MAX } else { 0 };
-    let low = order[1..]
-        .iter()
-        .fold(fill, |word, &byte| word << 8 | u64::from(byte));
+    let above = fill.checked_shl(8 * len as u32).unwrap_or(0);
+    let low = above | big_endian(&order[1..]);
     // Eight bytes without their sign hold integers of 65 bits: those that do not fit have the other sign.
     let value = low as i64;
     ((value < 0) == negative).then_some(value)
+}
+
+/// The number in up to eight bytes, by loads that overlap.
+#[inline(always)]
+fn big_endian(bytes: &[u8]) -> u64 {
+    let len = bytes.len();
+    match (bytes, bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
+        (_, Some(&high), Some(&low)) => {
+            // What both halves hold is the same in both.
+            u64::from(u32::from_be_bytes(low))
+                | u64::from(u32::from_be_bytes(high)) << (8 * (len - 4) % 64)
+        }
+        ([first, .., last], ..) => {
+            let middle = len / 2;
+            u64::from(*first) << (8 * (len - 1))
+                | u64::from(bytes[middle]) << (8 * (len - 1 - middle))
+                | u64::from(*last)
+        }
+        ([only], ..) => u64::from(*only),
+        ([], ..) => 0,
+    }
 }
 
 /// The content of the key if it is a binary in which no byte is zero, as it stands in the key: what can be had without
