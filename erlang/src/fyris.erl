@@ -723,7 +723,9 @@ delete_range(Table, From, To) ->
           [Table, From, To]).
 
 %% @doc Takes the objects of a range out and returns them, in order. Of several
-%% callers at once, each object goes to one.
+%% callers at once, each object goes to one. If the table goes away half-way, or
+%% the right to write to it, those taken until then are returned, and the next
+%% call says what is wrong.
 -spec take_range(table(), term(), term()) -> [tuple()].
 take_range(Table, From, To) ->
     ?CALL(lists:reverse(
@@ -732,13 +734,16 @@ take_range(Table, From, To) ->
           [Table, From, To]).
 
 take_slices(Table, From, To, Keys, Add, Sofar) ->
-    case fyris_nif:take_some(Table, From, To, Keys) of
+    try fyris_nif:take_some(Table, From, To, Keys) of
         [] -> Sofar;
         Taken -> take_slices(Table, From, To, Keys, Add, Add(Taken, Sofar))
+    catch
+        %% Objects that are out of the table are nowhere else.
+        error:_ when is_list(Sofar), Sofar =/= [] -> Sofar
     end.
 
 %% @doc Takes all objects out and returns them. None is lost and none comes
-%% twice, whatever others do meanwhile.
+%% twice, whatever others do meanwhile. An end half-way as `take_range/3'.
 -spec drain(table()) -> [tuple()].
 drain(Table) ->
     ?CALL(fyris_nif:drain(Table), [Table]).

@@ -59,6 +59,23 @@ taking_test() ->
     ?assertEqual(1097, length(fyris:drain(T))),
     ?assertEqual(0, fyris:info(T, size)).
 
+%% The right to write is lost while a range is taken: what is out of the table is
+%% with who took it.
+taking_half_way_test_() ->
+    {timeout, 60, fun() -> [taking_half_way(Delay) || Delay <- lists:seq(0, 40)] end}.
+
+taking_half_way(Delay) ->
+    Keys = lists:seq(1, 30000),
+    T = fyris:new(t, [ordered_set, public]),
+    fyris:insert(T, [{K} || K <- Keys]),
+    Take = fun() -> exit({taken, try fyris:take_range(T, 1, 30000) catch error:badarg -> [] end}) end,
+    {_, Monitor} = spawn_monitor(Take),
+    timer:sleep(Delay),
+    fyris:setopts(T, {protection, private}),
+    Taken = receive {'DOWN', Monitor, _, _, {taken, Objects}} -> Objects end,
+    ?assertEqual(Keys, [K || {K} <- Taken ++ fyris:drain(T)]),
+    fyris:delete(T).
+
 cas_and_upsert_test() ->
     T = fyris:new(t, [public]),
     ?assertEqual({k, 1}, fyris:upsert(T, k, {k, 1}, fun({k, N}) -> {k, N + 1} end)),

@@ -109,6 +109,9 @@ fn what_words_mean_can_be_seen() {
     assert!(fails("select where $1 >").contains("column 18: expected a value"));
     assert!(fails("select [{{'$1'},[{foo,'$2'}],['$1']}]").contains("clause 1, guard 1"));
     assert!(fails("select nowhere where $1 > 1").contains("no table nowhere"));
+    assert!(fails("select_delete where $3 > 1 limit 1").contains("found `limit"));
+    assert!(fails("ets:select_count(users, [{'_',[],[true]}], 1).").contains("usage"));
+    assert!(fails("select_delete users").contains("what to delete"));
     assert!(fails("select_replace {$1, $2, $3} return {$3, $2, $1}").contains("key"));
 }
 
@@ -165,6 +168,8 @@ fn ranges_are_verbs() {
     assert!(fails("prefix {a, '_', b}").contains("nothing but '_'"));
     assert!(fails("delete_range users").contains("a bound is needed"));
     assert!(fails("range users form 1").contains("`form` makes no sense"));
+    assert!(fails("delete_range users from 1 above 2").contains("two lower bounds"));
+    assert!(fails("range users to 1 below 2").contains("two upper bounds"));
 }
 
 #[test]

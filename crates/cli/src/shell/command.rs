@@ -8,7 +8,7 @@ use fyris_term::Term;
 use fyris_term::text::{self, ParseError};
 
 use super::error::ShellError;
-use super::query::{self, Request, Returns};
+use super::query::{self, Does, Request};
 use super::verbs::{self, Handler, Verb};
 
 /// A command ready to run.
@@ -49,7 +49,7 @@ pub(crate) fn parse(input: &str) -> Result<Line, ShellError> {
             Err(ShellError::Parse(e)) if e.is_incomplete() => Ok(Line::Incomplete),
             Err(e) => Err(e),
         },
-        Handler::Query(_, returns) => match query(verb, input, rest, returns) {
+        Handler::Query(_, does) => match query(verb, input, rest, does) {
             Ok(request) => Ok(Line::Command(Command::Query(verb, request))),
             Err(ShellError::Parse(e)) if e.is_incomplete() => Ok(Line::Incomplete),
             Err(ShellError::Syntax(e)) if e.incomplete => Ok(Line::Incomplete),
@@ -59,18 +59,14 @@ pub(crate) fn parse(input: &str) -> Result<Line, ShellError> {
 }
 
 /// A query, in its own language or as a call.
-fn query(
-    verb: &'static Verb,
-    input: &str,
-    rest: &str,
-    returns: Returns,
-) -> Result<Request, ShellError> {
+fn query(verb: &'static Verb, input: &str, rest: &str, does: Does) -> Result<Request, ShellError> {
     if !rest.starts_with('(') {
-        return query::parse(input, input.len() - rest.len(), returns);
+        return query::parse(input, input.len() - rest.len(), does);
     }
-    Request::of_call(terms(input, rest, true)?).ok_or_else(|| ShellError::Usage {
-        problem: "a call takes a table, a match specification, and a limit above zero or none"
-            .to_owned(),
+    Request::of_call(terms(input, rest, true)?, does).ok_or_else(|| ShellError::Usage {
+        problem:
+            "a call takes a table, a match specification, and `select` a limit above zero or none"
+                .to_owned(),
         usage: verb.usage,
     })
 }

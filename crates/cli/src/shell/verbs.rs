@@ -4,7 +4,7 @@ use fyris_term::Term;
 
 use super::commands::{browse, change, files, meta, patterns, ranges, select, tables};
 use super::error::ShellError;
-use super::query::{Request, Returns};
+use super::query::{Does, Request};
 use super::session::Session;
 
 /// What runs, and whether its arguments are words, terms or a query.
@@ -14,7 +14,7 @@ pub(crate) enum Handler {
     /// Erlang terms.
     Terms(fn(&mut Session, Vec<Term>) -> Result<(), ShellError>),
     /// A query.
-    Query(fn(&mut Session, Request) -> Result<(), ShellError>, Returns),
+    Query(fn(&mut Session, Request) -> Result<(), ShellError>, Does),
 }
 
 /// A command of the shell.
@@ -180,42 +180,42 @@ pub(crate) static VERBS: &[Verb] = &[
         also: &[],
         usage: "select [TABLE] SPEC | [PATTERN] [where EXPR, ...] [return EXPR] [limit N] [threads N] [spec]",
         help: "Values of the objects that match. SPEC is a match specification in Erlang's syntax. Or say it in words: `select users where $2 > 10 and is_atom($1) return {$1, $2}`, where $1 is element 1 of the object and $_ all of it; behind a PATTERN such as {$1, #{age => $2}} they are the pattern's variables. `spec` shows the match specification that was made of it. Ends with the plan and how many objects were visited. Ctrl-C stops it between two slices of a few thousand objects.",
-        handler: Query(select::select, Returns::Object),
+        handler: Query(select::select, Does::Show),
     },
     Verb {
         name: "select_reverse",
         also: &[],
         usage: "select_reverse [TABLE] ...",
         help: "As `select`, from the end of an ordered_set.",
-        handler: Query(select::select_reverse, Returns::Object),
+        handler: Query(select::select_reverse, Does::Show),
     },
     Verb {
         name: "select_count",
         also: &[],
         usage: "select_count [TABLE] SPEC | [PATTERN] [where EXPR, ...] [threads N] [spec]",
         help: "How many objects match: those whose value is true. In words there is no `return`: `select_count users where $2 > 10`.",
-        handler: Query(select::select_count, Returns::Nothing),
+        handler: Query(select::select_count, Does::Count),
     },
     Verb {
         name: "select_delete",
         also: &[],
         usage: "select_delete [TABLE] SPEC | [PATTERN] [where EXPR, ...] [spec]",
         help: "Delete the objects that match (those whose value is true), and say how many there were.",
-        handler: Query(select::select_delete, Returns::Nothing),
+        handler: Query(select::select_delete, Does::Delete),
     },
     Verb {
         name: "select_replace",
         also: &[],
         usage: "select_replace [TABLE] SPEC | [PATTERN] [where EXPR, ...] return EXPR [spec]",
         help: "Put values in the places of the objects that match. The key must be provably the same: `select_replace hits {$1, $2} where $2 > 9 return {$1, 0}`.",
-        handler: Query(select::select_replace, Returns::Said),
+        handler: Query(select::select_replace, Does::Replace),
     },
     Verb {
         name: "explain",
         also: &[],
         usage: "explain [TABLE] SPEC | [PATTERN] [where EXPR, ...] [return EXPR]",
         help: "The match specification, how its objects would be found, and about how many would be visited. Visits none.",
-        handler: Query(select::explain, Returns::Object),
+        handler: Query(select::explain, Does::Show),
     },
     Verb {
         name: "match",
@@ -318,7 +318,7 @@ pub(crate) static VERBS: &[Verb] = &[
     Verb {
         name: "delete_range",
         also: &[],
-        usage: "delete_range TABLE [from KEY | above KEY] [to KEY | below KEY]",
+        usage: "delete_range [TABLE] [from KEY | above KEY] [to KEY | below KEY]",
         help: "Delete the objects of an ordered_set whose keys lie between two bounds, and say how many there were.",
         handler: Terms(ranges::delete_range),
     },

@@ -25,7 +25,7 @@ impl RangeCursor {
     ///
     /// # Errors
     ///
-    /// As [`RangeCursor::next_batch`], for writing.
+    /// As [`RangeCursor::next_batch`], for writing; then nothing was taken by this call.
     pub fn take_batch(
         &mut self,
         table: &Table,
@@ -47,7 +47,7 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// As [`Table::range`], for writing.
+    /// As [`Table::range`], for writing; what was deleted before stays deleted.
     pub fn delete_range(&self, range: impl RangeBounds<Term>) -> Result<usize> {
         self.check_order("delete_range")?;
         let mut count = 0;
@@ -72,21 +72,19 @@ impl Table {
     ///
     /// # Consistency
     ///
-    /// As [`Table::delete_range`].
+    /// As [`Table::delete_range`]. If the table goes away half-way, or the right to write to it, what was taken until then
+    /// is returned: it is nowhere else (invariant **taken**). The next call says what is wrong.
     ///
     /// # Errors
     ///
-    /// As [`Table::range`], for writing.
+    /// As [`Table::range`], for writing; nothing was taken then.
     pub fn take_range(
         &self,
         range: impl RangeBounds<Term>,
         options: RangeOptions,
     ) -> Result<Vec<Term>> {
         self.check_order("take_range")?;
-        let mut terms = Vec::new();
-        let taken = |object: Object<'_>| terms.push(options.form(&object));
-        self.take_span(span_of(&range), options, taken)?;
-        Ok(terms)
+        self.taken(span_of(&range), options, |object| options.form(object))
     }
 
     /// Takes all objects out and returns them; in order, from an `ordered_set`. For every type of table.
@@ -96,20 +94,33 @@ impl Table {
     /// Key by key: an object that is there when the call begins is returned, or was deleted or taken by another;
     /// one that is inserted meanwhile is returned or stays. No object is lost and none comes out twice. (Swapping
     /// the whole content for an empty one, as `delete_all_objects` does, would lose what a writer under way puts
-    /// into the old.)
+    /// into the old.) An end half-way as [`Table::take_range`].
     ///
     /// # Errors
     ///
-    /// [`crate::Error::NoSuchTable`], [`crate::Error::NoAccess`].
+    /// [`crate::Error::NoSuchTable`], [`crate::Error::NoAccess`]; nothing was taken then.
     pub fn drain(&self) -> Result<Vec<Term>> {
-        let mut terms = Vec::new();
-        self.take_span(Span::ALL, RangeOptions::new(), |object| {
-            terms.push(object.to_term());
-        })?;
-        Ok(terms)
+        self.taken(Span::ALL, RangeOptions::new(), |object| object.to_term())
     }
 
-    /// Removes the keys of a span one by one and shows `f` what was under them.
+    /// Takes objects out of a span. Invariant **taken**: an object that is out of the table is with the caller.
+    fn taken(
+        &self,
+        span: Span,
+        options: RangeOptions,
+        mut form: impl FnMut(&Object<'_>) -> Term,
+    ) -> Result<Vec<Term>> {
+        let mut terms = Vec::new();
+        let taken = |object: Object<'_>| terms.push(form(&object));
+        match self.take_span(span, options, taken) {
+            Err(error) if terms.is_empty() || cfg!(fyris_mutant = "store_take_forgets") => {
+                Err(error)
+            }
+            _ => Ok(terms),
+        }
+    }
+
+    /// Removes the keys of a span one by one and shows `f` what was under them. An error may come half-way.
     fn take_span(
         &self,
         span: Span,
@@ -179,5 +190,51 @@ impl Table {
             .into_iter()
             .for_each(|record| f(object(record, self.keypos())));
         any
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Setting;
+    use crate::error::Error;
+    use crate::ids::Protection;
+    use crate::{Options, Store};
+
+    /// What was taken before the right to it was lost is handed over; the rest is still there; then the error comes.
+    #[test]
+    fn an_end_half_way_loses_nothing() {
+        const COUNT: i64 = 5000;
+        let store = Store::new();
+        let (owner, other) = (store.owner(), store.owner());
+        for stop in [0, 1, 255, 256, 257, 3000] {
+            let options = Options::ordered_set().public();
+            let table = owner.new_table("t", &options).expect("a table");
+            let object = |k| Term::Tuple(vec![Term::Int(k)]);
+            for k in 0..COUNT {
+                table.insert(&object(k)).expect("inserts");
+            }
+            let guest = table.for_caller(other.id());
+            let close = || {
+                let private = Setting::Protection(Protection::Private);
+                table.setopts(&[private]).expect("the owner may");
+            };
+            let mut seen = 0;
+            let form = |object: &Object<'_>| {
+                if seen == stop {
+                    close();
+                }
+                seen += 1;
+                object.to_term()
+            };
+            let taken = guest.taken(Span::ALL, RangeOptions::new(), form);
+            let mut all = taken.expect("what was taken");
+            assert!((1..COUNT as usize).contains(&all.len()));
+            assert!(matches!(guest.drain(), Err(Error::NoAccess { .. })));
+            let range = guest.take_range(.., RangeOptions::new());
+            assert!(matches!(range, Err(Error::NoAccess { .. })));
+            all.extend(table.drain().expect("the rest"));
+            assert_eq!(all, (0..COUNT).map(object).collect::<Vec<_>>());
+        }
     }
 }

@@ -14,7 +14,7 @@ const RANGE: &str =
     "range [TABLE] [from KEY | above KEY] [to KEY | below KEY] [limit N] [reverse] [keys]";
 const PREFIX: &str = "prefix [TABLE] PREFIX [limit N] [reverse] [keys]";
 const SEEK: &str = "seek [TABLE] KEY [reverse]";
-const DELETE: &str = "delete_range TABLE [from KEY | above KEY] [to KEY | below KEY]";
+const DELETE: &str = "delete_range [TABLE] [from KEY | above KEY] [to KEY | below KEY]";
 const TAKE: &str =
     "take_range [TABLE] [from KEY | above KEY] [to KEY | below KEY] [limit N] [reverse] [keys]";
 
@@ -51,7 +51,7 @@ pub(crate) fn seek(session: &mut Session, mut args: Vec<Term>) -> Result<(), She
     session.show_key(found)
 }
 
-/// `delete_range TABLE ...`
+/// `delete_range [TABLE] ...`
 pub(crate) fn delete_range(session: &mut Session, args: Vec<Term>) -> Result<(), ShellError> {
     let (table, wanted) = Wanted::read(session, args, DELETE)?;
     if wanted.limit.is_some() || wanted.reverse || wanted.keys {
@@ -79,12 +79,12 @@ pub(crate) fn take_range(session: &mut Session, args: Vec<Term>) -> Result<(), S
     let mut done = Ok(());
     while done.is_ok() && taken.len() < limit {
         let options = wanted.options().limit((limit - taken.len()).min(STEP));
-        let some = table.take_range(wanted.bounds.clone(), options)?;
-        if some.is_empty() {
-            break;
+        match table.take_range(wanted.bounds.clone(), options) {
+            Ok(some) if some.is_empty() => break,
+            Ok(some) => taken.extend(some),
+            Err(error) => done = Err(error.into()),
         }
-        taken.extend(some);
-        done = interrupt::check();
+        done = done.and_then(|()| interrupt::check());
     }
     told(&done, "taken out", taken.len());
     // What is out of the table is shown, come what may.
@@ -243,7 +243,17 @@ impl Wanted {
     }
 
     fn value(&mut self, word: &str, value: Term, usage: &'static str) -> Result<(), ShellError> {
+        let (from, to) = (
+            self.bounds.0 != Bound::Unbounded,
+            self.bounds.1 != Bound::Unbounded,
+        );
         match (word, value) {
+            ("from" | "above", _) if from => {
+                return Err(Session::usage("there are two lower bounds", usage));
+            }
+            ("to" | "below", _) if to => {
+                return Err(Session::usage("there are two upper bounds", usage));
+            }
             ("from", key) => self.bounds.0 = Bound::Included(key),
             ("above", key) => self.bounds.0 = Bound::Excluded(key),
             ("to", key) => self.bounds.1 = Bound::Included(key),

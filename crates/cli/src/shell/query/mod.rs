@@ -1,7 +1,7 @@
 //! Queries as they are typed: a match specification, or a shorthand that is made into one.
 //!
 //! ```text
-//! request    = [table] (specification | shorthand) {"limit" N | "threads" N | "spec"}
+//! request    = [table] (specification | shorthand) {"limit" N | "threads" N | "spec"}, as far as the command can
 //! shorthand  = [pattern] ["where" expression {"," expression}] ["return" expression]
 //! pattern    = a tuple of terms, `_`, `$1` ... `$N`, and tuples, lists and maps of these
 //! expression = what Erlang allows in a guard: operators, calls of guard functions, terms
@@ -28,5 +28,5 @@ mod scan;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use request::{Request, Returns, parse, words};
+pub(crate) use request::{Does, Request, parse, words};
 pub(crate) use scan::SyntaxError;

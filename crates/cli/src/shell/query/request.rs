@@ -21,19 +21,35 @@ pub(crate) struct Request {
     pub(crate) show_spec: bool,
 }
 
-/// What the command makes of `return`.
+/// What the command does with objects that match, and so what can be said of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Returns {
-    /// The object, if nothing else is said.
-    Object,
-    /// It has to be said.
-    Said,
-    /// Nothing: objects are counted or deleted.
-    Nothing,
+pub(crate) enum Does {
+    /// Shows what `return` says, or the objects.
+    Show,
+    /// Counts them.
+    Count,
+    /// Deletes them.
+    Delete,
+    /// Puts what `return` says, which it must, in their places.
+    Replace,
+}
+
+impl Does {
+    fn returns(self) -> bool {
+        matches!(self, Does::Show | Does::Replace)
+    }
+
+    fn stops_early(self) -> bool {
+        self == Does::Show
+    }
+
+    fn uses_threads(self) -> bool {
+        matches!(self, Does::Show | Does::Count)
+    }
 }
 
 /// Reads what stands behind the command, from byte `at` of `text` on.
-pub(crate) fn parse(text: &str, at: usize, returns: Returns) -> Result<Request, ShellError> {
+pub(crate) fn parse(text: &str, at: usize, does: Does) -> Result<Request, ShellError> {
     let mut scan = Scanner::new(text, at);
     let table = table(&mut scan)?;
     let mut parts = Parts::default();
@@ -45,11 +61,11 @@ pub(crate) fn parse(text: &str, at: usize, returns: Returns) -> Result<Request, 
         }
     };
     while !scan.is_over() {
-        parts.part(&mut scan, spec.is_some(), returns)?;
+        parts.part(&mut scan, spec.is_some(), does)?;
     }
     let spec = match spec {
         Some(spec) => spec,
-        None => parts.specification(&mut scan, returns)?,
+        None => parts.specification(&mut scan, does)?,
     };
     Ok(Request {
         table,
@@ -62,11 +78,12 @@ pub(crate) fn parse(text: &str, at: usize, returns: Returns) -> Result<Request, 
 
 impl Request {
     /// What a call says: `ets:select(Table, Spec)` or `ets:select(Table, Spec, Limit)`.
-    pub(crate) fn of_call(terms: Vec<Term>) -> Option<Request> {
+    pub(crate) fn of_call(terms: Vec<Term>, does: Does) -> Option<Request> {
         let mut terms = terms.into_iter();
         let (table, spec) = (terms.next()?, terms.next()?);
         let limit = match terms.next() {
             None => None,
+            Some(_) if !does.stops_early() => return None,
             Some(limit) => Some(usize::try_from(limit.as_int()?).ok().filter(|&n| n > 0)?),
         };
         terms.next().is_none().then_some(Request {
@@ -129,7 +146,7 @@ impl Parts {
         &mut self,
         scan: &mut Scanner<'_>,
         has_spec: bool,
-        returns: Returns,
+        does: Does,
     ) -> Result<(), ShellError> {
         let dollars = self.dollars();
         match scan.word() {
@@ -137,40 +154,40 @@ impl Parts {
                 scan.take("where");
                 self.guards = Some(guards(scan, dollars)?);
             }
-            "return" if !has_spec && self.body.is_none() && returns != Returns::Nothing => {
+            "return" if !has_spec && self.body.is_none() && does.returns() => {
                 scan.take("return");
                 self.body = Some(Expressions::new(scan, dollars).expression()?);
             }
-            "limit" if self.limit.is_none() => {
+            "limit" if self.limit.is_none() && does.stops_early() => {
                 scan.take("limit");
                 self.limit = Some(scan.count("a number above zero")?);
             }
-            "threads" if self.threads.is_none() => {
+            "threads" if self.threads.is_none() && does.uses_threads() => {
                 scan.take("threads");
                 self.threads = Some(scan.count("a number above zero")?);
             }
             "spec" if !self.show_spec => self.show_spec = scan.take("spec"),
-            _ => return Err(scan.expected(&self.what_may_come(has_spec, returns))),
+            _ => return Err(scan.expected(&self.what_may_come(has_spec, does))),
         }
         Ok(())
     }
 
     /// What could stand here instead.
-    fn what_may_come(&self, has_spec: bool, returns: Returns) -> String {
+    fn what_may_come(&self, has_spec: bool, does: Does) -> String {
         let open = !has_spec;
         let mut words = Vec::new();
         if open && self.guards.is_none() {
             words.push("`where`");
         }
-        if open && self.body.is_none() && returns != Returns::Nothing {
+        if open && self.body.is_none() && does.returns() {
             words.push("`return`");
         }
         if open && (self.guards.is_some() || self.body.is_some()) {
             words.push("an operator");
         }
         let options = [
-            (self.limit.is_none(), "`limit N`"),
-            (self.threads.is_none(), "`threads N`"),
+            (self.limit.is_none() && does.stops_early(), "`limit N`"),
+            (self.threads.is_none() && does.uses_threads(), "`threads N`"),
             (!self.show_spec, "`spec`"),
         ];
         words.extend(
@@ -183,16 +200,15 @@ impl Parts {
     }
 
     /// The specification that the shorthand stands for.
-    fn specification(
-        &mut self,
-        scan: &mut Scanner<'_>,
-        returns: Returns,
-    ) -> Result<Term, ShellError> {
-        let body = match (self.body.take(), returns) {
+    fn specification(&mut self, scan: &mut Scanner<'_>, does: Does) -> Result<Term, ShellError> {
+        if does == Does::Delete && self.pattern.is_none() && self.guards.is_none() {
+            return Err(scan.expected("what to delete (`delete_all` empties a table)"));
+        }
+        let body = match (self.body.take(), does) {
             (Some(body), _) => body,
-            (None, Returns::Object) => Term::atom("$_"),
-            (None, Returns::Nothing) => Term::atom("true"),
-            (None, Returns::Said) => {
+            (None, Does::Show) => Term::atom("$_"),
+            (None, Does::Count | Does::Delete) => Term::atom("true"),
+            (None, Does::Replace) => {
                 return Err(scan.expected("`return` and what takes the place of an object"));
             }
         };

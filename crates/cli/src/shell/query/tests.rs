@@ -2,15 +2,15 @@
 
 use fyris_term::Term;
 
-use super::request::{Request, Returns, parse};
+use super::request::{Does, Request, parse};
 use crate::shell::error::ShellError;
 
-fn request(text: &str, returns: Returns) -> Request {
-    parse(text, 0, returns).unwrap_or_else(|error| panic!("{text}: {error}"))
+fn request(text: &str, does: Does) -> Request {
+    parse(text, 0, does).unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
 fn spec(text: &str) -> String {
-    request(text, Returns::Object).spec.to_string()
+    request(text, Does::Show).spec.to_string()
 }
 
 /// The guard that `where` makes of an expression.
@@ -22,7 +22,7 @@ fn guard(text: &str) -> String {
 }
 
 fn problem(text: &str) -> String {
-    match parse(text, 0, Returns::Object) {
+    match parse(text, 0, Does::Show) {
         Ok(request) => panic!("{text}: {request:?}"),
         Err(error) => error.to_string(),
     }
@@ -96,11 +96,11 @@ fn operators_bind_as_in_erlang() {
 #[test]
 fn options_come_in_any_order() {
     let text = "users threads 2 where $1 == 1 limit 7 spec.";
-    let request = request(text, Returns::Object);
+    let request = request(text, Does::Show);
     assert_eq!(request.table, Some(Term::atom("users")));
     assert_eq!((request.limit, request.threads), (Some(7), 2));
     assert!(request.show_spec);
-    let quoted = super::parse("'where' where $1", 0, Returns::Nothing).expect("a query");
+    let quoted = super::parse("'where' where $1", 0, Does::Count).expect("a query");
     assert_eq!(quoted.table, Some(Term::atom("where")));
     assert_eq!(quoted.spec.to_string(), "[{'_',[{element,1,'$_'}],[true]}]");
 }
@@ -173,12 +173,35 @@ fn wrong_queries_are_told_where_and_what() {
     ] {
         assert_eq!(problem(text), said, "{text}");
     }
-    let said = parse("t where $1", 0, Returns::Said).expect_err("no return");
+    let said = parse("t where $1", 0, Does::Replace).expect_err("no return");
     assert!(
         said.to_string()
             .contains("`return` and what takes the place")
     );
-    assert!(parse("t return $1", 0, Returns::Nothing).is_err());
+    assert!(parse("t return $1", 0, Does::Count).is_err());
+}
+
+/// An option that a command would not heed is refused: a deletion must not go further than it was told to.
+#[test]
+fn what_a_command_cannot_do_is_refused() {
+    for (does, options) in [
+        (Does::Show, ["limit 3", "threads 2", "spec"].as_slice()),
+        (Does::Count, &["threads 2", "spec"]),
+        (Does::Delete, &["spec"]),
+    ] {
+        for option in ["limit 3", "threads 2", "spec"] {
+            for query in ["t where $1", "t [{'_',[],[true]}]"] {
+                let read = parse(&format!("{query} {option}"), 0, does);
+                assert_eq!(read.is_ok(), options.contains(&option), "{does:?} {option}");
+            }
+        }
+    }
+    assert!(parse("t {$1} return {$1} limit 3", 0, Does::Replace).is_err());
+    let said = parse("t", 0, Does::Delete).expect_err("nothing said");
+    assert!(said.to_string().contains("what to delete"), "{said}");
+    for all in ["t {_}", "t [{'_',[],[true]}]"] {
+        assert!(parse(all, 0, Does::Delete).is_ok(), "{all}");
+    }
 }
 
 #[test]
@@ -191,7 +214,7 @@ fn an_open_bracket_waits_for_more() {
         "t [{{'$1'},",
         "t where \"ab",
     ] {
-        let incomplete = match parse(text, 0, Returns::Object) {
+        let incomplete = match parse(text, 0, Does::Show) {
             Err(ShellError::Syntax(error)) => error.incomplete,
             other => panic!("{text}: {other:?}"),
         };
@@ -242,7 +265,7 @@ fn any_text_is_a_query_or_an_error() {
         let count = 1 + below(10);
         let text: Vec<&str> = (0..count).map(|_| PIECES[below(PIECES.len())]).collect();
         let text = format!("t where {}", text.join([" ", ""][below(2)]));
-        if let Ok(request) = parse(&text, 0, Returns::Object) {
+        if let Ok(request) = parse(&text, 0, Does::Show) {
             accepted += 1;
             let again = Term::parse(&request.spec.to_string()).expect("what was printed");
             assert_eq!(again, request.spec, "{text}");
