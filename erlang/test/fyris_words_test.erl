@@ -52,6 +52,20 @@ values_are_the_same_terms_test() ->
      || {I, Map} <- Numbered, is_map(Map), K <- maps:keys(Map)],
     fyris:delete(T).
 
+%% More sets of keys than the library remembers the orders of, each of them often.
+maps_of_many_shapes_test() ->
+    T = fyris:new(t, []),
+    Pool = lists:reverse([list_to_atom("shape_" ++ integer_to_list(I)) || I <- lists:seq(1, 60)]) ++ [1, 2.5, {shape}, <<"shape">>],
+    Shapes = list_to_tuple([lists:sublist(shuffled(Pool), rand:uniform(34)) || _ <- lists:seq(1, 100)]),
+    [begin
+         Map = maps:from_list([{K, {I, J}} || {J, K} <- lists:enumerate(element(1 + I * I rem 100, Shapes))]),
+         fyris:insert(T, {1, Map}),
+         ?assert(same(Map, fyris:lookup_element(T, 1, 2)))
+     end || I <- lists:seq(1, 3000)],
+    fyris:delete(T).
+
+shuffled(List) -> [X || {_, X} <- lists:sort([{rand:uniform(), X} || X <- List])].
+
 keys_are_the_same_terms_test() ->
     [begin
          T = fyris:new(t, [Type]),

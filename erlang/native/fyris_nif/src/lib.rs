@@ -6,6 +6,7 @@
 //! |---|---|
 //! | `sys` | the one door to the machine's C interface; invariant C |
 //! | `words` | terms written word by word; invariant W |
+//! | `shapes` | the order of keys in maps |
 //! | `load` | loading, upgrading, kinds of resources |
 //! | `call` | from a C call to a Rust function and back; errors; panics |
 //! | `atoms` | the machine's atoms and ours |
@@ -30,6 +31,7 @@ mod call;
 mod calls;
 mod load;
 mod process;
+mod shapes;
 mod sys;
 mod tables;
 mod term;

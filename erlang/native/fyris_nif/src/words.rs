@@ -28,6 +28,7 @@
 
 use std::sync::OnceLock;
 
+use crate::shapes;
 use crate::sys::{Env, Term};
 
 const BOXED: usize = 2;
@@ -348,8 +349,18 @@ impl Room {
     pub(crate) fn order_keys(&self, map: Term) {
         let by_number = |known: &Known| known.map.is_some_and(|maps| maps.by_number);
         if matches!(KNOWN.get(), Some(Some(known)) if by_number(known)) {
-            // SAFETY: the map was made by this room, during this call.
-            unsafe { sort_atoms(address(map).cast_mut()) }
+            // SAFETY: the map was made by this room, during this call; its keys are a tuple of as many as there are values.
+            let (keys, values) = unsafe {
+                let at = address(map).cast_mut();
+                let [_, size, keys] = at.cast::<[usize; MAP]>().read();
+                let keys = address(Term(keys)).cast_mut().add(1).cast::<Term>();
+                let values = at.add(MAP).cast::<Term>();
+                (
+                    std::slice::from_raw_parts_mut(keys, size),
+                    std::slice::from_raw_parts_mut(values, size),
+                )
+            };
+            shapes::put_in_order(keys, values);
         }
     }
 
@@ -396,36 +407,6 @@ impl Room {
             at.cast::<[usize; 2]>().write([header, size]);
         }
         Term(at.expose_provenance() | BOXED)
-    }
-}
-
-/// Sorts the pairs of a map whose keys are atoms by the atoms' numbers. The others stay: before or behind them in either order.
-///
-/// # Safety
-///
-/// These are the words of a map that the caller has written.
-unsafe fn sort_atoms(map: *mut usize) {
-    // SAFETY: the caller's contract; the keys are a tuple of as many as there are values.
-    let (keys, values) = unsafe {
-        let [_, size, keys] = map.cast::<[usize; MAP]>().read();
-        let keys = address(Term(keys)).cast_mut().add(1).cast::<Term>();
-        let values = map.add(MAP).cast::<Term>();
-        (
-            std::slice::from_raw_parts_mut(keys, size),
-            std::slice::from_raw_parts_mut(values, size),
-        )
-    };
-    // Few and often in order: each moves down past those above it.
-    for from in 1..keys.len() {
-        let mut at = from;
-        while at > 0
-            && let (Some(below), Some(this)) = (keys[at - 1].atom_index(), keys[at].atom_index())
-            && below > this
-        {
-            keys.swap(at - 1, at);
-            values.swap(at - 1, at);
-            at -= 1;
-        }
     }
 }
 
