@@ -80,6 +80,26 @@ a_large_binary_outlives_its_object_test() ->
     erlang:garbage_collect(),
     ?assertEqual(binary:copy(<<"abc">>, 1000), B).
 
+%% As deep as terms may be, of every kind that has parts: schedulers have small stacks, those for long work smaller ones.
+deep_terms_come_back_test() ->
+    T = fyris:new(t, []),
+    Kinds = [fun(X) -> {X} end, fun(X) -> [X] end, fun(X) -> [X | a] end, fun(X) -> #{k => X, b => 1} end],
+    [begin
+         Deep = lists:foldl(fun(_, X) -> Kind(X) end, x, lists:seq(1, 990)),
+         fyris:insert(T, {1, Deep}),
+         ?assertEqual([{1, Deep}], fyris:lookup(T, 1)),
+         fyris:insert(T, [{I, Deep} || I <- lists:seq(1, 1100)]),
+         fyris:insert(T, [{{I, Deep}, I} || I <- lists:seq(1, 1100)]),
+         ?assertEqual([{{7, Deep}, 7}], fyris:lookup(T, {7, Deep})),
+         ?assertEqual(Deep, fyris:lookup_element(T, 1100, 2)),
+         fyris:delete_all_objects(T)
+     end || Kind <- Kinds],
+    Deep = lists:foldl(fun(_, X) -> #{X => 1, b => 2} end, x, lists:seq(1, 990)),
+    fyris:insert(T, [{1, Deep}, {Deep, 1}]),
+    ?assertEqual([{1, Deep}], fyris:lookup(T, 1)),
+    ?assertEqual([{Deep, 1}], fyris:lookup(T, Deep)),
+    fyris:delete(T).
+
 too_deep_is_an_error_test() ->
     Deep = lists:foldl(fun(_, X) -> {X} end, x, lists:seq(1, 100_000)),
     T = fyris:new(t, []),

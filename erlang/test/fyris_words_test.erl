@@ -79,6 +79,47 @@ keys_are_the_same_terms_test() ->
          fyris:delete(T)
      end || Type <- [set, ordered_set]].
 
+%% More atoms than most programs have: beyond the first some thousand they are found another way.
+many_atoms_test() ->
+    T = fyris:new(t, []),
+    Atoms = [list_to_atom("one_of_many_" ++ integer_to_list(I)) || I <- lists:seq(1, 20_000)],
+    fyris:insert(T, [{A, A, [A]} || A <- Atoms]),
+    [?assertEqual([{A, A, [A]}], fyris:lookup(T, A)) || A <- Atoms],
+    fyris:delete(T).
+
+%% Numbers and atoms whose stored forms are of all lengths, at the end of an object and before others; and what is put in their
+%% place, as long or longer or shorter.
+lengths_test() ->
+    T = fyris:new(t, []),
+    Powers = [P + D || S <- [0, 4, 7, 8, 12, 13, 15, 16, 31, 32, 47, 55, 58, 59, 60, 62, 63], P <- [1 bsl S, -(1 bsl S)], D <- [-1, 0, 1]],
+    Values = Powers ++ [1.5, a, fyris_words_test, <<"123456789012345">>, <<"1234567890123456">>, {}, [], "ab"],
+    [begin
+         fyris:insert(T, {1, V, W, V}),
+         ?assertEqual([{1, V, W, V}], fyris:lookup(T, 1)),
+         true = fyris:update_element(T, 1, {3, V}),
+         true = fyris:update_element(T, 1, {4, W}),
+         ?assertEqual([{1, V, V, W}], fyris:lookup(T, 1)),
+         ?assertEqual({ok, W}, fyris:get_in(T, 1, [4]))
+     end || V <- Values, W <- Values],
+    [begin
+         fyris:insert(T, {1, V, W, x}),
+         ?assertEqual(V + W, fyris:update_counter(T, 1, {2, W})),
+         ?assertEqual([{1, V + W, W, x}], fyris:lookup(T, 1))
+     end || V <- Powers, W <- Powers],
+    fyris:delete(T).
+
+%% Parts of maps whose keys begin alike, and are as long as others that begin alike.
+parts_of_maps_test() ->
+    T = fyris:new(t, []),
+    Keys = [list_to_atom("field_" ++ integer_to_list(I)) || I <- lists:seq(1, 40)]
+        ++ [<<"a common beginning ", I>> || I <- lists:seq(1, 20)] ++ [1, 255, 256, 1.0, [1], {1, <<"x">>}, #{a => 1}],
+    Map = maps:from_list([{K, {K, [K], #{K => 1}}} || K <- Keys]),
+    fyris:insert(T, {1, Map}),
+    [?assertEqual({ok, K}, fyris:get_in(T, 1, [2, K, 1])) || K <- Keys],
+    [?assertEqual({ok, 1}, fyris:get_in(T, 1, [2, K, 3, K])) || K <- Keys],
+    [?assertEqual(error, fyris:get_in(T, 1, [2, K])) || K <- [field_41, field_, <<>>, <<"a common beginning ">>, 2, {1}, "1"]],
+    fyris:delete(T).
+
 %% Replies of all lengths in turn, kept over many collections, and sent to others.
 heaps_stay_whole_test() ->
     T = fyris:new(t, []),

@@ -199,10 +199,13 @@ where
         self.update(key, pin, |old| {
             let old = old.ok_or(Error::NoSuchKey)?;
             check_position(position, self.keypos, old.arity())?;
-            Ok(match added(old, self.keypos, position, increment)? {
-                Some((new, sum)) => (Updated::New(new), Some(sum)),
-                None => (Updated::Same, None),
-            })
+            let mut sum = 0;
+            Ok(
+                match added(old, self.keypos, position, increment, &mut sum) {
+                    Some(new) => (Updated::New(new), Some(sum)),
+                    None => (Updated::Same, None),
+                },
+            )
         })
     }
 

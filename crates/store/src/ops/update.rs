@@ -82,8 +82,8 @@ where
         })
     }
 
-    /// Puts bytes that refer to no blob in the place of one element. `None` if the object has blobs: nothing has
-    /// changed then, and [`Body::update_element`] knows what to do.
+    /// Puts bytes that refer to no blob in the place of one element. `None` if the object has blobs, or would be too large:
+    /// nothing has changed then, and [`Body::update_element`] knows what to do.
     pub(crate) fn overwrite(
         &self,
         key: &K::Key,
@@ -96,7 +96,7 @@ where
                 return Ok((Updated::Same, Some(false)));
             };
             check_position(position, self.keypos, old.arity())?;
-            Ok(match overwritten(old, self.keypos, position, bytes)? {
+            Ok(match overwritten(old, self.keypos, position, bytes) {
                 Some(new) => (Updated::New(new), Some(true)),
                 None => (Updated::Same, None),
             })

@@ -9,7 +9,7 @@ use crate::fix::Fixes;
 use crate::ids::TableType;
 use crate::keys::KeyKind;
 use crate::record::{NewRecord, RecordPtr};
-use crate::slot::{Content, Slot};
+use crate::slot::{Content, Kind, Slot};
 
 impl<K, I> Body<K, I>
 where
@@ -75,15 +75,15 @@ where
     /// Accounts for `record`, put in the place of `old`, and retires `old`.
     #[inline]
     pub(crate) fn replaced(&self, old: Option<Content>, record: RecordPtr, pin: &impl Pin) {
-        let size = record.size() as i64;
-        match old {
-            None => self.account(1, size),
-            Some(old) => {
-                self.account(0, size - old.size() as i64);
-                // SAFETY: displaced from its slot, by this thread (O).
-                unsafe { old.retire(pin) };
-            }
+        let Some(old) = old else {
+            return self.account(1, record.size() as i64);
+        };
+        // Where lengths are equal, the allocator need not be asked.
+        if !matches!(old.kind(), Kind::One(old) if old.is_as_long(record)) {
+            self.account(0, record.size() as i64 - old.size() as i64);
         }
+        // SAFETY: displaced from its slot, by this thread (O).
+        unsafe { old.retire(pin) };
     }
 
     /// Takes everything with the key out; what that was, to be looked at while `pin` lives. `fixes` are told of the key.

@@ -1,10 +1,11 @@
 //! How records come to be.
 
 use std::cell::Cell;
+use std::ops::Range;
 use std::sync::Arc;
 
 use fyris_term::key::KeyBuf;
-use fyris_term::value::ValueWriter;
+use fyris_term::value::IntBytes;
 use fyris_term::{Term, value};
 
 use super::{MAX_ARITY, Object, Parts, RecordPtr, brief};
@@ -180,11 +181,9 @@ fn with_values(old: RecordPtr, values: &[u8], blobs: &mut Vec<Arc<[u8]>>) -> Res
     Ok(NewRecord(RecordPtr::new(parts, blobs)))
 }
 
-/// Values as three pieces: before an element, the element, behind it.
-type Pieces<'r> = (&'r [u8], &'r [u8], &'r [u8]);
-
-/// The values of `old` about the element at a position that was checked; `None` if it has blobs.
-fn pieces<'r>(old: RecordPtr, keypos: usize, position: usize) -> Option<Pieces<'r>> {
+/// Where in the values of `old` the element at a position stands that was checked; `None` if `old` has blobs.
+#[inline(always)]
+fn place_of(old: RecordPtr, keypos: usize, position: usize) -> Option<Range<usize>> {
     // SAFETY: the caller holds `old`.
     let (values, blobs) = unsafe { (old.values(), old.blobs()) };
     if !blobs.is_empty() {
@@ -197,62 +196,59 @@ fn pieces<'r>(old: RecordPtr, keypos: usize, position: usize) -> Option<Pieces<'
     }
     let start = values.len() - rest.len();
     value::skip(&mut rest).expect(known);
-    let end = values.len() - rest.len();
-    Some((&values[..start], &values[start..end], rest))
+    Some(start..values.len() - rest.len())
 }
 
-/// A copy of `old`, which has no blobs, with what `write` writes between two pieces of its values.
-fn spliced(
-    old: RecordPtr,
-    (before, behind): (&[u8], &[u8]),
-    write: impl FnOnce(&mut Vec<u8>),
-) -> Result<NewRecord> {
+/// A copy of `old`, which has no blobs, with other bytes at a place in its values; `None` if that is too large.
+#[inline(always)]
+fn spliced(old: RecordPtr, place: Range<usize>, bytes: &[u8]) -> Option<NewRecord> {
+    if bytes.len() == place.len() {
+        return Some(NewRecord(old.patched(place.start, bytes)));
+    }
+    resized(old, place, bytes)
+}
+
+#[inline(never)]
+fn resized(old: RecordPtr, place: Range<usize>, bytes: &[u8]) -> Option<NewRecord> {
     with_scratch(|scratch| {
         let Scratch { values, blobs, .. } = scratch;
+        // SAFETY: the caller holds `old`.
+        let all = unsafe { old.values() };
         values.clear();
-        values.extend_from_slice(before);
-        write(values);
-        values.extend_from_slice(behind);
-        with_values(old, values, blobs)
+        values.extend_from_slice(&all[..place.start]);
+        values.extend_from_slice(bytes);
+        values.extend_from_slice(&all[place.end..]);
+        with_values(old, values, blobs).ok()
     })
 }
 
 /// A copy of `old` with other bytes for the element at a position that was checked, bytes that refer to no blob; `None`
-/// if `old` has blobs.
+/// if `old` has blobs, or if that is too large.
+#[inline]
 pub(crate) fn overwritten(
     old: RecordPtr,
     keypos: usize,
     position: usize,
     bytes: &[u8],
-) -> Result<Option<NewRecord>> {
-    let pieces = pieces(old, keypos, position);
-    let new = pieces.map(|(before, _, behind)| {
-        spliced(old, (before, behind), |values| {
-            values.extend_from_slice(bytes);
-        })
-    });
-    new.transpose()
+) -> Option<NewRecord> {
+    spliced(old, place_of(old, keypos, position)?, bytes)
 }
 
-/// A copy of `old` with so much more in the element at a position that was checked, and the sum; `None` if that is not
-/// all in 64 bits, or if `old` has blobs.
+/// A copy of `old` with so much more in the element at a position that was checked, and the sum in `sum`; `None` if that is
+/// not all in 64 bits, if `old` has blobs, or if the copy is too large. (A pair would be returned in memory, and waited for.)
+#[inline]
 pub(crate) fn added(
     old: RecordPtr,
     keypos: usize,
     position: usize,
     increment: i64,
-) -> Result<Option<(NewRecord, i64)>> {
-    let Some((before, bytes, behind)) = pieces(old, keypos, position) else {
-        return Ok(None);
-    };
-    let current = value::as_int(bytes);
-    let Some(sum) = current.and_then(|current| current.checked_add(increment)) else {
-        return Ok(None);
-    };
-    let new = spliced(old, (before, behind), |values| {
-        ValueWriter::new(values, &mut Vec::new()).int(sum);
-    });
-    Ok(Some((new?, sum)))
+    sum: &mut i64,
+) -> Option<NewRecord> {
+    let place = place_of(old, keypos, position)?;
+    // SAFETY: the caller holds `old`.
+    let values = unsafe { old.values() };
+    *sum = value::as_int(&values[place.start..])?.checked_add(increment)?;
+    spliced(old, place, IntBytes::new(*sum).as_bytes())
 }
 
 fn copy_edited(

@@ -63,7 +63,7 @@ use fyris_sync::reclaim::{Pin, Retire};
 use fyris_term::value;
 
 use crate::keeper;
-use crate::keys::{ExactKey, OrderKey, ShortKey};
+use crate::keys::{ExactKey, OrderKey, ShortKey, word_of};
 
 const SHORT_HEADER: usize = 4;
 const LONG_HEADER: usize = 24;
@@ -236,7 +236,7 @@ impl RecordPtr {
         prefetch::read(self.0.as_ptr().wrapping_add(at));
     }
 
-    #[cold]
+    #[inline]
     fn long_shape(self) -> Shape {
         // SAFETY: I, and bit 0 of the header says that it has six words.
         let [arity, key, trailer, values, blobs, rest] =
@@ -287,10 +287,10 @@ impl RecordPtr {
     }
 
     /// As [`RecordPtr::has_key`], in the long form.
-    #[cold]
     fn has_key_far(self, key: ShortKey) -> bool {
         // SAFETY: the caller of `has_key` knows that the record is not freed meanwhile.
-        unsafe { self.exact() }.bytes() == &key.word.to_le_bytes()[..key.len]
+        let bytes = unsafe { self.exact() }.bytes();
+        bytes.len() == key.len && word_of(bytes) == Some(key.word)
     }
 
     /// The key's order part.
@@ -405,6 +405,29 @@ impl RecordPtr {
     pub(crate) fn size(self) -> usize {
         // SAFETY: the block came from `alloc::allocate` with this length, and is live.
         unsafe { alloc::usable_size(self.0, self.shape().len()) }
+    }
+
+    /// Whether the other record's block is as long.
+    #[inline]
+    pub(crate) fn is_as_long(self, other: RecordPtr) -> bool {
+        self.shape().len() == other.shape().len()
+    }
+
+    /// A copy with other bytes, as many, from a place in the values on. The record has no blobs and is not freed meanwhile.
+    #[inline]
+    pub(crate) fn patched(self, at: usize, bytes: &[u8]) -> RecordPtr {
+        let shape = self.shape();
+        let end = at.checked_add(bytes.len());
+        assert!(shape.blobs == 0 && end.is_some_and(|end| end <= shape.values));
+        let base = alloc::allocate(shape.len());
+        // SAFETY: both blocks are as long as the shape says, the new one is nobody else's, and the old one is not written (I);
+        // the place is within the values.
+        unsafe {
+            base.copy_from_nonoverlapping(self.0, shape.len());
+            base.add(shape.values_at() + at)
+                .copy_from_nonoverlapping(NonNull::from(bytes).cast(), bytes.len());
+        }
+        RecordPtr(base)
     }
 
     /// Frees the record now.
@@ -554,6 +577,65 @@ mod tests {
             "{}",
             size(i64::MAX, i64::MAX)
         );
+    }
+
+    #[test]
+    fn quick_edits_make_what_edits_make() {
+        let values: Vec<Term> = [
+            0,
+            127,
+            128,
+            4223,
+            4224,
+            70_000,
+            i64::MAX,
+            -16,
+            -17,
+            i64::MIN,
+        ]
+        .map(Term::Int)
+        .into_iter()
+        .chain([Term::atom("x"), Term::binary([7u8; 60]), Term::Int(1 << 40)])
+        .collect();
+        let bytes_of = |value: &Term| {
+            let mut bytes = Vec::new();
+            fyris_term::value::encode(value, &mut bytes, &mut Vec::new()).expect("not deep");
+            bytes
+        };
+        // Short records and long ones.
+        for filling in [1, 64, 300] {
+            let filling = Term::List(vec![Term::atom("y"); filling]);
+            for (value, new) in values
+                .iter()
+                .flat_map(|v| values.iter().map(move |n| (v, n)))
+            {
+                let elements = vec![value.clone(), Term::Int(9), filling.clone(), value.clone()];
+                let old = record(elements, 2);
+                for position in [1, 4] {
+                    let edit = edited(old.ptr(), 2, &[(position, new.clone())]).expect("a record");
+                    let quick = overwritten(old.ptr(), 2, position, &bytes_of(new));
+                    let quick = quick.expect("no blobs");
+                    assert!(quick.ptr().same_object(edit.ptr()));
+                    let (mut sum, more) = (0, 1);
+                    let counted = added(old.ptr(), 2, position, more, &mut sum);
+                    let expected = match value {
+                        Term::Int(value) => value.checked_add(more),
+                        _ => None,
+                    };
+                    assert_eq!(counted.is_some(), expected.is_some());
+                    if let (Some(counted), Some(expected)) = (counted, expected) {
+                        let expected_object =
+                            edited(old.ptr(), 2, &[(position, Term::Int(expected))]);
+                        assert_eq!(sum, expected);
+                        assert!(
+                            counted
+                                .ptr()
+                                .same_object(expected_object.expect("a record").ptr())
+                        );
+                    }
+                }
+            }
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@ use fyris_query::ObjectView;
 use fyris_term::{Term, key, value};
 
 use super::RecordPtr;
+use crate::keys::ExactKey;
 
 /// An object in a table: valid while the pin it was read under lives.
 ///
@@ -48,6 +49,12 @@ impl<'g> Object<'g> {
     pub fn key_bytes(&self) -> &'g [u8] {
         // SAFETY: the record lives for `'g`.
         unsafe { self.record.exact().bytes() }
+    }
+
+    /// Whether these are the key's bytes.
+    #[inline]
+    pub fn has_key_bytes(&self, bytes: &[u8]) -> bool {
+        ExactKey::new(self.key_bytes()) == ExactKey::new(bytes)
     }
 
     /// The order part of the key's bytes, which compare as the keys do.

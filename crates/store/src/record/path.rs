@@ -97,23 +97,17 @@ impl<'g> Object<'g> {
             value::encode(key, values, blobs).ok()?;
             let plain = value::is_plain(values, blobs);
             blobs.clear();
-            self.value_behind(count, pairs, plain.then_some(&values[..]), key)
+            if plain {
+                return value::behind_key(count, pairs, values).ok()?;
+            }
+            self.value_behind(count, pairs, key)
         })
     }
 
-    /// The value behind a key, whose bytes are given if they tell it from others.
-    fn value_behind(
-        &self,
-        count: u64,
-        mut at: &'g [u8],
-        bytes: Option<&[u8]>,
-        key: &Term,
-    ) -> Option<&'g [u8]> {
+    /// As [`value::behind_key`], for a key that bytes do not tell from others.
+    fn value_behind(&self, count: u64, mut at: &'g [u8], key: &Term) -> Option<&'g [u8]> {
         for _ in 0..count {
-            let found = match bytes {
-                Some(bytes) => at.starts_with(bytes),
-                None => self.decode(&mut &*at) == *key,
-            };
+            let found = self.decode(&mut &*at) == *key;
             value::skip(&mut at).ok()?;
             if found {
                 return Some(at);

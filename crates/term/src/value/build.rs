@@ -19,6 +19,11 @@ pub trait Build {
     fn float(&mut self, value: f64) -> Self::Out;
     /// An atom.
     fn atom(&mut self, atom: Atom) -> Self::Out;
+    /// The atom with this number; `None` if it was never given out.
+    #[inline]
+    fn atom_of(&mut self, id: u32) -> Option<Self::Out> {
+        Atom::from_id(id).map(|atom| self.atom(atom))
+    }
     /// A binary.
     fn binary(&mut self, bytes: &[u8]) -> Self::Out;
     /// A binary that is shared: more than [`MAX_INLINE_BINARY`](super::MAX_INLINE_BINARY) bytes.
@@ -73,197 +78,294 @@ pub fn build<B: Build>(
 ) -> Result<B::Out, ValueError> {
     let bottom = stack.len();
     let mut run = Run {
-        reader: Reader { left: bytes },
+        bytes,
         blobs,
         builder,
         stack,
         wrong: ValueErrorKind::Truncated,
+        wrong_at: 0,
     };
-    let built = run.term(0);
-    let (left, wrong) = (run.reader.left, run.wrong);
+    let (end, out) = run.term(0, 0);
+    let (offset, kind) = (run.wrong_at, run.wrong);
     stack.truncate(bottom);
-    match built {
-        Some(out) => {
+    match bytes.get(end..) {
+        Some(left) => {
             *bytes = left;
             Ok(out)
         }
-        None => Err(ValueError {
-            offset: bytes.len() - left.len(),
-            kind: wrong,
-        }),
+        None => Err(ValueError { offset, kind }),
     }
 }
 
+/// Where a term would end whose bytes are wrong: beyond all bytes, so that it needs no test where another is read there.
+const NOWHERE: usize = usize::MAX;
+
+/// A run over bytes. Its methods take the place where something begins and give the one where it ends: two words which
+/// stay in registers, where a place in `self` would be written and read again with every term.
 struct Run<'a, 'b, B: Build> {
-    reader: Reader<'a>,
+    bytes: &'a [u8],
     blobs: &'b [Arc<[u8]>],
     builder: &'b mut B,
     stack: &'b mut Vec<B::Out>,
-    /// What is wrong, when a method has returned `None`: apart, so that a term comes back in registers.
+    /// What is wrong, and where, when something ends nowhere.
     wrong: ValueErrorKind,
+    wrong_at: usize,
 }
 
-impl<B: Build> Run<'_, '_, B> {
-    #[inline(always)]
-    fn note<T>(&mut self, result: Result<T>) -> Option<T> {
-        match result {
-            Ok(found) => Some(found),
+impl<'a, B: Build> Run<'a, '_, B> {
+    /// Of what is wrong later because of an earlier fault, which ended nowhere, nothing is noted.
+    #[cold]
+    #[inline(never)]
+    fn fail(&mut self, at: usize, kind: ValueErrorKind) -> (usize, B::Out) {
+        if at <= self.bytes.len() {
+            (self.wrong, self.wrong_at) = (kind, at);
+        }
+        (NOWHERE, self.builder.int(0))
+    }
+
+    /// What `read` reads from `at` on, and where it ends.
+    #[inline]
+    fn read<T>(
+        &mut self,
+        at: usize,
+        read: impl FnOnce(&mut Reader<'a>) -> Result<T>,
+    ) -> Option<(usize, T)> {
+        let mut reader = Reader {
+            left: self.bytes.get(at..).unwrap_or_default(),
+        };
+        let found = read(&mut reader);
+        let end = self.bytes.len() - reader.left.len();
+        match found {
+            Ok(found) => Some((end, found)),
             Err(kind) => {
-                self.wrong = kind;
+                self.fail(at.max(end), kind);
                 None
             }
         }
     }
 
+    fn nowhere(&mut self) -> (usize, B::Out) {
+        (NOWHERE, self.builder.int(0))
+    }
+
+    /// The term at a place: the common kinds here, in those who call.
     #[inline(always)]
-    fn term(&mut self, depth: usize) -> Option<B::Out> {
-        let before = self.reader.left;
-        let tag = self.reader.byte();
-        let tag = self.note(tag)?;
-        match decode::int(&mut self.reader, tag) {
-            Some(value) => {
-                let value = self.note(value)?;
-                Some(self.builder.int(value))
-            }
-            None => self.other(before, tag, depth),
+    fn term(&mut self, at: usize, depth: usize) -> (usize, B::Out) {
+        let Some(&tag) = self.bytes.get(at) else {
+            return self.fail(at, ValueErrorKind::Truncated);
+        };
+        match tag {
+            0..tag::NEGATIVE => (at + 1, self.builder.int(i64::from(tag))),
+            tag::NEGATIVE..tag::MIDDLE => (at + 1, self.builder.int(i64::from(tag) - 0x90)),
+            tag::MIDDLE..=0xAF => self.word(at, tag),
+            0xB0..=0xBF => self.binary(at + 1, usize::from(tag - tag::BINARY_0)),
+            0xD8..=0xDF => self.tuple(at + 1, usize::from(tag - tag::TUPLE_0), depth),
+            _ => self.other(at, tag, depth),
         }
     }
 
+    /// An integer, an atom or a float: most often one of few bytes, with others behind it.
+    #[inline(always)]
+    fn word(&mut self, at: usize, tag: u8) -> (usize, B::Out) {
+        let behind = self.bytes[at + 1..].first_chunk::<8>();
+        let Some(word) = behind.map(|&chunk| u64::from_le_bytes(chunk)) else {
+            return self.last_word(at, tag);
+        };
+        match tag {
+            tag::MIDDLE..=tag::INT_0 => {
+                let high = i64::from(tag - tag::MIDDLE) << 8;
+                let value = tag::MIDDLE_FIRST + (high | (word & 0xFF) as i64);
+                (at + 2, self.builder.int(value))
+            }
+            0xAC..=0xAF => {
+                let len = usize::from(tag - tag::ATOM_0);
+                let id = word << (64 - 8 * len) >> (64 - 8 * len);
+                self.atom(at, at + 1 + len, id as u32)
+            }
+            0xA0..=0xA7 => {
+                let len = usize::from(tag - tag::INT_0);
+                let value = (word << (64 - 8 * len)) as i64 >> (64 - 8 * len);
+                (at + 1 + len, self.builder.int(value))
+            }
+            _ => self.last_word(at, tag),
+        }
+    }
+
+    #[inline(always)]
+    fn atom(&mut self, at: usize, end: usize, id: u32) -> (usize, B::Out) {
+        match self.builder.atom_of(id) {
+            Some(atom) => (end, atom),
+            None => self.fail(at, ValueErrorKind::UnknownAtom(id)),
+        }
+    }
+
+    /// As [`Run::word`], close to the end of the bytes, and of the rarer tags.
     #[inline(never)]
-    fn other(&mut self, before: &[u8], tag: u8, depth: usize) -> Option<B::Out> {
+    fn last_word(&mut self, at: usize, tag: u8) -> (usize, B::Out) {
         match tag {
             0xAC..=0xAF => {
-                let atom = decode::atom(&mut self.reader, usize::from(tag - tag::ATOM_0));
-                let atom = self.note(atom)?;
-                Some(self.builder.atom(atom))
+                let len = usize::from(tag - tag::ATOM_0);
+                match self.read(at + 1, |reader| reader.number(len)) {
+                    Some((end, id)) => self.atom(at, end, id as u32),
+                    None => self.nowhere(),
+                }
             }
-            0xB0..=0xBF => self.binary(usize::from(tag - tag::BINARY_0)),
-            tag::BINARY => {
-                let length = self.reader.byte();
-                let length = self.note(length)?;
-                self.binary(usize::from(length))
-            }
-            0xD8..=0xDF if depth < MAX_DEPTH => self.tuple(u64::from(tag - tag::TUPLE_0), depth),
-            tag::MAP if depth < MAX_DEPTH => self.map(depth),
-            _ => self.less_common(before, tag, depth),
+            tag::FLOAT => match self.read(at + 1, Reader::array) {
+                Some((end, bytes)) => (end, self.builder.float(f64::from_le_bytes(bytes))),
+                None => self.nowhere(),
+            },
+            _ => match self.read(at + 1, |reader| decode::int(reader, tag).transpose()) {
+                Some((end, Some(value))) => (end, self.builder.int(value)),
+                Some((_, None)) => self.rare(at),
+                None => self.nowhere(),
+            },
+        }
+    }
+
+    #[inline(always)]
+    fn binary(&mut self, at: usize, length: usize) -> (usize, B::Out) {
+        match self.bytes.get(at..at + length) {
+            Some(bytes) => (at + length, self.builder.binary(bytes)),
+            None => self.fail(at, ValueErrorKind::Truncated),
         }
     }
 
     #[inline(never)]
-    fn less_common(&mut self, before: &[u8], tag: u8, depth: usize) -> Option<B::Out> {
+    fn other(&mut self, at: usize, tag: u8, depth: usize) -> (usize, B::Out) {
+        let behind = at + 1;
         match tag {
-            tag::FLOAT => {
-                let bytes = self.reader.array();
-                let value = f64::from_le_bytes(self.note(bytes)?);
-                Some(self.builder.float(value))
+            tag::BINARY => match self.bytes.get(behind) {
+                Some(&length) => self.binary(behind + 1, usize::from(length)),
+                None => self.fail(behind, ValueErrorKind::Truncated),
+            },
+            tag::BLOB => self.blob(behind),
+            tag::PID => match self.read(behind, decode::pid) {
+                Some((end, pid)) => (end, self.builder.pid(&pid)),
+                None => self.nowhere(),
+            },
+            tag::NIL => (behind, self.builder.list(&[], None)),
+            tag::STRING => match self.read(behind, Reader::counted) {
+                Some((end, bytes)) => (end, self.builder.string(bytes)),
+                None => self.nowhere(),
+            },
+            _ if depth >= MAX_DEPTH => self.fail(behind, ValueErrorKind::TooDeep),
+            tag::MAP | tag::TUPLE | tag::LIST | tag::IMPROPER => {
+                let Some((end, length)) = self.read(behind, Reader::length) else {
+                    return self.nowhere();
+                };
+                match tag {
+                    tag::MAP => self.map(end, count(length), depth),
+                    tag::TUPLE => self.tuple(end, count(length), depth),
+                    _ => self.list(end, count(length), tag == tag::IMPROPER, depth),
+                }
             }
-            tag::BLOB => self.blob(),
-            tag::PID => {
-                let pid = decode::pid(&mut self.reader);
-                let pid = self.note(pid)?;
-                Some(self.builder.pid(&pid))
-            }
-            tag::NIL => Some(self.builder.list(&[], None)),
-            tag::STRING => {
-                let bytes = self.reader.counted();
-                let bytes = self.note(bytes)?;
-                Some(self.builder.string(bytes))
-            }
-            _ if depth >= MAX_DEPTH => self.note(Err(ValueErrorKind::TooDeep)),
-            tag::LIST | tag::IMPROPER => self.list(tag == tag::IMPROPER, depth),
-            tag::TUPLE => {
-                let arity = self.length()?;
-                self.tuple(arity, depth)
-            }
-            _ => self.rare(before),
+            _ => self.rare(at),
         }
     }
 
-    #[inline]
-    fn length(&mut self) -> Option<u64> {
-        let length = self.reader.length();
-        self.note(length)
-    }
-
-    #[inline]
-    fn binary(&mut self, length: usize) -> Option<B::Out> {
-        let bytes = self.reader.take(length);
-        let bytes = self.note(bytes)?;
-        Some(self.builder.binary(bytes))
-    }
-
-    fn blob(&mut self) -> Option<B::Out> {
-        let place = self.length()?;
-        match usize::try_from(place) {
-            Ok(at) if at < self.blobs.len() => Some(self.builder.blob_of(self.blobs, at)),
-            _ => self.note(Err(ValueErrorKind::NoBlob(place))),
-        }
-    }
-
-    /// Puts `count` terms on the stack; says where they begin.
-    fn terms(&mut self, count: u64, depth: usize) -> Option<usize> {
-        let bottom = self.stack.len();
-        for _ in 0..count {
-            let term = self.term(depth + 1)?;
-            self.stack.push(term);
-        }
-        Some(bottom)
-    }
-
-    fn list(&mut self, improper: bool, depth: usize) -> Option<B::Out> {
-        let count = self.length()?;
-        let bottom = self.terms(count, depth)?;
-        let tail = if improper {
-            Some(self.term(depth + 1)?)
-        } else {
-            None
+    fn blob(&mut self, at: usize) -> (usize, B::Out) {
+        let Some((end, place)) = self.read(at, Reader::length) else {
+            return self.nowhere();
         };
+        match usize::try_from(place) {
+            Ok(at) if at < self.blobs.len() => (end, self.builder.blob_of(self.blobs, at)),
+            _ => self.fail(at, ValueErrorKind::NoBlob(place)),
+        }
+    }
+
+    /// Puts `count` terms on the stack; says where they end.
+    fn terms(&mut self, mut at: usize, count: usize, depth: usize) -> usize {
+        for _ in 0..count {
+            let (end, term) = self.term(at, depth + 1);
+            if end == NOWHERE {
+                return end;
+            }
+            self.stack.push(term);
+            at = end;
+        }
+        at
+    }
+
+    fn list(&mut self, at: usize, count: usize, improper: bool, depth: usize) -> (usize, B::Out) {
+        let bottom = self.stack.len();
+        let mut end = self.terms(at, count, depth);
+        let tail = improper.then(|| {
+            let tail = self.term(end, depth + 1);
+            end = tail.0;
+            tail.1
+        });
+        if end == NOWHERE {
+            return self.nowhere();
+        }
         let list = self.builder.list(&self.stack[bottom..], tail);
         self.stack.truncate(bottom);
-        Some(list)
+        (end, list)
     }
 
-    fn tuple(&mut self, arity: u64, depth: usize) -> Option<B::Out> {
-        let Some(tuple) = self.builder.begin_tuple(count(arity)) else {
-            let bottom = self.terms(arity, depth)?;
-            let tuple = self.builder.tuple(&self.stack[bottom..]);
-            self.stack.truncate(bottom);
-            return Some(tuple);
-        };
-        for at in 0..count(arity) {
-            let element = self.term(depth + 1)?;
-            self.builder.put(tuple, at, element);
+    #[inline(never)]
+    fn tuple(&mut self, at: usize, arity: usize, depth: usize) -> (usize, B::Out) {
+        if depth >= MAX_DEPTH {
+            return self.fail(at, ValueErrorKind::TooDeep);
         }
-        Some(tuple)
+        let Some(tuple) = self.builder.begin_tuple(arity) else {
+            return self.whole(at, arity, depth, B::tuple);
+        };
+        let mut end = at;
+        for place in 0..arity {
+            let element;
+            (end, element) = self.term(end, depth + 1);
+            if end == NOWHERE {
+                break;
+            }
+            self.builder.put(tuple, place, element);
+        }
+        (end, tuple)
     }
 
-    fn map(&mut self, depth: usize) -> Option<B::Out> {
-        let size = self.length()?;
-        let Some(map) = self.builder.begin_map(count(size)) else {
-            let bottom = self.terms(size.saturating_mul(2), depth)?;
-            let map = self.builder.map(&self.stack[bottom..]);
-            self.stack.truncate(bottom);
-            return Some(map);
+    fn map(&mut self, at: usize, size: usize, depth: usize) -> (usize, B::Out) {
+        let Some(map) = self.builder.begin_map(size) else {
+            return self.whole(at, size.saturating_mul(2), depth, B::map);
         };
-        for at in 0..count(size) {
-            let key = self.term(depth + 1)?;
-            let value = self.term(depth + 1)?;
-            self.builder.put_pair(map, at, key, value);
+        let mut end = at;
+        for place in 0..size {
+            let (key, value);
+            (end, key) = self.term(end, depth + 1);
+            (end, value) = self.term(end, depth + 1);
+            if end == NOWHERE {
+                return (end, map);
+            }
+            self.builder.put_pair(map, place, key, value);
         }
-        Some(self.builder.end_map(map))
+        (end, self.builder.end_map(map))
+    }
+
+    /// A tuple or map that is made of all its parts at once.
+    fn whole(
+        &mut self,
+        at: usize,
+        parts: usize,
+        depth: usize,
+        make: fn(&mut B, &[B::Out]) -> B::Out,
+    ) -> (usize, B::Out) {
+        let bottom = self.stack.len();
+        let end = self.terms(at, parts, depth);
+        if end == NOWHERE {
+            return self.nowhere();
+        }
+        let made = make(self.builder, &self.stack[bottom..]);
+        self.stack.truncate(bottom);
+        (end, made)
     }
 
     /// Kinds that need more than bytes are made by way of a [`Term`].
     #[cold]
-    fn rare(&mut self, before: &[u8]) -> Option<B::Out> {
-        let mut bytes = before;
-        let term = decode::decode(&mut bytes, self.blobs).map_err(|error| error.kind);
-        let term = self.note(term)?;
-        let taken = before.len() - bytes.len();
-        // The tag is read already.
-        let rest = self.reader.take(taken - 1);
-        self.note(rest)?;
-        Some(self.builder.other(&term))
+    #[inline(never)]
+    fn rare(&mut self, at: usize) -> (usize, B::Out) {
+        let mut left = &self.bytes[at..];
+        match decode::decode(&mut left, self.blobs) {
+            Ok(term) => (self.bytes.len() - left.len(), self.builder.other(&term)),
+            Err(error) => self.fail(at + error.offset, error.kind),
+        }
     }
 }
 

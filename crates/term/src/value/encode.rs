@@ -46,25 +46,62 @@ pub(super) fn int(value: i64, out: &mut Vec<u8>) {
     match value {
         0..=127 => out.push(value as u8),
         -16..=-1 => out.push((value + 0x90) as u8),
-        tag::MIDDLE_FIRST..=tag::MIDDLE_LAST => {
-            let bits = (value - tag::MIDDLE_FIRST) as u16;
-            out.extend_from_slice(&[tag::MIDDLE | (bits >> 8) as u8, bits as u8]);
-        }
         _ => long_int(value, out),
     }
 }
 
 #[inline]
 fn long_int(value: i64, out: &mut Vec<u8>) {
-    // One bit more than the size needs, for the sign.
-    let size = value ^ (value >> 63);
-    let len = (64 - size.leading_zeros() as usize) / 8 + 1;
-    let mut bytes = [tag::INT_0 + len as u8; 9];
-    bytes[1..].copy_from_slice(&value.to_le_bytes());
+    let IntBytes { bytes, len } = IntBytes::new(value);
     // All nine and back again: a copy of a fixed size is one store or two, not a call.
-    let end = out.len() + 1 + len;
+    let end = out.len() + len;
     out.extend_from_slice(&bytes);
     out.truncate(end);
+}
+
+/// The value of an integer of 64 bits, by itself.
+#[derive(Clone, Copy, Debug)]
+pub struct IntBytes {
+    bytes: [u8; 9],
+    len: usize,
+}
+
+impl IntBytes {
+    /// O(1), without allocation.
+    #[inline]
+    pub fn new(value: i64) -> IntBytes {
+        let mut bytes = [0; 9];
+        let len = match value {
+            0..=127 => {
+                bytes[0] = value as u8;
+                1
+            }
+            -16..=-1 => {
+                bytes[0] = (value + 0x90) as u8;
+                1
+            }
+            tag::MIDDLE_FIRST..=tag::MIDDLE_LAST => {
+                let bits = (value - tag::MIDDLE_FIRST) as u16;
+                bytes[..2].copy_from_slice(&[tag::MIDDLE | (bits >> 8) as u8, bits as u8]);
+                2
+            }
+            _ => {
+                // One bit more than the size needs, for the sign.
+                let size = value ^ (value >> 63);
+                let len = (64 - size.leading_zeros() as usize) / 8 + 1;
+                bytes[0] = tag::INT_0 + len as u8;
+                bytes[1..].copy_from_slice(&value.to_le_bytes());
+                1 + len
+            }
+        };
+        IntBytes { bytes, len }
+    }
+
+    /// The bytes.
+    #[inline]
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
 }
 
 /// Seven bits a byte, low ones first.

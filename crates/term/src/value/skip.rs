@@ -12,25 +12,91 @@ use super::tag;
 /// Bytes that end too early or have a tag that is none; `bytes` is then as it was.
 #[inline]
 pub fn skip(bytes: &mut &[u8]) -> Result<(), ValueError> {
-    // Integers, atoms and short binaries: the tag says how long they are.
-    if let Some((&tag, left)) = bytes.split_first() {
-        let following = FOLLOWING[usize::from(tag)];
-        if following != UNKNOWN
-            && let Some(left) = left.get(usize::from(following)..)
-        {
+    match bytes.get(end(bytes, 0)..) {
+        Some(left) => {
             *bytes = left;
-            return Ok(());
+            Ok(())
         }
+        None => Err(fault(bytes)),
     }
-    // By value, so that the slice of whoever is inlined around this can stay in registers.
-    *bytes = behind_any(bytes)?;
+}
+
+/// Where a term ends whose bytes are wrong: beyond all bytes.
+const NOWHERE: usize = usize::MAX;
+
+/// Where the term ends that begins at a place. Places come and go in registers: a slice that is returned in memory and
+/// used at once is waited for.
+#[inline]
+fn end(bytes: &[u8], at: usize) -> usize {
+    // Integers, atoms and short binaries: the tag says how long they are.
+    match bytes.get(at).map(|&tag| FOLLOWING[usize::from(tag)]) {
+        Some(following @ 0..PART) => at + 1 + usize::from(following),
+        _ => end_of_any(bytes, at),
+    }
+}
+
+#[inline(never)]
+fn end_of_any(bytes: &[u8], mut at: usize) -> usize {
+    match pass_all(bytes, &mut at) {
+        Ok(()) => at,
+        Err(_) => NOWHERE,
+    }
+}
+
+/// What is wrong with the term at the front, and where.
+#[cold]
+fn fault(bytes: &[u8]) -> ValueError {
+    let mut offset = 0;
+    let kind = pass_all(bytes, &mut offset).err();
+    ValueError {
+        offset,
+        kind: kind.unwrap_or(ValueErrorKind::Truncated),
+    }
+}
+
+/// Passes over the term at a place.
+#[inline(always)]
+fn pass_all(bytes: &[u8], at: &mut usize) -> Result<()> {
+    let mut pending = 1u64;
+    while pending > 0 {
+        let tag = *bytes.get(*at).ok_or(ValueErrorKind::Truncated)?;
+        let following = match tag {
+            // A branch that the processor foresees, where the table would have to be waited for.
+            0..tag::MIDDLE => 0,
+            _ => FOLLOWING[usize::from(tag)],
+        };
+        if tag == tag::BINARY {
+            let length = *bytes.get(*at + 1).ok_or(ValueErrorKind::Truncated)?;
+            *at += 2 + usize::from(length);
+            pending -= 1;
+            continue;
+        }
+        if following == UNKNOWN {
+            let mut reader = Reader {
+                left: &bytes[*at..],
+            };
+            let children = token(&mut reader);
+            *at = bytes.len() - reader.left.len();
+            pending = more(pending - 1, children?)?;
+            continue;
+        }
+        *at += 1 + usize::from(following % PART);
+        // So many terms that a number cannot count them are not there anyway.
+        pending = (pending - 1).saturating_add(u64::from(following / PART));
+    }
+    // The last one may have claimed bytes that are not there.
+    if *at > bytes.len() {
+        return Err(ValueErrorKind::Truncated);
+    }
     Ok(())
 }
 
 /// What [`FOLLOWING`] has for tags that do not tell.
 const UNKNOWN: u8 = u8::MAX;
+/// What [`FOLLOWING`] has for each term that follows.
+const PART: u8 = 0x10;
 
-/// How many bytes follow a tag.
+/// How many bytes follow a tag, and how many terms: in its low and in its high half.
 static FOLLOWING: [u8; 256] = following();
 
 const fn following() -> [u8; 256] {
@@ -44,6 +110,7 @@ const fn following() -> [u8; 256] {
             atom @ 0xAC..=0xAF => atom - tag::ATOM_0,
             binary @ 0xB0..=0xBF => binary - tag::BINARY_0,
             tag::FLOAT => 8,
+            tuple @ 0xD8..=0xDF => PART * (tuple - tag::TUPLE_0),
             _ => UNKNOWN,
         };
         tag += 1;
@@ -51,35 +118,51 @@ const fn following() -> [u8; 256] {
     table
 }
 
-#[inline(never)]
-fn behind_any(bytes: &[u8]) -> Result<&[u8], ValueError> {
-    let mut reader = Reader { left: bytes };
-    let mut pending = 1u64;
-    while pending > 0 {
-        if let Some((&tag, left)) = reader.left.split_first()
-            && FOLLOWING[usize::from(tag)] != UNKNOWN
-            && let Some(left) = left.get(usize::from(FOLLOWING[usize::from(tag)])..)
-        {
-            reader.left = left;
-            pending -= 1;
-            continue;
+/// The value behind a key in a map: `pairs` are its pairs, `size` of them and maybe more behind, and `key` the bytes of a term
+/// that bytes tell from others ([`is_plain`](super::is_plain)). `None` if the key is not there. O(what stands before).
+///
+/// # Errors
+///
+/// As [`skip`], for what is passed over; `offset` counts from a term in `pairs`.
+pub fn behind_key<'a>(
+    size: u64,
+    pairs: &'a [u8],
+    key: &[u8],
+) -> Result<Option<&'a [u8]>, ValueError> {
+    let Some(&tag) = key.first() else {
+        return Ok(None);
+    };
+    let tells_length = FOLLOWING[usize::from(tag)] < PART;
+    let front = front(key);
+    let mask = u64::MAX >> (64 - 8 * key.len().min(8));
+    let mut at = 0;
+    for _ in 0..size {
+        let here = pairs.get(at..).unwrap_or_default();
+        // Most keys differ in their first bytes.
+        let is_it = match here.first_chunk() {
+            Some(first) if u64::from_le_bytes(*first) & mask != front => false,
+            _ => here.starts_with(key),
+        };
+        let behind = match here.first() {
+            // As long as the one that is looked for, which is known without waiting for this one's tag.
+            Some(&this) if tells_length && this == tag => at + key.len(),
+            _ => end(pairs, at),
+        };
+        if is_it {
+            return Ok(pairs.get(behind..));
         }
-        let children = token(&mut reader).and_then(|children| {
-            (pending - 1)
-                .checked_add(children)
-                .ok_or(ValueErrorKind::Malformed("length"))
-        });
-        match children {
-            Ok(more) => pending = more,
-            Err(kind) => {
-                return Err(ValueError {
-                    offset: bytes.len() - reader.left.len(),
-                    kind,
-                });
-            }
+        at = end(pairs, behind);
+        if at == NOWHERE {
+            return Err(fault(pairs.get(behind..).unwrap_or(here)));
         }
     }
-    Ok(reader.left)
+    Ok(None)
+}
+
+/// Up to eight bytes, with zeros behind them, as a number whose low byte is the first.
+fn front(bytes: &[u8]) -> u64 {
+    let first = bytes.iter().take(8).rev();
+    first.fold(0, |word, &byte| word << 8 | u64::from(byte))
 }
 
 /// Passes over one term without its parts: how many terms these are.
@@ -141,4 +224,70 @@ fn pass(reader: &mut Reader<'_>, n: usize) -> Result<u64> {
 
 fn more(a: u64, b: u64) -> Result<u64> {
     a.checked_add(b).ok_or(ValueErrorKind::Malformed("length"))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::value::{View, encode, is_plain, view};
+    use crate::{Map, Term, arbitrary};
+
+    fn encoded(term: &Term) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        encode(term, &mut bytes, &mut Vec::new()).expect("not deep");
+        bytes
+    }
+
+    /// Keys that begin alike, and some of each kind.
+    fn key() -> impl Strategy<Value = Term> {
+        const WORDS: &[&str] = &["a", "field_1", "field_10", "field_2", "another"];
+        prop_oneof![
+            arbitrary::term(),
+            proptest::sample::select(WORDS).prop_map(Term::atom),
+            proptest::sample::select(WORDS).prop_map(|word| Term::binary(word.as_bytes())),
+            (-20i64..5000).prop_map(Term::Int),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn a_key_leads_to_its_value(
+            pairs in proptest::collection::vec((key(), arbitrary::term()), 0..12),
+            other in key(),
+        ) {
+            let map: Map = pairs.iter().cloned().collect();
+            let bytes = encoded(&Term::Map(map.clone()));
+            let Ok(View::Map(size, left)) = view(&bytes) else {
+                panic!("a map");
+            };
+            for key in pairs.iter().map(|(key, _)| key).chain([&other]) {
+                let mut blobs = Vec::new();
+                let mut key_bytes = Vec::new();
+                encode(key, &mut key_bytes, &mut blobs).expect("not deep");
+                if !is_plain(&key_bytes, &blobs) {
+                    continue;
+                }
+                let found = behind_key(size, left, &key_bytes).expect("a map");
+                let value = map.get(key).map(encoded);
+                prop_assert_eq!(found.is_some(), value.is_some());
+                if let (Some(found), Some(value)) = (found, value) {
+                    // Blobs are numbered within the map, so other numbers may stand there: as long.
+                    let mut rest = found;
+                    skip(&mut rest).expect("a value");
+                    prop_assert_eq!(found.len() - rest.len(), value.len());
+                }
+            }
+        }
+
+        #[test]
+        fn hostile_pairs_are_refused(
+            size in any::<u64>(),
+            bytes in proptest::collection::vec(any::<u8>(), 0..40),
+            key in proptest::collection::vec(any::<u8>(), 0..12),
+        ) {
+            let _ = behind_key(size, &bytes, &key);
+        }
+    }
 }

@@ -11,30 +11,45 @@ use fyris_term::{Atom, etf};
 
 use crate::sys::{Env, Term};
 
-/// Entries in the first chunk; each further one has twice as many as the one before.
+/// Entries that need no chunk, and then in the first one; each further one has twice as many as the one before.
 const FIRST: usize = 4096;
 /// Chunks: room for 2^32 entries.
-const CHUNKS: usize = 21;
+const CHUNKS: usize = 20;
 
 /// Words by number, zero where there is none yet.
-struct Words([OnceLock<Box<[AtomicUsize]>>; CHUNKS]);
+struct Words {
+    /// Where most programs' atoms are: one load.
+    near: [AtomicUsize; FIRST],
+    far: [OnceLock<Box<[AtomicUsize]>>; CHUNKS],
+}
 
 impl Words {
     const fn new() -> Words {
-        Words([const { OnceLock::new() }; CHUNKS])
+        Words {
+            near: [const { AtomicUsize::new(0) }; FIRST],
+            far: [const { OnceLock::new() }; CHUNKS],
+        }
     }
 
-    #[inline]
+    /// The chunk of an entry that needs one, and the place there.
     fn place(at: usize) -> (usize, usize) {
-        let from = at + FIRST;
-        let chunk = (from / FIRST).ilog2() as usize;
-        (chunk, from - (FIRST << chunk))
+        let chunk = (at / FIRST).ilog2() as usize;
+        (chunk, at - (FIRST << chunk))
     }
 
-    #[inline]
+    #[inline(always)]
     fn get(&self, at: usize) -> usize {
+        match self.near.get(at) {
+            // Relaxed: as in `get_far`.
+            Some(word) => word.load(Ordering::Relaxed),
+            None => self.get_far(at),
+        }
+    }
+
+    #[inline(never)]
+    fn get_far(&self, at: usize) -> usize {
         let (chunk, at) = Words::place(at);
-        match self.0.get(chunk).and_then(OnceLock::get) {
+        match self.far.get(chunk).and_then(OnceLock::get) {
             // Relaxed: the word is all there is to see; what it names was there before it was written.
             Some(words) => words[at].load(Ordering::Relaxed),
             None => 0,
@@ -42,10 +57,14 @@ impl Words {
     }
 
     fn set(&self, at: usize, word: usize) {
+        if let Some(near) = self.near.get(at) {
+            // Relaxed: as in `get_far`.
+            return near.store(word, Ordering::Relaxed);
+        }
         let (chunk, at) = Words::place(at);
         let fresh = || (0..FIRST << chunk).map(|_| AtomicUsize::new(0)).collect();
-        if let Some(words) = self.0.get(chunk) {
-            // Relaxed: as in `get`.
+        if let Some(words) = self.far.get(chunk) {
+            // Relaxed: as in `get_far`.
             words.get_or_init(fresh)[at].store(word, Ordering::Relaxed);
         }
     }
@@ -67,6 +86,7 @@ pub(crate) fn from_machine(env: Env, term: Term) -> Option<Atom> {
 }
 
 #[cold]
+#[inline(never)]
 fn learn(env: Env, term: Term, index: usize) -> Option<Atom> {
     let atom = match env.latin1_name(term) {
         Some(name) => {
@@ -84,6 +104,15 @@ fn learn(env: Env, term: Term, index: usize) -> Option<Atom> {
     Some(atom)
 }
 
+/// The machine's atom with this number of ours; `None` if we never gave it out.
+#[inline(always)]
+pub(crate) fn numbered(env: Env, id: u32) -> Option<Term> {
+    match TO_MACHINE.get(id as usize) {
+        0 => Atom::from_id(id).map(|atom| teach(env, atom)),
+        word => Some(Term(word)),
+    }
+}
+
 /// The machine's atom for one of ours.
 #[inline]
 pub(crate) fn to_machine(env: Env, atom: Atom) -> Term {
@@ -94,6 +123,7 @@ pub(crate) fn to_machine(env: Env, atom: Atom) -> Term {
 }
 
 #[cold]
+#[inline(never)]
 fn teach(env: Env, atom: Atom) -> Term {
     let latin1: Option<Vec<u8>> = atom
         .as_str()
@@ -121,7 +151,7 @@ macro_rules! words {
             #[inline]
             pub(crate) fn $name(env: Env) -> Term {
                 static WORD: AtomicUsize = AtomicUsize::new(0);
-                // Relaxed: as in `Words::get`.
+                // Relaxed: as in `Words::get_far`.
                 match WORD.load(Ordering::Relaxed) {
                     0 => {
                         let term = env.make_atom($text.as_bytes());
@@ -154,7 +184,7 @@ words! {
 #[inline]
 pub(crate) fn nil(env: Env) -> Term {
     static WORD: AtomicUsize = AtomicUsize::new(0);
-    // Relaxed: as in `Words::get`.
+    // Relaxed: as in `Words::get_far`.
     match WORD.load(Ordering::Relaxed) {
         0 => {
             let term = env.make_list(&[]);

@@ -136,7 +136,7 @@ fn cells_are_known(env: Env) -> bool {
 
 fn learn_binaries(env: Env) -> Option<Binaries> {
     let mut binaries = [(0, 0); SHORT + 1];
-    for length in 1..=SHORT {
+    for (length, learned) in binaries.iter_mut().enumerate().skip(1) {
         let bytes: Vec<u8> = (0..length).map(|i| i as u8 ^ 0xA5).collect();
         let binary = env.make_binary(&bytes);
         if binary.0 & TAGS != BOXED {
@@ -149,7 +149,7 @@ fn learn_binaries(env: Env) -> Option<Binaries> {
         if !in_place || there != bytes || header >> ARITY_SHIFT != 1 + length.div_ceil(8) {
             return None;
         }
-        binaries[length] = (header, size);
+        *learned = (header, size);
     }
     Some(binaries)
 }
@@ -207,11 +207,13 @@ fn header_of_maps(env: Env, keys: &[Term]) -> Option<usize> {
 /// Room for terms, of the environment of one call.
 pub(crate) struct Room {
     env: Env,
+    known: Option<&'static Known>,
     at: *mut usize,
     left: usize,
     /// Words to ask for next.
     next: usize,
-    taken: usize,
+    /// Words that were given.
+    given: usize,
 }
 
 impl Room {
@@ -220,22 +222,23 @@ impl Room {
     pub(crate) fn new(env: Env, expected: usize) -> Room {
         Room {
             env,
+            known: KNOWN.get().and_then(Option::as_deref),
             at: std::ptr::null_mut(),
             left: 0,
             next: expected,
-            taken: 0,
+            given: 0,
         }
     }
 
     /// Words taken so far.
     #[inline]
     pub(crate) fn taken(&self) -> usize {
-        self.taken
+        self.given - self.left
     }
 
     /// So many words, two at least, for a term that is written at once: all but the first are small integers now. `None` if
     /// they are not to be had.
-    #[inline]
+    #[inline(always)]
     fn take(&mut self, words: usize) -> Option<*mut usize> {
         // No word may be left alone: of a tuple without elements machines have their own.
         if (self.left < words || self.left == words + 1) && !self.more(words) {
@@ -244,15 +247,15 @@ impl Room {
         let at = self.at;
         self.at = at.wrapping_add(words);
         self.left -= words;
-        self.taken += words;
         Some(at)
     }
 
     #[inline(never)]
     fn more(&mut self, words: usize) -> bool {
-        if words > MOST || !matches!(KNOWN.get(), Some(Some(_))) {
+        if words > MOST || self.known.is_none() {
             return false;
         }
+        let taken = self.taken();
         self.close();
         let size = match self.next.clamp(words, MOST) {
             size if size == words + 1 => words,
@@ -261,7 +264,8 @@ impl Room {
         let tuple = self.env.make_tuple(&FILL[1..size]);
         self.at = address(tuple).cast_mut();
         self.left = size;
-        self.next = (self.taken + words).max(FEW);
+        self.given = taken + size;
+        self.next = (taken + words).max(FEW);
         true
     }
 
@@ -274,7 +278,7 @@ impl Room {
     }
 
     /// A tuple of small integers, for [`Room::put`].
-    #[inline]
+    #[inline(always)]
     pub(crate) fn begin_tuple(&mut self, arity: usize) -> Option<Term> {
         if arity == 0 {
             return None;
@@ -286,7 +290,7 @@ impl Room {
     }
 
     /// Puts an element at its place, from 0, in a tuple of [`Room::begin_tuple`].
-    #[inline]
+    #[inline(always)]
     pub(crate) fn put(&mut self, tuple: Term, at: usize, element: Term) {
         let place = address(tuple).cast_mut().wrapping_add(1 + at);
         // SAFETY: the tuple was made by this room, during this call, and has the place.
@@ -321,10 +325,8 @@ impl Room {
 
     /// A map of so many pairs of small integers, for [`Room::put_pair`].
     pub(crate) fn begin_map(&mut self, size: usize) -> Option<Term> {
-        let Some(Some(known)) = KNOWN.get() else {
-            return None;
-        };
-        let Maps { header, .. } = known.map.filter(|_| (1..=FEW_KEYS).contains(&size))?;
+        let maps = self.known?.map;
+        let Maps { header, .. } = maps.filter(|_| (1..=FEW_KEYS).contains(&size))?;
         let keys = self.begin_tuple(size)?;
         let at = self.take(MAP + size)?;
         // SAFETY: as many words are ours; with these three they are a whole map (W).
@@ -333,7 +335,7 @@ impl Room {
     }
 
     /// Puts a pair at its place, from 0, in a map of [`Room::begin_map`].
-    #[inline]
+    #[inline(always)]
     pub(crate) fn put_pair(&mut self, map: Term, at: usize, key: Term, value: Term) {
         let words = address(map).cast_mut();
         // SAFETY: the map was made by this room, during this call, and has the place; so have its keys.
@@ -347,8 +349,8 @@ impl Room {
     /// Puts the keys of a map of [`Room::begin_map`], which are in the order of terms, in that of the machine.
     #[inline]
     pub(crate) fn order_keys(&self, map: Term) {
-        let by_number = |known: &Known| known.map.is_some_and(|maps| maps.by_number);
-        if matches!(KNOWN.get(), Some(Some(known)) if by_number(known)) {
+        let maps = self.known.and_then(|known| known.map);
+        if maps.is_some_and(|maps| maps.by_number) {
             // SAFETY: the map was made by this room, during this call; its keys are a tuple of as many as there are values.
             let (keys, values) = unsafe {
                 let at = address(map).cast_mut();
@@ -381,17 +383,15 @@ impl Room {
     }
 
     /// A binary, copied.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn binary(&mut self, bytes: &[u8]) -> Term {
-        match (KNOWN.get(), bytes.len()) {
-            (Some(Some(known)), length @ 1..=SHORT) => {
-                self.short_binary(known.binaries[length], bytes)
-            }
+        match (self.known, bytes.len()) {
+            (Some(known), length @ 1..=SHORT) => self.short_binary(known.binaries[length], bytes),
             _ => self.env.make_binary(bytes),
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn short_binary(&mut self, (header, size): (usize, usize), bytes: &[u8]) -> Term {
         let words = bytes.len().div_ceil(8);
         let Some(at) = self.take(2 + words) else {
@@ -400,13 +400,52 @@ impl Room {
         // SAFETY: as many words are ours; the last one is zero where the bytes do not reach, and the header says that
         // they are one whole binary (W).
         unsafe {
-            at.add(1 + words).write(0);
-            at.add(2)
-                .cast::<u8>()
-                .copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
+            write_short(at.add(2).cast(), bytes);
             at.cast::<[usize; 2]>().write([header, size]);
         }
         Term(at.expose_provenance() | BOXED)
+    }
+}
+
+/// Copies bytes, one at least, to where they have whole words of eight bytes; what is left of the last word becomes zero. By
+/// loads and stores that overlap: of a length that is not known beforehand, `memcpy` would take longer to call than to copy.
+///
+/// # Safety
+///
+/// The words are the caller's.
+#[inline(always)]
+unsafe fn write_short(to: *mut [u8; 8], bytes: &[u8]) {
+    let length = bytes.len();
+    let (whole, rest) = bytes.as_chunks::<8>();
+    // SAFETY: as many words as hold all bytes are the caller's; the last eight bytes end where the bytes end.
+    unsafe {
+        match bytes.last_chunk::<8>() {
+            Some(last) => {
+                if !rest.is_empty() {
+                    to.add(whole.len()).write([0; 8]);
+                }
+                for (place, word) in whole.iter().enumerate() {
+                    to.add(place).write(*word);
+                }
+                to.byte_add(length - 8).write(*last);
+            }
+            None => to.write(first_word(bytes).to_le_bytes()),
+        }
+    }
+}
+
+/// The number that fewer than eight bytes, one at least, are with zeros behind them; its low byte is the first.
+#[inline]
+fn first_word(bytes: &[u8]) -> u64 {
+    let length = bytes.len();
+    let half = |half: &[u8; 4]| u64::from(u32::from_le_bytes(*half));
+    match (bytes.first_chunk(), bytes.last_chunk()) {
+        // What both halves hold is the same in both.
+        (Some(first), Some(last)) => half(first) | half(last) << (8 * (length - 4)),
+        _ => {
+            let byte = |at: usize| u64::from(bytes[at]) << (8 * at);
+            byte(0) | byte(length / 2) | byte(length - 1)
+        }
     }
 }
 

@@ -41,7 +41,7 @@ pub(super) fn make_list(env: Env, asked: Option<(Term, &KeyBuf)>, objects: &[Obj
     with_maker(env, most, |maker, stack| {
         objects.iter().rev().fold(nil, |tail, object| {
             // In an ordered set the stored key may be `1.0` where the caller asked for `1`.
-            let same = asked.filter(|(_, key)| key.bytes() == object.key_bytes());
+            let same = asked.filter(|(_, key)| object.has_key_bytes(key.bytes()));
             let object = object.build(same.map(|(term, _)| term), maker, stack);
             maker.cell(object, tail)
         })

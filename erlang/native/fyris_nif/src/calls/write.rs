@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use fyris::{CounterOp, Guard, Object, Table};
 use fyris_term::Term as Owned;
 use fyris_term::key::KeyBuf;
-use fyris_term::value::ValueWriter;
+use fyris_term::value::{IntBytes, ValueWriter};
 
 use crate::call::{Fail, Reply};
 use crate::sys::{Env, Term};
@@ -132,7 +132,27 @@ fn overwrite(
     (position, value): (usize, Term),
     pin: &Guard,
 ) -> Result<bool, Fail> {
-    let done = VALUE.with_borrow_mut(|bytes| {
+    let done = match value.small() {
+        // It refers to nothing, and needs no buffer.
+        Some(small) => table.overwrite(key, position, IntBytes::new(small).as_bytes(), pin)?,
+        None => overwrite_any(env, table, key, (position, value), pin)?,
+    };
+    if let Some(done) = done {
+        return Ok(done);
+    }
+    let (value, _offered) = term::offer(|| term::read(env, value));
+    Ok(table.update_element_with(key, &[(position, value?)])?)
+}
+
+/// As [`Table::overwrite`]; `None` also if the value is none that can be put in so.
+fn overwrite_any(
+    env: Env,
+    table: &Table,
+    key: &KeyBuf,
+    (position, value): (usize, Term),
+    pin: &Guard,
+) -> Result<Option<bool>, Fail> {
+    VALUE.with_borrow_mut(|bytes| {
         bytes.clear();
         let mut blobs = Vec::new();
         let mut writer = ValueWriter::new(bytes, &mut blobs);
@@ -145,13 +165,8 @@ fn overwrite(
         if bytes.capacity() > KEEP {
             *bytes = Vec::new();
         }
-        Ok::<_, Fail>(done)
-    })?;
-    if let Some(done) = done {
-        return Ok(done);
-    }
-    let (value, _offered) = term::offer(|| term::read(env, value));
-    Ok(table.update_element_with(key, &[(position, value?)])?)
+        Ok(done)
+    })
 }
 
 /// `update_element/3,4`.

@@ -22,6 +22,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard};
 
 use fyris::{Keepers, ObjectWriter};
+use fyris_term::value::MAX_INLINE_BINARY;
 use fyris_term::{Reference, Term as Owned};
 
 use smallvec::SmallVec;
@@ -96,10 +97,18 @@ const LARGE: usize = 1 << 14;
 /// An object keeps resources for no more blobs than this.
 const FEW: usize = 4;
 
-/// The address of a blob, and the resource that holds it, of such a keeper. Those of references have fours of bytes.
+/// The length of such a keeper: mark, zero, two addresses.
+const OF_BLOB: usize = 32 + 1 + 2 * size_of::<usize>();
+// Its length alone tells it from what values refer to, which is longer, and from keepers of references, which have fours of
+// bytes: so the mark need not be compared with every lookup.
+const _: () = assert!(OF_BLOB <= MAX_INLINE_BINARY && !OF_BLOB.is_multiple_of(4));
+
+/// The address of a blob, and the resource that holds it, of such a keeper among an object's blobs.
+#[inline]
 fn of_blob(keeper: &[u8]) -> Option<(usize, *const c_void)> {
-    let parts: &[u8; 17] = keeper.strip_prefix(&*MARK)?.try_into().ok()?;
-    let (_, words) = parts.split_first()?;
+    let keeper: &[u8; OF_BLOB] = keeper.try_into().ok()?;
+    debug_assert!(keeper.starts_with(&*MARK));
+    let words = keeper.last_chunk::<{ 2 * size_of::<usize>() }>()?;
     let (blob, resource) = (words.first_chunk()?, words.last_chunk()?);
     let resource = std::ptr::with_exposed_provenance(usize::from_ne_bytes(*resource));
     Some((usize::from_ne_bytes(*blob), resource))
@@ -184,6 +193,14 @@ pub(super) fn met(env: Env, term: Term, owned: &Owned) {
 pub(crate) struct Offered(Vec<Keeper>);
 
 impl Offered {
+    #[inline]
+    fn hold_all(met: Vec<Met>) -> Offered {
+        if met.is_empty() {
+            return Offered(Vec::new());
+        }
+        Offered(met.into_iter().map(hold).collect())
+    }
+
     /// Whether there are none.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -198,10 +215,11 @@ impl Drop for Offered {
 
 /// Runs `read`, which reads terms. What they refer to can get into objects until the other value is dropped.
 pub(crate) fn offer<R>(read: impl FnOnce() -> R) -> (R, Offered) {
-    MET.set(Some(Vec::new()));
+    // By `with`: `set` makes sure first that there is something to be replaced.
+    MET.with(|met| met.set(Some(Vec::new())));
     let result = read();
     let met = MET.take().unwrap_or_default();
-    (result, Offered(met.into_iter().map(hold).collect()))
+    (result, Offered::hold_all(met))
 }
 
 /// One more holder.

@@ -41,18 +41,26 @@ fn write(env: Env, term: Term, out: &mut KeyWriter<'_>, depth: usize) -> Result<
         Kind::ERL_NIF_TERM_TYPE_FLOAT => out.float(float(env, term)),
         Kind::ERL_NIF_TERM_TYPE_INTEGER => match env.integer(term) {
             Some(value) => out.int(value),
-            None => out.term(&rare::read(env, term)?),
+            None => by_term(env, term, out)?,
         },
         Kind::ERL_NIF_TERM_TYPE_BITSTRING => match env.binary(term) {
             Some(bytes) => out.binary(bytes),
-            None => out.term(&rare::read(env, term)?),
+            None => by_term(env, term, out)?,
         },
         Kind::ERL_NIF_TERM_TYPE_PID => match term.local_pid() {
             Some(id) => out.pid(&rare::local_pid(id)),
-            None => out.term(&rare::read(env, term)?),
+            None => by_term(env, term, out)?,
         },
-        _ => out.term(&rare::read(env, term)?),
+        _ => by_term(env, term, out)?,
     }
+    Ok(())
+}
+
+// What follows is not inlined: what one of them needs of the stack would be needed at every level of a deep term.
+
+#[inline(never)]
+fn by_term(env: Env, term: Term, out: &mut KeyWriter<'_>) -> Result<()> {
+    out.term(&rare::read(env, term)?);
     Ok(())
 }
 
@@ -61,12 +69,14 @@ pub(super) fn float(env: Env, term: Term) -> Float {
     env.float(term).and_then(Float::new).unwrap_or(Float::ZERO)
 }
 
+#[inline(never)]
 fn tuple(env: Env, term: Term, out: &mut KeyWriter<'_>, depth: usize) -> Result<()> {
     let (elements, depth) = (env.tuple(term).unwrap_or(&[]), deeper(depth)?);
     out.begin_tuple(elements.len());
     elements.iter().try_for_each(|&e| write(env, e, out, depth))
 }
 
+#[inline(never)]
 fn list(env: Env, term: Term, out: &mut KeyWriter<'_>, depth: usize) -> Result<()> {
     let (mut rest, depth) = (term, deeper(depth)?);
     while let Some((head, tail)) = env.cell(rest) {
@@ -81,6 +91,7 @@ fn list(env: Env, term: Term, out: &mut KeyWriter<'_>, depth: usize) -> Result<(
     write(env, rest, out, depth)
 }
 
+#[inline(never)]
 fn map(env: Env, term: Term, out: &mut KeyWriter<'_>, depth: usize) -> Result<()> {
     let depth = deeper(depth)?;
     out.begin_map(env.map_size(term).unwrap_or(0));

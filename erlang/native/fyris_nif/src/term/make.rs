@@ -83,7 +83,7 @@ pub(crate) fn make(env: Env, term: &Owned) -> Term {
 impl Build for Maker {
     type Out = Term;
 
-    #[inline]
+    #[inline(always)]
     fn int(&mut self, value: i64) -> Term {
         self.env.make_int(value)
     }
@@ -98,7 +98,12 @@ impl Build for Maker {
         atoms::to_machine(self.env, atom)
     }
 
-    #[inline]
+    #[inline(always)]
+    fn atom_of(&mut self, id: u32) -> Option<Term> {
+        atoms::numbered(self.env, id)
+    }
+
+    #[inline(always)]
     fn binary(&mut self, bytes: &[u8]) -> Term {
         self.room.binary(bytes)
     }
@@ -146,12 +151,12 @@ impl Build for Maker {
         self.room.tuple(elements)
     }
 
-    #[inline]
+    #[inline(always)]
     fn begin_tuple(&mut self, arity: usize) -> Option<Term> {
         self.room.begin_tuple(arity)
     }
 
-    #[inline]
+    #[inline(always)]
     fn put(&mut self, tuple: Term, at: usize, element: Term) {
         self.room.put(tuple, at, element);
     }
@@ -161,7 +166,7 @@ impl Build for Maker {
         self.room.begin_map(size)
     }
 
-    #[inline]
+    #[inline(always)]
     fn put_pair(&mut self, map: Term, at: usize, key: Term, value: Term) {
         self.room.put_pair(map, at, key, value);
     }

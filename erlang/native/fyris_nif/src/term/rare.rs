@@ -12,7 +12,12 @@ use crate::sys::{Env, Term};
 /// Our atom for the machine's.
 #[inline]
 pub(super) fn atom(env: Env, term: Term) -> Result<Atom> {
-    atoms::from_machine(env, term).ok_or(Error::BadArgument("no more atoms".to_owned()))
+    atoms::from_machine(env, term).ok_or_else(no_more)
+}
+
+#[cold]
+fn no_more() -> Error {
+    Error::BadArgument("no more atoms".to_owned())
 }
 
 /// The node that local things are stored under.

@@ -10,12 +10,20 @@ pub(crate) fn read(env: Env, term: Term) -> Result<Owned> {
     read_at(env, term, 0)
 }
 
+/// Not inlined: what it needs of the stack would be needed at every level of a deep term.
+#[inline(never)]
+fn atom(env: Env, term: Term) -> Result<Owned> {
+    rare::atom(env, term).map(Owned::Atom)
+}
+
 fn read_at(env: Env, term: Term, depth: usize) -> Result<Owned> {
     if let Some(value) = term.small() {
         return Ok(Owned::Int(value));
     }
+    if term.atom_index().is_some() {
+        return atom(env, term);
+    }
     match env.kind(term) {
-        Kind::ERL_NIF_TERM_TYPE_ATOM => rare::atom(env, term).map(Owned::Atom),
         Kind::ERL_NIF_TERM_TYPE_TUPLE => {
             let depth = deeper(depth)?;
             let elements = env.tuple(term).unwrap_or(&[]);

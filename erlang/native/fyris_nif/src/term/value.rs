@@ -20,18 +20,28 @@ pub(crate) fn write_value(env: Env, term: Term, out: &mut ValueWriter<'_>) -> Re
 /// Writes a term, `depth` levels down.
 #[inline]
 pub(super) fn write(env: Env, term: Term, out: &mut ValueWriter<'_>, depth: usize) -> Result<()> {
-    match term.small() {
-        Some(value) => {
-            out.int(value);
-            Ok(())
-        }
-        None => other(env, term, out, depth),
+    if let Some(value) = term.small() {
+        out.int(value);
+        return Ok(());
     }
+    if term.atom_index().is_some() {
+        return atom(env, term, out);
+    }
+    other(env, term, out, depth)
 }
 
+// What follows is not inlined: what one of them needs of the stack would be needed at every level of a deep term.
+
+/// An atom.
+#[inline(never)]
+fn atom(env: Env, term: Term, out: &mut ValueWriter<'_>) -> Result<()> {
+    out.atom(rare::atom(env, term)?);
+    Ok(())
+}
+
+#[inline(never)]
 fn other(env: Env, term: Term, out: &mut ValueWriter<'_>, depth: usize) -> Result<()> {
     match env.kind(term) {
-        Kind::ERL_NIF_TERM_TYPE_ATOM => out.atom(rare::atom(env, term)?),
         Kind::ERL_NIF_TERM_TYPE_TUPLE => return tuple(env, term, out, depth),
         Kind::ERL_NIF_TERM_TYPE_LIST => return list(env, term, out, depth),
         Kind::ERL_NIF_TERM_TYPE_MAP => return map(env, term, out, depth),
@@ -65,6 +75,7 @@ fn tuple(env: Env, term: Term, out: &mut ValueWriter<'_>, depth: usize) -> Resul
 }
 
 /// A list: as a string if all of it are bytes, since every term has one form only.
+#[inline(never)]
 fn list(env: Env, term: Term, out: &mut ValueWriter<'_>, depth: usize) -> Result<()> {
     let depth = deeper(depth)?;
     let (mut length, mut rest) = (0, term);
@@ -100,9 +111,11 @@ fn list(env: Env, term: Term, out: &mut ValueWriter<'_>, depth: usize) -> Result
 }
 
 /// A map: its pairs in exact order of the keys.
+#[inline(never)]
 fn map(env: Env, term: Term, out: &mut ValueWriter<'_>, depth: usize) -> Result<()> {
     let depth = deeper(depth)?;
-    let mut pairs: SmallVec<[Pair; FEW]> = SmallVec::new();
+    // Not on the stack, where it would be once for every level.
+    let mut pairs: Vec<Pair> = Vec::with_capacity(env.map_size(term).unwrap_or(0));
     env.pairs(term, |key, value| {
         pairs.push((key, value));
         Ok::<_, fyris::Error>(())
@@ -115,6 +128,7 @@ fn map(env: Env, term: Term, out: &mut ValueWriter<'_>, depth: usize) -> Result<
     })
 }
 
+#[inline(never)]
 fn sort(env: Env, pairs: &mut [Pair], depth: usize) -> Result<()> {
     if pairs.len() < 2 {
         return Ok(());
