@@ -79,6 +79,7 @@ fn begin(env: Env) -> c_int {
     if *TYPES.get_or_init(|| types.clone()) != types {
         return NO_TYPES;
     }
+    sys::learn_records(env);
     sys::learn_references(env);
     words::probe(env);
     term::begin_keeping();

@@ -16,6 +16,7 @@
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::mem::MaybeUninit;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, OnceLock};
 
 use fyris_sync::counter::Striped;
@@ -34,6 +35,16 @@ const ATOM_MASK: usize = 0x3F;
 const ATOM: usize = 0xB;
 /// Bits of a pointer that are none of the address.
 const POINTER_TAGS: usize = 0x7;
+/// Bits of a word that tell pointers, and those of pointers to a header.
+const PRIMARY: usize = 0x3;
+const BOXED: usize = 0x2;
+/// Bits of a header that tell the kind of what follows.
+const SUBTAG: usize = 0x3F;
+/// Of no header, whose last bits are zero.
+const NO_RECORDS: usize = 1;
+/// What the headers of native records say.
+static RECORD: AtomicUsize = AtomicUsize::new(NO_RECORDS);
+
 /// Small integers have 60 bits.
 const SMALL_BITS: u32 = 60;
 
@@ -74,6 +85,22 @@ impl Term {
         let first: *const usize = std::ptr::with_exposed_provenance(self.0 & !POINTER_TAGS);
         // SAFETY: callers pass references, which are pointers, with a tag in the low bits, to at least two words.
         unsafe { (first.read(), first.add(1).cast::<u32>().read()) }
+    }
+
+    /// Whether it is a native record, of which the machine itself does not tell the kind: OTP 29 ends at once when it is asked.
+    #[inline(always)]
+    fn is_record(self) -> bool {
+        // Relaxed: written when the library is loaded, before any call.
+        let record = RECORD.load(Ordering::Relaxed);
+        record != NO_RECORDS && self.0 & PRIMARY == BOXED && self.subtag() == record
+    }
+
+    /// What the header of a term that is boxed says of its kind.
+    #[inline(always)]
+    fn subtag(self) -> usize {
+        let header: *const usize = std::ptr::with_exposed_provenance(self.0 & !POINTER_TAGS);
+        // SAFETY: callers pass boxed terms, which are pointers, with a tag in the low bits, to a word at least.
+        unsafe { header.read() & SUBTAG }
     }
 
     #[inline(always)]
@@ -125,10 +152,13 @@ impl Env {
         self.0
     }
 
-    /// The kind of a term.
+    /// The kind of a term. Native records pass for funs: like those they go by way of the external format, which refuses them.
     #[inline]
     pub(crate) fn kind(self, term: Term) -> ErlNifTermType {
-        // SAFETY: C.
+        if term.is_record() {
+            return ErlNifTermType::ERL_NIF_TERM_TYPE_FUN;
+        }
+        // SAFETY: C; the machine knows every other kind.
         unsafe { raw::enif_term_type(self.0, term.c()) }
     }
 
@@ -577,6 +607,19 @@ pub(crate) fn learn_references(env: Env) {
     let plain = [env.make_ref(), env.make_ref()].map(Term::reference_words);
     let known = plain.iter().all(|p| *p == plain[0]) && plain[0].0 == header && plain[0].1 != half;
     REFERENCES.get_or_init(|| known.then_some((header, plain[0].1)));
+}
+
+/// Learns what native records look like, where there are any.
+pub(crate) fn learn_records(env: Env) {
+    // `#true:ok{}` in the external format, which machines without records do not read.
+    let external = b"\x83C\0\0\0\0\x01w\x04truew\x02ok";
+    if let Some(record) = env.read_external(external)
+        && record.0 & PRIMARY == BOXED
+        && record.subtag() != env.make_tuple(&[record]).subtag()
+    {
+        // Relaxed: the machine publishes the library after its loading.
+        RECORD.store(record.subtag(), Ordering::Relaxed);
+    }
 }
 
 /// Whether references to resources are told from others.
