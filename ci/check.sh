@@ -13,6 +13,7 @@ for own in bench fuzz erlang/native/fyris_nif python; do
     exit 1
   }
 done
+cargo clippy --locked --manifest-path erlang/native/fyris_nif/Cargo.toml --all-targets -- -D warnings
 # A file is one idea: none may reach 800 lines.
 long=$(git ls-files '*.rs' | xargs wc -l | awk '$2 != "total" && $1 >= 800 {print $2 ": " $1 " lines"}')
 if [ -n "$long" ]; then

@@ -180,10 +180,13 @@ start(I, Dir) ->
                    #{name => "fyris" ++ Number ++ "_" ++ os:getpid(), longnames => true,
                      connection => standard_io, wait_boot => 30_000,
                      args => ["-pa" | Paths] ++
-                         ["-setcookie", "fyris", "-kernel", "net_ticktime", "2", "-kernel", "prevent_overlapping_partitions", "false", "-mnesia",
-                          "dir", "\"" ++ filename:join(Dir, Number) ++ "\"", "-kernel", "logger_level", "none"]}),
+                         ["-setcookie", "fyris", "-kernel", "net_ticktime", "2", "-kernel", "prevent_overlapping_partitions", "false",
+                          "-mnesia", "dir", quoted(filename:join(Dir, Number)), "core_dir", quoted(Dir),
+                          "-kernel", "logger_level", "none"]}),
     put(peers, lists:keystore(I, 1, peers(), {I, Peer})),
     {Peer, Name}.
+
+quoted(Path) -> "\"" ++ Path ++ "\"".
 
 peers() ->
     case get(peers) of undefined -> []; Peers -> Peers end.
