@@ -12,7 +12,7 @@ use terminal::Terminal;
 const COUNT: usize = 60_000;
 
 /// What takes long on every object, and is worth its key.
-const SLOW: &str = "($1 bsl 1000000) bsr 1000000";
+const SLOW: &str = "($1 bsl 4000000) bsr 4000000";
 
 /// A shell with a table `t` of `{1}`, `{2}` and so on, in a folder of its own.
 fn shell(folder: &std::path::Path) -> Terminal {
@@ -83,5 +83,6 @@ fn on_the_prompt_the_line_is_forgotten() {
     shell.until("delete_all t");
     shell.types("\x03");
     shell.until("\n");
+    shell.until("fyris:t> ");
     assert_eq!(count(&mut shell), COUNT);
 }

@@ -10,13 +10,16 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
-use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
+use rustix::termios::{LocalModes, OptionalActions, Winsize, tcgetattr, tcsetattr, tcsetwinsize};
 
 /// How long anything may take before the test gives up.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Time between two looks.
 const PAUSE: Duration = Duration::from_millis(100);
+
+/// Time between two presses of Ctrl-C: enough for a command to say that it was interrupted.
+const AGAIN: Duration = Duration::from_millis(500);
 
 /// A process whose standard streams and whose controlling terminal are one pseudo-terminal.
 pub(crate) struct Terminal {
@@ -42,6 +45,10 @@ impl Terminal {
             ws_ypixel: 0,
         };
         tcsetwinsize(&keyboard, size).expect("a size");
+        // Or Ctrl-C would also throw away what is about to be shown.
+        let mut modes = tcgetattr(&keyboard).expect("a terminal");
+        modes.local_modes |= LocalModes::NOFLSH;
+        tcsetattr(&keyboard, OptionalActions::Now, &modes).expect("its modes");
         let copy = || OwnedFd::try_clone(&screen).expect("a copy");
         command.stdin(copy()).stdout(copy()).stderr(copy());
         // SAFETY: between fork and exec only two system calls are made, which are safe there.
@@ -85,8 +92,8 @@ impl Terminal {
         }
     }
 
-    /// Presses Ctrl-C while a command has the terminal, until `end` is shown. Rarely: the key also throws away what is
-    /// about to be shown. More than once: it may come before the command has begun.
+    /// Presses Ctrl-C while a command has the terminal, until `end` is shown. More than once: it may come before the command
+    /// has begun.
     pub(crate) fn interrupts_until(&mut self, end: &str) -> String {
         let start = Instant::now();
         let mut pressed: Option<Instant> = None;
@@ -97,7 +104,7 @@ impl Terminal {
             }
             // A line editor turns signals off and reads the key itself.
             let modes = tcgetattr(&self.keyboard).expect("a terminal").local_modes;
-            let again = pressed.is_none_or(|at| at.elapsed() > PATIENCE / 6);
+            let again = pressed.is_none_or(|at| at.elapsed() > AGAIN);
             if modes.contains(LocalModes::ISIG) && again {
                 self.types("\x03");
                 pressed = Some(Instant::now());
