@@ -1,6 +1,6 @@
 //! The log: publication, and giving old entries back.
 
-use std::sync::atomic::{AtomicU64, Ordering, fence};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::entry::{self, FEW, Head, Image, LEN, One};
 use super::layout::{ENTRY, word};
@@ -154,11 +154,10 @@ impl Trunk {
         if target <= bounds.tail {
             return;
         }
-        // SeqCst, as the fence and the loads in `slowest`: either a process that enters below the
-        // new tail sees it and tries again, or we see its slot here and stay behind it. The fence is for the slot's
-        // owner and the number of slots, which are written and read by weaker accesses.
+        // SeqCst, as all loads in `slowest` and all that a process does to enter: there is one order of these, so that either
+        // a process that enters below the new tail sees it and tries again, or we see its slot, its owner and its position
+        // here and stay behind it.
         self.word(word::TAIL).store(target, Ordering::SeqCst);
-        fence(Ordering::SeqCst);
         let again = self.slowest().max(bounds.tail);
         if again < target && !cfg!(fyris_mutant = "segment_keep_nothing") {
             self.word(word::TAIL).store(again, Ordering::SeqCst);

@@ -190,10 +190,9 @@ impl Trunk {
 
     /// Says that this process stands at `position`; false if it is too late for that.
     pub(crate) fn hold(&self, slot: usize, position: u64) -> bool {
-        // SeqCst, as the fence and the load: either `advance` sees our position and stays behind it,
-        // or we see its tail.
+        // SeqCst, as the load and both accesses in `advance`: either that one sees our position and stays behind it, or we
+        // see its tail.
         self.place(slot).store(position, Ordering::SeqCst);
-        fence(Ordering::SeqCst);
         self.tail() <= position
     }
 
