@@ -36,9 +36,9 @@ fn run(spec: &MatchSpec, elements: &[Term], keypos: i64) {
         return;
     };
     let key = KeyBuf::encode(&elements[keypos - 1]);
-    let (mut values, mut blobs) = (Vec::new(), Vec::new());
+    let (mut stored, mut blobs) = (Vec::new(), Vec::new());
     for (i, element) in elements.iter().enumerate() {
-        if i + 1 != keypos && value::encode(element, &mut values, &mut blobs).is_err() {
+        if i + 1 != keypos && value::encode(element, &mut stored, &mut blobs).is_err() {
             return;
         }
     }
@@ -47,7 +47,7 @@ fn run(spec: &MatchSpec, elements: &[Term], keypos: i64) {
         keypos,
         key_order: key.order(),
         key_tail: &key.stored()[key.order_len()..],
-        values: &values,
+        values: &stored,
         blobs: &blobs,
     };
     assert_eq!(spec.run(&view, &machine), over_term);
