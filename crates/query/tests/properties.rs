@@ -19,16 +19,19 @@ fn check_engines(case: &Case) -> Result<(), TestCaseError> {
     let machine = Machine::default();
     for object in &case.objects {
         let over_term = spec.run_term(object, &machine);
-        let mut values = Vec::new();
-        let matched = spec.run_term_into(object, &machine, &mut values);
-        prop_assert_eq!(matched, over_term.is_some());
-        prop_assert_eq!(
-            values.pop(),
-            over_term.clone(),
-            "{:?} over {}",
-            spec,
-            object
-        );
+        let same_into = |run: &dyn Fn(&mut Vec<Term>) -> bool| {
+            let mut values = Vec::new();
+            prop_assert_eq!(run(&mut values), over_term.is_some());
+            prop_assert_eq!(
+                values.pop(),
+                over_term.clone(),
+                "{:?} over {}",
+                spec,
+                object
+            );
+            Ok(())
+        };
+        same_into(&|values| spec.run_term_into(object, &machine, values))?;
         for keypos in 1..=object.as_tuple().map_or(0, <[Term]>::len) {
             let stored = Stored::new(object, keypos);
             let over_bytes = spec.run(&stored.view(), &machine);
@@ -40,15 +43,7 @@ fn check_engines(case: &Case) -> Result<(), TestCaseError> {
                 object,
                 keypos
             );
-            let matched = spec.run_into(&stored.view(), &machine, &mut values);
-            prop_assert_eq!(matched, over_term.is_some());
-            prop_assert_eq!(
-                values.pop(),
-                over_term.clone(),
-                "{:?} over {}",
-                spec,
-                object
-            );
+            same_into(&|values| spec.run_into(&stored.view(), &machine, values))?;
             let is_true = over_term == Some(Term::atom("true"));
             prop_assert_eq!(spec.matches_true(&stored.view(), &machine), is_true);
             prop_assert_eq!(spec.matches(&stored.view(), &machine), over_term.is_some());
