@@ -114,7 +114,7 @@ where
         bucket.into_iter().min_by(|a, b| self.compare(a, b))
     }
 
-    fn compare(&self, a: &E, b: &E) -> std::cmp::Ordering {
+    pub(super) fn compare(&self, a: &E, b: &E) -> std::cmp::Ordering {
         let hashes = self.hash_of(a.key()).cmp(&self.hash_of(b.key()));
         hashes.then_with(|| a.key().cmp(b.key()))
     }
@@ -149,7 +149,7 @@ fn is_below<K: Ord + ?Sized>(to: Point<'_, K>, place: (u64, &K)) -> bool {
 }
 
 /// Brings near what an entry names. Low bits may be tags; a prefetch of a wrong address does no harm.
-fn prefetch<E: Entry>(entry: &E) {
+pub(super) fn prefetch<E: Entry>(entry: &E) {
     crate::prefetch::read(std::ptr::without_provenance::<u8>(
         entry.into_bits() as usize
     ));
