@@ -27,6 +27,8 @@ ordered_lost_split      |                    | -p fyris-index --test ordered_mod
 ordered_stale_heads     | --cfg fyris_small  | -p fyris-index --test bytes_tree -- everything_is_dropped_once
 store_commit_early      |                    | -p fyris --test concurrent a_list_is_inserted
 store_ignore_pending    |                    | -p fyris --lib ops::list
+store_sheet_reused      |                    | -p fyris --test words what_is_seen
+ordered_head_decides    |                    | -p fyris --test words keys_that_share
 store_name_unchecked    |                    | -p fyris --test owners
 dump_sum_skips_objects  |                    | -p fyris --test dump -- round_trip
 hash_sweep_unsorted     |                    | -p fyris-index --test sweep

@@ -1,10 +1,12 @@
 //! What an index stores.
 
+use std::hash::{BuildHasher, Hash};
+
 use fyris_sync::reclaim::Pin;
 
 /// A handle of something immutable that has a key: 48 bits, copied freely by the index.
 ///
-/// The index never looks behind the handle but through [`Entry::key`], and never frees what is
+/// The index never looks behind the handle but through [`Entry::key`] and what stands for it, and never frees what is
 /// behind it but through [`Entry::dispose`], when the index itself is dropped. An entry that an
 /// operation takes out (replaced or removed) goes back to the caller, who retires it.
 ///
@@ -20,6 +22,31 @@ pub unsafe trait Entry: Copy + 'static {
 
     /// The entry's key.
     fn key(&self) -> &Self::Key;
+
+    /// Whether this is the entry's key.
+    #[inline]
+    fn has_key(&self, key: &Self::Key) -> bool
+    where
+        Self::Key: PartialEq,
+    {
+        self.key() == key
+    }
+
+    /// What [`BuildHasher::hash_one`] makes of the entry's key.
+    #[inline]
+    fn hash_key(&self, hasher: &impl BuildHasher) -> u64
+    where
+        Self::Key: Hash,
+    {
+        hasher.hash_one(self.key())
+    }
+
+    /// Brings near what the handle names. Low bits may be tags; a prefetch of a wrong address does no harm.
+    #[inline]
+    fn prefetch(&self) {
+        let at = self.into_bits() as usize;
+        crate::prefetch::read(std::ptr::without_provenance::<u8>(at));
+    }
 
     /// The handle as a number: non-zero, below 2^48.
     fn into_bits(self) -> u64;

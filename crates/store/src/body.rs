@@ -252,7 +252,9 @@ impl AnyBody {
         match (self, key.word()) {
             (AnyBody::Hash(body), Some((word, len))) => {
                 let key = ShortKey { word, len };
-                let slot = body.index.get_by(&key, |slot| slot.has_key(key), pin)?;
+                let slot = body
+                    .index
+                    .get_by(&key, |slot| slot.has_short_key(key), pin)?;
                 slot.read()
             }
             _ => key.with(|buf| self.look_up_bytes(buf, pin)),

@@ -60,8 +60,9 @@ impl Retire for Cell {
     }
 }
 
-/// `record` on top of `older`; the bare record when there is nothing older.
+/// `record`, a block, on top of `older`; the bare record when there is nothing older.
 pub(crate) fn push(record: RecordPtr, older: Option<Content>) -> Content {
+    debug_assert!(!record.is_shown() && !older.is_some_and(Content::is_word));
     let Some(older) = older else {
         return Content::one(record);
     };
@@ -296,7 +297,7 @@ mod tests {
         let object = Term::Tuple(vec![Term::Int(0), Term::Int(n)]);
         with_scratch(|s| s.record(&object, 1))
             .expect("a record")
-            .publish()
+            .publish_block()
     }
 
     fn chain(numbers: &[i64]) -> Content {

@@ -92,7 +92,11 @@ impl Object<'_> {
         builder: &mut B,
         stack: &mut Vec<B::Out>,
     ) -> B::Out {
-        let mut values = self.value_bytes();
+        let small = self.word_values();
+        let mut values = match &small {
+            Some((bytes, len)) => &bytes[..*len],
+            None => self.value_bytes(),
+        };
         if let Some(tuple) = builder.begin_tuple(self.arity()) {
             for position in 1..=self.arity() {
                 let element = if position == self.keypos() {
@@ -121,7 +125,11 @@ impl Object<'_> {
     /// How many bytes the key and the values take as they are stored.
     #[inline]
     pub fn stored_len(&self) -> usize {
-        self.key_bytes().len() + self.value_bytes().len()
+        match self.word_values() {
+            // Of the key at most.
+            Some((_, len)) => size_of::<u64>() + len,
+            None => self.key_bytes().len() + self.value_bytes().len(),
+        }
     }
 
     /// The key in another representation.
@@ -151,7 +159,7 @@ impl Object<'_> {
         builder: &mut B,
         stack: &mut Vec<B::Out>,
     ) -> B::Out {
-        value::build(values, self.blobs(), builder, stack)
-            .expect("values were encoded by this process")
+        let blobs = if self.is_word() { &[] } else { self.blobs() };
+        value::build(values, blobs, builder, stack).expect("values were encoded by this process")
     }
 }

@@ -1,16 +1,17 @@
-//! What an index entry of the store is: one of three things behind one pointer.
+//! What an index entry of the store is: one of four things in one word.
 //!
-//! # The three
+//! # The four
 //!
-//! | low bits | the rest of the word points to |
+//! | low bits | the rest of the word |
 //! |---|---|
-//! | 0 | a record: the one object of the key |
-//! | 1 | the newest cell of a [chain](crate::chain): several objects of the key, in a bag |
-//! | 2 | a [pending cell](crate::pending): what the key holds depends on a commit under way |
+//! | 0 | points to a record: the one object of the key |
+//! | 1 | points to the newest cell of a [chain](crate::chain): several objects of the key, in a bag |
+//! | 2 | points to a [pending cell](crate::pending): what the key holds depends on a commit under way |
+//! | 3 | is the one object of the key: a [word object](crate::record::WORD) |
 //!
-//! The first two are *content*: what a key holds. The third says what the key holds before and
+//! All but the third are *content*: what a key holds. The third says what the key holds before and
 //! after a decision. A version cell, which will chain what a live snapshot can still see behind what is
-//! there now, is a fourth tag with the same shape as a pending cell (an old and a new content, and
+//! there now, is a fifth tag with the same shape as a pending cell (an old and a new content, and
 //! a number that says which of them a reader takes); it costs readers nothing that the test for
 //! tag 0 does not cost them already.
 //!
@@ -19,18 +20,19 @@
 //! Content that is in an index belongs to the slot. Whoever takes a word out of a slot retires
 //! what that word owned and the new word does not: the record, the cells of a chain that are not
 //! shared with the chain put in its place, the side of a pending cell that lost. The pending cell itself
-//! belongs to its descriptor.
+//! belongs to its descriptor. A word object owns nothing.
 
+use std::hash::BuildHasher;
 use std::marker::PhantomData;
 use std::num::NonZeroU64;
 
-use fyris_index::Entry;
+use fyris_index::{Entry, prefetch};
 use fyris_sync::reclaim::Pin;
 
 use crate::chain::{self, CellPtr};
 use crate::keys::{Exact, KeyKind, Order, ShortKey};
 use crate::pending::{PendingPtr, State};
-use crate::record::RecordPtr;
+use crate::record::{RecordPtr, WORD, show, word_has_key, word_key};
 
 const TAG: u64 = 7;
 pub(crate) const RECORD: u64 = 0;
@@ -49,9 +51,34 @@ pub(crate) enum Kind {
 }
 
 impl Content {
+    /// The object that a record is, or shows.
     #[inline]
     pub(crate) fn one(record: RecordPtr) -> Content {
         Content::raw(record.bits() | RECORD)
+    }
+
+    /// A word object.
+    #[inline]
+    pub(crate) fn word(word: u64) -> Content {
+        Content::raw(word)
+    }
+
+    /// Whether it is a word object.
+    #[inline]
+    pub(crate) fn is_word(self) -> bool {
+        self.0.get() & TAG == WORD
+    }
+
+    /// The word object that it is.
+    #[inline]
+    pub(crate) fn as_word(self) -> Option<u64> {
+        self.is_word().then_some(self.0.get())
+    }
+
+    /// Whether it is several objects.
+    #[inline]
+    pub(crate) fn is_chain(self) -> bool {
+        self.0.get() & TAG == CHAIN
     }
 
     pub(crate) fn many(cell: CellPtr) -> Content {
@@ -61,7 +88,7 @@ impl Content {
     #[inline]
     fn raw(bits: u64) -> Content {
         debug_assert!(bits != 0 && bits < 1 << 48);
-        // SAFETY: a pointer is not null, whatever its tag.
+        // SAFETY: a pointer is not null, whatever its tag, and the tag of a word object is not zero.
         Content(unsafe { NonZeroU64::new_unchecked(bits) })
     }
 
@@ -81,15 +108,16 @@ impl Content {
         NonZeroU64::new(bits).map(Content)
     }
 
+    /// What it is; the caller is pinned, or owns it. A word object is shown.
     #[inline]
     pub(crate) fn kind(self) -> Kind {
         let bits = self.0.get();
         // SAFETY: the tag says which pointer the bits were made from; the content is live (O, R).
         unsafe {
-            if bits & TAG == RECORD {
-                Kind::One(RecordPtr::from_bits(bits))
-            } else {
-                Kind::Many(CellPtr::from_bits(bits & !TAG))
+            match bits & TAG {
+                RECORD => Kind::One(RecordPtr::from_bits(bits)),
+                WORD => Kind::One(show(bits)),
+                _ => Kind::Many(CellPtr::from_bits(bits & !TAG)),
             }
         }
     }
@@ -106,15 +134,25 @@ impl Content {
     /// How many objects.
     #[inline]
     pub(crate) fn count(self) -> usize {
-        match self.kind() {
-            Kind::One(_) => 1,
-            Kind::Many(cell) => cell.get().count as usize,
+        match self.owned() {
+            Some(Kind::Many(cell)) => cell.get().count as usize,
+            _ => 1,
         }
+    }
+
+    /// What it owns: nothing, if it is a word object.
+    #[inline]
+    fn owned(self) -> Option<Kind> {
+        (!self.is_word()).then(|| self.kind())
     }
 
     /// Bytes allocated for it. O(objects).
     pub(crate) fn size(self) -> usize {
-        match self.kind() {
+        self.owned().map_or(0, |kind| self.size_of(kind))
+    }
+
+    fn size_of(self, kind: Kind) -> usize {
+        match kind {
             Kind::One(record) => record.size(),
             Kind::Many(_) => chain::size_above(self, None),
         }
@@ -127,11 +165,12 @@ impl Content {
     /// As [`Entry::retire`].
     #[inline]
     pub(crate) unsafe fn retire(self, pin: &impl Pin) {
-        match self.kind() {
+        match self.owned() {
+            None => {}
             // SAFETY: forwarded.
-            Kind::One(record) => unsafe { record.retire(pin) },
+            Some(Kind::One(record)) => unsafe { record.retire(pin) },
             // SAFETY: forwarded.
-            Kind::Many(_) => unsafe { chain::retire_above(self, None, pin) },
+            Some(Kind::Many(_)) => unsafe { chain::retire_above(self, None, pin) },
         }
     }
 
@@ -141,11 +180,12 @@ impl Content {
     ///
     /// Nobody else can reach it.
     pub(crate) unsafe fn free(self) {
-        match self.kind() {
+        match self.owned() {
+            None => {}
             // SAFETY: forwarded.
-            Kind::One(record) => unsafe { record.free() },
+            Some(Kind::One(record)) => unsafe { record.free() },
             // SAFETY: forwarded.
-            Kind::Many(_) => unsafe { chain::free(self) },
+            Some(Kind::Many(_)) => unsafe { chain::free(self) },
         }
     }
 }
@@ -228,19 +268,29 @@ impl<K> Slot<K> {
 
     /// Whether the entry has this key. The caller is pinned.
     #[inline]
-    pub(crate) fn has_key(self, key: ShortKey) -> bool {
-        self.record().has_key(key)
+    pub(crate) fn has_short_key(self, key: ShortKey) -> bool {
+        match self.word() {
+            Some(word) => word_has_key(word, key.integer()),
+            None => self.record().has_key(key),
+        }
+    }
+
+    /// The entry itself if it is a word object.
+    #[inline]
+    fn word(self) -> Option<u64> {
+        Some(self.0.get()).filter(|bits| bits & TAG == WORD)
     }
 
     /// A record with the entry's key.
     #[inline]
     fn record(&self) -> RecordPtr {
         let bits = self.0.get();
-        if bits & TAG == RECORD {
+        match bits & TAG {
             // SAFETY: tag 0 is a record; live by R.
-            return unsafe { RecordPtr::from_bits(bits) };
+            RECORD => unsafe { RecordPtr::from_bits(bits) },
+            WORD => show(bits),
+            _ => self.far_record(),
         }
-        self.far_record()
     }
 
     #[cold]
@@ -254,9 +304,9 @@ impl<K> Slot<K> {
 
 macro_rules! impl_entry {
     ($kind:ty, $part:ident) => {
-        // SAFETY: the bits are a user-space pointer, not null and below 2^48, with tags in its low bits; the
-        // round trip is the identity. The key is in an immutable record (invariant I) that lives
-        // while the entry does (invariant O), and every content a slot has in turn has the key
+        // SAFETY: the bits are a user-space pointer, not null and below 2^48, with tags in its low bits, or a word object,
+        // neither zero nor above; the round trip is the identity. The key is in an immutable record (invariant I) that lives
+        // while the entry does (invariant O), or is shown for as long as the pin lives (V), and every content a slot has in turn has the key
         // that the index was asked for.
         unsafe impl Entry for Slot<$kind> {
             type Key = <$kind as KeyKind>::Key;
@@ -265,6 +315,29 @@ macro_rules! impl_entry {
             fn key(&self) -> &Self::Key {
                 // SAFETY: the entry's record is not freed while the thread is pinned (R).
                 unsafe { self.record().$part() }
+            }
+
+            #[inline]
+            fn has_key(&self, key: &Self::Key) -> bool {
+                match self.word() {
+                    Some(word) => word_key(word).is(key.bytes()),
+                    None => self.key() == key,
+                }
+            }
+
+            #[inline]
+            fn hash_key(&self, hasher: &impl BuildHasher) -> u64 {
+                match self.word() {
+                    Some(word) => hasher.hash_one(word_key(word)),
+                    None => hasher.hash_one(self.key()),
+                }
+            }
+
+            #[inline]
+            fn prefetch(&self) {
+                if self.word().is_none() {
+                    prefetch::read(std::ptr::without_provenance::<u8>(self.0.get() as usize));
+                }
             }
 
             #[inline]

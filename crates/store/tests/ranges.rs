@@ -479,6 +479,8 @@ fn increments_by_swapping_are_never_lost() {
             });
         });
         assert_eq!(table.lookup(&int(1)).unwrap(), [pair(10_000)]);
+        // Too large for the index entry itself.
+        table.insert(&pair(i64::MAX)).unwrap();
         let memory = table.memory();
         assert_eq!(table.upsert(&int(1), |_| None), Ok(None));
         assert!(table.is_empty() && table.memory() < memory);

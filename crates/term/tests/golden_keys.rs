@@ -37,6 +37,10 @@ fn memcmp_sorts_as_otp_does() {
             "line {at}: {terms:?} {pair:?}"
         );
         assert_eq!(pair[0] == pair[1], same, "line {at}: {terms:?} {pair:?}");
+        // Among sorted keys, neighbours tell for all: what goes on behind a finished form goes on with FF.
+        let next = pair[1].order().strip_prefix(pair[0].order());
+        let next = next.and_then(<[u8]>::first);
+        assert!(matches!(next, None | Some(0xFF)), "line {at}: {pair:?}");
     }
 }
 

@@ -27,6 +27,15 @@ fn check_pair(a: &Term, b: &Term) {
         a == b,
         "{a:?} beside {b:?}: {x:?} {y:?}"
     );
+    // E and N: what goes on behind a finished form goes on with FF.
+    for (short, long) in [(&x, &y), (&y, &x)] {
+        let rest = long.order().strip_prefix(short.order());
+        let next = rest.and_then(<[u8]>::first);
+        assert!(
+            matches!(next, None | Some(0xFF)),
+            "{a:?} beside {b:?}: {x:?} {y:?}"
+        );
+    }
 }
 
 /// A term and its key are each other, down to what equality does not see.

@@ -5,14 +5,10 @@
 //! Growing and shrinking change how long the ranges are, not the order, so nothing is met twice or
 //! left out by them.
 
+use std::cmp::Ordering;
 use std::hash::{BuildHasher, Hash};
 
-use smallvec::SmallVec;
-
 use super::HashIndex;
-use super::bucket::{Bucket, SLOTS};
-use super::sweep::prefetch;
-use super::word::{tag, tag_of};
 use crate::{Batch, Entry};
 
 impl<E: Entry, S: BuildHasher> HashIndex<E, S>
@@ -31,7 +27,7 @@ where
         bucket.for_each(|word| out.push(Self::entry(word)));
         if begin << shift != from {
             // The cursor is from a larger table: the front of this range has been handed out.
-            out.retain_from(already, |e| self.hash_of(e.key()) >= from);
+            out.retain_from(already, |e| self.hash_of_entry(e) >= from);
         }
         if bucket.header() != before {
             // A key that was taken out and put in again meanwhile may have been met twice.
@@ -57,7 +53,7 @@ where
         }
         // A merged bucket covers more than was asked for.
         out.retain_from(already, |e| {
-            end.is_none_or(|end| self.hash_of(e.key()) < end)
+            end.is_none_or(|end| self.hash_of_entry(e) < end)
         });
     }
 }
@@ -66,62 +62,24 @@ impl<E: Entry, S: BuildHasher> HashIndex<E, S>
 where
     E::Key: Hash + Ord,
 {
-    /// The first entry after a key, in the order of (hash, key). The caller is pinned.
+    /// The first entry after a key, in the order of (hash, key).
     pub(super) fn first_after(&self, after: Option<&E::Key>) -> Option<E> {
         let after = after.map(|key| (self.hash_of(key), key));
-        let mut from = after.map_or(0, |(hash, _)| hash);
-        loop {
-            let (table, bucket, _) = self.live(from);
-            if let Some(entry) = self.first_of_bucket(bucket, table.window(), from, after) {
+        let mut from = Some(after.map_or(0, |(hash, _)| hash));
+        let mut bucket = Batch::with_capacity(2 * super::bucket::SLOTS);
+        while let Some(at) = from {
+            bucket.clear();
+            from = self.bucket_batch(at, &mut bucket);
+            let first = bucket
+                .iter()
+                .map(|e| (self.hash_of_entry(e), *e))
+                .filter(|&(hash, e)| after.is_none_or(|after| place(hash, &e, after).is_gt()))
+                .min_by(|(a, one), (b, other)| a.cmp(b).then_with(|| one.key().cmp(other.key())));
+            if let Some((_, entry)) = first {
                 return Some(entry);
             }
-            let end = table.index(from) as u64 + 1;
-            if end == table.len() as u64 {
-                return None;
-            }
-            from = end << (64 - table.bits());
         }
-    }
-
-    /// The first entry of a bucket whose hash is `from` or above, and that comes after `after`.
-    ///
-    /// In a bucket tags are in the order of hashes: only entries with the tag of `from`, and those that share theirs with
-    /// another one, are looked at. What a key that was taken out and put in again meanwhile had before is an answer as good as
-    /// what it has now.
-    fn first_of_bucket(
-        &self,
-        bucket: &Bucket,
-        window: u32,
-        from: u64,
-        after: Option<(u64, &E::Key)>,
-    ) -> Option<E> {
-        let low = tag_of(from, window);
-        let mut words = SmallVec::<[u64; 2 * SLOTS]>::new();
-        bucket.for_each(|word| {
-            if tag(word) >= low {
-                words.push(word);
-            }
-        });
-        words.sort_unstable_by_key(|&word| tag(word));
-        let mut left = words.chunk_by(|&a, &b| tag(a) == tag(b));
-        let found = left.find_map(|same| {
-            if let [word] = *same
-                && tag(word) > low
-            {
-                return Some(Self::entry(word));
-            }
-            let entries = same.iter().map(|&word| Self::entry(word));
-            let ahead = entries.filter(|entry| {
-                let hash = self.hash_of(entry.key());
-                hash >= from && after.is_none_or(|after| (hash, entry.key()) > after)
-            });
-            ahead.min_by(|a, b| self.compare(a, b))
-        });
-        if let Some(next) = left.next() {
-            // Whoever goes from key to key wants to see what this one names next.
-            prefetch(&Self::entry(next[0]));
-        }
-        found
+        None
     }
 
     /// Appends the entries after a key, in the order of (hash, key): a bucket's worth.
@@ -132,17 +90,23 @@ where
         while let Some(at) = from {
             from = self.bucket_batch(at, out);
             out.retain_from(already, |e| {
-                after.is_none_or(|after| (self.hash_of(e.key()), e.key()) > after)
+                after.is_none_or(|after| place(self.hash_of_entry(e), e, after).is_gt())
             });
             if out.len() > already {
                 break;
             }
         }
-        out[already..].sort_by(|a, b| {
-            let hashes = self.hash_of(a.key()).cmp(&self.hash_of(b.key()));
-            hashes.then_with(|| a.key().cmp(b.key()))
-        });
+        self.sort(&mut out[already..]);
     }
+}
+
+/// An entry, filed under this hash, compared with a point in the order of (hash, key).
+#[inline]
+pub(super) fn place<E: Entry>(hash: u64, entry: &E, point: (u64, &E::Key)) -> Ordering
+where
+    E::Key: Ord,
+{
+    hash.cmp(&point.0).then_with(|| entry.key().cmp(point.1))
 }
 
 /// Keeps of the entries from `already` on those that come last under their key.

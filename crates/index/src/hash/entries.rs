@@ -47,7 +47,7 @@ where
             self.from = self.index.bucket_batch(from, &mut self.ahead);
         }
         for entry in &self.ahead {
-            crate::prefetch::read(entry.into_bits() as *const u8);
+            entry.prefetch();
         }
         (!self.ahead.is_empty()).then_some(())
     }

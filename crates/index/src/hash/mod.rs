@@ -197,6 +197,12 @@ where
         word::spread(self.hasher.hash_one(key))
     }
 
+    /// The hash that this index files an entry under.
+    #[inline]
+    fn hash_of_entry(&self, entry: &E) -> u64 {
+        word::spread(entry.hash_key(&self.hasher))
+    }
+
     /// The entry of a word of a bucket.
     #[inline]
     fn entry(word: u64) -> E {
@@ -219,7 +225,7 @@ where
 
     #[inline]
     fn get(&self, key: &E::Key, _: &impl Pin) -> Option<E> {
-        self.find(self.hash_of(key), |e| e.key() == key)
+        self.find(self.hash_of(key), |e| e.has_key(key))
     }
 
     #[inline]
@@ -229,7 +235,7 @@ where
         pin: &impl Pin,
         f: impl FnOnce(Option<E>) -> (Action<E>, R),
     ) -> R {
-        self.upsert_by(self.hash_of(key), |e| e.key() == key, pin, f)
+        self.upsert_by(self.hash_of(key), |e| e.has_key(key), pin, f)
     }
 
     #[inline]

@@ -168,7 +168,7 @@ where
     fn relocate(&self, table: &Table, next: &Table, source: usize, word: u64) -> (usize, u64) {
         if table.window() != next.window() {
             // The tag's window moves: only the key knows the bits that come into view.
-            let hash = self.hash_of(Self::entry(word).key());
+            let hash = self.hash_of_entry(&Self::entry(word));
             let tag = word::tag_of(hash, next.window());
             return (next.index(hash), word::word(tag, word::handle(word)));
         }

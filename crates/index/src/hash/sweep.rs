@@ -10,6 +10,7 @@ use std::ops::Bound;
 use fyris_sync::reclaim::Pin;
 
 use super::HashIndex;
+use super::cursor::place;
 use crate::sweep::{Stretch, Sweep};
 use crate::{Batch, Entry, Index};
 
@@ -44,7 +45,7 @@ where
                 self.keep_between(start, from, to, out);
             }
             if start - already < ENDS || out.len() - already + ENDS >= want {
-                out[start..].iter().for_each(prefetch);
+                out[start..].iter().for_each(Entry::prefetch);
             }
             let Some(next) = next.filter(|_| !ends) else {
                 return false;
@@ -95,9 +96,10 @@ where
     ) {
         let mut end = start;
         for i in start..out.len() {
-            let place = (self.hash_of(out[i].key()), out[i].key());
-            if is_above(from, place) && is_below(to, place) {
-                out[end] = out[i];
+            let entry = out[i];
+            let hash = self.hash_of_entry(&entry);
+            if is_above(from, hash, &entry) && is_below(to, hash, &entry) {
+                out[end] = entry;
                 end += 1;
             }
         }
@@ -114,13 +116,13 @@ where
         bucket.into_iter().min_by(|a, b| self.compare(a, b))
     }
 
-    pub(super) fn compare(&self, a: &E, b: &E) -> std::cmp::Ordering {
-        let hashes = self.hash_of(a.key()).cmp(&self.hash_of(b.key()));
+    fn compare(&self, a: &E, b: &E) -> std::cmp::Ordering {
+        let hashes = self.hash_of_entry(a).cmp(&self.hash_of_entry(b));
         hashes.then_with(|| a.key().cmp(b.key()))
     }
 
     /// Puts entries in the order of (hash, key).
-    fn sort(&self, entries: &mut [E]) {
+    pub(super) fn sort(&self, entries: &mut [E]) {
         entries.sort_by(|a, b| self.compare(a, b));
     }
 }
@@ -132,25 +134,24 @@ fn hash_at<K: ?Sized>(point: Point<'_, K>) -> Option<u64> {
     }
 }
 
-fn is_above<K: Ord + ?Sized>(from: Point<'_, K>, place: (u64, &K)) -> bool {
+fn is_above<E: Entry>(from: Point<'_, E::Key>, hash: u64, entry: &E) -> bool
+where
+    E::Key: Ord,
+{
     match from {
-        Bound::Included(from) => place >= from,
-        Bound::Excluded(from) => place > from,
+        Bound::Included(from) => place(hash, entry, from).is_ge(),
+        Bound::Excluded(from) => place(hash, entry, from).is_gt(),
         Bound::Unbounded => true,
     }
 }
 
-fn is_below<K: Ord + ?Sized>(to: Point<'_, K>, place: (u64, &K)) -> bool {
+fn is_below<E: Entry>(to: Point<'_, E::Key>, hash: u64, entry: &E) -> bool
+where
+    E::Key: Ord,
+{
     match to {
-        Bound::Included(to) => place <= to,
-        Bound::Excluded(to) => place < to,
+        Bound::Included(to) => place(hash, entry, to).is_le(),
+        Bound::Excluded(to) => place(hash, entry, to).is_lt(),
         Bound::Unbounded => true,
     }
-}
-
-/// Brings near what an entry names. Low bits may be tags; a prefetch of a wrong address does no harm.
-pub(super) fn prefetch<E: Entry>(entry: &E) {
-    crate::prefetch::read(std::ptr::without_provenance::<u8>(
-        entry.into_bits() as usize
-    ));
 }

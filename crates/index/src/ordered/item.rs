@@ -49,10 +49,7 @@ where
 
     #[inline]
     fn prefetch(&self) {
-        // The low bits may be the entry's own tags. A prefetch of a wrong address does no harm.
-        crate::prefetch::read(std::ptr::without_provenance::<u8>(
-            self.0.into_bits() as usize
-        ));
+        self.0.prefetch();
     }
 
     unsafe fn dispose(self) {

@@ -50,6 +50,13 @@ pub trait TreeKey: Ord + 'static {
     /// count as padded with zeros.
     fn head(&self, skip: usize) -> u64;
 
+    /// Whether every key that shares the key's first `skip` bytes and its head behind them is this key. `false` where that is
+    /// not known.
+    #[inline]
+    fn is_in_head(&self, _skip: usize) -> bool {
+        Self::EXACT
+    }
+
     /// A separator `s` with `low < s <= high`.
     fn separate(low: &Self, high: &Self) -> Self::Sep;
 
@@ -121,6 +128,10 @@ exact! {
 /// This one method makes a [`TreeKey`]. `a.key_bytes() < b.key_bytes()` must mean `a < b`, and
 /// equal bytes equal keys.
 pub trait ByteKey: Ord + 'static {
+    /// True when no key begins with the bytes of another key and a zero behind them. Then a key that ends before its head, which
+    /// is padded with zeros, does is known by it.
+    const ENDS: bool = false;
+
     /// The bytes.
     fn key_bytes(&self) -> &[u8];
 }
@@ -188,6 +199,11 @@ impl<T: ByteKey + ?Sized> TreeKey for T {
     #[inline]
     fn head(&self, skip: usize) -> u64 {
         byte_head(self.key_bytes(), skip)
+    }
+    #[inline]
+    fn is_in_head(&self, skip: usize) -> bool {
+        let ends = self.key_bytes().len() < skip + size_of::<u64>();
+        T::ENDS && (ends || cfg!(fyris_mutant = "ordered_head_decides"))
     }
     fn separate(low: &Self, high: &Self) -> ByteSep {
         let (low, high) = (low.key_bytes(), high.key_bytes());

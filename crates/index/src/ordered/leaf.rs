@@ -226,6 +226,7 @@ impl<'p, I: Item> View<'p, I> {
     #[inline(always)]
     pub(super) fn lookup<L: Lanes>(self, probe: &impl Probe<I::Key>) -> Option<(u64, &'p I)> {
         let head = probe.head(self.leaf.skip());
+        let known = probe.is_in_head(self.leaf.skip());
         let mut same = L::equal(&self.leaf.heads, head);
         while same != 0 {
             // A slot may have the head and not be live: its entry is gone, or not published in this view.
@@ -234,7 +235,7 @@ impl<'p, I: Item> View<'p, I> {
                 .position((same.trailing_zeros() / L::STEP) as usize)
             {
                 let item = self.item(pos);
-                if I::Key::EXACT || probe.cmp_key(item.key()) == Order::Equal {
+                if known || probe.cmp_key(item.key()) == Order::Equal {
                     return Some((head, item));
                 }
             }
@@ -262,7 +263,7 @@ impl<'p, I: Item> View<'p, I> {
             let at = L::ones(below & live);
             return match equal & live {
                 0 => (at, false),
-                _ if I::Key::EXACT => (at, true),
+                _ if probe.is_in_head(self.leaf.skip()) => (at, true),
                 _ => self.search_equal(probe, head, at),
             };
         }
@@ -271,7 +272,7 @@ impl<'p, I: Item> View<'p, I> {
         if at == len || self.head(at) != head {
             return (at, false);
         }
-        if I::Key::EXACT {
+        if probe.is_in_head(self.leaf.skip()) {
             (at, true)
         } else {
             self.search_equal(probe, head, at)

@@ -16,6 +16,12 @@ pub(crate) trait Probe<K: TreeKey + ?Sized> {
     /// The place compared with a key of the same head.
     fn cmp_key(&self, key: &K) -> Ordering;
 
+    /// As [`TreeKey::is_in_head`], of a place that is a key.
+    #[inline]
+    fn is_in_head(&self, _skip: usize) -> bool {
+        K::EXACT
+    }
+
     /// Whether the place is to the left of a fence.
     fn is_below(&self, fence: &Fence<'_, K>) -> bool {
         if K::EXACT {
@@ -49,6 +55,10 @@ where
     #[inline]
     fn cmp_key(&self, key: &K) -> Ordering {
         self.0.cmp(key.borrow())
+    }
+    #[inline]
+    fn is_in_head(&self, skip: usize) -> bool {
+        self.0.is_in_head(skip)
     }
 }
 

@@ -85,9 +85,11 @@ where
     /// many. For `duplicate_bag`. O(n log n) in the objects of the key.
     pub(crate) fn replace_these(
         &self,
-        mut pairs: Vec<(RecordPtr, NewRecord)>,
+        pairs: Vec<(RecordPtr, NewRecord)>,
         pin: &impl Pin,
     ) -> usize {
+        let block = |(old, new): (_, NewRecord)| (old, new.into_block());
+        let mut pairs: Vec<_> = pairs.into_iter().map(block).collect();
         let Some(&(first, _)) = pairs.first() else {
             return 0;
         };

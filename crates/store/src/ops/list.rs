@@ -99,14 +99,14 @@ where
     fn merged(&self, old: Option<Content>, records: &mut Records) -> Content {
         if !self.kind.is_bag() {
             let last = records.pop().expect("a group has a record");
-            return Content::one(last.publish());
+            return last.publish();
         }
         let mut content = old;
         for record in std::mem::take(records) {
             if self.is_repeated(record.ptr(), content) {
                 records.push(record);
             } else {
-                content = Some(chain::push(record.publish(), content));
+                content = Some(chain::push(record.publish_block(), content));
             }
         }
         content.expect("the first of a group is no repeat of nothing")

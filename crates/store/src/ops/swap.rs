@@ -1,7 +1,8 @@
 //! Changes that happen only if the key holds what was expected.
 //!
 //! Content is immutable (I, P), so the word that names it stands for all that is in it: while the pin
-//! lives under which it was read, no other content has the same word.
+//! lives under which it was read, no other content has the same word. (A word object is its word: it may have gone and come
+//! back meanwhile, which is as good as if it had stayed.)
 
 use fyris_index::{Entry, Index};
 use fyris_sync::reclaim::Pin;
@@ -28,12 +29,13 @@ where
         let record = new.ptr();
         let old = self.write(self.key_of(record), pin, |old| match old {
             Some(content) if accepts(content.newest()) => {
-                (Change::Put(Content::one(record)), Some(content))
+                (Change::Put(new.content()), Some(content))
             }
             _ => (Change::Keep, None),
         });
         if old.is_some() {
-            self.replaced(old, new.publish(), pin);
+            self.replaced(old, record, pin);
+            new.publish();
         }
         old.is_some()
     }
@@ -43,13 +45,14 @@ where
         let record = new.ptr();
         let done = self.write(self.key_of(record), pin, |old| {
             if old == seen {
-                (Change::Put(Content::one(record)), true)
+                (Change::Put(new.content()), true)
             } else {
                 (Change::Keep, false)
             }
         });
         if done {
-            self.replaced(seen, new.publish(), pin);
+            self.replaced(seen, record, pin);
+            new.publish();
         }
         done
     }

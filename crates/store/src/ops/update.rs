@@ -43,9 +43,8 @@ where
             let Updated::New(new) = updated else {
                 return (Change::Keep, ());
             };
-            let record = new.publish();
-            put = Some((record, old));
-            (Change::Put(Content::one(record)), ())
+            put = Some((new.ptr(), old));
+            (Change::Put(new.publish()), ())
         });
         if let Some((record, old)) = put {
             self.replaced(old, record, pin);

@@ -24,10 +24,8 @@ where
             self.insert_in_bag(new, false, pin);
             return;
         }
-        let record = new.publish();
-        let old = self.write(self.key_of(record), pin, |old| {
-            (Change::Put(Content::one(record)), old)
-        });
+        let (record, content) = (new.ptr(), new.publish());
+        let old = self.write(self.key_of(record), pin, |old| (Change::Put(content), old));
         self.replaced(old, record, pin);
     }
 
@@ -39,7 +37,7 @@ where
         let record = new.ptr();
         let done = self.write(self.key_of(record), pin, |old| match old {
             Some(_) => (Change::Keep, false),
-            None => (Change::Put(Content::one(record)), true),
+            None => (Change::Put(new.content()), true),
         });
         if done {
             self.account(1, new.publish().size() as i64);
@@ -49,6 +47,7 @@ where
 
     /// Adds an object to those of its key; says whether it did.
     fn insert_in_bag(&self, new: NewRecord, only_new: bool, pin: &impl Pin) -> bool {
+        let new = new.into_block();
         let record = new.ptr();
         let added = self.write(self.key_of(record), pin, |old| {
             if (only_new && old.is_some()) || self.is_repeated(record, old) {

@@ -4,30 +4,66 @@ use std::cell::Cell;
 use std::ops::Range;
 use std::sync::Arc;
 
+use fyris_sync::reclaim;
 use fyris_term::key::KeyBuf;
 use fyris_term::value::IntBytes;
 use fyris_term::{Term, value};
 
-use super::{MAX_ARITY, Object, Parts, RecordPtr, brief};
+use super::{MAX_ARITY, Object, Parts, RecordPtr, brief, word};
 use crate::error::{Error, Result};
 use crate::keeper;
+use crate::slot::Content;
 
-/// A record that no table has yet: freed if it is dropped.
-pub(crate) struct NewRecord(RecordPtr);
+/// An object that no table has yet: freed if it is dropped.
+pub(crate) struct NewRecord(Content);
 
 impl NewRecord {
-    /// The record, still owned here.
+    /// What was gathered, as a word object if it is small enough.
+    #[inline]
+    fn new(parts: Parts<'_>, blobs: &mut Vec<Arc<[u8]>>) -> NewRecord {
+        let word = if blobs.is_empty() {
+            word::pack(&parts)
+        } else {
+            None
+        };
+        NewRecord(match word {
+            Some(word) => Content::word(word),
+            None => Content::one(RecordPtr::new(parts, blobs)),
+        })
+    }
+
+    /// The record, still owned here. The caller is pinned for as long as it uses it (V).
     #[inline]
     pub(crate) fn ptr(&self) -> RecordPtr {
+        self.0.newest()
+    }
+
+    /// What a slot will hold.
+    #[inline]
+    pub(crate) fn content(&self) -> Content {
         self.0
     }
 
     /// Gives it up: a slot owns it now.
     #[inline]
-    pub(crate) fn publish(self) -> RecordPtr {
-        let ptr = self.0;
+    pub(crate) fn publish(self) -> Content {
+        let content = self.0;
         std::mem::forget(self);
-        ptr
+        content
+    }
+
+    /// The same object as a block, for a bag.
+    pub(crate) fn into_block(self) -> NewRecord {
+        if !self.0.is_word() {
+            return self;
+        }
+        let _pin = reclaim::pin();
+        NewRecord(Content::one(self.ptr().patched(0, &[])))
+    }
+
+    /// Gives up a block.
+    pub(crate) fn publish_block(self) -> RecordPtr {
+        self.into_block().publish().newest()
     }
 }
 
@@ -111,7 +147,7 @@ impl Scratch {
             rest: self.key.rest(),
             values: &self.values,
         };
-        Ok(NewRecord(RecordPtr::new(parts, &mut self.blobs)))
+        Ok(NewRecord::new(parts, &mut self.blobs))
     }
 }
 
@@ -178,7 +214,7 @@ fn with_values(old: RecordPtr, values: &[u8], blobs: &mut Vec<Arc<[u8]>>) -> Res
         rest,
         values,
     };
-    Ok(NewRecord(RecordPtr::new(parts, blobs)))
+    Ok(NewRecord::new(parts, blobs))
 }
 
 /// Where in the values of `old` the element at a position stands that was checked; `None` if `old` has blobs.
@@ -202,8 +238,9 @@ fn place_of(old: RecordPtr, keypos: usize, position: usize) -> Option<Range<usiz
 /// A copy of `old`, which has no blobs, with other bytes at a place in its values; `None` if that is too large.
 #[inline(always)]
 fn spliced(old: RecordPtr, place: Range<usize>, bytes: &[u8]) -> Option<NewRecord> {
-    if bytes.len() == place.len() {
-        return Some(NewRecord(old.patched(place.start, bytes)));
+    // A word object may stay one, and a block may become one, if it is built anew.
+    if bytes.len() == place.len() && !old.is_shown() {
+        return Some(NewRecord(Content::one(old.patched(place.start, bytes))));
     }
     resized(old, place, bytes)
 }
@@ -286,6 +323,12 @@ pub(crate) fn with_key(default: &Term, keypos: usize, key: &Term) -> Result<Vec<
 
 /// An object of a live record; the caller holds the record for as long as it uses the object.
 pub(crate) fn object<'g>(record: RecordPtr, keypos: usize) -> Object<'g> {
+    object_in(Content::one(record), keypos)
+}
+
+/// The object that is what a key holds: no chain.
+#[inline]
+pub(crate) fn object_in<'g>(content: Content, keypos: usize) -> Object<'g> {
     // SAFETY: the caller's promise; every caller is inside a pin.
-    unsafe { Object::new(record, keypos) }
+    unsafe { Object::new(content, keypos) }
 }

@@ -46,12 +46,17 @@ mod brief;
 mod build;
 mod object;
 mod path;
+mod shown;
+mod word;
 
 pub(crate) use brief::brief;
 pub(crate) use build::{
-    NewRecord, Scratch, added, edited, elements, object, overwritten, with_key, with_scratch,
+    NewRecord, Scratch, added, edited, elements, object, object_in, overwritten, with_key,
+    with_scratch,
 };
 pub use object::Object;
+pub(crate) use shown::show;
+pub(crate) use word::{WORD, has_key as word_has_key, key_of as word_key};
 
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -178,15 +183,17 @@ impl RecordPtr {
         RecordPtr(base)
     }
 
-    /// The pointer as a number; its low three bits are zero.
+    /// What an index entry is that holds the object: the pointer, whose low three bits are zero, or the word object that
+    /// this shows. It tells an object from others as long as a pin lives.
     #[inline]
     pub(crate) fn bits(self) -> u64 {
-        self.0.as_ptr().expose_provenance() as u64
+        self.word()
+            .unwrap_or_else(|| self.0.as_ptr().expose_provenance() as u64)
     }
 
     /// # Safety
     ///
-    /// `bits` comes from [`RecordPtr::bits`] of a record that is not freed yet.
+    /// `bits` comes from [`RecordPtr::bits`] of a record that is a block and not freed yet.
     #[inline]
     pub(crate) unsafe fn from_bits(bits: u64) -> RecordPtr {
         let ptr = std::ptr::with_exposed_provenance_mut(bits as usize);
@@ -400,20 +407,24 @@ impl RecordPtr {
         }
     }
 
-    /// Bytes allocated for the record, as the allocator rounds them; without its blobs.
+    /// Bytes allocated for the record, as the allocator rounds them; without its blobs. None for a word object.
     #[inline]
     pub(crate) fn size(self) -> usize {
+        if self.is_shown() {
+            return 0;
+        }
         // SAFETY: the block came from `alloc::allocate` with this length, and is live.
         unsafe { alloc::usable_size(self.0, self.shape().len()) }
     }
 
-    /// Whether the other record's block is as long.
+    /// Whether the other record takes as much.
     #[inline]
     pub(crate) fn is_as_long(self, other: RecordPtr) -> bool {
-        self.shape().len() == other.shape().len()
+        self.is_shown() == other.is_shown() && self.shape().len() == other.shape().len()
     }
 
-    /// A copy with other bytes, as many, from a place in the values on. The record has no blobs and is not freed meanwhile.
+    /// A block that is a copy with other bytes, as many, from a place in the values on. The record has no blobs and is not
+    /// freed meanwhile.
     #[inline]
     pub(crate) fn patched(self, at: usize, bytes: &[u8]) -> RecordPtr {
         let shape = self.shape();
@@ -430,12 +441,15 @@ impl RecordPtr {
         RecordPtr(base)
     }
 
-    /// Frees the record now.
+    /// Frees the record now, if it is a block.
     ///
     /// # Safety
     ///
     /// Nobody else can reach it.
     pub(crate) unsafe fn free(self) {
+        if self.is_shown() {
+            return;
+        }
         let shape = self.shape();
         let (blobs, len) = (shape.blobs, shape.len());
         if blobs != 0 {
@@ -454,13 +468,16 @@ impl RecordPtr {
         unsafe { alloc::free(self.0, len) }
     }
 
-    /// Frees the record once nobody pinned now is pinned any more; with haste if it holds blobs, or much.
+    /// Frees the record, if it is a block, once nobody pinned now is pinned any more; with haste if it holds blobs, or much.
     ///
     /// # Safety
     ///
     /// It can no longer be reached by threads that pin from now on, and is retired once.
     #[inline]
     pub(crate) unsafe fn retire(self, pin: &impl Pin) {
+        if self.is_shown() {
+            return;
+        }
         if self.head()[0] & 1 != 0 && self.is_heavy() {
             pin.hasten();
         }

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use fyris_query::ObjectView;
 use fyris_term::{Term, key, value};
 
-use super::RecordPtr;
+use super::{RecordPtr, word};
 use crate::keys::ExactKey;
+use crate::slot::Content;
 
 /// An object in a table: valid while the pin it was read under lives.
 ///
@@ -15,7 +16,8 @@ use crate::keys::ExactKey;
 /// replace it meanwhile do not change what is seen here.
 #[derive(Clone, Copy)]
 pub struct Object<'g> {
-    record: RecordPtr,
+    /// One object, no chain.
+    content: Content,
     keypos: usize,
     pin: PhantomData<&'g ()>,
 }
@@ -25,9 +27,10 @@ impl<'g> Object<'g> {
     ///
     /// The record is not freed during `'g`.
     #[inline]
-    pub(crate) unsafe fn new(record: RecordPtr, keypos: usize) -> Object<'g> {
+    pub(crate) unsafe fn new(content: Content, keypos: usize) -> Object<'g> {
+        debug_assert!(!content.is_chain());
         Object {
-            record,
+            content,
             keypos,
             pin: PhantomData,
         }
@@ -36,7 +39,10 @@ impl<'g> Object<'g> {
     /// How many elements the tuple has.
     #[inline]
     pub fn arity(&self) -> usize {
-        self.record.arity()
+        match self.content.as_word() {
+            Some(word) => word::arity(word),
+            None => self.record().arity(),
+        }
     }
 
     /// Which element is the key, from 1.
@@ -48,25 +54,28 @@ impl<'g> Object<'g> {
     #[inline]
     pub fn key_bytes(&self) -> &'g [u8] {
         // SAFETY: the record lives for `'g`.
-        unsafe { self.record.exact().bytes() }
+        unsafe { self.record().exact().bytes() }
     }
 
     /// Whether these are the key's bytes.
     #[inline]
     pub fn has_key_bytes(&self, bytes: &[u8]) -> bool {
-        ExactKey::new(self.key_bytes()) == ExactKey::new(bytes)
+        match self.content.as_word() {
+            Some(word) => word::key_of(word).is(bytes),
+            None => ExactKey::new(self.key_bytes()) == ExactKey::new(bytes),
+        }
     }
 
     /// The order part of the key's bytes, which compare as the keys do.
     pub fn key_order(&self) -> &'g [u8] {
         // SAFETY: the record lives for `'g`.
-        unsafe { self.record.order().bytes() }
+        unsafe { self.record().order().bytes() }
     }
 
     /// The key.
     pub fn key(&self) -> Term {
         // SAFETY: the record lives for `'g`.
-        let tail = unsafe { self.record.tail() };
+        let tail = unsafe { self.record().tail() };
         key::decode(self.key_order(), tail).expect("a record's key was encoded by this process")
     }
 
@@ -89,7 +98,7 @@ impl<'g> Object<'g> {
         let arity = self.arity();
         let mut elements = Vec::with_capacity(arity);
         // SAFETY: the record lives for `'g`.
-        let mut values = unsafe { self.record.values() };
+        let mut values = unsafe { self.record().values() };
         for _ in 1..self.keypos {
             elements.push(self.decode(&mut values));
         }
@@ -107,7 +116,7 @@ impl<'g> Object<'g> {
         }
         let before = n - 1 - usize::from(n > self.keypos);
         // SAFETY: the record lives for `'g`.
-        let mut values = unsafe { self.record.values() };
+        let mut values = unsafe { self.record().values() };
         for _ in 0..before {
             value::skip(&mut values).expect("values were encoded by this process");
         }
@@ -118,39 +127,53 @@ impl<'g> Object<'g> {
     #[inline]
     pub(crate) fn value_bytes(&self) -> &'g [u8] {
         // SAFETY: the record lives for `'g`.
-        unsafe { self.record.values() }
+        unsafe { self.record().values() }
     }
 
     /// What follows the key's order part.
     #[inline]
     pub(crate) fn key_tail(&self) -> &'g [u8] {
         // SAFETY: the record lives for `'g`.
-        unsafe { self.record.tail() }
+        unsafe { self.record().tail() }
     }
 
     /// The large binaries.
     #[inline]
     pub(crate) fn blobs(&self) -> &'g [Arc<[u8]>] {
         // SAFETY: the record lives for `'g`.
-        unsafe { self.record.blobs() }
+        unsafe { self.record().blobs() }
     }
 
     /// The object as a match specification sees it.
     #[inline]
     pub(crate) fn view(&self) -> ObjectView<'g> {
         // SAFETY: the record lives for `'g`.
-        unsafe { self.record.view(self.keypos) }
+        unsafe { self.record().view(self.keypos) }
     }
 
-    /// Its record.
+    /// Its record; a word object is shown as one.
+    #[inline]
     pub(crate) fn record(&self) -> RecordPtr {
-        self.record
+        self.content.newest()
+    }
+
+    /// Whether it is a word object, which has no blobs.
+    #[inline]
+    pub(crate) fn is_word(&self) -> bool {
+        self.content.is_word()
+    }
+
+    /// The values of a word object, and how many bytes they are.
+    #[inline]
+    pub(crate) fn word_values(&self) -> Option<([u8; 8], usize)> {
+        let open = word::open(self.content.as_word()?);
+        Some((open.values.to_le_bytes(), open.len))
     }
 
     /// The large binaries it holds by reference, as `{Id, Size, References}`.
     pub(crate) fn binaries(&self) -> Vec<Term> {
         // SAFETY: the record lives for `'g`.
-        let blobs = unsafe { self.record.blobs() };
+        let blobs = unsafe { self.record().blobs() };
         let number = |n: usize| Term::Int(n as i64);
         let binary = |blob: &Arc<[u8]>| {
             let (id, refs) = (Arc::as_ptr(blob).addr(), Arc::strong_count(blob));
@@ -161,7 +184,7 @@ impl<'g> Object<'g> {
 
     pub(super) fn decode(&self, values: &mut &[u8]) -> Term {
         // SAFETY: the record lives for `'g`.
-        let blobs = unsafe { self.record.blobs() };
+        let blobs = unsafe { self.record().blobs() };
         value::decode(values, blobs).expect("values were encoded by this process")
     }
 }

@@ -16,7 +16,7 @@ use crate::keys::AsKey;
 use crate::ops::{CounterOp, Navigate};
 use crate::record::{NewRecord, Object};
 use crate::registry::lock_attachment;
-use crate::slot::{Content, Kind};
+use crate::slot::Content;
 
 /// Where to go from here.
 #[derive(Clone, Copy, Debug)]
@@ -352,10 +352,10 @@ impl Table {
 
     #[inline]
     fn show<'g, R>(&self, content: Option<Content>, f: impl FnOnce(&[Object<'g>]) -> R) -> R {
-        match content.map(Content::kind) {
+        match content {
             None => f(&[]),
-            Some(Kind::One(record)) => f(&[crate::record::object(record, self.keypos())]),
-            Some(Kind::Many(_)) => f(&self.objects_in(content)),
+            Some(chain) if chain.is_chain() => f(&self.objects_in(content)),
+            Some(one) => f(&[crate::record::object_in(one, self.keypos())]),
         }
     }
 

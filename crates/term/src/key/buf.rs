@@ -89,6 +89,20 @@ impl KeyBuf {
         (len < 8).then(|| (bytes << 8 | u64::from(tag), 1 + len))
     }
 
+    /// The integer from 0 to 2^48 whose key this is, in a word as [`KeyBuf::word`] has it; `None` if it is no such key.
+    #[inline]
+    pub fn int_of_word(word: u64, len: usize) -> Option<i64> {
+        let digits = len.wrapping_sub(1);
+        let tag = match digits {
+            0 => tag::ZERO,
+            1..=6 => tag::POS_0 + digits as u8,
+            _ => return None,
+        };
+        // In two steps, for by 64 at once, as for no digits, nothing is shifted.
+        let value = (word >> 8).swap_bytes() >> 8 >> (56 - 8 * digits);
+        (word as u8 == tag).then_some(value as i64)
+    }
+
     /// The key of a binary. O(length).
     #[inline]
     pub fn from_binary(bytes: &[u8]) -> KeyBuf {

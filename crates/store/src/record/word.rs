@@ -1,0 +1,229 @@
+//! Word objects: so small that the index entry itself is the object.
+//!
+//! # Why
+//!
+//! What a lookup in a large table costs is the memory it waits for: the index's line, then the record's. An object of one
+//! or two small integers, which is what counters, sets of ids and maps from id to id hold, has fewer bits than the
+//! pointer to its record. So an entry may be the object instead: no allocation, no second miss, nothing to retire.
+//!
+//! # Layout
+//!
+//! ```text
+//!  47                                     6 5      3 2      0
+//! +----------------------------------------+--------+--------+
+//! | key, then value: 42 bits               | form   | tag 3  |
+//! +----------------------------------------+--------+--------+
+//! ```
+//!
+//! | form | object | bits of the key | bits of the value |
+//! |---|---|---|---|
+//! | 0 | `{K}` | 42 | 0 |
+//! | 1, 2, 3 | `{K, V}`, `V` of one, two, three value bytes: integers, atoms, `[]` | 34, 26, 18 | 8, 16, 24 |
+//! | 4, 5, 6 | `{K, V}`, integers, `0 <= V` | 26, 21, 14 | 16, 21, 28 |
+//!
+//! Keys are integers from 0 on. The key may be either element. An object that fits several forms takes the first, so
+//! that two word objects are equal exactly if their words are (invariant U, *unique*).
+//!
+//! Bags have no word objects: the cells of a [chain](crate::chain) name records.
+
+use fyris_term::key::KeyBuf;
+use fyris_term::value::{self, IntBytes};
+
+use super::Parts;
+use crate::keys::{ShortKey, word_of};
+
+/// The tag of a word object.
+pub(crate) const WORD: u64 = 3;
+const FORM_AT: u32 = 3;
+const OBJECT_AT: u32 = 6;
+const OBJECT_BITS: u32 = 42;
+/// Bits of the value, by form.
+const VALUE_BITS: [u32; 8] = [0, 8, 16, 24, 16, 21, 28, 0];
+/// The forms whose value is an integer's bits, not bytes.
+const INTEGERS: std::ops::RangeInclusive<usize> = 4..=6;
+
+/// A word object taken apart.
+#[derive(Clone, Copy)]
+pub(super) struct Open {
+    pub(super) key: ShortKey,
+    pub(super) arity: usize,
+    /// Value bytes, the first one lowest.
+    pub(super) values: u64,
+    pub(super) len: usize,
+}
+
+/// The word of an object, if it is small enough.
+#[inline]
+pub(super) fn pack(parts: &Parts<'_>) -> Option<u64> {
+    if parts.trailer != 0 || !parts.rest.is_empty() || parts.key.len() > 7 || parts.values.len() > 5
+    {
+        return None;
+    }
+    let key = small_key(parts.key)?;
+    match (parts.arity, parts.values) {
+        (1, _) => packed(0, key, 0),
+        (2, values) => packed_pair(key, values),
+        _ => None,
+    }
+}
+
+#[inline]
+fn packed_pair(key: u64, values: &[u8]) -> Option<u64> {
+    if let 1..=3 = values.len() {
+        let bytes = values
+            .iter()
+            .rev()
+            .fold(0, |bits, &byte| bits << 8 | u64::from(byte));
+        if let Some(word) = packed(values.len(), key, bytes) {
+            return Some(word);
+        }
+    }
+    let integer = u64::try_from(value::as_int(values)?).ok()?;
+    INTEGERS
+        .into_iter()
+        .find_map(|form| packed(form, key, integer))
+}
+
+/// The word, if key and value have no more bits than the form gives them.
+#[inline]
+fn packed(form: usize, key: u64, value: u64) -> Option<u64> {
+    let bits = VALUE_BITS[form];
+    if key >> (OBJECT_BITS - bits) != 0 || value >> bits != 0 {
+        return None;
+    }
+    Some((key << bits | value) << OBJECT_AT | (form as u64) << FORM_AT | WORD)
+}
+
+/// The integer from 0 on that these key bytes are, if they are one.
+#[inline]
+fn small_key(bytes: &[u8]) -> Option<u64> {
+    let key = KeyBuf::int_of_word(word_of(bytes)?, bytes.len())?;
+    u64::try_from(key).ok()
+}
+
+/// Whether this is the key of a word object: `small` is [`ShortKey::integer`] of it.
+#[inline]
+pub(crate) fn has_key(word: u64, small: u64) -> bool {
+    word >> OBJECT_AT >> VALUE_BITS[form(word)] == small
+}
+
+/// The key of a word object.
+#[inline]
+pub(crate) fn key_of(word: u64) -> ShortKey {
+    let bits = VALUE_BITS[form(word)];
+    let (word, len) = KeyBuf::int_word((word >> OBJECT_AT >> bits) as i64).expect("42 bits");
+    ShortKey { word, len }
+}
+
+#[inline]
+fn form(word: u64) -> usize {
+    (word >> FORM_AT & 7) as usize
+}
+
+/// How many elements a word object has.
+#[inline]
+pub(super) fn arity(word: u64) -> usize {
+    if form(word) == 0 { 1 } else { 2 }
+}
+
+/// What a word object is made of.
+#[inline]
+pub(super) fn open(word: u64) -> Open {
+    let form = form(word);
+    let value = word >> OBJECT_AT & ((1 << VALUE_BITS[form]) - 1);
+    let (values, len) = if INTEGERS.contains(&form) {
+        integer(value)
+    } else {
+        (value, form)
+    };
+    Open {
+        key: key_of(word),
+        arity: arity(word),
+        values,
+        len,
+    }
+}
+
+fn integer(value: u64) -> (u64, usize) {
+    let bytes = IntBytes::new(value as i64);
+    let bytes = bytes.as_bytes();
+    let bits = bytes
+        .iter()
+        .rev()
+        .fold(0, |bits, &byte| bits << 8 | u64::from(byte));
+    (bits, bytes.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use fyris_term::Term;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The word of an object by its parts, which it must come to again.
+    fn there_and_back(key: i64, value: Option<&Term>) -> Option<u64> {
+        let (buf, mut values) = (KeyBuf::from_int(key), Vec::new());
+        if let Some(value) = value {
+            value::encode(value, &mut values, &mut Vec::new()).expect("not deep");
+        }
+        let parts = Parts {
+            arity: 1 + usize::from(value.is_some()),
+            key: buf.bytes(),
+            trailer: buf.trailer().len(),
+            rest: buf.rest(),
+            values: &values,
+        };
+        let word = pack(&parts)?;
+        assert!(word < 1 << 48 && word & 7 == WORD);
+        let open = open(word);
+        assert_eq!((open.arity, open.len), (parts.arity, values.len()));
+        assert_eq!(&open.values.to_le_bytes()[..open.len], values);
+        assert_eq!(open.key.word.to_le_bytes()[..open.key.len], *buf.bytes());
+        Some(word)
+    }
+
+    #[test]
+    fn what_fits_is_packed() {
+        let fits = |key, value: Option<Term>| there_and_back(key, value.as_ref()).is_some();
+        for (bits, value) in [
+            (42, None),
+            (34, Some(Term::Int(127))),
+            (34, Some(Term::Int(-16))),
+            (34, Some(Term::List(vec![]))),
+            (26, Some(Term::Int(4223))),
+            (26, Some(Term::Int(65535))),
+            (21, Some(Term::Int(65536))),
+            (21, Some(Term::Int((1 << 21) - 1))),
+            (14, Some(Term::Int(1 << 21))),
+            (14, Some(Term::Int((1 << 28) - 1))),
+            (18, Some(Term::Int(-30_000))),
+        ] {
+            for key in [0, 1, 255, 256, (1 << bits) - 1] {
+                assert!(fits(key, value.clone()), "{{{key}, {value:?}}}");
+            }
+            assert!(!fits(1 << bits, value.clone()), "2^{bits}, {value:?}");
+            assert!(!fits(-1, value));
+        }
+        assert!(!fits(0, Some(Term::Int(1 << 28))));
+        assert!(!fits(0, Some(Term::binary([1; 10]))));
+    }
+
+    proptest! {
+        #[test]
+        fn equal_words_are_equal_objects(
+            keys in prop::array::uniform2(0..1i64 << 43),
+            values in prop::array::uniform2(-70_000..1i64 << 29),
+            shifts in prop::array::uniform2(0..43u32),
+        ) {
+            let word = |i: usize| {
+                let value = Term::Int(values[i] >> (shifts[1 - i] / 2));
+                let word = there_and_back(keys[i] >> shifts[i], Some(&value))?;
+                Some((word, keys[i] >> shifts[i], value))
+            };
+            if let (Some((a, key_a, value_a)), Some((b, key_b, value_b))) = (word(0), word(1)) {
+                prop_assert_eq!(a == b, key_a == key_b && value_a == value_b);
+            }
+        }
+    }
+}
