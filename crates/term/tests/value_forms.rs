@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use fyris_term::value::{self, MAX_INLINE_BINARY, TooDeep, ValueErrorKind};
+use fyris_term::value::{self, IntBytes, MAX_INLINE_BINARY, TooDeep, ValueErrorKind};
 use fyris_term::{Atom, Float, Fun, LocalFun, MAX_DEPTH, Pid, Reference, Term, arbitrary, etf};
 use proptest::prelude::*;
 
@@ -262,4 +262,26 @@ fn check_hostile(bytes: &[u8], blobs: &[Arc<[u8]>]) {
     }
     let _ = value::skip(&mut &bytes[..]);
     value::equal(bytes, blobs, &bytes[bytes.len() / 2..], blobs);
+}
+
+/// An integer's bytes, in memory and in a register.
+#[test]
+fn integers_in_words_are_their_bytes() {
+    for shift in 0..64 {
+        for near in -3..=3i64 {
+            for value in [
+                (1i64 << shift).wrapping_add(near),
+                near.wrapping_sub(1 << shift),
+            ] {
+                let bytes = IntBytes::new(value);
+                let bytes = bytes.as_bytes();
+                let word = IntBytes::word(value);
+                assert_eq!(word.is_some(), bytes.len() <= 8, "{value}");
+                if let Some((word, len)) = word {
+                    assert_eq!(word.to_le_bytes()[..len], *bytes, "{value}");
+                    assert_eq!(word.checked_shr(8 * len as u32).unwrap_or(0), 0, "{value}");
+                }
+            }
+        }
+    }
 }

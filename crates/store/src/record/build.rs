@@ -323,12 +323,13 @@ pub(crate) fn with_key(default: &Term, keypos: usize, key: &Term) -> Result<Vec<
 
 /// An object of a live record; the caller holds the record for as long as it uses the object.
 pub(crate) fn object<'g>(record: RecordPtr, keypos: usize) -> Object<'g> {
-    object_in(Content::one(record), keypos)
+    // SAFETY: the caller's promise; every caller is inside a pin.
+    unsafe { Object::new(record, keypos) }
 }
 
-/// The object that is what a key holds: no chain.
+/// The newest object of a key; as [`object`].
 #[inline]
-pub(crate) fn object_in<'g>(content: Content, keypos: usize) -> Object<'g> {
+pub(crate) fn newest<'g>(content: Content, keypos: usize) -> Object<'g> {
     // SAFETY: the caller's promise; every caller is inside a pin.
-    unsafe { Object::new(content, keypos) }
+    unsafe { Object::newest(content, keypos) }
 }

@@ -51,7 +51,7 @@ mod word;
 
 pub(crate) use brief::brief;
 pub(crate) use build::{
-    NewRecord, Scratch, added, edited, elements, object, object_in, overwritten, with_key,
+    NewRecord, Scratch, added, edited, elements, newest, object, overwritten, with_key,
     with_scratch,
 };
 pub use object::Object;

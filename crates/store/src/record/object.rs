@@ -6,7 +6,7 @@ use std::sync::Arc;
 use fyris_query::ObjectView;
 use fyris_term::{Term, key, value};
 
-use super::{RecordPtr, word};
+use super::{RecordPtr, show, word};
 use crate::keys::ExactKey;
 use crate::slot::Content;
 
@@ -16,10 +16,18 @@ use crate::slot::Content;
 /// replace it meanwhile do not change what is seen here.
 #[derive(Clone, Copy)]
 pub struct Object<'g> {
-    /// One object, no chain.
-    content: Content,
+    seen: Seen,
     keypos: usize,
     pin: PhantomData<&'g ()>,
+}
+
+/// How an object was met.
+#[derive(Clone, Copy)]
+enum Seen {
+    /// As a record, which may be one that shows a word object.
+    Record(RecordPtr),
+    /// As a word object.
+    Word(u64),
 }
 
 impl<'g> Object<'g> {
@@ -27,19 +35,44 @@ impl<'g> Object<'g> {
     ///
     /// The record is not freed during `'g`.
     #[inline]
-    pub(crate) unsafe fn new(content: Content, keypos: usize) -> Object<'g> {
-        debug_assert!(!content.is_chain());
+    pub(crate) unsafe fn new(record: RecordPtr, keypos: usize) -> Object<'g> {
         Object {
-            content,
+            seen: Seen::Record(record),
             keypos,
             pin: PhantomData,
+        }
+    }
+
+    /// The newest object of a content.
+    ///
+    /// # Safety
+    ///
+    /// The content is not freed during `'g`.
+    #[inline]
+    pub(crate) unsafe fn newest(content: Content, keypos: usize) -> Object<'g> {
+        let seen = match content.as_word() {
+            Some(word) => Seen::Word(word),
+            None => Seen::Record(content.newest()),
+        };
+        Object {
+            seen,
+            keypos,
+            pin: PhantomData,
+        }
+    }
+
+    #[inline]
+    fn word(&self) -> Option<u64> {
+        match self.seen {
+            Seen::Record(_) => None,
+            Seen::Word(word) => Some(word),
         }
     }
 
     /// How many elements the tuple has.
     #[inline]
     pub fn arity(&self) -> usize {
-        match self.content.as_word() {
+        match self.word() {
             Some(word) => word::arity(word),
             None => self.record().arity(),
         }
@@ -60,7 +93,7 @@ impl<'g> Object<'g> {
     /// Whether these are the key's bytes.
     #[inline]
     pub fn has_key_bytes(&self, bytes: &[u8]) -> bool {
-        match self.content.as_word() {
+        match self.word() {
             Some(word) => word::key_of(word).is(bytes),
             None => ExactKey::new(self.key_bytes()) == ExactKey::new(bytes),
         }
@@ -154,19 +187,22 @@ impl<'g> Object<'g> {
     /// Its record; a word object is shown as one.
     #[inline]
     pub(crate) fn record(&self) -> RecordPtr {
-        self.content.newest()
+        match self.seen {
+            Seen::Record(record) => record,
+            Seen::Word(word) => show(word),
+        }
     }
 
-    /// Whether it is a word object, which has no blobs.
+    /// Whether it was met as a word object, which has no blobs.
     #[inline]
     pub(crate) fn is_word(&self) -> bool {
-        self.content.is_word()
+        self.word().is_some()
     }
 
-    /// The values of a word object, and how many bytes they are.
+    /// The values of what was met as a word object, and how many bytes they are.
     #[inline]
     pub(crate) fn word_values(&self) -> Option<([u8; 8], usize)> {
-        let open = word::open(self.content.as_word()?);
+        let open = word::open(self.word()?);
         Some((open.values.to_le_bytes(), open.len))
     }
 

@@ -20,7 +20,7 @@ use fyris_sync::reclaim::{self, Pin, Retire};
 use super::{RecordPtr, word};
 
 /// Records on a sheet.
-const PLACES: usize = if cfg!(fyris_small) { 2 } else { 128 };
+const PLACES: usize = if cfg!(fyris_small) { 2 } else { 256 };
 
 /// A word and the record that shows it, which begins where no block does: 4 bytes above a multiple of 8.
 #[repr(C, align(32))]
@@ -75,17 +75,18 @@ impl Pen {
         if cfg!(fyris_mutant = "store_sheet_reused") && !self.sheet.get().is_null() {
             return self.used.set(0);
         }
-        self.retire();
+        if !self.sheet.get().is_null() {
+            self.retire(&reclaim::pin());
+        }
         let sheet = Box::into_raw(Box::<Sheet>::new_uninit());
         self.sheet.set(sheet.cast());
         self.used.set(0);
     }
 
-    fn retire(&self) {
+    /// Lets go of the sheet.
+    fn retire(&self, pin: &impl Pin) {
         let sheet = self.sheet.replace(std::ptr::null_mut());
         if !sheet.is_null() {
-            // Not a pin of the thread's own: those are gone when a thread that ends drops its pen.
-            let pin = reclaim::pin_owned();
             // SAFETY: the pen has let go of it, so that nobody shows anything on it any more; whoever
             // looks at what it shows has been pinned since (V).
             unsafe { pin.retire(sheet) };
@@ -95,7 +96,8 @@ impl Pen {
 
 impl Drop for Pen {
     fn drop(&mut self) {
-        self.retire();
+        // The thread ends, and what its pins need may be gone.
+        self.retire(&reclaim::pin_owned());
     }
 }
 

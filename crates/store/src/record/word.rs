@@ -70,10 +70,7 @@ pub(super) fn pack(parts: &Parts<'_>) -> Option<u64> {
 #[inline]
 fn packed_pair(key: u64, values: &[u8]) -> Option<u64> {
     if let 1..=3 = values.len() {
-        let bytes = values
-            .iter()
-            .rev()
-            .fold(0, |bits, &byte| bits << 8 | u64::from(byte));
+        let bytes = word_of(values)?;
         if let Some(word) = packed(values.len(), key, bytes) {
             return Some(word);
         }
@@ -132,7 +129,7 @@ pub(super) fn open(word: u64) -> Open {
     let form = form(word);
     let value = word >> OBJECT_AT & ((1 << VALUE_BITS[form]) - 1);
     let (values, len) = if INTEGERS.contains(&form) {
-        integer(value)
+        IntBytes::word(value as i64).expect("28 bits")
     } else {
         (value, form)
     };
@@ -142,16 +139,6 @@ pub(super) fn open(word: u64) -> Open {
         values,
         len,
     }
-}
-
-fn integer(value: u64) -> (u64, usize) {
-    let bytes = IntBytes::new(value as i64);
-    let bytes = bytes.as_bytes();
-    let bits = bytes
-        .iter()
-        .rev()
-        .fold(0, |bits, &byte| bits << 8 | u64::from(byte));
-    (bits, bytes.len())
 }
 
 #[cfg(test)]

@@ -355,7 +355,7 @@ impl Table {
         match content {
             None => f(&[]),
             Some(chain) if chain.is_chain() => f(&self.objects_in(content)),
-            Some(one) => f(&[crate::record::object_in(one, self.keypos())]),
+            Some(one) => f(&[crate::record::newest(one, self.keypos())]),
         }
     }
 

@@ -146,7 +146,7 @@ impl Table {
     }
 
     fn key_in(&self, content: Content) -> Term {
-        crate::record::object(content.newest(), self.keypos()).key()
+        crate::record::newest(content, self.keypos()).key()
     }
 
     fn key_and_objects(&self, content: Content) -> (Term, Vec<Term>) {

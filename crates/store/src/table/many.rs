@@ -9,7 +9,7 @@ use crate::body::with_body;
 use crate::error::Result;
 use crate::ids::Right;
 use crate::keys::AsKey;
-use crate::record::{Object, object};
+use crate::record::{Object, newest};
 
 /// Keys that are on their way from memory at a time.
 const GROUP: usize = 16;
@@ -59,7 +59,7 @@ impl Table {
             let bufs: Vec<_> = group.iter().map(|key| key.with(KeyBuf::clone)).collect();
             with_body!(body, b => b.expect(&bufs, pin));
             let found = bufs.iter().map(|buf| body.look_up(buf, pin));
-            out.extend(found.map(|c| c.map(|c| object(c.newest(), self.keypos()))));
+            out.extend(found.map(|c| c.map(|c| newest(c, self.keypos()))));
         }
         self.check_name().inspect_err(|_| out.truncate(already))
     }

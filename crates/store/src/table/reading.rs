@@ -78,10 +78,7 @@ impl Table {
         let body = self.core.body(self.caller, Right::Read, pin)?;
         let content = body.look_up(key, pin);
         self.check_name()?;
-        Ok(content.map(|content| match content.is_chain() {
-            true => crate::record::object(content.newest(), self.keypos()),
-            false => crate::record::object_in(content, self.keypos()),
-        }))
+        Ok(content.map(|content| crate::record::newest(content, self.keypos())))
     }
 
     /// As [`Table::get`], all objects with the key in insertion order.

@@ -102,6 +102,26 @@ impl IntBytes {
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes[..self.len]
     }
+
+    /// The bytes of an integer as one number, the first one lowest, and how many they are; `None` if they are more than eight.
+    #[inline]
+    pub fn word(value: i64) -> Option<(u64, usize)> {
+        match value {
+            0..=127 => Some((value as u64, 1)),
+            -16..=-1 => Some(((value + 0x90) as u64, 1)),
+            tag::MIDDLE_FIRST..=tag::MIDDLE_LAST => {
+                let bits = (value - tag::MIDDLE_FIRST) as u64;
+                Some((u64::from(tag::MIDDLE) | bits >> 8 | bits << 56 >> 48, 2))
+            }
+            _ => {
+                let size = value ^ (value >> 63);
+                let len = (64 - size.leading_zeros() as usize) / 8 + 1;
+                let bytes = value as u64 & !(u64::MAX << (8 * len as u32 % 64));
+                let tag = u64::from(tag::INT_0) + len as u64;
+                (len < 8).then_some((bytes << 8 | tag, 1 + len))
+            }
+        }
+    }
 }
 
 /// Seven bits a byte, low ones first.
