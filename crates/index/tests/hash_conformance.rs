@@ -34,3 +34,48 @@ fn room_is_made_in_an_empty_index_only() {
     drop(index);
     census.assert_all_freed();
 }
+
+/// Hashes that few keys have to themselves.
+#[derive(Default)]
+struct Few(u64);
+
+impl std::hash::Hasher for Few {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+    fn write(&mut self, bytes: &[u8]) {
+        self.0 += bytes.iter().map(|&b| u64::from(b % 5)).sum::<u64>();
+    }
+}
+
+/// Among entries of one tag the hash decides what is next, among those of one hash the key.
+#[test]
+fn keys_of_one_hash_follow_each_other() {
+    use fyris_index::{Entry, Index, reclaim::pin};
+    use std::hash::{BuildHasher, BuildHasherDefault};
+
+    let census = conformance::Census::new();
+    let hasher = BuildHasherDefault::<Few>::default();
+    let index = HashIndex::<conformance::Object, _>::with_hasher(hasher.clone());
+    let pin = pin();
+    for key in 0..300 {
+        conformance::put(&index, &census, 7 * key, key, &pin);
+    }
+    let mut batch = Vec::new();
+    let mut last = None;
+    while {
+        index.next_batch(last.as_ref(), &pin, &mut batch);
+        last != batch.last().map(|e| *e.key())
+    } {
+        last = batch.last().map(|e| *e.key());
+    }
+    assert_eq!(batch.len(), 300);
+    let hashes = batch.iter().map(|e| hasher.hash_one(e.key()));
+    assert!(hashes.collect::<std::collections::HashSet<_>>().len() < 30);
+    let mut at = None;
+    for entry in &batch {
+        at = index.next_entry(at.as_ref(), &pin).map(|e| *e.key());
+        assert_eq!(at, Some(*entry.key()));
+    }
+    assert!(index.next_entry(at.as_ref(), &pin).is_none());
+}

@@ -8,7 +8,11 @@
 use std::cmp::Ordering;
 use std::hash::{BuildHasher, Hash};
 
+use smallvec::SmallVec;
+
 use super::HashIndex;
+use super::bucket::{Bucket, SLOTS};
+use super::word::{tag, tag_of};
 use crate::{Batch, Entry};
 
 impl<E: Entry, S: BuildHasher> HashIndex<E, S>
@@ -62,24 +66,62 @@ impl<E: Entry, S: BuildHasher> HashIndex<E, S>
 where
     E::Key: Hash + Ord,
 {
-    /// The first entry after a key, in the order of (hash, key).
+    /// The first entry after a key, in the order of (hash, key). The caller is pinned.
     pub(super) fn first_after(&self, after: Option<&E::Key>) -> Option<E> {
         let after = after.map(|key| (self.hash_of(key), key));
-        let mut from = Some(after.map_or(0, |(hash, _)| hash));
-        let mut bucket = Batch::with_capacity(2 * super::bucket::SLOTS);
-        while let Some(at) = from {
-            bucket.clear();
-            from = self.bucket_batch(at, &mut bucket);
-            let first = bucket
-                .iter()
-                .map(|e| (self.hash_of_entry(e), *e))
-                .filter(|&(hash, e)| after.is_none_or(|after| place(hash, &e, after).is_gt()))
-                .min_by(|(a, one), (b, other)| a.cmp(b).then_with(|| one.key().cmp(other.key())));
-            if let Some((_, entry)) = first {
+        let mut from = after.map_or(0, |(hash, _)| hash);
+        loop {
+            let (table, bucket, _) = self.live(from);
+            if let Some(entry) = self.first_of_bucket(bucket, table.window(), from, after) {
                 return Some(entry);
             }
+            let end = table.index(from) as u64 + 1;
+            if end == table.len() as u64 {
+                return None;
+            }
+            from = end << (64 - table.bits());
         }
-        None
+    }
+
+    /// The first entry of a bucket whose hash is `from` or above, and that comes after `after`.
+    ///
+    /// In a bucket tags are in the order of hashes: only entries with the tag of `from`, and those that share theirs with
+    /// another one, are looked at. What a key that was taken out and put in again meanwhile had before is an answer as good as
+    /// what it has now.
+    fn first_of_bucket(
+        &self,
+        bucket: &Bucket,
+        window: u32,
+        from: u64,
+        after: Option<(u64, &E::Key)>,
+    ) -> Option<E> {
+        let low = tag_of(from, window);
+        let mut words = SmallVec::<[u64; 2 * SLOTS]>::new();
+        bucket.for_each(|word| {
+            if tag(word) >= low {
+                words.push(word);
+            }
+        });
+        words.sort_unstable_by_key(|&word| tag(word));
+        let mut left = words.chunk_by(|&a, &b| tag(a) == tag(b));
+        let found = left.find_map(|same| {
+            if let [word] = *same
+                && tag(word) > low
+            {
+                return Some(Self::entry(word));
+            }
+            let entries = same.iter().map(|&word| Self::entry(word));
+            let ahead = entries.filter(|entry| {
+                let hash = self.hash_of_entry(entry);
+                hash >= from && after.is_none_or(|after| place(hash, entry, after).is_gt())
+            });
+            ahead.min_by(|a, b| self.compare(a, b))
+        });
+        if let Some(next) = left.next() {
+            // Whoever goes from key to key wants to see what this one names next.
+            Self::entry(next[0]).prefetch();
+        }
+        found
     }
 
     /// Appends the entries after a key, in the order of (hash, key): a bucket's worth.

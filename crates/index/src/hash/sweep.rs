@@ -116,7 +116,7 @@ where
         bucket.into_iter().min_by(|a, b| self.compare(a, b))
     }
 
-    fn compare(&self, a: &E, b: &E) -> std::cmp::Ordering {
+    pub(super) fn compare(&self, a: &E, b: &E) -> std::cmp::Ordering {
         let hashes = self.hash_of_entry(a).cmp(&self.hash_of_entry(b));
         hashes.then_with(|| a.key().cmp(b.key()))
     }

@@ -5,7 +5,7 @@ use std::ops::Bound;
 use fyris_sync::reclaim::Pin;
 
 use super::Tree;
-use super::item::Handle;
+use super::item::{Handle, Item};
 use super::key::TreeKey;
 use super::probe::ByKey;
 use super::stats::Stats;
@@ -118,15 +118,18 @@ where
     E::Key: TreeKey,
 {
     fn seek(&self, from: Bound<&E::Key>, pin: &impl Pin) -> Option<E> {
-        Cursor::before(&self.tree, from, pin)
-            .next()
-            .map(|(_, item)| item.0)
+        let mut cursor = Cursor::before(&self.tree, from, pin);
+        let found = cursor.next().map(|(_, item)| item.0);
+        // Whoever goes from key to key wants to see what this one names next.
+        cursor.ahead().take(1).for_each(|(_, item)| item.prefetch());
+        found
     }
 
     fn seek_back(&self, from: Bound<&E::Key>, pin: &impl Pin) -> Option<E> {
-        Cursor::behind(&self.tree, from, pin)
-            .prev()
-            .map(|(_, item)| item.0)
+        let mut cursor = Cursor::behind(&self.tree, from, pin);
+        let found = cursor.prev().map(|(_, item)| item.0);
+        cursor.back().take(1).for_each(|(_, item)| item.prefetch());
+        found
     }
 
     fn range_batch(&self, from: Bound<&E::Key>, pin: &impl Pin, out: &mut Batch<E>) {

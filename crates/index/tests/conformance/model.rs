@@ -139,6 +139,11 @@ fn check_traversal(index: &impl Index<Object>, model: &BTreeMap<u64, u64>) {
         index.next_batch(Some(&pair[0]), &pin, &mut batch);
         assert_eq!(*batch[0].key(), pair[1], "a cursor is any key");
     }
+    let first = index.next_entry(None, &pin).map(|e| *e.key());
+    let steps = std::iter::successors(first, |key| {
+        index.next_entry(Some(key), &pin).map(|e| *e.key())
+    });
+    assert!(steps.eq(order), "key by key in the same order");
     let mut slots = Vec::new();
     for slot in 0..index.slots() {
         let mut batch = Vec::new();

@@ -3,7 +3,6 @@
 //! Each file adds methods to [`Body`](crate::body::Body). They know keys and records, but neither
 //! rights nor names: [`crate::table`] checks those and then comes here, under a pin.
 
-mod batch;
 mod counter;
 mod edit;
 mod list;
@@ -14,7 +13,6 @@ mod update;
 mod walk;
 mod write;
 
-pub(crate) use batch::Found;
 pub use counter::CounterOp;
 pub(crate) use navigate::Navigate;
 pub(crate) use walk::Span;

@@ -41,9 +41,6 @@ pub(crate) trait Navigate<K: KeyKind> {
     /// What the keys of slot `slot` hold; `None` one past the last slot.
     fn slot(&self, slot: usize, pin: &impl Pin) -> Result<Option<Vec<Content>>>;
 
-    /// As [`Index::next_batch`], in descending order where there is one.
-    fn previous_batch(&self, before: Option<&K::Key>, pin: &impl Pin, out: &mut Batch<Slot<K>>);
-
     /// As [`Sweep::sweep`], with `back` from the end where there is an order.
     fn sweep(
         &self,
@@ -103,15 +100,6 @@ impl<I: Sweep<Slot<Exact>>> Navigate<Exact> for Body<Exact, I> {
         let mut entries = Vec::new();
         self.index.slot(slot, pin, &mut entries);
         Ok(Some(entries.into_iter().filter_map(Slot::read).collect()))
-    }
-
-    fn previous_batch(
-        &self,
-        before: Option<&<Exact as KeyKind>::Key>,
-        pin: &impl Pin,
-        out: &mut Batch<Slot<Exact>>,
-    ) {
-        self.index.next_batch(before, pin, out);
     }
 
     fn sweep(
@@ -189,16 +177,6 @@ impl<I: OrderedIndex<Slot<Order>> + OrderedSweep<Slot<Order>>> Navigate<Order> f
             };
         }
         Ok(Some(entries.into_iter().filter_map(Slot::read).collect()))
-    }
-
-    fn previous_batch(
-        &self,
-        before: Option<&OrderKey>,
-        pin: &impl Pin,
-        out: &mut Batch<Slot<Order>>,
-    ) {
-        self.index
-            .range_back_batch(before.map_or(Bound::Unbounded, Bound::Excluded), pin, out);
     }
 
     fn sweep(

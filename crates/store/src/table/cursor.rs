@@ -4,11 +4,12 @@ use fyris_sync::reclaim::{Pin, pin};
 use fyris_term::Term;
 
 use super::Table;
+use super::range::STEP;
 use crate::body::with_body;
 use crate::error::Result;
-use crate::ids::Right;
-use crate::ops::Found;
-use crate::record::Object;
+use crate::ids::{Right, TableType};
+use crate::ops::Span;
+use crate::record::{Object, object};
 
 /// A place in a table: between two keys. It survives any change of the table.
 ///
@@ -18,17 +19,22 @@ use crate::record::Object;
 ///
 /// An object that is there throughout comes up exactly once. One that comes or goes meanwhile may or
 /// may not. The objects of one key come up together, as they were at one moment.
-#[derive(Default)]
 pub struct Cursor {
-    found: Found,
+    /// What is left.
+    span: Span,
     back: bool,
-    begun: bool,
     ended: bool,
 }
 
-// SAFETY: between two steps `found` holds keys only: a step takes all records out, and forgets at its begin what a
-// panic may have left. So no pointer travels to another thread.
-unsafe impl Send for Cursor {}
+impl Default for Cursor {
+    fn default() -> Cursor {
+        Cursor {
+            span: Span::ALL,
+            back: false,
+            ended: false,
+        }
+    }
+}
 
 impl Cursor {
     /// Before the first key.
@@ -44,8 +50,8 @@ impl Cursor {
         }
     }
 
-    /// Appends the objects of the next few keys: a bucket's or a leaf's worth. `false` when there
-    /// are no more, and nothing was appended.
+    /// Appends the objects of the next keys: of a few hundred, in a bag of a few. `false` when there are no more, and
+    /// nothing was appended.
     ///
     /// # Errors
     ///
@@ -57,21 +63,19 @@ impl Cursor {
         out: &mut Vec<Object<'g>>,
     ) -> Result<bool> {
         let body = table.core.body(table.caller, Right::Read, pin)?;
-        self.found.records.clear();
-        while self.found.records.is_empty() && !self.ended {
-            let (first, found) = (!self.begun, &mut self.found);
-            self.ended = !with_body!(body, b => b.batch(first, self.back, found, pin));
-            self.begun = true;
+        let back = self.back && table.table_type() == TableType::OrderedSet;
+        // A key of a bag may have any number of objects.
+        let want = if table.table_type().is_bag() { 1 } else { STEP };
+        let mut records = Vec::new();
+        while records.is_empty() && !self.ended {
+            let span = &mut self.span;
+            self.ended = !with_body!(body, b => b.walk(span, back, want, pin, &mut records));
         }
-        let keypos = table.keypos();
-        out.extend(
-            self.found
-                .records
-                .drain(..)
-                .map(|r| crate::record::object(r, keypos)),
-        );
         table.check_name()?;
-        Ok(!self.ended)
+        records.iter().for_each(|record| record.bring());
+        let keypos = table.keypos();
+        out.extend(records.iter().map(|&r| object(r, keypos)));
+        Ok(!records.is_empty())
     }
 }
 

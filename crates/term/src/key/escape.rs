@@ -161,8 +161,30 @@ fn first_zero(bytes: &[u8]) -> Option<usize> {
     memchr::memchr(0, &bytes[from..]).map(|at| from + at)
 }
 
-/// The same for a content whose first zero, an escaped one, is known.
+/// The same for a content whose first zero, an escaped one, is known. While it is short it goes to an array, whose length is a
+/// number in a register; a vector would store and load its own with every byte.
 fn read_with_zeros(bytes: &[u8], zero: usize) -> Option<(Content<'_>, usize)> {
+    let mut short = [0; SHORT];
+    let (mut at, mut len) = (zero + 2, zero + 1);
+    if let Some(begin) = short.get_mut(..len) {
+        begin.copy_from_slice(&bytes[..len]);
+        while let Some(place) = short.get_mut(len) {
+            let byte = *bytes.get(at)?;
+            if byte == 0 && bytes.get(at + 1) != Some(&ESCAPED) {
+                let content = SmallVec::from_buf_and_len(short, len);
+                return Some((Content::Copied(content), at + 1));
+            }
+            *place = byte;
+            len += 1;
+            at += 1 + usize::from(byte == 0);
+        }
+    }
+    read_long(bytes, zero)
+}
+
+/// The same for a content of any length.
+#[cold]
+fn read_long(bytes: &[u8], zero: usize) -> Option<(Content<'_>, usize)> {
     let mut content = SmallVec::from_slice(&bytes[..=zero]);
     let mut at = zero + 2;
     loop {
@@ -175,5 +197,31 @@ fn read_with_zeros(bytes: &[u8], zero: usize) -> Option<(Content<'_>, usize)> {
             at += 1;
         }
         content.push(byte);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn contents_of_any_length_come_back_with_their_zeros() {
+        for len in 0..2 * SHORT + 8 {
+            for every in [1, 2, 3, 7, SHORT - 1, SHORT, len.max(1)] {
+                let is_zero = |i: usize| (i + 1).is_multiple_of(every);
+                let content: Vec<u8> = (0..len).map(|i| 17 * u8::from(!is_zero(i))).collect();
+                let mut buf = KeyBuf::new();
+                put(&mut buf, 9, &content, Some(8));
+                buf.end(&[]);
+                let (read, taken) = read(&buf.order()[1..]).expect("there is an end");
+                assert_eq!(*read, content[..], "{len} {every}");
+                assert_eq!(buf.order()[1 + taken..], [8]);
+                // What is cut off may look like an end, but is no reason to read on.
+                for cut in 1..=taken {
+                    let content = super::read(&buf.order()[1..cut]);
+                    assert!(content.is_none_or(|(read, _)| read.len() < cut));
+                }
+            }
+        }
     }
 }

@@ -15,8 +15,8 @@ pub(crate) struct CursorPlace {
     back: bool,
 }
 
-/// Objects of a slice: a tenth of a millisecond, or a little more.
-const SLICE: usize = 400;
+/// Objects of a slice: a tenth of a millisecond, or a little less.
+const SLICE: usize = 512;
 /// What a slice takes of a process's time.
 const PERCENT: usize = 10;
 
