@@ -25,6 +25,7 @@ ordered_publish_early   |                    | -p fyris-index --test ordered_tre
 ordered_skip_dead_check |                    | -p fyris-index --test ordered_tree
 ordered_lost_split      |                    | -p fyris-index --test ordered_model
 ordered_stale_heads     | --cfg fyris_small  | -p fyris-index --test bytes_tree -- everything_is_dropped_once
+ordered_run_too_far     |                    | -p fyris-index --test ordered_conformance runs
 store_commit_early      |                    | -p fyris --test concurrent a_list_is_inserted
 store_ignore_pending    |                    | -p fyris --lib ops::list
 store_sheet_reused      |                    | -p fyris --test words what_is_seen

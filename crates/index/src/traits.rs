@@ -58,6 +58,27 @@ pub trait Index<E: Entry>: Send + Sync {
         f: impl FnOnce(Option<E>) -> (Action<E>, R),
     ) -> R;
 
+    /// As [`Index::upsert`] for the first of some ascending keys, one at least, in their order: as many as the index comes
+    /// by at once. `f` says what becomes of a key, given its place among them; `None`: nothing, and none of those behind it
+    /// is looked at. Returns how many were done.
+    ///
+    /// Each key changes by itself, at the latest when the call returns; `f` is held to what is said there.
+    fn upsert_run<'k>(
+        &self,
+        keys: impl Fn(usize) -> Option<&'k E::Key>,
+        pin: &impl Pin,
+        mut f: impl FnMut(usize, Option<E>) -> Option<Action<E>>,
+    ) -> usize
+    where
+        E::Key: 'k,
+    {
+        let Some(key) = keys(0) else { return 0 };
+        self.upsert(key, pin, |old| match f(0, old) {
+            Some(action) => (action, 1),
+            None => (Action::Keep, 0),
+        })
+    }
+
     /// Says that [`Index::upsert`] is going to be asked for this key, so that the memory it will need
     /// can be on its way meanwhile. Advice: it changes nothing.
     #[inline]

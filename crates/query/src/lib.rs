@@ -29,7 +29,7 @@
 //! |---|---|---|
 //! | check | `depth`, `parse` | no part is nested deeper than [`fyris_term::MAX_DEPTH`]; names, arities, variables |
 //! | compile | `parse`, `program` | vectors of patterns and nodes that name each other by number; constants in all the forms they are compared in; constant structures folded |
-//! | look | `quick` | where the first guard compares an element with a small integer: most objects are told by it |
+//! | look | `quick` | where the first guard compares an element with a small integer, or the head has one: most objects are told by it |
 //! | admit | `open` | a head of variables alone: turns objects away by tests of elements; binds nothing, a variable is found when it is read |
 //! | match | `head` | walks the stored bytes once, element by element, up to the last that matters |
 //! | test | `test` | comparisons with constants and type tests on an element, asked as soon as the head is there |

@@ -136,7 +136,12 @@ impl Compiler {
         }
         let mut program = self.program;
         program.constants = self.constants.into_iter().map(Constant::new).collect();
-        program.quick = Quick::new(&program.clauses, &program.constants, &program.nodes);
+        program.quick = Quick::new(
+            &program.clauses,
+            &program.patterns,
+            &program.constants,
+            &program.nodes,
+        );
         Ok(program)
     }
 

@@ -1,15 +1,16 @@
 //! The first look at an object: in registers, and enough for most.
 //!
-//! Most specifications that are run over many objects have one clause, an open head and a first guard that compares an
-//! element with a small integer. What that guard says of an object is then told before a [`Run`] is made, and where
-//! nothing else is asked and the value is an element too, the object is done with. All else takes the long way, which
-//! asks the same again.
+//! Most specifications that are run over many objects have one clause, and an open head with a first guard that compares an
+//! element with a small integer, or a head in which an element is a small integer. What that says of an object is then
+//! told before a [`Run`] is made, and where nothing else is asked and the value is an element too, the object is done
+//! with. All else takes the long way, which asks the same again.
 
 use fyris_term::{Term, key, value};
 
+use crate::function::Comparison;
 use crate::object::ObjectView;
 use crate::open::Open;
-use crate::program::{Clause, Constant, Node};
+use crate::program::{Clause, Constant, Node, Pattern};
 use crate::test::Test;
 use crate::value::{Run, Subject, World};
 
@@ -43,11 +44,18 @@ enum Value {
 
 impl Quick {
     /// Of a specification, if it is of that kind.
-    pub(crate) fn new(clauses: &[Clause], constants: &[Constant], nodes: &[Node]) -> Option<Quick> {
+    pub(crate) fn new(
+        clauses: &[Clause],
+        patterns: &[Pattern],
+        constants: &[Constant],
+        nodes: &[Node],
+    ) -> Option<Quick> {
         let [clause] = clauses else {
             return None;
         };
-        let open = clause.open.as_ref()?;
+        let Some(open) = &clause.open else {
+            return Quick::of_head(clause, patterns, constants);
+        };
         let &(element, Test::Compare(comparison, constant)) = clause.early.first()? else {
             return None;
         };
@@ -68,7 +76,27 @@ impl Quick {
         })
     }
 
-    /// Whether an object passes the first guard; `None` if the long way must tell.
+    /// Of a head in which an element is a small integer.
+    fn of_head(clause: &Clause, patterns: &[Pattern], constants: &[Constant]) -> Option<Quick> {
+        let Pattern::Tuple { elements, .. } = clause.head else {
+            return None;
+        };
+        let elements = elements.of(patterns);
+        let int_of = |(at, element): (u32, &Pattern)| match element {
+            Pattern::Constant(id) => Some((at, constants[*id as usize].int?)),
+            _ => None,
+        };
+        let (element, int) = (0..NEAR).zip(elements).find_map(int_of)?;
+        Some(Quick {
+            size: elements.len(),
+            element,
+            int,
+            orders: Comparison::Exact.orders(),
+            value: Value::Unknown,
+        })
+    }
+
+    /// Whether an object passes the first guard, or the integer in the head; `None` if the long way must tell.
     #[inline(always)]
     pub(crate) fn passes(&self, object: &ObjectView<'_>) -> Option<bool> {
         if object.arity != self.size {

@@ -87,6 +87,36 @@ fn plain_case() -> impl Strategy<Value = Case> {
     })
 }
 
+/// Heads in which an element is a small integer, mostly one that some objects have there.
+fn integer_case() -> impl Strategy<Value = Case> {
+    let object = prop_oneof![
+        4 => (-3i64..4).prop_map(Term::Int),
+        1 => (-3i64..4).prop_map(|n| Term::parse(&format!("{n}.0")).expect("a float")),
+        1 => arbitrary::term(),
+    ];
+    let element = prop_oneof![
+        2 => (-3i64..4).prop_map(|n| n.to_string()),
+        1 => Just("'_'".to_owned()),
+        2 => Just("'$'".to_owned()),
+    ];
+    let objects = prop::collection::vec(prop::collection::vec(object, 3..5), 1..20);
+    let head = prop::collection::vec(element, 3..5);
+    let body = prop::sample::select(vec!["true", "'$_'", "'$$'"]);
+    (objects, head, body, 1usize..4).prop_map(|(objects, head, body, keypos)| {
+        let head = (1..).zip(head).map(|(at, element)| match &*element {
+            "'$'" => format!("'${at}'"),
+            _ => element,
+        });
+        let head: Vec<_> = head.collect();
+        let spec = format!("[{{{{{}}},[],[{body}]}}]", head.join(","));
+        Case {
+            keypos,
+            objects: objects.into_iter().map(Term::Tuple).collect(),
+            spec: Term::parse(&spec).expect("a specification"),
+        }
+    })
+}
+
 fn check_plans(case: &Case) -> Result<(), TestCaseError> {
     let Some(spec) = compiled(case) else {
         return Ok(());
@@ -153,6 +183,11 @@ proptest! {
 
     #[test]
     fn the_first_look_tells_the_same(case in plain_case()) {
+        check_engines(&case)?;
+    }
+
+    #[test]
+    fn the_first_look_at_an_integer_tells_the_same(case in integer_case()) {
         check_engines(&case)?;
     }
 

@@ -103,7 +103,7 @@ impl<I: Item> Tree<I> {
         );
     }
 
-    /// Replaces a locked leaf by two that hold `parts`; returns the slot of the part that
+    /// Replaces a locked leaf by two that hold `parts`, no more than fit; returns the slot of the part that
     /// is `wanted`.
     pub(super) fn split<'p>(
         &'p self,
@@ -118,7 +118,7 @@ impl<I: Item> Tree<I> {
         let at_edge = why == Why::Full { appended: true } && place.high().is_none();
         // An ascending load fills its leaves: the last leaf keeps all, and the next begins.
         let at = if at_edge {
-            parts.len() - 1
+            (parts.len() - 1).min(SLOTS)
         } else {
             parts.len() / 2
         };

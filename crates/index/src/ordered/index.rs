@@ -53,6 +53,15 @@ where
     }
 }
 
+/// What becomes of the handle of an entry.
+fn of_handle<E: Entry>(action: Action<E>) -> Action<Handle<E>> {
+    match action {
+        Action::Keep => Action::Keep,
+        Action::Put(entry) => Action::Put(Handle(entry)),
+        Action::Remove => Action::Remove,
+    }
+}
+
 impl<E: Entry + Send + Sync> Index<E> for Ordered<E>
 where
     E::Key: TreeKey,
@@ -71,12 +80,21 @@ where
     ) -> R {
         self.tree.upsert(key, pin, |old| {
             let (action, out) = f(old.map(|item| item.0));
-            let action = match action {
-                Action::Keep => Action::Keep,
-                Action::Put(entry) => Action::Put(Handle(entry)),
-                Action::Remove => Action::Remove,
-            };
-            (action, out)
+            (of_handle(action), out)
+        })
+    }
+
+    fn upsert_run<'k>(
+        &self,
+        keys: impl Fn(usize) -> Option<&'k E::Key>,
+        pin: &impl Pin,
+        mut f: impl FnMut(usize, Option<E>) -> Option<Action<E>>,
+    ) -> usize
+    where
+        E::Key: 'k,
+    {
+        self.tree.upsert_run(keys, pin, |at, old| {
+            f(at, old.map(|item| item.0)).map(of_handle)
         })
     }
 

@@ -16,7 +16,7 @@ use crate::Action;
 
 /// Live entries up to which a leaf whose slots have run out is rewritten as one leaf. A fuller one
 /// splits, because it would run out again at once.
-const REBUILD_MAX: usize = SLOTS - SLOTS / 5;
+pub(super) const REBUILD_MAX: usize = SLOTS - SLOTS / 5;
 
 impl<I: Item> Tree<I> {
     /// Runs `f` on the item at `key` under its leaf's lock, and does as it says.
@@ -117,7 +117,7 @@ impl<I: Item> Tree<I> {
     /// Counts the acquisition, adapts if it is time to, and unlocks. `left`: how many entries are left
     /// after one was removed.
     #[inline]
-    fn settle<'p>(
+    pub(super) fn settle<'p>(
         &'p self,
         spot: Spot<'p, I>,
         mut held: Held<'p>,
@@ -154,9 +154,21 @@ impl<I: Item> Tree<I> {
             };
             return self.split(why, spot, held, parts, probe, pin);
         }
+        self.rewrite(spot, held, parts, probe, pin)
+    }
+
+    /// Replaces a locked leaf by one that holds `parts`; returns the slot of the part that is `wanted`.
+    pub(super) fn rewrite<'p>(
+        &'p self,
+        spot: Spot<'p, I>,
+        held: Held<'p>,
+        parts: Parts<I>,
+        probe: &impl Probe<I::Key>,
+        pin: &'p impl Pin,
+    ) -> &'p I {
         let leaf = Leaf::alloc(held.word.renewed(generation()), &parts, 0, parts.len());
         // SAFETY: (R) not published yet, and from then on protected by the pin.
-        let slot = unsafe { leaf.as_ref() }.view().item(new.pos);
+        let slot = unsafe { leaf.as_ref() }.view().item(parts.wanted);
         self.counters.rebuilds.add(1);
         self.swap(&spot, leaf.as_ptr(), probe, pin);
         held.kill();

@@ -13,6 +13,7 @@
 //! * `history`: operations of real threads recorded and checked for linearizability;
 //! * `reclamation`: every entry freed once and none while a reader can see it;
 //! * `panic_in_closure`: a closure that panics leaves its slot as it was, and usable;
+//! * `runs`, `runs_of_threads`, `panic_in_run`: keys that are changed together change as if one by one;
 //! * `traversal_under_growth`: what is present throughout is met exactly once;
 //! * `stamps`: equal stamps mean that nothing changed in between.
 //!
@@ -30,11 +31,13 @@
 mod history;
 mod model;
 mod object;
+mod runs;
 mod threads;
 
 pub use history::{Step, history, is_linearizable};
 pub use model::{model, stamps, traversal_with_changes};
 pub use object::{Census, Object, put};
+pub use runs::{panic_in_run, runs, runs_of_threads};
 pub use threads::{panic_in_closure, reclamation, traversal_under_growth};
 
 /// The suite as `#[test]` functions, for an expression that makes an empty index.
@@ -64,6 +67,18 @@ macro_rules! suite {
         #[test]
         fn panic_in_closure() {
             conformance::panic_in_closure(|| $make);
+        }
+        #[test]
+        fn runs() {
+            conformance::runs(|| $make);
+        }
+        #[test]
+        fn runs_of_threads() {
+            conformance::runs_of_threads(|| $make);
+        }
+        #[test]
+        fn panic_in_run() {
+            conformance::panic_in_run(|| $make);
         }
         #[test]
         fn traversal_under_growth() {

@@ -117,7 +117,7 @@ fn run(
 }
 
 /// By batches, by slots, and from every key: each entry once, always in one order.
-fn check_traversal(index: &impl Index<Object>, model: &BTreeMap<u64, u64>) {
+pub(super) fn check_traversal(index: &impl Index<Object>, model: &BTreeMap<u64, u64>) {
     let pin = pin();
     let mut order = Vec::new();
     loop {

@@ -13,20 +13,23 @@ use crate::chain;
 use crate::keys::KeyKind;
 use crate::pending::{Commit, PendingPtr};
 use crate::record::{NewRecord, RecordPtr};
-use crate::slot::{Content, Slot};
+use crate::slot::{Content, Settled, Slot};
 
 /// Records of one key: most often one.
 type Records = SmallVec<[NewRecord; 1]>;
 
+/// Cells that one step has taken out of slots: about as many as neighbours lie together.
+type Cells = SmallVec<[PendingPtr; 32]>;
+
 /// How many keys ahead of the one that is being written memory is asked for.
 const AHEAD: usize = 8;
 
-/// The objects of one key, in list order.
-struct Group {
-    /// Any of their records: where the key is read.
-    key: RecordPtr,
-    /// Those that no slot has yet.
-    records: Records,
+/// Objects by key, in ascending order of keys (G).
+struct Groups {
+    /// Any record of each key: where the key is read.
+    keys: Vec<RecordPtr>,
+    /// Those of each key that no slot has yet, in list order.
+    records: Vec<Records>,
 }
 
 /// What a step adds: objects and bytes.
@@ -49,36 +52,40 @@ where
         pin: &impl Pin,
     ) -> bool {
         let mut groups = self.grouped(records);
-        match &mut groups[..] {
-            [] => true,
-            [group] => self.insert_group(group, only_new, pin),
+        match groups.keys.len() {
+            0 => true,
+            1 => self.insert_group(&mut groups, only_new, pin),
             _ => self.commit(&mut groups, only_new, pin),
         }
     }
 
-    /// The objects by key, in ascending order of keys (G).
-    fn grouped(&self, mut records: Vec<NewRecord>) -> Vec<Group> {
+    /// The objects by key.
+    fn grouped(&self, mut records: Vec<NewRecord>) -> Groups {
         // Stable: objects of one key stay in list order.
         records.sort_by(|a, b| self.key_of(a.ptr()).cmp(self.key_of(b.ptr())));
-        let mut groups: Vec<Group> = Vec::with_capacity(records.len());
+        let mut groups = Groups {
+            keys: Vec::with_capacity(records.len()),
+            records: Vec::with_capacity(records.len()),
+        };
         for record in records {
             let key = record.ptr();
-            match groups.last_mut() {
-                Some(group) if self.key_of(group.key) == self.key_of(key) => {
-                    group.records.push(record);
+            match (groups.keys.last(), groups.records.last_mut()) {
+                (Some(&last), Some(same)) if self.key_of(last) == self.key_of(key) => {
+                    same.push(record);
                 }
-                _ => groups.push(Group {
-                    key,
-                    records: smallvec![record],
-                }),
+                _ => {
+                    groups.keys.push(key);
+                    groups.records.push(smallvec![record]);
+                }
             }
         }
         groups
     }
 
-    fn insert_group(&self, group: &mut Group, only_new: bool, pin: &impl Pin) -> bool {
-        let records = &mut group.records;
-        let done = self.write(self.key_of(group.key), pin, |old| {
+    /// Of one key.
+    fn insert_group(&self, groups: &mut Groups, only_new: bool, pin: &impl Pin) -> bool {
+        let records = &mut groups.records[0];
+        let done = self.write(self.key_of(groups.keys[0]), pin, |old| {
             if only_new && old.is_some() {
                 return (Change::Keep, None);
             }
@@ -121,73 +128,102 @@ where
         Gain(objects, bytes)
     }
 
-    fn commit(&self, groups: &mut [Group], only_new: bool, pin: &impl Pin) -> bool {
-        let commit = Commit::new(groups.len());
+    fn commit(&self, groups: &mut Groups, only_new: bool, pin: &impl Pin) -> bool {
+        let keys = groups.keys.len();
+        let commit = Commit::new(keys);
         let mut gain = Gain::default();
         let mut placed = 0;
-        for i in 0..groups.len() {
-            if let Some(later) = groups.get(i + AHEAD) {
-                self.index.prefetch(self.key_of(later.key), pin);
+        while placed < keys {
+            if let Some(&later) = groups.keys.get(placed + AHEAD) {
+                self.index.prefetch(self.key_of(later), pin);
             }
-            let group = &mut groups[i];
-            if !self.place(group, commit.cell(i), only_new, &mut gain, pin) {
-                break;
+            match self.place(groups, placed, &commit, only_new, &mut gain, pin) {
+                0 => break,
+                more => placed += more,
             }
-            placed = i + 1;
             if cfg!(fyris_mutant = "store_commit_early") {
                 commit.decide(true);
             }
         }
-        let done = placed == groups.len();
+        let done = placed == keys;
         commit.decide(done);
         if done {
             self.account(gain.0, gain.1);
         }
-        for (i, group) in groups[..placed].iter().enumerate() {
-            self.unfold(group.key, commit.cell(i), pin);
-        }
+        self.unfold(&groups.keys[..placed], &commit, pin);
         // SAFETY: `unfold` has seen to it that no slot holds a cell of it.
         unsafe { commit.finish(pin) };
         done
     }
 
-    /// Puts a pending cell in the slot of a group's key; `false` if the key must be new and is not.
+    /// Puts pending cells in the slots of some keys from `first` on; how many: none if the first must be new and is not.
     fn place(
         &self,
-        group: &mut Group,
-        cell: PendingPtr,
+        groups: &mut Groups,
+        first: usize,
+        commit: &Commit,
         only_new: bool,
         gain: &mut Gain,
         pin: &impl Pin,
-    ) -> bool {
-        let records = &mut group.records;
-        self.write_slot(self.key_of(group.key), pin, |old| {
-            if only_new && old.is_some() {
-                return (Action::Keep, false);
+    ) -> usize {
+        let Groups { keys, records } = groups;
+        let key = |at: usize| keys.get(first + at).map(|&key| self.key_of(key));
+        loop {
+            let mut undecided = None;
+            let mut displaced = Cells::new();
+            let placed = self.index.upsert_run(key, pin, |at, slot| {
+                let old = match slot.map(Slot::settled) {
+                    None => None,
+                    Some(Settled::Content(content)) => content,
+                    Some(Settled::Undecided(cell)) => {
+                        undecided = Some(cell);
+                        return None;
+                    }
+                };
+                if only_new && old.is_some() {
+                    return None;
+                }
+                // Also when nothing changes for this key: the cell keeps it as it is until the decision (D).
+                let new = self.merged(old, &mut records[first + at]);
+                let Gain(objects, bytes) = self.gain(old, new);
+                *gain = Gain(gain.0 + objects, gain.1 + bytes);
+                let cell = commit.cell(first + at);
+                cell.get().prepare(old, Some(new));
+                displaced.extend(slot.and_then(Slot::as_pending));
+                Some(Action::Put(Slot::pending(cell)))
+            });
+            displaced
+                .iter()
+                .for_each(|&cell| self.retire_loser(cell, pin));
+            match undecided {
+                // Another commit holds the key: it decides without needing anything of ours.
+                Some(cell) if placed == 0 => cell.get().wait(),
+                _ => return placed,
             }
-            // Also when nothing changes for this key: the cell keeps it as it is until the decision (D).
-            let new = self.merged(old, records);
-            let Gain(objects, bytes) = self.gain(old, new);
-            *gain = Gain(gain.0 + objects, gain.1 + bytes);
-            cell.get().prepare(old, Some(new));
-            (Action::Put(Slot::pending(cell)), true)
-        })
+        }
     }
 
-    /// Puts what won in the place of a decided cell, unless a writer has done so already.
-    fn unfold(&self, key: RecordPtr, cell: PendingPtr, pin: &impl Pin) {
-        let ours = self.index.upsert(self.key_of(key), pin, |slot| {
-            if slot.and_then(Slot::as_pending) != Some(cell) {
-                return (Action::Keep, false);
+    /// Puts what won in the places of decided cells, of the first keys of the commit, unless a writer has done so already.
+    fn unfold(&self, keys: &[RecordPtr], commit: &Commit, pin: &impl Pin) {
+        let mut first = 0;
+        while first < keys.len() {
+            if let Some(&later) = keys.get(first + AHEAD) {
+                self.index.prefetch(self.key_of(later), pin);
             }
-            let winner = match cell.get().read() {
-                Some(content) => Action::Put(Slot::content(content)),
-                None => Action::Remove,
-            };
-            (winner, true)
-        });
-        if ours {
-            self.retire_loser(cell, pin);
+            let key = |at: usize| keys.get(first + at).map(|&key| self.key_of(key));
+            let mut ours = Cells::new();
+            first += self.index.upsert_run(key, pin, |at, slot| {
+                let cell = commit.cell(first + at);
+                if slot.and_then(Slot::as_pending) != Some(cell) {
+                    return Some(Action::Keep);
+                }
+                ours.push(cell);
+                Some(match cell.get().read() {
+                    Some(content) => Action::Put(Slot::content(content)),
+                    None => Action::Remove,
+                })
+            });
+            ours.iter().for_each(|&cell| self.retire_loser(cell, pin));
         }
     }
 }
@@ -229,8 +265,11 @@ mod tests {
         let mut groups = body.grouped(vec![record(2, 21), record(1, 11)]);
         let commit = Commit::new(2);
         let mut gain = Gain::default();
-        for (i, group) in groups.iter_mut().enumerate() {
-            assert!(body.place(group, commit.cell(i), false, &mut gain, &outer));
+        for i in 0..2 {
+            assert_eq!(
+                body.place(&mut groups, i, &commit, false, &mut gain, &outer),
+                1
+            );
         }
         assert_eq!(
             (value(&body, 1), value(&body, 2)),
@@ -255,9 +294,7 @@ mod tests {
         let (one, two) = if committed { (11, 21) } else { (10, 22) };
         let found = || (value(&body, 1), value(&body, 2));
         assert_eq!(found(), (Some(Term::Int(one)), Some(Term::Int(two))));
-        for (i, group) in groups.iter().enumerate() {
-            body.unfold(group.key, commit.cell(i), &outer);
-        }
+        body.unfold(&groups.keys, &commit, &outer);
         // SAFETY: `unfold` has taken both cells out.
         unsafe { commit.finish(&outer) };
         assert_eq!(found(), (Some(Term::Int(one)), Some(Term::Int(two))));

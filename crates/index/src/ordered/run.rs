@@ -1,0 +1,203 @@
+//! Changing neighbouring entries under one lock.
+//!
+//! # Why
+//!
+//! A list that is inserted in one step puts a cell under each of its keys and takes it out again. Neighbours lie in one
+//! leaf, so it is found and locked once for all of them. And when its slots run out it is written anew once, with all that
+//! is to change in it, not once for every few changes.
+//!
+//! # How
+//!
+//! While the leaf has slots left each change is published by itself, as by [`Tree::upsert`]. The rest of the run is
+//! collected and published together, by the store of a child pointer: what the leaf becomes is one leaf, or two.
+
+use std::borrow::Borrow;
+
+use fyris_sync::reclaim::Pin;
+
+use super::adapt::Why;
+use super::item::Item;
+use super::key::TreeKey;
+use super::leaf::{Parts, View};
+use super::lock::Held;
+use super::probe::{ByKey, Fence, Probe};
+use super::read::Spot;
+use super::write::REBUILD_MAX;
+use super::{SLOTS, Tree};
+use crate::Action;
+
+/// Entries that a leaf and what a run adds to it may have together: two leaves.
+const MOST: usize = 2 * SLOTS;
+
+/// The keys of a run that are left, as far as one leaf covers them.
+struct Rest<'p, I: Item, F> {
+    keys: F,
+    high: Option<Fence<'p, I::Key>>,
+    done: usize,
+}
+
+impl<'k, I: Item, F, Q> Rest<'_, I, F>
+where
+    I::Key: Borrow<Q>,
+    Q: TreeKey<Sep = <I::Key as TreeKey>::Sep> + ?Sized + 'k,
+    F: Fn(usize) -> Option<&'k Q>,
+{
+    /// The next key, if the leaf covers it.
+    #[inline]
+    fn next(&self) -> Option<&'k Q> {
+        let key = (self.keys)(self.done)?;
+        let is_beyond = |fence: &Fence<'_, I::Key>| !ByKey(key).is_below(fence);
+        let is_other = self.done > 0 && self.high.as_ref().is_some_and(is_beyond);
+        (!is_other || cfg!(fyris_mutant = "ordered_run_too_far")).then_some(key)
+    }
+}
+
+/// A change to a leaf: what becomes of the entry at `pos`, or, unless it was `found`, before it.
+struct Change<I> {
+    pos: usize,
+    found: bool,
+    head: u64,
+    action: Action<I>,
+}
+
+impl<I: Item> Tree<I> {
+    /// As [`Tree::upsert`] for the first of some ascending keys: those that the leaf of the first one covers and has room
+    /// for. `f` says what becomes of a key, given its place among them; `None`: the run ends before it. Returns how many
+    /// were done.
+    ///
+    /// Each change is linearizable. If `f` panics the leaf is unlocked, and unchanged but for changes of other keys.
+    pub(crate) fn upsert_run<'p, 'k, Q>(
+        &'p self,
+        keys: impl Fn(usize) -> Option<&'k Q>,
+        pin: &'p impl Pin,
+        mut f: impl FnMut(usize, Option<&'p I>) -> Option<Action<I>>,
+    ) -> usize
+    where
+        I::Key: Borrow<Q>,
+        Q: TreeKey<Sep = <I::Key as TreeKey>::Sep> + ?Sized + 'k,
+    {
+        let Some(first) = keys(0) else { return 0 };
+        let probe = ByKey(first);
+        let (place, held) = loop {
+            let place = self.place(&probe, pin);
+            // A dead leaf has been replaced: what replaced it is found from the root.
+            if let Some(held) = place.spot.leaf.lock.lock() {
+                break (place, held);
+            }
+        };
+        // What a leaf covers never changes (invariant F).
+        let high = place.high();
+        let spot = place.spot;
+        let mut rest = Rest::<I, _> {
+            keys,
+            high,
+            done: 0,
+        };
+        let mut removed = false;
+        while let Some(change) = next_change(&rest, spot.leaf.view(), &mut f) {
+            let view = spot.leaf.view();
+            match change.action {
+                Action::Put(_) if view.perm.is_full() => {
+                    self.rewrite_run(spot, held, &mut rest, change, f, &probe, pin);
+                    return rest.done;
+                }
+                Action::Put(item) => {
+                    if !change.found {
+                        self.counters.entries.add(1);
+                    }
+                    let Change {
+                        pos, found, head, ..
+                    } = change;
+                    // SAFETY: `held` is the leaf's lock, and `view` was loaded under it.
+                    unsafe { spot.leaf.write(view.perm, pos, found, head, item) };
+                }
+                Action::Remove if change.found => {
+                    spot.leaf.remove(view.perm, change.pos);
+                    self.counters.entries.add(-1);
+                    removed = true;
+                }
+                Action::Remove | Action::Keep => {}
+            }
+            rest.done += 1;
+        }
+        let left = removed.then(|| spot.leaf.view().len());
+        self.settle(spot, held, left, &probe, pin);
+        rest.done
+    }
+
+    /// Goes on with a leaf that has no slot left for `change`: writes it anew with that and the changes that follow.
+    #[expect(clippy::too_many_arguments, reason = "the state of a loop")]
+    fn rewrite_run<'p, 'k, Q, F>(
+        &'p self,
+        spot: Spot<'p, I>,
+        mut held: Held<'p>,
+        rest: &mut Rest<'p, I, F>,
+        change: Change<I>,
+        mut f: impl FnMut(usize, Option<&'p I>) -> Option<Action<I>>,
+        probe: &impl Probe<I::Key>,
+        pin: &'p impl Pin,
+    ) where
+        I::Key: Borrow<Q>,
+        Q: TreeKey<Sep = <I::Key as TreeKey>::Sep> + ?Sized + 'k,
+        F: Fn(usize) -> Option<&'k Q>,
+    {
+        let view = spot.leaf.view();
+        let mut parts = Parts::new();
+        let (mut from, mut changed, mut last) = (0, 0, 0);
+        let mut next = Some(change);
+        while let Some(change) = next.take() {
+            rest.done += 1;
+            if !matches!(change.action, Action::Keep) {
+                parts.extend(view, from, change.pos);
+                from = change.pos + usize::from(change.found);
+                changed += 1;
+            }
+            if let Action::Put(item) = change.action {
+                parts.push(change.head, item);
+                last = parts.len();
+            }
+            if parts.len() + (view.len() - from) < MOST {
+                next = next_change(rest, view, &mut f);
+            }
+        }
+        parts.extend(view, from, view.len());
+        let grown = parts.len() as i64 - view.len() as i64;
+        if grown != 0 {
+            self.counters.entries.add(grown);
+        }
+        held.count();
+        // Where most is new, as when a list is done, it will not run out again at once.
+        let fits = parts.len() <= REBUILD_MAX.max(1) || 2 * changed > parts.len();
+        if fits && parts.len() <= SLOTS {
+            self.rewrite(spot, held, parts, probe, pin);
+        } else {
+            let why = Why::Full {
+                appended: last == parts.len(),
+            };
+            self.split(why, spot, held, parts, probe, pin);
+        }
+    }
+}
+
+/// What `f` says of the next key.
+#[inline]
+fn next_change<'p, 'k, I: Item, F, Q>(
+    rest: &Rest<'p, I, F>,
+    view: View<'p, I>,
+    f: &mut impl FnMut(usize, Option<&'p I>) -> Option<Action<I>>,
+) -> Option<Change<I>>
+where
+    I::Key: Borrow<Q>,
+    Q: TreeKey<Sep = <I::Key as TreeKey>::Sep> + ?Sized + 'k,
+    F: Fn(usize) -> Option<&'k Q>,
+{
+    let key = rest.next()?;
+    let (pos, found) = view.search(&ByKey(key));
+    let action = f(rest.done, found.then(|| view.item(pos)))?;
+    Some(Change {
+        pos,
+        found,
+        head: key.head(view.leaf.skip()),
+        action,
+    })
+}
