@@ -106,6 +106,13 @@ impl Quick {
         Some(self.lets_pass(int))
     }
 
+    /// Whether it is known of an object of so many elements that it does not pass; `int` tells integers by their places,
+    /// from 1.
+    #[inline(always)]
+    pub(crate) fn turns_away(&self, arity: usize, int: impl FnOnce(usize) -> Option<i64>) -> bool {
+        arity != self.size || int(self.element as usize + 1).is_some_and(|int| !self.lets_pass(int))
+    }
+
     /// As [`Quick::passes`], of a term.
     #[inline(always)]
     pub(crate) fn passes_term(&self, term: &Term) -> Option<bool> {

@@ -75,12 +75,20 @@ impl AsObject for fyris_term::Term {
 /// The record of an object. O(size).
 #[inline]
 pub(crate) fn record_of(object: &(impl AsObject + ?Sized), keypos: usize) -> Result<NewRecord> {
-    with_scratch(|scratch| {
-        scratch.values.clear();
-        scratch.blobs.clear();
-        let arity = object.write(keypos, &mut ObjectWriter { scratch })?;
-        scratch.finish(arity)
-    })
+    with_scratch(|scratch| record_in(scratch, object, keypos))
+}
+
+/// As [`record_of`], with scratch memory of the caller's.
+#[inline]
+pub(crate) fn record_in(
+    scratch: &mut Scratch,
+    object: &(impl AsObject + ?Sized),
+    keypos: usize,
+) -> Result<NewRecord> {
+    scratch.values.clear();
+    scratch.blobs.clear();
+    let arity = object.write(keypos, &mut ObjectWriter { scratch })?;
+    scratch.finish(arity)
 }
 
 impl Object<'_> {
@@ -134,6 +142,9 @@ impl Object<'_> {
 
     /// The key in another representation.
     pub fn build_key<B: Build>(&self, builder: &mut B, stack: &mut Vec<B::Out>) -> B::Out {
+        if let Some(int) = self.word_int(self.keypos()) {
+            return builder.int(int);
+        }
         key::build(self.key_order(), self.key_tail(), builder, stack)
             .expect("a record's key was encoded by this process")
     }

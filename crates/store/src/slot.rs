@@ -131,6 +131,22 @@ impl Content {
         }
     }
 
+    /// Brings near what it names.
+    #[inline]
+    pub(crate) fn bring(self) {
+        if let Some(Kind::One(record)) = self.owned() {
+            record.bring();
+        }
+    }
+
+    /// Brings the values of its record near, which must be near already.
+    #[inline]
+    pub(crate) fn bring_values(self) {
+        if let Some(Kind::One(record)) = self.owned() {
+            record.bring_values();
+        }
+    }
+
     /// How many objects.
     #[inline]
     pub(crate) fn count(self) -> usize {

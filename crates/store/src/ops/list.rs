@@ -60,15 +60,17 @@ where
     }
 
     /// The objects by key.
-    fn grouped(&self, mut records: Vec<NewRecord>) -> Groups {
+    fn grouped(&self, records: Vec<NewRecord>) -> Groups {
+        // Word objects are shown once here, and not with every comparison.
+        let with_key = |record: NewRecord| (record.ptr(), record);
+        let mut records: Vec<_> = records.into_iter().map(with_key).collect();
         // Stable: objects of one key stay in list order.
-        records.sort_by(|a, b| self.key_of(a.ptr()).cmp(self.key_of(b.ptr())));
+        records.sort_by(|a, b| self.key_of(a.0).cmp(self.key_of(b.0)));
         let mut groups = Groups {
             keys: Vec::with_capacity(records.len()),
             records: Vec::with_capacity(records.len()),
         };
-        for record in records {
-            let key = record.ptr();
+        for (key, record) in records {
             match (groups.keys.last(), groups.records.last_mut()) {
                 (Some(&last), Some(same)) if self.key_of(last) == self.key_of(key) => {
                     same.push(record);

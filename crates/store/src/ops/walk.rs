@@ -9,8 +9,7 @@ use super::Navigate;
 use crate::body::Body;
 use crate::chain;
 use crate::keys::KeyKind;
-use crate::record::RecordPtr;
-use crate::slot::{Content, Kind, Slot};
+use crate::slot::{Content, Slot};
 
 /// A stretch of a table between two keys, each as the bytes that the table tells keys apart by.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,7 +75,7 @@ where
         self.share_of((from, to), pin)
     }
 
-    /// Appends the objects of at least `want` keys of a span, if there are so many, from its beginning (with `back`,
+    /// Appends the objects, each by itself, of at least `want` keys of a span, if there are so many, from its beginning (with `back`,
     /// from its end), and takes the keys it has come over out of the span. `false` when that was all of it.
     ///
     /// In an `ordered_set` they come in order. A key's objects come together, in insertion order. There may
@@ -87,7 +86,7 @@ where
         back: bool,
         want: usize,
         pin: &impl Pin,
-        out: &mut Vec<RecordPtr>,
+        out: &mut Vec<Content>,
     ) -> bool {
         let mut entries: Batch<Slot<K>> = Vec::with_capacity(want + want / 8);
         let more = self.sweep(span.stretch::<K>(), back, want, pin, &mut entries);
@@ -96,9 +95,10 @@ where
         }
         out.reserve(entries.len());
         for content in entries.into_iter().filter_map(Slot::read) {
-            match content.kind() {
-                Kind::One(record) => out.push(record),
-                Kind::Many(_) => out.extend(chain::oldest_first(content)),
+            if content.is_chain() {
+                out.extend(chain::oldest_first(content).into_iter().map(Content::one));
+            } else {
+                out.push(content);
             }
         }
         more

@@ -11,7 +11,7 @@ use crate::body::{AnyBody, with_body};
 use crate::error::Result;
 use crate::ids::{Right, TableType};
 use crate::ops::Span;
-use crate::record::RecordPtr;
+use crate::slot::Content;
 use crate::table::Table;
 
 /// Objects that are counted before a range is guessed at.
@@ -125,7 +125,7 @@ fn estimate(part: &Part, body: &AnyBody, pin: &Guard) -> usize {
 }
 
 fn count_or_guess(span: &Span, body: &AnyBody, pin: &impl Pin) -> usize {
-    let mut few: Vec<RecordPtr> = Vec::new();
+    let mut few: Vec<Content> = Vec::new();
     let mut rest = span.clone();
     let more = with_body!(body, b => b.walk(&mut rest, false, EXACTLY, pin, &mut few));
     if !more {

@@ -180,6 +180,9 @@ impl Query {
         let (machine, whole) = (who(machine), spec.returns_object());
         self.table.with_content(Right::Read, |body, pin| {
             scan.step(body, (objects, BATCH), pin, |object| {
+                if turns_away(spec, &object) {
+                    return false;
+                }
                 let view = object.view();
                 let value = match whole {
                     true => spec.matches(&view, machine).then_some(None),
@@ -372,7 +375,9 @@ impl Work {
         let least = if self.scan.is_ordered() { 16 } else { 1 };
         let batch = missing.max(least).min(BATCH);
         self.scan.step(body, (objects, batch), pin, |object| {
-            spec.run_into(&object.view(), machine, results);
+            if !turns_away(spec, &object) {
+                spec.run_into(&object.view(), machine, results);
+            }
             results.len() >= *limit
         });
         let found = self.results.len() - already;
@@ -398,7 +403,9 @@ impl Work {
         let (spec, machine) = (&self.spec, who(&self.machine));
         let mut count = 0;
         self.scan.step(body, (objects, BATCH), pin, |object| {
-            count += usize::from(spec.matches_true(&object.view(), machine));
+            count += usize::from(
+                !turns_away(spec, &object) && spec.matches_true(&object.view(), machine),
+            );
             false
         });
         self.count += count;
@@ -411,7 +418,9 @@ impl Work {
             return Ok(());
         }
         let (spec, machine) = (&self.spec, who(&self.machine));
-        let doomed = |object: Object<'_>| spec.matches_true(&object.view(), machine);
+        let doomed = |object: Object<'_>| {
+            !turns_away(spec, &object) && spec.matches_true(&object.view(), machine)
+        };
         self.count += change::delete(table, &mut self.scan, body, objects, pin, doomed);
         Ok(())
     }
@@ -424,7 +433,10 @@ impl Work {
         pin: &Guard,
     ) -> Result<()> {
         let (spec, machine) = (&self.spec, who(&self.machine));
-        let new = |object: Object<'_>| spec.run(&object.view(), machine);
+        let new = |object: Object<'_>| match turns_away(spec, &object) {
+            true => None,
+            false => spec.run(&object.view(), machine),
+        };
         let (replaced, result) = change::replace(table, &mut self.scan, body, objects, pin, new);
         self.count += replaced;
         result
@@ -439,6 +451,12 @@ impl std::fmt::Debug for Query {
             self.work.verb, self.table, self.work.spec
         )
     }
+}
+
+/// Whether a word object is turned away by the integers that it is made of, before it is shown as bytes.
+#[inline(always)]
+fn turns_away(spec: &MatchSpec, object: &Object<'_>) -> bool {
+    object.is_word() && spec.turns_away(object.arity(), |n| object.word_int(n))
 }
 
 /// Who asks.

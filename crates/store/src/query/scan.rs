@@ -4,7 +4,8 @@ use fyris_sync::reclaim::Pin;
 
 use super::view::View;
 use crate::ops::Span;
-use crate::record::{Object, RecordPtr, object};
+use crate::record::{Object, object_in};
+use crate::slot::Content;
 
 /// Objects read in one batch.
 pub(super) const BATCH: usize = 256;
@@ -167,7 +168,7 @@ impl Scan {
         view: &impl View,
         want: usize,
         pin: &impl Pin,
-        records: &mut Vec<RecordPtr>,
+        records: &mut Vec<Content>,
     ) -> Rest {
         match part {
             Part::Key(key) => {
@@ -175,7 +176,7 @@ impl Scan {
                 Rest::Done
             }
             Part::Waiting { key, addresses } => {
-                let waits = |record: &RecordPtr| addresses.binary_search(&record.bits()).is_ok();
+                let waits = |record: &Content| addresses.binary_search(&record.bits()).is_ok();
                 view.get(&key, pin, |record| {
                     if waits(&record) {
                         records.push(record);
@@ -202,9 +203,9 @@ impl Scan {
     }
 
     /// Leaves objects for later, key by key.
-    fn let_wait(&mut self, records: &[RecordPtr]) {
+    fn let_wait(&mut self, records: &[Content]) {
         // SAFETY: the records were read under the caller's pin.
-        let key = |record: &RecordPtr| unsafe { record.exact() };
+        let key = |record: &Content| unsafe { record.newest().exact() };
         let keys = records.chunk_by(|a, b| key(a) == key(b));
         let waiting = keys.map(|of_key| {
             let mut addresses: Vec<u64> = of_key.iter().map(|record| record.bits()).collect();
@@ -223,7 +224,7 @@ impl Scan {
     /// Shows objects to `f`; how many, and whether it wants no more.
     fn visit<'g>(
         &self,
-        records: &[RecordPtr],
+        records: &[Content],
         f: &mut impl FnMut(Object<'g>) -> bool,
     ) -> (usize, bool) {
         let mut enough = false;
@@ -235,7 +236,7 @@ impl Scan {
             if let Some(ahead) = records.get(i + AHEAD) {
                 ahead.bring_values();
             }
-            enough |= f(object(record, self.keypos));
+            enough |= f(object_in(record, self.keypos));
             if enough && self.ordered {
                 return (i + 1, true);
             }
@@ -244,7 +245,7 @@ impl Scan {
     }
 
     /// Puts back what is left of a part of which `seen` of the objects read were visited.
-    fn put_back(&mut self, rest: Rest, records: &[RecordPtr], seen: usize) {
+    fn put_back(&mut self, rest: Rest, records: &[Content], seen: usize) {
         let all = seen == records.len();
         match rest {
             Rest::More(span) if all => self.parts.push(Part::Span(span)),
@@ -255,7 +256,7 @@ impl Scan {
                     seen
                 };
                 // SAFETY: the records were read under the caller's pin.
-                let key = unsafe { records[last - 1].order() };
+                let key = unsafe { records[last - 1].newest().order() };
                 span.leave(key.bytes(), self.back);
                 self.parts.push(Part::Span(span));
             }

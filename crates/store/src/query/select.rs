@@ -9,7 +9,7 @@ use super::view::View;
 use super::{Chunk, Query};
 use crate::error::{Error, Result};
 use crate::ids::Right;
-use crate::record::object;
+use crate::record::object_in;
 use crate::table::Table;
 
 impl Table {
@@ -38,8 +38,8 @@ impl Table {
     fn select_point(&self, spec: &MatchSpec, key: &[u8]) -> Result<Vec<Term>> {
         self.with_content(Right::Read, |body, pin| {
             let mut values = Vec::with_capacity(1);
-            body.get(key, pin, |record| {
-                let object = object(record, self.keypos()).view();
+            body.get(key, pin, |found| {
+                let object = object_in(found, self.keypos()).view();
                 spec.run_into(&object, who(&None), &mut values);
             });
             Ok(values)

@@ -5,8 +5,7 @@ use fyris_sync::reclaim::Pin;
 use crate::body::{AnyBody, with_body};
 use crate::chain;
 use crate::ops::Span;
-use crate::record::RecordPtr;
-use crate::slot::Kind;
+use crate::slot::Content;
 
 /// Something that can be asked for objects by key and by stretches of keys.
 ///
@@ -20,11 +19,11 @@ pub(crate) trait View: Sync {
         back: bool,
         want: usize,
         pin: &impl Pin,
-        out: &mut Vec<RecordPtr>,
+        out: &mut Vec<Content>,
     ) -> bool;
 
     /// Hands out the objects with a key, in insertion order.
-    fn get(&self, key: &[u8], pin: &impl Pin, out: impl FnMut(RecordPtr));
+    fn get(&self, key: &[u8], pin: &impl Pin, out: impl FnMut(Content));
 }
 
 /// The content as it is at the moment of each batch.
@@ -35,18 +34,20 @@ impl View for AnyBody {
         back: bool,
         want: usize,
         pin: &impl Pin,
-        out: &mut Vec<RecordPtr>,
+        out: &mut Vec<Content>,
     ) -> bool {
         with_body!(self, body => body.walk(span, back, want, pin, out))
     }
 
-    fn get(&self, key: &[u8], pin: &impl Pin, mut out: impl FnMut(RecordPtr)) {
+    fn get(&self, key: &[u8], pin: &impl Pin, mut out: impl FnMut(Content)) {
         let Some(content) = with_body!(self, body => body.get_bytes(key, pin)) else {
             return;
         };
-        match content.kind() {
-            Kind::One(record) => out(record),
-            Kind::Many(_) => chain::oldest_first(content).into_iter().for_each(out),
+        if content.is_chain() {
+            let records = chain::oldest_first(content).into_iter();
+            records.map(Content::one).for_each(out);
+        } else {
+            out(content);
         }
     }
 }

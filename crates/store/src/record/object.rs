@@ -206,6 +206,16 @@ impl<'g> Object<'g> {
         Some((open.values.to_le_bytes(), open.len))
     }
 
+    /// The element, from 1, of a word object, if it is an integer; there without a look at bytes.
+    #[inline]
+    pub(crate) fn word_int(&self, n: usize) -> Option<i64> {
+        let word = self.content.as_word()?;
+        if n == self.keypos {
+            return Some(word::key_int(word));
+        }
+        word::value_int(word).filter(|_| (1..=2).contains(&n))
+    }
+
     /// The large binaries it holds by reference, as `{Id, Size, References}`.
     pub(crate) fn binaries(&self) -> Vec<Term> {
         // SAFETY: the record lives for `'g`.

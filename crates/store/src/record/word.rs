@@ -112,6 +112,24 @@ pub(crate) fn key_of(word: u64) -> ShortKey {
     ShortKey { word, len }
 }
 
+/// The key, an integer.
+#[inline]
+pub(super) fn key_int(word: u64) -> i64 {
+    (word >> OBJECT_AT >> VALUE_BITS[form(word)]) as i64
+}
+
+/// The element that is not the key, if there is one and it is an integer.
+#[inline]
+pub(super) fn value_int(word: u64) -> Option<i64> {
+    let form = form(word);
+    let value = word >> OBJECT_AT & ((1 << VALUE_BITS[form]) - 1);
+    match form {
+        0 => None,
+        _ if INTEGERS.contains(&form) => Some(value as i64),
+        len => value::as_int(&value.to_le_bytes()[..len]),
+    }
+}
+
 #[inline]
 fn form(word: u64) -> usize {
     (word >> FORM_AT & 7) as usize

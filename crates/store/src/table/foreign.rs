@@ -10,11 +10,11 @@ use super::Table;
 use crate::body::with_body;
 use crate::chain;
 use crate::error::Result;
-use crate::foreign::{AsObject, record_of};
+use crate::foreign::{AsObject, record_in, record_of};
 use crate::ids::{ProcessId, Right};
 use crate::keys::AsKey;
 use crate::ops::{CounterOp, Navigate};
-use crate::record::{NewRecord, Object};
+use crate::record::{NewRecord, Object, Scratch};
 use crate::registry::lock_attachment;
 use crate::slot::Content;
 
@@ -35,6 +35,7 @@ pub enum Step<'k> {
 #[derive(Default)]
 pub struct Batch {
     records: Vec<NewRecord>,
+    scratch: Scratch,
 }
 
 impl Batch {
@@ -47,6 +48,7 @@ impl Batch {
     pub fn with_capacity(objects: usize) -> Batch {
         Batch {
             records: Vec::with_capacity(objects),
+            scratch: Scratch::default(),
         }
     }
 
@@ -56,7 +58,8 @@ impl Batch {
     ///
     /// As [`AsObject::write`].
     pub fn push(&mut self, object: &(impl AsObject + ?Sized), keypos: usize) -> Result<()> {
-        self.records.push(record_of(object, keypos)?);
+        self.records
+            .push(record_in(&mut self.scratch, object, keypos)?);
         Ok(())
     }
 

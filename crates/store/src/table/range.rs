@@ -12,7 +12,8 @@ use crate::error::{Error, Result};
 use crate::ids::{Right, TableType};
 use crate::keys::AsKey;
 use crate::ops::Span;
-use crate::record::{Object, RecordPtr, object};
+use crate::record::{Object, object_in};
+use crate::slot::Content;
 
 /// Objects fetched in one step of a range.
 pub(super) const STEP: usize = 256;
@@ -104,7 +105,7 @@ impl RangeCursor {
         let mut records = Vec::new();
         self.step(body, want, pin, &mut records);
         table.check_name()?;
-        out.extend(records.into_iter().map(|r| object(r, table.keypos())));
+        out.extend(records.into_iter().map(|r| object_in(r, table.keypos())));
         Ok(!self.ended)
     }
 
@@ -113,7 +114,7 @@ impl RangeCursor {
         body: &AnyBody,
         want: usize,
         pin: &impl Pin,
-        records: &mut Vec<RecordPtr>,
+        records: &mut Vec<Content>,
     ) {
         let (span, back) = (&mut self.span, self.back);
         let enough = records.len() + want;
@@ -235,7 +236,9 @@ impl Table {
         let mut records = Vec::new();
         cursor.step(body, 1, pin, &mut records);
         self.check_name()?;
-        Ok(records.first().map(|&record| object(record, self.keypos())))
+        Ok(records
+            .first()
+            .map(|&record| object_in(record, self.keypos())))
     }
 
     pub(super) fn cursor_of(&self, span: Span, back: bool) -> RangeCursor {
@@ -263,7 +266,9 @@ impl Table {
                 records.clear();
                 cursor.step(body, want, pin, &mut records);
                 records.truncate(limit - terms.len());
-                let objects = records.iter().map(|&record| object(record, self.keypos()));
+                let objects = records
+                    .iter()
+                    .map(|&record| object_in(record, self.keypos()));
                 terms.extend(objects.map(|object| options.form(&object)));
                 Ok(())
             })?;

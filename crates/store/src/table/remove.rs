@@ -163,13 +163,13 @@ impl Table {
         let more = !records.is_empty();
         records.dedup_by(|a, b| {
             // SAFETY: the records were found under `pin`.
-            unsafe { a.exact() == b.exact() }
+            unsafe { a.newest().exact() == b.newest().exact() }
         });
         for record in records {
             if *left == 0 {
                 break;
             }
-            *left -= usize::from(self.take_key(record, body, pin, f));
+            *left -= usize::from(self.take_key(record.newest(), body, pin, f));
         }
         more
     }
