@@ -4,7 +4,7 @@ use fyris_sync::reclaim::Pin;
 
 use super::view::View;
 use crate::ops::Span;
-use crate::record::{Object, object_in};
+use crate::record::{Object, newest};
 use crate::slot::Content;
 
 /// Objects read in one batch.
@@ -236,7 +236,7 @@ impl Scan {
             if let Some(ahead) = records.get(i + AHEAD) {
                 ahead.bring_values();
             }
-            enough |= f(object_in(record, self.keypos));
+            enough |= f(newest(record, self.keypos));
             if enough && self.ordered {
                 return (i + 1, true);
             }

@@ -9,7 +9,7 @@ use super::view::View;
 use super::{Chunk, Query};
 use crate::error::{Error, Result};
 use crate::ids::Right;
-use crate::record::object_in;
+use crate::record::newest;
 use crate::table::Table;
 
 impl Table {
@@ -39,7 +39,7 @@ impl Table {
         self.with_content(Right::Read, |body, pin| {
             let mut values = Vec::with_capacity(1);
             body.get(key, pin, |found| {
-                let object = object_in(found, self.keypos()).view();
+                let object = newest(found, self.keypos()).view();
                 spec.run_into(&object, who(&None), &mut values);
             });
             Ok(values)

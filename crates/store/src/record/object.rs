@@ -209,7 +209,7 @@ impl<'g> Object<'g> {
     /// The element, from 1, of a word object, if it is an integer; there without a look at bytes.
     #[inline]
     pub(crate) fn word_int(&self, n: usize) -> Option<i64> {
-        let word = self.content.as_word()?;
+        let word = self.word()?;
         if n == self.keypos {
             return Some(word::key_int(word));
         }

@@ -9,7 +9,7 @@ use crate::body::with_body;
 use crate::error::Result;
 use crate::ids::{Right, TableType};
 use crate::ops::Span;
-use crate::record::{Object, object_in};
+use crate::record::{Object, newest};
 
 /// A place in a table: between two keys. It survives any change of the table.
 ///
@@ -74,7 +74,7 @@ impl Cursor {
         table.check_name()?;
         records.iter().for_each(|record| record.bring());
         let keypos = table.keypos();
-        out.extend(records.iter().map(|&r| object_in(r, keypos)));
+        out.extend(records.iter().map(|&r| newest(r, keypos)));
         Ok(!records.is_empty())
     }
 }

@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::ids::{Right, TableType};
 use crate::keys::AsKey;
 use crate::ops::Span;
-use crate::record::{Object, object_in};
+use crate::record::{Object, newest};
 use crate::slot::Content;
 
 /// Objects fetched in one step of a range.
@@ -105,7 +105,7 @@ impl RangeCursor {
         let mut records = Vec::new();
         self.step(body, want, pin, &mut records);
         table.check_name()?;
-        out.extend(records.into_iter().map(|r| object_in(r, table.keypos())));
+        out.extend(records.into_iter().map(|r| newest(r, table.keypos())));
         Ok(!self.ended)
     }
 
@@ -236,9 +236,7 @@ impl Table {
         let mut records = Vec::new();
         cursor.step(body, 1, pin, &mut records);
         self.check_name()?;
-        Ok(records
-            .first()
-            .map(|&record| object_in(record, self.keypos())))
+        Ok(records.first().map(|&record| newest(record, self.keypos())))
     }
 
     pub(super) fn cursor_of(&self, span: Span, back: bool) -> RangeCursor {
@@ -266,9 +264,7 @@ impl Table {
                 records.clear();
                 cursor.step(body, want, pin, &mut records);
                 records.truncate(limit - terms.len());
-                let objects = records
-                    .iter()
-                    .map(|&record| object_in(record, self.keypos()));
+                let objects = records.iter().map(|&record| newest(record, self.keypos()));
                 terms.extend(objects.map(|object| options.form(&object)));
                 Ok(())
             })?;
