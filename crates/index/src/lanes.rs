@@ -10,77 +10,116 @@ use fyris_sync::atomic::{AtomicU64, Ordering};
 /// A cache line of words.
 pub(crate) type Line = [u64; 8];
 
-/// Compares eight words, each shifted right by `$shift` bits, with `$key`.
-#[cfg(all(target_arch = "x86_64", not(fyris_sanitize), not(miri), not(loom)))]
-macro_rules! compare {
-    ($words:expr, $key:expr, $($shift:literal)?) => {{
-        let mask: u32;
-        // SAFETY: reads the 64 bytes of `words`, of any alignment. x86 loads each aligned word of a vector at
-        // once, and every load of x86 is an Acquire. Without `readonly` the compiler keeps all other loads in
-        // their order around it. SSE2 is part of x86-64.
-        unsafe {
-            std::arch::asm!(
-                "movq {k}, {key}",
-                "punpcklqdq {k}, {k}",
-                "movdqu {a}, xmmword ptr [{words}]",
-                "movdqu {b}, xmmword ptr [{words} + 16]",
-                "movdqu {c}, xmmword ptr [{words} + 32]",
-                "movdqu {d}, xmmword ptr [{words} + 48]",
-                $(
-                    concat!("psrlq {a}, ", $shift),
-                    concat!("psrlq {b}, ", $shift),
-                    concat!("psrlq {c}, ", $shift),
-                    concat!("psrlq {d}, ", $shift),
-                )?
-                "pcmpeqd {a}, {k}",
-                "pcmpeqd {b}, {k}",
-                "pcmpeqd {c}, {k}",
-                "pcmpeqd {d}, {k}",
-                "packssdw {a}, {b}",
-                "packssdw {c}, {d}",
-                "packsswb {a}, {c}",
-                "pmovmskb {mask:e}, {a}",
-                key = in(reg) $key,
-                words = in(reg) $words.as_ptr(),
-                mask = lateout(reg) mask,
-                k = out(xmm_reg) _,
-                a = out(xmm_reg) _,
-                b = out(xmm_reg) _,
-                c = out(xmm_reg) _,
-                d = out(xmm_reg) _,
-                options(nostack, preserves_flags),
-            );
-        }
-        // Bit `j` is half word `j`; a word is equal when both of its halves are.
-        u64::from(mask & mask >> 1) & 0x5555
-    }};
-}
+/// Eight words of a cache line that others may write.
+#[cfg(not(any(fyris_small, loom)))]
+#[repr(C, align(64))]
+pub(crate) struct SharedLine(pub(crate) [AtomicU64; 8]);
 
-#[cfg(not(all(target_arch = "x86_64", not(fyris_sanitize), not(miri), not(loom))))]
-macro_rules! compare {
-    ($words:expr, $key:expr, $($shift:literal)?) => {{
-        let mut mask = 0;
-        for (i, word) in $words.iter().enumerate() {
-            // Acquire: pairs with the Release by which the words are written or published.
-            let word = word.load(Ordering::Acquire) $(>> $shift)?;
-            mask |= u64::from(word == $key) << (2 * i);
-        }
-        mask
-    }};
+/// Bit `2 * i` tells whether word `i` equals `key`; odd bits are clear. Each word is loaded with Acquire.
+#[cfg(all(target_arch = "x86_64", not(fyris_sanitize), not(miri), not(loom)))]
+#[inline(always)]
+pub(crate) fn equal(words: &[AtomicU64; 8], key: u64) -> u64 {
+    let mask: u32;
+    // SAFETY: reads the 64 bytes of `words`, of any alignment. x86 loads each aligned word of a vector at
+    // once, and every load of x86 is an Acquire. Without `readonly` the compiler keeps all other loads in
+    // their order around it. SSE2 is part of x86-64.
+    unsafe {
+        std::arch::asm!(
+            "movq {k}, {key}",
+            "punpcklqdq {k}, {k}",
+            "movdqu {a}, xmmword ptr [{words}]",
+            "movdqu {b}, xmmword ptr [{words} + 16]",
+            "movdqu {c}, xmmword ptr [{words} + 32]",
+            "movdqu {d}, xmmword ptr [{words} + 48]",
+            "pcmpeqd {a}, {k}",
+            "pcmpeqd {b}, {k}",
+            "pcmpeqd {c}, {k}",
+            "pcmpeqd {d}, {k}",
+            "packssdw {a}, {b}",
+            "packssdw {c}, {d}",
+            "packsswb {a}, {c}",
+            "pmovmskb {mask:e}, {a}",
+            key = in(reg) key,
+            words = in(reg) words.as_ptr(),
+            mask = lateout(reg) mask,
+            k = out(xmm_reg) _,
+            a = out(xmm_reg) _,
+            b = out(xmm_reg) _,
+            c = out(xmm_reg) _,
+            d = out(xmm_reg) _,
+            options(nostack, preserves_flags),
+        );
+    }
+    // Bit `j` is half word `j`; a word is equal when both of its halves are.
+    u64::from(mask & mask >> 1) & 0x5555
 }
 
 /// Bit `2 * i` tells whether word `i` equals `key`; odd bits are clear. Each word is loaded with Acquire.
-#[inline(always)]
+#[cfg(not(all(target_arch = "x86_64", not(fyris_sanitize), not(miri), not(loom))))]
 pub(crate) fn equal(words: &[AtomicU64; 8], key: u64) -> u64 {
-    compare!(words, key,)
+    (0..8)
+        .map(|i| u64::from(is(&words[i], key)) << (2 * i))
+        .sum()
 }
 
 /// Bit `2 * i` tells whether the upper 16 bits of word `i` are `tag`; odd bits are clear. Each word is loaded
 /// with Acquire.
-#[cfg(not(any(fyris_small, loom)))]
+#[cfg(all(
+    target_arch = "x86_64",
+    not(fyris_sanitize),
+    not(fyris_small),
+    not(miri),
+    not(loom)
+))]
 #[inline(always)]
-pub(crate) fn tagged(words: &[AtomicU64; 8], tag: u16) -> u64 {
-    compare!(words, u64::from(tag), 48)
+pub(crate) fn tagged(line: &SharedLine, tag: u16) -> u64 {
+    let mask: u32;
+    // SAFETY: reads the 64 bytes of `line`, which are aligned. For the rest see `equal`.
+    unsafe {
+        std::arch::asm!(
+            "movd {a}, {tag:e}",
+            "pshuflw {a}, {a}, 0",
+            "punpcklqdq {a}, {a}",
+            "movdqa {b}, {a}",
+            "movdqa {c}, {a}",
+            "movdqa {d}, {a}",
+            "pcmpeqw {a}, xmmword ptr [{line}]",
+            "pcmpeqw {b}, xmmword ptr [{line} + 16]",
+            "pcmpeqw {c}, xmmword ptr [{line} + 32]",
+            "pcmpeqw {d}, xmmword ptr [{line} + 48]",
+            "packssdw {a}, {b}",
+            "packssdw {c}, {d}",
+            "packsswb {a}, {c}",
+            "pmovmskb {mask:e}, {a}",
+            tag = in(reg) u32::from(tag),
+            line = in(reg) line,
+            mask = lateout(reg) mask,
+            a = out(xmm_reg) _,
+            b = out(xmm_reg) _,
+            c = out(xmm_reg) _,
+            d = out(xmm_reg) _,
+            options(nostack, preserves_flags),
+        );
+    }
+    // All quarters of the words were compared. Packing keeps signs, and the sign of half word `j` is what its upper
+    // quarter gave.
+    u64::from(mask >> 1) & 0x5555
+}
+
+/// Bit `2 * i` tells whether the upper 16 bits of word `i` are `tag`; odd bits are clear. Each word is loaded
+/// with Acquire.
+#[cfg(all(
+    not(all(target_arch = "x86_64", not(fyris_sanitize), not(miri))),
+    not(any(fyris_small, loom))
+))]
+pub(crate) fn tagged(line: &SharedLine, tag: u16) -> u64 {
+    let mut mask = 0;
+    for (i, word) in line.0.iter().enumerate() {
+        // Acquire: pairs with the Release by which the words are written or published.
+        let word = word.load(Ordering::Acquire);
+        mask |= u64::from((word >> 48) as u16 == tag) << (2 * i);
+    }
+    mask
 }
 
 /// A way to compare many words with one, chosen once an operation: [`Vectors`] if [`wide`], else [`Words`].
@@ -119,7 +158,7 @@ pub(crate) fn wide() -> bool {
 
 /// Whether a word equals `key`.
 fn is(word: &AtomicU64, key: u64) -> bool {
-    // Acquire: as in `compare`.
+    // Acquire: pairs with the Release by which the words are written or published.
     word.load(Ordering::Acquire) == key
 }
 
@@ -318,10 +357,19 @@ mod tests {
     #[cfg(not(any(fyris_small, loom)))]
     fn finds_upper_bits() {
         let tags = [1, 0, 0xFFFF, 7, 0x8000, 7, 0, 0xFFFE];
-        let line = tags.map(|tag| AtomicU64::new(tag << 48 | 7));
-        for tag in tags.into_iter().chain([8]) {
-            let expected = (0..8).map(|i| u64::from(tags[i] == tag) << (2 * i)).sum();
-            assert_eq!(tagged(&line, tag as u16), expected, "{tag:x}");
+        // What lies below the tags looks like tags too, whole and shifted.
+        for below in [
+            7,
+            0xFFFF_8000_7FFF,
+            0x8000_0000_0001,
+            0x7_FFFE,
+            0xFFFF_FFFF_FFFF,
+        ] {
+            let line = SharedLine(tags.map(|tag| AtomicU64::new(tag << 48 | below)));
+            for tag in tags.into_iter().chain([8, 0x7FFF]) {
+                let expected = (0..8).map(|i| u64::from(tags[i] == tag) << (2 * i)).sum();
+                assert_eq!(tagged(&line, tag as u16), expected, "{tag:x} {below:x}");
+            }
         }
     }
 

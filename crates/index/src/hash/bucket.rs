@@ -103,8 +103,9 @@ impl Bucket {
     #[cfg(not(any(fyris_small, loom)))]
     #[inline]
     pub(super) fn matches(&self, wanted: u16) -> u64 {
-        const { assert!(size_of::<Bucket>() == size_of::<[AtomicU64; 8]>()) };
-        // SAFETY: a bucket is eight atomic words, the header first.
+        const { assert!(size_of::<Bucket>() == size_of::<lanes::SharedLine>()) };
+        const { assert!(align_of::<Bucket>() == align_of::<lanes::SharedLine>()) };
+        // SAFETY: a bucket is a line of eight atomic words, the header first.
         let line = unsafe { &*std::ptr::from_ref(self).cast() };
         lanes::tagged(line, wanted) >> 2
     }

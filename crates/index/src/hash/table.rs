@@ -17,7 +17,8 @@ use super::word::window;
 #[repr(C, align(64))]
 pub(super) struct Table {
     buckets: *const Bucket,
-    bits: u32,
+    /// By how much a hash is shifted down to be a bucket's number: 64 less [`Table::bits`].
+    shift: u32,
     window: u32,
     next: AtomicPtr<Table>,
     id: u64,
@@ -60,7 +61,7 @@ impl Table {
         let buckets = memory.as_ptr();
         Box::new(Self {
             buckets,
-            bits,
+            shift: 64 - bits,
             window: window(bits),
             next: AtomicPtr::default(),
             // Relaxed: only uniqueness matters.
@@ -73,13 +74,13 @@ impl Table {
     /// How many buckets.
     #[inline]
     pub(super) fn len(&self) -> usize {
-        1 << self.bits
+        1 << self.bits()
     }
 
     /// The binary logarithm of how many buckets.
     #[inline]
     pub(super) fn bits(&self) -> u32 {
-        self.bits
+        64 - self.shift
     }
 
     /// Where tags begin in this table.
@@ -96,7 +97,7 @@ impl Table {
     /// Which bucket a hash belongs to.
     #[inline]
     pub(super) fn index(&self, hash: u64) -> usize {
-        (hash >> (64 - self.bits)) as usize
+        (hash >> self.shift) as usize
     }
 
     /// The bucket a hash belongs to.

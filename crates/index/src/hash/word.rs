@@ -39,8 +39,16 @@ pub(super) fn window(bits: u32) -> u32 {
 #[inline]
 pub(super) fn tag_of(hash: u64, window: u32) -> u16 {
     let tag = (hash << window >> HANDLE_BITS) as u16;
-    // Only the last bit is changed, and that bit never says where an entry goes.
-    tag.clamp(1, LINK - 1)
+    if tag.wrapping_add(1) < 2 {
+        return neighbour(tag);
+    }
+    tag
+}
+
+/// What stands for a tag that is none. Only the last bit is changed, and that bit never says where an entry goes.
+#[cold]
+fn neighbour(tag: u16) -> u16 {
+    tag ^ 1
 }
 
 /// The tag in a word.
