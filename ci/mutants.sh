@@ -44,6 +44,11 @@ store_take_forgets      |                    | -p fyris --lib table::remove
 query_forgets_pieces    |                    | -p fyris --test select_threads a_stopped_query
 shell_chain_unbounded   |                    | -p fyris-cli --lib shell::query
 sync_no_haste           |                    | -p fyris-sync --lib reclaim
+sync_no_sweep           |                    | -p fyris-sync --lib reclaim
+sync_light_unfenced     | --cfg loom         | -p fyris-sync --lib linger --release
+sync_leave_unfenced     | --cfg loom         | -p fyris-sync --lib linger --release
+sync_takes_any_guard    | --cfg loom         | -p fyris-sync --lib linger --release
+sync_stays_unseen       | --cfg loom         | -p fyris-sync --lib linger --release
 segment_publish_partly  |                    | -p fyris-segment --test processes kill::
 segment_keep_nothing    |                    | -p fyris-segment --test processes model::
 segment_trunk_wins      |                    | -p fyris-segment --test processes model::

@@ -4,8 +4,9 @@
 //!
 //! A reader walks a structure without a lock, so a writer that unlinks a block cannot free it: it
 //! *retires* it, and the block is freed once no thread that might still look at it is pinned.
-//! The scheme is `seize` (Hyaline-1): entering costs a store and leaving a swap on a line that is
-//! the thread's own; the price of the barrier falls on the thread that retires, once a batch.
+//! The scheme is `seize` (Hyaline-1), and a guard of it that lies ready for the thread's next pin (see `linger`):
+//! pinning and unpinning write and read a line that is the thread's own; the price of the barriers falls on the
+//! thread that retires, once a batch.
 //!
 //! # The invariant (R)
 //!
@@ -18,8 +19,8 @@
 //! # How much garbage waits
 //!
 //! Each thread gathers a batch of retired blocks before it starts a round, so up to a batch a thread
-//! waits at rest, and everything retired since waits for a thread that stays pinned: keep pins
-//! short. Small blocks may wait so; what is large, or holds something that others count (a binary, a
+//! waits at rest (not of a thread that has ended), and everything retired since waits for a thread that stays pinned:
+//! keep pins short. Small blocks may wait so; what is large, or holds something that others count (a binary, a
 //! whole table), must not. Who retires such a block says [`Pin::hasten`], which pays for one barrier more. A thread
 //! that wants its garbage gone says [`flush`].
 //!
@@ -30,6 +31,8 @@
 
 use crate::atomic::Ordering;
 
+#[cfg(any(not(loom), test))]
+mod linger;
 #[cfg(not(loom))]
 mod live;
 #[cfg(loom)]
@@ -197,5 +200,105 @@ mod tests {
         })
         .join()
         .unwrap();
+    }
+
+    #[test]
+    fn a_thread_that_was_pinned_once_holds_nothing_back() {
+        static FREED: AtomicUsize = AtomicUsize::new(0);
+        let (over, wait) = std::sync::mpsc::channel::<()>();
+        let (pinned, go) = std::sync::mpsc::channel();
+        let idle = std::thread::spawn(move || {
+            drop(pin());
+            pinned.send(()).unwrap();
+            wait.recv().unwrap_err();
+        });
+        go.recv().unwrap();
+        let pin = pin();
+        let block = Box::into_raw(Box::new(Counted(&FREED)));
+        // SAFETY: never shared, retired once.
+        unsafe { pin.retire(block) };
+        pin.hasten();
+        drop(pin);
+        // Nobody else retires anything here: the idle thread's guard must have gone in that round.
+        await_count(&FREED, 1);
+        drop(over);
+        idle.join().unwrap();
+    }
+
+    /// More threads than have places, all at once, and each ends with garbage.
+    #[test]
+    fn threads_come_and_go() {
+        static FREED: AtomicUsize = AtomicUsize::new(0);
+        const THREADS: usize = if cfg!(miri) { 10 } else { 300 };
+        for _ in 0..2 {
+            let all = std::sync::Barrier::new(THREADS);
+            std::thread::scope(|s| {
+                for _ in 0..THREADS {
+                    s.spawn(|| {
+                        let outer = pin();
+                        all.wait();
+                        let block = Box::into_raw(Box::new(Counted(&FREED)));
+                        // SAFETY: never shared, retired once.
+                        unsafe { pin().retire(block) };
+                        all.wait();
+                        drop(outer);
+                        all.wait();
+                    });
+                }
+            });
+        }
+        await_count(&FREED, 2 * THREADS);
+    }
+
+    /// A block that says when it has been freed.
+    struct Page([AtomicUsize; 8]);
+    impl Retire for Page {
+        unsafe fn reclaim(ptr: *mut Self) {
+            // SAFETY: every `Page` here is a Box, reclaimed once.
+            let page = unsafe { Box::from_raw(ptr) };
+            page.0
+                .iter()
+                .for_each(|word| word.store(0, Ordering::Relaxed));
+        }
+    }
+
+    #[test]
+    fn readers_that_come_and_go_meet_no_freed_block() {
+        let new = || Box::into_raw(Box::new(Page(std::array::from_fn(|_| AtomicUsize::new(7)))));
+        let shared = std::sync::atomic::AtomicPtr::new(new());
+        let stop = std::sync::atomic::AtomicBool::new(false);
+        let write = |times: usize| {
+            for i in 0..times {
+                let pin = pin();
+                let old = shared.swap(new(), Ordering::AcqRel);
+                // SAFETY: the swap took it out, and gives it to one thread.
+                unsafe { pin.retire(old) };
+                if i.is_multiple_of(64) {
+                    pin.hasten();
+                }
+            }
+        };
+        std::thread::scope(|s| {
+            for _ in 0..2 {
+                s.spawn(|| {
+                    while !stop.load(Ordering::Relaxed) {
+                        let _pin = pin();
+                        // SAFETY: reachable under the pin (R).
+                        let page = unsafe { &*shared.load(PROTECT) };
+                        for word in &page.0 {
+                            assert_eq!(word.load(Ordering::Relaxed), 7);
+                        }
+                    }
+                });
+            }
+            let times = if cfg!(miri) { 20 } else { 30_000 };
+            let writers = [s.spawn(move || write(times)), s.spawn(move || write(times))];
+            writers
+                .into_iter()
+                .for_each(|writer| writer.join().unwrap());
+            stop.store(true, Ordering::Relaxed);
+        });
+        // SAFETY: the last one, which nobody else can reach any more.
+        unsafe { Page::reclaim(shared.into_inner()) };
     }
 }
