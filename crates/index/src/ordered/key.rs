@@ -227,10 +227,23 @@ fn byte_head(bytes: &[u8], skip: usize) -> u64 {
         word.copy_from_slice(eight);
         return u64::from_be_bytes(word);
     }
-    let rest = bytes.get(skip..).unwrap_or_default();
-    rest.iter()
-        .enumerate()
-        .fold(0, |head, (i, &b)| head | u64::from(b) << (56 - 8 * i))
+    short_head(bytes.get(skip..).unwrap_or_default())
+}
+
+/// Fewer than eight bytes as a big-endian number, padded with zeros: without a loop, whose end could not be foreseen.
+#[inline]
+fn short_head(bytes: &[u8]) -> u64 {
+    let len = bytes.len();
+    let half = |half: &[u8; 4]| u64::from(u32::from_be_bytes(*half));
+    match (bytes.first_chunk(), bytes.last_chunk()) {
+        // What both halves hold is the same in both.
+        (Some(first), Some(last)) => half(first) << 32 | half(last) << (64 - 8 * len),
+        _ if len == 0 => 0,
+        _ => {
+            let byte = |at: usize| u64::from(bytes[at]) << (56 - 8 * at);
+            byte(0) | byte(len / 2) | byte(len - 1)
+        }
+    }
 }
 
 fn common(a: &[u8], b: &[u8]) -> usize {
@@ -331,5 +344,23 @@ where
     }
     fn cmp_sep(&self, sep: &Self::Sep) -> Ordering {
         self.cmp(&sep.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn heads_are_bytes_and_zeros() {
+        let bytes: Vec<u8> = (1..=20).map(|n| 17 * n % 251).collect();
+        for len in 0..bytes.len() {
+            for skip in 0..len + 2 {
+                let rest = bytes[..len].iter().skip(skip).copied();
+                let padded: Vec<u8> = rest.chain([0; 8]).take(8).collect();
+                let head = u64::from_be_bytes(padded.try_into().expect("eight"));
+                assert_eq!(byte_head(&bytes[..len], skip), head, "{len} {skip}");
+            }
+        }
     }
 }

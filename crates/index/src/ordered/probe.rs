@@ -104,6 +104,17 @@ pub(crate) struct Fence<'p, K: TreeKey + ?Sized> {
     pub(crate) sep: &'p K::Sep,
 }
 
+impl<K: TreeKey + ?Sized> Fence<'_, K> {
+    /// The head behind no prefix.
+    pub(crate) fn head_at_start(&self) -> u64 {
+        if K::EXACT {
+            self.head
+        } else {
+            self.sep.head(0)
+        }
+    }
+}
+
 impl<K: TreeKey + ?Sized> Clone for Fence<'_, K> {
     fn clone(&self) -> Self {
         *self

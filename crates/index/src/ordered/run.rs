@@ -32,7 +32,8 @@ const MOST: usize = 2 * SLOTS;
 /// The keys of a run that are left, as far as one leaf covers them.
 struct Rest<'p, I: Item, F> {
     keys: F,
-    high: Option<Fence<'p, I::Key>>,
+    /// The end of what the leaf covers, with its head.
+    high: Option<(u64, Fence<'p, I::Key>)>,
     done: usize,
 }
 
@@ -46,7 +47,10 @@ where
     #[inline]
     fn next(&self) -> Option<&'k Q> {
         let key = (self.keys)(self.done)?;
-        let is_beyond = |fence: &Fence<'_, I::Key>| !ByKey(key).is_below(fence);
+        // Where heads differ they tell.
+        let is_beyond = |(head, fence): &(u64, Fence<'_, I::Key>)| {
+            key.head(0) >= *head && !ByKey(key).is_below(fence)
+        };
         let is_other = self.done > 0 && self.high.as_ref().is_some_and(is_beyond);
         (!is_other || cfg!(fyris_mutant = "ordered_run_too_far")).then_some(key)
     }
@@ -86,7 +90,7 @@ impl<I: Item> Tree<I> {
             }
         };
         // What a leaf covers never changes (invariant F).
-        let high = place.high();
+        let high = place.high().map(|fence| (fence.head_at_start(), fence));
         let spot = place.spot;
         let mut rest = Rest::<I, _> {
             keys,
