@@ -93,13 +93,16 @@ pub(crate) fn record_in(
 
 impl Object<'_> {
     /// The whole tuple in another representation; with `key` in the place of the key if the caller has it
-    /// already. O(size).
+    /// already, except where the key [is small](Object::is_small). O(size).
     pub fn build<B: Build>(
         &self,
         key: Option<B::Out>,
         builder: &mut B,
         stack: &mut Vec<B::Out>,
     ) -> B::Out {
+        if let Some((key, value)) = self.word_ints() {
+            return self.build_ints(key, value, builder);
+        }
         let small = self.word_values();
         let mut values = match &small {
             Some((bytes, len)) => &bytes[..*len],
@@ -130,13 +133,24 @@ impl Object<'_> {
         tuple
     }
 
-    /// How many bytes the key and the values take as they are stored.
+    /// How many bytes the key and the values take as they are stored, or a few more.
     #[inline]
     pub fn stored_len(&self) -> usize {
-        match self.word_values() {
-            // Of the key at most.
-            Some((_, len)) => size_of::<u64>() + len,
-            None => self.key_bytes().len() + self.value_bytes().len(),
+        if self.is_word() {
+            // At most: eight bytes of the key and five of the value.
+            return 13;
+        }
+        self.key_bytes().len() + self.value_bytes().len()
+    }
+
+    /// A tuple of integers.
+    #[inline]
+    fn build_ints<B: Build>(&self, key: i64, value: Option<i64>, builder: &mut B) -> B::Out {
+        let key = builder.int(key);
+        match value.map(|value| builder.int(value)) {
+            None => builder.tuple(&[key]),
+            Some(value) if self.keypos() == 1 => builder.tuple(&[key, value]),
+            Some(value) => builder.tuple(&[value, key]),
         }
     }
 

@@ -206,6 +206,23 @@ impl<'g> Object<'g> {
         Some((open.values.to_le_bytes(), open.len))
     }
 
+    /// Whether the key is an integer that is at hand: making a term of it is less work than comparing it with one.
+    #[inline]
+    pub fn is_small(&self) -> bool {
+        self.is_word()
+    }
+
+    /// Key and value of a word object that is made of integers alone.
+    #[inline]
+    pub(crate) fn word_ints(&self) -> Option<(i64, Option<i64>)> {
+        let word = self.word()?;
+        let value = match word::arity(word) {
+            1 => None,
+            _ => Some(word::value_int(word)?),
+        };
+        Some((word::key_int(word), value))
+    }
+
     /// The element, from 1, of a word object, if it is an integer; there without a look at bytes.
     #[inline]
     pub(crate) fn word_int(&self, n: usize) -> Option<i64> {

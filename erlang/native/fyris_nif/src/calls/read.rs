@@ -41,7 +41,8 @@ pub(super) fn make_list(env: Env, asked: Option<(Term, &KeyBuf)>, objects: &[Obj
     with_maker(env, most, |maker, stack| {
         objects.iter().rev().fold(nil, |tail, object| {
             // In an ordered set the stored key may be `1.0` where the caller asked for `1`.
-            let same = asked.filter(|(_, key)| object.has_key_bytes(key.bytes()));
+            let is_same = |key: &KeyBuf| !object.is_small() && object.has_key_bytes(key.bytes());
+            let same = asked.filter(|(_, key)| is_same(key));
             let object = object.build(same.map(|(term, _)| term), maker, stack);
             maker.cell(object, tail)
         })
