@@ -48,8 +48,8 @@ const STAYS: u64 = 1;
 /// Whether barriers are fences on both sides, because a tool has to see them.
 const FENCED: bool = cfg!(any(loom, miri, fyris_sanitize));
 
-/// Where a thread's guard `G` lies.
-#[repr(align(128))]
+/// Where a thread's guard `G` lies. Not aligned by itself: a library that is loaded at run time, as into the Erlang machine, is
+/// refused if it has thread-local values of more than 64 bytes' alignment.
 pub(super) struct Slot<G> {
     /// How many pins the thread has. Written by the thread alone.
     depth: AtomicU64,

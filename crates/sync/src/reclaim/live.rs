@@ -28,7 +28,8 @@ const SLOTS: usize = if cfg!(fyris_small) { 8 } else { 256 };
 static COLLECTOR: LazyLock<Collector> =
     LazyLock::new(|| Collector::new().batch_size(BATCH + BATCH / 2));
 
-/// A slot of a thread, and whether one has it.
+/// A slot of a thread, on lines of its own, and whether one has it.
+#[repr(align(128))]
 struct Place {
     taken: AtomicBool,
     slot: Slot<OwnedGuard<'static>>,
