@@ -353,7 +353,7 @@ mod tests {
 
     #[test]
     fn heads_are_bytes_and_zeros() {
-        let bytes: Vec<u8> = (1..=20).map(|n| 17 * n % 251).collect();
+        let bytes: Vec<u8> = (1..=20u8).map(|n| n ^ 0xA5).collect();
         for len in 0..bytes.len() {
             for skip in 0..len + 2 {
                 let rest = bytes[..len].iter().skip(skip).copied();
