@@ -107,13 +107,24 @@ impl<'g> Object<'g> {
 
     /// The key.
     pub fn key(&self) -> Term {
+        if let Some(int) = self.word_int(self.keypos) {
+            return Term::Int(int);
+        }
         // SAFETY: the record lives for `'g`.
         let tail = unsafe { self.record().tail() };
         key::decode(self.key_order(), tail).expect("a record's key was encoded by this process")
     }
 
     /// Element `n`, from 1; `None` past the end. O(n) in what stands before it.
+    #[inline]
     pub fn element(&self, n: usize) -> Option<Term> {
+        match self.word_int(n) {
+            Some(int) => Some(Term::Int(int)),
+            None => self.stored_element(n),
+        }
+    }
+
+    fn stored_element(&self, n: usize) -> Option<Term> {
         if n == self.keypos {
             return Some(self.key());
         }
