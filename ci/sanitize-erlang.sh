@@ -36,7 +36,9 @@ fi
 
 # Signals' stacks are the emulator's business. Frames are much larger than they are without the sanitizer, and schedulers
 # have small stacks: they get larger ones, for terms of a thousand levels.
-export ASAN_OPTIONS="detect_leaks=0:handle_segv=1:handle_sigfpe=0:use_sigaltstack=0:allocator_may_return_null=1:abort_on_error=1"
+# New memory is not filled: `ets` of OTP 25 reads a field of a fixed table's notes before it has written it, and then deletes
+# some objects where it should delete all.
+export ASAN_OPTIONS="max_malloc_fill_size=0:detect_leaks=0:handle_segv=1:handle_sigfpe=0:use_sigaltstack=0:allocator_may_return_null=1:abort_on_error=1"
 export ERL_FLAGS="+Mea min +sss 4096 +sssdcpu 4096 +sssdio 4096"
 export FYRIS_ORACLE=${FYRIS_ORACLE:-30000}
 LD_PRELOAD=$runtime erl -noshell -pa "$app/ebin" test/ebin -run fyris_test_run only "${modules[@]}"
