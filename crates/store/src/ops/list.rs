@@ -135,6 +135,9 @@ where
         let commit = Commit::new(keys);
         let mut gain = Gain::default();
         let mut placed = 0;
+        if cfg!(fyris_mutant = "store_commit_early") {
+            commit.decide(true);
+        }
         while placed < keys {
             if let Some(&later) = groups.keys.get(placed + AHEAD) {
                 self.index.prefetch(self.key_of(later), pin);
@@ -142,9 +145,6 @@ where
             match self.place(groups, placed, &commit, only_new, &mut gain, pin) {
                 0 => break,
                 more => placed += more,
-            }
-            if cfg!(fyris_mutant = "store_commit_early") {
-                commit.decide(true);
             }
         }
         let done = placed == keys;
