@@ -294,7 +294,7 @@ impl<K> Slot<K> {
     /// The entry itself if it is a word object.
     #[inline]
     fn word(self) -> Option<u64> {
-        Some(self.0.get()).filter(|bits| bits & TAG == WORD)
+        Content(self.0).as_word()
     }
 
     /// A record with the entry's key.

@@ -101,14 +101,13 @@ fn small_key(bytes: &[u8]) -> Option<u64> {
 /// Whether this is the key of a word object: `small` is [`ShortKey::integer`] of it.
 #[inline]
 pub(crate) fn has_key(word: u64, small: u64) -> bool {
-    word >> OBJECT_AT >> VALUE_BITS[form(word)] == small
+    key_int(word) as u64 == small
 }
 
 /// The key of a word object.
 #[inline]
 pub(crate) fn key_of(word: u64) -> ShortKey {
-    let bits = VALUE_BITS[form(word)];
-    let (word, len) = KeyBuf::int_word((word >> OBJECT_AT >> bits) as i64).expect("42 bits");
+    let (word, len) = KeyBuf::int_word(key_int(word)).expect("42 bits");
     ShortKey { word, len }
 }
 
@@ -121,13 +120,18 @@ pub(super) fn key_int(word: u64) -> i64 {
 /// The element that is not the key, if there is one and it is an integer.
 #[inline]
 pub(super) fn value_int(word: u64) -> Option<i64> {
-    let form = form(word);
-    let value = word >> OBJECT_AT & ((1 << VALUE_BITS[form]) - 1);
-    match form {
+    let value = value_bits(word);
+    match form(word) {
         0 => None,
-        _ if INTEGERS.contains(&form) => Some(value as i64),
+        form if INTEGERS.contains(&form) => Some(value as i64),
         len => value::as_int(&value.to_le_bytes()[..len]),
     }
+}
+
+/// The bits below the key's.
+#[inline]
+fn value_bits(word: u64) -> u64 {
+    word >> OBJECT_AT & ((1 << VALUE_BITS[form(word)]) - 1)
 }
 
 #[inline]
@@ -144,8 +148,7 @@ pub(super) fn arity(word: u64) -> usize {
 /// What a word object is made of.
 #[inline]
 pub(super) fn open(word: u64) -> Open {
-    let form = form(word);
-    let value = word >> OBJECT_AT & ((1 << VALUE_BITS[form]) - 1);
+    let (form, value) = (form(word), value_bits(word));
     let (values, len) = if INTEGERS.contains(&form) {
         IntBytes::word(value as i64).expect("28 bits")
     } else {
