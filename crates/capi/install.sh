@@ -3,12 +3,14 @@
 #
 #   crates/capi/install.sh PREFIX [FOLDER]
 #
-# PREFIX is an absolute path: it goes into fyris.pc.
+# PREFIX is an absolute path: it goes into fyris.pc. What debuggers need is in a file of its own, PREFIX/lib/.debug/libfyris.so.VERSION.debug,
+# where gdb looks for it; the libraries come without it, and the static one without the compiler's intermediate code.
 # FOLDER has libfyris_capi.so and libfyris_capi.a; without it they are built. DESTDIR goes before PREFIX, for packagers.
 set -euo pipefail
 [ $# -ge 1 ] || { echo "usage: install.sh PREFIX [FOLDER WITH THE LIBRARIES]" >&2; exit 2; }
 prefix=$1
 [[ $prefix = /* ]] || { echo "install.sh: PREFIX must be an absolute path, not $prefix" >&2; exit 2; }
+command -v objcopy >/dev/null || { echo "install.sh: needs objcopy (package binutils)" >&2; exit 1; }
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
 if [ $# -ge 2 ]; then
@@ -20,10 +22,15 @@ fi
 version=$(sed -n '/^\[workspace.package\]/,/^version/s/^version = "\(.*\)"/\1/p' "$root/Cargo.toml")
 to=${DESTDIR:-}$prefix
 
-install -d "$to/include" "$to/lib/pkgconfig"
+install -d "$to/include" "$to/lib/pkgconfig" "$to/lib/.debug"
 install -m 644 "$here/include/fyris.h" "$to/include/fyris.h"
-install -m 755 "$built/libfyris_capi.so" "$to/lib/libfyris.so.$version"
-install -m 644 "$built/libfyris_capi.a" "$to/lib/libfyris.a"
+so=$to/lib/libfyris.so.$version debug=$to/lib/.debug/libfyris.so.$version.debug
+rm -f "$so" "$debug" "$to/lib/libfyris.a"
+objcopy --only-keep-debug "$built/libfyris_capi.so" "$debug"
+objcopy --strip-unneeded --add-gnu-debuglink="$debug" "$built/libfyris_capi.so" "$so"
+objcopy --strip-debug --remove-section=.llvmbc --remove-section=.llvmcmd "$built/libfyris_capi.a" "$to/lib/libfyris.a"
+chmod 755 "$so"
+chmod 644 "$debug" "$to/lib/libfyris.a"
 # Programs ask for the name in the library (build.rs), compilers for the one without a number.
 ln -sf "libfyris.so.$version" "$to/lib/libfyris.so.0"
 ln -sf libfyris.so.0 "$to/lib/libfyris.so"

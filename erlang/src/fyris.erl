@@ -29,7 +29,8 @@
 
 -export_type([table/0, tid/0, continuation/0, compiled_match_spec/0]).
 %% Further names that ets has for types.
--export_type([tab/0, match_spec/0, match_pattern/0, comp_match_spec/0]).
+-export_type([tab/0, match_spec/0, match_pattern/0, comp_match_spec/0,
+              table_type/0, table_access/0]).
 
 -include("fyris_call.hrl").
 
@@ -42,6 +43,8 @@
 -type match_spec() :: [tuple()].
 -type match_pattern() :: tuple() | atom().
 -type comp_match_spec() :: compiled_match_spec().
+-type table_type() :: set | ordered_set | bag | duplicate_bag.
+-type table_access() :: public | protected | private.
 
 %% ---------------------------------------------------------------------------
 %% Tables
@@ -271,17 +274,52 @@ try_it(Fun) ->
     end.
 
 fold(Direction, Fun, Acc, Table) ->
-    Cursor = fyris_nif:cursor(Table, Direction =:= foldr),
-    fold_slices(Direction, Fun, Acc, Table, Cursor).
+    Back = Direction =:= foldr,
+    case fyris_nif_type(Table) of
+        ordered_set -> fold_ordered(Fun, Acc, Table, Back);
+        _ -> fold_slices(Direction, Fun, Acc, Table, fyris_nif:cursor(Table, Back))
+    end.
 
 fold_slices(Direction, Fun, Acc, Table, Cursor) ->
     case fyris_nif:slice(Table, Cursor, []) of
         [more | Slice] ->
-            Next = lists:Direction(Fun, Acc, Slice),
+            Next = fold_slice(Direction, Fun, Acc, Slice),
             fold_slices(Direction, Fun, Next, Table, Cursor);
         Slice ->
-            lists:Direction(Fun, Acc, Slice)
+            fold_slice(Direction, Fun, Acc, Slice)
     end.
+
+%% Without an object the fun is not looked at.
+fold_slice(_, _, Acc, []) -> Acc;
+fold_slice(Direction, Fun, Acc, Slice) -> lists:Direction(Fun, Acc, Slice).
+
+%% In order, and seeing what is written ahead: the rest of a slice that is not current any more is read again.
+fold_ordered(Fun, Acc, Table, Back) ->
+    KeyPos = fyris_nif:info(Table, keypos),
+    Place = fyris_nif:fold(Table, Back),
+    try fold_ordered(Fun, Acc, Table, KeyPos, Place, [])
+    after
+        fyris_nif:fold_end(Place)
+    end.
+
+fold_ordered(Fun, Acc, Table, KeyPos, Place, Last) ->
+    case fyris_nif:fold_slice(Table, Place, Last) of
+        [] ->
+            Acc;
+        Slice ->
+            {Next, NewLast} = fold_current(Fun, Acc, Place, Slice),
+            fold_ordered(Fun, Next, Table, KeyPos, Place, [element(KeyPos, NewLast)])
+    end.
+
+fold_current(Fun, Acc, Place, [Object | Rest]) when is_function(Fun, 2) ->
+    Next = Fun(Object, Acc),
+    case Rest =/= [] andalso fyris_nif:fold_is_current(Place) of
+        true -> fold_current(Fun, Next, Place, Rest);
+        false -> {Next, Object}
+    end;
+fold_current(NoFun, Acc, _, Slice) ->
+    %% Raises what it raises in ets.
+    {lists:foldl(NoFun, Acc, Slice), none}.
 
 %% ---------------------------------------------------------------------------
 %% From key to key

@@ -186,7 +186,8 @@ make_table(#{name := Name, type := Type, protection := Protection,
              named_table := Named, keypos := KeyPos} = Info) ->
     Named1 = [named_table || Named =:= true],
     Compressed = [compressed || maps:get(compressed, Info, false) =:= true],
-    Options = [Type, Protection, {keypos, KeyPos}] ++ Named1 ++ Compressed,
+    Concurrency = [{Item, Value} || Item <- [read_concurrency, write_concurrency], {ok, Value} <- [maps:find(Item, Info)]],
+    Options = [Type, Protection, {keypos, KeyPos}] ++ Named1 ++ Compressed ++ Concurrency,
     try fyris:new(Name, Options)
     catch error:badarg -> throw(cannot_create_table)
     end.

@@ -130,6 +130,7 @@ at(Token) ->
 use(F, [{'/', _}, {integer, _, Arity} | _]) -> {F, Arity};
 use(F, [{'(', _}, {')', _} | _])
   when F =:= tid; F =:= tab; F =:= table; F =:= continuation;
+       F =:= table_type; F =:= table_access; F =:= match_pattern;
        F =:= match_spec; F =:= compiled_match_spec; F =:= comp_match_spec ->
     type;
 use(F, [{'(', _} | Rest]) -> {F, count(Rest)};
@@ -176,21 +177,23 @@ change(reference) ->
     #{becomes => keep, note => "an atom: is the module meant?"};
 change(type) ->
     #{becomes => "the type of the same name in fyris"};
+change({'_', _}) ->
+    #{becomes => call_text(fyris, '_', unknown),
+      note => "the function is known at run time only"};
 change({F, Arity}) ->
-    maps:merge(#{becomes => call_text(fyris, F, Arity)}, note(F, Arity)).
+    case {exists(F, Arity), attention(F)} of
+        {false, _} -> #{becomes => keep, note => "fyris has no such " ++ thing(Arity)};
+        {true, none} -> #{becomes => call_text(fyris, F, Arity)};
+        {true, Note} -> #{becomes => call_text(fyris, F, Arity), note => Note}
+    end.
+
+%% Without arguments it can be the name of a type.
+thing(0) -> "function or type";
+thing(_) -> "function".
 
 call_text(Module, '_', _) -> lists:concat([Module, ":F"]);
 call_text(Module, F, unknown) -> lists:concat([Module, ":", F]);
 call_text(Module, F, Arity) -> lists:concat([Module, ":", F, "/", Arity]).
-
-note('_', _) ->
-    #{note => "the function is known at run time only"};
-note(F, Arity) ->
-    case {attention(F), exists(F, Arity)} of
-        {_, false} -> #{note => "fyris has no such function"};
-        {none, true} -> #{};
-        {Note, true} -> #{note => Note}
-    end.
 
 exists(F, Arity) ->
     lists:any(fun({G, A}) ->
@@ -254,7 +257,7 @@ changed(File, true, Encoding, Text, Edits) ->
 %% Where, what is there now, what comes instead; in order.
 edits(Tokens) ->
     lists:sort([{Place, "ets", "fyris"}
-                || {Place, Use} <- places(Tokens), Use =/= reference]
+                || {Place, Use} <- places(Tokens), maps:get(becomes, change(Use)) =/= keep]
                ++ transform(Tokens)).
 
 %% The header of the parse transform of ets becomes the one of Fyris, which

@@ -9,30 +9,19 @@
 %% [{fyris_copies, Nodes}])' makes a set, an ordered_set or a bag; indexes,
 %% transactions, dirty operations, checkpoints and replication are Mnesia's.
 %%
-%% == Which table is where ==
+%% == What is on disc ==
 %%
-%% ```
-%% Mnesia calls it           the table of Fyris               key at
-%% Tab                       named Tab                        2
-%% {Tab, index, {_, ordered}}  ordered_set, by the directory  1
-%% {Tab, index, {_, bag}}      bag, by the directory          1
-%% {Tab, retainer, Name}       set, by the directory          2
-%% '''
+%% On a node whose schema is on disc, a table is in memory and in files in Mnesia's directory: a log and a dump
+%% (`fyris_mnesia_file'). Mnesia's order of loading, waiting and recovery are those of `disc_only_copies', and
+%% reads are those of a table in memory. Mnesia takes every table of a backend for durable when it chooses which
+%% copy to load first, whatever the backend says of itself, so it has to be.
+%% On a node without a directory, tables are in memory only; then no other copy of the table may be on a disc.
 %%
-%% Names of tables of Fyris are not those of `ets', so a table is free to be
-%% called as Mnesia calls it, and its operations look nothing up. The others
-%% are found in the directory, a table called `fyris_mnesia'.
-%%
-%% == Who owns them ==
-%%
-%% Mnesia makes tables from processes that end. So all belong to the keeper,
-%% a process under Mnesia's supervisor of backends: they end when Mnesia
-%% stops, exactly as `ram_copies' do, and nothing stale is found at the next
-%% start.
+%% Tables belong to the keeper (`fyris_mnesia_keeper'), and those with files are changed by one process each
+%% (`fyris_mnesia_writer').
 -module(fyris_mnesia).
 
 -behaviour(mnesia_backend_type).
--behaviour(gen_server).
 
 -export([register/0, register/1]).
 -export([init_backend/0, add_aliases/1, remove_aliases/1, semantics/2,
@@ -45,14 +34,17 @@
 -export([validate_key/6, validate_record/6, insert/3, lookup/3, delete/3,
          match_delete/3, update_counter/4, first/2, last/2, next/3, prev/3,
          slot/3, select/1, select/3, select/4, repair_continuation/2]).
--export([start_link/0, init/1, handle_call/3, handle_cast/2]).
+%% What Mnesia of OTP 29 calls besides its behaviour.
+-export([select_reverse/3, select_reverse/4]).
 
--define(DIRECTORY, ?MODULE).
 %% Objects in a message when a table goes to another node.
 -define(AT_ONCE, 500).
 
+%% In the dictionary of a process: the table in which it begins a counter.
+-define(COUNTER, fyris_mnesia_counter).
+
 -type alias() :: atom().
--type tab() :: atom() | {atom(), index | retainer, term()}.
+-type tab() :: fyris_mnesia_keeper:tab().
 
 %% @doc Makes `fyris_copies' known to a running Mnesia, and with it to all
 %% nodes that share its schema.
@@ -73,9 +65,9 @@ register(Alias) ->
 %% What this backend is
 
 %% @private
--spec init_backend() -> ok.
+-spec init_backend() -> ok | {error, term()}.
 init_backend() ->
-    keeper().
+    fyris_mnesia_keeper:ensure().
 
 %% @private
 -spec add_aliases([alias()]) -> ok.
@@ -85,20 +77,23 @@ add_aliases(_) -> ok.
 -spec remove_aliases([alias()]) -> ok.
 remove_aliases(_) -> ok.
 
-%% @private
+%% @private Mnesia asks for the storage before it dumps or forgets each change of its log: only here can a backend learn that.
 -spec semantics(alias(), atom()) -> term().
-semantics(_, storage) -> ram_copies;
+semantics(_, storage) ->
+    ok = fyris_mnesia_keeper:written(),
+    disc_only_copies;
 semantics(_, types) -> [set, ordered_set, bag];
 semantics(_, index_types) -> [ordered, bag];
 semantics(_, _) -> undefined.
 
 %% @private
--spec check_definition(alias(), tab(), [node()], [term()]) -> ok.
-check_definition(_, _, _, _) -> ok.
+-spec check_definition(alias(), tab(), [node()], [term()]) -> ok | {error, term()}.
+check_definition(Alias, Tab, Nodes, Properties) ->
+    fyris_mnesia_schema:check(Alias, Tab, Nodes, Properties).
 
-%% @private Nothing is on disc.
--spec real_suffixes() -> [].
-real_suffixes() -> [].
+%% @private
+-spec real_suffixes() -> [string()].
+real_suffixes() -> fyris_mnesia_file:suffixes().
 
 %% @private
 -spec tmp_suffixes() -> [].
@@ -107,14 +102,12 @@ tmp_suffixes() -> [].
 %% ---------------------------------------------------------------------------
 %% Tables come and go
 
-%% @private
+%% @private Mnesia makes a table that is restored twice, first without its definition.
 -spec create_table(alias(), tab(), [term()]) -> ok | {error, term()}.
+create_table(_, Tab, []) when is_atom(Tab) ->
+    ok;
 create_table(_, Tab, Definition) ->
-    %% Another node may have registered the backend; then nothing started the
-    %% keeper here yet.
-    keeper(),
-    gen_server:call(?MODULE, {create, Tab, options(Tab, Definition)},
-                    infinity).
+    fyris_mnesia_keeper:create(Tab, options(Tab, Definition)).
 
 options({_, index, {_, ordered}}, _) -> [ordered_set, {keypos, 1}];
 options({_, index, {_, bag}}, _) -> [bag, {keypos, 1}];
@@ -124,26 +117,33 @@ options(_, Definition) ->
     [proplists:get_value(type, Definition, set), {keypos, 2}
      | proplists:get_value(ets, Storage, [])].
 
-%% @private A copy from another node begins empty.
+%% @private When Mnesia recovers or starts from a fallback it loads tables that it did not create before.
 -spec load_table(alias(), tab(), term(), [term()]) -> ok.
-load_table(_, Tab, {net_load, _}, _) ->
-    true = fyris:delete_all_objects(table(Tab)),
-    ok;
-load_table(_, _, _, _) ->
-    ok.
+load_table(Alias, Tab, Reason, Definition) ->
+    ok = create_table(Alias, Tab, Definition),
+    ok = fyris_mnesia_keeper:load(Tab, source(Reason)),
+    fyris_mnesia_schema:loaded(Alias, Tab, Reason, Definition).
 
-%% @private
+source({net_load, _}) -> node;
+source({dumper, _}) -> nothing;
+source(restore) -> nothing;
+source(_) -> files.
+
+%% @private Mnesia forgets its log after it has closed the tables in which it did the changes again.
 -spec close_table(alias(), tab()) -> ok.
-close_table(_, _) -> ok.
+close_table(_, Tab) ->
+    fyris_mnesia_keeper:written(Tab).
 
 %% @private
 -spec sync_close_table(alias(), tab()) -> ok.
-sync_close_table(_, _) -> ok.
+sync_close_table(_, Tab) ->
+    fyris_mnesia_keeper:written(Tab).
 
 %% @private
 -spec delete_table(alias(), tab()) -> ok.
 delete_table(_, Tab) ->
-    gen_server:call(?MODULE, {delete, Tab}, infinity).
+    ok = fyris_mnesia_schema:left(Tab),
+    fyris_mnesia_keeper:delete(Tab).
 
 %% @private
 -spec info(alias(), tab(), atom()) -> term().
@@ -192,7 +192,8 @@ receive_data(Objects, _, Tab, _, none) ->
 
 %% @private
 -spec receive_done(alias(), tab(), pid(), none) -> ok.
-receive_done(_, _, _, _) -> ok.
+receive_done(_, Tab, _, _) ->
+    fyris_mnesia_keeper:loaded(Tab).
 
 %% ---------------------------------------------------------------------------
 %% Objects
@@ -210,7 +211,9 @@ validate_record(_, _, Name, Arity, Type, _) -> {Name, Arity, Type}.
 %% @private
 -spec insert(alias(), tab(), tuple() | [tuple()]) -> ok.
 insert(_, Tab, Objects) ->
-    true = fyris:insert(table(Tab), Objects),
+    Begins = erase(?COUNTER) =:= Tab,
+    change(Tab, {insert, Objects}),
+    Begins andalso fyris_mnesia_keeper:written(Tab),
     ok.
 
 %% @private
@@ -221,22 +224,33 @@ lookup(_, Tab, Key) ->
 %% @private
 -spec delete(alias(), tab(), term()) -> ok.
 delete(_, Tab, Key) ->
-    true = fyris:delete(table(Tab), Key),
-    ok.
+    change(Tab, {delete, Key}).
 
 %% @private
 -spec match_delete(alias(), tab(), tuple() | '_') -> ok.
-match_delete(_, Tab, '_') ->
-    true = fyris:delete_all_objects(table(Tab)),
-    ok;
 match_delete(_, Tab, Pattern) ->
-    true = fyris:match_delete(table(Tab), Pattern),
-    ok.
+    change(Tab, {match_delete, Pattern}).
 
-%% @private
+%% @private When there is no counter yet, or it would be less than 0, Mnesia inserts one next. That has to be in the log when
+%% Mnesia answers, like any count: Mnesia does not count again when it recovers.
 -spec update_counter(alias(), tab(), term(), term()) -> integer().
 update_counter(_, Tab, Key, Ops) ->
-    fyris:update_counter(table(Tab), Key, Ops).
+    try change(Tab, {update_counter, Key, Ops}) of
+        Value when is_integer(Value), Value < 0 -> put(?COUNTER, Tab), Value;
+        Value -> Value
+    catch
+        error:Reason -> put(?COUNTER, Tab), error(Reason)
+    end.
+
+change(Tab, Change) ->
+    case fyris_mnesia_keeper:writer(Tab) of
+        none ->
+            element(1, fyris_mnesia_writer:apply_to(table(Tab), Change));
+        Writer ->
+            Result = fyris_mnesia_writer:change(Writer, Change),
+            fyris_mnesia_schema:is_changing() andalso fyris_mnesia_writer:write(Writer),
+            Result
+    end.
 
 %% @private
 -spec first(alias(), tab()) -> term().
@@ -276,75 +290,20 @@ select(_, Tab, Spec, Limit) ->
     fyris:select(table(Tab), Spec, Limit).
 
 %% @private
+-spec select_reverse(alias(), tab(), [tuple()]) -> [term()].
+select_reverse(_, Tab, Spec) ->
+    fyris:select_reverse(table(Tab), Spec).
+
+%% @private
+-spec select_reverse(alias(), tab(), [tuple()], pos_integer()) ->
+          {[term()], fyris:continuation()} | '$end_of_table'.
+select_reverse(_, Tab, Spec, Limit) ->
+    fyris:select_reverse(table(Tab), Spec, Limit).
+
+%% @private
 -spec repair_continuation(fyris:continuation(), [tuple()]) ->
           fyris:continuation().
 repair_continuation(Continuation, Spec) ->
     fyris:repair_continuation(Continuation, Spec).
 
-table(Tab) when is_atom(Tab) -> Tab;
-table(Tab) -> fyris:lookup_element(?DIRECTORY, Tab, 2).
-
-%% ---------------------------------------------------------------------------
-%% The keeper
-
-%% @private
--spec start_link() -> {ok, pid()} | {error, term()}.
-start_link() ->
-    gen_server:start_link({local, ?MODULE}, ?MODULE, [], []).
-
-keeper() ->
-    case whereis(?MODULE) of
-        undefined -> start_keeper();
-        _ -> ok
-    end.
-
-start_keeper() ->
-    case mnesia_ext_sup:start_proc(?MODULE, ?MODULE, start_link, []) of
-        {ok, _} -> ok;
-        {error, {already_started, _}} -> ok
-    end.
-
-%% @private
--spec init([]) -> {ok, none}.
-init([]) ->
-    ?DIRECTORY = fyris:new(?DIRECTORY, [named_table, protected]),
-    {ok, none}.
-
-%% @private
--spec handle_call({create, tab(), list()} | {delete, tab()},
-                  {pid(), term()}, none) ->
-          {reply, ok | {error, term()}, none}.
-handle_call({create, Tab, Options}, _, State) ->
-    {reply, create(Tab, fyris:member(?DIRECTORY, Tab), Options), State};
-handle_call({delete, Tab}, _, State) ->
-    [true = fyris:delete(Table)
-     || Tag <- [Tab | indexes(Tab)],
-        {_, Table} <- fyris:take(?DIRECTORY, Tag)],
-    {reply, ok, State}.
-
-%% Mnesia thinks that the indexes of a table in memory go with it.
-indexes(Tab) when is_atom(Tab) ->
-    fyris:select(?DIRECTORY, [{{{Tab, index, '$1'}, '_'}, [],
-                               [{{{const, Tab}, index, '$1'}}]}]);
-indexes(_) ->
-    [].
-
-create(_, true, _) ->
-    ok;
-create(Tab, false, Options) ->
-    {Name, More} = named(Tab),
-    try fyris:new(Name, [public | More ++ Options]) of
-        Table ->
-            true = fyris:insert(?DIRECTORY, {Tab, Table}),
-            ok
-    catch
-        error:Reason -> {error, {Reason, Tab, Options}}
-    end.
-
-named(Tab) when is_atom(Tab) -> {Tab, [named_table]};
-named(_) -> {?MODULE, []}.
-
-%% @private
--spec handle_cast(term(), none) -> {noreply, none}.
-handle_cast(_, State) ->
-    {noreply, State}.
+table(Tab) -> fyris_mnesia_keeper:table(Tab).

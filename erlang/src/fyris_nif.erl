@@ -13,7 +13,7 @@
 -export([lookup/2, lookup_element/3, lookup_element/4, member/2]).
 -export([first/1, last/1, next/2, prev/2, first_lookup/1, last_lookup/1,
          next_lookup/2, prev_lookup/2, slot/2]).
--export([cursor/2, slice/3, query/3, step/2, chunk/4, chunk_next/1, chunk_step/1,
+-export([cursor/2, slice/3, fold/2, fold_slice/3, fold_is_current/1, fold_end/1, query/3, step/2, chunk/4, chunk_next/1, chunk_step/1,
          is_place/1, repair/3]).
 -export([match_spec_compile/1, is_compiled_ms/1, run_spec/3, test_ms/2]).
 -export([open/2, range/5, prefix/4, range_slice/4, seek/3, lookup_some/2,
@@ -28,7 +28,15 @@
 -define(STUB, erlang:nif_error(not_loaded)).
 
 init() ->
-    erlang:load_nif(filename:join(priv_dir(), "fyris_nif"), none).
+    case erlang:load_nif(filename:join(priv_dir(), "fyris_nif"), none) of
+        {error, {Failure, Text}} -> {error, {Failure, reason(Text)}};
+        ok -> ok
+    end.
+
+%% What the library says by a number (native/fyris_nif/src/load.rs).
+reason("Library load-call unsuccessful (4)." = Text) -> {another_build_has_tables, Text};
+reason("Library upgrade-call unsuccessful (4)." = Text) -> {another_build_is_running, Text};
+reason(Text) -> Text.
 
 %% Beside the code, also when the application is not installed as one.
 priv_dir() ->
@@ -77,6 +85,10 @@ prev_lookup(_, _) -> ?STUB.
 slot(_, _) -> ?STUB.
 cursor(_, _) -> ?STUB.
 slice(_, _, _) -> ?STUB.
+fold(_, _) -> ?STUB.
+fold_slice(_, _, _) -> ?STUB.
+fold_is_current(_) -> ?STUB.
+fold_end(_) -> ?STUB.
 query(_, _, _) -> ?STUB.
 step(_, _) -> ?STUB.
 chunk(_, _, _, _) -> ?STUB.

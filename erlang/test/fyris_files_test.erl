@@ -29,6 +29,35 @@ files_go_both_ways_test() ->
      end) || {From, To} <- [{fyris, ets}, {ets, fyris}, {fyris, fyris}], Type <- ?ALL,
              Extended <- [[], [object_count], [md5sum], [object_count, md5sum]]].
 
+%% Of all that a table may be made with, what ets keeps is kept.
+options_are_kept_test_() ->
+    Options = [[{read_concurrency, true}, {write_concurrency, true}], [{read_concurrency, true}], [{write_concurrency, true}],
+               [{write_concurrency, auto}], [{write_concurrency, true}, {decentralized_counters, true}],
+               [{write_concurrency, auto}, {decentralized_counters, false}], [compressed, {write_concurrency, false}]],
+    [{lists:flatten(io_lib:format("~p ~p", [Type, Some])),
+      fun() -> with_file(fun(File) ->
+                   ?same(begin
+                             T = M:new(t, [Type, protected | Some]),
+                             ok = M:tab2file(T, File),
+                             {ok, T2} = M:file2tab(File),
+                             [M:info(T2, Item) || Item <- [read_concurrency, write_concurrency, decentralized_counters,
+                                                           compressed, protection, type]]
+                         end),
+                   %% And what one of them wrote, the other reads so.
+                   [?assertEqual(info_of(From, ets, File, Type, Some), info_of(From, fyris, File, Type, Some))
+                    || From <- [ets, fyris]]
+               end) end}
+     || Type <- ?ALL, Some <- Options].
+
+info_of(From, To, File, Type, Options) ->
+    T = From:new(t, [Type | Options]),
+    ok = From:tab2file(T, File),
+    From:delete(T),
+    {ok, T2} = To:file2tab(File),
+    Info = [To:info(T2, Item) || Item <- [read_concurrency, write_concurrency, decentralized_counters, compressed]],
+    To:delete(T2),
+    Info.
+
 errors_test() ->
     ?same(M:tab2file(nope, "/tmp/x")),
     ?same(M:tab2file(M:new(t, []), "/nowhere/at/all")),

@@ -57,6 +57,20 @@ atoms_that_stay_test() ->
 types_test() ->
     ?assertEqual([type, type], calls("-spec f(ets:tid()) -> ets:table() | atom().")).
 
+%% Every type that ets exports, as it would be used.
+types_of_every_release_test() ->
+    [?assertEqual({Name, [type]}, {Name, calls(lists:concat(["-type t() :: ets:", Name, "()."]))})
+     || {_, types, Facts} <- fyris_exports_test:facts(), {Name, 0} <- Facts].
+
+%% What fyris has not stays as it is, and is reported.
+what_does_not_exist_is_not_written_test() ->
+    [begin
+         ?assertEqual(list_to_binary(Text), rewritten(Text)),
+         [#{becomes := keep, note := Note}] = scan(Text),
+         ?assert(lists:prefix("fyris has no such ", Note))
+     end || Text <- ["f() -> ets:nothing(1).", "f() -> ets:lookup(1).", "-type t() :: ets:no_type().", "f() -> fun ets:lookup/7."]],
+    ?assertEqual(<<"f() -> ets:nothing(fyris:info(T)).">>, rewritten("f() -> ets:nothing(ets:info(T)).")).
+
 notes_test() ->
     Note = fun(Text) -> [#{note := Found}] = scan(Text), Found end,
     ?assertEqual("fyris has no such function", Note("f() -> ets:nothing(1).")),

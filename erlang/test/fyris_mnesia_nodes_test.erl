@@ -177,7 +177,7 @@ start(I, Dir) ->
                                     string:prefix(P, code:root_dir()) =:= nomatch],
     {ok, Peer, Name} =
         peer:start((fyris_net:node_options(get(net), I))
-                   #{name => "fyris" ++ Number ++ "_" ++ os:getpid(), longnames => true,
+                   #{name => "n" ++ Number ++ "_" ++ filename:basename(Dir), longnames => true,
                      connection => standard_io, wait_boot => 30_000,
                      args => ["-pa" | Paths] ++
                          ["-setcookie", "fyris", "-kernel", "net_ticktime", "2", "-kernel", "prevent_overlapping_partitions", "false",

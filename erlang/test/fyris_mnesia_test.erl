@@ -13,7 +13,8 @@ mnesia_test_() ->
     {setup, fun start/0, fun stop/1,
      [{timeout, 120, {test, ?MODULE, Name}}
       || Name <- [random_set, random_ordered_set, random_bag, sizes, stored_where, indexes_come_and_go,
-                  checkpoint_and_backup, bad_definitions, concurrent_counters, gone_with_mnesia]]}.
+                  checkpoint_and_backup, bad_definitions, concurrent_counters, selects_backwards,
+                  gone_with_mnesia]]}.
 
 start() ->
     application:set_env(mnesia, schema_location, ram),
@@ -30,6 +31,35 @@ stop(_) ->
 
 directory() ->
     filename:join("/tmp", "fyris_mnesia_" ++ os:getpid()).
+
+%% From OTP 29 on.
+selects_backwards() ->
+    case erlang:function_exported(mnesia, select_reverse, 4) of
+        true ->
+            [?assertEqual(selected(ram_copies, Type, Context), selected(fyris_copies, Type, Context))
+             || Type <- [set, ordered_set, bag], Context <- [transaction, async_dirty]];
+        false ->
+            ok
+    end.
+
+selected(Copies, Type, Context) ->
+    {atomic, ok} = mnesia:create_table(backwards, [{Copies, [node()]}, {type, Type}, {attributes, [k, v]}]),
+    [ok = mnesia:dirty_write({backwards, I, I rem 3}) || I <- lists:seq(1, 50)],
+    Spec = [{{backwards, '$1', 1}, [], ['$1']}],
+    Run = fun(F) -> case mnesia:activity(Context, F) of
+                        List when Type =:= ordered_set -> List;
+                        List -> lists:sort(List)
+                    end
+          end,
+    %% As variables: releases before have no such functions.
+    M = mnesia,
+    Found = [Run(fun() -> M:select_reverse(backwards, Spec) end),
+             Run(fun() -> chunks(M, M:select_reverse(backwards, Spec, 7, read)) end)],
+    {atomic, ok} = mnesia:delete_table(backwards),
+    Found.
+
+chunks(_, '$end_of_table') -> [];
+chunks(M, {Found, Continuation}) -> Found ++ chunks(M, M:select_reverse(Continuation)).
 
 %% ---------------------------------------------------------------------------
 %% The same operations on both
@@ -245,5 +275,5 @@ gone_with_mnesia() ->
     ?assert(is_list(fyris:info(T))),
     stop(none),
     ?assertEqual([], [fyris:info(Table, name) || Table <- [T, fyris_mnesia], fyris:info(Table) =/= undefined]),
-    ?assertEqual(undefined, whereis(fyris_mnesia)),
+    ?assertEqual(undefined, whereis(fyris_mnesia_keeper)),
     start().

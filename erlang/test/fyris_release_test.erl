@@ -152,3 +152,69 @@ came(Way) ->
          ?assertEqual(0, fyris_counts:extra(0)),
          fyris:delete(T)
      end || Type <- ?UNIQUE].
+
+%% Of one large binary there is one copy, however many objects have it and whatever way it came into them.
+a_large_binary_is_kept_once_test_() ->
+    {timeout, 120, fun() -> fyris_reload_test:in_peer(fun kept_once/0) end}.
+
+kept_once() ->
+    Blob = binary:copy(<<7>>, 1 bsl 20),
+    N = 300,
+    Most = 40 bsl 20,
+    Before = resident(),
+    [begin
+         T = fyris:new(t, [Type, public]),
+         [fyris:insert(T, {I, [{deep, Blob}], Blob}) || I <- lists:seq(1, N)],
+         fyris:insert(T, [{I, Blob} || I <- lists:seq(N + 1, 2 * N)]),
+         %% What comes out goes in again.
+         [fyris:insert(T, {I + 2 * N, fyris:lookup(T, I)}) || I <- lists:seq(1, N)],
+         [fyris:update_element(T, I, {2, {Blob}}) || Type =/= bag, I <- lists:seq(1, N)],
+         [?assertEqual(true, lists:all(fun(O) -> has(Blob, O) end, fyris:lookup(T, I))) || I <- lists:seq(1, 3 * N)],
+         ?assertEqual({Type, true}, {Type, settles_below(Before + Most, 100)}),
+         fyris:delete(T)
+     end || Type <- [set, ordered_set, bag]],
+    ?assertEqual(0, fyris_counts:extra(0)).
+
+%% The machine's own garbage of the comparisons above goes when its allocators come to it.
+settles_below(_, 0) ->
+    false;
+settles_below(Most, Tries) ->
+    erlang:garbage_collect(),
+    resident() < Most orelse begin timer:sleep(50), settles_below(Most, Tries - 1) end.
+
+has(Blob, Object) -> element(tuple_size(Object), Object) =:= Blob orelse binary:match(term_to_binary(Object), Blob) =/= nomatch.
+
+%% Bytes of memory of this emulator.
+resident() ->
+    {ok, Text} = file:read_file("/proc/self/statm"),
+    [_, Pages | _] = string:lexemes(Text, " "),
+    4096 * binary_to_integer(Pages).
+
+%% Other binaries come to lie where one was that objects still have.
+a_binary_in_the_place_of_another_is_itself_test() ->
+    T = fyris:new(t, [public]),
+    Make = fun(I) -> binary:copy(<<I:32>>, 5_000) end,
+    [on_its_own(fun() -> fyris:insert(T, {I, Make(I)}) end) || I <- lists:seq(1, 300)],
+    [?assertEqual(Make(I), fyris:lookup_element(T, I, 2)) || I <- lists:seq(1, 300)],
+    fyris:delete(T),
+    ?assertEqual(0, fyris_counts:extra(0)).
+
+%% Many at once put it in and take it out.
+one_binary_of_many_test() ->
+    Blob = binary:copy(<<9>>, ?LARGE),
+    [begin
+         T = fyris:new(t, [Type, public]),
+         Work = fun(Seed) ->
+                        rand:seed(exsss, Seed),
+                        [case rand:uniform(4) of
+                             1 -> fyris:delete(T, rand:uniform(5));
+                             2 -> [?assertEqual(Blob, B) || {_, B} <- fyris:lookup(T, rand:uniform(5))];
+                             3 -> fyris:insert(T, {rand:uniform(5), Blob});
+                             4 -> [fyris:insert(T, {rand:uniform(5), B}) || {_, B} <- fyris:lookup(T, rand:uniform(5))]
+                         end || _ <- lists:seq(1, 500)]
+                end,
+         Workers = [spawn_monitor(fun() -> Work(Seed) end) || Seed <- lists:seq(1, 10)],
+         [receive {'DOWN', Ref, process, Pid, Reason} -> ?assertEqual(normal, Reason) end || {Pid, Ref} <- Workers],
+         fyris:delete(T)
+     end || Type <- ?ALL],
+    ?assertEqual(0, fyris_counts:extra(0)).

@@ -146,6 +146,28 @@ fixed_items_test() ->
           end),
     ?same(begin T = M:new(a, []), M:safe_fixtable(T, yes) end).
 
+%% The time of a fix is the machine's when the table was fixed: it lies between the times before and after, and is the same
+%% whenever and by whichever process it is asked for.
+the_time_of_a_fix_stays_test() ->
+    ?same(begin
+              T = M:new(a, [public]),
+              Before = erlang:monotonic_time(),
+              M:safe_fixtable(T, true),
+              After = erlang:monotonic_time(),
+              Times = fun() ->
+                          [element(1, M:info(T, I)) ||
+                              _ <- lists:seq(1, 5000),
+                              I <- [safe_fixed, safe_fixed_monotonic_time]]
+                      end,
+              [Time, {_, _, _}] = Answers = lists:usort(Times()),
+              fyris_same:in_process(fun() -> M:safe_fixtable(T, true), Times() end),
+              Kept = Answers =:= lists:usort(Times()),
+              M:safe_fixtable(T, false),
+              M:safe_fixtable(T, true),
+              {Again, _} = M:info(T, safe_fixed_monotonic_time),
+              {Before =< Time, Time =< After, Kept, After =< Again}
+          end).
+
 fixes_end_with_their_process_test() ->
     ?same(begin
               T = M:new(a, [public]),

@@ -48,10 +48,12 @@ from ._fyris import (
     encode,
     format,
     parse,
+    segments,
     unlink,
 )
 
 MutableMapping.register(Table)
+MutableMapping.register(VersionedMap)
 
 __all__ = [
     "Atom",
@@ -86,6 +88,7 @@ __all__ = [
     "encode",
     "format",
     "parse",
+    "segments",
     "unlink",
 ]
 

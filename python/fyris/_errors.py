@@ -60,8 +60,9 @@ class Conflict(_WithRanges):
 
 
 class BaseLost(_WithRanges):
-    """The working copy fell so far behind that what it started from is gone, and pages were changed on both sides; `ranges`
-    says which. `update(on_conflict=...)` decides for each unit, `discard()` takes the trunk's."""
+    """The working copy fell so far behind that what it started from is gone, and pages were changed on both sides; `ranges` are the units
+    of these pages in which the two sides differ (whole pages, of `diff()`). `update(on_conflict=...)` decides for each unit, `discard()`
+    takes the trunk's."""
 
 
 class Busy(SegmentError):

@@ -1,6 +1,98 @@
 """What is easier said in Python about segments."""
 
+import asyncio
 import math
+from collections.abc import ItemsView, KeysView, Mapping, ValuesView
+
+#: How long a thread of an executor sleeps before it looks whether it is still wanted, in seconds.
+_NAP = 0.25
+
+
+class Begun:
+    """What `Segment.begin()` returns."""
+
+    def __init__(self, segment, merge, validate, on_conflict):
+        self._segment = segment
+        self._options = {"merge": merge, "validate": validate, "on_conflict": on_conflict}
+
+    def __enter__(self):
+        self._segment._begin()
+        return self._segment
+
+    def __exit__(self, kind, error, traceback):
+        committed = False
+        try:
+            if kind is None:
+                self._segment.commit(**self._options)
+                committed = True
+        finally:
+            if not committed:
+                self._segment.discard()
+
+
+class MapBegun:
+    """What `VersionedMap.begin()` returns."""
+
+    def __init__(self, map):
+        self._map = map
+
+    def __enter__(self):
+        self._map.update()
+        return self._map
+
+    def __exit__(self, kind, error, traceback):
+        try:
+            if kind is None:
+                self._map.commit()
+        finally:
+            if self._map.dirty:
+                self._map.discard()
+
+
+async def wait_async(watcher, timeout):
+    """Waits in a thread, in short naps, so that who is cancelled does not keep it."""
+    loop = asyncio.get_running_loop()
+    end = math.inf if timeout is None else loop.time() + timeout
+    while True:
+        nap = max(0, min(_NAP, end - loop.time()))
+        if await loop.run_in_executor(None, watcher.wait, nap):
+            return True
+        if loop.time() >= end:
+            return False
+
+
+class Keys(KeysView):
+    """The keys of a map, in order."""
+
+    def __reversed__(self):
+        return reversed(self._mapping)
+
+
+class Values(ValuesView):
+    """The values of a map, in the order of their keys."""
+
+    def __iter__(self):
+        return self._mapping._walk(False, False)
+
+    def __reversed__(self):
+        return self._mapping._walk(False, True)
+
+
+class Items(ItemsView):
+    """The items of a map, in order."""
+
+    def __iter__(self):
+        return self._mapping._walk(True, False)
+
+    def __reversed__(self):
+        return self._mapping._walk(True, True)
+
+
+def equal(map, other):
+    """Whether a mapping has the same items."""
+    if not isinstance(other, Mapping):
+        return NotImplemented
+    return len(map) == len(other) and dict(map.items()) == dict(other.items())
 
 
 def ndarray(segment, shape, dtype, offset):

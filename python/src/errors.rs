@@ -74,6 +74,7 @@ pub(crate) fn segment(error: fyris_segment::Error) -> PyErr {
         Busy => self::Busy::new_err(text),
         Forked => self::Forked::new_err(text),
         ReadOnly => self::ReadOnly::new_err(text),
+        Uncommitted => self::Uncommitted::new_err(text),
         NotFound(_) => NoSuchSegment::new_err(text),
         Exists(_) => SegmentExists::new_err(text),
         NotASegment(_) | WrongFormat { .. } | Truncated { .. } | Corrupt(_) => {

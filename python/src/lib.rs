@@ -38,10 +38,12 @@ fn _fyris(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<view::View>()?;
     module.add_class::<segment::Segment>()?;
     module.add_class::<segment::Updated>()?;
+    module.add_class::<segment::Watcher>()?;
     module.add_class::<map::VersionedMap>()?;
     module.add_class::<map::MapWalk>()?;
     module.add_function(wrap_pyfunction!(segment::unlink, module)?)?;
     module.add_function(wrap_pyfunction!(segment::doctor, module)?)?;
+    module.add_function(wrap_pyfunction!(segment::segments, module)?)?;
     module.add_function(wrap_pyfunction!(values::parse, module)?)?;
     module.add_function(wrap_pyfunction!(values::format, module)?)?;
     module.add_function(wrap_pyfunction!(values::encode, module)?)?;

@@ -5,15 +5,16 @@
 
 use std::ops::Bound as Limit;
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use fyris_segment::{MapError, Options, VersionedMap as Store};
+use fyris_segment::{Inside, MapError, Options, Origin, Reattach, Shared, VersionedMap as Store};
+use pyo3::exceptions::{PyKeyError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyString};
+use pyo3::types::{PyBytes, PyDict, PyString, PyTuple};
 
-use crate::errors::{self, Behind, Busy, Closed};
-use crate::segment::{Updated, again, kept_name};
+use crate::errors::{self, Behind, Closed};
+use crate::segment::{Made, Updated, Watcher, again, kept_name};
 
 /// An ordered map of bytes to bytes that processes share, in a segment.
 ///
@@ -28,10 +29,43 @@ use crate::segment::{Updated, again, kept_name};
 /// Behind, and write() does what is to be done then. The arguments are those of Segment; the map declares its writes itself, and grows up to max_size.
 #[pyclass(frozen, mapping, weakref, module = "fyris")]
 pub(crate) struct VersionedMap {
-    /// `None` once it is closed.
-    map: Mutex<Option<Store>>,
+    map: Shared<State>,
     name: PathBuf,
     read_only: bool,
+    in_place: bool,
+    mode: Option<u32>,
+}
+
+/// What there is of a map now.
+struct State {
+    /// `None` once it is closed.
+    map: Option<Store>,
+    origin: Origin,
+}
+
+impl State {
+    fn new(map: Store) -> State {
+        State {
+            origin: map.segment().origin(),
+            map: Some(map),
+        }
+    }
+}
+
+impl Reattach for State {
+    type Error = MapError;
+
+    fn origin(&self) -> Origin {
+        self.origin.clone()
+    }
+
+    fn again(origin: &Origin) -> Result<State, MapError> {
+        Store::again(origin).map(State::new)
+    }
+
+    fn reattach(&mut self) -> Result<(), MapError> {
+        self.map.as_mut().map_or(Ok(()), Store::reattach)
+    }
 }
 
 fn whole(entry: Option<(&[u8], &[u8])>) -> Option<(Vec<u8>, Vec<u8>)> {
@@ -45,21 +79,17 @@ fn pair<'py>(py: Python<'py>, entry: &(Vec<u8>, Vec<u8>)) -> Pair<'py> {
 }
 
 fn missing(key: &[u8], py: Python<'_>) -> PyErr {
-    pyo3::exceptions::PyKeyError::new_err((PyBytes::new(py, key).unbind(),))
+    PyKeyError::new_err((PyBytes::new(py, key).unbind(),))
 }
 
 impl VersionedMap {
-    fn state(&self) -> PyResult<MutexGuard<'_, Option<Store>>> {
-        match self.map.try_lock() {
-            Ok(map) => Ok(map),
-            Err(TryLockError::Poisoned(map)) => Ok(map.into_inner()),
-            Err(TryLockError::WouldBlock) => Err(Busy::new_err("another thread is using this map")),
-        }
+    fn state(&self) -> PyResult<Inside<'_, State>> {
+        self.map.lock().map_err(errors::segment)
     }
 
     /// Runs an operation that is soon done.
     fn with<T>(&self, operation: impl FnOnce(&mut Store) -> Result<T, MapError>) -> PyResult<T> {
-        match &mut *self.state()? {
+        match &mut self.state()?.map {
             Some(map) => operation(map).map_err(errors::map),
             None => Err(Closed::new_err("the map is closed")),
         }
@@ -99,19 +129,42 @@ impl VersionedMap {
         })
     }
 
-    fn step(&self, after: Option<&[u8]>) -> PyResult<Option<(Vec<u8>, Vec<u8>)>> {
-        let low = after.map_or(Limit::Unbounded, Limit::Excluded);
+    /// The entry behind a key, or before it if `back`.
+    fn step(&self, from: Option<&[u8]>, back: bool) -> PyResult<Option<(Vec<u8>, Vec<u8>)>> {
+        let bound = from.map_or(Limit::Unbounded, Limit::Excluded);
         self.with(|map| {
             map.len()?; // which says it if the process was forked
-            map.view().first_in(low).map(whole)
+            match back {
+                false => map.view().first_in(bound).map(whole),
+                true => map.view().last_in(bound).map(whole),
+            }
         })
+    }
+
+    /// Keys, values or items: a view as dictionaries have it, made in Python.
+    fn view<'py>(slf: &Bound<'py, Self>, class: &str) -> PyResult<Bound<'py, PyAny>> {
+        let module = slf.py().import("fyris._segment")?;
+        module.call_method1(class, (slf,))
+    }
+
+    /// Puts in what `dict.update` would.
+    fn put_all(&self, others: &Bound<'_, PyAny>) -> PyResult<()> {
+        let pairs = match others.getattr_opt("items")? {
+            Some(items) => items.call0()?,
+            None => others.clone(),
+        };
+        for one in pairs.try_iter()? {
+            let (key, value) = one?.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>()?;
+            self.__setitem__(key.extract()?, value.extract()?)?;
+        }
+        Ok(())
     }
 }
 
 #[pymethods]
 impl VersionedMap {
     #[new]
-    #[pyo3(signature = (name, size=0, *, create=true, exclusive=false, read_only=false, unit=None, max_size=None))]
+    #[pyo3(signature = (name, size=0, *, create=true, exclusive=false, read_only=false, in_place=false, unit=None, max_size=None, slots=None, history=None, mode=None, group=None))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
@@ -120,28 +173,39 @@ impl VersionedMap {
         create: bool,
         exclusive: bool,
         read_only: bool,
+        in_place: bool,
         unit: Option<u32>,
         max_size: Option<usize>,
+        slots: Option<usize>,
+        history: Option<usize>,
+        mode: Option<u32>,
+        group: Option<u32>,
     ) -> PyResult<VersionedMap> {
-        let mut options = Options::new().create(create).exclusive(exclusive);
-        options = options.read_only(read_only);
-        if let Some(unit) = unit {
-            options = options.unit(unit);
-        }
-        if let Some(max_size) = max_size {
-            options = options.max_size(max_size);
-        }
+        let read_only = read_only || in_place;
+        let made = Made {
+            unit,
+            max_size,
+            slots,
+            history,
+            mode,
+            group,
+        };
+        let options = Options::new().create(create).exclusive(exclusive);
+        let options = options.read_only(read_only).in_place(in_place);
+        let options = made.put_in(options);
         let map = py.detach(|| Store::checkout(&name, size, &options));
         Ok(VersionedMap {
-            map: Mutex::new(Some(map.map_err(errors::map)?)),
+            map: Shared::new(State::new(map.map_err(errors::map)?)),
             name,
             read_only,
+            in_place,
+            mode,
         })
     }
 
     /// Gives the working copy up, with its uncommitted changes; the map stays.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        let gone = self.state()?.take();
+        let gone = self.state()?.map.take();
         py.detach(|| drop(gone));
         Ok(())
     }
@@ -150,7 +214,7 @@ impl VersionedMap {
         slf
     }
 
-    /// As close(): what was not committed is not committed.
+    /// As close(): what was not committed is lost. begin() is for a with statement that commits.
     fn __exit__(
         &self,
         py: Python<'_>,
@@ -212,22 +276,84 @@ impl VersionedMap {
     }
 
     fn __iter__(slf: Bound<'_, Self>) -> MapWalk {
-        MapWalk::new(slf, Part::Key)
+        MapWalk::new(slf, Part::Key, false)
     }
 
-    /// The keys in order. A walk survives changes.
-    fn keys(slf: Bound<'_, Self>) -> MapWalk {
-        MapWalk::new(slf, Part::Key)
+    fn __reversed__(slf: Bound<'_, Self>) -> MapWalk {
+        MapWalk::new(slf, Part::Key, true)
     }
 
-    /// The values in the order of their keys.
-    fn values(slf: Bound<'_, Self>) -> MapWalk {
-        MapWalk::new(slf, Part::Value)
+    /// Equal to any mapping with the same items.
+    fn __eq__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let module = slf.py().import("fyris._segment")?;
+        module.call_method1("equal", (slf, other))
     }
 
-    /// Pairs of key and value, in order.
-    fn items(slf: Bound<'_, Self>) -> MapWalk {
-        MapWalk::new(slf, Part::Item)
+    fn _walk(slf: Bound<'_, Self>, items: bool, back: bool) -> MapWalk {
+        let part = if items { Part::Item } else { Part::Value };
+        MapWalk::new(slf, part, back)
+    }
+
+    /// The keys in order: a view, as of a dictionary. A walk through it survives changes.
+    fn keys<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        VersionedMap::view(slf, "Keys")
+    }
+
+    /// The values in the order of their keys: a view.
+    fn values<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        VersionedMap::view(slf, "Values")
+    }
+
+    /// Pairs of key and value, in order: a view.
+    fn items<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        VersionedMap::view(slf, "Items")
+    }
+
+    /// Removes a key and returns its value; default, or KeyError, if it is not there.
+    #[pyo3(signature = (key, *default))]
+    fn pop<'py>(
+        &self,
+        py: Python<'py>,
+        key: &[u8],
+        default: &Bound<'py, PyTuple>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        if default.len() > 1 {
+            let text = "pop() takes a key and at most one default";
+            return Err(PyTypeError::new_err(text));
+        }
+        match self.find(key)? {
+            Some(value) => {
+                self.with(|map| map.remove(key))?;
+                Ok(PyBytes::new(py, &value).into_any())
+            }
+            None => default.get_item(0).map_err(|_| missing(key, py)),
+        }
+    }
+
+    /// Removes the pair with the smallest key and returns it.
+    fn popitem<'py>(&self, py: Python<'py>) -> PyResult<Pair<'py>> {
+        let Some(entry) = self.with(|map| map.first().map(whole))? else {
+            return Err(PyKeyError::new_err("popitem(): the map is empty"));
+        };
+        self.with(|map| map.remove(&entry.0))?;
+        Ok(pair(py, &entry))
+    }
+
+    /// The value of a key; if it is not there, default is put in first.
+    fn setdefault<'py>(
+        &self,
+        py: Python<'py>,
+        key: &[u8],
+        default: &[u8],
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        if let Some(found) = self.find(key)? {
+            return Ok(PyBytes::new(py, &found));
+        }
+        self.__setitem__(key, default)?;
+        Ok(PyBytes::new(py, default))
     }
 
     /// The value of a key, or default.
@@ -287,9 +413,49 @@ impl VersionedMap {
         self.run(py, Store::clear)
     }
 
-    /// Takes the latest version. Raises Uncommitted if there are changes: maps are not merged.
-    fn update(&self, py: Python<'_>) -> PyResult<Updated> {
-        self.run(py, Store::update).map(Updated::from)
+    /// update() takes the latest version, as of a segment. Raises Uncommitted if there are changes: maps are not merged.
+    ///
+    /// update(others) is that of dictionaries: puts in the items of a mapping, or pairs of key and value, to be committed.
+    #[pyo3(signature = (others=None, /))]
+    fn update(
+        &self,
+        py: Python<'_>,
+        others: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Option<Updated>> {
+        match others {
+            None => self
+                .run(py, Store::update)
+                .map(|updated| Some(updated.into())),
+            Some(others) => self.put_all(others).map(|()| None),
+        }
+    }
+
+    /// For a with statement: changes made in it are committed at its end, and taken back if it ends by an exception, or if the commit fails. It begins with
+    /// the latest version; raises Uncommitted if there are changes already. At the end Behind is raised if another writer was first; write() would
+    /// begin again.
+    fn begin<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        VersionedMap::view(slf, "MapBegun")
+    }
+
+    fn _watcher(&self) -> PyResult<Watcher> {
+        self.with(|map| Ok(Watcher(map.segment().watcher())))
+    }
+
+    /// Sleeps until others have committed since the last update(), or until timeout seconds have passed (None: for ever); returns whether they have.
+    #[pyo3(signature = (timeout=None))]
+    fn wait(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<bool> {
+        self._watcher()?.wait(py, timeout)
+    }
+
+    /// As wait(), for asyncio.
+    #[pyo3(signature = (timeout=None))]
+    fn wait_async<'py>(
+        slf: &Bound<'py, Self>,
+        timeout: Option<f64>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let watcher = slf.get()._watcher()?;
+        let module = slf.py().import("fyris._segment")?;
+        module.call_method1("wait_async", (watcher, timeout))
     }
 
     /// Publishes the changes of the working copy and returns the new version. Raises Behind if another writer was first: discard(), update(), and make the
@@ -339,7 +505,7 @@ impl VersionedMap {
 
     /// In a forked child: checks the map out anew, as Segment.reattach().
     fn reattach(&self, py: Python<'_>) -> PyResult<()> {
-        self.run(py, Store::reattach)
+        py.detach(|| self.map.reattach()).map_err(errors::map)
     }
 
     fn __repr__(&self) -> String {
@@ -359,6 +525,8 @@ impl VersionedMap {
         let options = PyDict::new(py);
         options.set_item("create", false)?;
         options.set_item("read_only", this.read_only)?;
+        options.set_item("in_place", this.in_place)?;
+        options.set_item("mode", this.mode)?;
         Ok((
             again(py, "map_again")?,
             (kept_name(py, &this.name)?, options),
@@ -379,15 +547,17 @@ enum Part {
 pub(crate) struct MapWalk {
     map: Py<VersionedMap>,
     part: Part,
+    back: bool,
     /// Where it is; `Err` at the end.
     at: Mutex<Result<Option<Vec<u8>>, ()>>,
 }
 
 impl MapWalk {
-    fn new(map: Bound<'_, VersionedMap>, part: Part) -> MapWalk {
+    fn new(map: Bound<'_, VersionedMap>, part: Part, back: bool) -> MapWalk {
         MapWalk {
             map: map.unbind(),
             part,
+            back,
             at: Mutex::new(Ok(None)),
         }
     }
@@ -396,7 +566,7 @@ impl MapWalk {
     fn step(&self) -> PyResult<Option<(Vec<u8>, Vec<u8>)>> {
         let mut at = self.at.lock().unwrap_or_else(PoisonError::into_inner);
         let Ok(after) = &*at else { return Ok(None) };
-        let found = self.map.get().step(after.as_deref())?;
+        let found = self.map.get().step(after.as_deref(), self.back)?;
         *at = match &found {
             Some((key, _)) => Ok(Some(key.clone())),
             None => Err(()),

@@ -16,19 +16,22 @@
 //! of it, except while they ask a conflict callback.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use fyris_segment::{Options, Tracking};
+use fyris_segment::{Inside, Options, Origin, Reattach, Shared, Tracking};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
-use crate::errors::{self, BadValue, Busy, Closed, Forked};
+use crate::errors::{self, BadValue, Closed, Forked};
 
 mod buffer;
 mod outside;
+mod slices;
+mod transaction;
 mod versions;
 
-pub(crate) use outside::{doctor, unlink};
+pub(crate) use outside::{doctor, segments, unlink};
+pub(crate) use transaction::Watcher;
 pub(crate) use versions::Updated;
 
 /// A checked-out segment, a private working copy of memory that processes share under a name.
@@ -38,16 +41,23 @@ pub(crate) use versions::Updated;
 ///         here[17, 3] = 21.5
 ///         segment.commit(merge=True)                  # others see it at their next update()
 ///
+/// segment[i] and segment[a:b] are bytes of the working copy, to read and to assign. A with statement over the segment itself closes it and
+/// commits nothing; one over begin() commits.
+///
 /// name without a slash is a segment of this user in memory, until unlink() or the machine's restart; with a slash it is the path of a file.
 /// size is in bytes; 0 attaches to a segment that is there, whatever its size. create=False: it must exist; exclusive=True: it must not.
-/// read_only gives read-only arrays. unit is the editing unit in bytes by which changes are merged, a power of two up to 64 (8); max_size is
-/// what it may grow to, fixed when it is created. tracking says how writes are noticed: 'auto', 'userfault', 'signal', or 'declared' for not at all,
+/// read_only gives read-only arrays; in_place also shows the trunk's own pages instead of copies, but for those that updates change, and the segment
+/// then keeps what this process sees until it updates (others' commits may raise NoSpace). unit is the editing unit in bytes by which changes are
+/// merged, a power of two up to 64 (8); max_size is
+/// what it may grow to, slots how many processes may have it checked out (1024), history how many bytes of replaced pages it may keep for those that
+/// lag (8 times its size), mode and group the permissions (0o600) and the group of its file, all fixed when it is created; mode is also what an
+/// existing segment in memory may permit at most. read_only=True needs no more than permission to read. tracking says how writes are noticed: 'auto', 'userfault', 'signal', or 'declared' for not at all,
 /// then touch() declares them. private is a list of (start, stop): what this process writes there is never committed.
 ///
 /// A pickled segment is checked out anew where it is unpickled (multiprocessing with spawn). After a fork the child calls reattach().
 #[pyclass(frozen, weakref, module = "fyris")]
 pub(crate) struct Segment {
-    state: Mutex<State>,
+    state: Shared<State>,
     /// Never locked for longer than it takes to count, since a conflict callback may let an array go while its thread is inside a call.
     exports: Mutex<Exports>,
     name: PathBuf,
@@ -60,6 +70,36 @@ struct State {
     /// `None` once it is given up.
     segment: Option<fyris_segment::Segment>,
     closed: bool,
+    origin: Origin,
+}
+
+impl State {
+    fn new(segment: fyris_segment::Segment) -> State {
+        State {
+            origin: segment.origin(),
+            segment: Some(segment),
+            closed: false,
+        }
+    }
+}
+
+impl Reattach for State {
+    type Error = fyris_segment::Error;
+
+    fn origin(&self) -> Origin {
+        self.origin.clone()
+    }
+
+    fn again(origin: &Origin) -> fyris_segment::Result<State> {
+        origin.checkout().map(State::new)
+    }
+
+    fn reattach(&mut self) -> fyris_segment::Result<()> {
+        match &mut self.segment {
+            Some(segment) => segment.reattach(),
+            None => Ok(()),
+        }
+    }
 }
 
 /// Buffers that point into the working copy.
@@ -74,8 +114,45 @@ struct Exports {
 #[derive(Clone)]
 struct Checkout {
     read_only: bool,
+    in_place: bool,
+    mode: Option<u32>,
     tracking: String,
     private: Vec<(usize, usize)>,
+}
+
+/// What a new segment is made with.
+pub(crate) struct Made {
+    pub(crate) unit: Option<u32>,
+    pub(crate) max_size: Option<usize>,
+    pub(crate) slots: Option<usize>,
+    pub(crate) history: Option<usize>,
+    pub(crate) mode: Option<u32>,
+    pub(crate) group: Option<u32>,
+}
+
+impl Made {
+    /// Adds what was said to `options`.
+    pub(crate) fn put_in(self, mut options: Options) -> Options {
+        if let Some(unit) = self.unit {
+            options = options.unit(unit);
+        }
+        if let Some(max_size) = self.max_size {
+            options = options.max_size(max_size);
+        }
+        if let Some(slots) = self.slots {
+            options = options.slots(slots);
+        }
+        if let Some(history) = self.history {
+            options = options.history(history);
+        }
+        if let Some(mode) = self.mode {
+            options = options.mode(mode);
+        }
+        if let Some(group) = self.group {
+            options = options.group(group);
+        }
+        options
+    }
 }
 
 impl Checkout {
@@ -88,6 +165,7 @@ impl Checkout {
             other => return Err(BadValue::new_err(format!("no tracking is called {other}"))),
         };
         let options = Options::new().read_only(self.read_only).tracking(tracking);
+        let options = options.in_place(self.in_place);
         let private = self.private.iter();
         Ok(private.fold(options, |options, &(start, stop)| {
             options.private(start..stop)
@@ -106,15 +184,9 @@ impl State {
 
 impl Segment {
     /// The state, unless another thread is inside a call.
-    fn state(&self) -> PyResult<MutexGuard<'_, State>> {
-        match self.state.try_lock() {
-            Ok(state) => Ok(state),
-            // A callback's exception left the segment as it was.
-            Err(TryLockError::Poisoned(state)) => Ok(state.into_inner()),
-            Err(TryLockError::WouldBlock) => {
-                Err(Busy::new_err("another thread is using this segment"))
-            }
-        }
+    fn state(&self) -> PyResult<Inside<'_, State>> {
+        // A callback's exception left the segment as it was.
+        self.state.lock().map_err(errors::segment)
     }
 
     fn exports(&self) -> MutexGuard<'_, Exports> {
@@ -147,7 +219,7 @@ impl Segment {
 #[pymethods]
 impl Segment {
     #[new]
-    #[pyo3(signature = (name, size=0, *, create=true, exclusive=false, read_only=false, unit=None, max_size=None, tracking="auto", private=vec![]))]
+    #[pyo3(signature = (name, size=0, *, create=true, exclusive=false, read_only=false, in_place=false, unit=None, max_size=None, tracking="auto", private=vec![], slots=None, history=None, mode=None, group=None))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
@@ -156,30 +228,38 @@ impl Segment {
         create: bool,
         exclusive: bool,
         read_only: bool,
+        in_place: bool,
         unit: Option<u32>,
         max_size: Option<usize>,
         tracking: &str,
         private: Vec<(usize, usize)>,
+        slots: Option<usize>,
+        history: Option<usize>,
+        mode: Option<u32>,
+        group: Option<u32>,
     ) -> PyResult<Segment> {
+        let read_only = read_only || in_place;
+        let made = Made {
+            unit,
+            max_size,
+            slots,
+            history,
+            mode,
+            group,
+        };
         let checkout = Checkout {
             read_only,
+            in_place,
+            mode,
             tracking: tracking.to_owned(),
             private,
         };
-        let mut options = checkout.options()?.create(create).exclusive(exclusive);
-        if let Some(unit) = unit {
-            options = options.unit(unit);
-        }
-        if let Some(max_size) = max_size {
-            options = options.max_size(max_size);
-        }
+        let options = checkout.options()?.create(create).exclusive(exclusive);
+        let options = made.put_in(options);
         let segment = py.detach(|| fyris_segment::Segment::checkout(&name, size, &options));
         let segment = segment.map_err(errors::segment)?;
         Ok(Segment {
-            state: Mutex::new(State {
-                segment: Some(segment),
-                closed: false,
-            }),
+            state: Shared::new(State::new(segment)),
             exports: Mutex::default(),
             name,
             read_only,
@@ -199,7 +279,7 @@ impl Segment {
         slf
     }
 
-    /// As close(): what was not committed is not committed.
+    /// As close(): what was not committed is lost. begin() is for a with statement that commits.
     fn __exit__(
         &self,
         py: Python<'_>,
@@ -214,10 +294,14 @@ impl Segment {
     /// arrays: those of before the fork must not be touched. In the process that checked it out: nothing.
     fn reattach(&self, py: Python<'_>) -> PyResult<()> {
         py.detach(|| {
-            let mut state = self.state()?;
-            let segment = state.open()?;
-            if segment.is_forked() {
-                segment.reattach().map_err(errors::segment)?;
+            // In a child where a thread of the parent was inside nothing can be looked at before.
+            let forked = match self.state.lock() {
+                Ok(mut state) => state.open()?.is_forked(),
+                Err(fyris_segment::Error::Forked) => true,
+                Err(error) => return Err(errors::segment(error)),
+            };
+            if forked {
+                self.state.reattach().map_err(errors::segment)?;
                 let mut exports = self.exports();
                 exports.generation += 1;
                 exports.count = 0;
@@ -272,6 +356,12 @@ impl Segment {
         self.look(|segment| segment.is_behind())
     }
 
+    /// How writes to the working copy are noticed: 'userfault', 'signal', or 'declared' (not at all; also of a read-only one).
+    #[getter]
+    fn tracking(&self) -> PyResult<&'static str> {
+        self.look(|segment| segment.tracking().name())
+    }
+
     /// Whether the checkout is read-only.
     #[getter]
     fn read_only(&self) -> bool {
@@ -301,8 +391,10 @@ impl Segment {
         let options = PyDict::new(py);
         options.set_item("create", false)?;
         options.set_item("read_only", this.checkout.read_only)?;
+        options.set_item("in_place", this.checkout.in_place)?;
         options.set_item("tracking", &this.checkout.tracking)?;
         options.set_item("private", this.checkout.private.clone())?;
+        options.set_item("mode", this.checkout.mode)?;
         Ok((again(py, "again")?, (kept_name(py, &this.name)?, options)))
     }
 }

@@ -182,3 +182,57 @@ class Model(RuleBasedStateMachine):
 
 TestModel = Model.TestCase
 TestModel.settings = settings(max_examples=15, stateful_step_count=30, deadline=None)
+
+
+def test_a_map_is_a_mutable_mapping(name):
+    from collections.abc import ItemsView, KeysView, MutableMapping, ValuesView
+
+    with fyris.VersionedMap(name, 1 << 20) as m:
+        assert isinstance(m, MutableMapping) and m == {} and not m
+        assert m.update({b"b": b"2", b"a": b"1"}) is None
+        m.update([(b"c", b"3")])
+        assert m == {b"a": b"1", b"b": b"2", b"c": b"3"} != m.keys()
+        assert m != {b"a": b"1"} and {b"a": b"1"} != m
+        keys, values, items = m.keys(), m.values(), m.items()
+        assert isinstance(keys, KeysView) and isinstance(values, ValuesView)
+        assert isinstance(items, ItemsView) and len(items) == len(keys) == 3
+        assert keys & {b"a", b"x"} == {b"a"} and (b"c", b"3") in items and b"2" in values
+        assert (b"c", b"4") not in items and list(reversed(keys)) == list(reversed(m))
+        assert list(reversed(m)) == [b"c", b"b", b"a"]
+        assert list(reversed(items))[0] == (b"c", b"3") and list(reversed(values))[-1] == b"1"
+        assert m.setdefault(b"a", b"9") == b"1" and m.setdefault(b"d", b"4") == b"4"
+        assert m.pop(b"d") == b"4" and m.pop(b"d", None) is None and b"d" not in m
+        with pytest.raises(KeyError):
+            m.pop(b"d")
+        with pytest.raises(TypeError):
+            m.pop(b"d", 1, 2)
+        assert m.popitem() == (b"a", b"1")
+        assert m.commit() and m.update().version == m.version
+        m.clear()
+        with pytest.raises(KeyError):
+            m.popitem()
+        with pytest.raises(TypeError):
+            m.update({b"a": 1})
+        m.discard()
+        assert list(m) == [b"b", b"c"]
+
+
+def test_a_with_statement_commits_a_map_or_takes_back(name):
+    with fyris.VersionedMap(name, 1 << 20) as a, fyris.VersionedMap(name) as b:
+        with a.begin() as same:
+            assert same is a
+            a[b"x"] = b"1"
+        assert not a.dirty and b.wait(60)
+        with pytest.raises(ZeroDivisionError), a.begin():
+            a[b"x"] = b"2"
+            1 / 0
+        assert a[b"x"] == b"1" and not a.dirty
+        with pytest.raises(fyris.Behind), a.begin():
+            b.update()
+            b[b"y"] = b"1"
+            b.commit()
+            a[b"x"] = b"3"
+        assert a[b"x"] == b"1" and not a.dirty
+        a[b"z"] = b""
+        with pytest.raises(fyris.Uncommitted):
+            a.begin().__enter__()

@@ -32,6 +32,13 @@ static void commit(fyris_segment *segment, int64_t added) {
   }
 }
 
+/* The other way: a function that is called again, on the newer version, when somebody was faster. */
+static int32_t count_one(void *context, void *data, size_t size) {
+  (void)context, (void)size;
+  ((int64_t *)data)[2048] += 1;
+  return 0;
+}
+
 static void work(const char *name, int me) {
   fyris_segment *segment = fyris_segment_checkout(name, 0, "[existing]", &err);
   check(segment != NULL, "check out");
@@ -41,6 +48,7 @@ static void work(const char *name, int me) {
     array[0] += 1;       /* both write here: a conflict */
     array[me * 512] = i; /* each writes to a page of its own */
     commit(segment, 1);
+    check(fyris_segment_transaction(segment, count_one, NULL, NULL, &err) == FYRIS_OK, "count");
   }
   fyris_segment_free(segment);
 }
@@ -67,6 +75,7 @@ int main(void) {
   fyris_updated updated;
   check(fyris_segment_update(segment, &updated, &err) == FYRIS_OK, "update");
   printf("after it: %" PRId64 ", %" PRId64 ", %" PRId64 "\n", array[0], array[512], array[1024]);
+  printf("counted: %" PRId64 "\n", array[2048]);
   printf("version %" PRIu64 ", %zu pages\n", updated.version, updated.pages);
 
   fyris_segment_free(segment);

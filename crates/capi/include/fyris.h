@@ -403,7 +403,19 @@ typedef struct {
    * This is a forked child of the process that checked the segment out: reattach.
    */
   bool forked;
+  /**
+   * How writes are noticed: "userfault", "signal", or "declared" (not at all; also of a read-only one). With "signal", `read` and other system
+   * calls into pages not yet written fail with EFAULT: `fyris_segment_touch` them before. Yours to read for ever.
+   */
+  const char *tracking;
 } fyris_segment_state;
+
+/**
+ * Changes the working copy, of `size` bytes at `data`. 0: commit; anything else: give up, and nothing of it remains. May be called several
+ * times, each time on a newer version, so what it does beside must bear repetition. It must not leave by `longjmp` or an
+ * exception. With the option `declared` it calls `fyris_segment_touch`.
+ */
+typedef int32_t (*fyris_segment_change)(void *context, void *data, size_t size);
 
 /**
  * A unit that both sides changed. The memory is borrowed until the callback returns.
@@ -701,12 +713,22 @@ void fyris_ranges_free(fyris_ranges *ranges);
  * whatever its size. `options` is a list in Erlang's syntax, or NULL for none:
  *
  * - `existing`: do not create it; `exclusive`: it must be new;
- * - `read_only`: nothing is tracked, writing raises SIGSEGV;
+ * - `read_only`: nothing is tracked, writing raises SIGSEGV; permission to read the file is enough;
+ * - `in_place`: read-only, and shows the trunk's own pages instead of copies, but for those that updates change. What it sees is kept while it
+ *   does not update: others' commits may fail with FYRIS_E_NO_SPACE then;
  * - `{unit, Bytes}`: the editing unit by which changes are merged, a power of two up to 64 (default 8);
  * - `{max_size, Bytes}`: the size it may grow to, fixed when it is created (default: `size`);
+ * - `{slots, Count}`, `{history, Bytes}`: how many processes may have it checked out (default 1,024), and how many bytes of replaced pages
+ *   it may keep for those that lag (default 8 times its size), fixed when it is created; FYRIS_E_BASE_LOST is for who is beyond that;
+ * - `{mode, Mode}`, `{group, Gid}`: permissions (`8#640`) and group of a new file (default: 0600, the process's); who attaches to a segment in
+ *   memory with wider permissions says the same mode;
  * - `declared`: writes are not noticed but declared with `fyris_segment_touch`; `{tracking, userfault}` or `{tracking, signal}` choose
  *   how they are noticed (default: the best the kernel has);
- * - `{private, Start, End}`: what this process writes there is its own and never committed (marks of a garbage collector).
+ * - `{private, Start, End}`: what this process writes there is its own and never committed (marks of a garbage collector);
+ * - `{place, Start, End, Address}`: these bytes are at this address, where nothing may be mapped; there they are read and written. Several
+ *   may be given; all numbers are multiples of 4096. Bytes that are written to at `fyris_segment_data` instead have to be declared.
+ *   After a fork they are there again when the child has reattached. `{replace, Start, End, Address}`: over what is mapped there,
+ *   which nobody may use any more; when the segment is freed nothing is there.
  *
  * O(size). Fails with FYRIS_E_NO_SEGMENT, FYRIS_E_EXISTS, FYRIS_E_ARGUMENT (too small, another unit, no name), FYRIS_E_SYNTAX,
  * FYRIS_E_DAMAGED, FYRIS_E_NO_ACCESS, FYRIS_E_LIMIT, FYRIS_E_NO_SPACE, FYRIS_E_UNSUPPORTED, FYRIS_E_IO.
@@ -769,8 +791,8 @@ bool fyris_segment_is_behind(const fyris_segment *segment);
  * In a forked child: checks the same segment out anew, at the trunk's present version; the parent's uncommitted changes are not in it, and
  * `fyris_segment_data` is elsewhere. In the process that checked it out: nothing. Until it is called every other call says FYRIS_E_FORKED.
  *
- * Fails as `fyris_segment_checkout`; FYRIS_E_NO_SEGMENT if the name was unlinked; FYRIS_E_BUSY for ever if the parent forked
- * while another of its threads was inside a call.
+ * Fails as `fyris_segment_checkout`; FYRIS_E_NO_SEGMENT if the name was unlinked. That the parent forked while another of its threads was
+ * inside a call does no harm.
  *
  * Threads: any.
  */
@@ -858,7 +880,7 @@ fyris_code fyris_segment_sync(const fyris_segment *segment, fyris_error *err);
 /**
  * Where the working copy differs from its version: whole units. O(pages written).
  *
- * Fails with FYRIS_E_BASE_LOST, FYRIS_E_FORKED, FYRIS_E_BUSY, FYRIS_E_DAMAGED.
+ * Fails with FYRIS_E_BASE_LOST if that version is gone because this process lagged too far, FYRIS_E_FORKED, FYRIS_E_BUSY, FYRIS_E_DAMAGED.
  *
  * Threads: any.
  */
@@ -891,6 +913,60 @@ fyris_code fyris_segment_doctor(const char *name,
                                 fyris_error *err);
 
 /**
+ * Lists this user's segments in memory, by looking at their files: no slot is taken, and nothing changed. `list` is a list of maps: `name`
+ * and `path` (binaries), then `size`, `max_size`, `unit`, `version`, `processes` (living ones that have it checked out) and `backed` (bytes of
+ * memory), or `error` (a binary) where the file is none that this library reads. O(files in `/dev/shm`).
+ *
+ * Fails with FYRIS_E_IO.
+ *
+ * Threads: any.
+ */
+fyris_code fyris_segment_list(fyris_term **list,
+                              fyris_error *err);
+
+/**
+ * Begins a transaction by hand: brings the working copy to the trunk's latest version. Then change it and commit: FYRIS_E_BEHIND says that
+ * another process was faster; discard and begin again, as `fyris_segment_transaction` does. `updated` may be NULL.
+ *
+ * Fails with FYRIS_E_UNCOMMITTED if there are changes already, FYRIS_E_BASE_LOST if that cannot be told because this process lagged too far
+ * (commit or discard first, in both cases), FYRIS_E_READ_ONLY, FYRIS_E_FORKED, FYRIS_E_BUSY, FYRIS_E_DAMAGED.
+ *
+ * Threads: any.
+ */
+fyris_code fyris_segment_begin(const fyris_segment *segment,
+                               fyris_updated *updated,
+                               fyris_error *err);
+
+/**
+ * Changes the segment by a function, on the latest version, as one step: others see all of it or nothing. The function is called again
+ * whenever another process committed meanwhile. `context` is handed on; `version`, which may be NULL, is the new version.
+ *
+ * Fails with FYRIS_E_GAVE_UP, and as `fyris_segment_begin` and `fyris_segment_commit`, but never with FYRIS_E_BEHIND. Nothing of the changes
+ * remains then.
+ *
+ * Threads: any; no other thread should use the segment until it returns.
+ */
+fyris_code fyris_segment_transaction(const fyris_segment *segment,
+                                     fyris_segment_change change,
+                                     void *context,
+                                     uint64_t *version,
+                                     fyris_error *err);
+
+/**
+ * Sleeps until the trunk has changes that the working copy has not, or until `millis` milliseconds have passed (for ever, if that is
+ * negative). `news`, which may be NULL, says whether there are such changes; if there are already it returns at once. Commits wake the
+ * sleeper. Another thread may use the segment meanwhile, but not free it.
+ *
+ * Fails with FYRIS_E_FORKED, FYRIS_E_BUSY.
+ *
+ * Threads: any.
+ */
+fyris_code fyris_segment_wait(const fyris_segment *segment,
+                              int64_t millis,
+                              bool *news,
+                              fyris_error *err);
+
+/**
  * Merges the trunk's changes into the working copy, unit by unit: what was changed here stays, everything else becomes the trunk's. Never waits
  * for commits; with nothing new it is two loads. `updated` may be NULL.
  *
@@ -904,7 +980,8 @@ fyris_code fyris_segment_update(const fyris_segment *segment,
 
 /**
  * As `fyris_segment_update`, but if a unit was changed on both sides, even to the same value, nothing is done and `conflicts`, which may
- * be NULL, says where: with FYRIS_E_CONFLICT whole units, with FYRIS_E_BASE_LOST whole pages. With other codes it is not written.
+ * be NULL, says where: with FYRIS_E_CONFLICT the units that both sides changed, with FYRIS_E_BASE_LOST the units in which the two sides differ,
+ * on pages that both have changed. With other codes it is not written.
  *
  * Threads: any.
  */

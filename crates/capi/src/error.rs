@@ -225,6 +225,7 @@ impl From<::fyris_segment::Error> for Failure {
             Busy => FYRIS_E_BUSY,
             Forked => FYRIS_E_FORKED,
             ReadOnly => FYRIS_E_READ_ONLY,
+            Uncommitted => FYRIS_E_UNCOMMITTED,
             NotFound(_) => FYRIS_E_NO_SEGMENT,
             Exists(_) => FYRIS_E_EXISTS,
             NotASegment(_) | WrongFormat { .. } | Truncated { .. } | Corrupt(_) => FYRIS_E_DAMAGED,

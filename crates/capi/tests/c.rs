@@ -73,7 +73,7 @@ fn the_example_of_tables_runs() {
 fn the_example_of_segments_runs() {
     let said = said_by("examples/segment.c");
     assert!(
-        said.starts_with("before the update: 0\nafter it: 200, 100, 100\n"),
+        said.starts_with("before the update: 0\nafter it: 200, 100, 100\ncounted: 200\n"),
         "{said}"
     );
 }
@@ -99,9 +99,32 @@ fn the_example_in_the_readme_runs() {
     assert_eq!(said_by(source.to_str().expect("a path")), "4 bridges\n");
 }
 
+/// The second example is the inside of a `main`.
+#[test]
+fn the_example_of_segments_in_the_readme_runs() {
+    let readme = include_str!("../README.md");
+    let example = readme.split("```c\n").nth(2).expect("a second example");
+    let example = example.split("```").next().expect("its end");
+    let name = format!("test-readme-{}-0", std::process::id());
+    let program = format!(
+        "#include <fyris.h>\n#include <stdio.h>\nint main(void) {{\nfyris_error err;\n{}\n\
+         return fyris_segment_unlink(\"{name}\", &err);\n}}\n",
+        example.replace("weather", &name)
+    );
+    let folder = tempfile::tempdir().expect("a folder");
+    let source = folder.path().join("readme.c");
+    std::fs::write(&source, program).expect("to write");
+    assert_eq!(said_by(source.to_str().expect("a path")), "");
+}
+
 #[test]
 fn misuse_is_answered() {
     assert_eq!(said_by("tests/c/misuse.c"), "misuse: all good\n");
+}
+
+#[test]
+fn a_thread_may_use_tables_until_it_is_gone() {
+    assert_eq!(said_by("tests/c/late.c"), "late: all good\n");
 }
 
 #[test]
@@ -117,6 +140,22 @@ fn the_header_is_c_plus_plus_too() {
         .args(["-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-I"])
         .arg(here().join("include"))
         .arg(&source));
+}
+
+/// It is beside the libraries, not in them.
+fn check_debug_information(lib: &Path) {
+    let shared = format!("libfyris.so.{}", env!("CARGO_PKG_VERSION"));
+    let sections = |file: PathBuf| {
+        let output = run(Command::new("readelf").args(["-S", "-W"]).arg(file));
+        String::from_utf8(output.stdout).expect("names of sections")
+    };
+    for library in [&*shared, "libfyris.a"] {
+        let sections = sections(lib.join(library));
+        assert!(!sections.contains(".debug_") && !sections.contains(".llvmbc"));
+    }
+    assert!(sections(lib.join(&shared)).contains(".gnu_debuglink"));
+    let debug = lib.join(".debug").join(format!("{shared}.debug"));
+    assert!(sections(debug).contains(".debug_line"));
 }
 
 #[test]
@@ -146,6 +185,7 @@ fn an_installed_library_is_found_by_pkg_config() {
             .collect::<Vec<_>>()
     };
     assert_eq!(pkg_config(&["--modversion"]), [env!("CARGO_PKG_VERSION")]);
+    check_debug_information(&prefix.join("lib"));
     let program = folder.path().join("program");
     run(strict(&here().join("examples/tables.c"), &program)
         .args(pkg_config(&["--cflags", "--libs"]))

@@ -147,3 +147,29 @@ fn a_truncated_segment_is_told_from_garbage() {
     let message = fails(&[&path]);
     assert!(message.contains("truncated"), "{message}");
 }
+
+#[test]
+fn segments_in_memory_are_listed() {
+    let name = format!("test-doctor-{}-0", std::process::id());
+    let segment = Segment::checkout(&name, 8192, &Options::new()).expect("a new segment");
+    let text = passes(&["--list"]);
+    let row = text.lines().find(|line| line.starts_with(&name));
+    let row: Vec<_> = row.expect("a row").split_whitespace().collect();
+    assert_eq!(row[1..4], ["8192", "0", "1"], "{text}");
+    let text = passes(&["--list", "--json"]);
+    let mut objects = text.lines().map(|line| {
+        let object: serde_json::Value = serde_json::from_str(line).expect("a JSON object");
+        object
+    });
+    let mine = objects.find(|object| object["name"] == *name);
+    assert_eq!(mine.expect("an object")["processes"], 1);
+    // A file that is none: listed with the reason.
+    let garbage = segment.path().with_extension("garbage");
+    std::fs::write(&garbage, "garbage").expect("our own file");
+    let text = passes(&["--list"]);
+    std::fs::remove_file(garbage).expect("our own file");
+    assert!(text.contains("is not a segment"), "{text}");
+    Segment::unlink(&name).expect("our own segment");
+    assert_eq!(doctor(&["--list", &name]).status.code(), Some(2));
+    assert_eq!(doctor(&[]).status.code(), Some(2));
+}

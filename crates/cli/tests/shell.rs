@@ -65,6 +65,11 @@ fn a_table_goes_through_its_life() {
         "prev 1",
         "update_counter users 9 {2, 5} {9, 0}",
         "update_element users 9 {2, done}",
+        "update_element 9 {2, 0}",
+        "update_counter 9 {2, 1}",
+        "update_counter 8 1 {8, 0}",
+        "delete users 8",
+        "update_element 9 {2, done}",
         "take 9",
         "delete 1",
         "tab2list",
@@ -74,6 +79,7 @@ fn a_table_goes_through_its_life() {
         "tables",
     ]);
     let expected = "users\ntrue (2 inserted)\nfalse\n{1,<<\"Ann\">>}\n{1,<<\"Ann\">>}\n2\n1\n2\n'$end_of_table'\n5\ntrue\n\
+                    true\n1\n1\ntrue\ntrue\n\
                     {9,done}\ntrue\n{2,<<\"Bo\">>}\ntrue\n0\ntrue\n";
     assert_eq!(out.split("no tables").next(), Some(expected));
 }
@@ -101,6 +107,37 @@ fn what_is_saved_opens_again() {
         out.contains("{extended_info,[object_count,md5sum]}"),
         "{out}"
     );
+}
+
+/// `save` used to make private files readable to everybody, and `/dev/full` a regular file.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_saved_file_keeps_its_permissions() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let folder = folder("permissions");
+    let path = folder.join("t.ets");
+    let save = format!("save t {}", path.display());
+    let mode = || {
+        std::fs::metadata(&path)
+            .expect("a file")
+            .permissions()
+            .mode()
+            & 0o777
+    };
+    let set_mode = |mode| {
+        std::fs::set_permissions(&path, PermissionsExt::from_mode(mode)).expect("our file");
+    };
+    run(&["new t", &save]);
+    set_mode(0o600);
+    run(&["new t", "insert t {1}", &save]);
+    assert_eq!(mode(), 0o600);
+    set_mode(0o400);
+    let said = fails(&["new t", &save]);
+    assert!(said.contains("the file is read-only"), "{said}");
+    assert!(run(&[&format!("open {}", path.display())]).contains("1 objects"));
+    let said = fails(&["new t", "save t /dev/full"]);
+    assert!(said.contains("it is a device"), "{said}");
 }
 
 #[test]

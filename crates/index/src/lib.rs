@@ -7,7 +7,6 @@ mod bytes_entry;
 pub mod bytes_map;
 pub mod entry;
 pub mod hash;
-#[cfg(not(loom))]
 pub mod inline;
 mod lanes;
 pub mod map;
@@ -21,7 +20,6 @@ pub use bytes_map::BytesMap;
 pub use entry::Entry;
 pub use fyris_sync::reclaim;
 pub use hash::HashIndex;
-#[cfg(not(loom))]
 pub use inline::InlineMap;
 pub use map::ConcurrentMap;
 pub use ordered::Ordered;

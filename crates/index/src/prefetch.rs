@@ -9,7 +9,12 @@ pub fn read<T: ?Sized>(ptr: *const T) {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         _mm_prefetch::<_MM_HINT_T0>(ptr.cast::<i8>());
     }
-    #[cfg(not(target_arch = "x86_64"))]
+    #[cfg(target_arch = "aarch64")]
+    // SAFETY: as above.
+    unsafe {
+        std::arch::asm!("prfm pldl1keep, [{0}]", in(reg) ptr.cast::<u8>(), options(nostack, preserves_flags, readonly));
+    }
+    #[cfg(not(any(target_arch = "aarch64", target_arch = "x86_64")))]
     let _ = ptr;
 }
 
@@ -22,6 +27,11 @@ pub(crate) fn write<T: ?Sized>(ptr: *const T) {
         use std::arch::x86_64::{_MM_HINT_ET0, _mm_prefetch};
         _mm_prefetch::<_MM_HINT_ET0>(ptr.cast::<i8>());
     }
-    #[cfg(not(target_arch = "x86_64"))]
+    #[cfg(target_arch = "aarch64")]
+    // SAFETY: as above.
+    unsafe {
+        std::arch::asm!("prfm pstl1keep, [{0}]", in(reg) ptr.cast::<u8>(), options(nostack, preserves_flags, readonly));
+    }
+    #[cfg(not(any(target_arch = "aarch64", target_arch = "x86_64")))]
     let _ = ptr;
 }

@@ -1,5 +1,5 @@
 //! `BytesMap` as a user meets it, against a model, and under threads.
-#![cfg(not(loom))]
+#![cfg(not(any(loom, shuttle)))]
 
 mod conformance;
 

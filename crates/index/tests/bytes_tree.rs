@@ -1,5 +1,5 @@
 //! `BytesTree` as a user meets it, against a model, and under threads.
-#![cfg(not(loom))]
+#![cfg(not(any(loom, shuttle)))]
 
 mod conformance;
 

@@ -1,5 +1,5 @@
 //! `InlineMap`: against a model, under threads, and as recorded histories.
-#![cfg(not(loom))]
+#![cfg(not(any(loom, shuttle)))]
 #![allow(missing_docs)]
 
 mod conformance;

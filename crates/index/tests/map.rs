@@ -1,5 +1,5 @@
 //! `ConcurrentMap` as a user meets it.
-#![cfg(not(loom))]
+#![cfg(not(any(loom, shuttle)))]
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};

@@ -1,17 +1,21 @@
 //! `ConcurrentTree`: its whole interface against `BTreeMap`, and from several threads.
-#![cfg(not(loom))]
+#![cfg(not(any(loom, shuttle)))]
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::ops::Bound;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use fyris_index::Action;
 use fyris_index::ordered::{HeadKey, TreeKey};
 use fyris_index::tree::{Boxed, ConcurrentTree, Given, Inline, InlineTree};
+use fyris_index::{Action, Index, Ordered};
 use fyris_sync::reclaim::{pin, pin_owned};
 use proptest::prelude::*;
+
+mod ordered_common;
+
+use ordered_common::Boxed as Entry;
 
 #[derive(Clone, Debug)]
 enum Op {
@@ -385,32 +389,42 @@ fn neighbours_do_not_lose_each_others_keys() {
 #[test]
 #[cfg_attr(fyris_small, ignore = "eight keys are more than one leaf")]
 fn contention_splits_and_calm_joins() {
-    let tree = InlineTree::<u64, u64>::new();
-    for k in 0..8 {
-        tree.insert(k, 0, &pin());
+    let index = Ordered::<Entry<u64, u64>>::new();
+    let touch = |key: u64, f: fn()| {
+        index.upsert(&key, &pin(), |old| {
+            f();
+            (
+                old.map_or_else(|| Action::Put(Entry::new(key, 0)), |_| Action::Keep),
+                (),
+            )
+        });
+    };
+    (0..8).for_each(|key| touch(key, || {}));
+    assert_eq!(index.stats(&pin()).leaves, 1);
+    // A writer that holds the leaf's lock until another one has, most likely, begun to wait for it.
+    static INSIDE: AtomicBool = AtomicBool::new(false);
+    fn dawdle() {
+        INSIDE.store(true, Ordering::Relaxed);
+        std::thread::sleep(std::time::Duration::from_millis(3));
     }
-    assert_eq!(tree.stats().leaves, 1);
-    // Two threads that update the same keys, and hold the leaf's lock long enough to meet even on
-    // one processor, as far as the map lets them: retried until the tree has noticed.
-    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
-    while tree.stats().contention_splits == 0 && std::time::Instant::now() < deadline {
+    for _ in 0..1000 {
+        if index.stats(&pin()).contention_splits > 0 {
+            break;
+        }
         std::thread::scope(|s| {
-            for t in 0..4 {
-                let tree = &tree;
-                s.spawn(move || {
-                    for i in 0..50_000u64 {
-                        tree.insert(i % 8, t, &pin());
-                    }
-                });
+            let holder = s.spawn(|| touch(0, dawdle));
+            while !INSIDE.swap(false, Ordering::Relaxed) && !holder.is_finished() {
+                std::thread::yield_now();
             }
+            touch(1, || {});
         });
     }
-    let contended = tree.stats();
+    let contended = index.stats(&pin());
     assert!(contended.contention_splits > 0, "{contended:?}");
     for i in 0..200_000u64 {
-        tree.insert(i % 8, i, &pin());
+        touch(i % 8, || {});
     }
-    let calm = tree.stats();
+    let calm = index.stats(&pin());
     assert!(
         calm.contention_joins > 0 && calm.leaves == 1,
         "{contended:?} {calm:?}"

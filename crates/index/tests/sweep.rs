@@ -1,5 +1,5 @@
 //! Sweeps hand out what is between two bounds, each entry once, in any number of steps.
-#![cfg(not(loom))]
+#![cfg(not(any(loom, shuttle)))]
 #![allow(missing_docs)]
 
 mod conformance;

@@ -126,33 +126,7 @@ pub enum ProblemKind {
 
 /// A term for a message: its text, cut when long.
 pub(crate) fn brief(term: &Term) -> String {
-    const LONGEST: usize = 60;
-    let mut short = Cut {
-        text: String::new(),
-        left: LONGEST,
-    };
-    let whole = fmt::write(&mut short, format_args!("{term}")).is_ok();
-    if whole {
-        short.text
-    } else {
-        format!("{}...", short.text)
-    }
-}
-
-/// Takes so many characters and then refuses.
-struct Cut {
-    text: String,
-    left: usize,
-}
-
-impl fmt::Write for Cut {
-    fn write_str(&mut self, s: &str) -> fmt::Result {
-        for c in s.chars() {
-            self.left = self.left.checked_sub(1).ok_or(fmt::Error)?;
-            self.text.push(c);
-        }
-        Ok(())
-    }
+    term.brief(60)
 }
 
 #[cfg(test)]

@@ -6,11 +6,11 @@
 //! Recursion goes down with the pattern, which has at most [`MAX_DEPTH`](fyris_term::MAX_DEPTH) levels.
 
 use fyris_term::value::{self, View};
-use fyris_term::{Map, Term};
+use fyris_term::{Map, Term, key};
 use smallvec::SmallVec;
 
 use crate::object::ObjectView;
-use crate::program::{Clause, Id, Pattern, Program, Span};
+use crate::program::{Clause, Constant, Id, Pattern, Program, Span};
 use crate::test::Test;
 use crate::value::{Ref, Subject, World, is_key};
 
@@ -141,7 +141,11 @@ impl<'a> Matcher<'_, 'a> {
             Pattern::Bind => self.bind(Ref::Key),
             Pattern::Constant(constant) => is_key(object, self.program.constant(constant)),
             Pattern::Same(slot) => self.is_bound_to(slot, Ref::Key),
-            _ => starts_well(clause, object) && self.term(pattern, self.world.key_term()),
+            _ if !starts_well(clause, object) => false,
+            _ => match told_by_bytes(self.program, pattern, object) {
+                Some(told) => told,
+                None => self.term(pattern, self.world.key_term()),
+            },
         }
     }
 
@@ -376,6 +380,86 @@ fn starts_well(clause: &Clause, object: &ObjectView<'_>) -> bool {
     prefixes.all(|(element, prefix)| {
         *element as usize + 1 != object.keypos || object.key_order.starts_with(prefix)
     })
+}
+
+/// Whether a key matches a pattern with parts, as far as its bytes tell: `None` if it has to be decoded, to be sure or to be
+/// bound.
+fn told_by_bytes(program: &Program, pattern: Pattern, object: &ObjectView<'_>) -> Option<bool> {
+    // Behind the order part stands which integral numbers are floats: with none of them, equal bytes are equal terms.
+    if !object.key_tail.is_empty() {
+        return None;
+    }
+    let mut bytes = KeyBytes {
+        program,
+        left: object.key_order,
+        is_open: false,
+    };
+    match bytes.go(pattern) {
+        Ok(()) if bytes.is_open => None,
+        Ok(()) => Some(true),
+        Err(Told::No) => Some(false),
+        Err(Told::Nothing) => None,
+    }
+}
+
+/// Why a pattern was not followed to its end.
+enum Told {
+    /// The key does not match.
+    No,
+    /// Its bytes do not tell.
+    Nothing,
+}
+
+/// The bytes of a key while a pattern is held against them.
+struct KeyBytes<'a> {
+    program: &'a Program,
+    left: &'a [u8],
+    /// A variable was met: the pattern says more than what was looked at.
+    is_open: bool,
+}
+
+impl KeyBytes<'_> {
+    fn go(&mut self, pattern: Pattern) -> Result<(), Told> {
+        match pattern {
+            Pattern::Any => {}
+            Pattern::Bind | Pattern::Same(_) => self.is_open = true,
+            Pattern::Constant(id) => return self.constant(self.program.constant(id)),
+            Pattern::Tuple { elements, .. } => {
+                let arity = elements.len as usize;
+                if arity > key::MOST_ELEMENTS {
+                    return Err(Told::Nothing);
+                }
+                self.left = key::begin_tuple(self.left, arity).ok_or(Told::No)?;
+                return self.all(elements.of(&self.program.patterns));
+            }
+            Pattern::Cons(parts) => {
+                let Some((&tail, heads)) = parts.of(&self.program.patterns).split_last() else {
+                    return Err(Told::Nothing);
+                };
+                for &head in heads {
+                    self.left = key::begin_cell(self.left).ok_or(Told::No)?;
+                    self.go(head)?;
+                }
+                return self.go(tail);
+            }
+            Pattern::Map(_) => return Err(Told::Nothing),
+        }
+        self.left = key::behind(self.left).ok_or(Told::Nothing)?;
+        Ok(())
+    }
+
+    fn all(&mut self, parts: &[Pattern]) -> Result<(), Told> {
+        parts.iter().try_for_each(|&part| self.go(part))
+    }
+
+    fn constant(&mut self, constant: &Constant) -> Result<(), Told> {
+        // With marks of its own it has a float that the key has not.
+        if constant.key.len() != constant.order {
+            return Err(Told::No);
+        }
+        self.left = key::strip(self.left, constant.key_order()).ok_or(Told::No)?;
+        Ok(())
+    }
 }
 
 /// What is behind the first value.

@@ -97,6 +97,13 @@ impl MatchSpec {
             && clause.is_true
     }
 
+    /// Does it ask who runs it, or on which node? If not, any [`Machine`] will do.
+    pub fn asks_machine(&self) -> bool {
+        use crate::function::Function::{Node as OfRun, NodeOf, SelfPid};
+        let asks = |node: &Node| matches!(node, Node::Call(OfRun | NodeOf | SelfPid, _));
+        self.program.nodes.iter().any(asks)
+    }
+
     /// Is the value always the whole object, `'$_'`? Then a caller who has the object need not build it again.
     pub fn returns_object(&self) -> bool {
         let is_object = |clause: &Clause| matches!(self.program.node(clause.body), Node::Object);
@@ -150,6 +157,9 @@ impl MatchSpec {
     /// Whether any clause matches, without evaluating its body.
     #[inline]
     pub fn matches(&self, object: &ObjectView<'_>, machine: &Machine) -> bool {
+        if self.looks(object) == Some(false) {
+            return false;
+        }
         self.with_match(&Run::new(Subject::Stored(object)), machine, |_| ())
             .is_some()
     }

@@ -4,30 +4,28 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::error::{Error, Result};
-use crate::map::ForkMark;
 use crate::name::Place;
 use crate::trunk::Trunk;
 use crate::trunk::entry::{Head, One};
-use crate::trunk::layout::SLOTS;
 use crate::trunk::lock::Guard;
-use crate::trunk::slots::Process;
+use crate::trunk::slots::{Desk, Process};
 use crate::words::load;
 
 /// A look at a segment without checking it out: who is attached, what is retained, is it sound.
 ///
-/// Opening takes a slot, so that the doctor may hold the lock and be found dead itself.
+/// It needs no slot of the attached processes': the doctor has one of its own, for one call at a time, so that it may
+/// hold the lock and be found dead itself.
 #[derive(Debug)]
 pub struct Doctor {
     trunk: Trunk,
-    slot: usize,
-    fork: ForkMark,
-    /// Held with the commit lock, which names the slot: it cannot tell two threads of one slot apart.
+    /// Held with the doctor's slot, so that two threads do not take turns by sleeping.
     thread: Mutex<()>,
 }
 
-/// Both locks, let go in this order: a thread that found its own slot's name in the commit lock would take it over.
+/// All three, let go in this order: who takes the slot next may take over a lock in its name.
 struct Held<'a> {
     commits: Guard<'a>,
+    _desk: Desk<'a>,
     _thread: MutexGuard<'a, ()>,
 }
 
@@ -53,13 +51,24 @@ pub struct Report {
     pub frames_current: usize,
     /// Older versions of pages, retained for processes that have not updated.
     pub frames_retained: usize,
+    /// Of these, what is kept for processes that the log has left behind; and the most that may be
+    /// ([`Options::history`](crate::Options::history)).
+    pub frames_kept: usize,
+    /// The most frames that may be kept so.
+    pub frames_kept_max: usize,
     /// Reserved by processes for their next commit.
     pub frames_reserved: usize,
     /// Free.
     pub frames_free: usize,
-    /// How often a process was cut off for lagging.
+    /// Free, without space: it was given back to the file system.
+    pub frames_holes: usize,
+    /// How often the log went on without a process.
     pub cuts: u64,
-    /// The attached processes, this one's slot left out.
+    /// How often a process was evicted: what its base needs was more than may be kept.
+    pub evictions: u64,
+    /// Processes that may be attached.
+    pub slots: usize,
+    /// The attached processes.
     pub processes: Vec<Attached>,
 }
 
@@ -71,10 +80,12 @@ pub struct Attached {
     pub pid: u32,
     /// Whether it still runs.
     pub alive: bool,
-    /// Page changes that it has not merged yet; `None` if it was cut off.
+    /// Page changes that it has not merged yet; `None` if it was evicted, or is just checking out.
     pub behind: Option<u64>,
     /// Commits it has made.
     pub commits: u64,
+    /// It reads in place ([`Options::in_place`](crate::Options::in_place)): it is never evicted.
+    pub in_place: bool,
 }
 
 /// What a repair did.
@@ -97,12 +108,8 @@ impl Doctor {
     /// Those of opening, see [`crate::Segment::checkout`].
     pub fn open(name: impl AsRef<Path>) -> Result<Doctor> {
         let trunk = Trunk::open(&Place::of(name.as_ref())?)?;
-        let fork = ForkMark::new()?;
-        let slot = trunk.claim(Process::me()?)?;
         Ok(Doctor {
             trunk,
-            slot,
-            fork,
             thread: Mutex::new(()),
         })
     }
@@ -120,14 +127,14 @@ impl Doctor {
         for page in 0..geometry.pages {
             current += usize::from(self.trunk.head(page)?.0 != 0);
         }
-        let others = (0..SLOTS).filter(|&slot| slot != self.slot);
-        let processes = others
+        let processes = (0..geometry.slots)
             .filter_map(|slot| self.trunk.view(slot))
             .map(|view| Attached {
                 pid: view.owner.pid(),
                 alive: view.owner.alive(),
                 behind: view.position.map(|at| bounds.position.saturating_sub(at)),
                 commits: view.commits,
+                in_place: view.in_place,
             });
         Ok(Report {
             size: self.trunk.size()?,
@@ -139,9 +146,14 @@ impl Doctor {
             log_size: geometry.log,
             frames_current: current,
             frames_retained: frames.in_trunk.saturating_sub(current),
+            frames_kept: self.trunk.kept_count(),
+            frames_kept_max: geometry.kept,
             frames_reserved: frames.reserved,
             frames_free: frames.free,
+            frames_holes: frames.holes,
             cuts: self.trunk.cuts(),
+            evictions: self.trunk.evictions(),
+            slots: geometry.slots,
             processes: processes.collect(),
         })
     }
@@ -162,6 +174,7 @@ impl Doctor {
         }
         self.check_heads()?;
         self.check_log(bounds.tail..bounds.position)?;
+        self.check_kept(bounds.tail)?;
         let used = self.trunk.used(&bounds)?;
         let ready = self.trunk.count_frames().ready;
         if used.iter().skip(ready + 1).any(|&used| used) {
@@ -176,13 +189,15 @@ impl Doctor {
     }
 
     fn lock(&self) -> Result<Held<'_>> {
-        if self.fork.forked() {
+        if self.trunk.forked() {
             return Err(Error::Forked);
         }
         // A panic of another thread has let the commit lock go.
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
+        let desk = self.trunk.take_desk(Process::me()?)?;
         Ok(Held {
-            commits: self.trunk.lock(self.slot)?,
+            commits: self.trunk.lock(desk.slot())?,
+            _desk: desk,
             _thread: thread,
         })
     }
@@ -220,6 +235,30 @@ impl Doctor {
         Ok(())
     }
 
+    /// Kept frames have left the log, and no page or other entry has them.
+    fn check_kept(&self, tail: u64) -> Result<()> {
+        let mut seen = vec![false; self.trunk.geometry.frames + 1];
+        for page in 0..self.trunk.geometry.pages {
+            seen[self.trunk.head(page)?.0 as usize] = true;
+        }
+        let mut count = 0;
+        for (_, kept) in self.trunk.kept() {
+            let number = seen.get_mut(kept.frame as usize);
+            let seen = number.ok_or(Error::Corrupt("a kept frame's number"))?;
+            if std::mem::replace(seen, true) {
+                return Err(Error::Corrupt("a kept frame is in use elsewhere"));
+            }
+            if kept.to >= tail {
+                return Err(Error::Corrupt("a kept frame is still in the log"));
+            }
+            count += 1;
+        }
+        match count == self.trunk.kept_count() {
+            true => Ok(()),
+            false => Err(Error::Corrupt("the number of kept frames")),
+        }
+    }
+
     /// Words in the log are those of the frames.
     fn check_few(&self, position: u64, head: &Head) -> Result<()> {
         let (before, after) = (
@@ -251,15 +290,5 @@ impl Doctor {
             reaped: repair.reaped,
             freed_frames: repair.lost_frames,
         })
-    }
-}
-
-impl Drop for Doctor {
-    fn drop(&mut self) {
-        match self.fork.forked() {
-            // Slot and mapping are the parent's.
-            true => self.trunk.forget(),
-            false => self.trunk.detach(self.slot),
-        }
     }
 }

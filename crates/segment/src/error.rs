@@ -25,27 +25,33 @@ pub enum Error {
         /// The overlapping byte ranges, ascending, at unit granularity.
         ranges: Vec<Range<usize>>,
     },
-    /// The working copy fell so far behind that its log was cut, and these pages were changed on
-    /// both sides: what they looked like before is gone. [`Segment::update_with`] decides for each
+    /// The working copy fell so far behind that it was evicted ([`Options::history`](crate::Options::history)), and these
+    /// pages were changed on both sides: what they looked like before is gone. [`Segment::update_with`] decides for each
     /// unit, [`Segment::discard`] takes the trunk's. Until then pages that were *not* changed here may be
     /// of newer versions, some of one and some of another.
     ///
     /// [`Segment::update_with`]: crate::Segment::update_with
     /// [`Segment::discard`]: crate::Segment::discard
-    #[error("the copy lagged too far: no common base for {}", said(ranges))]
+    #[error(
+        "the copy was evicted for lagging too far: no common base for {}",
+        said(ranges)
+    )]
     BaseLost {
-        /// The byte ranges of these pages.
+        /// The byte ranges, ascending: the units in which the working copy differs from the trunk, on these pages. Of
+        /// [`Segment::diff`](crate::Segment::diff) the whole pages, which may be equal.
         ranges: Vec<Range<usize>>,
     },
     /// Another thread of this process is inside an operation on the same segment; or another process has kept its file
-    /// locked for ten seconds, as the first to open it does while it repairs.
-    #[error(
-        "in use: another thread is in a call on this segment, or a process that opens it keeps it locked"
-    )]
+    /// locked for ten seconds, as the first to open it does while it repairs; or a reader without permission to write
+    /// found no quiet moment between commits for as long ([`Options::read_only`](crate::Options::read_only)).
+    #[error("in use: another thread is in a call on this segment, or other processes keep it busy")]
     Busy,
     /// The process forked after the checkout; the working copy belongs to the parent.
     #[error("the working copy stayed with the parent of this forked process: reattach")]
     Forked,
+    /// A transaction was to begin on a working copy with changes that were neither committed nor discarded.
+    #[error("the working copy has changes that are neither committed nor discarded")]
+    Uncommitted,
     /// The checkout is read-only.
     #[error("the checkout is read-only")]
     ReadOnly,
@@ -61,6 +67,9 @@ pub enum Error {
     /// An option or argument that makes no sense.
     #[error("bad argument: {0}")]
     BadArgument(&'static str),
+    /// Something is mapped already where a range was to be placed, or the address cannot be used.
+    #[error("address {0:#x} is in use, or cannot be mapped")]
+    AddressInUse(usize),
     /// A range outside the segment.
     #[error("range {range:?} is outside the segment of {len} bytes")]
     OutOfRange {
@@ -115,8 +124,9 @@ pub enum Error {
     /// The shared part holds something that no correct program writes.
     #[error("the segment is corrupt: {0}")]
     Corrupt(&'static str),
-    /// The file belongs to another user or others may write to it.
-    #[error("{0:?} is not ours alone: another owner, or not mode 0600")]
+    /// The file belongs to another user, is a link, or others may do more with it than the options say
+    /// ([`Options::mode`](crate::Options::mode)).
+    #[error("{0:?} is not ours alone: another owner, a link, or a wider mode than was asked for")]
     NotOurs(PathBuf),
     /// The other processes of this segment run in another pid namespace (a container): neither side
     /// could tell whether the other is alive.

@@ -21,11 +21,12 @@
 //!
 //! | part | bytes | content |
 //! |---|---|---|
-//! | header | 4096 | 0: `FYRISSEG`; 8: format; 16: unit; 24: pages; 32: log entries; 40: frames; 48: file length; 56: sum of these. Then what changes: 128: position; 136: version; 144: size; 192: lock; 256: tail; 264: applied; 272: frames with space; 280: free frames (a hint); 288: cuts; 296: pid namespace; 304: slots ever used |
-//! | slots | 128 x 64 | 0: owner (process id and start time); 8: position; 16: commits |
+//! | header | 4096 | 0: `FYRISSEG`; 8: format; 16: unit; 24: pages; 32: slots; 40: frames kept at most; 48: log entries; 56: frames; 64: file length; 72: sum of these. Then what changes: 128: position; 136: version; 144: size; 192: lock; 256: tail; 264: applied; 272: frames that have or had space; 280: free frames (a hint); 288: gate; 296: pid namespace; 304: slots ever used; 312: somebody sleeps; 320: frames kept; 328: cuts; 336: evictions; 344..368: the table of kept frames: its top, a cursor, the sum of the snapshots it was gone through for; 368: holes (a hint) |
+//! | slots | 64 each, and one for the doctor | 0: owner (process id and start time); 8: place; 16: commits; 24: base (see `trunk/slots.rs`) |
 //! | page heads | 16 a page | 0: frame; 8: log position after its last change |
-//! | log | 128 an entry | 0: page; 4: frame; 8: frame before; 16: version; the changed words: up to six with their values, or a mask of 512 bits (see `trunk/entry.rs`) |
-//! | states | 4 a frame | free, in the trunk, or reserved by a slot |
+//! | log | 128 an entry | 0: page; 4: frame; 8: frame before; 12: its age; 16: version; the changed words: up to six with their values, or a mask of 512 bits (see `trunk/entry.rs`) |
+//! | kept frames | 16 each | 0: frame; 4: age; 8: last position (see `trunk/kept.rs`) |
+//! | states | 4 a frame | hole, free, in the trunk, or reserved by a slot |
 //! | frames | 4096 each | pages, immutable while anyone may read them |
 //!
 //! # Commit, step by step
@@ -33,23 +34,25 @@
 //! 1. Is the trunk where the copy is? Otherwise [`Error::Behind`].
 //! 2. Find the pages written (one PAGEMAP_SCAN, or the marks of the signal handler; nothing for declared
 //!    writes). Compare each with its base and copy it into a reserved frame, both in one pass. No lock is held. If
-//!    our slot was cut off meanwhile the base may have been overwritten, and nothing that was compared counts.
+//!    we were evicted meanwhile the base may have been overwritten, and nothing that was compared counts.
 //! 3. Take the lock; look again whether the trunk has moved.
 //! 4. Write the log entries above the trunk's position, where nobody looks.
 //! 5. **Store the new position.** This one store is the commit.
 //! 6. Set page heads and frame states, then `applied`. If we die in here the next holder of the lock does it.
-//! 7. Move the tail up to the slowest process; the frames replaced before it are reserved for our next commit.
-//!    Unlock.
+//! 7. Move the tail up to the slowest process that holds the log; the frames replaced before it are reserved for our
+//!    next commit, but for those of snapshots, which are kept. Unlock.
 //!
 //! # Update, step by step
 //!
 //! 1. Load the trunk's position. Nothing new: done, no system call.
-//! 2. Copy the log entries since our position into private memory, one change for each page; ask our slot whether we
-//!    were cut off meanwhile. What was read before is good if not. Of a page with up to six changed words
-//!    this is all: the log has their values.
-//! 3. Of other pages copy the changed words of base and frame, and ask our slot again.
-//! 4. Words that still equal the base become the frame's; others stay (or are asked about).
-//! 5. Move our slot to the new position: what we needed before may be reused.
+//! 2. Copy the log entries since our position into private memory, one change for each page. Of a page with up to six
+//!    changed words this is all: the log has their values.
+//! 3. Move our slot's place to the new position: one compare-and-swap, which fails if the log went on without us
+//!    meanwhile; then the page heads say which pages differ. What the slot keeps from now on, both versions, is
+//!    not written over.
+//! 4. Of other pages copy the changed words of base and frame. Words that still equal the base become the frame's;
+//!    others stay (or are asked about).
+//! 5. Move our slot's base: what we needed before may be reused.
 //!
 //! It never waits: not for the lock, not for a commit under way, not for a process that has stopped.
 //!
@@ -59,15 +62,32 @@
 //! * **P** (pages): `words/mod.rs`. Shared memory is read by atomics or volatile vector loads, copied before it is judged.
 //! * **F** (fork): no memory of a segment is shared with a forked child; the child is told ([`Error::Forked`]).
 //! * **H** (handler): `copy/signal.rs`.
+//! * **S** (shown): `copy/in_place.rs`. A page shown in place is the base's, and its frame is kept.
 //!
 //! # What a process that stalls, or lags, costs
 //!
-//! It keeps the frames that it may need, up to the length of the log: at least as many entries as the
-//! segment has pages, and 256. In a small segment that is soon committed by busy others while a process waits for a
-//! processor; a larger `max_size` makes the log longer. Then it is *cut off*: its claim ends, and at its next update it compares page heads instead of reading the log. Pages changed here and
-//! there then have no common base: [`Error::BaseLost`].
-//! Hot pages, which are not tracked, count as changed here: a busy writer that is cut off may be told so of
+//! It keeps the log, and the frames replaced since, up to the log's length: twice as many entries as the segment has pages,
+//! and 1,024. Then the log goes on without it (it is *cut off*), and the segment keeps what its merge will need: the
+//! replaced pages that its copy started from, at most as many as the segment has, and twice as many during an update. So changes
+//! of different units merge however far apart the processes are; an update then compares page heads instead of
+//! reading the log. What is kept for all laggards together is bounded ([`Options::history`]): beyond that the one that is
+//! furthest behind is *evicted*, and of pages changed here and there the common base is gone: [`Error::BaseLost`].
+//! Hot pages, which are not tracked, count as changed here: a busy writer that is evicted may be told so of
 //! pages it has just committed. [`Segment::discard`] and trying again, as after a conflict, is the answer.
+//!
+//! # What a working copy takes
+//!
+//! A full copy: as much memory as was ever written in the segment, beside the trunk's. A reader can do without
+//! ([`Options::in_place`]): it shows the trunk's own pages, and copies those that change. A writer cannot: the kernel's own
+//! copy-on-write (1.7 us a page, against 0.8 for a fault that only notes the write) puts the page where no second mapping sees it, so an
+//! update, which writes through one (0.03 us a page), would need a system call for each page; and copying at the first write by a
+//! handler takes 4 us, and makes `read(2)` into the copy fail.
+//!
+//! # What the file takes
+//!
+//! Header, slots, page heads, log and tables have their space from the beginning; frames get it when they are needed. When more
+//! frames are free than in use (256 more at least) commits give the space of free frames back, a few hundred at a
+//! time, until half as many are free. The file's length does not change: it is sparse.
 //!
 //! # What is not promised
 //!
@@ -91,6 +111,7 @@ compile_error!("fyris-segment needs Linux: memfd, futex, and userfaultfd or mpro
 mod copy;
 mod doctor;
 mod error;
+mod list;
 mod map;
 mod name;
 mod options;
@@ -104,8 +125,13 @@ mod words;
 
 pub use doctor::{Attached, Doctor, Repaired, Report};
 pub use error::{Error, Result};
+pub use list::{Listed, Overview};
 pub use options::{Options, Tracking};
-pub use segment::{Choice, Conflict, Segment, Shared, Updated};
+#[doc(hidden)]
+pub use segment::let_others_pass;
+pub use segment::{
+    Choice, Conflict, Inside, Origin, Reattach, Segment, Shared, Updated, Watcher, Words,
+};
 pub use versioned_map::{MapError, VersionedMap};
 
 /// Bytes in a page, the grain of tracking and of commits.

@@ -1,11 +1,15 @@
 //! Mappings that unmap themselves.
 
+use std::mem::ManuallyDrop;
 use std::os::fd::BorrowedFd;
 use std::ptr;
+use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
+use rustix::io::Errno;
 use rustix::mm::{Advice, MapFlags, MprotectFlags, ProtFlags, madvise, mmap, mprotect, munmap};
 
 use crate::error::{Error, Result};
+use crate::options::Place;
 
 /// A shared mapping of a whole file, gone in forked children (invariant **F**: no memory of a
 /// segment is ever shared between a process and its fork).
@@ -26,14 +30,47 @@ impl Mapping {
         // SAFETY: a new mapping at an address of the kernel's choice touches no memory of ours.
         let start = unsafe { mmap(ptr::null_mut(), len, prot, MapFlags::SHARED, file, 0) };
         let start = start.map_err(Error::os("mapping a segment"))?.cast::<u8>();
+        Mapping { start, len }.settled()
+    }
+
+    /// Maps the pages of `file` that a program wants at an address of its choice.
+    pub(crate) fn placed(file: BorrowedFd<'_>, place: &Place, writable: bool) -> Result<Mapping> {
+        let mut prot = ProtFlags::READ;
+        prot.set(ProtFlags::WRITE, writable);
+        let (len, address) = (place.range.len(), place.address);
+        let flags = match place.replace {
+            true => MapFlags::FIXED,
+            false => MapFlags::FIXED_NOREPLACE,
+        };
+        let wanted = ptr::without_provenance_mut(address);
+        // SAFETY: where nothing is mapped, or by the promise of `Options::replace` nothing that is needed.
+        let start = unsafe {
+            let offset = place.range.start as u64;
+            mmap(wanted, len, prot, MapFlags::SHARED | flags, file, offset)
+        };
+        let start = match start {
+            Ok(start) => start.cast::<u8>(),
+            Err(Errno::EXIST) => return Err(Error::AddressInUse(address)),
+            Err(error) => return Err(Error::os("mapping a segment at an address")(error)),
+        };
         let mapping = Mapping { start, len };
+        // A kernel that does not know the flag takes the address for a hint.
+        match mapping.start as usize == address {
+            true => mapping.settled(),
+            false => Err(Error::AddressInUse(address)),
+        }
+    }
+
+    /// What is so of every mapping here.
+    fn settled(self) -> Result<Mapping> {
+        let (start, len) = (self.start, self.len);
         // SAFETY: the mapping just made; a child without it holds no pointers into it that it uses.
         unsafe { madvise(start.cast(), len, Advice::LinuxDontFork) }
             .map_err(Error::os("keeping a segment from forks"))?;
         // Huge pages would make one write dirty 512 pages. A kernel without them has nothing to refuse.
         // SAFETY: advice on the mapping just made, without effect on its content.
         let _ = unsafe { madvise(start.cast(), len, Advice::LinuxNoHugepage) };
-        Ok(mapping)
+        Ok(self)
     }
 
     /// The first byte, at a multiple of the page size.
@@ -44,6 +81,28 @@ impl Mapping {
     /// Its length in bytes.
     pub(crate) fn len(&self) -> usize {
         self.len
+    }
+
+    /// Maps `len` bytes of `file`, from `from` on, at `offset` of this mapping, to be read only.
+    pub(crate) fn show(
+        &self,
+        offset: usize,
+        file: BorrowedFd<'_>,
+        from: usize,
+        len: usize,
+    ) -> Result<()> {
+        assert!(offset.checked_add(len).is_some_and(|end| end <= self.len));
+        let flags = MapFlags::SHARED | MapFlags::FIXED;
+        // SAFETY: within the mapping, in which nobody writes and nobody has a reference that outlives the call which
+        // borrows the segment mutably.
+        unsafe {
+            let at = self.start.add(offset).cast();
+            mmap(at, len, ProtFlags::READ, flags, file, from as u64)
+                .map_err(Error::os("mapping pages of a segment"))?;
+            // The new piece has no advice of the old one.
+            madvise(at, len, Advice::LinuxDontFork)
+                .map_err(Error::os("keeping a segment from forks"))
+        }
     }
 
     /// Lets `len` bytes from `offset` be read, and written if `writable`.
@@ -110,8 +169,65 @@ impl ForkMark {
     /// Whether this is a child of the process that made the mark.
     #[inline]
     pub(crate) fn forked(&self) -> bool {
+        // SAFETY: the mark is here.
+        unsafe { self.probe().forked() }
+    }
+
+    /// What asks the mark without a way to it.
+    pub(crate) fn probe(&self) -> ForkProbe {
+        ForkProbe(self.0)
+    }
+}
+
+/// Where a [`ForkMark`] is.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ForkProbe(*const u8);
+
+// SAFETY: an address of memory that is only read.
+unsafe impl Send for ForkProbe {}
+// SAFETY: as above.
+unsafe impl Sync for ForkProbe {}
+
+impl ForkProbe {
+    /// As [`ForkMark::forked`].
+    ///
+    /// # Safety
+    ///
+    /// The mark is still there.
+    #[inline]
+    pub(crate) unsafe fn forked(self) -> bool {
         // SAFETY: mapped by `new`, readable in every child. Volatile: a fork changes it unseen.
         unsafe { self.0.read_volatile() == 0 }
+    }
+}
+
+/// The id of this process, without a system call as a rule: kept in a page that the kernel wipes in children.
+pub(crate) fn this_process() -> u32 {
+    static PAGE: AtomicPtr<AtomicU32> = AtomicPtr::new(ptr::null_mut());
+    // Acquire: pairs with the Release below.
+    let mut page = PAGE.load(Ordering::Acquire);
+    if page.is_null() {
+        let Ok(mark) = ForkMark::new() else {
+            return std::process::id();
+        };
+        // It stays as long as the process. No lock here: a fork could leave it held.
+        let fresh: *mut AtomicU32 = ManuallyDrop::new(mark).0.cast();
+        // SAFETY: the page just made, wiped in children and otherwise this function's own.
+        unsafe { (*fresh).store(0, Ordering::Relaxed) };
+        // Release: the page is ready. A thread that was quicker has made one as good; ours is then a page too many.
+        let set = PAGE.compare_exchange(page, fresh, Ordering::Release, Ordering::Acquire);
+        page = set.map_or_else(|other| other, |_| fresh);
+    }
+    // SAFETY: a page that is never unmapped, accessed as an atomic only.
+    let known = unsafe { &*page };
+    // Relaxed twice: every thread that finds 0 stores the same number.
+    match known.load(Ordering::Relaxed) {
+        0 => {
+            let id = std::process::id();
+            known.store(id, Ordering::Relaxed);
+            id
+        }
+        id => id,
     }
 }
 

@@ -34,12 +34,17 @@ impl Place {
         if !good || bytes[0] == b'.' {
             return Err(Error::BadName(name.to_owned()));
         }
-        let user = rustix::process::geteuid().as_raw();
         let name = String::from_utf8_lossy(bytes);
         Ok(Place {
-            path: PathBuf::from(format!("/dev/shm/fyris-{user}-{name}")),
+            path: PathBuf::from(format!("/dev/shm/{}{name}", prefix())),
             anonymous: true,
         })
+    }
+
+    /// The name of the anonymous segment of this user that a file would be, if it would be one.
+    pub(crate) fn named_in_memory(file: &str) -> Option<&str> {
+        let name = file.strip_prefix(&prefix())?;
+        Place::of(Path::new(name)).is_ok().then_some(name)
     }
 
     /// The folder that the file is in.
@@ -49,6 +54,11 @@ impl Place {
             _ => Path::new("."),
         }
     }
+}
+
+/// What the files of this user's anonymous segments begin with.
+fn prefix() -> String {
+    format!("fyris-{}-", rustix::process::geteuid().as_raw())
 }
 
 #[cfg(test)]

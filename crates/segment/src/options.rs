@@ -2,7 +2,10 @@
 
 use std::ops::Range;
 
+use crate::PAGE;
 use crate::error::{Error, Result};
+use crate::trunk::layout::Shape;
+use crate::words::Unit;
 
 /// How writes to the working copy are noticed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -13,10 +16,34 @@ pub enum Tracking {
     /// userfaultfd in its asynchronous write-protect mode, read by PAGEMAP_SCAN (Linux 6.7).
     Userfault,
     /// mprotect and a SIGSEGV handler, which passes on every fault that is not its own.
+    ///
+    /// What the kernel writes for a program raises no signal: `read` into pages that were not written since the last commit
+    /// fails with `EFAULT` ([`Segment::touch`](crate::Segment::touch) them before). A handler for SIGSEGV that is installed after the checkout
+    /// must pass on what is not its own, to the one that it replaces: otherwise the next write is fatal.
     Signal,
     /// Not at all: the program says by [`Segment::touch`](crate::Segment::touch) where it writes.
     /// No fault, no scan; what was written and not declared may or may not be committed.
     Declared,
+}
+
+/// Permissions of a new segment's file, unless the options say otherwise.
+const MODE: u32 = 0o600;
+/// Slots of a new segment, unless the options say otherwise.
+const SLOTS: usize = 1024;
+/// Replaced pages that a new segment may keep for laggards, for each page that it may have; and at least.
+const HISTORY: usize = 8;
+const MIN_HISTORY: usize = 1024;
+
+impl Tracking {
+    /// Its name: `auto`, `userfault`, `signal` or `declared`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Tracking::Auto => "auto",
+            Tracking::Userfault => "userfault",
+            Tracking::Signal => "signal",
+            Tracking::Declared => "declared",
+        }
+    }
 }
 
 /// How to check a segment out. The default: create it if need be, writable, tracked, unit of 8 bytes.
@@ -28,7 +55,28 @@ pub struct Options {
     pub(crate) tracking: Tracking,
     pub(crate) unit: Option<u32>,
     pub(crate) max_size: usize,
+    pub(crate) slots: usize,
+    pub(crate) history: Option<usize>,
+    pub(crate) mode: u32,
+    pub(crate) group: Option<u32>,
     pub(crate) private: Vec<Range<usize>>,
+    pub(crate) places: Vec<Place>,
+    pub(crate) in_place: bool,
+}
+
+/// Bytes of a working copy that are to be at an address.
+#[derive(Debug, Clone)]
+pub(crate) struct Place {
+    pub(crate) range: Range<usize>,
+    pub(crate) address: usize,
+    /// Whatever is there now goes.
+    pub(crate) replace: bool,
+}
+
+impl Place {
+    pub(crate) fn pages(&self) -> Range<usize> {
+        self.range.start / PAGE..self.range.end / PAGE
+    }
 }
 
 impl Default for Options {
@@ -40,7 +88,13 @@ impl Default for Options {
             tracking: Tracking::Auto,
             unit: None,
             max_size: 0,
+            slots: SLOTS,
+            history: None,
+            mode: MODE,
+            group: None,
             private: Vec::new(),
+            places: Vec::new(),
+            in_place: false,
         }
     }
 }
@@ -64,9 +118,49 @@ impl Options {
     }
 
     /// A working copy that cannot be written to: nothing is tracked, commits are errors.
+    ///
+    /// It needs no more than permission to read the file. With permission to write, too, it takes a slot, and its updates
+    /// wait for nobody. Without, the segment does not know of it and keeps nothing for it: an update looks at every page
+    /// head, and again if somebody commits meanwhile. Nearly always that is over at once; beside commits that follow
+    /// each other faster than a look takes (a few ns a page) it may be [`Error::Busy`], after ten seconds.
     pub fn read_only(mut self, yes: bool) -> Self {
         self.read_only = yes;
         self
+    }
+
+    /// A read-only working copy that is no copy: it shows the trunk's own pages. Those that an update changes become copies. So a
+    /// reader takes memory only for what was changed while it was attached, and to check out maps pages instead of copying
+    /// them, those next to each other in one piece (as they are after one commit of many; single pages are still copied).
+    ///
+    /// The price: the segment keeps what this process sees for as long as it does not update, and never evicts it
+    /// ([`Options::history`]). If it stands still while others change more pages than the log and the history hold, their commits
+    /// are [`Error::NoSpace`] until it updates, lets go or dies. [`Doctor`](crate::Doctor) shows who reads in place. Cannot be
+    /// combined with [`Options::place`].
+    ///
+    /// ```
+    /// use fyris_segment::{Error, Options, PAGE, Segment};
+    ///
+    /// let name = format!("in-place-{}", std::process::id());
+    /// let mut writer = Segment::checkout(&name, 1000 * PAGE, &Options::new())?;
+    /// writer.as_mut_slice().fill(1);
+    /// writer.commit()?;
+    /// let mut reader = Segment::checkout(&name, 0, &Options::new().in_place(true))?; // copies nothing
+    /// writer.as_mut_slice()[5 * PAGE] = 2;
+    /// writer.commit()?;
+    /// assert_eq!(reader.as_slice()[5 * PAGE], 1);
+    /// reader.update()?; // copies one page
+    /// assert_eq!(reader.as_slice()[5 * PAGE], 2);
+    /// # Segment::unlink(&name)?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn in_place(mut self, yes: bool) -> Self {
+        self.in_place = yes;
+        self.read_only |= yes;
+        self
+    }
+
+    pub(crate) fn is_in_place(&self) -> bool {
+        self.in_place && self.read_only
     }
 
     /// How writes are noticed (default: the best way there is).
@@ -88,21 +182,165 @@ impl Options {
     }
 
     /// The size in bytes that the segment may grow to, fixed when it is created (default: its size).
-    /// What is not used costs address space, and 12% of a page for each page.
+    /// What is not used costs address space, and up to 12 % of a page for each page.
     pub fn max_size(mut self, bytes: usize) -> Self {
         self.max_size = bytes;
+        self
+    }
+
+    /// How many processes may have the segment checked out at once, 1 to 65,536, fixed when it is created
+    /// (default: 1,024). A slot costs 64 bytes.
+    pub fn slots(mut self, count: usize) -> Self {
+        self.slots = count;
+        self
+    }
+
+    /// How many bytes of replaced pages the segment may keep for processes that lag by more than its log, fixed when it
+    /// is created (default: eight times `max_size`, and at least 4 MiB).
+    ///
+    /// A process that lags so far needs the replaced pages that its working copy started from: at most as many as
+    /// the segment has, and twice as many during an update. They are kept, and given up when it has updated or died, so the
+    /// memory is used only while somebody lags. If all of them together are more than this, or the file system has no
+    /// more space, the process that is furthest behind is *evicted*: pages that it has changed and that others
+    /// have changed too have no common base any more ([`Error::BaseLost`]). With 0 whoever lags by more than
+    /// the log is evicted.
+    pub fn history(mut self, bytes: usize) -> Self {
+        self.history = Some(bytes);
         self
     }
 
     /// The paper's flag for garbage collectors: what this process writes in this byte range, whole
     /// units, is its own. It is never committed, and pages wholly inside are not tracked: no fault.
     /// An update brings the trunk's changes into units that were not written here. [`Segment::discard`] leaves
-    /// them alone. If this process is cut off for lagging, pages wholly inside that the trunk has changed become the trunk's.
+    /// them alone. If this process is evicted, pages wholly inside that the trunk has changed become the trunk's.
     ///
     /// [`Segment::discard`]: crate::Segment::discard
     pub fn private(mut self, range: Range<usize>) -> Self {
         self.private.push(range);
         self
+    }
+
+    /// The permissions of a new segment's file, as in `chmod` (default: 0600, this user alone; the umask does not count).
+    ///
+    /// Who may read the file may check the segment out to read ([`Options::read_only`]); who may also write to it
+    /// may commit. Others find a segment that has no slash in its name by its path, `/dev/shm/fyris-UID-NAME` with this
+    /// user's number. To attach to a segment in memory whose file gives more than 0600, say the same mode: a file that
+    /// gives more than was asked for is [`Error::NotOurs`].
+    pub fn mode(mut self, mode: u32) -> Self {
+        self.mode = mode;
+        self
+    }
+
+    /// The group of a new segment's file, by number (default: this process's). It must be one of this user's.
+    pub fn group(mut self, group: u32) -> Self {
+        self.group = Some(group);
+        self
+    }
+
+    /// Permissions that make sense: for the three kinds of users, and the owner may read and write.
+    pub(crate) fn check_mode(&self) -> Result<()> {
+        match self.mode & !0o777 == 0 && self.mode & MODE == MODE {
+            true => Ok(()),
+            false => Err(Error::BadArgument(
+                "mode: 0600 to 0777, the owner reads and writes",
+            )),
+        }
+    }
+
+    /// The shape of a new segment of `size` bytes.
+    pub(crate) fn shape(&self, size: usize) -> Result<Shape> {
+        let unit = Unit::new(u64::from(self.unit.unwrap_or(8)));
+        let pages = size.max(self.max_size).div_ceil(PAGE);
+        let kept = match self.history {
+            Some(bytes) => bytes.div_ceil(PAGE),
+            None => pages.saturating_mul(HISTORY).max(MIN_HISTORY),
+        };
+        Ok(Shape {
+            unit: unit.ok_or(Error::BadArgument("unit: 1 to 64, a power of two"))?,
+            pages: pages as u64,
+            slots: self.slots as u64,
+            kept: kept as u64,
+        })
+    }
+
+    /// Places this byte range of the working copy at `address`: there it is read and written, and there writes are noticed. Several
+    /// ranges may be placed, next to each other or not, for programs whose data must be where it was: pointers in a segment then mean
+    /// the same in every process. All three numbers are multiples of [`PAGE`](crate::PAGE); nothing may be mapped there
+    /// ([`Error::AddressInUse`]). The range may lie beyond the segment's present size, within its `max_size`; touching what the segment
+    /// has not grown to yet is not noticed.
+    ///
+    /// [`Segment::as_ptr`] still leads to the whole copy. Placed bytes that are written to *there* are not noticed: they have to
+    /// be declared ([`Segment::touch`]). Dropping the segment unmaps the place. A forked child has nothing there
+    /// until [`Segment::reattach`], which places it again. Needs userfaultfd, or [`Tracking::Declared`].
+    ///
+    /// ```
+    /// use fyris_segment::{Error, Options, PAGE, Segment};
+    ///
+    /// let name = format!("placed-{}", std::process::id());
+    /// let address = 0x2000_0000_0000;
+    /// let options = Options::new().place(0..2 * PAGE, address);
+    /// let mut segment = Segment::checkout(&name, 4 * PAGE, &options)?;
+    /// // SAFETY: 2 pages are mapped there while the segment lives, and nobody else knows of them.
+    /// unsafe { std::ptr::with_exposed_provenance_mut::<u64>(address).write(7) };
+    /// segment.commit()?;
+    /// assert_eq!(segment.as_slice()[0], 7);
+    /// # Segment::unlink(&name)?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// [`Segment::as_ptr`]: crate::Segment::as_ptr
+    /// [`Segment::touch`]: crate::Segment::touch
+    /// [`Segment::reattach`]: crate::Segment::reattach
+    pub fn place(mut self, range: Range<usize>, address: usize) -> Self {
+        self.places.push(Place {
+            range,
+            address,
+            replace: false,
+        });
+        self
+    }
+
+    /// As [`Options::place`], in place of what is mapped there now: its content goes, that of the segment is there instead.
+    ///
+    /// # Safety
+    ///
+    /// Whatever is mapped there when the segment is checked out (or reattached) is not used any more, but as memory of the
+    /// segment while that is checked out; this holds for every thread and for this library too. When the segment is dropped
+    /// nothing is mapped there.
+    pub unsafe fn replace(mut self, range: Range<usize>, address: usize) -> Self {
+        self.places.push(Place {
+            range,
+            address,
+            replace: true,
+        });
+        self
+    }
+
+    /// Whether the placed ranges are whole pages within a segment of `max` bytes, and apart.
+    pub(crate) fn check_places(&self, max: usize) -> Result<()> {
+        let mut ranges: Vec<&Range<usize>> = self.places.iter().map(|place| &place.range).collect();
+        ranges.sort_unstable_by_key(|range| range.start);
+        if let Some(range) = ranges.iter().find(|range| range.end > max) {
+            return Err(Error::OutOfRange {
+                range: (*range).clone(),
+                len: max,
+            });
+        }
+        let whole = |place: &Place| {
+            let numbers = [place.range.start, place.range.end, place.address];
+            let end = place.address.checked_add(place.range.len());
+            numbers.iter().all(|number| number.is_multiple_of(PAGE)) && end.is_some()
+        };
+        if self.is_in_place() && !ranges.is_empty() {
+            return Err(Error::BadArgument("a copy in place is not placed"));
+        }
+        let apart = ranges.windows(2).all(|two| two[0].end <= two[1].start);
+        match apart && self.places.iter().all(whole) && !ranges.iter().any(|r| r.is_empty()) {
+            true => Ok(()),
+            false => Err(Error::BadArgument(
+                "placed ranges are whole pages, and apart",
+            )),
+        }
     }
 
     /// Whether the private ranges are within a segment of `max` bytes.

@@ -12,9 +12,11 @@ use fyris_sync::reclaim::{Pin, Retire};
 use fyris_term::key::KeyBuf;
 
 use crate::chain;
+use crate::commits::Commits;
 use crate::ids::TableType;
 use crate::keys::KeyKind;
-use crate::pending::{PendingPtr, State};
+use crate::pending::{PendingPtr, State, Terms};
+use crate::record::RecordPtr;
 use crate::slot::{Content, Settled, Slot};
 use crate::sweeper;
 
@@ -33,7 +35,9 @@ pub(crate) struct Body<K, I> {
     pub(crate) kind: TableType,
     pub(crate) keypos: usize,
     objects: Striped,
-    bytes: Striped,
+    pub(crate) bytes: Striped,
+    /// Behind the index, whose entries are disposed of first.
+    pub(crate) commits: Commits,
     keys: PhantomData<fn() -> K>,
 }
 
@@ -42,6 +46,17 @@ pub(crate) enum Change {
     Keep,
     Put(Content),
     Remove,
+}
+
+/// How a write went.
+enum Written<R> {
+    Done(R),
+    /// This decided cell was taken out of its slot.
+    Displaced(R, PendingPtr),
+    /// A commit made another chain in the place of this one, of whose cells it shares those from the second content on.
+    Remade(R, Content, Option<Content>),
+    /// Not at all, since this commit is about to be decided.
+    Sealed(PendingPtr),
 }
 
 impl<K, I> Body<K, I>
@@ -57,6 +72,7 @@ where
             keypos,
             objects: Striped::new(),
             bytes: Striped::new(),
+            commits: Commits::new(),
             keys: PhantomData,
         }
     }
@@ -65,6 +81,12 @@ where
     #[inline]
     pub(crate) fn key<'k>(&self, key: &'k KeyBuf) -> &'k K::Key {
         K::of(key)
+    }
+
+    /// The bytes of that part.
+    #[inline]
+    pub(crate) fn key_bytes<'k>(&self, key: &'k KeyBuf) -> &'k [u8] {
+        K::bytes(K::of(key))
     }
 
     /// What the key holds now; never waits.
@@ -84,51 +106,120 @@ where
         pin: &impl Pin,
         mut f: impl FnMut(Option<Content>) -> (Change, R),
     ) -> R {
-        self.write_slot(key, pin, |old| {
-            let (change, result) = f(old);
-            let action = match change {
-                Change::Keep => Action::Keep,
-                Change::Put(content) => Action::Put(Slot::content(content)),
-                Change::Remove => Action::Remove,
-            };
-            (action, result)
-        })
-    }
-
-    /// As [`Body::write`], for one who puts pending cells.
-    #[inline]
-    pub(crate) fn write_slot<R>(
-        &self,
-        key: &K::Key,
-        pin: &impl Pin,
-        mut f: impl FnMut(Option<Content>) -> (Action<Slot<K>>, R),
-    ) -> R {
         loop {
-            let outcome = self.index.upsert(key, pin, |slot| {
+            let written = self.index.upsert(key, pin, |slot| {
                 let old = match slot.map(Slot::settled) {
                     None => None,
                     Some(Settled::Content(content)) => content,
-                    Some(Settled::Undecided(cell)) => return (Action::Keep, Err(cell)),
+                    Some(Settled::Undecided(cell)) => return self.write_through(cell, &mut f),
                 };
-                let (action, result) = f(old);
-                let cell = slot.and_then(Slot::as_pending);
-                let displaced = if matches!(action, Action::Keep) {
-                    None
-                } else {
-                    cell
+                let (change, result) = f(old);
+                let action = match change {
+                    Change::Keep => return (Action::Keep, Written::Done(result)),
+                    Change::Put(content) => Action::Put(Slot::content(content)),
+                    Change::Remove => Action::Remove,
                 };
-                (action, Ok((result, displaced)))
+                match slot.and_then(Slot::as_pending) {
+                    None => (action, Written::Done(result)),
+                    Some(cell) => (action, Written::Displaced(result, cell)),
+                }
             });
-            match outcome {
-                Ok((result, None)) => return result,
-                Ok((result, Some(cell))) => {
+            match written {
+                Written::Done(result) => return result,
+                Written::Displaced(result, cell) => {
                     self.retire_loser(cell, pin);
                     return result;
                 }
-                // Another commit holds the key: it decides without needing anything of ours.
-                Err(cell) => cell.get().wait(),
+                Written::Remade(result, chain, bottom) => {
+                    // SAFETY: O: another chain of the same records is in the cell.
+                    unsafe { chain::retire_cells_above(chain, bottom, pin) };
+                    return result;
+                }
+                // In a moment.
+                Written::Sealed(cell) => cell.get().wait(),
             }
         }
+    }
+
+    /// Writes to a key that an undecided commit holds: before the commit. With the slot protected.
+    #[cold]
+    fn write_through<R>(
+        &self,
+        cell: PendingPtr,
+        f: &mut impl FnMut(Option<Content>) -> (Change, R),
+    ) -> (Action<Slot<K>>, Written<R>) {
+        let Some(hold) = cell.get().hold() else {
+            return (Action::Keep, Written::Sealed(cell));
+        };
+        let old = cell.get().before();
+        let (change, result) = f(old);
+        let now = match change {
+            Change::Keep => return (Action::Keep, Written::Done(result)),
+            Change::Put(content) => Some(content),
+            Change::Remove => None,
+        };
+        // The slot gets what it has: whoever read it sees that something has changed.
+        let same = Action::Put(Slot::pending(cell));
+        match (cell.get().commit().terms(), now) {
+            (Terms::Replace, _) => {
+                self.put_below(cell, old, now, cell.get().after());
+                (same, Written::Done(result))
+            }
+            (Terms::Add, _) => {
+                let new = cell.get().after();
+                let remade = self.with_records(now, cell.get().commit().records_of(cell.get()));
+                self.put_below(cell, old, now, remade);
+                match new {
+                    Some(chain) => (same, Written::Remade(result, chain, old)),
+                    None => (same, Written::Done(result)),
+                }
+            }
+            (Terms::New, None) => (Action::Keep, Written::Done(result)),
+            (Terms::New, Some(content)) => {
+                hold.abort();
+                let action = Action::Put(Slot::content(content));
+                (action, Written::Displaced(result, cell))
+            }
+        }
+    }
+
+    /// Lets an undecided cell say that its key holds `now`, and `new` after the commit.
+    fn put_below(
+        &self,
+        cell: PendingPtr,
+        old: Option<Content>,
+        now: Option<Content>,
+        new: Option<Content>,
+    ) {
+        if let (Some(before), Some(after)) = (cell.get().after(), new) {
+            let (before, after) = (self.gain(old, before), self.gain(now, after));
+            let (objects, bytes) = (after.0 - before.0, after.1 - before.1);
+            cell.get().commit().drift(objects, bytes);
+        }
+        cell.get().write_through(now, new);
+    }
+
+    /// What a key of a bag holds with some records put in that it does not have.
+    pub(crate) fn with_records(
+        &self,
+        old: Option<Content>,
+        records: &[RecordPtr],
+    ) -> Option<Content> {
+        let add = |content, &record| match self.is_repeated(record, content) {
+            true => content,
+            false => Some(chain::push(record, content)),
+        };
+        records.iter().fold(old, add)
+    }
+
+    /// Objects and bytes that a key has more when it holds `new`, made from `old` if it is a bag's, in its place.
+    pub(crate) fn gain(&self, old: Option<Content>, new: Content) -> (i64, i64) {
+        let objects = new.count() as i64 - old.map_or(0, |c| c.count() as i64);
+        let bytes = match old {
+            Some(old) if !self.kind.is_bag() => new.size() as i64 - old.size() as i64,
+            _ => chain::size_above(new, old) as i64,
+        };
+        (objects, bytes)
     }
 
     /// Retires the side of a decided cell that lost; the caller has taken the cell out of its slot.
@@ -161,9 +252,9 @@ where
         }
     }
 
-    /// How many objects, exact with respect to finished operations: all of them are counted.
+    /// How many objects, exact with respect to finished operations; [`crate::Table::len`] gives the bound for others.
     ///
-    /// True at one moment, unless others write so fast that no two looks at the counters agree; then
+    /// What the counters say was so at one moment, unless others write so fast that no two looks at them agree; then
     /// some of the inserts that overlap the call count although their deletion does not.
     pub(crate) fn len(&self) -> usize {
         let count = self

@@ -12,6 +12,9 @@
 //! A pointer in a directory is to a [`Core`] that is alive: the registry, under its lock, owns a
 //! count of it, takes it out of both directories first, and drops the count only after every
 //! thread that was pinned has unpinned (R). So a pinned reader may use what it finds.
+//!
+//! That a table is found by a name does not say that it has the name, nor that it is not deleted: the table says so
+//! itself (see [`crate::life`]). While it has a name and lives, it is found by it.
 
 use fyris_sync::atomic::{AtomicPtr, Ordering};
 use fyris_sync::reclaim::{PROTECT, Pin};

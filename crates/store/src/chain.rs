@@ -97,6 +97,19 @@ pub(crate) fn oldest_first(content: Content) -> Vec<RecordPtr> {
     records
 }
 
+/// Shows `f` the objects of a key in insertion order, each as a content.
+#[inline]
+pub(crate) fn each(content: Content, f: impl FnMut(Content)) {
+    if content.is_chain() {
+        oldest_first(content)
+            .into_iter()
+            .map(Content::one)
+            .for_each(f);
+    } else {
+        std::iter::once(content).for_each(f);
+    }
+}
+
 /// What a chain becomes without the records that `gone` accepts.
 pub(crate) struct Without {
     pub(crate) rest: Option<Content>,
@@ -217,6 +230,11 @@ pub(crate) unsafe fn retire_replaced(
     }
 }
 
+/// The objects inserted before the newest.
+pub(crate) fn older(content: Content) -> Option<Content> {
+    parts(content).1.map(|cell| cell.get().older)
+}
+
 fn parts(content: Content) -> (RecordPtr, Option<CellPtr>) {
     match content.kind() {
         Kind::One(record) => (record, None),
@@ -252,6 +270,23 @@ pub(crate) unsafe fn retire_above(top: Content, bottom: Option<Content>, pin: &i
             if let Some(cell) = cell {
                 pin.retire(cell.0.as_ptr());
             }
+        }
+    }
+}
+
+/// Retires the cells of `top` down to `bottom`, which stays, but not the records.
+///
+/// # Safety
+///
+/// As [`retire_above`].
+pub(crate) unsafe fn retire_cells_above(top: Content, bottom: Option<Content>, pin: &impl Pin) {
+    let mut at = Some(top);
+    while let Some(content) = at.filter(|_| at != bottom) {
+        let (_, cell) = parts(content);
+        at = cell.map(|c| c.get().older);
+        if let Some(cell) = cell {
+            // SAFETY: forwarded.
+            unsafe { pin.retire(cell.0.as_ptr()) };
         }
     }
 }

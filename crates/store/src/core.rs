@@ -14,24 +14,24 @@
 //!
 //! So emptying a table is atomic and isolated at the price of one pointer, and the old content is freed when
 //! nobody is left who may look at it (R).
+//!
+//! A deletion swaps the pointer under the registry's lock, and takes the table out of the directories under the same lock. Who
+//! finds it there in between, without the lock, finds it deleted: see [`crate::life`] for the rest of a table's life.
 
 use std::any::Any;
-use std::sync::atomic::AtomicU8;
 use std::sync::{Mutex, Weak};
 
-use fyris_sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use fyris_sync::atomic::{AtomicPtr, Ordering};
 use fyris_sync::reclaim::{PROTECT, Pin, Retire};
 use fyris_term::{Atom, Term};
 
 use crate::body::AnyBody;
 use crate::error::{Error, Result};
 use crate::fix::Fixes;
-use crate::ids::{ProcessId, Protection, Right, TableId, TableRef};
+use crate::ids::{ProcessId, Right, TableId, TableRef};
+use crate::life::{Asked, Life, State};
 use crate::options::Settings;
 use crate::registry::Inner;
-
-/// Stands for "no owner".
-const NOBODY: u64 = u64::MAX;
 
 /// Who inherits a table.
 #[derive(Clone)]
@@ -53,11 +53,7 @@ pub(crate) struct Core {
     pub(crate) store: Weak<Inner>,
     /// What a binding keeps with the table while it lives.
     pub(crate) attachment: Mutex<Option<Box<dyn Any + Send>>>,
-    name: AtomicU32,
-    /// How many times it was renamed.
-    renames: AtomicU64,
-    owner: AtomicU64,
-    protection: AtomicU8,
+    pub(crate) life: Life,
     body: AtomicPtr<AnyBody>,
 }
 
@@ -76,25 +72,23 @@ impl Core {
             heir: Mutex::new(None),
             store,
             attachment: Mutex::new(None),
-            name: AtomicU32::new(name.id()),
-            renames: AtomicU64::new(0),
-            owner: AtomicU64::new(owner.map_or(NOBODY, |p| p.0)),
-            protection: AtomicU8::new(settings.protection as u8),
+            life: Life::new(name, settings.protection, owner),
             body: AtomicPtr::new(Box::into_raw(Box::new(body))),
             settings,
         }
     }
 
-    /// The content, if the caller may use it so and the table lives (L).
+    /// The content, if the caller may use it so in this state and the table lives (L).
     #[inline]
     pub(crate) fn body<'g>(
         &self,
-        caller: ProcessId,
+        state: State,
+        (asked, caller): (Asked, ProcessId),
         right: Right,
         pin: &'g impl Pin,
     ) -> Result<&'g AnyBody> {
-        if !self.allows(caller, right) {
-            return Err(self.refusal(right));
+        if !self.life.allows(state, asked, caller, right) {
+            return Err(self.refusal(state, asked, right));
         }
         self.any_body(pin).ok_or_else(|| self.gone())
     }
@@ -107,23 +101,16 @@ impl Core {
         unsafe { self.body.load(PROTECT).as_ref() }
     }
 
-    #[inline]
-    fn allows(&self, caller: ProcessId, right: Right) -> bool {
-        match self.protection() {
-            Protection::Public => true,
-            Protection::Protected if right == Right::Read => true,
-            _ => self.owner() == Some(caller),
-        }
-    }
-
+    /// Why a caller may not do this.
     #[cold]
-    fn refusal(&self, right: Right) -> Error {
-        if self.is_deleted() {
-            return self.gone();
-        }
-        Error::NoAccess {
-            right,
-            protection: self.protection(),
+    pub(crate) fn refusal(&self, state: State, asked: Asked, right: Right) -> Error {
+        match asked.name() {
+            _ if self.is_deleted() => self.gone(),
+            Some(name) if !asked.is_name_in(state) => Error::NoSuchTable(TableRef::Name(name)),
+            _ => Error::NoAccess {
+                right,
+                protection: state.protection(),
+            },
         }
     }
 
@@ -159,15 +146,11 @@ impl Core {
         }
     }
 
-    /// Takes the content away for ever. `false` if that was done before.
-    pub(crate) fn delete(&self, pin: &impl Pin) -> bool {
-        loop {
-            // PROTECT: pairs with the AcqRel in `swap_body`.
-            let old = self.body.load(PROTECT);
-            if old.is_null() || self.swap_body(old, std::ptr::null_mut(), pin) {
-                return !old.is_null();
-            }
-        }
+    /// Takes the content away for ever: what is to be retired. `None` if that was done before.
+    pub(crate) fn delete(&self) -> Option<*mut AnyBody> {
+        // AcqRel: pairs with PROTECT in `any_body`, and sees whole what it takes.
+        let old = self.body.swap(std::ptr::null_mut(), Ordering::AcqRel);
+        (!old.is_null()).then_some(old)
     }
 
     fn swap_body(&self, old: *mut AnyBody, new: *mut AnyBody, pin: &impl Pin) -> bool {
@@ -185,53 +168,7 @@ impl Core {
     }
 
     pub(crate) fn name(&self) -> Atom {
-        // Acquire: pairs with the Release in `set_name`.
-        let id = self.name.load(Ordering::Acquire);
-        Atom::from_id(id).expect("the id of an atom")
-    }
-
-    /// Counts the rename before anybody can find the table by its new name, so that who sees anything put in
-    /// under the new name also sees the count.
-    pub(crate) fn set_name(&self, name: Atom) {
-        // Release: pairs with the Acquire in `renames`.
-        self.renames.fetch_add(1, Ordering::Release);
-        // Release: pairs with the Acquire in `name`.
-        self.name.store(name.id(), Ordering::Release);
-    }
-
-    pub(crate) fn renames(&self) -> u64 {
-        // Acquire: pairs with the Release in `set_name`.
-        self.renames.load(Ordering::Acquire)
-    }
-
-    /// The owner; only the registry changes it.
-    #[inline]
-    pub(crate) fn owner(&self) -> Option<ProcessId> {
-        // Acquire: pairs with the Release in `set_owner`.
-        match self.owner.load(Ordering::Acquire) {
-            NOBODY => None,
-            id => Some(ProcessId(id)),
-        }
-    }
-
-    pub(crate) fn set_owner(&self, owner: ProcessId) {
-        // Release: pairs with the Acquire in `owner`.
-        self.owner.store(owner.0, Ordering::Release);
-    }
-
-    #[inline]
-    pub(crate) fn protection(&self) -> Protection {
-        // Acquire: pairs with the Release in `set_protection`.
-        match self.protection.load(Ordering::Acquire) {
-            0 => Protection::Public,
-            1 => Protection::Protected,
-            _ => Protection::Private,
-        }
-    }
-
-    pub(crate) fn set_protection(&self, protection: Protection) {
-        // Release: pairs with the Acquire in `protection`.
-        self.protection.store(protection as u8, Ordering::Release);
+        self.life.state().name()
     }
 
     /// How others refer to the table: its name if it is a named one.

@@ -4,6 +4,12 @@
 //! `safe_fixtable` is what callers can see of it: who has fixed the table and since when, and that
 //! `next` in a hash table goes on from a key that was deleted while the table was fixed, but not from
 //! one that never was there. So while a table is fixed its deleted keys are remembered.
+//!
+//! # The invariant (F, *fixed*)
+//!
+//! When fixing has returned, no key goes that is not remembered first. A delete asks whether the table is fixed, remembers the
+//! key, and then takes it out, all in one section of a write (see [`crate::life`]). So who fixes the table says that it is fixed,
+//! and waits for the sections: a delete that did not see it has taken its key out before the traversal begins.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Mutex;
@@ -21,6 +27,8 @@ pub struct Fixed {
     pub since: SystemTime,
     /// The same by the clock that never goes back.
     pub since_monotonic: Instant,
+    /// The same by a clock of the caller's: see [`Table::fix_at`](crate::Table::fix_at).
+    pub since_by_caller: Option<i64>,
     /// Who has fixed it how many times.
     pub by: Vec<(ProcessId, u32)>,
 }
@@ -35,22 +43,37 @@ pub(crate) struct Fixes {
 
 #[derive(Default)]
 struct State {
-    since: Option<(SystemTime, Instant)>,
+    since: Option<(SystemTime, Instant, Option<i64>)>,
     by: BTreeMap<ProcessId, u32>,
     gone: HashSet<Box<[u8]>>,
     all_gone: bool,
+    /// How often the table was fixed when it was not.
+    turns: u64,
+    /// The last of these turns for which the writes under way were waited for (F).
+    settled: u64,
 }
 
 impl Fixes {
-    /// One fix more by the process.
-    pub(crate) fn fix(&self, process: ProcessId) {
+    /// One fix more by the process. If it says a turn, the writes under way are to be waited for, and then the turn is
+    /// [settled](Fixes::settle).
+    pub(crate) fn fix(&self, process: ProcessId, by_caller: Option<i64>) -> Option<u64> {
         let mut state = self.lock();
+        if state.by.is_empty() {
+            state.turns += 1;
+        }
         state
             .since
-            .get_or_insert_with(|| (SystemTime::now(), Instant::now()));
+            .get_or_insert_with(|| (SystemTime::now(), Instant::now(), by_caller));
         *state.by.entry(process).or_default() += 1;
         // Release: pairs with the Acquire in `is_fixed`.
         self.any.store(true, Ordering::Release);
+        (state.settled < state.turns).then_some(state.turns)
+    }
+
+    /// No write is under way any more that did not see the fix of this turn.
+    pub(crate) fn settle(&self, turn: u64) {
+        let mut state = self.lock();
+        state.settled = state.settled.max(turn);
     }
 
     /// One fix less by the process; says whether it was its last.
@@ -76,7 +99,11 @@ impl Fixes {
     fn forget(&self, state: &mut State, process: ProcessId) {
         state.by.remove(&process);
         if state.by.is_empty() {
-            *state = State::default();
+            *state = State {
+                turns: state.turns,
+                settled: state.settled,
+                ..State::default()
+            };
             // Release: pairs with the Acquire in `is_fixed`.
             self.any.store(false, Ordering::Release);
         }
@@ -85,8 +112,8 @@ impl Fixes {
     /// Whether anybody has fixed the table.
     #[inline]
     pub(crate) fn is_fixed(&self) -> bool {
-        // Acquire: pairs with the Release in `fix`: who fixed the table before a delete began is seen
-        // by the delete.
+        // Acquire: pairs with the Release in `fix`. Asked in the section of a write, so that it is waited for if it does not
+        // see the fix (F).
         self.any.load(Ordering::Acquire)
     }
 
@@ -127,11 +154,12 @@ impl Fixes {
     /// Who has fixed the table.
     pub(crate) fn get(&self) -> Option<Fixed> {
         let state = self.lock();
-        let (since, since_monotonic) = state.since?;
+        let (since, since_monotonic, since_by_caller) = state.since?;
         let by = state.by.iter().map(|(&p, &n)| (p, n)).collect();
         Some(Fixed {
             since,
             since_monotonic,
+            since_by_caller,
             by,
         })
     }

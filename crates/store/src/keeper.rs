@@ -43,6 +43,12 @@ pub(crate) fn release_all(blobs: &[Arc<[u8]>]) {
     }
 }
 
+/// Whether one of the blobs of a record is a keeper.
+pub(crate) fn is_among(blobs: &[Arc<[u8]>]) -> bool {
+    let keepers = KEEPERS.get();
+    keepers.is_some_and(|keepers| blobs.iter().any(|blob| (keepers.is_keeper)(blob)))
+}
+
 /// The blobs that values refer to: keepers come behind them.
 pub(crate) fn without(blobs: &[Arc<[u8]>]) -> &[Arc<[u8]>] {
     let Some(keepers) = KEEPERS.get() else {

@@ -10,22 +10,39 @@
 //!
 //! 1. For every key, in one order for the whole table (that of the key bytes), the committer puts a
 //!    *pending cell* in the slot: what the key holds now, what it will hold, and the descriptor.
-//! 2. It decides: one Release store of the state, `Committed` or `Aborted`.
+//! 2. It decides: it appends the descriptor to the table's [log of commits](crate::commits), and the state says
+//!    `Committed`; or the state says `Aborted`.
 //! 3. It replaces each cell that is still there by the content that won, and retires the loser.
 //!
 //! A reader that meets a cell reads the state: undecided and aborted mean old, committed means new.
-//! It never waits. A writer that meets an undecided cell leaves the slot, waits outside and
-//! comes back; one that meets a decided cell may replace it at once and then retires the loser itself.
+//! It never waits. A writer that meets a decided cell may replace it at once and then retires the loser itself.
+//!
+//! # Writing through
+//!
+//! A writer of one key that meets an undecided cell does not wait either, however long the list: its write happens
+//! *before* the commit. With the slot protected it changes what the cell says the key holds until the decision, and the
+//! slot keeps the cell. What the commit means to put there is
+//!
+//! * the same as before where it replaces whatever is there (`set` and `ordered_set`), so it does not matter if the decision falls
+//!   meanwhile: nobody is going to see what was written;
+//! * made anew from what is now there, in the bags;
+//! * nothing at all if its keys were to be new: who puts anything under such a key aborts the commit.
+//!
+//! In the last two cases the decision must not fall between the look at the state and the change: the writer *holds* it.
+//! The committer *seals* the commit before it decides: it lets nobody hold it any more, and waits for the few dozen
+//! nanoseconds that those who do still need. Who comes then waits for the decision, which is the next step.
 //!
 //! # Invariants
 //!
-//! * (D) The state is written once, after the last cell was put in a slot. So all cells turn together,
-//!   and what a committer read of a slot still holds when it decides: nobody can change a slot
-//!   that holds an undecided cell.
-//! * (G) Cells are put in slots in ascending order of keys, and a committer waits for others while
+//! * (D) The state changes once, after the last cell was put in a slot, or to aborted. So all cells turn together, and
+//!   a slot that holds an undecided cell keeps it.
+//! * (G) Cells are put in slots in ascending order of keys, and a committer waits for other committers while
 //!   it holds only cells of smaller keys. So waiting makes no circle.
-//! * (B) A descriptor and its cells are one block. Its committer retires it when no slot holds a cell
-//!   of it any more; a reader that came by a cell before is pinned (R).
+//! * (B) A descriptor and its cells are one block with two uses: its committer's, until no slot holds a cell of it any more,
+//!   and the log's, while it is the last commit. Who gives up the last use retires it; a reader that came by it before is
+//!   pinned (R).
+//! * (T) What a cell says changes only under the protection of the slot that holds it, and of what was decided what wins does not
+//!   change. So who takes a cell out of its slot reads what it owned for good.
 //!
 //! A committer that panics half-way aborts (its guard's `Drop`), so that nobody waits for ever.
 //!
@@ -33,15 +50,15 @@
 //!
 //! A transaction is a committer that has also read: between steps 1 and 2 it validates the stamps
 //! of what it read and aborts if one has changed. Cells carry removals as well as puts (`new` may be
-//! nothing), which is all that writes need. A snapshot needs the version at which the state was decided, a
-//! number beside it, written before it.
+//! nothing), which is all that writes need. A snapshot needs the version of the commit, which the log gives it.
 
 use std::ptr::NonNull;
 
-use fyris_sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use fyris_sync::atomic::{AtomicI64, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use fyris_sync::lock::Backoff;
-use fyris_sync::reclaim::{Pin, Retire};
+use fyris_sync::reclaim::{PROTECT, Pin, Retire};
 
+use crate::record::RecordPtr;
 use crate::slot::Content;
 
 /// Whether a commit has happened.
@@ -52,26 +69,56 @@ pub(crate) enum State {
     Aborted,
 }
 
-const UNDECIDED: u8 = 0;
-const COMMITTED: u8 = 1;
-const ABORTED: u8 = 2;
+const UNDECIDED: u32 = 0;
+const COMMITTED: u32 = 1;
+const ABORTED: u32 = 2;
+/// Undecided, and about to be decided.
+const SEALED: u32 = 3;
+/// The bits of the four.
+const STATE: u32 = 3;
+/// One writer that holds the decision.
+const HOLD: u32 = 4;
+
+/// What a commit asks of the keys that it writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Terms {
+    /// Nothing: what it puts there replaces whatever is there.
+    Replace,
+    /// That what it puts there is made from what is there.
+    Add,
+    /// That nothing is there.
+    New,
+}
 
 /// One key's part of a commit: 8-byte aligned.
 pub(crate) struct Pending {
     descriptor: *const Descriptor,
-    /// Bits of a content, or zero. Written before the cell is put in a slot, never after.
+    /// Bits of a content, or zero. Written before the cell is put in a slot, and under its protection (T).
     old: AtomicU64,
     /// As `old`.
     new: AtomicU64,
 }
 
-/// The state that all cells of a commit share, and the cells (B).
+/// The state that all cells of a commit share, and the cells (B), in the order of keys (G).
 pub(crate) struct Descriptor {
-    state: AtomicU8,
+    /// One of the four states, and above it how many writers hold the decision.
+    state: AtomicU32,
+    terms: Terms,
+    /// By how much more objects and bytes the commit adds than when its cells were put in slots.
+    drift: (AtomicI64, AtomicI64),
+    /// How many uses the block still has.
+    uses: AtomicU8,
+    /// How many commits there were before. Written before the block is in the log, as `previous`.
+    version: AtomicU64,
+    /// The commit before, to be followed by those who know that it has not been freed.
+    previous: AtomicPtr<Descriptor>,
     cells: Box<[Pending]>,
+    /// Of a commit that adds, the records of each key one behind another; and for each key where those of the next begin.
+    records: Box<[RecordPtr]>,
+    ends: Box<[usize]>,
 }
 
-// SAFETY: the pointer in a cell is to the block the cell is part of.
+// SAFETY: the pointer in a cell is to the block the cell is part of, the other one to a block in the log.
 unsafe impl Send for Descriptor {}
 // SAFETY: as above; everything written after publication is atomic.
 unsafe impl Sync for Descriptor {}
@@ -103,14 +150,20 @@ impl PendingPtr {
 impl Pending {
     /// The state of the commit the cell belongs to.
     pub(crate) fn state(&self) -> State {
-        // SAFETY: B: the descriptor lives as long as the cell.
-        let state = unsafe { &(*self.descriptor).state };
-        // Acquire: pairs with the Release in `Descriptor::decide`.
-        match state.load(Ordering::Acquire) {
-            UNDECIDED => State::Undecided,
+        // Acquire: pairs with the Release in `Descriptor::appear` and `abort`.
+        match self.commit().state.load(Ordering::Acquire) & STATE {
             COMMITTED => State::Committed,
-            _ => State::Aborted,
+            ABORTED => State::Aborted,
+            _ => State::Undecided,
         }
+    }
+
+    /// The commit it belongs to.
+    pub(crate) fn commit(&self) -> &Descriptor {
+        #[cfg(loom)]
+        fyris_sync::reclaim::assert_not_reclaimed(self.descriptor);
+        // SAFETY: B: the descriptor lives as long as the cell.
+        unsafe { &*self.descriptor }
     }
 
     /// What the key holds according to the state now.
@@ -121,16 +174,25 @@ impl Pending {
         }
     }
 
-    /// What the key held before.
+    /// What the key holds without the commit.
     pub(crate) fn before(&self) -> Option<Content> {
-        // Relaxed: the slot that publishes the cell orders it. SAFETY: live by O.
-        unsafe { Content::from_bits(self.old.load(Ordering::Relaxed)) }
+        // PROTECT: pairs with the Release in `write_through`. SAFETY: live by O.
+        unsafe { Content::from_bits(self.old.load(PROTECT)) }
     }
 
     /// What the key holds after a commit.
     pub(crate) fn after(&self) -> Option<Content> {
-        // Relaxed: the slot that publishes the cell orders it. SAFETY: live by O.
-        unsafe { Content::from_bits(self.new.load(Ordering::Relaxed)) }
+        // PROTECT: pairs with the Release in `write_through`. SAFETY: live by O.
+        unsafe { Content::from_bits(self.new.load(PROTECT)) }
+    }
+
+    /// Says what the key holds without the commit and after it, for a writer of the key (T). The cell is undecided, and stays so
+    /// if the second changes.
+    pub(crate) fn write_through(&self, old: Option<Content>, new: Option<Content>) {
+        // Release, both: pairs with PROTECT in `before` and `after`.
+        let bits = |content: Option<Content>| content.map_or(0, Content::bits);
+        self.new.store(bits(new), Ordering::Release);
+        self.old.store(bits(old), Ordering::Release);
     }
 
     /// Either of the two, for the key they share.
@@ -149,11 +211,124 @@ impl Pending {
             .store(new.map_or(0, Content::bits), Ordering::Relaxed);
     }
 
+    /// Keeps the commit undecided, if need be, while the value lives. `None` if it is about to be decided, or is.
+    pub(crate) fn hold(&self) -> Option<Hold<'_>> {
+        let commit = self.commit();
+        if commit.terms == Terms::Replace || cfg!(fyris_mutant = "store_through_unheld") {
+            return Some(Hold(commit));
+        }
+        let more = |state: u32| (state & STATE == UNDECIDED).then_some(state + HOLD);
+        // Acquire: pairs with the Release in the drop of a `Hold`: what other holders have written comes before.
+        let held = commit
+            .state
+            .fetch_update(Ordering::Acquire, Ordering::Relaxed, more);
+        held.ok().map(|_| Hold(commit))
+    }
+
+    /// Waits some microseconds for the decision, at most; whether it came. Called outside every slot.
+    pub(crate) fn wait_a_little(&self) -> bool {
+        let mut backoff = Backoff::new();
+        while self.state() == State::Undecided && !backoff.is_long() {
+            backoff.wait();
+        }
+        self.state() != State::Undecided
+    }
+
     /// Waits until the commit is decided. Called outside every slot.
     pub(crate) fn wait(&self) {
         let mut backoff = Backoff::new();
         while self.state() == State::Undecided {
             backoff.wait();
+        }
+    }
+}
+
+/// The decision of a commit, held where that is needed.
+pub(crate) struct Hold<'c>(&'c Descriptor);
+
+impl Hold<'_> {
+    /// Aborts the commit.
+    pub(crate) fn abort(&self) {
+        self.0.abort();
+    }
+}
+
+impl Drop for Hold<'_> {
+    fn drop(&mut self) {
+        if self.0.terms != Terms::Replace && !cfg!(fyris_mutant = "store_through_unheld") {
+            // Release: pairs with the Acquire in `hold` and in `Commit::seal`.
+            self.0.state.fetch_sub(HOLD, Ordering::Release);
+        }
+    }
+}
+
+impl Descriptor {
+    /// What the commit asks of its keys.
+    pub(crate) fn terms(&self) -> Terms {
+        self.terms
+    }
+
+    /// The records that a commit adds to a cell's key, in their order.
+    pub(crate) fn records_of(&self, cell: &Pending) -> &[RecordPtr] {
+        let at = std::ptr::from_ref(cell).addr() - self.cells.as_ptr().addr();
+        let at = at / size_of::<Pending>();
+        let begin = if at == 0 { 0 } else { self.ends[at - 1] };
+        &self.records[begin..self.ends[at]]
+    }
+
+    /// Notes that the commit adds so many objects and bytes more than it did, for a writer of one of its keys (T).
+    pub(crate) fn drift(&self, objects: i64, bytes: i64) {
+        // Relaxed, both: read when all slots have been gone over, each of which orders it (T).
+        self.drift.0.fetch_add(objects, Ordering::Relaxed);
+        self.drift.1.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    fn abort(&self) {
+        // Release: pairs with the Acquire in `Pending::state`. Those who hold it still do.
+        let aborted = |state: u32| Some(state & !STATE | ABORTED);
+        let _ = self
+            .state
+            .fetch_update(Ordering::Release, Ordering::Relaxed, aborted);
+    }
+
+    /// The cells, in the order of keys.
+    pub(crate) fn cells(&self) -> &[Pending] {
+        &self.cells
+    }
+
+    /// The place in the log, from 1.
+    pub(crate) fn version(&self) -> u64 {
+        // Relaxed: ordered by the exchange that put the block into the log.
+        self.version.load(Ordering::Relaxed)
+    }
+
+    /// The commit before.
+    pub(crate) fn previous(&self) -> *const Descriptor {
+        // Relaxed: as in `version`.
+        self.previous.load(Ordering::Relaxed)
+    }
+
+    /// Lets the state say that the commit has happened, which is in the log.
+    pub(crate) fn appear(&self) {
+        // Relaxed: who sees it done has nothing to do. A store writes a line that others read.
+        if self.state.load(Ordering::Relaxed) & STATE != COMMITTED {
+            // Release: pairs with the Acquire in `Pending::state`, so that whoever sees the decision sees everything
+            // before it.
+            self.state.store(COMMITTED, Ordering::Release);
+        }
+    }
+
+    /// Gives up a use of a block; retires it if that was the last.
+    ///
+    /// # Safety
+    ///
+    /// The use was the caller's to give up (B).
+    pub(crate) unsafe fn release(block: *const Descriptor, pin: &impl Pin) {
+        // AcqRel: what was done with the block while it was used comes before it is retired.
+        // SAFETY: the use keeps the block.
+        if unsafe { (*block).uses.fetch_sub(1, Ordering::AcqRel) } == 1 {
+            // SAFETY: B: threads that pin from now on find it neither in a slot nor in the log.
+            unsafe { pin.retire(block.cast_mut()) }
         }
     }
 }
@@ -169,10 +344,22 @@ impl Retire for Descriptor {
 pub(crate) struct Commit(NonNull<Descriptor>);
 
 impl Commit {
-    /// A commit over `keys` keys, undecided.
-    pub(crate) fn new(keys: usize) -> Commit {
+    /// A commit over `keys` keys, undecided. In a bag it adds `records`, of which `ends` says where those of each key end.
+    pub(crate) fn new(
+        keys: usize,
+        terms: Terms,
+        records: Vec<RecordPtr>,
+        ends: Vec<usize>,
+    ) -> Commit {
         let block = Box::new(Descriptor {
-            state: AtomicU8::new(UNDECIDED),
+            state: AtomicU32::new(UNDECIDED),
+            terms,
+            drift: (AtomicI64::new(0), AtomicI64::new(0)),
+            records: records.into(),
+            ends: ends.into(),
+            uses: AtomicU8::new(1),
+            version: AtomicU64::new(0),
+            previous: AtomicPtr::new(std::ptr::null_mut()),
             cells: Box::new([]),
         });
         let block = Box::into_raw(block);
@@ -188,7 +375,7 @@ impl Commit {
         }
     }
 
-    fn block(&self) -> &Descriptor {
+    pub(crate) fn block(&self) -> &Descriptor {
         // SAFETY: the block is retired by `finish` alone, which consumes the commit.
         unsafe { self.0.as_ref() }
     }
@@ -198,15 +385,74 @@ impl Commit {
         PendingPtr(NonNull::from(&self.block().cells[i]))
     }
 
-    /// Makes the commit happen, or not happen, for all keys at once (D).
-    pub(crate) fn decide(&self, committed: bool) {
-        let state = if committed { COMMITTED } else { ABORTED };
-        // Release: pairs with the Acquire in `Pending::state`, so that whoever sees the decision
-        // sees everything before it.
-        self.block().state.store(state, Ordering::Release);
+    /// The block, for the log.
+    pub(crate) fn as_ptr(&self) -> *mut Descriptor {
+        self.0.as_ptr()
     }
 
-    /// Retires the block.
+    /// Gets ready to follow `last` in the log, which will have a use for the block.
+    ///
+    /// # Safety
+    ///
+    /// `last` is null or has not been freed; the block is not in the log yet.
+    pub(crate) unsafe fn follow(&self, last: *mut Descriptor) {
+        // SAFETY: the caller's promise.
+        let version = unsafe { last.as_ref() }.map_or(0, Descriptor::version) + 1;
+        // Relaxed, all: the exchange that puts the block into the log orders them.
+        self.block().version.store(version, Ordering::Relaxed);
+        self.block().previous.store(last, Ordering::Relaxed);
+        self.block().uses.store(2, Ordering::Relaxed);
+    }
+
+    /// Lets nobody hold the decision any more. `false` if somebody has aborted the commit.
+    pub(crate) fn seal(&self) -> bool {
+        let block = self.block();
+        if block.terms == Terms::Replace {
+            return true;
+        }
+        let sealed = |state: u32| (state & STATE == UNDECIDED).then_some(state | SEALED);
+        // Relaxed: what those who held it have written is ordered below.
+        let _ = block
+            .state
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, sealed);
+        let mut backoff = Backoff::new();
+        loop {
+            // Acquire: pairs with the Release in the drop of a `Hold`, and in `abort`.
+            match block.state.load(Ordering::Acquire) {
+                SEALED => return true,
+                state if state & STATE == ABORTED => return false,
+                _ => backoff.wait(),
+            }
+        }
+    }
+
+    /// Lets the state say so, once the commit is in the log.
+    pub(crate) fn appear(&self) {
+        self.block().appear();
+    }
+
+    /// Makes the commit not happen, for all keys at once (D).
+    pub(crate) fn abort(&self) {
+        self.block().abort();
+    }
+
+    /// Whether it will not happen.
+    pub(crate) fn is_aborted(&self) -> bool {
+        // Relaxed: a hint; `seal` tells for sure.
+        self.block().state.load(Ordering::Relaxed) & STATE == ABORTED
+    }
+
+    /// By how much more it has added, in objects and bytes, than its cells said at first. Every slot has been gone over.
+    pub(crate) fn drifted(&self) -> (i64, i64) {
+        let (objects, bytes) = &self.block().drift;
+        // Relaxed, both: see `Descriptor::drift`.
+        (
+            objects.load(Ordering::Relaxed),
+            bytes.load(Ordering::Relaxed),
+        )
+    }
+
+    /// Ends the committer's use of the block.
     ///
     /// # Safety
     ///
@@ -214,8 +460,8 @@ impl Commit {
     pub(crate) unsafe fn finish(self, pin: &impl Pin) {
         let block = self.0;
         std::mem::forget(self);
-        // SAFETY: B: the caller's contract makes it unreachable for threads that pin from now on.
-        unsafe { pin.retire(block.as_ptr()) }
+        // SAFETY: the committer's use, by the caller's contract.
+        unsafe { Descriptor::release(block.as_ptr(), pin) }
     }
 }
 
@@ -224,8 +470,8 @@ impl Drop for Commit {
         // Only a panic half-way comes here: cells may be in slots for ever, and stay readable,
         // so the block is leaked.
         // Relaxed: only this thread writes the state.
-        if self.block().state.load(Ordering::Relaxed) == UNDECIDED {
-            self.decide(false);
+        if self.block().state.load(Ordering::Relaxed) & STATE != COMMITTED {
+            self.abort();
         }
     }
 }

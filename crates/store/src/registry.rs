@@ -1,7 +1,9 @@
 //! What happens rarely: tables come and go, change names and owners; processes end.
 //!
-//! One lock orders all of it. No operation on objects takes it. Events are sent after it is
-//! released, so that a sink may use the store; whoever is told of a table owns it already.
+//! One lock orders all of it. No operation on objects takes it. Under it every change is checked and takes effect, so the caller
+//! has the right to it at that moment. Changes that take a right away first close the table for writes, without the
+//! lock: see [`crate::life`]. Events are sent after the lock is released, so that a sink may use the store; whoever is
+//! told of a table owns it already.
 
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -15,8 +17,10 @@ use crate::catalog::{Directory, ENTRIES};
 use crate::core::{Core, Heir};
 use crate::error::{Error, Result};
 use crate::event::{Event, Sink};
-use crate::ids::{ProcessId, Protection, TableId, TableRef};
+use crate::ids::{ProcessId, Protection, Right, TableId, TableRef};
+use crate::life::{Asked, Closed, State};
 use crate::options::Options;
+use crate::table::Setting;
 
 /// Bits of a table's id that are its place in the directory; the rest is a sequence number.
 const PLACE_BITS: u32 = ENTRIES.trailing_zeros();
@@ -26,6 +30,8 @@ pub(crate) struct Inner {
     by_place: Directory,
     by_name: Directory,
     registry: Mutex<Registry>,
+    /// Held while the tables of a process that has ended change hands. Comes before all other locks.
+    ends: Mutex<()>,
 }
 
 #[derive(Default)]
@@ -53,6 +59,27 @@ struct Process {
 /// An event on its way: sent when the lock is released.
 type Letter = Option<(Arc<Sink>, Event)>;
 
+/// A table that is in no directory any more, to be freed when the lock is released.
+struct Removed {
+    core: Arc<Core>,
+    body: *mut AnyBody,
+    attachment: Option<Box<dyn Any + Send>>,
+}
+
+impl Removed {
+    fn retire(self, pin: &impl Pin) {
+        drop(self.attachment);
+        let core = Arc::into_raw(self.core).cast_mut();
+        // SAFETY: one swap took the body out of the table, and nobody who pins from now on finds it; T: the same for the
+        // table, of which `reclaim` drops the registry's count, once.
+        unsafe {
+            pin.retire(self.body);
+            pin.retire(core);
+        }
+        pin.hasten();
+    }
+}
+
 /// Owners made by the store get numbers from here, far above what a binding is likely to hand out.
 const FIRST_OWNER: u64 = 1 << 62;
 
@@ -62,6 +89,7 @@ impl Inner {
             by_place: Directory::new(),
             by_name: Directory::new(),
             registry: Mutex::default(),
+            ends: Mutex::new(()),
         }
     }
 
@@ -72,14 +100,37 @@ impl Inner {
             .unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// The table a reference stands for. No lock.
+    /// The table that a reference stands for at some moment of the call, and by what it was found. No lock. It may be
+    /// deleted by now.
     #[inline]
-    pub(crate) fn find<'g>(&self, table: TableRef, pin: &'g impl Pin) -> Result<&'g Core> {
-        let found = match table {
-            TableRef::Id(id) => self.by_id(id, pin),
-            TableRef::Name(name) => self.by_name.get(name.id() as usize, pin),
+    pub(crate) fn find<'g>(&self, table: TableRef, pin: &'g impl Pin) -> Result<(&'g Core, Asked)> {
+        let (found, asked) = match table {
+            TableRef::Id(id) => (self.by_id(id, pin), Asked::BY_IDENTITY),
+            TableRef::Name(name) => {
+                let asked = Asked::by(name);
+                let found = self.by_name.get(name.id() as usize, pin);
+                // The directory is a hint: the table may have the name no longer, or not yet.
+                let named = |core: &&Core| {
+                    asked.is_name_in(core.life.state())
+                        || cfg!(fyris_mutant = "store_hint_believed")
+                };
+                (found.filter(named), asked)
+            }
         };
-        found.ok_or(Error::NoSuchTable(table))
+        match found {
+            Some(core) => Ok((core, asked)),
+            None => Err(Error::NoSuchTable(table)),
+        }
+    }
+
+    /// The same, of a table that was alive at that moment.
+    pub(crate) fn find_living<'g>(&self, table: TableRef, pin: &'g impl Pin) -> Result<&'g Core> {
+        let (core, _) = self.find(table, pin)?;
+        // It was alive when it had the name, if it is alive now.
+        if core.is_deleted() && !cfg!(fyris_mutant = "store_dead_is_found") {
+            return Err(Error::NoSuchTable(table));
+        }
+        Ok(core)
     }
 
     fn by_id<'g>(&self, id: TableId, pin: &'g impl Pin) -> Option<&'g Core> {
@@ -145,23 +196,28 @@ impl Inner {
         self.by_name.get(name.id() as usize, &pin()).is_some()
     }
 
-    /// Removes a table. `false` if it was removed before.
-    pub(crate) fn delete(&self, core: &Core) -> bool {
-        let pin = pin();
-        if !core.delete(&pin) {
-            return false;
+    /// Removes a table.
+    pub(crate) fn delete(&self, core: &Core, asked: Asked, caller: ProcessId) -> Result<()> {
+        let removed = {
+            let mut registry = self.lock();
+            check_right(core, asked, caller, Right::Write)?;
+            self.remove(&mut registry, core)
+        };
+        if let Some(removed) = removed {
+            removed.retire(&pin());
         }
-        let mut registry = self.lock();
-        self.remove(&mut registry, core, &pin);
-        true
+        Ok(())
     }
 
-    /// Takes a deleted table out of the directories.
-    fn remove(&self, registry: &mut Registry, core: &Core, pin: &impl Pin) {
-        let Some(counted) = registry.tables.remove(&core.id) else {
-            return;
-        };
-        if let Some(process) = core.owner().and_then(|o| registry.processes.get_mut(&o)) {
+    /// Deletes a table and takes it out of the directories. `None` if that was done before.
+    ///
+    /// It is gone when its content is: who finds it in a directory afterwards sees that. Under the lock, so that nobody
+    /// takes its name for taken.
+    fn remove(&self, registry: &mut Registry, core: &Core) -> Option<Removed> {
+        let body = core.delete()?;
+        let counted = registry.tables.remove(&core.id)?;
+        let owner = core.life.owner();
+        if let Some(process) = owner.and_then(|owner| registry.processes.get_mut(&owner)) {
             process.owned.remove(&core.id);
         }
         self.by_place.set(place(core.id), std::ptr::null());
@@ -170,104 +226,178 @@ impl Inner {
                 .set(core.name().id() as usize, std::ptr::null());
         }
         registry.free.push(place(core.id));
-        drop(lock_attachment(core).take());
-        let ptr = Arc::into_raw(counted).cast_mut();
-        // SAFETY: T: in no directory any more; `reclaim` drops the registry's count, once.
-        unsafe { pin.retire(ptr) };
+        Some(Removed {
+            attachment: lock_attachment(core).take(),
+            core: counted,
+            body,
+        })
+    }
+
+    /// Makes a change that takes rights away, or a name: after all writes that were admitted before. `check` says
+    /// whether it may be made, beforehand and when it takes effect.
+    fn change<R>(
+        &self,
+        core: &Core,
+        check: impl Fn(&Registry) -> Result<()>,
+        commit: impl FnOnce(&mut Registry, &Closed) -> R,
+    ) -> Result<R> {
+        check(&self.lock())?;
+        let closed = core.life.close(&pin());
+        let mut registry = self.lock();
+        check(&registry)?;
+        Ok(commit(&mut registry, &closed))
     }
 
     /// Gives a table another name.
-    pub(crate) fn rename(&self, core: &Core, name: Atom) -> Result<()> {
-        let _registry = self.lock();
-        if core.is_deleted() {
-            return Err(core.gone());
-        }
+    pub(crate) fn rename(
+        &self,
+        core: &Core,
+        asked: Asked,
+        caller: ProcessId,
+        name: Atom,
+    ) -> Result<TableRef> {
         if !core.settings.named {
-            core.set_name(name);
-            return Ok(());
+            let _registry = self.lock();
+            check_right(core, asked, caller, Right::Write)?;
+            core.life.set_label(name);
+            return Ok(TableRef::Id(core.id));
         }
-        if self.is_taken(name) {
-            return Err(Error::NameTaken(name.as_str().to_owned()));
-        }
-        let old = core.name();
-        self.by_name.set(old.id() as usize, std::ptr::null());
-        core.set_name(name);
-        self.by_name
-            .set(name.id() as usize, std::ptr::from_ref(core));
-        Ok(())
+        let check = |_: &Registry| {
+            check_right(core, asked, caller, Right::Write)?;
+            match self.is_taken(name) {
+                true => Err(Error::NameTaken(name.as_str().to_owned())),
+                false => Ok(()),
+            }
+        };
+        self.change(core, check, |_, closed| {
+            let old = core.name().id() as usize;
+            // Found by the new name once it has it, and by the old as long.
+            self.by_name
+                .set(name.id() as usize, std::ptr::from_ref(core));
+            closed.set_name(name);
+            self.by_name.set(old, std::ptr::null());
+            TableRef::Name(name)
+        })
     }
 
     /// Makes another process the owner and tells it.
     pub(crate) fn give_away(
         &self,
         core: &Core,
+        asked: Asked,
         caller: ProcessId,
         to: ProcessId,
         data: Term,
     ) -> Result<()> {
-        let letter = {
-            let mut registry = self.lock();
-            check_owner(core, caller)?;
+        let check = |registry: &Registry| {
+            check_owner(core, asked, caller)?;
             if to == caller {
                 return Err(Error::AlreadyOwner);
             }
-            if !registry.processes.contains_key(&to) {
-                return Err(Error::NoSuchProcess(to.0));
+            match registry.processes.contains_key(&to) {
+                true => Ok(()),
+                false => Err(Error::NoSuchProcess(to.0)),
             }
-            registry.transfer(core, caller, to, Some(data))
         };
-        send(letter);
+        send(self.hand_over(core, check, (caller, to), Some(data))?);
         Ok(())
     }
 
-    /// Sets or clears the heir.
-    pub(crate) fn set_heir(
+    /// Changes the owner; the letter is for when no lock is held.
+    fn hand_over(
         &self,
         core: &Core,
-        caller: ProcessId,
-        heir: Option<(ProcessId, Option<Term>)>,
-    ) -> Result<()> {
-        let registry = self.lock();
-        check_owner(core, caller)?;
-        *lock_heir(core) = registry.heir(heir.as_ref());
-        Ok(())
-    }
-
-    /// Refuses a caller who is not the owner.
-    pub(crate) fn check_owner(&self, core: &Core, caller: ProcessId) -> Result<()> {
-        let _registry = self.lock();
-        check_owner(core, caller)
-    }
-
-    /// Changes the protection.
-    pub(crate) fn set_protection(
-        &self,
-        core: &Core,
-        caller: ProcessId,
-        protection: Protection,
-    ) -> Result<()> {
-        let _registry = self.lock();
-        check_owner(core, caller)?;
-        core.set_protection(protection);
-        Ok(())
-    }
-
-    /// The heir, if there is one.
-    pub(crate) fn heir_of(&self, core: &Core) -> Option<ProcessId> {
-        let _registry = self.lock();
-        lock_heir(core).as_ref().map(|heir| heir.process)
-    }
-
-    /// Fixes a table for a process, or releases one fix.
-    pub(crate) fn fix(&self, core: &Core, process: ProcessId, fix: bool) -> Result<()> {
-        let mut registry = self.lock();
-        if core.is_deleted() {
-            return Err(core.gone());
+        check: impl Fn(&Registry) -> Result<()>,
+        (from, to): (ProcessId, ProcessId),
+        data: Option<Term>,
+    ) -> Result<Letter> {
+        {
+            let mut registry = self.lock();
+            check(&registry)?;
+            if core.life.state().protection() == Protection::Public {
+                // Nobody gets or loses a right to the objects.
+                core.life.set_owner(to);
+                return Ok(registry.handed_over(core, from, to, data));
+            }
         }
-        if fix {
-            core.fixes.fix(process);
+        self.change(core, check, |registry, closed| {
+            closed.set_owner(to);
+            registry.handed_over(core, from, to, data)
+        })
+    }
+
+    /// Sets protection and heir, as far as they are among the settings.
+    pub(crate) fn set(
+        &self,
+        core: &Core,
+        asked: Asked,
+        caller: ProcessId,
+        settings: &[Setting],
+    ) -> Result<()> {
+        let check = |_: &Registry| check_owner(core, asked, caller);
+        let set_heir = |registry: &Registry| {
+            for setting in settings {
+                if let Setting::Heir(heir) = setting {
+                    *lock_heir(core) = registry.heir(heir.as_ref());
+                }
+            }
+        };
+        let protection = settings.iter().find_map(|setting| match setting {
+            Setting::Protection(protection) => Some(*protection),
+            Setting::Heir(_) => None,
+        });
+        if let Some(protection) = protection {
+            return self.change(core, check, |registry, closed| {
+                set_heir(registry);
+                closed.set_protection(protection);
+            });
+        }
+        let registry = self.lock();
+        check(&registry)?;
+        set_heir(&registry);
+        Ok(())
+    }
+
+    /// State, owner and heir at one moment, if the table lives and has the name it was asked for by.
+    pub(crate) fn describe(
+        &self,
+        core: &Core,
+        asked: Asked,
+    ) -> Option<(State, Option<ProcessId>, Option<ProcessId>)> {
+        let _registry = self.lock();
+        let state = core.life.state();
+        let heir = lock_heir(core).as_ref().map(|heir| heir.process);
+        (!core.is_deleted() && asked.is_name_in(state)).then(|| (state, core.life.owner(), heir))
+    }
+
+    /// Fixes a table for a process, at a time by the caller's clock.
+    pub(crate) fn fix(
+        &self,
+        core: &Core,
+        asked: Asked,
+        process: ProcessId,
+        by_caller: Option<i64>,
+    ) -> Result<()> {
+        let turn = {
+            let mut registry = self.lock();
+            check_right(core, asked, process, Right::Read)?;
             registry.process(process).fixed.insert(core.id);
-        } else if core.fixes.release(process) {
+            core.fixes.fix(process, by_caller)
+        };
+        if let Some(turn) = turn
+            && !cfg!(fyris_mutant = "store_fix_unwaited")
+        {
+            core.life.wait_for_writes(&pin());
+            core.fixes.settle(turn);
+        }
+        Ok(())
+    }
+
+    /// Releases one fix of a process.
+    pub(crate) fn release(&self, core: &Core, asked: Asked, process: ProcessId) -> Result<()> {
+        let mut registry = self.lock();
+        check_right(core, asked, process, Right::Read)?;
+        if core.fixes.release(process) {
             registry.process(process).fixed.remove(&core.id);
         }
         Ok(())
@@ -282,44 +412,54 @@ impl Inner {
             .collect()
     }
 
-    /// Hands over or deletes the tables of a process that has ended, and releases its fixes.
+    /// Hands over or deletes the tables of a process that has ended, and releases its fixes. Of several callers each
+    /// returns when that is done.
     pub(crate) fn ended(&self, process: ProcessId) {
-        let pin = pin();
         let letters: Vec<Letter> = {
-            let mut registry = self.lock();
-            let Some(ended) = registry.processes.remove(&process) else {
-                return;
-            };
-            for id in &ended.fixed {
-                if let Some(core) = registry.tables.get(id) {
+            let _ends = self.ends.lock().unwrap_or_else(|p| p.into_inner());
+            let owned = {
+                let mut registry = self.lock();
+                let Some(ended) = registry.processes.remove(&process) else {
+                    return;
+                };
+                for core in ended.fixed.iter().filter_map(|id| registry.tables.get(id)) {
                     core.fixes.end(process);
                 }
-            }
-            ended
-                .owned
-                .iter()
-                .map(|id| self.bequeath(&mut registry, *id, process, &pin))
-                .collect()
+                ended.owned
+            };
+            let owned = owned.into_iter();
+            owned.map(|id| self.bequeath(id, process)).collect()
         };
         letters.into_iter().for_each(send);
     }
 
-    fn bequeath(
-        &self,
-        registry: &mut Registry,
-        id: TableId,
-        from: ProcessId,
-        pin: &impl Pin,
-    ) -> Letter {
-        let core = registry.tables.get(&id)?.clone();
-        // The heir stays what it is: `info` shows it, also of a table that it has inherited.
-        let heir = lock_heir(&core).clone();
-        if let Some(heir) = heir.filter(|heir| registry.is_alive(heir)) {
-            return registry.transfer(&core, from, heir.process, heir.data);
+    fn bequeath(&self, id: TableId, from: ProcessId) -> Letter {
+        let (core, heir) = {
+            let registry = self.lock();
+            let core = registry.tables.get(&id)?.clone();
+            // The heir stays what it is: `info` shows it, also of a table that it has inherited.
+            let heir = lock_heir(&core).clone();
+            (core, heir)
+        };
+        if let Some(heir) = heir {
+            let to = (from, heir.process);
+            let check = |registry: &Registry| {
+                check_owner(&core, Asked::BY_IDENTITY, from)?;
+                match registry.is_alive(&heir) {
+                    true => Ok(()),
+                    false => Err(Error::NoSuchProcess(heir.process.0)),
+                }
+            };
+            if let Ok(letter) = self.hand_over(&core, check, to, heir.data.clone()) {
+                return letter;
+            }
         }
-        if core.delete(pin) {
-            self.remove(registry, &core, pin);
-        }
+        let removed = {
+            let mut registry = self.lock();
+            check_owner(&core, Asked::BY_IDENTITY, from).ok()?;
+            self.remove(&mut registry, &core)
+        };
+        removed?.retire(&pin());
         None
     }
 }
@@ -330,7 +470,11 @@ impl Drop for Inner {
         let pin = pin();
         let tables = std::mem::take(&mut self.lock().tables);
         for core in tables.values() {
-            core.delete(&pin);
+            if let Some(body) = core.delete() {
+                // SAFETY: one swap took it out, and nobody who pins from now on finds it.
+                unsafe { pin.retire(body) };
+                pin.hasten();
+            }
         }
     }
 }
@@ -380,8 +524,8 @@ impl Registry {
         process.is_some_and(|process| process.incarnation == heir.incarnation)
     }
 
-    /// Changes the owner; the letter is for when the lock is released.
-    fn transfer(
+    /// Notes the new owner; the letter is for when the lock is released.
+    fn handed_over(
         &mut self,
         core: &Core,
         from: ProcessId,
@@ -391,7 +535,6 @@ impl Registry {
         if let Some(process) = self.processes.get_mut(&from) {
             process.owned.remove(&core.id);
         }
-        core.set_owner(to);
         let process = self.process(to);
         process.owned.insert(core.id);
         let sink = process.sink.clone()?;
@@ -423,19 +566,78 @@ pub(crate) fn lock_attachment(core: &Core) -> MutexGuard<'_, Option<Box<dyn Any 
         .unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-fn check_owner(core: &Core, caller: ProcessId) -> Result<()> {
-    if core.is_deleted() {
-        return Err(core.gone());
+/// Refuses a caller who may not do this. Under the lock.
+fn check_right(core: &Core, asked: Asked, caller: ProcessId, right: Right) -> Result<()> {
+    let state = core.life.state();
+    match core.life.allows(state, asked, caller, right) {
+        true if !core.is_deleted() => Ok(()),
+        _ => Err(core.refusal(state, asked, right)),
     }
-    if core.owner() == Some(caller) {
-        Ok(())
-    } else {
-        Err(Error::NotOwner)
+}
+
+/// Refuses a caller who is not the owner. Under the lock.
+fn check_owner(core: &Core, asked: Asked, caller: ProcessId) -> Result<()> {
+    if core.is_deleted() || !asked.is_name_in(core.life.state()) {
+        return Err(core.refusal(core.life.state(), asked, Right::Write));
+    }
+    match core.life.owner() == Some(caller) {
+        true => Ok(()),
+        false => Err(Error::NotOwner),
     }
 }
 
 fn send(letter: Letter) {
     if let Some((sink, event)) = letter {
         sink(event);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Error, Store};
+
+    /// A deletion swaps the content out before it takes the table out of the directories: who looks in between finds that
+    /// it is gone, by whatever way.
+    #[test]
+    fn a_table_without_content_is_found_by_nobody() {
+        let store = Store::new();
+        let me = store.owner();
+        let name = Atom::new("registry_half_deleted").expect("an atom");
+        let options = Options::set().named();
+        let table = me.new_table(name.as_str(), &options).expect("free");
+        let pin = pin();
+        let (core, _) = store.0.find(name.into(), &pin).expect("it is there");
+        let body = core.delete().expect("it had content");
+        assert!(table.member(&1).is_err());
+        assert_eq!(store.whereis(name), None);
+        assert!(matches!(me.table(name), Err(Error::NoSuchTable(_))));
+        assert!(matches!(me.table(table.id()), Err(Error::NoSuchTable(_))));
+        assert_eq!(table.info(), None);
+        // SAFETY: swapped out just now, by this thread.
+        unsafe { pin.retire(body) };
+    }
+
+    /// The steps of a rename, one by one: the table has the old name until the state changes, and the new one since.
+    #[test]
+    fn a_table_in_the_middle_of_a_rename_has_one_name() {
+        let store = Store::new();
+        let me = store.owner();
+        let names = ["registry_old", "registry_new"].map(|name| Atom::new(name).expect("an atom"));
+        let options = Options::set().named();
+        let table = me.new_table(names[0].as_str(), &options).expect("free");
+        let named = || names.map(|name| store.whereis(name) == Some(table.id()));
+        let pin = pin();
+        let (core, _) = store.0.find(names[0].into(), &pin).expect("it is there");
+        let closed = core.life.close(&pin);
+        assert_eq!(named(), [true, false]);
+        let by_name = &store.0.by_name;
+        by_name.set(names[1].id() as usize, std::ptr::from_ref(core));
+        assert_eq!(named(), [true, false]);
+        closed.set_name(names[1]);
+        assert_eq!(named(), [false, true]);
+        drop(closed);
+        by_name.set(names[0].id() as usize, std::ptr::null());
+        assert_eq!(named(), [false, true]);
     }
 }

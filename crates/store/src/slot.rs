@@ -251,6 +251,27 @@ impl<K> Slot<K> {
         self.as_pending()?.get().read()
     }
 
+    /// As [`Slot::read`], and becomes that, unless it is nothing: then it stays a pending cell.
+    #[inline]
+    pub(crate) fn resolve(&mut self) -> Option<Content> {
+        if self.0.get() & TAG == PENDING {
+            return self.resolve_pending();
+        }
+        Some(Content(self.0))
+    }
+
+    #[cold]
+    fn resolve_pending(&mut self) -> Option<Content> {
+        let content = self.read_pending()?;
+        *self = Slot::content(content);
+        Some(content)
+    }
+
+    /// What [`Slot::resolve`] came to.
+    pub(crate) fn resolved(self) -> Option<Content> {
+        (self.0.get() & TAG != PENDING).then_some(Content(self.0))
+    }
+
     /// What a writer finds.
     #[inline]
     pub(crate) fn settled(self) -> Settled {

@@ -12,6 +12,7 @@ use fyris_term::Atom;
 use crate::error::{Error, Result};
 use crate::event::{Event, Sink};
 use crate::ids::{ProcessId, TableId, TableRef};
+use crate::life::Asked;
 use crate::options::{Options, atom};
 use crate::registry::Inner;
 use crate::table::Table;
@@ -20,8 +21,9 @@ use crate::table::Table;
 ///
 /// # Consistency
 ///
-/// Making, deleting and renaming tables, changes of owner and ends of processes happen one at a
-/// time. Finding a table takes no lock; a deleted table stops at once for everybody.
+/// Making, deleting and renaming a table, changes of its owner and its protection are linearizable, each at one moment,
+/// together with all operations on the table; when a process ends, its tables change hands or go one by one. Finding a
+/// table takes no lock. A deleted table stops at once for everybody, and its name is free.
 #[derive(Clone)]
 pub struct Store(pub(crate) Arc<Inner>);
 
@@ -71,7 +73,8 @@ impl Store {
     ///
     /// [`Error::NameTaken`], [`Error::BadIndex`], [`Error::BadOption`], [`Error::TooManyTables`].
     pub fn create(&self, caller: ProcessId, name: Atom, options: &Options) -> Result<Table> {
-        Ok(Table::new(self.0.create(caller, name, options)?, caller))
+        let core = self.0.create(caller, name, options)?;
+        Ok(Table::new(core, caller, Asked::BY_IDENTITY))
     }
 
     /// The table registered under `name`, made with `options` if there is none.
@@ -104,20 +107,20 @@ impl Store {
     /// [`Error::NoSuchTable`].
     pub fn table(&self, caller: ProcessId, table: impl Into<TableRef>) -> Result<Table> {
         let pin = pin();
-        let core = self.0.find(table.into(), &pin)?;
+        let core = self.0.find_living(table.into(), &pin)?;
         // SAFETY: T: the registry holds a count at least until this thread unpins, so there is one to
         // add to.
         let core = unsafe {
             Arc::increment_strong_count(core);
             Arc::from_raw(core)
         };
-        Ok(Table::new(core, caller))
+        Ok(Table::new(core, caller, Asked::BY_IDENTITY))
     }
 
     /// A handle for one operation or a few, which writes no shared line: what a binding uses.
     ///
-    /// Found by name it stops working when the table is renamed: a read through it never shows what was
-    /// put in under another name.
+    /// Found by name it stops working when the table is renamed, at that moment: it never shows what was put in under another
+    /// name, and nothing is put in through it afterwards.
     ///
     /// # Errors
     ///
@@ -129,23 +132,11 @@ impl Store {
         table: impl Into<TableRef>,
         pin: &'g impl Pin,
     ) -> Result<Borrowed<'g>> {
-        let reference = table.into();
-        let core = self.0.find(reference, pin)?;
-        let renames = match reference {
-            TableRef::Id(_) => None,
-            TableRef::Name(name) => {
-                // Before the name is read again: a rename in between is then noticed.
-                let renames = core.renames();
-                if core.name() != name {
-                    return Err(Error::NoSuchTable(reference));
-                }
-                Some((name, renames))
-            }
-        };
+        let (core, asked) = self.0.find(table.into(), pin)?;
         // SAFETY: T: the registry's count outlives the pin; `ManuallyDrop` keeps it from being dropped
         // here.
         let core = unsafe { Arc::from_raw(core) };
-        let table = ManuallyDrop::new(Table::found(core, caller, renames));
+        let table = ManuallyDrop::new(Table::new(core, caller, asked));
         Ok(Borrowed {
             table,
             pin: std::marker::PhantomData,
@@ -155,7 +146,7 @@ impl Store {
     /// `whereis/1`: the id of the table registered under `name`.
     pub fn whereis(&self, name: Atom) -> Option<TableId> {
         self.0
-            .find(TableRef::Name(name), &pin())
+            .find_living(TableRef::Name(name), &pin())
             .ok()
             .map(|core| core.id)
     }

@@ -1,6 +1,7 @@
 //! What threads see of each other.
 
 mod common;
+mod stall;
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
@@ -333,5 +334,47 @@ fn a_traversal_sees_what_is_there_throughout_exactly_once() {
             }
             drop(halt);
         });
+    }
+}
+
+/// The bound that `Table::len` documents: threads that each move an object from key to key, so that between none and one of
+/// theirs is missing, and readers of the size.
+#[test]
+fn the_size_is_off_by_no_more_than_what_is_under_way() {
+    const MOVERS: usize = 3;
+    const OTHERS: usize = 20;
+    const LOOKS: usize = 2000;
+    for table in tables() {
+        for key in 0..(OTHERS + MOVERS) as i64 {
+            table.insert(&pair(key, 0)).unwrap();
+        }
+        let (stop, inserted) = (AtomicBool::new(false), AtomicUsize::new(0));
+        stall::with_stalls(|| {
+            thread::scope(|s| {
+                for mover in 0..MOVERS as i64 {
+                    let (table, stop, inserted) = (&table, &stop, &inserted);
+                    s.spawn(move || {
+                        let _stalled = stall::join();
+                        let mut key = OTHERS as i64 + mover;
+                        while !stop.load(Ordering::Relaxed) {
+                            table.delete_key(&key).unwrap();
+                            key += MOVERS as i64;
+                            table.insert(&pair(key, 0)).unwrap();
+                            inserted.fetch_add(1, Ordering::SeqCst);
+                        }
+                    });
+                }
+                let (_stalled, _halt) = (stall::join(), Halt(&stop));
+                for _ in 0..LOOKS {
+                    let before = inserted.load(Ordering::SeqCst);
+                    let size = table.len();
+                    // An insert that has ended may not be among these yet.
+                    let ended = inserted.load(Ordering::SeqCst) - before + MOVERS;
+                    assert!(size + 2 * MOVERS >= OTHERS + MOVERS, "{size}");
+                    assert!(size <= OTHERS + 2 * MOVERS + ended, "{size}, {ended}");
+                }
+            });
+        });
+        assert_eq!(table.len(), OTHERS + MOVERS);
     }
 }

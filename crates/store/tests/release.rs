@@ -1,4 +1,4 @@
-//! What deleted objects held is released as soon as nobody can be looking at it any more.
+//! What deleted objects held is released as soon as nobody can be looking at it any more, but for 64 KiB a thread.
 
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
@@ -10,9 +10,16 @@ fn term(text: &str) -> Term {
     Term::parse(text).expect("a term")
 }
 
+/// Bytes of deleted objects that a thread gathers before it has them freed.
+const WAITING: usize = 64 << 10;
+
 /// An object with a large binary, and a way to see whether that is still there.
 fn heavy(key: i64) -> (Term, Weak<[u8]>) {
-    let bytes: Arc<[u8]> = vec![7; 1000].into();
+    with_binary(key, WAITING)
+}
+
+fn with_binary(key: i64, bytes: usize) -> (Term, Weak<[u8]>) {
+    let bytes: Arc<[u8]> = vec![7; bytes].into();
     let weak = Arc::downgrade(&bytes);
     let object = Term::Tuple(vec![Term::Int(key), Term::Binary(bytes)]);
     (object, weak)
@@ -110,4 +117,28 @@ fn an_operation_under_way_keeps_it_and_releases_it_at_its_end() {
     assert_eq!(found.expect("was there").arity(), 2);
     drop(pin);
     assert_gone(&weak, "after the pin");
+}
+
+/// Binaries of any size: of those that were replaced less than 64 KiB stay.
+#[test]
+fn little_waits_at_rest() {
+    let owner = Store::new().owner();
+    let table = owner.new_table("t", &Options::set()).expect("a new table");
+    for bytes in [100, 1000, 10_000] {
+        let mut seen = Vec::new();
+        for _ in 0..2000 {
+            let (object, weak) = with_binary(1, bytes);
+            table.insert(&object).expect("works");
+            seen.push(weak);
+        }
+        let start = Instant::now();
+        // One is in the table.
+        while seen.iter().filter(|weak| weak.strong_count() > 0).count() > WAITING / bytes + 1 {
+            assert!(
+                start.elapsed() < Duration::from_secs(5),
+                "binaries of {bytes} bytes: kept"
+            );
+            std::thread::yield_now();
+        }
+    }
 }

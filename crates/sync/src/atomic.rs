@@ -1,14 +1,19 @@
-//! Atomics: the standard library's, or loom's under `--cfg loom`.
+//! Atomics: the standard library's, loom's under `--cfg loom`, or shuttle's under `--cfg shuttle`.
 //!
-//! loom's constructors are not `const` and its atomics are larger than the number they hold, so
-//! code above neither puts them in statics nor reads them out of zeroed memory without a `cfg`.
+//! loom's constructors are not `const`, and the atomics of both are larger than the number they hold,
+//! so code above neither puts them in statics nor reads them out of zeroed memory without a `cfg`.
 
-#[cfg(not(loom))]
+#[cfg(not(any(loom, shuttle)))]
 pub use std::sync::atomic::{
     AtomicBool, AtomicI64, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
 };
 
 #[cfg(loom)]
 pub use loom::sync::atomic::{
+    AtomicBool, AtomicI64, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
+};
+
+#[cfg(shuttle)]
+pub use shuttle::sync::atomic::{
     AtomicBool, AtomicI64, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
 };

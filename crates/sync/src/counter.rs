@@ -67,8 +67,8 @@ impl Striped {
     ///
     /// Costs 96 bytes for each processor.
     pub fn inflate(&self) {
-        // Under loom one cell is all the model needs.
-        if cfg!(loom) || self.stripes().is_some() {
+        // In a model one cell is all that is needed, and all threads are one.
+        if cfg!(any(loom, shuttle)) || self.stripes().is_some() {
             return;
         }
         let own = std::thread::available_parallelism().map_or(4, |n| n.get());
@@ -188,7 +188,7 @@ impl Drop for Striped {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use super::*;
 

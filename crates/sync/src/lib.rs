@@ -6,13 +6,16 @@
 //! tested by running threads on one kind of processor. So everything above takes its atomics from
 //! [`atomic`], its threads from [`thread`] and its plain shared memory from [`cell`]. Ordinarily
 //! these are the standard library's. Under `--cfg loom` they are loom's, and a test explores every
-//! interleaving and every value a load may return. Under `--cfg fyris_sanitize` allocation goes to
+//! interleaving and every value a load may return. Under `--cfg shuttle` they are shuttle's, and a test
+//! runs thousands of random schedules of more threads and larger structures than loom can exhaust,
+//! each step of which is sequentially consistent. Under `--cfg fyris_sanitize` allocation goes to
 //! the system allocator and reclamation uses ordinary fences, so that AddressSanitizer and
 //! ThreadSanitizer see all of it.
 //!
 //! # What else is here
 //!
-//! * [`reclaim`]: when a block that readers may still look at is freed (invariant R).
+//! * [`reclaim`]: when a block that readers may still look at is freed (invariant R), and the sections of operations that a
+//!   rare change waits for (invariant Q).
 //! * [`counter`]: counts kept in stripes, so that counting does not make writers meet.
 //! * [`lock`]: how a writer waits, and the lock that collects statistics about waiting.
 //! * [`alloc`]: small byte records in 8-byte steps, and large zeroed pages.

@@ -5,22 +5,31 @@ pub use loom::{
     hint::spin_loop,
     thread::{JoinHandle, spawn, yield_now},
 };
-#[cfg(not(loom))]
+#[cfg(shuttle)]
+pub use shuttle::{
+    hint::spin_loop,
+    thread::{JoinHandle, spawn, yield_now},
+};
+#[cfg(not(any(loom, shuttle)))]
 pub use std::{
     hint::spin_loop,
     thread::{JoinHandle, spawn, yield_now},
 };
 
 pub use slot::{NO_SLOT, slot};
+#[cfg(all(unix, not(any(loom, shuttle))))]
+pub(crate) use slot::{keep_own_slot, lock_slots, unlock_slots};
 
 /// Numbers for living threads: dense, from zero, given again after a thread has ended.
 ///
 /// Between the last act of a thread under a number and the first act of the next thread under it
-/// stands the mutex below, so what the first wrote plainly the second may read plainly.
+/// stands the lock below, so what the first wrote plainly the second may read plainly.
+#[cfg(not(any(loom, shuttle)))]
 mod slot {
     use std::cell::Cell;
     use std::collections::BTreeSet;
-    use std::sync::{Mutex, PoisonError};
+
+    use crate::lock::SpinLock;
 
     /// What [`slot`] says while a thread's own storage is being torn down.
     pub const NO_SLOT: usize = usize::MAX;
@@ -31,7 +40,7 @@ mod slot {
         returned: BTreeSet<usize>,
     }
 
-    static FREE: Mutex<Free> = Mutex::new(Free {
+    static FREE: SpinLock<Free> = SpinLock::new(Free {
         next: 0,
         returned: BTreeSet::new(),
     });
@@ -47,8 +56,7 @@ mod slot {
     impl Drop for Lease {
         fn drop(&mut self) {
             SLOT.with(|slot| slot.set(NO_SLOT));
-            let mut free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
-            free.returned.insert(self.0.get());
+            FREE.with(|free| free.returned.insert(self.0.get()));
         }
     }
 
@@ -63,21 +71,64 @@ mod slot {
 
     #[cold]
     fn lease() -> usize {
-        let slot = {
-            let mut free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
+        let next = |free: &mut Free| {
             free.returned.pop_first().unwrap_or_else(|| {
                 free.next += 1;
                 free.next - 1
             })
         };
-        let leased = LEASE.try_with(|lease| lease.0.set(slot));
-        let slot = if leased.is_ok() { slot } else { NO_SLOT };
+        let leased = LEASE.try_with(|lease| {
+            let slot = FREE.with(next);
+            lease.0.set(slot);
+            slot
+        });
+        let slot = leased.unwrap_or(NO_SLOT);
         SLOT.with(|cell| cell.set(slot));
         slot
     }
+
+    /// Takes the lock of the numbers, before a fork.
+    #[cfg(unix)]
+    pub(crate) fn lock_slots() {
+        FREE.acquire();
+    }
+
+    /// Gives up what [`lock_slots`] took, in the parent and in the child.
+    #[cfg(unix)]
+    pub(crate) fn unlock_slots() {
+        FREE.release();
+    }
+
+    /// Takes back the numbers of all threads but this one, in the child of a fork.
+    ///
+    /// # Safety
+    ///
+    /// [`lock_slots`] was called, and there is no other thread.
+    #[cfg(unix)]
+    pub(crate) unsafe fn keep_own_slot() {
+        let mine = SLOT.get();
+        // SAFETY: the caller holds the lock.
+        unsafe {
+            FREE.with_acquired(|free| {
+                free.returned = (0..free.next).filter(|slot| *slot != mine).collect()
+            })
+        };
+    }
 }
 
-#[cfg(all(test, not(loom)))]
+/// Under loom counters have one cell, and nobody asks for a number.
+#[cfg(any(loom, shuttle))]
+mod slot {
+    /// No number.
+    pub const NO_SLOT: usize = usize::MAX;
+
+    /// [`NO_SLOT`].
+    pub fn slot() -> usize {
+        NO_SLOT
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use super::*;
 

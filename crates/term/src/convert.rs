@@ -204,8 +204,14 @@ macro_rules! integers {
     )*};
 }
 
-/// A number of at most 40 characters; of longer ones the beginning.
+/// A number of at most 40 characters; of longer ones the beginning, or how long they are.
 fn shorten(number: &Term) -> String {
+    if let Term::Big(value) = number
+        && value.bits() > 1024
+    {
+        // Digits take time quadratic in their number.
+        return number.brief(40);
+    }
     let text = number.to_string();
     if text.len() > 40 {
         format!("{}... ({} digits)", &text[..20], text.len())

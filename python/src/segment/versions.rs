@@ -52,6 +52,20 @@ fn one_way(validate: bool, on_conflict: Option<&Bound<'_, PyAny>>) -> PyResult<(
     Ok(())
 }
 
+/// Only a commit that merges meets conflicts.
+pub(super) fn commit_options(
+    merge: bool,
+    validate: bool,
+    on_conflict: Option<&Bound<'_, PyAny>>,
+) -> PyResult<()> {
+    one_way(validate, on_conflict)?;
+    if !merge && (validate || on_conflict.is_some()) {
+        let text = "validate and on_conflict need merge=True";
+        return Err(BadValue::new_err(text));
+    }
+    Ok(())
+}
+
 /// Merges, asking a function of Python's. Keeps the interpreter's lock.
 fn update_with(
     segment: &mut fyris_segment::Segment,
@@ -103,7 +117,7 @@ fn decide(conflict: &Conflict<'_>, on_conflict: &Bound<'_, PyAny>) -> PyResult<C
 #[pymethods]
 impl Segment {
     /// Merges the trunk's changes into the working copy, unit by unit: what was changed here stays, everything else becomes the trunk's. Never waits for
-    /// commits.
+    /// commits. Raises BaseLost if this process lagged so far that what it started from is gone.
     ///
     /// validate=True raises Conflict if a unit was changed on both sides, and does nothing. on_conflict(offset, base, local, incoming) is asked
     /// about each such unit instead, before anything is written: it gets three bytes objects (base is None if that is gone), and
@@ -127,7 +141,8 @@ impl Segment {
     /// Publishes the changes made here, all at once, and returns the new version (the present one if nothing was changed). Raises Behind if
     /// the trunk has changes that are not merged yet.
     ///
-    /// merge=True merges them first, as update() does, with validate and on_conflict as there, and never raises Behind.
+    /// merge=True merges them first, as update() does, with validate and on_conflict as there, and never raises Behind; it raises Conflict and
+    /// BaseLost as update() does. Whatever is raised, the changes stay local.
     #[pyo3(signature = (*, merge=false, validate=false, on_conflict=None))]
     fn commit(
         &self,
@@ -136,12 +151,7 @@ impl Segment {
         validate: bool,
         on_conflict: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<u64> {
-        one_way(validate, on_conflict)?;
-        if !merge && (validate || on_conflict.is_some()) {
-            return Err(BadValue::new_err(
-                "validate and on_conflict need merge=True",
-            ));
-        }
+        commit_options(merge, validate, on_conflict)?;
         match on_conflict {
             Some(on_conflict) => self.commit_with(py, on_conflict),
             None if validate => self.run(py, |segment| segment.commit_merge_validated()),

@@ -8,9 +8,8 @@ mod read;
 mod write;
 
 use std::ffi::c_char;
-use std::sync::{Mutex, TryLockError};
 
-use ::fyris_segment::{Error, Options, VersionedMap};
+use ::fyris_segment::{Options, Shared, VersionedMap};
 
 use crate::args::{handle, text};
 use crate::error::{Failure, Outcome, free, fyris_error, make};
@@ -21,7 +20,7 @@ pub use read::*;
 pub use write::*;
 
 /// An ordered map in a segment, as this process sees it.
-pub struct fyris_map(Mutex<VersionedMap>);
+pub struct fyris_map(Shared<VersionedMap>);
 
 /// Runs an operation on a map.
 ///
@@ -34,12 +33,8 @@ unsafe fn with<T, E: Into<Failure>>(
 ) -> Outcome<T> {
     // SAFETY: C.
     let map = unsafe { handle(map, "the map") }?;
-    match map.0.try_lock() {
-        Ok(mut map) => operation(&mut map).map_err(Into::into),
-        // A callback that left half-way left the map as it was.
-        Err(TryLockError::Poisoned(map)) => operation(&mut map.into_inner()).map_err(Into::into),
-        Err(TryLockError::WouldBlock) => Err(Error::Busy.into()),
-    }
+    // A callback that left half-way left the map as it was.
+    operation(&mut *map.0.lock()?).map_err(Into::into)
 }
 
 /// Checks a segment out and opens the map in it; in a new segment an empty map is made. Name, size and options are those of
@@ -64,7 +59,7 @@ pub unsafe extern "C" fn fyris_map_checkout(
             false => options_of(unsafe { text(options, "the options") }?)?,
         };
         let map = VersionedMap::checkout(name, size, &options)?;
-        Ok(fyris_map(Mutex::new(map)))
+        Ok(fyris_map(Shared::new(map)))
     })
 }
 

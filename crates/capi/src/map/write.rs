@@ -5,7 +5,7 @@ use std::ffi::c_void;
 use ::fyris_segment::VersionedMap;
 
 use super::{fyris_map, with};
-use crate::args::{Out, bytes};
+use crate::args::{Out, bytes, handle};
 use crate::error::{call, fyris_code, fyris_error};
 use crate::segment::{fyris_updated, tell};
 
@@ -137,6 +137,8 @@ pub unsafe extern "C" fn fyris_map_reattach(
     map: *const fyris_map,
     err: *mut fyris_error,
 ) -> fyris_code {
-    // SAFETY: C.
-    call(err, || unsafe { with(map, VersionedMap::reattach) })
+    call(err, || {
+        // SAFETY: C.
+        Ok(unsafe { handle(map, "the map") }?.0.reattach()?)
+    })
 }

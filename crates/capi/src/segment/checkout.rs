@@ -2,11 +2,11 @@
 
 use std::ffi::{c_char, c_void};
 
-use ::fyris_segment::{Error, Options, Segment, Shared};
+use ::fyris_segment::{Error, Options, Segment, Shared, Tracking};
 
 use super::options::options_of;
 use super::{fyris_segment, with};
-use crate::args::{Out, text};
+use crate::args::{Out, handle, text};
 use crate::error::{answer, call, free, fyris_code, fyris_error, make};
 
 /// Checks a segment out: gives this process a private working copy of it.
@@ -16,12 +16,22 @@ use crate::error::{answer, call, free, fyris_code, fyris_error, make};
 /// whatever its size. `options` is a list in Erlang's syntax, or NULL for none:
 ///
 /// - `existing`: do not create it; `exclusive`: it must be new;
-/// - `read_only`: nothing is tracked, writing raises SIGSEGV;
+/// - `read_only`: nothing is tracked, writing raises SIGSEGV; permission to read the file is enough;
+/// - `in_place`: read-only, and shows the trunk's own pages instead of copies, but for those that updates change. What it sees is kept while it
+///   does not update: others' commits may fail with FYRIS_E_NO_SPACE then;
 /// - `{unit, Bytes}`: the editing unit by which changes are merged, a power of two up to 64 (default 8);
 /// - `{max_size, Bytes}`: the size it may grow to, fixed when it is created (default: `size`);
+/// - `{slots, Count}`, `{history, Bytes}`: how many processes may have it checked out (default 1,024), and how many bytes of replaced pages
+///   it may keep for those that lag (default 8 times its size), fixed when it is created; FYRIS_E_BASE_LOST is for who is beyond that;
+/// - `{mode, Mode}`, `{group, Gid}`: permissions (`8#640`) and group of a new file (default: 0600, the process's); who attaches to a segment in
+///   memory with wider permissions says the same mode;
 /// - `declared`: writes are not noticed but declared with `fyris_segment_touch`; `{tracking, userfault}` or `{tracking, signal}` choose
 ///   how they are noticed (default: the best the kernel has);
-/// - `{private, Start, End}`: what this process writes there is its own and never committed (marks of a garbage collector).
+/// - `{private, Start, End}`: what this process writes there is its own and never committed (marks of a garbage collector);
+/// - `{place, Start, End, Address}`: these bytes are at this address, where nothing may be mapped; there they are read and written. Several
+///   may be given; all numbers are multiples of 4096. Bytes that are written to at `fyris_segment_data` instead have to be declared.
+///   After a fork they are there again when the child has reattached. `{replace, Start, End, Address}`: over what is mapped there,
+///   which nobody may use any more; when the segment is freed nothing is there.
 ///
 /// O(size). Fails with FYRIS_E_NO_SEGMENT, FYRIS_E_EXISTS, FYRIS_E_ARGUMENT (too small, another unit, no name), FYRIS_E_SYNTAX,
 /// FYRIS_E_DAMAGED, FYRIS_E_NO_ACCESS, FYRIS_E_LIMIT, FYRIS_E_NO_SPACE, FYRIS_E_UNSUPPORTED, FYRIS_E_IO.
@@ -117,6 +127,9 @@ pub struct fyris_segment_state {
     pub read_only: bool,
     /// This is a forked child of the process that checked the segment out: reattach.
     pub forked: bool,
+    /// How writes are noticed: "userfault", "signal", or "declared" (not at all; also of a read-only one). With "signal", `read` and other system
+    /// calls into pages not yet written fail with EFAULT: `fyris_segment_touch` them before. Yours to read for ever.
+    pub tracking: *const c_char,
 }
 
 /// What a working copy is like now. No system call.
@@ -142,6 +155,12 @@ pub unsafe extern "C" fn fyris_segment_look(
                 behind: segment.is_behind(),
                 read_only: segment.is_read_only(),
                 forked: segment.is_forked(),
+                tracking: match segment.tracking() {
+                    Tracking::Userfault => c"userfault",
+                    Tracking::Signal => c"signal",
+                    _ => c"declared",
+                }
+                .as_ptr(),
             })
         };
         // SAFETY: C.
@@ -165,8 +184,8 @@ pub unsafe extern "C" fn fyris_segment_is_behind(segment: *const fyris_segment) 
 /// In a forked child: checks the same segment out anew, at the trunk's present version; the parent's uncommitted changes are not in it, and
 /// `fyris_segment_data` is elsewhere. In the process that checked it out: nothing. Until it is called every other call says FYRIS_E_FORKED.
 ///
-/// Fails as `fyris_segment_checkout`; FYRIS_E_NO_SEGMENT if the name was unlinked; FYRIS_E_BUSY for ever if the parent forked
-/// while another of its threads was inside a call.
+/// Fails as `fyris_segment_checkout`; FYRIS_E_NO_SEGMENT if the name was unlinked. That the parent forked while another of its threads was
+/// inside a call does no harm.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -174,6 +193,8 @@ pub unsafe extern "C" fn fyris_segment_reattach(
     segment: *const fyris_segment,
     err: *mut fyris_error,
 ) -> fyris_code {
-    // SAFETY: C.
-    call(err, || unsafe { with(segment, Segment::reattach) })
+    call(err, || {
+        // SAFETY: C.
+        Ok(unsafe { handle(segment, "the segment") }?.0.reattach()?)
+    })
 }

@@ -6,7 +6,8 @@ use super::{fyris_ranges, fyris_segment, range, with, with_conflicts};
 use crate::args::Out;
 use crate::error::{Outcome, call, fyris_code, fyris_error};
 
-fn tell(version: u64, out: *mut u64) -> Outcome {
+/// Puts a version where the caller wants it, if it does.
+pub(super) fn tell(version: u64, out: *mut u64) -> Outcome {
     if let Ok(out) = Out::new(out, "version") {
         // SAFETY: C.
         unsafe { out.put(version) };

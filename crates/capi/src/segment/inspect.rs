@@ -3,7 +3,7 @@
 use std::ffi::c_char;
 use std::ops::Range;
 
-use ::fyris_segment::{Doctor, Report, Segment};
+use ::fyris_segment::{Doctor, Listed, Report, Segment};
 use ::fyris_term::{Map, Term};
 
 use super::{fyris_ranges, fyris_segment, with};
@@ -29,7 +29,7 @@ unsafe fn ranges(
 
 /// Where the working copy differs from its version: whole units. O(pages written).
 ///
-/// Fails with FYRIS_E_BASE_LOST, FYRIS_E_FORKED, FYRIS_E_BUSY, FYRIS_E_DAMAGED.
+/// Fails with FYRIS_E_BASE_LOST if that version is gone because this process lagged too far, FYRIS_E_FORKED, FYRIS_E_BUSY, FYRIS_E_DAMAGED.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -86,6 +86,49 @@ pub unsafe extern "C" fn fyris_segment_doctor(
     })
 }
 
+/// Lists this user's segments in memory, by looking at their files: no slot is taken, and nothing changed. `list` is a list of maps: `name`
+/// and `path` (binaries), then `size`, `max_size`, `unit`, `version`, `processes` (living ones that have it checked out) and `backed` (bytes of
+/// memory), or `error` (a binary) where the file is none that this library reads. O(files in `/dev/shm`).
+///
+/// Fails with FYRIS_E_IO.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_segment_list(
+    list: *mut *mut fyris_term,
+    err: *mut fyris_error,
+) -> fyris_code {
+    call(err, || {
+        let out = Out::new(list, "the place for the list")?;
+        let all = Segment::list()?;
+        let term = fyris_term(Term::List(all.iter().map(entry).collect()));
+        // SAFETY: C.
+        unsafe { out.put(Box::into_raw(Box::new(term))) };
+        Ok(())
+    })
+}
+
+fn entry(listed: &Listed) -> Term {
+    let number = |name: &str, n: u64| (Term::atom(name), Term::integer(n));
+    let binary = |name: &str, text: &str| (Term::atom(name), Term::binary(text.as_bytes()));
+    let mut map = vec![
+        binary("name", &listed.name),
+        binary("path", &listed.path.to_string_lossy()),
+    ];
+    match &listed.overview {
+        Ok(overview) => map.extend([
+            number("size", overview.size as u64),
+            number("max_size", overview.max_size as u64),
+            number("unit", overview.unit as u64),
+            number("version", overview.version),
+            number("processes", overview.processes as u64),
+            number("backed", overview.backed),
+        ]),
+        Err(error) => map.push(binary("error", &error.to_string())),
+    }
+    Term::Map(Map::new(map))
+}
+
 fn described(report: &Report) -> Term {
     let number = |name: &str, n: u64| (Term::atom(name), Term::integer(n));
     let processes = report.processes.iter().map(|process| {
@@ -97,9 +140,13 @@ fn described(report: &Report) -> Term {
             ),
             (
                 Term::atom("behind"),
-                process.behind.map_or(Term::atom("cut"), Term::integer),
+                process.behind.map_or(Term::atom("evicted"), Term::integer),
             ),
             number("commits", process.commits),
+            (
+                Term::atom("in_place"),
+                Term::atom(if process.in_place { "true" } else { "false" }),
+            ),
         ]))
     });
     Term::Map(Map::new(vec![
@@ -111,9 +158,14 @@ fn described(report: &Report) -> Term {
         number("log_size", report.log_size as u64),
         number("frames_current", report.frames_current as u64),
         number("frames_retained", report.frames_retained as u64),
+        number("frames_kept", report.frames_kept as u64),
+        number("frames_kept_max", report.frames_kept_max as u64),
         number("frames_reserved", report.frames_reserved as u64),
         number("frames_free", report.frames_free as u64),
+        number("frames_holes", report.frames_holes as u64),
         number("cuts", report.cuts),
+        number("evictions", report.evictions),
+        number("slots", report.slots as u64),
         (Term::atom("processes"), Term::List(processes.collect())),
     ]))
 }

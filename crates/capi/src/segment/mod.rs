@@ -7,6 +7,7 @@ mod checkout;
 mod commit;
 mod inspect;
 mod options;
+mod transaction;
 mod update;
 
 use std::ops::Range;
@@ -20,6 +21,7 @@ use crate::error::{Failure, Outcome};
 pub use checkout::*;
 pub use commit::*;
 pub use inspect::*;
+pub use transaction::*;
 pub use update::*;
 
 pub(crate) use options::options_of;

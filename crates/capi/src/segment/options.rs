@@ -29,6 +29,14 @@ fn with(options: Options, option: &Term) -> Option<Options> {
             [Term::Atom(word), from, to] if word.as_str() == "private" => {
                 Some(options.private(number(from)?..number(to)?))
             }
+            [Term::Atom(word), from, to, address] if word.as_str() == "place" => {
+                Some(options.place(number(from)?..number(to)?, number(address)?))
+            }
+            [Term::Atom(word), from, to, address] if word.as_str() == "replace" => {
+                let (range, address) = (number(from)?..number(to)?, number(address)?);
+                // SAFETY: C: it is the caller who knows that nothing there is needed.
+                Some(unsafe { options.replace(range, address) })
+            }
             _ => None,
         },
         _ => None,
@@ -38,6 +46,7 @@ fn with(options: Options, option: &Term) -> Option<Options> {
 fn with_word(options: Options, word: &str) -> Option<Options> {
     Some(match word {
         "read_only" => options.read_only(true),
+        "in_place" => options.in_place(true),
         "exclusive" => options.exclusive(true),
         "existing" => options.create(false),
         "declared" => options.declared(),
@@ -49,6 +58,10 @@ fn with_pair(options: Options, word: &str, value: &Term) -> Option<Options> {
     Some(match word {
         "unit" => options.unit(u32::try_from(number(value)?).ok()?),
         "max_size" => options.max_size(number(value)?),
+        "slots" => options.slots(number(value)?),
+        "history" => options.history(number(value)?),
+        "mode" => options.mode(u32::try_from(number(value)?).ok()?),
+        "group" => options.group(u32::try_from(number(value)?).ok()?),
         "tracking" => match value {
             Term::Atom(way) => options.tracking(match way.as_str() {
                 "auto" => Tracking::Auto,

@@ -56,7 +56,8 @@ pub unsafe extern "C" fn fyris_segment_update(
 }
 
 /// As `fyris_segment_update`, but if a unit was changed on both sides, even to the same value, nothing is done and `conflicts`, which may
-/// be NULL, says where: with FYRIS_E_CONFLICT whole units, with FYRIS_E_BASE_LOST whole pages. With other codes it is not written.
+/// be NULL, says where: with FYRIS_E_CONFLICT the units that both sides changed, with FYRIS_E_BASE_LOST the units in which the two sides differ,
+/// on pages that both have changed. With other codes it is not written.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]

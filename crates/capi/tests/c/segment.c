@@ -122,6 +122,93 @@ static void conflicts(fyris_segment *a, fyris_segment *b) {
   EXPECT(y[4] == 4);
 }
 
+static fyris_segment *other;
+static int calls;
+
+/* Overtaken by the other checkout the first time. */
+static int32_t add_one(void *context, void *data, size_t size) {
+  uint64_t *word = data;
+  EXPECT(size == 16384);
+  if (calls++ == 0 && other != NULL) {
+    uint64_t *theirs = fyris_segment_data(other, &err);
+    theirs[100] += 10;
+    DO(fyris_segment_commit_merge(other, NULL, &err));
+  }
+  word[100] += 1;
+  return *(int32_t *)context;
+}
+
+static void transactions(fyris_segment *a, fyris_segment *b) {
+  uint64_t *x = fyris_segment_data(a, &err), version = 0;
+  int32_t said = 0;
+  bool news = true;
+  other = b;
+  DO(fyris_segment_transaction(a, add_one, &said, &version, &err));
+  EXPECT(calls == 2 && x[100] == 11);
+  other = NULL;
+  said = 7;
+  SAYS(fyris_segment_transaction(a, add_one, &said, NULL, &err), FYRIS_E_GAVE_UP);
+  EXPECT(x[100] == 11 && strchr(err.text, '7') != NULL);
+  SAYS(fyris_segment_transaction(a, NULL, NULL, NULL, &err), FYRIS_E_NULL);
+  SAYS(fyris_segment_transaction(NULL, add_one, &said, NULL, &err), FYRIS_E_NULL);
+  x[101] = 1;
+  SAYS(fyris_segment_transaction(a, add_one, &said, NULL, &err), FYRIS_E_UNCOMMITTED);
+  SAYS(fyris_segment_begin(a, NULL, &err), FYRIS_E_UNCOMMITTED);
+  DO(fyris_segment_discard(a, &err));
+  DO(fyris_segment_begin(a, NULL, &err));
+
+  DO(fyris_segment_wait(a, 1, &news, &err));
+  EXPECT(!news);
+  DO(fyris_segment_wait(b, -1, &news, &err)); /* behind already */
+  EXPECT(news);
+  DO(fyris_segment_update(b, NULL, &err));
+  DO(fyris_segment_wait(b, 0, NULL, &err));
+  SAYS(fyris_segment_wait(NULL, 0, NULL, &err), FYRIS_E_NULL);
+}
+
+/* A reader without a copy, and ranges at addresses of the program's choice. */
+static void placed(fyris_segment *a) {
+  fyris_segment *reader = checkout(0, "[existing, in_place]");
+  const uint64_t *seen = fyris_segment_data(reader, &err);
+  uint64_t *x = fyris_segment_data(a, &err);
+  uint64_t *there = (uint64_t *)(uintptr_t)0x230000000000u;
+  fyris_segment *b = checkout(0, "[existing, {place, 4096, 8192, 16#230000000000}]");
+  NOTHING(fyris_segment_checkout(name, 0, "[{place, 0, 4096, 16#230000000000}]", &err), FYRIS_E_ARGUMENT);
+  EXPECT(strstr(err.text, "0x230000000000") != NULL);
+  NOTHING(fyris_segment_checkout(name, 0, "[{place, 1, 4096, 16#240000000000}]", &err), FYRIS_E_ARGUMENT);
+  NOTHING(fyris_segment_checkout(name, 0, "[{place, 1, 4096}]", &err), FYRIS_E_ARGUMENT);
+  there[5] = 77;
+  DO(fyris_segment_commit_merge(b, NULL, &err));
+  DO(fyris_segment_update(a, NULL, &err));
+  EXPECT(x[517] == 77 && seen[517] == 0);
+  DO(fyris_segment_update(reader, NULL, &err));
+  EXPECT(seen[517] == 77 && seen[100] == x[100]);
+  SAYS(fyris_segment_commit(reader, NULL, &err), FYRIS_E_READ_ONLY);
+  fyris_segment_free(b);
+  fyris_segment_free(reader);
+  b = checkout(0, "[existing, {replace, 4096, 8192, 16#230000000000}]");
+  EXPECT(there[5] == 77);
+  fyris_segment_free(b);
+}
+
+static void listed(void) {
+  fyris_term *list = NULL, *key = fyris_term_atom("name", &err);
+  DO(fyris_segment_list(&list, &err));
+  int found = 0;
+  for (size_t i = 0; i < fyris_term_len(list); i++) {
+    const uint8_t *bytes;
+    size_t len;
+    const fyris_term *mine = fyris_term_map_get(fyris_term_at(list, i), key);
+    EXPECT(mine != NULL);
+    DO(fyris_term_get_binary(mine, &bytes, &len, &err));
+    found += len == strlen(name) && memcmp(bytes, name, len) == 0;
+  }
+  EXPECT(found == 1);
+  SAYS(fyris_segment_list(NULL, &err), FYRIS_E_NULL);
+  fyris_term_free(list);
+  fyris_term_free(key);
+}
+
 static void forked(fyris_segment *segment) {
   uint64_t *x = fyris_segment_data(segment, &err);
   x[0] = 99; /* stays with the parent */
@@ -129,6 +216,7 @@ static void forked(fyris_segment *segment) {
   if (child == 0) {
     fyris_segment_state state;
     SAYS(fyris_segment_commit(segment, NULL, &err), FYRIS_E_FORKED);
+    SAYS(fyris_segment_wait(segment, -1, NULL, &err), FYRIS_E_FORKED);
     NOTHING(fyris_segment_data(segment, &err), FYRIS_E_FORKED);
     DO(fyris_segment_look(segment, &state, &err));
     EXPECT(state.forked);
@@ -180,6 +268,9 @@ int main(void) {
   const uint64_t *r = fyris_segment_data(reader, &err);
   EXPECT(r[6] == 6 && r[1100] == 0);
   DO(fyris_segment_sync(a, &err));
+  transactions(a, b);
+  listed();
+  placed(a);
   forked(a);
 
   fyris_term *report = NULL, *key = fyris_term_atom("processes", &err);

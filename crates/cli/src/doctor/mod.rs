@@ -6,10 +6,10 @@
 mod report;
 
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use fyris_segment::{Doctor, Error};
+use fyris_segment::{Doctor, Error, Segment};
 
 /// Look a version-controlled segment over, and repair it.
 ///
@@ -18,20 +18,30 @@ use fyris_segment::{Doctor, Error};
 #[derive(clap::Args, Debug)]
 pub struct DoctorArgs {
     /// The segment's name, or the path of its file (a path has a slash)
-    segment: PathBuf,
+    #[arg(required_unless_present = "list")]
+    segment: Option<PathBuf>,
+
+    /// List this user's segments in memory instead, without attaching to any
+    #[arg(long, conflicts_with_all = ["segment", "repair"])]
+    list: bool,
 
     /// First complete what dead processes had published, forget them, and free what they held; harms nobody alive
     #[arg(long)]
     repair: bool,
 
-    /// Print one JSON object
+    /// Print one JSON object (of a list: one a segment)
     #[arg(long)]
     json: bool,
 }
 
 /// Runs the command; the exit status is 0, or 1 after an error.
 pub fn run(args: &DoctorArgs) -> ExitCode {
-    match examine(args, &mut io::stdout().lock()) {
+    let mut out = io::stdout().lock();
+    let done = match &args.segment {
+        Some(name) => examine(name, args, &mut out),
+        None => list(args.json, &mut out),
+    };
+    match done {
         Ok(()) => ExitCode::SUCCESS,
         // A reader that had enough (`| head`) is no error.
         Err(Failure::Output(e)) if e.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
@@ -47,14 +57,24 @@ pub fn run(args: &DoctorArgs) -> ExitCode {
 enum Failure {
     #[error("{}: {error}", name.display())]
     Segment { name: PathBuf, error: Error },
+    #[error(transparent)]
+    List(Error),
     #[error("output: {0}")]
     Output(#[from] io::Error),
 }
 
-fn examine(args: &DoctorArgs, out: &mut impl Write) -> Result<(), Failure> {
-    let name = &args.segment;
+fn list(json: bool, out: &mut impl Write) -> Result<(), Failure> {
+    let all = Segment::list().map_err(Failure::List)?;
+    let text = match json {
+        true => report::list_json(&all),
+        false => report::list(&all),
+    };
+    Ok(out.write_all(text.as_bytes())?)
+}
+
+fn examine(name: &Path, args: &DoctorArgs, out: &mut impl Write) -> Result<(), Failure> {
     let failed = |error| Failure::Segment {
-        name: name.clone(),
+        name: name.to_owned(),
         error,
     };
     let doctor = Doctor::open(name).map_err(failed)?;

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use fyris_segment::{Attached, Repaired, Report};
+use fyris_segment::{Attached, Listed, Repaired, Report};
 use serde_json::json;
 
 /// The report in words.
@@ -52,10 +52,18 @@ pub(super) fn text(
     );
     row(
         &mut out,
-        "cut off",
-        format_args!("{} times, a process that lagged too far", r.cuts),
+        "history",
+        format_args!(
+            "{} frames kept for processes behind the log, {} at most; {} evicted so far",
+            r.frames_kept, r.frames_kept_max, r.evictions
+        ),
     );
-    processes(&mut out, &r.processes);
+    row(
+        &mut out,
+        "cut off",
+        format_args!("{} times, the log went on without a process", r.cuts),
+    );
+    processes(&mut out, &r.processes, r.slots);
     row(
         &mut out,
         "check",
@@ -69,24 +77,29 @@ fn row(out: &mut String, name: &str, what: std::fmt::Arguments<'_>) {
     let _ = writeln!(out, "{name:<9} {what}");
 }
 
-fn processes(out: &mut String, processes: &[Attached]) {
+fn processes(out: &mut String, processes: &[Attached], slots: usize) {
     row(
         out,
         "processes",
-        format_args!("{} attached", processes.len()),
+        format_args!("{} attached, {slots} at most", processes.len()),
     );
     for process in processes {
         let state = if process.alive { "runs" } else { "dead" };
         let behind = match process.behind {
             Some(0) => "up to date".to_owned(),
             Some(n) => format!("{n} page changes behind"),
-            None => "cut off".to_owned(),
+            None => "evicted".to_owned(),
         };
         let (pid, commits) = (process.pid, process.commits);
+        let kind = if process.in_place {
+            ", reads in place"
+        } else {
+            ""
+        };
         row(
             out,
             "",
-            format_args!("pid {pid}, {state}, {behind}, {commits} commits"),
+            format_args!("pid {pid}, {state}, {behind}, {commits} commits{kind}"),
         );
     }
 }
@@ -96,7 +109,15 @@ pub(super) fn json(report: &Report, repaired: Option<Repaired>, sound: bool) -> 
     let processes: Vec<_> = report
         .processes
         .iter()
-        .map(|p| json!({"pid": p.pid, "alive": p.alive, "behind": p.behind, "commits": p.commits}))
+        .map(|p| {
+            json!({
+                "pid": p.pid,
+                "alive": p.alive,
+                "behind": p.behind,
+                "commits": p.commits,
+                "in_place": p.in_place,
+            })
+        })
         .collect();
     let repaired = repaired.map(
         |r| json!({"replayed": r.replayed, "reaped": r.reaped, "freed_frames": r.freed_frames}),
@@ -111,12 +132,60 @@ pub(super) fn json(report: &Report, repaired: Option<Repaired>, sound: bool) -> 
         "log_size": report.log_size,
         "frames_current": report.frames_current,
         "frames_retained": report.frames_retained,
+        "frames_kept": report.frames_kept,
+        "frames_kept_max": report.frames_kept_max,
         "frames_reserved": report.frames_reserved,
         "frames_free": report.frames_free,
+        "frames_holes": report.frames_holes,
         "cuts": report.cuts,
+        "evictions": report.evictions,
+        "slots": report.slots,
         "processes": processes,
         "repaired": repaired,
         "sound": sound,
     });
     format!("{object}\n")
+}
+
+/// A table of segments.
+pub(super) fn list(all: &[Listed]) -> String {
+    let width = all.iter().map(|listed| listed.name.len()).max();
+    let width = width.unwrap_or(0).max("name".len());
+    let (name, size, version) = ("name", "bytes", "version");
+    let mut out = format!("{name:<width$} {size:>14} {version:>10} processes     memory\n");
+    for listed in all {
+        let name = &listed.name;
+        // Writing to a string does not fail.
+        let _ = match &listed.overview {
+            Ok(o) => writeln!(
+                out,
+                "{name:<width$} {:>14} {:>10} {:>9} {:>10}",
+                o.size, o.version, o.processes, o.backed
+            ),
+            Err(error) => writeln!(out, "{name:<width$} {error}"),
+        };
+    }
+    out
+}
+
+/// One JSON object a segment, each in a line.
+pub(super) fn list_json(all: &[Listed]) -> String {
+    let object = |listed: &Listed| {
+        let (name, path) = (&listed.name, listed.path.display().to_string());
+        let object = match &listed.overview {
+            Ok(o) => json!({
+                "name": name,
+                "path": path,
+                "size": o.size,
+                "max_size": o.max_size,
+                "unit": o.unit,
+                "version": o.version,
+                "processes": o.processes,
+                "backed": o.backed,
+            }),
+            Err(error) => json!({"name": name, "path": path, "error": error.to_string()}),
+        };
+        format!("{object}\n")
+    };
+    all.iter().map(object).collect()
 }

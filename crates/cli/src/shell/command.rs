@@ -31,6 +31,40 @@ pub(crate) enum Line {
     Command(Command),
 }
 
+/// Lines on their way to become commands, of which one may take several lines.
+#[derive(Default)]
+pub(crate) struct Commands {
+    pending: String,
+}
+
+impl Commands {
+    /// Adds a line. Returns the command that it completes (or why there is none), or nothing as long as a term or a call
+    /// is not closed.
+    pub(crate) fn add(&mut self, line: &str) -> Option<Result<Line, ShellError>> {
+        self.pending.push_str(line);
+        self.pending.push('\n');
+        let read = parse(&self.pending);
+        if matches!(read, Ok(Line::Incomplete)) {
+            return None;
+        }
+        self.pending.clear();
+        Some(read)
+    }
+
+    /// The lines since the last command, if they are more than space.
+    pub(crate) fn unfinished(&self) -> Option<&str> {
+        let text = self.pending.trim();
+        (!text.is_empty()).then_some(text)
+    }
+
+    /// The number of commands in `lines`, the unfinished one at the end not counted.
+    pub(crate) fn in_lines(lines: &str) -> usize {
+        let mut commands = Commands::default();
+        let read = lines.lines().filter_map(|line| commands.add(line));
+        read.filter(|line| !matches!(line, Ok(Line::Blank))).count()
+    }
+}
+
 /// Reads one line (or several, joined, where a term goes over lines).
 pub(crate) fn parse(input: &str) -> Result<Line, ShellError> {
     // Some editors put a mark at the beginning of a file.
@@ -249,6 +283,18 @@ mod tests {
             assert!(matches!(parse(input), Ok(Line::Incomplete)), "{input}");
         }
         assert_eq!(terms_of("insert users {a,\n 1}").len(), 2);
+    }
+
+    #[test]
+    fn lines_become_commands_one_by_one() {
+        assert_eq!(Commands::in_lines("count\n\n% note\nhead 3"), 2);
+        assert_eq!(Commands::in_lines("insert t {a,\n 1}\ncount\nlookup {"), 2);
+        assert_eq!(Commands::in_lines("nonsense\ncount"), 2);
+        let mut commands = Commands::default();
+        assert!(commands.add("insert t {a,").is_none());
+        assert_eq!(commands.unfinished(), Some("insert t {a,"));
+        assert!(matches!(commands.add("1}"), Some(Ok(Line::Command(_)))));
+        assert_eq!(commands.unfinished(), None);
     }
 
     #[test]

@@ -1,13 +1,13 @@
 //! Objects on the screen: a page at a time, never a large table whole.
 
-use std::io::{self, BufRead, IsTerminal, Write};
+use std::io::{self, IsTerminal, Write};
 
 use fyris_term::Term;
 use fyris_term::text::{self, PrintOptions};
-use rustix::event::{PollFd, PollFlags, poll};
 
 use super::error::ShellError;
 use super::interrupt;
+use super::pager::Pager;
 
 /// The most lines one object may take in a listing; `lookup` shows it whole.
 const LINES_IN_LISTING: usize = 12;
@@ -15,18 +15,13 @@ const LINES_IN_LISTING: usize = 12;
 /// Where results go and how wide it is.
 pub(crate) struct Display {
     terminal: bool,
-    width: usize,
-    height: usize,
 }
 
 impl Display {
     /// Standard output as it is now.
     pub(crate) fn new() -> Display {
-        let size = terminal_size::terminal_size();
         Display {
             terminal: io::stdout().is_terminal() && io::stdin().is_terminal(),
-            width: size.map_or(80, |(w, _)| usize::from(w.0).clamp(40, 400)),
-            height: size.map_or(24, |(_, h)| usize::from(h.0).max(5)),
         }
     }
 
@@ -37,7 +32,11 @@ impl Display {
 
     /// How many columns a line has.
     pub(crate) fn width(&self) -> usize {
-        self.width
+        size().0.clamp(40, 400)
+    }
+
+    fn pager(&self) -> Pager {
+        Pager::new(self.terminal.then(size))
     }
 
     /// A line of text.
@@ -54,7 +53,7 @@ impl Display {
         text::print_p(
             term,
             &PrintOptions {
-                line_width: self.width,
+                line_width: self.width(),
                 ..PrintOptions::default()
             },
         )
@@ -62,39 +61,30 @@ impl Display {
 
     /// Objects whole, one after the other; on a terminal page by page.
     pub(crate) fn whole(&self, objects: &[Term]) -> Result<(), ShellError> {
-        let mut lines = 0;
+        let mut pager = self.pager();
         for (shown, object) in objects.iter().enumerate() {
             interrupt::check()?;
-            if self.terminal && lines + 1 >= self.height {
-                lines = 0;
-                if !self.more(shown)? {
+            for line in self.layout(object).lines() {
+                if !pager.line(line, shown)? {
                     return self.line(format!("... {shown} shown of {}", objects.len()));
                 }
             }
-            let text = self.layout(object);
-            lines += text.lines().count();
-            self.line(text)?;
         }
         Ok(())
     }
 
-    /// One object of a listing, cut if it is very tall; returns the lines it took.
-    fn listed(&self, term: &Term) -> Result<usize, ShellError> {
+    /// The lines of one object in a listing, cut if it is very tall.
+    fn listed(&self, term: &Term) -> Vec<String> {
         let text = self.layout(term);
-        let lines: Vec<&str> = text.lines().collect();
-        let shown = lines.len().min(LINES_IN_LISTING);
-        let mut out = io::stdout().lock();
-        for line in &lines[..shown] {
-            writeln!(out, "{line}")?;
+        let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        if lines.len() > LINES_IN_LISTING {
+            let more = lines.len() - LINES_IN_LISTING;
+            lines.truncate(LINES_IN_LISTING);
+            lines.push(format!(
+                "    ... {more} more lines; `lookup` shows all of it"
+            ));
         }
-        if shown < lines.len() {
-            writeln!(
-                out,
-                "    ... {} more lines; `lookup` shows all of it",
-                lines.len() - shown
-            )?;
-        }
-        Ok(shown)
+        lines
     }
 
     /// Prints objects until `next` has no more or `limit` are out; on a terminal stops after each page and asks.
@@ -104,48 +94,27 @@ impl Display {
         limit: usize,
         mut next: impl FnMut() -> Result<Option<Term>, ShellError>,
     ) -> Result<(usize, bool), ShellError> {
-        let (mut shown, mut lines) = (0, 0);
-        while shown < limit {
+        let mut pager = self.pager();
+        for shown in 0..limit {
             interrupt::check()?;
             let Some(object) = next()? else {
                 return Ok((shown, false));
             };
-            lines += self.listed(&object)?;
-            shown += 1;
-            if self.terminal && lines + 1 >= self.height {
-                lines = 0;
-                if !self.more(shown)? {
+            for line in self.listed(&object) {
+                if !pager.line(&line, shown)? {
                     return Ok((shown, true));
                 }
             }
         }
-        Ok((shown, next()?.is_some()))
-    }
-
-    /// Asks whether to go on.
-    fn more(&self, shown: usize) -> Result<bool, ShellError> {
-        let mut out = io::stdout().lock();
-        write!(out, "-- {shown} shown; Enter for more, q to stop -- ")?;
-        out.flush()?;
-        await_input()?;
-        // Bytes: a key that is no UTF-8 is an answer too.
-        let mut answer = Vec::new();
-        let read = io::stdin().lock().read_until(b'\n', &mut answer);
-        Ok(read? > 0 && !answer.trim_ascii_start().starts_with(b"q"))
+        Ok((limit, next()?.is_some()))
     }
 }
 
-/// Waits until there is something to read, or Ctrl-C: a blocking read would only see it after the next line.
-fn await_input() -> Result<(), ShellError> {
-    let stdin = io::stdin();
-    loop {
-        let mut polled = [PollFd::new(&stdin, PollFlags::IN)];
-        match poll(&mut polled, None) {
-            Err(rustix::io::Errno::INTR) => interrupt::check()?,
-            Err(e) => return Err(ShellError::Output(e.into())),
-            Ok(_) => return Ok(()),
-        }
-    }
+/// Columns and rows of the terminal, or those of a usual one.
+fn size() -> (usize, usize) {
+    terminal_size::terminal_size().map_or((80, 24), |(w, h)| {
+        (usize::from(w.0), usize::from(h.0).max(5))
+    })
 }
 
 /// Bytes for people.

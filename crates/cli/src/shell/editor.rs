@@ -11,7 +11,7 @@ use rustyline::history::DefaultHistory;
 use rustyline::validate::{ValidationContext, ValidationResult, Validator};
 use rustyline::{CompletionType, Config, Context, Editor, Helper};
 
-use super::command::{self, Line};
+use super::command::{self, Commands};
 use super::query;
 use super::verbs::{self, Handler, VERBS};
 
@@ -20,8 +20,8 @@ pub(crate) type TableNames = Arc<Mutex<Vec<String>>>;
 
 /// What came from the prompt.
 pub(crate) enum Input {
-    /// A whole command.
-    Line(String),
+    /// Whole commands: one, or several that were pasted.
+    Lines(String),
     /// Ctrl-C on the prompt: the line is forgotten.
     Cancelled,
     /// Ctrl-D: the end.
@@ -39,7 +39,6 @@ impl Prompt {
     pub(crate) fn new(tables: TableNames) -> Result<Prompt, ReadlineError> {
         let config = Config::builder()
             .completion_type(CompletionType::List)
-            .auto_add_history(true)
             .history_ignore_dups(true)?
             .max_history_size(5000)?
             .build();
@@ -59,7 +58,10 @@ impl Prompt {
     /// Reads one command.
     pub(crate) fn read(&mut self, prompt: &str) -> Result<Input, ReadlineError> {
         match self.editor.readline(prompt) {
-            Ok(line) => Ok(Input::Line(line)),
+            Ok(lines) => {
+                self.editor.add_history_entry(&lines)?;
+                Ok(Input::Lines(lines))
+            }
             Err(ReadlineError::Interrupted) => Ok(Input::Cancelled),
             Err(ReadlineError::Eof) => Ok(Input::End),
             Err(e) => Err(e),
@@ -141,33 +143,44 @@ impl Completer for ShellHelper {
             return Ok((start, verbs_like(&line[start..pos])));
         }
         let (verb, _) = command::split_verb(before.trim_start());
-        match verbs::find(verb).map(|v| &v.handler) {
-            Ok(Handler::Words(_)) if verb == "help" => Ok((start, verbs_like(word))),
-            Ok(Handler::Words(_)) => {
-                let (at, mut found) = self.files.complete(line, pos, ctx)?;
-                if at == start {
-                    found.extend(self.tables_like(word));
-                }
-                Ok((at, found))
+        let Ok(verb) = verbs::find(verb) else {
+            return Ok((start, self.tables_like(word)));
+        };
+        // The usage of a command tells what its arguments are.
+        let takes = |what: &str| verb.usage.contains(what);
+        if takes("FILE") {
+            let (at, mut found) = self.files.complete(line, pos, ctx)?;
+            if takes("TABLE") && at == start {
+                found.extend(self.tables_like(word));
             }
-            Ok(Handler::Query(..)) => {
-                let mut found = self.tables_like(word);
-                let words = query::words().filter(|known| known.starts_with(word));
-                found.extend(pairs(words.map(str::to_owned)));
-                Ok((start, found))
-            }
-            Ok(Handler::Terms(_)) | Err(_) => Ok((start, self.tables_like(word))),
+            return Ok((at, found));
         }
+        let mut found = Vec::new();
+        if takes("TABLE") {
+            found.extend(self.tables_like(word));
+        }
+        if takes("COMMAND") {
+            found.extend(verbs_like(word));
+        }
+        if let Handler::Query(..) = verb.handler {
+            let words = query::words().filter(|known| known.starts_with(word));
+            found.extend(pairs(words.map(str::to_owned)));
+        }
+        Ok((start, found))
     }
 }
 
 impl Validator for ShellHelper {
     fn validate(&self, ctx: &mut ValidationContext<'_>) -> rustyline::Result<ValidationResult> {
         // An error is for the session to report; only an unfinished term keeps the editor open.
-        match command::parse(ctx.input()) {
-            Ok(Line::Incomplete) => Ok(ValidationResult::Incomplete),
-            _ => Ok(ValidationResult::Valid(None)),
+        let mut commands = Commands::default();
+        for line in ctx.input().lines() {
+            commands.add(line);
         }
+        Ok(match commands.unfinished() {
+            Some(_) => ValidationResult::Incomplete,
+            None => ValidationResult::Valid(None),
+        })
     }
 }
 

@@ -13,6 +13,7 @@ mod error;
 mod infer;
 mod interrupt;
 mod json_lines;
+mod pager;
 mod progress;
 mod query;
 mod rows;
@@ -23,7 +24,7 @@ use std::io::{self, BufRead, IsTerminal};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use command::{Command, Line};
+use command::{Command, Commands, Line};
 use editor::{Input, Prompt};
 use error::ShellError;
 use session::Session;
@@ -97,27 +98,24 @@ impl Shell {
         lines: impl Iterator<Item = io::Result<String>>,
         echo: bool,
     ) -> Result<(), ShellError> {
-        let mut pending = String::new();
+        let mut commands = Commands::default();
         for line in lines {
             let line = line.map_err(|e| ShellError::other(format!("the input: {e}")))?;
             if echo {
                 self.session.echo(&line)?;
             }
-            pending.push_str(&line);
-            pending.push('\n');
-            match self.step(&pending)? {
-                Step::More => continue,
-                Step::Done if self.session.over() => return Ok(()),
-                Step::Done => pending.clear(),
+            if let Some(read) = commands.add(&line) {
+                self.step(read?)?;
+                if self.session.over() {
+                    return Ok(());
+                }
             }
         }
-        if pending.trim().is_empty() {
-            Ok(())
-        } else {
-            Err(ShellError::other(format!(
-                "the input ended inside a command: {}",
-                pending.trim()
-            )))
+        match commands.unfinished() {
+            None => Ok(()),
+            Some(text) => Err(ShellError::other(format!(
+                "the input ended inside a command: {text}"
+            ))),
         }
     }
 
@@ -129,32 +127,46 @@ impl Shell {
             match prompt.read(&self.session.prompt()).map_err(editor_error)? {
                 Input::End => break,
                 Input::Cancelled => {}
-                Input::Line(line) => match self.step(&line) {
-                    Ok(_) => {}
-                    Err(ShellError::Output(e)) => return Err(ShellError::Output(e)),
-                    Err(e) => eprintln!("{e}"),
-                },
+                Input::Lines(lines) => self.entered(&lines)?,
             }
         }
         Ok(())
     }
 
-    fn step(&mut self, text: &str) -> Result<Step, ShellError> {
-        interrupt::clear();
-        match command::parse(text)? {
-            Line::Blank => {}
-            Line::Incomplete => return Ok(Step::More),
-            Line::Command(Command::Words(verb, words)) => self.session.run_words(verb, &words)?,
-            Line::Command(Command::Terms(verb, terms)) => self.session.run_terms(verb, terms)?,
-            Line::Command(Command::Query(verb, request)) => {
-                self.session.run_query(verb, request)?;
+    /// Runs the lines that came from the prompt at once, several if they were pasted, as if they had been typed one after
+    /// the other; Ctrl-C gives up the rest as well.
+    fn entered(&mut self, lines: &str) -> Result<(), ShellError> {
+        let mut commands = Commands::default();
+        let several = Commands::in_lines(lines) > 1;
+        for line in lines.lines() {
+            if several {
+                self.session.echo(line)?;
+            }
+            let Some(read) = commands.add(line) else {
+                continue;
+            };
+            match read.and_then(|line| self.step(line)) {
+                Ok(()) if self.session.over() => return Ok(()),
+                Ok(()) => {}
+                Err(ShellError::Output(e)) => return Err(ShellError::Output(e)),
+                Err(e) => {
+                    eprintln!("{e}");
+                    if matches!(e, ShellError::Interrupted) {
+                        return Ok(());
+                    }
+                }
             }
         }
-        Ok(Step::Done)
+        Ok(())
     }
-}
 
-enum Step {
-    Done,
-    More,
+    fn step(&mut self, line: Line) -> Result<(), ShellError> {
+        interrupt::clear();
+        match line {
+            Line::Blank | Line::Incomplete => Ok(()),
+            Line::Command(Command::Words(verb, words)) => self.session.run_words(verb, &words),
+            Line::Command(Command::Terms(verb, terms)) => self.session.run_terms(verb, terms),
+            Line::Command(Command::Query(verb, request)) => self.session.run_query(verb, request),
+        }
+    }
 }

@@ -2,7 +2,9 @@
 //!
 //! Drawn on stderr and only on a terminal, so that scripts and pipes see results alone.
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::fmt::Write;
+
+use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 /// A bar over bytes of a file or over objects.
 pub(crate) struct Progress {
@@ -18,7 +20,8 @@ impl Progress {
 
     /// Starts a bar for `total` objects.
     pub(crate) fn objects(what: &str, total: u64) -> Progress {
-        let style = "{prefix} {bar:24} {percent:>3}% {human_pos}/{human_len} objects at {per_sec}, {eta} left";
+        let style =
+            "{prefix} {bar:24} {percent:>3}% {human_pos}/{human_len} objects at {rate}, {eta} left";
         Progress::new(what, total, style)
     }
 
@@ -26,7 +29,9 @@ impl Progress {
         let bar =
             ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr_with_hz(10));
         bar.set_style(
-            ProgressStyle::with_template(style).unwrap_or_else(|_| ProgressStyle::default_bar()),
+            ProgressStyle::with_template(style)
+                .unwrap_or_else(|_| ProgressStyle::default_bar())
+                .with_key("rate", rate),
         );
         bar.set_prefix(what.to_owned());
         Progress { bar }
@@ -37,6 +42,12 @@ impl Progress {
         self.bar.set_position(position);
         self.bar.set_message(format!("{objects} objects"));
     }
+}
+
+/// Objects a second; a fraction of one tells nothing.
+fn rate(state: &ProgressState, out: &mut dyn Write) {
+    // The bar has no way to take an error.
+    let _ = write!(out, "{}/s", HumanCount(state.per_sec() as u64));
 }
 
 impl Drop for Progress {

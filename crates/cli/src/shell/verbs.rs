@@ -53,7 +53,7 @@ pub(crate) static VERBS: &[Verb] = &[
         name: "save",
         also: &["tab2file"],
         usage: "save [TABLE] FILE",
-        help: "Write a table to a file that ets:file2tab and `open` read, with object count and MD5 in it. The file appears only when it is complete.",
+        help: "Write a table to a file that ets:file2tab and `open` read, with object count and MD5 in it. The file appears only when it is complete, and keeps the owner and permissions of the file that it replaces; a read-only file or a device is refused.",
         handler: Words(files::save),
     },
     Verb {
@@ -346,15 +346,15 @@ pub(crate) static VERBS: &[Verb] = &[
     Verb {
         name: "update_element",
         also: &[],
-        usage: "update_element TABLE KEY {POS, VALUE}",
+        usage: "update_element [TABLE] KEY {POS, VALUE}",
         help: "Change elements of the object with KEY; a list of pairs changes several.",
         handler: Terms(change::update_element),
     },
     Verb {
         name: "update_counter",
         also: &[],
-        usage: "update_counter TABLE KEY INCR [DEFAULT]",
-        help: "Add to a counter. INCR is a number, {POS, INCR}, {POS, INCR, THRESHOLD, SETVALUE} or a list of them.",
+        usage: "update_counter [TABLE] KEY INCR [DEFAULT]",
+        help: "Add to a counter. INCR is a number, {POS, INCR}, {POS, INCR, THRESHOLD, SETVALUE} or a list of them. DEFAULT is the object to begin with if there is none.",
         handler: Terms(change::update_counter),
     },
     Verb {

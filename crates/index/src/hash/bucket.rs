@@ -19,11 +19,15 @@ use fyris_sync::lock::lock_bit;
 use fyris_sync::reclaim::{PROTECT, Pin, Retire};
 
 use super::word::{LINK, handle, tag, word};
-#[cfg(not(any(fyris_small, loom)))]
+#[cfg(not(any(fyris_small, loom, shuttle)))]
 use crate::lanes;
 
 /// Words of a bucket.
-pub(super) const SLOTS: usize = if cfg!(any(fyris_small, loom)) { 3 } else { 7 };
+pub(super) const SLOTS: usize = if cfg!(any(fyris_small, loom, shuttle)) {
+    3
+} else {
+    7
+};
 const LAST: usize = SLOTS - 1;
 
 /// Header: a writer is at work.
@@ -45,9 +49,10 @@ impl Bucket {
     /// The header as a reader sees it who is about to read the words.
     #[inline]
     pub(super) fn header(&self) -> u64 {
-        // Acquire: pairs with the Release in `Locked::set_moved` and `Locked::drop`; the words are
-        // read after it (invariant F).
-        self.header.load(Ordering::Acquire)
+        // PROTECT: pairs with the Release in `Locked::set_moved` and `Locked::drop`; the words are read after it
+        // (invariant F). As the words themselves, it must not be older than the pin: the entries of a bucket that had
+        // moved by then may have been retired from the next table and be gone (R).
+        self.header.load(PROTECT)
     }
 
     /// Whether a header says that the content has moved on.
@@ -100,7 +105,7 @@ impl Bucket {
     ///
     /// A hint where to look; `load` reads again. A word that was there before the operation began, and
     /// still is, is seen by any load.
-    #[cfg(not(any(fyris_small, loom)))]
+    #[cfg(not(any(fyris_small, loom, shuttle)))]
     #[inline]
     pub(super) fn matches(&self, wanted: u16) -> u64 {
         const { assert!(size_of::<Bucket>() == size_of::<lanes::SharedLine>()) };
@@ -111,7 +116,7 @@ impl Bucket {
     }
 
     /// Bit `2 * slot` for each slot whose word has this tag.
-    #[cfg(any(fyris_small, loom))]
+    #[cfg(any(fyris_small, loom, shuttle))]
     pub(super) fn matches(&self, wanted: u16) -> u64 {
         let mut mask = 0;
         for (i, word) in self.words.iter().enumerate() {

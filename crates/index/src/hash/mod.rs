@@ -70,7 +70,7 @@ mod find;
 mod resize;
 mod sweep;
 mod table;
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(any(loom, shuttle))))]
 mod tests;
 mod upsert;
 mod word;
@@ -85,7 +85,6 @@ use fyris_sync::reclaim::{PROTECT, Pin};
 use self::bucket::Bucket;
 pub(crate) use self::entries::Entries;
 use self::table::Table;
-#[cfg(not(loom))]
 pub(crate) use self::word::spread;
 use crate::{Action, Batch, Entry, Index, Stamp};
 

@@ -24,9 +24,17 @@ use super::word::{self, MIN_BITS};
 use crate::Entry;
 
 /// Units one writer takes on at a time.
-const CHUNK: usize = if cfg!(any(fyris_small, loom)) { 1 } else { 32 };
+const CHUNK: usize = if cfg!(any(fyris_small, loom, shuttle)) {
+    1
+} else {
+    32
+};
 /// Entries in ten buckets above which a table grows.
-const FULL: usize = if cfg!(any(fyris_small, loom)) { 15 } else { 48 };
+const FULL: usize = if cfg!(any(fyris_small, loom, shuttle)) {
+    15
+} else {
+    48
+};
 /// Entries in ten buckets below which a table shrinks.
 const EMPTY: usize = 6;
 /// From this size on, counts are kept in stripes.
@@ -124,6 +132,7 @@ where
         self.counts
             .bytes
             .fetch_sub(table.memory(), Ordering::Relaxed);
+        pin.weigh(table.memory());
         // SAFETY: the only way to it was the root; one thread completes the last unit, once.
         unsafe { pin.retire(std::ptr::from_ref(table).cast_mut()) };
     }

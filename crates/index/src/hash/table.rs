@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicU64 as GlobalU64;
 
-#[cfg(not(loom))]
+#[cfg(not(any(loom, shuttle)))]
 use fyris_sync::alloc::Pages;
 use fyris_sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use fyris_sync::reclaim::{PROTECT, Retire};
@@ -22,9 +22,9 @@ pub(super) struct Table {
     window: u32,
     next: AtomicPtr<Table>,
     id: u64,
-    #[cfg(not(loom))]
+    #[cfg(not(any(loom, shuttle)))]
     memory: Pages,
-    #[cfg(loom)]
+    #[cfg(any(loom, shuttle))]
     memory: Box<[Bucket]>,
     pub(super) moving: Moving,
 }
@@ -51,13 +51,13 @@ impl Table {
     pub(super) fn new(bits: u32) -> Box<Self> {
         /// Tells tables apart, also when one lies where another lay (for stamps).
         static IDS: GlobalU64 = GlobalU64::new(0);
-        #[cfg(not(loom))]
+        #[cfg(not(any(loom, shuttle)))]
         let memory = Pages::zeroed(size_of::<Bucket>() << bits);
-        #[cfg(not(loom))]
+        #[cfg(not(any(loom, shuttle)))]
         let buckets = memory.as_ptr().cast_const().cast::<Bucket>();
-        #[cfg(loom)]
+        #[cfg(any(loom, shuttle))]
         let memory: Box<[Bucket]> = (0..1 << bits).map(|_| Bucket::default()).collect();
-        #[cfg(loom)]
+        #[cfg(any(loom, shuttle))]
         let buckets = memory.as_ptr();
         Box::new(Self {
             buckets,
@@ -131,9 +131,9 @@ impl Table {
 
     /// Bytes of the array and of this header.
     pub(super) fn memory(&self) -> usize {
-        #[cfg(not(loom))]
+        #[cfg(not(any(loom, shuttle)))]
         let array = self.memory.size();
-        #[cfg(loom)]
+        #[cfg(any(loom, shuttle))]
         let array = size_of_val(&*self.memory);
         size_of::<Self>() + array
     }

@@ -13,10 +13,12 @@
 //!          +-------------+----------------+---------------+------+--------+
 //! ```
 
-use fyris_sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+use fyris_sync::atomic::{AtomicPtr, AtomicU64, Ordering, fence};
 use fyris_sync::lock::Backoff;
 
-use crate::{lanes, prefetch};
+#[cfg(not(any(loom, shuttle)))]
+use crate::lanes;
+use crate::prefetch;
 
 /// Pairs in a bucket.
 pub(super) const SLOTS: usize = if cfg!(fyris_small) { 2 } else { 7 };
@@ -24,7 +26,7 @@ pub(super) const SLOTS: usize = if cfg!(fyris_small) { 2 } else { 7 };
 const LOCKED: u64 = 1;
 const LIVE: u64 = 2;
 const OVERFLOW: u64 = 8;
-/// Bits 2, 4, ...: where [`lanes::equal`] has the bits of the words behind the header.
+/// Bits 2, 4, ...: where [`Bucket::matches`] has the bits of the keys.
 const OCCUPIED: u64 = 0x5554 & ((1 << (2 * SLOTS + 2)) - 1);
 const VERSION: u64 = 1 << 16;
 
@@ -70,7 +72,7 @@ impl Bucket {
             return Read::Elsewhere;
         }
         let answer = read(before);
-        // Relaxed: `read` loads with Acquire, so this comes after, and if it read a word of a pair put in
+        // Relaxed: what `read` loads is acquired, so this comes after, and if it read a word of a pair put in
         // later it also sees the header that the pair's predecessor was taken out by.
         let after = self.header.load(Ordering::Relaxed);
         if (before ^ after) & !LOCKED == 0 || cfg!(fyris_mutant = "inline_unvalidated") {
@@ -91,7 +93,7 @@ impl Bucket {
             let place = self.find(header, key)?;
             if cfg!(fyris_mutant = "inline_unvalidated") {
                 // The mistake is seen only by a reader who is held up here.
-                std::thread::yield_now();
+                fyris_sync::thread::yield_now();
             }
             // Acquire: pairs with the Release in `set`.
             Some(place.bucket.values[place.slot].load(Ordering::Acquire))
@@ -124,7 +126,11 @@ impl Bucket {
     fn find(&self, header: u64, key: u64) -> Option<Place<'_>> {
         let (mut bucket, mut header) = (self, header);
         loop {
-            let found = lanes::equal(bucket.line(), key) & header & OCCUPIED;
+            let found = bucket.matches(key) & header & OCCUPIED;
+            if !cfg!(fyris_mutant = "inline_unfenced") {
+                // Acquire: pairs with the Release in `set`, for all keys at once.
+                fence(Ordering::Acquire);
+            }
             if found != 0 {
                 let slot = slot_of(found);
                 return Some(Place { bucket, slot });
@@ -133,13 +139,22 @@ impl Bucket {
         }
     }
 
-    /// The line of the header and the keys.
+    /// Bit `2 + 2 * i` tells whether the key in slot `i` equals `key`; what the others say means nothing. Each is
+    /// loaded Relaxed.
+    #[cfg(not(any(loom, shuttle)))]
     #[inline]
-    fn line(&self) -> &[AtomicU64; 8] {
+    fn matches(&self, key: u64) -> u64 {
         const { assert!(size_of::<Bucket>() >= 64 && align_of::<Bucket>() >= 64) };
         // SAFETY: the bucket begins with these eight words, or (with tiny constants) has more than eight words
         // behind its beginning, all of them atomic and initialised.
-        unsafe { &*std::ptr::from_ref(self).cast() }
+        lanes::equal(unsafe { &*std::ptr::from_ref(self).cast() }, key)
+    }
+
+    /// As above.
+    #[cfg(any(loom, shuttle))]
+    fn matches(&self, key: u64) -> u64 {
+        let is = |i: usize| self.keys[i].load(Ordering::Relaxed) == key;
+        (0..SLOTS).filter(|&i| is(i)).map(bit).sum()
     }
 
     /// The next bucket of the chain and its header.
@@ -385,7 +400,10 @@ impl<'a> Locked<'a> {
             spares(next);
             (bucket, header) = (next, its);
         }
-        self.release = self.release.wrapping_add(VERSION) & !LIVE;
+        self.release = self.release.wrapping_add(VERSION);
+        if !cfg!(fyris_mutant = "inline_old_lives") {
+            self.release &= !LIVE;
+        }
     }
 }
 

@@ -26,6 +26,8 @@
 
 mod bucket;
 mod iter;
+#[cfg(any(loom, shuttle))]
+mod model;
 mod resize;
 mod space;
 mod word;

@@ -8,12 +8,16 @@
 //! and read anything; it will find out by the header (invariant V), and needs no pin.
 
 use std::ptr::NonNull;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::PoisonError;
 
+#[cfg(not(any(loom, shuttle)))]
 use fyris_sync::alloc::Pages;
 use fyris_sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use fyris_sync::lock::{Mutex, MutexGuard};
 
 use super::bucket::Bucket;
+#[cfg(any(loom, shuttle))]
+use super::model::Pages;
 
 /// The largest array has 2^31 buckets: 256 GiB.
 pub(super) const MAX_BITS: u32 = 31;
@@ -41,7 +45,7 @@ impl Space {
         Self {
             arrays: std::array::from_fn(|_| AtomicPtr::default()),
             bytes: AtomicUsize::new(0),
-            owned: Mutex::default(),
+            owned: Mutex::new(Owned::default()),
         }
     }
 

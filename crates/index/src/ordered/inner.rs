@@ -29,11 +29,18 @@ use super::lock::{NodeLock, Word};
 use super::probe::{Fence, Probe};
 use crate::lanes::{self, Lanes, Line};
 
-/// Where the last heads of the blocks are.
+/// Where the line of the last heads begins: with the header, but in a model, whose atomics are large.
+const FIRST: usize = if cfg!(any(loom, shuttle)) {
+    size_of::<Inner<u64>>().next_multiple_of(LINE)
+} else {
+    0
+};
+
+/// Where in their line the last heads are.
 const LASTS: usize = 16;
 
-/// Where the heads begin: on the second cache line.
-const HEADS: usize = 64;
+/// Where the heads begin: on the next cache line.
+const HEADS: usize = FIRST + LINE;
 
 /// Heads that are compared in one go: a cache line.
 const BLOCK: usize = size_of::<Line>() / 8;
@@ -60,7 +67,8 @@ pub(super) struct Inner<K: TreeKey + ?Sized> {
 fn layout<S>(children: usize) -> (usize, usize, usize) {
     const { assert!(align_of::<S>() <= LINE) };
     let at_children = HEADS + blocks(children) * LINE;
-    let at_seps = (at_children + children * 8).next_multiple_of(align_of::<S>());
+    let at_seps =
+        (at_children + children * size_of::<AtomicPtr<Node>>()).next_multiple_of(align_of::<S>());
     (
         at_seps + (children - 1) * size_of::<S>(),
         at_children,
@@ -78,7 +86,7 @@ impl<K: TreeKey + ?Sized> Inner<K> {
     /// Makes a node of the children `from..to` of a draft and the separators between them.
     pub(super) fn alloc(draft: &Draft<K>, from: usize, to: usize) -> NonNull<Self> {
         const {
-            assert!(FANOUT <= 1 + 7 * BLOCK && (cfg!(loom) || size_of::<Self>() <= HEADS - 48));
+            assert!(FANOUT <= 1 + 7 * BLOCK && size_of::<Self>() <= FIRST + LASTS);
         }
         let children = to - from;
         let (size, at_children, at_seps) = layout::<K::Sep>(children);
@@ -107,11 +115,14 @@ impl<K: TreeKey + ?Sized> Inner<K> {
                 .cast::<Line>()
                 .write([u64::MAX; BLOCK]);
             draft.write_heads(from, seps, prefix, heads);
-            let lasts = raw.add(LASTS).cast::<u64>();
-            for block in 0..blocks - 1 {
-                lasts
-                    .add(block)
-                    .write(heads.add(block * BLOCK + BLOCK - 1).read());
+            let lasts = raw.add(FIRST + LASTS).cast::<u64>();
+            for block in 0..BLOCK - LASTS / 8 {
+                let last = if block + 1 < blocks {
+                    heads.add(block * BLOCK + BLOCK - 1).read()
+                } else {
+                    u64::MAX
+                };
+                lasts.add(block).write(last);
             }
             let to = raw.add(at_children).cast::<AtomicPtr<Node>>();
             for (at, &child) in draft.children()[from..from + children].iter().enumerate() {
@@ -158,7 +169,10 @@ impl<K: TreeKey + ?Sized> Inner<K> {
     #[inline(always)]
     fn rank<L: Lanes>(&self, head: u64) -> usize {
         // SAFETY: the lines are as `alloc` has written them.
-        let rank = unsafe { L::rank(std::ptr::from_ref(self).cast(), self.lasts, head) };
+        let rank = unsafe {
+            let first = std::ptr::from_ref(self).byte_add(FIRST).cast();
+            L::rank(first, self.lasts, head)
+        };
         // The padding counts for the highest head of all.
         rank.min(self.len() - 1)
     }
@@ -189,6 +203,9 @@ impl<K: TreeKey + ?Sized> Inner<K> {
 
     /// Replaces the child at `at`. The caller holds the lock.
     pub(super) fn set_child(&self, at: usize, node: *mut Node) {
+        if cfg!(fyris_mutant = "ordered_child_unpublished") {
+            return self.children()[at].store(node, Ordering::Relaxed);
+        }
         // Release: pairs with the PROTECT load in `child`.
         self.children()[at].store(node, Ordering::Release);
     }

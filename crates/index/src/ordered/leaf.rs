@@ -20,7 +20,7 @@ use std::ptr::NonNull;
 use fyris_sync::alloc::{LINE, allocate_lines, free_lines};
 use fyris_sync::atomic::{AtomicU64, Ordering};
 use fyris_sync::cell::UnsafeCell;
-use fyris_sync::reclaim::{PROTECT, Retire};
+use fyris_sync::reclaim::{PROTECT, Retire, assert_not_reclaimed};
 
 use super::SLOTS;
 use super::item::Item;
@@ -69,6 +69,7 @@ impl<I: Item> Leaf<I> {
     /// The leaf at this moment.
     #[inline]
     pub(super) fn view(&self) -> View<'_, I> {
+        assert_not_reclaimed(self);
         // PROTECT: pairs with the Release in `publish`; what the items name is read under the pin.
         View {
             leaf: self,
@@ -108,7 +109,7 @@ impl<I: Item> Leaf<I> {
         };
         if cfg!(fyris_mutant = "ordered_publish_early") {
             self.publish(next);
-            std::thread::yield_now();
+            fyris_sync::thread::yield_now();
         }
         // Relaxed: `publish` comes after it. (`lookup` may look at it meanwhile, and overlook it.)
         self.heads[slot].store(head, Ordering::Relaxed);
@@ -131,6 +132,9 @@ impl<I: Item> Leaf<I> {
 
     #[inline]
     fn publish(&self, next: Perm) {
+        if cfg!(fyris_mutant = "ordered_unpublished") {
+            return self.perm.store(next.0, Ordering::Relaxed);
+        }
         // Release: pairs with the PROTECT load in `view`.
         self.perm.store(next.0, Ordering::Release);
     }

@@ -67,7 +67,7 @@
 use std::marker::PhantomData;
 
 use fyris_sync::atomic::{AtomicPtr, Ordering};
-use fyris_sync::reclaim::{PROTECT, Pin};
+use fyris_sync::reclaim::{PROTECT, Pin, assert_not_reclaimed};
 
 mod adapt;
 mod draft;
@@ -140,8 +140,10 @@ impl<I: Item> Tree<I> {
     #[inline]
     fn root<'p>(&'p self, _pin: &'p impl Pin) -> &'p Inner<I::Key> {
         // PROTECT: pairs with the Release in `set_root`.
+        let root = self.root.load(PROTECT);
+        assert_not_reclaimed(root);
         // SAFETY: (R) the root was in the tree when its pointer was loaded under the pin.
-        unsafe { &*self.root.load(PROTECT) }
+        unsafe { &*root }
     }
 
     /// Replaces the root. The caller holds the lock of the living root (invariant L).

@@ -1,6 +1,6 @@
 //! Descending and reading.
 
-use fyris_sync::reclaim::Pin;
+use fyris_sync::reclaim::{Pin, assert_not_reclaimed};
 
 use super::Tree;
 use super::inner::Inner;
@@ -28,6 +28,7 @@ impl<'p, I: Item> Spot<'p, I> {
     /// The leaf that is child `at` of `parent`.
     pub(super) fn of(parent: &'p Inner<I::Key>, at: usize) -> Self {
         let leaf = parent.child(at).cast::<Leaf<I>>();
+        assert_not_reclaimed(leaf);
         Leaf::prefetch(leaf);
         // SAFETY: (R) a node of level 1 has leaves as children, and the leaf was in the tree at a
         // moment since the thread was pinned (invariant F).
@@ -140,6 +141,7 @@ impl<I: Item> Tree<I> {
     #[inline]
     fn below(node: &Inner<I::Key>, at: usize) -> &Inner<I::Key> {
         let child = node.child(at).cast::<Inner<I::Key>>();
+        assert_not_reclaimed(child);
         Inner::prefetch(child);
         // SAFETY: (R) a node above level 1 has inner nodes as children; in the tree since the pin
         // (invariant F).

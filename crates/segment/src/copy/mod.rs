@@ -4,12 +4,17 @@
 //! writes through it are tracked. The *alias* is how updates get in: writes through it set no mark and
 //! take no fault, and need no system call.
 //!
+//! Parts of the user's view may be placed at addresses that the program chose. There they are mapped once more, and tracked
+//! there instead.
+//!
 //! Pages written lately, commit after commit, are *hot*: they are left unprotected, so that writing to
 //! them costs nothing, and are compared at each commit instead. A page that was not changed for some
 //! commits is protected again.
 
+mod in_place;
 mod pageset;
 mod signal;
+mod span;
 mod userfault;
 
 use std::ops::Range;
@@ -17,12 +22,15 @@ use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::fs::MemfdFlags;
 
+use in_place::InPlace;
 pub(crate) use pageset::PageSet;
 use signal::Signal;
+pub(crate) use span::Span;
 use userfault::Userfault;
 
 use crate::error::{Error, Result};
 use crate::map::Mapping;
+use crate::options::Place;
 use crate::{PAGE, Tracking};
 
 /// Commits in a row that must change a page before it is hot.
@@ -45,17 +53,20 @@ pub(crate) struct WorkCopy {
     // Dropped in this order: the tracker lets go of the view before the view goes.
     tracker: Tracker,
     view: Mapping,
+    /// Pages that are tracked at a place of their own, beside the view.
+    placed: Vec<(Range<usize>, Mapping)>,
     alias: Mapping,
-    _memory: OwnedFd,
+    memory: OwnedFd,
+    in_place: Option<InPlace>,
     /// Pages that may differ from their base, beside the hot ones.
     dirty: PageSet,
     hot: PageSet,
-    /// For each page: commits in a row that changed it, or that did not.
+    /// For each page that is armed: commits in a row that changed it, or that did not.
     heat: Vec<Heat>,
     commits: u32,
     /// Pages that are never committed nor tracked, and the others: what is scanned.
     private: Vec<Range<usize>>,
-    tracked: Vec<Range<usize>>,
+    tracked: Vec<Span>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -66,18 +77,30 @@ struct Heat {
 }
 
 impl WorkCopy {
-    /// A copy of `pages` pages of zeros. `private` are page ranges that are not tracked.
+    /// A copy of `pages` pages of zeros. `private` are page ranges that are not tracked, `places` are within the copy and
+    /// do not overlap. `in_place`: it will show pages of the trunk.
     pub(crate) fn new(
         pages: usize,
         tracking: Tracking,
         writable: bool,
         private: Vec<Range<usize>>,
+        places: &[Place],
+        in_place: bool,
     ) -> Result<WorkCopy> {
         let len = pages * PAGE;
         let memory = rustix::fs::memfd_create("fyris-copy", MemfdFlags::CLOEXEC)
             .map_err(Error::os("a working copy"))?;
         rustix::fs::ftruncate(&memory, len as u64).map_err(Error::os("a working copy"))?;
         let view = Mapping::shared(memory.as_fd(), len, writable)?;
+        let placed: Vec<(Range<usize>, Mapping)> = places
+            .iter()
+            .map(|place| {
+                Ok((
+                    place.pages(),
+                    Mapping::placed(memory.as_fd(), place, writable)?,
+                ))
+            })
+            .collect::<Result<_>>()?;
         let alias = Mapping::shared(memory.as_fd(), len, true)?;
         let tracking = if writable {
             tracking
@@ -85,17 +108,28 @@ impl WorkCopy {
             Tracking::Declared
         };
         Ok(WorkCopy {
-            tracker: Tracker::new(tracking, &view)?,
+            tracker: Tracker::new(tracking, &view, &placed)?,
             view,
+            placed,
             alias,
-            _memory: memory,
+            memory,
+            in_place: in_place.then(|| InPlace::new(pages)),
             dirty: PageSet::new(pages),
             hot: PageSet::new(pages),
-            heat: vec![Heat::default(); pages],
+            heat: Vec::new(),
             commits: 1,
             private,
             tracked: Vec::new(),
         })
+    }
+
+    /// How writes are noticed.
+    pub(crate) fn tracking(&self) -> Tracking {
+        match self.tracker {
+            Tracker::Declared => Tracking::Declared,
+            Tracker::Userfault(_) => Tracking::Userfault,
+            Tracker::Signal(_) => Tracking::Signal,
+        }
     }
 
     /// Starts to track the pages of `range`, which were filled through the alias.
@@ -103,19 +137,42 @@ impl WorkCopy {
         if matches!(self.tracker, Tracker::Declared) {
             return Ok(());
         }
+        self.heat.resize(range.end, Heat::default());
         for part in without(range, &self.private) {
             self.set_protected(part.clone(), true)?;
-            self.tracked.push(part);
+            self.tracked.extend(self.spans(part));
         }
         Ok(())
     }
 
+    /// Where pages are tracked.
+    fn spans(&self, range: Range<usize>) -> Vec<Span> {
+        let whole = |pages: &Range<usize>, map: &Mapping| Span {
+            pages: pages.clone(),
+            at: map.start() as usize,
+        };
+        let view = whole(&(0..self.view.len() / PAGE), &self.view);
+        let placed: Vec<Range<usize>> =
+            self.placed.iter().map(|(pages, _)| pages.clone()).collect();
+        let rest = without(range.clone(), &placed);
+        let mut spans: Vec<Span> = rest.iter().filter_map(|part| view.part(part)).collect();
+        let there = self.placed.iter().map(|(pages, map)| whole(pages, map));
+        spans.extend(there.filter_map(|span| span.part(&range)));
+        spans
+    }
+
     fn set_protected(&mut self, range: Range<usize>, on: bool) -> Result<()> {
+        if range.is_empty() || matches!(self.tracker, Tracker::Declared) {
+            return Ok(());
+        }
+        let spans = self.spans(range);
         match &mut self.tracker {
-            _ if range.is_empty() => Ok(()),
             Tracker::Declared => Ok(()),
-            Tracker::Userfault(t) => t.protect(range, on),
-            Tracker::Signal(t) => t.protect(&self.view, range, on),
+            Tracker::Userfault(t) => spans.iter().try_for_each(|span| t.protect(span, on)),
+            Tracker::Signal(t) => {
+                let mut pages = spans.into_iter().map(|span| span.pages);
+                pages.try_for_each(|pages| t.protect(&self.view, pages, on))
+            }
         }
     }
 
@@ -151,6 +208,14 @@ impl WorkCopy {
         // leave some pages unprotected.
         range.clone().for_each(|page| self.hot.insert(page));
         self.set_protected(range, false)
+    }
+
+    /// As `touch`, where writes are not noticed otherwise.
+    #[inline]
+    pub(crate) fn declare(&mut self, range: Range<usize>) {
+        if matches!(self.tracker, Tracker::Declared) {
+            range.for_each(|page| self.dirty.insert(page));
+        }
     }
 
     /// Finds what was written since the last time, and protects it again. `candidates` then holds
@@ -261,18 +326,29 @@ impl WorkCopy {
         }
         self.view.forget();
         self.alias.forget();
+        self.placed.iter_mut().for_each(|(_, map)| map.forget());
     }
 }
 
 impl Tracker {
-    fn new(tracking: Tracking, view: &Mapping) -> Result<Tracker> {
+    fn new(
+        tracking: Tracking,
+        view: &Mapping,
+        placed: &[(Range<usize>, Mapping)],
+    ) -> Result<Tracker> {
+        let mut views = vec![view];
+        views.extend(placed.iter().map(|(_, map)| map));
+        let by_signals = || match placed {
+            [] => Ok(Tracker::Signal(Signal::new(view)?)),
+            _ => Err(Error::Unsupported("tracking placed ranges by signals")),
+        };
         match tracking {
             Tracking::Declared => Ok(Tracker::Declared),
-            Tracking::Userfault => Ok(Tracker::Userfault(Userfault::new(view)?)),
-            Tracking::Signal => Ok(Tracker::Signal(Signal::new(view)?)),
-            Tracking::Auto => match Userfault::new(view) {
+            Tracking::Userfault => Ok(Tracker::Userfault(Userfault::new(&views)?)),
+            Tracking::Signal => by_signals(),
+            Tracking::Auto => match Userfault::new(&views) {
                 Ok(userfault) => Ok(Tracker::Userfault(userfault)),
-                Err(_) => Ok(Tracker::Signal(Signal::new(view)?)),
+                Err(_) => by_signals(),
             },
         }
     }

@@ -14,7 +14,7 @@ use std::ptr;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
-use super::{PageSet, runs};
+use super::{PageSet, Span, runs};
 use crate::PAGE;
 use crate::error::{Error, Result};
 use crate::map::Mapping;
@@ -102,7 +102,7 @@ impl Signal {
     pub(super) fn collect(
         &mut self,
         view: &Mapping,
-        tracked: &[Range<usize>],
+        tracked: &[Span],
         hot: &PageSet,
         dirty: &mut PageSet,
     ) -> Result<()> {
@@ -128,13 +128,10 @@ impl Signal {
     }
 
     /// Adds the written pages to `dirty`, and leaves them noted.
-    pub(super) fn look(&self, tracked: &[Range<usize>], dirty: &mut PageSet) {
+    pub(super) fn look(&self, tracked: &[Span], dirty: &mut PageSet) {
         if self.marks().all.load(Ordering::Relaxed) {
-            tracked
-                .iter()
-                .cloned()
-                .flatten()
-                .for_each(|page| dirty.insert(page));
+            let pages = tracked.iter().flat_map(|span| span.pages.clone());
+            pages.for_each(|page| dirty.insert(page));
         }
         let fresh = self.pages(|word| word.load(Ordering::Relaxed));
         fresh
@@ -146,11 +143,11 @@ impl Signal {
     fn protect_all(
         &self,
         view: &Mapping,
-        tracked: &[Range<usize>],
+        tracked: &[Span],
         hot: &PageSet,
         dirty: &mut PageSet,
     ) -> Result<()> {
-        for range in tracked {
+        for range in tracked.iter().map(|span| span.pages.clone()) {
             range.clone().for_each(|page| dirty.insert(page));
             view.protect(range.start * PAGE, range.len() * PAGE, false)?;
         }

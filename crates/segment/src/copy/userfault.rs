@@ -10,7 +10,6 @@
 //! taken anew, everything is protected.
 
 use std::fs::File;
-use std::ops::Range;
 use std::os::fd::{AsRawFd, OwnedFd};
 
 use linux_raw_sys::general::{
@@ -22,8 +21,8 @@ use linux_raw_sys::ioctl::{UFFDIO_API, UFFDIO_REGISTER, UFFDIO_WRITEPROTECT};
 use rustix::io::Errno;
 use rustix::mm::UserfaultfdFlags;
 
-use super::{PageSet, runs};
-use crate::PAGE;
+use super::span::spans_of;
+use super::{PageSet, Span};
 use crate::error::{Error, Result};
 use crate::map::Mapping;
 
@@ -46,14 +45,13 @@ const CALL: usize = 7;
 pub(super) struct Userfault {
     uffd: OwnedFd,
     pagemap: File,
-    start: usize,
     regions: Vec<page_region>,
     written: Vec<u32>,
 }
 
 impl Userfault {
-    /// Registers `view`. Fails where the kernel cannot do it.
-    pub(super) fn new(view: &Mapping) -> Result<Userfault> {
+    /// Registers `views`. Fails where the kernel cannot do it.
+    pub(super) fn new(views: &[&Mapping]) -> Result<Userfault> {
         let flags = UserfaultfdFlags::CLOEXEC | UserfaultfdFlags::NONBLOCK;
         // SAFETY: only reports faults of memory registered below.
         let uffd =
@@ -70,33 +68,38 @@ impl Userfault {
             ioctls: 0,
         };
         ioctl(&uffd, UFFDIO_API, &mut api).map_err(Error::os("userfaultfd's WP_ASYNC"))?;
-        let mut register = uffdio_register {
-            range: uffdio_range {
-                start: view.start() as u64,
-                len: view.len() as u64,
-            },
-            mode: u64::from(UFFDIO_REGISTER_MODE_WP),
-            ioctls: 0,
-        };
-        ioctl(&uffd, UFFDIO_REGISTER, &mut register).map_err(Error::os("userfaultfd register"))?;
+        for view in views {
+            let mut register = uffdio_register {
+                range: uffdio_range {
+                    start: view.start() as u64,
+                    len: view.len() as u64,
+                },
+                mode: u64::from(UFFDIO_REGISTER_MODE_WP),
+                ioctls: 0,
+            };
+            ioctl(&uffd, UFFDIO_REGISTER, &mut register)
+                .map_err(Error::os("userfaultfd register"))?;
+        }
         let mut tracker = Userfault {
             uffd,
             pagemap,
-            start: view.start() as usize,
             regions: Vec::with_capacity(REGIONS),
             written: Vec::new(),
         };
         // Is PAGEMAP_SCAN there? Looking at one page tells.
-        tracker.scan(std::slice::from_ref(&(0..1)), false)?;
+        if let Some(view) = views.first() {
+            let at = view.start() as usize;
+            tracker.scan(&[Span { pages: 0..1, at }], false)?;
+        }
         Ok(tracker)
     }
 
     /// Protects pages, or lets them be written unseen.
-    pub(super) fn protect(&mut self, range: Range<usize>, on: bool) -> Result<()> {
+    pub(super) fn protect(&mut self, span: &Span, on: bool) -> Result<()> {
         let mut arg = uffdio_writeprotect {
             range: uffdio_range {
-                start: (self.start + range.start * PAGE) as u64,
-                len: (range.len() * PAGE) as u64,
+                start: span.at as u64,
+                len: (span.end() - span.at) as u64,
             },
             mode: if on { MODE_WP } else { 0 },
         };
@@ -111,7 +114,7 @@ impl Userfault {
     }
 
     /// Adds the written pages of `tracked` to `dirty`.
-    pub(super) fn look(&mut self, tracked: &[Range<usize>], dirty: &mut PageSet) -> Result<()> {
+    pub(super) fn look(&mut self, tracked: &[Span], dirty: &mut PageSet) -> Result<()> {
         self.scan(tracked, false)?;
         self.written
             .drain(..)
@@ -122,7 +125,7 @@ impl Userfault {
     /// Adds the written pages of `tracked` to `dirty` and protects all but the hot ones.
     pub(super) fn collect(
         &mut self,
-        tracked: &[Range<usize>],
+        tracked: &[Span],
         hot: &PageSet,
         dirty: &mut PageSet,
     ) -> Result<()> {
@@ -145,15 +148,15 @@ impl Userfault {
     /// Protects `fresh`, by run or everything that is written (`all` pages).
     fn protect_fresh(
         &mut self,
-        tracked: &[Range<usize>],
+        tracked: &[Span],
         fresh: &[u32],
         all: usize,
         dirty: &mut PageSet,
     ) -> Result<()> {
-        let one_by_one = CALL * runs(fresh).count();
+        let one_by_one = CALL * spans_of(tracked, fresh).count();
         let refaults = FAULT * (all - fresh.len()) + all;
         if one_by_one <= refaults {
-            return runs(fresh).try_for_each(|run| self.protect(run, true));
+            return spans_of(tracked, fresh).try_for_each(|span| self.protect(&span, true));
         }
         let scanned = self.scan(tracked, true);
         self.written
@@ -163,16 +166,15 @@ impl Userfault {
     }
 
     /// Lists the written pages of `tracked` in `written`, and protects them if `protect`.
-    fn scan(&mut self, tracked: &[Range<usize>], protect: bool) -> Result<()> {
+    fn scan(&mut self, tracked: &[Span], protect: bool) -> Result<()> {
         self.written.clear();
-        for range in tracked {
-            let end = (self.start + range.end * PAGE) as u64;
-            let mut from = (self.start + range.start * PAGE) as u64;
+        for span in tracked {
+            let (mut from, end) = (span.at as u64, span.end() as u64);
             while from < end {
                 from = self.scan_some(from, end, protect)?;
                 for region in &self.regions {
-                    let first = (region.start as usize - self.start) / PAGE;
-                    let last = (region.end as usize - self.start) / PAGE;
+                    let first = span.page_at(region.start as usize);
+                    let last = span.page_at(region.end as usize);
                     self.written.extend(first as u32..last as u32);
                 }
             }

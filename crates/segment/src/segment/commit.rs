@@ -24,6 +24,8 @@ pub(super) struct Prepared {
     records: Vec<Image>,
     spare: Vec<u32>,
     cursor: u32,
+    /// The file system cannot take space back.
+    solid: bool,
 }
 
 impl Prepared {
@@ -63,6 +65,7 @@ impl Segment {
         self.prepare()?;
         self.check_base()?;
         if self.prepared.records.is_empty() {
+            self.settled();
             self.copy.committed(std::iter::empty());
             return Ok(self.version);
         }
@@ -96,6 +99,7 @@ impl Segment {
         self.check_writable()?;
         self.update_and_prepare(policy)?;
         if self.prepared.records.is_empty() {
+            self.settled();
             self.copy.committed(std::iter::empty());
             return Ok(self.version);
         }
@@ -127,9 +131,7 @@ impl Segment {
     /// Were the pages compared with their base, and not with what others have written there since? A page that seems
     /// unchanged would be forgotten. Later changes of the base are seen under the lock.
     fn check_base(&mut self) -> Result<()> {
-        if cfg!(fyris_mutant = "segment_base_unchecked")
-            || self.trunk.holds(self.slot, self.position)
-        {
+        if cfg!(fyris_mutant = "segment_base_unchecked") || self.keeps() {
             return Ok(());
         }
         self.prepared.cancel();
@@ -170,8 +172,8 @@ impl Segment {
         if missing > 0 {
             self.reserve(missing)?;
         }
-        // Release fence: pairs with the Acquire fence in `holds`. A frame we are about to write may have been
-        // another process's until it was cut off: if that one sees our words, it sees the cut.
+        // Release fence: pairs with the Acquire fence in `keeps`. A frame we are about to write may have been
+        // another process's until it was evicted: if that one sees our words, it sees the eviction.
         fence(Ordering::Release);
         let mut records = std::mem::take(&mut self.prepared.records);
         let done = self.fill_all(candidates, &mut records);
@@ -196,18 +198,25 @@ impl Segment {
         Ok(())
     }
 
-    /// Reserves frames; if there are none left, cuts off laggards and tries again.
+    /// Reserves frames. If there are none left the log goes on without laggards, and at worst these are evicted.
     fn reserve(&mut self, missing: usize) -> Result<()> {
         let Prepared { spare, cursor, .. } = &mut self.prepared;
-        let first = self.trunk.reserve(missing, self.slot, cursor, spare);
-        let Err(Error::NoSpace(_)) = first else {
-            return first;
-        };
-        let missing = missing.saturating_sub(spare.len());
-        let guard = self.trunk.lock(self.slot)?;
-        self.trunk.reclaim_all(&guard, self.slot)?;
-        drop(guard);
-        self.trunk.reserve(missing, self.slot, cursor, spare)
+        let old = spare.len();
+        let target = old + missing;
+        let mut done = self.trunk.reserve(missing, self.slot, cursor, spare);
+        for worst in [false, true] {
+            if !matches!(done, Err(Error::NoSpace(_))) {
+                break;
+            }
+            let guard = self.trunk.lock(self.slot)?;
+            self.trunk.reclaim_all(&guard, self.slot, worst)?;
+            drop(guard);
+            let missing = target.saturating_sub(spare.len());
+            done = self.trunk.reserve(missing, self.slot, cursor, spare);
+        }
+        // Taken from the end: pages next to each other get frames next to each other, which readers in place map in one piece.
+        spare[old..].reverse();
+        done
     }
 
     /// Copies a page into a frame and says in `image` which words differ from its base; false if none does. Page `next`
@@ -311,10 +320,11 @@ impl Segment {
         }
         // Nobody else may cut us off while we have the lock.
         trunk.move_on(slot, self.position, end);
+        trunk.settle(slot, end);
         self.position = end;
         self.version = version;
         trunk.count_commit(slot);
-        trunk.advance(bounds, free);
+        trunk.advance(bounds, 0, free);
         Ok(version)
     }
 
@@ -324,12 +334,16 @@ impl Segment {
             self.prepared.cancel();
             return result;
         };
+        self.settled();
         let pages = self.prepared.records.iter().map(|image| image.head().page);
         self.copy.committed(pages);
         let keep = SPARE.max(2 * self.prepared.records.len());
         self.prepared.records.clear();
         if self.prepared.spare.len() > keep {
             self.prepared.give_back(&self.trunk, self.slot, keep);
+        }
+        if self.trunk.is_loose() && !self.prepared.solid {
+            self.prepared.solid = !self.trunk.shrink(self.slot);
         }
         Ok(version)
     }
@@ -363,8 +377,9 @@ impl Segment {
             step!("size set");
             let version = trunk.version().wrapping_add(1);
             let from = bounds.position;
-            let end = trunk.publish(&mut bounds, &[Image::grown(version)]);
+            let end = trunk.publish(&mut bounds, &mut [Image::grown(version)]);
             if self.position == from && trunk.move_on(self.slot, from, end) {
+                trunk.settle(self.slot, end);
                 self.position = end;
                 self.version = version;
             }

@@ -11,8 +11,8 @@ use crate::error::{Error, Result};
 use crate::words::{self, load, store};
 
 impl Segment {
-    /// Takes the local changes back: the working copy is at its version again. If it was cut off for
-    /// lagging ([`Error::BaseLost`]) it is at the trunk's newest. Private bytes
+    /// Takes the local changes back: the working copy is at its version again. If this process was
+    /// evicted ([`Error::BaseLost`]) it is at the trunk's newest. Private bytes
     /// ([`Options::private`](crate::Options::private)) stay. O(pages written).
     ///
     /// # Errors
@@ -29,15 +29,17 @@ impl Segment {
             unsafe { words::copy(base, self.copy.page(page), [base; 2]) };
             self.put_private(page, &private);
         }
-        if self.trunk.holds(self.slot, self.position) {
+        if self.keeps() {
             self.copy.discarded();
+            self.settled();
             return Ok(());
         }
         candidates
             .iter()
             .for_each(|&page| self.copy.mark(page as usize));
         let at = self.position;
-        self.catch_up(&mut Policy::Discard, &HashSet::new(), at)?;
+        self.start_over(&mut Policy::Discard, &HashSet::new(), at)?;
+        self.settled();
         Ok(())
     }
 
@@ -65,7 +67,7 @@ impl Segment {
     ///
     /// # Errors
     ///
-    /// [`Error::BaseLost`] if the version is gone because this process lagged too far: the ranges are the pages
+    /// [`Error::BaseLost`] if the version is gone because this process was evicted: the ranges are the pages
     /// that may differ. [`Error::Corrupt`], [`Error::Forked`].
     pub fn diff(&mut self) -> Result<Vec<Range<usize>>> {
         self.check()?;
@@ -75,7 +77,7 @@ impl Segment {
         for &page in &pages {
             self.diff_page(page as usize, &mut ranges)?;
         }
-        if self.trunk.holds(self.slot, self.position) {
+        if self.keeps() {
             return Ok(ranges);
         }
         let mut ranges = Vec::new();
@@ -118,7 +120,7 @@ impl Segment {
     }
 
     /// The byte ranges that the trunk has changed since the working copy's version: whole words or units,
-    /// whichever is larger, ascending; whole pages if this process was cut off for lagging. No system call.
+    /// whichever is larger, ascending; whole pages if this process lags by more than the log, or may not write to the file. No system call.
     /// O(pages changed).
     ///
     /// # Errors
@@ -131,7 +133,8 @@ impl Segment {
         if to == from {
             return Ok(Vec::new());
         }
-        if to >= from && to - from <= log && self.trunk.holds(self.slot, from) {
+        let near = self.trunk.writable && to >= from && to - from <= log;
+        if near && self.trunk.holds(self.slot, from) {
             let read = self
                 .window
                 .read(&self.trunk, from..to, &self.base, &self.copy);

@@ -1,8 +1,10 @@
-//! Without the log: the first load, and catching up after being cut off.
+//! Without the log: the first load, and catching up when the log has gone on.
 //!
-//! The page heads say for each page which frame it has and since when. That is enough to bring every page
-//! up to date that was not changed here, whatever the log still holds. Of a page that was changed on
-//! both sides it cannot be told which words were changed here: its base is gone
+//! The page heads say for each page which frame it has and since when. The slot keeps the frames of the base for a
+//! process that the log has left behind: pages whose frame is another now are merged, three-way, as any others.
+//!
+//! A process that was evicted has no base. The heads are enough to bring every page up to date that was not changed
+//! here; of a page that was changed on both sides it cannot be told which words were changed here
 //! ([`Error::BaseLost`]).
 
 use std::collections::HashSet;
@@ -21,9 +23,11 @@ const TRIES: usize = 1000;
 /// The trunk at one position, held by our slot.
 struct Heads {
     at: u64,
+    /// For each page that the segment may have; those behind `pages` have none.
     frames: Vec<u32>,
     /// For each page a position at or after its last change.
     changed: Vec<u64>,
+    pages: usize,
     version: u64,
     size: usize,
 }
@@ -31,24 +35,49 @@ struct Heads {
 impl Segment {
     /// The first load of a new checkout.
     pub(super) fn load(&mut self) -> Result<()> {
-        self.catch_up(&mut Policy::Discard, &HashSet::new(), 0)?;
+        if !self.trunk.writable {
+            return self.look().map(drop);
+        }
+        self.start_over(&mut Policy::Discard, &HashSet::new(), 0)?;
         Ok(())
     }
 
-    /// Brings the copy up to date page by page. The pages `ahead` are already at position `ahead_at`, the
+    /// Brings the copy up to date from the page heads, merging with the base that the slot keeps.
+    pub(super) fn catch_up(&mut self, policy: &mut Policy<'_>) -> Result<Updated> {
+        for _ in 0..TRIES {
+            let heads = match self.read_heads() {
+                Ok(Some(heads)) => heads,
+                Ok(None) => continue,
+                Err(error) => {
+                    self.trunk.back(self.slot, self.position);
+                    return Err(error);
+                }
+            };
+            if !self.trunk.keeps(self.slot) {
+                return self.start_over(policy, &HashSet::new(), self.position);
+            }
+            let pages = ..heads.pages;
+            self.window.between(&self.base[pages], &heads.frames[pages]);
+            return self.take_window(heads.at, heads.size, policy);
+        }
+        self.trunk.back(self.slot, self.position);
+        Err(Error::Corrupt("the log is cut again and again"))
+    }
+
+    /// Brings the copy up to date page by page, without a base. The pages `ahead` are already at position `ahead_at`, the
     /// others at ours.
-    pub(super) fn catch_up(
+    pub(super) fn start_over(
         &mut self,
         policy: &mut Policy<'_>,
         ahead: &HashSet<u32>,
         ahead_at: u64,
     ) -> Result<Updated> {
         let result =
-            (0..TRIES).find_map(|_| self.try_catch_up(policy, ahead, ahead_at).transpose());
+            (0..TRIES).find_map(|_| self.try_start_over(policy, ahead, ahead_at).transpose());
         match result {
             Some(Ok(updated)) => Ok(updated),
             Some(Err(error)) => {
-                // Still where we were, and still cut off.
+                // Still where we were, and still evicted.
                 self.trunk.leave(self.slot, self.position);
                 Err(error)
             }
@@ -57,7 +86,7 @@ impl Segment {
     }
 
     /// `None`: cut off again meanwhile.
-    fn try_catch_up(
+    fn try_start_over(
         &mut self,
         policy: &mut Policy<'_>,
         ahead: &HashSet<u32>,
@@ -70,7 +99,7 @@ impl Segment {
             true => ahead_at,
             false => self.position,
         };
-        let mut stale: Vec<usize> = (0..heads.frames.len())
+        let mut stale: Vec<usize> = (0..heads.pages)
             .filter(|&page| heads.changed[page] > since(page))
             .collect();
         let mut candidates = std::mem::take(&mut self.prepared.candidates);
@@ -99,17 +128,24 @@ impl Segment {
             stale.retain(|page| !dirty.contains(page));
         }
         self.prepared.candidates = candidates;
-        for &page in &stale {
+        // What is shown in place is not copied.
+        let copied = match self.copy.is_in_place() {
+            true => &[][..],
+            false => &stale,
+        };
+        for &page in copied {
             let frame = self.trunk.frame(heads.frames[page])?;
             // SAFETY: pages by `frame` and `page`.
             unsafe { words::copy(frame, self.copy.page(page), [frame; 2]) };
         }
         step!("stale pages copied");
-        if !self.trunk.holds(self.slot, heads.at) {
+        if !self.trunk.return_to(self.slot, heads.at) {
             return Ok(None);
         }
         let written = self.write_decided(&decided);
         self.arrive(heads, discard)?;
+        let pages = self.pages();
+        self.copy.show(&self.trunk, &self.base[..pages])?;
         Ok(Some(Updated {
             version: self.version,
             pages: stale.len(),
@@ -134,8 +170,13 @@ impl Segment {
         let trunk = std::sync::Arc::clone(&self.trunk);
         // Heads up to here are in place; newer changes are in the log from here on, which we hold.
         let from = trunk.enter(self.slot)?;
-        let heads = (0..trunk.geometry.pages).map(|page| trunk.head(page));
-        let (mut frames, mut changed): (Vec<u32>, Vec<u64>) = heads.collect::<Result<_>>()?;
+        // Read after entering: what the segment grows by meanwhile is in the log. Memory that is zero and not looked at is free.
+        let mut pages = trunk.size()?.div_ceil(PAGE);
+        let (mut frames, mut changed) =
+            (vec![0; trunk.geometry.pages], vec![0; trunk.geometry.pages]);
+        for page in 0..pages {
+            (frames[page], changed[page]) = trunk.head(page)?;
+        }
         step!("heads read");
         // Read after the heads: a head newer than `from` is of a change below this.
         let to = trunk.position();
@@ -156,11 +197,13 @@ impl Segment {
         for change in &self.window.changes {
             frames[change.page as usize] = change.frame;
             changed[change.page as usize] = to;
+            pages = pages.max(change.page as usize + 1);
         }
         Ok(trunk.move_on(self.slot, from, to).then_some(Heads {
             at: to,
             frames,
             changed,
+            pages,
             version: self.window.version,
             size: size?,
         }))

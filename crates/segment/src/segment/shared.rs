@@ -1,39 +1,224 @@
-//! A segment behind a shared reference, for callers in languages without `&mut`.
+//! What is checked out, behind a shared reference: for callers in languages without `&mut`.
+//!
+//! It is a lock that is only tried, and that knows processes: the word of the lock is the id of the process whose
+//! thread is inside. A fork copies it with everything else; a child that finds its parent's id there knows that no
+//! thread of its own will ever come out, and that the value may be half changed. Such a value is never looked at
+//! again, nor dropped: reattaching puts a new one in its place.
 
-use std::sync::{Mutex, TryLockError};
+use std::cell::UnsafeCell;
+use std::fmt;
+use std::mem::ManuallyDrop;
+use std::ops::{Deref, DerefMut};
+use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::Segment;
+use super::{Origin, Segment};
 use crate::error::{Error, Result};
+use crate::map::this_process;
+use crate::versioned_map::{MapError, VersionedMap};
 
-/// A segment that several threads may call at once: one of them does, the others are told
-/// [`Error::Busy`] at once instead of waiting or tearing pages.
-#[derive(Debug)]
-pub struct Shared(Mutex<Segment>);
+/// What can be checked out again in a forked child.
+pub trait Reattach: Sized {
+    /// The error of checking it out.
+    type Error: From<Error>;
 
-impl Shared {
-    /// Wraps a segment.
-    pub fn new(segment: Segment) -> Shared {
-        Shared(Mutex::new(segment))
-    }
+    /// From where it was checked out, and how.
+    fn origin(&self) -> Origin;
 
-    /// Runs `operation` on the segment.
+    /// Checks it out anew.
     ///
     /// # Errors
     ///
-    /// [`Error::Busy`] if another thread is inside, or this one is already; those of `operation`.
-    pub fn with<T>(&self, operation: impl FnOnce(&mut Segment) -> Result<T>) -> Result<T> {
-        match self.0.try_lock() {
-            Ok(mut segment) => operation(&mut segment),
-            // A panic in a callback left the segment as it was.
-            Err(TryLockError::Poisoned(segment)) => operation(&mut segment.into_inner()),
-            Err(TryLockError::WouldBlock) => Err(Error::Busy),
+    /// Those of its checkout.
+    fn again(origin: &Origin) -> std::result::Result<Self, Self::Error>;
+
+    /// In a forked child: checks it out anew, in place. Elsewhere: nothing.
+    ///
+    /// # Errors
+    ///
+    /// Those of its checkout.
+    fn reattach(&mut self) -> std::result::Result<(), Self::Error>;
+}
+
+impl Reattach for Segment {
+    type Error = Error;
+
+    fn origin(&self) -> Origin {
+        Segment::origin(self)
+    }
+
+    fn again(origin: &Origin) -> Result<Segment> {
+        origin.checkout()
+    }
+
+    fn reattach(&mut self) -> Result<()> {
+        Segment::reattach(self)
+    }
+}
+
+impl Reattach for VersionedMap {
+    type Error = MapError;
+
+    fn origin(&self) -> Origin {
+        self.segment().origin()
+    }
+
+    fn again(origin: &Origin) -> std::result::Result<VersionedMap, MapError> {
+        VersionedMap::open(origin.checkout()?)
+    }
+
+    fn reattach(&mut self) -> std::result::Result<(), MapError> {
+        VersionedMap::reattach(self)
+    }
+}
+
+/// A segment or map that several threads may call at once: one of them does, the others are told
+/// [`Error::Busy`] at once instead of waiting or tearing pages.
+pub struct Shared<T: Reattach = Segment> {
+    /// The process whose thread is inside; 0: nobody.
+    inside: AtomicU32,
+    origin: Origin,
+    value: UnsafeCell<ManuallyDrop<T>>,
+}
+
+// SAFETY: `inside` lets one thread at a time to the value, which may go to any thread.
+unsafe impl<T: Reattach + Send> Sync for Shared<T> {}
+
+/// The value, as long as this thread is inside.
+#[derive(Debug)]
+pub struct Inside<'a, T: Reattach> {
+    shared: &'a Shared<T>,
+    /// What to leave behind: 0, or the id of a parent whose value is still there.
+    after: u32,
+}
+
+impl<T: Reattach> Shared<T> {
+    /// Wraps what was checked out.
+    pub fn new(value: T) -> Shared<T> {
+        Shared {
+            inside: AtomicU32::new(0),
+            origin: value.origin(),
+            value: UnsafeCell::new(ManuallyDrop::new(value)),
         }
     }
 
-    /// Gives the segment back.
-    pub fn into_inner(self) -> Segment {
-        self.0
-            .into_inner()
-            .unwrap_or_else(|poisoned| poisoned.into_inner())
+    /// Goes inside.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Busy`] if another thread is inside, or this one is already; [`Error::Forked`] if this is a forked child and a
+    /// thread of the parent was inside: [`Shared::reattach`].
+    pub fn lock(&self) -> Result<Inside<'_, T>> {
+        self.enter(0).map_err(|holder| match holder {
+            _ if holder == this_process() => Error::Busy,
+            _ => Error::Forked,
+        })
+    }
+
+    /// Goes inside if `found` is there, otherwise says what is.
+    fn enter(&self, found: u32) -> std::result::Result<Inside<'_, T>, u32> {
+        // Acquire: pairs with the Release of the last who was inside.
+        self.inside.compare_exchange(
+            found,
+            this_process(),
+            Ordering::Acquire,
+            Ordering::Relaxed,
+        )?;
+        Ok(Inside {
+            shared: self,
+            after: found,
+        })
+    }
+
+    /// Runs `operation` on the value.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Shared::lock`] and of `operation`.
+    pub fn with<R>(
+        &self,
+        operation: impl FnOnce(&mut T) -> std::result::Result<R, T::Error>,
+    ) -> std::result::Result<R, T::Error> {
+        // A panic in a callback leaves the value as it was.
+        operation(&mut *self.lock()?)
+    }
+
+    /// In a forked child: checks the same segment out anew, at the trunk's present version, also if a thread of the parent was
+    /// inside when it forked. Elsewhere: nothing.
+    ///
+    /// # Errors
+    ///
+    /// Those of the checkout; [`Error::Busy`] if another thread of this process is inside.
+    pub fn reattach(&self) -> std::result::Result<(), T::Error> {
+        let holder = match self.enter(0) {
+            Ok(mut inside) => return inside.reattach(),
+            Err(holder) => holder,
+        };
+        if holder == this_process() || cfg!(fyris_mutant = "segment_fork_unnoticed") {
+            return Err(Error::Busy.into());
+        }
+        let Ok(mut inside) = self.enter(holder) else {
+            return Err(Error::Busy.into());
+        };
+        let fresh = T::again(&self.origin)?;
+        // SAFETY: this thread is inside. The old value is not dropped: it may be half changed.
+        unsafe { self.value.get().write(ManuallyDrop::new(fresh)) };
+        inside.after = 0;
+        Ok(())
+    }
+}
+
+impl<T: Reattach> fmt::Debug for Shared<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shared").finish_non_exhaustive()
+    }
+}
+
+impl<T: Reattach> Drop for Shared<T> {
+    fn drop(&mut self) {
+        if *self.inside.get_mut() == 0 {
+            // SAFETY: nobody is inside, and it is not used afterwards. What a parent's thread was changing stays as it is.
+            unsafe { ManuallyDrop::drop(self.value.get_mut()) };
+        }
+    }
+}
+
+impl<T: Reattach> Deref for Inside<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        // SAFETY: this thread is inside. Only `reattach` goes inside where a parent's value is, and does not look.
+        unsafe { &*self.shared.value.get() }
+    }
+}
+
+impl<T: Reattach> DerefMut for Inside<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: as above, and the guard is borrowed mutably.
+        unsafe { &mut *self.shared.value.get() }
+    }
+}
+
+impl<T: Reattach> Drop for Inside<'_, T> {
+    fn drop(&mut self) {
+        // Release: pairs with the Acquire in `enter`.
+        self.shared.inside.store(self.after, Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Options, PAGE};
+
+    #[test]
+    fn one_is_inside_at_a_time() {
+        let name = format!("test-shared-{}-0", std::process::id());
+        let shared = Shared::new(Segment::checkout(&name, PAGE, &Options::new()).unwrap());
+        let inside = shared.lock().unwrap();
+        assert!(matches!(shared.lock(), Err(Error::Busy)));
+        assert!(matches!(shared.reattach(), Err(Error::Busy)));
+        drop(inside);
+        assert_eq!(shared.with(|s| Ok(s.len())).unwrap(), PAGE);
+        Segment::unlink(&name).unwrap();
     }
 }

@@ -1,6 +1,5 @@
 //! Update: the trunk's changes come into the working copy.
 
-use std::collections::HashSet;
 use std::ops::Range;
 
 use super::Segment;
@@ -42,7 +41,7 @@ pub struct Updated {
 pub struct Conflict<'a> {
     /// Where it is, in bytes from the start of the segment.
     pub offset: usize,
-    /// What both sides started from; `None` if the copy's log was cut ([`Error::BaseLost`]).
+    /// What both sides started from; `None` if the process was evicted ([`Error::BaseLost`]).
     pub base: Option<&'a [u8]>,
     /// What stands in the working copy.
     pub local: &'a [u8],
@@ -99,11 +98,11 @@ impl Case {
     }
 }
 
-/// How far a merge came before it found that the slot was cut.
-enum Merged {
+/// How far a merge came before it found that the process was evicted.
+pub(super) enum Merged {
     All(Updated),
     /// So many changes of the window are in.
-    Cut(usize),
+    Evicted(usize),
 }
 
 impl Segment {
@@ -115,8 +114,8 @@ impl Segment {
     ///
     /// # Errors
     ///
-    /// [`Error::BaseLost`] if the process lagged so far behind that its log was cut, and both sides
-    /// changed a page; [`Error::Corrupt`], [`Error::Forked`]. The working copy is untouched.
+    /// [`Error::BaseLost`] if the process was evicted (see [`Options::history`](crate::Options::history)) and both
+    /// sides changed a page; [`Error::Corrupt`], [`Error::Forked`]. The working copy is untouched.
     ///
     /// *Source*: CONVERSION, sections 3.2, 3.3, 3.8.
     #[inline]
@@ -141,8 +140,8 @@ impl Segment {
 
     /// As [`Segment::update`], asking `decide` about each unit that both sides changed. All are asked before
     /// anything is written, so a panic in `decide` leaves the working copy as it was. It cannot
-    /// reach the segment, may block, and is asked at most once more for a unit if this process is cut off
-    /// for lagging meanwhile.
+    /// reach the segment, may block, and is asked at most once more for a unit if this process is evicted
+    /// meanwhile.
     ///
     /// # Errors
     ///
@@ -169,34 +168,66 @@ impl Segment {
         if to == from {
             return Ok(self.nothing_new());
         }
+        if !self.trunk.writable {
+            return self.look();
+        }
         if !self.trunk.holds(self.slot, from) && !self.trunk.hold(self.slot, from) {
-            return self.catch_up(policy, &HashSet::new(), from);
+            return self.catch_up(policy);
         }
         if to < from || to - from > self.trunk.geometry.log as u64 {
             return Err(Error::Corrupt("the trunk's position"));
         }
         let trunk = std::sync::Arc::clone(&self.trunk);
         let read = self.window.read(&trunk, from..to, &self.base, &self.copy);
+        let size = trunk.size();
         step!("window read");
-        if !trunk.holds(self.slot, from) {
-            return self.catch_up(policy, &HashSet::new(), from);
+        if trunk.holds(self.slot, from) {
+            read?;
+            let size = size?;
+            // From here on the slot keeps both what is merged and what it is merged with.
+            if self.keeps() && trunk.move_on(self.slot, from, to) {
+                if cfg!(fyris_mutant = "segment_base_moves_first") {
+                    trunk.settle(self.slot, to);
+                }
+                return self.take_window(to, size, policy);
+            }
         }
-        read?;
-        let size = trunk.size()?;
-        match self.merge(policy)? {
-            Merged::Cut(done) => {
+        self.catch_up(policy)
+    }
+
+    /// Whether the frames of the base, and those that are being merged, are still what they were.
+    pub(super) fn keeps(&self) -> bool {
+        // Who is only looking on has changed nothing, and merges nothing.
+        if !self.trunk.writable {
+            return true;
+        }
+        // The log from our position on has them too: then an eviction that came too late for us is forgotten.
+        self.trunk.keeps(self.slot) || self.trunk.return_to(self.slot, self.position)
+    }
+
+    /// Merges the window, which leads from our position, where the slot has its base, to `to`, where it has its place.
+    pub(super) fn take_window(
+        &mut self,
+        to: u64,
+        size: usize,
+        policy: &mut Policy<'_>,
+    ) -> Result<Updated> {
+        let merged = self.merge(policy);
+        if merged.is_err() {
+            self.trunk.back(self.slot, self.position);
+        }
+        match merged? {
+            Merged::Evicted(done) => {
                 let ahead = self.window.changes[..done].iter().map(|c| c.page).collect();
-                self.catch_up(policy, &ahead, to)
+                self.start_over(policy, &ahead, to)
             }
             Merged::All(updated) => {
-                self.extend_to(size)?;
                 self.version = self.window.version;
                 self.position = to;
                 step!("merged");
-                if !trunk.move_on(self.slot, from, to) && !trunk.hold(self.slot, to) {
-                    // Cut at the very end: everything is in, but what it stands on may go.
-                    return self.catch_up(policy, &HashSet::new(), to);
-                }
+                self.trunk.settle(self.slot, to);
+                step!("settled");
+                self.extend_to(size)?;
                 Ok(Updated {
                     version: self.version,
                     ..updated
@@ -211,8 +242,8 @@ impl Segment {
             Policy::LocalWins | Policy::Discard => Vec::new(),
             Policy::Validate | Policy::Ask(_) => {
                 let cases = self.cases()?;
-                if !self.trunk.holds(self.slot, self.position) {
-                    return Ok(Merged::Cut(0));
+                if !self.keeps() {
+                    return Ok(Merged::Evicted(0));
                 }
                 self.decide(&cases, policy)?
             }
@@ -307,6 +338,10 @@ impl Segment {
 
     /// Applies the window; where a unit was changed on both sides the local one stays.
     fn apply_window(&mut self) -> Result<Merged> {
+        if self.copy.is_in_place() && !cfg!(fyris_mutant = "segment_changes_unowned") {
+            let pages = self.window.changes.iter().map(|change| change.page);
+            self.copy.own(&self.trunk, &self.base, pages)?;
+        }
         let clean = self.know_clean()?;
         let mut updated = Updated {
             pages: self.window.changes.len(),
@@ -326,7 +361,7 @@ impl Segment {
                 Words::Many(mask) => self.take_many(at, mask, clean, &mut updated)?,
             };
             if !kept {
-                return Ok(Merged::Cut(at));
+                return Ok(Merged::Evicted(at));
             }
             self.base[change.page as usize] = change.frame;
         }
@@ -358,7 +393,7 @@ impl Segment {
         }
     }
 
-    /// Change number `at` of the window, of which the words are known. False: the slot was cut.
+    /// Change number `at` of the window, of which the words are known. False: evicted.
     fn take_many(
         &mut self,
         at: usize,
@@ -398,7 +433,7 @@ impl Segment {
         Ok(pays)
     }
 
-    /// A page that is unchanged here; frame and page of the next change are asked for meanwhile. False: the slot was cut,
+    /// A page that is unchanged here; frame and page of the next change are asked for meanwhile. False: evicted,
     /// and the page (unchanged here, so nothing is lost) is to be copied again.
     fn take_whole(
         &mut self,
@@ -411,11 +446,11 @@ impl Segment {
         unsafe { words::copy(frame, self.copy.page(change.page as usize), next) };
         step!("page copied");
         updated.bytes += PAGE;
-        Ok(self.trunk.holds(self.slot, self.position))
+        Ok(self.keeps())
     }
 
-    /// A page that was mostly rewritten, and may be changed here too, where the unit is a word. False: the slot was
-    /// cut, and the page is as it was.
+    /// A page that was mostly rewritten, and may be changed here too, where the unit is a word. False:
+    /// evicted, and the page is as it was.
     fn merge_whole(&mut self, change: &Change, mask: &Mask, updated: &mut Updated) -> Result<bool> {
         let page = change.page as usize;
         let (base, incoming) = (
@@ -426,7 +461,7 @@ impl Segment {
         // SAFETY: pages by `frame`, `page` and `Page`.
         let conflicts = unsafe { words::merge(local, base, incoming, merged) };
         step!("page merged");
-        if !self.trunk.holds(self.slot, self.position) {
+        if !self.keeps() {
             return Ok(false);
         }
         // SAFETY: as above.
@@ -436,15 +471,14 @@ impl Segment {
         Ok(true)
     }
 
-    /// The changed words of a page. False: the slot was cut, and the page is as it was.
+    /// The changed words of a page. False: evicted, and the page is as it was.
     #[inline]
     fn take_words(&mut self, change: &Change, mask: &Mask, updated: &mut Updated) -> Result<bool> {
         let page = change.page as usize;
         self.scratch
             .gather(&self.trunk, mask, self.base[page], change.frame)?;
         step!("words gathered");
-        if !cfg!(fyris_mutant = "segment_torn_read") && !self.trunk.holds(self.slot, self.position)
-        {
+        if !cfg!(fyris_mutant = "segment_torn_read") && !self.keeps() {
             return Ok(false);
         }
         let local = self.copy.page(page);

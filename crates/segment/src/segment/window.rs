@@ -85,6 +85,25 @@ impl Window {
         Ok(())
     }
 
+    /// Makes it the pages that differ between two states of the trunk, of which any word may have changed. `version`
+    /// keeps its value. O(pages).
+    pub(super) fn between(&mut self, base: &[u32], frames: &[u32]) {
+        self.changes.clear();
+        self.ones.clear();
+        self.masks.clear();
+        self.masks.push(Mask([u64::MAX; WORDS / 64]));
+        self.indexed = false;
+        // A frame that the base has keeps its number: the slot keeps the frame.
+        let changed = (0..).zip(base.iter().zip(frames));
+        let changed = changed.filter(|(_, (before, now))| before != now);
+        self.changes
+            .extend(changed.map(|(page, (_, &frame))| Change {
+                page,
+                frame,
+                words: Words::Many(0),
+            }));
+    }
+
     #[cold]
     fn make_index(&mut self) {
         for (index, change) in self.changes.iter().enumerate() {

@@ -15,18 +15,19 @@ use rustix::fs::{AtFlags, CWD, FallocateFlags, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::Trunk;
-use super::layout::{FORMAT, Geometry, MAGIC, word};
+use super::layout::{CONSTANTS, FORMAT, Geometry, MAGIC, word};
 use crate::error::{Error, Result};
-use crate::map::Mapping;
+use crate::map::{ForkMark, Mapping};
 use crate::name::Place;
 use crate::steps::{patience, step};
-use crate::words::Unit;
 use crate::{Options, PAGE};
 
 /// Bytes before the frames that may be holes.
 const HOLES: u64 = 256 << 20;
 
 const MODE: Mode = Mode::RUSR.union(Mode::WUSR);
+/// All that a mode can permit.
+const ANY_MODE: u32 = 0o777;
 
 impl Trunk {
     /// Opens the segment at `place`, or makes it if the options allow.
@@ -34,19 +35,16 @@ impl Trunk {
         let mut made = false;
         // Twice at most in practice: it may vanish or appear between the two steps.
         for _ in 0..100 {
-            match open_file(place) {
+            match open_file(place, options.read_only) {
                 Ok(_) if options.exclusive && !made => {
                     return Err(Error::Exists(place.path.clone()));
                 }
-                Ok(file) => return Trunk::attach(file, place),
-                Err(Errno::NOENT) if !options.create => {
-                    return Err(Error::NotFound(place.path.clone()));
+                Ok((file, writable)) => {
+                    check_owner(&file, place, options.mode)?;
+                    return Trunk::attach(file, writable, place);
                 }
-                Err(Errno::NOENT) => made = create(place, size, options)?,
-                Err(Errno::LOOP) if place.anonymous => {
-                    return Err(Error::NotOurs(place.path.clone()));
-                }
-                Err(error) => return Err(Error::os_at("opening segment", &place.path)(error)),
+                Err(Error::NotFound(_)) if options.create => made = create(place, size, options)?,
+                Err(error) => return Err(error),
             }
         }
         Err(Error::Exists(place.path.clone()))
@@ -54,21 +52,15 @@ impl Trunk {
 
     /// Opens an existing segment.
     pub(crate) fn open(place: &Place) -> Result<Trunk> {
-        match open_file(place) {
-            Ok(file) => Trunk::attach(file, place),
-            Err(Errno::NOENT) => Err(Error::NotFound(place.path.clone())),
-            Err(error) => Err(Error::os_at("opening segment", &place.path)(error)),
-        }
+        let (file, writable) = open_file(place, false)?;
+        check_owner(&file, place, ANY_MODE)?;
+        Trunk::attach(file, writable, place)
     }
 
     /// Whether there is a segment at `place` at all.
     pub(crate) fn look_at(place: &Place) -> Result<()> {
-        let file = match open_file(place) {
-            Ok(file) => file,
-            Err(Errno::NOENT) => return Err(Error::NotFound(place.path.clone())),
-            Err(error) => return Err(Error::os_at("opening segment", &place.path)(error)),
-        };
-        check_owner(&file, place)?;
+        let (file, _) = open_file(place, true)?;
+        check_owner(&file, place, ANY_MODE)?;
         let mut magic = [0; 8];
         match file.read_exact_at(&mut magic, 0) {
             Ok(()) if u64::from_le_bytes(magic) == MAGIC => Ok(()),
@@ -77,16 +69,21 @@ impl Trunk {
     }
 
     /// Checks and maps an open file.
-    fn attach(file: File, place: &Place) -> Result<Trunk> {
-        check_owner(&file, place)?;
-        let alone = lock_file(&file)?;
+    fn attach(file: File, writable: bool, place: &Place) -> Result<Trunk> {
+        // Who only looks on does not count as attached: the next to open the file for writing repairs as if alone.
+        let alone = writable && lock_file(&file)?;
         let geometry = read_header(&file, &place.path)?;
-        let map = Mapping::shared(file.as_fd(), geometry.total, true)?;
         let trunk = Trunk {
-            map,
+            map: Mapping::shared(file.as_fd(), geometry.total, writable)?,
             file,
             geometry,
+            fork: ForkMark::new()?,
+            writable,
         };
+        trunk.size()?;
+        if !writable {
+            return Ok(trunk);
+        }
         let here = pid_namespace()?;
         let namespace = trunk.word(word::NAMESPACE);
         if alone {
@@ -99,7 +96,6 @@ impl Trunk {
         if namespace.load(Ordering::Relaxed) != here {
             return Err(Error::Namespace);
         }
-        trunk.size()?;
         Ok(trunk)
     }
 
@@ -129,11 +125,25 @@ fn io(what: &'static str) -> impl Fn(std::io::Error) -> Error {
     }
 }
 
-fn open_file(place: &Place) -> std::result::Result<File, Errno> {
-    let mut flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NONBLOCK;
-    // The folder of anonymous segments is everybody's: follow no link there.
-    flags.set(OFlags::NOFOLLOW, place.anonymous);
-    rustix::fs::openat(CWD, &place.path, flags, Mode::empty()).map(File::from)
+/// Opens the file, and says whether for writing too: if only `to_read`, permission to read is enough.
+fn open_file(place: &Place, to_read: bool) -> Result<(File, bool)> {
+    let open = |access: OFlags| {
+        let mut flags = access | OFlags::CLOEXEC | OFlags::NONBLOCK;
+        // The folder of anonymous segments is everybody's: follow no link there.
+        flags.set(OFlags::NOFOLLOW, place.anonymous);
+        rustix::fs::openat(CWD, &place.path, flags, Mode::empty()).map(File::from)
+    };
+    let opened = match open(OFlags::RDWR) {
+        Err(Errno::ACCESS | Errno::PERM | Errno::ROFS) if to_read => {
+            open(OFlags::RDONLY).map(|file| (file, false))
+        }
+        opened => opened.map(|file| (file, true)),
+    };
+    opened.map_err(|error| match error {
+        Errno::NOENT => Error::NotFound(place.path.clone()),
+        Errno::LOOP if place.anonymous => Error::NotOurs(place.path.clone()),
+        error => Error::os_at("opening segment", &place.path)(error),
+    })
 }
 
 /// Makes a segment; false if another process was quicker.
@@ -141,17 +151,28 @@ fn create(place: &Place, size: usize, options: &Options) -> Result<bool> {
     if size == 0 {
         return Err(Error::NotFound(place.path.clone()));
     }
-    let unit = options.unit.unwrap_or(8);
-    let unit =
-        Unit::new(u64::from(unit)).ok_or(Error::BadArgument("unit: 1 to 64, a power of two"))?;
-    let max = size.max(options.max_size);
-    let geometry = Geometry::new(unit, max.div_ceil(PAGE) as u64)?;
+    let geometry = Geometry::new(options.shape(size)?)?;
+    options.check_mode()?;
     // Options that cannot be met leave no name behind.
     options.check_private(geometry.pages * PAGE)?;
+    options.check_places(geometry.pages * PAGE)?;
     let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::TMPFILE;
     let file = rustix::fs::openat(CWD, place.folder(), flags, MODE)
         .map_err(Error::os_at("making a segment in", place.folder()))?;
-    fill(&File::from(file), &geometry, size, place)
+    let file = File::from(file);
+    permit(&file, options)?;
+    fill(&file, &geometry, size, place)
+}
+
+/// Gives a new file its group and its permissions, before it has a name.
+fn permit(file: &File, options: &Options) -> Result<()> {
+    if let Some(group) = options.group {
+        let group = rustix::fs::Gid::from_raw(group);
+        rustix::fs::fchown(file, None, Some(group))
+            .map_err(Error::os("giving a segment's group"))?;
+    }
+    rustix::fs::fchmod(file, Mode::from_raw_mode(options.mode))
+        .map_err(Error::os("giving a segment's permissions"))
 }
 
 /// Writes an empty segment into a nameless file and names it; false if the name was taken meanwhile.
@@ -176,13 +197,15 @@ fn fill(file: &File, geometry: &Geometry, size: usize, place: &Place) -> Result<
     }
 }
 
-/// Anonymous segments are one user's; a path is the caller's own affair, but must be a plain file.
-fn check_owner(file: &File, place: &Place) -> Result<()> {
+/// Anonymous segments are one user's, and give others no more than `mode`; a path is the caller's own affair, but must be a
+/// plain file.
+fn check_owner(file: &File, place: &Place, mode: u32) -> Result<()> {
     let meta = file.metadata().map_err(io("looking at a segment"))?;
     if !meta.is_file() {
         return Err(Error::NotASegment(place.path.clone()));
     }
-    let ours = meta.uid() == rustix::process::geteuid().as_raw() && meta.mode() & 0o077 == 0;
+    let mine = meta.uid() == rustix::process::geteuid().as_raw();
+    let ours = mine && meta.mode() & ANY_MODE & !mode & 0o077 == 0;
     if place.anonymous && !ours {
         return Err(Error::NotOurs(place.path.clone()));
     }
@@ -223,13 +246,13 @@ fn lock_by(file: &File, operations: &[FlockOperation]) -> Result<FlockOperation>
     }
 }
 
-fn read_header(file: &File, path: &Path) -> Result<Geometry> {
+pub(super) fn read_header(file: &File, path: &Path) -> Result<Geometry> {
     let has = file.metadata().map_err(io("looking at a segment"))?.len();
-    let mut bytes = [0u8; 64];
+    let mut bytes = [0u8; 8 * CONSTANTS];
     if file.read_exact_at(&mut bytes, 0).is_err() {
         return Err(Error::NotASegment(path.to_owned()));
     }
-    let mut words = [0u64; 8];
+    let mut words = [0u64; CONSTANTS];
     for (word, bytes) in words.iter_mut().zip(bytes.chunks_exact(8)) {
         *word = bytes
             .iter()

@@ -3,7 +3,7 @@
 //! | word of 8 bytes | content |
 //! |---|---|
 //! | 0 | page (32 bits), frame (32 bits) |
-//! | 1 | frame before (32 bits), how many words changed if they are few (32 bits), else 0 |
+//! | 1 | frame before (32 bits), how many words changed if they are few, else 0 (3 bits), age of the frame before (29 bits) |
 //! | 2 | version |
 //! | 3..7 | few: the first two words' values, before and after |
 //! | 7 | few: which words, 10 bits each |
@@ -29,6 +29,12 @@ const FEWEST: usize = 2;
 const WHICH: usize = 7;
 const WHICH_BITS: usize = 10;
 
+/// Where word 1 says how many, and how old the frame before was: since how many entries it was current.
+const FEW_AT: u32 = 32;
+const AGE_AT: u32 = 35;
+/// The highest age stands for itself and all above.
+const OLDEST: u64 = (1 << (64 - AGE_AT)) - 1;
+
 /// In place of a page: the segment has grown to what the header says.
 const GROWN: u32 = u32::MAX;
 
@@ -43,6 +49,8 @@ pub(crate) struct Head {
     pub(crate) before: u32,
     /// How many words are there with their values; 0: there is a mask.
     pub(crate) few: usize,
+    /// For how many entries before this one `before` was the page's frame, if below [`OLDEST`].
+    age: u64,
     /// The commit this belongs to.
     pub(crate) version: u64,
 }
@@ -56,7 +64,8 @@ impl Head {
             page: first as u32,
             frame: (first >> 32) as u32,
             before: second as u32,
-            few: (second >> 32) as usize,
+            few: (second >> FEW_AT & 7) as usize,
+            age: second >> AGE_AT,
             version: get(2),
         }
     }
@@ -65,6 +74,14 @@ impl Head {
     #[inline]
     pub(crate) fn grown(&self) -> bool {
         self.page == GROWN
+    }
+
+    /// The first position at which `before` was current, if this is entry `position`: that or an earlier one.
+    pub(super) fn current_from(&self, position: u64) -> u64 {
+        match self.age {
+            OLDEST => 0,
+            age => position.saturating_sub(age),
+        }
     }
 }
 
@@ -149,7 +166,13 @@ impl Image {
     }
 
     fn set_few(&mut self, count: usize) {
-        self.0[1] = self.0[1] & 0xffff_ffff | (count as u64) << 32;
+        self.0[1] = self.0[1] & !(7 << FEW_AT) | (count as u64) << FEW_AT;
+    }
+
+    /// The frame before has been the page's for `age` entries.
+    #[inline]
+    pub(super) fn set_age(&mut self, age: u64) {
+        self.0[1] = self.0[1] & ((1 << AGE_AT) - 1) | age.min(OLDEST) << AGE_AT;
     }
 
     fn set_mask(&mut self, mask: &Mask) {
@@ -197,6 +220,7 @@ mod tests {
         fn what_is_put_in_comes_out(
             words in prop::collection::btree_map(0..WORDS, 1..u64::MAX, 1..12),
             version: u64,
+            age in prop_oneof![0..1000u64, OLDEST - 2..OLDEST + 2, any::<u64>()],
         ) {
             let words: Vec<(usize, u64)> = words.into_iter().collect();
             let (mut before, mut after) = (page(&[]), page(&words));
@@ -207,10 +231,13 @@ mod tests {
             // SAFETY: two pages.
             unsafe { image.set_words(&set, before.ptr(), after.ptr()) };
             image.set_version(version);
+            image.set_age(age);
             let long = image.words().to_vec();
             let get = |i: usize| long.get(i).copied().unwrap_or(u64::MAX);
             let head = Head::of(get);
             prop_assert_eq!((head.page, head.before, head.frame, head.version), (7, 8, 9, version));
+            let from = if age < OLDEST { (1 << 62) - age } else { 0 };
+            prop_assert_eq!(head.current_from(1 << 62), from);
             if words.len() > FEW {
                 prop_assert_eq!((head.few, mask(get)), (0, set));
             } else {

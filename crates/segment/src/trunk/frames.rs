@@ -1,9 +1,19 @@
 //! Page frames: who has which.
 //!
-//! A frame is *free*, *in the trunk* (named by a page head or by the log), or *reserved* by the process of a
-//! slot, which may write to it. Free and reserved change by compare-and-swap. A process that dies
-//! takes its reservations along only until it is reaped, because the state names its slot.
+//! | state | what |
+//! |---|---|
+//! | hole | nobody's; the file may have no space for it |
+//! | free | nobody's, with space |
+//! | in the trunk | named by a page head, by the log, or by the table of kept frames |
+//! | reserved | of the process of a slot, which may write to it, give it space, or take its space away |
+//!
+//! Hole, free and reserved change by compare-and-swap. A process that dies takes its reservations along only until it
+//! is reaped, because the state names its slot; whether such a frame has space is not known, so it is a hole then. Space is
+//! allocated before a frame is used: a full file system is an error here, never a SIGBUS later.
+//!
+//! When more frames are free than in use, by [`SLACK`] at least, commits give space back until half as many are free.
 
+use std::ops::Range;
 use std::sync::atomic::Ordering;
 
 use rustix::fs::{FallocateFlags, fallocate};
@@ -14,21 +24,29 @@ use crate::PAGE;
 use crate::error::{Error, Result};
 use crate::steps::step;
 
-const FREE: u32 = 0;
-const IN_TRUNK: u32 = 1;
+const HOLE: u32 = 0;
+const FREE: u32 = 1;
+const IN_TRUNK: u32 = 2;
 /// The state of a frame reserved by slot `s` is `RESERVED + s`.
-const RESERVED: u32 = 2;
+const RESERVED: u32 = 3;
 
-/// Frames that the file grows by, at least and at most.
+/// Frames that get space in one go, at least and at most.
 const GROWTH: std::ops::RangeInclusive<usize> = 32..=4096;
 
-/// How often the file is made longer in one go: others may take what was won, but not without end.
+/// How often frames get space in one call: others may take what was won, but not without end.
 const EXTENSIONS: usize = 100;
+
+/// Free frames, beyond as many as are in use, that keep their space.
+const SLACK: usize = 256;
+/// Frames whose space one commit gives back, at least (if there are as many) and at most; and the part of the excess.
+const SHRINK: std::ops::RangeInclusive<usize> = 256..=4096;
+const SHRINK_PART: usize = 8;
 
 /// How many frames are what.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct FrameCount {
     pub(crate) ready: usize,
+    pub(crate) holes: usize,
     pub(crate) free: usize,
     pub(crate) in_trunk: usize,
     pub(crate) reserved: usize,
@@ -40,7 +58,7 @@ impl Trunk {
         self.half(self.geometry.states_at + frame as usize * 4)
     }
 
-    /// Frames that the file has space for.
+    /// Frames that the file has, or had, space for.
     fn ready(&self) -> usize {
         // Relaxed: who reserves a frame gets it by the compare-and-swap.
         let ready = self.word(word::READY).load(Ordering::Relaxed);
@@ -66,15 +84,38 @@ impl Trunk {
 
     /// Gives a reserved frame back.
     pub(crate) fn release(&self, frame: u32, slot: usize) {
-        let mine = RESERVED + slot as u32;
-        // Release: what we wrote there comes before the next owner's writes.
-        let given =
-            self.state(frame)
-                .compare_exchange(mine, FREE, Ordering::Release, Ordering::Relaxed);
-        if given.is_ok() {
+        if self.give(frame, slot, FREE) {
             // Relaxed: a hint, so that nobody searches in vain.
             self.word(word::FREE).fetch_add(1, Ordering::Relaxed);
         }
+    }
+
+    /// Makes a reserved frame a hole: it may have no space.
+    fn make_hole(&self, frame: u32, slot: usize) {
+        if self.give(frame, slot, HOLE) {
+            // Relaxed: a hint, as above.
+            self.word(word::HOLES).fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    fn give(&self, frame: u32, slot: usize, state: u32) -> bool {
+        let mine = RESERVED + slot as u32;
+        // Release: what we did to it comes before what the next owner does.
+        let given =
+            self.state(frame)
+                .compare_exchange(mine, state, Ordering::Release, Ordering::Relaxed);
+        given.is_ok()
+    }
+
+    /// Reserves a frame that is in `state`.
+    fn grab(&self, frame: u32, slot: usize, state: u32) -> bool {
+        let mine = RESERVED + slot as u32;
+        let word = self.state(frame);
+        // Relaxed load: only a look. Acquire: pairs with the Release in `give`.
+        word.load(Ordering::Relaxed) == state
+            && word
+                .compare_exchange(state, mine, Ordering::Acquire, Ordering::Relaxed)
+                .is_ok()
     }
 
     /// Reserves `count` frames for `slot` and adds them to `out`. `cursor` is where to look first.
@@ -99,20 +140,15 @@ impl Trunk {
             if out.len() >= target {
                 return Ok(());
             }
-            let first = self.ready();
-            match self.extend(target - out.len()) {
-                Ok(()) => *cursor = first as u32,
+            if let Err(error) = self.extend(target, slot, out) {
                 // No more space: the hint may have lied.
-                Err(error) => {
-                    self.search(target, slot, cursor, out);
-                    return if out.len() < target {
-                        Err(error)
-                    } else {
-                        Ok(())
-                    };
-                }
+                self.search(target, slot, cursor, out);
+                return if out.len() < target {
+                    Err(error)
+                } else {
+                    Ok(())
+                };
             }
-            self.search(target, slot, cursor, out);
         }
         match out.len() < target {
             true => Err(Error::NoSpace("page frames: others take them all")),
@@ -120,86 +156,163 @@ impl Trunk {
         }
     }
 
-    /// Looks at every frame once, or until `out` has `target` frames.
+    /// Looks at every frame once, or until `out` has `target` free ones.
     fn search(&self, target: usize, slot: usize, cursor: &mut u32, out: &mut Vec<u32>) {
         let ready = self.ready() as u32;
-        let mut found = 0u64;
+        let before = out.len();
+        let hint = self.hint(word::FREE);
         for _ in 0..ready {
             if out.len() >= target {
                 break;
             }
             *cursor = if *cursor >= ready { 1 } else { *cursor + 1 };
-            if self.grab(*cursor, slot) {
+            if self.grab(*cursor, slot, FREE) {
                 step!("frame reserved");
                 out.push(*cursor);
-                found += 1;
             }
         }
-        // Relaxed: a hint; saturating, since a hostile process may have written anything.
-        let free = self.word(word::FREE);
-        let left = free.load(Ordering::Relaxed).saturating_sub(found);
-        free.store(if out.len() < target { 0 } else { left }, Ordering::Relaxed);
+        self.found(word::FREE, hint, out.len() - before, out.len() >= target);
     }
 
-    fn grab(&self, frame: u32, slot: usize) -> bool {
-        let state = self.state(frame);
-        // Relaxed load: only a look. Acquire: pairs with the Release in `release`.
-        state.load(Ordering::Relaxed) == FREE
-            && state
-                .compare_exchange(
-                    FREE,
-                    RESERVED + slot as u32,
-                    Ordering::Acquire,
-                    Ordering::Relaxed,
-                )
-                .is_ok()
+    /// A count that is only a hint.
+    fn hint(&self, at: usize) -> u64 {
+        // Relaxed: a hint.
+        self.word(at).load(Ordering::Relaxed)
     }
 
-    /// Gets file space for more frames. Space is allocated before it is used: a full file system is
-    /// an error here, never a SIGBUS later.
-    fn extend(&self, wanted: usize) -> Result<()> {
+    /// Corrects a hint after a search: it was `hint` before, and if not `enough` were found there are no more.
+    fn found(&self, at: usize, hint: u64, found: usize, enough: bool) {
+        let word = self.word(at);
+        // Relaxed: a hint. Saturating, since a hostile process may have written anything.
+        let _ = match enough {
+            false => word
+                .compare_exchange(hint, 0, Ordering::Relaxed, Ordering::Relaxed)
+                .is_ok(),
+            true => word
+                .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |now| {
+                    Some(now.saturating_sub(found as u64))
+                })
+                .is_ok(),
+        };
+    }
+
+    /// Gives space to frames until `out` has `target`, and to some more, which are free then. Holes come first.
+    fn extend(&self, target: usize, slot: usize, out: &mut Vec<u32>) -> Result<()> {
+        let wanted = target - out.len();
         let ready = self.ready();
-        let more = wanted
-            .max((ready / 4).clamp(*GROWTH.start(), *GROWTH.end()))
-            .min(self.geometry.frames - ready);
-        if more == 0 {
-            return Err(Error::NoSpace("page frames: all are in use"));
+        let backed = ready.saturating_sub(self.hint(word::HOLES) as usize);
+        let more = wanted.max((backed / 4).clamp(*GROWTH.start(), *GROWTH.end()));
+        let mut holes = self.take_holes(more, slot);
+        if holes.is_empty() {
+            let more = more.min(self.geometry.frames - ready);
+            if more == 0 {
+                return Err(Error::NoSpace("page frames: all are in use"));
+            }
+            // Relaxed: these frames are holes so far. The maximum: two processes may extend at once.
+            self.word(word::READY)
+                .fetch_max((ready + more) as u64, Ordering::Relaxed);
+            self.word(word::HOLES)
+                .fetch_add(more as u64, Ordering::Relaxed);
+            step!("file to grow");
+            holes = self.take_holes(more, slot);
         }
-        let at = (self.geometry.frames_at + ready * PAGE) as u64;
-        let mut got = more;
-        let mut result = self.allocate(at, got);
+        let mut result = self.allocate(&holes);
         // Near the limit take only what is needed.
-        if result.is_err() && got > wanted {
-            got = wanted.min(more);
-            result = self.allocate(at, got);
+        if result.is_err() && holes.len() > wanted {
+            for hole in holes.drain(wanted..) {
+                self.make_hole(hole, slot);
+            }
+            result = self.allocate(&holes);
         }
-        result?;
         step!("file grown");
-        // Relaxed: frames are zero and free. The maximum: two processes may extend at once.
-        self.word(word::READY)
-            .fetch_max((ready + got) as u64, Ordering::Relaxed);
-        // Relaxed: a hint. Without it the next who needs a frame would make the file longer again.
-        self.word(word::FREE)
-            .fetch_add(got as u64, Ordering::Relaxed);
-        Ok(())
+        if result.is_err() {
+            holes.drain(..).for_each(|hole| self.make_hole(hole, slot));
+        }
+        let rest = holes.split_off(holes.len().min(wanted));
+        out.append(&mut holes);
+        rest.into_iter().for_each(|frame| self.release(frame, slot));
+        result
     }
 
-    fn allocate(&self, at: u64, frames: usize) -> Result<()> {
-        fallocate(
-            &self.file,
-            FallocateFlags::empty(),
-            at,
-            (frames * PAGE) as u64,
-        )
-        .map_err(Error::os("page frames"))
+    /// Reserves up to `count` holes, those with the lowest numbers.
+    fn take_holes(&self, count: usize, slot: usize) -> Vec<u32> {
+        let hint = self.hint(word::HOLES);
+        if hint == 0 {
+            return Vec::new();
+        }
+        let frames = 1..=self.ready() as u32;
+        let holes = frames.filter(|&frame| self.grab(frame, slot, HOLE));
+        let holes: Vec<u32> = holes.take(count).collect();
+        self.found(word::HOLES, hint, holes.len(), holes.len() >= count);
+        step!("holes reserved");
+        holes
+    }
+
+    fn allocate(&self, frames: &[u32]) -> Result<()> {
+        runs(frames).try_for_each(|run| self.space(FallocateFlags::empty(), run))
+    }
+
+    fn space(&self, flags: FallocateFlags, frames: Range<u64>) -> Result<()> {
+        let at = self.geometry.frames_at as u64 + (frames.start - 1) * PAGE as u64;
+        let len = (frames.end - frames.start) * PAGE as u64;
+        fallocate(&self.file, flags, at, len).map_err(Error::os("page frames"))
+    }
+
+    /// Whether so many frames are free that [`Trunk::shrink`] gives space back.
+    #[inline]
+    pub(crate) fn is_loose(&self) -> bool {
+        self.hint(word::FREE) > SLACK as u64 && self.excess() > 0
+    }
+
+    /// Free frames whose space should be given back.
+    fn excess(&self) -> usize {
+        let [free, holes] = [word::FREE, word::HOLES].map(|at| self.hint(at) as usize);
+        let used = self.ready().saturating_sub(holes).saturating_sub(free);
+        match free > used + SLACK {
+            true => free - (used + SLACK) / 2,
+            false => 0,
+        }
+    }
+
+    /// Gives the space of free frames back to the file system, in part: what is left is for the next call. False if the
+    /// file system cannot do that.
+    pub(crate) fn shrink(&self, slot: usize) -> bool {
+        let excess = self.excess();
+        let count = (excess / SHRINK_PART).clamp(*SHRINK.start(), *SHRINK.end());
+        let count = count.min(excess);
+        let hint = self.hint(word::FREE);
+        let frames = (1..=self.ready() as u32).rev();
+        let free = frames.filter(|&frame| self.grab(frame, slot, FREE));
+        let mut free: Vec<u32> = free.take(count).collect();
+        self.found(word::FREE, hint, free.len(), free.len() >= count);
+        step!("frames reserved to be punched");
+        // An evicted process may still be reading what it has lost, and reading a hole takes space again, if there is any. Who
+        // was evicted before these frames became free is seen here.
+        if self.anybody_evicted() {
+            free.drain(..).for_each(|frame| self.release(frame, slot));
+        }
+        free.reverse();
+        let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+        let mut able = true;
+        for run in runs(&free) {
+            able = able && self.space(flags, run.clone()).is_ok();
+            step!("hole punched");
+            for frame in run {
+                match able && !cfg!(fyris_mutant = "segment_hole_is_free") {
+                    true => self.make_hole(frame as u32, slot),
+                    false => self.release(frame as u32, slot),
+                }
+            }
+        }
+        able
     }
 
     /// Frees every frame that a dead process of `slot` had reserved. For holders of the lock.
     pub(super) fn free_reserved(&self, slot: usize) {
         for frame in 1..=self.ready() as u32 {
-            // Relaxed: only a look; `release` does it.
+            // Relaxed: only a look; `make_hole` does it.
             if self.state(frame).load(Ordering::Relaxed) == RESERVED + slot as u32 {
-                self.release(frame, slot);
+                self.make_hole(frame, slot);
             }
         }
     }
@@ -211,11 +324,16 @@ impl Trunk {
         for frame in 1..=self.ready() as u32 {
             // Relaxed: under the lock.
             let state = self.state(frame).load(Ordering::Relaxed);
+            let nobodys = state >= RESERVED + self.geometry.slots as u32;
             if used[frame as usize] {
                 self.set_in_trunk(frame);
-            } else if state == IN_TRUNK || state >= RESERVED + super::layout::SLOTS as u32 {
-                self.state(frame).store(FREE, Ordering::Relaxed);
-                self.word(word::FREE).fetch_add(1, Ordering::Relaxed);
+            } else if state == IN_TRUNK || nobodys {
+                let (state, hint) = match nobodys {
+                    true => (HOLE, word::HOLES),
+                    false => (FREE, word::FREE),
+                };
+                self.state(frame).store(state, Ordering::Relaxed);
+                self.word(hint).fetch_add(1, Ordering::Relaxed);
                 lost += 1;
             }
         }
@@ -224,17 +342,21 @@ impl Trunk {
 
     /// As [`Trunk::sweep`], but reservations do not count: nobody is there.
     pub(super) fn sweep_all(&self, used: &[bool]) {
-        let mut free = 0;
+        let (mut free, mut holes) = (0, 0);
         for frame in 1..=self.ready() as u32 {
             // Relaxed: nobody else is there.
-            let state = match used[frame as usize] {
-                true => IN_TRUNK,
-                false => FREE,
+            let word = self.state(frame);
+            let state = match word.load(Ordering::Relaxed) {
+                _ if used[frame as usize] => IN_TRUNK,
+                FREE | IN_TRUNK => FREE,
+                _ => HOLE,
             };
-            self.state(frame).store(state, Ordering::Relaxed);
+            word.store(state, Ordering::Relaxed);
             free += u64::from(state == FREE);
+            holes += u64::from(state == HOLE);
         }
         self.word(word::FREE).store(free, Ordering::Relaxed);
+        self.word(word::HOLES).store(holes, Ordering::Relaxed);
     }
 
     /// Counts the frames by state.
@@ -246,6 +368,7 @@ impl Trunk {
         for frame in 1..=count.ready as u32 {
             // Relaxed: a count, exact only while nothing moves.
             match self.state(frame).load(Ordering::Relaxed) {
+                HOLE => count.holes += 1,
                 FREE => count.free += 1,
                 IN_TRUNK => count.in_trunk += 1,
                 _ => count.reserved += 1,
@@ -259,4 +382,10 @@ impl Trunk {
         // Relaxed: under the lock.
         self.state(frame).load(Ordering::Relaxed) == IN_TRUNK
     }
+}
+
+/// Splits ascending frame numbers into runs.
+fn runs(frames: &[u32]) -> impl Iterator<Item = Range<u64>> + '_ {
+    let runs = frames.chunk_by(|a, b| a + 1 == *b);
+    runs.map(|run| u64::from(run[0])..u64::from(run[0]) + run.len() as u64)
 }

@@ -7,22 +7,29 @@ use crate::words::Unit;
 /// "FYRISSEG".
 pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"FYRISSEG");
 /// Changes when a byte changes its meaning.
-pub(crate) const FORMAT: u64 = 2;
-/// Slots for attached processes.
-pub(crate) const SLOTS: usize = 128;
+pub(crate) const FORMAT: u64 = 3;
+/// Most slots for attached processes.
+pub(crate) const MAX_SLOTS: u64 = 1 << 16;
 /// Bytes of a slot.
 pub(crate) const SLOT: usize = 64;
 /// Bytes of a page head.
 pub(crate) const HEAD: usize = 16;
 /// Bytes of a log entry.
 pub(crate) const ENTRY: usize = 128;
+/// Bytes of an entry of the table of kept frames.
+pub(crate) const KEPT: usize = 16;
 /// Fewest entries of a log.
-const MIN_LOG: u64 = 256;
+const MIN_LOG: u64 = 1024;
 /// Most pages of a segment: page and frame numbers have 32 bits.
 const MAX_PAGES: u64 = 1 << 28;
+/// One more than the most page frames.
+const MAX_FRAMES: u64 = u32::MAX as u64;
 
-/// Offsets of the words of the header that change, each of 8 bytes. Before them are the eight words of
-/// [`Geometry::header`], written once: magic, format, unit, pages, log entries, frames, the file's length, sum.
+/// Words of the header that are written once: [`Geometry::header`].
+pub(crate) const CONSTANTS: usize = 10;
+
+/// Offsets of the words of the header that change, each of 8 bytes. Before them are its constants: magic, format, unit,
+/// pages, slots, frames kept at most, log entries, frames, the file's length, sum.
 pub(crate) mod word {
     /// Log position of the trunk: page changes ever published. On a line with what updates read.
     pub(crate) const POSITION: usize = 128;
@@ -34,9 +41,34 @@ pub(crate) mod word {
     pub(crate) const APPLIED: usize = 264;
     pub(crate) const READY: usize = 272;
     pub(crate) const FREE: usize = 280;
-    pub(crate) const CUTS: usize = 288;
+    pub(crate) const GATE: usize = 288;
     pub(crate) const NAMESPACE: usize = 296;
     pub(crate) const SLOTS_USED: usize = 304;
+    /// Not 0 while somebody may sleep until the position moves.
+    pub(crate) const WATCHED: usize = 312;
+    pub(crate) const KEPT: usize = 320;
+    pub(crate) const CUTS: usize = 328;
+    pub(crate) const EVICTIONS: usize = 336;
+    /// Of the table of kept frames: entries ever used, where to look for an empty one, and for which snapshots it was
+    /// last gone through.
+    pub(crate) const KEPT_TOP: usize = 344;
+    pub(crate) const KEPT_CURSOR: usize = 352;
+    pub(crate) const KEPT_FOR: usize = 360;
+    /// Frames below READY that are holes (a hint).
+    pub(crate) const HOLES: usize = 368;
+}
+
+/// What a segment is made with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Shape {
+    /// The editing unit.
+    pub(crate) unit: Unit,
+    /// Pages that the segment may have.
+    pub(crate) pages: u64,
+    /// Processes that may be attached.
+    pub(crate) slots: u64,
+    /// Replaced pages that may be kept for processes which the log has left behind.
+    pub(crate) kept: u64,
 }
 
 /// The sizes of a segment's parts. Read from the header once, checked, and kept in private memory:
@@ -47,29 +79,46 @@ pub(crate) struct Geometry {
     pub(crate) unit: Unit,
     /// Pages that the segment may have.
     pub(crate) pages: usize,
+    /// Slots for attached processes; the one after them is the doctor's.
+    pub(crate) slots: usize,
+    /// Entries of the table of kept frames.
+    pub(crate) kept: usize,
     /// Entries of the log, a power of two above `pages`: one commit always fits.
     pub(crate) log: usize,
     /// Page frames; numbers 1 to `frames`, 0 is the page of zeros.
     pub(crate) frames: usize,
-    /// Offset of the slots, page heads, log, frame states, frames; and the file's length.
+    /// Offset of the slots, page heads, log, kept frames, frame states, frames; and the file's length.
     pub(crate) slots_at: usize,
     pub(crate) heads_at: usize,
     pub(crate) log_at: usize,
+    pub(crate) kept_at: usize,
     pub(crate) states_at: usize,
     pub(crate) frames_at: usize,
     pub(crate) total: usize,
 }
 
 impl Geometry {
-    /// For a segment of at most `pages` pages.
-    pub(crate) fn new(unit: Unit, pages: u64) -> Result<Geometry> {
+    /// For a segment of this shape.
+    pub(crate) fn new(shape: Shape) -> Result<Geometry> {
+        let Shape {
+            unit,
+            pages,
+            slots,
+            kept,
+        } = shape;
         if pages == 0 || pages > MAX_PAGES {
             return Err(Error::BadArgument("a segment has 1 byte to 1 TiB"));
         }
-        let log = (pages + 1).next_power_of_two().max(MIN_LOG);
-        // The trunk's pages, their predecessors in the log, and what two commits prepare; the file
+        if slots == 0 || slots > MAX_SLOTS {
+            return Err(Error::BadArgument("slots: 1 to 65,536"));
+        }
+        let log = (2 * pages).next_power_of_two().max(MIN_LOG);
+        // The trunk's pages, their predecessors in the log and beyond it, and what two commits prepare; the file
         // is sparse, so a frame that is never used costs four bytes.
-        let frames = pages + log + 2 * pages + 1024;
+        let frames = (pages + log + 2 * pages + 1024).saturating_add(kept);
+        if frames >= MAX_FRAMES {
+            return Err(Error::BadArgument("history: too many pages to be kept"));
+        }
         let mut at = 0u64;
         let mut part = |bytes: u64| {
             let start = at;
@@ -80,11 +129,14 @@ impl Geometry {
         Ok(Geometry {
             unit,
             pages: pages as usize,
+            slots: slots as usize,
+            kept: kept as usize,
             log: log as usize,
             frames: frames as usize,
-            slots_at: part((SLOTS * SLOT) as u64),
+            slots_at: part((slots + 1) * SLOT as u64),
             heads_at: part(pages * HEAD as u64),
             log_at: part(log * ENTRY as u64),
+            kept_at: part(kept * KEPT as u64),
             states_at: part((frames + 1) * 4),
             frames_at: part(frames * PAGE as u64),
             total: part(0),
@@ -92,29 +144,36 @@ impl Geometry {
     }
 
     /// The words of the header that never change, the sum over the others last.
-    pub(crate) fn header(&self) -> [u64; 8] {
+    pub(crate) fn header(&self) -> [u64; CONSTANTS] {
         let mut words = [
             MAGIC,
             FORMAT,
             self.unit.bytes() as u64,
             self.pages as u64,
+            self.slots as u64,
+            self.kept as u64,
             self.log as u64,
             self.frames as u64,
             self.total as u64,
             0,
         ];
-        words[7] = sum(&words[..7]);
+        words[CONSTANTS - 1] = sum(&words[..CONSTANTS - 1]);
         words
     }
 
     /// Checks the constant words of a header against each other.
-    pub(crate) fn check(words: &[u64; 8]) -> Result<Geometry> {
-        if sum(&words[..7]) != words[7] {
+    pub(crate) fn check(words: &[u64; CONSTANTS]) -> Result<Geometry> {
+        if sum(&words[..CONSTANTS - 1]) != words[CONSTANTS - 1] {
             return Err(Error::Corrupt("the header's sum is wrong"));
         }
-        let unit = Unit::new(words[2]).ok_or(Error::Corrupt("the header's unit"))?;
+        let shape = Shape {
+            unit: Unit::new(words[2]).ok_or(Error::Corrupt("the header's unit"))?,
+            pages: words[3],
+            slots: words[4],
+            kept: words[5],
+        };
         let geometry =
-            Geometry::new(unit, words[3]).map_err(|_| Error::Corrupt("the header's page count"))?;
+            Geometry::new(shape).map_err(|_| Error::Corrupt("the header's page count"))?;
         match geometry.header() == *words {
             true => Ok(geometry),
             false => Err(Error::Corrupt("the header's sizes do not fit together")),
@@ -123,7 +182,7 @@ impl Geometry {
 }
 
 /// FNV-1a over the words: against accidents, not against malice (every word is checked as well).
-fn sum(words: &[u64]) -> u64 {
+pub(super) fn sum(words: &[u64]) -> u64 {
     words.iter().fold(0xcbf2_9ce4_8422_2325, |sum, word| {
         (sum ^ word).wrapping_mul(0x100_0000_01b3)
     })
@@ -134,31 +193,68 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    fn shape(pages: u64) -> Shape {
+        Shape {
+            unit: Unit::new(8).unwrap(),
+            pages,
+            slots: 1024,
+            kept: 8 * pages,
+        }
+    }
+
     #[test]
     fn parts_do_not_overlap() {
         for pages in [1, 2, 255, 256, 100_000, MAX_PAGES] {
-            let g = Geometry::new(Unit::new(8).unwrap(), pages).unwrap();
-            assert!(g.slots_at == PAGE && g.heads_at >= g.slots_at + SLOTS * SLOT);
+            let g = Geometry::new(shape(pages)).unwrap();
+            assert!(g.slots_at == PAGE && g.heads_at >= g.slots_at + (g.slots + 1) * SLOT);
             assert!(g.log_at >= g.heads_at + g.pages * HEAD && g.log > g.pages);
-            assert!(g.states_at >= g.log_at + g.log * ENTRY);
+            assert!(g.kept_at >= g.log_at + g.log * ENTRY);
+            assert!(g.states_at >= g.kept_at + g.kept * KEPT);
             assert!(g.frames_at >= g.states_at + (g.frames + 1) * 4);
             assert_eq!(g.total, g.frames_at + g.frames * PAGE);
             assert_eq!(Geometry::check(&g.header()).unwrap(), g);
         }
-        assert!(Geometry::new(Unit::new(8).unwrap(), 0).is_err());
-        assert!(Geometry::new(Unit::new(8).unwrap(), MAX_PAGES + 1).is_err());
+    }
+
+    #[test]
+    fn shapes_out_of_bounds_are_refused() {
+        let good = shape(1);
+        for bad in [
+            shape(0),
+            shape(MAX_PAGES + 1),
+            Shape { slots: 0, ..good },
+            Shape {
+                slots: MAX_SLOTS + 1,
+                ..good
+            },
+            Shape {
+                kept: MAX_FRAMES,
+                ..good
+            },
+            Shape {
+                kept: u64::MAX,
+                ..good
+            },
+        ] {
+            let refused = Geometry::new(bad);
+            assert!(matches!(refused, Err(Error::BadArgument(_))), "{bad:?}");
+        }
     }
 
     proptest! {
         #[test]
-        fn a_header_with_any_word_changed_is_refused(word in 0usize..8, value: u64, resum: bool) {
-            let mut header = Geometry::new(Unit::new(8).unwrap(), 100).unwrap().header();
-            // Magic and format are checked by their own errors; the page count alone sets the rest.
-            prop_assume!(word >= 2 && word != 3 && header[word] != value);
-            prop_assume!(word != 2 || Unit::new(value).is_none());
+        fn a_header_with_any_word_changed_is_refused(
+            word in 0..CONSTANTS,
+            value: u64,
+            resum: bool,
+        ) {
+            let mut header = Geometry::new(shape(100)).unwrap().header();
+            // Magic and format are checked by their own errors; the shape alone sets the rest.
+            prop_assume!(word >= 2 && header[word] != value);
+            prop_assume!(!(3..6).contains(&word) && (word != 2 || Unit::new(value).is_none()));
             header[word] = value;
-            if resum && word != 7 {
-                header[7] = sum(&header[..7]);
+            if resum && word != CONSTANTS - 1 {
+                header[CONSTANTS - 1] = sum(&header[..CONSTANTS - 1]);
             }
             prop_assert!(Geometry::check(&header).is_err());
         }

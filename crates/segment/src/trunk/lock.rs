@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use rustix::thread::futex;
 
 use super::Trunk;
-use super::layout::{SLOTS, word};
+use super::layout::word;
 use crate::error::{Error, Result};
 use crate::steps::{patience, step};
 
@@ -38,6 +38,8 @@ impl Drop for Guard<'_> {
             // A waiter that is not woken wakes from its nap.
             let _ = futex::wake(self.trunk.lock_word(), futex::Flags::empty(), 1);
         }
+        // After the lock, so that those who are woken need not wait for it.
+        self.trunk.wake_watchers();
     }
 }
 
@@ -108,7 +110,7 @@ impl Trunk {
     /// one that a dead process left: this one is only taken once.
     fn holder(&self, seen: u32, mine: u32) -> Option<u32> {
         let holder = seen & !WAITERS;
-        if holder == mine || holder == 0 || holder as usize > SLOTS {
+        if holder == mine || holder == 0 || holder as usize > self.geometry.slots + 1 {
             return None;
         }
         let process = self.process(holder as usize - 1)?;

@@ -3,7 +3,9 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::entry::{self, FEW, Head, Image, LEN, One};
+use super::kept::Kept;
 use super::layout::{ENTRY, word};
+use super::slots::Standing;
 use super::{Bounds, Trunk};
 use crate::error::{Error, Result};
 use crate::steps::step;
@@ -55,11 +57,15 @@ impl Trunk {
     }
 
     /// The frame that entry `position` replaced, if it is one. For holders of the lock.
-    fn replaced(&self, position: u64) -> Option<u32> {
+    pub(super) fn replaced(&self, position: u64) -> Option<Kept> {
         // The lock's Acquire came before.
         let head = Head::of(self.reader(position));
         let good = !head.grown() && (1..=self.geometry.frames).contains(&(head.before as usize));
-        good.then_some(head.before)
+        good.then(|| Kept {
+            frame: head.before,
+            from: head.current_from(position),
+            to: position,
+        })
     }
 
     /// Writes entry `position`, which nobody can see yet. For holders of the lock.
@@ -72,11 +78,15 @@ impl Trunk {
 
     /// Publishes `records` (steps 4 to 6 of a commit, see the crate). The log has room for them
     /// (`make_room`). For holders of the lock. Returns the new position.
-    pub(crate) fn publish(&self, bounds: &mut Bounds, records: &[Image]) -> u64 {
+    pub(crate) fn publish(&self, bounds: &mut Bounds, records: &mut [Image]) -> u64 {
         let start = bounds.position;
         let end = start + records.len() as u64;
         debug_assert!(end - bounds.tail <= self.geometry.log as u64);
-        for (position, image) in (start..).zip(records) {
+        for (position, image) in (start..).zip(&mut *records) {
+            let head = image.head();
+            if !head.grown() {
+                image.set_age(position.saturating_sub(self.changed_at(head.page as usize)));
+            }
             self.put(position, image);
             step!("entry written");
         }
@@ -86,8 +96,9 @@ impl Trunk {
                 .store(start + 1, Ordering::Release);
             step!("partly published");
         }
-        // Release: pairs with the Acquire in `position`. From here on the commit has happened.
-        self.word(word::POSITION).store(end, Ordering::Release);
+        // Release, within SeqCst: pairs with the Acquire in `position`. From here on the commit has happened. SeqCst: one
+        // side of the handshake with those who sleep until then, see `watch`.
+        self.word(word::POSITION).store(end, Ordering::SeqCst);
         step!("published");
         bounds.position = end;
         self.apply(bounds, records.iter().map(Image::head));
@@ -138,40 +149,70 @@ impl Trunk {
         self.word(word::APPLIED).load(Ordering::Acquire)
     }
 
-    /// Entries below this, and the frames that they replaced, may be reused (invariant K).
-    pub(crate) fn tail(&self) -> u64 {
-        // SeqCst: one side of the handshake with `advance`; see `slots::enter`.
-        self.word(word::TAIL).load(Ordering::SeqCst)
+    /// The log may be held from here on (invariant K).
+    pub(crate) fn gate(&self) -> u64 {
+        // SeqCst: one side of the handshake with `advance`; see `slots::hold`.
+        self.word(word::GATE).load(Ordering::SeqCst)
     }
 
-    /// Moves the tail up to where the slowest uncut process stands, and hands the frames that were
-    /// replaced before that to `free`. For holders of the lock.
-    pub(crate) fn advance(&self, bounds: &mut Bounds, mut free: impl FnMut(u32)) {
-        let mut target = self.slowest().min(bounds.applied);
+    /// Moves the tail up to where the slowest process stands that holds the log, or up to `floor` if only bases are below;
+    /// keeps the frames that snapshots have, and hands the others to `free`. False if readers in place need more frames than can
+    /// be kept beside the log: then the tail stays. For holders of the lock.
+    pub(crate) fn advance(
+        &self,
+        bounds: &mut Bounds,
+        floor: u64,
+        mut free: impl FnMut(u32),
+    ) -> bool {
+        let tail = bounds.tail;
+        let reach = |standing: &Standing| {
+            let floor = floor.min(standing.place);
+            standing.low.max(floor).min(bounds.applied).max(tail)
+        };
+        let mut standing = self.standing(tail, tail);
+        let mut target = reach(&standing);
         if cfg!(fyris_mutant = "segment_keep_nothing") {
             target = bounds.applied;
         }
-        if target <= bounds.tail {
-            return;
+        if target > tail {
+            // SeqCst, as all loads in `standing` and all that a process does to enter: there is one order of these, so that
+            // either a process that enters below the new gate sees it and tries again, or we see its slot, its owner and its
+            // place here and stay behind it.
+            self.word(word::GATE).store(target, Ordering::SeqCst);
+            standing = self.standing(tail, target);
+            let again = reach(&standing);
+            if again < target && !cfg!(fyris_mutant = "segment_keep_nothing") {
+                self.word(word::GATE).store(again, Ordering::SeqCst);
+                target = again;
+            }
+            step!("gate moved");
         }
-        // SeqCst, as all loads in `slowest` and all that a process does to enter: there is one order of these, so that either
-        // a process that enters below the new tail sees it and tries again, or we see its slot, its owner and its position
-        // here and stay behind it.
-        self.word(word::TAIL).store(target, Ordering::SeqCst);
-        let again = self.slowest().max(bounds.tail);
-        if again < target && !cfg!(fyris_mutant = "segment_keep_nothing") {
-            self.word(word::TAIL).store(again, Ordering::SeqCst);
-            target = again;
+        let mut snapshots = standing.snapshots;
+        self.let_go_for(&snapshots, &mut free);
+        if target == tail {
+            return true;
         }
+        if !snapshots.is_empty() && !self.keep_for(&mut snapshots, tail..target, &mut free) {
+            return false;
+        }
+        // Relaxed: for holders of the lock. From here on the entries are gone.
+        self.word(word::TAIL).store(target, Ordering::Relaxed);
+        bounds.tail = target;
         step!("tail moved");
-        for position in bounds.tail..target {
+        for position in tail..target {
             // A frame whose entry a hostile process spoiled is lost until the next sweep.
-            if let Some(frame) = self.replaced(position) {
-                free(frame);
+            let replaced = self.replaced(position);
+            if let Some(kept) = replaced.filter(|kept| !kept.needed(&snapshots)) {
+                free(kept.frame);
                 step!("frame given back");
             }
         }
-        bounds.tail = target;
+        let log = self.geometry.log as u64;
+        if !snapshots.is_empty() && tail / log != target / log {
+            // Once a turn of the log: those that were left behind may have died. An error is not theirs to see.
+            let _ = self.reap(None);
+        }
+        true
     }
 
     /// Sees to it that `count` entries fit, by cutting off processes that lag if need be. For
@@ -190,7 +231,7 @@ impl Trunk {
         if bounds.tail >= needed {
             return Ok(());
         }
-        self.advance(bounds, &mut free);
+        self.advance(bounds, 0, &mut free);
         if bounds.tail >= needed {
             return Ok(());
         }
@@ -198,7 +239,9 @@ impl Trunk {
         // A process that was cut may come back before the tail has moved: then it is cut again.
         for _ in 0..CUT_TRIES {
             self.cut_below(needed);
-            self.advance(bounds, &mut free);
+            if !self.advance(bounds, needed, &mut free) {
+                return Err(Error::NoSpace("pages that readers in place have"));
+            }
             if bounds.tail >= needed {
                 return Ok(());
             }

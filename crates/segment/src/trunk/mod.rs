@@ -5,9 +5,10 @@
 //! | part | content |
 //! |---|---|
 //! | header | one page: constants with a sum, position, version, lock, tail (see [`layout::word`]) |
-//! | slots | 128 x 64 bytes: who is attached, and at which log position |
+//! | slots | 64 bytes a process: who is attached, and at which log position |
 //! | page heads | 16 bytes a page: latest frame, log position after the change |
 //! | log | ring of 128-byte entries: page, frame, frame before, version, changed words (see [`entry`]) |
+//! | kept frames | 16 bytes each: frames that left the log and are still needed (see [`kept`]) |
 //! | frame states | 4 bytes a frame: free, in the trunk, or reserved by the process of a slot |
 //! | frames | 4096 bytes each, never changed while anyone may read them |
 //!
@@ -21,30 +22,36 @@
 //!
 //! * **B (bounds)**. Every number read here is used only after a comparison with the private copy of
 //!   the geometry. Words are read by atomics, once, into private memory; then checked; then used.
-//! * **K (keep)**. A process at position `p` with an uncut slot may read the frames that were current at
-//!   `p` or later, and entries from `p` on: the frame replaced by entry `s`, and the entry itself, are
-//!   reused only when `tail > s`, and `tail <= p` for every uncut slot.
-//! * **L (lock)**. Log entries, `position`, heads, `applied`, `tail`, cuts and the states of frames that are in the
-//!   trunk are written by the holder of the lock only. Frames change hands between *free* and *reserved*
-//!   by compare-and-swap, without the lock.
+//! * **K (keep)**. While a slot holds the log from position `p` on, its process may read entries from `p` on, and each
+//!   frame that was current at `p` or later. While it is not evicted it may read the snapshots of its place and its
+//!   base: the frames that were current there. An entry is reused only when `tail` has passed it, and no slot holds
+//!   the log below `tail`; the frame that it replaced is free only when no slot keeps a snapshot that has it.
+//! * **L (lock)**. Log entries, `position`, heads, `applied`, `tail`, cuts, evictions, the table of kept frames and the
+//!   states of frames that are in the trunk are written by the holder of the lock only. Frames change hands between
+//!   *free* and *reserved* by compare-and-swap, without the lock.
 //! * **R (repair)**. Whoever takes the lock over from a dead process repairs before anything else:
 //!   `recover`.
 
 pub(crate) mod create;
 pub(crate) mod entry;
 pub(crate) mod frames;
+mod glance;
+pub(crate) mod kept;
 pub(crate) mod layout;
 pub(crate) mod lock;
 pub(crate) mod log;
 pub(crate) mod recover;
 pub(crate) mod slots;
+mod watch;
 
 use std::fs::File;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::PAGE;
 use crate::error::{Error, Result};
-use crate::map::Mapping;
+use crate::map::{ForkMark, ForkProbe, Mapping};
 use crate::words::{self, ZERO};
 
 use layout::{Geometry, HEAD, word};
@@ -55,6 +62,18 @@ pub(crate) struct Trunk {
     map: Mapping,
     pub(crate) file: File,
     pub(crate) geometry: Geometry,
+    fork: ForkMark,
+    /// Whether this process may write to the file. If not it has no slot, and is only looking on.
+    pub(crate) writable: bool,
+}
+
+impl Drop for Trunk {
+    fn drop(&mut self) {
+        if self.forked() {
+            // Invariant F: the mapping is the parent's, and something else may be at its place.
+            self.map.forget();
+        }
+    }
 }
 
 /// Where the log stands, read consistently enough to be checked.
@@ -156,6 +175,12 @@ impl Trunk {
         Ok(unsafe { self.map.start().add(offset) })
     }
 
+    /// Where in the file frame `number` is.
+    pub(crate) fn place_of(&self, number: u32) -> Result<(BorrowedFd<'_>, usize)> {
+        let offset = self.frame(number)?.addr() - self.map.start().addr();
+        Ok((self.file.as_fd(), offset))
+    }
+
     /// Frame and position of the latest change of `page`.
     pub(crate) fn head(&self, page: usize) -> Result<(u32, u64)> {
         let offset = self.head_at(page);
@@ -167,6 +192,13 @@ impl Trunk {
             Ok(frame) if frame as usize <= self.geometry.frames => Ok((frame, position)),
             _ => Err(Error::Corrupt("a page head's frame")),
         }
+    }
+
+    /// The position after the latest change of `page`. For holders of the lock.
+    #[inline]
+    pub(super) fn changed_at(&self, page: usize) -> u64 {
+        // Relaxed: under the lock.
+        self.word(self.head_at(page) + 8).load(Ordering::Relaxed)
     }
 
     /// Sets a page head. For holders of the lock.
@@ -190,15 +222,43 @@ impl Trunk {
         self.geometry.heads_at + page * HEAD
     }
 
-    /// The child of a fork has no mapping: there is nothing to unmap.
-    pub(crate) fn forget(&mut self) {
-        self.map.forget();
+    /// What asks that without a way to the trunk; good while the trunk is.
+    pub(crate) fn fork_probe(&self) -> ForkProbe {
+        self.fork.probe()
+    }
+
+    /// Whether this is a child of the process that mapped the trunk: then nothing is mapped here. No system call.
+    #[inline]
+    pub(crate) fn forked(&self) -> bool {
+        self.fork.forked()
+    }
+
+    /// Copies frame `number` out of the file: for those who keep no frame, and may find that its space was given back. Reading
+    /// that through the mapping would take space again.
+    pub(crate) fn read_frame(&self, number: u32, page: &mut [u8; PAGE]) -> Result<()> {
+        let Some(index) = number.checked_sub(1) else {
+            page.fill(0);
+            return Ok(());
+        };
+        let at = self.geometry.frames_at + index as usize * PAGE;
+        let read = self.file.read_exact_at(page, at as u64);
+        read.map_err(|source| Error::Os {
+            what: "reading a page of a segment",
+            path: None,
+            source,
+        })
     }
 
     /// How often a process was cut off for lagging.
     pub(crate) fn cuts(&self) -> u64 {
         // Relaxed: for people.
         self.word(word::CUTS).load(Ordering::Relaxed)
+    }
+
+    /// How often a process lost its base.
+    pub(crate) fn evictions(&self) -> u64 {
+        // Relaxed: for people.
+        self.word(word::EVICTIONS).load(Ordering::Relaxed)
     }
 
     /// Bytes from the start to the end of the mapping, for `sync`.

@@ -4,12 +4,16 @@
 //! |---|---|---|
 //! | before `position` moved | entries above `position`, frames reserved by its slot | nobody sees the entries; the frames go with the slot |
 //! | before `applied` moved | `applied < position` | page heads and frame states are written again from the log |
+//! | while keeping frames | frames in the table whose entries are still in the log | they leave the table |
 //! | while moving the tail | frames marked as the trunk's that nothing names | the sweep frees them |
 //! | anywhere else | a slot of a dead process | the slot is cleared, its frames are freed |
 
+use std::sync::atomic::Ordering;
+
+use super::layout::word;
 use super::lock::Guard;
 use super::{Bounds, Trunk};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::steps::step;
 
 /// What a repair did.
@@ -30,8 +34,9 @@ impl Trunk {
         let replayed = self.replay(&mut bounds)?;
         step!("replayed");
         let reaped = self.reap(None)?;
+        self.reopen(&bounds);
         // What the dead held back goes with what they lost: nothing names it any more.
-        self.advance(&mut bounds, |_| ());
+        self.advance(&mut bounds, 0, |_| ());
         let lost_frames = self.sweep(&self.used(&bounds)?);
         step!("swept");
         Ok(Repair {
@@ -39,6 +44,14 @@ impl Trunk {
             reaped,
             lost_frames,
         })
+    }
+
+    /// The gate and the table of kept frames are as the tail says again.
+    fn reopen(&self, bounds: &Bounds) {
+        // SeqCst: as in `advance`. Nothing from the tail on has been given back.
+        self.word(word::GATE).store(bounds.tail, Ordering::SeqCst);
+        step!("gate reopened");
+        self.keep_only_before(bounds.tail);
     }
 
     /// The log's bounds, with nothing published that is not applied. Repairs see to that; but one that failed, on
@@ -56,17 +69,25 @@ impl Trunk {
         let mut bounds = self.bounds()?;
         self.replay(&mut bounds)?;
         self.clear_slots();
-        self.advance(&mut bounds, |_| ());
+        self.reopen(&bounds);
+        self.advance(&mut bounds, 0, |_| ());
         self.sweep_all(&self.used(&bounds)?);
         Ok(())
     }
 
-    /// Frees whatever can be freed: the dead are reaped, and everybody who is behind is cut off.
-    pub(crate) fn reclaim_all(&self, lock: &Guard<'_>, slot: usize) -> Result<()> {
+    /// Frees whatever can be freed: the dead are reaped, the log goes on without those who are behind, and if it comes to
+    /// the `worst` they are evicted.
+    pub(crate) fn reclaim_all(&self, lock: &Guard<'_>, slot: usize, worst: bool) -> Result<()> {
         let mut bounds = self.settled(lock)?;
         self.reap(Some(slot))?;
+        if worst {
+            let snapshots = self.standing(bounds.tail, bounds.position).snapshots;
+            let lost = snapshots.into_iter().filter(|&at| !self.is_pinned(at));
+            lost.for_each(|at| self.evict(at));
+        }
         self.cut_below(bounds.position);
-        self.advance(&mut bounds, |frame| {
+        let all = bounds.position;
+        self.advance(&mut bounds, all, |frame| {
             if self.take_back(frame, slot) {
                 self.release(frame, slot);
             }
@@ -74,7 +95,7 @@ impl Trunk {
         Ok(())
     }
 
-    /// Which frames page heads and log name.
+    /// Which frames page heads, log and the table of kept frames name.
     pub(crate) fn used(&self, bounds: &Bounds) -> Result<Vec<bool>> {
         let mut used = vec![false; self.geometry.frames + 1];
         for page in 0..self.geometry.pages {
@@ -86,6 +107,10 @@ impl Trunk {
                 used[head.frame as usize] = true;
                 used[head.before as usize] = true;
             }
+        }
+        for (_, kept) in self.kept() {
+            let named = used.get_mut(kept.frame as usize);
+            *named.ok_or(Error::Corrupt("a kept frame's number"))? = true;
         }
         used[0] = false;
         Ok(used)

@@ -3,24 +3,40 @@
 //! | bytes | content |
 //! |---|---|
 //! | 0..8 | owner: process id (22 bits) and start time in clock ticks (42 bits); 0: nobody |
-//! | 8..16 | position, with the highest bit set if the slot holds nothing: cut off, or not entered |
+//! | 8..16 | place: a log position, with [`CUT`] and [`EVICTED`] |
 //! | 16..24 | commits made |
+//! | 24..32 | base: the position from which the local changes started |
+//! | 32..40 | not 0: pinned, never evicted |
+//!
+//! A slot keeps two things for its process (invariant K in `trunk/mod.rs`). Its *place* holds the log: the entries from
+//! there on, and each frame that was current there or later. If the log must go on without this process the place is
+//! [`CUT`]; the slot then keeps two *snapshots*: the frames that were current at its place, and those that were at its
+//! base. That is the merge's base and what it merges; they are as many frames as the segment has pages, twice.
+//! If even these cannot be kept the slot is [`EVICTED`], unless it is *pinned*: its process reads the frames of its base in
+//! place, so they are never given up while it lives.
+//!
+//! An update moves the place first, then merges, then moves the base: at each moment both sides of the merge are kept.
 
 use std::sync::atomic::{AtomicU64, Ordering, fence};
+use std::time::{Duration, Instant};
 use std::{fs, io};
 
 use rustix::io::Errno;
 use rustix::process::Pid;
 
 use super::Trunk;
-use super::layout::{SLOT, SLOTS, word};
+use super::layout::{SLOT, word};
 use crate::error::{Error, Result};
-use crate::steps::step;
+use crate::steps::{patience, step};
 
-/// Set in a position: this slot keeps nothing alive.
+/// Set in a place: the slot holds nothing of the log.
 const CUT: u64 = 1 << 63;
-/// The position of a slot that has not entered.
-const IDLE: u64 = u64::MAX;
+/// Set in a place: the slot keeps no snapshots.
+const EVICTED: u64 = 1 << 62;
+/// Place and base of a slot that has not entered: a position that is never reached.
+const IDLE: u64 = !EVICTED;
+/// The position of a place.
+const POSITION: u64 = EVICTED - 1;
 const PID_BITS: u32 = 22;
 /// How often a process that enters may be overtaken by the tail.
 const TRIES: usize = 10_000;
@@ -36,6 +52,11 @@ impl Process {
         let start = start_time(pid).ok().flatten();
         let start = start.ok_or(Error::Unsupported("reading /proc/self/stat"))?;
         Ok(Process(u64::from(pid) | start << PID_BITS))
+    }
+
+    /// The process that a slot's owner word names.
+    pub(super) fn known_as(owner: u64) -> Process {
+        Process(owner)
     }
 
     /// Its id.
@@ -92,26 +113,92 @@ fn threads(pid: u32) -> io::Result<usize> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct SlotView {
     pub(crate) owner: Process,
+    /// `None`: it has been evicted.
     pub(crate) position: Option<u64>,
     pub(crate) commits: u64,
+    /// It is pinned.
+    pub(crate) in_place: bool,
+}
+
+/// The doctor's slot, given back when dropped.
+#[derive(Debug)]
+pub(crate) struct Desk<'a>(&'a Trunk);
+
+impl Desk<'_> {
+    /// Its number.
+    pub(crate) fn slot(&self) -> usize {
+        self.0.geometry.slots
+    }
+}
+
+impl Drop for Desk<'_> {
+    fn drop(&mut self) {
+        self.0.detach(self.slot());
+    }
+}
+
+/// What all slots keep together.
+#[derive(Debug)]
+pub(super) struct Standing {
+    /// The lowest place that holds the log; the maximum if none does.
+    pub(super) place: u64,
+    /// As `place`, but waiting also for those who merge: their base is about to move.
+    pub(super) low: u64,
+    /// The snapshots kept, ascending.
+    pub(super) snapshots: Vec<u64>,
 }
 
 impl Trunk {
+    fn slot_word(&self, slot: usize, at: usize) -> &AtomicU64 {
+        assert!(slot <= self.geometry.slots);
+        self.word(self.geometry.slots_at + slot * SLOT + at)
+    }
+
     fn owner(&self, slot: usize) -> &AtomicU64 {
-        assert!(slot < SLOTS);
-        self.word(self.geometry.slots_at + slot * SLOT)
+        self.slot_word(slot, 0)
     }
 
     fn place(&self, slot: usize) -> &AtomicU64 {
-        assert!(slot < SLOTS);
-        self.word(self.geometry.slots_at + slot * SLOT + 8)
+        self.slot_word(slot, 8)
+    }
+
+    fn base(&self, slot: usize) -> &AtomicU64 {
+        self.slot_word(slot, 24)
+    }
+
+    fn pinned(&self, slot: usize) -> &AtomicU64 {
+        self.slot_word(slot, 32)
+    }
+
+    /// Sees to it that this slot, which has not entered yet, is never evicted.
+    pub(crate) fn pin(&self, slot: usize) {
+        // SeqCst: before the place that `evict` finds, so that it finds this as well.
+        self.pinned(slot).store(1, Ordering::SeqCst);
+    }
+
+    /// Whether a pinned slot keeps the snapshot of `position`. For holders of the lock.
+    pub(super) fn is_pinned(&self, position: u64) -> bool {
+        !cfg!(fyris_mutant = "segment_pin_ignored")
+            && (0..self.slots_used()).any(|slot| {
+                // SeqCst: as in `evict`. A hostile process may set what it likes: commits then fail, as if it read there.
+                self.pinned(slot).load(Ordering::SeqCst) != 0
+                    && self.process(slot).is_some()
+                    && self.concerns(slot, position)
+            })
+    }
+
+    /// Whether a slot has its place or its base at `position`.
+    fn concerns(&self, slot: usize, position: u64) -> bool {
+        let place = self.place(slot).load(Ordering::SeqCst);
+        let base = self.base(slot).load(Ordering::SeqCst) & POSITION;
+        place & POSITION == position || base == position
     }
 
     /// Slots that were ever used.
     fn slots_used(&self) -> usize {
         // SeqCst: pairs with the writes in `claim`, and is in one order with them and the handshake of `hold` and `advance`:
-        // who does not see a new slot here has moved the tail before the new one looks at it.
-        (self.word(word::SLOTS_USED).load(Ordering::SeqCst) as usize).min(SLOTS)
+        // who does not see a new slot here has moved the gate before the new one looks at it.
+        (self.word(word::SLOTS_USED).load(Ordering::SeqCst) as usize).min(self.geometry.slots)
     }
 
     /// The process of a slot.
@@ -126,22 +213,23 @@ impl Trunk {
     /// Takes a free slot, or that of a dead process, after repairing what that one left.
     pub(crate) fn claim(&self, me: Process) -> Result<usize> {
         let take = |slot: usize, old: u64| {
-            // SeqCst: after the last owner's detach, before anything we do in the slot, and seen by `slowest`.
+            // SeqCst: after the last owner's detach, before anything we do in the slot, and seen by `standing`.
             let taken =
                 self.owner(slot)
                     .compare_exchange(old, me.0, Ordering::SeqCst, Ordering::Relaxed);
             taken.is_ok()
         };
-        let fresh = (0..SLOTS).find(|&slot| take(slot, 0));
+        let slots = self.geometry.slots;
+        let fresh = (0..slots).find(|&slot| take(slot, 0));
         if let Some(slot) = fresh {
             step!("slot taken");
             // SeqCst: as the owner above.
             self.word(word::SLOTS_USED)
                 .fetch_max(slot as u64 + 1, Ordering::SeqCst);
-            self.place(slot).store(IDLE, Ordering::Release);
+            self.idle(slot);
             return Ok(slot);
         }
-        for slot in 0..SLOTS {
+        for slot in 0..slots {
             let Some(process) = self.process(slot) else {
                 continue;
             };
@@ -149,7 +237,7 @@ impl Trunk {
                 return self.inherit(slot, process);
             }
         }
-        Err(Error::TooManyProcesses(SLOTS))
+        Err(Error::TooManyProcesses(slots))
     }
 
     /// Empties the slot of a dead process, which is in our name already.
@@ -163,13 +251,52 @@ impl Trunk {
             return Err(error);
         }
         self.free_reserved(slot);
-        self.place(slot).store(IDLE, Ordering::Release);
+        self.idle(slot);
         Ok(slot)
+    }
+
+    /// Takes the slot after all others, which is the doctor's for as long as it holds the commit lock. If its last owner died
+    /// that lock may be in its name, which is ours now: locking repairs.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::LockTimeout`] if another doctor keeps it.
+    pub(crate) fn take_desk(&self, me: Process) -> Result<Desk<'_>> {
+        let slot = self.geometry.slots;
+        let start = Instant::now();
+        loop {
+            let last = self.process(slot);
+            let free = last.is_none_or(|process| !process.alive());
+            let last = last.map_or(0, |process| process.0);
+            // SeqCst: as in `claim`.
+            let owner = self.owner(slot);
+            if free
+                && owner
+                    .compare_exchange(last, me.0, Ordering::SeqCst, Ordering::Relaxed)
+                    .is_ok()
+            {
+                step!("desk taken");
+                return Ok(Desk(self));
+            }
+            if start.elapsed() > patience() {
+                let pid = self.process(slot).map_or(0, Process::pid);
+                let millis = start.elapsed().as_millis() as u64;
+                return Err(Error::LockTimeout { pid, millis });
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    /// The slot keeps nothing.
+    fn idle(&self, slot: usize) {
+        self.pinned(slot).store(0, Ordering::Release);
+        self.base(slot).store(IDLE, Ordering::Release);
+        self.place(slot).store(IDLE, Ordering::Release);
     }
 
     /// Gives a slot back; its frames must have been released.
     pub(crate) fn detach(&self, slot: usize) {
-        self.place(slot).store(IDLE, Ordering::Release);
+        self.idle(slot);
         step!("slot idle");
         // Release: pairs with the SeqCst in `claim`.
         self.owner(slot).store(0, Ordering::Release);
@@ -179,51 +306,100 @@ impl Trunk {
     pub(crate) fn enter(&self, slot: usize) -> Result<u64> {
         for _ in 0..TRIES {
             let position = self.applied();
-            if position & CUT == 0 && self.hold(slot, position) {
+            if position <= POSITION && self.hold(slot, position) {
                 return Ok(position);
             }
-            // The tail went past between the two loads: others commit quickly; again.
+            // The gate went past between the two loads: others commit quickly; again.
         }
-        self.leave(slot, 0);
-        Err(Error::Corrupt("the tail is ahead of what was applied"))
+        Err(Error::Corrupt("the gate is ahead of what was applied"))
     }
 
-    /// Says that this process stands at `position`; false if it is too late for that.
+    /// Holds the log from `position` on; false if it is too late for that.
     pub(crate) fn hold(&self, slot: usize, position: u64) -> bool {
-        // SeqCst, as the load and both accesses in `advance`: either that one sees our position and stays behind it, or we
-        // see its tail.
-        self.place(slot).store(position, Ordering::SeqCst);
-        self.tail() <= position
+        self.stand(slot, position);
+        self.gate() <= position
     }
 
-    /// Holds nothing any more; remembers the position for people.
+    /// Holds the log no more, but keeps the snapshot of `position`.
     pub(crate) fn leave(&self, slot: usize, position: u64) {
-        self.place(slot).store(CUT | position, Ordering::Release);
+        self.stand(slot, CUT | position);
     }
 
-    /// Moves from one position to a later one; false if the slot was cut meanwhile.
+    /// Goes back to `position`, the base, after an update that was refused.
+    pub(crate) fn back(&self, slot: usize, position: u64) {
+        if !self.hold(slot, position) {
+            self.leave(slot, position);
+        }
+    }
+
+    /// Sets the place, and remembers whether the slot was evicted.
+    fn stand(&self, slot: usize, place: u64) {
+        // SeqCst, as the load of the gate in `hold` and both accesses in `advance`: either that one sees our place and stays
+        // behind it, or we see its gate.
+        let old = self.place(slot).swap(place, Ordering::SeqCst);
+        if old & EVICTED != 0 {
+            // Relaxed: for this process only. Meanwhile the slot seemed to keep more than it does.
+            self.place(slot).fetch_or(EVICTED, Ordering::Relaxed);
+        }
+    }
+
+    /// Moves the place from one position to a later one; false if the slot was cut meanwhile. The base stays.
     #[inline]
     pub(crate) fn move_on(&self, slot: usize, from: u64, to: u64) -> bool {
-        // Release: pairs with the Acquire in `slowest`: our reads of older frames come before.
-        let moved =
-            self.place(slot)
-                .compare_exchange(from, to, Ordering::Release, Ordering::Relaxed);
-        moved.is_ok()
+        let step = |flag: u64| {
+            let (from, to) = (flag | from, flag | to);
+            // Release: pairs with the Acquire in `standing`: our reads of older entries come before.
+            let moved =
+                self.place(slot)
+                    .compare_exchange(from, to, Ordering::Release, Ordering::Relaxed);
+            moved.is_ok()
+        };
+        step(0) || step(EVICTED)
     }
 
-    /// Whether the slot still holds `position`. To be asked after reading what it protects, before
-    /// believing it.
+    /// Moves the base to the place, `position`: what was merged is not needed any more.
+    #[inline]
+    pub(crate) fn settle(&self, slot: usize, position: u64) {
+        // Release: pairs with the Acquire in `standing`: our reads of older frames come before.
+        self.base(slot).store(position, Ordering::Release);
+    }
+
+    /// As [`Trunk::settle`], of a slot that has been evicted and holds the log from `position` on; false if it was cut
+    /// again.
+    pub(crate) fn return_to(&self, slot: usize, position: u64) -> bool {
+        self.settle(slot, position);
+        let evicted = EVICTED | position;
+        // AcqRel: our reads of frames come before; from here on the slot keeps snapshots, the new ones.
+        let back = self.place(slot).compare_exchange(
+            evicted,
+            position,
+            Ordering::AcqRel,
+            Ordering::Acquire,
+        );
+        back.is_ok() || back == Err(position)
+    }
+
+    /// Whether the slot holds the log from `position` on. To be asked after reading entries, before believing them.
     #[inline]
     pub(crate) fn holds(&self, slot: usize, position: u64) -> bool {
-        // Acquire fence: pairs with the Release fences in `cut_below` and in `commit::fill`: if any read before
-        // saw an overwritten word, the load after sees the cut.
+        // Acquire fence: pairs with the Release fence in `cut_below`: if any read before saw an overwritten word, the load
+        // after sees the cut.
         fence(Ordering::Acquire);
-        self.place(slot).load(Ordering::Relaxed) == position
+        self.place(slot).load(Ordering::Relaxed) & !EVICTED == position
+    }
+
+    /// Whether the slot keeps its snapshots. To be asked after reading frames, before believing them.
+    #[inline]
+    pub(crate) fn keeps(&self, slot: usize) -> bool {
+        // Acquire fence: pairs with the Release fence in `commit::fill`: if any read before saw an overwritten word, the
+        // load after sees the eviction, which came before the frame was free.
+        fence(Ordering::Acquire);
+        self.place(slot).load(Ordering::Relaxed) & EVICTED == 0
     }
 
     /// Notes one more commit of this slot, for people.
     pub(crate) fn count_commit(&self, slot: usize) {
-        let count = self.word(self.geometry.slots_at + slot * SLOT + 16);
+        let count = self.slot_word(slot, 16);
         // Relaxed load and store: only this process writes here.
         count.store(
             count.load(Ordering::Relaxed).wrapping_add(1),
@@ -231,25 +407,84 @@ impl Trunk {
         );
     }
 
-    /// The position of the slowest process that is not cut.
-    pub(super) fn slowest(&self) -> u64 {
-        (0..self.slots_used())
-            .filter(|&slot| self.process(slot).is_some())
-            // SeqCst: one side of the handshake with `hold`; Acquire within: pairs with `move_on`.
-            .map(|slot| self.place(slot).load(Ordering::SeqCst))
-            .filter(|place| place & CUT == 0)
-            .min()
-            .unwrap_or(u64::MAX)
+    /// What the slots keep, snapshots below `below` only. For holders of the lock, who know the `tail`.
+    pub(super) fn standing(&self, tail: u64, below: u64) -> Standing {
+        let mut standing = Standing {
+            place: u64::MAX,
+            low: u64::MAX,
+            snapshots: Vec::new(),
+        };
+        for slot in (0..self.slots_used()).filter(|&slot| self.process(slot).is_some()) {
+            // SeqCst: one side of the handshake with `hold`; Acquire within: pairs with `move_on`. The base after the place: an
+            // update moves the place first, and whoever is cut moves no base.
+            let place = self.place(slot).load(Ordering::SeqCst);
+            let base = self.base(slot).load(Ordering::SeqCst) & POSITION;
+            let position = place & POSITION;
+            if place & CUT == 0 {
+                standing.place = standing.place.min(position);
+                standing.low = standing.low.min(position);
+            }
+            if place & EVICTED != 0 {
+                continue;
+            }
+            // A base that the log has left behind is no reason to wait.
+            if place & CUT == 0 && base >= tail {
+                standing.low = standing.low.min(base);
+            }
+            let kept = [position, base].into_iter().filter(|&at| at < below);
+            standing.snapshots.extend(kept);
+        }
+        if standing.snapshots.len() > 1 {
+            standing.snapshots.sort_unstable();
+            standing.snapshots.dedup();
+        }
+        standing
     }
 
-    /// Cuts off every process below `position`. For holders of the lock.
+    /// Whether a living process has been evicted and may not know it yet.
+    pub(super) fn anybody_evicted(&self) -> bool {
+        (0..self.slots_used()).any(|slot| {
+            // SeqCst: as in `evict`; who was evicted before a frame became free is seen by who reserved it.
+            let evicted = self.place(slot).load(Ordering::SeqCst) & EVICTED != 0;
+            evicted && self.process(slot).is_some_and(Process::alive)
+        })
+    }
+
+    /// Evicts who keeps the snapshot of `position`. For holders of the lock.
+    pub(super) fn evict(&self, position: u64) {
+        for slot in 0..self.slots_used() {
+            // So often at most: a hostile process may change its place all the time.
+            for _ in 0..TRIES {
+                let place = self.place(slot).load(Ordering::SeqCst);
+                let base = self.base(slot).load(Ordering::SeqCst) & POSITION;
+                let concerned = place & POSITION == position || base == position;
+                if !concerned || place & EVICTED != 0 || self.process(slot).is_none() {
+                    break;
+                }
+                // SeqCst: before anything that was kept for it is free. If it fails the process has moved by itself.
+                let evicted = self.place(slot).compare_exchange(
+                    place,
+                    place | EVICTED,
+                    Ordering::SeqCst,
+                    Ordering::Relaxed,
+                );
+                if evicted.is_ok() {
+                    self.word(word::EVICTIONS).fetch_add(1, Ordering::Relaxed);
+                    step!("laggard evicted");
+                    break;
+                }
+            }
+        }
+    }
+
+    /// Cuts off every process whose place is below `position`. For holders of the lock.
     pub(super) fn cut_below(&self, position: u64) {
         for slot in 0..self.slots_used() {
             let place = self.place(slot);
             let mut at = place.load(Ordering::SeqCst);
             // So often at most: a hostile process may change its position all the time.
             for _ in 0..TRIES {
-                if at & CUT != 0 || at >= position || self.process(slot).is_none() {
+                if at & CUT != 0 || at & POSITION >= position || self.process(slot).is_none() {
                     break;
                 }
                 match place.compare_exchange(at, at | CUT, Ordering::SeqCst, Ordering::SeqCst) {
@@ -280,7 +515,7 @@ impl Trunk {
                 continue;
             }
             self.free_reserved(slot);
-            self.place(slot).store(IDLE, Ordering::Release);
+            self.idle(slot);
             step!("slot reaped");
             // Only if it is still the dead one's: a new process may be claiming it.
             let owner = self.owner(slot);
@@ -292,8 +527,8 @@ impl Trunk {
 
     /// Forgets every slot: nobody is attached. For the first process to open the file.
     pub(super) fn clear_slots(&self) {
-        for slot in 0..SLOTS {
-            self.place(slot).store(IDLE, Ordering::Release);
+        for slot in 0..=self.geometry.slots {
+            self.idle(slot);
             self.owner(slot).store(0, Ordering::Release);
         }
     }
@@ -301,12 +536,17 @@ impl Trunk {
     /// What a slot says, for people.
     pub(crate) fn view(&self, slot: usize) -> Option<SlotView> {
         let owner = self.process(slot)?;
-        let place = self.place(slot).load(Ordering::Relaxed);
-        let commits = self.word(self.geometry.slots_at + slot * SLOT + 16);
+        // Relaxed: for people. The base: where the working copy stands.
+        let (place, base) = (
+            self.place(slot).load(Ordering::Relaxed),
+            self.base(slot).load(Ordering::Relaxed),
+        );
+        let in_place = self.pinned(slot).load(Ordering::Relaxed) != 0;
         Some(SlotView {
+            in_place,
             owner,
-            position: (place & CUT == 0).then_some(place),
-            commits: commits.load(Ordering::Relaxed),
+            position: (place & EVICTED == 0 && base < IDLE & POSITION).then_some(base),
+            commits: self.slot_word(slot, 16).load(Ordering::Relaxed),
         })
     }
 }

@@ -1,8 +1,5 @@
 //! A batch of changes that is committed as one.
 
-use std::thread;
-use std::time::Duration;
-
 use super::{MapError, Result, VersionedMap, View};
 use crate::Error;
 
@@ -78,13 +75,5 @@ impl Drop for Batch<'_> {
             // If this fails the map stays dirty, and says so at the next update.
             let _ = self.map.discard();
         }
-    }
-}
-
-/// Lets the other writers pass, longer each time.
-pub(super) fn wait(lost: u32) {
-    match lost {
-        0..4 => thread::yield_now(),
-        _ => thread::sleep(Duration::from_micros(50 * u64::from(lost.min(20)))),
     }
 }

@@ -10,6 +10,7 @@ use super::header::is_blank;
 use super::layout::{NODE, Region, corrupt};
 use super::tree::Entry;
 use super::{MapError, Memory, Plain, Range, Report, Result, View};
+use crate::segment::let_others_pass;
 use crate::{Error, Options, Segment, Updated};
 
 /// Gives each state of each map of this process a number of its own, for cursors.
@@ -258,7 +259,7 @@ impl VersionedMap {
             if batch.commit()? {
                 return Ok(value);
             }
-            super::batch::wait(lost);
+            let_others_pass(lost);
             lost += 1;
         }
     }

@@ -11,6 +11,12 @@
 //! Every function here takes page pointers: 4096 readable (or writable) bytes at a multiple of 64
 //! (invariant **P**). Callers get them from `Trunk::frame`, `WorkCopy::page` and [`ZERO`] only.
 
+#[cfg(target_arch = "aarch64")]
+mod neon;
+#[cfg_attr(
+    target_arch = "aarch64",
+    allow(dead_code, reason = "what the tests compare with")
+)]
 mod scalar;
 #[cfg(target_arch = "x86_64")]
 mod simd;
@@ -18,6 +24,11 @@ mod unit;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+/// What every processor of this kind can do.
+#[cfg(target_arch = "aarch64")]
+use neon as common;
+#[cfg(not(target_arch = "aarch64"))]
+use scalar as common;
 pub(crate) use unit::Unit;
 
 use crate::PAGE;
@@ -147,7 +158,13 @@ pub(crate) fn prefetch(page: *const u8, at: usize) {
         // SAFETY: a prefetch never faults, whatever the address.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(page.wrapping_add(at).cast()) };
     }
-    #[cfg(not(target_arch = "x86_64"))]
+    #[cfg(target_arch = "aarch64")]
+    // SAFETY: as above.
+    unsafe {
+        let line = page.wrapping_add(at);
+        std::arch::asm!("prfm pldl1keep, [{0}]", in(reg) line, options(nostack, preserves_flags, readonly));
+    }
+    #[cfg(not(any(target_arch = "aarch64", target_arch = "x86_64")))]
     let _ = (page, at);
 }
 
@@ -178,9 +195,8 @@ pub(crate) unsafe fn diff_copy(
         // SAFETY: as above.
         return unsafe { simd::diff_copy_256(from, base, out, next) };
     }
-    let _ = next;
-    // SAFETY: the caller's promise.
-    unsafe { scalar::diff_copy(from, base, out) }
+    // SAFETY: the caller's promise; what is common needs nothing that a target lacks.
+    unsafe { common::diff_copy(from, base, out, next) }
 }
 
 /// In which words two pages differ.
@@ -198,8 +214,8 @@ pub(crate) unsafe fn diff(from: *const u8, base: *const u8) -> Mask {
         // SAFETY: as above.
         return unsafe { simd::diff_256(from, base) };
     }
-    // SAFETY: the caller's promise.
-    unsafe { scalar::diff(from, base) }
+    // SAFETY: the caller's promise; what is common needs nothing that a target lacks.
+    unsafe { common::diff(from, base) }
 }
 
 /// Merges whole pages by words: `out` gets the words of `incoming` where `local` equals `base`, elsewhere those of
@@ -223,8 +239,8 @@ pub(crate) unsafe fn merge(
         // SAFETY: as above.
         return unsafe { simd::merge_256(local, base, incoming, out) };
     }
-    // SAFETY: the caller's promise.
-    unsafe { scalar::merge(local, base, incoming, out) }
+    // SAFETY: the caller's promise; what is common needs nothing that a target lacks.
+    unsafe { common::merge(local, base, incoming, out) }
 }
 
 /// A page of private memory to put results in.
@@ -260,9 +276,8 @@ pub(crate) unsafe fn copy(from: *const u8, out: *mut u8, next: [*const u8; 2]) {
         // SAFETY: as above.
         return unsafe { simd::copy_256(from, out, next) };
     }
-    let _ = next;
-    // SAFETY: the caller's promise.
-    unsafe { scalar::copy(from, out) }
+    // SAFETY: the caller's promise; what is common needs nothing that a target lacks.
+    unsafe { common::copy(from, out, next) }
 }
 
 #[cfg(test)]

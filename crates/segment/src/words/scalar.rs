@@ -13,7 +13,12 @@ pub(super) fn count(mask: &Mask) -> usize {
 /// # Safety
 ///
 /// As there.
-pub(super) unsafe fn diff_copy(from: *const u8, base: *const u8, out: *mut u8) -> Mask {
+pub(super) unsafe fn diff_copy(
+    from: *const u8,
+    base: *const u8,
+    out: *mut u8,
+    _: [*const u8; 2],
+) -> Mask {
     let mut mask = Mask::default();
     for word in 0..WORDS {
         // SAFETY: in the page; pages by the caller's promise.
@@ -49,7 +54,7 @@ pub(super) unsafe fn diff(from: *const u8, base: *const u8) -> Mask {
 /// # Safety
 ///
 /// As there.
-pub(super) unsafe fn copy(from: *const u8, out: *mut u8) {
+pub(super) unsafe fn copy(from: *const u8, out: *mut u8, _: [*const u8; 2]) {
     for word in 0..WORDS {
         // SAFETY: in the page; pages by the caller's promise.
         unsafe { store(out, word, load(from, word)) };

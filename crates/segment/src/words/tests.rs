@@ -35,12 +35,13 @@ proptest! {
         let (fast, slow, only) = unsafe {
             (
                 diff_copy(local.ptr(), base.ptr(), out.mut_ptr(), [std::ptr::null(); 2]),
-                scalar::diff_copy(local.ptr(), base.ptr(), plain.mut_ptr()),
+                scalar::diff_copy(local.ptr(), base.ptr(), plain.mut_ptr(), [std::ptr::null(); 2]),
                 diff(local.ptr(), base.ptr()),
             )
         };
         prop_assert_eq!(fast, slow);
         prop_assert_eq!(only, slow);
+        prop_assert_eq!(fast.count(), scalar::count(&slow));
         prop_assert_eq!(out.0, local.0);
         prop_assert_eq!(plain.0, local.0);
         let set: Vec<usize> = (0..WORDS).filter(|&w| local.0[w] != base.0[w]).collect();

@@ -20,8 +20,13 @@ pub(crate) struct Edit {
     pub(crate) wide: bool,
 }
 
-/// The length of header, slots, heads, log and frame states of a segment of `PAGES` pages.
-pub(crate) const SHARED: u32 = 4096 + 8192 + 4096 + 256 * 128 + 8192;
+/// Slots, and replaced pages that may be kept.
+const SLOTS: usize = 63;
+const KEPT: usize = 6;
+/// Entries of the log.
+const LOG: u32 = 1024;
+/// The length of header, slots, heads, log, kept frames and frame states of a segment of `PAGES` pages.
+pub(crate) const SHARED: u32 = 4096 + 4096 + 4096 + LOG * 128 + 4096 + 12288;
 /// Where the commit lock is.
 const LOCK: u32 = 192;
 
@@ -46,7 +51,9 @@ impl Edit {
 pub(crate) fn make(path: &Path) {
     let options = Options::new()
         .tracking(Tracking::Declared)
-        .max_size((PAGES + 1) * PAGE);
+        .max_size((PAGES + 1) * PAGE)
+        .slots(SLOTS)
+        .history(KEPT * PAGE);
     let mut a = Segment::checkout(path, PAGES * PAGE, &options).expect("a new segment");
     let _b = Segment::checkout(path, 0, &options).expect("a segment");
     for round in 0..20 {
@@ -66,6 +73,31 @@ pub(crate) fn plant(path: &Path, image: &[u8]) {
     std::fs::write(path, &image[..end]).expect("a copy");
     let file = OpenOptions::new().write(true).open(path).expect("the copy");
     file.set_len(image.len() as u64).expect("a hole");
+}
+
+/// Leaves somebody behind the log, whose base is then kept, or too much.
+fn lag(path: &Path, segment: &mut Segment, spoil: &mut impl FnMut()) {
+    let options = Options::new().tracking(Tracking::Declared);
+    let mut laggards = Vec::new();
+    for round in 0..3 * LOG {
+        if round % LOG == LOG / 2 {
+            spoil();
+            laggards.extend(Segment::checkout(path, 0, &options));
+        }
+        let at = round as usize % PAGES * PAGE;
+        if at >= segment.len() || segment.commit_merge().is_err() {
+            break;
+        }
+        segment.as_mut_slice()[at] ^= 1;
+        let _ = segment.touch(at..at + 1);
+    }
+    for laggard in &mut laggards {
+        spoil();
+        let _ = laggard.touch(0..1);
+        let _ = (laggard.diff(), laggard.update_validated());
+        spoil();
+        let _ = (laggard.update(), laggard.commit_merge(), laggard.discard());
+    }
 }
 
 /// Opens the segment and does everything to it, with `edits` in between. Whatever comes out is fine, as long as it
@@ -116,6 +148,7 @@ pub(crate) fn exercise(path: &Path, edits: &[Edit]) {
         spoil();
         let _ = segment.discard();
     }
+    lag(path, &mut segment, &mut spoil);
     let _ = segment.grow((PAGES + 1) * PAGE);
     drop(segment);
     if let Ok(doctor) = Doctor::open(path) {

@@ -53,8 +53,15 @@ fn edit() -> impl Strategy<Value = Edit> {
         ]),
         0..5000u64,
     ];
-    // The changing words of the header, the slots in use and the rest, about as often each.
-    let at = prop_oneof![128..320u32, 4096..4352u32, 12288..12400u32, 0..SHARED];
+    // The changing words of the header, the slots in use, page heads, kept frames and the rest, about as often each.
+    let kept = 3 * 4096 + 1024 * 128u32;
+    let at = prop_oneof![
+        128..368u32,
+        4096..4352u32,
+        8192..8304u32,
+        kept..kept + 96,
+        0..SHARED
+    ];
     (at, value, any::<bool>()).prop_map(|(at, value, wide)| Edit { at, value, wide })
 }
 
@@ -75,14 +82,14 @@ fn the_shared_part_is_as_long_as_the_edits_think() {
     // The last word before the frames is the state of a frame that is not there.
     let segment = Segment::checkout(&path, 0, &Options::new()).unwrap();
     assert_eq!(segment.max_len(), (PAGES + 1) * PAGE);
-    let frames = 5 + 256 + 10 + 1024;
+    let frames = 5 + 1024 + 10 + 1024 + 6;
     assert_eq!(lab.image.len(), SHARED as usize + frames * PAGE);
 }
 
 #[test]
 fn every_byte_of_the_constant_header_is_checked() {
     let lab = Lab::new();
-    for at in 0..64 {
+    for at in 0..80 {
         let path = lab.copy();
         let mut image = lab.image.clone();
         image[at] ^= 0x40;
@@ -101,7 +108,7 @@ fn every_byte_of_the_constant_header_is_checked() {
 #[test]
 fn truncated_files_are_refused() {
     let lab = Lab::new();
-    for len in [0, 1, 63, 64, 4096, SHARED as usize, lab.image.len() - 1] {
+    for len in [0, 1, 79, 80, 4096, SHARED as usize, lab.image.len() - 1] {
         let path = lab.copy();
         std::fs::write(&path, &lab.image[..len]).unwrap();
         let error = Segment::checkout(&path, 0, &Options::new()).err();
@@ -123,16 +130,20 @@ fn a_file_that_claims_a_lot_must_hold_it() {
     let folder = tempfile::tempdir_in("/dev/shm").unwrap();
     let path = folder.path().join("claim");
     let words = |pages: u64| {
-        let log = (pages + 1).next_power_of_two().max(256);
-        let frames = pages + log + 2 * pages + 1024;
+        let (slots, kept) = (1024, 8 * pages);
+        let log = (2 * pages).next_power_of_two().max(1024);
+        let frames = pages + log + 2 * pages + 1024 + kept;
         let part = |bytes: u64| bytes.next_multiple_of(PAGE as u64);
-        let fixed = 4096 + 8192 + part(pages * 16) + part(log * 128) + part((frames + 1) * 4);
+        let tables = part((slots + 1) * 64) + part(pages * 16) + part(log * 128) + part(kept * 16);
+        let fixed = 4096 + tables + part((frames + 1) * 4);
         let magic = u64::from_le_bytes(*b"FYRISSEG");
         [
             magic,
-            2,
+            3,
             8,
             pages,
+            slots,
+            kept,
             log,
             frames,
             fixed + frames * PAGE as u64,
@@ -151,7 +162,7 @@ fn a_file_that_claims_a_lot_must_hold_it() {
             .collect();
         std::fs::write(&path, header).unwrap();
         let file = OpenOptions::new().write(true).open(&path).unwrap();
-        file.set_len(words[6]).unwrap();
+        file.set_len(words[8]).unwrap();
         let error = Segment::checkout(&path, 0, &Options::new()).err();
         let claims = "the header claims more than the file holds";
         assert!(
@@ -238,6 +249,60 @@ fn a_full_file_system_is_an_error_and_nothing_is_lost() {
         drop((a, doctor));
         Segment::unlink(&path).unwrap();
     }
+    let _ = std::process::Command::new("umount")
+        .arg(folder.path())
+        .status();
+}
+
+/// What a segment has given back others may use up: the frames without space are an error then, no SIGBUS.
+#[test]
+fn a_full_file_system_is_an_error_after_space_was_given_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let limited = std::process::Command::new("mount")
+        .args(["-t", "tmpfs", "-o", "size=16m", "none"])
+        .arg(folder.path())
+        .output();
+    if !limited.is_ok_and(|output| output.status.success()) {
+        eprintln!("skipped: may not mount a small tmpfs here");
+        return;
+    }
+    let path = folder.path().join("small");
+    let (pages, options) = (64, Options::new().declared());
+    let open = || Segment::checkout(&path, pages * PAGE, &options).unwrap();
+    let (mut a, laggard) = (open(), open());
+    let commit = |a: &mut Segment, pages: usize, round: u8| {
+        a.as_mut_slice()[..pages * PAGE].fill(round);
+        a.touch(0..pages * PAGE).unwrap();
+        a.commit()
+    };
+    for round in 1..15 {
+        commit(&mut a, pages, round).unwrap();
+    }
+    drop(laggard);
+    for round in 15..40 {
+        commit(&mut a, 1, round).unwrap();
+    }
+    let report = Doctor::open(&path).unwrap().report().unwrap();
+    assert!(report.frames_holes > 500, "{report:?}");
+    // Everything that is left, to the last page.
+    let mut hog = std::fs::File::create(folder.path().join("hog")).unwrap();
+    while std::io::Write::write(&mut hog, &[1; PAGE]).is_ok_and(|written| written == PAGE) {}
+    // Each writer reserves frames for its next commit.
+    let mut writers: Vec<Segment> = (0..8).map(|_| open()).collect();
+    let mut full = false;
+    for round in 40..60 {
+        for segment in writers.iter_mut().chain([&mut a]) {
+            match segment.update().and_then(|_| commit(segment, pages, round)) {
+                Ok(_) => (),
+                Err(Error::NoSpace(_)) => full = true,
+                Err(error) => panic!("{error}"),
+            }
+            segment.discard().unwrap();
+        }
+    }
+    assert!(full);
+    Doctor::open(&path).unwrap().check().unwrap();
+    drop((a, writers, hog));
     let _ = std::process::Command::new("umount")
         .arg(folder.path())
         .status();

@@ -55,6 +55,8 @@ fn obey(segment: &mut Segment, line: &str) -> String {
             "armed".to_owned()
         }
         "count" => crate::count::count(segment, number(), number() as u64),
+        "stripe" => crate::count::stripe(segment, number(), number() as u64),
+        "unlink" => said(Segment::unlink(words.next().unwrap()).map(|()| 0)),
         "update" => said(segment.update().map(|updated| updated.conflicts as u64)),
         "validate" => said(
             segment

@@ -1,6 +1,6 @@
 //! A fork: the working copy stays with the parent.
 
-use fyris_segment::{Error, PAGE, Segment};
+use fyris_segment::{Error, PAGE, Segment, Shared, VersionedMap};
 
 use crate::{Name, options};
 
@@ -23,6 +23,30 @@ fn forked(child: impl FnOnce() -> bool) -> bool {
     }
 }
 
+/// The child of a fork has its copy at the same addresses, when it has reattached.
+#[test]
+fn a_forked_child_is_placed_again() {
+    let name = Name::new("fork-place");
+    let address = 0x2100_0000_0000usize;
+    let placed = options("auto").place(PAGE..3 * PAGE, address);
+    let mut segment = Segment::checkout(&name.0, 4 * PAGE, &placed).unwrap();
+    let there = std::ptr::with_exposed_provenance_mut::<u64>(address);
+    // SAFETY: placed there.
+    unsafe { there.write_volatile(1) };
+    segment.commit().unwrap();
+    assert!(forked(|| {
+        let back = segment.reattach().is_ok();
+        // SAFETY: placed there again.
+        let seen = unsafe { there.read_volatile() };
+        // SAFETY: as above.
+        unsafe { there.write_volatile(2) };
+        back && seen == 1 && segment.commit().is_ok()
+    }));
+    segment.update().unwrap();
+    // SAFETY: as above.
+    assert_eq!(unsafe { there.read_volatile() }, 2);
+}
+
 #[test]
 fn a_forked_child_is_told_and_may_reattach() {
     for tracking in ["auto", "signal"] {
@@ -31,8 +55,15 @@ fn a_forked_child_is_told_and_may_reattach() {
         segment.as_mut_slice()[0] = 1;
         segment.commit().unwrap();
         segment.as_mut_slice()[1] = 2;
+        let watcher = segment.watcher();
         let good = forked(|| {
-            let refused = matches!(segment.commit(), Err(Error::Forked))
+            // In the child the trunk is not there: neither to look at nor to unmap.
+            let unwatched = matches!(watcher.wait(None), Err(Error::Forked));
+            drop(watcher);
+            let refused = unwatched
+                && matches!(segment.commit(), Err(Error::Forked))
+                && matches!(segment.begin(), Err(Error::Forked))
+                && matches!(segment.wait(None), Err(Error::Forked))
                 && matches!(segment.update(), Err(Error::Forked))
                 && segment.as_slice().is_empty()
                 && !segment.is_behind();
@@ -51,6 +82,49 @@ fn a_forked_child_is_told_and_may_reattach() {
             true
         }));
     }
+}
+
+/// A thread of the parent is inside a call when another one forks: in the child it never comes out.
+#[test]
+fn a_child_reattaches_what_a_thread_of_its_parent_was_inside() {
+    let name = Name::new("fork-inside");
+    let segment = Segment::checkout(&name.0, 4 * PAGE, &options("auto")).unwrap();
+    let map_name = Name::new("fork-inside-map");
+    let map = VersionedMap::checkout(&map_name.0, 64 * PAGE, &options("auto")).unwrap();
+    let (segment, map) = (Shared::new(segment), Shared::new(map));
+    let inside = std::sync::Barrier::new(2);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let (mut segment, map) = (segment.lock().unwrap(), map.lock().unwrap());
+            segment.as_mut_slice()[0] = 1;
+            inside.wait();
+            // The fork happens here.
+            inside.wait();
+            drop(map);
+            segment.commit_merge().unwrap();
+        });
+        inside.wait();
+        let good = forked(|| {
+            let refused = matches!(segment.lock(), Err(Error::Forked))
+                && matches!(map.lock(), Err(Error::Forked));
+            let again = segment.reattach().is_ok() && map.reattach().is_ok();
+            let works = segment.with(|segment| {
+                segment.as_mut_slice()[PAGE] = 2;
+                segment.commit_merge()
+            });
+            let wrote = map.with(|map| map.write(|batch| batch.insert(b"a", b"b").map(drop)));
+            refused && again && works.is_ok() && wrote.is_ok() && segment.reattach().is_ok()
+        });
+        assert!(matches!(segment.lock(), Err(Error::Busy)));
+        inside.wait();
+        assert!(good);
+    });
+    let mut segment = segment.lock().unwrap();
+    segment.update().unwrap();
+    assert_eq!((segment.as_slice()[0], segment.as_slice()[PAGE]), (1, 2));
+    let mut map = map.lock().unwrap();
+    map.update().unwrap();
+    assert_eq!(map.get(b"a").unwrap(), Some(&b"b"[..]));
 }
 
 /// The handler of the parent's view stays installed in a child, the view does not. Whatever the child maps at that

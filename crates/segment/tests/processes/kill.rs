@@ -18,6 +18,8 @@ use crate::{Name, Peer};
 const PAGES: usize = 7;
 const CHECKED: std::ops::Range<usize> = PAGE..(PAGES - 1) * PAGE;
 const OPERATIONS: usize = 30;
+/// Entries in the log of a small segment.
+const LOG: usize = 1024;
 
 #[derive(Debug, Clone)]
 enum Operation {
@@ -93,7 +95,7 @@ fn burst(segment: &mut Segment) {
     let last = (PAGES - 1) * PAGE;
     // Not the local changes: they belong to the commits that are compared.
     segment.discard().unwrap();
-    for value in 0..300u64 {
+    for value in 0..LOG as u64 + 100 {
         segment.as_mut_slice()[last..last + 8].copy_from_slice(&value.to_le_bytes());
         segment.commit_merge().unwrap();
     }
@@ -208,6 +210,58 @@ fn run_alone(name: &str, seed: u64, step: u64, doctor: bool) -> Option<u64> {
     segment.commit().unwrap();
     drop(doctor);
     steps
+}
+
+/// As [`run`], with the log full and a laggard at its end, which has changes of its own: the child's commits go on without
+/// it. Whatever the child dies of, the laggard has its base.
+fn run_with_laggard(name: &str, seed: u64, step: u64) -> Option<u64> {
+    let operations = operations(seed, step);
+    let open = || Segment::checkout(name, 0, &Options::new().create(false)).unwrap();
+    let (mut segment, mut laggard) = (open(), open());
+    let mut expected = Expected::new(segment.as_slice(), &operations);
+    let own = 4000 + step as usize % 64..4001 + step as usize % 64;
+    for page in 0..PAGES {
+        laggard.as_mut_slice()[page * PAGE..][own.clone()].fill(77);
+    }
+    let last = (PAGES - 1) * PAGE;
+    for value in 0..LOG as u64 {
+        segment.as_mut_slice()[last..last + 8].copy_from_slice(&(value ^ step << 32).to_le_bytes());
+        segment.commit().unwrap();
+    }
+    let mut peer = Peer::new(&format!("{name}:{seed}:{step}"), "script");
+    let steps = expected.listen(&mut peer);
+    drop(peer);
+    laggard.update().unwrap();
+    segment.update().unwrap();
+    expected.check(segment.as_slice());
+    for page in 0..PAGES {
+        segment.as_mut_slice()[page * PAGE..][own.clone()].fill(77);
+    }
+    assert!(segment.as_slice() == laggard.as_slice());
+    assert!(segment.discard().is_ok() && laggard.commit().is_ok());
+    segment.update().unwrap();
+    assert!(segment.as_slice() == laggard.as_slice());
+    // What the next script begins with: none of it.
+    for page in 0..PAGES {
+        segment.as_mut_slice()[page * PAGE..][own.clone()].fill(0);
+    }
+    segment.commit().unwrap();
+    laggard.update().unwrap();
+    check(name);
+    steps
+}
+
+#[test]
+fn dying_while_a_laggards_base_is_kept_harms_nobody() {
+    let name = Name::new("keeping");
+    drop(Segment::checkout(&name.0, PAGES * PAGE, &Options::new()).unwrap());
+    for seed in 21..23 {
+        let steps = run_with_laggard(&name.0, seed, 0).unwrap();
+        // Most steps are those of the thousand frames that are given back: some of these are enough.
+        for step in (1..=steps).filter(|step| *step < 200 || (step + seed) % 13 == 0) {
+            run_with_laggard(&name.0, seed, step);
+        }
+    }
 }
 
 fn check(name: &str) {

@@ -10,6 +10,7 @@ mod kill;
 mod model;
 #[path = "../names/mod.rs"]
 mod names;
+mod reader;
 mod starve;
 #[cfg(debug_assertions)]
 mod stop;
@@ -39,7 +40,9 @@ pub(crate) fn options(word: &str) -> Options {
         "declared" => Tracking::Declared,
         _ => Tracking::Auto,
     };
-    Options::new().tracking(tracking)
+    Options::new()
+        .tracking(tracking)
+        .in_place(word == "in_place")
 }
 
 /// A child process with a checkout.

@@ -9,7 +9,7 @@ use crate::child::fingerprint;
 use crate::{Name, Peer, options};
 
 /// Steps to stop at; a child is told the number of one.
-pub(crate) const STEPS: [&str; 13] = [
+pub(crate) const STEPS: [&str; 17] = [
     "locked",
     "entry written",
     "about to publish",
@@ -23,6 +23,10 @@ pub(crate) const STEPS: [&str; 13] = [
     "heads read",
     "stale pages copied",
     "frame filled",
+    "merged",
+    "settled",
+    "kept frame let go",
+    "looked at",
 ];
 const PAGES: usize = 64;
 
@@ -86,6 +90,67 @@ fn a_stopped_holder_of_the_lock_is_named_and_stops_no_updates() {
     }
 }
 
+/// A process that has published, but not woken anybody, and never will.
+#[test]
+fn who_waits_sees_the_commit_of_a_dead_process() {
+    let name = Name::new("unwoken");
+    let segment = Segment::checkout(&name.0, PAGES * PAGE, &options("auto")).unwrap();
+    let mut writer = Peer::new(&name.0, "auto");
+    writer.ask("write 0 8 1").unwrap();
+    let watcher = segment.watcher();
+    let sleeper = std::thread::spawn(move || watcher.wait(None));
+    stop_in(&mut writer, "published", "merge");
+    send(&writer, libc::SIGKILL);
+    assert!(sleeper.join().unwrap().unwrap() && segment.is_behind());
+}
+
+/// A reader in place that is stopped makes commits fail in the end; killed, it keeps nothing.
+#[test]
+fn a_dead_reader_in_place_keeps_nothing() {
+    let name = Name::new("in-place");
+    let small = options("declared").history(0);
+    let mut segment = Segment::checkout(&name.0, PAGES * PAGE, &small).unwrap();
+    let fill = |segment: &mut Segment, value: u8| {
+        segment.touch(0..PAGES * PAGE).unwrap();
+        segment.as_mut_slice().fill(value);
+        segment.commit()
+    };
+    fill(&mut segment, 1).unwrap();
+    let mut reader = Peer::new(&name.0, "in_place");
+    let seen = fingerprint(&[1; PAGES * PAGE]);
+    assert_eq!(reader.ask("read 0"), Some(format!("1 {seen}")));
+    let full = (2..=255).find(|&value| fill(&mut segment, value).is_err());
+    assert!(full.is_some());
+    assert_eq!(reader.ask("read 0"), Some(format!("1 {seen}")));
+    // As it updates it is cut off from the log, and goes by the page heads.
+    let now = fingerprint(&[full.unwrap() - 1; PAGES * PAGE]);
+    assert_eq!(reader.ask("update"), Some(format!("0 {now}")));
+    let full = (2..=255).find(|&value| fill(&mut segment, value).is_err());
+    assert!(full.is_some());
+    send(&reader, libc::SIGKILL);
+    drop(reader);
+    for value in 1..=100 {
+        fill(&mut segment, value).unwrap();
+    }
+    Doctor::open(&name.0).unwrap().check().unwrap();
+}
+
+/// Two processes remove the same name: the slower one finds nothing to remove.
+#[test]
+fn a_name_that_goes_while_it_is_removed_is_not_there() {
+    let (name, other) = (Name::new("unlink"), Name::new("unlink-other"));
+    for name in [&name, &other] {
+        drop(Segment::checkout(&name.0, PAGE, &options("auto")).unwrap());
+    }
+    let mut slow = Peer::new(&name.0, "auto");
+    slow.ask("update").unwrap();
+    stop_in(&mut slow, "looked at", &format!("unlink {}", other.0));
+    Segment::unlink(&other.0).unwrap();
+    send(&slow, libc::SIGCONT);
+    let answer = slow.answer().unwrap();
+    assert!(answer.starts_with("NotFound"), "{answer}");
+}
+
 /// A commit prepares without the lock: one that is stopped while it fills its frames delays nobody, and those who publish
 /// meanwhile cost it nothing but the pages that they changed as well.
 #[test]
@@ -141,7 +206,7 @@ impl Trunk {
     /// So much that the log is cut, and every frame that was replaced before is used again: who comes new takes
     /// the free frames with the lowest numbers.
     fn flood(&mut self) {
-        for _ in 0..20 {
+        for _ in 0..30 {
             self.segment = Segment::checkout(&self.name, 0, &options("auto")).unwrap();
             self.commit(40);
         }
@@ -154,11 +219,22 @@ impl Trunk {
     }
 }
 
+/// Whether the reader is evicted, or what it needs is kept.
 #[test]
 fn a_reader_stopped_anywhere_in_an_update_sees_whole_versions_only() {
-    for tracking in ["auto", "signal", "declared"] {
+    let readers = [
+        ("auto", true),
+        ("signal", true),
+        ("declared", true),
+        ("auto", false),
+    ];
+    for (tracking, evicted) in readers {
         let name = Name::new("reader");
-        let segment = Segment::checkout(&name.0, PAGES * PAGE, &options("auto")).unwrap();
+        let how = match evicted {
+            true => options("auto").history(0),
+            false => options("auto"),
+        };
+        let segment = Segment::checkout(&name.0, PAGES * PAGE, &how).unwrap();
         let mut trunk = Trunk {
             name: name.0.clone(),
             segment,
@@ -172,20 +248,30 @@ fn a_reader_stopped_anywhere_in_an_update_sees_whole_versions_only() {
             ("words gathered", 2, false),
             ("page merged", 1, false),
             ("page copied", 40, false),
+            ("merged", 40, false),
+            ("settled", 40, false),
             ("heads read", 40, true),
             ("stale pages copied", 40, true),
         ] {
+            if step == "stale pages copied" && !evicted {
+                continue;
+            }
             trunk.commit(pages);
             reader.ask("update").unwrap();
             if laggard {
                 trunk.flood();
             }
             trunk.commit(pages);
-            let cuts = || Doctor::open(&name.0).unwrap().report().unwrap().cuts;
+            let cuts = || {
+                let report = Doctor::open(&name.0).unwrap().report().unwrap();
+                (report.cuts, report.evictions)
+            };
             let before = cuts();
             stop_in(&mut reader, step, "update");
             trunk.flood();
-            assert!(cuts() > before, "{tracking}, {step}: not cut off");
+            assert!(cuts().0 > before.0, "{tracking}, {step}: not cut off");
+            let newly = evicted && !laggard;
+            assert_eq!(cuts().1 > before.1, newly, "{tracking}, {step}");
             send(&reader, libc::SIGCONT);
             let updated = reader.answer().unwrap();
             assert!(updated.starts_with("0 "), "{tracking}, {step}: {updated}");
@@ -199,36 +285,50 @@ fn a_reader_stopped_anywhere_in_an_update_sees_whole_versions_only() {
     }
 }
 
-/// What a reader has changed itself is compared with a base that others write over: it must not be taken for
+/// What a reader has changed itself is compared with a base that others write over, or would: it must not be taken for
 /// unchanged because the new content happens to be the same.
 #[test]
 fn a_reader_stopped_in_a_merge_loses_none_of_its_own_words() {
-    let name = Name::new("merge");
-    let pages = 0..40;
-    // By a new process each time, which takes the free frames with the lowest numbers.
-    let commit = |value: &dyn Fn(usize) -> u8| {
-        let mut segment = Segment::checkout(&name.0, PAGES * PAGE, &options("auto")).unwrap();
+    for evicted in [true, false] {
+        let name = Name::new("merge");
+        let pages = 0..40;
+        let how = match evicted {
+            true => options("auto").history(0),
+            false => options("auto"),
+        };
+        let _first = Segment::checkout(&name.0, PAGES * PAGE, &how).unwrap();
+        // By a new process each time, which takes the free frames with the lowest numbers.
+        let commit = |value: &dyn Fn(usize) -> u8| {
+            let mut segment = Segment::checkout(&name.0, 0, &options("auto")).unwrap();
+            for page in pages.clone() {
+                segment.as_mut_slice()[page * PAGE..][..64].fill(value(page));
+            }
+            segment.commit().unwrap();
+        };
+        commit(&|_| 1);
+        let mut reader = Peer::new(&name.0, "declared");
         for page in pages.clone() {
-            segment.as_mut_slice()[page * PAGE..][..64].fill(value(page));
+            reader.ask(&format!("write {} 8 99", page * PAGE)).unwrap();
         }
-        segment.commit().unwrap();
-    };
-    commit(&|_| 1);
-    let mut reader = Peer::new(&name.0, "declared");
-    for page in pages.clone() {
-        reader.ask(&format!("write {} 8 99", page * PAGE)).unwrap();
-    }
-    commit(&|_| 2);
-    stop_in(&mut reader, "page begun", "update");
-    // The frames that the reader is about to compare hold 99, its own value, or 55.
-    for round in 0..20 {
-        commit(&|page| if (round + page / 3) % 2 == 0 { 99 } else { 55 });
-    }
-    send(&reader, libc::SIGCONT);
-    let lost = reader.answer().unwrap();
-    assert!(lost.starts_with("BaseLost"), "{lost}");
-    for page in pages {
-        let byte = reader.ask(&format!("read {}", page * PAGE)).unwrap();
-        assert!(byte.starts_with("99 "), "page {page}: {byte}");
+        commit(&|_| 2);
+        stop_in(&mut reader, "page begun", "update");
+        // The frames that the reader is about to compare would hold 99, its own value, or 55.
+        for round in 0..40 {
+            commit(&|page| if (round + page / 3) % 2 == 0 { 99 } else { 55 });
+        }
+        send(&reader, libc::SIGCONT);
+        let answer = reader.answer().unwrap();
+        match evicted {
+            true => assert!(answer.starts_with("BaseLost"), "{answer}"),
+            false => {
+                assert!(answer.starts_with("40 "), "{answer}");
+                assert!(reader.ask("merge").unwrap().starts_with("43 "));
+            }
+        }
+        for page in pages {
+            let byte = reader.ask(&format!("read {}", page * PAGE)).unwrap();
+            assert!(byte.starts_with("99 "), "page {page}: {byte}");
+        }
+        Doctor::open(&name.0).unwrap().check().unwrap();
     }
 }

@@ -9,6 +9,7 @@ use fyris_term::{Atom, Term};
 use super::disk_log::LogError;
 use super::posix;
 use crate::Error;
+use crate::record::brief;
 
 /// Why a dump could not be written, read or looked at.
 ///
@@ -87,7 +88,11 @@ pub enum DumpError {
     #[error("cannot create the table: {0}")]
     BadDescription(String),
     /// The dump is of a version that is yet to come.
-    #[error("a dump of version {major:?}.{minor:?}; at most version 1 can be read")]
+    #[error(
+        "a dump of version {}.{}; at most version 1 can be read",
+        brief(major),
+        brief(minor)
+    )]
     UnsupportedVersion {
         /// The first number.
         major: Term,
@@ -101,10 +106,10 @@ pub enum DumpError {
     #[error("cannot dump an object: {0}")]
     Encode(String),
     /// An option that does not exist.
-    #[error("unknown option {0:?}")]
+    #[error("unknown option {}", brief(.0))]
     UnknownOption(Term),
     /// What should be a list of options is none.
-    #[error("malformed option list: {0:?}")]
+    #[error("malformed option list: {}", brief(.0))]
     MalformedOption(Term),
     /// The progress callback asked to stop.
     #[error("stopped by request")]

@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
+use fyris_term::Term;
 use fyris_term::etf::DecodeErrorKind;
-use fyris_term::{Term, etf};
 
 use super::header::Header;
 use super::objects::{Objects, Salvage};
@@ -33,7 +33,8 @@ impl Store {
     ///
     /// The table is there, under its name if it is a named one, as soon as the description is read; if
     /// anything is wrong with the rest it is deleted again. Memory beyond that of the table is bounded by
-    /// [`LoadOptions::max_object`]; the table has room for the objects that it is said to have from the beginning, but for no
+    /// [`LoadOptions::max_object`]; what compressed objects take, in the table too, is bounded by the length of the file and
+    /// [`LoadOptions::max_inflated`], however little they take in the file. The table has room for the objects that it is said to have from the beginning, but for no
     /// more than the length of the file allows.
     ///
     /// # Errors
@@ -244,10 +245,12 @@ fn slow_object<R: Read>(
     objects: &mut Objects<'_, R>,
     loader: &mut Loader<'_>,
 ) -> Result<(), DumpError> {
-    let bytes = objects.object().bytes;
-    let taken = match etf::decode_prefix(bytes) {
-        Ok((object, _)) => loader.object(&object),
-        Err(error) if *error.kind() == DecodeErrorKind::TooDeep && deep_object(bytes, loader) => {
+    let taken = match objects.decode() {
+        Ok(object) => loader.object(&object),
+        Err(error)
+            if *error.kind() == DecodeErrorKind::TooDeep
+                && deep_object(objects.object().bytes, loader) =>
+        {
             loader.end_soon()
         }
         Err(error) => return objects.undecodable(error),

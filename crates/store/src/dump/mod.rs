@@ -53,5 +53,5 @@ pub use error::{Damage, DumpError};
 pub use header::{DumpInfo, Header};
 pub use load::{Loaded, tabfile_info};
 pub use objects::Salvage;
-pub use options::{LoadOptions, MAX_OBJECT, SaveOptions};
+pub use options::{LoadOptions, MAX_INFLATED, MAX_OBJECT, SaveOptions};
 pub use progress::{Progress, Watch, unwatched};

@@ -18,18 +18,25 @@ use std::io::Read;
 use std::path::Path;
 
 use fyris_term::Term;
-use fyris_term::etf::{self, DecodeError, VERSION};
+use fyris_term::etf::{self, DecodeError, InflateBudget, VERSION};
 use md5::{Digest, Md5};
 
 use super::disk_log::{Item, LogError, LogReader};
 use super::header::{Header, named};
 use super::{Damage, DumpError, LoadOptions};
 use crate::Error;
+use crate::record::brief;
 
 /// Tag of a list in the external format.
 const LIST_TAG: u8 = 108;
 /// Tag of a compressed term in the external format.
 const COMPRESSED_TAG: u8 = 80;
+
+/// Bytes of memory that compressed objects may take for each byte of the dump: more than what OTP's own compression of
+/// most terms saves.
+const FOR_A_BYTE: u64 = 32;
+/// The same for a compressed end mark, which holds two numbers.
+const END_MARK: u64 = 64 << 10;
 
 /// What a salvaging reader had to leave out.
 #[derive(Debug, Default)]
@@ -63,6 +70,31 @@ struct Footer {
     spoilt: bool,
 }
 
+/// The memory that compressed objects take, of a whole load.
+///
+/// # The invariant (C, *compressed*)
+///
+/// It is never more than the option's bytes and [`FOR_A_BYTE`] for each byte of the dump that has been read, however much
+/// each object inflates to.
+struct Inflated {
+    most: u64,
+    taken: u64,
+}
+
+impl Inflated {
+    /// Decodes an item of which the last byte is at `offset` of the dump.
+    fn decode(&mut self, bytes: &[u8], offset: u64) -> Result<(Term, usize), DecodeError> {
+        let most = self.most.saturating_add(offset.saturating_mul(FOR_A_BYTE));
+        let before = InflateBudget::new(most.saturating_sub(self.taken));
+        let mut budget = before;
+        let decoded = etf::decode_prefix_within(bytes, &mut budget);
+        if !cfg!(fyris_mutant = "dump_inflates_anew") {
+            self.taken += before.left() - budget.left();
+        }
+        decoded
+    }
+}
+
 /// Reads the objects of a dump, as bytes, in order.
 pub(super) struct Objects<'p, R> {
     log: LogReader<R>,
@@ -72,6 +104,7 @@ pub(super) struct Objects<'p, R> {
     sum: Option<Md5>,
     count: u64,
     footer: Option<Footer>,
+    inflated: Inflated,
     /// The first object that does not decode, in a dump with an MD5.
     spoilt: Option<Damage>,
     salvage: Salvage,
@@ -97,7 +130,12 @@ impl<'p, R: Read> Objects<'p, R> {
             .into());
         }
         let item = log.item();
-        let (term, _) = etf::decode_prefix(item.bytes).map_err(|source| Damage::Term {
+        let mut inflated = Inflated {
+            most: options.max_inflated,
+            taken: 0,
+        };
+        let decoded = inflated.decode(item.bytes, log.offset());
+        let (term, _) = decoded.map_err(|source| Damage::Term {
             offset: item.offset,
             source,
             summed: false,
@@ -113,6 +151,7 @@ impl<'p, R: Read> Objects<'p, R> {
             sum,
             count: 0,
             footer: None,
+            inflated,
             spoilt: None,
             salvage: Salvage::default(),
         })
@@ -169,6 +208,15 @@ impl<'p, R: Read> Objects<'p, R> {
     #[inline]
     pub(super) fn object(&self) -> Item<'_> {
         self.log.item()
+    }
+
+    /// The object as a term.
+    #[cold]
+    pub(super) fn decode(&mut self) -> Result<Term, DecodeError> {
+        let decoded = self
+            .inflated
+            .decode(self.log.item().bytes, self.log.offset());
+        decoded.map(|(object, _)| object)
     }
 
     /// The present object does not decode: the error, or when salvaging a note. In a dump with an MD5 the
@@ -330,7 +378,10 @@ impl<'p, R: Read> Objects<'p, R> {
     #[cold]
     fn at_footer(&mut self) -> bool {
         let item = self.log.item();
-        let Ok((Term::List(mut mark), _)) = etf::decode_prefix(item.bytes) else {
+        // What is no end mark is decoded again, and counted then.
+        let mut budget = InflateBudget::new(END_MARK);
+        let mark = etf::decode_prefix_within(item.bytes, &mut budget);
+        let Ok((Term::List(mut mark), _)) = mark else {
             return false;
         };
         let is_mark = matches!(&mark[..], [Term::Atom(tag), _] if tag.as_str() == "$end_of_table");
@@ -384,5 +435,5 @@ fn count_term(count: u64) -> Term {
 }
 
 fn show(term: Option<&Term>) -> String {
-    term.map_or_else(|| "nothing".to_owned(), |term| format!("{term:?}"))
+    term.map_or_else(|| "nothing".to_owned(), brief)
 }

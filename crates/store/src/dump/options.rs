@@ -8,6 +8,9 @@ use super::DumpError;
 /// The largest object that is read unless asked otherwise, in bytes of the dump.
 pub const MAX_OBJECT: u32 = 512 << 20;
 
+/// What compressed objects may take unless asked otherwise, in bytes of memory: see [`LoadOptions::max_inflated`].
+pub const MAX_INFLATED: u64 = 64 << 20;
+
 /// How to write a dump. The default has no extended information, as that of `ets:tab2file/2`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SaveOptions {
@@ -76,6 +79,10 @@ pub struct LoadOptions {
     /// The largest object accepted, in bytes of the dump ([`MAX_OBJECT`]); it bounds the memory that
     /// reading takes.
     pub max_object: u32,
+    /// How many bytes of memory all compressed objects together may take, beyond 32 for each byte of the dump
+    /// ([`MAX_INFLATED`]): what they inflate to, and their elements as terms. An object for which there is no room any more is
+    /// damage. OTP and Fyris write no compressed objects.
+    pub max_inflated: u64,
     /// The name of the table, in place of the one in the dump.
     pub name: Option<Atom>,
 }
@@ -85,6 +92,7 @@ impl Default for LoadOptions {
         LoadOptions {
             verify: false,
             max_object: MAX_OBJECT,
+            max_inflated: MAX_INFLATED,
             name: None,
         }
     }

@@ -19,7 +19,8 @@ impl Table {
     /// `tab2file/3`: writes the table to a file that OTP reads with `ets:file2tab`, and Fyris with
     /// [`Store::file2tab`](crate::Store::file2tab). Returns the number of objects written. O(n).
     ///
-    /// The file takes its name when it is whole: whatever goes wrong, what stood there before stays.
+    /// The file takes its name when it is whole: whatever goes wrong, the file that stood there before stays. A file
+    /// that is replaced passes its owner, permissions and access control list on; a symbolic link is followed.
     ///
     /// # Consistency
     ///
@@ -27,8 +28,8 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// [`DumpError::Table`] (table gone, no right to read), [`DumpError::Write`],
-    /// [`DumpError::Encode`].
+    /// [`DumpError::Table`] (table gone, no right to read), [`DumpError::Write`], [`DumpError::CannotReplace`] (a
+    /// read-only file, a folder, a named pipe, a device, or an owner that cannot be kept), [`DumpError::Encode`].
     pub fn tab2file(
         &self,
         path: impl AsRef<Path>,

@@ -11,7 +11,7 @@ use smallvec::{SmallVec, smallvec};
 use crate::body::{Body, Change};
 use crate::chain;
 use crate::keys::KeyKind;
-use crate::pending::{Commit, PendingPtr};
+use crate::pending::{Commit, PendingPtr, Terms};
 use crate::record::{NewRecord, RecordPtr};
 use crate::slot::{Content, Settled, Slot};
 
@@ -26,15 +26,40 @@ const AHEAD: usize = 8;
 
 /// Objects by key, in ascending order of keys (G).
 struct Groups {
-    /// Any record of each key: where the key is read.
+    /// The last record of each key, where the key is read: of all of them it is the one that is needed to the end.
     keys: Vec<RecordPtr>,
     /// Those of each key that no slot has yet, in list order.
     records: Vec<Records>,
 }
 
-/// What a step adds: objects and bytes.
+/// What to do when another list with one of the keys is being inserted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Patience {
+    /// Wait until that is done, however long the other list is.
+    Waits,
+    /// Wait about as long as a short list takes, and then insert nothing.
+    GivesUp,
+}
+
+/// A list that is being inserted.
+struct Work {
+    /// A record of each key, where the key is read.
+    keys: Vec<RecordPtr>,
+    /// What the keys of a table with one object a key will hold.
+    contents: Vec<Content>,
+    commit: Commit,
+    patience: Patience,
+}
+
+/// How many keys have a cell in their slot, and how many objects and bytes these add.
 #[derive(Default)]
-struct Gain(i64, i64);
+struct Placed {
+    keys: usize,
+    objects: i64,
+    bytes: i64,
+    /// Another list has the next key.
+    gave_up: bool,
+}
 
 impl<K, I> Body<K, I>
 where
@@ -42,20 +67,22 @@ where
     I: Index<Slot<K>>,
     Slot<K>: Entry<Key = K::Key>,
 {
-    /// Puts all objects in, or, with `only_new`, none if the key of any is there. Says whether it did.
+    /// Puts all objects in, or, with `only_new`, none if the key of any is there. Says whether it did; `None` if it gave up.
     ///
-    /// Readers see all of them or none. O(n log n) in their number; writers of the same keys wait.
+    /// Readers see all of them or none. O(n log n) in their number. Another list with one of the keys waits for the decision,
+    /// a writer of one key does not.
     pub(crate) fn insert_all(
         &self,
         records: Vec<NewRecord>,
         only_new: bool,
+        patience: Patience,
         pin: &impl Pin,
-    ) -> bool {
+    ) -> Option<bool> {
         let mut groups = self.grouped(records);
         match groups.keys.len() {
-            0 => true,
-            1 => self.insert_group(&mut groups, only_new, pin),
-            _ => self.commit(&mut groups, only_new, pin),
+            0 => Some(true),
+            1 => Some(self.insert_group(&mut groups, only_new, pin)),
+            _ => self.commit(groups, only_new, patience, pin),
         }
     }
 
@@ -71,9 +98,10 @@ where
             records: Vec::with_capacity(records.len()),
         };
         for (key, record) in records {
-            match (groups.keys.last(), groups.records.last_mut()) {
-                (Some(&last), Some(same)) if self.key_of(last) == self.key_of(key) => {
+            match (groups.keys.last_mut(), groups.records.last_mut()) {
+                (Some(last), Some(same)) if self.key_of(*last) == self.key_of(key) => {
                     same.push(record);
+                    *last = key;
                 }
                 _ => {
                     groups.keys.push(key);
@@ -95,8 +123,8 @@ where
             (Change::Put(new), Some((old, new)))
         });
         let Some((old, new)) = done else { return false };
-        let gain = self.gain(old, new);
-        self.account(gain.0, gain.1);
+        let (objects, bytes) = self.gain(old, new);
+        self.account(objects, bytes);
         if let Some(old) = old.filter(|_| !self.kind.is_bag()) {
             // SAFETY: displaced from its slot, by this thread (O).
             unsafe { old.retire(pin) };
@@ -121,59 +149,112 @@ where
         content.expect("the first of a group is no repeat of nothing")
     }
 
-    fn gain(&self, old: Option<Content>, new: Content) -> Gain {
-        let objects = new.count() as i64 - old.map_or(0, |c| c.count() as i64);
-        let bytes = match old {
-            Some(old) if !self.kind.is_bag() => new.size() as i64 - old.size() as i64,
-            _ => chain::size_above(new, old) as i64,
-        };
-        Gain(objects, bytes)
+    fn commit(
+        &self,
+        groups: Groups,
+        only_new: bool,
+        patience: Patience,
+        pin: &impl Pin,
+    ) -> Option<bool> {
+        let work = self.prepared(groups, only_new, patience);
+        if cfg!(fyris_mutant = "store_commit_early") {
+            work.commit.appear();
+        }
+        let placed = self.place_all(&work, pin);
+        let done = self.conclude(work, &placed, pin);
+        (!placed.gave_up).then_some(done)
     }
 
-    fn commit(&self, groups: &mut Groups, only_new: bool, pin: &impl Pin) -> bool {
-        let keys = groups.keys.len();
-        let commit = Commit::new(keys);
-        let mut gain = Gain::default();
-        let mut placed = 0;
-        if cfg!(fyris_mutant = "store_commit_early") {
-            commit.decide(true);
-        }
-        while placed < keys {
-            if let Some(&later) = groups.keys.get(placed + AHEAD) {
-                self.index.prefetch(self.key_of(later), pin);
+    /// What keys will hold, where that does not depend on what they hold, and the commit that is to bring it about.
+    fn prepared(&self, groups: Groups, only_new: bool, patience: Patience) -> Work {
+        let Groups { keys, records } = groups;
+        let terms = match (only_new, self.kind.is_bag()) {
+            (true, _) => Terms::New,
+            (false, true) => Terms::Add,
+            (false, false) => Terms::Replace,
+        };
+        let (mut contents, mut all, mut ends) = (Vec::new(), Vec::new(), Vec::new());
+        if self.kind.is_bag() {
+            for records in records {
+                all.extend(records.into_iter().map(NewRecord::publish_block));
+                ends.push(all.len());
             }
-            match self.place(groups, placed, &commit, only_new, &mut gain, pin) {
-                0 => break,
-                more => placed += more,
-            }
+        } else {
+            let last = |mut records: Records| records.pop().expect("a group has a record");
+            contents.extend(records.into_iter().map(|r| last(r).publish()));
         }
-        let done = placed == keys;
-        commit.decide(done);
+        Work {
+            commit: Commit::new(keys.len(), terms, all, ends),
+            keys,
+            contents,
+            patience,
+        }
+    }
+
+    /// Decides, and clears up.
+    fn conclude(&self, work: Work, placed: &Placed, pin: &impl Pin) -> bool {
+        let (keys, commit) = (&work.keys, &work.commit);
+        let done = placed.keys == keys.len() && commit.seal();
         if done {
-            self.account(gain.0, gain.1);
+            self.commits.append(commit, pin);
+            self.account(placed.objects, placed.bytes);
+        } else {
+            commit.abort();
         }
-        self.unfold(&groups.keys[..placed], &commit, pin);
+        self.unfold(&keys[..placed.keys], commit, pin);
+        if done {
+            // What was written through the cells: each of them is out of its slot.
+            let (objects, bytes) = commit.drifted();
+            self.account(objects, bytes);
+        }
+        self.retire_unused(&work, placed.keys, pin);
+        let keys = keys.len();
         // SAFETY: `unfold` has seen to it that no slot holds a cell of it.
-        unsafe { commit.finish(pin) };
+        unsafe { work.commit.finish(pin) };
+        if done {
+            self.commits.trim(keys, pin);
+        }
         done
     }
 
-    /// Puts pending cells in the slots of some keys from `first` on; how many: none if the first must be new and is not.
-    fn place(
-        &self,
-        groups: &mut Groups,
-        first: usize,
-        commit: &Commit,
-        only_new: bool,
-        gain: &mut Gain,
-        pin: &impl Pin,
-    ) -> usize {
-        let Groups { keys, records } = groups;
-        let key = |at: usize| keys.get(first + at).map(|&key| self.key_of(key));
+    /// What the `at`-th key will hold if it holds `old` now.
+    fn planned(&self, work: &Work, at: usize, old: Option<Content>) -> Content {
+        match work.contents.get(at) {
+            Some(&content) => content,
+            None => {
+                let cell = work.commit.cell(at);
+                let records = work.commit.block().records_of(cell.get());
+                let new = self.with_records(old, records);
+                new.expect("the first of a group is no repeat of nothing")
+            }
+        }
+    }
+
+    /// Puts pending cells in the slots of all keys; of fewer, if the commit is not to be.
+    fn place_all(&self, work: &Work, pin: &impl Pin) -> Placed {
+        let mut placed = Placed::default();
+        while placed.keys < work.keys.len() && !work.commit.is_aborted() {
+            if let Some(&later) = work.keys.get(placed.keys + AHEAD) {
+                self.index.prefetch(self.key_of(later), pin);
+            }
+            match self.place(work, &mut placed, pin) {
+                0 => break,
+                more => placed.keys += more,
+            }
+        }
+        placed
+    }
+
+    /// Puts pending cells in the slots of some keys behind those that have theirs; how many: none if the first must be new
+    /// and is not, or another list has it and this one gives up.
+    fn place(&self, work: &Work, placed: &mut Placed, pin: &impl Pin) -> usize {
+        let first = placed.keys;
+        let key = |at: usize| work.keys.get(first + at).map(|&key| self.key_of(key));
+        let only_new = work.commit.block().terms() == Terms::New;
         loop {
             let mut undecided = None;
             let mut displaced = Cells::new();
-            let placed = self.index.upsert_run(key, pin, |at, slot| {
+            let done = self.index.upsert_run(key, pin, |at, slot| {
                 let old = match slot.map(Slot::settled) {
                     None => None,
                     Some(Settled::Content(content)) => content,
@@ -186,10 +267,11 @@ where
                     return None;
                 }
                 // Also when nothing changes for this key: the cell keeps it as it is until the decision (D).
-                let new = self.merged(old, &mut records[first + at]);
-                let Gain(objects, bytes) = self.gain(old, new);
-                *gain = Gain(gain.0 + objects, gain.1 + bytes);
-                let cell = commit.cell(first + at);
+                let new = self.planned(work, first + at, old);
+                let (objects, bytes) = self.gain(old, new);
+                placed.objects += objects;
+                placed.bytes += bytes;
+                let cell = work.commit.cell(first + at);
                 cell.get().prepare(old, Some(new));
                 displaced.extend(slot.and_then(Slot::as_pending));
                 Some(Action::Put(Slot::pending(cell)))
@@ -199,8 +281,38 @@ where
                 .for_each(|&cell| self.retire_loser(cell, pin));
             match undecided {
                 // Another commit holds the key: it decides without needing anything of ours.
-                Some(cell) if placed == 0 => cell.get().wait(),
-                _ => return placed,
+                Some(cell) if done == 0 => match work.patience {
+                    Patience::Waits => cell.get().wait(),
+                    Patience::GivesUp if cell.get().wait_a_little() => {}
+                    Patience::GivesUp => {
+                        placed.gave_up = true;
+                        return 0;
+                    }
+                },
+                _ => return done,
+            }
+        }
+    }
+
+    /// Retires the objects that no slot got: repeats in a bag, and those behind the key at which the list ended.
+    fn retire_unused(&self, work: &Work, placed: usize, pin: &impl Pin) {
+        for content in work.contents.iter().skip(placed) {
+            // SAFETY: in no cell.
+            unsafe { content.retire(pin) };
+        }
+        if !self.kind.is_bag() {
+            return;
+        }
+        for at in 0..work.keys.len() {
+            let cell = work.commit.cell(at);
+            let bottom = cell.get().before();
+            let mut used = cell.get().after().filter(|_| at < placed);
+            for &record in work.commit.block().records_of(cell.get()).iter().rev() {
+                match used.filter(|_| used != bottom) {
+                    Some(top) if top.newest() == record => used = chain::older(top),
+                    // SAFETY: a block of this commit, in none of its chains.
+                    _ => unsafe { record.retire(pin) },
+                }
             }
         }
     }
@@ -242,6 +354,7 @@ mod tests {
     use fyris_term::key::KeyBuf;
 
     use super::*;
+    use crate::fix::Fixes;
     use crate::ids::TableType;
     use crate::keys::Exact;
     use crate::record::with_scratch;
@@ -253,58 +366,198 @@ mod tests {
         with_scratch(|s| s.record(&object, 1)).expect("a record")
     }
 
-    fn value(body: &Hashed, key: i64) -> Option<Term> {
-        let pin = pin();
-        let content = body.get(Exact::of(&KeyBuf::from_int(key)), &pin)?;
-        body.object(content.newest()).element(2)
+    /// A list insert stopped half-way.
+    struct HalfWay {
+        body: Hashed,
+        work: Work,
+        placed: Placed,
+        pin: fyris_sync::reclaim::Guard,
     }
 
-    /// Stops a commit half-way and looks at what others find.
-    fn half_way(committed: bool) {
-        let body = Hashed::new(HashIndex::default(), TableType::Set, 1);
-        body.insert_one(record(1, 10), &pin());
-        let outer = pin();
-        let mut groups = body.grouped(vec![record(2, 21), record(1, 11)]);
-        let commit = Commit::new(2);
-        let mut gain = Gain::default();
-        for i in 0..2 {
-            assert_eq!(
-                body.place(&mut groups, i, &commit, false, &mut gain, &outer),
-                1
-            );
+    /// Pairs of key and value.
+    type Pairs<'p> = &'p [(i64, i64)];
+
+    impl HalfWay {
+        /// `list`, to be inserted where these are there.
+        fn new(kind: TableType, there: Pairs<'_>, list: Pairs<'_>, only_new: bool) -> HalfWay {
+            let pin = pin();
+            let body = Hashed::new(HashIndex::default(), kind, 1);
+            let object = |&(key, value): &(i64, i64)| record(key, value);
+            for pair in there {
+                body.insert_one(object(pair), &pin);
+            }
+            let groups = body.grouped(list.iter().map(object).collect());
+            let work = body.prepared(groups, only_new, Patience::Waits);
+            HalfWay {
+                placed: body.place_all(&work, &pin),
+                body,
+                work,
+                pin,
+            }
         }
-        assert_eq!(
-            (value(&body, 1), value(&body, 2)),
-            (Some(Term::Int(10)), None)
+
+        fn insert(&self, key: i64, value: i64) {
+            self.body.insert_one(record(key, value), &self.pin);
+        }
+
+        fn remove(&self, key: i64) {
+            let (fixes, key) = (Fixes::default(), KeyBuf::from_int(key));
+            self.body.remove(Exact::of(&key), &fixes, &self.pin);
+        }
+
+        fn remove_object(&self, key: i64, value: i64) {
+            let fixes = Fixes::default();
+            self.body
+                .delete_object(&record(key, value), &fixes, &self.pin);
+        }
+
+        fn values(&self, key: i64) -> Vec<i64> {
+            values(&self.body, key, &self.pin)
+        }
+
+        /// Goes on to the end. The size is that of the objects then; of bytes there are as many as a table that got them
+        /// one by one has.
+        fn finish(self) -> (Hashed, bool) {
+            let HalfWay {
+                body,
+                work,
+                placed,
+                pin,
+            } = self;
+            let done = body.conclude(work, &placed, &pin);
+            let other = Hashed::new(HashIndex::default(), body.kind, 1);
+            for key in 0..10 {
+                for value in values(&body, key, &pin) {
+                    other.insert_one(record(key, value), &pin);
+                }
+            }
+            assert_eq!(body.len(), other.len());
+            assert_eq!(body.bytes.sum(), other.bytes.sum());
+            (body, done)
+        }
+    }
+
+    fn values(body: &Hashed, key: i64, pin: &impl Pin) -> Vec<i64> {
+        let value = |record| match body.object(record).element(2) {
+            Some(Term::Int(value)) => value,
+            other => panic!("{other:?}"),
+        };
+        let content = body.get(Exact::of(&KeyBuf::from_int(key)), pin);
+        let records = content.map(chain::oldest_first).unwrap_or_default();
+        records.into_iter().map(value).collect()
+    }
+
+    const BIG: i64 = 1 << 40;
+
+    #[test]
+    fn writers_of_a_key_get_through_a_list_that_replaces() {
+        let there = [(1, 10), (2, BIG), (3, 30)];
+        let half = HalfWay::new(
+            TableType::Set,
+            &there,
+            &[(1, 11), (2, 22), (3, BIG), (4, 44)],
+            false,
         );
-        let decided = AtomicBool::new(false);
-        thread::scope(|s| {
-            let writer = s.spawn(|| {
-                let new = body.insert_new_one(record(2, 22), &pin());
-                assert!(
-                    decided.load(Ordering::SeqCst),
-                    "a writer waits for the decision"
-                );
-                new
-            });
-            thread::sleep(Duration::from_millis(30));
-            decided.store(true, Ordering::SeqCst);
-            commit.decide(committed);
-            let new = writer.join().expect("the writer ends");
-            assert_eq!(new, !committed, "and acts upon it");
-        });
-        let (one, two) = if committed { (11, 21) } else { (10, 22) };
-        let found = || (value(&body, 1), value(&body, 2));
-        assert_eq!(found(), (Some(Term::Int(one)), Some(Term::Int(two))));
-        body.unfold(&groups.keys, &commit, &outer);
-        // SAFETY: `unfold` has taken both cells out.
-        unsafe { commit.finish(&outer) };
-        assert_eq!(found(), (Some(Term::Int(one)), Some(Term::Int(two))));
+        half.insert(1, BIG);
+        half.remove(2);
+        half.insert(4, 40);
+        assert!(!half.body.insert_new_one(record(3, 0), &half.pin));
+        let all = |body: &Hashed| [1, 2, 3, 4].map(|key| values(body, key, &pin()));
+        assert_eq!(all(&half.body), [vec![BIG], vec![], vec![30], vec![40]]);
+        half.remove(4);
+        half.insert(2, 20);
+        assert_eq!(all(&half.body), [vec![BIG], vec![20], vec![30], vec![]]);
+        let (body, done) = half.finish();
+        assert!(done);
+        assert_eq!(all(&body), [vec![11], vec![22], vec![BIG], vec![44]]);
     }
 
     #[test]
-    fn readers_see_and_writers_await_the_decision() {
-        half_way(true);
-        half_way(false);
+    fn who_writes_under_a_key_that_is_to_be_new_aborts_the_list() {
+        for kind in [TableType::Set, TableType::Bag] {
+            let list = [(1, BIG), (2, 22), (3, 33)];
+            let half = HalfWay::new(kind, &[], &list, true);
+            half.remove(1);
+            half.remove_object(2, 22);
+            assert!(half.finish().1, "nothing was there, and nothing is");
+            let half = HalfWay::new(kind, &[(5, 50)], &list, true);
+            half.insert(2, BIG + 2);
+            half.insert(3, 30);
+            assert_eq!(half.values(2), [BIG + 2]);
+            let (body, done) = half.finish();
+            assert!(!done);
+            assert_eq!(values(&body, 1, &pin()), []);
+            assert_eq!(values(&body, 2, &pin()), [BIG + 2]);
+        }
+    }
+
+    #[test]
+    fn writers_of_a_key_get_through_a_list_that_adds() {
+        for kind in [TableType::Bag, TableType::DuplicateBag] {
+            let repeats = usize::from(kind == TableType::DuplicateBag);
+            let there = [(1, 1), (1, 2), (2, 7)];
+            let list = [(1, 2), (1, 3), (2, 7), (3, BIG), (3, 5)];
+            let half = HalfWay::new(kind, &there, &list, false);
+            // What the list was to repeat goes, so that it adds it after all.
+            half.remove_object(1, 2);
+            half.insert(1, 4);
+            half.insert(1, 3);
+            half.remove(2);
+            half.insert(3, 5);
+            assert_eq!(half.values(1), [1, 4, 3]);
+            assert_eq!((half.values(2), half.values(3)), (vec![], vec![5]));
+            let (body, done) = half.finish();
+            assert!(done);
+            let all = |key| values(&body, key, &pin());
+            assert_eq!(all(1), [&[1, 4, 3, 2][..], &[3][..repeats]].concat());
+            assert_eq!(all(2), [7]);
+            assert_eq!(all(3), [&[5, BIG][..], &[5][..repeats]].concat());
+        }
+    }
+
+    #[test]
+    fn a_list_may_give_up_on_another() {
+        let half = HalfWay::new(TableType::Set, &[(1, 10)], &[(2, 20), (3, 30)], false);
+        let list = || vec![record(1, BIG), record(3, BIG), record(4, BIG)];
+        for only_new in [false, true] {
+            let gives_up = Patience::GivesUp;
+            let done = half.body.insert_all(list(), only_new, gives_up, &half.pin);
+            assert_eq!(done, if only_new { Some(false) } else { None });
+            assert_eq!(half.values(1), [10]);
+        }
+        half.remove(1);
+        let done = half
+            .body
+            .insert_all(list(), true, Patience::GivesUp, &half.pin);
+        assert_eq!(
+            (done, half.values(1), half.values(4)),
+            (None, vec![], vec![])
+        );
+        assert!(half.finish().1);
+    }
+
+    /// Who comes when a commit is about to be decided waits for that.
+    #[test]
+    fn a_sealed_commit_is_awaited() {
+        let half = HalfWay::new(TableType::Bag, &[(1, 1)], &[(1, 2), (2, 2)], false);
+        assert!(half.work.commit.seal());
+        let decided = AtomicBool::new(false);
+        thread::scope(|s| {
+            let writer = s.spawn(|| {
+                half.body.insert_one(record(2, 3), &pin());
+                assert!(decided.load(Ordering::SeqCst));
+            });
+            thread::sleep(Duration::from_millis(30));
+            decided.store(true, Ordering::SeqCst);
+            half.body.commits.append(&half.work.commit, &half.pin);
+            writer.join().expect("the writer ends");
+        });
+        assert_eq!(half.values(2), [2, 3]);
+        let HalfWay {
+            body, work, pin, ..
+        } = half;
+        body.unfold(&work.keys, &work.commit, &pin);
+        // SAFETY: out of the slots now.
+        unsafe { work.commit.finish(&pin) };
     }
 }

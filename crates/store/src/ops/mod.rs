@@ -6,6 +6,8 @@
 mod counter;
 mod edit;
 mod list;
+#[cfg(all(test, loom))]
+mod model;
 mod navigate;
 mod read;
 mod swap;
@@ -14,5 +16,7 @@ mod walk;
 mod write;
 
 pub use counter::CounterOp;
+pub(crate) use list::Patience;
 pub(crate) use navigate::Navigate;
+pub(crate) use read::terms;
 pub(crate) use walk::Span;

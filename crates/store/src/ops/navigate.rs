@@ -9,6 +9,7 @@ use fyris_index::{Batch, Entry, OrderedIndex, OrderedSweep, Stretch, Sweep};
 use fyris_sync::reclaim::Pin;
 
 use crate::body::Body;
+use crate::commits::Undo;
 use crate::error::{Error, Result};
 use crate::keys::{Exact, KeyKind, Order};
 use crate::slot::{Content, Slot};
@@ -38,7 +39,7 @@ pub(crate) trait Navigate<K: KeyKind> {
         pin: &impl Pin,
     ) -> Result<Option<Content>>;
 
-    /// What the keys of slot `slot` hold; `None` one past the last slot.
+    /// The objects of slot `slot`, each by itself; `None` one past the last slot.
     fn slot(&self, slot: usize, pin: &impl Pin) -> Result<Option<Vec<Content>>>;
 
     /// As [`Sweep::sweep`], with `back` from the end where there is an order.
@@ -97,9 +98,11 @@ impl<I: Sweep<Slot<Exact>>> Navigate<Exact> for Body<Exact, I> {
                 Err(Error::BadSlot { slot, slots })
             };
         }
-        let mut entries = Vec::new();
+        let mut undo = Undo::new(&self.commits, self.kind, pin);
+        let (mut entries, mut contents) = (Vec::new(), Vec::new());
         self.index.slot(slot, pin, &mut entries);
-        Ok(Some(entries.into_iter().filter_map(Slot::read).collect()))
+        self.hand_out(&mut entries, &mut undo, &mut contents);
+        Ok(Some(contents))
     }
 
     fn sweep(

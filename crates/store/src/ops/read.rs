@@ -8,8 +8,8 @@ use fyris_term::key::KeyBuf;
 use crate::body::{AnyBody, Body, with_body};
 use crate::chain;
 use crate::keys::KeyKind;
-use crate::record::{Object, RecordPtr, object};
-use crate::slot::{Content, Kind, Slot};
+use crate::record::{Object, RecordPtr, newest, object};
+use crate::slot::{Content, Slot};
 
 impl AnyBody {
     /// The objects with the key, as terms, in insertion order. `term` is the key, if the caller has
@@ -30,25 +30,7 @@ where
 {
     /// A content as terms, in insertion order.
     pub(crate) fn terms(&self, content: Content, key: &KeyBuf, term: Option<&Term>) -> Vec<Term> {
-        match content.kind() {
-            Kind::One(record) => vec![self.term(record, key, term)],
-            Kind::Many(_) => {
-                let records = chain::oldest_first(content);
-                records
-                    .into_iter()
-                    .map(|r| self.term(r, key, term))
-                    .collect()
-            }
-        }
-    }
-
-    fn term(&self, record: RecordPtr, key: &KeyBuf, term: Option<&Term>) -> Term {
-        let object = self.object(record);
-        match term {
-            // In an ordered set the stored key may be `1.0` where the caller asked for `1`.
-            Some(term) if object.key_bytes() == key.bytes() => object.to_term_with(|| term.clone()),
-            _ => object.to_term(),
-        }
+        terms(content, self.keypos, key, term)
     }
 
     /// A record as an object; the caller is pinned for as long as it uses it.
@@ -56,4 +38,25 @@ where
     pub(crate) fn object<'g>(&self, record: RecordPtr) -> Object<'g> {
         object(record, self.keypos)
     }
+}
+
+/// The objects found under a key as terms, in insertion order; the key is the caller's own term where it is the same.
+pub(crate) fn terms(
+    content: Content,
+    keypos: usize,
+    key: &KeyBuf,
+    term: Option<&Term>,
+) -> Vec<Term> {
+    let to_term = |object: Object<'_>| match term {
+        // In an ordered set the stored key may be `1.0` where the caller asked for `1`.
+        Some(term) if object.has_key_bytes(key.bytes()) => object.to_term_with(|| term.clone()),
+        _ => object.to_term(),
+    };
+    if !content.is_chain() {
+        return vec![to_term(newest(content, keypos))];
+    }
+    let records = chain::oldest_first(content).into_iter();
+    records
+        .map(|record| to_term(object(record, keypos)))
+        .collect()
 }

@@ -8,6 +8,7 @@ use fyris_sync::reclaim::Pin;
 use super::Navigate;
 use crate::body::Body;
 use crate::chain;
+use crate::commits::Undo;
 use crate::keys::KeyKind;
 use crate::slot::{Content, Slot};
 
@@ -79,12 +80,13 @@ where
     /// from its end), and takes the keys it has come over out of the span. `false` when that was all of it.
     ///
     /// In an `ordered_set` they come in order. A key's objects come together, in insertion order. There may
-    /// be no objects although more follow.
+    /// be no objects although more follow. List inserts behind the place of `undo` are undone in them.
     pub(crate) fn walk(
         &self,
         span: &mut Span,
         back: bool,
         want: usize,
+        undo: &mut Undo<'_>,
         pin: &impl Pin,
         out: &mut Vec<Content>,
     ) -> bool {
@@ -93,14 +95,43 @@ where
         if let Some(last) = entries.last().filter(|_| more) {
             span.leave(K::bytes(last.key()), back);
         }
+        self.hand_out(&mut entries, undo, out);
+        more
+    }
+}
+
+impl<K, I> Body<K, I>
+where
+    K: KeyKind,
+    I: Index<Slot<K>>,
+    Slot<K>: Entry<Key = K::Key>,
+{
+    /// Appends the objects, each by itself, of entries that were read at one step.
+    pub(super) fn hand_out(
+        &self,
+        entries: &mut [Slot<K>],
+        undo: &mut Undo<'_>,
+        out: &mut Vec<Content>,
+    ) {
+        let already = out.len();
         out.reserve(entries.len());
-        for content in entries.into_iter().filter_map(Slot::read) {
-            if content.is_chain() {
-                out.extend(chain::oldest_first(content).into_iter().map(Content::one));
-            } else {
-                out.push(content);
+        for content in entries.iter_mut().filter_map(Slot::resolve) {
+            chain::each(content, |object| out.push(object));
+        }
+        if undo.is_due(&self.commits) {
+            out.truncate(already);
+            self.hand_out_before(entries, undo, out);
+        }
+    }
+
+    /// The same for resolved entries, as they were before the commits that are to be undone.
+    #[cold]
+    fn hand_out_before(&self, entries: &[Slot<K>], undo: &mut Undo<'_>, out: &mut Vec<Content>) {
+        for entry in entries {
+            let before = undo.before(&self.commits, K::bytes(entry.key()));
+            if let Some(content) = before.unwrap_or(entry.resolved()) {
+                chain::each(content, |object| out.push(object));
             }
         }
-        more
     }
 }

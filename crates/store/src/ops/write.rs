@@ -175,7 +175,7 @@ mod tests {
         let body = Hashed::new(HashIndex::default(), TableType::Bag, 1);
         let (pin, fixes, key) = (pin(), Fixes::default(), record(0));
         let bytes = || body.key_of(key.ptr()).bytes();
-        fixes.fix(ProcessId(1));
+        fixes.fix(ProcessId(1), None);
         assert!(body.remove(body.key_of(key.ptr()), &fixes, &pin).is_none());
         body.delete_object(&record(1), &fixes, &pin);
         assert!(!fixes.knows(bytes()), "it never was there");
@@ -186,7 +186,7 @@ mod tests {
         body.delete_object(&record(2), &fixes, &pin);
         assert!(fixes.knows(bytes()));
         fixes.end(ProcessId(1));
-        fixes.fix(ProcessId(1));
+        fixes.fix(ProcessId(1), None);
         body.insert_one(record(3), &pin);
         assert!(body.remove(body.key_of(key.ptr()), &fixes, &pin).is_some());
         assert!(fixes.knows(bytes()));

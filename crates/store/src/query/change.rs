@@ -5,9 +5,10 @@ use fyris_sync::reclaim::Guard;
 use fyris_term::Term;
 
 use super::scan::{BATCH, Scan};
-use crate::body::{AnyBody, with_body};
+use crate::body::with_body;
 use crate::error::{Error, Result};
 use crate::ids::TableType;
+use crate::reader::Reader;
 use crate::record::{NewRecord, Object, RecordPtr, object, with_scratch};
 use crate::table::Table;
 
@@ -26,13 +27,13 @@ pub(super) fn check(table: &Table, spec: &MatchSpec) -> Result<()> {
 pub(super) fn delete(
     table: &Table,
     scan: &mut Scan,
-    body: &AnyBody,
+    reader: &mut Reader<'_, '_>,
     objects: usize,
     pin: &Guard,
     doomed: impl Fn(Object<'_>) -> bool,
 ) -> usize {
     let mut condemned: Vec<RecordPtr> = Vec::new();
-    scan.step(body, (objects, BATCH), pin, |object| {
+    scan.step(reader, (objects, BATCH), pin, |object| {
         if doomed(object) {
             condemned.push(object.record());
         }
@@ -43,7 +44,7 @@ pub(super) fn delete(
         .chunk_by(|a, b| table.table_type().is_bag() && same_key(*a, *b))
         .map(|group| {
             table.note_doomed(group[0]);
-            with_body!(body, b => match group {
+            with_body!(reader.body(), b => match group {
                 [one] if !table.table_type().is_bag() => {
                     usize::from(b.delete_found(*one, judge, pin))
                 }
@@ -57,7 +58,7 @@ pub(super) fn delete(
 pub(super) fn replace(
     table: &Table,
     scan: &mut Scan,
-    body: &AnyBody,
+    reader: &mut Reader<'_, '_>,
     objects: usize,
     pin: &Guard,
     new: impl Fn(Object<'_>) -> Option<Term>,
@@ -74,13 +75,13 @@ pub(super) fn replace(
         Ok(Some(new))
     };
     let mut found: Vec<RecordPtr> = Vec::new();
-    scan.step(body, (objects, BATCH), pin, |object| {
+    scan.step(reader, (objects, BATCH), pin, |object| {
         found.push(object.record());
         false
     });
     let mut count = 0;
     for group in found.chunk_by(|a, b| table.table_type().is_bag() && same_key(*a, *b)) {
-        let done = with_body!(body, b => match group {
+        let done = with_body!(reader.body(), b => match group {
             [one] if !table.table_type().is_bag() => {
                 b.replace_found(*one, judge, pin).map(usize::from)
             }

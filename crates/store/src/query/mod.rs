@@ -7,7 +7,7 @@
 //! | compile | `fyris-query` | a term becomes a [`MatchSpec`](crate::MatchSpec), once |
 //! | plan | `fyris-query`, [`plan`] | which keys can match: points, spans of keys in an `ordered_set`, or all |
 //! | scan | [`scan`] | what is left to visit; a step reads a batch of records and shows them to the specification |
-//! | view | [`view`] | where batches come from: today the live content |
+//! | view | [`view`] | where batches come from: today the live content, with list inserts seen whole |
 //! | verb | [`query`], [`change`] | what becomes of what matches: a value, a count, a deletion, a replacement |
 //!
 //! A plan only narrows what is visited. Each object visited is matched as a whole, so that a plan that is too wide
@@ -25,8 +25,10 @@
 //! * all objects of one key in a bag are visited together, as they were at one moment, unless they are very many (a thousand
 //!   more than a step is to visit): then those left wait, by their addresses, and are visited in a later step if they
 //!   are still there;
-//! * two objects that one atomic step inserted or replaced together may be seen half-way: one before, one after. A
-//!   snapshot under the view will end this without a change here.
+//! * the objects that one `insert/2` of a list put in are seen all or not at all by one step ([`Query::step`]), by one chunk,
+//!   and by a call that runs to its end ([`Query::run`], `select` and its kin), however many steps and threads it takes: the
+//!   [reader](crate::reader) undoes lists that come after it began. Between two steps of a caller's own such a list may come.
+//!   A snapshot under the view will end this, too, without a change here.
 //!
 //! Invariant *address*: an object that stays in a bag stays where it is, whatever happens to others of its key. An address may
 //! become that of another object of the key: one that has come meanwhile, which may be visited or not.
@@ -37,7 +39,7 @@
 //!
 //! [`Query::step`] visits about as many objects as asked for, under one pin, and returns. Nothing of the table is held
 //! until the next step; dropping the query is cancelling it. [`Query::run`] is a loop of steps, so that memory freed
-//! behind a long query comes back meanwhile.
+//! behind a long query comes back meanwhile. If a list is inserted between two of them, it begins again under one pin.
 //!
 //! # Chunks
 //!

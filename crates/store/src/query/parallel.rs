@@ -15,6 +15,7 @@ use crate::body::{AnyBody, with_body};
 use crate::error::Result;
 use crate::ids::{Right, TableType};
 use crate::ops::Span;
+use crate::reader::{Hold, Reader};
 use crate::record::Object;
 use crate::table::Table;
 
@@ -109,7 +110,8 @@ impl Table {
     /// two of them together, the left one from lower keys in an `ordered_set`. With `combine` associative and
     /// `init` its neutral element, the answer is that of one thread.
     ///
-    /// The closures run under a pin, and outside of every lock. Consistency as [`Table::select`].
+    /// The closures run under a pin, and outside of every lock. Consistency as [`Table::select`]; if a list is inserted between
+    /// two steps, all is folded again.
     ///
     /// # Errors
     ///
@@ -121,28 +123,48 @@ impl Table {
         fold: impl Fn(A, &Object<'_>) -> A + Sync,
         combine: impl Fn(A, A) -> A,
     ) -> Result<A> {
-        let ordered = self.table_type() == TableType::OrderedSet;
-        let whole = Scan::new(vec![Part::Span(Span::ALL)], false, ordered, self.keypos());
-        let pieces = self.with_content(Right::Read, |body, pin| {
-            Ok(pieces(&whole, body, threads.max(1), pin))
-        })?;
-        let shares: Vec<Result<Option<A>>> = run(pieces, threads.max(1), |mut scan| {
+        let threads = threads.max(1);
+        let piece = |hold: &mut Hold<'_, '_>, mut scan: Scan| {
             let mut share = Some(init());
             while !scan.is_done() {
-                self.with_content(Right::Read, |body, pin| {
-                    scan.step(body, (BATCH, BATCH), pin, |object| {
+                let step = hold.step(self, |reader, pin| {
+                    scan.step(reader, (BATCH, BATCH), pin, |object| {
                         share = share.take().map(|share| fold(share, &object));
                         false
                     });
-                    Ok(())
                 })?;
+                if step.is_none() {
+                    return Ok(None);
+                }
             }
             Ok(share)
-        });
-        let mut all = init();
-        for share in shares {
-            all = share?.into_iter().fold(all, &combine);
-        }
-        Ok(all)
+        };
+        let shares = match self.shares(threads, Hold::Steps(None), piece)? {
+            Some(shares) => Some(shares),
+            None => self.with_content(Right::Read, |body, pin| {
+                self.shares(threads, Hold::Pinned(Reader::new(body, pin)), piece)
+            })?,
+        };
+        let shares = shares.into_iter().flatten();
+        Ok(shares.fold(init(), combine))
+    }
+
+    /// What `work` makes of the pieces of the table, in their order. `None` if a list was inserted between two steps.
+    fn shares<A: Send>(
+        &self,
+        threads: usize,
+        mut hold: Hold<'_, '_>,
+        work: impl Fn(&mut Hold<'_, '_>, Scan) -> Result<Option<A>> + Sync,
+    ) -> Result<Option<Vec<A>>> {
+        let ordered = self.table_type() == TableType::OrderedSet;
+        let whole = Scan::new(vec![Part::Span(Span::ALL)], false, ordered, self.keypos());
+        let cut = hold.step(self, |reader, pin| {
+            pieces(&whole, reader.body(), threads, pin)
+        })?;
+        let Some(pieces) = cut else {
+            return Ok(None);
+        };
+        let shares = run(pieces, threads, |scan| work(&mut hold.beside(), scan));
+        shares.into_iter().collect()
     }
 }

@@ -11,6 +11,7 @@ use crate::body::{AnyBody, with_body};
 use crate::error::Result;
 use crate::ids::{Right, TableType};
 use crate::ops::Span;
+use crate::reader::Reader;
 use crate::slot::Content;
 use crate::table::Table;
 
@@ -127,7 +128,7 @@ fn estimate(part: &Part, body: &AnyBody, pin: &Guard) -> usize {
 fn count_or_guess(span: &Span, body: &AnyBody, pin: &impl Pin) -> usize {
     let mut few: Vec<Content> = Vec::new();
     let mut rest = span.clone();
-    let more = with_body!(body, b => b.walk(&mut rest, false, EXACTLY, pin, &mut few));
+    let more = Reader::new(body, pin).walk(&mut rest, false, EXACTLY, pin, &mut few);
     if !more {
         return few.len();
     }

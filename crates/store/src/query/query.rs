@@ -13,6 +13,7 @@ use super::scan::{BATCH, Scan};
 use crate::body::AnyBody;
 use crate::error::{Error, Result};
 use crate::ids::Right;
+use crate::reader::{Hold, Reader};
 use crate::record::Object;
 use crate::table::Table;
 
@@ -31,7 +32,8 @@ enum Verb {
 /// A query of a table, that runs in slices as long as its caller likes, in one go or not at all.
 ///
 /// It is owned and `Send`; between two steps it holds no pin and no lock, only keys. Dropping it cancels what has not
-/// been done. What it sees: as [`Table::select`].
+/// been done. What it sees: as [`Table::select`]. Of a list that is inserted at once a step sees all or nothing, and so does
+/// [`Query::run`]; between two steps such a list may come.
 ///
 /// ```
 /// # use fyris::{MatchSpec, Options, Store};
@@ -150,7 +152,8 @@ impl Query {
             Verb::Delete | Verb::Replace => Right::Write,
         };
         self.table.with_content(right, |body, pin| {
-            self.work.step(&self.table, body, objects, pin)?;
+            let mut reader = Reader::new(body, pin);
+            self.work.step(&self.table, &mut reader, objects, pin)?;
             Ok(!self.work.scan.is_done())
         })
     }
@@ -179,7 +182,8 @@ impl Query {
         } = &mut self.work;
         let (machine, whole) = (who(machine), spec.returns_object());
         self.table.with_content(Right::Read, |body, pin| {
-            scan.step(body, (objects, BATCH), pin, |object| {
+            let mut reader = Reader::new(body, pin);
+            scan.step(&mut reader, (objects, BATCH), pin, |object| {
                 if turns_away(spec, &object) {
                     return false;
                 }
@@ -216,42 +220,29 @@ impl Query {
     ///
     /// As [`Query::step`].
     pub fn run_while(&mut self, go_on: impl Fn() -> bool + Sync) -> Result<bool> {
-        let reads = matches!(self.work.verb, Verb::Select | Verb::Count);
-        if self.work.threads > 1 && reads && self.work.limit == usize::MAX {
-            self.run_on_threads(&go_on)?;
-        } else {
-            self.run_slices(&go_on)?;
+        match self.work.verb {
+            Verb::Select | Verb::Count => self.read(&go_on)?,
+            Verb::Delete | Verb::Replace => self.change(&go_on)?,
         }
         Ok(self.is_full() || self.is_done())
     }
 
-    fn run_slices(&mut self, go_on: &impl Fn() -> bool) -> Result<()> {
+    fn change(&mut self, go_on: &impl Fn() -> bool) -> Result<()> {
         // A step at least, so that the table is asked for the right to it.
-        while !self.is_full() && go_on() && self.step(SLICE)? {}
+        while go_on() && self.step(SLICE)? {}
         Ok(())
     }
 
-    fn run_on_threads(&mut self, go_on: &(impl Fn() -> bool + Sync)) -> Result<()> {
-        let pieces = self.table.with_content(Right::Read, |body, pin| {
-            Ok(parallel::pieces(
-                &self.work.scan,
-                body,
-                self.work.threads,
-                pin,
-            ))
-        })?;
-        let done = parallel::run(pieces, self.work.threads, |scan| {
-            let whole = scan.clone();
-            let mut piece = Query {
-                table: self.table.clone(),
-                work: self.work.piece(scan),
-            };
-            let done = piece.run_slices(go_on);
-            done.map(|()| (whole, piece.work))
-        });
-        let done = done.into_iter().collect::<Result<Vec<_>>>()?;
-        self.work.put_together(done);
-        Ok(())
+    /// Reads on, all of it at one place in the order of list inserts.
+    fn read(&mut self, go_on: &(impl Fn() -> bool + Sync)) -> Result<()> {
+        let Query { table, work } = self;
+        if work.read(table, Hold::Steps(None), go_on)? {
+            return Ok(());
+        }
+        table.with_content(Right::Read, |body, pin| {
+            let hold = Hold::Pinned(Reader::new(body, pin));
+            work.read(table, hold, go_on).map(|_| ())
+        })
     }
 
     /// Whether the caller may ask now.
@@ -319,6 +310,60 @@ impl Query {
 }
 
 impl Work {
+    /// Reads on. `false` if a list was inserted between two steps: then nothing was read.
+    fn read(
+        &mut self,
+        table: &Table,
+        mut hold: Hold<'_, '_>,
+        go_on: &(impl Fn() -> bool + Sync),
+    ) -> Result<bool> {
+        if self.threads > 1 && self.limit == usize::MAX {
+            return self.read_on_threads(table, hold, go_on);
+        }
+        let (scan, results, count) = (self.scan.clone(), self.results.len(), self.count);
+        // A step at least, so that the table is asked for the right to it.
+        while self.results.len() < self.limit && go_on() {
+            let step = hold.step(table, |reader, pin| self.read_step(reader, SLICE, pin))?;
+            if step.is_none() {
+                self.scan = scan;
+                self.results.truncate(results);
+                self.count = count;
+                return Ok(false);
+            }
+            if self.scan.is_done() {
+                break;
+            }
+        }
+        Ok(true)
+    }
+
+    fn read_on_threads(
+        &mut self,
+        table: &Table,
+        mut hold: Hold<'_, '_>,
+        go_on: &(impl Fn() -> bool + Sync),
+    ) -> Result<bool> {
+        let threads = self.threads;
+        let pieces = |reader: &mut Reader<'_, '_>, pin: &Guard| {
+            parallel::pieces(&self.scan, reader.body(), threads, pin)
+        };
+        let Some(pieces) = hold.step(table, pieces)? else {
+            return Ok(false);
+        };
+        let done = parallel::run(pieces, threads, |scan| {
+            let whole = scan.clone();
+            let mut piece = self.piece(scan);
+            let done = piece.read(table, hold.beside(), go_on)?;
+            Ok(done.then_some((whole, piece)))
+        });
+        let done: Result<Vec<Option<_>>> = done.into_iter().collect();
+        let Some(done) = done?.into_iter().collect::<Option<Vec<_>>>() else {
+            return Ok(false);
+        };
+        self.put_together(done);
+        Ok(true)
+    }
+
     /// The same work over a part of the table.
     fn piece(&self, scan: Scan) -> Work {
         Work {
@@ -351,17 +396,29 @@ impl Work {
         self.scan = self.scan.followed_by(left, visited);
     }
 
-    fn step(&mut self, table: &Table, body: &AnyBody, objects: usize, pin: &Guard) -> Result<()> {
+    fn step(
+        &mut self,
+        table: &Table,
+        reader: &mut Reader<'_, '_>,
+        objects: usize,
+        pin: &Guard,
+    ) -> Result<()> {
         match self.verb {
-            Verb::Select => self.select(body, objects, pin),
-            Verb::Count => self.count_true(body, objects, pin),
-            Verb::Delete => return self.delete(table, body, objects, pin),
-            Verb::Replace => return self.replace(table, body, objects, pin),
+            Verb::Delete => return self.delete(table, reader, objects, pin),
+            Verb::Replace => return self.replace(table, reader, objects, pin),
+            Verb::Select | Verb::Count => self.read_step(reader, objects, pin),
         }
         Ok(())
     }
 
-    fn select(&mut self, body: &AnyBody, objects: usize, pin: &Guard) {
+    fn read_step(&mut self, reader: &mut Reader<'_, '_>, objects: usize, pin: &Guard) {
+        match self.verb {
+            Verb::Count => self.count_true(reader, objects, pin),
+            _ => self.select(reader, objects, pin),
+        }
+    }
+
+    fn select(&mut self, reader: &mut Reader<'_, '_>, objects: usize, pin: &Guard) {
         let machine = who(&self.machine);
         let Work {
             spec,
@@ -374,7 +431,7 @@ impl Work {
         // A scan that cannot stop at any object reads no more than it may need.
         let least = if self.scan.is_ordered() { 16 } else { 1 };
         let batch = missing.max(least).min(BATCH);
-        self.scan.step(body, (objects, batch), pin, |object| {
+        self.scan.step(reader, (objects, batch), pin, |object| {
             if !turns_away(spec, &object) {
                 spec.run_into(&object.view(), machine, results);
             }
@@ -382,7 +439,7 @@ impl Work {
         });
         let found = self.results.len() - already;
         self.count += found;
-        self.make_room(found, self.scan.visited() - seen, body);
+        self.make_room(found, self.scan.visited() - seen, reader.body());
     }
 
     /// Makes room for the results of a scan of everything, by those of the slice before: a vector of many that doubles
@@ -399,10 +456,10 @@ impl Work {
         self.results.reserve(wanted.min(missing));
     }
 
-    fn count_true(&mut self, body: &AnyBody, objects: usize, pin: &Guard) {
+    fn count_true(&mut self, reader: &mut Reader<'_, '_>, objects: usize, pin: &Guard) {
         let (spec, machine) = (&self.spec, who(&self.machine));
         let mut count = 0;
-        self.scan.step(body, (objects, BATCH), pin, |object| {
+        self.scan.step(reader, (objects, BATCH), pin, |object| {
             count += usize::from(
                 !turns_away(spec, &object) && spec.matches_true(&object.view(), machine),
             );
@@ -411,7 +468,13 @@ impl Work {
         self.count += count;
     }
 
-    fn delete(&mut self, table: &Table, body: &AnyBody, objects: usize, pin: &Guard) -> Result<()> {
+    fn delete(
+        &mut self,
+        table: &Table,
+        reader: &mut Reader<'_, '_>,
+        objects: usize,
+        pin: &Guard,
+    ) -> Result<()> {
         if self.spec.is_catch_all_true() {
             self.count += table.delete_all(pin)?;
             self.scan = self.scan.followed_by(Vec::new(), 0);
@@ -421,14 +484,14 @@ impl Work {
         let doomed = |object: Object<'_>| {
             !turns_away(spec, &object) && spec.matches_true(&object.view(), machine)
         };
-        self.count += change::delete(table, &mut self.scan, body, objects, pin, doomed);
+        self.count += change::delete(table, &mut self.scan, reader, objects, pin, doomed);
         Ok(())
     }
 
     fn replace(
         &mut self,
         table: &Table,
-        body: &AnyBody,
+        reader: &mut Reader<'_, '_>,
         objects: usize,
         pin: &Guard,
     ) -> Result<()> {
@@ -437,7 +500,7 @@ impl Work {
             true => None,
             false => spec.run(&object.view(), machine),
         };
-        let (replaced, result) = change::replace(table, &mut self.scan, body, objects, pin, new);
+        let (replaced, result) = change::replace(table, &mut self.scan, reader, objects, pin, new);
         self.count += replaced;
         result
     }

@@ -133,7 +133,7 @@ impl Scan {
     /// object it said so of is the last, and elsewhere the batch under way is.
     pub(crate) fn step<'g>(
         &mut self,
-        view: &impl View,
+        view: &mut impl View,
         (want, batch): (usize, usize),
         pin: &'g impl Pin,
         mut f: impl FnMut(Object<'g>) -> bool,
@@ -165,7 +165,7 @@ impl Scan {
     fn fetch(
         &self,
         part: Part,
-        view: &impl View,
+        view: &mut impl View,
         want: usize,
         pin: &impl Pin,
         records: &mut Vec<Content>,

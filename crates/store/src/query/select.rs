@@ -5,8 +5,9 @@ use fyris_term::Term;
 
 use super::plan::point;
 use super::query::who;
-use super::view::View;
 use super::{Chunk, Query};
+use crate::body::with_body;
+use crate::chain;
 use crate::error::{Error, Result};
 use crate::ids::Right;
 use crate::record::newest;
@@ -22,7 +23,8 @@ impl Table {
     ///
     /// # Consistency
     ///
-    /// An object that is there throughout is visited exactly once; concurrent changes may or may not be seen.
+    /// An object that is there throughout is visited exactly once; concurrent changes may or may not be seen. Of a list that
+    /// is inserted at once all objects are seen or none, as [`Table::tab2list`] says.
     ///
     /// # Errors
     ///
@@ -38,15 +40,18 @@ impl Table {
     fn select_point(&self, spec: &MatchSpec, key: &[u8]) -> Result<Vec<Term>> {
         self.with_content(Right::Read, |body, pin| {
             let mut values = Vec::with_capacity(1);
-            body.get(key, pin, |found| {
-                let object = newest(found, self.keypos()).view();
-                spec.run_into(&object, who(&None), &mut values);
-            });
+            if let Some(content) = with_body!(body, b => b.get_bytes(key, pin)) {
+                chain::each(content, |found| {
+                    let object = newest(found, self.keypos()).view();
+                    spec.run_into(&object, who(&None), &mut values);
+                });
+            }
             Ok(values)
         })
     }
 
-    /// `select/3`: the first `limit` values, and where to go on.
+    /// `select/3`: the first `limit` values, and where to go on. Each chunk sees all of a list that is inserted at once or
+    /// nothing; between two chunks such a list may come.
     ///
     /// # Errors
     ///

@@ -2,19 +2,18 @@
 
 use fyris_sync::reclaim::Pin;
 
-use crate::body::{AnyBody, with_body};
-use crate::chain;
 use crate::ops::Span;
+use crate::reader::Reader;
 use crate::slot::Content;
 
 /// Something that can be asked for objects by key and by stretches of keys.
 ///
 /// What a view hands out stays readable while the pin lives. Between two batches a scan holds nothing of it.
-pub(crate) trait View: Sync {
+pub(crate) trait View {
     /// Appends the objects of at least `want` keys of a span, and takes those keys out of it: see
     /// `Body::walk`. `false` when that was all.
     fn walk(
-        &self,
+        &mut self,
         span: &mut Span,
         back: bool,
         want: usize,
@@ -23,31 +22,23 @@ pub(crate) trait View: Sync {
     ) -> bool;
 
     /// Hands out the objects with a key, in insertion order.
-    fn get(&self, key: &[u8], pin: &impl Pin, out: impl FnMut(Content));
+    fn get(&mut self, key: &[u8], pin: &impl Pin, out: impl FnMut(Content));
 }
 
-/// The content as it is at the moment of each batch.
-impl View for AnyBody {
+/// The content as it is at the moment of each batch, but for list inserts.
+impl View for Reader<'_, '_> {
     fn walk(
-        &self,
+        &mut self,
         span: &mut Span,
         back: bool,
         want: usize,
         pin: &impl Pin,
         out: &mut Vec<Content>,
     ) -> bool {
-        with_body!(self, body => body.walk(span, back, want, pin, out))
+        Reader::walk(self, span, back, want, pin, out)
     }
 
-    fn get(&self, key: &[u8], pin: &impl Pin, mut out: impl FnMut(Content)) {
-        let Some(content) = with_body!(self, body => body.get_bytes(key, pin)) else {
-            return;
-        };
-        if content.is_chain() {
-            let records = chain::oldest_first(content).into_iter();
-            records.map(Content::one).for_each(out);
-        } else {
-            out(content);
-        }
+    fn get(&mut self, key: &[u8], pin: &impl Pin, out: impl FnMut(Content)) {
+        Reader::get(self, key, pin, out);
     }
 }

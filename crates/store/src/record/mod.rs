@@ -75,8 +75,6 @@ const LONG_HEADER: usize = 24;
 const BLOB: usize = size_of::<Arc<[u8]>>();
 /// The least block: a short key is compared by one load of eight bytes behind the header ([`RecordPtr::has_key`]).
 const LEAST: usize = SHORT_HEADER + size_of::<u64>();
-/// Bytes of a record that is worth a barrier of its own when it is retired.
-const HEAVY: usize = 4096;
 /// The most elements of a tuple, as in OTP.
 pub(crate) const MAX_ARITY: usize = (1 << 24) - 1;
 
@@ -468,7 +466,7 @@ impl RecordPtr {
         unsafe { alloc::free(self.0, len) }
     }
 
-    /// Frees the record, if it is a block, once nobody pinned now is pinned any more; with haste if it holds blobs, or much.
+    /// Frees the record, if it is a block, once nobody pinned now is pinned any more.
     ///
     /// # Safety
     ///
@@ -478,18 +476,23 @@ impl RecordPtr {
         if self.is_shown() {
             return;
         }
-        if self.head()[0] & 1 != 0 && self.is_heavy() {
-            pin.hasten();
+        if self.head()[0] & 1 != 0 {
+            self.weigh(pin);
         }
         // SAFETY: forwarded.
         unsafe { pin.retire(self.0.as_ptr().cast::<Block>()) }
     }
 
-    /// Whether it should not wait with other garbage.
-    #[cold]
-    fn is_heavy(self) -> bool {
-        let shape = self.long_shape();
-        shape.blobs != 0 || shape.len() >= HEAVY
+    /// Says how much goes with a long record, and that what the binding keeps for it must not wait.
+    #[inline(never)]
+    fn weigh(self, pin: &impl Pin) {
+        // SAFETY: the record is live until it is retired, after this.
+        let blobs = unsafe { self.blobs() };
+        let bytes: usize = blobs.iter().map(|blob| blob.len()).sum();
+        pin.weigh(self.long_shape().len() + bytes);
+        if keeper::is_among(blobs) {
+            pin.hasten();
+        }
     }
 }
 

@@ -141,14 +141,21 @@ impl<'g> Object<'g> {
     pub(crate) fn to_term_with(self, key: impl FnOnce() -> Term) -> Term {
         let arity = self.arity();
         let mut elements = Vec::with_capacity(arity);
-        // SAFETY: the record lives for `'g`.
-        let mut values = unsafe { self.record().values() };
+        // A word object is not shown for it: folds of millions of them under one pin would fill as many sheets.
+        let word = self.word_values();
+        let (mut values, blobs) = match &word {
+            Some((bytes, len)) => (&bytes[..*len], &[][..]),
+            // SAFETY: the record lives for `'g`.
+            None => unsafe { (self.record().values(), self.record().blobs()) },
+        };
+        let mut decode =
+            || value::decode(&mut values, blobs).expect("values were encoded by this process");
         for _ in 1..self.keypos {
-            elements.push(self.decode(&mut values));
+            elements.push(decode());
         }
         elements.push(key());
         for _ in self.keypos..arity {
-            elements.push(self.decode(&mut values));
+            elements.push(decode());
         }
         Term::Tuple(elements)
     }

@@ -96,8 +96,7 @@ impl Pen {
 
 impl Drop for Pen {
     fn drop(&mut self) {
-        // The thread ends, and what its pins need may be gone.
-        self.retire(&reclaim::pin_owned());
+        self.retire(&reclaim::pin());
     }
 }
 
@@ -110,14 +109,21 @@ pub(crate) fn show(word: u64) -> RecordPtr {
     }
 }
 
-/// As [`show`], in a thread whose pen is gone already.
+/// As [`show`], in a thread whose pen is gone already: on a place that goes with the pin.
 #[cold]
 fn show_late(word: u64) -> RecordPtr {
-    let pen = Pen {
-        sheet: Cell::default(),
-        used: Cell::new(PLACES),
-    };
-    write(pen.place(), word)
+    let place = Box::into_raw(Box::<Place>::new_uninit()).cast::<Place>();
+    let shown = write(place, word);
+    // SAFETY: whoever looks at what it shows is pinned now (V), and it is retired once.
+    unsafe { reclaim::pin().retire(place) };
+    shown
+}
+
+impl Retire for Place {
+    unsafe fn reclaim(place: *mut Place) {
+        // SAFETY: made by `Box` in `show_late`, retired once.
+        drop(unsafe { Box::from_raw(place) });
+    }
 }
 
 #[inline]

@@ -6,7 +6,7 @@ use fyris_term::{Atom, Term};
 
 use super::Table;
 use crate::error::{Error, Result};
-use crate::ids::{ProcessId, Protection, Right, TableRef};
+use crate::ids::{ProcessId, Protection, TableRef};
 use crate::record::brief;
 use crate::registry::Inner;
 
@@ -32,24 +32,19 @@ impl Table {
     ///
     /// [`Error::NoSuchTable`], [`Error::NoAccess`].
     pub fn delete(&self) -> Result<()> {
-        self.check(Right::Write)?;
-        if self.store()?.delete(&self.core) {
-            Ok(())
-        } else {
-            Err(self.core.gone())
-        }
+        self.store()?.delete(&self.core, self.asked, self.caller)
     }
 
     /// `rename/2`: another name for a named table; for an unnamed one, only what `info` shows.
-    /// This handle goes on working if it is not a borrowed one found by name.
+    /// This handle goes on working if it is not a borrowed one found by name. The table has one of the two names at every
+    /// moment; when this returns, nothing is done or seen any more by operations that came by the old one.
     ///
     /// # Errors
     ///
     /// [`Error::NameTaken`], [`Error::NoSuchTable`], [`Error::NoAccess`].
     pub fn rename(&self, name: Atom) -> Result<TableRef> {
-        self.check(Right::Write)?;
-        self.store()?.rename(&self.core, name)?;
-        Ok(self.reference())
+        self.store()?
+            .rename(&self.core, self.asked, self.caller, name)
     }
 
     /// `give_away/3`: makes another known process the owner, and sends it
@@ -59,18 +54,18 @@ impl Table {
     ///
     /// [`Error::NotOwner`], [`Error::AlreadyOwner`], [`Error::NoSuchProcess`], [`Error::NoSuchTable`].
     pub fn give_away(&self, to: ProcessId, data: Term) -> Result<()> {
-        self.check_name()?;
-        self.store()?.give_away(&self.core, self.caller, to, data)
+        self.store()?
+            .give_away(&self.core, self.asked, self.caller, to, data)
     }
 
-    /// `setopts/2`.
+    /// `setopts/2`: all of the settings at one moment, or none. When it returns, nothing is done or seen any more by those
+    /// who have lost the right to it.
     ///
     /// # Errors
     ///
     /// [`Error::NotOwner`]; [`Error::RepeatedOption`] if one kind of setting is there twice, and then
     /// nothing is set.
     pub fn setopts(&self, settings: &[Setting]) -> Result<()> {
-        self.check_name()?;
         for (word, is_it) in [
             (
                 "heir",
@@ -82,14 +77,8 @@ impl Table {
                 return Err(Error::RepeatedOption(word.to_owned()));
             }
         }
-        let store = self.store()?;
-        if settings.is_empty() {
-            return store.check_owner(&self.core, self.caller);
-        }
-        settings.iter().try_for_each(|setting| match setting {
-            Setting::Heir(heir) => store.set_heir(&self.core, self.caller, heir.clone()),
-            Setting::Protection(p) => store.set_protection(&self.core, self.caller, *p),
-        })
+        self.store()?
+            .set(&self.core, self.asked, self.caller, settings)
     }
 
     /// `setopts/2` with the argument as Erlang has it: one option or a list. `process` says which
@@ -118,8 +107,24 @@ impl Table {
     ///
     /// [`Error::NoSuchTable`], [`Error::NoAccess`].
     pub fn safe_fixtable(&self, fix: bool) -> Result<()> {
-        self.check(Right::Read)?;
-        self.store()?.fix(&self.core, self.caller, fix)
+        match fix {
+            true => self.fix(None),
+            false => self.store()?.release(&self.core, self.asked, self.caller),
+        }
+    }
+
+    /// `safe_fixtable/2` with `true`, and the time it is by a clock of the caller's: which the first of the fixes keeps, as
+    /// [`Fixed::since_by_caller`](crate::Fixed::since_by_caller).
+    ///
+    /// # Errors
+    ///
+    /// As [`Table::safe_fixtable`].
+    pub fn fix_at(&self, time: i64) -> Result<()> {
+        self.fix(Some(time))
+    }
+
+    fn fix(&self, time: Option<i64>) -> Result<()> {
+        self.store()?.fix(&self.core, self.asked, self.caller, time)
     }
 }
 

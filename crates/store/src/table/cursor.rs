@@ -5,10 +5,10 @@ use fyris_term::Term;
 
 use super::Table;
 use super::range::STEP;
-use crate::body::with_body;
 use crate::error::Result;
-use crate::ids::{Right, TableType};
+use crate::ids::TableType;
 use crate::ops::Span;
+use crate::reader::Reader;
 use crate::record::{Object, newest};
 
 /// A place in a table: between two keys. It survives any change of the table.
@@ -18,7 +18,8 @@ use crate::record::{Object, newest};
 /// # Consistency
 ///
 /// An object that is there throughout comes up exactly once. One that comes or goes meanwhile may or
-/// may not. The objects of one key come up together, as they were at one moment.
+/// may not. The objects of one key come up together, as they were at one moment. A batch sees all of a list that is
+/// inserted at once or nothing; between two batches such a list may come.
 pub struct Cursor {
     /// What is left.
     span: Span,
@@ -62,16 +63,17 @@ impl Cursor {
         pin: &'g impl Pin,
         out: &mut Vec<Object<'g>>,
     ) -> Result<bool> {
-        let body = table.core.body(table.caller, Right::Read, pin)?;
         let back = self.back && table.table_type() == TableType::OrderedSet;
         // A key of a bag may have any number of objects.
         let want = if table.table_type().is_bag() { 1 } else { STEP };
-        let mut records = Vec::new();
-        while records.is_empty() && !self.ended {
-            let span = &mut self.span;
-            self.ended = !with_body!(body, b => b.walk(span, back, want, pin, &mut records));
-        }
-        table.check_name()?;
+        let records = table.read_under(pin, |body, pin| {
+            let (mut records, mut reader) = (Vec::new(), Reader::new(body, pin));
+            while records.is_empty() && !self.ended {
+                let span = &mut self.span;
+                self.ended = !reader.walk(span, back, want, pin, &mut records);
+            }
+            Ok(records)
+        })?;
         records.iter().for_each(|record| record.bring());
         let keypos = table.keypos();
         out.extend(records.iter().map(|&r| newest(r, keypos)));

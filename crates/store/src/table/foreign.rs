@@ -2,17 +2,18 @@
 
 use std::any::Any;
 
-use fyris_sync::reclaim::{Guard, Pin};
+use fyris_sync::reclaim::{Guard, Pin, pin};
 use fyris_term::Term;
 use fyris_term::key::KeyBuf;
 
 use super::Table;
-use crate::body::with_body;
+use crate::body::{AnyBody, with_body};
 use crate::chain;
 use crate::error::Result;
 use crate::foreign::{AsObject, record_in, record_of};
 use crate::ids::{ProcessId, Right};
 use crate::keys::AsKey;
+use crate::ops::Patience;
 use crate::ops::{CounterOp, Navigate};
 use crate::record::{NewRecord, Object, Scratch};
 use crate::registry::lock_attachment;
@@ -80,13 +81,13 @@ impl Table {
     pub fn as_caller(&self, caller: ProcessId) -> crate::Borrowed<'_> {
         // SAFETY: the count is that of `self`, which outlives the result; it is not given back.
         let core = unsafe { std::sync::Arc::from_raw(std::sync::Arc::as_ptr(&self.core)) };
-        crate::Borrowed::new(Table::found(core, caller, self.found))
+        crate::Borrowed::new(Table::new(core, caller, self.asked))
     }
 
     /// The owner; `None` for `{owner, none}`.
     #[inline]
     pub fn owner(&self) -> Option<ProcessId> {
-        self.core.owner()
+        self.core.life.owner()
     }
 
     /// Whether the caller may do so now.
@@ -96,8 +97,7 @@ impl Table {
     /// [`Error::NoSuchTable`](crate::Error::NoSuchTable), [`Error::NoAccess`](crate::Error::NoAccess).
     pub fn check(&self, right: Right) -> Result<()> {
         let pin = fyris_sync::reclaim::pin();
-        self.core.body(self.caller, right, &pin)?;
-        self.check_name()
+        self.body(self.core.life.state(), right, &pin).map(|_| ())
     }
 
     /// Keeps something with the table until it is deleted, in the place of what was kept before.
@@ -154,7 +154,22 @@ impl Table {
     /// [`Error::NoSuchTable`](crate::Error::NoSuchTable), [`Error::NoAccess`](crate::Error::NoAccess).
     pub fn insert_batch(&self, batch: Batch, only_new: bool) -> Result<bool> {
         self.write(|body, pin| {
-            Ok(with_body!(body, b => b.insert_all(batch.records, only_new, pin)))
+            let (records, waits) = (batch.records, Patience::Waits);
+            let done = with_body!(body, b => b.insert_all(records, only_new, waits, pin));
+            Ok(done.unwrap_or_default())
+        })
+    }
+
+    /// The same for a caller that must not be held up: `None`, and nothing is inserted, if another list with one of the keys
+    /// is being inserted and is not done within some microseconds. Such a list may be of any length.
+    ///
+    /// # Errors
+    ///
+    /// As [`Table::insert_batch`].
+    pub fn try_insert_batch(&self, batch: Batch, only_new: bool) -> Result<Option<bool>> {
+        self.write(|body, pin| {
+            let (records, gives_up) = (batch.records, Patience::GivesUp);
+            Ok(with_body!(body, b => b.insert_all(records, only_new, gives_up, pin)))
         })
     }
 
@@ -194,12 +209,13 @@ impl Table {
         key: &(impl AsKey + ?Sized),
         f: impl FnOnce(&[Object<'_>]) -> R,
     ) -> Result<R> {
-        key.with(|buf| {
-            self.write(|body, pin| {
-                let taken = with_body!(body, b => b.remove(b.key(buf), &self.core.fixes, pin));
-                Ok(f(&self.objects_in(taken)))
+        let pin = pin();
+        let taken = key.with(|buf| {
+            self.write_under(&pin, |body, pin| {
+                Ok(with_body!(body, b => b.remove(b.key(buf), &self.core.fixes, pin)))
             })
-        })
+        })?;
+        Ok(f(&self.objects_in(taken)))
     }
 
     /// Goes a step; `f` sees the objects of the key found, or none at the end.
@@ -213,19 +229,19 @@ impl Table {
         pin: &Guard,
         f: impl FnOnce(&[Object<'_>]) -> R,
     ) -> Result<R> {
-        self.read_under(pin, |body, pin| {
+        let content = self.read_under(pin, |body, pin| {
             let known = |key: &KeyBuf| {
                 let fixes = &self.core.fixes;
                 fixes.is_fixed() && fixes.knows(key.bytes())
             };
-            let content = with_body!(body, b => match step {
+            with_body!(body, b => match step {
                 Step::First => Ok(b.first(pin)),
                 Step::Last => Ok(b.last(pin)),
                 Step::Next(key) => b.next(b.key(key), || known(key), pin),
                 Step::Prev(key) => b.prev(b.key(key), || known(key), pin),
-            })?;
-            Ok(self.show(content, f))
-        })
+            })
+        })?;
+        Ok(self.show(content, f))
     }
 
     /// As [`Table::update_counter`].
@@ -323,15 +339,15 @@ impl Table {
         slot: usize,
         f: impl FnOnce(Option<&[Object<'_>]>) -> R,
     ) -> Result<R> {
-        self.read(|body, pin| {
-            let contents = with_body!(body, b => b.slot(slot, pin))?;
-            let objects = |all: Vec<Content>| -> Vec<Object<'_>> {
-                all.into_iter()
-                    .flat_map(|c| self.objects_in(Some(c)))
-                    .collect()
-            };
-            Ok(f(contents.map(objects).as_deref()))
-        })
+        let pin = pin();
+        let slot = |body: &AnyBody, pin: &Guard| with_body!(body, b => b.slot(slot, pin));
+        let contents = self.read_under(&pin, slot)?;
+        let objects = |all: Vec<Content>| -> Vec<Object<'_>> {
+            all.into_iter()
+                .flat_map(|c| self.objects_in(Some(c)))
+                .collect()
+        };
+        Ok(f(contents.map(objects).as_deref()))
     }
 
     /// `f` on the objects with the key, in insertion order. As [`Table::get_all`], without allocation where a
@@ -347,9 +363,7 @@ impl Table {
         pin: &'g impl Pin,
         f: impl FnOnce(&[Object<'g>]) -> R,
     ) -> Result<R> {
-        let body = self.core.body(self.caller, Right::Read, pin)?;
-        let content = body.look_up(key, pin);
-        self.check_name()?;
+        let content = self.look_up(key, pin)?;
         Ok(self.show(content, f))
     }
 

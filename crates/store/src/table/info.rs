@@ -12,7 +12,7 @@ use crate::options::WriteConcurrency;
 
 /// `info/1`.
 ///
-/// `size` is exact with respect to finished operations; `memory` counts what is allocated for the objects
+/// `size` is exact with respect to finished operations ([`Table::len`] says what of others); `memory` counts what is allocated for the objects
 /// (records as the allocator rounds them, cells of the bags), the index and the table itself, but not
 /// large binaries, which are shared. Both O(1).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -131,21 +131,22 @@ impl Info {
 }
 
 impl Table {
-    /// `info/1`; `None` if the table is deleted. Works for every caller, on private tables too.
+    /// `info/1`; `None` if the table is deleted. Works for every caller, on private tables too. Name, protection, owner
+    /// and heir are as they were at one moment.
     pub fn info(&self) -> Option<Info> {
         let core = &self.core;
         let s = &core.settings;
-        let heir = core.store.upgrade().and_then(|store| store.heir_of(core));
+        let store = core.store.upgrade()?;
+        let (state, owner, heir) = store.describe(core, self.asked)?;
         let (size, bytes) = self.counts()?;
-        self.check_name().ok()?;
         Some(Info {
             id: core.id,
-            name: core.name(),
+            name: state.name(),
             named_table: s.named,
             table_type: s.kind,
             keypos: s.keypos,
-            protection: core.protection(),
-            owner: core.owner(),
+            protection: state.protection(),
+            owner,
             heir,
             size,
             memory: bytes.div_ceil(8),
@@ -180,7 +181,15 @@ impl Table {
         }))
     }
 
-    /// How many objects; 0 if the table is deleted. Exact with respect to finished operations.
+    /// How many objects; 0 if the table is deleted.
+    ///
+    /// # Consistency
+    ///
+    /// Counts every operation that has returned, and none that has not begun. An operation counts what it did after it
+    /// took effect and before it returns, each by itself: so one under way may be counted although another, on which it depends, is not
+    /// yet. The number differs from that of the objects at a moment of the call by no more than what the operations under way
+    /// at this moment change: one object for each thread that inserts or deletes one, the length of a list for one that inserts a list. If
+    /// others write so fast that of a hundred looks no two agree, inserts that end during the call may be counted besides.
     pub fn len(&self) -> usize {
         self.counts().map_or(0, |(size, _)| size)
     }
@@ -205,7 +214,7 @@ impl Table {
     /// The large binaries held by reference, as `{Id, Size, References}`.
     fn binaries(&self) -> Term {
         // Whoever may see the table's info may see this: it shows sizes, no content.
-        let reader = match self.core.owner() {
+        let reader = match self.core.life.owner() {
             Some(owner) => self.for_caller(owner),
             None => self.clone(),
         };

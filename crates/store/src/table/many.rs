@@ -7,8 +7,8 @@ use fyris_term::key::KeyBuf;
 use super::Table;
 use crate::body::with_body;
 use crate::error::Result;
-use crate::ids::Right;
 use crate::keys::AsKey;
+use crate::reader::Reader;
 use crate::record::{Object, newest};
 
 /// Keys that are on their way from memory at a time.
@@ -20,13 +20,14 @@ impl Table {
     ///
     /// # Consistency
     ///
-    /// Each key is looked up at a moment of its own.
+    /// Each key is looked up at a moment of its own, but of every list that was inserted at once all is seen or nothing.
     ///
     /// # Errors
     ///
     /// [`crate::Error::NoSuchTable`], [`crate::Error::NoAccess`].
     pub fn lookup_many(&self, keys: &[Term]) -> Result<Vec<Vec<Term>>> {
         self.read(|body, pin| {
+            let mut reader = Reader::new(body, pin);
             let mut all = Vec::with_capacity(keys.len());
             for group in keys.chunks(GROUP) {
                 let bufs: Vec<_> = group.iter().map(KeyBuf::encode).collect();
@@ -37,12 +38,23 @@ impl Table {
                     .map(|(key, buf)| body.lookup(buf, Some(key), pin));
                 all.extend(found);
             }
+            if reader.is_due() {
+                for (key, found) in keys.iter().zip(&mut all) {
+                    let buf = KeyBuf::encode(key);
+                    if let Some(before) = reader.before(&buf) {
+                        *found = before.map_or(
+                            Vec::new(),
+                            |content| with_body!(body, b => b.terms(content, &buf, Some(key))),
+                        );
+                    }
+                }
+            }
             Ok(all)
         })
     }
 
     /// As [`Table::get`] for each of the keys, appended in their order, with their memory asked for beforehand.
-    /// In the bags the newest object of each key.
+    /// In the bags the newest object of each key. Consistency as [`Table::lookup_many`].
     ///
     /// # Errors
     ///
@@ -53,14 +65,24 @@ impl Table {
         pin: &'g impl Pin,
         out: &mut Vec<Option<Object<'g>>>,
     ) -> Result<()> {
-        let body = self.core.body(self.caller, Right::Read, pin)?;
         let already = out.len();
-        for group in keys.chunks(GROUP) {
-            let bufs: Vec<_> = group.iter().map(|key| key.with(KeyBuf::clone)).collect();
-            with_body!(body, b => b.expect(&bufs, pin));
-            let found = bufs.iter().map(|buf| body.look_up(buf, pin));
-            out.extend(found.map(|c| c.map(|c| newest(c, self.keypos()))));
-        }
-        self.check_name().inspect_err(|_| out.truncate(already))
+        self.read_under(pin, |body, pin| {
+            let mut reader = Reader::new(body, pin);
+            for group in keys.chunks(GROUP) {
+                let bufs: Vec<_> = group.iter().map(|key| key.with(KeyBuf::clone)).collect();
+                with_body!(body, b => b.expect(&bufs, pin));
+                let found = bufs.iter().map(|buf| body.look_up(buf, pin));
+                out.extend(found.map(|c| c.map(|c| newest(c, self.keypos()))));
+            }
+            if reader.is_due() {
+                for (key, found) in keys.iter().zip(&mut out[already..]) {
+                    if let Some(before) = key.with(|buf| reader.before(buf)) {
+                        *found = before.map(|content| newest(content, self.keypos()));
+                    }
+                }
+            }
+            Ok(())
+        })
+        .inspect_err(|_| out.truncate(already))
     }
 }

@@ -2,16 +2,16 @@
 
 use std::ops::{Bound, RangeBounds};
 
-use fyris_sync::reclaim::{Guard, Pin, pin};
+use fyris_sync::reclaim::{Pin, pin};
 use fyris_term::Term;
 use fyris_term::key::KeyBuf;
 
 use super::{Prefix, Table};
-use crate::body::{AnyBody, with_body};
 use crate::error::{Error, Result};
-use crate::ids::{Right, TableType};
+use crate::ids::TableType;
 use crate::keys::AsKey;
 use crate::ops::Span;
+use crate::reader::{Hold, Reader};
 use crate::record::{Object, newest};
 use crate::slot::Content;
 
@@ -78,12 +78,13 @@ impl RangeOptions {
 ///
 /// # Consistency
 ///
-/// An object that is there throughout comes up exactly once. One that comes or goes meanwhile may or may not.
+/// An object that is there throughout comes up exactly once. One that comes or goes meanwhile may or may not. A batch
+/// sees all of a list that is inserted at once or nothing; between two batches such a list may come.
 #[derive(Clone, Debug)]
 pub struct RangeCursor {
     span: Span,
     back: bool,
-    ended: bool,
+    pub(super) ended: bool,
 }
 
 impl RangeCursor {
@@ -101,17 +102,18 @@ impl RangeCursor {
         out: &mut Vec<Object<'g>>,
     ) -> Result<bool> {
         table.check_order("range")?;
-        let body = table.core.body(table.caller, Right::Read, pin)?;
         let mut records = Vec::new();
-        self.step(body, want, pin, &mut records);
-        table.check_name()?;
+        table.read_under(pin, |body, pin| {
+            self.step(&mut Reader::new(body, pin), want, pin, &mut records);
+            Ok(())
+        })?;
         out.extend(records.into_iter().map(|r| newest(r, table.keypos())));
         Ok(!self.ended)
     }
 
     pub(super) fn step(
         &mut self,
-        body: &AnyBody,
+        reader: &mut Reader<'_, '_>,
         want: usize,
         pin: &impl Pin,
         records: &mut Vec<Content>,
@@ -121,7 +123,7 @@ impl RangeCursor {
         while records.len() < enough && !self.ended {
             let missing = (enough - records.len()).min(STEP);
             let already = records.len();
-            self.ended = !with_body!(body, b => b.walk(span, back, missing, pin, records));
+            self.ended = !reader.walk(span, back, missing, pin, records);
             records[already..].iter().for_each(|record| record.bring());
         }
     }
@@ -148,7 +150,7 @@ impl Table {
     /// # Ok::<(), fyris::Error>(())
     /// ```
     ///
-    /// O(log n) and what is returned. Consistency as [`RangeCursor`]: object by object.
+    /// O(log n) and what is returned. Consistency as [`Table::tab2list`].
     ///
     /// # Errors
     ///
@@ -232,10 +234,11 @@ impl Table {
             (near, Bound::Unbounded)
         };
         let mut cursor = self.cursor_of(Span { from, to }, back);
-        let body = self.core.body(self.caller, Right::Read, pin)?;
         let mut records = Vec::new();
-        cursor.step(body, 1, pin, &mut records);
-        self.check_name()?;
+        self.read_under(pin, |body, pin| {
+            cursor.step(&mut Reader::new(body, pin), 1, pin, &mut records);
+            Ok(())
+        })?;
         Ok(records.first().map(|&record| newest(record, self.keypos())))
     }
 
@@ -254,22 +257,45 @@ impl Table {
         options: RangeOptions,
     ) -> Result<Vec<Term>> {
         self.check_order(operation)?;
-        let mut cursor = self.cursor_of(span, options.reverse);
+        self.terms_of(span, options)
+    }
+
+    /// The objects of a span of any table, all at one place in the order of list inserts.
+    pub(super) fn terms_of(&self, span: Span, options: RangeOptions) -> Result<Vec<Term>> {
+        let cursor = self.cursor_of(span, options.reverse);
+        let steps = self.terms_in(cursor.clone(), options, Hold::Steps(None))?;
+        if let Some(terms) = steps {
+            return Ok(terms);
+        }
+        let pinned = self.read(|body, pin| {
+            self.terms_in(cursor, options, Hold::Pinned(Reader::new(body, pin)))
+        })?;
+        Ok(pinned.unwrap_or_default())
+    }
+
+    /// `None` if a list was inserted between two steps.
+    fn terms_in(
+        &self,
+        mut cursor: RangeCursor,
+        options: RangeOptions,
+        mut hold: Hold<'_, '_>,
+    ) -> Result<Option<Vec<Term>>> {
         let limit = options.limit.unwrap_or(usize::MAX);
         let (mut terms, mut records) = (Vec::new(), Vec::new());
         while terms.len() < limit && !cursor.ended {
-            // A pin a step: what a long range has read may be freed behind it.
-            self.read(|body: &AnyBody, pin: &Guard| {
+            let step = hold.step(self, |reader, pin| {
                 let want = (limit - terms.len()).min(STEP);
                 records.clear();
-                cursor.step(body, want, pin, &mut records);
+                cursor.step(reader, want, pin, &mut records);
                 records.truncate(limit - terms.len());
                 let objects = records.iter().map(|&record| newest(record, self.keypos()));
                 terms.extend(objects.map(|object| options.form(&object)));
-                Ok(())
             })?;
+            if step.is_none() {
+                return Ok(None);
+            }
         }
-        Ok(terms)
+        Ok(Some(terms))
     }
 
     /// Refuses an operation that needs the order of keys.

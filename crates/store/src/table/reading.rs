@@ -3,12 +3,15 @@
 use fyris_sync::reclaim::{Pin, pin};
 use fyris_term::Term;
 
-use super::{Iter, Table};
+use super::range::STEP;
+use super::{Iter, RangeOptions, Table};
 use crate::chain;
 use crate::error::{Error, Result};
-use crate::ids::Right;
+use crate::ids::{Right, TableType};
 use crate::keys::AsKey;
-use crate::record::Object;
+use crate::ops::{Span, terms};
+use crate::reader::Reader;
+use crate::record::{Object, newest};
 use crate::slot::Kind;
 
 /// What `lookup_element` finds: one element, or one of each object in the bags.
@@ -75,9 +78,7 @@ impl Table {
         key: &(impl AsKey + ?Sized),
         pin: &'g impl Pin,
     ) -> Result<Option<Object<'g>>> {
-        let body = self.core.body(self.caller, Right::Read, pin)?;
-        let content = body.look_up(key, pin);
-        self.check_name()?;
+        let content = self.look_up(key, pin)?;
         Ok(content.map(|content| crate::record::newest(content, self.keypos())))
     }
 
@@ -91,9 +92,7 @@ impl Table {
         key: &(impl AsKey + ?Sized),
         pin: &'g impl Pin,
     ) -> Result<Vec<Object<'g>>> {
-        let body = self.core.body(self.caller, Right::Read, pin)?;
-        let content = body.look_up(key, pin);
-        self.check_name()?;
+        let content = self.look_up(key, pin)?;
         let records = content.map(chain::oldest_first).unwrap_or_default();
         Ok(records
             .into_iter()
@@ -108,7 +107,13 @@ impl Table {
     ///
     /// [`Error::NoSuchTable`], [`Error::NoAccess`].
     pub fn lookup(&self, key: &Term) -> Result<Vec<Term>> {
-        key.with(|buf| self.read(|body, pin| Ok(body.lookup(buf, Some(key), pin))))
+        key.with(|buf| {
+            let pin = pin();
+            let content = self.look_up(buf, &pin)?;
+            Ok(content.map_or_else(Vec::new, |content| {
+                terms(content, self.keypos(), buf, Some(key))
+            }))
+        })
     }
 
     /// `member/2`. Linearizable.
@@ -117,7 +122,8 @@ impl Table {
     ///
     /// As [`Table::lookup`].
     pub fn member(&self, key: &(impl AsKey + ?Sized)) -> Result<bool> {
-        key.with(|buf| self.read(|body, pin| Ok(body.look_up(buf, pin).is_some())))
+        let pin = pin();
+        Ok(self.look_up(key, &pin)?.is_some())
     }
 
     /// `lookup_element/3`: element `position` of the object with the key, or of all of them in the bags.
@@ -149,28 +155,25 @@ impl Table {
         if position == 0 {
             return Err(Error::BadArgument("positions count from 1".to_owned()));
         }
-        key.with(|buf| {
-            self.read(|body, pin| {
-                let Some(content) = body.look_up(buf, pin) else {
-                    return Ok(None);
-                };
-                let element = |record| {
-                    let object = crate::record::object(record, self.keypos());
-                    let bad = || Error::BadPosition {
-                        position: position.to_string(),
-                        arity: object.arity(),
-                    };
-                    object.element(position).ok_or_else(bad)
-                };
-                if let (Kind::One(record), false) = (content.kind(), self.table_type().is_bag()) {
-                    return Ok(Some(Elements::One(element(record)?)));
-                }
-                let records = chain::oldest_first(content).into_iter();
-                Ok(Some(Elements::Many(
-                    records.map(element).collect::<Result<_>>()?,
-                )))
-            })
-        })
+        let pin = pin();
+        let Some(content) = self.look_up(key, &pin)? else {
+            return Ok(None);
+        };
+        let element = |record| {
+            let object = crate::record::object(record, self.keypos());
+            let bad = || Error::BadPosition {
+                position: position.to_string(),
+                arity: object.arity(),
+            };
+            object.element(position).ok_or_else(bad)
+        };
+        if let (Kind::One(record), false) = (content.kind(), self.table_type().is_bag()) {
+            return Ok(Some(Elements::One(element(record)?)));
+        }
+        let records = chain::oldest_first(content).into_iter();
+        Ok(Some(Elements::Many(
+            records.map(element).collect::<Result<_>>()?,
+        )))
     }
 
     /// A part of the object with the key: see [`Object::get_in`]. `None` if there is no object, or the path leads
@@ -189,17 +192,20 @@ impl Table {
     ///
     /// # Consistency
     ///
-    /// Objects that are there throughout are in the list once; concurrent changes may or may not be.
+    /// Objects that are there throughout are in the list once; concurrent changes may or may not be. Of a list that is
+    /// inserted at once ([`Table::insert_list`]) either all objects are in it, or what later writers made of them, or for
+    /// each of its keys what was there before, unless it has been deleted since. If such a list comes in the middle of a
+    /// long call, the call begins again and what others free meanwhile waits for its end; nobody else waits.
     ///
     /// # Errors
     ///
     /// [`Error::NoSuchTable`], also if the table goes away meanwhile; [`Error::NoAccess`].
     pub fn tab2list(&self) -> Result<Vec<Term>> {
-        self.iter().collect()
+        self.terms_of(Span::ALL, RangeOptions::new())
     }
 
     /// All objects one by one, in term order in an `ordered_set`. The iterator is `Send` and pins
-    /// nothing between its steps. Consistency as [`Table::tab2list`].
+    /// nothing between its steps. Consistency as [`Cursor`](super::Cursor).
     pub fn iter(&self) -> Iter {
         Iter::new(self.clone(), false)
     }
@@ -212,22 +218,43 @@ impl Table {
     /// `foldl/3`: `f` on every object and what it returned before, in ascending order in an
     /// `ordered_set`. `f` may use the table. Consistency as [`Table::tab2list`].
     ///
+    /// `f` runs under a pin and outside of every lock: what others free meanwhile waits for the end of the fold. With a
+    /// slow `f`, fold what [`Table::iter`] gives.
+    ///
     /// # Errors
     ///
-    /// As [`Table::tab2list`].
-    pub fn foldl<A>(&self, init: A, mut f: impl FnMut(Term, A) -> A) -> Result<A> {
-        self.iter()
-            .try_fold(init, |acc, object| Ok(f(object?, acc)))
+    /// [`Error::NoSuchTable`], [`Error::NoAccess`].
+    pub fn foldl<A>(&self, init: A, f: impl FnMut(Term, A) -> A) -> Result<A> {
+        self.fold(false, init, f)
     }
 
     /// `foldr/3`: as [`Table::foldl`], in descending order in an `ordered_set`.
     ///
     /// # Errors
     ///
-    /// As [`Table::tab2list`].
-    pub fn foldr<A>(&self, init: A, mut f: impl FnMut(Term, A) -> A) -> Result<A> {
-        self.iter_back()
-            .try_fold(init, |acc, object| Ok(f(object?, acc)))
+    /// As [`Table::foldl`].
+    pub fn foldr<A>(&self, init: A, f: impl FnMut(Term, A) -> A) -> Result<A> {
+        self.fold(true, init, f)
+    }
+
+    fn fold<A>(&self, back: bool, init: A, mut f: impl FnMut(Term, A) -> A) -> Result<A> {
+        let back = back && self.table_type() == TableType::OrderedSet;
+        let mut cursor = self.cursor_of(Span::ALL, back);
+        self.read(|body, pin| {
+            let (mut all, mut objects) = (init, Vec::new());
+            let mut reader = Reader::new(body, pin);
+            while !cursor.ended {
+                objects.clear();
+                cursor.step(&mut reader, STEP, pin, &mut objects);
+                // What was read without the right to it is shown to nobody.
+                self.check_right(Right::Read)?;
+                let terms = objects
+                    .iter()
+                    .map(|&object| newest(object, self.keypos()).to_term());
+                all = terms.fold(all, |all, term| f(term, all));
+            }
+            Ok(all)
+        })
     }
 
     /// `init_table/2`: replaces the content by what the generator gives until it is done.

@@ -5,7 +5,7 @@
 
 use std::ops::RangeBounds;
 
-use fyris_sync::reclaim::Guard;
+use fyris_sync::reclaim::{Guard, pin};
 use fyris_term::Term;
 
 use super::range::{STEP, span_of};
@@ -13,6 +13,7 @@ use super::{Prefix, RangeCursor, RangeOptions, Table};
 use crate::body::{AnyBody, with_body};
 use crate::error::Result;
 use crate::ops::Span;
+use crate::reader::Reader;
 use crate::record::{Object, RecordPtr, object};
 
 impl RangeCursor {
@@ -147,7 +148,16 @@ impl Table {
         left: &mut usize,
         f: &mut impl FnMut(Object<'_>),
     ) -> Result<bool> {
-        self.write(|body, pin| Ok(self.take_under(cursor, want, (body, pin), left, f)))
+        let pin = pin();
+        let mut taken = Vec::new();
+        let more = self.write_under(&pin, |body, pin| {
+            Ok(self.take_under(cursor, want, (body, pin), left, &mut taken))
+        })?;
+        // Not while others may wait for this write: `f` is the caller's.
+        taken
+            .into_iter()
+            .for_each(|record| f(object(record, self.keypos())));
+        Ok(more)
     }
 
     fn take_under(
@@ -156,10 +166,15 @@ impl Table {
         want: usize,
         (body, pin): (&AnyBody, &Guard),
         left: &mut usize,
-        f: &mut impl FnMut(Object<'_>),
+        taken: &mut Vec<RecordPtr>,
     ) -> bool {
         let mut records = Vec::new();
-        cursor.step(body, (*left).min(want), pin, &mut records);
+        cursor.step(
+            &mut Reader::new(body, pin),
+            (*left).min(want),
+            pin,
+            &mut records,
+        );
         let more = !records.is_empty();
         records.dedup_by(|a, b| {
             // SAFETY: the records were found under `pin`.
@@ -169,7 +184,7 @@ impl Table {
             if *left == 0 {
                 break;
             }
-            *left -= usize::from(self.take_key(record.newest(), body, pin, f));
+            *left -= usize::from(self.take_key(record.newest(), body, pin, taken));
         }
         more
     }
@@ -180,15 +195,13 @@ impl Table {
         record: RecordPtr,
         body: &AnyBody,
         pin: &Guard,
-        f: &mut impl FnMut(Object<'_>),
+        taken: &mut Vec<RecordPtr>,
     ) -> bool {
         let fixes = &self.core.fixes;
-        let taken = with_body!(body, b => b.remove(b.key_of(record), fixes, pin));
-        let records = taken.map(crate::chain::oldest_first).unwrap_or_default();
+        let content = with_body!(body, b => b.remove(b.key_of(record), fixes, pin));
+        let records = content.map(crate::chain::oldest_first).unwrap_or_default();
         let any = !records.is_empty();
-        records
-            .into_iter()
-            .for_each(|record| f(object(record, self.keypos())));
+        taken.extend(records);
         any
     }
 }

@@ -1,14 +1,16 @@
 //! Changing one object if it is what it was thought to be.
 
-use fyris_sync::reclaim::Guard;
+use fyris_sync::reclaim::pin;
 use fyris_term::Term;
 use fyris_term::key::KeyBuf;
 
 use super::Table;
-use crate::body::{AnyBody, with_body};
+use crate::body::with_body;
 use crate::error::{Error, Result};
 use crate::foreign::{AsObject, record_of};
+use crate::ids::Right;
 use crate::keys::AsKey;
+use crate::ops::terms;
 
 impl Table {
     /// Replaces `old` by `new` if the table holds an object exactly equal (`=:=`) to `old`; says whether it did.
@@ -54,8 +56,7 @@ impl Table {
         self.check_unique("upsert")?;
         key.with(|buf| {
             loop {
-                let turn = self.write(|body, pin| self.upsert_once(buf, key, &mut f, body, pin))?;
-                if let Some(now) = turn {
+                if let Some(now) = self.upsert_once(buf, key, &mut f)? {
                     return Ok(now);
                 }
             }
@@ -68,23 +69,32 @@ impl Table {
         buf: &KeyBuf,
         key: &Term,
         f: &mut impl FnMut(Option<Term>) -> Option<Term>,
-        body: &AnyBody,
-        pin: &Guard,
     ) -> Result<Option<Option<Term>>> {
-        with_body!(body, b => {
-            let seen = b.get(b.key(buf), pin);
-            let old = seen.and_then(|content| b.terms(content, buf, Some(key)).pop());
-            let Some(new) = f(old) else {
-                if let Some(content) = seen {
-                    self.note_doomed(content.newest());
-                }
-                return Ok(b.remove_if(b.key(buf), seen, pin).then_some(None));
-            };
-            let record = self.record(&new)?;
-            if b.key_of(record.ptr()) != b.key(buf) {
-                return Err(Error::KeyUpdate(self.keypos()));
+        let pin = pin();
+        let seen_in = self.body(self.core.life.state(), Right::Write, &pin)?;
+        let seen = seen_in.look_up(buf, &pin);
+        // Not within the write, for which others may wait.
+        let old = seen.and_then(|seen| terms(seen, self.keypos(), buf, Some(key)).pop());
+        let new = f(old);
+        let record = new.as_ref().map(|new| self.record(new)).transpose()?;
+        let put = self.write_under(&pin, |body, pin| {
+            // The table may have been emptied. While the pin lives no other content has the address.
+            if !std::ptr::eq(body, seen_in) {
+                return Ok(false);
             }
-            Ok(b.put_if(record, seen, pin).then_some(Some(new)))
-        })
+            with_body!(body, b => match record {
+                None => {
+                    if let Some(content) = seen {
+                        self.note_doomed(content.newest());
+                    }
+                    Ok(b.remove_if(b.key(buf), seen, pin))
+                }
+                Some(record) if b.key_of(record.ptr()) != b.key(buf) => {
+                    Err(Error::KeyUpdate(self.keypos()))
+                }
+                Some(record) => Ok(b.put_if(record, seen, pin)),
+            })
+        })?;
+        Ok(put.then_some(new))
     }
 }

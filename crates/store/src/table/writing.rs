@@ -8,7 +8,7 @@ use super::Table;
 use crate::body::with_body;
 use crate::error::{Error, Result};
 use crate::keys::AsKey;
-use crate::ops::CounterOp;
+use crate::ops::{CounterOp, Patience};
 use crate::record::{NewRecord, RecordPtr, brief, with_key, with_scratch};
 
 impl Table {
@@ -31,8 +31,10 @@ impl Table {
 
     /// `insert/2` of a list: one atomic and isolated step.
     ///
-    /// A reader of any kind sees all of the objects or none; readers do not wait, writers of the same keys
-    /// do. O(n log n). Objects with one key keep their order in the bags; elsewhere the last one counts.
+    /// A call that reads, one step of a query, one batch of a cursor: each sees all of the objects or none, in the words of
+    /// [`Table::tab2list`]. A traversal in several steps may find the list between two of them. Nobody waits for a list but
+    /// another list with one of its keys: a writer of a single key gets through, and its write comes before the list.
+    /// O(n log n). Objects with one key keep their order in the bags; elsewhere the last one counts.
     ///
     /// # Errors
     ///
@@ -54,7 +56,7 @@ impl Table {
     }
 
     /// `insert_new/2` of a list: all or, if any of the keys is there, nothing; one atomic and isolated
-    /// step. Keys repeated inside the list do not clash.
+    /// step, as [`Table::insert_list`]. Keys repeated inside the list do not clash.
     ///
     /// # Errors
     ///
@@ -66,8 +68,9 @@ impl Table {
     fn insert_all(&self, objects: &[Term], only_new: bool) -> Result<bool> {
         self.write(|body, pin| {
             let records: Result<Vec<NewRecord>> = objects.iter().map(|o| self.record(o)).collect();
-            let records = records?;
-            Ok(with_body!(body, b => b.insert_all(records, only_new, pin)))
+            let (records, waits) = (records?, Patience::Waits);
+            let done = with_body!(body, b => b.insert_all(records, only_new, waits, pin));
+            Ok(done.unwrap_or_default())
         })
     }
 

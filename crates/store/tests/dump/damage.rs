@@ -6,6 +6,7 @@ use std::path::Path;
 use fyris::dump::{Damage, DumpError, LoadOptions, Loaded, SaveOptions, unwatched};
 use fyris::{Options, Owner, Store};
 use fyris_term::Term;
+use fyris_term::etf::{Compression, EncodeOptions};
 use proptest::prelude::*;
 
 use super::{Folder, TYPES, assorted, options};
@@ -354,4 +355,77 @@ fn an_end_mark_that_is_no_list_is_damage() {
     );
     assert_eq!(load(&bytes, false).unwrap().damage.objects, 0);
     assert!(!load(&bytes, false).unwrap().damage.is_empty());
+}
+
+/// The term in its compressed form.
+fn compressed(term: &Term) -> Vec<u8> {
+    let options = EncodeOptions {
+        compression: Compression::Level(9),
+        ..EncodeOptions::default()
+    };
+    let mut bytes = Vec::new();
+    options.encode_into(term, &mut bytes).expect("expressible");
+    bytes
+}
+
+/// A dump with these items behind its description.
+fn dump_of_items(items: impl IntoIterator<Item = Vec<u8>>) -> Vec<u8> {
+    let mut bytes = dump(0, &[], SaveOptions::default());
+    for item in items {
+        bytes.extend_from_slice(&(item.len() as u32).to_be_bytes());
+        bytes.extend_from_slice(&[98, 87, 76, 65]);
+        bytes.extend_from_slice(&item);
+    }
+    bytes
+}
+
+/// A hundred objects that are a KB each in the dump and a MB in memory: what they may take is set by the length of the dump and
+/// an option, for all of them together.
+#[test]
+fn compressed_objects_share_one_bound() {
+    const MEGABYTE: usize = 1 << 20;
+    let object = |key| Term::Tuple(vec![Term::Int(key), Term::binary(vec![0; MEGABYTE])]);
+    let bytes = dump_of_items((0..100).map(|key| compressed(&object(key))));
+    assert!(bytes.len() < 150_000);
+    let by_length = bytes.len() * 32 / MEGABYTE;
+    let options = |megabytes: u64, verify| LoadOptions {
+        max_inflated: megabytes * MEGABYTE as u64,
+        verify,
+        ..LoadOptions::default()
+    };
+    for megabytes in [0, 8, 64] {
+        let most = megabytes as usize + by_length;
+        let kept = load_with(&bytes, options(megabytes, false)).expect("salvaged");
+        let count = kept.table.len();
+        assert!(count <= most && count + 8 >= most, "{count} of {most} MB");
+        assert_eq!(kept.damage.objects, 100 - count as u64);
+        let first = kept.damage.first.as_ref().expect("damage").to_string();
+        assert!(first.contains("are allowed here"), "{first}");
+        let error = load_with(&bytes, options(megabytes, true)).expect_err("refused");
+        assert!(matches!(error, DumpError::Damaged(Damage::Term { .. })));
+    }
+    let kept = load_with(&bytes, options(100, false)).expect("salvaged");
+    assert!(kept.damage.first.is_none() && kept.table.len() == 100);
+}
+
+/// Elements count with the memory that they take, not with their bytes.
+#[test]
+fn elements_of_compressed_objects_are_bounded_too() {
+    let list = |key| {
+        Term::Tuple(vec![
+            Term::Int(key),
+            Term::List(vec![Term::List(vec![]); 500_000]),
+        ])
+    };
+    let bytes = dump_of_items((0..10).map(|key| compressed(&list(key))));
+    assert!(bytes.len() < 20_000);
+    let options = |max_inflated| LoadOptions {
+        max_inflated,
+        ..LoadOptions::default()
+    };
+    // Of 16 MB each.
+    let kept = load_with(&bytes, options(40 << 20)).expect("salvaged");
+    assert_eq!((kept.table.len(), kept.damage.objects), (2, 8));
+    let kept = load_with(&bytes, options(200 << 20)).expect("salvaged");
+    assert_eq!((kept.table.len(), kept.damage.objects), (10, 0));
 }

@@ -50,7 +50,7 @@ fn layout(size: usize) -> Layout {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use super::*;
 

@@ -216,7 +216,7 @@ mod advice {
     pub(super) unsafe fn discard(_: NonNull<u8>, _: usize) {}
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use super::*;
 

@@ -19,8 +19,8 @@ impl Backoff {
     /// Waits a little; never blocks.
     #[inline]
     pub fn wait(&mut self) {
-        // Under loom only a yield tells the model that another thread has to move.
-        if cfg!(loom) || self.0 >= SPIN_ROUNDS {
+        // In a model only a yield tells that another thread has to move.
+        if cfg!(any(loom, shuttle)) || self.0 >= SPIN_ROUNDS {
             yield_now();
             return;
         }

@@ -44,7 +44,7 @@ fn lock_bit_slow(word: &AtomicU64, bit: u64, stop: u64) -> u64 {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use super::*;
 

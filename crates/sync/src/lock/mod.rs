@@ -6,12 +6,23 @@
 //!
 //! * [`Backoff`] is the waiting itself.
 //! * [`lock_bit`] and friends make a lock of one bit of a word that also says other things.
+//! * [`Mutex`] is the standard library's, or the model checker's, for what is locked seldom.
+//! * [`SpinLock`] is a value behind a lock that spins, which a forked child can take over.
 //! * [`StatLock`] counts how often it was waited for.
+
+#[cfg(loom)]
+pub use loom::sync::{Mutex, MutexGuard};
+#[cfg(shuttle)]
+pub use shuttle::sync::{Mutex, MutexGuard};
+#[cfg(not(any(loom, shuttle)))]
+pub use std::sync::{Mutex, MutexGuard};
 
 mod backoff;
 mod bit;
+mod spin;
 mod stat;
 
 pub use backoff::Backoff;
 pub use bit::lock_bit;
+pub use spin::SpinLock;
 pub use stat::{StatGuard, StatLock};

@@ -36,17 +36,14 @@
 //! entered, so that step 2 misses no guard that step 1 has met. So what is retired waits for no thread that is not
 //! pinned.
 
-use crate::atomic::{AtomicU64, Ordering, fence};
-#[cfg(loom)]
-use loom::sync::{Mutex, MutexGuard};
-#[cfg(not(loom))]
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use crate::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
+use crate::lock::SpinLock;
 
 /// Bit of a state: the guard may be used without asking. Else the slot has none, or one that somebody wants to be gone.
 const STAYS: u64 = 1;
 
 /// Whether barriers are fences on both sides, because a tool has to see them.
-const FENCED: bool = cfg!(any(loom, miri, fyris_sanitize));
+const FENCED: bool = cfg!(any(loom, shuttle, miri, fyris_sanitize));
 
 /// Where a thread's guard `G` lies. Not aligned by itself: a library that is loaded at run time, as into the Erlang machine, is
 /// refused if it has thread-local values of more than 64 bytes' alignment.
@@ -55,25 +52,29 @@ pub(super) struct Slot<G> {
     depth: AtomicU64,
     /// Twice the number of guards that were made to go so far, and [`STAYS`].
     state: AtomicU64,
-    guard: Mutex<Option<G>>,
+    /// The section that the thread is in: see `section`. Written by the thread alone.
+    pub(super) section: AtomicUsize,
+    guard: SpinLock<Option<G>>,
 }
 
 impl<G> Slot<G> {
-    #[cfg(not(loom))]
-    pub(super) const fn new() -> Self {
+    #[cfg(not(any(loom, shuttle)))]
+    pub(super) const fn new(section: usize) -> Self {
         Self {
             depth: AtomicU64::new(0),
             state: AtomicU64::new(0),
-            guard: Mutex::new(None),
+            section: AtomicUsize::new(section),
+            guard: SpinLock::new(None),
         }
     }
 
-    #[cfg(loom)]
-    pub(super) fn new() -> Self {
+    #[cfg(any(loom, shuttle))]
+    pub(super) fn new(section: usize) -> Self {
         Self {
             depth: AtomicU64::new(0),
             state: AtomicU64::new(0),
-            guard: Mutex::new(None),
+            section: AtomicUsize::new(section),
+            guard: SpinLock::new(None),
         }
     }
 
@@ -97,7 +98,7 @@ impl<G> Slot<G> {
     #[inline(never)]
     fn ask(&self, may_stay: impl FnOnce() -> bool, make: impl FnOnce() -> G) {
         // Relaxed: only this thread writes it. Under another pin the guard is there.
-        if self.depth.load(Ordering::Relaxed) > 1 || self.guard().is_some() {
+        if self.depth.load(Ordering::Relaxed) > 1 || self.guard.with(|guard| guard.is_some()) {
             return;
         }
         // Nobody puts one here but this thread.
@@ -112,12 +113,13 @@ impl<G> Slot<G> {
         }
         // Not under the lock: it may wait for others.
         let guard = make();
-        *self.guard() = Some(guard);
+        self.guard.with(|place| *place = Some(guard));
     }
 
-    /// Unpins the slot's thread, which calls this.
+    /// Unpins the slot's thread, which calls this. Returns true if it is not pinned any more and its guard does not stay: so
+    /// always after [`Slot::mark`] by the thread itself.
     #[inline]
-    pub(super) fn leave(&self) {
+    pub(super) fn leave(&self) -> bool {
         // Relaxed: only this thread writes it.
         let depth = self.depth.load(Ordering::Relaxed) - 1;
         // Release: pairs with the Acquire in `take`.
@@ -126,22 +128,33 @@ impl<G> Slot<G> {
             light();
         }
         // Relaxed: as in `enter` (invariant U).
-        if self.state.load(Ordering::Relaxed) & STAYS == 0 {
-            self.drop_guard();
-        }
+        self.state.load(Ordering::Relaxed) & STAYS == 0 && self.drop_guard()
     }
 
     /// Drops the guard if that was the outermost pin and it is still there. What that frees may pin this thread again.
     #[cold]
     #[inline(never)]
-    fn drop_guard(&self) {
-        // Relaxed: only this thread writes it.
-        if self.depth.load(Ordering::Relaxed) > 0 {
-            return;
+    fn drop_guard(&self) -> bool {
+        if self.is_pinned() {
+            return false;
         }
         // The lock is gone before the guard goes.
-        let guard = self.guard().take();
+        let guard = self.guard.with(Option::take);
         drop(guard);
+        true
+    }
+
+    /// Whether the slot's thread, which calls this, is pinned.
+    pub(super) fn is_pinned(&self) -> bool {
+        // Relaxed: only this thread writes it.
+        self.depth.load(Ordering::Relaxed) > 0
+    }
+
+    /// Whether there seems to be a guard, for a thread that counts them.
+    #[cfg(not(any(loom, shuttle)))]
+    pub(super) fn is_entered(&self) -> bool {
+        // Relaxed, both: a guess.
+        self.state.load(Ordering::Relaxed) & STAYS != 0 || self.depth.load(Ordering::Relaxed) > 0
     }
 
     /// Asks for the guard that lies here: the number to take it by, after a barrier. `None` if there is none, or
@@ -162,43 +175,55 @@ impl<G> Slot<G> {
     /// Takes the guard that was marked by this number before a barrier, unless its thread is pinned and will drop
     /// it, or it is gone already.
     pub(super) fn take(&self, marked: u64) -> Option<G> {
-        let mut guard = self.guard();
-        // Relaxed: while this guard is here the number is its own, and whoever puts another one here has the lock
-        // after it has changed the number.
-        let same = self.state.load(Ordering::Relaxed) == marked
-            || cfg!(fyris_mutant = "sync_takes_any_guard");
-        // Acquire: pairs with the Release in `leave`: what the thread did under the guard is over (invariant L).
-        let pinned = self.depth.load(Ordering::Acquire) != 0;
-        if same && !pinned { guard.take() } else { None }
+        self.guard.with(|guard| {
+            // Relaxed: while this guard is here the number is its own, and whoever puts another one here has the lock
+            // after it has changed the number.
+            let same = self.state.load(Ordering::Relaxed) == marked
+                || cfg!(fyris_mutant = "sync_takes_any_guard");
+            // Acquire: pairs with the Release in `leave`: what the thread did under the guard is over (invariant L).
+            let pinned = self.depth.load(Ordering::Acquire) != 0;
+            if same && !pinned { guard.take() } else { None }
+        })
     }
 
     /// Gives back the guard that stayed. For the slot's thread when it ends; `Err` if it is still pinned, and then
     /// unpinning drops the guard.
-    #[cfg(not(loom))]
     pub(super) fn close(&self) -> Result<Option<G>, ()> {
         // Whoever has marked it before takes it away, or finds it gone.
         self.mark();
-        // Relaxed: only this thread writes it.
-        match self.depth.load(Ordering::Relaxed) {
-            0 => Ok(self.guard().take()),
-            _ => Err(()),
+        match self.is_pinned() {
+            false => Ok(self.guard.with(Option::take)),
+            true => Err(()),
         }
     }
 
-    #[cfg(not(loom))]
-    fn guard(&self) -> MutexGuard<'_, Option<G>> {
-        self.guard.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    #[cfg(loom)]
-    fn guard(&self) -> MutexGuard<'_, Option<G>> {
-        self.guard.lock().unwrap()
+    /// Forgets the guard in the child of a fork: with `make` the slot's thread, which is the caller, gets another if it is
+    /// pinned; else the slot is as new, and in this section.
+    ///
+    /// # Safety
+    ///
+    /// There is no other thread.
+    #[cfg(not(any(loom, shuttle)))]
+    pub(super) unsafe fn renew(&self, section: usize, make: Option<impl FnOnce() -> G>) {
+        let guard = make.filter(|_| self.is_pinned()).map(|make| make());
+        if guard.is_none() {
+            // Relaxed, both: there is no other thread. A section of the caller is under a pin.
+            self.depth.store(0, Ordering::Relaxed);
+            self.section.store(section, Ordering::Relaxed);
+        }
+        // So that the guard goes with the pin.
+        self.mark();
+        // A thread that the child does not have may have held the lock, and have been at the guard.
+        self.guard.release();
+        // SAFETY: written over, not dropped: the guard belongs to the collector of the parent.
+        self.guard
+            .with(|place| unsafe { std::ptr::write(place, guard) });
     }
 }
 
 /// The barrier of a thread that pins or unpins: nothing but an order for the compiler, as [`heavy`] does the rest.
 #[inline]
-fn light() {
+pub(super) fn light() {
     if FENCED {
         if !cfg!(fyris_mutant = "sync_light_unfenced") {
             // SeqCst: pairs with the fence in `heavy`.
@@ -224,8 +249,8 @@ pub(super) fn heavy() {
     );
 }
 
-/// Whether there is a [`heavy`] barrier on this system: without one no guard may stay.
-#[cfg(not(loom))]
+/// Whether there is a [`heavy`] barrier on this system: without one no guard may stay. To be asked again in the child of a fork.
+#[cfg(not(any(loom, shuttle)))]
 pub(super) fn is_possible() -> bool {
     if FENCED {
         return true;
@@ -299,7 +324,7 @@ mod tests {
 
     fn check(sweepers: usize, pins: usize) {
         loom::model(move || {
-            let slot = Arc::new(Slot::new());
+            let slot = Arc::new(Slot::new(0));
             let guards = Arc::new(Guards {
                 entered: AtomicU64::new(0),
                 made: Plain::new(0),
@@ -318,6 +343,74 @@ mod tests {
                 assert!(met == 0 || met != living, "a batch waits for nobody");
             }
         });
+    }
+
+    /// A pin within a pin: the guard is the outer one's.
+    fn nested(slot: &Slot<Held>, guards: &Arc<Guards>) {
+        slot.enter(|| true, || Held::new(guards));
+        let outer = guards.living.load(Ordering::Relaxed);
+        slot.enter(|| true, || unreachable!("a guard is there"));
+        thread::yield_now();
+        slot.leave();
+        let now = guards.living.load(Ordering::Relaxed);
+        assert_eq!(outer, now, "the inner pin takes nothing away");
+        slot.leave();
+    }
+
+    /// A pin that something was retired under: it marks its own guard, which goes with it.
+    fn marked_by_itself(slot: &Slot<Held>, guards: &Arc<Guards>) {
+        slot.enter(|| true, || Held::new(guards));
+        slot.mark();
+        let mine = guards.living.load(Ordering::Relaxed);
+        assert_ne!(mine, 0, "a pinned thread has a guard");
+        assert!(slot.leave(), "there is something to look after");
+        assert_ne!(guards.living.load(Ordering::Relaxed), mine);
+    }
+
+    /// One thread uses a slot in some ways, gives it back, and another has it then.
+    fn check_reuse(first: fn(&Slot<Held>, &Arc<Guards>)) {
+        loom::model(move || {
+            let slot = Arc::new(Slot::new(0));
+            let guards = Arc::new(Guards {
+                entered: AtomicU64::new(0),
+                made: Plain::new(0),
+                living: Plain::new(0),
+            });
+            let sweeper = {
+                let (slot, guards) = (Arc::clone(&slot), Arc::clone(&guards));
+                thread::spawn(move || swept(&slot, &guards))
+            };
+            let user = {
+                let (slot, guards) = (Arc::clone(&slot), Arc::clone(&guards));
+                thread::spawn(move || {
+                    first(&slot, &guards);
+                    drop(
+                        slot.close()
+                            .unwrap_or_else(|()| unreachable!("it is not pinned")),
+                    );
+                })
+            };
+            user.join().unwrap();
+            pinned(&slot, &guards);
+            let met = sweeper.join().unwrap();
+            let living = guards.living.load(Ordering::Relaxed) as u64;
+            assert!(met == 0 || met != living, "a batch waits for nobody");
+        });
+    }
+
+    #[test]
+    fn a_place_is_used_again() {
+        check_reuse(pinned);
+    }
+
+    #[test]
+    fn nested_pins() {
+        check_reuse(nested);
+    }
+
+    #[test]
+    fn a_guard_that_its_thread_marked() {
+        check_reuse(marked_by_itself);
     }
 
     #[test]

@@ -3,117 +3,209 @@
 //! One collector, because a pin then covers every structure at once: the catalog, the table and the
 //! record. What is retired must therefore be `'static` and fit to be freed on any thread.
 //!
-//! Threads do not enter and leave it at every pin: see [`linger`](super::linger).
+//! Threads do not enter and leave it at every pin: see [`linger`](super::linger). What a thread retires gathers in its
+//! [bag](super::bag), and the bag is retired as one block in a *round*, where the thread's outermost pin ends. So retiring runs no
+//! foreign code, whatever locks are held.
+//!
+//! # The end of a thread
+//!
+//! A thread hands its bag in and gives its place back when its thread-local values are dropped. Those that are dropped later, and
+//! destructors of pthread keys, may still use structures: then each outermost pin enters and leaves the collector, and hands the bag
+//! in. For a thread whose first pin is in such a destructor there is a key of our own, as nothing drops thread-local values any
+//! more.
 
-use std::cell::Cell;
+use std::cell::{Cell, UnsafeCell};
 use std::mem::ManuallyDrop;
-use std::ptr::null;
-use std::sync::LazyLock;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
+use std::ptr::{null, null_mut};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering, fence};
+use std::sync::{Arc, LazyLock};
 
-use seize::{Collector, Guard as _, OwnedGuard};
+use seize::Collector;
 
 use super::Retire;
+use super::bag::{Bag, Busy};
+use super::gate::{self, Entered};
 use super::linger::{Slot, heavy, is_possible};
-
-/// Blocks a thread gathers before it starts a reclamation round: two barriers are paid a batch, system calls on Linux
-/// that interrupt every processor on which the process runs. With two threads one costs 9 us on the virtual machine
-/// this was measured on, and batches half as large made a delete take a sixth longer.
-const BATCH: usize = if cfg!(fyris_small) { 4 } else { 512 };
+use super::owned::{self, Group};
+use super::section;
 
 /// Threads whose guards may stay where they are. The others enter and leave at every pin.
 const SLOTS: usize = if cfg!(fyris_small) { 8 } else { 256 };
 
-/// Its own batches are larger: [`retire`] hands them in before.
-static COLLECTOR: LazyLock<Collector> =
-    LazyLock::new(|| Collector::new().batch_size(BATCH + BATCH / 2));
+/// Blocks for which the collector makes room in a round, 32 bytes each. With more guards than that a round takes a barrier for
+/// each of them.
+const ROOM: usize = 128;
 
 /// A slot of a thread, on lines of its own, and whether one has it.
 #[repr(align(128))]
 struct Place {
     taken: AtomicBool,
-    slot: Slot<OwnedGuard<'static>>,
+    slot: Slot<Entered>,
 }
 
 static PLACES: [Place; SLOTS] = [const {
     Place {
         taken: AtomicBool::new(false),
-        slot: Slot::new(),
+        slot: Slot::new(section::NONE),
     }
 }; SLOTS];
+
+/// Whether guards may stay: without a barrier nobody takes a place.
+static POSSIBLE: LazyLock<bool> = LazyLock::new(is_possible);
 
 /// Only so many of the first places have ever been taken.
 static USED: AtomicUsize = AtomicUsize::new(0);
 
+/// Threads that have no place, as all were taken.
+static WITHOUT: AtomicUsize = AtomicUsize::new(0);
+
+/// What a thread has retired and not handed in. Without a destructor, so that destructors of other values may use it.
+struct Mine {
+    bag: UnsafeCell<ManuallyDrop<Bag>>,
+    /// A round is to be made when the thread is not pinned.
+    due: Cell<bool>,
+    /// A call further out on the stack makes rounds until none is due.
+    busy: Cell<bool>,
+    /// The thread has given its place back.
+    ended: Cell<bool>,
+}
+
 thread_local! {
     /// This thread's slot, once it has one.
-    static HERE: Cell<*const Slot<OwnedGuard<'static>>> = const { Cell::new(null()) };
-    /// For threads that have none of [`PLACES`], or no longer: nothing stays in it. Not dropped with the thread, so
-    /// that it serves the destructors of its other values.
-    static SPARE: ManuallyDrop<Slot<OwnedGuard<'static>>> =
-        const { ManuallyDrop::new(Slot::new()) };
-    /// Every thread that pins or retires has one.
-    static LEASE: Lease = const { Lease(Cell::new(None)) };
-    /// Blocks that this thread has retired since it last handed a batch in.
-    static WAITING: Cell<usize> = const { Cell::new(0) };
+    static HERE: Cell<*const Slot<Entered>> = const { Cell::new(null()) };
+    /// For threads that have none of [`PLACES`], or no longer: nothing stays in it. Without a destructor, as [`Mine`].
+    static SPARE: ManuallyDrop<Slot<Entered>> =
+        const { ManuallyDrop::new(Slot::new(section::UNKNOWN)) };
+    static MINE: Mine = const {
+        Mine {
+            bag: UnsafeCell::new(ManuallyDrop::new(Bag::new())),
+            due: Cell::new(false),
+            busy: Cell::new(false),
+            ended: Cell::new(false),
+        }
+    };
+    /// This thread's place, if it has one.
+    static PLACE: Cell<Option<&'static Place>> = const { Cell::new(None) };
+    static LEASE: Lease = const { Lease };
+}
+
+/// How many forks lie between this process and the first that used the library.
+static FORKS: AtomicU64 = AtomicU64::new(0);
+
+/// A number of this process that its parent does not have.
+pub(super) fn process() -> u64 {
+    // Relaxed: written where there is no other thread.
+    FORKS.load(Ordering::Relaxed) & u64::from(u32::MAX)
+}
+
+/// The collector, once it was asked for. Never freed: a forked child leaves that of its parent behind.
+static COLLECTOR: AtomicPtr<Collector> = AtomicPtr::new(null_mut());
+
+fn collector() -> &'static Collector {
+    // Acquire: pairs with the Release in `make_collector`.
+    let known = COLLECTOR.load(Ordering::Acquire);
+    // SAFETY: null, or leaked by `make_collector`.
+    unsafe { known.as_ref() }.unwrap_or_else(make_collector)
+}
+
+#[cold]
+fn make_collector() -> &'static Collector {
+    let new = Box::into_raw(Box::new(Collector::new().batch_size(ROOM)));
+    // Release: pairs with the Acquire in `collector`; Acquire: with the Release of the thread that was faster.
+    match COLLECTOR.compare_exchange(null_mut(), new, Ordering::Release, Ordering::Acquire) {
+        // SAFETY: made above, and never freed.
+        Ok(_) => unsafe { &*new },
+        Err(other) => {
+            // SAFETY: no other thread has seen the new one.
+            drop(unsafe { Box::from_raw(new) });
+            // SAFETY: as in `collector`.
+            unsafe { &*other }
+        }
+    }
 }
 
 /// Hands in what a thread has retired, and gives its place back, when it ends.
-struct Lease(Cell<Option<&'static Place>>);
+struct Lease;
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        if WAITING.get() > 0 {
-            round();
-        }
-        HERE.set(spare());
-        let Some(place) = self.0.get() else { return };
-        // A thread that ends while it is pinned, by a guard in another thread-local value, keeps its place for good.
-        if let Ok(guard) = place.slot.close() {
-            drop(guard);
-            // Release: pairs with the Acquire in `find_place`.
-            place.taken.store(false, Ordering::Release);
-        }
+        end();
+    }
+}
+
+/// The thread ends: from now on nothing of it stays, whatever it does.
+fn end() {
+    #[cfg(unix)]
+    super::process::forget_end();
+    if MINE.with(|mine| mine.ended.replace(true)) {
+        return;
+    }
+    HERE.set(spare());
+    if PLACE.get().is_none() {
+        // Relaxed: a guess at how many guards there are.
+        WITHOUT.fetch_sub(1, Ordering::Relaxed);
+    }
+    // A panic of what is reclaimed has been told by the panic hook; out of here it would end the process.
+    while std::panic::catch_unwind(settle).is_err() {}
+}
+
+/// A thread that has ended gives its place back, unless a guard in another thread-local value still pins it.
+fn give_place_back() {
+    let Some(place) = PLACE.get() else { return };
+    if let Ok(guard) = place.slot.close() {
+        PLACE.set(None);
+        drop(guard);
+        // Release: pairs with the Acquire in `find_place`.
+        place.taken.store(false, Ordering::Release);
     }
 }
 
 /// This thread's slot.
 #[inline]
-fn slot() -> *const Slot<OwnedGuard<'static>> {
+fn slot() -> *const Slot<Entered> {
     let here = HERE.get();
     if here.is_null() { lease() } else { here }
 }
 
 #[cold]
 #[inline(never)]
-fn lease() -> *const Slot<OwnedGuard<'static>> {
-    let slot = find_place().unwrap_or_else(spare);
+fn lease() -> *const Slot<Entered> {
+    #[cfg(unix)]
+    super::process::watch_forks(before_fork, after_fork, in_child);
+    // A thread-local value that is gone already: the thread has ended.
+    if LEASE.try_with(|_| ()).is_err() {
+        MINE.with(|mine| mine.ended.set(true));
+        HERE.set(spare());
+        return spare();
+    }
+    #[cfg(unix)]
+    super::process::on_end(end);
+    let slot = find_place().unwrap_or_else(|| {
+        // Relaxed: a guess at how many guards there are.
+        WITHOUT.fetch_add(1, Ordering::Relaxed);
+        spare()
+    });
     HERE.set(slot);
     slot
 }
 
 /// The slot in which nothing stays.
-fn spare() -> *const Slot<OwnedGuard<'static>> {
+fn spare() -> *const Slot<Entered> {
     SPARE.with(|slot| &raw const **slot)
 }
 
-fn find_place() -> Option<*const Slot<OwnedGuard<'static>>> {
-    static POSSIBLE: LazyLock<bool> = LazyLock::new(is_possible);
-    // The collector's own value of this thread is made before the lease, so that it is dropped after it: what the
-    // lease lets go may retire more.
-    drop(COLLECTOR.enter());
-    LEASE.with(|lease| {
-        if !*POSSIBLE {
-            return None;
-        }
-        // Acquire: pairs with the Release in `Lease::drop`.
-        let free = |place: &Place| !place.taken.swap(true, Ordering::Acquire);
-        let at = PLACES.iter().position(free)?;
-        lease.0.set(Some(&PLACES[at]));
-        // Relaxed: seen by whoever meets this thread's guard, as the state of its slot is.
-        USED.fetch_max(at + 1, Ordering::Relaxed);
-        Some(&raw const PLACES[at].slot)
-    })
+/// Takes a free place. Runs no foreign code: entering the collector comes later.
+fn find_place() -> Option<*const Slot<Entered>> {
+    if !*POSSIBLE {
+        return None;
+    }
+    // Acquire: pairs with the Release in `end`.
+    let free = |place: &Place| !place.taken.swap(true, Ordering::Acquire);
+    let at = PLACES.iter().position(free)?;
+    PLACE.set(Some(&PLACES[at]));
+    // Relaxed: seen by whoever meets this thread's guard, as the state of its slot is.
+    USED.fetch_max(at + 1, Ordering::Relaxed);
+    Some(&raw const PLACES[at].slot)
 }
 
 /// Takes away the guards of threads that are not pinned, and makes the others go with the pins they are used by
@@ -141,13 +233,49 @@ fn sweep() {
     }
 }
 
-/// Hands this thread's batch in.
+/// Hands a bag in. The thread is not pinned.
+fn hand_in(bag: Bag) {
+    // `seize` does nothing while a batch has fewer blocks than guards are entered at that moment. Those that enter
+    // meanwhile are few: this leaves ample room for them.
+    static MEANWHILE: LazyLock<usize> = LazyLock::new(|| {
+        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        16 + 4 * cores
+    });
+    let groups = owned::close();
+    // Relaxed, both: a guess.
+    let used = USED.load(Ordering::Relaxed);
+    let places = PLACES[..used].iter();
+    let entered = places.filter(|place| place.slot.is_entered()).count();
+    let fill = *MEANWHILE + entered + groups + WITHOUT.load(Ordering::Relaxed);
+    let guard = Entered::new(collector());
+    guard.retire(Box::new(bag), fill);
+    sweep();
+    // Reclaims, if nobody is pinned.
+    drop(guard);
+}
+
+/// Makes the rounds that are due, unless the thread is pinned and will do so when it unpins.
 #[cold]
 #[inline(never)]
-fn hand_in(guard: &seize::LocalGuard<'_>) {
-    WAITING.set(0);
-    guard.flush();
-    sweep();
+fn settle() {
+    MINE.with(|mine| {
+        // SAFETY: a slot of this thread, in a static or in thread-local storage that has no destructor.
+        if mine.busy.get() || unsafe { (*slot()).is_pinned() } {
+            return;
+        }
+        if mine.ended.get() {
+            give_place_back();
+        }
+        mine.busy.set(true);
+        let _busy = Busy(&mine.busy);
+        // SAFETY: of this thread alone; the reference ends before anything is called.
+        let take = || unsafe { (*mine.bag.get()).take() };
+        // SAFETY: as above.
+        let is_late = || mine.ended.get() && unsafe { !(*mine.bag.get()).is_empty() };
+        while mine.due.replace(false) || is_late() {
+            hand_in(take());
+        }
+    });
 }
 
 /// # Safety
@@ -155,113 +283,209 @@ fn hand_in(guard: &seize::LocalGuard<'_>) {
 /// As [`super::Pin::retire`].
 #[inline]
 unsafe fn retire<T: Retire>(ptr: *mut T) {
-    let guard = COLLECTOR.enter();
-    // SAFETY: the caller's contract is `seize`'s contract.
-    unsafe { guard.defer_retire(ptr, shim::<T>) };
-    let waiting = WAITING.get() + 1;
-    WAITING.set(waiting);
-    if waiting == 1 {
-        // It may be under another thread's pin.
-        slot();
+    MINE.with(|mine| {
+        // SAFETY: of this thread alone, and nothing is called that could come back here.
+        let bag = unsafe { &mut *mine.bag.get() };
+        // SAFETY: the caller's contract.
+        unsafe { bag.push(ptr.cast(), reclaim::<T>) };
+        if bag.is_full() {
+            make_due(mine);
+        }
+    });
+}
+
+#[inline]
+fn weigh(bytes: usize) {
+    // SAFETY: as in `retire`.
+    MINE.with(|mine| unsafe { (*mine.bag.get()).weigh(bytes) });
+}
+
+/// A round is made when the thread's outermost pin ends: its guard does not stay, so unpinning looks after what is due.
+#[cold]
+#[inline(never)]
+fn make_due(mine: &Mine) {
+    mine.due.set(true);
+    // SAFETY: as in `settle`.
+    let slot = unsafe { &*slot() };
+    // Else nobody would take the guard that lies there.
+    if slot.is_pinned() {
+        slot.mark();
     }
-    if waiting >= BATCH {
-        hand_in(&guard);
+}
+
+fn hasten() {
+    if !cfg!(fyris_mutant = "sync_no_haste") {
+        MINE.with(make_due);
     }
 }
 
 pub(super) type Local = LocalPin;
 pub(super) type Owned = OwnedPin;
 
-/// A pin of the thread whose slot this is; and whether to start a round when it goes.
-pub(super) struct LocalPin(*const Slot<OwnedGuard<'static>>, Cell<bool>);
-pub(super) struct OwnedPin(#[expect(dead_code, reason = "dropped")] OwnedGuard<'static>);
-
-/// Starts a round now, however little there is to free.
-///
-/// Never inlined: with it, dropping a pin would be a call that saves and restores six registers.
-#[cold]
-#[inline(never)]
-fn round() {
-    // `seize` does nothing while a batch has fewer blocks than guards are entered at that moment: one for each place,
-    // and those of threads that are retiring something, so few that this leaves ample room.
-    static THREADS: LazyLock<usize> =
-        LazyLock::new(|| std::thread::available_parallelism().map_or(1, std::num::NonZero::get));
-    let fill = 16 + 4 * *THREADS + USED.load(Ordering::Relaxed);
-    let guard = COLLECTOR.enter();
-    for _ in 0..fill {
-        // SAFETY: `nothing` does nothing, as often as it is called.
-        unsafe { guard.defer_retire(std::ptr::null_mut::<()>(), nothing) };
-    }
-    hand_in(&guard);
-}
-
-/// Reclaims what only fills a batch up.
-unsafe fn nothing(_: *mut (), _: &Collector) {}
+/// A pin of the thread whose slot this is.
+pub(super) struct LocalPin(*const Slot<Entered>);
 
 #[inline]
 pub(super) fn enter() -> LocalPin {
     let slot = slot();
     // SAFETY: a slot of this thread, in a static or in thread-local storage that has no destructor.
-    unsafe { (*slot).enter(|| slot != spare(), || COLLECTOR.enter_owned()) };
-    LocalPin(slot, Cell::new(false))
+    unsafe { (*slot).enter(|| may_stay(slot), || Entered::new(collector())) };
+    LocalPin(slot)
 }
 
-impl LocalPin {
-    /// One round for all that is retired under this pin, when it goes.
-    #[inline]
-    pub(super) fn hasten(&self) {
-        self.1.set(!cfg!(fyris_mutant = "sync_no_haste"));
-    }
+/// Whether the guard of an outermost pin may stay in the slot when the pin ends.
+fn may_stay(slot: *const Slot<Entered>) -> bool {
+    slot != spare() && !MINE.with(|mine| mine.due.get())
 }
 
 impl Drop for LocalPin {
     #[inline]
     fn drop(&mut self) {
-        if self.1.get() {
-            round();
-        }
         // SAFETY: the slot that `enter` entered, of this thread, as a pin stays on its thread.
-        unsafe { (*self.0).leave() };
+        if unsafe { (*self.0).leave() } {
+            settle();
+        }
     }
+}
+
+impl LocalPin {
+    /// # Safety
+    ///
+    /// As [`super::Pin::retire`].
+    #[inline]
+    pub(super) unsafe fn retire<T: Retire>(&self, ptr: *mut T) {
+        // SAFETY: the caller's contract.
+        unsafe { retire(ptr) }
+    }
+
+    #[inline]
+    pub(super) fn weigh(&self, bytes: usize) {
+        weigh(bytes);
+    }
+
+    pub(super) fn hasten(&self) {
+        hasten();
+    }
+
+    /// The word in which the thread says which section it is in.
+    #[inline]
+    pub(super) fn word(&self) -> Option<&AtomicUsize> {
+        // SAFETY: a slot of this thread, which is there as long as the thread, and the pin stays on it.
+        Some(unsafe { &(*self.0).section })
+    }
+}
+
+/// Waits until no thread but this one says that it is in a section of what is at the address.
+pub(super) fn wait_for_words(address: usize) {
+    if !*POSSIBLE {
+        return;
+    }
+    heavy();
+    // Relaxed: of a thread whose section is to be waited for it was raised before the barrier.
+    let used = USED.load(Ordering::Relaxed);
+    let others = PLACES[..used].iter().map(|place| &place.slot);
+    for other in others.filter(|slot| !std::ptr::eq(*slot, HERE.get())) {
+        section::wait_for(&other.section, address);
+    }
+}
+
+/// A pin that shares a guard. What is retired under it goes into the bag of the thread that does so.
+pub(super) struct OwnedPin(Option<Arc<Group>>);
+
+pub(super) fn enter_owned() -> OwnedPin {
+    // This thread may have retired much under pins that are on other threads now.
+    if MINE.with(|mine| mine.due.get()) {
+        settle();
+    }
+    slot();
+    OwnedPin(Some(owned::join(collector)))
 }
 
 impl OwnedPin {
+    /// # Safety
+    ///
+    /// As [`super::Pin::retire`].
+    pub(super) unsafe fn retire<T: Retire>(&self, ptr: *mut T) {
+        // Its thread must know that it is to hand something in when it ends.
+        slot();
+        // SAFETY: the caller's contract.
+        unsafe { retire(ptr) }
+    }
+
+    pub(super) fn weigh(&self, bytes: usize) {
+        weigh(bytes);
+    }
+
     pub(super) fn hasten(&self) {
-        round();
+        hasten();
     }
 }
 
-pub(super) fn enter_owned() -> OwnedPin {
-    OwnedPin(COLLECTOR.enter_owned())
-}
-
-macro_rules! forward {
-    ($pin:ty) => {
-        impl $pin {
-            /// # Safety
-            ///
-            /// As [`super::Pin::retire`].
-            #[inline]
-            pub(super) unsafe fn retire<T: Retire>(&self, ptr: *mut T) {
-                // SAFETY: the caller's contract.
-                unsafe { retire(ptr) }
-            }
-
-            pub(super) fn flush(&self) {
-                round();
-            }
+impl Drop for OwnedPin {
+    fn drop(&mut self) {
+        drop(self.0.take());
+        if MINE.with(|mine| mine.due.get() || mine.ended.get()) {
+            settle();
         }
-    };
+    }
 }
-forward!(LocalPin);
-forward!(OwnedPin);
 
-/// Adapts [`Retire::reclaim`] to the signature `seize` calls.
-///
 /// # Safety
 ///
 /// As [`Retire::reclaim`].
-unsafe fn shim<T: Retire>(ptr: *mut T, _: &Collector) {
+unsafe fn reclaim<T: Retire>(ptr: *mut ()) {
     // SAFETY: forwarded.
-    unsafe { T::reclaim(ptr) }
+    unsafe { T::reclaim(ptr.cast()) }
+}
+
+/// Takes the locks, so that a fork finds nothing half done.
+#[cfg(unix)]
+extern "C" fn before_fork() {
+    crate::thread::lock_slots();
+    gate::close();
+    owned::lock();
+}
+
+/// Gives the locks up, in the process that forked.
+#[cfg(unix)]
+extern "C" fn after_fork() {
+    owned::unlock();
+    gate::open();
+    crate::thread::unlock_slots();
+}
+
+/// Forgets the threads that the child does not have, and gives the locks up. The child gets a collector of its own: what others had
+/// not handed in stays for good.
+#[cfg(unix)]
+extern "C" fn in_child() {
+    // Relaxed: there is no other thread.
+    FORKS.fetch_add(1, Ordering::Relaxed);
+    // The system has to be told again.
+    is_possible();
+    gate::open_in_child();
+    if !cfg!(fyris_mutant = "sync_child_waits") {
+        // Relaxed: there is no other thread.
+        COLLECTOR.store(null_mut(), Ordering::Relaxed);
+    }
+    let enter = || Entered::new(collector());
+    let mine = PLACE.get();
+    // Relaxed: as above.
+    let used = USED.load(Ordering::Relaxed);
+    for place in &PLACES[..used] {
+        let is_mine = mine.is_some_and(|mine| std::ptr::eq(mine, place));
+        // SAFETY: there is no other thread.
+        unsafe { place.slot.renew(section::NONE, is_mine.then_some(enter)) };
+        // Relaxed: there is no other thread.
+        place.taken.store(is_mine, Ordering::Relaxed);
+    }
+    // SAFETY: as above.
+    SPARE.with(|slot| unsafe { slot.renew(section::UNKNOWN, Some(enter)) });
+    WITHOUT.store(1, Ordering::Relaxed);
+    // SAFETY: `before_fork` took the lock, and this is the only thread.
+    unsafe {
+        owned::renew(collector());
+        crate::thread::keep_own_slot();
+    }
+    owned::unlock();
+    crate::thread::unlock_slots();
 }

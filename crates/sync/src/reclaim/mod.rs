@@ -4,9 +4,8 @@
 //!
 //! A reader walks a structure without a lock, so a writer that unlinks a block cannot free it: it
 //! *retires* it, and the block is freed once no thread that might still look at it is pinned.
-//! The scheme is `seize` (Hyaline-1), and a guard of it that lies ready for the thread's next pin (see `linger`):
-//! pinning and unpinning write and read a line that is the thread's own; the price of the barriers falls on the
-//! thread that retires, once a batch.
+//! The scheme is `seize`'s, behind a facade, so that it can be replaced by a model: what a thread retires gathers in a bag, which is
+//! retired as one block; and a thread that unpins leaves its guard for its next pin (see `linger`).
 //!
 //! # The invariant (R)
 //!
@@ -16,44 +15,75 @@
 //!
 //! Loads of shared pointers that R protects use [`PROTECT`], the ordering `seize` asks for.
 //!
+//! # When blocks are reclaimed
+//!
+//! Where a pin that is not nested ends, and there alone: [`Pin::retire`] runs no foreign code, so a structure may retire under its
+//! own locks. What is reclaimed may itself pin, retire and panic; it runs under no lock of this module.
+//!
 //! # How much garbage waits
 //!
-//! Each thread gathers a batch of retired blocks before it starts a round, so up to a batch a thread
-//! waits at rest (not of a thread that has ended), and everything retired since waits for a thread that stays pinned:
-//! keep pins short. Small blocks may wait so; what is large, or holds something that others count (a binary, a
-//! whole table), must not. Who retires such a block says [`Pin::hasten`], which pays for one barrier more. A thread
+//! At rest, for each living thread: fewer than 512 blocks, which hold less than 64 KiB as [`Pin::weigh`] counts them (what passes
+//! either bound is handed in when the pin ends). A thread that ends leaves nothing. While a thread is pinned, everything that is retired
+//! from then on waits for it, with 16 bytes for each block and 4 KiB for each bag: keep pins short. An [`OwnedGuard`] may hold back what was retired
+//! since the last bag was handed in before it began, too.
+//! What must not wait at all, such as a whole table, says [`Pin::hasten`], which pays for two barriers. A thread
 //! that wants its garbage gone says [`flush`].
 //!
-//! # Under loom
+//! # Forks
 //!
-//! `--cfg loom` puts a stand-in here, see `model`: it keeps exact books of who is pinned since when,
+//! A child has one thread, and waits for the pins of no other: it gets a collector of its own, and what had not been reclaimed stays for
+//! good. An [`OwnedGuard`] that lived at the fork may be in the hands of that one thread, so it stays a pin in the child;
+//! one that another thread held holds back what the child retires from then on.
+//!
+//! # In a model
+//!
+//! `--cfg loom` and `--cfg shuttle` put a stand-in here, see `model`: it keeps exact books of who is pinned since when,
 //! frees nothing before the model ends, and lets a test ask whether a block would have been freed.
 
 use crate::atomic::Ordering;
 
-#[cfg(any(not(loom), test))]
+#[cfg(not(any(loom, shuttle)))]
+mod bag;
+#[cfg(not(any(loom, shuttle)))]
+mod gate;
+#[cfg_attr(
+    any(shuttle, all(loom, not(test))),
+    expect(dead_code, reason = "only its barriers are used")
+)]
 mod linger;
-#[cfg(not(loom))]
+#[cfg(not(any(loom, shuttle)))]
 mod live;
-#[cfg(loom)]
+#[cfg(any(loom, shuttle))]
 mod model;
+#[cfg(not(any(loom, shuttle)))]
+mod owned;
+#[cfg(all(unix, not(any(loom, shuttle))))]
+mod process;
+#[cfg_attr(shuttle, expect(dead_code, reason = "nobody has a word"))]
+mod section;
 
-#[cfg(not(loom))]
+#[cfg(not(any(loom, shuttle)))]
 use live as scheme;
-#[cfg(loom)]
+#[cfg(any(loom, shuttle))]
 use model as scheme;
-#[cfg(loom)]
+#[cfg(any(loom, shuttle))]
 pub use model::{assert_not_reclaimed, check};
+pub use section::{Section, Sections};
 
-/// Ordering of a load whose result is dereferenced under a pin (stronger than `Acquire`, as the
-/// collector's light barrier requires; the same instruction on x86-64).
+/// Fails in a model if the block would have been freed by now. Does nothing where there is no model.
+#[cfg(not(any(loom, shuttle)))]
+#[inline(always)]
+pub fn assert_not_reclaimed<T>(_: *const T) {}
+
+/// Ordering of a load whose result is dereferenced under a pin: what `seize` asks for where pins make a fence, and no more than
+/// Acquire where its barriers do. The same instruction as Acquire on x86-64.
 pub const PROTECT: Ordering = Ordering::SeqCst;
 
 /// A pinned thread: blocks reachable while it exists stay allocated until it is dropped.
 ///
 /// Implemented by [`Guard`] (cheap, stays on its thread) and [`OwnedGuard`] (`Send`).
 pub trait Pin: sealed::Sealed {
-    /// Calls [`Retire::reclaim`] on `ptr` once no thread pinned now is pinned any more.
+    /// Calls [`Retire::reclaim`] on `ptr` once no thread pinned now is pinned any more. Runs no foreign code itself.
     ///
     /// # Safety
     ///
@@ -61,11 +91,12 @@ pub trait Pin: sealed::Sealed {
     /// on any thread.
     unsafe fn retire<T: Retire>(&self, ptr: *mut T);
 
-    /// Starts freeing what this thread has retired instead of waiting for a full batch.
-    fn flush(&self);
+    /// Says, before it is retired, how many bytes a block holds that is larger than most.
+    fn weigh(&self, bytes: usize);
 
-    /// Sees to it that what is retired under this pin is freed as soon as the pin, and those of other threads that
-    /// are pinned when it goes, are gone: at the price of a barrier, once for the pin.
+    /// Sees to it that what this thread has retired is freed as soon as its outermost pin, and those of other threads that
+    /// are pinned when it goes, are gone: at the price of two barriers, once for the pin. Under an [`OwnedGuard`] that moves to another
+    /// thread, when this thread next hands something in or ends.
     fn hasten(&self);
 }
 
@@ -107,7 +138,7 @@ pub fn pin_owned() -> OwnedGuard {
 ///
 /// Does nothing under a pin of the same thread. For tests, and for threads about to be idle.
 pub fn flush() {
-    pin().flush();
+    pin().hasten();
 }
 
 macro_rules! impl_pin {
@@ -119,8 +150,9 @@ macro_rules! impl_pin {
                 // SAFETY: the caller's contract is the scheme's contract.
                 unsafe { self.0.retire(ptr) }
             }
-            fn flush(&self) {
-                self.0.flush();
+            #[inline]
+            fn weigh(&self, bytes: usize) {
+                self.0.weigh(bytes);
             }
             #[inline]
             fn hasten(&self) {
@@ -137,7 +169,7 @@ macro_rules! impl_pin {
 impl_pin!(Guard);
 impl_pin!(OwnedGuard);
 
-#[cfg(all(test, not(loom)))]
+#[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use super::*;
     use std::sync::atomic::AtomicUsize;
@@ -171,7 +203,7 @@ mod tests {
                 // SAFETY: never shared, retired once.
                 unsafe { pin.retire(block) };
             }
-            pin.flush();
+            pin.hasten();
         })
         .join()
         .unwrap();

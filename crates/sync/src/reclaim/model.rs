@@ -1,6 +1,6 @@
-//! Reclamation for loom: exact books, nothing freed before the model ends.
+//! Reclamation for loom and shuttle: exact books, nothing freed before the model ends.
 //!
-//! loom runs all threads of a model on one system thread and switches only at its own operations,
+//! Both run all threads of a model on one system thread and switch only at their own operations,
 //! so the books are an ordinary thread-local and add neither interleavings nor orderings to the
 //! model. A retired block is *due* once every pin that lived when it was retired is gone. A due
 //! block is not freed but written down; [`assert_not_reclaimed`] fails for it, so a test (or the
@@ -14,7 +14,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeSet, HashSet};
 
 use super::Retire;
-use crate::atomic::{Ordering, fence};
+use crate::atomic::{AtomicUsize, Ordering, fence};
 
 #[derive(Default)]
 struct Books {
@@ -29,14 +29,30 @@ thread_local! {
     static BOOKS: RefCell<Books> = RefCell::default();
 }
 
-/// Runs a loom model with fresh books for every execution, and reclaims at the end of each.
+/// Runs a model with fresh books for every execution, and reclaims at the end of each.
+#[cfg(loom)]
 pub fn check(model: impl Fn() + Sync + Send + 'static) {
-    loom::model(move || {
-        model();
-        let books = BOOKS.take();
-        assert!(books.pinned.is_empty(), "a pin outlives the model");
-        books.reclaim.into_iter().for_each(|reclaim| reclaim());
-    });
+    loom::model(move || settled(&model));
+}
+
+/// Runs a model on `schedules` random schedules, with fresh books for each, and reclaims at its end.
+///
+/// A half of the schedules switch at every step to a random thread; the others change which thread goes first only a
+/// few times (probabilistic concurrency testing), so that a thread stops in the middle and sleeps for long.
+#[cfg(shuttle)]
+pub fn check(schedules: usize, model: impl Fn() + Sync + Send + 'static) {
+    let model = std::sync::Arc::new(model);
+    let pct = model.clone();
+    BOOKS.take();
+    shuttle::check_random(move || settled(&*model), schedules.div_ceil(2));
+    shuttle::check_pct(move || settled(&*pct), schedules / 2, 4);
+}
+
+fn settled(model: &impl Fn()) {
+    model();
+    let books = BOOKS.take();
+    assert!(books.pinned.is_empty(), "a pin outlives the model");
+    books.reclaim.into_iter().for_each(|reclaim| reclaim());
 }
 
 /// Fails if the block would have been freed by now.
@@ -47,6 +63,14 @@ pub fn assert_not_reclaimed<T>(ptr: *const T) {
 
 pub(super) type Local = ModelPin;
 pub(super) type Owned = ModelPin;
+
+/// There are no words to wait for.
+pub(super) fn wait_for_words(_address: usize) {}
+
+/// A model does not fork.
+pub(super) fn process() -> u64 {
+    0
+}
 
 pub(super) struct ModelPin(u64);
 
@@ -90,7 +114,12 @@ impl ModelPin {
         });
     }
 
-    pub(super) fn flush(&self) {}
+    /// No thread has a word here: sections are counted.
+    pub(super) fn word(&self) -> Option<&AtomicUsize> {
+        None
+    }
+
+    pub(super) fn weigh(&self, _bytes: usize) {}
 
     pub(super) fn hasten(&self) {}
 }

@@ -6,30 +6,37 @@
 use num_bigint::{BigInt, Sign};
 
 use super::error::{DecodeError, DecodeErrorKind};
+use super::inflate::InflateBudget;
 use super::reader::Reader;
 use super::{atoms, identifiers, inflate, tag};
 use crate::term::Map;
 use crate::{Float, MAX_DEPTH, Term};
 
 /// A term behind the version byte, compressed or not.
-pub(super) fn versioned(reader: &mut Reader<'_>) -> Result<Term, DecodeError> {
+pub(super) fn versioned(
+    reader: &mut Reader<'_>,
+    budget: &mut InflateBudget,
+) -> Result<Term, DecodeError> {
     let found = reader.u8("the version byte")?;
     if found != tag::VERSION {
         return Err(DecodeError::new(0, DecodeErrorKind::Version { found }));
     }
     if reader.rest().first() == Some(&tag::COMPRESSED) {
-        return compressed(reader);
+        return compressed(reader, budget);
     }
     term(reader, 0)
 }
 
-fn compressed(reader: &mut Reader<'_>) -> Result<Term, DecodeError> {
+fn compressed(reader: &mut Reader<'_>, budget: &mut InflateBudget) -> Result<Term, DecodeError> {
     let at = reader.offset();
-    let inflated = inflate::inflate(reader)?;
-    let allowed = inflate::allowed_elements(reader.offset() - at);
+    let inflated = inflate::inflate(reader, budget.left())?;
+    budget.take(inflated.len());
+    let allowed = inflate::allowed_elements(reader.offset() - at).min(budget.elements());
+    let mut inner = Reader::inflated(&inflated, allowed);
     // As OTP does, bytes behind the inflated term are let pass: they were written by nobody.
-    term(&mut Reader::inflated(&inflated, allowed), 0)
-        .map_err(|error| DecodeError::new(at, DecodeErrorKind::Inflated(Box::new(error))))
+    let decoded = term(&mut inner, 0);
+    budget.take_elements(allowed - inner.allowed());
+    decoded.map_err(|error| DecodeError::new(at, DecodeErrorKind::Inflated(Box::new(error))))
 }
 
 /// A term that lies inside `depth` others.

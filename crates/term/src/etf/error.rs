@@ -120,12 +120,12 @@ pub enum DecodeErrorKind {
     TooLarge {
         /// The bytes declared.
         declared: u64,
-        /// The most allowed: [`MAX_INFLATED`](super::MAX_INFLATED), or what this many compressed
-        /// bytes can become.
+        /// The most allowed: [`MAX_INFLATED`](super::MAX_INFLATED), what this many compressed
+        /// bytes can become, or what is left of an [`InflateBudget`](super::InflateBudget).
         max: u64,
     },
     /// A compressed term has more elements than its compressed bytes can be trusted with.
-    #[error("more elements than a compressed term of this length may have")]
+    #[error("more elements than a compressed term may have here")]
     TooManyElements,
     /// The compressed data are damaged, or of another length than declared.
     #[error("the compressed data are damaged: {why}")]

@@ -6,6 +6,7 @@ use flate2::{Decompress, FlushDecompress, Status};
 
 use super::error::{DecodeError, DecodeErrorKind};
 use super::reader::Reader;
+use crate::Term;
 
 /// The most bytes a compressed term may inflate to: 256 MiB.
 pub const MAX_INFLATED: usize = 256 << 20;
@@ -18,12 +19,46 @@ const ELEMENTS_A_BYTE: usize = 16;
 /// The output grows by this much at a time.
 const STEP: usize = 64 << 10;
 
-/// Inflates what stands behind the tag 80, which is next in `reader`.
-pub(super) fn inflate(reader: &mut Reader<'_>) -> Result<Vec<u8>, DecodeError> {
+/// Bytes of memory that compressed terms may take, over as many terms as are decoded within it: see
+/// [`decode_prefix_within`](super::decode_prefix_within).
+///
+/// A compressed term takes what it inflates to, and the size of a [`Term`] for each of its elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct InflateBudget(u64);
+
+impl InflateBudget {
+    /// So many bytes.
+    pub fn new(bytes: u64) -> InflateBudget {
+        InflateBudget(bytes)
+    }
+
+    /// What is left.
+    pub fn left(self) -> u64 {
+        self.0
+    }
+
+    pub(super) fn take(&mut self, bytes: usize) {
+        self.0 = self.0.saturating_sub(bytes as u64);
+    }
+
+    /// For how many elements there is room.
+    pub(super) fn elements(self) -> usize {
+        usize::try_from(self.0 / size_of::<Term>() as u64).unwrap_or(usize::MAX)
+    }
+
+    pub(super) fn take_elements(&mut self, count: usize) {
+        self.take(count.saturating_mul(size_of::<Term>()));
+    }
+}
+
+/// Inflates what stands behind the tag 80, which is next in `reader`, to no more than `most` bytes.
+pub(super) fn inflate(reader: &mut Reader<'_>, most: u64) -> Result<Vec<u8>, DecodeError> {
     let at = reader.offset();
     reader.advance(1);
     let declared = reader.u32("the size of a compressed term")?;
-    let max = (reader.rest().len() as u64 * MAX_RATIO).min(MAX_INFLATED as u64);
+    let max = (reader.rest().len() as u64 * MAX_RATIO)
+        .min(MAX_INFLATED as u64)
+        .min(most);
     if u64::from(declared) > max {
         let kind = DecodeErrorKind::TooLarge {
             declared: declared.into(),

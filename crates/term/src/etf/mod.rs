@@ -74,7 +74,7 @@ use crate::Term;
 
 pub use encode::{Compression, EncodeError, EncodeOptions, MinorVersion};
 pub use error::{DecodeError, DecodeErrorKind};
-pub use inflate::MAX_INFLATED;
+pub use inflate::{InflateBudget, MAX_INFLATED};
 
 /// The first byte of every external term.
 pub const VERSION: u8 = tag::VERSION;
@@ -98,8 +98,22 @@ pub fn decode(input: &[u8]) -> Result<Term, DecodeError> {
 ///
 /// The first thing found wrong, with its offset.
 pub fn decode_prefix(input: &[u8]) -> Result<(Term, usize), DecodeError> {
+    decode_prefix_within(input, &mut InflateBudget::new(u64::MAX))
+}
+
+/// As [`decode_prefix`], with a bound for the memory that compressed terms take: what this one takes is taken from the
+/// budget, so that one budget bounds any number of decodes, whatever their terms inflate to.
+///
+/// # Errors
+///
+/// As [`decode_prefix`]; a compressed term for which the budget has no room is [`DecodeErrorKind::TooLarge`] or
+/// [`DecodeErrorKind::TooManyElements`].
+pub fn decode_prefix_within(
+    input: &[u8],
+    budget: &mut InflateBudget,
+) -> Result<(Term, usize), DecodeError> {
     let mut reader = reader::Reader::new(input);
-    let term = decode::versioned(&mut reader)?;
+    let term = decode::versioned(&mut reader, budget)?;
     Ok((term, reader.offset()))
 }
 

@@ -29,6 +29,11 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// How many more elements the whole term may have.
+    pub(super) fn allowed(&self) -> usize {
+        self.allowed
+    }
+
     /// Bytes read so far.
     pub(super) fn offset(&self) -> usize {
         self.at

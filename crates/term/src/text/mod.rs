@@ -12,6 +12,7 @@
 //! references. So whatever [`print_w`] prints can be read back exactly, except closures (`#Fun<m.1.2>`).
 
 mod bitstring;
+mod brief;
 mod chars;
 mod error;
 mod float;
@@ -81,7 +82,7 @@ pub fn print_w(term: &Term) -> String {
 /// As `io:format("~tw")`.
 impl fmt::Display for Term {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write::write_term(f, self, true)
+        write::write_term(f, self, write::Style::whole(true))
     }
 }
 

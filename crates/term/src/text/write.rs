@@ -10,33 +10,56 @@ use crate::{Atom, Map, Term};
 /// The node of an Erlang system that was not given a name.
 pub(super) const NO_NODE: &str = "nonode@nohost";
 
-/// Writes `term`; characters beyond Latin-1 are escaped unless `unicode`.
-pub(super) fn write_term(out: &mut impl Write, term: &Term, unicode: bool) -> fmt::Result {
+/// How terms are written.
+#[derive(Clone, Copy)]
+pub(super) struct Style {
+    /// Whether characters beyond Latin-1 are written as they are, not escaped.
+    pub(super) unicode: bool,
+    /// Integers of more bits are named, not written out.
+    pub(super) most_bits: Option<u64>,
+}
+
+impl Style {
+    pub(super) fn whole(unicode: bool) -> Style {
+        Style {
+            unicode,
+            most_bits: None,
+        }
+    }
+}
+
+/// Writes `term`.
+pub(super) fn write_term(out: &mut impl Write, term: &Term, style: Style) -> fmt::Result {
     match term {
         Term::Int(value) => write!(out, "{value}"),
-        Term::Big(value) => write!(out, "{value}"),
+        Term::Big(value) => match style.most_bits {
+            Some(most) if value.bits() > most => {
+                write!(out, "an integer of {} bits", value.bits())
+            }
+            _ => write!(out, "{value}"),
+        },
         Term::Float(value) => write_float(out, value.get()),
-        Term::Atom(atom) => write_atom(out, atom.as_str(), unicode),
-        Term::Reference(reference) => write_reference(out, reference, unicode),
-        Term::Fun(fun) => write_fun(out, fun, unicode),
-        Term::Port(port) => write_port(out, port, unicode),
-        Term::Pid(pid) => write_pid(out, pid, unicode),
+        Term::Atom(atom) => write_atom(out, atom.as_str(), style.unicode),
+        Term::Reference(reference) => write_reference(out, reference, style),
+        Term::Fun(fun) => write_fun(out, fun, style),
+        Term::Port(port) => write_port(out, port, style),
+        Term::Pid(pid) => write_pid(out, pid, style),
         Term::Tuple(elements) => {
             out.write_char('{')?;
-            write_elements(out, elements, unicode)?;
+            write_elements(out, elements, style)?;
             out.write_char('}')
         }
-        Term::Map(map) => write_map(out, map, unicode),
+        Term::Map(map) => write_map(out, map, style),
         Term::List(elements) => {
             out.write_char('[')?;
-            write_elements(out, elements, unicode)?;
+            write_elements(out, elements, style)?;
             out.write_char(']')
         }
         Term::Improper(elements, tail) => {
             out.write_char('[')?;
-            write_elements(out, elements, unicode)?;
+            write_elements(out, elements, style)?;
             out.write_char('|')?;
-            write_term(out, tail, unicode)?;
+            write_term(out, tail, style)?;
             out.write_char(']')
         }
         Term::Binary(bytes) => {
@@ -52,25 +75,25 @@ pub(super) fn write_term(out: &mut impl Write, term: &Term, unicode: bool) -> fm
     }
 }
 
-fn write_elements(out: &mut impl Write, elements: &[Term], unicode: bool) -> fmt::Result {
+fn write_elements(out: &mut impl Write, elements: &[Term], style: Style) -> fmt::Result {
     for (i, element) in elements.iter().enumerate() {
         if i > 0 {
             out.write_char(',')?;
         }
-        write_term(out, element, unicode)?;
+        write_term(out, element, style)?;
     }
     Ok(())
 }
 
-fn write_map(out: &mut impl Write, map: &Map, unicode: bool) -> fmt::Result {
+fn write_map(out: &mut impl Write, map: &Map, style: Style) -> fmt::Result {
     out.write_str("#{")?;
     for (i, (key, value)) in map.iter().enumerate() {
         if i > 0 {
             out.write_char(',')?;
         }
-        write_term(out, key, unicode)?;
+        write_term(out, key, style)?;
         out.write_str(" => ")?;
-        write_term(out, value, unicode)?;
+        write_term(out, value, style)?;
     }
     out.write_char('}')
 }
@@ -103,39 +126,39 @@ pub(super) fn write_bits(out: &mut impl Write, bits: &BitString) -> fmt::Result 
 
 /// `0` for the nameless node; else its name, and `/` and its creation if that is not 0. (OTP prints a number that
 /// means something in one run of one node only.)
-fn write_node(out: &mut impl Write, node: Atom, creation: u32, unicode: bool) -> fmt::Result {
+fn write_node(out: &mut impl Write, node: Atom, creation: u32, style: Style) -> fmt::Result {
     match (node.as_str(), creation) {
         (NO_NODE, 0) => out.write_char('0'),
-        (name, 0) => write_atom(out, name, unicode),
+        (name, 0) => write_atom(out, name, style.unicode),
         (name, creation) => {
-            write_atom(out, name, unicode)?;
+            write_atom(out, name, style.unicode)?;
             write!(out, "/{creation}")
         }
     }
 }
 
-fn write_pid(out: &mut impl Write, pid: &Pid, unicode: bool) -> fmt::Result {
+fn write_pid(out: &mut impl Write, pid: &Pid, style: Style) -> fmt::Result {
     out.write_char('<')?;
-    write_node(out, pid.node, pid.creation, unicode)?;
+    write_node(out, pid.node, pid.creation, style)?;
     write!(out, ".{}.{}>", pid.id, pid.serial)
 }
 
-fn write_port(out: &mut impl Write, port: &Port, unicode: bool) -> fmt::Result {
+fn write_port(out: &mut impl Write, port: &Port, style: Style) -> fmt::Result {
     out.write_str("#Port<")?;
-    write_node(out, port.node, port.creation, unicode)?;
+    write_node(out, port.node, port.creation, style)?;
     write!(out, ".{}>", port.id)
 }
 
-fn write_reference(out: &mut impl Write, reference: &Reference, unicode: bool) -> fmt::Result {
+fn write_reference(out: &mut impl Write, reference: &Reference, style: Style) -> fmt::Result {
     out.write_str("#Ref<")?;
-    write_node(out, reference.node, reference.creation, unicode)?;
+    write_node(out, reference.node, reference.creation, style)?;
     for word in reference.ids.iter().rev() {
         write!(out, ".{word}")?;
     }
     out.write_char('>')
 }
 
-fn write_fun(out: &mut impl Write, fun: &Fun, unicode: bool) -> fmt::Result {
+fn write_fun(out: &mut impl Write, fun: &Fun, style: Style) -> fmt::Result {
     match fun {
         Fun::External {
             module,
@@ -143,14 +166,14 @@ fn write_fun(out: &mut impl Write, fun: &Fun, unicode: bool) -> fmt::Result {
             arity,
         } => {
             out.write_str("fun ")?;
-            write_atom(out, module.as_str(), unicode)?;
+            write_atom(out, module.as_str(), style.unicode)?;
             out.write_char(':')?;
-            write_atom(out, function.as_str(), unicode)?;
+            write_atom(out, function.as_str(), style.unicode)?;
             write!(out, "/{arity}")
         }
         Fun::Local(fun) => {
             out.write_str("#Fun<")?;
-            write_atom(out, fun.module.as_str(), unicode)?;
+            write_atom(out, fun.module.as_str(), style.unicode)?;
             write!(out, ".{}.{}>", fun.old_index, fun.old_uniq)
         }
     }

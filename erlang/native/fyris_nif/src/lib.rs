@@ -8,11 +8,13 @@
 //! | `words` | terms written word by word; invariant W |
 //! | `shapes` | the order of keys in maps |
 //! | `load` | loading, upgrading, kinds of resources |
+//! | `copies` | other copies of this library in the process |
 //! | `call` | from a C call to a Rust function and back; errors; panics |
 //! | `atoms` | the machine's atoms and ours |
 //! | `term` | terms into stored forms and back; invariant local |
 //! | `process` | owners, and what happens when they end |
 //! | `tables` | tids, and finding tables |
+//! | `watch` | whether a table has been written to; invariant N |
 //! | `calls` | the functions, by what they do |
 //!
 //! # How long a call may take
@@ -24,17 +26,19 @@
 //!
 //! # Invariants
 //!
-//! C (calls; in `sys`), W (whole terms; in `words`), local (what is local is stored as such; in `term`), and those of the store.
+//! C (calls; in `sys`), W (whole terms; in `words`), N (notice; in `watch`), local (what is local is stored as such; in `term`), and those of the store.
 
 mod atoms;
 mod call;
 mod calls;
+mod copies;
 mod load;
 mod process;
 mod shapes;
 mod sys;
 mod tables;
 mod term;
+mod watch;
 mod words;
 
 use rustler::codegen_runtime::ErlNifEntry;
@@ -48,6 +52,6 @@ use rustler::codegen_runtime::ErlNifEntry;
 pub unsafe extern "C" fn nif_init() -> *const ErlNifEntry {
     // SAFETY: the library has been loaded, so the machine's functions can be looked up where that is needed.
     unsafe { rustler::codegen_runtime::internal_write_symbols() };
-    let functions = Box::leak(calls::functions().into_boxed_slice());
-    Box::leak(Box::new(load::entry(c"fyris_nif", functions)))
+    load::stay();
+    copies::serving()
 }

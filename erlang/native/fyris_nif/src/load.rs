@@ -3,20 +3,27 @@
 //! # Upgrade, unload
 //!
 //! The tables live in this library's memory. So once it is loaded it stays mapped for the life of the
-//! machine ([`stay`]), whatever happens to the module `fyris_nif`: purged and loaded again, it finds the same library and
-//! the same tables. A *different* library (a new build under another path, or over the old file) would
-//! find none of them; it refuses to take over, and the running one goes on.
+//! machine ([`stay`]), whatever happens to the module `fyris_nif`: purged and loaded again, also by a restart of the system inside the
+//! machine, it finds the same library and the same tables; a second copy of it finds the first (see [`copies`]). *Another* build
+//! would find none of the tables: while there are any it refuses to be loaded, and it never replaces a running one.
+//!
+//! # Generations
+//!
+//! The machine forgets the kinds of resources of a module that it has purged, and makes new ones at the next loading; resources
+//! that terms refer to keep the kind that they were made with. So all kinds there ever were are known ([`resource`]). Each has one
+//! resource that is never released: what the machine has no resources of it frees, and a kind of another library might get the
+//! address.
 
-use std::ffi::{CStr, c_int, c_void};
-use std::sync::OnceLock;
+use std::ffi::{c_int, c_void};
+use std::sync::atomic::{AtomicPtr, Ordering};
 
+use rustler::codegen_runtime::ErlNifEntry;
 use rustler::sys::{ErlNifEnv, ErlNifFunc, ErlNifTerm};
 
-use crate::sys::{Env, Layout, Type, destroy};
-use crate::{calls, process, sys, tables, term, words};
+use crate::sys::{Env, Layout, Term, Type, destroy};
+use crate::{calls, copies, process, sys, tables, term, words};
 
-/// The kinds of resources.
-#[derive(PartialEq, Eq, Clone)]
+/// The kinds of resources, as one loading of the module made them.
 pub(crate) struct Types {
     /// A table's identity.
     pub(crate) table: Type,
@@ -26,6 +33,8 @@ pub(crate) struct Types {
     pub(crate) blob: Type,
     /// A place in a table.
     pub(crate) cursor: Type,
+    /// A fold between slices.
+    pub(crate) fold: Type,
     /// A query between slices.
     pub(crate) query: Type,
     /// Where a chunk begins.
@@ -34,19 +43,60 @@ pub(crate) struct Types {
     pub(crate) range: Type,
     /// A compiled match specification.
     pub(crate) spec: Type,
+    /// Those of the loading before that.
+    older: Option<&'static Types>,
 }
 
-// SAFETY: the pointers name kinds, which live as long as the machine; nothing is read through them here.
-unsafe impl Send for Types {}
-// SAFETY: as above.
-unsafe impl Sync for Types {}
+impl Types {
+    fn all(&self) -> [Type; 9] {
+        [
+            self.table,
+            self.process,
+            self.blob,
+            self.cursor,
+            self.fold,
+            self.query,
+            self.chunk,
+            self.range,
+            self.spec,
+        ]
+    }
+}
 
-static TYPES: OnceLock<Types> = OnceLock::new();
+static TYPES: AtomicPtr<Types> = AtomicPtr::new(std::ptr::null_mut());
 
-/// The kinds of resources; there once the library is loaded.
+fn newest_types() -> Option<&'static Types> {
+    // Acquire: pairs with the store in `begin`.
+    // SAFETY: what is stored there is never freed.
+    unsafe { TYPES.load(Ordering::Acquire).as_ref() }
+}
+
+/// The kinds of resources to be made now; there once the library is loaded.
 #[inline]
 pub(crate) fn types() -> &'static Types {
-    TYPES.get().expect("set when the library was loaded")
+    newest_types().expect("set when the library was loaded")
+}
+
+/// The resource of a kind that a term refers to, whenever it was made.
+///
+/// # Safety
+///
+/// Resources of that kind hold a `T`.
+#[inline(always)]
+pub(crate) unsafe fn resource<'t, T>(
+    env: Env,
+    term: Term,
+    kind: impl Fn(&Types) -> Type,
+) -> Option<&'t T> {
+    let types = types();
+    // SAFETY: the caller's contract.
+    let found = unsafe { env.resource(term, kind(types)) };
+    if found.is_some() || types.older.is_none() {
+        return found;
+    }
+    std::iter::successors(types.older, |types| types.older)
+        // SAFETY: as above.
+        .find_map(|types| unsafe { env.resource(term, kind(types)) })
 }
 
 /// What went wrong, as the exit code of `load`.
@@ -61,29 +111,35 @@ fn open_types(env: Env) -> Option<Types> {
         process: env.open_type(c"process", destroy::<process::Watched>, Some(process::down))?,
         blob: env.open_type(c"blob", destroy::<std::sync::Arc<[u8]>>, None)?,
         cursor: env.open_type(c"cursor", destroy::<calls::CursorPlace>, None)?,
+        fold: env.open_type(c"fold", destroy::<calls::FoldPlace>, None)?,
         query: env.open_type(c"query", destroy::<calls::QueryPlace>, None)?,
         chunk: env.open_type(c"chunk", destroy::<calls::ChunkPlace>, None)?,
         range: env.open_type(c"range", destroy::<calls::RangePlace>, None)?,
         spec: env.open_type(c"match_spec", destroy::<fyris::MatchSpec>, None)?,
+        older: newest_types().filter(|_| !cfg!(fyris_mutant = "nif_kinds_forgotten")),
     })
 }
 
 fn begin(env: Env) -> c_int {
+    if copies::another_has_tables() {
+        return OTHER_LIBRARY;
+    }
     if !Layout::probe(env) {
         return BAD_LAYOUT;
     }
     let Some(types) = open_types(env) else {
         return NO_TYPES;
     };
-    // Loaded again, the machine hands out the same ones.
-    if *TYPES.get_or_init(|| types.clone()) != types {
-        return NO_TYPES;
+    // Loaded over itself, the machine hands out the same ones.
+    if newest_types().is_none_or(|newest| newest.all() != types.all()) {
+        types.all().into_iter().for_each(sys::anchor);
+        // Release: pairs with the load in `newest_types`.
+        TYPES.store(Box::leak(Box::new(types)), Ordering::Release);
     }
     sys::learn_records(env);
     sys::learn_references(env);
     words::probe(env);
     term::begin_keeping();
-    stay();
     0
 }
 
@@ -93,7 +149,7 @@ fn identity() -> *mut c_void {
 }
 
 /// Keeps the library mapped for ever.
-fn stay() {
+pub(crate) fn stay() {
     // SAFETY: asks for the file that holds this very function, and opens it once more.
     unsafe {
         let mut info: libc::Dl_info = std::mem::zeroed();
@@ -127,12 +183,10 @@ unsafe extern "C" fn upgrade(
     }
 }
 
-/// The description of this library that the machine asks for.
-pub(crate) fn entry(
-    name: &'static CStr,
-    functions: &'static [ErlNifFunc],
-) -> rustler::codegen_runtime::ErlNifEntry {
-    let mut entry = rustler::codegen_runtime::ErlNifEntry::new(name, functions, load);
+/// The description of this library that the machine asks for, and keeps.
+pub(crate) extern "C" fn entry() -> *const ErlNifEntry {
+    let functions: &'static [ErlNifFunc] = Box::leak(calls::functions().into_boxed_slice());
+    let mut entry = ErlNifEntry::new(c"fyris_nif", functions, load);
     entry.upgrade = Some(upgrade);
-    entry
+    Box::leak(Box::new(entry))
 }

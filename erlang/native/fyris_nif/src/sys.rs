@@ -517,6 +517,24 @@ impl Env {
         }
     }
 
+    /// The numbers of a local reference to nothing, read where they are; `None` for anything else.
+    #[inline]
+    pub(crate) fn plain_reference(self, term: Term) -> Option<[u32; 3]> {
+        let (header, plain) = REFERENCES.get().copied().flatten()?;
+        if term.0 & PRIMARY != BOXED || header >> 6 != 2 {
+            return None;
+        }
+        let at: *const usize = std::ptr::with_exposed_provenance(term.0 & !POINTER_TAGS);
+        // SAFETY: a boxed term points to its header (C); behind this one there are two words, as it says itself.
+        unsafe {
+            if at.read() != header {
+                return None;
+            }
+            let [kind, numbers @ ..]: [u32; 4] = at.add(1).cast::<[u32; 4]>().read();
+            (kind == plain).then_some(numbers)
+        }
+    }
+
     /// A term that refers to a resource.
     pub(crate) fn make_resource(self, object: *const c_void) -> Term {
         // SAFETY: C; the caller holds a count of the resource.
@@ -578,6 +596,12 @@ pub(crate) unsafe fn new_resource<T>(kind: Type, value: T) -> *mut c_void {
         RESOURCES.add(1);
         object
     }
+}
+
+/// Makes a resource that is never released, so that its kind stays.
+pub(crate) fn anchor(kind: Type) {
+    // SAFETY: of one byte, which nobody reads; nor is it ever destroyed.
+    unsafe { raw::enif_alloc_resource(kind, 1) };
 }
 
 /// A term for a new resource that holds `value`.

@@ -12,7 +12,7 @@ use fyris::{Borrowed, Error, Guard, ProcessId, Store, Table, TableId, TableRef};
 
 use crate::call::Fail;
 use crate::sys::{self, Env, Term};
-use crate::{atoms, load, process};
+use crate::{atoms, load, process, watch};
 
 /// All tables of this machine.
 static STORE: LazyLock<Store> = LazyLock::new(Store::new);
@@ -71,7 +71,7 @@ pub(crate) fn reference(env: Env, table: TableRef) -> Option<Term> {
 /// Whether the term is a tid.
 pub(crate) fn is_tid(env: Env, term: Term) -> bool {
     // SAFETY: resources of the type hold a `Held`.
-    unsafe { env.resource::<Held>(term, load::types().table) }.is_some()
+    unsafe { load::resource::<Held>(env, term, |kinds| kinds.table) }.is_some()
 }
 
 /// Finds the table that a term names.
@@ -84,7 +84,7 @@ fn find<'g>(env: Env, term: Term, caller: ProcessId, pin: &'g Guard) -> Result<B
         return by_name(env, term, caller, pin);
     }
     // SAFETY: resources of the type hold a `Held`.
-    match unsafe { env.resource::<Held>(term, load::types().table) } {
+    match unsafe { load::resource::<Held>(env, term, |kinds| kinds.table) } {
         Some(held) => Ok(held.0.as_caller(caller)),
         None => Err(Fail::Cause("type")),
     }
@@ -148,6 +148,20 @@ pub(crate) fn with<R>(
         table = inherited(env, term, caller, &pin)?;
     }
     f(&table, &pin)
+}
+
+/// The same for a call that writes to the table.
+#[inline]
+pub(crate) fn write<R>(
+    env: Env,
+    term: Term,
+    f: impl FnOnce(&Table, &Guard) -> Result<R, Fail>,
+) -> Result<R, Fail> {
+    with(env, term, |table, pin| {
+        let result = f(table, pin);
+        watch::wrote(table);
+        result
+    })
 }
 
 /// Sees to it that no table of a process that has ended is left.

@@ -48,22 +48,35 @@ pub(crate) fn take(session: &mut Session, args: Vec<Term>) -> Result<(), ShellEr
     session.show_objects(objects)
 }
 
-/// `update_element TABLE KEY {POS, VALUE}`
-pub(crate) fn update_element(session: &mut Session, args: Vec<Term>) -> Result<(), ShellError> {
-    let [name, key, updates] = session.exactly(args, "update_element TABLE KEY {POS, VALUE}")?;
-    let found = session
-        .named(&name)?
-        .update_element_term(&key, &updates, None)?;
+/// `update_element [TABLE] KEY {POS, VALUE}`
+pub(crate) fn update_element(session: &mut Session, mut args: Vec<Term>) -> Result<(), ShellError> {
+    const USAGE: &str = "update_element [TABLE] KEY {POS, VALUE}";
+    let updates = args
+        .pop()
+        .ok_or_else(|| Session::usage("an argument is missing", USAGE))?;
+    let (table, key) = session.table_and_one(args, USAGE)?;
+    let found = table.update_element_term(&key, &updates, None)?;
     session.display().line(found)
 }
 
-/// `update_counter TABLE KEY INCR [DEFAULT]`
+/// `update_counter [TABLE] KEY INCR [DEFAULT]`
 pub(crate) fn update_counter(session: &mut Session, mut args: Vec<Term>) -> Result<(), ShellError> {
-    let default = if args.len() == 4 { args.pop() } else { None };
-    let [name, key, incr] = session.exactly(args, "update_counter TABLE KEY INCR [DEFAULT]")?;
-    let result = session
-        .named(&name)?
-        .update_counter_term(&key, &incr, default.as_ref())?;
+    const USAGE: &str = "update_counter [TABLE] KEY INCR [DEFAULT]";
+    let default = match &args[..] {
+        [_, _, _, _] => args.pop(),
+        // A default is an object. With three arguments the first may be a key, unless a table has that name.
+        [
+            first,
+            Term::Int(_) | Term::Tuple(_) | Term::List(_),
+            Term::Tuple(_),
+        ] if session.named(first).is_err() => args.pop(),
+        _ => None,
+    };
+    let incr = args
+        .pop()
+        .ok_or_else(|| Session::usage("an argument is missing", USAGE))?;
+    let (table, key) = session.table_and_one(args, USAGE)?;
+    let result = table.update_counter_term(&key, &incr, default.as_ref())?;
     session.display().term(&result)
 }
 

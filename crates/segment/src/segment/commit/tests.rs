@@ -17,12 +17,12 @@ fn unchanged(segment: &Segment, page: usize) -> bool {
     unsafe { diff(segment.copy.page(page), base) }.is_empty()
 }
 
-/// A process is cut off while it prepares a commit, and its base becomes the frame of another page that looks
+/// A process is evicted while it prepares a commit, and its base becomes the frame of another page that looks
 /// just like its own change. The change seemed to be none, and the commit said that all was done.
 #[test]
 fn a_change_that_looks_like_what_replaced_its_base_is_not_forgotten() {
     let name = format!("test-overtaken-{}-0", std::process::id());
-    let declared = Options::new().declared();
+    let declared = Options::new().declared().history(0);
     let mut a = Segment::checkout(&name, 4 * PAGE, &declared).unwrap();
     let mut b = Segment::checkout(&name, 0, &declared).unwrap();
     commit(&mut b, 0, 1);
@@ -31,7 +31,7 @@ fn a_change_that_looks_like_what_replaced_its_base_is_not_forgotten() {
     a.touch(0..1).unwrap();
     a.check_current().unwrap();
     commit(&mut b, 0, 2);
-    for round in 0..600usize {
+    for round in 0..2400usize {
         commit(&mut b, 3, round as u8 & 1);
     }
     // Who comes new takes the free frame with the lowest number, the first that was ever used.

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::PrintOptions;
 use crate::text::chars::{is_printable, write_atom, write_quoted};
-use crate::text::write::{write_bits, write_term};
+use crate::text::write::{Style, write_bits, write_term};
 use crate::{Map, Term};
 
 /// A term, or the pair of a key and its value, measured.
@@ -124,7 +124,7 @@ pub(super) fn measure(term: &Term, depth: Option<usize>, options: &PrintOptions)
         }
         other => {
             let mut text = String::new();
-            let _ = write_term(&mut text, other, options.unicode);
+            let _ = write_term(&mut text, other, Style::whole(options.unicode));
             Node::text(text)
         }
     }

@@ -41,7 +41,7 @@ pub(super) fn new(env: Env, args: &[Term]) -> Reply {
 
 /// `delete/1`.
 pub(super) fn delete(env: Env, args: &[Term]) -> Reply {
-    tables::with(env, args[0], |table, _| Ok(table.delete()?))?;
+    tables::write(env, args[0], |table, _| Ok(table.delete()?))?;
     Ok(atoms::r#true(env))
 }
 
@@ -108,8 +108,10 @@ pub(super) fn safe_fixtable(env: Env, args: &[Term]) -> Reply {
     tables::with(env, args[0], |table, _| {
         if fix {
             known_caller(env)?;
+            table.fix_at(Env::monotonic_time())?;
+        } else {
+            table.safe_fixtable(false)?;
         }
-        table.safe_fixtable(fix)?;
         Ok(atoms::r#true(env))
     })
 }

@@ -71,8 +71,9 @@ fn make_fixed(env: Env, fixed: &Fixed, timestamp: bool) -> Term {
         let parts = [seconds / 1_000_000, seconds % 1_000_000, micros];
         env.make_tuple(&parts.map(|part| env.make_int(part)))
     } else {
-        let ago = fixed.since_monotonic.elapsed().as_nanos() as i64;
-        env.make_int(Env::monotonic_time() - ago)
+        // By the machine's clock, whose pace is not that of the system's: so it is asked when the table is fixed.
+        let since = fixed.since_by_caller;
+        env.make_int(since.unwrap_or_else(Env::monotonic_time))
     };
     let by = |&(id, count): &(fyris::ProcessId, u32)| {
         let pid = process::pid(id)?;

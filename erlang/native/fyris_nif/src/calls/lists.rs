@@ -18,7 +18,7 @@ pub(super) fn insert(env: Env, args: &[Term]) -> Reply {
     if env.tuple(args[1]).is_none() {
         return list(env, args, false);
     }
-    tables::with(env, args[0], |table, pin| {
+    tables::write(env, args[0], |table, pin| {
         table.insert_object(&MachineObject::new(env, args[1]), pin)?;
         Ok(atoms::r#true(env))
     })
@@ -29,7 +29,7 @@ pub(super) fn insert_new(env: Env, args: &[Term]) -> Reply {
     if env.tuple(args[1]).is_none() {
         return list(env, args, true);
     }
-    tables::with(env, args[0], |table, _| {
+    tables::write(env, args[0], |table, _| {
         let done = table.insert_new_object(&MachineObject::new(env, args[1]))?;
         Ok(atoms::boolean(env, done))
     })
@@ -38,7 +38,10 @@ pub(super) fn insert_new(env: Env, args: &[Term]) -> Reply {
 fn list(env: Env, args: &[Term], only_new: bool) -> Reply {
     if let Some(length) = short_length(env, args[1]) {
         env.consume(PERCENT * length / LONG);
-        return insert_all(env, args, length, only_new);
+        // Where a list that is not short is under way, this scheduler does not wait for it.
+        if let Some(done) = try_insert_all(env, args, length, only_new)? {
+            return Ok(atoms::boolean(env, done));
+        }
     }
     let entry = if only_new {
         entry!(insert_new_long)
@@ -69,10 +72,24 @@ fn short_length(env: Env, list: Term) -> Option<usize> {
 }
 
 fn insert_all(env: Env, args: &[Term], expected: usize, only_new: bool) -> Reply {
-    tables::with(env, args[0], |table, _| {
+    tables::write(env, args[0], |table, _| {
         table.check(fyris::Right::Write)?;
         let batch = batch(env, args[1], expected, table.keypos())?;
         Ok(atoms::boolean(env, table.insert_batch(batch, only_new)?))
+    })
+}
+
+/// `None` if another list with one of the keys is being inserted.
+fn try_insert_all(
+    env: Env,
+    args: &[Term],
+    expected: usize,
+    only_new: bool,
+) -> Result<Option<bool>, Fail> {
+    tables::write(env, args[0], |table, _| {
+        table.check(fyris::Right::Write)?;
+        let batch = batch(env, args[1], expected, table.keypos())?;
+        Ok(table.try_insert_batch(batch, only_new)?)
     })
 }
 

@@ -1,6 +1,7 @@
 //! The functions of `fyris_nif`, by what they do.
 
 mod admin;
+mod folds;
 mod info;
 mod lists;
 mod navigate;
@@ -11,6 +12,7 @@ mod specs;
 mod verbs;
 mod write;
 
+pub(crate) use folds::FoldPlace;
 pub(crate) use query::{ChunkPlace, QueryPlace};
 pub(crate) use slices::CursorPlace;
 pub(crate) use verbs::RangePlace;
@@ -56,6 +58,10 @@ pub(crate) fn functions() -> Vec<ErlNifFunc> {
         (c"member", 2, entry!(read::member)),
         (c"cursor", 2, entry!(slices::cursor)),
         (c"slice", 3, entry!(slices::slice)),
+        (c"fold", 2, entry!(folds::begin)),
+        (c"fold_slice", 3, entry!(folds::slice)),
+        (c"fold_is_current", 1, entry!(folds::is_current)),
+        (c"fold_end", 1, entry!(folds::end)),
         (c"query", 3, entry!(query::query)),
         (c"step", 2, entry!(query::step)),
         (c"chunk", 4, entry!(query::chunk)),

@@ -14,7 +14,7 @@ use crate::call::{BAD, Fail, Reply};
 use crate::sys::{self, Env, Term};
 use crate::tables::store;
 use crate::term::{Offered, with_maker};
-use crate::{atoms, load, process, tables, term};
+use crate::{atoms, load, process, tables, term, watch};
 
 /// Objects of a slice.
 const SLICE: usize = 1000;
@@ -82,7 +82,10 @@ impl Verb {
     fn query(self, env: Env, table: &Table, spec: &MatchSpec, back: bool) -> Result<Query, Fail> {
         // By identity: it goes on after a rename.
         let query = store().table(table.caller(), table.id())?.query(spec);
-        let query = query.machine(machine(env));
+        let query = match spec.asks_machine() {
+            true => query.machine(machine(env)),
+            false => query,
+        };
         Ok(match self {
             Verb::Count => query.counting(),
             Verb::Delete | Verb::MatchDelete => query.deleting(),
@@ -133,7 +136,7 @@ pub(super) fn query(env: Env, args: &[Term]) -> Reply {
 /// `step(Query, List)`: the list or the number when there is nothing left to do, else `[more | List]`.
 pub(super) fn step(env: Env, args: &[Term]) -> Reply {
     // SAFETY: resources of the type hold a `QueryPlace`.
-    let place = unsafe { env.resource::<QueryPlace>(args[0], load::types().query) };
+    let place = unsafe { load::resource::<QueryPlace>(env, args[0], |kinds| kinds.query) };
     let place = place.ok_or(BAD)?;
     let mut query = place.query.lock().map_err(|_| BAD)?;
     let (more, value) = slice(env, &mut query, place.verb, args[1])?;
@@ -149,7 +152,11 @@ fn slice(env: Env, query: &mut Query, verb: Verb, tail: Term) -> Result<(bool, T
         return list_slice(env, query, tail);
     }
     let before = query.visited();
-    let more = query.step(SLICE)?;
+    let more = query.step(SLICE);
+    if verb != Verb::Count {
+        watch::wrote(query.table());
+    }
+    let more = more?;
     let visited = (query.visited() - before) as usize;
     env.consume(PERCENT * visited.min(SLICE) / SLICE);
     Ok((more, env.make_int(query.count() as i64)))
@@ -215,7 +222,7 @@ pub(super) fn chunk_step(env: Env, args: &[Term]) -> Reply {
 
 fn chunk_place<'t>(env: Env, term: Term) -> Result<&'t ChunkPlace, Fail> {
     // SAFETY: resources of the type hold a `ChunkPlace`.
-    unsafe { env.resource::<ChunkPlace>(term, load::types().chunk) }.ok_or(BAD)
+    unsafe { load::resource::<ChunkPlace>(env, term, |kinds| kinds.chunk) }.ok_or(BAD)
 }
 
 fn chunk_slice(env: Env, mut place: Continuation) -> Reply {

@@ -42,7 +42,7 @@ pub(super) fn cursor(env: Env, args: &[Term]) -> Reply {
 /// a whole `ordered_set`, each put in front of those before, are in term order.
 pub(super) fn slice(env: Env, args: &[Term]) -> Reply {
     // SAFETY: resources of the type hold a `CursorPlace`.
-    let place = unsafe { env.resource::<CursorPlace>(args[1], load::types().cursor) };
+    let place = unsafe { load::resource::<CursorPlace>(env, args[1], |kinds| kinds.cursor) };
     let place = place.ok_or(BAD)?;
     let mut cursor = place.cursor.lock().map_err(|_| BAD)?;
     tables::with(env, args[0], |table, pin| {

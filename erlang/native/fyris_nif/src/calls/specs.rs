@@ -20,7 +20,7 @@ pub(super) fn compile(env: Env, args: &[Term]) -> Reply {
 
 fn compiled<'t>(env: Env, term: Term) -> Option<&'t MatchSpec> {
     // SAFETY: resources of the type hold a `MatchSpec`.
-    unsafe { env.resource::<MatchSpec>(term, load::types().spec) }
+    unsafe { load::resource::<MatchSpec>(env, term, |kinds| kinds.spec) }
 }
 
 /// `is_compiled_ms/1`.

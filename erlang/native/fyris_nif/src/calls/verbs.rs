@@ -117,7 +117,7 @@ fn read_prefix(term: Owned) -> Option<Prefix> {
 /// `{More, Count, List}`.
 pub(super) fn range_slice(env: Env, args: &[Term]) -> Reply {
     // SAFETY: resources of the type hold a `RangePlace`.
-    let place = unsafe { env.resource::<RangePlace>(args[1], load::types().range) };
+    let place = unsafe { load::resource::<RangePlace>(env, args[1], |kinds| kinds.range) };
     let place = place.ok_or(BAD)?;
     let limit = args[3].small().and_then(|n| usize::try_from(n).ok());
     let limit = limit.ok_or(BAD)?;
@@ -185,7 +185,7 @@ pub(super) fn take_some(env: Env, args: &[Term]) -> Reply {
     let span = (bound(env, args[1])?, bound(env, args[2])?);
     let options = range_options(env, atoms::r#false(env), args[3])?.limit(SLICE);
     env.consume(PERCENT);
-    tables::with(env, args[0], |table, _| {
+    tables::write(env, args[0], |table, _| {
         let taken = table.take_range(span, options)?;
         let taken: Vec<Term> = taken.iter().map(|found| term::make(env, found)).collect();
         Ok(env.make_list(&taken))
@@ -198,7 +198,7 @@ pub(super) fn drain(env: Env, args: &[Term]) -> Reply {
 }
 
 fn drain_all(env: Env, args: &[Term]) -> Reply {
-    tables::with(env, args[0], |table, _| {
+    tables::write(env, args[0], |table, _| {
         let all = table.drain()?;
         let all: Vec<Term> = all.iter().map(|object| term::make(env, object)).collect();
         Ok(env.make_list(&all))
@@ -207,7 +207,7 @@ fn drain_all(env: Env, args: &[Term]) -> Reply {
 
 /// `cas/3`.
 pub(super) fn cas(env: Env, args: &[Term]) -> Reply {
-    tables::with(env, args[0], |table, _| {
+    tables::write(env, args[0], |table, _| {
         let (old, new) = (
             MachineObject::new(env, args[1]),
             MachineObject::new(env, args[2]),

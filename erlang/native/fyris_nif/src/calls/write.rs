@@ -14,7 +14,7 @@ use crate::{atoms, tables};
 
 /// `delete/2`.
 pub(super) fn delete(env: Env, args: &[Term]) -> Reply {
-    tables::with(env, args[0], |table, pin| {
+    tables::write(env, args[0], |table, pin| {
         super::with_key(env, args[1], |key| Ok(table.delete_under(key, pin)?))?;
         Ok(atoms::r#true(env))
     })
@@ -22,7 +22,7 @@ pub(super) fn delete(env: Env, args: &[Term]) -> Reply {
 
 /// `delete_object/2`.
 pub(super) fn delete_object(env: Env, args: &[Term]) -> Reply {
-    tables::with(env, args[0], |table, _| {
+    tables::write(env, args[0], |table, _| {
         table.delete_like(&MachineObject::new(env, args[1]))?;
         Ok(atoms::r#true(env))
     })
@@ -30,7 +30,7 @@ pub(super) fn delete_object(env: Env, args: &[Term]) -> Reply {
 
 /// `delete_all_objects/1`.
 pub(super) fn delete_all_objects(env: Env, args: &[Term]) -> Reply {
-    tables::with(env, args[0], |table, _| {
+    tables::write(env, args[0], |table, _| {
         table.delete_all_objects()?;
         Ok(atoms::r#true(env))
     })
@@ -38,7 +38,7 @@ pub(super) fn delete_all_objects(env: Env, args: &[Term]) -> Reply {
 
 /// `take/2`.
 pub(super) fn take(env: Env, args: &[Term]) -> Reply {
-    tables::with(env, args[0], |table, _| {
+    tables::write(env, args[0], |table, _| {
         super::with_key(env, args[1], |key| {
             let make =
                 |objects: &[Object<'_>]| super::read::make_list(env, Some((args[1], key)), objects);
@@ -87,11 +87,11 @@ pub(super) fn update_counter(env: Env, args: &[Term]) -> Reply {
     if args.len() == 3
         && let Some(op) = simple_op(env, args[2])
     {
-        return tables::with(env, args[0], |table, pin| {
+        return tables::write(env, args[0], |table, pin| {
             super::with_key(env, args[1], |key| add(env, table, key, op, pin))
         });
     }
-    tables::with(env, args[0], |table, _| {
+    tables::write(env, args[0], |table, _| {
         table.check(fyris::Right::Write)?;
         let (read, _offered) = term::offer(|| read_update(env, args));
         let (key, ops, default) = read?;
@@ -174,14 +174,14 @@ pub(super) fn update_element(env: Env, args: &[Term]) -> Reply {
     if args.len() == 3
         && let Some((position, value)) = simple_edit(env, args[2])
     {
-        return tables::with(env, args[0], |table, pin| {
+        return tables::write(env, args[0], |table, pin| {
             super::with_key(env, args[1], |key| {
                 let done = overwrite(env, table, key, (position, value), pin)?;
                 Ok(atoms::boolean(env, done))
             })
         });
     }
-    tables::with(env, args[0], |table, _| {
+    tables::write(env, args[0], |table, _| {
         table.check(fyris::Right::Write)?;
         let (read, _offered) = term::offer(|| read_update(env, args));
         let (key, edits, default) = read?;

@@ -13,7 +13,7 @@
 //! A binary that is looked up is a reference to a resource which holds the blob. For a large blob that resource is made when the
 //! object is inserted, so that a lookup counts one reference and makes nothing. A keeper holds it: the mark, a zero, and the
 //! addresses of blob and resource. An object with more than a few blobs does without, and so does one of which an element
-//! was changed.
+//! was changed. The blob itself is kept once for all objects that the same binary was put into (`share`).
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -27,7 +27,7 @@ use fyris_term::{Reference, Term as Owned};
 
 use smallvec::SmallVec;
 
-use super::rare;
+use super::{rare, share};
 use crate::load;
 use crate::sys::{self, Env, OwnEnv, Term};
 
@@ -93,7 +93,7 @@ fn find(reference: &Reference) -> Option<Keeper> {
 }
 
 /// A blob that is worth a resource of its own, in bytes.
-const LARGE: usize = 1 << 14;
+pub(super) const LARGE: usize = 1 << 14;
 /// An object keeps resources for no more blobs than this.
 const FEW: usize = 4;
 
@@ -131,7 +131,7 @@ pub(super) fn resource_of(blob: &Arc<[u8]>, blobs: &[Arc<[u8]>]) -> Option<*cons
 }
 
 /// Lets an object, which has no keepers yet, keep resources for its large blobs.
-fn keep_blobs(out: &mut ObjectWriter<'_>) {
+fn keep_blobs(writing: &share::Writing, out: &mut ObjectWriter<'_>) {
     if out.blobs().len() > FEW {
         return;
     }
@@ -139,6 +139,7 @@ fn keep_blobs(out: &mut ObjectWriter<'_>) {
     let large: SmallVec<[Arc<[u8]>; FEW]> = large.cloned().collect();
     for blob in large {
         let address = blob.as_ptr().addr();
+        writing.hold(&blob);
         let resource = blob_resource(blob).expose_provenance();
         let words = [address, resource].map(usize::to_ne_bytes);
         out.keep([&MARK[..], &[0], words.as_flattened()].concat().into());
@@ -146,7 +147,8 @@ fn keep_blobs(out: &mut ObjectWriter<'_>) {
 }
 
 fn release(keeper: &[u8]) {
-    if let Some((_, resource)) = of_blob(keeper) {
+    if let Some((blob, resource)) = of_blob(keeper) {
+        share::release(blob);
         // SAFETY: the record had this count, its only one.
         return unsafe { sys::release(resource) };
     }
@@ -240,10 +242,11 @@ pub(super) fn gather<R, E>(
     out: &mut ObjectWriter<'_>,
     write: impl FnOnce(&mut ObjectWriter<'_>) -> Result<R, E>,
 ) -> Result<R, E> {
+    let writing = share::Writing::begin();
     let (result, mut offered) = offer(|| write(out));
     let result = result?;
     if !out.blobs().is_empty() {
-        keep_blobs(out);
+        keep_blobs(&writing, out);
     }
     std::mem::take(&mut offered.0)
         .into_iter()

@@ -8,6 +8,7 @@
 //! | `read` | a term of the machine | [`fyris_term::Term`], for arguments that are not stored (options, updates) |
 //! | `make` | stored bytes, or a `Term` | a term of the machine |
 //! | `keep` | references to resources | keepers, so that the resources live |
+//! | `share` | large binaries | one copy for all objects |
 //! | `rare` | funs, references, ports, foreign pids, big integers, bitstrings | a `Term`, by way of the external format |
 //!
 //! # Local processes (invariant **local**)
@@ -23,6 +24,7 @@ mod make;
 mod object;
 mod rare;
 mod read;
+mod share;
 mod value;
 
 pub(crate) use keep::{Offered, begin as begin_keeping, count as kept_resources, offer};

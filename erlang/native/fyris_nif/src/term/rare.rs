@@ -1,9 +1,9 @@
 //! Terms that come by way of the external format, and what is local in them.
 
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 use fyris::Error;
-use fyris_term::{Atom, Fun, Map, Pid, Term as Owned, etf};
+use fyris_term::{Atom, Fun, Map, Pid, Reference, Term as Owned, etf};
 
 use super::{Result, keep};
 use crate::atoms;
@@ -53,7 +53,14 @@ pub(super) fn from_local_pid(pid: &Pid) -> Option<Term> {
 
 /// A term of a kind that has no form of its own here.
 #[cold]
+#[inline(never)]
 pub(super) fn read(env: Env, term: Term) -> Result<Owned> {
+    if let Some(numbers) = env
+        .plain_reference(term)
+        .filter(|_| *NUMBERS_ARE_KNOWN.get_or_init(|| knows_numbers(env)))
+    {
+        return Ok(Owned::Reference(Box::new(local_reference(numbers))));
+    }
     let external = env.write_external(term).ok_or(Error::TooDeep)?;
     let mut owned =
         etf::decode(&external).map_err(|error| Error::BadArgument(error.to_string()))?;
@@ -64,9 +71,60 @@ pub(super) fn read(env: Env, term: Term) -> Result<Owned> {
     Ok(owned)
 }
 
+fn local_reference(numbers: [u32; 3]) -> Reference {
+    Reference {
+        node: here(),
+        creation: 0,
+        ids: numbers.to_vec(),
+    }
+}
+
+/// Whether the numbers in the words of references are those of their external format.
+static NUMBERS_ARE_KNOWN: OnceLock<bool> = OnceLock::new();
+
+#[cold]
+fn knows_numbers(env: Env) -> bool {
+    let is_known = |_| {
+        let term = env.make_ref();
+        let external = env
+            .write_external(term)
+            .and_then(|bytes| etf::decode(&bytes).ok());
+        match (external, env.plain_reference(term)) {
+            (Some(Owned::Reference(reference)), Some(numbers)) => reference.ids == numbers,
+            _ => false,
+        }
+    };
+    (0..3).all(is_known)
+}
+
+/// A local reference: the bytes of another one, with its numbers at their end.
+fn make_local_reference(env: Env, reference: &Reference) -> Option<Term> {
+    /// The version of the format, and how references begin.
+    const BEGIN: [u8; 2] = [131, 90];
+    if reference.node != here() || reference.creation != 0 {
+        return None;
+    }
+    let mut external = env.write_external(env.make_ref())?;
+    let count = u16::try_from(reference.ids.len()).ok()?.to_be_bytes();
+    if !external.starts_with(&[BEGIN, count].concat()) {
+        return None;
+    }
+    let from = external.len().checked_sub(4 * reference.ids.len())?;
+    let numbers = external[from..].chunks_exact_mut(4);
+    for (to, number) in numbers.zip(&reference.ids) {
+        to.copy_from_slice(&number.to_be_bytes());
+    }
+    env.read_external(&external)
+}
+
 /// The machine's term for one of those.
 #[cold]
 pub(super) fn make(env: Env, owned: &Owned) -> Term {
+    if let Owned::Reference(reference) = owned
+        && let Some(term) = make_local_reference(env, reference)
+    {
+        return term;
+    }
     let mut owned = owned.clone();
     if let Some(this) = this_node(env) {
         move_node(&mut owned, (here(), 0), this);

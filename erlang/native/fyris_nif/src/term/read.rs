@@ -2,7 +2,7 @@
 
 use fyris_term::{Map, Term as Owned};
 
-use super::{Result, deeper, key, rare};
+use super::{Result, deeper, keep, key, rare, share};
 use crate::sys::{Env, ErlNifTermType as Kind, Term};
 
 /// The term. O(size).
@@ -38,7 +38,7 @@ fn read_at(env: Env, term: Term, depth: usize) -> Result<Owned> {
             None => rare::read(env, term),
         },
         Kind::ERL_NIF_TERM_TYPE_BITSTRING => match env.binary(term) {
-            Some(bytes) => Ok(Owned::binary(bytes)),
+            Some(bytes) => Ok(binary(bytes)),
             None => rare::read(env, term),
         },
         Kind::ERL_NIF_TERM_TYPE_PID => match term.local_pid() {
@@ -47,6 +47,15 @@ fn read_at(env: Env, term: Term, depth: usize) -> Result<Owned> {
         },
         _ => rare::read(env, term),
     }
+}
+
+/// A large one that objects hold is not copied. Not inlined, as `atom`.
+#[inline(never)]
+fn binary(bytes: &[u8]) -> Owned {
+    let known = (bytes.len() >= keep::LARGE).then(|| share::known(bytes));
+    known
+        .flatten()
+        .map_or_else(|| Owned::binary(bytes), Owned::Binary)
 }
 
 fn list(env: Env, term: Term, depth: usize) -> Result<Owned> {

@@ -1,9 +1,10 @@
 //! A term of the machine as value bytes.
 
+use fyris_term::Term as Owned;
 use fyris_term::value::ValueWriter;
 use smallvec::SmallVec;
 
-use super::{Result, deeper, key, rare};
+use super::{Result, deeper, keep, key, rare, share};
 use crate::sys::{Env, ErlNifTermType as Kind, Term};
 
 /// Pairs of a map that need no allocation to be sorted.
@@ -51,6 +52,7 @@ fn other(env: Env, term: Term, out: &mut ValueWriter<'_>, depth: usize) -> Resul
             None => return by_term(env, term, out, depth),
         },
         Kind::ERL_NIF_TERM_TYPE_BITSTRING => match env.binary(term) {
+            Some(bytes) if bytes.len() >= keep::LARGE => return large(bytes, out),
             Some(bytes) => out.binary(bytes),
             None => return by_term(env, term, out, depth),
         },
@@ -63,6 +65,21 @@ fn other(env: Env, term: Term, out: &mut ValueWriter<'_>, depth: usize) -> Resul
     Ok(())
 }
 
+/// A large binary: the blob that other objects have of it, if there is one.
+#[inline(never)]
+fn large(bytes: &[u8], out: &mut ValueWriter<'_>) -> Result<()> {
+    match share::blob(bytes) {
+        Some(blob) => out
+            .any(&Owned::Binary(blob), 0)
+            .map_err(|_| fyris::Error::TooDeep),
+        None => {
+            out.binary(bytes);
+            Ok(())
+        }
+    }
+}
+
+#[inline(never)]
 fn by_term(env: Env, term: Term, out: &mut ValueWriter<'_>, depth: usize) -> Result<()> {
     let term = rare::read(env, term)?;
     out.any(&term, depth).map_err(|_| fyris::Error::TooDeep)

@@ -15,6 +15,9 @@ use rustix::termios::{LocalModes, OptionalActions, Winsize, tcgetattr, tcsetattr
 /// How long anything may take before the test gives up.
 const PATIENCE: Duration = Duration::from_secs(120);
 
+/// Rows of the terminal.
+pub(crate) const ROWS: u16 = 50;
+
 /// Time between two looks.
 const PAUSE: Duration = Duration::from_millis(100);
 
@@ -39,7 +42,7 @@ impl Terminal {
         unlockpt(&keyboard).expect("ours");
         let screen = ioctl_tiocgptpeer(&keyboard, flags).expect("its other side");
         let size = Winsize {
-            ws_row: 50,
+            ws_row: ROWS,
             ws_col: 200,
             ws_xpixel: 0,
             ws_ypixel: 0,

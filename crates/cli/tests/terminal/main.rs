@@ -1,0 +1,33 @@
+//! The shell on a terminal of its own: Ctrl-C, pages, pasted lines, completion.
+#![cfg(target_os = "linux")]
+
+mod ctrl_c;
+mod emulator;
+mod input;
+mod pages;
+
+use std::path::Path;
+use std::process::Command;
+
+use emulator::Terminal;
+
+/// A shell in a folder of its own.
+fn shell(folder: &Path) -> Terminal {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fyris"));
+    command.arg("shell").current_dir(folder);
+    command.env("HOME", folder).env_remove("XDG_STATE_HOME");
+    command.env("TERM", "xterm");
+    let mut shell = Terminal::start(&mut command);
+    shell.until("fyris> ");
+    shell
+}
+
+/// A shell with a table `t` of `{1}`, `{2}` and so on to `count`, in a folder of its own.
+fn shell_with_table(folder: &Path, count: usize) -> Terminal {
+    let rows: String = (1..=count).map(|n| format!("{{\"n\":{n}}}\n")).collect();
+    std::fs::write(folder.join("t.jsonl"), rows).expect("a file");
+    let mut shell = shell(folder);
+    shell.enters("load t.jsonl key n");
+    shell.until("fyris:t> ");
+    shell
+}

@@ -1,0 +1,33 @@
+//! Arrays of buckets for model checkers, whose atomics are not bytes that could be mapped.
+
+use super::bucket::Bucket;
+
+/// As `fyris_sync::alloc::Pages`, of buckets; nothing is given back.
+pub(super) struct Pages(Box<[Bucket]>);
+
+impl Pages {
+    /// `bytes` of buckets that are not live.
+    pub(super) fn zeroed(bytes: usize) -> Self {
+        let buckets = bytes / size_of::<Bucket>();
+        Self((0..buckets).map(|_| Bucket::default()).collect())
+    }
+
+    pub(super) fn as_ptr(&self) -> *mut Bucket {
+        self.0.as_ptr().cast_mut()
+    }
+
+    pub(super) fn size(&self) -> usize {
+        size_of_val(&*self.0)
+    }
+
+    pub(super) fn gives_back(&self) -> bool {
+        false
+    }
+
+    pub(super) fn reuse(&self) {}
+
+    /// # Safety
+    ///
+    /// Never called.
+    pub(super) unsafe fn discard(&self) {}
+}

@@ -1,0 +1,41 @@
+//! Where pages of the user's view are: most often in one piece, else in the pieces that were placed.
+
+use std::ops::Range;
+
+use super::runs;
+use crate::PAGE;
+
+/// Pages that are next to each other in the address space.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Span {
+    pub(crate) pages: Range<usize>,
+    /// The address of the first.
+    pub(crate) at: usize,
+}
+
+impl Span {
+    /// The address behind the last page.
+    pub(crate) fn end(&self) -> usize {
+        self.at + self.pages.len() * PAGE
+    }
+
+    /// The page at an address inside.
+    pub(crate) fn page_at(&self, address: usize) -> usize {
+        self.pages.start + (address - self.at) / PAGE
+    }
+
+    /// What it has of `pages`, if anything.
+    pub(crate) fn part(&self, pages: &Range<usize>) -> Option<Span> {
+        let start = self.pages.start.max(pages.start);
+        let end = self.pages.end.min(pages.end);
+        (start < end).then(|| Span {
+            at: self.at + (start - self.pages.start) * PAGE,
+            pages: start..end,
+        })
+    }
+}
+
+/// Where ascending pages are, in pieces.
+pub(super) fn spans_of<'a>(spans: &'a [Span], pages: &'a [u32]) -> impl Iterator<Item = Span> + 'a {
+    runs(pages).flat_map(|run| spans.iter().filter_map(move |span| span.part(&run)))
+}

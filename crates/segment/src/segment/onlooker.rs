@@ -1,0 +1,122 @@
+//! Reading without permission to write: no slot, so nothing is kept for this process.
+//!
+//! A *look* goes over all page heads and copies the pages whose head says that they have changed, out of the file into private
+//! memory. It is good if the log's position was the same before and after, and all that was published was applied: then
+//! each frame was current all the time, and nobody wrote to it. Otherwise it looks again; pages that have not
+//! changed since are not copied twice. The working copy is touched only when a look is good.
+//!
+//! Why that suffices: a frame is written to only after the entry that replaced it was published. Whoever copies a word of
+//! its next content finds the position moved afterwards (the fence here pairs with that in `commit::fill`).
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{Ordering, fence};
+use std::time::Instant;
+
+use super::{Segment, Updated};
+use crate::PAGE;
+use crate::error::{Error, Result};
+use crate::steps::{patience, step};
+
+/// Looks before the processor is given to others between two.
+const EAGER: usize = 100;
+
+/// A page that was copied, and the log position after its last change.
+struct Staged {
+    changed: u64,
+    frame: u32,
+    page: Box<[u8; PAGE]>,
+}
+
+type Stage = BTreeMap<usize, Staged>;
+
+/// What a good look saw of the whole.
+struct Sight {
+    position: u64,
+    version: u64,
+    size: usize,
+}
+
+impl Segment {
+    /// Brings the working copy, in which nothing was changed, to the trunk's newest version.
+    pub(super) fn look(&mut self) -> Result<Updated> {
+        let (start, mut stage) = (Instant::now(), Stage::new());
+        for looks in 0.. {
+            if let Some(sight) = self.try_look(&mut stage)? {
+                return self.show(sight, stage);
+            }
+            if start.elapsed() > patience() {
+                break;
+            }
+            if looks > EAGER {
+                std::thread::yield_now();
+            }
+        }
+        Err(Error::Busy)
+    }
+
+    /// One look; `None` if it was not good.
+    fn try_look(&self, stage: &mut Stage) -> Result<Option<Sight>> {
+        let trunk = &self.trunk;
+        let sight = Sight {
+            position: trunk.position(),
+            version: trunk.version(),
+            size: trunk.size()?,
+        };
+        if trunk.applied() != sight.position {
+            return Ok(None);
+        }
+        for page in 0..trunk.geometry.pages {
+            let (frame, changed) = trunk.head(page)?;
+            let known = stage
+                .get(&page)
+                .map_or(self.seen[page], |staged| staged.changed);
+            if changed == known {
+                continue;
+            }
+            let mut copy = Box::new([0; PAGE]);
+            trunk.read_frame(frame, &mut copy)?;
+            // Acquire fence: see the module.
+            fence(Ordering::Acquire);
+            if trunk.head(page)? != (frame, changed) {
+                return Ok(None);
+            }
+            stage.insert(
+                page,
+                Staged {
+                    changed,
+                    frame,
+                    page: copy,
+                },
+            );
+            step!("page looked at");
+        }
+        // Acquire fence: as above, for version and size.
+        fence(Ordering::Acquire);
+        let same = trunk.position() == sight.position || cfg!(fyris_mutant = "segment_looks_once");
+        Ok(same.then_some(sight))
+    }
+
+    /// Puts what was seen into the working copy.
+    fn show(&mut self, sight: Sight, stage: Stage) -> Result<Updated> {
+        let pages = stage.len();
+        for (page, staged) in stage {
+            // SAFETY: a page of this process's own, which nobody else writes to; the copy is as long as a page.
+            unsafe {
+                self.copy
+                    .page(page)
+                    .copy_from_nonoverlapping(staged.page.as_ptr(), PAGE)
+            };
+            self.seen[page] = staged.changed;
+            self.base[page] = staged.frame;
+        }
+        self.position = sight.position;
+        self.version = sight.version;
+        self.extend_to(sight.size)?;
+        Ok(Updated {
+            version: self.version,
+            pages,
+            bytes: pages * PAGE,
+            conflicts: 0,
+        })
+    }
+}

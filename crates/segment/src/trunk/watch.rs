@@ -1,0 +1,83 @@
+//! Sleeping until somebody commits: a futex on the position.
+//!
+//! | who sleeps | who commits |
+//! |---|---|
+//! | 1. sets WATCHED | a. stores the position |
+//! | 2. loads the position: moved? | b. loads WATCHED: set? then clears it and wakes all |
+//! | 3. sleeps, if the position is still that one (the kernel compares again) | |
+//!
+//! 1, 2, a and b are SeqCst, so in one order: if b does not see 1, then a came before 2. So nobody sleeps through a commit, but for
+//! one whose process died between a and b: therefore sleepers look again after a nap.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use rustix::io::Errno;
+use rustix::thread::futex;
+
+use super::Trunk;
+use super::layout::word;
+use crate::error::{Error, Result};
+
+/// How long to sleep before looking whether somebody committed and died.
+const NAP: Duration = Duration::from_millis(250);
+/// The same for who may not write to the file, and so cannot ask to be woken.
+const SHORT_NAP: Duration = Duration::from_millis(5);
+
+impl Trunk {
+    /// The lower half of the position, for the kernel: it alone reads it as such.
+    fn position_half(&self) -> &AtomicU32 {
+        let lower = if cfg!(target_endian = "big") { 4 } else { 0 };
+        self.half(word::POSITION + lower)
+    }
+
+    /// Sleeps until the position is another than `seen`, or `timeout` has passed. Whether it is another.
+    pub(crate) fn wait(&self, seen: u64, timeout: Option<Duration>) -> Result<bool> {
+        // A deadline beyond what the clock can say is none.
+        let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+        loop {
+            if self.writable {
+                // SeqCst: step 1.
+                self.word(word::WATCHED).store(1, Ordering::SeqCst);
+            }
+            // SeqCst: step 2.
+            if self.word(word::POSITION).load(Ordering::SeqCst) != seen {
+                return Ok(true);
+            }
+            let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+            if left.is_some_and(|left| left.is_zero()) {
+                return Ok(false);
+            }
+            let nap = if self.writable { NAP } else { SHORT_NAP };
+            let time = nap.min(left.unwrap_or(nap));
+            let time = futex::Timespec {
+                tv_sec: 0,
+                tv_nsec: i64::from(time.subsec_nanos()),
+            };
+            let flags = futex::Flags::empty();
+            match futex::wait(self.position_half(), flags, seen as u32, Some(&time)) {
+                Ok(()) | Err(Errno::AGAIN | Errno::INTR | Errno::TIMEDOUT) => (),
+                Err(error) => return Err(Error::os("waiting for a commit")(error)),
+            }
+        }
+    }
+
+    /// Wakes those who sleep until the position moves, if there are any. One load if not.
+    #[inline]
+    pub(super) fn wake_watchers(&self) {
+        // SeqCst: step b.
+        if self.word(word::WATCHED).load(Ordering::SeqCst) != 0
+            && !cfg!(fyris_mutant = "segment_wakes_nobody")
+        {
+            self.wake_all();
+        }
+    }
+
+    #[cold]
+    fn wake_all(&self) {
+        // SeqCst: before the wake; who sets it again looks at the position after that.
+        self.word(word::WATCHED).store(0, Ordering::SeqCst);
+        // Whoever is not woken wakes from its nap.
+        let _ = futex::wake(self.position_half(), futex::Flags::empty(), i32::MAX as u32);
+    }
+}

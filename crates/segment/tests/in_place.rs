@@ -1,0 +1,175 @@
+//! Readers that show the trunk's own pages.
+
+mod names;
+
+use fyris_segment::{Doctor, Error, Options, PAGE, Segment, VersionedMap};
+use names::Name;
+use rand::rngs::SmallRng;
+use rand::{Rng, SeedableRng};
+
+const PAGES: usize = 300;
+
+fn reader(name: &Name) -> Segment {
+    Segment::checkout(&name.0, 0, &Options::new().in_place(true)).unwrap()
+}
+
+/// Kilobytes of the memory behind a working copy: what is mapped of its memfd.
+#[cfg(not(fyris_small))]
+fn copied(segment: &Segment) -> usize {
+    let start = format!("{:x}-", segment.as_ptr() as usize);
+    let maps = std::fs::read_to_string("/proc/self/smaps").unwrap();
+    let (mut inside, mut total) = (false, 0);
+    let end = segment.as_ptr() as usize + segment.max_len();
+    for line in maps.lines() {
+        if let Some((from, _)) = line.split_once('-')
+            && let Ok(from) = usize::from_str_radix(from, 16)
+        {
+            inside = (line.starts_with(&start) || (segment.as_ptr() as usize..end).contains(&from))
+                && line.contains("fyris-copy");
+        } else if let (true, Some(size)) = (inside, line.strip_prefix("Size:")) {
+            total += size
+                .trim()
+                .trim_end_matches(" kB")
+                .parse::<usize>()
+                .unwrap();
+        }
+    }
+    total
+}
+
+/// Any commits, updates of readers at any time: they see what a reader with a copy sees.
+#[test]
+fn readers_in_place_see_whole_versions() {
+    let mut random = SmallRng::seed_from_u64(7);
+    for unit in [1, 8, 64] {
+        let name = Name::new("in-place");
+        let options = Options::new().unit(unit);
+        let mut writer = Segment::checkout(&name.0, PAGES * PAGE, &options).unwrap();
+        random.fill(writer.as_mut_slice());
+        writer.commit().unwrap();
+        let mut copy = Segment::checkout(&name.0, 0, &Options::new().read_only(true)).unwrap();
+        let mut readers = [reader(&name), reader(&name)];
+        for round in 0..60 {
+            for _ in 0..random.random_range(0..40) {
+                let at = random.random_range(0..PAGES) * PAGE;
+                let len = if random.random_bool(0.2) { PAGE } else { 40 };
+                random.fill(&mut writer.as_mut_slice()[at..at + len]);
+            }
+            writer.commit().unwrap();
+            let before: Vec<Vec<u8>> = readers.iter().map(|r| r.as_slice().to_vec()).collect();
+            if round % 3 == 0 {
+                copy.update().unwrap();
+                readers[0].update().unwrap();
+                assert!(readers[0].as_slice() == copy.as_slice(), "round {round}");
+            }
+            // The other lags, by more than the log: its version stays.
+            assert!(readers[1].as_slice() == before[1], "round {round}");
+            if round % 30 == 29 {
+                copy.update().unwrap();
+                readers[1].update().unwrap();
+                assert!(readers[1].as_slice() == copy.as_slice(), "round {round}");
+                readers[1] = reader(&name);
+                assert!(readers[1].as_slice() == copy.as_slice(), "round {round}");
+            }
+        }
+        let doctor = Doctor::open(&name.0).unwrap();
+        doctor.check().unwrap();
+        let report = doctor.report().unwrap();
+        assert_eq!(
+            report.processes.iter().filter(|one| one.in_place).count(),
+            2
+        );
+    }
+}
+
+/// With few pieces everything is copied soon.
+#[cfg(not(fyris_small))]
+#[test]
+fn pages_are_copied_when_they_change() {
+    let name = Name::new("in-place-memory");
+    let mut writer = Segment::checkout(&name.0, PAGES * PAGE, &Options::new()).unwrap();
+    writer.as_mut_slice().fill(1);
+    writer.commit().unwrap();
+    let mut reader = reader(&name);
+    assert!(reader.is_read_only() && matches!(reader.commit(), Err(Error::ReadOnly)));
+    assert_eq!(copied(&reader), 0);
+    for page in [7, 8, 100] {
+        writer.as_mut_slice()[page * PAGE] = 2;
+    }
+    writer.commit().unwrap();
+    reader.update().unwrap();
+    assert_eq!(copied(&reader), 3 * PAGE / 1024);
+    // Pages that were copied are changed where they are.
+    writer.as_mut_slice()[7 * PAGE + 8] = 3;
+    writer.commit().unwrap();
+    reader.update().unwrap();
+    assert_eq!(copied(&reader), 3 * PAGE / 1024);
+    assert_eq!(
+        reader.as_slice()[7 * PAGE..][..9],
+        [2, 1, 1, 1, 1, 1, 1, 1, 3]
+    );
+    assert_eq!(reader.as_slice(), writer.as_slice());
+}
+
+/// A reader that stands still is never evicted: what it sees stays, and commits that need its pages fail until it is gone.
+#[test]
+fn a_reader_in_place_keeps_what_it_sees() {
+    let name = Name::new("in-place-pinned");
+    let options = Options::new().declared().history(0);
+    let mut writer = Segment::checkout(&name.0, 64 * PAGE, &options).unwrap();
+    let fill = |writer: &mut Segment, value: u8| {
+        writer.touch(0..64 * PAGE)?;
+        writer.as_mut_slice().fill(value);
+        writer.commit()
+    };
+    fill(&mut writer, 1).unwrap();
+    let mut still = reader(&name);
+    let mut refused = None;
+    for value in 2..100 {
+        if let Err(error) = fill(&mut writer, value) {
+            refused = Some((value, error));
+            break;
+        }
+        assert!(still.as_slice().iter().all(|&byte| byte == 1));
+    }
+    let (value, error) = refused.expect("no space for ever");
+    assert!(matches!(error, Error::NoSpace(_)), "{error}");
+    assert!(still.as_slice().iter().all(|&byte| byte == 1));
+    let doctor = Doctor::open(&name.0).unwrap();
+    doctor.check().unwrap();
+    still.update().unwrap();
+    assert!(still.as_slice().iter().all(|&byte| byte == value - 1));
+    writer.commit().unwrap();
+    still.update().unwrap();
+    assert!(still.as_slice().iter().all(|&byte| byte == value));
+    doctor.check().unwrap();
+    // Others are evicted as ever, whoever reads in place.
+    assert_eq!(doctor.report().unwrap().evictions, 0);
+    drop(still);
+    for value in 100..150 {
+        fill(&mut writer, value).unwrap();
+    }
+    doctor.check().unwrap();
+}
+
+#[test]
+fn maps_are_read_in_place() {
+    let name = Name::new("in-place-map");
+    let mut writer =
+        VersionedMap::checkout(&name.0, 1 << 20, &Options::new().max_size(1 << 22)).unwrap();
+    let put = |writer: &mut VersionedMap, n: u32, value: &[u8]| {
+        writer.insert(&n.to_be_bytes(), value).unwrap();
+    };
+    (0..5000).for_each(|n| put(&mut writer, n, b"old"));
+    writer.commit().unwrap();
+    let mut map = VersionedMap::checkout(&name.0, 0, &Options::new().in_place(true)).unwrap();
+    (0..6000)
+        .step_by(17)
+        .for_each(|n| put(&mut writer, n, b"new"));
+    writer.commit().unwrap();
+    assert_eq!(map.get(&17u32.to_be_bytes()).unwrap(), Some(&b"old"[..]));
+    map.update().unwrap();
+    map.check().unwrap();
+    assert_eq!(map.get(&17u32.to_be_bytes()).unwrap(), Some(&b"new"[..]));
+    assert_eq!(map.len().unwrap(), writer.len().unwrap());
+}

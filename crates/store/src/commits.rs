@@ -1,0 +1,304 @@
+//! The order of list inserts, and reading several keys at one place in it.
+//!
+//! # Why
+//!
+//! One store decides for all keys of a [commit](crate::pending). Whoever reads one key needs no more. A reader of several
+//! keys looks at them one after another, and the decision may fall between: it would see one key before the commit and
+//! another after it, and half of the list.
+//!
+//! # How
+//!
+//! The table keeps its commits in a log, a list from the last one to the first. To append a commit *is* to commit; only
+//! then its state says so. A reader of several keys
+//!
+//! 1. takes the last commit of the log for its *place*,
+//! 2. reads the keys as they are,
+//! 3. looks at the log again, and undoes what was appended since: a key of such a commit holds, for this reader, what it
+//!    held before the earliest of them, which is what the pending cell of that commit says.
+//!
+//! Nobody waits and nothing is repeated, whatever others do. As long as no list is inserted the price is two loads.
+//!
+//! # Invariants
+//!
+//! * **order**: a commit is in the log before its state says so, and then at once: whoever takes it for a place, or appends
+//!   another, stores the state first. So a reader finds what is before its place everywhere, and what it finds of a later
+//!   commit is of one that it finds in the log afterwards.
+//! * **kept**: what a commit has displaced is retired after it was appended; so is the commit. Whoever was pinned before
+//!   it took its place may follow the log from the end back to this place, and read what the cells of these commits name.
+//!   The place itself is compared and never followed: it may be freed once it is not the last.
+//!
+//! A key that others delete after a commit is not among those that a scan comes by, so that it is not shown as it was
+//! before: to the scan the key was deleted.
+//!
+//! # What will sit on this
+//!
+//! The version of a commit is the clock that a snapshot notes.
+
+use std::collections::HashMap;
+use std::sync::atomic::AtomicU64 as PlainU64;
+
+use fyris_sync::atomic::{AtomicPtr, Ordering};
+use fyris_sync::reclaim::{PROTECT, Pin};
+
+use crate::ids::TableType;
+use crate::keys::{Exact, KeyKind, Order};
+use crate::pending::{Commit, Descriptor, Pending, Terms};
+use crate::record::RecordPtr;
+use crate::slot::Content;
+
+/// Commits of more keys are searched for a key; the keys of others are gathered in a map.
+const LONG: usize = if cfg!(fyris_small) { 4 } else { 256 };
+
+/// So many commits are searched before the keys of all of them are gathered.
+const SEARCHED: usize = if cfg!(fyris_small) { 1 } else { 4 };
+
+/// The commits of a table's content.
+pub(crate) struct Commits {
+    /// Null before the first. The log has a use for it (see [`Descriptor`]).
+    last: AtomicPtr<Descriptor>,
+    /// Tells the content from those that the table had before and will have.
+    content: u64,
+}
+
+impl Commits {
+    pub(crate) fn new() -> Commits {
+        static CONTENTS: PlainU64 = PlainU64::new(0);
+        Commits {
+            last: AtomicPtr::new(std::ptr::null_mut()),
+            // Relaxed: the numbers differ, that is all.
+            content: CONTENTS.fetch_add(1, Ordering::Relaxed),
+        }
+    }
+
+    /// Makes a commit happen, for all of its keys at once.
+    pub(crate) fn append(&self, commit: &Commit, pin: &impl Pin) {
+        loop {
+            // PROTECT: pairs with the exchange below.
+            let last = self.last.load(PROTECT);
+            // SAFETY: null, or retired after the exchange that takes it from `last` (R).
+            if let Some(last) = unsafe { live(last) } {
+                last.appear();
+            }
+            // SAFETY: as above; the commit is not in the log yet.
+            unsafe { commit.follow(last) };
+            // AcqRel: pairs with PROTECT, here and in `last`: who finds the commit finds its cells. Failure is repeated.
+            let appended = self.last.compare_exchange(
+                last,
+                commit.as_ptr(),
+                Ordering::AcqRel,
+                Ordering::Relaxed,
+            );
+            if appended.is_ok() {
+                commit.appear();
+                if !last.is_null() {
+                    // SAFETY: the log's use; it is no longer the last, and nobody who pins from now on follows it (kept).
+                    unsafe { Descriptor::release(last, pin) };
+                }
+                return;
+            }
+        }
+    }
+
+    /// The last commit, whose state says so.
+    fn last(&self) -> *const Descriptor {
+        // PROTECT: pairs with the exchange in `append`.
+        let last = self.last.load(PROTECT);
+        // SAFETY: null, or retired after it was replaced as the last; the caller is pinned (R).
+        if let Some(last) = unsafe { live(last) }
+            && !cfg!(fyris_mutant = "store_commit_unhelped")
+        {
+            last.appear();
+        }
+        last
+    }
+
+    /// Lets go of the memory of a long commit that is done.
+    pub(crate) fn trim(&self, keys: usize, pin: &impl Pin) {
+        if keys > LONG {
+            let none = Commit::new(0, Terms::Replace, Vec::new(), Vec::new());
+            self.append(&none, pin);
+            // SAFETY: it has no cells.
+            unsafe { none.finish(pin) };
+        }
+    }
+}
+
+impl Drop for Commits {
+    fn drop(&mut self) {
+        // Relaxed: `&mut self` is ordered after everything.
+        let last = self.last.load(Ordering::Relaxed);
+        if !last.is_null() {
+            // SAFETY: the log's use was the last one: nobody commits on a content that is dropped, and those that were
+            // replaced as the last have been released.
+            drop(unsafe { Box::from_raw(last) });
+        }
+    }
+}
+
+/// A place in the order of commits, that outlives a pin: only to be compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    content: u64,
+    version: u64,
+}
+
+/// A reader of several keys at one place in the order of commits.
+pub(crate) struct Undo<'g> {
+    /// The last commit that the reader sees.
+    place: *const Descriptor,
+    changes: Option<Box<Changes<'g>>>,
+    part: fn(RecordPtr) -> &'g [u8],
+}
+
+/// What commits behind the place have changed.
+struct Changes<'g> {
+    /// The last commit that is taken over.
+    seen: *const Descriptor,
+    /// What keys held before; and the version of the commit that changed it.
+    old: HashMap<&'g [u8], (u64, Option<Content>)>,
+    /// Long commits, in their order.
+    long: Vec<&'g Descriptor>,
+}
+
+// SAFETY: the pointers are compared, or followed under the pin that the reader was made with, and that its lifetime keeps.
+unsafe impl Send for Undo<'_> {}
+// SAFETY: as above; by reference nothing is changed.
+unsafe impl Sync for Undo<'_> {}
+
+impl<'g> Undo<'g> {
+    /// A reader at the end of the log as it is now.
+    #[inline]
+    pub(crate) fn new(commits: &Commits, kind: TableType, _pin: &'g impl Pin) -> Undo<'g> {
+        Undo {
+            place: commits.last(),
+            changes: None,
+            part: match kind {
+                TableType::OrderedSet => order_part,
+                _ => exact_part,
+            },
+        }
+    }
+
+    /// Another reader at the same place, for another thread that works under the same pin.
+    pub(crate) fn beside(&self) -> Undo<'g> {
+        Undo {
+            changes: None,
+            ..*self
+        }
+    }
+
+    /// The place.
+    pub(crate) fn place(&self, commits: &Commits) -> Place {
+        Place {
+            content: commits.content,
+            // SAFETY: the place was the last commit under the reader's pin (R).
+            version: unsafe { self.place.as_ref() }.map_or(0, Descriptor::version),
+        }
+    }
+
+    /// Whether there is anything to undo in what was read before the call.
+    #[inline]
+    pub(crate) fn is_due(&self, commits: &Commits) -> bool {
+        // Acquire: pairs with the exchange in `append`. What was read of a commit was read after it was appended (order).
+        let last = commits.last.load(Ordering::Acquire).cast_const();
+        last != self.place && !cfg!(fyris_mutant = "store_commit_not_undone")
+    }
+
+    /// What a key held at the place, if it has been changed by a commit since; to be asked after the key was read.
+    pub(crate) fn before(&mut self, commits: &Commits, key: &[u8]) -> Option<Option<Content>> {
+        self.take_over(commits);
+        let part = self.part;
+        let changes = self.changes.as_deref()?;
+        let gathered = changes.old.get(key).copied();
+        let searched = changes.long.iter().find_map(|commit| {
+            let at = commit
+                .cells()
+                .binary_search_by(|cell| part_of(part, cell).cmp(key));
+            at.ok()
+                .map(|at| (commit.version(), commit.cells()[at].before()))
+        });
+        let earliest = match (gathered, searched) {
+            (Some(a), Some(b)) => Some(if a.0 < b.0 { a } else { b }),
+            (a, b) => a.or(b),
+        };
+        earliest.map(|(_, old)| old)
+    }
+
+    /// Takes over the commits that were appended since the last time.
+    fn take_over(&mut self, commits: &Commits) {
+        // PROTECT: pairs with the exchange in `append`.
+        let last = commits.last.load(PROTECT).cast_const();
+        let changes = self.changes.get_or_insert_with(|| {
+            Box::new(Changes {
+                seen: self.place,
+                old: HashMap::new(),
+                long: Vec::new(),
+            })
+        });
+        let (mut new, mut at) = (Vec::new(), last);
+        while at != changes.seen {
+            // SAFETY: appended after the reader took its place, under its pin (kept).
+            let Some(commit) = (unsafe { live(at) }) else {
+                break;
+            };
+            new.push(commit);
+            at = commit.previous();
+        }
+        changes.seen = last;
+        for commit in new.into_iter().rev() {
+            if commit.cells().len() > LONG {
+                changes.long.push(commit);
+            } else {
+                changes.gather(commit, self.part);
+            }
+        }
+        if changes.long.len() > SEARCHED {
+            let long = std::mem::take(&mut changes.long);
+            long.into_iter()
+                .for_each(|commit| changes.gather(commit, self.part));
+        }
+    }
+}
+
+impl<'g> Changes<'g> {
+    /// Notes what the keys of a commit held, unless an earlier one has changed it before.
+    fn gather(&mut self, commit: &'g Descriptor, part: fn(RecordPtr) -> &'g [u8]) {
+        for cell in commit.cells() {
+            let version = commit.version();
+            let noted = self
+                .old
+                .entry(part_of(part, cell))
+                .or_insert((version, cell.before()));
+            if version < noted.0 {
+                *noted = (version, cell.before());
+            }
+        }
+    }
+}
+
+/// A commit that is not null.
+///
+/// # Safety
+///
+/// It has not been freed, and is not during `'d`.
+unsafe fn live<'d>(commit: *const Descriptor) -> Option<&'d Descriptor> {
+    #[cfg(loom)]
+    fyris_sync::reclaim::assert_not_reclaimed(commit);
+    // SAFETY: the caller's promise.
+    unsafe { commit.as_ref() }
+}
+
+/// The bytes by which the table tells a cell's key from others.
+fn part_of<'g>(part: fn(RecordPtr) -> &'g [u8], cell: &Pending) -> &'g [u8] {
+    part(cell.any().newest())
+}
+
+fn order_part<'g>(record: RecordPtr) -> &'g [u8] {
+    // SAFETY: of a commit that a reader follows under its pin (kept), which is what `'g` stands for.
+    unsafe { Order::part(record) }
+}
+
+fn exact_part<'g>(record: RecordPtr) -> &'g [u8] {
+    // SAFETY: as above.
+    unsafe { Exact::part(record) }
+}

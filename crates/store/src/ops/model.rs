@@ -1,0 +1,340 @@
+//! List inserts under every interleaving: `ci/loom.sh`.
+//!
+//! The index here has two slots with a lock each, which is what the protocol of [`crate::pending`] and [`crate::commits`] knows
+//! of an index; all else is what the store runs. The books of the collector tell of a cell, a commit or an object that is
+//! looked at when it would have been freed, and of one that is retired twice.
+
+use std::sync::Arc;
+
+use fyris_index::{Action, Batch, Entry, Index, Stamp, Stretch, Sweep};
+use fyris_sync::atomic::{AtomicU64, Ordering};
+use fyris_sync::lock::lock_bit;
+use fyris_sync::reclaim::{PROTECT, Pin, assert_not_reclaimed, check, pin};
+use fyris_sync::thread::spawn;
+use fyris_term::Term;
+use fyris_term::key::KeyBuf;
+
+use super::{Patience, Span};
+use crate::body::Body;
+use crate::chain;
+use crate::commits::Undo;
+use crate::fix::Fixes;
+use crate::ids::TableType;
+use crate::keys::{Exact, KeyKind};
+use crate::record::{NewRecord, with_scratch};
+use crate::slot::{Content, Slot};
+
+type Key = <Exact as KeyKind>::Key;
+
+/// Taken in a word while its slot is written.
+const LOCKED: u64 = 1 << 63;
+
+/// An index of the keys 1 and 2.
+#[derive(Default)]
+struct Two {
+    words: [AtomicU64; 2],
+}
+
+impl Two {
+    fn word(&self, key: &Key) -> &AtomicU64 {
+        &self.words[usize::from(key == Exact::of(&KeyBuf::from_int(2)))]
+    }
+}
+
+fn entry(word: u64) -> Option<Slot<Exact>> {
+    // SAFETY: from `into_bits`, but for the lock.
+    (word & !LOCKED != 0).then(|| unsafe { Slot::from_bits(word & !LOCKED) })
+}
+
+impl Index<Slot<Exact>> for Two {
+    fn get(&self, key: &Key, _: &impl Pin) -> Option<Slot<Exact>> {
+        // PROTECT: pairs with the Release in `upsert`.
+        entry(self.word(key).load(PROTECT))
+    }
+
+    fn upsert<R>(
+        &self,
+        key: &Key,
+        _: &impl Pin,
+        f: impl FnOnce(Option<Slot<Exact>>) -> (Action<Slot<Exact>>, R),
+    ) -> R {
+        let word = self.word(key);
+        let old = lock_bit(word, LOCKED, 0);
+        let (action, result) = f(entry(old));
+        let new = match action {
+            Action::Keep => old,
+            Action::Put(entry) => entry.into_bits(),
+            Action::Remove => 0,
+        };
+        // Release: pairs with PROTECT in `get` and the Acquire in `lock_bit`.
+        word.store(new, Ordering::Release);
+        result
+    }
+
+    fn next_batch(&self, _: Option<&Key>, _: &impl Pin, _: &mut Batch<Slot<Exact>>) {}
+
+    fn stamp(&self, _: &Key, _: &impl Pin) -> Stamp {
+        Stamp(0, 0)
+    }
+
+    fn len(&self) -> usize {
+        0
+    }
+
+    fn memory(&self) -> usize {
+        0
+    }
+
+    fn slots(&self) -> usize {
+        0
+    }
+
+    fn slot(&self, _: usize, _: &impl Pin, _: &mut Batch<Slot<Exact>>) {}
+}
+
+impl Sweep<Slot<Exact>> for Two {
+    fn sweep(
+        &self,
+        _: Stretch<'_, Key>,
+        _: usize,
+        _: &impl Pin,
+        out: &mut Batch<Slot<Exact>>,
+    ) -> bool {
+        // PROTECT: as in `get`.
+        let words = self.words.iter().map(|word| word.load(PROTECT));
+        out.extend(words.filter_map(entry));
+        false
+    }
+
+    fn split(&self, _: usize, _: &impl Pin, _: &mut Batch<Slot<Exact>>) {}
+}
+
+impl Drop for Two {
+    fn drop(&mut self) {
+        for word in &self.words {
+            if let Some(entry) = entry(word.load(Ordering::Relaxed)) {
+                // SAFETY: nobody else has the index any more.
+                unsafe { entry.dispose() };
+            }
+        }
+    }
+}
+
+type Table = Body<Exact, Two>;
+
+/// Objects too large for a word, so that each has a record.
+const LARGE: i64 = 1 << 40;
+
+fn record(key: i64, value: i64) -> NewRecord {
+    let object = Term::Tuple(vec![Term::Int(key), Term::Int(LARGE + value)]);
+    with_scratch(|scratch| scratch.record(&object, 1)).expect("a record")
+}
+
+fn list(value: i64) -> Vec<NewRecord> {
+    vec![record(1, value), record(2, value)]
+}
+
+/// A table with `value` under both keys.
+fn table(kind: TableType, value: Option<i64>) -> Arc<Table> {
+    let table = Table::new(Two::default(), kind, 1);
+    for record in value.map(list).into_iter().flatten() {
+        table.insert_one(record, &pin());
+    }
+    Arc::new(table)
+}
+
+fn value(table: &Table, content: Content) -> i64 {
+    let record = content.newest();
+    assert_not_reclaimed(std::ptr::without_provenance::<u8>(record.bits() as usize));
+    match table.object(record).element(2) {
+        Some(Term::Int(value)) => value - LARGE,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn values(table: &Table, content: Option<Content>) -> Vec<i64> {
+    let records = content.map(chain::oldest_first).unwrap_or_default();
+    let contents = records.into_iter().map(Content::one);
+    contents.map(|content| value(table, content)).collect()
+}
+
+fn key(key: i64) -> KeyBuf {
+    KeyBuf::from_int(key)
+}
+
+/// Under one key.
+fn look(table: &Table, of: i64) -> Vec<i64> {
+    let pin = pin();
+    values(table, table.get(Exact::of(&key(of)), &pin))
+}
+
+/// Both keys by a scan, which reads the first one first.
+fn scan(table: &Table) -> Vec<i64> {
+    let (pin, mut found, mut span) = (pin(), Vec::new(), Span::ALL);
+    let mut undo = Undo::new(&table.commits, table.kind, &pin);
+    table.walk(&mut span, false, 2, &mut undo, &pin, &mut found);
+    found
+        .into_iter()
+        .map(|content| value(table, content))
+        .collect()
+}
+
+/// Both keys by lookups, the second one first.
+fn look_up_both(table: &Table) -> [Vec<i64>; 2] {
+    let pin = pin();
+    let mut undo = Undo::new(&table.commits, table.kind, &pin);
+    let mut get = |of| {
+        let key = key(of);
+        let key = Exact::of(&key);
+        let found = table.get(key, &pin);
+        let due = undo.is_due(&table.commits);
+        let before = due.then(|| undo.before(&table.commits, key.bytes()));
+        values(table, before.flatten().unwrap_or(found))
+    };
+    let second = get(2);
+    [get(1), second]
+}
+
+fn insert_list(table: &Table, value: i64, only_new: bool) -> bool {
+    let done = table.insert_all(list(value), only_new, Patience::Waits, &pin());
+    done.expect("it waits")
+}
+
+/// Runs these beside each other.
+fn beside(table: &Arc<Table>, others: &[fn(&Table)], last: fn(&Table)) {
+    let others: Vec<_> = others
+        .iter()
+        .map(|&f| {
+            let table = table.clone();
+            spawn(move || f(&table))
+        })
+        .collect();
+    last(table);
+    others.into_iter().for_each(|other| other.join().unwrap());
+}
+
+/// What is counted is what is there.
+fn count(table: &Table) {
+    let there = [1, 2].map(|key| look(table, key).len());
+    assert_eq!(table.len(), there.iter().sum::<usize>());
+}
+
+#[test]
+fn a_scan_sees_all_or_nothing() {
+    check(|| {
+        let table = table(TableType::Set, Some(0));
+        let read = |table: &Table| {
+            let seen = scan(table);
+            assert!(seen == [0, 0] || seen == [1, 1], "{seen:?}");
+            let later = scan(table);
+            assert!(later >= seen && (later == [0, 0] || later == [1, 1]));
+        };
+        beside(&table, &[read], |table| {
+            assert!(insert_list(table, 1, false))
+        });
+        assert_eq!(scan(&table), [1, 1]);
+    });
+}
+
+#[test]
+fn lookups_of_several_keys_see_all_or_nothing() {
+    check(|| {
+        let table = table(TableType::Set, None);
+        let read = |table: &Table| {
+            let [first, second] = look_up_both(table);
+            assert_eq!(first, second);
+        };
+        beside(&table, &[read], |table| {
+            assert!(insert_list(table, 1, true))
+        });
+        assert_eq!(look_up_both(&table), [[1], [1]]);
+        count(&table);
+    });
+}
+
+#[test]
+fn of_two_lists_one_is_the_last() {
+    check(|| {
+        let table = table(TableType::Set, Some(0));
+        let insert = |table: &Table| assert!(insert_list(table, 1, false));
+        beside(&table, &[insert], |table| {
+            assert!(insert_list(table, 2, false));
+            let [first, second] = look_up_both(table);
+            assert!(first == second && first != [0]);
+        });
+        let seen = scan(&table);
+        assert!(seen == [1, 1] || seen == [2, 2], "{seen:?}");
+        count(&table);
+    });
+}
+
+#[test]
+fn a_writer_gets_through_a_list_that_replaces() {
+    check(|| {
+        let table = table(TableType::Set, Some(0));
+        let write = |table: &Table| {
+            table.insert_one(record(2, 5), &pin());
+            assert!(look(table, 2) == [5] || look(table, 2) == [1]);
+        };
+        beside(&table, &[write], |table| {
+            assert!(insert_list(table, 1, false));
+            assert_eq!(look(table, 1), [1]);
+        });
+        assert!(look(&table, 2) == [5] || look(&table, 2) == [1]);
+        count(&table);
+    });
+}
+
+#[test]
+fn a_delete_gets_through_a_list_that_adds() {
+    check(|| {
+        let table = table(TableType::DuplicateBag, Some(0));
+        let write = |table: &Table| {
+            let pin = pin();
+            let key = key(2);
+            let there = table.remove(Exact::of(&key), &Fixes::default(), &pin);
+            let there = values(table, there);
+            assert!(there == [0] || there == [0, 1], "{there:?}");
+            let left = look(table, 2);
+            assert!(left.is_empty() || (left == [1] && there == [0]));
+        };
+        beside(&table, &[write], |table| {
+            assert!(insert_list(table, 1, false))
+        });
+        let left = look(&table, 2);
+        assert!(left.is_empty() || left == [1], "{left:?}");
+        assert_eq!(look(&table, 1), [0, 1]);
+        count(&table);
+    });
+}
+
+#[test]
+fn a_key_that_is_to_be_new_is_new() {
+    check(|| {
+        let table = table(TableType::Set, None);
+        let write = |table: &Table| table.insert_one(record(2, 5), &pin());
+        beside(&table, &[write], |table| {
+            let done = insert_list(table, 1, true);
+            assert_eq!(look(table, 1), [1][..usize::from(done)]);
+        });
+        // Whichever came first.
+        assert_eq!(look(&table, 2), [5]);
+        count(&table);
+    });
+}
+
+#[test]
+fn two_lists_of_new_keys() {
+    check(|| {
+        let table = table(TableType::Set, None);
+        let other = {
+            let table = table.clone();
+            spawn(move || insert_list(&table, 1, true))
+        };
+        let mine = insert_list(&table, 2, true);
+        let other = other.join().unwrap();
+        assert!(mine != other, "one of them comes first");
+        assert_eq!(scan(&table), if mine { [2, 2] } else { [1, 1] });
+        count(&table);
+    });
+}

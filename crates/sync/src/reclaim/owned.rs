@@ -1,0 +1,88 @@
+//! Pins that may move between threads. Those that begin between two rounds share one guard.
+//!
+//! `seize` needs a block in a batch for each guard that is entered, and gives a guard that may move a number of its own. With many such
+//! pins a batch would never be large enough. So a pin joins the *group* that is open, which lives as long as one of its pins, and a
+//! round closes the open group before it hands anything in: a batch waits for no pin that began after it.
+
+use std::cell::UnsafeCell;
+use std::sync::{Arc, Weak};
+
+use seize::Collector;
+
+use super::gate::Entered;
+use crate::lock::SpinLock;
+
+/// The open group, and all that live.
+struct Groups {
+    open: Weak<Group>,
+    living: Vec<Weak<Group>>,
+}
+
+static GROUPS: SpinLock<Groups> = SpinLock::new(Groups {
+    open: Weak::new(),
+    living: Vec::new(),
+});
+
+/// A guard that several pins share.
+pub(super) struct Group {
+    /// Replaced in the child of a fork alone.
+    guard: UnsafeCell<Option<Entered>>,
+}
+
+// SAFETY: the guard may be dropped on any thread; it is written where there is one thread alone (`renew`).
+unsafe impl Sync for Group {}
+// SAFETY: as above.
+unsafe impl Send for Group {}
+
+/// Joins the open group, or opens one.
+pub(super) fn join(collector: impl FnOnce() -> &'static Collector) -> Arc<Group> {
+    if let Some(open) = GROUPS.with(|groups| groups.open.upgrade()) {
+        return open;
+    }
+    // Not under the lock: entering takes another one.
+    let new = Arc::new(Group {
+        guard: UnsafeCell::new(Some(Entered::new(collector()))),
+    });
+    GROUPS.with(|groups| {
+        groups.living.retain(|group| group.strong_count() > 0);
+        groups.living.push(Arc::downgrade(&new));
+        groups.open = Arc::downgrade(&new);
+    });
+    new
+}
+
+/// Closes the open group; pins that begin from now on are in another. Returns the number of guards that groups may have entered.
+pub(super) fn close() -> usize {
+    GROUPS.with(|groups| {
+        groups.open = Weak::new();
+        groups.living.len()
+    })
+}
+
+/// Takes the lock, before a fork.
+pub(super) fn lock() {
+    GROUPS.acquire();
+}
+
+/// Gives it up, in both processes.
+pub(super) fn unlock() {
+    GROUPS.release();
+}
+
+/// In the child of a fork: the living groups get guards of the new collector, as a pin may be in the hands of the thread that is left.
+///
+/// # Safety
+///
+/// [`lock`] was called, and there is no other thread.
+pub(super) unsafe fn renew(collector: &'static Collector) {
+    // SAFETY: the caller holds the lock.
+    unsafe {
+        GROUPS.with_acquired(|groups| {
+            for group in groups.living.iter().filter_map(Weak::upgrade) {
+                // SAFETY: no other thread is there that looks at it. The old guard belongs to the collector of the parent.
+                let old = (*group.guard.get()).replace(Entered::new(collector));
+                std::mem::forget(old);
+            }
+        });
+    }
+}

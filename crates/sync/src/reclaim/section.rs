@@ -1,0 +1,302 @@
+//! Sections: operations that a rare change has to wait out.
+//!
+//! # Why
+//!
+//! A table that gets another name, owner or protection must not be written to afterwards by an operation that was
+//! admitted before. A reader-writer lock would say so at the price of a shared line at every operation. Here an
+//! operation writes the address of what it is at work on into a word of its own thread, and who makes the change looks
+//! at the words of all threads, after a barrier in each of them: the readers' table of BRAVO (Dice and Kogan, 2019), with
+//! the barriers of `linger`. Entering and leaving are two stores to a line that the pin has touched already.
+//!
+//! # The invariant (Q, *quiet*)
+//!
+//! Who changes a flag and then calls [`Sections::wait`] has this when it returns: every section entered before the
+//! flag was seen to have changed is over, and what was done in it is visible. For an operation enters, and then looks at
+//! the flag. If its entry comes before the barrier of `wait`, `wait` finds the entry and waits for its end; if it
+//! comes after the barrier, the operation sees the flag.
+//!
+//! A thread whose slot is no place that others know, or that is in a section already, counts itself in a
+//! counter of the [`Sections`] instead, with a fence of its own. With the number goes the process that counted: after a fork
+//! the child does not have the other threads, and waits for none of them.
+
+use super::linger::light;
+use super::{Guard, scheme};
+use crate::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
+use crate::lock::Backoff;
+
+/// What a word holds while its thread is in no section.
+pub(super) const NONE: usize = 0;
+
+/// What the word of a slot holds that others do not know: no address.
+pub(super) const UNKNOWN: usize = 1;
+
+/// The sections of one thing, such as a table. It must not move or be dropped while one of them lasts.
+#[derive(Debug, Default)]
+pub struct Sections {
+    /// Sections that no thread's word tells of: see [`number`].
+    counted: AtomicU64,
+}
+
+/// A section: lasts until it is dropped. See [`Sections::enter`].
+#[derive(Debug)]
+#[must_use = "a section lasts until it is dropped"]
+pub struct Section<'a> {
+    sections: &'a Sections,
+    told: Told<'a>,
+}
+
+/// What tells others of a section.
+#[derive(Debug)]
+enum Told<'a> {
+    /// The thread's word.
+    Word(&'a AtomicUsize),
+    /// The counter, in the process with this number.
+    Counted(u64),
+}
+
+/// Bits of a counter that hold the number of sections. Those above hold the number of the process that counted.
+const BITS: u32 = 32;
+
+/// How many sections a counter holds that belong to the process.
+fn number(counted: u64, process: u64) -> u64 {
+    if counted >> BITS == process || cfg!(fyris_mutant = "sync_child_counts") {
+        counted & ((1 << BITS) - 1)
+    } else {
+        0
+    }
+}
+
+impl Sections {
+    /// Enters a section on the pinned thread. Whatever flag says whether it may go on is to be read after this.
+    #[inline]
+    pub fn enter<'a>(&'a self, pin: &'a Guard) -> Section<'a> {
+        let word = pin.0.word().filter(|word| announce(word, self.address()));
+        Section {
+            sections: self,
+            told: word.map_or_else(|| self.count(), Told::Word),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn count(&self) -> Told<'_> {
+        let process = scheme::process();
+        let more = |counted| Some(process << BITS | (number(counted, process) + 1));
+        // Relaxed: the fence orders it.
+        let _ = (self.counted).fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
+        // SeqCst: pairs with the fence in `wait`.
+        fence(Ordering::SeqCst);
+        Told::Counted(process)
+    }
+
+    /// Takes a section off the counter, if it still is in the count of the process that entered it.
+    #[cold]
+    #[inline(never)]
+    fn uncount(&self, process: u64) {
+        let less = |counted: u64| (number(counted, process) > 0).then(|| counted - 1);
+        // Release: pairs with the Acquire in `wait`.
+        let _ = (self.counted).fetch_update(Ordering::Release, Ordering::Relaxed, less);
+    }
+
+    /// Waits until every section is over that was entered before its thread could see what the caller wrote before
+    /// this call. The caller's own does not count, if its word tells of it.
+    ///
+    /// Costs a barrier in every thread of the process, some 10 us, if other threads have ever been pinned.
+    pub fn wait(&self, _pin: &Guard) {
+        // SeqCst: pairs with the fence in `count`.
+        fence(Ordering::SeqCst);
+        scheme::wait_for_words(self.address());
+        let process = scheme::process();
+        // Acquire: pairs with the Release in `uncount`.
+        wait_until(|| number(self.counted.load(Ordering::Acquire), process) == 0);
+    }
+
+    fn address(&self) -> usize {
+        std::ptr::from_ref(self).addr()
+    }
+}
+
+impl Drop for Section<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        match self.told {
+            // Release: pairs with the Acquire in `wait_for`.
+            Told::Word(word) => word.store(NONE, Ordering::Release),
+            Told::Counted(process) => self.sections.uncount(process),
+        }
+    }
+}
+
+/// Says in the thread's own word that it is at work on what is at the address, if the word is free for that.
+#[inline]
+fn announce(word: &AtomicUsize, address: usize) -> bool {
+    // Relaxed: only this thread writes it. The barrier orders it for others.
+    if word.load(Ordering::Relaxed) != NONE {
+        return false;
+    }
+    word.store(address, Ordering::Relaxed);
+    if !cfg!(fyris_mutant = "sync_section_unfenced") {
+        light();
+    }
+    true
+}
+
+/// Waits until a thread's word tells no longer of the address. The caller has made a heavy barrier.
+pub(super) fn wait_for(word: &AtomicUsize, address: usize) {
+    // Acquire: pairs with the Release in `Section::drop`: what was done in the section is seen.
+    wait_until(|| word.load(Ordering::Acquire) != address);
+}
+
+fn wait_until(over: impl Fn() -> bool) {
+    let mut backoff = Backoff::new();
+    while !over() {
+        backoff.wait();
+    }
+}
+
+#[cfg(all(test, loom))]
+mod tests {
+    use super::super::linger::heavy;
+    use super::*;
+    use crate::atomic::AtomicBool;
+    use loom::sync::Arc;
+    use loom::thread;
+
+    /// A thing that may be written to until it is closed.
+    #[derive(Default)]
+    struct Thing {
+        sections: Sections,
+        closed: AtomicBool,
+        written: AtomicUsize,
+    }
+
+    /// One thread writes if it may, by `enter`; another closes, by `wait`, and then sees no write that comes later.
+    fn check(enter: fn(&Thing, &AtomicUsize, &dyn Fn()), wait: fn(&Thing, &AtomicUsize)) {
+        loom::model(move || {
+            let thing = Arc::new(Thing::default());
+            let word = Arc::new(AtomicUsize::new(NONE));
+            let writer = {
+                let (thing, word) = (Arc::clone(&thing), Arc::clone(&word));
+                thread::spawn(move || {
+                    enter(&thing, &word, &|| {
+                        if !thing.closed.load(Ordering::Relaxed) {
+                            thing.written.store(1, Ordering::Relaxed);
+                        }
+                    });
+                })
+            };
+            thing.closed.store(true, Ordering::Relaxed);
+            wait(&thing, &word);
+            let seen = thing.written.load(Ordering::Relaxed);
+            writer.join().unwrap();
+            let last = thing.written.load(Ordering::Relaxed);
+            assert_eq!(seen, last, "written to when it was closed");
+        });
+    }
+
+    #[test]
+    fn an_announced_section_is_waited_for() {
+        let enter = |thing: &Thing, word: &AtomicUsize, work: &dyn Fn()| {
+            assert!(announce(word, thing.sections.address()));
+            work();
+            word.store(NONE, Ordering::Release);
+        };
+        check(enter, |thing, word| {
+            heavy();
+            wait_for(word, thing.sections.address());
+        });
+    }
+
+    #[test]
+    fn a_counted_section_is_waited_for() {
+        let enter = |thing: &Thing, _: &AtomicUsize, work: &dyn Fn()| {
+            let pin = crate::reclaim::pin();
+            let section = thing.sections.enter(&pin);
+            work();
+            drop(section);
+        };
+        check(enter, |thing, _| {
+            let pin = crate::reclaim::pin();
+            thing.sections.wait(&pin);
+        });
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+    use crate::reclaim::pin;
+    use std::sync::atomic::AtomicBool;
+
+    /// A section, and one within it of the same thing: others wait for both, the thread itself does not for the first.
+    #[test]
+    fn others_wait_and_the_thread_itself_does_not() {
+        let sections = Sections::default();
+        let over = AtomicBool::new(false);
+        let pin = pin();
+        let outer = sections.enter(&pin);
+        let inner = sections.enter(&pin);
+        std::thread::scope(|s| {
+            let waiter = s.spawn(|| {
+                sections.wait(&super::super::pin());
+                assert!(over.load(Ordering::Relaxed));
+            });
+            std::thread::sleep(std::time::Duration::from_millis(20));
+            drop(inner);
+            if matches!(outer.told, Told::Word(_)) {
+                sections.wait(&pin);
+            }
+            std::thread::sleep(std::time::Duration::from_millis(20));
+            over.store(true, Ordering::Relaxed);
+            drop(outer);
+            waiter.join().unwrap();
+        });
+    }
+
+    /// More threads than have places known to others: none writes to what has been closed.
+    #[test]
+    fn nothing_is_written_once_it_is_closed() {
+        const IDLE: usize = if cfg!(miri) { 10 } else { 260 };
+        const WRITERS: usize = 4;
+        let sections = Sections::default();
+        let (closed, written) = (AtomicBool::new(false), AtomicUsize::new(0));
+        let (ready, over) = (
+            std::sync::Barrier::new(IDLE + WRITERS + 1),
+            std::sync::Barrier::new(IDLE + 1),
+        );
+        let write = || {
+            while !closed.load(Ordering::Relaxed) {
+                let pin = pin();
+                let _section = sections.enter(&pin);
+                if !closed.load(Ordering::Relaxed) {
+                    written.fetch_add(1, Ordering::Relaxed);
+                }
+            }
+        };
+        std::thread::scope(|s| {
+            // Half of the writers come when there are places, the others when there may be none.
+            for i in 0..IDLE + WRITERS {
+                let idle = WRITERS / 2..IDLE + WRITERS / 2;
+                let writes = !idle.contains(&i);
+                let (ready, over) = (&ready, &over);
+                s.spawn(move || {
+                    drop(pin());
+                    ready.wait();
+                    if writes {
+                        write();
+                    } else {
+                        over.wait();
+                    }
+                });
+            }
+            ready.wait();
+            std::thread::sleep(std::time::Duration::from_millis(5));
+            closed.store(true, Ordering::Relaxed);
+            sections.wait(&pin());
+            let seen = written.load(Ordering::Relaxed);
+            std::thread::sleep(std::time::Duration::from_millis(5));
+            assert_eq!(written.load(Ordering::Relaxed), seen);
+            over.wait();
+        });
+    }
+}

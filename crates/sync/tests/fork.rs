@@ -1,0 +1,140 @@
+//! A child of a fork goes on: it waits for no thread that it does not have.
+#![cfg(all(target_os = "linux", not(any(loom, shuttle))))]
+
+mod common;
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Barrier, mpsc};
+
+use common::{await_count, retire};
+use fyris_sync::reclaim::{Pin, Sections, pin, pin_owned};
+
+/// Runs `f` in a child of this process; whether it returned `true` there.
+fn in_child(f: impl FnOnce() -> bool) -> bool {
+    // SAFETY: the child calls nothing but what goes on behind a fork: the allocator of the C library and what is tested.
+    let child = unsafe { libc::fork() };
+    assert!(child >= 0);
+    if child == 0 {
+        let good = std::panic::catch_unwind(std::panic::AssertUnwindSafe(f)).unwrap_or(false);
+        // SAFETY: ends the child, without the destructors of the parent.
+        unsafe { libc::_exit(if good { 0 } else { 1 }) };
+    }
+    let mut status = 0;
+    // SAFETY: waits for the child, and writes its status.
+    assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
+    libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0
+}
+
+/// How many of so many blocks are reclaimed when this thread is pinned no more.
+fn reclaimed(blocks: usize) -> usize {
+    static FREED: AtomicUsize = AtomicUsize::new(0);
+    let before = FREED.load(Ordering::Relaxed);
+    for _ in 0..blocks {
+        retire(1, &FREED, &pin());
+    }
+    pin().hasten();
+    FREED.load(Ordering::Relaxed) - before
+}
+
+/// One test: a child has the locks of the test harness as they were.
+#[test]
+fn a_child_goes_on() {
+    let (pinned, is_pinned) = mpsc::channel();
+    let (over, is_over) = mpsc::channel::<()>();
+    let other = std::thread::spawn(move || {
+        let _pin = pin();
+        pinned.send(()).unwrap();
+        let _ = is_over.recv();
+    });
+    is_pinned.recv().unwrap();
+    assert_eq!(reclaimed(2000), 0, "another thread is pinned");
+    assert!(
+        in_child(|| reclaimed(2000) >= 2000),
+        "in the child no other thread is"
+    );
+
+    // Its own pins stay, those that may be on any thread too.
+    static KEPT: AtomicUsize = AtomicUsize::new(0);
+    let own = pin();
+    assert!(in_child(|| {
+        retire(2000, &KEPT, &pin());
+        std::thread::spawn(|| retire(2000, &KEPT, &pin()))
+            .join()
+            .unwrap();
+        let under = KEPT.load(Ordering::Relaxed);
+        drop(own);
+        await_count(&KEPT, 4000);
+        under == 0
+    }));
+    let owned = pin_owned();
+    assert!(in_child(|| {
+        std::thread::spawn(|| retire(2000, &KEPT, &pin()))
+            .join()
+            .unwrap();
+        let under = KEPT.load(Ordering::Relaxed);
+        drop(owned);
+        await_count(&KEPT, 2000);
+        under == 0
+    }));
+    drop(over);
+    other.join().unwrap();
+
+    sections_of_others_are_over();
+    forks_meet_no_lock_held();
+}
+
+/// Neither a section that another thread's word tells of nor one that it counts is waited for in a child.
+fn sections_of_others_are_over() {
+    let (word, counted) = (Sections::default(), Sections::default());
+    let (ready, over) = (Barrier::new(2), Barrier::new(2));
+    std::thread::scope(|s| {
+        s.spawn(|| {
+            let pin = pin();
+            let _sections = (word.enter(&pin), counted.enter(&pin));
+            ready.wait();
+            over.wait();
+        });
+        ready.wait();
+        assert!(in_child(|| {
+            // SAFETY: ends a child that waits for ever.
+            unsafe { libc::alarm(60) };
+            let pin = pin();
+            word.wait(&pin);
+            counted.wait(&pin);
+            // Those of the child count anew.
+            drop((word.enter(&pin), counted.enter(&pin)));
+            counted.wait(&pin);
+            true
+        }));
+        over.wait();
+    });
+}
+
+/// Forks while others pin, retire and end.
+fn forks_meet_no_lock_held() {
+    static FREED: AtomicUsize = AtomicUsize::new(0);
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|s| {
+        for _ in 0..2 {
+            s.spawn(|| {
+                while !stop.load(Ordering::Relaxed) {
+                    std::thread::scope(|s| {
+                        s.spawn(|| {
+                            retire(3, &FREED, &pin_owned());
+                            pin().hasten();
+                        });
+                    });
+                }
+            });
+        }
+        // A pin of another thread that may move between threads holds back what the child retires; no lock does.
+        let good = (0..200).all(|_| {
+            in_child(|| {
+                reclaimed(600);
+                true
+            })
+        });
+        stop.store(true, Ordering::Relaxed);
+        assert!(good);
+    });
+}

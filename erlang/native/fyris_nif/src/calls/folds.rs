@@ -1,0 +1,126 @@
+//! Folds over ordered tables, a slice a call.
+//!
+//! The fun of a fold may write ahead of it, or wait for somebody who does, and must find that. So a fold asks before
+//! every object whether its slice [is current](is_current); if not it reads on behind the object that it had last. The first
+//! objects come one by one: a fold over few of them is not worth a watch.
+
+use std::ops::Bound;
+use std::sync::Mutex;
+
+use fyris::{RangeCursor, RangeOptions, Table};
+use fyris_term::Term as Owned;
+
+use crate::call::{BAD, Fail, Reply};
+use crate::sys::{self, Env, Term};
+use crate::watch::Watch;
+use crate::{atoms, load, tables, term};
+
+/// A fold between two calls.
+pub(crate) struct FoldPlace(Mutex<Fold>);
+
+struct Fold {
+    back: bool,
+    /// Slices read so far.
+    slices: usize,
+    /// Once there is one, slices may have more than one object.
+    watch: Option<Watch>,
+    /// The watch's count before the slice was read.
+    count: u64,
+    /// Objects of the slice.
+    size: usize,
+}
+
+/// Objects that come one by one.
+const FIRST: usize = 4;
+/// Objects of a slice: a tenth of a millisecond, or a little less.
+const SLICE: usize = 512;
+/// What a slice takes of a process's time.
+const PERCENT: usize = 10;
+
+impl Fold {
+    fn is_current(&self) -> bool {
+        let watch = self.watch.as_ref();
+        watch.is_some_and(|watch| watch.count() == self.count)
+    }
+
+    /// Makes ready for a slice: four times as long as the one before if nothing was written meanwhile.
+    fn prepare(&mut self, table: &Table) {
+        self.size = match self.is_current() {
+            true => (4 * self.size).min(SLICE),
+            false => 1,
+        };
+        if self.slices == FIRST {
+            self.watch = Watch::begin(table.id());
+        }
+        self.slices += 1;
+        self.count = self.watch.as_ref().map_or(0, Watch::count);
+    }
+
+    fn cursor(&self, table: &Table, last: Option<Owned>) -> Result<RangeCursor, Fail> {
+        let near = last.map_or(Bound::Unbounded, Bound::Excluded);
+        Ok(match self.back {
+            true => table.range_cursor((Bound::Unbounded, near), RangeOptions::new().reverse())?,
+            false => table.range_cursor((near, Bound::Unbounded), RangeOptions::new())?,
+        })
+    }
+}
+
+fn place<'t>(env: Env, term: Term) -> Result<&'t Mutex<Fold>, Fail> {
+    // SAFETY: resources of the type hold a `FoldPlace`.
+    let place = unsafe { load::resource::<FoldPlace>(env, term, |kinds| kinds.fold) };
+    place.map(|place| &place.0).ok_or(BAD)
+}
+
+/// `fold(Table, Back)`: the place of a fold that has not begun.
+pub(super) fn begin(env: Env, args: &[Term]) -> Reply {
+    let back = super::boolean(env, args[1])?;
+    tables::with(env, args[0], |table, _| {
+        table.check(fyris::Right::Read)?;
+        let fold = Fold {
+            back,
+            slices: 0,
+            watch: None,
+            count: 0,
+            size: 1,
+        };
+        // SAFETY: the destroyer of the type drops a `FoldPlace`.
+        Ok(unsafe { sys::wrap(env, load::types().fold, FoldPlace(Mutex::new(fold))) })
+    })
+}
+
+/// `fold_slice(Table, Place, Last)`: the next objects behind the key in the list `Last`, or the first ones if it is empty. `[]`
+/// when there are no more.
+pub(super) fn slice(env: Env, args: &[Term]) -> Reply {
+    let last = env.cell(args[2]).map(|(key, _)| term::read(env, key));
+    let last = last.transpose()?;
+    let mut fold = place(env, args[1])?.lock().map_err(|_| BAD)?;
+    tables::with(env, args[0], |table, pin| {
+        let mut cursor = fold.cursor(table, last)?;
+        fold.prepare(table);
+        let (mut objects, mut more) = (Vec::new(), true);
+        while more && objects.is_empty() {
+            more = cursor.next_batch(table, fold.size, pin, &mut objects)?;
+        }
+        objects.truncate(fold.size);
+        env.consume(PERCENT * objects.len() / SLICE);
+        Ok(term::with_maker(env, usize::MAX, |maker, stack| {
+            let nil = atoms::nil(env);
+            objects.iter().rev().fold(nil, |tail, object| {
+                let object = object.build(None, maker, stack);
+                maker.cell(object, tail)
+            })
+        }))
+    })
+}
+
+/// `fold_is_current(Place)`: whether nothing has been written since the slice was read.
+pub(super) fn is_current(env: Env, args: &[Term]) -> Reply {
+    let fold = place(env, args[0])?.lock().map_err(|_| BAD)?;
+    Ok(atoms::boolean(env, fold.is_current()))
+}
+
+/// `fold_end(Place)`: the fold is over, though the place is still about.
+pub(super) fn end(env: Env, args: &[Term]) -> Reply {
+    place(env, args[0])?.lock().map_err(|_| BAD)?.watch = None;
+    Ok(atoms::r#true(env))
+}

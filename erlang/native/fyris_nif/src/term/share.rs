@@ -1,0 +1,135 @@
+//! One copy of a large binary for all objects that it was put into.
+//!
+//! The machine keeps a large binary once, whoever refers to it, and so do tables: a binary that comes from the same place in memory
+//! as one that objects hold, with the same content, is that one. What came out of a table lies in the blob itself, and needs no
+//! comparing.
+//!
+//! A blob is here while objects with a keeper hold it (see `keep`): each is a holder. The machine's binary may be long gone by
+//! then, and another one in its place, hence the comparing.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+
+type Blob = Arc<[u8]>;
+/// Where bytes begin, and how many there are.
+type Place = (usize, usize);
+
+fn place(bytes: &[u8]) -> Place {
+    (bytes.as_ptr().addr(), bytes.len())
+}
+
+/// A blob that objects hold.
+struct Held {
+    blob: Blob,
+    holders: usize,
+    /// Where it was copied from.
+    source: Place,
+}
+
+#[derive(Default)]
+struct All {
+    /// By the places of the blobs.
+    held: HashMap<usize, Held>,
+    /// The places of the blobs by those of their sources.
+    sources: HashMap<Place, usize>,
+}
+
+static ALL: LazyLock<Mutex<All>> = LazyLock::new(Mutex::default);
+
+fn all() -> MutexGuard<'static, All> {
+    ALL.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The blob with these bytes of the machine's, if objects hold it. O(length), at most.
+pub(super) fn known(bytes: &[u8]) -> Option<Blob> {
+    let (at, len) = place(bytes);
+    let found = {
+        let all = all();
+        let own = all.held.get(&at).filter(|held| held.blob.len() == len);
+        if let Some(held) = own {
+            return Some(held.blob.clone());
+        }
+        let blob = all.sources.get(&(at, len))?;
+        all.held.get(blob)?.blob.clone()
+    };
+    (*found == *bytes || cfg!(fyris_mutant = "nif_source_trusted")).then_some(found)
+}
+
+thread_local! {
+    /// Blobs of the object that is being written, and where they came from; none while none is.
+    static NEW: RefCell<Option<Vec<(Blob, Place)>>> = const { RefCell::new(None) };
+}
+
+/// The blobs of an object that is being written.
+pub(super) struct Writing(());
+
+impl Writing {
+    /// From now on this thread writes an object that gets keepers.
+    pub(super) fn begin() -> Writing {
+        NEW.set(Some(Vec::new()));
+        Writing(())
+    }
+
+    /// One more object holds a blob, and others that get the same binary are to.
+    pub(super) fn hold(&self, blob: &Blob) {
+        let source = NEW.with_borrow(|new| {
+            let mut new = new.iter().flatten();
+            new.find_map(|(made, source)| Arc::ptr_eq(made, blob).then_some(*source))
+        });
+        let (at, mut all) = (blob.as_ptr().addr(), all());
+        let held = all.held.entry(at).or_insert_with(|| Held {
+            blob: blob.clone(),
+            holders: 0,
+            source: source.unwrap_or_else(|| place(blob)),
+        });
+        held.holders += 1;
+        if let Some(source) = source {
+            all.sources.insert(source, at);
+        }
+    }
+}
+
+impl Drop for Writing {
+    fn drop(&mut self) {
+        NEW.set(None);
+    }
+}
+
+/// The blob of a large binary that is part of an object: one that is there, or a new one.
+pub(super) fn blob(bytes: &[u8]) -> Option<Blob> {
+    NEW.with_borrow_mut(|new| {
+        let new = new.as_mut()?;
+        let twin = new.iter().find(|(_, source)| *source == place(bytes));
+        if let Some((blob, _)) = twin {
+            return Some(blob.clone());
+        }
+        if let Some(blob) = known(bytes) {
+            return Some(blob);
+        }
+        let blob = Blob::from(bytes);
+        new.push((blob.clone(), place(bytes)));
+        Some(blob)
+    })
+}
+
+/// An object that held the blob at this address is gone.
+pub(super) fn release(at: usize) {
+    let gone = {
+        let mut all = all();
+        let Some(held) = all.held.get_mut(&at) else {
+            return;
+        };
+        held.holders -= 1;
+        if held.holders > 0 {
+            return;
+        }
+        let source = held.source;
+        if all.sources.get(&source) == Some(&at) {
+            all.sources.remove(&source);
+        }
+        all.held.remove(&at)
+    };
+    // Its memory may go now: not under the lock.
+    drop(gone);
+}

@@ -1,0 +1,89 @@
+//! Whether a table has been written to.
+//!
+//! # Invariant N (*notice*)
+//!
+//! A watcher that finds the [`count`](Watch::count) of a table as it was before it read the table has seen every write that had
+//! returned by then.
+//!
+//! A write ends with [`wrote`]: a light barrier, and if the table is watched the count goes up. Whoever begins to watch says so
+//! first, then makes all threads pass a heavy barrier (`membarrier`), and only then reads the table. So a write that
+//! found nobody watching had been published before that reading; any other one is counted before it returns. A write to an
+//! unwatched table pays for one load.
+//!
+//! Tables share a few places by their identities: a write to another table can be taken for one, which costs a reading.
+
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU64, Ordering, compiler_fence};
+
+use fyris::{Table, TableId};
+
+/// A place for the tables of some identities, in a cache line of its own.
+#[repr(align(64))]
+struct Place {
+    watchers: AtomicU64,
+    count: AtomicU64,
+}
+
+const PLACES: usize = 64;
+
+static ALL: [Place; PLACES] = [const {
+    Place {
+        watchers: AtomicU64::new(0),
+        count: AtomicU64::new(0),
+    }
+}; PLACES];
+
+#[inline]
+fn place(id: TableId) -> &'static Place {
+    &ALL[id.0 as usize % PLACES]
+}
+
+/// Has to be called after every write to a table, before the call that made it returns.
+#[inline]
+pub(crate) fn wrote(table: &Table) {
+    let place = place(table.id());
+    // The light barrier: to the machine it is the heavy one of `Watch::begin` that keeps the order.
+    compiler_fence(Ordering::SeqCst);
+    // Relaxed: the barriers order it.
+    if place.watchers.load(Ordering::Relaxed) > 0 && !cfg!(fyris_mutant = "nif_writes_unnoticed") {
+        // Release: pairs with the load in `count`.
+        place.count.fetch_add(1, Ordering::Release);
+    }
+}
+
+/// A table that is watched, until this is dropped.
+pub(crate) struct Watch(&'static Place);
+
+impl Watch {
+    /// Begins to watch; `None` where the system has no such barrier.
+    pub(crate) fn begin(id: TableId) -> Option<Watch> {
+        static POSSIBLE: LazyLock<bool> =
+            LazyLock::new(|| membarrier(libc::MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED));
+        if !*POSSIBLE {
+            return None;
+        }
+        let watch = Watch(place(id));
+        // SeqCst: no later than the barrier, for the compiler too.
+        watch.0.watchers.fetch_add(1, Ordering::SeqCst);
+        membarrier(libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED).then_some(watch)
+    }
+
+    /// A number that has grown if the table was written to.
+    #[inline]
+    pub(crate) fn count(&self) -> u64 {
+        // Acquire: pairs with the addition in `wrote`.
+        self.0.count.load(Ordering::Acquire)
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        // Relaxed: a write that still counts does no harm.
+        self.0.watchers.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+fn membarrier(command: libc::c_int) -> bool {
+    // SAFETY: the call takes two numbers and touches no memory of ours.
+    unsafe { libc::syscall(libc::SYS_membarrier, command, 0) == 0 }
+}

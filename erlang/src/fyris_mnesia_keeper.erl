@@ -1,0 +1,301 @@
+%% @doc Owner of Mnesia's tables in Fyris, and what is known of them.
+%%
+%% Mnesia makes tables from processes that end. So all belong to the keeper, a process under Mnesia's supervisor of
+%% backends: they end when Mnesia stops on the node.
+%%
+%% The directory is a table of Fyris called `fyris_mnesia', with an entry for each table:
+%%
+%% ```
+%% Mnesia calls it             the table of Fyris               key at
+%% Tab                         named Tab                        2
+%% {Tab, index, {_, ordered}}  ordered_set, by the directory    1
+%% {Tab, index, {_, bag}}      bag, by the directory            1
+%% {Tab, retainer, Name}       set, by the directory            2
+%% '''
+%%
+%% Where Mnesia has a directory on disc, `Tab' has files there and a writer (`fyris_mnesia_writer'); indexes and
+%% retainers have not, since they are made from their table. A table goes through these phases:
+%%
+%% ```
+%% created   there is a table; its files were not read
+%% loading   it is filled from another node; its files, if there are any, are those from before
+%% live      its writer keeps the files in step (or there are no files)
+%% '''
+%%
+%% Invariant: files are deleted or replaced only when the table is dropped, made anew, or completely loaded from
+%% another node. If loading breaks off, the node still has what it had before.
+%% @hidden
+-module(fyris_mnesia_keeper).
+
+-behaviour(gen_server).
+
+-export([ensure/0, create/2, load/2, loaded/1, delete/1, table/1, writer/1, written/0, written/1]).
+-export([start_link/0, init/1, handle_call/3, handle_cast/2, handle_info/2, terminate/2]).
+
+-define(DIRECTORY, fyris_mnesia).
+
+%% Milliseconds in which one process does not ask twice that the files be synced.
+-define(SYNC_EVERY, 20).
+
+-type tab() :: atom() | {atom(), index | retainer, term()}.
+-type phase() :: created | loading | live.
+%% Where the content comes from.
+-type source() :: files | nothing | node.
+
+-record(entry, {tab :: tab(), table :: fyris:table(), writer = none :: pid() | none, phase = created :: phase()}).
+
+-export_type([tab/0, source/0]).
+
+%% @doc Starts the keeper if it does not run. Another node may have registered the backend, and Mnesia starts from a
+%% fallback before it starts its backends: so each function here that makes something calls this. When Mnesia was killed and
+%% starts again, the keeper before may still be at its end.
+-spec ensure() -> ok | {error, term()}.
+ensure() ->
+    case whereis(?MODULE) of
+        undefined -> start();
+        Keeper -> start_unless(is_supervised(Keeper), Keeper)
+    end.
+
+start_unless(true, _) -> ok;
+start_unless(false, Keeper) -> await_end(Keeper), start().
+
+is_supervised(Keeper) ->
+    case process_info(Keeper, links) of
+        {links, Links} -> lists:member(whereis(mnesia_ext_sup), Links);
+        undefined -> false
+    end.
+
+await_end(Keeper) ->
+    Monitor = monitor(process, Keeper),
+    receive
+        {'DOWN', Monitor, process, _, _} -> ok
+    end.
+
+start() ->
+    case mnesia_ext_sup:start_proc(?MODULE, ?MODULE, start_link, []) of
+        {ok, _} -> ok;
+        {error, {already_started, _}} -> ok;
+        {error, Reason} -> {error, Reason}
+    end.
+
+%% @doc Makes a table if it is not there.
+-spec create(tab(), [term()]) -> ok | {error, term()}.
+create(Tab, Options) ->
+    ok = ensure(),
+    call({create, Tab, Options}).
+
+%% @doc Fills a table. A table that is filled already stays as it is when its own files would be the source.
+-spec load(tab(), source()) -> ok.
+load(Tab, Source) when is_tuple(Tab) ->
+    Source =:= node andalso (true = fyris:delete_all_objects(table(Tab))),
+    ok;
+load(Tab, Source) ->
+    case entry(Tab) of
+        #entry{phase = live} when Source =:= files ->
+            ok;
+        #entry{table = Table, writer = Writer} ->
+            stop(Writer),
+            true = fyris:delete_all_objects(Table),
+            fill(Tab, Source)
+    end.
+
+fill(Tab, node) -> call({loading, Tab});
+fill(Tab, nothing) -> live(Tab, empty);
+fill(Tab, files) -> live(Tab, files).
+
+%% @doc What another node had of a table has arrived.
+-spec loaded(atom()) -> ok.
+loaded(Tab) ->
+    live(Tab, table).
+
+live(Tab, Source) ->
+    case call({start, Tab, Source}) of
+        none -> ok;
+        Writer -> fyris_mnesia_writer:ready(Writer)
+    end,
+    call({live, Tab}).
+
+%% @doc Deletes a table, its indexes and its files, but not files of a table that is being loaded from another node:
+%% Mnesia calls this also when that breaks off.
+-spec delete(tab()) -> ok.
+delete(Tab) ->
+    ok = ensure(),
+    Entry = entry(Tab),
+    is_record(Entry, entry) andalso stop(Entry#entry.writer),
+    is_atom(Tab) andalso fyris_mnesia_writer:await_end(Tab),
+    is_atom(Tab) andalso not is_loading(Entry) andalso mnesia_monitor:use_dir() andalso fyris_mnesia_file:delete(Tab),
+    call({delete, Tab}).
+
+is_loading(#entry{phase = Phase}) -> Phase =:= loading;
+is_loading(none) -> false.
+
+%% @doc The table of Fyris that Mnesia calls `Tab'. Names of tables of Fyris are not those of `ets', so a table is
+%% called as Mnesia calls it, and its operations look nothing up.
+-spec table(tab()) -> fyris:table().
+table(Tab) when is_atom(Tab) -> Tab;
+table(Tab) -> fyris:lookup_element(?DIRECTORY, Tab, #entry.table).
+
+%% @doc The process that changes a table, or `none' when anyone may.
+-spec writer(tab()) -> pid() | none.
+writer(Tab) when is_atom(Tab) -> fyris:lookup_element(?DIRECTORY, Tab, #entry.writer);
+writer(_) -> none.
+
+%% @doc Returns when all changes that were answered are in the logs of their tables, and on disc; but a process that asks
+%% again and again, as Mnesia does for each change that it is about to forget, waits for the disc only now and then.
+-spec written() -> ok.
+written() ->
+    case whereis(?MODULE) of
+        undefined -> ok;
+        _ -> written_if(fyris_mnesia_writer:pending(persistent_term:get(?MODULE)))
+    end.
+
+written_if(none) -> ok;
+written_if(Pending) ->
+    Now = erlang:monotonic_time(millisecond),
+    case get(?MODULE) of
+        Before when is_integer(Before), Now - Before < ?SYNC_EVERY ->
+            Pending =:= write andalso each_writer(fun fyris_mnesia_writer:write/1);
+        _ ->
+            each_writer(fun fyris_mnesia_writer:sync/1),
+            put(?MODULE, Now)
+    end,
+    ok.
+
+each_writer(Do) ->
+    [try Do(Writer) catch exit:_ -> ok end || Writer <- writers()],
+    ok.
+
+%% @doc The same for one table.
+-spec written(tab()) -> ok.
+written(Tab) ->
+    ok = ensure(),
+    case entry(Tab) of
+        #entry{writer = Writer} when is_pid(Writer) -> fyris_mnesia_writer:sync(Writer);
+        _ -> ok
+    end.
+
+entry(Tab) ->
+    case fyris:lookup(?DIRECTORY, Tab) of
+        [Entry] -> Entry;
+        [] -> none
+    end.
+
+stop(none) -> ok;
+stop(Writer) -> fyris_mnesia_writer:stop(Writer).
+
+call(Request) ->
+    gen_server:call(?MODULE, Request, infinity).
+
+%% ---------------------------------------------------------------------------
+%% The process
+
+%% @private
+-spec start_link() -> {ok, pid()} | {error, term()}.
+start_link() ->
+    gen_server:start_link({local, ?MODULE}, ?MODULE, [], []).
+
+%% @private When the keeper was killed, its tables are gone, and Mnesia would take them for empty: so it must end, too.
+%% It does when its supervisor has tried in vain a few times.
+init([]) ->
+    process_flag(trap_exit, true),
+    case in_use() of
+        [] ->
+            ?DIRECTORY = fyris:new(?DIRECTORY, [named_table, protected, {keypos, #entry.tab}]),
+            persistent_term:put(?MODULE, fyris_mnesia_writer:ledger()),
+            {ok, none};
+        Tabs ->
+            {stop, {tables_gone, Tabs}}
+    end.
+
+in_use() ->
+    try
+        [Tab || Tab <- mnesia_lib:val({schema, local_tables}),
+                {ext, _, fyris_mnesia} <- [mnesia_lib:val({Tab, storage_type})],
+                mnesia_lib:val({Tab, where_to_read}) =:= node()]
+    catch
+        exit:_ -> []
+    end.
+
+%% @private
+handle_call({create, Tab, Options}, _, State) ->
+    {reply, create(Tab, fyris:member(?DIRECTORY, Tab), Options), State};
+handle_call({loading, Tab}, _, State) ->
+    true = fyris:update_element(?DIRECTORY, Tab, [{#entry.writer, none}, {#entry.phase, loading}]),
+    {reply, ok, State};
+handle_call({start, Tab, Source}, _, State) ->
+    Writer = case mnesia_monitor:use_dir() of
+                 true -> start_writer(Tab, Source);
+                 false -> none
+             end,
+    true = fyris:update_element(?DIRECTORY, Tab, {#entry.writer, Writer}),
+    {reply, Writer, watching(Writer, State)};
+handle_call({live, Tab}, _, State) ->
+    true = fyris:update_element(?DIRECTORY, Tab, {#entry.phase, live}),
+    {reply, ok, State};
+handle_call({delete, Tab}, _, State) ->
+    [true = fyris:delete(Table)
+     || Tag <- [Tab | indexes(Tab)],
+        #entry{table = Table} <- fyris:take(?DIRECTORY, Tag)],
+    {reply, ok, State}.
+
+create(_, true, _) ->
+    ok;
+create(Tab, false, Options) ->
+    {Name, More} = named(Tab),
+    try fyris:new(Name, [public | More ++ Options]) of
+        Table ->
+            true = fyris:insert(?DIRECTORY, #entry{tab = Tab, table = Table}),
+            ok
+    catch
+        error:Reason -> {error, {Reason, Tab, Options}}
+    end.
+
+named(Tab) when is_atom(Tab) -> {Tab, [named_table]};
+named(_) -> {?MODULE, []}.
+
+start_writer(Tab, Source) ->
+    {ok, Writer} = fyris_mnesia_writer:start_link({Tab, table(Tab)}, Source, persistent_term:get(?MODULE)),
+    Writer.
+
+%% Mnesia thinks that the indexes of a table in memory go with it.
+indexes(Tab) when is_atom(Tab) ->
+    fyris:select(?DIRECTORY, [{#entry{tab = {Tab, index, '$1'}, table = '_', writer = '_', phase = '_'}, [],
+                               [{{{const, Tab}, index, '$1'}}]}]);
+indexes(_) ->
+    [].
+
+%% A node without a directory may get one later; the schema tells.
+watching(none, none) ->
+    {ok, _} = mnesia_subscr:subscribe(self(), {table, schema}),
+    watching;
+watching(_, State) ->
+    State.
+
+%% @private
+handle_cast(_, State) ->
+    {noreply, State}.
+
+%% @private
+handle_info({mnesia_table_event, {write, {schema, schema, _}, _}}, State) ->
+    mnesia_monitor:use_dir() andalso [to_disc(Tab) || Tab <- in_memory_only()],
+    {noreply, State};
+handle_info({'EXIT', _, Reason}, State) when Reason =/= normal, Reason =/= shutdown ->
+    {stop, Reason, State};
+handle_info(_, State) ->
+    {noreply, State}.
+
+in_memory_only() ->
+    fyris:select(?DIRECTORY, [{#entry{tab = '$1', table = '_', writer = none, phase = live}, [{is_atom, '$1'}], ['$1']}]).
+
+to_disc(Tab) ->
+    true = fyris:update_element(?DIRECTORY, Tab, {#entry.writer, start_writer(Tab, table)}).
+
+%% @private
+terminate(_, _) ->
+    persistent_term:erase(?MODULE),
+    [stop(Writer) || Writer <- writers()],
+    ok.
+
+%% Those that read their files have nothing to write yet, and would be long in saying so.
+writers() ->
+    fyris:select(?DIRECTORY, [{#entry{tab = '_', table = '_', writer = '$1', phase = live}, [{is_pid, '$1'}], ['$1']}]).
