@@ -6,10 +6,10 @@ FYRIS := $(or $(CARGO_TARGET_DIR),target)/release/fyris
 DUMP := data/otp25-exports.ets
 PREFIX ?= /usr/local
 
-.PHONY: help run test check bench bench-query compare compare-query compare-segment erlang erlang-otp bench-erlang wheel install-capi golden sanitize sanitize-erlang mutants fuzz loom soak
+.PHONY: help run test check bench bench-query compare compare-query compare-segment erlang erlang-otp bench-erlang wheel install-capi golden sanitize sanitize-erlang arm64 mutants fuzz loom soak mnesia
 
 help: ## this list
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 20
+	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /  make \1\t/' | expand -t 20
 
 run: $(FYRIS) ## open the shell on the dump that ships (with no terminal: a short tour)
 	@if [ -t 0 ]; then $(FYRIS) shell $(DUMP); else $(FYRIS) shell --script data/tour.fyris $(DUMP); fi
@@ -50,6 +50,9 @@ erlang-otp: ## the Erlang tests on OTP 27 and 29 (OTP=27: on one), in roots of D
 bench-erlang: ## Fyris beside the real ets, in one emulator (N=100000 for a quick look, ONLY=large for one group)
 	$(MAKE) -C erlang bench $(if $(N),N=$(N)) $(if $(ONLY),ONLY="$(ONLY)")
 
+mnesia: erlang ## OTP's own suites of Mnesia with their tables in Fyris; an hour (ONLY=evil_backup: some of them); needs Debian's erlang
+	ONLY="$(ONLY)" erlang/mnesia/run.sh
+
 wheel: ## build the Python wheel: dist/fyris-*.whl
 	python/test.sh --wheel
 
@@ -65,18 +68,18 @@ sanitize: ## the concurrent tests under AddressSanitizer and ThreadSanitizer
 sanitize-erlang: ## the NIF under AddressSanitizer, in the emulator
 	ci/sanitize-erlang.sh
 
+arm64: ## the tests of sync, term, index, query, store and segment on AArch64 (qemu), in a root of Debian's packages; as root
+	ci/arm64/root.sh ci/arm64/tests.sh
+
 mutants: ## seeded bugs: each must make its test fail
 	ci/mutants.sh
+	ci/mutants-erlang.sh
 
-loom: ## model checking of the publication and unlink edges
+loom: ## model checking (loom, shuttle): publication, unlinking, splits and joins, moves
 	ci/loom.sh
 
 fuzz: ## run every fuzz target, a minute each
 	ci/fuzz.sh 60
 
-soak: ## the long runs: more property cases, longer fuzzing
-	PROPTEST_CASES=20000 $(CARGO) test --release --locked --workspace
-	cargo test --locked -p fyris-segment --test processes -- --ignored
-	FYRIS_ORACLE_CASES=200000 $(CARGO) test --locked -p fyris-query --test oracle
-	FYRIS_ORACLE_PAIRS=200000 $(CARGO) test --locked -p fyris --test query_oracle
-	ci/fuzz.sh 600
+soak: ## random work for half an hour each on the store, segments and a node; then properties and fuzzing (SECONDS=60: a minute)
+	ci/soak.sh $(SECONDS)

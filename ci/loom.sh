@@ -1,8 +1,12 @@
 #!/usr/bin/env bash
-# Model checking with loom: every interleaving of a few threads over the publication, unlink and freeze edges.
+# Model checking. loom: every interleaving of a few threads, and every value a load may return, over the publication,
+# unlink and freeze edges. shuttle: random schedules of whole structures that grow, shrink and change their shape.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-export RUSTFLAGS="--cfg loom --cfg fyris_small"
-export LOOM_MAX_PREEMPTIONS=${LOOM_MAX_PREEMPTIONS:-2}
-cargo test --locked --release -p fyris-sync --lib linger --target-dir "${CARGO_TARGET_DIR:-target}/loom"
-cargo test --locked --release -p fyris-index --test loom --target-dir "${CARGO_TARGET_DIR:-target}/loom"
+target=${CARGO_TARGET_DIR:-target}
+export LOOM_MAX_PREEMPTIONS=${LOOM_MAX_PREEMPTIONS:-2} SHUTTLE_SILENCE_WARNINGS=1
+with() { RUSTFLAGS="--cfg $1 --cfg fyris_small" cargo test --locked --release "${@:2}" --target-dir "$target/$1"; }
+with loom -p fyris-sync --lib reclaim
+with loom -p fyris-index --test loom
+with loom -p fyris --lib ops::model
+with shuttle -p fyris-index --test shuttle

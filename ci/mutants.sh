@@ -13,9 +13,10 @@ order_one_zero          |                    | -p fyris-term --lib order::
 order_rounds_integers   |                    | -p fyris-term --lib order::
 key_wrong_trailer       |                    | -p fyris-term --test key_order
 key_negative_floor      |                    | -p fyris-term --test key_order
+key_part_goes_on        |                    | -p fyris-term --lib key::parts
 etf_owed_forgotten      |                    | -p fyris-term --test etf_properties
 etf_string_limit        |                    | -p fyris-term --test golden_etf
-hash_unpublished        | --cfg loom         | -p fyris-index --test loom
+hash_unpublished        | --cfg loom --cfg fyris_small    | -p fyris-index --test loom
 hash_skip_moved_check   | --cfg fyris_small  | -p fyris-index --test hash_conformance
 hash_lost_split         | --cfg fyris_small  | -p fyris-index --test hash_conformance
 hash_early_free         |                    | -p fyris-index --test map
@@ -25,13 +26,32 @@ ordered_publish_early   |                    | -p fyris-index --test ordered_tre
 ordered_skip_dead_check |                    | -p fyris-index --test ordered_tree
 ordered_lost_split      |                    | -p fyris-index --test ordered_model
 ordered_stale_heads     | --cfg fyris_small  | -p fyris-index --test bytes_tree -- everything_is_dropped_once
+ordered_unpublished     | --cfg loom --cfg fyris_small    | -p fyris-index --test loom a_leaf
+ordered_child_unpublished | --cfg loom --cfg fyris_small  | -p fyris-index --test loom a_leaf
+ordered_skip_dead_check | --cfg shuttle --cfg fyris_small | -p fyris-index --test shuttle a_leaf_that
+ordered_lost_split      | --cfg shuttle --cfg fyris_small | -p fyris-index --test shuttle nodes_split
+ordered_joins_dead      | --cfg shuttle --cfg fyris_small | -p fyris-index --test shuttle a_join
+inline_unvalidated      | --cfg loom --cfg fyris_small    | -p fyris-index --test loom a_slot_of
+inline_unfenced         | --cfg loom --cfg fyris_small    | -p fyris-index --test loom a_slot_of
+inline_old_lives        | --cfg shuttle --cfg fyris_small | -p fyris-index --test shuttle pairs
 ordered_run_too_far     |                    | -p fyris-index --test ordered_conformance runs
 store_commit_early      |                    | -p fyris --test concurrent a_list_is_inserted
 store_ignore_pending    |                    | -p fyris --lib ops::list
+store_commit_unhelped   | --cfg loom         | -p fyris --lib ops::model --release
+store_through_unheld    | --cfg loom         | -p fyris --lib ops::model --release
+store_commit_not_undone |                    | -p fyris --test lists
 store_sheet_reused      |                    | -p fyris --test words what_is_seen
 ordered_head_decides    |                    | -p fyris --test words keys_that_share
 store_name_unchecked    |                    | -p fyris --test owners
+store_dead_is_found     |                    | -p fyris --lib registry
+store_hint_believed     |                    | -p fyris --lib registry
+store_no_second_look    |                    | -p fyris --test life looks_twice
+store_writes_unwaited   |                    | -p fyris --test life a_change_waits
+store_fix_unwaited      |                    | -p fyris --test life fixing_waits
+store_write_unwaited    |                    | -p fyris --test life a_change_waits
 dump_sum_skips_objects  |                    | -p fyris --test dump -- round_trip
+dump_inflates_anew      |                    | -p fyris --test dump -- compressed_objects_share
+dump_forgets_permissions |                   | -p fyris --lib dump::file
 hash_sweep_unsorted     |                    | -p fyris-index --test sweep
 query_key_by_order      |                    | -p fyris-query --test properties bytes_and_terms
 query_quick_is_all      |                    | -p fyris-query --test properties the_first_look
@@ -44,17 +64,31 @@ store_take_forgets      |                    | -p fyris --lib table::remove
 query_forgets_pieces    |                    | -p fyris --test select_threads a_stopped_query
 shell_chain_unbounded   |                    | -p fyris-cli --lib shell::query
 sync_no_haste           |                    | -p fyris-sync --lib reclaim
+sync_weighs_nothing     |                    | -p fyris --test release
+sync_reclaims_deep      |                    | -p fyris-sync --test under_locks
+sync_child_waits        |                    | -p fyris-sync --test fork
+sync_child_counts       |                    | -p fyris-sync --test fork
 sync_no_sweep           |                    | -p fyris-sync --lib reclaim
 sync_light_unfenced     | --cfg loom         | -p fyris-sync --lib linger --release
 sync_leave_unfenced     | --cfg loom         | -p fyris-sync --lib linger --release
 sync_takes_any_guard    | --cfg loom         | -p fyris-sync --lib linger --release
 sync_stays_unseen       | --cfg loom         | -p fyris-sync --lib linger --release
+sync_section_unfenced   | --cfg loom         | -p fyris-sync --lib section --release
 segment_publish_partly  |                    | -p fyris-segment --test processes kill::
-segment_keep_nothing    |                    | -p fyris-segment --test processes model::
+segment_keep_nothing    |                    | -p fyris-segment --test basic a_laggard_is
+segment_base_not_kept   |                    | -p fyris-segment --test basic disjoint
+segment_base_moves_first |                   | -p fyris-segment --test processes stop::
+segment_hole_is_free    |                    | -p fyris-segment --test hostile a_full
+segment_fork_unnoticed  |                    | -p fyris-segment --test processes fork::
+segment_looks_once      |                    | -p fyris-segment --test processes reader::
 segment_trunk_wins      |                    | -p fyris-segment --test processes model::
 segment_base_unchecked  |                    | -p fyris-segment --lib commit::
 segment_few_forgets     |                    | -p fyris-segment --test processes model::
 segment_torn_read       |                    | -p fyris-segment --test processes stop::
+segment_transaction_merges |                 | -p fyris-segment --test transactions no_transaction
+segment_pin_ignored     |                    | -p fyris-segment --test in_place keeps
+segment_changes_unowned |                    | -p fyris-segment --test in_place whole
+segment_wakes_nobody    |                    | -p fyris-segment --test transactions sleepers
 map_seal_unchecked      |                    | -p fyris-segment --test map_shared
 map_full_in_the_middle  |                    | -p fyris-segment --test map_model a_full_map
 map_join_loses_child    | --cfg fyris_small  | -p fyris-segment --test map_model many_entries

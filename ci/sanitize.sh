@@ -28,8 +28,7 @@ run() {
     fi
 }
 
-# Fences are what ThreadSanitizer does not know, and seize synchronizes the freeing of a batch by
-# one: see the suppressions.
+# What the standard library orders inside of itself ThreadSanitizer does not see: see the suppressions.
 export TSAN_OPTIONS="suppressions=$PWD/ci/tsan.supp ${TSAN_OPTIONS:-}"
 
 for sanitizer in "${@:-address thread}"; do

@@ -28,7 +28,7 @@ fi
 step "Python: the wheel, installed and tested"
 python/test.sh
 
-step "model checking (loom)"
+step "model checking (loom, shuttle)"
 ci/loom.sh
 
 step "fuzz targets on their stored corpora and a few seconds more"

@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# The tests of the crates below the bindings on AArch64. Runs in the root of root.sh:
+#
+#   ci/arm64/root.sh ci/arm64/tests.sh
+#
+# All but segments run under qemu-user; segments want a kernel, see vm.sh.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+# Emulation is ten to twenty times slower.
+export PROPTEST_CASES=${PROPTEST_CASES:-16}
+export FYRIS_ORACLE_CASES=${FYRIS_ORACLE_CASES:-2000} FYRIS_ORACLE_PAIRS=${FYRIS_ORACLE_PAIRS:-10000}
+
+step() { printf '\n== arm64: %s\n' "$*"; }
+
+step "sync, term, index, query, store"
+cargo test --locked --lib --tests -p fyris-sync -p fyris-term -p fyris-index -p fyris-query -p fyris
+
+step "segment, in a virtual machine"
+CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER=$PWD/ci/arm64/vm.sh \
+  cargo test --locked --lib --tests -p fyris-segment
+
+echo
+echo "arm64: all good"
