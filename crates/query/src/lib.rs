@@ -68,34 +68,18 @@
 
 #[cfg(feature = "arbitrary")]
 pub mod arbitrary;
-mod arithmetic;
-mod atoms;
-mod bounds;
-mod builtin;
-mod depth;
-mod error;
-mod eval;
-mod function;
-mod head;
-mod keep;
-mod machine;
-mod narrow;
-mod object;
-mod open;
-mod parse;
+mod compile;
 mod plan;
 mod program;
-mod quick;
-mod shape;
+mod run;
 mod spec;
-mod test;
-mod value;
+mod syntax;
 
-pub use error::{Place, Problem, ProblemKind, SpecError};
-pub use keep::KeyChanges;
-pub use machine::Machine;
-pub use object::ObjectView;
+pub use compile::error::{Place, Problem, ProblemKind, SpecError};
+pub use compile::key_preservation::KeyChanges;
 pub use plan::{KeyRange, Plan, PlanKind, TableOrder};
+pub use run::machine::Machine;
+pub use run::object::ObjectView;
 pub use spec::{MatchSpec, Wanted, test_ms};
 
 /// Runs the README's example.

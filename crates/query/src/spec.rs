@@ -5,15 +5,15 @@ use std::sync::Arc;
 
 use fyris_term::Term;
 
-use crate::atoms::known;
-use crate::error::SpecError;
-use crate::eval::Evaluation;
-use crate::head::{Bindings, Matcher};
-use crate::machine::Machine;
-use crate::object::ObjectView;
-use crate::parse;
+use crate::compile;
+use crate::compile::error::SpecError;
 use crate::program::{Clause, Node, Pattern, Program};
-use crate::value::{Run, Subject, World};
+use crate::run::eval::Evaluation;
+use crate::run::head::{Bindings, Matcher};
+use crate::run::machine::Machine;
+use crate::run::object::ObjectView;
+use crate::run::value::{Run, Subject, World};
+use crate::syntax::atoms::known;
 
 /// A match specification, checked and compiled. Cloning shares it.
 #[derive(Clone)]
@@ -42,7 +42,7 @@ impl MatchSpec {
     /// [`SpecError::Bad`] with everything that is wrong; [`SpecError::SystemLimit`] if a head, a guard or a body is
     /// nested deeper than [`fyris_term::MAX_DEPTH`] levels.
     pub fn new(spec: &Term) -> Result<MatchSpec, SpecError> {
-        let program = Arc::new(parse::specification(spec)?);
+        let program = Arc::new(compile::specification(spec)?);
         Ok(MatchSpec { program })
     }
 
@@ -54,7 +54,7 @@ impl MatchSpec {
     pub fn compile(spec: &Term) -> Result<MatchSpec, SpecError> {
         let compiled = MatchSpec::new(spec)?;
         if compiled.is_empty() {
-            return Err(parse::no_clause());
+            return Err(compile::no_clause());
         }
         Ok(compiled)
     }
@@ -71,7 +71,7 @@ impl MatchSpec {
             Wanted::True => known().r#true,
         };
         let body = Term::List(vec![Term::Atom(body)]);
-        parse::pattern(pattern, body).map(|program| MatchSpec {
+        compile::pattern(pattern, body).map(|program| MatchSpec {
             program: Arc::new(program),
         })
     }
@@ -99,7 +99,7 @@ impl MatchSpec {
 
     /// Does it ask who runs it, or on which node? If not, any [`Machine`] will do.
     pub fn asks_machine(&self) -> bool {
-        use crate::function::Function::{Node as OfRun, NodeOf, SelfPid};
+        use crate::syntax::function::Function::{Node as OfRun, NodeOf, SelfPid};
         let asks = |node: &Node| matches!(node, Node::Call(OfRun | NodeOf | SelfPid, _));
         self.program.nodes.iter().any(asks)
     }

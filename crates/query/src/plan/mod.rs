@@ -21,19 +21,24 @@
 //! - Invariant **superset**: every object that the specification matches has a key in the plan. So a plan can be slow but
 //!   never wrong.
 
+mod bounds;
+mod key_constraints;
+
 use std::ops::Bound;
 use std::sync::Arc;
 
 use fyris_term::Term;
 use fyris_term::key::KeyBuf;
 
-use crate::atoms::variable;
-use crate::bounds::{ABOVE_TERMS, Cut, Label, Range, Ranges};
-use crate::function::Comparison;
-use crate::narrow::{Operand, Site, holds_number, is_key_element, is_key_variable, narrow, pinned};
+use crate::plan::bounds::{ABOVE_TERMS, Cut, Label, Range, Ranges};
+use crate::plan::key_constraints::{
+    Operand, Site, holds_number, is_key_element, is_key_variable, narrow, pinned,
+};
 use crate::program::{KeptPlan, Pattern};
-use crate::shape::{self, Prefix, Shape};
 use crate::spec::MatchSpec;
+use crate::syntax::atoms::variable;
+use crate::syntax::function::Comparison;
+use crate::syntax::key_shape::{self, Prefix, Shape};
 
 /// How a table finds its keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -336,7 +341,7 @@ struct OrderedSite<'t> {
 
 fn ordered_keys(clause: ClauseTerm<'_>, keypos: usize) -> Ranges {
     let pin = |number| pinned(clause.guards, number, false);
-    let (base, prefix) = match shape::of_head(clause.head, keypos, &pin) {
+    let (base, prefix) = match key_shape::of_head(clause.head, keypos, &pin) {
         Shape::Nothing => return Ranges::none(),
         Shape::Any => (Ranges::all(), None),
         Shape::Literal(key) => (comparison_range(Comparison::Equal, &key), None),
@@ -473,7 +478,7 @@ struct HashSite<'t> {
 /// The keys that a clause can match; `None` for any.
 fn hash_keys(clause: ClauseTerm<'_>, keypos: usize) -> Option<Vec<Term>> {
     let pin = |number| pinned(clause.guards, number, true);
-    let base = match shape::of_head(clause.head, keypos, &pin) {
+    let base = match key_shape::of_head(clause.head, keypos, &pin) {
         Shape::Nothing => return Some(Vec::new()),
         Shape::Literal(key) => Some(vec![key]),
         Shape::Any | Shape::Prefix(_) => None,

@@ -10,9 +10,9 @@
 
 use fyris_term::Term;
 
-use crate::atoms::{is_anything, known, variable};
-use crate::error::brief;
+use crate::compile::error::brief;
 use crate::spec::MatchSpec;
+use crate::syntax::atoms::{is_anything, known, variable};
 
 /// A clause whose body might change the key of an object.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

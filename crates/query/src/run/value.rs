@@ -9,8 +9,8 @@ use fyris_term::key::{self, KeyKind};
 use fyris_term::value::{self, View};
 use fyris_term::{Atom, Float, Term};
 
-use crate::object::{ObjectView, decoded};
 use crate::program::Constant;
+use crate::run::object::{ObjectView, decoded};
 
 /// What a specification is run over.
 #[derive(Clone, Copy)]

@@ -8,9 +8,9 @@ use std::cmp::Ordering;
 
 use fyris_term::key::KeyKind;
 
-use crate::function::{Comparison, Function};
 use crate::program::{Constant, Id, Program};
-use crate::value::{Ref, Subject, World};
+use crate::run::value::{Ref, Subject, World};
+use crate::syntax::function::{Comparison, Function};
 
 /// A question about one place.
 #[derive(Debug, Clone, Copy)]

@@ -7,7 +7,7 @@ use fyris_term::{Float, Term};
 use num_bigint::{BigInt, Sign};
 use num_traits::{FromPrimitive, Signed, ToPrimitive, Zero};
 
-use crate::function::Function;
+use crate::syntax::function::Function;
 
 /// The most bits of an integer, as in OTP 27 and later.
 const MAX_BITS: u64 = 4_194_304;

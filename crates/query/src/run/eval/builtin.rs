@@ -6,12 +6,12 @@ use fyris_term::key::KeyKind;
 use fyris_term::value::{self, View};
 use fyris_term::{Atom, Map, Term};
 
-use crate::arithmetic;
-use crate::eval::{Evaluation, truth};
-use crate::function::Function;
 use crate::program::Id;
-use crate::test;
-use crate::value::{Ref, Subject, Value};
+use crate::run::eval::arithmetic;
+use crate::run::eval::{Evaluation, truth};
+use crate::run::test;
+use crate::run::value::{Ref, Subject, Value};
+use crate::syntax::function::Function;
 
 type Eval<'e, 'a> = Evaluation<'e, 'a>;
 

@@ -8,8 +8,8 @@ use std::borrow::Cow;
 
 use fyris_term::{Map, Term};
 
-use crate::atoms::{is_anything, known, variable};
-use crate::function::{self, Callee, Comparison, Function};
+use crate::syntax::atoms::{is_anything, known, variable};
+use crate::syntax::function::{self, Callee, Comparison, Function};
 
 /// What a guard compares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use fyris_term::Term;
 use fyris_term::key::{KeyBuf, KeyWriter};
 
-use crate::atoms::{is_anything, known, variable};
+use crate::syntax::atoms::{is_anything, known, variable};
 
 /// The key of the objects that a head can match.
 pub(crate) enum Shape {

@@ -2,7 +2,7 @@
 
 use fyris_term::{Atom, Pid, Term};
 
-use crate::atoms::known;
+use crate::syntax::atoms::known;
 
 /// Who runs a specification: the answers to `{self}` and `{node}`. Cheap to make; may be shared and reused.
 #[derive(Debug, Clone)]

@@ -5,11 +5,11 @@ use std::sync::{Arc, OnceLock};
 use fyris_term::key::KeyBuf;
 use fyris_term::{Term, value};
 
-use crate::function::{Comparison, Function};
-use crate::open::Open;
 use crate::plan::{Plan, TableOrder};
-use crate::quick::Quick;
-use crate::test::Test;
+use crate::run::irrefutable::Open;
+use crate::run::prefilter::Quick;
+use crate::run::test::Test;
+use crate::syntax::function::{Comparison, Function};
 
 /// The number of a node, a constant or a slot.
 pub(crate) type Id = u32;

@@ -3,20 +3,24 @@
 //! Depth is checked first, without recursion; what recurses below is bounded by
 //! [`MAX_DEPTH`](fyris_term::MAX_DEPTH).
 
+mod depth;
+pub(crate) mod error;
+pub(crate) mod key_preservation;
+
 use std::sync::OnceLock;
 
 use fyris_term::Term;
 use smallvec::SmallVec;
 
-use crate::atoms::{is_anything, known, variable};
-use crate::depth::is_too_deep;
-use crate::error::{Place, Problem, ProblemKind, SpecError, brief};
-use crate::function::{self, Callee, Comparison, Function, NoCall};
-use crate::open::Open;
+use crate::compile::error::{Place, Problem, ProblemKind, SpecError, brief};
 use crate::program::{Clause, Constant, Id, Node, Pattern, Program, Span};
-use crate::quick::Quick;
-use crate::shape;
-use crate::test::{self, Test};
+use crate::run::irrefutable::Open;
+use crate::run::prefilter::Quick;
+use crate::run::test::{self, Test};
+use crate::syntax::atoms::{is_anything, known, variable};
+use crate::syntax::function::{self, Callee, Comparison, Function, NoCall};
+use crate::syntax::key_shape;
+use depth::is_too_deep;
 
 /// Parts on their way into a vector.
 type Parts = SmallVec<[Id; 8]>;
@@ -538,7 +542,7 @@ impl Compiler {
 fn prefixes(head: &Term) -> Vec<(u32, Vec<u8>)> {
     let elements = head.as_tuple().unwrap_or(&[]).iter().enumerate();
     elements
-        .filter_map(|(i, element)| Some((i as u32, shape::prefix_of(element)?)))
+        .filter_map(|(i, element)| Some((i as u32, key_shape::prefix_of(element)?)))
         .collect()
 }
 

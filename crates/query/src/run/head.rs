@@ -9,10 +9,10 @@ use fyris_term::value::{self, View};
 use fyris_term::{Map, Term, key};
 use smallvec::SmallVec;
 
-use crate::object::ObjectView;
 use crate::program::{Clause, Constant, Id, Pattern, Program, Span};
-use crate::test::Test;
-use crate::value::{Ref, Subject, World, is_key};
+use crate::run::object::ObjectView;
+use crate::run::test::Test;
+use crate::run::value::{Ref, Subject, World, is_key};
 
 /// What the variables are bound to.
 pub(crate) type Bindings<'a> = SmallVec<[Ref<'a>; 6]>;

@@ -7,12 +7,12 @@
 
 use fyris_term::{Term, key, value};
 
-use crate::function::Comparison;
-use crate::object::ObjectView;
-use crate::open::Open;
 use crate::program::{Clause, Constant, Node, Pattern};
-use crate::test::Test;
-use crate::value::{Run, Subject, World};
+use crate::run::irrefutable::Open;
+use crate::run::object::ObjectView;
+use crate::run::test::Test;
+use crate::run::value::{Run, Subject, World};
+use crate::syntax::function::Comparison;
 
 /// Elements of an object that are gone over to find one, at most.
 const NEAR: u32 = 4;
@@ -26,7 +26,7 @@ pub(crate) struct Quick {
     element: u32,
     /// With what.
     int: i64,
-    /// Which orders of the two let it pass: see [`Comparison::orders`](crate::function::Comparison).
+    /// Which orders of the two let it pass: see [`Comparison::orders`](crate::syntax::function::Comparison).
     orders: u8,
     /// What the value of an object that passes is, if nothing else is asked.
     value: Value,

@@ -5,16 +5,18 @@
 //!
 //! Recursion goes down with the expression, which has at most [`MAX_DEPTH`](fyris_term::MAX_DEPTH) levels.
 
+mod arithmetic;
+mod builtin;
+
 use fyris_term::{Map, Term};
 
-use crate::atoms::known;
-use crate::builtin;
-use crate::function::Comparison;
-use crate::head::Bindings;
-use crate::machine::Machine;
 use crate::program::{Clause, Id, Node, Program, Span};
-use crate::test::Test;
-use crate::value::{Ref, Value, World};
+use crate::run::head::Bindings;
+use crate::run::machine::Machine;
+use crate::run::test::Test;
+use crate::run::value::{Ref, Value, World};
+use crate::syntax::atoms::known;
+use crate::syntax::function::Comparison;
 
 /// One clause whose head has matched.
 pub(crate) struct Evaluation<'e, 'a> {

@@ -7,9 +7,9 @@
 
 use fyris_term::value;
 
-use crate::object::ObjectView;
 use crate::program::{Clause, Pattern, Program};
-use crate::value::{Ref, Subject, World};
+use crate::run::object::ObjectView;
+use crate::run::value::{Ref, Subject, World};
 
 /// Up to so many elements of a stored object are walked over again for each variable that is read, instead of binding
 /// them all.
