@@ -126,9 +126,9 @@ impl MatchSpec {
     /// is built that need not be.
     #[inline(always)]
     pub fn matches_true(&self, object: &ObjectView<'_>, machine: &Machine) -> bool {
-        match (self.looks(object), &self.program.quick) {
+        match (self.looks(object), &self.program.prefilter) {
             (Some(false), _) => false,
-            (Some(true), Some(quick)) if quick.is_true() => true,
+            (Some(true), Some(prefilter)) if prefilter.is_true() => true,
             _ => self.long_matches_true(object, machine),
         }
     }
@@ -137,8 +137,8 @@ impl MatchSpec {
     /// places, from 1. For those who come by integers with less work than by an [`ObjectView`]; `false` says nothing.
     #[inline(always)]
     pub fn turns_away(&self, arity: usize, int: impl FnOnce(usize) -> Option<i64>) -> bool {
-        let quick = self.program.quick.as_ref();
-        quick.is_some_and(|quick| quick.turns_away(arity, int))
+        let prefilter = self.program.prefilter.as_ref();
+        prefilter.is_some_and(|prefilter| prefilter.turns_away(arity, int))
     }
 
     #[inline(never)]
@@ -151,7 +151,7 @@ impl MatchSpec {
     /// The first look at a stored object: whether it passes; `None` if the long way must tell.
     #[inline(always)]
     fn looks(&self, object: &ObjectView<'_>) -> Option<bool> {
-        self.program.quick.as_ref()?.passes(object)
+        self.program.prefilter.as_ref()?.passes(object)
     }
 
     /// Whether any clause matches, without evaluating its body.
@@ -179,9 +179,9 @@ impl MatchSpec {
         machine: &Machine,
         values: &mut Vec<Term>,
     ) -> bool {
-        match (self.looks(object), &self.program.quick) {
+        match (self.looks(object), &self.program.prefilter) {
             (Some(false), _) => false,
-            (Some(true), Some(quick)) if quick.push(object, values) => true,
+            (Some(true), Some(prefilter)) if prefilter.push(object, values) => true,
             _ => self.long_run_into(Subject::Stored(object), machine, values),
         }
     }
@@ -200,10 +200,10 @@ impl MatchSpec {
     /// As [`MatchSpec::run_term`], appending the value to `values`; whether a clause matched.
     #[inline(always)]
     pub fn run_term_into(&self, term: &Term, machine: &Machine, values: &mut Vec<Term>) -> bool {
-        let quick = self.program.quick.as_ref();
-        match quick.and_then(|quick| Some((quick.passes_term(term)?, quick))) {
+        let prefilter = self.program.prefilter.as_ref();
+        match prefilter.and_then(|prefilter| Some((prefilter.passes_term(term)?, prefilter))) {
             Some((false, _)) => false,
-            Some((true, quick)) if quick.push_term(term, values) => true,
+            Some((true, prefilter)) if prefilter.push_term(term, values) => true,
             _ => self.long_run_into(Subject::Term(term), machine, values),
         }
     }
@@ -249,11 +249,11 @@ fn matches_head<'a>(
     bindings: &mut Bindings<'a>,
 ) -> bool {
     // Most objects are turned away here.
-    if let Some(open) = &clause.open {
-        if !world.is_admitted(program, clause, open.size) {
+    if let Some(head) = &clause.irrefutable {
+        if !world.is_admitted(program, clause, head.size) {
             return false;
         }
-        if open.is_near {
+        if head.is_near {
             return true;
         }
     }
@@ -262,7 +262,7 @@ fn matches_head<'a>(
         program,
         world,
         bindings,
-        tested: clause.open.is_some(),
+        tested: clause.irrefutable.is_some(),
     };
     matcher.head(clause)
 }

@@ -5,7 +5,9 @@
 
 mod depth;
 pub(crate) mod error;
+mod irrefutable;
 pub(crate) mod key_preservation;
+mod prefilter;
 
 use std::sync::OnceLock;
 
@@ -13,14 +15,13 @@ use fyris_term::Term;
 use smallvec::SmallVec;
 
 use crate::compile::error::{Place, Problem, ProblemKind, SpecError, brief};
-use crate::program::{Clause, Constant, Id, Node, Pattern, Program, Span};
-use crate::run::irrefutable::Open;
-use crate::run::prefilter::Quick;
-use crate::run::test::{self, Test};
+use crate::program::{Clause, Constant, Id, Node, Pattern, Program, Span, Test, kinds};
 use crate::syntax::atoms::{is_anything, known, variable};
 use crate::syntax::function::{self, Callee, Comparison, Function, NoCall};
 use crate::syntax::key_shape;
 use depth::is_too_deep;
+use irrefutable::irrefutable_head;
+use prefilter::prefilter;
 
 /// Parts on their way into a vector.
 type Parts = SmallVec<[Id; 8]>;
@@ -124,7 +125,7 @@ impl Compiler {
                 nodes: Vec::new(),
                 node_parts: Vec::new(),
                 constants: Vec::new(),
-                quick: None,
+                prefilter: None,
                 plan: OnceLock::new(),
             },
             problems: Vec::new(),
@@ -140,7 +141,7 @@ impl Compiler {
         }
         let mut program = self.program;
         program.constants = self.constants.into_iter().map(Constant::new).collect();
-        program.quick = Quick::new(
+        program.prefilter = prefilter(
             &program.clauses,
             &program.patterns,
             &program.constants,
@@ -201,7 +202,7 @@ impl Compiler {
         let reads = !matches!(self.program.node(body), Node::Constant(_) | Node::Object);
         Clause {
             head,
-            open: Open::new(head, &self.program.patterns, reads || !late.is_empty()),
+            irrefutable: irrefutable_head(head, &self.program.patterns, reads || !late.is_empty()),
             bindings,
             early,
             late: self.node_span(&late),
@@ -506,7 +507,7 @@ impl Compiler {
 
     /// A call; a test of a variable's type is a test.
     fn function(&mut self, function: Function, parts: &[Id]) -> Node {
-        if let ([argument], Some(kinds)) = (parts, test::kinds(function))
+        if let ([argument], Some(kinds)) = (parts, kinds(function))
             && let Node::Variable(slot) = self.program.node(*argument)
         {
             return Node::Test(slot, Test::Kind(kinds));

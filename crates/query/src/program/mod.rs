@@ -1,15 +1,20 @@
 //! The compiled form: flat vectors of nodes that name each other by number.
 
+mod irrefutable;
+mod prefilter;
+mod test;
+
 use std::sync::{Arc, OnceLock};
 
 use fyris_term::key::KeyBuf;
 use fyris_term::{Term, value};
 
 use crate::plan::{Plan, TableOrder};
-use crate::run::irrefutable::Open;
-use crate::run::prefilter::Quick;
-use crate::run::test::Test;
 use crate::syntax::function::{Comparison, Function};
+
+pub(crate) use irrefutable::IrrefutableHead;
+pub(crate) use prefilter::{Prefilter, PrefilterValue};
+pub(crate) use test::{Test, kinds};
 
 /// The number of a node, a constant or a slot.
 pub(crate) type Id = u32;
@@ -41,7 +46,7 @@ pub(crate) struct Program {
     pub(crate) node_parts: Vec<Id>,
     pub(crate) constants: Vec<Constant>,
     /// What tells most objects at once.
-    pub(crate) quick: Option<Quick>,
+    pub(crate) prefilter: Option<Prefilter>,
     /// The plan that was asked for first: a specification is used with one table, as a rule.
     pub(crate) plan: OnceLock<KeptPlan>,
 }
@@ -58,8 +63,8 @@ pub(crate) struct KeptPlan {
 #[derive(Debug)]
 pub(crate) struct Clause {
     pub(crate) head: Pattern,
-    /// If the head is open.
-    pub(crate) open: Option<Open>,
+    /// If the head is irrefutable.
+    pub(crate) irrefutable: Option<IrrefutableHead>,
     /// The slots of the variables, in the order of the variables' numbers; slots are numbered as the head meets them.
     pub(crate) bindings: Vec<Id>,
     /// Those guards that test an element of the head's tuple, by element, from 0.

@@ -9,9 +9,8 @@ use fyris_term::value::{self, View};
 use fyris_term::{Map, Term, key};
 use smallvec::SmallVec;
 
-use crate::program::{Clause, Constant, Id, Pattern, Program, Span};
+use crate::program::{Clause, Constant, Id, Pattern, Program, Span, Test};
 use crate::run::object::ObjectView;
-use crate::run::test::Test;
 use crate::run::value::{Ref, Subject, World, is_key};
 
 /// What the variables are bound to.

@@ -1,51 +1,10 @@
-//! Open heads: tuples of nothing but variables, each met once, and `'_'`.
-//!
-//! Such a head matches every tuple of its size, so all that can turn an object away are the guards; and most objects of a
-//! scan are turned away. So those guards that test an element are asked first, of the few bytes they are about. What is left
-//! has its variables in places that the head tells: in a small tuple they are found when they are read, and never
-//! bound; in a large one they are bound as in other heads, if anything will read them.
+//! Irrefutable heads: their tests asked in place, their variables found when they are read.
 
 use fyris_term::value;
 
-use crate::program::{Clause, Pattern, Program};
+use crate::program::{Clause, Program};
 use crate::run::object::ObjectView;
 use crate::run::value::{Ref, Subject, World};
-
-/// Up to so many elements of a stored object are walked over again for each variable that is read, instead of binding
-/// them all.
-const NEAR: u32 = 6;
-
-/// What there is to know of an open head.
-#[derive(Debug)]
-pub(crate) struct Open {
-    /// The size of the tuples it matches.
-    pub(crate) size: usize,
-    /// The element of each slot, from 0.
-    pub(crate) elements: Box<[u32]>,
-    /// The variables are found when they are read, not bound before.
-    pub(crate) is_near: bool,
-}
-
-impl Open {
-    /// Of a head that is open; `reads` tells whether anything but the early tests reads its variables.
-    pub(crate) fn new(head: Pattern, patterns: &[Pattern], reads: bool) -> Option<Open> {
-        let Pattern::Tuple { elements, used } = head else {
-            return None;
-        };
-        let elements = elements.of(patterns);
-        let is_open = |element: &Pattern| matches!(element, Pattern::Any | Pattern::Bind);
-        let binds = |(_, element): &(u32, &Pattern)| matches!(element, Pattern::Bind);
-        elements.iter().all(is_open).then(|| Open {
-            size: elements.len(),
-            elements: (0..)
-                .zip(elements)
-                .filter(binds)
-                .map(|(at, _)| at)
-                .collect(),
-            is_near: used <= NEAR || !reads,
-        })
-    }
-}
 
 impl<'a> World<'a> {
     /// Whether the subject is a tuple of `size` elements that pass the early tests of a clause whose head is open.

@@ -1,5 +1,7 @@
 //! The functions that guards and bodies may call.
 
+use std::cmp::Ordering;
+
 /// How two terms are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Comparison {
@@ -37,6 +39,30 @@ impl Comparison {
             Comparison::LessEqual => Comparison::GreaterEqual,
             same => same,
         }
+    }
+
+    /// The orders of two terms that it holds for, a bit each from less to greater. `=:=` of terms that are `==` is for
+    /// the caller to know.
+    #[inline]
+    pub(crate) fn orders(self) -> u8 {
+        const LESS: u8 = 1;
+        const EQUAL: u8 = 2;
+        const GREATER: u8 = 4;
+        match self {
+            Comparison::Greater => GREATER,
+            Comparison::GreaterEqual => GREATER | EQUAL,
+            Comparison::Less => LESS,
+            Comparison::LessEqual => LESS | EQUAL,
+            Comparison::Equal | Comparison::Exact => EQUAL,
+            Comparison::NotEqual | Comparison::NotExact => LESS | GREATER,
+        }
+    }
+
+    /// Whether it holds for terms in this order: by a mask, as a branch for each comparison would be guessed wrong where
+    /// objects differ.
+    #[inline]
+    pub(crate) fn holds(self, order: Ordering) -> bool {
+        self.orders() >> (order as i8 + 1) & 1 == 1
     }
 }
 

@@ -6,10 +6,9 @@ use fyris_term::key::KeyKind;
 use fyris_term::value::{self, View};
 use fyris_term::{Atom, Map, Term};
 
-use crate::program::Id;
+use crate::program::{Id, kinds};
 use crate::run::eval::arithmetic;
 use crate::run::eval::{Evaluation, truth};
-use crate::run::test;
 use crate::run::value::{Ref, Subject, Value};
 use crate::syntax::function::Function;
 
@@ -137,7 +136,7 @@ fn type_test<'a>(eval: &Eval<'_, 'a>, function: Function, a: &Value<'a>) -> Opti
     if function == Function::IsBoolean {
         return Some(eval.boolean(a).is_some());
     }
-    let kinds = test::kinds(function)?;
+    let kinds = kinds(function)?;
     Some(kinds >> eval.world.kind(a) as u16 & 1 == 1)
 }
 

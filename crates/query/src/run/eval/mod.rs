@@ -10,10 +10,9 @@ mod builtin;
 
 use fyris_term::{Map, Term};
 
-use crate::program::{Clause, Id, Node, Program, Span};
+use crate::program::{Clause, Id, Node, Program, Span, Test};
 use crate::run::head::Bindings;
 use crate::run::machine::Machine;
-use crate::run::test::Test;
 use crate::run::value::{Ref, Value, World};
 use crate::syntax::atoms::known;
 use crate::syntax::function::Comparison;
@@ -49,8 +48,8 @@ impl<'a> Evaluation<'_, 'a> {
     /// Does something with the place where a variable is.
     #[inline(always)]
     fn with_place<R>(&self, slot: Id, f: impl Fn(Ref<'a>) -> R) -> R {
-        match &self.clause.open {
-            Some(open) if open.is_near => self.world.with_element(open.elements[slot as usize], f),
+        match &self.clause.irrefutable {
+            Some(head) if head.is_near => self.world.with_element(head.elements[slot as usize], f),
             _ => f(self.bindings[slot as usize]),
         }
     }
