@@ -77,7 +77,7 @@ mod syntax;
 
 pub use compile::error::{Place, Problem, ProblemKind, SpecError};
 pub use compile::key_preservation::KeyChanges;
-pub use plan::{KeyRange, Plan, PlanKind, TableOrder};
+pub use program::plan::{KeyRange, Plan, PlanKind, TableOrder};
 pub use run::machine::Machine;
 pub use run::object::ObjectView;
 pub use spec::{MatchSpec, Wanted, test_ms};

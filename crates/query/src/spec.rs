@@ -7,6 +7,9 @@ use fyris_term::Term;
 
 use crate::compile;
 use crate::compile::error::SpecError;
+use crate::compile::key_preservation::{self, KeyChanges};
+use crate::plan;
+use crate::program::plan::{Plan, TableOrder};
 use crate::program::{Clause, Node, Pattern, Program};
 use crate::run::eval::Evaluation;
 use crate::run::head::{Bindings, Matcher};
@@ -108,6 +111,29 @@ impl MatchSpec {
     pub fn returns_object(&self) -> bool {
         let is_object = |clause: &Clause| matches!(self.program.node(clause.body), Node::Object);
         self.program.clauses.iter().all(is_object)
+    }
+
+    /// Which keys of a table can match. O(size of the specification), but for the sorting of many ranges; the first
+    /// plan is kept, and given again for tables of the same shape.
+    pub fn plan(&self, keypos: usize, order: TableOrder) -> Arc<Plan> {
+        plan::plan(&self.program, keypos, order)
+    }
+
+    /// The bytes of the one key that all matching objects have, if the head names it: order bytes for an ordered table,
+    /// exact ones for a hash table. O(1); a [`MatchSpec::plan`] of the same key is dearer than the lookup. `None` does not
+    /// mean that there is no such key.
+    #[inline]
+    pub fn point(&self, keypos: usize, order: TableOrder) -> Option<&[u8]> {
+        plan::point(&self.program, keypos, order)
+    }
+
+    /// Whether every body keeps the key of the object it replaces. O(size).
+    ///
+    /// # Errors
+    ///
+    /// The first clause of which that cannot be seen.
+    pub fn keeps_key(&self, keypos: usize) -> Result<(), KeyChanges> {
+        key_preservation::check(self.source(), keypos)
     }
 
     /// The value of the first clause that matches a stored object; `None` if none does. A call in the body that fails

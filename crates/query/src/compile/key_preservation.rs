@@ -11,7 +11,6 @@
 use fyris_term::Term;
 
 use crate::compile::error::brief;
-use crate::spec::MatchSpec;
 use crate::syntax::atoms::{is_anything, known, variable};
 
 /// A clause whose body might change the key of an object.
@@ -30,27 +29,21 @@ pub struct KeyChanges {
     pub why: &'static str,
 }
 
-impl MatchSpec {
-    /// Whether every body keeps the key of the object it replaces. O(size).
-    ///
-    /// # Errors
-    ///
-    /// The first clause of which that cannot be seen.
-    pub fn keeps_key(&self, keypos: usize) -> Result<(), KeyChanges> {
-        let clauses = self.source().as_list().unwrap_or(&[]);
-        for (i, clause) in clauses.iter().enumerate() {
-            let Some([head, _, body]) = clause.as_tuple() else {
-                continue;
-            };
-            keeps(keypos, head, body).map_err(|why| KeyChanges {
-                clause: i + 1,
-                keypos,
-                found: brief(body),
-                why,
-            })?;
-        }
-        Ok(())
+/// Whether every body of a specification keeps the key of the object it replaces, else the first that need not.
+pub(crate) fn check(source: &Term, keypos: usize) -> Result<(), KeyChanges> {
+    let clauses = source.as_list().unwrap_or(&[]);
+    for (i, clause) in clauses.iter().enumerate() {
+        let Some([head, _, body]) = clause.as_tuple() else {
+            continue;
+        };
+        keeps(keypos, head, body).map_err(|why| KeyChanges {
+            clause: i + 1,
+            keypos,
+            found: brief(body),
+            why,
+        })?;
     }
+    Ok(())
 }
 
 fn keeps(keypos: usize, head: &Term, body: &Term) -> Result<(), &'static str> {
@@ -140,7 +133,8 @@ mod tests {
 
     fn keeps(spec: &str) -> bool {
         let spec = Term::parse(spec).expect("a term");
-        MatchSpec::new(&spec).expect("a spec").keeps_key(1).is_ok()
+        crate::compile::specification(&spec).expect("a specification");
+        check(&spec, 1).is_ok()
     }
 
     /// Every case was tried on OTP 25.

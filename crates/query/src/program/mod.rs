@@ -1,18 +1,20 @@
 //! The compiled form: flat vectors of nodes that name each other by number.
 
 mod irrefutable;
+pub(crate) mod key_ranges;
+pub(crate) mod plan;
 mod prefilter;
 mod test;
 
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 use fyris_term::key::KeyBuf;
 use fyris_term::{Term, value};
 
-use crate::plan::{Plan, TableOrder};
 use crate::syntax::function::{Comparison, Function};
 
 pub(crate) use irrefutable::IrrefutableHead;
+pub(crate) use plan::KeptPlan;
 pub(crate) use prefilter::{Prefilter, PrefilterValue};
 pub(crate) use test::{Test, kinds};
 
@@ -49,14 +51,6 @@ pub(crate) struct Program {
     pub(crate) prefilter: Option<Prefilter>,
     /// The plan that was asked for first: a specification is used with one table, as a rule.
     pub(crate) plan: OnceLock<KeptPlan>,
-}
-
-/// A plan, and what it is for.
-#[derive(Debug)]
-pub(crate) struct KeptPlan {
-    pub(crate) keypos: usize,
-    pub(crate) order: TableOrder,
-    pub(crate) plan: Arc<Plan>,
 }
 
 /// One `{Head, Guards, Body}`.
