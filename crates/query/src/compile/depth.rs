@@ -1,6 +1,50 @@
-//! How deep a term is, found without recursion.
+//! How deep a specification is nested, found without recursion.
 
 use fyris_term::{Fun, MAX_DEPTH, Term};
+
+use crate::compile::error::{Place, SpecError};
+
+/// Refuses parts that are nested too deep.
+pub(super) fn shallow(clause: &Term, n: usize) -> Result<(), SpecError> {
+    let too_deep = |place| Err(SpecError::SystemLimit(place));
+    let Term::Tuple(parts) = clause else {
+        return if is_too_deep(clause) {
+            too_deep(Place::Clause(n))
+        } else {
+            Ok(())
+        };
+    };
+    let [head, guards, body] = &parts[..] else {
+        return if is_too_deep(clause) {
+            too_deep(Place::Clause(n))
+        } else {
+            Ok(())
+        };
+    };
+    if is_too_deep(head) {
+        return too_deep(Place::Head(n));
+    }
+    let lists = [
+        (
+            guards,
+            Place::Guards(n),
+            Place::Guard as fn(usize, usize) -> Place,
+        ),
+        (body, Place::Body(n), Place::Expression),
+    ];
+    for (list, whole, part) in lists {
+        let Term::List(expressions) = list else {
+            if is_too_deep(list) {
+                return too_deep(whole);
+            }
+            continue;
+        };
+        if let Some(deep) = expressions.iter().position(is_too_deep) {
+            return too_deep(part(n, deep + 1));
+        }
+    }
+    Ok(())
+}
 
 /// Whether the term has more levels than [`MAX_DEPTH`]: tuples, lists, maps and closures around a term, as
 /// [`MAX_DEPTH`] counts them. O(size), without recursion.

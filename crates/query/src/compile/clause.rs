@@ -1,0 +1,110 @@
+//! Clauses: a head, its guards sorted by when they are asked, a body.
+
+use fyris_term::Term;
+
+use crate::compile::compiler::Compiler;
+use crate::compile::error::{Place, ProblemKind, brief};
+use crate::compile::expressions::Parts;
+use crate::compile::irrefutable::irrefutable_head;
+use crate::program::{Clause, Id, Node, Pattern};
+use crate::syntax::atoms::known;
+use crate::syntax::key_shape;
+
+impl Compiler {
+    pub(super) fn clause(&mut self, clause: &Term, n: usize) {
+        self.place = Place::Clause(n);
+        let Some([head, guards, body]) = clause.as_tuple() else {
+            return self.problem(ProblemKind::NotAClause(brief(clause)));
+        };
+        self.variables.clear();
+        self.place = Place::Head(n);
+        let prefixes = prefixes(head);
+        let head = self.head(head);
+        let bindings = self.bindings();
+        let guards = self.expressions(guards, Place::Guards(n), |i| Place::Guard(n, i));
+        let body = self.expressions(body, Place::Body(n), |i| Place::Expression(n, i));
+        let (Some(guards), Some(body)) = (guards, body) else {
+            return;
+        };
+        match body.last() {
+            Some(&body) => {
+                let mut clause = self.compiled(head, bindings, &guards, body);
+                clause.prefixes = prefixes;
+                self.program.clauses.push(clause);
+            }
+            None => {
+                self.place = Place::Body(n);
+                self.problem(ProblemKind::EmptyBody);
+            }
+        }
+    }
+
+    /// A clause, its guards sorted into those that test an element and the others.
+    fn compiled(&mut self, head: Pattern, bindings: Vec<Id>, guards: &[Id], body: Id) -> Clause {
+        let (mut early, mut late) = (Vec::new(), Parts::new());
+        for &guard in guards {
+            match self.program.node(guard) {
+                Node::Test(slot, test) => match self.element_of(head, slot) {
+                    Some(element) => early.push((element, test)),
+                    None => late.push(guard),
+                },
+                _ => late.push(guard),
+            }
+        }
+        early.sort_by_key(|&(element, _)| element);
+        let is_true = self.as_constant(body).and_then(Term::as_atom) == Some(known().r#true);
+        let reads = !matches!(self.program.node(body), Node::Constant(_) | Node::Object);
+        Clause {
+            head,
+            irrefutable: irrefutable_head(head, &self.program.patterns, reads || !late.is_empty()),
+            bindings,
+            early,
+            late: self.node_span(&late),
+            prefixes: Vec::new(),
+            body,
+            is_true,
+        }
+    }
+
+    /// The element of the head's tuple that binds a slot.
+    fn element_of(&self, head: Pattern, slot: Id) -> Option<u32> {
+        let Pattern::Tuple { elements, .. } = head else {
+            return None;
+        };
+        let (mut bound, mut found) = (0, None);
+        for (i, &element) in elements.of(&self.program.patterns).iter().enumerate() {
+            if matches!(element, Pattern::Bind) && bound == slot {
+                found = Some(i as u32);
+            }
+            bound += self.slots_in(element);
+        }
+        found
+    }
+
+    /// How many slots a pattern binds.
+    fn slots_in(&self, pattern: Pattern) -> u32 {
+        let parts = match pattern {
+            Pattern::Bind => return 1,
+            Pattern::Tuple { elements, .. } => elements,
+            Pattern::Cons(parts) | Pattern::Map(parts) => parts,
+            Pattern::Any | Pattern::Same(_) | Pattern::Constant(_) => return 0,
+        };
+        let parts = parts.of(&self.program.patterns).iter();
+        parts.map(|&part| self.slots_in(part)).sum()
+    }
+
+    /// The slots, sorted by the numbers of their variables.
+    fn bindings(&self) -> Vec<Id> {
+        let mut slots: Vec<Id> = (0..self.variables.len() as Id).collect();
+        slots.sort_unstable_by_key(|&slot| self.variables[slot as usize]);
+        slots
+    }
+}
+
+/// For every element of a head, should it be the key: how the bytes of that start.
+fn prefixes(head: &Term) -> Vec<(u32, Vec<u8>)> {
+    let elements = head.as_tuple().unwrap_or(&[]).iter().enumerate();
+    elements
+        .filter_map(|(i, element)| Some((i as u32, key_shape::prefix_of(element)?)))
+        .collect()
+}

@@ -1,0 +1,83 @@
+//! A program while it is made.
+
+use std::sync::OnceLock;
+
+use fyris_term::Term;
+use smallvec::SmallVec;
+
+use crate::compile::error::{Place, Problem, ProblemKind};
+use crate::program::{Id, Node, Pattern, Program, Span};
+
+/// A program while it is made, and what was found wrong.
+pub(super) struct Compiler {
+    pub(super) program: Program,
+    pub(super) problems: Vec<Problem>,
+    pub(super) place: Place,
+    /// The variables of the clause at hand, in the order of their slots.
+    pub(super) variables: SmallVec<[u32; 8]>,
+    /// The constants so far: most of the small ones become part of a larger one, so they are encoded at the end.
+    pub(super) constants: Vec<Term>,
+}
+
+impl Compiler {
+    pub(super) fn new(source: Term) -> Compiler {
+        Compiler {
+            program: Program {
+                source,
+                clauses: Vec::new(),
+                patterns: Vec::new(),
+                nodes: Vec::new(),
+                node_parts: Vec::new(),
+                constants: Vec::new(),
+                prefilter: None,
+                plan: OnceLock::new(),
+            },
+            problems: Vec::new(),
+            place: Place::Spec,
+            variables: SmallVec::new(),
+            constants: Vec::new(),
+        }
+    }
+
+    pub(super) fn problem(&mut self, kind: ProblemKind) {
+        self.problems.push(Problem {
+            place: self.place,
+            kind,
+        });
+    }
+
+    pub(super) fn pattern_span(&mut self, parts: &[Pattern]) -> Span {
+        let at = self.program.patterns.len() as u32;
+        self.program.patterns.extend_from_slice(parts);
+        Span {
+            at,
+            len: parts.len() as u32,
+        }
+    }
+
+    pub(super) fn constant(&mut self, term: Term) -> Id {
+        self.constants.push(term);
+        self.constants.len() as Id - 1
+    }
+
+    pub(super) fn push_node(&mut self, node: Node) -> Id {
+        self.program.nodes.push(node);
+        self.program.nodes.len() as Id - 1
+    }
+
+    pub(super) fn node_span(&mut self, parts: &[Id]) -> Span {
+        let at = self.program.node_parts.len() as u32;
+        self.program.node_parts.extend_from_slice(parts);
+        Span {
+            at,
+            len: parts.len() as u32,
+        }
+    }
+
+    pub(super) fn as_constant(&self, id: Id) -> Option<&Term> {
+        match self.program.node(id) {
+            Node::Constant(constant) => Some(&self.constants[constant as usize]),
+            _ => None,
+        }
+    }
+}
