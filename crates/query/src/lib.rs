@@ -23,19 +23,32 @@
 //! Functions are those that the newest OTP has for tables, and besides `is_record/2`. What is wrong with a specification
 //! is told with its place, all of it at once ([`SpecError`]).
 //!
+//! # The floors
+//!
+//! | folder | holds | imports |
+//! |---|---|---|
+//! | `syntax` | the language as terms: its atoms and functions, and what a pattern says of the key | nothing |
+//! | `program` | data: a compiled specification (the prefilter, irrefutable heads, tests), plans | `syntax` |
+//! | `compile` | from the term to the program, with every problem; whether a body preserves the key | `program`, `syntax` |
+//! | `plan` | from the program to the keys that it can match | `program`, `syntax` |
+//! | `run` | a program over an object | `program`, `syntax` |
+//! | `spec` | [`MatchSpec`], the crate's door | all of them |
+//!
+//! A folder imports only folders above it in this table, and `compile`, `plan` and `run` do not know each other.
+//!
 //! # From term to program
 //!
 //! | step | module | what |
 //! |---|---|---|
-//! | check | `depth`, `parse` | no part is nested deeper than [`fyris_term::MAX_DEPTH`]; names, arities, variables |
-//! | compile | `parse`, `program` | vectors of patterns and nodes that name each other by number; constants in all the forms they are compared in; constant structures folded |
-//! | look | `quick` | where the first guard compares an element with a small integer, or the head has one: most objects are told by it |
-//! | admit | `open` | a head of variables alone: turns objects away by tests of elements; binds nothing, a variable is found when it is read |
-//! | match | `head` | walks the stored bytes once, element by element, up to the last that matters |
-//! | test | `test` | comparisons with constants and type tests on an element, asked as soon as the head is there |
-//! | evaluate | `eval`, `builtin`, `arithmetic` | the other guards, then the body |
+//! | check | `compile::depth`, `compile` | no part is nested deeper than [`fyris_term::MAX_DEPTH`]; names, arities, variables |
+//! | compile | `compile` | vectors of patterns and nodes that name each other by number; constants in all the forms they are compared in; constant structures folded |
+//! | prefilter | `run::prefilter` | where the first guard compares an element with a small integer, or the head has one: most objects are told by it |
+//! | admit | `run::irrefutable` | a head of variables alone: rejects objects by tests of elements; binds nothing, a variable is found when it is read |
+//! | match | `run::head` | walks the stored bytes once, element by element, up to the last that matters |
+//! | test | `run::test` | comparisons with constants and type tests on an element, asked as soon as the head is there |
+//! | evaluate | `run::eval` | the other guards, then the body |
 //!
-//! A binding is a place in the stored bytes (`value::Ref`); it is decoded when an expression needs its content, and then
+//! A binding is a place in the stored bytes (`run::value::Ref`); it is decoded when an expression needs its content, and then
 //! integers, floats, atoms and binaries are looked at where they are. A constant in a head is compared as bytes: values
 //! have one form, so stored bytes that start with the constant's are it. Only a key that is a tuple, a list or a map and
 //! whose inside is matched is decoded, once an object, and that only if its bytes start as those of a match would.
@@ -49,7 +62,7 @@
 //! # In registers
 //!
 //! An object of a scan costs some ten nanoseconds, so what is written to memory and read back counts. What the engine looks
-//! into is handed on by reference (`value::World`), places are looked at where they are made, and results are appended
+//! into is handed on by reference (`value::EvalContext`), places are looked at where they are made, and results are appended
 //! where they belong ([`MatchSpec::run_into`]): two words written one by one and read back as a pair cost as much as the
 //! guard that they are for.
 //!
@@ -57,7 +70,7 @@
 //!
 //! - **superset**: every object that a specification matches has a key in its plan.
 //! - **slots**: patterns bind slots in the order in which they are matched, so a slot's number is its place in the vector
-//!   of bindings, and a clause is evaluated only when all its slots are bound, or its head is open and they are near.
+//!   of bindings, and a clause is evaluated only when all its slots are bound, or its head is irrefutable and they are near.
 //! - **bounded**: recursion goes down with the specification, at most [`fyris_term::MAX_DEPTH`] levels; integers do not
 //!   grow beyond 4,194,304 bits; a result is no larger than the body says, times the object.
 //!

@@ -11,11 +11,12 @@ use crate::compile::key_preservation::{self, KeyChanges};
 use crate::plan;
 use crate::program::plan::{Plan, TableOrder};
 use crate::program::{Clause, Node, Pattern, Program};
+use crate::run;
+use crate::run::context::Run;
 use crate::run::eval::Evaluation;
-use crate::run::head::{Bindings, Matcher};
 use crate::run::machine::Machine;
 use crate::run::object::ObjectView;
-use crate::run::value::{Run, Subject, World};
+use crate::run::value::Subject;
 use crate::syntax::atoms::known;
 
 /// A match specification, checked and compiled. Cloning shares it.
@@ -132,7 +133,7 @@ impl MatchSpec {
     /// # Errors
     ///
     /// The first clause of which that cannot be seen.
-    pub fn keeps_key(&self, keypos: usize) -> Result<(), KeyChanges> {
+    pub fn preserves_key(&self, keypos: usize) -> Result<(), KeyChanges> {
         key_preservation::check(self.source(), keypos)
     }
 
@@ -140,60 +141,73 @@ impl MatchSpec {
     /// is worth `'EXIT'`.
     #[inline]
     pub fn run(&self, object: &ObjectView<'_>, machine: &Machine) -> Option<Term> {
-        if self.looks(object) == Some(false) {
+        if self.prefilter(object) == Some(false) {
             return None;
         }
-        self.with_match(&Run::new(Subject::Stored(object)), machine, |eval| {
-            eval.body()
-        })
+        run::first_match(
+            &self.program,
+            &Run::new(Subject::Stored(object)),
+            machine,
+            |eval| eval.body(),
+        )
     }
 
     /// Whether the value of the first clause that matches is exactly `true`: `select_count` and `select_delete`. Nothing
     /// is built that need not be.
     #[inline(always)]
     pub fn matches_true(&self, object: &ObjectView<'_>, machine: &Machine) -> bool {
-        match (self.looks(object), &self.program.prefilter) {
+        match (self.prefilter(object), &self.program.prefilter) {
             (Some(false), _) => false,
             (Some(true), Some(prefilter)) if prefilter.is_true() => true,
-            _ => self.long_matches_true(object, machine),
+            _ => self.matches_true_slow(object, machine),
         }
     }
 
     /// Whether it is known that no clause matches an object of so many elements, of which `int` tells integers by their
     /// places, from 1. For those who come by integers with less work than by an [`ObjectView`]; `false` says nothing.
     #[inline(always)]
-    pub fn turns_away(&self, arity: usize, int: impl FnOnce(usize) -> Option<i64>) -> bool {
+    pub fn rejects(&self, arity: usize, int: impl FnOnce(usize) -> Option<i64>) -> bool {
         let prefilter = self.program.prefilter.as_ref();
-        prefilter.is_some_and(|prefilter| prefilter.turns_away(arity, int))
+        prefilter.is_some_and(|prefilter| prefilter.rejects(arity, int))
     }
 
     #[inline(never)]
-    fn long_matches_true(&self, object: &ObjectView<'_>, machine: &Machine) -> bool {
+    fn matches_true_slow(&self, object: &ObjectView<'_>, machine: &Machine) -> bool {
         let is_true = |eval: &Evaluation<'_, '_>| eval.body_is_true();
         let run = Run::new(Subject::Stored(object));
-        self.with_match(&run, machine, is_true).unwrap_or(false)
+        run::first_match(&self.program, &run, machine, is_true).unwrap_or(false)
     }
 
-    /// The first look at a stored object: whether it passes; `None` if the long way must tell.
+    /// Whether a stored object passes the prefilter; `None` if only the slow path can tell.
     #[inline(always)]
-    fn looks(&self, object: &ObjectView<'_>) -> Option<bool> {
+    fn prefilter(&self, object: &ObjectView<'_>) -> Option<bool> {
         self.program.prefilter.as_ref()?.passes(object)
     }
 
     /// Whether any clause matches, without evaluating its body.
     #[inline]
     pub fn matches(&self, object: &ObjectView<'_>, machine: &Machine) -> bool {
-        if self.looks(object) == Some(false) {
+        if self.prefilter(object) == Some(false) {
             return false;
         }
-        self.with_match(&Run::new(Subject::Stored(object)), machine, |_| ())
-            .is_some()
+        run::first_match(
+            &self.program,
+            &Run::new(Subject::Stored(object)),
+            machine,
+            |_| (),
+        )
+        .is_some()
     }
 
     /// As [`MatchSpec::run`], over a term, which need not be a tuple: `match_spec_run`, `test_ms`.
     #[inline]
     pub fn run_term(&self, term: &Term, machine: &Machine) -> Option<Term> {
-        self.with_match(&Run::new(Subject::Term(term)), machine, |eval| eval.body())
+        run::first_match(
+            &self.program,
+            &Run::new(Subject::Term(term)),
+            machine,
+            |eval| eval.body(),
+        )
     }
 
     /// As [`MatchSpec::run`], appending the value to `values`; whether a clause matched. Faster where values are kept
@@ -205,22 +219,22 @@ impl MatchSpec {
         machine: &Machine,
         values: &mut Vec<Term>,
     ) -> bool {
-        match (self.looks(object), &self.program.prefilter) {
+        match (self.prefilter(object), &self.program.prefilter) {
             (Some(false), _) => false,
             (Some(true), Some(prefilter)) if prefilter.push(object, values) => true,
-            _ => self.long_run_into(Subject::Stored(object), machine, values),
+            _ => self.run_into_slow(Subject::Stored(object), machine, values),
         }
     }
 
     #[inline(never)]
-    fn long_run_into(
+    fn run_into_slow(
         &self,
         subject: Subject<'_>,
         machine: &Machine,
         values: &mut Vec<Term>,
     ) -> bool {
         let push = |eval: &Evaluation<'_, '_>| eval.push_body(values);
-        self.with_match(&Run::new(subject), machine, push).is_some()
+        run::first_match(&self.program, &Run::new(subject), machine, push).is_some()
     }
 
     /// As [`MatchSpec::run_term`], appending the value to `values`; whether a clause matched.
@@ -230,67 +244,9 @@ impl MatchSpec {
         match prefilter.and_then(|prefilter| Some((prefilter.passes_term(term)?, prefilter))) {
             Some((false, _)) => false,
             Some((true, prefilter)) if prefilter.push_term(term, values) => true,
-            _ => self.long_run_into(Subject::Term(term), machine, values),
+            _ => self.run_into_slow(Subject::Term(term), machine, values),
         }
     }
-
-    /// Finds the first clause that matches, and does something with it.
-    #[inline(always)]
-    fn with_match<'a, R>(
-        &'a self,
-        run: &'a Run<'a>,
-        machine: &'a Machine,
-        found: impl FnOnce(&Evaluation<'_, 'a>) -> R,
-    ) -> Option<R> {
-        let world = World::new(run);
-        let program: &Program = &self.program;
-        let mut bindings = Bindings::new();
-        for clause in &program.clauses {
-            if !matches_head(program, world, clause, &mut bindings) {
-                continue;
-            }
-            let mut eval = Evaluation {
-                program,
-                machine,
-                world,
-                clause,
-                bindings: &bindings,
-                in_body: false,
-            };
-            if eval.guards_hold() {
-                eval.in_body = true;
-                return Some(found(&eval));
-            }
-        }
-        None
-    }
-}
-
-/// Whether the subject matches the head of a clause and passes its early tests; then its variables are bound, or near.
-#[inline(always)]
-fn matches_head<'a>(
-    program: &'a Program,
-    world: World<'a>,
-    clause: &'a Clause,
-    bindings: &mut Bindings<'a>,
-) -> bool {
-    // Most objects are turned away here.
-    if let Some(head) = &clause.irrefutable {
-        if !world.is_admitted(program, clause, head.size) {
-            return false;
-        }
-        if head.is_near {
-            return true;
-        }
-    }
-    bindings.clear();
-    let mut matcher = Matcher {
-        program,
-        world,
-        bindings,
-        tested: clause.irrefutable.is_some(),
-    };
-    matcher.head(clause)
 }
 
 impl fmt::Debug for MatchSpec {

@@ -160,7 +160,7 @@ fn check_kept_keys(case: &Case) -> Result<(), TestCaseError> {
     let Some(spec) = compiled(case) else {
         return Ok(());
     };
-    if spec.keeps_key(case.keypos).is_err() {
+    if spec.preserves_key(case.keypos).is_err() {
         return Ok(());
     }
     for object in &case.objects {

@@ -92,7 +92,7 @@ fn check_deleting(table: &Table, spec: &MatchSpec) {
 }
 
 fn check_replacing(table: &Table, spec: &MatchSpec) {
-    if table.table_type() == TableType::Bag || spec.keeps_key(table.keypos()).is_err() {
+    if table.table_type() == TableType::Bag || spec.preserves_key(table.keypos()).is_err() {
         return;
     }
     let machine = Machine::default();

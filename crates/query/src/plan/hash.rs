@@ -4,7 +4,7 @@ use fyris_term::Term;
 use fyris_term::key::KeyBuf;
 
 use super::clause::{ClauseTerm, key_operand};
-use super::key_constraints::{Operand, Site, holds_number, narrow, pinned};
+use super::key_constraints::{KeySets, Operand, constrain, holds_number, known_value};
 use crate::program::plan::{MadeOf, Plan, PlanKind};
 use crate::syntax::function::Comparison;
 use crate::syntax::key_shape::{self, Shape};
@@ -28,25 +28,28 @@ pub(super) fn plan<'t>(clauses: impl Iterator<Item = ClauseTerm<'t>>, keypos: us
     }
 }
 
-struct HashSite<'t> {
+struct HashKeys<'t> {
     clause: ClauseTerm<'t>,
     keypos: usize,
 }
 
 /// The keys that a clause can match; `None` for any.
 fn hash_keys(clause: ClauseTerm<'_>, keypos: usize) -> Option<Vec<Term>> {
-    let pin = |number| pinned(clause.guards, number, true);
-    let base = match key_shape::of_head(clause.head, keypos, &pin) {
+    let substitution = |number| known_value(clause.guards, number, true);
+    let base = match key_shape::of_head(clause.head, keypos, &substitution) {
         Shape::Nothing => return Some(Vec::new()),
         Shape::Literal(key) => Some(vec![key]),
         Shape::Any | Shape::Prefix(_) => None,
     };
-    let site = HashSite { clause, keypos };
-    let guards = clause.guards.iter().map(|guard| narrow(&site, guard, true));
-    guards.fold(base, |all, one| site.intersect(all, one))
+    let sets = HashKeys { clause, keypos };
+    let guards = clause
+        .guards
+        .iter()
+        .map(|guard| constrain(&sets, guard, true));
+    guards.fold(base, |all, one| sets.intersect(all, one))
 }
 
-impl Site for HashSite<'_> {
+impl KeySets for HashKeys<'_> {
     type Keys = Option<Vec<Term>>;
 
     fn all(&self) -> Self::Keys {

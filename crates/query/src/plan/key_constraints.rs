@@ -1,6 +1,6 @@
 //! From guards to sets of keys.
 //!
-//! [`narrow`] answers for any expression: of which keys might it be `true`? What is not understood might be `true` of any.
+//! [`constrain`] answers for any expression: of which keys might it be `true`? What is not understood might be `true` of any.
 //! A guard that fails is not `true`, so failing guards only narrow. The answer is a superset, never less: a plan made of
 //! it cannot lose an object.
 
@@ -21,7 +21,7 @@ pub(crate) enum Operand {
 }
 
 /// A kind of table, as far as sets of keys go.
-pub(crate) trait Site {
+pub(crate) trait KeySets {
     /// A set of keys.
     type Keys: Clone;
 
@@ -45,67 +45,67 @@ pub(crate) trait Site {
 }
 
 /// The keys of which the expression might be worth `want`.
-pub(crate) fn narrow<S: Site>(site: &S, expression: &Term, want: bool) -> S::Keys {
+pub(crate) fn constrain<S: KeySets>(sets: &S, expression: &Term, want: bool) -> S::Keys {
     if let Some(literal) = literal(expression) {
         let is_it = literal.as_atom() == Some(known().boolean(want));
-        return if is_it { site.all() } else { site.none() };
+        return if is_it { sets.all() } else { sets.none() };
     }
     let Some([Term::Atom(name), arguments @ ..]) = expression.as_tuple() else {
-        return site.all();
+        return sets.all();
     };
     let Ok(callee) = function::lookup(name.as_str(), arguments.len()) else {
-        return site.all();
+        return sets.all();
     };
     match (callee, want) {
         (Callee::And | Callee::AndAlso, true) | (Callee::Or | Callee::OrElse, false) => {
-            let sets = arguments
+            let parts = arguments
                 .iter()
-                .map(|argument| narrow(site, argument, want));
-            sets.fold(site.all(), |all, one| site.intersect(all, one))
+                .map(|argument| constrain(sets, argument, want));
+            parts.fold(sets.all(), |all, one| sets.intersect(all, one))
         }
-        (Callee::And | Callee::AndAlso, false) | (Callee::Or | Callee::OrElse, true) => site.union(
+        (Callee::And | Callee::AndAlso, false) | (Callee::Or | Callee::OrElse, true) => sets.union(
             arguments
                 .iter()
-                .map(|argument| narrow(site, argument, want))
+                .map(|argument| constrain(sets, argument, want))
                 .collect(),
         ),
-        (Callee::Function(Function::Not), want) => narrow(site, &arguments[0], !want),
+        (Callee::Function(Function::Not), want) => constrain(sets, &arguments[0], !want),
         (Callee::Compare(comparison), want) => {
             let comparison = if want {
                 comparison
             } else {
                 comparison.negated()
             };
-            compare(site, comparison, &arguments[0], &arguments[1])
+            compare(sets, comparison, &arguments[0], &arguments[1])
         }
-        _ => site.all(),
+        _ => sets.all(),
     }
 }
 
-fn compare<S: Site>(site: &S, comparison: Comparison, a: &Term, b: &Term) -> S::Keys {
-    if let (Some(operand), Some(literal)) = (site.operand(a), literal(b)) {
-        return site.compare(operand, comparison, &literal);
+fn compare<S: KeySets>(sets: &S, comparison: Comparison, a: &Term, b: &Term) -> S::Keys {
+    if let (Some(operand), Some(literal)) = (sets.operand(a), literal(b)) {
+        return sets.compare(operand, comparison, &literal);
     }
-    if let (Some(literal), Some(operand)) = (literal(a), site.operand(b)) {
-        return site.compare(operand, comparison.mirrored(), &literal);
+    if let (Some(literal), Some(operand)) = (literal(a), sets.operand(b)) {
+        return sets.compare(operand, comparison.mirrored(), &literal);
     }
-    site.all()
+    sets.all()
 }
 
 /// What the guards together say a variable is equal to. With `exactly`, by `=:=`; else by `==` as well.
-pub(crate) fn pinned(guards: &[Term], number: u32, exactly: bool) -> Option<Term> {
+pub(crate) fn known_value(guards: &[Term], number: u32, exactly: bool) -> Option<Term> {
     guards
         .iter()
-        .find_map(|guard| pinned_by(guard, number, exactly))
+        .find_map(|guard| known_value_by(guard, number, exactly))
 }
 
-fn pinned_by(guard: &Term, number: u32, exactly: bool) -> Option<Term> {
+fn known_value_by(guard: &Term, number: u32, exactly: bool) -> Option<Term> {
     let [Term::Atom(name), arguments @ ..] = guard.as_tuple()? else {
         return None;
     };
     let is_it = |term: &Term| variable(term) == Some(number);
     match function::lookup(name.as_str(), arguments.len()).ok()? {
-        Callee::And | Callee::AndAlso => pinned(arguments, number, exactly),
+        Callee::And | Callee::AndAlso => known_value(arguments, number, exactly),
         Callee::Compare(comparison) => {
             let equal =
                 comparison == Comparison::Exact || (comparison == Comparison::Equal && !exactly);

@@ -6,7 +6,7 @@ use fyris_term::Term;
 use fyris_term::key::KeyBuf;
 
 use super::clause::{ClauseTerm, key_operand};
-use super::key_constraints::{Operand, Site, narrow, pinned};
+use super::key_constraints::{KeySets, Operand, constrain, known_value};
 use crate::program::key_ranges::{ABOVE_TERMS, Cut, Label, Range, Ranges};
 use crate::program::plan::{KeyRange, MadeOf, Plan, PlanKind};
 use crate::syntax::atoms::variable;
@@ -46,30 +46,33 @@ fn ordered_kind(set: &Ranges, ranges: &[KeyRange]) -> PlanKind {
     }
 }
 
-struct OrderedSite<'t> {
+struct OrderedKeys<'t> {
     clause: ClauseTerm<'t>,
     keypos: usize,
     prefix: Option<Prefix>,
 }
 
 fn ordered_keys(clause: ClauseTerm<'_>, keypos: usize) -> Ranges {
-    let pin = |number| pinned(clause.guards, number, false);
-    let (base, prefix) = match key_shape::of_head(clause.head, keypos, &pin) {
+    let substitution = |number| known_value(clause.guards, number, false);
+    let (base, prefix) = match key_shape::of_head(clause.head, keypos, &substitution) {
         Shape::Nothing => return Ranges::none(),
         Shape::Any => (Ranges::all(), None),
         Shape::Literal(key) => (comparison_range(Comparison::Equal, &key), None),
         Shape::Prefix(prefix) => (prefix_range(&prefix), Some(prefix)),
     };
-    let site = OrderedSite {
+    let sets = OrderedKeys {
         clause,
         keypos,
         prefix,
     };
-    let guards = clause.guards.iter().map(|guard| narrow(&site, guard, true));
+    let guards = clause
+        .guards
+        .iter()
+        .map(|guard| constrain(&sets, guard, true));
     guards.fold(base, Ranges::intersect)
 }
 
-impl Site for OrderedSite<'_> {
+impl KeySets for OrderedKeys<'_> {
     type Keys = Ranges;
 
     fn all(&self) -> Ranges {

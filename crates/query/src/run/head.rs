@@ -10,8 +10,9 @@ use fyris_term::{Map, Term, key};
 use smallvec::SmallVec;
 
 use crate::program::{Clause, Constant, Id, Pattern, Program, Span, Test};
+use crate::run::context::{EvalContext, is_key};
 use crate::run::object::ObjectView;
-use crate::run::value::{Ref, Subject, World, is_key};
+use crate::run::value::{Ref, Subject};
 
 /// What the variables are bound to.
 pub(crate) type Bindings<'a> = SmallVec<[Ref<'a>; 6]>;
@@ -19,7 +20,7 @@ pub(crate) type Bindings<'a> = SmallVec<[Ref<'a>; 6]>;
 /// One attempt to match.
 pub(crate) struct Matcher<'m, 'a> {
     pub(crate) program: &'a Program,
-    pub(crate) world: World<'a>,
+    pub(crate) context: EvalContext<'a>,
     pub(crate) bindings: &'m mut Bindings<'a>,
     /// The early tests were asked already.
     pub(crate) tested: bool,
@@ -29,7 +30,7 @@ impl<'a> Matcher<'_, 'a> {
     /// Whether the subject matches the head.
     #[inline]
     pub(crate) fn head(&mut self, clause: &'a Clause) -> bool {
-        match (clause.head, self.world.subject()) {
+        match (clause.head, self.context.subject()) {
             (Pattern::Any, _) => true,
             (Pattern::Bind, _) => self.bind(Ref::Object),
             (Pattern::Tuple { elements, used }, Subject::Stored(object)) => {
@@ -82,7 +83,7 @@ impl<'a> Matcher<'_, 'a> {
             while let Some((&(element, test), rest)) = early.split_first()
                 && element as usize == i
             {
-                if !self.world.passes(self.program, here, test) {
+                if !self.context.passes(self.program, here, test) {
                     return false;
                 }
                 early = rest;
@@ -116,7 +117,7 @@ impl<'a> Matcher<'_, 'a> {
             while let Some((&(element, test), rest)) = early.split_first()
                 && element as usize == i
             {
-                if !self.world.passes(self.program, Ref::Term(term), test) {
+                if !self.context.passes(self.program, Ref::Term(term), test) {
                     return false;
                 }
                 early = rest;
@@ -143,7 +144,7 @@ impl<'a> Matcher<'_, 'a> {
             _ if !starts_well(clause, object) => false,
             _ => match told_by_bytes(self.program, pattern, object) {
                 Some(told) => told,
-                None => self.term(pattern, self.world.key_term()),
+                None => self.term(pattern, self.context.key_term()),
             },
         }
     }
@@ -172,7 +173,7 @@ impl<'a> Matcher<'_, 'a> {
     fn element_with_parts(&mut self, pattern: Pattern, values: &'a [u8]) -> Option<&'a [u8]> {
         let place = Ref::Stored(values);
         let matches = match pattern {
-            Pattern::Constant(id) => self.world.is_constant(place, self.program.constant(id)),
+            Pattern::Constant(id) => self.context.is_constant(place, self.program.constant(id)),
             Pattern::Same(slot) => self.is_bound_to(slot, place),
             _ => self.stored(pattern, values),
         };
@@ -188,8 +189,8 @@ impl<'a> Matcher<'_, 'a> {
 
     #[inline(never)]
     fn is_bound_to(&self, slot: Id, place: Ref<'a>) -> bool {
-        let bound = self.world.load(self.bindings[slot as usize]);
-        self.world.same(&bound, &self.world.load(place))
+        let bound = self.context.load(self.bindings[slot as usize]);
+        self.context.same(&bound, &self.context.load(place))
     }
 
     /// A pattern with parts on stored bytes.
@@ -293,7 +294,7 @@ impl<'a> Matcher<'_, 'a> {
     /// Whether what is at a place is a constant.
     fn is(&self, constant: Pattern, place: Ref<'a>) -> bool {
         match constant {
-            Pattern::Constant(id) => self.world.is_constant(place, self.program.constant(id)),
+            Pattern::Constant(id) => self.context.is_constant(place, self.program.constant(id)),
             _ => false,
         }
     }
@@ -306,7 +307,9 @@ impl<'a> Matcher<'_, 'a> {
             (Pattern::Same(slot), _) => self.is_bound_to(slot, place),
             // A constant in the place of a tail is `[]` or no list, and these are lists with something in them.
             (Pattern::Constant(_), Ref::String(_) | Ref::Tail { .. } | Ref::Terms(..)) => false,
-            (Pattern::Constant(id), _) => self.world.is_constant(place, self.program.constant(id)),
+            (Pattern::Constant(id), _) => {
+                self.context.is_constant(place, self.program.constant(id))
+            }
             (_, Ref::Stored(bytes)) => self.stored(pattern, bytes),
             (_, Ref::Term(term)) => self.term(pattern, term),
             // A list pattern whose tail is a list pattern is one list pattern, so nothing else is left.

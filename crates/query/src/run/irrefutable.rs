@@ -3,10 +3,11 @@
 use fyris_term::value;
 
 use crate::program::{Clause, Program};
+use crate::run::context::EvalContext;
 use crate::run::object::ObjectView;
-use crate::run::value::{Ref, Subject, World};
+use crate::run::value::{Ref, Subject};
 
-impl<'a> World<'a> {
+impl<'a> EvalContext<'a> {
     /// Whether the subject is a tuple of `size` elements that pass the early tests of a clause whose head is open.
     #[inline(always)]
     pub(crate) fn is_admitted(self, program: &'a Program, clause: &'a Clause, size: usize) -> bool {

@@ -1,4 +1,4 @@
-//! What a run can ask about the world around it.
+//! What a run can ask about the machine it is on.
 
 use fyris_term::{Atom, Pid, Term};
 

@@ -3,8 +3,9 @@
 use fyris_term::{Term, key, value};
 
 use crate::program::{Prefilter, PrefilterValue};
+use crate::run::context::{EvalContext, Run};
 use crate::run::object::ObjectView;
-use crate::run::value::{Run, Subject, World};
+use crate::run::value::Subject;
 
 impl Prefilter {
     /// Whether an object passes the first guard, or the integer in the head; `None` if the long way must tell.
@@ -20,7 +21,7 @@ impl Prefilter {
     /// Whether it is known of an object of so many elements that it does not pass; `int` tells integers by their places,
     /// from 1.
     #[inline(always)]
-    pub(crate) fn turns_away(&self, arity: usize, int: impl FnOnce(usize) -> Option<i64>) -> bool {
+    pub(crate) fn rejects(&self, arity: usize, int: impl FnOnce(usize) -> Option<i64>) -> bool {
         arity != self.size || int(self.element as usize + 1).is_some_and(|int| !self.lets_pass(int))
     }
 
@@ -93,6 +94,6 @@ fn small_int(object: &ObjectView<'_>, element: u32) -> Option<i64> {
 #[inline(never)]
 fn push_other(object: &ObjectView<'_>, element: u32, values: &mut Vec<Term>) {
     let run = Run::new(Subject::Stored(object));
-    let world = World::new(&run);
-    world.with_element(element, |place| world.push_other(place, values));
+    let context = EvalContext::new(&run);
+    context.with_element(element, |place| context.push_other(place, values));
 }

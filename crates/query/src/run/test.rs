@@ -1,10 +1,11 @@
 //! Asking tests of what is at a place.
 
 use crate::program::{Constant, Program, Test};
-use crate::run::value::{Ref, Subject, World};
+use crate::run::context::EvalContext;
+use crate::run::value::{Ref, Subject};
 use crate::syntax::function::Comparison;
 
-impl<'a> World<'a> {
+impl<'a> EvalContext<'a> {
     /// The answer to a test of what is at a place.
     #[inline(always)]
     pub(crate) fn passes(self, program: &'a Program, place: Ref<'a>, test: Test) -> bool {

@@ -1,16 +1,11 @@
 //! What expressions work on: references into the object, decoded only when they must be.
 
-use std::borrow::Cow;
-use std::cell::OnceCell;
-use std::cmp::Ordering;
-use std::sync::Arc;
-
-use fyris_term::key::{self, KeyKind};
-use fyris_term::value::{self, View};
+use fyris_term::key::KeyKind;
+use fyris_term::value::View;
 use fyris_term::{Atom, Float, Term};
 
 use crate::program::Constant;
-use crate::run::object::{ObjectView, decoded};
+use crate::run::object::ObjectView;
 
 /// What a specification is run over.
 #[derive(Clone, Copy)]
@@ -52,323 +47,9 @@ pub(crate) enum Value<'a> {
     Owned(Term),
 }
 
-/// One run of a specification.
-pub(crate) struct Run<'a> {
-    subject: Subject<'a>,
-    /// The key of a stored object, once it was decoded.
-    key: OnceCell<Term>,
-}
-
-impl<'a> Run<'a> {
-    pub(crate) fn new(subject: Subject<'a>) -> Run<'a> {
-        Run {
-            subject,
-            key: OnceCell::new(),
-        }
-    }
-}
-
-/// What values need to be looked into: a run.
-///
-/// A reference, which is handed on in a register. Handed on as it is, a run would be written by words and read back by
-/// pairs of words at once, and processors stop at that for a dozen cycles.
-#[derive(Clone, Copy)]
-pub(crate) struct World<'a>(&'a Run<'a>);
-
-impl<'a> World<'a> {
-    #[inline]
-    pub(crate) fn new(run: &'a Run<'a>) -> World<'a> {
-        World(run)
-    }
-
-    /// What the specification is run over.
-    #[inline(always)]
-    pub(crate) fn subject(self) -> Subject<'a> {
-        self.0.subject
-    }
-
-    /// The stored object; only its references ask.
-    #[inline]
-    fn stored(self) -> Option<&'a ObjectView<'a>> {
-        match self.subject() {
-            Subject::Stored(object) => Some(object),
-            Subject::Term(_) => None,
-        }
-    }
-
-    /// The large binaries of the object.
-    #[inline]
-    pub(crate) fn blobs(self) -> &'a [Arc<[u8]>] {
-        self.stored().map_or(&[], |object| object.blobs)
-    }
-
-    /// The key of the stored object, decoded once a run.
-    pub(crate) fn key_term(self) -> &'a Term {
-        self.0.key.get_or_init(|| {
-            self.stored()
-                .map_or(Term::Tuple(Vec::new()), ObjectView::key)
-        })
-    }
-
-    /// The whole object as a term.
-    pub(crate) fn object_term(self) -> Cow<'a, Term> {
-        match self.subject() {
-            Subject::Stored(object) => Cow::Owned(object.to_term()),
-            Subject::Term(term) => Cow::Borrowed(term),
-        }
-    }
-
-    /// What is at a place, scalars as they are.
-    #[inline]
-    pub(crate) fn load(self, place: Ref<'a>) -> Value<'a> {
-        match place {
-            Ref::Stored(bytes) => match value::view(bytes) {
-                Ok(View::Int(int)) => Value::Int(int),
-                Ok(View::Atom(atom)) => Value::Atom(atom),
-                Ok(View::Float(float)) => Float::new(float).map_or(Value::Ref(place), Value::Float),
-                _ => Value::Ref(place),
-            },
-            Ref::Term(term) => scalar(term).unwrap_or(Value::Ref(place)),
-            Ref::Constant(constant) => scalar(&constant.term).unwrap_or(Value::Ref(place)),
-            Ref::Int(int) => Value::Int(int),
-            Ref::Key => match self.stored() {
-                Some(object) => key::as_int(object.key_order, object.key_tail)
-                    .map_or(Value::Ref(place), Value::Int),
-                None => Value::Ref(place),
-            },
-            Ref::Object => match self.subject() {
-                Subject::Term(term) => scalar(term).unwrap_or(Value::Ref(Ref::Term(term))),
-                Subject::Stored(_) => Value::Ref(place),
-            },
-            _ => Value::Ref(place),
-        }
-    }
-
-    /// The term at a place.
-    pub(crate) fn term(self, place: Ref<'a>) -> Cow<'a, Term> {
-        match place {
-            Ref::Object => self.object_term(),
-            Ref::Key => Cow::Borrowed(self.key_term()),
-            Ref::Stored(mut bytes) => Cow::Owned(decoded(&mut bytes, self.blobs())),
-            Ref::Term(term) => Cow::Borrowed(term),
-            Ref::Constant(constant) => Cow::Borrowed(&constant.term),
-            Ref::Int(int) => Cow::Owned(Term::Int(int)),
-            Ref::String(bytes) => Cow::Owned(string(bytes)),
-            Ref::Tail {
-                count,
-                improper,
-                values,
-            } => Cow::Owned(self.tail(count, improper, values)),
-            Ref::Terms(terms, tail) => Cow::Owned(match tail {
-                Some(tail) => Term::improper(terms.to_vec(), tail.clone()),
-                None => Term::List(terms.to_vec()),
-            }),
-        }
-    }
-
-    fn tail(self, count: u64, improper: bool, mut values: &[u8]) -> Term {
-        let mut elements = Vec::new();
-        for _ in 0..count {
-            if values.is_empty() {
-                break;
-            }
-            elements.push(decoded(&mut values, self.blobs()));
-        }
-        if improper {
-            Term::improper(elements, decoded(&mut values, self.blobs()))
-        } else {
-            Term::List(elements)
-        }
-    }
-
-    /// The value as a term, borrowed where there is one.
-    pub(crate) fn borrowed<'v>(self, value: &'v Value<'a>) -> Cow<'v, Term>
-    where
-        'a: 'v,
-    {
-        match value {
-            Value::Int(int) => Cow::Owned(Term::Int(*int)),
-            Value::Float(float) => Cow::Owned(Term::Float(*float)),
-            Value::Atom(atom) => Cow::Owned(Term::Atom(*atom)),
-            Value::Ref(place) => self.term(*place),
-            Value::Owned(term) => Cow::Borrowed(term),
-        }
-    }
-
-    /// The value as a term of its own.
-    pub(crate) fn owned(self, value: Value<'a>) -> Term {
-        match value {
-            Value::Owned(term) => term,
-            Value::Ref(place) => self.owned_at(place),
-            Value::Int(int) => Term::Int(int),
-            Value::Float(float) => Term::Float(float),
-            Value::Atom(atom) => Term::Atom(atom),
-        }
-    }
-
-    /// Appends the term at a place, to keep; binaries without a term in between: see [`World`].
-    #[inline(never)]
-    pub(crate) fn push_other(self, place: Ref<'a>, out: &mut Vec<Term>) {
-        match self.shared_binary(place) {
-            Some(content) => out.push(Term::Binary(content)),
-            None => out.push(self.owned_at(place)),
-        }
-    }
-
-    /// The content of a small or a shared binary. `None` does not mean that there is none.
-    #[inline]
-    fn shared_binary(self, place: Ref<'a>) -> Option<Arc<[u8]>> {
-        match (place, self.subject()) {
-            (Ref::Stored(bytes), _) => match value::view(bytes).ok()? {
-                View::Binary(content) => Some(content.into()),
-                _ => None,
-            },
-            (Ref::Key, Subject::Stored(object)) => key::as_binary(object.key_order),
-            (Ref::Term(Term::Binary(content)), _) => Some(Arc::clone(content)),
-            _ => None,
-        }
-    }
-
-    /// The term at a place, to keep.
-    pub(crate) fn owned_at(self, place: Ref<'a>) -> Term {
-        match (place, self.subject(), self.0.key.get()) {
-            (Ref::Term(term), ..) => term.clone(),
-            (Ref::Stored(mut bytes), ..) => decoded(&mut bytes, self.blobs()),
-            // Not decoded yet, and perhaps not wanted again.
-            (Ref::Key, Subject::Stored(object), None) => object.key(),
-            _ => self.term(place).into_owned(),
-        }
-    }
-
-    /// The small integer at a place, if one is there and not only reachable by decoding.
-    #[inline(always)]
-    pub(crate) fn small_int(self, place: Ref<'a>) -> Option<i64> {
-        match (place, self.subject()) {
-            (Ref::Stored(bytes), _) => value::as_int(bytes),
-            (Ref::Key, Subject::Stored(object)) => key::as_int(object.key_order, object.key_tail),
-            (Ref::Term(term), _) => term.as_int(),
-            _ => None,
-        }
-    }
-
-    /// What kind of term the value is.
-    pub(crate) fn kind(self, value: &Value<'a>) -> KeyKind {
-        match value {
-            Value::Int(_) => KeyKind::Integer,
-            Value::Float(_) => KeyKind::Float,
-            Value::Atom(_) => KeyKind::Atom,
-            Value::Owned(term) => kind_of(term),
-            Value::Ref(place) => self.kind_at(*place),
-        }
-    }
-
-    /// What kind of term is at a place.
-    #[inline]
-    pub(crate) fn kind_at(self, place: Ref<'a>) -> KeyKind {
-        match place {
-            Ref::Object => match self.subject() {
-                Subject::Stored(_) => KeyKind::Tuple,
-                Subject::Term(term) => kind_of(term),
-            },
-            Ref::Key => self
-                .stored()
-                .and_then(|object| key::kind(object.key_order, object.key_tail))
-                .unwrap_or(KeyKind::Tuple),
-            Ref::Stored(bytes) => {
-                value::view(bytes).map_or(KeyKind::Tuple, |view| kind_of_view(&view))
-            }
-            Ref::Term(term) => kind_of(term),
-            Ref::Constant(constant) => kind_of(&constant.term),
-            Ref::Int(_) => KeyKind::Integer,
-            Ref::String(_) | Ref::Tail { .. } | Ref::Terms(..) => KeyKind::Cons,
-        }
-    }
-
-    /// The content of a binary that can be had without copying. `None` does not mean that it is none.
-    pub(crate) fn binary<'v>(self, value: &'v Value<'a>) -> Option<&'v [u8]>
-    where
-        'a: 'v,
-    {
-        match value {
-            Value::Ref(Ref::Stored(bytes)) => value::view(bytes).ok()?.as_binary(self.blobs()),
-            Value::Ref(Ref::Term(term)) => term.as_binary(),
-            Value::Ref(Ref::Constant(constant)) => constant.term.as_binary(),
-            Value::Ref(Ref::Key) => key::as_plain_binary(self.stored()?.key_order),
-            Value::Owned(term) => term.as_binary(),
-            _ => None,
-        }
-    }
-
-    /// Erlang's order of terms.
-    pub(crate) fn compare(self, a: &Value<'a>, b: &Value<'a>) -> Ordering {
-        match (a, b) {
-            (Value::Int(a), Value::Int(b)) => return a.cmp(b),
-            (Value::Atom(a), Value::Atom(b)) if a == b => return Ordering::Equal,
-            (Value::Ref(Ref::Key), _) => {
-                if let Some(order) = self.compare_key(b) {
-                    return order;
-                }
-            }
-            (_, Value::Ref(Ref::Key)) => {
-                if let Some(order) = self.compare_key(a) {
-                    return order.reverse();
-                }
-            }
-            _ => {}
-        }
-        if let (Some(a), Some(b)) = (self.binary(a), self.binary(b)) {
-            return a.cmp(b);
-        }
-        self.borrowed(a).cmp_order(&self.borrowed(b))
-    }
-
-    /// The key beside a constant, by their bytes.
-    fn compare_key(self, other: &Value<'a>) -> Option<Ordering> {
-        let object = self.stored()?;
-        match other {
-            Value::Ref(Ref::Constant(constant)) => Some(object.key_order.cmp(constant.key_order())),
-            _ => None,
-        }
-    }
-
-    /// `=:=`.
-    pub(crate) fn same(self, a: &Value<'a>, b: &Value<'a>) -> bool {
-        match (a, b) {
-            (Value::Int(a), Value::Int(b)) => a == b,
-            (Value::Atom(a), Value::Atom(b)) => a == b,
-            (Value::Ref(place), Value::Ref(Ref::Constant(constant)))
-            | (Value::Ref(Ref::Constant(constant)), Value::Ref(place)) => {
-                self.is_constant(*place, constant)
-            }
-            _ => match (self.binary(a), self.binary(b)) {
-                (Some(a), Some(b)) => a == b,
-                _ => *self.borrowed(a) == *self.borrowed(b),
-            },
-        }
-    }
-
-    /// Whether what is at a place is `=:=` to a constant.
-    #[inline]
-    pub(crate) fn is_constant(self, place: Ref<'a>, constant: &Constant) -> bool {
-        match (place, self.subject()) {
-            (Ref::Stored(bytes), _) if constant.plain => constant.strip(bytes).is_some(),
-            (Ref::Key, Subject::Stored(object)) => is_key(object, constant),
-            _ => *self.term(place) == constant.term,
-        }
-    }
-}
-
-/// Whether the key of a stored object is `=:=` to a constant.
-#[inline]
-pub(crate) fn is_key(object: &ObjectView<'_>, constant: &Constant) -> bool {
-    let (order, trailer) = constant.key.split_at(constant.order);
-    let only_order = cfg!(fyris_mutant = "query_key_by_order");
-    object.key_order == order && (only_order || key::is_same(object.key_tail, trailer))
-}
-
 /// A number or an atom as it is.
 #[inline]
-fn scalar<'a>(term: &Term) -> Option<Value<'a>> {
+pub(super) fn scalar<'a>(term: &Term) -> Option<Value<'a>> {
     match term {
         Term::Int(int) => Some(Value::Int(*int)),
         Term::Float(float) => Some(Value::Float(*float)),
@@ -377,12 +58,7 @@ fn scalar<'a>(term: &Term) -> Option<Value<'a>> {
     }
 }
 
-/// The list of some bytes.
-fn string(bytes: &[u8]) -> Term {
-    Term::List(bytes.iter().map(|&byte| Term::from(byte)).collect())
-}
-
-fn kind_of(term: &Term) -> KeyKind {
+pub(super) fn kind_of(term: &Term) -> KeyKind {
     match term {
         Term::Int(_) | Term::Big(_) => KeyKind::Integer,
         Term::Float(_) => KeyKind::Float,
@@ -400,7 +76,7 @@ fn kind_of(term: &Term) -> KeyKind {
     }
 }
 
-fn kind_of_view(view: &View<'_>) -> KeyKind {
+pub(super) fn kind_of_view(view: &View<'_>) -> KeyKind {
     match view {
         View::Int(_) | View::Big(_) => KeyKind::Integer,
         View::Float(_) => KeyKind::Float,

@@ -36,10 +36,10 @@ impl Prefix {
 }
 
 /// What the guards say a variable is equal to.
-pub(crate) type Pin<'p> = dyn Fn(u32) -> Option<Term> + 'p;
+pub(crate) type Substitution<'p> = dyn Fn(u32) -> Option<Term> + 'p;
 
 /// The shape of the key in a head, and the variables that stand for it.
-pub(crate) fn of_head(head: &Term, keypos: usize, pin: &Pin<'_>) -> Shape {
+pub(crate) fn of_head(head: &Term, keypos: usize, substitution: &Substitution<'_>) -> Shape {
     if is_anything(head) || variable(head).is_some() {
         return Shape::Any;
     }
@@ -47,12 +47,12 @@ pub(crate) fn of_head(head: &Term, keypos: usize, pin: &Pin<'_>) -> Shape {
         .as_tuple()
         .and_then(|elements| elements.get(keypos.checked_sub(1)?))
     {
-        Some(key) => of_key(key, pin),
+        Some(key) => of_key(key, substitution),
         None => Shape::Nothing,
     }
 }
 
-fn of_key(key: &Term, pin: &Pin<'_>) -> Shape {
+fn of_key(key: &Term, substitution: &Substitution<'_>) -> Shape {
     if is_anything(key) || variable(key).is_some() || key.as_map().is_some() {
         return Shape::Any;
     }
@@ -61,16 +61,16 @@ fn of_key(key: &Term, pin: &Pin<'_>) -> Shape {
     }
     let mut buf = KeyBuf::new();
     let mut writer = KeyWriter::new(&mut buf);
-    let next = write_prefix(key, &mut writer, pin);
+    let next = write_prefix(key, &mut writer, substitution);
     writer.finish();
     let bytes = buf.order().to_vec();
     match next {
         // Everything is known, by what the guards say.
-        Stop::Nowhere => Shape::Literal(substituted(key, pin)),
+        Stop::Nowhere => Shape::Literal(substituted(key, substitution)),
         Stop::At(next) => Shape::Prefix(Prefix {
             bytes,
             next,
-            pattern: substituted(key, pin),
+            pattern: substituted(key, substitution),
         }),
     }
 }
@@ -92,13 +92,17 @@ enum Stop {
 }
 
 /// Writes the order bytes of a pattern, up to the first part that is not known.
-fn write_prefix(pattern: &Term, writer: &mut KeyWriter<'_>, pin: &Pin<'_>) -> Stop {
+fn write_prefix(
+    pattern: &Term,
+    writer: &mut KeyWriter<'_>,
+    substitution: &Substitution<'_>,
+) -> Stop {
     if is_literal(pattern) {
         writer.term(pattern);
         return Stop::Nowhere;
     }
     if let Some(number) = variable(pattern) {
-        return match pin(number) {
+        return match substitution(number) {
             Some(value) => {
                 writer.term(&value);
                 Stop::Nowhere
@@ -109,17 +113,17 @@ fn write_prefix(pattern: &Term, writer: &mut KeyWriter<'_>, pin: &Pin<'_>) -> St
     match pattern {
         Term::Tuple(elements) => {
             writer.begin_tuple(elements.len());
-            write_parts(elements, false, writer, pin)
+            write_parts(elements, false, writer, substitution)
         }
-        Term::List(elements) => match write_parts(elements, true, writer, pin) {
+        Term::List(elements) => match write_parts(elements, true, writer, substitution) {
             Stop::Nowhere => {
                 writer.nil();
                 Stop::Nowhere
             }
             stop => stop,
         },
-        Term::Improper(elements, tail) => match write_parts(elements, true, writer, pin) {
-            Stop::Nowhere => match write_prefix(tail, writer, pin) {
+        Term::Improper(elements, tail) => match write_parts(elements, true, writer, substitution) {
+            Stop::Nowhere => match write_prefix(tail, writer, substitution) {
                 // The tail of a list is no term that may be compared alone: `[a | T]` with `T > b` is another order.
                 Stop::At(_) => Stop::At(None),
                 whole => whole,
@@ -130,12 +134,17 @@ fn write_prefix(pattern: &Term, writer: &mut KeyWriter<'_>, pin: &Pin<'_>) -> St
     }
 }
 
-fn write_parts(parts: &[Term], cells: bool, writer: &mut KeyWriter<'_>, pin: &Pin<'_>) -> Stop {
+fn write_parts(
+    parts: &[Term],
+    cells: bool,
+    writer: &mut KeyWriter<'_>,
+    substitution: &Substitution<'_>,
+) -> Stop {
     for part in parts {
         if cells {
             writer.cons();
         }
-        if let Stop::At(next) = write_prefix(part, writer, pin) {
+        if let Stop::At(next) = write_prefix(part, writer, substitution) {
             return Stop::At(next);
         }
     }
@@ -154,14 +163,19 @@ pub(crate) fn is_literal(pattern: &Term) -> bool {
 }
 
 /// The pattern with what is known of its variables in their places.
-fn substituted(pattern: &Term, pin: &Pin<'_>) -> Term {
-    let all = |parts: &[Term]| parts.iter().map(|part| substituted(part, pin)).collect();
+fn substituted(pattern: &Term, substitution: &Substitution<'_>) -> Term {
+    let all = |parts: &[Term]| {
+        parts
+            .iter()
+            .map(|part| substituted(part, substitution))
+            .collect()
+    };
     match pattern {
         Term::Tuple(parts) => Term::Tuple(all(parts)),
         Term::List(parts) => Term::List(all(parts)),
-        Term::Improper(parts, tail) => Term::improper(all(parts), substituted(tail, pin)),
+        Term::Improper(parts, tail) => Term::improper(all(parts), substituted(tail, substitution)),
         other => variable(other)
-            .and_then(pin)
+            .and_then(substitution)
             .unwrap_or_else(|| other.clone()),
     }
 }

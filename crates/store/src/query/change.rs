@@ -20,7 +20,8 @@ pub(super) fn check(table: &Table, spec: &MatchSpec) -> Result<()> {
             found: TableType::Bag,
         });
     }
-    spec.keeps_key(table.keypos()).map_err(Error::KeyChanges)
+    spec.preserves_key(table.keypos())
+        .map_err(Error::KeyChanges)
 }
 
 /// Deletes the objects that are doomed among the next ones of a scan; how many.

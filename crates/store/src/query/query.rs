@@ -184,7 +184,7 @@ impl Query {
         self.table.with_content(Right::Read, |body, pin| {
             let mut reader = Reader::new(body, pin);
             scan.step(&mut reader, (objects, BATCH), pin, |object| {
-                if turns_away(spec, &object) {
+                if rejects(spec, &object) {
                     return false;
                 }
                 let view = object.view();
@@ -432,7 +432,7 @@ impl Work {
         let least = if self.scan.is_ordered() { 16 } else { 1 };
         let batch = missing.max(least).min(BATCH);
         self.scan.step(reader, (objects, batch), pin, |object| {
-            if !turns_away(spec, &object) {
+            if !rejects(spec, &object) {
                 spec.run_into(&object.view(), machine, results);
             }
             results.len() >= *limit
@@ -460,9 +460,8 @@ impl Work {
         let (spec, machine) = (&self.spec, who(&self.machine));
         let mut count = 0;
         self.scan.step(reader, (objects, BATCH), pin, |object| {
-            count += usize::from(
-                !turns_away(spec, &object) && spec.matches_true(&object.view(), machine),
-            );
+            count +=
+                usize::from(!rejects(spec, &object) && spec.matches_true(&object.view(), machine));
             false
         });
         self.count += count;
@@ -482,7 +481,7 @@ impl Work {
         }
         let (spec, machine) = (&self.spec, who(&self.machine));
         let doomed = |object: Object<'_>| {
-            !turns_away(spec, &object) && spec.matches_true(&object.view(), machine)
+            !rejects(spec, &object) && spec.matches_true(&object.view(), machine)
         };
         self.count += change::delete(table, &mut self.scan, reader, objects, pin, doomed);
         Ok(())
@@ -496,7 +495,7 @@ impl Work {
         pin: &Guard,
     ) -> Result<()> {
         let (spec, machine) = (&self.spec, who(&self.machine));
-        let new = |object: Object<'_>| match turns_away(spec, &object) {
+        let new = |object: Object<'_>| match rejects(spec, &object) {
             true => None,
             false => spec.run(&object.view(), machine),
         };
@@ -518,8 +517,8 @@ impl std::fmt::Debug for Query {
 
 /// Whether a word object is turned away by the integers that it is made of, before it is shown as bytes.
 #[inline(always)]
-fn turns_away(spec: &MatchSpec, object: &Object<'_>) -> bool {
-    object.is_word() && spec.turns_away(object.arity(), |n| object.word_int(n))
+fn rejects(spec: &MatchSpec, object: &Object<'_>) -> bool {
+    object.is_word() && spec.rejects(object.arity(), |n| object.word_int(n))
 }
 
 /// Who asks.

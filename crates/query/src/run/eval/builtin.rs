@@ -34,7 +34,7 @@ pub(crate) fn call<'a>(eval: &Eval<'_, 'a>, function: Function, parts: &[Id]) ->
 fn nullary<'a>(eval: &Eval<'_, 'a>, function: Function) -> Option<Value<'a>> {
     match function {
         Function::SelfPid => Some(Value::Ref(Ref::Term(eval.machine.caller()))),
-        Function::Node => Some(eval.world.load(Ref::Term(eval.machine.node()))),
+        Function::Node => Some(eval.context.load(Ref::Term(eval.machine.node()))),
         _ => None,
     }
 }
@@ -56,7 +56,7 @@ fn unary<'a>(eval: &Eval<'_, 'a>, function: Function, a: Value<'a>) -> Option<Va
         Function::BitSize => bits(eval, &a).map(number),
         Function::ByteSize => bits(eval, &a).map(|n| number(n.div_ceil(8))),
         Function::MapSize => map_size(eval, &a).map(number),
-        _ => arithmetic::unary(function, &eval.world.borrowed(&a)).map(Value::Owned),
+        _ => arithmetic::unary(function, &eval.context.borrowed(&a)).map(Value::Owned),
     }
 }
 
@@ -72,19 +72,19 @@ fn binary<'a>(
         Function::IsMapKey => is_map_key(eval, &a, &b).map(truth),
         Function::IsRecord => is_record(eval, &a, &b, None).map(truth),
         Function::BinaryPart => {
-            let part = eval.world.borrowed(&b);
+            let part = eval.context.borrowed(&b);
             let [start, len] = part.as_tuple()? else {
                 return None;
             };
             binary_part(eval, &a, start.as_int()?, len.as_int()?)
         }
         Function::Xor => Some(truth(eval.boolean(&a)? != eval.boolean(&b)?)),
-        Function::Max => Some(if eval.world.compare(&a, &b).is_ge() {
+        Function::Max => Some(if eval.context.compare(&a, &b).is_ge() {
             a
         } else {
             b
         }),
-        Function::Min => Some(if eval.world.compare(&a, &b).is_le() {
+        Function::Min => Some(if eval.context.compare(&a, &b).is_le() {
             a
         } else {
             b
@@ -105,7 +105,7 @@ fn arithmetic_of_two<'a>(
     {
         return Some(Value::Int(int));
     }
-    let (a, b) = (eval.world.borrowed(a), eval.world.borrowed(b));
+    let (a, b) = (eval.context.borrowed(a), eval.context.borrowed(b));
     arithmetic::binary(function, &a, &b).map(|term| match term {
         Term::Int(int) => Value::Int(int),
         Term::Float(float) => Value::Float(float),
@@ -137,7 +137,7 @@ fn type_test<'a>(eval: &Eval<'_, 'a>, function: Function, a: &Value<'a>) -> Opti
         return Some(eval.boolean(a).is_some());
     }
     let kinds = kinds(function)?;
-    Some(kinds >> eval.world.kind(a) as u16 & 1 == 1)
+    Some(kinds >> eval.context.kind(a) as u16 & 1 == 1)
 }
 
 fn number<'a>(n: usize) -> Value<'a> {
@@ -147,7 +147,7 @@ fn number<'a>(n: usize) -> Value<'a> {
 fn int(eval: &Eval<'_, '_>, value: &Value<'_>) -> Option<i64> {
     match value {
         Value::Int(int) => Some(*int),
-        other => eval.world.borrowed(other).as_int(),
+        other => eval.context.borrowed(other).as_int(),
     }
 }
 
@@ -158,21 +158,23 @@ fn part<'a>(
     pick: impl for<'t> Fn(&'t Term) -> Option<&'t Term>,
 ) -> Option<Value<'a>> {
     if let Value::Ref(place) = value
-        && let Cow::Borrowed(term) = eval.world.term(*place)
+        && let Cow::Borrowed(term) = eval.context.term(*place)
     {
-        return pick(term).map(|part| eval.world.load(Ref::Term(part)));
+        return pick(term).map(|part| eval.context.load(Ref::Term(part)));
     }
-    pick(&eval.world.borrowed(value)).cloned().map(Value::Owned)
+    pick(&eval.context.borrowed(value))
+        .cloned()
+        .map(Value::Owned)
 }
 
 fn element<'a>(eval: &Eval<'_, 'a>, n: &Value<'a>, tuple: &Value<'a>) -> Option<Value<'a>> {
     let n = usize::try_from(int(eval, n)?).ok()?;
-    match (tuple, eval.world.subject()) {
+    match (tuple, eval.context.subject()) {
         (Value::Ref(Ref::Object), Subject::Stored(object)) => {
             if n == object.keypos {
-                return Some(eval.world.load(Ref::Key));
+                return Some(eval.context.load(Ref::Key));
             }
-            Some(eval.world.load(Ref::Stored(object.values_from(n)?)))
+            Some(eval.context.load(Ref::Stored(object.values_from(n)?)))
         }
         (Value::Ref(Ref::Stored(bytes)), _) => {
             let Ok(View::Tuple(arity, mut values)) = value::view(bytes) else {
@@ -184,7 +186,7 @@ fn element<'a>(eval: &Eval<'_, 'a>, n: &Value<'a>, tuple: &Value<'a>) -> Option<
             for _ in 1..n {
                 value::skip(&mut values).ok()?;
             }
-            Some(eval.world.load(Ref::Stored(values)))
+            Some(eval.context.load(Ref::Stored(values)))
         }
         _ => part(eval, tuple, |term| term.as_tuple()?.get(n.checked_sub(1)?)),
     }
@@ -198,7 +200,7 @@ fn hd<'a>(eval: &Eval<'_, 'a>, list: &Value<'a>) -> Option<Value<'a>> {
 }
 
 fn tl<'a>(eval: &Eval<'_, 'a>, list: &Value<'a>) -> Option<Value<'a>> {
-    let list = eval.world.borrowed(list);
+    let list = eval.context.borrowed(list);
     match &*list {
         Term::List(elements) => {
             let (_, rest) = elements.split_first()?;
@@ -224,17 +226,17 @@ fn length(eval: &Eval<'_, '_>, list: &Value<'_>) -> Option<usize> {
             _ => None,
         };
     }
-    eval.world.borrowed(list).as_list().map(<[Term]>::len)
+    eval.context.borrowed(list).as_list().map(<[Term]>::len)
 }
 
 fn tuple_size(eval: &Eval<'_, '_>, tuple: &Value<'_>) -> Option<usize> {
-    match (tuple, eval.world.subject()) {
+    match (tuple, eval.context.subject()) {
         (Value::Ref(Ref::Object), Subject::Stored(object)) => Some(object.arity),
         (Value::Ref(Ref::Stored(bytes)), _) => match value::view(bytes).ok()? {
             View::Tuple(arity, _) => usize::try_from(arity).ok(),
             _ => None,
         },
-        _ => eval.world.borrowed(tuple).as_tuple().map(<[Term]>::len),
+        _ => eval.context.borrowed(tuple).as_tuple().map(<[Term]>::len),
     }
 }
 
@@ -245,15 +247,15 @@ fn map_size(eval: &Eval<'_, '_>, map: &Value<'_>) -> Option<usize> {
             _ => None,
         };
     }
-    eval.world.borrowed(map).as_map().map(Map::len)
+    eval.context.borrowed(map).as_map().map(Map::len)
 }
 
 /// Bits of a bitstring.
 fn bits(eval: &Eval<'_, '_>, value: &Value<'_>) -> Option<usize> {
-    if let Some(bytes) = eval.world.binary(value) {
+    if let Some(bytes) = eval.context.binary(value) {
         return Some(8 * bytes.len());
     }
-    match &*eval.world.borrowed(value) {
+    match &*eval.context.borrowed(value) {
         Term::Binary(bytes) => Some(8 * bytes.len()),
         Term::Bits(bits) => Some(8 * (bits.bytes().len() - 1) + usize::from(bits.last_bits())),
         _ => None,
@@ -261,7 +263,7 @@ fn bits(eval: &Eval<'_, '_>, value: &Value<'_>) -> Option<usize> {
 }
 
 fn node_of(eval: &Eval<'_, '_>, value: &Value<'_>) -> Option<Atom> {
-    let written = match &*eval.world.borrowed(value) {
+    let written = match &*eval.context.borrowed(value) {
         Term::Pid(pid) => pid.node,
         Term::Port(port) => port.node,
         Term::Reference(reference) => reference.node,
@@ -271,10 +273,10 @@ fn node_of(eval: &Eval<'_, '_>, value: &Value<'_>) -> Option<Atom> {
 }
 
 fn map_get<'a>(eval: &Eval<'_, 'a>, key: &Value<'a>, map: &Value<'a>) -> Option<Value<'a>> {
-    if let (Value::Ref(Ref::Stored(bytes)), key) = (map, &*eval.world.borrowed(key)) {
-        return stored_map_get(eval, key, bytes).map(|found| eval.world.load(Ref::Stored(found)));
+    if let (Value::Ref(Ref::Stored(bytes)), key) = (map, &*eval.context.borrowed(key)) {
+        return stored_map_get(eval, key, bytes).map(|found| eval.context.load(Ref::Stored(found)));
     }
-    let key = eval.world.borrowed(key);
+    let key = eval.context.borrowed(key);
     part(eval, map, |term| term.as_map()?.get(&key))
 }
 
@@ -284,8 +286,8 @@ fn stored_map_get<'a>(eval: &Eval<'_, 'a>, key: &Term, map: &'a [u8]) -> Option<
         return None;
     };
     for _ in 0..size {
-        let here = eval.world.load(Ref::Stored(values));
-        let found = *eval.world.borrowed(&here) == *key;
+        let here = eval.context.load(Ref::Stored(values));
+        let found = *eval.context.borrowed(&here) == *key;
         value::skip(&mut values).ok()?;
         if found {
             return Some(values);
@@ -296,14 +298,14 @@ fn stored_map_get<'a>(eval: &Eval<'_, 'a>, key: &Term, map: &'a [u8]) -> Option<
 }
 
 fn is_map_key<'a>(eval: &Eval<'_, 'a>, key: &Value<'a>, map: &Value<'a>) -> Option<bool> {
-    let key = eval.world.borrowed(key);
+    let key = eval.context.borrowed(key);
     if let Value::Ref(Ref::Stored(bytes)) = map {
         return match value::view(bytes).ok()? {
             View::Map(..) => Some(stored_map_get(eval, &key, bytes).is_some()),
             _ => None,
         };
     }
-    let map = eval.world.borrowed(map);
+    let map = eval.context.borrowed(map);
     Some(map.as_map()?.contains_key(&key))
 }
 
@@ -314,7 +316,7 @@ fn is_record<'a>(
     name: &Value<'a>,
     size: Option<&Value<'a>>,
 ) -> Option<bool> {
-    let name = eval.world.borrowed(name).as_atom()?;
+    let name = eval.context.borrowed(name).as_atom()?;
     let size = match size {
         Some(size) => Some(integer_size(eval, size)?),
         None => None,
@@ -326,12 +328,12 @@ fn is_record<'a>(
         return Some(false);
     }
     let first = element(eval, &Value::Int(1), record)?;
-    Some(eval.world.borrowed(&first).as_atom() == Some(name))
+    Some(eval.context.borrowed(&first).as_atom() == Some(name))
 }
 
 /// A size: `None` for no integer, `Some(None)` for one that no tuple has.
 fn integer_size(eval: &Eval<'_, '_>, size: &Value<'_>) -> Option<Option<usize>> {
-    match &*eval.world.borrowed(size) {
+    match &*eval.context.borrowed(size) {
         Term::Int(size) => Some(usize::try_from(*size).ok()),
         Term::Big(_) => Some(None),
         _ => None,
@@ -345,12 +347,12 @@ fn is_between(
     low: &Value<'_>,
     high: &Value<'_>,
 ) -> Option<bool> {
-    let is_integer = |value| eval.world.kind(value) == KeyKind::Integer;
+    let is_integer = |value| eval.context.kind(value) == KeyKind::Integer;
     if !is_integer(low) || !is_integer(high) {
         return None;
     }
     let between =
-        || eval.world.compare(low, value).is_le() && eval.world.compare(value, high).is_le();
+        || eval.context.compare(low, value).is_le() && eval.context.compare(value, high).is_le();
     Some(is_integer(value) && between())
 }
 
@@ -367,10 +369,10 @@ fn binary_part<'a>(
         usize::try_from(start.max(end)).ok()?,
     );
     let owner;
-    let bytes = match eval.world.binary(whole) {
+    let bytes = match eval.context.binary(whole) {
         Some(bytes) => bytes,
         None => {
-            owner = eval.world.borrowed(whole);
+            owner = eval.context.borrowed(whole);
             match &*owner {
                 Term::Binary(bytes) => bytes,
                 // Its whole bytes, as OTP 25 has it.

@@ -11,9 +11,10 @@ mod builtin;
 use fyris_term::{Map, Term};
 
 use crate::program::{Clause, Id, Node, Program, Span, Test};
+use crate::run::context::EvalContext;
 use crate::run::head::Bindings;
 use crate::run::machine::Machine;
-use crate::run::value::{Ref, Value, World};
+use crate::run::value::{Ref, Value};
 use crate::syntax::atoms::known;
 use crate::syntax::function::Comparison;
 
@@ -21,7 +22,7 @@ use crate::syntax::function::Comparison;
 pub(crate) struct Evaluation<'e, 'a> {
     pub(crate) program: &'a Program,
     pub(crate) machine: &'a Machine,
-    pub(crate) world: World<'a>,
+    pub(crate) context: EvalContext<'a>,
     pub(crate) clause: &'a Clause,
     pub(crate) bindings: &'e Bindings<'a>,
     /// In a body: failed calls are worth `'EXIT'`.
@@ -49,7 +50,9 @@ impl<'a> Evaluation<'_, 'a> {
     #[inline(always)]
     fn with_place<R>(&self, slot: Id, f: impl Fn(Ref<'a>) -> R) -> R {
         match &self.clause.irrefutable {
-            Some(head) if head.is_near => self.world.with_element(head.elements[slot as usize], f),
+            Some(head) if head.is_near => {
+                self.context.with_element(head.elements[slot as usize], f)
+            }
             _ => f(self.bindings[slot as usize]),
         }
     }
@@ -62,16 +65,16 @@ impl<'a> Evaluation<'_, 'a> {
 
     #[inline]
     fn passes(&self, slot: Id, test: Test) -> bool {
-        self.world.passes(self.program, self.place(slot), test)
+        self.context.passes(self.program, self.place(slot), test)
     }
 
     /// Appends what a variable is bound to.
     #[inline(always)]
     fn push_variable(&self, slot: Id, out: &mut Vec<Term>) {
-        let small = self.with_place(slot, |place| self.world.small_int(place));
+        let small = self.with_place(slot, |place| self.context.small_int(place));
         match small {
             Some(int) => out.push(Term::Int(int)),
-            None => self.world.push_other(self.place(slot), out),
+            None => self.context.push_other(self.place(slot), out),
         }
     }
 
@@ -87,7 +90,7 @@ impl<'a> Evaluation<'_, 'a> {
         let atom = match value {
             Value::Atom(atom) => *atom,
             // The key, whose atom has not been looked up yet; what else is here is no atom.
-            Value::Ref(Ref::Key) => self.world.key_term().as_atom()?,
+            Value::Ref(Ref::Key) => self.context.key_term().as_atom()?,
             Value::Owned(term) => term.as_atom()?,
             _ => return None,
         };
@@ -101,11 +104,11 @@ impl<'a> Evaluation<'_, 'a> {
         match self.program.node(self.clause.body) {
             // Built in its place, without a value in between.
             Node::Tuple(parts) => self.terms(parts).map_or_else(exit, Term::Tuple),
-            Node::Object => self.world.object_term().into_owned(),
-            Node::Variable(slot) => self.world.owned_at(self.place(slot)),
+            Node::Object => self.context.object_term().into_owned(),
+            Node::Variable(slot) => self.context.owned_at(self.place(slot)),
             _ => {
                 let value = self.value(self.clause.body);
-                value.map_or_else(exit, |value| self.world.owned(value))
+                value.map_or_else(exit, |value| self.context.owned(value))
             }
         }
     }
@@ -135,10 +138,10 @@ impl<'a> Evaluation<'_, 'a> {
         match self.program.node(id) {
             Node::Constant(constant) => {
                 let constant = self.program.constant(constant);
-                Some(self.world.load(Ref::Constant(constant)))
+                Some(self.context.load(Ref::Constant(constant)))
             }
-            Node::Variable(slot) => Some(self.world.load(self.place(slot))),
-            Node::Object => Some(self.world.load(Ref::Object)),
+            Node::Variable(slot) => Some(self.context.load(self.place(slot))),
+            Node::Object => Some(self.context.load(Ref::Object)),
             Node::Test(slot, test) => Some(truth(self.passes(slot, test))),
             Node::Compare(comparison, a, b) => {
                 let (a, b) = (self.value(a)?, self.value(b)?);
@@ -175,15 +178,15 @@ impl<'a> Evaluation<'_, 'a> {
     #[inline(never)]
     fn compare(&self, comparison: Comparison, a: &Value<'a>, b: &Value<'a>) -> bool {
         match comparison {
-            Comparison::Exact => self.world.same(a, b),
-            Comparison::NotExact => !self.world.same(a, b),
-            by_order => by_order.holds(self.world.compare(a, b)),
+            Comparison::Exact => self.context.same(a, b),
+            Comparison::NotExact => !self.context.same(a, b),
+            by_order => by_order.holds(self.context.compare(a, b)),
         }
     }
 
     fn all_bindings(&self) -> Value<'a> {
         let slots = self.clause.bindings.iter();
-        let term = |&slot: &Id| self.world.owned_at(self.place(slot));
+        let term = |&slot: &Id| self.context.owned_at(self.place(slot));
         Value::Owned(Term::List(slots.map(term).collect()))
     }
 
@@ -195,7 +198,7 @@ impl<'a> Evaluation<'_, 'a> {
             match self.program.node(part) {
                 // Decoded at once, without a value in between.
                 Node::Variable(slot) => self.push_variable(slot, &mut terms),
-                _ => terms.push(self.world.owned(self.value(part)?)),
+                _ => terms.push(self.context.owned(self.value(part)?)),
             }
         }
         Some(terms)
