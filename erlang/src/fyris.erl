@@ -568,21 +568,31 @@ tab2file(Table, File) ->
 tab2file(Table, File, Options) ->
     fyris_file:write(Table, File, Options).
 
-%% @doc Makes a table of a file, also of one that `ets:tab2file/2' wrote.
+%% @doc Makes a table of a file, also of one that `ets:tab2file/2' wrote. As `file2tab(File, [])'.
 -spec file2tab(file:name()) -> {ok, table()} | {error, term()}.
 file2tab(File) ->
     file2tab(File, []).
 
-%% @doc The same, with options.
--spec file2tab(file:name(), [term()]) -> {ok, table()} | {error, term()}.
+%% @doc Makes a table of a file, also of one that `ets:tab2file/2' wrote, with options.
+%%
+%% <dl>
+%% <dt>`{verify, boolean()}'</dt><dd>As in `ets:file2tab/2'.</dd>
+%% <dt>`{max_inflated, Bytes}'</dt><dd>How many bytes of memory all compressed terms of the file together may take,
+%% beyond 32 for each byte of the file: what they inflate to, and 32 for each element in them. 64 MiB unless it is
+%% given. Neither `ets' nor `fyris' writes compressed terms, but a file can hold them, and a few KB of them can stand
+%% for gigabytes. Where they need more, with or without `verify', the answer is
+%% `{error, {compressed_terms_too_large, [{max_inflated, Bytes}, {bound, Whole}]}}' with the option and what it came to
+%% for this file, and there is no table. A single term inflates to no more than 256 MiB.</dd>
+%% </dl>
+-spec file2tab(file:name(), [{verify, boolean()} | {max_inflated, non_neg_integer()}]) ->
+          {ok, table()} | {error, term()}.
 file2tab(File, Options) ->
     fyris_file:read(File, Options).
 
-%% @doc What a file says of its table.
+%% @doc What a file says of its table. A compressed description is bounded as in {@link file2tab/1}.
 -spec tabfile_info(file:name()) -> {ok, [{atom(), term()}]} | {error, term()}.
 tabfile_info(File) ->
-    %% The files are those of ets.
-    ets:tabfile_info(File).
+    fyris_file:info(File).
 
 %% @doc Replaces the content of a table by that of a dets table.
 -spec from_dets(table(), term()) -> true.

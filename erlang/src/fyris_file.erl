@@ -6,9 +6,14 @@
 %% @hidden
 -module(fyris_file).
 
--export([write/3, read/2, generator/1, list_generator/1, dets_generator/1]).
+-export([write/3, read/2, info/1, generator/1, list_generator/1, dets_generator/1]).
 
 -define(CHUNK, 500).
+
+%% What compressed terms may take unless asked otherwise, and for each byte of the file, as in the loader of
+%% crates/store (`MAX_INFLATED', `FOR_A_BYTE').
+-define(MAX_INFLATED, 64 bsl 20).
+-define(FOR_A_BYTE, 32).
 
 %% ---------------------------------------------------------------------------
 %% Writing
@@ -117,21 +122,42 @@ add(Bytes, Sum) -> erlang:md5_update(Sum, Bytes).
 %% @doc `file2tab'.
 -spec read(file:name(), [term()]) -> {ok, fyris:table()} | {error, term()}.
 read(File, Options) ->
-    try
-        Verify = read_options(Options),
-        Log = open(File),
-        try load(Log, Verify)
-        after
-            _ = disk_log:close(Log)
-        end
+    reading(fun() ->
+                #{verify := Verify, max_inflated := Most} = read_options(Options),
+                with_log(File, fun(Log) -> load(Log, Verify, room(File, Most)) end)
+            end).
+
+%% @doc `tabfile_info'.
+-spec info(file:name()) -> {ok, [{atom(), term()}]} | {error, term()}.
+info(File) when is_list(File); is_atom(File) ->
+    reading(fun() -> with_log(File, fun(Log) -> {ok, info_of(Log, room(File, ?MAX_INFLATED))} end) end).
+
+info_of(Log, Room) ->
+    {_, [Bytes | _], _} = chunk(Log, start),
+    {Header, _} = header_of(Bytes, Room),
+    Info = described(Header),
+    [{Item, maps:get(Item, Info)} || Item <- [name, type, protection, named_table, keypos, size]]
+        ++ [{extended_info, maps:get(extended_info, Info, [])},
+            {version, {maps:get(major_version, Info, 0), maps:get(minor_version, Info, 0)}}].
+
+reading(Fun) ->
+    try Fun()
     catch
         throw:Reason -> {error, Reason}
     end.
 
-read_options(Options) -> options(fun read_option/2, false, Options).
+read_options(Options) -> options(fun read_option/2, #{verify => false, max_inflated => ?MAX_INFLATED}, Options).
 
-read_option({verify, Verify}, _) when is_boolean(Verify) -> Verify;
+read_option({verify, Verify}, Read) when is_boolean(Verify) -> Read#{verify := Verify};
+read_option({max_inflated, Bytes}, Read) when is_integer(Bytes), Bytes >= 0 -> Read#{max_inflated := Bytes};
 read_option(Option, _) -> throw({unknown_option, Option}).
+
+with_log(File, Fun) ->
+    Log = open(File),
+    try Fun(Log)
+    after
+        _ = disk_log:close(Log)
+    end.
 
 open(File) ->
     Log = make_ref(),
@@ -141,14 +167,15 @@ open(File) ->
         {error, Reason} -> throw({read_error, Reason})
     end.
 
-load(Log, Verify) ->
+load(Log, Verify, Room) ->
     {Place, [Bytes | Objects], Bad} = chunk(Log, start),
-    Info = described(header_of(Bytes)),
+    {Header, Left} = header_of(Bytes, Room),
+    Info = described(Header),
     Bad > 0 andalso Verify andalso throw(badfile),
     Table = make_table(Info),
     try
         State = state(Bytes, Info, Verify),
-        finish(objects(Log, Place, Objects, Table, State), Table, State),
+        finish(objects(Log, Place, Objects, Table, State, Left), Table, State),
         {ok, Table}
     catch
         Class:Reason:Stack ->
@@ -168,9 +195,24 @@ chunk(Log, Place) ->
         {Next, All, Bad} -> {Next, All, Bad}
     end.
 
-header_of(Bytes) ->
-    try binary_to_term(Bytes)
-    catch error:badarg -> throw(badfile)
+%% The bytes of memory that the compressed terms of a file may take, all together: the option, the whole, and what is left.
+room(File, Most) ->
+    Whole = min(Most + ?FOR_A_BYTE * filelib:file_size(File), 1 bsl 62),
+    {Most, Whole, Whole}.
+
+%% A term, and what room is left. A compressed one is counted before it is built: what it takes depends on nothing that
+%% its length would tell. No term is compressed within another one.
+term(<<131, 80, _/binary>> = Bytes, {Most, Whole, Left}) ->
+    case fyris_nif:inflated(Bytes, Left) of
+        too_large -> throw({compressed_terms_too_large, [{max_inflated, Most}, {bound, Whole}]});
+        Taken -> {binary_to_term(Bytes), {Most, Whole, Left - Taken}}
+    end;
+term(Bytes, Room) ->
+    {binary_to_term(Bytes), Room}.
+
+header_of(Bytes, Room) ->
+    try term(Bytes, Room)
+    catch error:_ -> throw(badfile)
     end.
 
 described(Header) when is_tuple(Header) ->
@@ -205,47 +247,47 @@ state(Bytes, Info, Verify) ->
                  false -> none
              end}.
 
-objects(Log, Place, All, Table, State) ->
-    objects(Log, Place, All, Table, State, {0, maps:get(sum, State), none}).
+objects(Log, Place, All, Table, State, Room) ->
+    objects_from(Log, Place, All, Table, State, {0, maps:get(sum, State), none, Room}).
 
-objects(Log, Place, All, Table, #{verify := Verify} = State, Sofar) ->
+objects_from(Log, Place, All, Table, #{verify := Verify} = State, Sofar) ->
     Now = insert(Table, All, Verify, Sofar),
     case Now of
-        {_, _, none} ->
+        {_, _, none, _} ->
             case chunk(Log, Place) of
                 eof -> Now;
                 {_, _, Bad} when Bad > 0, Verify -> throw(badfile);
-                {Next, More, _} -> objects(Log, Next, More, Table, State, Now)
+                {Next, More, _} -> objects_from(Log, Next, More, Table, State, Now)
             end;
         _ ->
             Now
     end.
 
-insert(Table, All, Verify, {Count, Sum, none}) ->
-    {Objects, NewSum, End} = terms(All, [], Sum, Verify),
+insert(Table, All, Verify, {Count, Sum, none, Room}) ->
+    {Objects, NewSum, End, Left} = terms(All, [], Sum, Verify, Room),
     try fyris:insert(Table, Objects)
     catch error:badarg when Verify -> throw(badfile)
     end,
-    {Count + length(Objects), NewSum, End}.
+    {Count + length(Objects), NewSum, End, Left}.
 
-%% The terms before the end, the sum with them, and what the end says. What is no term is left out: if there is a sum, it
-%% will tell.
-terms([Bytes | More], Terms, Sum, Verify) ->
-    try binary_to_term(Bytes) of
-        ['$end_of_table', End] -> {lists:reverse(Terms), Sum, End};
-        Term -> terms(More, [Term | Terms], add(Bytes, Sum), Verify)
+%% The terms before the end, the sum with them, what the end says, and what room is left. What is no term is left out: if
+%% there is a sum, it will tell.
+terms([Bytes | More], Terms, Sum, Verify, Room) ->
+    try term(Bytes, Room) of
+        {['$end_of_table', End], Left} -> {lists:reverse(Terms), Sum, End, Left};
+        {Term, Left} -> terms(More, [Term | Terms], add(Bytes, Sum), Verify, Left)
     catch
-        error:badarg when Verify, Sum =:= none -> throw(badfile);
-        error:badarg -> terms(More, Terms, Sum, Verify)
+        error:_ when Verify, Sum =:= none -> throw(badfile);
+        error:_ -> terms(More, Terms, Sum, Verify, Room)
     end;
-terms([], Terms, Sum, _) ->
-    {lists:reverse(Terms), Sum, none}.
+terms([], Terms, Sum, _, Room) ->
+    {lists:reverse(Terms), Sum, none, Room}.
 
 finish(_, _, #{verify := false}) ->
     ok;
-finish({_, _, none}, _, #{extended := [_ | _]}) ->
+finish({_, _, none, _}, _, #{extended := [_ | _]}) ->
     throw(badfile);
-finish({Count, Sum, End}, _, #{extended := Extended, size := Size,
+finish({Count, Sum, End, _}, _, #{extended := Extended, size := Size,
                                count := Counted, sum := Summed}) ->
     Extended =:= [] andalso Count =/= Size
         andalso throw(invalid_object_count),

@@ -94,8 +94,92 @@ kept_dumps_test_() ->
                        {ok, T} -> {lists:sort(M:tab2list(T)), M:info(T, type), M:info(T, keypos)};
                        Error -> Error
                    end
-               end) || File <- filelib:wildcard(filename:join(Dir, "*.ets")), Verify <- [true, false]]
+               end) || File <- filelib:wildcard(filename:join(Dir, "*.ets")), Verify <- [true, false]],
+        [?same(M:tabfile_info(File)) || File <- filelib:wildcard(filename:join(Dir, "*.ets"))]
     end}.
+
+%% A dump whose items are these, each of them compressed, as no `tab2file' writes it.
+write_compressed(File, Items) ->
+    Log = make_ref(),
+    {ok, Log} = disk_log:open([{name, Log}, {file, File}]),
+    ok = disk_log:blog_terms(Log, [compressed(Item) || Item <- Items]),
+    ok = disk_log:close(Log).
+
+%% `term_to_binary/2' leaves a short term as it is.
+compressed(Item) ->
+    <<131, Plain/binary>> = term_to_binary(Item),
+    <<131, 80, (byte_size(Plain)):32, (zlib:compress(Plain))/binary>>.
+
+description(Size, Extended) ->
+    {{name, squeezed}, {type, set}, {protection, public}, {named_table, false}, {keypos, 1}, {size, Size},
+     {extended_info, Extended}, {major_version, 1}, {minor_version, 0}}.
+
+%% 100,000 elements: 200 KB inflated and 3.2 MB as terms, in 300 bytes.
+long(Key) -> {Key, lists:duplicate(100000, [])}.
+
+compressed_terms_are_read_test() ->
+    Objects = [{I, fyris_terms_test:terms(), lists:duplicate(1000, I)} || I <- lists:seq(1, 20)],
+    [with_file(fun(File) ->
+         write_compressed(File, [description(20, Extended) | Objects]
+                              ++ [['$end_of_table', [{count, 20}]] || Extended =/= []]),
+         [begin
+              {ok, T} = M:file2tab(File, [{verify, Verify}]),
+              ?assertEqual(Objects, lists:sort(M:tab2list(T))),
+              M:delete(T)
+          end || M <- [ets, fyris], Verify <- [false, true]],
+         ?same(M:tabfile_info(File))
+     end) || Extended <- [[], [object_count]]].
+
+%% One bound for all of them, whatever they inflate to, that names itself; and it is the caller's.
+compressed_terms_are_bounded_test() ->
+    with_file(fun(File) ->
+        Many = 30,
+        write_compressed(File, [description(Many, []) | [long(I) || I <- lists:seq(1, Many)]]),
+        Allowance = 32 * filelib:file_size(File),
+        Tables = lists:sort(fyris:all()),
+        [?assertEqual({error, {compressed_terms_too_large, [{max_inflated, Most}, {bound, Most + Allowance}]}},
+                      fyris:file2tab(File, [{verify, Verify} | Option]))
+         || Verify <- [false, true],
+            {Most, Option} <- [{64 bsl 20, []}, {0, [{max_inflated, 0}]}, {1 bsl 20, [{max_inflated, 1 bsl 20}]}]],
+        ?assertEqual(Tables, lists:sort(fyris:all())),
+        {ok, T} = fyris:file2tab(File, [{max_inflated, 128 bsl 20}, {verify, true}]),
+        ?assertEqual(Many, fyris:info(T, size)),
+        fyris:delete(T),
+        {ok, T2} = fyris:file2tab(File, [{max_inflated, 1 bsl 80}]),
+        ?assertEqual([long(7)], fyris:lookup(T2, 7)),
+        fyris:delete(T2),
+        ?assertEqual({error, {unknown_option, {max_inflated, -1}}}, fyris:file2tab(File, [{max_inflated, -1}]))
+    end).
+
+%% The description and the end mark too.
+compressed_ends_are_bounded_test() ->
+    Long = [{comment, lists:duplicate(3000000, [])}],
+    with_file(fun(File) ->
+        write_compressed(File, [list_to_tuple(tuple_to_list(description(0, [])) ++ Long)]),
+        [?assertMatch({error, {compressed_terms_too_large, _}}, fyris:F(File)) || F <- [file2tab, tabfile_info]]
+    end),
+    with_file(fun(File) ->
+        write_compressed(File, [description(0, [object_count]), ['$end_of_table', [{count, 0} | Long]]]),
+        ?assertMatch({error, {compressed_terms_too_large, _}}, fyris:file2tab(File))
+    end).
+
+%% What is no term is what it is uncompressed.
+damaged_compressed_terms_test() ->
+    Deep = lists:foldl(fun(_, Sofar) -> [Sofar] end, [], lists:seq(1, 2000)),
+    with_file(fun(File) ->
+        write_compressed(File, [description(2, []), {1}, {2}]),
+        {ok, Whole} = file:read_file(File),
+        %% The last byte is of the checksum of the compressed bytes.
+        Cut = byte_size(Whole) - 1,
+        <<Front:Cut/binary, Last>> = Whole,
+        ok = file:write_file(File, [Front, Last bxor 1]),
+        ?same(case M:file2tab(File, [{verify, true}]) of {error, _} = Error -> Error end),
+        {ok, T} = fyris:file2tab(File),
+        ?assertEqual([{1}], fyris:tab2list(T)),
+        fyris:delete(T),
+        write_compressed(File, [description(1, []), {1, Deep}]),
+        ?assertError(system_limit, fyris:file2tab(File))
+    end).
 
 dets_test() ->
     with_file(fun(File) ->

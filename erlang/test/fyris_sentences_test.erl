@@ -84,7 +84,8 @@ others() ->
      {[repair_continuation], [{query, continuations_pass_through_the_external_format}]},
      {[fun2ms], [{query, fun2ms}]},
      {[table], [{files, qlc}]},
-     {[tab2file, file2tab], [{files, files_go_both_ways}, {files, errors}, {files, kept_dumps}]},
+     {[tab2file, file2tab], [{files, files_go_both_ways}, {files, errors}, {files, kept_dumps},
+                             {files, compressed_terms_are_bounded}]},
      {[tabfile_info], [{files, tabfile_info}]},
      {[from_dets, to_dets], [{files, dets}]},
      {[format_error], [{people, the_shell_explains_a_badarg_as_for_ets}]}].

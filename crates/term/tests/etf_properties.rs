@@ -1,7 +1,9 @@
 //! The external format under any term and any bytes.
 
 use fyris_term::arbitrary;
-use fyris_term::etf::{self, Compression, DecodeErrorKind, EncodeOptions, MinorVersion};
+use fyris_term::etf::{
+    self, Compression, DecodeError, DecodeErrorKind, EncodeOptions, InflateBudget, MinorVersion,
+};
 use fyris_term::{MAX_DEPTH, Term};
 use proptest::prelude::*;
 
@@ -68,6 +70,26 @@ fn changed(mut bytes: Vec<u8>, changes: &[Change]) -> Vec<u8> {
     bytes
 }
 
+/// A compressed term that inflates to these bytes, also if there is no gain in it.
+fn zipped(plain: &[u8]) -> Vec<u8> {
+    use std::io::Write;
+
+    let mut zlib = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::best());
+    zlib.write_all(plain).unwrap();
+    let mut bytes = vec![131, 80];
+    bytes.extend((plain.len() as u32).to_be_bytes());
+    bytes.extend(zlib.finish().unwrap());
+    bytes
+}
+
+fn too_large(error: &DecodeError) -> bool {
+    match error.kind() {
+        DecodeErrorKind::TooLarge { .. } | DecodeErrorKind::TooManyElements => true,
+        DecodeErrorKind::Inflated(inner) => too_large(inner),
+        _ => false,
+    }
+}
+
 /// Whatever the bytes: an offset within them, or a term that is written and read again.
 fn judged(bytes: &[u8]) -> Result<(), TestCaseError> {
     match etf::decode_prefix(bytes) {
@@ -100,6 +122,32 @@ proptest! {
         changes in prop::collection::vec(change(), 1..6),
     ) {
         judged(&changed(options.encode(&term).unwrap(), &changes))?;
+    }
+
+    /// What is measured is what decoding takes, to the byte, and too large where that is.
+    #[test]
+    fn a_measured_term_takes_what_a_decoded_one_does(
+        term in arbitrary::term(),
+        options in options(),
+        changes in prop::collection::vec(change(), 0..3),
+        room in prop_oneof![Just(1 << 30), 0..20_000u64],
+    ) {
+        let mut plain = options.encode(&Term::List(vec![term; 20])).unwrap();
+        if plain[1] != 80 {
+            plain = zipped(&plain[1..]);
+        }
+        let bytes = changed(plain, &changes);
+        let (mut decoding, mut measuring) = (InflateBudget::new(room), InflateBudget::new(room));
+        let decoded = etf::decode_prefix_within(&bytes, &mut decoding);
+        let measured = etf::measure_prefix_within(&bytes, &mut measuring);
+        match decoded {
+            Ok(_) => {
+                prop_assert_eq!(measured, Ok(()));
+                prop_assert_eq!(measuring, decoding);
+            }
+            Err(error) if too_large(&error) => prop_assert!(too_large(&measured.unwrap_err())),
+            Err(_) => {}
+        }
     }
 
     #[test]
@@ -233,17 +281,8 @@ fn compressed_terms_inflate_within_bounds() {
 /// 260 KB of hostile bytes inflated to 256 MB, and these to a list of 268 million empty lists: 8 GB of memory.
 #[test]
 fn compressed_elements_are_bounded_by_compressed_bytes() {
-    use std::io::Write;
-
-    let compressed = |head: &[u8], elements: &[u8], tail: &[u8]| {
-        let plain = [head, elements, tail].concat();
-        let mut zlib = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::best());
-        zlib.write_all(&plain).unwrap();
-        let mut bytes = vec![131, 80];
-        bytes.extend((plain.len() as u32).to_be_bytes());
-        bytes.extend(zlib.finish().unwrap());
-        bytes
-    };
+    let compressed =
+        |head: &[u8], elements: &[u8], tail: &[u8]| zipped(&[head, elements, tail].concat());
     let list = |count: u32| {
         let head = [&[108][..], &count.to_be_bytes()].concat();
         compressed(&head, &vec![106; count as usize], &[106])
@@ -261,4 +300,17 @@ fn compressed_elements_are_bounded_by_compressed_bytes() {
         };
         assert_eq!(inner.kind(), &DecodeErrorKind::TooManyElements);
     }
+}
+
+/// Measuring works in one loop: the stack of a thread does not bound the depth, and says nothing of it.
+#[test]
+fn a_deep_term_is_measured() {
+    let deep = [[108, 0, 0, 0, 1].repeat(100_000), vec![106; 100_001]].concat();
+    let mut budget = InflateBudget::new(1 << 30);
+    assert_eq!(
+        etf::measure_prefix_within(&zipped(&deep), &mut budget),
+        Ok(())
+    );
+    let taken = deep.len() + 200_000 * size_of::<Term>();
+    assert_eq!(budget.left(), (1 << 30) - taken as u64);
 }

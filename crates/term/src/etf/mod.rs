@@ -67,6 +67,7 @@ mod encode;
 mod error;
 mod identifiers;
 mod inflate;
+mod measure;
 mod reader;
 mod tag;
 
@@ -115,6 +116,24 @@ pub fn decode_prefix_within(
     let mut reader = reader::Reader::new(input);
     let term = decode::versioned(&mut reader, budget)?;
     Ok((term, reader.offset()))
+}
+
+/// Takes from the budget what [`decode_prefix_within`] takes for the same bytes, without building a term: nothing unless they
+/// begin with a compressed one. Works in one loop, whatever the depth; takes no more memory than the term inflates to.
+///
+/// # Errors
+///
+/// As [`decode_prefix_within`] if the budget has no room. What the bytes say is looked at as far as it tells where terms end, so
+/// bytes that do not decode may be measured.
+pub fn measure_prefix_within(input: &[u8], budget: &mut InflateBudget) -> Result<(), DecodeError> {
+    match input {
+        [VERSION, tag::COMPRESSED, ..] => {
+            let mut reader = reader::Reader::new(input);
+            reader.advance(1);
+            measure::compressed(&mut reader, budget)
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Decodes one term without the version byte that fills `input` entirely.

@@ -178,6 +178,7 @@ words! {
     done = "done";
     ok = "ok";
     error = "error";
+    too_large = "too_large";
 }
 
 /// The empty list: a word too, and the same for ever.

@@ -1,6 +1,7 @@
 //! The functions of `fyris_nif`, by what they do.
 
 mod admin;
+mod external;
 mod folds;
 mod info;
 mod lists;
@@ -52,6 +53,7 @@ pub(crate) fn functions() -> Vec<ErlNifFunc> {
         (c"next_lookup", 2, entry!(navigate::next_lookup)),
         (c"prev_lookup", 2, entry!(navigate::prev_lookup)),
         (c"slot", 2, entry!(navigate::slot)),
+        (c"inflated", 2, entry!(external::inflated)),
         (c"lookup", 2, entry!(read::lookup)),
         (c"lookup_element", 3, entry!(read::lookup_element)),
         (c"lookup_element", 4, entry!(read::lookup_element_or)),
