@@ -19,8 +19,8 @@ etf_string_limit        |                    | -p fyris-term --test golden_etf
 hash_unpublished        | --cfg loom --cfg fyris_small    | -p fyris-index --test loom
 hash_skip_moved_check   | --cfg fyris_small  | -p fyris-index --test hash_conformance
 hash_lost_split         | --cfg fyris_small  | -p fyris-index --test hash_conformance
-hash_early_free         |                    | -p fyris-index --test map
-bytes_early_free        |                    | -p fyris-index --test bytes_map
+hash_early_free         |                    | -p fyris-index --test map boxed
+bytes_early_free        |                    | -p fyris-index --test map packed
 inline_unvalidated      |                    | -p fyris-index --test inline
 ordered_publish_early   |                    | -p fyris-index --test ordered_tree
 ordered_skip_dead_check |                    | -p fyris-index --test ordered_tree

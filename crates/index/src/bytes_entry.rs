@@ -27,7 +27,7 @@ pub(crate) struct Head<V> {
 }
 
 /// The entry of a map from byte strings: a pointer to its value and key.
-pub(crate) struct BytesRef<V>(NonNull<Head<V>>);
+pub struct BytesRef<V>(NonNull<Head<V>>);
 
 impl<V> Clone for BytesRef<V> {
     fn clone(&self) -> Self {

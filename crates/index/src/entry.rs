@@ -16,7 +16,7 @@ use fyris_sync::reclaim::Pin;
 ///   all of the 48 bits: an implementation may keep tags of its own in the low ones.
 /// * `key` returns the same key (for the index: equal, same hash, same order) as long as the entry
 ///   is in the index, and the reference is valid while the thread is pinned (invariant R).
-pub unsafe trait Entry: Copy + 'static {
+pub unsafe trait Entry: Copy {
     /// What entries are found by.
     type Key: ?Sized;
 
@@ -62,7 +62,8 @@ pub unsafe trait Entry: Copy + 'static {
     ///
     /// # Safety
     ///
-    /// The entry is in no index any more, and is retired once.
+    /// The entry is in no index any more, and is retired once. What is behind it may be dropped at any later time: it
+    /// borrows nothing, or dropping it does nothing.
     unsafe fn retire(self, pin: &impl Pin);
 
     /// Frees what is behind the handle now.

@@ -3,8 +3,8 @@
 //! An index holds *entries*: small handles of immutable things that live until they are retired.
 //! Two traits are all that the layers above know: [`Index`] and [`OrderedIndex`].
 
+mod as_key;
 mod bytes_entry;
-pub mod bytes_map;
 pub mod entry;
 pub mod hash;
 pub mod inline;
@@ -16,12 +16,12 @@ pub mod sweep;
 pub mod traits;
 pub mod tree;
 
-pub use bytes_map::BytesMap;
+pub use as_key::AsKey;
 pub use entry::Entry;
 pub use fyris_sync::reclaim;
 pub use hash::HashIndex;
 pub use inline::InlineMap;
-pub use map::ConcurrentMap;
+pub use map::{BytesMap, ConcurrentMap, CopyMap};
 pub use ordered::Ordered;
 pub use sweep::{OrderedSweep, Stretch, Sweep};
 pub use traits::{Action, Batch, Index, OrderedIndex, Stamp};

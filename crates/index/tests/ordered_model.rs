@@ -53,7 +53,7 @@ fn above<K>(b: &Bound<K>) -> (Bound<&K>, Bound<&K>) {
     (b.as_ref(), Bound::Unbounded)
 }
 
-fn run<K: TreeKey + Ord + Clone + std::fmt::Debug + Send + Sync>(ops: Vec<Op<K>>) {
+fn run<K: TreeKey + Ord + Clone + std::fmt::Debug + Send + Sync + 'static>(ops: Vec<Op<K>>) {
     let index = Ordered::<Boxed<K, u64>>::new();
     let mut model = BTreeMap::<K, u64>::new();
     let pin = pin();

@@ -97,7 +97,8 @@ pub struct HashIndex<E: Entry, S = RandomState> {
     root: AtomicPtr<Table>,
     hasher: S,
     counts: Counts,
-    entries: PhantomData<E>,
+    /// Invariant: who shares the index may put entries in that others take out.
+    entries: PhantomData<fn(E) -> E>,
 }
 
 /// What writers write, on a line apart from what readers read.

@@ -77,8 +77,11 @@ pub struct InlineMap<K, V, S = RandomState> {
     hasher: S,
     space: Space,
     shared: Shared,
-    pairs: PhantomData<fn() -> (K, V)>,
+    pairs: PhantomData<Invariant<K, V>>,
 }
+
+/// Who shares a map may put pairs in that others take out: its type is invariant in `K` and `V`.
+type Invariant<K, V> = fn(K, V) -> (K, V);
 
 /// What writers write, on lines apart from what readers read.
 #[repr(align(64))]

@@ -9,13 +9,13 @@ use fyris_sync::reclaim::{Pin, Retire};
 use crate::Entry;
 
 /// An immutable pair; what a [`NodeRef`] points to.
-struct Node<K, V> {
+pub(super) struct Node<K, V> {
     key: K,
     value: V,
 }
 
 /// The entry of a map: a pointer to its key and value.
-pub(super) struct NodeRef<K, V>(NonNull<Node<K, V>>);
+pub struct NodeRef<K, V>(NonNull<Node<K, V>>);
 
 impl<K, V> Clone for NodeRef<K, V> {
     fn clone(&self) -> Self {
@@ -71,25 +71,11 @@ impl<K, V> NodeRef<K, V> {
         (key, value)
     }
 
-    /// The value, for as long as the node is known to live.
-    ///
-    /// # Safety
-    ///
-    /// The node is not freed during `'g`.
-    #[inline]
-    pub(super) unsafe fn value<'g>(self) -> &'g V
-    where
-        K: 'g,
-    {
-        // SAFETY: the caller's contract.
-        unsafe { &self.0.as_ref().value }
-    }
-
     /// The key and the value, for as long as the node is known to live.
     ///
     /// # Safety
     ///
-    /// As [`NodeRef::value`].
+    /// The node is not freed during `'g`.
     #[inline]
     pub(super) unsafe fn pair<'g>(self) -> (&'g K, &'g V) {
         // SAFETY: the caller's contract.
@@ -114,7 +100,7 @@ impl<K, V> NodeRef<K, V> {
     }
 }
 
-impl<K: 'static, V: 'static> Retire for Node<K, V> {
+impl<K, V> Retire for Node<K, V> {
     unsafe fn reclaim(ptr: *mut Self) {
         // SAFETY: the caller's contract: ours alone, once; a retired node is not null.
         unsafe {
@@ -126,7 +112,7 @@ impl<K: 'static, V: 'static> Retire for Node<K, V> {
 
 // SAFETY: a pointer is non-zero, and user space ends below 2^48 on every 64-bit system we know; the
 // key is immutable, and lives until the node is retired and no pin could see it (R).
-unsafe impl<K: 'static, V: 'static> Entry for NodeRef<K, V> {
+unsafe impl<K, V> Entry for NodeRef<K, V> {
     type Key = K;
 
     #[inline]

@@ -1,165 +1,201 @@
 //! A map with the pin built in.
 
 use std::borrow::Borrow;
-use std::fmt;
 use std::hash::{BuildHasher, Hash};
 
 use fyris_sync::reclaim::Guard;
 
-use super::{Computed, ConcurrentMap, Iter, Keys, Values};
-use crate::Action;
+use super::storage::{Make, MapStorage, Remake};
+use super::{Computed, Iter, Keys, Map, Values};
 use crate::hash::RandomState;
+use crate::{Action, AsKey};
 
-/// A [`ConcurrentMap`] seen by a pinned thread. See [`ConcurrentMap::pin`].
+/// A [`Map`] seen by a pinned thread: its methods without the pin. See [`Map::pin`].
 ///
 /// References got from it live as long as it does. Keep it for a few operations, not for long:
 /// while it lives nothing retired since is freed.
-pub struct PinnedMap<'m, K: 'static, V: 'static, S = RandomState> {
-    map: &'m ConcurrentMap<K, V, S>,
+///
+/// ```
+/// let map = fyris_index::ConcurrentMap::new();
+/// let pinned = map.pin();
+/// pinned.insert("key", 1);
+/// for (key, value) in &pinned {
+///     assert_eq!((*key, *value), ("key", 1));
+/// }
+/// ```
+pub struct PinnedMap<'m, K: ?Sized, V, S: MapStorage<K, V>, H = RandomState> {
+    map: &'m Map<K, V, S, H>,
     guard: Guard,
 }
 
-impl<'m, K, V, S> PinnedMap<'m, K, V, S>
-where
-    K: Hash + Eq + Send + Sync + 'static,
-    V: Send + Sync + 'static,
-    S: BuildHasher,
-{
+impl<'m, K: ?Sized, V, S: MapStorage<K, V>, H> PinnedMap<'m, K, V, S, H> {
     #[inline]
-    pub(super) fn new(map: &'m ConcurrentMap<K, V, S>, guard: Guard) -> Self {
+    pub(super) fn new(map: &'m Map<K, V, S, H>, guard: Guard) -> Self {
         Self { map, guard }
     }
 
-    /// The map.
-    pub fn map(&self) -> &'m ConcurrentMap<K, V, S> {
+    /// Returns the map.
+    pub fn map(&self) -> &'m Map<K, V, S, H> {
         self.map
     }
 
-    /// The pin.
+    /// Returns the pin.
     pub fn guard(&self) -> &Guard {
         &self.guard
     }
 
-    /// See [`ConcurrentMap::get`].
-    #[inline]
-    pub fn get<Q>(&self, key: &Q) -> Option<&V>
-    where
-        K: Borrow<Q>,
-        Q: Hash + Eq + ?Sized,
-    {
-        self.map.get(key, &self.guard)
-    }
-
-    /// See [`ConcurrentMap::get_key_value`].
-    pub fn get_key_value<Q>(&self, key: &Q) -> Option<(&K, &V)>
-    where
-        K: Borrow<Q>,
-        Q: Hash + Eq + ?Sized,
-    {
-        self.map.get_key_value(key, &self.guard)
-    }
-
-    /// See [`ConcurrentMap::contains_key`].
-    #[inline]
-    pub fn contains_key<Q>(&self, key: &Q) -> bool
-    where
-        K: Borrow<Q>,
-        Q: Hash + Eq + ?Sized,
-    {
-        self.map.contains_key(key, &self.guard)
-    }
-
-    /// See [`ConcurrentMap::insert`].
-    #[inline]
-    pub fn insert(&self, key: K, value: V) -> Option<&V> {
-        self.map.insert(key, value, &self.guard)
-    }
-
-    /// See [`ConcurrentMap::remove`].
-    #[inline]
-    pub fn remove<Q>(&self, key: &Q) -> Option<&V>
-    where
-        K: Borrow<Q>,
-        Q: Hash + Eq + ?Sized,
-    {
-        self.map.remove(key, &self.guard)
-    }
-
-    /// See [`ConcurrentMap::remove_entry`].
-    pub fn remove_entry<Q>(&self, key: &Q) -> Option<(&K, &V)>
-    where
-        K: Borrow<Q>,
-        Q: Hash + Eq + ?Sized,
-    {
-        self.map.remove_entry(key, &self.guard)
-    }
-
-    /// See [`ConcurrentMap::compute`].
-    pub fn compute<'g>(
-        &'g self,
-        key: K,
-        f: impl FnMut(Option<&'g V>) -> Action<V>,
-    ) -> Computed<'g, V> {
-        self.map.compute(key, &self.guard, f)
-    }
-
-    /// See [`ConcurrentMap::get_or_insert_with`].
-    pub fn get_or_insert_with(&self, key: K, make: impl FnOnce() -> V) -> &V {
-        self.map.get_or_insert_with(key, &self.guard, make)
-    }
-
-    /// See [`ConcurrentMap::update`].
-    pub fn update<'g, Q>(&'g self, key: &Q, f: impl FnMut(&'g V) -> V) -> Option<&'g V>
-    where
-        K: Borrow<Q> + Clone,
-        Q: Hash + Eq + ?Sized,
-    {
-        self.map.update(key, &self.guard, f)
-    }
-
-    /// See [`ConcurrentMap::iter`].
-    pub fn iter(&self) -> Iter<'_, K, V, S, Guard> {
-        self.map.iter(&self.guard)
-    }
-
-    /// See [`ConcurrentMap::keys`].
-    pub fn keys(&self) -> Keys<'_, K, V, S, Guard> {
-        self.map.keys(&self.guard)
-    }
-
-    /// See [`ConcurrentMap::values`].
-    pub fn values(&self) -> Values<'_, K, V, S, Guard> {
-        self.map.values(&self.guard)
-    }
-
-    /// See [`ConcurrentMap::retain`].
-    pub fn retain(&self, keep: impl FnMut(&K, &V) -> bool) {
-        self.map.retain(&self.guard, keep);
-    }
-
-    /// See [`ConcurrentMap::clear`].
-    pub fn clear(&self) {
-        self.map.clear(&self.guard);
-    }
-
-    /// See [`ConcurrentMap::len`].
+    /// See [`Map::len`].
     pub fn len(&self) -> usize {
         self.map.len()
     }
 
-    /// See [`ConcurrentMap::is_empty`].
+    /// See [`Map::is_empty`].
     pub fn is_empty(&self) -> bool {
         self.map.is_empty()
     }
 }
 
-impl<K, V, S> fmt::Debug for PinnedMap<'_, K, V, S>
+impl<K, V, S, H> PinnedMap<'_, K, V, S, H>
 where
-    K: Hash + Eq + Send + Sync + fmt::Debug + 'static,
-    V: Send + Sync + fmt::Debug + 'static,
-    S: BuildHasher,
+    K: Hash + Eq + ?Sized,
+    S: MapStorage<K, V>,
+    H: BuildHasher,
 {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_map().entries(self.iter()).finish()
+    /// See [`Map::get`].
+    #[inline]
+    pub fn get<Q>(&self, key: &Q) -> Option<&V>
+    where
+        K: Borrow<Q::Key>,
+        Q: AsKey<K> + ?Sized,
+        Q::Key: Hash + Eq,
+    {
+        self.map.get(key, &self.guard)
+    }
+
+    /// See [`Map::get_key_value`].
+    #[inline]
+    pub fn get_key_value<Q>(&self, key: &Q) -> Option<(&K, &V)>
+    where
+        K: Borrow<Q::Key>,
+        Q: AsKey<K> + ?Sized,
+        Q::Key: Hash + Eq,
+    {
+        self.map.get_key_value(key, &self.guard)
+    }
+
+    /// See [`Map::contains_key`].
+    #[inline]
+    pub fn contains_key<Q>(&self, key: &Q) -> bool
+    where
+        K: Borrow<Q::Key>,
+        Q: AsKey<K> + ?Sized,
+        Q::Key: Hash + Eq,
+    {
+        self.map.contains_key(key, &self.guard)
+    }
+
+    /// See [`Map::insert`].
+    #[inline]
+    pub fn insert<G>(&self, key: G, value: V) -> Option<&V>
+    where
+        S: Make<G, K, V>,
+    {
+        self.map.insert(key, value, &self.guard)
+    }
+
+    /// See [`Map::remove`].
+    #[inline]
+    pub fn remove<Q>(&self, key: &Q) -> Option<&V>
+    where
+        K: Borrow<Q::Key>,
+        Q: AsKey<K> + ?Sized,
+        Q::Key: Hash + Eq,
+    {
+        self.map.remove(key, &self.guard)
+    }
+
+    /// See [`Map::remove_entry`].
+    #[inline]
+    pub fn remove_entry<Q>(&self, key: &Q) -> Option<(&K, &V)>
+    where
+        K: Borrow<Q::Key>,
+        Q: AsKey<K> + ?Sized,
+        Q::Key: Hash + Eq,
+    {
+        self.map.remove_entry(key, &self.guard)
+    }
+
+    /// See [`Map::compute`].
+    pub fn compute<'g, G>(
+        &'g self,
+        key: G,
+        f: impl FnMut(Option<&'g V>) -> Action<V>,
+    ) -> Computed<'g, V>
+    where
+        S: Make<G, K, V>,
+    {
+        self.map.compute(key, &self.guard, f)
+    }
+
+    /// See [`Map::get_or_insert`].
+    #[inline]
+    pub fn get_or_insert<G>(&self, key: G, value: V) -> &V
+    where
+        S: Make<G, K, V>,
+    {
+        self.map.get_or_insert(key, value, &self.guard)
+    }
+
+    /// See [`Map::get_or_insert_with`].
+    pub fn get_or_insert_with<G>(&self, key: G, make: impl FnOnce() -> V) -> &V
+    where
+        S: Make<G, K, V>,
+    {
+        self.map.get_or_insert_with(key, &self.guard, make)
+    }
+
+    /// See [`Map::update`].
+    pub fn update<'g, Q>(&'g self, key: &Q, f: impl FnMut(&'g V) -> V) -> Option<&'g V>
+    where
+        K: Borrow<Q::Key>,
+        Q: AsKey<K> + ?Sized,
+        Q::Key: Hash + Eq,
+        S: Remake<K, V>,
+    {
+        self.map.update(key, &self.guard, f)
+    }
+
+    /// See [`Map::update_or_insert`].
+    pub fn update_or_insert<'g, G>(&'g self, key: G, f: impl FnMut(&'g V) -> V, value: V) -> &'g V
+    where
+        S: Make<G, K, V>,
+        V: Clone,
+    {
+        self.map.update_or_insert(key, &self.guard, f, value)
+    }
+
+    /// See [`Map::iter`].
+    pub fn iter(&self) -> Iter<'_, K, V, S, H> {
+        self.map.iter(&self.guard)
+    }
+
+    /// See [`Map::keys`].
+    pub fn keys(&self) -> Keys<'_, K, V, S, H> {
+        self.map.keys(&self.guard)
+    }
+
+    /// See [`Map::values`].
+    pub fn values(&self) -> Values<'_, K, V, S, H> {
+        self.map.values(&self.guard)
+    }
+
+    /// See [`Map::retain`].
+    pub fn retain(&self, keep: impl FnMut(&K, &V) -> bool) {
+        self.map.retain(&self.guard, keep);
+    }
+
+    /// See [`Map::clear`].
+    pub fn clear(&self) {
+        self.map.clear(&self.guard);
     }
 }

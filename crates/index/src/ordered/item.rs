@@ -11,7 +11,7 @@ use crate::Entry;
 ///
 /// Every copy names the same key, which does not change; `key` may be called while the thread is
 /// pinned (invariant R) on an item that was in the tree since.
-pub unsafe trait Item: Copy + 'static {
+pub unsafe trait Item: Copy {
     /// What the items are found by.
     type Key: TreeKey + ?Sized;
 

@@ -39,7 +39,7 @@ pub trait Separator: Ord + Send + Sync + 'static {
 /// [`TreeKey::EXACT`], `a == b` exactly when `a.head(0) == b.head(0)`. For `low < high`,
 /// `separate(low, high)` is a separator `s` with `low < s <= high`; separators order as keys do.
 /// A wrong implementation makes the tree lose keys, and does nothing worse.
-pub trait TreeKey: Ord + 'static {
+pub trait TreeKey: Ord {
     /// True when the head is the whole key. Separators are heads then, and nothing else is asked.
     const EXACT: bool = false;
 
@@ -71,7 +71,7 @@ pub trait TreeKey: Ord + 'static {
 }
 
 /// A key that an exact head can be turned back into.
-pub trait HeadKey: TreeKey + Copy + 'static {
+pub trait HeadKey: TreeKey + Copy {
     /// The key whose head this is.
     fn from_head(head: u64) -> Self;
 }
@@ -127,7 +127,7 @@ exact! {
 ///
 /// This one method makes a [`TreeKey`]. `a.key_bytes() < b.key_bytes()` must mean `a < b`, and
 /// equal bytes equal keys.
-pub trait ByteKey: Ord + 'static {
+pub trait ByteKey: Ord {
     /// True when no key begins with the bytes of another key and a zero behind them. Then a key that ends before its head, which
     /// is padded with zeros, does is known by it.
     const ENDS: bool = false;

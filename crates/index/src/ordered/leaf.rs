@@ -160,7 +160,7 @@ impl<I> Leaf<I> {
     }
 }
 
-impl<I: 'static> Retire for Leaf<I> {
+impl<I> Retire for Leaf<I> {
     unsafe fn reclaim(ptr: *mut Self) {
         // SAFETY: (R) the contract of `reclaim`.
         unsafe { Self::free(ptr) }

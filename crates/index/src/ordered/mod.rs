@@ -107,7 +107,8 @@ const FANOUT: usize = if cfg!(fyris_small) { 4 } else { 57 };
 pub(crate) struct Tree<I: Item> {
     root: AtomicPtr<Inner<I::Key>>,
     counters: Counters,
-    item: PhantomData<I>,
+    /// Invariant: who shares the tree may put items in that others take out.
+    item: PhantomData<fn(I) -> I>,
 }
 
 // SAFETY: nodes are shared under the invariants above; an item is a handle or a value that its

@@ -133,7 +133,7 @@ impl<K: 'static, V: 'static> Retire for Gone<K, V> {
 
 impl<K, V> Storage<K, V> for Boxed
 where
-    K: TreeKey + Send + Sync,
+    K: TreeKey + Send + Sync + 'static,
     V: Send + Sync + 'static,
 {
     type Key<'g> = &'g K;
@@ -146,7 +146,7 @@ where
 
 impl<K, V> Sealed<K, V> for Boxed
 where
-    K: TreeKey + Send + Sync,
+    K: TreeKey + Send + Sync + 'static,
     V: Send + Sync + 'static,
 {
     type Item = Own<K, V>;
@@ -168,7 +168,7 @@ where
 
 impl<K, V> Given<K, V> for Boxed
 where
-    K: TreeKey + Send + Sync,
+    K: TreeKey + Send + Sync + 'static,
     V: Send + Sync + 'static,
 {
     type Name = Own<K, V>;

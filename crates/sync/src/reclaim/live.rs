@@ -1,7 +1,7 @@
 //! Reclamation as it really is: `seize`, with one collector for the process.
 //!
 //! One collector, because a pin then covers every structure at once: the catalog, the table and the
-//! record. What is retired must therefore be `'static` and fit to be freed on any thread.
+//! record. What is retired must therefore be fit to be freed on any thread and at any later time.
 //!
 //! Threads do not enter and leave it at every pin: see [`linger`](super::linger). What a thread retires gathers in its
 //! [bag](super::bag), and the bag is retired as one block in a *round*, where the thread's outermost pin ends. So retiring runs no

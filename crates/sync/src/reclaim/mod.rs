@@ -88,7 +88,7 @@ pub trait Pin: sealed::Sealed {
     /// # Safety
     ///
     /// `ptr` is unreachable for threads that pin from now on, is retired once, and may be reclaimed
-    /// on any thread.
+    /// on any thread and at any later time: reclaiming it does not use what the block borrows.
     unsafe fn retire<T: Retire>(&self, ptr: *mut T);
 
     /// Says, before it is retired, how many bytes a block holds that is larger than most.
@@ -101,7 +101,7 @@ pub trait Pin: sealed::Sealed {
 }
 
 /// How a retired block is freed.
-pub trait Retire: 'static {
+pub trait Retire {
     /// Frees the block.
     ///
     /// # Safety

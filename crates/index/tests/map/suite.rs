@@ -1,82 +1,9 @@
-//! `BytesMap` as a user meets it, against a model, and under threads.
-#![cfg(not(any(loom, shuttle)))]
+// What every storage promises; `Map<V>` is a map of byte strings. Included by `main.rs` once for each.
 
-mod conformance;
-
-use std::collections::HashMap;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
-
-use conformance::{Step, is_linearizable};
-use fyris_index::reclaim::{flush, pin, pin_owned};
-use fyris_index::{Action, BytesMap};
-use proptest::prelude::*;
-
-/// Counts its drops.
-struct Counted(u64, Arc<AtomicUsize>);
-
-impl Drop for Counted {
-    fn drop(&mut self) {
-        self.1.fetch_add(1, Ordering::SeqCst);
-    }
-}
-
-#[derive(Clone, Debug)]
-enum Command {
-    Insert(Vec<u8>, u64),
-    Remove(Vec<u8>),
-    Get(Vec<u8>),
-    /// Adds, or removes what is a multiple of three, or keeps what is a multiple of five.
-    Compute(Vec<u8>),
-    GetOrInsert(Vec<u8>, u64),
-    Update(Vec<u8>),
-    Retain(u64),
-}
-
-/// Keys that meet again, with common beginnings and the lengths at which an entry changes its size.
-fn key() -> impl Strategy<Value = Vec<u8>> {
-    (0..40usize, 0..3u8).prop_map(|(length, last)| {
-        let mut key = vec![7; length];
-        key.push(last);
-        key
-    })
-}
-
-fn command() -> impl Strategy<Value = Command> {
-    prop_oneof![
-        6 => (key(), any::<u64>()).prop_map(|(k, v)| Command::Insert(k, v)),
-        3 => key().prop_map(Command::Remove),
-        2 => key().prop_map(Command::Get),
-        3 => key().prop_map(Command::Compute),
-        2 => (key(), any::<u64>()).prop_map(|(k, v)| Command::GetOrInsert(k, v)),
-        1 => key().prop_map(Command::Update),
-        1 => any::<u64>().prop_map(Command::Retain),
-    ]
-}
-
-fn computed(old: Option<&u64>) -> Action<u64> {
-    match old {
-        None => Action::Put(1),
-        Some(n) if n % 3 == 0 => Action::Remove,
-        Some(n) if n % 5 == 0 => Action::Keep,
-        Some(n) => Action::Put(n.wrapping_add(1)),
-    }
-}
-
-fn compute_in_model(model: &mut HashMap<Vec<u8>, u64>, key: Vec<u8>) -> Option<u64> {
-    match computed(model.get(&key)) {
-        Action::Keep => {}
-        Action::Remove => _ = model.remove(&key),
-        Action::Put(new) => _ = model.insert(key.clone(), new),
-    }
-    model.get(&key).copied()
-}
-
-fn run(map: &BytesMap<u64>, model: &mut HashMap<Vec<u8>, u64>, command: Command) {
+fn run(map: &Map<u64>, model: &mut HashMap<Vec<u8>, u64>, command: Command) {
     let map = map.pin();
     match command {
-        Command::Insert(k, v) => assert_eq!(map.insert(&k, v).copied(), model.insert(k, v)),
+        Command::Insert(k, v) => assert_eq!(map.insert(k.clone(), v).copied(), model.insert(k, v)),
         Command::Remove(k) => assert_eq!(map.remove(&k).copied(), model.remove(&k)),
         Command::Get(k) => {
             assert_eq!(map.get(&k), model.get(&k));
@@ -84,13 +11,13 @@ fn run(map: &BytesMap<u64>, model: &mut HashMap<Vec<u8>, u64>, command: Command)
         }
         Command::Compute(k) => {
             let old = model.get(&k).copied();
-            let done = map.compute(&k, computed);
+            let done = map.compute(k.clone(), computed);
             assert_eq!(done.old.copied(), old);
             assert_eq!(done.new.copied(), compute_in_model(model, k));
         }
         Command::GetOrInsert(k, v) => {
             assert_eq!(
-                map.get_or_insert_with(&k, || v),
+                map.get_or_insert_with(k.clone(), || v),
                 model.entry(k).or_insert(v)
             );
         }
@@ -112,7 +39,7 @@ fn run(map: &BytesMap<u64>, model: &mut HashMap<Vec<u8>, u64>, command: Command)
 proptest! {
     #[test]
     fn answers_as_the_model_does(commands in prop::collection::vec(command(), 1..400)) {
-        let (map, mut model) = (BytesMap::new(), HashMap::new());
+        let (map, mut model) = (Map::new(), HashMap::new());
         for command in commands {
             run(&map, &mut model, command);
         }
@@ -125,18 +52,18 @@ proptest! {
 #[test]
 fn a_reference_outlives_the_removal_of_its_key_and_everything_is_dropped_once() {
     let dropped = Arc::new(AtomicUsize::new(0));
-    let map = BytesMap::new();
+    let map = Map::new();
     let counted = |n| Counted(n, dropped.clone());
     let guard = pin_owned();
-    map.insert(b"key", counted(1), &guard);
-    let held = map.get(b"key", &guard).unwrap();
+    map.insert(b"key".to_vec(), counted(1), &guard);
+    let held = map.get(&b"key"[..], &guard).unwrap();
     std::thread::scope(|s| {
         s.spawn(|| {
-            assert_eq!(map.remove(b"key", &pin()).unwrap().0, 1);
-            map.insert(b"key", counted(2), &pin());
-            map.insert(b"key", counted(3), &pin());
-            map.compute(b"key", &pin(), |_| Action::Put(counted(4)));
-            map.get_or_insert_with(b"key", &pin(), || counted(5));
+            assert_eq!(map.remove(&b"key"[..], &pin()).unwrap().0, 1);
+            map.insert(b"key".to_vec(), counted(2), &pin());
+            map.insert(b"key".to_vec(), counted(3), &pin());
+            map.compute(b"key".to_vec(), &pin(), |_| Action::Put(counted(4)));
+            map.get_or_insert_with(b"key".to_vec(), &pin(), || counted(5));
             flush();
         });
     });
@@ -144,7 +71,7 @@ fn a_reference_outlives_the_removal_of_its_key_and_everything_is_dropped_once() 
     assert_eq!(dropped.load(Ordering::SeqCst), 0, "freed under a pin");
     drop(guard);
     let begun = Instant::now();
-    while dropped.load(Ordering::SeqCst) < 3 && begun.elapsed() < Duration::from_secs(30) {
+    while dropped.load(Ordering::SeqCst) < 3 && begun.elapsed() < Duration::from_secs(60) {
         // What the thread left is another's to free, who takes its place.
         std::thread::scope(|s| _ = s.spawn(flush));
     }
@@ -155,38 +82,77 @@ fn a_reference_outlives_the_removal_of_its_key_and_everything_is_dropped_once() 
 
 #[test]
 fn compute_and_update_are_atomic_and_may_use_the_map() {
-    let map = BytesMap::new();
-    map.pin().insert("hot", 0u64);
+    let map = Map::new();
+    map.pin().insert(bytes("hot"), 0u64);
     std::thread::scope(|s| {
         for t in 0..4 {
             let map = &map;
             s.spawn(move || {
                 for i in 0..1000u64 {
                     let pinned = map.pin();
-                    pinned.compute("sum", |n| {
-                        pinned.insert([t, i as u8], i);
+                    pinned.compute(bytes("sum"), |n| {
+                        pinned.insert(vec![t, i as u8], i);
                         Action::Put(n.map_or(1, |n| n + 1))
                     });
-                    pinned.update("hot", |n| n + 1);
+                    pinned.update(&bytes("hot"), |n| n + 1);
+                    pinned.update_or_insert(bytes("made"), |n| n + 1, 1);
                 }
             });
         }
     });
-    assert_eq!(map.pin().get("sum"), Some(&4000));
-    assert_eq!(map.pin().get("hot"), Some(&4000));
-    assert_eq!(map.exact_len(), 2 + 4 * 256);
+    let map = map.pin();
+    for key in ["sum", "hot", "made"] {
+        assert_eq!(map.get(&bytes(key)), Some(&4000), "{key}");
+    }
+    assert_eq!(map.map().exact_len(), 3 + 4 * 256);
+    let done = map.compute(bytes("sum"), |_| Action::Remove);
+    assert_eq!((done.old, done.new), (Some(&4000), None));
+    assert_eq!(map.compute(bytes("sum"), |_| Action::Keep).new, None);
+    assert_eq!(map.compute(bytes("sum"), |_| Action::Remove).old, None);
+    assert_eq!(map.update(&bytes("sum"), |n| n + 1), None);
+}
+
+#[test]
+fn one_value_is_made_for_all() {
+    let map: Map<usize> = Map::new();
+    let values: Vec<usize> = std::thread::scope(|s| {
+        let map = &map;
+        let make = |i| move || *map.pin().get_or_insert_with(bytes("key"), || i);
+        let threads: Vec<_> = (0..4).map(|i| s.spawn(make(i))).collect();
+        threads.into_iter().map(|t| t.join().unwrap()).collect()
+    });
+    assert!(values.iter().all(|value| *value == values[0]));
+    assert_eq!(map.pin().get_or_insert(bytes("key"), 9), &values[0]);
+}
+
+#[test]
+fn it_shrinks_when_emptied() {
+    let map: Map<u64> = Map::new();
+    for round in 0..3 {
+        for i in 0..50_000u64 {
+            map.insert(i.to_le_bytes().to_vec(), i, &pin());
+        }
+        for i in 0..50_000u64 {
+            assert_eq!(
+                map.remove(&i.to_le_bytes()[..], &pin()),
+                Some(&i),
+                "round {round}"
+            );
+        }
+    }
+    assert!(map.is_empty());
 }
 
 #[test]
 fn what_stays_is_met_once_while_the_table_grows_and_shrinks() {
-    let map = BytesMap::new();
-    (0..500u64).for_each(|i| _ = map.insert(format!("stays {i}").as_bytes(), i, &pin()));
+    let map = Map::new();
+    (0..500u64).for_each(|i| _ = map.insert(format!("stays {i}").into_bytes(), i, &pin()));
     let stop = AtomicBool::new(false);
     std::thread::scope(|s| {
         s.spawn(|| {
             while !stop.load(Ordering::Relaxed) {
-                (0..2000u64).for_each(|i| _ = map.insert(&i.to_le_bytes(), i, &pin()));
-                (0..2000u64).for_each(|i| _ = map.remove(&i.to_le_bytes(), &pin()));
+                (0..2000u64).for_each(|i| _ = map.insert(i.to_le_bytes().to_vec(), i, &pin()));
+                (0..2000u64).for_each(|i| _ = map.remove(&i.to_le_bytes()[..], &pin()));
             }
         });
         for _ in 0..60 {
@@ -204,7 +170,7 @@ fn what_stays_is_met_once_while_the_table_grows_and_shrinks() {
 #[test]
 fn histories_are_linearizable() {
     for round in 0..20u64 {
-        let (map, start) = (BytesMap::new(), Instant::now());
+        let (map, start) = (Map::new(), Instant::now());
         let steps: Vec<_> = std::thread::scope(|s| {
             let workers: Vec<_> = (0..3u64)
                 .map(|t| {
@@ -223,13 +189,13 @@ fn histories_are_linearizable() {
 
 /// One operation on the one key, with the times before and after it.
 fn step(
-    map: &BytesMap<u64>,
+    map: &Map<u64>,
     start: Instant,
     thread: u64,
     i: u64,
     round: u64,
 ) -> (u64, Step, u128, u128) {
-    let (key, fresh, pin) = (b"the key", thread << 32 | i, pin());
+    let (key, fresh, pin) = (b"the key".to_vec(), thread << 32 | i, pin());
     let called = start.elapsed().as_nanos();
     let step = match (thread * 7 + i * 5 + round) % 5 {
         0 => Step {
@@ -237,7 +203,7 @@ fn step(
             left: Some(fresh),
         },
         1 => Step {
-            seen: map.remove(key, &pin).copied(),
+            seen: map.remove(&key, &pin).copied(),
             left: None,
         },
         2 => {
@@ -248,7 +214,7 @@ fn step(
             Step { seen, left }
         }
         _ => {
-            let seen = map.get(key, &pin).copied();
+            let seen = map.get(&key, &pin).copied();
             Step { seen, left: seen }
         }
     };
@@ -260,7 +226,9 @@ fn step(
 
 #[test]
 fn owned_pins_make_iterators_send() {
-    let map: BytesMap<u64> = (0..10_000u64).map(|i| (i.to_be_bytes(), i * i)).collect();
+    let map: Map<u64> = (0..10_000u64)
+        .map(|i| (i.to_be_bytes().to_vec(), i * i))
+        .collect();
     assert_eq!(map.len(), 10_000);
     let pin = pin_owned();
     let mut iter = map.iter(&pin);
@@ -273,15 +241,25 @@ fn owned_pins_make_iterators_send() {
 }
 
 #[test]
-fn retain_clear_extend_and_debug() {
-    let mut map: BytesMap<u32> = BytesMap::with_capacity(100);
-    map.extend((0..100).map(|i| (format!("k{i}"), i)));
+fn the_standard_traits_are_there() {
+    let mut map: Map<u32> = Map::with_capacity(100);
+    map.extend((0..100).map(|i| (format!("k{i}").into_bytes(), i)));
+    let copy = map.clone();
     map.retain(&pin(), |_, v| *v == 7);
-    assert_eq!(map.exact_len(), 1);
+    assert_eq!((map.exact_len(), copy.exact_len()), (1, 100));
     assert_eq!(format!("{map:?}"), "{[107, 55]: 7}");
+    assert_eq!(format!("{:?}", map.pin()), "{[107, 55]: 7}");
+    for (key, value) in &map.pin() {
+        assert_eq!((key.to_vec(), *value), (bytes("k7"), 7));
+    }
     let pinned = map.pin();
-    assert_eq!(pinned.get_or_insert_with("", || 1), &1);
-    assert_eq!(pinned.get([]), Some(&1));
+    let (key, value) = pinned.get_key_value(&b"k7"[..]).unwrap();
+    assert_eq!((key.to_vec(), value), (bytes("k7"), &7));
+    let (key, value) = pinned.remove_entry(&b"k7"[..]).unwrap();
+    assert_eq!((key.to_vec(), value), (bytes("k7"), &7));
+    assert_eq!(pinned.get_or_insert(vec![], 1), &1);
+    assert_eq!(pinned.get(&[][..]), Some(&1));
     pinned.clear();
-    assert!(pinned.is_empty() && !pinned.contains_key("k7"));
+    assert!(pinned.is_empty() && !pinned.contains_key(&b"k7"[..]));
+    assert!(Map::<u32>::default().is_empty());
 }

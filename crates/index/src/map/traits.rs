@@ -1,0 +1,115 @@
+//! The standard traits of a map.
+
+use std::fmt;
+use std::hash::{BuildHasher, Hash};
+
+use fyris_sync::reclaim::{Guard, pin};
+
+use super::storage::{Make, MapStorage, Remake};
+use super::{Iter, Map, PinnedMap};
+use crate::hash::Entries;
+
+impl<K: ?Sized, V, S: MapStorage<K, V>, H: Default> Default for Map<K, V, S, H> {
+    /// Makes an empty map.
+    fn default() -> Self {
+        Self::with_hasher(H::default())
+    }
+}
+
+impl<K, V, S, H> fmt::Debug for Map<K, V, S, H>
+where
+    K: Hash + Eq + fmt::Debug + ?Sized,
+    V: fmt::Debug,
+    S: MapStorage<K, V>,
+    H: BuildHasher,
+{
+    /// Writes the pairs as [`Map::iter`] meets them.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self.iter(&pin())).finish()
+    }
+}
+
+impl<K, V, S, H> fmt::Debug for PinnedMap<'_, K, V, S, H>
+where
+    K: Hash + Eq + fmt::Debug + ?Sized,
+    V: fmt::Debug,
+    S: MapStorage<K, V>,
+    H: BuildHasher,
+{
+    /// Writes the pairs as [`Map::iter`] meets them.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self.iter()).finish()
+    }
+}
+
+impl<K, V, S, H> Clone for Map<K, V, S, H>
+where
+    K: Hash + Eq + ?Sized,
+    V: Clone,
+    S: Remake<K, V>,
+    H: BuildHasher + Clone,
+{
+    /// Copies the pairs as [`Map::iter`] meets them.
+    fn clone(&self) -> Self {
+        let copy = Self::with_capacity_and_hasher(self.len(), self.hasher().clone());
+        let pin = pin();
+        for entry in Entries::new(&self.index, &pin) {
+            // SAFETY: met under the pin (R).
+            copy.put(S::remake(entry, unsafe { S::value(entry) }.clone()), &pin);
+        }
+        copy
+    }
+}
+
+impl<G, K, V, S, H> Extend<(G, V)> for Map<K, V, S, H>
+where
+    K: Hash + Eq + ?Sized,
+    S: Make<G, K, V>,
+    H: BuildHasher,
+{
+    fn extend<T: IntoIterator<Item = (G, V)>>(&mut self, pairs: T) {
+        for (key, value) in pairs {
+            // A pin for each, so that what is replaced can be freed on the way.
+            self.insert(key, value, &pin());
+        }
+    }
+}
+
+impl<G, K, V, S, H> FromIterator<(G, V)> for Map<K, V, S, H>
+where
+    K: Hash + Eq + ?Sized,
+    S: Make<G, K, V>,
+    H: BuildHasher + Default,
+{
+    fn from_iter<T: IntoIterator<Item = (G, V)>>(pairs: T) -> Self {
+        let pairs = pairs.into_iter();
+        let mut map = Self::with_capacity_and_hasher(pairs.size_hint().0, H::default());
+        map.extend(pairs);
+        map
+    }
+}
+
+impl<G, K, V, S, const N: usize> From<[(G, V); N]> for Map<K, V, S>
+where
+    K: Hash + Eq + ?Sized,
+    S: Make<G, K, V>,
+{
+    fn from(pairs: [(G, V); N]) -> Self {
+        pairs.into_iter().collect()
+    }
+}
+
+/// `for (key, value) in &map.pin()`. There is none for `&Map`: its references would need a pin that outlives the iterator.
+impl<'g, K, V, S, H> IntoIterator for &'g PinnedMap<'_, K, V, S, H>
+where
+    K: Hash + Eq + ?Sized,
+    S: MapStorage<K, V>,
+    H: BuildHasher,
+{
+    type Item = (&'g K, &'g V);
+    type IntoIter = Iter<'g, K, V, S, H, Guard>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
