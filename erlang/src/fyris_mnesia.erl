@@ -43,8 +43,11 @@
 %% In the dictionary of a process: the table in which it begins a counter.
 -define(COUNTER, fyris_mnesia_counter).
 
+%% What a checkpoint retains of a table (`fyris_mnesia_checkpoint').
+-define(IS_RETAINER(Tab), not is_atom(Tab) andalso (is_reference(Tab) orelse element(2, Tab) =:= retainer)).
+
 -type alias() :: atom().
--type tab() :: fyris_mnesia_keeper:tab().
+-type tab() :: fyris_mnesia_keeper:tab() | ets:table().
 
 %% @doc Makes `fyris_copies' known to a running Mnesia, and with it to all
 %% nodes that share its schema.
@@ -110,8 +113,8 @@ create_table(_, Tab, Definition) ->
     fyris_mnesia_keeper:create(Tab, options(Tab, Definition)).
 
 options({_, index, {_, ordered}}, _) -> [ordered_set, {keypos, 1}];
+options({_, retainer, _}, _) -> [];
 options({_, index, {_, bag}}, _) -> [bag, {keypos, 1}];
-options({_, retainer, _}, _) -> [set, {keypos, 2}];
 options(_, Definition) ->
     Storage = proplists:get_value(storage_properties, Definition, []),
     [proplists:get_value(type, Definition, set), {keypos, 2}
@@ -154,6 +157,8 @@ info(_, Tab, Item) ->
 
 %% @private
 -spec fixtable(alias(), tab(), boolean()) -> true.
+fixtable(_, Tab, Fix) when ?IS_RETAINER(Tab) ->
+    fyris_mnesia_checkpoint:fixtable(Tab, Fix);
 fixtable(_, Tab, Fix) ->
     fyris:safe_fixtable(table(Tab), Fix).
 
@@ -192,8 +197,9 @@ receive_data(Objects, _, Tab, _, none) ->
 
 %% @private
 -spec receive_done(alias(), tab(), pid(), none) -> ok.
-receive_done(_, Tab, _, _) ->
-    fyris_mnesia_keeper:loaded(Tab).
+receive_done(Alias, Tab, _, _) ->
+    ok = fyris_mnesia_keeper:loaded(Tab),
+    fyris_mnesia_checkpoint:added(Alias, Tab).
 
 %% ---------------------------------------------------------------------------
 %% Objects
@@ -210,6 +216,8 @@ validate_record(_, _, Name, Arity, Type, _) -> {Name, Arity, Type}.
 
 %% @private
 -spec insert(alias(), tab(), tuple() | [tuple()]) -> ok.
+insert(_, Tab, Objects) when ?IS_RETAINER(Tab) ->
+    fyris_mnesia_checkpoint:insert(Tab, Objects);
 insert(_, Tab, Objects) ->
     Begins = erase(?COUNTER) =:= Tab,
     change(Tab, {insert, Objects}),
@@ -218,6 +226,8 @@ insert(_, Tab, Objects) ->
 
 %% @private
 -spec lookup(alias(), tab(), term()) -> [tuple()].
+lookup(_, Tab, Key) when ?IS_RETAINER(Tab) ->
+    fyris_mnesia_checkpoint:lookup(Tab, Key);
 lookup(_, Tab, Key) ->
     fyris:lookup(table(Tab), Key).
 
@@ -254,7 +264,10 @@ change(Tab, Change) ->
 
 %% @private
 -spec first(alias(), tab()) -> term().
-first(_, Tab) -> fyris:first(table(Tab)).
+first(_, Tab) when ?IS_RETAINER(Tab) -> fyris_mnesia_checkpoint:first(Tab);
+first(_, Tab) ->
+    ok = fyris_mnesia_checkpoint:settled(),
+    fyris:first(table(Tab)).
 
 %% @private
 -spec last(alias(), tab()) -> term().
@@ -262,6 +275,7 @@ last(_, Tab) -> fyris:last(table(Tab)).
 
 %% @private
 -spec next(alias(), tab(), term()) -> term().
+next(_, Tab, Key) when ?IS_RETAINER(Tab) -> fyris_mnesia_checkpoint:next(Tab, Key);
 next(_, Tab, Key) -> fyris:next(table(Tab), Key).
 
 %% @private

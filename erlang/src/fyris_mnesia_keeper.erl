@@ -10,7 +10,7 @@
 %% Tab                         named Tab                        2
 %% {Tab, index, {_, ordered}}  ordered_set, by the directory    1
 %% {Tab, index, {_, bag}}      bag, by the directory            1
-%% {Tab, retainer, Name}       set, by the directory            2
+%% {Tab, retainer, Name}       none: one of `ets'               2
 %% '''
 %%
 %% Where Mnesia has a directory on disc, `Tab' has files there and a writer (`fyris_mnesia_writer'); indexes and
@@ -42,7 +42,7 @@
 %% Where the content comes from.
 -type source() :: files | nothing | node.
 
--record(entry, {tab :: tab(), table :: fyris:table(), writer = none :: pid() | none, phase = created :: phase()}).
+-record(entry, {tab :: tab(), table :: fyris:table() | ets:table(), writer = none :: pid() | none, phase = created :: phase()}).
 
 -export_type([tab/0, source/0]).
 
@@ -131,7 +131,7 @@ is_loading(none) -> false.
 
 %% @doc The table of Fyris that Mnesia calls `Tab'. Names of tables of Fyris are not those of `ets', so a table is
 %% called as Mnesia calls it, and its operations look nothing up.
--spec table(tab()) -> fyris:table().
+-spec table(tab()) -> fyris:table() | ets:table().
 table(Tab) when is_atom(Tab) -> Tab;
 table(Tab) -> fyris:lookup_element(?DIRECTORY, Tab, #entry.table).
 
@@ -233,7 +233,7 @@ handle_call({live, Tab}, _, State) ->
     true = fyris:update_element(?DIRECTORY, Tab, {#entry.phase, live}),
     {reply, ok, State};
 handle_call({delete, Tab}, _, State) ->
-    [true = fyris:delete(Table)
+    [true = delete_table(Tag, Table)
      || Tag <- [Tab | indexes(Tab)],
         #entry{table = Table} <- fyris:take(?DIRECTORY, Tag)],
     {reply, ok, State}.
@@ -241,8 +241,7 @@ handle_call({delete, Tab}, _, State) ->
 create(_, true, _) ->
     ok;
 create(Tab, false, Options) ->
-    {Name, More} = named(Tab),
-    try fyris:new(Name, [public | More ++ Options]) of
+    try new(Tab, Options) of
         Table ->
             true = fyris:insert(?DIRECTORY, #entry{tab = Tab, table = Table}),
             ok
@@ -250,8 +249,12 @@ create(Tab, false, Options) ->
         error:Reason -> {error, {Reason, Tab, Options}}
     end.
 
-named(Tab) when is_atom(Tab) -> {Tab, [named_table]};
-named(_) -> {?MODULE, []}.
+new(Tab, Options) when is_atom(Tab) -> fyris:new(Tab, [public, named_table | Options]);
+new({_, retainer, _}, _) -> fyris_mnesia_checkpoint:new();
+new(_, Options) -> fyris:new(?MODULE, [public | Options]).
+
+delete_table({_, retainer, _}, Table) -> fyris_mnesia_checkpoint:delete(Table);
+delete_table(_, Table) -> fyris:delete(Table).
 
 start_writer(Tab, Source) ->
     {ok, Writer} = fyris_mnesia_writer:start_link({Tab, table(Tab)}, Source, persistent_term:get(?MODULE)),

@@ -5,7 +5,7 @@
 %% @hidden
 -module(fyris_mnesia_schema).
 
--export([check/4, is_changing/0, loaded/4, left/1]).
+-export([check/4, is_changing/0, loaded/4, left/1, catch_val/1]).
 
 -type tab() :: fyris_mnesia_keeper:tab().
 -type reason() :: {memory_only, [node()]}
@@ -23,28 +23,22 @@
 %%                        disc: Mnesia might load the empty copy and copy it to the disc
 %% {no_directory, Nodes}  when copies on such nodes would change to or from this storage: Mnesia does that by way of a
 %%                        file, and without it the objects would be lost
-%% {active_checkpoints,    when a copy is added in this storage while there are checkpoints of the table: they take it for
-%%  Names}                 one in ets, and Mnesia ends on that node when they read it
+%% {active_checkpoints,    when a copy would change to this storage while there are checkpoints of the table: Mnesia would lose
+%%  Names}                 what they retain
 %% {snmp_stays, Nodes}    when a copy with an SNMP table would change to or from this storage: Mnesia would lose it
 %% '''
 -spec check(atom(), tab(), [node()], [term()]) -> ok | {error, reason()}.
 check(Alias, Tab, Nodes, Properties) ->
     case memory_only(Nodes, Properties) of
-        ok -> changed(Alias, Tab, Nodes, Properties);
+        ok -> changed(Alias, Tab, Properties);
         Reason -> {error, Reason}
     end.
 
-changed(Alias, Tab, Nodes, Properties) ->
-    case {Nodes -- holders(Alias, Tab, Nodes), catch_val({Tab, commit_work})} of
+changed(Alias, Tab, Properties) ->
+    Changes = [Change || {_, From, To} = Change <- changes(Tab, Properties), From =:= Alias orelse To =:= Alias],
+    case {[Node || {Node, _, To} <- Changes, To =:= Alias], catch_val({Tab, commit_work})} of
         {[_ | _], [{checkpoints, Names} | _]} -> {error, {active_checkpoints, Names}};
-        _ -> converted(Alias, Tab, Properties)
-    end.
-
-%% A table that is not there yet has no checkpoints.
-holders(Alias, Tab, Nodes) ->
-    case catch_val({Tab, cstruct}) of
-        none -> Nodes;
-        Before -> proplists:get_value(Alias, mnesia_schema:cs2list(Before), [])
+        _ -> converted([Node || {Node, _, _} <- Changes], Properties)
     end.
 
 memory_only(Nodes, Properties) ->
@@ -64,12 +58,8 @@ without_directory(Node) ->
 copies(Properties) ->
     [{Storage, proplists:get_value(Storage, Properties, [])} || Storage <- mnesia_schema:backend_types()].
 
-converted(Alias, Tab, Properties) ->
-    case [Node || {Node, From, To} <- changes(Tab, Properties), From =:= Alias orelse To =:= Alias] of
-        [] -> ok;
-        Nodes -> converted(Nodes, Properties)
-    end.
-
+converted([], _) ->
+    ok;
 converted(Nodes, Properties) ->
     case {lists:filter(fun without_directory/1, Nodes), proplists:get_value(snmp, Properties, [])} of
         {[_ | _] = Without, _} -> {error, {no_directory, Without}};
@@ -168,6 +158,8 @@ write_objects(Log, {Objects, More}) ->
     ok = disk_log:log_terms(Log, Objects),
     write_objects(Log, fyris:select(More)).
 
+%% @doc A variable of Mnesia, or `none'.
+-spec catch_val(term()) -> term().
 catch_val(Name) ->
     try mnesia_lib:val(Name)
     catch exit:_ -> none

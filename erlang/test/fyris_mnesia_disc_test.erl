@@ -10,26 +10,27 @@
 -define(OBJECTS, 300).
 
 disc_test_() ->
+    told(?MODULE, [stopped_in_turn, died_at_once, acknowledged_outlives_kill, in_step_with_mnesia, large_table_outlives_kill,
+                   conversions_outlive_restart, killed_after_conversion, fallback, recreated_twice, recreated_when_gone,
+                   snmp_rows, files_go, keeper_killed, killed_without_node, loading_breaks_off, schema_goes_to_disc, refused,
+                   fragments, refused_without_directory, refused_beside_disc]).
+
+%% Tests that tell stories of a module.
+told(Module, Stories) ->
     case code:which(peer) =/= non_existing andalso os:find_executable("epmd") of
         false ->
             io:format(user, "skipped: Mnesia on disc needs OTP 25 and epmd~n", []),
             [];
         _ ->
-            {timeout, 1200, {inparallel, 2, stories()}}
+            {timeout, 1200, {inparallel, 2, [{timeout, 300, {atom_to_list(Story), fun() -> tell(Module, Story) end}}
+                                             || Story <- Stories]}}
     end.
 
-stories() ->
-    [{timeout, 300, {atom_to_list(Story), fun() -> tell(Story) end}}
-     || Story <- [stopped_in_turn, died_at_once, acknowledged_outlives_kill, in_step_with_mnesia, large_table_outlives_kill,
-                  conversions_outlive_restart, killed_after_conversion, fallback, recreated_twice, recreated_when_gone,
-                  snmp_rows, files_go, keeper_killed, killed_without_node, loading_breaks_off, schema_goes_to_disc, refused, fragments, refused_without_directory, refused_beside_disc,
-                  refused_with_checkpoint]].
-
-tell(Story) ->
+tell(Module, Story) ->
     Dir = filename:join("/tmp", lists:concat(["fyris_", Story, "_", os:getpid()])),
     ok = filelib:ensure_path(Dir),
     put(net, loopback),
-    try ?MODULE:Story(Dir)
+    try Module:Story(Dir)
     after
         [fyris_same:try_it(fun() -> peer:stop(Peer) end) || {_, Peer} <- fyris_mnesia_nodes_test:peers()],
         file:del_dir_r(Dir)
@@ -482,17 +483,6 @@ refused_beside_disc(Dir) ->
      || {Names, More} <- [{[name(B)], [{disc_copies, [name(A)]}]}, {[name(B)], [{disc_only_copies, [name(A)]}]},
                           {[name(A), name(B)], []}]],
     {atomic, ok} = mnesia(A, add_table_copy, [m, name(A), ram_copies]).
-
-refused_with_checkpoint(Dir) ->
-    [A, B] = two(Dir),
-    made(A, t, [{fyris_copies, [name(A)]}]),
-    filled(A, t),
-    {ok, point, _} = mnesia(A, activate_checkpoint, [[{name, point}, {min, [t]}]]),
-    ?assertMatch({aborted, {{active_checkpoints, [point]}, t, _}}, mnesia(A, add_table_copy, [t, name(B), fyris_copies])),
-    ok = mnesia(A, deactivate_checkpoint, [point]),
-    {atomic, ok} = mnesia(A, add_table_copy, [t, name(B), fyris_copies]),
-    ok = mnesia(A, backup, [filename:join(Dir, "backup")]),
-    full(B, t).
 
 %% ---------------------------------------------------------------------------
 %% Nodes

@@ -1,0 +1,148 @@
+%% @doc Checkpoints of tables of Fyris, and with them backups: what Mnesia leaves to do.
+%%
+%% == Retainers ==
+%%
+%% What a checkpoint retains of a table, the objects as they were by key, is in a table of `ets', whatever the storage of the table:
+%% when a transaction that the checkpoint includes changes a key after one that it does not include, Mnesia deletes what it had
+%% retained, by `ets:delete/2' of the second element of the retainer's store. The first element says how to read the store and its
+%% table. `{Tab, retainer, Name}', as Mnesia calls the retainer of a backend, is no table of `ets', and what it retained would stay. So
+%% the store is made to name the table of `ets' itself.
+%%
+%% == Transactions under way ==
+%%
+%% A checkpoint includes the transactions that were being committed when it was activated, so it retains nothing of what they change. But
+%% Mnesia does not wait for those of its own node: their changes of some tables are there when it begins to copy, those of others
+%% may come after it has copied them, and a backup has half of a transaction. In `ets' that is a matter of microseconds; here a
+%% change waits for the process of its table. So who copies a table for a checkpoint waits for the commits under way.
+%%
+%% Invariant: a copy for a checkpoint begins when all that the checkpoint includes is in the table.
+%% @hidden
+-module(fyris_mnesia_checkpoint).
+
+-export([settled/0]).
+-export([new/0, delete/1, lookup/2, insert/2, first/1, next/2, fixtable/2, added/2]).
+
+%% As Mnesia names it, or the table itself.
+-type retainer() :: {atom(), retainer, term()} | ets:table().
+
+%% Milliseconds between two looks at transactions.
+-define(LOOK_EVERY, 1).
+
+%% ---------------------------------------------------------------------------
+%% Transactions under way
+
+%% @doc Returns when a table may be copied, if this process copies it for a checkpoint; else at once. Nobody in a transaction
+%% waits here, and no commit waits for who copies.
+-spec settled() -> ok.
+settled() ->
+    case fyris_mnesia_schema:catch_val(checkpoints) of
+        [_ | _] = Names -> settled(is_copying(Names));
+        _ -> ok
+    end.
+
+settled(true) -> await(committing());
+settled(false) -> ok.
+
+%% Mnesia links who copies to the process of the checkpoint.
+is_copying(Names) ->
+    {links, Links} = process_info(self(), links),
+    lists:any(fun(Name) -> lists:member(fyris_mnesia_schema:catch_val({checkpoint, Name}), Links) end, Names).
+
+await([]) ->
+    ok;
+await(Transactions) ->
+    timer:sleep(?LOOK_EVERY),
+    Now = committing(),
+    await([Transaction || Transaction <- Transactions, lists:member(Transaction, Now)]).
+
+%% Transactions that Mnesia commits on this node: those that began here and ask for votes or have them, and those
+%% from elsewhere with a process of their own. The rest are committed by the process that answers here.
+committing() ->
+    {info, Participants, Coordinators} = mnesia_tm:get_info(infinity),
+    [Transaction || {Transaction, [Store | _]} <- Coordinators, is_pending(Store)]
+        ++ [element(2, Participant) || Participant <- Participants, is_pid(element(3, Participant))].
+
+%% Mnesia deletes the store when the transaction has ended.
+is_pending(Store) ->
+    try ets:member(Store, pending)
+    catch error:badarg -> false
+    end.
+
+%% ---------------------------------------------------------------------------
+%% Retainers
+
+%% @doc A table for a retainer.
+-spec new() -> ets:table().
+new() -> ets:new(?MODULE, [set, public, {keypos, 2}]).
+
+%% @doc Deletes such a table.
+-spec delete(ets:table()) -> true.
+delete(Table) -> ets:delete(Table).
+
+%% @doc What is retained of a key. Mnesia asks before it retains or deletes anything.
+-spec lookup(retainer(), term()) -> [tuple()].
+lookup(Retainer, Key) ->
+    is_tuple(Retainer) andalso named(Retainer),
+    ets:lookup(table(Retainer), Key).
+
+%% @doc Retains objects of a key.
+-spec insert(retainer(), tuple()) -> ok.
+insert(Retainer, Retained) ->
+    true = ets:insert(table(Retainer), Retained),
+    ok.
+
+%% @doc The first key.
+-spec first(retainer()) -> term().
+first(Retainer) -> ets:first(table(Retainer)).
+
+%% @doc The key after another one.
+-spec next(retainer(), term()) -> term().
+next(Retainer, Key) -> ets:next(table(Retainer), Key).
+
+%% @doc Fixes the retainer, or no longer.
+-spec fixtable(retainer(), boolean()) -> true.
+fixtable(Retainer, Fix) -> ets:safe_fixtable(table(Retainer), Fix).
+
+table(Table) when is_tuple(Table) -> fyris_mnesia_keeper:table(Table);
+table(Table) -> Table.
+
+%% Mnesia looks its variable up for each change, and only the process of the checkpoint sets it.
+named({Tab, retainer, Name} = Retainer) ->
+    fyris_mnesia_schema:catch_val({checkpoint, Name}) =:= self() andalso
+        set_store(Tab, Name, fun({{ext, _, fyris_mnesia} = Storage, Of}) when Of =:= Retainer -> {Storage, table(Retainer)};
+                                (Field) -> Field
+                             end).
+
+%% @doc After a copy was added: Mnesia made its retainers, in `ets', before it knew where the copy is kept, and would read the
+%% copy there, too.
+-spec added(atom(), atom()) -> ok.
+added(Alias, Tab) ->
+    Store = fun({ets, Table}) -> {{ext, Alias, fyris_mnesia}, Table};
+               (Field) -> Field
+            end,
+    [sys:replace_state(Pid, fun(Checkpoint) -> retaining(Tab, Name, Store, Checkpoint) end, infinity)
+     || Name <- mnesia_checkpoint:checkpoints(),
+        Pid <- [fyris_mnesia_schema:catch_val({checkpoint, Name})], is_pid(Pid)],
+    ok.
+
+%% The process of a checkpoint has its retainers in a field of its state, and in variables.
+retaining(Tab, Name, Store, Checkpoint) ->
+    set_store(Tab, Name, Store),
+    changed(fun(Field) when is_list(Field) -> [retainer(Tab, Store, Element) || Element <- Field];
+               (Field) -> Field
+            end, Checkpoint).
+
+retainer(Tab, Store, Retainer) when element(1, Retainer) =:= retainer, element(3, Retainer) =:= Tab ->
+    changed(Store, Retainer);
+retainer(_, _, Other) ->
+    Other.
+
+set_store(Tab, Name, Store) ->
+    Variable = {Tab, {retainer, Name}},
+    case fyris_mnesia_schema:catch_val(Variable) of
+        none -> ok;
+        Retainer -> mnesia_lib:set(Variable, changed(Store, Retainer))
+    end.
+
+%% Mnesia's records are not for others; each field tells what it is.
+changed(Change, Record) -> list_to_tuple([Change(Field) || Field <- tuple_to_list(Record)]).
