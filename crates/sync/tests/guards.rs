@@ -52,3 +52,25 @@ fn a_guard_ends_on_another_thread_with_what_was_retired_under_it() {
     drop(pin());
     await_count(&FREED, 2000);
 }
+
+/// With no further pin of the thread, which had left its guard lying before anything was due.
+#[test]
+fn what_was_retired_under_a_guard_that_ends_under_a_pin_goes_with_the_pin() {
+    static FREED: AtomicUsize = AtomicUsize::new(0);
+    std::thread::spawn(|| {
+        drop(pin());
+        let guard = pin_owned();
+        retire(2000, &FREED, &guard);
+        let pin = pin();
+        drop(guard);
+        assert_eq!(FREED.load(Ordering::Relaxed), 0, "the thread is pinned");
+        drop(pin);
+        let begun = std::time::Instant::now();
+        while FREED.load(Ordering::Relaxed) < 2000 {
+            assert!(begun.elapsed().as_secs() < 60, "not freed");
+            std::thread::yield_now();
+        }
+    })
+    .join()
+    .unwrap();
+}

@@ -4,6 +4,7 @@
 mod common;
 
 use std::cell::{Cell, RefCell};
+use std::sync::Barrier;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
 use common::{await_count, retire};
@@ -128,4 +129,38 @@ fn threads_with_late_pins_leave_nothing_taken() {
         .unwrap();
     }
     await_count(&OTHER, 900);
+}
+
+/// More threads than a batch has blocks to spare, each of which has ended for this crate, pinned at once.
+#[test]
+fn what_many_ended_threads_retire_at_once_goes() {
+    const THREADS: usize = 100;
+    static COUNT: AtomicUsize = AtomicUsize::new(0);
+    static ALL: Barrier = Barrier::new(THREADS);
+    thread_local! {
+        static LATE: Late = const { Late };
+    }
+    struct Late;
+    impl Drop for Late {
+        fn drop(&mut self) {
+            let mut pin = Some(pin());
+            ALL.wait();
+            retire(3, &COUNT, pin.as_ref().expect("not dropped yet"));
+            // One hands in what it has retired while the others are pinned.
+            if ALL.wait().is_leader() {
+                pin = None;
+            }
+            ALL.wait();
+            drop(pin);
+        }
+    }
+    std::thread::scope(|s| {
+        for _ in 0..THREADS {
+            s.spawn(|| {
+                LATE.with(|_| ());
+                drop(pin());
+            });
+        }
+    });
+    await_count(&COUNT, 3 * THREADS);
 }

@@ -93,27 +93,38 @@ impl Drop for Rest<'_> {
     }
 }
 
-/// Reclaims the blocks of a bag. What is reclaimed may itself let go of what held other bags back: these wait for the call that is
-/// under way, so that a chain of such blocks takes no more stack than one.
-pub(super) fn reclaim(bag: Bag) {
+/// Takes a bag that may be reclaimed, for [`reclaim_waiting`]. Runs no foreign code.
+pub(super) fn put_off(bag: Box<Bag>) {
+    // SAFETY: of this thread alone; the reference ends before anything is called.
+    WAITING.with(|waiting| unsafe { (*waiting.bags.get()).push(*bag) });
+}
+
+/// Whether bags wait for [`reclaim_waiting`].
+#[inline]
+pub(super) fn is_any_waiting() -> bool {
+    // SAFETY: as in `put_off`.
+    WAITING.with(|waiting| unsafe { !(*waiting.bags.get()).is_empty() })
+}
+
+/// Reclaims the blocks of the bags that this thread has put off. What is reclaimed may itself let go of what held other bags back: these
+/// wait for the call that is under way, so that a chain of such blocks takes no more stack than one.
+pub(super) fn reclaim_waiting() {
     WAITING.with(|waiting| {
-        // SAFETY: of this thread alone; the reference ends before anything is called.
-        unsafe { (*waiting.bags.get()).push(bag) };
         if waiting.busy.replace(true) && !cfg!(fyris_mutant = "sync_reclaims_deep") {
             return;
         }
         let _busy = Busy(&waiting.busy);
-        // SAFETY: as above.
+        // SAFETY: as in `put_off`.
         while let Some(bag) = unsafe { (*waiting.bags.get()).pop() } {
             drop(bag);
         }
         // The memory of the list goes as well: nothing would free it at the end of the thread.
-        // SAFETY: as above.
+        // SAFETY: as in `put_off`.
         unsafe { *waiting.bags.get() = ManuallyDrop::new(Vec::new()) };
     });
 }
 
-/// Bags that wait for the call of [`reclaim`] under way. Without a destructor, so that destructors of other values may reclaim.
+/// Bags that were put off. Without a destructor, so that destructors of other values may reclaim.
 struct Waiting {
     bags: UnsafeCell<ManuallyDrop<Vec<Bag>>>,
     busy: Cell<bool>,

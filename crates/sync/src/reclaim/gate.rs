@@ -1,19 +1,20 @@
 //! Guards of the collector, which a fork does not meet half made.
 //!
 //! `seize` takes a lock of its own where a guard that may move between threads is made or dropped. A forked child would find that lock
-//! held for good if another thread was in there, so a fork waits until none is, and lets none in meanwhile. What dropping a guard
-//! reclaims runs inside too: a fork by that very code does not wait for itself, and none waits longer than [`PATIENCE`].
+//! held for good if another thread was in there, so a fork waits until none is, and lets none in meanwhile. What `seize` lets go is
+//! reclaimed when this thread is outside again, so foreign code runs neither inside nor within `seize`.
 
 use std::cell::Cell;
 use std::mem::ManuallyDrop;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
 use std::time::{Duration, Instant};
 
 use seize::{Collector, Guard as _, OwnedGuard};
 
 use super::bag::{self, Bag};
+use super::scheme::process;
 
-/// How long a fork waits for code that is reclaimed.
+/// How long a fork waits for threads that do not get on, such as those of a debugger.
 const PATIENCE: Duration = Duration::from_millis(100);
 
 /// Threads inside.
@@ -59,41 +60,123 @@ impl Drop for Inside {
     }
 }
 
+/// How many guards are entered, or may be, in the lower half; how many ever came, in the upper. `seize` does nothing with a batch that has
+/// fewer blocks than guards are entered, and says nothing then: who hands a batch in must know better.
+static GUARDS: AtomicU64 = AtomicU64::new(0);
+const CAME: u64 = 1 << 32;
+
+/// Guards that may enter while a batch is handed in.
+const MEANWHILE: u64 = 32;
+
+/// Another guard may be entered from now on.
+pub(super) fn count() {
+    // Relaxed: ordered by the fence.
+    GUARDS.fetch_add(CAME + 1, Ordering::Relaxed);
+    // Release: pairs with the Acquire fence in `Entered::retire`: who has met the guard finds it counted.
+    fence(Ordering::Release);
+}
+
+/// A guard that was counted is no longer entered.
+pub(super) fn uncount() {
+    // Relaxed: too large a number does no harm.
+    GUARDS.fetch_sub(1, Ordering::Relaxed);
+}
+
 /// A guard of the collector: what is retired while it lives, and could be reached before, stays.
-pub(super) struct Entered(ManuallyDrop<OwnedGuard<'static>>);
+pub(super) struct Entered {
+    guard: ManuallyDrop<OwnedGuard<'static>>,
+    /// The process in which it counts, if it does.
+    counts: Option<u64>,
+}
 
 impl Entered {
     pub(super) fn new(collector: &'static Collector) -> Entered {
-        let _inside = Inside::enter();
-        Entered(ManuallyDrop::new(collector.enter_owned()))
+        count();
+        Entered::enter(collector, Some(process()))
     }
 
-    /// Retires a bag as one block, with `fill` blocks more for the guards that are entered. `seize` needs a block for each.
-    pub(super) fn retire(&self, bag: Box<Bag>, fill: usize) {
-        // SAFETY: a box, which `reclaim` takes once; what is in the bag was unreachable when it was pushed.
-        unsafe { self.0.defer_retire(Box::into_raw(bag), reclaim) };
-        for _ in 0..fill {
-            // SAFETY: `nothing` does nothing, as often as it is called.
-            unsafe { self.0.defer_retire(std::ptr::null_mut::<()>(), nothing) };
+    /// A guard that the caller has counted.
+    pub(super) fn uncounted(collector: &'static Collector) -> Entered {
+        Entered::enter(collector, None)
+    }
+
+    fn enter(collector: &'static Collector, counts: Option<u64>) -> Entered {
+        let _inside = Inside::enter();
+        Entered {
+            guard: ManuallyDrop::new(collector.enter_owned()),
+            counts,
         }
-        self.0.flush();
+    }
+
+    /// Retires a bag as one block, with blocks more for the guards that are entered. `seize` needs a block for each.
+    pub(super) fn retire(&self, bag: Box<Bag>) {
+        // SAFETY: a box, which `let_go` takes once; what is in the bag was unreachable when it was pushed.
+        unsafe { self.guard.defer_retire(Box::into_raw(bag), let_go) };
+        loop {
+            // Relaxed, twice: ordered by the fence where that matters.
+            let before = GUARDS.load(Ordering::Relaxed);
+            let entered = match cfg!(fyris_mutant = "sync_guards_uncounted") {
+                true => 0,
+                false => before % CAME,
+            };
+            for _ in 0..entered + MEANWHILE {
+                // SAFETY: `nothing` does nothing, as often as it is called.
+                unsafe { self.guard.defer_retire(std::ptr::null_mut::<()>(), nothing) };
+            }
+            self.guard.flush();
+            // Acquire: pairs with the Release fence in `count`.
+            fence(Ordering::Acquire);
+            let came = (GUARDS.load(Ordering::Relaxed) / CAME).wrapping_sub(before / CAME);
+            // No more were met than there were blocks. Else it may be still to be done; and if not, then with no bag.
+            if u64::from(came as u32) <= MEANWHILE {
+                return;
+            }
+        }
     }
 }
 
 impl Drop for Entered {
     fn drop(&mut self) {
-        let _inside = Inside::enter();
+        order::goes();
+        let inside = Inside::enter();
         // SAFETY: dropped once, here.
-        unsafe { ManuallyDrop::drop(&mut self.0) };
+        unsafe { ManuallyDrop::drop(&mut self.guard) };
+        drop(inside);
+        if self.counts == Some(process()) {
+            uncount();
+        }
+        if bag::is_any_waiting() {
+            order::has_gone();
+            bag::reclaim_waiting();
+        }
+    }
+}
+
+/// Says to ThreadSanitizer what the fences of `seize` say, which it does not follow: what was looked at under a guard was looked at before
+/// the guard went, and what is reclaimed is reclaimed after that. What is reclaimed too early it still reports.
+mod order {
+    #[cfg(fyris_sanitize)]
+    static GONE: super::AtomicUsize = super::AtomicUsize::new(0);
+
+    #[inline(always)]
+    pub(super) fn goes() {
+        #[cfg(fyris_sanitize)]
+        GONE.fetch_add(1, super::Ordering::Release);
+    }
+
+    #[inline(always)]
+    pub(super) fn has_gone() {
+        #[cfg(fyris_sanitize)]
+        GONE.load(super::Ordering::Acquire);
     }
 }
 
 /// # Safety
 ///
 /// As [`Entered::retire`] says.
-unsafe fn reclaim(bag: *mut Bag, _: &Collector) {
+unsafe fn let_go(bag: *mut Bag, _: &Collector) {
     // SAFETY: forwarded.
-    bag::reclaim(*unsafe { Box::from_raw(bag) });
+    bag::put_off(unsafe { Box::from_raw(bag) });
 }
 
 /// Reclaims what only fills a batch up.
@@ -114,8 +197,10 @@ pub(super) fn open() {
     FORKS.fetch_sub(1, Ordering::SeqCst);
 }
 
-/// After a fork, in the child, which has one thread.
+/// After a fork, in the child, which has one thread and has another number than its parent: no guard is entered there yet.
 pub(super) fn open_in_child() {
     INSIDE.store(usize::from(DEPTH.get() > 0), Ordering::SeqCst);
     FORKS.store(0, Ordering::SeqCst);
+    // Relaxed: there is no other thread.
+    GUARDS.store(0, Ordering::Relaxed);
 }

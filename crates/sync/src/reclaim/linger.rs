@@ -150,13 +150,6 @@ impl<G> Slot<G> {
         self.depth.load(Ordering::Relaxed) > 0
     }
 
-    /// Whether there seems to be a guard, for a thread that counts them.
-    #[cfg(not(any(loom, shuttle)))]
-    pub(super) fn is_entered(&self) -> bool {
-        // Relaxed, both: a guess.
-        self.state.load(Ordering::Relaxed) & STAYS != 0 || self.depth.load(Ordering::Relaxed) > 0
-    }
-
     /// Asks for the guard that lies here: the number to take it by, after a barrier. `None` if there is none, or
     /// somebody else has asked and will see to it.
     ///

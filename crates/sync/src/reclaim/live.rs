@@ -23,7 +23,7 @@ use std::sync::{Arc, LazyLock};
 use seize::Collector;
 
 use super::Retire;
-use super::bag::{Bag, Busy};
+use super::bag::{self, Bag, Busy};
 use super::gate::{self, Entered};
 use super::linger::{Slot, heavy, is_possible};
 use super::owned::{self, Group};
@@ -56,9 +56,6 @@ static POSSIBLE: LazyLock<bool> = LazyLock::new(is_possible);
 /// Only so many of the first places have ever been taken.
 static USED: AtomicUsize = AtomicUsize::new(0);
 
-/// Threads that have no place, as all were taken.
-static WITHOUT: AtomicUsize = AtomicUsize::new(0);
-
 /// What a thread has retired and not handed in. Without a destructor, so that destructors of other values may use it.
 struct Mine {
     bag: UnsafeCell<ManuallyDrop<Bag>>,
@@ -68,6 +65,8 @@ struct Mine {
     busy: Cell<bool>,
     /// The thread has given its place back.
     ended: Cell<bool>,
+    /// The thread has no place, so its guard comes and goes with every pin, and is counted as entered all the time.
+    stands: Cell<bool>,
 }
 
 thread_local! {
@@ -82,6 +81,7 @@ thread_local! {
             due: Cell::new(false),
             busy: Cell::new(false),
             ended: Cell::new(false),
+            stands: Cell::new(false),
         }
     };
     /// This thread's place, if it has one.
@@ -141,12 +141,13 @@ fn end() {
         return;
     }
     HERE.set(spare());
-    if PLACE.get().is_none() {
-        // Relaxed: a guess at how many guards there are.
-        WITHOUT.fetch_sub(1, Ordering::Relaxed);
-    }
     // A panic of what is reclaimed has been told by the panic hook; out of here it would end the process.
-    while std::panic::catch_unwind(settle).is_err() {}
+    // What it leaves waiting goes as well.
+    let last = || {
+        settle();
+        bag::reclaim_waiting();
+    };
+    while std::panic::catch_unwind(last).is_err() {}
 }
 
 /// A thread that has ended gives its place back, unless a guard in another thread-local value still pins it.
@@ -181,8 +182,8 @@ fn lease() -> *const Slot<Entered> {
     #[cfg(unix)]
     super::process::on_end(end);
     let slot = find_place().unwrap_or_else(|| {
-        // Relaxed: a guess at how many guards there are.
-        WITHOUT.fetch_add(1, Ordering::Relaxed);
+        gate::count();
+        MINE.with(|mine| mine.stands.set(true));
         spare()
     });
     HERE.set(slot);
@@ -235,20 +236,10 @@ fn sweep() {
 
 /// Hands a bag in. The thread is not pinned.
 fn hand_in(bag: Bag) {
-    // `seize` does nothing while a batch has fewer blocks than guards are entered at that moment. Those that enter
-    // meanwhile are few: this leaves ample room for them.
-    static MEANWHILE: LazyLock<usize> = LazyLock::new(|| {
-        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        16 + 4 * cores
-    });
-    let groups = owned::close();
-    // Relaxed, both: a guess.
-    let used = USED.load(Ordering::Relaxed);
-    let places = PLACES[..used].iter();
-    let entered = places.filter(|place| place.slot.is_entered()).count();
-    let fill = *MEANWHILE + entered + groups + WITHOUT.load(Ordering::Relaxed);
+    // A batch waits for no pin that begins later.
+    owned::close();
     let guard = Entered::new(collector());
-    guard.retire(Box::new(bag), fill);
+    guard.retire(Box::new(bag));
     sweep();
     // Reclaims, if nobody is pinned.
     drop(guard);
@@ -260,7 +251,15 @@ fn hand_in(bag: Bag) {
 fn settle() {
     MINE.with(|mine| {
         // SAFETY: a slot of this thread, in a static or in thread-local storage that has no destructor.
-        if mine.busy.get() || unsafe { (*slot()).is_pinned() } {
+        let slot = unsafe { &*slot() };
+        if slot.is_pinned() {
+            // So that the end of the pin comes here, which may have found its guard lying there before anything was due.
+            if !cfg!(fyris_mutant = "sync_due_forgotten") {
+                slot.mark();
+            }
+            return;
+        }
+        if mine.busy.get() {
             return;
         }
         if mine.ended.get() {
@@ -274,6 +273,9 @@ fn settle() {
         let is_late = || mine.ended.get() && unsafe { !(*mine.bag.get()).is_empty() };
         while mine.due.replace(false) || is_late() {
             hand_in(take());
+        }
+        if mine.ended.get() && mine.stands.replace(false) {
+            gate::uncount();
         }
     });
 }
@@ -329,8 +331,16 @@ pub(super) struct LocalPin(*const Slot<Entered>);
 pub(super) fn enter() -> LocalPin {
     let slot = slot();
     // SAFETY: a slot of this thread, in a static or in thread-local storage that has no destructor.
-    unsafe { (*slot).enter(|| may_stay(slot), || Entered::new(collector())) };
+    unsafe { (*slot).enter(|| may_stay(slot), slot_guard) };
     LocalPin(slot)
+}
+
+/// A guard for this thread's slot.
+fn slot_guard() -> Entered {
+    match MINE.with(|mine| mine.stands.get()) {
+        true => Entered::uncounted(collector()),
+        false => Entered::new(collector()),
+    }
 }
 
 /// Whether the guard of an outermost pin may stay in the slot when the pin ends.
@@ -467,20 +477,25 @@ extern "C" fn in_child() {
         // Relaxed: there is no other thread.
         COLLECTOR.store(null_mut(), Ordering::Relaxed);
     }
-    let enter = || Entered::new(collector());
+    if MINE.with(|mine| mine.stands.get()) {
+        gate::count();
+    }
     let mine = PLACE.get();
     // Relaxed: as above.
     let used = USED.load(Ordering::Relaxed);
     for place in &PLACES[..used] {
         let is_mine = mine.is_some_and(|mine| std::ptr::eq(mine, place));
         // SAFETY: there is no other thread.
-        unsafe { place.slot.renew(section::NONE, is_mine.then_some(enter)) };
+        unsafe {
+            place
+                .slot
+                .renew(section::NONE, is_mine.then_some(slot_guard))
+        };
         // Relaxed: there is no other thread.
         place.taken.store(is_mine, Ordering::Relaxed);
     }
     // SAFETY: as above.
-    SPARE.with(|slot| unsafe { slot.renew(section::UNKNOWN, Some(enter)) });
-    WITHOUT.store(1, Ordering::Relaxed);
+    SPARE.with(|slot| unsafe { slot.renew(section::UNKNOWN, Some(slot_guard)) });
     // SAFETY: `before_fork` took the lock, and this is the only thread.
     unsafe {
         owned::renew(collector());

@@ -51,12 +51,9 @@ pub(super) fn join(collector: impl FnOnce() -> &'static Collector) -> Arc<Group>
     new
 }
 
-/// Closes the open group; pins that begin from now on are in another. Returns the number of guards that groups may have entered.
-pub(super) fn close() -> usize {
-    GROUPS.with(|groups| {
-        groups.open = Weak::new();
-        groups.living.len()
-    })
+/// Closes the open group; pins that begin from now on are in another.
+pub(super) fn close() {
+    GROUPS.with(|groups| groups.open = Weak::new());
 }
 
 /// Takes the lock, before a fork.
