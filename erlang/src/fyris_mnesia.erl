@@ -90,7 +90,7 @@ semantics(_, index_types) -> [ordered, bag];
 semantics(_, _) -> undefined.
 
 %% @private
--spec check_definition(alias(), tab(), [node()], [term()]) -> ok | {error, term()}.
+-spec check_definition(alias(), tab(), [node()], [term()]) -> ok | {ok, [term()]} | {error, term()}.
 check_definition(Alias, Tab, Nodes, Properties) ->
     fyris_mnesia_schema:check(Alias, Tab, Nodes, Properties).
 

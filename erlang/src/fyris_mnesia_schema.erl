@@ -27,12 +27,18 @@
 %%  Names}                 what they retain
 %% {snmp_stays, Nodes}    when a copy with an SNMP table would change to or from this storage: Mnesia would lose it
 %% '''
--spec check(atom(), tab(), [node()], [term()]) -> ok | {error, reason()}.
+%%
+%% A definition without copies here comes back without mention of this storage: Mnesia takes an empty list for a copy on a disc, and
+%% a table in memory only, which once had a copy here, would wait for that one when all its nodes start.
+-spec check(atom(), tab(), [node()], [term()]) -> ok | {ok, [term()]} | {error, reason()}.
 check(Alias, Tab, Nodes, Properties) ->
     case memory_only(Nodes, Properties) of
-        ok -> changed(Alias, Tab, Properties);
+        ok -> mentioned(Alias, Nodes, Properties, changed(Alias, Tab, Properties));
         Reason -> {error, Reason}
     end.
+
+mentioned(Alias, [], Properties, ok) -> {ok, lists:delete({Alias, []}, Properties)};
+mentioned(_, _, _, Checked) -> Checked.
 
 changed(Alias, Tab, Properties) ->
     Changes = [Change || {_, From, To} = Change <- changes(Tab, Properties), From =:= Alias orelse To =:= Alias],

@@ -11,7 +11,7 @@
 
 disc_test_() ->
     told(?MODULE, [stopped_in_turn, died_at_once, acknowledged_outlives_kill, in_step_with_mnesia, large_table_outlives_kill,
-                   conversions_outlive_restart, killed_after_conversion, fallback, recreated_twice, recreated_when_gone,
+                   conversions_outlive_restart, left_for_memory, killed_after_conversion, fallback, recreated_twice, recreated_when_gone,
                    snmp_rows, files_go, keeper_killed, killed_without_node, loading_breaks_off, schema_goes_to_disc, refused,
                    fragments, refused_without_directory, refused_beside_disc]).
 
@@ -236,6 +236,23 @@ found(Node, Storage) ->
 indexed(Node) ->
     ?assertEqual([{t, 7, 7}], mnesia(Node, dirty_index_read, [t, 7, v])),
     ?assertEqual([3], mnesia(Node, table_info, [t, index])).
+
+%% A table that is in memory only now loads when its nodes start, whatever it was before, and a copy is added while they are down.
+left_for_memory(Dir) ->
+    [A, B] = Nodes = two(Dir),
+    made(A, t, [{fyris_copies, names(Nodes)}]),
+    [{atomic, ok} = mnesia(A, change_table_copy_type, [t, N, ram_copies]) || N <- names(Nodes)],
+    made(A, u, [{fyris_copies, names(Nodes)}]),
+    {atomic, ok} = mnesia(A, change_table_copy_type, [u, name(B), ram_copies]),
+    {atomic, ok} = mnesia(A, del_table_copy, [u, name(A)]),
+    [stopped = mnesia(N, stop, []) || N <- Nodes],
+    started([A]),
+    loaded([A], [t]),
+    {atomic, ok} = mnesia(A, add_table_copy, [u, name(A), ram_copies]),
+    ok = mnesia(A, dirty_write, [{u, 1, 1}]),
+    started([B]),
+    loaded(Nodes, [t, u]),
+    ?assertEqual([{u, 1, 1}], mnesia(B, dirty_read, [u, 1])).
 
 fallback(Dir) ->
     [A, _] = Nodes = two(Dir),
