@@ -9,4 +9,5 @@ with() { RUSTFLAGS="--cfg $1 --cfg fyris_small" cargo test --locked --release "$
 with loom -p fyris-sync --lib reclaim
 with loom -p fyris-index --test loom
 with loom -p fyris --lib ops::model
+with loom -p fyris-segment --test loom
 with shuttle -p fyris-index --test shuttle

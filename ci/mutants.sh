@@ -77,6 +77,7 @@ sync_takes_any_guard    | --cfg loom         | -p fyris-sync --lib linger --rele
 sync_stays_unseen       | --cfg loom         | -p fyris-sync --lib linger --release
 sync_section_unfenced   | --cfg loom         | -p fyris-sync --lib section --release
 segment_publish_partly  |                    | -p fyris-segment --test processes kill::
+segment_gate_unordered  | --cfg loom         | -p fyris-segment --test loom --release
 segment_keep_nothing    |                    | -p fyris-segment --test basic a_laggard_is
 segment_base_not_kept   |                    | -p fyris-segment --test basic disjoint
 segment_base_moves_first |                   | -p fyris-segment --test processes stop::

@@ -63,7 +63,7 @@ pub struct Report {
     /// Free, without space: it was given back to the file system.
     pub frames_holes: usize,
     /// How often the log went on without a process.
-    pub cuts: u64,
+    pub overruns: u64,
     /// How often a process was evicted: what its base needs was more than may be kept.
     pub evictions: u64,
     /// Processes that may be attached.
@@ -151,7 +151,7 @@ impl Doctor {
             frames_reserved: frames.reserved,
             frames_free: frames.free,
             frames_holes: frames.holes,
-            cuts: self.trunk.cuts(),
+            overruns: self.trunk.overruns(),
             evictions: self.trunk.evictions(),
             slots: geometry.slots,
             processes: processes.collect(),

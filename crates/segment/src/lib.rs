@@ -21,7 +21,7 @@
 //!
 //! | part | bytes | content |
 //! |---|---|---|
-//! | header | 4096 | 0: `FYRISSEG`; 8: format; 16: unit; 24: pages; 32: slots; 40: frames kept at most; 48: log entries; 56: frames; 64: file length; 72: sum of these. Then what changes: 128: position; 136: version; 144: size; 192: lock; 256: tail; 264: applied; 272: frames that have or had space; 280: free frames (a hint); 288: gate; 296: pid namespace; 304: slots ever used; 312: somebody sleeps; 320: frames kept; 328: cuts; 336: evictions; 344..368: the table of kept frames: its top, a cursor, the sum of the snapshots it was gone through for; 368: holes (a hint) |
+//! | header | 4096 | 0: `FYRISSEG`; 8: format; 16: unit; 24: pages; 32: slots; 40: frames kept at most; 48: log entries; 56: frames; 64: file length; 72: sum of these. Then what changes: 128: position; 136: version; 144: size; 192: lock; 256: tail; 264: applied; 272: frames that have or had space; 280: free frames (a hint); 288: gate; 296: pid namespace; 304: slots ever used; 312: somebody sleeps; 320: frames kept; 328: overruns; 336: evictions; 344..368: the table of kept frames: its top, a cursor, the sum of the snapshots it was gone through for; 368: holes (a hint) |
 //! | slots | 64 each, and one for the doctor | 0: owner (process id and start time); 8: place; 16: commits; 24: base (see `trunk/slots.rs`) |
 //! | page heads | 16 a page | 0: frame; 8: log position after its last change |
 //! | log | 128 an entry | 0: page; 4: frame; 8: frame before; 12: its age; 16: version; the changed words: up to six with their values, or a mask of 512 bits (see `trunk/entry.rs`) |
@@ -58,16 +58,16 @@
 //!
 //! # Invariants
 //!
-//! * **B, K, L, R** (bounds, keep, lock, repair): `trunk/mod.rs`.
-//! * **P** (pages): `words/mod.rs`. Shared memory is read by atomics or volatile vector loads, copied before it is judged.
-//! * **F** (fork): no memory of a segment is shared with a forked child; the child is told ([`Error::Forked`]).
-//! * **H** (handler): `copy/signal.rs`.
-//! * **S** (shown): `copy/in_place.rs`. A page shown in place is the base's, and its frame is kept.
+//! * **BOUNDS**, **KEEP**, **LOCK**, **REPAIR**: `trunk/mod.rs`. **GATE**: `trunk/gate.rs`.
+//! * **PAGES**: `words/mod.rs`. Shared memory is read by atomics or volatile vector loads, copied before it is judged.
+//! * **FORK**: no memory of a segment is shared with a forked child; the child is told ([`Error::Forked`]).
+//! * **HANDLER**: `copy/signal.rs`.
+//! * **SHOWN**: `copy/in_place.rs`. A page shown in place is the base's, and its frame is kept.
 //!
 //! # What a process that stalls, or lags, costs
 //!
 //! It keeps the log, and the frames replaced since, up to the log's length: twice as many entries as the segment has pages,
-//! and 1,024. Then the log goes on without it (it is *cut off*), and the segment keeps what its merge will need: the
+//! and 1,024. Then the log goes on without it (it is *overrun*), and the segment keeps what its merge will need: the
 //! replaced pages that its copy started from, at most as many as the segment has, and twice as many during an update. So changes
 //! of different units merge however far apart the processes are; an update then compares page heads instead of
 //! reading the log. What is kept for all laggards together is bounded ([`Options::history`]): beyond that the one that is
@@ -105,20 +105,23 @@
 //!   the lock is held for some ten nanoseconds a page; a *stopped* process that holds it stops commits (not
 //!   updates) until it runs again.
 
+// In a model there is nothing but what tests/loom.rs takes: the words lie in mapped memory, where loom's cannot.
+#![cfg(not(loom))]
+
 #[cfg(not(target_os = "linux"))]
 compile_error!("fyris-segment needs Linux: memfd, futex, and userfaultfd or mprotect");
 
 mod copy;
 mod doctor;
 mod error;
+#[cfg_attr(not(debug_assertions), allow(unused_macros))]
+#[doc(hidden)]
+pub mod failpoints;
 mod list;
 mod map;
 mod name;
 mod options;
 mod segment;
-#[cfg_attr(not(debug_assertions), allow(unused_macros))]
-#[doc(hidden)]
-pub mod steps;
 mod trunk;
 pub mod versioned_map;
 mod words;

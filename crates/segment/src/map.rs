@@ -1,9 +1,9 @@
 //! Mappings that unmap themselves.
 
+use fyris_sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use std::mem::ManuallyDrop;
 use std::os::fd::BorrowedFd;
 use std::ptr;
-use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
 use rustix::io::Errno;
 use rustix::mm::{Advice, MapFlags, MprotectFlags, ProtFlags, madvise, mmap, mprotect, munmap};
@@ -11,7 +11,7 @@ use rustix::mm::{Advice, MapFlags, MprotectFlags, ProtFlags, madvise, mmap, mpro
 use crate::error::{Error, Result};
 use crate::options::Place;
 
-/// A shared mapping of a whole file, gone in forked children (invariant **F**: no memory of a
+/// A shared mapping of a whole file, gone in forked children (invariant **FORK**: no memory of a
 /// segment is ever shared between a process and its fork).
 #[derive(Debug)]
 pub(crate) struct Mapping {

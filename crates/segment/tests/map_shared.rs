@@ -297,7 +297,7 @@ fn a_change_of_one_entry_makes_two_pages_dirty() {
     assert_eq!(b.update().expect("update").pages, 2);
 }
 
-/// So many commits pass the writer by that the log of its version is cut.
+/// So many commits pass the writer by that the log overruns its version.
 #[test]
 fn a_writer_left_far_behind_begins_again() {
     let name = Name::new("far-behind");

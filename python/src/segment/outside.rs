@@ -71,7 +71,7 @@ fn described<'py>(py: Python<'py>, report: &Report) -> PyResult<Bound<'py, PyDic
     dict.set_item("frames_reserved", report.frames_reserved)?;
     dict.set_item("frames_free", report.frames_free)?;
     dict.set_item("frames_holes", report.frames_holes)?;
-    dict.set_item("cuts", report.cuts)?;
+    dict.set_item("overruns", report.overruns)?;
     dict.set_item("evictions", report.evictions)?;
     dict.set_item("slots", report.slots)?;
     let mut processes = Vec::new();

@@ -163,7 +163,7 @@ fn described(report: &Report) -> Term {
         number("frames_reserved", report.frames_reserved as u64),
         number("frames_free", report.frames_free as u64),
         number("frames_holes", report.frames_holes as u64),
-        number("cuts", report.cuts),
+        number("overruns", report.overruns),
         number("evictions", report.evictions),
         number("slots", report.slots as u64),
         (Term::atom("processes"), Term::List(processes.collect())),

@@ -60,8 +60,8 @@ pub(super) fn text(
     );
     row(
         &mut out,
-        "cut off",
-        format_args!("{} times, the log went on without a process", r.cuts),
+        "overrun",
+        format_args!("{} times, the log went on without a process", r.overruns),
     );
     processes(&mut out, &r.processes, r.slots);
     row(
@@ -137,7 +137,7 @@ pub(super) fn json(report: &Report, repaired: Option<Repaired>, sound: bool) -> 
         "frames_reserved": report.frames_reserved,
         "frames_free": report.frames_free,
         "frames_holes": report.frames_holes,
-        "cuts": report.cuts,
+        "overruns": report.overruns,
         "evictions": report.evictions,
         "slots": report.slots,
         "processes": processes,

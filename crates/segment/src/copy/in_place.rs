@@ -3,7 +3,7 @@
 //! A read-only checkout may show frames of the trunk instead of copies of them: the user's view is mapped run by run, a run being pages next to
 //! each other whose frames are next to each other in the file. Runs shorter than [`SHORT`] are copied, as everything is without this.
 //!
-//! Invariant **S** (shown): a page that is shown in place has the frame that it had at the copy's version, and the slot, which is
+//! Invariant **SHOWN**: a page that is shown in place has the frame that it had at the copy's version, and the slot, which is
 //! pinned, keeps that frame. So before an update changes a page the copy makes it its own: the frame is copied into the memory behind the
 //! alias, which then is mapped into the view instead. From there on it is a page like any other.
 

@@ -181,7 +181,7 @@ impl WorkCopy {
         self.view.start()
     }
 
-    /// Page `page` of the copy through the alias (invariant P of `words`).
+    /// Page `page` of the copy through the alias (invariant PAGES of `words`).
     #[inline]
     pub(crate) fn page(&self, page: usize) -> *mut u8 {
         assert!(page < self.alias.len() / PAGE);

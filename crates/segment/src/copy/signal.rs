@@ -5,14 +5,14 @@
 //! overflows, is one).
 //!
 //! The handler may run at any instruction of any thread, so it does only what is safe there: it walks a
-//! fixed table of atomics, sets a bit, calls mprotect. Invariant **H**: a region in the table has its bitmap
+//! fixed table of atomics, sets a bit, calls mprotect. Invariant **HANDLER**: a region in the table has its bitmap
 //! alive; `forget` and drop empty the entry before the bitmap goes.
 
+use fyris_sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::ptr;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
 use super::{PageSet, Span, runs};
 use crate::PAGE;
@@ -89,7 +89,7 @@ impl Signal {
     }
 
     fn marks(&self) -> &Marks {
-        // SAFETY: set by `new`, freed only by drop (invariant H).
+        // SAFETY: set by `new`, freed only by drop (invariant HANDLER).
         unsafe { &*TABLE[self.region].marks.load(Ordering::Relaxed) }
     }
 
@@ -239,7 +239,7 @@ fn find(address: usize) -> Option<(usize, usize, &'static Marks)> {
         let len = region.len.load(Ordering::Relaxed);
         let inside = start > 1 && (start..start + len).contains(&address);
         inside.then(|| {
-            // SAFETY: an entry with a start has its marks (invariant H).
+            // SAFETY: an entry with a start has its marks (invariant HANDLER).
             let marks = unsafe { &*region.marks.load(Ordering::Relaxed) };
             (start, len, marks)
         })

@@ -1,12 +1,12 @@
 //! Commit: local changes become a version of the trunk.
 
+use fyris_sync::atomic::{Ordering, fence};
 use std::sync::Arc;
-use std::sync::atomic::{Ordering, fence};
 
 use super::Segment;
 use super::update::Policy;
 use crate::error::{Error, Result};
-use crate::steps::step;
+use crate::failpoints::failpoint;
 use crate::trunk::entry::Image;
 use crate::trunk::lock::Guard;
 use crate::trunk::{Bounds, Trunk};
@@ -14,7 +14,7 @@ use crate::words::{self, load, store};
 
 /// Frames that a process keeps reserved beyond what its last commit took.
 const SPARE: usize = 64;
-/// How often a process may be cut off while it prepares.
+/// How often a process may be overrun while it prepares.
 const TRIES: usize = 100;
 
 /// What a commit prepares without the lock, and frames reserved for the next one.
@@ -193,7 +193,7 @@ impl Segment {
                 records.truncate(count);
                 self.prepared.spare.push(frame);
             }
-            step!("frame filled");
+            failpoint!("frame filled");
         }
         Ok(())
     }
@@ -291,7 +291,7 @@ impl Segment {
         let mut bounds = trunk.settled(lock)?;
         self.check_current()?;
         if !trunk.holds(self.slot, self.position) && !trunk.hold(self.slot, self.position) {
-            return Err(Error::Corrupt("a current slot was cut"));
+            return Err(Error::Corrupt("a current slot was overrun"));
         }
         let version = self.version.wrapping_add(1);
         let records = &mut self.prepared.records;
@@ -318,8 +318,8 @@ impl Segment {
             let head = record.head();
             self.base[head.page as usize] = head.frame;
         }
-        // Nobody else may cut us off while we have the lock.
-        trunk.move_on(slot, self.position, end);
+        // No other process may overrun this one while it has the lock.
+        trunk.advance_place(slot, self.position, end);
         trunk.settle(slot, end);
         self.position = end;
         self.version = version;
@@ -374,11 +374,11 @@ impl Segment {
             });
             room?;
             trunk.set_size(size);
-            step!("size set");
+            failpoint!("size set");
             let version = trunk.version().wrapping_add(1);
             let from = bounds.position;
             let end = trunk.publish(&mut bounds, &mut [Image::grown(version)]);
-            if self.position == from && trunk.move_on(self.slot, from, end) {
+            if self.position == from && trunk.advance_place(self.slot, from, end) {
                 trunk.settle(self.slot, end);
                 self.position = end;
                 self.version = version;

@@ -2,8 +2,8 @@
 
 mod commit;
 mod inspect;
-mod lag;
 mod onlooker;
+mod resync;
 mod shared;
 mod transaction;
 mod update;
@@ -27,9 +27,9 @@ use window::{Scratch, Window};
 
 use crate::copy::WorkCopy;
 use crate::error::{Error, Result};
+use crate::failpoints::failpoint;
 use crate::map::ForkProbe;
 use crate::name::Place;
-use crate::steps::step;
 use crate::trunk::Trunk;
 use crate::trunk::slots::Process;
 use crate::words::Unit;
@@ -165,7 +165,7 @@ impl Segment {
     pub fn unlink(name: impl AsRef<Path>) -> Result<()> {
         let place = Place::of(name.as_ref())?;
         Trunk::look_at(&place)?;
-        step!("looked at");
+        failpoint!("looked at");
         rustix::fs::unlink(&place.path).map_err(|error| match error {
             // It went meanwhile.
             Errno::NOENT => Error::NotFound(place.path.clone()),

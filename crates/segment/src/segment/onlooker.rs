@@ -8,14 +8,14 @@
 //! Why that suffices: a frame is written to only after the entry that replaced it was published. Whoever copies a word of
 //! its next content finds the position moved afterwards (the fence here pairs with that in `commit::fill`).
 
+use fyris_sync::atomic::{Ordering, fence};
 use std::collections::BTreeMap;
-use std::sync::atomic::{Ordering, fence};
 use std::time::Instant;
 
 use super::{Segment, Updated};
 use crate::PAGE;
 use crate::error::{Error, Result};
-use crate::steps::{patience, step};
+use crate::failpoints::{failpoint, patience};
 
 /// Looks before the processor is given to others between two.
 const EAGER: usize = 100;
@@ -88,7 +88,7 @@ impl Segment {
                     page: copy,
                 },
             );
-            step!("page looked at");
+            failpoint!("page looked at");
         }
         // Acquire fence: as above, for version and size.
         fence(Ordering::Acquire);

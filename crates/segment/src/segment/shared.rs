@@ -5,11 +5,11 @@
 //! thread of its own will ever come out, and that the value may be half changed. Such a value is never looked at
 //! again, nor dropped: reattaching puts a new one in its place.
 
+use fyris_sync::atomic::{AtomicU32, Ordering};
 use std::cell::UnsafeCell;
 use std::fmt;
 use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::{Origin, Segment};
 use crate::error::{Error, Result};

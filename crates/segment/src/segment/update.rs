@@ -6,7 +6,7 @@ use super::Segment;
 use super::window::{Change, Words, add_ranges};
 use crate::PAGE;
 use crate::error::{Error, Result};
-use crate::steps::step;
+use crate::failpoints::failpoint;
 use crate::trunk::entry::One;
 use crate::words::{self, Mask, WORDS, load, store};
 
@@ -180,12 +180,12 @@ impl Segment {
         let trunk = std::sync::Arc::clone(&self.trunk);
         let read = self.window.read(&trunk, from..to, &self.base, &self.copy);
         let size = trunk.size();
-        step!("window read");
+        failpoint!("window read");
         if trunk.holds(self.slot, from) {
             read?;
             let size = size?;
             // From here on the slot keeps both what is merged and what it is merged with.
-            if self.keeps() && trunk.move_on(self.slot, from, to) {
+            if self.keeps() && trunk.advance_place(self.slot, from, to) {
                 if cfg!(fyris_mutant = "segment_base_moves_first") {
                     trunk.settle(self.slot, to);
                 }
@@ -224,9 +224,9 @@ impl Segment {
             Merged::All(updated) => {
                 self.version = self.window.version;
                 self.position = to;
-                step!("merged");
+                failpoint!("merged");
                 self.trunk.settle(self.slot, to);
-                step!("settled");
+                failpoint!("settled");
                 self.extend_to(size)?;
                 Ok(Updated {
                     version: self.version,
@@ -352,7 +352,7 @@ impl Segment {
             if let Some(next) = self.window.changes.get(at + AHEAD) {
                 self.prefetch(next)?;
             }
-            step!("page begun");
+            failpoint!("page begun");
             let kept = match change.words {
                 Words::Few(start, count) => {
                     self.take_few(change.page, start, count, &mut updated);
@@ -444,7 +444,7 @@ impl Segment {
         let frame = self.trunk.frame(change.frame)?;
         // SAFETY: pages by `frame` and `page`.
         unsafe { words::copy(frame, self.copy.page(change.page as usize), next) };
-        step!("page copied");
+        failpoint!("page copied");
         updated.bytes += PAGE;
         Ok(self.keeps())
     }
@@ -460,7 +460,7 @@ impl Segment {
         let (local, merged) = (self.copy.page(page), self.scratch.page.ptr());
         // SAFETY: pages by `frame`, `page` and `Page`.
         let conflicts = unsafe { words::merge(local, base, incoming, merged) };
-        step!("page merged");
+        failpoint!("page merged");
         if !self.keeps() {
             return Ok(false);
         }
@@ -477,7 +477,7 @@ impl Segment {
         let page = change.page as usize;
         self.scratch
             .gather(&self.trunk, mask, self.base[page], change.frame)?;
-        step!("words gathered");
+        failpoint!("words gathered");
         if !cfg!(fyris_mutant = "segment_torn_read") && !self.keeps() {
             return Ok(false);
         }

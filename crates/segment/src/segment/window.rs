@@ -73,7 +73,7 @@ impl Window {
             if head.grown() {
                 continue;
             }
-            // The first change of a page starts from its base (invariant K: no other frame has that number meanwhile).
+            // The first change of a page starts from its base (invariant KEEP: no other frame has that number meanwhile).
             if !self.indexed && base[head.page as usize] != head.before {
                 self.make_index();
             }
@@ -214,7 +214,7 @@ fn changed(trunk: &Trunk, position: u64, head: &Head) -> Mask {
     trunk.geometry.unit.widen(&mask)
 }
 
-/// The words of one change, copied out of two frames (invariant B: decide from the copy).
+/// The words of one change, copied out of two frames (invariant BOUNDS: decide from the copy).
 #[derive(Debug)]
 pub(super) struct Scratch {
     pub(super) count: usize,

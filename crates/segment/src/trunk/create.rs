@@ -4,11 +4,11 @@
 //! linked. Every attached process keeps a shared `flock` on the file; one that can get the exclusive
 //! lock is alone, and cleans up whatever an earlier crash, or an earlier boot, has left.
 
+use fyris_sync::atomic::Ordering;
 use std::fs::File;
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use rustix::fs::{AtFlags, CWD, FallocateFlags, FlockOperation, Mode, OFlags};
@@ -17,9 +17,9 @@ use rustix::io::Errno;
 use super::Trunk;
 use super::layout::{CONSTANTS, FORMAT, Geometry, MAGIC, word};
 use crate::error::{Error, Result};
+use crate::failpoints::{failpoint, patience};
 use crate::map::{ForkMark, Mapping};
 use crate::name::Place;
-use crate::steps::{patience, step};
 use crate::{Options, PAGE};
 
 /// Bytes before the frames that may be holes.
@@ -188,7 +188,7 @@ fn fill(file: &File, geometry: &Geometry, size: usize, place: &Place) -> Result<
     header[word::SIZE..word::SIZE + 8].copy_from_slice(&(size as u64).to_le_bytes());
     file.write_all_at(&header, 0)
         .map_err(io("writing a segment's header"))?;
-    step!("file written");
+    failpoint!("file written");
     let nameless = format!("/proc/self/fd/{}", file.as_raw_fd());
     match rustix::fs::linkat(CWD, nameless, CWD, &place.path, AtFlags::SYMLINK_FOLLOW) {
         Ok(()) => Ok(true),

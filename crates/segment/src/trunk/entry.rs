@@ -142,7 +142,7 @@ impl Image {
     ///
     /// # Safety
     ///
-    /// Two pages (invariant P).
+    /// Two pages (invariant PAGES).
     #[inline]
     pub(crate) unsafe fn set_words(&mut self, mask: &Mask, before: *const u8, after: *const u8) {
         let (mut which, mut count) = (0, 0);

@@ -13,8 +13,8 @@
 //!
 //! When more frames are free than in use, by [`SLACK`] at least, commits give space back until half as many are free.
 
+use fyris_sync::atomic::Ordering;
 use std::ops::Range;
-use std::sync::atomic::Ordering;
 
 use rustix::fs::{FallocateFlags, fallocate};
 
@@ -22,7 +22,7 @@ use super::Trunk;
 use super::layout::word;
 use crate::PAGE;
 use crate::error::{Error, Result};
-use crate::steps::step;
+use crate::failpoints::failpoint;
 
 const HOLE: u32 = 0;
 const FREE: u32 = 1;
@@ -53,7 +53,7 @@ pub(crate) struct FrameCount {
 }
 
 impl Trunk {
-    fn state(&self, frame: u32) -> &std::sync::atomic::AtomicU32 {
+    fn state(&self, frame: u32) -> &fyris_sync::atomic::AtomicU32 {
         assert!(frame as usize <= self.geometry.frames);
         self.half(self.geometry.states_at + frame as usize * 4)
     }
@@ -76,7 +76,7 @@ impl Trunk {
     pub(crate) fn take_back(&self, frame: u32, slot: usize) -> bool {
         let state = self.state(frame);
         let mine = RESERVED + slot as u32;
-        // Acquire: whoever read the frame has moved its slot on before (invariant K).
+        // Acquire: whoever read the frame has moved its slot on before (invariant KEEP).
         state
             .compare_exchange(IN_TRUNK, mine, Ordering::Acquire, Ordering::Relaxed)
             .is_ok()
@@ -167,7 +167,7 @@ impl Trunk {
             }
             *cursor = if *cursor >= ready { 1 } else { *cursor + 1 };
             if self.grab(*cursor, slot, FREE) {
-                step!("frame reserved");
+                failpoint!("frame reserved");
                 out.push(*cursor);
             }
         }
@@ -213,7 +213,7 @@ impl Trunk {
                 .fetch_max((ready + more) as u64, Ordering::Relaxed);
             self.word(word::HOLES)
                 .fetch_add(more as u64, Ordering::Relaxed);
-            step!("file to grow");
+            failpoint!("file to grow");
             holes = self.take_holes(more, slot);
         }
         let mut result = self.allocate(&holes);
@@ -224,7 +224,7 @@ impl Trunk {
             }
             result = self.allocate(&holes);
         }
-        step!("file grown");
+        failpoint!("file grown");
         if result.is_err() {
             holes.drain(..).for_each(|hole| self.make_hole(hole, slot));
         }
@@ -244,7 +244,7 @@ impl Trunk {
         let holes = frames.filter(|&frame| self.grab(frame, slot, HOLE));
         let holes: Vec<u32> = holes.take(count).collect();
         self.found(word::HOLES, hint, holes.len(), holes.len() >= count);
-        step!("holes reserved");
+        failpoint!("holes reserved");
         holes
     }
 
@@ -285,7 +285,7 @@ impl Trunk {
         let free = frames.filter(|&frame| self.grab(frame, slot, FREE));
         let mut free: Vec<u32> = free.take(count).collect();
         self.found(word::FREE, hint, free.len(), free.len() >= count);
-        step!("frames reserved to be punched");
+        failpoint!("frames reserved to be punched");
         // An evicted process may still be reading what it has lost, and reading a hole takes space again, if there is any. Who
         // was evicted before these frames became free is seen here.
         if self.anybody_evicted() {
@@ -296,7 +296,7 @@ impl Trunk {
         let mut able = true;
         for run in runs(&free) {
             able = able && self.space(flags, run.clone()).is_ok();
-            step!("hole punched");
+            failpoint!("hole punched");
             for frame in run {
                 match able && !cfg!(fyris_mutant = "segment_hole_is_free") {
                     true => self.make_hole(frame as u32, slot),

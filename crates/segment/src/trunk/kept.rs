@@ -14,12 +14,12 @@
 //! an entry is emptied before its frame is free. If the table is full the lowest snapshot that is not pinned is given up, and its
 //! process evicted; if all are pinned the log stays as long as it is.
 
+use fyris_sync::atomic::{AtomicU64, Ordering};
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::Trunk;
 use super::layout::{KEPT, word};
-use crate::steps::step;
+use crate::failpoints::failpoint;
 
 /// A frame that was replaced, with the positions at which it was current.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,11 +96,11 @@ impl Trunk {
         let words = kept.words();
         // Relaxed twice: under the lock. The second makes the entry: a process that dies between leaves an empty one.
         last.store(words[1], Ordering::Relaxed);
-        step!("frame about to be kept");
+        failpoint!("frame about to be kept");
         first.store(words[0], Ordering::Relaxed);
         // Relaxed: as above.
         self.word(word::KEPT).fetch_add(1, Ordering::Relaxed);
-        step!("frame kept");
+        failpoint!("frame kept");
         true
     }
 
@@ -136,7 +136,7 @@ impl Trunk {
             }
             // Relaxed: under the lock. First: nothing names the frame any more when it is free.
             self.kept_words(index)[0].store(0, Ordering::Relaxed);
-            step!("kept frame let go");
+            failpoint!("kept frame let go");
             if kept.frame as usize <= self.geometry.frames {
                 free(kept);
             }

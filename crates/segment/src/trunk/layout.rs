@@ -47,7 +47,7 @@ pub(crate) mod word {
     /// Not 0 while somebody may sleep until the position moves.
     pub(crate) const WATCHED: usize = 312;
     pub(crate) const KEPT: usize = 320;
-    pub(crate) const CUTS: usize = 328;
+    pub(crate) const OVERRUNS: usize = 328;
     pub(crate) const EVICTIONS: usize = 336;
     /// Of the table of kept frames: entries ever used, where to look for an empty one, and for which snapshots it was
     /// last gone through.

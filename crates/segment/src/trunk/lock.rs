@@ -3,9 +3,9 @@
 //! It orders commits and nothing else: updates and checkouts never look at it. A holder copies no
 //! pages under it (the frames of a commit are filled before), so it is held for some ten nanoseconds
 //! a page. A holder that died is found by its slot's process id and start time; who finds it takes
-//! the lock over and repairs (invariant R).
+//! the lock over and repairs (invariant REPAIR).
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use fyris_sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::thread::futex;
@@ -13,7 +13,7 @@ use rustix::thread::futex;
 use super::Trunk;
 use super::layout::word;
 use crate::error::{Error, Result};
-use crate::steps::{patience, step};
+use crate::failpoints::{failpoint, patience};
 
 /// Set while somebody may be asleep on the lock.
 const WAITERS: u32 = 1 << 31;
@@ -30,10 +30,10 @@ pub(crate) struct Guard<'a> {
 
 impl Drop for Guard<'_> {
     fn drop(&mut self) {
-        step!("about to unlock");
+        failpoint!("about to unlock");
         // Release: pairs with the Acquire of the next holder.
         let old = self.trunk.lock_word().swap(0, Ordering::Release);
-        step!("unlocked");
+        failpoint!("unlocked");
         if old & WAITERS != 0 {
             // A waiter that is not woken wakes from its nap.
             let _ = futex::wake(self.trunk.lock_word(), futex::Flags::empty(), 1);
@@ -63,7 +63,7 @@ impl Trunk {
         if free.is_err() {
             return self.lock_slowly(mine);
         }
-        step!("locked");
+        failpoint!("locked");
         Ok(Guard { trunk: self })
     }
 
@@ -90,7 +90,7 @@ impl Trunk {
             if seen == 0 {
                 // Others may still be asleep: keep the flag for them.
                 if let Some(guard) = take(WAITERS) {
-                    step!("locked after waiting");
+                    failpoint!("locked after waiting");
                     return Ok(guard);
                 }
             } else if spins < SPINS {
@@ -99,7 +99,7 @@ impl Trunk {
             } else if self.holder(seen, mine).is_some() {
                 self.nap(seen);
             } else if let Some(guard) = take(WAITERS) {
-                step!("lock taken over");
+                failpoint!("lock taken over");
                 self.recover(&guard)?;
                 return Ok(guard);
             }

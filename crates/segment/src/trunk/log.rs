@@ -1,18 +1,19 @@
 //! The log: publication, and giving old entries back.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use fyris_sync::atomic::{AtomicU64, Ordering};
 
 use super::entry::{self, FEW, Head, Image, LEN, One};
+use super::gate;
 use super::kept::Kept;
 use super::layout::{ENTRY, word};
 use super::slots::Standing;
 use super::{Bounds, Trunk};
 use crate::error::{Error, Result};
-use crate::steps::step;
+use crate::failpoints::failpoint;
 use crate::words::Mask;
 
-/// How often processes that lag may come back while they are cut off.
-const CUT_TRIES: usize = 100;
+/// How often overrun processes may come back before the tail has moved.
+const OVERRUN_TRIES: usize = 100;
 
 impl Trunk {
     /// The words of entry `position`.
@@ -27,12 +28,12 @@ impl Trunk {
     #[inline]
     fn reader(&self, position: u64) -> impl Fn(usize) -> u64 + Copy {
         let words = self.entry_words(position);
-        // Relaxed: `position` was read with Acquire; and a fence follows for those who may be cut.
+        // Relaxed: `position` was read with Acquire; and a fence follows for processes that may be overrun.
         move |i: usize| words[i].load(Ordering::Relaxed)
     }
 
-    /// Copies the first words of entry `position` out and checks them (invariant B). Whether it was overwritten
-    /// meanwhile (which can happen to a cut process only) the caller finds out from its slot.
+    /// Copies the first words of entry `position` out and checks them (invariant BOUNDS). Whether it was overwritten
+    /// meanwhile (which can happen to an overrun process only) the caller finds out from its slot.
     #[inline]
     pub(crate) fn entry(&self, position: u64) -> Result<Head> {
         let head = Head::of(self.reader(position));
@@ -88,18 +89,18 @@ impl Trunk {
                 image.set_age(position.saturating_sub(self.changed_at(head.page as usize)));
             }
             self.put(position, image);
-            step!("entry written");
+            failpoint!("entry written");
         }
-        step!("about to publish");
+        failpoint!("about to publish");
         if cfg!(fyris_mutant = "segment_publish_partly") {
             self.word(word::POSITION)
                 .store(start + 1, Ordering::Release);
-            step!("partly published");
+            failpoint!("partly published");
         }
         // Release, within SeqCst: pairs with the Acquire in `position`. From here on the commit has happened. SeqCst: one
         // side of the handshake with those who sleep until then, see `watch`.
         self.word(word::POSITION).store(end, Ordering::SeqCst);
-        step!("published");
+        failpoint!("published");
         bounds.position = end;
         self.apply(bounds, records.iter().map(Image::head));
         end
@@ -113,21 +114,21 @@ impl Trunk {
             version = Some(head.version);
             if !head.grown() {
                 self.set_head(head.page as usize, head.frame, position + 1);
-                step!("head set");
+                failpoint!("head set");
                 self.set_in_trunk(head.frame);
             }
-            step!("entry applied");
+            failpoint!("entry applied");
         }
         if let Some(version) = version {
             // Relaxed: for people.
             self.word(word::VERSION).store(version, Ordering::Relaxed);
         }
-        step!("about to say applied");
+        failpoint!("about to say applied");
         // Release: pairs with the Acquire in `applied`: heads below are in place.
         self.word(word::APPLIED)
             .store(bounds.position, Ordering::Release);
         bounds.applied = bounds.position;
-        step!("applied");
+        failpoint!("applied");
     }
 
     /// Applies what was published and not applied. For holders of the lock; returns how much it was.
@@ -147,12 +148,6 @@ impl Trunk {
     pub(crate) fn applied(&self) -> u64 {
         // Acquire: pairs with the Release in `apply`.
         self.word(word::APPLIED).load(Ordering::Acquire)
-    }
-
-    /// The log may be held from here on (invariant K).
-    pub(crate) fn gate(&self) -> u64 {
-        // SeqCst: one side of the handshake with `advance`; see `slots::hold`.
-        self.word(word::GATE).load(Ordering::SeqCst)
     }
 
     /// Moves the tail up to where the slowest process stands that holds the log, or up to `floor` if only bases are below;
@@ -175,17 +170,12 @@ impl Trunk {
             target = bounds.applied;
         }
         if target > tail {
-            // SeqCst, as all loads in `standing` and all that a process does to enter: there is one order of these, so that
-            // either a process that enters below the new gate sees it and tries again, or we see its slot, its owner and its
-            // place here and stay behind it.
-            self.word(word::GATE).store(target, Ordering::SeqCst);
-            standing = self.standing(tail, target);
-            let again = reach(&standing);
-            if again < target && !cfg!(fyris_mutant = "segment_keep_nothing") {
-                self.word(word::GATE).store(again, Ordering::SeqCst);
-                target = again;
-            }
-            step!("gate moved");
+            // Owners as well: a process writes its owner before its place.
+            target = gate::raise(self.word(word::GATE), target, || {
+                standing = self.standing(tail, target);
+                reach(&standing)
+            });
+            failpoint!("gate moved");
         }
         let mut snapshots = standing.snapshots;
         self.let_go_for(&snapshots, &mut free);
@@ -198,13 +188,13 @@ impl Trunk {
         // Relaxed: for holders of the lock. From here on the entries are gone.
         self.word(word::TAIL).store(target, Ordering::Relaxed);
         bounds.tail = target;
-        step!("tail moved");
+        failpoint!("tail moved");
         for position in tail..target {
             // A frame whose entry a hostile process spoiled is lost until the next sweep.
             let replaced = self.replaced(position);
             if let Some(kept) = replaced.filter(|kept| !kept.needed(&snapshots)) {
                 free(kept.frame);
-                step!("frame given back");
+                failpoint!("frame given back");
             }
         }
         let log = self.geometry.log as u64;
@@ -215,7 +205,7 @@ impl Trunk {
         true
     }
 
-    /// Sees to it that `count` entries fit, by cutting off processes that lag if need be. For
+    /// Sees to it that `count` entries fit, by overrunning the slowest processes if need be. For
     /// holders of the lock.
     pub(crate) fn make_room(
         &self,
@@ -236,9 +226,9 @@ impl Trunk {
             return Ok(());
         }
         self.reap(None)?;
-        // A process that was cut may come back before the tail has moved: then it is cut again.
-        for _ in 0..CUT_TRIES {
-            self.cut_below(needed);
+        // An overrun process may come back before the tail has moved: then it is overrun again.
+        for _ in 0..OVERRUN_TRIES {
+            self.overrun_below(needed);
             if !self.advance(bounds, needed, &mut free) {
                 return Err(Error::NoSpace("pages that readers in place have"));
             }

@@ -20,21 +20,22 @@
 //!
 //! # Invariants
 //!
-//! * **B (bounds)**. Every number read here is used only after a comparison with the private copy of
+//! * **BOUNDS**. Every number read here is used only after a comparison with the private copy of
 //!   the geometry. Words are read by atomics, once, into private memory; then checked; then used.
-//! * **K (keep)**. While a slot holds the log from position `p` on, its process may read entries from `p` on, and each
+//! * **KEEP**. While a slot holds the log from position `p` on, its process may read entries from `p` on, and each
 //!   frame that was current at `p` or later. While it is not evicted it may read the snapshots of its place and its
 //!   base: the frames that were current there. An entry is reused only when `tail` has passed it, and no slot holds
 //!   the log below `tail`; the frame that it replaced is free only when no slot keeps a snapshot that has it.
-//! * **L (lock)**. Log entries, `position`, heads, `applied`, `tail`, cuts, evictions, the table of kept frames and the
+//! * **LOCK**. Log entries, `position`, heads, `applied`, `tail`, overruns, evictions, the table of kept frames and the
 //!   states of frames that are in the trunk are written by the holder of the lock only. Frames change hands between
 //!   *free* and *reserved* by compare-and-swap, without the lock.
-//! * **R (repair)**. Whoever takes the lock over from a dead process repairs before anything else:
+//! * **REPAIR**. Whoever takes the lock over from a dead process repairs before anything else:
 //!   `recover`.
 
 pub(crate) mod create;
 pub(crate) mod entry;
 pub(crate) mod frames;
+mod gate;
 mod glance;
 pub(crate) mod kept;
 pub(crate) mod layout;
@@ -44,10 +45,10 @@ pub(crate) mod recover;
 pub(crate) mod slots;
 mod watch;
 
+use fyris_sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::FileExt;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::PAGE;
 use crate::error::{Error, Result};
@@ -70,7 +71,7 @@ pub(crate) struct Trunk {
 impl Drop for Trunk {
     fn drop(&mut self) {
         if self.forked() {
-            // Invariant F: the mapping is the parent's, and something else may be at its place.
+            // Invariant FORK: the mapping is the parent's, and something else may be at its place.
             self.map.forget();
         }
     }
@@ -249,10 +250,10 @@ impl Trunk {
         })
     }
 
-    /// How often a process was cut off for lagging.
-    pub(crate) fn cuts(&self) -> u64 {
+    /// The number of times that the log went on without a process.
+    pub(crate) fn overruns(&self) -> u64 {
         // Relaxed: for people.
-        self.word(word::CUTS).load(Ordering::Relaxed)
+        self.word(word::OVERRUNS).load(Ordering::Relaxed)
     }
 
     /// How often a process lost its base.

@@ -8,13 +8,13 @@
 //! | while moving the tail | frames marked as the trunk's that nothing names | the sweep frees them |
 //! | anywhere else | a slot of a dead process | the slot is cleared, its frames are freed |
 
-use std::sync::atomic::Ordering;
+use fyris_sync::atomic::Ordering;
 
 use super::layout::word;
 use super::lock::Guard;
 use super::{Bounds, Trunk};
 use crate::error::{Error, Result};
-use crate::steps::step;
+use crate::failpoints::failpoint;
 
 /// What a repair did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -32,13 +32,13 @@ impl Trunk {
     pub(crate) fn recover(&self, _lock: &Guard<'_>) -> Result<Repair> {
         let mut bounds = self.bounds()?;
         let replayed = self.replay(&mut bounds)?;
-        step!("replayed");
+        failpoint!("replayed");
         let reaped = self.reap(None)?;
         self.reopen(&bounds);
         // What the dead held back goes with what they lost: nothing names it any more.
         self.advance(&mut bounds, 0, |_| ());
         let lost_frames = self.sweep(&self.used(&bounds)?);
-        step!("swept");
+        failpoint!("swept");
         Ok(Repair {
             replayed,
             reaped,
@@ -48,9 +48,9 @@ impl Trunk {
 
     /// The gate and the table of kept frames are as the tail says again.
     fn reopen(&self, bounds: &Bounds) {
-        // SeqCst: as in `advance`. Nothing from the tail on has been given back.
-        self.word(word::GATE).store(bounds.tail, Ordering::SeqCst);
-        step!("gate reopened");
+        // Release: pairs with the Acquire in `gate::is_open`. Nothing from the tail on has been given back.
+        self.word(word::GATE).store(bounds.tail, Ordering::Release);
+        failpoint!("gate reopened");
         self.keep_only_before(bounds.tail);
     }
 
@@ -85,7 +85,7 @@ impl Trunk {
             let lost = snapshots.into_iter().filter(|&at| !self.is_pinned(at));
             lost.for_each(|at| self.evict(at));
         }
-        self.cut_below(bounds.position);
+        self.overrun_below(bounds.position);
         let all = bounds.position;
         self.advance(&mut bounds, all, |frame| {
             if self.take_back(frame, slot) {

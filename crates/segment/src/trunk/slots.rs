@@ -3,21 +3,21 @@
 //! | bytes | content |
 //! |---|---|
 //! | 0..8 | owner: process id (22 bits) and start time in clock ticks (42 bits); 0: nobody |
-//! | 8..16 | place: a log position, with [`CUT`] and [`EVICTED`] |
+//! | 8..16 | place: a log position, with [`OVERRUN`] and [`EVICTED`] |
 //! | 16..24 | commits made |
 //! | 24..32 | base: the position from which the local changes started |
 //! | 32..40 | not 0: pinned, never evicted |
 //!
-//! A slot keeps two things for its process (invariant K in `trunk/mod.rs`). Its *place* holds the log: the entries from
+//! A slot keeps two things for its process (invariant KEEP in `trunk/mod.rs`). Its *place* holds the log: the entries from
 //! there on, and each frame that was current there or later. If the log must go on without this process the place is
-//! [`CUT`]; the slot then keeps two *snapshots*: the frames that were current at its place, and those that were at its
+//! [`OVERRUN`]; the slot then keeps two *snapshots*: the frames that were current at its place, and those that were at its
 //! base. That is the merge's base and what it merges; they are as many frames as the segment has pages, twice.
 //! If even these cannot be kept the slot is [`EVICTED`], unless it is *pinned*: its process reads the frames of its base in
 //! place, so they are never given up while it lives.
 //!
 //! An update moves the place first, then merges, then moves the base: at each moment both sides of the merge are kept.
 
-use std::sync::atomic::{AtomicU64, Ordering, fence};
+use fyris_sync::atomic::{AtomicU64, Ordering, fence};
 use std::time::{Duration, Instant};
 use std::{fs, io};
 
@@ -25,12 +25,13 @@ use rustix::io::Errno;
 use rustix::process::Pid;
 
 use super::Trunk;
+use super::gate;
 use super::layout::{SLOT, word};
 use crate::error::{Error, Result};
-use crate::steps::{patience, step};
+use crate::failpoints::{failpoint, patience};
 
 /// Set in a place: the slot holds nothing of the log.
-const CUT: u64 = 1 << 63;
+const OVERRUN: u64 = 1 << 63;
 /// Set in a place: the slot keeps no snapshots.
 const EVICTED: u64 = 1 << 62;
 /// Place and base of a slot that has not entered: a position that is never reached.
@@ -222,7 +223,7 @@ impl Trunk {
         let slots = self.geometry.slots;
         let fresh = (0..slots).find(|&slot| take(slot, 0));
         if let Some(slot) = fresh {
-            step!("slot taken");
+            failpoint!("slot taken");
             // SeqCst: as the owner above.
             self.word(word::SLOTS_USED)
                 .fetch_max(slot as u64 + 1, Ordering::SeqCst);
@@ -275,7 +276,7 @@ impl Trunk {
                     .compare_exchange(last, me.0, Ordering::SeqCst, Ordering::Relaxed)
                     .is_ok()
             {
-                step!("desk taken");
+                failpoint!("desk taken");
                 return Ok(Desk(self));
             }
             if start.elapsed() > patience() {
@@ -297,7 +298,7 @@ impl Trunk {
     /// Gives a slot back; its frames must have been released.
     pub(crate) fn detach(&self, slot: usize) {
         self.idle(slot);
-        step!("slot idle");
+        failpoint!("slot idle");
         // Release: pairs with the SeqCst in `claim`.
         self.owner(slot).store(0, Ordering::Release);
     }
@@ -317,12 +318,12 @@ impl Trunk {
     /// Holds the log from `position` on; false if it is too late for that.
     pub(crate) fn hold(&self, slot: usize, position: u64) -> bool {
         self.stand(slot, position);
-        self.gate() <= position
+        gate::is_open(self.word(word::GATE), position)
     }
 
     /// Holds the log no more, but keeps the snapshot of `position`.
     pub(crate) fn leave(&self, slot: usize, position: u64) {
-        self.stand(slot, CUT | position);
+        self.stand(slot, OVERRUN | position);
     }
 
     /// Goes back to `position`, the base, after an update that was refused.
@@ -334,18 +335,16 @@ impl Trunk {
 
     /// Sets the place, and remembers whether the slot was evicted.
     fn stand(&self, slot: usize, place: u64) {
-        // SeqCst, as the load of the gate in `hold` and both accesses in `advance`: either that one sees our place and stays
-        // behind it, or we see its gate.
-        let old = self.place(slot).swap(place, Ordering::SeqCst);
+        let old = gate::stand(self.place(slot), place);
         if old & EVICTED != 0 {
             // Relaxed: for this process only. Meanwhile the slot seemed to keep more than it does.
             self.place(slot).fetch_or(EVICTED, Ordering::Relaxed);
         }
     }
 
-    /// Moves the place from one position to a later one; false if the slot was cut meanwhile. The base stays.
+    /// Moves the place from one position to a later one; false if the slot was overrun meanwhile. The base stays.
     #[inline]
-    pub(crate) fn move_on(&self, slot: usize, from: u64, to: u64) -> bool {
+    pub(crate) fn advance_place(&self, slot: usize, from: u64, to: u64) -> bool {
         let step = |flag: u64| {
             let (from, to) = (flag | from, flag | to);
             // Release: pairs with the Acquire in `standing`: our reads of older entries come before.
@@ -364,7 +363,7 @@ impl Trunk {
         self.base(slot).store(position, Ordering::Release);
     }
 
-    /// As [`Trunk::settle`], of a slot that has been evicted and holds the log from `position` on; false if it was cut
+    /// As [`Trunk::settle`], of a slot that has been evicted and holds the log from `position` on; false if it was overrun
     /// again.
     pub(crate) fn return_to(&self, slot: usize, position: u64) -> bool {
         self.settle(slot, position);
@@ -382,8 +381,8 @@ impl Trunk {
     /// Whether the slot holds the log from `position` on. To be asked after reading entries, before believing them.
     #[inline]
     pub(crate) fn holds(&self, slot: usize, position: u64) -> bool {
-        // Acquire fence: pairs with the Release fence in `cut_below`: if any read before saw an overwritten word, the load
-        // after sees the cut.
+        // Acquire fence: pairs with the Release fence in `overrun_below`: if any read before saw an overwritten word, the load
+        // after sees the overrun.
         fence(Ordering::Acquire);
         self.place(slot).load(Ordering::Relaxed) & !EVICTED == position
     }
@@ -415,12 +414,12 @@ impl Trunk {
             snapshots: Vec::new(),
         };
         for slot in (0..self.slots_used()).filter(|&slot| self.process(slot).is_some()) {
-            // SeqCst: one side of the handshake with `hold`; Acquire within: pairs with `move_on`. The base after the place: an
-            // update moves the place first, and whoever is cut moves no base.
+            // Acquire, within SeqCst: pairs with `advance_place`. The base after the place: an update moves the place first, and
+            // an overrun process moves no base.
             let place = self.place(slot).load(Ordering::SeqCst);
             let base = self.base(slot).load(Ordering::SeqCst) & POSITION;
             let position = place & POSITION;
-            if place & CUT == 0 {
+            if place & OVERRUN == 0 {
                 standing.place = standing.place.min(position);
                 standing.low = standing.low.min(position);
             }
@@ -428,7 +427,7 @@ impl Trunk {
                 continue;
             }
             // A base that the log has left behind is no reason to wait.
-            if place & CUT == 0 && base >= tail {
+            if place & OVERRUN == 0 && base >= tail {
                 standing.low = standing.low.min(base);
             }
             let kept = [position, base].into_iter().filter(|&at| at < below);
@@ -470,27 +469,27 @@ impl Trunk {
                 );
                 if evicted.is_ok() {
                     self.word(word::EVICTIONS).fetch_add(1, Ordering::Relaxed);
-                    step!("laggard evicted");
+                    failpoint!("laggard evicted");
                     break;
                 }
             }
         }
     }
 
-    /// Cuts off every process whose place is below `position`. For holders of the lock.
-    pub(super) fn cut_below(&self, position: u64) {
+    /// Marks every slot below `position` as overrun: it holds the log no more. For holders of the lock.
+    pub(super) fn overrun_below(&self, position: u64) {
         for slot in 0..self.slots_used() {
             let place = self.place(slot);
             let mut at = place.load(Ordering::SeqCst);
             // So often at most: a hostile process may change its position all the time.
             for _ in 0..TRIES {
-                if at & CUT != 0 || at & POSITION >= position || self.process(slot).is_none() {
+                if at & OVERRUN != 0 || at & POSITION >= position || self.process(slot).is_none() {
                     break;
                 }
-                match place.compare_exchange(at, at | CUT, Ordering::SeqCst, Ordering::SeqCst) {
+                match place.compare_exchange(at, at | OVERRUN, Ordering::SeqCst, Ordering::SeqCst) {
                     Ok(_) => {
-                        self.word(word::CUTS).fetch_add(1, Ordering::Relaxed);
-                        step!("laggard cut");
+                        self.word(word::OVERRUNS).fetch_add(1, Ordering::Relaxed);
+                        failpoint!("laggard overrun");
                         break;
                     }
                     // It has moved on by itself.
@@ -499,7 +498,7 @@ impl Trunk {
             }
         }
         // Release fence: pairs with the Acquire fence in `holds`; what is overwritten from here on
-        // is overwritten after the cut.
+        // is overwritten after the overrun.
         fence(Ordering::Release);
     }
 
@@ -516,7 +515,7 @@ impl Trunk {
             }
             self.free_reserved(slot);
             self.idle(slot);
-            step!("slot reaped");
+            failpoint!("slot reaped");
             // Only if it is still the dead one's: a new process may be claiming it.
             let owner = self.owner(slot);
             let _ = owner.compare_exchange(process.0, 0, Ordering::AcqRel, Ordering::Relaxed);

@@ -9,7 +9,7 @@
 //! 1, 2, a and b are SeqCst, so in one order: if b does not see 1, then a came before 2. So nobody sleeps through a commit, but for
 //! one whose process died between a and b: therefore sleepers look again after a nap.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use fyris_sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::io::Errno;

@@ -1,8 +1,8 @@
 //! The map in a segment: reads, updates, commits, growth.
 
+use fyris_sync::atomic::{AtomicU64, Ordering};
 use std::ops::RangeBounds;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::batch::Batch;
 use super::editor::Editor;

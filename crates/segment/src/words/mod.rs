@@ -9,7 +9,7 @@
 //! about a second read, because there is none.
 //!
 //! Every function here takes page pointers: 4096 readable (or writable) bytes at a multiple of 64
-//! (invariant **P**). Callers get them from `Trunk::frame`, `WorkCopy::page` and [`ZERO`] only.
+//! (invariant **PAGES**). Callers get them from `Trunk::frame`, `WorkCopy::page` and [`ZERO`] only.
 
 #[cfg(target_arch = "aarch64")]
 mod neon;
@@ -22,7 +22,7 @@ mod scalar;
 mod simd;
 mod unit;
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use fyris_sync::atomic::{AtomicU64, Ordering};
 
 /// What every processor of this kind can do.
 #[cfg(target_arch = "aarch64")]
@@ -125,11 +125,11 @@ impl Iterator for Bits {
 ///
 /// # Safety
 ///
-/// `page` is a page (invariant P) and `word < WORDS`.
+/// `page` is a page (invariant PAGES) and `word < WORDS`.
 #[inline]
 pub(crate) unsafe fn load(page: *const u8, word: usize) -> u64 {
     debug_assert!(word < WORDS);
-    // SAFETY: in the page and aligned, by invariant P; read-only pages are never written through this.
+    // SAFETY: in the page and aligned, by invariant PAGES; read-only pages are never written through this.
     let word = unsafe { AtomicU64::from_ptr(page.cast::<u64>().add(word).cast_mut()) };
     // Relaxed: the order is that of the log's head, which was read before (see `trunk`).
     word.load(Ordering::Relaxed)
@@ -139,11 +139,11 @@ pub(crate) unsafe fn load(page: *const u8, word: usize) -> u64 {
 ///
 /// # Safety
 ///
-/// `page` is a writable page (invariant P) and `word < WORDS`.
+/// `page` is a writable page (invariant PAGES) and `word < WORDS`.
 #[inline]
 pub(crate) unsafe fn store(page: *mut u8, word: usize, value: u64) {
     debug_assert!(word < WORDS);
-    // SAFETY: in the page and aligned, by invariant P.
+    // SAFETY: in the page and aligned, by invariant PAGES.
     let word = unsafe { AtomicU64::from_ptr(page.cast::<u64>().add(word)) };
     // Relaxed: frames are published by the log's head; the working copy has one user.
     word.store(value, Ordering::Relaxed);
@@ -179,7 +179,7 @@ pub(crate) fn prefetch_page(page: *const u8) {
 ///
 /// # Safety
 ///
-/// Three pages (invariant P), `out` writable and none of the others; `next` may be anything.
+/// Three pages (invariant PAGES), `out` writable and none of the others; `next` may be anything.
 #[inline]
 pub(crate) unsafe fn diff_copy(
     from: *const u8,
@@ -203,7 +203,7 @@ pub(crate) unsafe fn diff_copy(
 ///
 /// # Safety
 ///
-/// Two pages (invariant P).
+/// Two pages (invariant PAGES).
 #[inline]
 pub(crate) unsafe fn diff(from: *const u8, base: *const u8) -> Mask {
     #[cfg(target_arch = "x86_64")]
@@ -223,7 +223,7 @@ pub(crate) unsafe fn diff(from: *const u8, base: *const u8) -> Mask {
 ///
 /// # Safety
 ///
-/// Four pages (invariant P), `out` writable and none of the others.
+/// Four pages (invariant PAGES), `out` writable and none of the others.
 #[inline]
 pub(crate) unsafe fn merge(
     local: *const u8,
@@ -265,7 +265,7 @@ impl Page {
 ///
 /// # Safety
 ///
-/// Two different pages (invariant P), `out` writable; `next` may be anything.
+/// Two different pages (invariant PAGES), `out` writable; `next` may be anything.
 #[inline]
 pub(crate) unsafe fn copy(from: *const u8, out: *mut u8, next: [*const u8; 2]) {
     #[cfg(target_arch = "x86_64")]

@@ -99,7 +99,7 @@ pub(super) unsafe fn merge(
 ///
 /// # Safety
 ///
-/// `page` is a page (invariant P) and has that line; the processor has NEON.
+/// `page` is a page (invariant PAGES) and has that line; the processor has NEON.
 #[inline]
 #[target_feature(enable = "neon")]
 unsafe fn load(page: *const u8, line: usize) -> Line {
@@ -112,7 +112,7 @@ unsafe fn load(page: *const u8, line: usize) -> Line {
 ///
 /// # Safety
 ///
-/// `page` is a writable page (invariant P) and has that line; the processor has NEON.
+/// `page` is a writable page (invariant PAGES) and has that line; the processor has NEON.
 #[inline]
 #[target_feature(enable = "neon")]
 unsafe fn store(page: *mut u8, line: usize, values: Line) {

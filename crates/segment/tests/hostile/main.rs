@@ -362,7 +362,7 @@ fn who_keeps_the_whole_file_locked_is_waited_for_with_a_limit() {
     rustix::fs::flock(&file, rustix::fs::FlockOperation::LockExclusive).unwrap();
     // Ten seconds in builds without the knob.
     #[cfg(debug_assertions)]
-    fyris_segment::steps::hurry(300);
+    fyris_segment::failpoints::hurry(300);
     let opened = Segment::checkout(&path, 0, &Options::new());
     assert!(matches!(opened, Err(Error::Busy)));
 }

@@ -46,12 +46,12 @@ fn obey(segment: &mut Segment, line: &str) -> String {
         }
         #[cfg(debug_assertions)]
         "hurry" => {
-            fyris_segment::steps::hurry(number() as u64);
+            fyris_segment::failpoints::hurry(number() as u64);
             "hurried".to_owned()
         }
         #[cfg(debug_assertions)]
         "stop" => {
-            fyris_segment::steps::arm_stop_at(crate::stop::STEPS[number()]);
+            fyris_segment::failpoints::arm_stop_at(crate::stop::STEPS[number()]);
             "armed".to_owned()
         }
         "count" => crate::count::count(segment, number(), number() as u64),

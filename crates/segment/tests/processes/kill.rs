@@ -10,7 +10,7 @@ use std::time::Duration;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
-use fyris_segment::{Doctor, Options, PAGE, Segment, steps};
+use fyris_segment::{Doctor, Options, PAGE, Segment, failpoints};
 
 use crate::{Name, Peer};
 
@@ -28,7 +28,7 @@ enum Operation {
     Update,
     Discard,
     Reopen,
-    /// So many commits of one page that whoever does not update is cut off.
+    /// As many commits of one page as overrun a process that does not update.
     Burst,
 }
 
@@ -67,7 +67,7 @@ pub(crate) fn script(name: &str) {
     };
     let options = crate::options(tracking).create(false);
     if step != 0 {
-        steps::arm(step);
+        failpoints::arm(step);
     }
     println!(">open");
     let mut segment = Some(Segment::checkout(name, 0, &options).unwrap());
@@ -88,7 +88,7 @@ pub(crate) fn script(name: &str) {
         println!(">done");
     }
     drop(segment);
-    println!(">steps {}", steps::passed());
+    println!(">steps {}", failpoints::passed());
 }
 
 fn burst(segment: &mut Segment) {

@@ -1,6 +1,6 @@
 //! Several processes: this test program starts itself again as a child that takes commands over a pipe.
 //!
-//! Dying and stopping at a step needs the steps, which only builds with debug assertions have.
+//! Dying and stopping at a step needs the failpoints, which only builds with debug assertions have.
 
 mod child;
 mod count;

@@ -123,7 +123,7 @@ fn a_look_that_a_commit_runs_into_begins_again() {
     let child = match unsafe { libc::fork() } {
         0 => {
             become_nobody();
-            fyris_segment::steps::arm_stop_at("page looked at");
+            fyris_segment::failpoints::arm_stop_at("page looked at");
             let reader = Segment::checkout(&path, 0, &Options::new().read_only(true));
             let whole = |reader: Segment| {
                 reader.version() == 2 && reader.as_slice().iter().all(|&byte| byte == 2)

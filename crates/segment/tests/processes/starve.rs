@@ -15,7 +15,7 @@ fn a_process_without_descriptors_buries_nobody_alive() {
     }
     drop(dead);
     assert!(starved.ask("starve").unwrap().starts_with("0 "));
-    // Past the log: those who lag are cut off, the dead one's slot is cleared, ours is not.
+    // Past the log: processes that lag are overrun, the dead one's slot is cleared, ours is not.
     assert!(starved.ask("many 2500").unwrap().starts_with("committed"));
     let report = Doctor::open(&name.0).unwrap().report().unwrap();
     let mut pids: Vec<u32> = report.processes.iter().map(|p| p.pid).collect();

@@ -122,7 +122,7 @@ fn a_dead_reader_in_place_keeps_nothing() {
     let full = (2..=255).find(|&value| fill(&mut segment, value).is_err());
     assert!(full.is_some());
     assert_eq!(reader.ask("read 0"), Some(format!("1 {seen}")));
-    // As it updates it is cut off from the log, and goes by the page heads.
+    // As it updates it is overrun by the log, and goes by the page heads.
     let now = fingerprint(&[full.unwrap() - 1; PAGES * PAGE]);
     assert_eq!(reader.ask("update"), Some(format!("0 {now}")));
     let full = (2..=255).find(|&value| fill(&mut segment, value).is_err());
@@ -203,7 +203,7 @@ impl Trunk {
         self.versions.insert(version, print);
     }
 
-    /// So much that the log is cut, and every frame that was replaced before is used again: who comes new takes
+    /// As much as overruns the log, and every frame that was replaced before is used again: who comes new takes
     /// the free frames with the lowest numbers.
     fn flood(&mut self) {
         for _ in 0..30 {
@@ -262,16 +262,16 @@ fn a_reader_stopped_anywhere_in_an_update_sees_whole_versions_only() {
                 trunk.flood();
             }
             trunk.commit(pages);
-            let cuts = || {
+            let counts = || {
                 let report = Doctor::open(&name.0).unwrap().report().unwrap();
-                (report.cuts, report.evictions)
+                (report.overruns, report.evictions)
             };
-            let before = cuts();
+            let before = counts();
             stop_in(&mut reader, step, "update");
             trunk.flood();
-            assert!(cuts().0 > before.0, "{tracking}, {step}: not cut off");
+            assert!(counts().0 > before.0, "{tracking}, {step}: not overrun");
             let newly = evicted && !laggard;
-            assert_eq!(cuts().1 > before.1, newly, "{tracking}, {step}");
+            assert_eq!(counts().1 > before.1, newly, "{tracking}, {step}");
             send(&reader, libc::SIGCONT);
             let updated = reader.answer().unwrap();
             assert!(updated.starts_with("0 "), "{tracking}, {step}: {updated}");

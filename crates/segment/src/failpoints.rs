@@ -1,6 +1,6 @@
-//! Dying and stopping on purpose, for the tests: a point at each step of each shared protocol.
+//! Failpoints: dying and stopping on purpose, for the tests, at each step of each shared protocol.
 //!
-//! `step!("name")` marks a point between two instructions where a process may be killed. In builds
+//! `failpoint!("name")` marks a point between two instructions where a process may be killed. In builds
 //! with debug assertions a test child can ask to die or to be stopped there, and to lose patience sooner; in others
 //! the mark is nothing.
 
@@ -10,13 +10,13 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// See the module.
-macro_rules! step {
+macro_rules! failpoint {
     ($name:literal) => {
         #[cfg(debug_assertions)]
-        $crate::steps::pass($name);
+        $crate::failpoints::pass($name);
     };
 }
-pub(crate) use step;
+pub(crate) use failpoint;
 
 #[cfg(debug_assertions)]
 pub use armed::{arm, arm_stop_at, hurry, passed};
@@ -32,26 +32,26 @@ pub(crate) fn patience() -> Duration {
 
 #[cfg(debug_assertions)]
 mod armed {
+    use fyris_sync::atomic::{AtomicBool, AtomicU64, Ordering};
     use std::sync::Mutex;
-    use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
     use std::time::Duration;
 
     use rustix::process::{Signal, getpid, kill_process};
 
-    // Relaxed everywhere: a count of one thread's own steps, and what a test sets before it goes on.
+    // Relaxed everywhere: a count of the failpoints that one thread passed, and what a test sets before it goes on.
     static PASSED: AtomicU64 = AtomicU64::new(0);
     static ARMED: AtomicU64 = AtomicU64::new(u64::MAX);
     static HURRY: AtomicU64 = AtomicU64::new(0);
     static NAMED: AtomicBool = AtomicBool::new(false);
     static NAME: Mutex<&str> = Mutex::new("");
 
-    /// Kills this process (SIGKILL) at its `n`-th step from now on, counting from 1.
+    /// Kills this process (SIGKILL) at the `n`-th failpoint from now on, counting from 1.
     pub fn arm(n: u64) {
         let at = PASSED.load(Ordering::Relaxed).saturating_add(n);
         ARMED.store(at, Ordering::Relaxed);
     }
 
-    /// Stops this process (SIGSTOP) at its next step of this name, once.
+    /// Stops this process (SIGSTOP) at the next failpoint of this name, once.
     pub fn arm_stop_at(name: &'static str) {
         if let Ok(mut armed) = NAME.lock() {
             *armed = name;
@@ -59,7 +59,7 @@ mod armed {
         NAMED.store(true, Ordering::Relaxed);
     }
 
-    /// Steps that this process has passed.
+    /// The number of failpoints that this process has passed.
     pub fn passed() -> u64 {
         PASSED.load(Ordering::Relaxed)
     }
@@ -76,7 +76,7 @@ mod armed {
         }
     }
 
-    /// One step.
+    /// Passes one failpoint.
     pub(crate) fn pass(name: &str) {
         let passed = PASSED.fetch_add(1, Ordering::Relaxed) + 1;
         if NAMED.load(Ordering::Relaxed) && NAME.lock().is_ok_and(|armed| *armed == name) {
@@ -88,7 +88,7 @@ mod armed {
         }
     }
 
-    /// To this thread, which then stops here; a signal to the process would leave it a few more steps.
+    /// Stops this thread here. A signal to the process would let the thread run a few instructions more.
     fn stop() {
         // SAFETY: this thread is there.
         unsafe { libc::pthread_kill(libc::pthread_self(), libc::SIGSTOP) };

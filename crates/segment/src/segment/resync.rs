@@ -14,10 +14,10 @@ use super::update::{Case, Policy, Updated};
 use super::window::push_range;
 use crate::PAGE;
 use crate::error::{Error, Result};
-use crate::steps::step;
+use crate::failpoints::failpoint;
 use crate::words::{self, Mask, load};
 
-/// How often a process may be cut off again while it catches up.
+/// How often a process may be overrun again while it catches up.
 const TRIES: usize = 1000;
 
 /// The trunk at one position, held by our slot.
@@ -61,7 +61,9 @@ impl Segment {
             return self.take_window(heads.at, heads.size, policy);
         }
         self.trunk.back(self.slot, self.position);
-        Err(Error::Corrupt("the log is cut again and again"))
+        Err(Error::Corrupt(
+            "the log overruns this process again and again",
+        ))
     }
 
     /// Brings the copy up to date page by page, without a base. The pages `ahead` are already at position `ahead_at`, the
@@ -81,11 +83,13 @@ impl Segment {
                 self.trunk.leave(self.slot, self.position);
                 Err(error)
             }
-            None => Err(Error::Corrupt("the log is cut again and again")),
+            None => Err(Error::Corrupt(
+                "the log overruns this process again and again",
+            )),
         }
     }
 
-    /// `None`: cut off again meanwhile.
+    /// `None`: overrun again meanwhile.
     fn try_start_over(
         &mut self,
         policy: &mut Policy<'_>,
@@ -138,12 +142,12 @@ impl Segment {
             // SAFETY: pages by `frame` and `page`.
             unsafe { words::copy(frame, self.copy.page(page), [frame; 2]) };
         }
-        step!("stale pages copied");
+        failpoint!("stale pages copied");
         if !self.trunk.return_to(self.slot, heads.at) {
             return Ok(None);
         }
         let written = self.write_decided(&decided);
-        self.arrive(heads, discard)?;
+        self.install(heads, discard)?;
         let pages = self.pages();
         self.copy.show(&self.trunk, &self.base[..pages])?;
         Ok(Some(Updated {
@@ -155,7 +159,7 @@ impl Segment {
     }
 
     /// The copy is at `heads` now.
-    fn arrive(&mut self, heads: Heads, discarded: bool) -> Result<()> {
+    fn install(&mut self, heads: Heads, discarded: bool) -> Result<()> {
         self.base = heads.frames;
         self.position = heads.at;
         self.version = heads.version;
@@ -165,7 +169,7 @@ impl Segment {
         self.extend_to(heads.size)
     }
 
-    /// Reads all page heads as of one position, and holds it. `None`: cut off meanwhile.
+    /// Reads all page heads as of one position, and holds it. `None`: overrun meanwhile.
     fn read_heads(&mut self) -> Result<Option<Heads>> {
         let trunk = std::sync::Arc::clone(&self.trunk);
         // Heads up to here are in place; newer changes are in the log from here on, which we hold.
@@ -177,13 +181,13 @@ impl Segment {
         for page in 0..pages {
             (frames[page], changed[page]) = trunk.head(page)?;
         }
-        step!("heads read");
+        failpoint!("heads read");
         // Read after the heads: a head newer than `from` is of a change below this.
         let to = trunk.position();
         if !trunk.holds(self.slot, from) {
             return Ok(None);
         }
-        // A slot that was not cut keeps the tail behind it.
+        // A slot that was not overrun keeps the tail behind it.
         if to < from || to - from > trunk.geometry.log as u64 {
             return Err(Error::Corrupt("the trunk's position"));
         }
@@ -199,7 +203,7 @@ impl Segment {
             changed[change.page as usize] = to;
             pages = pages.max(change.page as usize + 1);
         }
-        Ok(trunk.move_on(self.slot, from, to).then_some(Heads {
+        Ok(trunk.advance_place(self.slot, from, to).then_some(Heads {
             at: to,
             frames,
             changed,

@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# What `make test` leaves out for its length, half an hour more: tiny constants, models, fuzzing, the benchmarks' own runs.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+. ci/steps.sh
+
+step "the indexes and the store with tiny constants, where rare branches are common"
+RUSTFLAGS="--cfg fyris_small" cargo test --locked -p fyris-index -p fyris --target-dir target/small
+
+step "the map of segments with tiny nodes"
+RUSTFLAGS="--cfg fyris_small" cargo test --locked -p fyris-segment --target-dir target/small \
+  --test map_model --test map_hostile --test map_shared
+
+step "model checking (loom, shuttle)"
+ci/loom.sh
+
+step "fuzz targets on their stored corpora and a few seconds more"
+ci/fuzz.sh 4
+
+step "every suite of benchmarks, briefly"
+for suite in core query segment array_mix; do
+  echo "bench $suite --quick"
+  cargo run --release --locked -q -p fyris-cli -- bench $suite --quick >/dev/null
+done
+
+step "test-long: all good"
