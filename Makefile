@@ -6,7 +6,7 @@ FYRIS := $(or $(CARGO_TARGET_DIR),target)/release/fyris
 DUMP := data/otp25-exports.ets
 PREFIX ?= /usr/local
 
-.PHONY: help run test check bench bench-query compare compare-query compare-segment erlang erlang-otp bench-erlang wheel install-capi golden sanitize sanitize-erlang arm64 mutants fuzz loom soak mnesia
+.PHONY: help run test test-long check bench bench-query compare compare-query compare-segment erlang erlang-otp bench-erlang wheel install-capi golden sanitize sanitize-erlang arm64 mutants fuzz loom soak mnesia
 
 help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /  make \1\t/' | expand -t 20
@@ -19,8 +19,11 @@ $(FYRIS): FORCE
 
 FORCE:
 
-test: ## everything that proves Fyris right; installs what it needs
-	ci/test.sh
+test: ## what shows that Fyris is right, 20 minutes; installs what it needs (QUICK=1: six minutes, the Rust crates only)
+	ci/test.sh $(if $(QUICK),quick)
+
+test-long: ## beyond `make test`, half an hour: tiny constants, models, fuzzing, the benchmarks' own runs
+	ci/test-long.sh
 
 check: ## format, lints, documentation without warnings
 	ci/check.sh
