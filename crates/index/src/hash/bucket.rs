@@ -166,11 +166,11 @@ impl Bucket {
 
     /// The first slot of the chain that `wanted` says yes to.
     #[inline]
-    fn position(&self, wanted: impl Fn(u64) -> bool) -> Option<Place<'_>> {
+    fn position(&self, wanted: impl Fn(u64) -> bool) -> Option<Position<'_>> {
         let mut bucket = self;
         loop {
             if let Some(slot) = (0..SLOTS).find(|&i| wanted(bucket.load(i))) {
-                return Some(Place { bucket, slot });
+                return Some(Position { bucket, slot });
             }
             bucket = bucket.overflow()?;
         }
@@ -218,7 +218,7 @@ impl Retire for Bucket {
 
 /// A slot in a chain.
 #[derive(Clone, Copy)]
-pub(super) struct Place<'a> {
+pub(super) struct Position<'a> {
     bucket: &'a Bucket,
     slot: usize,
 }
@@ -244,7 +244,7 @@ impl<'a> Locked<'a> {
         &self,
         wanted: u16,
         is_it: impl Fn(u64) -> bool,
-    ) -> Option<(Place<'a>, u64)> {
+    ) -> Option<(Position<'a>, u64)> {
         let mut bucket = self.bucket;
         loop {
             let mut mask = bucket.matches(wanted);
@@ -252,7 +252,7 @@ impl<'a> Locked<'a> {
                 let slot = (mask.trailing_zeros() / 2) as usize;
                 let word = bucket.load(slot);
                 if is_it(word) {
-                    return Some((Place { bucket, slot }, word));
+                    return Some((Position { bucket, slot }, word));
                 }
                 mask &= mask - 1;
             }
@@ -262,7 +262,7 @@ impl<'a> Locked<'a> {
 
     /// Puts another word in a place.
     #[inline]
-    pub(super) fn replace(&mut self, place: Place<'_>, word: u64) {
+    pub(super) fn replace(&mut self, place: Position<'_>, word: u64) {
         self.release = self.release.wrapping_add(VERSION);
         place.bucket.publish(place.slot, word);
     }
@@ -280,7 +280,7 @@ impl<'a> Locked<'a> {
 
     /// Empties a place. Returns how many overflow buckets became empty and were retired.
     #[inline]
-    pub(super) fn remove(&mut self, place: Place<'_>, pin: &impl Pin) -> usize {
+    pub(super) fn remove(&mut self, place: Position<'_>, pin: &impl Pin) -> usize {
         self.replace(place, 0);
         if std::ptr::eq(place.bucket, self.bucket) {
             0

@@ -57,7 +57,7 @@ pub(super) enum Read<T> {
 
 /// A pair's place in a chain.
 #[derive(Clone, Copy)]
-pub(super) struct Place<'a> {
+pub(super) struct Position<'a> {
     bucket: &'a Bucket,
     slot: usize,
 }
@@ -123,7 +123,7 @@ impl Bucket {
 
     /// The place of a key in the chain, given this bucket's header.
     #[inline]
-    fn find(&self, header: u64, key: u64) -> Option<Place<'_>> {
+    fn find(&self, header: u64, key: u64) -> Option<Position<'_>> {
         let (mut bucket, mut header) = (self, header);
         loop {
             let found = bucket.matches(key) & header & OCCUPIED;
@@ -133,7 +133,7 @@ impl Bucket {
             }
             if found != 0 {
                 let slot = slot_of(found);
-                return Some(Place { bucket, slot });
+                return Some(Position { bucket, slot });
             }
             (bucket, header) = bucket.next(header)?;
         }
@@ -267,7 +267,7 @@ pub(super) struct Locked<'a> {
 impl<'a> Locked<'a> {
     /// The place and value of a key.
     #[inline]
-    pub(super) fn find(&self, key: u64) -> Option<(Place<'a>, u64)> {
+    pub(super) fn find(&self, key: u64) -> Option<(Position<'a>, u64)> {
         let place = self.bucket.find(self.release, key)?;
         // Acquire: pairs with the Release in `set`.
         Some((
@@ -278,7 +278,7 @@ impl<'a> Locked<'a> {
 
     /// Another value for a key: one store, which readers see or do not see.
     #[inline]
-    pub(super) fn replace(&mut self, place: Place<'_>, value: u64) {
+    pub(super) fn replace(&mut self, place: Position<'_>, value: u64) {
         // Release: pairs with the Acquire in `get`.
         place.bucket.values[place.slot].store(value, Ordering::Release);
     }
@@ -329,7 +329,7 @@ impl<'a> Locked<'a> {
 
     /// Takes a pair out.
     #[inline]
-    pub(super) fn remove(&mut self, place: Place<'a>) {
+    pub(super) fn remove(&mut self, place: Position<'a>) {
         self.release = self.release.wrapping_add(VERSION);
         if std::ptr::eq(place.bucket, self.bucket) {
             self.release &= !bit(place.slot);
@@ -339,7 +339,7 @@ impl<'a> Locked<'a> {
     }
 
     #[cold]
-    fn remove_overflow(&mut self, place: Place<'a>) {
+    fn remove_overflow(&mut self, place: Position<'a>) {
         // Acquire: pairs with the Release in `occupy`.
         let header = place.bucket.header.load(Ordering::Acquire) & !bit(place.slot);
         place.bucket.occupy(header);

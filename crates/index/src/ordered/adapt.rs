@@ -12,9 +12,9 @@ use super::inner::{Inner, Node};
 use super::item::Item;
 use super::key::{Separator, TreeKey};
 use super::leaf::{Leaf, Parts};
-use super::lock::{Held, MAX_SKIP, Word};
+use super::lock::{LockGuard, MAX_SKIP, Word};
 use super::probe::{Fence, Probe};
-use super::read::{Place, Spot};
+use super::read::{LeafRef, Position};
 use super::stats::generation;
 use super::{FANOUT, SLOTS, Tree, as_node};
 
@@ -64,8 +64,8 @@ impl<I: Item> Tree<I> {
     pub(super) fn adapt<'p>(
         &'p self,
         why: Why,
-        spot: Spot<'p, I>,
-        mut held: Held<'p>,
+        leaf_ref: LeafRef<'p, I>,
+        mut held: LockGuard<'p>,
         probe: &impl Probe<I::Key>,
         pin: &'p impl Pin,
     ) {
@@ -73,30 +73,30 @@ impl<I: Item> Tree<I> {
             held.word = held.word.with_stat(0);
         }
         if why != Why::Contended {
-            return self.join(why, spot, held, probe, pin);
+            return self.join(why, leaf_ref, held, probe, pin);
         }
-        let view = spot.leaf.view();
+        let view = leaf_ref.leaf.view();
         if view.len() < 2 {
             return;
         }
         let mut parts = Parts::new();
         parts.extend(view, 0, view.len());
-        self.split(why, spot, held, parts, probe, pin);
+        self.split(why, leaf_ref, held, parts, probe, pin);
     }
 
     /// Replaces a locked leaf by another one with the same range.
     pub(super) fn swap<'p>(
         &'p self,
-        spot: &Spot<'p, I>,
+        leaf_ref: &LeafRef<'p, I>,
         new: *mut Leaf<I>,
         probe: &impl Probe<I::Key>,
         pin: &'p impl Pin,
     ) {
-        let hint = Some(spot.parent);
+        let hint = Some(leaf_ref.parent);
         self.replace(
             probe,
             0,
-            as_node(spot.leaf),
+            as_node(leaf_ref.leaf),
             Edit::One(new.cast()),
             hint,
             pin,
@@ -108,14 +108,14 @@ impl<I: Item> Tree<I> {
     pub(super) fn split<'p>(
         &'p self,
         why: Why,
-        spot: Spot<'p, I>,
-        held: Held<'p>,
+        leaf_ref: LeafRef<'p, I>,
+        held: LockGuard<'p>,
         mut parts: Parts<I>,
         probe: &impl Probe<I::Key>,
         pin: &'p impl Pin,
     ) -> &'p I {
-        let place = self.place(probe, pin);
-        let at_edge = why == Why::Full { appended: true } && place.high().is_none();
+        let position = self.find_position(probe, pin);
+        let at_edge = why == Why::Full { appended: true } && position.high().is_none();
         // An ascending load fills its leaves: the last leaf keeps all, and the next begins.
         let at = if at_edge {
             (parts.len() - 1).min(SLOTS)
@@ -132,12 +132,12 @@ impl<I: Item> Tree<I> {
         };
         let forced = why == Why::Contended;
         let word = |skip| Word::new(generation(), skip).forced(forced);
-        let skip = better_skip(&parts, held.word.skip(), place.low(), Some(between));
+        let skip = better_skip(&parts, held.word.skip(), position.low(), Some(between));
         if skip != held.word.skip() {
             parts.rehead(skip);
         }
         let left = Leaf::alloc(word(skip), &parts, 0, at);
-        let other = better_skip(&parts, held.word.skip(), Some(between), place.high());
+        let other = better_skip(&parts, held.word.skip(), Some(between), position.high());
         if other != skip {
             parts.rehead(other);
         }
@@ -151,7 +151,14 @@ impl<I: Item> Tree<I> {
             high.item(of - at)
         };
         let edit = Edit::Two(left.as_ptr().cast(), sep, right.as_ptr().cast());
-        self.replace(probe, 0, as_node(spot.leaf), edit, Some(spot.parent), pin);
+        self.replace(
+            probe,
+            0,
+            as_node(leaf_ref.leaf),
+            edit,
+            Some(leaf_ref.parent),
+            pin,
+        );
         self.counters.leaf_came();
         let splits = &self.counters;
         if forced {
@@ -160,9 +167,9 @@ impl<I: Item> Tree<I> {
             &splits.size_splits
         }
         .add(1);
-        held.kill();
+        held.mark_dead();
         // SAFETY: (R) `replace` has unlinked it, and whoever unlinks retires.
-        unsafe { pin.retire(std::ptr::from_ref(spot.leaf).cast_mut()) };
+        unsafe { pin.retire(std::ptr::from_ref(leaf_ref.leaf).cast_mut()) };
         slot
     }
 
@@ -201,7 +208,7 @@ impl<I: Item> Tree<I> {
         draft.split(at, left, sep, right);
         let edit = self.finish(&draft, at);
         self.replace(probe, level + 1, as_node(parent), edit, None, pin);
-        self.bury(parent, held, pin);
+        self.retire(parent, held, pin);
     }
 
     /// Makes one node of a draft whose child `at` has just been split, or two if it is too large.
@@ -231,7 +238,7 @@ impl<I: Item> Tree<I> {
         old: *mut Node,
         mut hint: Option<&'p Inner<I::Key>>,
         pin: &'p impl Pin,
-    ) -> Option<(&'p Inner<I::Key>, usize, Held<'p>)> {
+    ) -> Option<(&'p Inner<I::Key>, usize, LockGuard<'p>)> {
         loop {
             let parent = match hint.take() {
                 Some(parent) => parent,
@@ -255,9 +262,9 @@ impl<I: Item> Tree<I> {
     }
 
     /// Marks an unlinked inner node dead, unlocks and retires it. Its separators have moved.
-    fn bury<'p>(&self, node: &'p Inner<I::Key>, held: Held<'p>, pin: &impl Pin) {
+    fn retire<'p>(&self, node: &'p Inner<I::Key>, held: LockGuard<'p>, pin: &impl Pin) {
         self.counters.inner_went(node);
-        held.kill();
+        held.mark_dead();
         // SAFETY: (R) the caller has unlinked it, and whoever unlinks retires.
         unsafe { pin.retire(std::ptr::from_ref(node).cast_mut()) };
     }
@@ -266,39 +273,39 @@ impl<I: Item> Tree<I> {
     fn join<'p>(
         &'p self,
         why: Why,
-        spot: Spot<'p, I>,
-        held: Held<'p>,
+        leaf_ref: LeafRef<'p, I>,
+        held: LockGuard<'p>,
         probe: &impl Probe<I::Key>,
         pin: &'p impl Pin,
     ) {
-        let place = self.place(probe, pin);
-        let at = place.spot.at;
+        let position = self.find_position(probe, pin);
+        let at = position.leaf_ref.at;
         let mut held = Some(held);
         for left_at in [at.checked_sub(1), Some(at)].into_iter().flatten() {
-            if left_at + 1 < place.spot.parent.len() {
-                let pair = (place.sibling(left_at), place.sibling(left_at + 1));
-                held = held.and_then(|held| self.join_pair(why, &spot, held, pair, probe, pin));
+            if left_at + 1 < position.leaf_ref.parent.len() {
+                let pair = (position.sibling(left_at), position.sibling(left_at + 1));
+                held = held.and_then(|held| self.join_pair(why, &leaf_ref, held, pair, probe, pin));
             }
         }
     }
 
-    /// Joins two neighbours, one of them the leaf of `spot`, which is locked. Returns its lock if
+    /// Joins two neighbours, one of them the leaf of `leaf_ref`, which is locked. Returns its lock if
     /// they stay apart.
     fn join_pair<'p>(
         &'p self,
         why: Why,
-        spot: &Spot<'p, I>,
-        held: Held<'p>,
-        (left, right): (Place<'p, I>, Place<'p, I>),
+        leaf_ref: &LeafRef<'p, I>,
+        held: LockGuard<'p>,
+        (left, right): (Position<'p, I>, Position<'p, I>),
         probe: &impl Probe<I::Key>,
         pin: &'p impl Pin,
-    ) -> Option<Held<'p>> {
-        let (parent, left_at) = (left.spot.parent, left.spot.at);
-        let is_left = std::ptr::eq(left.spot.leaf, spot.leaf);
+    ) -> Option<LockGuard<'p>> {
+        let (parent, left_at) = (left.leaf_ref.parent, left.leaf_ref.at);
+        let is_left = std::ptr::eq(left.leaf_ref.leaf, leaf_ref.leaf);
         let other = if is_left {
-            right.spot.leaf
+            right.leaf_ref.leaf
         } else {
-            left.spot.leaf
+            left.leaf_ref.leaf
         };
         // Tried, not waited for (invariant L). Not free: somebody works there, leave it to them.
         let Some(other_held) = other.lock.try_lock() else {
@@ -308,7 +315,7 @@ impl<I: Item> Tree<I> {
         if why == Why::Few && other_held.word.is_forced() {
             return Some(held);
         }
-        let (low, high) = (left.spot.leaf.view(), right.spot.leaf.view());
+        let (low, high) = (left.leaf_ref.leaf.view(), right.leaf_ref.leaf.view());
         if low.len() + high.len() > JOIN_MAX && low.len() * high.len() > 0 {
             return Some(held);
         }
@@ -317,8 +324,8 @@ impl<I: Item> Tree<I> {
         };
         // Both leaves are alive and so is the parent, and the children of a living node with fixed
         // separators are replaced only by their own holders: they are still side by side.
-        debug_assert_eq!(parent.child(left_at), as_node(left.spot.leaf));
-        debug_assert_eq!(parent.child(left_at + 1), as_node(right.spot.leaf));
+        debug_assert_eq!(parent.child(left_at), as_node(left.leaf_ref.leaf));
+        debug_assert_eq!(parent.child(left_at + 1), as_node(right.leaf_ref.leaf));
         let mut parts = Parts::new();
         let mut skip = joined_skip(left.low(), right.high());
         let skips = (low.leaf.skip(), high.leaf.skip());
@@ -346,13 +353,13 @@ impl<I: Item> Tree<I> {
             &counters.contention_joins
         }
         .add(1);
-        self.bury(parent, parent_held, pin);
-        other_held.kill();
-        held.kill();
+        self.retire(parent, parent_held, pin);
+        other_held.mark_dead();
+        held.mark_dead();
         // SAFETY: (R, S) `replace` has unlinked both leaves and taken the separator out.
         unsafe {
             pin.retire(std::ptr::from_ref(other).cast_mut());
-            pin.retire(std::ptr::from_ref(spot.leaf).cast_mut());
+            pin.retire(std::ptr::from_ref(leaf_ref.leaf).cast_mut());
             retire_sep::<I::Key>(sep, pin);
         }
         if children < FEW_CHILDREN {
@@ -388,7 +395,7 @@ impl<I: Item> Tree<I> {
         // A living node that has been the root is the root: what replaces it kills it.
         if let Some(held) = root.lock.lock() {
             self.set_root(root.child(0).cast());
-            self.bury(root, held, pin);
+            self.retire(root, held, pin);
         }
     }
 
@@ -444,9 +451,9 @@ impl<I: Item> Tree<I> {
         let children = above.len();
         let new = self.new_inner(&above, 0, children);
         self.replace(probe, level + 1, as_node(parent), Edit::One(new), None, pin);
-        self.bury(parent, parent_held, pin);
-        self.bury(node, node_held, pin);
-        self.bury(other, other_held, pin);
+        self.retire(parent, parent_held, pin);
+        self.retire(node, node_held, pin);
+        self.retire(other, other_held, pin);
         Some(children)
     }
 }

@@ -107,10 +107,10 @@ impl NodeLock {
 
     /// Takes the lock, waiting if need be; `None` if the node is dead.
     #[inline]
-    pub(super) fn lock(&self) -> Option<Held<'_>> {
+    pub(super) fn lock(&self) -> Option<LockGuard<'_>> {
         let seen = self.0.load(Ordering::Relaxed);
         if seen & (LOCKED | DEAD) == 0 && self.take(seen) {
-            return Some(Held {
+            return Some(LockGuard {
                 lock: self,
                 word: Word(seen),
                 waited: false,
@@ -120,7 +120,7 @@ impl NodeLock {
     }
 
     #[cold]
-    fn wait(&self) -> Option<Held<'_>> {
+    fn wait(&self) -> Option<LockGuard<'_>> {
         let mut backoff = Backoff::new();
         loop {
             let seen = self.0.load(Ordering::Relaxed);
@@ -128,7 +128,7 @@ impl NodeLock {
                 return None;
             }
             if seen & LOCKED == 0 && self.take(seen) {
-                return Some(Held {
+                return Some(LockGuard {
                     lock: self,
                     word: Word(seen),
                     waited: true,
@@ -139,15 +139,15 @@ impl NodeLock {
     }
 
     /// Takes the lock if it is free and the node alive.
-    pub(super) fn try_lock(&self) -> Option<Held<'_>> {
+    pub(super) fn try_lock(&self) -> Option<LockGuard<'_>> {
         let seen = self.0.load(Ordering::Relaxed);
         let stop = if cfg!(fyris_mutant = "ordered_joins_dead") {
             LOCKED
         } else {
             LOCKED | DEAD
         };
-        // Lazily: a `Held` that is made and dropped would unlock somebody else's lock.
-        (seen & stop == 0 && self.take(seen)).then(|| Held {
+        // Lazily: a `LockGuard` that is made and dropped would unlock somebody else's lock.
+        (seen & stop == 0 && self.take(seen)).then(|| LockGuard {
             lock: self,
             word: Word(seen),
             waited: false,
@@ -156,7 +156,7 @@ impl NodeLock {
 
     #[inline]
     fn take(&self, seen: u64) -> bool {
-        // Acquire: pairs with the Release in `Held::put` of the previous holder.
+        // Acquire: pairs with the Release in `LockGuard::put` of the previous holder.
         self.0
             .compare_exchange(seen, seen | LOCKED, Ordering::Acquire, Ordering::Relaxed)
             .is_ok()
@@ -164,14 +164,14 @@ impl NodeLock {
 }
 
 /// A node's lock, held. Dropping it (as a panic does) unlocks and leaves the word as it was.
-pub(super) struct Held<'a> {
+pub(super) struct LockGuard<'a> {
     lock: &'a NodeLock,
     /// The word without the lock bit; stored when the lock is released.
     pub(super) word: Word,
     waited: bool,
 }
 
-impl Held<'_> {
+impl LockGuard<'_> {
     /// Counts this acquisition in the word and returns the statistic.
     #[inline]
     pub(super) fn count(&mut self) -> i64 {
@@ -186,12 +186,12 @@ impl Held<'_> {
     }
 
     /// Unlocks a node that has been unlinked: nobody will hold it again.
-    pub(super) fn kill(mut self) {
+    pub(super) fn mark_dead(mut self) {
         self.word = Word(self.word.0 | DEAD);
     }
 }
 
-impl Drop for Held<'_> {
+impl Drop for LockGuard<'_> {
     #[inline]
     fn drop(&mut self) {
         // Release: pairs with the Acquire in `NodeLock::take`.
@@ -223,7 +223,7 @@ mod tests {
             lock.try_lock().is_none(),
             "a failed try leaves the lock alone"
         );
-        held.kill();
+        held.mark_dead();
         assert!(lock.is_dead() && lock.lock().is_none() && lock.try_lock().is_none());
     }
 

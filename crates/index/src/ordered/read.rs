@@ -11,20 +11,20 @@ use crate::Stamp;
 use crate::lanes::{self, Lanes, Vectors, Words};
 
 /// Where a descent ended: a leaf, the node above it, and which child of that the leaf was.
-pub(super) struct Spot<'p, I: Item> {
+pub(super) struct LeafRef<'p, I: Item> {
     pub(super) parent: &'p Inner<I::Key>,
     pub(super) at: usize,
     pub(super) leaf: &'p Leaf<I>,
 }
 
-/// A spot, and the fences of the node above the leaf (none: an end of the tree).
-pub(super) struct Place<'p, I: Item> {
-    pub(super) spot: Spot<'p, I>,
+/// A leaf, and the fences of the node above the leaf (none: an end of the tree).
+pub(super) struct Position<'p, I: Item> {
+    pub(super) leaf_ref: LeafRef<'p, I>,
     low: Option<Fence<'p, I::Key>>,
     high: Option<Fence<'p, I::Key>>,
 }
 
-impl<'p, I: Item> Spot<'p, I> {
+impl<'p, I: Item> LeafRef<'p, I> {
     /// The leaf that is child `at` of `parent`.
     pub(super) fn of(parent: &'p Inner<I::Key>, at: usize) -> Self {
         let leaf = parent.child(at).cast::<Leaf<I>>();
@@ -37,10 +37,10 @@ impl<'p, I: Item> Spot<'p, I> {
     }
 }
 
-impl<'p, I: Item> Place<'p, I> {
+impl<'p, I: Item> Position<'p, I> {
     /// The separator to the left of the leaf.
     pub(super) fn low(&self) -> Option<Fence<'p, I::Key>> {
-        let Spot { parent, at, .. } = self.spot;
+        let LeafRef { parent, at, .. } = self.leaf_ref;
         if at > 0 {
             Some(parent.fence(at - 1))
         } else {
@@ -50,7 +50,7 @@ impl<'p, I: Item> Place<'p, I> {
 
     /// The separator to the right of the leaf.
     pub(super) fn high(&self) -> Option<Fence<'p, I::Key>> {
-        let Spot { parent, at, .. } = self.spot;
+        let LeafRef { parent, at, .. } = self.leaf_ref;
         if at + 1 < parent.len() {
             Some(parent.fence(at))
         } else {
@@ -58,10 +58,10 @@ impl<'p, I: Item> Place<'p, I> {
         }
     }
 
-    /// The place of the child `at` of the same parent.
+    /// Returns the position of the child `at` of the same parent.
     pub(super) fn sibling(&self, at: usize) -> Self {
         Self {
-            spot: Spot::of(self.spot.parent, at),
+            leaf_ref: LeafRef::of(self.leaf_ref.parent, at),
             low: self.low,
             high: self.high,
         }
@@ -71,44 +71,48 @@ impl<'p, I: Item> Place<'p, I> {
 impl<I: Item> Tree<I> {
     /// The leaf that covers the probe.
     #[inline]
-    pub(super) fn spot<'p>(&'p self, probe: &impl Probe<I::Key>, pin: &'p impl Pin) -> Spot<'p, I> {
-        if lanes::wide() {
-            self.spot_by::<Vectors>(probe, pin)
-        } else {
-            self.spot_by::<Words>(probe, pin)
-        }
-    }
-
-    /// As [`Tree::spot`].
-    #[inline(always)]
-    fn spot_by<'p, L: Lanes>(
+    pub(super) fn find_leaf<'p>(
         &'p self,
         probe: &impl Probe<I::Key>,
         pin: &'p impl Pin,
-    ) -> Spot<'p, I> {
+    ) -> LeafRef<'p, I> {
+        if lanes::wide() {
+            self.find_leaf_by::<Vectors>(probe, pin)
+        } else {
+            self.find_leaf_by::<Words>(probe, pin)
+        }
+    }
+
+    /// As [`Tree::find_leaf`].
+    #[inline(always)]
+    fn find_leaf_by<'p, L: Lanes>(
+        &'p self,
+        probe: &impl Probe<I::Key>,
+        pin: &'p impl Pin,
+    ) -> LeafRef<'p, I> {
         let mut node = self.root(pin);
         loop {
             let at = node.find_by::<L>(probe);
             if node.level() == 1 {
-                return Spot::of(node, at);
+                return LeafRef::of(node, at);
             }
             node = Self::below(node, at);
         }
     }
 
-    /// As [`Tree::spot`], with the fences.
-    pub(super) fn place<'p>(
+    /// As [`Tree::find_leaf`], with the fences.
+    pub(super) fn find_position<'p>(
         &'p self,
         probe: &impl Probe<I::Key>,
         pin: &'p impl Pin,
-    ) -> Place<'p, I> {
+    ) -> Position<'p, I> {
         let mut node = self.root(pin);
         let (mut low, mut high) = (None, None);
         loop {
             let at = node.find(probe);
             if node.level() == 1 {
-                return Place {
-                    spot: Spot::of(node, at),
+                return Position {
+                    leaf_ref: LeafRef::of(node, at),
                     low,
                     high,
                 };
@@ -169,7 +173,7 @@ impl<I: Item> Tree<I> {
         probe: &impl Probe<I::Key>,
         pin: &'p impl Pin,
     ) -> Option<(u64, &'p I)> {
-        let view: View<'p, I> = self.spot_by::<L>(probe, pin).leaf.view();
+        let view: View<'p, I> = self.find_leaf_by::<L>(probe, pin).leaf.view();
         view.lookup::<L>(probe)
     }
 
@@ -177,7 +181,7 @@ impl<I: Item> Tree<I> {
     /// process has until 2^40 have been made, and its permutation word, which never returns to a
     /// value it had.
     pub(super) fn stamp(&self, probe: &impl Probe<I::Key>, pin: &impl Pin) -> Stamp {
-        let view = self.spot(probe, pin).leaf.view();
+        let view = self.find_leaf(probe, pin).leaf.view();
         Stamp(view.leaf.lock.word().generation(), view.perm.0)
     }
 }

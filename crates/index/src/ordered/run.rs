@@ -19,9 +19,9 @@ use super::adapt::Why;
 use super::item::Item;
 use super::key::TreeKey;
 use super::leaf::{Parts, View};
-use super::lock::Held;
+use super::lock::LockGuard;
 use super::probe::{ByKey, Fence, Probe};
-use super::read::Spot;
+use super::read::LeafRef;
 use super::write::REBUILD_MAX;
 use super::{SLOTS, Tree};
 use crate::Action;
@@ -82,27 +82,27 @@ impl<I: Item> Tree<I> {
     {
         let Some(first) = keys(0) else { return 0 };
         let probe = ByKey(first);
-        let (place, held) = loop {
-            let place = self.place(&probe, pin);
+        let (position, held) = loop {
+            let position = self.find_position(&probe, pin);
             // A dead leaf has been replaced: what replaced it is found from the root.
-            if let Some(held) = place.spot.leaf.lock.lock() {
-                break (place, held);
+            if let Some(held) = position.leaf_ref.leaf.lock.lock() {
+                break (position, held);
             }
         };
         // What a leaf covers never changes (invariant F).
-        let high = place.high().map(|fence| (fence.head_at_start(), fence));
-        let spot = place.spot;
+        let high = position.high().map(|fence| (fence.head_at_start(), fence));
+        let leaf_ref = position.leaf_ref;
         let mut rest = Rest::<I, _> {
             keys,
             high,
             done: 0,
         };
         let mut removed = false;
-        while let Some(change) = next_change(&rest, spot.leaf.view(), &mut f) {
-            let view = spot.leaf.view();
+        while let Some(change) = next_change(&rest, leaf_ref.leaf.view(), &mut f) {
+            let view = leaf_ref.leaf.view();
             match change.action {
                 Action::Put(_) if view.perm.is_full() => {
-                    self.rewrite_run(spot, held, &mut rest, change, f, &probe, pin);
+                    self.rewrite_run(leaf_ref, held, &mut rest, change, f, &probe, pin);
                     return rest.done;
                 }
                 Action::Put(item) => {
@@ -113,10 +113,10 @@ impl<I: Item> Tree<I> {
                         pos, found, head, ..
                     } = change;
                     // SAFETY: `held` is the leaf's lock, and `view` was loaded under it.
-                    unsafe { spot.leaf.write(view.perm, pos, found, head, item) };
+                    unsafe { leaf_ref.leaf.write(view.perm, pos, found, head, item) };
                 }
                 Action::Remove if change.found => {
-                    spot.leaf.remove(view.perm, change.pos);
+                    leaf_ref.leaf.remove(view.perm, change.pos);
                     self.counters.entries.add(-1);
                     removed = true;
                 }
@@ -124,8 +124,8 @@ impl<I: Item> Tree<I> {
             }
             rest.done += 1;
         }
-        let left = removed.then(|| spot.leaf.view().len());
-        self.settle(spot, held, left, &probe, pin);
+        let left = removed.then(|| leaf_ref.leaf.view().len());
+        self.settle(leaf_ref, held, left, &probe, pin);
         rest.done
     }
 
@@ -133,8 +133,8 @@ impl<I: Item> Tree<I> {
     #[expect(clippy::too_many_arguments, reason = "the state of a loop")]
     fn rewrite_run<'p, 'k, Q, F>(
         &'p self,
-        spot: Spot<'p, I>,
-        mut held: Held<'p>,
+        leaf_ref: LeafRef<'p, I>,
+        mut held: LockGuard<'p>,
         rest: &mut Rest<'p, I, F>,
         change: Change<I>,
         mut f: impl FnMut(usize, Option<&'p I>) -> Option<Action<I>>,
@@ -145,7 +145,7 @@ impl<I: Item> Tree<I> {
         Q: TreeKey<Sep = <I::Key as TreeKey>::Sep> + ?Sized + 'k,
         F: Fn(usize) -> Option<&'k Q>,
     {
-        let view = spot.leaf.view();
+        let view = leaf_ref.leaf.view();
         let mut parts = Parts::new();
         let (mut from, mut changed, mut last) = (0, 0, 0);
         let mut next = Some(change);
@@ -173,12 +173,12 @@ impl<I: Item> Tree<I> {
         // Where most is new, as when a list is done, it will not run out again at once.
         let fits = parts.len() <= REBUILD_MAX.max(1) || 2 * changed > parts.len();
         if fits && parts.len() <= SLOTS {
-            self.rewrite(spot, held, parts, probe, pin);
+            self.rewrite(leaf_ref, held, parts, probe, pin);
         } else {
             let why = Why::Full {
                 appended: last == parts.len(),
             };
-            self.split(why, spot, held, parts, probe, pin);
+            self.split(why, leaf_ref, held, parts, probe, pin);
         }
     }
 }

@@ -15,7 +15,7 @@ use super::item::Item;
 use super::key::TreeKey;
 use super::leaf::View;
 use super::probe::{ByFence, ByKey, End, Probe};
-use super::read::{Place, Spot};
+use super::read::{LeafRef, Position};
 
 /// Leaves that are on their way from memory before the cursor comes to them: going over one takes a small part of the
 /// time that memory does.
@@ -25,7 +25,7 @@ const LEAVES: usize = 8;
 pub(crate) struct Cursor<'p, I: Item, P> {
     tree: &'p Tree<I>,
     pin: &'p P,
-    place: Place<'p, I>,
+    position: Position<'p, I>,
     view: View<'p, I>,
     /// How many entries of the view are before the cursor.
     pos: usize,
@@ -62,13 +62,13 @@ impl<'p, I: Item, P: Pin> Cursor<'p, I, P> {
 
     /// A cursor before the probe, or, if `past`, behind an entry that equals it.
     fn at(tree: &'p Tree<I>, probe: &impl Probe<I::Key>, past: bool, pin: &'p P) -> Self {
-        let place = tree.place(probe, pin);
-        let view = place.spot.leaf.view();
+        let position = tree.find_position(probe, pin);
+        let view = position.leaf_ref.leaf.view();
         let (pos, found) = view.search(probe);
         Self {
             tree,
             pin,
-            place,
+            position,
             view,
             pos: pos + usize::from(past && found),
             foresees: false,
@@ -133,12 +133,12 @@ impl<'p, I: Item, P: Pin> Cursor<'p, I, P> {
 
     /// Goes to the beginning of the next leaf; false if there is none.
     pub(crate) fn next_leaf_alone(&mut self) -> bool {
-        let Some(fence) = self.place.high() else {
+        let Some(fence) = self.position.high() else {
             return false;
         };
-        let Spot { parent, at, .. } = self.place.spot;
+        let LeafRef { parent, at, .. } = self.position.leaf_ref;
         if at + 1 < parent.len() && !parent.lock.is_dead() {
-            self.enter(self.place.sibling(at + 1));
+            self.enter(self.position.sibling(at + 1));
             self.pos = 0;
         } else {
             let probe = ByFence {
@@ -147,32 +147,32 @@ impl<'p, I: Item, P: Pin> Cursor<'p, I, P> {
             };
             *self = Self::at(self.tree, &probe, false, self.pin);
         }
-        let at = self.place.spot.at;
+        let at = self.position.leaf_ref.at;
         self.foresee(at + 1..at + LEAVES, at + LEAVES);
         true
     }
 
     /// Goes to the end of the leaf before; false if there is none.
     pub(crate) fn prev_leaf_alone(&mut self) -> bool {
-        let Some(fence) = self.place.low() else {
+        let Some(fence) = self.position.low() else {
             return false;
         };
-        let Spot { parent, at, .. } = self.place.spot;
+        let LeafRef { parent, at, .. } = self.position.leaf_ref;
         if at > 0 && !parent.lock.is_dead() {
-            self.enter(self.place.sibling(at - 1));
+            self.enter(self.position.sibling(at - 1));
             self.pos = self.view.len();
         } else {
             let probe = ByFence { fence, below: true };
             *self = Self::at(self.tree, &probe, true, self.pin);
         }
-        let at = self.place.spot.at;
+        let at = self.position.leaf_ref.at;
         self.foresee(at.saturating_sub(LEAVES - 1)..at, at.wrapping_sub(LEAVES));
         true
     }
 
-    fn enter(&mut self, place: Place<'p, I>) {
-        self.view = place.spot.leaf.view();
-        self.place = place;
+    fn enter(&mut self, position: Position<'p, I>) {
+        self.view = position.leaf_ref.leaf.view();
+        self.position = position;
     }
 
     /// Asks for a leaf that will be entered some leaves later; the first time also for those `before` it.
@@ -186,9 +186,9 @@ impl<'p, I: Item, P: Pin> Cursor<'p, I, P> {
 
     /// Brings near a leaf that will be entered soon.
     fn prefetch(&self, at: usize) {
-        let parent = self.place.spot.parent;
+        let parent = self.position.leaf_ref.parent;
         if at < parent.len() {
-            Spot::<I>::of(parent, at);
+            LeafRef::<I>::of(parent, at);
         }
     }
 }
@@ -259,12 +259,12 @@ impl<'p, I: Item, P> Cursor<'p, I, P> {
         let probe = ByKey(key);
         // Heads leave out the prefix that the keys of this leaf share; a key of another leaf may
         // not share it, so it is compared with the fences first.
-        if let Some(fence) = self.place.low()
+        if let Some(fence) = self.position.low()
             && probe.is_below(&fence)
         {
             return 0;
         }
-        if let Some(fence) = self.place.high()
+        if let Some(fence) = self.position.high()
             && !probe.is_below(&fence)
         {
             return self.view.len();

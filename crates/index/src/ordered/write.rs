@@ -7,9 +7,9 @@ use fyris_sync::reclaim::Pin;
 use super::item::Item;
 use super::key::TreeKey;
 use super::leaf::{Leaf, Parts, View};
-use super::lock::Held;
+use super::lock::LockGuard;
 use super::probe::{ByKey, Probe};
-use super::read::Spot;
+use super::read::LeafRef;
 use super::stats::generation;
 use super::{SLOTS, Tree, adapt};
 use crate::Action;
@@ -50,35 +50,35 @@ impl<I: Item> Tree<I> {
         Q: TreeKey<Sep = <I::Key as TreeKey>::Sep> + ?Sized,
     {
         let probe = ByKey(key);
-        let (spot, held) = loop {
-            let spot = self.spot(&probe, pin);
+        let (leaf_ref, held) = loop {
+            let leaf_ref = self.find_leaf(&probe, pin);
             // A dead leaf has been replaced: what replaced it is found from the root.
-            if let Some(held) = spot.leaf.lock.lock() {
-                break (spot, held);
+            if let Some(held) = leaf_ref.leaf.lock.lock() {
+                break (leaf_ref, held);
             }
         };
-        let view = spot.leaf.view();
+        let view = leaf_ref.leaf.view();
         let (pos, found) = view.search(&probe);
         let (action, out) = f(found.then(|| view.item(pos)));
         let now = match action {
             Action::Put(item) => {
-                let head = key.head(spot.leaf.skip());
+                let head = key.head(leaf_ref.leaf.skip());
                 let new = New {
                     head,
                     item,
                     pos,
                     found,
                 };
-                Some(self.put(spot, held, view, new, &probe, pin))
+                Some(self.put(leaf_ref, held, view, new, &probe, pin))
             }
             Action::Remove if found => {
-                spot.leaf.remove(view.perm, pos);
+                leaf_ref.leaf.remove(view.perm, pos);
                 self.counters.entries.add(-1);
-                self.settle(spot, held, Some(view.len() - 1), &probe, pin);
+                self.settle(leaf_ref, held, Some(view.len() - 1), &probe, pin);
                 None
             }
             Action::Remove | Action::Keep => {
-                self.settle(spot, held, None, &probe, pin);
+                self.settle(leaf_ref, held, None, &probe, pin);
                 None
             }
         };
@@ -89,8 +89,8 @@ impl<I: Item> Tree<I> {
     #[inline]
     fn put<'p>(
         &'p self,
-        spot: Spot<'p, I>,
-        held: Held<'p>,
+        leaf_ref: LeafRef<'p, I>,
+        held: LockGuard<'p>,
         view: View<'p, I>,
         new: New<I>,
         probe: &impl Probe<I::Key>,
@@ -100,7 +100,7 @@ impl<I: Item> Tree<I> {
             self.counters.entries.add(1);
         }
         if view.perm.is_full() {
-            return self.renew(spot, held, view, new, probe, pin);
+            return self.renew(leaf_ref, held, view, new, probe, pin);
         }
         let New {
             head,
@@ -109,8 +109,8 @@ impl<I: Item> Tree<I> {
             found,
         } = new;
         // SAFETY: `held` is the leaf's lock, and `view` was loaded under it.
-        let slot = unsafe { spot.leaf.write(view.perm, pos, found, head, item) };
-        self.settle(spot, held, None, probe, pin);
+        let slot = unsafe { leaf_ref.leaf.write(view.perm, pos, found, head, item) };
+        self.settle(leaf_ref, held, None, probe, pin);
         slot
     }
 
@@ -119,15 +119,15 @@ impl<I: Item> Tree<I> {
     #[inline]
     pub(super) fn settle<'p>(
         &'p self,
-        spot: Spot<'p, I>,
-        mut held: Held<'p>,
+        leaf_ref: LeafRef<'p, I>,
+        mut held: LockGuard<'p>,
         left: Option<usize>,
         probe: &impl Probe<I::Key>,
         pin: &'p impl Pin,
     ) {
         let stat = held.count();
         if let Some(why) = adapt::reason(stat, left, held.word) {
-            self.adapt(why, spot, held, probe, pin);
+            self.adapt(why, leaf_ref, held, probe, pin);
         }
     }
 
@@ -135,8 +135,8 @@ impl<I: Item> Tree<I> {
     #[cold]
     fn renew<'p>(
         &'p self,
-        spot: Spot<'p, I>,
-        mut held: Held<'p>,
+        leaf_ref: LeafRef<'p, I>,
+        mut held: LockGuard<'p>,
         view: View<'p, I>,
         new: New<I>,
         probe: &impl Probe<I::Key>,
@@ -152,16 +152,16 @@ impl<I: Item> Tree<I> {
             let why = adapt::Why::Full {
                 appended: new.pos + 1 == parts.len(),
             };
-            return self.split(why, spot, held, parts, probe, pin);
+            return self.split(why, leaf_ref, held, parts, probe, pin);
         }
-        self.rewrite(spot, held, parts, probe, pin)
+        self.rewrite(leaf_ref, held, parts, probe, pin)
     }
 
     /// Replaces a locked leaf by one that holds `parts`; returns the slot of the part that is `wanted`.
     pub(super) fn rewrite<'p>(
         &'p self,
-        spot: Spot<'p, I>,
-        held: Held<'p>,
+        leaf_ref: LeafRef<'p, I>,
+        held: LockGuard<'p>,
         parts: Parts<I>,
         probe: &impl Probe<I::Key>,
         pin: &'p impl Pin,
@@ -170,10 +170,10 @@ impl<I: Item> Tree<I> {
         // SAFETY: (R) not published yet, and from then on protected by the pin.
         let slot = unsafe { leaf.as_ref() }.view().item(parts.wanted);
         self.counters.rebuilds.add(1);
-        self.swap(&spot, leaf.as_ptr(), probe, pin);
-        held.kill();
+        self.swap(&leaf_ref, leaf.as_ptr(), probe, pin);
+        held.mark_dead();
         // SAFETY: (R) `swap` has unlinked it, and whoever unlinks retires.
-        unsafe { pin.retire(std::ptr::from_ref(spot.leaf).cast_mut()) };
+        unsafe { pin.retire(std::ptr::from_ref(leaf_ref.leaf).cast_mut()) };
         slot
     }
 }
