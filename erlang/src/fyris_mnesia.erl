@@ -42,6 +42,10 @@
 
 %% In the dictionary of a process: the table in which it begins a counter.
 -define(COUNTER, fyris_mnesia_counter).
+%% The table that it fills with the objects of another copy; Mnesia deletes them elsewhere next.
+-define(FILLED, fyris_mnesia_filled).
+%% The table that it closed last.
+-define(CLOSED, fyris_mnesia_closed).
 
 %% What a checkpoint retains of a table (`fyris_mnesia_checkpoint').
 -define(IS_RETAINER(Tab), not is_atom(Tab) andalso (is_reference(Tab) orelse element(2, Tab) =:= retainer)).
@@ -80,11 +84,15 @@ add_aliases(_) -> ok.
 -spec remove_aliases([alias()]) -> ok.
 remove_aliases(_) -> ok.
 
-%% @private Mnesia asks for the storage before it dumps or forgets each change of its log: only here can a backend learn that.
+%% @private Mnesia asks for the storage before it dumps or forgets each change of its log: only here can a backend learn
+%% that. And it asks when somebody wants a table dumped, which is for tables in memory; what is wanted is done then.
 -spec semantics(alias(), atom()) -> term().
 semantics(_, storage) ->
     ok = fyris_mnesia_keeper:written(),
-    disc_only_copies;
+    case fyris_mnesia_schema:is_dump_wanted() of
+        true -> ram_copies;
+        false -> disc_only_copies
+    end;
 semantics(_, types) -> [set, ordered_set, bag];
 semantics(_, index_types) -> [ordered, bag];
 semantics(_, _) -> undefined.
@@ -98,9 +106,13 @@ check_definition(Alias, Tab, Nodes, Properties) ->
 -spec real_suffixes() -> [string()].
 real_suffixes() -> fyris_mnesia_file:suffixes().
 
-%% @private
--spec tmp_suffixes() -> [].
-tmp_suffixes() -> [].
+%% @private Mnesia deletes such files when it has done what its log says, and before it loads tables. The file by way of
+%% which it changes the storage of a table is not among those that it deletes itself.
+-spec tmp_suffixes() -> [string()].
+tmp_suffixes() ->
+    ok = fyris_mnesia_schema:started(),
+    _ = erase(?FILLED),
+    [".LOGTMP", ".FYC"].
 
 %% ---------------------------------------------------------------------------
 %% Tables come and go
@@ -124,29 +136,43 @@ options(_, Definition) ->
 -spec load_table(alias(), tab(), term(), [term()]) -> ok.
 load_table(Alias, Tab, Reason, Definition) ->
     ok = create_table(Alias, Tab, Definition),
-    ok = fyris_mnesia_keeper:load(Tab, source(Reason)),
+    ok = fyris_mnesia_keeper:load(Tab, source(Tab, Reason)),
+    Reason =:= {dumper, change_table_copy_type} andalso put(?FILLED, Tab),
     fyris_mnesia_schema:loaded(Alias, Tab, Reason, Definition).
 
-source({net_load, _}) -> node;
-source({dumper, _}) -> nothing;
-source(restore) -> nothing;
-source(_) -> files.
+source(_, {net_load, _}) -> node;
+source(Tab, {dumper, change_table_copy_type}) when is_atom(Tab) -> converted(fyris_mnesia_schema:has_objects(Tab));
+source(_, {dumper, _}) -> nothing;
+source(_, restore) -> nothing;
+source(_, _) -> files.
+
+%% Mnesia puts the objects in, or has done so and does it again without them.
+converted(true) -> nothing;
+converted(false) -> files.
 
 %% @private Mnesia forgets its log after it has closed the tables in which it did the changes again.
 -spec close_table(alias(), tab()) -> ok.
 close_table(_, Tab) ->
+    put(?CLOSED, Tab),
     fyris_mnesia_keeper:written(Tab).
 
 %% @private
 -spec sync_close_table(alias(), tab()) -> ok.
 sync_close_table(_, Tab) ->
+    put(?CLOSED, Tab),
     fyris_mnesia_keeper:written(Tab).
 
-%% @private
+%% @private Mnesia closes a table that it deletes, but not one that it is about to make because a copy comes from
+%% another storage. If it does that again when it starts, the copy may be whole, and the objects nowhere else.
 -spec delete_table(alias(), tab()) -> ok.
 delete_table(_, Tab) ->
-    ok = fyris_mnesia_schema:left(Tab),
-    fyris_mnesia_keeper:delete(Tab).
+    case is_tuple(Tab) orelse erase(?CLOSED) =:= Tab of
+        true -> ok = fyris_mnesia_schema:left(Tab), fyris_mnesia_keeper:delete(Tab);
+        false -> delete_before_change(Tab, fyris_mnesia_schema:has_objects(Tab))
+    end.
+
+delete_before_change(Tab, true) -> fyris_mnesia_keeper:delete(Tab);
+delete_before_change(_, false) -> ok.
 
 %% @private
 -spec info(alias(), tab(), atom()) -> term().
@@ -241,8 +267,8 @@ delete(_, Tab, Key) ->
 match_delete(_, Tab, Pattern) ->
     change(Tab, {match_delete, Pattern}).
 
-%% @private When there is no counter yet, or it would be less than 0, Mnesia inserts one next. That has to be in the log when
-%% Mnesia answers, like any count: Mnesia does not count again when it recovers.
+%% @private When there is no counter yet, or it would be less than 0, Mnesia inserts one next. That has to be in the log
+%% when Mnesia answers, like any count: Mnesia does not count again when it recovers.
 -spec update_counter(alias(), tab(), term(), term()) -> integer().
 update_counter(_, Tab, Key, Ops) ->
     try change(Tab, {update_counter, Key, Ops}) of
@@ -258,7 +284,7 @@ change(Tab, Change) ->
             element(1, fyris_mnesia_writer:apply_to(table(Tab), Change));
         Writer ->
             Result = fyris_mnesia_writer:change(Writer, Change),
-            fyris_mnesia_schema:is_changing() andalso fyris_mnesia_writer:write(Writer),
+            (get(?FILLED) =:= Tab orelse fyris_mnesia_schema:is_changing()) andalso fyris_mnesia_writer:write(Writer),
             Result
     end.
 

@@ -2,18 +2,19 @@
 %%
 %% == Retainers ==
 %%
-%% What a checkpoint retains of a table, the objects as they were by key, is in a table of `ets', whatever the storage of the table:
-%% when a transaction that the checkpoint includes changes a key after one that it does not include, Mnesia deletes what it had
-%% retained, by `ets:delete/2' of the second element of the retainer's store. The first element says how to read the store and its
-%% table. `{Tab, retainer, Name}', as Mnesia calls the retainer of a backend, is no table of `ets', and what it retained would stay. So
-%% the store is made to name the table of `ets' itself.
+%% What a checkpoint retains of a table, the objects as they were by key, is in a table of `ets', whatever the storage
+%% of the table: when a transaction that the checkpoint includes changes a key after one that it does not include,
+%% Mnesia deletes what it had retained, by `ets:delete/2' of the second element of the retainer's store. The first
+%% element says how to read the store and its table. `{Tab, retainer, Name}', as Mnesia calls the retainer of a backend,
+%% is no table of `ets', and what it retained would stay. So the store is made to name the table of `ets' itself.
 %%
 %% == Transactions under way ==
 %%
-%% A checkpoint includes the transactions that were being committed when it was activated, so it retains nothing of what they change. But
-%% Mnesia does not wait for those of its own node: their changes of some tables are there when it begins to copy, those of others
-%% may come after it has copied them, and a backup has half of a transaction. In `ets' that is a matter of microseconds; here a
-%% change waits for the process of its table. So who copies a table for a checkpoint waits for the commits under way.
+%% A checkpoint includes the transactions that were being committed when it was activated, so it retains nothing of what
+%% they change. But Mnesia does not wait for those of its own node: their changes of some tables are there when it
+%% begins to copy, those of others may come after it has copied them, and a backup has half of a transaction. In `ets'
+%% that is a matter of microseconds; here a change waits for the process of its table. So who copies a table for a
+%% checkpoint waits for the commits under way.
 %%
 %% Invariant: a copy for a checkpoint begins when all that the checkpoint includes is in the table.
 %% @hidden
@@ -31,8 +32,8 @@
 %% ---------------------------------------------------------------------------
 %% Transactions under way
 
-%% @doc Returns when a table may be copied, if this process copies it for a checkpoint; else at once. Nobody in a transaction
-%% waits here, and no commit waits for who copies.
+%% @doc Returns when a table may be copied, if this process copies it for a checkpoint; else at once. Nobody in a
+%% transaction waits here, and no commit waits for who copies.
 -spec settled() -> ok.
 settled() ->
     case fyris_mnesia_schema:catch_val(checkpoints) of
@@ -109,12 +110,13 @@ table(Table) -> Table.
 %% Mnesia looks its variable up for each change, and only the process of the checkpoint sets it.
 named({Tab, retainer, Name} = Retainer) ->
     fyris_mnesia_schema:catch_val({checkpoint, Name}) =:= self() andalso
-        set_store(Tab, Name, fun({{ext, _, fyris_mnesia} = Storage, Of}) when Of =:= Retainer -> {Storage, table(Retainer)};
-                                (Field) -> Field
-                             end).
+        set_store(Tab, Name,
+                  fun({{ext, _, fyris_mnesia} = Storage, Of}) when Of =:= Retainer -> {Storage, table(Retainer)};
+                     (Field) -> Field
+                  end).
 
-%% @doc After a copy was added: Mnesia made its retainers, in `ets', before it knew where the copy is kept, and would read the
-%% copy there, too.
+%% @doc After a copy was added: Mnesia made its retainers, in `ets', before it knew where the copy is kept, and would
+%% read the copy there, too.
 -spec added(atom(), atom()) -> ok.
 added(Alias, Tab) ->
     Store = fun({ets, Table}) -> {{ext, Alias, fyris_mnesia}, Table};

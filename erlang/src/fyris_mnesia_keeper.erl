@@ -29,7 +29,7 @@
 
 -behaviour(gen_server).
 
--export([ensure/0, create/2, load/2, loaded/1, delete/1, table/1, writer/1, written/0, written/1]).
+-export([ensure/0, create/2, load/2, loaded/1, delete/1, table/1, writer/1, written/0, written/1, on_disc/0]).
 -export([start_link/0, init/1, handle_call/3, handle_cast/2, handle_info/2, terminate/2]).
 
 -define(DIRECTORY, fyris_mnesia).
@@ -148,6 +148,12 @@ written() ->
         undefined -> ok;
         _ -> written_if(fyris_mnesia_writer:pending(persistent_term:get(?MODULE)))
     end.
+
+%% @doc The same; and whether tables of this node are on disc at all.
+-spec on_disc() -> boolean().
+on_disc() ->
+    ok = written(),
+    mnesia_monitor:use_dir().
 
 written_if(none) -> ok;
 written_if(Pending) ->

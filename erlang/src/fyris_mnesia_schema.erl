@@ -5,7 +5,10 @@
 %% @hidden
 -module(fyris_mnesia_schema).
 
--export([check/4, is_changing/0, loaded/4, left/1, catch_val/1]).
+-export([check/4, is_changing/0, loaded/4, left/1, has_objects/1, started/0, is_dump_wanted/0, catch_val/1]).
+
+%% Bytes of a log of `disk_log' that is empty.
+-define(LOG_HEAD, 8).
 
 -type tab() :: fyris_mnesia_keeper:tab().
 -type reason() :: {memory_only, [node()]}
@@ -23,13 +26,13 @@
 %%                        disc: Mnesia might load the empty copy and copy it to the disc
 %% {no_directory, Nodes}  when copies on such nodes would change to or from this storage: Mnesia does that by way of a
 %%                        file, and without it the objects would be lost
-%% {active_checkpoints,    when a copy would change to this storage while there are checkpoints of the table: Mnesia would lose
-%%  Names}                 what they retain
+%% {active_checkpoints,    when a copy would change to this storage while there are checkpoints of the table: Mnesia
+%%  Names}                 would lose what they retain
 %% {snmp_stays, Nodes}    when a copy with an SNMP table would change to or from this storage: Mnesia would lose it
 %% '''
 %%
-%% A definition without copies here comes back without mention of this storage: Mnesia takes an empty list for a copy on a disc, and
-%% a table in memory only, which once had a copy here, would wait for that one when all its nodes start.
+%% A definition without copies here comes back without mention of this storage: Mnesia takes an empty list for a copy on
+%% a disc, and a table in memory only, which once had a copy here, would wait for that one when all its nodes start.
 -spec check(atom(), tab(), [node()], [term()]) -> ok | {ok, [term()]} | {error, reason()}.
 check(Alias, Tab, Nodes, Properties) ->
     case memory_only(Nodes, Properties) of
@@ -86,11 +89,41 @@ changes(Tab, Properties) ->
 %% ---------------------------------------------------------------------------
 %% What is left to do
 
-%% @doc Whether this process is Mnesia's dumper with a change of the schema in hand. Then it fills tables that it makes anew, and
-%% forgets its log without a word to their backend; it has opened the schema, and keeps account of what it has opened.
+%% @doc Whether this process is Mnesia's dumper with a change of the schema in hand. Then it fills tables that it makes
+%% anew, and forgets its log without a word to their backend; it has opened the schema, and keeps account of what it has
+%% opened.
 -spec is_changing() -> boolean().
 is_changing() ->
     get({mnesia_dumper, schema}) =/= undefined.
+
+%% @doc Whether this process asks for the kind of storage because somebody wants tables dumped, which Mnesia does for
+%% those in memory. When the answer is yes, all tables of the storage are on disc on all nodes.
+-spec is_dump_wanted() -> boolean().
+is_dump_wanted() ->
+    get(mnesia_activity_state) =/= undefined andalso asks_for_dump()
+        andalso not lists:any(fun has_copies_in_memory/1, locked())
+        andalso lists:all(fun(OnDisc) -> OnDisc =:= true end,
+                  element(1, rpc:multicall(mnesia_lib:val({current, db_nodes}), fyris_mnesia_keeper, on_disc, []))).
+
+%% The tables that this transaction has locked; some of them are to be dumped.
+locked() ->
+    {_, _, Activity} = get(mnesia_activity_state),
+    [Tab || {{locks, Tab, _}, _} <- ets:tab2list(element(2, Activity))].
+
+%% Mnesia would dump those, and take what it dumped for good beside a copy that is on disc.
+has_copies_in_memory(schema) ->
+    false;
+has_copies_in_memory(Tab) ->
+    lists:any(fun({_, Nodes}) -> Nodes =/= [] end, catch_val({Tab, external_copies}))
+        andalso catch_val({Tab, ram_copies}) =/= [].
+
+%% No argument tells.
+asks_for_dump() ->
+    {current_stacktrace, Calls} = process_info(self(), current_stacktrace),
+    lists:any(fun({mnesia_schema, Function, _, _}) ->
+                      string:find(atom_to_list(Function), "make_dump_tables") =/= nomatch;
+                 (_) -> false
+              end, Calls).
 
 %% @doc After a table was filled. Mnesia makes the SNMP table itself when the objects come from another node, but not
 %% when they come from a file; and it forgets that of a table that came from `disc_only_copies' had indexes there.
@@ -100,6 +133,7 @@ loaded(_, Tab, _, _) when is_tuple(Tab) ->
 loaded(_, _, {net_load, _}, _) ->
     ok;
 loaded(_, Tab, {dumper, change_table_copy_type}, _) ->
+    sync_schema(Tab),
     forget_indexes(Tab);
 loaded(Alias, Tab, Reason, Definition) when Reason =/= startup, Reason =/= restore ->
     case proplists:get_value(snmp, Definition, []) of
@@ -112,6 +146,22 @@ loaded(Alias, Tab, Reason, Definition) when Reason =/= startup, Reason =/= resto
 loaded(_, _, _, _) ->
     ok.
 
+%% A change of storage goes by way of a file in which Mnesia logs all objects before it decides, and which it deletes
+%% when the other copy is there. Until it forgets its own log, it does the change again when it starts. Invariants:
+%%
+%% * While that file has objects, it has all of them, and they are the table. When it has none, the other copy is whole,
+%%   or there were none.
+%% * A copy that goes on as `disc_copies' has its file before Mnesia deletes the one with the objects.
+%% * The schema on disc says what the table is now before Mnesia forgets the change. Mnesia may forget it while its
+%%   schema is in the cache of `dets' only, for seconds; then the table would be what it was before, and those files are
+%%   deleted.
+
+%% @doc Whether Mnesia changes the storage of a table, and the objects are in the file by way of which it does that. A
+%% file that it made when it did the change again has its head only.
+-spec has_objects(atom()) -> boolean().
+has_objects(Tab) ->
+    filelib:file_size(mnesia_lib:tab2logtmp(Tab)) > ?LOG_HEAD.
+
 %% @doc Before a copy is deleted: either the whole copy, or what it was in this storage, since it goes on in another
 %% one. Then Mnesia still has its indexes in the list of what to do with each write; it would find no table there,
 %% give up the write in the midst, and report that it was done. And it puts the objects into a new table of kind
@@ -119,12 +169,70 @@ loaded(_, _, _, _) ->
 -spec left(tab()) -> ok.
 left(Tab) when is_atom(Tab) ->
     case catch_val({Tab, storage_type}) of
-        disc_copies -> write_dcd(Tab);
+        disc_copies -> sync_schema(Tab), goes_to_disc_copies(Tab);
+        disc_only_copies -> sync_schema(Tab), keep_objects(Tab, has_objects(Tab));
+        ram_copies -> sync_schema(Tab);
         _ -> ok
     end,
     forget_indexes(Tab);
 left(_) ->
     ok.
+
+%% Mnesia has changed its schema in memory, and writes the same next.
+sync_schema(Tab) ->
+    mnesia_monitor:use_dir() andalso mnesia_monitor:get_env(dump_log_update_in_place) andalso
+        begin
+            ok = dets:insert(schema, ets:lookup(schema, Tab)),
+            ok = dets:sync(schema)
+        end.
+
+goes_to_disc_copies(Tab) ->
+    case {has_objects(Tab), is_starting()} of
+        {false, true} -> ok;
+        _ -> write_dcd(Tab)
+    end,
+    is_starting() andalso put(?MODULE, [Tab | left_at_start()]),
+    ok.
+
+%% Mnesia deletes the file with the objects before `dets' has written them. So it has another name, until Mnesia has
+%% closed the table and forgotten the change; if it does the change again, it finds the objects.
+keep_objects(Tab, true) ->
+    Kept = kept(Tab),
+    _ = file:delete(Kept),
+    ok = file:make_link(mnesia_lib:tab2logtmp(Tab), Kept),
+    is_starting() orelse spawn(fun() -> mnesia:dump_log() =:= dumped andalso file:delete(Kept) end),
+    ok;
+keep_objects(Tab, false) ->
+    case filelib:is_regular(kept(Tab)) of
+        true ->
+            _ = file:delete(mnesia_lib:tab2logtmp(Tab)),
+            ok = file:make_link(kept(Tab), mnesia_lib:tab2logtmp(Tab));
+        false -> ok
+    end.
+
+kept(Tab) -> mnesia_lib:dir(lists:concat([Tab, ".FYC"])).
+
+%% Mnesia does what its log says in this process before any table is loaded.
+is_starting() -> whereis(mnesia_tm) =:= self().
+
+left_at_start() ->
+    case get(?MODULE) of
+        undefined -> [];
+        Tabs -> Tabs
+    end.
+
+%% @doc After Mnesia has done what its log says. It has filled tables of kind `disc_copies' in memory that changed their
+%% storage, and would end when it makes them again to load them from their files.
+-spec started() -> ok.
+started() ->
+    [unmake(Tab) || Tab <- lists:usort(left_at_start())],
+    erase(?MODULE),
+    ok.
+
+unmake(Tab) ->
+    [ets:delete(Index) || {index, _, Indexes} <- catch_val({Tab, commit_work}), {_, {ram, Index}} <- Indexes],
+    forget_indexes(Tab),
+    ets:info(Tab, name) =:= Tab andalso ets:delete(Tab).
 
 forget_indexes(Tab) ->
     case catch_val({Tab, commit_work}) of
@@ -145,24 +253,30 @@ close_index(_) ->
 
 %% The file that Mnesia reads when it loads a table of kind disc_copies.
 write_dcd(Tab) ->
-    case fyris:info(Tab, name) of
-        undefined -> ok;
-        _ ->
-            Path = mnesia_lib:tab2tmp(Tab),
-            _ = file:delete(Path),
-            Log = mnesia_log:open_log({Tab, ets2dcd}, mnesia_log:dcd_log_header(), Path, false),
-            write_objects(Log, fyris:select(Tab, [{'_', [], ['$_']}], 500)),
-            mnesia_log:close_log(Log),
-            ok = file:rename(Path, mnesia_lib:tab2dcd(Tab)),
-            _ = file:delete(mnesia_lib:tab2dcl(Tab)),
-            ok
-    end.
+    Path = mnesia_lib:tab2tmp(Tab),
+    _ = file:delete(Path),
+    Log = mnesia_log:open_log({Tab, ets2dcd}, mnesia_log:dcd_log_header(), Path, false),
+    has_objects(Tab) andalso copy_objects(mnesia_lib:tab2logtmp(Tab), Log),
+    mnesia_log:close_log(Log),
+    ok = file:rename(Path, mnesia_lib:tab2dcd(Tab)),
+    _ = file:delete(mnesia_lib:tab2dcl(Tab)),
+    ok.
 
-write_objects(_, '$end_of_table') ->
+%% Mnesia may have been killed while it had the file open.
+copy_objects(Path, Log) ->
+    Objects = make_ref(),
+    case disk_log:open([{name, Objects}, {file, Path}, {repair, true}, {linkto, self()}]) of
+        {ok, Objects} -> ok;
+        {repaired, Objects, _, _} -> ok
+    end,
+    copy_chunk(disk_log:chunk(Objects, start), Objects, Log),
+    ok = disk_log:close(Objects).
+
+copy_chunk(eof, _, _) ->
     ok;
-write_objects(Log, {Objects, More}) ->
+copy_chunk({More, Objects}, From, Log) ->
     ok = disk_log:log_terms(Log, Objects),
-    write_objects(Log, fyris:select(More)).
+    copy_chunk(disk_log:chunk(From, More), From, Log).
 
 %% @doc A variable of Mnesia, or `none'.
 -spec catch_val(term()) -> term().

@@ -10,8 +10,8 @@
 checkpoint_test_() ->
     fyris_mnesia_disc_test:told(?MODULE, [whole_transactions, forgets_what_is_included, copy_added, refused]).
 
-%% A transaction is being committed, one table has its change and the other one's writer is held, when a backup begins. The
-%% backup has both changes or none. Which table is changed first is Mnesia's choice, so each is held once.
+%% A transaction is being committed, one table has its change and the other one's writer is held, when a backup begins.
+%% The backup has both changes or none. Which table is changed first is Mnesia's choice, so each is held once.
 whole_transactions(Dir) ->
     Node = start(1, Dir),
     created([Node]),
@@ -55,8 +55,9 @@ values(Backup) ->
 found({Tab, Key}, Found) -> maps:remove({Tab, Key}, Found);
 found({Tab, Key, Value}, Found) -> Found#{{Tab, Key} => Value}.
 
-%% A transaction that the checkpoint includes changes a key after one that it does not: nothing is retained of the key. It is
-%% Mnesia's process of the checkpoint that is told so here, as Mnesia's transactions tell it, and it does the same for `ets'.
+%% A transaction that the checkpoint includes changes a key after one that it does not: nothing is retained of the key.
+%% It is Mnesia's process of the checkpoint that is told so here, as Mnesia's transactions tell it, and it does the same
+%% for `ets'.
 forgets_what_is_included(Dir) ->
     Node = start(1, Dir),
     created([Node]),
@@ -77,8 +78,8 @@ retained(Tab) ->
     {Tab, First, Second}.
 
 keys(Name, Tab) ->
-    {ok, Keys} = mnesia_checkpoint:iterate(Name, Tab, fun(Items, Keys) -> [element(2, Item) || Item <- Items] ++ Keys end, [],
-                                           retainer, checkpoint),
+    Add = fun(Items, Keys) -> [element(2, Item) || Item <- Items] ++ Keys end,
+    {ok, Keys} = mnesia_checkpoint:iterate(Name, Tab, Add, [], retainer, checkpoint),
     lists:usort(Keys).
 
 %% A copy that is added while there is a checkpoint has what the checkpoint retained, and goes on retaining.

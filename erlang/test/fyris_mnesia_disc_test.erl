@@ -12,8 +12,8 @@
 disc_test_() ->
     told(?MODULE, [stopped_in_turn, died_at_once, acknowledged_outlives_kill, in_step_with_mnesia, large_table_outlives_kill,
                    conversions_outlive_restart, left_for_memory, killed_after_conversion, fallback, recreated_twice, recreated_when_gone,
-                   snmp_rows, files_go, keeper_killed, killed_without_node, loading_breaks_off, schema_goes_to_disc, refused,
-                   fragments, refused_without_directory, refused_beside_disc]).
+                   snmp_rows, files_go, keeper_killed, killed_without_node, loading_breaks_off, schema_goes_to_disc, dump_tables,
+                   dump_refused_without_directory, fragments, refused_without_directory, refused_beside_disc]).
 
 %% Tests that tell stories of a module.
 told(Module, Stories) ->
@@ -435,11 +435,29 @@ schema_goes_to_disc(Dir) ->
 %% ---------------------------------------------------------------------------
 %% What is refused
 
-refused(Dir) ->
+%% What is dumped is on disc, as it is without that.
+dump_tables(Dir) ->
+    Small = small_writer(Dir),
+    [A, B] = Nodes = two(Dir),
+    [{module, _} = on(peer(N), code, load_abs, [Small]) || N <- Nodes],
+    [made(A, Tab, Definition) || {Tab, Definition} <- [{t, [{fyris_copies, names(Nodes)}]},
+                                                       {m, [{fyris_copies, [name(A)]}, {ram_copies, [name(B)]}]},
+                                                       {d, [{fyris_copies, [name(A)]}, {disc_copies, [name(B)]}]}]],
+    filled(A, t),
+    {atomic, ok} = mnesia(A, dump_tables, [[t]]),
+    [?assertMatch({aborted, {"Only allowed on ram_copies", _, [_ | _]}}, mnesia(A, dump_tables, [[Tab]])) || Tab <- [m, d]],
+    [kill(N) || N <- Nodes],
+    [file:delete(Log) || Log <- filelib:wildcard(filename:join([Dir, "*", "LATEST.LOG"]))],
+    Again = [start(I, Dir) || I <- [1, 2]],
+    together(Again),
+    loaded(Again, [t]),
+    [full(N, t) || N <- Again].
+
+dump_refused_without_directory(Dir) ->
     Node = start(1, Dir),
-    created([Node]),
-    Name = name(Node),
-    made(Node, t, [{fyris_copies, [Name]}]),
+    started([Node]),
+    ok = on(peer(Node), fyris_mnesia, register, []),
+    made(Node, t, [{fyris_copies, [name(Node)]}]),
     ?assertMatch({aborted, {"Only allowed on ram_copies", t, [_]}}, mnesia(Node, dump_tables, [[t]])).
 
 %% Mnesia makes fragments of other kinds only; they can be changed.
