@@ -10,9 +10,9 @@
 
 use std::io;
 
-use fyris_cli::bench::BenchError;
-use fyris_cli::bench::array_mix::{Array, SharedArray, greatest, sum};
-use fyris_cli::bench::shared::SharedMap;
+use fyris_bench::BenchError;
+use fyris_bench::array_mix::{Array, SharedArray, greatest, sum};
+use fyris_bench::shared::SharedMap;
 
 /// Where the elements begin.
 const ELEMENTS: usize = 4096;

@@ -7,8 +7,8 @@ mod core;
 mod query;
 mod segment;
 
-use fyris_cli::bench::Line;
-use fyris_cli::bench::args::Suite;
+use fyris_bench::Line;
+use fyris_bench::args::Suite;
 
 /// What one line of the check compares, and how it came out.
 pub struct Verdict {

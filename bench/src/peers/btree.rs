@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
-use fyris_cli::bench::{Seen, Subject};
+use fyris_bench::{Seen, Subject};
 use parking_lot::RwLock;
 
 use super::key::PeerKey;

@@ -1,7 +1,7 @@
 //! dashmap: shards of hashbrown, each under a reader-writer lock; as many shards as it chooses.
 
 use dashmap::DashMap;
-use fyris_cli::bench::{Seen, Subject};
+use fyris_bench::{Seen, Subject};
 
 use super::Hasher;
 use super::key::PeerKey;

@@ -16,7 +16,7 @@ mod scc_hash;
 mod scc_tree;
 mod skiplist;
 
-use fyris_cli::bench::{Contender, Registry};
+use fyris_bench::{Contender, Registry};
 
 use key::PeerKey;
 

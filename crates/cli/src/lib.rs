@@ -1,8 +1,5 @@
-//! What the `fyris` program is made of.
-//!
-//! A library, so that `fyris-compare` can run the same [`mod@bench`] over other people's maps.
+//! What the `fyris` program is made of, besides the benchmarks of `fyris-bench`.
 
-pub mod bench;
 pub mod doctor;
 pub mod shell;
 

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use fyris_cli::bench::{self, BenchArgs, Registry};
+use fyris_bench::{BenchArgs, Registry};
 use fyris_cli::doctor::{self, DoctorArgs};
 use fyris_cli::shell::{self, ShellArgs};
 
@@ -32,7 +32,7 @@ fn main() -> ExitCode {
     match Cli::parse().command {
         Command::Shell(args) => shell::run(args),
         Command::Doctor(args) => doctor::run(&args),
-        Command::Bench(args) => match bench::run(&args, &Registry::own("fyris bench")) {
+        Command::Bench(args) => match fyris_bench::run(&args, &Registry::own("fyris bench")) {
             Ok(_) => ExitCode::SUCCESS,
             Err(error) => {
                 eprintln!("fyris bench: {error}");

@@ -1,0 +1,137 @@
+//! A subject with its type forgotten, and where its workers live.
+
+use std::sync::Barrier;
+
+use super::array::{Array, SharedArray};
+use super::drive::{Tally, check, drive};
+use super::job::Job;
+use crate::args::BenchArgs;
+use crate::error::BenchError;
+use crate::process::{Partner, serve};
+
+type Run = Box<dyn Fn(&BenchArgs, &Job) -> Result<Vec<Tally>, BenchError>>;
+
+/// What a registry lists.
+pub struct Contender {
+    /// The name in the vocabulary.
+    pub name: &'static str,
+    /// True if it cannot be shared at all: one worker, always.
+    pub(super) alone: bool,
+    run: Run,
+    /// What a child of it does; only those that work in processes have one.
+    play: fn(&Job) -> Result<(), BenchError>,
+}
+
+impl Contender {
+    /// A subject whose workers are processes.
+    pub fn processes<S: SharedArray + 'static>(name: &'static str) -> Self {
+        Self {
+            name,
+            alone: false,
+            run: Box::new(parent::<S>),
+            play: play::<S>,
+        }
+    }
+
+    /// A subject whose workers are threads of this process; `make` gives each its access to one new array.
+    pub fn threads<A: Array + Send + 'static>(
+        name: &'static str,
+        make: fn(elements: usize, workers: usize) -> Vec<A>,
+    ) -> Self {
+        Self {
+            name,
+            alone: false,
+            run: Box::new(move |_, job| in_threads(job, make(job.case.elements, job.workers))),
+            play: |_| Err(BenchError::Child("a thread is no process".to_owned())),
+        }
+    }
+
+    /// A subject that only one worker can use.
+    pub fn alone<A: Array + Send + 'static>(
+        name: &'static str,
+        make: fn(usize, usize) -> Vec<A>,
+    ) -> Self {
+        Self {
+            alone: true,
+            ..Self::threads(name, make)
+        }
+    }
+
+    /// How many workers there are when `processes` are asked for.
+    pub(super) fn workers(&self, processes: usize) -> usize {
+        if self.alone { 1 } else { processes }
+    }
+
+    /// One run: what each worker did, after the check that no write was lost.
+    pub(super) fn run(&self, args: &BenchArgs, job: &Job) -> Result<Vec<Tally>, BenchError> {
+        (self.run)(args, job)
+    }
+
+    /// In a child: its part of a run.
+    pub(super) fn play(&self, job: &Job) -> Result<(), BenchError> {
+        (self.play)(job)
+    }
+}
+
+fn parent<S: SharedArray>(args: &BenchArgs, job: &Job) -> Result<Vec<Tally>, BenchError> {
+    let mut array = S::make(&job.name, job.case.elements)?;
+    let joined = join_all(args, job);
+    // Taken away before anything else can fail, so that nothing stays behind.
+    S::unlink(&job.name)?;
+    let mut partners = joined?;
+    array.query()?;
+    for partner in &mut partners {
+        partner.tell("go")?;
+    }
+    let mut tallies = vec![drive(&mut array, job)?];
+    for partner in &mut partners {
+        tallies.push(Tally::parse(&partner.hear()?)?);
+    }
+    check(job, array.total()?, &tallies)?;
+    Ok(tallies)
+}
+
+/// The other workers, each with the array at hand.
+fn join_all(args: &BenchArgs, job: &Job) -> Result<Vec<Partner>, BenchError> {
+    let start = |worker| Partner::start(args, &job.of_worker(worker).text());
+    let mut partners = (1..job.workers).map(start).collect::<Result<Vec<_>, _>>()?;
+    for partner in &mut partners {
+        partner.ask("join")?;
+    }
+    Ok(partners)
+}
+
+fn play<S: SharedArray>(job: &Job) -> Result<(), BenchError> {
+    let mut array: Option<S> = None;
+    serve(|line| match (line, &mut array) {
+        ("join", _) => {
+            let joined = array.insert(S::join(&job.name, job.case.elements)?);
+            joined.query()?;
+            Ok(String::new())
+        }
+        ("go", Some(array)) => drive(array, job).map(|tally| tally.text()),
+        _ => Err(BenchError::Child(format!("`{line}` makes no sense now"))),
+    })
+}
+
+fn in_threads<A: Array + Send>(job: &Job, mut arrays: Vec<A>) -> Result<Vec<Tally>, BenchError> {
+    let barrier = Barrier::new(arrays.len());
+    let work = |(worker, array): (usize, &mut A)| {
+        barrier.wait();
+        drive(array, &job.of_worker(worker))
+    };
+    let tallies: Vec<Tally> = std::thread::scope(|scope| {
+        let handles: Vec<_> = arrays
+            .iter_mut()
+            .enumerate()
+            .map(|worker| scope.spawn(|| work(worker)))
+            .collect();
+        let joined = handles.into_iter().map(|handle| handle.join());
+        joined
+            .map(|tally| tally.expect("a bench thread panicked"))
+            .collect::<Result<_, _>>()
+    })?;
+    let total = arrays.first_mut().map_or(Ok(0), Array::total)?;
+    check(job, total, &tallies)?;
+    Ok(tallies)
+}

@@ -1,0 +1,135 @@
+//! Fyris's own subjects: an array in a segment; and the array that nobody shares.
+//!
+//! A write needs no lock: it is committed on the condition that nobody else has changed the element since it was read. If
+//! somebody has, it is taken back and done again on what there is now.
+
+use fyris_segment::{Error, Options, Segment};
+
+use super::array::{Array, SharedArray, greatest, sum};
+use super::contender::Contender;
+use crate::error::BenchError;
+
+/// Bytes of an element.
+const WIDTH: usize = 8;
+
+/// The subjects of Fyris, and the empty loop.
+pub fn own() -> Vec<Contender> {
+    vec![
+        Contender::alone("harness", |elements, _| {
+            vec![Plain(vec![0; elements * WIDTH])]
+        }),
+        Contender::processes::<Versioned<false>>("fyris"),
+        Contender::processes::<Versioned<true>>("fyris_declared"),
+    ]
+}
+
+/// An array in a segment; its writes are declared, or found.
+struct Versioned<const DECLARED: bool>(Segment);
+
+impl<const DECLARED: bool> Versioned<DECLARED> {
+    fn checkout(name: &str, elements: usize, options: Options) -> Result<Self, BenchError> {
+        let options = if DECLARED {
+            options.declared()
+        } else {
+            options
+        };
+        let segment = Segment::checkout(name, elements * WIDTH, &options)?;
+        Ok(Self(segment))
+    }
+
+    /// Commits on the condition that nobody else has changed what is written.
+    #[inline]
+    fn commit(&mut self) -> Result<u64, Error> {
+        if cfg!(fyris_mutant = "array_unvalidated") {
+            return self.0.commit_merge();
+        }
+        self.0.commit_merge_validated()
+    }
+}
+
+impl<const DECLARED: bool> Array for Versioned<DECLARED> {
+    #[inline]
+    fn lookup(&mut self, at: usize) -> Result<u64, BenchError> {
+        self.0.update()?;
+        Ok(element(self.0.as_slice(), at))
+    }
+
+    #[inline]
+    fn write(&mut self, at: usize) -> Result<(), BenchError> {
+        let range = at * WIDTH..(at + 1) * WIDTH;
+        loop {
+            if DECLARED {
+                self.0.touch(range.clone())?;
+            }
+            add_one(self.0.as_mut_slice(), at);
+            match self.commit() {
+                Ok(_) => return Ok(()),
+                // Another process has written the same element since, or so many that nobody remembers.
+                Err(Error::Conflict { .. } | Error::BaseLost { .. }) => self.0.discard()?,
+                Err(error) => return Err(error.into()),
+            }
+            self.0.update()?;
+        }
+    }
+
+    fn query(&mut self) -> Result<Option<u64>, BenchError> {
+        self.0.update()?;
+        Ok(Some(greatest(self.0.as_slice())))
+    }
+
+    fn total(&mut self) -> Result<u64, BenchError> {
+        self.0.update()?;
+        Ok(sum(self.0.as_slice()))
+    }
+}
+
+impl<const DECLARED: bool> SharedArray for Versioned<DECLARED> {
+    fn make(name: &str, elements: usize) -> Result<Self, BenchError> {
+        // A log is as long as the largest size has pages: a worker that the machine puts aside for long is not cut off.
+        let options = Options::new().max_size(LARGEST);
+        Self::checkout(name, elements, options.exclusive(true))
+    }
+
+    fn join(name: &str, elements: usize) -> Result<Self, BenchError> {
+        Self::checkout(name, elements, Options::new().create(false))
+    }
+
+    fn unlink(name: &str) -> Result<(), BenchError> {
+        Ok(Segment::unlink(name)?)
+    }
+}
+
+/// The empty loop: an array of one's own.
+struct Plain(Vec<u8>);
+
+/// Room to grow that is never used, in bytes.
+const LARGEST: usize = 32 << 20;
+
+impl Array for Plain {
+    #[inline]
+    fn lookup(&mut self, at: usize) -> Result<u64, BenchError> {
+        Ok(element(&self.0, at))
+    }
+    #[inline]
+    fn write(&mut self, at: usize) -> Result<(), BenchError> {
+        add_one(&mut self.0, at);
+        Ok(())
+    }
+    fn query(&mut self) -> Result<Option<u64>, BenchError> {
+        Ok(Some(greatest(&self.0)))
+    }
+    fn total(&mut self) -> Result<u64, BenchError> {
+        Ok(sum(&self.0))
+    }
+}
+
+#[inline]
+fn element(bytes: &[u8], at: usize) -> u64 {
+    u64::from_ne_bytes(bytes.as_chunks().0[at])
+}
+
+#[inline]
+fn add_one(bytes: &mut [u8], at: usize) {
+    let word = &mut bytes.as_chunks_mut().0[at];
+    *word = (u64::from_ne_bytes(*word) + 1).to_ne_bytes();
+}

@@ -1,0 +1,106 @@
+//! What one run is to do: known to the parent, and told to its children.
+
+use std::time::Duration;
+
+use super::case::Case;
+use crate::error::BenchError;
+use crate::process;
+
+/// One run of one subject.
+#[derive(Clone, Debug)]
+pub(super) struct Job {
+    pub(super) subject: String,
+    pub(super) case: Case,
+    /// How many work at once.
+    pub(super) workers: usize,
+    /// Which of them this process is; 0 is the parent.
+    pub(super) worker: usize,
+    /// How long the timed part takes.
+    pub(super) time: Duration,
+    /// The name under which they share the array.
+    pub(super) name: String,
+    /// The number of the run: another run draws other numbers.
+    pub(super) run: usize,
+}
+
+impl Job {
+    /// The parent's part of one run.
+    pub(super) fn new(
+        subject: &str,
+        case: &Case,
+        workers: usize,
+        time: Duration,
+        run: usize,
+    ) -> Self {
+        Self {
+            subject: subject.to_owned(),
+            case: *case,
+            workers,
+            worker: 0,
+            time,
+            name: format!("fyris-bench-{}-{subject}-{run}", std::process::id()),
+            run,
+        }
+    }
+
+    /// Another worker's part.
+    pub(super) fn of_worker(&self, worker: usize) -> Self {
+        Self {
+            worker,
+            ..self.clone()
+        }
+    }
+
+    /// As text, for a child.
+    pub(super) fn text(&self) -> String {
+        format!(
+            "{} {} {} {} {} {} {}",
+            self.subject,
+            self.case.name,
+            self.workers,
+            self.worker,
+            self.time.as_millis(),
+            self.name,
+            self.run
+        )
+    }
+
+    /// From text.
+    pub(super) fn parse(text: &str) -> Result<Self, BenchError> {
+        let mut words = text.split(' ');
+        let words = &mut words;
+        let (subject, case): (String, String) = (process::word(words)?, process::word(words)?);
+        Ok(Self {
+            subject,
+            case: Case::named(&case)
+                .ok_or_else(|| BenchError::NothingToRun(format!("no case `{case}`")))?,
+            workers: process::word(words)?,
+            worker: process::word(words)?,
+            time: Duration::from_millis(process::word(words)?),
+            name: process::word(words)?,
+            run: process::word(words)?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_child_hears_what_its_parent_says() {
+        let job = Job {
+            subject: "fyris".to_owned(),
+            case: Case::named("49:50:1/2M").expect("a case"),
+            workers: 2,
+            worker: 1,
+            time: Duration::from_millis(150),
+            name: "fyris-bench-1".to_owned(),
+            run: 3,
+        };
+        let heard = Job::parse(&job.text()).expect("its own text");
+        assert_eq!(format!("{job:?}"), format!("{heard:?}"));
+        assert!(Job::parse("fyris 49:50:1/2M 2").is_err());
+        assert!(Job::parse("fyris 49:50:1/3M 2 1 150 n 0").is_err());
+    }
+}

@@ -1,0 +1,72 @@
+//! The list of those that take part.
+
+use std::any::Any;
+
+use super::case::Case;
+use super::pass;
+use super::subject::Subject;
+use super::workload::Workload;
+use crate::error::BenchError;
+use crate::report::Timing;
+
+type RunPass<K> = fn(&str, &Workload<K>, &[Case]) -> Result<Vec<(Case, Timing)>, BenchError>;
+
+/// A subject with its type forgotten: what a registry lists.
+pub struct Contender<K> {
+    /// `fyris`, `harness`, or the peer's name.
+    pub name: &'static str,
+    /// `hash` or `ordered` on the lines of Fyris.
+    pub index: Option<&'static str>,
+    /// What is stored for a key, on the lines of the store: `{K}` or `{K, V}`.
+    pub object: Option<&'static str>,
+    pub(super) run: RunPass<K>,
+    pub(super) fill: fn(&mut dyn Iterator<Item = K>) -> Box<dyn Any>,
+}
+
+impl<K: Sync + 'static> Contender<K> {
+    /// A peer.
+    pub fn peer<S: Subject<K>>(name: &'static str) -> Self {
+        Self {
+            name,
+            index: None,
+            object: None,
+            run: pass::run::<K, S>,
+            fill: fill::<K, S>,
+        }
+    }
+
+    /// One of Fyris's own indexes.
+    pub fn own<S: Subject<K>>(index: &'static str) -> Self {
+        Self {
+            index: Some(index),
+            ..Self::peer::<S>("fyris")
+        }
+    }
+
+    /// A table of the store.
+    pub fn table<S: Subject<K>>(index: &'static str, object: &'static str) -> Self {
+        Self {
+            object: Some(object),
+            ..Self::own::<S>(index)
+        }
+    }
+}
+
+impl<K> Contender<K> {
+    /// The name with what tells it from others of that name: `fyris hash {K, V}`.
+    pub fn label(&self) -> String {
+        [Some(self.name), self.index, self.object]
+            .into_iter()
+            .flatten()
+            .collect::<Vec<_>>()
+            .join(" ")
+    }
+}
+
+fn fill<K: Sync + 'static, S: Subject<K>>(keys: &mut dyn Iterator<Item = K>) -> Box<dyn Any> {
+    let subject = S::new();
+    for (value, key) in keys.enumerate() {
+        subject.insert(&key, value as u64);
+    }
+    Box::new(subject)
+}

@@ -1,0 +1,86 @@
+//! Bytes an entry: what the allocator has handed out, and what the kernel says.
+//!
+//! # How
+//!
+//! The program starts itself as a child process for each subject and kind of keys. The child fills one table
+//! from keys made on the fly, and prints two differences between before and after:
+//!
+//! * *allocated*: the size of all live blocks of the process, by mimalloc's own account of its pages,
+//!   each block at the size of its size class: so the allocator's rounding counts, and its free
+//!   space does not. mimalloc is the global allocator of both programs, so everything that goes through Rust's
+//!   allocator is there, and everything that `fyris_sync::alloc` takes from mimalloc directly, too; what that one
+//!   has given back to the kernel, of arrays that are being kept for reuse, it counts itself, and it is subtracted.
+//! * *resident*: the growth of the resident set (`/proc/self/statm`), which also counts pages taken
+//!   and not yet filled, and memory mapped past the allocator. It guards the first against
+//!   blind spots: the two should be close for a table of a million.
+//!
+//! What a table has retired and not yet reclaimed counts as the table's: it is memory in use.
+
+use std::process::Stdio;
+
+use super::contender::Contender;
+use super::keys::KeyKind;
+use crate::args::BenchArgs;
+use crate::error::BenchError;
+use crate::memory::{allocated, resident};
+use crate::process;
+use crate::report::Memory;
+use crate::rng::Rng;
+
+/// In the child: fills the contender's table and measures it.
+pub(super) fn measure<K>(contender: &Contender<K>, kind: &KeyKind<K>, entries: usize) -> Memory {
+    let indexes = indexes(kind, entries);
+    let (blocks, pages) = (allocated(), resident());
+    let table = (contender.fill)(&mut indexes.iter().map(|&i| (kind.make)(u64::from(i))));
+    let per_entry = |after: usize, before: usize| (after as f64 - before as f64) / entries as f64;
+    let memory = Memory {
+        rss_per_entry: per_entry(resident(), pages),
+        bytes_per_entry: per_entry(allocated(), blocks),
+    };
+    drop(table);
+    memory
+}
+
+fn indexes<K>(kind: &KeyKind<K>, entries: usize) -> Vec<u32> {
+    if kind.dense {
+        return (0..entries as u32).collect();
+    }
+    let mut indexes: Vec<u32> = (0..2 * entries as u32).collect();
+    Rng::new(1).shuffle(&mut indexes);
+    indexes.truncate(entries);
+    indexes.shrink_to_fit();
+    indexes
+}
+
+/// In the parent: has a child measure the contender.
+///
+/// # Errors
+///
+/// [`BenchError::Io`] if the child cannot be started, [`BenchError::Child`] if it fails or prints nonsense.
+pub(super) fn in_child<K>(
+    contender: &Contender<K>,
+    kind: &KeyKind<K>,
+    args: &BenchArgs,
+) -> Result<Memory, BenchError> {
+    let output = process::command(args, &contender.label())?
+        .args(["--keys", kind.name])
+        .args(["--entries", &args.entry_count().to_string()])
+        .stdin(Stdio::null())
+        .output()?;
+    let printed = String::from_utf8_lossy(&output.stdout);
+    let mut numbers = printed.split_whitespace().map(str::parse::<f64>);
+    match (numbers.next(), numbers.next()) {
+        (Some(Ok(bytes_per_entry)), Some(Ok(rss_per_entry))) if output.status.success() => {
+            Ok(Memory {
+                bytes_per_entry,
+                rss_per_entry,
+            })
+        }
+        _ => Err(BenchError::Child(format!(
+            "{} with keys {}: {}",
+            contender.label(),
+            kind.name,
+            String::from_utf8_lossy(&output.stderr).trim()
+        ))),
+    }
+}

@@ -1,0 +1,25 @@
+//! What the drawings share.
+
+use std::error::Error;
+use std::path::Path;
+
+use plotters::coord::Shift;
+use plotters::prelude::*;
+
+/// What plotters needs to know of a place to draw on.
+pub(super) type Canvas<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+
+/// A white page of that size.
+pub(super) fn canvas(file: &Path, size: (u32, u32)) -> Result<Canvas<'_>, Box<dyn Error>> {
+    let root = SVGBackend::new(file, size).into_drawing_area();
+    root.fill(&WHITE)?;
+    Ok(root)
+}
+
+/// Where `item` is in `items`, after adding it if it was not.
+pub(super) fn position<'a>(items: &mut Vec<&'a str>, item: &'a str) -> usize {
+    items.iter().position(|i| *i == item).unwrap_or_else(|| {
+        items.push(item);
+        items.len() - 1
+    })
+}

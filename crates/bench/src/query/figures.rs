@@ -1,0 +1,41 @@
+//! What `--plot` draws of the suite `query`: a bar for each subject and case, times per object and times per call apart.
+
+use super::case::Case;
+use crate::figure::{Bar, Figure, Shape};
+use crate::report::Line;
+
+/// The cases whose time is that of a whole call.
+const CALLS: [Case; 3] = [Case::Compile, Case::Lookup, Case::Point];
+
+/// Two figures: times per object, times per call.
+pub(super) fn figures(lines: &[Line]) -> Vec<Figure> {
+    let is_call = |line: &Line| CALLS.iter().any(|case| case.name() == line.case);
+    [(false, "object"), (true, "call")]
+        .into_iter()
+        .map(|(calls, what)| Figure {
+            file: format!("query-{what}"),
+            title: format!("queries, per {what}"),
+            x: "case".to_owned(),
+            y: format!("ns per {what}"),
+            shape: Shape::Bars(
+                lines
+                    .iter()
+                    .filter(|l| is_call(l) == calls)
+                    .map(bar)
+                    .collect(),
+            ),
+        })
+        .collect()
+}
+
+fn bar(line: &Line) -> Bar {
+    let threads = match line.threads {
+        1 => String::new(),
+        n => format!(", {n} threads"),
+    };
+    Bar {
+        row: format!("{}{threads}", line.label()),
+        cluster: line.case.to_owned(),
+        height: line.figure(),
+    }
+}

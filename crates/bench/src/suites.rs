@@ -1,0 +1,25 @@
+//! The suites that are built: one row each.
+
+use crate::args::Suite;
+use crate::entry::Entry;
+use crate::error::BenchError;
+use crate::{array_mix, core, query, segment};
+
+const SUITES: [Entry; 4] = [core::ENTRY, query::ENTRY, segment::ENTRY, array_mix::ENTRY];
+
+/// The suite of that name.
+///
+/// # Errors
+///
+/// [`BenchError::NoSuchSuite`] if it is not built yet.
+pub(super) fn find(suite: Suite) -> Result<Entry, BenchError> {
+    SUITES
+        .into_iter()
+        .find(|entry| entry.suite == suite)
+        .ok_or_else(|| BenchError::NoSuchSuite(suite.name(), built()))
+}
+
+/// The names of all, for messages.
+fn built() -> String {
+    SUITES.map(|entry| entry.suite.name()).join(", ")
+}
