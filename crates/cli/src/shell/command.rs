@@ -9,7 +9,8 @@ use fyris_term::text::{self, ParseError};
 
 use super::error::ShellError;
 use super::query::{self, Does, Request};
-use super::verbs::{self, Handler, Verb};
+use super::verb::{Handler, Verb};
+use super::verbs;
 
 /// A command ready to run.
 pub(crate) enum Command {

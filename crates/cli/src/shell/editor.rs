@@ -1,7 +1,6 @@
 //! The prompt: line editing, history, completion, terms that go over several lines.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
 
 use rustyline::completion::{Completer, FilenameCompleter, Pair};
 use rustyline::error::ReadlineError;
@@ -13,10 +12,9 @@ use rustyline::{CompletionType, Config, Context, Editor, Helper};
 
 use super::command::{self, Commands};
 use super::query;
-use super::verbs::{self, Handler, VERBS};
-
-/// The names of tables, kept fresh by the session for completion.
-pub(crate) type TableNames = Arc<Mutex<Vec<String>>>;
+use super::session::TableNames;
+use super::verb::Handler;
+use super::verbs::{self, VERBS};
 
 /// What came from the prompt.
 pub(crate) enum Input {

@@ -10,6 +10,7 @@ mod csv_file;
 mod display;
 mod editor;
 mod error;
+mod help;
 mod infer;
 mod interrupt;
 mod json_lines;
@@ -18,6 +19,7 @@ mod progress;
 mod query;
 mod rows;
 mod session;
+mod verb;
 mod verbs;
 
 use std::io::{self, BufRead, IsTerminal};
@@ -164,9 +166,11 @@ impl Shell {
         interrupt::clear();
         match line {
             Line::Blank | Line::Incomplete => Ok(()),
-            Line::Command(Command::Words(verb, words)) => self.session.run_words(verb, &words),
-            Line::Command(Command::Terms(verb, terms)) => self.session.run_terms(verb, terms),
-            Line::Command(Command::Query(verb, request)) => self.session.run_query(verb, request),
+            Line::Command(Command::Words(verb, words)) => verb.run_words(&mut self.session, &words),
+            Line::Command(Command::Terms(verb, terms)) => verb.run_terms(&mut self.session, terms),
+            Line::Command(Command::Query(verb, request)) => {
+                verb.run_query(&mut self.session, request)
+            }
         }
     }
 }

@@ -9,15 +9,15 @@ use fyris::{Info, Options, Owner, Store, Table};
 use fyris_term::{Atom, Term};
 
 use super::display::{self, Display};
-use super::editor::TableNames;
 use super::error::ShellError;
 use super::interrupt;
 use super::progress::Progress;
-use super::query::Request;
-use super::verbs::{Handler, Verb};
 
 /// How many objects are shown where nobody can ask for more.
 pub(crate) const MANY: usize = 100;
+
+/// The names of the tables, for completion.
+pub(crate) type TableNames = Arc<Mutex<Vec<String>>>;
 
 /// One run of the shell.
 pub(crate) struct Session {
@@ -86,31 +86,8 @@ impl Session {
         }
     }
 
-    /// Runs a command whose arguments are words.
-    pub(crate) fn run_words(&mut self, verb: &Verb, words: &[String]) -> Result<(), ShellError> {
-        match verb.handler {
-            Handler::Words(run) => self.run(|session| run(session, words)),
-            _ => unreachable!("the parser pairs verbs with their arguments"),
-        }
-    }
-
-    /// Runs a command whose arguments are terms.
-    pub(crate) fn run_terms(&mut self, verb: &Verb, terms: Vec<Term>) -> Result<(), ShellError> {
-        match verb.handler {
-            Handler::Terms(run) => self.run(|session| run(session, terms)),
-            _ => unreachable!("the parser pairs verbs with their arguments"),
-        }
-    }
-
-    /// Runs a command whose argument is a query.
-    pub(crate) fn run_query(&mut self, verb: &Verb, request: Request) -> Result<(), ShellError> {
-        match verb.handler {
-            Handler::Query(run, _) => self.run(|session| run(session, request)),
-            _ => unreachable!("the parser pairs verbs with their arguments"),
-        }
-    }
-
-    fn run(
+    /// Runs a command, and says afterwards which tables there are now.
+    pub(super) fn run(
         &mut self,
         run: impl FnOnce(&mut Session) -> Result<(), ShellError>,
     ) -> Result<(), ShellError> {

@@ -1,35 +1,11 @@
 //! The commands of the shell, one row each: name, usage, help and what runs.
 
-use fyris_term::Term;
-
 use super::commands::{browse, change, files, meta, patterns, ranges, select, tables};
 use super::error::ShellError;
-use super::query::{Does, Request};
+use super::help;
+use super::query::Does;
 use super::session::Session;
-
-/// What runs, and whether its arguments are words, terms or a query.
-pub(crate) enum Handler {
-    /// File names and the like.
-    Words(fn(&mut Session, &[String]) -> Result<(), ShellError>),
-    /// Erlang terms.
-    Terms(fn(&mut Session, Vec<Term>) -> Result<(), ShellError>),
-    /// A query.
-    Query(fn(&mut Session, Request) -> Result<(), ShellError>, Does),
-}
-
-/// A command of the shell.
-pub(crate) struct Verb {
-    /// Its name.
-    pub(crate) name: &'static str,
-    /// Names that mean the same, `ets`'s among them.
-    pub(crate) also: &'static [&'static str],
-    /// How it is written.
-    pub(crate) usage: &'static str,
-    /// What it does.
-    pub(crate) help: &'static str,
-    /// What runs.
-    pub(crate) handler: Handler,
-}
+use super::verb::{Handler, Verb};
 
 use Handler::{Query, Terms, Words};
 
@@ -362,7 +338,7 @@ pub(crate) static VERBS: &[Verb] = &[
         also: &[],
         usage: "help [COMMAND]",
         help: "List the commands, or explain one.",
-        handler: Words(meta::help),
+        handler: Words(help),
     },
     Verb {
         name: "quit",
@@ -407,6 +383,15 @@ fn distance(a: &str, b: &str) -> usize {
         }
     }
     row[b.len()]
+}
+
+/// `help [COMMAND]`
+fn help(session: &mut Session, words: &[String]) -> Result<(), ShellError> {
+    match words {
+        [] => help::all(session, VERBS),
+        [name] => help::one(session, find(name)?),
+        _ => Err(Session::usage("one command at a time", "help [COMMAND]")),
+    }
 }
 
 #[cfg(test)]

@@ -24,9 +24,10 @@
 mod expression;
 mod request;
 mod scan;
+mod syntax_error;
 
 #[cfg(test)]
 mod tests;
 
 pub(crate) use request::{Does, Request, parse, words};
-pub(crate) use scan::SyntaxError;
+pub(crate) use syntax_error::SyntaxError;

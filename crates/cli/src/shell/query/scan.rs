@@ -3,19 +3,8 @@
 use fyris_term::Term;
 use fyris_term::text::parse_prefix;
 
+use super::syntax_error::SyntaxError;
 use crate::shell::error::ShellError;
-
-/// Something else stands where `expected` should.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("column {column}: expected {expected}, found {found}")]
-pub(crate) struct SyntaxError {
-    /// From 1, in characters of the command.
-    column: usize,
-    expected: String,
-    found: String,
-    /// Could more text make it right?
-    pub(crate) incomplete: bool,
-}
 
 /// How much of the text is shown as what was found.
 const SHOWN: usize = 20;
