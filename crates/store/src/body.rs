@@ -14,7 +14,7 @@ use fyris_term::key::KeyBuf;
 use crate::chain;
 use crate::commits::Commits;
 use crate::ids::TableType;
-use crate::keys::KeyKind;
+use crate::key_kind::KeyKind;
 use crate::pending::{PendingPtr, State, Terms};
 use crate::record::RecordPtr;
 use crate::slot::{Content, Settled, Slot};
@@ -314,7 +314,8 @@ macro_rules! indexes {
     };
 }
 
-use crate::keys::{AsKey, Exact, Order, ShortKey};
+use crate::key_kind::{Exact, Order};
+use crate::keys::{AsKey, ShortKey};
 
 impl Exact {
     fn suits(kind: TableType) -> bool {

@@ -41,7 +41,7 @@ use fyris_sync::atomic::{AtomicPtr, Ordering};
 use fyris_sync::reclaim::{PROTECT, Pin};
 
 use crate::ids::TableType;
-use crate::keys::{Exact, KeyKind, Order};
+use crate::key_kind::{Exact, KeyKind, Order};
 use crate::pending::{Commit, Descriptor, Pending, Terms};
 use crate::record::RecordPtr;
 use crate::slot::Content;

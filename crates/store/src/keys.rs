@@ -8,10 +8,8 @@
 use std::cmp::Ordering;
 use std::hash::{Hash, Hasher};
 
-use fyris_index::ordered::{ByteKey, TreeKey};
+use fyris_index::ordered::ByteKey;
 use fyris_term::key::KeyBuf;
-
-use crate::record::RecordPtr;
 
 macro_rules! byte_key {
     ($name:ident, $ends:literal, $doc:literal) => {
@@ -165,84 +163,6 @@ fn order_of(a: &[u8], b: &[u8]) -> Ordering {
             words.then(a.len().cmp(&b.len()))
         }
         _ => a.cmp(b),
-    }
-}
-
-/// Which of the two key types an entry is found by.
-pub(crate) trait KeyKind: Send + Sync + 'static {
-    /// The key type.
-    type Key: ?Sized + Eq + Ord + Hash + TreeKey + 'static;
-
-    /// The part of an encoded key that counts.
-    fn of(key: &KeyBuf) -> &Self::Key;
-
-    /// The key these bytes are; they are those of [`KeyKind::bytes`].
-    fn from_bytes(bytes: &[u8]) -> &Self::Key;
-
-    /// The bytes of a key.
-    fn bytes(key: &Self::Key) -> &[u8];
-
-    /// The key's bytes in a record.
-    ///
-    /// # Safety
-    ///
-    /// The record is not freed during `'r`.
-    unsafe fn part<'r>(record: RecordPtr) -> &'r [u8];
-}
-
-/// `=:=`: hash tables.
-pub(crate) enum Exact {}
-
-/// `==`: ordered sets.
-pub(crate) enum Order {}
-
-impl KeyKind for Exact {
-    type Key = ExactKey;
-
-    #[inline]
-    fn of(key: &KeyBuf) -> &ExactKey {
-        ExactKey::new(key.bytes())
-    }
-
-    #[inline]
-    fn from_bytes(bytes: &[u8]) -> &ExactKey {
-        ExactKey::new(bytes)
-    }
-
-    #[inline]
-    fn bytes(key: &ExactKey) -> &[u8] {
-        key.bytes()
-    }
-
-    #[inline]
-    unsafe fn part<'r>(record: RecordPtr) -> &'r [u8] {
-        // SAFETY: forwarded.
-        unsafe { record.exact() }.bytes()
-    }
-}
-
-impl KeyKind for Order {
-    type Key = OrderKey;
-
-    #[inline]
-    fn of(key: &KeyBuf) -> &OrderKey {
-        OrderKey::new(key.order())
-    }
-
-    #[inline]
-    fn from_bytes(bytes: &[u8]) -> &OrderKey {
-        OrderKey::new(bytes)
-    }
-
-    #[inline]
-    fn bytes(key: &OrderKey) -> &[u8] {
-        key.bytes()
-    }
-
-    #[inline]
-    unsafe fn part<'r>(record: RecordPtr) -> &'r [u8] {
-        // SAFETY: forwarded.
-        unsafe { record.order() }.bytes()
     }
 }
 

@@ -40,6 +40,7 @@ mod fix;
 mod foreign;
 mod ids;
 mod keeper;
+mod key_kind;
 mod keys;
 mod life;
 mod ops;

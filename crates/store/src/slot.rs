@@ -30,7 +30,8 @@ use fyris_index::{Entry, prefetch};
 use fyris_sync::reclaim::Pin;
 
 use crate::chain::{self, CellPtr};
-use crate::keys::{Exact, KeyKind, Order, ShortKey};
+use crate::key_kind::{Exact, KeyKind, Order};
+use crate::keys::ShortKey;
 use crate::pending::{PendingPtr, State};
 use crate::record::{RecordPtr, WORD, show, word_has_key, word_key};
 

@@ -8,7 +8,7 @@ use num_bigint::BigInt;
 use super::update::{Updated, check_position};
 use crate::body::Body;
 use crate::error::{Error, Result};
-use crate::keys::KeyKind;
+use crate::key_kind::KeyKind;
 use crate::record::{NewRecord, RecordPtr, added, brief, edited};
 use crate::slot::Slot;
 

@@ -11,7 +11,7 @@ use fyris_sync::reclaim::Pin;
 use crate::body::{Body, Change};
 use crate::chain;
 use crate::error::Result;
-use crate::keys::KeyKind;
+use crate::key_kind::KeyKind;
 use crate::record::{NewRecord, RecordPtr};
 use crate::slot::{Content, Slot};
 
@@ -128,7 +128,7 @@ mod tests {
 
     use super::*;
     use crate::ids::TableType;
-    use crate::keys::Exact;
+    use crate::key_kind::Exact;
     use crate::record::{object, with_scratch};
 
     type Hashed = Body<Exact, HashIndex<Slot<Exact>>>;

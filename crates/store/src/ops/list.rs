@@ -10,7 +10,7 @@ use smallvec::{SmallVec, smallvec};
 
 use crate::body::{Body, Change};
 use crate::chain;
-use crate::keys::KeyKind;
+use crate::key_kind::KeyKind;
 use crate::pending::{Commit, PendingPtr, Terms};
 use crate::record::{NewRecord, RecordPtr};
 use crate::slot::{Content, Settled, Slot};
@@ -356,7 +356,7 @@ mod tests {
     use super::*;
     use crate::fix::Fixes;
     use crate::ids::TableType;
-    use crate::keys::Exact;
+    use crate::key_kind::Exact;
     use crate::record::with_scratch;
 
     type Hashed = Body<Exact, HashIndex<Slot<Exact>>>;

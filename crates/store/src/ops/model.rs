@@ -20,7 +20,7 @@ use crate::chain;
 use crate::commits::Undo;
 use crate::fix::Fixes;
 use crate::ids::TableType;
-use crate::keys::{Exact, KeyKind};
+use crate::key_kind::{Exact, KeyKind};
 use crate::record::{NewRecord, with_scratch};
 use crate::slot::{Content, Slot};
 

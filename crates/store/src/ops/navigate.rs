@@ -11,7 +11,7 @@ use fyris_sync::reclaim::Pin;
 use crate::body::Body;
 use crate::commits::Undo;
 use crate::error::{Error, Result};
-use crate::keys::{Exact, KeyKind, Order};
+use crate::key_kind::{Exact, KeyKind, Order};
 use crate::slot::{Content, Slot};
 
 /// Moving about in a table, in the way its type does.

@@ -7,7 +7,7 @@ use fyris_term::key::KeyBuf;
 
 use crate::body::{AnyBody, Body, with_body};
 use crate::chain;
-use crate::keys::KeyKind;
+use crate::key_kind::KeyKind;
 use crate::record::{Object, RecordPtr, newest, object};
 use crate::slot::{Content, Slot};
 

@@ -9,7 +9,7 @@ use fyris_sync::reclaim::Pin;
 use fyris_term::key::KeyBuf;
 
 use crate::body::{Body, Change};
-use crate::keys::KeyKind;
+use crate::key_kind::KeyKind;
 use crate::record::{NewRecord, RecordPtr};
 use crate::slot::{Content, Slot};
 

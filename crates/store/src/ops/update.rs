@@ -6,7 +6,7 @@ use fyris_term::Term;
 
 use crate::body::{Body, Change};
 use crate::error::{Error, Result};
-use crate::keys::KeyKind;
+use crate::key_kind::KeyKind;
 use crate::record::{NewRecord, RecordPtr, edited, overwritten, with_scratch};
 use crate::slot::{Content, Slot};
 

@@ -9,7 +9,7 @@ use super::Navigate;
 use crate::body::Body;
 use crate::chain;
 use crate::commits::Undo;
-use crate::keys::KeyKind;
+use crate::key_kind::KeyKind;
 use crate::slot::{Content, Slot};
 
 /// A stretch of a table between two keys, each as the bytes that the table tells keys apart by.

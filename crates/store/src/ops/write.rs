@@ -7,7 +7,7 @@ use crate::body::{Body, Change};
 use crate::chain;
 use crate::fix::Fixes;
 use crate::ids::TableType;
-use crate::keys::KeyKind;
+use crate::key_kind::KeyKind;
 use crate::record::{NewRecord, RecordPtr};
 use crate::slot::{Content, Kind, Slot};
 
@@ -157,7 +157,7 @@ mod tests {
 
     use super::*;
     use crate::ids::ProcessId;
-    use crate::keys::Exact;
+    use crate::key_kind::Exact;
     use crate::record::with_scratch;
 
     type Hashed = Body<Exact, HashIndex<Slot<Exact>>>;

@@ -1,0 +1,87 @@
+//! Which part of a record's key a table finds its objects by: over both the keys and the records.
+
+use std::hash::Hash;
+
+use fyris_index::ordered::TreeKey;
+use fyris_term::key::KeyBuf;
+
+use crate::keys::{ExactKey, OrderKey};
+use crate::record::RecordPtr;
+
+/// Which of the two key types an entry is found by.
+pub(crate) trait KeyKind: Send + Sync + 'static {
+    /// The key type.
+    type Key: ?Sized + Eq + Ord + Hash + TreeKey + 'static;
+
+    /// The part of an encoded key that counts.
+    fn of(key: &KeyBuf) -> &Self::Key;
+
+    /// The key these bytes are; they are those of [`KeyKind::bytes`].
+    fn from_bytes(bytes: &[u8]) -> &Self::Key;
+
+    /// The bytes of a key.
+    fn bytes(key: &Self::Key) -> &[u8];
+
+    /// The key's bytes in a record.
+    ///
+    /// # Safety
+    ///
+    /// The record is not freed during `'r`.
+    unsafe fn part<'r>(record: RecordPtr) -> &'r [u8];
+}
+
+/// `=:=`: hash tables.
+pub(crate) enum Exact {}
+
+/// `==`: ordered sets.
+pub(crate) enum Order {}
+
+impl KeyKind for Exact {
+    type Key = ExactKey;
+
+    #[inline]
+    fn of(key: &KeyBuf) -> &ExactKey {
+        ExactKey::new(key.bytes())
+    }
+
+    #[inline]
+    fn from_bytes(bytes: &[u8]) -> &ExactKey {
+        ExactKey::new(bytes)
+    }
+
+    #[inline]
+    fn bytes(key: &ExactKey) -> &[u8] {
+        key.bytes()
+    }
+
+    #[inline]
+    unsafe fn part<'r>(record: RecordPtr) -> &'r [u8] {
+        // SAFETY: forwarded.
+        unsafe { record.exact() }.bytes()
+    }
+}
+
+impl KeyKind for Order {
+    type Key = OrderKey;
+
+    #[inline]
+    fn of(key: &KeyBuf) -> &OrderKey {
+        OrderKey::new(key.order())
+    }
+
+    #[inline]
+    fn from_bytes(bytes: &[u8]) -> &OrderKey {
+        OrderKey::new(bytes)
+    }
+
+    #[inline]
+    fn bytes(key: &OrderKey) -> &[u8] {
+        key.bytes()
+    }
+
+    #[inline]
+    unsafe fn part<'r>(record: RecordPtr) -> &'r [u8] {
+        // SAFETY: forwarded.
+        unsafe { record.order() }.bytes()
+    }
+}
