@@ -1,8 +1,9 @@
 //! Specifications and objects for tests, biased to where engines differ.
 //!
-//! A specification made at random matches nothing and guards nothing. So heads are made from an object of the case, by
-//! putting variables, `'_'` and near misses in places of it; guards compare variables with values that occur in the objects,
-//! or with neighbours of other types; and every function is called with arguments of right and wrong types alike.
+//! A specification made at random matches nothing and guards nothing. So heads are made from an object of the case,
+//! by putting variables, `'_'` and near misses in places of it; guards compare variables with values that occur in
+//! the objects, or with neighbours of other types; and every function is called with arguments of right and wrong
+//! types alike.
 //!
 //! No term here is an identifier, a fun or `-0.0`, so that a case can be sent to any Erlang and means the same there.
 //! Enabled by the feature `arbitrary`.

@@ -2,37 +2,41 @@
 //!
 //! # Why a crate
 //!
-//! `select`, `match` and their kin all ask one question of every object: does it match, and what is it worth? This crate
-//! answers it, over objects as a table stores them and over plain terms (`match_spec_run`, `test_ms`), and says before any
-//! object is looked at which keys can matter. It knows nothing of tables: an [`ObjectView`] is all it sees of storage.
+//! `select`, `match` and the calls like them need two things of every object: whether it matches, and the value that
+//! the specification gives it. This crate computes both, over objects as a table stores them and over terms
+//! (`match_spec_run`, `test_ms`), and plans beforehand which keys can match. It knows nothing of tables: it sees
+//! storage only as an [`ObjectView`].
 //!
 //! # The language
 //!
-//! A specification is a list of clauses `{Head, Guards, Body}`. The first clause whose head matches and whose guards all
-//! hold gives the object its value; a [`MatchSpec`] is all of them, compiled.
+//! A specification is a list of clauses `{Head, Guards, Body}`. The first clause whose head matches and whose guards
+//! all hold gives the object its value. A [`MatchSpec`] is a compiled specification.
 //!
 //! | part | rules |
 //! |---|---|
-//! | head | `'_'` matches anything, `'$0'` to `'$2147483647'` are variables, all else matches by `=:=`; a map matches maps with at least its keys, whose values may be patterns and whose keys may not |
+//! | head | `'_'` matches anything, `'$0'` to `'$2147483647'` are variables, other terms match by `=:=` |
+//! | map in a head | matches maps with at least its keys; its values may be patterns, its keys may not |
 //! | guard | holds if its value is exactly `true`; a call that fails makes it not hold |
-//! | body | its last expression is the value; a call that fails is worth `'EXIT'`, and what is around it goes on |
-//! | expression | a variable, `'$_'` (the object), `'$$'` (all bindings, by number), `{const, T}`, `{Function, Argument...}`, `{{...}}` (a tuple), lists and maps of expressions, any other term |
+//! | body | its last expression is the value; the value of a call that fails is `'EXIT'` |
+//! | expression | a variable, `'$_'` (the object), `'$$'` (all bindings, by number), `{const, T}`, any other term |
+//! | call | `{Function, Argument...}` |
+//! | structure | `{{...}}` (a tuple), lists and maps of expressions |
 //! | `and`, `or` | any number of arguments, all evaluated, all booleans |
-//! | `andalso`, `orelse` | any number of arguments, evaluated until the answer is known; the last may be anything |
+//! | `andalso`, `orelse` | any number of arguments, evaluated until the value is known; the last may be any term |
 //!
-//! Functions are those that the newest OTP has for tables, and besides `is_record/2`. What is wrong with a specification
-//! is told with its place, all of it at once ([`SpecError`]).
+//! The functions are those that the newest OTP has for tables, and `is_record/2`. A [`SpecError`] lists every problem
+//! of a specification with its place.
 //!
 //! # The floors
 //!
 //! | folder | holds | imports |
 //! |---|---|---|
-//! | `syntax` | the language as terms: its atoms and functions, and what a pattern says of the key | nothing |
-//! | `program` | data: a compiled specification (the prefilter, irrefutable heads, tests), plans | `syntax` |
-//! | `compile` | from the term to the program, with every problem; whether a body preserves the key | `program`, `syntax` |
-//! | `plan` | from the program to the keys that it can match | `program`, `syntax` |
-//! | `run` | a program over an object | `program`, `syntax` |
-//! | `spec` | [`MatchSpec`], the crate's door | all of them |
+//! | `syntax` | the language as terms: its atoms and functions, the shape of the key in a pattern | none |
+//! | `program` | data: compiled specifications (with prefilter, irrefutable heads, tests) and plans | `syntax` |
+//! | `compile` | compiles terms to programs; checks key preservation | `program`, `syntax` |
+//! | `plan` | finds the keys that a program can match | `program`, `syntax` |
+//! | `run` | runs programs over objects | `program`, `syntax` |
+//! | `spec` | [`MatchSpec`], the door of the crate | all of them |
 //!
 //! A folder imports only folders above it in this table, and `compile`, `plan` and `run` do not know each other.
 //!
@@ -40,44 +44,47 @@
 //!
 //! | step | module | what |
 //! |---|---|---|
-//! | check | `compile::depth`, `compile` | no part is nested deeper than [`fyris_term::MAX_DEPTH`]; names, arities, variables |
-//! | compile | `compile` | vectors of patterns and nodes that name each other by number; constants in all the forms they are compared in; constant structures folded |
-//! | prefilter | `run::prefilter` | where the first guard compares an element with a small integer, or the head has one: most objects are told by it |
-//! | admit | `run::irrefutable` | a head of variables alone: rejects objects by tests of elements; binds nothing, a variable is found when it is read |
-//! | match | `run::head` | walks the stored bytes once, element by element, up to the last that matters |
-//! | test | `run::test` | comparisons with constants and type tests on an element, asked as soon as the head is there |
-//! | evaluate | `run::eval` | the other guards, then the body |
+//! | check | `compile::depth` | refuses parts nested deeper than [`fyris_term::MAX_DEPTH`] |
+//! | compile | `compile` | checks names, arities and variables; makes vectors of patterns and nodes; folds constants |
+//! | prefilter | `run::prefilter` | compares one element with a small integer: decides most objects of most scans |
+//! | early tests | `run::irrefutable` | makes the tests of elements where the head is irrefutable; binds nothing |
+//! | match | `run::head` | walks the stored bytes once, element by element, up to the last one used |
+//! | test | `run::test` | compares an element with a constant, or tests its type, as soon as the head reaches it |
+//! | evaluate | `run::eval` | evaluates the other guards, then the body |
 //!
-//! A binding is a place in the stored bytes (`run::value::Ref`); it is decoded when an expression needs its content, and then
-//! integers, floats, atoms and binaries are looked at where they are. A constant in a head is compared as bytes: values
-//! have one form, so stored bytes that start with the constant's are it. Only a key that is a tuple, a list or a map and
-//! whose inside is matched is decoded, once an object, and that only if its bytes start as those of a match would.
+//! A binding is a place in the stored bytes (`run::value::Ref`); it is decoded when an expression needs its content,
+//! and integers, floats, atoms and binaries are read in place. A constant in a head is compared as bytes: a value has
+//! one encoding, so stored bytes that start with those of the constant are the constant. Only a key that is a tuple,
+//! a list or a map, and whose parts the head matches, is decoded: once an object, and only if its bytes have the
+//! prefix of a match.
 //!
 //! # Plans
 //!
-//! [`MatchSpec::plan`] turns heads and guards into the keys that can match: see [`Plan`]. What a plan lets through is
-//! still matched, so it can be slow but not wrong. A key that stands in the head needs no plan: [`MatchSpec::point`] has its
-//! bytes from the program.
+//! [`MatchSpec::plan`] turns heads and guards into the keys that can match: see [`Plan`]. Every object of a plan is
+//! still matched, so a plan can be slow but not wrong. A key that stands in the head needs no plan:
+//! [`MatchSpec::point`] takes its bytes from the program.
 //!
 //! # In registers
 //!
-//! An object of a scan costs some ten nanoseconds, so what is written to memory and read back counts. What the engine looks
-//! into is handed on by reference (`value::EvalContext`), places are looked at where they are made, and results are appended
-//! where they belong ([`MatchSpec::run_into`]): two words written one by one and read back as a pair cost as much as the
-//! guard that they are for.
+//! An object of a scan costs some ten nanoseconds, so stores and loads count. The engine passes the context of a run
+//! by reference (`run::context::EvalContext`), tests places where it makes them, and appends results to the vector of
+//! the caller ([`MatchSpec::run_into`]): two words that are stored one by one and loaded back as a pair cost as much
+//! as a guard.
 //!
 //! # Invariants
 //!
-//! - **superset**: every object that a specification matches has a key in its plan.
-//! - **slots**: patterns bind slots in the order in which they are matched, so a slot's number is its place in the vector
-//!   of bindings, and a clause is evaluated only when all its slots are bound, or its head is irrefutable and they are near.
-//! - **bounded**: recursion goes down with the specification, at most [`fyris_term::MAX_DEPTH`] levels; integers do not
-//!   grow beyond 4,194,304 bits; a result is no larger than the body says, times the object.
+//! - **SUPERSET**: every object that a specification matches has a key in its plan.
+//! - **SLOTS**: patterns bind slots in the order in which they are matched, so the number of a slot is its position
+//!   in the vector of bindings. A clause is evaluated only when all its slots are bound, or when its head is
+//!   irrefutable and lazy.
+//! - **BOUNDED**: recursion follows the specification, at most [`fyris_term::MAX_DEPTH`] levels; integers have at most
+//!   4,194,304 bits; the size of a result is at most that of the body times that of the object.
+//! - **DISJOINT**: the ranges of a set of keys are not empty, ascend, and do not overlap (`program::key_ranges`).
 //!
 //! # Consistency
 //!
-//! A run sees one object, whole, as it was at one moment. Which objects a `select` in several slices sees is the store's
-//! to say.
+//! A run sees one object, whole, as it was at one moment. The store specifies which objects a `select` in several
+//! slices sees.
 
 #[cfg(feature = "arbitrary")]
 pub mod arbitrary;

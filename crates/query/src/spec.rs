@@ -1,4 +1,4 @@
-//! Match specifications: made, asked, run.
+//! [`MatchSpec`]: the door to compiling, planning and running.
 
 use std::fmt;
 use std::sync::Arc;
@@ -50,7 +50,7 @@ impl MatchSpec {
         Ok(MatchSpec { program })
     }
 
-    /// As [`MatchSpec::new`], but as `ets:match_spec_compile` and `ets:test_ms` have it: there must be a clause.
+    /// Compiles a list of at least one clause, as `ets:match_spec_compile` and `ets:test_ms` demand.
     ///
     /// # Errors
     ///
@@ -63,11 +63,12 @@ impl MatchSpec {
         Ok(compiled)
     }
 
-    /// The specification of one clause without guards that a match pattern stands for.
+    /// Compiles a match pattern into a specification of one clause without guards.
     ///
     /// # Errors
     ///
-    /// A variable or `'_'` as a key of a map; too deep a pattern.
+    /// [`SpecError::Bad`] for a variable or `'_'` as a key of a map; [`SpecError::SystemLimit`] for too deep a
+    /// pattern.
     pub fn pattern(pattern: &Term, wanted: Wanted) -> Result<MatchSpec, SpecError> {
         let body = match wanted {
             Wanted::Bindings => known().bindings,
@@ -80,18 +81,18 @@ impl MatchSpec {
         })
     }
 
-    /// The term it was made of.
+    /// Returns the term that the specification was made of.
     pub fn source(&self) -> &Term {
         &self.program.source
     }
 
-    /// Has it no clauses?
+    /// Returns whether there are no clauses.
     pub fn is_empty(&self) -> bool {
         self.program.clauses.is_empty()
     }
 
-    /// Is it `[{'_', [], [true]}]`, or another that gives `true` for every object whatever it is? `ets:select_delete`
-    /// of it empties the table in one step.
+    /// Returns whether the value is `true` for every object, as that of `[{'_', [], [true]}]` is. `ets:select_delete`
+    /// of such a specification empties the table in one step.
     pub fn is_catch_all_true(&self) -> bool {
         let Some(clause) = self.program.clauses.first() else {
             return false;
@@ -101,44 +102,44 @@ impl MatchSpec {
             && clause.is_true
     }
 
-    /// Does it ask who runs it, or on which node? If not, any [`Machine`] will do.
+    /// Returns whether a value can depend on the [`Machine`]: on the process or the node that runs the specification.
     pub fn asks_machine(&self) -> bool {
         use crate::syntax::function::Function::{Node as OfRun, NodeOf, SelfPid};
         let asks = |node: &Node| matches!(node, Node::Call(OfRun | NodeOf | SelfPid, _));
         self.program.nodes.iter().any(asks)
     }
 
-    /// Is the value always the whole object, `'$_'`? Then a caller who has the object need not build it again.
+    /// Returns whether the value is always the whole object, `'$_'`: a caller that has the object need not build it.
     pub fn returns_object(&self) -> bool {
         let is_object = |clause: &Clause| matches!(self.program.node(clause.body), Node::Object);
         self.program.clauses.iter().all(is_object)
     }
 
-    /// Which keys of a table can match. O(size of the specification), but for the sorting of many ranges; the first
-    /// plan is kept, and given again for tables of the same shape.
+    /// Returns the keys of a table that can match. O(size of the specification), and O(n log n) in its ranges; the
+    /// first plan is kept, and returned again for tables of the same shape.
     pub fn plan(&self, keypos: usize, order: TableOrder) -> Arc<Plan> {
         plan::plan(&self.program, keypos, order)
     }
 
-    /// The bytes of the one key that all matching objects have, if the head names it: order bytes for an ordered table,
-    /// exact ones for a hash table. O(1); a [`MatchSpec::plan`] of the same key is dearer than the lookup. `None` does not
-    /// mean that there is no such key.
+    /// Returns the bytes of the one key that every matching object has, if the head names it: order bytes for an
+    /// ordered table, exact bytes for a hash table. O(1), where making a [`MatchSpec::plan`] costs more than the
+    /// lookup. `None` does not mean that there is no such key.
     #[inline]
     pub fn point(&self, keypos: usize, order: TableOrder) -> Option<&[u8]> {
         plan::point(&self.program, keypos, order)
     }
 
-    /// Whether every body keeps the key of the object it replaces. O(size).
+    /// Checks that every body preserves the key of the object it replaces. O(size).
     ///
     /// # Errors
     ///
-    /// The first clause of which that cannot be seen.
+    /// The first clause whose body might change the key.
     pub fn preserves_key(&self, keypos: usize) -> Result<(), KeyChanges> {
         key_preservation::check(self.source(), keypos)
     }
 
-    /// The value of the first clause that matches a stored object; `None` if none does. A call in the body that fails
-    /// is worth `'EXIT'`.
+    /// Returns the value of the first clause that matches a stored object; `None` if none does. The value of a call
+    /// in the body that fails is `'EXIT'`.
     #[inline]
     pub fn run(&self, object: &ObjectView<'_>, machine: &Machine) -> Option<Term> {
         if self.prefilter(object) == Some(false) {
@@ -152,8 +153,8 @@ impl MatchSpec {
         )
     }
 
-    /// Whether the value of the first clause that matches is exactly `true`: `select_count` and `select_delete`. Nothing
-    /// is built that need not be.
+    /// Returns whether the value of the first clause that matches is exactly `true`, for `select_count` and
+    /// `select_delete`. Builds no value that the answer does not need.
     #[inline(always)]
     pub fn matches_true(&self, object: &ObjectView<'_>, machine: &Machine) -> bool {
         match (self.prefilter(object), &self.program.prefilter) {
@@ -163,8 +164,9 @@ impl MatchSpec {
         }
     }
 
-    /// Whether it is known that no clause matches an object of so many elements, of which `int` tells integers by their
-    /// places, from 1. For those who come by integers with less work than by an [`ObjectView`]; `false` says nothing.
+    /// Returns whether the prefilter rejects an object of `arity` elements: then no clause matches; `false` says
+    /// nothing. `int` returns an element, counted from 1, if it is a small integer. For callers that can read an
+    /// integer with less work than an [`ObjectView`] takes.
     #[inline(always)]
     pub fn rejects(&self, arity: usize, int: impl FnOnce(usize) -> Option<i64>) -> bool {
         let prefilter = self.program.prefilter.as_ref();
@@ -178,13 +180,13 @@ impl MatchSpec {
         run::first_match(&self.program, &run, machine, is_true).unwrap_or(false)
     }
 
-    /// Whether a stored object passes the prefilter; `None` if only the slow path can tell.
+    /// Returns whether a stored object passes the prefilter; `None` if only the slow path can tell.
     #[inline(always)]
     fn prefilter(&self, object: &ObjectView<'_>) -> Option<bool> {
         self.program.prefilter.as_ref()?.passes(object)
     }
 
-    /// Whether any clause matches, without evaluating its body.
+    /// Returns whether any clause matches, without evaluating its body.
     #[inline]
     pub fn matches(&self, object: &ObjectView<'_>, machine: &Machine) -> bool {
         if self.prefilter(object) == Some(false) {
@@ -199,7 +201,8 @@ impl MatchSpec {
         .is_some()
     }
 
-    /// As [`MatchSpec::run`], over a term, which need not be a tuple: `match_spec_run`, `test_ms`.
+    /// Returns the value of the first clause that matches a term, which need not be a tuple, for `match_spec_run` and
+    /// `test_ms`; see [`MatchSpec::run`].
     #[inline]
     pub fn run_term(&self, term: &Term, machine: &Machine) -> Option<Term> {
         run::first_match(
@@ -210,8 +213,9 @@ impl MatchSpec {
         )
     }
 
-    /// As [`MatchSpec::run`], appending the value to `values`; whether a clause matched. Faster where values are kept
-    /// in a vector anyway: small ones are written where they belong.
+    /// Appends the value of the first clause that matches a stored object to `values`, and returns whether one
+    /// matched. Faster than [`MatchSpec::run`] for many objects: small values are written to their place in the
+    /// vector.
     #[inline(always)]
     pub fn run_into(
         &self,
@@ -237,7 +241,7 @@ impl MatchSpec {
         run::first_match(&self.program, &Run::new(subject), machine, push).is_some()
     }
 
-    /// As [`MatchSpec::run_term`], appending the value to `values`; whether a clause matched.
+    /// Appends the value of the first clause that matches a term to `values`, and returns whether one matched.
     #[inline(always)]
     pub fn run_term_into(&self, term: &Term, machine: &Machine, values: &mut Vec<Term>) -> bool {
         let prefilter = self.program.prefilter.as_ref();
@@ -263,10 +267,10 @@ impl PartialEq for MatchSpec {
 }
 impl Eq for MatchSpec {}
 
-/// `ets:test_ms`: what a specification makes of a tuple or any other term.
+/// Runs a specification over a tuple or any other term, as `ets:test_ms` does.
 ///
-/// `Ok(None)` means that no clause matches, which `test_ms` writes as `{ok, false}`. [`SpecError::texts`] are the texts
-/// of `{error, Texts}`.
+/// `Ok(None)` means that no clause matches, which `test_ms` writes as `{ok, false}`. [`SpecError::texts`] are the
+/// texts of `{error, Texts}`.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! Clauses: a head, its guards sorted by when they are asked, a body.
+//! Compiles clauses.
 
 use fyris_term::Term;
 
@@ -39,7 +39,7 @@ impl Compiler {
         }
     }
 
-    /// A clause, its guards sorted into those that test an element and the others.
+    /// Makes the clause: the guards that test an element become early tests, the others stay nodes.
     fn compiled(&mut self, head: Pattern, bindings: Vec<Id>, guards: &[Id], body: Id) -> Clause {
         let (mut early, mut late) = (Vec::new(), Parts::new());
         for &guard in guards {
@@ -66,7 +66,7 @@ impl Compiler {
         }
     }
 
-    /// The element of the head's tuple that binds a slot.
+    /// Returns the element of the head's tuple that binds a slot, counted from 0.
     fn element_of(&self, head: Pattern, slot: Id) -> Option<u32> {
         let Pattern::Tuple { elements, .. } = head else {
             return None;
@@ -81,7 +81,7 @@ impl Compiler {
         found
     }
 
-    /// How many slots a pattern binds.
+    /// Returns the number of slots that a pattern binds.
     fn slots_in(&self, pattern: Pattern) -> u32 {
         let parts = match pattern {
             Pattern::Bind => return 1,
@@ -93,7 +93,7 @@ impl Compiler {
         parts.map(|&part| self.slots_in(part)).sum()
     }
 
-    /// The slots, sorted by the numbers of their variables.
+    /// Returns the slots, sorted by the numbers of their variables.
     fn bindings(&self) -> Vec<Id> {
         let mut slots: Vec<Id> = (0..self.variables.len() as Id).collect();
         slots.sort_unstable_by_key(|&slot| self.variables[slot as usize]);
@@ -101,7 +101,7 @@ impl Compiler {
     }
 }
 
-/// For every element of a head, should it be the key: how the bytes of that start.
+/// Returns, for each element of a head that is a pattern with parts, the prefix of the order bytes of a matching key.
 fn prefixes(head: &Term) -> Vec<(u32, Vec<u8>)> {
     let elements = head.as_tuple().unwrap_or(&[]).iter().enumerate();
     elements

@@ -1,4 +1,4 @@
-//! A program while it is made.
+//! The state of a compilation.
 
 use std::sync::OnceLock;
 
@@ -8,14 +8,14 @@ use smallvec::SmallVec;
 use crate::compile::error::{Place, Problem, ProblemKind};
 use crate::program::{Id, Node, Pattern, Program, Span};
 
-/// A program while it is made, and what was found wrong.
+/// A program under construction, and the problems found so far.
 pub(super) struct Compiler {
     pub(super) program: Program,
     pub(super) problems: Vec<Problem>,
     pub(super) place: Place,
-    /// The variables of the clause at hand, in the order of their slots.
+    /// The variables of the current clause, in the order of their slots.
     pub(super) variables: SmallVec<[u32; 8]>,
-    /// The constants so far: most of the small ones become part of a larger one, so they are encoded at the end.
+    /// The constants so far. They are encoded at the end, as most small ones become part of a larger one.
     pub(super) constants: Vec<Term>,
 }
 

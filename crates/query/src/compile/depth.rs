@@ -1,10 +1,10 @@
-//! How deep a specification is nested, found without recursion.
+//! Limits the depth of specifications.
 
 use fyris_term::{Fun, MAX_DEPTH, Term};
 
 use crate::compile::error::{Place, SpecError};
 
-/// Refuses parts that are nested too deep.
+/// Refuses a clause with a part that is nested too deep.
 pub(super) fn shallow(clause: &Term, n: usize) -> Result<(), SpecError> {
     let too_deep = |place| Err(SpecError::SystemLimit(place));
     let Term::Tuple(parts) = clause else {
@@ -46,7 +46,7 @@ pub(super) fn shallow(clause: &Term, n: usize) -> Result<(), SpecError> {
     Ok(())
 }
 
-/// Whether the term has more levels than [`MAX_DEPTH`]: tuples, lists, maps and closures around a term, as
+/// Returns whether the term has more levels than [`MAX_DEPTH`]: tuples, lists, maps and closures around a term, as
 /// [`MAX_DEPTH`] counts them. O(size), without recursion.
 pub(crate) fn is_too_deep(term: &Term) -> bool {
     if is_leaf(term) {
@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn levels_are_counted() {
-        // Of three steps, one makes two levels.
+        // One step in three makes two levels.
         let levels = MAX_DEPTH / 4 * 3;
         assert!(!is_too_deep(&nested(levels)));
         assert!(is_too_deep(&nested(levels + 1)));

@@ -1,14 +1,14 @@
-//! What is wrong with a match specification, and where.
+//! Errors: the problems of a match specification and their places.
 
 use std::fmt;
 
 use fyris_term::{MAX_DEPTH, Term};
 
-/// Why a match specification is refused.
+/// The reason why a match specification is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SpecError {
-    /// It is wrong: everything that is wrong with it, in reading order, and at least one thing.
+    /// It has problems: all of them, in reading order; at least one.
     #[error("bad match specification: {}", Lines(.0))]
     Bad(Vec<Problem>),
     /// A part of it is nested deeper than [`MAX_DEPTH`] levels.
@@ -17,7 +17,7 @@ pub enum SpecError {
 }
 
 impl SpecError {
-    /// Everything that is wrong, one text each: what `test_ms` returns.
+    /// Returns the text of each problem, as `test_ms` does.
     pub fn texts(&self) -> Vec<String> {
         match self {
             SpecError::Bad(problems) => problems.iter().map(Problem::to_string).collect(),
@@ -38,13 +38,13 @@ impl fmt::Display for Lines<'_> {
     }
 }
 
-/// One thing that is wrong with a match specification.
+/// One problem of a match specification.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: {kind}")]
 pub struct Problem {
-    /// Where.
+    /// Where it is.
     pub place: Place,
-    /// What.
+    /// What it is.
     pub kind: ProblemKind,
 }
 
@@ -81,7 +81,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// What can be wrong. Terms are given as text, cut when long.
+/// The kinds of problems. Terms are given as text, cut when long.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProblemKind {
@@ -103,7 +103,7 @@ pub enum ProblemKind {
     /// A variable, or `'_'`, as a key of a map in a head.
     #[error("a map's key in a pattern cannot be {0}: only its values can be matched")]
     VariableKey(String),
-    /// A tuple that calls nothing.
+    /// A tuple that is no call.
     #[error("{0} is no call; to build a tuple write it in another pair of braces, {{{{...}}}}")]
     NotACall(String),
     /// No function of this name.
@@ -124,7 +124,7 @@ pub enum ProblemKind {
     OnlyForTracing(String),
 }
 
-/// A term for a message: its text, cut when long.
+/// Returns the text of a term for a message, cut when long.
 pub(crate) fn brief(term: &Term) -> String {
     term.brief(60)
 }

@@ -1,4 +1,4 @@
-//! Guards and bodies become nodes.
+//! Compiles guards and bodies to nodes.
 
 use fyris_term::Term;
 use smallvec::SmallVec;
@@ -9,11 +9,11 @@ use crate::program::{Id, Node, Span, Test, kinds};
 use crate::syntax::atoms::{known, variable};
 use crate::syntax::function::{self, Callee, Comparison, Function, NoCall};
 
-/// Parts on their way into a vector.
+/// The parts of a node under construction.
 pub(super) type Parts = SmallVec<[Id; 8]>;
 
 impl Compiler {
-    /// Guards or a body; `None` if it is no list.
+    /// Compiles guards or a body; `None` if the term is no list.
     pub(super) fn expressions(
         &mut self,
         list: &Term,
@@ -95,7 +95,7 @@ impl Compiler {
         }
     }
 
-    /// Says why there is no such call, and what is wrong in its arguments.
+    /// Reports why a call is refused.
     fn no_call(&mut self, term: &Term, why: NoCall, arguments: &[Term]) {
         let name = term.as_tuple().and_then(|elements| elements.first());
         let name = name.map(brief).unwrap_or_default();
@@ -128,7 +128,7 @@ impl Compiler {
         }
     }
 
-    /// A comparison; one of a variable with a constant is a test.
+    /// Makes a comparison; that of a variable with a constant is a test.
     fn comparison(&mut self, comparison: Comparison, a: Id, b: Id) -> Node {
         match (self.program.node(a), self.program.node(b)) {
             (Node::Variable(slot), Node::Constant(constant)) => {
@@ -141,7 +141,7 @@ impl Compiler {
         }
     }
 
-    /// A call; a test of a variable's type is a test.
+    /// Makes a call; a type test of a variable is a test.
     fn function(&mut self, function: Function, parts: &[Id]) -> Node {
         if let ([argument], Some(kinds)) = (parts, kinds(function))
             && let Node::Variable(slot) = self.program.node(*argument)
@@ -151,7 +151,7 @@ impl Compiler {
         Node::Call(function, self.node_span(parts))
     }
 
-    /// A tuple, list or map; of constants alone it is a constant.
+    /// Makes a tuple, list or map; if all parts are constants, it is a constant.
     fn structure<'t>(
         &mut self,
         parts: impl Iterator<Item = &'t Term>,
@@ -175,7 +175,7 @@ impl Compiler {
     }
 }
 
-/// A list whose last part is its tail.
+/// Builds a list whose last part is its tail.
 fn improper(mut parts: Vec<Term>) -> Term {
     match parts.pop() {
         Some(tail) => Term::improper(parts, tail),
@@ -183,7 +183,7 @@ fn improper(mut parts: Vec<Term>) -> Term {
     }
 }
 
-/// A map of keys and values in turn; of equal keys the last counts.
+/// Builds a map of keys and values in turn; of equal keys the last counts.
 fn map_of(parts: Vec<Term>) -> Term {
     let mut pairs = Vec::with_capacity(parts.len() / 2);
     let mut parts = parts.into_iter();

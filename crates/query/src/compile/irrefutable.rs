@@ -1,12 +1,13 @@
-//! Finds the heads that match every tuple of their size.
+//! Recognises irrefutable heads.
 
 use crate::program::{IrrefutableHead, Pattern};
 
-/// Up to so many elements of a stored object are walked over again for each variable that is read, instead of binding
-/// them all.
-const NEAR: u32 = 6;
+/// The most elements of a head whose variables are found when they are read: each read skips the elements before it,
+/// which for more elements costs more than binding all variables once.
+const LAZY: u32 = 6;
 
-/// Of a head that is open; `reads` tells whether anything but the early tests reads its variables.
+/// Returns the irrefutable head that a pattern is; `reads` is whether anything but the early tests reads its
+/// variables.
 pub(super) fn irrefutable_head(
     head: Pattern,
     patterns: &[Pattern],
@@ -16,15 +17,18 @@ pub(super) fn irrefutable_head(
         return None;
     };
     let elements = elements.of(patterns);
-    let is_open = |element: &Pattern| matches!(element, Pattern::Any | Pattern::Bind);
+    let is_irrefutable = |element: &Pattern| matches!(element, Pattern::Any | Pattern::Bind);
     let binds = |(_, element): &(u32, &Pattern)| matches!(element, Pattern::Bind);
-    elements.iter().all(is_open).then(|| IrrefutableHead {
-        size: elements.len(),
-        elements: (0..)
-            .zip(elements)
-            .filter(binds)
-            .map(|(at, _)| at)
-            .collect(),
-        is_near: used <= NEAR || !reads,
-    })
+    elements
+        .iter()
+        .all(is_irrefutable)
+        .then(|| IrrefutableHead {
+            size: elements.len(),
+            elements: (0..)
+                .zip(elements)
+                .filter(binds)
+                .map(|(at, _)| at)
+                .collect(),
+            is_lazy: used <= LAZY || !reads,
+        })
 }

@@ -1,12 +1,12 @@
-//! Does a replacement keep the key? The check that `select_replace` makes before it touches an object.
+//! Key preservation: the check of `select_replace` that a replacement has the key of the object it replaces.
 //!
-//! The rules are those of ETS: what provably keeps every object's key is accepted, all else refused, whatever the guards
-//! say. Of each clause the body must be one expression, and that either
+//! The rules are those of ETS: a specification is accepted only if it provably preserves the key of every object,
+//! whatever the guards say. The body of each clause must be one expression, and this must be either
 //!
 //! - `'$_'`, the object itself; or
-//! - a tuple, `{{...}}` or `{const, {...}}`, in whose key's place stands `{element, KeyPos, '$_'}`, or an expression that
+//! - a tuple, `{{...}}` or `{const, {...}}`, whose key element is `{element, KeyPos, '$_'}`, or an expression that
 //!   rebuilds the pattern of the head's key part by part: the same variable, the same literal, `{const, Literal}`,
-//!   tuples and lists of such. `'_'`, maps and calculations never count.
+//!   tuples and lists of these. `'_'`, maps and calculations are refused.
 
 use fyris_term::Term;
 
@@ -19,17 +19,17 @@ use crate::syntax::atoms::{is_anything, known, variable};
     "clause {clause}, body: {found} need not keep the key, element {keypos}, of the object: {why}"
 )]
 pub struct KeyChanges {
-    /// Which clause, from 1.
+    /// The clause, counted from 1.
     pub clause: usize,
-    /// Which element is the key.
+    /// The element that is the key.
     pub keypos: usize,
     /// The body.
     pub found: String,
-    /// What is missing.
+    /// The rule that the body breaks.
     pub why: &'static str,
 }
 
-/// Whether every body of a specification keeps the key of the object it replaces, else the first that need not.
+/// Checks that every body of a specification preserves the key; the error is the first clause whose body might not.
 pub(crate) fn check(source: &Term, keypos: usize) -> Result<(), KeyChanges> {
     let clauses = source.as_list().unwrap_or(&[]);
     for (i, clause) in clauses.iter().enumerate() {
@@ -67,7 +67,7 @@ fn keeps(keypos: usize, head: &Term, body: &Term) -> Result<(), &'static str> {
     }
 }
 
-/// The elements of the tuple that an expression builds, and whether they are literal terms.
+/// Returns the elements of the tuple that an expression builds, and whether they are literal terms.
 fn tuple(expression: &Term) -> Option<(&[Term], bool)> {
     match expression.as_tuple()? {
         [Term::Tuple(elements)] => Some((elements, false)),
@@ -78,7 +78,7 @@ fn tuple(expression: &Term) -> Option<(&[Term], bool)> {
     }
 }
 
-/// Is it `{element, KeyPos, '$_'}`?
+/// Returns whether an expression is `{element, KeyPos, '$_'}`.
 fn is_key_of_object(expression: &Term, keypos: usize) -> bool {
     match expression.as_tuple() {
         Some([Term::Atom(name), Term::Int(position), Term::Atom(object)]) => {
@@ -89,7 +89,8 @@ fn is_key_of_object(expression: &Term, keypos: usize) -> bool {
     }
 }
 
-/// Whether the expression (a term as it is, if `literal`) is worth what matched the pattern.
+/// Returns whether the value of the expression, or the expression itself if `literal`, is the term that the pattern
+/// matched.
 fn rebuilds(pattern: &Term, expression: &Term, literal: bool) -> bool {
     if is_anything(pattern) || pattern.as_map().is_some() {
         return false;
@@ -114,7 +115,7 @@ fn rebuilds(pattern: &Term, expression: &Term, literal: bool) -> bool {
         (Term::Improper(parts, tail), Term::Improper(elements, end)) => {
             all_rebuild(parts, elements, literal) && rebuilds(tail, end, literal)
         }
-        // In a pattern these two are atoms like any other.
+        // In a pattern, `'$_'` and `'$$'` are ordinary atoms.
         (Term::Atom(atom), _) if *atom == known().object || *atom == known().bindings => {
             literal && pattern == expression
         }

@@ -1,6 +1,6 @@
-//! From the term to the program, with a list of everything that is wrong.
+//! Compiles terms to programs, and reports every problem with its place.
 //!
-//! Depth is checked first, without recursion; what recurses below is bounded by
+//! Depth is checked first, without recursion; the recursion of the other steps is bounded by
 //! [`MAX_DEPTH`](fyris_term::MAX_DEPTH).
 
 mod clause;
@@ -47,17 +47,17 @@ pub(crate) fn pattern(pattern: &Term, body: Term) -> Result<Program, SpecError> 
     finish(compiler)
 }
 
-/// The error for a specification without clauses, where one is needed.
+/// Returns the error for a specification without clauses.
 pub(crate) fn no_clause() -> SpecError {
     bad(Place::Spec, ProblemKind::NoClause)
 }
 
-/// An error with one problem.
+/// Returns an error with one problem.
 fn bad(place: Place, kind: ProblemKind) -> SpecError {
     SpecError::Bad(vec![Problem { place, kind }])
 }
 
-/// The program, if nothing was wrong.
+/// Returns the program, or the problems that were found.
 fn finish(compiler: Compiler) -> Result<Program, SpecError> {
     if !compiler.problems.is_empty() {
         return Err(SpecError::Bad(compiler.problems));

@@ -1,4 +1,4 @@
-//! Heads become patterns.
+//! Compiles heads to patterns.
 
 use fyris_term::Term;
 use smallvec::SmallVec;
@@ -11,7 +11,7 @@ use crate::syntax::atoms::{is_anything, variable};
 type Patterns = SmallVec<[Pattern; 8]>;
 
 impl Compiler {
-    /// A tuple in a head stays one, even of constants: it is compared with objects element by element.
+    /// Compiles a head. A tuple of constants stays a tuple: it is compared with objects element by element.
     pub(super) fn head(&mut self, term: &Term) -> Pattern {
         let Some(elements) = term.as_tuple() else {
             return self.pattern(term);
@@ -59,7 +59,8 @@ impl Compiler {
         Pattern::Constant(self.constant(term.clone()))
     }
 
-    /// Compiles the parts of a pattern. If all are constants these are taken back, and the whole is one.
+    /// Compiles the parts of a pattern. If all are constants, removes them and returns `None`: the whole is a
+    /// constant.
     fn pattern_parts<'t>(&mut self, parts: impl Iterator<Item = &'t Term>) -> Option<Patterns> {
         let before = self.constants.len();
         let parts: Patterns = parts.map(|part| self.pattern(part)).collect();
@@ -90,7 +91,7 @@ impl Compiler {
         }
     }
 
-    /// Never a constant, since it matches maps that have more keys.
+    /// Compiles a map, which is never a constant: it matches maps with more keys.
     fn map_pattern(&mut self, pairs: &[(Term, Term)]) -> Pattern {
         let mut parts = Patterns::new();
         for (key, value) in pairs {

@@ -1,14 +1,14 @@
-//! Finds what tells most objects apart at once.
+//! Makes the prefilter of a program.
 
 use crate::program::{
     Clause, Constant, IrrefutableHead, Node, Pattern, Prefilter, PrefilterValue, Test,
 };
 use crate::syntax::function::Comparison;
 
-/// Elements of an object that are gone over to find one, at most.
-const NEAR: u32 = 4;
+/// The number of leading elements in which a prefilter may stand: to read one, those before it are skipped.
+const REACH: u32 = 4;
 
-/// Of a specification, if it is of that kind.
+/// Returns the prefilter of a program of one clause, if its first early test or its head has a small integer.
 pub(super) fn prefilter(
     clauses: &[Clause],
     patterns: &[Pattern],
@@ -24,7 +24,7 @@ pub(super) fn prefilter(
     let &(element, Test::Compare(comparison, constant)) = clause.early.first()? else {
         return None;
     };
-    if element >= NEAR {
+    if element >= REACH {
         return None;
     }
     let is_all = clause.early.len() == 1 && clause.late.len == 0
@@ -41,7 +41,7 @@ pub(super) fn prefilter(
     })
 }
 
-/// Of a head in which an element is a small integer.
+/// Returns the prefilter of a head in which an element is a small integer.
 fn of_head(clause: &Clause, patterns: &[Pattern], constants: &[Constant]) -> Option<Prefilter> {
     let Pattern::Tuple { elements, .. } = clause.head else {
         return None;
@@ -51,7 +51,7 @@ fn of_head(clause: &Clause, patterns: &[Pattern], constants: &[Constant]) -> Opt
         Pattern::Constant(id) => Some((at, constants[*id as usize].int?)),
         _ => None,
     };
-    let (element, int) = (0..NEAR).zip(elements).find_map(int_of)?;
+    let (element, int) = (0..REACH).zip(elements).find_map(int_of)?;
     Some(Prefilter {
         size: elements.len(),
         element,
@@ -61,10 +61,11 @@ fn of_head(clause: &Clause, patterns: &[Pattern], constants: &[Constant]) -> Opt
     })
 }
 
+/// Returns the value of an object that passes, if it is `true` or an element within reach.
 fn value_of(clause: &Clause, head: &IrrefutableHead, nodes: &[Node]) -> PrefilterValue {
     match nodes[clause.body as usize] {
         _ if clause.is_true => PrefilterValue::True,
-        Node::Variable(slot) if head.elements[slot as usize] < NEAR => {
+        Node::Variable(slot) if head.elements[slot as usize] < REACH => {
             PrefilterValue::Element(head.elements[slot as usize])
         }
         _ => PrefilterValue::Unknown,

@@ -9,7 +9,7 @@ use crate::program::plan::{MadeOf, Plan, PlanKind};
 use crate::syntax::function::Comparison;
 use crate::syntax::key_shape::{self, Shape};
 
-/// The keys that any of the clauses names; a full scan if one names none.
+/// Returns the plan with the keys that the clauses name; a full scan if one of them names none.
 pub(super) fn plan<'t>(clauses: impl Iterator<Item = ClauseTerm<'t>>, keypos: usize) -> Plan {
     let mut points: Vec<Term> = Vec::new();
     for clause in clauses {
@@ -33,7 +33,7 @@ struct HashKeys<'t> {
     keypos: usize,
 }
 
-/// The keys that a clause can match; `None` for any.
+/// Returns the keys that a clause can match; `None` if it can match any.
 fn hash_keys(clause: ClauseTerm<'_>, keypos: usize) -> Option<Vec<Term>> {
     let substitution = |number| known_value(clause.guards, number, true);
     let base = match key_shape::of_head(clause.head, keypos, &substitution) {

@@ -1,8 +1,8 @@
-//! From guards to sets of keys.
+//! Key constraints: the set of keys for which a guard can be true.
 //!
-//! [`constrain`] answers for any expression: of which keys might it be `true`? What is not understood might be `true` of any.
-//! A guard that fails is not `true`, so failing guards only narrow. The answer is a superset, never less: a plan made of
-//! it cannot lose an object.
+//! [`constrain`] returns the keys for which an expression can have a wanted value; for an expression that it does not
+//! understand, these are all keys. A guard that fails is not `true`, so it needs no special case. The set may be too
+//! large and never too small: this is how planning keeps the invariant SUPERSET.
 
 use std::borrow::Cow;
 
@@ -11,40 +11,40 @@ use fyris_term::{Map, Term};
 use crate::syntax::atoms::{is_anything, known, variable};
 use crate::syntax::function::{self, Callee, Comparison, Function};
 
-/// What a guard compares.
+/// The side of a comparison that is not the literal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Operand {
     /// The key.
     Key,
-    /// The first part of the key that the head leaves open.
+    /// The first part of the key that the head does not determine.
     Next,
 }
 
-/// A kind of table, as far as sets of keys go.
+/// Sets of keys of one kind of table.
 pub(crate) trait KeySets {
     /// A set of keys.
     type Keys: Clone;
 
-    /// Every key that the head lets through.
+    /// Returns the set of all keys that the head can match.
     fn all(&self) -> Self::Keys;
 
-    /// No key.
+    /// Returns the empty set.
     fn none(&self) -> Self::Keys;
 
-    /// What the term stands for, if it is the key or a part of it.
+    /// Returns the operand that the term is, if it is the key or the next part of it.
     fn operand(&self, term: &Term) -> Option<Operand>;
 
-    /// The keys of which `operand comparison literal` might be true.
+    /// Returns the keys for which `operand comparison literal` can hold.
     fn compare(&self, operand: Operand, comparison: Comparison, literal: &Term) -> Self::Keys;
 
-    /// Keys in both.
+    /// Returns the keys in both sets.
     fn intersect(&self, a: Self::Keys, b: Self::Keys) -> Self::Keys;
 
-    /// Keys in any.
+    /// Returns the keys in any of the sets.
     fn union(&self, sets: Vec<Self::Keys>) -> Self::Keys;
 }
 
-/// The keys of which the expression might be worth `want`.
+/// Returns the keys for which the expression can have the value `want`.
 pub(crate) fn constrain<S: KeySets>(sets: &S, expression: &Term, want: bool) -> S::Keys {
     if let Some(literal) = literal(expression) {
         let is_it = literal.as_atom() == Some(known().boolean(want));
@@ -92,7 +92,7 @@ fn compare<S: KeySets>(sets: &S, comparison: Comparison, a: &Term, b: &Term) -> 
     sets.all()
 }
 
-/// What the guards together say a variable is equal to. With `exactly`, by `=:=`; else by `==` as well.
+/// Returns the literal that the guards require a variable to equal: by `=:=` only if `exactly`, else by `==` as well.
 pub(crate) fn known_value(guards: &[Term], number: u32, exactly: bool) -> Option<Term> {
     guards
         .iter()
@@ -120,7 +120,7 @@ fn known_value_by(guard: &Term, number: u32, exactly: bool) -> Option<Term> {
     }
 }
 
-/// The value of an expression that is the same for all objects, if that can be seen.
+/// Returns the value of an expression that is the same for all objects; `None` if that cannot be seen.
 pub(crate) fn literal(expression: &Term) -> Option<Cow<'_, Term>> {
     match expression {
         Term::Atom(atom) => {
@@ -156,7 +156,7 @@ fn literals(parts: &[Term]) -> Option<Vec<Term>> {
         .collect()
 }
 
-/// Is the expression the key of the object, `{element, KeyPos, '$_'}` or of a variable that is the object?
+/// Returns whether the expression is `{element, KeyPos, Object}`, where `Object` is `'$_'` or a variable bound to it.
 pub(crate) fn is_key_element(expression: &Term, keypos: usize, head: &Term) -> bool {
     let Some([Term::Atom(name), Term::Int(position), object]) = expression.as_tuple() else {
         return false;
@@ -166,7 +166,7 @@ pub(crate) fn is_key_element(expression: &Term, keypos: usize, head: &Term) -> b
     *name == known().element && usize::try_from(*position) == Ok(keypos) && whole
 }
 
-/// Is the term a variable that the head binds to the key?
+/// Returns whether the term is a variable that the head binds to the key.
 pub(crate) fn is_key_variable(term: &Term, keypos: usize, head: &Term) -> bool {
     let key = head
         .as_tuple()
@@ -174,7 +174,7 @@ pub(crate) fn is_key_variable(term: &Term, keypos: usize, head: &Term) -> bool {
     !is_anything(term) && variable(term).is_some() && key == Some(term)
 }
 
-/// Whether `==` to the term is more than `=:=`: whether it holds a number.
+/// Returns whether the term contains a number, so that other terms can be `==` to it without being `=:=`.
 pub(crate) fn holds_number(term: &Term) -> bool {
     match term {
         Term::Int(_) | Term::Big(_) | Term::Float(_) | Term::Fun(_) => true,

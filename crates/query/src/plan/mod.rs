@@ -1,24 +1,24 @@
-//! Plans: which keys a specification can match at all, known before any object is looked at.
+//! Planning: finds the keys that a specification can match before any object is read.
 //!
 //! | in the clause | gives |
 //! |---|---|
 //! | a key without variables, `'_'` or maps | that key |
-//! | a tuple or list key whose first parts are known | the keys that start so |
+//! | a tuple or list key whose first parts are known | the keys with that prefix |
 //! | a guard that compares the key with a literal | a range, or a key |
-//! | a guard that compares the first open part of such a tuple or list | a range within the prefix |
-//! | several guards, `and`, `andalso` | what all allow |
-//! | `or`, `orelse`, several clauses | what any allows |
-//! | `not` | what the opposite allows |
+//! | a guard that compares the first unknown part of such a tuple or list | a range within the prefix |
+//! | several guards, `and`, `andalso` | the intersection |
+//! | `or`, `orelse`, several clauses | the union |
+//! | `not` | the keys for which the argument can be `false` |
 //! | anything else | every key |
 //!
-//! The key is the variable in its place in the head, or `{element, KeyPos, '$_'}`. A variable that a guard sets equal to
-//! a literal counts as known.
+//! The key is the variable in its place in the head, or `{element, KeyPos, '$_'}`. A variable that a guard sets equal
+//! to a literal counts as known.
 //!
-//! Hash tables compare keys by `=:=` and have no ranges: there a plan is a list of keys or a full scan, and `==` says
-//! nothing where a number is near. Ordered tables compare by `==`, so a plan for `1` finds `1.0` as well; the
-//! specification itself, which is run on everything the plan lets through, tells them apart.
+//! Hash tables compare keys by `=:=` and have no ranges: a plan for one is a list of keys or a full scan, and `==`
+//! with a literal that contains a number does not constrain it. Ordered tables compare by `==`, so a plan for `1`
+//! finds `1.0` as well; the specification, which is run on every object of the plan, tells them apart.
 //!
-//! - Invariant **superset**: every object that the specification matches has a key in the plan. So a plan can be slow but
+//! - Invariant **SUPERSET**: every object that the specification matches has a key in the plan. A plan can be slow but
 //!   never wrong.
 
 mod clause;
@@ -34,7 +34,7 @@ use crate::program::plan::{KeptPlan, Plan, TableOrder};
 use crate::program::{Pattern, Program};
 use clause::ClauseTerm;
 
-/// The plan of a program, kept with the program if it is the first that was asked for.
+/// Returns the plan of a program, and keeps the first one with the program.
 pub(crate) fn plan(program: &Program, keypos: usize, order: TableOrder) -> Arc<Plan> {
     let kept = program.plan.get_or_init(|| KeptPlan {
         keypos,
@@ -47,7 +47,7 @@ pub(crate) fn plan(program: &Program, keypos: usize, order: TableOrder) -> Arc<P
     Arc::new(make_plan(&program.source, keypos, order))
 }
 
-/// The bytes of the one key that all matching objects have, if the head names it.
+/// Returns the bytes of the one key that every matching object has, if the head names it.
 #[inline]
 pub(crate) fn point(program: &Program, keypos: usize, order: TableOrder) -> Option<&[u8]> {
     let [clause] = &program.clauses[..] else {

@@ -13,7 +13,7 @@ use crate::syntax::atoms::variable;
 use crate::syntax::function::Comparison;
 use crate::syntax::key_shape::{self, Prefix, Shape};
 
-/// The ranges of keys that any of the clauses can match.
+/// Returns the plan whose ranges hold every key that one of the clauses can match.
 pub(super) fn plan<'t>(clauses: impl Iterator<Item = ClauseTerm<'t>>, keypos: usize) -> Plan {
     let set = Ranges::union(clauses.map(|clause| ordered_keys(clause, keypos)));
     let range = |range: &Range| KeyRange {
@@ -108,7 +108,7 @@ impl KeySets for OrderedKeys<'_> {
     }
 }
 
-/// Which sides of `literal` a comparison leaves open: what is below it, itself, what is above.
+/// Returns whether a comparison with a literal can hold for keys below it, equal to it and above it.
 fn sides(comparison: Comparison) -> [bool; 3] {
     match comparison {
         Comparison::Less => [true, false, false],
@@ -121,7 +121,7 @@ fn sides(comparison: Comparison) -> [bool; 3] {
     }
 }
 
-/// The range between two cuts around a literal, with what is below and above as far as the comparison allows.
+/// Returns the keys for which a comparison with a literal can hold, given the cuts below and above the literal.
 fn around(comparison: Comparison, below: Cut, above: Cut) -> Ranges {
     let (lower, upper) = match sides(comparison) {
         [true, true, true] => (None, None),
@@ -134,7 +134,7 @@ fn around(comparison: Comparison, below: Cut, above: Cut) -> Ranges {
     Ranges::one(Range { lower, upper })
 }
 
-/// The keys that compare so with a literal.
+/// Returns the keys for which `key comparison literal` can hold.
 fn comparison_range(comparison: Comparison, literal: &Term) -> Ranges {
     let key = KeyBuf::encode(literal);
     if key.is_too_deep() {
@@ -151,7 +151,7 @@ fn comparison_range(comparison: Comparison, literal: &Term) -> Ranges {
     around(comparison, cut(false), cut(true))
 }
 
-/// The keys that start with some bytes, made of whole terms and going on with another.
+/// Returns the cuts around the keys that start with `bytes`, which are whole terms, and continue with another term.
 fn between(bytes: &[u8], label: &Term) -> [Cut; 2] {
     let cut = |bytes: Vec<u8>, below_label| Cut {
         bytes,
@@ -173,7 +173,7 @@ fn prefix_range(prefix: &Prefix) -> Ranges {
     })
 }
 
-/// The keys of a prefix whose next part compares so with a literal.
+/// Returns the keys of a prefix for whose next part `part comparison literal` can hold.
 fn next_range(prefix: &Prefix, comparison: Comparison, literal: &Term) -> Ranges {
     let key = KeyBuf::encode(literal);
     if key.is_too_deep() {

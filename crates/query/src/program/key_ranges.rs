@@ -1,26 +1,26 @@
 //! Sets of keys as ranges of their order bytes.
 //!
-//! A *cut* lies between two neighbours in the order of byte strings: below some bytes, or above them. A range is what
-//! lies between two cuts, and a set is a list of ranges.
+//! A *cut* is a position between two neighbours in the order of byte strings: directly below some bytes, or directly
+//! above them. A range is the keys between two cuts, and a set is a list of ranges.
 //!
-//! - Invariant **apart**: the ranges of a set are not empty, ascend, and do not overlap.
+//! - Invariant **DISJOINT**: the ranges of a set are not empty, ascend, and do not overlap.
 
 use std::cmp::Ordering;
 use std::ops::Bound;
 
 use fyris_term::Term;
 
-/// A place between byte strings, and the term it was made of.
+/// A position between byte strings, and the term it was made of.
 #[derive(Debug, Clone)]
 pub(crate) struct Cut {
     pub(crate) bytes: Vec<u8>,
-    /// Above the bytes, not below.
+    /// Whether it is above the bytes, not below.
     pub(crate) above: bool,
-    /// What to show: a key, or a pattern of keys that start alike.
+    /// The key, or the pattern of the keys with one prefix, to print.
     pub(crate) label: Label,
 }
 
-/// How a cut is shown.
+/// How a cut is printed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Label {
     pub(crate) term: Term,
@@ -38,7 +38,7 @@ impl Cut {
     }
 }
 
-/// What lies between two cuts; a missing one is the end of everything.
+/// The keys between two cuts; a missing cut is the end of the key space.
 #[derive(Debug, Clone)]
 pub(crate) struct Range {
     pub(crate) lower: Option<Cut>,
@@ -76,7 +76,7 @@ impl Range {
         }
     }
 
-    /// Does it hold the keys of one order, and no others?
+    /// Returns whether it holds exactly the keys with one sequence of order bytes.
     pub(crate) fn is_point(&self) -> bool {
         match (&self.lower, &self.upper) {
             (Some(lower), Some(upper)) => lower.bytes == upper.bytes && !lower.above && upper.above,
@@ -84,7 +84,7 @@ impl Range {
         }
     }
 
-    /// Does it hold the keys that start with some bytes?
+    /// Returns whether it holds exactly the keys with one prefix.
     pub(crate) fn is_prefix(&self) -> bool {
         match (&self.lower, &self.upper) {
             (Some(lower), Some(upper)) => {
@@ -97,7 +97,7 @@ impl Range {
     }
 }
 
-/// Behind a prefix made of whole terms: above every key that goes on with one more.
+/// Appended to a prefix of whole terms, it makes a bound above every key that continues the prefix with another term.
 pub(crate) const ABOVE_TERMS: u8 = 0xF0;
 
 /// A set of keys.
@@ -120,12 +120,12 @@ impl Ranges {
         Ranges(vec![range])
     }
 
-    /// The ranges, ascending.
+    /// Iterates over the ranges, in ascending order.
     pub(crate) fn iter(&self) -> std::slice::Iter<'_, Range> {
         self.0.iter()
     }
 
-    /// What is in both. O(ranges).
+    /// Returns the keys in both sets. O(ranges).
     pub(crate) fn intersect(self, other: Ranges) -> Ranges {
         let mut both = Vec::new();
         let (mut a, mut b) = (
@@ -140,7 +140,7 @@ impl Ranges {
             if !range.is_empty() {
                 both.push(range);
             }
-            // The one that ends first meets nothing else.
+            // The range that ends first overlaps no further range of the other set.
             if ends_first(x, y) {
                 a.next();
             } else {
@@ -150,7 +150,7 @@ impl Ranges {
         Ranges(both)
     }
 
-    /// What is in any. O(ranges log ranges).
+    /// Returns the keys in any of the sets. O(ranges log ranges).
     pub(crate) fn union(sets: impl IntoIterator<Item = Ranges>) -> Ranges {
         let mut ranges: Vec<Range> = sets.into_iter().flat_map(|set| set.0).collect();
         ranges.sort_by(|a, b| compare_lower(&a.lower, &b.lower));
@@ -172,7 +172,7 @@ impl Ranges {
 fn compare_lower(a: &Option<Cut>, b: &Option<Cut>) -> Ordering {
     match (a, b) {
         (Some(a), Some(b)) => a.compare(b),
-        // The start of everything is a missing cut.
+        // A missing lower cut is the start of the key space, below every other cut.
         (a, b) => a.is_some().cmp(&b.is_some()),
     }
 }
@@ -199,7 +199,7 @@ fn ends_first(a: &Range, b: &Range) -> bool {
     }
 }
 
-/// Whether there is no gap between a range and one that does not start before it.
+/// Returns whether there is no gap between range `a` and range `b`, which does not start before it.
 fn touches(a: &Range, b: &Range) -> bool {
     match (&a.upper, &b.lower) {
         (Some(upper), Some(lower)) => lower.compare(upper).is_le(),

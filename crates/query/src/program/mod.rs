@@ -1,4 +1,4 @@
-//! The compiled form: flat vectors of nodes that name each other by number.
+//! Compiled specifications as data: flat vectors of nodes that name each other by number.
 
 mod irrefutable;
 pub(crate) mod key_ranges;
@@ -21,7 +21,7 @@ pub(crate) use test::{Test, kinds};
 /// The number of a node, a constant or a slot.
 pub(crate) type Id = u32;
 
-/// Some neighbours in a vector.
+/// A slice of a vector, by position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Span {
     pub(crate) at: u32,
@@ -29,7 +29,7 @@ pub(crate) struct Span {
 }
 
 impl Span {
-    /// The neighbours.
+    /// Returns the slice.
     #[inline]
     pub(crate) fn of<T>(self, all: &[T]) -> &[T] {
         &all[self.at as usize..(self.at + self.len) as usize]
@@ -47,9 +47,9 @@ pub(crate) struct Program {
     /// The arguments and parts of nodes.
     pub(crate) node_parts: Vec<Id>,
     pub(crate) constants: Vec<Constant>,
-    /// What tells most objects at once.
+    /// The comparison that decides most objects, if there is one.
     pub(crate) prefilter: Option<Prefilter>,
-    /// The plan that was asked for first: a specification is used with one table, as a rule.
+    /// The first plan that was made: as a rule a specification is used with one table.
     pub(crate) plan: OnceLock<KeptPlan>,
 }
 
@@ -57,20 +57,20 @@ pub(crate) struct Program {
 #[derive(Debug)]
 pub(crate) struct Clause {
     pub(crate) head: Pattern,
-    /// If the head is irrefutable.
+    /// Set if the head is irrefutable.
     pub(crate) irrefutable: Option<IrrefutableHead>,
     /// The slots of the variables, in the order of the variables' numbers; slots are numbered as the head meets them.
     pub(crate) bindings: Vec<Id>,
-    /// Those guards that test an element of the head's tuple, by element, from 0.
+    /// The guards that test an element of the head's tuple: the element, counted from 0, and the test.
     pub(crate) early: Vec<(u32, Test)>,
-    /// The guards that are left: nodes, among the parts of nodes.
+    /// The other guards: nodes, among the parts of nodes.
     pub(crate) late: Span,
-    /// Of elements of the head's tuple that are patterns with parts, from 0: what the order bytes of a key that matches
-    /// start with.
+    /// For the elements of the head's tuple that are patterns with parts, counted from 0: the prefix of the order
+    /// bytes of every key that matches, should the element be the key.
     pub(crate) prefixes: Vec<(u32, Vec<u8>)>,
-    /// The last expression of the body; those before it are evaluated for nothing, so they are not.
+    /// The last expression of the body: the others have neither value nor effect, and are not compiled in.
     pub(crate) body: Id,
-    /// The body is the constant `true`.
+    /// Whether the body is the constant `true`.
     pub(crate) is_true: bool,
 }
 
@@ -84,7 +84,7 @@ pub(crate) enum Pattern {
     Same(Id),
     /// `=:=` to a constant.
     Constant(Id),
-    /// A tuple of just so many elements; those from `used` on are `'_'`.
+    /// A tuple of exactly these elements; those from `used` on are `'_'`.
     Tuple {
         elements: Span,
         used: u32,
@@ -118,14 +118,14 @@ pub(crate) enum Node {
     OrElse(Span),
 }
 
-/// A constant in every form that it may have to be compared in.
+/// A constant in every form in which it is compared.
 #[derive(Debug)]
 pub(crate) struct Constant {
     pub(crate) term: Term,
-    /// The small integer that it is.
+    /// Its value, if it is a small integer.
     pub(crate) int: Option<i64>,
     pub(crate) value: Vec<u8>,
-    /// Stored bytes that start with `value` are this constant, and no others are.
+    /// Whether a stored value is this constant if, and only if, its bytes start with `value`.
     pub(crate) plain: bool,
     /// Key bytes: order part and trailer.
     pub(crate) key: Box<[u8]>,
@@ -134,7 +134,7 @@ pub(crate) struct Constant {
 }
 
 impl Constant {
-    /// A constant of at most [`fyris_term::MAX_DEPTH`] levels.
+    /// Encodes a constant of at most [`fyris_term::MAX_DEPTH`] levels.
     pub(crate) fn new(term: Term) -> Constant {
         let (mut bytes, mut blobs) = (Vec::new(), Vec::new());
         let encoded = value::encode(&term, &mut bytes, &mut blobs).is_ok();
@@ -149,10 +149,10 @@ impl Constant {
         }
     }
 
-    /// What is behind the constant, if `values` starts with it; only of one that is plain.
+    /// Returns the bytes behind the constant if `values` starts with it. The constant must be plain.
     #[inline]
     pub(crate) fn strip<'v>(&self, values: &'v [u8]) -> Option<&'v [u8]> {
-        /// Up to so many bytes a loop is faster than a call.
+        /// The most bytes for which a loop is faster than a call.
         const SHORT: usize = 4;
         if self.value.len() > SHORT {
             return values.strip_prefix(&self.value[..]);
@@ -162,7 +162,7 @@ impl Constant {
         pairs.all(|(a, b)| a == b).then_some(behind)
     }
 
-    /// The order part of its key bytes.
+    /// Returns the order part of its key bytes.
     #[inline]
     pub(crate) fn key_order(&self) -> &[u8] {
         &self.key[..self.order]
@@ -170,19 +170,19 @@ impl Constant {
 }
 
 impl Program {
-    /// The constant with this number.
+    /// Returns the constant with this number.
     #[inline]
     pub(crate) fn constant(&self, id: Id) -> &Constant {
         &self.constants[id as usize]
     }
 
-    /// The node with this number.
+    /// Returns the node with this number.
     #[inline]
     pub(crate) fn node(&self, id: Id) -> Node {
         self.nodes[id as usize]
     }
 
-    /// The nodes of a span.
+    /// Returns the nodes of a span.
     #[inline]
     pub(crate) fn parts(&self, span: Span) -> &[Id] {
         span.of(&self.node_parts)

@@ -1,4 +1,4 @@
-//! Plans as data: which keys to look at.
+//! Plans as data: the keys to read.
 
 use std::ops::Bound;
 use std::sync::Arc;
@@ -22,18 +22,18 @@ pub enum TableOrder {
 pub enum PlanKind {
     /// One key.
     Point,
-    /// Some keys; or none at all, when nothing can match.
+    /// Several keys, or none if no object can match.
     Points,
-    /// The keys that start in one way.
+    /// The keys with one prefix.
     Prefix,
-    /// Some ranges of keys.
+    /// One range of keys or several.
     Range,
     /// Every object.
     FullScan,
 }
 
 impl PlanKind {
-    /// The kind of a list of this many keys.
+    /// Returns the kind of a plan of `points` keys.
     pub(crate) fn of_points(points: usize) -> PlanKind {
         if points == 1 {
             PlanKind::Point
@@ -42,7 +42,7 @@ impl PlanKind {
         }
     }
 
-    /// `point`, `points`, `prefix`, `range` or `full_scan`.
+    /// Returns `point`, `points`, `prefix`, `range` or `full_scan`.
     pub fn name(self) -> &'static str {
         match self {
             PlanKind::Point => "point",
@@ -57,14 +57,14 @@ impl PlanKind {
 /// A range of keys, in the order of their bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyRange {
-    /// Order bytes ([`KeyBuf::order`]), or the beginning of some.
+    /// The lower end: order bytes ([`KeyBuf::order`]), or a prefix of order bytes.
     pub lower: Bound<Vec<u8>>,
-    /// As `lower`.
+    /// The upper end, of the same form.
     pub upper: Bound<Vec<u8>>,
 }
 
 impl KeyRange {
-    /// The order bytes of the one key that the range is, if it is one.
+    /// Returns the order bytes of the key, if the range holds one key only.
     pub fn as_point(&self) -> Option<&[u8]> {
         match (&self.lower, &self.upper) {
             (Bound::Included(lower), Bound::Included(upper)) if lower == upper => Some(lower),
@@ -72,7 +72,7 @@ impl KeyRange {
         }
     }
 
-    /// Whether a key with these order bytes is in the range.
+    /// Returns whether a key with these order bytes is in the range.
     pub fn contains(&self, order: &[u8]) -> bool {
         let above = match &self.lower {
             Bound::Unbounded => true,
@@ -88,7 +88,7 @@ impl KeyRange {
     }
 }
 
-/// The keys to look at: made by [`MatchSpec::plan`](crate::MatchSpec::plan).
+/// The keys that a specification can match: made by [`MatchSpec::plan`](crate::MatchSpec::plan).
 #[derive(Debug, Clone)]
 pub struct Plan {
     pub(crate) kind: PlanKind,
@@ -97,7 +97,7 @@ pub struct Plan {
     pub(crate) made_of: MadeOf,
 }
 
-/// What the bounds are told from, when somebody asks.
+/// The source of [`Plan::bounds`].
 #[derive(Debug, Clone)]
 pub(crate) enum MadeOf {
     Everything,
@@ -106,7 +106,7 @@ pub(crate) enum MadeOf {
 }
 
 impl Plan {
-    /// Every key.
+    /// Returns a full scan.
     pub(crate) fn full_scan(ranges: Vec<KeyRange>) -> Plan {
         Plan {
             kind: PlanKind::FullScan,
@@ -116,26 +116,26 @@ impl Plan {
         }
     }
 
-    /// What kind of plan it is.
+    /// Returns the kind of the plan.
     pub fn kind(&self) -> PlanKind {
         self.kind
     }
 
-    /// Of an ordered table: the ranges in which all matching objects are, ascending, without overlap. A full scan is
-    /// one range without bounds. Of a hash table: nothing.
+    /// Returns, for an ordered table, the ranges that hold every matching object, ascending and without overlap. A
+    /// full scan is one range without bounds. Empty for a hash table.
     pub fn ranges(&self) -> &[KeyRange] {
         &self.ranges
     }
 
-    /// Of a hash table: the keys that all matching objects have, without repeats; nothing if it is a full scan. Of an
-    /// ordered table: nothing.
+    /// Returns, for a hash table, the keys that matching objects can have, without repeats. Empty for a full scan,
+    /// and for an ordered table.
     pub fn points(&self) -> &[KeyBuf] {
         &self.points
     }
 
-    /// The ranges or keys as terms, in their order: `{key, Key}`, `{prefix, Pattern}` or `{range, Lower, Upper}` with
-    /// bounds `{'>=', Key}`, `{'>', Key}`, `{'<', Key}`, `{'=<', Key}` or `unbounded`; a bound on a part of the key is
-    /// a pattern such as `{a, 5, '_'}`. Nothing for a full scan.
+    /// Returns the ranges or keys as terms, in their order: `{key, Key}`, `{prefix, Pattern}` or `{range, Lower,
+    /// Upper}` with bounds `{'>=', Key}`, `{'>', Key}`, `{'<', Key}`, `{'=<', Key}` or `unbounded`; a bound on a part
+    /// of the key is a pattern such as `{a, 5, '_'}`. Empty for a full scan.
     pub fn bounds(&self) -> Vec<Term> {
         match &self.made_of {
             MadeOf::Everything => Vec::new(),
@@ -144,7 +144,7 @@ impl Plan {
         }
     }
 
-    /// The plan as a term, for `explain`: `#{access => Kind, bounds => Bounds}`.
+    /// Returns the plan as a term, for `explain`: `#{access => Kind, bounds => Bounds}`.
     pub fn describe(&self) -> Term {
         let pairs = [
             (Term::atom("access"), Term::atom(self.kind.name())),
@@ -154,7 +154,7 @@ impl Plan {
     }
 }
 
-/// A plan, and what it is for.
+/// A plan, and the shape of the tables it is for.
 #[derive(Debug)]
 pub(crate) struct KeptPlan {
     pub(crate) keypos: usize,

@@ -1,31 +1,32 @@
-//! The first look at an object: in registers, and enough for most.
+//! The prefilter: one comparison of an element with a small integer, made in registers before anything else.
 //!
-//! Most specifications that are run over many objects have one clause, and an open head with a first guard that compares an
-//! element with a small integer, or a head in which an element is a small integer. What that says of an object is then
-//! told before a `Run` is made, and where nothing else is asked and the value is an element too, the object is done
-//! with. All else takes the long way, which asks the same again.
+//! Most specifications that scan many objects have one clause, whose head is irrefutable and whose first guard
+//! compares an element with a small integer, or whose head has a small integer in an element. The prefilter makes
+//! this comparison before a `Run` exists. If the specification asks nothing else and its value is an element or
+//! `true`, the prefilter gives the value as well; otherwise objects that pass take the slow path, which makes the
+//! comparison again.
 
-/// What there is to know at once of a specification of that kind.
+/// The comparison, and the value of an object that passes it.
 #[derive(Debug)]
 pub(crate) struct Prefilter {
     /// The size of the tuples that can match.
     pub(crate) size: usize,
-    /// The element that is compared, from 0.
+    /// The element that is compared, counted from 0.
     pub(crate) element: u32,
-    /// With what.
+    /// The integer that it is compared with.
     pub(crate) int: i64,
-    /// Which orders of the two let it pass: see [`Comparison::orders`](crate::syntax::function::Comparison).
+    /// The orders of the two that pass, as a mask: see [`Comparison::orders`](crate::syntax::function::Comparison).
     pub(crate) orders: u8,
-    /// What the value of an object that passes is, if nothing else is asked.
+    /// The value of an object that passes, if the specification asks nothing else.
     pub(crate) value: PrefilterValue,
 }
 
-/// The value of an object that passes, as far as it is known at once.
+/// The value of an object that passes the prefilter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PrefilterValue {
-    /// The long way tells.
+    /// Only the slow path knows.
     Unknown,
     True,
-    /// This element, from 0.
+    /// This element, counted from 0.
     Element(u32),
 }

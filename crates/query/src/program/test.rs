@@ -1,24 +1,24 @@
-//! Tests: guards on one place that always have an answer.
+//! Tests: guards on one place that cannot fail.
 //!
-//! A comparison with a constant and a test of a type cannot fail, and most guards are nothing else. Those on an element
-//! of the object are asked as soon as the head has reached it, before what follows is looked at; the order of
-//! guards without effects cannot be told from outside.
+//! Comparisons with a constant and type tests cannot fail, and most guards are one of them. A test of an element is
+//! made as soon as the head has reached the element, before later elements are read: guards have no effects, so their
+//! order cannot be observed.
 
 use fyris_term::key::KeyKind;
 
 use super::Id;
 use crate::syntax::function::{Comparison, Function};
 
-/// A question about one place.
+/// A test of one place.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Test {
-    /// How it compares with a constant.
+    /// A comparison with a constant.
     Compare(Comparison, Id),
-    /// Whether it is of one of these kinds: a bit each.
+    /// A type test: the kinds that pass, a bit each.
     Kind(u16),
 }
 
-/// The kinds that a type test accepts, if it is one that looks at nothing but the kind.
+/// Returns the kinds that a function accepts, as a mask, if it is a type test that reads nothing but the kind.
 pub(crate) fn kinds(function: Function) -> Option<u16> {
     use KeyKind as K;
     let kinds: &[KeyKind] = match function {

@@ -1,4 +1,4 @@
-//! Reads, decodes and compares what references lead to.
+//! Reads, decodes and compares the values that references lead to.
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
@@ -16,7 +16,7 @@ use crate::run::value::{Ref, Subject, Value, kind_of, kind_of_view, scalar};
 /// One run of a specification.
 pub(crate) struct Run<'a> {
     subject: Subject<'a>,
-    /// The key of a stored object, once it was decoded.
+    /// The key of a stored object, if it was decoded already.
     key: OnceCell<Term>,
 }
 
@@ -29,10 +29,10 @@ impl<'a> Run<'a> {
     }
 }
 
-/// What values need to be looked into: a run.
+/// The context in which references are read: one run.
 ///
-/// A reference, which is handed on in a register. Handed on as it is, a run would be written by words and read back by
-/// pairs of words at once, and processors stop at that for a dozen cycles.
+/// It is a reference so that it is passed in a register. A run passed by value would be stored word by word and
+/// loaded back in pairs of words, which defeats store forwarding and costs a dozen cycles.
 #[derive(Clone, Copy)]
 pub(crate) struct EvalContext<'a>(&'a Run<'a>);
 
@@ -42,13 +42,13 @@ impl<'a> EvalContext<'a> {
         EvalContext(run)
     }
 
-    /// What the specification is run over.
+    /// Returns the object that the specification is run over.
     #[inline(always)]
     pub(crate) fn subject(self) -> Subject<'a> {
         self.0.subject
     }
 
-    /// The stored object; only its references ask.
+    /// Returns the stored object; `None` if the subject is a term.
     #[inline]
     fn stored(self) -> Option<&'a ObjectView<'a>> {
         match self.subject() {
@@ -57,13 +57,13 @@ impl<'a> EvalContext<'a> {
         }
     }
 
-    /// The large binaries of the object.
+    /// Returns the large binaries of the object.
     #[inline]
     pub(crate) fn blobs(self) -> &'a [Arc<[u8]>] {
         self.stored().map_or(&[], |object| object.blobs)
     }
 
-    /// The key of the stored object, decoded once a run.
+    /// Returns the key of the stored object, which is decoded at most once a run.
     pub(crate) fn key_term(self) -> &'a Term {
         self.0.key.get_or_init(|| {
             self.stored()
@@ -71,7 +71,7 @@ impl<'a> EvalContext<'a> {
         })
     }
 
-    /// The whole object as a term.
+    /// Returns the whole object as a term.
     pub(crate) fn object_term(self) -> Cow<'a, Term> {
         match self.subject() {
             Subject::Stored(object) => Cow::Owned(object.to_term()),
@@ -79,7 +79,7 @@ impl<'a> EvalContext<'a> {
         }
     }
 
-    /// What is at a place, scalars as they are.
+    /// Returns the value at a place: numbers and atoms are decoded, other values stay references.
     #[inline]
     pub(crate) fn load(self, place: Ref<'a>) -> Value<'a> {
         match place {
@@ -105,7 +105,7 @@ impl<'a> EvalContext<'a> {
         }
     }
 
-    /// The term at a place.
+    /// Returns the term at a place.
     pub(crate) fn term(self, place: Ref<'a>) -> Cow<'a, Term> {
         match place {
             Ref::Object => self.object_term(),
@@ -142,7 +142,7 @@ impl<'a> EvalContext<'a> {
         }
     }
 
-    /// The value as a term, borrowed where there is one.
+    /// Returns the value as a term, borrowed if a term exists.
     pub(crate) fn borrowed<'v>(self, value: &'v Value<'a>) -> Cow<'v, Term>
     where
         'a: 'v,
@@ -156,7 +156,7 @@ impl<'a> EvalContext<'a> {
         }
     }
 
-    /// The value as a term of its own.
+    /// Turns the value into an owned term.
     pub(crate) fn owned(self, value: Value<'a>) -> Term {
         match value {
             Value::Owned(term) => term,
@@ -167,7 +167,8 @@ impl<'a> EvalContext<'a> {
         }
     }
 
-    /// Appends the term at a place, to keep; binaries without a term in between: see [`EvalContext`].
+    /// Appends the owned term at a place. Binaries are written to the vector directly, for the reason given at
+    /// [`EvalContext`].
     #[inline(never)]
     pub(crate) fn push_other(self, place: Ref<'a>, out: &mut Vec<Term>) {
         match self.shared_binary(place) {
@@ -176,7 +177,7 @@ impl<'a> EvalContext<'a> {
         }
     }
 
-    /// The content of a small or a shared binary. `None` does not mean that there is none.
+    /// Returns the content of a small or shared binary. `None` does not mean that the value is no binary.
     #[inline]
     fn shared_binary(self, place: Ref<'a>) -> Option<Arc<[u8]>> {
         match (place, self.subject()) {
@@ -190,18 +191,18 @@ impl<'a> EvalContext<'a> {
         }
     }
 
-    /// The term at a place, to keep.
+    /// Returns the owned term at a place.
     pub(crate) fn owned_at(self, place: Ref<'a>) -> Term {
         match (place, self.subject(), self.0.key.get()) {
             (Ref::Term(term), ..) => term.clone(),
             (Ref::Stored(mut bytes), ..) => decoded(&mut bytes, self.blobs()),
-            // Not decoded yet, and perhaps not wanted again.
+            // Not decoded yet, and perhaps not read again: it is not cached.
             (Ref::Key, Subject::Stored(object), None) => object.key(),
             _ => self.term(place).into_owned(),
         }
     }
 
-    /// The small integer at a place, if one is there and not only reachable by decoding.
+    /// Returns the small integer at a place. `None` does not mean that there is none: it may need decoding.
     #[inline(always)]
     pub(crate) fn small_int(self, place: Ref<'a>) -> Option<i64> {
         match (place, self.subject()) {
@@ -212,7 +213,7 @@ impl<'a> EvalContext<'a> {
         }
     }
 
-    /// What kind of term the value is.
+    /// Returns the kind of the value.
     pub(crate) fn kind(self, value: &Value<'a>) -> KeyKind {
         match value {
             Value::Int(_) => KeyKind::Integer,
@@ -223,7 +224,7 @@ impl<'a> EvalContext<'a> {
         }
     }
 
-    /// What kind of term is at a place.
+    /// Returns the kind of the value at a place.
     #[inline]
     pub(crate) fn kind_at(self, place: Ref<'a>) -> KeyKind {
         match place {
@@ -245,7 +246,7 @@ impl<'a> EvalContext<'a> {
         }
     }
 
-    /// The content of a binary that can be had without copying. `None` does not mean that it is none.
+    /// Returns the content of a binary if it can be borrowed. `None` does not mean that the value is no binary.
     pub(crate) fn binary<'v>(self, value: &'v Value<'a>) -> Option<&'v [u8]>
     where
         'a: 'v,
@@ -260,7 +261,7 @@ impl<'a> EvalContext<'a> {
         }
     }
 
-    /// Erlang's order of terms.
+    /// Compares two values in Erlang's order of terms.
     pub(crate) fn compare(self, a: &Value<'a>, b: &Value<'a>) -> Ordering {
         match (a, b) {
             (Value::Int(a), Value::Int(b)) => return a.cmp(b),
@@ -283,7 +284,7 @@ impl<'a> EvalContext<'a> {
         self.borrowed(a).cmp_order(&self.borrowed(b))
     }
 
-    /// The key beside a constant, by their bytes.
+    /// Compares the key with a constant, by their bytes; `None` if `other` is no constant.
     fn compare_key(self, other: &Value<'a>) -> Option<Ordering> {
         let object = self.stored()?;
         match other {
@@ -292,7 +293,7 @@ impl<'a> EvalContext<'a> {
         }
     }
 
-    /// `=:=`.
+    /// Returns whether two values are `=:=`.
     pub(crate) fn same(self, a: &Value<'a>, b: &Value<'a>) -> bool {
         match (a, b) {
             (Value::Int(a), Value::Int(b)) => a == b,
@@ -308,7 +309,7 @@ impl<'a> EvalContext<'a> {
         }
     }
 
-    /// Whether what is at a place is `=:=` to a constant.
+    /// Returns whether the value at a place is `=:=` to a constant.
     #[inline]
     pub(crate) fn is_constant(self, place: Ref<'a>, constant: &Constant) -> bool {
         match (place, self.subject()) {
@@ -319,7 +320,7 @@ impl<'a> EvalContext<'a> {
     }
 }
 
-/// Whether the key of a stored object is `=:=` to a constant.
+/// Returns whether the key of a stored object is `=:=` to a constant.
 #[inline]
 pub(crate) fn is_key(object: &ObjectView<'_>, constant: &Constant) -> bool {
     let (order, trailer) = constant.key.split_at(constant.order);
@@ -327,7 +328,7 @@ pub(crate) fn is_key(object: &ObjectView<'_>, constant: &Constant) -> bool {
     object.key_order == order && (only_order || key::is_same(object.key_tail, trailer))
 }
 
-/// The list of some bytes.
+/// Returns the list of the bytes.
 fn string(bytes: &[u8]) -> Term {
     Term::List(bytes.iter().map(|&byte| Term::from(byte)).collect())
 }

@@ -1,7 +1,8 @@
-//! Matching heads: over stored objects without decoding, and over terms.
+//! Matches heads: over stored objects without decoding them, and over terms.
 //!
-//! Variables are bound in the order in which the pattern meets them, so a binding is a push and a slot's number its
-//! place. A pattern that fails leaves bindings behind; whoever tries the next clause clears them.
+//! Variables are bound in the order in which they stand in the pattern, so a binding is a push, and the number of a
+//! slot is its position in the vector. A pattern that fails leaves bindings behind; the caller clears them before the
+//! next clause.
 //!
 //! Recursion goes down with the pattern, which has at most [`MAX_DEPTH`](fyris_term::MAX_DEPTH) levels.
 
@@ -14,7 +15,7 @@ use crate::run::context::{EvalContext, is_key};
 use crate::run::object::ObjectView;
 use crate::run::value::{Ref, Subject};
 
-/// What the variables are bound to.
+/// The values of the variables, by slot.
 pub(crate) type Bindings<'a> = SmallVec<[Ref<'a>; 6]>;
 
 /// One attempt to match.
@@ -22,12 +23,12 @@ pub(crate) struct Matcher<'m, 'a> {
     pub(crate) program: &'a Program,
     pub(crate) context: EvalContext<'a>,
     pub(crate) bindings: &'m mut Bindings<'a>,
-    /// The early tests were asked already.
+    /// Whether the early tests were made already.
     pub(crate) tested: bool,
 }
 
 impl<'a> Matcher<'_, 'a> {
-    /// Whether the subject matches the head.
+    /// Returns whether the subject matches the head.
     #[inline]
     pub(crate) fn head(&mut self, clause: &'a Clause) -> bool {
         match (clause.head, self.context.subject()) {
@@ -36,7 +37,7 @@ impl<'a> Matcher<'_, 'a> {
             (Pattern::Tuple { elements, used }, Subject::Stored(object)) => {
                 self.object(clause, elements, used, object)
             }
-            // An object is a tuple; that of constants alone is a tuple pattern too, in a head.
+            // An object is a tuple, and every tuple in a head is a tuple pattern, even of constants alone.
             (_, Subject::Stored(_)) => false,
             (Pattern::Tuple { elements, used }, Subject::Term(Term::Tuple(terms))) => {
                 self.tuple(clause, elements, used, terms)
@@ -51,13 +52,13 @@ impl<'a> Matcher<'_, 'a> {
         true
     }
 
-    /// The tests that are still to be asked.
+    /// Returns the tests that are still to be made.
     #[inline]
     fn tests(&self, clause: &'a Clause) -> &'a [(u32, Test)] {
         if self.tested { &[] } else { &clause.early }
     }
 
-    /// The tuple of a stored object, element by element, up to the last that matters.
+    /// Matches the tuple of a stored object, element by element, up to the last one that the pattern uses.
     #[inline]
     fn object(
         &mut self,
@@ -79,7 +80,7 @@ impl<'a> Matcher<'_, 'a> {
             } else {
                 Ref::Stored(values)
             };
-            // Cheap tests first: most objects that do not match are told by them.
+            // Cheap tests first: they reject most objects that do not match.
             while let Some((&(element, test), rest)) = early.split_first()
                 && element as usize == i
             {
@@ -93,7 +94,7 @@ impl<'a> Matcher<'_, 'a> {
                     return false;
                 }
             } else if matches!(pattern, Pattern::Bind) && i + 1 == used.len() {
-                // What is behind the last one matters to nobody.
+                // The last element that is used: nothing behind it is read.
                 self.bind(here);
             } else {
                 match self.element(pattern, values) {
@@ -105,7 +106,7 @@ impl<'a> Matcher<'_, 'a> {
         true
     }
 
-    /// As [`Matcher::object`], of a term.
+    /// Matches the tuple of a term; see [`Matcher::object`].
     #[inline]
     fn tuple(&mut self, clause: &'a Clause, elements: Span, used: u32, terms: &'a [Term]) -> bool {
         if terms.len() != elements.len as usize {
@@ -141,15 +142,15 @@ impl<'a> Matcher<'_, 'a> {
             Pattern::Bind => self.bind(Ref::Key),
             Pattern::Constant(constant) => is_key(object, self.program.constant(constant)),
             Pattern::Same(slot) => self.is_bound_to(slot, Ref::Key),
-            _ if !starts_well(clause, object) => false,
-            _ => match told_by_bytes(self.program, pattern, object) {
-                Some(told) => told,
+            _ if !has_key_prefix(clause, object) => false,
+            _ => match matches_key_bytes(self.program, pattern, object) {
+                Some(matches) => matches,
                 None => self.term(pattern, self.context.key_term()),
             },
         }
     }
 
-    /// Matches the value at the front of `values`: what is behind it, or nothing.
+    /// Matches the value at the front of `values`, and returns the bytes behind it; `None` if it does not match.
     #[inline]
     fn element(&mut self, pattern: Pattern, values: &'a [u8]) -> Option<&'a [u8]> {
         match pattern {
@@ -180,7 +181,7 @@ impl<'a> Matcher<'_, 'a> {
         if matches { behind(values) } else { None }
     }
 
-    /// Matches values one behind another: what is behind them.
+    /// Matches consecutive values, and returns the bytes behind them; `None` if one does not match.
     fn elements(&mut self, patterns: &[Pattern], values: &'a [u8]) -> Option<&'a [u8]> {
         patterns
             .iter()
@@ -193,7 +194,7 @@ impl<'a> Matcher<'_, 'a> {
         self.context.same(&bound, &self.context.load(place))
     }
 
-    /// A pattern with parts on stored bytes.
+    /// Matches a pattern with parts on stored bytes.
     fn stored(&mut self, pattern: Pattern, bytes: &'a [u8]) -> bool {
         match (pattern, value::view(bytes)) {
             (Pattern::Tuple { elements, used }, Ok(View::Tuple(arity, values))) => {
@@ -261,7 +262,7 @@ impl<'a> Matcher<'_, 'a> {
         self.place(tail, place)
     }
 
-    /// Both sides have their keys in ascending order: one pass.
+    /// Matches a map in one pass: the keys of both sides ascend.
     fn stored_map(&mut self, parts: Span, size: u64, mut values: &'a [u8]) -> bool {
         let program = self.program;
         let mut wanted = parts.of(&program.patterns).as_chunks::<2>().0.iter();
@@ -291,7 +292,7 @@ impl<'a> Matcher<'_, 'a> {
         false
     }
 
-    /// Whether what is at a place is a constant.
+    /// Returns whether the value at a place is `=:=` to a constant pattern.
     fn is(&self, constant: Pattern, place: Ref<'a>) -> bool {
         match constant {
             Pattern::Constant(id) => self.context.is_constant(place, self.program.constant(id)),
@@ -299,25 +300,25 @@ impl<'a> Matcher<'_, 'a> {
         }
     }
 
-    /// Anything that a tail or an element of a string can be.
+    /// Matches a pattern on a place that is a tail or an element of a string.
     fn place(&mut self, pattern: Pattern, place: Ref<'a>) -> bool {
         match (pattern, place) {
             (Pattern::Any, _) => true,
             (Pattern::Bind, _) => self.bind(place),
             (Pattern::Same(slot), _) => self.is_bound_to(slot, place),
-            // A constant in the place of a tail is `[]` or no list, and these are lists with something in them.
+            // A constant as a tail is `[]` or no list, and these are lists that are not empty.
             (Pattern::Constant(_), Ref::String(_) | Ref::Tail { .. } | Ref::Terms(..)) => false,
             (Pattern::Constant(id), _) => {
                 self.context.is_constant(place, self.program.constant(id))
             }
             (_, Ref::Stored(bytes)) => self.stored(pattern, bytes),
             (_, Ref::Term(term)) => self.term(pattern, term),
-            // A list pattern whose tail is a list pattern is one list pattern, so nothing else is left.
+            // No other pattern can be here: a list pattern whose tail is a list pattern is compiled to one pattern.
             _ => false,
         }
     }
 
-    /// Any pattern on a term.
+    /// Matches a pattern on a term.
     fn term(&mut self, pattern: Pattern, term: &'a Term) -> bool {
         match (pattern, term) {
             (Pattern::Any, _) => true,
@@ -376,95 +377,96 @@ impl<'a> Matcher<'_, 'a> {
     }
 }
 
-/// Whether the key's bytes start as those of every key that matches do: most keys need not be decoded to be told apart.
-fn starts_well(clause: &Clause, object: &ObjectView<'_>) -> bool {
+/// Returns whether the order bytes of the key have the prefix of every key that matches: it rejects most keys
+/// undecoded.
+fn has_key_prefix(clause: &Clause, object: &ObjectView<'_>) -> bool {
     let mut prefixes = clause.prefixes.iter();
     prefixes.all(|(element, prefix)| {
         *element as usize + 1 != object.keypos || object.key_order.starts_with(prefix)
     })
 }
 
-/// Whether a key matches a pattern with parts, as far as its bytes tell: `None` if it has to be decoded, to be sure or to be
-/// bound.
-fn told_by_bytes(program: &Program, pattern: Pattern, object: &ObjectView<'_>) -> Option<bool> {
-    // Behind the order part stands which integral numbers are floats: with none of them, equal bytes are equal terms.
+/// Returns whether a key matches a pattern with parts, by its bytes; `None` if the key must be decoded, to decide or
+/// to bind a variable.
+fn matches_key_bytes(program: &Program, pattern: Pattern, object: &ObjectView<'_>) -> Option<bool> {
+    // The trailer lists the integral numbers that are floats: if it is empty, equal bytes are equal terms.
     if !object.key_tail.is_empty() {
         return None;
     }
     let mut bytes = KeyBytes {
         program,
         left: object.key_order,
-        is_open: false,
+        has_variable: false,
     };
     match bytes.go(pattern) {
-        Ok(()) if bytes.is_open => None,
+        Ok(()) if bytes.has_variable => None,
         Ok(()) => Some(true),
-        Err(Told::No) => Some(false),
-        Err(Told::Nothing) => None,
+        Err(Stop::NoMatch) => Some(false),
+        Err(Stop::Undecided) => None,
     }
 }
 
-/// Why a pattern was not followed to its end.
-enum Told {
+/// The reason why the bytes of a key were not followed to the end of a pattern.
+enum Stop {
     /// The key does not match.
-    No,
-    /// Its bytes do not tell.
-    Nothing,
+    NoMatch,
+    /// The bytes cannot decide.
+    Undecided,
 }
 
-/// The bytes of a key while a pattern is held against them.
+/// The bytes of a key that are still to be compared with a pattern.
 struct KeyBytes<'a> {
     program: &'a Program,
     left: &'a [u8],
-    /// A variable was met: the pattern says more than what was looked at.
-    is_open: bool,
+    /// Whether the pattern has a variable, which the comparison has skipped.
+    has_variable: bool,
 }
 
 impl KeyBytes<'_> {
-    fn go(&mut self, pattern: Pattern) -> Result<(), Told> {
+    fn go(&mut self, pattern: Pattern) -> Result<(), Stop> {
         match pattern {
             Pattern::Any => {}
-            Pattern::Bind | Pattern::Same(_) => self.is_open = true,
+            Pattern::Bind | Pattern::Same(_) => self.has_variable = true,
             Pattern::Constant(id) => return self.constant(self.program.constant(id)),
             Pattern::Tuple { elements, .. } => {
                 let arity = elements.len as usize;
                 if arity > key::MOST_ELEMENTS {
-                    return Err(Told::Nothing);
+                    return Err(Stop::Undecided);
                 }
-                self.left = key::begin_tuple(self.left, arity).ok_or(Told::No)?;
+                self.left = key::begin_tuple(self.left, arity).ok_or(Stop::NoMatch)?;
                 return self.all(elements.of(&self.program.patterns));
             }
             Pattern::Cons(parts) => {
                 let Some((&tail, heads)) = parts.of(&self.program.patterns).split_last() else {
-                    return Err(Told::Nothing);
+                    return Err(Stop::Undecided);
                 };
                 for &head in heads {
-                    self.left = key::begin_cell(self.left).ok_or(Told::No)?;
+                    self.left = key::begin_cell(self.left).ok_or(Stop::NoMatch)?;
                     self.go(head)?;
                 }
                 return self.go(tail);
             }
-            Pattern::Map(_) => return Err(Told::Nothing),
+            Pattern::Map(_) => return Err(Stop::Undecided),
         }
-        self.left = key::behind(self.left).ok_or(Told::Nothing)?;
+        self.left = key::behind(self.left).ok_or(Stop::Undecided)?;
         Ok(())
     }
 
-    fn all(&mut self, parts: &[Pattern]) -> Result<(), Told> {
+    fn all(&mut self, parts: &[Pattern]) -> Result<(), Stop> {
         parts.iter().try_for_each(|&part| self.go(part))
     }
 
-    fn constant(&mut self, constant: &Constant) -> Result<(), Told> {
-        // With marks of its own it has a float that the key has not.
+    fn constant(&mut self, constant: &Constant) -> Result<(), Stop> {
+        // Its trailer lists a float, and the key has none.
         if constant.key.len() != constant.order {
-            return Err(Told::No);
+            return Err(Stop::NoMatch);
         }
-        self.left = key::strip(self.left, constant.key_order()).ok_or(Told::No)?;
+        self.left = key::strip(self.left, constant.key_order()).ok_or(Stop::NoMatch)?;
         Ok(())
     }
 }
 
-/// What is behind the first value.
+/// Returns the bytes behind the first value.
 #[inline(always)]
 fn behind(mut values: &[u8]) -> Option<&[u8]> {
     value::skip(&mut values).ok().map(|()| values)

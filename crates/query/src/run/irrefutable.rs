@@ -1,4 +1,4 @@
-//! Irrefutable heads: their tests asked in place, their variables found when they are read.
+//! Runs irrefutable heads: makes their early tests in place, finds their variables when they are read.
 
 use fyris_term::value;
 
@@ -8,9 +8,14 @@ use crate::run::object::ObjectView;
 use crate::run::value::{Ref, Subject};
 
 impl<'a> EvalContext<'a> {
-    /// Whether the subject is a tuple of `size` elements that pass the early tests of a clause whose head is open.
+    /// Returns whether the subject is a tuple of `size` elements that passes the early tests of the clause.
     #[inline(always)]
-    pub(crate) fn is_admitted(self, program: &'a Program, clause: &'a Clause, size: usize) -> bool {
+    pub(crate) fn passes_early_tests(
+        self,
+        program: &'a Program,
+        clause: &'a Clause,
+        size: usize,
+    ) -> bool {
         match self.subject() {
             Subject::Stored(object) => {
                 object.arity == size && self.passes_stored(program, clause, object)
@@ -25,7 +30,7 @@ impl<'a> EvalContext<'a> {
         }
     }
 
-    /// Goes over the values once: the tests are in the order of the elements.
+    /// Makes the early tests in one pass over the values: the tests are in the order of the elements.
     #[inline(always)]
     fn passes_stored(
         self,
@@ -35,7 +40,7 @@ impl<'a> EvalContext<'a> {
     ) -> bool {
         let (mut values, mut at) = (object.values, 0);
         for &(element, test) in &clause.early {
-            // A place is looked at where it is made, and never written to memory.
+            // The place is tested where it is made, so that it stays in registers.
             let passes = if element as usize + 1 == object.keypos {
                 self.passes(program, Ref::Key, test)
             } else {
@@ -54,7 +59,7 @@ impl<'a> EvalContext<'a> {
         true
     }
 
-    /// Does something with the place of an element, of a subject that was admitted.
+    /// Calls `f` with the place of an element, counted from 0, of a subject that passed the early tests.
     #[inline(always)]
     pub(crate) fn with_element<R>(self, element: u32, f: impl FnOnce(Ref<'a>) -> R) -> R {
         let element = element as usize;
@@ -69,7 +74,7 @@ impl<'a> EvalContext<'a> {
     }
 }
 
-/// The values of an object from an element on that is not the key; none if there are fewer.
+/// Returns the value bytes of an object from an element on that is not the key; empty if there are fewer elements.
 #[inline(always)]
 fn behind<'a>(object: &'a ObjectView<'a>, element: usize) -> &'a [u8] {
     let mut values = object.values;

@@ -4,17 +4,18 @@ use fyris_term::{Atom, Pid, Term};
 
 use crate::syntax::atoms::known;
 
-/// Who runs a specification: the answers to `{self}` and `{node}`. Cheap to make; may be shared and reused.
+/// The process and the node that run a specification: the values of `{self}` and `{node}`. Cheap to make; may be
+/// shared and reused.
 #[derive(Debug, Clone)]
 pub struct Machine {
     caller: Term,
     node: Term,
-    /// What terms have in the place of the node's name.
+    /// The node name that stored terms of this node carry.
     written: Atom,
 }
 
 impl Machine {
-    /// A run by `caller`, on the caller's node.
+    /// Makes the machine of the process `caller`, on its node.
     pub fn new(caller: Pid) -> Machine {
         Machine {
             node: Term::Atom(caller.node),
@@ -23,8 +24,8 @@ impl Machine {
         }
     }
 
-    /// The same on a node whose name is this one, where pids, ports and references of the node bear another name
-    /// (the caller's pid shows which).
+    /// Returns the machine with another name for its node, where stored pids, ports and references of the node carry
+    /// the name in the caller's pid.
     pub fn called(self, node: Atom) -> Machine {
         Machine {
             node: Term::Atom(node),
@@ -32,7 +33,7 @@ impl Machine {
         }
     }
 
-    /// The name of a node that a term bears.
+    /// Returns the name of the node of a pid, port or reference that carries the name `written`.
     pub(crate) fn name_of(&self, written: Atom) -> Atom {
         match self.node {
             Term::Atom(name) if written == self.written => name,
@@ -40,19 +41,19 @@ impl Machine {
         }
     }
 
-    /// The value of `{self}`.
+    /// Returns the value of `{self}`.
     pub(crate) fn caller(&self) -> &Term {
         &self.caller
     }
 
-    /// The value of `{node}`.
+    /// Returns the value of `{node}`.
     pub(crate) fn node(&self) -> &Term {
         &self.node
     }
 }
 
 impl Default for Machine {
-    /// A run by nobody in particular: `<0.0.0>` of a node without a name.
+    /// Makes the machine of `<0.0.0>` on a node without a name.
     fn default() -> Machine {
         Machine::new(Pid {
             node: known().no_node,

@@ -1,4 +1,4 @@
-//! Running a program over an object.
+//! Runs a program over an object: prefilter, head, guards, body.
 
 pub(crate) mod context;
 pub(crate) mod eval;
@@ -16,7 +16,7 @@ use eval::Evaluation;
 use head::{Bindings, Matcher};
 use machine::Machine;
 
-/// Finds the first clause that matches, and does something with it.
+/// Finds the first clause that matches, and returns what `found` makes of it.
 #[inline(always)]
 pub(crate) fn first_match<'a, R>(
     program: &'a Program,
@@ -46,7 +46,8 @@ pub(crate) fn first_match<'a, R>(
     None
 }
 
-/// Whether the subject matches the head of a clause and passes its early tests; then its variables are bound, or near.
+/// Returns whether the subject matches the head of a clause and passes its early tests. If so, the variables are
+/// bound, or the head is lazy.
 #[inline(always)]
 fn matches_head<'a>(
     program: &'a Program,
@@ -54,12 +55,12 @@ fn matches_head<'a>(
     clause: &'a Clause,
     bindings: &mut Bindings<'a>,
 ) -> bool {
-    // Most objects are turned away here.
+    // Most objects are rejected here.
     if let Some(head) = &clause.irrefutable {
-        if !context.is_admitted(program, clause, head.size) {
+        if !context.passes_early_tests(program, clause, head.size) {
             return false;
         }
-        if head.is_near {
+        if head.is_lazy {
             return true;
         }
     }

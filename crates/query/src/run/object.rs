@@ -1,4 +1,4 @@
-//! An object as a table keeps it: the seam to whoever stores it.
+//! [`ObjectView`]: an object as a table stores it, the seam to storage.
 
 use std::sync::Arc;
 
@@ -16,8 +16,8 @@ pub struct ObjectView<'a> {
     pub keypos: usize,
     /// The order part of the key's bytes.
     pub key_order: &'a [u8],
-    /// What follows it: the exactness trailer, then the rest ([`fyris_term::key::KeyBuf::stored`] without the order
-    /// part).
+    /// The bytes behind it: the exactness trailer, then the rest ([`fyris_term::key::KeyBuf::stored`] without the
+    /// order part).
     pub key_tail: &'a [u8],
     /// The values of the other elements, in order.
     pub values: &'a [u8],
@@ -26,7 +26,7 @@ pub struct ObjectView<'a> {
 }
 
 impl<'a> ObjectView<'a> {
-    /// The key.
+    /// Decodes the key.
     pub fn key(&self) -> Term {
         // Most keys are integers or binaries, which need no decoder.
         if let Some(int) = key::as_int(self.key_order, self.key_tail) {
@@ -38,7 +38,7 @@ impl<'a> ObjectView<'a> {
         }
     }
 
-    /// The whole tuple. O(size).
+    /// Decodes the whole tuple. O(size).
     pub fn to_term(&self) -> Term {
         let mut elements = Vec::with_capacity(self.arity);
         let mut values = self.values;
@@ -52,7 +52,8 @@ impl<'a> ObjectView<'a> {
         Term::Tuple(elements)
     }
 
-    /// Element `position`, from 1, if it is there and not the key: the value bytes from it on. O(position).
+    /// Returns the value bytes from element `position` on, counted from 1; `None` if it is the key or does not exist.
+    /// O(position).
     pub(crate) fn values_from(&self, position: usize) -> Option<&'a [u8]> {
         if position == 0 || position > self.arity || position == self.keypos {
             return None;
@@ -65,12 +66,12 @@ impl<'a> ObjectView<'a> {
     }
 }
 
-/// The value at the front of `values`, which then starts behind it.
+/// Decodes the value at the front of `values`, and moves `values` behind it.
 pub(crate) fn decoded(values: &mut &[u8], blobs: &[Arc<[u8]>]) -> Term {
     value::decode(values, blobs).unwrap_or_else(|_| corrupt())
 }
 
-/// What stands for bytes that nobody encoded.
+/// Returns the term that stands for bytes that no encoder wrote.
 #[cold]
 fn corrupt() -> Term {
     Term::Tuple(Vec::new())

@@ -1,4 +1,4 @@
-//! Asking the prefilter.
+//! Runs the prefilter.
 
 use fyris_term::{Term, key, value};
 
@@ -8,24 +8,24 @@ use crate::run::object::ObjectView;
 use crate::run::value::Subject;
 
 impl Prefilter {
-    /// Whether an object passes the first guard, or the integer in the head; `None` if the long way must tell.
+    /// Returns whether a stored object passes; `None` if only the slow path can tell.
     #[inline(always)]
     pub(crate) fn passes(&self, object: &ObjectView<'_>) -> Option<bool> {
         if object.arity != self.size {
             return Some(false);
         }
         let int = small_int(object, self.element)?;
-        Some(self.lets_pass(int))
+        Some(self.accepts(int))
     }
 
-    /// Whether it is known of an object of so many elements that it does not pass; `int` tells integers by their places,
-    /// from 1.
+    /// Returns whether an object of `arity` elements does not pass. `int` returns an element, counted from 1, if it
+    /// is a small integer.
     #[inline(always)]
     pub(crate) fn rejects(&self, arity: usize, int: impl FnOnce(usize) -> Option<i64>) -> bool {
-        arity != self.size || int(self.element as usize + 1).is_some_and(|int| !self.lets_pass(int))
+        arity != self.size || int(self.element as usize + 1).is_some_and(|int| !self.accepts(int))
     }
 
-    /// As [`Prefilter::passes`], of a term.
+    /// Returns whether a term passes; `None` if only the slow path can tell.
     #[inline(always)]
     pub(crate) fn passes_term(&self, term: &Term) -> Option<bool> {
         let elements = match term {
@@ -33,23 +33,24 @@ impl Prefilter {
             _ => return Some(false),
         };
         match elements.get(self.element as usize) {
-            Some(&Term::Int(int)) => Some(self.lets_pass(int)),
+            Some(&Term::Int(int)) => Some(self.accepts(int)),
             _ => None,
         }
     }
 
     #[inline(always)]
-    fn lets_pass(&self, int: i64) -> bool {
+    fn accepts(&self, int: i64) -> bool {
         self.orders >> (int.cmp(&self.int) as i8 + 1) & 1 == 1
     }
 
-    /// Whether the value of what passes is `true`, nothing else being asked.
+    /// Returns whether the value of an object that passes is `true`.
     #[inline(always)]
     pub(crate) fn is_true(&self) -> bool {
         self.value == PrefilterValue::True
     }
 
-    /// Appends the value of an object that passes; `false` if the long way must.
+    /// Appends the value of a stored object that passes; returns `false`, and appends nothing, if only the slow path
+    /// can.
     #[inline(always)]
     pub(crate) fn push(&self, object: &ObjectView<'_>, values: &mut Vec<Term>) -> bool {
         let PrefilterValue::Element(element) = self.value else {
@@ -62,7 +63,7 @@ impl Prefilter {
         true
     }
 
-    /// As [`Prefilter::push`], of a term.
+    /// Appends the value of a term that passes; see [`Prefilter::push`].
     #[inline(always)]
     pub(crate) fn push_term(&self, term: &Term, values: &mut Vec<Term>) -> bool {
         let (PrefilterValue::Element(element), Term::Tuple(elements)) = (self.value, term) else {
@@ -77,7 +78,7 @@ impl Prefilter {
     }
 }
 
-/// The element of an object, from 0, if it is a small integer.
+/// Returns an element of an object, counted from 0, if it is a small integer.
 #[inline(always)]
 fn small_int(object: &ObjectView<'_>, element: u32) -> Option<i64> {
     let element = element as usize;

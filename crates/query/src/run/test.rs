@@ -1,4 +1,4 @@
-//! Asking tests of what is at a place.
+//! Makes tests of a place.
 
 use crate::program::{Constant, Program, Test};
 use crate::run::context::EvalContext;
@@ -6,7 +6,7 @@ use crate::run::value::{Ref, Subject};
 use crate::syntax::function::Comparison;
 
 impl<'a> EvalContext<'a> {
-    /// The answer to a test of what is at a place.
+    /// Returns whether the value at a place passes a test.
     #[inline(always)]
     pub(crate) fn passes(self, program: &'a Program, place: Ref<'a>, test: Test) -> bool {
         match test {

@@ -1,4 +1,4 @@
-//! What expressions work on: references into the object, decoded only when they must be.
+//! The values of expressions: references into the object, which are decoded only when they must be.
 
 use fyris_term::key::KeyKind;
 use fyris_term::value::View;
@@ -7,34 +7,34 @@ use fyris_term::{Atom, Float, Term};
 use crate::program::Constant;
 use crate::run::object::ObjectView;
 
-/// What a specification is run over.
+/// The object that a specification is run over.
 #[derive(Clone, Copy)]
 pub(crate) enum Subject<'a> {
     Stored(&'a ObjectView<'a>),
     Term(&'a Term),
 }
 
-/// A place in the object, or a constant. Cheap to copy, nothing decoded.
+/// A reference to a place in the object, or to a constant. Cheap to copy; nothing is decoded.
 #[derive(Clone, Copy)]
 pub(crate) enum Ref<'a> {
     /// The whole object.
     Object,
     /// The key of a stored object.
     Key,
-    /// Value bytes that start with the one meant.
+    /// Value bytes; the value is the first one.
     Stored(&'a [u8]),
     Term(&'a Term),
     Constant(&'a Constant),
     Int(i64),
     /// A list of bytes, not empty.
     String(&'a [u8]),
-    /// So many value bytes, not none, and behind them a tail if the list is improper.
+    /// A list of `count` values, at least one, with a tail behind them if it is improper.
     Tail {
         count: u64,
         improper: bool,
         values: &'a [u8],
     },
-    /// Terms, not none, and a tail if the list is improper.
+    /// A list of terms, at least one, with a tail if it is improper.
     Terms(&'a [Term], Option<&'a Term>),
 }
 
@@ -47,7 +47,7 @@ pub(crate) enum Value<'a> {
     Owned(Term),
 }
 
-/// A number or an atom as it is.
+/// Returns the value of a small integer, a float or an atom.
 #[inline]
 pub(super) fn scalar<'a>(term: &Term) -> Option<Value<'a>> {
     match term {
@@ -90,7 +90,7 @@ pub(super) fn kind_of_view(view: &View<'_>) -> KeyKind {
         View::Port => KeyKind::Port,
         View::Reference => KeyKind::Reference,
         View::Fun => KeyKind::Fun,
-        // A tuple; and kinds to come would be added here.
+        // `View` is non-exhaustive; the kind not listed above is the tuple.
         _ => KeyKind::Tuple,
     }
 }

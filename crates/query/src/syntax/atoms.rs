@@ -1,20 +1,20 @@
-//! The atoms that mean something in a match specification.
+//! The atoms with a meaning of their own in a match specification.
 
 use std::sync::LazyLock;
 
 use fyris_term::{Atom, Term};
 
-/// The atoms that are asked for while specifications are compiled and run.
+/// The atoms that compiling and running need.
 pub(crate) struct Known {
     pub(crate) r#true: Atom,
     pub(crate) r#false: Atom,
-    /// What a failed call in a body is worth.
+    /// The value of a call in a body that fails.
     pub(crate) exit: Atom,
-    /// Anything.
+    /// `'_'`, which matches anything.
     pub(crate) anything: Atom,
-    /// The whole object.
+    /// `'$_'`, the whole object.
     pub(crate) object: Atom,
-    /// The bindings.
+    /// `'$$'`, the bindings.
     pub(crate) bindings: Atom,
     pub(crate) r#const: Atom,
     pub(crate) element: Atom,
@@ -36,20 +36,20 @@ static KNOWN: LazyLock<Known> = LazyLock::new(|| {
     }
 });
 
-/// The atoms.
+/// Returns the atoms.
 #[inline]
 pub(crate) fn known() -> &'static Known {
     &KNOWN
 }
 
 impl Known {
-    /// `true` or `false`.
+    /// Returns `true` or `false`.
     #[inline]
     pub(crate) fn boolean(&self, value: bool) -> Atom {
         if value { self.r#true } else { self.r#false }
     }
 
-    /// Which boolean it is, if it is one.
+    /// Returns the boolean that an atom is; `None` if it is none.
     #[inline]
     pub(crate) fn as_boolean(&self, atom: Atom) -> Option<bool> {
         if atom == self.r#true {
@@ -60,7 +60,7 @@ impl Known {
     }
 }
 
-/// The number of a variable: `'$0'`, `'$1'` up to `'$2147483647'`, without leading zeros.
+/// Returns the number of a variable, `'$0'` to `'$2147483647'` without leading zeros; `None` for other terms.
 pub(crate) fn variable(term: &Term) -> Option<u32> {
     let digits = term.as_atom()?.as_str().strip_prefix('$')?;
     let canonical = digits == "0" || digits.starts_with(|first: char| ('1'..='9').contains(&first));
@@ -73,7 +73,7 @@ pub(crate) fn variable(term: &Term) -> Option<u32> {
         .filter(|&number| number <= i32::MAX as u32)
 }
 
-/// Is it `'_'`?
+/// Returns whether the term is `'_'`.
 pub(crate) fn is_anything(term: &Term) -> bool {
     term.as_atom() == Some(known().anything)
 }

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-/// How two terms are compared.
+/// A comparison of two terms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Comparison {
     Greater,
@@ -16,7 +16,7 @@ pub(crate) enum Comparison {
 }
 
 impl Comparison {
-    /// The comparison that holds when this one does not.
+    /// Returns the comparison that holds when this one does not.
     pub(crate) fn negated(self) -> Comparison {
         match self {
             Comparison::Greater => Comparison::LessEqual,
@@ -30,7 +30,7 @@ impl Comparison {
         }
     }
 
-    /// The comparison that holds for `(b, a)` when this one holds for `(a, b)`.
+    /// Returns the comparison that holds for `(b, a)` when this one holds for `(a, b)`.
     pub(crate) fn mirrored(self) -> Comparison {
         match self {
             Comparison::Greater => Comparison::Less,
@@ -41,8 +41,8 @@ impl Comparison {
         }
     }
 
-    /// The orders of two terms that it holds for, a bit each from less to greater. `=:=` of terms that are `==` is for
-    /// the caller to know.
+    /// Returns the orders of two terms for which it holds, a bit each from less to greater. Whether terms that are
+    /// `==` are `=:=` is for the caller to check.
     #[inline]
     pub(crate) fn orders(self) -> u8 {
         const LESS: u8 = 1;
@@ -58,15 +58,15 @@ impl Comparison {
         }
     }
 
-    /// Whether it holds for terms in this order: by a mask, as a branch for each comparison would be guessed wrong where
-    /// objects differ.
+    /// Returns whether it holds for terms in this order. By a mask: a branch for each comparison would be mispredicted
+    /// where objects differ.
     #[inline]
     pub(crate) fn holds(self, order: Ordering) -> bool {
         self.orders() >> (order as i8 + 1) & 1 == 1
     }
 }
 
-/// What a name in front of arguments means.
+/// The meaning of a name in front of arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Callee {
     Function(Function),
@@ -74,7 +74,7 @@ pub(crate) enum Callee {
     /// One argument or more, all evaluated.
     And,
     Or,
-    /// One argument or more, evaluated until the answer is known.
+    /// One argument or more, evaluated until the value is known.
     AndAlso,
     OrElse,
     /// One argument, taken as it is.
@@ -165,7 +165,7 @@ const COMPARISONS: &[(&str, Comparison)] = &[
     ("=/=", Comparison::NotExact),
 ];
 
-/// Those of the language that tracing uses.
+/// The functions that only tracing has.
 const TRACING: &[&str] = &[
     "is_seq_trace",
     "set_seq_token",
@@ -186,16 +186,16 @@ const TRACING: &[&str] = &[
     "silent",
 ];
 
-/// Why there is no such call.
+/// The reason why a call is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NoCall {
     Unknown,
-    /// It takes so many arguments.
+    /// It takes another number of arguments: which, in words.
     Arity(&'static str),
     OnlyForTracing,
 }
 
-/// What a call of `name` with so many arguments means.
+/// Returns the meaning of a call of `name` with a number of arguments.
 pub(crate) fn lookup(name: &str, arguments: usize) -> Result<Callee, NoCall> {
     let special = match name {
         "const" if arguments == 1 => Some(Callee::Const),

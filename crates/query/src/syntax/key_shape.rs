@@ -1,4 +1,4 @@
-//! What the head of a clause says of the key.
+//! The shape that the head of a clause gives the key.
 
 use fyris_term::Term;
 use fyris_term::key::{KeyBuf, KeyWriter};
@@ -7,38 +7,39 @@ use crate::syntax::atoms::{is_anything, known, variable};
 
 /// The key of the objects that a head can match.
 pub(crate) enum Shape {
-    /// No object: the head is no tuple, or one without the key's element.
+    /// None: the head is no tuple, or a tuple without the key's element.
     Nothing,
     /// Any key.
     Any,
-    /// `=:=` to this.
+    /// A key that is `=:=` to this term.
     Literal(Term),
-    /// A tuple or a list of which the first parts are known.
+    /// A tuple or a list whose first parts are known.
     Prefix(Prefix),
 }
 
-/// A key that starts in a known way.
+/// The known first parts of a key.
 pub(crate) struct Prefix {
     /// Order bytes up to the first part that is not known.
     pub(crate) bytes: Vec<u8>,
-    /// The variable in that place.
+    /// The variable that is the first unknown part, if it is one.
     pub(crate) next: Option<u32>,
-    /// The pattern, with what is known of the variables in it.
+    /// The pattern, with the known variables replaced.
     pattern: Term,
 }
 
 impl Prefix {
-    /// The pattern, with `next` in the first place that is not known and `'_'` for all behind it.
+    /// Returns the pattern for printing: with `next` in the place of the first unknown part, and `'_'` for those
+    /// behind.
     pub(crate) fn label(&self, next: Option<&Term>) -> Term {
         let next = next.cloned().unwrap_or(Term::Atom(known().anything));
         blank(&self.pattern, &mut Some(next))
     }
 }
 
-/// What the guards say a variable is equal to.
+/// The literals that the guards require variables to equal.
 pub(crate) type Substitution<'p> = dyn Fn(u32) -> Option<Term> + 'p;
 
-/// The shape of the key in a head, and the variables that stand for it.
+/// Returns the shape of the key in a head.
 pub(crate) fn of_head(head: &Term, keypos: usize, substitution: &Substitution<'_>) -> Shape {
     if is_anything(head) || variable(head).is_some() {
         return Shape::Any;
@@ -65,7 +66,7 @@ fn of_key(key: &Term, substitution: &Substitution<'_>) -> Shape {
     writer.finish();
     let bytes = buf.order().to_vec();
     match next {
-        // Everything is known, by what the guards say.
+        // The guards determine every variable.
         Stop::Nowhere => Shape::Literal(substituted(key, substitution)),
         Stop::At(next) => Shape::Prefix(Prefix {
             bytes,
@@ -75,7 +76,7 @@ fn of_key(key: &Term, substitution: &Substitution<'_>) -> Shape {
     }
 }
 
-/// What the order bytes of every key that matches start with, if the pattern is one with parts.
+/// Returns the prefix of the order bytes of every key that matches a pattern with parts; `None` for other patterns.
 pub(crate) fn prefix_of(pattern: &Term) -> Option<Vec<u8>> {
     match of_key(pattern, &|_| None) {
         Shape::Prefix(prefix) => Some(prefix.bytes),
@@ -87,11 +88,11 @@ pub(crate) fn prefix_of(pattern: &Term) -> Option<Vec<u8>> {
 enum Stop {
     /// The pattern was written whole.
     Nowhere,
-    /// In front of something that is not known; which variable it is.
+    /// In front of an unknown part, and which variable that is.
     At(Option<u32>),
 }
 
-/// Writes the order bytes of a pattern, up to the first part that is not known.
+/// Writes the order bytes of a pattern up to the first unknown part.
 fn write_prefix(
     pattern: &Term,
     writer: &mut KeyWriter<'_>,
@@ -124,7 +125,7 @@ fn write_prefix(
         },
         Term::Improper(elements, tail) => match write_parts(elements, true, writer, substitution) {
             Stop::Nowhere => match write_prefix(tail, writer, substitution) {
-                // The tail of a list is no term that may be compared alone: `[a | T]` with `T > b` is another order.
+                // No range follows from a tail: in order bytes, `T > b` and `[a | T] > [a | b]` are different orders.
                 Stop::At(_) => Stop::At(None),
                 whole => whole,
             },
@@ -151,7 +152,7 @@ fn write_parts(
     Stop::Nowhere
 }
 
-/// Is the pattern matched by one term only? A map never is, since it matches maps with more keys.
+/// Returns whether exactly one term matches the pattern. That of a map never does: maps with more keys match as well.
 pub(crate) fn is_literal(pattern: &Term) -> bool {
     match pattern {
         Term::Atom(_) => !is_anything(pattern) && variable(pattern).is_none(),
@@ -162,7 +163,7 @@ pub(crate) fn is_literal(pattern: &Term) -> bool {
     }
 }
 
-/// The pattern with what is known of its variables in their places.
+/// Returns the pattern with the known variables replaced.
 fn substituted(pattern: &Term, substitution: &Substitution<'_>) -> Term {
     let all = |parts: &[Term]| {
         parts
@@ -180,7 +181,7 @@ fn substituted(pattern: &Term, substitution: &Substitution<'_>) -> Term {
     }
 }
 
-/// The pattern for people: `next`, which is taken, in the first place that is not known, `'_'` behind it.
+/// Returns the pattern with `next`, which is taken, for the first unknown part, and `'_'` for those behind.
 fn blank(pattern: &Term, next: &mut Option<Term>) -> Term {
     let anything = Term::Atom(known().anything);
     if next.is_none() {

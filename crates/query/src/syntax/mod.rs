@@ -1,4 +1,4 @@
-//! The words of the language, as terms: atoms that mean something, functions, and what a pattern says of the key.
+//! The language as terms: its special atoms, its functions, and the shape that a pattern gives the key.
 
 pub(crate) mod atoms;
 pub(crate) mod function;

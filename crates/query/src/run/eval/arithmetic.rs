@@ -1,4 +1,4 @@
-//! Numbers: integers of any size, floats, and the two together as Erlang has them.
+//! Arithmetic on integers of any size and floats, with Erlang's conversions between them.
 //!
 //! `None` is `badarith`, or `badarg` for conversions, or an integer beyond [`MAX_BITS`]: all are a failure of the
 //! expression.
@@ -12,7 +12,7 @@ use crate::syntax::function::Function;
 /// The most bits of an integer, as in OTP 27 and later.
 const MAX_BITS: u64 = 4_194_304;
 
-/// A number, taken out of its term.
+/// A number.
 enum Number {
     Integer(BigInt),
     Float(f64),
@@ -26,7 +26,7 @@ impl Number {
         }
     }
 
-    /// As a float; `None` if it is too large.
+    /// Converts to a float; `None` if the number is too large.
     fn to_f64(&self) -> Option<f64> {
         match self {
             Number::Integer(int) => big_to_f64(int),
@@ -35,7 +35,7 @@ impl Number {
     }
 }
 
-/// Erlang's way: digit by digit from the highest, rounding at each step.
+/// Converts as Erlang does: digit by digit from the highest, rounding at each step.
 fn big_to_f64(int: &BigInt) -> Option<f64> {
     const DIGIT: f64 = 18_446_744_073_709_551_616.0;
     let digits = int.magnitude().iter_u64_digits().rev();
@@ -60,7 +60,7 @@ fn bounded(int: BigInt) -> Option<Term> {
     (int.bits() <= MAX_BITS).then(|| Term::integer(int))
 }
 
-/// The functions of one number.
+/// Computes a function of one number.
 pub(crate) fn unary(function: Function, a: &Term) -> Option<Term> {
     match function {
         Function::Bnot => bounded(!integer(a)?),
@@ -72,7 +72,7 @@ pub(crate) fn unary(function: Function, a: &Term) -> Option<Term> {
         Function::Plus => Number::of(a).map(|_| a.clone()),
         Function::Minus => match Number::of(a)? {
             Number::Integer(int) => bounded(-int),
-            // Less by itself than nothing: as Erlang has it, -(0.0) is -0.0.
+            // Negation, not subtraction from zero: in Erlang, -(0.0) is -0.0.
             Number::Float(value) => float(-value),
         },
         Function::Abs => match Number::of(a)? {
@@ -83,7 +83,7 @@ pub(crate) fn unary(function: Function, a: &Term) -> Option<Term> {
     }
 }
 
-/// An integer as it is; a float made whole, exactly.
+/// Rounds a float to an integer, exactly; returns an integer as it is.
 fn rounded(a: &Term, round: fn(f64) -> f64) -> Option<Term> {
     match Number::of(a)? {
         Number::Integer(int) => Some(Term::integer(int)),
@@ -91,7 +91,7 @@ fn rounded(a: &Term, round: fn(f64) -> f64) -> Option<Term> {
     }
 }
 
-/// The functions of two small integers whose result is one.
+/// Computes a function of two small integers; `None` if the result is no small integer, or a failure.
 #[inline]
 pub(crate) fn small(function: Function, a: i64, b: i64) -> Option<i64> {
     match function {
@@ -107,7 +107,7 @@ pub(crate) fn small(function: Function, a: i64, b: i64) -> Option<i64> {
     }
 }
 
-/// The functions of two numbers.
+/// Computes a function of two numbers.
 pub(crate) fn binary(function: Function, a: &Term, b: &Term) -> Option<Term> {
     match function {
         Function::Add | Function::Subtract | Function::Multiply => mixed(function, a, b),
@@ -155,7 +155,7 @@ fn integral(function: Function, a: BigInt, b: BigInt) -> Option<Term> {
     }
 }
 
-/// A shift to the left by `by` bits, or to the right if it is negative; `bsr` the other way round. Shifting beyond the
+/// Shifts to the left by `by` bits, or to the right if it is negative; `bsr` the other way round. A shift beyond the
 /// largest integer fails before anything is allocated.
 fn shift(function: Function, a: &BigInt, by: &BigInt) -> Option<Term> {
     let left = (by.sign() != Sign::Minus) == (function == Function::Bsl);

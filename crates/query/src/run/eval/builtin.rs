@@ -1,4 +1,4 @@
-//! What the functions do. `None` is a failure: an argument of the wrong type, a place that is not there.
+//! The functions of the language. `None` is a failure: an argument of the wrong type, an element that does not exist.
 
 use std::borrow::Cow;
 
@@ -14,7 +14,7 @@ use crate::syntax::function::Function;
 
 type Eval<'e, 'a> = Evaluation<'e, 'a>;
 
-/// Calls a function.
+/// Evaluates the arguments and calls a function.
 pub(crate) fn call<'a>(eval: &Eval<'_, 'a>, function: Function, parts: &[Id]) -> Option<Value<'a>> {
     match *parts {
         [] => nullary(eval, function),
@@ -93,7 +93,7 @@ fn binary<'a>(
     }
 }
 
-/// Small integers without building terms.
+/// Computes a function of two numbers; small integers without building terms.
 fn arithmetic_of_two<'a>(
     eval: &Eval<'_, 'a>,
     function: Function,
@@ -131,7 +131,7 @@ fn ternary<'a>(
     }
 }
 
-/// Whether the value is of the type that the function asks for; `None` if it asks for none.
+/// Returns the answer of a type test; `None` if the function is no type test.
 fn type_test<'a>(eval: &Eval<'_, 'a>, function: Function, a: &Value<'a>) -> Option<bool> {
     if function == Function::IsBoolean {
         return Some(eval.boolean(a).is_some());
@@ -151,7 +151,7 @@ fn int(eval: &Eval<'_, '_>, value: &Value<'_>) -> Option<i64> {
     }
 }
 
-/// Parts of terms: borrowed from a term that lives, copied out of one that was made on the way.
+/// Returns a part of a term: borrowed if the term outlives the evaluation, else cloned.
 fn part<'a>(
     eval: &Eval<'_, 'a>,
     value: &Value<'a>,
@@ -250,7 +250,7 @@ fn map_size(eval: &Eval<'_, '_>, map: &Value<'_>) -> Option<usize> {
     eval.context.borrowed(map).as_map().map(Map::len)
 }
 
-/// Bits of a bitstring.
+/// Returns the number of bits of a bitstring.
 fn bits(eval: &Eval<'_, '_>, value: &Value<'_>) -> Option<usize> {
     if let Some(bytes) = eval.context.binary(value) {
         return Some(8 * bytes.len());
@@ -280,7 +280,7 @@ fn map_get<'a>(eval: &Eval<'_, 'a>, key: &Value<'a>, map: &Value<'a>) -> Option<
     part(eval, map, |term| term.as_map()?.get(&key))
 }
 
-/// The value of a key in stored bytes: the keys before it are compared, nothing else is looked at.
+/// Finds the value of a key in a stored map: compares the keys up to it, and reads nothing else.
 fn stored_map_get<'a>(eval: &Eval<'_, 'a>, key: &Term, map: &'a [u8]) -> Option<&'a [u8]> {
     let Ok(View::Map(size, mut values)) = value::view(map) else {
         return None;
@@ -309,7 +309,7 @@ fn is_map_key<'a>(eval: &Eval<'_, 'a>, key: &Value<'a>, map: &Value<'a>) -> Opti
     Some(map.as_map()?.contains_key(&key))
 }
 
-/// The name must be an atom and the size, if given, an integer that is not negative; else it fails.
+/// Computes `is_record/2` and `is_record/3`; fails unless the name is an atom and the size, if given, an integer.
 fn is_record<'a>(
     eval: &Eval<'_, 'a>,
     record: &Value<'a>,
@@ -331,7 +331,7 @@ fn is_record<'a>(
     Some(eval.context.borrowed(&first).as_atom() == Some(name))
 }
 
-/// A size: `None` for no integer, `Some(None)` for one that no tuple has.
+/// Returns a tuple size: `None` if it is no integer, `Some(None)` if no tuple can have it.
 fn integer_size(eval: &Eval<'_, '_>, size: &Value<'_>) -> Option<Option<usize>> {
     match &*eval.context.borrowed(size) {
         Term::Int(size) => Some(usize::try_from(*size).ok()),
@@ -340,7 +340,7 @@ fn integer_size(eval: &Eval<'_, '_>, size: &Value<'_>) -> Option<Option<usize>> 
     }
 }
 
-/// `is_integer(T, Low, High)`: the bounds must be integers.
+/// Computes `is_integer(T, Low, High)`; fails unless both bounds are integers.
 fn is_between(
     eval: &Eval<'_, '_>,
     value: &Value<'_>,
@@ -356,7 +356,7 @@ fn is_between(
     Some(is_integer(value) && between())
 }
 
-/// A part of a binary; a negative length counts backwards from the start.
+/// Returns a part of a binary; a negative length extends backwards from `start`.
 fn binary_part<'a>(
     eval: &Eval<'_, 'a>,
     whole: &Value<'a>,

@@ -1,7 +1,7 @@
-//! Evaluating guards and bodies.
+//! Evaluates guards and bodies.
 //!
-//! `None` is a failure: of a guard, which then does not hold, or of a call in a body, which is then worth `'EXIT'` and
-//! the expression around it goes on with that.
+//! `None` is a failure. A guard that fails does not hold; the value of a call in a body that fails is `'EXIT'`, with
+//! which the enclosing expression continues.
 //!
 //! Recursion goes down with the expression, which has at most [`MAX_DEPTH`](fyris_term::MAX_DEPTH) levels.
 
@@ -25,15 +25,15 @@ pub(crate) struct Evaluation<'e, 'a> {
     pub(crate) context: EvalContext<'a>,
     pub(crate) clause: &'a Clause,
     pub(crate) bindings: &'e Bindings<'a>,
-    /// In a body: failed calls are worth `'EXIT'`.
+    /// Whether the body is being evaluated: then the value of a call that fails is `'EXIT'`.
     pub(crate) in_body: bool,
 }
 
 impl<'a> Evaluation<'_, 'a> {
-    /// Whether all guards that are left are exactly `true`.
+    /// Returns whether all guards that are no early tests are exactly `true`.
     #[inline(always)]
     pub(crate) fn guards_hold(&self) -> bool {
-        // The matcher has asked the early ones.
+        // The matcher has made the early tests.
         let guards = self.clause.late;
         guards.len == 0 || self.hold(guards)
     }
@@ -46,18 +46,18 @@ impl<'a> Evaluation<'_, 'a> {
         })
     }
 
-    /// Does something with the place where a variable is.
+    /// Calls `f` with the place of a variable.
     #[inline(always)]
     fn with_place<R>(&self, slot: Id, f: impl Fn(Ref<'a>) -> R) -> R {
         match &self.clause.irrefutable {
-            Some(head) if head.is_near => {
+            Some(head) if head.is_lazy => {
                 self.context.with_element(head.elements[slot as usize], f)
             }
             _ => f(self.bindings[slot as usize]),
         }
     }
 
-    /// Where a variable is.
+    /// Returns the place of a variable.
     #[inline(never)]
     fn place(&self, slot: Id) -> Ref<'a> {
         self.with_place(slot, |place| place)
@@ -68,7 +68,7 @@ impl<'a> Evaluation<'_, 'a> {
         self.context.passes(self.program, self.place(slot), test)
     }
 
-    /// Appends what a variable is bound to.
+    /// Appends the value of a variable.
     #[inline(always)]
     fn push_variable(&self, slot: Id, out: &mut Vec<Term>) {
         let small = self.with_place(slot, |place| self.context.small_int(place));
@@ -78,18 +78,18 @@ impl<'a> Evaluation<'_, 'a> {
         }
     }
 
-    /// Whether the expression is exactly `true`.
+    /// Returns whether the value of the expression is exactly `true`.
     pub(crate) fn is_true(&self, id: Id) -> bool {
         self.value(id)
             .is_some_and(|value| self.boolean(&value) == Some(true))
     }
 
-    /// Which boolean a value is.
+    /// Returns the boolean that a value is.
     #[inline]
     pub(crate) fn boolean(&self, value: &Value<'a>) -> Option<bool> {
         let atom = match value {
             Value::Atom(atom) => *atom,
-            // The key, whose atom has not been looked up yet; what else is here is no atom.
+            // `load` decodes the atoms of all other places.
             Value::Ref(Ref::Key) => self.context.key_term().as_atom()?,
             Value::Owned(term) => term.as_atom()?,
             _ => return None,
@@ -97,12 +97,12 @@ impl<'a> Evaluation<'_, 'a> {
         known().as_boolean(atom)
     }
 
-    /// The value of the body, in which nothing fails.
+    /// Returns the value of the body; a body cannot fail.
     #[inline(never)]
     pub(crate) fn body(&self) -> Term {
         let exit = || Term::Atom(known().exit);
         match self.program.node(self.clause.body) {
-            // Built in its place, without a value in between.
+            // Built in place, without an intermediate `Value`.
             Node::Tuple(parts) => self.terms(parts).map_or_else(exit, Term::Tuple),
             Node::Object => self.context.object_term().into_owned(),
             Node::Variable(slot) => self.context.owned_at(self.place(slot)),
@@ -122,13 +122,13 @@ impl<'a> Evaluation<'_, 'a> {
         }
     }
 
-    /// Apart, so that what is inlined appends in one place only, and without a term in memory before.
+    /// Not inlined, so that the callers have one inlined append, which writes the term directly to the vector.
     #[inline(never)]
     fn push_compound(&self, values: &mut Vec<Term>) {
         values.push(self.body());
     }
 
-    /// Whether the value of the body is exactly `true`.
+    /// Returns whether the value of the body is exactly `true`.
     #[inline]
     pub(crate) fn body_is_true(&self) -> bool {
         self.clause.is_true || self.is_true(self.clause.body)
@@ -164,7 +164,7 @@ impl<'a> Evaluation<'_, 'a> {
             Node::AndAlso(parts) => self.lazy(parts, false),
             Node::OrElse(parts) => self.lazy(parts, true),
             Node::Call(function, parts) => builtin::call(self, function, self.program.parts(parts)),
-            // The others have values at hand.
+            // `value` evaluates the other nodes.
             _ => None,
         };
         match value {
@@ -190,13 +190,13 @@ impl<'a> Evaluation<'_, 'a> {
         Value::Owned(Term::List(slots.map(term).collect()))
     }
 
-    /// The parts of a structure as terms.
+    /// Evaluates the parts of a structure to terms.
     fn terms(&self, parts: Span) -> Option<Vec<Term>> {
         let parts = self.program.parts(parts);
         let mut terms = Vec::with_capacity(parts.len());
         for &part in parts {
             match self.program.node(part) {
-                // Decoded at once, without a value in between.
+                // Decoded into the vector, without an intermediate `Value`.
                 Node::Variable(slot) => self.push_variable(slot, &mut terms),
                 _ => terms.push(self.context.owned(self.value(part)?)),
             }
@@ -219,7 +219,7 @@ impl<'a> Evaluation<'_, 'a> {
         Some(Value::Owned(Term::Map(Map::new(pairs))))
     }
 
-    /// `and`, `or`: every argument is evaluated and must be a boolean.
+    /// Evaluates `and` and `or`: every argument is evaluated and must be a boolean.
     fn strict(&self, parts: Span, join: fn(bool, bool) -> bool, start: bool) -> Option<Value<'a>> {
         let mut all = Some(start);
         for &part in self.program.parts(parts) {
@@ -232,7 +232,7 @@ impl<'a> Evaluation<'_, 'a> {
         all.map(truth)
     }
 
-    /// `andalso`, `orelse`: the first argument that is `stop` is the answer, else the last one, whatever it is.
+    /// Evaluates `andalso` and `orelse`: the value is `stop` if an argument is `stop`, else that of the last argument.
     fn lazy(&self, parts: Span, stop: bool) -> Option<Value<'a>> {
         let (&last, first) = self.program.parts(parts).split_last()?;
         for &part in first {
@@ -244,7 +244,7 @@ impl<'a> Evaluation<'_, 'a> {
     }
 }
 
-/// `true` or `false`.
+/// Returns the atom `true` or `false`.
 #[inline]
 pub(crate) fn truth<'a>(value: bool) -> Value<'a> {
     Value::Atom(known().boolean(value))
