@@ -2,7 +2,7 @@
 
 use fyris_bench::Line;
 
-use super::Verdict;
+use super::verdict::Verdict;
 
 /// What one lock's throughput may be of ours; the other way round: ours is at least half as much again.
 const TARGET: f64 = 1.0 / 1.5;

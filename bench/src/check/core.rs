@@ -2,7 +2,7 @@
 
 use fyris_bench::{Case, Line};
 
-use super::Verdict;
+use super::verdict::Verdict;
 
 /// The best of several peers, or each of them.
 #[derive(Clone, Copy)]

@@ -1,32 +1,17 @@
 //! The figures Fyris aims at, and which of them a run reached.
 //!
-//! A figure is the ratio of two medians of one run, most often ours to a peer's; lower is better. Each suite has its own file of rows.
+//! A figure is the ratio of two medians of one run, most often ours to a peer's; lower is better. Each suite has its own
+//! file of rows.
 
 mod array_mix;
 mod core;
 mod query;
 mod segment;
+mod verdict;
 
 use fyris_bench::Line;
 use fyris_bench::args::Suite;
-
-/// What one line of the check compares, and how it came out.
-pub struct Verdict {
-    /// The figure in words.
-    pub what: String,
-    /// What must not be exceeded.
-    pub target: f64,
-    /// What was measured; `None` if the run did not measure it.
-    pub measured: Option<f64>,
-}
-
-impl Verdict {
-    /// Whether the figure is reached; an unmeasured one is not.
-    pub fn passed(&self) -> bool {
-        self.measured
-            .is_some_and(|measured| measured <= self.target)
-    }
-}
+pub use verdict::Verdict;
 
 /// Every figure of the suite, judged by the lines of a run.
 pub fn verdicts(suite: Suite, lines: &[Line]) -> Vec<Verdict> {

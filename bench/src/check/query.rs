@@ -3,7 +3,7 @@
 use fyris_bench::Line;
 use fyris_bench::query;
 
-use super::Verdict;
+use super::verdict::Verdict;
 
 /// Every figure of the suite that the run has a line for.
 pub(super) fn verdicts(lines: &[Line]) -> Vec<Verdict> {

@@ -2,7 +2,7 @@
 
 use fyris_bench::Line;
 
-use super::Verdict;
+use super::verdict::Verdict;
 
 /// What a figure is a multiple of.
 enum Unit {

@@ -3,7 +3,7 @@
 use dashmap::DashMap;
 use fyris_bench::{Seen, Subject};
 
-use super::Hasher;
+use super::hasher::Hasher;
 use super::key::PeerKey;
 
 pub struct Dash<K: PeerKey>(DashMap<K::Stored, u64, Hasher>);

@@ -4,7 +4,7 @@ use fyris_bench::{Seen, Subject};
 use hashbrown::HashMap;
 use parking_lot::RwLock;
 
-use super::Hasher;
+use super::hasher::Hasher;
 use super::key::PeerKey;
 
 pub struct Hashbrown<K: PeerKey>(RwLock<HashMap<K::Stored, u64, Hasher>>);

@@ -9,6 +9,7 @@ mod congee;
 mod dash;
 mod fern;
 mod hashbrown;
+mod hasher;
 mod key;
 mod masstree;
 mod papaya;
@@ -19,9 +20,6 @@ mod skiplist;
 use fyris_bench::{Contender, Registry};
 
 use key::PeerKey;
-
-/// The hash function of every hash table here.
-type Hasher = foldhash::fast::RandomState;
 
 /// Fyris's own subjects and all peers.
 pub fn registry() -> Registry {

@@ -3,7 +3,7 @@
 use fyris_bench::{Seen, Subject};
 use papaya::HashMap;
 
-use super::Hasher;
+use super::hasher::Hasher;
 use super::key::PeerKey;
 
 pub struct Papaya<K: PeerKey>(HashMap<K::Stored, u64, Hasher>);

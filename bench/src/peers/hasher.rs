@@ -1,0 +1,4 @@
+//! The hash function of the peers.
+
+/// The hash function of every hash table here.
+pub(super) type Hasher = foldhash::fast::RandomState;
