@@ -11,7 +11,8 @@ pub(super) struct Cpus {
 }
 
 impl Cpus {
-    /// Binds this thread to one of its CPUs: workers with consecutive numbers to different ones, as long as there are enough.
+    /// Binds this thread to one of its CPUs: workers with consecutive numbers to different ones, as long as there are
+    /// enough.
     pub(super) fn take(worker: usize) -> Result<Self, BenchError> {
         let before = sched_getaffinity(None).map_err(std::io::Error::from)?;
         let allowed: Vec<usize> = (0..CpuSet::MAX_CPU)

@@ -30,14 +30,14 @@
 //!
 //! # Floors
 //!
-//! Arguments, lines, samples, figures, clocks and processes know no suite; a suite's subjects (`core::contender`, `array_mix::Contender`)
-//! know those, the `Registry` lists subjects, an `Entry` is what the harness asks of a suite, and `suites` lists the entries. Imports go only
-//! downwards.
+//! Arguments, lines, samples, figures, clocks and processes know no suite; a suite's subjects (`core::contender`,
+//! `array_mix::Contender`) know those, the `Registry` lists subjects, an `Entry` is what the harness asks of a suite,
+//! and `suites` lists the entries. Imports go only downwards.
 //!
 //! # A suite
 //!
-//! One folder with a row for the list in `suites`: the names of its cases, how it runs, what its child processes do, its
-//! tables and its [`figure`]s. Everything else (filters, JSON lines, progress, drawing) is here once.
+//! One folder with a row for the list in `suites`: the names of its cases, how it runs, what its child processes do,
+//! its tables and its [`figure`]s. Everything else (filters, JSON lines, progress, drawing) is here once.
 
 pub mod args;
 pub mod array_mix;
@@ -71,7 +71,7 @@ pub use registry::Registry;
 pub use report::Line;
 
 /// Runs the suite that `args` names over the contenders of `registry` and prints what came out: JSON
-/// lines with `--json`, else tables. Returns the lines, for whoever checks them.
+/// lines with `--json`, else tables. Returns the lines, for programs that check them.
 ///
 /// # Errors
 ///

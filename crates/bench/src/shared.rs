@@ -13,7 +13,8 @@ pub struct SharedMap {
     len: usize,
 }
 
-// SAFETY: the mapping belongs to the process and not to a thread; whoever uses it from two sides synchronises, see `bytes`.
+// SAFETY: the mapping belongs to the process and not to a thread, so another thread may use and unmap it. Access is by
+// `bytes` and `bytes_mut`, whose callers promise that it does not conflict, or by raw pointer.
 unsafe impl Send for SharedMap {}
 
 impl SharedMap {

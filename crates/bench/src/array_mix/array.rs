@@ -58,8 +58,8 @@ pub trait SharedArray: Array + Sized {
     fn unlink(name: &str) -> Result<(), BenchError>;
 }
 
-/// The greatest of the 8-byte integers in `bytes`: the same loop for every subject whose array is plain memory, compiled as any
-/// program's is: for the baseline processor, some nanosecond an element.
+/// The greatest of the 8-byte integers in `bytes`: the same loop for every subject whose array is plain memory,
+/// compiled as any program's is: for the baseline processor, some nanosecond an element.
 #[inline]
 pub fn greatest(bytes: &[u8]) -> u64 {
     let words = bytes.as_chunks().0.iter();

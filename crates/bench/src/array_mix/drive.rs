@@ -56,7 +56,8 @@ impl Tally {
     }
 }
 
-/// Works on the array, on a CPU of its own as long as there are enough: a quarter of the job's time to warm up, then the timed part.
+/// Works on the array, on a CPU of its own as long as there are enough: a quarter of the job's time to warm up, then
+/// the timed part.
 pub(super) fn drive(array: &mut impl Array, job: &Job) -> Result<Tally, BenchError> {
     let _bound = Cpus::take(job.worker)?;
     let seed = (job.run * 1024 + job.worker) as u64;

@@ -1,7 +1,7 @@
 //! Fyris's own subjects: an array in a segment; and the array that nobody shares.
 //!
-//! A write needs no lock: it is committed on the condition that nobody else has changed the element since it was read. If
-//! somebody has, it is taken back and done again on what there is now.
+//! A write needs no lock: it is committed on the condition that nobody else has changed the element since it was
+//! read. If somebody has, it is taken back and done again on what there is now.
 
 use fyris_segment::{Error, Options, Segment};
 
@@ -85,7 +85,8 @@ impl<const DECLARED: bool> Array for Versioned<DECLARED> {
 
 impl<const DECLARED: bool> SharedArray for Versioned<DECLARED> {
     fn make(name: &str, elements: usize) -> Result<Self, BenchError> {
-        // A log is as long as the largest size has pages: a worker that the machine puts aside for long is not cut off.
+        // A log is as long as the largest size has pages: a worker that the machine puts aside for long is not cut
+        // off.
         let options = Options::new().max_size(LARGEST);
         Self::checkout(name, elements, options.exclusive(true))
     }

@@ -2,15 +2,16 @@
 //!
 //! # The workload
 //!
-//! An array of 8-byte integers, from 40 KB to 16 MB, all zero. Each process does one of three operations, at random: it *looks up* a
-//! random element; it *writes*, that is, adds one to a random element; or it *queries* the whole array for its
-//! greatest element. `74:25:1` is 74 % lookups, 25 % writes, 1 % queries, as in the paper. A run lasts a fixed time; the
-//! figure is throughput.
+//! An array of 8-byte integers, from 40 KB to 16 MB, all zero. Each process does one of three operations, at random:
+//! it *looks up* a random element; it *writes*, that is, adds one to a random element; or it *queries* the whole
+//! array for its greatest element. `74:25:1` is 74 % lookups, 25 % writes, 1 % queries, as in the paper. A run lasts
+//! a fixed time; the figure is throughput.
 //!
 //! # What every subject promises
 //!
 //! A write is never lost: at the end of a run the elements must add up to the writes counted, or the run is an error.
-//! A query sees one state of the whole array, and no process ever sees time go backwards: its greatest element never becomes less.
+//! A query sees one state of the whole array, and no process ever sees time go backwards: its greatest element never
+//! becomes less.
 //!
 //! # The subjects
 //!

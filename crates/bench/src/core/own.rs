@@ -65,7 +65,7 @@ impl Subject<u64> for InlineMap<u64, u64> {
     }
 }
 
-/// The methods that are the same for both faces and all keys; `$stored` makes an owned key of one of the
+/// The methods that are the same for both public maps and all keys; `$stored` makes an owned key of one of the
 /// workload, `$look` what it is looked up by.
 macro_rules! point_operations {
     ($key:ty, $stored:expr, $look:expr) => {

@@ -1,4 +1,5 @@
-//! The real `ets` in the cases of the suite `query`: an Erlang process that is told what to do, where Erlang is installed.
+//! The real `ets` in the cases of the suite `query`: an Erlang process that is told what to do, where Erlang is
+//! installed.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;

@@ -1,4 +1,5 @@
-//! What `--plot` draws of the suite `query`: a bar for each subject and case, times per object and times per call apart.
+//! What `--plot` draws of the suite `query`: a bar for each subject and case, times per object and times per call
+//! apart.
 
 use super::case::Case;
 use crate::figure::{Bar, Figure, Shape};

@@ -2,20 +2,20 @@
 //!
 //! # The tables
 //!
-//! Two kinds of objects, `{integer, integer}` and `{binary, integer, atom}`, each in a `set` and in an `ordered_set`, here
-//! and there, filled in the same order. The second elements are a permutation of the numbers below their count, so that
-//! a guard can let exactly half of the objects through; every answer is counted and checked.
+//! Two kinds of objects, `{integer, integer}` and `{binary, integer, atom}`, each in a `set` and in an `ordered_set`,
+//! here and there, filled in the same order. The second elements are a permutation of the numbers below their count,
+//! so that a guard can let exactly half of the objects through; every answer is counted and checked.
 //!
 //! # The subjects
 //!
-//! `fyris`, and `ets`: an Erlang process that is told case by case what to do, and times it itself. Both
-//! take turns, run by run. What a call returns is in its time, freeing it is not; so Erlang's time holds the collections that its
+//! `fyris`, and `ets`: an Erlang process that is told case by case what to do, and times it itself. Both take turns,
+//! run by run. What a call returns is in its time, freeing it is not; so Erlang's time holds the collections that its
 //! heap needs for the results, and Fyris's time holds the allocations.
 //!
 //! # The check
 //!
-//! The tables for people end with the ratios that the suite aims at ([`aims()`]); `fyris-compare query --check` judges them. A run with other programs beside it proves
-//! nothing but ratios of what was interleaved.
+//! The tables for people end with the ratios that the suite aims at ([`aims()`]); `fyris-compare query --check`
+//! judges them. A run with other programs beside it proves nothing but ratios of what was interleaved.
 
 mod aims;
 mod case;

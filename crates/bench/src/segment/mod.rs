@@ -8,12 +8,12 @@
 //!
 //! # Two processes
 //!
-//! Every case has a segment of its own, and a second real process attached to it: this program again, told what
-//! to do over a pipe, on the same CPU as the first or (`_cross`) on another. Where the first commits, the second updates; where the
-//! first updates, the second has committed. Only the first one's operation is timed.
+//! Every case has a segment of its own, and a second real process attached to it: this program again, told what to do
+//! over a pipe, on the same CPU as the first or (`_cross`) on another. Where the first commits, the second updates;
+//! where the first updates, the second has committed. Only the first one's operation is timed.
 //!
-//! Everything is touched beforehand: both working copies, and every page is committed twice, so that the trunk's frames
-//! are backed. First use of memory that the machine has not backed yet would be several times any figure here.
+//! Everything is touched beforehand: both working copies, and every page is committed twice, so that the trunk's
+//! frames are backed. First use of memory that the machine has not backed yet would be several times any figure here.
 //!
 //! # Slopes
 //!

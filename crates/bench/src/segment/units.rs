@@ -30,8 +30,8 @@ pub(super) fn memcpy_page() -> Result<f64, BenchError> {
     Ok(samples.median())
 }
 
-/// Pages of the mapping that is written to for C; how many of them are in a round; and how many between two looks at the clock:
-/// few, so that being interrupted spoils few samples.
+/// Pages of the mapping that is written to for C; how many of them are in a round; and how many between two looks at
+/// the clock: few, so that being interrupted spoils few samples.
 const MAPPED: usize = 4096;
 const FAULTS: usize = 1000;
 const BATCH: usize = 25;
@@ -49,7 +49,8 @@ pub(super) fn cow_fault() -> Result<f64, BenchError> {
     };
     let pages = order(MAPPED);
     let mut samples = Samples::default();
-    // The file's own pages come into being with the shared mapping; the first round of faults warms the kernel's lists.
+    // The file's own pages come into being with the shared mapping; the first round of faults warms the kernel's
+    // lists.
     let shared = map(MapFlags::SHARED | MapFlags::POPULATE)?;
     for round in 0..6 {
         let private = map(MapFlags::PRIVATE)?;
