@@ -149,12 +149,6 @@ written() ->
         _ -> written_if(fyris_mnesia_writer:pending(persistent_term:get(?MODULE)))
     end.
 
-%% @doc The same; and whether tables of this node are on disc at all.
--spec on_disc() -> boolean().
-on_disc() ->
-    ok = written(),
-    mnesia_monitor:use_dir().
-
 written_if(none) -> ok;
 written_if(Pending) ->
     Now = erlang:monotonic_time(millisecond),
@@ -179,6 +173,12 @@ written(Tab) ->
         #entry{writer = Writer} when is_pid(Writer) -> fyris_mnesia_writer:sync(Writer);
         _ -> ok
     end.
+
+%% @doc The same for all tables; and whether there is no table in memory only on this node.
+-spec on_disc() -> boolean().
+on_disc() ->
+    ok = written(),
+    mnesia_monitor:use_dir() orelse whereis(?MODULE) =:= undefined orelse in_memory_only() =:= [].
 
 entry(Tab) ->
     case fyris:lookup(?DIRECTORY, Tab) of

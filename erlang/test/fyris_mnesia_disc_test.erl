@@ -15,15 +15,17 @@ disc_test_() ->
                    snmp_rows, files_go, keeper_killed, killed_without_node, loading_breaks_off, schema_goes_to_disc, dump_tables,
                    dump_refused_without_directory, fragments, refused_without_directory, refused_beside_disc]).
 
-%% Tests that tell stories of a module.
-told(Module, Stories) ->
+%% Tests that tell stories of a module, each in so many seconds at most.
+told(Module, Stories) -> told(Module, Stories, 300).
+
+told(Module, Stories, Seconds) ->
     case code:which(peer) =/= non_existing andalso os:find_executable("epmd") of
         false ->
             io:format(user, "skipped: Mnesia on disc needs OTP 25 and epmd~n", []),
             [];
         _ ->
-            {timeout, 1200, {inparallel, 2, [{timeout, 300, {atom_to_list(Story), fun() -> tell(Module, Story) end}}
-                                             || Story <- Stories]}}
+            {timeout, 4 * Seconds, {inparallel, 2, [{timeout, Seconds, {atom_to_list(Story), fun() -> tell(Module, Story) end}}
+                                                    || Story <- Stories]}}
     end.
 
 tell(Module, Story) ->

@@ -18,7 +18,7 @@
 -define(STEPS, 115).
 
 kills_test_() ->
-    fyris_mnesia_disc_test:told(?MODULE, [killed_while_converted]).
+    fyris_mnesia_disc_test:told(?MODULE, [killed_while_converted], 60 * rounds()).
 
 rounds() -> list_to_integer(os:getenv("FYRIS_MNESIA_KILLS", "10")).
 
