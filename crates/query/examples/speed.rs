@@ -1,4 +1,4 @@
-//! What a specification costs an object, without a table around it.
+//! Measures the engine without a table: nanoseconds an object, for typical specifications.
 //!
 //! `cargo run --release -p fyris-query --example speed [PART OF A LINE]`
 
@@ -10,11 +10,11 @@ use fyris_query::{Machine, MatchSpec, ObjectView};
 use fyris_term::key::KeyBuf;
 use fyris_term::{Term, term, value};
 
-/// So few that they stay in the cache: what is measured is the engine, not the memory.
+/// Few enough to stay in the cache, so that the engine is measured and not the memory.
 const OBJECTS: usize = 1_000;
 const RUNS: usize = 500;
 
-/// Objects of one shape, as a table keeps them.
+/// Objects of one shape, as a table stores them.
 struct Objects {
     terms: Vec<Term>,
     keys: Vec<KeyBuf>,

@@ -1,11 +1,10 @@
-//! Specifications and objects for tests, biased to where engines differ.
+//! Random specifications and objects for tests, biased to the cases in which engines differ.
 //!
-//! A specification made at random matches nothing and guards nothing. So heads are made from an object of the case,
-//! by putting variables, `'_'` and near misses in places of it; guards compare variables with values that occur in
-//! the objects, or with neighbours of other types; and every function is called with arguments of right and wrong
-//! types alike.
+//! A uniformly random specification would match nothing. Heads are therefore made from an object of the case, in which
+//! variables, `'_'` and near misses replace parts; guards compare variables with values of the objects, or with their
+//! neighbours of other types; and functions are called with arguments of right and of wrong types.
 //!
-//! No term here is an identifier, a fun or `-0.0`, so that a case can be sent to any Erlang and means the same there.
+//! No term is an identifier, a fun or `-0.0`, so that a case means the same in every release of Erlang.
 //! Enabled by the feature `arbitrary`.
 
 use fyris_term::{Map, Term};
@@ -15,21 +14,21 @@ use proptest::prelude::*;
 /// Objects and a specification for them.
 #[derive(Debug, Clone)]
 pub struct Case {
-    /// Tuples, all with an element `keypos`; keys may repeat.
+    /// Tuples that all have an element `keypos`; keys may repeat.
     pub objects: Vec<Term>,
-    /// Which element is the key, from 1.
+    /// The element that is the key, counted from 1.
     pub keypos: usize,
-    /// Mostly one that compiles.
+    /// A specification, which mostly compiles.
     pub spec: Term,
 }
 
-/// Cases from seeds.
+/// Returns a strategy that makes cases from seeds.
 pub fn case() -> impl Strategy<Value = Case> {
     any::<u64>().prop_map(Case::from_seed)
 }
 
 impl Case {
-    /// The case of a seed; the same in every run.
+    /// Returns the case of a seed: the same in every run.
     pub fn from_seed(seed: u64) -> Case {
         let mut dice = Dice::new(seed);
         let keypos = 1 + dice.below(2);
@@ -47,14 +46,14 @@ impl Case {
 /// A source of choices.
 pub struct Dice {
     state: u64,
-    /// The variables that the head at hand binds.
+    /// The variables that the current head binds.
     variables: Vec<Term>,
     /// Values that occur in the objects.
     values: Vec<Term>,
 }
 
 impl Dice {
-    /// The choices of a seed.
+    /// Makes the choices of a seed.
     pub fn new(seed: u64) -> Dice {
         Dice {
             state: seed,
@@ -63,7 +62,7 @@ impl Dice {
         }
     }
 
-    /// SplitMix64.
+    /// Returns the next number of SplitMix64.
     fn next(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.state;
@@ -72,7 +71,7 @@ impl Dice {
         z ^ (z >> 31)
     }
 
-    /// A number below `n`.
+    /// Returns a number below `n`.
     pub fn below(&mut self, n: usize) -> usize {
         (self.next() % n.max(1) as u64) as usize
     }
@@ -87,7 +86,7 @@ impl Dice {
 
     // ---- objects
 
-    /// A tuple of one to four elements, and at least `keypos`.
+    /// Makes a tuple of one to four elements, at least `keypos`.
     pub fn object(&mut self, keypos: usize) -> Term {
         let arity = keypos.max(1 + self.below(4));
         let mut elements: Vec<Term> = (0..arity).map(|_| self.value(2)).collect();
@@ -95,7 +94,7 @@ impl Dice {
         Term::Tuple(elements)
     }
 
-    /// A key: mostly short, with tuples and lists that start alike.
+    /// Makes a key: mostly short; tuples and lists share prefixes.
     pub fn key(&mut self) -> Term {
         match self.below(10) {
             0..3 => self.leaf(),
@@ -106,7 +105,7 @@ impl Dice {
         }
     }
 
-    /// A term of at most `depth` levels.
+    /// Makes a term of at most `depth` levels.
     pub fn value(&mut self, depth: usize) -> Term {
         if depth == 0 {
             return self.leaf();
@@ -132,7 +131,7 @@ impl Dice {
         Term::Map(pairs.collect::<Vec<_>>().into_iter().collect::<Map>())
     }
 
-    /// One of few values, so that they meet again.
+    /// Makes one of few values, so that equal values are common.
     fn small_leaf(&mut self) -> Term {
         match self.below(10) {
             0..3 => Term::Int(self.below(3) as i64),
@@ -166,7 +165,7 @@ impl Dice {
 
     // ---- specifications
 
-    /// One to three clauses.
+    /// Makes one to three clauses.
     pub fn spec(&mut self, objects: &[Term], keypos: usize) -> Term {
         self.values = objects.iter().flat_map(parts).collect();
         let clauses = (0..1 + self.below(3)).map(|_| {
@@ -220,7 +219,7 @@ impl Dice {
         variable
     }
 
-    /// A pattern that matches the term, or nearly.
+    /// Makes a pattern that matches the term, or nearly does.
     fn pattern(&mut self, term: &Term, depth: usize) -> Term {
         if self.below(5) < 3 {
             return self.variable_or_anything();
@@ -300,7 +299,7 @@ impl Dice {
         )
     }
 
-    /// The key by its place, beside a value.
+    /// Makes a comparison of `{element, 1, '$_'}` with a literal.
     fn key_comparison(&mut self) -> Term {
         let name = self.comparison_name();
         let key = call("element", vec![Term::Int(1), Term::atom("$_")]);
@@ -331,7 +330,7 @@ impl Dice {
         call(names[self.below(names.len())], vec![argument])
     }
 
-    /// A variable, or the object, or a value.
+    /// Makes a variable, the object or a value.
     fn simple(&mut self) -> Term {
         if self.variables.is_empty() || self.chance(8) {
             return Term::atom(["$_", "$$"][self.below(2)]);
@@ -343,7 +342,7 @@ impl Dice {
         self.pick(&variables)
     }
 
-    /// A literal that occurs in the objects, or is like one that does.
+    /// Makes a literal that occurs in the objects, or one that resembles it.
     fn literal(&mut self) -> Term {
         let value = if self.values.is_empty() || self.chance(4) {
             self.leaf()
@@ -390,7 +389,7 @@ impl Dice {
         }
     }
 
-    /// A call of any function, most often with arguments of its types.
+    /// Makes a call of any function, most often with arguments of its types.
     fn call(&mut self, depth: usize) -> Term {
         const UNARY: &[&str] = &[
             "abs",
@@ -457,7 +456,7 @@ impl Dice {
         }
     }
 
-    /// Shifts by little, since shifts by much fail or make large numbers.
+    /// Makes a shift by few bits: shifts by many fail or make large numbers.
     fn binary(&mut self, name: &str, mut arguments: Vec<Term>) -> Term {
         if name.starts_with("bs") && !self.chance(10) {
             arguments[1] = Term::Int(self.below(80) as i64 - 40);
@@ -483,7 +482,7 @@ fn call(name: &str, arguments: Vec<Term>) -> Term {
     Term::Tuple(elements)
 }
 
-/// The elements of an object, and theirs.
+/// Collects the elements of an object, and their elements.
 fn parts(object: &Term) -> Vec<Term> {
     let elements = object.as_tuple().unwrap_or(&[]);
     let inner = elements

@@ -1,4 +1,4 @@
-//! What the documentation of match specifications says of tables, clause by clause, in our own words.
+//! The behaviour that the documentation of match specifications promises for tables, clause by clause.
 //!
 //! Every expectation was tried on OTP 25.2.3, but for the functions that came later.
 
@@ -9,7 +9,7 @@ fn term(text: &str) -> Term {
     Term::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
-/// What the specification makes of the subject; `no_match` if no clause matches.
+/// Returns the value that the specification gives the subject; `no_match` if no clause matches.
 fn run(spec: &str, subject: &str) -> String {
     match test_ms(&term(subject), &term(spec), &Machine::default()) {
         Ok(Some(value)) => value.to_string(),
@@ -448,7 +448,7 @@ fn patterns_are_specifications_of_one_clause() {
     assert_eq!(kind, ProblemKind::VariableKey("'$1'".into()));
 }
 
-/// `inner` inside so many levels.
+/// Returns `inner` inside `levels` levels.
 fn nested(levels: usize, inner: Term, wrap: impl Fn(Term) -> Term) -> Term {
     (0..levels).fold(inner, |inner, _| wrap(inner))
 }
@@ -465,7 +465,7 @@ fn call(name: &str, argument: Term) -> Term {
     Term::Tuple(vec![Term::atom(name), argument])
 }
 
-/// Nesting up to the limit runs on a small stack; beyond it there is an error, not a crash.
+/// Terms nested to the limit run on a small stack; deeper ones are an error and no crash.
 #[test]
 fn absurd_nesting_is_a_system_limit() {
     let machine = Machine::default();

@@ -1,4 +1,4 @@
-//! Heads that say something about parts of a key are held against its bytes: nothing is decoded where these tell.
+//! Heads with patterns for parts of the key are matched on its bytes: a key is decoded only if these cannot decide.
 
 use fyris_query::{Machine, MatchSpec, ObjectView, Wanted};
 use fyris_term::Term;

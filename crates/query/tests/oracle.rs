@@ -10,10 +10,10 @@ use fyris_term::{Term, etf};
 
 const ORACLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/oracle.escript");
 
-/// How many cases; `FYRIS_ORACLE_CASES` says otherwise.
+/// The number of cases, unless `FYRIS_ORACLE_CASES` is set.
 const CASES: u64 = 20_000;
 
-/// What Fyris makes of a case, in the oracle's words.
+/// Returns the result of Fyris for a case, in the form of the oracle.
 fn answer(case: &Case, machine: &Machine) -> Term {
     let Ok(spec) = MatchSpec::compile(&case.spec) else {
         return Term::atom("badarg");
@@ -22,7 +22,7 @@ fn answer(case: &Case, machine: &Machine) -> Term {
     Term::List(case.objects.iter().map(one).collect())
 }
 
-/// What Erlang makes of the cases; `None` where there is none.
+/// Returns the results of Erlang for the cases; `None` if it is not installed.
 fn erlang(cases: &[Case]) -> Option<Vec<Term>> {
     let folder = std::env::temp_dir().join(format!("fyris-query-oracle-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder");
@@ -52,7 +52,7 @@ fn erlang(cases: &[Case]) -> Option<Vec<Term>> {
     }
 }
 
-/// Before OTP 27 the two zeros were one number to `=:=`, and calculations make both. Whether a case may have met that.
+/// Returns whether a case may depend on `0.0 =:= -0.0`, which holds before OTP 27; calculations make both zeros.
 fn meets_negative_zero(case: &Case) -> bool {
     let text = format!("{} {:?}", case.spec, case.objects);
     text.contains("0.0")

@@ -52,7 +52,7 @@ fn check_engines(case: &Case) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// What most specifications look like: variables in the head, a comparison with an integer, an element or `true`.
+/// Specifications of the common form: variables in the head, a comparison with an integer, an element or `true`.
 fn plain_case() -> impl Strategy<Value = Case> {
     let number = prop_oneof![
         -3i64..4,
@@ -155,7 +155,7 @@ fn check_plans(case: &Case) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// A body that provably keeps the key does keep it.
+/// A body that provably preserves the key preserves it.
 fn check_kept_keys(case: &Case) -> Result<(), TestCaseError> {
     let Some(spec) = compiled(case) else {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Objects in stored form, as a table would keep them.
+//! Objects in stored form.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use fyris_query::ObjectView;
 use fyris_term::key::KeyBuf;
 use fyris_term::{Term, value};
 
-/// An object whose bytes live here.
+/// A stored object that owns its bytes.
 pub(crate) struct Stored {
     arity: usize,
     keypos: usize,
@@ -16,7 +16,7 @@ pub(crate) struct Stored {
 }
 
 impl Stored {
-    /// The stored form of a tuple.
+    /// Encodes a tuple.
     pub(crate) fn new(object: &Term, keypos: usize) -> Stored {
         let elements = object.as_tuple().expect("a tuple");
         let (mut values, mut blobs) = (Vec::new(), Vec::new());
@@ -34,7 +34,7 @@ impl Stored {
         }
     }
 
-    /// What the query engine sees of it.
+    /// Returns the view that the query engine reads.
     pub(crate) fn view(&self) -> ObjectView<'_> {
         ObjectView {
             arity: self.arity,
@@ -46,7 +46,7 @@ impl Stored {
         }
     }
 
-    /// The key.
+    /// Returns the key.
     #[allow(dead_code, reason = "not every test looks at keys")]
     pub(crate) fn key(&self) -> &KeyBuf {
         &self.key
