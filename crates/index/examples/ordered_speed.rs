@@ -10,7 +10,7 @@ use std::sync::RwLock;
 use std::time::Instant;
 
 use fyris_index::ordered::TreeKey;
-use fyris_index::tree::{ConcurrentTree, Given, InlineTree};
+use fyris_index::tree::{ConcurrentTree, InlineTree, Make, TreeMap};
 use fyris_sync::reclaim::pin;
 
 trait Map<K>: Sync {
@@ -21,13 +21,13 @@ trait Map<K>: Sync {
     fn range(&self, k: &K, n: usize) -> u64;
 }
 
-impl<K: TreeKey + Clone + Send + Sync, S: Given<K, u64>> Map<K> for ConcurrentTree<K, u64, S>
+impl<K: TreeKey + Clone + Send + Sync, S: Make<K, K, u64>> Map<K> for TreeMap<K, u64, S>
 where
-    ConcurrentTree<K, u64, S>: Sync,
+    TreeMap<K, u64, S>: Sync,
 {
     #[inline(never)]
     fn get(&self, k: &K) -> bool {
-        ConcurrentTree::get(self, k, &pin()).is_some_and(|v| *v != 0)
+        TreeMap::get(self, k, &pin()).is_some_and(|v| *v != 0)
     }
     #[inline(never)]
     fn put(&self, k: &K, v: u64) {
@@ -44,7 +44,7 @@ where
     #[inline(never)]
     fn range(&self, k: &K, n: usize) -> u64 {
         let pin = pin();
-        let range = ConcurrentTree::range(self, (Bound::Included(k), Bound::Unbounded), &pin);
+        let range = TreeMap::range(self, (Bound::Included(k), Bound::Unbounded), &pin);
         range.take(n).fold(0, |s, (_, v)| s ^ v)
     }
 }

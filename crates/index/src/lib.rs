@@ -25,7 +25,7 @@ pub use map::{BytesMap, ConcurrentMap, CopyMap};
 pub use ordered::Ordered;
 pub use sweep::{OrderedSweep, Stretch, Sweep};
 pub use traits::{Action, Batch, Index, OrderedIndex, Stamp};
-pub use tree::{BytesTree, ConcurrentTree, InlineTree};
+pub use tree::{BytesTree, ConcurrentTree, CopyTree, InlineTree};
 
 /// The README's example, run with the tests.
 #[cfg(doctest)]

@@ -248,3 +248,20 @@ fn memory_follows_the_table_down() {
     (0..200_000).for_each(|k| _ = map.insert(k, k));
     assert!((0..200_000).all(|k| map.get(&k) == Some(k)));
 }
+
+#[test]
+fn the_surface_is_that_of_the_maps() {
+    let map = InlineMap::from([(1, 1), (2, 2)]);
+    let (map, copy) = (map.pin(), map.clone());
+    assert_eq!(map.update_or_insert(1, |n| n + 10, 0), 11);
+    assert_eq!(map.update_or_insert(3, |n| n + 10, 7), 7);
+    assert_eq!(map.get_or_insert(3, 0), 7);
+    assert_eq!(
+        (map.keys().sum::<i32>(), map.values().sum::<i32>()),
+        (6, 20)
+    );
+    assert_eq!(map.into_iter().count(), 3);
+    let mut pairs: Vec<_> = (&copy).into_iter().collect();
+    pairs.sort_unstable();
+    assert_eq!(pairs, [(1, 1), (2, 2)]);
+}

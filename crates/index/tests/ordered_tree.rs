@@ -1,15 +1,15 @@
 //! `ConcurrentTree`: its whole interface against `BTreeMap`, and from several threads.
 #![cfg(not(any(loom, shuttle)))]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Debug;
 use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use fyris_index::ordered::{HeadKey, TreeKey};
-use fyris_index::tree::{Boxed, ConcurrentTree, Given, Inline, InlineTree};
-use fyris_index::{Action, Index, Ordered};
+use fyris_index::tree::{Boxed, ConcurrentTree, Inline, InlineTree, Make, Remake, TreeMap};
+use fyris_index::{Action, CopyTree, Index, Ordered};
 use fyris_sync::reclaim::{pin, pin_owned};
 use proptest::prelude::*;
 
@@ -62,11 +62,11 @@ fn backwards(a: &Bound<i32>, b: &Bound<i32>) -> bool {
 
 fn run<K, S>(ops: Vec<Op>, key: impl Fn(i32) -> K)
 where
-    K: TreeKey + Clone + Debug,
-    S: Given<K, u32>,
+    K: TreeKey + Clone + Debug + 'static,
+    S: Make<K, K, u32> + Remake<K, u32>,
 {
     use std::borrow::Borrow;
-    let tree = ConcurrentTree::<K, u32, S>::new();
+    let tree = TreeMap::<K, u32, S>::new();
     let mut model = BTreeMap::<K, u32>::new();
     let pin = pin();
     for op in ops {
@@ -118,9 +118,20 @@ where
                 let got: Vec<_> = got.map(|(k, v)| (k.borrow().clone(), *v)).collect();
                 assert_eq!(got, want);
                 want.reverse();
-                let got = tree.range_rev::<K, _, _>(bounds, &pin);
+                let got = tree.range::<K, _, _>(bounds.clone(), &pin).rev();
                 let got: Vec<_> = got.map(|(k, v)| (k.borrow().clone(), *v)).collect();
                 assert_eq!(got, want);
+                let mut want = VecDeque::from(want);
+                let mut range = tree.range::<K, _, _>(bounds, &pin);
+                // Both ends in turn, in a pattern that comes out of the numbers at hand.
+                for turn in 0..=want.len() + 1 {
+                    let from_back = (turn + model.len()) * 5 % 7 < 3;
+                    let (got, want) = match from_back {
+                        true => (range.next_back(), want.pop_front()),
+                        false => (range.next(), want.pop_back()),
+                    };
+                    assert_eq!(got.map(|(k, v)| (k.borrow().clone(), *v)), want);
+                }
             }
             Op::Ends => {
                 let pair = |(k, v): (S::Key<'_>, &u32)| (k.borrow().clone(), *v);
@@ -129,7 +140,7 @@ where
                 assert_eq!(tree.last(&pin).map(pair), model.last_key_value().map(own));
             }
             Op::Clear => {
-                tree.clear();
+                tree.clear(&pin);
                 model.clear();
             }
         }
@@ -212,7 +223,7 @@ fn a_string_tree_is_asked_with_str() {
         .collect();
     let pin = pin();
     assert_eq!(tree.get("river", &pin), Some(&2));
-    assert!(tree.contains_key("fyris") && !tree.contains_key("fyri"));
+    assert!(tree.contains_key("fyris", &pin) && !tree.contains_key("fyri", &pin));
     let pairs: Vec<_> = tree
         .range::<str, _, _>((Bound::Included("g"), Bound::Excluded("v")), &pin)
         .collect();
@@ -363,7 +374,7 @@ fn neighbours_do_not_lose_each_others_keys() {
                             let seen: Vec<_> = seen.map(|(k, v)| (k, *v)).collect();
                             let want: Vec<_> = mine.iter().map(|(k, v)| (*k, *v)).collect();
                             assert_eq!(seen, want);
-                            let seen = tree.range_rev::<u64, _, _>(.., &pin);
+                            let seen = tree.range::<u64, _, _>(.., &pin).rev();
                             let seen = seen.filter(|(k, _)| k % threads == t);
                             let seen: Vec<_> = seen.map(|(k, v)| (k, *v)).collect();
                             assert_eq!(
@@ -428,5 +439,99 @@ fn contention_splits_and_calm_joins() {
     assert!(
         calm.contention_joins > 0 && calm.leaves == 1,
         "{contended:?} {calm:?}"
+    );
+}
+
+#[test]
+fn the_two_ends_of_a_range_meet_while_others_write() {
+    const STAYS: u64 = 300;
+    let tree: InlineTree<u64, u64> = (0..STAYS).map(|k| (k * 10, k)).collect();
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|s| {
+        s.spawn(|| {
+            while !stop.load(Ordering::Relaxed) {
+                let of_writer = || (0..STAYS * 10).filter(|k| k % 10 != 0);
+                of_writer().for_each(|k| _ = tree.insert(k, 0, &pin()));
+                of_writer().for_each(|k| _ = tree.remove(&k, &pin()));
+            }
+        });
+        for round in 0..100 {
+            let pinned = tree.pin();
+            let (mut range, mut front, mut back) = (pinned.range(..), Vec::new(), Vec::new());
+            for turn in 0.. {
+                let from_back = (turn + round) * 5 % 7 < 3;
+                let end = if from_back { &mut back } else { &mut front };
+                let next = if from_back {
+                    range.next_back()
+                } else {
+                    range.next()
+                };
+                let Some((key, _)) = next else { break };
+                end.push(key);
+            }
+            assert!(range.next().is_none() && range.next_back().is_none());
+            front.extend(back.into_iter().rev());
+            assert!(front.is_sorted_by(|a, b| a < b), "in order, and none twice");
+            assert_eq!(
+                front.iter().filter(|key| *key % 10 == 0).count() as u64,
+                STAYS
+            );
+        }
+        stop.store(true, Ordering::Relaxed);
+    });
+}
+
+#[test]
+fn the_surface_is_that_of_the_maps() {
+    let tree = ConcurrentTree::from([("b".to_string(), 2), ("a".to_string(), 1)]);
+    let copy = tree.clone();
+    let pinned = tree.pin();
+    assert_eq!(pinned.update("a", |n| n + 10), Some(&11));
+    assert_eq!(pinned.update("c", |n| n + 10), None);
+    assert_eq!(pinned.update_or_insert("c".to_string(), |n| n + 1, 7), &7);
+    assert_eq!(pinned.update_or_insert("c".to_string(), |n| n + 1, 7), &8);
+    assert_eq!(pinned.get_or_insert("d".to_string(), 4), &4);
+    assert!(pinned.keys().rev().eq(["d", "c", "b", "a"]));
+    assert!(pinned.values().eq(&[11, 2, 8, 4]));
+    assert_eq!(pinned.remove_entry("d"), Some((&"d".to_string(), &4)));
+    pinned.retain(|_, n| n % 2 == 0);
+    let pairs: Vec<_> = (&pinned)
+        .into_iter()
+        .map(|(k, v)| (k.as_str(), *v))
+        .collect();
+    assert_eq!(pairs, [("b", 2), ("c", 8)]);
+    assert_eq!(
+        format!("{pinned:?} {copy:?}"),
+        r#"{"b": 2, "c": 8} {"a": 1, "b": 2}"#
+    );
+}
+
+#[test]
+fn every_storage_updates() {
+    let inline = InlineTree::from([(1, 1)]);
+    assert_eq!(inline.pin().update(&1, |n| n + 1), Some(&2));
+    assert_eq!(inline.clone().pin().update_or_insert(1, |n| n + 1, 0), &3);
+    let text = String::from("a word");
+    let borrowed = CopyTree::from([(text.as_str(), 1)]);
+    assert_eq!(borrowed.pin().update("a word", |n| n + 1), Some(&2));
+    assert_eq!(borrowed.clone().pin().remove("a word"), Some(&2));
+}
+
+#[test]
+fn updates_are_atomic() {
+    let tree = InlineTree::from([(1, 0u64)]);
+    std::thread::scope(|s| {
+        for _ in 0..4 {
+            s.spawn(|| {
+                for _ in 0..1000 {
+                    tree.pin().update(&1, |n| n + 1);
+                    tree.pin().update_or_insert(2, |n| n + 1, 1);
+                }
+            });
+        }
+    });
+    assert_eq!(
+        (tree.pin().get(&1), tree.pin().get(&2)),
+        (Some(&4000), Some(&4000))
     );
 }

@@ -285,6 +285,29 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
             .map_or(made, |there| unsafe { V::from_word(there) })
     }
 
+    /// Returns the value of a key, which is put there first if there is none. Consistency as [`InlineMap::compute`].
+    ///
+    /// ```
+    /// let map = fyris_index::InlineMap::new();
+    /// assert_eq!((map.get_or_insert(1, 10), map.get_or_insert(1, 20)), (10, 10));
+    /// ```
+    pub fn get_or_insert(&self, key: K, value: V) -> V {
+        self.get_or_insert_with(key, || value)
+    }
+
+    /// Replaces a key's value by one made of it, or puts `value` there if there is none; returns what is there then.
+    /// Closure and consistency as [`InlineMap::compute`].
+    ///
+    /// ```
+    /// let counts = fyris_index::InlineMap::new();
+    /// "hello".chars().for_each(|letter| _ = counts.update_or_insert(letter, |n| n + 1, 1));
+    /// assert_eq!(counts.get(&'l'), Some(2));
+    /// ```
+    pub fn update_or_insert(&self, key: K, mut f: impl FnMut(V) -> V, value: V) -> V {
+        let put = |old: Option<V>| Action::Put(old.map_or(value, &mut f));
+        self.compute(key, put).1.unwrap_or(value)
+    }
+
     /// Replaces a key's value by one made of it; returns the new value, `None` if the key is absent.
     /// Closure and consistency as [`InlineMap::compute`].
     pub fn update(&self, key: &K, mut f: impl FnMut(V) -> V) -> Option<V> {
@@ -301,6 +324,29 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
     /// A pair that is there throughout is met exactly once. Writers are not held up.
     pub fn iter(&self) -> Iter<'_, K, V, S> {
         Iter::new(self)
+    }
+
+    /// All keys, as [`InlineMap::iter`].
+    pub fn keys(&self) -> impl Iterator<Item = K> + Send + '_
+    where
+        S: Sync,
+    {
+        self.iter().map(|(key, _)| key)
+    }
+
+    /// All values, as [`InlineMap::iter`].
+    pub fn values(&self) -> impl Iterator<Item = V> + Send + '_
+    where
+        S: Sync,
+    {
+        self.iter().map(|(_, value)| value)
+    }
+
+    /// The map itself: pairs are copied out of it, so nothing has to be pinned. The other maps have such a method; code
+    /// that is written for one fits another.
+    #[inline]
+    pub fn pin(&self) -> &Self {
+        self
     }
 
     /// Takes out every pair that the closure says no to; it runs with no lock held, and again for a pair
@@ -430,6 +476,30 @@ where
 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_map().entries(self.iter()).finish()
+    }
+}
+
+impl<K: Word + Hash, V: Word, S: BuildHasher + Clone> Clone for InlineMap<K, V, S> {
+    /// Copies the pairs as [`InlineMap::iter`] meets them.
+    fn clone(&self) -> Self {
+        let mut copy = Self::with_capacity_and_hasher(self.len(), self.hasher.clone());
+        copy.extend(self);
+        copy
+    }
+}
+
+impl<'m, K: Word + Hash, V: Word, S: BuildHasher> IntoIterator for &'m InlineMap<K, V, S> {
+    type Item = (K, V);
+    type IntoIter = Iter<'m, K, V, S>;
+
+    fn into_iter(self) -> Iter<'m, K, V, S> {
+        self.iter()
+    }
+}
+
+impl<K: Word + Hash, V: Word, const N: usize> From<[(K, V); N]> for InlineMap<K, V> {
+    fn from(pairs: [(K, V); N]) -> Self {
+        pairs.into_iter().collect()
     }
 }
 

@@ -5,14 +5,7 @@ use std::hash::Hash;
 use super::node::NodeRef;
 use crate::Entry;
 use crate::bytes_entry::BytesRef;
-pub use crate::ordered::storage::{Boxed, Packed};
-
-/// Each pair in an allocation of its own, for keys and values that are `Copy` and may borrow.
-///
-/// What is taken out of a map is freed at some later time. If freeing it ran code, a borrow in it could have ended by
-/// then; freeing what is `Copy` runs none.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Copied;
+pub use crate::ordered::storage::{Boxed, Copied, Packed};
 
 /// How the pairs of a [`Map`](super::Map) are kept: [`Boxed`], [`Copied`] or [`Packed`]. Cannot be implemented elsewhere.
 pub trait MapStorage<K: ?Sized, V>: Sealed<K, V> {}

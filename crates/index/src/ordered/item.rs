@@ -81,7 +81,7 @@ impl<K, V: Copy> Clone for Beside<K, V> {
 impl<K, V: Copy> Copy for Beside<K, V> {}
 
 // SAFETY: the head names the key and moves with the item.
-unsafe impl<K: HeadKey, V: Copy + 'static> Item for Beside<K, V> {
+unsafe impl<K: HeadKey, V: Copy> Item for Beside<K, V> {
     type Key = K;
 
     fn key(&self) -> &K {

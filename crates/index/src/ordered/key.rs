@@ -9,7 +9,9 @@
 //! so it is a value of its own: for byte strings the shortest prefix that separates.
 
 use std::cmp::Ordering;
+use std::net::Ipv4Addr;
 use std::ptr::NonNull;
+use std::sync::Arc;
 
 /// What inner nodes keep between two children. Immutable.
 pub trait Separator: Ord + Send + Sync + 'static {
@@ -29,9 +31,12 @@ pub trait Separator: Ord + Send + Sync + 'static {
 
 /// A key of the `ordered` index.
 ///
-/// Implemented for integers, `bool`, `char`, byte strings and text, pairs, and through [`Plain`]
+/// Implemented for integers, `bool`, `char`, byte strings and text (owned, shared or borrowed), paths, addresses of the
+/// Internet, times, and arrays, tuples of up to eight, `Option` and [`Reverse`](std::cmp::Reverse) of keys; through [`Plain`]
 /// for every other ordered type. A type that can show itself as bytes in the right order implements
 /// [`ByteKey`] instead.
+///
+/// The first part of a tuple is a key; of the others it is enough that they are `Ord`.
 ///
 /// # What an implementation promises
 ///
@@ -120,6 +125,7 @@ exact! {
     i64: |k| k as u64 ^ FLIP, |h: u64| (h ^ FLIP) as i64;
     isize: |k| k as u64 ^ FLIP, |h: u64| (h ^ FLIP) as isize;
     bool: u64::from, |h| h != 0;
+    Ipv4Addr: |k: Ipv4Addr| u64::from(k.to_bits()), |h| Ipv4Addr::from_bits(h as u32);
     char: u64::from, |h| char::from_u32(h as u32).unwrap_or_default();
 }
 
@@ -221,7 +227,7 @@ impl<T: ByteKey + ?Sized> TreeKey for T {
 
 /// Bytes `skip..skip + 8` as a big-endian number, padded with zeros.
 #[inline]
-fn byte_head(bytes: &[u8], skip: usize) -> u64 {
+pub(super) fn byte_head(bytes: &[u8], skip: usize) -> u64 {
     if let Some(eight) = bytes.get(skip..skip + 8) {
         let mut word = [0; 8];
         word.copy_from_slice(eight);
@@ -246,12 +252,12 @@ fn short_head(bytes: &[u8]) -> u64 {
     }
 }
 
-fn common(a: &[u8], b: &[u8]) -> usize {
+pub(super) fn common(a: &[u8], b: &[u8]) -> usize {
     a.iter().zip(b).take_while(|(a, b)| a == b).count()
 }
 
 #[inline]
-fn cmp_prefix(key: &[u8], sep: &[u8], len: usize) -> Ordering {
+pub(super) fn cmp_prefix(key: &[u8], sep: &[u8], len: usize) -> Ordering {
     key[..key.len().min(len)].cmp(&sep[..len])
 }
 
@@ -265,6 +271,13 @@ impl ByteKey for str {
     #[inline]
     fn key_bytes(&self) -> &[u8] {
         self.as_bytes()
+    }
+}
+impl<T: ByteKey + ?Sized> ByteKey for &T {
+    const ENDS: bool = T::ENDS;
+    #[inline]
+    fn key_bytes(&self) -> &[u8] {
+        (**self).key_bytes()
     }
 }
 impl ByteKey for Vec<u8> {
@@ -285,6 +298,24 @@ impl ByteKey for String {
         self.as_bytes()
     }
 }
+impl ByteKey for Box<str> {
+    #[inline]
+    fn key_bytes(&self) -> &[u8] {
+        self.as_bytes()
+    }
+}
+impl ByteKey for Arc<str> {
+    #[inline]
+    fn key_bytes(&self) -> &[u8] {
+        self.as_bytes()
+    }
+}
+impl ByteKey for Arc<[u8]> {
+    #[inline]
+    fn key_bytes(&self) -> &[u8] {
+        self
+    }
+}
 impl<const N: usize> ByteKey for [u8; N] {
     #[inline]
     fn key_bytes(&self) -> &[u8] {
@@ -298,7 +329,7 @@ pub struct Plain<T>(pub T);
 
 /// A separator that is a key: the higher one, cloned.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct KeySep<K>(Box<K>);
+pub struct KeySep<K>(pub(super) Box<K>);
 
 impl<T: Ord + Clone + Send + Sync + 'static> Separator for KeySep<Plain<T>> {
     fn head(&self, _: usize) -> u64 {
@@ -310,34 +341,6 @@ impl<T: Ord + Clone + Send + Sync + 'static> TreeKey for Plain<T> {
     type Sep = KeySep<Self>;
     fn head(&self, _: usize) -> u64 {
         0
-    }
-    fn separate(_: &Self, high: &Self) -> Self::Sep {
-        KeySep(Box::new(high.clone()))
-    }
-    fn cmp_sep(&self, sep: &Self::Sep) -> Ordering {
-        self.cmp(&sep.0)
-    }
-}
-
-impl<A, B> Separator for KeySep<(A, B)>
-where
-    A: TreeKey + Clone + Send + Sync + 'static,
-    B: Ord + Clone + Send + Sync + 'static,
-{
-    fn head(&self, _: usize) -> u64 {
-        self.0.0.head(0)
-    }
-}
-
-impl<A, B> TreeKey for (A, B)
-where
-    A: TreeKey + Clone + Send + Sync + 'static,
-    B: Ord + Clone + Send + Sync + 'static,
-{
-    type Sep = KeySep<Self>;
-    #[inline]
-    fn head(&self, _: usize) -> u64 {
-        self.0.head(0)
     }
     fn separate(_: &Self, high: &Self) -> Self::Sep {
         KeySep(Box::new(high.clone()))

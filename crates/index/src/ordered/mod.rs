@@ -70,7 +70,9 @@ use fyris_sync::atomic::{AtomicPtr, Ordering};
 use fyris_sync::reclaim::{PROTECT, Pin, assert_not_reclaimed};
 
 mod adapt;
+mod compound;
 mod draft;
+mod fixed;
 mod index;
 mod inner;
 pub(crate) mod item;
@@ -87,6 +89,8 @@ mod sweep;
 pub(crate) mod walk;
 mod write;
 
+pub use compound::ArrayElement;
+pub use fixed::FixedSep;
 pub use index::Ordered;
 pub use key::{ByteKey, HeadKey, Plain, Separator, TreeKey};
 pub use stats::Stats;

@@ -23,10 +23,20 @@ pub struct Inline;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Packed;
 
-/// How pairs are kept: [`Boxed`], [`Inline`] or [`Packed`]. Cannot be implemented elsewhere.
-pub trait Storage<K: TreeKey + ?Sized, V: 'static>: Sealed<K, V> {
+/// Each pair in a box of its own, for keys and values that are `Copy` and may borrow.
+///
+/// What is taken out of a map is freed at some later time. If freeing it ran code, a borrow in it could have ended by
+/// then; freeing what is `Copy` runs none.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Copied;
+
+/// How the pairs of a tree are kept: [`Boxed`], [`Copied`], [`Inline`] or [`Packed`]. Cannot be implemented elsewhere.
+pub trait Storage<K: TreeKey + ?Sized, V>: Sealed<K, V> {
     /// What stands for a key when a pair is handed out: `&K`, or `K` where keys are not stored.
-    type Key<'g>: Borrow<K>;
+    type Key<'g>: Borrow<K>
+    where
+        K: 'g,
+        V: 'g;
 
     /// The key of an item and its head.
     #[doc(hidden)]
@@ -34,7 +44,7 @@ pub trait Storage<K: TreeKey + ?Sized, V: 'static>: Sealed<K, V> {
 }
 
 /// The part of [`Storage`] that is nobody else's business.
-pub trait Sealed<K: TreeKey + ?Sized, V: 'static>: 'static {
+pub trait Sealed<K: TreeKey + ?Sized, V> {
     /// What a slot holds.
     type Item: Item<Key = K> + Send + Sync;
 
@@ -52,23 +62,53 @@ pub trait Sealed<K: TreeKey + ?Sized, V: 'static>: 'static {
     fn same(a: &Self::Item, b: &Self::Item) -> bool;
 }
 
-/// A [`Storage`] that is given its keys: [`Boxed`] and [`Inline`].
-pub trait Given<K: TreeKey, V: 'static>: Storage<K, V> {
-    /// Something to borrow the key of a pair from while the pair goes in.
+/// A [`Storage`] that makes items of keys given as `G`: the key itself, or for byte strings whatever is bytes.
+#[diagnostic::on_unimplemented(
+    message = "a key of this tree cannot be given as `{G}`",
+    note = "the key of a tree of `K` is given as a `K`, that of a tree of byte strings as any `AsRef<[u8]>`"
+)]
+pub trait Make<G, K: TreeKey + ?Sized, V>: Storage<K, V> {
+    /// Something to get the key of a pair from while the pair goes in.
     #[doc(hidden)]
-    type Name: Borrow<K>;
+    type Name;
+
+    /// The key in the form that is compared.
+    #[doc(hidden)]
+    fn given(given: &G) -> &K;
+
+    /// The key of an item that is about to go in.
+    #[doc(hidden)]
+    fn named(name: &Self::Name) -> &K;
 
     /// Makes an item.
     #[doc(hidden)]
-    fn make(key: K, value: V) -> (Self::Name, Self::Item);
+    fn make(given: G, value: V) -> (Self::Name, Self::Item);
 
-    /// Takes an item apart that has not gone in.
+    /// Takes an item apart, drops its value and returns the key that was given.
     ///
     /// # Safety
     ///
-    /// The item comes from `make` and is used no more.
+    /// The item comes from `make`, together with the name, has not gone in, and is used no more.
     #[doc(hidden)]
-    unsafe fn unmake(name: Self::Name, item: Self::Item) -> (K, V);
+    unsafe fn unmake(name: Self::Name, item: Self::Item) -> G;
+}
+
+/// A [`Storage`] that makes items of keys that are in a tree already: those of [`Boxed`] are cloned.
+pub trait Remake<K: TreeKey + ?Sized, V>: Storage<K, V> {
+    /// Makes an item of a key that lives.
+    #[doc(hidden)]
+    fn remake(key: &K, value: V) -> Self::Item;
+
+    /// Frees an item.
+    ///
+    /// # Safety
+    ///
+    /// It comes from `remake`, and has not gone in.
+    #[doc(hidden)]
+    unsafe fn forget(item: Self::Item) {
+        // SAFETY: the caller's contract: nobody has seen it.
+        unsafe { item.dispose() }
+    }
 }
 
 /// A pair in a box, owned by the tree.
@@ -87,6 +127,11 @@ unsafe impl<K: Send + Sync, V: Send + Sync> Sync for Own<K, V> {}
 
 impl<K, V> Own<K, V> {
     #[inline]
+    fn new(key: K, value: V) -> Self {
+        Self(NonNull::from(Box::leak(Box::new((key, value)))))
+    }
+
+    #[inline]
     fn pair(&self) -> &(K, V) {
         // SAFETY: (R) items are looked at under the pin under which they were found, or before
         // they go in.
@@ -94,15 +139,8 @@ impl<K, V> Own<K, V> {
     }
 }
 
-impl<K, V> Borrow<K> for Own<K, V> {
-    #[inline]
-    fn borrow(&self) -> &K {
-        &self.pair().0
-    }
-}
-
 // SAFETY: the box's key does not change, and the box lives as invariant R says.
-unsafe impl<K: TreeKey, V: 'static> Item for Own<K, V> {
+unsafe impl<K: TreeKey, V> Item for Own<K, V> {
     type Key = K;
 
     #[inline]
@@ -124,72 +162,107 @@ unsafe impl<K: TreeKey, V: 'static> Item for Own<K, V> {
 /// A pair on its way out, as the collector knows it.
 struct Gone<K, V>((K, V));
 
-impl<K: 'static, V: 'static> Retire for Gone<K, V> {
+impl<K, V> Retire for Gone<K, V> {
     unsafe fn reclaim(ptr: *mut Self) {
         // SAFETY: from `Box::leak` in `make`; `Gone` is the pair and nothing else.
         drop(unsafe { Box::from_raw(ptr.cast::<(K, V)>()) });
     }
 }
 
-impl<K, V> Storage<K, V> for Boxed
-where
-    K: TreeKey + Send + Sync + 'static,
-    V: Send + Sync + 'static,
-{
-    type Key<'g> = &'g K;
+macro_rules! box_storage {
+    ($storage:ty: $bound:tt) => {
+        impl<K, V> Storage<K, V> for $storage
+        where
+            K: TreeKey + Send + Sync + $bound,
+            V: Send + Sync + $bound,
+        {
+            type Key<'g>
+                = &'g K
+            where
+                K: 'g,
+                V: 'g;
 
-    #[inline]
-    fn key(_: u64, item: &Own<K, V>) -> &K {
-        &item.pair().0
-    }
+            #[inline]
+            fn key(_: u64, item: &Own<K, V>) -> &K {
+                &item.pair().0
+            }
+        }
+
+        impl<K, V> Sealed<K, V> for $storage
+        where
+            K: TreeKey + Send + Sync + $bound,
+            V: Send + Sync + $bound,
+        {
+            type Item = Own<K, V>;
+
+            unsafe fn retire(item: &Own<K, V>, pin: &impl Pin) {
+                // SAFETY: the caller's contract.
+                unsafe { pin.retire(item.0.as_ptr().cast::<Gone<K, V>>()) }
+            }
+
+            #[inline]
+            fn value(item: &Own<K, V>) -> &V {
+                &item.pair().1
+            }
+
+            fn same(a: &Own<K, V>, b: &Own<K, V>) -> bool {
+                a.0 == b.0
+            }
+        }
+
+        impl<K, V> Make<K, K, V> for $storage
+        where
+            K: TreeKey + Send + Sync + $bound,
+            V: Send + Sync + $bound,
+        {
+            type Name = Own<K, V>;
+
+            #[inline]
+            fn given(given: &K) -> &K {
+                given
+            }
+
+            #[inline]
+            fn named(name: &Own<K, V>) -> &K {
+                &name.pair().0
+            }
+
+            #[inline]
+            fn make(given: K, value: V) -> (Own<K, V>, Own<K, V>) {
+                let own = Own::new(given, value);
+                (own, own)
+            }
+
+            unsafe fn unmake(_: Own<K, V>, item: Own<K, V>) -> K {
+                // SAFETY: from `Box::leak` in `Own::new`, and never published.
+                unsafe { Box::from_raw(item.0.as_ptr()) }.0
+            }
+        }
+
+        impl<K, V> Remake<K, V> for $storage
+        where
+            K: TreeKey + Clone + Send + Sync + $bound,
+            V: Send + Sync + $bound,
+        {
+            fn remake(key: &K, value: V) -> Own<K, V> {
+                Own::new(key.clone(), value)
+            }
+        }
+    };
 }
-
-impl<K, V> Sealed<K, V> for Boxed
-where
-    K: TreeKey + Send + Sync + 'static,
-    V: Send + Sync + 'static,
-{
-    type Item = Own<K, V>;
-
-    unsafe fn retire(item: &Own<K, V>, pin: &impl Pin) {
-        // SAFETY: the caller's contract.
-        unsafe { pin.retire(item.0.as_ptr().cast::<Gone<K, V>>()) }
-    }
-
-    #[inline]
-    fn value(item: &Own<K, V>) -> &V {
-        &item.pair().1
-    }
-
-    fn same(a: &Own<K, V>, b: &Own<K, V>) -> bool {
-        a.0 == b.0
-    }
-}
-
-impl<K, V> Given<K, V> for Boxed
-where
-    K: TreeKey + Send + Sync + 'static,
-    V: Send + Sync + 'static,
-{
-    type Name = Own<K, V>;
-
-    fn make(key: K, value: V) -> (Own<K, V>, Own<K, V>) {
-        let own = Own(NonNull::from(Box::leak(Box::new((key, value)))));
-        (own, own)
-    }
-
-    unsafe fn unmake(_: Own<K, V>, item: Own<K, V>) -> (K, V) {
-        // SAFETY: from `Box::leak` in `make`, and never published.
-        *unsafe { Box::from_raw(item.0.as_ptr()) }
-    }
-}
+box_storage!(Boxed: 'static);
+box_storage!(Copied: Copy);
 
 impl<K, V> Storage<K, V> for Inline
 where
     K: HeadKey + Send + Sync,
-    V: Copy + Send + Sync + 'static,
+    V: Copy + Send + Sync,
 {
-    type Key<'g> = K;
+    type Key<'g>
+        = K
+    where
+        K: 'g,
+        V: 'g;
 
     #[inline]
     fn key(head: u64, _: &Beside<K, V>) -> K {
@@ -200,7 +273,7 @@ where
 impl<K, V> Sealed<K, V> for Inline
 where
     K: HeadKey + Send + Sync,
-    V: Copy + Send + Sync + 'static,
+    V: Copy + Send + Sync,
 {
     type Item = Beside<K, V>;
 
@@ -217,20 +290,41 @@ where
     }
 }
 
-impl<K, V> Given<K, V> for Inline
+impl<K, V> Make<K, K, V> for Inline
 where
     K: HeadKey + Send + Sync,
-    V: Copy + Send + Sync + 'static,
+    V: Copy + Send + Sync,
 {
     type Name = K;
 
     #[inline]
-    fn make(key: K, value: V) -> (K, Beside<K, V>) {
-        (key, Beside::new(value))
+    fn given(given: &K) -> &K {
+        given
     }
 
-    unsafe fn unmake(name: K, item: Beside<K, V>) -> (K, V) {
-        (name, item.value)
+    #[inline]
+    fn named(name: &K) -> &K {
+        name
+    }
+
+    #[inline]
+    fn make(given: K, value: V) -> (K, Beside<K, V>) {
+        (given, Beside::new(value))
+    }
+
+    unsafe fn unmake(name: K, _: Beside<K, V>) -> K {
+        name
+    }
+}
+
+impl<K, V> Remake<K, V> for Inline
+where
+    K: HeadKey + Send + Sync,
+    V: Copy + Send + Sync,
+{
+    #[inline]
+    fn remake(_: &K, value: V) -> Beside<K, V> {
+        Beside::new(value)
     }
 }
 
@@ -266,7 +360,10 @@ unsafe impl<V: 'static> Item for Packet<V> {
 }
 
 impl<V: Send + Sync + 'static> Storage<[u8], V> for Packed {
-    type Key<'g> = &'g [u8];
+    type Key<'g>
+        = &'g [u8]
+    where
+        V: 'g;
 
     #[inline]
     fn key(_: u64, item: &Packet<V>) -> &[u8] {
@@ -290,5 +387,37 @@ impl<V: Send + Sync + 'static> Sealed<[u8], V> for Packed {
 
     fn same(a: &Packet<V>, b: &Packet<V>) -> bool {
         a.0 == b.0
+    }
+}
+
+impl<G: AsRef<[u8]>, V: Send + Sync + 'static> Make<G, [u8], V> for Packed {
+    type Name = G;
+
+    #[inline]
+    fn given(given: &G) -> &[u8] {
+        given.as_ref()
+    }
+
+    #[inline]
+    fn named(name: &G) -> &[u8] {
+        name.as_ref()
+    }
+
+    #[inline]
+    fn make(given: G, value: V) -> (G, Packet<V>) {
+        let item = Packet(BytesRef::new(given.as_ref(), value));
+        (given, item)
+    }
+
+    unsafe fn unmake(name: G, item: Packet<V>) -> G {
+        // SAFETY: the caller's contract.
+        unsafe { item.0.dispose() };
+        name
+    }
+}
+
+impl<V: Send + Sync + 'static> Remake<[u8], V> for Packed {
+    fn remake(key: &[u8], value: V) -> Packet<V> {
+        Packet(BytesRef::new(key, value))
     }
 }

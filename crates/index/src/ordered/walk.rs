@@ -60,6 +60,15 @@ impl<'p, I: Item, P: Pin> Cursor<'p, I, P> {
         }
     }
 
+    /// A cursor of the same tree, as [`Cursor::behind`].
+    pub(crate) fn behind_in_same_tree<Q>(&self, bound: Bound<&Q>) -> Self
+    where
+        I::Key: Borrow<Q>,
+        Q: TreeKey<Sep = <I::Key as TreeKey>::Sep> + ?Sized,
+    {
+        Self::behind(self.tree, bound, self.pin)
+    }
+
     /// A cursor before the probe, or, if `past`, behind an entry that equals it.
     fn at(tree: &'p Tree<I>, probe: &impl Probe<I::Key>, past: bool, pin: &'p P) -> Self {
         let position = tree.find_position(probe, pin);
@@ -222,6 +231,26 @@ impl<'p, I: Item, P> Cursor<'p, I, P> {
         }
         self.pos -= 1;
         Some((self.view.head(self.pos), self.view.item(self.pos)))
+    }
+
+    /// Which leaf the cursor is in, and how many of its entries are before it. A leaf's address is its own under a pin.
+    pub(crate) fn position(&self) -> (usize, usize) {
+        (std::ptr::from_ref(self.view.leaf).addr(), self.pos)
+    }
+
+    /// Whether fewer than `stop` entries of the leaf are before the cursor.
+    pub(crate) fn is_before(&self, stop: usize) -> bool {
+        self.pos < stop
+    }
+
+    /// The entry that the cursor has gone over last, upwards and in this leaf.
+    pub(crate) fn peek_prev(&self) -> (u64, &'p I) {
+        (self.view.head(self.pos - 1), self.view.item(self.pos - 1))
+    }
+
+    /// The entry that the cursor has gone over last, downwards and in this leaf.
+    pub(crate) fn peek_next(&self) -> (u64, &'p I) {
+        (self.view.head(self.pos), self.view.item(self.pos))
     }
 
     /// How many entries of this leaf are within a range that ends so.

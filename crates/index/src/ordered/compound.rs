@@ -1,0 +1,156 @@
+//! Keys made of keys, and paths: compared as a whole where the head of the first part does not decide.
+
+use std::cmp::{Ordering, Reverse};
+use std::path::{Component, Path, PathBuf};
+
+use super::key::{KeySep, Separator, TreeKey};
+
+/// A key whose head is `$head`, whose separators are keys.
+macro_rules! compound {
+    ([$($generic:tt)*] $key:ty, |$this:ident| $head:expr) => {
+        impl<$($generic)*> Separator for KeySep<$key> {
+            fn head(&self, _: usize) -> u64 {
+                TreeKey::head(&*self.0, 0)
+            }
+        }
+
+        impl<$($generic)*> TreeKey for $key {
+            type Sep = KeySep<Self>;
+            #[inline]
+            fn head(&self, _: usize) -> u64 {
+                let $this = self;
+                $head
+            }
+            fn separate(_: &Self, high: &Self) -> Self::Sep {
+                KeySep(Box::new(high.clone()))
+            }
+            fn cmp_sep(&self, sep: &Self::Sep) -> Ordering {
+                self.cmp(&sep.0)
+            }
+        }
+    };
+}
+
+macro_rules! tuples {
+    ($(($($rest:ident),*))*) => {$(
+        compound!([
+            A: TreeKey + Clone + Send + Sync + 'static,
+            $($rest: Ord + Clone + Send + Sync + 'static),*
+        ] (A, $($rest,)*), |key| key.0.head(0));
+    )*};
+}
+tuples!(()(B)(B, C)(B, C, D)(B, C, D, E)(B, C, D, E, F)(
+    B, C, D, E, F, G
+)(B, C, D, E, F, G, H));
+
+// `None` comes first; the head of what is there loses its last bit to the one that says so.
+compound!([T: TreeKey + Clone + Send + Sync + 'static] Option<T>, |key| match key {
+    None => 0,
+    Some(key) => key.head(0) >> 1 | 1 << 63,
+});
+
+compound!([T: ArrayElement, const N: usize] [T; N], |key| key.first().map_or(0, |key| key.head(0)));
+
+/// What an array that is a key may hold: everything that is a key but `u8`, whose arrays are byte strings.
+pub trait ArrayElement: TreeKey + Clone + Send + Sync + 'static {}
+
+macro_rules! elements {
+    ($($t:ty),*) => {$(impl ArrayElement for $t {})*};
+}
+elements!(
+    u16,
+    u32,
+    u64,
+    u128,
+    usize,
+    i8,
+    i16,
+    i32,
+    i64,
+    i128,
+    isize,
+    bool,
+    char,
+    String,
+    Box<str>,
+    Vec<u8>
+);
+
+impl<T: ArrayElement, const N: usize> ArrayElement for [T; N] {}
+
+impl<T: TreeKey + Clone + Send + Sync + 'static> Separator for KeySep<Reverse<T>> {
+    fn head(&self, _: usize) -> u64 {
+        TreeKey::head(&*self.0, 0)
+    }
+}
+
+impl<T: TreeKey + Clone + Send + Sync + 'static> TreeKey for Reverse<T> {
+    type Sep = KeySep<Self>;
+    #[inline]
+    fn head(&self, _: usize) -> u64 {
+        !self.0.head(0)
+    }
+    fn separate(_: &Self, high: &Self) -> Self::Sep {
+        KeySep(Box::new(high.clone()))
+    }
+    fn cmp_sep(&self, sep: &Self::Sep) -> Ordering {
+        self.cmp(&sep.0)
+    }
+}
+
+/// The beginning of a path in the order of paths, which is the order of their components: each a byte for its kind, then
+/// its name, in which a zero is followed by 255, then two zeros.
+fn path_head(path: &Path) -> u64 {
+    let (mut head, mut room) = (0, 64);
+    let mut push = |byte: u8| {
+        room -= 8;
+        head |= u64::from(byte) << room;
+        room > 0
+    };
+    for component in path.components() {
+        let (kind, name) = match component {
+            // Compared in a way of its own: nothing behind it is looked at.
+            Component::Prefix(_) => return u64::from(1u8) << 56,
+            Component::RootDir => (2, &[][..]),
+            Component::CurDir => (3, &[][..]),
+            Component::ParentDir => (4, &[][..]),
+            Component::Normal(name) => (5, name.as_encoded_bytes()),
+        };
+        if !push(kind) {
+            break;
+        }
+        for &byte in name {
+            if !push(byte) || byte == 0 && !push(255) {
+                return head;
+            }
+        }
+        if kind == 5 && (!push(0) || !push(0)) {
+            break;
+        }
+    }
+    head
+}
+
+impl Separator for KeySep<PathBuf> {
+    fn head(&self, _: usize) -> u64 {
+        path_head(&self.0)
+    }
+}
+
+macro_rules! paths {
+    ($($t:ty),*) => {$(
+        impl TreeKey for $t {
+            type Sep = KeySep<PathBuf>;
+            fn head(&self, _: usize) -> u64 {
+                path_head(self)
+            }
+            fn separate(_: &Self, high: &Self) -> Self::Sep {
+                KeySep(Box::new(high.to_path_buf()))
+            }
+            fn cmp_sep(&self, sep: &Self::Sep) -> Ordering {
+                Path::cmp(self, &sep.0)
+            }
+        }
+    )*};
+}
+paths!(PathBuf, Path);

@@ -1,0 +1,199 @@
+//! [`ConcurrentTree`], [`InlineTree`], [`BytesTree`] and [`CopyTree`]: the contention adapting tree as an ordered map.
+//!
+//! They are one implementation, [`TreeMap`], and differ in how a pair is stored ([`Storage`]):
+//!
+//! | tree | storage | keys |
+//! |---|---|---|
+//! | [`ConcurrentTree<K, V>`] | [`Boxed`]: each pair in a box | any [`TreeKey`] that borrows nothing |
+//! | [`CopyTree<K, V>`] | [`Copied`]: the same | `Copy`, and may borrow |
+//! | [`InlineTree<K, V>`] | [`Inline`]: in the leaves themselves | integers and the like ([`HeadKey`](crate::ordered::HeadKey)), `Copy` values |
+//! | [`BytesTree<V>`] | [`Packed`]: the bytes of the key behind the value | byte strings, copied into the tree |
+//!
+//! References are tied to a pin, never to a lock: no operation waits for
+//! a reference that somebody holds, and closures given by the caller run outside all locks. Why there is no `entry`, what
+//! serves instead of it, and why keys and values are `'static`, is said in [`map`](crate::map); it holds here as well.
+
+use std::ops::Bound;
+
+use fyris_sync::reclaim::{Pin, pin};
+
+pub use crate::map::Computed;
+pub use crate::ordered::storage::{Boxed, Copied, Inline, Make, Packed, Remake, Storage};
+use crate::ordered::walk::Cursor;
+use crate::ordered::{Stats, Tree, TreeKey};
+
+pub use iter::{Iter, Keys, Range, Values};
+pub use pinned::PinnedTree;
+
+mod iter;
+mod pinned;
+mod read;
+mod traits;
+mod write;
+
+/// A concurrent ordered map with lock-free reads.
+///
+/// ```
+/// use fyris_index::ConcurrentTree;
+///
+/// let tree = ConcurrentTree::new();
+/// let pinned = tree.pin();
+/// pinned.insert("river".to_string(), 1);
+/// pinned.insert("tree".to_string(), 2);
+/// assert_eq!(pinned.get("tree"), Some(&2));
+/// let up_to_s: Vec<_> = pinned.range(.."s".to_string()).map(|(_, v)| *v).collect();
+/// assert_eq!(up_to_s, [1]);
+/// ```
+///
+/// Its methods are those of [`TreeMap`], which says what they promise and cost. A hit waits for two cache misses, the leaf and
+/// the pair.
+pub type ConcurrentTree<K, V> = TreeMap<K, V, Boxed>;
+
+/// A [`ConcurrentTree`] of `Copy` keys and values, which may borrow.
+///
+/// ```
+/// use fyris_index::CopyTree;
+///
+/// let text = String::from("to be or not to be");
+/// let words = CopyTree::new();
+/// for word in text.split(' ') {
+///     words.pin().update_or_insert(word, |n| n + 1, 1);
+/// }
+/// assert_eq!(words.pin().first(), Some((&"be", &2)));
+/// ```
+pub type CopyTree<K, V> = TreeMap<K, V, Copied>;
+
+/// A [`ConcurrentTree`] that keeps its pairs in the leaves: nothing is allocated for a pair, and a hit waits for one cache
+/// miss.
+///
+/// ```
+/// use fyris_index::InlineTree;
+///
+/// let squares: InlineTree<u32, u32> = (0..10).map(|n| (n, n * n)).collect();
+/// assert_eq!(squares.pin().last(), Some((9, &81)));
+/// ```
+pub type InlineTree<K, V> = TreeMap<K, V, Inline>;
+
+/// A [`ConcurrentTree`] of byte strings that keeps each in one block with its value.
+///
+/// A hit waits for two cache misses, the leaf and the block, where a tree of `Box<[u8]>` waits for three, and a
+/// pair is one block to allocate and to free.
+///
+/// ```
+/// use std::ops::Bound;
+///
+/// use fyris_index::BytesTree;
+///
+/// let tree = BytesTree::new();
+/// let tree = tree.pin();
+/// tree.insert(b"river", 1);
+/// tree.insert("tree", 2);
+/// assert_eq!(tree.get("tree"), Some(&2));
+/// let from_s = (Bound::Included(&b"s"[..]), Bound::Unbounded);
+/// assert!(tree.range::<[u8], _>(from_s).eq([(&b"tree"[..], &2)]));
+/// ```
+///
+/// Its methods are those of [`TreeMap`]. A key is given, and asked for, as anything that is `AsRef<[u8]>`; it is copied.
+/// A comparison is O(length of the key). A pair takes 4 bytes more than key and value, in steps of the allocator, and 17
+/// to 34 bytes of leaves.
+///
+/// # Panics
+///
+/// What puts a key of 4 GiB or more in panics.
+pub type BytesTree<V> = TreeMap<[u8], V, Packed>;
+
+/// The tree that [`ConcurrentTree`], [`CopyTree`], [`InlineTree`] and [`BytesTree`] are.
+///
+/// # Consistency
+///
+/// Operations on one key are linearizable. Reads take no lock and write no cache line that another
+/// thread reads. An iteration reads the pairs of a leaf (up to 15) at one moment; a pair that
+/// is there throughout is met exactly once, in order.
+///
+/// # Pins
+///
+/// What an operation returns lives as long as the pin it was given, even if the pair is replaced
+/// or removed meanwhile. While a pin lives nothing is freed, so keep it short. [`TreeMap::pin`] gives a view that is
+/// pinned once for several operations; the methods here take the pin as an argument, so that one pin can serve several
+/// trees.
+///
+/// ```
+/// use fyris_index::{ConcurrentTree, reclaim};
+///
+/// let (ages, heights) = (ConcurrentTree::new(), ConcurrentTree::new());
+/// let pin = reclaim::pin();
+/// ages.insert("Ada".to_string(), 36, &pin);
+/// heights.insert("Ada".to_string(), 1.65, &pin);
+/// assert_eq!((ages.get("Ada", &pin), heights.get("Ada", &pin)), (Some(&36), Some(&1.65)));
+/// ```
+pub struct TreeMap<K: TreeKey + ?Sized, V, S: Storage<K, V>> {
+    tree: Tree<S::Item>,
+}
+
+impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
+    /// Makes an empty tree: a few hundred bytes.
+    ///
+    /// ```
+    /// let tree = fyris_index::ConcurrentTree::<String, u32>::new();
+    /// assert!(tree.is_empty());
+    /// ```
+    pub fn new() -> Self {
+        Self { tree: Tree::new() }
+    }
+
+    /// Pins this thread and returns a view of the tree whose methods need no pin. A few nanoseconds.
+    ///
+    /// ```
+    /// let tree = fyris_index::ConcurrentTree::new();
+    /// let pinned = tree.pin();
+    /// pinned.insert(1, "value");
+    /// assert_eq!(pinned.get(&1), Some(&"value"));
+    /// ```
+    #[inline]
+    pub fn pin(&self) -> PinnedTree<'_, K, V, S> {
+        PinnedTree::new(self, pin())
+    }
+
+    /// Returns how many pairs there are; exact while nobody writes. O(threads).
+    ///
+    /// ```
+    /// let tree: fyris_index::InlineTree<u32, u32> = (0..9).map(|n| (n, n * n)).collect();
+    /// assert_eq!(tree.len(), 9);
+    /// ```
+    pub fn len(&self) -> usize {
+        self.tree.len()
+    }
+
+    /// Returns whether there are no pairs; as exact as [`TreeMap::len`], and as dear.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Returns how many bytes are allocated for the tree itself, boxed pairs not counted. O(threads).
+    pub fn memory(&self) -> usize {
+        self.tree.memory()
+    }
+
+    /// Returns the shape of the tree, and what has shaped it. O(pairs).
+    pub fn stats(&self) -> Stats {
+        self.tree.stats(&pin())
+    }
+
+    /// A cursor before the first pair.
+    fn start<'g, P: Pin>(&'g self, pin: &'g P) -> Cursor<'g, S::Item, P> {
+        Cursor::before::<K>(&self.tree, Bound::Unbounded, pin)
+    }
+
+    /// A cursor behind the last pair.
+    fn end<'g, P: Pin>(&'g self, pin: &'g P) -> Cursor<'g, S::Item, P> {
+        Cursor::behind::<K>(&self.tree, Bound::Unbounded, pin)
+    }
+
+    #[inline]
+    fn pair<'g>((head, item): (u64, &'g S::Item)) -> (S::Key<'g>, &'g V)
+    where
+        K: 'g,
+    {
+        (S::key(head, item), S::value(item))
+    }
+}

@@ -1,0 +1,110 @@
+//! The standard traits of a tree.
+
+use std::borrow::Borrow;
+use std::fmt;
+
+use fyris_sync::reclaim::{Guard, pin};
+
+use super::{Iter, Make, PinnedTree, Remake, Storage, TreeMap};
+use crate::Action;
+use crate::ordered::TreeKey;
+
+impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> Default for TreeMap<K, V, S> {
+    /// Makes an empty tree.
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<K, V, S> fmt::Debug for TreeMap<K, V, S>
+where
+    K: TreeKey + fmt::Debug + ?Sized,
+    V: fmt::Debug,
+    S: Storage<K, V>,
+{
+    /// Writes the pairs as [`TreeMap::iter`] meets them.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.pin().fmt(f)
+    }
+}
+
+impl<K, V, S> fmt::Debug for PinnedTree<'_, K, V, S>
+where
+    K: TreeKey + fmt::Debug + ?Sized,
+    V: fmt::Debug,
+    S: Storage<K, V>,
+{
+    /// Writes the pairs as [`TreeMap::iter`] meets them.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut map = f.debug_map();
+        for (key, value) in self {
+            map.entry(&Borrow::<K>::borrow(&key), value);
+        }
+        map.finish()
+    }
+}
+
+impl<K: TreeKey + ?Sized, V: Clone, S: Remake<K, V>> Clone for TreeMap<K, V, S> {
+    /// Copies the pairs as [`TreeMap::iter`] meets them.
+    fn clone(&self) -> Self {
+        let copy = Self::new();
+        let pin = pin();
+        for (key, value) in self.iter(&pin) {
+            let key = key.borrow();
+            let item = S::remake(key, value.clone());
+            // The copy is ours alone and has no such key: nothing is taken out.
+            copy.tree.upsert(key, &pin, |_| (Action::Put(item), ()));
+        }
+        copy
+    }
+}
+
+impl<G, K, V, S> Extend<(G, V)> for TreeMap<K, V, S>
+where
+    K: TreeKey + ?Sized,
+    S: Make<G, K, V>,
+{
+    fn extend<T: IntoIterator<Item = (G, V)>>(&mut self, pairs: T) {
+        for (key, value) in pairs {
+            // A pin for each, so that what is replaced can be freed on the way.
+            self.insert(key, value, &pin());
+        }
+    }
+}
+
+impl<G, K, V, S> FromIterator<(G, V)> for TreeMap<K, V, S>
+where
+    K: TreeKey + ?Sized,
+    S: Make<G, K, V>,
+{
+    fn from_iter<T: IntoIterator<Item = (G, V)>>(pairs: T) -> Self {
+        let mut tree = Self::new();
+        tree.extend(pairs);
+        tree
+    }
+}
+
+impl<G, K, V, S, const N: usize> From<[(G, V); N]> for TreeMap<K, V, S>
+where
+    K: TreeKey + ?Sized,
+    S: Make<G, K, V>,
+{
+    fn from(pairs: [(G, V); N]) -> Self {
+        pairs.into_iter().collect()
+    }
+}
+
+/// `for (key, value) in &tree.pin()`. There is none for `&TreeMap`: its references would need a pin that outlives the
+/// iterator.
+impl<'g, K, V, S> IntoIterator for &'g PinnedTree<'_, K, V, S>
+where
+    K: TreeKey + ?Sized,
+    S: Storage<K, V>,
+{
+    type Item = (S::Key<'g>, &'g V);
+    type IntoIter = Iter<'g, K, V, S, Guard>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}

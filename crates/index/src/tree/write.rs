@@ -1,0 +1,357 @@
+//! Changing a tree.
+
+use std::borrow::Borrow;
+
+use fyris_sync::reclaim::Pin;
+
+use super::{Computed, Make, Remake, Storage, TreeMap};
+use crate::ordered::TreeKey;
+use crate::ordered::probe::ByKey;
+use crate::{Action, AsKey};
+
+impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
+    /// Puts a pair in and returns the value that it replaces. The stored key is replaced too. O(log n).
+    ///
+    /// # Consistency
+    ///
+    /// Linearizable. Waits only for writers of the same leaf.
+    ///
+    /// ```
+    /// use fyris_index::{BytesTree, ConcurrentTree};
+    ///
+    /// let tree = ConcurrentTree::new();
+    /// assert_eq!(tree.pin().insert(String::from("key"), 1), None);
+    /// assert_eq!(tree.pin().insert(String::from("key"), 2), Some(&1));
+    /// let bytes = BytesTree::new();
+    /// assert_eq!(bytes.pin().insert("key", 1), None);
+    /// ```
+    #[inline]
+    pub fn insert<'g, G>(&'g self, key: G, value: V, pin: &'g impl Pin) -> Option<&'g V>
+    where
+        S: Make<G, K, V>,
+    {
+        let (name, item) = S::make(key, value);
+        let old = self
+            .tree
+            .upsert(S::named(&name), pin, |old| (Action::Put(item), old));
+        self.taken_out(old, pin)
+    }
+
+    /// Takes a key out and returns its value. O(log n). Consistency as [`TreeMap::insert`].
+    ///
+    /// ```
+    /// let tree = fyris_index::ConcurrentTree::from([(1, "value")]);
+    /// assert_eq!(tree.pin().remove(&1), Some(&"value"));
+    /// assert_eq!(tree.pin().remove(&1), None);
+    /// ```
+    #[inline]
+    pub fn remove<'g, Q>(&'g self, key: &Q, pin: &'g impl Pin) -> Option<&'g V>
+    where
+        K: Borrow<Q::Key>,
+        Q: AsKey<K> + ?Sized,
+        Q::Key: TreeKey<Sep = K::Sep>,
+    {
+        let old = self
+            .tree
+            .upsert(key.as_key(), pin, |old| (Action::Remove, old));
+        self.taken_out(old, pin)
+    }
+
+    /// Takes a key out and returns the stored key and its value. O(log n). Consistency as [`TreeMap::insert`].
+    ///
+    /// ```
+    /// let tree = fyris_index::BytesTree::from([("key", 1)]);
+    /// assert_eq!(tree.pin().remove_entry("key"), Some((&b"key"[..], &1)));
+    /// ```
+    pub fn remove_entry<'g, Q>(&'g self, key: &Q, pin: &'g impl Pin) -> Option<(S::Key<'g>, &'g V)>
+    where
+        K: Borrow<Q::Key>,
+        Q: AsKey<K> + ?Sized,
+        Q::Key: TreeKey<Sep = K::Sep>,
+    {
+        self.take(pin, || self.tree.find(&ByKey(key.as_key()), pin))
+    }
+
+    /// Takes the first pair out and returns it. The pair was the first when it was looked for: a smaller one may
+    /// come in between. O(log n).
+    ///
+    /// ```
+    /// let tree = fyris_index::InlineTree::from([(1, 1.5), (2, 2.5)]);
+    /// assert_eq!(tree.pin().pop_first(), Some((1, &1.5)));
+    /// ```
+    pub fn pop_first<'g>(&'g self, pin: &'g impl Pin) -> Option<(S::Key<'g>, &'g V)> {
+        self.take(pin, || self.start(pin).next())
+    }
+
+    /// Takes the last pair out and returns it; as [`TreeMap::pop_first`].
+    ///
+    /// ```
+    /// let tree = fyris_index::InlineTree::from([(1, 1.5), (2, 2.5)]);
+    /// assert_eq!(tree.pin().pop_last(), Some((2, &2.5)));
+    /// ```
+    pub fn pop_last<'g>(&'g self, pin: &'g impl Pin) -> Option<(S::Key<'g>, &'g V)> {
+        self.take(pin, || self.end(pin).prev())
+    }
+
+    /// Takes out and returns the pair that is found.
+    fn take<'g>(
+        &'g self,
+        pin: &'g impl Pin,
+        find: impl Fn() -> Option<(u64, &'g S::Item)>,
+    ) -> Option<(S::Key<'g>, &'g V)> {
+        loop {
+            let (head, item) = find()?;
+            let key = S::key(head, item);
+            // Another thread may have taken or replaced it: then look again.
+            let taken = self.swap(key.borrow(), Some(item), Action::Remove, pin);
+            if taken.is_some() {
+                return Some((key, S::value(item)));
+            }
+        }
+    }
+
+    /// Replaces, inserts or removes the value of a key as the closure says that sees the present one; returns what the
+    /// closure's last call saw and what it left. O(log n) without the closure.
+    ///
+    /// The closure runs outside all locks: it may block, panic, and use the tree, this key included. If the
+    /// pair changes meanwhile it runs again, on what is there then.
+    ///
+    /// # Consistency
+    ///
+    /// Linearizable: what the closure saw was in the tree until its result replaced it.
+    ///
+    /// ```
+    /// use fyris_index::{Action, ConcurrentTree};
+    ///
+    /// let stock = ConcurrentTree::from([(7, 1)]);
+    /// let take_one = |n: Option<&u32>| match n {
+    ///     None => Action::Keep,
+    ///     Some(1) => Action::Remove,
+    ///     Some(n) => Action::Put(n - 1),
+    /// };
+    /// assert_eq!(stock.pin().compute(7, take_one).new, None);
+    /// ```
+    pub fn compute<'g, G>(
+        &'g self,
+        mut key: G,
+        pin: &'g impl Pin,
+        mut f: impl FnMut(Option<&'g V>) -> Action<V>,
+    ) -> Computed<'g, V>
+    where
+        S: Make<G, K, V>,
+    {
+        loop {
+            let seen = self.tree.find(&ByKey(S::given(&key)), pin);
+            let seen = seen.map(|(_, item)| item);
+            let old = seen.map(S::value);
+            match f(old) {
+                // What was read last is the answer, and reading it was the operation.
+                Action::Keep => return Computed { old, new: old },
+                Action::Remove => {
+                    let key = S::given(&key);
+                    if seen.is_none() || self.swap(key, seen, Action::Remove, pin).is_some() {
+                        return Computed { old, new: None };
+                    }
+                }
+                Action::Put(value) => {
+                    let (name, item) = S::make(key, value);
+                    if let Some(now) = self.swap(S::named(&name), seen, Action::Put(item), pin) {
+                        let new = now.map(S::value);
+                        return Computed { old, new };
+                    }
+                    // SAFETY: made above, and the swap did not take it.
+                    key = unsafe { S::unmake(name, item) };
+                }
+            }
+            // Another thread changed this key since it was read: look again.
+        }
+    }
+
+    /// Returns the value of a key, which is put there first if there is none. O(log n). Consistency as
+    /// [`TreeMap::compute`].
+    ///
+    /// ```
+    /// let tree = fyris_index::ConcurrentTree::new();
+    /// assert_eq!(tree.pin().get_or_insert(1, "one"), &"one");
+    /// assert_eq!(tree.pin().get_or_insert(1, "two"), &"one");
+    /// ```
+    #[inline]
+    pub fn get_or_insert<'g, G>(&'g self, key: G, value: V, pin: &'g impl Pin) -> &'g V
+    where
+        S: Make<G, K, V>,
+    {
+        self.get_or_insert_with(key, pin, || value)
+    }
+
+    /// Returns the value of a key, which the closure makes first if there is none. O(log n) without the closure.
+    ///
+    /// The closure runs outside all locks and at most once; if another
+    /// thread puts a value in first, that one is returned. Consistency as [`TreeMap::compute`].
+    ///
+    /// ```
+    /// let tree = fyris_index::BytesTree::new();
+    /// assert_eq!(tree.pin().get_or_insert_with("key", || 1), &1);
+    /// ```
+    pub fn get_or_insert_with<'g, G>(
+        &'g self,
+        key: G,
+        pin: &'g impl Pin,
+        f: impl FnOnce() -> V,
+    ) -> &'g V
+    where
+        S: Make<G, K, V>,
+    {
+        if let Some((_, item)) = self.tree.find(&ByKey(S::given(&key)), pin) {
+            return S::value(item);
+        }
+        let (name, item) = S::make(key, f());
+        let put = |old: Option<&'g S::Item>| match old {
+            Some(_) => (Action::Keep, old),
+            None => (Action::Put(item), None),
+        };
+        let (old, now) = self.tree.upsert_in_place(S::named(&name), pin, put);
+        if let Some(now) = now {
+            return S::value(now);
+        }
+        // SAFETY: made above, and the tree did not take it.
+        drop(unsafe { S::unmake(name, item) });
+        match old {
+            Some(old) => S::value(old),
+            None => unreachable!("nothing there, and nothing put"),
+        }
+    }
+
+    /// Replaces a key's value by one made of it; returns the new value, `None` if the key is absent. O(log n) without the
+    /// closure, which is called as [`TreeMap::compute`] says. Consistency as there. The stored key is cloned.
+    ///
+    /// ```
+    /// let tree = fyris_index::ConcurrentTree::from([(1, 10)]);
+    /// assert_eq!(tree.pin().update(&1, |n| n + 1), Some(&11));
+    /// assert_eq!(tree.pin().update(&2, |n| n + 1), None);
+    /// ```
+    pub fn update<'g, Q>(
+        &'g self,
+        key: &Q,
+        pin: &'g impl Pin,
+        mut f: impl FnMut(&'g V) -> V,
+    ) -> Option<&'g V>
+    where
+        K: Borrow<Q::Key>,
+        Q: AsKey<K> + ?Sized,
+        Q::Key: TreeKey<Sep = K::Sep>,
+        S: Remake<K, V>,
+    {
+        loop {
+            let (head, seen) = self.tree.find(&ByKey(key.as_key()), pin)?;
+            let stored = S::key(head, seen);
+            let item = S::remake(stored.borrow(), f(S::value(seen)));
+            if let Some(now) = self.swap(stored.borrow(), Some(seen), Action::Put(item), pin) {
+                return now.map(S::value);
+            }
+            // SAFETY: made above, and the swap did not take it.
+            unsafe { S::forget(item) };
+            // Another thread changed this key since it was read: look again.
+        }
+    }
+
+    /// Replaces a key's value by one made of it, or puts `value` there if there is none; returns what is there then. O(log n)
+    /// without the closure, which is called as [`TreeMap::compute`] says. Consistency as there.
+    ///
+    /// ```
+    /// let words = fyris_index::BytesTree::new();
+    /// for word in "to be or not to be".split(' ') {
+    ///     words.pin().update_or_insert(word, |n| n + 1, 1);
+    /// }
+    /// assert_eq!(words.pin().get("be"), Some(&2));
+    /// ```
+    pub fn update_or_insert<'g, G>(
+        &'g self,
+        key: G,
+        pin: &'g impl Pin,
+        mut f: impl FnMut(&'g V) -> V,
+        value: V,
+    ) -> &'g V
+    where
+        S: Make<G, K, V>,
+        V: Clone,
+    {
+        let put = |old: Option<&'g V>| Action::Put(old.map_or_else(|| value.clone(), &mut f));
+        match self.compute(key, pin, put).new {
+            Some(new) => new,
+            None => unreachable!("a value was put"),
+        }
+    }
+
+    /// Takes out every pair that the closure says no to. O(n log n).
+    ///
+    /// The closure runs outside all locks and may see several values of one key.
+    ///
+    /// # Consistency
+    ///
+    /// As [`TreeMap::iter`]; each removal is linearizable by itself, and takes out exactly the value that the closure saw.
+    ///
+    /// ```
+    /// let tree: fyris_index::InlineTree<u32, u32> = (0..9).map(|n| (n, n * n)).collect();
+    /// tree.pin().retain(|_, square| square % 2 == 0);
+    /// assert_eq!(tree.len(), 5);
+    /// ```
+    pub fn retain(&self, pin: &impl Pin, mut keep: impl FnMut(&K, &V) -> bool) {
+        let mut cursor = self.start(pin);
+        while let Some((head, mut item)) = cursor.next() {
+            let key = S::key(head, item);
+            let key = key.borrow();
+            while !keep(key, S::value(item))
+                && self.swap(key, Some(item), Action::Remove, pin).is_none()
+            {
+                // It was replaced or taken out meanwhile: ask about what is there now.
+                let Some((_, now)) = self.tree.find(&ByKey(key), pin) else {
+                    break;
+                };
+                item = now;
+            }
+        }
+    }
+
+    /// Takes out every pair that is there throughout; those that come meanwhile may stay. O(n log n).
+    ///
+    /// ```
+    /// let tree = fyris_index::InlineTree::from([(1, 1.5)]);
+    /// tree.pin().clear();
+    /// assert!(tree.is_empty());
+    /// ```
+    pub fn clear(&self, pin: &impl Pin) {
+        self.retain(pin, |_, _| false);
+    }
+
+    /// Retires an item that this thread has just taken out; returns its value, which stays readable under the pin.
+    #[inline]
+    fn taken_out<'g>(&self, old: Option<&'g S::Item>, pin: &'g impl Pin) -> Option<&'g V> {
+        let old = old?;
+        // SAFETY: taken out by the caller; the slot that names it stays until the pin ends.
+        unsafe { S::retire(old, pin) };
+        Some(S::value(old))
+    }
+
+    /// Does `action` if the slot still holds what was seen; then returns the slot of what was put.
+    fn swap<'g>(
+        &'g self,
+        key: &K,
+        seen: Option<&'g S::Item>,
+        action: Action<S::Item>,
+        pin: &'g impl Pin,
+    ) -> Option<Option<&'g S::Item>> {
+        let (done, now) = self.tree.upsert_in_place(key, pin, |old| {
+            let unchanged = match (seen, old) {
+                (None, None) => true,
+                (Some(a), Some(b)) => S::same(a, b),
+                _ => false,
+            };
+            (if unchanged { action } else { Action::Keep }, unchanged)
+        });
+        if !done {
+            return None;
+        }
+        self.taken_out(seen, pin);
+        Some(now)
+    }
+}
