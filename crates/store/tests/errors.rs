@@ -1,5 +1,6 @@
 //! What errors say.
 
+use fyris::dump::DumpError;
 use fyris::{CounterOp, Error, MatchSpec, Options, Store};
 use fyris_term::Term;
 
@@ -34,6 +35,17 @@ fn errors_about_large_integers_are_short() {
         let text = error.to_string();
         assert!(text.len() < 300 && text.contains("64000001 bits"), "{text}");
     }
-    let unknown = fyris::dump::DumpError::UnknownOption(nested).to_string();
-    assert!(unknown.len() < 200, "{unknown}");
+    let dumps = [
+        DumpError::UnknownOption(nested.clone()),
+        DumpError::MalformedOption(nested.clone()),
+        DumpError::UnsupportedVersion {
+            major: nested.clone(),
+            minor: nested,
+        },
+    ];
+    for error in dumps {
+        for text in [error.to_string(), format!("{error:?}")] {
+            assert!(text.len() < 200 && text.contains("64000001 bits"), "{text}");
+        }
+    }
 }

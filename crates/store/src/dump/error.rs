@@ -1,5 +1,6 @@
 //! What can go wrong with a dump: the cause for people, the term for programs.
 
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -14,8 +15,9 @@ use crate::record::brief;
 /// Why a dump could not be written, read or looked at.
 ///
 /// The message says what was wrong and where in the file; [`DumpError::reason`] gives the term that
-/// stands in the `{error, Reason}` of `ets:tab2file`, `ets:file2tab` and `ets:tabfile_info`.
-#[derive(Debug, thiserror::Error)]
+/// stands in the `{error, Reason}` of `ets:tab2file`, `ets:file2tab` and `ets:tabfile_info`. What it prints of a term is the term's
+/// beginning, also by `{:?}`.
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum DumpError {
     /// The file cannot be opened or read.
@@ -114,6 +116,76 @@ pub enum DumpError {
     /// The progress callback asked to stop.
     #[error("stopped by request")]
     Cancelled,
+}
+
+/// As it would be derived, but for terms.
+impl fmt::Debug for DumpError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (name, fields): (_, &[(&str, &dyn fmt::Debug)]) = match self {
+            DumpError::Read { path, source } => ("Read", &[("path", path), ("source", source)]),
+            DumpError::Write { path, source } => ("Write", &[("path", path), ("source", source)]),
+            DumpError::CannotReplace { path, source } => {
+                ("CannotReplace", &[("path", path), ("source", source)])
+            }
+            DumpError::NotALog { path, found } => ("NotALog", &[("path", path), ("found", found)]),
+            DumpError::Damaged(damage) => ("Damaged", &[("", damage)]),
+            DumpError::BadObject { offset, source } => {
+                ("BadObject", &[("offset", offset), ("source", source)])
+            }
+            DumpError::ObjectCount {
+                expected,
+                found,
+                offset,
+            } => (
+                "ObjectCount",
+                &[("expected", expected), ("found", found), ("offset", offset)],
+            ),
+            DumpError::Checksum {
+                expected,
+                found,
+                offset,
+            } => (
+                "Checksum",
+                &[("expected", expected), ("found", found), ("offset", offset)],
+            ),
+            DumpError::CannotCreateTable(error) => ("CannotCreateTable", &[("", error)]),
+            DumpError::BadDescription(why) => ("BadDescription", &[("", why)]),
+            DumpError::UnsupportedVersion { major, minor } => (
+                "UnsupportedVersion",
+                &[("major", &Brief(major)), ("minor", &Brief(minor))],
+            ),
+            DumpError::Table(error) => ("Table", &[("", error)]),
+            DumpError::Encode(why) => ("Encode", &[("", why)]),
+            DumpError::UnknownOption(term) => ("UnknownOption", &[("", &Brief(term))]),
+            DumpError::MalformedOption(term) => ("MalformedOption", &[("", &Brief(term))]),
+            DumpError::Cancelled => ("Cancelled", &[]),
+        };
+        show(f, name, fields)
+    }
+}
+
+/// A term that is shown by its beginning.
+struct Brief<'a>(&'a Term);
+
+impl fmt::Debug for Brief<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&brief(self.0))
+    }
+}
+
+/// Shows a variant; fields without names stand in parentheses.
+fn show(f: &mut fmt::Formatter<'_>, name: &str, fields: &[(&str, &dyn fmt::Debug)]) -> fmt::Result {
+    match fields {
+        [] => f.write_str(name),
+        [("", only)] => f.debug_tuple(name).field(only).finish(),
+        fields => {
+            let mut shown = f.debug_struct(name);
+            for (field, value) in fields {
+                shown.field(field, value);
+            }
+            shown.finish()
+        }
+    }
 }
 
 /// What is wrong inside a dump, and where.
