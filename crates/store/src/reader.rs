@@ -13,6 +13,7 @@ use crate::commits::{Place, Undo};
 use crate::error::Result;
 use crate::ids::Right;
 use crate::ops::Span;
+use crate::query::View;
 use crate::slot::Content;
 use crate::table::Table;
 
@@ -50,33 +51,6 @@ impl<'b, 'g> Reader<'b, 'g> {
         with_body!(self.body, b => self.undo.place(&b.commits))
     }
 
-    /// As `Body::walk`.
-    #[inline]
-    pub(crate) fn walk(
-        &mut self,
-        span: &mut Span,
-        back: bool,
-        want: usize,
-        pin: &impl Pin,
-        out: &mut Vec<Content>,
-    ) -> bool {
-        with_body!(self.body, b => b.walk(span, back, want, &mut self.undo, pin, out))
-    }
-
-    /// Hands out the objects with a key, in insertion order.
-    pub(crate) fn get(&mut self, key: &[u8], pin: &impl Pin, out: impl FnMut(Content)) {
-        let found = with_body!(self.body, b => {
-            let found = b.get_bytes(key, pin);
-            match self.undo.is_due(&b.commits) {
-                true => self.undo.before(&b.commits, key).unwrap_or(found),
-                false => found,
-            }
-        });
-        if let Some(content) = found {
-            chain::each(content, out);
-        }
-    }
-
     /// Whether keys that were looked up beside the reader may hold something else at its place: see [`Reader::before`].
     #[inline]
     pub(crate) fn is_due(&self) -> bool {
@@ -87,6 +61,34 @@ impl<'b, 'g> Reader<'b, 'g> {
     #[cold]
     pub(crate) fn before(&mut self, key: &KeyBuf) -> Option<Option<Content>> {
         with_body!(self.body, b => self.undo.before(&b.commits, b.key_bytes(key)))
+    }
+}
+
+/// The content as it is at the moment of each batch, but for list inserts.
+impl View for Reader<'_, '_> {
+    #[inline]
+    fn walk(
+        &mut self,
+        span: &mut Span,
+        back: bool,
+        want: usize,
+        pin: &impl Pin,
+        out: &mut Vec<Content>,
+    ) -> bool {
+        with_body!(self.body, b => b.walk(span, back, want, &mut self.undo, pin, out))
+    }
+
+    fn get(&mut self, key: &[u8], pin: &impl Pin, out: impl FnMut(Content)) {
+        let found = with_body!(self.body, b => {
+            let found = b.get_bytes(key, pin);
+            match self.undo.is_due(&b.commits) {
+                true => self.undo.before(&b.commits, key).unwrap_or(found),
+                false => found,
+            }
+        });
+        if let Some(content) = found {
+            chain::each(content, out);
+        }
     }
 }
 

@@ -76,3 +76,4 @@ pub use continuation::{Chunk, Continuation};
 pub use list::match_spec_run;
 pub use plan::Explanation;
 pub use query::Query;
+pub(crate) use view::View;

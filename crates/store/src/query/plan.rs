@@ -7,6 +7,7 @@ use fyris_sync::reclaim::{Guard, Pin};
 use fyris_term::Term;
 
 use super::scan::{Part, Scan};
+use super::view::View;
 use crate::body::{AnyBody, with_body};
 use crate::error::Result;
 use crate::ids::{Right, TableType};

@@ -8,6 +8,7 @@ use super::range::STEP;
 use crate::error::Result;
 use crate::ids::TableType;
 use crate::ops::Span;
+use crate::query::View;
 use crate::reader::Reader;
 use crate::record::{Object, newest};
 

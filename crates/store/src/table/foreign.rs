@@ -229,18 +229,7 @@ impl Table {
         pin: &Guard,
         f: impl FnOnce(&[Object<'_>]) -> R,
     ) -> Result<R> {
-        let content = self.read_under(pin, |body, pin| {
-            let known = |key: &KeyBuf| {
-                let fixes = &self.core.fixes;
-                fixes.is_fixed() && fixes.knows(key.bytes())
-            };
-            with_body!(body, b => match step {
-                Step::First => Ok(b.first(pin)),
-                Step::Last => Ok(b.last(pin)),
-                Step::Next(key) => b.next(b.key(key), || known(key), pin),
-                Step::Prev(key) => b.prev(b.key(key), || known(key), pin),
-            })
-        })?;
+        let content = self.read_under(pin, |body, pin| self.content_at(step, body, pin))?;
         Ok(self.show(content, f))
     }
 

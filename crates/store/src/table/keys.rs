@@ -4,7 +4,7 @@ use fyris_sync::reclaim::Guard;
 use fyris_term::Term;
 use fyris_term::key::KeyBuf;
 
-use super::Table;
+use super::{Step, Table};
 use crate::body::{AnyBody, with_body};
 use crate::chain;
 use crate::error::{Error, Result};
@@ -12,15 +12,6 @@ use crate::ids::TableType;
 use crate::keys::AsKey;
 use crate::ops::Navigate;
 use crate::slot::Content;
-
-/// Where to go.
-#[derive(Clone, Copy)]
-enum Step<'k> {
-    First,
-    Last,
-    Next(&'k KeyBuf),
-    Prev(&'k KeyBuf),
-}
 
 impl Table {
     /// `first/1`: the first key, in term order in an `ordered_set`; `None` for `'$end_of_table'`.
@@ -132,7 +123,13 @@ impl Table {
         key.with(|buf| self.step(step(buf), f))
     }
 
-    fn content_at(&self, step: Step<'_>, body: &AnyBody, pin: &Guard) -> Result<Option<Content>> {
+    /// What a step finds in a content.
+    pub(super) fn content_at(
+        &self,
+        step: Step<'_>,
+        body: &AnyBody,
+        pin: &Guard,
+    ) -> Result<Option<Content>> {
         let known = |key: &KeyBuf| {
             let fixes = &self.core.fixes;
             fixes.is_fixed() && fixes.knows(key.bytes())

@@ -11,6 +11,7 @@ use crate::error::{Error, Result};
 use crate::ids::TableType;
 use crate::keys::AsKey;
 use crate::ops::Span;
+use crate::query::View;
 use crate::reader::{Hold, Reader};
 use crate::record::{Object, newest};
 use crate::slot::Content;
