@@ -234,11 +234,12 @@ impl Pending {
         self.state() != State::Undecided
     }
 
-    /// Waits until the commit is decided. Called outside every slot.
+    /// Waits until the commit is decided: as long as the list takes that is being inserted, asleep if that is long. Called outside
+    /// every slot.
     pub(crate) fn wait(&self) {
         let mut backoff = Backoff::new();
         while self.state() == State::Undecided {
-            backoff.wait();
+            backoff.wait_long();
         }
     }
 }

@@ -150,7 +150,8 @@ pub(super) fn wait_for(word: &AtomicUsize, address: usize) {
 fn wait_until(over: impl Fn() -> bool) {
     let mut backoff = Backoff::new();
     while !over() {
-        backoff.wait();
+        // A section may be the insert of a long list.
+        backoff.wait_long();
     }
 }
 
