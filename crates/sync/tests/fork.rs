@@ -87,7 +87,7 @@ fn a_child_goes_on() {
 fn sections_of_others_are_over() {
     let (word, counted) = (Sections::default(), Sections::default());
     let (ready, over) = (Barrier::new(2), Barrier::new(2));
-    std::thread::scope(|s| {
+    let good = std::thread::scope(|s| {
         s.spawn(|| {
             let pin = pin();
             let _sections = (word.enter(&pin), counted.enter(&pin));
@@ -95,7 +95,7 @@ fn sections_of_others_are_over() {
             over.wait();
         });
         ready.wait();
-        assert!(in_child(|| {
+        let good = in_child(|| {
             // SAFETY: ends a child that waits for ever.
             unsafe { libc::alarm(60) };
             let pin = pin();
@@ -105,9 +105,11 @@ fn sections_of_others_are_over() {
             drop((word.enter(&pin), counted.enter(&pin)));
             counted.wait(&pin);
             true
-        }));
+        });
         over.wait();
+        good
     });
+    assert!(good);
 }
 
 /// Forks while others pin, retire and end.
