@@ -54,7 +54,7 @@ dump_inflates_anew      |                    | -p fyris --test dump -- compresse
 dump_forgets_permissions |                   | -p fyris --lib dump::file
 hash_sweep_unsorted     |                    | -p fyris-index --test sweep
 query_key_by_order      |                    | -p fyris-query --test properties bytes_and_terms
-query_prefilter_is_all  |                    | -p fyris-query --test properties the_first_look
+query_prefilter_is_all  |                    | -p fyris-query --test properties the_prefilter
 query_plan_open_end     |                    | -p fyris-query --test plans
 query_exit_spreads      |                    | -p fyris-query --test documented
 query_no_second_look    |                    | -p fyris --lib ops::edit

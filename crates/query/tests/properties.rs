@@ -182,12 +182,12 @@ proptest! {
     }
 
     #[test]
-    fn the_first_look_tells_the_same(case in plain_case()) {
+    fn the_prefilter_agrees(case in plain_case()) {
         check_engines(&case)?;
     }
 
     #[test]
-    fn the_first_look_at_an_integer_tells_the_same(case in integer_case()) {
+    fn the_prefilter_of_an_integer_agrees(case in integer_case()) {
         check_engines(&case)?;
     }
 
