@@ -84,8 +84,8 @@ a_large_binary_outlives_its_object_test() ->
 deep_terms_come_back_test() ->
     T = fyris:new(t, []),
     Kinds = [fun(X) -> {X} end, fun(X) -> [X] end, fun(X) -> [X | a] end, fun(X) -> #{k => X, b => 1} end],
+    Deeps = [lists:foldl(fun(_, X) -> Kind(X) end, x, lists:seq(1, 990)) || Kind <- Kinds],
     [begin
-         Deep = lists:foldl(fun(_, X) -> Kind(X) end, x, lists:seq(1, 990)),
          fyris:insert(T, {1, Deep}),
          ?assertEqual([{1, Deep}], fyris:lookup(T, 1)),
          fyris:insert(T, [{I, Deep} || I <- lists:seq(1, 1100)]),
@@ -93,7 +93,8 @@ deep_terms_come_back_test() ->
          ?assertEqual([{{7, Deep}, 7}], fyris:lookup(T, {7, Deep})),
          ?assertEqual(Deep, fyris:lookup_element(T, 1100, 2)),
          fyris:delete_all_objects(T)
-     end || Kind <- Kinds],
+     end || Deep <- Deeps ++ [fun() -> Deep end || Deep <- Deeps]
+                ++ [lists:foldl(fun(_, X) -> fun() -> X end end, x, lists:seq(1, 490))]],
     Deep = lists:foldl(fun(_, X) -> #{X => 1, b => 2} end, x, lists:seq(1, 990)),
     fyris:insert(T, [{1, Deep}, {Deep, 1}]),
     ?assertEqual([{1, Deep}], fyris:lookup(T, 1)),

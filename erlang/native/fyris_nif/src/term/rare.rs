@@ -7,7 +7,7 @@ use fyris_term::{Atom, Fun, Map, Pid, Reference, Term as Owned, etf};
 
 use super::{Result, keep};
 use crate::atoms;
-use crate::sys::{Env, Term};
+use crate::sys::{self, Env, Term};
 
 /// Our atom for the machine's.
 #[inline]
@@ -62,13 +62,32 @@ pub(super) fn read(env: Env, term: Term) -> Result<Owned> {
         return Ok(Owned::Reference(Box::new(local_reference(numbers))));
     }
     let external = env.write_external(term).ok_or(Error::TooDeep)?;
-    let mut owned =
-        etf::decode(&external).map_err(|error| Error::BadArgument(error.to_string()))?;
+    let mut owned = decode(&external)?;
     if let Some(this) = this_node(env) {
         move_node(&mut owned, this, (here(), 0));
     }
     keep::met(env, term, &owned);
     Ok(owned)
+}
+
+/// What has fewer bytes is not deep.
+const SHALLOW: usize = 512;
+/// Room for a decoder at any depth.
+const STACK: usize = 4 << 20;
+
+/// The term of an external format. The stack of a scheduler for long work does not hold the decoder of a fun that has captured
+/// a term a thousand levels deep, so there a thread with a stack of its own does it.
+fn decode(external: &[u8]) -> Result<Owned> {
+    let decode = || etf::decode(external).map_err(|error| Error::BadArgument(error.to_string()));
+    if external.len() <= SHALLOW || !sys::has_small_stack() {
+        return decode();
+    }
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(STACK);
+        let decoder = thread.spawn_scoped(scope, decode);
+        let decoded = decoder.map_err(|_| Error::TooDeep)?.join();
+        decoded.unwrap_or(Err(Error::TooDeep))
+    })
 }
 
 fn local_reference(numbers: [u32; 3]) -> Reference {
