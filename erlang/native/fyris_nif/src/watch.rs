@@ -34,14 +34,14 @@ static ALL: [Place; PLACES] = [const {
 }; PLACES];
 
 #[inline]
-fn place(id: TableId) -> &'static Place {
-    &ALL[id.0 as usize % PLACES]
+fn number(id: TableId) -> usize {
+    id.0 as usize % PLACES
 }
 
 /// Has to be called after every write to a table, before the call that made it returns.
 #[inline]
 pub(crate) fn wrote(table: &Table) {
-    let place = place(table.id());
+    let place = &ALL[number(table.id())];
     // The light barrier: to the machine it is the heavy one of `Watch::begin` that keeps the order.
     compiler_fence(Ordering::SeqCst);
     // Relaxed: the barriers order it.
@@ -52,7 +52,14 @@ pub(crate) fn wrote(table: &Table) {
 }
 
 /// A table that is watched, until this is dropped.
-pub(crate) struct Watch(&'static Place);
+pub(crate) struct Watch(usize);
+
+/// The count that a watch with this number has, or had; `None` if there is no such.
+#[inline]
+pub(crate) fn count_of(number: usize) -> Option<u64> {
+    // Acquire: pairs with the addition in `wrote`.
+    Some(ALL.get(number)?.count.load(Ordering::Acquire))
+}
 
 impl Watch {
     /// Begins to watch; `None` where the system has no such barrier.
@@ -62,24 +69,28 @@ impl Watch {
         if !*POSSIBLE {
             return None;
         }
-        let watch = Watch(place(id));
+        let watch = Watch(number(id));
         // SeqCst: no later than the barrier, for the compiler too.
-        watch.0.watchers.fetch_add(1, Ordering::SeqCst);
+        ALL[watch.0].watchers.fetch_add(1, Ordering::SeqCst);
         membarrier(libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED).then_some(watch)
     }
 
     /// A number that has grown if the table was written to.
     #[inline]
     pub(crate) fn count(&self) -> u64 {
-        // Acquire: pairs with the addition in `wrote`.
-        self.0.count.load(Ordering::Acquire)
+        count_of(self.0).unwrap_or_default()
+    }
+
+    /// Its number, for [`count_of`].
+    pub(crate) fn number(&self) -> usize {
+        self.0
     }
 }
 
 impl Drop for Watch {
     fn drop(&mut self) {
         // Relaxed: a write that still counts does no harm.
-        self.0.watchers.fetch_sub(1, Ordering::Relaxed);
+        ALL[self.0].watchers.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

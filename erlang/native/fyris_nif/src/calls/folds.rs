@@ -6,6 +6,7 @@
 
 use std::ops::Bound;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use fyris::{RangeCursor, RangeOptions, Table};
 use fyris_term::Term as Owned;
@@ -13,10 +14,18 @@ use fyris_term::Term as Owned;
 use crate::call::{BAD, Fail, Reply};
 use crate::sys::{self, Env, Term};
 use crate::watch::Watch;
-use crate::{atoms, load, tables, term};
+use crate::{atoms, load, tables, term, watch};
 
 /// A fold between two calls.
-pub(crate) struct FoldPlace(Mutex<Fold>);
+pub(crate) struct FoldPlace {
+    fold: Mutex<Fold>,
+    /// The number of the fold's watch, and its count before the slice was read: what is asked before every object, without the lock.
+    watched: AtomicUsize,
+    count: AtomicU64,
+}
+
+/// Stands for no watch.
+const UNWATCHED: usize = usize::MAX;
 
 struct Fold {
     back: bool,
@@ -65,10 +74,36 @@ impl Fold {
     }
 }
 
-fn place<'t>(env: Env, term: Term) -> Result<&'t Mutex<Fold>, Fail> {
+impl FoldPlace {
+    fn new(fold: Fold) -> FoldPlace {
+        FoldPlace {
+            fold: Mutex::new(fold),
+            watched: AtomicUsize::new(UNWATCHED),
+            count: AtomicU64::new(0),
+        }
+    }
+
+    /// To be called when the watch or its count has changed.
+    fn publish(&self, fold: &Fold) {
+        let number = fold.watch.as_ref().map_or(UNWATCHED, Watch::number);
+        // Relaxed, both: the one process that folds writes and reads them, on whatever scheduler it runs.
+        self.count.store(fold.count, Ordering::Relaxed);
+        self.watched.store(number, Ordering::Relaxed);
+    }
+
+    #[inline]
+    fn is_current(&self) -> bool {
+        // Relaxed: as in `publish`.
+        let count = watch::count_of(self.watched.load(Ordering::Relaxed));
+        count == Some(self.count.load(Ordering::Relaxed))
+    }
+}
+
+#[inline]
+fn place<'t>(env: Env, term: Term) -> Result<&'t FoldPlace, Fail> {
     // SAFETY: resources of the type hold a `FoldPlace`.
     let place = unsafe { load::resource::<FoldPlace>(env, term, |kinds| kinds.fold) };
-    place.map(|place| &place.0).ok_or(BAD)
+    place.ok_or(BAD)
 }
 
 /// `fold(Table, Back)`: the place of a fold that has not begun.
@@ -84,7 +119,7 @@ pub(super) fn begin(env: Env, args: &[Term]) -> Reply {
             size: 1,
         };
         // SAFETY: the destroyer of the type drops a `FoldPlace`.
-        Ok(unsafe { sys::wrap(env, load::types().fold, FoldPlace(Mutex::new(fold))) })
+        Ok(unsafe { sys::wrap(env, load::types().fold, FoldPlace::new(fold)) })
     })
 }
 
@@ -93,10 +128,12 @@ pub(super) fn begin(env: Env, args: &[Term]) -> Reply {
 pub(super) fn slice(env: Env, args: &[Term]) -> Reply {
     let last = env.cell(args[2]).map(|(key, _)| term::read(env, key));
     let last = last.transpose()?;
-    let mut fold = place(env, args[1])?.lock().map_err(|_| BAD)?;
+    let place = place(env, args[1])?;
+    let mut fold = place.fold.lock().map_err(|_| BAD)?;
     tables::with(env, args[0], |table, pin| {
         let mut cursor = fold.cursor(table, last)?;
         fold.prepare(table);
+        place.publish(&fold);
         let (mut objects, mut more) = (Vec::new(), true);
         while more && objects.is_empty() {
             more = cursor.next_batch(table, fold.size, pin, &mut objects)?;
@@ -115,12 +152,14 @@ pub(super) fn slice(env: Env, args: &[Term]) -> Reply {
 
 /// `fold_is_current(Place)`: whether nothing has been written since the slice was read.
 pub(super) fn is_current(env: Env, args: &[Term]) -> Reply {
-    let fold = place(env, args[0])?.lock().map_err(|_| BAD)?;
-    Ok(atoms::boolean(env, fold.is_current()))
+    Ok(atoms::boolean(env, place(env, args[0])?.is_current()))
 }
 
 /// `fold_end(Place)`: the fold is over, though the place is still about.
 pub(super) fn end(env: Env, args: &[Term]) -> Reply {
-    place(env, args[0])?.lock().map_err(|_| BAD)?.watch = None;
+    let place = place(env, args[0])?;
+    let mut fold = place.fold.lock().map_err(|_| BAD)?;
+    fold.watch = None;
+    place.publish(&fold);
     Ok(atoms::r#true(env))
 }
