@@ -9,6 +9,7 @@
 groups(N, Workers) ->
     [{lists:concat([Type, " {", Kind, "}"]), keyed(Type, Kind, N, Workers)}
      || Type <- [set, ordered_set], Kind <- ["integer", "20-byte binary"]]
+        ++ [{lists:concat(["queries of a key, ", Type]), queries(Type, N div 10)} || Type <- [set, ordered_set]]
         ++ [Group || Workers =:= 1, Group <- alone(N)].
 
 %% What one process does.
@@ -195,6 +196,48 @@ hot(N) ->
             Time = timed([Keys], fun M:lookup/2, T),
             M:delete(T),
             [{lookup, each(Time, Loop, N)}]
+    end.
+
+%% Specifications that name a key, and are written anew for each; and a crowd of processes that do all there is to do with keys.
+queries(Type, N) ->
+    Numbers = [(I * 379) rem ?HOT || I <- lists:seq(1, N)],
+    Keys = [part_key(I) || I <- Numbers],
+    Crowd = slices([{I rem 22, K} || {I, K} <- lists:zip(shuffled(45, lists:seq(1, N)), Keys)], 100),
+    Loop = loop([Keys]),
+    fun({M, Options}) ->
+            T = M:new(bench, [Type, public | Options]),
+            M:insert(T, [{part_key(I), I} || I <- lists:seq(0, ?HOT - 1)]),
+            Times = [{Phase, each(timed([Keys], Do(M), T), Loop, N)} || {Phase, Do} <- query_phases()],
+            Chunks = alone_timed(fun() -> fun() -> [chunks(M, T) || _ <- lists:seq(1, N div ?HOT + 1)] end end),
+            Mixed = timed(Crowd, crowd(M), T),
+            M:delete(T),
+            Times ++ [{'select, chunks of 10', Chunks / (?HOT * (N div ?HOT + 1))}, {'100 processes', each(Mixed, Loop, N)}]
+    end.
+
+part_key(I) -> {I div 10, I rem 10, key}.
+
+query_phases() ->
+    [{select, fun(M) -> fun(T, K) -> M:select(T, [{{K, '$1'}, [], ['$1']}]) end end},
+     {match_object, fun(M) -> fun(T, K) -> M:match_object(T, {K, '_'}) end end},
+     {select_count, fun(M) -> fun(T, K) -> M:select_count(T, [{{K, '_'}, [], [true]}]) end end},
+     {select_replace, fun(M) -> fun(T, K) -> M:select_replace(T, [{{K, '$1'}, [], [{{{const, K}, {'+', '$1', 1}}}]}]) end end},
+     {'update_counter with a default', fun(M) -> fun(T, K) -> M:update_counter(T, K, {2, 1}, {K, 0}) end end},
+     {'select_delete and insert', fun(M) ->
+          fun(T, K) -> M:select_delete(T, [{{K, '_'}, [], [true]}]), M:insert(T, {K, 1}) end
+      end}].
+
+chunks(M, T) -> chunks_on(M, M:select(T, [{{'_', '$1'}, [], ['$1']}], 10)).
+
+chunks_on(_, '$end_of_table') -> ok;
+chunks_on(M, {_, Continuation}) -> chunks_on(M, M:select(Continuation)).
+
+crowd(M) ->
+    fun(T, {Op, K}) when Op < 10 -> M:insert(T, {K, 1});
+       (T, {Op, K}) when Op < 15 -> M:delete(T, K);
+       (T, {Op, K}) when Op < 19 -> M:select_delete(T, [{{K, '_'}, [], [true]}]);
+       (T, {19, K}) -> M:select(T, [{{K, '$1'}, [], ['$1']}]);
+       (T, {20, K}) -> M:select_replace(T, [{{K, '$1'}, [], [{{{const, K}, {'+', '$1', 1}}}]}]);
+       (T, {21, K}) -> M:update_counter(T, K, {2, 1}, {K, 0})
     end.
 
 %% What `info' says: for both, all that the table has asked of its allocator.

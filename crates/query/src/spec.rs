@@ -46,6 +46,16 @@ impl MatchSpec {
     /// [`SpecError::Bad`] with everything that is wrong; [`SpecError::SystemLimit`] if a head, a guard or a body is
     /// nested deeper than [`fyris_term::MAX_DEPTH`] levels.
     pub fn new(spec: &Term) -> Result<MatchSpec, SpecError> {
+        compile::clauses(spec)?;
+        MatchSpec::of(spec.clone())
+    }
+
+    /// The same of a term that the specification keeps as its source.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`MatchSpec::new`].
+    pub fn of(spec: Term) -> Result<MatchSpec, SpecError> {
         let program = Arc::new(compile::specification(spec)?);
         Ok(MatchSpec { program })
     }
@@ -70,6 +80,16 @@ impl MatchSpec {
     /// [`SpecError::Bad`] for a variable or `'_'` as a key of a map; [`SpecError::SystemLimit`] for too deep a
     /// pattern.
     pub fn pattern(pattern: &Term, wanted: Wanted) -> Result<MatchSpec, SpecError> {
+        compile::flat_pattern(pattern)?;
+        MatchSpec::of_pattern(pattern.clone(), wanted)
+    }
+
+    /// The same of a term that the specification keeps in its source.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`MatchSpec::pattern`].
+    pub fn of_pattern(pattern: Term, wanted: Wanted) -> Result<MatchSpec, SpecError> {
         let body = match wanted {
             Wanted::Bindings => known().bindings,
             Wanted::Objects => known().object,

@@ -20,10 +20,11 @@ pub(super) struct Compiler {
 }
 
 impl Compiler {
-    pub(super) fn new(source: Term) -> Compiler {
+    /// Nothing yet; the source comes in at the end, which is when it may be moved.
+    pub(super) fn new() -> Compiler {
         Compiler {
             program: Program {
-                source,
+                source: Term::List(Vec::new()),
                 clauses: Vec::new(),
                 patterns: Vec::new(),
                 nodes: Vec::new(),

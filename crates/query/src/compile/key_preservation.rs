@@ -134,7 +134,7 @@ mod tests {
 
     fn keeps(spec: &str) -> bool {
         let spec = Term::parse(spec).expect("a term");
-        crate::compile::specification(&spec).expect("a specification");
+        crate::compile::specification(spec.clone()).expect("a specification");
         check(&spec, 1).is_ok()
     }
 

@@ -21,30 +21,41 @@ use depth::{is_too_deep, shallow};
 use error::{Place, Problem, ProblemKind, SpecError, brief};
 use prefilter::prefilter;
 
-/// Compiles a whole specification.
-pub(crate) fn specification(source: &Term) -> Result<Program, SpecError> {
+/// Compiles a whole specification, which the program keeps as its source.
+pub(crate) fn specification(source: Term) -> Result<Program, SpecError> {
+    let mut compiler = Compiler::new();
+    for (i, clause) in clauses(&source)?.iter().enumerate() {
+        compiler.clause(clause, i + 1);
+    }
+    finish(compiler, source)
+}
+
+/// The clauses of a specification, if it is a list and no deeper than may be: what is may be copied.
+pub(crate) fn clauses(source: &Term) -> Result<&[Term], SpecError> {
     let Term::List(clauses) = source else {
         return Err(bad(Place::Spec, ProblemKind::NotAList(brief(source))));
     };
     for (i, clause) in clauses.iter().enumerate() {
         shallow(clause, i + 1)?;
     }
-    let mut compiler = Compiler::new(Term::List(clauses.clone()));
-    for (i, clause) in clauses.iter().enumerate() {
-        compiler.clause(clause, i + 1);
-    }
-    finish(compiler)
+    Ok(clauses)
 }
 
 /// Compiles a pattern into one clause without guards.
-pub(crate) fn pattern(pattern: &Term, body: Term) -> Result<Program, SpecError> {
-    if is_too_deep(pattern) {
-        return Err(SpecError::SystemLimit(Place::Head(1)));
-    }
-    let clause = Term::Tuple(vec![pattern.clone(), Term::List(Vec::new()), body]);
-    let mut compiler = Compiler::new(Term::List(vec![clause.clone()]));
+pub(crate) fn pattern(pattern: Term, body: Term) -> Result<Program, SpecError> {
+    flat_pattern(&pattern)?;
+    let clause = Term::Tuple(vec![pattern, Term::List(Vec::new()), body]);
+    let mut compiler = Compiler::new();
     compiler.clause(&clause, 1);
-    finish(compiler)
+    finish(compiler, Term::List(vec![clause]))
+}
+
+/// Whether a pattern is no deeper than may be: then it may be copied.
+pub(crate) fn flat_pattern(pattern: &Term) -> Result<(), SpecError> {
+    match is_too_deep(pattern) {
+        true => Err(SpecError::SystemLimit(Place::Head(1))),
+        false => Ok(()),
+    }
 }
 
 /// Returns the error for a specification without clauses.
@@ -57,12 +68,13 @@ fn bad(place: Place, kind: ProblemKind) -> SpecError {
     SpecError::Bad(vec![Problem { place, kind }])
 }
 
-/// Returns the program, or the problems that were found.
-fn finish(compiler: Compiler) -> Result<Program, SpecError> {
+/// Returns the program of a source, or the problems that were found.
+fn finish(compiler: Compiler, source: Term) -> Result<Program, SpecError> {
     if !compiler.problems.is_empty() {
         return Err(SpecError::Bad(compiler.problems));
     }
     let mut program = compiler.program;
+    program.source = source;
     program.constants = compiler.constants.into_iter().map(Constant::new).collect();
     program.prefilter = prefilter(
         &program.clauses,

@@ -3,13 +3,16 @@
 use fyris_query::MatchSpec;
 use fyris_sync::reclaim::Guard;
 use fyris_term::Term;
+use fyris_term::key::KeyBuf;
+use smallvec::SmallVec;
 
 use super::scan::{BATCH, Scan};
-use crate::body::with_body;
+use super::view::View;
+use crate::body::{AnyBody, with_body};
 use crate::error::{Error, Result};
 use crate::ids::TableType;
 use crate::reader::Reader;
-use crate::record::{NewRecord, Object, RecordPtr, object, with_scratch};
+use crate::record::{NewRecord, Object, RecordPtr, newest, object, with_scratch};
 use crate::table::Table;
 
 /// The check of `select_replace` before it touches anything.
@@ -22,6 +25,25 @@ pub(super) fn check(table: &Table, spec: &MatchSpec) -> Result<()> {
     }
     spec.preserves_key(table.keypos())
         .map_err(Error::KeyChanges)
+}
+
+/// Deletes the objects that are doomed among those of a key; how many.
+pub(crate) fn delete_of_key(
+    table: &Table,
+    body: &AnyBody,
+    key: &KeyBuf,
+    pin: &Guard,
+    doomed: impl Fn(Object<'_>) -> bool,
+) -> usize {
+    let mut found: SmallVec<[RecordPtr; 1]> = SmallVec::new();
+    let key = with_body!(body, b => b.key_bytes(key));
+    Reader::new(body, pin).get(key, pin, |content| {
+        let object = newest(content, table.keypos());
+        if doomed(object) {
+            found.push(object.record());
+        }
+    });
+    delete_found(table, body, &found, pin, doomed)
 }
 
 /// Deletes the objects that are doomed among the next ones of a scan; how many.
@@ -40,12 +62,23 @@ pub(super) fn delete(
         }
         false
     });
+    delete_found(table, reader.body(), &condemned, pin, doomed)
+}
+
+/// Deletes objects that were found doomed, unless what has taken their places is not; how many.
+fn delete_found(
+    table: &Table,
+    body: &AnyBody,
+    condemned: &[RecordPtr],
+    pin: &Guard,
+    doomed: impl Fn(Object<'_>) -> bool,
+) -> usize {
     let judge = |record| doomed(object(record, table.keypos()));
     condemned
         .chunk_by(|a, b| table.table_type().is_bag() && same_key(*a, *b))
         .map(|group| {
             table.note_doomed(group[0]);
-            with_body!(reader.body(), b => match group {
+            with_body!(body, b => match group {
                 [one] if !table.table_type().is_bag() => {
                     usize::from(b.delete_found(*one, judge, pin))
                 }

@@ -1,9 +1,10 @@
 //! Selecting in chunks.
 
 use std::ops::Bound;
+use std::sync::LazyLock;
 
 use fyris_query::MatchSpec;
-use fyris_term::Term;
+use fyris_term::{Atom, Term};
 
 use super::query::{Query, check_limit};
 use super::scan::Part;
@@ -64,8 +65,12 @@ impl Continuation {
     ///
     /// As [`Continuation::next`].
     pub fn step(&mut self, objects: usize) -> Result<bool> {
-        self.0.check()?;
-        Ok(!self.0.is_full() && self.0.step(objects)? && !self.0.is_full())
+        if self.0.is_full() {
+            // The table is asked for all the same, as each step asks it.
+            self.0.check()?;
+            return Ok(false);
+        }
+        Ok(self.0.step(objects)? && !self.0.is_full())
     }
 
     /// The chunk that was worked on.
@@ -92,9 +97,9 @@ impl Continuation {
     /// `{waiting, Key, Addresses}`.
     pub fn to_term(&self) -> Term {
         let (scan, limit, results) = self.0.parts();
-        let parts = scan.parts().iter().map(part_term).collect();
+        let parts = scan.parts().map(part_term).collect();
         Term::Tuple(vec![
-            Term::atom(WORD),
+            Term::Atom(WORDS.continuation),
             number(self.table().id().0),
             boolean(scan.is_back()),
             number(limit as u64),
@@ -104,10 +109,30 @@ impl Continuation {
     }
 }
 
-const WORD: &str = "fyris_continuation";
+/// The words of a written continuation, looked up once.
+struct Words {
+    continuation: Atom,
+    /// The first word of a part of which some objects wait.
+    waiting: Atom,
+    unbounded: Atom,
+    included: Atom,
+    excluded: Atom,
+    r#true: Atom,
+    r#false: Atom,
+}
 
-/// The first word of a part of which some objects wait.
-const WAITING: &str = "waiting";
+static WORDS: LazyLock<Words> = LazyLock::new(|| {
+    let word = |name| Atom::new(name).expect("a short name, and room for a few atoms");
+    Words {
+        continuation: word("fyris_continuation"),
+        waiting: word("waiting"),
+        unbounded: word("unbounded"),
+        included: word("included"),
+        excluded: word("excluded"),
+        r#true: word("true"),
+        r#false: word("false"),
+    }
+});
 
 impl Table {
     /// The first chunk of a query.
@@ -166,7 +191,7 @@ impl Saved {
         let [word, table, back, limit, parts, results] = term.as_tuple()? else {
             return None;
         };
-        if word.as_atom()?.as_str() != WORD {
+        if word.as_atom()? != WORDS.continuation {
             return None;
         }
         Some(Saved {
@@ -188,7 +213,7 @@ fn part_term(part: &Part) -> Term {
         Part::Key(key) => Term::binary(&key[..]),
         Part::Span(span) => Term::Tuple(vec![bound_term(&span.from), bound_term(&span.to)]),
         Part::Waiting { key, addresses } => Term::Tuple(vec![
-            Term::atom(WAITING),
+            Term::Atom(WORDS.waiting),
             Term::binary(&key[..]),
             Term::List(addresses.iter().map(|&address| number(address)).collect()),
         ]),
@@ -203,7 +228,7 @@ fn to_part(term: &Term) -> Option<Part> {
                 from: to_bound(from)?,
                 to: to_bound(to)?,
             })),
-            [Term::Atom(word), Term::Binary(key), addresses] if word.as_str() == WAITING => {
+            [Term::Atom(word), Term::Binary(key), addresses] if *word == WORDS.waiting => {
                 to_waiting(key, addresses)
             }
             _ => None,
@@ -225,22 +250,23 @@ fn to_waiting(key: &[u8], addresses: &Term) -> Option<Part> {
 
 fn bound_term(bound: &Bound<Vec<u8>>) -> Term {
     let (word, key) = match bound {
-        Bound::Unbounded => return Term::atom("unbounded"),
-        Bound::Included(key) => ("included", key),
-        Bound::Excluded(key) => ("excluded", key),
+        Bound::Unbounded => return Term::Atom(WORDS.unbounded),
+        Bound::Included(key) => (WORDS.included, key),
+        Bound::Excluded(key) => (WORDS.excluded, key),
     };
-    Term::Tuple(vec![Term::atom(word), Term::binary(&key[..])])
+    Term::Tuple(vec![Term::Atom(word), Term::binary(&key[..])])
 }
 
 fn to_bound(term: &Term) -> Option<Bound<Vec<u8>>> {
     match term {
-        Term::Atom(word) => (word.as_str() == "unbounded").then_some(Bound::Unbounded),
+        Term::Atom(word) => (*word == WORDS.unbounded).then_some(Bound::Unbounded),
         Term::Tuple(bound) => match &bound[..] {
-            [Term::Atom(word), Term::Binary(key)] => match word.as_str() {
-                "included" => Some(Bound::Included(key.to_vec())),
-                "excluded" => Some(Bound::Excluded(key.to_vec())),
-                _ => None,
-            },
+            [Term::Atom(word), Term::Binary(key)] if *word == WORDS.included => {
+                Some(Bound::Included(key.to_vec()))
+            }
+            [Term::Atom(word), Term::Binary(key)] if *word == WORDS.excluded => {
+                Some(Bound::Excluded(key.to_vec()))
+            }
             _ => None,
         },
         _ => None,
@@ -248,15 +274,12 @@ fn to_bound(term: &Term) -> Option<Bound<Vec<u8>>> {
 }
 
 fn boolean(value: bool) -> Term {
-    Term::atom(if value { "true" } else { "false" })
+    Term::Atom(if value { WORDS.r#true } else { WORDS.r#false })
 }
 
 fn to_boolean(term: &Term) -> Option<bool> {
-    match term.as_atom()?.as_str() {
-        "true" => Some(true),
-        "false" => Some(false),
-        _ => None,
-    }
+    let word = term.as_atom()?;
+    (word == WORDS.r#true || word == WORDS.r#false).then_some(word == WORDS.r#true)
 }
 
 fn number(value: u64) -> Term {

@@ -72,6 +72,7 @@ mod scan;
 mod select;
 mod view;
 
+pub(crate) use change::delete_of_key;
 pub use continuation::{Chunk, Continuation};
 pub use list::match_spec_run;
 pub use plan::Explanation;

@@ -26,7 +26,7 @@ const PIECES: usize = 8;
 pub(super) fn pieces(scan: &Scan, body: &AnyBody, threads: usize, pin: &impl Pin) -> Vec<Scan> {
     let cuts = with_body!(body, b => b.cuts(threads.saturating_mul(PIECES), pin));
     let mut pieces: Vec<Scan> = Vec::new();
-    for part in scan.parts() {
+    for part in scan.parts().cloned() {
         match part {
             Part::Span(span) if scan.is_ordered() || span == Span::ALL => {
                 let spans = cut(span, &cuts, scan.is_ordered());

@@ -33,13 +33,13 @@ fn plan(table: &Table, spec: &MatchSpec) -> Arc<Plan> {
 }
 
 /// A scan of all that a specification can match.
-pub(super) fn scan(table: &Table, spec: &MatchSpec, back: bool) -> Scan {
+pub(super) fn scan(table: &Table, spec: &MatchSpec) -> Scan {
     let ordered = table.table_type() == TableType::OrderedSet;
     let parts = match point(table, spec) {
         Some(key) => vec![Part::Key(key.to_vec())],
         None => parts(table, &plan(table, spec)),
     };
-    Scan::new(parts, back, ordered, table.keypos())
+    Scan::new(parts, false, ordered, table.keypos())
 }
 
 /// The bytes of the one key that a specification names in its head.

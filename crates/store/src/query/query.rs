@@ -76,7 +76,7 @@ impl Query {
         Query {
             table: table.clone(),
             work: Work {
-                scan: plan::scan(table, spec, false),
+                scan: plan::scan(table, spec),
                 spec: spec.clone(),
                 machine: None,
                 verb: Verb::Select,
@@ -90,7 +90,7 @@ impl Query {
 
     /// From the end, in an `ordered_set`. To be said before the first step.
     pub fn reverse(mut self) -> Query {
-        self.work.scan = plan::scan(&self.table, &self.work.spec, true);
+        self.work.scan = self.work.scan.reversed();
         self
     }
 

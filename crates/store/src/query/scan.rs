@@ -71,6 +71,15 @@ impl Scan {
         }
     }
 
+    /// The same from the end, in an ordered table; before anything was visited.
+    pub(crate) fn reversed(mut self) -> Scan {
+        if self.ordered && !self.back {
+            self.parts.reverse();
+            self.back = true;
+        }
+        self
+    }
+
     /// The same, visiting the objects of a key together: for changes of a bag, each of which makes the key's chain anew.
     pub(crate) fn by_whole_keys(self) -> Scan {
         Scan {
@@ -105,12 +114,10 @@ impl Scan {
     }
 
     /// What is left, in ascending order.
-    pub(crate) fn parts(&self) -> Vec<Part> {
-        let mut parts = self.parts.clone();
-        if !self.back {
-            parts.reverse();
-        }
-        parts
+    pub(crate) fn parts(&self) -> impl Iterator<Item = &Part> {
+        let len = self.parts.len();
+        let place = move |n| if self.back { n } else { len - 1 - n };
+        (0..len).map(move |n| &self.parts[place(n)])
     }
 
     /// A scan of the same kind of other parts, in ascending order.

@@ -199,6 +199,22 @@ impl Table {
         })
     }
 
+    /// Deletes the objects of a key that are doomed, each in one atomic step, as [`Query::deleting`](crate::Query::deleting) does of
+    /// those that match; how many.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSuchTable`](crate::Error::NoSuchTable), [`Error::NoAccess`](crate::Error::NoAccess).
+    pub fn delete_of_key(
+        &self,
+        key: &KeyBuf,
+        doomed: impl Fn(Object<'_>) -> bool,
+    ) -> Result<usize> {
+        self.with_content(Right::Write, |body, pin| {
+            Ok(crate::query::delete_of_key(self, body, key, pin, doomed))
+        })
+    }
+
     /// As [`Table::take`]; `f` sees the objects, in insertion order, after they were taken out.
     ///
     /// # Errors

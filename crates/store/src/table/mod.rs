@@ -124,7 +124,7 @@ impl Table {
     }
 
     /// The same table, found by identity: renaming does not matter to the handle.
-    pub(crate) fn by_identity(&self) -> Table {
+    pub fn by_identity(&self) -> Table {
         Table::new(self.core.clone(), self.caller, Asked::BY_IDENTITY)
     }
 

@@ -179,6 +179,22 @@ words! {
     ok = "ok";
     error = "error";
     too_large = "too_large";
+    anything = "_";
+    whole = "$_";
+    bindings = "$$";
+}
+
+/// Variables of match specifications that are known by their words: `'$0'` and so on.
+pub(crate) const VARIABLES: usize = 16;
+
+/// The number of a variable, if it is one of these.
+#[inline]
+pub(crate) fn variable(env: Env, term: Term) -> Option<usize> {
+    static WORDS: OnceLock<[Term; VARIABLES]> = OnceLock::new();
+    let words = WORDS.get_or_init(|| {
+        std::array::from_fn(|number| env.make_atom(format!("${number}").as_bytes()))
+    });
+    words.iter().position(|word| *word == term)
 }
 
 /// The empty list: a word too, and the same for ever.

@@ -164,6 +164,16 @@ pub(crate) fn write<R>(
     })
 }
 
+/// Sees to it that a table whose owner has ended is inherited or gone, for one who has the table but not its name.
+#[inline]
+pub(crate) fn inherit(env: Env, table: &Table) -> Result<(), Fail> {
+    if !is_orphan(env, table, process::me(env)) {
+        return Ok(());
+    }
+    let tid = tid(env, table.id()).ok_or(Fail::Cause("id"))?;
+    with(env, tid, |_, _| Ok(()))
+}
+
 /// Sees to it that no table of a process that has ended is left.
 pub(crate) fn bury(env: Env) {
     let caller = process::me(env);

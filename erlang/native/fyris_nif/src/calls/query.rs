@@ -10,6 +10,7 @@ use fyris::{Chunk, Continuation, MatchSpec, Query, Table, TableId, TableType};
 use fyris_query::{Machine, Wanted};
 use fyris_term::Term as Owned;
 
+use super::point;
 use crate::call::{BAD, Fail, Reply};
 use crate::sys::{self, Env, Term};
 use crate::tables::store;
@@ -34,7 +35,7 @@ pub(crate) struct ChunkPlace(Mutex<Option<Continuation>>);
 
 /// What is done with what matches.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Verb {
+pub(super) enum Verb {
     Select,
     Reverse,
     Match,
@@ -61,13 +62,12 @@ impl Verb {
         })
     }
 
-    fn spec(self, term: &Owned) -> Result<MatchSpec, Fail> {
-        let pattern = |wanted| MatchSpec::pattern(term, wanted);
+    fn spec(self, term: Owned) -> Result<MatchSpec, Fail> {
         let spec = match self {
-            Verb::Match => pattern(Wanted::Bindings),
-            Verb::MatchObject => pattern(Wanted::Objects),
-            Verb::MatchDelete => pattern(Wanted::True),
-            _ => MatchSpec::new(term),
+            Verb::Match => MatchSpec::of_pattern(term, Wanted::Bindings),
+            Verb::MatchObject => MatchSpec::of_pattern(term, Wanted::Objects),
+            Verb::MatchDelete => MatchSpec::of_pattern(term, Wanted::True),
+            _ => MatchSpec::of(term),
         };
         spec.map_err(|error| Fail::Store(fyris::Error::BadMatchSpec(error)))
     }
@@ -81,7 +81,7 @@ impl Verb {
 
     fn query(self, env: Env, table: &Table, spec: &MatchSpec, back: bool) -> Result<Query, Fail> {
         // By identity: it goes on after a rename.
-        let query = store().table(table.caller(), table.id())?.query(spec);
+        let query = table.by_identity().query(spec);
         let query = match spec.asks_machine() {
             true => query.machine(machine(env)),
             false => query,
@@ -111,8 +111,11 @@ pub(super) fn machine(env: Env) -> Machine {
 /// `query(Table, Spec, Verb)`: `{done, Result}`, or `{more, Query, List}` for [`step`].
 pub(super) fn query(env: Env, args: &[Term]) -> Reply {
     let verb = Verb::of(env, args[2])?;
+    if let Some(answer) = point::answer(env, args, verb)? {
+        return Ok(answer);
+    }
     let (spec, offered) = term::offer(|| term::read(env, args[1]));
-    let spec = verb.spec(&spec?)?;
+    let spec = verb.spec(spec?)?;
     tables::with(env, args[0], |table, _| {
         // Lists grow from their ends, so what is to be in order is found the other way round.
         let ordered = table.table_type() == TableType::OrderedSet;
@@ -190,7 +193,7 @@ fn list_slice(env: Env, query: &mut Query, tail: Term) -> Result<(bool, Term), F
 /// `chunk(Table, Spec, Verb, Limit)`: as [`chunk_step`].
 pub(super) fn chunk(env: Env, args: &[Term]) -> Reply {
     let verb = Verb::of(env, args[2])?;
-    let spec = verb.spec(&term::read(env, args[1])?)?;
+    let spec = verb.spec(term::read(env, args[1])?)?;
     let limit = args[3].small().filter(|limit| *limit > 0).ok_or(BAD)?;
     tables::with(env, args[0], |table, _| {
         let query = verb.query(env, table, &spec, verb == Verb::Reverse)?;
@@ -204,12 +207,7 @@ pub(super) fn chunk_next(env: Env, args: &[Term]) -> Reply {
     let place = chunk_place(env, args[0])?;
     let next = place.0.lock().map_err(|_| BAD)?.clone().ok_or(BAD)?;
     // The owner may have ended, or another process may be asking now.
-    let id = next.table().id();
-    tables::with(
-        env,
-        tables::tid(env, id).ok_or(Fail::Cause("id"))?,
-        |_, _| Ok(()),
-    )?;
+    tables::inherit(env, next.table())?;
     chunk_slice(env, next.for_caller(process::me(env)))
 }
 
@@ -268,7 +266,7 @@ pub(super) fn is_place(env: Env, args: &[Term]) -> Reply {
 /// `repair(Saved, Spec, Verb)`: the place back from its saved form.
 pub(super) fn repair(env: Env, args: &[Term]) -> Reply {
     let verb = Verb::of(env, args[2])?;
-    let spec = verb.spec(&term::read(env, args[1])?)?;
+    let spec = verb.spec(term::read(env, args[1])?)?;
     let saved = term::read(env, args[0])?;
     let id = match &saved {
         Owned::Tuple(parts) => match parts.get(1) {

@@ -84,20 +84,29 @@ fn add(
 
 /// `update_counter/3,4`.
 pub(super) fn update_counter(env: Env, args: &[Term]) -> Reply {
-    if args.len() == 3
-        && let Some(op) = simple_op(env, args[2])
-    {
-        return tables::write(env, args[0], |table, pin| {
-            super::with_key(env, args[1], |key| add(env, table, key, op, pin))
-        });
-    }
-    tables::write(env, args[0], |table, _| {
+    let op = simple_op(env, args[2]);
+    tables::write(env, args[0], |table, pin| {
+        if let Some(op) = op.filter(|_| is_default(env, table, args)) {
+            let sum = super::with_key(env, args[1], |key| add(env, table, key, op, pin));
+            if args.len() == 3 || !matches!(sum, Err(Fail::Store(fyris::Error::NoSuchKey))) {
+                return sum;
+            }
+        }
         table.check(fyris::Right::Write)?;
         let (read, _offered) = term::offer(|| read_update(env, args));
         let (key, ops, default) = read?;
         let new = table.update_counter_term(&key, &ops, default.as_ref())?;
         Ok(term::make(env, &new))
     })
+}
+
+/// Whether there is no default, or one that can be an object: it is looked at only where the key is not there.
+fn is_default(env: Env, table: &Table, args: &[Term]) -> bool {
+    let is_object = |&default| {
+        let elements = env.tuple(default);
+        elements.is_some_and(|elements| elements.len() >= table.keypos())
+    };
+    args.get(3).is_none_or(is_object)
 }
 
 /// The key, what is to be done, and the default if there is one.
@@ -171,17 +180,14 @@ fn overwrite_any(
 
 /// `update_element/3,4`.
 pub(super) fn update_element(env: Env, args: &[Term]) -> Reply {
-    if args.len() == 3
-        && let Some((position, value)) = simple_edit(env, args[2])
-    {
-        return tables::write(env, args[0], |table, pin| {
-            super::with_key(env, args[1], |key| {
-                let done = overwrite(env, table, key, (position, value), pin)?;
-                Ok(atoms::boolean(env, done))
-            })
-        });
-    }
-    tables::write(env, args[0], |table, _| {
+    let edit = simple_edit(env, args[2]);
+    tables::write(env, args[0], |table, pin| {
+        if let Some(edit) = edit.filter(|_| is_default(env, table, args)) {
+            let done = super::with_key(env, args[1], |key| overwrite(env, table, key, edit, pin))?;
+            if done || args.len() == 3 {
+                return Ok(atoms::boolean(env, done));
+            }
+        }
         table.check(fyris::Right::Write)?;
         let (read, _offered) = term::offer(|| read_update(env, args));
         let (key, edits, default) = read?;

@@ -1,0 +1,222 @@
+//! Queries that name one key and say nothing else of an object but its size: a lookup answers them.
+//!
+//! `select(T, [{{Key, '$1'}, [], ['$1']}])`, `match_object(T, {Key, '_', '_'})` and their like are what programs ask most. Most of
+//! the time of such a query went into the compilation of its specification; here none is made. What is recognized is valid,
+//! whatever the table holds; whatever is not recognized goes the long way, where errors are found too.
+
+use fyris::{Object, Table, TableType};
+use fyris_term::key::KeyBuf;
+use smallvec::SmallVec;
+
+use super::query::Verb;
+use crate::call::Fail;
+use crate::sys::{Env, ErlNifTermType as Kind, Term};
+use crate::term::{most_words, with_maker};
+use crate::{atoms, tables};
+
+/// Words of a cell, and of the results of a query besides the objects'.
+const CELL: usize = 2;
+/// Keys nested deeper are not looked through.
+const DEPTH: usize = 8;
+
+/// What a query wants of each object.
+enum Wanted {
+    Object,
+    True,
+    /// The values of the variables, by their numbers.
+    Bindings,
+    /// The value of the variable with this number.
+    Variable(usize),
+}
+
+/// A query of one clause without guards, whose head is a tuple.
+struct Asked<'t> {
+    head: &'t [Term],
+    wanted: Wanted,
+}
+
+/// Where each variable stands, by its number; positions count from 1.
+type Places = [u8; atoms::VARIABLES];
+
+/// The answer, `{done, Result}`; `None` if the query is of another form.
+pub(super) fn answer(env: Env, args: &[Term], verb: Verb) -> Result<Option<Term>, Fail> {
+    let Some(asked) = Asked::of(env, args[1], verb) else {
+        return Ok(None);
+    };
+    let result = if matches!(verb, Verb::Delete | Verb::MatchDelete) {
+        tables::write(env, args[0], |table, _| asked.delete(env, table))
+    } else {
+        tables::with(env, args[0], |table, pin| {
+            let Some((key, places)) = asked.key(env, table.keypos()) else {
+                return Ok(None);
+            };
+            let find = |key: &KeyBuf| {
+                let found = |objects: &[Object<'_>]| {
+                    asked.result(env, verb, objects, &places, |object| {
+                        asked.fits(table, object, key)
+                    })
+                };
+                Ok(table.lookup_with(key, pin, found)?)
+            };
+            super::with_key(env, key, find).map(Some)
+        })
+    }?;
+    Ok(result.map(|result| env.make_tuple(&[atoms::done(env), result])))
+}
+
+impl<'t> Asked<'t> {
+    fn of(env: Env, spec: Term, verb: Verb) -> Option<Asked<'t>> {
+        let (head, wanted) = match verb {
+            Verb::Match => (spec, Wanted::Bindings),
+            Verb::MatchObject => (spec, Wanted::Object),
+            Verb::MatchDelete => (spec, Wanted::True),
+            Verb::Replace => return None,
+            _ => clause(env, spec)?,
+        };
+        let counts = matches!(verb, Verb::Count | Verb::Delete);
+        if counts && !matches!(wanted, Wanted::True) {
+            return None;
+        }
+        let head = env.tuple(head)?;
+        Some(Asked { head, wanted })
+    }
+
+    /// The key, if it is one and all else in the head are variables, each of which stands there once, and where they are.
+    fn key(&self, env: Env, keypos: usize) -> Option<(Term, Places)> {
+        let mut places = [0; atoms::VARIABLES];
+        // One byte holds a position.
+        if self.head.len() > usize::from(u8::MAX) {
+            return None;
+        }
+        for (place, &element) in self.head.iter().enumerate() {
+            if place + 1 == keypos || element == atoms::anything(env) {
+                continue;
+            }
+            let number = atoms::variable(env, element)?;
+            if places[number] != 0 {
+                return None;
+            }
+            places[number] = place as u8 + 1;
+        }
+        let key = *self.head.get(keypos - 1)?;
+        let known = match self.wanted {
+            Wanted::Variable(number) => places[number] != 0,
+            _ => true,
+        };
+        (known && is_constant(env, key, 0)).then_some((key, places))
+    }
+
+    /// Whether an object that was looked up matches.
+    fn fits(&self, table: &Table, object: &Object<'_>, key: &KeyBuf) -> bool {
+        // In an ordered set the stored key may be `1.0` where `1` is asked for.
+        object.arity() == self.head.len()
+            && (table.table_type() != TableType::OrderedSet || object.has_key_bytes(key.bytes()))
+    }
+
+    fn delete(&self, env: Env, table: &Table) -> Result<Option<Term>, Fail> {
+        let Some((key, _)) = self.key(env, table.keypos()) else {
+            return Ok(None);
+        };
+        super::with_key(env, key, |key| {
+            let count = table.delete_of_key(key, |object| self.fits(table, &object, key))?;
+            Ok(Some(env.make_int(count as i64)))
+        })
+    }
+
+    fn result(
+        &self,
+        env: Env,
+        verb: Verb,
+        objects: &[Object<'_>],
+        places: &Places,
+        fits: impl Fn(&Object<'_>) -> bool,
+    ) -> Term {
+        let matching = objects.iter().rev().filter(|object| fits(object));
+        if verb == Verb::Count {
+            return env.make_int(matching.count() as i64);
+        }
+        let most = objects
+            .first()
+            .map_or(0, |object| CELL + most_words(object));
+        with_maker(env, most, |maker, stack| {
+            matching.fold(atoms::nil(env), |tail, object| {
+                let mut element = |place: u8| {
+                    let element = object.build_element(place.into(), maker, stack);
+                    element.unwrap_or_else(|| atoms::nil(env))
+                };
+                let value = match self.wanted {
+                    Wanted::True => atoms::r#true(env),
+                    Wanted::Variable(number) => element(places[number]),
+                    Wanted::Bindings => {
+                        let bound = places.iter().filter(|&&place| place != 0);
+                        let values: SmallVec<[Term; 8]> =
+                            bound.map(|&place| element(place)).collect();
+                        values
+                            .iter()
+                            .rev()
+                            .fold(atoms::nil(env), |tail, &value| maker.cell(value, tail))
+                    }
+                    Wanted::Object => object.build(None, maker, stack),
+                };
+                maker.cell(value, tail)
+            })
+        })
+    }
+}
+
+/// Head and body of `[{Head, [], [Body]}]`, if the body is one of those known here.
+fn clause(env: Env, spec: Term) -> Option<(Term, Wanted)> {
+    let clause = env.tuple(only(env, spec)?)?;
+    let &[head, guards, body] = clause else {
+        return None;
+    };
+    let body = (guards == atoms::nil(env)).then(|| only(env, body))??;
+    let wanted = if body == atoms::whole(env) {
+        Wanted::Object
+    } else if body == atoms::r#true(env) {
+        Wanted::True
+    } else if body == atoms::bindings(env) {
+        Wanted::Bindings
+    } else {
+        Wanted::Variable(atoms::variable(env, body)?)
+    };
+    Some((head, wanted))
+}
+
+/// The element of a list of one.
+fn only(env: Env, list: Term) -> Option<Term> {
+    let (element, tail) = env.cell(list)?;
+    (tail == atoms::nil(env)).then_some(element)
+}
+
+/// Whether a term in a head stands for itself: there is no variable in it and no map.
+fn is_constant(env: Env, term: Term, depth: usize) -> bool {
+    if term.small().is_some() || term.local_pid().is_some() {
+        return true;
+    }
+    if term.atom_index().is_some() {
+        let name = atoms::from_machine(env, term).map(|atom| atom.as_str());
+        return name.is_some_and(|name| name != "_" && !name.starts_with('$'));
+    }
+    match env.kind(term) {
+        Kind::ERL_NIF_TERM_TYPE_BITSTRING
+        | Kind::ERL_NIF_TERM_TYPE_INTEGER
+        | Kind::ERL_NIF_TERM_TYPE_FLOAT
+        | Kind::ERL_NIF_TERM_TYPE_REFERENCE => true,
+        Kind::ERL_NIF_TERM_TYPE_TUPLE if depth < DEPTH => {
+            let elements = env.tuple(term).unwrap_or(&[]);
+            elements.iter().all(|&e| is_constant(env, e, depth + 1))
+        }
+        Kind::ERL_NIF_TERM_TYPE_LIST if depth < DEPTH => {
+            let mut rest = term;
+            while let Some((head, tail)) = env.cell(rest) {
+                if !is_constant(env, head, depth + 1) {
+                    return false;
+                }
+                rest = tail;
+            }
+            env.is_nil(rest) || is_constant(env, rest, depth + 1)
+        }
+        _ => false,
+    }
+}
