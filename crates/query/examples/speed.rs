@@ -86,12 +86,12 @@ fn spec(text: &str) -> MatchSpec {
 
 fn main() {
     let machine = Machine::default();
-    let pairs = Objects::new(|n| term!({(n * 7919 % 1_000_003), (n % 1000)}));
+    let pairs = Objects::new(|n| term!({n * 7919 % 1_000_003, n % 1000}));
     let triples = Objects::new(|n| {
         let name = format!("user-{n:012}");
-        term!({(name.as_str()), (n % 1000), (Term::atom(["ok", "no"][n as usize % 2]))})
+        term!({name.as_str(), n % 1000, Term::atom(["ok", "no"][n as usize % 2])})
     });
-    let nested = Objects::new(|n| term!({{(n % 100), (n)}, (n)}));
+    let nested = Objects::new(|n| term!({{n % 100, n}, n}));
     let specs = [
         (&nested, "[{{{7,'$1'},'_'},[],[true]}]"),
         (&pairs, "[{{'$1','$2'},[{'>','$2',10}],[true]}]"),

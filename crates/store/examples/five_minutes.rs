@@ -4,8 +4,7 @@
 
 use std::thread;
 
-use fyris::{CounterOp, Event, Options, Result, Store};
-use fyris_term::Term;
+use fyris::{CounterOp, Event, Options, Result, Store, Term};
 
 /// An object: a tuple of terms.
 fn object(elements: impl IntoIterator<Item = Term>) -> Term {

@@ -10,6 +10,21 @@
 //! checks. In Rust the caller is an [`Owner`]; a binding to another world gives its own numbers
 //! ([`ProcessId`]) and says when a process ends.
 //!
+//! The terms are those of `fyris-term`; what a program needs of them, [`Term`], [`Atom`] and the macro [`term!`], is here
+//! as well.
+//!
+//! ```
+//! use fyris::{Options, Store, term};
+//!
+//! let owner = Store::new().owner();
+//! let squares = owner.new_table("squares", &Options::set())?;
+//! for i in 0..10 {
+//!     squares.insert(&term!({i, i * i}))?;
+//! }
+//! assert_eq!(squares.lookup(&term!(7))?, [term!({7, 49})]);
+//! # Ok::<(), fyris::Error>(())
+//! ```
+//!
 //! # How it is made
 //!
 //! From the bottom up:
@@ -61,6 +76,9 @@ pub use fix::Fixed;
 pub use foreign::{AsObject, ObjectWriter};
 pub use fyris_query::{Machine, MatchSpec, PlanKind, SpecError, Wanted, test_ms};
 pub use fyris_sync::reclaim::{Guard, OwnedGuard, Pin, pin, pin_owned};
+pub use fyris_term::{
+    Atom, BitString, ConvertError, Float, Map, SerdeError, Term, from_term, term, to_term,
+};
 pub use ids::{ProcessId, Protection, Right, TableId, TableRef, TableType};
 pub use keeper::{Keepers, each_reference, set_keepers};
 pub use keys::AsKey;

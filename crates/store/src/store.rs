@@ -188,8 +188,7 @@ impl Deref for Borrowed<'_> {
 /// Handles that it made may be shared among threads; they act in its name.
 ///
 /// ```
-/// use fyris::{Options, Store};
-/// use fyris_term::Term;
+/// use fyris::{Options, Store, Term};
 ///
 /// let store = Store::new();
 /// let owner = store.owner();

@@ -13,10 +13,10 @@ fn bag(options: &Options) -> (Owner, Table) {
     let owner = Store::new().owner();
     let table = owner.new_table("t", options).expect("a table");
     for n in 0..MANY {
-        table.insert(&term!({ (1), (n) })).expect("fits");
+        table.insert(&term!({1, n})).expect("fits");
     }
     for key in 2..100 {
-        table.insert(&term!({ (key), (-key) })).expect("fits");
+        table.insert(&term!({key, -key})).expect("fits");
     }
     (owner, table)
 }
@@ -65,8 +65,8 @@ fn what_waits_is_visited_once_however_the_key_changes() {
     while query.step(100).expect("reads") {
         // Some go, from both ends of the key; others come, and take their places in memory.
         for n in [round, MANY - 1 - round] {
-            table.delete_object(&term!({ (1), (n) })).expect("ours");
-            table.insert(&term!({ (1), (MANY + n) })).expect("fits");
+            table.delete_object(&term!({1, n})).expect("ours");
+            table.insert(&term!({1, MANY + n})).expect("fits");
         }
         round += 1;
     }

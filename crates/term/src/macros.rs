@@ -4,7 +4,7 @@
 ///
 /// | Rust | is the term |
 /// |---|---|
-/// | `ok` (an identifier) | the atom `ok`; never a variable |
+/// | `:ok`, `:"two words"` | the atom of that name |
 /// | `true`, `false` | those atoms |
 /// | `'a'` (a character) | its number, as Erlang's `$a` |
 /// | `1`, `-1`, `1.5` | that number |
@@ -13,7 +13,11 @@
 /// | `[a, b]`, `[a, b ; tail]` | a list, proper, or with a tail behind `;` (Erlang's `\|`) |
 /// | `{a, b}` | a tuple |
 /// | `#{k => v, k2 => v2}` | a map |
-/// | `(expression)` | any Rust expression that converts [`Into`] a term: `(name)`, `(n + 1)`, `(Term::atom("a b"))` |
+/// | any other Rust expression: `name`, `n + 1`, `make(n)` | what it converts [`Into`] |
+///
+/// So a name is a variable of the program, never an atom; where there is no such variable, that is an error of the
+/// compiler. An expression that has a comma or `;` outside of brackets (`a::<B, C>()`), or that begins with a bracket of another
+/// kind than `(`, stands in parentheses.
 ///
 /// An Erlang string (a list of characters) is [`Term::string`](crate::Term::string) in parentheses.
 ///
@@ -21,14 +25,14 @@
 /// use fyris_term::{Term, term};
 ///
 /// let age = 36;
-/// let user = term!({user, "Ada", (age), [admin, 'x'; none], #{born => 1815, {x, -1} => 2.5}});
+/// let user = term!({:user, "Ada", age, [:admin, 'x'; :none], #{:born => 1851 - age, {:x, -1} => 2.5}});
 /// let parsed = Term::parse("{user, <<\"Ada\">>, 36, [admin, $x | none], #{born => 1815, {x,-1} => 2.5}}");
 /// assert_eq!(user, parsed.unwrap());
 /// ```
 ///
 /// # Panics
 ///
-/// If an identifier has more than 255 characters, or a float expression is not finite: conversions that can fail are
+/// If an atom has more than 255 characters, or a float expression is not finite: conversions that can fail are
 /// spelled out with `try_into`.
 #[macro_export]
 macro_rules! term {
@@ -39,9 +43,9 @@ macro_rules! term {
     ([ $($inside:tt)+ ]) => { $crate::__list!([] $($inside)+) };
     (#{ $($inside:tt)+ }) => { $crate::__map!([] [] $($inside)+) };
     (($value:expr)) => { $crate::Term::from($value) };
-    (- $number:literal) => { $crate::Term::from(-$number) };
-    ($atom:ident) => { $crate::Term::atom(::std::stringify!($atom)) };
-    ($value:literal) => { $crate::Term::from($value) };
+    (: $atom:ident) => { $crate::Term::atom(::std::stringify!($atom)) };
+    (: $atom:literal) => { $crate::Term::atom($atom) };
+    ($value:expr) => { $crate::Term::from($value) };
 }
 
 /// `[done] [tokens of the element at hand] rest`: a vector of the elements between commas.
@@ -107,32 +111,41 @@ mod tests {
     fn the_macro_reads_as_erlang_does() {
         let n = 40;
         let cases = [
-            (term!(ok), "ok"),
+            (term!(:ok), "ok"),
+            (term!(:"two words"), "'two words'"),
+            (term!(:type), "type"),
             (term!(true), "true"),
             (term!([]), "[]"),
             (term!({}), "{}"),
             (term!(#{}), "#{}"),
-            (term!({ a }), "{a}"),
-            (term!({a, -1, -1.5,}), "{a,-1,-1.5}"),
+            (term!({ :a }), "{a}"),
+            (term!({:a, -1, -1.5,}), "{a,-1,-1.5}"),
             (
-                term!({(n + 2), (Term::atom("a b")), (n as f64)}),
-                "{42,'a b',40.0}",
+                term!({n + 2, Term::atom("a b"), f64::from(n), (n)}),
+                "{42,'a b',40.0,40}",
             ),
             (term!([1, [2, {3}] ; [4]]), "[1,[2,{3}],4]"),
-            (term!([a; b]), "[a|b]"),
-            (term!([{a, 1}, {b, 2}]), "[{a,1},{b,2}]"),
+            (term!([:a; :b]), "[a|b]"),
+            (term!([n; n]), "[40|40]"),
+            (term!([{:a, 1}, {:b, 2}]), "[{a,1},{b,2}]"),
             (term!({"é", b"\x00", 'é'}), "{<<195,169>>,<<0>>,233}"),
             (
-                term!(#{a => 1, {b, 2} => [#{c => -1}], a => 2}),
-                "#{a => 2,{b,2} => [#{c => -1}]}",
+                term!(#{:a => 1, {:b, 2} => [#{:c => -1}], :a => 2, n => -n}),
+                "#{40 => -40,a => 2,{b,2} => [#{c => -1}]}",
             ),
             (
-                term!({(Term::string("ab")), (u64::MAX)}),
+                term!({Term::string("ab"), u64::MAX}),
                 "{[97,98],18446744073709551615}",
             ),
         ];
         for (term, text) in cases {
             assert_eq!(term.to_string(), text);
         }
+    }
+
+    #[test]
+    fn a_name_is_a_variable() {
+        let objects: Vec<Term> = (0..3).map(|i| term!({i, "value"})).collect();
+        assert_eq!(objects[2], Term::from((2, "value")));
     }
 }

@@ -36,8 +36,7 @@ enum Verb {
 /// [`Query::run`]; between two steps such a list may come.
 ///
 /// ```
-/// # use fyris::{MatchSpec, Options, Store};
-/// # use fyris_term::Term;
+/// # use fyris::{MatchSpec, Options, Store, Term};
 /// # let store = Store::new();
 /// # let owner = store.owner();
 /// # let table = owner.new_table("t", &Options::set())?;

@@ -21,8 +21,7 @@ impl<'g> Object<'g> {
     /// What is beside the path is passed over and not decoded, except in the key. O(what stands before).
     ///
     /// ```
-    /// # use fyris::{Options, Store};
-    /// # use fyris_term::Term;
+    /// # use fyris::{Options, Store, Term};
     /// # let store = Store::new();
     /// # let owner = store.owner();
     /// # let table = owner.new_table("t", &Options::set())?;

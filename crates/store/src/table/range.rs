@@ -135,8 +135,7 @@ impl Table {
     /// are. Keys compare as in the table: `1` and `1.0` are the same bound. A range that ends before it begins is empty.
     ///
     /// ```
-    /// # use fyris::{Options, RangeOptions, Store};
-    /// # use fyris_term::Term;
+    /// # use fyris::{Options, RangeOptions, Store, Term};
     /// # let store = Store::new();
     /// # let owner = store.owner();
     /// # let table = owner.new_table("t", &Options::ordered_set())?;

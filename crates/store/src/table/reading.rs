@@ -57,8 +57,7 @@ impl Table {
     /// write, no allocation. Linearizable; what is returned is what was there at that moment.
     ///
     /// ```
-    /// # use fyris::{Options, Store};
-    /// # use fyris_term::Term;
+    /// # use fyris::{Options, Store, Term};
     /// # let store = Store::new();
     /// # let owner = store.owner();
     /// # let table = owner.new_table("t", &Options::set())?;

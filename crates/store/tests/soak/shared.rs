@@ -80,7 +80,7 @@ impl Shared {
                 table.insert_new(&object).expect("our table");
             }
             _ => {
-                let fresh = term!({count, 0});
+                let fresh = term!({:count, 0});
                 let add = [CounterOp::add(1)];
                 let key = Term::atom("count");
                 self.counter
@@ -135,7 +135,7 @@ impl Shared {
             }
             _ => {
                 let n = random.random_range(0..PAIRS);
-                let keys = [term!({(n), a}), term!({(n), b})];
+                let keys = [term!({n, :a}), term!({n, :b})];
                 let found = table.lookup_many(&keys).expect("our table").concat();
                 assert_eq!(sum(&found), SUM, "{found:?}");
                 return;
@@ -184,7 +184,7 @@ impl Shared {
 
 fn pair_of(n: i64, value: i64) -> [Term; 2] {
     let rest = SUM - value;
-    [term!({{(n), a}, (value)}), term!({{(n), b}, (rest)})]
+    [term!({{n, :a}, value}), term!({{n, :b}, rest})]
 }
 
 fn sum(objects: &[Term]) -> i64 {

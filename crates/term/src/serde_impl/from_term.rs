@@ -23,10 +23,10 @@ use crate::{Atom, ConvertError, Term};
 /// #[derive(serde::Deserialize, PartialEq, Debug)]
 /// enum Shape { Point, Circle(f64), Box { w: u32, h: u32 } }
 ///
-/// assert_eq!(from_term::<Shape>(&term!(('P'))).is_err(), true);
-/// assert_eq!(from_term::<Shape>(&term!(Point)), Ok(Shape::Point));
-/// assert_eq!(from_term::<Shape>(&term!({Circle, 1.5})), Ok(Shape::Circle(1.5)));
-/// assert_eq!(from_term::<Shape>(&term!({Box, #{w => 1, h => 2}})), Ok(Shape::Box { w: 1, h: 2 }));
+/// assert_eq!(from_term::<Shape>(&term!('P')).is_err(), true);
+/// assert_eq!(from_term::<Shape>(&term!(:Point)), Ok(Shape::Point));
+/// assert_eq!(from_term::<Shape>(&term!({:Circle, 1.5})), Ok(Shape::Circle(1.5)));
+/// assert_eq!(from_term::<Shape>(&term!({:Box, #{:w => 1, :h => 2}})), Ok(Shape::Box { w: 1, h: 2 }));
 /// ```
 pub fn from_term<T: DeserializeOwned>(term: &Term) -> Result<T, SerdeError> {
     T::deserialize(FromTerm {

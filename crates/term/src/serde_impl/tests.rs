@@ -58,7 +58,7 @@ fn everything() -> Everything {
             Shape::Many(vec![Shape::Box { w: 1, h: 2 }]),
         ],
         table: BTreeMap::from([(1, vec![true]), (-1, vec![])]),
-        any: term!({a, [b ; c], #{{} => ok}, undefined, null, "x"}),
+        any: term!({:a, [:b ; :c], #{{} => :ok}, :undefined, :null, "x"}),
     }
 }
 
@@ -69,15 +69,15 @@ fn structures_go_there_and_back() {
     assert_eq!(from_term::<Everything>(&term).unwrap(), value);
     let shapes = "['Nothing',{'Circle',1.5},{'Line',-1,2},{'Many',[{'Box',#{h => 2,w => 1}}]}]";
     assert_eq!(
-        term.as_map().unwrap().get(&term!(shapes)),
+        term.as_map().unwrap().get(&term!(:shapes)),
         Some(&Term::parse(shapes).unwrap())
     );
-    assert_eq!(term.as_map().unwrap().get(&term!(any)), Some(&value.any));
+    assert_eq!(term.as_map().unwrap().get(&term!(:any)), Some(&value.any));
 }
 
 #[test]
 fn json_is_natural_where_it_can_be() {
-    let term = term!(#{"name" => "Ada", "tags" => [true, null, 1, -1.5], "at" => {x, 1}});
+    let term = term!(#{"name" => "Ada", "tags" => [true, :null, 1, -1.5], "at" => {:x, 1}});
     let json = serde_json::to_string(&term).unwrap();
     assert_eq!(
         json,
@@ -86,7 +86,7 @@ fn json_is_natural_where_it_can_be() {
     assert_eq!(serde_json::from_str::<Term>(&json).unwrap(), term);
     let foreign: Term =
         serde_json::from_str(r##"{"$ref": "#/a", "b": 18446744073709551615}"##).unwrap();
-    assert_eq!(foreign, term!(#{"$ref" => "#/a", "b" => (u64::MAX)}));
+    assert_eq!(foreign, term!(#{"$ref" => "#/a", "b" => u64::MAX}));
 }
 
 #[test]
@@ -99,11 +99,11 @@ fn errors_name_the_cause() {
         to_term(&f64::NAN).unwrap_err().to_string(),
         "NaN is no Erlang float"
     );
-    let arity = from_term::<Shape>(&term!({Line, 1, 2, 3}))
+    let arity = from_term::<Shape>(&term!({:Line, 1, 2, 3}))
         .unwrap_err()
         .to_string();
     assert!(arity.contains("3"), "{arity}");
-    let name = from_term::<Shape>(&term!(Triangle))
+    let name = from_term::<Shape>(&term!(:Triangle))
         .unwrap_err()
         .to_string();
     assert!(name.starts_with("unknown variant `Triangle`"), "{name}");
