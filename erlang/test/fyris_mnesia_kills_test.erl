@@ -4,7 +4,7 @@
 %% The moment is a step, not a time: a call in which Mnesia or Fyris does something with files or processes of the
 %% table. When the step that was drawn begins, all schedulers but one stop, and the node is killed.
 %%
-%% FYRIS_MNESIA_KILLS is the number of rounds, each of which starts a node (10).
+%% FYRIS_MNESIA_KILLS is the number of rounds, each of which starts a node (8).
 -module(fyris_mnesia_kills_test).
 
 -compile(export_all).
@@ -20,7 +20,7 @@
 kills_test_() ->
     fyris_mnesia_disc_test:told(?MODULE, [killed_while_converted], 60 * rounds()).
 
-rounds() -> list_to_integer(os:getenv("FYRIS_MNESIA_KILLS", "10")).
+rounds() -> list_to_integer(os:getenv("FYRIS_MNESIA_KILLS", "8")).
 
 killed_while_converted(Dir) ->
     Node = start(1, Dir),
