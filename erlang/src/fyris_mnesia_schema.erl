@@ -200,15 +200,21 @@ keep_objects(Tab, true) ->
     Kept = kept(Tab),
     _ = file:delete(Kept),
     ok = file:make_link(mnesia_lib:tab2logtmp(Tab), Kept),
+    delete_dat(Tab),
     is_starting() orelse spawn(fun() -> mnesia:dump_log() =:= dumped andalso file:delete(Kept) end),
     ok;
 keep_objects(Tab, false) ->
     case filelib:is_regular(kept(Tab)) of
         true ->
             _ = file:delete(mnesia_lib:tab2logtmp(Tab)),
-            ok = file:make_link(kept(Tab), mnesia_lib:tab2logtmp(Tab));
+            ok = file:make_link(kept(Tab), mnesia_lib:tab2logtmp(Tab)),
+            delete_dat(Tab);
         false -> ok
     end.
+
+%% All objects are elsewhere; what `dets' had begun to write when the node was killed it may not be able to open.
+delete_dat(Tab) ->
+    dets:info(Tab) =:= undefined andalso file:delete(mnesia_lib:tab2dat(Tab)).
 
 kept(Tab) -> mnesia_lib:dir(lists:concat([Tab, ".FYC"])).
 
