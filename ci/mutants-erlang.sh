@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# As ci/mutants.sh, for the Erlang binding: each seeded bug is built into a library of its own, and the test module that must
-# catch it runs with that. Usage: ci/mutants-erlang.sh [NAME...]
+# As ci/mutants.sh, for the Erlang binding: each seeded bug is built into a library of its own, and the test module that
+# must catch it runs with that. Usage: ci/mutants-erlang.sh [NAME...]
 set -uo pipefail
 cd "$(dirname "$0")/../erlang"
 if ! command -v erl >/dev/null; then

@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
-# Runs the tests of sync, index and store under AddressSanitizer and ThreadSanitizer, with tiny tables so that rare branches are common,
-# and those of segments under AddressSanitizer. Usage: ci/sanitize.sh [address|thread]...   (both when none is given)
+# Runs the tests of sync, index and store under AddressSanitizer and ThreadSanitizer, with tiny tables so that rare
+# branches are common, and those of segments under AddressSanitizer. Usage: ci/sanitize.sh [address|thread]...   (both
+# when none is given)
 #
-# RUSTC_BOOTSTRAP lets the stable toolchain accept the flags. `--cfg fyris_sanitize` takes mimalloc and membarrier(2) out of the way.
-# ThreadSanitizer needs a standard library that is instrumented as well, or it takes everything for a race that a mutex, a `Once` or the
-# end of a thread orders: so it is built from its source, the component rust-src, which rustup installs here if it has to.
+# RUSTC_BOOTSTRAP lets the stable toolchain accept the flags. `--cfg fyris_sanitize` takes mimalloc and membarrier(2)
+# out of the way. ThreadSanitizer needs a standard library that is instrumented as well, or it takes everything for a
+# race that a mutex, a `Once` or the end of a thread orders: so it is built from its source, the component rust-src,
+# which rustup installs here if it has to.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Installs what the tests can use beyond Rust, from Debian's packages: Erlang (the oracle, and the emulator that the
-# NIF runs in), PropEr and Elixir. What cannot be had (not root, or no package source) makes its tests skip themselves and say so.
+# Installs what the tests can use beyond Rust, from Debian's packages: Erlang (the oracle, and the emulator that the NIF
+# runs in), PropEr and Elixir. What cannot be had (not root, or no package source) makes its tests skip themselves and
+# say so.
 set -euo pipefail
 
 missing=()

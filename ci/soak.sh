@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Long runs: random work with invariants checked and memory watched, then more property cases, oracle pairs and fuzzing.
-# Usage: ci/soak.sh [SECONDS [store|segments|node|properties]...]   (1800 seconds each, and all of them, if none is given)
+# Usage: ci/soak.sh [SECONDS [store|segments|node|properties]...]   (1800 seconds each, and all of them, if none is
+# given)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -9,8 +10,9 @@ shift || true
 [[ $seconds =~ ^[0-9]+$ ]] || { echo "soak: usage: ci/soak.sh [SECONDS [store|segments|node|properties]...]" >&2; exit 2; }
 [ $# -gt 0 ] || set -- store segments node properties
 
-# The C library's allocator keeps what threads have freed in areas of its own, which grew by some 40 MB in ten minutes whatever the
-# store held: one area, and what is large goes back at once, so that the memory watched is that of the store.
+# The C library's allocator keeps what threads have freed in areas of its own, which grew by some 40 MB in ten minutes
+# whatever the store held: one area, and what is large goes back at once, so that the memory watched is that of the
+# store.
 export MALLOC_ARENA_MAX=1 MALLOC_MMAP_THRESHOLD_=65536 MALLOC_TRIM_THRESHOLD_=65536
 
 soak_test() { # soak_test CRATE

@@ -4,8 +4,8 @@
 #   erlang/otp.sh 29                    make test
 #   erlang/otp.sh 27 make bench N=100000
 #
-# Debian's packages of that release go into a root of their own in the cache, once (400 MB, two minutes). The native part
-# is built outside, with the cargo that is here, and loaded there; what erlc and mix make stays out of this folder.
+# Debian's packages of that release go into a root of their own in the cache, once (400 MB, two minutes). The native
+# part is built outside, with the cargo that is here, and loaded there; what erlc and mix make stays out of this folder.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 

@@ -3,9 +3,10 @@
 #
 #   crates/capi/install.sh PREFIX [FOLDER]
 #
-# PREFIX is an absolute path: it goes into fyris.pc. What debuggers need is in a file of its own, PREFIX/lib/.debug/libfyris.so.VERSION.debug,
-# where gdb looks for it; the libraries come without it, and the static one without the compiler's intermediate code.
-# FOLDER has libfyris_capi.so and libfyris_capi.a; without it they are built. DESTDIR goes before PREFIX, for packagers.
+# PREFIX is an absolute path: it goes into fyris.pc. What debuggers need is in a file of its own,
+# PREFIX/lib/.debug/libfyris.so.VERSION.debug, where gdb looks for it; the libraries come without it, and the static one
+# without the compiler's intermediate code. FOLDER has libfyris_capi.so and libfyris_capi.a; without it they are built.
+# DESTDIR goes before PREFIX, for packagers.
 set -euo pipefail
 [ $# -ge 1 ] || { echo "usage: install.sh PREFIX [FOLDER WITH THE LIBRARIES]" >&2; exit 2; }
 prefix=$1

@@ -1,10 +1,10 @@
 %% Fyris beside ets, inside one BEAM.
 %%
-%% For each case a fresh table is made, filled and timed, fyris and ets in turn, several times; the fastest
-%% run counts (what else the machine does only ever adds time), the harness's own loop is measured and subtracted. With two schedulers, ets runs with each of its sets of
-%% options, and the fastest counts, case by case; with one, its locks are never contended, and it runs without options,
-%% its fastest. Figures are nanoseconds an operation (an object, where whole tables are read); the ratio is
-%% fyris / ets, lower is better.
+%% For each case a fresh table is made, filled and timed, fyris and ets in turn, several times; the fastest run counts
+%% (what else the machine does only ever adds time), the harness's own loop is measured and subtracted. With two
+%% schedulers, ets runs with each of its sets of options, and the fastest counts, case by case; with one, its locks are
+%% never contended, and it runs without options, its fastest. Figures are nanoseconds an operation (an object, where
+%% whole tables are read); the ratio is fyris / ets, lower is better.
 %%
 %% `main(["1", N, File | Words])' measures with the schedulers there are and leaves what it found in a file;
 %% `main(["2", N, File | Words])' goes on with that and reports both. Only groups whose name begins with one of

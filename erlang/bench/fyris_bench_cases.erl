@@ -198,7 +198,8 @@ hot(N) ->
             [{lookup, each(Time, Loop, N)}]
     end.
 
-%% Specifications that name a key, and are written anew for each; and a crowd of processes that do all there is to do with keys.
+%% Specifications that name a key, and are written anew for each; and a crowd of processes that do all there is to do
+%% with keys.
 queries(Type, N) ->
     Numbers = [(I * 379) rem ?HOT || I <- lists:seq(1, N)],
     Keys = [part_key(I) || I <- Numbers],

@@ -5,8 +5,8 @@
 
 -export([parse_transform/2]).
 
-%% The option `{kept, Storage}' says which kind of copy is replaced. The library of the suites counts the copies in the suites'
-%% own backend among those in memory.
+%% The option `{kept, Storage}' says which kind of copy is replaced. The library of the suites counts the copies in the
+%% suites' own backend among those in memory.
 parse_transform(Forms, Options) ->
     {kept, Storage} = lists:keyfind(kept, 1, Options),
     case {Storage, lists:member(library, Options)} of

@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# OTP's own test suites of Mnesia three times: untouched, with their ram_copies kept as fyris_copies, with their disc_copies.
+# OTP's own test suites of Mnesia three times: untouched, with their ram_copies kept as fyris_copies, with their
+# disc_copies.
 #
-#   erlang/mnesia/run.sh                      all suites, all three, and what differs (an hour)
-#   erlang/mnesia/run.sh for_ram_copies       one of: untouched, for_ram_copies, for_disc_copies; against the last run untouched
+#   erlang/mnesia/run.sh                      all suites, all three, and what differs (an hour) erlang/mnesia/run.sh
+#   for_ram_copies       one of: untouched, for_ram_copies, for_disc_copies; against the last run untouched
 #   ONLY=evil_backup erlang/mnesia/run.sh     cases whose SUITE:CASE matches a regular expression
 #
 # A case that passes untouched and not with fyris_copies must be in differences.eterm, with the reason; else this fails.
-# A case may take TIMEOUT seconds (150). A case that did not pass ends its nodes, so that the next one begins with new ones.
-# Results, logs and nodes' directories stay in WORK (a folder in the cache).
+# A case may take TIMEOUT seconds (150). A case that did not pass ends its nodes, so that the next one begins with new
+# ones. Results, logs and nodes' directories stay in WORK (a folder in the cache).
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 erlang=$(dirname "$here")

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Prints a folder with the sources of OTP's Mnesia and of its test suites, of the release that is installed.
 #
-# They come from Debian's source package of the erlang that is installed, by apt, with lists of its own, into the cache, once.
-# Elsewhere: OTP_SOURCE=/path/to/otp (of the same release) erlang/mnesia/run.sh
+# They come from Debian's source package of the erlang that is installed, by apt, with lists of its own, into the cache,
+# once. Elsewhere: OTP_SOURCE=/path/to/otp (of the same release) erlang/mnesia/run.sh
 set -euo pipefail
 
 if [ -n "${OTP_SOURCE:-}" ]; then

@@ -195,7 +195,8 @@ chunk(Log, Place) ->
         {Next, All, Bad} -> {Next, All, Bad}
     end.
 
-%% The bytes of memory that the compressed terms of a file may take, all together: the option, the whole, and what is left.
+%% The bytes of memory that the compressed terms of a file may take, all together: the option, the whole, and what is
+%% left.
 room(File, Most) ->
     Whole = min(Most + ?FOR_A_BYTE * filelib:file_size(File), 1 bsl 62),
     {Most, Whole, Whole}.
@@ -270,8 +271,8 @@ insert(Table, All, Verify, {Count, Sum, none, Room}) ->
     end,
     {Count + length(Objects), NewSum, End, Left}.
 
-%% The terms before the end, the sum with them, what the end says, and what room is left. What is no term is left out: if
-%% there is a sum, it will tell.
+%% The terms before the end, the sum with them, what the end says, and what room is left. What is no term is left out:
+%% if there is a sum, it will tell.
 terms([Bytes | More], Terms, Sum, Verify, Room) ->
     try term(Bytes, Room) of
         {['$end_of_table', End], Left} -> {lists:reverse(Terms), Sum, End, Left};

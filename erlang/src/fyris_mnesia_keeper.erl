@@ -47,8 +47,8 @@
 -export_type([tab/0, source/0]).
 
 %% @doc Starts the keeper if it does not run. Another node may have registered the backend, and Mnesia starts from a
-%% fallback before it starts its backends: so each function here that makes something calls this. When Mnesia was killed and
-%% starts again, the keeper before may still be at its end.
+%% fallback before it starts its backends: so each function here that makes something calls this. When Mnesia was killed
+%% and starts again, the keeper before may still be at its end.
 -spec ensure() -> ok | {error, term()}.
 ensure() ->
     case whereis(?MODULE) of

@@ -1,20 +1,21 @@
 %% @doc The process that does all changes of one Mnesia table that has files.
 %%
-%% Mnesia logs a change before it asks for it here, and forgets its log when it has dumped it. When it starts it does the
-%% changes of the log again. So this log needs to have a change when Mnesia forgets it, and may have it before.
+%% Mnesia logs a change before it asks for it here, and forgets its log when it has dumped it. When it starts it does
+%% the changes of the log again. So this log needs to have a change when Mnesia forgets it, and may have it before.
 %%
 %% Invariants:
 %%
 %% * Only this process changes the table, so the order in the log is that of the table.
-%% * A change is in the log when Mnesia forgets it (`fyris_mnesia_keeper:written/0'), or after a tenth of a second, whatever
-%%   comes first; and on disc a second later. A counter is in the log when it is answered: Mnesia does not count again.
-%% * The log is never ahead of the file of Mnesia's log. Else the table would go back, where Mnesia's file ends, to what it
-%%   was then.
+%% * A change is in the log when Mnesia forgets it (`fyris_mnesia_keeper:written/0'), or after a tenth of a second,
+%%   whatever comes first; and on disc a second later. A counter is in the log when it is answered: Mnesia does not
+%%   count again.
+%% * The log is never ahead of the file of Mnesia's log. Else the table would go back, where Mnesia's file ends, to what
+%%   it was then.
 %% * A log that has grown larger than the dump is replaced by a new dump. It is written beside the changes, from the
 %%   table as it changes: the log that began with the dump has whatever the dump missed.
 %%
-%% There is one such process for a table at any time: it has a name. When Mnesia is killed and starts again on a node that lives, the
-%% new one waits until the old one has written what it had, and its dumper has ended.
+%% There is one such process for a table at any time: it has a name. When Mnesia is killed and starts again on a node
+%% that lives, the new one waits until the old one has written what it had, and its dumper has ended.
 %%
 %% A file that cannot be written ends Mnesia on this node, as Mnesia ends itself when it cannot write its own.
 %% @hidden
@@ -234,8 +235,8 @@ append(Operations, #state{log = Log, log_bytes = Bytes} = State) ->
     Written = fyris_mnesia_file:append(Log, Operations),
     unsynced(State#state{log_bytes = Bytes + Written}).
 
-%% A log that is read from must first be written out. There is none while Mnesia starts or stops or changes to another one;
-%% before that it writes and syncs the one that it has.
+%% A log that is read from must first be written out. There is none while Mnesia starts or stops or changes to another
+%% one; before that it writes and syncs the one that it has.
 mnesia_log_written() ->
     case disk_log:bchunk(latest_log, start, 1) of
         {error, no_such_log} -> ok;

@@ -7,8 +7,8 @@
 -define(STEP, 10).
 -define(PATIENCE, 1000).
 
-%% How many resources there are besides one for each table and each monitored process: as soon as that is as expected, or
-%% after a while.
+%% How many resources there are besides one for each table and each monitored process: as soon as that is as expected,
+%% or after a while.
 extra(Wanted) -> extra(Wanted, ?PATIENCE).
 
 extra(Wanted, Steps) ->

@@ -13,7 +13,8 @@ a_fun_is_looked_at_when_there_is_an_object_test() ->
     [?same_types(?ALL, M:Fold(Fun, acc, T)) || Fold <- ?FOLDS, Fun <- funs()],
     [?same_types(?ALL, begin M:insert(T, {1}), M:Fold(Fun, acc, T) end) || Fold <- ?FOLDS, Fun <- funs()].
 
-%% Each change, by the fun itself and by another process that the fun waits for; made at every object from the `From`th on.
+%% Each change, by the fun itself and by another process that the fun waits for; made at every object from the `From`th
+%% on.
 what_is_written_ahead_is_seen_test_() ->
     [{lists:concat([Name, " ", Fold, " from ", From, " of ", N, " ", By]),
       fun() -> ?same(begin

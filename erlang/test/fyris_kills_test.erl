@@ -4,7 +4,8 @@
 -compile(export_all).
 -include("fyris_same.hrl").
 
-%% Seconds of killing, and at least so long as it takes for 200; more with FYRIS_SOAK. For half an hour with the memory watched, see `fyris_soak'.
+%% Seconds of killing, and at least so long as it takes for 200; more with FYRIS_SOAK. For half an hour with the memory
+%% watched, see `fyris_soak'.
 -define(SECONDS, list_to_integer(os:getenv("FYRIS_SOAK", "8"))).
 -define(WORKERS, 8).
 

@@ -1,6 +1,6 @@
-%% Random operations of several processes on few keys, each with the times between which it took effect: for every key there
-%% must be an order of its operations, within those times, in which each reply is right. On `ets' too, which proves the
-%% checker; and a reply that is changed by hand must be found.
+%% Random operations of several processes on few keys, each with the times between which it took effect: for every key
+%% there must be an order of its operations, within those times, in which each reply is right. On `ets' too, which
+%% proves the checker; and a reply that is changed by hand must be found.
 -module(fyris_linear_test).
 
 -compile(export_all).
@@ -79,8 +79,8 @@ inserted(bag, Objects, Object) -> case lists:member(Object, Objects) of
                                   end;
 inserted(_, _, Object) -> [Object].
 
-%% A search, by operations in the order they began: one may come next if it began before any other had ended. What was tried
-%% once, the same operations left and the same objects, is not tried again.
+%% A search, by operations in the order they began: one may come next if it began before any other had ended. What was
+%% tried once, the same operations left and the same objects, is not tried again.
 explained(Type, Key, Operations) ->
     Seen = ets:new(seen, []),
     Found = search(Type, Key, lists:sort(Operations), [], Seen),

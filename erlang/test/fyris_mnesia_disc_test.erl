@@ -1,5 +1,5 @@
-%% What Mnesia's tables on Fyris hold after nodes stop, die, start from a fallback or change where a table is kept: never an
-%% empty table where there was data. Each story has its own nodes and directories.
+%% What Mnesia's tables on Fyris hold after nodes stop, die, start from a fallback or change where a table is kept:
+%% never an empty table where there was data. Each story has its own nodes and directories.
 -module(fyris_mnesia_disc_test).
 
 -compile(export_all).
@@ -81,8 +81,8 @@ together([A, B]) ->
 %% ---------------------------------------------------------------------------
 %% Killed at any moment
 
-%% Writers on a node note in files of their own what Mnesia has synced, then the node is killed with signal 9. All that was noted
-%% is there, again and again, whether Mnesia or Fyris was dumping or not. Mnesia dumps its log often.
+%% Writers on a node note in files of their own what Mnesia has synced, then the node is killed with signal 9. All that
+%% was noted is there, again and again, whether Mnesia or Fyris was dumping or not. Mnesia dumps its log often.
 acknowledged_outlives_kill(Dir) ->
     Small = small_writer(Dir),
     Node = start(1, Dir),
@@ -149,8 +149,8 @@ check_writes(Node, Dir, Round, Tab, How) ->
         _ -> error({Round, Tab, How, noted, N, found, Values})
     end.
 
-%% Nothing is written here of itself. What Mnesia forgets is; and what is written here is in Mnesia's file, too, so that the
-%% table does not go back to what that file ends with.
+%% Nothing is written here of itself. What Mnesia forgets is; and what is written here is in Mnesia's file, too, so that
+%% the table does not go back to what that file ends with.
 in_step_with_mnesia(Dir) ->
     Small = small_writer(Dir),
     Node = start(1, Dir),
@@ -239,7 +239,8 @@ indexed(Node) ->
     ?assertEqual([{t, 7, 7}], mnesia(Node, dirty_index_read, [t, 7, v])),
     ?assertEqual([3], mnesia(Node, table_info, [t, index])).
 
-%% A table that is in memory only now loads when its nodes start, whatever it was before, and a copy is added while they are down.
+%% A table that is in memory only now loads when its nodes start, whatever it was before, and a copy is added while they
+%% are down.
 left_for_memory(Dir) ->
     [A, B] = Nodes = two(Dir),
     made(A, t, [{fyris_copies, names(Nodes)}]),
@@ -371,8 +372,8 @@ keeper_killed(Dir) ->
     loaded([Node], [t]),
     full(Node, t).
 
-%% Mnesia is killed, not the node, and starts again while the writers are still busy; from a fallback, too. Nothing of the old ones
-%% gets into the new tables, or ends the new Mnesia.
+%% Mnesia is killed, not the node, and starts again while the writers are still busy; from a fallback, too. Nothing of
+%% the old ones gets into the new tables, or ends the new Mnesia.
 killed_without_node(Dir) ->
     Small = small_writer(Dir),
     Node = start(1, Dir),

@@ -87,8 +87,8 @@ continue(M, _, _) ->
         {F, Type, Continuation} -> chunk(F, Type, M:F(Continuation))
     end.
 
-%% Which objects come first is told of ordered tables only; in the others what was inserted meanwhile may stand before or
-%% behind the continuation, so that one side may have come to its end and the other not.
+%% Which objects come first is told of ordered tables only; in the others what was inserted meanwhile may stand before
+%% or behind the continuation, so that one side may have come to its end and the other not.
 chunk(F, Type, {Found, Continuation}) ->
     put(continuation, {F, Type, Continuation}),
     case Type of

@@ -11,8 +11,8 @@
 %% | tids, pids of the processes, compiled specifications | which ones they are |
 %% | the function that an error is raised in | not where ets makes one function of others |
 %%
-%% Never asked, since ets has it wrong (see `fyris_oracle_commands', `fyris_oracle_terms'): `take' from a fixed bag; maps as
-%% keys in patterns; variables above '$2147483647'; maps in bodies whose keys turn out equal; and, by release:
+%% Never asked, since ets has it wrong (see `fyris_oracle_commands', `fyris_oracle_terms'): `take' from a fixed bag;
+%% maps as keys in patterns; variables above '$2147483647'; maps in bodies whose keys turn out equal; and, by release:
 %%
 %% | not asked of | what |
 %% |---|---|
@@ -22,13 +22,14 @@
 %% | 26 and later | funs such as `fun lists:map/2' where a table is compressed: it crashes |
 %% | 27 and later | updates with a default in a fixed table: a failed one leaves its key behind |
 %%
-%% Before OTP 29 `tab2file' of what is no table, or may not be read, is asked in the way of OTP 29 (`fyris_oracle_calls').
+%% Before OTP 29 `tab2file' of what is no table, or may not be read, is asked in the way of OTP 29
+%% (`fyris_oracle_calls').
 -module(fyris_oracle_replies).
 
 -export([comparable/3, same/2]).
 
-%% What is compared in pairs: a limited call that has come to its end says so then or the next time; ets finds no slot 0 in
-%% an empty ordered_set with write_concurrency.
+%% What is compared in pairs: a limited call that has come to its end says so then or the next time; ets finds no slot 0
+%% in an empty ordered_set with write_concurrency.
 same({{value, ended}, _, _}, _) -> true;
 same(_, {{value, ended}, _, _}) -> true;
 same({{error, badarg, {slot, [_, 0]}}, Mail, 0}, {{value, '$end_of_table'}, Mail, 0}) -> true;

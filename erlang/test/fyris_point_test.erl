@@ -103,7 +103,8 @@ defaults_test_() ->
                              Op <- [1, {2, 5}, {3, 1}, {2, 1 bsl 70}, {1, 1}, {2, a}, {0, 1}, [], [{2, 1}]]])
       end} || Type <- ?ALL].
 
-%% A default has to be an object in any case. (Of OTP 25, ets does harm to the node's memory here and there, so it is not asked.)
+%% A default has to be an object in any case. (Of OTP 25, ets does harm to the node's memory here and there, so it is
+%% not asked.)
 bad_defaults_test() ->
     [begin
          T = fyris:new(t, [Type, {keypos, 2}]),

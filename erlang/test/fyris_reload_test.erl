@@ -1,4 +1,5 @@
-%% The native part goes and comes again: purged, restarted with the system, loaded from a copy. Each in an emulator of its own.
+%% The native part goes and comes again: purged, restarted with the system, loaded from a copy. Each in an emulator of
+%% its own.
 -module(fyris_reload_test).
 
 -compile(export_all).

@@ -1,6 +1,6 @@
-%% Can a table keep a wrong size for ever? `info(T, size)' meets `insert' and `delete_all_objects' on a table with decentralized
-%% counters; when all is done, the size is compared with what is there. Run it as `make size-race': it says how often each
-%% side was wrong. (The half about Fyris is a test too: `fyris_histories_test'.)
+%% Can a table keep a wrong size for ever? `info(T, size)' meets `insert' and `delete_all_objects' on a table with
+%% decentralized counters; when all is done, the size is compared with what is there. Run it as `make size-race': it
+%% says how often each side was wrong. (The half about Fyris is a test too: `fyris_histories_test'.)
 -module(fyris_size_race).
 
 -export([main/1, wrong/2]).

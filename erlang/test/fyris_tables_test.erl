@@ -146,8 +146,8 @@ fixed_items_test() ->
           end),
     ?same(begin T = M:new(a, []), M:safe_fixtable(T, yes) end).
 
-%% The time of a fix is the machine's when the table was fixed: it lies between the times before and after, and is the same
-%% whenever and by whichever process it is asked for.
+%% The time of a fix is the machine's when the table was fixed: it lies between the times before and after, and is the
+%% same whenever and by whichever process it is asked for.
 the_time_of_a_fix_stays_test() ->
     ?same(begin
               T = M:new(a, [public]),

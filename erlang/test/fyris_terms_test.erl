@@ -80,7 +80,8 @@ a_large_binary_outlives_its_object_test() ->
     erlang:garbage_collect(),
     ?assertEqual(binary:copy(<<"abc">>, 1000), B).
 
-%% As deep as terms may be, of every kind that has parts: schedulers have small stacks, those for long work smaller ones.
+%% As deep as terms may be, of every kind that has parts: schedulers have small stacks, those for long work smaller
+%% ones.
 deep_terms_come_back_test() ->
     T = fyris:new(t, []),
     Kinds = [fun(X) -> {X} end, fun(X) -> [X] end, fun(X) -> [X | a] end, fun(X) -> #{k => X, b => 1} end],

@@ -87,8 +87,8 @@ many_atoms_test() ->
     [?assertEqual([{A, A, [A]}], fyris:lookup(T, A)) || A <- Atoms],
     fyris:delete(T).
 
-%% Numbers and atoms whose stored forms are of all lengths, at the end of an object and before others; and what is put in their
-%% place, as long or longer or shorter.
+%% Numbers and atoms whose stored forms are of all lengths, at the end of an object and before others; and what is put
+%% in their place, as long or longer or shorter.
 lengths_test() ->
     T = fyris:new(t, []),
     Powers = [P + D || S <- [0, 4, 7, 8, 12, 13, 15, 16, 31, 32, 47, 55, 58, 59, 60, 62, 63], P <- [1 bsl S, -(1 bsl S)], D <- [-1, 0, 1]],

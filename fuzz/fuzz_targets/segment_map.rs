@@ -1,4 +1,5 @@
-//! The map of a segment: a sound image, edited four bytes at a time (page, place in it, value), then used in all ways there are.
+//! The map of a segment: a sound image, edited four bytes at a time (page, place in it, value), then used in all ways
+//! there are.
 
 #![no_main]
 

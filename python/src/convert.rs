@@ -14,10 +14,10 @@
 //!
 //! # Without loss
 //!
-//! What goes in comes out equal and of the same type (subclasses come out as the class named here), and a term that goes
-//! out comes back in exactly equal. Hence a `str` is no binary: it could not be told from `bytes`. As chardata,
-//! `iolist_to_binary/1` and `unicode:characters_to_binary/1` of Erlang and `to_string/1` of Elixir take it as it is, and in an ordered
-//! table texts sort by code points.
+//! What goes in comes out equal and of the same type (subclasses come out as the class named here), and a term that
+//! goes out comes back in exactly equal. Hence a `str` is no binary: it could not be told from `bytes`. As chardata,
+//! `iolist_to_binary/1` and `unicode:characters_to_binary/1` of Erlang and `to_string/1` of Elixir take it as it is,
+//! and in an ordered table texts sort by code points.
 //!
 //! Maps that no `dict` can hold (keys like `1` and `1.0`, which Python takes for one, or keys that cannot be hashed)
 //! come out as `fyris.Term`.
@@ -67,8 +67,8 @@ pub(crate) fn word(atom: Atom) -> Option<&'static str> {
 ///
 /// # Errors
 ///
-/// `TypeError` for a class not in the table above, `BadValue` for a value that Erlang does not have, `LimitReached` for too deep a
-/// nesting (also of a list that contains itself).
+/// `TypeError` for a class not in the table above, `BadValue` for a value that Erlang does not have, `LimitReached` for
+/// too deep a nesting (also of a list that contains itself).
 pub(crate) fn to_term(value: &Bound<'_, PyAny>) -> PyResult<Term> {
     at_level(value, MAX_DEPTH)
 }

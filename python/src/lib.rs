@@ -13,8 +13,8 @@
 //!
 //! # The interpreter's lock
 //!
-//! Operations on one object keep it: they take less time than letting it go. Everything whose time grows with its argument
-//! or with the table converts first, then lets the lock go and works on terms.
+//! Operations on one object keep it: they take less time than letting it go. Everything whose time grows with its
+//! argument or with the table converts first, then lets the lock go and works on terms.
 //!
 //! All classes are frozen and hold only what threads may share, so that the module needs no lock of the interpreter's.
 

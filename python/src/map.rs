@@ -1,7 +1,7 @@
 //! `fyris.VersionedMap`: an ordered map of bytes in a segment.
 //!
-//! Everything is copied on the way out, since what the map lends points into a working copy that the next update changes. A walk remembers
-//! a key between its steps, so it survives every change.
+//! Everything is copied on the way out, since what the map lends points into a working copy that the next update
+//! changes. A walk remembers a key between its steps, so it survives every change.
 
 use std::ops::Bound as Limit;
 use std::path::PathBuf;
@@ -25,8 +25,9 @@ use crate::segment::{Made, Updated, Watcher, again, kept_name};
 ///             m[b"pear"] = str(int(m[b"pear"]) + 1).encode()
 ///         prices.write(raise_it)           # on the latest version, again if another process was faster
 ///
-/// Each process reads its own version, at the speed of private memory, until it calls update(). Maps are not merged: a commit that is not the first raises
-/// Behind, and write() does what is to be done then. The arguments are those of Segment; the map declares its writes itself, and grows up to max_size.
+/// Each process reads its own version, at the speed of private memory, until it calls update(). Maps are not merged: a
+/// commit that is not the first raises Behind, and write() does what is to be done then. The arguments are those of
+/// Segment; the map declares its writes itself, and grows up to max_size.
 #[pyclass(frozen, mapping, weakref, module = "fyris")]
 pub(crate) struct VersionedMap {
     map: Shared<State>,
@@ -380,7 +381,8 @@ impl VersionedMap {
         Ok(found.map(|entry| pair(py, &entry)))
     }
 
-    /// The pairs with start <= key < stop, a list in order, or with reverse from the end; a bound that is None is open, limit is how many at most.
+    /// The pairs with start <= key < stop, a list in order, or with reverse from the end; a bound that is None is open,
+    /// limit is how many at most.
     #[pyo3(signature = (*, start=None, stop=None, limit=None, reverse=false))]
     fn range<'py>(
         &self,
@@ -413,9 +415,11 @@ impl VersionedMap {
         self.run(py, Store::clear)
     }
 
-    /// update() takes the latest version, as of a segment. Raises Uncommitted if there are changes: maps are not merged.
+    /// update() takes the latest version, as of a segment. Raises Uncommitted if there are changes: maps are not
+    /// merged.
     ///
-    /// update(others) is that of dictionaries: puts in the items of a mapping, or pairs of key and value, to be committed.
+    /// update(others) is that of dictionaries: puts in the items of a mapping, or pairs of key and value, to be
+    /// committed.
     #[pyo3(signature = (others=None, /))]
     fn update(
         &self,
@@ -430,9 +434,9 @@ impl VersionedMap {
         }
     }
 
-    /// For a with statement: changes made in it are committed at its end, and taken back if it ends by an exception, or if the commit fails. It begins with
-    /// the latest version; raises Uncommitted if there are changes already. At the end Behind is raised if another writer was first; write() would
-    /// begin again.
+    /// For a with statement: changes made in it are committed at its end, and taken back if it ends by an exception, or
+    /// if the commit fails. It begins with the latest version; raises Uncommitted if there are changes already. At the
+    /// end Behind is raised if another writer was first; write() would begin again.
     fn begin<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         VersionedMap::view(slf, "MapBegun")
     }
@@ -441,7 +445,8 @@ impl VersionedMap {
         self.with(|map| Ok(Watcher(map.segment().watcher())))
     }
 
-    /// Sleeps until others have committed since the last update(), or until timeout seconds have passed (None: for ever); returns whether they have.
+    /// Sleeps until others have committed since the last update(), or until timeout seconds have passed (None: for
+    /// ever); returns whether they have.
     #[pyo3(signature = (timeout=None))]
     fn wait(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<bool> {
         self._watcher()?.wait(py, timeout)
@@ -458,8 +463,8 @@ impl VersionedMap {
         module.call_method1("wait_async", (watcher, timeout))
     }
 
-    /// Publishes the changes of the working copy and returns the new version. Raises Behind if another writer was first: discard(), update(), and make the
-    /// changes again, as write() does.
+    /// Publishes the changes of the working copy and returns the new version. Raises Behind if another writer was
+    /// first: discard(), update(), and make the changes again, as write() does.
     fn commit(&self, py: Python<'_>) -> PyResult<u64> {
         self.run(py, Store::commit)
     }
@@ -469,9 +474,9 @@ impl VersionedMap {
         self.run(py, Store::discard)
     }
 
-    /// Calls change(self) on the latest version and commits what it did, as one step; returns what it returned. It is called again, on a newer
-    /// version, whenever another writer was faster, so what it does beside must bear repetition. If it raises, nothing of what it did remains. Raises Uncommitted if
-    /// there were changes before.
+    /// Calls change(self) on the latest version and commits what it did, as one step; returns what it returned. It is
+    /// called again, on a newer version, whenever another writer was faster, so what it does beside must bear
+    /// repetition. If it raises, nothing of what it did remains. Raises Uncommitted if there were changes before.
     fn write<'py>(
         slf: &Bound<'py, Self>,
         change: &Bound<'py, PyAny>,

@@ -2,18 +2,18 @@
 //!
 //! # Who holds the memory
 //!
-//! Arrays and memoryviews point into the working copy, and every one of them holds an *export* of it. The copy is given up when the segment
-//! is closed (or collected) **and** the last export is gone, so that no array ever points at nothing. The address never changes meanwhile:
-//! updates and growth happen in place.
+//! Arrays and memoryviews point into the working copy, and every one of them holds an *export* of it. The copy is given
+//! up when the segment is closed (or collected) **and** the last export is gone, so that no array ever points at
+//! nothing. The address never changes meanwhile: updates and growth happen in place.
 //!
-//! The exception is a fork: the copy stays with the parent. In the child every call raises `Forked` until `reattach()`, and arrays made
-//! before the fork must not be touched: there is no memory behind them. Exports carry a generation, so that those of before do not
-//! count for the copy that the child checks out.
+//! The exception is a fork: the copy stays with the parent. In the child every call raises `Forked` until `reattach()`,
+//! and arrays made before the fork must not be touched: there is no memory behind them. Exports carry a generation, so
+//! that those of before do not count for the copy that the child checks out.
 //!
 //! # Threads
 //!
-//! One thread at a time is inside a call; others get `Busy`. Calls that take longer than letting go of the interpreter's lock let go
-//! of it, except while they ask a conflict callback.
+//! One thread at a time is inside a call; others get `Busy`. Calls that take longer than letting go of the
+//! interpreter's lock let go of it, except while they ask a conflict callback.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -41,24 +41,28 @@ pub(crate) use versions::Updated;
 ///         here[17, 3] = 21.5
 ///         segment.commit(merge=True)                  # others see it at their next update()
 ///
-/// segment[i] and segment[a:b] are bytes of the working copy, to read and to assign. A with statement over the segment itself closes it and
-/// commits nothing; one over begin() commits.
+/// segment[i] and segment[a:b] are bytes of the working copy, to read and to assign. A with statement over the segment
+/// itself closes it and commits nothing; one over begin() commits.
 ///
-/// name without a slash is a segment of this user in memory, until unlink() or the machine's restart; with a slash it is the path of a file.
-/// size is in bytes; 0 attaches to a segment that is there, whatever its size. create=False: it must exist; exclusive=True: it must not.
-/// read_only gives read-only arrays; in_place also shows the trunk's own pages instead of copies, but for those that updates change, and the segment
-/// then keeps what this process sees until it updates (others' commits may raise NoSpace). unit is the editing unit in bytes by which changes are
-/// merged, a power of two up to 64 (8); max_size is
-/// what it may grow to, slots how many processes may have it checked out (1024), history how many bytes of replaced pages it may keep for those that
-/// lag (8 times its size), mode and group the permissions (0o600) and the group of its file, all fixed when it is created; mode is also what an
-/// existing segment in memory may permit at most. read_only=True needs no more than permission to read. tracking says how writes are noticed: 'auto', 'userfault', 'signal', or 'declared' for not at all,
-/// then touch() declares them. private is a list of (start, stop): what this process writes there is never committed.
+/// name without a slash is a segment of this user in memory, until unlink() or the machine's restart; with a slash it
+/// is the path of a file. size is in bytes; 0 attaches to a segment that is there, whatever its size. create=False: it
+/// must exist; exclusive=True: it must not. read_only gives read-only arrays; in_place also shows the trunk's own pages
+/// instead of copies, but for those that updates change, and the segment then keeps what this process sees until it
+/// updates (others' commits may raise NoSpace). unit is the editing unit in bytes by which changes are merged, a power
+/// of two up to 64 (8); max_size is what it may grow to, slots how many processes may have it checked out (1024),
+/// history how many bytes of replaced pages it may keep for those that lag (8 times its size), mode and group the
+/// permissions (0o600) and the group of its file, all fixed when it is created; mode is also what an existing segment
+/// in memory may permit at most. read_only=True needs no more than permission to read. tracking says how writes are
+/// noticed: 'auto', 'userfault', 'signal', or 'declared' for not at all, then touch() declares them. private is a list
+/// of (start, stop): what this process writes there is never committed.
 ///
-/// A pickled segment is checked out anew where it is unpickled (multiprocessing with spawn). After a fork the child calls reattach().
+/// A pickled segment is checked out anew where it is unpickled (multiprocessing with spawn). After a fork the child
+/// calls reattach().
 #[pyclass(frozen, weakref, module = "fyris")]
 pub(crate) struct Segment {
     state: Shared<State>,
-    /// Never locked for longer than it takes to count, since a conflict callback may let an array go while its thread is inside a call.
+    /// Never locked for longer than it takes to count, since a conflict callback may let an array go while its thread
+    /// is inside a call.
     exports: Mutex<Exports>,
     name: PathBuf,
     read_only: bool,
@@ -267,8 +271,8 @@ impl Segment {
         })
     }
 
-    /// Gives the working copy up, with its uncommitted changes; the segment stays. Arrays over it stay good to read and write, and keep its memory,
-    /// but nothing of them is committed any more. Closing twice does no harm.
+    /// Gives the working copy up, with its uncommitted changes; the segment stays. Arrays over it stay good to read and
+    /// write, and keep its memory, but nothing of them is committed any more. Closing twice does no harm.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         self.state()?.closed = true;
         py.detach(|| drop(self.settle()));
@@ -290,8 +294,9 @@ impl Segment {
         self.close(py)
     }
 
-    /// In a forked child: checks the same segment out anew, at the trunk's present version; the parent's uncommitted changes are not in it. Make new
-    /// arrays: those of before the fork must not be touched. In the process that checked it out: nothing.
+    /// In a forked child: checks the same segment out anew, at the trunk's present version; the parent's uncommitted
+    /// changes are not in it. Make new arrays: those of before the fork must not be touched. In the process that
+    /// checked it out: nothing.
     fn reattach(&self, py: Python<'_>) -> PyResult<()> {
         py.detach(|| {
             // In a child where a thread of the parent was inside nothing can be looked at before.
@@ -356,7 +361,8 @@ impl Segment {
         self.look(|segment| segment.is_behind())
     }
 
-    /// How writes to the working copy are noticed: 'userfault', 'signal', or 'declared' (not at all; also of a read-only one).
+    /// How writes to the working copy are noticed: 'userfault', 'signal', or 'declared' (not at all; also of a
+    /// read-only one).
     #[getter]
     fn tracking(&self) -> PyResult<&'static str> {
         self.look(|segment| segment.tracking().name())

@@ -26,11 +26,11 @@ static OWNER: LazyLock<Owner> = LazyLock::new(|| Store::new().owner());
 ///     t = fyris.Table("ordered_set")          # and in order of the keys
 ///     t = fyris.Table("bag", name="edges")    # several objects a key; found by fyris.Table.named("edges")
 ///
-/// As a dictionary it maps keys to values: t[key] = value keeps the object (key, value). Beside that it is a table of Erlang's
-/// ets, whose objects are tuples of any length with the key in place keypos, counted from 1.
+/// As a dictionary it maps keys to values: t[key] = value keeps the object (key, value). Beside that it is a table of
+/// Erlang's ets, whose objects are tuples of any length with the key in place keypos, counted from 1.
 ///
-/// type is 'set', 'ordered_set', 'bag' or 'duplicate_bag'; index names the structure that holds the table. A table without a
-/// name goes away with its last reference, one with a name when drop() is called.
+/// type is 'set', 'ordered_set', 'bag' or 'duplicate_bag'; index names the structure that holds the table. A table
+/// without a name goes away with its last reference, one with a name when drop() is called.
 ///
 /// Every operation on one key is atomic, and so are insert_many, update and clear as wholes. Reads take no lock.
 #[pyclass(frozen, mapping, weakref, module = "fyris")]
@@ -114,8 +114,8 @@ impl Table {
         })
     }
 
-    /// Makes a table out of a file that save() or Erlang's ets:tab2file wrote. The file may come from anybody: it is checked as far as it lets
-    /// itself be, and refused whole if anything in it is wrong. name replaces the name in it.
+    /// Makes a table out of a file that save() or Erlang's ets:tab2file wrote. The file may come from anybody: it is
+    /// checked as far as it lets itself be, and refused whole if anything in it is wrong. name replaces the name in it.
     ///
     /// Raises OSError, Damaged, NameTaken.
     #[staticmethod]
@@ -131,8 +131,8 @@ impl Table {
         Ok(Table { table, owned })
     }
 
-    /// Writes the table to a file, with a checksum, and returns how many objects there were; ets:file2tab reads it. A file
-    /// that is there is replaced when the new one is whole. Raises OSError.
+    /// Writes the table to a file, with a checksum, and returns how many objects there were; ets:file2tab reads it. A
+    /// file that is there is replaced when the new one is whole. Raises OSError.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<u64> {
         let options = SaveOptions {
             object_count: true,

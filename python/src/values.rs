@@ -14,9 +14,9 @@ use crate::errors::{BadValue, LimitReached};
 
 /// An atom of Erlang: a name that is a value of its own.
 ///
-/// At most 255 characters. Atoms are kept for ever, and a process has room for a bounded number of different ones: make them
-/// of your program's own words, not of what its users type. `true`, `false` and `undefined` are no `Atom` but `True`,
-/// `False` and `None`.
+/// At most 255 characters. Atoms are kept for ever, and a process has room for a bounded number of different ones: make
+/// them of your program's own words, not of what its users type. `true`, `false` and `undefined` are no `Atom` but
+/// `True`, `False` and `None`.
 #[pyclass(frozen, module = "fyris", name = "Atom")]
 pub(crate) struct Atom(fyris_term::Atom);
 
@@ -173,8 +173,8 @@ pub(crate) fn parse<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyA
     from_term(py, &term)
 }
 
-/// A value in Erlang's syntax; a str as the chardata that it is in a table. width is the length of a line in characters, None for one
-/// line.
+/// A value in Erlang's syntax; a str as the chardata that it is in a table. width is the length of a line in
+/// characters, None for one line.
 #[pyfunction]
 #[pyo3(signature = (value, *, width=None))]
 pub(crate) fn format(value: &Bound<'_, PyAny>, width: Option<u32>) -> PyResult<String> {
@@ -197,7 +197,8 @@ fn encoded<'py>(py: Python<'py>, term: &Term) -> PyResult<Bound<'py, PyBytes>> {
     Ok(PyBytes::new(py, &bytes))
 }
 
-/// The value of bytes in Erlang's external term format, as binary_to_term/1 reads them. The bytes may come from anybody.
+/// The value of bytes in Erlang's external term format, as binary_to_term/1 reads them. The bytes may come from
+/// anybody.
 ///
 /// Raises BadValue, with the offset, for bytes that are no term.
 #[pyfunction]

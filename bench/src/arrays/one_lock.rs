@@ -1,7 +1,7 @@
 //! One lock for the whole array, in plain shared memory: what most programs do, and the paper's CGL.
 //!
-//! The lock is a POSIX mutex, shared between processes and robust: a process that dies inside it stops nobody, which is what
-//! Fyris promises of a segment, so it is asked of the lock as well.
+//! The lock is a POSIX mutex, shared between processes and robust: a process that dies inside it stops nobody, which is
+//! what Fyris promises of a segment, so it is asked of the lock as well.
 //!
 //! | offset | what |
 //! |---|---|
@@ -74,8 +74,8 @@ impl SharedArray for OneLock {
         let map = SharedMap::make(name, bytes(elements))?;
         let mut attributes = std::mem::MaybeUninit::uninit();
         let attributes = attributes.as_mut_ptr();
-        // SAFETY: the attributes are initialised by the first call and destroyed by the last; the memory of the mutex is
-        // mapped, large enough, page-aligned, and nobody else knows of it yet.
+        // SAFETY: the attributes are initialised by the first call and destroyed by the last; the memory of the mutex
+        // is mapped, large enough, page-aligned, and nobody else knows of it yet.
         unsafe {
             result(libc::pthread_mutexattr_init(attributes))?;
             let shared = libc::PTHREAD_PROCESS_SHARED;

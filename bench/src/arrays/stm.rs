@@ -1,9 +1,8 @@
 //! Software transactional memory: `xstm`, an implementation of TL2, which the paper's LLT is like.
 //!
-//! The workers are threads of one process: no such library works between processes. Each operation is one
-//! transaction; read-only ones keep no log, so a lookup is as cheap as TL2 has it. A query starts again each time that a
-//! write beside it got in the way, which under enough writes is always: after a second it gives up,
-//! counted as one operation.
+//! The workers are threads of one process: no such library works between processes. Each operation is one transaction;
+//! read-only ones keep no log, so a lookup is as cheap as TL2 has it. A query starts again each time that a write
+//! beside it got in the way, which under enough writes is always: after a second it gives up, counted as one operation.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

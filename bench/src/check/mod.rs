@@ -1,7 +1,7 @@
 //! The figures Fyris aims at, and which of them a run reached.
 //!
-//! A figure is the ratio of two medians of one run, most often ours to a peer's; lower is better. Each suite has its own
-//! file of rows.
+//! A figure is the ratio of two medians of one run, most often ours to a peer's; lower is better. Each suite has its
+//! own file of rows.
 
 mod array_mix;
 mod core;

@@ -259,8 +259,8 @@ typedef struct fyris_map fyris_map;
 typedef struct fyris_segment fyris_segment;
 
 /**
- * A store of tables, and an owner in it. The tables that the owner made are deleted when the handle is freed, unless their options
- * say otherwise.
+ * A store of tables, and an owner in it. The tables that the owner made are deleted when the handle is freed, unless
+ * their options say otherwise.
  */
 typedef struct fyris_store fyris_store;
 
@@ -270,7 +270,8 @@ typedef struct fyris_store fyris_store;
 typedef struct fyris_table fyris_table;
 
 /**
- * A walk through a table, object by object. It holds nothing that makes others wait, and keeps going whatever happens to the table.
+ * A walk through a table, object by object. It holds nothing that makes others wait, and keeps going whatever happens
+ * to the table.
  */
 typedef struct fyris_walk fyris_walk;
 
@@ -289,9 +290,9 @@ typedef struct {
 } fyris_error;
 
 /**
- * Changes the map through the batch. 0: commit; anything else: give up, and nothing of it remains. May be called several times, each time on a
- * newer version, so what it does beside must bear repetition. It must not leave by `longjmp` or an exception; calls with the map itself say
- * FYRIS_E_BUSY.
+ * Changes the map through the batch. 0: commit; anything else: give up, and nothing of it remains. May be called
+ * several times, each time on a newer version, so what it does beside must bear repetition. It must not leave by
+ * `longjmp` or an exception; calls with the map itself say FYRIS_E_BUSY.
  */
 typedef int32_t (*fyris_change)(void *context, fyris_batch *batch);
 
@@ -404,16 +405,17 @@ typedef struct {
    */
   bool forked;
   /**
-   * How writes are noticed: "userfault", "signal", or "declared" (not at all; also of a read-only one). With "signal", `read` and other system
-   * calls into pages not yet written fail with EFAULT: `fyris_segment_touch` them before. Yours to read for ever.
+   * How writes are noticed: "userfault", "signal", or "declared" (not at all; also of a read-only one). With
+   * "signal", `read` and other system calls into pages not yet written fail with EFAULT: `fyris_segment_touch` them
+   * before. Yours to read for ever.
    */
   const char *tracking;
 } fyris_segment_state;
 
 /**
- * Changes the working copy, of `size` bytes at `data`. 0: commit; anything else: give up, and nothing of it remains. May be called several
- * times, each time on a newer version, so what it does beside must bear repetition. It must not leave by `longjmp` or an
- * exception. With the option `declared` it calls `fyris_segment_touch`.
+ * Changes the working copy, of `size` bytes at `data`. 0: commit; anything else: give up, and nothing of it remains.
+ * May be called several times, each time on a newer version, so what it does beside must bear repetition. It must not
+ * leave by `longjmp` or an exception. With the option `declared` it calls `fyris_segment_touch`.
  */
 typedef int32_t (*fyris_segment_change)(void *context, void *data, size_t size);
 
@@ -444,8 +446,9 @@ typedef struct {
 } fyris_conflict;
 
 /**
- * Decides about a conflict: FYRIS_LOCAL, FYRIS_INCOMING, FYRIS_RESULT having written `unit` bytes to `result`, or FYRIS_GIVE_UP. It may
- * block, but not leave by `longjmp` or an exception; a call with the same segment says FYRIS_E_BUSY.
+ * Decides about a conflict: FYRIS_LOCAL, FYRIS_INCOMING, FYRIS_RESULT having written `unit` bytes to `result`, or
+ * FYRIS_GIVE_UP. It may block, but not leave by `longjmp` or an exception; a call with the same segment says
+ * FYRIS_E_BUSY.
  */
 typedef int32_t (*fyris_decide)(void *context, const fyris_conflict *conflict, uint8_t *result);
 
@@ -468,10 +471,12 @@ extern "C" {
 #endif // __cplusplus
 
 /**
- * Checks a segment out and opens the map in it; in a new segment an empty map is made. Name, size and options are those of
- * `fyris_segment_checkout` (with `{max_size, Bytes}` the map grows by itself); writes are declared by the map, whatever they say of tracking.
+ * Checks a segment out and opens the map in it; in a new segment an empty map is made. Name, size and options are
+ * those of `fyris_segment_checkout` (with `{max_size, Bytes}` the map grows by itself); writes are declared by the
+ * map, whatever they say of tracking.
  *
- * Fails as `fyris_segment_checkout`; FYRIS_E_DAMAGED if the segment holds no map, FYRIS_E_ARGUMENT if it is too small or its unit too large.
+ * Fails as `fyris_segment_checkout`; FYRIS_E_DAMAGED if the segment holds no map, FYRIS_E_ARGUMENT if it is too small
+ * or its unit too large.
  *
  * Threads: any.
  */
@@ -481,17 +486,19 @@ fyris_map *fyris_map_checkout(const char *name,
                               fyris_error *err);
 
 /**
- * Gives the working copy up, with its uncommitted changes; the map stays, until `fyris_segment_unlink` removes its name.
+ * Gives the working copy up, with its uncommitted changes; the map stays, until `fyris_segment_unlink` removes its
+ * name.
  *
  * Threads: last.
  */
 void fyris_map_free(fyris_map *map);
 
 /**
- * Changes the map by a function, on the latest version, as one step: others see all of it or nothing. `context` is handed on.
+ * Changes the map by a function, on the latest version, as one step: others see all of it or nothing. `context` is
+ * handed on.
  *
- * Fails with FYRIS_E_GAVE_UP, FYRIS_E_UNCOMMITTED if changes were made before, and as `fyris_map_update` and `fyris_map_commit`, but never with
- * FYRIS_E_BEHIND. Nothing of the changes remains then.
+ * Fails with FYRIS_E_GAVE_UP, FYRIS_E_UNCOMMITTED if changes were made before, and as `fyris_map_update` and
+ * `fyris_map_commit`, but never with FYRIS_E_BEHIND. Nothing of the changes remains then.
  *
  * Threads: any.
  */
@@ -536,7 +543,8 @@ fyris_code fyris_batch_remove(fyris_batch *batch,
                               fyris_error *err);
 
 /**
- * The value of a key, borrowed until a call changes the working copy: `*value` is NULL if the key is not there. O(log size).
+ * The value of a key, borrowed until a call changes the working copy: `*value` is NULL if the key is not there. O(log
+ * size).
  *
  * Fails with FYRIS_E_FORKED, FYRIS_E_BUSY, FYRIS_E_DAMAGED.
  *
@@ -576,7 +584,8 @@ fyris_code fyris_map_next(const fyris_map *map,
                           fyris_error *err);
 
 /**
- * The entry with the largest key below `key`, which need not be there, borrowed; with `key` NULL the last entry. O(log size).
+ * The entry with the largest key below `key`, which need not be there, borrowed; with `key` NULL the last entry. O(log
+ * size).
  *
  * Fails as `fyris_map_get`.
  *
@@ -605,7 +614,8 @@ fyris_code fyris_map_size(const fyris_map *map, uint64_t *entries, fyris_error *
 uint64_t fyris_map_version(const fyris_map *map);
 
 /**
- * Whether others have committed since: two loads, no system call. False for NULL, and while another thread is inside a call with the map.
+ * Whether others have committed since: two loads, no system call. False for NULL, and while another thread is inside a
+ * call with the map.
  *
  * Threads: any.
  */
@@ -621,10 +631,11 @@ bool fyris_map_is_behind(const fyris_map *map);
 fyris_code fyris_map_check(const fyris_map *map, fyris_error *err);
 
 /**
- * Maps a key to a value in the working copy; a commit publishes it. O(log size). The segment grows if need be, as far as it may.
+ * Maps a key to a value in the working copy; a commit publishes it. O(log size). The segment grows if need be, as far
+ * as it may.
  *
- * Fails with FYRIS_E_NO_SPACE, FYRIS_E_LIMIT (key or value too long), FYRIS_E_READ_ONLY, FYRIS_E_FORKED, FYRIS_E_BUSY; with FYRIS_E_DAMAGED
- * the working copy should be discarded.
+ * Fails with FYRIS_E_NO_SPACE, FYRIS_E_LIMIT (key or value too long), FYRIS_E_READ_ONLY, FYRIS_E_FORKED, FYRIS_E_BUSY;
+ * with FYRIS_E_DAMAGED the working copy should be discarded.
  *
  * Threads: any.
  */
@@ -669,10 +680,11 @@ fyris_code fyris_map_update(const fyris_map *map,
                             fyris_error *err);
 
 /**
- * Publishes the changes of the working copy. `version`, which may be NULL, is the new version, or the present one if there are none.
+ * Publishes the changes of the working copy. `version`, which may be NULL, is the new version, or the present one if
+ * there are none.
  *
- * Fails with FYRIS_E_BEHIND: another writer was first; discard, update, and make the changes again (`fyris_map_write` does). Else as
- * `fyris_segment_commit`.
+ * Fails with FYRIS_E_BEHIND: another writer was first; discard, update, and make the changes again (`fyris_map_write`
+ * does). Else as `fyris_segment_commit`.
  *
  * Threads: any.
  */
@@ -708,30 +720,34 @@ void fyris_ranges_free(fyris_ranges *ranges);
 /**
  * Checks a segment out: gives this process a private working copy of it.
  *
- * `name` without a slash is a segment of this user in memory, which lasts until it is unlinked or the machine restarts; with a
- * slash it is the path of a file, and the segment lasts as the file does. `size` is in bytes; 0 attaches to a segment that is there,
- * whatever its size. `options` is a list in Erlang's syntax, or NULL for none:
+ * `name` without a slash is a segment of this user in memory, which lasts until it is unlinked or the machine
+ * restarts; with a slash it is the path of a file, and the segment lasts as the file does. `size` is in bytes; 0
+ * attaches to a segment that is there, whatever its size. `options` is a list in Erlang's syntax, or NULL for none:
  *
  * - `existing`: do not create it; `exclusive`: it must be new;
  * - `read_only`: nothing is tracked, writing raises SIGSEGV; permission to read the file is enough;
- * - `in_place`: read-only, and shows the trunk's own pages instead of copies, but for those that updates change. What it sees is kept while it
- *   does not update: others' commits may fail with FYRIS_E_NO_SPACE then;
+ * - `in_place`: read-only, and shows the trunk's own pages instead of copies, but for those that updates change. What
+ *   it sees is kept while it does not update: others' commits may fail with FYRIS_E_NO_SPACE then;
  * - `{unit, Bytes}`: the editing unit by which changes are merged, a power of two up to 64 (default 8);
  * - `{max_size, Bytes}`: the size it may grow to, fixed when it is created (default: `size`);
- * - `{slots, Count}`, `{history, Bytes}`: how many processes may have it checked out (default 1,024), and how many bytes of replaced pages
- *   it may keep for those that lag (default 8 times its size), fixed when it is created; FYRIS_E_BASE_LOST is for who is beyond that;
- * - `{mode, Mode}`, `{group, Gid}`: permissions (`8#640`) and group of a new file (default: 0600, the process's); who attaches to a segment in
- *   memory with wider permissions says the same mode;
- * - `declared`: writes are not noticed but declared with `fyris_segment_touch`; `{tracking, userfault}` or `{tracking, signal}` choose
- *   how they are noticed (default: the best the kernel has);
- * - `{private, Start, End}`: what this process writes there is its own and never committed (marks of a garbage collector);
- * - `{place, Start, End, Address}`: these bytes are at this address, where nothing may be mapped; there they are read and written. Several
- *   may be given; all numbers are multiples of 4096. Bytes that are written to at `fyris_segment_data` instead have to be declared.
- *   After a fork they are there again when the child has reattached. `{replace, Start, End, Address}`: over what is mapped there,
- *   which nobody may use any more; when the segment is freed nothing is there.
+ * - `{slots, Count}`, `{history, Bytes}`: how many processes may have it checked out (default 1,024), and how many
+ *   bytes of replaced pages it may keep for those that lag (default 8 times its size), fixed when it is created;
+ *   FYRIS_E_BASE_LOST is for who is beyond that;
+ * - `{mode, Mode}`, `{group, Gid}`: permissions (`8#640`) and group of a new file (default: 0600, the process's); who
+ *   attaches to a segment in memory with wider permissions says the same mode;
+ * - `declared`: writes are not noticed but declared with `fyris_segment_touch`; `{tracking, userfault}` or `{tracking,
+ *   signal}` choose how they are noticed (default: the best the kernel has);
+ * - `{private, Start, End}`: what this process writes there is its own and never committed (marks of a garbage
+ *   collector);
+ * - `{place, Start, End, Address}`: these bytes are at this address, where nothing may be mapped; there they are read
+ *   and written. Several may be given; all numbers are multiples of 4096. Bytes that are written to at
+ *   `fyris_segment_data` instead have to be declared. After a fork they are there again when the child has reattached.
+ *   `{replace, Start, End, Address}`: over what is mapped there, which nobody may use any more; when the segment is
+ *   freed nothing is there.
  *
- * O(size). Fails with FYRIS_E_NO_SEGMENT, FYRIS_E_EXISTS, FYRIS_E_ARGUMENT (too small, another unit, no name), FYRIS_E_SYNTAX,
- * FYRIS_E_DAMAGED, FYRIS_E_NO_ACCESS, FYRIS_E_LIMIT, FYRIS_E_NO_SPACE, FYRIS_E_UNSUPPORTED, FYRIS_E_IO.
+ * O(size). Fails with FYRIS_E_NO_SEGMENT, FYRIS_E_EXISTS, FYRIS_E_ARGUMENT (too small, another unit, no name),
+ * FYRIS_E_SYNTAX, FYRIS_E_DAMAGED, FYRIS_E_NO_ACCESS, FYRIS_E_LIMIT, FYRIS_E_NO_SPACE, FYRIS_E_UNSUPPORTED,
+ * FYRIS_E_IO.
  *
  * Threads: any.
  */
@@ -758,8 +774,9 @@ fyris_code fyris_segment_unlink(const char *name,
                                 fyris_error *err);
 
 /**
- * The working copy: the memory to read and to write, at a multiple of the page size. It stays where it is until the segment is freed or
- * reattached, and changes only by this process's writes and in updates. No thread should write to it during a call with the segment.
+ * The working copy: the memory to read and to write, at a multiple of the page size. It stays where it is until the
+ * segment is freed or reattached, and changes only by this process's writes and in updates. No thread should write to
+ * it during a call with the segment.
  *
  * Fails with FYRIS_E_BUSY, FYRIS_E_FORKED.
  *
@@ -780,19 +797,20 @@ fyris_code fyris_segment_look(const fyris_segment *segment,
                               fyris_error *err);
 
 /**
- * Whether the trunk has changes that the working copy has not: two loads, no system call. False for NULL, and while another thread is
- * inside a call with the segment.
+ * Whether the trunk has changes that the working copy has not: two loads, no system call. False for NULL, and while
+ * another thread is inside a call with the segment.
  *
  * Threads: any.
  */
 bool fyris_segment_is_behind(const fyris_segment *segment);
 
 /**
- * In a forked child: checks the same segment out anew, at the trunk's present version; the parent's uncommitted changes are not in it, and
- * `fyris_segment_data` is elsewhere. In the process that checked it out: nothing. Until it is called every other call says FYRIS_E_FORKED.
+ * In a forked child: checks the same segment out anew, at the trunk's present version; the parent's uncommitted
+ * changes are not in it, and `fyris_segment_data` is elsewhere. In the process that checked it out: nothing. Until it
+ * is called every other call says FYRIS_E_FORKED.
  *
- * Fails as `fyris_segment_checkout`; FYRIS_E_NO_SEGMENT if the name was unlinked. That the parent forked while another of its threads was
- * inside a call does no harm.
+ * Fails as `fyris_segment_checkout`; FYRIS_E_NO_SEGMENT if the name was unlinked. That the parent forked while another
+ * of its threads was inside a call does no harm.
  *
  * Threads: any.
  */
@@ -800,11 +818,12 @@ fyris_code fyris_segment_reattach(const fyris_segment *segment,
                                   fyris_error *err);
 
 /**
- * Publishes the changes made here: others see all of them at their next update, or none. `version`, which may be NULL, is the new version,
- * or the present one if nothing was changed. A process that dies meanwhile, at any instruction, harms nobody.
+ * Publishes the changes made here: others see all of them at their next update, or none. `version`, which may be NULL,
+ * is the new version, or the present one if nothing was changed. A process that dies meanwhile, at any instruction,
+ * harms nobody.
  *
- * Fails with FYRIS_E_BEHIND, FYRIS_E_READ_ONLY, FYRIS_E_NO_SPACE, FYRIS_E_TIMEOUT, FYRIS_E_FORKED, FYRIS_E_BUSY, FYRIS_E_DAMAGED; the
- * changes stay local then.
+ * Fails with FYRIS_E_BEHIND, FYRIS_E_READ_ONLY, FYRIS_E_NO_SPACE, FYRIS_E_TIMEOUT, FYRIS_E_FORKED, FYRIS_E_BUSY,
+ * FYRIS_E_DAMAGED; the changes stay local then.
  *
  * Threads: any.
  */
@@ -824,8 +843,8 @@ fyris_code fyris_segment_commit_merge(const fyris_segment *segment,
                                       fyris_error *err);
 
 /**
- * As `fyris_segment_commit_merge`, but if a unit was changed on both sides nothing is committed, and `conflicts` says where, as for
- * `fyris_segment_update_validated`.
+ * As `fyris_segment_commit_merge`, but if a unit was changed on both sides nothing is committed, and `conflicts` says
+ * where, as for `fyris_segment_update_validated`.
  *
  * Threads: any.
  */
@@ -835,8 +854,8 @@ fyris_code fyris_segment_commit_merge_validated(const fyris_segment *segment,
                                                 fyris_error *err);
 
 /**
- * Declares that `len` bytes from `offset` on were or will be written before the next commit: their pages take no fault and need no
- * scan. With the option `declared` only what was touched is committed. O(pages).
+ * Declares that `len` bytes from `offset` on were or will be written before the next commit: their pages take no fault
+ * and need no scan. With the option `declared` only what was touched is committed. O(pages).
  *
  * Fails with FYRIS_E_ARGUMENT (outside of the segment), FYRIS_E_READ_ONLY, FYRIS_E_FORKED, FYRIS_E_BUSY.
  *
@@ -848,10 +867,11 @@ fyris_code fyris_segment_touch(const fyris_segment *segment,
                                fyris_error *err);
 
 /**
- * Makes the segment longer, for everybody: others see it at their next update. The new bytes are zero, the old ones stay where they are. A
- * smaller size changes nothing.
+ * Makes the segment longer, for everybody: others see it at their next update. The new bytes are zero, the old ones
+ * stay where they are. A smaller size changes nothing.
  *
- * Fails with FYRIS_E_LIMIT beyond its `max_size`, FYRIS_E_READ_ONLY, FYRIS_E_NO_SPACE, FYRIS_E_TIMEOUT, FYRIS_E_FORKED, FYRIS_E_BUSY.
+ * Fails with FYRIS_E_LIMIT beyond its `max_size`, FYRIS_E_READ_ONLY, FYRIS_E_NO_SPACE, FYRIS_E_TIMEOUT,
+ * FYRIS_E_FORKED, FYRIS_E_BUSY.
  *
  * Threads: any.
  */
@@ -880,7 +900,8 @@ fyris_code fyris_segment_sync(const fyris_segment *segment, fyris_error *err);
 /**
  * Where the working copy differs from its version: whole units. O(pages written).
  *
- * Fails with FYRIS_E_BASE_LOST if that version is gone because this process lagged too far, FYRIS_E_FORKED, FYRIS_E_BUSY, FYRIS_E_DAMAGED.
+ * Fails with FYRIS_E_BASE_LOST if that version is gone because this process lagged too far, FYRIS_E_FORKED,
+ * FYRIS_E_BUSY, FYRIS_E_DAMAGED.
  *
  * Threads: any.
  */
@@ -889,8 +910,8 @@ fyris_code fyris_segment_diff(const fyris_segment *segment,
                               fyris_error *err);
 
 /**
- * What the trunk has changed since the version of the working copy: whole words or units, whichever is larger. O(pages changed), no system
- * call.
+ * What the trunk has changed since the version of the working copy: whole words or units, whichever is larger. O(pages
+ * changed), no system call.
  *
  * Fails with FYRIS_E_FORKED, FYRIS_E_BUSY, FYRIS_E_DAMAGED.
  *
@@ -901,8 +922,9 @@ fyris_code fyris_segment_incoming(const fyris_segment *segment,
                                   fyris_error *err);
 
 /**
- * Looks a segment over without checking it out, repairs what dead processes have left, and checks every invariant. `report`, which
- * may be NULL, is a map: `size`, `max_size`, `unit`, `version`, `frames_free` and so on, and `processes`, a list of maps. O(size).
+ * Looks a segment over without checking it out, repairs what dead processes have left, and checks every invariant.
+ * `report`, which may be NULL, is a map: `size`, `max_size`, `unit`, `version`, `frames_free` and so on, and
+ * `processes`, a list of maps. O(size).
  *
  * Fails with FYRIS_E_DAMAGED and the first thing that is wrong; else as `fyris_segment_checkout`; FYRIS_E_TIMEOUT.
  *
@@ -913,9 +935,10 @@ fyris_code fyris_segment_doctor(const char *name,
                                 fyris_error *err);
 
 /**
- * Lists this user's segments in memory, by looking at their files: no slot is taken, and nothing changed. `list` is a list of maps: `name`
- * and `path` (binaries), then `size`, `max_size`, `unit`, `version`, `processes` (living ones that have it checked out) and `backed` (bytes of
- * memory), or `error` (a binary) where the file is none that this library reads. O(files in `/dev/shm`).
+ * Lists this user's segments in memory, by looking at their files: no slot is taken, and nothing changed. `list` is a
+ * list of maps: `name` and `path` (binaries), then `size`, `max_size`, `unit`, `version`, `processes` (living ones
+ * that have it checked out) and `backed` (bytes of memory), or `error` (a binary) where the file is none that this
+ * library reads. O(files in `/dev/shm`).
  *
  * Fails with FYRIS_E_IO.
  *
@@ -925,11 +948,13 @@ fyris_code fyris_segment_list(fyris_term **list,
                               fyris_error *err);
 
 /**
- * Begins a transaction by hand: brings the working copy to the trunk's latest version. Then change it and commit: FYRIS_E_BEHIND says that
- * another process was faster; discard and begin again, as `fyris_segment_transaction` does. `updated` may be NULL.
+ * Begins a transaction by hand: brings the working copy to the trunk's latest version. Then change it and commit:
+ * FYRIS_E_BEHIND says that another process was faster; discard and begin again, as `fyris_segment_transaction` does.
+ * `updated` may be NULL.
  *
- * Fails with FYRIS_E_UNCOMMITTED if there are changes already, FYRIS_E_BASE_LOST if that cannot be told because this process lagged too far
- * (commit or discard first, in both cases), FYRIS_E_READ_ONLY, FYRIS_E_FORKED, FYRIS_E_BUSY, FYRIS_E_DAMAGED.
+ * Fails with FYRIS_E_UNCOMMITTED if there are changes already, FYRIS_E_BASE_LOST if that cannot be told because this
+ * process lagged too far (commit or discard first, in both cases), FYRIS_E_READ_ONLY, FYRIS_E_FORKED, FYRIS_E_BUSY,
+ * FYRIS_E_DAMAGED.
  *
  * Threads: any.
  */
@@ -938,11 +963,12 @@ fyris_code fyris_segment_begin(const fyris_segment *segment,
                                fyris_error *err);
 
 /**
- * Changes the segment by a function, on the latest version, as one step: others see all of it or nothing. The function is called again
- * whenever another process committed meanwhile. `context` is handed on; `version`, which may be NULL, is the new version.
+ * Changes the segment by a function, on the latest version, as one step: others see all of it or nothing. The function
+ * is called again whenever another process committed meanwhile. `context` is handed on; `version`, which may be NULL,
+ * is the new version.
  *
- * Fails with FYRIS_E_GAVE_UP, and as `fyris_segment_begin` and `fyris_segment_commit`, but never with FYRIS_E_BEHIND. Nothing of the changes
- * remains then.
+ * Fails with FYRIS_E_GAVE_UP, and as `fyris_segment_begin` and `fyris_segment_commit`, but never with FYRIS_E_BEHIND.
+ * Nothing of the changes remains then.
  *
  * Threads: any; no other thread should use the segment until it returns.
  */
@@ -953,9 +979,9 @@ fyris_code fyris_segment_transaction(const fyris_segment *segment,
                                      fyris_error *err);
 
 /**
- * Sleeps until the trunk has changes that the working copy has not, or until `millis` milliseconds have passed (for ever, if that is
- * negative). `news`, which may be NULL, says whether there are such changes; if there are already it returns at once. Commits wake the
- * sleeper. Another thread may use the segment meanwhile, but not free it.
+ * Sleeps until the trunk has changes that the working copy has not, or until `millis` milliseconds have passed (for
+ * ever, if that is negative). `news`, which may be NULL, says whether there are such changes; if there are already it
+ * returns at once. Commits wake the sleeper. Another thread may use the segment meanwhile, but not free it.
  *
  * Fails with FYRIS_E_FORKED, FYRIS_E_BUSY.
  *
@@ -967,8 +993,8 @@ fyris_code fyris_segment_wait(const fyris_segment *segment,
                               fyris_error *err);
 
 /**
- * Merges the trunk's changes into the working copy, unit by unit: what was changed here stays, everything else becomes the trunk's. Never waits
- * for commits; with nothing new it is two loads. `updated` may be NULL.
+ * Merges the trunk's changes into the working copy, unit by unit: what was changed here stays, everything else becomes
+ * the trunk's. Never waits for commits; with nothing new it is two loads. `updated` may be NULL.
  *
  * Fails with FYRIS_E_BASE_LOST, FYRIS_E_FORKED, FYRIS_E_BUSY, FYRIS_E_DAMAGED; the working copy is untouched then.
  *
@@ -979,9 +1005,10 @@ fyris_code fyris_segment_update(const fyris_segment *segment,
                                 fyris_error *err);
 
 /**
- * As `fyris_segment_update`, but if a unit was changed on both sides, even to the same value, nothing is done and `conflicts`, which may
- * be NULL, says where: with FYRIS_E_CONFLICT the units that both sides changed, with FYRIS_E_BASE_LOST the units in which the two sides differ,
- * on pages that both have changed. With other codes it is not written.
+ * As `fyris_segment_update`, but if a unit was changed on both sides, even to the same value, nothing is done and
+ * `conflicts`, which may be NULL, says where: with FYRIS_E_CONFLICT the units that both sides changed, with
+ * FYRIS_E_BASE_LOST the units in which the two sides differ, on pages that both have changed. With other codes it is
+ * not written.
  *
  * Threads: any.
  */
@@ -991,11 +1018,11 @@ fyris_code fyris_segment_update_validated(const fyris_segment *segment,
                                           fyris_error *err);
 
 /**
- * As `fyris_segment_update`, asking `decide` about each unit that both sides changed. All are asked before anything is written, in no order
- * that means anything, and some perhaps twice. `context` is handed on.
+ * As `fyris_segment_update`, asking `decide` about each unit that both sides changed. All are asked before anything is
+ * written, in no order that means anything, and some perhaps twice. `context` is handed on.
  *
- * Fails with FYRIS_E_GAVE_UP, FYRIS_E_ARGUMENT for an answer that is none, FYRIS_E_FORKED, FYRIS_E_BUSY, FYRIS_E_DAMAGED; the working copy
- * is untouched then.
+ * Fails with FYRIS_E_GAVE_UP, FYRIS_E_ARGUMENT for an answer that is none, FYRIS_E_FORKED, FYRIS_E_BUSY,
+ * FYRIS_E_DAMAGED; the working copy is untouched then.
  *
  * Threads: any.
  */
@@ -1006,8 +1033,8 @@ fyris_code fyris_segment_update_with(const fyris_segment *segment,
                                      fyris_error *err);
 
 /**
- * Writes the table to a file that `ets:file2tab` reads, with a checksum; a file that is there is replaced when the new one is whole.
- * `objects`, which may be NULL, is how many were written.
+ * Writes the table to a file that `ets:file2tab` reads, with a checksum; a file that is there is replaced when the new
+ * one is whole. `objects`, which may be NULL, is how many were written.
  *
  * Fails with FYRIS_E_IO, FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
  *
@@ -1019,8 +1046,8 @@ fyris_code fyris_table_save(const fyris_table *handle,
                             fyris_error *err);
 
 /**
- * Makes a table out of a file that `ets:tab2file` or `fyris_table_save` wrote. The file may come from anybody: it is checked, as
- * far as it lets itself be, and refused whole if anything in it is wrong.
+ * Makes a table out of a file that `ets:tab2file` or `fyris_table_save` wrote. The file may come from anybody: it is
+ * checked, as far as it lets itself be, and refused whole if anything in it is wrong.
  *
  * Fails with FYRIS_E_IO, FYRIS_E_DAMAGED, FYRIS_E_NAME_TAKEN, FYRIS_E_LIMIT.
  *
@@ -1031,12 +1058,13 @@ fyris_table *fyris_table_load(const fyris_store *store,
                               fyris_error *err);
 
 /**
- * What a match specification makes of the objects that match, a list; `limit` is how many at most, 0 for all. In an `ordered_set` in
- * the order of the keys, or with `reverse` from the end. The specification is a term as for `ets:select/2`, like
- * `[{{'$1', '$2'}, [{'>', '$2', 10}], ['$1']}]`. What it says of the key is looked up instead of searched for.
+ * What a match specification makes of the objects that match, a list; `limit` is how many at most, 0 for all. In an
+ * `ordered_set` in the order of the keys, or with `reverse` from the end. The specification is a term as for
+ * `ets:select/2`, like `[{{'$1', '$2'}, [{'>', '$2', 10}], ['$1']}]`. What it says of the key is looked up instead of
+ * searched for.
  *
- * An object that is there throughout is visited exactly once. Fails with FYRIS_E_ARGUMENT for a specification that is none, FYRIS_E_NO_TABLE,
- * FYRIS_E_NO_ACCESS.
+ * An object that is there throughout is visited exactly once. Fails with FYRIS_E_ARGUMENT for a specification that is
+ * none, FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
  *
  * Threads: any.
  */
@@ -1060,7 +1088,8 @@ fyris_code fyris_table_select_count(const fyris_table *handle,
                                     fyris_error *err);
 
 /**
- * Deletes the objects of which a match specification makes `true`, each judged and deleted in one atomic step; says how many.
+ * Deletes the objects of which a match specification makes `true`, each judged and deleted in one atomic step; says
+ * how many.
  *
  * Fails as `fyris_table_select`.
  *
@@ -1072,8 +1101,8 @@ fyris_code fyris_table_select_delete(const fyris_table *handle,
                                      fyris_error *err);
 
 /**
- * Puts what a match specification makes of the objects that match in their places, each judged and replaced in one atomic step; says how
- * many. The specification must keep every object's key. Not for a `bag`.
+ * Puts what a match specification makes of the objects that match in their places, each judged and replaced in one
+ * atomic step; says how many. The specification must keep every object's key. Not for a `bag`.
  *
  * Fails as `fyris_table_select`; FYRIS_E_TYPE.
  *
@@ -1097,8 +1126,8 @@ fyris_code fyris_table_match_object(const fyris_table *handle,
                                     fyris_error *err);
 
 /**
- * What `fyris_table_select` would do, without doing it: a map of `plan` (how the objects are found), `estimated` (about how many would be visited) and
- * `size` (how many there are).
+ * What `fyris_table_select` would do, without doing it: a map of `plan` (how the objects are found), `estimated`
+ * (about how many would be visited) and `size` (how many there are).
  *
  * Fails as `fyris_table_select`.
  *
@@ -1158,7 +1187,8 @@ fyris_code fyris_table_member(const fyris_table *handle,
                               fyris_error *err);
 
 /**
- * One item of what `ets:info/2` tells, by its name: `size` (objects), `memory` (bytes), `type`, `keypos`, `protection`, `index`, and so on.
+ * One item of what `ets:info/2` tells, by its name: `size` (objects), `memory` (bytes), `type`, `keypos`,
+ * `protection`, `index`, and so on.
  *
  * Fails with FYRIS_E_ARGUMENT for another name, and for what only Erlang can show (pids); FYRIS_E_NO_TABLE.
  *
@@ -1186,7 +1216,8 @@ fyris_code fyris_table_size(const fyris_table *handle, size_t *objects, fyris_er
 fyris_store *fyris_store_new(fyris_error *err);
 
 /**
- * Another owner in the same store: it finds the same named tables, may read those that are protected, and ends by itself.
+ * Another owner in the same store: it finds the same named tables, may read those that are protected, and ends by
+ * itself.
  *
  * Threads: any.
  */
@@ -1201,10 +1232,10 @@ fyris_store *fyris_store_join(const fyris_store *store,
 void fyris_store_free(fyris_store *store);
 
 /**
- * Makes a table. `options` is the list of options of `ets:new/2` in Erlang's syntax, or NULL for none: the type is `set` (which
- * nothing need say), `ordered_set`, `bag` or `duplicate_bag`; the access `protected` (only handles from this store handle write),
- * `public` or `private`; `named_table` registers the name; `{keypos, N}` says which element is the key; `{index, Name}` which
- * structure holds the table; `{owner, none}` lets the table outlive its maker.
+ * Makes a table. `options` is the list of options of `ets:new/2` in Erlang's syntax, or NULL for none: the type is
+ * `set` (which nothing need say), `ordered_set`, `bag` or `duplicate_bag`; the access `protected` (only handles from
+ * this store handle write), `public` or `private`; `named_table` registers the name; `{keypos, N}` says which element
+ * is the key; `{index, Name}` which structure holds the table; `{owner, none}` lets the table outlive its maker.
  *
  * Fails with FYRIS_E_ARGUMENT, FYRIS_E_SYNTAX, FYRIS_E_NAME_TAKEN, FYRIS_E_LIMIT.
  *
@@ -1253,8 +1284,8 @@ fyris_code fyris_table_delete(const fyris_table *handle, fyris_error *err);
 void fyris_table_free(fyris_table *handle);
 
 /**
- * The first key; NULL if there is none. The keys of an `ordered_set` are in Erlang's order of terms, others in no order that
- * means anything.
+ * The first key; NULL if there is none. The keys of an `ordered_set` are in Erlang's order of terms, others in no
+ * order that means anything.
  *
  * Fails with FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
  *
@@ -1274,8 +1305,8 @@ fyris_code fyris_table_first(const fyris_table *handle,
 fyris_code fyris_table_last(const fyris_table *handle, fyris_term **key, fyris_error *err);
 
 /**
- * The key after `from`; NULL if there is none. Steps from the first key to NULL meet every key that is there throughout once. In an
- * `ordered_set` `from` need not be there; elsewhere that is FYRIS_E_NO_KEY.
+ * The key after `from`; NULL if there is none. Steps from the first key to NULL meet every key that is there
+ * throughout once. In an `ordered_set` `from` need not be there; elsewhere that is FYRIS_E_NO_KEY.
  *
  * Fails as `fyris_table_first`.
  *
@@ -1310,7 +1341,8 @@ fyris_code fyris_table_list(const fyris_table *handle,
                             fyris_error *err);
 
 /**
- * Begins a walk; `backwards` makes a difference in an `ordered_set` only. The handle of the table may be freed meanwhile.
+ * Begins a walk; `backwards` makes a difference in an `ordered_set` only. The handle of the table may be freed
+ * meanwhile.
  *
  * Threads: any.
  */
@@ -1319,7 +1351,8 @@ fyris_walk *fyris_walk_new(const fyris_table *handle,
                            fyris_error *err);
 
 /**
- * The next object, yours to free; NULL behind the last. An object that is there throughout the walk comes up exactly once.
+ * The next object, yours to free; NULL behind the last. An object that is there throughout the walk comes up exactly
+ * once.
  *
  * Fails as `fyris_table_first`; the walk has ended then.
  *
@@ -1339,7 +1372,8 @@ void fyris_walk_free(fyris_walk *walk);
 /**
  * Inserts an object, a tuple, in place of one with the same key (in the bags: beside them). The object stays yours.
  *
- * Atomic. Fails with FYRIS_E_TYPE, FYRIS_E_ARGUMENT (too short for its key), FYRIS_E_LIMIT, FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
+ * Atomic. Fails with FYRIS_E_TYPE, FYRIS_E_ARGUMENT (too short for its key), FYRIS_E_LIMIT, FYRIS_E_NO_TABLE,
+ * FYRIS_E_NO_ACCESS.
  *
  * Threads: any.
  */
@@ -1358,8 +1392,8 @@ fyris_code fyris_table_insert_encoded(const fyris_table *handle,
                                       fyris_error *err);
 
 /**
- * Inserts `count` objects in one atomic and isolated step: others see all of them or none. Later ones replace earlier ones with the same
- * key.
+ * Inserts `count` objects in one atomic and isolated step: others see all of them or none. Later ones replace earlier
+ * ones with the same key.
  *
  * Fails as `fyris_table_insert` for any of the objects; then none is inserted.
  *
@@ -1426,13 +1460,13 @@ fyris_code fyris_table_take(const fyris_table *handle,
                             fyris_error *err);
 
 /**
- * Adds `increment` to the integer at `position` (from 1; 0 for the element behind the key) and says what it is then, in one atomic step.
- * If no object has the key, `initial` is inserted first, with its key field replaced by `key`; with `initial` NULL that is
- * FYRIS_E_NO_KEY. `value` may be NULL.
+ * Adds `increment` to the integer at `position` (from 1; 0 for the element behind the key) and says what it is then,
+ * in one atomic step. If no object has the key, `initial` is inserted first, with its key field replaced by `key`;
+ * with `initial` NULL that is FYRIS_E_NO_KEY. `value` may be NULL.
  *
- * Fails with FYRIS_E_TYPE (no integer there, or the table is a bag), FYRIS_E_ARGUMENT (no such position, or it is the key),
- * FYRIS_E_LIMIT, FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS. Counters never overflow; one that has outgrown `value` is FYRIS_E_RANGE, and
- * is counted all the same.
+ * Fails with FYRIS_E_TYPE (no integer there, or the table is a bag), FYRIS_E_ARGUMENT (no such position, or it is the
+ * key), FYRIS_E_LIMIT, FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS. Counters never overflow; one that has outgrown `value` is
+ * FYRIS_E_RANGE, and is counted all the same.
  *
  * Threads: any.
  */
@@ -1445,9 +1479,9 @@ fyris_code fyris_table_count(const fyris_table *handle,
                              fyris_error *err);
 
 /**
- * Counts as `ets:update_counter/3,4`: `ops` is an increment, `{Position, Increment}`, `{Position, Increment, Threshold, Value}`
- * or a list of these, done in order in one atomic and isolated step; `initial` as in `fyris_table_count`. `result`, which may be NULL,
- * is the new value, or the list of them.
+ * Counts as `ets:update_counter/3,4`: `ops` is an increment, `{Position, Increment}`, `{Position, Increment,
+ * Threshold, Value}` or a list of these, done in order in one atomic and isolated step; `initial` as in
+ * `fyris_table_count`. `result`, which may be NULL, is the new value, or the list of them.
  *
  * Fails as `fyris_table_count`.
  *
@@ -1461,9 +1495,9 @@ fyris_code fyris_table_update_counter(const fyris_table *handle,
                                       fyris_error *err);
 
 /**
- * Replaces elements of the object with a key, in one atomic step: `edits` is `{Position, Value}` or a list of them, as for
- * `ets:update_element/3`. If no object has the key, `initial` is inserted with the edits, or with `initial` NULL nothing is done.
- * `updated`, which may be NULL, says whether there is such an object now.
+ * Replaces elements of the object with a key, in one atomic step: `edits` is `{Position, Value}` or a list of them, as
+ * for `ets:update_element/3`. If no object has the key, `initial` is inserted with the edits, or with `initial` NULL
+ * nothing is done. `updated`, which may be NULL, says whether there is such an object now.
  *
  * Fails with FYRIS_E_TYPE for a bag, FYRIS_E_ARGUMENT, FYRIS_E_LIMIT, FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
  *
@@ -1493,7 +1527,8 @@ fyris_code fyris_table_rename(const fyris_table *handle,
 void fyris_bytes_free(fyris_bytes *bytes);
 
 /**
- * Reads a term from Erlang's external term format (what `term_to_binary` writes): the version byte 131 and one term. O(len).
+ * Reads a term from Erlang's external term format (what `term_to_binary` writes): the version byte 131 and one term.
+ * O(len).
  *
  * Threads: any.
  */
@@ -1537,8 +1572,8 @@ fyris_term *fyris_term_uint(uint64_t value);
 fyris_term *fyris_term_double(double value, fyris_error *err);
 
 /**
- * The atom of this name: at most 255 characters, and a bounded number of different ones in a process (FYRIS_E_LIMIT). Atoms are
- * kept for ever: make them of your program's own words, not of what its users type.
+ * The atom of this name: at most 255 characters, and a bounded number of different ones in a process (FYRIS_E_LIMIT).
+ * Atoms are kept for ever: make them of your program's own words, not of what its users type.
  *
  * Threads: any.
  */
@@ -1569,8 +1604,8 @@ fyris_term *fyris_term_text(const char *value, fyris_error *err);
 fyris_term *fyris_term_parse(const char *syntax, fyris_error *err);
 
 /**
- * A tuple of `len` elements. Takes the elements over: they are its own, or freed if it fails; also those behind a NULL, so that
- * makers nest without checks in between.
+ * A tuple of `len` elements. Takes the elements over: they are its own, or freed if it fails; also those behind a
+ * NULL, so that makers nest without checks in between.
  *
  * O(size of the elements).
  *
@@ -1673,8 +1708,8 @@ bool fyris_term_is_atom(const fyris_term *term, const char *name);
 size_t fyris_term_len(const fyris_term *term);
 
 /**
- * A part of a term, counted from 0, borrowed from it; NULL if there is none. Of a map the parts are key, value, key, value, and so on,
- * in the order of the keys. O(1).
+ * A part of a term, counted from 0, borrowed from it; NULL if there is none. Of a map the parts are key, value, key,
+ * value, and so on, in the order of the keys. O(1).
  *
  * Threads: any.
  */
@@ -1698,8 +1733,8 @@ bool fyris_term_equal(const fyris_term *a,
                       const fyris_term *b);
 
 /**
- * Less than, equal to or greater than 0, as `a` is below, equal to or above `b` in Erlang's order of all terms (1 and 1.0 are
- * equal in it). NULL is below everything.
+ * Less than, equal to or greater than 0, as `a` is below, equal to or above `b` in Erlang's order of all terms (1 and
+ * 1.0 are equal in it). NULL is below everything.
  *
  * Threads: any.
  */
@@ -1714,8 +1749,8 @@ int32_t fyris_term_compare(const fyris_term *a,
 const char *fyris_version(void);
 
 /**
- * The `FYRIS_ABI_VERSION` of the library that is running: compare it with the header's before anything else where the two may
- * come from different places.
+ * The `FYRIS_ABI_VERSION` of the library that is running: compare it with the header's before anything else where the
+ * two may come from different places.
  *
  * Threads: any.
  */

@@ -1,7 +1,7 @@
 //! Arguments from C, checked before they are believed.
 //!
-//! What cannot be checked is asked of the caller in `lib.rs`, under *promises of the caller*; the `SAFETY` comments here
-//! and in the functions of the API name it as **C**.
+//! What cannot be checked is asked of the caller in `lib.rs`, under *promises of the caller*; the `SAFETY` comments
+//! here and in the functions of the API name it as **C**.
 
 use std::ffi::{CStr, c_char};
 

@@ -107,7 +107,8 @@ impl Failure {
         Failure::new(FYRIS_E_PANIC, format!("fyris panicked: {said}"))
     }
 
-    /// Leaves a callback that cannot return an error. Whoever called the callback unwinds as from a panic, which nobody is told of.
+    /// Leaves a callback that cannot return an error. Whoever called the callback unwinds as from a panic, which nobody
+    /// is told of.
     pub(crate) fn throw(self) -> ! {
         std::panic::resume_unwind(Box::new(self))
     }

@@ -17,8 +17,8 @@ pub extern "C" fn fyris_version() -> *const c_char {
     VERSION.as_ptr().cast()
 }
 
-/// The `FYRIS_ABI_VERSION` of the library that is running: compare it with the header's before anything else where the two may
-/// come from different places.
+/// The `FYRIS_ABI_VERSION` of the library that is running: compare it with the header's before anything else where the
+/// two may come from different places.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]

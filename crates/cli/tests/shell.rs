@@ -232,8 +232,8 @@ fn odd_files_load_all_the_same() {
     }
 }
 
-/// An open quote once made one field of all rows behind it, a JSON line of 100,000 brackets overflowed the stack, and a line
-/// that was no UTF-8 was not told.
+/// An open quote once made one field of all rows behind it, a JSON line of 100,000 brackets overflowed the stack, and a
+/// line that was no UTF-8 was not told.
 #[test]
 fn damaged_files_are_refused_with_a_place() {
     let dir = folder("damaged");

@@ -2,9 +2,9 @@
 
 /// A form in which a map with keys `K` can be asked for one of them.
 ///
-/// As with the standard library's maps that is any `Q` with `K: Borrow<Q>`: a map of `String` can be asked with a `str`.
-/// A map of byte strings ([`BytesMap`](crate::BytesMap), [`BytesTree`](crate::BytesTree)) can be asked with whatever is
-/// bytes: `str`, `String`, `Vec<u8>`, `[u8; N]`, `[u8]`.
+/// As with the standard library's maps that is any `Q` with `K: Borrow<Q>`: a map of `String` can be asked with a
+/// `str`. A map of byte strings ([`BytesMap`](crate::BytesMap), [`BytesTree`](crate::BytesTree)) can be asked with
+/// whatever is bytes: `str`, `String`, `Vec<u8>`, `[u8; N]`, `[u8]`.
 ///
 /// Implemented for all of these, and not meant to be implemented elsewhere.
 #[diagnostic::on_unimplemented(

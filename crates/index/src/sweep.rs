@@ -2,9 +2,10 @@
 //!
 //! # Why
 //!
-//! [`Index::next_batch`] hands out a leaf or a bucket, in order, and finds its place anew each time. A scan of a
-//! large table wants hundreds of entries a step, without a look at what they name: that memory it asks for itself, some
-//! entries ahead of the one it looks at, so that the misses overlap with its work. It does not need the order of hashes.
+//! [`Index::next_batch`] hands out a leaf or a bucket, in order, and finds its place anew each time. A scan of a large
+//! table wants hundreds of entries a step, without a look at what they name: that memory it asks for itself, some
+//! entries ahead of the one it looks at, so that the misses overlap with its work. It does not need the order of
+//! hashes.
 //!
 //! # What a sweep promises
 //!

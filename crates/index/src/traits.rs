@@ -58,9 +58,9 @@ pub trait Index<E: Entry>: Send + Sync {
         f: impl FnOnce(Option<E>) -> (Action<E>, R),
     ) -> R;
 
-    /// As [`Index::upsert`] for the first of some ascending keys, one at least, in their order: as many as the index comes
-    /// by at once. `f` says what becomes of a key, given its place among them; `None`: nothing, and none of those behind it
-    /// is looked at. Returns how many were done.
+    /// As [`Index::upsert`] for the first of some ascending keys, one at least, in their order: as many as the index
+    /// comes by at once. `f` says what becomes of a key, given its place among them; `None`: nothing, and none of those
+    /// behind it is looked at. Returns how many were done.
     ///
     /// Each key changes by itself, at the latest when the call returns; `f` is held to what is said there.
     fn upsert_run<'k>(

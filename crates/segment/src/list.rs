@@ -38,8 +38,8 @@ pub struct Overview {
 }
 
 impl Segment {
-    /// Lists this user's segments in memory, those whose name has no slash, by name. Looks at their files only: takes no slot, waits
-    /// for nobody, changes nothing. Segments at paths are where you put them. O(files in `/dev/shm`).
+    /// Lists this user's segments in memory, those whose name has no slash, by name. Looks at their files only: takes
+    /// no slot, waits for nobody, changes nothing. Segments at paths are where you put them. O(files in `/dev/shm`).
     ///
     /// ```
     /// use fyris_segment::{Error, Options, Segment};

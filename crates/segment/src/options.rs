@@ -17,9 +17,10 @@ pub enum Tracking {
     Userfault,
     /// mprotect and a SIGSEGV handler, which passes on every fault that is not its own.
     ///
-    /// What the kernel writes for a program raises no signal: `read` into pages that were not written since the last commit
-    /// fails with `EFAULT` ([`Segment::touch`](crate::Segment::touch) them before). A handler for SIGSEGV that is installed after the checkout
-    /// must pass on what is not its own, to the one that it replaces: otherwise the next write is fatal.
+    /// What the kernel writes for a program raises no signal: `read` into pages that were not written since the last
+    /// commit fails with `EFAULT` ([`Segment::touch`](crate::Segment::touch) them before). A handler for SIGSEGV that
+    /// is installed after the checkout must pass on what is not its own, to the one that it replaces: otherwise the
+    /// next write is fatal.
     Signal,
     /// Not at all: the program says by [`Segment::touch`](crate::Segment::touch) where it writes.
     /// No fault, no scan; what was written and not declared may or may not be committed.
@@ -119,23 +120,24 @@ impl Options {
 
     /// A working copy that cannot be written to: nothing is tracked, commits are errors.
     ///
-    /// It needs no more than permission to read the file. With permission to write, too, it takes a slot, and its updates
-    /// wait for nobody. Without, the segment does not know of it and keeps nothing for it: an update looks at every page
-    /// head, and again if somebody commits meanwhile. Nearly always that is over at once; beside commits that follow
-    /// each other faster than a look takes (a few ns a page) it may be [`Error::Busy`], after ten seconds.
+    /// It needs no more than permission to read the file. With permission to write, too, it takes a slot, and its
+    /// updates wait for nobody. Without, the segment does not know of it and keeps nothing for it: an update looks at
+    /// every page head, and again if somebody commits meanwhile. Nearly always that is over at once; beside commits
+    /// that follow each other faster than a look takes (a few ns a page) it may be [`Error::Busy`], after ten seconds.
     pub fn read_only(mut self, yes: bool) -> Self {
         self.read_only = yes;
         self
     }
 
-    /// A read-only working copy that is no copy: it shows the trunk's own pages. Those that an update changes become copies. So a
-    /// reader takes memory only for what was changed while it was attached, and to check out maps pages instead of copying
-    /// them, those next to each other in one piece (as they are after one commit of many; single pages are still copied).
+    /// A read-only working copy that is no copy: it shows the trunk's own pages. Those that an update changes become
+    /// copies. So a reader takes memory only for what was changed while it was attached, and to check out maps pages
+    /// instead of copying them, those next to each other in one piece (as they are after one commit of many; single
+    /// pages are still copied).
     ///
     /// The price: the segment keeps what this process sees for as long as it does not update, and never evicts it
-    /// ([`Options::history`]). If it stands still while others change more pages than the log and the history hold, their commits
-    /// are [`Error::NoSpace`] until it updates, lets go or dies. [`Doctor`](crate::Doctor) shows who reads in place. Cannot be
-    /// combined with [`Options::place`].
+    /// ([`Options::history`]). If it stands still while others change more pages than the log and the history hold,
+    /// their commits are [`Error::NoSpace`] until it updates, lets go or dies. [`Doctor`](crate::Doctor) shows who
+    /// reads in place. Cannot be combined with [`Options::place`].
     ///
     /// ```
     /// use fyris_segment::{Error, Options, PAGE, Segment};
@@ -198,12 +200,12 @@ impl Options {
     /// How many bytes of replaced pages the segment may keep for processes that lag by more than its log, fixed when it
     /// is created (default: eight times `max_size`, and at least 4 MiB).
     ///
-    /// A process that lags so far needs the replaced pages that its working copy started from: at most as many as
-    /// the segment has, and twice as many during an update. They are kept, and given up when it has updated or died, so the
+    /// A process that lags so far needs the replaced pages that its working copy started from: at most as many as the
+    /// segment has, and twice as many during an update. They are kept, and given up when it has updated or died, so the
     /// memory is used only while somebody lags. If all of them together are more than this, or the file system has no
-    /// more space, the process that is furthest behind is *evicted*: pages that it has changed and that others
-    /// have changed too have no common base any more ([`Error::BaseLost`]). With 0 whoever lags by more than
-    /// the log is evicted.
+    /// more space, the process that is furthest behind is *evicted*: pages that it has changed and that others have
+    /// changed too have no common base any more ([`Error::BaseLost`]). With 0 whoever lags by more than the log is
+    /// evicted.
     pub fn history(mut self, bytes: usize) -> Self {
         self.history = Some(bytes);
         self
@@ -220,7 +222,8 @@ impl Options {
         self
     }
 
-    /// The permissions of a new segment's file, as in `chmod` (default: 0600, this user alone; the umask does not count).
+    /// The permissions of a new segment's file, as in `chmod` (default: 0600, this user alone; the umask does not
+    /// count).
     ///
     /// Who may read the file may check the segment out to read ([`Options::read_only`]); who may also write to it
     /// may commit. Others find a segment that has no slash in its name by its path, `/dev/shm/fyris-UID-NAME` with this
@@ -263,15 +266,15 @@ impl Options {
         })
     }
 
-    /// Places this byte range of the working copy at `address`: there it is read and written, and there writes are noticed. Several
-    /// ranges may be placed, next to each other or not, for programs whose data must be where it was: pointers in a segment then mean
-    /// the same in every process. All three numbers are multiples of [`PAGE`](crate::PAGE); nothing may be mapped there
-    /// ([`Error::AddressInUse`]). The range may lie beyond the segment's present size, within its `max_size`; touching what the segment
-    /// has not grown to yet is not noticed.
+    /// Places this byte range of the working copy at `address`: there it is read and written, and there writes are
+    /// noticed. Several ranges may be placed, next to each other or not, for programs whose data must be where it was:
+    /// pointers in a segment then mean the same in every process. All three numbers are multiples of
+    /// [`PAGE`](crate::PAGE); nothing may be mapped there ([`Error::AddressInUse`]). The range may lie beyond the
+    /// segment's present size, within its `max_size`; touching what the segment has not grown to yet is not noticed.
     ///
-    /// [`Segment::as_ptr`] still leads to the whole copy. Placed bytes that are written to *there* are not noticed: they have to
-    /// be declared ([`Segment::touch`]). Dropping the segment unmaps the place. A forked child has nothing there
-    /// until [`Segment::reattach`], which places it again. Needs userfaultfd, or [`Tracking::Declared`].
+    /// [`Segment::as_ptr`] still leads to the whole copy. Placed bytes that are written to *there* are not noticed:
+    /// they have to be declared ([`Segment::touch`]). Dropping the segment unmaps the place. A forked child has nothing
+    /// there until [`Segment::reattach`], which places it again. Needs userfaultfd, or [`Tracking::Declared`].
     ///
     /// ```
     /// use fyris_segment::{Error, Options, PAGE, Segment};
@@ -300,13 +303,14 @@ impl Options {
         self
     }
 
-    /// As [`Options::place`], in place of what is mapped there now: its content goes, that of the segment is there instead.
+    /// As [`Options::place`], in place of what is mapped there now: its content goes, that of the segment is there
+    /// instead.
     ///
     /// # Safety
     ///
-    /// Whatever is mapped there when the segment is checked out (or reattached) is not used any more, but as memory of the
-    /// segment while that is checked out; this holds for every thread and for this library too. When the segment is dropped
-    /// nothing is mapped there.
+    /// Whatever is mapped there when the segment is checked out (or reattached) is not used any more, but as memory of
+    /// the segment while that is checked out; this holds for every thread and for this library too. When the segment is
+    /// dropped nothing is mapped there.
     pub unsafe fn replace(mut self, range: Range<usize>, address: usize) -> Self {
         self.places.push(Place {
             range,

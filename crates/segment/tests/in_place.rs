@@ -111,7 +111,8 @@ fn pages_are_copied_when_they_change() {
     assert_eq!(reader.as_slice(), writer.as_slice());
 }
 
-/// A reader that stands still is never evicted: what it sees stays, and commits that need its pages fail until it is gone.
+/// A reader that stands still is never evicted: what it sees stays, and commits that need its pages fail until it is
+/// gone.
 #[test]
 fn a_reader_in_place_keeps_what_it_sees() {
     let name = Name::new("in-place-pinned");

@@ -145,7 +145,8 @@ fn no_transaction_is_lost() {
     }
 }
 
-/// Two that wait for each other in turn. A sleeper that is not woken looks by itself four times a second: far too seldom.
+/// Two that wait for each other in turn. A sleeper that is not woken looks by itself four times a second: far too
+/// seldom.
 #[test]
 fn sleepers_are_woken() {
     const ROUNDS: u64 = 400;

@@ -2,9 +2,9 @@
 //!
 //! # Why
 //!
-//! One store decides for all keys of a [commit](crate::pending). Whoever reads one key needs no more. A reader of several
-//! keys looks at them one after another, and the decision may fall between: it would see one key before the commit and
-//! another after it, and half of the list.
+//! One store decides for all keys of a [commit](crate::pending). Whoever reads one key needs no more. A reader of
+//! several keys looks at them one after another, and the decision may fall between: it would see one key before the
+//! commit and another after it, and half of the list.
 //!
 //! # How
 //!
@@ -13,19 +13,19 @@
 //!
 //! 1. takes the last commit of the log for its *place*,
 //! 2. reads the keys as they are,
-//! 3. looks at the log again, and undoes what was appended since: a key of such a commit holds, for this reader, what it
-//!    held before the earliest of them, which is what the pending cell of that commit says.
+//! 3. looks at the log again, and undoes what was appended since: a key of such a commit holds, for this reader, what
+//!    it held before the earliest of them, which is what the pending cell of that commit says.
 //!
 //! Nobody waits and nothing is repeated, whatever others do. As long as no list is inserted the price is two loads.
 //!
 //! # Invariants
 //!
-//! * **order**: a commit is in the log before its state says so, and then at once: whoever takes it for a place, or appends
-//!   another, stores the state first. So a reader finds what is before its place everywhere, and what it finds of a later
-//!   commit is of one that it finds in the log afterwards.
-//! * **kept**: what a commit has displaced is retired after it was appended; so is the commit. Whoever was pinned before
-//!   it took its place may follow the log from the end back to this place, and read what the cells of these commits name.
-//!   The place itself is compared and never followed: it may be freed once it is not the last.
+//! * **order**: a commit is in the log before its state says so, and then at once: whoever takes it for a place, or
+//!   appends another, stores the state first. So a reader finds what is before its place everywhere, and what it finds
+//!   of a later commit is of one that it finds in the log afterwards.
+//! * **kept**: what a commit has displaced is retired after it was appended; so is the commit. Whoever was pinned
+//!   before it took its place may follow the log from the end back to this place, and read what the cells of these
+//!   commits name. The place itself is compared and never followed: it may be freed once it is not the last.
 //!
 //! A key that others delete after a commit is not among those that a scan comes by, so that it is not shown as it was
 //! before: to the scan the key was deleted.
@@ -81,7 +81,8 @@ impl Commits {
             }
             // SAFETY: as above; the commit is not in the log yet.
             unsafe { commit.follow(last) };
-            // AcqRel: pairs with PROTECT, here and in `last`: who finds the commit finds its cells. Failure is repeated.
+            // AcqRel: pairs with PROTECT, here and in `last`: who finds the commit finds its cells. Failure is
+            // repeated.
             let appended = self.last.compare_exchange(
                 last,
                 commit.as_ptr(),
@@ -91,7 +92,8 @@ impl Commits {
             if appended.is_ok() {
                 commit.appear();
                 if !last.is_null() {
-                    // SAFETY: the log's use; it is no longer the last, and nobody who pins from now on follows it (kept).
+                    // SAFETY: the log's use; it is no longer the last, and nobody who pins from now on follows it
+                    // (kept).
                     unsafe { Descriptor::release(last, pin) };
                 }
                 return;
@@ -160,7 +162,8 @@ struct Changes<'g> {
     long: Vec<&'g Descriptor>,
 }
 
-// SAFETY: the pointers are compared, or followed under the pin that the reader was made with, and that its lifetime keeps.
+// SAFETY: the pointers are compared, or followed under the pin that the reader was made with, and that its lifetime
+// keeps.
 unsafe impl Send for Undo<'_> {}
 // SAFETY: as above; by reference nothing is changed.
 unsafe impl Sync for Undo<'_> {}
@@ -199,7 +202,8 @@ impl<'g> Undo<'g> {
     /// Whether there is anything to undo in what was read before the call.
     #[inline]
     pub(crate) fn is_due(&self, commits: &Commits) -> bool {
-        // Acquire: pairs with the exchange in `append`. What was read of a commit was read after it was appended (order).
+        // Acquire: pairs with the exchange in `append`. What was read of a commit was read after it was appended
+        // (order).
         let last = commits.last.load(Ordering::Acquire).cast_const();
         last != self.place && !cfg!(fyris_mutant = "store_commit_not_undone")
     }

@@ -15,8 +15,9 @@
 //! So emptying a table is atomic and isolated at the price of one pointer, and the old content is freed when
 //! nobody is left who may look at it (R).
 //!
-//! A deletion swaps the pointer under the registry's lock, and takes the table out of the directories under the same lock. Who
-//! finds it there in between, without the lock, finds it deleted: see [`crate::life`] for the rest of a table's life.
+//! A deletion swaps the pointer under the registry's lock, and takes the table out of the directories under the same
+//! lock. Who finds it there in between, without the lock, finds it deleted: see [`crate::life`] for the rest of a
+//! table's life.
 
 use std::any::Any;
 use std::sync::{Mutex, Weak};

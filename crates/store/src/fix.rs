@@ -7,9 +7,10 @@
 //!
 //! # The invariant (F, *fixed*)
 //!
-//! When fixing has returned, no key goes that is not remembered first. A delete asks whether the table is fixed, remembers the
-//! key, and then takes it out, all in one section of a write (see [`crate::life`]). So who fixes the table says that it is fixed,
-//! and waits for the sections: a delete that did not see it has taken its key out before the traversal begins.
+//! When fixing has returned, no key goes that is not remembered first. A delete asks whether the table is fixed,
+//! remembers the key, and then takes it out, all in one section of a write (see [`crate::life`]). So who fixes the
+//! table says that it is fixed, and waits for the sections: a delete that did not see it has taken its key out before
+//! the traversal begins.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Mutex;
@@ -112,8 +113,8 @@ impl Fixes {
     /// Whether anybody has fixed the table.
     #[inline]
     pub(crate) fn is_fixed(&self) -> bool {
-        // Acquire: pairs with the Release in `fix`. Asked in the section of a write, so that it is waited for if it does not
-        // see the fix (F).
+        // Acquire: pairs with the Release in `fix`. Asked in the section of a write, so that it is waited for if it
+        // does not see the fix (F).
         self.any.load(Ordering::Acquire)
     }
 

@@ -1,13 +1,14 @@
 //! Keepers: what objects hold outside the store.
 //!
-//! A binding may have terms that are only good while something else lives, such as references to resources of
-//! the Erlang machine. An object with one of them brings a *keeper* along: a blob that no value refers to and
-//! that lives as long as a record of the object. The binding says once how keepers are told from other blobs, and is told
-//! of each record that holds one and goes.
+//! A binding may have terms that are only good while something else lives, such as references to resources of the
+//! Erlang machine. An object with one of them brings a *keeper* along: a blob that no value refers to and that lives as
+//! long as a record of the object. The binding says once how keepers are told from other blobs, and is told of each
+//! record that holds one and goes.
 //!
-//! An object that the binding writes itself gets its keepers from it ([`ObjectWriter::keep`](crate::ObjectWriter::keep)).
-//! Of objects that are made here, out of a [`Term`] or by a change of an element, the binding is asked which of
-//! their references have keepers. So an object holds what it refers to, and nothing that it referred to once.
+//! An object that the binding writes itself gets its keepers from it
+//! ([`ObjectWriter::keep`](crate::ObjectWriter::keep)). Of objects that are made here, out of a [`Term`] or by a change
+//! of an element, the binding is asked which of their references have keepers. So an object holds what it refers to,
+//! and nothing that it referred to once.
 //!
 //! All calls may come on any thread, also while a slot is protected: they must be short and must not use the store.
 
@@ -63,8 +64,8 @@ pub(crate) fn any() -> bool {
     KEEPERS.get().is_some_and(|keepers| (keepers.any)())
 }
 
-/// Lets a record that is being made hold what a term in it refers to: the last thing to be written, when nothing can fail any
-/// more. O(size).
+/// Lets a record that is being made hold what a term in it refers to: the last thing to be written, when nothing can
+/// fail any more. O(size).
 pub(crate) fn keep(term: &Term, blobs: &mut Vec<Arc<[u8]>>) {
     if let Some(keepers) = KEEPERS.get() {
         each_reference(term, &mut |reference| {

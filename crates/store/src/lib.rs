@@ -10,8 +10,8 @@
 //! checks. In Rust the caller is an [`Owner`]; a binding to another world gives its own numbers
 //! ([`ProcessId`]) and says when a process ends.
 //!
-//! The terms are those of `fyris-term`; what a program needs of them, [`Term`], [`Atom`] and the macro [`term!`], is here
-//! as well.
+//! The terms are those of `fyris-term`; what a program needs of them, [`Term`], [`Atom`] and the macro [`term!`], is
+//! here as well.
 //!
 //! ```
 //! use fyris::{Options, Store, term};
@@ -39,8 +39,8 @@
 //! * [`dump`]: tables in files, as OTP writes and reads them;
 //! * [`Table`], [`Store`]: rights, names, and the public face.
 //!
-//! Invariants have letters, each stated once: I (records are immutable), P (chains are persistent), O
-//! (who owns what a slot held), D, G, B (commits), L (one load decides), T (tables found stay), V (what a query visits), and R, of
+//! Invariants have letters, each stated once: I (records are immutable), P (chains are persistent), O (who owns what a
+//! slot held), D, G, B (commits), L (one load decides), T (tables found stay), V (what a query visits), and R, of
 //! [`fyris_sync::reclaim`].
 
 mod body;

@@ -2,38 +2,39 @@
 //!
 //! # The invariant (N, *now*)
 //!
-//! An operation takes effect at a moment when the table lives, has the name it was asked for by, if it was by name, and lets
-//! the caller do this. So a rename, `setopts/2`, `give_away/3` and the end of an owner take effect at one moment, as
-//! in ETS: what comes after it in real time sees nothing, and does nothing, of before.
+//! An operation takes effect at a moment when the table lives, has the name it was asked for by, if it was by name, and
+//! lets the caller do this. So a rename, `setopts/2`, `give_away/3` and the end of an owner take effect at one moment,
+//! as in ETS: what comes after it in real time sees nothing, and does nothing, of before.
 //!
-//! Name and protection are one word, the *state*, with a count of its changes. (That the table lives is another, the pointer to
-//! its [body](crate::body): see [`crate::core`].) Operations hold N in two ways:
+//! Name and protection are one word, the *state*, with a count of its changes. (That the table lives is another, the
+//! pointer to its [body](crate::body): see [`crate::core`].) Operations hold N in two ways:
 //!
-//! * **Reads look twice.** A read loads the state, reads, and loads the state again. If it is the same, it was in force when the
-//!   object was read. If not, a lookup begins anew; what reads many objects asks whether the caller may still do that. No
-//!   read waits.
-//! * **Writes are waited out.** A write enters a [section](Sections) of the table, and then loads the state. Whoever changes the
-//!   state waits for the sections.
+//! * **Reads look twice.** A read loads the state, reads, and loads the state again. If it is the same, it was in force
+//!   when the object was read. If not, a lookup begins anew; what reads many objects asks whether the caller may still
+//!   do that. No read waits.
+//! * **Writes are waited out.** A write enters a [section](Sections) of the table, and then loads the state. Whoever
+//!   changes the state waits for the sections.
 //!
 //! # The order of steps of a change
 //!
 //! 1. Take the table's turn: one change at a time.
 //! 2. Say so in the state ([`CLOSING`]). A write that sees this leaves its section and waits for the turn.
-//! 3. Wait for the sections (invariant Q of `fyris_sync`). From here to step 5 nobody writes to the table, while readers go on.
+//! 3. Wait for the sections (invariant Q of `fyris_sync`). From here to step 5 nobody writes to the table, while
+//!    readers go on.
 //! 4. Take the registry's lock; see whether the change may still be made; enter the new name in the directory.
 //! 5. **Store the new state.** At this moment the change takes effect.
 //! 6. Take the old name out of the directory; release lock and turn.
 //!
 //! No one can tell that these are several steps:
 //!
-//! * A write under the old state ended before step 4, so it is before the change, and so is all that saw it. None that is refused
-//!   by the new state came before one that was admitted by the old: those who come between wait.
-//! * A name in a directory is only a hint (see [`crate::catalog`]): whoever finds the table by it asks the state, and finds the old name
-//!   until step 5 and the new one since. So there is no moment without a name, nor one with two.
-//! * A read whose second look finds the old state was done before step 5. What a writer puts in after step 5 is published after the
-//!   new state, so a read that saw it finds the new state at its second look.
-//! * Between a new owner, which is a word of its own, and the new state nothing is written, and a deletion waits for the lock: so it
-//!   is the same at which of the two a reader arrives.
+//! * A write under the old state ended before step 4, so it is before the change, and so is all that saw it. None that
+//!   is refused by the new state came before one that was admitted by the old: those who come between wait.
+//! * A name in a directory is only a hint (see [`crate::catalog`]): whoever finds the table by it asks the state, and
+//!   finds the old name until step 5 and the new one since. So there is no moment without a name, nor one with two.
+//! * A read whose second look finds the old state was done before step 5. What a writer puts in after step 5 is
+//!   published after the new state, so a read that saw it finds the new state at its second look.
+//! * Between a new owner, which is a word of its own, and the new state nothing is written, and a deletion waits for
+//!   the lock: so it is the same at which of the two a reader arrives.
 //!
 //! Public tables let everybody do everything, whoever owns them: a new owner is waited for by nobody there.
 

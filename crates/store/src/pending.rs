@@ -23,13 +23,13 @@
 //! *before* the commit. With the slot protected it changes what the cell says the key holds until the decision, and the
 //! slot keeps the cell. What the commit means to put there is
 //!
-//! * the same as before where it replaces whatever is there (`set` and `ordered_set`), so it does not matter if the decision falls
-//!   meanwhile: nobody is going to see what was written;
+//! * the same as before where it replaces whatever is there (`set` and `ordered_set`), so it does not matter if the
+//!   decision falls meanwhile: nobody is going to see what was written;
 //! * made anew from what is now there, in the bags;
 //! * nothing at all if its keys were to be new: who puts anything under such a key aborts the commit.
 //!
-//! In the last two cases the decision must not fall between the look at the state and the change: the writer *holds* it.
-//! The committer *seals* the commit before it decides: it lets nobody hold it any more, and waits for the few dozen
+//! In the last two cases the decision must not fall between the look at the state and the change: the writer *holds*
+//! it. The committer *seals* the commit before it decides: it lets nobody hold it any more, and waits for the few dozen
 //! nanoseconds that those who do still need. Who comes then waits for the decision, which is the next step.
 //!
 //! # Invariants
@@ -38,11 +38,11 @@
 //!   a slot that holds an undecided cell keeps it.
 //! * (G) Cells are put in slots in ascending order of keys, and a committer waits for other committers while
 //!   it holds only cells of smaller keys. So waiting makes no circle.
-//! * (B) A descriptor and its cells are one block with two uses: its committer's, until no slot holds a cell of it any more,
-//!   and the log's, while it is the last commit. Who gives up the last use retires it; a reader that came by it before is
-//!   pinned (R).
-//! * (T) What a cell says changes only under the protection of the slot that holds it, and of what was decided what wins does not
-//!   change. So who takes a cell out of its slot reads what it owned for good.
+//! * (B) A descriptor and its cells are one block with two uses: its committer's, until no slot holds a cell of it any
+//!   more, and the log's, while it is the last commit. Who gives up the last use retires it; a reader that came by it
+//!   before is pinned (R).
+//! * (T) What a cell says changes only under the protection of the slot that holds it, and of what was decided what
+//!   wins does not change. So who takes a cell out of its slot reads what it owned for good.
 //!
 //! A committer that panics half-way aborts (its guard's `Drop`), so that nobody waits for ever.
 //!
@@ -113,7 +113,8 @@ pub(crate) struct Descriptor {
     /// The commit before, to be followed by those who know that it has not been freed.
     previous: AtomicPtr<Descriptor>,
     cells: Box<[Pending]>,
-    /// Of a commit that adds, the records of each key one behind another; and for each key where those of the next begin.
+    /// Of a commit that adds, the records of each key one behind another; and for each key where those of the next
+    /// begin.
     records: Box<[RecordPtr]>,
     ends: Box<[usize]>,
 }
@@ -186,8 +187,8 @@ impl Pending {
         unsafe { Content::from_bits(self.new.load(PROTECT)) }
     }
 
-    /// Says what the key holds without the commit and after it, for a writer of the key (T). The cell is undecided, and stays so
-    /// if the second changes.
+    /// Says what the key holds without the commit and after it, for a writer of the key (T). The cell is undecided, and
+    /// stays so if the second changes.
     pub(crate) fn write_through(&self, old: Option<Content>, new: Option<Content>) {
         // Release, both: pairs with PROTECT in `before` and `after`.
         let bits = |content: Option<Content>| content.map_or(0, Content::bits);
@@ -234,8 +235,8 @@ impl Pending {
         self.state() != State::Undecided
     }
 
-    /// Waits until the commit is decided: as long as the list takes that is being inserted, asleep if that is long. Called outside
-    /// every slot.
+    /// Waits until the commit is decided: as long as the list takes that is being inserted, asleep if that is long.
+    /// Called outside every slot.
     pub(crate) fn wait(&self) {
         let mut backoff = Backoff::new();
         while self.state() == State::Undecided {
@@ -345,7 +346,8 @@ impl Retire for Descriptor {
 pub(crate) struct Commit(NonNull<Descriptor>);
 
 impl Commit {
-    /// A commit over `keys` keys, undecided. In a bag it adds `records`, of which `ends` says where those of each key end.
+    /// A commit over `keys` keys, undecided. In a bag it adds `records`, of which `ends` says where those of each key
+    /// end.
     pub(crate) fn new(
         keys: usize,
         terms: Terms,
@@ -443,7 +445,8 @@ impl Commit {
         self.block().state.load(Ordering::Relaxed) & STATE == ABORTED
     }
 
-    /// By how much more it has added, in objects and bytes, than its cells said at first. Every slot has been gone over.
+    /// By how much more it has added, in objects and bytes, than its cells said at first. Every slot has been gone
+    /// over.
     pub(crate) fn drifted(&self) -> (i64, i64) {
         let (objects, bytes) = &self.block().drift;
         // Relaxed, both: see `Descriptor::drift`.

@@ -17,8 +17,8 @@ use crate::query::View;
 use crate::slot::Content;
 use crate::table::Table;
 
-/// Reads a content. What it hands out was there, for each key, when the key was read; but every list insert is in all of
-/// it or in nothing: it was made before the reader, or it is undone.
+/// Reads a content. What it hands out was there, for each key, when the key was read; but every list insert is in all
+/// of it or in nothing: it was made before the reader, or it is undone.
 pub(crate) struct Reader<'b, 'g> {
     body: &'b AnyBody,
     undo: Undo<'g>,

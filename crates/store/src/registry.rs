@@ -1,9 +1,9 @@
 //! What happens rarely: tables come and go, change names and owners; processes end.
 //!
-//! One lock orders all of it. No operation on objects takes it. Under it every change is checked and takes effect, so the caller
-//! has the right to it at that moment. Changes that take a right away first close the table for writes, without the
-//! lock: see [`crate::life`]. Events are sent after the lock is released, so that a sink may use the store; whoever is
-//! told of a table owns it already.
+//! One lock orders all of it. No operation on objects takes it. Under it every change is checked and takes effect, so
+//! the caller has the right to it at that moment. Changes that take a right away first close the table for writes,
+//! without the lock: see [`crate::life`]. Events are sent after the lock is released, so that a sink may use the store;
+//! whoever is told of a table owns it already.
 
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -70,8 +70,8 @@ impl Removed {
     fn retire(self, pin: &impl Pin) {
         drop(self.attachment);
         let core = Arc::into_raw(self.core).cast_mut();
-        // SAFETY: one swap took the body out of the table, and nobody who pins from now on finds it; T: the same for the
-        // table, of which `reclaim` drops the registry's count, once.
+        // SAFETY: one swap took the body out of the table, and nobody who pins from now on finds it; T: the same for
+        // the table, of which `reclaim` drops the registry's count, once.
         unsafe {
             pin.retire(self.body);
             pin.retire(core);
@@ -597,8 +597,8 @@ mod tests {
     use super::*;
     use crate::{Error, Store};
 
-    /// A deletion swaps the content out before it takes the table out of the directories: who looks in between finds that
-    /// it is gone, by whatever way.
+    /// A deletion swaps the content out before it takes the table out of the directories: who looks in between finds
+    /// that it is gone, by whatever way.
     #[test]
     fn a_table_without_content_is_found_by_nobody() {
         let store = Store::new();

@@ -342,10 +342,10 @@ impl<K> Slot<K> {
 
 macro_rules! impl_entry {
     ($kind:ty, $part:ident) => {
-        // SAFETY: the bits are a user-space pointer, not null and below 2^48, with tags in its low bits, or a word object,
-        // neither zero nor above; the round trip is the identity. The key is in an immutable record (invariant I) that lives
-        // while the entry does (invariant O), or is shown for as long as the pin lives (V), and every content a slot has in turn has the key
-        // that the index was asked for.
+        // SAFETY: the bits are a user-space pointer, not null and below 2^48, with tags in its low bits, or a word
+        // object, neither zero nor above; the round trip is the identity. The key is in an immutable record (invariant
+        // I) that lives while the entry does (invariant O), or is shown for as long as the pin lives (V), and every
+        // content a slot has in turn has the key that the index was asked for.
         unsafe impl Entry for Slot<$kind> {
             type Key = <$kind as KeyKind>::Key;
 

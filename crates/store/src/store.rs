@@ -119,8 +119,8 @@ impl Store {
 
     /// A handle for one operation or a few, which writes no shared line: what a binding uses.
     ///
-    /// Found by name it stops working when the table is renamed, at that moment: it never shows what was put in under another
-    /// name, and nothing is put in through it afterwards.
+    /// Found by name it stops working when the table is renamed, at that moment: it never shows what was put in under
+    /// another name, and nothing is put in through it afterwards.
     ///
     /// # Errors
     ///

@@ -337,8 +337,8 @@ fn a_traversal_sees_what_is_there_throughout_exactly_once() {
     }
 }
 
-/// The bound that `Table::len` documents: threads that each move an object from key to key, so that between none and one of
-/// theirs is missing, and readers of the size.
+/// The bound that `Table::len` documents: threads that each move an object from key to key, so that between none and
+/// one of theirs is missing, and readers of the size.
 #[test]
 fn the_size_is_off_by_no_more_than_what_is_under_way() {
     const MOVERS: usize = 3;

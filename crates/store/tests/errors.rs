@@ -4,8 +4,8 @@ use fyris::dump::DumpError;
 use fyris::{CounterOp, Error, MatchSpec, Options, Store};
 use fyris_term::Term;
 
-/// An error about a term names it in bounded time, however large the integers in it are: written out, each of these took
-/// half a minute, some of them while the slot of the key was protected.
+/// An error about a term names it in bounded time, however large the integers in it are: written out, each of these
+/// took half a minute, some of them while the slot of the key was protected.
 #[test]
 fn errors_about_large_integers_are_short() {
     let big = Term::integer(num_bigint::BigInt::from(1) << 64_000_000_u32);

@@ -1,7 +1,8 @@
-//! A table's life is linearizable: what is deleted, renamed, given away or closed to others is so for everybody at one moment.
+//! A table's life is linearizable: what is deleted, renamed, given away or closed to others is so for everybody at one
+//! moment.
 //!
-//! Each rule is tried with threads that stop at any instruction (see `stall`), in so many rounds that it failed each time when
-//! the store did not keep it; and where a caller's own code runs in the middle of an operation, step by step.
+//! Each rule is tried with threads that stop at any instruction (see `stall`), in so many rounds that it failed each
+//! time when the store did not keep it; and where a caller's own code runs in the middle of an operation, step by step.
 
 mod stall;
 
@@ -48,8 +49,8 @@ fn assert_quiet(table: &Table, what: &str) {
     }
 }
 
-/// Runs `other` again and again on two stalled threads, which get a number that never repeats, while `main` runs its rounds
-/// on a third.
+/// Runs `other` again and again on two stalled threads, which get a number that never repeats, while `main` runs its
+/// rounds on a third.
 fn beside(rounds: usize, other: impl Fn(i64) + Sync, mut main: impl FnMut(usize)) {
     struct Halt<'a>(&'a AtomicBool);
     impl Drop for Halt<'_> {
@@ -277,8 +278,8 @@ impl<F: Fn()> AsObject for Slow<F> {
     }
 }
 
-/// A change that takes rights away comes after the write that was admitted before it, however long that takes, and before
-/// the one that is not.
+/// A change that takes rights away comes after the write that was admitted before it, however long that takes, and
+/// before the one that is not.
 #[test]
 fn a_change_waits_for_the_write_under_way() {
     type Change = fn(&Table, &Owner);

@@ -11,7 +11,8 @@ use fyris_sync::reclaim::{Pin, Sections, pin, pin_owned};
 
 /// Runs `f` in a child of this process; whether it returned `true` there.
 fn in_child(f: impl FnOnce() -> bool) -> bool {
-    // SAFETY: the child calls nothing but what goes on behind a fork: the allocator of the C library and what is tested.
+    // SAFETY: the child calls nothing but what goes on behind a fork: the allocator of the C library and what is
+    // tested.
     let child = unsafe { libc::fork() };
     assert!(child >= 0);
     if child == 0 {

@@ -1,4 +1,5 @@
-//! Any number of pins that may move between threads: they hold back what was retired since they began, and nothing else.
+//! Any number of pins that may move between threads: they hold back what was retired since they began, and nothing
+//! else.
 #![cfg(not(any(loom, shuttle)))]
 
 mod common;

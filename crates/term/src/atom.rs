@@ -1,7 +1,7 @@
 //! Atoms: names interned once for the life of the program.
 //!
-//! An [`Atom`] is a 32-bit number; two atoms are equal when their numbers are. Names are never forgotten, as in Erlang, so
-//! their number is bounded by [`MAX_ATOMS`]: hostile input can fill the table and then gets
+//! An [`Atom`] is a 32-bit number; two atoms are equal when their numbers are. Names are never forgotten, as in Erlang,
+//! so their number is bounded by [`MAX_ATOMS`]: hostile input can fill the table and then gets
 //! [`AtomError::TableFull`], it cannot eat the memory.
 //!
 //! # From number to name: without locks
@@ -10,9 +10,9 @@
 //! `c` holds `64 << c` of them, so 15 chunks hold all that can be and a program with few atoms pays for few. A slot is
 //! written once, by the thread that holds the table's lock, before the number is given to anybody.
 //!
-//! - Invariant **named-before-numbered**: whoever holds an `Atom` can read its slot. The number came to it from `new` or
-//!   `from_id` in its own thread, whose lock or `Acquire` load saw the slot written, or from another thread by a way that
-//!   synchronises (anything that moves a value between threads does).
+//! - Invariant **named-before-numbered**: whoever holds an `Atom` can read its slot. The number came to it from `new`
+//!   or `from_id` in its own thread, whose lock or `Acquire` load saw the slot written, or from another thread by a way
+//!   that synchronises (anything that moves a value between threads does).
 //!
 //! # From name to number: readers share
 //!

@@ -19,22 +19,22 @@
 //!
 //! # Equal, and equal
 //!
-//! Erlang has two equalities. Rust's `==` on terms is `=:=`: `1` and `1.0` differ, and so do `0.0` and `-0.0` (as in OTP
-//! 27 and later). [`Term::cmp_order`] and [`Term::eq_order`] are `<` and `==`, where they are equal.
+//! Erlang has two equalities. Rust's `==` on terms is `=:=`: `1` and `1.0` differ, and so do `0.0` and `-0.0` (as in
+//! OTP 27 and later). [`Term::cmp_order`] and [`Term::eq_order`] are `<` and `==`, where they are equal.
 //! [`Term::cmp_exact`] is the total order that goes with `=:=`, by which maps sort their keys.
 //!
 //! # Invariants
 //!
-//! - **canonical**: an integer that fits 64 bits is [`Term::Int`], a bitstring of whole bytes is [`Term::Binary`], a list
-//!   with a proper tail is [`Term::List`]. The constructors ([`Term::integer`], [`Term::bits`], [`Term::improper`]) keep
-//!   it, so that equal terms have one form.
+//! - **canonical**: an integer that fits 64 bits is [`Term::Int`], a bitstring of whole bytes is [`Term::Binary`], a
+//!   list with a proper tail is [`Term::List`]. The constructors ([`Term::integer`], [`Term::bits`],
+//!   [`Term::improper`]) keep it, so that equal terms have one form.
 //! - **sorted-keys**: see [`Map`].
 //! - **bounded-depth**: what decoders and parsers return has at most [`MAX_DEPTH`] levels.
 //!
 //! # Hostile input
 //!
-//! No bytes and no text make this crate panic, recurse without bound, or allocate more than a small multiple of the input's
-//! size; errors say where the input is wrong. The number of atoms is bounded too ([`atom::MAX_ATOMS`]).
+//! No bytes and no text make this crate panic, recurse without bound, or allocate more than a small multiple of the
+//! input's size; errors say where the input is wrong. The number of atoms is bounded too ([`atom::MAX_ATOMS`]).
 
 #[cfg(any(test, feature = "arbitrary"))]
 pub mod arbitrary;

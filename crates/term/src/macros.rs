@@ -16,8 +16,8 @@
 /// | any other Rust expression: `name`, `n + 1`, `make(n)` | what it converts [`Into`] |
 ///
 /// So a name is a variable of the program, never an atom; where there is no such variable, that is an error of the
-/// compiler. An expression that has a comma or `;` outside of brackets (`a::<B, C>()`), or that begins with a bracket of another
-/// kind than `(`, stands in parentheses.
+/// compiler. An expression that has a comma or `;` outside of brackets (`a::<B, C>()`), or that begins with a bracket
+/// of another kind than `(`, stands in parentheses.
 ///
 /// An Erlang string (a list of characters) is [`Term::string`](crate::Term::string) in parentheses.
 ///

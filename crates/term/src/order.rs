@@ -42,8 +42,8 @@
 //! # Invariants
 //!
 //! - **exact-is-eq**: `a.cmp_exact(b)` is `Equal` exactly when `a == b`. Hashing agrees with both.
-//! - **exact-refines**: terms that differ in `cmp_order` differ in `cmp_exact` (but may sort the other way: `2` is before
-//!   `1.0` exactly).
+//! - **exact-refines**: terms that differ in `cmp_order` differ in `cmp_exact` (but may sort the other way: `2` is
+//!   before `1.0` exactly).
 //!
 //! Comparing recurses once a level of nesting; terms that come from decoders and parsers have at most
 //! [`MAX_DEPTH`](crate::MAX_DEPTH) levels.

@@ -16,8 +16,8 @@ pub(crate) fn unlink(name: PathBuf) -> PyResult<()> {
     Segment::unlink(name).map_err(errors::segment)
 }
 
-/// Looks a segment over without checking it out: repairs what dead processes have left, checks every invariant, and returns a dict of what
-/// it saw, with the attached processes. Raises Damaged with the first thing that is wrong.
+/// Looks a segment over without checking it out: repairs what dead processes have left, checks every invariant, and
+/// returns a dict of what it saw, with the attached processes. Raises Damaged with the first thing that is wrong.
 #[pyfunction]
 pub(crate) fn doctor(py: Python<'_>, name: PathBuf) -> PyResult<Bound<'_, PyDict>> {
     let report = py.detach(|| {
@@ -29,9 +29,9 @@ pub(crate) fn doctor(py: Python<'_>, name: PathBuf) -> PyResult<Bound<'_, PyDict
     described(py, &report.map_err(errors::segment)?)
 }
 
-/// Lists this user's segments in memory, by name: a dict for each with 'name', 'path', 'size', 'max_size', 'unit', 'version', 'processes' (living ones
-/// that have it checked out) and 'backed' (bytes of memory), or with 'error' where the file is none that this version reads. Looks at the
-/// files only.
+/// Lists this user's segments in memory, by name: a dict for each with 'name', 'path', 'size', 'max_size', 'unit',
+/// 'version', 'processes' (living ones that have it checked out) and 'backed' (bytes of memory), or with 'error' where
+/// the file is none that this version reads. Looks at the files only.
 #[pyfunction]
 pub(crate) fn segments(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
     let all = py.detach(Segment::list).map_err(errors::segment)?;

@@ -1,4 +1,5 @@
-//! `segment[i]` and `segment[a:b]`: bytes of the working copy, copied in and out, as of a `bytearray` that keeps its length.
+//! `segment[i]` and `segment[a:b]`: bytes of the working copy, copied in and out, as of a `bytearray` that keeps its
+//! length.
 
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::{PyIndexError, PyTypeError};

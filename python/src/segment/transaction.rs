@@ -50,10 +50,11 @@ fn seconds(timeout: Option<f64>) -> PyResult<Option<Duration>> {
 
 #[pymethods]
 impl Segment {
-    /// Changes the segment by a function, on the latest version, as one step: others see all of it or nothing. Calls change(self), commits, and returns what
-    /// change returned. It is called again, on a newer version, whenever another process committed meanwhile, so what it does beside must bear
-    /// repetition. If it raises, nothing of what it did remains. Raises Uncommitted if there were changes before; BaseLost if that cannot
-    /// be told because this process lagged too far (discard() first).
+    /// Changes the segment by a function, on the latest version, as one step: others see all of it or nothing. Calls
+    /// change(self), commits, and returns what change returned. It is called again, on a newer version, whenever
+    /// another process committed meanwhile, so what it does beside must bear repetition. If it raises, nothing of what
+    /// it did remains. Raises Uncommitted if there were changes before; BaseLost if that cannot be told because this
+    /// process lagged too far (discard() first).
     fn transaction<'py>(
         slf: &Bound<'py, Self>,
         change: &Bound<'py, PyAny>,
@@ -79,9 +80,10 @@ impl Segment {
         unreachable!("lost more often than a number can say")
     }
 
-    /// For a with statement: changes made in it are committed at its end, and taken back if it ends by an exception, or if the commit fails. It begins with
-    /// the latest version; raises Uncommitted if there are changes already. At the end Behind is raised if another process has committed meanwhile
-    /// (transaction() would begin again); merge=True merges that instead, with validate and on_conflict as of commit().
+    /// For a with statement: changes made in it are committed at its end, and taken back if it ends by an exception, or
+    /// if the commit fails. It begins with the latest version; raises Uncommitted if there are changes already. At the
+    /// end Behind is raised if another process has committed meanwhile (transaction() would begin again); merge=True
+    /// merges that instead, with validate and on_conflict as of commit().
     ///
     ///     with segment.begin(merge=True):
     ///         here[17, 3] = 21.5
@@ -106,8 +108,9 @@ impl Segment {
         self.look(|segment| Watcher(segment.watcher()))
     }
 
-    /// Sleeps until the trunk has changes that the working copy has not, or until timeout seconds have passed (None: for ever); returns whether there are
-    /// such changes. Commits wake the sleeper. Other threads may use the segment meanwhile.
+    /// Sleeps until the trunk has changes that the working copy has not, or until timeout seconds have passed (None:
+    /// for ever); returns whether there are such changes. Commits wake the sleeper. Other threads may use the segment
+    /// meanwhile.
     #[pyo3(signature = (timeout=None))]
     fn wait(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<bool> {
         self._watcher()?.wait(py, timeout)

@@ -116,12 +116,14 @@ fn decide(conflict: &Conflict<'_>, on_conflict: &Bound<'_, PyAny>) -> PyResult<C
 
 #[pymethods]
 impl Segment {
-    /// Merges the trunk's changes into the working copy, unit by unit: what was changed here stays, everything else becomes the trunk's. Never waits for
-    /// commits. Raises BaseLost if this process lagged so far that what it started from is gone.
+    /// Merges the trunk's changes into the working copy, unit by unit: what was changed here stays, everything else
+    /// becomes the trunk's. Never waits for commits. Raises BaseLost if this process lagged so far that what it started
+    /// from is gone.
     ///
-    /// validate=True raises Conflict if a unit was changed on both sides, and does nothing. on_conflict(offset, base, local, incoming) is asked
-    /// about each such unit instead, before anything is written: it gets three bytes objects (base is None if that is gone), and
-    /// returns 'local', 'incoming', or bytes to put there; an exception of it ends the update with nothing done.
+    /// validate=True raises Conflict if a unit was changed on both sides, and does nothing. on_conflict(offset, base,
+    /// local, incoming) is asked about each such unit instead, before anything is written: it gets three bytes objects
+    /// (base is None if that is gone), and returns 'local', 'incoming', or bytes to put there; an exception of it ends
+    /// the update with nothing done.
     #[pyo3(signature = (*, validate=false, on_conflict=None))]
     fn update(
         &self,
@@ -138,11 +140,11 @@ impl Segment {
         Ok(updated.into())
     }
 
-    /// Publishes the changes made here, all at once, and returns the new version (the present one if nothing was changed). Raises Behind if
-    /// the trunk has changes that are not merged yet.
+    /// Publishes the changes made here, all at once, and returns the new version (the present one if nothing was
+    /// changed). Raises Behind if the trunk has changes that are not merged yet.
     ///
-    /// merge=True merges them first, as update() does, with validate and on_conflict as there, and never raises Behind; it raises Conflict and
-    /// BaseLost as update() does. Whatever is raised, the changes stay local.
+    /// merge=True merges them first, as update() does, with validate and on_conflict as there, and never raises Behind;
+    /// it raises Conflict and BaseLost as update() does. Whatever is raised, the changes stay local.
     #[pyo3(signature = (*, merge=false, validate=false, on_conflict=None))]
     fn commit(
         &self,
@@ -160,14 +162,14 @@ impl Segment {
         }
     }
 
-    /// Declares that the bytes from start to before stop were or will be written before the next commit: their pages take no fault and need no
-    /// scan. With tracking='declared' only what was touched is committed.
+    /// Declares that the bytes from start to before stop were or will be written before the next commit: their pages
+    /// take no fault and need no scan. With tracking='declared' only what was touched is committed.
     fn touch(&self, py: Python<'_>, start: usize, stop: usize) -> PyResult<()> {
         self.run(py, |segment| segment.touch(start..stop))
     }
 
-    /// Makes the segment longer, for everybody: others see it at their next update. The new bytes are zero; arrays stay as they are. A
-    /// smaller size changes nothing. Raises LimitReached beyond max_size.
+    /// Makes the segment longer, for everybody: others see it at their next update. The new bytes are zero; arrays stay
+    /// as they are. A smaller size changes nothing. Raises LimitReached beyond max_size.
     fn grow(&self, py: Python<'_>, size: usize) -> PyResult<()> {
         self.run(py, |segment| segment.grow(size))
     }
@@ -192,8 +194,8 @@ impl Segment {
         self.run(py, |segment| segment.sync())
     }
 
-    /// A NumPy array over the working copy: of this shape and dtype (float64 if None), offset bytes from its begin, in C order. It keeps the working copy alive; of a
-    /// read-only checkout it is read-only.
+    /// A NumPy array over the working copy: of this shape and dtype (float64 if None), offset bytes from its begin, in
+    /// C order. It keeps the working copy alive; of a read-only checkout it is read-only.
     #[pyo3(signature = (shape, dtype=None, offset=0))]
     fn ndarray<'py>(
         slf: &Bound<'py, Self>,

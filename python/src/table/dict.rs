@@ -138,7 +138,8 @@ impl Table {
         Err(PyKeyError::new_err("popitem(): the table is empty"))
     }
 
-    /// The value of a key; if it is not there, default is put in first. Of several threads one puts in, all get the same.
+    /// The value of a key; if it is not there, default is put in first. Of several threads one puts in, all get the
+    /// same.
     #[pyo3(signature = (key, default=None))]
     fn setdefault<'py>(
         &self,

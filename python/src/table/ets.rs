@@ -80,7 +80,8 @@ impl Table {
             .collect()
     }
 
-    /// The element at a position, from 1, of the object with a key; in the bags a list of them. default if no object has the key.
+    /// The element at a position, from 1, of the object with a key; in the bags a list of them. default if no object
+    /// has the key.
     #[pyo3(signature = (key, position, default=None))]
     fn lookup_element<'py>(
         &self,
@@ -117,9 +118,9 @@ impl Table {
         from_terms(key.py(), &taken)
     }
 
-    /// Counts: op is an increment, (position, increment), (position, increment, threshold, value) or a list of such tuples, done in
-    /// order in one atomic and isolated step. Returns the new value, or the list of them. If no object has the key, default is
-    /// inserted first with its key replaced, or KeyError raised.
+    /// Counts: op is an increment, (position, increment), (position, increment, threshold, value) or a list of such
+    /// tuples, done in order in one atomic and isolated step. Returns the new value, or the list of them. If no object
+    /// has the key, default is inserted first with its key replaced, or KeyError raised.
     #[pyo3(signature = (key, op, default=None))]
     fn update_counter<'py>(
         &self,
@@ -135,8 +136,9 @@ impl Table {
         }
     }
 
-    /// Replaces elements of the object with a key: edits is (position, value) or a list of such tuples, all done in one atomic step. If
-    /// there is no such object default is inserted with the edits, or nothing is done and False returned.
+    /// Replaces elements of the object with a key: edits is (position, value) or a list of such tuples, all done in one
+    /// atomic step. If there is no such object default is inserted with the edits, or nothing is done and False
+    /// returned.
     #[pyo3(signature = (key, edits, default=None))]
     fn update_element(
         &self,
@@ -151,7 +153,8 @@ impl Table {
         done.map_err(errors::store)
     }
 
-    /// Replaces old by new if the table holds exactly old; says whether it did. Both are objects with the same key. Atomic.
+    /// Replaces old by new if the table holds exactly old; says whether it did. Both are objects with the same key.
+    /// Atomic.
     fn compare_and_swap(&self, old: &Bound<'_, PyAny>, new: &Bound<'_, PyAny>) -> PyResult<bool> {
         let (old, new) = (to_term(old)?, to_term(new)?);
         self.table.cas(&old, &new).map_err(errors::store)
@@ -199,8 +202,8 @@ impl Table {
         key_or(key.py(), self.table.prev(&to_term(key)?), default)
     }
 
-    /// The objects of an ordered_set with start <= key < stop, as Python's ranges go: a list in order, or with reverse from the end.
-    /// A bound that is None is open; limit is how many at most.
+    /// The objects of an ordered_set with start <= key < stop, as Python's ranges go: a list in order, or with reverse
+    /// from the end. A bound that is None is open; limit is how many at most.
     #[pyo3(signature = (*, start=None, stop=None, limit=None, reverse=false))]
     fn range<'py>(
         &self,

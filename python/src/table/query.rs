@@ -35,10 +35,12 @@ impl Table {
 
 #[pymethods]
 impl Table {
-    /// What a match specification makes of the objects that match, a list: select("[{{'$1', '$2'}, [{'>', '$2', 10}], ['$1']}]"). The
-    /// specification is Erlang's, as a str in its syntax or as a value. limit is how many at most; with reverse from the end of an ordered_set.
+    /// What a match specification makes of the objects that match, a list: select("[{{'$1', '$2'}, [{'>', '$2', 10}],
+    /// ['$1']}]"). The specification is Erlang's, as a str in its syntax or as a value. limit is how many at most; with
+    /// reverse from the end of an ordered_set.
     ///
-    /// What it says of the key is looked up instead of searched for: see explain(). Raises BadValue for a specification that is none.
+    /// What it says of the key is looked up instead of searched for: see explain(). Raises BadValue for a specification
+    /// that is none.
     #[pyo3(signature = (spec, *, limit=None, reverse=false))]
     fn select<'py>(
         &self,
@@ -63,20 +65,22 @@ impl Table {
         self.query(py, |table| table.select_count(&spec))
     }
 
-    /// Deletes the objects of which a match specification makes true, each judged and deleted in one atomic step; returns how many.
+    /// Deletes the objects of which a match specification makes true, each judged and deleted in one atomic step;
+    /// returns how many.
     fn select_delete(&self, py: Python<'_>, spec: &Bound<'_, PyAny>) -> PyResult<usize> {
         let spec = spec_of(spec)?;
         self.query(py, |table| table.select_delete(&spec))
     }
 
-    /// Puts what a match specification makes of the objects that match in their places, each judged and replaced in one atomic step; returns how
-    /// many. The specification must keep every object's key.
+    /// Puts what a match specification makes of the objects that match in their places, each judged and replaced in one
+    /// atomic step; returns how many. The specification must keep every object's key.
     fn select_replace(&self, py: Python<'_>, spec: &Bound<'_, PyAny>) -> PyResult<usize> {
         let spec = spec_of(spec)?;
         self.query(py, |table| table.select_replace(&spec))
     }
 
-    /// For every object that matches a pattern, what its variables stand for, a list of lists: match("{'_', '$1', '$2'}").
+    /// For every object that matches a pattern, what its variables stand for, a list of lists: match("{'_', '$1',
+    /// '$2'}").
     fn r#match<'py>(
         &self,
         py: Python<'py>,
@@ -104,8 +108,8 @@ impl Table {
         self.query(py, |table| table.match_delete(&pattern))
     }
 
-    /// What select() would do, without doing it: a dict of plan (how the objects are found, a str), estimated (about how many would be visited) and
-    /// size (how many there are).
+    /// What select() would do, without doing it: a dict of plan (how the objects are found, a str), estimated (about
+    /// how many would be visited) and size (how many there are).
     fn explain<'py>(
         &self,
         py: Python<'py>,

@@ -13,16 +13,17 @@ use crate::error::{Failure, call, fyris_code, fyris_error};
 /// The map inside a `fyris_change`, which alone may use it.
 pub struct fyris_batch(*mut Batch<'static>);
 
-/// Changes the map through the batch. 0: commit; anything else: give up, and nothing of it remains. May be called several times, each time on a
-/// newer version, so what it does beside must bear repetition. It must not leave by `longjmp` or an exception; calls with the map itself say
-/// FYRIS_E_BUSY.
+/// Changes the map through the batch. 0: commit; anything else: give up, and nothing of it remains. May be called
+/// several times, each time on a newer version, so what it does beside must bear repetition. It must not leave by
+/// `longjmp` or an exception; calls with the map itself say FYRIS_E_BUSY.
 pub type fyris_change =
     Option<unsafe extern "C" fn(context: *mut c_void, batch: *mut fyris_batch) -> i32>;
 
-/// Changes the map by a function, on the latest version, as one step: others see all of it or nothing. `context` is handed on.
+/// Changes the map by a function, on the latest version, as one step: others see all of it or nothing. `context` is
+/// handed on.
 ///
-/// Fails with FYRIS_E_GAVE_UP, FYRIS_E_UNCOMMITTED if changes were made before, and as `fyris_map_update` and `fyris_map_commit`, but never with
-/// FYRIS_E_BEHIND. Nothing of the changes remains then.
+/// Fails with FYRIS_E_GAVE_UP, FYRIS_E_UNCOMMITTED if changes were made before, and as `fyris_map_update` and
+/// `fyris_map_commit`, but never with FYRIS_E_BEHIND. Nothing of the changes remains then.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]

@@ -1,7 +1,7 @@
 //! Ordered maps in segments: byte-string keys, byte-string values, shared by processes.
 //!
-//! What a call lends out points into the working copy. It stays until a call changes the copy: an update, an insert, a removal, a commit's
-//! retry. As with segments, a second thread inside is told FYRIS_E_BUSY.
+//! What a call lends out points into the working copy. It stays until a call changes the copy: an update, an insert, a
+//! removal, a commit's retry. As with segments, a second thread inside is told FYRIS_E_BUSY.
 
 mod batch;
 mod read;
@@ -37,10 +37,12 @@ unsafe fn with<T, E: Into<Failure>>(
     operation(&mut *map.0.lock()?).map_err(Into::into)
 }
 
-/// Checks a segment out and opens the map in it; in a new segment an empty map is made. Name, size and options are those of
-/// `fyris_segment_checkout` (with `{max_size, Bytes}` the map grows by itself); writes are declared by the map, whatever they say of tracking.
+/// Checks a segment out and opens the map in it; in a new segment an empty map is made. Name, size and options are
+/// those of `fyris_segment_checkout` (with `{max_size, Bytes}` the map grows by itself); writes are declared by the
+/// map, whatever they say of tracking.
 ///
-/// Fails as `fyris_segment_checkout`; FYRIS_E_DAMAGED if the segment holds no map, FYRIS_E_ARGUMENT if it is too small or its unit too large.
+/// Fails as `fyris_segment_checkout`; FYRIS_E_DAMAGED if the segment holds no map, FYRIS_E_ARGUMENT if it is too small
+/// or its unit too large.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -63,7 +65,8 @@ pub unsafe extern "C" fn fyris_map_checkout(
     })
 }
 
-/// Gives the working copy up, with its uncommitted changes; the map stays, until `fyris_segment_unlink` removes its name.
+/// Gives the working copy up, with its uncommitted changes; the map stays, until `fyris_segment_unlink` removes its
+/// name.
 ///
 /// Threads: last.
 #[unsafe(no_mangle)]

@@ -45,7 +45,8 @@ impl fyris_entry {
     }
 }
 
-/// The value of a key, borrowed until a call changes the working copy: `*value` is NULL if the key is not there. O(log size).
+/// The value of a key, borrowed until a call changes the working copy: `*value` is NULL if the key is not there. O(log
+/// size).
 ///
 /// Fails with FYRIS_E_FORKED, FYRIS_E_BUSY, FYRIS_E_DAMAGED.
 ///
@@ -133,7 +134,8 @@ pub unsafe extern "C" fn fyris_map_next(
     })
 }
 
-/// The entry with the largest key below `key`, which need not be there, borrowed; with `key` NULL the last entry. O(log size).
+/// The entry with the largest key below `key`, which need not be there, borrowed; with `key` NULL the last entry. O(log
+/// size).
 ///
 /// Fails as `fyris_map_get`.
 ///
@@ -194,7 +196,8 @@ pub unsafe extern "C" fn fyris_map_version(map: *const fyris_map) -> u64 {
     })
 }
 
-/// Whether others have committed since: two loads, no system call. False for NULL, and while another thread is inside a call with the map.
+/// Whether others have committed since: two loads, no system call. False for NULL, and while another thread is inside a
+/// call with the map.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]

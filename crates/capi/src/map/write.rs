@@ -9,10 +9,11 @@ use crate::args::{Out, bytes, handle};
 use crate::error::{call, fyris_code, fyris_error};
 use crate::segment::{fyris_updated, tell};
 
-/// Maps a key to a value in the working copy; a commit publishes it. O(log size). The segment grows if need be, as far as it may.
+/// Maps a key to a value in the working copy; a commit publishes it. O(log size). The segment grows if need be, as far
+/// as it may.
 ///
-/// Fails with FYRIS_E_NO_SPACE, FYRIS_E_LIMIT (key or value too long), FYRIS_E_READ_ONLY, FYRIS_E_FORKED, FYRIS_E_BUSY; with FYRIS_E_DAMAGED
-/// the working copy should be discarded.
+/// Fails with FYRIS_E_NO_SPACE, FYRIS_E_LIMIT (key or value too long), FYRIS_E_READ_ONLY, FYRIS_E_FORKED, FYRIS_E_BUSY;
+/// with FYRIS_E_DAMAGED the working copy should be discarded.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -90,10 +91,11 @@ pub unsafe extern "C" fn fyris_map_update(
     })
 }
 
-/// Publishes the changes of the working copy. `version`, which may be NULL, is the new version, or the present one if there are none.
+/// Publishes the changes of the working copy. `version`, which may be NULL, is the new version, or the present one if
+/// there are none.
 ///
-/// Fails with FYRIS_E_BEHIND: another writer was first; discard, update, and make the changes again (`fyris_map_write` does). Else as
-/// `fyris_segment_commit`.
+/// Fails with FYRIS_E_BEHIND: another writer was first; discard, update, and make the changes again (`fyris_map_write`
+/// does). Else as `fyris_segment_commit`.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]

@@ -11,30 +11,34 @@ use crate::error::{answer, call, free, fyris_code, fyris_error, make};
 
 /// Checks a segment out: gives this process a private working copy of it.
 ///
-/// `name` without a slash is a segment of this user in memory, which lasts until it is unlinked or the machine restarts; with a
-/// slash it is the path of a file, and the segment lasts as the file does. `size` is in bytes; 0 attaches to a segment that is there,
-/// whatever its size. `options` is a list in Erlang's syntax, or NULL for none:
+/// `name` without a slash is a segment of this user in memory, which lasts until it is unlinked or the machine
+/// restarts; with a slash it is the path of a file, and the segment lasts as the file does. `size` is in bytes; 0
+/// attaches to a segment that is there, whatever its size. `options` is a list in Erlang's syntax, or NULL for none:
 ///
 /// - `existing`: do not create it; `exclusive`: it must be new;
 /// - `read_only`: nothing is tracked, writing raises SIGSEGV; permission to read the file is enough;
-/// - `in_place`: read-only, and shows the trunk's own pages instead of copies, but for those that updates change. What it sees is kept while it
-///   does not update: others' commits may fail with FYRIS_E_NO_SPACE then;
+/// - `in_place`: read-only, and shows the trunk's own pages instead of copies, but for those that updates change. What
+///   it sees is kept while it does not update: others' commits may fail with FYRIS_E_NO_SPACE then;
 /// - `{unit, Bytes}`: the editing unit by which changes are merged, a power of two up to 64 (default 8);
 /// - `{max_size, Bytes}`: the size it may grow to, fixed when it is created (default: `size`);
-/// - `{slots, Count}`, `{history, Bytes}`: how many processes may have it checked out (default 1,024), and how many bytes of replaced pages
-///   it may keep for those that lag (default 8 times its size), fixed when it is created; FYRIS_E_BASE_LOST is for who is beyond that;
-/// - `{mode, Mode}`, `{group, Gid}`: permissions (`8#640`) and group of a new file (default: 0600, the process's); who attaches to a segment in
-///   memory with wider permissions says the same mode;
-/// - `declared`: writes are not noticed but declared with `fyris_segment_touch`; `{tracking, userfault}` or `{tracking, signal}` choose
-///   how they are noticed (default: the best the kernel has);
-/// - `{private, Start, End}`: what this process writes there is its own and never committed (marks of a garbage collector);
-/// - `{place, Start, End, Address}`: these bytes are at this address, where nothing may be mapped; there they are read and written. Several
-///   may be given; all numbers are multiples of 4096. Bytes that are written to at `fyris_segment_data` instead have to be declared.
-///   After a fork they are there again when the child has reattached. `{replace, Start, End, Address}`: over what is mapped there,
-///   which nobody may use any more; when the segment is freed nothing is there.
+/// - `{slots, Count}`, `{history, Bytes}`: how many processes may have it checked out (default 1,024), and how many
+///   bytes of replaced pages it may keep for those that lag (default 8 times its size), fixed when it is created;
+///   FYRIS_E_BASE_LOST is for who is beyond that;
+/// - `{mode, Mode}`, `{group, Gid}`: permissions (`8#640`) and group of a new file (default: 0600, the process's); who
+///   attaches to a segment in memory with wider permissions says the same mode;
+/// - `declared`: writes are not noticed but declared with `fyris_segment_touch`; `{tracking, userfault}` or `{tracking,
+///   signal}` choose how they are noticed (default: the best the kernel has);
+/// - `{private, Start, End}`: what this process writes there is its own and never committed (marks of a garbage
+///   collector);
+/// - `{place, Start, End, Address}`: these bytes are at this address, where nothing may be mapped; there they are read
+///   and written. Several may be given; all numbers are multiples of 4096. Bytes that are written to at
+///   `fyris_segment_data` instead have to be declared. After a fork they are there again when the child has reattached.
+///   `{replace, Start, End, Address}`: over what is mapped there, which nobody may use any more; when the segment is
+///   freed nothing is there.
 ///
-/// O(size). Fails with FYRIS_E_NO_SEGMENT, FYRIS_E_EXISTS, FYRIS_E_ARGUMENT (too small, another unit, no name), FYRIS_E_SYNTAX,
-/// FYRIS_E_DAMAGED, FYRIS_E_NO_ACCESS, FYRIS_E_LIMIT, FYRIS_E_NO_SPACE, FYRIS_E_UNSUPPORTED, FYRIS_E_IO.
+/// O(size). Fails with FYRIS_E_NO_SEGMENT, FYRIS_E_EXISTS, FYRIS_E_ARGUMENT (too small, another unit, no name),
+/// FYRIS_E_SYNTAX, FYRIS_E_DAMAGED, FYRIS_E_NO_ACCESS, FYRIS_E_LIMIT, FYRIS_E_NO_SPACE, FYRIS_E_UNSUPPORTED,
+/// FYRIS_E_IO.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -84,8 +88,9 @@ pub unsafe extern "C" fn fyris_segment_unlink(
     })
 }
 
-/// The working copy: the memory to read and to write, at a multiple of the page size. It stays where it is until the segment is freed or
-/// reattached, and changes only by this process's writes and in updates. No thread should write to it during a call with the segment.
+/// The working copy: the memory to read and to write, at a multiple of the page size. It stays where it is until the
+/// segment is freed or reattached, and changes only by this process's writes and in updates. No thread should write to
+/// it during a call with the segment.
 ///
 /// Fails with FYRIS_E_BUSY, FYRIS_E_FORKED.
 ///
@@ -127,8 +132,9 @@ pub struct fyris_segment_state {
     pub read_only: bool,
     /// This is a forked child of the process that checked the segment out: reattach.
     pub forked: bool,
-    /// How writes are noticed: "userfault", "signal", or "declared" (not at all; also of a read-only one). With "signal", `read` and other system
-    /// calls into pages not yet written fail with EFAULT: `fyris_segment_touch` them before. Yours to read for ever.
+    /// How writes are noticed: "userfault", "signal", or "declared" (not at all; also of a read-only one). With
+    /// "signal", `read` and other system calls into pages not yet written fail with EFAULT: `fyris_segment_touch` them
+    /// before. Yours to read for ever.
     pub tracking: *const c_char,
 }
 
@@ -169,8 +175,8 @@ pub unsafe extern "C" fn fyris_segment_look(
     })
 }
 
-/// Whether the trunk has changes that the working copy has not: two loads, no system call. False for NULL, and while another thread is
-/// inside a call with the segment.
+/// Whether the trunk has changes that the working copy has not: two loads, no system call. False for NULL, and while
+/// another thread is inside a call with the segment.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -181,11 +187,12 @@ pub unsafe extern "C" fn fyris_segment_is_behind(segment: *const fyris_segment) 
     })
 }
 
-/// In a forked child: checks the same segment out anew, at the trunk's present version; the parent's uncommitted changes are not in it, and
-/// `fyris_segment_data` is elsewhere. In the process that checked it out: nothing. Until it is called every other call says FYRIS_E_FORKED.
+/// In a forked child: checks the same segment out anew, at the trunk's present version; the parent's uncommitted
+/// changes are not in it, and `fyris_segment_data` is elsewhere. In the process that checked it out: nothing. Until it
+/// is called every other call says FYRIS_E_FORKED.
 ///
-/// Fails as `fyris_segment_checkout`; FYRIS_E_NO_SEGMENT if the name was unlinked. That the parent forked while another of its threads was
-/// inside a call does no harm.
+/// Fails as `fyris_segment_checkout`; FYRIS_E_NO_SEGMENT if the name was unlinked. That the parent forked while another
+/// of its threads was inside a call does no harm.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]

@@ -15,11 +15,12 @@ pub(super) fn tell(version: u64, out: *mut u64) -> Outcome {
     Ok(())
 }
 
-/// Publishes the changes made here: others see all of them at their next update, or none. `version`, which may be NULL, is the new version,
-/// or the present one if nothing was changed. A process that dies meanwhile, at any instruction, harms nobody.
+/// Publishes the changes made here: others see all of them at their next update, or none. `version`, which may be NULL,
+/// is the new version, or the present one if nothing was changed. A process that dies meanwhile, at any instruction,
+/// harms nobody.
 ///
-/// Fails with FYRIS_E_BEHIND, FYRIS_E_READ_ONLY, FYRIS_E_NO_SPACE, FYRIS_E_TIMEOUT, FYRIS_E_FORKED, FYRIS_E_BUSY, FYRIS_E_DAMAGED; the
-/// changes stay local then.
+/// Fails with FYRIS_E_BEHIND, FYRIS_E_READ_ONLY, FYRIS_E_NO_SPACE, FYRIS_E_TIMEOUT, FYRIS_E_FORKED, FYRIS_E_BUSY,
+/// FYRIS_E_DAMAGED; the changes stay local then.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -51,8 +52,8 @@ pub unsafe extern "C" fn fyris_segment_commit_merge(
     })
 }
 
-/// As `fyris_segment_commit_merge`, but if a unit was changed on both sides nothing is committed, and `conflicts` says where, as for
-/// `fyris_segment_update_validated`.
+/// As `fyris_segment_commit_merge`, but if a unit was changed on both sides nothing is committed, and `conflicts` says
+/// where, as for `fyris_segment_update_validated`.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -69,8 +70,8 @@ pub unsafe extern "C" fn fyris_segment_commit_merge_validated(
     })
 }
 
-/// Declares that `len` bytes from `offset` on were or will be written before the next commit: their pages take no fault and need no
-/// scan. With the option `declared` only what was touched is committed. O(pages).
+/// Declares that `len` bytes from `offset` on were or will be written before the next commit: their pages take no fault
+/// and need no scan. With the option `declared` only what was touched is committed. O(pages).
 ///
 /// Fails with FYRIS_E_ARGUMENT (outside of the segment), FYRIS_E_READ_ONLY, FYRIS_E_FORKED, FYRIS_E_BUSY.
 ///
@@ -89,10 +90,11 @@ pub unsafe extern "C" fn fyris_segment_touch(
     })
 }
 
-/// Makes the segment longer, for everybody: others see it at their next update. The new bytes are zero, the old ones stay where they are. A
-/// smaller size changes nothing.
+/// Makes the segment longer, for everybody: others see it at their next update. The new bytes are zero, the old ones
+/// stay where they are. A smaller size changes nothing.
 ///
-/// Fails with FYRIS_E_LIMIT beyond its `max_size`, FYRIS_E_READ_ONLY, FYRIS_E_NO_SPACE, FYRIS_E_TIMEOUT, FYRIS_E_FORKED, FYRIS_E_BUSY.
+/// Fails with FYRIS_E_LIMIT beyond its `max_size`, FYRIS_E_READ_ONLY, FYRIS_E_NO_SPACE, FYRIS_E_TIMEOUT,
+/// FYRIS_E_FORKED, FYRIS_E_BUSY.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]

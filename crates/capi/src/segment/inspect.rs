@@ -29,7 +29,8 @@ unsafe fn ranges(
 
 /// Where the working copy differs from its version: whole units. O(pages written).
 ///
-/// Fails with FYRIS_E_BASE_LOST if that version is gone because this process lagged too far, FYRIS_E_FORKED, FYRIS_E_BUSY, FYRIS_E_DAMAGED.
+/// Fails with FYRIS_E_BASE_LOST if that version is gone because this process lagged too far, FYRIS_E_FORKED,
+/// FYRIS_E_BUSY, FYRIS_E_DAMAGED.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -42,8 +43,8 @@ pub unsafe extern "C" fn fyris_segment_diff(
     call(err, || unsafe { ranges(segment, changed, Segment::diff) })
 }
 
-/// What the trunk has changed since the version of the working copy: whole words or units, whichever is larger. O(pages changed), no system
-/// call.
+/// What the trunk has changed since the version of the working copy: whole words or units, whichever is larger. O(pages
+/// changed), no system call.
 ///
 /// Fails with FYRIS_E_FORKED, FYRIS_E_BUSY, FYRIS_E_DAMAGED.
 ///
@@ -60,8 +61,9 @@ pub unsafe extern "C" fn fyris_segment_incoming(
     })
 }
 
-/// Looks a segment over without checking it out, repairs what dead processes have left, and checks every invariant. `report`, which
-/// may be NULL, is a map: `size`, `max_size`, `unit`, `version`, `frames_free` and so on, and `processes`, a list of maps. O(size).
+/// Looks a segment over without checking it out, repairs what dead processes have left, and checks every invariant.
+/// `report`, which may be NULL, is a map: `size`, `max_size`, `unit`, `version`, `frames_free` and so on, and
+/// `processes`, a list of maps. O(size).
 ///
 /// Fails with FYRIS_E_DAMAGED and the first thing that is wrong; else as `fyris_segment_checkout`; FYRIS_E_TIMEOUT.
 ///
@@ -86,9 +88,10 @@ pub unsafe extern "C" fn fyris_segment_doctor(
     })
 }
 
-/// Lists this user's segments in memory, by looking at their files: no slot is taken, and nothing changed. `list` is a list of maps: `name`
-/// and `path` (binaries), then `size`, `max_size`, `unit`, `version`, `processes` (living ones that have it checked out) and `backed` (bytes of
-/// memory), or `error` (a binary) where the file is none that this library reads. O(files in `/dev/shm`).
+/// Lists this user's segments in memory, by looking at their files: no slot is taken, and nothing changed. `list` is a
+/// list of maps: `name` and `path` (binaries), then `size`, `max_size`, `unit`, `version`, `processes` (living ones
+/// that have it checked out) and `backed` (bytes of memory), or `error` (a binary) where the file is none that this
+/// library reads. O(files in `/dev/shm`).
 ///
 /// Fails with FYRIS_E_IO.
 ///

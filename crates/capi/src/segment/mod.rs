@@ -1,7 +1,7 @@
 //! Version-controlled shared memory.
 //!
-//! A handle may be used by any thread, one at a time: a second one is told FYRIS_E_BUSY at once. That, too, keeps a conflict callback
-//! from calling back into its own segment.
+//! A handle may be used by any thread, one at a time: a second one is told FYRIS_E_BUSY at once. That, too, keeps a
+//! conflict callback from calling back into its own segment.
 
 mod checkout;
 mod commit;

@@ -11,11 +11,13 @@ use crate::args::{Out, handle};
 use crate::error::fyris_code::*;
 use crate::error::{Failure, Outcome, call, fyris_code, fyris_error};
 
-/// Begins a transaction by hand: brings the working copy to the trunk's latest version. Then change it and commit: FYRIS_E_BEHIND says that
-/// another process was faster; discard and begin again, as `fyris_segment_transaction` does. `updated` may be NULL.
+/// Begins a transaction by hand: brings the working copy to the trunk's latest version. Then change it and commit:
+/// FYRIS_E_BEHIND says that another process was faster; discard and begin again, as `fyris_segment_transaction` does.
+/// `updated` may be NULL.
 ///
-/// Fails with FYRIS_E_UNCOMMITTED if there are changes already, FYRIS_E_BASE_LOST if that cannot be told because this process lagged too far
-/// (commit or discard first, in both cases), FYRIS_E_READ_ONLY, FYRIS_E_FORKED, FYRIS_E_BUSY, FYRIS_E_DAMAGED.
+/// Fails with FYRIS_E_UNCOMMITTED if there are changes already, FYRIS_E_BASE_LOST if that cannot be told because this
+/// process lagged too far (commit or discard first, in both cases), FYRIS_E_READ_ONLY, FYRIS_E_FORKED, FYRIS_E_BUSY,
+/// FYRIS_E_DAMAGED.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -30,17 +32,18 @@ pub unsafe extern "C" fn fyris_segment_begin(
     })
 }
 
-/// Changes the working copy, of `size` bytes at `data`. 0: commit; anything else: give up, and nothing of it remains. May be called several
-/// times, each time on a newer version, so what it does beside must bear repetition. It must not leave by `longjmp` or an
-/// exception. With the option `declared` it calls `fyris_segment_touch`.
+/// Changes the working copy, of `size` bytes at `data`. 0: commit; anything else: give up, and nothing of it remains.
+/// May be called several times, each time on a newer version, so what it does beside must bear repetition. It must not
+/// leave by `longjmp` or an exception. With the option `declared` it calls `fyris_segment_touch`.
 pub type fyris_segment_change =
     Option<unsafe extern "C" fn(context: *mut c_void, data: *mut c_void, size: usize) -> i32>;
 
-/// Changes the segment by a function, on the latest version, as one step: others see all of it or nothing. The function is called again
-/// whenever another process committed meanwhile. `context` is handed on; `version`, which may be NULL, is the new version.
+/// Changes the segment by a function, on the latest version, as one step: others see all of it or nothing. The function
+/// is called again whenever another process committed meanwhile. `context` is handed on; `version`, which may be NULL,
+/// is the new version.
 ///
-/// Fails with FYRIS_E_GAVE_UP, and as `fyris_segment_begin` and `fyris_segment_commit`, but never with FYRIS_E_BEHIND. Nothing of the changes
-/// remains then.
+/// Fails with FYRIS_E_GAVE_UP, and as `fyris_segment_begin` and `fyris_segment_commit`, but never with FYRIS_E_BEHIND.
+/// Nothing of the changes remains then.
 ///
 /// Threads: any; no other thread should use the segment until it returns.
 #[unsafe(no_mangle)]
@@ -84,9 +87,9 @@ pub unsafe extern "C" fn fyris_segment_transaction(
     })
 }
 
-/// Sleeps until the trunk has changes that the working copy has not, or until `millis` milliseconds have passed (for ever, if that is
-/// negative). `news`, which may be NULL, says whether there are such changes; if there are already it returns at once. Commits wake the
-/// sleeper. Another thread may use the segment meanwhile, but not free it.
+/// Sleeps until the trunk has changes that the working copy has not, or until `millis` milliseconds have passed (for
+/// ever, if that is negative). `news`, which may be NULL, says whether there are such changes; if there are already it
+/// returns at once. Commits wake the sleeper. Another thread may use the segment meanwhile, but not free it.
 ///
 /// Fails with FYRIS_E_FORKED, FYRIS_E_BUSY.
 ///

@@ -37,8 +37,8 @@ pub(crate) fn tell(updated: Updated, out: *mut fyris_updated) -> Outcome {
     Ok(())
 }
 
-/// Merges the trunk's changes into the working copy, unit by unit: what was changed here stays, everything else becomes the trunk's. Never waits
-/// for commits; with nothing new it is two loads. `updated` may be NULL.
+/// Merges the trunk's changes into the working copy, unit by unit: what was changed here stays, everything else becomes
+/// the trunk's. Never waits for commits; with nothing new it is two loads. `updated` may be NULL.
 ///
 /// Fails with FYRIS_E_BASE_LOST, FYRIS_E_FORKED, FYRIS_E_BUSY, FYRIS_E_DAMAGED; the working copy is untouched then.
 ///
@@ -55,9 +55,10 @@ pub unsafe extern "C" fn fyris_segment_update(
     })
 }
 
-/// As `fyris_segment_update`, but if a unit was changed on both sides, even to the same value, nothing is done and `conflicts`, which may
-/// be NULL, says where: with FYRIS_E_CONFLICT the units that both sides changed, with FYRIS_E_BASE_LOST the units in which the two sides differ,
-/// on pages that both have changed. With other codes it is not written.
+/// As `fyris_segment_update`, but if a unit was changed on both sides, even to the same value, nothing is done and
+/// `conflicts`, which may be NULL, says where: with FYRIS_E_CONFLICT the units that both sides changed, with
+/// FYRIS_E_BASE_LOST the units in which the two sides differ, on pages that both have changed. With other codes it is
+/// not written.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -98,8 +99,9 @@ pub struct fyris_conflict {
     pub incoming: *const u8,
 }
 
-/// Decides about a conflict: FYRIS_LOCAL, FYRIS_INCOMING, FYRIS_RESULT having written `unit` bytes to `result`, or FYRIS_GIVE_UP. It may
-/// block, but not leave by `longjmp` or an exception; a call with the same segment says FYRIS_E_BUSY.
+/// Decides about a conflict: FYRIS_LOCAL, FYRIS_INCOMING, FYRIS_RESULT having written `unit` bytes to `result`, or
+/// FYRIS_GIVE_UP. It may block, but not leave by `longjmp` or an exception; a call with the same segment says
+/// FYRIS_E_BUSY.
 pub type fyris_decide = Option<
     unsafe extern "C" fn(
         context: *mut c_void,
@@ -108,11 +110,11 @@ pub type fyris_decide = Option<
     ) -> i32,
 >;
 
-/// As `fyris_segment_update`, asking `decide` about each unit that both sides changed. All are asked before anything is written, in no order
-/// that means anything, and some perhaps twice. `context` is handed on.
+/// As `fyris_segment_update`, asking `decide` about each unit that both sides changed. All are asked before anything is
+/// written, in no order that means anything, and some perhaps twice. `context` is handed on.
 ///
-/// Fails with FYRIS_E_GAVE_UP, FYRIS_E_ARGUMENT for an answer that is none, FYRIS_E_FORKED, FYRIS_E_BUSY, FYRIS_E_DAMAGED; the working copy
-/// is untouched then.
+/// Fails with FYRIS_E_GAVE_UP, FYRIS_E_ARGUMENT for an answer that is none, FYRIS_E_FORKED, FYRIS_E_BUSY,
+/// FYRIS_E_DAMAGED; the working copy is untouched then.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]

@@ -9,8 +9,8 @@ use super::{fyris_table, place, table};
 use crate::args::text;
 use crate::error::{call, fyris_code, fyris_error, make};
 
-/// Writes the table to a file that `ets:file2tab` reads, with a checksum; a file that is there is replaced when the new one is whole.
-/// `objects`, which may be NULL, is how many were written.
+/// Writes the table to a file that `ets:file2tab` reads, with a checksum; a file that is there is replaced when the new
+/// one is whole. `objects`, which may be NULL, is how many were written.
 ///
 /// Fails with FYRIS_E_IO, FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
 ///
@@ -39,8 +39,8 @@ pub unsafe extern "C" fn fyris_table_save(
     })
 }
 
-/// Makes a table out of a file that `ets:tab2file` or `fyris_table_save` wrote. The file may come from anybody: it is checked, as
-/// far as it lets itself be, and refused whole if anything in it is wrong.
+/// Makes a table out of a file that `ets:tab2file` or `fyris_table_save` wrote. The file may come from anybody: it is
+/// checked, as far as it lets itself be, and refused whole if anything in it is wrong.
 ///
 /// Fails with FYRIS_E_IO, FYRIS_E_DAMAGED, FYRIS_E_NAME_TAKEN, FYRIS_E_LIMIT.
 ///

@@ -1,6 +1,7 @@
 //! Stores and tables.
 //!
-//! A table handle acts in the name of the store handle that it came from: that is its *owner* where ETS would say process.
+//! A table handle acts in the name of the store handle that it came from: that is its *owner* where ETS would say
+//! process.
 
 mod dump;
 mod query;

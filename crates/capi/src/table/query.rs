@@ -38,12 +38,13 @@ unsafe fn counted(
     Ok(())
 }
 
-/// What a match specification makes of the objects that match, a list; `limit` is how many at most, 0 for all. In an `ordered_set` in
-/// the order of the keys, or with `reverse` from the end. The specification is a term as for `ets:select/2`, like
-/// `[{{'$1', '$2'}, [{'>', '$2', 10}], ['$1']}]`. What it says of the key is looked up instead of searched for.
+/// What a match specification makes of the objects that match, a list; `limit` is how many at most, 0 for all. In an
+/// `ordered_set` in the order of the keys, or with `reverse` from the end. The specification is a term as for
+/// `ets:select/2`, like `[{{'$1', '$2'}, [{'>', '$2', 10}], ['$1']}]`. What it says of the key is looked up instead of
+/// searched for.
 ///
-/// An object that is there throughout is visited exactly once. Fails with FYRIS_E_ARGUMENT for a specification that is none, FYRIS_E_NO_TABLE,
-/// FYRIS_E_NO_ACCESS.
+/// An object that is there throughout is visited exactly once. Fails with FYRIS_E_ARGUMENT for a specification that is
+/// none, FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -89,7 +90,8 @@ pub unsafe extern "C" fn fyris_table_select_count(
     })
 }
 
-/// Deletes the objects of which a match specification makes `true`, each judged and deleted in one atomic step; says how many.
+/// Deletes the objects of which a match specification makes `true`, each judged and deleted in one atomic step; says
+/// how many.
 ///
 /// Fails as `fyris_table_select`.
 ///
@@ -107,8 +109,8 @@ pub unsafe extern "C" fn fyris_table_select_delete(
     })
 }
 
-/// Puts what a match specification makes of the objects that match in their places, each judged and replaced in one atomic step; says how
-/// many. The specification must keep every object's key. Not for a `bag`.
+/// Puts what a match specification makes of the objects that match in their places, each judged and replaced in one
+/// atomic step; says how many. The specification must keep every object's key. Not for a `bag`.
 ///
 /// Fails as `fyris_table_select`; FYRIS_E_TYPE.
 ///
@@ -149,8 +151,8 @@ pub unsafe extern "C" fn fyris_table_match_object(
     })
 }
 
-/// What `fyris_table_select` would do, without doing it: a map of `plan` (how the objects are found), `estimated` (about how many would be visited) and
-/// `size` (how many there are).
+/// What `fyris_table_select` would do, without doing it: a map of `plan` (how the objects are found), `estimated`
+/// (about how many would be visited) and `size` (how many there are).
 ///
 /// Fails as `fyris_table_select`.
 ///

@@ -103,7 +103,8 @@ pub unsafe extern "C" fn fyris_table_member(
     })
 }
 
-/// One item of what `ets:info/2` tells, by its name: `size` (objects), `memory` (bytes), `type`, `keypos`, `protection`, `index`, and so on.
+/// One item of what `ets:info/2` tells, by its name: `size` (objects), `memory` (bytes), `type`, `keypos`,
+/// `protection`, `index`, and so on.
 ///
 /// Fails with FYRIS_E_ARGUMENT for another name, and for what only Erlang can show (pids); FYRIS_E_NO_TABLE.
 ///

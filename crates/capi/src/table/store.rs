@@ -10,8 +10,8 @@ use crate::args::{handle, text};
 use crate::error::{Outcome, call, free, fyris_code, fyris_error, make};
 use crate::term::parse;
 
-/// A store of tables, and an owner in it. The tables that the owner made are deleted when the handle is freed, unless their options
-/// say otherwise.
+/// A store of tables, and an owner in it. The tables that the owner made are deleted when the handle is freed, unless
+/// their options say otherwise.
 pub struct fyris_store(Owner);
 
 /// A new store without tables.
@@ -22,7 +22,8 @@ pub extern "C" fn fyris_store_new(err: *mut fyris_error) -> *mut fyris_store {
     make(err, || Ok(fyris_store(Store::new().owner())))
 }
 
-/// Another owner in the same store: it finds the same named tables, may read those that are protected, and ends by itself.
+/// Another owner in the same store: it finds the same named tables, may read those that are protected, and ends by
+/// itself.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -45,10 +46,10 @@ pub unsafe extern "C" fn fyris_store_free(store: *mut fyris_store) {
     unsafe { free(store) }
 }
 
-/// Makes a table. `options` is the list of options of `ets:new/2` in Erlang's syntax, or NULL for none: the type is `set` (which
-/// nothing need say), `ordered_set`, `bag` or `duplicate_bag`; the access `protected` (only handles from this store handle write),
-/// `public` or `private`; `named_table` registers the name; `{keypos, N}` says which element is the key; `{index, Name}` which
-/// structure holds the table; `{owner, none}` lets the table outlive its maker.
+/// Makes a table. `options` is the list of options of `ets:new/2` in Erlang's syntax, or NULL for none: the type is
+/// `set` (which nothing need say), `ordered_set`, `bag` or `duplicate_bag`; the access `protected` (only handles from
+/// this store handle write), `public` or `private`; `named_table` registers the name; `{keypos, N}` says which element
+/// is the key; `{index, Name}` which structure holds the table; `{owner, none}` lets the table outlive its maker.
 ///
 /// Fails with FYRIS_E_ARGUMENT, FYRIS_E_SYNTAX, FYRIS_E_NAME_TAKEN, FYRIS_E_LIMIT.
 ///

@@ -28,8 +28,8 @@ unsafe fn step(
     Ok(())
 }
 
-/// The first key; NULL if there is none. The keys of an `ordered_set` are in Erlang's order of terms, others in no order that
-/// means anything.
+/// The first key; NULL if there is none. The keys of an `ordered_set` are in Erlang's order of terms, others in no
+/// order that means anything.
 ///
 /// Fails with FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
 ///
@@ -59,8 +59,8 @@ pub unsafe extern "C" fn fyris_table_last(
     call(err, || unsafe { step(handle, key, Table::last) })
 }
 
-/// The key after `from`; NULL if there is none. Steps from the first key to NULL meet every key that is there throughout once. In an
-/// `ordered_set` `from` need not be there; elsewhere that is FYRIS_E_NO_KEY.
+/// The key after `from`; NULL if there is none. Steps from the first key to NULL meet every key that is there
+/// throughout once. In an `ordered_set` `from` need not be there; elsewhere that is FYRIS_E_NO_KEY.
 ///
 /// Fails as `fyris_table_first`.
 ///
@@ -121,10 +121,12 @@ pub unsafe extern "C" fn fyris_table_list(
     })
 }
 
-/// A walk through a table, object by object. It holds nothing that makes others wait, and keeps going whatever happens to the table.
+/// A walk through a table, object by object. It holds nothing that makes others wait, and keeps going whatever happens
+/// to the table.
 pub struct fyris_walk(Iter);
 
-/// Begins a walk; `backwards` makes a difference in an `ordered_set` only. The handle of the table may be freed meanwhile.
+/// Begins a walk; `backwards` makes a difference in an `ordered_set` only. The handle of the table may be freed
+/// meanwhile.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -144,7 +146,8 @@ pub unsafe extern "C" fn fyris_walk_new(
     })
 }
 
-/// The next object, yours to free; NULL behind the last. An object that is there throughout the walk comes up exactly once.
+/// The next object, yours to free; NULL behind the last. An object that is there throughout the walk comes up exactly
+/// once.
 ///
 /// Fails as `fyris_table_first`; the walk has ended then.
 ///

@@ -13,7 +13,8 @@ use crate::term::{decode, fyris_term, int};
 
 /// Inserts an object, a tuple, in place of one with the same key (in the bags: beside them). The object stays yours.
 ///
-/// Atomic. Fails with FYRIS_E_TYPE, FYRIS_E_ARGUMENT (too short for its key), FYRIS_E_LIMIT, FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
+/// Atomic. Fails with FYRIS_E_TYPE, FYRIS_E_ARGUMENT (too short for its key), FYRIS_E_LIMIT, FYRIS_E_NO_TABLE,
+/// FYRIS_E_NO_ACCESS.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -46,8 +47,8 @@ pub unsafe extern "C" fn fyris_table_insert_encoded(
     })
 }
 
-/// Inserts `count` objects in one atomic and isolated step: others see all of them or none. Later ones replace earlier ones with the same
-/// key.
+/// Inserts `count` objects in one atomic and isolated step: others see all of them or none. Later ones replace earlier
+/// ones with the same key.
 ///
 /// Fails as `fyris_table_insert` for any of the objects; then none is inserted.
 ///
@@ -179,13 +180,13 @@ pub unsafe extern "C" fn fyris_table_take(
     })
 }
 
-/// Adds `increment` to the integer at `position` (from 1; 0 for the element behind the key) and says what it is then, in one atomic step.
-/// If no object has the key, `initial` is inserted first, with its key field replaced by `key`; with `initial` NULL that is
-/// FYRIS_E_NO_KEY. `value` may be NULL.
+/// Adds `increment` to the integer at `position` (from 1; 0 for the element behind the key) and says what it is then,
+/// in one atomic step. If no object has the key, `initial` is inserted first, with its key field replaced by `key`;
+/// with `initial` NULL that is FYRIS_E_NO_KEY. `value` may be NULL.
 ///
-/// Fails with FYRIS_E_TYPE (no integer there, or the table is a bag), FYRIS_E_ARGUMENT (no such position, or it is the key),
-/// FYRIS_E_LIMIT, FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS. Counters never overflow; one that has outgrown `value` is FYRIS_E_RANGE, and
-/// is counted all the same.
+/// Fails with FYRIS_E_TYPE (no integer there, or the table is a bag), FYRIS_E_ARGUMENT (no such position, or it is the
+/// key), FYRIS_E_LIMIT, FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS. Counters never overflow; one that has outgrown `value` is
+/// FYRIS_E_RANGE, and is counted all the same.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -219,9 +220,9 @@ pub unsafe extern "C" fn fyris_table_count(
     })
 }
 
-/// Counts as `ets:update_counter/3,4`: `ops` is an increment, `{Position, Increment}`, `{Position, Increment, Threshold, Value}`
-/// or a list of these, done in order in one atomic and isolated step; `initial` as in `fyris_table_count`. `result`, which may be NULL,
-/// is the new value, or the list of them.
+/// Counts as `ets:update_counter/3,4`: `ops` is an increment, `{Position, Increment}`, `{Position, Increment,
+/// Threshold, Value}` or a list of these, done in order in one atomic and isolated step; `initial` as in
+/// `fyris_table_count`. `result`, which may be NULL, is the new value, or the list of them.
 ///
 /// Fails as `fyris_table_count`.
 ///
@@ -249,9 +250,9 @@ pub unsafe extern "C" fn fyris_table_update_counter(
     })
 }
 
-/// Replaces elements of the object with a key, in one atomic step: `edits` is `{Position, Value}` or a list of them, as for
-/// `ets:update_element/3`. If no object has the key, `initial` is inserted with the edits, or with `initial` NULL nothing is done.
-/// `updated`, which may be NULL, says whether there is such an object now.
+/// Replaces elements of the object with a key, in one atomic step: `edits` is `{Position, Value}` or a list of them, as
+/// for `ets:update_element/3`. If no object has the key, `initial` is inserted with the edits, or with `initial` NULL
+/// nothing is done. `updated`, which may be NULL, says whether there is such an object now.
 ///
 /// Fails with FYRIS_E_TYPE for a bag, FYRIS_E_ARGUMENT, FYRIS_E_LIMIT, FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
 ///

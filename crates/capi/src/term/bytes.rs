@@ -48,7 +48,8 @@ pub unsafe extern "C" fn fyris_bytes_free(bytes: *mut fyris_bytes) {
     })
 }
 
-/// Reads a term from Erlang's external term format (what `term_to_binary` writes): the version byte 131 and one term. O(len).
+/// Reads a term from Erlang's external term format (what `term_to_binary` writes): the version byte 131 and one term.
+/// O(len).
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]

@@ -41,8 +41,8 @@ pub unsafe extern "C" fn fyris_term_double(value: f64, err: *mut fyris_error) ->
     })
 }
 
-/// The atom of this name: at most 255 characters, and a bounded number of different ones in a process (FYRIS_E_LIMIT). Atoms are
-/// kept for ever: make them of your program's own words, not of what its users type.
+/// The atom of this name: at most 255 characters, and a bounded number of different ones in a process (FYRIS_E_LIMIT).
+/// Atoms are kept for ever: make them of your program's own words, not of what its users type.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -109,8 +109,8 @@ pub(crate) fn parse(text: &str) -> Outcome<Term> {
     Term::parse(text).map_err(|error| Failure::new(FYRIS_E_SYNTAX, error.to_string()))
 }
 
-/// A tuple of `len` elements. Takes the elements over: they are its own, or freed if it fails; also those behind a NULL, so that
-/// makers nest without checks in between.
+/// A tuple of `len` elements. Takes the elements over: they are its own, or freed if it fails; also those behind a
+/// NULL, so that makers nest without checks in between.
 ///
 /// O(size of the elements).
 ///

@@ -14,7 +14,8 @@ pub use make::*;
 pub use read::*;
 
 /// A value: a number, an atom, a binary, a tuple, a list, a map. It never changes.
-// Transparent, so that a part of a term is a `fyris_term` too, without a copy. For C it is opaque: cbindgen.toml declares it.
+// Transparent, so that a part of a term is a `fyris_term` too, without a copy. For C it is opaque: cbindgen.toml
+// declares it.
 #[repr(transparent)]
 pub struct fyris_term(pub(crate) Term);
 
@@ -35,8 +36,8 @@ pub(crate) fn bounded(term: Term) -> Outcome<fyris_term> {
     Err(Failure::new(FYRIS_E_LIMIT, text))
 }
 
-/// Whether a term has at most `levels` levels. Its parts were checked when they were made, so the recursion is bounded by one more
-/// than that.
+/// Whether a term has at most `levels` levels. Its parts were checked when they were made, so the recursion is bounded
+/// by one more than that.
 fn fits(term: &Term, levels: usize) -> bool {
     let below = |parts: &[Term]| levels > 0 && parts.iter().all(|part| fits(part, levels - 1));
     match term {

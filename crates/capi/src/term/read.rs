@@ -227,8 +227,8 @@ pub unsafe extern "C" fn fyris_term_len(term: *const fyris_term) -> usize {
     })
 }
 
-/// A part of a term, counted from 0, borrowed from it; NULL if there is none. Of a map the parts are key, value, key, value, and so on,
-/// in the order of the keys. O(1).
+/// A part of a term, counted from 0, borrowed from it; NULL if there is none. Of a map the parts are key, value, key,
+/// value, and so on, in the order of the keys. O(1).
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -283,8 +283,8 @@ pub unsafe extern "C" fn fyris_term_equal(a: *const fyris_term, b: *const fyris_
     })
 }
 
-/// Less than, equal to or greater than 0, as `a` is below, equal to or above `b` in Erlang's order of all terms (1 and 1.0 are
-/// equal in it). NULL is below everything.
+/// Less than, equal to or greater than 0, as `a` is below, equal to or above `b` in Erlang's order of all terms (1 and
+/// 1.0 are equal in it). NULL is below everything.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]

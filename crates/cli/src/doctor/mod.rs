@@ -1,7 +1,8 @@
 //! `fyris doctor`: look a version-controlled segment over from outside, and repair it.
 //!
-//! The doctor takes a slot of the segment like any process and leaves it when it is done; it checks nothing out and changes
-//! nothing but what `--repair` says. Processes that work on the segment go on meanwhile; their commits wait while the doctor counts.
+//! The doctor takes a slot of the segment like any process and leaves it when it is done; it checks nothing out and
+//! changes nothing but what `--repair` says. Processes that work on the segment go on meanwhile; their commits wait
+//! while the doctor counts.
 
 mod report;
 

@@ -39,8 +39,8 @@ pub(crate) struct Commands {
 }
 
 impl Commands {
-    /// Adds a line. Returns the command that it completes (or why there is none), or nothing as long as a term or a call
-    /// is not closed.
+    /// Adds a line. Returns the command that it completes (or why there is none), or nothing as long as a term or a
+    /// call is not closed.
     pub(crate) fn add(&mut self, line: &str) -> Option<Result<Line, ShellError>> {
         self.pending.push_str(line);
         self.pending.push('\n');
@@ -306,7 +306,8 @@ mod tests {
         assert!(parse("open \"abc").is_err());
     }
 
-    /// `ets:tab2file(t, "/tmp/x.ets").` once wrote a file called `[47,116,109,112,...]`: a string is a list, and was shown as one.
+    /// `ets:tab2file(t, "/tmp/x.ets").` once wrote a file called `[47,116,109,112,...]`: a string is a list, and was
+    /// shown as one.
     #[test]
     fn file_commands_take_calls() {
         for call in [

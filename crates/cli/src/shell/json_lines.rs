@@ -1,8 +1,8 @@
 //! JSON lines: one object a line; its fields are the columns.
 //!
 //! JSON carries its own types: strings become binaries, numbers integers of any size or floats, `true` and `false`
-//! atoms, `null` and absent fields the atom `undefined`, arrays lists, objects maps with binary keys. Numbers are read from
-//! their text, so a large integer loses nothing.
+//! atoms, `null` and absent fields the atom `undefined`, arrays lists, objects maps with binary keys. Numbers are read
+//! from their text, so a large integer loses nothing.
 
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
@@ -155,8 +155,8 @@ impl<'de> Deserialize<'de> for Fields<'de> {
     }
 }
 
-/// The fields of the object in a line. `serde_json` skips values without a look at their depth, so that is checked here, before
-/// anything descends into them.
+/// The fields of the object in a line. `serde_json` skips values without a look at their depth, so that is checked
+/// here, before anything descends into them.
 fn fields(text: &str) -> Result<Fields<'_>, String> {
     if let Some(column) = too_deep(text) {
         return Err(format!(
@@ -257,8 +257,8 @@ mod tests {
         }
     }
 
-    /// A line of 100,000 brackets once overflowed the stack of the shell: serde_json limits the depth of what it reads, but
-    /// not of what it hands over unread.
+    /// A line of 100,000 brackets once overflowed the stack of the shell: serde_json limits the depth of what it reads,
+    /// but not of what it hands over unread.
     #[test]
     fn depth_is_limited_before_anything_descends() {
         let nest = |open: &str, close: &str, n: usize| {

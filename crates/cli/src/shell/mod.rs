@@ -1,8 +1,8 @@
 //! `fyris shell`: open a dump, browse it, change it, save it.
 //!
-//! The shell is one process of the store: it owns the tables it opens. Input comes from a terminal (line editing, history,
-//! completion), from `-e` commands, from a script, or from a pipe; all of them are the same lines, read by `command` and run
-//! by the rows of `verbs`. Results go to standard output, everything else to standard error.
+//! The shell is one process of the store: it owns the tables it opens. Input comes from a terminal (line editing,
+//! history, completion), from `-e` commands, from a script, or from a pipe; all of them are the same lines, read by
+//! `command` and run by the rows of `verbs`. Results go to standard output, everything else to standard error.
 
 mod command;
 mod commands;
@@ -34,8 +34,8 @@ use session::Session;
 /// Open, browse and change dumps of ETS tables.
 ///
 /// Files are opened before the first command: dumps that `ets:tab2file` or Fyris wrote. At the prompt, `help` lists the
-/// commands. With -e or --script, or when standard input is no terminal, commands run one after the other and the first error ends
-/// the program with exit status 1.
+/// commands. With -e or --script, or when standard input is no terminal, commands run one after the other and the first
+/// error ends the program with exit status 1.
 #[derive(clap::Args, Debug)]
 pub struct ShellArgs {
     /// Dumps to open first.
@@ -135,8 +135,8 @@ impl Shell {
         Ok(())
     }
 
-    /// Runs the lines that came from the prompt at once, several if they were pasted, as if they had been typed one after
-    /// the other; Ctrl-C gives up the rest as well.
+    /// Runs the lines that came from the prompt at once, several if they were pasted, as if they had been typed one
+    /// after the other; Ctrl-C gives up the rest as well.
     fn entered(&mut self, lines: &str) -> Result<(), ShellError> {
         let mut commands = Commands::default();
         let several = Commands::in_lines(lines) > 1;

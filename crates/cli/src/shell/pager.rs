@@ -1,7 +1,7 @@
 //! Output a screen at a time: when the screen is full, a key decides how to go on.
 //!
-//! The pager counts rows of the screen, not objects: a tall object is paged as well, and a line that wraps counts for the
-//! rows that it takes. Keys are read one byte at a time, so what is typed ahead of the end is left for the prompt.
+//! The pager counts rows of the screen, not objects: a tall object is paged as well, and a line that wraps counts for
+//! the rows that it takes. Keys are read one byte at a time, so what is typed ahead of the end is left for the prompt.
 
 use std::io::{self, Write};
 

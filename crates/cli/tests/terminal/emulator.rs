@@ -95,8 +95,8 @@ impl Terminal {
         }
     }
 
-    /// Presses Ctrl-C while a command has the terminal, until `end` is shown. More than once: it may come before the command
-    /// has begun.
+    /// Presses Ctrl-C while a command has the terminal, until `end` is shown. More than once: it may come before the
+    /// command has begun.
     pub(crate) fn interrupts_until(&mut self, end: &str) -> String {
         let start = Instant::now();
         let mut pressed: Option<Instant> = None;

@@ -1,8 +1,8 @@
 //! Long stretches of the table: many buckets at a time, in the order of hashes.
 //!
-//! Buckets are read one behind another, which the processor foresees. Only the last bucket of a sweep is put into order,
-//! because its last entry is where the next sweep goes on; so the last entries are asked for beforehand. The first ones are,
-//! too, since they are looked at first.
+//! Buckets are read one behind another, which the processor foresees. Only the last bucket of a sweep is put into
+//! order, because its last entry is where the next sweep goes on; so the last entries are asked for beforehand. The
+//! first ones are, too, since they are looked at first.
 
 use std::hash::{BuildHasher, Hash};
 use std::ops::Bound;

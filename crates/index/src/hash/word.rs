@@ -13,11 +13,11 @@
 //! `2i` and `2i + 1`, and going through buckets in order is going through entries in hash order, at
 //! every size.
 //!
-//! The tag is a window of 16 bits that begins where [`window`] says, at or a little above the end of the
-//! bucket number. It moves only every eighth doubling. Between two moves the tag holds the very bit that says which half an entry
-//! goes to when its bucket is split, so splitting looks at words alone and not at entries: seven
-//! of eight doublings touch no entry, which would be a cache miss each. The price: up to 7 of the
-//! 16 bits are known from the bucket number, so at worst one comparison in 512 is made in vain.
+//! The tag is a window of 16 bits that begins where [`window`] says, at or a little above the end of the bucket number.
+//! It moves only every eighth doubling. Between two moves the tag holds the very bit that says which half an entry goes
+//! to when its bucket is split, so splitting looks at words alone and not at entries: seven of eight doublings touch no
+//! entry, which would be a cache miss each. The price: up to 7 of the 16 bits are known from the bucket number, so at
+//! worst one comparison in 512 is made in vain.
 
 /// Says that the word holds the address of an overflow bucket.
 pub(super) const LINK: u16 = 0xFFFF;

@@ -8,8 +8,8 @@
 //! | [`CopyMap<K, V>`] | [`Copied`]: the same | `Copy`, and may borrow: `&str` of a text read by several threads |
 //! | [`BytesMap<V>`] | [`Packed`]: the bytes of the key behind the value | byte strings, copied into the map |
 //!
-//! In a `ConcurrentMap<Box<[u8]>, V>` a hit waits for three cache misses, one after the other: the bucket, the pair, the bytes
-//! of the key. In a [`BytesMap`] it waits for two, and a pair is one block to allocate and to free.
+//! In a `ConcurrentMap<Box<[u8]>, V>` a hit waits for three cache misses, one after the other: the bucket, the pair,
+//! the bytes of the key. In a [`BytesMap`] it waits for two, and a pair is one block to allocate and to free.
 //!
 //! # Why references tied to a pin
 //!
@@ -22,8 +22,8 @@
 //! # Why there is no `entry`
 //!
 //! The `Entry` of the standard library's maps is the right to change one key, held over several calls. In a map that is
-//! shared, such a right is a lock that the caller holds. So each of its uses is one call here, whose closure runs with no
-//! lock held; the result is put in place if the pair is still the one that the closure saw (the same allocation:
+//! shared, such a right is a lock that the caller holds. So each of its uses is one call here, whose closure runs with
+//! no lock held; the result is put in place if the pair is still the one that the closure saw (the same allocation:
 //! under the pin no address comes up twice), and otherwise the closure runs again. So a closure may use the map itself.
 //!
 //! | `std` | here |
@@ -37,8 +37,8 @@
 //! # Why keys are `'static`
 //!
 //! What a map has put out is freed at some later time, perhaps after the map itself is gone: one collector serves every
-//! structure of the process. The drop of a key or value may use what it borrows, and a borrow could have ended by then. So
-//! keys and values borrow nothing, but where they are `Copy` and dropping them runs no code: [`CopyMap`].
+//! structure of the process. The drop of a key or value may use what it borrows, and a borrow could have ended by then.
+//! So keys and values borrow nothing, but where they are `Copy` and dropping them runs no code: [`CopyMap`].
 
 mod iter;
 mod node;
@@ -141,8 +141,8 @@ pub type BytesMap<V, H = RandomState> = Map<[u8], V, Packed, H>;
 ///
 /// # Cost
 ///
-/// Operations on a key are O(1), and hash the key. A hit waits for two cache misses, one after the other: the bucket and the
-/// pair. A pair takes 13 to 27 bytes of the table, and its own size in steps of the allocator.
+/// Operations on a key are O(1), and hash the key. A hit waits for two cache misses, one after the other: the bucket
+/// and the pair. A pair takes 13 to 27 bytes of the table, and its own size in steps of the allocator.
 ///
 /// # Variance
 ///

@@ -7,7 +7,8 @@ use crate::Entry;
 use crate::bytes_entry::BytesRef;
 pub use crate::ordered::storage::{Boxed, Copied, Packed};
 
-/// How the pairs of a [`Map`](super::Map) are kept: [`Boxed`], [`Copied`] or [`Packed`]. Cannot be implemented elsewhere.
+/// How the pairs of a [`Map`](super::Map) are kept: [`Boxed`], [`Copied`] or [`Packed`]. Cannot be implemented
+/// elsewhere.
 pub trait MapStorage<K: ?Sized, V>: Sealed<K, V> {}
 
 /// The part of [`MapStorage`] that is nobody else's business.

@@ -99,7 +99,8 @@ where
     }
 }
 
-/// `for (key, value) in &map.pin()`. There is none for `&Map`: its references would need a pin that outlives the iterator.
+/// `for (key, value) in &map.pin()`. There is none for `&Map`: its references would need a pin that outlives the
+/// iterator.
 impl<'g, K, V, S, H> IntoIterator for &'g PinnedMap<'_, K, V, S, H>
 where
     K: Hash + Eq + ?Sized,

@@ -32,8 +32,8 @@ pub trait Separator: Ord + Send + Sync + 'static {
 /// A key of the `ordered` index.
 ///
 /// Implemented for integers, `bool`, `char`, byte strings and text (owned, shared or borrowed), paths, addresses of the
-/// Internet, times, and arrays, tuples of up to eight, `Option` and [`Reverse`](std::cmp::Reverse) of keys; through [`Plain`]
-/// for every other ordered type. A type that can show itself as bytes in the right order implements
+/// Internet, times, and arrays, tuples of up to eight, `Option` and [`Reverse`](std::cmp::Reverse) of keys; through
+/// [`Plain`] for every other ordered type. A type that can show itself as bytes in the right order implements
 /// [`ByteKey`] instead.
 ///
 /// The first part of a tuple is a key; of the others it is enough that they are `Ord`.
@@ -55,8 +55,8 @@ pub trait TreeKey: Ord {
     /// count as padded with zeros.
     fn head(&self, skip: usize) -> u64;
 
-    /// Whether every key that shares the key's first `skip` bytes and its head behind them is this key. `false` where that is
-    /// not known.
+    /// Whether every key that shares the key's first `skip` bytes and its head behind them is this key. `false` where
+    /// that is not known.
     #[inline]
     fn is_in_head(&self, _skip: usize) -> bool {
         Self::EXACT
@@ -134,8 +134,8 @@ exact! {
 /// This one method makes a [`TreeKey`]. `a.key_bytes() < b.key_bytes()` must mean `a < b`, and
 /// equal bytes equal keys.
 pub trait ByteKey: Ord {
-    /// True when no key begins with the bytes of another key and a zero behind them. Then a key that ends before its head, which
-    /// is padded with zeros, does is known by it.
+    /// True when no key begins with the bytes of another key and a zero behind them. Then a key that ends before its
+    /// head, which is padded with zeros, does is known by it.
     const ENDS: bool = false;
 
     /// The bytes.

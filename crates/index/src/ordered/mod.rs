@@ -16,7 +16,8 @@
 //!   the word once. A replaced entry takes a fresh slot. When slots run out, the live entries move
 //!   to a new leaf, or to two.
 //! * `inner`: separators never change in place; child pointers do.
-//! * `write` changes leaves, `run` several entries of one at once, `adapt` splits and joins them, `walk` goes from leaf to leaf.
+//! * `write` changes leaves, `run` several entries of one at once, `adapt` splits and joins them, `walk` goes from leaf
+//!   to leaf.
 //!
 //! # Invariants
 //!

@@ -3,8 +3,8 @@
 //! # Why
 //!
 //! A list that is inserted in one step puts a cell under each of its keys and takes it out again. Neighbours lie in one
-//! leaf, so it is found and locked once for all of them. And when its slots run out it is written anew once, with all that
-//! is to change in it, not once for every few changes.
+//! leaf, so it is found and locked once for all of them. And when its slots run out it is written anew once, with all
+//! that is to change in it, not once for every few changes.
 //!
 //! # How
 //!
@@ -65,9 +65,9 @@ struct Change<I> {
 }
 
 impl<I: Item> Tree<I> {
-    /// As [`Tree::upsert`] for the first of some ascending keys: those that the leaf of the first one covers and has room
-    /// for. `f` says what becomes of a key, given its place among them; `None`: the run ends before it. Returns how many
-    /// were done.
+    /// As [`Tree::upsert`] for the first of some ascending keys: those that the leaf of the first one covers and has
+    /// room for. `f` says what becomes of a key, given its place among them; `None`: the run ends before it. Returns
+    /// how many were done.
     ///
     /// Each change is linearizable. If `f` panics the leaf is unlocked, and unchanged but for changes of other keys.
     pub(crate) fn upsert_run<'p, 'k, Q>(

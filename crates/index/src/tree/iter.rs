@@ -1,7 +1,7 @@
 //! Iterators over a tree.
 //!
-//! A range is gone over by two cursors, one from each end. Each ends where the bounds say, or at what the other has handed
-//! out last: the tree may change between two steps, but not the order of keys.
+//! A range is gone over by two cursors, one from each end. Each ends where the bounds say, or at what the other has
+//! handed out last: the tree may change between two steps, but not the order of keys.
 
 use std::borrow::Borrow;
 use std::fmt;

@@ -9,9 +9,9 @@
 //! | [`InlineTree<K, V>`] | [`Inline`]: in the leaves themselves | integers and the like ([`HeadKey`](crate::ordered::HeadKey)), `Copy` values |
 //! | [`BytesTree<V>`] | [`Packed`]: the bytes of the key behind the value | byte strings, copied into the tree |
 //!
-//! References are tied to a pin, never to a lock: no operation waits for
-//! a reference that somebody holds, and closures given by the caller run outside all locks. Why there is no `entry`, what
-//! serves instead of it, and why keys and values are `'static`, is said in [`map`](crate::map); it holds here as well.
+//! References are tied to a pin, never to a lock: no operation waits for a reference that somebody holds, and closures
+//! given by the caller run outside all locks. Why there is no `entry`, what serves instead of it, and why keys and
+//! values are `'static`, is said in [`map`](crate::map); it holds here as well.
 
 use std::ops::Bound;
 
@@ -45,8 +45,8 @@ mod write;
 /// assert_eq!(up_to_s, [1]);
 /// ```
 ///
-/// Its methods are those of [`TreeMap`], which says what they promise and cost. A hit waits for two cache misses, the leaf and
-/// the pair.
+/// Its methods are those of [`TreeMap`], which says what they promise and cost. A hit waits for two cache misses, the
+/// leaf and the pair.
 pub type ConcurrentTree<K, V> = TreeMap<K, V, Boxed>;
 
 /// A [`ConcurrentTree`] of `Copy` keys and values, which may borrow.
@@ -63,8 +63,8 @@ pub type ConcurrentTree<K, V> = TreeMap<K, V, Boxed>;
 /// ```
 pub type CopyTree<K, V> = TreeMap<K, V, Copied>;
 
-/// A [`ConcurrentTree`] that keeps its pairs in the leaves: nothing is allocated for a pair, and a hit waits for one cache
-/// miss.
+/// A [`ConcurrentTree`] that keeps its pairs in the leaves: nothing is allocated for a pair, and a hit waits for one
+/// cache miss.
 ///
 /// ```
 /// use fyris_index::InlineTree;
@@ -93,9 +93,9 @@ pub type InlineTree<K, V> = TreeMap<K, V, Inline>;
 /// assert!(tree.range::<[u8], _>(from_s).eq([(&b"tree"[..], &2)]));
 /// ```
 ///
-/// Its methods are those of [`TreeMap`]. A key is given, and asked for, as anything that is `AsRef<[u8]>`; it is copied.
-/// A comparison is O(length of the key). A pair takes 4 bytes more than key and value, in steps of the allocator, and 17
-/// to 34 bytes of leaves.
+/// Its methods are those of [`TreeMap`]. A key is given, and asked for, as anything that is `AsRef<[u8]>`; it is
+/// copied. A comparison is O(length of the key). A pair takes 4 bytes more than key and value, in steps of the
+/// allocator, and 17 to 34 bytes of leaves.
 ///
 /// # Panics
 ///

@@ -90,8 +90,8 @@ impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
     ///
     /// # Consistency
     ///
-    /// The pairs of a leaf (up to 15) are read at one moment. A pair that is there throughout is met exactly once, no key
-    /// twice. Writers are not held up.
+    /// The pairs of a leaf (up to 15) are read at one moment. A pair that is there throughout is met exactly once, no
+    /// key twice. Writers are not held up.
     ///
     /// ```
     /// let tree: fyris_index::InlineTree<u32, u32> = (0..9).map(|n| (n, n * n)).collect();
@@ -124,8 +124,8 @@ impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
         Values::new(self.iter(pin))
     }
 
-    /// Returns an iterator over the pairs whose keys lie in `bounds`, in order, from either end. Empty if the bounds are the
-    /// wrong way round. Its first step from an end is O(log n). Consistency as [`TreeMap::iter`].
+    /// Returns an iterator over the pairs whose keys lie in `bounds`, in order, from either end. Empty if the bounds
+    /// are the wrong way round. Its first step from an end is O(log n). Consistency as [`TreeMap::iter`].
     ///
     /// ```
     /// let tree: fyris_index::InlineTree<u32, u32> = (0..9).map(|n| (n, n * n)).collect();

@@ -221,8 +221,8 @@ impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
         }
     }
 
-    /// Replaces a key's value by one made of it; returns the new value, `None` if the key is absent. O(log n) without the
-    /// closure, which is called as [`TreeMap::compute`] says. Consistency as there. The stored key is cloned.
+    /// Replaces a key's value by one made of it; returns the new value, `None` if the key is absent. O(log n) without
+    /// the closure, which is called as [`TreeMap::compute`] says. Consistency as there. The stored key is cloned.
     ///
     /// ```
     /// let tree = fyris_index::ConcurrentTree::from([(1, 10)]);
@@ -254,8 +254,8 @@ impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
         }
     }
 
-    /// Replaces a key's value by one made of it, or puts `value` there if there is none; returns what is there then. O(log n)
-    /// without the closure, which is called as [`TreeMap::compute`] says. Consistency as there.
+    /// Replaces a key's value by one made of it, or puts `value` there if there is none; returns what is there then.
+    /// O(log n) without the closure, which is called as [`TreeMap::compute`] says. Consistency as there.
     ///
     /// ```
     /// let words = fyris_index::BytesTree::new();
@@ -288,7 +288,8 @@ impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
     ///
     /// # Consistency
     ///
-    /// As [`TreeMap::iter`]; each removal is linearizable by itself, and takes out exactly the value that the closure saw.
+    /// As [`TreeMap::iter`]; each removal is linearizable by itself, and takes out exactly the value that the closure
+    /// saw.
     ///
     /// ```
     /// let tree: fyris_index::InlineTree<u32, u32> = (0..9).map(|n| (n, n * n)).collect();

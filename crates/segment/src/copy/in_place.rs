@@ -1,11 +1,13 @@
 //! Reading the trunk's pages where they are.
 //!
-//! A read-only checkout may show frames of the trunk instead of copies of them: the user's view is mapped run by run, a run being pages next to
-//! each other whose frames are next to each other in the file. Runs shorter than [`SHORT`] are copied, as everything is without this.
+//! A read-only checkout may show frames of the trunk instead of copies of them: the user's view is mapped run by run, a
+//! run being pages next to each other whose frames are next to each other in the file. Runs shorter than [`SHORT`] are
+//! copied, as everything is without this.
 //!
-//! Invariant **SHOWN**: a page that is shown in place has the frame that it had at the copy's version, and the slot, which is
-//! pinned, keeps that frame. So before an update changes a page the copy makes it its own: the frame is copied into the memory behind the
-//! alias, which then is mapped into the view instead. From there on it is a page like any other.
+//! Invariant **SHOWN**: a page that is shown in place has the frame that it had at the copy's version, and the slot,
+//! which is pinned, keeps that frame. So before an update changes a page the copy makes it its own: the frame is copied
+//! into the memory behind the alias, which then is mapped into the view instead. From there on it is a page like any
+//! other.
 
 use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -64,7 +66,8 @@ impl WorkCopy {
         self.in_place.is_some()
     }
 
-    /// Shows the trunk's pages, of which `frames` says which they are, whatever was shown before. O(pages), most of them without being touched.
+    /// Shows the trunk's pages, of which `frames` says which they are, whatever was shown before. O(pages), most of
+    /// them without being touched.
     pub(crate) fn show(&mut self, trunk: &Trunk, frames: &[u32]) -> Result<()> {
         let Some(old) = self.in_place.take() else {
             return Ok(());
@@ -113,7 +116,8 @@ impl WorkCopy {
             .show(pages.start * PAGE, file, offset, pages.len() * PAGE)
     }
 
-    /// Makes those of `pages` its own that are shown in place; `frames` says which they are. O(pages), and a system call for each run of those.
+    /// Makes those of `pages` its own that are shown in place; `frames` says which they are. O(pages), and a system
+    /// call for each run of those.
     pub(crate) fn own(
         &mut self,
         trunk: &Trunk,

@@ -4,8 +4,8 @@
 //! writes through it are tracked. The *alias* is how updates get in: writes through it set no mark and
 //! take no fault, and need no system call.
 //!
-//! Parts of the user's view may be placed at addresses that the program chose. There they are mapped once more, and tracked
-//! there instead.
+//! Parts of the user's view may be placed at addresses that the program chose. There they are mapped once more, and
+//! tracked there instead.
 //!
 //! Pages written lately, commit after commit, are *hot*: they are left unprotected, so that writing to
 //! them costs nothing, and are compared at each commit instead. A page that was not changed for some
@@ -77,8 +77,8 @@ struct Heat {
 }
 
 impl WorkCopy {
-    /// A copy of `pages` pages of zeros. `private` are page ranges that are not tracked, `places` are within the copy and
-    /// do not overlap. `in_place`: it will show pages of the trunk.
+    /// A copy of `pages` pages of zeros. `private` are page ranges that are not tracked, `places` are within the copy
+    /// and do not overlap. `in_place`: it will show pages of the trunk.
     pub(crate) fn new(
         pages: usize,
         tracking: Tracking,

@@ -214,7 +214,8 @@ impl Segment {
             let missing = target.saturating_sub(spare.len());
             done = self.trunk.reserve(missing, self.slot, cursor, spare);
         }
-        // Taken from the end: pages next to each other get frames next to each other, which readers in place map in one piece.
+        // Taken from the end: pages next to each other get frames next to each other, which readers in place map in one
+        // piece.
         spare[old..].reverse();
         done
     }

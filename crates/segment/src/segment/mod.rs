@@ -78,7 +78,8 @@ pub struct Segment {
     options: Options,
 }
 
-/// Whether the working copy may have changes that were neither committed nor discarded, as far as that is known without a look at it.
+/// Whether the working copy may have changes that were neither committed nor discarded, as far as that is known without
+/// a look at it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Written {
     /// Nobody had a reference to write through since.
@@ -96,8 +97,9 @@ impl Segment {
     /// it is unlinked or the machine restarts. With a slash it is the path of a file: a persistent segment.
     /// `size` is in bytes; 0 attaches to an existing segment whatever its size.
     ///
-    /// O(pages that the segment has, not that it may have): some 5 ns a page, 25 more if writes are tracked, and with a copy what
-    /// copying the pages takes that were ever written. The first process to attach repairs what a crash may have left.
+    /// O(pages that the segment has, not that it may have): some 5 ns a page, 25 more if writes are tracked, and with a
+    /// copy what copying the pages takes that were ever written. The first process to attach repairs what a crash may
+    /// have left.
     ///
     /// # Errors
     ///
@@ -160,8 +162,8 @@ impl Segment {
     ///
     /// # Errors
     ///
-    /// [`Error::NotFound`], [`Error::BadName`], [`Error::NotASegment`], [`Error::NotOurs`]: the file is left alone if it
-    /// is not a segment, or not this user's.
+    /// [`Error::NotFound`], [`Error::BadName`], [`Error::NotASegment`], [`Error::NotOurs`]: the file is left alone if
+    /// it is not a segment, or not this user's.
     pub fn unlink(name: impl AsRef<Path>) -> Result<()> {
         let place = Place::of(name.as_ref())?;
         Trunk::look_at(&place)?;
@@ -372,7 +374,8 @@ impl Segment {
     }
 }
 
-/// From where a segment was checked out, and how: enough to check it out again, in a forked child or after it was dropped.
+/// From where a segment was checked out, and how: enough to check it out again, in a forked child or after it was
+/// dropped.
 #[derive(Debug, Clone)]
 pub struct Origin {
     place: Place,

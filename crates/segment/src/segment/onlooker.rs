@@ -1,12 +1,12 @@
 //! Reading without permission to write: no slot, so nothing is kept for this process.
 //!
-//! A *look* goes over all page heads and copies the pages whose head says that they have changed, out of the file into private
-//! memory. It is good if the log's position was the same before and after, and all that was published was applied: then
-//! each frame was current all the time, and nobody wrote to it. Otherwise it looks again; pages that have not
-//! changed since are not copied twice. The working copy is touched only when a look is good.
+//! A *look* goes over all page heads and copies the pages whose head says that they have changed, out of the file into
+//! private memory. It is good if the log's position was the same before and after, and all that was published was
+//! applied: then each frame was current all the time, and nobody wrote to it. Otherwise it looks again; pages that have
+//! not changed since are not copied twice. The working copy is touched only when a look is good.
 //!
-//! Why that suffices: a frame is written to only after the entry that replaced it was published. Whoever copies a word of
-//! its next content finds the position moved afterwards (the fence here pairs with that in `commit::fill`).
+//! Why that suffices: a frame is written to only after the entry that replaced it was published. Whoever copies a word
+//! of its next content finds the position moved afterwards (the fence here pairs with that in `commit::fill`).
 
 use fyris_sync::atomic::{Ordering, fence};
 use std::collections::BTreeMap;

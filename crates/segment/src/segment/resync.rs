@@ -66,8 +66,8 @@ impl Segment {
         ))
     }
 
-    /// Brings the copy up to date page by page, without a base. The pages `ahead` are already at position `ahead_at`, the
-    /// others at ours.
+    /// Brings the copy up to date page by page, without a base. The pages `ahead` are already at position `ahead_at`,
+    /// the others at ours.
     pub(super) fn start_over(
         &mut self,
         policy: &mut Policy<'_>,
@@ -174,7 +174,8 @@ impl Segment {
         let trunk = std::sync::Arc::clone(&self.trunk);
         // Heads up to here are in place; newer changes are in the log from here on, which we hold.
         let from = trunk.enter(self.slot)?;
-        // Read after entering: what the segment grows by meanwhile is in the log. Memory that is zero and not looked at is free.
+        // Read after entering: what the segment grows by meanwhile is in the log. Memory that is zero and not looked at
+        // is free.
         let mut pages = trunk.size()?.div_ceil(PAGE);
         let (mut frames, mut changed) =
             (vec![0; trunk.geometry.pages], vec![0; trunk.geometry.pages]);

@@ -105,8 +105,8 @@ impl<T: Reattach> Shared<T> {
     ///
     /// # Errors
     ///
-    /// [`Error::Busy`] if another thread is inside, or this one is already; [`Error::Forked`] if this is a forked child and a
-    /// thread of the parent was inside: [`Shared::reattach`].
+    /// [`Error::Busy`] if another thread is inside, or this one is already; [`Error::Forked`] if this is a forked child
+    /// and a thread of the parent was inside: [`Shared::reattach`].
     pub fn lock(&self) -> Result<Inside<'_, T>> {
         self.enter(0).map_err(|holder| match holder {
             _ if holder == this_process() => Error::Busy,
@@ -142,8 +142,8 @@ impl<T: Reattach> Shared<T> {
         operation(&mut *self.lock()?)
     }
 
-    /// In a forked child: checks the same segment out anew, at the trunk's present version, also if a thread of the parent was
-    /// inside when it forked. Elsewhere: nothing.
+    /// In a forked child: checks the same segment out anew, at the trunk's present version, also if a thread of the
+    /// parent was inside when it forked. Elsewhere: nothing.
     ///
     /// # Errors
     ///
@@ -176,7 +176,8 @@ impl<T: Reattach> fmt::Debug for Shared<T> {
 impl<T: Reattach> Drop for Shared<T> {
     fn drop(&mut self) {
         if *self.inside.get_mut() == 0 {
-            // SAFETY: nobody is inside, and it is not used afterwards. What a parent's thread was changing stays as it is.
+            // SAFETY: nobody is inside, and it is not used afterwards. What a parent's thread was changing stays as it
+            // is.
             unsafe { ManuallyDrop::drop(self.value.get_mut()) };
         }
     }

@@ -10,8 +10,9 @@ use super::{Segment, Written};
 use crate::PAGE;
 use crate::error::{Error, Result};
 
-/// The working copy within [`Segment::transaction`], as words of eight bytes: it reads as a slice, and `words[i]`, `words[a..b]` can be
-/// written to. With [`Tracking::Declared`](crate::Tracking::Declared) writing through it declares the write.
+/// The working copy within [`Segment::transaction`], as words of eight bytes: it reads as a slice, and `words[i]`,
+/// `words[a..b]` can be written to. With [`Tracking::Declared`](crate::Tracking::Declared) writing through it declares
+/// the write.
 ///
 /// Bytes behind the last whole word are reached by [`Words::bytes_mut`] only.
 #[derive(Debug)]
@@ -85,12 +86,12 @@ impl Drop for Undo<'_> {
 }
 
 impl Segment {
-    /// Begins a transaction: brings the working copy, in which nothing may be uncommitted, to the trunk's latest version. Then
-    /// change it and [`commit`](Segment::commit), which is [`Error::Behind`] if another process was faster: take the
-    /// changes back ([`discard`](Segment::discard)) and begin again. That is what [`Segment::transaction`] does; this is for programs that
-    /// cannot give it a closure. Costs what an update does; if somebody may have written
-    /// since the last commit (through [`Segment::as_mut_slice`], or any time if [`Segment::as_mut_ptr`] was ever called), also what
-    /// [`Segment::diff`] does.
+    /// Begins a transaction: brings the working copy, in which nothing may be uncommitted, to the trunk's latest
+    /// version. Then change it and [`commit`](Segment::commit), which is [`Error::Behind`] if another process was
+    /// faster: take the changes back ([`discard`](Segment::discard)) and begin again. That is what
+    /// [`Segment::transaction`] does; this is for programs that cannot give it a closure. Costs what an update does; if
+    /// somebody may have written since the last commit (through [`Segment::as_mut_slice`], or any time if
+    /// [`Segment::as_mut_ptr`] was ever called), also what [`Segment::diff`] does.
     ///
     /// # Errors
     ///
@@ -126,12 +127,14 @@ impl Segment {
         }
     }
 
-    /// Changes the segment by a closure, on the latest version, as one step: others see all of it or nothing. The closure runs again, on
-    /// a newer version, whenever another process committed anything meanwhile; so all that it does beside must bear repetition. Transactions are
-    /// serializable: each sees what all before it have committed. If the closure fails or panics, or the commit does, nothing of it remains.
+    /// Changes the segment by a closure, on the latest version, as one step: others see all of it or nothing. The
+    /// closure runs again, on a newer version, whenever another process committed anything meanwhile; so all that it
+    /// does beside must bear repetition. Transactions are serializable: each sees what all before it have committed. If
+    /// the closure fails or panics, or the commit does, nothing of it remains.
     ///
-    /// Each time that a transaction must begin again another process has committed; short closures are seldom overtaken.
-    /// Changes of *different* units need no transaction: [`Segment::commit_merge`] merges them without a repetition.
+    /// Each time that a transaction must begin again another process has committed; short closures are seldom
+    /// overtaken. Changes of *different* units need no transaction: [`Segment::commit_merge`] merges them without a
+    /// repetition.
     ///
     /// ```
     /// use fyris_segment::{Error, Options, Segment};

@@ -7,9 +7,9 @@ use super::Segment;
 use crate::error::{Error, Result};
 use crate::trunk::Trunk;
 
-/// Waits for versions newer than that of a working copy, without needing the [`Segment`]: while one thread sleeps here, another
-/// may use the segment. It keeps the trunk mapped, but is not attached to it: it makes nobody keep anything, and is good also after the segment was
-/// dropped.
+/// Waits for versions newer than that of a working copy, without needing the [`Segment`]: while one thread sleeps here,
+/// another may use the segment. It keeps the trunk mapped, but is not attached to it: it makes nobody keep anything,
+/// and is good also after the segment was dropped.
 ///
 /// ```
 /// use std::thread;
@@ -43,8 +43,8 @@ impl Watcher {
     /// are already.
     ///
     /// Sleepers are woken by commits (a futex in the shared file); four times a second each looks by itself, so that it
-    /// also sees a commit whose process was killed before it could wake anybody. Who may not write to the file cannot ask
-    /// to be woken, and looks two hundred times a second.
+    /// also sees a commit whose process was killed before it could wake anybody. Who may not write to the file cannot
+    /// ask to be woken, and looks two hundred times a second.
     ///
     /// # Errors
     ///

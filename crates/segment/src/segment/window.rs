@@ -73,7 +73,8 @@ impl Window {
             if head.grown() {
                 continue;
             }
-            // The first change of a page starts from its base (invariant KEEP: no other frame has that number meanwhile).
+            // The first change of a page starts from its base (invariant KEEP: no other frame has that number
+            // meanwhile).
             if !self.indexed && base[head.page as usize] != head.before {
                 self.make_index();
             }

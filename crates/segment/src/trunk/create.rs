@@ -197,8 +197,8 @@ fn fill(file: &File, geometry: &Geometry, size: usize, place: &Place) -> Result<
     }
 }
 
-/// Anonymous segments are one user's, and give others no more than `mode`; a path is the caller's own affair, but must be a
-/// plain file.
+/// Anonymous segments are one user's, and give others no more than `mode`; a path is the caller's own affair, but must
+/// be a plain file.
 fn check_owner(file: &File, place: &Place, mode: u32) -> Result<()> {
     let meta = file.metadata().map_err(io("looking at a segment"))?;
     if !meta.is_file() {

@@ -8,8 +8,8 @@
 //! | reserved | of the process of a slot, which may write to it, give it space, or take its space away |
 //!
 //! Hole, free and reserved change by compare-and-swap. A process that dies takes its reservations along only until it
-//! is reaped, because the state names its slot; whether such a frame has space is not known, so it is a hole then. Space is
-//! allocated before a frame is used: a full file system is an error here, never a SIGBUS later.
+//! is reaped, because the state names its slot; whether such a frame has space is not known, so it is a hole then.
+//! Space is allocated before a frame is used: a full file system is an error here, never a SIGBUS later.
 //!
 //! When more frames are free than in use, by [`SLACK`] at least, commits give space back until half as many are free.
 
@@ -286,8 +286,8 @@ impl Trunk {
         let mut free: Vec<u32> = free.take(count).collect();
         self.found(word::FREE, hint, free.len(), free.len() >= count);
         failpoint!("frames reserved to be punched");
-        // An evicted process may still be reading what it has lost, and reading a hole takes space again, if there is any. Who
-        // was evicted before these frames became free is seen here.
+        // An evicted process may still be reading what it has lost, and reading a hole takes space again, if there is
+        // any. Who was evicted before these frames became free is seen here.
         if self.anybody_evicted() {
             free.drain(..).for_each(|frame| self.release(frame, slot));
         }

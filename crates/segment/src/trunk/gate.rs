@@ -1,14 +1,16 @@
 //! The gate of the log: how a process that begins to hold the log meets one that shortens it.
 //!
-//! A slot's *place* says from which position on its process holds the log; the *gate* says below which position the log can
-//! no longer be held. Neither side waits for the other: a process may stop for ever between two instructions.
+//! A slot's *place* says from which position on its process holds the log; the *gate* says below which position the log
+//! can no longer be held. Neither side waits for the other: a process may stop for ever between two instructions.
 //!
-//! Invariant **GATE**: if [`hold`] returns true, no [`raise`] returns a position above that place while the place stays. The
-//! process that holds writes its place, then reads the gate. The process that shortens writes the gate, then reads all places, and
-//! brings the gate back to the lowest. Each has a SeqCst fence between the two, and one of the fences comes first: either the
-//! first process sees the gate above its position and gives up, or the second sees the place and stays behind it.
+//! Invariant **GATE**: if [`hold`] returns true, no [`raise`] returns a position above that place while the place
+//! stays. The process that holds writes its place, then reads the gate. The process that shortens writes the gate, then
+//! reads all places, and brings the gate back to the lowest. Each has a SeqCst fence between the two, and one of the
+//! fences comes first: either the first process sees the gate above its position and gives up, or the second sees the
+//! place and stays behind it.
 //!
-//! The words lie in memory that processes share; loom's stand in for them in the model below, which `tests/loom.rs` runs.
+//! The words lie in memory that processes share; loom's stand in for them in the model below, which `tests/loom.rs`
+//! runs.
 
 use fyris_sync::atomic::{AtomicU64, Ordering, fence};
 
@@ -27,8 +29,8 @@ pub(super) fn is_open(gate: &AtomicU64, position: u64) -> bool {
     gate.load(Ordering::Acquire) <= position
 }
 
-/// Raises the gate to `target`, or as far as `lowest` allows, which loads the places of all slots and returns the lowest.
-/// Returns the new gate: entries below it are held by no slot, and will be by none.
+/// Raises the gate to `target`, or as far as `lowest` allows, which loads the places of all slots and returns the
+/// lowest. Returns the new gate: entries below it are held by no slot, and will be by none.
 pub(super) fn raise(gate: &AtomicU64, target: u64, lowest: impl FnOnce() -> u64) -> u64 {
     // Release: pairs with the Acquire in `is_open`.
     gate.store(target, Ordering::Release);

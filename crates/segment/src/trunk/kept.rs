@@ -10,9 +10,9 @@
 //! | 4..8 | for how many positions before the last it was current; the highest number: since the beginning |
 //! | 8..16 | the last position at which it was current: the log entry that replaced it |
 //!
-//! So a frame of the trunk is named by a page head, by the log, or here: the table is written before the tail moves, and
-//! an entry is emptied before its frame is free. If the table is full the lowest snapshot that is not pinned is given up, and its
-//! process evicted; if all are pinned the log stays as long as it is.
+//! So a frame of the trunk is named by a page head, by the log, or here: the table is written before the tail moves,
+//! and an entry is emptied before its frame is free. If the table is full the lowest snapshot that is not pinned is
+//! given up, and its process evicted; if all are pinned the log stays as long as it is.
 
 use fyris_sync::atomic::{AtomicU64, Ordering};
 use std::ops::Range;
@@ -161,8 +161,8 @@ impl Trunk {
     }
 
     /// Keeps what `snapshots` have of the frames that the entries `positions` replaced. If that is too much it gives up
-    /// snapshots and evicts their processes: those of the dead first, then the lowest. False if all that are left are pinned: then
-    /// the table is as it was, and the entries have to stay. For holders of the lock.
+    /// snapshots and evicts their processes: those of the dead first, then the lowest. False if all that are left are
+    /// pinned: then the table is as it was, and the entries have to stay. For holders of the lock.
     pub(super) fn keep_for(
         &self,
         snapshots: &mut Vec<u64>,
@@ -194,7 +194,8 @@ impl Trunk {
         true
     }
 
-    /// Gives snapshots up: those of the dead the first time, then the lowest one that is not pinned. False if there is none.
+    /// Gives snapshots up: those of the dead the first time, then the lowest one that is not pinned. False if there is
+    /// none.
     fn give_up(&self, snapshots: &mut Vec<u64>, reaped: &mut bool, positions: &Range<u64>) -> bool {
         if *reaped {
             let lowest = snapshots.iter().position(|&at| !self.is_pinned(at));

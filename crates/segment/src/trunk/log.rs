@@ -97,8 +97,8 @@ impl Trunk {
                 .store(start + 1, Ordering::Release);
             failpoint!("partly published");
         }
-        // Release, within SeqCst: pairs with the Acquire in `position`. From here on the commit has happened. SeqCst: one
-        // side of the handshake with those who sleep until then, see `watch`.
+        // Release, within SeqCst: pairs with the Acquire in `position`. From here on the commit has happened. SeqCst:
+        // one side of the handshake with those who sleep until then, see `watch`.
         self.word(word::POSITION).store(end, Ordering::SeqCst);
         failpoint!("published");
         bounds.position = end;
@@ -150,9 +150,9 @@ impl Trunk {
         self.word(word::APPLIED).load(Ordering::Acquire)
     }
 
-    /// Moves the tail up to where the slowest process stands that holds the log, or up to `floor` if only bases are below;
-    /// keeps the frames that snapshots have, and hands the others to `free`. False if readers in place need more frames than can
-    /// be kept beside the log: then the tail stays. For holders of the lock.
+    /// Moves the tail up to where the slowest process stands that holds the log, or up to `floor` if only bases are
+    /// below; keeps the frames that snapshots have, and hands the others to `free`. False if readers in place need more
+    /// frames than can be kept beside the log: then the tail stays. For holders of the lock.
     pub(crate) fn advance(
         &self,
         bounds: &mut Bounds,

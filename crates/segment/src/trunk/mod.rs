@@ -234,8 +234,8 @@ impl Trunk {
         self.fork.forked()
     }
 
-    /// Copies frame `number` out of the file: for those who keep no frame, and may find that its space was given back. Reading
-    /// that through the mapping would take space again.
+    /// Copies frame `number` out of the file: for those who keep no frame, and may find that its space was given back.
+    /// Reading that through the mapping would take space again.
     pub(crate) fn read_frame(&self, number: u32, page: &mut [u8; PAGE]) -> Result<()> {
         let Some(index) = number.checked_sub(1) else {
             page.fill(0);

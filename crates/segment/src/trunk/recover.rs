@@ -75,8 +75,8 @@ impl Trunk {
         Ok(())
     }
 
-    /// Frees whatever can be freed: the dead are reaped, the log goes on without those who are behind, and if it comes to
-    /// the `worst` they are evicted.
+    /// Frees whatever can be freed: the dead are reaped, the log goes on without those who are behind, and if it comes
+    /// to the `worst` they are evicted.
     pub(crate) fn reclaim_all(&self, lock: &Guard<'_>, slot: usize, worst: bool) -> Result<()> {
         let mut bounds = self.settled(lock)?;
         self.reap(Some(slot))?;

@@ -8,12 +8,12 @@
 //! | 24..32 | base: the position from which the local changes started |
 //! | 32..40 | not 0: pinned, never evicted |
 //!
-//! A slot keeps two things for its process (invariant KEEP in `trunk/mod.rs`). Its *place* holds the log: the entries from
-//! there on, and each frame that was current there or later. If the log must go on without this process the place is
-//! [`OVERRUN`]; the slot then keeps two *snapshots*: the frames that were current at its place, and those that were at its
-//! base. That is the merge's base and what it merges; they are as many frames as the segment has pages, twice.
-//! If even these cannot be kept the slot is [`EVICTED`], unless it is *pinned*: its process reads the frames of its base in
-//! place, so they are never given up while it lives.
+//! A slot keeps two things for its process (invariant KEEP in `trunk/mod.rs`). Its *place* holds the log: the entries
+//! from there on, and each frame that was current there or later. If the log must go on without this process the place
+//! is [`OVERRUN`]; the slot then keeps two *snapshots*: the frames that were current at its place, and those that were
+//! at its base. That is the merge's base and what it merges; they are as many frames as the segment has pages, twice.
+//! If even these cannot be kept the slot is [`EVICTED`], unless it is *pinned*: its process reads the frames of its
+//! base in place, so they are never given up while it lives.
 //!
 //! An update moves the place first, then merges, then moves the base: at each moment both sides of the merge are kept.
 
@@ -181,7 +181,8 @@ impl Trunk {
     pub(super) fn is_pinned(&self, position: u64) -> bool {
         !cfg!(fyris_mutant = "segment_pin_ignored")
             && (0..self.slots_used()).any(|slot| {
-                // SeqCst: as in `evict`. A hostile process may set what it likes: commits then fail, as if it read there.
+                // SeqCst: as in `evict`. A hostile process may set what it likes: commits then fail, as if it read
+                // there.
                 self.pinned(slot).load(Ordering::SeqCst) != 0
                     && self.process(slot).is_some()
                     && self.concerns(slot, position)
@@ -197,8 +198,8 @@ impl Trunk {
 
     /// Slots that were ever used.
     fn slots_used(&self) -> usize {
-        // SeqCst: pairs with the writes in `claim`, and is in one order with them and the handshake of `hold` and `advance`:
-        // who does not see a new slot here has moved the gate before the new one looks at it.
+        // SeqCst: pairs with the writes in `claim`, and is in one order with them and the handshake of `hold` and
+        // `advance`: who does not see a new slot here has moved the gate before the new one looks at it.
         (self.word(word::SLOTS_USED).load(Ordering::SeqCst) as usize).min(self.geometry.slots)
     }
 
@@ -256,8 +257,8 @@ impl Trunk {
         Ok(slot)
     }
 
-    /// Takes the slot after all others, which is the doctor's for as long as it holds the commit lock. If its last owner died
-    /// that lock may be in its name, which is ours now: locking repairs.
+    /// Takes the slot after all others, which is the doctor's for as long as it holds the commit lock. If its last
+    /// owner died that lock may be in its name, which is ours now: locking repairs.
     ///
     /// # Errors
     ///
@@ -363,8 +364,8 @@ impl Trunk {
         self.base(slot).store(position, Ordering::Release);
     }
 
-    /// As [`Trunk::settle`], of a slot that has been evicted and holds the log from `position` on; false if it was overrun
-    /// again.
+    /// As [`Trunk::settle`], of a slot that has been evicted and holds the log from `position` on; false if it was
+    /// overrun again.
     pub(crate) fn return_to(&self, slot: usize, position: u64) -> bool {
         self.settle(slot, position);
         let evicted = EVICTED | position;
@@ -381,8 +382,8 @@ impl Trunk {
     /// Whether the slot holds the log from `position` on. To be asked after reading entries, before believing them.
     #[inline]
     pub(crate) fn holds(&self, slot: usize, position: u64) -> bool {
-        // Acquire fence: pairs with the Release fence in `overrun_below`: if any read before saw an overwritten word, the load
-        // after sees the overrun.
+        // Acquire fence: pairs with the Release fence in `overrun_below`: if any read before saw an overwritten word,
+        // the load after sees the overrun.
         fence(Ordering::Acquire);
         self.place(slot).load(Ordering::Relaxed) & !EVICTED == position
     }
@@ -390,8 +391,8 @@ impl Trunk {
     /// Whether the slot keeps its snapshots. To be asked after reading frames, before believing them.
     #[inline]
     pub(crate) fn keeps(&self, slot: usize) -> bool {
-        // Acquire fence: pairs with the Release fence in `commit::fill`: if any read before saw an overwritten word, the
-        // load after sees the eviction, which came before the frame was free.
+        // Acquire fence: pairs with the Release fence in `commit::fill`: if any read before saw an overwritten word,
+        // the load after sees the eviction, which came before the frame was free.
         fence(Ordering::Acquire);
         self.place(slot).load(Ordering::Relaxed) & EVICTED == 0
     }
@@ -414,8 +415,8 @@ impl Trunk {
             snapshots: Vec::new(),
         };
         for slot in (0..self.slots_used()).filter(|&slot| self.process(slot).is_some()) {
-            // Acquire, within SeqCst: pairs with `advance_place`. The base after the place: an update moves the place first, and
-            // an overrun process moves no base.
+            // Acquire, within SeqCst: pairs with `advance_place`. The base after the place: an update moves the place
+            // first, and an overrun process moves no base.
             let place = self.place(slot).load(Ordering::SeqCst);
             let base = self.base(slot).load(Ordering::SeqCst) & POSITION;
             let position = place & POSITION;

@@ -6,8 +6,8 @@
 //! | 2. loads the position: moved? | b. loads WATCHED: set? then clears it and wakes all |
 //! | 3. sleeps, if the position is still that one (the kernel compares again) | |
 //!
-//! 1, 2, a and b are SeqCst, so in one order: if b does not see 1, then a came before 2. So nobody sleeps through a commit, but for
-//! one whose process died between a and b: therefore sleepers look again after a nap.
+//! 1, 2, a and b are SeqCst, so in one order: if b does not see 1, then a came before 2. So nobody sleeps through a
+//! commit, but for one whose process died between a and b: therefore sleepers look again after a nap.
 
 use fyris_sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};

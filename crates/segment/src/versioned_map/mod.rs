@@ -2,11 +2,11 @@
 //!
 //! # Why
 //!
-//! A segment gives bytes with versions. Most programs want to look things up in them, in a structure without
-//! pointers, since every process has the segment elsewhere. [`VersionedMap`] is a B+ tree of page-sized nodes in the working
-//! copy. Readers read their own version at the speed of private memory: no lock, no system call, no
-//! other process's writes under their feet; they [update](VersionedMap::update) when they choose, and see
-//! whole commits only. Writers commit.
+//! A segment gives bytes with versions. Most programs want to look things up in them, in a structure without pointers,
+//! since every process has the segment elsewhere. [`VersionedMap`] is a B+ tree of page-sized nodes in the working
+//! copy. Readers read their own version at the speed of private memory: no lock, no system call, no other process's
+//! writes under their feet; they [update](VersionedMap::update) when they choose, and see whole commits only. Writers
+//! commit.
 //!
 //! ```
 //! use fyris_segment::{MapError, Options, Segment, VersionedMap};
@@ -57,10 +57,9 @@
 //!
 //! # Few dirty pages
 //!
-//! What a commit costs is what it makes dirty. An insert that splits nothing dirties the header and one leaf; a split adds
-//! the new leaf, its parent and one page of bitmap. There are no links between leaves, since they
-//! would dirty neighbours. The lowest free page is used first. A removal joins nodes only when
-//! one is three quarters empty.
+//! What a commit costs is what it makes dirty. An insert that splits nothing dirties the header and one leaf; a split
+//! adds the new leaf, its parent and one page of bitmap. There are no links between leaves, since they would dirty
+//! neighbours. The lowest free page is used first. A removal joins nodes only when one is three quarters empty.
 //!
 //! # Writers
 //!

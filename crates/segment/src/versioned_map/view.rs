@@ -16,8 +16,8 @@ use super::{Memory, Result};
 ///
 /// # Cost and errors
 ///
-/// A key, a first or last entry and the begin of a range are found in O(log n); each further entry of a range is O(1). What is read
-/// is a [`MapError`](super::MapError) if it is no map or damaged where it was looked at.
+/// A key, a first or last entry and the begin of a range are found in O(log n); each further entry of a range is O(1).
+/// What is read is a [`MapError`](super::MapError) if it is no map or damaged where it was looked at.
 #[derive(Debug, Clone, Copy)]
 pub struct View<'a> {
     bytes: &'a [u8],

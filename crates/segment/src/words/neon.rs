@@ -1,4 +1,5 @@
-//! With the vector registers of AArch64 (NEON, which the targets of this kind have). Loads and stores are volatile: done once, as written.
+//! With the vector registers of AArch64 (NEON, which the targets of this kind have). Loads and stores are volatile:
+//! done once, as written.
 
 use std::arch::aarch64::*;
 

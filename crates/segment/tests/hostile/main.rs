@@ -342,8 +342,8 @@ fn another_pid_namespace_is_named() {
     let second = || Segment::checkout(&path, 0, &Options::new());
     assert!(matches!(second(), Err(Error::Namespace)));
     drop(segment);
-    // Nobody is there any more: the first to come makes it its own. A test beside this one starts programs: until such a child
-    // has begun its program, it holds our files, and so the segment's lock.
+    // Nobody is there any more: the first to come makes it its own. A test beside this one starts programs: until such
+    // a child has begun its program, it holds our files, and so the segment's lock.
     let begun = std::time::Instant::now();
     let answer = loop {
         match second() {

@@ -212,8 +212,8 @@ fn run_alone(name: &str, seed: u64, step: u64, doctor: bool) -> Option<u64> {
     steps
 }
 
-/// As [`run`], with the log full and a laggard at its end, which has changes of its own: the child's commits go on without
-/// it. Whatever the child dies of, the laggard has its base.
+/// As [`run`], with the log full and a laggard at its end, which has changes of its own: the child's commits go on
+/// without it. Whatever the child dies of, the laggard has its base.
 fn run_with_laggard(name: &str, seed: u64, step: u64) -> Option<u64> {
     let operations = operations(seed, step);
     let open = || Segment::checkout(name, 0, &Options::new().create(false)).unwrap();

@@ -151,8 +151,8 @@ fn a_name_that_goes_while_it_is_removed_is_not_there() {
     assert!(answer.starts_with("NotFound"), "{answer}");
 }
 
-/// A commit prepares without the lock: one that is stopped while it fills its frames delays nobody, and those who publish
-/// meanwhile cost it nothing but the pages that they changed as well.
+/// A commit prepares without the lock: one that is stopped while it fills its frames delays nobody, and those who
+/// publish meanwhile cost it nothing but the pages that they changed as well.
 #[test]
 fn a_commit_stopped_while_it_prepares_stops_no_other() {
     let name = Name::new("beside");

@@ -31,11 +31,11 @@ pub struct Loaded {
 impl Store {
     /// `file2tab/2`: makes a table for `caller` from a dump that OTP or Fyris wrote. O(n).
     ///
-    /// The table is there, under its name if it is a named one, as soon as the description is read; if
-    /// anything is wrong with the rest it is deleted again. Memory beyond that of the table is bounded by
-    /// [`LoadOptions::max_object`]; what compressed objects take, in the table too, is bounded by the length of the file and
-    /// [`LoadOptions::max_inflated`], however little they take in the file. The table has room for the objects that it is said to have from the beginning, but for no
-    /// more than the length of the file allows.
+    /// The table is there, under its name if it is a named one, as soon as the description is read; if anything is
+    /// wrong with the rest it is deleted again. Memory beyond that of the table is bounded by
+    /// [`LoadOptions::max_object`]; what compressed objects take, in the table too, is bounded by the length of the
+    /// file and [`LoadOptions::max_inflated`], however little they take in the file. The table has room for the objects
+    /// that it is said to have from the beginning, but for no more than the length of the file allows.
     ///
     /// # Errors
     ///

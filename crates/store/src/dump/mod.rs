@@ -30,9 +30,9 @@
 //!   never returns from reading a file cut within the first bytes of an object of 64 KiB and more.
 //! * With `verify`, OTP looks for the version under another name than it is written by, and takes any.
 //!   Here a later major version is `unsupported_file_version` in any case.
-//! * With `verify`, bytes behind the end are always `badfile`; OTP overlooks them when the number of objects is
-//!   a multiple of its batches; and so is an end mark that says more than the description promises. A file cut right behind the 8 bytes of an object's head is `badfile`
-//!   too, where OTP takes it for one object less.
+//! * With `verify`, bytes behind the end are always `badfile`; OTP overlooks them when the number of objects is a
+//!   multiple of its batches; and so is an end mark that says more than the description promises. A file cut right
+//!   behind the 8 bytes of an object's head is `badfile` too, where OTP takes it for one object less.
 //! * Without `verify`, OTP stops at some kinds of damage without saying so, and raises `badarg` for an object
 //!   that is no tuple. Here all that can be read is loaded, and [`Loaded::damage`] tells the rest.
 

@@ -74,8 +74,8 @@ struct Footer {
 ///
 /// # The invariant (C, *compressed*)
 ///
-/// It is never more than the option's bytes and [`FOR_A_BYTE`] for each byte of the dump that has been read, however much
-/// each object inflates to.
+/// It is never more than the option's bytes and [`FOR_A_BYTE`] for each byte of the dump that has been read, however
+/// much each object inflates to.
 struct Inflated {
     most: u64,
     taken: u64,

@@ -80,8 +80,8 @@ pub struct LoadOptions {
     /// reading takes.
     pub max_object: u32,
     /// How many bytes of memory all compressed objects together may take, beyond 32 for each byte of the dump
-    /// ([`MAX_INFLATED`]): what they inflate to, and their elements as terms. An object for which there is no room any more is
-    /// damage. OTP and Fyris write no compressed objects.
+    /// ([`MAX_INFLATED`]): what they inflate to, and their elements as terms. An object for which there is no room any
+    /// more is damage. OTP and Fyris write no compressed objects.
     pub max_inflated: u64,
     /// The name of the table, in place of the one in the dump.
     pub name: Option<Atom>,

@@ -41,8 +41,8 @@ pub(super) fn flat_object(bytes: &[u8], loader: &mut Loader<'_>) -> bool {
     true
 }
 
-/// Hands an object to `loader` whose elements are nested as deep as they may be: decoded as a whole it would be one level
-/// too deep. False if that is not what is wrong with it. O(bytes).
+/// Hands an object to `loader` whose elements are nested as deep as they may be: decoded as a whole it would be one
+/// level too deep. False if that is not what is wrong with it. O(bytes).
 #[cold]
 pub(super) fn deep_object(bytes: &[u8], loader: &mut Loader<'_>) -> bool {
     let (arity, mut rest) = match bytes {

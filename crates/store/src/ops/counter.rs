@@ -186,8 +186,8 @@ where
     }
 
     /// Adds to one integer of the object with the key. `None` if that, or the sum, has more than 64 bits or is no
-    /// integer, or if the object holds large binaries: then nothing has changed, and [`Body::update_counter`] knows what
-    /// to do.
+    /// integer, or if the object holds large binaries: then nothing has changed, and [`Body::update_counter`] knows
+    /// what to do.
     pub(crate) fn add_small(
         &self,
         key: &K::Key,

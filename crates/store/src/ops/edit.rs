@@ -45,8 +45,8 @@ where
         }
     }
 
-    /// Puts what `replacement` makes of a found object, or of what has taken its place, where that is; `None` leaves it.
-    /// One object a key.
+    /// Puts what `replacement` makes of a found object, or of what has taken its place, where that is; `None` leaves
+    /// it. One object a key.
     pub(crate) fn replace_found(
         &self,
         found: RecordPtr,

@@ -67,10 +67,11 @@ where
     I: Index<Slot<K>>,
     Slot<K>: Entry<Key = K::Key>,
 {
-    /// Puts all objects in, or, with `only_new`, none if the key of any is there. Says whether it did; `None` if it gave up.
+    /// Puts all objects in, or, with `only_new`, none if the key of any is there. Says whether it did; `None` if it
+    /// gave up.
     ///
-    /// Readers see all of them or none. O(n log n) in their number. Another list with one of the keys waits for the decision,
-    /// a writer of one key does not.
+    /// Readers see all of them or none. O(n log n) in their number. Another list with one of the keys waits for the
+    /// decision, a writer of one key does not.
     pub(crate) fn insert_all(
         &self,
         records: Vec<NewRecord>,
@@ -245,8 +246,8 @@ where
         placed
     }
 
-    /// Puts pending cells in the slots of some keys behind those that have theirs; how many: none if the first must be new
-    /// and is not, or another list has it and this one gives up.
+    /// Puts pending cells in the slots of some keys behind those that have theirs; how many: none if the first must be
+    /// new and is not, or another list has it and this one gives up.
     fn place(&self, work: &Work, placed: &mut Placed, pin: &impl Pin) -> usize {
         let first = placed.keys;
         let key = |at: usize| work.keys.get(first + at).map(|&key| self.key_of(key));
@@ -317,7 +318,8 @@ where
         }
     }
 
-    /// Puts what won in the places of decided cells, of the first keys of the commit, unless a writer has done so already.
+    /// Puts what won in the places of decided cells, of the first keys of the commit, unless a writer has done so
+    /// already.
     fn unfold(&self, keys: &[RecordPtr], commit: &Commit, pin: &impl Pin) {
         let mut first = 0;
         while first < keys.len() {
@@ -415,8 +417,8 @@ mod tests {
             values(&self.body, key, &self.pin)
         }
 
-        /// Goes on to the end. The size is that of the objects then; of bytes there are as many as a table that got them
-        /// one by one has.
+        /// Goes on to the end. The size is that of the objects then; of bytes there are as many as a table that got
+        /// them one by one has.
         fn finish(self) -> (Hashed, bool) {
             let HalfWay {
                 body,

@@ -1,8 +1,8 @@
 //! List inserts under every interleaving: `ci/loom.sh`.
 //!
-//! The index here has two slots with a lock each, which is what the protocol of [`crate::pending`] and [`crate::commits`] knows
-//! of an index; all else is what the store runs. The books of the collector tell of a cell, a commit or an object that is
-//! looked at when it would have been freed, and of one that is retired twice.
+//! The index here has two slots with a lock each, which is what the protocol of [`crate::pending`] and
+//! [`crate::commits`] knows of an index; all else is what the store runs. The books of the collector tell of a cell, a
+//! commit or an object that is looked at when it would have been freed, and of one that is retired twice.
 
 use std::sync::Arc;
 

@@ -81,8 +81,8 @@ where
         })
     }
 
-    /// Puts bytes that refer to no blob in the place of one element. `None` if the object has blobs, or would be too large:
-    /// nothing has changed then, and [`Body::update_element`] knows what to do.
+    /// Puts bytes that refer to no blob in the place of one element. `None` if the object has blobs, or would be too
+    /// large: nothing has changed then, and [`Body::update_element`] knows what to do.
     pub(crate) fn overwrite(
         &self,
         key: &K::Key,

@@ -76,8 +76,9 @@ where
         self.share_of((from, to), pin)
     }
 
-    /// Appends the objects, each by itself, of at least `want` keys of a span, if there are so many, from its beginning (with `back`,
-    /// from its end), and takes the keys it has come over out of the span. `false` when that was all of it.
+    /// Appends the objects, each by itself, of at least `want` keys of a span, if there are so many, from its beginning
+    /// (with `back`, from its end), and takes the keys it has come over out of the span. `false` when that was all of
+    /// it.
     ///
     /// In an `ordered_set` they come in order. A key's objects come together, in insertion order. There may
     /// be no objects although more follow. List inserts behind the place of `undo` are undone in them.

@@ -85,7 +85,8 @@ where
         unsafe { old.retire(pin) };
     }
 
-    /// Takes everything with the key out; what that was, to be looked at while `pin` lives. `fixes` are told of the key.
+    /// Takes everything with the key out; what that was, to be looked at while `pin` lives. `fixes` are told of the
+    /// key.
     pub(crate) fn remove(&self, key: &K::Key, fixes: &Fixes, pin: &impl Pin) -> Option<Content> {
         let old = self.write(key, pin, |old| match old {
             None => (Change::Keep, None),
@@ -107,8 +108,8 @@ where
         self.remove_objects(self.key_of(like), gone, || fixes.note_one(like), pin);
     }
 
-    /// Takes the objects out of a key that are to be `gone`; how many. `last` is called, with the slot protected, if the
-    /// key is about to go with them.
+    /// Takes the objects out of a key that are to be `gone`; how many. `last` is called, with the slot protected, if
+    /// the key is about to go with them.
     pub(crate) fn remove_objects(
         &self,
         key: &K::Key,

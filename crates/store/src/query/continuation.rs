@@ -31,9 +31,9 @@ impl Chunk {
 
 /// Where a query in chunks goes on: an owned value, of no thread.
 ///
-/// It belongs to the table, not to its name: it goes on after a rename, and fails when the table is deleted, though another
-/// have its name. It survives any change of objects; it may be used again, from the same place. What a chunk of a
-/// table without order has found beyond its limit, a bucket's worth at most, is kept here for the next.
+/// It belongs to the table, not to its name: it goes on after a rename, and fails when the table is deleted, though
+/// another have its name. It survives any change of objects; it may be used again, from the same place. What a chunk of
+/// a table without order has found beyond its limit, a bucket's worth at most, is kept here for the next.
 #[derive(Clone, Debug)]
 pub struct Continuation(Query);
 

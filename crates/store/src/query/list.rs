@@ -1,7 +1,7 @@
 //! A specification over a list of terms.
 //!
-//! What a term is made of lies anywhere in memory, and looking at it is mostly waiting for that. So it is asked for some
-//! terms ahead, in two steps: the elements of a tuple, and, when those are near, what they point to.
+//! What a term is made of lies anywhere in memory, and looking at it is mostly waiting for that. So it is asked for
+//! some terms ahead, in two steps: the elements of a tuple, and, when those are near, what they point to.
 
 use std::sync::Arc;
 

@@ -15,23 +15,23 @@
 //!
 //! # What a query sees (invariant V, *visit*)
 //!
-//! Today the view is the table itself. Each batch (up to 256 keys; in an `ordered_set` each leaf of it) is what is there
-//! when it is read. Between batches a scan holds keys and nothing else, and goes on behind the last of them, in the
-//! order of keys or of hashes, which no change of the table moves. So:
+//! Today the view is the table itself. Each batch (up to 256 keys; in an `ordered_set` each leaf of it) is what is
+//! there when it is read. Between batches a scan holds keys and nothing else, and goes on behind the last of them, in
+//! the order of keys or of hashes, which no change of the table moves. So:
 //!
 //! * **V**: an object that is there throughout a query is visited exactly once, however many slices, threads or chunks
 //!   the query has, and however the table grows, shrinks or is emptied meanwhile;
 //! * one that comes, goes or is replaced meanwhile may be visited or not, in its old form or its new one;
-//! * all objects of one key in a bag are visited together, as they were at one moment, unless they are very many (a thousand
-//!   more than a step is to visit): then those left wait, by their addresses, and are visited in a later step if they
-//!   are still there;
-//! * the objects that one `insert/2` of a list put in are seen all or not at all by one step ([`Query::step`]), by one chunk,
-//!   and by a call that runs to its end ([`Query::run`], `select` and its kin), however many steps and threads it takes: the
-//!   [reader](crate::reader) undoes lists that come after it began. Between two steps of a caller's own such a list may come.
-//!   A snapshot under the view will end this, too, without a change here.
+//! * all objects of one key in a bag are visited together, as they were at one moment, unless they are very many (a
+//!   thousand more than a step is to visit): then those left wait, by their addresses, and are visited in a later step
+//!   if they are still there;
+//! * the objects that one `insert/2` of a list put in are seen all or not at all by one step ([`Query::step`]), by one
+//!   chunk, and by a call that runs to its end ([`Query::run`], `select` and its kin), however many steps and threads
+//!   it takes: the [reader](crate::reader) undoes lists that come after it began. Between two steps of a caller's own
+//!   such a list may come. A snapshot under the view will end this, too, without a change here.
 //!
-//! Invariant *address*: an object that stays in a bag stays where it is, whatever happens to others of its key. An address may
-//! become that of another object of the key: one that has come meanwhile, which may be visited or not.
+//! Invariant *address*: an object that stays in a bag stays where it is, whatever happens to others of its key. An
+//! address may become that of another object of the key: one that has come meanwhile, which may be visited or not.
 //!
 //! Fixing the table is not needed for any of it.
 //!

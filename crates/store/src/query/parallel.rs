@@ -110,8 +110,8 @@ impl Table {
     /// two of them together, the left one from lower keys in an `ordered_set`. With `combine` associative and
     /// `init` its neutral element, the answer is that of one thread.
     ///
-    /// The closures run under a pin, and outside of every lock. Consistency as [`Table::select`]; if a list is inserted between
-    /// two steps, all is folded again.
+    /// The closures run under a pin, and outside of every lock. Consistency as [`Table::select`]; if a list is inserted
+    /// between two steps, all is folded again.
     ///
     /// # Errors
     ///

@@ -32,8 +32,8 @@ enum Verb {
 /// A query of a table, that runs in slices as long as its caller likes, in one go or not at all.
 ///
 /// It is owned and `Send`; between two steps it holds no pin and no lock, only keys. Dropping it cancels what has not
-/// been done. What it sees: as [`Table::select`]. Of a list that is inserted at once a step sees all or nothing, and so does
-/// [`Query::run`]; between two steps such a list may come.
+/// been done. What it sees: as [`Table::select`]. Of a list that is inserted at once a step sees all or nothing, and so
+/// does [`Query::run`]; between two steps such a list may come.
 ///
 /// ```
 /// # use fyris::{MatchSpec, Options, Store, Term};
@@ -138,9 +138,9 @@ impl Query {
         self
     }
 
-    /// Visits about so many objects, and a few more to the end of a bucket; in a bag also up to 1,024 more, or a sixteenth
-    /// of the objects of a key that has very many (to delete or to replace objects, all of them).
-    /// `false` when there is nothing left to do.
+    /// Visits about so many objects, and a few more to the end of a bucket; in a bag also up to 1,024 more, or a
+    /// sixteenth of the objects of a key that has very many (to delete or to replace objects, all of them). `false`
+    /// when there is nothing left to do.
     ///
     /// # Errors
     ///

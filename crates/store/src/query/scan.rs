@@ -31,7 +31,8 @@ pub(crate) enum Part {
     Key(Vec<u8>),
     /// All keys of a span.
     Span(Span),
-    /// Those objects of one key in a bag that wait for their turn, by their addresses, ascending (invariant **address**).
+    /// Those objects of one key in a bag that wait for their turn, by their addresses, ascending (invariant
+    /// **address**).
     Waiting { key: Vec<u8>, addresses: Vec<u64> },
 }
 
@@ -80,7 +81,8 @@ impl Scan {
         self
     }
 
-    /// The same, visiting the objects of a key together: for changes of a bag, each of which makes the key's chain anew.
+    /// The same, visiting the objects of a key together: for changes of a bag, each of which makes the key's chain
+    /// anew.
     pub(crate) fn by_whole_keys(self) -> Scan {
         Scan {
             whole_keys: true,
@@ -135,9 +137,9 @@ impl Scan {
         }
     }
 
-    /// Visits about `want` objects, `batch` keys at a time; more only to the end of a bucket and in a bag, there up to a
-    /// thousand or a sixteenth of what one batch has; fewer if `f` says `true`: then, in an ordered table, the
-    /// object it said so of is the last, and elsewhere the batch under way is.
+    /// Visits about `want` objects, `batch` keys at a time; more only to the end of a bucket and in a bag, there up to
+    /// a thousand or a sixteenth of what one batch has; fewer if `f` says `true`: then, in an ordered table, the object
+    /// it said so of is the last, and elsewhere the batch under way is.
     pub(crate) fn step<'g>(
         &mut self,
         view: &mut impl View,
@@ -198,8 +200,8 @@ impl Scan {
         }
     }
 
-    /// How many of the objects read are visited in a step that is to visit `left`: all, unless keys of a bag have very many
-    /// more. Then a share of them, since each step reads all of such a key.
+    /// How many of the objects read are visited in a step that is to visit `left`: all, unless keys of a bag have very
+    /// many more. Then a share of them, since each step reads all of such a key.
     fn in_this_step(&self, found: usize, left: usize) -> usize {
         let most = left.max(BATCH).max(found / SHARES);
         if self.ordered || self.whole_keys || found - found.min(most) <= SLACK {

@@ -23,8 +23,8 @@ impl Table {
     ///
     /// # Consistency
     ///
-    /// An object that is there throughout is visited exactly once; concurrent changes may or may not be seen. Of a list that
-    /// is inserted at once all objects are seen or none, as [`Table::tab2list`] says.
+    /// An object that is there throughout is visited exactly once; concurrent changes may or may not be seen. Of a list
+    /// that is inserted at once all objects are seen or none, as [`Table::tab2list`] says.
     ///
     /// # Errors
     ///
@@ -50,8 +50,8 @@ impl Table {
         })
     }
 
-    /// `select/3`: the first `limit` values, and where to go on. Each chunk sees all of a list that is inserted at once or
-    /// nothing; between two chunks such a list may come.
+    /// `select/3`: the first `limit` values, and where to go on. Each chunk sees all of a list that is inserted at once
+    /// or nothing; between two chunks such a list may come.
     ///
     /// # Errors
     ///
@@ -111,8 +111,8 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// [`Error::KeyChanges`], before anything is touched, unless the specification provably keeps every object's
-    /// key; [`Error::WrongType`] for a `bag`; as [`Table::insert`] for a new object, and then those before it are replaced.
+    /// [`Error::KeyChanges`], before anything is touched, unless the specification provably keeps every object's key;
+    /// [`Error::WrongType`] for a `bag`; as [`Table::insert`] for a new object, and then those before it are replaced.
     pub fn select_replace(&self, spec: &MatchSpec) -> Result<usize> {
         counted(self.query(spec).replacing()?)
     }

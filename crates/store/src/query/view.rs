@@ -7,7 +7,8 @@ use crate::slot::Content;
 
 /// Something that can be asked for objects by key and by stretches of keys.
 ///
-/// The live content is one: [`Reader`](crate::reader::Reader). What a view hands out stays readable while the pin lives. Between two batches a scan holds nothing of it.
+/// The live content is one: [`Reader`](crate::reader::Reader). What a view hands out stays readable while the pin
+/// lives. Between two batches a scan holds nothing of it.
 pub(crate) trait View {
     /// Appends the objects of at least `want` keys of a span, and takes those keys out of it: see
     /// `Body::walk`. `false` when that was all.

@@ -271,8 +271,9 @@ pub(crate) fn overwritten(
     spliced(old, place_of(old, keypos, position)?, bytes)
 }
 
-/// A copy of `old` with so much more in the element at a position that was checked, and the sum in `sum`; `None` if that is
-/// not all in 64 bits, if `old` has blobs, or if the copy is too large. (A pair would be returned in memory, and waited for.)
+/// A copy of `old` with so much more in the element at a position that was checked, and the sum in `sum`; `None` if
+/// that is not all in 64 bits, if `old` has blobs, or if the copy is too large. (A pair would be returned in memory,
+/// and waited for.)
 #[inline]
 pub(crate) fn added(
     old: RecordPtr,

@@ -181,8 +181,8 @@ impl RecordPtr {
         RecordPtr(base)
     }
 
-    /// What an index entry is that holds the object: the pointer, whose low three bits are zero, or the word object that
-    /// this shows. It tells an object from others as long as a pin lives.
+    /// What an index entry is that holds the object: the pointer, whose low three bits are zero, or the word object
+    /// that this shows. It tells an object from others as long as a pin lives.
     #[inline]
     pub(crate) fn bits(self) -> u64 {
         self.word()
@@ -421,16 +421,16 @@ impl RecordPtr {
         self.is_shown() == other.is_shown() && self.shape().len() == other.shape().len()
     }
 
-    /// A block that is a copy with other bytes, as many, from a place in the values on. The record has no blobs and is not
-    /// freed meanwhile.
+    /// A block that is a copy with other bytes, as many, from a place in the values on. The record has no blobs and is
+    /// not freed meanwhile.
     #[inline]
     pub(crate) fn patched(self, at: usize, bytes: &[u8]) -> RecordPtr {
         let shape = self.shape();
         let end = at.checked_add(bytes.len());
         assert!(shape.blobs == 0 && end.is_some_and(|end| end <= shape.values));
         let base = alloc::allocate(shape.len());
-        // SAFETY: both blocks are as long as the shape says, the new one is nobody else's, and the old one is not written (I);
-        // the place is within the values.
+        // SAFETY: both blocks are as long as the shape says, the new one is nobody else's, and the old one is not
+        // written (I); the place is within the values.
         unsafe {
             base.copy_from_nonoverlapping(self.0, shape.len());
             base.add(shape.values_at() + at)

@@ -2,15 +2,15 @@
 //!
 //! # Why
 //!
-//! All that looks at objects looks at the bytes of records. So a [word object](super::word) that is looked at is written
-//! out as the record it would have been, in memory of the thread's own: some stores to lines that are near.
+//! All that looks at objects looks at the bytes of records. So a [word object](super::word) that is looked at is
+//! written out as the record it would have been, in memory of the thread's own: some stores to lines that are near.
 //!
 //! # Life (invariant V, *view*)
 //!
-//! A shown record stays as it is as long as the pin lives under which it was shown, as any record does (R): the thread fills
-//! a sheet place by place, never a place twice, and retires the sheet, pinned, when it is full. A shown record has nothing of
-//! its own to free or to count, and does not go into a slot: [`RecordPtr::is_shown`] tells it from blocks, [`RecordPtr::word`]
-//! names what it shows.
+//! A shown record stays as it is as long as the pin lives under which it was shown, as any record does (R): the thread
+//! fills a sheet place by place, never a place twice, and retires the sheet, pinned, when it is full. A shown record
+//! has nothing of its own to free or to count, and does not go into a slot: [`RecordPtr::is_shown`] tells it from
+//! blocks, [`RecordPtr::word`] names what it shows.
 
 use std::cell::Cell;
 use std::ptr::NonNull;

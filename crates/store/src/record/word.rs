@@ -2,8 +2,8 @@
 //!
 //! # Why
 //!
-//! What a lookup in a large table costs is the memory it waits for: the index's line, then the record's. An object of one
-//! or two small integers, which is what counters, sets of ids and maps from id to id hold, has fewer bits than the
+//! What a lookup in a large table costs is the memory it waits for: the index's line, then the record's. An object of
+//! one or two small integers, which is what counters, sets of ids and maps from id to id hold, has fewer bits than the
 //! pointer to its record. So an entry may be the object instead: no allocation, no second miss, nothing to retire.
 //!
 //! # Layout

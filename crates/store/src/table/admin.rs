@@ -35,9 +35,9 @@ impl Table {
         self.store()?.delete(&self.core, self.asked, self.caller)
     }
 
-    /// `rename/2`: another name for a named table; for an unnamed one, only what `info` shows.
-    /// This handle goes on working if it is not a borrowed one found by name. The table has one of the two names at every
-    /// moment; when this returns, nothing is done or seen any more by operations that came by the old one.
+    /// `rename/2`: another name for a named table; for an unnamed one, only what `info` shows. This handle goes on
+    /// working if it is not a borrowed one found by name. The table has one of the two names at every moment; when this
+    /// returns, nothing is done or seen any more by operations that came by the old one.
     ///
     /// # Errors
     ///
@@ -58,8 +58,8 @@ impl Table {
             .give_away(&self.core, self.asked, self.caller, to, data)
     }
 
-    /// `setopts/2`: all of the settings at one moment, or none. When it returns, nothing is done or seen any more by those
-    /// who have lost the right to it.
+    /// `setopts/2`: all of the settings at one moment, or none. When it returns, nothing is done or seen any more by
+    /// those who have lost the right to it.
     ///
     /// # Errors
     ///
@@ -113,8 +113,8 @@ impl Table {
         }
     }
 
-    /// `safe_fixtable/2` with `true`, and the time it is by a clock of the caller's: which the first of the fixes keeps, as
-    /// [`Fixed::since_by_caller`](crate::Fixed::since_by_caller).
+    /// `safe_fixtable/2` with `true`, and the time it is by a clock of the caller's: which the first of the fixes
+    /// keeps, as [`Fixed::since_by_caller`](crate::Fixed::since_by_caller).
     ///
     /// # Errors
     ///

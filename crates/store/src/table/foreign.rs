@@ -160,8 +160,8 @@ impl Table {
         })
     }
 
-    /// The same for a caller that must not be held up: `None`, and nothing is inserted, if another list with one of the keys
-    /// is being inserted and is not done within some microseconds. Such a list may be of any length.
+    /// The same for a caller that must not be held up: `None`, and nothing is inserted, if another list with one of the
+    /// keys is being inserted and is not done within some microseconds. Such a list may be of any length.
     ///
     /// # Errors
     ///
@@ -199,8 +199,8 @@ impl Table {
         })
     }
 
-    /// Deletes the objects of a key that are doomed, each in one atomic step, as [`Query::deleting`](crate::Query::deleting) does of
-    /// those that match; how many.
+    /// Deletes the objects of a key that are doomed, each in one atomic step, as
+    /// [`Query::deleting`](crate::Query::deleting) does of those that match; how many.
     ///
     /// # Errors
     ///

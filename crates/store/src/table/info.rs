@@ -12,9 +12,9 @@ use crate::options::WriteConcurrency;
 
 /// `info/1`.
 ///
-/// `size` is exact with respect to finished operations ([`Table::len`] says what of others); `memory` counts what is allocated for the objects
-/// (records as the allocator rounds them, cells of the bags), the index and the table itself, but not
-/// large binaries, which are shared. Both O(1).
+/// `size` is exact with respect to finished operations ([`Table::len`] says what of others); `memory` counts what is
+/// allocated for the objects (records as the allocator rounds them, cells of the bags), the index and the table itself,
+/// but not large binaries, which are shared. Both O(1).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Info {
     /// The table's identity.
@@ -186,10 +186,11 @@ impl Table {
     /// # Consistency
     ///
     /// Counts every operation that has returned, and none that has not begun. An operation counts what it did after it
-    /// took effect and before it returns, each by itself: so one under way may be counted although another, on which it depends, is not
-    /// yet. The number differs from that of the objects at a moment of the call by no more than what the operations under way
-    /// at this moment change: one object for each thread that inserts or deletes one, the length of a list for one that inserts a list. If
-    /// others write so fast that of a hundred looks no two agree, inserts that end during the call may be counted besides.
+    /// took effect and before it returns, each by itself: so one under way may be counted although another, on which it
+    /// depends, is not yet. The number differs from that of the objects at a moment of the call by no more than what
+    /// the operations under way at this moment change: one object for each thread that inserts or deletes one, the
+    /// length of a list for one that inserts a list. If others write so fast that of a hundred looks no two agree,
+    /// inserts that end during the call may be counted besides.
     pub fn len(&self) -> usize {
         self.counts().map_or(0, |(size, _)| size)
     }

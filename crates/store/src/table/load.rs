@@ -127,8 +127,8 @@ impl Loader<'_> {
     ///
     /// # Errors
     ///
-    /// As [`Table::insert`]; [`Error::BadArgument`] if there were more or fewer elements than `begin` said, or no object
-    /// was begun since the last one.
+    /// As [`Table::insert`]; [`Error::BadArgument`] if there were more or fewer elements than `begin` said, or no
+    /// object was begun since the last one.
     #[inline]
     pub fn end(&mut self) -> Result<()> {
         let new = self.record()?;
@@ -244,8 +244,8 @@ mod tests {
         assert!(matches!(loader.flush(), Err(Error::NoSuchTable(_))));
     }
 
-    /// Ending an object that was never begun, or twice, made one out of what was left of the last: without a key, or with
-    /// values that refer to binaries of another object. Whoever read it later panicked.
+    /// Ending an object that was never begun, or twice, made one out of what was left of the last: without a key, or
+    /// with values that refer to binaries of another object. Whoever read it later panicked.
     #[test]
     fn what_was_not_begun_does_not_end() {
         let owner = Store::new().owner();

@@ -20,7 +20,8 @@ impl Table {
     ///
     /// # Consistency
     ///
-    /// Each key is looked up at a moment of its own, but of every list that was inserted at once all is seen or nothing.
+    /// Each key is looked up at a moment of its own, but of every list that was inserted at once all is seen or
+    /// nothing.
     ///
     /// # Errors
     ///

@@ -1,8 +1,8 @@
 //! A handle of a table, in the name of a caller.
 //!
-//! The methods are those of `ets`; those that take match specifications are in [`crate::query`]. Each checks the caller's rights,
-//! loads the table's content once, and works on that under a pin (see [`crate::core`] for what
-//! that promises). None of them takes a lock to read.
+//! The methods are those of `ets`; those that take match specifications are in [`crate::query`]. Each checks the
+//! caller's rights, loads the table's content once, and works on that under a pin (see [`crate::core`] for what that
+//! promises). None of them takes a lock to read.
 
 mod admin;
 mod cursor;
@@ -47,9 +47,9 @@ use crate::slot::Content;
 ///
 /// # Consistency
 ///
-/// Every operation on one object is linearizable, also with respect to the table's life: when it is deleted, renamed, given
-/// away, inherited or gets another protection, nothing is done or seen afterwards by an operation that was admitted
-/// before. Each method says when more than one object is atomic.
+/// Every operation on one object is linearizable, also with respect to the table's life: when it is deleted, renamed,
+/// given away, inherited or gets another protection, nothing is done or seen afterwards by an operation that was
+/// admitted before. Each method says when more than one object is atomic.
 ///
 /// # Cost
 ///
@@ -165,7 +165,8 @@ impl Table {
         result
     }
 
-    /// What a key holds: one lookup, begun anew if the table's name, protection or owner changes meanwhile. Linearizable.
+    /// What a key holds: one lookup, begun anew if the table's name, protection or owner changes meanwhile.
+    /// Linearizable.
     ///
     /// Always inlined: its result takes several words, and to write and read them costs a tenth of a lookup.
     #[inline(always)]

@@ -131,8 +131,8 @@ impl RangeCursor {
 }
 
 impl Table {
-    /// The objects whose keys lie in a range, in order; bounds are inclusive, exclusive or open, as Rust's ranges
-    /// are. Keys compare as in the table: `1` and `1.0` are the same bound. A range that ends before it begins is empty.
+    /// The objects whose keys lie in a range, in order; bounds are inclusive, exclusive or open, as Rust's ranges are.
+    /// Keys compare as in the table: `1` and `1.0` are the same bound. A range that ends before it begins is empty.
     ///
     /// ```
     /// # use fyris::{Options, RangeOptions, Store, Term};

@@ -192,9 +192,9 @@ impl Table {
     /// # Consistency
     ///
     /// Objects that are there throughout are in the list once; concurrent changes may or may not be. Of a list that is
-    /// inserted at once ([`Table::insert_list`]) either all objects are in it, or what later writers made of them, or for
-    /// each of its keys what was there before, unless it has been deleted since. If such a list comes in the middle of a
-    /// long call, the call begins again and what others free meanwhile waits for its end; nobody else waits.
+    /// inserted at once ([`Table::insert_list`]) either all objects are in it, or what later writers made of them, or
+    /// for each of its keys what was there before, unless it has been deleted since. If such a list comes in the middle
+    /// of a long call, the call begins again and what others free meanwhile waits for its end; nobody else waits.
     ///
     /// # Errors
     ///

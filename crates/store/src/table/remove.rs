@@ -73,8 +73,8 @@ impl Table {
     ///
     /// # Consistency
     ///
-    /// As [`Table::delete_range`]. If the table goes away half-way, or the right to write to it, what was taken until then
-    /// is returned: it is nowhere else (invariant **taken**). The next call says what is wrong.
+    /// As [`Table::delete_range`]. If the table goes away half-way, or the right to write to it, what was taken until
+    /// then is returned: it is nowhere else (invariant **taken**). The next call says what is wrong.
     ///
     /// # Errors
     ///

@@ -31,12 +31,12 @@ impl Table {
 
     /// `insert/2` of a list: one atomic and isolated step.
     ///
-    /// A call that reads, one step of a query, one batch of a cursor: each sees all of the objects or none, in the words of
-    /// [`Table::tab2list`]. A traversal in several steps may find the list between two of them. Nobody waits for a list but
-    /// another list with one of its keys: a writer of a single key gets through, and its write comes before the list. The other
-    /// list waits, asleep if it is long, until those that came to a key before it are in: for no longer than they take, which is
-    /// some 0.2 us an object.
-    /// O(n log n). Objects with one key keep their order in the bags; elsewhere the last one counts.
+    /// A call that reads, one step of a query, one batch of a cursor: each sees all of the objects or none, in the
+    /// words of [`Table::tab2list`]. A traversal in several steps may find the list between two of them. Nobody waits
+    /// for a list but another list with one of its keys: a writer of a single key gets through, and its write comes
+    /// before the list. The other list waits, asleep if it is long, until those that came to a key before it are in:
+    /// for no longer than they take, which is some 0.2 us an object. O(n log n). Objects with one key keep their order
+    /// in the bags; elsewhere the last one counts.
     ///
     /// # Errors
     ///

@@ -333,9 +333,9 @@ proptest! {
     }
 }
 
-/// The length of the end mark's list was flipped to zero. What is then behind it is no list, and such a mark was taken for one
-/// that says nothing: loaded without a word when not verified, where OTP raises an error. Whether the test of flips met that byte
-/// depended on the numbers in the file.
+/// The length of the end mark's list was flipped to zero. What is then behind it is no list, and such a mark was taken
+/// for one that says nothing: loaded without a word when not verified, where OTP raises an error. Whether the test of
+/// flips met that byte depended on the numbers in the file.
 #[test]
 fn an_end_mark_that_is_no_list_is_damage() {
     let counted = SaveOptions {
@@ -379,8 +379,8 @@ fn dump_of_items(items: impl IntoIterator<Item = Vec<u8>>) -> Vec<u8> {
     bytes
 }
 
-/// A hundred objects that are a KB each in the dump and a MB in memory: what they may take is set by the length of the dump and
-/// an option, for all of them together.
+/// A hundred objects that are a KB each in the dump and a MB in memory: what they may take is set by the length of the
+/// dump and an option, for all of them together.
 #[test]
 fn compressed_objects_share_one_bound() {
     const MEGABYTE: usize = 1 << 20;

@@ -47,8 +47,8 @@ proptest! {
     }
 }
 
-/// An element may be nested a thousand levels deep, which makes its object one level deeper: such objects were saved, and
-/// then refused as nested too deep.
+/// An element may be nested a thousand levels deep, which makes its object one level deeper: such objects were saved,
+/// and then refused as nested too deep.
 #[test]
 fn the_deepest_objects_come_back() {
     let nested = |levels| (1..levels).fold(Term::List(vec![]), |inner, _| Term::List(vec![inner]));

@@ -42,8 +42,8 @@ impl Backoff {
         self.0 += 1;
     }
 
-    /// Waits a little, for what may take as long as a whole operation of another thread: sleeps, for at most 0.8 ms at a time, once
-    /// yielding has not helped. Who waits for 0.4 s this way takes a few milliseconds of the processor.
+    /// Waits a little, for what may take as long as a whole operation of another thread: sleeps, for at most 0.8 ms at
+    /// a time, once yielding has not helped. Who waits for 0.4 s this way takes a few milliseconds of the processor.
     pub fn wait_long(&mut self) {
         #[cfg(not(any(loom, shuttle)))]
         if self.0 >= SPIN_ROUNDS {

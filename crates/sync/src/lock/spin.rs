@@ -14,7 +14,8 @@ mod spinning {
 
     /// A value that one thread at a time looks at, for some tens of nanoseconds.
     ///
-    /// Waiting spins and then yields, see [`Backoff`](crate::lock::Backoff). Nothing that is called under the lock may take it again.
+    /// Waiting spins and then yields, see [`Backoff`](crate::lock::Backoff). Nothing that is called under the lock may
+    /// take it again.
     #[derive(Debug)]
     pub struct SpinLock<T> {
         locked: AtomicU64,

@@ -106,8 +106,8 @@ pub(super) fn is_any_waiting() -> bool {
     WAITING.with(|waiting| unsafe { !(*waiting.bags.get()).is_empty() })
 }
 
-/// Reclaims the blocks of the bags that this thread has put off. What is reclaimed may itself let go of what held other bags back: these
-/// wait for the call that is under way, so that a chain of such blocks takes no more stack than one.
+/// Reclaims the blocks of the bags that this thread has put off. What is reclaimed may itself let go of what held other
+/// bags back: these wait for the call that is under way, so that a chain of such blocks takes no more stack than one.
 pub(super) fn reclaim_waiting() {
     WAITING.with(|waiting| {
         if waiting.busy.replace(true) && !cfg!(fyris_mutant = "sync_reclaims_deep") {

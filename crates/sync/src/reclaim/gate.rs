@@ -1,8 +1,9 @@
 //! Guards of the collector, which a fork does not meet half made.
 //!
-//! `seize` takes a lock of its own where a guard that may move between threads is made or dropped. A forked child would find that lock
-//! held for good if another thread was in there, so a fork waits until none is, and lets none in meanwhile. What `seize` lets go is
-//! reclaimed when this thread is outside again, so foreign code runs neither inside nor within `seize`.
+//! `seize` takes a lock of its own where a guard that may move between threads is made or dropped. A forked child would
+//! find that lock held for good if another thread was in there, so a fork waits until none is, and lets none in
+//! meanwhile. What `seize` lets go is reclaimed when this thread is outside again, so foreign code runs neither inside
+//! nor within `seize`.
 
 use std::cell::Cell;
 use std::mem::ManuallyDrop;
@@ -60,8 +61,9 @@ impl Drop for Inside {
     }
 }
 
-/// How many guards are entered, or may be, in the lower half; how many ever came, in the upper. `seize` does nothing with a batch that has
-/// fewer blocks than guards are entered, and says nothing then: who hands a batch in must know better.
+/// How many guards are entered, or may be, in the lower half; how many ever came, in the upper. `seize` does nothing
+/// with a batch that has fewer blocks than guards are entered, and says nothing then: who hands a batch in must know
+/// better.
 static GUARDS: AtomicU64 = AtomicU64::new(0);
 const CAME: u64 = 1 << 32;
 
@@ -152,8 +154,9 @@ impl Drop for Entered {
     }
 }
 
-/// Says to ThreadSanitizer what the fences of `seize` say, which it does not follow: what was looked at under a guard was looked at before
-/// the guard went, and what is reclaimed is reclaimed after that. What is reclaimed too early it still reports.
+/// Says to ThreadSanitizer what the fences of `seize` say, which it does not follow: what was looked at under a guard
+/// was looked at before the guard went, and what is reclaimed is reclaimed after that. What is reclaimed too early it
+/// still reports.
 mod order {
     #[cfg(fyris_sanitize)]
     static GONE: super::AtomicUsize = super::AtomicUsize::new(0);
@@ -197,7 +200,8 @@ pub(super) fn open() {
     FORKS.fetch_sub(1, Ordering::SeqCst);
 }
 
-/// After a fork, in the child, which has one thread and has another number than its parent: no guard is entered there yet.
+/// After a fork, in the child, which has one thread and has another number than its parent: no guard is entered there
+/// yet.
 pub(super) fn open_in_child() {
     INSIDE.store(usize::from(DEPTH.get() > 0), Ordering::SeqCst);
     FORKS.store(0, Ordering::SeqCst);

@@ -22,9 +22,9 @@
 //!
 //! ## Invariant L: a pinned thread's guard is its own
 //!
-//! A thread that finds its state odd after it has raised the depth keeps the guard until it has lowered the depth
-//! to zero. For if it looked before the barrier of whoever made the state even, it had raised the depth before, and
-//! step 4 sees that. If it looked after, it found the state even. Then it takes the lock of the slot, under which guards are
+//! A thread that finds its state odd after it has raised the depth keeps the guard until it has lowered the depth to
+//! zero. For if it looked before the barrier of whoever made the state even, it had raised the depth before, and step 4
+//! sees that. If it looked after, it found the state even. Then it takes the lock of the slot, under which guards are
 //! taken: either the guard is still there and whoever comes for it later sees the depth, or the thread enters anew.
 //!
 //! A state only grows, so nobody takes another guard than the one that he marked before the barrier.
@@ -45,8 +45,8 @@ const STAYS: u64 = 1;
 /// Whether barriers are fences on both sides, because a tool has to see them.
 const FENCED: bool = cfg!(any(loom, shuttle, miri, fyris_sanitize));
 
-/// Where a thread's guard `G` lies. Not aligned by itself: a library that is loaded at run time, as into the Erlang machine, is
-/// refused if it has thread-local values of more than 64 bytes' alignment.
+/// Where a thread's guard `G` lies. Not aligned by itself: a library that is loaded at run time, as into the Erlang
+/// machine, is refused if it has thread-local values of more than 64 bytes' alignment.
 pub(super) struct Slot<G> {
     /// How many pins the thread has. Written by the thread alone.
     depth: AtomicU64,
@@ -116,8 +116,8 @@ impl<G> Slot<G> {
         self.guard.with(|place| *place = Some(guard));
     }
 
-    /// Unpins the slot's thread, which calls this. Returns true if it is not pinned any more and its guard does not stay: so
-    /// always after [`Slot::mark`] by the thread itself.
+    /// Unpins the slot's thread, which calls this. Returns true if it is not pinned any more and its guard does not
+    /// stay: so always after [`Slot::mark`] by the thread itself.
     #[inline]
     pub(super) fn leave(&self) -> bool {
         // Relaxed: only this thread writes it.
@@ -190,8 +190,8 @@ impl<G> Slot<G> {
         }
     }
 
-    /// Forgets the guard in the child of a fork: with `make` the slot's thread, which is the caller, gets another if it is
-    /// pinned; else the slot is as new, and in this section.
+    /// Forgets the guard in the child of a fork: with `make` the slot's thread, which is the caller, gets another if it
+    /// is pinned; else the slot is as new, and in this section.
     ///
     /// # Safety
     ///
@@ -242,7 +242,8 @@ pub(super) fn heavy() {
     );
 }
 
-/// Whether there is a [`heavy`] barrier on this system: without one no guard may stay. To be asked again in the child of a fork.
+/// Whether there is a [`heavy`] barrier on this system: without one no guard may stay. To be asked again in the child
+/// of a fork.
 #[cfg(not(any(loom, shuttle)))]
 pub(super) fn is_possible() -> bool {
     if FENCED {

@@ -4,15 +4,15 @@
 //! record. What is retired must therefore be fit to be freed on any thread and at any later time.
 //!
 //! Threads do not enter and leave it at every pin: see [`linger`](super::linger). What a thread retires gathers in its
-//! [bag](super::bag), and the bag is retired as one block in a *round*, where the thread's outermost pin ends. So retiring runs no
-//! foreign code, whatever locks are held.
+//! [bag](super::bag), and the bag is retired as one block in a *round*, where the thread's outermost pin ends. So
+//! retiring runs no foreign code, whatever locks are held.
 //!
 //! # The end of a thread
 //!
-//! A thread hands its bag in and gives its place back when its thread-local values are dropped. Those that are dropped later, and
-//! destructors of pthread keys, may still use structures: then each outermost pin enters and leaves the collector, and hands the bag
-//! in. For a thread whose first pin is in such a destructor there is a key of our own, as nothing drops thread-local values any
-//! more.
+//! A thread hands its bag in and gives its place back when its thread-local values are dropped. Those that are dropped
+//! later, and destructors of pthread keys, may still use structures: then each outermost pin enters and leaves the
+//! collector, and hands the bag in. For a thread whose first pin is in such a destructor there is a key of our own, as
+//! nothing drops thread-local values any more.
 
 use std::cell::{Cell, UnsafeCell};
 use std::mem::ManuallyDrop;
@@ -32,8 +32,8 @@ use super::section;
 /// Threads whose guards may stay where they are. The others enter and leave at every pin.
 const SLOTS: usize = if cfg!(fyris_small) { 8 } else { 256 };
 
-/// Blocks for which the collector makes room in a round, 32 bytes each. With more guards than that a round takes a barrier for
-/// each of them.
+/// Blocks for which the collector makes room in a round, 32 bytes each. With more guards than that a round takes a
+/// barrier for each of them.
 const ROOM: usize = 128;
 
 /// A slot of a thread, on lines of its own, and whether one has it.
@@ -253,7 +253,8 @@ fn settle() {
         // SAFETY: a slot of this thread, in a static or in thread-local storage that has no destructor.
         let slot = unsafe { &*slot() };
         if slot.is_pinned() {
-            // So that the end of the pin comes here, which may have found its guard lying there before anything was due.
+            // So that the end of the pin comes here, which may have found its guard lying there before anything was
+            // due.
             if !cfg!(fyris_mutant = "sync_due_forgotten") {
                 slot.mark();
             }
@@ -464,8 +465,8 @@ extern "C" fn after_fork() {
     crate::thread::unlock_slots();
 }
 
-/// Forgets the threads that the child does not have, and gives the locks up. The child gets a collector of its own: what others had
-/// not handed in stays for good.
+/// Forgets the threads that the child does not have, and gives the locks up. The child gets a collector of its own:
+/// what others had not handed in stays for good.
 #[cfg(unix)]
 extern "C" fn in_child() {
     // Relaxed: there is no other thread.

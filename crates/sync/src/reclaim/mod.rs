@@ -2,10 +2,10 @@
 //!
 //! # Why
 //!
-//! A reader walks a structure without a lock, so a writer that unlinks a block cannot free it: it
-//! *retires* it, and the block is freed once no thread that might still look at it is pinned.
-//! The scheme is `seize`'s, behind a facade, so that it can be replaced by a model: what a thread retires gathers in a bag, which is
-//! retired as one block; and a thread that unpins leaves its guard for its next pin (see `linger`).
+//! A reader walks a structure without a lock, so a writer that unlinks a block cannot free it: it *retires* it, and the
+//! block is freed once no thread that might still look at it is pinned. The scheme is `seize`'s, behind a facade, so
+//! that it can be replaced by a model: what a thread retires gathers in a bag, which is retired as one block; and a
+//! thread that unpins leaves its guard for its next pin (see `linger`).
 //!
 //! # The invariant (R)
 //!
@@ -17,30 +17,31 @@
 //!
 //! # When blocks are reclaimed
 //!
-//! Where a pin ends, and there alone: [`Pin::retire`] runs no foreign code, so a structure may retire under its own locks. What is
-//! reclaimed may itself pin, retire and panic; it runs under no lock of this module.
+//! Where a pin ends, and there alone: [`Pin::retire`] runs no foreign code, so a structure may retire under its own
+//! locks. What is reclaimed may itself pin, retire and panic; it runs under no lock of this module.
 //!
-//! * The end of a [`Guard`] that is nested in another of its thread reclaims nothing. The end of the outermost hands in what the thread
-//!   has retired, if that is due, and reclaims what waited for this pin alone.
-//! * The end of an [`OwnedGuard`] reclaims what waited for it alone (and for those that began with it, as they share one guard of the
-//!   collector), on the thread where it ends, also if a [`Guard`] of that thread lives: what is reclaimed then was handed in before that one
-//!   began. It hands in what the thread that drops it has retired, if that is due, unless a [`Guard`] of that thread lives: then the end of
-//!   that one does. What was retired under it on other threads they hand in themselves.
+//! * The end of a [`Guard`] that is nested in another of its thread reclaims nothing. The end of the outermost hands in
+//!   what the thread has retired, if that is due, and reclaims what waited for this pin alone.
+//! * The end of an [`OwnedGuard`] reclaims what waited for it alone (and for those that began with it, as they share
+//!   one guard of the collector), on the thread where it ends, also if a [`Guard`] of that thread lives: what is
+//!   reclaimed then was handed in before that one began. It hands in what the thread that drops it has retired, if that
+//!   is due, unless a [`Guard`] of that thread lives: then the end of that one does. What was retired under it on other
+//!   threads they hand in themselves.
 //!
 //! # How much garbage waits
 //!
-//! At rest, for each living thread: fewer than 512 blocks, which hold less than 64 KiB as [`Pin::weigh`] counts them (what passes
-//! either bound is handed in when the pin ends). A thread that ends leaves nothing. While a thread is pinned, everything that is retired
-//! from then on waits for it, with 16 bytes for each block and 4 KiB for each bag: keep pins short. An [`OwnedGuard`] may hold back what was retired
-//! since the last bag was handed in before it began, too.
-//! What must not wait at all, such as a whole table, says [`Pin::hasten`], which pays for two barriers. A thread
+//! At rest, for each living thread: fewer than 512 blocks, which hold less than 64 KiB as [`Pin::weigh`] counts them
+//! (what passes either bound is handed in when the pin ends). A thread that ends leaves nothing. While a thread is
+//! pinned, everything that is retired from then on waits for it, with 16 bytes for each block and 4 KiB for each bag:
+//! keep pins short. An [`OwnedGuard`] may hold back what was retired since the last bag was handed in before it began,
+//! too. What must not wait at all, such as a whole table, says [`Pin::hasten`], which pays for two barriers. A thread
 //! that wants its garbage gone says [`flush`].
 //!
 //! # Forks
 //!
-//! A child has one thread, and waits for the pins of no other: it gets a collector of its own, and what had not been reclaimed stays for
-//! good. An [`OwnedGuard`] that lived at the fork may be in the hands of that one thread, so it stays a pin in the child;
-//! one that another thread held holds back what the child retires from then on.
+//! A child has one thread, and waits for the pins of no other: it gets a collector of its own, and what had not been
+//! reclaimed stays for good. An [`OwnedGuard`] that lived at the fork may be in the hands of that one thread, so it
+//! stays a pin in the child; one that another thread held holds back what the child retires from then on.
 //!
 //! # In a model
 //!
@@ -82,8 +83,8 @@ pub use section::{Section, Sections};
 #[inline(always)]
 pub fn assert_not_reclaimed<T>(_: *const T) {}
 
-/// Ordering of a load whose result is dereferenced under a pin: what `seize` asks for where pins make a fence, and no more than
-/// Acquire where its barriers do. The same instruction as Acquire on x86-64.
+/// Ordering of a load whose result is dereferenced under a pin: what `seize` asks for where pins make a fence, and no
+/// more than Acquire where its barriers do. The same instruction as Acquire on x86-64.
 pub const PROTECT: Ordering = Ordering::SeqCst;
 
 /// A pinned thread: blocks reachable while it exists stay allocated until it is dropped.
@@ -101,9 +102,9 @@ pub trait Pin: sealed::Sealed {
     /// Says, before it is retired, how many bytes a block holds that is larger than most.
     fn weigh(&self, bytes: usize);
 
-    /// Sees to it that what this thread has retired is freed as soon as its outermost pin, and those of other threads that
-    /// are pinned when it goes, are gone: at the price of two barriers, once for the pin. Under an [`OwnedGuard`] that moves to another
-    /// thread, when this thread next hands something in or ends.
+    /// Sees to it that what this thread has retired is freed as soon as its outermost pin, and those of other threads
+    /// that are pinned when it goes, are gone: at the price of two barriers, once for the pin. Under an [`OwnedGuard`]
+    /// that moves to another thread, when this thread next hands something in or ends.
     fn hasten(&self);
 }
 

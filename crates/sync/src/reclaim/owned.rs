@@ -1,8 +1,9 @@
 //! Pins that may move between threads. Those that begin between two rounds share one guard.
 //!
-//! `seize` needs a block in a batch for each guard that is entered, and gives a guard that may move a number of its own. With many such
-//! pins a batch would never be large enough. So a pin joins the *group* that is open, which lives as long as one of its pins, and a
-//! round closes the open group before it hands anything in: a batch waits for no pin that began after it.
+//! `seize` needs a block in a batch for each guard that is entered, and gives a guard that may move a number of its
+//! own. With many such pins a batch would never be large enough. So a pin joins the *group* that is open, which lives
+//! as long as one of its pins, and a round closes the open group before it hands anything in: a batch waits for no pin
+//! that began after it.
 
 use std::cell::UnsafeCell;
 use std::sync::{Arc, Weak};
@@ -66,7 +67,8 @@ pub(super) fn unlock() {
     GROUPS.release();
 }
 
-/// In the child of a fork: the living groups get guards of the new collector, as a pin may be in the hands of the thread that is left.
+/// In the child of a fork: the living groups get guards of the new collector, as a pin may be in the hands of the
+/// thread that is left.
 ///
 /// # Safety
 ///
@@ -76,7 +78,8 @@ pub(super) unsafe fn renew(collector: &'static Collector) {
     unsafe {
         GROUPS.with_acquired(|groups| {
             for group in groups.living.iter().filter_map(Weak::upgrade) {
-                // SAFETY: no other thread is there that looks at it. The old guard belongs to the collector of the parent.
+                // SAFETY: no other thread is there that looks at it. The old guard belongs to the collector of the
+                // parent.
                 let old = (*group.guard.get()).replace(Entered::new(collector));
                 std::mem::forget(old);
             }

@@ -1,9 +1,10 @@
-//! What reclamation has to be told by the system: of forks, and of the end of threads whose thread-local values were dropped before.
+//! What reclamation has to be told by the system: of forks, and of the end of threads whose thread-local values were
+//! dropped before.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Calls `before` before each fork of the process, and `after` in the parent and `child` in the child behind it. Only the
-/// first call counts.
+/// Calls `before` before each fork of the process, and `after` in the parent and `child` in the child behind it. Only
+/// the first call counts.
 pub(super) fn watch_forks(before: extern "C" fn(), after: extern "C" fn(), child: extern "C" fn()) {
     static WATCHED: AtomicBool = AtomicBool::new(false);
     // Relaxed: who comes second need not wait.

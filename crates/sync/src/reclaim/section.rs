@@ -5,19 +5,19 @@
 //! A table that gets another name, owner or protection must not be written to afterwards by an operation that was
 //! admitted before. A reader-writer lock would say so at the price of a shared line at every operation. Here an
 //! operation writes the address of what it is at work on into a word of its own thread, and who makes the change looks
-//! at the words of all threads, after a barrier in each of them: the readers' table of BRAVO (Dice and Kogan, 2019), with
-//! the barriers of `linger`. Entering and leaving are two stores to a line that the pin has touched already.
+//! at the words of all threads, after a barrier in each of them: the readers' table of BRAVO (Dice and Kogan, 2019),
+//! with the barriers of `linger`. Entering and leaving are two stores to a line that the pin has touched already.
 //!
 //! # The invariant (Q, *quiet*)
 //!
-//! Who changes a flag and then calls [`Sections::wait`] has this when it returns: every section entered before the
-//! flag was seen to have changed is over, and what was done in it is visible. For an operation enters, and then looks at
-//! the flag. If its entry comes before the barrier of `wait`, `wait` finds the entry and waits for its end; if it
-//! comes after the barrier, the operation sees the flag.
+//! Who changes a flag and then calls [`Sections::wait`] has this when it returns: every section entered before the flag
+//! was seen to have changed is over, and what was done in it is visible. For an operation enters, and then looks at the
+//! flag. If its entry comes before the barrier of `wait`, `wait` finds the entry and waits for its end; if it comes
+//! after the barrier, the operation sees the flag.
 //!
-//! A thread whose slot is no place that others know, or that is in a section already, counts itself in a
-//! counter of the [`Sections`] instead, with a fence of its own. With the number goes the process that counted: after a fork
-//! the child does not have the other threads, and waits for none of them.
+//! A thread whose slot is no place that others know, or that is in a section already, counts itself in a counter of the
+//! [`Sections`] instead, with a fence of its own. With the number goes the process that counted: after a fork the child
+//! does not have the other threads, and waits for none of them.
 
 use super::linger::light;
 use super::{Guard, scheme};

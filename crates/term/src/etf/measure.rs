@@ -1,7 +1,7 @@
 //! What a compressed term would take, without building it.
 //!
-//! One loop over the inflated bytes with a count of the terms that are still to come: no recursion, whatever the depth, so
-//! that the stack of any thread will do; no atom is made, and nothing but the inflated bytes is allocated.
+//! One loop over the inflated bytes with a count of the terms that are still to come: no recursion, whatever the depth,
+//! so that the stack of any thread will do; no atom is made, and nothing but the inflated bytes is allocated.
 
 use super::error::{DecodeError, DecodeErrorKind};
 use super::inflate::{self, InflateBudget};

@@ -118,13 +118,14 @@ pub fn decode_prefix_within(
     Ok((term, reader.offset()))
 }
 
-/// Takes from the budget what [`decode_prefix_within`] takes for the same bytes, without building a term: nothing unless they
-/// begin with a compressed one. Works in one loop, whatever the depth; takes no more memory than the term inflates to.
+/// Takes from the budget what [`decode_prefix_within`] takes for the same bytes, without building a term: nothing
+/// unless they begin with a compressed one. Works in one loop, whatever the depth; takes no more memory than the term
+/// inflates to.
 ///
 /// # Errors
 ///
-/// As [`decode_prefix_within`] if the budget has no room. What the bytes say is looked at as far as it tells where terms end, so
-/// bytes that do not decode may be measured.
+/// As [`decode_prefix_within`] if the budget has no room. What the bytes say is looked at as far as it tells where
+/// terms end, so bytes that do not decode may be measured.
 pub fn measure_prefix_within(input: &[u8], budget: &mut InflateBudget) -> Result<(), DecodeError> {
     match input {
         [VERSION, tag::COMPRESSED, ..] => {

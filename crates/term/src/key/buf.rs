@@ -14,8 +14,8 @@ const INLINE: usize = 70;
 /// Keys of up to 70 bytes live inside the value, without allocation. A buffer may be used again and again: every
 /// `encode_into` starts it afresh and keeps what it has allocated.
 ///
-/// Invariant S (spill): either `spilled` is false and the key is `inline[..len]`, or `heap` is there and holds the whole
-/// key.
+/// Invariant S (spill): either `spilled` is false and the key is `inline[..len]`, or `heap` is there and holds the
+/// whole key.
 ///
 /// An empty buffer is nothing but zero bytes, 96 of them: a handful of wide stores.
 #[derive(Clone)]
@@ -143,8 +143,8 @@ impl KeyBuf {
         self.end(&[]);
     }
 
-    /// Becomes the key of a tuple of integers, atoms and binaries, which needs neither trailer nor rest, and so no writer;
-    /// of any other it becomes nothing of use and says so.
+    /// Becomes the key of a tuple of integers, atoms and binaries, which needs neither trailer nor rest, and so no
+    /// writer; of any other it becomes nothing of use and says so.
     #[inline]
     fn set_flat_tuple(&mut self, elements: &[Term]) -> bool {
         self.clear();

@@ -8,9 +8,10 @@
 //! end of a bitstring        ->  00, bits in the last byte (1 to 7; 8: a whole one, or no byte at all)
 //! ```
 //!
-//! Invariant E (escape): what follows a closing zero is never `FF`: a bit count, another zero, a tag, the trailer or nothing. So the
-//! end is told from an escaped zero by one byte, and a string that ends sorts below one that goes on with a zero. Of
-//! two bitstrings with the same bytes the one with fewer bits in the last byte is the prefix, and its count is less.
+//! Invariant E (escape): what follows a closing zero is never `FF`: a bit count, another zero, a tag, the trailer or
+//! nothing. So the end is told from an escaped zero by one byte, and a string that ends sorts below one that goes on
+//! with a zero. Of two bitstrings with the same bytes the one with fewer bits in the last byte is the prefix, and its
+//! count is less.
 
 use std::ops::Deref;
 
@@ -161,8 +162,8 @@ fn first_zero(bytes: &[u8]) -> Option<usize> {
     memchr::memchr(0, &bytes[from..]).map(|at| from + at)
 }
 
-/// The same for a content whose first zero, an escaped one, is known. While it is short it goes to an array, whose length is a
-/// number in a register; a vector would store and load its own with every byte.
+/// The same for a content whose first zero, an escaped one, is known. While it is short it goes to an array, whose
+/// length is a number in a register; a vector would store and load its own with every byte.
 fn read_with_zeros(bytes: &[u8], zero: usize) -> Option<(Content<'_>, usize)> {
     let mut short = [0; SHORT];
     let (mut at, mut len) = (zero + 2, zero + 1);

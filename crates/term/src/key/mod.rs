@@ -18,8 +18,8 @@
 //!
 //! # The order part
 //!
-//! One tag byte a term, in Erlang's order of types. All tags lie in `02..EF`, so that `00` appended to a prefix of whole
-//! terms sorts below and `F0` above every key that goes on with another term.
+//! One tag byte a term, in Erlang's order of types. All tags lie in `02..EF`, so that `00` appended to a prefix of
+//! whole terms sorts below and `F0` above every key that goes on with another term.
 //!
 //! ```text
 //! tag      what follows                                          term
@@ -48,9 +48,9 @@
 //! 90       content, bits in the last byte 1                      bitstring
 //! ```
 //!
-//! Integers are big-endian; signed ones of fixed width have their sign bit flipped. A length, an arity, a size or a count
-//! is one byte below `F0`, or `F0 + n` and `n` bytes. Names and contents are escaped: `00` is written `00 FF`, and a
-//! lone `00` ends them (a name inside another type ends in `00 00`, because any byte may follow it there).
+//! Integers are big-endian; signed ones of fixed width have their sign bit flipped. A length, an arity, a size or a
+//! count is one byte below `F0`, or `F0 + n` and `n` bytes. Names and contents are escaped: `00` is written `00 FF`,
+//! and a lone `00` ends them (a name inside another type ends in `00 00`, because any byte may follow it there).
 //!
 //! ## Numbers
 //!
@@ -68,18 +68,19 @@
 //!  5e-324  15 00 00 00 00 00 00 00 01
 //! ```
 //!
-//! A group of a big number is eight bytes, and before the next one `01`, or `00` if there are only zeros to come: a large
-//! float takes 11 bytes however large it is. Beyond 128 bytes there are no floats, and no groups.
+//! A group of a big number is eight bytes, and before the next one `01`, or `00` if there are only zeros to come: a
+//! large float takes 11 bytes however large it is. Beyond 128 bytes there are no floats, and no groups.
 //!
 //! ## Maps
 //!
-//! Keys in the exact order (every integer before every float, recursively, the two zeros different), each in a form that
-//! sorts so: the same as above but for floats, which have the tag `20`. Then the values, in the order of their keys.
+//! Keys in the exact order (every integer before every float, recursively, the two zeros different), each in a form
+//! that sorts so: the same as above but for floats, which have the tag `20`. Then the values, in the order of their
+//! keys.
 //!
 //! # Invariants
 //!
-//! - **E** (escape), **N** (numbers): where a form may go on with `FF`, what follows a finished one is never `FF`, so no
-//!   form needs a terminator to keep its order in front of whatever comes next. Said in `escape` and `number`.
+//! - **E** (escape), **N** (numbers): where a form may go on with `FF`, what follows a finished one is never `FF`, so
+//!   no form needs a terminator to keep its order in front of whatever comes next. Said in `escape` and `number`.
 //! - **T** (trailer): no trailer byte can be taken for the continuation of an order part, so order part and trailer are
 //!   one string that reads in one way only. Said in `marks`.
 //! - **F** (follow): no trailer byte is the mark that starts a rest. Said in `rest`.

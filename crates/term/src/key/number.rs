@@ -88,8 +88,8 @@ fn put_big_head(out: &mut KeyBuf, negative: bool, len: usize) {
     out.push(if negative { !(len as u8) } else { len as u8 });
 }
 
-/// Eight bytes at a time, each time saying whether there is anything but zeros to come, so that the long run of zeros at
-/// the end of a large float takes one byte.
+/// Eight bytes at a time, each time saying whether there is anything but zeros to come, so that the long run of zeros
+/// at the end of a large float takes one byte.
 fn put_groups(out: &mut KeyBuf, bytes: &[u8]) {
     let mut rest = bytes;
     while let Some((group, after)) = rest.split_at_checked(8) {

@@ -1,7 +1,7 @@
 //! Numbers back from key bytes.
 //!
-//! What could have been written in two ways is written again and compared, which costs little beside its rarity: floats and
-//! big numbers. Small integers are checked by their first byte.
+//! What could have been written in two ways is written again and compared, which costs little beside its rarity: floats
+//! and big numbers. Small integers are checked by their first byte.
 
 use num_bigint::BigInt;
 use num_traits::ToPrimitive;

@@ -16,8 +16,8 @@ const INNER: Option<u8> = Some(0);
 
 /// Writes one term into a [`KeyBuf`], without a [`Term`] in between.
 ///
-/// Each call writes one whole term, except those named `begin_...` and [`KeyWriter::cons`], after which the parts must be
-/// written in order. [`KeyWriter::finish`] ends the key. Calls that do not make up exactly one term make bytes that
+/// Each call writes one whole term, except those named `begin_...` and [`KeyWriter::cons`], after which the parts must
+/// be written in order. [`KeyWriter::finish`] ends the key. Calls that do not make up exactly one term make bytes that
 /// [`decode`](super::decode) refuses; nothing worse.
 ///
 /// ```

@@ -2,8 +2,8 @@
 //!
 //! # A term in somebody's format
 //!
-//! [`Term`](crate::Term) implements `Serialize` and `Deserialize` for self-describing formats (JSON, CBOR, MessagePack), and every
-//! term survives the round trip exactly. What the format has is used as it is:
+//! [`Term`](crate::Term) implements `Serialize` and `Deserialize` for self-describing formats (JSON, CBOR,
+//! MessagePack), and every term survives the round trip exactly. What the format has is used as it is:
 //!
 //! | term | JSON |
 //! |---|---|
@@ -43,8 +43,8 @@
 //! | enum: unit, newtype, tuple, struct variant | `'Name'`, `{'Name', X}`, `{'Name', X, Y}`, `{'Name', #{field => X}}` |
 //! | a [`Term`](crate::Term) inside | that term |
 //!
-//! Reading accepts a little more than writing gives: atoms where text is wanted, binaries as the keys of a struct, lists for
-//! tuples and tuples for sequences.
+//! Reading accepts a little more than writing gives: atoms where text is wanted, binaries as the keys of a struct,
+//! lists for tuples and tuples for sequences.
 
 mod error;
 mod from_term;

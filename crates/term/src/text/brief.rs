@@ -1,8 +1,8 @@
 //! The beginning of a term, for messages.
 //!
 //! A message may name a term of any size, and may be made while something is locked. So no more of the term is written
-//! than the message shows, and an integer of very many digits, which take time quadratic in their number, is not written
-//! out wherever in the term it is: the time is bounded by what is shown.
+//! than the message shows, and an integer of very many digits, which take time quadratic in their number, is not
+//! written out wherever in the term it is: the time is bounded by what is shown.
 
 use std::fmt::{self, Write};
 
@@ -34,8 +34,8 @@ impl Write for Cut {
 }
 
 impl Term {
-    /// The beginning of the term's text, for a message: at most `most` bytes, with `...` at the end if that is not all of it;
-    /// `an integer of N bits` stands for one of more than 256. O(`most`), whatever the term.
+    /// The beginning of the term's text, for a message: at most `most` bytes, with `...` at the end if that is not all
+    /// of it; `an integer of N bits` stands for one of more than 256. O(`most`), whatever the term.
     ///
     /// ```
     /// # use fyris_term::Term;

@@ -1,9 +1,9 @@
 //! Floats as OTP prints them since version 25: the shortest digits that read back, plain or with an exponent.
 //!
-//! The digits are those of the Ryu algorithm, which OTP uses too: of the shortest that read back the closest, and of two
-//! equally close the even one (Rust's own formatting takes the larger: `2^46 + 0.125` ends in `.13` there, in `.12` here).
-//! Plain notation is chosen where it is not longer than the other, and only below 2^53: from there on its last digits
-//! would not be significant.
+//! The digits are those of the Ryu algorithm, which OTP uses too: of the shortest that read back the closest, and of
+//! two equally close the even one (Rust's own formatting takes the larger: `2^46 + 0.125` ends in `.13` there, in `.12`
+//! here). Plain notation is chosen where it is not longer than the other, and only below 2^53: from there on its last
+//! digits would not be significant.
 
 use std::fmt::{self, Write};
 
@@ -16,7 +16,8 @@ pub(super) fn write_float(out: &mut impl Write, value: f64) -> fmt::Result {
     }
     let digits = Digits::of(value.abs());
     let scientific = digits.scientific();
-    // Plain notation of what is below 1e-5 starts with five zeros at least: it is never the shorter, so do not build it.
+    // Plain notation of what is below 1e-5 starts with five zeros at least: it is never the shorter, so do not build
+    // it.
     if value.abs() >= TWO_53 || (value != 0.0 && value.abs() < 1e-5) {
         return out.write_str(&scientific);
     }
@@ -117,8 +118,8 @@ mod tests {
         }
     }
 
-    /// `103100464295394.125` was printed as `103100464295394.13`, where OTP prints `.12`: both read back, and are equally
-    /// close.
+    /// `103100464295394.125` was printed as `103100464295394.13`, where OTP prints `.12`: both read back, and are
+    /// equally close.
     #[test]
     fn of_two_equally_close_the_even_one() {
         for (value, text) in [

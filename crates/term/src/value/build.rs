@@ -97,7 +97,8 @@ pub fn build<B: Build>(
     }
 }
 
-/// Where a term would end whose bytes are wrong: beyond all bytes, so that it needs no test where another is read there.
+/// Where a term would end whose bytes are wrong: beyond all bytes, so that it needs no test where another is read
+/// there.
 const NOWHERE: usize = usize::MAX;
 
 /// A run over bytes. Its methods take the place where something begins and give the one where it ends: two words which

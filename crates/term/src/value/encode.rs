@@ -103,7 +103,8 @@ impl IntBytes {
         &self.bytes[..self.len]
     }
 
-    /// The bytes of an integer as one number, the first one lowest, and how many they are; `None` if they are more than eight.
+    /// The bytes of an integer as one number, the first one lowest, and how many they are; `None` if they are more than
+    /// eight.
     #[inline]
     pub fn word(value: i64) -> Option<(u64, usize)> {
         match value {

@@ -22,8 +22,8 @@ fn same_blobs(a: &[Arc<[u8]>], b: &[Arc<[u8]>]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| Arc::ptr_eq(a, b) || a == b)
 }
 
-/// Whether the first difference lies in a closure's own bytes or in a reference. Up to there the bytes are equal, and so
-/// are the terms (invariant **canonical**); anywhere else it makes them different.
+/// Whether the first difference lies in a closure's own bytes or in a reference. Up to there the bytes are equal, and
+/// so are the terms (invariant **canonical**); anywhere else it makes them different.
 fn differ_in_identity(a: &[u8], b: &[u8]) -> bool {
     let first = a.iter().zip(b).take_while(|(a, b)| a == b).count();
     let mut reader = Reader { left: a };

@@ -2,10 +2,10 @@
 //!
 //! # Why another form
 //!
-//! Key bytes pay for their order: escapes, big-endian numbers, names of atoms spelled out. Elements that nobody looks for
-//! need none of that. A value is read once from front to back, in the process that wrote it, so atoms are their numbers
-//! here, integers are little-endian, and large binaries stay where they are: the value holds their place in a list of
-//! shared blobs, and reading one costs a reference count instead of a copy. Values do not leave the process.
+//! Key bytes pay for their order: escapes, big-endian numbers, names of atoms spelled out. Elements that nobody looks
+//! for need none of that. A value is read once from front to back, in the process that wrote it, so atoms are their
+//! numbers here, integers are little-endian, and large binaries stay where they are: the value holds their place in a
+//! list of shared blobs, and reading one costs a reference count instead of a copy. Values do not leave the process.
 //!
 //! # Layout
 //!
@@ -48,8 +48,8 @@
 //!
 //! - **canonical**: a term has one form only (the shortest integer, the string form of a list whenever it can be), and
 //!   blobs are numbered in the order they are met. So two values that started with equally long blob lists are `=:=`
-//!   exactly when their bytes and the contents of their blobs are equal, but for closures and references, where equality
-//!   overlooks who made a closure and zero words at the end of a reference: [`equal`] knows.
+//!   exactly when their bytes and the contents of their blobs are equal, but for closures and references, where
+//!   equality overlooks who made a closure and zero words at the end of a reference: [`equal`] knows.
 //! - **bounded**: reading trusts no count beyond the bytes that are there, and no nesting beyond
 //!   [`MAX_DEPTH`](crate::MAX_DEPTH). Corrupt bytes are an error; never a panic.
 

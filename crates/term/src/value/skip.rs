@@ -118,8 +118,9 @@ const fn following() -> [u8; 256] {
     table
 }
 
-/// The value behind a key in a map: `pairs` are its pairs, `size` of them and maybe more behind, and `key` the bytes of a term
-/// that bytes tell from others ([`is_plain`](super::is_plain)). `None` if the key is not there. O(what stands before).
+/// The value behind a key in a map: `pairs` are its pairs, `size` of them and maybe more behind, and `key` the bytes of
+/// a term that bytes tell from others ([`is_plain`](super::is_plain)). `None` if the key is not there. O(what stands
+/// before).
 ///
 /// # Errors
 ///

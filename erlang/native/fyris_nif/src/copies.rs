@@ -1,8 +1,8 @@
 //! Copies of this library in one process.
 //!
-//! The tables live in the memory of the library that made them. A copy of it under another path (a new release with the same
-//! build in it) is another library to the system: with a memory of its own, and no tables. So each exports a [`Library`],
-//! by which a copy that the machine loads finds those that were loaded before:
+//! The tables live in the memory of the library that made them. A copy of it under another path (a new release with the
+//! same build in it) is another library to the system: with a memory of its own, and no tables. So each exports a
+//! [`Library`], by which a copy that the machine loads finds those that were loaded before:
 //!
 //! * One of the same build serves in its stead: the machine gets its functions.
 //! * One of another build keeps its tables to itself. While there are any, nothing else is loaded.

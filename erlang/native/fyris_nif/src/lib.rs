@@ -26,7 +26,8 @@
 //!
 //! # Invariants
 //!
-//! C (calls; in `sys`), W (whole terms; in `words`), N (notice; in `watch`), local (what is local is stored as such; in `term`), and those of the store.
+//! C (calls; in `sys`), W (whole terms; in `words`), N (notice; in `watch`), local (what is local is stored as such; in
+//! `term`), and those of the store.
 
 mod atoms;
 mod call;

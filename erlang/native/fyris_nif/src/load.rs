@@ -2,17 +2,18 @@
 //!
 //! # Upgrade, unload
 //!
-//! The tables live in this library's memory. So once it is loaded it stays mapped for the life of the
-//! machine ([`stay`]), whatever happens to the module `fyris_nif`: purged and loaded again, also by a restart of the system inside the
-//! machine, it finds the same library and the same tables; a second copy of it finds the first (see [`copies`]). *Another* build
-//! would find none of the tables: while there are any it refuses to be loaded, and it never replaces a running one.
+//! The tables live in this library's memory. So once it is loaded it stays mapped for the life of the machine
+//! ([`stay`]), whatever happens to the module `fyris_nif`: purged and loaded again, also by a restart of the system
+//! inside the machine, it finds the same library and the same tables; a second copy of it finds the first (see
+//! [`copies`]). *Another* build would find none of the tables: while there are any it refuses to be loaded, and it
+//! never replaces a running one.
 //!
 //! # Generations
 //!
-//! The machine forgets the kinds of resources of a module that it has purged, and makes new ones at the next loading; resources
-//! that terms refer to keep the kind that they were made with. So all kinds there ever were are known ([`resource`]). Each has one
-//! resource that is never released: what the machine has no resources of it frees, and a kind of another library might get the
-//! address.
+//! The machine forgets the kinds of resources of a module that it has purged, and makes new ones at the next loading;
+//! resources that terms refer to keep the kind that they were made with. So all kinds there ever were are known
+//! ([`resource`]). Each has one resource that is never released: what the machine has no resources of it frees, and a
+//! kind of another library might get the address.
 
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicPtr, Ordering};

@@ -2,8 +2,8 @@
 //!
 //! # Ends
 //!
-//! A process that owns, fixes or may inherit a table is monitored, once. The machine calls [`down`] after
-//! the process has sent its exit signals, so somebody who learned of the end by a link or a monitor may come here first. Therefore
+//! A process that owns, fixes or may inherit a table is monitored, once. The machine calls [`down`] after the process
+//! has sent its exit signals, so somebody who learned of the end by a link or a monitor may come here first. Therefore
 //! every access by another process than the owner asks whether the owner is alive, and if not does here and now what
 //! `down` would do ([`ended`]); who comes second finds it done.
 

@@ -1,8 +1,8 @@
 //! The order of the keys of a map, where the machine has another one than that of terms.
 //!
 //! From OTP 26 on, the atoms among the keys of a map of few keys stand by their numbers, and so they stand where all
-//! atoms would in the order of terms. Stored maps have them by name. The objects of a table mostly have maps of the same
-//! keys, so a thread remembers the orders of the keys that it has met last.
+//! atoms would in the order of terms. Stored maps have them by name. The objects of a table mostly have maps of the
+//! same keys, so a thread remembers the orders of the keys that it has met last.
 
 use std::cell::RefCell;
 

@@ -9,10 +9,10 @@
 //!
 //! # Words
 //!
-//! Small integers, atoms and local pids are single words with a tag in the low bits, and asking the
-//! machine what they are costs more than looking. The tags have been the same since OTP R12, but they are
-//! no promise: [`Layout::probe`] compares them, when the library is loaded, with what the machine makes of known values. If
-//! they ever differ, the library refuses to load and says so.
+//! Small integers, atoms and local pids are single words with a tag in the low bits, and asking the machine what they
+//! are costs more than looking. The tags have been the same since OTP R12, but they are no promise: [`Layout::probe`]
+//! compares them, when the library is loaded, with what the machine makes of known values. If they ever differ, the
+//! library refuses to load and says so.
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::mem::MaybeUninit;
@@ -80,14 +80,16 @@ impl Term {
         fits.then_some(Term((value << 4) as usize | SMALL))
     }
 
-    /// What a local reference points to: a header word, and a half word that is always the same in references to nothing.
+    /// What a local reference points to: a header word, and a half word that is always the same in references to
+    /// nothing.
     fn reference_words(self) -> (usize, u32) {
         let first: *const usize = std::ptr::with_exposed_provenance(self.0 & !POINTER_TAGS);
         // SAFETY: callers pass references, which are pointers, with a tag in the low bits, to at least two words.
         unsafe { (first.read(), first.add(1).cast::<u32>().read()) }
     }
 
-    /// Whether it is a native record, of which the machine itself does not tell the kind: OTP 29 ends at once when it is asked.
+    /// Whether it is a native record, of which the machine itself does not tell the kind: OTP 29 ends at once when it
+    /// is asked.
     #[inline(always)]
     fn is_record(self) -> bool {
         // Relaxed: written when the library is loaded, before any call.
@@ -152,7 +154,8 @@ impl Env {
         self.0
     }
 
-    /// The kind of a term. Native records pass for funs: like those they go by way of the external format, which refuses them.
+    /// The kind of a term. Native records pass for funs: like those they go by way of the external format, which
+    /// refuses them.
     #[inline]
     pub(crate) fn kind(self, term: Term) -> ErlNifTermType {
         if term.is_record() {

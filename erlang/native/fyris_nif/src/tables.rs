@@ -1,9 +1,9 @@
 //! Tables: from a term to a table, and back.
 //!
-//! A tid is a reference to a resource that holds a handle of the table. The machine gives one resource one
-//! reference for ever, so tids of one table are equal and print alike; and from the reference to the
-//! table it is one load, without looking in the catalog. The table holds one count of its resource while it lives; afterwards the tids that are
-//! still about keep a handle of a deleted table, a few hundred bytes.
+//! A tid is a reference to a resource that holds a handle of the table. The machine gives one resource one reference
+//! for ever, so tids of one table are equal and print alike; and from the reference to the table it is one load,
+//! without looking in the catalog. The table holds one count of its resource while it lives; afterwards the tids that
+//! are still about keep a handle of a deleted table, a few hundred bytes.
 
 use std::ffi::c_void;
 use std::sync::LazyLock;
@@ -76,8 +76,8 @@ pub(crate) fn is_tid(env: Env, term: Term) -> bool {
 
 /// Finds the table that a term names.
 ///
-/// Inlined, as all on the way to a table by its tid: what a call returns in several words is written in other pieces than it is
-/// read in, and each such read waits for the writes, which costs as much as the rest of the way.
+/// Inlined, as all on the way to a table by its tid: what a call returns in several words is written in other pieces
+/// than it is read in, and each such read waits for the writes, which costs as much as the rest of the way.
 #[inline(always)]
 fn find<'g>(env: Env, term: Term, caller: ProcessId, pin: &'g Guard) -> Result<Borrowed<'g>, Fail> {
     if term.atom_index().is_some() {

@@ -15,16 +15,16 @@
 //! | binary of up to 64 bytes | address + 2 | a header, a size, the bytes |
 //! | map of up to 32 keys | address + 2 | a header, how many, the keys in a tuple, the values |
 //!
-//! As with the tags of single words (see `sys`), this is no promise of the machine: [`probe`] compares it, when the library
-//! is loaded, with what the machine makes, and learns the headers of binaries and maps from it. Where anything is
-//! otherwise there is no room, and every term is made by a call. Keys stand in a map in the order of terms up to OTP 25; later
-//! those that are atoms stand among each other in the order of their numbers.
+//! As with the tags of single words (see `sys`), this is no promise of the machine: [`probe`] compares it, when the
+//! library is loaded, with what the machine makes, and learns the headers of binaries and maps from it. Where anything
+//! is otherwise there is no room, and every term is made by a call. Keys stand in a map in the order of terms up to OTP
+//! 25; later those that are atoms stand among each other in the order of their numbers.
 //!
 //! # Invariant W (*whole*)
 //!
-//! When a call returns, all room that was asked for consists of whole terms, one behind the other: those that were written, and
-//! tuples of what is left over ([`Room::close`]). The machine counts on that: it walks over what a call has put beside the heap
-//! and moves it, term by term.
+//! When a call returns, all room that was asked for consists of whole terms, one behind the other: those that were
+//! written, and tuples of what is left over ([`Room::close`]). The machine counts on that: it walks over what a call
+//! has put beside the heap and moves it, term by term.
 
 use std::sync::OnceLock;
 
@@ -236,8 +236,8 @@ impl Room {
         self.given - self.left
     }
 
-    /// So many words, two at least, for a term that is written at once: all but the first are small integers now. `None` if
-    /// they are not to be had.
+    /// So many words, two at least, for a term that is written at once: all but the first are small integers now.
+    /// `None` if they are not to be had.
     #[inline(always)]
     fn take(&mut self, words: usize) -> Option<*mut usize> {
         // No word may be left alone: of a tuple without elements machines have their own.
@@ -351,7 +351,8 @@ impl Room {
     pub(crate) fn order_keys(&self, map: Term) {
         let maps = self.known.and_then(|known| known.map);
         if maps.is_some_and(|maps| maps.by_number) {
-            // SAFETY: the map was made by this room, during this call; its keys are a tuple of as many as there are values.
+            // SAFETY: the map was made by this room, during this call; its keys are a tuple of as many as there are
+            // values.
             let (keys, values) = unsafe {
                 let at = address(map).cast_mut();
                 let [_, size, keys] = at.cast::<[usize; MAP]>().read();
@@ -407,8 +408,9 @@ impl Room {
     }
 }
 
-/// Copies bytes, one at least, to where they have whole words of eight bytes; what is left of the last word becomes zero. By
-/// loads and stores that overlap: of a length that is not known beforehand, `memcpy` would take longer to call than to copy.
+/// Copies bytes, one at least, to where they have whole words of eight bytes; what is left of the last word becomes
+/// zero. By loads and stores that overlap: of a length that is not known beforehand, `memcpy` would take longer to call
+/// than to copy.
 ///
 /// # Safety
 ///

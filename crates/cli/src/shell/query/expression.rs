@@ -13,8 +13,8 @@ const DEEPEST: usize = 200;
 
 const A_VALUE: &str = "a value: a term, `$1`, `$_`, a call or `(`";
 
-/// The operators, from those that hold their operands least tightly: as in Erlang, but for `and`, `or` and `xor`. Those hold
-/// tighter than comparisons there, which makes `$1 > 10 and is_atom($2)` a comparison with `10 and is_atom($2)`.
+/// The operators, from those that hold their operands least tightly: as in Erlang, but for `and`, `or` and `xor`. Those
+/// hold tighter than comparisons there, which makes `$1 > 10 and is_atom($2)` a comparison with `10 and is_atom($2)`.
 /// Nobody means that.
 const LEVELS: [&[&str]; 7] = [
     &["orelse"],

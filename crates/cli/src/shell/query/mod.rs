@@ -17,7 +17,8 @@
 //! | `is_atom($1)`, `$1 + 1` | a call | `{is_atom,'$1'}`, `{'+','$1',1}` |
 //!
 //! Operators bind as in Erlang, but for `and`, `or` and `xor`, which here hold less tightly than comparisons (in Erlang
-//! `$1 > 10 and $2` compares `$1` with `10 and $2`). And `$1` here is no character; any other character is written as in Erlang (`$a`).
+//! `$1 > 10 and $2` compares `$1` with `10 and $2`). And `$1` here is no character; any other character is written as
+//! in Erlang (`$a`).
 //!
 //! Nothing here knows a table: the specification is checked where it runs.
 

@@ -14,9 +14,9 @@
 //!
 //! The golden files in `golden/text` compare with OTP 25 at several widths, columns and depths.
 //!
-//! Differences from OTP: pairs of a map are always in key order (OTP shows maps of more than 32 keys in hash order); the
-//! width of a string is its number of code points (OTP counts grapheme clusters); identifiers of other nodes print their
-//! node's name.
+//! Differences from OTP: pairs of a map are always in key order (OTP shows maps of more than 32 keys in hash order);
+//! the width of a string is its number of code points (OTP counts grapheme clusters); identifiers of other nodes print
+//! their node's name.
 
 mod layout;
 mod node;

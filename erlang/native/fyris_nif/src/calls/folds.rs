@@ -1,8 +1,8 @@
 //! Folds over ordered tables, a slice a call.
 //!
 //! The fun of a fold may write ahead of it, or wait for somebody who does, and must find that. So a fold asks before
-//! every object whether its slice [is current](is_current); if not it reads on behind the object that it had last. The first
-//! objects come one by one: a fold over few of them is not worth a watch.
+//! every object whether its slice [is current](is_current); if not it reads on behind the object that it had last. The
+//! first objects come one by one: a fold over few of them is not worth a watch.
 
 use std::ops::Bound;
 use std::sync::Mutex;
@@ -19,7 +19,8 @@ use crate::{atoms, load, tables, term, watch};
 /// A fold between two calls.
 pub(crate) struct FoldPlace {
     fold: Mutex<Fold>,
-    /// The number of the fold's watch, and its count before the slice was read: what is asked before every object, without the lock.
+    /// The number of the fold's watch, and its count before the slice was read: what is asked before every object,
+    /// without the lock.
     watched: AtomicUsize,
     count: AtomicU64,
 }
@@ -123,8 +124,8 @@ pub(super) fn begin(env: Env, args: &[Term]) -> Reply {
     })
 }
 
-/// `fold_slice(Table, Place, Last)`: the next objects behind the key in the list `Last`, or the first ones if it is empty. `[]`
-/// when there are no more.
+/// `fold_slice(Table, Place, Last)`: the next objects behind the key in the list `Last`, or the first ones if it is
+/// empty. `[]` when there are no more.
 pub(super) fn slice(env: Env, args: &[Term]) -> Reply {
     let last = env.cell(args[2]).map(|(key, _)| term::read(env, key));
     let last = last.transpose()?;

@@ -92,8 +92,8 @@ pub(super) fn counts(env: Env, _: &[Term]) -> Reply {
     Ok(env.make_tuple(&[count(tables), count(monitors), resources]))
 }
 
-/// `layout()`: whether `{Terms, Maps, References}` of this machine look as the library knows them, so that it may take the fast
-/// ways.
+/// `layout()`: whether `{Terms, Maps, References}` of this machine look as the library knows them, so that it may take
+/// the fast ways.
 pub(super) fn layout(env: Env, _: &[Term]) -> Reply {
     let (terms, maps) = words::known();
     let known = [terms, maps, sys::references_are_known()];

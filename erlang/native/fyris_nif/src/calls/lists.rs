@@ -7,8 +7,8 @@ use crate::sys::{Env, Term};
 use crate::term::MachineObject;
 use crate::{atoms, tables};
 
-/// Longer lists are inserted on a scheduler for long work, since going there and back costs some 20 microseconds: half a
-/// millisecond's worth, or less.
+/// Longer lists are inserted on a scheduler for long work, since going there and back costs some 20 microseconds: half
+/// a millisecond's worth, or less.
 const LONG: usize = 1000;
 /// What inserting so many takes of a process's time.
 const PERCENT: usize = 50;

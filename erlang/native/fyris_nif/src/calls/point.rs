@@ -1,8 +1,9 @@
 //! Queries that name one key and say nothing else of an object but its size: a lookup answers them.
 //!
-//! `select(T, [{{Key, '$1'}, [], ['$1']}])`, `match_object(T, {Key, '_', '_'})` and their like are what programs ask most. Most of
-//! the time of such a query went into the compilation of its specification; here none is made. What is recognized is valid,
-//! whatever the table holds; whatever is not recognized goes the long way, where errors are found too.
+//! `select(T, [{{Key, '$1'}, [], ['$1']}])`, `match_object(T, {Key, '_', '_'})` and their like are what programs ask
+//! most. Most of the time of such a query went into the compilation of its specification; here none is made. What is
+//! recognized is valid, whatever the table holds; whatever is not recognized goes the long way, where errors are found
+//! too.
 
 use fyris::{Object, Table, TableType};
 use fyris_term::key::KeyBuf;
@@ -81,7 +82,8 @@ impl<'t> Asked<'t> {
         Some(Asked { head, wanted })
     }
 
-    /// The key, if it is one and all else in the head are variables, each of which stands there once, and where they are.
+    /// The key, if it is one and all else in the head are variables, each of which stands there once, and where they
+    /// are.
     fn key(&self, env: Env, keypos: usize) -> Option<(Term, Places)> {
         let mut places = [0; atoms::VARIABLES];
         // One byte holds a position.

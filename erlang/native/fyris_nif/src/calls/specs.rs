@@ -28,7 +28,8 @@ pub(super) fn is_compiled(env: Env, args: &[Term]) -> Reply {
     Ok(atoms::boolean(env, compiled(env, args[0]).is_some()))
 }
 
-/// `run_spec(List, Spec, Values)`: the values of the first terms in front of `Values`, the last one first; `{Rest, Values}`.
+/// `run_spec(List, Spec, Values)`: the values of the first terms in front of `Values`, the last one first; `{Rest,
+/// Values}`.
 pub(super) fn run(env: Env, args: &[Term]) -> Reply {
     let spec = compiled(env, args[1]).ok_or(BAD)?;
     let machine = super::query::machine(env);

@@ -1,19 +1,20 @@
 //! References to resources, and how objects keep those alive.
 //!
-//! A resource of the machine (what `atomics:new/2` gives, a socket, a compiled expression) lives as long as terms refer to
-//! it. What is stored of a reference are its numbers, which are no such term. So an object with one, or with a fun that has
-//! captured one, brings a keeper ([`fyris::Keepers`]) along: a mark and the numbers. For each
-//! resource that objects hold, there is one environment of the machine with a term that refers to it, and
-//! a count of the holders: records, and calls that have read the reference and may put it into records ([`offer`]).
+//! A resource of the machine (what `atomics:new/2` gives, a socket, a compiled expression) lives as long as terms refer
+//! to it. What is stored of a reference are its numbers, which are no such term. So an object with one, or with a fun
+//! that has captured one, brings a keeper ([`fyris::Keepers`]) along: a mark and the numbers. For each resource that
+//! objects hold, there is one environment of the machine with a term that refers to it, and a count of the holders:
+//! records, and calls that have read the reference and may put it into records ([`offer`]).
 //!
 //! Tids of our own are not kept: a table's end does not wait for them.
 //!
 //! # Large binaries
 //!
-//! A binary that is looked up is a reference to a resource which holds the blob. For a large blob that resource is made when the
-//! object is inserted, so that a lookup counts one reference and makes nothing. A keeper holds it: the mark, a zero, and the
-//! addresses of blob and resource. An object with more than a few blobs does without, and so does one of which an element
-//! was changed. The blob itself is kept once for all objects that the same binary was put into (`share`).
+//! A binary that is looked up is a reference to a resource which holds the blob. For a large blob that resource is made
+//! when the object is inserted, so that a lookup counts one reference and makes nothing. A keeper holds it: the mark, a
+//! zero, and the addresses of blob and resource. An object with more than a few blobs does without, and so does one of
+//! which an element was changed. The blob itself is kept once for all objects that the same binary was put into
+//! (`share`).
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -99,8 +100,8 @@ const FEW: usize = 4;
 
 /// The length of such a keeper: mark, zero, two addresses.
 const OF_BLOB: usize = 32 + 1 + 2 * size_of::<usize>();
-// Its length alone tells it from what values refer to, which is longer, and from keepers of references, which have fours of
-// bytes: so the mark need not be compared with every lookup.
+// Its length alone tells it from what values refer to, which is longer, and from keepers of references, which have
+// fours of bytes: so the mark need not be compared with every lookup.
 const _: () = assert!(OF_BLOB <= MAX_INLINE_BINARY && !OF_BLOB.is_multiple_of(4));
 
 /// The address of a blob, and the resource that holds it, of such a keeper among an object's blobs.

@@ -17,8 +17,8 @@ use crate::words::Room;
 pub(crate) struct Maker {
     env: Env,
     room: Room,
-    /// Whether a term was made whose place among others the machine sees differently on some nodes: then it is asked to put the keys of
-    /// maps in order.
+    /// Whether a term was made whose place among others the machine sees differently on some nodes: then it is asked to
+    /// put the keys of maps in order.
     odd: bool,
 }
 

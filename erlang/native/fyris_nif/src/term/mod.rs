@@ -13,9 +13,9 @@
 //!
 //! # Local processes (invariant **local**)
 //!
-//! A local pid, port or reference stays the same term when the node gets a name or another one; its external form
-//! does not. So what is local is stored under a name that no node has, and gets the node's own again when it leaves.
-//! The name sorts as `nonode@nohost` does. On a node with a name of its own, local references and ports stand among those
+//! A local pid, port or reference stays the same term when the node gets a name or another one; its external form does
+//! not. So what is local is stored under a name that no node has, and gets the node's own again when it leaves. The
+//! name sorts as `nonode@nohost` does. On a node with a name of its own, local references and ports stand among those
 //! of other nodes as if it had none; nothing else about the order depends on names.
 
 mod keep;

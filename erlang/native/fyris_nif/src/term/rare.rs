@@ -75,8 +75,8 @@ const SHALLOW: usize = 512;
 /// Room for a decoder at any depth.
 const STACK: usize = 4 << 20;
 
-/// The term of an external format. The stack of a scheduler for long work does not hold the decoder of a fun that has captured
-/// a term a thousand levels deep, so there a thread with a stack of its own does it.
+/// The term of an external format. The stack of a scheduler for long work does not hold the decoder of a fun that has
+/// captured a term a thousand levels deep, so there a thread with a stack of its own does it.
 fn decode(external: &[u8]) -> Result<Owned> {
     let decode = || etf::decode(external).map_err(|error| Error::BadArgument(error.to_string()));
     if external.len() <= SHALLOW || !sys::has_small_stack() {
