@@ -12,8 +12,8 @@ use std::time::Instant;
 use clap::Args;
 use fyris::Store;
 use fyris::dump::LoadOptions;
-use fyris_bench::args::Clock;
-use fyris_bench::{cpu_now, stats::Samples};
+use fyris_harness::args::Clock;
+use fyris_harness::{cpu_now, stats::Samples};
 
 /// What the ratio is not to exceed.
 const TARGET: f64 = 0.5;

@@ -1,7 +1,7 @@
 //! `fyris-compare`: Fyris beside other people's maps, in one process.
 //!
 //! The harness, the workloads and Fyris's own subjects are those of `fyris bench` (the crate
-//! `fyris-bench`); this crate adds the peers, one small file each, and the check of what
+//! `fyris-harness`); this crate adds the peers, one small file each, and the check of what
 //! Fyris claims. See the README for the method and for where others win.
 
 mod arrays;
@@ -12,7 +12,7 @@ mod peers;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use fyris_bench::BenchArgs;
+use fyris_harness::BenchArgs;
 
 /// The allocator of every subject alike; the bench counts its blocks, so it has to be this one.
 #[global_allocator]
@@ -58,7 +58,7 @@ fn main() -> ExitCode {
 
 /// Runs a suite, and judges it if asked to.
 fn compare(args: &BenchArgs, check: bool) -> Result<ExitCode, String> {
-    let lines = fyris_bench::run(args, &peers::registry()).map_err(|error| error.to_string())?;
+    let lines = fyris_harness::run(args, &peers::registry()).map_err(|error| error.to_string())?;
     if !check {
         return Ok(ExitCode::SUCCESS);
     }

@@ -3,7 +3,7 @@
 mod one_lock;
 mod stm;
 
-use fyris_bench::array_mix::Contender;
+use fyris_harness::array_mix::Contender;
 
 /// All of them.
 pub fn contenders() -> Vec<Contender> {

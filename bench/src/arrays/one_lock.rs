@@ -10,9 +10,9 @@
 
 use std::io;
 
-use fyris_bench::BenchError;
-use fyris_bench::array_mix::{Array, SharedArray, greatest, sum};
-use fyris_bench::shared::SharedMap;
+use fyris_harness::BenchError;
+use fyris_harness::array_mix::{Array, SharedArray, greatest, sum};
+use fyris_harness::shared::SharedMap;
 
 /// Where the elements begin.
 const ELEMENTS: usize = 4096;

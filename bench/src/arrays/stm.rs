@@ -7,8 +7,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use fyris_bench::BenchError;
-use fyris_bench::array_mix::Array;
+use fyris_harness::BenchError;
+use fyris_harness::array_mix::Array;
 use xstm::{Context, Stm, StmError, TVar, Transaction};
 
 /// When a query gives up.

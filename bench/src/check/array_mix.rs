@@ -1,6 +1,6 @@
 //! The figures of the suite `array_mix`: declared writes against one lock.
 
-use fyris_bench::Line;
+use fyris_harness::Line;
 
 use super::verdict::Verdict;
 

@@ -1,6 +1,6 @@
 //! The figures of the suite `core`: our indexes against everybody's.
 
-use fyris_bench::{Case, Line};
+use fyris_harness::{Case, Line};
 
 use super::verdict::Verdict;
 

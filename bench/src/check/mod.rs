@@ -9,8 +9,8 @@ mod query;
 mod segment;
 mod verdict;
 
-use fyris_bench::Line;
-use fyris_bench::args::Suite;
+use fyris_harness::Line;
+use fyris_harness::args::Suite;
 pub use verdict::Verdict;
 
 /// Every figure of the suite, judged by the lines of a run.

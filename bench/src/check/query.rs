@@ -1,7 +1,7 @@
 //! The figures of the suite `query`: against the real ets, and against the bare lookup and range.
 
-use fyris_bench::Line;
-use fyris_bench::query;
+use fyris_harness::Line;
+use fyris_harness::query;
 
 use super::verdict::Verdict;
 

@@ -1,6 +1,6 @@
 //! The figures of the suite `segment`, in the units M and C of the run itself.
 
-use fyris_bench::Line;
+use fyris_harness::Line;
 
 use super::verdict::Verdict;
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
-use fyris_bench::{Seen, Subject};
+use fyris_harness::{Seen, Subject};
 use parking_lot::RwLock;
 
 use super::key::PeerKey;

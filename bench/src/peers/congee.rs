@@ -2,7 +2,7 @@
 //! calls its scans unsound beside writers; here they run beside readers only.
 
 use congee::Congee as Art;
-use fyris_bench::{Seen, Subject};
+use fyris_harness::{Seen, Subject};
 
 pub struct Congee(Art<usize, usize>);
 

@@ -1,7 +1,7 @@
 //! dashmap: shards of hashbrown, each under a reader-writer lock; as many shards as it chooses.
 
 use dashmap::DashMap;
-use fyris_bench::{Seen, Subject};
+use fyris_harness::{Seen, Subject};
 
 use super::hasher::Hasher;
 use super::key::PeerKey;

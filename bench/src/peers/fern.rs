@@ -4,7 +4,7 @@
 use std::ops::Bound;
 
 use ferntree::Tree;
-use fyris_bench::{Seen, Subject};
+use fyris_harness::{Seen, Subject};
 
 use super::key::PeerKey;
 

@@ -1,6 +1,6 @@
 //! hashbrown under one reader-writer lock of parking_lot.
 
-use fyris_bench::{Seen, Subject};
+use fyris_harness::{Seen, Subject};
 use hashbrown::HashMap;
 use parking_lot::RwLock;
 

@@ -4,7 +4,7 @@ use std::borrow::Borrow;
 use std::hash::Hash;
 
 use ferntree::OptimisticRead;
-use fyris_bench::keys::Bytes20;
+use fyris_harness::keys::Bytes20;
 
 /// What peers need of a key of the workload.
 pub trait PeerKey: Copy + Send + Sync + 'static {

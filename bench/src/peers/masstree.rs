@@ -1,6 +1,6 @@
 //! masstree: a trie of B+ trees over byte strings, values inline; one guard an operation.
 
-use fyris_bench::{Seen, Subject};
+use fyris_harness::{Seen, Subject};
 use masstree::{MassTree, RangeBound};
 
 use super::key::PeerKey;

@@ -17,7 +17,7 @@ mod scc_hash;
 mod scc_tree;
 mod skiplist;
 
-use fyris_bench::{Contender, Registry};
+use fyris_harness::{Contender, Registry};
 
 use key::PeerKey;
 

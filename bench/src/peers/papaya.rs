@@ -1,6 +1,6 @@
 //! papaya: a lock-free hash table; one pin an operation.
 
-use fyris_bench::{Seen, Subject};
+use fyris_harness::{Seen, Subject};
 use papaya::HashMap;
 
 use super::hasher::Hasher;

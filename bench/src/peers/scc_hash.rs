@@ -1,6 +1,6 @@
 //! scc's hash table: a lock a bucket; reads by closure, as its documentation prefers.
 
-use fyris_bench::{Seen, Subject};
+use fyris_harness::{Seen, Subject};
 use scc::HashMap;
 
 use super::hasher::Hasher;

@@ -2,7 +2,7 @@
 
 use std::ops::Bound;
 
-use fyris_bench::{Seen, Subject};
+use fyris_harness::{Seen, Subject};
 use scc::{Guard, TreeIndex};
 
 use super::key::PeerKey;

@@ -3,7 +3,7 @@
 use std::ops::Bound;
 
 use crossbeam_skiplist::SkipMap;
-use fyris_bench::{Seen, Subject};
+use fyris_harness::{Seen, Subject};
 
 use super::key::PeerKey;
 

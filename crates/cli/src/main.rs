@@ -3,9 +3,9 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use fyris_bench::{BenchArgs, Registry};
 use fyris_cli::doctor::{self, DoctorArgs};
 use fyris_cli::shell::{self, ShellArgs};
+use fyris_harness::{BenchArgs, Registry};
 
 /// The allocator of the program; the bench counts its blocks, so it has to be this one.
 #[cfg(not(fyris_sanitize))]
@@ -32,7 +32,7 @@ fn main() -> ExitCode {
     match Cli::parse().command {
         Command::Shell(args) => shell::run(args),
         Command::Doctor(args) => doctor::run(&args),
-        Command::Bench(args) => match fyris_bench::run(&args, &Registry::own("fyris bench")) {
+        Command::Bench(args) => match fyris_harness::run(&args, &Registry::own("fyris bench")) {
             Ok(_) => ExitCode::SUCCESS,
             Err(error) => {
                 eprintln!("fyris bench: {error}");

@@ -2,7 +2,7 @@
 
 use std::process::{Command, Output, Stdio};
 
-use fyris_bench::segment;
+use fyris_harness::segment;
 use serde_json::Value;
 
 fn bench(line: &str) -> Output {

@@ -38,7 +38,7 @@ const BATCH: usize = 25;
 
 /// C: the first write to a page of a private mapping of a memfd, all of whose pages have been read.
 pub(super) fn cow_fault() -> Result<f64, BenchError> {
-    let file = memfd_create("fyris-bench", MemfdFlags::CLOEXEC).map_err(std::io::Error::from)?;
+    let file = memfd_create("fyris-harness", MemfdFlags::CLOEXEC).map_err(std::io::Error::from)?;
     ftruncate(&file, (MAPPED * PAGE) as u64).map_err(std::io::Error::from)?;
     let prot = ProtFlags::READ | ProtFlags::WRITE;
     let map = |flags| {

@@ -1,7 +1,7 @@
 //! The harness, over small tables: everything runs, answers are checked, wrong ones are found.
 
 use clap::Parser;
-use fyris_bench::{BenchArgs, BenchError, Contender, Registry, Seen, Subject};
+use fyris_harness::{BenchArgs, BenchError, Contender, Registry, Seen, Subject};
 
 #[derive(Parser)]
 struct Cli {
@@ -22,7 +22,7 @@ fn every_subject_answers_right_in_every_case() {
     let args = args(&format!(
         "bench core --json --runs 1 --entries 3000 --ops 3000 --threads 1,3 --case {POINTS}"
     ));
-    let lines = fyris_bench::run(&args, &Registry::own("test")).expect("all answers are right");
+    let lines = fyris_harness::run(&args, &Registry::own("test")).expect("all answers are right");
     for (keys, object) in [
         ("u64", None),
         ("bytes20", None),
@@ -83,7 +83,7 @@ fn only<S: Subject<u64>>() -> Registry {
 #[test]
 fn a_wrong_answer_is_an_error_and_not_a_fast_time() {
     let args = args("bench core --json --runs 1 --entries 100 --ops 100 --case hit,delete");
-    match fyris_bench::run(&args, &only::<Forgetful>()) {
+    match fyris_harness::run(&args, &only::<Forgetful>()) {
         Err(BenchError::WrongAnswer(what)) => {
             assert!(what.contains("subject, case delete"), "{what}")
         }
@@ -93,7 +93,7 @@ fn a_wrong_answer_is_an_error_and_not_a_fast_time() {
 
 #[test]
 fn what_is_not_there_is_named() {
-    let missing = fyris_bench::run(&args("bench judy"), &Registry::own("test"));
+    let missing = fyris_harness::run(&args("bench judy"), &Registry::own("test"));
     assert!(matches!(missing, Err(BenchError::NoSuchSuite("judy", _))));
     for (line, word) in [
         ("--keys u65", "u65"),
@@ -101,7 +101,7 @@ fn what_is_not_there_is_named() {
         ("--case hot9", "hot9"),
     ] {
         let args = args(&format!("bench core {line}"));
-        let error = fyris_bench::run(&args, &Registry::own("test")).expect_err("nothing to run");
+        let error = fyris_harness::run(&args, &Registry::own("test")).expect_err("nothing to run");
         assert!(error.to_string().contains(word), "{error}");
     }
 }
@@ -109,7 +109,7 @@ fn what_is_not_there_is_named() {
 #[test]
 fn hits_are_timed_without_being_asked_for_anything_else() {
     let args = args("bench core --json --runs 3 --entries 500 --ops 500 --case hit --keys u64");
-    let lines = fyris_bench::run(&args, &Registry::own("test")).expect("all answers are right");
+    let lines = fyris_harness::run(&args, &Registry::own("test")).expect("all answers are right");
     assert!(
         lines
             .iter()
@@ -120,7 +120,7 @@ fn hits_are_timed_without_being_asked_for_anything_else() {
 #[test]
 fn queries_answer_right_beside_ets() {
     let args = args("bench query --json --runs 1 --entries 2000 --threads 1,2");
-    let lines = fyris_bench::run(&args, &Registry::own("test")).expect("all answers are right");
+    let lines = fyris_harness::run(&args, &Registry::own("test")).expect("all answers are right");
     let of = |subject: &str| lines.iter().filter(|l| l.subject == subject).count();
     // Eight cases over four tables, one of them with two threads too, and two that need ranges of integers.
     assert_eq!(of("fyris"), 4 * 9 + 2);

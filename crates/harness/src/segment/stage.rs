@@ -76,7 +76,7 @@ impl Stage {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         // Relaxed: only the numbers matter.
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let name = format!("fyris-bench-{}-{number}", std::process::id());
+        let name = format!("fyris-harness-{}-{number}", std::process::id());
         let segment = Segment::checkout(
             &name,
             setting.bytes,

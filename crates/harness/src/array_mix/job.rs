@@ -38,7 +38,7 @@ impl Job {
             workers,
             worker: 0,
             time,
-            name: format!("fyris-bench-{}-{subject}-{run}", std::process::id()),
+            name: format!("fyris-harness-{}-{subject}-{run}", std::process::id()),
             run,
         }
     }
@@ -95,7 +95,7 @@ mod tests {
             workers: 2,
             worker: 1,
             time: Duration::from_millis(150),
-            name: "fyris-bench-1".to_owned(),
+            name: "fyris-harness-1".to_owned(),
             run: 3,
         };
         let heard = Job::parse(&job.text()).expect("its own text");

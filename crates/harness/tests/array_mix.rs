@@ -1,8 +1,8 @@
 //! The suite `array_mix` finds subjects that lose writes or go back in time.
 
 use clap::Parser;
-use fyris_bench::array_mix::{Array, Contender};
-use fyris_bench::{BenchArgs, BenchError, Registry};
+use fyris_harness::array_mix::{Array, Contender};
+use fyris_harness::{BenchArgs, BenchError, Registry};
 
 #[derive(Parser)]
 struct Cli {
@@ -60,7 +60,7 @@ fn verdict(contender: Contender) -> String {
         array_mix: vec![contender],
         ..Registry::own("test")
     };
-    let error = fyris_bench::run(&args, &registry).expect_err("a wrong answer");
+    let error = fyris_harness::run(&args, &registry).expect_err("a wrong answer");
     assert!(matches!(error, BenchError::WrongAnswer(_)), "{error}");
     error.to_string()
 }
