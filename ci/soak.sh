@@ -10,11 +10,6 @@ shift || true
 [[ $seconds =~ ^[0-9]+$ ]] || { echo "soak: usage: ci/soak.sh [SECONDS [store|segments|node|properties]...]" >&2; exit 2; }
 [ $# -gt 0 ] || set -- store segments node properties
 
-# The C library's allocator keeps what threads have freed in areas of its own, which grew by some 40 MB in ten minutes
-# whatever the store held: one area, and what is large goes back at once, so that the memory watched is that of the
-# store.
-export MALLOC_ARENA_MAX=1 MALLOC_MMAP_THRESHOLD_=65536 MALLOC_TRIM_THRESHOLD_=65536
-
 soak_test() { # soak_test CRATE
   FYRIS_SOAK_SECONDS=$seconds cargo test --locked --release -p "$1" --test soak -- --ignored --nocapture
 }
