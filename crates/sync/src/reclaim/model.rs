@@ -22,7 +22,8 @@ struct Books {
     pinned: BTreeSet<u64>,
     waiting: Vec<(usize, BTreeSet<u64>)>,
     due: HashSet<usize>,
-    reclaim: Vec<Box<dyn FnOnce()>>,
+    /// Blocks, and what reclaims each.
+    reclaim: Vec<(*mut (), unsafe fn(*mut ()))>,
 }
 
 thread_local! {
@@ -52,7 +53,18 @@ fn settled(model: &impl Fn()) {
     model();
     let books = BOOKS.take();
     assert!(books.pinned.is_empty(), "a pin outlives the model");
-    books.reclaim.into_iter().for_each(|reclaim| reclaim());
+    for (block, reclaim) in books.reclaim {
+        // SAFETY: who retired the block promised that this may be done once; the end of the model is after every use.
+        unsafe { reclaim(block) };
+    }
+}
+
+/// # Safety
+///
+/// As [`Retire::reclaim`].
+unsafe fn reclaim<T: Retire>(block: *mut ()) {
+    // SAFETY: forwarded.
+    unsafe { T::reclaim(block.cast()) }
 }
 
 /// Fails if the block would have been freed by now.
@@ -106,11 +118,7 @@ impl ModelPin {
                 "a block is retired twice"
             );
             books.waiting.push((ptr.addr(), books.pinned.clone()));
-            // SAFETY: the caller promises that it may be reclaimed once; the end of the model is
-            // after every use.
-            books
-                .reclaim
-                .push(Box::new(move || unsafe { T::reclaim(ptr) }));
+            books.reclaim.push((ptr.cast(), reclaim::<T>));
         });
     }
 
