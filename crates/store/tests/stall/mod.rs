@@ -3,6 +3,9 @@
 //! A helper thread signals one of the threads that take part, at random, every 20 to 80 microseconds, and the handler
 //! sleeps 100. So every thread stops at every instruction some day, and what others do meanwhile is what a scheduler
 //! would let them do on a busy machine, only much more often.
+//!
+//! A thread is not signalled while it is stopped: between two handlers it would not execute an instruction, and the
+//! last thread of a test would never end.
 
 #![allow(dead_code, reason = "each test takes what it needs")]
 
@@ -13,9 +16,21 @@ use std::time::Duration;
 
 use rand::{Rng, SeedableRng};
 
-static THREADS: Mutex<Vec<libc::pthread_t>> = Mutex::new(Vec::new());
+thread_local! {
+    /// Set when the thread is signalled, until its handler ends.
+    static STOPPED: AtomicBool = const { AtomicBool::new(false) };
+}
 
-fn threads() -> MutexGuard<'static, Vec<libc::pthread_t>> {
+/// A thread that takes part, and its `STOPPED`.
+#[derive(Clone, Copy)]
+struct Thread(libc::pthread_t, *const AtomicBool);
+
+// SAFETY: the pointer is followed under the lock of `THREADS`, in which the thread is only while it lives.
+unsafe impl Send for Thread {}
+
+static THREADS: Mutex<Vec<Thread>> = Mutex::new(Vec::new());
+
+fn threads() -> MutexGuard<'static, Vec<Thread>> {
     THREADS
         .lock()
         .unwrap_or_else(|poisoned| poisoned.into_inner())
@@ -28,7 +43,7 @@ pub(crate) struct Stalled(libc::pthread_t);
 pub(crate) fn join() -> Stalled {
     // SAFETY: always allowed.
     let me = unsafe { libc::pthread_self() };
-    threads().push(me);
+    threads().push(Thread(me, STOPPED.with(std::ptr::from_ref)));
     Stalled(me)
 }
 
@@ -36,7 +51,7 @@ impl Drop for Stalled {
     fn drop(&mut self) {
         // A signal is sent under the lock, so none is on its way to a thread that has ended.
         let mut threads = threads();
-        if let Some(at) = threads.iter().position(|&t| t == self.0) {
+        if let Some(at) = threads.iter().position(|t| t.0 == self.0) {
             threads.swap_remove(at);
         }
     }
@@ -52,6 +67,23 @@ extern "C" fn sleep(_: libc::c_int) {
         let errno = *libc::__errno_location();
         libc::nanosleep(&raw const time, std::ptr::null_mut());
         *libc::__errno_location() = errno;
+    }
+    // Relaxed: the flag orders nothing. It has no destructor, so it may be read in a handler.
+    STOPPED.with(|stopped| stopped.store(false, Ordering::Relaxed));
+}
+
+/// Stops one of the threads that take part, unless it is stopped already.
+fn stop_one(random: &mut impl Rng) {
+    let threads = threads();
+    if threads.is_empty() {
+        return;
+    }
+    let Thread(thread, stopped) = threads[random.random_range(0..threads.len())];
+    // SAFETY: the thread lives: it leaves the list, under its lock, before it ends. Relaxed: as in the handler.
+    unsafe {
+        if !(*stopped).swap(true, Ordering::Relaxed) {
+            libc::pthread_kill(thread, libc::SIGUSR1);
+        }
     }
 }
 
@@ -86,14 +118,7 @@ pub(crate) fn with_stalls<R>(f: impl FnOnce() -> R) -> R {
         s.spawn(|| {
             let mut random = rand::rngs::SmallRng::seed_from_u64(1);
             while !stop.load(Ordering::Relaxed) {
-                {
-                    let threads = threads();
-                    if !threads.is_empty() {
-                        let thread = threads[random.random_range(0..threads.len())];
-                        // SAFETY: the thread lives: it leaves the list, under its lock, before it ends.
-                        unsafe { libc::pthread_kill(thread, libc::SIGUSR1) };
-                    }
-                }
+                stop_one(&mut random);
                 thread::sleep(Duration::from_micros(random.random_range(20..80)));
             }
         });
