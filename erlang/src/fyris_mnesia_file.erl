@@ -20,7 +20,7 @@
 -module(fyris_mnesia_file).
 
 -export([suffixes/0, delete/1, exists/1, read/3, number/1]).
--export([create_log/2, open_log/2, append/2, rotate/2, write_dump/4]).
+-export([create_log/2, open_log/2, append/2, rotate/2, write_dump/5]).
 
 -define(MARK, "fyrismn1").
 -define(HEADER, 16).
@@ -201,16 +201,18 @@ rotate(Tab, Number) ->
     create_log(Tab, Number).
 
 %% @doc Writes a dump of the objects that a generator gives, for the logs from `Number' on, and deletes the logs
-%% before. Returns the bytes of the dump.
--spec write_dump(name(), non_neg_integer(), fun(() -> Chunk), fun((term()) -> Chunk)) -> pos_integer()
+%% before. `Written' is called when all objects are read and the dump is not in its place yet; it returns when the logs
+%% have every change that the generator may have seen. Returns the bytes of the dump.
+-spec write_dump(name(), non_neg_integer(), fun(() -> Chunk), fun((term()) -> Chunk), fun(() -> ok)) -> pos_integer()
               when Chunk :: {[tuple()], term()} | '$end_of_table'.
-write_dump(Tab, Number, First, Next) ->
+write_dump(Tab, Number, First, Next, Written) ->
     Path = path(Tab, new_dump),
     {ok, File} = file:open(Path, [write, raw, binary]),
     ok = file:write(File, header_of(Number)),
     Bytes = write_chunks(File, First(), Next, ?HEADER),
     ok = file:sync(File),
     ok = file:close(File),
+    ok = Written(),
     ok = file:rename(Path, path(Tab, dump)),
     [remove(path(Tab, Part)) || Part <- [old_log, log], older(header(path(Tab, Part)), Number)],
     Bytes.

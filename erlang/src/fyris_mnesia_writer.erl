@@ -13,6 +13,8 @@
 %%   it was then.
 %% * A log that has grown larger than the dump is replaced by a new dump. It is written beside the changes, from the
 %%   table as it changes: the log that began with the dump has whatever the dump missed.
+%% * The log has every change that a dump shows, on disc, before the dump is put in its place. Else what is read again
+%%   would be the table after no number of changes: late ones from the dump, with earlier ones of the log on top.
 %%
 %% There is one such process for a table at any time: it has a name. When Mnesia is killed and starts again on a node
 %% that lives, the new one waits until the old one has written what it had, and its dumper has ended.
@@ -157,6 +159,10 @@ handle_info(write, State) ->
     next(written(State));
 handle_info(sync, State) ->
     next(synced(State));
+handle_info({read, Dumper}, State) ->
+    Synced = synced(State),
+    Dumper ! written,
+    next(Synced);
 handle_info({dumped, Dumper, Bytes}, #state{dumper = Dumper} = State) ->
     next(State#state{dumper = none, dump_bytes = Bytes});
 handle_info({'EXIT', Dumper, Reason}, #state{dumper = Dumper} = State) ->
@@ -173,8 +179,15 @@ terminate(_, #state{log = undefined}) ->
     ok;
 terminate(_, State) ->
     #state{log = Log, dumper = Dumper} = synced(State),
-    is_pid(Dumper) andalso receive {'EXIT', Dumper, _} -> ok end,
+    is_pid(Dumper) andalso await_dump(Dumper),
     file:close(Log).
+
+%% There are no more changes.
+await_dump(Dumper) ->
+    receive
+        {read, Dumper} -> Dumper ! written, await_dump(Dumper);
+        {'EXIT', Dumper, _} -> ok
+    end.
 
 %% Those who wait for the log are answered when no more messages wait.
 next(#state{waiting = ?TOGETHER} = State) -> {noreply, written(State)};
@@ -275,14 +288,20 @@ begin_dump(#state{tab = Tab, table = Table, log = Log, number = Number} = State)
     ok = file:close(Log),
     Next = fyris_mnesia_file:rotate(Tab, Number + 1),
     Writer = self(),
-    Dumper = spawn_link(fun() -> Writer ! {dumped, self(), dump(Tab, Table, Number + 1)} end),
+    Written = fun() -> await_written(Writer) end,
+    Dumper = spawn_link(fun() -> Writer ! {dumped, self(), dump(Tab, Table, Number + 1, Written)} end),
     State#state{log = Next, log_bytes = 0, number = Number + 1, dumper = Dumper}.
 
-dump(Tab, Table, Number) ->
+%% The link ends the dumper with the writer.
+await_written(Writer) ->
+    Writer ! {read, self()},
+    receive written -> ok end.
+
+dump(Tab, Table, Number, Written) ->
     true = fyris:safe_fixtable(Table, true),
     Bytes = fyris_mnesia_file:write_dump(Tab, Number,
                                          fun() -> fyris:select(Table, [{'_', [], ['$_']}], ?CHUNK) end,
-                                         fun fyris:select/1),
+                                         fun fyris:select/1, Written),
     true = fyris:safe_fixtable(Table, false),
     Bytes.
 
@@ -310,7 +329,7 @@ go_on(#{log := Log, number := Number, dump := Dump}, #state{tab = Tab} = State) 
     State#state{log = fyris_mnesia_file:open_log(Tab, Log), number = Number, log_bytes = Log, dump_bytes = Dump}.
 
 afresh(Number, #state{tab = Tab, table = Table} = State) ->
-    Bytes = dump(Tab, Table, Number),
+    Bytes = dump(Tab, Table, Number, fun() -> ok end),
     State#state{log = fyris_mnesia_file:create_log(Tab, Number), number = Number, dump_bytes = Bytes, log_bytes = 0}.
 
 %% ---------------------------------------------------------------------------

@@ -100,7 +100,7 @@ held(Pid) ->
     try erlang:suspend_process(Pid)
     catch
         error:internal_error -> resume(Pid), erlang:yield(), held(Pid);
-        error:badarg -> false
+        error:Ended when Ended =:= badarg; Ended =:= exited -> false
     end.
 
 resume(Pid) ->
@@ -173,7 +173,8 @@ bad_dump_is_an_error() ->
     clean().
 
 dump(Objects, Number) ->
-    fyris_mnesia_file:write_dump(?TAB, Number, fun() -> {Objects, none} end, fun(none) -> '$end_of_table' end).
+    fyris_mnesia_file:write_dump(?TAB, Number, fun() -> {Objects, none} end, fun(none) -> '$end_of_table' end,
+                                  fun() -> ok end).
 
 %% What another node had takes the place of all that was here, even if the end comes before the logs are deleted.
 a_log_of_before_is_not_applied() ->
