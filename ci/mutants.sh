@@ -35,6 +35,7 @@ inline_unvalidated      | --cfg loom --cfg fyris_small    | -p fyris-index --tes
 inline_unfenced         | --cfg loom --cfg fyris_small    | -p fyris-index --test loom a_slot_of
 inline_old_lives        | --cfg shuttle --cfg fyris_small | -p fyris-index --test shuttle pairs
 ordered_run_too_far     |                    | -p fyris-index --test ordered_conformance runs
+range_keeps_run         |                    | -p fyris-index --test tree_range
 store_commit_early      |                    | -p fyris --test concurrent a_list_is_inserted
 store_ignore_pending    |                    | -p fyris --lib ops::list
 store_commit_unhelped   | --cfg loom         | -p fyris --lib ops::model --release

@@ -14,7 +14,7 @@ use super::Tree;
 use super::item::Item;
 use super::key::TreeKey;
 use super::leaf::View;
-use super::probe::{ByFence, ByKey, End, Probe};
+use super::probe::{ByFence, ByKey, End, Fence, Probe};
 use super::read::{LeafRef, Position};
 
 /// Leaves that are on their way from memory before the cursor comes to them: going over one takes a small part of the
@@ -35,6 +35,7 @@ pub(crate) struct Cursor<'p, I: Item, P> {
 
 impl<'p, I: Item, P: Pin> Cursor<'p, I, P> {
     /// A cursor before the first entry at or above the bound (above, for `Excluded`).
+    #[inline]
     pub(crate) fn before<Q>(tree: &'p Tree<I>, bound: Bound<&Q>, pin: &'p P) -> Self
     where
         I::Key: Borrow<Q>,
@@ -42,12 +43,14 @@ impl<'p, I: Item, P: Pin> Cursor<'p, I, P> {
     {
         match bound {
             Bound::Unbounded => Self::at(tree, &End::First, false, pin),
-            Bound::Included(key) => Self::at(tree, &ByKey(key), false, pin),
-            Bound::Excluded(key) => Self::at(tree, &ByKey(key), true, pin),
+            Bound::Included(key) | Bound::Excluded(key) => {
+                Self::at(tree, &ByKey(key), matches!(bound, Bound::Excluded(_)), pin)
+            }
         }
     }
 
     /// A cursor behind the last entry at or below the bound (below, for `Excluded`).
+    #[inline]
     pub(crate) fn behind<Q>(tree: &'p Tree<I>, bound: Bound<&Q>, pin: &'p P) -> Self
     where
         I::Key: Borrow<Q>,
@@ -60,16 +63,8 @@ impl<'p, I: Item, P: Pin> Cursor<'p, I, P> {
         }
     }
 
-    /// A cursor of the same tree, as [`Cursor::behind`].
-    pub(crate) fn behind_in_same_tree<Q>(&self, bound: Bound<&Q>) -> Self
-    where
-        I::Key: Borrow<Q>,
-        Q: TreeKey<Sep = <I::Key as TreeKey>::Sep> + ?Sized,
-    {
-        Self::behind(self.tree, bound, self.pin)
-    }
-
-    /// A cursor before the probe, or, if `past`, behind an entry that equals it.
+    /// A cursor before the probe, or, if `past`, behind an entry that equals it. Inlined: a cursor is 13 words to copy.
+    #[inline(always)]
     fn at(tree: &'p Tree<I>, probe: &impl Probe<I::Key>, past: bool, pin: &'p P) -> Self {
         let position = tree.find_position(probe, pin);
         let view = position.leaf_ref.leaf.view();
@@ -142,19 +137,15 @@ impl<'p, I: Item, P: Pin> Cursor<'p, I, P> {
 
     /// Goes to the beginning of the next leaf; false if there is none.
     pub(crate) fn next_leaf_alone(&mut self) -> bool {
-        let Some(fence) = self.position.high() else {
-            return false;
-        };
         let LeafRef { parent, at, .. } = self.position.leaf_ref;
         if at + 1 < parent.len() && !parent.lock.is_dead() {
-            self.enter(self.position.sibling(at + 1));
+            self.enter(at + 1);
             self.pos = 0;
         } else {
-            let probe = ByFence {
-                fence,
-                below: false,
+            let Some(fence) = self.position.high() else {
+                return false;
             };
-            *self = Self::at(self.tree, &probe, false, self.pin);
+            self.descend(fence, false);
         }
         let at = self.position.leaf_ref.at;
         self.foresee(at + 1..at + LEAVES, at + LEAVES);
@@ -163,32 +154,40 @@ impl<'p, I: Item, P: Pin> Cursor<'p, I, P> {
 
     /// Goes to the end of the leaf before; false if there is none.
     pub(crate) fn prev_leaf_alone(&mut self) -> bool {
-        let Some(fence) = self.position.low() else {
-            return false;
-        };
         let LeafRef { parent, at, .. } = self.position.leaf_ref;
         if at > 0 && !parent.lock.is_dead() {
-            self.enter(self.position.sibling(at - 1));
+            self.enter(at - 1);
             self.pos = self.view.len();
         } else {
-            let probe = ByFence { fence, below: true };
-            *self = Self::at(self.tree, &probe, true, self.pin);
+            let Some(fence) = self.position.low() else {
+                return false;
+            };
+            self.descend(fence, true);
         }
         let at = self.position.leaf_ref.at;
         self.foresee(at.saturating_sub(LEAVES - 1)..at, at.wrapping_sub(LEAVES));
         true
     }
 
-    fn enter(&mut self, position: Position<'p, I>) {
-        self.view = position.leaf_ref.leaf.view();
-        self.position = position;
+    /// Goes to another leaf of the same parent.
+    fn enter(&mut self, at: usize) {
+        self.position.leaf_ref = LeafRef::of(self.position.leaf_ref.parent, at);
+        self.view = self.position.leaf_ref.leaf.view();
+    }
+
+    /// Descends to a fence of the leaf that the cursor is in, and stands behind what lies before it.
+    #[cold]
+    #[inline(never)]
+    fn descend(&mut self, fence: Fence<'p, I::Key>, below: bool) {
+        *self = Self::at(self.tree, &ByFence { fence, below }, below, self.pin);
     }
 
     /// Asks for a leaf that will be entered some leaves later; the first time also for those `before` it.
     fn foresee(&mut self, before: Range<usize>, at: usize) {
         if !self.foresees {
             self.foresees = true;
-            before.for_each(|at| self.prefetch(at));
+            let end = before.end.min(self.position.leaf_ref.parent.len());
+            (before.start..end).for_each(|at| self.prefetch(at));
         }
         self.prefetch(at);
     }
@@ -233,24 +232,25 @@ impl<'p, I: Item, P> Cursor<'p, I, P> {
         Some((self.view.head(self.pos), self.view.item(self.pos)))
     }
 
-    /// Which leaf the cursor is in, and how many of its entries are before it. A leaf's address is its own under a pin.
-    pub(crate) fn position(&self) -> (usize, usize) {
-        (std::ptr::from_ref(self.view.leaf).addr(), self.pos)
+    /// How many entries of the leaf are before the cursor.
+    pub(crate) fn pos(&self) -> usize {
+        self.pos
     }
 
-    /// Whether fewer than `stop` entries of the leaf are before the cursor.
-    pub(crate) fn is_before(&self, stop: usize) -> bool {
-        self.pos < stop
+    /// The entry of this leaf that so many are before.
+    pub(crate) fn entry(&self, at: usize) -> (u64, &'p I) {
+        (self.view.head(at), self.view.item(at))
     }
 
-    /// The entry that the cursor has gone over last, upwards and in this leaf.
-    pub(crate) fn peek_prev(&self) -> (u64, &'p I) {
-        (self.view.head(self.pos - 1), self.view.item(self.pos - 1))
-    }
-
-    /// The entry that the cursor has gone over last, downwards and in this leaf.
-    pub(crate) fn peek_next(&self) -> (u64, &'p I) {
-        (self.view.head(self.pos), self.view.item(self.pos))
+    /// The entries of this leaf from one place to another.
+    #[inline]
+    pub(crate) fn run(&self, from: usize, to: usize) -> Run<'p, I> {
+        assert!(to <= self.view.len());
+        Run {
+            view: Some(self.view),
+            from,
+            to,
+        }
     }
 
     /// How many entries of this leaf are within a range that ends so.
@@ -300,5 +300,98 @@ impl<'p, I: Item, P> Cursor<'p, I, P> {
         }
         let (pos, found) = self.view.search(&probe);
         pos + usize::from(with && found)
+    }
+}
+
+/// Entries of a leaf in a row, as the leaf was when a cursor entered it: what may be handed out without asking anybody.
+pub(crate) struct Run<'p, I> {
+    /// There is one if `to` is not 0.
+    view: Option<View<'p, I>>,
+    /// How many entries of the leaf are before the run.
+    from: usize,
+    /// How many are before its end: never more than the view has.
+    to: usize,
+}
+
+impl<I> Clone for Run<'_, I> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<I> Copy for Run<'_, I> {}
+
+impl<'p, I: Item> Run<'p, I> {
+    /// A run of nothing.
+    #[inline]
+    pub(crate) fn empty() -> Self {
+        Self {
+            view: None,
+            from: 0,
+            to: 0,
+        }
+    }
+
+    /// Gives the first entry.
+    #[inline]
+    pub(crate) fn next(&mut self) -> Option<(u64, &'p I)> {
+        let at = self.from;
+        if at >= self.to {
+            return None;
+        }
+        self.from += 1;
+        // SAFETY: just compared.
+        Some(unsafe { self.entry(at) })
+    }
+
+    /// Gives the last entry.
+    #[inline]
+    pub(crate) fn prev(&mut self) -> Option<(u64, &'p I)> {
+        if self.from >= self.to {
+            return None;
+        }
+        self.to -= 1;
+        // SAFETY: one less than what it was.
+        Some(unsafe { self.entry(self.to) })
+    }
+
+    /// The entry at `at`.
+    ///
+    /// # Safety
+    ///
+    /// `at` is below what `to` is or has been since the run was made.
+    #[inline]
+    unsafe fn entry(&self, at: usize) -> (u64, &'p I) {
+        // SAFETY: `to` has not always been 0, and has never been more than the view has.
+        let view = unsafe {
+            let view = self.view.unwrap_unchecked();
+            std::hint::assert_unchecked(at < view.len());
+            view
+        };
+        (view.head(at), view.item(at))
+    }
+
+    /// How many entries of the leaf are before the run.
+    pub(crate) fn from(&self) -> usize {
+        self.from
+    }
+
+    /// How many entries of the leaf are before the end of the run.
+    pub(crate) fn to(&self) -> usize {
+        self.to
+    }
+
+    /// Whether there is nothing to give.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.from >= self.to
+    }
+
+    /// Takes back what has not been given, when it is given from the front.
+    pub(crate) fn end_here(&mut self) {
+        self.to = self.to.min(self.from);
+    }
+
+    /// Takes back what has not been given, when it is given from the back.
+    pub(crate) fn begin_here(&mut self) {
+        self.from = self.from.max(self.to);
     }
 }

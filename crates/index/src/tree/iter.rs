@@ -2,6 +2,10 @@
 //!
 //! A range is gone over by two cursors, one from each end. Each ends where the bounds say, or at what the other has
 //! handed out last: the tree may change between two steps, but not the order of keys.
+//!
+//! Where that is a cursor finds out once for each leaf, and when the direction changes: what it may hand out until then
+//! is its run. Invariant T (turns): of two cursors at most one has a run that is not empty. So a step need not look at
+//! the other end. Each cursor is made by the first step from its end.
 
 use std::borrow::Borrow;
 use std::fmt;
@@ -12,25 +16,51 @@ use std::ops::{Bound, RangeBounds, RangeFull};
 use fyris_sync::reclaim::{Guard, Pin};
 
 use super::Storage;
-use crate::ordered::walk::Cursor;
+use crate::ordered::item::Item;
+use crate::ordered::walk::{Cursor, Run};
 use crate::ordered::{Tree, TreeKey};
 
 /// The pairs of a range, in order, from either end. See [`TreeMap::range`](super::TreeMap::range).
 pub struct Range<'g, K: TreeKey + ?Sized, V, S: Storage<K, V>, P, R, Q: ?Sized> {
+    tree: &'g Tree<S::Item>,
+    pin: &'g P,
     bounds: R,
-    /// Goes upwards from the start.
-    front: Cursor<'g, S::Item, P>,
-    /// Where it began: what it has gone over since is handed out.
-    start: (usize, usize),
-    /// How many items of its leaf it may go over; 0 where the back has handed something out since that was found.
-    stop: usize,
-    /// Goes downwards from the end, once that has been asked; what it has gone over is handed out.
-    back: Option<Cursor<'g, S::Item, P>>,
-    /// How many items of its leaf are before the start of the range.
-    stop_back: usize,
+    front: Side<'g, S::Item, P>,
+    back: Side<'g, S::Item, P>,
     /// Everything has been handed out.
     done: bool,
     key: PhantomData<fn(&Q)>,
+}
+
+/// One end of a range.
+struct Side<'g, I: Item, P> {
+    /// Where it has come into its leaf; none before it has been asked.
+    cursor: Option<Cursor<'g, I, P>>,
+    run: Run<'g, I>,
+}
+
+impl<'g, I: Item, P: Pin> Side<'g, I, P> {
+    #[inline]
+    fn new() -> Self {
+        Self {
+            cursor: None,
+            run: Run::empty(),
+        }
+    }
+
+    /// What the front has handed out last.
+    fn given_up(&self) -> Option<(u64, &'g I)> {
+        let cursor = self.cursor.as_ref()?;
+        let given = self.run.from() > cursor.pos();
+        given.then(|| cursor.entry(self.run.from() - 1))
+    }
+
+    /// What the back has handed out last.
+    fn given_down(&self) -> Option<(u64, &'g I)> {
+        let cursor = self.cursor.as_ref()?;
+        let given = self.run.to() < cursor.pos();
+        given.then(|| cursor.entry(self.run.to()))
+    }
 }
 
 impl<'g, K, V, S, P, R, Q> Range<'g, K, V, S, P, R, Q>
@@ -44,79 +74,117 @@ where
 {
     #[inline]
     pub(super) fn new(tree: &'g Tree<S::Item>, bounds: R, pin: &'g P) -> Self {
-        let front = Cursor::before(tree, bounds.start_bound(), pin);
         Self {
-            start: front.position(),
-            stop: front.below_end(bounds.end_bound()),
-            front,
-            back: None,
-            stop_back: 0,
+            tree,
+            pin,
             bounds,
+            front: Side::new(),
+            back: Side::new(),
             done: false,
             key: PhantomData,
         }
     }
 
-    /// How many items of the front's leaf are before the end of what it may hand out.
-    fn front_stop(&self) -> usize {
-        let stop = self.front.below_end(self.bounds.end_bound());
-        let Some(back) = &self.back else { return stop };
-        let (head, item) = back.peek_next();
-        stop.min(
-            self.front
-                .below_end::<K>(Bound::Excluded(S::key(head, item).borrow())),
-        )
-    }
-
-    /// How many items of the back's leaf are before the start of what it may hand out.
-    #[inline]
-    fn back_stop(&self, back: &Cursor<'g, S::Item, P>) -> usize {
-        if self.front.position() == self.start {
-            return self.stop_back;
-        }
-        let (head, item) = self.front.peek_prev();
-        let handed_out = back.below_end::<K>(Bound::Included(S::key(head, item).borrow()));
-        self.stop_back.max(handed_out)
-    }
-
-    /// Goes to where the front's next item is; returns whether there is one.
+    /// Gives the front a run: what is left of its leaf, or the next leaf. Returns false at the end.
     #[inline(never)]
     fn advance(&mut self) -> bool {
         if self.done {
             return false;
         }
-        if self.back.is_some() {
-            self.stop = self.front_stop();
-            if self.front.is_before(self.stop) {
-                return true;
+        if self.back.cursor.is_some() && self.turn_up() {
+            return true;
+        }
+        let Self { front, bounds, .. } = self;
+        let leaf = match &mut front.cursor {
+            None => {
+                let cursor = Cursor::before(self.tree, bounds.start_bound(), self.pin);
+                front.cursor.insert(cursor)
             }
-        }
-        // The end lies in this leaf, or there is another one.
-        if self.stop < self.front.leaf_len() || !self.front.next_leaf() {
-            self.done = true;
-            return false;
-        }
-        self.stop = self.front_stop();
+            Some(leaf) => {
+                // The end lies in this leaf, or there is another one.
+                if front.run.to() < leaf.leaf_len() || !leaf.next_leaf() {
+                    self.done = true;
+                    return false;
+                }
+                leaf
+            }
+        };
+        front.run = leaf.run(leaf.pos(), Self::end_in(leaf, &self.back, bounds));
         true
     }
 
-    /// Goes to the last leaf, or to the one before; returns whether there is one.
+    /// Takes what is left of the front's leaf from the back; returns whether there is anything.
+    #[cold]
+    #[inline(never)]
+    fn turn_up(&mut self) -> bool {
+        // (T) What the back had left it asks for again.
+        if !cfg!(fyris_mutant = "range_keeps_run") {
+            self.back.run.begin_here();
+        }
+        if let Some(leaf) = &self.front.cursor {
+            let to = Self::end_in(leaf, &self.back, &self.bounds);
+            self.front.run = leaf.run(self.front.run.from(), to);
+        }
+        !self.front.run.is_empty()
+    }
+
+    /// Gives the back a run: what is left of its leaf, or the leaf before. Returns false at the end.
     #[inline(never)]
     fn advance_back(&mut self) -> bool {
-        let back = match self.back.take() {
-            None => self.front.behind_in_same_tree(self.bounds.end_bound()),
-            Some(mut back) => {
+        if self.done {
+            return false;
+        }
+        if self.front.cursor.is_some() && self.turn_down() {
+            return true;
+        }
+        let Self { back, bounds, .. } = self;
+        let leaf = match &mut back.cursor {
+            None => {
+                let cursor = Cursor::behind(self.tree, bounds.end_bound(), self.pin);
+                back.cursor.insert(cursor)
+            }
+            Some(leaf) => {
                 // The start lies in this leaf, or there is another one.
-                if self.back_stop(&back) > 0 || !back.prev_leaf() {
-                    (self.stop, self.done) = (0, true);
+                if back.run.from() > 0 || !leaf.prev_leaf() {
+                    self.done = true;
                     return false;
                 }
-                back
+                leaf
             }
         };
-        self.stop_back = back.below_start(self.bounds.start_bound());
-        self.back = Some(back);
+        back.run = leaf.run(Self::start_in(leaf, &self.front, bounds), leaf.pos());
         true
+    }
+
+    /// Takes what is left of the back's leaf from the front; returns whether there is anything.
+    #[cold]
+    #[inline(never)]
+    fn turn_down(&mut self) -> bool {
+        // (T) As in `turn_up`.
+        self.front.run.end_here();
+        if let Some(leaf) = &self.back.cursor {
+            let from = Self::start_in(leaf, &self.front, &self.bounds);
+            self.back.run = leaf.run(from, self.back.run.to());
+        }
+        !self.back.run.is_empty()
+    }
+
+    /// How many items of this leaf are before the end of what the front may hand out.
+    fn end_in(leaf: &Cursor<'g, S::Item, P>, back: &Side<'g, S::Item, P>, bounds: &R) -> usize {
+        match back.given_down() {
+            Some((head, item)) => leaf.below_end::<K>(Bound::Excluded(S::key(head, item).borrow())),
+            None => leaf.below_end(bounds.end_bound()),
+        }
+    }
+
+    /// How many items of this leaf are before the start of what the back may hand out.
+    fn start_in(leaf: &Cursor<'g, S::Item, P>, front: &Side<'g, S::Item, P>, bounds: &R) -> usize {
+        match front.given_up() {
+            Some((head, item)) => {
+                leaf.below_start::<K>(Bound::Excluded(S::key(head, item).borrow()))
+            }
+            None => leaf.below_start(bounds.start_bound()),
+        }
     }
 }
 
@@ -134,11 +202,26 @@ where
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         loop {
-            if let Some((head, item)) = self.front.next_below(self.stop) {
+            if let Some((head, item)) = self.front.run.next() {
                 return Some((S::key(head, item), S::value(item)));
             }
             if !self.advance() {
                 return None;
+            }
+        }
+    }
+
+    #[inline]
+    fn fold<A, F: FnMut(A, Self::Item) -> A>(mut self, init: A, mut f: F) -> A {
+        let mut acc = init;
+        loop {
+            let mut run = self.front.run;
+            while let Some((head, item)) = run.next() {
+                acc = f(acc, (S::key(head, item), S::value(item)));
+            }
+            self.front.run = run;
+            if !self.advance() {
+                return acc;
             }
         }
     }
@@ -155,17 +238,14 @@ where
 {
     #[inline]
     fn next_back(&mut self) -> Option<Self::Item> {
-        while !self.done {
-            if let Some(back) = &self.back {
-                let stop = self.back_stop(back);
-                if let Some((head, item)) = self.back.as_mut()?.prev_above(stop) {
-                    self.stop = 0;
-                    return Some((S::key(head, item), S::value(item)));
-                }
+        loop {
+            if let Some((head, item)) = self.back.run.prev() {
+                return Some((S::key(head, item), S::value(item)));
             }
-            self.advance_back();
+            if !self.advance_back() {
+                return None;
+            }
         }
-        None
     }
 }
 
@@ -218,7 +298,7 @@ impl<'g, K: TreeKey + ?Sized, V, S: Storage<K, V>, P> Values<'g, K, V, S, P> {
 }
 
 macro_rules! iterator {
-    ($name:ident: $item:ty, |$this:ident| $next:expr, $back:expr) => {
+    ($name:ident: $item:ty, |$pair:pat_param| $part:expr) => {
         impl<'g, K, V, S, P> Iterator for $name<'g, K, V, S, P>
         where
             K: TreeKey + ?Sized + 'g,
@@ -230,8 +310,12 @@ macro_rules! iterator {
 
             #[inline]
             fn next(&mut self) -> Option<Self::Item> {
-                let $this = self;
-                $next
+                self.0.next().map(|$pair| $part)
+            }
+
+            #[inline]
+            fn fold<A, F: FnMut(A, Self::Item) -> A>(self, init: A, mut f: F) -> A {
+                self.0.fold(init, |acc, $pair| f(acc, $part))
             }
         }
 
@@ -244,8 +328,7 @@ macro_rules! iterator {
         {
             #[inline]
             fn next_back(&mut self) -> Option<Self::Item> {
-                let $this = self;
-                $back
+                self.0.next_back().map(|$pair| $part)
             }
         }
 
@@ -265,6 +348,6 @@ macro_rules! iterator {
         }
     };
 }
-iterator!(Iter: (S::Key<'g>, &'g V), |this| this.0.next(), this.0.next_back());
-iterator!(Keys: S::Key<'g>, |this| this.0.next().map(|(key, _)| key), this.0.next_back().map(|(key, _)| key));
-iterator!(Values: &'g V, |this| this.0.next().map(|(_, value)| value), this.0.next_back().map(|(_, value)| value));
+iterator!(Iter: (S::Key<'g>, &'g V), |pair| pair);
+iterator!(Keys: S::Key<'g>, |(key, _)| key);
+iterator!(Values: &'g V, |(_, value)| value);
