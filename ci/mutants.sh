@@ -53,7 +53,7 @@ store_write_unwaited    |                    | -p fyris --test life a_change_wai
 dump_sum_skips_objects  |                    | -p fyris --test dump -- round_trip
 dump_inflates_anew      |                    | -p fyris --test dump -- compressed_objects_share
 dump_forgets_permissions |                   | -p fyris --lib dump::file
-hash_sweep_unsorted     |                    | -p fyris-index --test sweep
+hash_scan_unsorted      |                    | -p fyris-index --test hash_conformance
 query_key_by_order      |                    | -p fyris-query --test properties bytes_and_terms
 query_prefilter_is_all  |                    | -p fyris-query --test properties the_prefilter
 query_plan_open_end     |                    | -p fyris-query --test plans

@@ -11,14 +11,15 @@
 %% | `{function, collect}' | a fun for folds |
 -module(fyris_oracle_sides).
 
--export([start/0, stop/0, run/2, look/2]).
+-export([start/1, stop/0, run/2, look/2]).
 
 %% `names' are those of tables and of processes that are dead.
--record(side, {module, clients, names = #{}, tables = #{}, tids = #{}}).
+-record(side, {module, index, clients, names = #{}, tables = #{}, tids = #{}}).
 
-start() ->
+%% Tables of fyris are made on the index given; on their own for `default'.
+start(Index) ->
     put(?MODULE, []),
-    [#side{module = M, clients = #{a => client(), b => client()}} || M <- [ets, fyris]].
+    [#side{module = M, index = Index, clients = #{a => client(), b => client()}} || M <- [ets, fyris]].
 
 %% Ends all that this process has started.
 stop() ->
@@ -49,7 +50,7 @@ run_on(#side{module = M, clients = Clients} = Side, {Process, F, Args} = Command
     Pid = map_get(Process, Clients),
     Table = table(Args, Side),
     Type = M:info(Table, type),
-    Reply = ask(Pid, M, F, [real(Arg, Side) || {Tag, _} = Arg <- tagged(Args), Tag =/= slot]),
+    Reply = reply(Pid, Side, F, [real(Arg, Side) || {Tag, _} = Arg <- tagged(Args), Tag =/= slot]),
     After = note(Command, Reply, Side),
     Mail = case F of
                give_away -> mail(Clients);
@@ -135,6 +136,15 @@ mail_of_mine() ->
     receive {'ETS-TRANSFER', _, _, _} = Message -> [Message | mail_of_mine()]
     after 0 -> []
     end.
+
+%% Options that are wrong are shown as they are, without the index.
+reply(Pid, #side{module = fyris, index = Index}, new, [Name, Options]) when Index =/= default ->
+    case ask(Pid, fyris, new, [Name, [{index, Index} | Options]]) of
+        {error, _, _} -> ask(Pid, fyris, new, [Name, Options]);
+        Reply -> Reply
+    end;
+reply(Pid, #side{module = M}, F, Args) ->
+    ask(Pid, M, F, Args).
 
 ask(Pid, M, F, Args) ->
     Pid ! {run, self(), M, F, Args},

@@ -13,23 +13,31 @@
 every_reply_is_that_of_ets_test_() ->
     case code:which(proper) of
         non_existing -> {"no PropEr here: left out", []};
-        _ -> {timeout, 1200, fun() -> run(first_seed(), ?COMMANDS div ?LENGTH) end}
+        _ -> {timeout, 1200, fun() -> run(first_seed(), ?COMMANDS div ?LENGTH, default) end}
+    end.
+
+%% The same on an index behind a pointer, which shares all but the table's structure.
+every_reply_on_another_index_is_that_of_ets_test_() ->
+    case code:which(proper) of
+        non_existing -> {"no PropEr here: left out", []};
+        _ -> {timeout, 1200, fun() -> run(first_seed(), ?COMMANDS div 10 div ?LENGTH, btree) end}
     end.
 
 first_seed() ->
     list_to_integer(os:getenv("FYRIS_SEED", integer_to_list(erlang:phash2(make_ref(), 1 bsl 27) * 10_000))).
 
-run(Seed, Runs) ->
-    io:format(user, "oracle: ~b commands from seed ~b~n", [Runs * ?LENGTH, Seed]),
+run(Seed, Runs, Index) ->
+    io:format(user, "oracle: ~b commands from seed ~b, index ~s~n", [Runs * ?LENGTH, Seed, Index]),
     put(seed, Seed),
     erase(first_failed),
-    Property = proper:forall(shrinking(proper_types:lazy(fun next_commands/0)), fun(Commands) -> differ(Commands) =:= none end),
+    Same = fun(Commands) -> differ(Commands, Index) =:= none end,
+    Property = proper:forall(shrinking(proper_types:lazy(fun next_commands/0)), Same),
     case proper:quickcheck(Property, [quiet, {numtests, Runs}, {max_shrinks, 3000}]) of
         true ->
             ok;
         false ->
             [[_ | Least] = Commands] = proper:counterexample(),
-            error({differ, [{seed, get(first_failed)}, {commands, Least}, {replies, differ(Commands)}]})
+            error({differ, [{seed, get(first_failed)}, {commands, Least}, {replies, differ(Commands, Index)}]})
     end.
 
 next_commands() ->
@@ -45,8 +53,8 @@ shrinking(Commands) ->
       fun fyris_oracle_commands:valid/1, true).
 
 %% The first command that differs, with both replies. (Debian's PropEr knows no properties that raise.)
-differ([{init, _} | Commands]) ->
-    Sides = fyris_oracle_sides:start(),
+differ([{init, _} | Commands], Index) ->
+    Sides = fyris_oracle_sides:start(Index),
     try first_difference(Commands, Sides)
     catch Class:Reason:Stack -> {raised, Class, Reason, Stack}
     after fyris_oracle_sides:stop()

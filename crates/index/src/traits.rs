@@ -1,4 +1,11 @@
-//! The two seams: [`Index`] and [`OrderedIndex`].
+//! The seam between indexes and what is built on them: [`Index`], and [`OrderedIndex`] on top of it.
+//!
+//! An implementation provides [`get`](Index::get), [`upsert`](Index::upsert), [`scan`](Index::scan),
+//! [`len`](Index::len) and [`memory`](Index::memory); with an order also [`seek`](OrderedIndex::seek),
+//! [`seek_back`](OrderedIndex::seek_back) and [`scan_back`](OrderedIndex::scan_back). How one is made is its
+//! [`Build`]'s, or its [factory](crate::plug::IndexFactory)'s: an index behind a pointer cannot be made by its type. All else has a default, which an
+//! implementation replaces where it can do better. The traits say what an operation does. Which of them take locks, and
+//! which progress they make beside others, each implementation says of itself.
 
 use std::ops::Bound;
 
@@ -17,33 +24,51 @@ pub enum Action<E> {
     Remove,
 }
 
-/// The version of the place where a key is or would be: a bucket or a leaf.
-///
-/// Two equal stamps of one key mean that no entry came, went or was replaced there in between, so
-/// a transaction can validate what it read, absence included. The reverse does not hold: a stamp
-/// may change although the key's own entry did not.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stamp(pub u64, pub u64);
-
-/// Entries handed out by one step of a traversal, in the index's order.
+/// Entries appended by a scan.
 pub type Batch<E> = Vec<E>;
+
+/// A range of keys, in the index's own order: that of keys, or that of hashes.
+pub type Range<'k, K> = (Bound<&'k K>, Bound<&'k K>);
+
+/// What is asked of an index when it is made. An index without a use for one of them passes over it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct IndexOptions {
+    /// Entries to make room for beforehand.
+    pub capacity: usize,
+    /// Locks of an index that has an array of them: `None` for its own choice.
+    pub locks: Option<usize>,
+}
+
+impl IndexOptions {
+    /// Room for this many entries.
+    pub fn with_capacity(capacity: usize) -> Self {
+        Self {
+            capacity,
+            ..Self::default()
+        }
+    }
+}
+
+/// An index that can be made without more ado.
+pub trait Build {
+    /// Makes an empty index.
+    fn build(options: &IndexOptions) -> Self;
+}
 
 /// A concurrent index.
 ///
 /// # Consistency
 ///
-/// `get` and `upsert` are linearizable. `get`, `next_batch` and `slot` take no lock and write no
-/// shared line. An entry that is in the index throughout a traversal is handed out exactly once.
+/// `get` and `upsert` are linearizable. An entry that is in the index throughout one or several scans of a range is
+/// appended exactly once.
 ///
 /// # Ownership
 ///
 /// Entries that an operation puts out of the index belong to the caller of that operation.
 /// Dropping the index disposes of those that are still in it.
 pub trait Index<E: Entry>: Send + Sync {
-    /// Makes room for so many entries, if the index is empty and can make room beforehand.
-    fn reserve(&mut self, _capacity: usize) {}
-
-    /// The entry with this key.
+    /// Returns the entry with this key.
     fn get(&self, key: &E::Key, pin: &impl Pin) -> Option<E>;
 
     /// Runs `f` on the entry with this key (or on its absence), under the slot's protection, and does
@@ -57,6 +82,34 @@ pub trait Index<E: Entry>: Send + Sync {
         pin: &impl Pin,
         f: impl FnOnce(Option<E>) -> (Action<E>, R),
     ) -> R;
+
+    /// Appends the entries of a range, from its beginning in the index's order; returns whether there may be more.
+    ///
+    /// All of them if it returns `false`; otherwise at least `want` of them and at least one, and the last one appended
+    /// is a place to go on from: every entry of the range at or before it in the index's order has been appended, none
+    /// behind it has. With `want` 1 they come in the index's order; without an order of keys, other scans need not
+    /// sort what they append but for the last entry.
+    ///
+    /// Keys that bound the range need not be in the index: the order is a property of keys alone, so that a cursor,
+    /// which is a key, survives growth, shrinking and the deletion of the key it names.
+    fn scan(
+        &self,
+        range: Range<'_, E::Key>,
+        want: usize,
+        pin: &impl Pin,
+        out: &mut Batch<E>,
+    ) -> bool;
+
+    /// Returns the number of entries; exact when nobody is writing.
+    fn len(&self) -> usize;
+
+    /// Returns the bytes that the index itself has allocated, without what is behind the entries. O(1).
+    fn memory(&self) -> usize;
+
+    /// Returns whether there are no entries; exact when nobody is writing.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
 
     /// As [`Index::upsert`] for the first of some ascending keys, one at least, in their order: as many as the index
     /// comes by at once. `f` says what becomes of a key, given its place among them; `None`: nothing, and none of those
@@ -79,63 +132,80 @@ pub trait Index<E: Entry>: Send + Sync {
         })
     }
 
-    /// Says that [`Index::upsert`] is going to be asked for this key, so that the memory it will need
-    /// can be on its way meanwhile. Advice: it changes nothing.
-    #[inline]
-    fn prefetch(&self, _key: &E::Key, _pin: &impl Pin) {}
-
-    /// Says that [`Index::get`] is going to be asked for this key. Advice, as [`Index::prefetch`], without a claim
-    /// to what it brings near.
-    #[inline]
-    fn expect(&self, _key: &E::Key, _pin: &impl Pin) {}
-
-    /// Appends the entries that follow `after` (from the start: `None`) in the index's order, at
-    /// least one unless there are none; how many is the index's choice (a bucket, a leaf).
-    ///
-    /// `after` need not be in the index: the order is a property of keys alone (hash order here), so a
-    /// cursor survives growth, shrinking and the deletion of the key it names.
-    fn next_batch(&self, after: Option<&E::Key>, pin: &impl Pin, out: &mut Batch<E>);
-
-    /// The first of those entries.
+    /// Returns the first entry behind `after` (of all: `None`) in the index's order.
     fn next_entry(&self, after: Option<&E::Key>, pin: &impl Pin) -> Option<E> {
         let mut batch = Batch::new();
-        self.next_batch(after, pin, &mut batch);
+        let from = after.map_or(Bound::Unbounded, Bound::Excluded);
+        self.scan((from, Bound::Unbounded), 1, pin, &mut batch);
         batch.first().copied()
     }
 
-    /// The version of the place where `key` is or would be.
-    fn stamp(&self, key: &E::Key, pin: &impl Pin) -> Stamp;
+    /// Asks memory for what [`Index::upsert`] of this key is going to need. Changes nothing.
+    #[inline]
+    fn prefetch_write(&self, _key: &E::Key, _pin: &impl Pin) {}
 
-    /// How many entries; exact when nobody is writing.
-    fn len(&self) -> usize;
+    /// Asks memory for what [`Index::get`] of this key is going to need. Changes nothing.
+    #[inline]
+    fn prefetch_read(&self, _key: &E::Key, _pin: &impl Pin) {}
 
-    /// True when there are no entries; exact when nobody is writing.
-    fn is_empty(&self) -> bool {
-        self.len() == 0
+    /// Appends entries, fewer than `parts` and in the index's order, whose keys cut the index into `parts` of about
+    /// the same size; fewer when there is too little to cut, or when the index knows no such keys.
+    fn split(&self, _parts: usize, _pin: &impl Pin, _out: &mut Batch<E>) {}
+
+    /// Returns how many slots [`Index::slot`] can be asked for now: one an entry, unless the index has buckets.
+    fn slots(&self) -> usize {
+        self.len()
     }
 
-    /// Bytes that the index itself has allocated, without what is behind the entries. O(1).
-    fn memory(&self) -> usize;
-
-    /// How many slots [`Index::slot`] can be asked for now.
-    fn slots(&self) -> usize;
-
-    /// Appends the entries of one slot (a bucket; in an ordered index the `slot`-th entry).
-    fn slot(&self, slot: usize, pin: &impl Pin, out: &mut Batch<E>);
+    /// Appends the entries of one slot: of a bucket, or the `slot`-th entry, which takes O(slot).
+    fn slot(&self, slot: usize, pin: &impl Pin, out: &mut Batch<E>) {
+        let mut batch = Batch::new();
+        self.scan(
+            (Bound::Unbounded, Bound::Unbounded),
+            slot + 1,
+            pin,
+            &mut batch,
+        );
+        out.extend(batch.get(slot));
+    }
 }
 
-/// An index whose order is the order of keys.
+/// An index whose order is the order of keys, in which its scans append.
 pub trait OrderedIndex<E: Entry>: Index<E> {
-    /// The first entry at or above the bound (above for `Excluded`; the first of all for `Unbounded`).
+    /// Returns the first entry at or above the bound (above for `Excluded`; the first of all for `Unbounded`).
     fn seek(&self, from: Bound<&E::Key>, pin: &impl Pin) -> Option<E>;
 
-    /// The last entry at or below the bound (below for `Excluded`; the last of all for `Unbounded`).
+    /// Returns the last entry at or below the bound (below for `Excluded`; the last of all for `Unbounded`).
     fn seek_back(&self, from: Bound<&E::Key>, pin: &impl Pin) -> Option<E>;
 
-    /// Appends entries from the bound upwards, at least one unless there are none: a leaf's worth, read at one
-    /// moment.
-    fn range_batch(&self, from: Bound<&E::Key>, pin: &impl Pin, out: &mut Batch<E>);
+    /// As [`Index::scan`], from the end of the range, downwards.
+    fn scan_back(
+        &self,
+        range: Range<'_, E::Key>,
+        want: usize,
+        pin: &impl Pin,
+        out: &mut Batch<E>,
+    ) -> bool;
 
-    /// As [`OrderedIndex::range_batch`], downwards.
-    fn range_back_batch(&self, from: Bound<&E::Key>, pin: &impl Pin, out: &mut Batch<E>);
+    /// Returns about which part of the entries, from 0 to 1, lies below the bound; 0.5 for an index that cannot tell.
+    fn estimated_rank(&self, bound: Bound<&E::Key>, _pin: &impl Pin) -> f64 {
+        match bound {
+            Bound::Unbounded => 0.0,
+            _ => 0.5,
+        }
+    }
+}
+
+/// The version of the place where a key is or would be: a bucket or a leaf.
+///
+/// Two equal stamps of one key mean that no entry came, went or was replaced there in between, so
+/// a transaction can validate what it read, absence included. The reverse does not hold: a stamp
+/// may change although the key's own entry did not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stamp(pub u64, pub u64);
+
+/// An index that tells whether what a transaction has read is still so.
+pub trait Stamped<E: Entry>: Index<E> {
+    /// Returns the version of the place where `key` is or would be.
+    fn stamp(&self, key: &E::Key, pin: &impl Pin) -> Stamp;
 }

@@ -1,15 +1,13 @@
 //! `BytesTree` as a user meets it, against a model, and under threads.
 #![cfg(not(any(loom, shuttle)))]
 
-mod conformance;
-
 use std::collections::BTreeMap;
 use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-use conformance::{Step, is_linearizable};
+use fyris_index::conformance::{Step, is_linearizable};
 use fyris_index::reclaim::{flush, pin, pin_owned};
 use fyris_index::{Action, BytesTree};
 use proptest::prelude::*;

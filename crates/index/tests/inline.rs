@@ -2,13 +2,11 @@
 #![cfg(not(any(loom, shuttle)))]
 #![allow(missing_docs)]
 
-mod conformance;
-
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use conformance::{Step, is_linearizable};
+use fyris_index::conformance::{Step, is_linearizable};
 use fyris_index::{Action, InlineMap};
 use proptest::prelude::*;
 use rand::rngs::SmallRng;

@@ -2,8 +2,10 @@
 #![cfg(not(any(loom, shuttle)))]
 #![allow(missing_docs)]
 
-mod conformance;
-
 use fyris_index::Ordered;
 
-conformance::suite!(Ordered::<conformance::Object>::new());
+use fyris_index::conformance::{Object, ordered_suite, stamped_suite, suite};
+
+suite!(Ordered::<Object>::new());
+ordered_suite!(Ordered::<Object>::new());
+stamped_suite!(Ordered::<Object>::new());

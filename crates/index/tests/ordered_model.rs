@@ -94,7 +94,15 @@ fn run<K: TreeKey + Ord + Clone + std::fmt::Debug + Send + Sync + 'static>(ops: 
             }
             Op::Next(after) => {
                 let mut got = Vec::new();
-                index.next_batch(after.as_ref(), &pin, &mut got);
+                index.scan(
+                    (
+                        after.as_ref().map_or(Bound::Unbounded, Bound::Excluded),
+                        Bound::Unbounded,
+                    ),
+                    1,
+                    &pin,
+                    &mut got,
+                );
                 let from = after.map_or(Bound::Unbounded, Bound::Excluded);
                 let want = model.range(above(&from)).map(|(k, v)| (k.clone(), *v));
                 let want: Vec<_> = want.take(got.len().max(1)).collect();
@@ -102,7 +110,7 @@ fn run<K: TreeKey + Ord + Clone + std::fmt::Debug + Send + Sync + 'static>(ops: 
             }
             Op::Back(from) => {
                 let mut got = Vec::new();
-                index.range_back_batch(from.as_ref(), &pin, &mut got);
+                index.scan_back((Bound::Unbounded, from.as_ref()), 1, &pin, &mut got);
                 let want = model.range((Bound::Unbounded, from.as_ref())).rev();
                 let want: Vec<_> = want
                     .take(got.len().max(1))
@@ -127,7 +135,15 @@ fn run<K: TreeKey + Ord + Clone + std::fmt::Debug + Send + Sync + 'static>(ops: 
     let mut all = Vec::new();
     while all.len() < model.len() {
         let after = all.last().map(|e: &Boxed<K, u64>| e.get().0.clone());
-        index.next_batch(after.as_ref(), &pin, &mut all);
+        index.scan(
+            (
+                after.as_ref().map_or(Bound::Unbounded, Bound::Excluded),
+                Bound::Unbounded,
+            ),
+            1,
+            &pin,
+            &mut all,
+        );
     }
     let all: Vec<_> = all.into_iter().map(pair).collect();
     assert_eq!(all, model.into_iter().collect::<Vec<_>>());

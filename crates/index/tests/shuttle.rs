@@ -75,7 +75,7 @@ fn up(index: &Tree) -> Vec<u64> {
     loop {
         let pin = pin();
         let after = keys.last().map_or(Bound::Unbounded, Bound::Excluded);
-        index.range_batch(after, &pin, &mut batch);
+        index.scan((after, Bound::Unbounded), 1, &pin, &mut batch);
         if batch.is_empty() {
             return keys;
         }
@@ -90,7 +90,7 @@ fn down(index: &Tree) -> Vec<u64> {
     loop {
         let pin = pin();
         let before = keys.last().map_or(Bound::Unbounded, Bound::Excluded);
-        index.range_back_batch(before, &pin, &mut batch);
+        index.scan_back((Bound::Unbounded, before), 1, &pin, &mut batch);
         if batch.is_empty() {
             return keys;
         }

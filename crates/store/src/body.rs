@@ -6,6 +6,7 @@
 
 use std::marker::PhantomData;
 
+use fyris_index::plug::{DynIndex, DynOrderedIndex, Plugged};
 use fyris_index::{Action, Entry, HashIndex, Index, Ordered};
 use fyris_sync::counter::Striped;
 use fyris_sync::reclaim::{Pin, Retire};
@@ -14,7 +15,8 @@ use fyris_term::key::KeyBuf;
 use crate::chain;
 use crate::commits::Commits;
 use crate::ids::TableType;
-use crate::key_kind::KeyKind;
+use crate::key_kind::{Exact, KeyKind, Order};
+use crate::keys::{AsKey, ShortKey};
 use crate::pending::{PendingPtr, State, Terms};
 use crate::record::RecordPtr;
 use crate::slot::{Content, Settled, Slot};
@@ -272,69 +274,35 @@ where
     }
 }
 
-/// The registry of indexes, from which the type of a table's content is made.
-///
-/// One line an index: the word for `{index, Name}`, the variant, the kind of key, the type. A new index is
-/// one line here.
-macro_rules! indexes {
-    ($($name:literal $variant:ident $kind:ident $index:ty;)*) => {
-        /// A table's content, whichever index holds it.
-        pub(crate) enum AnyBody {
-            $($variant(Body<$kind, $index>),)*
-        }
+/// An index behind a pointer, of tables without an order.
+pub(crate) type PluggedHash = Plugged<dyn DynIndex<Slot<Exact>>>;
 
-        impl AnyBody {
-            /// Fresh content with room for so many objects; `None` if there is no such index for the type.
-            pub(crate) fn new(
-                index: &str,
-                kind: TableType,
-                keypos: usize,
-                capacity: usize,
-            ) -> Option<AnyBody> {
-                $(if index == $name && $kind::suits(kind) {
-                    let mut index = <$index as Default>::default();
-                    index.reserve(capacity);
-                    return Some(AnyBody::$variant(Body::new(index, kind, keypos)));
-                })*
-                None
-            }
+/// An index behind a pointer, of ordered sets.
+pub(crate) type PluggedOrder = Plugged<dyn DynOrderedIndex<Slot<Order>>>;
 
-            /// Every name an index is known under.
-            pub(crate) const NAMES: &[&str] = &[$($name),*];
-        }
+/// A table's content, whichever index holds it. The two default indexes are compiled into every operation; all others
+/// are behind a pointer.
+pub(crate) enum AnyBody {
+    Hash(Body<Exact, HashIndex<Slot<Exact>>>),
+    Tree(Body<Exact, Ordered<Slot<Exact>>>),
+    OrderedSet(Body<Order, Ordered<Slot<Order>>>),
+    PluggedHash(Body<Exact, PluggedHash>),
+    PluggedOrder(Body<Order, PluggedOrder>),
+}
 
-        /// Runs an expression on the body, whatever its index.
-        macro_rules! with_any_body {
-            ($any:expr, $body:ident => $result:expr) => {
-                match $any {
-                    $($crate::body::AnyBody::$variant($body) => $result,)*
-                }
-            };
+/// Runs an expression on the body, whatever its index.
+macro_rules! with_body {
+    ($any:expr, $body:ident => $result:expr) => {
+        match $any {
+            $crate::body::AnyBody::Hash($body) => $result,
+            $crate::body::AnyBody::Tree($body) => $result,
+            $crate::body::AnyBody::OrderedSet($body) => $result,
+            $crate::body::AnyBody::PluggedHash($body) => $result,
+            $crate::body::AnyBody::PluggedOrder($body) => $result,
         }
     };
 }
-
-use crate::key_kind::{Exact, Order};
-use crate::keys::{AsKey, ShortKey};
-
-impl Exact {
-    fn suits(kind: TableType) -> bool {
-        kind != TableType::OrderedSet
-    }
-}
-
-impl Order {
-    fn suits(kind: TableType) -> bool {
-        kind == TableType::OrderedSet
-    }
-}
-
-indexes! {
-    "hash"    Hash       Exact HashIndex<Slot<Exact>>;
-    "ordered" Tree       Exact Ordered<Slot<Exact>>;
-    "ordered" OrderedSet Order Ordered<Slot<Order>>;
-}
-pub(crate) use with_any_body as with_body;
+pub(crate) use with_body;
 
 impl AnyBody {
     /// What a key holds now; never waits. Short keys in a hash table, which are most, are hashed and compared in a

@@ -129,8 +129,7 @@ impl Core {
 
     /// Puts fresh content in the place of the old, which is retired and returned. `None` if the table is deleted.
     pub(crate) fn empty<'g>(&self, pin: &'g impl Pin) -> Option<&'g AnyBody> {
-        let s = &self.settings;
-        let fresh = AnyBody::new(s.index, s.kind, s.keypos, 0)?;
+        let fresh = self.settings.content(0).ok()?;
         let fresh = Box::into_raw(Box::new(fresh));
         loop {
             // PROTECT: pairs with the AcqRel in `swap_body`.

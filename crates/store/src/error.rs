@@ -122,12 +122,22 @@ pub enum Error {
     #[error("option {0} given twice")]
     RepeatedOption(String),
     /// An index that does not exist, or that cannot carry the type of table.
-    #[error("index {index} cannot be used for type {}: its index is {}", .table_type.as_str(), .table_type.index())]
+    #[error("no index {index} for type {}: its own is {}", .table_type.as_str(), .table_type.index())]
     BadIndex {
         /// The name given.
         index: String,
         /// The table's type.
         table_type: TableType,
+    },
+    /// The table's index lacks what the operation needs.
+    #[error("index {index} lacks {feature}, which {operation} needs")]
+    LacksFeature {
+        /// The index's name.
+        index: &'static str,
+        /// What it lacks.
+        feature: &'static str,
+        /// What was asked for.
+        operation: &'static str,
     },
     /// An argument of the wrong form.
     #[error("bad argument: {0}")]

@@ -54,6 +54,7 @@ mod event;
 mod fix;
 mod foreign;
 mod ids;
+mod indexes;
 mod keeper;
 mod key_kind;
 mod keys;
@@ -74,6 +75,7 @@ pub use error::{Error, EtsClass, Result};
 pub use event::{Event, Sink};
 pub use fix::Fixed;
 pub use foreign::{AsObject, ObjectWriter};
+pub use fyris_index as index;
 pub use fyris_query::{Machine, MatchSpec, PlanKind, SpecError, Wanted, test_ms};
 pub use fyris_sync::reclaim::{Guard, OwnedGuard, Pin, pin, pin_owned};
 pub use fyris_term::{

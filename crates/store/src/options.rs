@@ -5,11 +5,13 @@
 //! `{index, Name}`, which chooses the structure that holds the table, and `{owner, none}`, for tables that
 //! outlive their maker.
 
+use fyris_index::IndexOptions;
 use fyris_term::{Atom, Term};
 
 use crate::body::AnyBody;
 use crate::error::{Error, Result};
 use crate::ids::{ProcessId, Protection, TableType};
+use crate::indexes::{Choice, Indexes};
 use crate::record::brief;
 
 /// How much writers of different objects may run beside each other. Both default indexes always let
@@ -41,6 +43,8 @@ pub struct Options {
     pub(crate) heir: Option<(ProcessId, Option<Term>)>,
     pub(crate) owned: bool,
     pub(crate) index: Option<String>,
+    /// Locks of an index that has an array of them.
+    pub(crate) locks: Option<usize>,
     pub(crate) write_concurrency: WriteConcurrency,
     pub(crate) read_concurrency: bool,
     pub(crate) decentralized_counters: Option<bool>,
@@ -66,6 +70,7 @@ impl Options {
             heir: None,
             owned: true,
             index: None,
+            locks: None,
             capacity: 0,
             write_concurrency: WriteConcurrency::Off,
             read_concurrency: false,
@@ -250,8 +255,11 @@ impl Options {
                 _ => return None,
             },
             "write_concurrency" => {
-                let concurrency = self.concurrency(value)?;
-                self.write_concurrency(concurrency)
+                let (concurrency, locks) = concurrency(value)?;
+                Options {
+                    locks,
+                    ..self.write_concurrency(concurrency)
+                }
             }
             "read_concurrency" => self.read_concurrency(boolean(value)?),
             "decentralized_counters" => Options {
@@ -262,35 +270,10 @@ impl Options {
         })
     }
 
-    fn concurrency(&self, value: &Term) -> Option<WriteConcurrency> {
-        match value {
-            Term::Atom(word) => match word.as_str() {
-                "false" => Some(WriteConcurrency::Off),
-                "true" => Some(WriteConcurrency::On),
-                "auto" => Some(WriteConcurrency::Auto),
-                _ => None,
-            },
-            Term::Tuple(parts) => match &parts[..] {
-                [Term::Atom(word), Term::Int(1..=32768)]
-                    if word.as_str() == "debug_hash_fixed_number_of_locks" =>
-                {
-                    Some(WriteConcurrency::On)
-                }
-                _ => None,
-            },
-            _ => None,
-        }
-    }
-
     /// What the table will be, once and for all.
-    pub(crate) fn settings(&self) -> Result<Settings> {
+    pub(crate) fn settings(&self, indexes: &Indexes) -> Result<Settings> {
         let kind = self.kind;
-        let wanted = self.index.as_deref().unwrap_or(kind.index());
-        let index = AnyBody::NAMES.iter().copied().find(|name| *name == wanted);
-        let index = index.ok_or_else(|| Error::BadIndex {
-            index: wanted.to_owned(),
-            table_type: kind,
-        })?;
+        let index = indexes.find(self.index.as_deref().unwrap_or(kind.index()), kind)?;
         if self.keypos == 0 {
             return Err(Error::BadOption("{keypos,0}".to_owned()));
         }
@@ -319,12 +302,35 @@ impl Options {
             named: self.named,
             protection,
             index,
+            locks: self.locks,
             compressed: self.compressed,
             write_concurrency: write,
             read_concurrency: shared && self.read_concurrency,
             decentralized_counters: spread,
         })
     }
+}
+
+/// What `{write_concurrency, _}` says, and the number of locks if it says one.
+fn concurrency(value: &Term) -> Option<(WriteConcurrency, Option<usize>)> {
+    let (concurrency, locks) = match value {
+        Term::Atom(word) => match word.as_str() {
+            "false" => (WriteConcurrency::Off, None),
+            "true" => (WriteConcurrency::On, None),
+            "auto" => (WriteConcurrency::Auto, None),
+            _ => return None,
+        },
+        Term::Tuple(parts) => match &parts[..] {
+            [Term::Atom(word), Term::Int(locks @ 1..=32768)]
+                if word.as_str() == "debug_hash_fixed_number_of_locks" =>
+            {
+                (WriteConcurrency::On, usize::try_from(*locks).ok())
+            }
+            _ => return None,
+        },
+        _ => return None,
+    };
+    Some((concurrency, locks))
 }
 
 fn boolean(value: &Term) -> Option<bool> {
@@ -350,9 +356,28 @@ pub(crate) struct Settings {
     pub(crate) keypos: usize,
     pub(crate) named: bool,
     pub(crate) protection: Protection,
-    pub(crate) index: &'static str,
+    pub(crate) index: Choice,
+    /// Locks of an index that has an array of them.
+    pub(crate) locks: Option<usize>,
     pub(crate) compressed: bool,
     pub(crate) write_concurrency: WriteConcurrency,
     pub(crate) read_concurrency: bool,
     pub(crate) decentralized_counters: bool,
+}
+
+impl Settings {
+    /// Makes fresh content with room for this many objects.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BadIndex`] if the index does not serve the type of table.
+    pub(crate) fn content(&self, capacity: usize) -> Result<AnyBody> {
+        let mut options = IndexOptions::with_capacity(capacity);
+        options.locks = self.locks;
+        let content = self.index.content(self.kind, self.keypos, &options);
+        content.ok_or_else(|| Error::BadIndex {
+            index: self.index.name().to_owned(),
+            table_type: self.kind,
+        })
+    }
 }

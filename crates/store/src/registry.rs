@@ -18,6 +18,7 @@ use crate::core::{Core, Heir};
 use crate::error::{Error, Result};
 use crate::event::{Event, Sink};
 use crate::ids::{ProcessId, Protection, Right, TableId, TableRef};
+use crate::indexes::Indexes;
 use crate::life::{Asked, Closed, State};
 use crate::options::Options;
 use crate::table::Setting;
@@ -29,6 +30,7 @@ const PLACE_BITS: u32 = ENTRIES.trailing_zeros();
 pub(crate) struct Inner {
     by_place: Directory,
     by_name: Directory,
+    pub(crate) indexes: Indexes,
     registry: Mutex<Registry>,
     /// Held while the tables of a process that has ended change hands. Comes before all other locks.
     ends: Mutex<()>,
@@ -88,6 +90,7 @@ impl Inner {
         Inner {
             by_place: Directory::new(),
             by_name: Directory::new(),
+            indexes: Indexes::new(),
             registry: Mutex::default(),
             ends: Mutex::new(()),
         }
@@ -161,15 +164,8 @@ impl Inner {
         name: Atom,
         options: &Options,
     ) -> Result<Arc<Core>> {
-        let settings = options.settings()?;
-        let (index, kind) = (settings.index, settings.kind);
-        let body =
-            AnyBody::new(index, kind, settings.keypos, options.capacity).ok_or_else(|| {
-                Error::BadIndex {
-                    index: index.to_owned(),
-                    table_type: kind,
-                }
-            })?;
+        let settings = options.settings(&self.indexes)?;
+        let body = settings.content(options.capacity)?;
         let mut registry = self.lock();
         if settings.named && self.is_taken(name) {
             return Err(Error::NameTaken(name.as_str().to_owned()));

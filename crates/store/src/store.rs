@@ -6,6 +6,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use fyris_index::plug::IndexFactory;
 use fyris_sync::reclaim::{Pin, pin};
 use fyris_term::Atom;
 
@@ -65,6 +66,32 @@ impl Store {
     /// When this returns, all of that has happened and all events about it are sent.
     pub fn ended(&self, process: ProcessId) {
         self.0.ended(process);
+    }
+
+    /// Makes an index known under a name, for tables with `{index, Name}` ([`Options::index`]) that are made from now
+    /// on. Every index is asked for the entries of both kinds of tables, so `factory` serves any
+    /// [`PlugEntry`](crate::index::plug::PlugEntry).
+    ///
+    /// [`btree`](crate::index::btree), which every store knows, is an example of an index and of its factory. A factory
+    /// may make indexes that lack a feature; operations that need it then fail with [`Error::LacksFeature`].
+    ///
+    /// ```
+    /// use fyris::{Options, Store, index::btree::LockedBTrees, term};
+    ///
+    /// let store = Store::new();
+    /// store.register_index("my_btree", LockedBTrees)?;
+    /// let owner = store.owner();
+    /// let table = owner.new_table("t", &Options::ordered_set().index("my_btree"))?;
+    /// table.insert(&term!({1, "one"}))?;
+    /// assert_eq!(table.first()?, Some(term!(1)));
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NameTaken`]; [`Error::BadArgument`] if the name is too long for an atom.
+    pub fn register_index(&self, name: &str, factory: impl IndexFactory) -> Result<()> {
+        self.0.indexes.register(name, factory)
     }
 
     /// `new/2`: makes a table for `caller`.

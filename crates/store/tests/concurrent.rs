@@ -23,7 +23,7 @@ impl Drop for Halt<'_> {
     }
 }
 
-/// Both default indexes, and keys that are told apart exactly in the tree.
+/// Both default indexes, keys that are told apart exactly in the tree, and an index behind a pointer.
 fn tables() -> Vec<Table> {
     let owner = Box::leak(Box::new(Store::new().owner()));
     let table = |o: Options| owner.new_table("t", &o.public()).unwrap();
@@ -31,6 +31,8 @@ fn tables() -> Vec<Table> {
         table(Options::set()),
         table(Options::ordered_set()),
         table(Options::set().index("ordered")),
+        table(Options::set().index("btree")),
+        table(Options::ordered_set().index("btree")),
     ]
 }
 

@@ -92,6 +92,7 @@ fn cases(others: i64, large: bool) -> Vec<Case> {
         Options::set(),
         Options::ordered_set(),
         Options::set().index("ordered"),
+        Options::ordered_set().index("btree"),
     ];
     let case = |options: Options| {
         let case = Case {

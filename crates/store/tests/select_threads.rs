@@ -32,6 +32,7 @@ fn tables(owner: &Owner) -> Vec<Table> {
         Options::bag(),
         Options::duplicate_bag(),
         Options::set().index("ordered"),
+        Options::ordered_set().index("btree"),
     ]
     .into_iter()
     .map(|options| owner.new_table("t", &options.public()).unwrap())
@@ -176,6 +177,7 @@ fn increments_by_replacing_are_never_lost() {
         Options::set(),
         Options::ordered_set(),
         Options::set().index("ordered"),
+        Options::ordered_set().index("btree"),
     ] {
         let table = owner.new_table("t", &options.public()).unwrap();
         (0..KEYS).for_each(|k| table.insert(&tuple([int(k), int(0)])).unwrap());

@@ -123,23 +123,6 @@ where
         }
         found
     }
-
-    /// Appends the entries after a key, in the order of (hash, key): a bucket's worth.
-    pub(super) fn sorted_batch(&self, after: Option<&E::Key>, out: &mut Batch<E>) {
-        let after = after.map(|key| (self.hash_of(key), key));
-        let mut from = Some(after.map_or(0, |(hash, _)| hash));
-        let already = out.len();
-        while let Some(at) = from {
-            from = self.bucket_batch(at, out);
-            out.retain_from(already, |e| {
-                after.is_none_or(|after| place(self.hash_of_entry(e), e, after).is_gt())
-            });
-            if out.len() > already {
-                break;
-            }
-        }
-        self.sort(&mut out[already..]);
-    }
 }
 
 /// An entry, filed under this hash, compared with a point in the order of (hash, key).

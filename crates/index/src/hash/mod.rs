@@ -68,7 +68,7 @@ mod cursor;
 mod entries;
 mod find;
 mod resize;
-mod sweep;
+mod scan;
 mod table;
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests;
@@ -86,7 +86,7 @@ use self::bucket::Bucket;
 pub(crate) use self::entries::Entries;
 use self::table::Table;
 pub(crate) use self::word::spread;
-use crate::{Action, Batch, Entry, Index, Stamp};
+use crate::{Action, Batch, Build, Entry, Index, IndexOptions, Range, Stamp, Stamped};
 
 /// The default hasher: fast, and seeded at random for each table.
 pub type RandomState = foldhash::fast::RandomState;
@@ -163,18 +163,6 @@ impl<E: Entry, S> HashIndex<E, S> {
         unsafe { &*self.root.load(PROTECT) }
     }
 
-    /// Begins anew with this table; what was there is disposed of.
-    fn replace_by(&mut self, table: Box<Table>) {
-        if table.bits() >= resize::INFLATE_BITS {
-            self.counts.entries.inflate();
-        }
-        // Relaxed, both: `&mut self` is ordered before and after everything.
-        self.counts.bytes.store(table.memory(), Ordering::Relaxed);
-        let old = self.root.swap(Box::into_raw(table), Ordering::Relaxed);
-        // SAFETY: it was the root, and nobody else has the index.
-        unsafe { dispose_of_tables::<E>(old) };
-    }
-
     /// How many entries; exact when nobody is writing.
     pub(crate) fn count(&self) -> usize {
         usize::try_from(self.counts.entries.sum()).unwrap_or(0)
@@ -212,17 +200,17 @@ where
     }
 }
 
+impl<E: Entry, S: Default> Build for HashIndex<E, S> {
+    fn build(options: &IndexOptions) -> Self {
+        Self::with_capacity_and_hasher(options.capacity, S::default())
+    }
+}
+
+/// Reads take no lock and write no shared line; a writer locks one bucket.
 impl<E: Entry + Send + Sync, S: BuildHasher + Send + Sync> Index<E> for HashIndex<E, S>
 where
     E::Key: Hash + Eq + Ord,
 {
-    fn reserve(&mut self, capacity: usize) {
-        let table = Table::new(resize::bits_for(capacity));
-        if self.count() == 0 && table.len() > self.root().len() {
-            self.replace_by(table);
-        }
-    }
-
     #[inline]
     fn get(&self, key: &E::Key, _: &impl Pin) -> Option<E> {
         self.find(self.hash_of(key), |e| e.has_key(key))
@@ -238,26 +226,14 @@ where
         self.upsert_by(self.hash_of(key), |e| e.has_key(key), pin, f)
     }
 
-    #[inline]
-    fn prefetch(&self, key: &E::Key, _: &impl Pin) {
-        HashIndex::prefetch(self, self.hash_of(key));
-    }
-
-    #[inline]
-    fn expect(&self, key: &E::Key, _: &impl Pin) {
-        crate::prefetch::read(self.root().bucket(self.hash_of(key)));
-    }
-
-    fn next_batch(&self, after: Option<&E::Key>, _: &impl Pin, out: &mut Batch<E>) {
-        self.sorted_batch(after, out);
-    }
-
-    fn next_entry(&self, after: Option<&E::Key>, _: &impl Pin) -> Option<E> {
-        self.first_after(after)
-    }
-
-    fn stamp(&self, key: &E::Key, _: &impl Pin) -> Stamp {
-        self.stamp_of(self.hash_of(key))
+    fn scan(
+        &self,
+        range: Range<'_, E::Key>,
+        want: usize,
+        _: &impl Pin,
+        out: &mut Batch<E>,
+    ) -> bool {
+        self.scan_buckets(range, want, out)
     }
 
     fn len(&self) -> usize {
@@ -270,6 +246,24 @@ where
         size_of::<Self>() + bytes + self.counts.entries.memory()
     }
 
+    fn next_entry(&self, after: Option<&E::Key>, _: &impl Pin) -> Option<E> {
+        self.first_after(after)
+    }
+
+    #[inline]
+    fn prefetch_write(&self, key: &E::Key, _: &impl Pin) {
+        self.prefetch(self.hash_of(key));
+    }
+
+    #[inline]
+    fn prefetch_read(&self, key: &E::Key, _: &impl Pin) {
+        crate::prefetch::read(self.root().bucket(self.hash_of(key)));
+    }
+
+    fn split(&self, parts: usize, _: &impl Pin, out: &mut Batch<E>) {
+        self.split_at_hashes(parts, out);
+    }
+
     fn slots(&self) -> usize {
         let _pin = fyris_sync::reclaim::pin();
         self.root().len()
@@ -277,6 +271,15 @@ where
 
     fn slot(&self, slot: usize, _: &impl Pin, out: &mut Batch<E>) {
         self.slot_batch(slot, out);
+    }
+}
+
+impl<E: Entry + Send + Sync, S: BuildHasher + Send + Sync> Stamped<E> for HashIndex<E, S>
+where
+    E::Key: Hash + Eq + Ord,
+{
+    fn stamp(&self, key: &E::Key, _: &impl Pin) -> Stamp {
+        self.stamp_of(self.hash_of(key))
     }
 }
 

@@ -10,18 +10,20 @@ use super::key::TreeKey;
 use super::probe::ByKey;
 use super::stats::Stats;
 use super::walk::Cursor;
-use crate::{Action, Batch, Entry, Index, OrderedIndex, Stamp};
+use crate::{
+    Action, Batch, Build, Entry, Index, IndexOptions, OrderedIndex, Range, Stamp, Stamped,
+};
 
 /// The `ordered` index. See the [module](super).
 ///
 /// # Consistency
 ///
 /// `get`, `upsert`, `seek` (where its answer lies in the leaf that covers the bound) and each leaf of a
-/// batch are linearizable. Reads take no lock and write no shared line.
+/// scan are linearizable. Reads take no lock and write no shared line.
 ///
 /// # Complexity
 ///
-/// O(log n) for everything but batches, which add what they hand out, and `slot`, which is O(leaves).
+/// O(log n) for everything but scans, which add what they append, and `slot`, which is O(leaves).
 pub struct Ordered<E: Entry>
 where
     E::Key: TreeKey,
@@ -62,6 +64,15 @@ fn of_handle<E: Entry>(action: Action<E>) -> Action<Handle<E>> {
     }
 }
 
+impl<E: Entry> Build for Ordered<E>
+where
+    E::Key: TreeKey,
+{
+    fn build(_: &IndexOptions) -> Self {
+        Self::new()
+    }
+}
+
 impl<E: Entry + Send + Sync> Index<E> for Ordered<E>
 where
     E::Key: TreeKey,
@@ -98,12 +109,22 @@ where
         })
     }
 
-    fn next_batch(&self, after: Option<&E::Key>, pin: &impl Pin, out: &mut Batch<E>) {
-        self.range_batch(after.map_or(Bound::Unbounded, Bound::Excluded), pin, out);
+    fn scan(
+        &self,
+        range: Range<'_, E::Key>,
+        want: usize,
+        pin: &impl Pin,
+        out: &mut Batch<E>,
+    ) -> bool {
+        self.scan_leaves(range, want, pin, out)
     }
 
-    fn stamp(&self, key: &E::Key, pin: &impl Pin) -> Stamp {
-        self.tree.stamp(&ByKey(key), pin)
+    fn next_entry(&self, after: Option<&E::Key>, pin: &impl Pin) -> Option<E> {
+        self.seek(after.map_or(Bound::Unbounded, Bound::Excluded), pin)
+    }
+
+    fn split(&self, parts: usize, pin: &impl Pin, out: &mut Batch<E>) {
+        self.split_at_nodes(parts, pin, out);
     }
 
     fn len(&self) -> usize {
@@ -112,10 +133,6 @@ where
 
     fn memory(&self) -> usize {
         self.tree.memory()
-    }
-
-    fn slots(&self) -> usize {
-        self.tree.len()
     }
 
     fn slot(&self, slot: usize, pin: &impl Pin, out: &mut Batch<E>) {
@@ -150,25 +167,26 @@ where
         found
     }
 
-    fn range_batch(&self, from: Bound<&E::Key>, pin: &impl Pin, out: &mut Batch<E>) {
-        let mut cursor = Cursor::before(&self.tree, from, pin);
-        let had = out.len();
-        loop {
-            out.extend(cursor.ahead().map(|(_, item)| item.0));
-            if out.len() > had || !cursor.next_leaf() {
-                return;
-            }
-        }
+    fn scan_back(
+        &self,
+        range: Range<'_, E::Key>,
+        want: usize,
+        pin: &impl Pin,
+        out: &mut Batch<E>,
+    ) -> bool {
+        self.scan_leaves_back(range, want, pin, out)
     }
 
-    fn range_back_batch(&self, from: Bound<&E::Key>, pin: &impl Pin, out: &mut Batch<E>) {
-        let mut cursor = Cursor::behind(&self.tree, from, pin);
-        let had = out.len();
-        loop {
-            out.extend(cursor.back().map(|(_, item)| item.0));
-            if out.len() > had || !cursor.prev_leaf() {
-                return;
-            }
-        }
+    fn estimated_rank(&self, bound: Bound<&E::Key>, pin: &impl Pin) -> f64 {
+        self.rank(bound, pin)
+    }
+}
+
+impl<E: Entry + Send + Sync> Stamped<E> for Ordered<E>
+where
+    E::Key: TreeKey,
+{
+    fn stamp(&self, key: &E::Key, pin: &impl Pin) -> Stamp {
+        self.tree.stamp(&ByKey(key), pin)
     }
 }

@@ -84,9 +84,9 @@ mod perm;
 pub(crate) mod probe;
 mod read;
 mod run;
+mod scan;
 mod stats;
 pub(crate) mod storage;
-mod sweep;
 pub(crate) mod walk;
 mod write;
 

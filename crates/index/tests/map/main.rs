@@ -1,15 +1,12 @@
 //! The maps as a user meets them, against a model, and under threads: one suite over every storage.
 #![cfg(not(any(loom, shuttle)))]
 
-#[path = "../conformance/mod.rs"]
-mod conformance;
-
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use conformance::{Step, is_linearizable};
+use fyris_index::conformance::{Step, is_linearizable};
 use fyris_index::reclaim::{flush, pin, pin_owned};
 use fyris_index::{Action, BytesMap, ConcurrentMap, CopyMap};
 use proptest::prelude::*;

@@ -236,7 +236,7 @@ where
         let mut placed = Placed::default();
         while placed.keys < work.keys.len() && !work.commit.is_aborted() {
             if let Some(&later) = work.keys.get(placed.keys + AHEAD) {
-                self.index.prefetch(self.key_of(later), pin);
+                self.index.prefetch_write(self.key_of(later), pin);
             }
             match self.place(work, &mut placed, pin) {
                 0 => break,
@@ -324,7 +324,7 @@ where
         let mut first = 0;
         while first < keys.len() {
             if let Some(&later) = keys.get(first + AHEAD) {
-                self.index.prefetch(self.key_of(later), pin);
+                self.index.prefetch_write(self.key_of(later), pin);
             }
             let key = |at: usize| keys.get(first + at).map(|&key| self.key_of(key));
             let mut ours = Cells::new();

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use fyris_index::{Action, Batch, Entry, Index, Stamp, Stretch, Sweep};
+use fyris_index::{Action, Batch, Entry, Index, Range};
 use fyris_sync::atomic::{AtomicU64, Ordering};
 use fyris_sync::lock::lock_bit;
 use fyris_sync::reclaim::{PROTECT, Pin, assert_not_reclaimed, check, pin};
@@ -71,12 +71,6 @@ impl Index<Slot<Exact>> for Two {
         result
     }
 
-    fn next_batch(&self, _: Option<&Key>, _: &impl Pin, _: &mut Batch<Slot<Exact>>) {}
-
-    fn stamp(&self, _: &Key, _: &impl Pin) -> Stamp {
-        Stamp(0, 0)
-    }
-
     fn len(&self) -> usize {
         0
     }
@@ -85,17 +79,9 @@ impl Index<Slot<Exact>> for Two {
         0
     }
 
-    fn slots(&self) -> usize {
-        0
-    }
-
-    fn slot(&self, _: usize, _: &impl Pin, _: &mut Batch<Slot<Exact>>) {}
-}
-
-impl Sweep<Slot<Exact>> for Two {
-    fn sweep(
+    fn scan(
         &self,
-        _: Stretch<'_, Key>,
+        _: Range<'_, Key>,
         _: usize,
         _: &impl Pin,
         out: &mut Batch<Slot<Exact>>,
@@ -105,8 +91,6 @@ impl Sweep<Slot<Exact>> for Two {
         out.extend(words.filter_map(entry));
         false
     }
-
-    fn split(&self, _: usize, _: &impl Pin, _: &mut Batch<Slot<Exact>>) {}
 }
 
 impl Drop for Two {

@@ -5,7 +5,7 @@
 
 use std::ops::Bound;
 
-use fyris_index::{Batch, Entry, OrderedIndex, OrderedSweep, Stretch, Sweep};
+use fyris_index::{Batch, Entry, Index, OrderedIndex, Range};
 use fyris_sync::reclaim::Pin;
 
 use crate::body::Body;
@@ -42,24 +42,24 @@ pub(crate) trait Navigate<K: KeyKind> {
     /// The objects of slot `slot`, each by itself; `None` one past the last slot.
     fn slot(&self, slot: usize, pin: &impl Pin) -> Result<Option<Vec<Content>>>;
 
-    /// As [`Sweep::sweep`], with `back` from the end where there is an order.
-    fn sweep(
+    /// As [`Index::scan`], with `back` from the end where there is an order.
+    fn scan(
         &self,
-        stretch: Stretch<'_, K::Key>,
+        range: Range<'_, K::Key>,
         back: bool,
         want: usize,
         pin: &impl Pin,
         out: &mut Batch<Slot<K>>,
     ) -> bool;
 
-    /// As [`Sweep::split`].
+    /// As [`Index::split`].
     fn split(&self, parts: usize, pin: &impl Pin, out: &mut Batch<Slot<K>>);
 
-    /// About which share of the keys lies in a stretch; all of them where there is no order.
-    fn share_of(&self, stretch: Stretch<'_, K::Key>, pin: &impl Pin) -> f64;
+    /// Returns about which part of the keys lies in a range; all of them where there is no order.
+    fn estimated_share(&self, range: Range<'_, K::Key>, pin: &impl Pin) -> f64;
 }
 
-impl<I: Sweep<Slot<Exact>>> Navigate<Exact> for Body<Exact, I> {
+impl<I: Index<Slot<Exact>>> Navigate<Exact> for Body<Exact, I> {
     fn first(&self, pin: &impl Pin) -> Option<Content> {
         self.after(None, pin)
     }
@@ -105,27 +105,27 @@ impl<I: Sweep<Slot<Exact>>> Navigate<Exact> for Body<Exact, I> {
         Ok(Some(contents))
     }
 
-    fn sweep(
+    fn scan(
         &self,
-        stretch: Stretch<'_, <Exact as KeyKind>::Key>,
+        range: Range<'_, <Exact as KeyKind>::Key>,
         _: bool,
         want: usize,
         pin: &impl Pin,
         out: &mut Batch<Slot<Exact>>,
     ) -> bool {
-        self.index.sweep(stretch, want, pin, out)
+        self.index.scan(range, want, pin, out)
     }
 
     fn split(&self, parts: usize, pin: &impl Pin, out: &mut Batch<Slot<Exact>>) {
         self.index.split(parts, pin, out);
     }
 
-    fn share_of(&self, _: Stretch<'_, <Exact as KeyKind>::Key>, _: &impl Pin) -> f64 {
+    fn estimated_share(&self, _: Range<'_, <Exact as KeyKind>::Key>, _: &impl Pin) -> f64 {
         1.0
     }
 }
 
-impl<I: Sweep<Slot<Exact>>> Body<Exact, I> {
+impl<I: Index<Slot<Exact>>> Body<Exact, I> {
     /// What the first key behind `key` holds that holds anything.
     fn after(&self, key: Option<&<Exact as KeyKind>::Key>, pin: &impl Pin) -> Option<Content> {
         let mut entry = self.index.next_entry(key, pin)?;
@@ -141,7 +141,7 @@ impl<I: Sweep<Slot<Exact>>> Body<Exact, I> {
 
 type OrderKey = <Order as KeyKind>::Key;
 
-impl<I: OrderedIndex<Slot<Order>> + OrderedSweep<Slot<Order>>> Navigate<Order> for Body<Order, I> {
+impl<I: OrderedIndex<Slot<Order>>> Navigate<Order> for Body<Order, I> {
     fn first(&self, pin: &impl Pin) -> Option<Content> {
         self.above(Bound::Unbounded, pin)
     }
@@ -182,18 +182,18 @@ impl<I: OrderedIndex<Slot<Order>> + OrderedSweep<Slot<Order>>> Navigate<Order> f
         Ok(Some(entries.into_iter().filter_map(Slot::read).collect()))
     }
 
-    fn sweep(
+    fn scan(
         &self,
-        stretch: Stretch<'_, OrderKey>,
+        range: Range<'_, OrderKey>,
         back: bool,
         want: usize,
         pin: &impl Pin,
         out: &mut Batch<Slot<Order>>,
     ) -> bool {
         if back {
-            self.index.sweep_back(stretch, want, pin, out)
+            self.index.scan_back(range, want, pin, out)
         } else {
-            self.index.sweep(stretch, want, pin, out)
+            self.index.scan(range, want, pin, out)
         }
     }
 
@@ -201,14 +201,14 @@ impl<I: OrderedIndex<Slot<Order>> + OrderedSweep<Slot<Order>>> Navigate<Order> f
         self.index.split(parts, pin, out);
     }
 
-    fn share_of(&self, (from, to): Stretch<'_, OrderKey>, pin: &impl Pin) -> f64 {
+    fn estimated_share(&self, (from, to): Range<'_, OrderKey>, pin: &impl Pin) -> f64 {
         let end = match to {
             // What is at or below the bound is what is below the place behind it.
-            Bound::Included(key) => self.index.share_below(Bound::Excluded(key), pin),
-            Bound::Excluded(key) => self.index.share_below(Bound::Included(key), pin),
+            Bound::Included(key) => self.index.estimated_rank(Bound::Excluded(key), pin),
+            Bound::Excluded(key) => self.index.estimated_rank(Bound::Included(key), pin),
             Bound::Unbounded => 1.0,
         };
-        (end - self.index.share_below(from, pin)).clamp(0.0, 1.0)
+        (end - self.index.estimated_rank(from, pin)).clamp(0.0, 1.0)
     }
 }
 

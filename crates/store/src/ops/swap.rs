@@ -74,6 +74,6 @@ where
     /// Says that these keys are going to be looked up.
     pub(crate) fn expect(&self, keys: &[KeyBuf], pin: &impl Pin) {
         keys.iter()
-            .for_each(|key| self.index.expect(self.key(key), pin));
+            .for_each(|key| self.index.prefetch_read(self.key(key), pin));
     }
 }

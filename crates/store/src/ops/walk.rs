@@ -1,8 +1,8 @@
-//! Walks over stretches of keys, in large steps.
+//! Scans of ranges of keys, in large steps.
 
 use std::ops::Bound;
 
-use fyris_index::{Batch, Entry, Index, Stretch};
+use fyris_index::{Batch, Entry, Index, Range};
 use fyris_sync::reclaim::Pin;
 
 use super::Navigate;
@@ -12,7 +12,7 @@ use crate::commits::Undo;
 use crate::key_kind::KeyKind;
 use crate::slot::{Content, Slot};
 
-/// A stretch of a table between two keys, each as the bytes that the table tells keys apart by.
+/// A range of a table's keys, each bound as the bytes that the table tells keys apart by.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Span {
     pub(crate) from: Bound<Vec<u8>>,
@@ -26,7 +26,7 @@ impl Span {
         to: Bound::Unbounded,
     };
 
-    /// What is left when the walk has come to a key.
+    /// Leaves the rest of the span behind a key that the scan has come to.
     pub(crate) fn leave(&mut self, key: &[u8], back: bool) {
         let end = if back { &mut self.to } else { &mut self.from };
         match end {
@@ -40,7 +40,7 @@ impl Span {
         }
     }
 
-    fn stretch<K: KeyKind>(&self) -> Stretch<'_, K::Key> {
+    fn range<K: KeyKind>(&self) -> Range<'_, K::Key> {
         (key_bound::<K>(&self.from), key_bound::<K>(&self.to))
     }
 }
@@ -72,8 +72,7 @@ where
 
     /// About which share of the keys lies in a span, from 0 to 1.
     pub(crate) fn share(&self, span: &Span, pin: &impl Pin) -> f64 {
-        let (from, to) = span.stretch::<K>();
-        self.share_of((from, to), pin)
+        self.estimated_share(span.range::<K>(), pin)
     }
 
     /// Appends the objects, each by itself, of at least `want` keys of a span, if there are so many, from its beginning
@@ -92,7 +91,7 @@ where
         out: &mut Vec<Content>,
     ) -> bool {
         let mut entries: Batch<Slot<K>> = Vec::with_capacity(want + want / 8);
-        let more = self.sweep(span.stretch::<K>(), back, want, pin, &mut entries);
+        let more = self.scan(span.range::<K>(), back, want, pin, &mut entries);
         if let Some(last) = entries.last().filter(|_| more) {
             span.leave(K::bytes(last.key()), back);
         }

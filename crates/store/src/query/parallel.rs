@@ -123,6 +123,7 @@ impl Table {
         fold: impl Fn(A, &Object<'_>) -> A + Sync,
         combine: impl Fn(A, A) -> A,
     ) -> Result<A> {
+        self.check_iteration("reduce")?;
         let threads = threads.max(1);
         let piece = |hold: &mut Hold<'_, '_>, mut scan: Scan| {
             let mut share = Some(init());

@@ -150,6 +150,7 @@ impl Query {
             Verb::Select | Verb::Count => Right::Read,
             Verb::Delete | Verb::Replace => Right::Write,
         };
+        self.work.check_iteration(&self.table)?;
         self.table.with_content(right, |body, pin| {
             let mut reader = Reader::new(body, pin);
             self.work.step(&self.table, &mut reader, objects, pin)?;
@@ -172,6 +173,7 @@ impl Query {
         objects: usize,
         mut f: impl FnMut(Object<'_>, Option<Term>) -> bool,
     ) -> Result<bool> {
+        self.work.check_iteration(&self.table)?;
         let Work {
             spec,
             machine,
@@ -235,6 +237,7 @@ impl Query {
     /// Reads on, all of it at one place in the order of list inserts.
     fn read(&mut self, go_on: &(impl Fn() -> bool + Sync)) -> Result<()> {
         let Query { table, work } = self;
+        work.check_iteration(table)?;
         if work.read(table, Hold::Steps(None), go_on)? {
             return Ok(());
         }
@@ -309,6 +312,14 @@ impl Query {
 }
 
 impl Work {
+    /// Refuses what visits ranges of keys when the table's index cannot.
+    fn check_iteration(&self, table: &Table) -> Result<()> {
+        match self.scan.has_span() {
+            true => table.check_iteration("a query that names no key"),
+            false => Ok(()),
+        }
+    }
+
     /// Reads on. `false` if a list was inserted between two steps: then nothing was read.
     fn read(
         &mut self,

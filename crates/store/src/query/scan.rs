@@ -72,6 +72,11 @@ impl Scan {
         }
     }
 
+    /// Returns whether it visits keys that it does not name.
+    pub(crate) fn has_span(&self) -> bool {
+        self.parts.iter().any(|part| matches!(part, Part::Span(_)))
+    }
+
     /// The same from the end, in an ordered table; before anything was visited.
     pub(crate) fn reversed(mut self) -> Scan {
         if self.ordered && !self.back {

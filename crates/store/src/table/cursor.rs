@@ -64,6 +64,7 @@ impl Cursor {
         pin: &'g impl Pin,
         out: &mut Vec<Object<'g>>,
     ) -> Result<bool> {
+        table.check_iteration("a scan")?;
         let back = self.back && table.table_type() == TableType::OrderedSet;
         // A key of a bag may have any number of objects.
         let want = if table.table_type().is_bag() { 1 } else { STEP };

@@ -344,6 +344,7 @@ impl Table {
         slot: usize,
         f: impl FnOnce(Option<&[Object<'_>]>) -> R,
     ) -> Result<R> {
+        self.check_iteration("slot")?;
         let pin = pin();
         let slot = |body: &AnyBody, pin: &Guard| with_body!(body, b => b.slot(slot, pin));
         let contents = self.read_under(&pin, slot)?;

@@ -154,7 +154,7 @@ impl Table {
             read_concurrency: s.read_concurrency,
             write_concurrency: s.write_concurrency,
             decentralized_counters: s.decentralized_counters,
-            index: s.index,
+            index: s.index.name(),
         })
     }
 

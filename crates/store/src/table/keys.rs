@@ -97,6 +97,7 @@ impl Table {
     ///
     /// [`Error::BadSlot`] further beyond.
     pub fn slot(&self, slot: usize) -> Result<Option<Vec<Term>>> {
+        self.check_iteration("slot")?;
         self.read(|body, pin| {
             let contents = with_body!(body, b => b.slot(slot, pin))?;
             let objects = |c: Vec<Content>| c.into_iter().flat_map(|c| self.objects(c)).collect();
@@ -130,6 +131,7 @@ impl Table {
         body: &AnyBody,
         pin: &Guard,
     ) -> Result<Option<Content>> {
+        self.check_iteration("a step")?;
         let known = |key: &KeyBuf| {
             let fixes = &self.core.fixes;
             fixes.is_fixed() && fixes.knows(key.bytes())

@@ -181,7 +181,7 @@ impl Loader<'_> {
         let flushed = self.table.write(|body, pin| {
             with_body!(body, b => {
                 for new in waiting.iter() {
-                    Index::prefetch(&b.index, b.key_of(new.ptr()), pin);
+                    Index::prefetch_write(&b.index, b.key_of(new.ptr()), pin);
                 }
                 for new in waiting.drain(..) {
                     b.insert_one(new, pin);

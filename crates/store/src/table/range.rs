@@ -103,6 +103,7 @@ impl RangeCursor {
         out: &mut Vec<Object<'g>>,
     ) -> Result<bool> {
         table.check_order("range")?;
+        table.check_iteration("range")?;
         let mut records = Vec::new();
         table.read_under(pin, |body, pin| {
             self.step(&mut Reader::new(body, pin), want, pin, &mut records);
@@ -233,6 +234,7 @@ impl Table {
         } else {
             (near, Bound::Unbounded)
         };
+        self.check_iteration("seek")?;
         let mut cursor = self.cursor_of(Span { from, to }, back);
         let mut records = Vec::new();
         self.read_under(pin, |body, pin| {
@@ -262,6 +264,7 @@ impl Table {
 
     /// The objects of a span of any table, all at one place in the order of list inserts.
     pub(super) fn terms_of(&self, span: Span, options: RangeOptions) -> Result<Vec<Term>> {
+        self.check_iteration("a scan")?;
         let cursor = self.cursor_of(span, options.reverse);
         let steps = self.terms_in(cursor.clone(), options, Hold::Steps(None))?;
         if let Some(terms) = steps {
@@ -299,6 +302,19 @@ impl Table {
     }
 
     /// Refuses an operation that needs the order of keys.
+    /// Refuses an operation that visits keys when the table's index cannot.
+    pub(crate) fn check_iteration(&self, operation: &'static str) -> Result<()> {
+        let index = &self.core.settings.index;
+        match index.features().iteration {
+            true => Ok(()),
+            false => Err(Error::LacksFeature {
+                index: index.name(),
+                feature: "iteration",
+                operation,
+            }),
+        }
+    }
+
     pub(super) fn check_order(&self, operation: &'static str) -> Result<()> {
         match self.table_type() {
             TableType::OrderedSet => Ok(()),

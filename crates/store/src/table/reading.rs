@@ -238,6 +238,7 @@ impl Table {
 
     fn fold<A>(&self, back: bool, init: A, mut f: impl FnMut(Term, A) -> A) -> Result<A> {
         let back = back && self.table_type() == TableType::OrderedSet;
+        self.check_iteration("a fold")?;
         let mut cursor = self.cursor_of(Span::ALL, back);
         self.read(|body, pin| {
             let (mut all, mut objects) = (init, Vec::new());

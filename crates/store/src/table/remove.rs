@@ -148,6 +148,7 @@ impl Table {
         left: &mut usize,
         f: &mut impl FnMut(Object<'_>),
     ) -> Result<bool> {
+        self.check_iteration("a scan")?;
         let pin = pin();
         let mut taken = Vec::new();
         let more = self.write_under(&pin, |body, pin| {

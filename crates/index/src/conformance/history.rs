@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use fyris_index::{Action, Index};
+use crate::{Action, Index};
 use fyris_sync::reclaim::pin;
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
@@ -26,7 +26,9 @@ const OPERATIONS: usize = 180;
 /// What one operation saw under its key and what it left there.
 #[derive(Clone, Copy, Debug)]
 pub struct Step {
+    /// What was there.
     pub seen: Option<u64>,
+    /// What is there now.
     pub left: Option<u64>,
 }
 

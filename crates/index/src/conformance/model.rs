@@ -2,11 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use fyris_index::{Action, Entry, Index, Stamp};
+use std::ops::Bound::Unbounded;
+
+use crate::{Action, Entry, Index};
 use fyris_sync::reclaim::pin;
 use proptest::prelude::*;
 
 use super::object::{Census, Object, put, remove};
+use super::scans::behind;
 
 #[derive(Clone, Debug)]
 enum Command {
@@ -122,11 +125,15 @@ pub(super) fn check_traversal(index: &impl Index<Object>, model: &BTreeMap<u64, 
     let mut order = Vec::new();
     loop {
         let mut batch = Vec::new();
-        index.next_batch(order.last(), &pin, &mut batch);
+        index.scan((behind(order.last()), Unbounded), 1, &pin, &mut batch);
         if batch.is_empty() {
             break;
         }
         order.extend(batch.iter().map(|e| *e.key()));
+        assert!(
+            order.len() <= model.len(),
+            "a traversal meets every key once"
+        );
     }
     let mut sorted = order.clone();
     sorted.sort_unstable();
@@ -136,7 +143,7 @@ pub(super) fn check_traversal(index: &impl Index<Object>, model: &BTreeMap<u64, 
     );
     for pair in order.windows(2).step_by(1 + order.len() / 64) {
         let mut batch = Vec::new();
-        index.next_batch(Some(&pair[0]), &pin, &mut batch);
+        index.scan((behind(Some(&pair[0])), Unbounded), 1, &pin, &mut batch);
         assert_eq!(*batch[0].key(), pair[1], "a cursor is any key");
     }
     let first = index.next_entry(None, &pin).map(|e| *e.key());
@@ -175,7 +182,7 @@ pub fn traversal_with_changes<I: Index<Object>>(make: impl Fn() -> I) {
         let mut cursor: Option<u64> = None;
         loop {
             let mut batch = Vec::new();
-            index.next_batch(cursor.as_ref(), &pin, &mut batch);
+            index.scan((behind(cursor.as_ref()), Unbounded), 1, &pin, &mut batch);
             let Some(last) = batch.last() else { break };
             seen.extend(batch.iter().map(|e| *e.key()).filter(|k| k % 2 == 0));
             cursor = Some(*last.key());
@@ -195,41 +202,4 @@ pub fn traversal_with_changes<I: Index<Object>>(make: impl Fn() -> I) {
         seen.sort_unstable();
         prop_assert!(seen.iter().copied().eq(steady.iter().map(|k| 2 * k)));
     });
-}
-
-/// Any change of a key changes the stamp of its place; no change leaves it alone.
-pub fn stamps<I: Index<Object>>(make: impl Fn() -> I) {
-    let (census, index, pin) = (Census::new(), make(), pin());
-    for k in 0..500u64 {
-        let absent = index.stamp(&k, &pin);
-        assert_eq!(absent, index.stamp(&k, &pin));
-        put(&index, &census, k, 1, &pin);
-        let present = index.stamp(&k, &pin);
-        assert_ne!(absent, present, "an arrival shows");
-        put(&index, &census, k, 2, &pin);
-        let replaced = index.stamp(&k, &pin);
-        assert_ne!(present, replaced, "a replacement shows");
-        if k % 3 == 0 {
-            remove(&index, k, &pin);
-            assert_ne!(replaced, index.stamp(&k, &pin), "a departure shows");
-        }
-        let before = settled_stamp(&index, k);
-        index.upsert(&k, &pin, |_| (Action::Keep, ()));
-        assert_eq!(before, index.stamp(&k, &pin), "keeping is no change");
-    }
-}
-
-/// The stamp of a key's place, after any move of the index's own that writers have to finish.
-pub fn settled_stamp(index: &impl Index<Object>, key: u64) -> Stamp {
-    let pin = pin();
-    let keep = |_| {
-        index.upsert(&key, &pin, |_| (Action::Keep, ()));
-        index.stamp(&key, &pin)
-    };
-    let stamps: Vec<Stamp> = (0..4000).map(keep).collect();
-    assert!(
-        stamps[3000..].iter().all(|stamp| *stamp == stamps[3000]),
-        "nobody writes"
-    );
-    stamps[3999]
 }

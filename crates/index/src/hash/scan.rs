@@ -1,34 +1,31 @@
-//! Long stretches of the table: many buckets at a time, in the order of hashes.
+//! Scans: many buckets at a time, in the order of hashes.
 //!
-//! Buckets are read one behind another, which the processor foresees. Only the last bucket of a sweep is put into
-//! order, because its last entry is where the next sweep goes on; so the last entries are asked for beforehand. The
+//! Buckets are read one behind another, which the processor foresees. Only the last bucket of a scan is put into
+//! order, because its last entry is where the next scan goes on; so the last entries are asked for beforehand. The
 //! first ones are, too, since they are looked at first.
 
 use std::hash::{BuildHasher, Hash};
 use std::ops::Bound;
 
-use fyris_sync::reclaim::Pin;
-
 use super::HashIndex;
 use super::cursor::place;
-use crate::sweep::{Stretch, Sweep};
-use crate::{Batch, Entry, Index};
+use crate::{Batch, Entry, Range};
 
-/// So many entries at either end of a sweep are asked for: memory takes about as long as coming by as many.
-const ENDS: usize = 24;
+/// Entries at either end of a scan that are prefetched: memory takes about as long as coming by as many.
+const PREFETCHED: usize = 24;
 
 /// A bound with the hash of its key.
 type Point<'k, K> = Bound<(u64, &'k K)>;
 
-impl<E: Entry + Send + Sync, S: BuildHasher + Send + Sync> Sweep<E> for HashIndex<E, S>
+impl<E: Entry, S: BuildHasher> HashIndex<E, S>
 where
     E::Key: Hash + Eq + Ord,
 {
-    fn sweep(
+    /// See [`crate::Index::scan`]. The caller is pinned.
+    pub(super) fn scan_buckets(
         &self,
-        (from, to): Stretch<'_, E::Key>,
+        (from, to): Range<'_, E::Key>,
         want: usize,
-        _: &impl Pin,
         out: &mut Batch<E>,
     ) -> bool {
         let (from, to) = (self.point(from), self.point(to));
@@ -44,33 +41,33 @@ where
             if begins || ends {
                 self.keep_between(start, from, to, out);
             }
-            if start - already < ENDS || out.len() - already + ENDS >= want {
+            if start - already < PREFETCHED || out.len() - already + PREFETCHED >= want {
                 out[start..].iter().for_each(Entry::prefetch);
             }
-            let Some(next) = next.filter(|_| !ends) else {
-                return false;
-            };
             if out.len() > start {
                 bucket_at = start;
             }
-            if out.len() - already >= want.max(1) {
-                if !cfg!(fyris_mutant = "hash_sweep_unsorted") {
+            let next = next.filter(|_| !ends);
+            if (next.is_some() || want <= 1) && out.len() - already >= want.max(1) {
+                if !cfg!(fyris_mutant = "hash_scan_unsorted") {
                     self.sort(&mut out[bucket_at..]);
                 }
-                return true;
+                return next.is_some();
             }
+            let Some(next) = next else { return false };
             at = next;
         }
     }
 
-    fn split(&self, parts: usize, pin: &impl Pin, out: &mut Batch<E>) {
-        if self.len() < parts {
+    /// See [`crate::Index::split`]. The caller is pinned.
+    pub(super) fn split_at_hashes(&self, parts: usize, out: &mut Batch<E>) {
+        if self.count() < parts {
             return;
         }
         let already = out.len();
         for part in 1..parts as u64 {
             let at = (u64::MAX / parts as u64) * part;
-            out.extend(self.first_at(at, pin));
+            out.extend(self.first_at(at));
         }
         self.sort(&mut out[already..]);
         let mut last = None;
@@ -107,7 +104,7 @@ where
     }
 
     /// The first entry at or behind a hash.
-    fn first_at(&self, hash: u64, _: &impl Pin) -> Option<E> {
+    fn first_at(&self, hash: u64) -> Option<E> {
         let mut bucket = Vec::new();
         let mut at = Some(hash);
         while let Some(from) = at.filter(|_| bucket.is_empty()) {

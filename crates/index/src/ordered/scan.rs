@@ -1,4 +1,4 @@
-//! Long stretches of the tree: one cursor over many leaves.
+//! Scans: one cursor over many leaves.
 
 use std::ops::Bound;
 
@@ -12,24 +12,24 @@ use super::key::TreeKey;
 use super::leaf::Leaf;
 use super::probe::{ByKey, End, Probe};
 use super::walk::Cursor;
-use crate::sweep::{OrderedSweep, Stretch, Sweep};
-use crate::{Batch, Entry};
+use crate::{Batch, Entry, Range};
 
-/// So many entries are asked for at once, since they are looked at first.
+/// Entries at the beginning of a scan that are prefetched at once, since they are looked at first.
 const FIRST: usize = 24;
 
-impl<E: Entry + Send + Sync> Sweep<E> for Ordered<E>
+impl<E: Entry> Ordered<E>
 where
     E::Key: TreeKey,
 {
-    fn sweep(
+    /// See [`crate::Index::scan`]: each leaf as it was at one moment.
+    pub(super) fn scan_leaves(
         &self,
-        (from, to): Stretch<'_, E::Key>,
+        (from, to): Range<'_, E::Key>,
         want: usize,
         pin: &impl Pin,
         out: &mut Batch<E>,
     ) -> bool {
-        let (already, enough) = (out.len(), out.len() + want);
+        let (already, enough) = (out.len(), out.len() + want.max(1));
         let mut cursor = Cursor::before(&self.tree, from, pin);
         loop {
             let stop = cursor.below_end(to);
@@ -52,7 +52,8 @@ where
         }
     }
 
-    fn split(&self, parts: usize, pin: &impl Pin, out: &mut Batch<E>) {
+    /// See [`crate::Index::split`]. O(parts), plus inner nodes.
+    pub(super) fn split_at_nodes(&self, parts: usize, pin: &impl Pin, out: &mut Batch<E>) {
         let nodes = self.tree.row(parts, pin);
         for part in 1..parts {
             let at = part * nodes.len() / parts;
@@ -61,20 +62,16 @@ where
             }
         }
     }
-}
 
-impl<E: Entry + Send + Sync> OrderedSweep<E> for Ordered<E>
-where
-    E::Key: TreeKey,
-{
-    fn sweep_back(
+    /// See [`crate::OrderedIndex::scan_back`].
+    pub(super) fn scan_leaves_back(
         &self,
-        (from, to): Stretch<'_, E::Key>,
+        (from, to): Range<'_, E::Key>,
         want: usize,
         pin: &impl Pin,
         out: &mut Batch<E>,
     ) -> bool {
-        let (already, enough) = (out.len(), out.len() + want);
+        let (already, enough) = (out.len(), out.len() + want.max(1));
         let mut cursor = Cursor::behind(&self.tree, to, pin);
         loop {
             let stop = cursor.below_start(from);
@@ -97,11 +94,13 @@ where
         }
     }
 
-    fn share_below(&self, bound: Bound<&E::Key>, pin: &impl Pin) -> f64 {
+    /// See [`crate::OrderedIndex::estimated_rank`]: a guess from one descent, that takes the children of a node to be
+    /// equally full.
+    pub(super) fn rank(&self, bound: Bound<&E::Key>, pin: &impl Pin) -> f64 {
         match bound {
-            Bound::Unbounded => self.tree.share_below(&End::First, false, pin),
-            Bound::Included(key) => self.tree.share_below(&ByKey(key), false, pin),
-            Bound::Excluded(key) => self.tree.share_below(&ByKey(key), true, pin),
+            Bound::Unbounded => self.tree.estimated_rank(&End::First, false, pin),
+            Bound::Included(key) => self.tree.estimated_rank(&ByKey(key), false, pin),
+            Bound::Excluded(key) => self.tree.estimated_rank(&ByKey(key), true, pin),
         }
     }
 }
@@ -156,8 +155,8 @@ impl<I: Item> Tree<I> {
         row
     }
 
-    /// See [`OrderedSweep::share_below`]; with `past`, the entry at the probe counts as below.
-    fn share_below(&self, probe: &impl Probe<I::Key>, past: bool, pin: &impl Pin) -> f64 {
+    /// See [`Ordered::rank`]; with `past`, the entry at the probe counts as below.
+    fn estimated_rank(&self, probe: &impl Probe<I::Key>, past: bool, pin: &impl Pin) -> f64 {
         let mut piece = Piece::<I>::Inner(self.root(pin));
         // The shares below the piece's ends: what is behind everything is at 1.0, whatever is rounded on the way.
         let (mut low, mut high) = (0.0, 1.0);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use fyris_index::{Action, Entry, Index};
+use crate::{Action, Entry, Index};
 use fyris_sync::reclaim::{self, pin};
 use proptest::prelude::*;
 
@@ -161,8 +161,6 @@ pub fn panic_in_run<I: Index<Object>>(make: impl Fn() -> I) {
     for k in 0..100 {
         put(&index, &census, 2 * k, k, &pin);
     }
-    let hook = std::panic::take_hook();
-    std::panic::set_hook(Box::new(|_| {}));
     for first in 0..200u64 {
         let keys: Vec<u64> = (first..first + 30).collect();
         let caught = catch_unwind(AssertUnwindSafe(|| {
@@ -180,7 +178,6 @@ pub fn panic_in_run<I: Index<Object>>(make: impl Fn() -> I) {
         }));
         assert!(caught.is_err());
     }
-    std::panic::set_hook(hook);
     assert_eq!(index.len(), 100);
     std::thread::scope(|s| {
         s.spawn(|| add_one(&index, &census, &(0..240).collect::<Vec<_>>()));

@@ -1,0 +1,337 @@
+//! Indexes behind a pointer: the object-safe form of the seam.
+//!
+//! The indexes that most tables use are compiled into every operation above them. All others are reached through
+//! [`DynIndex`] and [`DynOrderedIndex`], which every [`Index`] and [`OrderedIndex`] implements by itself. So a further
+//! index costs one virtual call an operation, and neither code nor compile time in the operations. An
+//! [`IndexFactory`] makes such indexes for whatever entries they are to hold.
+
+use std::hash::Hash;
+use std::ops::Bound;
+
+use fyris_sync::lock::Mutex;
+use fyris_sync::reclaim::{Guard, Pin, pin};
+
+use crate::ordered::TreeKey;
+use crate::{Action, Batch, Entry, Index, IndexOptions, OrderedIndex, Range};
+
+/// What an index can do beyond finding and changing the entry of a key. An operation that needs what an index lacks
+/// fails with an error that names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Features {
+    /// Its scans work, and what is built on them.
+    pub iteration: bool,
+    /// Several threads may be in [`Index::upsert`] at a time. Otherwise they are let in one after another.
+    pub concurrent_writers: bool,
+}
+
+impl Features {
+    /// All of them.
+    pub const ALL: Features = Features {
+        iteration: true,
+        concurrent_writers: true,
+    };
+
+    /// Without iteration.
+    #[must_use]
+    pub fn without_iteration(self) -> Features {
+        Features {
+            iteration: false,
+            ..self
+        }
+    }
+
+    /// With one writer at a time.
+    #[must_use]
+    pub fn without_concurrent_writers(self) -> Features {
+        Features {
+            concurrent_writers: false,
+            ..self
+        }
+    }
+}
+
+/// The key of an entry that a plugged index holds: compared and hashed as a whole, or read as bytes, whose order is
+/// that of the keys.
+pub trait PlugKey: Ord + Hash + TreeKey + 'static {
+    /// Returns the key's bytes. Two keys are equal, or in order, as their bytes are.
+    fn as_bytes(&self) -> &[u8];
+}
+
+/// An entry that a plugged index holds.
+pub trait PlugEntry: Entry<Key: PlugKey> + Send + Sync + 'static {}
+
+impl<E: Entry<Key: PlugKey> + Send + Sync + 'static> PlugEntry for E {}
+
+/// Makes indexes that tables are built on by name.
+///
+/// # Safety
+///
+/// The indexes keep what [`Index`] and [`OrderedIndex`] say of entries: one comes out of an operation only if it is in
+/// the index or was during the operation, under the key that was asked for; what [`Index::upsert`] replaces or removes
+/// is not handed out to later operations; dropping an index disposes of each entry in it once. The entries are freed
+/// on the strength of this.
+pub unsafe trait IndexFactory: Send + Sync + 'static {
+    /// Returns what its indexes can do.
+    fn features(&self) -> Features {
+        Features::ALL
+    }
+
+    /// Makes an empty index for tables without an order of keys. `None` if there is none of the kind.
+    fn build<E: PlugEntry>(&self, options: &IndexOptions) -> Option<Box<dyn DynIndex<E>>>;
+
+    /// Makes an empty index for tables in the order of keys. `None` if there is none of the kind.
+    fn build_ordered<E: PlugEntry>(
+        &self,
+        options: &IndexOptions,
+    ) -> Option<Box<dyn DynOrderedIndex<E>>>;
+}
+
+/// [`Index`] behind a pointer; its methods do what those of the same name do.
+pub trait DynIndex<E: Entry>: Send + Sync {
+    /// As [`Index::get`].
+    fn get(&self, key: &E::Key, guard: &Guard) -> Option<E>;
+
+    /// As [`Index::upsert`]; `f` is called once.
+    fn upsert(&self, key: &E::Key, guard: &Guard, f: &mut dyn FnMut(Option<E>) -> Action<E>);
+
+    /// As [`Index::scan`].
+    fn scan(
+        &self,
+        range: Range<'_, E::Key>,
+        want: usize,
+        guard: &Guard,
+        out: &mut Batch<E>,
+    ) -> bool;
+
+    /// As [`Index::len`].
+    fn len(&self) -> usize;
+
+    /// As [`Index::is_empty`].
+    fn is_empty(&self) -> bool;
+
+    /// As [`Index::memory`].
+    fn memory(&self) -> usize;
+
+    /// As [`Index::next_entry`].
+    fn next_entry(&self, after: Option<&E::Key>, guard: &Guard) -> Option<E>;
+
+    /// As [`Index::split`].
+    fn split(&self, parts: usize, guard: &Guard, out: &mut Batch<E>);
+
+    /// As [`Index::slots`].
+    fn slots(&self) -> usize;
+
+    /// As [`Index::slot`].
+    fn slot(&self, slot: usize, guard: &Guard, out: &mut Batch<E>);
+}
+
+/// [`OrderedIndex`] behind a pointer; its methods do what those of the same name do.
+pub trait DynOrderedIndex<E: Entry>: DynIndex<E> {
+    /// As [`OrderedIndex::seek`].
+    fn seek(&self, from: Bound<&E::Key>, guard: &Guard) -> Option<E>;
+
+    /// As [`OrderedIndex::seek_back`].
+    fn seek_back(&self, from: Bound<&E::Key>, guard: &Guard) -> Option<E>;
+
+    /// As [`OrderedIndex::scan_back`].
+    fn scan_back(
+        &self,
+        range: Range<'_, E::Key>,
+        want: usize,
+        guard: &Guard,
+        out: &mut Batch<E>,
+    ) -> bool;
+
+    /// As [`OrderedIndex::estimated_rank`].
+    fn estimated_rank(&self, bound: Bound<&E::Key>, guard: &Guard) -> f64;
+}
+
+impl<E: Entry, I: Index<E>> DynIndex<E> for I {
+    fn get(&self, key: &E::Key, guard: &Guard) -> Option<E> {
+        Index::get(self, key, guard)
+    }
+
+    fn upsert(&self, key: &E::Key, guard: &Guard, f: &mut dyn FnMut(Option<E>) -> Action<E>) {
+        Index::upsert(self, key, guard, |old| (f(old), ()));
+    }
+
+    fn scan(
+        &self,
+        range: Range<'_, E::Key>,
+        want: usize,
+        guard: &Guard,
+        out: &mut Batch<E>,
+    ) -> bool {
+        Index::scan(self, range, want, guard, out)
+    }
+
+    fn len(&self) -> usize {
+        Index::len(self)
+    }
+
+    fn is_empty(&self) -> bool {
+        Index::is_empty(self)
+    }
+
+    fn memory(&self) -> usize {
+        Index::memory(self)
+    }
+
+    fn next_entry(&self, after: Option<&E::Key>, guard: &Guard) -> Option<E> {
+        Index::next_entry(self, after, guard)
+    }
+
+    fn split(&self, parts: usize, guard: &Guard, out: &mut Batch<E>) {
+        Index::split(self, parts, guard, out);
+    }
+
+    fn slots(&self) -> usize {
+        Index::slots(self)
+    }
+
+    fn slot(&self, slot: usize, guard: &Guard, out: &mut Batch<E>) {
+        Index::slot(self, slot, guard, out);
+    }
+}
+
+impl<E: Entry, I: OrderedIndex<E>> DynOrderedIndex<E> for I {
+    fn seek(&self, from: Bound<&E::Key>, guard: &Guard) -> Option<E> {
+        OrderedIndex::seek(self, from, guard)
+    }
+
+    fn seek_back(&self, from: Bound<&E::Key>, guard: &Guard) -> Option<E> {
+        OrderedIndex::seek_back(self, from, guard)
+    }
+
+    fn scan_back(
+        &self,
+        range: Range<'_, E::Key>,
+        want: usize,
+        guard: &Guard,
+        out: &mut Batch<E>,
+    ) -> bool {
+        OrderedIndex::scan_back(self, range, want, guard, out)
+    }
+
+    fn estimated_rank(&self, bound: Bound<&E::Key>, guard: &Guard) -> f64 {
+        OrderedIndex::estimated_rank(self, bound, guard)
+    }
+}
+
+/// An index behind a pointer as an [`Index`] again. Each operation pins for itself: nested pins are cheap.
+pub struct Plugged<D: ?Sized> {
+    features: Features,
+    /// Held by a writer of an index that takes one at a time.
+    writer: Mutex<()>,
+    index: Box<D>,
+}
+
+impl<D: ?Sized> Plugged<D> {
+    /// An index with these features.
+    pub fn new(index: Box<D>, features: Features) -> Self {
+        Self {
+            features,
+            writer: Mutex::new(()),
+            index,
+        }
+    }
+
+    /// Returns what the index can do.
+    pub fn features(&self) -> Features {
+        self.features
+    }
+}
+
+impl<E: Entry, D: DynIndex<E> + ?Sized> Index<E> for Plugged<D> {
+    fn get(&self, key: &E::Key, _: &impl Pin) -> Option<E> {
+        self.index.get(key, &pin())
+    }
+
+    fn upsert<R>(
+        &self,
+        key: &E::Key,
+        _: &impl Pin,
+        f: impl FnOnce(Option<E>) -> (Action<E>, R),
+    ) -> R {
+        let writes_alone = !self.features.concurrent_writers;
+        // A closure that panicked has changed nothing.
+        let _writer = writes_alone.then(|| {
+            self.writer
+                .lock()
+                .unwrap_or_else(std::sync::PoisonError::into_inner)
+        });
+        let (mut f, mut result) = (Some(f), None);
+        self.index.upsert(key, &pin(), &mut |old| match f.take() {
+            Some(f) => {
+                let (action, out) = f(old);
+                result = Some(out);
+                action
+            }
+            None => Action::Keep,
+        });
+        result.expect("an index calls the closure of an upsert")
+    }
+
+    fn scan(
+        &self,
+        range: Range<'_, E::Key>,
+        want: usize,
+        _: &impl Pin,
+        out: &mut Batch<E>,
+    ) -> bool {
+        self.index.scan(range, want, &pin(), out)
+    }
+
+    fn len(&self) -> usize {
+        self.index.len()
+    }
+
+    fn memory(&self) -> usize {
+        size_of::<Self>() + self.index.memory()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.index.is_empty()
+    }
+
+    fn next_entry(&self, after: Option<&E::Key>, _: &impl Pin) -> Option<E> {
+        self.index.next_entry(after, &pin())
+    }
+
+    fn split(&self, parts: usize, _: &impl Pin, out: &mut Batch<E>) {
+        self.index.split(parts, &pin(), out);
+    }
+
+    fn slots(&self) -> usize {
+        self.index.slots()
+    }
+
+    fn slot(&self, slot: usize, _: &impl Pin, out: &mut Batch<E>) {
+        self.index.slot(slot, &pin(), out);
+    }
+}
+
+impl<E: Entry, D: DynOrderedIndex<E> + ?Sized> OrderedIndex<E> for Plugged<D> {
+    fn seek(&self, from: Bound<&E::Key>, _: &impl Pin) -> Option<E> {
+        self.index.seek(from, &pin())
+    }
+
+    fn seek_back(&self, from: Bound<&E::Key>, _: &impl Pin) -> Option<E> {
+        self.index.seek_back(from, &pin())
+    }
+
+    fn scan_back(
+        &self,
+        range: Range<'_, E::Key>,
+        want: usize,
+        _: &impl Pin,
+        out: &mut Batch<E>,
+    ) -> bool {
+        self.index.scan_back(range, want, &pin(), out)
+    }
+
+    fn estimated_rank(&self, bound: Bound<&E::Key>, _: &impl Pin) -> f64 {
+        self.index.estimated_rank(bound, &pin())
+    }
+}

@@ -1,0 +1,158 @@
+//! The indexes that tables can be made on, by name.
+//!
+//! `hash` and `ordered` are compiled into every operation ([`AnyBody`]); the others are made by factories and reached
+//! through a pointer ([`fyris_index::plug`]). Those of this library are one line each in [`built_in`]; a program adds
+//! its own by [`Store::register_index`](crate::Store::register_index).
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use fyris_index::plug::{DynIndex, DynOrderedIndex, Features, IndexFactory, PlugKey, Plugged};
+use fyris_index::{Build, HashIndex, IndexOptions, Ordered, btree};
+use fyris_term::Atom;
+
+use crate::body::{AnyBody, Body};
+use crate::error::{Error, Result};
+use crate::ids::TableType;
+use crate::key_kind::{Exact, Order};
+use crate::keys::{ExactKey, OrderKey};
+use crate::options::atom;
+use crate::slot::Slot;
+
+impl PlugKey for ExactKey {
+    fn as_bytes(&self) -> &[u8] {
+        self.bytes()
+    }
+}
+
+impl PlugKey for OrderKey {
+    fn as_bytes(&self) -> &[u8] {
+        self.bytes()
+    }
+}
+
+/// An [`IndexFactory`] for the two kinds of entries that tables have.
+trait Factory: Send + Sync {
+    fn features(&self) -> Features;
+    fn exact(&self, options: &IndexOptions) -> Option<Box<dyn DynIndex<Slot<Exact>>>>;
+    fn order(&self, options: &IndexOptions) -> Option<Box<dyn DynOrderedIndex<Slot<Order>>>>;
+}
+
+impl<F: IndexFactory> Factory for F {
+    fn features(&self) -> Features {
+        IndexFactory::features(self)
+    }
+
+    fn exact(&self, options: &IndexOptions) -> Option<Box<dyn DynIndex<Slot<Exact>>>> {
+        self.build(options)
+    }
+
+    fn order(&self, options: &IndexOptions) -> Option<Box<dyn DynOrderedIndex<Slot<Order>>>> {
+        self.build_ordered(options)
+    }
+}
+
+/// What makes an index.
+#[derive(Clone)]
+enum Maker {
+    Hash,
+    Ordered,
+    Factory(Arc<dyn Factory>),
+}
+
+/// The index of a table: its name, and what makes it.
+#[derive(Clone)]
+pub(crate) struct Choice {
+    name: Atom,
+    maker: Maker,
+}
+
+impl fmt::Debug for Choice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name.as_str())
+    }
+}
+
+impl Choice {
+    /// Returns the name in `{index, Name}`.
+    pub(crate) fn name(&self) -> &'static str {
+        self.name.as_str()
+    }
+
+    /// Returns what operations need and the index may lack.
+    pub(crate) fn features(&self) -> Features {
+        match &self.maker {
+            Maker::Hash | Maker::Ordered => Features::ALL,
+            Maker::Factory(factory) => factory.features(),
+        }
+    }
+
+    /// Makes fresh content; `None` if the index does not serve the type of table.
+    pub(crate) fn content(
+        &self,
+        kind: TableType,
+        keypos: usize,
+        options: &IndexOptions,
+    ) -> Option<AnyBody> {
+        let ordered = kind == TableType::OrderedSet;
+        Some(match &self.maker {
+            Maker::Hash if ordered => return None,
+            Maker::Hash => AnyBody::Hash(Body::new(HashIndex::build(options), kind, keypos)),
+            Maker::Ordered if ordered => {
+                AnyBody::OrderedSet(Body::new(Ordered::build(options), kind, keypos))
+            }
+            Maker::Ordered => AnyBody::Tree(Body::new(Ordered::build(options), kind, keypos)),
+            Maker::Factory(factory) if ordered => {
+                let index = Plugged::new(factory.order(options)?, factory.features());
+                AnyBody::PluggedOrder(Body::new(index, kind, keypos))
+            }
+            Maker::Factory(factory) => {
+                let index = Plugged::new(factory.exact(options)?, factory.features());
+                AnyBody::PluggedHash(Body::new(index, kind, keypos))
+            }
+        })
+    }
+}
+
+/// The indexes of this library that are made by factories.
+fn built_in() -> [(&'static str, Arc<dyn Factory>); 1] {
+    [("btree", Arc::new(btree::LockedBTrees))]
+}
+
+/// The indexes that the tables of a store can be made on.
+pub(crate) struct Indexes(RwLock<HashMap<Atom, Maker>>);
+
+impl Indexes {
+    pub(crate) fn new() -> Indexes {
+        let compiled = [("hash", Maker::Hash), ("ordered", Maker::Ordered)];
+        let made = built_in().map(|(name, factory)| (name, Maker::Factory(factory)));
+        let all = compiled.into_iter().chain(made);
+        let named = |(name, maker)| Some((atom(name).ok()?, maker));
+        Indexes(RwLock::new(all.filter_map(named).collect()))
+    }
+
+    /// Adds an index.
+    pub(crate) fn register(&self, name: &str, factory: impl IndexFactory) -> Result<()> {
+        let name = atom(name)?;
+        let mut indexes = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        if indexes.contains_key(&name) {
+            return Err(Error::NameTaken(name.as_str().to_owned()));
+        }
+        indexes.insert(name, Maker::Factory(Arc::new(factory)));
+        Ok(())
+    }
+
+    /// Returns the index of this name for a type of table.
+    pub(crate) fn find(&self, wanted: &str, table_type: TableType) -> Result<Choice> {
+        let indexes = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let found = atom(wanted).ok().and_then(|name| {
+            let maker = indexes.get(&name)?.clone();
+            Some(Choice { name, maker })
+        });
+        found.ok_or_else(|| Error::BadIndex {
+            index: wanted.to_owned(),
+            table_type,
+        })
+    }
+}
