@@ -76,12 +76,12 @@ whereis(Name) ->
     ?CALL(fyris_nif:whereis(Name), [Name]).
 
 %% The tid of a named table: what takes several calls goes on with the table that it began with, under whatever name.
-itself(Name) when is_atom(Name) ->
+resolve(Name) when is_atom(Name) ->
     case fyris_nif:whereis(Name) of
         undefined -> error({'$fyris_error', badarg, id, <<>>});
         Tid -> Tid
     end;
-itself(Tid) -> Tid.
+resolve(Tid) -> Tid.
 
 %% @doc What there is to know of a table.
 -spec info(table()) -> [{atom(), term()}] | undefined.
@@ -177,7 +177,7 @@ update_element(Table, Key, Elements, Default) ->
 %% @doc Replaces the content by what a generator gives.
 -spec init_table(table(), fun((read | close) -> term())) -> true.
 init_table(Table, Generator) when is_function(Generator, 1) ->
-    generate(?CALL(emptied(itself(Table)), [Table, Generator]), Generator);
+    generate(?CALL(emptied(resolve(Table)), [Table, Generator]), Generator);
 init_table(Table, Generator) ->
     ?BADARG([Table, Generator]).
 
@@ -193,7 +193,7 @@ generate(Table, Generator) ->
             %% As ets has it, this ends in an exit.
             try insert(Table, Objects)
             catch error:Reason:Stack ->
-                    try_it(fun() -> Next(close) end),
+                    ignore_errors(fun() -> Next(close) end),
                     exit({Reason, Stack})
             end,
             generate(Table, Next);
@@ -229,7 +229,7 @@ member(Table, Key) ->
 %% @doc All objects; in term order in an `ordered_set'.
 -spec tab2list(table()) -> [tuple()].
 tab2list(Table) ->
-    ?CALL(objects(itself(Table)), [Table]).
+    ?CALL(objects(resolve(Table)), [Table]).
 
 objects(Table) ->
     %% From the back, since the list is built from its end.
@@ -250,13 +250,13 @@ fyris_nif_type(Table) ->
 %% @doc Folds over all objects, in ascending order in an `ordered_set'.
 -spec foldl(fun((tuple(), Acc) -> Acc), Acc, table()) -> Acc.
 foldl(Fun, Acc, Table) ->
-    ?CALL(fixed(itself(Table), fun(T) -> fold(foldl, Fun, Acc, T) end),
+    ?CALL(fixed(resolve(Table), fun(T) -> fold(foldl, Fun, Acc, T) end),
           [Fun, Acc, Table]).
 
 %% @doc Folds over all objects, in descending order in an `ordered_set'.
 -spec foldr(fun((tuple(), Acc) -> Acc), Acc, table()) -> Acc.
 foldr(Fun, Acc, Table) ->
-    ?CALL(fixed(itself(Table), fun(T) -> fold(foldr, Fun, Acc, T) end),
+    ?CALL(fixed(resolve(Table), fun(T) -> fold(foldr, Fun, Acc, T) end),
           [Fun, Acc, Table]).
 
 fixed(Table, Run) ->
@@ -264,11 +264,11 @@ fixed(Table, Run) ->
     try Run(Table)
     after
         %% The table may be gone by now.
-        try_it(fun() -> fyris_nif:safe_fixtable(Table, false) end)
+        ignore_errors(fun() -> fyris_nif:safe_fixtable(Table, false) end)
     end.
 
 %% Whatever becomes of it.
-try_it(Fun) ->
+ignore_errors(Fun) ->
     try Fun(), ok
     catch _:_ -> ok
     end.
@@ -633,7 +633,7 @@ table(Table) ->
 %% @doc The same, with the options of `ets:table/2'.
 -spec table(table(), term()) -> qlc:query_handle().
 table(Table, Options) ->
-    try fyris_qlc:table(?CALL(itself(Table), [Table, Options]), Options)
+    try fyris_qlc:table(?CALL(resolve(Table), [Table, Options]), Options)
     catch throw:badarg -> ?BADARG([Table, Options])
     end.
 
@@ -652,7 +652,7 @@ i(Table, Height) -> i(Table, Height, 80).
 %% @doc The same, with so many columns too.
 -spec i(table(), pos_integer(), pos_integer()) -> ok.
 i(Table, Height, Width) ->
-    fyris_browse:table(?CALL(itself(Table), [Table, Height, Width]), Height, Width).
+    fyris_browse:table(?CALL(resolve(Table), [Table, Height, Width]), Height, Width).
 
 %% ---------------------------------------------------------------------------
 %% Beyond ets
@@ -680,7 +680,7 @@ range(Table, From, To) ->
       RangeOption :: reverse | keys | {limit, pos_integer()} |
                      {from | to, excluded | included}.
 range(Table, From, To, Options) ->
-    ?CALL(range_of(itself(Table), From, To, range_options(Options)),
+    ?CALL(range_of(resolve(Table), From, To, range_options(Options)),
           [Table, From, To, Options]).
 
 range_of(Table, From, To, #{reverse := Back, keys := Keys} = Options) ->
@@ -732,7 +732,7 @@ prefix(Table, Prefix) ->
 -spec prefix(table(), term(), [reverse | keys | {limit, pos_integer()}]) ->
           [term()].
 prefix(Table, Prefix, Options) ->
-    ?CALL(prefix_of(itself(Table), Prefix, range_options(Options)),
+    ?CALL(prefix_of(resolve(Table), Prefix, range_options(Options)),
           [Table, Prefix, Options]).
 
 prefix_of(Table, Prefix, #{reverse := Back, keys := Keys, limit := Limit}) ->
@@ -755,7 +755,7 @@ seek(Table, Key, Way) ->
 %% Faster than as many lookups in a table that is larger than the cache.
 -spec lookup_many(table(), [term()]) -> [[tuple()]].
 lookup_many(Table, Keys) ->
-    ?CALL(lookup_slices(itself(Table), Keys, []), [Table, Keys]).
+    ?CALL(lookup_slices(resolve(Table), Keys, []), [Table, Keys]).
 
 lookup_slices(Table, Keys, Done) ->
     case fyris_nif:lookup_some(Table, Keys) of
@@ -766,7 +766,7 @@ lookup_slices(Table, Keys, Done) ->
 %% @doc Deletes the objects of a range, both ends included; how many.
 -spec delete_range(table(), term(), term()) -> non_neg_integer().
 delete_range(Table, From, To) ->
-    ?CALL(take_slices(itself(Table), bound(From, included), bound(To, included), true,
+    ?CALL(take_slices(resolve(Table), bound(From, included), bound(To, included), true,
                       fun(Keys, Count) -> length(Keys) + Count end, 0),
           [Table, From, To]).
 
@@ -777,7 +777,7 @@ delete_range(Table, From, To) ->
 -spec take_range(table(), term(), term()) -> [tuple()].
 take_range(Table, From, To) ->
     ?CALL(lists:reverse(
-            take_slices(itself(Table), bound(From, included), bound(To, included),
+            take_slices(resolve(Table), bound(From, included), bound(To, included),
                         false, fun lists:reverse/2, [])),
           [Table, From, To]).
 

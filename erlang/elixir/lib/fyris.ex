@@ -30,7 +30,7 @@ defmodule Fyris do
   nothing but own one; `owner: :none` makes a table that stays until it is deleted.
   """
 
-  import Fyris.Twins
+  import Fyris.Defbang
   alias Fyris.Table
 
   @typedoc "A table, or the name of one."
@@ -43,38 +43,43 @@ defmodule Fyris do
   (`{pid, data}` or `:none`), `owner:` (`:none`), `compressed:` (a boolean).
   """
   @type options :: keyword
+  @typedoc "`from:`, `to:`, `limit:` and `reverse: true`; those that a function has a use for."
+  @type range_options :: keyword
+  @typedoc "An increment of the second element, or `{position, increment}`, `{position, increment, threshold, value}`, or a list."
+  @type counter_op :: integer | tuple | [tuple]
 
   ## Tables
 
-  both new(options \\ []), "Makes a table that belongs to the caller. See `t:options/0`." do
+  defbang new(options :: options \\ []) :: Table.t(),
+          "Makes a table that belongs to the caller. See `t:options/0`." do
     %Table{id: :fyris.new(Keyword.get(options, :name, :fyris), native(options))}
   end
 
-  both open(name, options \\ []),
-       "The table of this name; made with these options if there is none." do
+  defbang open(name :: atom, options :: options \\ []) :: Table.t(),
+          "Returns the table of this name; makes it with these options if there is none." do
     %Table{id: :fyris.open(name, native(options))}
   end
 
-  both delete_table(table), "Deletes a table with all that is in it." do
+  defbang delete_table(table :: table) :: :ok, "Deletes a table with all that is in it." do
     true = :fyris.delete(id(table))
     :ok
   end
 
-  both give_away(table, pid, data),
-       "Makes another process the owner; it gets `{:\"ETS-TRANSFER\", table, from, data}`." do
+  defbang give_away(table :: table, pid :: pid, data :: term) :: :ok,
+          "Makes another process the owner; it gets `{:\"ETS-TRANSFER\", table, from, data}`." do
     true = :fyris.give_away(id(table), pid, data)
     :ok
   end
 
-  @doc "What there is to know of a table; `nil` if there is none."
+  @doc "Returns what there is to know of a table; `nil` if there is none."
   @spec info(table) :: keyword | nil
   def info(table), do: table |> id() |> :fyris.info() |> or_nil()
 
-  @doc "How many objects there are; exact, whatever others do."
+  @doc "Returns the number of objects: exact, whatever others do."
   @spec size(table) :: non_neg_integer | nil
   def size(table), do: table |> id() |> :fyris.info(:size) |> or_nil()
 
-  @doc "The table of a name, or `nil`."
+  @doc "Returns the table of a name, or `nil`."
   @spec whereis(atom) :: Table.t() | nil
   def whereis(name) do
     case :fyris.whereis(name) do
@@ -85,7 +90,7 @@ defmodule Fyris do
 
   ## Pairs
 
-  @doc "The value of a key in a table of pairs: `{:ok, value}`, or `:error` if it has none."
+  @doc "Returns the value of a key in a table of pairs: `{:ok, value}`, or `:error` if it has none."
   @spec fetch(table, key) :: {:ok, term} | :error
   def fetch(table, key) do
     case :fyris.lookup(id(table), key) do
@@ -94,7 +99,7 @@ defmodule Fyris do
     end
   end
 
-  @doc "The value of a key; raises `KeyError` if it has none."
+  @doc "Returns the value of a key; raises `KeyError` if it has none."
   @spec fetch!(table, key) :: term
   def fetch!(table, key) do
     case fetch(table, key) do
@@ -103,7 +108,7 @@ defmodule Fyris do
     end
   end
 
-  @doc "The value of a key, or a default."
+  @doc "Returns the value of a key, or a default."
   @spec get(table, key, term) :: term
   def get(table, key, default \\ nil) do
     case fetch(table, key) do
@@ -112,16 +117,16 @@ defmodule Fyris do
     end
   end
 
-  @doc "Is there an object with this key?"
+  @doc "Returns whether there is an object with this key."
   @spec member?(table, key) :: boolean
   def member?(table, key), do: :fyris.member(id(table), key)
 
-  both put(table, key, value), "Puts a pair into a table." do
+  defbang put(table :: table, key :: key, value :: term) :: :ok, "Puts a pair into a table." do
     true = :fyris.insert(id(table), {key, value})
     :ok
   end
 
-  @doc "Takes a pair out: `{:ok, value}`, or `:error` if the key has none."
+  @doc "Takes a pair out and returns its value: `{:ok, value}`, or `:error` if the key has none."
   @spec pop(table, key) :: {:ok, term} | :error
   def pop(table, key) do
     case :fyris.take(id(table), key) do
@@ -130,9 +135,9 @@ defmodule Fyris do
     end
   end
 
-  both update(table, key, default, fun),
-       "Puts `fun` of the value of a key, or the default if it has none; answers the new value. Atomic: `fun` is " <>
-         "called again when another writer comes between." do
+  defbang update(table :: table, key :: key, default :: term, fun :: (term -> term)) :: term,
+          "Puts `fun` of the value of a key, or the default if it has none; returns the new value. Atomic: `fun` is " <>
+            "called again when another writer comes between." do
     {_, value} = :fyris.upsert(id(table), key, {key, default}, fn {_, value} -> {key, fun.(value)} end)
 
     value
@@ -140,56 +145,62 @@ defmodule Fyris do
 
   ## Objects
 
-  both insert(table, objects), "Inserts an object, or all of a list in one step." do
+  defbang insert(table :: table, objects :: object | [object]) :: :ok,
+          "Inserts an object, or all of a list in one step." do
     true = :fyris.insert(id(table), objects)
     :ok
   end
 
-  both insert_new(table, objects),
-       "The same, if none of the keys is there; whether it did." do
+  defbang insert_new(table :: table, objects :: object | [object]) :: boolean,
+          "Inserts as `insert/2` does if none of the keys is there; returns whether it did." do
     :fyris.insert_new(id(table), objects)
   end
 
-  both lookup(table, key), "The objects with a key." do
+  defbang lookup(table :: table, key :: key) :: [object], "Returns the objects with a key." do
     :fyris.lookup(id(table), key)
   end
 
-  both lookup_many(table, keys), "The objects of many keys: a list for each." do
+  defbang lookup_many(table :: table, keys :: [key]) :: [[object]],
+          "Returns the objects of many keys: a list for each." do
     :fyris.lookup_many(id(table), keys)
   end
 
-  both get_in_object(table, key, path),
-       "A part of an object, or `nil`: `path` begins with a position, then come keys of maps and positions." do
+  defbang get_in_object(table :: table, key :: key, path :: [term]) :: term | nil,
+          "Returns a part of an object, or `nil`: `path` begins with a position, then come keys of maps and positions." do
     case :fyris.get_in(id(table), key, path) do
       {:ok, part} -> part
       :error -> nil
     end
   end
 
-  both delete(table, key), "Deletes the objects with a key." do
+  defbang delete(table :: table, key :: key) :: :ok, "Deletes the objects with a key." do
     true = :fyris.delete(id(table), key)
     :ok
   end
 
-  both take(table, key), "Takes the objects with a key out." do
+  defbang take(table :: table, key :: key) :: [object],
+          "Takes the objects with a key out and returns them." do
     :fyris.take(id(table), key)
   end
 
-  both clear(table), "Empties a table in one step." do
+  defbang clear(table :: table) :: :ok, "Empties a table in one step." do
     true = :fyris.delete_all_objects(id(table))
     :ok
   end
 
-  both drain(table), "Takes all objects out; each goes to one of several callers." do
+  defbang drain(table :: table) :: [object],
+          "Takes all objects out and returns them; each goes to one of several callers." do
     :fyris.drain(id(table))
   end
 
-  both cas(table, old, new), "Replaces an object if exactly `old` is there; whether it did." do
+  defbang cas(table :: table, old :: object, new :: object) :: boolean,
+          "Replaces an object if exactly `old` is there; returns whether it did." do
     :fyris.cas(id(table), old, new)
   end
 
-  both update_counter(table, key, operation, default \\ nil),
-       "Adds to integers of an object in one step; `default` is the object for a key that is not there." do
+  defbang update_counter(table :: table, key :: key, operation :: counter_op, default :: object | nil \\ nil) ::
+            integer | [integer],
+          "Adds to integers of an object in one step and returns the new ones; `default` is the object for a key that is not there." do
     case default do
       nil -> :fyris.update_counter(id(table), key, operation)
       _ -> :fyris.update_counter(id(table), key, operation, default)
@@ -198,41 +209,45 @@ defmodule Fyris do
 
   ## Queries
 
-  both select(table, spec), "What a match specification makes of the objects." do
+  defbang select(table :: table, spec :: :ets.match_spec()) :: [term],
+          "Returns what a match specification makes of the objects." do
     :fyris.select(id(table), spec)
   end
 
-  both count(table, spec), "Of how many objects a match specification says `true`." do
+  defbang count(table :: table, spec :: :ets.match_spec()) :: non_neg_integer,
+          "Returns the number of objects of which a match specification says `true`." do
     :fyris.select_count(id(table), spec)
   end
 
-  both explain(table, spec), "How a `select` would find its objects." do
+  defbang explain(table :: table, spec :: :ets.match_spec()) :: map,
+          "Returns how a `select` would find its objects, and about how many it would visit." do
     :fyris.explain(id(table), spec)
   end
 
   ## Order: tables of the type `:ordered_set`
 
-  both range(table, options \\ []),
-       "The objects between `from:` and `to:`, which both count; `limit:`, `reverse: true`." do
+  defbang range(table :: table, options :: range_options \\ []) :: [object],
+          "Returns the objects between `from:` and `to:`, which both count; `limit:`, `reverse: true`." do
     {from, to, rest} = bounds(options)
     :fyris.range(id(table), from, to, rest)
   end
 
-  both prefix(table, prefix, options \\ []),
-       "The objects whose keys begin alike: `{:a, :_}`, `\"jo\"`; `limit:`, `reverse: true`." do
+  defbang prefix(table :: table, prefix :: term, options :: range_options \\ []) :: [object],
+          "Returns the objects whose keys begin alike: `{:a, :_}`, `\"jo\"`; `limit:`, `reverse: true`." do
     {_, _, rest} = bounds(options)
     :fyris.prefix(id(table), prefix, rest)
   end
 
-  both seek(table, key, way \\ :up),
-       "The first object at or above a key, or the last at or below it (`:down`); or `nil`." do
+  defbang seek(table :: table, key :: key, way :: :up | :down \\ :up) :: object | nil,
+          "Returns the first object at or above a key, or the last at or below it (`:down`); or `nil`." do
     case :fyris.seek(id(table), key, way) do
       :"$end_of_table" -> nil
       object -> object
     end
   end
 
-  both take_range(table, options \\ []), "Takes the objects of a range out, in order." do
+  defbang take_range(table :: table, options :: range_options \\ []) :: [object],
+          "Takes the objects of a range out and returns them in order." do
     {from, to, _} = bounds(options)
     :fyris.take_range(id(table), from, to)
   end

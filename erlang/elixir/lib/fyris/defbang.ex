@@ -1,0 +1,60 @@
+defmodule Fyris.Defbang do
+  @moduledoc false
+  # Functions in two forms: one answers a tuple, the other raises.
+
+  alias Fyris.Error
+
+  @doc false
+  # Defines `name!` with this body, and `name`, which gives what that one raises as a tuple; both with a spec. The
+  # arguments and the result have their types: `put(table :: table, key :: key) :: :ok`.
+  defmacro defbang({:"::", _, [{name, _, args}, result]}, doc, do: body) do
+    bang = :"#{name}!"
+    {plain, types} = args |> Enum.map(&split/1) |> Enum.unzip()
+
+    quote do
+      unquote_splicing(specs(name, args, types, answers(result)))
+      @doc unquote(doc)
+      def unquote(name)(unquote_splicing(Enum.map(args, &untyped/1))) do
+        Fyris.Defbang.answer(unquote(bang)(unquote_splicing(plain)))
+      rescue
+        error in [Error] -> {:error, error}
+      end
+
+      unquote_splicing(specs(bang, args, types, result))
+
+      @doc "Does what `#{unquote(name)}/#{unquote(length(args))}` does; raises `Fyris.Error` where that answers it."
+      def unquote(bang)(unquote_splicing(Enum.map(args, &untyped/1))) do
+        unquote(body)
+      rescue
+        error in [ArgumentError, ErlangError] ->
+          reraise Error.new(error, __STACKTRACE__), __STACKTRACE__
+      end
+    end
+  end
+
+  @doc false
+  # What the one that does not raise answers.
+  def answer(:ok), do: :ok
+  def answer(result), do: {:ok, result}
+
+  # The type of that.
+  defp answers(:ok), do: quote(do: :ok | {:error, Fyris.Error.t()})
+  defp answers(result), do: quote(do: {:ok, unquote(result)} | {:error, Fyris.Error.t()})
+
+  # A spec for each arity that the default of the last argument allows.
+  defp specs(name, args, types, result) do
+    shorter = if match?({:\\, _, _}, List.last(args)), do: [Enum.drop(types, -1)], else: []
+
+    for types <- [types | shorter] do
+      quote(do: @spec(unquote(name)(unquote_splicing(types)) :: unquote(result)))
+    end
+  end
+
+  # An argument without type and default, and its type.
+  defp split({:\\, _, [arg, _]}), do: split(arg)
+  defp split({:"::", _, [arg, type]}), do: {arg, type}
+
+  # An argument without its type.
+  defp untyped({:\\, meta, [arg, default]}), do: {:\\, meta, [untyped(arg), default]}
+  defp untyped({:"::", _, [arg, _]}), do: arg
+end
