@@ -41,7 +41,7 @@ store_ignore_pending    |                    | -p fyris --lib ops::list
 store_commit_unhelped   | --cfg loom         | -p fyris --lib ops::model --release
 store_through_unheld    | --cfg loom         | -p fyris --lib ops::model --release
 store_commit_not_undone |                    | -p fyris --test lists
-store_sheet_reused      |                    | -p fyris --test words what_is_seen
+store_page_reused      |                    | -p fyris --test words what_is_seen
 ordered_head_decides    |                    | -p fyris --test words keys_that_share
 store_name_unchecked    |                    | -p fyris --test owners
 store_dead_is_found     |                    | -p fyris --lib registry
@@ -73,10 +73,10 @@ sync_list_leaks         |                    | -p fyris-sync --test memory
 sync_child_waits        |                    | -p fyris-sync --test fork
 sync_child_counts       |                    | -p fyris-sync --test fork
 sync_no_sweep           |                    | -p fyris-sync --lib reclaim
-sync_light_unfenced     | --cfg loom         | -p fyris-sync --lib linger --release
-sync_leave_unfenced     | --cfg loom         | -p fyris-sync --lib linger --release
-sync_takes_any_guard    | --cfg loom         | -p fyris-sync --lib linger --release
-sync_stays_unseen       | --cfg loom         | -p fyris-sync --lib linger --release
+sync_light_unfenced     | --cfg loom         | -p fyris-sync --lib guard_cache --release
+sync_leave_unfenced     | --cfg loom         | -p fyris-sync --lib guard_cache --release
+sync_takes_any_guard    | --cfg loom         | -p fyris-sync --lib guard_cache --release
+sync_stays_unseen       | --cfg loom         | -p fyris-sync --lib guard_cache --release
 sync_section_unfenced   | --cfg loom         | -p fyris-sync --lib section --release
 segment_publish_partly  |                    | -p fyris-segment --test processes kill::
 segment_gate_unordered  | --cfg loom         | -p fyris-segment --test loom --release

@@ -351,7 +351,7 @@ fn errors_name_the_cause_and_end_scripts() {
         ),
         (
             &["new t bag {index, nonsense}"][..],
-            "index nonsense cannot be used for type bag: its index is hash",
+            "no index nonsense for type bag: its own is hash",
         ),
         (&["new t", "head -1"][..], "usage: head"),
         (

@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 use std::ops::Bound;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 
-use fyris_sync::reclaim::Pin;
+use fyris_sync::reclaim::Guard;
 
 use crate::plug::{DynIndex, DynOrderedIndex, IndexFactory, PlugEntry};
 use crate::{Action, Batch, Entry, Index, IndexOptions, OrderedIndex, Range};
@@ -106,14 +106,14 @@ fn append<'t, E: Entry + 't>(
 }
 
 impl<E: Entry<Key: Ord> + Send + Sync> Index<E> for LockedBTree<E> {
-    fn get(&self, key: &E::Key, _: &impl Pin) -> Option<E> {
+    fn get(&self, key: &E::Key, _: &impl Guard) -> Option<E> {
         self.read().get(Key::of(key)).map(|entry| entry.0)
     }
 
     fn upsert<R>(
         &self,
         key: &E::Key,
-        _: &impl Pin,
+        _: &impl Guard,
         f: impl FnOnce(Option<E>) -> (Action<E>, R),
     ) -> R {
         let mut tree = self.0.write().unwrap_or_else(PoisonError::into_inner);
@@ -130,7 +130,7 @@ impl<E: Entry<Key: Ord> + Send + Sync> Index<E> for LockedBTree<E> {
         &self,
         range: Range<'_, E::Key>,
         want: usize,
-        _: &impl Pin,
+        _: &impl Guard,
         out: &mut Batch<E>,
     ) -> bool {
         append(&mut within(&self.read(), range), want, out)
@@ -147,14 +147,14 @@ impl<E: Entry<Key: Ord> + Send + Sync> Index<E> for LockedBTree<E> {
 }
 
 impl<E: Entry<Key: Ord> + Send + Sync> OrderedIndex<E> for LockedBTree<E> {
-    fn seek(&self, from: Bound<&E::Key>, _: &impl Pin) -> Option<E> {
+    fn seek(&self, from: Bound<&E::Key>, _: &impl Guard) -> Option<E> {
         let tree = self.read();
         within(&tree, (from, Bound::Unbounded))
             .next()
             .map(|entry| entry.0)
     }
 
-    fn seek_back(&self, from: Bound<&E::Key>, _: &impl Pin) -> Option<E> {
+    fn seek_back(&self, from: Bound<&E::Key>, _: &impl Guard) -> Option<E> {
         let tree = self.read();
         within(&tree, (Bound::Unbounded, from))
             .next_back()
@@ -165,7 +165,7 @@ impl<E: Entry<Key: Ord> + Send + Sync> OrderedIndex<E> for LockedBTree<E> {
         &self,
         range: Range<'_, E::Key>,
         want: usize,
-        _: &impl Pin,
+        _: &impl Guard,
         out: &mut Batch<E>,
     ) -> bool {
         append(&mut within(&self.read(), range).rev(), want, out)

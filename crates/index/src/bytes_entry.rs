@@ -15,7 +15,7 @@ use std::mem::offset_of;
 use std::ptr::{self, NonNull};
 
 use fyris_sync::alloc as record;
-use fyris_sync::reclaim::{Pin, Retire};
+use fyris_sync::reclaim::{Guard, Retire};
 
 use crate::Entry;
 
@@ -177,7 +177,7 @@ unsafe impl<V: 'static> Entry for BytesRef<V> {
     }
 
     #[inline]
-    unsafe fn retire(self, pin: &impl Pin) {
+    unsafe fn retire(self, pin: &impl Guard) {
         if cfg!(fyris_mutant = "bytes_early_free") {
             // SAFETY: none; this is the mistake that the tests must notice.
             return unsafe { Head::reclaim(self.0.as_ptr()) };

@@ -2,7 +2,7 @@
 
 use std::hash::{BuildHasher, Hash};
 
-use fyris_sync::reclaim::Pin;
+use fyris_sync::reclaim::Guard;
 
 /// A handle of something immutable that has a key: 48 bits, copied freely by the index.
 ///
@@ -64,7 +64,7 @@ pub unsafe trait Entry: Copy {
     ///
     /// The entry is in no index any more, and is retired once. What is behind it may be dropped at any later time: it
     /// borrows nothing, or dropping it does nothing.
-    unsafe fn retire(self, pin: &impl Pin);
+    unsafe fn retire(self, pin: &impl Guard);
 
     /// Frees what is behind the handle now.
     ///

@@ -12,11 +12,11 @@ pub mod conformance;
 pub mod entry;
 pub mod hash;
 pub mod inline;
-mod lanes;
 pub mod map;
 pub mod ordered;
 pub mod plug;
 pub mod prefetch;
+mod simd;
 pub mod traits;
 pub mod tree;
 

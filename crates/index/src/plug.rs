@@ -9,7 +9,7 @@ use std::hash::Hash;
 use std::ops::Bound;
 
 use fyris_sync::lock::Mutex;
-use fyris_sync::reclaim::{Guard, Pin, pin};
+use fyris_sync::reclaim::{Guard, LocalGuard, pin};
 
 use crate::ordered::TreeKey;
 use crate::{Action, Batch, Entry, Index, IndexOptions, OrderedIndex, Range};
@@ -90,17 +90,17 @@ pub unsafe trait IndexFactory: Send + Sync + 'static {
 /// [`Index`] behind a pointer; its methods do what those of the same name do.
 pub trait DynIndex<E: Entry>: Send + Sync {
     /// As [`Index::get`].
-    fn get(&self, key: &E::Key, guard: &Guard) -> Option<E>;
+    fn get(&self, key: &E::Key, guard: &LocalGuard) -> Option<E>;
 
     /// As [`Index::upsert`]; `f` is called once.
-    fn upsert(&self, key: &E::Key, guard: &Guard, f: &mut dyn FnMut(Option<E>) -> Action<E>);
+    fn upsert(&self, key: &E::Key, guard: &LocalGuard, f: &mut dyn FnMut(Option<E>) -> Action<E>);
 
     /// As [`Index::scan`].
     fn scan(
         &self,
         range: Range<'_, E::Key>,
         want: usize,
-        guard: &Guard,
+        guard: &LocalGuard,
         out: &mut Batch<E>,
     ) -> bool;
 
@@ -114,45 +114,45 @@ pub trait DynIndex<E: Entry>: Send + Sync {
     fn memory(&self) -> usize;
 
     /// As [`Index::next_entry`].
-    fn next_entry(&self, after: Option<&E::Key>, guard: &Guard) -> Option<E>;
+    fn next_entry(&self, after: Option<&E::Key>, guard: &LocalGuard) -> Option<E>;
 
     /// As [`Index::split`].
-    fn split(&self, parts: usize, guard: &Guard, out: &mut Batch<E>);
+    fn split(&self, parts: usize, guard: &LocalGuard, out: &mut Batch<E>);
 
     /// As [`Index::slots`].
     fn slots(&self) -> usize;
 
     /// As [`Index::slot`].
-    fn slot(&self, slot: usize, guard: &Guard, out: &mut Batch<E>);
+    fn slot(&self, slot: usize, guard: &LocalGuard, out: &mut Batch<E>);
 }
 
 /// [`OrderedIndex`] behind a pointer; its methods do what those of the same name do.
 pub trait DynOrderedIndex<E: Entry>: DynIndex<E> {
     /// As [`OrderedIndex::seek`].
-    fn seek(&self, from: Bound<&E::Key>, guard: &Guard) -> Option<E>;
+    fn seek(&self, from: Bound<&E::Key>, guard: &LocalGuard) -> Option<E>;
 
     /// As [`OrderedIndex::seek_back`].
-    fn seek_back(&self, from: Bound<&E::Key>, guard: &Guard) -> Option<E>;
+    fn seek_back(&self, from: Bound<&E::Key>, guard: &LocalGuard) -> Option<E>;
 
     /// As [`OrderedIndex::scan_back`].
     fn scan_back(
         &self,
         range: Range<'_, E::Key>,
         want: usize,
-        guard: &Guard,
+        guard: &LocalGuard,
         out: &mut Batch<E>,
     ) -> bool;
 
     /// As [`OrderedIndex::estimated_rank`].
-    fn estimated_rank(&self, bound: Bound<&E::Key>, guard: &Guard) -> f64;
+    fn estimated_rank(&self, bound: Bound<&E::Key>, guard: &LocalGuard) -> f64;
 }
 
 impl<E: Entry, I: Index<E>> DynIndex<E> for I {
-    fn get(&self, key: &E::Key, guard: &Guard) -> Option<E> {
+    fn get(&self, key: &E::Key, guard: &LocalGuard) -> Option<E> {
         Index::get(self, key, guard)
     }
 
-    fn upsert(&self, key: &E::Key, guard: &Guard, f: &mut dyn FnMut(Option<E>) -> Action<E>) {
+    fn upsert(&self, key: &E::Key, guard: &LocalGuard, f: &mut dyn FnMut(Option<E>) -> Action<E>) {
         Index::upsert(self, key, guard, |old| (f(old), ()));
     }
 
@@ -160,7 +160,7 @@ impl<E: Entry, I: Index<E>> DynIndex<E> for I {
         &self,
         range: Range<'_, E::Key>,
         want: usize,
-        guard: &Guard,
+        guard: &LocalGuard,
         out: &mut Batch<E>,
     ) -> bool {
         Index::scan(self, range, want, guard, out)
@@ -178,11 +178,11 @@ impl<E: Entry, I: Index<E>> DynIndex<E> for I {
         Index::memory(self)
     }
 
-    fn next_entry(&self, after: Option<&E::Key>, guard: &Guard) -> Option<E> {
+    fn next_entry(&self, after: Option<&E::Key>, guard: &LocalGuard) -> Option<E> {
         Index::next_entry(self, after, guard)
     }
 
-    fn split(&self, parts: usize, guard: &Guard, out: &mut Batch<E>) {
+    fn split(&self, parts: usize, guard: &LocalGuard, out: &mut Batch<E>) {
         Index::split(self, parts, guard, out);
     }
 
@@ -190,17 +190,17 @@ impl<E: Entry, I: Index<E>> DynIndex<E> for I {
         Index::slots(self)
     }
 
-    fn slot(&self, slot: usize, guard: &Guard, out: &mut Batch<E>) {
+    fn slot(&self, slot: usize, guard: &LocalGuard, out: &mut Batch<E>) {
         Index::slot(self, slot, guard, out);
     }
 }
 
 impl<E: Entry, I: OrderedIndex<E>> DynOrderedIndex<E> for I {
-    fn seek(&self, from: Bound<&E::Key>, guard: &Guard) -> Option<E> {
+    fn seek(&self, from: Bound<&E::Key>, guard: &LocalGuard) -> Option<E> {
         OrderedIndex::seek(self, from, guard)
     }
 
-    fn seek_back(&self, from: Bound<&E::Key>, guard: &Guard) -> Option<E> {
+    fn seek_back(&self, from: Bound<&E::Key>, guard: &LocalGuard) -> Option<E> {
         OrderedIndex::seek_back(self, from, guard)
     }
 
@@ -208,13 +208,13 @@ impl<E: Entry, I: OrderedIndex<E>> DynOrderedIndex<E> for I {
         &self,
         range: Range<'_, E::Key>,
         want: usize,
-        guard: &Guard,
+        guard: &LocalGuard,
         out: &mut Batch<E>,
     ) -> bool {
         OrderedIndex::scan_back(self, range, want, guard, out)
     }
 
-    fn estimated_rank(&self, bound: Bound<&E::Key>, guard: &Guard) -> f64 {
+    fn estimated_rank(&self, bound: Bound<&E::Key>, guard: &LocalGuard) -> f64 {
         OrderedIndex::estimated_rank(self, bound, guard)
     }
 }
@@ -244,14 +244,14 @@ impl<D: ?Sized> Plugged<D> {
 }
 
 impl<E: Entry, D: DynIndex<E> + ?Sized> Index<E> for Plugged<D> {
-    fn get(&self, key: &E::Key, _: &impl Pin) -> Option<E> {
+    fn get(&self, key: &E::Key, _: &impl Guard) -> Option<E> {
         self.index.get(key, &pin())
     }
 
     fn upsert<R>(
         &self,
         key: &E::Key,
-        _: &impl Pin,
+        _: &impl Guard,
         f: impl FnOnce(Option<E>) -> (Action<E>, R),
     ) -> R {
         let writes_alone = !self.features.concurrent_writers;
@@ -277,7 +277,7 @@ impl<E: Entry, D: DynIndex<E> + ?Sized> Index<E> for Plugged<D> {
         &self,
         range: Range<'_, E::Key>,
         want: usize,
-        _: &impl Pin,
+        _: &impl Guard,
         out: &mut Batch<E>,
     ) -> bool {
         self.index.scan(range, want, &pin(), out)
@@ -295,11 +295,11 @@ impl<E: Entry, D: DynIndex<E> + ?Sized> Index<E> for Plugged<D> {
         self.index.is_empty()
     }
 
-    fn next_entry(&self, after: Option<&E::Key>, _: &impl Pin) -> Option<E> {
+    fn next_entry(&self, after: Option<&E::Key>, _: &impl Guard) -> Option<E> {
         self.index.next_entry(after, &pin())
     }
 
-    fn split(&self, parts: usize, _: &impl Pin, out: &mut Batch<E>) {
+    fn split(&self, parts: usize, _: &impl Guard, out: &mut Batch<E>) {
         self.index.split(parts, &pin(), out);
     }
 
@@ -307,17 +307,17 @@ impl<E: Entry, D: DynIndex<E> + ?Sized> Index<E> for Plugged<D> {
         self.index.slots()
     }
 
-    fn slot(&self, slot: usize, _: &impl Pin, out: &mut Batch<E>) {
+    fn slot(&self, slot: usize, _: &impl Guard, out: &mut Batch<E>) {
         self.index.slot(slot, &pin(), out);
     }
 }
 
 impl<E: Entry, D: DynOrderedIndex<E> + ?Sized> OrderedIndex<E> for Plugged<D> {
-    fn seek(&self, from: Bound<&E::Key>, _: &impl Pin) -> Option<E> {
+    fn seek(&self, from: Bound<&E::Key>, _: &impl Guard) -> Option<E> {
         self.index.seek(from, &pin())
     }
 
-    fn seek_back(&self, from: Bound<&E::Key>, _: &impl Pin) -> Option<E> {
+    fn seek_back(&self, from: Bound<&E::Key>, _: &impl Guard) -> Option<E> {
         self.index.seek_back(from, &pin())
     }
 
@@ -325,13 +325,13 @@ impl<E: Entry, D: DynOrderedIndex<E> + ?Sized> OrderedIndex<E> for Plugged<D> {
         &self,
         range: Range<'_, E::Key>,
         want: usize,
-        _: &impl Pin,
+        _: &impl Guard,
         out: &mut Batch<E>,
     ) -> bool {
         self.index.scan_back(range, want, &pin(), out)
     }
 
-    fn estimated_rank(&self, bound: Bound<&E::Key>, _: &impl Pin) -> f64 {
+    fn estimated_rank(&self, bound: Bound<&E::Key>, _: &impl Guard) -> f64 {
         self.index.estimated_rank(bound, &pin())
     }
 }

@@ -9,7 +9,7 @@
 
 use std::ops::Bound;
 
-use fyris_sync::reclaim::Pin;
+use fyris_sync::reclaim::Guard;
 
 use crate::Entry;
 
@@ -69,7 +69,7 @@ pub trait Build {
 /// Dropping the index disposes of those that are still in it.
 pub trait Index<E: Entry>: Send + Sync {
     /// Returns the entry with this key.
-    fn get(&self, key: &E::Key, pin: &impl Pin) -> Option<E>;
+    fn get(&self, key: &E::Key, pin: &impl Guard) -> Option<E>;
 
     /// Runs `f` on the entry with this key (or on its absence), under the slot's protection, and does
     /// as it says; returns `f`'s second result.
@@ -79,7 +79,7 @@ pub trait Index<E: Entry>: Send + Sync {
     fn upsert<R>(
         &self,
         key: &E::Key,
-        pin: &impl Pin,
+        pin: &impl Guard,
         f: impl FnOnce(Option<E>) -> (Action<E>, R),
     ) -> R;
 
@@ -96,7 +96,7 @@ pub trait Index<E: Entry>: Send + Sync {
         &self,
         range: Range<'_, E::Key>,
         want: usize,
-        pin: &impl Pin,
+        pin: &impl Guard,
         out: &mut Batch<E>,
     ) -> bool;
 
@@ -119,7 +119,7 @@ pub trait Index<E: Entry>: Send + Sync {
     fn upsert_run<'k>(
         &self,
         keys: impl Fn(usize) -> Option<&'k E::Key>,
-        pin: &impl Pin,
+        pin: &impl Guard,
         mut f: impl FnMut(usize, Option<E>) -> Option<Action<E>>,
     ) -> usize
     where
@@ -133,7 +133,7 @@ pub trait Index<E: Entry>: Send + Sync {
     }
 
     /// Returns the first entry behind `after` (of all: `None`) in the index's order.
-    fn next_entry(&self, after: Option<&E::Key>, pin: &impl Pin) -> Option<E> {
+    fn next_entry(&self, after: Option<&E::Key>, pin: &impl Guard) -> Option<E> {
         let mut batch = Batch::new();
         let from = after.map_or(Bound::Unbounded, Bound::Excluded);
         self.scan((from, Bound::Unbounded), 1, pin, &mut batch);
@@ -142,15 +142,15 @@ pub trait Index<E: Entry>: Send + Sync {
 
     /// Asks memory for what [`Index::upsert`] of this key is going to need. Changes nothing.
     #[inline]
-    fn prefetch_write(&self, _key: &E::Key, _pin: &impl Pin) {}
+    fn prefetch_write(&self, _key: &E::Key, _pin: &impl Guard) {}
 
     /// Asks memory for what [`Index::get`] of this key is going to need. Changes nothing.
     #[inline]
-    fn prefetch_read(&self, _key: &E::Key, _pin: &impl Pin) {}
+    fn prefetch_read(&self, _key: &E::Key, _pin: &impl Guard) {}
 
     /// Appends entries, fewer than `parts` and in the index's order, whose keys cut the index into `parts` of about
     /// the same size; fewer when there is too little to cut, or when the index knows no such keys.
-    fn split(&self, _parts: usize, _pin: &impl Pin, _out: &mut Batch<E>) {}
+    fn split(&self, _parts: usize, _pin: &impl Guard, _out: &mut Batch<E>) {}
 
     /// Returns how many slots [`Index::slot`] can be asked for now: one an entry, unless the index has buckets.
     fn slots(&self) -> usize {
@@ -158,7 +158,7 @@ pub trait Index<E: Entry>: Send + Sync {
     }
 
     /// Appends the entries of one slot: of a bucket, or the `slot`-th entry, which takes O(slot).
-    fn slot(&self, slot: usize, pin: &impl Pin, out: &mut Batch<E>) {
+    fn slot(&self, slot: usize, pin: &impl Guard, out: &mut Batch<E>) {
         let mut batch = Batch::new();
         self.scan(
             (Bound::Unbounded, Bound::Unbounded),
@@ -173,22 +173,22 @@ pub trait Index<E: Entry>: Send + Sync {
 /// An index whose order is the order of keys, in which its scans append.
 pub trait OrderedIndex<E: Entry>: Index<E> {
     /// Returns the first entry at or above the bound (above for `Excluded`; the first of all for `Unbounded`).
-    fn seek(&self, from: Bound<&E::Key>, pin: &impl Pin) -> Option<E>;
+    fn seek(&self, from: Bound<&E::Key>, pin: &impl Guard) -> Option<E>;
 
     /// Returns the last entry at or below the bound (below for `Excluded`; the last of all for `Unbounded`).
-    fn seek_back(&self, from: Bound<&E::Key>, pin: &impl Pin) -> Option<E>;
+    fn seek_back(&self, from: Bound<&E::Key>, pin: &impl Guard) -> Option<E>;
 
     /// As [`Index::scan`], from the end of the range, downwards.
     fn scan_back(
         &self,
         range: Range<'_, E::Key>,
         want: usize,
-        pin: &impl Pin,
+        pin: &impl Guard,
         out: &mut Batch<E>,
     ) -> bool;
 
     /// Returns about which part of the entries, from 0 to 1, lies below the bound; 0.5 for an index that cannot tell.
-    fn estimated_rank(&self, bound: Bound<&E::Key>, _pin: &impl Pin) -> f64 {
+    fn estimated_rank(&self, bound: Bound<&E::Key>, _pin: &impl Guard) -> f64 {
         match bound {
             Bound::Unbounded => 0.0,
             _ => 0.5,
@@ -207,5 +207,5 @@ pub struct Stamp(pub u64, pub u64);
 /// An index that tells whether what a transaction has read is still so.
 pub trait Stamped<E: Entry>: Index<E> {
     /// Returns the version of the place where `key` is or would be.
-    fn stamp(&self, key: &E::Key, pin: &impl Pin) -> Stamp;
+    fn stamp(&self, key: &E::Key, pin: &impl Guard) -> Stamp;
 }

@@ -6,7 +6,7 @@ use std::ops::Bound;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use fyris_index::conformance::{self as suite, Object};
-use fyris_index::reclaim::Pin;
+use fyris_index::reclaim::Guard;
 use fyris_index::{Action, Batch, Entry, Index, LockedBTree, OrderedIndex, Range};
 
 /// A promise that is broken.
@@ -48,12 +48,12 @@ impl Broken {
 }
 
 /// Puts in an entry, or takes one out, without a look at what is there.
-fn set(index: &LockedBTree<Object>, key: u64, action: Action<Object>, pin: &impl Pin) {
+fn set(index: &LockedBTree<Object>, key: u64, action: Action<Object>, pin: &impl Guard) {
     index.upsert(&key, pin, |_| (action, ()));
 }
 
 impl Index<Object> for Broken {
-    fn get(&self, key: &u64, pin: &impl Pin) -> Option<Object> {
+    fn get(&self, key: &u64, pin: &impl Guard) -> Option<Object> {
         let found = self.index.get(key, pin);
         found.filter(|_| !(self.is(Fault::Misses) && key % 7 == 3))
     }
@@ -61,7 +61,7 @@ impl Index<Object> for Broken {
     fn upsert<R>(
         &self,
         key: &u64,
-        pin: &impl Pin,
+        pin: &impl Guard,
         f: impl FnOnce(Option<Object>) -> (Action<Object>, R),
     ) -> R {
         match self.fault {
@@ -98,7 +98,7 @@ impl Index<Object> for Broken {
         &self,
         (from, to): Range<'_, u64>,
         want: usize,
-        pin: &impl Pin,
+        pin: &impl Guard,
         out: &mut Batch<Object>,
     ) -> bool {
         let from = match from {
@@ -115,7 +115,7 @@ impl Index<Object> for Broken {
     fn upsert_run<'k>(
         &self,
         keys: impl Fn(usize) -> Option<&'k u64>,
-        pin: &impl Pin,
+        pin: &impl Guard,
         mut f: impl FnMut(usize, Option<Object>) -> Option<Action<Object>>,
     ) -> usize {
         let Some(key) = keys(0) else { return 0 };
@@ -135,7 +135,7 @@ impl Index<Object> for Broken {
 }
 
 impl OrderedIndex<Object> for Broken {
-    fn seek(&self, from: Bound<&u64>, pin: &impl Pin) -> Option<Object> {
+    fn seek(&self, from: Bound<&u64>, pin: &impl Guard) -> Option<Object> {
         match from {
             Bound::Included(key) if self.is(Fault::SeekPasses) => {
                 self.index.seek(Bound::Excluded(key), pin)
@@ -144,7 +144,7 @@ impl OrderedIndex<Object> for Broken {
         }
     }
 
-    fn seek_back(&self, from: Bound<&u64>, pin: &impl Pin) -> Option<Object> {
+    fn seek_back(&self, from: Bound<&u64>, pin: &impl Guard) -> Option<Object> {
         self.index.seek_back(from, pin)
     }
 
@@ -152,7 +152,7 @@ impl OrderedIndex<Object> for Broken {
         &self,
         range: Range<'_, u64>,
         want: usize,
-        pin: &impl Pin,
+        pin: &impl Guard,
         out: &mut Batch<Object>,
     ) -> bool {
         match self.is(Fault::BackIsForth) {

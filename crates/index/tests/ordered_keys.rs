@@ -1,5 +1,5 @@
-//! What is promised of every type that can be a key of a tree: heads and separators are in the order of keys, and keys
-//! come back as they went in.
+//! What is promised of every type that can be a key of a tree: key prefixes and separators are in the order of keys,
+//! and keys come back as they went in.
 #![cfg(not(any(loom, shuttle)))]
 
 use std::cmp::Reverse;
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime};
 
-use fyris_index::ordered::{HeadKey, Separator, TreeKey};
+use fyris_index::ordered::{PrefixKey, Separator, TreeKey};
 use fyris_index::{ConcurrentTree, InlineTree};
 use proptest::prelude::*;
 
@@ -35,9 +35,9 @@ fn check<K: TreeKey + Clone + Debug + Send + Sync + 'static>(keys: Vec<K>) {
 }
 
 fn check_pair<K: TreeKey + Debug>(low: &K, high: &K) {
-    let (a, b) = (low.head(0), high.head(0));
+    let (a, b) = (low.key_prefix(0), high.key_prefix(0));
     assert!(a <= b, "{low:?} {high:?} {a:x} {b:x}");
-    if K::EXACT || low.is_in_head(0) || high.is_in_head(0) {
+    if K::EXACT || low.is_exact(0) || high.is_exact(0) {
         assert!(a < b, "{low:?} {high:?}");
     }
     if !K::EXACT {
@@ -49,7 +49,7 @@ fn check_pair<K: TreeKey + Debug>(low: &K, high: &K) {
     }
 }
 
-/// The middle key lies between two separators; behind what these share, heads are in order as well.
+/// The middle key lies between two separators; behind what these share, key prefixes are in order as well.
 fn check_triple<K: TreeKey + Debug>(keys: &[K]) {
     let [low, middle, high] = keys else {
         unreachable!()
@@ -60,17 +60,21 @@ fn check_triple<K: TreeKey + Debug>(keys: &[K]) {
     let (from, to) = (K::separate(low, middle), K::separate(middle, high));
     let skip = from.common(&to);
     assert!(middle.cmp_prefix(&from, skip).is_eq(), "{middle:?}");
-    let heads = [from.head(skip), middle.head(skip), to.head(skip)];
+    let key_prefixes = [
+        from.key_prefix(skip),
+        middle.key_prefix(skip),
+        to.key_prefix(skip),
+    ];
     assert!(
-        heads.is_sorted(),
-        "{low:?} {middle:?} {high:?} {skip} {heads:x?}"
+        key_prefixes.is_sorted(),
+        "{low:?} {middle:?} {high:?} {skip} {key_prefixes:x?}"
     );
 }
 
-fn check_head<K: HeadKey + Debug + Send + Sync + 'static>(keys: Vec<K>) {
+fn check_head<K: PrefixKey + Debug + Send + Sync + 'static>(keys: Vec<K>) {
     let tree: InlineTree<K, K> = keys.iter().map(|k| (*k, *k)).collect();
     for key in &keys {
-        assert_eq!(K::from_head(key.head(0)), *key);
+        assert_eq!(K::from_key_prefix(key.key_prefix(0)), *key);
         assert_eq!(tree.pin().get_key_value(key), Some((*key, key)));
     }
     check(keys);

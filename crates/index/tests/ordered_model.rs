@@ -187,7 +187,7 @@ proptest! {
     }
 
     #[test]
-    fn plain_keys(ops in ops((0u8..20, 0u8..8).prop_map(fyris_index::ordered::Plain))) {
+    fn plain_keys(ops in ops((0u8..20, 0u8..8).prop_map(fyris_index::ordered::Opaque))) {
         check_drops(|| run(ops));
     }
 

@@ -7,7 +7,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use fyris_index::ordered::{HeadKey, TreeKey};
+use fyris_index::ordered::{PrefixKey, TreeKey};
 use fyris_index::tree::{Boxed, ConcurrentTree, Inline, InlineTree, Make, Remake, TreeMap};
 use fyris_index::{Action, CopyTree, Index, Ordered};
 use fyris_sync::reclaim::{pin, pin_owned};
@@ -195,9 +195,9 @@ fn slots_that_had_the_same_key_are_told_apart() {
 
 #[test]
 fn every_kind_of_head_comes_back() {
-    fn check<K: HeadKey + Debug>(keys: impl IntoIterator<Item = K>) {
+    fn check<K: PrefixKey + Debug>(keys: impl IntoIterator<Item = K>) {
         for key in keys {
-            assert_eq!(K::from_head(key.head(0)), key);
+            assert_eq!(K::from_key_prefix(key.key_prefix(0)), key);
         }
     }
     check([0u8, 1, 255]);

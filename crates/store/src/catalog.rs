@@ -9,7 +9,7 @@
 //!
 //! # The invariant (T, *table*)
 //!
-//! A pointer in a directory is to a [`Core`] that is alive: the registry, under its lock, owns a
+//! A pointer in a directory is to a [`TableShared`] that is alive: the registry, under its lock, owns a
 //! count of it, takes it out of both directories first, and drops the count only after every
 //! thread that was pinned has unpinned (R). So a pinned reader may use what it finds.
 //!
@@ -17,9 +17,9 @@
 //! itself (see [`crate::life`]). While it has a name and lives, it is found by it.
 
 use fyris_sync::atomic::{AtomicPtr, Ordering};
-use fyris_sync::reclaim::{PROTECT, Pin};
+use fyris_sync::reclaim::{Guard, PROTECT};
 
-use crate::core::Core;
+use crate::table_shared::TableShared;
 
 /// Entries of a chunk, and chunks: together the most atoms and the most tables there can be.
 const CHUNK: usize = 1 << 10;
@@ -28,7 +28,7 @@ const CHUNKS: usize = 1 << 10;
 /// The most entries of a directory.
 pub(crate) const ENTRIES: usize = CHUNK * CHUNKS;
 
-type Chunk = [AtomicPtr<Core>; CHUNK];
+type Chunk = [AtomicPtr<TableShared>; CHUNK];
 
 /// Tables by a small number.
 pub(crate) struct Directory {
@@ -45,7 +45,7 @@ impl Directory {
 
     /// The table with this number. Two loads.
     #[inline]
-    pub(crate) fn get<'g>(&self, number: usize, _pin: &'g impl Pin) -> Option<&'g Core> {
+    pub(crate) fn get<'g>(&self, number: usize, _pin: &'g impl Guard) -> Option<&'g TableShared> {
         let chunk = self.chunks.get(number / CHUNK)?;
         // Acquire: pairs with the Release in `set`. Chunks live as long as the directory.
         // SAFETY: null, or from the Box in `set`.
@@ -55,21 +55,21 @@ impl Directory {
     }
 
     /// Enters a table, or null. Called under the registry's lock.
-    pub(crate) fn set(&self, number: usize, core: *const Core) {
+    pub(crate) fn set(&self, number: usize, shared: *const TableShared) {
         let place = &self.chunks[number / CHUNK];
         // Relaxed: only holders of the registry's lock write here.
         let mut chunk = place.load(Ordering::Relaxed);
         if chunk.is_null() {
             let empty = || AtomicPtr::new(std::ptr::null_mut());
-            let fresh: Box<[AtomicPtr<Core>]> = (0..CHUNK).map(|_| empty()).collect();
+            let fresh: Box<[AtomicPtr<TableShared>]> = (0..CHUNK).map(|_| empty()).collect();
             chunk = Box::into_raw(fresh).cast::<Chunk>();
             // Release: pairs with the Acquire in `get`, which sees the nulls.
             place.store(chunk, Ordering::Release);
         }
         // SAFETY: a chunk lives as long as the directory.
         let entry = unsafe { &(&*chunk)[number % CHUNK] };
-        // Release: pairs with PROTECT in `get`, which sees a whole Core.
-        entry.store(core.cast_mut(), Ordering::Release);
+        // Release: pairs with PROTECT in `get`, which sees a whole TableShared.
+        entry.store(shared.cast_mut(), Ordering::Release);
     }
 }
 

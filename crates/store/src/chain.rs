@@ -14,7 +14,7 @@
 
 use std::ptr::NonNull;
 
-use fyris_sync::reclaim::{Pin, Retire};
+use fyris_sync::reclaim::{Guard, Retire};
 
 use crate::record::RecordPtr;
 use crate::slot::{Content, Kind};
@@ -62,7 +62,7 @@ impl Retire for Cell {
 
 /// `record`, a block, on top of `older`; the bare record when there is nothing older.
 pub(crate) fn push(record: RecordPtr, older: Option<Content>) -> Content {
-    debug_assert!(!record.is_shown() && !older.is_some_and(Content::is_word));
+    debug_assert!(!record.is_materialized() && !older.is_some_and(Content::is_inline));
     let Some(older) = older else {
         return Content::one(record);
     };
@@ -161,7 +161,7 @@ pub(crate) unsafe fn retire_removed(
     old: Content,
     change: &Without,
     gone: impl Fn(RecordPtr) -> bool,
-    pin: &impl Pin,
+    pin: &impl Guard,
 ) -> usize {
     let mut bytes = 0;
     let mut at = Some(old);
@@ -212,7 +212,7 @@ pub(crate) fn with_others(
 pub(crate) unsafe fn retire_replaced(
     old: Content,
     replaced: impl Fn(RecordPtr) -> bool,
-    pin: &impl Pin,
+    pin: &impl Guard,
 ) {
     let mut at = Some(old);
     while let Some(content) = at {
@@ -259,7 +259,7 @@ pub(crate) fn size_above(top: Content, bottom: Option<Content>) -> usize {
 /// # Safety
 ///
 /// They are in no slot any more, and are retired once.
-pub(crate) unsafe fn retire_above(top: Content, bottom: Option<Content>, pin: &impl Pin) {
+pub(crate) unsafe fn retire_above(top: Content, bottom: Option<Content>, pin: &impl Guard) {
     let mut at = Some(top);
     while let Some(content) = at.filter(|_| at != bottom) {
         let (record, cell) = parts(content);
@@ -279,7 +279,7 @@ pub(crate) unsafe fn retire_above(top: Content, bottom: Option<Content>, pin: &i
 /// # Safety
 ///
 /// As [`retire_above`].
-pub(crate) unsafe fn retire_cells_above(top: Content, bottom: Option<Content>, pin: &impl Pin) {
+pub(crate) unsafe fn retire_cells_above(top: Content, bottom: Option<Content>, pin: &impl Guard) {
     let mut at = Some(top);
     while let Some(content) = at.filter(|_| at != bottom) {
         let (_, cell) = parts(content);

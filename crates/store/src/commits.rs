@@ -38,7 +38,7 @@ use std::collections::HashMap;
 use std::sync::atomic::AtomicU64 as PlainU64;
 
 use fyris_sync::atomic::{AtomicPtr, Ordering};
-use fyris_sync::reclaim::{PROTECT, Pin};
+use fyris_sync::reclaim::{Guard, PROTECT};
 
 use crate::ids::TableType;
 use crate::key_kind::{Exact, KeyKind, Order};
@@ -71,7 +71,7 @@ impl Commits {
     }
 
     /// Makes a commit happen, for all of its keys at once.
-    pub(crate) fn append(&self, commit: &Commit, pin: &impl Pin) {
+    pub(crate) fn append(&self, commit: &Commit, pin: &impl Guard) {
         loop {
             // PROTECT: pairs with the exchange below.
             let last = self.last.load(PROTECT);
@@ -115,7 +115,7 @@ impl Commits {
     }
 
     /// Lets go of the memory of a long commit that is done.
-    pub(crate) fn trim(&self, keys: usize, pin: &impl Pin) {
+    pub(crate) fn trim(&self, keys: usize, pin: &impl Guard) {
         if keys > LONG {
             let none = Commit::new(0, Terms::Replace, Vec::new(), Vec::new());
             self.append(&none, pin);
@@ -171,7 +171,7 @@ unsafe impl Sync for Undo<'_> {}
 impl<'g> Undo<'g> {
     /// A reader at the end of the log as it is now.
     #[inline]
-    pub(crate) fn new(commits: &Commits, kind: TableType, _pin: &'g impl Pin) -> Undo<'g> {
+    pub(crate) fn new(commits: &Commits, kind: TableType, _pin: &'g impl Guard) -> Undo<'g> {
         Undo {
             place: commits.last(),
             changes: None,

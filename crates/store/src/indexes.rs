@@ -1,8 +1,8 @@
 //! The indexes that tables can be made on, by name.
 //!
-//! `hash` and `ordered` are compiled into every operation ([`AnyBody`]); the others are made by factories and reached
-//! through a pointer ([`fyris_index::plug`]). Those of this library are one line each in [`built_in`]; a program adds
-//! its own by [`Store::register_index`](crate::Store::register_index).
+//! `hash` and `ordered` are compiled into every operation ([`AnyTableData`]); the others are made by factories and
+//! reached through a pointer ([`fyris_index::plug`]). Those of this library are one line each in [`built_in`]; a
+//! program adds its own by [`Store::register_index`](crate::Store::register_index).
 
 use std::collections::HashMap;
 use std::fmt;
@@ -12,13 +12,13 @@ use fyris_index::plug::{DynIndex, DynOrderedIndex, Features, IndexFactory, PlugK
 use fyris_index::{Build, HashIndex, IndexOptions, Ordered, btree};
 use fyris_term::Atom;
 
-use crate::body::{AnyBody, Body};
 use crate::error::{Error, Result};
 use crate::ids::TableType;
 use crate::key_kind::{Exact, Order};
 use crate::keys::{ExactKey, OrderKey};
 use crate::options::atom;
 use crate::slot::Slot;
+use crate::table_data::{AnyTableData, TableData};
 
 impl PlugKey for ExactKey {
     fn as_bytes(&self) -> &[u8] {
@@ -94,22 +94,26 @@ impl Choice {
         kind: TableType,
         keypos: usize,
         options: &IndexOptions,
-    ) -> Option<AnyBody> {
+    ) -> Option<AnyTableData> {
         let ordered = kind == TableType::OrderedSet;
         Some(match &self.maker {
             Maker::Hash if ordered => return None,
-            Maker::Hash => AnyBody::Hash(Body::new(HashIndex::build(options), kind, keypos)),
-            Maker::Ordered if ordered => {
-                AnyBody::OrderedSet(Body::new(Ordered::build(options), kind, keypos))
+            Maker::Hash => {
+                AnyTableData::Hash(TableData::new(HashIndex::build(options), kind, keypos))
             }
-            Maker::Ordered => AnyBody::Tree(Body::new(Ordered::build(options), kind, keypos)),
+            Maker::Ordered if ordered => {
+                AnyTableData::OrderedSet(TableData::new(Ordered::build(options), kind, keypos))
+            }
+            Maker::Ordered => {
+                AnyTableData::Tree(TableData::new(Ordered::build(options), kind, keypos))
+            }
             Maker::Factory(factory) if ordered => {
                 let index = Plugged::new(factory.order(options)?, factory.features());
-                AnyBody::PluggedOrder(Body::new(index, kind, keypos))
+                AnyTableData::PluggedOrder(TableData::new(index, kind, keypos))
             }
             Maker::Factory(factory) => {
                 let index = Plugged::new(factory.exact(options)?, factory.features());
-                AnyBody::PluggedHash(Body::new(index, kind, keypos))
+                AnyTableData::PluggedHash(TableData::new(index, kind, keypos))
             }
         })
     }

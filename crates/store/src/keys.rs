@@ -12,7 +12,7 @@ use fyris_index::ordered::ByteKey;
 use fyris_term::key::KeyBuf;
 
 macro_rules! byte_key {
-    ($name:ident, $ends:literal, $doc:literal) => {
+    ($name:ident, $prefix_free:literal, $doc:literal) => {
         #[doc = $doc]
         #[derive(Eq, Debug)]
         #[repr(transparent)]
@@ -34,7 +34,7 @@ macro_rules! byte_key {
         }
 
         impl ByteKey for $name {
-            const ENDS: bool = $ends;
+            const PREFIX_FREE: bool = $prefix_free;
 
             #[inline]
             fn key_bytes(&self) -> &[u8] {

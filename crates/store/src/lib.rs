@@ -32,9 +32,9 @@
 //! * `record`: one immutable block of bytes an object;
 //! * `keys`: the two ways of comparing the key in it;
 //! * `slot`, `chain`, `pending`: what an index entry is: an object, several, or a commit under way;
-//! * `body`, `ops`: the operations over any index;
+//! * `data`, `ops`: the operations over any index;
 //! * `query`: match specifications over tables, in slices, chunks and threads;
-//! * `core`: a table, whose content one pointer reaches;
+//! * `shared`: a table, whose content one pointer reaches;
 //! * `catalog`, `registry`: tables by number and name, owners and heirs;
 //! * [`dump`]: tables in files, as OTP writes and reads them;
 //! * [`Table`], [`Store`]: rights, names, and the public face.
@@ -43,22 +43,20 @@
 //! slot held), D, G, B (commits), L (one load decides), T (tables found stay), V (what a query visits), and R, of
 //! [`fyris_sync::reclaim`].
 
-mod body;
+mod background_drop;
 mod catalog;
 mod chain;
 mod commits;
-mod core;
 pub mod dump;
 mod error;
 mod event;
 mod fix;
-mod foreign;
 mod ids;
 mod indexes;
-mod keeper;
 mod key_kind;
 mod keys;
 mod life;
+mod native_terms;
 mod ops;
 mod options;
 mod pending;
@@ -66,28 +64,30 @@ mod query;
 mod reader;
 mod record;
 mod registry;
+mod resource_ref;
 mod slot;
 mod store;
-mod sweeper;
 mod table;
+mod table_data;
+mod table_shared;
 
 pub use error::{Error, EtsClass, Result};
 pub use event::{Event, Sink};
 pub use fix::Fixed;
-pub use foreign::{AsObject, ObjectWriter};
 pub use fyris_index as index;
 pub use fyris_query::{Machine, MatchSpec, PlanKind, SpecError, Wanted, test_ms};
-pub use fyris_sync::reclaim::{Guard, OwnedGuard, Pin, pin, pin_owned};
+pub use fyris_sync::reclaim::{Guard, LocalGuard, OwnedGuard, pin, pin_owned};
 pub use fyris_term::{
     Atom, BitString, ConvertError, Float, Map, SerdeError, Term, from_term, term, to_term,
 };
 pub use ids::{ProcessId, Protection, Right, TableId, TableRef, TableType};
-pub use keeper::{Keepers, each_reference, set_keepers};
 pub use keys::AsKey;
+pub use native_terms::{AsObject, ObjectWriter};
 pub use ops::CounterOp;
 pub use options::{Options, WriteConcurrency};
 pub use query::{Chunk, Continuation, Explanation, Query, match_spec_run};
 pub use record::Object;
+pub use resource_ref::{ResourceRefs, each_reference, set_resource_refs};
 pub use store::{Borrowed, Owner, Store};
 pub use table::{
     Batch, Cursor, Elements, Generated, Info, InfoValue, Iter, Loader, Prefix, RangeCursor,

@@ -7,7 +7,7 @@
 //! as in ETS: what comes after it in real time sees nothing, and does nothing, of before.
 //!
 //! Name and protection are one word, the *state*, with a count of its changes. (That the table lives is another, the
-//! pointer to its [body](crate::body): see [`crate::core`].) Operations hold N in two ways:
+//! pointer to its [data](crate::table_data): see [`crate::table_shared`].) Operations hold N in two ways:
 //!
 //! * **Reads look twice.** A read loads the state, reads, and loads the state again. If it is the same, it was in force
 //!   when the object was read. If not, a lookup begins anew; what reads many objects asks whether the caller may still
@@ -41,7 +41,7 @@
 use std::sync::{Mutex, MutexGuard};
 
 use fyris_sync::atomic::{AtomicU64, Ordering};
-use fyris_sync::reclaim::{Guard, Section, Sections};
+use fyris_sync::reclaim::{LocalGuard, Section, Sections};
 use fyris_term::Atom;
 
 use crate::ids::{ProcessId, Protection, Right};
@@ -203,7 +203,7 @@ impl Life {
 
     /// Enters a write: the state that is in force until the section is over.
     #[inline]
-    pub(crate) fn enter<'a>(&'a self, pin: &'a Guard) -> (Section<'a>, State) {
+    pub(crate) fn enter<'a>(&'a self, pin: &'a LocalGuard) -> (Section<'a>, State) {
         let section = self.writes.enter(pin);
         let state = self.state();
         if state.is_closing() && !cfg!(fyris_mutant = "store_write_unwaited") {
@@ -215,7 +215,7 @@ impl Life {
 
     #[cold]
     #[inline(never)]
-    fn enter_later<'a>(&'a self, pin: &'a Guard) -> (Section<'a>, State) {
+    fn enter_later<'a>(&'a self, pin: &'a LocalGuard) -> (Section<'a>, State) {
         loop {
             drop(self.turn());
             let section = self.writes.enter(pin);
@@ -227,7 +227,7 @@ impl Life {
     }
 
     /// Steps 1 to 3 of a change. Dropping it lets things be as they were.
-    pub(crate) fn close(&self, pin: &Guard) -> Closed<'_> {
+    pub(crate) fn close(&self, pin: &LocalGuard) -> Closed<'_> {
         let turn = self.turn();
         // Relaxed: the barriers of `wait` order it.
         self.state.fetch_or(CLOSING, Ordering::Relaxed);
@@ -239,7 +239,7 @@ impl Life {
     }
 
     /// Waits for the writes under way, as far as they may not have seen what the caller did before.
-    pub(crate) fn wait_for_writes(&self, pin: &Guard) {
+    pub(crate) fn wait_for_writes(&self, pin: &LocalGuard) {
         if !cfg!(fyris_mutant = "store_writes_unwaited") {
             self.writes.wait(pin);
         }

@@ -8,11 +8,11 @@
 use fyris_index::IndexOptions;
 use fyris_term::{Atom, Term};
 
-use crate::body::AnyBody;
 use crate::error::{Error, Result};
 use crate::ids::{ProcessId, Protection, TableType};
 use crate::indexes::{Choice, Indexes};
 use crate::record::brief;
+use crate::table_data::AnyTableData;
 
 /// How much writers of different objects may run beside each other. Both default indexes always let
 /// them; the option is accepted and reported.
@@ -371,7 +371,7 @@ impl Settings {
     /// # Errors
     ///
     /// [`Error::BadIndex`] if the index does not serve the type of table.
-    pub(crate) fn content(&self, capacity: usize) -> Result<AnyBody> {
+    pub(crate) fn content(&self, capacity: usize) -> Result<AnyTableData> {
         let mut options = IndexOptions::with_capacity(capacity);
         options.locks = self.locks;
         let content = self.index.content(self.kind, self.keypos, &options);

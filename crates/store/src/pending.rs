@@ -56,7 +56,7 @@ use std::ptr::NonNull;
 
 use fyris_sync::atomic::{AtomicI64, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use fyris_sync::lock::Backoff;
-use fyris_sync::reclaim::{PROTECT, Pin, Retire};
+use fyris_sync::reclaim::{Guard, PROTECT, Retire};
 
 use crate::record::RecordPtr;
 use crate::slot::Content;
@@ -325,7 +325,7 @@ impl Descriptor {
     /// # Safety
     ///
     /// The use was the caller's to give up (B).
-    pub(crate) unsafe fn release(block: *const Descriptor, pin: &impl Pin) {
+    pub(crate) unsafe fn release(block: *const Descriptor, pin: &impl Guard) {
         // AcqRel: what was done with the block while it was used comes before it is retired.
         // SAFETY: the use keeps the block.
         if unsafe { (*block).uses.fetch_sub(1, Ordering::AcqRel) } == 1 {
@@ -461,7 +461,7 @@ impl Commit {
     /// # Safety
     ///
     /// No slot holds a cell of it any more.
-    pub(crate) unsafe fn finish(self, pin: &impl Pin) {
+    pub(crate) unsafe fn finish(self, pin: &impl Guard) {
         let block = self.0;
         std::mem::forget(self);
         // SAFETY: the committer's use, by the caller's contract.

@@ -4,10 +4,9 @@
 //! ([`Hold`]): a pin a step, so that what others free meanwhile comes back, which serves as long as no list is inserted
 //! between two steps; or one pin for all.
 
-use fyris_sync::reclaim::{Guard, Pin, pin};
+use fyris_sync::reclaim::{Guard, LocalGuard, pin};
 use fyris_term::key::KeyBuf;
 
-use crate::body::{AnyBody, with_body};
 use crate::chain;
 use crate::commits::{Place, Undo};
 use crate::error::Result;
@@ -16,70 +15,71 @@ use crate::ops::Span;
 use crate::query::View;
 use crate::slot::Content;
 use crate::table::Table;
+use crate::table_data::{AnyTableData, with_data};
 
 /// Reads a content. What it hands out was there, for each key, when the key was read; but every list insert is in all
 /// of it or in nothing: it was made before the reader, or it is undone.
 pub(crate) struct Reader<'b, 'g> {
-    body: &'b AnyBody,
+    data: &'b AnyTableData,
     undo: Undo<'g>,
 }
 
 impl<'b, 'g> Reader<'b, 'g> {
     #[inline]
-    pub(crate) fn new(body: &'b AnyBody, pin: &'g impl Pin) -> Reader<'b, 'g> {
+    pub(crate) fn new(data: &'b AnyTableData, pin: &'g impl Guard) -> Reader<'b, 'g> {
         Reader {
-            body,
-            undo: with_body!(body, b => Undo::new(&b.commits, b.kind, pin)),
+            data,
+            undo: with_data!(data, b => Undo::new(&b.commits, b.kind, pin)),
         }
     }
 
     /// What is read.
     #[inline]
-    pub(crate) fn body(&self) -> &'b AnyBody {
-        self.body
+    pub(crate) fn data(&self) -> &'b AnyTableData {
+        self.data
     }
 
     /// Another reader that sees the same lists, for another thread.
     pub(crate) fn beside(&self) -> Reader<'b, 'g> {
         Reader {
-            body: self.body,
+            data: self.data,
             undo: self.undo.beside(),
         }
     }
 
     fn place(&self) -> Place {
-        with_body!(self.body, b => self.undo.place(&b.commits))
+        with_data!(self.data, b => self.undo.place(&b.commits))
     }
 
     /// Whether keys that were looked up beside the reader may hold something else at its place: see [`Reader::before`].
     #[inline]
     pub(crate) fn is_due(&self) -> bool {
-        with_body!(self.body, b => self.undo.is_due(&b.commits))
+        with_data!(self.data, b => self.undo.is_due(&b.commits))
     }
 
     /// What a key held at the reader's place, if that is not what it was found to hold before the call.
     #[cold]
     pub(crate) fn before(&mut self, key: &KeyBuf) -> Option<Option<Content>> {
-        with_body!(self.body, b => self.undo.before(&b.commits, b.key_bytes(key)))
+        with_data!(self.data, b => self.undo.before(&b.commits, b.key_bytes(key)))
     }
 }
 
 /// The content as it is at the moment of each batch, but for list inserts.
 impl View for Reader<'_, '_> {
     #[inline]
-    fn walk(
+    fn scan(
         &mut self,
         span: &mut Span,
         back: bool,
         want: usize,
-        pin: &impl Pin,
+        pin: &impl Guard,
         out: &mut Vec<Content>,
     ) -> bool {
-        with_body!(self.body, b => b.walk(span, back, want, &mut self.undo, pin, out))
+        with_data!(self.data, b => b.scan_span(span, back, want, &mut self.undo, pin, out))
     }
 
-    fn get(&mut self, key: &[u8], pin: &impl Pin, out: impl FnMut(Content)) {
-        let found = with_body!(self.body, b => {
+    fn get(&mut self, key: &[u8], pin: &impl Guard, out: impl FnMut(Content)) {
+        let found = with_data!(self.data, b => {
             let found = b.get_bytes(key, pin);
             match self.undo.is_due(&b.commits) {
                 true => self.undo.before(&b.commits, key).unwrap_or(found),
@@ -113,11 +113,11 @@ impl Hold<'_, '_> {
     pub(crate) fn step<R>(
         &mut self,
         table: &Table,
-        f: impl FnOnce(&mut Reader<'_, '_>, &Guard) -> R,
+        f: impl FnOnce(&mut Reader<'_, '_>, &LocalGuard) -> R,
     ) -> Result<Option<R>> {
         match self {
-            Hold::Steps(place) => table.with_content(Right::Read, |body, pin| {
-                let mut reader = Reader::new(body, pin);
+            Hold::Steps(place) => table.with_content(Right::Read, |data, pin| {
+                let mut reader = Reader::new(data, pin);
                 let here = reader.place();
                 let stays = *place.get_or_insert(here) == here;
                 Ok(stays.then(|| f(&mut reader, pin)))

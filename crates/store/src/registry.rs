@@ -9,12 +9,10 @@ use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use fyris_sync::reclaim::{Pin, pin};
+use fyris_sync::reclaim::{Guard, pin};
 use fyris_term::{Atom, Term};
 
-use crate::body::AnyBody;
 use crate::catalog::{Directory, ENTRIES};
-use crate::core::{Core, Heir};
 use crate::error::{Error, Result};
 use crate::event::{Event, Sink};
 use crate::ids::{ProcessId, Protection, Right, TableId, TableRef};
@@ -22,6 +20,8 @@ use crate::indexes::Indexes;
 use crate::life::{Asked, Closed, State};
 use crate::options::Options;
 use crate::table::Setting;
+use crate::table_data::AnyTableData;
+use crate::table_shared::{Heir, TableShared};
 
 /// Bits of a table's id that are its place in the directory; the rest is a sequence number.
 const PLACE_BITS: u32 = ENTRIES.trailing_zeros();
@@ -38,7 +38,7 @@ pub(crate) struct Inner {
 
 #[derive(Default)]
 struct Registry {
-    tables: BTreeMap<TableId, Arc<Core>>,
+    tables: BTreeMap<TableId, Arc<TableShared>>,
     free: Vec<usize>,
     /// Places used so far.
     places: usize,
@@ -63,22 +63,22 @@ type Letter = Option<(Arc<Sink>, Event)>;
 
 /// A table that is in no directory any more, to be freed when the lock is released.
 struct Removed {
-    core: Arc<Core>,
-    body: *mut AnyBody,
+    shared: Arc<TableShared>,
+    data: *mut AnyTableData,
     attachment: Option<Box<dyn Any + Send>>,
 }
 
 impl Removed {
-    fn retire(self, pin: &impl Pin) {
+    fn retire(self, pin: &impl Guard) {
         drop(self.attachment);
-        let core = Arc::into_raw(self.core).cast_mut();
-        // SAFETY: one swap took the body out of the table, and nobody who pins from now on finds it; T: the same for
+        let shared = Arc::into_raw(self.shared).cast_mut();
+        // SAFETY: one swap took the data out of the table, and nobody who pins from now on finds it; T: the same for
         // the table, of which `reclaim` drops the registry's count, once.
         unsafe {
-            pin.retire(self.body);
-            pin.retire(core);
+            pin.retire(self.data);
+            pin.retire(shared);
         }
-        pin.hasten();
+        pin.flush_on_drop();
     }
 }
 
@@ -106,40 +106,50 @@ impl Inner {
     /// The table that a reference stands for at some moment of the call, and by what it was found. No lock. It may be
     /// deleted by now.
     #[inline]
-    pub(crate) fn find<'g>(&self, table: TableRef, pin: &'g impl Pin) -> Result<(&'g Core, Asked)> {
+    pub(crate) fn find<'g>(
+        &self,
+        table: TableRef,
+        pin: &'g impl Guard,
+    ) -> Result<(&'g TableShared, Asked)> {
         let (found, asked) = match table {
             TableRef::Id(id) => (self.by_id(id, pin), Asked::BY_IDENTITY),
             TableRef::Name(name) => {
                 let asked = Asked::by(name);
                 let found = self.by_name.get(name.id() as usize, pin);
                 // The directory is a hint: the table may have the name no longer, or not yet.
-                let named = |core: &&Core| {
-                    asked.is_name_in(core.life.state())
+                let named = |shared: &&TableShared| {
+                    asked.is_name_in(shared.life.state())
                         || cfg!(fyris_mutant = "store_hint_believed")
                 };
                 (found.filter(named), asked)
             }
         };
         match found {
-            Some(core) => Ok((core, asked)),
+            Some(shared) => Ok((shared, asked)),
             None => Err(Error::NoSuchTable(table)),
         }
     }
 
     /// The same, of a table that was alive at that moment.
-    pub(crate) fn find_living<'g>(&self, table: TableRef, pin: &'g impl Pin) -> Result<&'g Core> {
-        let (core, _) = self.find(table, pin)?;
+    pub(crate) fn find_living<'g>(
+        &self,
+        table: TableRef,
+        pin: &'g impl Guard,
+    ) -> Result<&'g TableShared> {
+        let (shared, _) = self.find(table, pin)?;
         // It was alive when it had the name, if it is alive now.
-        if core.is_deleted() && !cfg!(fyris_mutant = "store_dead_is_found") {
+        if shared.is_deleted() && !cfg!(fyris_mutant = "store_dead_is_found") {
             return Err(Error::NoSuchTable(table));
         }
-        Ok(core)
+        Ok(shared)
     }
 
-    fn by_id<'g>(&self, id: TableId, pin: &'g impl Pin) -> Option<&'g Core> {
+    fn by_id<'g>(&self, id: TableId, pin: &'g impl Guard) -> Option<&'g TableShared> {
         let place = (id.0 & (ENTRIES as u64 - 1)) as usize;
         // The place may belong to a later table by now.
-        self.by_place.get(place, pin).filter(|core| core.id == id)
+        self.by_place
+            .get(place, pin)
+            .filter(|shared| shared.id == id)
     }
 
     /// Makes a process known.
@@ -163,28 +173,28 @@ impl Inner {
         caller: ProcessId,
         name: Atom,
         options: &Options,
-    ) -> Result<Arc<Core>> {
+    ) -> Result<Arc<TableShared>> {
         let settings = options.settings(&self.indexes)?;
-        let body = settings.content(options.capacity)?;
+        let data = settings.content(options.capacity)?;
         let mut registry = self.lock();
         if settings.named && self.is_taken(name) {
             return Err(Error::NameTaken(name.as_str().to_owned()));
         }
         let id = registry.new_id()?;
         let owner = options.owned.then_some(caller);
-        let core = Core::new(id, name, owner, settings, body, Arc::downgrade(self));
-        let core = Arc::new(core);
+        let shared = TableShared::new(id, name, owner, settings, data, Arc::downgrade(self));
+        let shared = Arc::new(shared);
         registry.process(caller);
         if let Some(owner) = owner {
             registry.process(owner).owned.insert(id);
         }
-        *lock_heir(&core) = registry.heir(options.heir.as_ref());
-        registry.tables.insert(id, core.clone());
-        self.by_place.set(place(id), Arc::as_ptr(&core));
-        if core.settings.named {
-            self.by_name.set(name.id() as usize, Arc::as_ptr(&core));
+        *lock_heir(&shared) = registry.heir(options.heir.as_ref());
+        registry.tables.insert(id, shared.clone());
+        self.by_place.set(place(id), Arc::as_ptr(&shared));
+        if shared.settings.named {
+            self.by_name.set(name.id() as usize, Arc::as_ptr(&shared));
         }
-        Ok(core)
+        Ok(shared)
     }
 
     /// Under the lock.
@@ -193,11 +203,16 @@ impl Inner {
     }
 
     /// Removes a table.
-    pub(crate) fn delete(&self, core: &Core, asked: Asked, caller: ProcessId) -> Result<()> {
+    pub(crate) fn delete(
+        &self,
+        shared: &TableShared,
+        asked: Asked,
+        caller: ProcessId,
+    ) -> Result<()> {
         let removed = {
             let mut registry = self.lock();
-            check_right(core, asked, caller, Right::Write)?;
-            self.remove(&mut registry, core)
+            check_right(shared, asked, caller, Right::Write)?;
+            self.remove(&mut registry, shared)
         };
         if let Some(removed) = removed {
             removed.retire(&pin());
@@ -209,23 +224,23 @@ impl Inner {
     ///
     /// It is gone when its content is: who finds it in a directory afterwards sees that. Under the lock, so that nobody
     /// takes its name for taken.
-    fn remove(&self, registry: &mut Registry, core: &Core) -> Option<Removed> {
-        let body = core.delete()?;
-        let counted = registry.tables.remove(&core.id)?;
-        let owner = core.life.owner();
+    fn remove(&self, registry: &mut Registry, shared: &TableShared) -> Option<Removed> {
+        let data = shared.delete()?;
+        let counted = registry.tables.remove(&shared.id)?;
+        let owner = shared.life.owner();
         if let Some(process) = owner.and_then(|owner| registry.processes.get_mut(&owner)) {
-            process.owned.remove(&core.id);
+            process.owned.remove(&shared.id);
         }
-        self.by_place.set(place(core.id), std::ptr::null());
-        if core.settings.named {
+        self.by_place.set(place(shared.id), std::ptr::null());
+        if shared.settings.named {
             self.by_name
-                .set(core.name().id() as usize, std::ptr::null());
+                .set(shared.name().id() as usize, std::ptr::null());
         }
-        registry.free.push(place(core.id));
+        registry.free.push(place(shared.id));
         Some(Removed {
-            attachment: lock_attachment(core).take(),
-            core: counted,
-            body,
+            attachment: lock_attachment(shared).take(),
+            shared: counted,
+            data,
         })
     }
 
@@ -233,12 +248,12 @@ impl Inner {
     /// whether it may be made, beforehand and when it takes effect.
     fn change<R>(
         &self,
-        core: &Core,
+        shared: &TableShared,
         check: impl Fn(&Registry) -> Result<()>,
         commit: impl FnOnce(&mut Registry, &Closed) -> R,
     ) -> Result<R> {
         check(&self.lock())?;
-        let closed = core.life.close(&pin());
+        let closed = shared.life.close(&pin());
         let mut registry = self.lock();
         check(&registry)?;
         Ok(commit(&mut registry, &closed))
@@ -247,29 +262,29 @@ impl Inner {
     /// Gives a table another name.
     pub(crate) fn rename(
         &self,
-        core: &Core,
+        shared: &TableShared,
         asked: Asked,
         caller: ProcessId,
         name: Atom,
     ) -> Result<TableRef> {
-        if !core.settings.named {
+        if !shared.settings.named {
             let _registry = self.lock();
-            check_right(core, asked, caller, Right::Write)?;
-            core.life.set_label(name);
-            return Ok(TableRef::Id(core.id));
+            check_right(shared, asked, caller, Right::Write)?;
+            shared.life.set_label(name);
+            return Ok(TableRef::Id(shared.id));
         }
         let check = |_: &Registry| {
-            check_right(core, asked, caller, Right::Write)?;
+            check_right(shared, asked, caller, Right::Write)?;
             match self.is_taken(name) {
                 true => Err(Error::NameTaken(name.as_str().to_owned())),
                 false => Ok(()),
             }
         };
-        self.change(core, check, |_, closed| {
-            let old = core.name().id() as usize;
+        self.change(shared, check, |_, closed| {
+            let old = shared.name().id() as usize;
             // Found by the new name once it has it, and by the old as long.
             self.by_name
-                .set(name.id() as usize, std::ptr::from_ref(core));
+                .set(name.id() as usize, std::ptr::from_ref(shared));
             closed.set_name(name);
             self.by_name.set(old, std::ptr::null());
             TableRef::Name(name)
@@ -279,14 +294,14 @@ impl Inner {
     /// Makes another process the owner and tells it.
     pub(crate) fn give_away(
         &self,
-        core: &Core,
+        shared: &TableShared,
         asked: Asked,
         caller: ProcessId,
         to: ProcessId,
         data: Term,
     ) -> Result<()> {
         let check = |registry: &Registry| {
-            check_owner(core, asked, caller)?;
+            check_owner(shared, asked, caller)?;
             if to == caller {
                 return Err(Error::AlreadyOwner);
             }
@@ -295,14 +310,14 @@ impl Inner {
                 false => Err(Error::NoSuchProcess(to.0)),
             }
         };
-        send(self.hand_over(core, check, (caller, to), Some(data))?);
+        send(self.hand_over(shared, check, (caller, to), Some(data))?);
         Ok(())
     }
 
     /// Changes the owner; the letter is for when no lock is held.
     fn hand_over(
         &self,
-        core: &Core,
+        shared: &TableShared,
         check: impl Fn(&Registry) -> Result<()>,
         (from, to): (ProcessId, ProcessId),
         data: Option<Term>,
@@ -310,31 +325,31 @@ impl Inner {
         {
             let mut registry = self.lock();
             check(&registry)?;
-            if core.life.state().protection() == Protection::Public {
+            if shared.life.state().protection() == Protection::Public {
                 // Nobody gets or loses a right to the objects.
-                core.life.set_owner(to);
-                return Ok(registry.handed_over(core, from, to, data));
+                shared.life.set_owner(to);
+                return Ok(registry.handed_over(shared, from, to, data));
             }
         }
-        self.change(core, check, |registry, closed| {
+        self.change(shared, check, |registry, closed| {
             closed.set_owner(to);
-            registry.handed_over(core, from, to, data)
+            registry.handed_over(shared, from, to, data)
         })
     }
 
     /// Sets protection and heir, as far as they are among the settings.
     pub(crate) fn set(
         &self,
-        core: &Core,
+        shared: &TableShared,
         asked: Asked,
         caller: ProcessId,
         settings: &[Setting],
     ) -> Result<()> {
-        let check = |_: &Registry| check_owner(core, asked, caller);
+        let check = |_: &Registry| check_owner(shared, asked, caller);
         let set_heir = |registry: &Registry| {
             for setting in settings {
                 if let Setting::Heir(heir) = setting {
-                    *lock_heir(core) = registry.heir(heir.as_ref());
+                    *lock_heir(shared) = registry.heir(heir.as_ref());
                 }
             }
         };
@@ -343,7 +358,7 @@ impl Inner {
             Setting::Heir(_) => None,
         });
         if let Some(protection) = protection {
-            return self.change(core, check, |registry, closed| {
+            return self.change(shared, check, |registry, closed| {
                 set_heir(registry);
                 closed.set_protection(protection);
             });
@@ -357,44 +372,50 @@ impl Inner {
     /// State, owner and heir at one moment, if the table lives and has the name it was asked for by.
     pub(crate) fn describe(
         &self,
-        core: &Core,
+        shared: &TableShared,
         asked: Asked,
     ) -> Option<(State, Option<ProcessId>, Option<ProcessId>)> {
         let _registry = self.lock();
-        let state = core.life.state();
-        let heir = lock_heir(core).as_ref().map(|heir| heir.process);
-        (!core.is_deleted() && asked.is_name_in(state)).then(|| (state, core.life.owner(), heir))
+        let state = shared.life.state();
+        let heir = lock_heir(shared).as_ref().map(|heir| heir.process);
+        (!shared.is_deleted() && asked.is_name_in(state))
+            .then(|| (state, shared.life.owner(), heir))
     }
 
     /// Fixes a table for a process, at a time by the caller's clock.
     pub(crate) fn fix(
         &self,
-        core: &Core,
+        shared: &TableShared,
         asked: Asked,
         process: ProcessId,
         by_caller: Option<i64>,
     ) -> Result<()> {
         let turn = {
             let mut registry = self.lock();
-            check_right(core, asked, process, Right::Read)?;
-            registry.process(process).fixed.insert(core.id);
-            core.fixes.fix(process, by_caller)
+            check_right(shared, asked, process, Right::Read)?;
+            registry.process(process).fixed.insert(shared.id);
+            shared.fixes.fix(process, by_caller)
         };
         if let Some(turn) = turn
             && !cfg!(fyris_mutant = "store_fix_unwaited")
         {
-            core.life.wait_for_writes(&pin());
-            core.fixes.settle(turn);
+            shared.life.wait_for_writes(&pin());
+            shared.fixes.settle(turn);
         }
         Ok(())
     }
 
     /// Releases one fix of a process.
-    pub(crate) fn release(&self, core: &Core, asked: Asked, process: ProcessId) -> Result<()> {
+    pub(crate) fn release(
+        &self,
+        shared: &TableShared,
+        asked: Asked,
+        process: ProcessId,
+    ) -> Result<()> {
         let mut registry = self.lock();
-        check_right(core, asked, process, Right::Read)?;
-        if core.fixes.release(process) {
-            registry.process(process).fixed.remove(&core.id);
+        check_right(shared, asked, process, Right::Read)?;
+        if shared.fixes.release(process) {
+            registry.process(process).fixed.remove(&shared.id);
         }
         Ok(())
     }
@@ -404,7 +425,7 @@ impl Inner {
         self.lock()
             .tables
             .values()
-            .map(|core| core.reference())
+            .map(|shared| shared.reference())
             .collect()
     }
 
@@ -418,8 +439,8 @@ impl Inner {
                 let Some(ended) = registry.processes.remove(&process) else {
                     return;
                 };
-                for core in ended.fixed.iter().filter_map(|id| registry.tables.get(id)) {
-                    core.fixes.end(process);
+                for shared in ended.fixed.iter().filter_map(|id| registry.tables.get(id)) {
+                    shared.fixes.end(process);
                 }
                 ended.owned
             };
@@ -430,30 +451,30 @@ impl Inner {
     }
 
     fn bequeath(&self, id: TableId, from: ProcessId) -> Letter {
-        let (core, heir) = {
+        let (shared, heir) = {
             let registry = self.lock();
-            let core = registry.tables.get(&id)?.clone();
+            let shared = registry.tables.get(&id)?.clone();
             // The heir stays what it is: `info` shows it, also of a table that it has inherited.
-            let heir = lock_heir(&core).clone();
-            (core, heir)
+            let heir = lock_heir(&shared).clone();
+            (shared, heir)
         };
         if let Some(heir) = heir {
             let to = (from, heir.process);
             let check = |registry: &Registry| {
-                check_owner(&core, Asked::BY_IDENTITY, from)?;
+                check_owner(&shared, Asked::BY_IDENTITY, from)?;
                 match registry.is_alive(&heir) {
                     true => Ok(()),
                     false => Err(Error::NoSuchProcess(heir.process.0)),
                 }
             };
-            if let Ok(letter) = self.hand_over(&core, check, to, heir.data.clone()) {
+            if let Ok(letter) = self.hand_over(&shared, check, to, heir.data.clone()) {
                 return letter;
             }
         }
         let removed = {
             let mut registry = self.lock();
-            check_owner(&core, Asked::BY_IDENTITY, from).ok()?;
-            self.remove(&mut registry, &core)
+            check_owner(&shared, Asked::BY_IDENTITY, from).ok()?;
+            self.remove(&mut registry, &shared)
         };
         removed?.retire(&pin());
         None
@@ -465,11 +486,11 @@ impl Drop for Inner {
         // Handles may outlive the store; they find their tables deleted.
         let pin = pin();
         let tables = std::mem::take(&mut self.lock().tables);
-        for core in tables.values() {
-            if let Some(body) = core.delete() {
+        for shared in tables.values() {
+            if let Some(data) = shared.delete() {
                 // SAFETY: one swap took it out, and nobody who pins from now on finds it.
-                unsafe { pin.retire(body) };
-                pin.hasten();
+                unsafe { pin.retire(data) };
+                pin.flush_on_drop();
             }
         }
     }
@@ -523,21 +544,21 @@ impl Registry {
     /// Notes the new owner; the letter is for when the lock is released.
     fn handed_over(
         &mut self,
-        core: &Core,
+        shared: &TableShared,
         from: ProcessId,
         to: ProcessId,
         data: Option<Term>,
     ) -> Letter {
         if let Some(process) = self.processes.get_mut(&from) {
-            process.owned.remove(&core.id);
+            process.owned.remove(&shared.id);
         }
         let process = self.process(to);
-        process.owned.insert(core.id);
+        process.owned.insert(shared.id);
         let sink = process.sink.clone()?;
         Some((
             sink,
             Event::Transfer {
-                table: core.reference(),
+                table: shared.reference(),
                 from,
                 data: data?,
             },
@@ -549,34 +570,36 @@ fn place(id: TableId) -> usize {
     (id.0 & (ENTRIES as u64 - 1)) as usize
 }
 
-fn lock_heir(core: &Core) -> MutexGuard<'_, Option<Heir>> {
-    core.heir
+fn lock_heir(shared: &TableShared) -> MutexGuard<'_, Option<Heir>> {
+    shared
+        .heir
         .lock()
         .unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
 /// What a binding keeps with the table.
-pub(crate) fn lock_attachment(core: &Core) -> MutexGuard<'_, Option<Box<dyn Any + Send>>> {
-    core.attachment
+pub(crate) fn lock_attachment(shared: &TableShared) -> MutexGuard<'_, Option<Box<dyn Any + Send>>> {
+    shared
+        .attachment
         .lock()
         .unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
 /// Refuses a caller who may not do this. Under the lock.
-fn check_right(core: &Core, asked: Asked, caller: ProcessId, right: Right) -> Result<()> {
-    let state = core.life.state();
-    match core.life.allows(state, asked, caller, right) {
-        true if !core.is_deleted() => Ok(()),
-        _ => Err(core.refusal(state, asked, right)),
+fn check_right(shared: &TableShared, asked: Asked, caller: ProcessId, right: Right) -> Result<()> {
+    let state = shared.life.state();
+    match shared.life.allows(state, asked, caller, right) {
+        true if !shared.is_deleted() => Ok(()),
+        _ => Err(shared.refusal(state, asked, right)),
     }
 }
 
 /// Refuses a caller who is not the owner. Under the lock.
-fn check_owner(core: &Core, asked: Asked, caller: ProcessId) -> Result<()> {
-    if core.is_deleted() || !asked.is_name_in(core.life.state()) {
-        return Err(core.refusal(core.life.state(), asked, Right::Write));
+fn check_owner(shared: &TableShared, asked: Asked, caller: ProcessId) -> Result<()> {
+    if shared.is_deleted() || !asked.is_name_in(shared.life.state()) {
+        return Err(shared.refusal(shared.life.state(), asked, Right::Write));
     }
-    match core.life.owner() == Some(caller) {
+    match shared.life.owner() == Some(caller) {
         true => Ok(()),
         false => Err(Error::NotOwner),
     }
@@ -603,15 +626,15 @@ mod tests {
         let options = Options::set().named();
         let table = me.new_table(name.as_str(), &options).expect("free");
         let pin = pin();
-        let (core, _) = store.0.find(name.into(), &pin).expect("it is there");
-        let body = core.delete().expect("it had content");
+        let (shared, _) = store.0.find(name.into(), &pin).expect("it is there");
+        let data = shared.delete().expect("it had content");
         assert!(table.member(&1).is_err());
         assert_eq!(store.whereis(name), None);
         assert!(matches!(me.table(name), Err(Error::NoSuchTable(_))));
         assert!(matches!(me.table(table.id()), Err(Error::NoSuchTable(_))));
         assert_eq!(table.info(), None);
         // SAFETY: swapped out just now, by this thread.
-        unsafe { pin.retire(body) };
+        unsafe { pin.retire(data) };
     }
 
     /// The steps of a rename, one by one: the table has the old name until the state changes, and the new one since.
@@ -624,11 +647,11 @@ mod tests {
         let table = me.new_table(names[0].as_str(), &options).expect("free");
         let named = || names.map(|name| store.whereis(name) == Some(table.id()));
         let pin = pin();
-        let (core, _) = store.0.find(names[0].into(), &pin).expect("it is there");
-        let closed = core.life.close(&pin);
+        let (shared, _) = store.0.find(names[0].into(), &pin).expect("it is there");
+        let closed = shared.life.close(&pin);
         assert_eq!(named(), [true, false]);
         let by_name = &store.0.by_name;
-        by_name.set(names[1].id() as usize, std::ptr::from_ref(core));
+        by_name.set(names[1].id() as usize, std::ptr::from_ref(shared));
         assert_eq!(named(), [true, false]);
         closed.set_name(names[1]);
         assert_eq!(named(), [false, true]);

@@ -7,7 +7,7 @@
 //! | 0 | points to a record: the one object of the key |
 //! | 1 | points to the newest cell of a [chain](crate::chain): several objects of the key, in a bag |
 //! | 2 | points to a [pending cell](crate::pending): what the key holds depends on a commit under way |
-//! | 3 | is the one object of the key: a [word object](crate::record::WORD) |
+//! | 3 | is the one object of the key: an [inline object](crate::record::INLINE) |
 //!
 //! All but the third are *content*: what a key holds. The third says what the key holds before and
 //! after a decision. A version cell, which will chain what a live snapshot can still see behind what is
@@ -20,20 +20,20 @@
 //! Content that is in an index belongs to the slot. Whoever takes a word out of a slot retires
 //! what that word owned and the new word does not: the record, the cells of a chain that are not
 //! shared with the chain put in its place, the side of a pending cell that lost. The pending cell itself
-//! belongs to its descriptor. A word object owns nothing.
+//! belongs to its descriptor. An inline object owns nothing.
 
 use std::hash::BuildHasher;
 use std::marker::PhantomData;
 use std::num::NonZeroU64;
 
 use fyris_index::{Entry, prefetch};
-use fyris_sync::reclaim::Pin;
+use fyris_sync::reclaim::Guard;
 
 use crate::chain::{self, CellPtr};
 use crate::key_kind::{Exact, KeyKind, Order};
 use crate::keys::ShortKey;
 use crate::pending::{PendingPtr, State};
-use crate::record::{RecordPtr, WORD, show, word_has_key, word_key};
+use crate::record::{INLINE, RecordPtr, materialize, word_has_key, word_key};
 
 const TAG: u64 = 7;
 pub(crate) const RECORD: u64 = 0;
@@ -52,28 +52,28 @@ pub(crate) enum Kind {
 }
 
 impl Content {
-    /// The object that a record is, or shows.
+    /// The object that a record is, or was made from.
     #[inline]
     pub(crate) fn one(record: RecordPtr) -> Content {
         Content::raw(record.bits() | RECORD)
     }
 
-    /// A word object.
+    /// An inline object.
     #[inline]
     pub(crate) fn word(word: u64) -> Content {
         Content::raw(word)
     }
 
-    /// Whether it is a word object.
+    /// Whether it is an inline object.
     #[inline]
-    pub(crate) fn is_word(self) -> bool {
-        self.0.get() & TAG == WORD
+    pub(crate) fn is_inline(self) -> bool {
+        self.0.get() & TAG == INLINE
     }
 
-    /// The word object that it is.
+    /// The inline object that it is.
     #[inline]
-    pub(crate) fn as_word(self) -> Option<u64> {
-        self.is_word().then_some(self.0.get())
+    pub(crate) fn as_inline(self) -> Option<u64> {
+        self.is_inline().then_some(self.0.get())
     }
 
     /// Whether it is several objects.
@@ -89,7 +89,7 @@ impl Content {
     #[inline]
     fn raw(bits: u64) -> Content {
         debug_assert!(bits != 0 && bits < 1 << 48);
-        // SAFETY: a pointer is not null, whatever its tag, and the tag of a word object is not zero.
+        // SAFETY: a pointer is not null, whatever its tag, and the tag of an inline object is not zero.
         Content(unsafe { NonZeroU64::new_unchecked(bits) })
     }
 
@@ -109,7 +109,7 @@ impl Content {
         NonZeroU64::new(bits).map(Content)
     }
 
-    /// What it is; the caller is pinned, or owns it. A word object is shown.
+    /// What it is; the caller is pinned, or owns it. An inline object is materialized.
     #[inline]
     pub(crate) fn kind(self) -> Kind {
         let bits = self.0.get();
@@ -117,7 +117,7 @@ impl Content {
         unsafe {
             match bits & TAG {
                 RECORD => Kind::One(RecordPtr::from_bits(bits)),
-                WORD => Kind::One(show(bits)),
+                INLINE => Kind::One(materialize(bits)),
                 _ => Kind::Many(CellPtr::from_bits(bits & !TAG)),
             }
         }
@@ -134,17 +134,17 @@ impl Content {
 
     /// Brings near what it names.
     #[inline]
-    pub(crate) fn bring(self) {
+    pub(crate) fn prefetch(self) {
         if let Some(Kind::One(record)) = self.owned() {
-            record.bring();
+            record.prefetch();
         }
     }
 
     /// Brings the values of its record near, which must be near already.
     #[inline]
-    pub(crate) fn bring_values(self) {
+    pub(crate) fn prefetch_values(self) {
         if let Some(Kind::One(record)) = self.owned() {
-            record.bring_values();
+            record.prefetch_values();
         }
     }
 
@@ -157,10 +157,10 @@ impl Content {
         }
     }
 
-    /// What it owns: nothing, if it is a word object.
+    /// What it owns: nothing, if it is an inline object.
     #[inline]
     fn owned(self) -> Option<Kind> {
-        (!self.is_word()).then(|| self.kind())
+        (!self.is_inline()).then(|| self.kind())
     }
 
     /// Bytes allocated for it. O(objects).
@@ -181,7 +181,7 @@ impl Content {
     ///
     /// As [`Entry::retire`].
     #[inline]
-    pub(crate) unsafe fn retire(self, pin: &impl Pin) {
+    pub(crate) unsafe fn retire(self, pin: &impl Guard) {
         match self.owned() {
             None => {}
             // SAFETY: forwarded.
@@ -313,10 +313,10 @@ impl<K> Slot<K> {
         }
     }
 
-    /// The entry itself if it is a word object.
+    /// The entry itself if it is an inline object.
     #[inline]
     fn word(self) -> Option<u64> {
-        Content(self.0).as_word()
+        Content(self.0).as_inline()
     }
 
     /// A record with the entry's key.
@@ -326,7 +326,7 @@ impl<K> Slot<K> {
         match bits & TAG {
             // SAFETY: tag 0 is a record; live by R.
             RECORD => unsafe { RecordPtr::from_bits(bits) },
-            WORD => show(bits),
+            INLINE => materialize(bits),
             _ => self.far_record(),
         }
     }
@@ -344,8 +344,8 @@ macro_rules! impl_entry {
     ($kind:ty, $part:ident) => {
         // SAFETY: the bits are a user-space pointer, not null and below 2^48, with tags in its low bits, or a word
         // object, neither zero nor above; the round trip is the identity. The key is in an immutable record (invariant
-        // I) that lives while the entry does (invariant O), or is shown for as long as the pin lives (V), and every
-        // content a slot has in turn has the key that the index was asked for.
+        // I) that lives while the entry does (invariant O), or is materialized for as long as the pin lives (V), and
+        // every content a slot has in turn has the key that the index was asked for.
         unsafe impl Entry for Slot<$kind> {
             type Key = <$kind as KeyKind>::Key;
 
@@ -389,7 +389,7 @@ macro_rules! impl_entry {
                 Slot(unsafe { NonZeroU64::new_unchecked(bits) }, PhantomData)
             }
 
-            unsafe fn retire(self, pin: &impl Pin) {
+            unsafe fn retire(self, pin: &impl Guard) {
                 if let Some(content) = self.read() {
                     // SAFETY: forwarded; a pending cell is its descriptor's.
                     unsafe { content.retire(pin) }

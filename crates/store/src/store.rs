@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use fyris_index::plug::IndexFactory;
-use fyris_sync::reclaim::{Pin, pin};
+use fyris_sync::reclaim::{Guard, pin};
 use fyris_term::Atom;
 
 use crate::error::{Error, Result};
@@ -100,8 +100,8 @@ impl Store {
     ///
     /// [`Error::NameTaken`], [`Error::BadIndex`], [`Error::BadOption`], [`Error::TooManyTables`].
     pub fn create(&self, caller: ProcessId, name: Atom, options: &Options) -> Result<Table> {
-        let core = self.0.create(caller, name, options)?;
-        Ok(Table::new(core, caller, Asked::BY_IDENTITY))
+        let shared = self.0.create(caller, name, options)?;
+        Ok(Table::new(shared, caller, Asked::BY_IDENTITY))
     }
 
     /// The table registered under `name`, made with `options` if there is none.
@@ -134,14 +134,14 @@ impl Store {
     /// [`Error::NoSuchTable`].
     pub fn table(&self, caller: ProcessId, table: impl Into<TableRef>) -> Result<Table> {
         let pin = pin();
-        let core = self.0.find_living(table.into(), &pin)?;
+        let shared = self.0.find_living(table.into(), &pin)?;
         // SAFETY: T: the registry holds a count at least until this thread unpins, so there is one to
         // add to.
-        let core = unsafe {
-            Arc::increment_strong_count(core);
-            Arc::from_raw(core)
+        let shared = unsafe {
+            Arc::increment_strong_count(shared);
+            Arc::from_raw(shared)
         };
-        Ok(Table::new(core, caller, Asked::BY_IDENTITY))
+        Ok(Table::new(shared, caller, Asked::BY_IDENTITY))
     }
 
     /// A handle for one operation or a few, which writes no shared line: what a binding uses.
@@ -157,13 +157,13 @@ impl Store {
         &self,
         caller: ProcessId,
         table: impl Into<TableRef>,
-        pin: &'g impl Pin,
+        pin: &'g impl Guard,
     ) -> Result<Borrowed<'g>> {
-        let (core, asked) = self.0.find(table.into(), pin)?;
+        let (shared, asked) = self.0.find(table.into(), pin)?;
         // SAFETY: T: the registry's count outlives the pin; `ManuallyDrop` keeps it from being dropped
         // here.
-        let core = unsafe { Arc::from_raw(core) };
-        let table = ManuallyDrop::new(Table::new(core, caller, asked));
+        let shared = unsafe { Arc::from_raw(shared) };
+        let table = ManuallyDrop::new(Table::new(shared, caller, asked));
         Ok(Borrowed {
             table,
             pin: std::marker::PhantomData,
@@ -175,7 +175,7 @@ impl Store {
         self.0
             .find_living(TableRef::Name(name), &pin())
             .ok()
-            .map(|core| core.id)
+            .map(|shared| shared.id)
     }
 
     /// `all/0`: every table, by name if it is a named one. Exact at one moment.

@@ -157,7 +157,7 @@ fn chunks(table: &Table, spec: &MatchSpec, back: bool) -> Result<Term> {
 }
 
 /// The clauses with another body.
-fn with_body(spec: &Term, body: &str) -> Term {
+fn with_data(spec: &Term, body: &str) -> Term {
     let clause = |clause: &Term| match clause.as_tuple() {
         Some([head, guards, _]) => Term::Tuple(vec![
             head.clone(),
@@ -204,13 +204,13 @@ fn answers(owner: &Owner, kind: TableType, case: &Case) -> Vec<Term> {
     all.extend([
         change(&|t| Ok(number(t.select_delete(&compiled(&case.spec)?)?))),
         change(&|t| {
-            Ok(number(t.select_delete(&compiled(&with_body(
+            Ok(number(t.select_delete(&compiled(&with_data(
                 &case.spec, "true",
             ))?)?))
         }),
         change(&|t| Ok(number(t.select_replace(&compiled(&case.spec)?)?))),
         change(&|t| {
-            Ok(number(t.select_replace(&compiled(&with_body(
+            Ok(number(t.select_replace(&compiled(&with_data(
                 &case.spec, "$_",
             ))?)?))
         }),

@@ -6,7 +6,7 @@ mod common;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 
 use common::{Counted, await_count};
-use fyris_sync::reclaim::{PROTECT, Pin, pin, pin_owned};
+use fyris_sync::reclaim::{Guard, PROTECT, pin, pin_owned};
 
 /// Makes `membarrier` fail in this thread and those it starts, as on a system that does not have it.
 fn refuse_membarrier() {
@@ -81,7 +81,7 @@ fn pins_hold_without_membarrier() {
                     // SAFETY: the swap took it out, and gives it to one thread.
                     unsafe { pin.retire(shared.swap(new(), Ordering::AcqRel)) };
                     if turn % 64 == 0 {
-                        pin.hasten();
+                        pin.flush_on_drop();
                     }
                 }
             })

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Barrier, mpsc};
 
 use common::{await_count, retire};
-use fyris_sync::reclaim::{Pin, Sections, pin, pin_owned};
+use fyris_sync::reclaim::{Guard, Sections, pin, pin_owned};
 
 /// Runs `f` in a child of this process; whether it returned `true` there.
 fn in_child(f: impl FnOnce() -> bool) -> bool {
@@ -33,7 +33,7 @@ fn reclaimed(blocks: usize) -> usize {
     for _ in 0..blocks {
         retire(1, &FREED, &pin());
     }
-    pin().hasten();
+    pin().flush_on_drop();
     FREED.load(Ordering::Relaxed) - before
 }
 
@@ -124,7 +124,7 @@ fn forks_meet_no_lock_held() {
                     std::thread::scope(|s| {
                         s.spawn(|| {
                             retire(3, &FREED, &pin_owned());
-                            pin().hasten();
+                            pin().flush_on_drop();
                         });
                     });
                 }

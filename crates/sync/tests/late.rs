@@ -8,7 +8,7 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
 use common::{await_count, retire};
-use fyris_sync::reclaim::{Guard, pin, pin_owned};
+use fyris_sync::reclaim::{LocalGuard, pin, pin_owned};
 
 static FREED: AtomicUsize = AtomicUsize::new(0);
 /// What is retired at the end of a thread.
@@ -38,7 +38,7 @@ impl Drop for AtEnd {
 thread_local! {
     static FIRST: AtEnd = const { AtEnd };
     static LAST: AtEnd = const { AtEnd };
-    static HELD: RefCell<Option<Guard>> = const { RefCell::new(None) };
+    static HELD: RefCell<Option<LocalGuard>> = const { RefCell::new(None) };
     static ROUNDS: Cell<usize> = const { Cell::new(0) };
 }
 

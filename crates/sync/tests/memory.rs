@@ -7,7 +7,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicIsize, AtomicUsize, Ordering};
 
 use common::{await_count, retire};
-use fyris_sync::reclaim::{Pin, pin};
+use fyris_sync::reclaim::{Guard, pin};
 
 /// Bytes that are allocated.
 static ALLOCATED: AtomicIsize = AtomicIsize::new(0);
@@ -44,7 +44,7 @@ fn work(count: &'static AtomicUsize) {
         } else {
             let pin = pin();
             retire(1, count, &pin);
-            pin.hasten();
+            pin.flush_on_drop();
         }
     }
     await_count(count, before + ROUNDS);

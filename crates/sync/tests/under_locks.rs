@@ -7,7 +7,7 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use common::{await_count, retire};
-use fyris_sync::reclaim::{Pin, Retire, pin, pin_owned};
+use fyris_sync::reclaim::{Guard, Retire, pin, pin_owned};
 
 const BLOCKS: usize = 5000;
 
@@ -16,7 +16,7 @@ fn blocks_are_reclaimed_where_pins_end() {
     static FREED: AtomicUsize = AtomicUsize::new(0);
     let local = pin();
     retire(BLOCKS, &FREED, &local);
-    local.hasten();
+    local.flush_on_drop();
     retire(1, &FREED, &local);
     assert_eq!(FREED.load(Ordering::Relaxed), 0);
     drop(local);
@@ -54,7 +54,7 @@ impl Retire for Chain {
             let pin = pin();
             // SAFETY: never shared, retired once.
             unsafe { pin.retire(Box::into_raw(Box::new(Chain(left - 1)))) };
-            pin.hasten();
+            pin.flush_on_drop();
         }
         DEPTH.set(DEPTH.get() - 1);
         GONE.fetch_add(1, Ordering::Relaxed);
@@ -70,7 +70,7 @@ fn reclaiming_does_not_recurse() {
             // SAFETY: never shared, retired once.
             unsafe { guard.retire(Box::into_raw(Box::new(Chain(2000)))) };
             drop(guard);
-            pin().hasten();
+            pin().flush_on_drop();
         })
         .join()
         .unwrap();

@@ -4,7 +4,7 @@
 //! whose keys are `u64`:
 //!
 //! ```
-//! # #![cfg(test)]
+//! # fn main() {}
 //! use fyris_index::{HashIndex, conformance::Object};
 //!
 //! fyris_index::conformance::suite!(HashIndex::<Object>::new());

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use crate::{Action, Entry, Index};
-use fyris_sync::reclaim::{self, Pin, Retire};
+use fyris_sync::reclaim::{self, Guard, Retire};
 
 const ALIVE: u64 = 0x616C_6976_6561_6C69;
 const FREED: u64 = 0xDEAD_DEAD_DEAD_DEAD;
@@ -159,7 +159,7 @@ unsafe impl Entry for Object {
         Self(NonNull::new(std::ptr::with_exposed_provenance_mut(bits as usize)).unwrap())
     }
 
-    unsafe fn retire(self, pin: &impl Pin) {
+    unsafe fn retire(self, pin: &impl Guard) {
         // SAFETY: the caller's contract.
         unsafe { pin.retire(self.0.as_ptr()) };
     }
@@ -175,7 +175,7 @@ pub fn put(
     census: &Arc<Census>,
     key: u64,
     value: u64,
-    pin: &impl Pin,
+    pin: &impl Guard,
 ) -> Option<u64> {
     let new = census.object(key, value);
     let old = index.upsert(&key, pin, |old| (Action::Put(new), old));
@@ -183,13 +183,13 @@ pub fn put(
 }
 
 /// Removes and retires. Returns the old value.
-pub fn remove(index: &impl Index<Object>, key: u64, pin: &impl Pin) -> Option<u64> {
+pub fn remove(index: &impl Index<Object>, key: u64, pin: &impl Guard) -> Option<u64> {
     let old = index.upsert(&key, pin, |old| (Action::Remove, old));
     settle(old, pin)
 }
 
 /// Retires what an operation took out; returns its value.
-pub(super) fn settle(old: Option<Object>, pin: &impl Pin) -> Option<u64> {
+pub(super) fn settle(old: Option<Object>, pin: &impl Guard) -> Option<u64> {
     old.map(|old| {
         let value = old.value();
         // SAFETY: it was taken out by the caller, who hands it over once.

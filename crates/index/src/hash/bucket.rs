@@ -16,11 +16,11 @@ use std::ptr::with_exposed_provenance;
 
 use fyris_sync::atomic::{AtomicU64, Ordering};
 use fyris_sync::lock::lock_bit;
-use fyris_sync::reclaim::{PROTECT, Pin, Retire};
+use fyris_sync::reclaim::{Guard, PROTECT, Retire};
 
 use super::word::{LINK, handle, tag, word};
 #[cfg(not(any(fyris_small, loom, shuttle)))]
-use crate::lanes;
+use crate::simd;
 
 /// Words of a bucket.
 pub(super) const SLOTS: usize = if cfg!(any(fyris_small, loom, shuttle)) {
@@ -108,11 +108,11 @@ impl Bucket {
     #[cfg(not(any(fyris_small, loom, shuttle)))]
     #[inline]
     pub(super) fn matches(&self, wanted: u16) -> u64 {
-        const { assert!(size_of::<Bucket>() == size_of::<lanes::SharedLine>()) };
-        const { assert!(align_of::<Bucket>() == align_of::<lanes::SharedLine>()) };
+        const { assert!(size_of::<Bucket>() == size_of::<simd::SharedLine>()) };
+        const { assert!(align_of::<Bucket>() == align_of::<simd::SharedLine>()) };
         // SAFETY: a bucket is a line of eight atomic words, the header first.
         let line = unsafe { &*std::ptr::from_ref(self).cast() };
-        lanes::tagged(line, wanted) >> 2
+        simd::tagged(line, wanted) >> 2
     }
 
     /// Bit `2 * slot` for each slot whose word has this tag.
@@ -280,7 +280,7 @@ impl<'a> Locked<'a> {
 
     /// Empties a place. Returns how many overflow buckets became empty and were retired.
     #[inline]
-    pub(super) fn remove(&mut self, place: Position<'_>, pin: &impl Pin) -> usize {
+    pub(super) fn remove(&mut self, place: Position<'_>, pin: &impl Guard) -> usize {
         self.replace(place, 0);
         if std::ptr::eq(place.bucket, self.bucket) {
             0
@@ -291,7 +291,7 @@ impl<'a> Locked<'a> {
 
     /// Unlinks and retires an overflow bucket if it is empty.
     #[cold]
-    fn unlink(&mut self, empty: &Bucket, pin: &impl Pin) -> usize {
+    fn unlink(&mut self, empty: &Bucket, pin: &impl Guard) -> usize {
         if (0..LAST).any(|i| empty.load(i) != 0) || !matches!(tag(empty.load(LAST)), 0 | LINK) {
             return 0;
         }

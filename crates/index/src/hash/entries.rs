@@ -1,9 +1,9 @@
-//! An iterator over entries, for the faces of the index.
+//! An iterator over entries, for the public maps.
 
 use std::hash::{BuildHasher, Hash};
 use std::marker::PhantomData;
 
-use fyris_sync::reclaim::Pin;
+use fyris_sync::reclaim::Guard;
 
 use super::HashIndex;
 use crate::Entry;
@@ -22,7 +22,7 @@ pub(crate) struct Entries<'g, E: Entry, S, P> {
     at: usize,
 }
 
-impl<'g, E: Entry, S, P: Pin> Entries<'g, E, S, P> {
+impl<'g, E: Entry, S, P: Guard> Entries<'g, E, S, P> {
     pub(crate) fn new(index: &'g HashIndex<E, S>, _: &'g P) -> Self {
         Self {
             index,

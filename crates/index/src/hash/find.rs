@@ -4,7 +4,7 @@ use std::hash::{BuildHasher, Hash};
 
 use fyris_sync::atomic::Ordering;
 use fyris_sync::lock::Backoff;
-use fyris_sync::reclaim::Pin;
+use fyris_sync::reclaim::Guard;
 
 use super::HashIndex;
 use super::bucket::Bucket;
@@ -81,7 +81,7 @@ where
     /// As [`Index::get`](crate::Index::get), for one who knows the key in another form: `key` hashes as the entry's
     /// key does, and `is_it` tells whether an entry has it.
     #[inline]
-    pub fn get_by(&self, key: &impl Hash, is_it: impl Fn(&E) -> bool, _: &impl Pin) -> Option<E> {
+    pub fn get_by(&self, key: &impl Hash, is_it: impl Fn(&E) -> bool, _: &impl Guard) -> Option<E> {
         self.find(self.hash_of(key), is_it)
     }
 

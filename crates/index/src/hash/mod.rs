@@ -80,7 +80,7 @@ use std::marker::PhantomData;
 
 use fyris_sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use fyris_sync::counter::Striped;
-use fyris_sync::reclaim::{PROTECT, Pin};
+use fyris_sync::reclaim::{Guard, PROTECT};
 
 use self::bucket::Bucket;
 pub(crate) use self::entries::Entries;
@@ -212,7 +212,7 @@ where
     E::Key: Hash + Eq + Ord,
 {
     #[inline]
-    fn get(&self, key: &E::Key, _: &impl Pin) -> Option<E> {
+    fn get(&self, key: &E::Key, _: &impl Guard) -> Option<E> {
         self.find(self.hash_of(key), |e| e.has_key(key))
     }
 
@@ -220,7 +220,7 @@ where
     fn upsert<R>(
         &self,
         key: &E::Key,
-        pin: &impl Pin,
+        pin: &impl Guard,
         f: impl FnOnce(Option<E>) -> (Action<E>, R),
     ) -> R {
         self.upsert_by(self.hash_of(key), |e| e.has_key(key), pin, f)
@@ -230,7 +230,7 @@ where
         &self,
         range: Range<'_, E::Key>,
         want: usize,
-        _: &impl Pin,
+        _: &impl Guard,
         out: &mut Batch<E>,
     ) -> bool {
         self.scan_buckets(range, want, out)
@@ -246,21 +246,21 @@ where
         size_of::<Self>() + bytes + self.counts.entries.memory()
     }
 
-    fn next_entry(&self, after: Option<&E::Key>, _: &impl Pin) -> Option<E> {
+    fn next_entry(&self, after: Option<&E::Key>, _: &impl Guard) -> Option<E> {
         self.first_after(after)
     }
 
     #[inline]
-    fn prefetch_write(&self, key: &E::Key, _: &impl Pin) {
+    fn prefetch_write(&self, key: &E::Key, _: &impl Guard) {
         self.prefetch(self.hash_of(key));
     }
 
     #[inline]
-    fn prefetch_read(&self, key: &E::Key, _: &impl Pin) {
+    fn prefetch_read(&self, key: &E::Key, _: &impl Guard) {
         crate::prefetch::read(self.root().bucket(self.hash_of(key)));
     }
 
-    fn split(&self, parts: usize, _: &impl Pin, out: &mut Batch<E>) {
+    fn split(&self, parts: usize, _: &impl Guard, out: &mut Batch<E>) {
         self.split_at_hashes(parts, out);
     }
 
@@ -269,7 +269,7 @@ where
         self.root().len()
     }
 
-    fn slot(&self, slot: usize, _: &impl Pin, out: &mut Batch<E>) {
+    fn slot(&self, slot: usize, _: &impl Guard, out: &mut Batch<E>) {
         self.slot_batch(slot, out);
     }
 }
@@ -278,7 +278,7 @@ impl<E: Entry + Send + Sync, S: BuildHasher + Send + Sync> Stamped<E> for HashIn
 where
     E::Key: Hash + Eq + Ord,
 {
-    fn stamp(&self, key: &E::Key, _: &impl Pin) -> Stamp {
+    fn stamp(&self, key: &E::Key, _: &impl Guard) -> Stamp {
         self.stamp_of(self.hash_of(key))
     }
 }

@@ -14,7 +14,7 @@
 use std::hash::{BuildHasher, Hash};
 
 use fyris_sync::atomic::Ordering;
-use fyris_sync::reclaim::Pin;
+use fyris_sync::reclaim::Guard;
 use smallvec::SmallVec;
 
 use super::HashIndex;
@@ -102,7 +102,7 @@ where
 
     /// Does a chunk of the move from `table` to `next`, if any is left.
     #[cold]
-    pub(super) fn help(&self, table: &Table, next: &Table, pin: &impl Pin) {
+    pub(super) fn help(&self, table: &Table, next: &Table, pin: &impl Guard) {
         let units = table.len().min(next.len());
         // Relaxed, twice: units are independent; the locks order what is in them.
         if table.moving.claimed.load(Ordering::Relaxed) >= units {
@@ -124,7 +124,7 @@ where
     }
 
     /// Makes `next` the root and retires `table`.
-    fn finish(&self, table: &Table, next: &Table, pin: &impl Pin) {
+    fn finish(&self, table: &Table, next: &Table, pin: &impl Guard) {
         // Release: pairs with the PROTECT load in `root` and the Acquire in `begin`.
         self.root
             .store(std::ptr::from_ref(next).cast_mut(), Ordering::Release);
@@ -137,7 +137,7 @@ where
         unsafe { pin.retire(std::ptr::from_ref(table).cast_mut()) };
     }
 
-    fn move_unit(&self, table: &Table, next: &Table, unit: usize, pin: &impl Pin) {
+    fn move_unit(&self, table: &Table, next: &Table, unit: usize, pin: &impl Guard) {
         let grows = next.len() > table.len();
         let sources: SmallVec<[usize; 2]> = if grows {
             [unit].into_iter().collect()
@@ -194,7 +194,7 @@ where
 }
 
 /// Says that a bucket has moved, and retires its overflow buckets; returns how many.
-fn thaw_elsewhere(source: Locked<'_>, pin: &impl Pin) -> usize {
+fn thaw_elsewhere(source: Locked<'_>, pin: &impl Guard) -> usize {
     let bucket = source.bucket();
     source.set_moved();
     let chain: SmallVec<[*mut Bucket; 4]> = bucket.overflow_chain().collect();

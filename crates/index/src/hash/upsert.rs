@@ -3,7 +3,7 @@
 use std::hash::{BuildHasher, Hash};
 
 use fyris_sync::atomic::Ordering;
-use fyris_sync::reclaim::Pin;
+use fyris_sync::reclaim::Guard;
 
 use super::HashIndex;
 use super::bucket::{Bucket, Locked};
@@ -32,7 +32,7 @@ where
         &self,
         hash: u64,
         is_it: impl Fn(&E) -> bool,
-        pin: &impl Pin,
+        pin: &impl Guard,
         f: impl FnOnce(Option<E>) -> (Action<E>, R),
     ) -> R {
         let (table, mut locked) = self.lock(hash, pin);
@@ -61,7 +61,7 @@ where
         is_it: impl Fn(&E) -> bool,
         seen: Option<E>,
         new: Option<E>,
-        pin: &impl Pin,
+        pin: &impl Guard,
     ) -> bool {
         self.upsert_by(hash, is_it, pin, |now| {
             let is_same = now.map(E::into_bits) == seen.map(E::into_bits);
@@ -72,7 +72,7 @@ where
 
     /// Locks the live bucket of a hash; on the way, does a share of a move that is under way.
     #[inline]
-    fn lock(&self, hash: u64, pin: &impl Pin) -> (&Table, Locked<'_>) {
+    fn lock(&self, hash: u64, pin: &impl Guard) -> (&Table, Locked<'_>) {
         let mut table = self.root();
         if let Some(next) = table.next() {
             self.help(table, next, pin);

@@ -16,9 +16,9 @@
 use fyris_sync::atomic::{AtomicPtr, AtomicU64, Ordering, fence};
 use fyris_sync::lock::Backoff;
 
-#[cfg(not(any(loom, shuttle)))]
-use crate::lanes;
 use crate::prefetch;
+#[cfg(not(any(loom, shuttle)))]
+use crate::simd;
 
 /// Pairs in a bucket.
 pub(super) const SLOTS: usize = if cfg!(fyris_small) { 2 } else { 7 };
@@ -147,7 +147,7 @@ impl Bucket {
         const { assert!(size_of::<Bucket>() >= 64 && align_of::<Bucket>() >= 64) };
         // SAFETY: the bucket begins with these eight words, or (with tiny constants) has more than eight words
         // behind its beginning, all of them atomic and initialised.
-        lanes::equal(unsafe { &*std::ptr::from_ref(self).cast() }, key)
+        simd::equal(unsafe { &*std::ptr::from_ref(self).cast() }, key)
     }
 
     /// As above.

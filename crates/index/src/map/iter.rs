@@ -4,25 +4,42 @@ use std::fmt;
 use std::hash::{BuildHasher, Hash};
 use std::iter::FusedIterator;
 
-use fyris_sync::reclaim::Pin;
+use fyris_sync::reclaim::Guard;
 
 use super::storage::MapStorage;
 use crate::hash::{Entries, RandomState};
 
 /// The pairs of a map. See [`Map::iter`](super::Map::iter).
-pub struct Iter<'g, K: ?Sized, V, S: MapStorage<K, V>, H = RandomState, P = crate::reclaim::Guard> {
+pub struct Iter<
+    'g,
+    K: ?Sized,
+    V,
+    S: MapStorage<K, V>,
+    H = RandomState,
+    P = crate::reclaim::LocalGuard,
+> {
     entries: Entries<'g, S::Entry, H, P>,
 }
 
 /// The keys of a map. See [`Map::keys`](super::Map::keys).
-pub struct Keys<'g, K: ?Sized, V, S: MapStorage<K, V>, H = RandomState, P = crate::reclaim::Guard>(
-    Iter<'g, K, V, S, H, P>,
-);
+pub struct Keys<
+    'g,
+    K: ?Sized,
+    V,
+    S: MapStorage<K, V>,
+    H = RandomState,
+    P = crate::reclaim::LocalGuard,
+>(Iter<'g, K, V, S, H, P>);
 
 /// The values of a map. See [`Map::values`](super::Map::values).
-pub struct Values<'g, K: ?Sized, V, S: MapStorage<K, V>, H = RandomState, P = crate::reclaim::Guard>(
-    Iter<'g, K, V, S, H, P>,
-);
+pub struct Values<
+    'g,
+    K: ?Sized,
+    V,
+    S: MapStorage<K, V>,
+    H = RandomState,
+    P = crate::reclaim::LocalGuard,
+>(Iter<'g, K, V, S, H, P>);
 
 impl<'g, K: ?Sized, V, S: MapStorage<K, V>, H, P> Iter<'g, K, V, S, H, P> {
     pub(super) fn new(entries: Entries<'g, S::Entry, H, P>) -> Self {
@@ -49,7 +66,7 @@ macro_rules! iterator {
             K: Hash + Eq + ?Sized + 'g,
             S: MapStorage<K, V>,
             H: BuildHasher,
-            P: Pin,
+            P: Guard,
         {
             type Item = $item;
 
@@ -65,7 +82,7 @@ macro_rules! iterator {
             K: Hash + Eq + ?Sized + 'g,
             S: MapStorage<K, V>,
             H: BuildHasher,
-            P: Pin,
+            P: Guard,
         {
         }
 

@@ -4,7 +4,7 @@ use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::ptr::{self, NonNull};
 
 use fyris_sync::alloc as record;
-use fyris_sync::reclaim::{Pin, Retire};
+use fyris_sync::reclaim::{Guard, Retire};
 
 use crate::Entry;
 
@@ -134,7 +134,7 @@ unsafe impl<K, V> Entry for NodeRef<K, V> {
     }
 
     #[inline]
-    unsafe fn retire(self, pin: &impl Pin) {
+    unsafe fn retire(self, pin: &impl Guard) {
         if cfg!(fyris_mutant = "hash_early_free") {
             // SAFETY: none; this is the mistake that the tests must notice.
             return unsafe { Node::reclaim(self.0.as_ptr()) };

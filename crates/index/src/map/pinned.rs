@@ -3,7 +3,7 @@
 use std::borrow::Borrow;
 use std::hash::{BuildHasher, Hash};
 
-use fyris_sync::reclaim::Guard;
+use fyris_sync::reclaim::LocalGuard;
 
 use super::storage::{Make, MapStorage, Remake};
 use super::{Computed, Iter, Keys, Map, Values};
@@ -25,12 +25,12 @@ use crate::{Action, AsKey};
 /// ```
 pub struct PinnedMap<'m, K: ?Sized, V, S: MapStorage<K, V>, H = RandomState> {
     map: &'m Map<K, V, S, H>,
-    guard: Guard,
+    guard: LocalGuard,
 }
 
 impl<'m, K: ?Sized, V, S: MapStorage<K, V>, H> PinnedMap<'m, K, V, S, H> {
     #[inline]
-    pub(super) fn new(map: &'m Map<K, V, S, H>, guard: Guard) -> Self {
+    pub(super) fn new(map: &'m Map<K, V, S, H>, guard: LocalGuard) -> Self {
         Self { map, guard }
     }
 
@@ -40,7 +40,7 @@ impl<'m, K: ?Sized, V, S: MapStorage<K, V>, H> PinnedMap<'m, K, V, S, H> {
     }
 
     /// Returns the pin.
-    pub fn guard(&self) -> &Guard {
+    pub fn guard(&self) -> &LocalGuard {
         &self.guard
     }
 

@@ -3,7 +3,7 @@
 use std::borrow::Borrow;
 use std::hash::{BuildHasher, Hash};
 
-use fyris_sync::reclaim::Pin;
+use fyris_sync::reclaim::Guard;
 
 use super::storage::MapStorage;
 use super::{Iter, Keys, Map, Values};
@@ -29,7 +29,7 @@ where
     /// assert_eq!(map.get("key", &pin()), Some(&1));
     /// ```
     #[inline]
-    pub fn get<'g, Q>(&'g self, key: &Q, pin: &'g impl Pin) -> Option<&'g V>
+    pub fn get<'g, Q>(&'g self, key: &Q, pin: &'g impl Guard) -> Option<&'g V>
     where
         K: Borrow<Q::Key>,
         Q: AsKey<K> + ?Sized,
@@ -47,7 +47,7 @@ where
     /// assert_eq!(map.pin().get_key_value("key"), Some((&b"key"[..], &1)));
     /// ```
     #[inline]
-    pub fn get_key_value<'g, Q>(&'g self, key: &Q, pin: &'g impl Pin) -> Option<(&'g K, &'g V)>
+    pub fn get_key_value<'g, Q>(&'g self, key: &Q, pin: &'g impl Guard) -> Option<(&'g K, &'g V)>
     where
         K: Borrow<Q::Key>,
         Q: AsKey<K> + ?Sized,
@@ -65,7 +65,7 @@ where
     /// assert!(map.pin().contains_key("key"));
     /// ```
     #[inline]
-    pub fn contains_key<Q>(&self, key: &Q, pin: &impl Pin) -> bool
+    pub fn contains_key<Q>(&self, key: &Q, pin: &impl Guard) -> bool
     where
         K: Borrow<Q::Key>,
         Q: AsKey<K> + ?Sized,
@@ -86,7 +86,7 @@ where
     /// let map: fyris_index::ConcurrentMap<u32, u32> = (0..9).map(|n| (n, n * n)).collect();
     /// assert_eq!(map.pin().iter().map(|(_, square)| square).sum::<u32>(), 204);
     /// ```
-    pub fn iter<'g, P: Pin>(&'g self, pin: &'g P) -> Iter<'g, K, V, S, H, P> {
+    pub fn iter<'g, P: Guard>(&'g self, pin: &'g P) -> Iter<'g, K, V, S, H, P> {
         Iter::new(Entries::new(&self.index, pin))
     }
 
@@ -96,7 +96,7 @@ where
     /// let map = fyris_index::ConcurrentMap::from([("key", 1)]);
     /// assert!(map.pin().keys().eq([&"key"]));
     /// ```
-    pub fn keys<'g, P: Pin>(&'g self, pin: &'g P) -> Keys<'g, K, V, S, H, P> {
+    pub fn keys<'g, P: Guard>(&'g self, pin: &'g P) -> Keys<'g, K, V, S, H, P> {
         Keys::new(self.iter(pin))
     }
 
@@ -106,12 +106,12 @@ where
     /// let map = fyris_index::ConcurrentMap::from([("key", 1)]);
     /// assert!(map.pin().values().eq([&1]));
     /// ```
-    pub fn values<'g, P: Pin>(&'g self, pin: &'g P) -> Values<'g, K, V, S, H, P> {
+    pub fn values<'g, P: Guard>(&'g self, pin: &'g P) -> Values<'g, K, V, S, H, P> {
         Values::new(self.iter(pin))
     }
 
     #[inline]
-    pub(super) fn find<Q>(&self, key: &Q, _: &impl Pin) -> Option<S::Entry>
+    pub(super) fn find<Q>(&self, key: &Q, _: &impl Guard) -> Option<S::Entry>
     where
         K: Borrow<Q>,
         Q: Hash + Eq + ?Sized,

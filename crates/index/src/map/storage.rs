@@ -57,7 +57,7 @@ pub trait Make<G, K: ?Sized, V>: MapStorage<K, V> {
     ///
     /// The entry comes from `make`, together with `rest`, was never shared and is used no more.
     #[doc(hidden)]
-    unsafe fn unmake(entry: Self::Entry, rest: Self::Rest) -> G;
+    unsafe fn into_parts(entry: Self::Entry, rest: Self::Rest) -> G;
 }
 
 /// A [`MapStorage`] that makes entries of keys that are in a map already: those of [`Boxed`] are cloned.
@@ -106,7 +106,7 @@ macro_rules! node_storage {
             }
 
             #[inline]
-            unsafe fn unmake(entry: NodeRef<K, V>, (): ()) -> K {
+            unsafe fn into_parts(entry: NodeRef<K, V>, (): ()) -> K {
                 // SAFETY: the caller's contract.
                 unsafe { entry.into_parts().0 }
             }
@@ -158,7 +158,7 @@ impl<G: AsRef<[u8]>, V: Send + Sync + 'static> Make<G, [u8], V> for Packed {
     }
 
     #[inline]
-    unsafe fn unmake(entry: BytesRef<V>, given: G) -> G {
+    unsafe fn into_parts(entry: BytesRef<V>, given: G) -> G {
         // SAFETY: the caller's contract.
         unsafe { entry.dispose() };
         given

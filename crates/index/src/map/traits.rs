@@ -3,7 +3,7 @@
 use std::fmt;
 use std::hash::{BuildHasher, Hash};
 
-use fyris_sync::reclaim::{Guard, pin};
+use fyris_sync::reclaim::{LocalGuard, pin};
 
 use super::storage::{Make, MapStorage, Remake};
 use super::{Iter, Map, PinnedMap};
@@ -108,7 +108,7 @@ where
     H: BuildHasher,
 {
     type Item = (&'g K, &'g V);
-    type IntoIter = Iter<'g, K, V, S, H, Guard>;
+    type IntoIter = Iter<'g, K, V, S, H, LocalGuard>;
 
     fn into_iter(self) -> Self::IntoIter {
         self.iter()

@@ -3,7 +3,7 @@
 use std::borrow::Borrow;
 use std::hash::{BuildHasher, Hash};
 
-use fyris_sync::reclaim::Pin;
+use fyris_sync::reclaim::Guard;
 
 use super::storage::{Make, MapStorage, Remake};
 use super::{Computed, Map};
@@ -33,7 +33,7 @@ where
     /// assert_eq!(bytes.pin().insert(b"key", 2), Some(&1));
     /// ```
     #[inline]
-    pub fn insert<'g, G>(&'g self, key: G, value: V, pin: &'g impl Pin) -> Option<&'g V>
+    pub fn insert<'g, G>(&'g self, key: G, value: V, pin: &'g impl Guard) -> Option<&'g V>
     where
         S: Make<G, K, V>,
     {
@@ -58,7 +58,7 @@ where
     /// assert_eq!(map.pin().remove("key"), None);
     /// ```
     #[inline]
-    pub fn remove<'g, Q>(&'g self, key: &Q, pin: &'g impl Pin) -> Option<&'g V>
+    pub fn remove<'g, Q>(&'g self, key: &Q, pin: &'g impl Guard) -> Option<&'g V>
     where
         K: Borrow<Q::Key>,
         Q: AsKey<K> + ?Sized,
@@ -74,7 +74,7 @@ where
     /// assert_eq!(map.pin().remove_entry("key"), Some((&b"key"[..], &1)));
     /// ```
     #[inline]
-    pub fn remove_entry<'g, Q>(&'g self, key: &Q, pin: &'g impl Pin) -> Option<(&'g K, &'g V)>
+    pub fn remove_entry<'g, Q>(&'g self, key: &Q, pin: &'g impl Guard) -> Option<(&'g K, &'g V)>
     where
         K: Borrow<Q::Key>,
         Q: AsKey<K> + ?Sized,
@@ -115,7 +115,7 @@ where
     pub fn compute<'g, G>(
         &'g self,
         key: G,
-        pin: &'g impl Pin,
+        pin: &'g impl Guard,
         mut f: impl FnMut(Option<&'g V>) -> Action<V>,
     ) -> Computed<'g, V>
     where
@@ -143,7 +143,7 @@ where
                         return Computed { old, new };
                     }
                     // SAFETY: made with `rest`; it was not put in, so nobody has seen it.
-                    key = unsafe { S::unmake(entry, rest) };
+                    key = unsafe { S::into_parts(entry, rest) };
                 }
             }
             // Another thread changed this key since it was read: look again.
@@ -158,7 +158,7 @@ where
     /// assert_eq!(map.pin().get_or_insert("key", 2), &1);
     /// ```
     #[inline]
-    pub fn get_or_insert<'g, G>(&'g self, key: G, value: V, pin: &'g impl Pin) -> &'g V
+    pub fn get_or_insert<'g, G>(&'g self, key: G, value: V, pin: &'g impl Guard) -> &'g V
     where
         S: Make<G, K, V>,
     {
@@ -177,7 +177,7 @@ where
     pub fn get_or_insert_with<'g, G>(
         &'g self,
         key: G,
-        pin: &'g impl Pin,
+        pin: &'g impl Guard,
         make: impl FnOnce() -> V,
     ) -> &'g V
     where
@@ -198,7 +198,7 @@ where
             .upsert_by(hash, |e| e.key() == made.key(), pin, put);
         if present != made {
             // SAFETY: made with `rest`; it was not put in, so nobody has seen it.
-            drop(unsafe { S::unmake(made, rest) });
+            drop(unsafe { S::into_parts(made, rest) });
         }
         // SAFETY: `present` was in the map under the pin (R).
         unsafe { S::value(present) }
@@ -215,7 +215,7 @@ where
     pub fn update<'g, Q>(
         &'g self,
         key: &Q,
-        pin: &'g impl Pin,
+        pin: &'g impl Guard,
         mut f: impl FnMut(&'g V) -> V,
     ) -> Option<&'g V>
     where
@@ -252,7 +252,7 @@ where
     pub fn update_or_insert<'g, G>(
         &'g self,
         key: G,
-        pin: &'g impl Pin,
+        pin: &'g impl Guard,
         mut f: impl FnMut(&'g V) -> V,
         value: V,
     ) -> &'g V
@@ -281,7 +281,7 @@ where
     /// map.pin().retain(|_, square| square % 2 == 0);
     /// assert_eq!(map.len(), 5);
     /// ```
-    pub fn retain(&self, pin: &impl Pin, mut keep: impl FnMut(&K, &V) -> bool) {
+    pub fn retain(&self, pin: &impl Guard, mut keep: impl FnMut(&K, &V) -> bool) {
         for mut entry in Entries::new(&self.index, pin) {
             let hash = self.index.hash_of(entry.key());
             // SAFETY: met under the pin (R).
@@ -305,12 +305,12 @@ where
     /// map.pin().clear();
     /// assert!(map.is_empty());
     /// ```
-    pub fn clear(&self, pin: &impl Pin) {
+    pub fn clear(&self, pin: &impl Guard) {
         self.retain(pin, |_, _| false);
     }
 
     /// Puts an entry in and retires the one that it replaces.
-    pub(super) fn put(&self, entry: S::Entry, pin: &impl Pin) {
+    pub(super) fn put(&self, entry: S::Entry, pin: &impl Guard) {
         let hash = self.index.hash_of(entry.key());
         let put = |old| (Action::Put(entry), old);
         let is_it = |e: &S::Entry| e.key() == entry.key();
@@ -325,7 +325,7 @@ where
         key: &K,
         seen: Option<S::Entry>,
         new: Option<S::Entry>,
-        pin: &impl Pin,
+        pin: &impl Guard,
     ) -> bool {
         let swapped = self.index.swap(hash, |e| e.key() == key, seen, new, pin);
         if let (true, Some(old)) = (swapped, seen) {
@@ -336,7 +336,7 @@ where
 
     /// Retires an entry that this thread took out; returns its key and value, which can be used under the pin.
     #[inline]
-    fn retire(old: S::Entry, pin: &impl Pin) -> (&K, &V) {
+    fn retire(old: S::Entry, pin: &impl Guard) -> (&K, &V) {
         // SAFETY: an upsert of this thread took it out, and hands it out once. It is freed after
         // the pin is gone (R). What is behind it borrows nothing, or is `Copy`: the storages see to that.
         unsafe {

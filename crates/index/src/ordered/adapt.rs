@@ -5,7 +5,7 @@
 //! from before their content is copied, unlinked by that store, marked dead as they are unlocked,
 //! and then retired (invariants F and L).
 
-use fyris_sync::reclaim::{Pin, Retire};
+use fyris_sync::reclaim::{Guard, Retire};
 
 use super::draft::{Draft, Sep};
 use super::inner::{Inner, Node};
@@ -67,7 +67,7 @@ impl<I: Item> Tree<I> {
         leaf_ref: LeafRef<'p, I>,
         mut held: LockGuard<'p>,
         probe: &impl Probe<I::Key>,
-        pin: &'p impl Pin,
+        pin: &'p impl Guard,
     ) {
         if why != Why::Few {
             held.word = held.word.with_stat(0);
@@ -90,7 +90,7 @@ impl<I: Item> Tree<I> {
         leaf_ref: &LeafRef<'p, I>,
         new: *mut Leaf<I>,
         probe: &impl Probe<I::Key>,
-        pin: &'p impl Pin,
+        pin: &'p impl Guard,
     ) {
         let hint = Some(leaf_ref.parent);
         self.replace(
@@ -112,7 +112,7 @@ impl<I: Item> Tree<I> {
         held: LockGuard<'p>,
         mut parts: Parts<I>,
         probe: &impl Probe<I::Key>,
-        pin: &'p impl Pin,
+        pin: &'p impl Guard,
     ) -> &'p I {
         let position = self.find_position(probe, pin);
         let at_edge = why == Why::Full { appended: true } && position.high().is_none();
@@ -127,7 +127,7 @@ impl<I: Item> Tree<I> {
         // published; until then it stays on this stack.
         let between = unsafe { sep.sep.assume_init_ref() };
         let between = Fence::<I::Key> {
-            head: sep.head,
+            key_prefix: sep.key_prefix,
             sep: between,
         };
         let forced = why == Why::Contended;
@@ -185,7 +185,7 @@ impl<I: Item> Tree<I> {
         old: *mut Node,
         edit: Edit<I::Key>,
         hint: Option<&'p Inner<I::Key>>,
-        pin: &'p impl Pin,
+        pin: &'p impl Guard,
     ) {
         let Some((parent, at, held)) = self.lock_parent(probe, level, old, hint, pin) else {
             return self.set_root(match edit {
@@ -237,7 +237,7 @@ impl<I: Item> Tree<I> {
         level: usize,
         old: *mut Node,
         mut hint: Option<&'p Inner<I::Key>>,
-        pin: &'p impl Pin,
+        pin: &'p impl Guard,
     ) -> Option<(&'p Inner<I::Key>, usize, LockGuard<'p>)> {
         loop {
             let parent = match hint.take() {
@@ -262,7 +262,7 @@ impl<I: Item> Tree<I> {
     }
 
     /// Marks an unlinked inner node dead, unlocks and retires it. Its separators have moved.
-    fn retire<'p>(&self, node: &'p Inner<I::Key>, held: LockGuard<'p>, pin: &impl Pin) {
+    fn retire<'p>(&self, node: &'p Inner<I::Key>, held: LockGuard<'p>, pin: &impl Guard) {
         self.counters.inner_went(node);
         held.mark_dead();
         // SAFETY: (R) the caller has unlinked it, and whoever unlinks retires.
@@ -276,7 +276,7 @@ impl<I: Item> Tree<I> {
         leaf_ref: LeafRef<'p, I>,
         held: LockGuard<'p>,
         probe: &impl Probe<I::Key>,
-        pin: &'p impl Pin,
+        pin: &'p impl Guard,
     ) {
         let position = self.find_position(probe, pin);
         let at = position.leaf_ref.at;
@@ -298,7 +298,7 @@ impl<I: Item> Tree<I> {
         held: LockGuard<'p>,
         (left, right): (Position<'p, I>, Position<'p, I>),
         probe: &impl Probe<I::Key>,
-        pin: &'p impl Pin,
+        pin: &'p impl Guard,
     ) -> Option<LockGuard<'p>> {
         let (parent, left_at) = (left.leaf_ref.parent, left.leaf_ref.at);
         let is_left = std::ptr::eq(left.leaf_ref.leaf, leaf_ref.leaf);
@@ -332,7 +332,7 @@ impl<I: Item> Tree<I> {
         parts.extend(low, 0, low.len());
         parts.extend(high, 0, high.len());
         if skips.0 == skips.1 && skips.0 <= skip {
-            // Heads behind a shorter prefix are right too, and at hand.
+            // Key prefixes behind a shorter prefix are right too, and at hand.
             skip = skips.0;
         } else {
             parts.rehead(skip);
@@ -370,7 +370,7 @@ impl<I: Item> Tree<I> {
 
     /// Joins the inner node of `level` above the probe with a neighbour while it has few children,
     /// and so on upwards. Gives up whenever somebody else is at work there.
-    fn thin<'p>(&'p self, probe: &impl Probe<I::Key>, mut level: usize, pin: &'p impl Pin) {
+    fn thin<'p>(&'p self, probe: &impl Probe<I::Key>, mut level: usize, pin: &'p impl Guard) {
         loop {
             self.lower(pin);
             let Some(parent) = self.ancestor(probe, level + 1, pin) else {
@@ -387,7 +387,7 @@ impl<I: Item> Tree<I> {
     }
 
     /// Takes away a root that has one child, which is an inner node.
-    fn lower<'p>(&'p self, pin: &'p impl Pin) {
+    fn lower<'p>(&'p self, pin: &'p impl Guard) {
         let root = self.root(pin);
         if root.level() == 1 || root.len() > 1 {
             return;
@@ -405,7 +405,7 @@ impl<I: Item> Tree<I> {
         probe: &impl Probe<I::Key>,
         level: usize,
         parent: &'p Inner<I::Key>,
-        pin: &'p impl Pin,
+        pin: &'p impl Guard,
     ) -> Option<usize> {
         let at = parent.find(probe);
         let sides = [at.checked_sub(1), Some(at)].into_iter().flatten();
@@ -422,7 +422,7 @@ impl<I: Item> Tree<I> {
         level: usize,
         parent: &'p Inner<I::Key>,
         (at, left_at): (usize, usize),
-        pin: &'p impl Pin,
+        pin: &'p impl Guard,
     ) -> Option<usize> {
         // SAFETY: (R) children of a node above level 1 are inner nodes; in the tree since the pin.
         let (left, right) = unsafe {
@@ -461,7 +461,7 @@ impl<I: Item> Tree<I> {
 /// What stands between the entries `at - 1` and `at`.
 fn separator<I: Item>(parts: &Parts<I>, at: usize) -> Sep<I::Key> {
     let mut sep = Sep {
-        head: parts.head(at),
+        key_prefix: parts.key_prefix(at),
         sep: std::mem::MaybeUninit::uninit(),
     };
     if !I::Key::EXACT {
@@ -473,7 +473,7 @@ fn separator<I: Item>(parts: &Parts<I>, at: usize) -> Sep<I::Key> {
     sep
 }
 
-/// The prefix to skip in a leaf between two fences: the old one, which still holds, unless its heads
+/// The prefix to skip in a leaf between two fences: the old one, which still holds, unless its key prefixes
 /// tell little and the fences know better.
 fn better_skip<I: Item>(
     parts: &Parts<I>,
@@ -481,7 +481,7 @@ fn better_skip<I: Item>(
     low: Option<Fence<'_, I::Key>>,
     high: Option<Fence<'_, I::Key>>,
 ) -> usize {
-    let told = parts.head(0) ^ parts.head(parts.len() - 1);
+    let told = parts.key_prefix(0) ^ parts.key_prefix(parts.len() - 1);
     if told.leading_zeros() < 32 {
         return old;
     }
@@ -512,7 +512,7 @@ impl<S: 'static> Retire for GoneSep<S> {
 /// # Safety
 ///
 /// The separator is in no living node any more, and is retired once (invariant S).
-unsafe fn retire_sep<K: TreeKey + ?Sized>(sep: Sep<K>, pin: &impl Pin) {
+unsafe fn retire_sep<K: TreeKey + ?Sized>(sep: Sep<K>, pin: &impl Guard) {
     if std::mem::needs_drop::<K::Sep>() {
         // SAFETY: separators in nodes are initialised.
         let gone = Box::new(GoneSep(unsafe { sep.sep.assume_init() }));

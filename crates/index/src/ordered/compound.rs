@@ -1,25 +1,25 @@
-//! Keys made of keys, and paths: compared as a whole where the head of the first part does not decide.
+//! Keys made of keys, and paths: compared as a whole where the key prefix of the first part does not decide.
 
 use std::cmp::{Ordering, Reverse};
 use std::path::{Component, Path, PathBuf};
 
 use super::key::{KeySep, Separator, TreeKey};
 
-/// A key whose head is `$head`, whose separators are keys.
+/// A key whose key prefix is `$key_prefix`, whose separators are keys.
 macro_rules! compound {
-    ([$($generic:tt)*] $key:ty, |$this:ident| $head:expr) => {
+    ([$($generic:tt)*] $key:ty, |$this:ident| $key_prefix:expr) => {
         impl<$($generic)*> Separator for KeySep<$key> {
-            fn head(&self, _: usize) -> u64 {
-                TreeKey::head(&*self.0, 0)
+            fn key_prefix(&self, _: usize) -> u64 {
+                TreeKey::key_prefix(&*self.0, 0)
             }
         }
 
         impl<$($generic)*> TreeKey for $key {
             type Sep = KeySep<Self>;
             #[inline]
-            fn head(&self, _: usize) -> u64 {
+            fn key_prefix(&self, _: usize) -> u64 {
                 let $this = self;
-                $head
+                $key_prefix
             }
             fn separate(_: &Self, high: &Self) -> Self::Sep {
                 KeySep(Box::new(high.clone()))
@@ -36,20 +36,20 @@ macro_rules! tuples {
         compound!([
             A: TreeKey + Clone + Send + Sync + 'static,
             $($rest: Ord + Clone + Send + Sync + 'static),*
-        ] (A, $($rest,)*), |key| key.0.head(0));
+        ] (A, $($rest,)*), |key| key.0.key_prefix(0));
     )*};
 }
 tuples!(()(B)(B, C)(B, C, D)(B, C, D, E)(B, C, D, E, F)(
     B, C, D, E, F, G
 )(B, C, D, E, F, G, H));
 
-// `None` comes first; the head of what is there loses its last bit to the one that says so.
+// `None` comes first; the key prefix of what is there loses its last bit to the one that says so.
 compound!([T: TreeKey + Clone + Send + Sync + 'static] Option<T>, |key| match key {
     None => 0,
-    Some(key) => key.head(0) >> 1 | 1 << 63,
+    Some(key) => key.key_prefix(0) >> 1 | 1 << 63,
 });
 
-compound!([T: ArrayElement, const N: usize] [T; N], |key| key.first().map_or(0, |key| key.head(0)));
+compound!([T: ArrayElement, const N: usize] [T; N], |key| key.first().map_or(0, |key| key.key_prefix(0)));
 
 /// What an array that is a key may hold: everything that is a key but `u8`, whose arrays are byte strings.
 pub trait ArrayElement: TreeKey + Clone + Send + Sync + 'static {}
@@ -79,16 +79,16 @@ elements!(
 impl<T: ArrayElement, const N: usize> ArrayElement for [T; N] {}
 
 impl<T: TreeKey + Clone + Send + Sync + 'static> Separator for KeySep<Reverse<T>> {
-    fn head(&self, _: usize) -> u64 {
-        TreeKey::head(&*self.0, 0)
+    fn key_prefix(&self, _: usize) -> u64 {
+        TreeKey::key_prefix(&*self.0, 0)
     }
 }
 
 impl<T: TreeKey + Clone + Send + Sync + 'static> TreeKey for Reverse<T> {
     type Sep = KeySep<Self>;
     #[inline]
-    fn head(&self, _: usize) -> u64 {
-        !self.0.head(0)
+    fn key_prefix(&self, _: usize) -> u64 {
+        !self.0.key_prefix(0)
     }
     fn separate(_: &Self, high: &Self) -> Self::Sep {
         KeySep(Box::new(high.clone()))
@@ -100,11 +100,11 @@ impl<T: TreeKey + Clone + Send + Sync + 'static> TreeKey for Reverse<T> {
 
 /// The beginning of a path in the order of paths, which is the order of their components: each a byte for its kind,
 /// then its name, in which a zero is followed by 255, then two zeros.
-fn path_head(path: &Path) -> u64 {
-    let (mut head, mut room) = (0, 64);
+fn path_key_prefix(path: &Path) -> u64 {
+    let (mut key_prefix, mut room) = (0, 64);
     let mut push = |byte: u8| {
         room -= 8;
-        head |= u64::from(byte) << room;
+        key_prefix |= u64::from(byte) << room;
         room > 0
     };
     for component in path.components() {
@@ -121,19 +121,19 @@ fn path_head(path: &Path) -> u64 {
         }
         for &byte in name {
             if !push(byte) || byte == 0 && !push(255) {
-                return head;
+                return key_prefix;
             }
         }
         if kind == 5 && (!push(0) || !push(0)) {
             break;
         }
     }
-    head
+    key_prefix
 }
 
 impl Separator for KeySep<PathBuf> {
-    fn head(&self, _: usize) -> u64 {
-        path_head(&self.0)
+    fn key_prefix(&self, _: usize) -> u64 {
+        path_key_prefix(&self.0)
     }
 }
 
@@ -141,8 +141,8 @@ macro_rules! paths {
     ($($t:ty),*) => {$(
         impl TreeKey for $t {
             type Sep = KeySep<PathBuf>;
-            fn head(&self, _: usize) -> u64 {
-                path_head(self)
+            fn key_prefix(&self, _: usize) -> u64 {
+                path_key_prefix(self)
             }
             fn separate(_: &Self, high: &Self) -> Self::Sep {
                 KeySep(Box::new(high.to_path_buf()))

@@ -9,9 +9,9 @@ use super::key::{Separator, TreeKey};
 /// Children a draft has room for: two nodes being joined, or one that is about to split.
 const ROOM: usize = FANOUT + 2;
 
-/// A separator on its way into a node: an owned value, and its head where that is all of it.
+/// A separator on its way into a node: an owned value, and its key prefix where that is all of it.
 pub(super) struct Sep<K: TreeKey + ?Sized> {
-    pub(super) head: u64,
+    pub(super) key_prefix: u64,
     pub(super) sep: MaybeUninit<K::Sep>,
 }
 
@@ -19,13 +19,13 @@ pub(super) struct Sep<K: TreeKey + ?Sized> {
 pub(super) struct Draft<K: TreeKey + ?Sized> {
     pub(super) level: u8,
     len: usize,
-    /// How many bytes of the separators the heads leave out; none if not all heads leave out as many.
+    /// How many bytes of the separators the key prefixes leave out; none if not all key prefixes leave out as many.
     prefix: Option<usize>,
     /// The first `len` are initialised.
     children: [MaybeUninit<*mut Node>; ROOM],
     /// The first `len - 1` are initialised.
-    heads: [MaybeUninit<u64>; ROOM],
-    /// As `heads`.
+    key_prefixes: [MaybeUninit<u64>; ROOM],
+    /// As `key_prefixes`.
     seps: [MaybeUninit<K::Sep>; ROOM],
 }
 
@@ -37,7 +37,7 @@ impl<K: TreeKey + ?Sized> Draft<K> {
             len: 1,
             prefix: Some(0),
             children: [const { MaybeUninit::uninit() }; ROOM],
-            heads: [const { MaybeUninit::uninit() }; ROOM],
+            key_prefixes: [const { MaybeUninit::uninit() }; ROOM],
             seps: [const { MaybeUninit::uninit() }; ROOM],
         };
         draft.children[0].write(child);
@@ -59,8 +59,10 @@ impl<K: TreeKey + ?Sized> Draft<K> {
         // SAFETY: both are that long. Separators move bitwise: the node's copies are never dropped once
         // the node is retired.
         unsafe {
-            let heads = self.heads.as_mut_ptr().add(end).cast();
-            node.heads().as_ptr().copy_to_nonoverlapping(heads, seps);
+            let key_prefixes = self.key_prefixes.as_mut_ptr().add(end).cast();
+            node.key_prefixes()
+                .as_ptr()
+                .copy_to_nonoverlapping(key_prefixes, seps);
             let to = self.seps.as_mut_ptr().add(end).cast();
             node.seps().as_ptr().copy_to_nonoverlapping(to, seps);
         }
@@ -98,7 +100,7 @@ impl<K: TreeKey + ?Sized> Draft<K> {
     /// Puts two children in the place of the one at `at`.
     pub(super) fn split(&mut self, at: usize, left: *mut Node, sep: Sep<K>, right: *mut Node) {
         let len = self.len;
-        self.heads.copy_within(at..len - 1, at + 1);
+        self.key_prefixes.copy_within(at..len - 1, at + 1);
         self.seps[at..len].rotate_right(1);
         self.children.copy_within(at + 1..len, at + 2);
         self.put_sep(at, sep);
@@ -107,21 +109,21 @@ impl<K: TreeKey + ?Sized> Draft<K> {
         self.len += 1;
     }
 
-    /// Puts a separator, and its head, at a place that nothing occupies.
+    /// Puts a separator, and its key prefix, at a place that nothing occupies.
     fn put_sep(&mut self, at: usize, sep: Sep<K>) {
-        let head = match self.prefix {
+        let key_prefix = match self.prefix {
             // SAFETY: separators on their way are initialised.
-            Some(prefix) if !K::EXACT => unsafe { sep.sep.assume_init_ref() }.head(prefix),
-            _ => sep.head,
+            Some(prefix) if !K::EXACT => unsafe { sep.sep.assume_init_ref() }.key_prefix(prefix),
+            _ => sep.key_prefix,
         };
-        self.heads[at].write(head);
+        self.key_prefixes[at].write(key_prefix);
         self.seps[at] = sep.sep;
     }
 
     /// Puts one child in the place of those at `at` and `at + 1`; returns what stood between them.
     pub(super) fn unsplit(&mut self, at: usize, child: *mut Node) -> Sep<K> {
         let (sep, len) = (self.sep(at), self.len);
-        self.heads.copy_within(at + 1..len - 1, at);
+        self.key_prefixes.copy_within(at + 1..len - 1, at);
         self.seps[at..len - 1].rotate_left(1);
         self.children.copy_within(at + 2..len, at + 1);
         self.children[at].write(child);
@@ -135,13 +137,13 @@ impl<K: TreeKey + ?Sized> Draft<K> {
         // SAFETY: initialised; a bitwise move, drafts do not drop.
         unsafe {
             Sep {
-                head: self.heads[at].assume_init(),
+                key_prefix: self.key_prefixes[at].assume_init(),
                 sep: std::ptr::read(&raw const self.seps[at]),
             }
         }
     }
 
-    /// How many bytes the heads should leave out of the separators between the children `from..to`: what all of
+    /// How many bytes the key prefixes should leave out of the separators between the children `from..to`: what all of
     /// them share, or nothing where the first eight bytes tell them apart, because to compare the
     /// prefix a search has to go where a separator lies.
     pub(super) fn prefix(&self, from: usize, to: usize) -> usize {
@@ -150,7 +152,7 @@ impl<K: TreeKey + ?Sized> Draft<K> {
             return 0;
         }
         let (first, last) = (self.sep_ref(from), self.sep_ref(to - 2));
-        let told = first.head(0) ^ last.head(0);
+        let told = first.key_prefix(0) ^ last.key_prefix(0);
         if told.leading_zeros() < 32 {
             return 0;
         }
@@ -163,23 +165,29 @@ impl<K: TreeKey + ?Sized> Draft<K> {
         unsafe { self.seps[at].assume_init_ref() }
     }
 
-    /// Writes the heads, behind `skip` bytes, of the `count` separators from the one behind child `from`.
+    /// Writes the key prefixes, behind `skip` bytes, of the `count` separators from the one behind child `from`.
     ///
     /// # Safety
     ///
     /// There is room for `count` words at `out`.
-    pub(super) unsafe fn write_heads(&self, from: usize, count: usize, skip: usize, out: *mut u64) {
+    pub(super) unsafe fn write_key_prefixes(
+        &self,
+        from: usize,
+        count: usize,
+        skip: usize,
+        out: *mut u64,
+    ) {
         assert!(from + count < self.len);
         let stale = cfg!(fyris_mutant = "ordered_stale_heads") && self.prefix.is_some();
         if self.prefix == Some(skip) || stale {
-            let heads = self.heads[from..from + count].as_ptr().cast();
+            let key_prefixes = self.key_prefixes[from..from + count].as_ptr().cast();
             // SAFETY: initialised, and the caller's contract.
-            return unsafe { out.copy_from_nonoverlapping(heads, count) };
+            return unsafe { out.copy_from_nonoverlapping(key_prefixes, count) };
         }
         // Separators lie somewhere in memory: looking at all of them is what others avoid.
         for at in 0..count {
             // SAFETY: the caller's contract.
-            unsafe { out.add(at).write(self.sep_ref(from + at).head(skip)) };
+            unsafe { out.add(at).write(self.sep_ref(from + at).key_prefix(skip)) };
         }
     }
 }

@@ -1,13 +1,14 @@
-//! Keys of a fixed number of bytes, more than fit into a head: wide integers, addresses, times.
+//! Keys of a fixed number of bytes, more than fit into a key prefix: wide integers, addresses, times.
 //!
-//! Each is written as bytes in the order of the keys, so that heads can be taken behind what the keys of a leaf share.
+//! Each is written as bytes in the order of the keys, so that key prefixes can be taken behind what the keys of a leaf
+//! share.
 
 use std::cmp::Ordering;
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant, SystemTime};
 
-use super::key::{Separator, TreeKey, byte_head, cmp_prefix, common};
+use super::key::{Separator, TreeKey, byte_key_prefix, cmp_prefix, common};
 
 /// The separator of such keys: the bytes of the higher one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -15,8 +16,8 @@ pub struct FixedSep<const N: usize>([u8; N]);
 
 impl<const N: usize> Separator for FixedSep<N> {
     #[inline]
-    fn head(&self, skip: usize) -> u64 {
-        byte_head(&self.0, skip)
+    fn key_prefix(&self, skip: usize) -> u64 {
+        byte_key_prefix(&self.0, skip)
     }
     fn common(&self, other: &Self) -> usize {
         common(&self.0, &other.0)
@@ -31,11 +32,11 @@ macro_rules! fixed {
         impl TreeKey for $t {
             type Sep = FixedSep<$n>;
             #[inline]
-            fn head(&self, skip: usize) -> u64 {
-                byte_head(&$bytes(self), skip)
+            fn key_prefix(&self, skip: usize) -> u64 {
+                byte_key_prefix(&$bytes(self), skip)
             }
             #[inline]
-            fn is_in_head(&self, skip: usize) -> bool {
+            fn is_exact(&self, skip: usize) -> bool {
                 skip + size_of::<u64>() >= $n
             }
             fn separate(_: &Self, high: &Self) -> FixedSep<$n> {

@@ -2,14 +2,14 @@
 
 use std::ops::Bound;
 
-use fyris_sync::reclaim::Pin;
+use fyris_sync::reclaim::Guard;
 
 use super::Tree;
+use super::cursor::Cursor;
 use super::item::{Handle, Item};
 use super::key::TreeKey;
 use super::probe::ByKey;
 use super::stats::Stats;
-use super::walk::Cursor;
 use crate::{
     Action, Batch, Build, Entry, Index, IndexOptions, OrderedIndex, Range, Stamp, Stamped,
 };
@@ -50,7 +50,7 @@ where
     }
 
     /// The shape of the tree, and what has shaped it.
-    pub fn stats(&self, pin: &impl Pin) -> Stats {
+    pub fn stats(&self, pin: &impl Guard) -> Stats {
         self.tree.stats(pin)
     }
 }
@@ -78,7 +78,7 @@ where
     E::Key: TreeKey,
 {
     #[inline]
-    fn get(&self, key: &E::Key, pin: &impl Pin) -> Option<E> {
+    fn get(&self, key: &E::Key, pin: &impl Guard) -> Option<E> {
         self.tree.find(&ByKey(key), pin).map(|(_, item)| item.0)
     }
 
@@ -86,7 +86,7 @@ where
     fn upsert<R>(
         &self,
         key: &E::Key,
-        pin: &impl Pin,
+        pin: &impl Guard,
         f: impl FnOnce(Option<E>) -> (Action<E>, R),
     ) -> R {
         self.tree.upsert(key, pin, |old| {
@@ -98,7 +98,7 @@ where
     fn upsert_run<'k>(
         &self,
         keys: impl Fn(usize) -> Option<&'k E::Key>,
-        pin: &impl Pin,
+        pin: &impl Guard,
         mut f: impl FnMut(usize, Option<E>) -> Option<Action<E>>,
     ) -> usize
     where
@@ -113,17 +113,17 @@ where
         &self,
         range: Range<'_, E::Key>,
         want: usize,
-        pin: &impl Pin,
+        pin: &impl Guard,
         out: &mut Batch<E>,
     ) -> bool {
         self.scan_leaves(range, want, pin, out)
     }
 
-    fn next_entry(&self, after: Option<&E::Key>, pin: &impl Pin) -> Option<E> {
+    fn next_entry(&self, after: Option<&E::Key>, pin: &impl Guard) -> Option<E> {
         self.seek(after.map_or(Bound::Unbounded, Bound::Excluded), pin)
     }
 
-    fn split(&self, parts: usize, pin: &impl Pin, out: &mut Batch<E>) {
+    fn split(&self, parts: usize, pin: &impl Guard, out: &mut Batch<E>) {
         self.split_at_nodes(parts, pin, out);
     }
 
@@ -135,7 +135,7 @@ where
         self.tree.memory()
     }
 
-    fn slot(&self, slot: usize, pin: &impl Pin, out: &mut Batch<E>) {
+    fn slot(&self, slot: usize, pin: &impl Guard, out: &mut Batch<E>) {
         let mut cursor = Cursor::before::<E::Key>(&self.tree, Bound::Unbounded, pin);
         let mut before = slot;
         while before >= cursor.rest() {
@@ -152,7 +152,7 @@ impl<E: Entry + Send + Sync> OrderedIndex<E> for Ordered<E>
 where
     E::Key: TreeKey,
 {
-    fn seek(&self, from: Bound<&E::Key>, pin: &impl Pin) -> Option<E> {
+    fn seek(&self, from: Bound<&E::Key>, pin: &impl Guard) -> Option<E> {
         let mut cursor = Cursor::before(&self.tree, from, pin);
         let found = cursor.next().map(|(_, item)| item.0);
         // Whoever goes from key to key wants to see what this one names next.
@@ -160,7 +160,7 @@ where
         found
     }
 
-    fn seek_back(&self, from: Bound<&E::Key>, pin: &impl Pin) -> Option<E> {
+    fn seek_back(&self, from: Bound<&E::Key>, pin: &impl Guard) -> Option<E> {
         let mut cursor = Cursor::behind(&self.tree, from, pin);
         let found = cursor.prev().map(|(_, item)| item.0);
         cursor.back().take(1).for_each(|(_, item)| item.prefetch());
@@ -171,13 +171,13 @@ where
         &self,
         range: Range<'_, E::Key>,
         want: usize,
-        pin: &impl Pin,
+        pin: &impl Guard,
         out: &mut Batch<E>,
     ) -> bool {
         self.scan_leaves_back(range, want, pin, out)
     }
 
-    fn estimated_rank(&self, bound: Bound<&E::Key>, pin: &impl Pin) -> f64 {
+    fn estimated_rank(&self, bound: Bound<&E::Key>, pin: &impl Guard) -> f64 {
         self.rank(bound, pin)
     }
 }
@@ -186,7 +186,7 @@ impl<E: Entry + Send + Sync> Stamped<E> for Ordered<E>
 where
     E::Key: TreeKey,
 {
-    fn stamp(&self, key: &E::Key, pin: &impl Pin) -> Stamp {
+    fn stamp(&self, key: &E::Key, pin: &impl Guard) -> Stamp {
         self.tree.stamp(&ByKey(key), pin)
     }
 }

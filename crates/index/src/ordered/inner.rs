@@ -3,16 +3,16 @@
 //! ```text
 //! offset  0  lock word
 //!         8  number of children, level (1: above leaves), place of the child pointers, prefix length
-//!        16  the last head of each line of heads but the last line: six words
-//!        64  heads of the separators, in lines, padded with all ones
+//!        16  the last key prefix of each line of key prefixes but the last line: six words
+//!        64  key prefixes of the separators, in lines, padded with all ones
 //!         .  child pointers
-//!         .  separators (none where the head is all of it)
+//!         .  separators (none where the key prefix is all of it)
 //! ```
 //!
 //! A separator that comes or goes means a new node: the separators move bitwise, the old node is
 //! retired, and its memory is freed without dropping them. The holder of the lock may replace a
 //! child pointer. All separators of a node share a prefix of `prefix` bytes, which a probe is
-//! compared with once; heads stand for what follows it.
+//! compared with once; key prefixes stand for what follows it.
 
 use std::cmp::Ordering as Order;
 use std::marker::PhantomData;
@@ -27,22 +27,22 @@ use super::draft::Draft;
 use super::key::TreeKey;
 use super::lock::{NodeLock, Word};
 use super::probe::{Fence, Probe};
-use crate::lanes::{self, Lanes, Line};
+use crate::simd::{self, Lanes, Line};
 
-/// Where the line of the last heads begins: with the header, but in a model, whose atomics are large.
+/// Where the line of the last key prefixes begins: with the header, but in a model, whose atomics are large.
 const FIRST: usize = if cfg!(any(loom, shuttle)) {
     size_of::<Inner<u64>>().next_multiple_of(LINE)
 } else {
     0
 };
 
-/// Where in their line the last heads are.
+/// Where in their line the last key prefixes are.
 const LASTS: usize = 16;
 
-/// Where the heads begin: on the next cache line.
+/// Where the key prefixes begin: on the next cache line.
 const HEADS: usize = FIRST + LINE;
 
-/// Heads that are compared in one go: a cache line.
+/// Key prefixes that are compared in one go: a cache line.
 const BLOCK: usize = size_of::<Line>() / 8;
 
 /// A child: a leaf below level 1, else an inner node.
@@ -56,7 +56,7 @@ pub(super) struct Inner<K: TreeKey + ?Sized> {
     level: u8,
     /// Where the child pointers begin, in words.
     at_children: u8,
-    /// Which words of the first line are the last heads of blocks: see [`Lanes::rank`].
+    /// Which words of the first line are the last key prefixes of blocks: see [`Lanes::rank`].
     lasts: u8,
     prefix: u32,
     key: PhantomData<fn() -> Box<K>>,
@@ -76,7 +76,7 @@ fn layout<S>(children: usize) -> (usize, usize, usize) {
     )
 }
 
-/// Lines of heads: at least one, so that there is one to look at.
+/// Lines of key prefixes: at least one, so that there is one to look at.
 #[inline]
 fn blocks(children: usize) -> usize {
     (children - 1).div_ceil(BLOCK).max(1)
@@ -109,16 +109,16 @@ impl<K: TreeKey + ?Sized> Inner<K> {
         // alone. Separators move bitwise: the draft does not drop them.
         unsafe {
             node.write(header);
-            let heads = raw.add(HEADS).cast::<u64>();
-            heads
+            let key_prefixes = raw.add(HEADS).cast::<u64>();
+            key_prefixes
                 .add(blocks * BLOCK - BLOCK)
                 .cast::<Line>()
                 .write([u64::MAX; BLOCK]);
-            draft.write_heads(from, seps, prefix, heads);
+            draft.write_key_prefixes(from, seps, prefix, key_prefixes);
             let lasts = raw.add(FIRST + LASTS).cast::<u64>();
             for block in 0..BLOCK - LASTS / 8 {
                 let last = if block + 1 < blocks {
-                    heads.add(block * BLOCK + BLOCK - 1).read()
+                    key_prefixes.add(block * BLOCK + BLOCK - 1).read()
                 } else {
                     u64::MAX
                 };
@@ -151,29 +151,29 @@ impl<K: TreeKey + ?Sized> Inner<K> {
         layout::<K::Sep>(self.len()).0
     }
 
-    /// How many bytes all separators share that the heads leave out.
+    /// How many bytes all separators share that the key prefixes leave out.
     #[inline]
     pub(super) fn prefix(&self) -> usize {
         self.prefix as usize
     }
 
-    /// The heads of the separators, behind the common prefix.
+    /// The key prefixes of the separators, behind the common prefix.
     #[inline]
-    pub(super) fn heads(&self) -> &[u64] {
+    pub(super) fn key_prefixes(&self) -> &[u64] {
         let base = std::ptr::from_ref(self).cast::<u8>();
         // SAFETY: `alloc` wrote that many there, and nobody writes them again.
         unsafe { std::slice::from_raw_parts(base.add(HEADS).cast(), self.len() - 1) }
     }
 
-    /// How many separators have a head of at most `head`.
+    /// How many separators have a key prefix of at most `key_prefix`.
     #[inline(always)]
-    fn rank<L: Lanes>(&self, head: u64) -> usize {
+    fn rank<L: Lanes>(&self, key_prefix: u64) -> usize {
         // SAFETY: the lines are as `alloc` has written them.
         let rank = unsafe {
             let first = std::ptr::from_ref(self).byte_add(FIRST).cast();
-            L::rank(first, self.lasts, head)
+            L::rank(first, self.lasts, key_prefix)
         };
-        // The padding counts for the highest head of all.
+        // The padding counts for the highest key prefix of all.
         rank.min(self.len() - 1)
     }
 
@@ -182,7 +182,7 @@ impl<K: TreeKey + ?Sized> Inner<K> {
     pub(super) fn seps(&self) -> &[K::Sep] {
         let base = std::ptr::from_ref(self).cast::<u8>();
         let at = layout::<K::Sep>(self.len()).2;
-        // SAFETY: as in `heads`.
+        // SAFETY: as in `key_prefixes`.
         unsafe { std::slice::from_raw_parts(base.add(at).cast(), self.len() - 1) }
     }
 
@@ -213,12 +213,12 @@ impl<K: TreeKey + ?Sized> Inner<K> {
     /// The separator to the right of child `at`, as a fence.
     pub(super) fn fence(&self, at: usize) -> Fence<'_, K> {
         Fence {
-            head: self.heads()[at],
+            key_prefix: self.key_prefixes()[at],
             sep: &self.seps()[at],
         }
     }
 
-    /// Brings the header and the heads near, before the node's size is known.
+    /// Brings the header and the key prefixes near, before the node's size is known.
     #[inline]
     pub(super) fn prefetch(node: *const Self) {
         for line in 0..1 + (FANOUT - 1).div_ceil(BLOCK) {
@@ -229,10 +229,10 @@ impl<K: TreeKey + ?Sized> Inner<K> {
     /// Which child covers the probe.
     #[inline]
     pub(super) fn find(&self, probe: &impl Probe<K>) -> usize {
-        if lanes::wide() {
-            self.find_by::<lanes::Vectors>(probe)
+        if simd::wide() {
+            self.find_by::<simd::Vectors>(probe)
         } else {
-            self.find_by::<lanes::Words>(probe)
+            self.find_by::<simd::Words>(probe)
         }
     }
 
@@ -246,18 +246,20 @@ impl<K: TreeKey + ?Sized> Inner<K> {
                 Order::Greater => return self.len() - 1,
             }
         }
-        let head = probe.head(self.prefix as usize);
-        let at = self.rank::<L>(head);
-        if K::EXACT || at == 0 || self.heads()[at - 1] != head {
+        let key_prefix = probe.key_prefix(self.prefix as usize);
+        let at = self.rank::<L>(key_prefix);
+        if K::EXACT || at == 0 || self.key_prefixes()[at - 1] != key_prefix {
             return at;
         }
-        self.find_equal::<L>(probe, head, at)
+        self.find_equal::<L>(probe, key_prefix, at)
     }
 
-    /// Goes on among the separators with this head, of which the one before `at` is the last.
+    /// Goes on among the separators with this key prefix, of which the one before `at` is the last.
     #[inline(never)]
-    fn find_equal<L: Lanes>(&self, probe: &impl Probe<K>, head: u64, at: usize) -> usize {
-        let first = head.checked_sub(1).map_or(0, |below| self.rank::<L>(below));
+    fn find_equal<L: Lanes>(&self, probe: &impl Probe<K>, key_prefix: u64, at: usize) -> usize {
+        let first = key_prefix
+            .checked_sub(1)
+            .map_or(0, |below| self.rank::<L>(below));
         let equal = &self.seps()[first..at];
         first + equal.partition_point(|sep| probe.cmp_sep(sep) != Order::Less)
     }

@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use super::key::{HeadKey, TreeKey};
+use super::key::{PrefixKey, TreeKey};
 use crate::Entry;
 
 /// The payload of a slot: copied bitwise when a leaf is rebuilt, never dropped by the tree's core.
@@ -58,13 +58,13 @@ where
     }
 }
 
-/// A value beside its head, which is its key.
-pub struct Beside<K, V> {
+/// A value beside its key prefix, which is its key.
+pub struct InlineValue<K, V> {
     pub(crate) value: V,
     key: PhantomData<K>,
 }
 
-impl<K, V> Beside<K, V> {
+impl<K, V> InlineValue<K, V> {
     pub(crate) fn new(value: V) -> Self {
         Self {
             value,
@@ -73,19 +73,19 @@ impl<K, V> Beside<K, V> {
     }
 }
 
-impl<K, V: Copy> Clone for Beside<K, V> {
+impl<K, V: Copy> Clone for InlineValue<K, V> {
     fn clone(&self) -> Self {
         *self
     }
 }
-impl<K, V: Copy> Copy for Beside<K, V> {}
+impl<K, V: Copy> Copy for InlineValue<K, V> {}
 
-// SAFETY: the head names the key and moves with the item.
-unsafe impl<K: HeadKey, V: Copy> Item for Beside<K, V> {
+// SAFETY: the key prefix names the key and moves with the item.
+unsafe impl<K: PrefixKey, V: Copy> Item for InlineValue<K, V> {
     type Key = K;
 
     fn key(&self) -> &K {
-        unreachable!("the head is the key: every HeadKey is EXACT")
+        unreachable!("the key_prefix is the key: every PrefixKey is EXACT")
     }
 
     unsafe fn dispose(self) {}

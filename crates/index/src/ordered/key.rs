@@ -1,9 +1,9 @@
-//! Keys of the tree: a head of eight bytes that decides most comparisons, and separators.
+//! Keys of the tree: a key prefix of eight bytes that decides most comparisons, and separators.
 //!
-//! A node keeps, for each key, a *head*: a `u64` whose order agrees with the order of keys, as far
-//! as eight bytes can tell. Comparing heads touches no memory outside the node. Where keys share a
+//! A node keeps, for each key, a *key prefix*: a `u64` whose order agrees with the order of keys, as far
+//! as eight bytes can tell. Comparing key prefixes touches no memory outside the node. Where keys share a
 //! long prefix (all of a leaf's keys lie between two separators, so they share what these share)
-//! the head is taken behind the prefix: `skip` says how many bytes.
+//! the key prefix is taken behind the prefix: `skip` says how many bytes.
 //!
 //! A *separator* stands between two children. It outlives the entry whose key it was made from,
 //! so it is a value of its own: for byte strings the shortest prefix that separates.
@@ -15,8 +15,8 @@ use std::sync::Arc;
 
 /// What inner nodes keep between two children. Immutable.
 pub trait Separator: Ord + Send + Sync + 'static {
-    /// The separator's head behind `skip` bytes; as [`TreeKey::head`].
-    fn head(&self, skip: usize) -> u64;
+    /// The separator's key prefix behind `skip` bytes; as [`TreeKey::key_prefix`].
+    fn key_prefix(&self, skip: usize) -> u64;
 
     /// How many leading bytes it shares with `other`.
     fn common(&self, _other: &Self) -> usize {
@@ -33,19 +33,19 @@ pub trait Separator: Ord + Send + Sync + 'static {
 ///
 /// Implemented for integers, `bool`, `char`, byte strings and text (owned, shared or borrowed), paths, addresses of the
 /// Internet, times, and arrays, tuples of up to eight, `Option` and [`Reverse`](std::cmp::Reverse) of keys; through
-/// [`Plain`] for every other ordered type. A type that can show itself as bytes in the right order implements
+/// [`Opaque`] for every other ordered type. A type that can show itself as bytes in the right order implements
 /// [`ByteKey`] instead.
 ///
 /// The first part of a tuple is a key; of the others it is enough that they are `Ord`.
 ///
 /// # What an implementation promises
 ///
-/// For keys `a < b` whose first `skip` bytes are the same, `a.head(skip) <= b.head(skip)`. With
-/// [`TreeKey::EXACT`], `a == b` exactly when `a.head(0) == b.head(0)`. For `low < high`,
+/// For keys `a < b` whose first `skip` bytes are the same, `a.key_prefix(skip) <= b.key_prefix(skip)`. With
+/// [`TreeKey::EXACT`], `a == b` exactly when `a.key_prefix(0) == b.key_prefix(0)`. For `low < high`,
 /// `separate(low, high)` is a separator `s` with `low < s <= high`; separators order as keys do.
 /// A wrong implementation makes the tree lose keys, and does nothing worse.
 pub trait TreeKey: Ord {
-    /// True when the head is the whole key. Separators are heads then, and nothing else is asked.
+    /// True when the key prefix is the whole key. Separators are key prefixes then, and nothing else is asked.
     const EXACT: bool = false;
 
     /// The separator of two keys.
@@ -53,12 +53,12 @@ pub trait TreeKey: Ord {
 
     /// The first eight bytes of the key behind its first `skip`, as a big-endian number; short keys
     /// count as padded with zeros.
-    fn head(&self, skip: usize) -> u64;
+    fn key_prefix(&self, skip: usize) -> u64;
 
-    /// Whether every key that shares the key's first `skip` bytes and its head behind them is this key. `false` where
-    /// that is not known.
+    /// Whether every key that shares the key's first `skip` bytes and its key prefix behind them is this key. `false`
+    /// where that is not known.
     #[inline]
-    fn is_in_head(&self, _skip: usize) -> bool {
+    fn is_exact(&self, _skip: usize) -> bool {
         Self::EXACT
     }
 
@@ -75,14 +75,14 @@ pub trait TreeKey: Ord {
     }
 }
 
-/// A key that an exact head can be turned back into.
-pub trait HeadKey: TreeKey + Copy {
-    /// The key whose head this is.
-    fn from_head(head: u64) -> Self;
+/// A key that an exact key prefix can be turned back into.
+pub trait PrefixKey: TreeKey + Copy {
+    /// The key whose key prefix this is.
+    fn from_key_prefix(key_prefix: u64) -> Self;
 }
 
 impl Separator for () {
-    fn head(&self, _: usize) -> u64 {
+    fn key_prefix(&self, _: usize) -> u64 {
         0
     }
 }
@@ -93,7 +93,7 @@ macro_rules! exact {
             const EXACT: bool = true;
             type Sep = ();
             #[inline]
-            fn head(&self, _: usize) -> u64 {
+            fn key_prefix(&self, _: usize) -> u64 {
                 $to(*self)
             }
             fn separate(_: &Self, _: &Self) {}
@@ -101,10 +101,10 @@ macro_rules! exact {
                 Ordering::Equal
             }
         }
-        impl HeadKey for $t {
+        impl PrefixKey for $t {
             #[inline]
-            fn from_head(head: u64) -> Self {
-                $from(head)
+            fn from_key_prefix(key_prefix: u64) -> Self {
+                $from(key_prefix)
             }
         }
     )*};
@@ -135,8 +135,8 @@ exact! {
 /// equal bytes equal keys.
 pub trait ByteKey: Ord {
     /// True when no key begins with the bytes of another key and a zero behind them. Then a key that ends before its
-    /// head, which is padded with zeros, does is known by it.
-    const ENDS: bool = false;
+    /// key prefix, which is padded with zeros, does is known by it.
+    const PREFIX_FREE: bool = false;
 
     /// The bytes.
     fn key_bytes(&self) -> &[u8];
@@ -189,8 +189,8 @@ impl Ord for ByteSep {
 
 impl Separator for ByteSep {
     #[inline]
-    fn head(&self, skip: usize) -> u64 {
-        byte_head(self.bytes(), skip)
+    fn key_prefix(&self, skip: usize) -> u64 {
+        byte_key_prefix(self.bytes(), skip)
     }
     fn common(&self, other: &Self) -> usize {
         common(self.bytes(), other.bytes())
@@ -203,13 +203,13 @@ impl Separator for ByteSep {
 impl<T: ByteKey + ?Sized> TreeKey for T {
     type Sep = ByteSep;
     #[inline]
-    fn head(&self, skip: usize) -> u64 {
-        byte_head(self.key_bytes(), skip)
+    fn key_prefix(&self, skip: usize) -> u64 {
+        byte_key_prefix(self.key_bytes(), skip)
     }
     #[inline]
-    fn is_in_head(&self, skip: usize) -> bool {
+    fn is_exact(&self, skip: usize) -> bool {
         let ends = self.key_bytes().len() < skip + size_of::<u64>();
-        T::ENDS && (ends || cfg!(fyris_mutant = "ordered_head_decides"))
+        T::PREFIX_FREE && (ends || cfg!(fyris_mutant = "ordered_head_decides"))
     }
     fn separate(low: &Self, high: &Self) -> ByteSep {
         let (low, high) = (low.key_bytes(), high.key_bytes());
@@ -227,18 +227,18 @@ impl<T: ByteKey + ?Sized> TreeKey for T {
 
 /// Bytes `skip..skip + 8` as a big-endian number, padded with zeros.
 #[inline]
-pub(super) fn byte_head(bytes: &[u8], skip: usize) -> u64 {
+pub(super) fn byte_key_prefix(bytes: &[u8], skip: usize) -> u64 {
     if let Some(eight) = bytes.get(skip..skip + 8) {
         let mut word = [0; 8];
         word.copy_from_slice(eight);
         return u64::from_be_bytes(word);
     }
-    short_head(bytes.get(skip..).unwrap_or_default())
+    short_key_prefix(bytes.get(skip..).unwrap_or_default())
 }
 
 /// Fewer than eight bytes as a big-endian number, padded with zeros: without a loop, whose end could not be foreseen.
 #[inline]
-fn short_head(bytes: &[u8]) -> u64 {
+fn short_key_prefix(bytes: &[u8]) -> u64 {
     let len = bytes.len();
     let half = |half: &[u8; 4]| u64::from(u32::from_be_bytes(*half));
     match (bytes.first_chunk(), bytes.last_chunk()) {
@@ -274,7 +274,7 @@ impl ByteKey for str {
     }
 }
 impl<T: ByteKey + ?Sized> ByteKey for &T {
-    const ENDS: bool = T::ENDS;
+    const PREFIX_FREE: bool = T::PREFIX_FREE;
     #[inline]
     fn key_bytes(&self) -> &[u8] {
         (**self).key_bytes()
@@ -325,21 +325,21 @@ impl<const N: usize> ByteKey for [u8; N] {
 
 /// Any ordered type as a key. Comparisons follow the pointer to the entry: the slow, general way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Plain<T>(pub T);
+pub struct Opaque<T>(pub T);
 
 /// A separator that is a key: the higher one, cloned.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct KeySep<K>(pub(super) Box<K>);
 
-impl<T: Ord + Clone + Send + Sync + 'static> Separator for KeySep<Plain<T>> {
-    fn head(&self, _: usize) -> u64 {
+impl<T: Ord + Clone + Send + Sync + 'static> Separator for KeySep<Opaque<T>> {
+    fn key_prefix(&self, _: usize) -> u64 {
         0
     }
 }
 
-impl<T: Ord + Clone + Send + Sync + 'static> TreeKey for Plain<T> {
+impl<T: Ord + Clone + Send + Sync + 'static> TreeKey for Opaque<T> {
     type Sep = KeySep<Self>;
-    fn head(&self, _: usize) -> u64 {
+    fn key_prefix(&self, _: usize) -> u64 {
         0
     }
     fn separate(_: &Self, high: &Self) -> Self::Sep {
@@ -361,8 +361,12 @@ mod tests {
             for skip in 0..len + 2 {
                 let rest = bytes[..len].iter().skip(skip).copied();
                 let padded: Vec<u8> = rest.chain([0; 8]).take(8).collect();
-                let head = u64::from_be_bytes(padded.try_into().expect("eight"));
-                assert_eq!(byte_head(&bytes[..len], skip), head, "{len} {skip}");
+                let key_prefix = u64::from_be_bytes(padded.try_into().expect("eight"));
+                assert_eq!(
+                    byte_key_prefix(&bytes[..len], skip),
+                    key_prefix,
+                    "{len} {skip}"
+                );
             }
         }
     }

@@ -3,7 +3,7 @@
 //! ```text
 //! offset  0  permutation word          which slots are live, in key order (perm.rs)
 //!         8  lock word                 lock, statistic, dead, skip, generation (lock.rs)
-//!        16  15 heads of 8 bytes
+//!        16  15 key prefixes of 8 bytes
 //!       136  15 items (8 bytes each for handles: 256 bytes in all, four cache lines)
 //! ```
 //!
@@ -28,14 +28,14 @@ use super::key::TreeKey;
 use super::lock::{NodeLock, Word};
 use super::perm::Perm;
 use super::probe::Probe;
-use crate::lanes::{self, Lanes, Vectors, Words};
+use crate::simd::{self, Lanes, Vectors, Words};
 
 /// A leaf. See the module.
 #[repr(C, align(64))]
 pub(super) struct Leaf<I> {
     perm: AtomicU64,
     pub(super) lock: NodeLock,
-    heads: [AtomicU64; SLOTS],
+    key_prefixes: [AtomicU64; SLOTS],
     items: [UnsafeCell<MaybeUninit<I>>; SLOTS],
 }
 
@@ -54,12 +54,12 @@ impl<I: Item> Leaf<I> {
             (&raw mut (*raw).perm).write(AtomicU64::new(Perm::sorted(to - from).0));
             (&raw mut (*raw).lock).write(NodeLock::new(word));
             for slot in 0..SLOTS {
-                let (head, item) = if from + slot < to {
-                    (parts.head(from + slot), parts.items[from + slot])
+                let (key_prefix, item) = if from + slot < to {
+                    (parts.key_prefix(from + slot), parts.items[from + slot])
                 } else {
                     (0, MaybeUninit::uninit())
                 };
-                (&raw mut (*raw).heads[slot]).write(AtomicU64::new(head));
+                (&raw mut (*raw).key_prefixes[slot]).write(AtomicU64::new(key_prefix));
                 (&raw mut (*raw).items[slot]).write(UnsafeCell::new(item));
             }
         }
@@ -77,7 +77,7 @@ impl<I: Item> Leaf<I> {
         }
     }
 
-    /// The keys' common prefix that the heads leave out.
+    /// The keys' common prefix that the key prefixes leave out.
     #[inline]
     pub(super) fn skip(&self) -> usize {
         if I::Key::EXACT {
@@ -98,7 +98,7 @@ impl<I: Item> Leaf<I> {
         perm: Perm,
         pos: usize,
         replace: bool,
-        head: u64,
+        key_prefix: u64,
         item: I,
     ) -> &I {
         let slot = perm.used();
@@ -112,7 +112,7 @@ impl<I: Item> Leaf<I> {
             fyris_sync::thread::yield_now();
         }
         // Relaxed: `publish` comes after it. (`lookup` may look at it meanwhile, and overlook it.)
-        self.heads[slot].store(head, Ordering::Relaxed);
+        self.key_prefixes[slot].store(key_prefix, Ordering::Relaxed);
         // SAFETY: (W) no word has named `slot` yet and the lock keeps other writers out, so nobody
         // else accesses it; `slot < SLOTS` because the word is not full.
         self.items[slot].with_mut(|p| unsafe { (*p).write(item) });
@@ -193,54 +193,54 @@ impl<'p, I: Item> View<'p, I> {
         self.perm.slot(pos)
     }
 
-    /// The head of the entry at `pos`.
+    /// The key prefix of the entry at `pos`.
     #[inline]
-    pub(super) fn head(self, pos: usize) -> u64 {
+    pub(super) fn key_prefix(self, pos: usize) -> u64 {
         assert!(pos < self.perm.len());
         // SAFETY: just looked at.
-        unsafe { self.head_unchecked(pos) }
+        unsafe { self.key_prefix_unchecked(pos) }
     }
 
-    /// The head of the entry at `pos`.
+    /// The key prefix of the entry at `pos`.
     ///
     /// # Safety
     ///
     /// There are more than `pos` entries.
     #[inline]
-    unsafe fn head_unchecked(self, pos: usize) -> u64 {
+    unsafe fn key_prefix_unchecked(self, pos: usize) -> u64 {
         debug_assert!(pos < self.perm.len());
         // SAFETY: a live slot is below `SLOTS` (perm.rs).
-        let head = unsafe { self.leaf.heads.get_unchecked(self.perm.slot(pos)) };
+        let key_prefix = unsafe { self.leaf.key_prefixes.get_unchecked(self.perm.slot(pos)) };
         // Relaxed: (W) `perm` was published after the slot was written.
-        head.load(Ordering::Relaxed)
+        key_prefix.load(Ordering::Relaxed)
     }
 
     /// The item at `pos`. Its slot is never written again, so the reference lasts as the leaf does.
     #[inline]
     pub(super) fn item(self, pos: usize) -> &'p I {
         let slot = self.slot(pos);
-        // SAFETY: as in `head`.
+        // SAFETY: as in `key_prefix`.
         let item = unsafe { self.leaf.items.get_unchecked(slot) };
-        // SAFETY: (W) as in `head`.
+        // SAFETY: (W) as in `key_prefix`.
         item.with(|p| unsafe { (*p).assume_init_ref() })
     }
 
-    /// The entry that is equal to `probe`: its head and item. What [`View::search`] finds, without asking
+    /// The entry that is equal to `probe`: its key prefix and item. What [`View::search`] finds, without asking
     /// where in the order that is.
     #[inline(always)]
     pub(super) fn lookup<L: Lanes>(self, probe: &impl Probe<I::Key>) -> Option<(u64, &'p I)> {
-        let head = probe.head(self.leaf.skip());
-        let known = probe.is_in_head(self.leaf.skip());
-        let mut same = L::equal(&self.leaf.heads, head);
+        let key_prefix = probe.key_prefix(self.leaf.skip());
+        let known = probe.is_exact(self.leaf.skip());
+        let mut same = L::equal(&self.leaf.key_prefixes, key_prefix);
         while same != 0 {
-            // A slot may have the head and not be live: its entry is gone, or not published in this view.
+            // A slot may have the key prefix and not be live: its entry is gone, or not published in this view.
             if let Some(pos) = self
                 .perm
                 .position((same.trailing_zeros() / L::STEP) as usize)
             {
                 let item = self.item(pos);
                 if known || probe.cmp_key(item.key()) == Order::Equal {
-                    return Some((head, item));
+                    return Some((key_prefix, item));
                 }
             }
             same &= same - 1;
@@ -251,7 +251,7 @@ impl<'p, I: Item> View<'p, I> {
     /// The place of `probe`: how many entries are below it, and whether the next one is equal.
     #[inline]
     pub(super) fn search(self, probe: &impl Probe<I::Key>) -> (usize, bool) {
-        if lanes::wide() {
+        if simd::wide() {
             self.search_by::<Vectors>(probe)
         } else {
             self.search_by::<Words>(probe)
@@ -261,34 +261,34 @@ impl<'p, I: Item> View<'p, I> {
     /// As [`View::search`].
     #[inline(always)]
     pub(super) fn search_by<L: Lanes>(self, probe: &impl Probe<I::Key>) -> (usize, bool) {
-        let head = probe.head(self.leaf.skip());
-        if let Some((below, equal)) = L::below_and_equal(&self.leaf.heads, head) {
+        let key_prefix = probe.key_prefix(self.leaf.skip());
+        if let Some((below, equal)) = L::below_and_equal(&self.leaf.key_prefixes, key_prefix) {
             let live = self.perm.live();
             let at = L::ones(below & live);
             return match equal & live {
                 0 => (at, false),
-                _ if probe.is_in_head(self.leaf.skip()) => (at, true),
-                _ => self.search_equal(probe, head, at),
+                _ if probe.is_exact(self.leaf.skip()) => (at, true),
+                _ => self.search_equal(probe, key_prefix, at),
             };
         }
-        let at = self.bound(|h| h < head);
+        let at = self.bound(|h| h < key_prefix);
         let len = self.len();
-        if at == len || self.head(at) != head {
+        if at == len || self.key_prefix(at) != key_prefix {
             return (at, false);
         }
-        if probe.is_in_head(self.leaf.skip()) {
+        if probe.is_exact(self.leaf.skip()) {
             (at, true)
         } else {
-            self.search_equal(probe, head, at)
+            self.search_equal(probe, key_prefix, at)
         }
     }
 
-    /// Goes on among the entries from `at` that have the probe's head, by whole keys.
+    /// Goes on among the entries from `at` that have the probe's key prefix, by whole keys.
     #[inline]
-    fn search_equal(self, probe: &impl Probe<I::Key>, head: u64, at: usize) -> (usize, bool) {
+    fn search_equal(self, probe: &impl Probe<I::Key>, key_prefix: u64, at: usize) -> (usize, bool) {
         let (mut low, mut high) = (at, at + 1);
-        if high < self.len() && self.head(high) == head {
-            high = self.bound(|h| h <= head);
+        if high < self.len() && self.key_prefix(high) == key_prefix {
+            high = self.bound(|h| h <= key_prefix);
         }
         while low < high {
             let mid = low.midpoint(high);
@@ -301,19 +301,19 @@ impl<'p, I: Item> View<'p, I> {
         (low, false)
     }
 
-    /// How many entries, from the first, have a head that is `below`.
+    /// How many entries, from the first, have a key prefix that is `below`.
     #[inline]
     fn bound(self, below: impl Fn(u64) -> bool) -> usize {
         let (mut base, mut len) = (0, self.len());
         while len > 1 {
             let half = len / 2;
             // SAFETY: `base + len` never grows, and was the number of entries.
-            let head = unsafe { self.head_unchecked(base + half - 1) };
+            let key_prefix = unsafe { self.key_prefix_unchecked(base + half - 1) };
             // Not a branch: which way it goes cannot be guessed.
-            base += select_unpredictable(below(head), half, 0);
+            base += select_unpredictable(below(key_prefix), half, 0);
             len -= half;
         }
-        base + usize::from(len == 1 && below(self.head(base)))
+        base + usize::from(len == 1 && below(self.key_prefix(base)))
     }
 }
 
@@ -322,7 +322,7 @@ pub(super) struct Parts<I> {
     len: usize,
     /// The one whose new slot somebody wants to know.
     pub(super) wanted: usize,
-    heads: [u64; 2 * SLOTS + 1],
+    key_prefixes: [u64; 2 * SLOTS + 1],
     items: [MaybeUninit<I>; 2 * SLOTS + 1],
 }
 
@@ -331,7 +331,7 @@ impl<I: Item> Parts<I> {
         Self {
             len: 0,
             wanted: 0,
-            heads: [0; 2 * SLOTS + 1],
+            key_prefixes: [0; 2 * SLOTS + 1],
             items: [MaybeUninit::uninit(); 2 * SLOTS + 1],
         }
     }
@@ -340,8 +340,8 @@ impl<I: Item> Parts<I> {
         self.len
     }
 
-    pub(super) fn head(&self, at: usize) -> u64 {
-        self.heads[..self.len][at]
+    pub(super) fn key_prefix(&self, at: usize) -> u64 {
+        self.key_prefixes[..self.len][at]
     }
 
     pub(super) fn item(&self, at: usize) -> &I {
@@ -349,8 +349,8 @@ impl<I: Item> Parts<I> {
         unsafe { self.items[..self.len][at].assume_init_ref() }
     }
 
-    pub(super) fn push(&mut self, head: u64, item: I) {
-        self.heads[self.len] = head;
+    pub(super) fn push(&mut self, key_prefix: u64, item: I) {
+        self.key_prefixes[self.len] = key_prefix;
         self.items[self.len].write(item);
         self.len += 1;
     }
@@ -358,14 +358,14 @@ impl<I: Item> Parts<I> {
     /// Adds the entries `from..to` of a leaf.
     pub(super) fn extend(&mut self, view: View<'_, I>, from: usize, to: usize) {
         for pos in from..to {
-            self.push(view.head(pos), *view.item(pos));
+            self.push(view.key_prefix(pos), *view.item(pos));
         }
     }
 
-    /// Computes the heads anew, behind another prefix.
+    /// Computes the key prefixes anew, behind another prefix.
     pub(super) fn rehead(&mut self, skip: usize) {
         for at in 0..self.len {
-            self.heads[at] = self.item(at).key().head(skip);
+            self.key_prefixes[at] = self.item(at).key().key_prefix(skip);
         }
     }
 }

@@ -50,12 +50,12 @@
 //!
 //! A tree of a million entries has some 90,000 leaves (24 MB) and 2 MB of inner nodes, of which those
 //! near the leaves are in the second or third level cache. A descent reads one inner node a level and of
-//! it three lines: the first, which names the line of heads to look at, that one, and one of child pointers. All
+//! it three lines: the first, which names the line of key prefixes to look at, that one, and one of child pointers. All
 //! that may be wanted are asked for together. Then the leaf: its four lines are
 //! asked for as soon as its address is known, so they cost *one* miss of memory together. The entry
 //! behind a handle, and a boxed pair, are the *second*. Values that lie in the leaf end at one.
-//! Comparing heads rather than keys is what keeps other entries out of this count: only an equal
-//! head has its entry looked at, which for most keys is the entry sought.
+//! Comparing key prefixes rather than keys is what keeps other entries out of this count: only an equal
+//! key prefix has its entry looked at, which for most keys is the entry sought.
 //!
 //! # Adapting
 //!
@@ -68,10 +68,11 @@
 use std::marker::PhantomData;
 
 use fyris_sync::atomic::{AtomicPtr, Ordering};
-use fyris_sync::reclaim::{PROTECT, Pin, assert_not_reclaimed};
+use fyris_sync::reclaim::{Guard, PROTECT, assert_not_reclaimed};
 
 mod adapt;
 mod compound;
+pub(crate) mod cursor;
 mod draft;
 mod fixed;
 mod index;
@@ -87,13 +88,12 @@ mod run;
 mod scan;
 mod stats;
 pub(crate) mod storage;
-pub(crate) mod walk;
 mod write;
 
 pub use compound::ArrayElement;
 pub use fixed::FixedSep;
 pub use index::Ordered;
-pub use key::{ByteKey, HeadKey, Plain, Separator, TreeKey};
+pub use key::{ByteKey, Opaque, PrefixKey, Separator, TreeKey};
 pub use stats::Stats;
 
 use draft::Draft;
@@ -127,7 +127,7 @@ impl<I: Item> Tree<I> {
     pub(crate) fn new() -> Self {
         assert!(
             !I::Key::EXACT || size_of::<<I::Key as TreeKey>::Sep>() == 0,
-            "an exact key has no separators but heads"
+            "an exact key has no separators but key_prefixes"
         );
         let leaf = Leaf::<I>::alloc(Word::new(stats::generation(), 0), &Parts::new(), 0, 0);
         let root = Inner::alloc(&Draft::single(1, leaf.as_ptr().cast()), 0, 1);
@@ -144,7 +144,7 @@ impl<I: Item> Tree<I> {
 
     /// The root. Valid while pinned (invariant R).
     #[inline]
-    fn root<'p>(&'p self, _pin: &'p impl Pin) -> &'p Inner<I::Key> {
+    fn root<'p>(&'p self, _pin: &'p impl Guard) -> &'p Inner<I::Key> {
         // PROTECT: pairs with the Release in `set_root`.
         let root = self.root.load(PROTECT);
         assert_not_reclaimed(root);

@@ -7,25 +7,25 @@ use super::key::{Separator, TreeKey};
 
 /// A place in the order of keys. Where it equals a separator it lies to its right.
 pub(crate) trait Probe<K: TreeKey + ?Sized> {
-    /// As [`TreeKey::head`].
-    fn head(&self, skip: usize) -> u64;
+    /// As [`TreeKey::key_prefix`].
+    fn key_prefix(&self, skip: usize) -> u64;
     /// The place compared with a separator.
     fn cmp_sep(&self, sep: &K::Sep) -> Ordering;
     /// As [`TreeKey::cmp_prefix`].
     fn cmp_prefix(&self, sep: &K::Sep, len: usize) -> Ordering;
-    /// The place compared with a key of the same head.
+    /// The place compared with a key of the same key prefix.
     fn cmp_key(&self, key: &K) -> Ordering;
 
-    /// As [`TreeKey::is_in_head`], of a place that is a key.
+    /// As [`TreeKey::is_exact`], of a place that is a key.
     #[inline]
-    fn is_in_head(&self, _skip: usize) -> bool {
+    fn is_exact(&self, _skip: usize) -> bool {
         K::EXACT
     }
 
     /// Whether the place is to the left of a fence.
     fn is_below(&self, fence: &Fence<'_, K>) -> bool {
         if K::EXACT {
-            self.head(0) < fence.head
+            self.key_prefix(0) < fence.key_prefix
         } else {
             self.cmp_sep(fence.sep) == Ordering::Less
         }
@@ -41,8 +41,8 @@ where
     Q: TreeKey<Sep = K::Sep> + ?Sized,
 {
     #[inline]
-    fn head(&self, skip: usize) -> u64 {
-        self.0.head(skip)
+    fn key_prefix(&self, skip: usize) -> u64 {
+        self.0.key_prefix(skip)
     }
     #[inline]
     fn cmp_sep(&self, sep: &K::Sep) -> Ordering {
@@ -57,8 +57,8 @@ where
         self.0.cmp(key.borrow())
     }
     #[inline]
-    fn is_in_head(&self, skip: usize) -> bool {
-        self.0.is_in_head(skip)
+    fn is_exact(&self, skip: usize) -> bool {
+        self.0.is_exact(skip)
     }
 }
 
@@ -79,7 +79,7 @@ impl End {
 }
 
 impl<K: TreeKey + ?Sized> Probe<K> for End {
-    fn head(&self, _: usize) -> u64 {
+    fn key_prefix(&self, _: usize) -> u64 {
         match self {
             End::First => 0,
             End::Last => u64::MAX,
@@ -99,18 +99,18 @@ impl<K: TreeKey + ?Sized> Probe<K> for End {
 /// A bound of a node's key range: a separator of an inner node above it, which stays readable while
 /// the thread is pinned (invariant R), even when the node has been replaced.
 pub(crate) struct Fence<'p, K: TreeKey + ?Sized> {
-    /// The separator's head; all there is where keys are [`TreeKey::EXACT`].
-    pub(crate) head: u64,
+    /// The separator's key prefix; all there is where keys are [`TreeKey::EXACT`].
+    pub(crate) key_prefix: u64,
     pub(crate) sep: &'p K::Sep,
 }
 
 impl<K: TreeKey + ?Sized> Fence<'_, K> {
-    /// The head behind no prefix.
-    pub(crate) fn head_at_start(&self) -> u64 {
+    /// The key prefix behind no prefix.
+    pub(crate) fn key_prefix_at_start(&self) -> u64 {
         if K::EXACT {
-            self.head
+            self.key_prefix
         } else {
-            self.sep.head(0)
+            self.sep.key_prefix(0)
         }
     }
 }
@@ -140,12 +140,12 @@ impl<K: TreeKey + ?Sized> ByFence<'_, K> {
 }
 
 impl<K: TreeKey + ?Sized> Probe<K> for ByFence<'_, K> {
-    fn head(&self, skip: usize) -> u64 {
+    fn key_prefix(&self, skip: usize) -> u64 {
         if K::EXACT {
             // A separator is above some key, so it is not zero.
-            self.fence.head - u64::from(self.below)
+            self.fence.key_prefix - u64::from(self.below)
         } else {
-            self.fence.sep.head(skip)
+            self.fence.sep.key_prefix(skip)
         }
     }
     fn cmp_sep(&self, sep: &K::Sep) -> Ordering {

@@ -1,6 +1,6 @@
 //! Descending and reading.
 
-use fyris_sync::reclaim::{Pin, assert_not_reclaimed};
+use fyris_sync::reclaim::{Guard, assert_not_reclaimed};
 
 use super::Tree;
 use super::inner::Inner;
@@ -8,7 +8,7 @@ use super::item::Item;
 use super::leaf::{Leaf, View};
 use super::probe::{Fence, Probe};
 use crate::Stamp;
-use crate::lanes::{self, Lanes, Vectors, Words};
+use crate::simd::{self, Lanes, Vectors, Words};
 
 /// Where a descent ended: a leaf, the node above it, and which child of that the leaf was.
 pub(super) struct LeafRef<'p, I: Item> {
@@ -74,9 +74,9 @@ impl<I: Item> Tree<I> {
     pub(super) fn find_leaf<'p>(
         &'p self,
         probe: &impl Probe<I::Key>,
-        pin: &'p impl Pin,
+        pin: &'p impl Guard,
     ) -> LeafRef<'p, I> {
-        if lanes::wide() {
+        if simd::wide() {
             self.find_leaf_by::<Vectors>(probe, pin)
         } else {
             self.find_leaf_by::<Words>(probe, pin)
@@ -88,7 +88,7 @@ impl<I: Item> Tree<I> {
     fn find_leaf_by<'p, L: Lanes>(
         &'p self,
         probe: &impl Probe<I::Key>,
-        pin: &'p impl Pin,
+        pin: &'p impl Guard,
     ) -> LeafRef<'p, I> {
         let mut node = self.root(pin);
         loop {
@@ -104,7 +104,7 @@ impl<I: Item> Tree<I> {
     pub(super) fn find_position<'p>(
         &'p self,
         probe: &impl Probe<I::Key>,
-        pin: &'p impl Pin,
+        pin: &'p impl Guard,
     ) -> Position<'p, I> {
         let mut node = self.root(pin);
         let (mut low, mut high) = (None, None);
@@ -132,7 +132,7 @@ impl<I: Item> Tree<I> {
         &'p self,
         probe: &impl Probe<I::Key>,
         level: usize,
-        pin: &'p impl Pin,
+        pin: &'p impl Guard,
     ) -> Option<&'p Inner<I::Key>> {
         let mut node = self.root(pin);
         while node.level() > level {
@@ -152,14 +152,14 @@ impl<I: Item> Tree<I> {
         unsafe { &*child }
     }
 
-    /// The item at the probe, with its head.
+    /// The item at the probe, with its key prefix.
     #[inline]
     pub(crate) fn find<'p>(
         &'p self,
         probe: &impl Probe<I::Key>,
-        pin: &'p impl Pin,
+        pin: &'p impl Guard,
     ) -> Option<(u64, &'p I)> {
-        if lanes::wide() {
+        if simd::wide() {
             self.find_by::<Vectors>(probe, pin)
         } else {
             self.find_by::<Words>(probe, pin)
@@ -171,7 +171,7 @@ impl<I: Item> Tree<I> {
     fn find_by<'p, L: Lanes>(
         &'p self,
         probe: &impl Probe<I::Key>,
-        pin: &'p impl Pin,
+        pin: &'p impl Guard,
     ) -> Option<(u64, &'p I)> {
         let view: View<'p, I> = self.find_leaf_by::<L>(probe, pin).leaf.view();
         view.lookup::<L>(probe)
@@ -180,7 +180,7 @@ impl<I: Item> Tree<I> {
     /// The version of the leaf that covers the probe: its generation, which no other leaf of the
     /// process has until 2^40 have been made, and its permutation word, which never returns to a
     /// value it had.
-    pub(super) fn stamp(&self, probe: &impl Probe<I::Key>, pin: &impl Pin) -> Stamp {
+    pub(super) fn stamp(&self, probe: &impl Probe<I::Key>, pin: &impl Guard) -> Stamp {
         let view = self.find_leaf(probe, pin).leaf.view();
         Stamp(view.leaf.lock.word().generation(), view.perm.0)
     }

@@ -13,7 +13,7 @@
 
 use std::borrow::Borrow;
 
-use fyris_sync::reclaim::Pin;
+use fyris_sync::reclaim::Guard;
 
 use super::adapt::Why;
 use super::item::Item;
@@ -32,7 +32,7 @@ const MOST: usize = 2 * SLOTS;
 /// The keys of a run that are left, as far as one leaf covers them.
 struct Rest<'p, I: Item, F> {
     keys: F,
-    /// The end of what the leaf covers, with its head.
+    /// The end of what the leaf covers, with its key prefix.
     high: Option<(u64, Fence<'p, I::Key>)>,
     done: usize,
 }
@@ -47,9 +47,9 @@ where
     #[inline]
     fn next(&self) -> Option<&'k Q> {
         let key = (self.keys)(self.done)?;
-        // Where heads differ they tell.
-        let is_beyond = |(head, fence): &(u64, Fence<'_, I::Key>)| {
-            key.head(0) >= *head && !ByKey(key).is_below(fence)
+        // Where key prefixes differ they tell.
+        let is_beyond = |(key_prefix, fence): &(u64, Fence<'_, I::Key>)| {
+            key.key_prefix(0) >= *key_prefix && !ByKey(key).is_below(fence)
         };
         let is_other = self.done > 0 && self.high.as_ref().is_some_and(is_beyond);
         (!is_other || cfg!(fyris_mutant = "ordered_run_too_far")).then_some(key)
@@ -60,7 +60,7 @@ where
 struct Change<I> {
     pos: usize,
     found: bool,
-    head: u64,
+    key_prefix: u64,
     action: Action<I>,
 }
 
@@ -73,7 +73,7 @@ impl<I: Item> Tree<I> {
     pub(crate) fn upsert_run<'p, 'k, Q>(
         &'p self,
         keys: impl Fn(usize) -> Option<&'k Q>,
-        pin: &'p impl Pin,
+        pin: &'p impl Guard,
         mut f: impl FnMut(usize, Option<&'p I>) -> Option<Action<I>>,
     ) -> usize
     where
@@ -90,7 +90,9 @@ impl<I: Item> Tree<I> {
             }
         };
         // What a leaf covers never changes (invariant F).
-        let high = position.high().map(|fence| (fence.head_at_start(), fence));
+        let high = position
+            .high()
+            .map(|fence| (fence.key_prefix_at_start(), fence));
         let leaf_ref = position.leaf_ref;
         let mut rest = Rest::<I, _> {
             keys,
@@ -110,10 +112,13 @@ impl<I: Item> Tree<I> {
                         self.counters.entries.add(1);
                     }
                     let Change {
-                        pos, found, head, ..
+                        pos,
+                        found,
+                        key_prefix,
+                        ..
                     } = change;
                     // SAFETY: `held` is the leaf's lock, and `view` was loaded under it.
-                    unsafe { leaf_ref.leaf.write(view.perm, pos, found, head, item) };
+                    unsafe { leaf_ref.leaf.write(view.perm, pos, found, key_prefix, item) };
                 }
                 Action::Remove if change.found => {
                     leaf_ref.leaf.remove(view.perm, change.pos);
@@ -139,7 +144,7 @@ impl<I: Item> Tree<I> {
         change: Change<I>,
         mut f: impl FnMut(usize, Option<&'p I>) -> Option<Action<I>>,
         probe: &impl Probe<I::Key>,
-        pin: &'p impl Pin,
+        pin: &'p impl Guard,
     ) where
         I::Key: Borrow<Q>,
         Q: TreeKey<Sep = <I::Key as TreeKey>::Sep> + ?Sized + 'k,
@@ -157,7 +162,7 @@ impl<I: Item> Tree<I> {
                 changed += 1;
             }
             if let Action::Put(item) = change.action {
-                parts.push(change.head, item);
+                parts.push(change.key_prefix, item);
                 last = parts.len();
             }
             if parts.len() + (view.len() - from) < MOST {
@@ -201,7 +206,7 @@ where
     Some(Change {
         pos,
         found,
-        head: key.head(view.leaf.skip()),
+        key_prefix: key.key_prefix(view.leaf.skip()),
         action,
     })
 }

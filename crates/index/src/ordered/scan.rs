@@ -2,16 +2,16 @@
 
 use std::ops::Bound;
 
-use fyris_sync::reclaim::Pin;
+use fyris_sync::reclaim::Guard;
 
 use super::Tree;
+use super::cursor::Cursor;
 use super::index::Ordered;
 use super::inner::{Inner, Node};
 use super::item::{Handle, Item};
 use super::key::TreeKey;
 use super::leaf::Leaf;
 use super::probe::{ByKey, End, Probe};
-use super::walk::Cursor;
 use crate::{Batch, Entry, Range};
 
 /// Entries at the beginning of a scan that are prefetched at once, since they are looked at first.
@@ -26,7 +26,7 @@ where
         &self,
         (from, to): Range<'_, E::Key>,
         want: usize,
-        pin: &impl Pin,
+        pin: &impl Guard,
         out: &mut Batch<E>,
     ) -> bool {
         let (already, enough) = (out.len(), out.len() + want.max(1));
@@ -53,7 +53,7 @@ where
     }
 
     /// See [`crate::Index::split`]. O(parts), plus inner nodes.
-    pub(super) fn split_at_nodes(&self, parts: usize, pin: &impl Pin, out: &mut Batch<E>) {
+    pub(super) fn split_at_nodes(&self, parts: usize, pin: &impl Guard, out: &mut Batch<E>) {
         let nodes = self.tree.row(parts, pin);
         for part in 1..parts {
             let at = part * nodes.len() / parts;
@@ -68,7 +68,7 @@ where
         &self,
         (from, to): Range<'_, E::Key>,
         want: usize,
-        pin: &impl Pin,
+        pin: &impl Guard,
         out: &mut Batch<E>,
     ) -> bool {
         let (already, enough) = (out.len(), out.len() + want.max(1));
@@ -96,7 +96,7 @@ where
 
     /// See [`crate::OrderedIndex::estimated_rank`]: a guess from one descent, that takes the children of a node to be
     /// equally full.
-    pub(super) fn rank(&self, bound: Bound<&E::Key>, pin: &impl Pin) -> f64 {
+    pub(super) fn rank(&self, bound: Bound<&E::Key>, pin: &impl Guard) -> f64 {
         match bound {
             Bound::Unbounded => self.tree.estimated_rank(&End::First, false, pin),
             Bound::Included(key) => self.tree.estimated_rank(&ByKey(key), false, pin),
@@ -143,7 +143,7 @@ impl<'p, I: Item> Piece<'p, I> {
 
 impl<I: Item> Tree<I> {
     /// The nodes of the highest level that has enough of them to cut the tree into parts.
-    fn row<'p>(&'p self, parts: usize, pin: &'p impl Pin) -> Vec<Piece<'p, I>> {
+    fn row<'p>(&'p self, parts: usize, pin: &'p impl Guard) -> Vec<Piece<'p, I>> {
         let mut row = vec![Piece::Inner(self.root(pin))];
         while row.len() < parts.saturating_mul(GRAIN) {
             let below: Vec<_> = row.iter().flat_map(children).collect();
@@ -156,7 +156,7 @@ impl<I: Item> Tree<I> {
     }
 
     /// See [`Ordered::rank`]; with `past`, the entry at the probe counts as below.
-    fn estimated_rank(&self, probe: &impl Probe<I::Key>, past: bool, pin: &impl Pin) -> f64 {
+    fn estimated_rank(&self, probe: &impl Probe<I::Key>, past: bool, pin: &impl Guard) -> f64 {
         let mut piece = Piece::<I>::Inner(self.root(pin));
         // The shares below the piece's ends: what is behind everything is at 1.0, whatever is rounded on the way.
         let (mut low, mut high) = (0.0, 1.0);

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use fyris_sync::counter::Striped;
-use fyris_sync::reclaim::Pin;
+use fyris_sync::reclaim::Guard;
 
 use super::Tree;
 use super::inner::Inner;
@@ -94,7 +94,7 @@ impl<I: Item> Tree<I> {
     }
 
     /// The shape of the tree; each figure exact while nobody writes.
-    pub(crate) fn stats(&self, pin: &impl Pin) -> Stats {
+    pub(crate) fn stats(&self, pin: &impl Guard) -> Stats {
         let c = &self.counters;
         Stats {
             leaves: count(&c.leaves) as usize,

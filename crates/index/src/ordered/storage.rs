@@ -3,10 +3,10 @@
 use std::borrow::Borrow;
 use std::ptr::NonNull;
 
-use fyris_sync::reclaim::{Pin, Retire};
+use fyris_sync::reclaim::{Guard, Retire};
 
-use super::item::{Beside, Item};
-use super::key::{HeadKey, TreeKey};
+use super::item::{InlineValue, Item};
+use super::key::{PrefixKey, TreeKey};
 use crate::Entry;
 use crate::bytes_entry::BytesRef;
 
@@ -14,7 +14,7 @@ use crate::bytes_entry::BytesRef;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Boxed;
 
-/// Values in the leaf, keys as their heads: no allocation for a pair, one miss less for a read.
+/// Values in the leaf, keys as their key prefixes: no allocation for a pair, one miss less for a read.
 /// For integer keys and small `Copy` values.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Inline;
@@ -38,9 +38,9 @@ pub trait Storage<K: TreeKey + ?Sized, V>: Sealed<K, V> {
         K: 'g,
         V: 'g;
 
-    /// The key of an item and its head.
+    /// The key of an item and its key prefix.
     #[doc(hidden)]
-    fn key<'g>(head: u64, item: &'g Self::Item) -> Self::Key<'g>;
+    fn key<'g>(key_prefix: u64, item: &'g Self::Item) -> Self::Key<'g>;
 }
 
 /// The part of [`Storage`] that is nobody else's business.
@@ -53,7 +53,7 @@ pub trait Sealed<K: TreeKey + ?Sized, V> {
     /// # Safety
     ///
     /// This thread took it out of the tree, and retires it once.
-    unsafe fn retire(item: &Self::Item, pin: &impl Pin);
+    unsafe fn retire(item: &Self::Item, pin: &impl Guard);
 
     /// The value. Valid as long as the item's slot (invariant W) and the pin (R).
     fn value(item: &Self::Item) -> &V;
@@ -90,7 +90,7 @@ pub trait Make<G, K: TreeKey + ?Sized, V>: Storage<K, V> {
     ///
     /// The item comes from `make`, together with the name, has not gone in, and is used no more.
     #[doc(hidden)]
-    unsafe fn unmake(name: Self::Name, item: Self::Item) -> G;
+    unsafe fn into_parts(name: Self::Name, item: Self::Item) -> G;
 }
 
 /// A [`Storage`] that makes items of keys that are in a tree already: those of [`Boxed`] are cloned.
@@ -112,20 +112,20 @@ pub trait Remake<K: TreeKey + ?Sized, V>: Storage<K, V> {
 }
 
 /// A pair in a box, owned by the tree.
-pub struct Own<K, V>(NonNull<(K, V)>);
+pub struct BoxedPair<K, V>(NonNull<(K, V)>);
 
-impl<K, V> Clone for Own<K, V> {
+impl<K, V> Clone for BoxedPair<K, V> {
     fn clone(&self) -> Self {
         *self
     }
 }
-impl<K, V> Copy for Own<K, V> {}
+impl<K, V> Copy for BoxedPair<K, V> {}
 // SAFETY: an owned box, shared by reference.
-unsafe impl<K: Send + Sync, V: Send + Sync> Send for Own<K, V> {}
+unsafe impl<K: Send + Sync, V: Send + Sync> Send for BoxedPair<K, V> {}
 // SAFETY: as above.
-unsafe impl<K: Send + Sync, V: Send + Sync> Sync for Own<K, V> {}
+unsafe impl<K: Send + Sync, V: Send + Sync> Sync for BoxedPair<K, V> {}
 
-impl<K, V> Own<K, V> {
+impl<K, V> BoxedPair<K, V> {
     #[inline]
     fn new(key: K, value: V) -> Self {
         Self(NonNull::from(Box::leak(Box::new((key, value)))))
@@ -140,7 +140,7 @@ impl<K, V> Own<K, V> {
 }
 
 // SAFETY: the box's key does not change, and the box lives as invariant R says.
-unsafe impl<K: TreeKey, V> Item for Own<K, V> {
+unsafe impl<K: TreeKey, V> Item for BoxedPair<K, V> {
     type Key = K;
 
     #[inline]
@@ -183,7 +183,7 @@ macro_rules! box_storage {
                 V: 'g;
 
             #[inline]
-            fn key(_: u64, item: &Own<K, V>) -> &K {
+            fn key(_: u64, item: &BoxedPair<K, V>) -> &K {
                 &item.pair().0
             }
         }
@@ -193,19 +193,19 @@ macro_rules! box_storage {
             K: TreeKey + Send + Sync + $bound,
             V: Send + Sync + $bound,
         {
-            type Item = Own<K, V>;
+            type Item = BoxedPair<K, V>;
 
-            unsafe fn retire(item: &Own<K, V>, pin: &impl Pin) {
+            unsafe fn retire(item: &BoxedPair<K, V>, pin: &impl Guard) {
                 // SAFETY: the caller's contract.
                 unsafe { pin.retire(item.0.as_ptr().cast::<Gone<K, V>>()) }
             }
 
             #[inline]
-            fn value(item: &Own<K, V>) -> &V {
+            fn value(item: &BoxedPair<K, V>) -> &V {
                 &item.pair().1
             }
 
-            fn same(a: &Own<K, V>, b: &Own<K, V>) -> bool {
+            fn same(a: &BoxedPair<K, V>, b: &BoxedPair<K, V>) -> bool {
                 a.0 == b.0
             }
         }
@@ -215,7 +215,7 @@ macro_rules! box_storage {
             K: TreeKey + Send + Sync + $bound,
             V: Send + Sync + $bound,
         {
-            type Name = Own<K, V>;
+            type Name = BoxedPair<K, V>;
 
             #[inline]
             fn given(given: &K) -> &K {
@@ -223,18 +223,18 @@ macro_rules! box_storage {
             }
 
             #[inline]
-            fn named(name: &Own<K, V>) -> &K {
+            fn named(name: &BoxedPair<K, V>) -> &K {
                 &name.pair().0
             }
 
             #[inline]
-            fn make(given: K, value: V) -> (Own<K, V>, Own<K, V>) {
-                let own = Own::new(given, value);
+            fn make(given: K, value: V) -> (BoxedPair<K, V>, BoxedPair<K, V>) {
+                let own = BoxedPair::new(given, value);
                 (own, own)
             }
 
-            unsafe fn unmake(_: Own<K, V>, item: Own<K, V>) -> K {
-                // SAFETY: from `Box::leak` in `Own::new`, and never published.
+            unsafe fn into_parts(_: BoxedPair<K, V>, item: BoxedPair<K, V>) -> K {
+                // SAFETY: from `Box::leak` in `BoxedPair::new`, and never published.
                 unsafe { Box::from_raw(item.0.as_ptr()) }.0
             }
         }
@@ -244,8 +244,8 @@ macro_rules! box_storage {
             K: TreeKey + Clone + Send + Sync + $bound,
             V: Send + Sync + $bound,
         {
-            fn remake(key: &K, value: V) -> Own<K, V> {
-                Own::new(key.clone(), value)
+            fn remake(key: &K, value: V) -> BoxedPair<K, V> {
+                BoxedPair::new(key.clone(), value)
             }
         }
     };
@@ -255,7 +255,7 @@ box_storage!(Copied: Copy);
 
 impl<K, V> Storage<K, V> for Inline
 where
-    K: HeadKey + Send + Sync,
+    K: PrefixKey + Send + Sync,
     V: Copy + Send + Sync,
 {
     type Key<'g>
@@ -265,34 +265,34 @@ where
         V: 'g;
 
     #[inline]
-    fn key(head: u64, _: &Beside<K, V>) -> K {
-        K::from_head(head)
+    fn key(key_prefix: u64, _: &InlineValue<K, V>) -> K {
+        K::from_key_prefix(key_prefix)
     }
 }
 
 impl<K, V> Sealed<K, V> for Inline
 where
-    K: HeadKey + Send + Sync,
+    K: PrefixKey + Send + Sync,
     V: Copy + Send + Sync,
 {
-    type Item = Beside<K, V>;
+    type Item = InlineValue<K, V>;
 
-    unsafe fn retire(_: &Beside<K, V>, _: &impl Pin) {}
+    unsafe fn retire(_: &InlineValue<K, V>, _: &impl Guard) {}
 
     #[inline]
-    fn value(item: &Beside<K, V>) -> &V {
+    fn value(item: &InlineValue<K, V>) -> &V {
         &item.value
     }
 
     /// By the slot: it is written once. A rebuilt leaf makes this say no where it could say yes.
-    fn same(a: &Beside<K, V>, b: &Beside<K, V>) -> bool {
+    fn same(a: &InlineValue<K, V>, b: &InlineValue<K, V>) -> bool {
         std::ptr::eq(a, b)
     }
 }
 
 impl<K, V> Make<K, K, V> for Inline
 where
-    K: HeadKey + Send + Sync,
+    K: PrefixKey + Send + Sync,
     V: Copy + Send + Sync,
 {
     type Name = K;
@@ -308,38 +308,38 @@ where
     }
 
     #[inline]
-    fn make(given: K, value: V) -> (K, Beside<K, V>) {
-        (given, Beside::new(value))
+    fn make(given: K, value: V) -> (K, InlineValue<K, V>) {
+        (given, InlineValue::new(value))
     }
 
-    unsafe fn unmake(name: K, _: Beside<K, V>) -> K {
+    unsafe fn into_parts(name: K, _: InlineValue<K, V>) -> K {
         name
     }
 }
 
 impl<K, V> Remake<K, V> for Inline
 where
-    K: HeadKey + Send + Sync,
+    K: PrefixKey + Send + Sync,
     V: Copy + Send + Sync,
 {
     #[inline]
-    fn remake(_: &K, value: V) -> Beside<K, V> {
-        Beside::new(value)
+    fn remake(_: &K, value: V) -> InlineValue<K, V> {
+        InlineValue::new(value)
     }
 }
 
 /// A value and the bytes of its key in one block, owned by the tree.
-pub struct Packet<V>(pub(crate) BytesRef<V>);
+pub struct PackedPair<V>(pub(crate) BytesRef<V>);
 
-impl<V> Clone for Packet<V> {
+impl<V> Clone for PackedPair<V> {
     fn clone(&self) -> Self {
         *self
     }
 }
-impl<V> Copy for Packet<V> {}
+impl<V> Copy for PackedPair<V> {}
 
 // SAFETY: the block's key does not change, and the block lives as invariant R says.
-unsafe impl<V: 'static> Item for Packet<V> {
+unsafe impl<V: 'static> Item for PackedPair<V> {
     type Key = [u8];
 
     #[inline]
@@ -366,26 +366,26 @@ impl<V: Send + Sync + 'static> Storage<[u8], V> for Packed {
         V: 'g;
 
     #[inline]
-    fn key(_: u64, item: &Packet<V>) -> &[u8] {
+    fn key(_: u64, item: &PackedPair<V>) -> &[u8] {
         item.0.key()
     }
 }
 
 impl<V: Send + Sync + 'static> Sealed<[u8], V> for Packed {
-    type Item = Packet<V>;
+    type Item = PackedPair<V>;
 
-    unsafe fn retire(item: &Packet<V>, pin: &impl Pin) {
+    unsafe fn retire(item: &PackedPair<V>, pin: &impl Guard) {
         // SAFETY: the caller's contract.
         unsafe { item.0.retire(pin) }
     }
 
     #[inline]
-    fn value(item: &Packet<V>) -> &V {
+    fn value(item: &PackedPair<V>) -> &V {
         // SAFETY: (R) items are looked at under the pin under which they were found.
         unsafe { item.0.value() }
     }
 
-    fn same(a: &Packet<V>, b: &Packet<V>) -> bool {
+    fn same(a: &PackedPair<V>, b: &PackedPair<V>) -> bool {
         a.0 == b.0
     }
 }
@@ -404,12 +404,12 @@ impl<G: AsRef<[u8]>, V: Send + Sync + 'static> Make<G, [u8], V> for Packed {
     }
 
     #[inline]
-    fn make(given: G, value: V) -> (G, Packet<V>) {
-        let item = Packet(BytesRef::new(given.as_ref(), value));
+    fn make(given: G, value: V) -> (G, PackedPair<V>) {
+        let item = PackedPair(BytesRef::new(given.as_ref(), value));
         (given, item)
     }
 
-    unsafe fn unmake(name: G, item: Packet<V>) -> G {
+    unsafe fn into_parts(name: G, item: PackedPair<V>) -> G {
         // SAFETY: the caller's contract.
         unsafe { item.0.dispose() };
         name
@@ -417,7 +417,7 @@ impl<G: AsRef<[u8]>, V: Send + Sync + 'static> Make<G, [u8], V> for Packed {
 }
 
 impl<V: Send + Sync + 'static> Remake<[u8], V> for Packed {
-    fn remake(key: &[u8], value: V) -> Packet<V> {
-        Packet(BytesRef::new(key, value))
+    fn remake(key: &[u8], value: V) -> PackedPair<V> {
+        PackedPair(BytesRef::new(key, value))
     }
 }

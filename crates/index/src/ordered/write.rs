@@ -2,7 +2,7 @@
 
 use std::borrow::Borrow;
 
-use fyris_sync::reclaim::Pin;
+use fyris_sync::reclaim::Guard;
 
 use super::item::Item;
 use super::key::TreeKey;
@@ -27,7 +27,7 @@ impl<I: Item> Tree<I> {
     pub(crate) fn upsert<'p, Q, R>(
         &'p self,
         key: &Q,
-        pin: &'p impl Pin,
+        pin: &'p impl Guard,
         f: impl FnOnce(Option<&'p I>) -> (Action<I>, R),
     ) -> R
     where
@@ -42,7 +42,7 @@ impl<I: Item> Tree<I> {
     pub(crate) fn upsert_in_place<'p, Q, R>(
         &'p self,
         key: &Q,
-        pin: &'p impl Pin,
+        pin: &'p impl Guard,
         f: impl FnOnce(Option<&'p I>) -> (Action<I>, R),
     ) -> (R, Option<&'p I>)
     where
@@ -62,9 +62,9 @@ impl<I: Item> Tree<I> {
         let (action, out) = f(found.then(|| view.item(pos)));
         let now = match action {
             Action::Put(item) => {
-                let head = key.head(leaf_ref.leaf.skip());
+                let key_prefix = key.key_prefix(leaf_ref.leaf.skip());
                 let new = New {
-                    head,
+                    key_prefix,
                     item,
                     pos,
                     found,
@@ -94,7 +94,7 @@ impl<I: Item> Tree<I> {
         view: View<'p, I>,
         new: New<I>,
         probe: &impl Probe<I::Key>,
-        pin: &'p impl Pin,
+        pin: &'p impl Guard,
     ) -> &'p I {
         if !new.found {
             self.counters.entries.add(1);
@@ -103,13 +103,13 @@ impl<I: Item> Tree<I> {
             return self.renew(leaf_ref, held, view, new, probe, pin);
         }
         let New {
-            head,
+            key_prefix,
             item,
             pos,
             found,
         } = new;
         // SAFETY: `held` is the leaf's lock, and `view` was loaded under it.
-        let slot = unsafe { leaf_ref.leaf.write(view.perm, pos, found, head, item) };
+        let slot = unsafe { leaf_ref.leaf.write(view.perm, pos, found, key_prefix, item) };
         self.settle(leaf_ref, held, None, probe, pin);
         slot
     }
@@ -123,7 +123,7 @@ impl<I: Item> Tree<I> {
         mut held: LockGuard<'p>,
         left: Option<usize>,
         probe: &impl Probe<I::Key>,
-        pin: &'p impl Pin,
+        pin: &'p impl Guard,
     ) {
         let stat = held.count();
         if let Some(why) = adapt::reason(stat, left, held.word) {
@@ -140,13 +140,13 @@ impl<I: Item> Tree<I> {
         view: View<'p, I>,
         new: New<I>,
         probe: &impl Probe<I::Key>,
-        pin: &'p impl Pin,
+        pin: &'p impl Guard,
     ) -> &'p I {
         held.count();
         let mut parts = Parts::new();
         parts.extend(view, 0, new.pos);
         parts.wanted = new.pos;
-        parts.push(new.head, new.item);
+        parts.push(new.key_prefix, new.item);
         parts.extend(view, new.pos + usize::from(new.found), view.len());
         if parts.len() > REBUILD_MAX.max(1) {
             let why = adapt::Why::Full {
@@ -164,7 +164,7 @@ impl<I: Item> Tree<I> {
         held: LockGuard<'p>,
         parts: Parts<I>,
         probe: &impl Probe<I::Key>,
-        pin: &'p impl Pin,
+        pin: &'p impl Guard,
     ) -> &'p I {
         let leaf = Leaf::alloc(held.word.renewed(generation()), &parts, 0, parts.len());
         // SAFETY: (R) not published yet, and from then on protected by the pin.
@@ -180,7 +180,7 @@ impl<I: Item> Tree<I> {
 
 /// An entry on its way in.
 struct New<I> {
-    head: u64,
+    key_prefix: u64,
     item: I,
     pos: usize,
     found: bool,

@@ -13,11 +13,11 @@ use std::iter::FusedIterator;
 use std::marker::PhantomData;
 use std::ops::{Bound, RangeBounds, RangeFull};
 
-use fyris_sync::reclaim::{Guard, Pin};
+use fyris_sync::reclaim::{Guard, LocalGuard};
 
 use super::Storage;
+use crate::ordered::cursor::{Cursor, Run};
 use crate::ordered::item::Item;
-use crate::ordered::walk::{Cursor, Run};
 use crate::ordered::{Tree, TreeKey};
 
 /// The pairs of a range, in order, from either end. See [`TreeMap::range`](super::TreeMap::range).
@@ -39,7 +39,7 @@ struct Side<'g, I: Item, P> {
     run: Run<'g, I>,
 }
 
-impl<'g, I: Item, P: Pin> Side<'g, I, P> {
+impl<'g, I: Item, P: Guard> Side<'g, I, P> {
     #[inline]
     fn new() -> Self {
         Self {
@@ -68,7 +68,7 @@ where
     K: TreeKey + Borrow<Q> + ?Sized + 'g,
     V: 'g,
     S: Storage<K, V>,
-    P: Pin,
+    P: Guard,
     R: RangeBounds<Q>,
     Q: TreeKey<Sep = K::Sep> + ?Sized,
 {
@@ -172,7 +172,9 @@ where
     /// How many items of this leaf are before the end of what the front may hand out.
     fn end_in(leaf: &Cursor<'g, S::Item, P>, back: &Side<'g, S::Item, P>, bounds: &R) -> usize {
         match back.given_down() {
-            Some((head, item)) => leaf.below_end::<K>(Bound::Excluded(S::key(head, item).borrow())),
+            Some((key_prefix, item)) => {
+                leaf.below_end::<K>(Bound::Excluded(S::key(key_prefix, item).borrow()))
+            }
             None => leaf.below_end(bounds.end_bound()),
         }
     }
@@ -180,8 +182,8 @@ where
     /// How many items of this leaf are before the start of what the back may hand out.
     fn start_in(leaf: &Cursor<'g, S::Item, P>, front: &Side<'g, S::Item, P>, bounds: &R) -> usize {
         match front.given_up() {
-            Some((head, item)) => {
-                leaf.below_start::<K>(Bound::Excluded(S::key(head, item).borrow()))
+            Some((key_prefix, item)) => {
+                leaf.below_start::<K>(Bound::Excluded(S::key(key_prefix, item).borrow()))
             }
             None => leaf.below_start(bounds.start_bound()),
         }
@@ -193,7 +195,7 @@ where
     K: TreeKey + Borrow<Q> + ?Sized + 'g,
     V: 'g,
     S: Storage<K, V>,
-    P: Pin,
+    P: Guard,
     R: RangeBounds<Q>,
     Q: TreeKey<Sep = K::Sep> + ?Sized,
 {
@@ -202,8 +204,8 @@ where
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         loop {
-            if let Some((head, item)) = self.front.run.next() {
-                return Some((S::key(head, item), S::value(item)));
+            if let Some((key_prefix, item)) = self.front.run.next() {
+                return Some((S::key(key_prefix, item), S::value(item)));
             }
             if !self.advance() {
                 return None;
@@ -216,8 +218,8 @@ where
         let mut acc = init;
         loop {
             let mut run = self.front.run;
-            while let Some((head, item)) = run.next() {
-                acc = f(acc, (S::key(head, item), S::value(item)));
+            while let Some((key_prefix, item)) = run.next() {
+                acc = f(acc, (S::key(key_prefix, item), S::value(item)));
             }
             self.front.run = run;
             if !self.advance() {
@@ -232,15 +234,15 @@ where
     K: TreeKey + Borrow<Q> + ?Sized + 'g,
     V: 'g,
     S: Storage<K, V>,
-    P: Pin,
+    P: Guard,
     R: RangeBounds<Q>,
     Q: TreeKey<Sep = K::Sep> + ?Sized,
 {
     #[inline]
     fn next_back(&mut self) -> Option<Self::Item> {
         loop {
-            if let Some((head, item)) = self.back.run.prev() {
-                return Some((S::key(head, item), S::value(item)));
+            if let Some((key_prefix, item)) = self.back.run.prev() {
+                return Some((S::key(key_prefix, item), S::value(item)));
             }
             if !self.advance_back() {
                 return None;
@@ -254,7 +256,7 @@ where
     K: TreeKey + Borrow<Q> + ?Sized + 'g,
     V: 'g,
     S: Storage<K, V>,
-    P: Pin,
+    P: Guard,
     R: RangeBounds<Q>,
     Q: TreeKey<Sep = K::Sep> + ?Sized,
 {
@@ -269,17 +271,19 @@ impl<K: TreeKey + ?Sized, V, S: Storage<K, V>, P, R, Q: ?Sized> fmt::Debug
 }
 
 /// All pairs of a tree, in order, from either end. See [`TreeMap::iter`](super::TreeMap::iter).
-pub struct Iter<'g, K: TreeKey + ?Sized, V, S: Storage<K, V>, P = Guard>(
+pub struct Iter<'g, K: TreeKey + ?Sized, V, S: Storage<K, V>, P = LocalGuard>(
     Range<'g, K, V, S, P, RangeFull, K>,
 );
 
 /// The keys of a tree, in order, from either end. See [`TreeMap::keys`](super::TreeMap::keys).
-pub struct Keys<'g, K: TreeKey + ?Sized, V, S: Storage<K, V>, P = Guard>(Iter<'g, K, V, S, P>);
+pub struct Keys<'g, K: TreeKey + ?Sized, V, S: Storage<K, V>, P = LocalGuard>(Iter<'g, K, V, S, P>);
 
 /// The values of a tree in the order of their keys, from either end. See [`TreeMap::values`](super::TreeMap::values).
-pub struct Values<'g, K: TreeKey + ?Sized, V, S: Storage<K, V>, P = Guard>(Iter<'g, K, V, S, P>);
+pub struct Values<'g, K: TreeKey + ?Sized, V, S: Storage<K, V>, P = LocalGuard>(
+    Iter<'g, K, V, S, P>,
+);
 
-impl<'g, K: TreeKey + ?Sized + 'g, V: 'g, S: Storage<K, V>, P: Pin> Iter<'g, K, V, S, P> {
+impl<'g, K: TreeKey + ?Sized + 'g, V: 'g, S: Storage<K, V>, P: Guard> Iter<'g, K, V, S, P> {
     pub(super) fn new(tree: &'g Tree<S::Item>, pin: &'g P) -> Self {
         Self(Range::new(tree, .., pin))
     }
@@ -304,7 +308,7 @@ macro_rules! iterator {
             K: TreeKey + ?Sized + 'g,
             V: 'g,
             S: Storage<K, V>,
-            P: Pin,
+            P: Guard,
         {
             type Item = $item;
 
@@ -324,7 +328,7 @@ macro_rules! iterator {
             K: TreeKey + ?Sized + 'g,
             V: 'g,
             S: Storage<K, V>,
-            P: Pin,
+            P: Guard,
         {
             #[inline]
             fn next_back(&mut self) -> Option<Self::Item> {
@@ -337,7 +341,7 @@ macro_rules! iterator {
             K: TreeKey + ?Sized + 'g,
             V: 'g,
             S: Storage<K, V>,
-            P: Pin,
+            P: Guard,
         {
         }
 

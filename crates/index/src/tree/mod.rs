@@ -6,7 +6,7 @@
 //! |---|---|---|
 //! | [`ConcurrentTree<K, V>`] | [`Boxed`]: each pair in a box | any [`TreeKey`] that borrows nothing |
 //! | [`CopyTree<K, V>`] | [`Copied`]: the same | `Copy`, and may borrow |
-//! | [`InlineTree<K, V>`] | [`Inline`]: in the leaves themselves | integers and the like ([`HeadKey`](crate::ordered::HeadKey)), `Copy` values |
+//! | [`InlineTree<K, V>`] | [`Inline`]: in the leaves themselves | integers and the like ([`PrefixKey`](crate::ordered::PrefixKey)), `Copy` values |
 //! | [`BytesTree<V>`] | [`Packed`]: the bytes of the key behind the value | byte strings, copied into the tree |
 //!
 //! References are tied to a pin, never to a lock: no operation waits for a reference that somebody holds, and closures
@@ -15,11 +15,11 @@
 
 use std::ops::Bound;
 
-use fyris_sync::reclaim::{Pin, pin};
+use fyris_sync::reclaim::{Guard, pin};
 
 pub use crate::map::Computed;
+use crate::ordered::cursor::Cursor;
 pub use crate::ordered::storage::{Boxed, Copied, Inline, Make, Packed, Remake, Storage};
-use crate::ordered::walk::Cursor;
 use crate::ordered::{Stats, Tree, TreeKey};
 
 pub use iter::{Iter, Keys, Range, Values};
@@ -180,20 +180,20 @@ impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
     }
 
     /// A cursor before the first pair.
-    fn start<'g, P: Pin>(&'g self, pin: &'g P) -> Cursor<'g, S::Item, P> {
+    fn start<'g, P: Guard>(&'g self, pin: &'g P) -> Cursor<'g, S::Item, P> {
         Cursor::before::<K>(&self.tree, Bound::Unbounded, pin)
     }
 
     /// A cursor behind the last pair.
-    fn end<'g, P: Pin>(&'g self, pin: &'g P) -> Cursor<'g, S::Item, P> {
+    fn end<'g, P: Guard>(&'g self, pin: &'g P) -> Cursor<'g, S::Item, P> {
         Cursor::behind::<K>(&self.tree, Bound::Unbounded, pin)
     }
 
     #[inline]
-    fn pair<'g>((head, item): (u64, &'g S::Item)) -> (S::Key<'g>, &'g V)
+    fn pair<'g>((key_prefix, item): (u64, &'g S::Item)) -> (S::Key<'g>, &'g V)
     where
         K: 'g,
     {
-        (S::key(head, item), S::value(item))
+        (S::key(key_prefix, item), S::value(item))
     }
 }

@@ -3,7 +3,7 @@
 use std::borrow::Borrow;
 use std::ops::RangeBounds;
 
-use fyris_sync::reclaim::Guard;
+use fyris_sync::reclaim::LocalGuard;
 
 use super::{Computed, Iter, Keys, Make, Range, Remake, Storage, TreeMap, Values};
 use crate::ordered::TreeKey;
@@ -24,12 +24,12 @@ use crate::{Action, AsKey};
 /// ```
 pub struct PinnedTree<'m, K: TreeKey + ?Sized, V, S: Storage<K, V>> {
     tree: &'m TreeMap<K, V, S>,
-    guard: Guard,
+    guard: LocalGuard,
 }
 
 impl<'m, K: TreeKey + ?Sized, V, S: Storage<K, V>> PinnedTree<'m, K, V, S> {
     #[inline]
-    pub(super) fn new(tree: &'m TreeMap<K, V, S>, guard: Guard) -> Self {
+    pub(super) fn new(tree: &'m TreeMap<K, V, S>, guard: LocalGuard) -> Self {
         Self { tree, guard }
     }
 
@@ -39,7 +39,7 @@ impl<'m, K: TreeKey + ?Sized, V, S: Storage<K, V>> PinnedTree<'m, K, V, S> {
     }
 
     /// Returns the pin.
-    pub fn guard(&self) -> &Guard {
+    pub fn guard(&self) -> &LocalGuard {
         &self.guard
     }
 
@@ -189,7 +189,7 @@ impl<'m, K: TreeKey + ?Sized, V, S: Storage<K, V>> PinnedTree<'m, K, V, S> {
     }
 
     /// See [`TreeMap::range`].
-    pub fn range<Q, R>(&self, bounds: R) -> Range<'_, K, V, S, Guard, R, Q>
+    pub fn range<Q, R>(&self, bounds: R) -> Range<'_, K, V, S, LocalGuard, R, Q>
     where
         K: Borrow<Q>,
         Q: TreeKey<Sep = K::Sep> + ?Sized,

@@ -3,7 +3,7 @@
 use std::borrow::Borrow;
 use std::ops::RangeBounds;
 
-use fyris_sync::reclaim::Pin;
+use fyris_sync::reclaim::Guard;
 
 use super::{Iter, Keys, Range, Storage, TreeMap, Values};
 use crate::AsKey;
@@ -22,7 +22,7 @@ impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
     /// assert_eq!(tree.pin().get("key"), Some(&1));
     /// ```
     #[inline]
-    pub fn get<'g, Q>(&'g self, key: &Q, pin: &'g impl Pin) -> Option<&'g V>
+    pub fn get<'g, Q>(&'g self, key: &Q, pin: &'g impl Guard) -> Option<&'g V>
     where
         K: Borrow<Q::Key>,
         Q: AsKey<K> + ?Sized,
@@ -39,7 +39,11 @@ impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
     /// let tree = fyris_index::BytesTree::from([("key", 1)]);
     /// assert_eq!(tree.pin().get_key_value("key"), Some((&b"key"[..], &1)));
     /// ```
-    pub fn get_key_value<'g, Q>(&'g self, key: &Q, pin: &'g impl Pin) -> Option<(S::Key<'g>, &'g V)>
+    pub fn get_key_value<'g, Q>(
+        &'g self,
+        key: &Q,
+        pin: &'g impl Guard,
+    ) -> Option<(S::Key<'g>, &'g V)>
     where
         K: Borrow<Q::Key>,
         Q: AsKey<K> + ?Sized,
@@ -55,7 +59,7 @@ impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
     /// assert!(tree.pin().contains_key(&1));
     /// ```
     #[inline]
-    pub fn contains_key<Q>(&self, key: &Q, pin: &impl Pin) -> bool
+    pub fn contains_key<Q>(&self, key: &Q, pin: &impl Guard) -> bool
     where
         K: Borrow<Q::Key>,
         Q: AsKey<K> + ?Sized,
@@ -70,7 +74,7 @@ impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
     /// let tree = fyris_index::InlineTree::from([(1, 1.5), (2, 2.5)]);
     /// assert_eq!(tree.pin().first(), Some((1, &1.5)));
     /// ```
-    pub fn first<'g>(&'g self, pin: &'g impl Pin) -> Option<(S::Key<'g>, &'g V)> {
+    pub fn first<'g>(&'g self, pin: &'g impl Guard) -> Option<(S::Key<'g>, &'g V)> {
         self.start(pin).next().map(Self::pair)
     }
 
@@ -80,7 +84,7 @@ impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
     /// let tree = fyris_index::InlineTree::from([(1, 1.5), (2, 2.5)]);
     /// assert_eq!(tree.pin().last(), Some((2, &2.5)));
     /// ```
-    pub fn last<'g>(&'g self, pin: &'g impl Pin) -> Option<(S::Key<'g>, &'g V)> {
+    pub fn last<'g>(&'g self, pin: &'g impl Guard) -> Option<(S::Key<'g>, &'g V)> {
         self.end(pin).prev().map(Self::pair)
     }
 
@@ -100,7 +104,7 @@ impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
     /// assert_eq!((pairs.next(), pairs.next_back()), (Some((0, &0)), Some((8, &64))));
     /// assert_eq!(pairs.count(), 7);
     /// ```
-    pub fn iter<'g, P: Pin>(&'g self, pin: &'g P) -> Iter<'g, K, V, S, P> {
+    pub fn iter<'g, P: Guard>(&'g self, pin: &'g P) -> Iter<'g, K, V, S, P> {
         Iter::new(&self.tree, pin)
     }
 
@@ -110,7 +114,7 @@ impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
     /// let tree = fyris_index::InlineTree::from([(2, 2.5), (1, 1.5)]);
     /// assert!(tree.pin().keys().rev().eq([2, 1]));
     /// ```
-    pub fn keys<'g, P: Pin>(&'g self, pin: &'g P) -> Keys<'g, K, V, S, P> {
+    pub fn keys<'g, P: Guard>(&'g self, pin: &'g P) -> Keys<'g, K, V, S, P> {
         Keys::new(self.iter(pin))
     }
 
@@ -120,7 +124,7 @@ impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
     /// let tree = fyris_index::InlineTree::from([(2, 2.5), (1, 1.5)]);
     /// assert!(tree.pin().values().eq(&[1.5, 2.5]));
     /// ```
-    pub fn values<'g, P: Pin>(&'g self, pin: &'g P) -> Values<'g, K, V, S, P> {
+    pub fn values<'g, P: Guard>(&'g self, pin: &'g P) -> Values<'g, K, V, S, P> {
         Values::new(self.iter(pin))
     }
 
@@ -138,7 +142,7 @@ impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
         K: Borrow<Q>,
         Q: TreeKey<Sep = K::Sep> + ?Sized,
         R: RangeBounds<Q>,
-        P: Pin,
+        P: Guard,
     {
         Range::new(&self.tree, bounds, pin)
     }

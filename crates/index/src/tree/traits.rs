@@ -3,7 +3,7 @@
 use std::borrow::Borrow;
 use std::fmt;
 
-use fyris_sync::reclaim::{Guard, pin};
+use fyris_sync::reclaim::{LocalGuard, pin};
 
 use super::{Iter, Make, PinnedTree, Remake, Storage, TreeMap};
 use crate::Action;
@@ -102,7 +102,7 @@ where
     S: Storage<K, V>,
 {
     type Item = (S::Key<'g>, &'g V);
-    type IntoIter = Iter<'g, K, V, S, Guard>;
+    type IntoIter = Iter<'g, K, V, S, LocalGuard>;
 
     fn into_iter(self) -> Self::IntoIter {
         self.iter()

@@ -2,7 +2,7 @@
 
 use std::borrow::Borrow;
 
-use fyris_sync::reclaim::Pin;
+use fyris_sync::reclaim::Guard;
 
 use super::{Computed, Make, Remake, Storage, TreeMap};
 use crate::ordered::TreeKey;
@@ -26,7 +26,7 @@ impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
     /// assert_eq!(bytes.pin().insert("key", 1), None);
     /// ```
     #[inline]
-    pub fn insert<'g, G>(&'g self, key: G, value: V, pin: &'g impl Pin) -> Option<&'g V>
+    pub fn insert<'g, G>(&'g self, key: G, value: V, pin: &'g impl Guard) -> Option<&'g V>
     where
         S: Make<G, K, V>,
     {
@@ -45,7 +45,7 @@ impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
     /// assert_eq!(tree.pin().remove(&1), None);
     /// ```
     #[inline]
-    pub fn remove<'g, Q>(&'g self, key: &Q, pin: &'g impl Pin) -> Option<&'g V>
+    pub fn remove<'g, Q>(&'g self, key: &Q, pin: &'g impl Guard) -> Option<&'g V>
     where
         K: Borrow<Q::Key>,
         Q: AsKey<K> + ?Sized,
@@ -63,7 +63,11 @@ impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
     /// let tree = fyris_index::BytesTree::from([("key", 1)]);
     /// assert_eq!(tree.pin().remove_entry("key"), Some((&b"key"[..], &1)));
     /// ```
-    pub fn remove_entry<'g, Q>(&'g self, key: &Q, pin: &'g impl Pin) -> Option<(S::Key<'g>, &'g V)>
+    pub fn remove_entry<'g, Q>(
+        &'g self,
+        key: &Q,
+        pin: &'g impl Guard,
+    ) -> Option<(S::Key<'g>, &'g V)>
     where
         K: Borrow<Q::Key>,
         Q: AsKey<K> + ?Sized,
@@ -79,7 +83,7 @@ impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
     /// let tree = fyris_index::InlineTree::from([(1, 1.5), (2, 2.5)]);
     /// assert_eq!(tree.pin().pop_first(), Some((1, &1.5)));
     /// ```
-    pub fn pop_first<'g>(&'g self, pin: &'g impl Pin) -> Option<(S::Key<'g>, &'g V)> {
+    pub fn pop_first<'g>(&'g self, pin: &'g impl Guard) -> Option<(S::Key<'g>, &'g V)> {
         self.take(pin, || self.start(pin).next())
     }
 
@@ -89,19 +93,19 @@ impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
     /// let tree = fyris_index::InlineTree::from([(1, 1.5), (2, 2.5)]);
     /// assert_eq!(tree.pin().pop_last(), Some((2, &2.5)));
     /// ```
-    pub fn pop_last<'g>(&'g self, pin: &'g impl Pin) -> Option<(S::Key<'g>, &'g V)> {
+    pub fn pop_last<'g>(&'g self, pin: &'g impl Guard) -> Option<(S::Key<'g>, &'g V)> {
         self.take(pin, || self.end(pin).prev())
     }
 
     /// Takes out and returns the pair that is found.
     fn take<'g>(
         &'g self,
-        pin: &'g impl Pin,
+        pin: &'g impl Guard,
         find: impl Fn() -> Option<(u64, &'g S::Item)>,
     ) -> Option<(S::Key<'g>, &'g V)> {
         loop {
-            let (head, item) = find()?;
-            let key = S::key(head, item);
+            let (key_prefix, item) = find()?;
+            let key = S::key(key_prefix, item);
             // Another thread may have taken or replaced it: then look again.
             let taken = self.swap(key.borrow(), Some(item), Action::Remove, pin);
             if taken.is_some() {
@@ -134,7 +138,7 @@ impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
     pub fn compute<'g, G>(
         &'g self,
         mut key: G,
-        pin: &'g impl Pin,
+        pin: &'g impl Guard,
         mut f: impl FnMut(Option<&'g V>) -> Action<V>,
     ) -> Computed<'g, V>
     where
@@ -160,7 +164,7 @@ impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
                         return Computed { old, new };
                     }
                     // SAFETY: made above, and the swap did not take it.
-                    key = unsafe { S::unmake(name, item) };
+                    key = unsafe { S::into_parts(name, item) };
                 }
             }
             // Another thread changed this key since it was read: look again.
@@ -176,7 +180,7 @@ impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
     /// assert_eq!(tree.pin().get_or_insert(1, "two"), &"one");
     /// ```
     #[inline]
-    pub fn get_or_insert<'g, G>(&'g self, key: G, value: V, pin: &'g impl Pin) -> &'g V
+    pub fn get_or_insert<'g, G>(&'g self, key: G, value: V, pin: &'g impl Guard) -> &'g V
     where
         S: Make<G, K, V>,
     {
@@ -195,7 +199,7 @@ impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
     pub fn get_or_insert_with<'g, G>(
         &'g self,
         key: G,
-        pin: &'g impl Pin,
+        pin: &'g impl Guard,
         f: impl FnOnce() -> V,
     ) -> &'g V
     where
@@ -214,7 +218,7 @@ impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
             return S::value(now);
         }
         // SAFETY: made above, and the tree did not take it.
-        drop(unsafe { S::unmake(name, item) });
+        drop(unsafe { S::into_parts(name, item) });
         match old {
             Some(old) => S::value(old),
             None => unreachable!("nothing there, and nothing put"),
@@ -232,7 +236,7 @@ impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
     pub fn update<'g, Q>(
         &'g self,
         key: &Q,
-        pin: &'g impl Pin,
+        pin: &'g impl Guard,
         mut f: impl FnMut(&'g V) -> V,
     ) -> Option<&'g V>
     where
@@ -242,8 +246,8 @@ impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
         S: Remake<K, V>,
     {
         loop {
-            let (head, seen) = self.tree.find(&ByKey(key.as_key()), pin)?;
-            let stored = S::key(head, seen);
+            let (key_prefix, seen) = self.tree.find(&ByKey(key.as_key()), pin)?;
+            let stored = S::key(key_prefix, seen);
             let item = S::remake(stored.borrow(), f(S::value(seen)));
             if let Some(now) = self.swap(stored.borrow(), Some(seen), Action::Put(item), pin) {
                 return now.map(S::value);
@@ -267,7 +271,7 @@ impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
     pub fn update_or_insert<'g, G>(
         &'g self,
         key: G,
-        pin: &'g impl Pin,
+        pin: &'g impl Guard,
         mut f: impl FnMut(&'g V) -> V,
         value: V,
     ) -> &'g V
@@ -296,10 +300,10 @@ impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
     /// tree.pin().retain(|_, square| square % 2 == 0);
     /// assert_eq!(tree.len(), 5);
     /// ```
-    pub fn retain(&self, pin: &impl Pin, mut keep: impl FnMut(&K, &V) -> bool) {
+    pub fn retain(&self, pin: &impl Guard, mut keep: impl FnMut(&K, &V) -> bool) {
         let mut cursor = self.start(pin);
-        while let Some((head, mut item)) = cursor.next() {
-            let key = S::key(head, item);
+        while let Some((key_prefix, mut item)) = cursor.next() {
+            let key = S::key(key_prefix, item);
             let key = key.borrow();
             while !keep(key, S::value(item))
                 && self.swap(key, Some(item), Action::Remove, pin).is_none()
@@ -320,13 +324,13 @@ impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
     /// tree.pin().clear();
     /// assert!(tree.is_empty());
     /// ```
-    pub fn clear(&self, pin: &impl Pin) {
+    pub fn clear(&self, pin: &impl Guard) {
         self.retain(pin, |_, _| false);
     }
 
     /// Retires an item that this thread has just taken out; returns its value, which stays readable under the pin.
     #[inline]
-    fn taken_out<'g>(&self, old: Option<&'g S::Item>, pin: &'g impl Pin) -> Option<&'g V> {
+    fn taken_out<'g>(&self, old: Option<&'g S::Item>, pin: &'g impl Guard) -> Option<&'g V> {
         let old = old?;
         // SAFETY: taken out by the caller; the slot that names it stays until the pin ends.
         unsafe { S::retire(old, pin) };
@@ -339,7 +343,7 @@ impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
         key: &K,
         seen: Option<&'g S::Item>,
         action: Action<S::Item>,
-        pin: &'g impl Pin,
+        pin: &'g impl Guard,
     ) -> Option<Option<&'g S::Item>> {
         let (done, now) = self.tree.upsert_in_place(key, pin, |old| {
             let unchanged = match (seen, old) {

@@ -5,7 +5,7 @@
 
 use std::hash::{BuildHasher, Hasher};
 
-use fyris_index::reclaim::{Pin, assert_not_reclaimed, pin};
+use fyris_index::reclaim::{Guard, assert_not_reclaimed, pin};
 use fyris_index::{Action, Entry, Index};
 use fyris_sync::cell::UnsafeCell;
 use fyris_sync::reclaim::Retire;
@@ -64,7 +64,7 @@ unsafe impl Entry for Handle {
     unsafe fn from_bits(bits: u64) -> Self {
         Self(std::ptr::with_exposed_provenance_mut(bits as usize))
     }
-    unsafe fn retire(self, pin: &impl Pin) {
+    unsafe fn retire(self, pin: &impl Guard) {
         // SAFETY: the caller's contract.
         unsafe { pin.retire(self.0) };
     }

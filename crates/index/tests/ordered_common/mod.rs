@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
 use fyris_index::Entry;
-use fyris_sync::reclaim::{self, Pin, Retire};
+use fyris_sync::reclaim::{self, Guard, Retire};
 
 const LIVE: u64 = 0x600d_600d_600d_600d;
 
@@ -87,7 +87,7 @@ unsafe impl<K: 'static, V: 'static> Entry for Boxed<K, V> {
     unsafe fn from_bits(bits: u64) -> Self {
         Self(bits as *mut Pair<K, V>)
     }
-    unsafe fn retire(self, pin: &impl Pin) {
+    unsafe fn retire(self, pin: &impl Guard) {
         // SAFETY: forwarded.
         unsafe { pin.retire(self.0) }
     }

@@ -1,16 +1,16 @@
 //! Counters.
 
 use fyris_index::{Entry, Index};
-use fyris_sync::reclaim::Pin;
+use fyris_sync::reclaim::Guard;
 use fyris_term::Term;
 use num_bigint::BigInt;
 
 use super::update::{Updated, check_position};
-use crate::body::Body;
 use crate::error::{Error, Result};
 use crate::key_kind::KeyKind;
 use crate::record::{NewRecord, RecordPtr, added, brief, edited};
 use crate::slot::Slot;
+use crate::table_data::TableData;
 
 /// The most bits of an integer, as in OTP 27 and later.
 const MAX_BITS: u64 = 1 << 22;
@@ -153,7 +153,7 @@ struct Run {
     results: Vec<Term>,
 }
 
-impl<K, I> Body<K, I>
+impl<K, I> TableData<K, I>
 where
     K: KeyKind,
     I: Index<Slot<K>>,
@@ -165,7 +165,7 @@ where
         key: &K::Key,
         ops: &[CounterOp],
         default: Option<&[Term]>,
-        pin: &impl Pin,
+        pin: &impl Guard,
     ) -> Result<Vec<Term>> {
         ops.iter().try_for_each(CounterOp::check)?;
         self.update(key, pin, |old| match (old, default) {
@@ -186,14 +186,14 @@ where
     }
 
     /// Adds to one integer of the object with the key. `None` if that, or the sum, has more than 64 bits or is no
-    /// integer, or if the object holds large binaries: then nothing has changed, and [`Body::update_counter`] knows
-    /// what to do.
+    /// integer, or if the object holds large binaries: then nothing has changed, and [`TableData::update_counter`]
+    /// knows what to do.
     pub(crate) fn add_small(
         &self,
         key: &K::Key,
         position: Option<usize>,
         increment: i64,
-        pin: &impl Pin,
+        pin: &impl Guard,
     ) -> Result<Option<i64>> {
         let position = position.unwrap_or(self.keypos + 1);
         self.update(key, pin, |old| {

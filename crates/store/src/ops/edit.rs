@@ -6,16 +6,16 @@
 //! do not change, so those that were judged, and are still there, are changed.
 
 use fyris_index::{Entry, Index};
-use fyris_sync::reclaim::Pin;
+use fyris_sync::reclaim::Guard;
 
-use crate::body::{Body, Change};
 use crate::chain;
 use crate::error::Result;
 use crate::key_kind::KeyKind;
 use crate::record::{NewRecord, RecordPtr};
 use crate::slot::{Content, Slot};
+use crate::table_data::{Change, TableData};
 
-impl<K, I> Body<K, I>
+impl<K, I> TableData<K, I>
 where
     K: KeyKind,
     I: Index<Slot<K>>,
@@ -27,7 +27,7 @@ where
         &self,
         found: RecordPtr,
         doomed: impl Fn(RecordPtr) -> bool,
-        pin: &impl Pin,
+        pin: &impl Guard,
     ) -> bool {
         let mut seen = Content::one(found);
         loop {
@@ -51,7 +51,7 @@ where
         &self,
         found: RecordPtr,
         replacement: impl Fn(RecordPtr) -> Result<Option<NewRecord>>,
-        pin: &impl Pin,
+        pin: &impl Guard,
     ) -> Result<bool> {
         let mut seen = Content::one(found);
         loop {
@@ -70,7 +70,7 @@ where
 
     /// Deletes those of the objects of one key that are still there; how many. For the bags. O(n log n) in the
     /// objects of the key.
-    pub(crate) fn delete_these(&self, these: &[RecordPtr], pin: &impl Pin) -> usize {
+    pub(crate) fn delete_these(&self, these: &[RecordPtr], pin: &impl Guard) -> usize {
         let Some(&first) = these.first() else {
             return 0;
         };
@@ -86,7 +86,7 @@ where
     pub(crate) fn replace_these(
         &self,
         pairs: Vec<(RecordPtr, NewRecord)>,
-        pin: &impl Pin,
+        pin: &impl Guard,
     ) -> usize {
         let block = |(old, new): (_, NewRecord)| (old, new.into_block());
         let mut pairs: Vec<_> = pairs.into_iter().map(block).collect();
@@ -123,7 +123,7 @@ mod tests {
     use std::cell::Cell;
 
     use fyris_index::HashIndex;
-    use fyris_sync::reclaim::{Guard, pin};
+    use fyris_sync::reclaim::{LocalGuard, pin};
     use fyris_term::Term;
 
     use super::*;
@@ -131,7 +131,7 @@ mod tests {
     use crate::key_kind::Exact;
     use crate::record::{object, with_scratch};
 
-    type Hashed = Body<Exact, HashIndex<Slot<Exact>>>;
+    type Hashed = TableData<Exact, HashIndex<Slot<Exact>>>;
 
     fn record(value: i64) -> NewRecord {
         let object = Term::Tuple(vec![Term::Int(1), Term::Int(value)]);
@@ -148,20 +148,20 @@ mod tests {
     /// A table of one object, as a scan has found it, while another writer waits for the first judgement to be
     /// under way.
     struct Race {
-        body: Hashed,
-        pin: Guard,
+        data: Hashed,
+        pin: LocalGuard,
         found: RecordPtr,
         first: Cell<bool>,
     }
 
     impl Race {
         fn new() -> Race {
-            let (body, pin) = (Hashed::new(HashIndex::default(), TableType::Set, 1), pin());
+            let (data, pin) = (Hashed::new(HashIndex::default(), TableType::Set, 1), pin());
             let new = record(10);
             let found = new.ptr();
-            body.insert_one(new, &pin);
+            data.insert_one(new, &pin);
             Race {
-                body,
+                data,
                 pin,
                 found,
                 first: Cell::new(true),
@@ -169,14 +169,14 @@ mod tests {
         }
 
         /// What the other writer does, once.
-        fn other(&self, write: impl FnOnce(&Hashed, &Guard)) {
+        fn other(&self, write: impl FnOnce(&Hashed, &LocalGuard)) {
             if self.first.take() {
-                write(&self.body, &self.pin);
+                write(&self.data, &self.pin);
             }
         }
 
         fn now(&self) -> Option<i64> {
-            let content = self.body.get(self.body.key_of(self.found), &self.pin)?;
+            let content = self.data.get(self.data.key_of(self.found), &self.pin)?;
             Some(value(content.newest()))
         }
     }
@@ -186,11 +186,11 @@ mod tests {
         let race = Race::new();
         let more = |old| {
             let new = record(value(old) + 1);
-            race.other(|body, pin| body.insert_one(record(20), pin));
+            race.other(|data, pin| data.insert_one(record(20), pin));
             Ok(Some(new))
         };
         assert_eq!(
-            race.body.replace_found(race.found, more, &race.pin),
+            race.data.replace_found(race.found, more, &race.pin),
             Ok(true)
         );
         assert_eq!(race.now(), Some(21), "no increment is lost");
@@ -199,17 +199,17 @@ mod tests {
     #[test]
     fn what_matches_no_more_is_left() {
         let race = Race::new();
-        race.other(|body, pin| body.insert_one(record(20), pin));
+        race.other(|data, pin| data.insert_one(record(20), pin));
         let doomed = |record| value(record) < 15;
-        assert!(!race.body.delete_found(race.found, doomed, &race.pin));
+        assert!(!race.data.delete_found(race.found, doomed, &race.pin));
         assert_eq!(race.now(), Some(20));
         assert!(
-            race.body
+            race.data
                 .delete_found(race.found, |record| value(record) == 20, &race.pin)
         );
         assert_eq!(race.now(), None);
         let gone = race
-            .body
+            .data
             .replace_found(race.found, |_| Ok(Some(record(1))), &race.pin);
         assert_eq!((gone, race.now()), (Ok(false), None), "nothing comes back");
     }

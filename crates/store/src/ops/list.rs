@@ -5,15 +5,15 @@
 //! cells replaced. One group needs no commit: one write of one slot is atomic by itself.
 
 use fyris_index::{Action, Entry, Index};
-use fyris_sync::reclaim::Pin;
+use fyris_sync::reclaim::Guard;
 use smallvec::{SmallVec, smallvec};
 
-use crate::body::{Body, Change};
 use crate::chain;
 use crate::key_kind::KeyKind;
 use crate::pending::{Commit, PendingPtr, Terms};
 use crate::record::{NewRecord, RecordPtr};
 use crate::slot::{Content, Settled, Slot};
+use crate::table_data::{Change, TableData};
 
 /// Records of one key: most often one.
 type Records = SmallVec<[NewRecord; 1]>;
@@ -61,7 +61,7 @@ struct Placed {
     gave_up: bool,
 }
 
-impl<K, I> Body<K, I>
+impl<K, I> TableData<K, I>
 where
     K: KeyKind,
     I: Index<Slot<K>>,
@@ -77,7 +77,7 @@ where
         records: Vec<NewRecord>,
         only_new: bool,
         patience: Patience,
-        pin: &impl Pin,
+        pin: &impl Guard,
     ) -> Option<bool> {
         let mut groups = self.grouped(records);
         match groups.keys.len() {
@@ -89,7 +89,7 @@ where
 
     /// The objects by key.
     fn grouped(&self, records: Vec<NewRecord>) -> Groups {
-        // Word objects are shown once here, and not with every comparison.
+        // Inline objects are materialized once here, and not with every comparison.
         let with_key = |record: NewRecord| (record.ptr(), record);
         let mut records: Vec<_> = records.into_iter().map(with_key).collect();
         // Stable: objects of one key stay in list order.
@@ -114,7 +114,7 @@ where
     }
 
     /// Of one key.
-    fn insert_group(&self, groups: &mut Groups, only_new: bool, pin: &impl Pin) -> bool {
+    fn insert_group(&self, groups: &mut Groups, only_new: bool, pin: &impl Guard) -> bool {
         let records = &mut groups.records[0];
         let done = self.write(self.key_of(groups.keys[0]), pin, |old| {
             if only_new && old.is_some() {
@@ -155,7 +155,7 @@ where
         groups: Groups,
         only_new: bool,
         patience: Patience,
-        pin: &impl Pin,
+        pin: &impl Guard,
     ) -> Option<bool> {
         let work = self.prepared(groups, only_new, patience);
         if cfg!(fyris_mutant = "store_commit_early") {
@@ -193,7 +193,7 @@ where
     }
 
     /// Decides, and clears up.
-    fn conclude(&self, work: Work, placed: &Placed, pin: &impl Pin) -> bool {
+    fn conclude(&self, work: Work, placed: &Placed, pin: &impl Guard) -> bool {
         let (keys, commit) = (&work.keys, &work.commit);
         let done = placed.keys == keys.len() && commit.seal();
         if done {
@@ -232,7 +232,7 @@ where
     }
 
     /// Puts pending cells in the slots of all keys; of fewer, if the commit is not to be.
-    fn place_all(&self, work: &Work, pin: &impl Pin) -> Placed {
+    fn place_all(&self, work: &Work, pin: &impl Guard) -> Placed {
         let mut placed = Placed::default();
         while placed.keys < work.keys.len() && !work.commit.is_aborted() {
             if let Some(&later) = work.keys.get(placed.keys + AHEAD) {
@@ -248,7 +248,7 @@ where
 
     /// Puts pending cells in the slots of some keys behind those that have theirs; how many: none if the first must be
     /// new and is not, or another list has it and this one gives up.
-    fn place(&self, work: &Work, placed: &mut Placed, pin: &impl Pin) -> usize {
+    fn place(&self, work: &Work, placed: &mut Placed, pin: &impl Guard) -> usize {
         let first = placed.keys;
         let key = |at: usize| work.keys.get(first + at).map(|&key| self.key_of(key));
         let only_new = work.commit.block().terms() == Terms::New;
@@ -296,7 +296,7 @@ where
     }
 
     /// Retires the objects that no slot got: repeats in a bag, and those behind the key at which the list ended.
-    fn retire_unused(&self, work: &Work, placed: usize, pin: &impl Pin) {
+    fn retire_unused(&self, work: &Work, placed: usize, pin: &impl Guard) {
         for content in work.contents.iter().skip(placed) {
             // SAFETY: in no cell.
             unsafe { content.retire(pin) };
@@ -320,7 +320,7 @@ where
 
     /// Puts what won in the places of decided cells, of the first keys of the commit, unless a writer has done so
     /// already.
-    fn unfold(&self, keys: &[RecordPtr], commit: &Commit, pin: &impl Pin) {
+    fn unfold(&self, keys: &[RecordPtr], commit: &Commit, pin: &impl Guard) {
         let mut first = 0;
         while first < keys.len() {
             if let Some(&later) = keys.get(first + AHEAD) {
@@ -361,7 +361,7 @@ mod tests {
     use crate::key_kind::Exact;
     use crate::record::with_scratch;
 
-    type Hashed = Body<Exact, HashIndex<Slot<Exact>>>;
+    type Hashed = TableData<Exact, HashIndex<Slot<Exact>>>;
 
     fn record(key: i64, value: i64) -> NewRecord {
         let object = Term::Tuple(vec![Term::Int(key), Term::Int(value)]);
@@ -370,10 +370,10 @@ mod tests {
 
     /// A list insert stopped half-way.
     struct HalfWay {
-        body: Hashed,
+        data: Hashed,
         work: Work,
         placed: Placed,
-        pin: fyris_sync::reclaim::Guard,
+        pin: fyris_sync::reclaim::LocalGuard,
     }
 
     /// Pairs of key and value.
@@ -383,68 +383,68 @@ mod tests {
         /// `list`, to be inserted where these are there.
         fn new(kind: TableType, there: Pairs<'_>, list: Pairs<'_>, only_new: bool) -> HalfWay {
             let pin = pin();
-            let body = Hashed::new(HashIndex::default(), kind, 1);
+            let data = Hashed::new(HashIndex::default(), kind, 1);
             let object = |&(key, value): &(i64, i64)| record(key, value);
             for pair in there {
-                body.insert_one(object(pair), &pin);
+                data.insert_one(object(pair), &pin);
             }
-            let groups = body.grouped(list.iter().map(object).collect());
-            let work = body.prepared(groups, only_new, Patience::Waits);
+            let groups = data.grouped(list.iter().map(object).collect());
+            let work = data.prepared(groups, only_new, Patience::Waits);
             HalfWay {
-                placed: body.place_all(&work, &pin),
-                body,
+                placed: data.place_all(&work, &pin),
+                data,
                 work,
                 pin,
             }
         }
 
         fn insert(&self, key: i64, value: i64) {
-            self.body.insert_one(record(key, value), &self.pin);
+            self.data.insert_one(record(key, value), &self.pin);
         }
 
         fn remove(&self, key: i64) {
             let (fixes, key) = (Fixes::default(), KeyBuf::from_int(key));
-            self.body.remove(Exact::of(&key), &fixes, &self.pin);
+            self.data.remove(Exact::of(&key), &fixes, &self.pin);
         }
 
         fn remove_object(&self, key: i64, value: i64) {
             let fixes = Fixes::default();
-            self.body
+            self.data
                 .delete_object(&record(key, value), &fixes, &self.pin);
         }
 
         fn values(&self, key: i64) -> Vec<i64> {
-            values(&self.body, key, &self.pin)
+            values(&self.data, key, &self.pin)
         }
 
         /// Goes on to the end. The size is that of the objects then; of bytes there are as many as a table that got
         /// them one by one has.
         fn finish(self) -> (Hashed, bool) {
             let HalfWay {
-                body,
+                data,
                 work,
                 placed,
                 pin,
             } = self;
-            let done = body.conclude(work, &placed, &pin);
-            let other = Hashed::new(HashIndex::default(), body.kind, 1);
+            let done = data.conclude(work, &placed, &pin);
+            let other = Hashed::new(HashIndex::default(), data.kind, 1);
             for key in 0..10 {
-                for value in values(&body, key, &pin) {
+                for value in values(&data, key, &pin) {
                     other.insert_one(record(key, value), &pin);
                 }
             }
-            assert_eq!(body.len(), other.len());
-            assert_eq!(body.bytes.sum(), other.bytes.sum());
-            (body, done)
+            assert_eq!(data.len(), other.len());
+            assert_eq!(data.bytes.sum(), other.bytes.sum());
+            (data, done)
         }
     }
 
-    fn values(body: &Hashed, key: i64, pin: &impl Pin) -> Vec<i64> {
-        let value = |record| match body.object(record).element(2) {
+    fn values(data: &Hashed, key: i64, pin: &impl Guard) -> Vec<i64> {
+        let value = |record| match data.object(record).element(2) {
             Some(Term::Int(value)) => value,
             other => panic!("{other:?}"),
         };
-        let content = body.get(Exact::of(&KeyBuf::from_int(key)), pin);
+        let content = data.get(Exact::of(&KeyBuf::from_int(key)), pin);
         let records = content.map(chain::oldest_first).unwrap_or_default();
         records.into_iter().map(value).collect()
     }
@@ -463,15 +463,15 @@ mod tests {
         half.insert(1, BIG);
         half.remove(2);
         half.insert(4, 40);
-        assert!(!half.body.insert_new_one(record(3, 0), &half.pin));
-        let all = |body: &Hashed| [1, 2, 3, 4].map(|key| values(body, key, &pin()));
-        assert_eq!(all(&half.body), [vec![BIG], vec![], vec![30], vec![40]]);
+        assert!(!half.data.insert_new_one(record(3, 0), &half.pin));
+        let all = |data: &Hashed| [1, 2, 3, 4].map(|key| values(data, key, &pin()));
+        assert_eq!(all(&half.data), [vec![BIG], vec![], vec![30], vec![40]]);
         half.remove(4);
         half.insert(2, 20);
-        assert_eq!(all(&half.body), [vec![BIG], vec![20], vec![30], vec![]]);
-        let (body, done) = half.finish();
+        assert_eq!(all(&half.data), [vec![BIG], vec![20], vec![30], vec![]]);
+        let (data, done) = half.finish();
         assert!(done);
-        assert_eq!(all(&body), [vec![11], vec![22], vec![BIG], vec![44]]);
+        assert_eq!(all(&data), [vec![11], vec![22], vec![BIG], vec![44]]);
     }
 
     #[test]
@@ -486,10 +486,10 @@ mod tests {
             half.insert(2, BIG + 2);
             half.insert(3, 30);
             assert_eq!(half.values(2), [BIG + 2]);
-            let (body, done) = half.finish();
+            let (data, done) = half.finish();
             assert!(!done);
-            assert_eq!(values(&body, 1, &pin()), []);
-            assert_eq!(values(&body, 2, &pin()), [BIG + 2]);
+            assert_eq!(values(&data, 1, &pin()), []);
+            assert_eq!(values(&data, 2, &pin()), [BIG + 2]);
         }
     }
 
@@ -508,9 +508,9 @@ mod tests {
             half.insert(3, 5);
             assert_eq!(half.values(1), [1, 4, 3]);
             assert_eq!((half.values(2), half.values(3)), (vec![], vec![5]));
-            let (body, done) = half.finish();
+            let (data, done) = half.finish();
             assert!(done);
-            let all = |key| values(&body, key, &pin());
+            let all = |key| values(&data, key, &pin());
             assert_eq!(all(1), [&[1, 4, 3, 2][..], &[3][..repeats]].concat());
             assert_eq!(all(2), [7]);
             assert_eq!(all(3), [&[5, BIG][..], &[5][..repeats]].concat());
@@ -523,13 +523,13 @@ mod tests {
         let list = || vec![record(1, BIG), record(3, BIG), record(4, BIG)];
         for only_new in [false, true] {
             let gives_up = Patience::GivesUp;
-            let done = half.body.insert_all(list(), only_new, gives_up, &half.pin);
+            let done = half.data.insert_all(list(), only_new, gives_up, &half.pin);
             assert_eq!(done, if only_new { Some(false) } else { None });
             assert_eq!(half.values(1), [10]);
         }
         half.remove(1);
         let done = half
-            .body
+            .data
             .insert_all(list(), true, Patience::GivesUp, &half.pin);
         assert_eq!(
             (done, half.values(1), half.values(4)),
@@ -546,19 +546,19 @@ mod tests {
         let decided = AtomicBool::new(false);
         thread::scope(|s| {
             let writer = s.spawn(|| {
-                half.body.insert_one(record(2, 3), &pin());
+                half.data.insert_one(record(2, 3), &pin());
                 assert!(decided.load(Ordering::SeqCst));
             });
             thread::sleep(Duration::from_millis(30));
             decided.store(true, Ordering::SeqCst);
-            half.body.commits.append(&half.work.commit, &half.pin);
+            half.data.commits.append(&half.work.commit, &half.pin);
             writer.join().expect("the writer ends");
         });
         assert_eq!(half.values(2), [2, 3]);
         let HalfWay {
-            body, work, pin, ..
+            data, work, pin, ..
         } = half;
-        body.unfold(&work.keys, &work.commit, &pin);
+        data.unfold(&work.keys, &work.commit, &pin);
         // SAFETY: out of the slots now.
         unsafe { work.commit.finish(&pin) };
     }

@@ -1,6 +1,6 @@
 //! The operations, written once over the index traits.
 //!
-//! Each file adds methods to [`Body`](crate::body::Body). They know keys and records, but neither
+//! Each file adds methods to [`TableData`](crate::table_data::TableData). They know keys and records, but neither
 //! rights nor names: [`crate::table`] checks those and then comes here, under a pin.
 
 mod counter;
@@ -10,13 +10,13 @@ mod list;
 mod model;
 mod navigate;
 mod read;
+mod scan;
 mod swap;
 mod update;
-mod walk;
 mod write;
 
 pub use counter::CounterOp;
 pub(crate) use list::Patience;
 pub(crate) use navigate::Navigate;
 pub(crate) use read::terms;
-pub(crate) use walk::Span;
+pub(crate) use scan::Span;

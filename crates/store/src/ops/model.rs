@@ -9,13 +9,12 @@ use std::sync::Arc;
 use fyris_index::{Action, Batch, Entry, Index, Range};
 use fyris_sync::atomic::{AtomicU64, Ordering};
 use fyris_sync::lock::lock_bit;
-use fyris_sync::reclaim::{PROTECT, Pin, assert_not_reclaimed, check, pin};
+use fyris_sync::reclaim::{Guard, PROTECT, assert_not_reclaimed, check, pin};
 use fyris_sync::thread::spawn;
 use fyris_term::Term;
 use fyris_term::key::KeyBuf;
 
 use super::{Patience, Span};
-use crate::body::Body;
 use crate::chain;
 use crate::commits::Undo;
 use crate::fix::Fixes;
@@ -23,6 +22,7 @@ use crate::ids::TableType;
 use crate::key_kind::{Exact, KeyKind};
 use crate::record::{NewRecord, with_scratch};
 use crate::slot::{Content, Slot};
+use crate::table_data::TableData;
 
 type Key = <Exact as KeyKind>::Key;
 
@@ -47,7 +47,7 @@ fn entry(word: u64) -> Option<Slot<Exact>> {
 }
 
 impl Index<Slot<Exact>> for Two {
-    fn get(&self, key: &Key, _: &impl Pin) -> Option<Slot<Exact>> {
+    fn get(&self, key: &Key, _: &impl Guard) -> Option<Slot<Exact>> {
         // PROTECT: pairs with the Release in `upsert`.
         entry(self.word(key).load(PROTECT))
     }
@@ -55,7 +55,7 @@ impl Index<Slot<Exact>> for Two {
     fn upsert<R>(
         &self,
         key: &Key,
-        _: &impl Pin,
+        _: &impl Guard,
         f: impl FnOnce(Option<Slot<Exact>>) -> (Action<Slot<Exact>>, R),
     ) -> R {
         let word = self.word(key);
@@ -83,7 +83,7 @@ impl Index<Slot<Exact>> for Two {
         &self,
         _: Range<'_, Key>,
         _: usize,
-        _: &impl Pin,
+        _: &impl Guard,
         out: &mut Batch<Slot<Exact>>,
     ) -> bool {
         // PROTECT: as in `get`.
@@ -104,7 +104,7 @@ impl Drop for Two {
     }
 }
 
-type Table = Body<Exact, Two>;
+type Table = TableData<Exact, Two>;
 
 /// Objects too large for a word, so that each has a record.
 const LARGE: i64 = 1 << 40;
@@ -156,7 +156,7 @@ fn look(table: &Table, of: i64) -> Vec<i64> {
 fn scan(table: &Table) -> Vec<i64> {
     let (pin, mut found, mut span) = (pin(), Vec::new(), Span::ALL);
     let mut undo = Undo::new(&table.commits, table.kind, &pin);
-    table.walk(&mut span, false, 2, &mut undo, &pin, &mut found);
+    table.scan_span(&mut span, false, 2, &mut undo, &pin, &mut found);
     found
         .into_iter()
         .map(|content| value(table, content))

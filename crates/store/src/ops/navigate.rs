@@ -6,21 +6,21 @@
 use std::ops::Bound;
 
 use fyris_index::{Batch, Entry, Index, OrderedIndex, Range};
-use fyris_sync::reclaim::Pin;
+use fyris_sync::reclaim::Guard;
 
-use crate::body::Body;
 use crate::commits::Undo;
 use crate::error::{Error, Result};
 use crate::key_kind::{Exact, KeyKind, Order};
 use crate::slot::{Content, Slot};
+use crate::table_data::TableData;
 
 /// Moving about in a table, in the way its type does.
 pub(crate) trait Navigate<K: KeyKind> {
     /// What the first key holds.
-    fn first(&self, pin: &impl Pin) -> Option<Content>;
+    fn first(&self, pin: &impl Guard) -> Option<Content>;
 
     /// What the last key holds; in tables without an order the same as [`Navigate::first`].
-    fn last(&self, pin: &impl Pin) -> Option<Content>;
+    fn last(&self, pin: &impl Guard) -> Option<Content>;
 
     /// What the key after this one holds. Where the key must be there, `known` may vouch for one that
     /// is not.
@@ -28,7 +28,7 @@ pub(crate) trait Navigate<K: KeyKind> {
         &self,
         key: &K::Key,
         known: impl FnOnce() -> bool,
-        pin: &impl Pin,
+        pin: &impl Guard,
     ) -> Result<Option<Content>>;
 
     /// What the key before this one holds; in tables without an order the same as [`Navigate::next`].
@@ -36,11 +36,11 @@ pub(crate) trait Navigate<K: KeyKind> {
         &self,
         key: &K::Key,
         known: impl FnOnce() -> bool,
-        pin: &impl Pin,
+        pin: &impl Guard,
     ) -> Result<Option<Content>>;
 
     /// The objects of slot `slot`, each by itself; `None` one past the last slot.
-    fn slot(&self, slot: usize, pin: &impl Pin) -> Result<Option<Vec<Content>>>;
+    fn slot(&self, slot: usize, pin: &impl Guard) -> Result<Option<Vec<Content>>>;
 
     /// As [`Index::scan`], with `back` from the end where there is an order.
     fn scan(
@@ -48,23 +48,23 @@ pub(crate) trait Navigate<K: KeyKind> {
         range: Range<'_, K::Key>,
         back: bool,
         want: usize,
-        pin: &impl Pin,
+        pin: &impl Guard,
         out: &mut Batch<Slot<K>>,
     ) -> bool;
 
     /// As [`Index::split`].
-    fn split(&self, parts: usize, pin: &impl Pin, out: &mut Batch<Slot<K>>);
+    fn split(&self, parts: usize, pin: &impl Guard, out: &mut Batch<Slot<K>>);
 
     /// Returns about which part of the keys lies in a range; all of them where there is no order.
-    fn estimated_share(&self, range: Range<'_, K::Key>, pin: &impl Pin) -> f64;
+    fn estimated_share(&self, range: Range<'_, K::Key>, pin: &impl Guard) -> f64;
 }
 
-impl<I: Index<Slot<Exact>>> Navigate<Exact> for Body<Exact, I> {
-    fn first(&self, pin: &impl Pin) -> Option<Content> {
+impl<I: Index<Slot<Exact>>> Navigate<Exact> for TableData<Exact, I> {
+    fn first(&self, pin: &impl Guard) -> Option<Content> {
         self.after(None, pin)
     }
 
-    fn last(&self, pin: &impl Pin) -> Option<Content> {
+    fn last(&self, pin: &impl Guard) -> Option<Content> {
         self.after(None, pin)
     }
 
@@ -72,7 +72,7 @@ impl<I: Index<Slot<Exact>>> Navigate<Exact> for Body<Exact, I> {
         &self,
         key: &<Exact as KeyKind>::Key,
         known: impl FnOnce() -> bool,
-        pin: &impl Pin,
+        pin: &impl Guard,
     ) -> Result<Option<Content>> {
         if self.get(key, pin).is_none() && !known() {
             return Err(Error::NoSuchKey);
@@ -84,12 +84,12 @@ impl<I: Index<Slot<Exact>>> Navigate<Exact> for Body<Exact, I> {
         &self,
         key: &<Exact as KeyKind>::Key,
         known: impl FnOnce() -> bool,
-        pin: &impl Pin,
+        pin: &impl Guard,
     ) -> Result<Option<Content>> {
         self.next(key, known, pin)
     }
 
-    fn slot(&self, slot: usize, pin: &impl Pin) -> Result<Option<Vec<Content>>> {
+    fn slot(&self, slot: usize, pin: &impl Guard) -> Result<Option<Vec<Content>>> {
         let slots = self.index.slots();
         if slot >= slots {
             return if slot == slots {
@@ -110,24 +110,24 @@ impl<I: Index<Slot<Exact>>> Navigate<Exact> for Body<Exact, I> {
         range: Range<'_, <Exact as KeyKind>::Key>,
         _: bool,
         want: usize,
-        pin: &impl Pin,
+        pin: &impl Guard,
         out: &mut Batch<Slot<Exact>>,
     ) -> bool {
         self.index.scan(range, want, pin, out)
     }
 
-    fn split(&self, parts: usize, pin: &impl Pin, out: &mut Batch<Slot<Exact>>) {
+    fn split(&self, parts: usize, pin: &impl Guard, out: &mut Batch<Slot<Exact>>) {
         self.index.split(parts, pin, out);
     }
 
-    fn estimated_share(&self, _: Range<'_, <Exact as KeyKind>::Key>, _: &impl Pin) -> f64 {
+    fn estimated_share(&self, _: Range<'_, <Exact as KeyKind>::Key>, _: &impl Guard) -> f64 {
         1.0
     }
 }
 
-impl<I: Index<Slot<Exact>>> Body<Exact, I> {
+impl<I: Index<Slot<Exact>>> TableData<Exact, I> {
     /// What the first key behind `key` holds that holds anything.
-    fn after(&self, key: Option<&<Exact as KeyKind>::Key>, pin: &impl Pin) -> Option<Content> {
+    fn after(&self, key: Option<&<Exact as KeyKind>::Key>, pin: &impl Guard) -> Option<Content> {
         let mut entry = self.index.next_entry(key, pin)?;
         loop {
             if let Some(content) = entry.read() {
@@ -141,12 +141,12 @@ impl<I: Index<Slot<Exact>>> Body<Exact, I> {
 
 type OrderKey = <Order as KeyKind>::Key;
 
-impl<I: OrderedIndex<Slot<Order>>> Navigate<Order> for Body<Order, I> {
-    fn first(&self, pin: &impl Pin) -> Option<Content> {
+impl<I: OrderedIndex<Slot<Order>>> Navigate<Order> for TableData<Order, I> {
+    fn first(&self, pin: &impl Guard) -> Option<Content> {
         self.above(Bound::Unbounded, pin)
     }
 
-    fn last(&self, pin: &impl Pin) -> Option<Content> {
+    fn last(&self, pin: &impl Guard) -> Option<Content> {
         self.below(Bound::Unbounded, pin)
     }
 
@@ -154,7 +154,7 @@ impl<I: OrderedIndex<Slot<Order>>> Navigate<Order> for Body<Order, I> {
         &self,
         key: &OrderKey,
         _: impl FnOnce() -> bool,
-        pin: &impl Pin,
+        pin: &impl Guard,
     ) -> Result<Option<Content>> {
         Ok(self.above(Bound::Excluded(key), pin))
     }
@@ -163,12 +163,12 @@ impl<I: OrderedIndex<Slot<Order>>> Navigate<Order> for Body<Order, I> {
         &self,
         key: &OrderKey,
         _: impl FnOnce() -> bool,
-        pin: &impl Pin,
+        pin: &impl Guard,
     ) -> Result<Option<Content>> {
         Ok(self.below(Bound::Excluded(key), pin))
     }
 
-    fn slot(&self, slot: usize, pin: &impl Pin) -> Result<Option<Vec<Content>>> {
+    fn slot(&self, slot: usize, pin: &impl Guard) -> Result<Option<Vec<Content>>> {
         let mut entries = Vec::new();
         self.index.slot(slot, pin, &mut entries);
         if entries.is_empty() {
@@ -187,7 +187,7 @@ impl<I: OrderedIndex<Slot<Order>>> Navigate<Order> for Body<Order, I> {
         range: Range<'_, OrderKey>,
         back: bool,
         want: usize,
-        pin: &impl Pin,
+        pin: &impl Guard,
         out: &mut Batch<Slot<Order>>,
     ) -> bool {
         if back {
@@ -197,11 +197,11 @@ impl<I: OrderedIndex<Slot<Order>>> Navigate<Order> for Body<Order, I> {
         }
     }
 
-    fn split(&self, parts: usize, pin: &impl Pin, out: &mut Batch<Slot<Order>>) {
+    fn split(&self, parts: usize, pin: &impl Guard, out: &mut Batch<Slot<Order>>) {
         self.index.split(parts, pin, out);
     }
 
-    fn estimated_share(&self, (from, to): Range<'_, OrderKey>, pin: &impl Pin) -> f64 {
+    fn estimated_share(&self, (from, to): Range<'_, OrderKey>, pin: &impl Guard) -> f64 {
         let end = match to {
             // What is at or below the bound is what is below the place behind it.
             Bound::Included(key) => self.index.estimated_rank(Bound::Excluded(key), pin),
@@ -212,8 +212,8 @@ impl<I: OrderedIndex<Slot<Order>>> Navigate<Order> for Body<Order, I> {
     }
 }
 
-impl<I: OrderedIndex<Slot<Order>>> Body<Order, I> {
-    pub(super) fn above(&self, from: Bound<&OrderKey>, pin: &impl Pin) -> Option<Content> {
+impl<I: OrderedIndex<Slot<Order>>> TableData<Order, I> {
+    pub(super) fn above(&self, from: Bound<&OrderKey>, pin: &impl Guard) -> Option<Content> {
         let mut entry = self.index.seek(from, pin)?;
         loop {
             if let Some(content) = entry.read() {
@@ -224,7 +224,7 @@ impl<I: OrderedIndex<Slot<Order>>> Body<Order, I> {
         }
     }
 
-    fn below(&self, from: Bound<&OrderKey>, pin: &impl Pin) -> Option<Content> {
+    fn below(&self, from: Bound<&OrderKey>, pin: &impl Guard) -> Option<Content> {
         let mut entry = self.index.seek_back(from, pin)?;
         loop {
             if let Some(content) = entry.read() {

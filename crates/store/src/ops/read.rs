@@ -1,28 +1,28 @@
 //! Lookups.
 
 use fyris_index::{Entry, Index};
-use fyris_sync::reclaim::Pin;
+use fyris_sync::reclaim::Guard;
 use fyris_term::Term;
 use fyris_term::key::KeyBuf;
 
-use crate::body::{AnyBody, Body, with_body};
 use crate::chain;
 use crate::key_kind::KeyKind;
 use crate::record::{Object, RecordPtr, newest, object};
 use crate::slot::{Content, Slot};
+use crate::table_data::{AnyTableData, TableData, with_data};
 
-impl AnyBody {
+impl AnyTableData {
     /// The objects with the key, as terms, in insertion order. `term` is the key, if the caller has
     /// it: then it is not decoded again.
-    pub(crate) fn lookup(&self, key: &KeyBuf, term: Option<&Term>, pin: &impl Pin) -> Vec<Term> {
+    pub(crate) fn lookup(&self, key: &KeyBuf, term: Option<&Term>, pin: &impl Guard) -> Vec<Term> {
         match self.look_up(key, pin) {
             None => Vec::new(),
-            Some(content) => with_body!(self, body => body.terms(content, key, term)),
+            Some(content) => with_data!(self, data => data.terms(content, key, term)),
         }
     }
 }
 
-impl<K, I> Body<K, I>
+impl<K, I> TableData<K, I>
 where
     K: KeyKind,
     I: Index<Slot<K>>,

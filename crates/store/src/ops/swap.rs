@@ -1,19 +1,19 @@
 //! Changes that happen only if the key holds what was expected.
 //!
 //! Content is immutable (I, P), so the word that names it stands for all that is in it: while the pin lives under which
-//! it was read, no other content has the same word. (A word object is its word: it may have gone and come back
+//! it was read, no other content has the same word. (An inline object is its word: it may have gone and come back
 //! meanwhile, which is as good as if it had stayed.)
 
 use fyris_index::{Entry, Index};
-use fyris_sync::reclaim::Pin;
+use fyris_sync::reclaim::Guard;
 use fyris_term::key::KeyBuf;
 
-use crate::body::{Body, Change};
 use crate::key_kind::KeyKind;
 use crate::record::{NewRecord, RecordPtr};
 use crate::slot::{Content, Slot};
+use crate::table_data::{Change, TableData};
 
-impl<K, I> Body<K, I>
+impl<K, I> TableData<K, I>
 where
     K: KeyKind,
     I: Index<Slot<K>>,
@@ -24,7 +24,7 @@ where
         &self,
         new: NewRecord,
         accepts: impl Fn(RecordPtr) -> bool,
-        pin: &impl Pin,
+        pin: &impl Guard,
     ) -> bool {
         let record = new.ptr();
         let old = self.write(self.key_of(record), pin, |old| match old {
@@ -41,7 +41,7 @@ where
     }
 
     /// Puts `new` in if its key holds exactly what `seen` says, read under the same pin.
-    pub(crate) fn put_if(&self, new: NewRecord, seen: Option<Content>, pin: &impl Pin) -> bool {
+    pub(crate) fn put_if(&self, new: NewRecord, seen: Option<Content>, pin: &impl Guard) -> bool {
         let record = new.ptr();
         let done = self.write(self.key_of(record), pin, |old| {
             if old == seen {
@@ -58,7 +58,7 @@ where
     }
 
     /// Removes what the key holds if that is exactly what `seen` says, read under the same pin.
-    pub(crate) fn remove_if(&self, key: &K::Key, seen: Option<Content>, pin: &impl Pin) -> bool {
+    pub(crate) fn remove_if(&self, key: &K::Key, seen: Option<Content>, pin: &impl Guard) -> bool {
         let done = self.write(key, pin, |old| match old {
             Some(_) if old == seen => (Change::Remove, true),
             _ => (Change::Keep, old == seen),
@@ -72,7 +72,7 @@ where
     }
 
     /// Says that these keys are going to be looked up.
-    pub(crate) fn expect(&self, keys: &[KeyBuf], pin: &impl Pin) {
+    pub(crate) fn prefetch_read(&self, keys: &[KeyBuf], pin: &impl Guard) {
         keys.iter()
             .for_each(|key| self.index.prefetch_read(self.key(key), pin));
     }

@@ -1,14 +1,14 @@
 //! Changing elements of an object in place.
 
 use fyris_index::{Entry, Index};
-use fyris_sync::reclaim::Pin;
+use fyris_sync::reclaim::Guard;
 use fyris_term::Term;
 
-use crate::body::{Body, Change};
 use crate::error::{Error, Result};
 use crate::key_kind::KeyKind;
 use crate::record::{NewRecord, RecordPtr, edited, overwritten, with_scratch};
 use crate::slot::{Content, Slot};
+use crate::table_data::{Change, TableData};
 
 /// What an update makes of an object.
 pub(crate) enum Updated {
@@ -18,7 +18,7 @@ pub(crate) enum Updated {
     New(NewRecord),
 }
 
-impl<K, I> Body<K, I>
+impl<K, I> TableData<K, I>
 where
     K: KeyKind,
     I: Index<Slot<K>>,
@@ -29,7 +29,7 @@ where
     pub(crate) fn update<R>(
         &self,
         key: &K::Key,
-        pin: &impl Pin,
+        pin: &impl Guard,
         mut f: impl FnMut(Option<RecordPtr>) -> Result<(Updated, R)>,
     ) -> Result<R> {
         // Beside what `write` hands on, which would move it from one level to the next, some words each time.
@@ -59,7 +59,7 @@ where
         key: &K::Key,
         edits: &[(usize, Term)],
         default: Option<&[Term]>,
-        pin: &impl Pin,
+        pin: &impl Guard,
     ) -> Result<bool> {
         self.update(key, pin, |old| match (old, default) {
             (Some(old), _) => {
@@ -82,13 +82,13 @@ where
     }
 
     /// Puts bytes that refer to no blob in the place of one element. `None` if the object has blobs, or would be too
-    /// large: nothing has changed then, and [`Body::update_element`] knows what to do.
+    /// large: nothing has changed then, and [`TableData::update_element`] knows what to do.
     pub(crate) fn overwrite(
         &self,
         key: &K::Key,
         position: usize,
         bytes: &[u8],
-        pin: &impl Pin,
+        pin: &impl Guard,
     ) -> Result<Option<bool>> {
         self.update(key, pin, |old| {
             let Some(old) = old else {

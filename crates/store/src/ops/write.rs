@@ -1,17 +1,17 @@
 //! Inserting, taking and deleting by key.
 
 use fyris_index::{Entry, Index};
-use fyris_sync::reclaim::Pin;
+use fyris_sync::reclaim::Guard;
 
-use crate::body::{Body, Change};
 use crate::chain;
 use crate::fix::Fixes;
 use crate::ids::TableType;
 use crate::key_kind::KeyKind;
 use crate::record::{NewRecord, RecordPtr};
 use crate::slot::{Content, Kind, Slot};
+use crate::table_data::{Change, TableData};
 
-impl<K, I> Body<K, I>
+impl<K, I> TableData<K, I>
 where
     K: KeyKind,
     I: Index<Slot<K>>,
@@ -19,7 +19,7 @@ where
 {
     /// Puts one object in.
     #[inline]
-    pub(crate) fn insert_one(&self, new: NewRecord, pin: &impl Pin) {
+    pub(crate) fn insert_one(&self, new: NewRecord, pin: &impl Guard) {
         if self.kind.is_bag() {
             self.insert_in_bag(new, false, pin);
             return;
@@ -30,7 +30,7 @@ where
     }
 
     /// Puts one object in if its key is not there.
-    pub(crate) fn insert_new_one(&self, new: NewRecord, pin: &impl Pin) -> bool {
+    pub(crate) fn insert_new_one(&self, new: NewRecord, pin: &impl Guard) -> bool {
         if self.kind.is_bag() {
             return self.insert_in_bag(new, true, pin);
         }
@@ -46,7 +46,7 @@ where
     }
 
     /// Adds an object to those of its key; says whether it did.
-    fn insert_in_bag(&self, new: NewRecord, only_new: bool, pin: &impl Pin) -> bool {
+    fn insert_in_bag(&self, new: NewRecord, only_new: bool, pin: &impl Guard) -> bool {
         let new = new.into_block();
         let record = new.ptr();
         let added = self.write(self.key_of(record), pin, |old| {
@@ -73,7 +73,7 @@ where
 
     /// Accounts for `record`, put in the place of `old`, and retires `old`.
     #[inline]
-    pub(crate) fn replaced(&self, old: Option<Content>, record: RecordPtr, pin: &impl Pin) {
+    pub(crate) fn replaced(&self, old: Option<Content>, record: RecordPtr, pin: &impl Guard) {
         let Some(old) = old else {
             return self.account(1, record.size() as i64);
         };
@@ -87,7 +87,7 @@ where
 
     /// Takes everything with the key out; what that was, to be looked at while `pin` lives. `fixes` are told of the
     /// key.
-    pub(crate) fn remove(&self, key: &K::Key, fixes: &Fixes, pin: &impl Pin) -> Option<Content> {
+    pub(crate) fn remove(&self, key: &K::Key, fixes: &Fixes, pin: &impl Guard) -> Option<Content> {
         let old = self.write(key, pin, |old| match old {
             None => (Change::Keep, None),
             Some(content) => {
@@ -102,7 +102,7 @@ where
     }
 
     /// Takes out the objects exactly equal to `like`. `fixes` are told of the key if it goes with them.
-    pub(crate) fn delete_object(&self, like: &NewRecord, fixes: &Fixes, pin: &impl Pin) {
+    pub(crate) fn delete_object(&self, like: &NewRecord, fixes: &Fixes, pin: &impl Guard) {
         let like = like.ptr();
         let gone = |record: RecordPtr| record.same_object(like);
         self.remove_objects(self.key_of(like), gone, || fixes.note_one(like), pin);
@@ -115,7 +115,7 @@ where
         key: &K::Key,
         gone: impl Fn(RecordPtr) -> bool,
         last: impl Fn(),
-        pin: &impl Pin,
+        pin: &impl Guard,
     ) -> usize {
         let change = self.write(key, pin, |old| {
             let Some(old) = old else {
@@ -161,7 +161,7 @@ mod tests {
     use crate::key_kind::Exact;
     use crate::record::with_scratch;
 
-    type Hashed = Body<Exact, HashIndex<Slot<Exact>>>;
+    type Hashed = TableData<Exact, HashIndex<Slot<Exact>>>;
 
     fn record(value: i64) -> NewRecord {
         let object = Term::Tuple(vec![Term::Int(1), Term::Int(value)]);
@@ -173,23 +173,23 @@ mod tests {
     /// where the key is removed: of each key that goes, and of no other.
     #[test]
     fn fixes_know_just_the_keys_that_went() {
-        let body = Hashed::new(HashIndex::default(), TableType::Bag, 1);
+        let data = Hashed::new(HashIndex::default(), TableType::Bag, 1);
         let (pin, fixes, key) = (pin(), Fixes::default(), record(0));
-        let bytes = || body.key_of(key.ptr()).bytes();
+        let bytes = || data.key_of(key.ptr()).bytes();
         fixes.fix(ProcessId(1), None);
-        assert!(body.remove(body.key_of(key.ptr()), &fixes, &pin).is_none());
-        body.delete_object(&record(1), &fixes, &pin);
+        assert!(data.remove(data.key_of(key.ptr()), &fixes, &pin).is_none());
+        data.delete_object(&record(1), &fixes, &pin);
         assert!(!fixes.knows(bytes()), "it never was there");
-        body.insert_one(record(1), &pin);
-        body.insert_one(record(2), &pin);
-        body.delete_object(&record(1), &fixes, &pin);
+        data.insert_one(record(1), &pin);
+        data.insert_one(record(2), &pin);
+        data.delete_object(&record(1), &fixes, &pin);
         assert!(!fixes.knows(bytes()), "it still is");
-        body.delete_object(&record(2), &fixes, &pin);
+        data.delete_object(&record(2), &fixes, &pin);
         assert!(fixes.knows(bytes()));
         fixes.end(ProcessId(1));
         fixes.fix(ProcessId(1), None);
-        body.insert_one(record(3), &pin);
-        assert!(body.remove(body.key_of(key.ptr()), &fixes, &pin).is_some());
+        data.insert_one(record(3), &pin);
+        assert!(data.remove(data.key_of(key.ptr()), &fixes, &pin).is_some());
         assert!(fixes.knows(bytes()));
     }
 }

@@ -1,19 +1,19 @@
 //! Queries that delete and replace what matches.
 
 use fyris_query::MatchSpec;
-use fyris_sync::reclaim::Guard;
+use fyris_sync::reclaim::LocalGuard;
 use fyris_term::Term;
 use fyris_term::key::KeyBuf;
 use smallvec::SmallVec;
 
 use super::scan::{BATCH, Scan};
 use super::view::View;
-use crate::body::{AnyBody, with_body};
 use crate::error::{Error, Result};
 use crate::ids::TableType;
 use crate::reader::Reader;
 use crate::record::{NewRecord, Object, RecordPtr, newest, object, with_scratch};
 use crate::table::Table;
+use crate::table_data::{AnyTableData, with_data};
 
 /// The check of `select_replace` before it touches anything.
 pub(super) fn check(table: &Table, spec: &MatchSpec) -> Result<()> {
@@ -30,20 +30,20 @@ pub(super) fn check(table: &Table, spec: &MatchSpec) -> Result<()> {
 /// Deletes the objects that are doomed among those of a key; how many.
 pub(crate) fn delete_of_key(
     table: &Table,
-    body: &AnyBody,
+    data: &AnyTableData,
     key: &KeyBuf,
-    pin: &Guard,
+    pin: &LocalGuard,
     doomed: impl Fn(Object<'_>) -> bool,
 ) -> usize {
     let mut found: SmallVec<[RecordPtr; 1]> = SmallVec::new();
-    let key = with_body!(body, b => b.key_bytes(key));
-    Reader::new(body, pin).get(key, pin, |content| {
+    let key = with_data!(data, b => b.key_bytes(key));
+    Reader::new(data, pin).get(key, pin, |content| {
         let object = newest(content, table.keypos());
         if doomed(object) {
             found.push(object.record());
         }
     });
-    delete_found(table, body, &found, pin, doomed)
+    delete_found(table, data, &found, pin, doomed)
 }
 
 /// Deletes the objects that are doomed among the next ones of a scan; how many.
@@ -52,7 +52,7 @@ pub(super) fn delete(
     scan: &mut Scan,
     reader: &mut Reader<'_, '_>,
     objects: usize,
-    pin: &Guard,
+    pin: &LocalGuard,
     doomed: impl Fn(Object<'_>) -> bool,
 ) -> usize {
     let mut condemned: Vec<RecordPtr> = Vec::new();
@@ -62,15 +62,15 @@ pub(super) fn delete(
         }
         false
     });
-    delete_found(table, reader.body(), &condemned, pin, doomed)
+    delete_found(table, reader.data(), &condemned, pin, doomed)
 }
 
 /// Deletes objects that were found doomed, unless what has taken their places is not; how many.
 fn delete_found(
     table: &Table,
-    body: &AnyBody,
+    data: &AnyTableData,
     condemned: &[RecordPtr],
-    pin: &Guard,
+    pin: &LocalGuard,
     doomed: impl Fn(Object<'_>) -> bool,
 ) -> usize {
     let judge = |record| doomed(object(record, table.keypos()));
@@ -78,7 +78,7 @@ fn delete_found(
         .chunk_by(|a, b| table.table_type().is_bag() && same_key(*a, *b))
         .map(|group| {
             table.note_doomed(group[0]);
-            with_body!(body, b => match group {
+            with_data!(data, b => match group {
                 [one] if !table.table_type().is_bag() => {
                     usize::from(b.delete_found(*one, judge, pin))
                 }
@@ -94,7 +94,7 @@ pub(super) fn replace(
     scan: &mut Scan,
     reader: &mut Reader<'_, '_>,
     objects: usize,
-    pin: &Guard,
+    pin: &LocalGuard,
     new: impl Fn(Object<'_>) -> Option<Term>,
 ) -> (usize, Result<()>) {
     let keypos = table.keypos();
@@ -115,7 +115,7 @@ pub(super) fn replace(
     });
     let mut count = 0;
     for group in found.chunk_by(|a, b| table.table_type().is_bag() && same_key(*a, *b)) {
-        let done = with_body!(reader.body(), b => match group {
+        let done = with_data!(reader.data(), b => match group {
             [one] if !table.table_type().is_bag() => {
                 b.replace_found(*one, judge, pin).map(usize::from)
             }

@@ -9,7 +9,7 @@ use fyris_index::prefetch;
 use fyris_query::MatchSpec;
 use fyris_term::Term;
 
-use super::query::who;
+use super::query::machine_or_default;
 
 /// Terms between asking for elements, asking for what is behind them, and looking at them: memory is that slow.
 const AHEAD: usize = 16;
@@ -22,14 +22,14 @@ const SAMPLE: usize = 1024;
 
 /// `match_spec_run/2`: the values of the terms that match, in their order.
 pub fn match_spec_run(list: &[Term], spec: &MatchSpec) -> Vec<Term> {
-    let machine = who(&None);
+    let machine = machine_or_default(&None);
     let mut values = Vec::new();
     for (i, term) in list.iter().enumerate() {
         if let Some(far) = list.get(i + 2 * AHEAD) {
-            bring_elements(far);
+            prefetch_elements(far);
         }
         if let Some(next) = list.get(i + AHEAD) {
-            bring_contents(next);
+            prefetch_contents(next);
         }
         if i == SAMPLE {
             let share = values.len() as f64 / SAMPLE as f64;
@@ -48,14 +48,14 @@ fn elements(term: &Term) -> &[Term] {
     }
 }
 
-fn bring_elements(term: &Term) {
+fn prefetch_elements(term: &Term) {
     let elements = elements(term).as_ptr_range();
     prefetch::read(elements.start);
     // They may begin on one line and end on the next.
     prefetch::read(elements.end.cast::<u8>().wrapping_sub(1));
 }
 
-fn bring_contents(term: &Term) {
+fn prefetch_contents(term: &Term) {
     for element in elements(term) {
         match element {
             // Where its count is, which a copy of it changes.

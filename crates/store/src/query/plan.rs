@@ -3,18 +3,18 @@
 use std::sync::Arc;
 
 use fyris_query::{KeyRange, MatchSpec, Plan, PlanKind, TableOrder};
-use fyris_sync::reclaim::{Guard, Pin};
+use fyris_sync::reclaim::{Guard, LocalGuard};
 use fyris_term::Term;
 
 use super::scan::{Part, Scan};
 use super::view::View;
-use crate::body::{AnyBody, with_body};
 use crate::error::Result;
 use crate::ids::{Right, TableType};
 use crate::ops::Span;
 use crate::reader::Reader;
 use crate::slot::Content;
 use crate::table::Table;
+use crate::table_data::{AnyTableData, with_data};
 
 /// Objects that are counted before a range is guessed at.
 const EXACTLY: usize = 256;
@@ -105,34 +105,34 @@ impl Table {
     /// [`crate::Error::NoSuchTable`], [`crate::Error::NoAccess`].
     pub fn explain(&self, spec: &MatchSpec) -> Result<Explanation> {
         let plan = plan(self, spec);
-        self.with_content(Right::Read, |body, pin| {
+        self.with_content(Right::Read, |data, pin| {
             let parts = parts(self, &plan);
             Ok(Explanation {
                 kind: plan.kind(),
                 plan: plan.describe(),
-                estimated: parts.iter().map(|part| estimate(part, body, pin)).sum(),
-                size: body.len(),
+                estimated: parts.iter().map(|part| estimate(part, data, pin)).sum(),
+                size: data.len(),
             })
         })
     }
 }
 
-fn estimate(part: &Part, body: &AnyBody, pin: &Guard) -> usize {
+fn estimate(part: &Part, data: &AnyTableData, pin: &LocalGuard) -> usize {
     match part {
         Part::Key(_) => 1,
         Part::Waiting { addresses, .. } => addresses.len(),
-        Part::Span(span) if *span == Span::ALL => body.len(),
-        Part::Span(span) => count_or_guess(span, body, pin),
+        Part::Span(span) if *span == Span::ALL => data.len(),
+        Part::Span(span) => count_or_guess(span, data, pin),
     }
 }
 
-fn count_or_guess(span: &Span, body: &AnyBody, pin: &impl Pin) -> usize {
+fn count_or_guess(span: &Span, data: &AnyTableData, pin: &impl Guard) -> usize {
     let mut few: Vec<Content> = Vec::new();
     let mut rest = span.clone();
-    let more = Reader::new(body, pin).walk(&mut rest, false, EXACTLY, pin, &mut few);
+    let more = Reader::new(data, pin).scan(&mut rest, false, EXACTLY, pin, &mut few);
     if !more {
         return few.len();
     }
-    let share = with_body!(body, b => b.share(span, pin));
-    few.len().max((share * body.len() as f64) as usize)
+    let share = with_data!(data, b => b.share_of_span(span, pin));
+    few.len().max((share * data.len() as f64) as usize)
 }

@@ -3,19 +3,19 @@
 use std::sync::LazyLock;
 
 use fyris_query::{Machine, MatchSpec};
-use fyris_sync::reclaim::Guard;
+use fyris_sync::reclaim::LocalGuard;
 use fyris_term::Term;
 
 use super::change;
 use super::parallel;
 use super::plan;
 use super::scan::{BATCH, Scan};
-use crate::body::AnyBody;
 use crate::error::{Error, Result};
 use crate::ids::Right;
 use crate::reader::{Hold, Reader};
 use crate::record::Object;
 use crate::table::Table;
+use crate::table_data::AnyTableData;
 
 /// Objects visited under one pin: what is freed meanwhile waits for no longer than that takes.
 const SLICE: usize = 4096;
@@ -151,8 +151,8 @@ impl Query {
             Verb::Delete | Verb::Replace => Right::Write,
         };
         self.work.check_iteration(&self.table)?;
-        self.table.with_content(right, |body, pin| {
-            let mut reader = Reader::new(body, pin);
+        self.table.with_content(right, |data, pin| {
+            let mut reader = Reader::new(data, pin);
             self.work.step(&self.table, &mut reader, objects, pin)?;
             Ok(!self.work.scan.is_done())
         })
@@ -181,9 +181,9 @@ impl Query {
             count,
             ..
         } = &mut self.work;
-        let (machine, whole) = (who(machine), spec.returns_object());
-        self.table.with_content(Right::Read, |body, pin| {
-            let mut reader = Reader::new(body, pin);
+        let (machine, whole) = (machine_or_default(machine), spec.returns_object());
+        self.table.with_content(Right::Read, |data, pin| {
+            let mut reader = Reader::new(data, pin);
             scan.step(&mut reader, (objects, BATCH), pin, |object| {
                 if rejects(spec, &object) {
                     return false;
@@ -241,8 +241,8 @@ impl Query {
         if work.read(table, Hold::Steps(None), go_on)? {
             return Ok(());
         }
-        table.with_content(Right::Read, |body, pin| {
-            let hold = Hold::Pinned(Reader::new(body, pin));
+        table.with_content(Right::Read, |data, pin| {
+            let hold = Hold::Pinned(Reader::new(data, pin));
             work.read(table, hold, go_on).map(|_| ())
         })
     }
@@ -354,8 +354,8 @@ impl Work {
         go_on: &(impl Fn() -> bool + Sync),
     ) -> Result<bool> {
         let threads = self.threads;
-        let pieces = |reader: &mut Reader<'_, '_>, pin: &Guard| {
-            parallel::pieces(&self.scan, reader.body(), threads, pin)
+        let pieces = |reader: &mut Reader<'_, '_>, pin: &LocalGuard| {
+            parallel::pieces(&self.scan, reader.data(), threads, pin)
         };
         let Some(pieces) = hold.step(table, pieces)? else {
             return Ok(false);
@@ -411,7 +411,7 @@ impl Work {
         table: &Table,
         reader: &mut Reader<'_, '_>,
         objects: usize,
-        pin: &Guard,
+        pin: &LocalGuard,
     ) -> Result<()> {
         match self.verb {
             Verb::Delete => return self.delete(table, reader, objects, pin),
@@ -421,15 +421,15 @@ impl Work {
         Ok(())
     }
 
-    fn read_step(&mut self, reader: &mut Reader<'_, '_>, objects: usize, pin: &Guard) {
+    fn read_step(&mut self, reader: &mut Reader<'_, '_>, objects: usize, pin: &LocalGuard) {
         match self.verb {
             Verb::Count => self.count_true(reader, objects, pin),
             _ => self.select(reader, objects, pin),
         }
     }
 
-    fn select(&mut self, reader: &mut Reader<'_, '_>, objects: usize, pin: &Guard) {
-        let machine = who(&self.machine);
+    fn select(&mut self, reader: &mut Reader<'_, '_>, objects: usize, pin: &LocalGuard) {
+        let machine = machine_or_default(&self.machine);
         let Work {
             spec,
             results,
@@ -449,25 +449,25 @@ impl Work {
         });
         let found = self.results.len() - already;
         self.count += found;
-        self.make_room(found, self.scan.visited() - seen, reader.body());
+        self.make_room(found, self.scan.visited() - seen, reader.data());
     }
 
     /// Makes room for the results of a scan of everything, by those of the slice before: a vector of many that doubles
     /// is copied about as often as it is written.
-    fn make_room(&mut self, found: usize, visited: u64, body: &AnyBody) {
+    fn make_room(&mut self, found: usize, visited: u64, data: &AnyTableData) {
         let room = self.results.capacity() - self.results.len();
         if found <= room || !self.scan.is_whole() {
             return;
         }
-        let left = body.len().saturating_sub(self.scan.visited() as usize);
+        let left = data.len().saturating_sub(self.scan.visited() as usize);
         let share = found as f64 / visited.max(1) as f64;
         let wanted = (left as f64 * share) as usize;
         let missing = self.limit.saturating_sub(self.results.len());
         self.results.reserve(wanted.min(missing));
     }
 
-    fn count_true(&mut self, reader: &mut Reader<'_, '_>, objects: usize, pin: &Guard) {
-        let (spec, machine) = (&self.spec, who(&self.machine));
+    fn count_true(&mut self, reader: &mut Reader<'_, '_>, objects: usize, pin: &LocalGuard) {
+        let (spec, machine) = (&self.spec, machine_or_default(&self.machine));
         let mut count = 0;
         self.scan.step(reader, (objects, BATCH), pin, |object| {
             count +=
@@ -482,14 +482,14 @@ impl Work {
         table: &Table,
         reader: &mut Reader<'_, '_>,
         objects: usize,
-        pin: &Guard,
+        pin: &LocalGuard,
     ) -> Result<()> {
         if self.spec.is_catch_all_true() {
             self.count += table.delete_all(pin)?;
             self.scan = self.scan.followed_by(Vec::new(), 0);
             return Ok(());
         }
-        let (spec, machine) = (&self.spec, who(&self.machine));
+        let (spec, machine) = (&self.spec, machine_or_default(&self.machine));
         let doomed = |object: Object<'_>| {
             !rejects(spec, &object) && spec.matches_true(&object.view(), machine)
         };
@@ -502,9 +502,9 @@ impl Work {
         table: &Table,
         reader: &mut Reader<'_, '_>,
         objects: usize,
-        pin: &Guard,
+        pin: &LocalGuard,
     ) -> Result<()> {
-        let (spec, machine) = (&self.spec, who(&self.machine));
+        let (spec, machine) = (&self.spec, machine_or_default(&self.machine));
         let new = |object: Object<'_>| match rejects(spec, &object) {
             true => None,
             false => spec.run(&object.view(), machine),
@@ -525,14 +525,14 @@ impl std::fmt::Debug for Query {
     }
 }
 
-/// Whether a word object is turned away by the integers that it is made of, before it is shown as bytes.
+/// Whether an inline object is turned away by the integers that it is made of, before it is materialized.
 #[inline(always)]
 fn rejects(spec: &MatchSpec, object: &Object<'_>) -> bool {
-    object.is_word() && spec.rejects(object.arity(), |n| object.word_int(n))
+    object.is_inline() && spec.rejects(object.arity(), |n| object.word_int(n))
 }
 
 /// Who asks.
-pub(super) fn who(machine: &Option<Machine>) -> &Machine {
+pub(super) fn machine_or_default(machine: &Option<Machine>) -> &Machine {
     static NOBODY: LazyLock<Machine> = LazyLock::new(Machine::default);
     machine.as_ref().unwrap_or(&NOBODY)
 }

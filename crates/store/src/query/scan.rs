@@ -1,6 +1,6 @@
 //! The state of a scan between its steps.
 
-use fyris_sync::reclaim::Pin;
+use fyris_sync::reclaim::Guard;
 
 use super::view::View;
 use crate::ops::Span;
@@ -149,7 +149,7 @@ impl Scan {
         &mut self,
         view: &mut impl View,
         (want, batch): (usize, usize),
-        pin: &'g impl Pin,
+        pin: &'g impl Guard,
         mut f: impl FnMut(Object<'g>) -> bool,
     ) {
         let mut records = Vec::new();
@@ -163,7 +163,7 @@ impl Scan {
             let (seen, enough) = self.visit(&records[..now], &mut f);
             if now < records.len() {
                 self.put_back(rest, &[], 0);
-                self.let_wait(&records[now..]);
+                self.defer(&records[now..]);
             } else {
                 self.put_back(rest, &records, seen);
             }
@@ -181,7 +181,7 @@ impl Scan {
         part: Part,
         view: &mut impl View,
         want: usize,
-        pin: &impl Pin,
+        pin: &impl Guard,
         records: &mut Vec<Content>,
     ) -> Rest {
         match part {
@@ -198,7 +198,7 @@ impl Scan {
                 });
                 Rest::Done
             }
-            Part::Span(mut span) => match view.walk(&mut span, self.back, want, pin, records) {
+            Part::Span(mut span) => match view.scan(&mut span, self.back, want, pin, records) {
                 true => Rest::More(span),
                 false => Rest::End(span),
             },
@@ -217,7 +217,7 @@ impl Scan {
     }
 
     /// Leaves objects for later, key by key.
-    fn let_wait(&mut self, records: &[Content]) {
+    fn defer(&mut self, records: &[Content]) {
         // SAFETY: the records were read under the caller's pin.
         let key = |record: &Content| unsafe { record.newest().exact() };
         let keys = records.chunk_by(|a, b| key(a) == key(b));
@@ -242,13 +242,16 @@ impl Scan {
         f: &mut impl FnMut(Object<'g>) -> bool,
     ) -> (usize, bool) {
         let mut enough = false;
-        records.iter().take(FAR).for_each(|record| record.bring());
+        records
+            .iter()
+            .take(FAR)
+            .for_each(|record| record.prefetch());
         for (i, &record) in records.iter().enumerate() {
             if let Some(far) = records.get(i + FAR) {
-                far.bring();
+                far.prefetch();
             }
             if let Some(ahead) = records.get(i + AHEAD) {
-                ahead.bring_values();
+                ahead.prefetch_values();
             }
             enough |= f(newest(record, self.keypos));
             if enough && self.ordered {

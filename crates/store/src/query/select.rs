@@ -4,14 +4,14 @@ use fyris_query::{MatchSpec, Wanted};
 use fyris_term::Term;
 
 use super::plan::point;
-use super::query::who;
+use super::query::machine_or_default;
 use super::{Chunk, Query};
-use crate::body::with_body;
 use crate::chain;
 use crate::error::{Error, Result};
 use crate::ids::Right;
 use crate::record::newest;
 use crate::table::Table;
+use crate::table_data::with_data;
 
 impl Table {
     /// A query, to be run in slices, on several threads, from the end: see [`Query`].
@@ -38,12 +38,12 @@ impl Table {
 
     /// A select by one key: a lookup, without the state of a query.
     fn select_point(&self, spec: &MatchSpec, key: &[u8]) -> Result<Vec<Term>> {
-        self.with_content(Right::Read, |body, pin| {
+        self.with_content(Right::Read, |data, pin| {
             let mut values = Vec::with_capacity(1);
-            if let Some(content) = with_body!(body, b => b.get_bytes(key, pin)) {
+            if let Some(content) = with_data!(data, b => b.get_bytes(key, pin)) {
                 chain::each(content, |found| {
                     let object = newest(found, self.keypos()).view();
-                    spec.run_into(&object, who(&None), &mut values);
+                    spec.run_into(&object, machine_or_default(&None), &mut values);
                 });
             }
             Ok(values)

@@ -1,6 +1,6 @@
 //! What a scan reads: the seam where a snapshot will go.
 
-use fyris_sync::reclaim::Pin;
+use fyris_sync::reclaim::Guard;
 
 use crate::ops::Span;
 use crate::slot::Content;
@@ -11,16 +11,16 @@ use crate::slot::Content;
 /// lives. Between two batches a scan holds nothing of it.
 pub(crate) trait View {
     /// Appends the objects of at least `want` keys of a span, and takes those keys out of it: see
-    /// `Body::walk`. `false` when that was all.
-    fn walk(
+    /// `TableData::scan_span`. `false` when that was all.
+    fn scan(
         &mut self,
         span: &mut Span,
         back: bool,
         want: usize,
-        pin: &impl Pin,
+        pin: &impl Guard,
         out: &mut Vec<Content>,
     ) -> bool;
 
     /// Hands out the objects with a key, in insertion order.
-    fn get(&mut self, key: &[u8], pin: &impl Pin, out: impl FnMut(Content));
+    fn get(&mut self, key: &[u8], pin: &impl Guard, out: impl FnMut(Content));
 }

@@ -9,20 +9,20 @@ use fyris_term::key::KeyBuf;
 use fyris_term::value::IntBytes;
 use fyris_term::{Term, value};
 
-use super::{MAX_ARITY, Object, Parts, RecordPtr, brief, word};
+use super::{MAX_ARITY, Object, Parts, RecordPtr, brief, inline};
 use crate::error::{Error, Result};
-use crate::keeper;
+use crate::resource_ref;
 use crate::slot::Content;
 
 /// An object that no table has yet: freed if it is dropped.
 pub(crate) struct NewRecord(Content);
 
 impl NewRecord {
-    /// What was gathered, as a word object if it is small enough.
+    /// What was gathered, as an inline object if it is small enough.
     #[inline]
     fn new(parts: Parts<'_>, blobs: &mut Vec<Arc<[u8]>>) -> NewRecord {
         let word = if blobs.is_empty() {
-            word::pack(&parts)
+            inline::pack(&parts)
         } else {
             None
         };
@@ -54,7 +54,7 @@ impl NewRecord {
 
     /// The same object as a block, for a bag.
     pub(crate) fn into_block(self) -> NewRecord {
-        if !self.0.is_word() {
+        if !self.0.is_inline() {
             return self;
         }
         let _pin = reclaim::pin();
@@ -116,8 +116,8 @@ impl Scratch {
                 value::encode(element, &mut self.values, &mut self.blobs).map_err(too_deep)?;
             }
         }
-        if keeper::any() {
-            keeper::keep(object, &mut self.blobs);
+        if resource_ref::any() {
+            resource_ref::keep(object, &mut self.blobs);
         }
         self.finish(elements.len())
     }
@@ -126,7 +126,7 @@ impl Scratch {
     pub(crate) fn finish(&mut self, arity: usize) -> Result<NewRecord> {
         let record = self.finished(arity);
         if record.is_err() {
-            keeper::release_all(&self.blobs);
+            resource_ref::release_all(&self.blobs);
         }
         record
     }
@@ -178,10 +178,10 @@ pub(crate) fn edited(old: RecordPtr, keypos: usize, edits: &[(usize, Term)]) -> 
         values.clear();
         blobs.clear();
         copy_edited(old, keypos, edits, values, blobs)?;
-        if keeper::any() {
+        if resource_ref::any() {
             keep_edited(old, keypos, edits, blobs);
         }
-        with_values(old, values, blobs).inspect_err(|_| keeper::release_all(blobs))
+        with_values(old, values, blobs).inspect_err(|_| resource_ref::release_all(blobs))
     })
 }
 
@@ -192,9 +192,9 @@ fn keep_edited(old: RecordPtr, keypos: usize, edits: &[(usize, Term)], blobs: &m
     let old_object = object(old, keypos);
     for position in 1..=old.arity() {
         if let Some((_, new)) = edits.iter().rev().find(|(p, _)| *p == position) {
-            keeper::keep(new, blobs);
+            resource_ref::keep(new, blobs);
         } else if has_blobs && let Some(stays) = old_object.element(position) {
-            keeper::keep(&stays, blobs);
+            resource_ref::keep(&stays, blobs);
         }
     }
 }
@@ -238,8 +238,8 @@ fn place_of(old: RecordPtr, keypos: usize, position: usize) -> Option<Range<usiz
 /// A copy of `old`, which has no blobs, with other bytes at a place in its values; `None` if that is too large.
 #[inline(always)]
 fn spliced(old: RecordPtr, place: Range<usize>, bytes: &[u8]) -> Option<NewRecord> {
-    // A word object may stay one, and a block may become one, if it is built anew.
-    if bytes.len() == place.len() && !old.is_shown() {
+    // An inline object may stay one, and a block may become one, if it is built anew.
+    if bytes.len() == place.len() && !old.is_materialized() {
         return Some(NewRecord(Content::one(old.patched(place.start, bytes))));
     }
     resized(old, place, bytes)

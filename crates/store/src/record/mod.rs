@@ -44,19 +44,19 @@
 
 mod brief;
 mod build;
+mod inline;
+mod materialize;
 mod object;
 mod path;
-mod shown;
-mod word;
 
 pub(crate) use brief::brief;
 pub(crate) use build::{
     NewRecord, Scratch, added, edited, elements, newest, object, overwritten, with_key,
     with_scratch,
 };
+pub(crate) use inline::{INLINE, has_key as word_has_key, key_of as word_key};
+pub(crate) use materialize::materialize;
 pub use object::Object;
-pub(crate) use shown::show;
-pub(crate) use word::{WORD, has_key as word_has_key, key_of as word_key};
 
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -64,11 +64,11 @@ use std::sync::Arc;
 use fyris_index::prefetch;
 use fyris_query::ObjectView;
 use fyris_sync::alloc;
-use fyris_sync::reclaim::{Pin, Retire};
+use fyris_sync::reclaim::{Guard, Retire};
 use fyris_term::value;
 
-use crate::keeper;
 use crate::keys::{ExactKey, OrderKey, ShortKey, word_of};
+use crate::resource_ref;
 
 const SHORT_HEADER: usize = 4;
 const LONG_HEADER: usize = 24;
@@ -181,8 +181,8 @@ impl RecordPtr {
         RecordPtr(base)
     }
 
-    /// What an index entry is that holds the object: the pointer, whose low three bits are zero, or the word object
-    /// that this shows. It tells an object from others as long as a pin lives.
+    /// What an index entry is that holds the object: the pointer, whose low three bits are zero, or the inline object
+    /// that it was made from. It tells an object from others as long as a pin lives.
     #[inline]
     pub(crate) fn bits(self) -> u64 {
         self.word()
@@ -225,13 +225,13 @@ impl RecordPtr {
 
     /// Brings the line near where the record begins.
     #[inline]
-    pub(crate) fn bring(self) {
+    pub(crate) fn prefetch(self) {
         prefetch::read(self.0.as_ptr());
     }
 
     /// Brings the values near, if they lie on another line than the header, which must be near already.
     #[inline]
-    pub(crate) fn bring_values(self) {
+    pub(crate) fn prefetch_values(self) {
         let head = self.head();
         let at = match head[0] & 1 {
             0 => SHORT_HEADER + head[1] as usize,
@@ -398,17 +398,17 @@ impl RecordPtr {
                 && self.exact() == other.exact()
                 && value::equal(
                     self.values(),
-                    keeper::without(self.blobs()),
+                    resource_ref::without(self.blobs()),
                     other.values(),
-                    keeper::without(other.blobs()),
+                    resource_ref::without(other.blobs()),
                 )
         }
     }
 
-    /// Bytes allocated for the record, as the allocator rounds them; without its blobs. None for a word object.
+    /// Bytes allocated for the record, as the allocator rounds them; without its blobs. None for an inline object.
     #[inline]
     pub(crate) fn size(self) -> usize {
-        if self.is_shown() {
+        if self.is_materialized() {
             return 0;
         }
         // SAFETY: the block came from `alloc::allocate` with this length, and is live.
@@ -418,7 +418,8 @@ impl RecordPtr {
     /// Whether the other record takes as much.
     #[inline]
     pub(crate) fn is_as_long(self, other: RecordPtr) -> bool {
-        self.is_shown() == other.is_shown() && self.shape().len() == other.shape().len()
+        self.is_materialized() == other.is_materialized()
+            && self.shape().len() == other.shape().len()
     }
 
     /// A block that is a copy with other bytes, as many, from a place in the values on. The record has no blobs and is
@@ -445,14 +446,14 @@ impl RecordPtr {
     ///
     /// Nobody else can reach it.
     pub(crate) unsafe fn free(self) {
-        if self.is_shown() {
+        if self.is_materialized() {
             return;
         }
         let shape = self.shape();
         let (blobs, len) = (shape.blobs, shape.len());
         if blobs != 0 {
             // SAFETY: the record is live until the end of this function.
-            keeper::release_all(unsafe { self.blobs() });
+            resource_ref::release_all(unsafe { self.blobs() });
             let first = self
                 .0
                 .as_ptr()
@@ -472,8 +473,8 @@ impl RecordPtr {
     ///
     /// It can no longer be reached by threads that pin from now on, and is retired once.
     #[inline]
-    pub(crate) unsafe fn retire(self, pin: &impl Pin) {
-        if self.is_shown() {
+    pub(crate) unsafe fn retire(self, pin: &impl Guard) {
+        if self.is_materialized() {
             return;
         }
         if self.head()[0] & 1 != 0 {
@@ -485,13 +486,13 @@ impl RecordPtr {
 
     /// Says how much goes with a long record, and that what the binding keeps for it must not wait.
     #[inline(never)]
-    fn weigh(self, pin: &impl Pin) {
+    fn weigh(self, pin: &impl Guard) {
         // SAFETY: the record is live until it is retired, after this.
         let blobs = unsafe { self.blobs() };
         let bytes: usize = blobs.iter().map(|blob| blob.len()).sum();
         pin.weigh(self.long_shape().len() + bytes);
-        if keeper::is_among(blobs) {
-            pin.hasten();
+        if resource_ref::is_among(blobs) {
+            pin.flush_on_drop();
         }
     }
 }

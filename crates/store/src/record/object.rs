@@ -6,7 +6,7 @@ use std::sync::Arc;
 use fyris_query::ObjectView;
 use fyris_term::{Term, key, value};
 
-use super::{RecordPtr, show, word};
+use super::{RecordPtr, inline, materialize};
 use crate::keys::ExactKey;
 use crate::slot::Content;
 
@@ -24,9 +24,9 @@ pub struct Object<'g> {
 /// How an object was met.
 #[derive(Clone, Copy)]
 enum Seen {
-    /// As a record, which may be one that shows a word object.
+    /// As a record, which may be a materialized inline object.
     Record(RecordPtr),
-    /// As a word object.
+    /// As an inline object.
     Word(u64),
 }
 
@@ -50,7 +50,7 @@ impl<'g> Object<'g> {
     /// The content is not freed during `'g`.
     #[inline]
     pub(crate) unsafe fn newest(content: Content, keypos: usize) -> Object<'g> {
-        let seen = match content.as_word() {
+        let seen = match content.as_inline() {
             Some(word) => Seen::Word(word),
             None => Seen::Record(content.newest()),
         };
@@ -73,7 +73,7 @@ impl<'g> Object<'g> {
     #[inline]
     pub fn arity(&self) -> usize {
         match self.word() {
-            Some(word) => word::arity(word),
+            Some(word) => inline::arity(word),
             None => self.record().arity(),
         }
     }
@@ -94,7 +94,7 @@ impl<'g> Object<'g> {
     #[inline]
     pub fn has_key_bytes(&self, bytes: &[u8]) -> bool {
         match self.word() {
-            Some(word) => word::key_of(word).is(bytes),
+            Some(word) => inline::key_of(word).is(bytes),
             None => ExactKey::new(self.key_bytes()) == ExactKey::new(bytes),
         }
     }
@@ -141,7 +141,8 @@ impl<'g> Object<'g> {
     pub(crate) fn to_term_with(self, key: impl FnOnce() -> Term) -> Term {
         let arity = self.arity();
         let mut elements = Vec::with_capacity(arity);
-        // A word object is not shown for it: folds of millions of them under one pin would fill as many sheets.
+        // An inline object is not materialized for it: folds of millions of them under one pin would fill as many
+        // pages.
         let word = self.word_values();
         let (mut values, blobs) = match &word {
             Some((bytes, len)) => (&bytes[..*len], &[][..]),
@@ -202,53 +203,53 @@ impl<'g> Object<'g> {
         unsafe { self.record().view(self.keypos) }
     }
 
-    /// Its record; a word object is shown as one.
+    /// Its record; an inline object is materialized.
     #[inline]
     pub(crate) fn record(&self) -> RecordPtr {
         match self.seen {
             Seen::Record(record) => record,
-            Seen::Word(word) => show(word),
+            Seen::Word(word) => materialize(word),
         }
     }
 
-    /// Whether it was met as a word object, which has no blobs.
+    /// Whether it was met as an inline object, which has no blobs.
     #[inline]
-    pub(crate) fn is_word(&self) -> bool {
+    pub(crate) fn is_inline(&self) -> bool {
         self.word().is_some()
     }
 
-    /// The values of what was met as a word object, and how many bytes they are.
+    /// The values of what was met as an inline object, and how many bytes they are.
     #[inline]
     pub(crate) fn word_values(&self) -> Option<([u8; 8], usize)> {
-        let open = word::open(self.word()?);
+        let open = inline::open(self.word()?);
         Some((open.values.to_le_bytes(), open.len))
     }
 
     /// Whether the key is an integer that is at hand: making a term of it is less work than comparing it with one.
     #[inline]
     pub fn is_small(&self) -> bool {
-        self.is_word()
+        self.is_inline()
     }
 
-    /// Key and value of a word object that is made of integers alone.
+    /// Key and value of an inline object that is made of integers alone.
     #[inline]
     pub(crate) fn word_ints(&self) -> Option<(i64, Option<i64>)> {
         let word = self.word()?;
-        let value = match word::arity(word) {
+        let value = match inline::arity(word) {
             1 => None,
-            _ => Some(word::value_int(word)?),
+            _ => Some(inline::value_int(word)?),
         };
-        Some((word::key_int(word), value))
+        Some((inline::key_int(word), value))
     }
 
-    /// The element, from 1, of a word object, if it is an integer; there without a look at bytes.
+    /// The element, from 1, of an inline object, if it is an integer; there without a look at bytes.
     #[inline]
     pub(crate) fn word_int(&self, n: usize) -> Option<i64> {
         let word = self.word()?;
         if n == self.keypos {
-            return Some(word::key_int(word));
+            return Some(inline::key_int(word));
         }
-        word::value_int(word).filter(|_| (1..=2).contains(&n))
+        inline::value_int(word).filter(|_| (1..=2).contains(&n))
     }
 
     /// The large binaries it holds by reference, as `{Id, Size, References}`.

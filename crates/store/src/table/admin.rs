@@ -22,7 +22,10 @@ pub enum Setting {
 impl Table {
     fn store(&self) -> Result<Arc<Inner>> {
         // A store that is gone has taken its tables with it.
-        self.core.store.upgrade().ok_or_else(|| self.core.gone())
+        self.shared
+            .store
+            .upgrade()
+            .ok_or_else(|| self.shared.gone())
     }
 
     /// `delete/1`: removes the table. Its name and id stop working at once for everybody, and the name may be
@@ -32,7 +35,7 @@ impl Table {
     ///
     /// [`Error::NoSuchTable`], [`Error::NoAccess`].
     pub fn delete(&self) -> Result<()> {
-        self.store()?.delete(&self.core, self.asked, self.caller)
+        self.store()?.delete(&self.shared, self.asked, self.caller)
     }
 
     /// `rename/2`: another name for a named table; for an unnamed one, only what `info` shows. This handle goes on
@@ -44,7 +47,7 @@ impl Table {
     /// [`Error::NameTaken`], [`Error::NoSuchTable`], [`Error::NoAccess`].
     pub fn rename(&self, name: Atom) -> Result<TableRef> {
         self.store()?
-            .rename(&self.core, self.asked, self.caller, name)
+            .rename(&self.shared, self.asked, self.caller, name)
     }
 
     /// `give_away/3`: makes another known process the owner, and sends it
@@ -55,7 +58,7 @@ impl Table {
     /// [`Error::NotOwner`], [`Error::AlreadyOwner`], [`Error::NoSuchProcess`], [`Error::NoSuchTable`].
     pub fn give_away(&self, to: ProcessId, data: Term) -> Result<()> {
         self.store()?
-            .give_away(&self.core, self.asked, self.caller, to, data)
+            .give_away(&self.shared, self.asked, self.caller, to, data)
     }
 
     /// `setopts/2`: all of the settings at one moment, or none. When it returns, nothing is done or seen any more by
@@ -78,7 +81,7 @@ impl Table {
             }
         }
         self.store()?
-            .set(&self.core, self.asked, self.caller, settings)
+            .set(&self.shared, self.asked, self.caller, settings)
     }
 
     /// `setopts/2` with the argument as Erlang has it: one option or a list. `process` says which
@@ -109,7 +112,7 @@ impl Table {
     pub fn safe_fixtable(&self, fix: bool) -> Result<()> {
         match fix {
             true => self.fix(None),
-            false => self.store()?.release(&self.core, self.asked, self.caller),
+            false => self.store()?.release(&self.shared, self.asked, self.caller),
         }
     }
 
@@ -124,7 +127,8 @@ impl Table {
     }
 
     fn fix(&self, time: Option<i64>) -> Result<()> {
-        self.store()?.fix(&self.core, self.asked, self.caller, time)
+        self.store()?
+            .fix(&self.shared, self.asked, self.caller, time)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Traversals that can stop and go on.
 
-use fyris_sync::reclaim::{Pin, pin};
+use fyris_sync::reclaim::{Guard, pin};
 use fyris_term::Term;
 
 use super::Table;
@@ -61,22 +61,22 @@ impl Cursor {
     pub fn next_batch<'g>(
         &mut self,
         table: &Table,
-        pin: &'g impl Pin,
+        pin: &'g impl Guard,
         out: &mut Vec<Object<'g>>,
     ) -> Result<bool> {
         table.check_iteration("a scan")?;
         let back = self.back && table.table_type() == TableType::OrderedSet;
         // A key of a bag may have any number of objects.
         let want = if table.table_type().is_bag() { 1 } else { STEP };
-        let records = table.read_under(pin, |body, pin| {
-            let (mut records, mut reader) = (Vec::new(), Reader::new(body, pin));
+        let records = table.read_under(pin, |data, pin| {
+            let (mut records, mut reader) = (Vec::new(), Reader::new(data, pin));
             while records.is_empty() && !self.ended {
                 let span = &mut self.span;
-                self.ended = !reader.walk(span, back, want, pin, &mut records);
+                self.ended = !reader.scan(span, back, want, pin, &mut records);
             }
             Ok(records)
         })?;
-        records.iter().for_each(|record| record.bring());
+        records.iter().for_each(|record| record.prefetch());
         let keypos = table.keypos();
         out.extend(records.iter().map(|&r| newest(r, keypos)));
         Ok(!records.is_empty())

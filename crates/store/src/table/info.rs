@@ -3,12 +3,12 @@
 use fyris_term::{Atom, Term};
 
 use super::{Cursor, Table};
-use crate::body::with_body;
-use crate::core::Core;
 use crate::error::{Error, Result};
 use crate::fix::Fixed;
 use crate::ids::{ProcessId, Protection, TableId, TableType};
 use crate::options::WriteConcurrency;
+use crate::table_data::with_data;
+use crate::table_shared::TableShared;
 
 /// `info/1`.
 ///
@@ -134,13 +134,13 @@ impl Table {
     /// `info/1`; `None` if the table is deleted. Works for every caller, on private tables too. Name, protection, owner
     /// and heir are as they were at one moment.
     pub fn info(&self) -> Option<Info> {
-        let core = &self.core;
-        let s = &core.settings;
-        let store = core.store.upgrade()?;
-        let (state, owner, heir) = store.describe(core, self.asked)?;
+        let shared = &self.shared;
+        let s = &shared.settings;
+        let store = shared.store.upgrade()?;
+        let (state, owner, heir) = store.describe(shared, self.asked)?;
         let (size, bytes) = self.counts()?;
         Some(Info {
-            id: core.id,
+            id: shared.id,
             name: state.name(),
             named_table: s.named,
             table_type: s.kind,
@@ -171,8 +171,8 @@ impl Table {
             return Ok(None);
         };
         Ok(Some(match item {
-            "fixed" => boolean(self.core.fixes.is_fixed()),
-            "safe_fixed" | "safe_fixed_monotonic_time" => InfoValue::Fixed(self.core.fixes.get()),
+            "fixed" => boolean(self.shared.fixes.is_fixed()),
+            "safe_fixed" | "safe_fixed_monotonic_time" => InfoValue::Fixed(self.shared.fixes.get()),
             "binary" => InfoValue::Term(self.binaries()),
             "stats" => boolean(false),
             item => info
@@ -207,15 +207,15 @@ impl Table {
 
     fn counts(&self) -> Option<(usize, usize)> {
         let pin = fyris_sync::reclaim::pin();
-        let body = self.core.any_body(&pin)?;
-        let (size, bytes) = with_body!(body, b => (b.len(), b.memory()));
-        Some((size, bytes + size_of::<Core>()))
+        let data = self.shared.any_data(&pin)?;
+        let (size, bytes) = with_data!(data, b => (b.len(), b.memory()));
+        Some((size, bytes + size_of::<TableShared>()))
     }
 
     /// The large binaries held by reference, as `{Id, Size, References}`.
     fn binaries(&self) -> Term {
         // Whoever may see the table's info may see this: it shows sizes, no content.
-        let reader = match self.core.life.owner() {
+        let reader = match self.shared.life.owner() {
             Some(owner) => self.for_caller(owner),
             None => self.clone(),
         };

@@ -1,17 +1,17 @@
 //! Moving from key to key.
 
-use fyris_sync::reclaim::Guard;
+use fyris_sync::reclaim::LocalGuard;
 use fyris_term::Term;
 use fyris_term::key::KeyBuf;
 
 use super::{Step, Table};
-use crate::body::{AnyBody, with_body};
 use crate::chain;
 use crate::error::{Error, Result};
 use crate::ids::TableType;
 use crate::keys::AsKey;
 use crate::ops::Navigate;
 use crate::slot::Content;
+use crate::table_data::{AnyTableData, with_data};
 
 impl Table {
     /// `first/1`: the first key, in term order in an `ordered_set`; `None` for `'$end_of_table'`.
@@ -98,15 +98,15 @@ impl Table {
     /// [`Error::BadSlot`] further beyond.
     pub fn slot(&self, slot: usize) -> Result<Option<Vec<Term>>> {
         self.check_iteration("slot")?;
-        self.read(|body, pin| {
-            let contents = with_body!(body, b => b.slot(slot, pin))?;
+        self.read(|data, pin| {
+            let contents = with_data!(data, b => b.slot(slot, pin))?;
             let objects = |c: Vec<Content>| c.into_iter().flat_map(|c| self.objects(c)).collect();
             Ok(contents.map(objects))
         })
     }
 
     fn step<R>(&self, step: Step<'_>, f: impl FnOnce(Content) -> R) -> Result<Option<R>> {
-        self.read(|body, pin| Ok(self.content_at(step, body, pin)?.map(f)))
+        self.read(|data, pin| Ok(self.content_at(step, data, pin)?.map(f)))
     }
 
     fn step_from<R>(
@@ -128,15 +128,15 @@ impl Table {
     pub(super) fn content_at(
         &self,
         step: Step<'_>,
-        body: &AnyBody,
-        pin: &Guard,
+        data: &AnyTableData,
+        pin: &LocalGuard,
     ) -> Result<Option<Content>> {
         self.check_iteration("a step")?;
         let known = |key: &KeyBuf| {
-            let fixes = &self.core.fixes;
+            let fixes = &self.shared.fixes;
             fixes.is_fixed() && fixes.knows(key.bytes())
         };
-        with_body!(body, b => match step {
+        with_data!(data, b => match step {
             Step::First => Ok(b.first(pin)),
             Step::Last => Ok(b.last(pin)),
             Step::Next(key) => b.next(b.key(key), || known(key), pin),

@@ -5,9 +5,9 @@ use fyris_term::key::KeyBuf;
 use fyris_term::{Atom, Term, value};
 
 use super::Table;
-use crate::body::with_body;
 use crate::error::{Error, Result};
 use crate::record::{NewRecord, Scratch};
+use crate::table_data::with_data;
 
 /// How many objects may wait for the memory that their insertion needs. Many enough to hide what one
 /// miss costs, few enough for the processor to have all of them under way.
@@ -178,8 +178,8 @@ impl Loader<'_> {
     /// [`Error::NoSuchTable`], [`Error::NoAccess`]: none of them is inserted.
     pub fn flush(&mut self) -> Result<()> {
         let waiting = &mut self.waiting;
-        let flushed = self.table.write(|body, pin| {
-            with_body!(body, b => {
+        let flushed = self.table.write(|data, pin| {
+            with_data!(data, b => {
                 for new in waiting.iter() {
                     Index::prefetch_write(&b.index, b.key_of(new.ptr()), pin);
                 }

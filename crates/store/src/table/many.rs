@@ -1,15 +1,15 @@
 //! Looking up many keys at once.
 
-use fyris_sync::reclaim::Pin;
+use fyris_sync::reclaim::Guard;
 use fyris_term::Term;
 use fyris_term::key::KeyBuf;
 
 use super::Table;
-use crate::body::with_body;
 use crate::error::Result;
 use crate::keys::AsKey;
 use crate::reader::Reader;
 use crate::record::{Object, newest};
+use crate::table_data::with_data;
 
 /// Keys that are on their way from memory at a time.
 const GROUP: usize = 16;
@@ -27,16 +27,16 @@ impl Table {
     ///
     /// [`crate::Error::NoSuchTable`], [`crate::Error::NoAccess`].
     pub fn lookup_many(&self, keys: &[Term]) -> Result<Vec<Vec<Term>>> {
-        self.read(|body, pin| {
-            let mut reader = Reader::new(body, pin);
+        self.read(|data, pin| {
+            let mut reader = Reader::new(data, pin);
             let mut all = Vec::with_capacity(keys.len());
             for group in keys.chunks(GROUP) {
                 let bufs: Vec<_> = group.iter().map(KeyBuf::encode).collect();
-                with_body!(body, b => b.expect(&bufs, pin));
+                with_data!(data, b => b.prefetch_read(&bufs, pin));
                 let found = group
                     .iter()
                     .zip(&bufs)
-                    .map(|(key, buf)| body.lookup(buf, Some(key), pin));
+                    .map(|(key, buf)| data.lookup(buf, Some(key), pin));
                 all.extend(found);
             }
             if reader.is_due() {
@@ -45,7 +45,7 @@ impl Table {
                     if let Some(before) = reader.before(&buf) {
                         *found = before.map_or(
                             Vec::new(),
-                            |content| with_body!(body, b => b.terms(content, &buf, Some(key))),
+                            |content| with_data!(data, b => b.terms(content, &buf, Some(key))),
                         );
                     }
                 }
@@ -63,16 +63,16 @@ impl Table {
     pub fn get_many<'g>(
         &self,
         keys: &[impl AsKey],
-        pin: &'g impl Pin,
+        pin: &'g impl Guard,
         out: &mut Vec<Option<Object<'g>>>,
     ) -> Result<()> {
         let already = out.len();
-        self.read_under(pin, |body, pin| {
-            let mut reader = Reader::new(body, pin);
+        self.read_under(pin, |data, pin| {
+            let mut reader = Reader::new(data, pin);
             for group in keys.chunks(GROUP) {
                 let bufs: Vec<_> = group.iter().map(|key| key.with(KeyBuf::clone)).collect();
-                with_body!(body, b => b.expect(&bufs, pin));
-                let found = bufs.iter().map(|buf| body.look_up(buf, pin));
+                with_data!(data, b => b.prefetch_read(&bufs, pin));
+                let found = bufs.iter().map(|buf| data.look_up(buf, pin));
                 out.extend(found.map(|c| c.map(|c| newest(c, self.keypos()))));
             }
             if reader.is_due() {

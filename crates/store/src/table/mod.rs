@@ -1,16 +1,16 @@
 //! A handle of a table, in the name of a caller.
 //!
 //! The methods are those of `ets`; those that take match specifications are in [`crate::query`]. Each checks the
-//! caller's rights, loads the table's content once, and works on that under a pin (see [`crate::core`] for what that
-//! promises). None of them takes a lock to read.
+//! caller's rights, loads the table's content once, and works on that under a pin (see [`crate::table_shared`] for what
+//! that promises). None of them takes a lock to read.
 
 mod admin;
 mod cursor;
-mod foreign;
 mod info;
 mod keys;
 mod load;
 mod many;
+mod native_terms;
 mod prefix;
 mod range;
 mod reading;
@@ -20,25 +20,25 @@ mod writing;
 
 pub use admin::Setting;
 pub use cursor::{Cursor, Iter};
-pub use foreign::{Batch, Step};
 pub use info::{Info, InfoValue};
 pub use load::Loader;
+pub use native_terms::{Batch, Step};
 pub use prefix::Prefix;
 pub use range::{RangeCursor, RangeOptions};
 pub use reading::{Elements, Generated};
 
 use std::sync::Arc;
 
-use fyris_sync::reclaim::{Guard, Pin, pin};
+use fyris_sync::reclaim::{Guard, LocalGuard, pin};
 use fyris_term::Atom;
 
-use crate::body::AnyBody;
-use crate::core::Core;
 use crate::error::{Error, Result};
 use crate::ids::{ProcessId, Right, TableId, TableRef, TableType};
 use crate::keys::AsKey;
 use crate::life::{Asked, State};
 use crate::slot::Content;
+use crate::table_data::AnyTableData;
+use crate::table_shared::TableShared;
 
 /// A table, as one caller sees it.
 ///
@@ -69,16 +69,16 @@ use crate::slot::Content;
 /// does not let the caller do this.
 #[derive(Clone)]
 pub struct Table {
-    core: Arc<Core>,
+    shared: Arc<TableShared>,
     caller: ProcessId,
     asked: Asked,
 }
 
 impl Table {
     #[inline]
-    pub(crate) fn new(core: Arc<Core>, caller: ProcessId, asked: Asked) -> Table {
+    pub(crate) fn new(shared: Arc<TableShared>, caller: ProcessId, asked: Asked) -> Table {
         Table {
-            core,
+            shared,
             caller,
             asked,
         }
@@ -92,7 +92,7 @@ impl Table {
     /// The same table for another caller.
     pub fn for_caller(&self, caller: ProcessId) -> Table {
         Table {
-            core: self.core.clone(),
+            shared: self.shared.clone(),
             caller,
             asked: self.asked,
         }
@@ -100,39 +100,39 @@ impl Table {
 
     /// The table's identity.
     pub fn id(&self) -> TableId {
-        self.core.id
+        self.shared.id
     }
 
     /// The table's name, whether it is registered under it or not.
     pub fn name(&self) -> Atom {
-        self.core.name()
+        self.shared.name()
     }
 
     /// How others refer to it: by name if it is a named table.
     pub fn reference(&self) -> TableRef {
-        self.core.reference()
+        self.shared.reference()
     }
 
     /// The table's type.
     pub fn table_type(&self) -> TableType {
-        self.core.settings.kind
+        self.shared.settings.kind
     }
 
     /// Which element is the key, from 1.
     pub fn keypos(&self) -> usize {
-        self.core.settings.keypos
+        self.shared.settings.keypos
     }
 
     /// The same table, found by identity: renaming does not matter to the handle.
     pub fn by_identity(&self) -> Table {
-        Table::new(self.core.clone(), self.caller, Asked::BY_IDENTITY)
+        Table::new(self.shared.clone(), self.caller, Asked::BY_IDENTITY)
     }
 
     /// Works on the content under a pin, with the right to.
     pub(crate) fn with_content<R>(
         &self,
         right: Right,
-        f: impl FnOnce(&AnyBody, &Guard) -> Result<R>,
+        f: impl FnOnce(&AnyTableData, &LocalGuard) -> Result<R>,
     ) -> Result<R> {
         match right {
             Right::Read => self.read(f),
@@ -142,7 +142,7 @@ impl Table {
 
     /// Reads: `f` gets the content under a pin.
     #[inline]
-    fn read<R>(&self, f: impl FnOnce(&AnyBody, &Guard) -> Result<R>) -> Result<R> {
+    fn read<R>(&self, f: impl FnOnce(&AnyTableData, &LocalGuard) -> Result<R>) -> Result<R> {
         self.read_under(&pin(), f)
     }
 
@@ -151,15 +151,15 @@ impl Table {
     /// If the table's name, protection or owner changes meanwhile, what was read counts only if the caller may still
     /// read: see [`crate::life`]. `f` is not called again.
     #[inline]
-    fn read_under<'g, R, P: Pin>(
+    fn read_under<'g, R, P: Guard>(
         &self,
         pin: &'g P,
-        f: impl FnOnce(&'g AnyBody, &'g P) -> Result<R>,
+        f: impl FnOnce(&'g AnyTableData, &'g P) -> Result<R>,
     ) -> Result<R> {
-        let state = self.core.life.state();
-        let body = self.body(state, Right::Read, pin)?;
-        let result = f(body, pin);
-        if !self.core.life.is_still(state) {
+        let state = self.shared.life.state();
+        let data = self.data(state, Right::Read, pin)?;
+        let result = f(data, pin);
+        if !self.shared.life.is_still(state) {
             self.check_right(Right::Read)?;
         }
         result
@@ -170,10 +170,10 @@ impl Table {
     ///
     /// Always inlined: its result takes several words, and to write and read them costs a tenth of a lookup.
     #[inline(always)]
-    fn look_up(&self, key: &(impl AsKey + ?Sized), pin: &impl Pin) -> Result<Option<Content>> {
-        let state = self.core.life.state();
-        let content = self.body(state, Right::Read, pin)?.look_up(key, pin);
-        if self.core.life.is_still(state) {
+    fn look_up(&self, key: &(impl AsKey + ?Sized), pin: &impl Guard) -> Result<Option<Content>> {
+        let state = self.shared.life.state();
+        let content = self.data(state, Right::Read, pin)?.look_up(key, pin);
+        if self.shared.life.is_still(state) {
             return Ok(content);
         }
         self.look_up_again(key, pin)
@@ -184,12 +184,12 @@ impl Table {
     fn look_up_again(
         &self,
         key: &(impl AsKey + ?Sized),
-        pin: &impl Pin,
+        pin: &impl Guard,
     ) -> Result<Option<Content>> {
         loop {
-            let state = self.core.life.state();
-            let content = self.body(state, Right::Read, pin)?.look_up(key, pin);
-            if self.core.life.is_still(state) {
+            let state = self.shared.life.state();
+            let content = self.data(state, Right::Read, pin)?.look_up(key, pin);
+            if self.shared.life.is_still(state) {
                 return Ok(content);
             }
         }
@@ -197,7 +197,7 @@ impl Table {
 
     /// Writes: `f` gets the content under a pin.
     #[inline]
-    fn write<R>(&self, f: impl FnOnce(&AnyBody, &Guard) -> Result<R>) -> Result<R> {
+    fn write<R>(&self, f: impl FnOnce(&AnyTableData, &LocalGuard) -> Result<R>) -> Result<R> {
         self.write_under(&pin(), f)
     }
 
@@ -208,25 +208,31 @@ impl Table {
     #[inline]
     fn write_under<'g, R>(
         &self,
-        pin: &'g Guard,
-        f: impl FnOnce(&'g AnyBody, &'g Guard) -> Result<R>,
+        pin: &'g LocalGuard,
+        f: impl FnOnce(&'g AnyTableData, &'g LocalGuard) -> Result<R>,
     ) -> Result<R> {
-        let (_section, state) = self.core.life.enter(pin);
-        f(self.body(state, Right::Write, pin)?, pin)
+        let (_section, state) = self.shared.life.enter(pin);
+        f(self.data(state, Right::Write, pin)?, pin)
     }
 
     /// The content, if the handle gives this right to it in this state.
     #[inline]
-    fn body<'g>(&self, state: State, right: Right, pin: &'g impl Pin) -> Result<&'g AnyBody> {
-        self.core.body(state, (self.asked, self.caller), right, pin)
+    fn data<'g>(
+        &self,
+        state: State,
+        right: Right,
+        pin: &'g impl Guard,
+    ) -> Result<&'g AnyTableData> {
+        self.shared
+            .data(state, (self.asked, self.caller), right, pin)
     }
 
     /// Refuses a caller who may not do this now, whether the table lives or not.
     fn check_right(&self, right: Right) -> Result<()> {
-        let (core, state) = (&self.core, self.core.life.state());
-        match core.life.allows(state, self.asked, self.caller, right) {
+        let (shared, state) = (&self.shared, self.shared.life.state());
+        match shared.life.allows(state, self.asked, self.caller, right) {
             true => Ok(()),
-            false => Err(core.refusal(state, self.asked, right)),
+            false => Err(shared.refusal(state, self.asked, right)),
         }
     }
 

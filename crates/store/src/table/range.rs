@@ -2,7 +2,7 @@
 
 use std::ops::{Bound, RangeBounds};
 
-use fyris_sync::reclaim::{Pin, pin};
+use fyris_sync::reclaim::{Guard, pin};
 use fyris_term::Term;
 use fyris_term::key::KeyBuf;
 
@@ -99,14 +99,14 @@ impl RangeCursor {
         &mut self,
         table: &Table,
         want: usize,
-        pin: &'g impl Pin,
+        pin: &'g impl Guard,
         out: &mut Vec<Object<'g>>,
     ) -> Result<bool> {
         table.check_order("range")?;
         table.check_iteration("range")?;
         let mut records = Vec::new();
-        table.read_under(pin, |body, pin| {
-            self.step(&mut Reader::new(body, pin), want, pin, &mut records);
+        table.read_under(pin, |data, pin| {
+            self.step(&mut Reader::new(data, pin), want, pin, &mut records);
             Ok(())
         })?;
         out.extend(records.into_iter().map(|r| newest(r, table.keypos())));
@@ -117,7 +117,7 @@ impl RangeCursor {
         &mut self,
         reader: &mut Reader<'_, '_>,
         want: usize,
-        pin: &impl Pin,
+        pin: &impl Guard,
         records: &mut Vec<Content>,
     ) {
         let (span, back) = (&mut self.span, self.back);
@@ -125,8 +125,10 @@ impl RangeCursor {
         while records.len() < enough && !self.ended {
             let missing = (enough - records.len()).min(STEP);
             let already = records.len();
-            self.ended = !reader.walk(span, back, missing, pin, records);
-            records[already..].iter().for_each(|record| record.bring());
+            self.ended = !reader.scan(span, back, missing, pin, records);
+            records[already..]
+                .iter()
+                .for_each(|record| record.prefetch());
         }
     }
 }
@@ -225,7 +227,7 @@ impl Table {
         &self,
         from: Bound<&(impl AsKey + ?Sized)>,
         back: bool,
-        pin: &'g impl Pin,
+        pin: &'g impl Guard,
     ) -> Result<Option<Object<'g>>> {
         self.check_order("seek")?;
         let near = from.map(|key| key.with(|buf| buf.order().to_vec()));
@@ -237,8 +239,8 @@ impl Table {
         self.check_iteration("seek")?;
         let mut cursor = self.cursor_of(Span { from, to }, back);
         let mut records = Vec::new();
-        self.read_under(pin, |body, pin| {
-            cursor.step(&mut Reader::new(body, pin), 1, pin, &mut records);
+        self.read_under(pin, |data, pin| {
+            cursor.step(&mut Reader::new(data, pin), 1, pin, &mut records);
             Ok(())
         })?;
         Ok(records.first().map(|&record| newest(record, self.keypos())))
@@ -270,8 +272,8 @@ impl Table {
         if let Some(terms) = steps {
             return Ok(terms);
         }
-        let pinned = self.read(|body, pin| {
-            self.terms_in(cursor, options, Hold::Pinned(Reader::new(body, pin)))
+        let pinned = self.read(|data, pin| {
+            self.terms_in(cursor, options, Hold::Pinned(Reader::new(data, pin)))
         })?;
         Ok(pinned.unwrap_or_default())
     }
@@ -304,7 +306,7 @@ impl Table {
     /// Refuses an operation that needs the order of keys.
     /// Refuses an operation that visits keys when the table's index cannot.
     pub(crate) fn check_iteration(&self, operation: &'static str) -> Result<()> {
-        let index = &self.core.settings.index;
+        let index = &self.shared.settings.index;
         match index.features().iteration {
             true => Ok(()),
             false => Err(Error::LacksFeature {

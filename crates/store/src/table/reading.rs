@@ -1,6 +1,6 @@
 //! Reading: lookups, the fast ones that build no terms, and whole tables.
 
-use fyris_sync::reclaim::{Pin, pin};
+use fyris_sync::reclaim::{Guard, pin};
 use fyris_term::Term;
 
 use super::range::STEP;
@@ -75,7 +75,7 @@ impl Table {
     pub fn get<'g>(
         &self,
         key: &(impl AsKey + ?Sized),
-        pin: &'g impl Pin,
+        pin: &'g impl Guard,
     ) -> Result<Option<Object<'g>>> {
         let content = self.look_up(key, pin)?;
         Ok(content.map(|content| crate::record::newest(content, self.keypos())))
@@ -89,7 +89,7 @@ impl Table {
     pub fn get_all<'g>(
         &self,
         key: &(impl AsKey + ?Sized),
-        pin: &'g impl Pin,
+        pin: &'g impl Guard,
     ) -> Result<Vec<Object<'g>>> {
         let content = self.look_up(key, pin)?;
         let records = content.map(chain::oldest_first).unwrap_or_default();
@@ -240,9 +240,9 @@ impl Table {
         let back = back && self.table_type() == TableType::OrderedSet;
         self.check_iteration("a fold")?;
         let mut cursor = self.cursor_of(Span::ALL, back);
-        self.read(|body, pin| {
+        self.read(|data, pin| {
             let (mut all, mut objects) = (init, Vec::new());
-            let mut reader = Reader::new(body, pin);
+            let mut reader = Reader::new(data, pin);
             while !cursor.ended {
                 objects.clear();
                 cursor.step(&mut reader, STEP, pin, &mut objects);

@@ -5,16 +5,16 @@
 
 use std::ops::RangeBounds;
 
-use fyris_sync::reclaim::{Guard, pin};
+use fyris_sync::reclaim::{LocalGuard, pin};
 use fyris_term::Term;
 
 use super::range::{STEP, span_of};
 use super::{Prefix, RangeCursor, RangeOptions, Table};
-use crate::body::{AnyBody, with_body};
 use crate::error::Result;
 use crate::ops::Span;
 use crate::reader::Reader;
 use crate::record::{Object, RecordPtr, object};
+use crate::table_data::{AnyTableData, with_data};
 
 impl RangeCursor {
     /// Takes out what is under the next `want` keys, and a few more, and shows each object to `f`: so that a caller may
@@ -151,8 +151,8 @@ impl Table {
         self.check_iteration("a scan")?;
         let pin = pin();
         let mut taken = Vec::new();
-        let more = self.write_under(&pin, |body, pin| {
-            Ok(self.take_under(cursor, want, (body, pin), left, &mut taken))
+        let more = self.write_under(&pin, |data, pin| {
+            Ok(self.take_under(cursor, want, (data, pin), left, &mut taken))
         })?;
         // Not while others may wait for this write: `f` is the caller's.
         taken
@@ -165,13 +165,13 @@ impl Table {
         &self,
         cursor: &mut RangeCursor,
         want: usize,
-        (body, pin): (&AnyBody, &Guard),
+        (data, pin): (&AnyTableData, &LocalGuard),
         left: &mut usize,
         taken: &mut Vec<RecordPtr>,
     ) -> bool {
         let mut records = Vec::new();
         cursor.step(
-            &mut Reader::new(body, pin),
+            &mut Reader::new(data, pin),
             (*left).min(want),
             pin,
             &mut records,
@@ -185,7 +185,7 @@ impl Table {
             if *left == 0 {
                 break;
             }
-            *left -= usize::from(self.take_key(record.newest(), body, pin, taken));
+            *left -= usize::from(self.take_key(record.newest(), data, pin, taken));
         }
         more
     }
@@ -194,12 +194,12 @@ impl Table {
     fn take_key(
         &self,
         record: RecordPtr,
-        body: &AnyBody,
-        pin: &Guard,
+        data: &AnyTableData,
+        pin: &LocalGuard,
         taken: &mut Vec<RecordPtr>,
     ) -> bool {
-        let fixes = &self.core.fixes;
-        let content = with_body!(body, b => b.remove(b.key_of(record), fixes, pin));
+        let fixes = &self.shared.fixes;
+        let content = with_data!(data, b => b.remove(b.key_of(record), fixes, pin));
         let records = content.map(crate::chain::oldest_first).unwrap_or_default();
         let any = !records.is_empty();
         taken.extend(records);

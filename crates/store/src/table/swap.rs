@@ -5,12 +5,12 @@ use fyris_term::Term;
 use fyris_term::key::KeyBuf;
 
 use super::Table;
-use crate::body::with_body;
 use crate::error::{Error, Result};
-use crate::foreign::{AsObject, record_of};
 use crate::ids::Right;
 use crate::keys::AsKey;
+use crate::native_terms::{AsObject, record_of};
 use crate::ops::terms;
+use crate::table_data::with_data;
 
 impl Table {
     /// Replaces `old` by `new` if the table holds an object exactly equal (`=:=`) to `old`; says whether it did.
@@ -26,10 +26,10 @@ impl Table {
         new: &(impl AsObject + ?Sized),
     ) -> Result<bool> {
         self.check_unique("cas")?;
-        self.write(|body, pin| {
+        self.write(|data, pin| {
             let keypos = self.keypos();
             let (old, new) = (record_of(old, keypos)?, record_of(new, keypos)?);
-            with_body!(body, b => {
+            with_data!(data, b => {
                 if b.key_of(old.ptr()) != b.key_of(new.ptr()) {
                     return Err(Error::KeyUpdate(self.keypos()));
                 }
@@ -71,18 +71,18 @@ impl Table {
         f: &mut impl FnMut(Option<Term>) -> Option<Term>,
     ) -> Result<Option<Option<Term>>> {
         let pin = pin();
-        let seen_in = self.body(self.core.life.state(), Right::Write, &pin)?;
+        let seen_in = self.data(self.shared.life.state(), Right::Write, &pin)?;
         let seen = seen_in.look_up(buf, &pin);
         // Not within the write, for which others may wait.
         let old = seen.and_then(|seen| terms(seen, self.keypos(), buf, Some(key)).pop());
         let new = f(old);
         let record = new.as_ref().map(|new| self.record(new)).transpose()?;
-        let put = self.write_under(&pin, |body, pin| {
+        let put = self.write_under(&pin, |data, pin| {
             // The table may have been emptied. While the pin lives no other content has the address.
-            if !std::ptr::eq(body, seen_in) {
+            if !std::ptr::eq(data, seen_in) {
                 return Ok(false);
             }
-            with_body!(body, b => match record {
+            with_data!(data, b => match record {
                 None => {
                     if let Some(content) = seen {
                         self.note_doomed(content.newest());

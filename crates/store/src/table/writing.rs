@@ -1,15 +1,15 @@
 //! Writing: insert, take, delete, update.
 
-use fyris_sync::reclaim::Guard;
+use fyris_sync::reclaim::LocalGuard;
 use fyris_term::Term;
 use fyris_term::key::KeyBuf;
 
 use super::Table;
-use crate::body::with_body;
 use crate::error::{Error, Result};
 use crate::keys::AsKey;
 use crate::ops::{CounterOp, Patience};
 use crate::record::{NewRecord, RecordPtr, brief, with_key, with_scratch};
+use crate::table_data::with_data;
 
 impl Table {
     /// `insert/2` of one object: a tuple at least as long as the key position.
@@ -22,9 +22,9 @@ impl Table {
     ///
     /// [`Error::NotATuple`], [`Error::BadKeyPosition`], [`Error::ObjectTooLarge`].
     pub fn insert(&self, object: &Term) -> Result<()> {
-        self.write(|body, pin| {
+        self.write(|data, pin| {
             let new = self.record(object)?;
-            with_body!(body, b => b.insert_one(new, pin));
+            with_data!(data, b => b.insert_one(new, pin));
             Ok(())
         })
     }
@@ -51,9 +51,9 @@ impl Table {
     ///
     /// As [`Table::insert`].
     pub fn insert_new(&self, object: &Term) -> Result<bool> {
-        self.write(|body, pin| {
+        self.write(|data, pin| {
             let new = self.record(object)?;
-            Ok(with_body!(body, b => b.insert_new_one(new, pin)))
+            Ok(with_data!(data, b => b.insert_new_one(new, pin)))
         })
     }
 
@@ -68,10 +68,10 @@ impl Table {
     }
 
     fn insert_all(&self, objects: &[Term], only_new: bool) -> Result<bool> {
-        self.write(|body, pin| {
+        self.write(|data, pin| {
             let records: Result<Vec<NewRecord>> = objects.iter().map(|o| self.record(o)).collect();
             let (records, waits) = (records?, Patience::Waits);
-            let done = with_body!(body, b => b.insert_all(records, only_new, waits, pin));
+            let done = with_data!(data, b => b.insert_all(records, only_new, waits, pin));
             Ok(done.unwrap_or_default())
         })
     }
@@ -97,10 +97,10 @@ impl Table {
 
     /// `take/2`: removes the objects with the key and returns them, in one atomic step; none if there are none.
     pub fn take(&self, key: &Term) -> Result<Vec<Term>> {
-        self.write(|body, pin| {
+        self.write(|data, pin| {
             let buf = KeyBuf::encode(key);
-            Ok(with_body!(body, b => {
-                match b.remove(b.key(&buf), &self.core.fixes, pin) {
+            Ok(with_data!(data, b => {
+                match b.remove(b.key(&buf), &self.shared.fixes, pin) {
                     None => Vec::new(),
                     Some(content) => b.terms(content, &buf, Some(key)),
                 }
@@ -119,9 +119,9 @@ impl Table {
     ///
     /// As [`Table::insert`] for the object.
     pub fn delete_object(&self, object: &Term) -> Result<()> {
-        self.write(|body, pin| {
+        self.write(|data, pin| {
             let like = self.record(object)?;
-            with_body!(body, b => b.delete_object(&like, &self.core.fixes, pin));
+            with_data!(data, b => b.delete_object(&like, &self.shared.fixes, pin));
             Ok(())
         })
     }
@@ -133,18 +133,18 @@ impl Table {
     }
 
     /// Empties the table; how many objects there were. The caller has checked the right.
-    pub(crate) fn delete_all(&self, pin: &Guard) -> Result<usize> {
-        if self.core.fixes.is_fixed() {
-            self.core.fixes.note_all();
+    pub(crate) fn delete_all(&self, pin: &LocalGuard) -> Result<usize> {
+        if self.shared.fixes.is_fixed() {
+            self.shared.fixes.note_all();
         }
-        let old = self.core.empty(pin).ok_or_else(|| self.core.gone())?;
+        let old = self.shared.empty(pin).ok_or_else(|| self.shared.gone())?;
         Ok(old.len())
     }
 
     /// Remembers the key of a record that is about to be deleted, if the table is fixed.
     #[inline]
     pub(crate) fn note_doomed(&self, record: RecordPtr) {
-        self.core.fixes.note_one(record);
+        self.shared.fixes.note_one(record);
     }
 
     /// `update_element/3`: replaces elements, given as pairs of position and value, in one atomic step;
@@ -179,8 +179,8 @@ impl Table {
             .map(|d| with_key(d, self.keypos(), key))
             .transpose()?;
         key.with(|buf| {
-            self.write(|body, pin| {
-                with_body!(body, b => b.update_element(b.key(buf), edits, default.as_deref(), pin))
+            self.write(|data, pin| {
+                with_data!(data, b => b.update_element(b.key(buf), edits, default.as_deref(), pin))
             })
         })
     }
@@ -220,7 +220,7 @@ impl Table {
     /// Whether a table with one object a key has this one, for a writer.
     fn has(&self, key: &Term) -> Result<bool> {
         self.check_unique("update_element")?;
-        key.with(|buf| self.write(|body, pin| Ok(body.look_up(buf, pin).is_some())))
+        key.with(|buf| self.write(|data, pin| Ok(data.look_up(buf, pin).is_some())))
     }
 
     /// `update_counter/3`: runs the steps in order on one object, in one atomic and isolated step;
@@ -255,8 +255,8 @@ impl Table {
             .map(|d| with_key(d, self.keypos(), key))
             .transpose()?;
         key.with(|buf| {
-            self.write(|body, pin| {
-                with_body!(body, b => b.update_counter(b.key(buf), ops, default.as_deref(), pin))
+            self.write(|data, pin| {
+                with_data!(data, b => b.update_counter(b.key(buf), ops, default.as_deref(), pin))
             })
         })
     }

@@ -3,9 +3,9 @@
 //! One collector, because a pin then covers every structure at once: the catalog, the table and the
 //! record. What is retired must therefore be fit to be freed on any thread and at any later time.
 //!
-//! Threads do not enter and leave it at every pin: see [`linger`](super::linger). What a thread retires gathers in its
-//! [bag](super::bag), and the bag is retired as one block in a *round*, where the thread's outermost pin ends. So
-//! retiring runs no foreign code, whatever locks are held.
+//! Threads do not enter and leave it at every pin: see [`guard_cache`](super::guard_cache). What a thread retires
+//! gathers in its [bag](super::bag), and the bag is retired as one block in a *round*, where the thread's outermost pin
+//! ends. So retiring runs no foreign code, whatever locks are held.
 //!
 //! # The end of a thread
 //!
@@ -25,7 +25,7 @@ use seize::Collector;
 use super::Retire;
 use super::bag::{self, Bag, Busy};
 use super::gate::{self, Entered};
-use super::linger::{Slot, heavy, is_possible};
+use super::guard_cache::{Slot, heavy, is_possible};
 use super::owned::{self, Group};
 use super::section;
 
@@ -283,7 +283,7 @@ fn settle() {
 
 /// # Safety
 ///
-/// As [`super::Pin::retire`].
+/// As [`super::Guard::retire`].
 #[inline]
 unsafe fn retire<T: Retire>(ptr: *mut T) {
     MINE.with(|mine| {
@@ -316,7 +316,7 @@ fn make_due(mine: &Mine) {
     }
 }
 
-fn hasten() {
+fn flush_on_drop() {
     if !cfg!(fyris_mutant = "sync_no_haste") {
         MINE.with(make_due);
     }
@@ -362,7 +362,7 @@ impl Drop for LocalPin {
 impl LocalPin {
     /// # Safety
     ///
-    /// As [`super::Pin::retire`].
+    /// As [`super::Guard::retire`].
     #[inline]
     pub(super) unsafe fn retire<T: Retire>(&self, ptr: *mut T) {
         // SAFETY: the caller's contract.
@@ -374,8 +374,8 @@ impl LocalPin {
         weigh(bytes);
     }
 
-    pub(super) fn hasten(&self) {
-        hasten();
+    pub(super) fn flush_on_drop(&self) {
+        flush_on_drop();
     }
 
     /// The word in which the thread says which section it is in.
@@ -415,7 +415,7 @@ pub(super) fn enter_owned() -> OwnedPin {
 impl OwnedPin {
     /// # Safety
     ///
-    /// As [`super::Pin::retire`].
+    /// As [`super::Guard::retire`].
     pub(super) unsafe fn retire<T: Retire>(&self, ptr: *mut T) {
         // Its thread must know that it is to hand something in when it ends.
         slot();
@@ -427,8 +427,8 @@ impl OwnedPin {
         weigh(bytes);
     }
 
-    pub(super) fn hasten(&self) {
-        hasten();
+    pub(super) fn flush_on_drop(&self) {
+        flush_on_drop();
     }
 }
 

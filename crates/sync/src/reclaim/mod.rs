@@ -5,7 +5,7 @@
 //! A reader walks a structure without a lock, so a writer that unlinks a block cannot free it: it *retires* it, and the
 //! block is freed once no thread that might still look at it is pinned. The scheme is `seize`'s, behind a facade, so
 //! that it can be replaced by a model: what a thread retires gathers in a bag, which is retired as one block; and a
-//! thread that unpins leaves its guard for its next pin (see `linger`).
+//! thread that unpins leaves its guard for its next pin (see `guard_cache`).
 //!
 //! # The invariant (R)
 //!
@@ -17,25 +17,25 @@
 //!
 //! # When blocks are reclaimed
 //!
-//! Where a pin ends, and there alone: [`Pin::retire`] runs no foreign code, so a structure may retire under its own
+//! Where a pin ends, and there alone: [`Guard::retire`] runs no foreign code, so a structure may retire under its own
 //! locks. What is reclaimed may itself pin, retire and panic; it runs under no lock of this module.
 //!
-//! * The end of a [`Guard`] that is nested in another of its thread reclaims nothing. The end of the outermost hands in
-//!   what the thread has retired, if that is due, and reclaims what waited for this pin alone.
+//! * The end of a [`LocalGuard`] that is nested in another of its thread reclaims nothing. The end of the outermost
+//!   hands in what the thread has retired, if that is due, and reclaims what waited for this pin alone.
 //! * The end of an [`OwnedGuard`] reclaims what waited for it alone (and for those that began with it, as they share
-//!   one guard of the collector), on the thread where it ends, also if a [`Guard`] of that thread lives: what is
+//!   one guard of the collector), on the thread where it ends, also if a [`LocalGuard`] of that thread lives: what is
 //!   reclaimed then was handed in before that one began. It hands in what the thread that drops it has retired, if that
-//!   is due, unless a [`Guard`] of that thread lives: then the end of that one does. What was retired under it on other
-//!   threads they hand in themselves.
+//!   is due, unless a [`LocalGuard`] of that thread lives: then the end of that one does. What was retired under it on
+//!   other threads they hand in themselves.
 //!
 //! # How much garbage waits
 //!
-//! At rest, for each living thread: fewer than 512 blocks, which hold less than 64 KiB as [`Pin::weigh`] counts them
+//! At rest, for each living thread: fewer than 512 blocks, which hold less than 64 KiB as [`Guard::weigh`] counts them
 //! (what passes either bound is handed in when the pin ends). A thread that ends leaves nothing. While a thread is
 //! pinned, everything that is retired from then on waits for it, with 16 bytes for each block and 4 KiB for each bag:
 //! keep pins short. An [`OwnedGuard`] may hold back what was retired since the last bag was handed in before it began,
-//! too. What must not wait at all, such as a whole table, says [`Pin::hasten`], which pays for two barriers. A thread
-//! that wants its garbage gone says [`flush`].
+//! too. What must not wait at all, such as a whole table, says [`Guard::flush_on_drop`], which pays for two barriers. A
+//! thread that wants its garbage gone says [`flush`].
 //!
 //! # Forks
 //!
@@ -58,7 +58,7 @@ mod gate;
     any(shuttle, all(loom, not(test))),
     expect(dead_code, reason = "only its barriers are used")
 )]
-mod linger;
+mod guard_cache;
 #[cfg(not(any(loom, shuttle)))]
 mod live;
 #[cfg(any(loom, shuttle))]
@@ -89,8 +89,8 @@ pub const PROTECT: Ordering = Ordering::SeqCst;
 
 /// A pinned thread: blocks reachable while it exists stay allocated until it is dropped.
 ///
-/// Implemented by [`Guard`] (cheap, stays on its thread) and [`OwnedGuard`] (`Send`).
-pub trait Pin: sealed::Sealed {
+/// Implemented by [`LocalGuard`] (cheap, stays on its thread) and [`OwnedGuard`] (`Send`).
+pub trait Guard: sealed::Sealed {
     /// Calls [`Retire::reclaim`] on `ptr` once no thread pinned now is pinned any more. Runs no foreign code itself.
     ///
     /// # Safety
@@ -105,7 +105,7 @@ pub trait Pin: sealed::Sealed {
     /// Sees to it that what this thread has retired is freed as soon as its outermost pin, and those of other threads
     /// that are pinned when it goes, are gone: at the price of two barriers, once for the pin. Under an [`OwnedGuard`]
     /// that moves to another thread, when this thread next hands something in or ends.
-    fn hasten(&self);
+    fn flush_on_drop(&self);
 }
 
 /// How a retired block is freed.
@@ -123,7 +123,7 @@ mod sealed {
 }
 
 /// A pin that stays on the thread that made it. See [`pin`].
-pub struct Guard(scheme::Local);
+pub struct LocalGuard(scheme::Local);
 
 /// A pin that may move to another thread. See [`pin_owned`].
 pub struct OwnedGuard(scheme::Owned);
@@ -133,8 +133,8 @@ pub struct OwnedGuard(scheme::Owned);
 /// A few nanoseconds, no lock, no line shared with other readers. While a guard lives nothing that
 /// was reachable since is freed, so guards should be short-lived.
 #[inline]
-pub fn pin() -> Guard {
-    Guard(scheme::enter())
+pub fn pin() -> LocalGuard {
+    LocalGuard(scheme::enter())
 }
 
 /// Makes a pin that may be sent to another thread; dearer than [`pin`].
@@ -146,13 +146,13 @@ pub fn pin_owned() -> OwnedGuard {
 ///
 /// Does nothing under a pin of the same thread. For tests, and for threads about to be idle.
 pub fn flush() {
-    pin().hasten();
+    pin().flush_on_drop();
 }
 
 macro_rules! impl_pin {
     ($guard:ty) => {
         impl sealed::Sealed for $guard {}
-        impl Pin for $guard {
+        impl Guard for $guard {
             #[inline]
             unsafe fn retire<T: Retire>(&self, ptr: *mut T) {
                 // SAFETY: the caller's contract is the scheme's contract.
@@ -163,8 +163,8 @@ macro_rules! impl_pin {
                 self.0.weigh(bytes);
             }
             #[inline]
-            fn hasten(&self) {
-                self.0.hasten();
+            fn flush_on_drop(&self) {
+                self.0.flush_on_drop();
             }
         }
         impl std::fmt::Debug for $guard {
@@ -174,7 +174,7 @@ macro_rules! impl_pin {
         }
     };
 }
-impl_pin!(Guard);
+impl_pin!(LocalGuard);
 impl_pin!(OwnedGuard);
 
 #[cfg(all(test, not(any(loom, shuttle))))]
@@ -211,7 +211,7 @@ mod tests {
                 // SAFETY: never shared, retired once.
                 unsafe { pin.retire(block) };
             }
-            pin.hasten();
+            pin.flush_on_drop();
         })
         .join()
         .unwrap();
@@ -230,7 +230,7 @@ mod tests {
             let block = Box::into_raw(Box::new(Counted(&FREED)));
             // SAFETY: never shared, retired once.
             unsafe { inner.retire(block) };
-            inner.hasten();
+            inner.flush_on_drop();
             drop(inner);
             drop(outer);
             assert_eq!(FREED.load(Ordering::Relaxed), 0);
@@ -257,7 +257,7 @@ mod tests {
         let block = Box::into_raw(Box::new(Counted(&FREED)));
         // SAFETY: never shared, retired once.
         unsafe { pin.retire(block) };
-        pin.hasten();
+        pin.flush_on_drop();
         drop(pin);
         // Nobody else retires anything here: the idle thread's guard must have gone in that round.
         await_count(&FREED, 1);
@@ -314,7 +314,7 @@ mod tests {
                 // SAFETY: the swap took it out, and gives it to one thread.
                 unsafe { pin.retire(old) };
                 if i.is_multiple_of(64) {
-                    pin.hasten();
+                    pin.flush_on_drop();
                 }
             }
         };

@@ -104,7 +104,7 @@ pub(super) fn enter_owned() -> ModelPin {
 impl ModelPin {
     /// # Safety
     ///
-    /// As [`super::Pin::retire`].
+    /// As [`super::Guard::retire`].
     pub(super) unsafe fn retire<T: Retire>(&self, ptr: *mut T) {
         // SeqCst: pairs with the fence in `enter`.
         fence(Ordering::SeqCst);
@@ -129,7 +129,7 @@ impl ModelPin {
 
     pub(super) fn weigh(&self, _bytes: usize) {}
 
-    pub(super) fn hasten(&self) {}
+    pub(super) fn flush_on_drop(&self) {}
 }
 
 impl Drop for ModelPin {

@@ -6,7 +6,7 @@
 //! admitted before. A reader-writer lock would say so at the price of a shared line at every operation. Here an
 //! operation writes the address of what it is at work on into a word of its own thread, and who makes the change looks
 //! at the words of all threads, after a barrier in each of them: the readers' table of BRAVO (Dice and Kogan, 2019),
-//! with the barriers of `linger`. Entering and leaving are two stores to a line that the pin has touched already.
+//! with the barriers of `guard_cache`. Entering and leaving are two stores to a line that the pin has touched already.
 //!
 //! # The invariant (Q, *quiet*)
 //!
@@ -19,8 +19,8 @@
 //! [`Sections`] instead, with a fence of its own. With the number goes the process that counted: after a fork the child
 //! does not have the other threads, and waits for none of them.
 
-use super::linger::light;
-use super::{Guard, scheme};
+use super::guard_cache::light;
+use super::{LocalGuard, scheme};
 use crate::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
 use crate::lock::Backoff;
 
@@ -69,7 +69,7 @@ fn number(counted: u64, process: u64) -> u64 {
 impl Sections {
     /// Enters a section on the pinned thread. Whatever flag says whether it may go on is to be read after this.
     #[inline]
-    pub fn enter<'a>(&'a self, pin: &'a Guard) -> Section<'a> {
+    pub fn enter<'a>(&'a self, pin: &'a LocalGuard) -> Section<'a> {
         let word = pin.0.word().filter(|word| announce(word, self.address()));
         Section {
             sections: self,
@@ -102,7 +102,7 @@ impl Sections {
     /// this call. The caller's own does not count, if its word tells of it.
     ///
     /// Costs a barrier in every thread of the process, some 10 us, if other threads have ever been pinned.
-    pub fn wait(&self, _pin: &Guard) {
+    pub fn wait(&self, _pin: &LocalGuard) {
         // SeqCst: pairs with the fence in `count`.
         fence(Ordering::SeqCst);
         scheme::wait_for_words(self.address());
@@ -157,7 +157,7 @@ fn wait_until(over: impl Fn() -> bool) {
 
 #[cfg(all(test, loom))]
 mod tests {
-    use super::super::linger::heavy;
+    use super::super::guard_cache::heavy;
     use super::*;
     use crate::atomic::AtomicBool;
     use loom::sync::Arc;

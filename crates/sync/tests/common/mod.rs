@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use fyris_sync::reclaim::{Pin, Retire, flush};
+use fyris_sync::reclaim::{Guard, Retire, flush};
 
 /// A block that counts itself when it is reclaimed.
 pub(crate) struct Counted(pub(crate) &'static AtomicUsize);
@@ -18,7 +18,7 @@ impl Retire for Counted {
 }
 
 /// Retires so many new blocks.
-pub(crate) fn retire(blocks: usize, count: &'static AtomicUsize, pin: &impl Pin) {
+pub(crate) fn retire(blocks: usize, count: &'static AtomicUsize, pin: &impl Guard) {
     for _ in 0..blocks {
         // SAFETY: never shared, retired once.
         unsafe { pin.retire(Box::into_raw(Box::new(Counted(count)))) };

@@ -8,7 +8,7 @@
 use std::ffi::c_void;
 use std::sync::LazyLock;
 
-use fyris::{Borrowed, Error, Guard, ProcessId, Store, Table, TableId, TableRef};
+use fyris::{Borrowed, Error, LocalGuard, ProcessId, Store, Table, TableId, TableRef};
 
 use crate::call::Fail;
 use crate::sys::{self, Env, Term};
@@ -79,7 +79,12 @@ pub(crate) fn is_tid(env: Env, term: Term) -> bool {
 /// Inlined, as all on the way to a table by its tid: what a call returns in several words is written in other pieces
 /// than it is read in, and each such read waits for the writes, which costs as much as the rest of the way.
 #[inline(always)]
-fn find<'g>(env: Env, term: Term, caller: ProcessId, pin: &'g Guard) -> Result<Borrowed<'g>, Fail> {
+fn find<'g>(
+    env: Env,
+    term: Term,
+    caller: ProcessId,
+    pin: &'g LocalGuard,
+) -> Result<Borrowed<'g>, Fail> {
     if term.atom_index().is_some() {
         return by_name(env, term, caller, pin);
     }
@@ -95,7 +100,7 @@ fn by_name<'g>(
     env: Env,
     term: Term,
     caller: ProcessId,
-    pin: &'g Guard,
+    pin: &'g LocalGuard,
 ) -> Result<Borrowed<'g>, Fail> {
     let name = atoms::from_machine(env, term).ok_or(Fail::Cause("id"))?;
     Ok(store().borrow(caller, name, pin)?)
@@ -115,7 +120,7 @@ fn inherited<'g>(
     env: Env,
     term: Term,
     caller: ProcessId,
-    pin: &'g Guard,
+    pin: &'g LocalGuard,
 ) -> Result<Borrowed<'g>, Fail> {
     let mut table = find(env, term, caller, pin)?;
     while let Some(owner) = table.owner()
@@ -139,7 +144,7 @@ fn inherited<'g>(
 pub(crate) fn with<R>(
     env: Env,
     term: Term,
-    f: impl FnOnce(&Table, &Guard) -> Result<R, Fail>,
+    f: impl FnOnce(&Table, &LocalGuard) -> Result<R, Fail>,
 ) -> Result<R, Fail> {
     let caller = process::me(env);
     let pin = fyris::pin();
@@ -155,7 +160,7 @@ pub(crate) fn with<R>(
 pub(crate) fn write<R>(
     env: Env,
     term: Term,
-    f: impl FnOnce(&Table, &Guard) -> Result<R, Fail>,
+    f: impl FnOnce(&Table, &LocalGuard) -> Result<R, Fail>,
 ) -> Result<R, Fail> {
     with(env, term, |table, pin| {
         let result = f(table, pin);

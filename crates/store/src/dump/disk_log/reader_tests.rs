@@ -95,11 +95,11 @@ fn an_open_file_is_read_and_says_so() {
 #[test]
 fn old_marks_are_read_without_a_checksum() {
     let mut file = log(&[]);
-    let body = vec![7; BIG_ITEM + 5];
-    file.extend_from_slice(&(body.len() as u32).to_be_bytes());
+    let data = vec![7; BIG_ITEM + 5];
+    file.extend_from_slice(&(data.len() as u32).to_be_bytes());
     file.extend_from_slice(&OLD_ITEM_MAGIC);
-    file.extend_from_slice(&body);
-    assert_eq!(read_all(&file).unwrap(), [body]);
+    file.extend_from_slice(&data);
+    assert_eq!(read_all(&file).unwrap(), [data]);
 }
 
 #[test]

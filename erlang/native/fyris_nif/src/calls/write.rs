@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use fyris::{CounterOp, Guard, Object, Table};
+use fyris::{CounterOp, LocalGuard, Object, Table};
 use fyris_term::Term as Owned;
 use fyris_term::key::KeyBuf;
 use fyris_term::value::{IntBytes, ValueWriter};
@@ -67,7 +67,7 @@ fn add(
     table: &Table,
     key: &KeyBuf,
     (position, increment): SimpleOp,
-    pin: &Guard,
+    pin: &LocalGuard,
 ) -> Reply {
     if let Some(sum) = table.add_small(key, position, increment, pin)? {
         return Ok(env.make_int(sum));
@@ -139,7 +139,7 @@ fn overwrite(
     table: &Table,
     key: &KeyBuf,
     (position, value): (usize, Term),
-    pin: &Guard,
+    pin: &LocalGuard,
 ) -> Result<bool, Fail> {
     let done = match value.small() {
         // It refers to nothing, and needs no buffer.
@@ -159,7 +159,7 @@ fn overwrite_any(
     table: &Table,
     key: &KeyBuf,
     (position, value): (usize, Term),
-    pin: &Guard,
+    pin: &LocalGuard,
 ) -> Result<Option<bool>, Fail> {
     VALUE.with_borrow_mut(|bytes| {
         bytes.clear();

@@ -2,7 +2,7 @@
 //!
 //! A resource of the machine (what `atomics:new/2` gives, a socket, a compiled expression) lives as long as terms refer
 //! to it. What is stored of a reference are its numbers, which are no such term. So an object with one, or with a fun
-//! that has captured one, brings a keeper ([`fyris::Keepers`]) along: a mark and the numbers. For each resource that
+//! that has captured one, brings a keeper ([`fyris::ResourceRefs`]) along: a mark and the numbers. For each resource that
 //! objects hold, there is one environment of the machine with a term that refers to it, and a count of the holders:
 //! records, and calls that have read the reference and may put it into records ([`offer`]).
 //!
@@ -22,7 +22,7 @@ use std::ffi::c_void;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard};
 
-use fyris::{Keepers, ObjectWriter};
+use fyris::{ObjectWriter, ResourceRefs};
 use fyris_term::value::MAX_INLINE_BINARY;
 use fyris_term::{Reference, Term as Owned};
 
@@ -61,8 +61,8 @@ fn kept() -> MutexGuard<'static, HashMap<Keeper, Kept>> {
 
 /// To be called once.
 pub(crate) fn begin() {
-    fyris::set_keepers(Keepers {
-        is_keeper: |bytes| bytes.starts_with(&*MARK),
+    fyris::set_resource_refs(ResourceRefs {
+        is_resource_ref: |bytes| bytes.starts_with(&*MARK),
         any: || count() > 0,
         find,
         release,

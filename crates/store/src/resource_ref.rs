@@ -1,4 +1,4 @@
-//! Keepers: what objects hold outside the store.
+//! ResourceRefs: what objects hold outside the store.
 //!
 //! A binding may have terms that are only good while something else lives, such as references to resources of the
 //! Erlang machine. An object with one of them brings a *keeper* along: a blob that no value refers to and that lives as
@@ -18,9 +18,9 @@ use fyris_term::{Fun, Reference, Term};
 
 /// What a binding does about keepers.
 #[derive(Clone, Copy, Debug)]
-pub struct Keepers {
+pub struct ResourceRefs {
     /// Whether these bytes are a keeper's: cheap, since every large binary that is freed is asked.
-    pub is_keeper: fn(&[u8]) -> bool,
+    pub is_resource_ref: fn(&[u8]) -> bool,
     /// Whether any reference has a keeper now: cheap, since every object that is made here is asked.
     pub any: fn() -> bool,
     /// The keeper of a reference, if it has one, for one more record to hold.
@@ -29,17 +29,17 @@ pub struct Keepers {
     pub release: fn(&[u8]),
 }
 
-static KEEPERS: OnceLock<Keepers> = OnceLock::new();
+static KEEPERS: OnceLock<ResourceRefs> = OnceLock::new();
 
 /// Says what is to be done about keepers in this process; only the first call counts.
-pub fn set_keepers(keepers: Keepers) {
+pub fn set_resource_refs(keepers: ResourceRefs) {
     KEEPERS.get_or_init(|| keepers);
 }
 
 /// Tells the binding that the keepers among the blobs of a record go.
 pub(crate) fn release_all(blobs: &[Arc<[u8]>]) {
     if let Some(keepers) = KEEPERS.get() {
-        let held = blobs.iter().filter(|blob| (keepers.is_keeper)(blob));
+        let held = blobs.iter().filter(|blob| (keepers.is_resource_ref)(blob));
         held.for_each(|blob| (keepers.release)(blob));
     }
 }
@@ -47,7 +47,7 @@ pub(crate) fn release_all(blobs: &[Arc<[u8]>]) {
 /// Whether one of the blobs of a record is a keeper.
 pub(crate) fn is_among(blobs: &[Arc<[u8]>]) -> bool {
     let keepers = KEEPERS.get();
-    keepers.is_some_and(|keepers| blobs.iter().any(|blob| (keepers.is_keeper)(blob)))
+    keepers.is_some_and(|keepers| blobs.iter().any(|blob| (keepers.is_resource_ref)(blob)))
 }
 
 /// The blobs that values refer to: keepers come behind them.
@@ -55,7 +55,9 @@ pub(crate) fn without(blobs: &[Arc<[u8]>]) -> &[Arc<[u8]>] {
     let Some(keepers) = KEEPERS.get() else {
         return blobs;
     };
-    let first = blobs.iter().position(|blob| (keepers.is_keeper)(blob));
+    let first = blobs
+        .iter()
+        .position(|blob| (keepers.is_resource_ref)(blob));
     first.map_or(blobs, |first| &blobs[..first])
 }
 

@@ -7,16 +7,16 @@
 use std::sync::{Mutex, MutexGuard};
 use std::thread;
 
-use crate::body::AnyBody;
+use crate::table_data::AnyTableData;
 
 struct Queue {
-    bodies: Vec<AnyBody>,
-    /// Whether there is a thread that will look at `bodies` again.
+    contents: Vec<AnyTableData>,
+    /// Whether there is a thread that will look at `contents` again.
     working: bool,
 }
 
 static QUEUE: Mutex<Queue> = Mutex::new(Queue {
-    bodies: Vec::new(),
+    contents: Vec::new(),
     working: false,
 });
 
@@ -28,33 +28,33 @@ fn lock() -> MutexGuard<'static, Queue> {
 }
 
 /// Frees a content in the background.
-pub(crate) fn sweep(body: AnyBody) {
+pub(crate) fn drop_later(data: AnyTableData) {
     let mut queue = lock();
-    queue.bodies.push(body);
+    queue.contents.push(data);
     if queue.working {
         return;
     }
-    let thread = thread::Builder::new().name("fyris-sweeper".to_owned());
+    let thread = thread::Builder::new().name("fyris-drop".to_owned());
     match thread.spawn(work) {
         Ok(_) => queue.working = true,
         // No thread to be had: the work is done here.
         Err(_) => {
-            let bodies = std::mem::take(&mut queue.bodies);
+            let contents = std::mem::take(&mut queue.contents);
             drop(queue);
-            drop(bodies);
+            drop(contents);
         }
     }
 }
 
 fn work() {
-    while let Some(body) = next() {
-        drop(body);
+    while let Some(data) = next() {
+        drop(data);
     }
 }
 
-fn next() -> Option<AnyBody> {
+fn next() -> Option<AnyTableData> {
     let mut queue = lock();
-    let body = queue.bodies.pop();
-    queue.working = body.is_some();
-    body
+    let data = queue.contents.pop();
+    queue.working = data.is_some();
+    data
 }

@@ -1,23 +1,23 @@
-//! Operations for callers with terms of their own: see [`crate::foreign`].
+//! Operations for callers with terms of their own: see [`crate::native_terms`].
 
 use std::any::Any;
 
-use fyris_sync::reclaim::{Guard, Pin, pin};
+use fyris_sync::reclaim::{Guard, LocalGuard, pin};
 use fyris_term::Term;
 use fyris_term::key::KeyBuf;
 
 use super::Table;
-use crate::body::{AnyBody, with_body};
 use crate::chain;
 use crate::error::Result;
-use crate::foreign::{AsObject, record_in, record_of};
 use crate::ids::{ProcessId, Right};
 use crate::keys::AsKey;
+use crate::native_terms::{AsObject, record_in, record_of};
 use crate::ops::Patience;
 use crate::ops::{CounterOp, Navigate};
 use crate::record::{NewRecord, Object, Scratch};
 use crate::registry::lock_attachment;
 use crate::slot::Content;
+use crate::table_data::{AnyTableData, with_data};
 
 /// Where to go from here.
 #[derive(Clone, Copy, Debug)]
@@ -80,14 +80,14 @@ impl Table {
     #[inline]
     pub fn as_caller(&self, caller: ProcessId) -> crate::Borrowed<'_> {
         // SAFETY: the count is that of `self`, which outlives the result; it is not given back.
-        let core = unsafe { std::sync::Arc::from_raw(std::sync::Arc::as_ptr(&self.core)) };
-        crate::Borrowed::new(Table::new(core, caller, self.asked))
+        let shared = unsafe { std::sync::Arc::from_raw(std::sync::Arc::as_ptr(&self.shared)) };
+        crate::Borrowed::new(Table::new(shared, caller, self.asked))
     }
 
     /// The owner; `None` for `{owner, none}`.
     #[inline]
     pub fn owner(&self) -> Option<ProcessId> {
-        self.core.life.owner()
+        self.shared.life.owner()
     }
 
     /// Whether the caller may do so now.
@@ -97,7 +97,7 @@ impl Table {
     /// [`Error::NoSuchTable`](crate::Error::NoSuchTable), [`Error::NoAccess`](crate::Error::NoAccess).
     pub fn check(&self, right: Right) -> Result<()> {
         let pin = fyris_sync::reclaim::pin();
-        self.body(self.core.life.state(), right, &pin).map(|_| ())
+        self.data(self.shared.life.state(), right, &pin).map(|_| ())
     }
 
     /// Keeps something with the table until it is deleted, in the place of what was kept before.
@@ -108,9 +108,9 @@ impl Table {
     ///
     /// [`Error::NoSuchTable`](crate::Error::NoSuchTable).
     pub fn attach(&self, attachment: Box<dyn Any + Send>) -> Result<()> {
-        let mut place = lock_attachment(&self.core);
-        if self.core.is_deleted() {
-            return Err(self.core.gone());
+        let mut place = lock_attachment(&self.shared);
+        if self.shared.is_deleted() {
+            return Err(self.shared.gone());
         }
         *place = Some(attachment);
         Ok(())
@@ -118,7 +118,7 @@ impl Table {
 
     /// Shows `f` what is kept with the table.
     pub fn attachment<R>(&self, f: impl FnOnce(Option<&(dyn Any + Send)>) -> R) -> R {
-        f(lock_attachment(&self.core).as_deref())
+        f(lock_attachment(&self.shared).as_deref())
     }
 
     /// As [`Table::insert`].
@@ -127,10 +127,10 @@ impl Table {
     ///
     /// As [`AsObject::write`].
     #[inline]
-    pub fn insert_object(&self, object: &(impl AsObject + ?Sized), pin: &Guard) -> Result<()> {
-        self.write_under(pin, |body, pin| {
+    pub fn insert_object(&self, object: &(impl AsObject + ?Sized), pin: &LocalGuard) -> Result<()> {
+        self.write_under(pin, |data, pin| {
             let new = record_of(object, self.keypos())?;
-            with_body!(body, b => b.insert_one(new, pin));
+            with_data!(data, b => b.insert_one(new, pin));
             Ok(())
         })
     }
@@ -141,9 +141,9 @@ impl Table {
     ///
     /// As [`AsObject::write`].
     pub fn insert_new_object(&self, object: &(impl AsObject + ?Sized)) -> Result<bool> {
-        self.write(|body, pin| {
+        self.write(|data, pin| {
             let new = record_of(object, self.keypos())?;
-            Ok(with_body!(body, b => b.insert_new_one(new, pin)))
+            Ok(with_data!(data, b => b.insert_new_one(new, pin)))
         })
     }
 
@@ -153,9 +153,9 @@ impl Table {
     ///
     /// [`Error::NoSuchTable`](crate::Error::NoSuchTable), [`Error::NoAccess`](crate::Error::NoAccess).
     pub fn insert_batch(&self, batch: Batch, only_new: bool) -> Result<bool> {
-        self.write(|body, pin| {
+        self.write(|data, pin| {
             let (records, waits) = (batch.records, Patience::Waits);
-            let done = with_body!(body, b => b.insert_all(records, only_new, waits, pin));
+            let done = with_data!(data, b => b.insert_all(records, only_new, waits, pin));
             Ok(done.unwrap_or_default())
         })
     }
@@ -167,9 +167,9 @@ impl Table {
     ///
     /// As [`Table::insert_batch`].
     pub fn try_insert_batch(&self, batch: Batch, only_new: bool) -> Result<Option<bool>> {
-        self.write(|body, pin| {
+        self.write(|data, pin| {
             let (records, gives_up) = (batch.records, Patience::GivesUp);
-            Ok(with_body!(body, b => b.insert_all(records, only_new, gives_up, pin)))
+            Ok(with_data!(data, b => b.insert_all(records, only_new, gives_up, pin)))
         })
     }
 
@@ -179,9 +179,9 @@ impl Table {
     ///
     /// As [`AsObject::write`].
     pub fn delete_like(&self, object: &(impl AsObject + ?Sized)) -> Result<()> {
-        self.write(|body, pin| {
+        self.write(|data, pin| {
             let like = record_of(object, self.keypos())?;
-            with_body!(body, b => b.delete_object(&like, &self.core.fixes, pin));
+            with_data!(data, b => b.delete_object(&like, &self.shared.fixes, pin));
             Ok(())
         })
     }
@@ -192,9 +192,9 @@ impl Table {
     ///
     /// As [`Table::delete_key`].
     #[inline]
-    pub fn delete_under(&self, key: &KeyBuf, pin: &Guard) -> Result<()> {
-        self.write_under(pin, |body, pin| {
-            with_body!(body, b => b.remove(b.key(key), &self.core.fixes, pin));
+    pub fn delete_under(&self, key: &KeyBuf, pin: &LocalGuard) -> Result<()> {
+        self.write_under(pin, |data, pin| {
+            with_data!(data, b => b.remove(b.key(key), &self.shared.fixes, pin));
             Ok(())
         })
     }
@@ -210,8 +210,8 @@ impl Table {
         key: &KeyBuf,
         doomed: impl Fn(Object<'_>) -> bool,
     ) -> Result<usize> {
-        self.with_content(Right::Write, |body, pin| {
-            Ok(crate::query::delete_of_key(self, body, key, pin, doomed))
+        self.with_content(Right::Write, |data, pin| {
+            Ok(crate::query::delete_of_key(self, data, key, pin, doomed))
         })
     }
 
@@ -227,8 +227,8 @@ impl Table {
     ) -> Result<R> {
         let pin = pin();
         let taken = key.with(|buf| {
-            self.write_under(&pin, |body, pin| {
-                Ok(with_body!(body, b => b.remove(b.key(buf), &self.core.fixes, pin)))
+            self.write_under(&pin, |data, pin| {
+                Ok(with_data!(data, b => b.remove(b.key(buf), &self.shared.fixes, pin)))
             })
         })?;
         Ok(f(&self.objects_in(taken)))
@@ -242,10 +242,10 @@ impl Table {
     pub fn step_with<R>(
         &self,
         step: Step<'_>,
-        pin: &Guard,
+        pin: &LocalGuard,
         f: impl FnOnce(&[Object<'_>]) -> R,
     ) -> Result<R> {
-        let content = self.read_under(pin, |body, pin| self.content_at(step, body, pin))?;
+        let content = self.read_under(pin, |data, pin| self.content_at(step, data, pin))?;
         Ok(self.show(content, f))
     }
 
@@ -262,7 +262,7 @@ impl Table {
         self.check_unique("update_counter")?;
         key.with(|buf| {
             self.write(
-                |body, pin| with_body!(body, b => b.update_counter(b.key(buf), ops, None, pin)),
+                |data, pin| with_data!(data, b => b.update_counter(b.key(buf), ops, None, pin)),
             )
         })
     }
@@ -280,7 +280,7 @@ impl Table {
         self.check_unique("update_element")?;
         key.with(|buf| {
             self.write(
-                |body, pin| with_body!(body, b => b.update_element(b.key(buf), edits, None, pin)),
+                |data, pin| with_data!(data, b => b.update_element(b.key(buf), edits, None, pin)),
             )
         })
     }
@@ -299,12 +299,12 @@ impl Table {
         key: &(impl AsKey + ?Sized),
         position: Option<usize>,
         increment: i64,
-        pin: &Guard,
+        pin: &LocalGuard,
     ) -> Result<Option<i64>> {
         self.check_unique("update_counter")?;
         key.with(|buf| {
-            self.write_under(pin, |body, pin| {
-                with_body!(body, b => b.add_small(b.key(buf), position, increment, pin))
+            self.write_under(pin, |data, pin| {
+                with_data!(data, b => b.add_small(b.key(buf), position, increment, pin))
             })
         })
     }
@@ -323,13 +323,13 @@ impl Table {
         key: &(impl AsKey + ?Sized),
         position: usize,
         bytes: &[u8],
-        pin: &Guard,
+        pin: &LocalGuard,
     ) -> Result<Option<bool>> {
         self.check_unique("update_element")?;
         key.with(|buf| {
             self.write_under(
                 pin,
-                |body, pin| with_body!(body, b => b.overwrite(b.key(buf), position, bytes, pin)),
+                |data, pin| with_data!(data, b => b.overwrite(b.key(buf), position, bytes, pin)),
             )
         })
     }
@@ -346,7 +346,7 @@ impl Table {
     ) -> Result<R> {
         self.check_iteration("slot")?;
         let pin = pin();
-        let slot = |body: &AnyBody, pin: &Guard| with_body!(body, b => b.slot(slot, pin));
+        let slot = |data: &AnyTableData, pin: &LocalGuard| with_data!(data, b => b.slot(slot, pin));
         let contents = self.read_under(&pin, slot)?;
         let objects = |all: Vec<Content>| -> Vec<Object<'_>> {
             all.into_iter()
@@ -366,7 +366,7 @@ impl Table {
     pub fn lookup_with<'g, R>(
         &self,
         key: &(impl AsKey + ?Sized),
-        pin: &'g impl Pin,
+        pin: &'g impl Guard,
         f: impl FnOnce(&[Object<'g>]) -> R,
     ) -> Result<R> {
         let content = self.look_up(key, pin)?;

@@ -9,9 +9,10 @@ use std::marker::PhantomData;
 use fyris_index::plug::{DynIndex, DynOrderedIndex, Plugged};
 use fyris_index::{Action, Entry, HashIndex, Index, Ordered};
 use fyris_sync::counter::Striped;
-use fyris_sync::reclaim::{Pin, Retire};
+use fyris_sync::reclaim::{Guard, Retire};
 use fyris_term::key::KeyBuf;
 
+use crate::background_drop;
 use crate::chain;
 use crate::commits::Commits;
 use crate::ids::TableType;
@@ -20,7 +21,6 @@ use crate::keys::{AsKey, ShortKey};
 use crate::pending::{PendingPtr, State, Terms};
 use crate::record::RecordPtr;
 use crate::slot::{Content, Settled, Slot};
-use crate::sweeper;
 
 /// Finished changes of one stripe after which a table's counters are spread out.
 const SPREAD_AFTER: u64 = 512;
@@ -32,7 +32,7 @@ const LOOKS: u32 = 100;
 const LARGE: usize = 4096;
 
 /// A table's content; `delete_all_objects` puts a fresh one in its place.
-pub(crate) struct Body<K, I> {
+pub(crate) struct TableData<K, I> {
     pub(crate) index: I,
     pub(crate) kind: TableType,
     pub(crate) keypos: usize,
@@ -61,14 +61,14 @@ enum Written<R> {
     Sealed(PendingPtr),
 }
 
-impl<K, I> Body<K, I>
+impl<K, I> TableData<K, I>
 where
     K: KeyKind,
     I: Index<Slot<K>>,
     Slot<K>: Entry<Key = K::Key>,
 {
     pub(crate) fn new(index: I, kind: TableType, keypos: usize) -> Self {
-        Body {
+        TableData {
             index,
             kind,
             keypos,
@@ -93,7 +93,7 @@ where
 
     /// What the key holds now; never waits.
     #[inline]
-    pub(crate) fn get(&self, key: &K::Key, pin: &impl Pin) -> Option<Content> {
+    pub(crate) fn get(&self, key: &K::Key, pin: &impl Guard) -> Option<Content> {
         self.index.get(key, pin)?.read()
     }
 
@@ -105,7 +105,7 @@ where
     pub(crate) fn write<R>(
         &self,
         key: &K::Key,
-        pin: &impl Pin,
+        pin: &impl Guard,
         mut f: impl FnMut(Option<Content>) -> (Change, R),
     ) -> R {
         loop {
@@ -226,7 +226,7 @@ where
 
     /// Retires the side of a decided cell that lost; the caller has taken the cell out of its slot.
     #[cold]
-    pub(crate) fn retire_loser(&self, cell: PendingPtr, pin: &impl Pin) {
+    pub(crate) fn retire_loser(&self, cell: PendingPtr, pin: &impl Guard) {
         let (old, new) = (cell.get().before(), cell.get().after());
         // SAFETY: O: the cell owned both sides, the winner went to the slot, and the cell is taken out
         // of its slot once. In a bag what wins contains the old chain.
@@ -282,37 +282,37 @@ pub(crate) type PluggedOrder = Plugged<dyn DynOrderedIndex<Slot<Order>>>;
 
 /// A table's content, whichever index holds it. The two default indexes are compiled into every operation; all others
 /// are behind a pointer.
-pub(crate) enum AnyBody {
-    Hash(Body<Exact, HashIndex<Slot<Exact>>>),
-    Tree(Body<Exact, Ordered<Slot<Exact>>>),
-    OrderedSet(Body<Order, Ordered<Slot<Order>>>),
-    PluggedHash(Body<Exact, PluggedHash>),
-    PluggedOrder(Body<Order, PluggedOrder>),
+pub(crate) enum AnyTableData {
+    Hash(TableData<Exact, HashIndex<Slot<Exact>>>),
+    Tree(TableData<Exact, Ordered<Slot<Exact>>>),
+    OrderedSet(TableData<Order, Ordered<Slot<Order>>>),
+    PluggedHash(TableData<Exact, PluggedHash>),
+    PluggedOrder(TableData<Order, PluggedOrder>),
 }
 
-/// Runs an expression on the body, whatever its index.
-macro_rules! with_body {
-    ($any:expr, $body:ident => $result:expr) => {
+/// Runs an expression on the data, whatever its index.
+macro_rules! with_data {
+    ($any:expr, $data:ident => $result:expr) => {
         match $any {
-            $crate::body::AnyBody::Hash($body) => $result,
-            $crate::body::AnyBody::Tree($body) => $result,
-            $crate::body::AnyBody::OrderedSet($body) => $result,
-            $crate::body::AnyBody::PluggedHash($body) => $result,
-            $crate::body::AnyBody::PluggedOrder($body) => $result,
+            $crate::table_data::AnyTableData::Hash($data) => $result,
+            $crate::table_data::AnyTableData::Tree($data) => $result,
+            $crate::table_data::AnyTableData::OrderedSet($data) => $result,
+            $crate::table_data::AnyTableData::PluggedHash($data) => $result,
+            $crate::table_data::AnyTableData::PluggedOrder($data) => $result,
         }
     };
 }
-pub(crate) use with_body;
+pub(crate) use with_data;
 
-impl AnyBody {
+impl AnyTableData {
     /// What a key holds now; never waits. Short keys in a hash table, which are most, are hashed and compared in a
     /// register.
     #[inline]
-    pub(crate) fn look_up(&self, key: &(impl AsKey + ?Sized), pin: &impl Pin) -> Option<Content> {
+    pub(crate) fn look_up(&self, key: &(impl AsKey + ?Sized), pin: &impl Guard) -> Option<Content> {
         match (self, key.word()) {
-            (AnyBody::Hash(body), Some((word, len))) => {
+            (AnyTableData::Hash(data), Some((word, len))) => {
                 let key = ShortKey { word, len };
-                let slot = body
+                let slot = data
                     .index
                     .get_by(&key, |slot| slot.has_short_key(key), pin)?;
                 slot.read()
@@ -321,24 +321,24 @@ impl AnyBody {
         }
     }
 
-    fn look_up_bytes(&self, key: &KeyBuf, pin: &impl Pin) -> Option<Content> {
-        with_body!(self, body => body.get(body.key(key), pin))
+    fn look_up_bytes(&self, key: &KeyBuf, pin: &impl Guard) -> Option<Content> {
+        with_data!(self, data => data.get(data.key(key), pin))
     }
 
-    /// How many objects: see [`Body::len`].
+    /// How many objects: see [`TableData::len`].
     pub(crate) fn len(&self) -> usize {
-        with_body!(self, body => body.len())
+        with_data!(self, data => data.len())
     }
 }
 
-impl Retire for AnyBody {
-    unsafe fn reclaim(ptr: *mut AnyBody) {
-        // SAFETY: a body is made by `Box`, and reclaimed once.
-        let body = unsafe { Box::from_raw(ptr) };
+impl Retire for AnyTableData {
+    unsafe fn reclaim(ptr: *mut AnyTableData) {
+        // SAFETY: a data is made by `Box`, and reclaimed once.
+        let data = unsafe { Box::from_raw(ptr) };
         // Whoever comes by last reclaims: it may be in a hurry.
-        match body.len() {
-            0..LARGE => drop(body),
-            _ => sweeper::sweep(*body),
+        match data.len() {
+            0..LARGE => drop(data),
+            _ => background_drop::drop_later(*data),
         }
     }
 }

@@ -8,7 +8,7 @@
 use std::borrow::Borrow;
 use std::ops::{Bound, Range};
 
-use fyris_sync::reclaim::Pin;
+use fyris_sync::reclaim::Guard;
 
 use super::Tree;
 use super::item::Item;
@@ -33,7 +33,7 @@ pub(crate) struct Cursor<'p, I: Item, P> {
     foresees: bool,
 }
 
-impl<'p, I: Item, P: Pin> Cursor<'p, I, P> {
+impl<'p, I: Item, P: Guard> Cursor<'p, I, P> {
     /// A cursor before the first entry at or above the bound (above, for `Excluded`).
     #[inline]
     pub(crate) fn before<Q>(tree: &'p Tree<I>, bound: Bound<&Q>, pin: &'p P) -> Self
@@ -82,7 +82,7 @@ impl<'p, I: Item, P: Pin> Cursor<'p, I, P> {
     /// The entries of this leaf that follow the cursor.
     pub(crate) fn ahead(&self) -> impl Iterator<Item = (u64, &'p I)> + use<'p, I, P> {
         let view = self.view;
-        (self.pos..view.len()).map(move |pos| (view.head(pos), view.item(pos)))
+        (self.pos..view.len()).map(move |pos| (view.key_prefix(pos), view.item(pos)))
     }
 
     /// The entries of this leaf that are before the cursor, backwards.
@@ -90,7 +90,7 @@ impl<'p, I: Item, P: Pin> Cursor<'p, I, P> {
         let view = self.view;
         (0..self.pos)
             .rev()
-            .map(move |pos| (view.head(pos), view.item(pos)))
+            .map(move |pos| (view.key_prefix(pos), view.item(pos)))
     }
 
     /// Goes over the next entry.
@@ -102,7 +102,10 @@ impl<'p, I: Item, P: Pin> Cursor<'p, I, P> {
             }
         }
         self.pos += 1;
-        Some((self.view.head(self.pos - 1), self.view.item(self.pos - 1)))
+        Some((
+            self.view.key_prefix(self.pos - 1),
+            self.view.item(self.pos - 1),
+        ))
     }
 
     /// Goes back over the entry before.
@@ -114,24 +117,24 @@ impl<'p, I: Item, P: Pin> Cursor<'p, I, P> {
             }
         }
         self.pos -= 1;
-        Some((self.view.head(self.pos), self.view.item(self.pos)))
+        Some((self.view.key_prefix(self.pos), self.view.item(self.pos)))
     }
 
     /// Goes to the beginning of the next leaf, and asks for what its entries name; false if there is none.
     pub(crate) fn next_leaf(&mut self) -> bool {
         let more = self.next_leaf_alone();
-        self.bring_items();
+        self.prefetch_items();
         more
     }
 
     /// Goes to the end of the leaf before, and asks for what its entries name; false if there is none.
     pub(crate) fn prev_leaf(&mut self) -> bool {
         let more = self.prev_leaf_alone();
-        self.bring_items();
+        self.prefetch_items();
         more
     }
 
-    fn bring_items(&self) {
+    fn prefetch_items(&self) {
         (0..self.view.len()).for_each(|pos| self.view.item(pos).prefetch());
     }
 
@@ -219,7 +222,10 @@ impl<'p, I: Item, P> Cursor<'p, I, P> {
             return None;
         }
         self.pos += 1;
-        Some((self.view.head(self.pos - 1), self.view.item(self.pos - 1)))
+        Some((
+            self.view.key_prefix(self.pos - 1),
+            self.view.item(self.pos - 1),
+        ))
     }
 
     /// Goes back over the entry before if at least `stop` are before that.
@@ -229,7 +235,7 @@ impl<'p, I: Item, P> Cursor<'p, I, P> {
             return None;
         }
         self.pos -= 1;
-        Some((self.view.head(self.pos), self.view.item(self.pos)))
+        Some((self.view.key_prefix(self.pos), self.view.item(self.pos)))
     }
 
     /// How many entries of the leaf are before the cursor.
@@ -239,7 +245,7 @@ impl<'p, I: Item, P> Cursor<'p, I, P> {
 
     /// The entry of this leaf that so many are before.
     pub(crate) fn entry(&self, at: usize) -> (u64, &'p I) {
-        (self.view.head(at), self.view.item(at))
+        (self.view.key_prefix(at), self.view.item(at))
     }
 
     /// The entries of this leaf from one place to another.
@@ -286,7 +292,7 @@ impl<'p, I: Item, P> Cursor<'p, I, P> {
         Q: TreeKey<Sep = <I::Key as TreeKey>::Sep> + ?Sized,
     {
         let probe = ByKey(key);
-        // Heads leave out the prefix that the keys of this leaf share; a key of another leaf may
+        // Key prefixes leave out the prefix that the keys of this leaf share; a key of another leaf may
         // not share it, so it is compared with the fences first.
         if let Some(fence) = self.position.low()
             && probe.is_below(&fence)
@@ -367,7 +373,7 @@ impl<'p, I: Item> Run<'p, I> {
             std::hint::assert_unchecked(at < view.len());
             view
         };
-        (view.head(at), view.item(at))
+        (view.key_prefix(at), view.item(at))
     }
 
     /// How many entries of the leaf are before the run.

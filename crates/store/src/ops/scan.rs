@@ -3,14 +3,14 @@
 use std::ops::Bound;
 
 use fyris_index::{Batch, Entry, Index, Range};
-use fyris_sync::reclaim::Pin;
+use fyris_sync::reclaim::Guard;
 
 use super::Navigate;
-use crate::body::Body;
 use crate::chain;
 use crate::commits::Undo;
 use crate::key_kind::KeyKind;
 use crate::slot::{Content, Slot};
+use crate::table_data::TableData;
 
 /// A range of a table's keys, each bound as the bytes that the table tells keys apart by.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,7 +50,7 @@ pub(crate) fn key_bound<K: KeyKind>(bound: &Bound<Vec<u8>>) -> Bound<&K::Key> {
     bound.as_ref().map(|bytes| K::from_bytes(bytes))
 }
 
-impl<K, I> Body<K, I>
+impl<K, I> TableData<K, I>
 where
     K: KeyKind,
     I: Index<Slot<K>>,
@@ -58,12 +58,12 @@ where
     Self: Navigate<K>,
 {
     /// What the key with these bytes holds.
-    pub(crate) fn get_bytes(&self, key: &[u8], pin: &impl Pin) -> Option<Content> {
+    pub(crate) fn get_bytes(&self, key: &[u8], pin: &impl Guard) -> Option<Content> {
         self.get(K::from_bytes(key), pin)
     }
 
     /// Keys that cut the table into about so many equal parts, in the index's order.
-    pub(crate) fn cuts(&self, parts: usize, pin: &impl Pin) -> Vec<Vec<u8>> {
+    pub(crate) fn cuts(&self, parts: usize, pin: &impl Guard) -> Vec<Vec<u8>> {
         let mut entries: Batch<Slot<K>> = Vec::new();
         self.split(parts, pin, &mut entries);
         let bytes = |entry: &Slot<K>| K::bytes(entry.key()).to_vec();
@@ -71,7 +71,7 @@ where
     }
 
     /// About which share of the keys lies in a span, from 0 to 1.
-    pub(crate) fn share(&self, span: &Span, pin: &impl Pin) -> f64 {
+    pub(crate) fn share_of_span(&self, span: &Span, pin: &impl Guard) -> f64 {
         self.estimated_share(span.range::<K>(), pin)
     }
 
@@ -81,13 +81,13 @@ where
     ///
     /// In an `ordered_set` they come in order. A key's objects come together, in insertion order. There may
     /// be no objects although more follow. List inserts behind the place of `undo` are undone in them.
-    pub(crate) fn walk(
+    pub(crate) fn scan_span(
         &self,
         span: &mut Span,
         back: bool,
         want: usize,
         undo: &mut Undo<'_>,
-        pin: &impl Pin,
+        pin: &impl Guard,
         out: &mut Vec<Content>,
     ) -> bool {
         let mut entries: Batch<Slot<K>> = Vec::with_capacity(want + want / 8);
@@ -100,7 +100,7 @@ where
     }
 }
 
-impl<K, I> Body<K, I>
+impl<K, I> TableData<K, I>
 where
     K: KeyKind,
     I: Index<Slot<K>>,

@@ -1,4 +1,4 @@
-//! Word objects: so small that the index entry itself is the object.
+//! Inline objects: so small that the index entry itself is the object.
 //!
 //! # Why
 //!
@@ -22,9 +22,9 @@
 //! | 4, 5, 6 | `{K, V}`, integers, `0 <= V` | 26, 21, 14 | 16, 21, 28 |
 //!
 //! Keys are integers from 0 on. The key may be either element. An object that fits several forms takes the first, so
-//! that two word objects are equal exactly if their words are (invariant U, *unique*).
+//! that two inline objects are equal exactly if their words are (invariant U, *unique*).
 //!
-//! Bags have no word objects: the cells of a [chain](crate::chain) name records.
+//! Bags have no inline objects: the cells of a [chain](crate::chain) name records.
 
 use fyris_term::key::KeyBuf;
 use fyris_term::value::{self, IntBytes};
@@ -32,8 +32,8 @@ use fyris_term::value::{self, IntBytes};
 use super::Parts;
 use crate::keys::{ShortKey, word_of};
 
-/// The tag of a word object.
-pub(crate) const WORD: u64 = 3;
+/// The tag of an inline object.
+pub(crate) const INLINE: u64 = 3;
 const FORM_AT: u32 = 3;
 const OBJECT_AT: u32 = 6;
 const OBJECT_BITS: u32 = 42;
@@ -42,7 +42,7 @@ const VALUE_BITS: [u32; 8] = [0, 8, 16, 24, 16, 21, 28, 0];
 /// The forms whose value is an integer's bits, not bytes.
 const INTEGERS: std::ops::RangeInclusive<usize> = 4..=6;
 
-/// A word object taken apart.
+/// An inline object taken apart.
 #[derive(Clone, Copy)]
 pub(super) struct Open {
     pub(super) key: ShortKey,
@@ -88,7 +88,7 @@ fn packed(form: usize, key: u64, value: u64) -> Option<u64> {
     if key >> (OBJECT_BITS - bits) != 0 || value >> bits != 0 {
         return None;
     }
-    Some((key << bits | value) << OBJECT_AT | (form as u64) << FORM_AT | WORD)
+    Some((key << bits | value) << OBJECT_AT | (form as u64) << FORM_AT | INLINE)
 }
 
 /// The integer from 0 on that these key bytes are, if they are one.
@@ -98,13 +98,13 @@ fn small_key(bytes: &[u8]) -> Option<u64> {
     u64::try_from(key).ok()
 }
 
-/// Whether this is the key of a word object: `small` is [`ShortKey::integer`] of it.
+/// Whether this is the key of an inline object: `small` is [`ShortKey::integer`] of it.
 #[inline]
 pub(crate) fn has_key(word: u64, small: u64) -> bool {
     key_int(word) as u64 == small
 }
 
-/// The key of a word object.
+/// The key of an inline object.
 #[inline]
 pub(crate) fn key_of(word: u64) -> ShortKey {
     let (word, len) = KeyBuf::int_word(key_int(word)).expect("42 bits");
@@ -139,13 +139,13 @@ fn form(word: u64) -> usize {
     (word >> FORM_AT & 7) as usize
 }
 
-/// How many elements a word object has.
+/// How many elements an inline object has.
 #[inline]
 pub(super) fn arity(word: u64) -> usize {
     if form(word) == 0 { 1 } else { 2 }
 }
 
-/// What a word object is made of.
+/// What an inline object is made of.
 #[inline]
 pub(super) fn open(word: u64) -> Open {
     let (form, value) = (form(word), value_bits(word));
@@ -183,7 +183,7 @@ mod tests {
             values: &values,
         };
         let word = pack(&parts)?;
-        assert!(word < 1 << 48 && word & 7 == WORD);
+        assert!(word < 1 << 48 && word & 7 == INLINE);
         let open = open(word);
         assert_eq!((open.arity, open.len), (parts.arity, values.len()));
         assert_eq!(&open.values.to_le_bytes()[..open.len], values);

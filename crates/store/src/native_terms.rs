@@ -11,8 +11,8 @@ use fyris_term::key::{self, KeyBuf};
 use fyris_term::value::{self, Build, ValueWriter};
 
 use crate::error::{Error, Result};
-use crate::keeper;
 use crate::record::{NewRecord, Object, Scratch, elements, with_scratch};
+use crate::resource_ref;
 
 /// Where the parts of an object are written.
 pub struct ObjectWriter<'a> {
@@ -65,8 +65,8 @@ impl AsObject for fyris_term::Term {
                 out.values().any(element, 0).map_err(|_| Error::TooDeep)?;
             }
         }
-        if keeper::any() {
-            keeper::keep(self, &mut out.scratch.blobs);
+        if resource_ref::any() {
+            resource_ref::keep(self, &mut out.scratch.blobs);
         }
         Ok(elements.len())
     }
@@ -136,7 +136,7 @@ impl Object<'_> {
     /// How many bytes the key and the values take as they are stored, or a few more.
     #[inline]
     pub fn stored_len(&self) -> usize {
-        if self.is_word() {
+        if self.is_inline() {
             // At most: eight bytes of the key and five of the value.
             return 13;
         }
@@ -184,7 +184,7 @@ impl Object<'_> {
         builder: &mut B,
         stack: &mut Vec<B::Out>,
     ) -> B::Out {
-        let blobs = if self.is_word() { &[] } else { self.blobs() };
+        let blobs = if self.is_inline() { &[] } else { self.blobs() };
         value::build(values, blobs, builder, stack).expect("values were encoded by this process")
     }
 }

@@ -2,15 +2,15 @@
 //!
 //! # One load decides (invariant L, *life*)
 //!
-//! An operation loads the pointer to the table's [body](crate::body) once and works on what it
+//! An operation loads the pointer to the table's [data](crate::table_data) once and works on what it
 //! got. Null means that the table is deleted. `delete/1` and `delete_all_objects/1` swap the pointer;
 //! that is their linearization point. An operation that loaded the pointer before may still be working
-//! on the old body afterwards: it takes effect *before* the swap. That is sound, since
+//! on the old data afterwards: it takes effect *before* the swap. That is sound, since
 //!
 //! * it began before the swap, so there is no moment in real time that contradicts it;
-//! * whatever it reads or writes is in the old body, whose operations keep their order among
+//! * whatever it reads or writes is in the old data, whose operations keep their order among
 //!   themselves, and which nobody reads who began after the swap;
-//! * counts belong to the body, so what it adds late is not counted in the new one.
+//! * counts belong to the data, so what it adds late is not counted in the new one.
 //!
 //! So emptying a table is atomic and isolated at the price of one pointer, and the old content is freed when
 //! nobody is left who may look at it (R).
@@ -23,16 +23,16 @@ use std::any::Any;
 use std::sync::{Mutex, Weak};
 
 use fyris_sync::atomic::{AtomicPtr, Ordering};
-use fyris_sync::reclaim::{PROTECT, Pin, Retire};
+use fyris_sync::reclaim::{Guard, PROTECT, Retire};
 use fyris_term::{Atom, Term};
 
-use crate::body::AnyBody;
 use crate::error::{Error, Result};
 use crate::fix::Fixes;
 use crate::ids::{ProcessId, Right, TableId, TableRef};
 use crate::life::{Asked, Life, State};
 use crate::options::Settings;
 use crate::registry::Inner;
+use crate::table_data::AnyTableData;
 
 /// Who inherits a table.
 #[derive(Clone)]
@@ -45,7 +45,7 @@ pub(crate) struct Heir {
 }
 
 /// A table.
-pub(crate) struct Core {
+pub(crate) struct TableShared {
     pub(crate) id: TableId,
     pub(crate) settings: Settings,
     pub(crate) fixes: Fixes,
@@ -55,51 +55,51 @@ pub(crate) struct Core {
     /// What a binding keeps with the table while it lives.
     pub(crate) attachment: Mutex<Option<Box<dyn Any + Send>>>,
     pub(crate) life: Life,
-    body: AtomicPtr<AnyBody>,
+    data: AtomicPtr<AnyTableData>,
 }
 
-impl Core {
+impl TableShared {
     pub(crate) fn new(
         id: TableId,
         name: Atom,
         owner: Option<ProcessId>,
         settings: Settings,
-        body: AnyBody,
+        data: AnyTableData,
         store: Weak<Inner>,
-    ) -> Core {
-        Core {
+    ) -> TableShared {
+        TableShared {
             id,
             fixes: Fixes::default(),
             heir: Mutex::new(None),
             store,
             attachment: Mutex::new(None),
             life: Life::new(name, settings.protection, owner),
-            body: AtomicPtr::new(Box::into_raw(Box::new(body))),
+            data: AtomicPtr::new(Box::into_raw(Box::new(data))),
             settings,
         }
     }
 
     /// The content, if the caller may use it so in this state and the table lives (L).
     #[inline]
-    pub(crate) fn body<'g>(
+    pub(crate) fn data<'g>(
         &self,
         state: State,
         (asked, caller): (Asked, ProcessId),
         right: Right,
-        pin: &'g impl Pin,
-    ) -> Result<&'g AnyBody> {
+        pin: &'g impl Guard,
+    ) -> Result<&'g AnyTableData> {
         if !self.life.allows(state, asked, caller, right) {
             return Err(self.refusal(state, asked, right));
         }
-        self.any_body(pin).ok_or_else(|| self.gone())
+        self.any_data(pin).ok_or_else(|| self.gone())
     }
 
     /// The content, whoever asks.
     #[inline]
-    pub(crate) fn any_body<'g>(&self, _pin: &'g impl Pin) -> Option<&'g AnyBody> {
-        // PROTECT: pairs with the AcqRel in `swap_body`. SAFETY: null or a body that is retired only
+    pub(crate) fn any_data<'g>(&self, _pin: &'g impl Guard) -> Option<&'g AnyTableData> {
+        // PROTECT: pairs with the AcqRel in `swap_data`. SAFETY: null or a data that is retired only
         // after it was swapped out (R).
-        unsafe { self.body.load(PROTECT).as_ref() }
+        unsafe { self.data.load(PROTECT).as_ref() }
     }
 
     /// Why a caller may not do this.
@@ -117,8 +117,8 @@ impl Core {
 
     /// Whether the table is deleted.
     pub(crate) fn is_deleted(&self) -> bool {
-        // Acquire: pairs with the AcqRel in `swap_body`.
-        self.body.load(Ordering::Acquire).is_null()
+        // Acquire: pairs with the AcqRel in `swap_data`.
+        self.data.load(Ordering::Acquire).is_null()
     }
 
     /// The error of using a deleted table.
@@ -128,18 +128,18 @@ impl Core {
     }
 
     /// Puts fresh content in the place of the old, which is retired and returned. `None` if the table is deleted.
-    pub(crate) fn empty<'g>(&self, pin: &'g impl Pin) -> Option<&'g AnyBody> {
+    pub(crate) fn empty<'g>(&self, pin: &'g impl Guard) -> Option<&'g AnyTableData> {
         let fresh = self.settings.content(0).ok()?;
         let fresh = Box::into_raw(Box::new(fresh));
         loop {
-            // PROTECT: pairs with the AcqRel in `swap_body`.
-            let old = self.body.load(PROTECT);
+            // PROTECT: pairs with the AcqRel in `swap_data`.
+            let old = self.data.load(PROTECT);
             if old.is_null() {
                 // SAFETY: never published.
                 drop(unsafe { Box::from_raw(fresh) });
                 return None;
             }
-            if self.swap_body(old, fresh, pin) {
+            if self.swap_data(old, fresh, pin) {
                 // SAFETY: retired just now, under this pin (R).
                 return Some(unsafe { &*old });
             }
@@ -147,22 +147,22 @@ impl Core {
     }
 
     /// Takes the content away for ever: what is to be retired. `None` if that was done before.
-    pub(crate) fn delete(&self) -> Option<*mut AnyBody> {
-        // AcqRel: pairs with PROTECT in `any_body`, and sees whole what it takes.
-        let old = self.body.swap(std::ptr::null_mut(), Ordering::AcqRel);
+    pub(crate) fn delete(&self) -> Option<*mut AnyTableData> {
+        // AcqRel: pairs with PROTECT in `any_data`, and sees whole what it takes.
+        let old = self.data.swap(std::ptr::null_mut(), Ordering::AcqRel);
         (!old.is_null()).then_some(old)
     }
 
-    fn swap_body(&self, old: *mut AnyBody, new: *mut AnyBody, pin: &impl Pin) -> bool {
-        // AcqRel: the new body is seen whole by PROTECT in `any_body`; failure is retried.
+    fn swap_data(&self, old: *mut AnyTableData, new: *mut AnyTableData, pin: &impl Guard) -> bool {
+        // AcqRel: the new data is seen whole by PROTECT in `any_data`; failure is retried.
         let swapped = self
-            .body
+            .data
             .compare_exchange(old, new, Ordering::AcqRel, Ordering::Relaxed)
             .is_ok();
         if swapped {
             // SAFETY: unreachable for threads that pin from now on, and only one swap takes it out.
             unsafe { pin.retire(old) };
-            pin.hasten();
+            pin.flush_on_drop();
         }
         swapped
     }
@@ -181,20 +181,20 @@ impl Core {
     }
 }
 
-impl Drop for Core {
+impl Drop for TableShared {
     fn drop(&mut self) {
         // Relaxed: nobody else has the table any more.
-        let body = self.body.load(Ordering::Relaxed);
-        if !body.is_null() {
+        let data = self.data.load(Ordering::Relaxed);
+        if !data.is_null() {
             // SAFETY: from the Box in `new` or `empty`, and not retired, as it was not swapped out.
-            drop(unsafe { Box::from_raw(body) });
+            drop(unsafe { Box::from_raw(data) });
         }
     }
 }
 
 /// The registry's count of a table, as the collector sees it.
-impl Retire for Core {
-    unsafe fn reclaim(ptr: *mut Core) {
+impl Retire for TableShared {
+    unsafe fn reclaim(ptr: *mut TableShared) {
         // SAFETY: the registry retires a pointer from `Arc::into_raw`, once.
         drop(unsafe { std::sync::Arc::from_raw(ptr.cast_const()) });
     }
