@@ -1,7 +1,8 @@
 //! Arguments from C, checked before they are believed.
 //!
 //! What cannot be checked is asked of the caller in `lib.rs`, under *promises of the caller*; the `SAFETY` comments
-//! here and in the functions of the API name it as **C**.
+//! here and in the functions of the API call it by the names it has there. What the functions below return is not used
+//! beyond the call from C, for which the promises are made.
 
 use std::ffi::{CStr, c_char};
 
@@ -16,9 +17,9 @@ fn null(name: &str) -> Failure {
 ///
 /// # Safety
 ///
-/// C: null or a live handle.
+/// HANDLE.
 pub(crate) unsafe fn handle<'a, T>(pointer: *const T, name: &str) -> Outcome<&'a T> {
-    // SAFETY: C.
+    // SAFETY: HANDLE.
     unsafe { pointer.as_ref() }.ok_or_else(|| null(name))
 }
 
@@ -26,9 +27,9 @@ pub(crate) unsafe fn handle<'a, T>(pointer: *const T, name: &str) -> Outcome<&'a
 ///
 /// # Safety
 ///
-/// C: null or a live handle which no other thread uses meanwhile.
+/// HANDLE and THREAD.
 pub(crate) unsafe fn handle_mut<'a, T>(pointer: *mut T, name: &str) -> Outcome<&'a mut T> {
-    // SAFETY: C.
+    // SAFETY: HANDLE and THREAD.
     unsafe { pointer.as_mut() }.ok_or_else(|| null(name))
 }
 
@@ -36,7 +37,7 @@ pub(crate) unsafe fn handle_mut<'a, T>(pointer: *mut T, name: &str) -> Outcome<&
 ///
 /// # Safety
 ///
-/// C: null or `len` initialised values that nobody changes meanwhile.
+/// ARRAY.
 pub(crate) unsafe fn array<'a, T>(pointer: *const T, len: usize, name: &str) -> Outcome<&'a [T]> {
     if len == 0 {
         return Ok(&[]);
@@ -50,7 +51,7 @@ pub(crate) unsafe fn array<'a, T>(pointer: *const T, len: usize, name: &str) -> 
             format!("{name}: {len} elements are more than memory can hold"),
         ));
     }
-    // SAFETY: C, and the length is possible.
+    // SAFETY: ARRAY, and the length is possible.
     Ok(unsafe { std::slice::from_raw_parts(pointer, len) })
 }
 
@@ -64,7 +65,7 @@ pub(crate) unsafe fn bytes<'a>(
     len: usize,
     name: &str,
 ) -> Outcome<&'a [u8]> {
-    // SAFETY: as for this function.
+    // SAFETY: ARRAY.
     unsafe { array(pointer.cast(), len, name) }
 }
 
@@ -72,12 +73,12 @@ pub(crate) unsafe fn bytes<'a>(
 ///
 /// # Safety
 ///
-/// C: null or bytes that end with a zero.
+/// TEXT.
 pub(crate) unsafe fn text<'a>(pointer: *const c_char, name: &str) -> Outcome<&'a str> {
     if pointer.is_null() {
         return Err(null(name));
     }
-    // SAFETY: C.
+    // SAFETY: TEXT, and not null.
     let text = unsafe { CStr::from_ptr(pointer) };
     text.to_str().map_err(|error| {
         let text = format!("{name} is not UTF-8 at byte {}", error.valid_up_to());
@@ -101,9 +102,9 @@ impl<T> Out<T> {
     ///
     /// # Safety
     ///
-    /// C: the pointer was to a place for a `T`.
+    /// OUT.
     pub(crate) unsafe fn put(self, value: T) {
-        // SAFETY: not null, and C.
+        // SAFETY: OUT, and not null.
         unsafe { self.0.write(value) }
     }
 }

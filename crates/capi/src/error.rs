@@ -117,7 +117,7 @@ impl Failure {
     ///
     /// # Safety
     ///
-    /// `err` is null or points to a `fyris_error` that is the caller's alone.
+    /// OUT: `err`.
     unsafe fn tell(&self, err: *mut fyris_error) {
         if err.is_null() {
             return;
@@ -132,7 +132,7 @@ impl Failure {
             code: self.code,
             text,
         };
-        // SAFETY: not null, so it points to an error of the caller's; `write` reads nothing that may be uninitialised.
+        // SAFETY: OUT, and not null; `write` reads nothing that may be uninitialised.
         unsafe { err.write(error) }
     }
 }
@@ -167,7 +167,7 @@ fn run<T>(err: *mut fyris_error, body: impl FnOnce() -> Outcome<T>) -> Result<T,
             Err(payload) => Failure::panic(&*payload),
         },
     };
-    // SAFETY: every function of the API asks of its caller what `tell` needs.
+    // SAFETY: OUT: `err` is an argument of the function that was called from C, or null.
     unsafe { failure.tell(err) };
     Err(failure.code)
 }
@@ -176,10 +176,10 @@ fn run<T>(err: *mut fyris_error, body: impl FnOnce() -> Outcome<T>) -> Result<T,
 ///
 /// # Safety
 ///
-/// `handle` is null or was made by [`make`], and nobody uses it any more.
+/// OWNED and THREAD: `handle`, which nobody uses any more.
 pub(crate) unsafe fn free<T>(handle: *mut T) {
     if !handle.is_null() {
-        // SAFETY: made by `Box::into_raw`, and given back once.
+        // SAFETY: OWNED and THREAD: made by `Box::into_raw`, and given back once.
         let owned = unsafe { Box::from_raw(handle) };
         // What a drop could say in a panic has nobody to hear it.
         let _ = catch_unwind(AssertUnwindSafe(|| drop(owned)));

@@ -27,12 +27,26 @@
 //!
 //! # Promises of the caller
 //!
-//! What no library can check, named **C** in the `SAFETY` comments:
+//! What no library can check. A `SAFETY` comment names the promises that its operation rests on, and what they are
+//! about:
 //!
-//! 1. a handle is NULL or came from a maker of its own type and has not been freed;
-//! 2. a pointer with a length is to that many initialised elements, text ends with a zero byte, out-arguments are
-//!    places for a value of their type;
-//! 3. a function that says *one* or *last* under Threads is not called by two threads at once with the same handle.
+//! * **HANDLE**: a handle is NULL or came from a maker of its own type, and is neither freed nor taken over before the
+//!   call returns. A part borrowed from a term is a handle while the term is there, a batch while its function runs.
+//! * **OWNED**: a handle that is freed or taken over is NULL or came from a maker of its own type, is no borrowed part,
+//!   and is given back once.
+//! * **THREAD**: a function that says *one* or *last* under Threads is not called by two threads at once with the same
+//!   handle: it has the handle to itself, and after *last* nobody uses it.
+//! * **ARRAY**: a pointer with a length is to that many initialised elements (bytes, handles), which nobody changes
+//!   before the call returns.
+//! * **TEXT**: text is NULL or ends with a zero byte, and nobody changes it before the call returns.
+//! * **OUT**: an out-argument, as `err` is one, is NULL or a place for a value of its type that nobody else uses
+//!   meanwhile.
+//! * **FILLED**: a `fyris_bytes` or `fyris_ranges` that is freed is empty or as a function filled it, and what it
+//!   points to was not freed by a copy of it.
+//! * **CALLBACK**: a function is NULL or of the type that the header declares, does with its arguments what is said
+//!   there, and leaves by returning.
+//! * **REPLACE**: nobody uses what is where the option `replace` puts a segment, but as memory of that segment while
+//!   it is checked out.
 //!
 //! # The header
 //!

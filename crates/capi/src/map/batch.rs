@@ -39,7 +39,7 @@ pub unsafe extern "C" fn fyris_map_write(
         };
         let run = |batch: &mut Batch<'_>| {
             let mut lent = fyris_batch(std::ptr::from_mut(batch).cast());
-            // SAFETY: C: a function of this type; the batch lives until it returns.
+            // SAFETY: CALLBACK: a function of this type; the batch lives until it returns.
             match unsafe { change(context, &mut lent) } {
                 0 => Ok(()),
                 said => {
@@ -48,7 +48,7 @@ pub unsafe extern "C" fn fyris_map_write(
                 }
             }
         };
-        // SAFETY: C.
+        // SAFETY: HANDLE: the map.
         unsafe { with(map, |map| map.write(run)) }
     })
 }
@@ -57,12 +57,13 @@ pub unsafe extern "C" fn fyris_map_write(
 ///
 /// # Safety
 ///
-/// C: the batch is that of a running `fyris_change`.
+/// HANDLE and THREAD: the batch, which is that of a running `fyris_change`.
 unsafe fn within<T>(
     batch: *mut fyris_batch,
     operation: impl FnOnce(&mut Batch<'static>) -> Result<T, MapError>,
 ) -> Result<T, Failure> {
-    // SAFETY: C: `fyris_map_write` waits for the function that has it, and uses nothing of it meanwhile.
+    // SAFETY: HANDLE and THREAD: the batch; `fyris_map_write` waits for the function that has it, and uses nothing of
+    // it meanwhile.
     let batch = unsafe { &mut *handle_mut(batch, "the batch")?.0 };
     Ok(operation(batch)?)
 }
@@ -82,7 +83,7 @@ pub unsafe extern "C" fn fyris_batch_get(
     call(err, || {
         let value = Out::new(value, "the place for the value")?;
         let len = Out::new(value_len, "the place for its length")?;
-        // SAFETY: C.
+        // SAFETY: ARRAY: the key; HANDLE and THREAD: the batch; OUT: both places.
         unsafe {
             let key = bytes(key, key_len, "the key")?;
             let (found, found_len) = within(batch, |batch| {
@@ -108,7 +109,7 @@ pub unsafe extern "C" fn fyris_batch_insert(
     value_len: usize,
     err: *mut fyris_error,
 ) -> fyris_code {
-    // SAFETY: C.
+    // SAFETY: ARRAY: key and value; HANDLE and THREAD: the batch.
     call(err, || unsafe {
         let key = bytes(key, key_len, "the key")?;
         let value = bytes(value, value_len, "the value")?;
@@ -128,13 +129,13 @@ pub unsafe extern "C" fn fyris_batch_remove(
     err: *mut fyris_error,
 ) -> fyris_code {
     call(err, || {
-        // SAFETY: C.
+        // SAFETY: ARRAY: the key; HANDLE and THREAD: the batch.
         let found = unsafe {
             let key = bytes(key, key_len, "the key")?;
             within(batch, |batch| batch.remove(key))?
         };
         if let Ok(out) = Out::new(removed, "removed") {
-            // SAFETY: C.
+            // SAFETY: OUT.
             unsafe { out.put(found) };
         }
         Ok(())

@@ -26,12 +26,12 @@ pub struct fyris_map(Shared<VersionedMap>);
 ///
 /// # Safety
 ///
-/// C.
+/// HANDLE: the map.
 unsafe fn with<T, E: Into<Failure>>(
     map: *const fyris_map,
     operation: impl FnOnce(&mut VersionedMap) -> Result<T, E>,
 ) -> Outcome<T> {
-    // SAFETY: C.
+    // SAFETY: HANDLE: the map.
     let map = unsafe { handle(map, "the map") }?;
     // A callback that left half-way left the map as it was.
     operation(&mut *map.0.lock()?).map_err(Into::into)
@@ -53,11 +53,11 @@ pub unsafe extern "C" fn fyris_map_checkout(
     err: *mut fyris_error,
 ) -> *mut fyris_map {
     make(err, || {
-        // SAFETY: C.
+        // SAFETY: TEXT: the name.
         let name = unsafe { text(name, "the map's name") }?;
         let options = match options.is_null() {
             true => Options::new(),
-            // SAFETY: C.
+            // SAFETY: TEXT: the options.
             false => options_of(unsafe { text(options, "the options") }?)?,
         };
         let map = VersionedMap::checkout(name, size, &options)?;
@@ -71,6 +71,6 @@ pub unsafe extern "C" fn fyris_map_checkout(
 /// Threads: last.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_map_free(map: *mut fyris_map) {
-    // SAFETY: C.
+    // SAFETY: OWNED and THREAD: the last use.
     unsafe { free(map) }
 }

@@ -63,13 +63,13 @@ pub unsafe extern "C" fn fyris_map_get(
     call(err, || {
         let value = Out::new(value, "the place for the value")?;
         let len = Out::new(value_len, "the place for its length")?;
-        // SAFETY: C.
+        // SAFETY: ARRAY: the key.
         let key = unsafe { bytes(key, key_len, "the key") }?;
         let get = |map: &mut ::fyris_segment::VersionedMap| {
             let found = map.get(key)?;
             Ok::<_, MapError>(found.map_or((std::ptr::null(), 0), |v| (v.as_ptr(), v.len())))
         };
-        // SAFETY: C.
+        // SAFETY: HANDLE: the map; OUT: both places.
         unsafe {
             let (found, found_len) = with(map, get)?;
             value.put(found);
@@ -83,10 +83,10 @@ pub unsafe extern "C" fn fyris_map_get(
 ///
 /// # Safety
 ///
-/// C.
+/// HANDLE: the map; OUT: the entry.
 unsafe fn above(map: *const fyris_map, low: Bound<&[u8]>, entry: *mut fyris_entry) -> Outcome {
     let out = Out::new(entry, "the place for the entry")?;
-    // SAFETY: C.
+    // SAFETY: HANDLE: the map; OUT: the entry.
     unsafe {
         out.put(with(map, |map| {
             map.is_empty()?; // which says it if the process was forked
@@ -109,7 +109,7 @@ pub unsafe extern "C" fn fyris_map_seek(
     entry: *mut fyris_entry,
     err: *mut fyris_error,
 ) -> fyris_code {
-    // SAFETY: C.
+    // SAFETY: HANDLE: the map; ARRAY: the key; OUT: the entry.
     call(err, || unsafe {
         above(map, Bound::Included(bytes(key, key_len, "the key")?), entry)
     })
@@ -128,7 +128,7 @@ pub unsafe extern "C" fn fyris_map_next(
     entry: *mut fyris_entry,
     err: *mut fyris_error,
 ) -> fyris_code {
-    // SAFETY: C.
+    // SAFETY: HANDLE: the map; ARRAY: the key; OUT: the entry.
     call(err, || unsafe {
         above(map, Bound::Excluded(bytes(key, key_len, "the key")?), entry)
     })
@@ -152,10 +152,10 @@ pub unsafe extern "C" fn fyris_map_prev(
         let out = Out::new(entry, "the place for the entry")?;
         let high = match key.is_null() {
             true => Bound::Unbounded,
-            // SAFETY: C.
+            // SAFETY: ARRAY: the key.
             false => Bound::Excluded(unsafe { bytes(key, key_len, "the key") }?),
         };
-        // SAFETY: C.
+        // SAFETY: HANDLE: the map; OUT: the entry.
         unsafe {
             out.put(with(map, |map| {
                 map.is_empty()?; // which says it if the process was forked
@@ -179,7 +179,7 @@ pub unsafe extern "C" fn fyris_map_size(
 ) -> fyris_code {
     call(err, || {
         let out = Out::new(entries, "the place for the number")?;
-        // SAFETY: C.
+        // SAFETY: HANDLE: the map; OUT: the number.
         unsafe { out.put(with(map, |map| map.len())?) };
         Ok(())
     })
@@ -190,7 +190,7 @@ pub unsafe extern "C" fn fyris_map_size(
 /// Threads: any.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_map_version(map: *const fyris_map) -> u64 {
-    // SAFETY: C.
+    // SAFETY: HANDLE: the map.
     answer(0, || unsafe {
         with(map, |map| Ok::<_, MapError>(map.version()))
     })
@@ -202,7 +202,7 @@ pub unsafe extern "C" fn fyris_map_version(map: *const fyris_map) -> u64 {
 /// Threads: any.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_map_is_behind(map: *const fyris_map) -> bool {
-    // SAFETY: C.
+    // SAFETY: HANDLE: the map.
     answer(false, || unsafe {
         with(map, |map| Ok::<_, MapError>(map.is_behind()))
     })
@@ -218,6 +218,6 @@ pub unsafe extern "C" fn fyris_map_check(
     map: *const fyris_map,
     err: *mut fyris_error,
 ) -> fyris_code {
-    // SAFETY: C.
+    // SAFETY: HANDLE: the map.
     call(err, || unsafe { with(map, |map| map.check().map(drop)) })
 }

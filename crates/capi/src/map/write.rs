@@ -25,7 +25,7 @@ pub unsafe extern "C" fn fyris_map_insert(
     value_len: usize,
     err: *mut fyris_error,
 ) -> fyris_code {
-    // SAFETY: C.
+    // SAFETY: ARRAY: key and value; HANDLE: the map.
     call(err, || unsafe {
         let key = bytes(key, key_len, "the key")?;
         let value = bytes(value, value_len, "the value")?;
@@ -47,13 +47,13 @@ pub unsafe extern "C" fn fyris_map_remove(
     err: *mut fyris_error,
 ) -> fyris_code {
     call(err, || {
-        // SAFETY: C.
+        // SAFETY: ARRAY: the key; HANDLE: the map.
         let found = unsafe {
             let key = bytes(key, key_len, "the key")?;
             with(map, |map| map.remove(key))?
         };
         if let Ok(out) = Out::new(removed, "removed") {
-            // SAFETY: C.
+            // SAFETY: OUT.
             unsafe { out.put(found) };
         }
         Ok(())
@@ -70,7 +70,7 @@ pub unsafe extern "C" fn fyris_map_clear(
     map: *const fyris_map,
     err: *mut fyris_error,
 ) -> fyris_code {
-    // SAFETY: C.
+    // SAFETY: HANDLE: the map.
     call(err, || unsafe { with(map, VersionedMap::clear) })
 }
 
@@ -86,7 +86,7 @@ pub unsafe extern "C" fn fyris_map_update(
     err: *mut fyris_error,
 ) -> fyris_code {
     call(err, || {
-        // SAFETY: C.
+        // SAFETY: HANDLE: the map.
         tell(unsafe { with(map, VersionedMap::update) }?, updated)
     })
 }
@@ -105,10 +105,10 @@ pub unsafe extern "C" fn fyris_map_commit(
     err: *mut fyris_error,
 ) -> fyris_code {
     call(err, || {
-        // SAFETY: C.
+        // SAFETY: HANDLE: the map.
         let committed = unsafe { with(map, VersionedMap::commit) }?;
         if let Ok(out) = Out::new(version, "version") {
-            // SAFETY: C.
+            // SAFETY: OUT.
             unsafe { out.put(committed) };
         }
         Ok(())
@@ -125,7 +125,7 @@ pub unsafe extern "C" fn fyris_map_discard(
     map: *const fyris_map,
     err: *mut fyris_error,
 ) -> fyris_code {
-    // SAFETY: C.
+    // SAFETY: HANDLE: the map.
     call(err, || unsafe { with(map, VersionedMap::discard) })
 }
 
@@ -140,7 +140,7 @@ pub unsafe extern "C" fn fyris_map_reattach(
     err: *mut fyris_error,
 ) -> fyris_code {
     call(err, || {
-        // SAFETY: C.
+        // SAFETY: HANDLE: the map.
         Ok(unsafe { handle(map, "the map") }?.0.reattach()?)
     })
 }

@@ -49,11 +49,11 @@ pub unsafe extern "C" fn fyris_segment_checkout(
     err: *mut fyris_error,
 ) -> *mut fyris_segment {
     make(err, || {
-        // SAFETY: C.
+        // SAFETY: TEXT: the name.
         let name = unsafe { text(name, "the segment's name") }?;
         let options = match options.is_null() {
             true => Options::new(),
-            // SAFETY: C.
+            // SAFETY: TEXT: the options.
             false => options_of(unsafe { text(options, "the options") }?)?,
         };
         let segment = Segment::checkout(name, size, &options)?;
@@ -66,7 +66,7 @@ pub unsafe extern "C" fn fyris_segment_checkout(
 /// Threads: last.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_segment_free(segment: *mut fyris_segment) {
-    // SAFETY: C.
+    // SAFETY: OWNED and THREAD: the last use.
     unsafe { free(segment) }
 }
 
@@ -81,7 +81,7 @@ pub unsafe extern "C" fn fyris_segment_unlink(
     err: *mut fyris_error,
 ) -> fyris_code {
     call(err, || {
-        // SAFETY: C.
+        // SAFETY: TEXT: the name.
         Ok(Segment::unlink(unsafe {
             text(name, "the segment's name")
         }?)?)
@@ -106,7 +106,7 @@ pub unsafe extern "C" fn fyris_segment_data(
             true => Err(Error::Forked),
             false => Ok(segment.as_mut_ptr()),
         };
-        // SAFETY: C.
+        // SAFETY: HANDLE: the segment.
         data = unsafe { with(segment, here) }?;
         Ok(())
     });
@@ -169,7 +169,7 @@ pub unsafe extern "C" fn fyris_segment_look(
                 .as_ptr(),
             })
         };
-        // SAFETY: C.
+        // SAFETY: HANDLE: the segment; OUT: the state.
         unsafe { out.put(with(segment, look)?) };
         Ok(())
     })
@@ -182,7 +182,7 @@ pub unsafe extern "C" fn fyris_segment_look(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_segment_is_behind(segment: *const fyris_segment) -> bool {
     answer(false, || {
-        // SAFETY: C.
+        // SAFETY: HANDLE: the segment.
         unsafe { with(segment, |segment| Ok(segment.is_behind())) }
     })
 }
@@ -201,7 +201,7 @@ pub unsafe extern "C" fn fyris_segment_reattach(
     err: *mut fyris_error,
 ) -> fyris_code {
     call(err, || {
-        // SAFETY: C.
+        // SAFETY: HANDLE: the segment.
         Ok(unsafe { handle(segment, "the segment") }?.0.reattach()?)
     })
 }

@@ -9,7 +9,7 @@ use crate::error::{Outcome, call, fyris_code, fyris_error};
 /// Puts a version where the caller wants it, if it does.
 pub(super) fn tell(version: u64, out: *mut u64) -> Outcome {
     if let Ok(out) = Out::new(out, "version") {
-        // SAFETY: C.
+        // SAFETY: OUT: an out-argument of whoever called from C.
         unsafe { out.put(version) };
     }
     Ok(())
@@ -30,7 +30,7 @@ pub unsafe extern "C" fn fyris_segment_commit(
     err: *mut fyris_error,
 ) -> fyris_code {
     call(err, || {
-        // SAFETY: C.
+        // SAFETY: HANDLE: the segment.
         tell(unsafe { with(segment, Segment::commit) }?, version)
     })
 }
@@ -47,7 +47,7 @@ pub unsafe extern "C" fn fyris_segment_commit_merge(
     err: *mut fyris_error,
 ) -> fyris_code {
     call(err, || {
-        // SAFETY: C.
+        // SAFETY: HANDLE: the segment.
         tell(unsafe { with(segment, Segment::commit_merge) }?, version)
     })
 }
@@ -64,7 +64,7 @@ pub unsafe extern "C" fn fyris_segment_commit_merge_validated(
     err: *mut fyris_error,
 ) -> fyris_code {
     call(err, || {
-        // SAFETY: C.
+        // SAFETY: HANDLE: the segment; OUT: the conflicts.
         let done = unsafe { with_conflicts(segment, conflicts, Segment::commit_merge_validated) }?;
         tell(done, version)
     })
@@ -85,7 +85,7 @@ pub unsafe extern "C" fn fyris_segment_touch(
 ) -> fyris_code {
     call(err, || {
         let range = range(offset, len)?;
-        // SAFETY: C.
+        // SAFETY: HANDLE: the segment.
         unsafe { with(segment, |segment| segment.touch(range)) }
     })
 }
@@ -103,7 +103,7 @@ pub unsafe extern "C" fn fyris_segment_grow(
     size: usize,
     err: *mut fyris_error,
 ) -> fyris_code {
-    // SAFETY: C.
+    // SAFETY: HANDLE: the segment.
     call(err, || unsafe {
         with(segment, |segment| segment.grow(size))
     })
@@ -119,7 +119,7 @@ pub unsafe extern "C" fn fyris_segment_discard(
     segment: *const fyris_segment,
     err: *mut fyris_error,
 ) -> fyris_code {
-    // SAFETY: C.
+    // SAFETY: HANDLE: the segment.
     call(err, || unsafe { with(segment, Segment::discard) })
 }
 
@@ -133,6 +133,6 @@ pub unsafe extern "C" fn fyris_segment_sync(
     segment: *const fyris_segment,
     err: *mut fyris_error,
 ) -> fyris_code {
-    // SAFETY: C.
+    // SAFETY: HANDLE: the segment.
     call(err, || unsafe { with(segment, |segment| segment.sync()) })
 }

@@ -13,16 +13,16 @@ use crate::term::fyris_term;
 
 /// # Safety
 ///
-/// C.
+/// HANDLE: the segment; OUT: the ranges.
 unsafe fn ranges(
     segment: *const fyris_segment,
     out: *mut fyris_ranges,
     find: impl FnOnce(&mut Segment) -> ::fyris_segment::Result<Vec<Range<usize>>>,
 ) -> Outcome {
     let out = Out::new(out, "the place for the ranges")?;
-    // SAFETY: C.
+    // SAFETY: HANDLE: the segment.
     let found = unsafe { with(segment, find) }?;
-    // SAFETY: C.
+    // SAFETY: OUT.
     unsafe { out.put(fyris_ranges::new(&found)) };
     Ok(())
 }
@@ -39,7 +39,7 @@ pub unsafe extern "C" fn fyris_segment_diff(
     changed: *mut fyris_ranges,
     err: *mut fyris_error,
 ) -> fyris_code {
-    // SAFETY: C.
+    // SAFETY: HANDLE: the segment; OUT: the ranges.
     call(err, || unsafe { ranges(segment, changed, Segment::diff) })
 }
 
@@ -55,7 +55,7 @@ pub unsafe extern "C" fn fyris_segment_incoming(
     changed: *mut fyris_ranges,
     err: *mut fyris_error,
 ) -> fyris_code {
-    // SAFETY: C.
+    // SAFETY: HANDLE: the segment; OUT: the ranges.
     call(err, || unsafe {
         ranges(segment, changed, Segment::incoming)
     })
@@ -75,13 +75,13 @@ pub unsafe extern "C" fn fyris_segment_doctor(
     err: *mut fyris_error,
 ) -> fyris_code {
     call(err, || {
-        // SAFETY: C.
+        // SAFETY: TEXT: the name.
         let doctor = Doctor::open(unsafe { text(name, "the segment's name") }?)?;
         doctor.repair()?;
         doctor.check()?;
         if let Ok(out) = Out::new(report, "report") {
             let term = fyris_term(described(&doctor.report()?));
-            // SAFETY: C.
+            // SAFETY: OUT.
             unsafe { out.put(Box::into_raw(Box::new(term))) };
         }
         Ok(())
@@ -105,7 +105,7 @@ pub unsafe extern "C" fn fyris_segment_list(
         let out = Out::new(list, "the place for the list")?;
         let all = Segment::list()?;
         let term = fyris_term(Term::List(all.iter().map(entry).collect()));
-        // SAFETY: C.
+        // SAFETY: OUT.
         unsafe { out.put(Box::into_raw(Box::new(term))) };
         Ok(())
     })

@@ -72,13 +72,13 @@ impl fyris_ranges {
 /// Threads: one.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_ranges_free(ranges: *mut fyris_ranges) {
-    // SAFETY: C.
+    // SAFETY: FILLED and THREAD: the ranges, or null.
     let Some(ranges) = (unsafe { ranges.as_mut() }) else {
         return;
     };
     if !ranges.ranges.is_null() {
         let all = std::ptr::slice_from_raw_parts_mut(ranges.ranges, ranges.count);
-        // SAFETY: C: as `fyris_ranges::new` made it.
+        // SAFETY: FILLED: as `fyris_ranges::new` made it; THREAD: nobody else frees it.
         drop(unsafe { Box::from_raw(all) });
     }
     ranges.ranges = std::ptr::null_mut();
@@ -89,12 +89,12 @@ pub unsafe extern "C" fn fyris_ranges_free(ranges: *mut fyris_ranges) {
 ///
 /// # Safety
 ///
-/// C.
+/// HANDLE: the segment.
 unsafe fn with<T>(
     segment: *const fyris_segment,
     operation: impl FnOnce(&mut Segment) -> ::fyris_segment::Result<T>,
 ) -> Outcome<T> {
-    // SAFETY: C.
+    // SAFETY: HANDLE: the segment.
     let segment = unsafe { handle(segment, "the segment") }?;
     Ok(segment.0.with(operation)?)
 }
@@ -103,19 +103,19 @@ unsafe fn with<T>(
 ///
 /// # Safety
 ///
-/// C.
+/// HANDLE: the segment; OUT: the conflicts.
 unsafe fn with_conflicts<T>(
     segment: *const fyris_segment,
     conflicts: *mut fyris_ranges,
     operation: impl FnOnce(&mut Segment) -> ::fyris_segment::Result<T>,
 ) -> Outcome<T> {
-    // SAFETY: C.
+    // SAFETY: HANDLE: the segment.
     let segment = unsafe { handle(segment, "the segment") }?;
     segment.0.with(operation).map_err(|error| {
         if let Error::Conflict { ranges } | Error::BaseLost { ranges } = &error
             && let Ok(out) = Out::new(conflicts, "conflicts")
         {
-            // SAFETY: C.
+            // SAFETY: OUT.
             unsafe { out.put(fyris_ranges::new(ranges)) };
         }
         error.into()

@@ -27,7 +27,7 @@ pub unsafe extern "C" fn fyris_segment_begin(
     err: *mut fyris_error,
 ) -> fyris_code {
     call(err, || {
-        // SAFETY: C.
+        // SAFETY: HANDLE: the segment.
         update::tell(unsafe { with(segment, Segment::begin) }?, updated)
     })
 }
@@ -58,14 +58,15 @@ pub unsafe extern "C" fn fyris_segment_transaction(
         let Some(change) = change else {
             return Err(Failure::new(FYRIS_E_NULL, "the function is NULL"));
         };
-        // SAFETY: C.
+        // SAFETY: HANDLE: the segment.
         let shared = &unsafe { handle(segment, "the segment") }?.0;
         for lost in 0.. {
             let (data, size) = shared.with(|segment| {
                 segment.begin()?;
                 Ok((segment.as_ptr().cast_mut(), segment.len()))
             })?;
-            // SAFETY: C: a function of this type; the working copy stays while the segment does, and is writable.
+            // SAFETY: CALLBACK: a function of this type; HANDLE: the working copy stays while the segment does, and is
+            // writable.
             let said = unsafe { change(context, data.cast(), size) };
             if said != 0 {
                 shared.with(Segment::discard)?;
@@ -102,7 +103,7 @@ pub unsafe extern "C" fn fyris_segment_wait(
     err: *mut fyris_error,
 ) -> fyris_code {
     call(err, || {
-        // SAFETY: C.
+        // SAFETY: HANDLE: the segment.
         let watcher = unsafe { with(segment, |segment| Ok(segment.watcher())) }?;
         let timeout = u64::try_from(millis).ok().map(Duration::from_millis);
         said(watcher.wait(timeout)?, news)
@@ -111,7 +112,7 @@ pub unsafe extern "C" fn fyris_segment_wait(
 
 fn said(news: bool, out: *mut bool) -> Outcome {
     if let Ok(out) = Out::new(out, "news") {
-        // SAFETY: C.
+        // SAFETY: OUT: an out-argument of whoever called from C.
         unsafe { out.put(news) };
     }
     Ok(())

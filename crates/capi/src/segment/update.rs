@@ -31,7 +31,7 @@ pub(crate) fn tell(updated: Updated, out: *mut fyris_updated) -> Outcome {
             bytes: updated.bytes,
             conflicts: updated.conflicts,
         };
-        // SAFETY: C.
+        // SAFETY: OUT: an out-argument of whoever called from C.
         unsafe { out.put(updated) };
     }
     Ok(())
@@ -50,7 +50,7 @@ pub unsafe extern "C" fn fyris_segment_update(
     err: *mut fyris_error,
 ) -> fyris_code {
     call(err, || {
-        // SAFETY: C.
+        // SAFETY: HANDLE: the segment.
         tell(unsafe { with(segment, Segment::update) }?, updated)
     })
 }
@@ -69,7 +69,7 @@ pub unsafe extern "C" fn fyris_segment_update_validated(
     err: *mut fyris_error,
 ) -> fyris_code {
     call(err, || {
-        // SAFETY: C.
+        // SAFETY: HANDLE: the segment; OUT: the conflicts.
         let done = unsafe { with_conflicts(segment, conflicts, Segment::update_validated) }?;
         tell(done, updated)
     })
@@ -132,8 +132,8 @@ pub unsafe extern "C" fn fyris_segment_update_with(
         let ask = |conflict: Conflict<'_>| {
             let mut result = [0; 64];
             let question = question(&conflict);
-            // SAFETY: C: a function of this type; all pointers are to memory that lives until it returns, 64 bytes are
-            // as long as the longest unit.
+            // SAFETY: CALLBACK: a function of this type, which writes no more than a unit; all pointers are to memory
+            // that lives until it returns, 64 bytes are as long as the longest unit.
             match unsafe { decide(context, &question, result.as_mut_ptr()) } {
                 FYRIS_LOCAL => Choice::Local,
                 FYRIS_INCOMING => Choice::Incoming,
@@ -147,7 +147,7 @@ pub unsafe extern "C" fn fyris_segment_update_with(
                 }
             }
         };
-        // SAFETY: C.
+        // SAFETY: HANDLE: the segment.
         let done = unsafe { with(segment, |segment| segment.update_with(ask)) }?;
         tell(done, updated)
     })

@@ -23,7 +23,7 @@ pub unsafe extern "C" fn fyris_table_save(
     err: *mut fyris_error,
 ) -> fyris_code {
     call(err, || {
-        // SAFETY: C.
+        // SAFETY: HANDLE: the table; TEXT: the path.
         let (table, path) = unsafe { (table(handle)?, text(path, "the path")?) };
         let options = SaveOptions {
             object_count: true,
@@ -32,7 +32,7 @@ pub unsafe extern "C" fn fyris_table_save(
         };
         let written = table.tab2file(path, &options)?;
         if let Ok(out) = place(objects) {
-            // SAFETY: C.
+            // SAFETY: OUT.
             unsafe { out.put(written) };
         }
         Ok(())
@@ -52,7 +52,7 @@ pub unsafe extern "C" fn fyris_table_load(
     err: *mut fyris_error,
 ) -> *mut fyris_table {
     make(err, || {
-        // SAFETY: C.
+        // SAFETY: HANDLE: the store; TEXT: the path.
         let (owner, path) = unsafe { (owner(store)?, text(path, "the path")?) };
         let loaded = owner.file2tab(path, &LoadOptions::verified())?;
         Ok(fyris_table(loaded.table))

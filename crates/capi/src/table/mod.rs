@@ -31,9 +31,9 @@ pub struct fyris_table(pub(crate) Table);
 ///
 /// # Safety
 ///
-/// C.
+/// HANDLE: the table.
 unsafe fn table<'a>(pointer: *const fyris_table) -> Outcome<&'a Table> {
-    // SAFETY: C.
+    // SAFETY: HANDLE: the table.
     Ok(&unsafe { handle(pointer, "the table") }?.0)
 }
 
@@ -41,9 +41,9 @@ unsafe fn table<'a>(pointer: *const fyris_table) -> Outcome<&'a Table> {
 ///
 /// # Safety
 ///
-/// C.
+/// HANDLE: the term.
 unsafe fn term<'a>(pointer: *const fyris_term, name: &str) -> Outcome<&'a Term> {
-    // SAFETY: C.
+    // SAFETY: HANDLE: the term.
     Ok(&unsafe { handle(pointer, name) }?.0)
 }
 

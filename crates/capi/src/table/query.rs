@@ -11,9 +11,9 @@ use crate::term::fyris_term;
 ///
 /// # Safety
 ///
-/// C.
+/// HANDLE: the specification.
 unsafe fn spec_of(spec: *const fyris_term) -> Outcome<MatchSpec> {
-    // SAFETY: C.
+    // SAFETY: HANDLE: the specification.
     let spec = unsafe { term(spec, "the match specification") }?;
     Ok(MatchSpec::compile(spec).map_err(fyris::Error::from)?)
 }
@@ -22,17 +22,17 @@ unsafe fn spec_of(spec: *const fyris_term) -> Outcome<MatchSpec> {
 ///
 /// # Safety
 ///
-/// C.
+/// HANDLE: the table and the specification; OUT: the count.
 unsafe fn counted(
     handle: *const fyris_table,
     spec: *const fyris_term,
     count: *mut usize,
     run: impl FnOnce(&Table, &MatchSpec) -> fyris::Result<usize>,
 ) -> Outcome {
-    // SAFETY: C.
+    // SAFETY: HANDLE: the table and the specification.
     let found = run(unsafe { table(handle) }?, &unsafe { spec_of(spec) }?)?;
     if let Ok(out) = place(count) {
-        // SAFETY: C.
+        // SAFETY: OUT.
         unsafe { out.put(found) };
     }
     Ok(())
@@ -58,7 +58,7 @@ pub unsafe extern "C" fn fyris_table_select(
 ) -> fyris_code {
     call(err, || {
         let out = place(values)?;
-        // SAFETY: C.
+        // SAFETY: HANDLE: the table and the specification.
         let (table, spec) = unsafe { (table(handle)?, spec_of(spec)?) };
         let found = match (limit, reverse) {
             (0, false) => table.select(&spec)?,
@@ -66,7 +66,7 @@ pub unsafe extern "C" fn fyris_table_select(
             (limit, false) => table.select_limit(&spec, limit)?.results,
             (limit, true) => table.select_reverse_limit(&spec, limit)?.results,
         };
-        // SAFETY: C.
+        // SAFETY: OUT.
         unsafe { out.put(boxed(Term::List(found))) };
         Ok(())
     })
@@ -84,7 +84,7 @@ pub unsafe extern "C" fn fyris_table_select_count(
     count: *mut usize,
     err: *mut fyris_error,
 ) -> fyris_code {
-    // SAFETY: C.
+    // SAFETY: HANDLE: the table and the specification; OUT: the count.
     call(err, || unsafe {
         counted(handle, spec, count, Table::select_count)
     })
@@ -103,7 +103,7 @@ pub unsafe extern "C" fn fyris_table_select_delete(
     count: *mut usize,
     err: *mut fyris_error,
 ) -> fyris_code {
-    // SAFETY: C.
+    // SAFETY: HANDLE: the table and the specification; OUT: the count.
     call(err, || unsafe {
         counted(handle, spec, count, Table::select_delete)
     })
@@ -122,7 +122,7 @@ pub unsafe extern "C" fn fyris_table_select_replace(
     count: *mut usize,
     err: *mut fyris_error,
 ) -> fyris_code {
-    // SAFETY: C.
+    // SAFETY: HANDLE: the table and the specification; OUT: the count.
     call(err, || unsafe {
         counted(handle, spec, count, Table::select_replace)
     })
@@ -142,10 +142,10 @@ pub unsafe extern "C" fn fyris_table_match_object(
 ) -> fyris_code {
     call(err, || {
         let out = place(objects)?;
-        // SAFETY: C.
+        // SAFETY: HANDLE: the table and the pattern.
         let (table, pattern) = unsafe { (table(handle)?, term(pattern, "the pattern")?) };
         let found = Term::List(table.match_object(pattern)?);
-        // SAFETY: C.
+        // SAFETY: OUT.
         unsafe { out.put(boxed(found)) };
         Ok(())
     })
@@ -166,7 +166,7 @@ pub unsafe extern "C" fn fyris_table_explain(
 ) -> fyris_code {
     call(err, || {
         let out = place(explanation)?;
-        // SAFETY: C.
+        // SAFETY: HANDLE: the table and the specification.
         let (table, spec) = unsafe { (table(handle)?, spec_of(spec)?) };
         let found = table.explain(&spec)?;
         let map = Map::new(vec![
@@ -174,7 +174,7 @@ pub unsafe extern "C" fn fyris_table_explain(
             (Term::atom("estimated"), Term::integer(found.estimated)),
             (Term::atom("size"), Term::integer(found.size)),
         ]);
-        // SAFETY: C.
+        // SAFETY: OUT.
         unsafe { out.put(boxed(Term::Map(map))) };
         Ok(())
     })

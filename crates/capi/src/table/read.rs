@@ -25,10 +25,10 @@ pub unsafe extern "C" fn fyris_table_lookup(
 ) -> fyris_code {
     call(err, || {
         let out = place(objects)?;
-        // SAFETY: C.
+        // SAFETY: HANDLE: the table and the key.
         let (table, key) = unsafe { (table(handle)?, term(key, "the key")?) };
         let found = Term::List(table.lookup(key)?);
-        // SAFETY: C.
+        // SAFETY: OUT.
         unsafe { out.put(boxed(found)) };
         Ok(())
     })
@@ -47,10 +47,10 @@ pub unsafe extern "C" fn fyris_table_lookup_encoded(
 ) -> fyris_code {
     call(err, || {
         let out = place(objects)?;
-        // SAFETY: C.
+        // SAFETY: HANDLE: the table; ARRAY: the encoded key.
         let (table, key) = unsafe { (table(handle)?, bytes(key, len, "the encoded key")?) };
         let found = encode(&Term::List(table.lookup(&decode(key)?)?))?;
-        // SAFETY: C.
+        // SAFETY: OUT.
         unsafe { out.put(found) };
         Ok(())
     })
@@ -71,10 +71,10 @@ pub unsafe extern "C" fn fyris_table_lookup_element(
 ) -> fyris_code {
     call(err, || {
         let out = place(element)?;
-        // SAFETY: C.
+        // SAFETY: HANDLE: the table and the key.
         let (table, key) = unsafe { (table(handle)?, term(key, "the key")?) };
         let found = table.lookup_element(key, position)?.into_term();
-        // SAFETY: C.
+        // SAFETY: OUT.
         unsafe { out.put(boxed(found)) };
         Ok(())
     })
@@ -94,10 +94,10 @@ pub unsafe extern "C" fn fyris_table_member(
 ) -> fyris_code {
     call(err, || {
         let out = place(found)?;
-        // SAFETY: C.
+        // SAFETY: HANDLE: the table and the key.
         let (table, key) = unsafe { (table(handle)?, term(key, "the key")?) };
         let found = table.member(key)?;
-        // SAFETY: C.
+        // SAFETY: OUT.
         unsafe { out.put(found) };
         Ok(())
     })
@@ -118,7 +118,7 @@ pub unsafe extern "C" fn fyris_table_info(
 ) -> fyris_code {
     call(err, || {
         let out = place(value)?;
-        // SAFETY: C.
+        // SAFETY: HANDLE: the table; TEXT: the item's name.
         let (table, item) = unsafe { (table(handle)?, text(item, "the name of the item")?) };
         let found = match table.info_item(item)? {
             Some(InfoValue::Term(term)) => term,
@@ -128,7 +128,7 @@ pub unsafe extern "C" fn fyris_table_info(
             }
             None => return Err(fyris::Error::NoSuchTable(table.reference()).into()),
         };
-        // SAFETY: C.
+        // SAFETY: OUT.
         unsafe { out.put(boxed(found)) };
         Ok(())
     })
@@ -147,10 +147,10 @@ pub unsafe extern "C" fn fyris_table_size(
 ) -> fyris_code {
     call(err, || {
         let out = place(objects)?;
-        // SAFETY: C.
+        // SAFETY: HANDLE: the table.
         let table = unsafe { table(handle) }?;
         match table.info() {
-            // SAFETY: C.
+            // SAFETY: OUT.
             Some(info) => unsafe { out.put(info.size) },
             None => return Err(fyris::Error::NoSuchTable(table.reference()).into()),
         }

@@ -32,7 +32,7 @@ pub unsafe extern "C" fn fyris_store_join(
     err: *mut fyris_error,
 ) -> *mut fyris_store {
     make(err, || {
-        // SAFETY: C.
+        // SAFETY: HANDLE: the store.
         Ok(fyris_store(unsafe { owner(store) }?.store().owner()))
     })
 }
@@ -42,7 +42,7 @@ pub unsafe extern "C" fn fyris_store_join(
 /// Threads: last.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_store_free(store: *mut fyris_store) {
-    // SAFETY: C.
+    // SAFETY: OWNED and THREAD: the last use.
     unsafe { free(store) }
 }
 
@@ -62,9 +62,9 @@ pub unsafe extern "C" fn fyris_table_new(
     err: *mut fyris_error,
 ) -> *mut fyris_table {
     make(err, || {
-        // SAFETY: C.
+        // SAFETY: HANDLE: the store; TEXT: the name.
         let (owner, name) = unsafe { (owner(store)?, text(name, "the table's name")?) };
-        // SAFETY: C.
+        // SAFETY: TEXT: the options, or null.
         let options = unsafe { options_of(options) }?;
         Ok(fyris_table(owner.new_table(name, &options)?))
     })
@@ -83,9 +83,9 @@ pub unsafe extern "C" fn fyris_table_open(
     err: *mut fyris_error,
 ) -> *mut fyris_table {
     make(err, || {
-        // SAFETY: C.
+        // SAFETY: HANDLE: the store; TEXT: the name.
         let (owner, name) = unsafe { (owner(store)?, text(name, "the table's name")?) };
-        // SAFETY: C.
+        // SAFETY: TEXT: the options, or null.
         let options = unsafe { options_of(options) }?;
         Ok(fyris_table(owner.open(name, &options)?))
     })
@@ -103,7 +103,7 @@ pub unsafe extern "C" fn fyris_table_named(
     err: *mut fyris_error,
 ) -> *mut fyris_table {
     make(err, || {
-        // SAFETY: C.
+        // SAFETY: HANDLE: the store; TEXT: the name.
         let (owner, name) = unsafe { (owner(store)?, text(name, "the table's name")?) };
         Ok(fyris_table(owner.named(name)?))
     })
@@ -119,7 +119,7 @@ pub unsafe extern "C" fn fyris_table_delete(
     handle: *const fyris_table,
     err: *mut fyris_error,
 ) -> fyris_code {
-    // SAFETY: C.
+    // SAFETY: HANDLE: the table.
     call(err, || Ok(unsafe { table(handle) }?.delete()?))
 }
 
@@ -128,7 +128,7 @@ pub unsafe extern "C" fn fyris_table_delete(
 /// Threads: last.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_table_free(handle: *mut fyris_table) {
-    // SAFETY: C.
+    // SAFETY: OWNED and THREAD: the last use.
     unsafe { free(handle) }
 }
 
@@ -136,9 +136,9 @@ pub unsafe extern "C" fn fyris_table_free(handle: *mut fyris_table) {
 ///
 /// # Safety
 ///
-/// C.
+/// HANDLE: the store.
 pub(super) unsafe fn owner<'a>(store: *const fyris_store) -> Outcome<&'a Owner> {
-    // SAFETY: C.
+    // SAFETY: HANDLE: the store.
     Ok(&unsafe { handle(store, "the store") }?.0)
 }
 
@@ -146,12 +146,12 @@ pub(super) unsafe fn owner<'a>(store: *const fyris_store) -> Outcome<&'a Owner> 
 ///
 /// # Safety
 ///
-/// C.
+/// TEXT: the options, or null.
 unsafe fn options_of(options: *const c_char) -> Outcome<Options> {
     if options.is_null() {
         return Ok(Options::default());
     }
-    // SAFETY: C.
+    // SAFETY: TEXT: the options.
     let options: Term = parse(unsafe { text(options, "the options") }?)?;
     Ok(Options::parse(&options, |_| None)?)
 }

@@ -14,16 +14,16 @@ type Stepped = fyris::Result<Option<Term>>;
 ///
 /// # Safety
 ///
-/// C.
+/// HANDLE: the table; OUT: the key.
 unsafe fn step(
     handle: *const fyris_table,
     key: *mut *mut fyris_term,
     step: impl FnOnce(&Table) -> Stepped,
 ) -> Outcome {
     let out = place(key)?;
-    // SAFETY: C.
+    // SAFETY: HANDLE: the table.
     let found = step(unsafe { table(handle) }?)?;
-    // SAFETY: C.
+    // SAFETY: OUT.
     unsafe { out.put(found.map_or(std::ptr::null_mut(), boxed)) };
     Ok(())
 }
@@ -40,7 +40,7 @@ pub unsafe extern "C" fn fyris_table_first(
     key: *mut *mut fyris_term,
     err: *mut fyris_error,
 ) -> fyris_code {
-    // SAFETY: C.
+    // SAFETY: HANDLE: the table; OUT: the key.
     call(err, || unsafe { step(handle, key, Table::first) })
 }
 
@@ -55,7 +55,7 @@ pub unsafe extern "C" fn fyris_table_last(
     key: *mut *mut fyris_term,
     err: *mut fyris_error,
 ) -> fyris_code {
-    // SAFETY: C.
+    // SAFETY: HANDLE: the table; OUT: the key.
     call(err, || unsafe { step(handle, key, Table::last) })
 }
 
@@ -73,9 +73,9 @@ pub unsafe extern "C" fn fyris_table_next(
     err: *mut fyris_error,
 ) -> fyris_code {
     call(err, || {
-        // SAFETY: C.
+        // SAFETY: HANDLE: the key to go on from.
         let from = unsafe { term(from, "the key to go on from") }?;
-        // SAFETY: C.
+        // SAFETY: HANDLE: the table; OUT: the key.
         unsafe { step(handle, key, |table| table.next(from)) }
     })
 }
@@ -93,9 +93,9 @@ pub unsafe extern "C" fn fyris_table_prev(
     err: *mut fyris_error,
 ) -> fyris_code {
     call(err, || {
-        // SAFETY: C.
+        // SAFETY: HANDLE: the key to go on from.
         let from = unsafe { term(from, "the key to go on from") }?;
-        // SAFETY: C.
+        // SAFETY: HANDLE: the table; OUT: the key.
         unsafe { step(handle, key, |table| table.prev(from)) }
     })
 }
@@ -113,9 +113,9 @@ pub unsafe extern "C" fn fyris_table_list(
 ) -> fyris_code {
     call(err, || {
         let out = place(objects)?;
-        // SAFETY: C.
+        // SAFETY: HANDLE: the table.
         let found = Term::List(unsafe { table(handle) }?.tab2list()?);
-        // SAFETY: C.
+        // SAFETY: OUT.
         unsafe { out.put(boxed(found)) };
         Ok(())
     })
@@ -136,7 +136,7 @@ pub unsafe extern "C" fn fyris_walk_new(
     err: *mut fyris_error,
 ) -> *mut fyris_walk {
     make(err, || {
-        // SAFETY: C.
+        // SAFETY: HANDLE: the table.
         let table = unsafe { table(handle) }?;
         Ok(fyris_walk(if backwards {
             table.iter_back()
@@ -160,10 +160,10 @@ pub unsafe extern "C" fn fyris_walk_next(
 ) -> fyris_code {
     call(err, || {
         let out = place(object)?;
-        // SAFETY: C.
+        // SAFETY: HANDLE and THREAD: the walk.
         let next = unsafe { handle_mut(walk, "the walk") }?.0.next();
         let next = next.transpose()?;
-        // SAFETY: C.
+        // SAFETY: OUT.
         unsafe { out.put(next.map_or(std::ptr::null_mut(), boxed)) };
         Ok(())
     })
@@ -174,6 +174,6 @@ pub unsafe extern "C" fn fyris_walk_next(
 /// Threads: last.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_walk_free(walk: *mut fyris_walk) {
-    // SAFETY: C.
+    // SAFETY: OWNED and THREAD: the last use.
     unsafe { free(walk) }
 }

@@ -24,7 +24,7 @@ pub unsafe extern "C" fn fyris_table_insert(
     err: *mut fyris_error,
 ) -> fyris_code {
     call(err, || {
-        // SAFETY: C.
+        // SAFETY: HANDLE: the table and the object.
         let (table, object) = unsafe { (table(handle)?, term(object, "the object")?) };
         Ok(table.insert(object)?)
     })
@@ -41,7 +41,7 @@ pub unsafe extern "C" fn fyris_table_insert_encoded(
     err: *mut fyris_error,
 ) -> fyris_code {
     call(err, || {
-        // SAFETY: C.
+        // SAFETY: HANDLE: the table; ARRAY: the encoded object.
         let (table, data) = unsafe { (table(handle)?, bytes(data, len, "the encoded object")?) };
         Ok(table.insert(&decode(data)?)?)
     })
@@ -61,7 +61,7 @@ pub unsafe extern "C" fn fyris_table_insert_list(
     err: *mut fyris_error,
 ) -> fyris_code {
     call(err, || {
-        // SAFETY: C.
+        // SAFETY: HANDLE: the table and each object; ARRAY: the objects.
         let (table, objects) = unsafe { (table(handle)?, terms(objects, count)?) };
         Ok(table.insert_list(&objects)?)
     })
@@ -71,13 +71,13 @@ pub unsafe extern "C" fn fyris_table_insert_list(
 ///
 /// # Safety
 ///
-/// C.
+/// ARRAY: the objects; HANDLE: each of them.
 unsafe fn terms(objects: *const *const fyris_term, count: usize) -> Outcome<Vec<Term>> {
-    // SAFETY: C.
+    // SAFETY: ARRAY: the objects.
     let objects = unsafe { array(objects, count, "the array of objects") }?;
     let each = objects.iter().enumerate();
     each.map(|(i, &object)| {
-        // SAFETY: C.
+        // SAFETY: HANDLE: an element of the array.
         unsafe { term(object, &format!("object {i}")) }.cloned()
     })
     .collect()
@@ -96,11 +96,11 @@ pub unsafe extern "C" fn fyris_table_insert_new(
     err: *mut fyris_error,
 ) -> fyris_code {
     call(err, || {
-        // SAFETY: C.
+        // SAFETY: HANDLE: the table and the object.
         let (table, object) = unsafe { (table(handle)?, term(object, "the object")?) };
         let done = table.insert_new(object)?;
         if let Ok(out) = place(inserted) {
-            // SAFETY: C.
+            // SAFETY: OUT.
             unsafe { out.put(done) };
         }
         Ok(())
@@ -119,7 +119,7 @@ pub unsafe extern "C" fn fyris_table_delete_key(
     err: *mut fyris_error,
 ) -> fyris_code {
     call(err, || {
-        // SAFETY: C.
+        // SAFETY: HANDLE: the table and the key.
         let (table, key) = unsafe { (table(handle)?, term(key, "the key")?) };
         Ok(table.delete_key(key)?)
     })
@@ -137,7 +137,7 @@ pub unsafe extern "C" fn fyris_table_delete_object(
     err: *mut fyris_error,
 ) -> fyris_code {
     call(err, || {
-        // SAFETY: C.
+        // SAFETY: HANDLE: the table and the object.
         let (table, object) = unsafe { (table(handle)?, term(object, "the object")?) };
         Ok(table.delete_object(object)?)
     })
@@ -153,7 +153,7 @@ pub unsafe extern "C" fn fyris_table_delete_all_objects(
     handle: *const fyris_table,
     err: *mut fyris_error,
 ) -> fyris_code {
-    // SAFETY: C.
+    // SAFETY: HANDLE: the table.
     call(err, || Ok(unsafe { table(handle) }?.delete_all_objects()?))
 }
 
@@ -171,10 +171,10 @@ pub unsafe extern "C" fn fyris_table_take(
 ) -> fyris_code {
     call(err, || {
         let out = place(objects)?;
-        // SAFETY: C.
+        // SAFETY: HANDLE: the table and the key.
         let (table, key) = unsafe { (table(handle)?, term(key, "the key")?) };
         let taken = Term::List(table.take(key)?);
-        // SAFETY: C.
+        // SAFETY: OUT.
         unsafe { out.put(boxed(taken)) };
         Ok(())
     })
@@ -200,20 +200,20 @@ pub unsafe extern "C" fn fyris_table_count(
     err: *mut fyris_error,
 ) -> fyris_code {
     call(err, || {
-        // SAFETY: C.
+        // SAFETY: HANDLE: the table and the key.
         let (table, key) = unsafe { (table(handle)?, term(key, "the key")?) };
         let mut op = CounterOp::add(increment);
         if position != 0 {
             op = op.at(position);
         }
-        // SAFETY: C.
+        // SAFETY: HANDLE: the initial object, or null.
         let counted = match unsafe { initial.as_ref() } {
             Some(initial) => table.update_counter_or(key, &[op], &initial.0)?,
             None => table.update_counter(key, &[op])?,
         };
         if let (Ok(out), Some(counted)) = (place(value), counted.first()) {
             let counted = int(counted)?;
-            // SAFETY: C.
+            // SAFETY: OUT.
             unsafe { out.put(counted) };
         }
         Ok(())
@@ -237,13 +237,13 @@ pub unsafe extern "C" fn fyris_table_update_counter(
     err: *mut fyris_error,
 ) -> fyris_code {
     call(err, || {
-        // SAFETY: C.
+        // SAFETY: HANDLE: the table and the key.
         let (table, key) = unsafe { (table(handle)?, term(key, "the key")?) };
-        // SAFETY: C.
+        // SAFETY: HANDLE: the operations, and the initial object or null.
         let (ops, initial) = unsafe { (term(ops, "the operations")?, initial.as_ref()) };
         let counted = table.update_counter_term(key, ops, initial.map(|term| &term.0))?;
         if let Ok(out) = place(result) {
-            // SAFETY: C.
+            // SAFETY: OUT.
             unsafe { out.put(boxed(counted)) };
         }
         Ok(())
@@ -267,13 +267,13 @@ pub unsafe extern "C" fn fyris_table_update_element(
     err: *mut fyris_error,
 ) -> fyris_code {
     call(err, || {
-        // SAFETY: C.
+        // SAFETY: HANDLE: the table and the key.
         let (table, key) = unsafe { (table(handle)?, term(key, "the key")?) };
-        // SAFETY: C.
+        // SAFETY: HANDLE: the edits, and the initial object or null.
         let (edits, initial) = unsafe { (term(edits, "the edits")?, initial.as_ref()) };
         let done = table.update_element_term(key, edits, initial.map(|term| &term.0))?;
         if let Ok(out) = place(updated) {
-            // SAFETY: C.
+            // SAFETY: OUT.
             unsafe { out.put(done) };
         }
         Ok(())
@@ -290,7 +290,7 @@ pub unsafe extern "C" fn fyris_table_rename(
     err: *mut fyris_error,
 ) -> fyris_code {
     call(err, || {
-        // SAFETY: C.
+        // SAFETY: HANDLE: the table and the name.
         let (table, name) = unsafe { (table(handle)?, term(name, "the name")?) };
         let Term::Atom(name) = name else {
             let text = "the name of a table is an atom";

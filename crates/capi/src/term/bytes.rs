@@ -33,13 +33,13 @@ impl fyris_bytes {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_bytes_free(bytes: *mut fyris_bytes) {
     answer((), || {
-        // SAFETY: C.
+        // SAFETY: FILLED and THREAD: the bytes, or null.
         let Some(bytes) = (unsafe { bytes.as_mut() }) else {
             return Ok(());
         };
         if !bytes.data.is_null() {
             let all = std::ptr::slice_from_raw_parts_mut(bytes.data, bytes.len + 1);
-            // SAFETY: C: as `fyris_bytes::new` made it.
+            // SAFETY: FILLED: as `fyris_bytes::new` made it; THREAD: nobody else frees it.
             drop(unsafe { Box::from_raw(all) });
         }
         bytes.data = std::ptr::null_mut();
@@ -59,7 +59,7 @@ pub unsafe extern "C" fn fyris_term_decode(
     err: *mut fyris_error,
 ) -> *mut fyris_term {
     make(err, || {
-        // SAFETY: C.
+        // SAFETY: ARRAY: the encoded term.
         decode(unsafe { bytes(data, len, "the encoded term") }?).map(fyris_term)
     })
 }
@@ -80,9 +80,9 @@ pub unsafe extern "C" fn fyris_term_encode(
 ) -> fyris_code {
     call(err, || {
         let out = Out::new(bytes, "the place for the bytes")?;
-        // SAFETY: C.
+        // SAFETY: HANDLE: the term.
         let bytes = encode(&unsafe { handle(term, "the term") }?.0)?;
-        // SAFETY: C.
+        // SAFETY: OUT.
         unsafe { out.put(bytes) };
         Ok(())
     })
@@ -106,9 +106,9 @@ pub unsafe extern "C" fn fyris_term_print(
 ) -> fyris_code {
     call(err, || {
         let out = Out::new(bytes, "the place for the text")?;
-        // SAFETY: C.
+        // SAFETY: HANDLE: the term.
         let text = text::print_p(&unsafe { handle(term, "the term") }?.0, &one_line());
-        // SAFETY: C.
+        // SAFETY: OUT.
         unsafe { out.put(fyris_bytes::new(text.into_bytes())) };
         Ok(())
     })

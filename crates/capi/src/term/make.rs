@@ -51,7 +51,7 @@ pub unsafe extern "C" fn fyris_term_atom(
     err: *mut fyris_error,
 ) -> *mut fyris_term {
     make(err, || {
-        // SAFETY: C.
+        // SAFETY: TEXT: the name.
         let name = unsafe { text(name, "the name of an atom") }?;
         Ok(fyris_term(Term::Atom(Atom::new(name)?)))
     })
@@ -67,7 +67,7 @@ pub unsafe extern "C" fn fyris_term_binary(
     err: *mut fyris_error,
 ) -> *mut fyris_term {
     make(err, || {
-        // SAFETY: C.
+        // SAFETY: ARRAY: the bytes.
         let data = unsafe { bytes(data, len, "the bytes of a binary") }?;
         Ok(fyris_term(Term::binary(data)))
     })
@@ -82,7 +82,7 @@ pub unsafe extern "C" fn fyris_term_text(
     err: *mut fyris_error,
 ) -> *mut fyris_term {
     make(err, || {
-        // SAFETY: C.
+        // SAFETY: TEXT.
         let value = unsafe { text(value, "the text") }?;
         Ok(fyris_term(Term::binary(value.as_bytes())))
     })
@@ -99,7 +99,7 @@ pub unsafe extern "C" fn fyris_term_parse(
     err: *mut fyris_error,
 ) -> *mut fyris_term {
     make(err, || {
-        // SAFETY: C.
+        // SAFETY: TEXT.
         parse(unsafe { text(syntax, "the text of a term") }?).map(fyris_term)
     })
 }
@@ -122,7 +122,7 @@ pub unsafe extern "C" fn fyris_term_tuple(
     err: *mut fyris_error,
 ) -> *mut fyris_term {
     make(err, || {
-        // SAFETY: C.
+        // SAFETY: ARRAY: the elements; OWNED and THREAD: each of them.
         let elements = unsafe { take(elements, len, "tuple") }?;
         bounded(Term::Tuple(elements))
     })
@@ -140,7 +140,7 @@ pub unsafe extern "C" fn fyris_term_list(
     err: *mut fyris_error,
 ) -> *mut fyris_term {
     make(err, || {
-        // SAFETY: C.
+        // SAFETY: ARRAY: the elements; OWNED and THREAD: each of them.
         let elements = unsafe { take(elements, len, "list") }?;
         bounded(Term::List(elements))
     })
@@ -160,7 +160,7 @@ pub unsafe extern "C" fn fyris_term_map(
 ) -> *mut fyris_term {
     make(err, || {
         let len = pairs.saturating_mul(2);
-        // SAFETY: C.
+        // SAFETY: ARRAY: the elements; OWNED and THREAD: each of them.
         let mut elements = unsafe { take(elements, len, "map") }?.into_iter();
         let mut map = Vec::with_capacity(pairs);
         while let (Some(key), Some(value)) = (elements.next(), elements.next()) {
@@ -174,10 +174,10 @@ pub unsafe extern "C" fn fyris_term_map(
 ///
 /// # Safety
 ///
-/// C, and no element is there twice.
+/// ARRAY: the elements; OWNED and THREAD: each of them.
 unsafe fn take(elements: *const *mut fyris_term, len: usize, whole: &str) -> Outcome<Vec<Term>> {
     let name = format!("the array of a {whole}'s elements");
-    // SAFETY: C.
+    // SAFETY: ARRAY: the elements.
     let elements = unsafe { array(elements, len, &name) }?;
     let mut missing = None;
     let mut taken = Vec::with_capacity(len);
@@ -185,7 +185,7 @@ unsafe fn take(elements: *const *mut fyris_term, len: usize, whole: &str) -> Out
         if element.is_null() {
             missing.get_or_insert(i);
         } else {
-            // SAFETY: C: made by a maker, which boxed it, and handed over here.
+            // SAFETY: OWNED and THREAD: a maker boxed it, and it is handed over here.
             taken.push(unsafe { Box::from_raw(element) }.0);
         }
     }
@@ -203,7 +203,7 @@ pub unsafe extern "C" fn fyris_term_clone(
     err: *mut fyris_error,
 ) -> *mut fyris_term {
     make(err, || {
-        // SAFETY: C.
+        // SAFETY: HANDLE: the term.
         let term = unsafe { handle(term, "the term") }?;
         Ok(fyris_term(term.0.clone()))
     })
@@ -214,6 +214,6 @@ pub unsafe extern "C" fn fyris_term_clone(
 /// Threads: last.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_term_free(term: *mut fyris_term) {
-    // SAFETY: C.
+    // SAFETY: OWNED and THREAD: the last use.
     unsafe { free(term) }
 }

@@ -50,7 +50,7 @@ pub enum fyris_term_type {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_term_type_of(term: *const fyris_term) -> fyris_term_type {
     answer(FYRIS_NONE, || {
-        // SAFETY: C.
+        // SAFETY: HANDLE: the term.
         Ok(type_of(&unsafe { handle(term, "the term") }?.0))
     })
 }
@@ -105,9 +105,9 @@ pub unsafe extern "C" fn fyris_term_get_int(
 ) -> fyris_code {
     call(err, || {
         let out = Out::new(value, "the place for the integer")?;
-        // SAFETY: C.
+        // SAFETY: HANDLE: the term.
         let value = int(&unsafe { handle(term, "the term") }?.0)?;
-        // SAFETY: C.
+        // SAFETY: OUT.
         unsafe { out.put(value) };
         Ok(())
     })
@@ -137,9 +137,9 @@ pub unsafe extern "C" fn fyris_term_get_double(
 ) -> fyris_code {
     call(err, || {
         let out = Out::new(value, "the place for the float")?;
-        // SAFETY: C.
+        // SAFETY: HANDLE: the term.
         match &unsafe { handle(term, "the term") }?.0 {
-            // SAFETY: C.
+            // SAFETY: OUT.
             Term::Float(float) => unsafe { out.put(float.get()) },
             other => return wrong(other, "a float"),
         }
@@ -160,9 +160,9 @@ pub unsafe extern "C" fn fyris_term_get_binary(
     call(err, || {
         let data = Out::new(data, "the place for the bytes")?;
         let len = Out::new(len, "the place for the length")?;
-        // SAFETY: C.
+        // SAFETY: HANDLE: the term.
         match &unsafe { handle(term, "the term") }?.0 {
-            // SAFETY: C.
+            // SAFETY: OUT: both places.
             Term::Binary(bytes) => unsafe {
                 data.put(bytes.as_ptr());
                 len.put(bytes.len());
@@ -186,9 +186,9 @@ pub unsafe extern "C" fn fyris_term_get_atom(
     call(err, || {
         let name = Out::new(name, "the place for the name")?;
         let len = Out::new(len, "the place for the length")?;
-        // SAFETY: C.
+        // SAFETY: HANDLE: the term.
         match &unsafe { handle(term, "the term") }?.0 {
-            // SAFETY: C.
+            // SAFETY: OUT: both places.
             Term::Atom(atom) => unsafe {
                 name.put(atom.as_str().as_ptr().cast());
                 len.put(atom.as_str().len());
@@ -205,7 +205,7 @@ pub unsafe extern "C" fn fyris_term_get_atom(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_term_is_atom(term: *const fyris_term, name: *const c_char) -> bool {
     answer(false, || {
-        // SAFETY: C.
+        // SAFETY: HANDLE: the term; TEXT: the name.
         let (term, name) = unsafe { (handle(term, "the term")?, crate::args::text(name, "name")?) };
         Ok(matches!(term.0, Term::Atom(atom) if atom.as_str() == name))
     })
@@ -217,7 +217,7 @@ pub unsafe extern "C" fn fyris_term_is_atom(term: *const fyris_term, name: *cons
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_term_len(term: *const fyris_term) -> usize {
     answer(0, || {
-        // SAFETY: C.
+        // SAFETY: HANDLE: the term.
         Ok(match &unsafe { handle(term, "the term") }?.0 {
             Term::Tuple(parts) | Term::List(parts) => parts.len(),
             Term::Improper(parts, _) => parts.len() + 1,
@@ -234,7 +234,7 @@ pub unsafe extern "C" fn fyris_term_len(term: *const fyris_term) -> usize {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_term_at(term: *const fyris_term, index: usize) -> *const fyris_term {
     answer(std::ptr::null(), || {
-        // SAFETY: C.
+        // SAFETY: HANDLE: the term.
         let term = &unsafe { handle(term, "the term") }?.0;
         Ok(part(term, index).map_or(std::ptr::null(), fyris_term::part))
     })
@@ -262,7 +262,7 @@ pub unsafe extern "C" fn fyris_term_map_get(
     key: *const fyris_term,
 ) -> *const fyris_term {
     answer(std::ptr::null(), || {
-        // SAFETY: C.
+        // SAFETY: HANDLE: the map and the key.
         let (map, key) = unsafe { (handle(map, "the map")?, handle(key, "the key")?) };
         Ok(match &map.0 {
             Term::Map(map) => map.get(&key.0).map_or(std::ptr::null(), fyris_term::part),
@@ -277,7 +277,7 @@ pub unsafe extern "C" fn fyris_term_map_get(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_term_equal(a: *const fyris_term, b: *const fyris_term) -> bool {
     answer(false, || {
-        // SAFETY: C.
+        // SAFETY: HANDLE: both terms.
         let (a, b) = unsafe { (handle(a, "a")?, handle(b, "b")?) };
         Ok(a.0 == b.0)
     })
@@ -290,7 +290,7 @@ pub unsafe extern "C" fn fyris_term_equal(a: *const fyris_term, b: *const fyris_
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_term_compare(a: *const fyris_term, b: *const fyris_term) -> i32 {
     answer(0, || {
-        // SAFETY: C.
+        // SAFETY: HANDLE: each a term, or null.
         let (a, b) = unsafe { (a.as_ref(), b.as_ref()) };
         Ok(match (a, b) {
             (Some(a), Some(b)) => a.0.cmp_order(&b.0) as i32,
