@@ -154,7 +154,7 @@ impl<V: 'static> Retire for Head<V> {
 }
 
 // SAFETY: a pointer is non-zero, and user space ends below 2^48 on every 64-bit system we know; the
-// key is immutable, and lives until the entry is retired and no pin could see it (R).
+// key is immutable, and lives until the entry is retired and no pin could see it (RECLAIM).
 unsafe impl<V: 'static> Entry for BytesRef<V> {
     type Key = [u8];
 

@@ -15,7 +15,7 @@ use fyris_sync::reclaim::Guard;
 /// * `into_bits` is non-zero and below 2^48, and `from_bits(e.into_bits())` is `e`. The index keeps
 ///   all of the 48 bits: an implementation may keep tags of its own in the low ones.
 /// * `key` returns the same key (for the index: equal, same hash, same order) as long as the entry
-///   is in the index, and the reference is valid while the thread is pinned (invariant R).
+///   is in the index, and the reference is valid while the thread is pinned (invariant RECLAIM).
 pub unsafe trait Entry: Copy {
     /// What entries are found by.
     type Key: ?Sized;

@@ -7,11 +7,11 @@
 //! small number in this process, so one structure serves both: an array of pointers indexed by
 //! number, in chunks that appear when first used.
 //!
-//! # The invariant (T, *table*)
+//! # The invariant (TABLE_STAYS)
 //!
 //! A pointer in a directory is to a [`TableShared`] that is alive: the registry, under its lock, owns a
 //! count of it, takes it out of both directories first, and drops the count only after every
-//! thread that was pinned has unpinned (R). So a pinned reader may use what it finds.
+//! thread that was pinned has unpinned (RECLAIM). So a pinned reader may use what it finds.
 //!
 //! That a table is found by a name does not say that it has the name, nor that it is not deleted: the table says so
 //! itself (see [`crate::life`]). While it has a name and lives, it is found by it.
@@ -50,7 +50,7 @@ impl Directory {
         // Acquire: pairs with the Release in `set`. Chunks live as long as the directory.
         // SAFETY: null, or from the Box in `set`.
         let chunk = unsafe { chunk.load(Ordering::Acquire).as_ref() }?;
-        // PROTECT: pairs with the Release in `set`. SAFETY: T.
+        // PROTECT: pairs with the Release in `set`. SAFETY: TABLE_STAYS.
         unsafe { chunk[number % CHUNK].load(PROTECT).as_ref() }
     }
 

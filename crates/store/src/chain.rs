@@ -4,7 +4,7 @@
 //!
 //! A bag has one index entry a key, however many objects the key has, so that a lookup is one probe
 //! and `delete/2` one removal. The entry points to the newest cell; each cell points to what was there
-//! before it. A cell is never written after it is published (invariant P, *persistent*), so a reader
+//! before it. A cell is never written after it is published (invariant PERSISTENT), so a reader
 //! that has a chain has all the objects the key held at one moment, and prepending is O(1).
 //! A key with a single object, the common case, has no cell: the entry is the bare record.
 //!
@@ -48,7 +48,7 @@ impl CellPtr {
 
     #[inline]
     pub(crate) fn get<'c>(self) -> &'c Cell {
-        // SAFETY: live by R, as the caller holds it under a pin or owns it; never written (P).
+        // SAFETY: live by RECLAIM, as the caller holds it under a pin or owns it; never written (PERSISTENT).
         unsafe { self.0.as_ref() }
     }
 }

@@ -20,10 +20,10 @@
 //!
 //! # Invariants
 //!
-//! * **order**: a commit is in the log before its state says so, and then at once: whoever takes it for a place, or
+//! * **ORDER**: a commit is in the log before its state says so, and then at once: whoever takes it for a place, or
 //!   appends another, stores the state first. So a reader finds what is before its place everywhere, and what it finds
 //!   of a later commit is of one that it finds in the log afterwards.
-//! * **kept**: what a commit has displaced is retired after it was appended; so is the commit. Whoever was pinned
+//! * **KEPT**: what a commit has displaced is retired after it was appended; so is the commit. Whoever was pinned
 //!   before it took its place may follow the log from the end back to this place, and read what the cells of these
 //!   commits name. The place itself is compared and never followed: it may be freed once it is not the last.
 //!
@@ -75,7 +75,7 @@ impl Commits {
         loop {
             // PROTECT: pairs with the exchange below.
             let last = self.last.load(PROTECT);
-            // SAFETY: null, or retired after the exchange that takes it from `last` (R).
+            // SAFETY: null, or retired after the exchange that takes it from `last` (RECLAIM).
             if let Some(last) = unsafe { live(last) } {
                 last.appear();
             }
@@ -93,7 +93,7 @@ impl Commits {
                 commit.appear();
                 if !last.is_null() {
                     // SAFETY: the log's use; it is no longer the last, and nobody who pins from now on follows it
-                    // (kept).
+                    // (KEPT).
                     unsafe { Descriptor::release(last, pin) };
                 }
                 return;
@@ -105,7 +105,7 @@ impl Commits {
     fn last(&self) -> *const Descriptor {
         // PROTECT: pairs with the exchange in `append`.
         let last = self.last.load(PROTECT);
-        // SAFETY: null, or retired after it was replaced as the last; the caller is pinned (R).
+        // SAFETY: null, or retired after it was replaced as the last; the caller is pinned (RECLAIM).
         if let Some(last) = unsafe { live(last) }
             && !cfg!(fyris_mutant = "store_commit_unhelped")
         {
@@ -194,7 +194,7 @@ impl<'g> Undo<'g> {
     pub(crate) fn place(&self, commits: &Commits) -> Place {
         Place {
             content: commits.content,
-            // SAFETY: the place was the last commit under the reader's pin (R).
+            // SAFETY: the place was the last commit under the reader's pin (RECLAIM).
             version: unsafe { self.place.as_ref() }.map_or(0, Descriptor::version),
         }
     }
@@ -203,7 +203,7 @@ impl<'g> Undo<'g> {
     #[inline]
     pub(crate) fn is_due(&self, commits: &Commits) -> bool {
         // Acquire: pairs with the exchange in `append`. What was read of a commit was read after it was appended
-        // (order).
+        // (ORDER).
         let last = commits.last.load(Ordering::Acquire).cast_const();
         last != self.place && !cfg!(fyris_mutant = "store_commit_not_undone")
     }
@@ -241,7 +241,7 @@ impl<'g> Undo<'g> {
         });
         let (mut new, mut at) = (Vec::new(), last);
         while at != changes.seen {
-            // SAFETY: appended after the reader took its place, under its pin (kept).
+            // SAFETY: appended after the reader took its place, under its pin (KEPT).
             let Some(commit) = (unsafe { live(at) }) else {
                 break;
             };
@@ -298,7 +298,7 @@ fn part_of<'g>(part: fn(RecordPtr) -> &'g [u8], cell: &Pending) -> &'g [u8] {
 }
 
 fn order_part<'g>(record: RecordPtr) -> &'g [u8] {
-    // SAFETY: of a commit that a reader follows under its pin (kept), which is what `'g` stands for.
+    // SAFETY: of a commit that a reader follows under its pin (KEPT), which is what `'g` stands for.
     unsafe { Order::part(record) }
 }
 

@@ -32,16 +32,14 @@
 //! * `record`: one immutable block of bytes an object;
 //! * `keys`: the two ways of comparing the key in it;
 //! * `slot`, `chain`, `pending`: what an index entry is: an object, several, or a commit under way;
-//! * `data`, `ops`: the operations over any index;
+//! * `table_data`, `ops`: the operations over any index;
 //! * `query`: match specifications over tables, in slices, chunks and threads;
-//! * `shared`: a table, whose content one pointer reaches;
+//! * `table_shared`: a table, whose content one pointer reaches;
 //! * `catalog`, `registry`: tables by number and name, owners and heirs;
 //! * [`dump`]: tables in files, as OTP writes and reads them;
 //! * [`Table`], [`Store`]: rights, names, and the public face.
 //!
-//! Invariants have letters, each stated once: I (records are immutable), P (chains are persistent), O (who owns what a
-//! slot held), D, G, B (commits), L (one load decides), T (tables found stay), V (what a query visits), and R, of
-//! [`fyris_sync::reclaim`].
+//! Invariants have names, each stated once and cited by it: the glossary in ARCHITECTURE.md says where.
 
 mod background_drop;
 mod catalog;

@@ -19,7 +19,7 @@
 //!
 //! 1. Take the table's turn: one change at a time.
 //! 2. Say so in the state ([`CLOSING`]). A write that sees this leaves its section and waits for the turn.
-//! 3. Wait for the sections (invariant Q of `fyris_sync`). From here to step 5 nobody writes to the table, while
+//! 3. Wait for the sections (invariant QUIET of `fyris_sync`). From here to step 5 nobody writes to the table, while
 //!    readers go on.
 //! 4. Take the registry's lock; see whether the change may still be made; enter the new name in the directory.
 //! 5. **Store the new state.** At this moment the change takes effect.

@@ -34,15 +34,15 @@
 //!
 //! # Invariants
 //!
-//! * (D) The state changes once, after the last cell was put in a slot, or to aborted. So all cells turn together, and
-//!   a slot that holds an undecided cell keeps it.
-//! * (G) Cells are put in slots in ascending order of keys, and a committer waits for other committers while
+//! * (DECISION) The state changes once, after the last cell was put in a slot, or to aborted. So all cells turn
+//!   together, and a slot that holds an undecided cell keeps it.
+//! * (ASCENDING) Cells are put in slots in ascending order of keys, and a committer waits for other committers while
 //!   it holds only cells of smaller keys. So waiting makes no circle.
-//! * (B) A descriptor and its cells are one block with two uses: its committer's, until no slot holds a cell of it any
-//!   more, and the log's, while it is the last commit. Who gives up the last use retires it; a reader that came by it
-//!   before is pinned (R).
-//! * (T) What a cell says changes only under the protection of the slot that holds it, and of what was decided what
-//!   wins does not change. So who takes a cell out of its slot reads what it owned for good.
+//! * (BLOCK) A descriptor and its cells are one block with two uses: its committer's, until no slot holds a cell of it
+//!   any more, and the log's, while it is the last commit. Who gives up the last use retires it; a reader that came by
+//!   it before is pinned (RECLAIM).
+//! * (THROUGH) What a cell says changes only under the protection of the slot that holds it, and of what was decided
+//!   what wins does not change. So who takes a cell out of its slot reads what it owned for good.
 //!
 //! A committer that panics half-way aborts (its guard's `Drop`), so that nobody waits for ever.
 //!
@@ -93,13 +93,13 @@ pub(crate) enum Terms {
 /// One key's part of a commit: 8-byte aligned.
 pub(crate) struct Pending {
     descriptor: *const Descriptor,
-    /// Bits of a content, or zero. Written before the cell is put in a slot, and under its protection (T).
+    /// Bits of a content, or zero. Written before the cell is put in a slot, and under its protection (THROUGH).
     old: AtomicU64,
     /// As `old`.
     new: AtomicU64,
 }
 
-/// The state that all cells of a commit share, and the cells (B), in the order of keys (G).
+/// The state that all cells of a commit share, and the cells (BLOCK), in the order of keys (ASCENDING).
 pub(crate) struct Descriptor {
     /// One of the four states, and above it how many writers hold the decision.
     state: AtomicU32,
@@ -143,7 +143,7 @@ impl PendingPtr {
     }
 
     pub(crate) fn get<'c>(self) -> &'c Pending {
-        // SAFETY: B and R.
+        // SAFETY: BLOCK and RECLAIM.
         unsafe { self.0.as_ref() }
     }
 }
@@ -163,7 +163,7 @@ impl Pending {
     pub(crate) fn commit(&self) -> &Descriptor {
         #[cfg(loom)]
         fyris_sync::reclaim::assert_not_reclaimed(self.descriptor);
-        // SAFETY: B: the descriptor lives as long as the cell.
+        // SAFETY: BLOCK: the descriptor lives as long as the cell.
         unsafe { &*self.descriptor }
     }
 
@@ -177,18 +177,18 @@ impl Pending {
 
     /// What the key holds without the commit.
     pub(crate) fn before(&self) -> Option<Content> {
-        // PROTECT: pairs with the Release in `write_through`. SAFETY: live by O.
+        // PROTECT: pairs with the Release in `write_through`. SAFETY: live by OWNERSHIP.
         unsafe { Content::from_bits(self.old.load(PROTECT)) }
     }
 
     /// What the key holds after a commit.
     pub(crate) fn after(&self) -> Option<Content> {
-        // PROTECT: pairs with the Release in `write_through`. SAFETY: live by O.
+        // PROTECT: pairs with the Release in `write_through`. SAFETY: live by OWNERSHIP.
         unsafe { Content::from_bits(self.new.load(PROTECT)) }
     }
 
-    /// Says what the key holds without the commit and after it, for a writer of the key (T). The cell is undecided, and
-    /// stays so if the second changes.
+    /// Says what the key holds without the commit and after it, for a writer of the key (THROUGH). The cell is
+    /// undecided, and stays so if the second changes.
     pub(crate) fn write_through(&self, old: Option<Content>, new: Option<Content>) {
         // Release, both: pairs with PROTECT in `before` and `after`.
         let bits = |content: Option<Content>| content.map_or(0, Content::bits);
@@ -278,9 +278,10 @@ impl Descriptor {
         &self.records[begin..self.ends[at]]
     }
 
-    /// Notes that the commit adds so many objects and bytes more than it did, for a writer of one of its keys (T).
+    /// Notes that the commit adds so many objects and bytes more than it did, for a writer of one of its keys
+    /// (THROUGH).
     pub(crate) fn drift(&self, objects: i64, bytes: i64) {
-        // Relaxed, both: read when all slots have been gone over, each of which orders it (T).
+        // Relaxed, both: read when all slots have been gone over, each of which orders it (THROUGH).
         self.drift.0.fetch_add(objects, Ordering::Relaxed);
         self.drift.1.fetch_add(bytes, Ordering::Relaxed);
     }
@@ -324,12 +325,12 @@ impl Descriptor {
     ///
     /// # Safety
     ///
-    /// The use was the caller's to give up (B).
+    /// The use was the caller's to give up (BLOCK).
     pub(crate) unsafe fn release(block: *const Descriptor, pin: &impl Guard) {
         // AcqRel: what was done with the block while it was used comes before it is retired.
         // SAFETY: the use keeps the block.
         if unsafe { (*block).uses.fetch_sub(1, Ordering::AcqRel) } == 1 {
-            // SAFETY: B: threads that pin from now on find it neither in a slot nor in the log.
+            // SAFETY: BLOCK: threads that pin from now on find it neither in a slot nor in the log.
             unsafe { pin.retire(block.cast_mut()) }
         }
     }
@@ -434,7 +435,7 @@ impl Commit {
         self.block().appear();
     }
 
-    /// Makes the commit not happen, for all keys at once (D).
+    /// Makes the commit not happen, for all keys at once (DECISION).
     pub(crate) fn abort(&self) {
         self.block().abort();
     }

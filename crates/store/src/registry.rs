@@ -72,8 +72,8 @@ impl Removed {
     fn retire(self, pin: &impl Guard) {
         drop(self.attachment);
         let shared = Arc::into_raw(self.shared).cast_mut();
-        // SAFETY: one swap took the data out of the table, and nobody who pins from now on finds it; T: the same for
-        // the table, of which `reclaim` drops the registry's count, once.
+        // SAFETY: one swap took the data out of the table, and nobody who pins from now on finds it; TABLE_STAYS: the
+        // same for the table, of which `reclaim` drops the registry's count, once.
         unsafe {
             pin.retire(self.data);
             pin.retire(shared);

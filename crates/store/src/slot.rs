@@ -15,7 +15,7 @@
 //! a number that says which of them a reader takes); it costs readers nothing that the test for
 //! tag 0 does not cost them already.
 //!
-//! # Who owns what (invariant O)
+//! # Who owns what (invariant OWNERSHIP)
 //!
 //! Content that is in an index belongs to the slot. Whoever takes a word out of a slot retires
 //! what that word owned and the new word does not: the record, the cells of a chain that are not
@@ -113,7 +113,7 @@ impl Content {
     #[inline]
     pub(crate) fn kind(self) -> Kind {
         let bits = self.0.get();
-        // SAFETY: the tag says which pointer the bits were made from; the content is live (O, R).
+        // SAFETY: the tag says which pointer the bits were made from; the content is live (OWNERSHIP, RECLAIM).
         unsafe {
             match bits & TAG {
                 RECORD => Kind::One(RecordPtr::from_bits(bits)),
@@ -300,7 +300,7 @@ impl<K> Slot<K> {
     #[inline]
     pub(crate) fn as_pending(self) -> Option<PendingPtr> {
         let bits = self.0.get();
-        // SAFETY: the tag says what the pointer is; live by R.
+        // SAFETY: the tag says what the pointer is; live by RECLAIM.
         (bits & TAG == PENDING).then(|| unsafe { PendingPtr::from_bits(bits & !TAG) })
     }
 
@@ -324,7 +324,7 @@ impl<K> Slot<K> {
     fn record(&self) -> RecordPtr {
         let bits = self.0.get();
         match bits & TAG {
-            // SAFETY: tag 0 is a record; live by R.
+            // SAFETY: tag 0 is a record; live by RECLAIM.
             RECORD => unsafe { RecordPtr::from_bits(bits) },
             INLINE => materialize(bits),
             _ => self.far_record(),
@@ -344,14 +344,14 @@ macro_rules! impl_entry {
     ($kind:ty, $part:ident) => {
         // SAFETY: the bits are a user-space pointer, not null and below 2^48, with tags in its low bits, or a word
         // object, neither zero nor above; the round trip is the identity. The key is in an immutable record (invariant
-        // I) that lives while the entry does (invariant O), or is materialized for as long as the pin lives (V), and
-        // every content a slot has in turn has the key that the index was asked for.
+        // IMMUTABLE) that lives while the entry does (invariant OWNERSHIP), or is materialized for as long as the pin
+        // lives (VIEW), and every content a slot has in turn has the key that the index was asked for.
         unsafe impl Entry for Slot<$kind> {
             type Key = <$kind as KeyKind>::Key;
 
             #[inline]
             fn key(&self) -> &Self::Key {
-                // SAFETY: the entry's record is not freed while the thread is pinned (R).
+                // SAFETY: the entry's record is not freed while the thread is pinned (RECLAIM).
                 unsafe { self.record().$part() }
             }
 

@@ -135,7 +135,7 @@ impl Store {
     pub fn table(&self, caller: ProcessId, table: impl Into<TableRef>) -> Result<Table> {
         let pin = pin();
         let shared = self.0.find_living(table.into(), &pin)?;
-        // SAFETY: T: the registry holds a count at least until this thread unpins, so there is one to
+        // SAFETY: TABLE_STAYS: the registry holds a count at least until this thread unpins, so there is one to
         // add to.
         let shared = unsafe {
             Arc::increment_strong_count(shared);
@@ -160,7 +160,7 @@ impl Store {
         pin: &'g impl Guard,
     ) -> Result<Borrowed<'g>> {
         let (shared, asked) = self.0.find(table.into(), pin)?;
-        // SAFETY: T: the registry's count outlives the pin; `ManuallyDrop` keeps it from being dropped
+        // SAFETY: TABLE_STAYS: the registry's count outlives the pin; `ManuallyDrop` keeps it from being dropped
         // here.
         let shared = unsafe { Arc::from_raw(shared) };
         let table = ManuallyDrop::new(Table::new(shared, caller, asked));

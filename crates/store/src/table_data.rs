@@ -133,7 +133,7 @@ where
                     return result;
                 }
                 Written::Remade(result, chain, bottom) => {
-                    // SAFETY: O: another chain of the same records is in the cell.
+                    // SAFETY: OWNERSHIP: another chain of the same records is in the cell.
                     unsafe { chain::retire_cells_above(chain, bottom, pin) };
                     return result;
                 }
@@ -228,7 +228,7 @@ where
     #[cold]
     pub(crate) fn retire_loser(&self, cell: PendingPtr, pin: &impl Guard) {
         let (old, new) = (cell.get().before(), cell.get().after());
-        // SAFETY: O: the cell owned both sides, the winner went to the slot, and the cell is taken out
+        // SAFETY: OWNERSHIP: the cell owned both sides, the winner went to the slot, and the cell is taken out
         // of its slot once. In a bag what wins contains the old chain.
         unsafe {
             match (cell.get().state(), old, new) {

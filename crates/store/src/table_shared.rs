@@ -1,6 +1,6 @@
 //! A table as all its handles share it.
 //!
-//! # One load decides (invariant L, *life*)
+//! # One load decides (invariant LIFE)
 //!
 //! An operation loads the pointer to the table's [data](crate::table_data) once and works on what it
 //! got. Null means that the table is deleted. `delete/1` and `delete_all_objects/1` swap the pointer;
@@ -13,7 +13,7 @@
 //! * counts belong to the data, so what it adds late is not counted in the new one.
 //!
 //! So emptying a table is atomic and isolated at the price of one pointer, and the old content is freed when
-//! nobody is left who may look at it (R).
+//! nobody is left who may look at it (RECLAIM).
 //!
 //! A deletion swaps the pointer under the registry's lock, and takes the table out of the directories under the same
 //! lock. Who finds it there in between, without the lock, finds it deleted: see [`crate::life`] for the rest of a
@@ -79,7 +79,7 @@ impl TableShared {
         }
     }
 
-    /// The content, if the caller may use it so in this state and the table lives (L).
+    /// The content, if the caller may use it so in this state and the table lives (LIFE).
     #[inline]
     pub(crate) fn data<'g>(
         &self,
@@ -98,7 +98,7 @@ impl TableShared {
     #[inline]
     pub(crate) fn any_data<'g>(&self, _pin: &'g impl Guard) -> Option<&'g AnyTableData> {
         // PROTECT: pairs with the AcqRel in `swap_data`. SAFETY: null or a data that is retired only
-        // after it was swapped out (R).
+        // after it was swapped out (RECLAIM).
         unsafe { self.data.load(PROTECT).as_ref() }
     }
 
@@ -140,7 +140,7 @@ impl TableShared {
                 return None;
             }
             if self.swap_data(old, fresh, pin) {
-                // SAFETY: retired just now, under this pin (R).
+                // SAFETY: retired just now, under this pin (RECLAIM).
                 return Some(unsafe { &*old });
             }
         }

@@ -13,7 +13,7 @@
 //! stripes for all the others. A stripe is two numbers that only grow: what was added and what was
 //! taken. A thread is alone in its own stripe, so it adds by a plain load and store.
 //!
-//! # What a sum means (invariant C)
+//! # What a sum means (invariant SUM)
 //!
 //! Every number in every stripe only grows. [`Striped::sum`] reads what was taken first and what
 //! was added last, so with concurrent writers it is never below the true value at the moment
@@ -30,7 +30,7 @@ use crate::thread::slot;
 /// Stripes that one thread has to itself: as many as there are processors, within bounds.
 const MAX_OWN: usize = 64;
 
-/// What was added and what was taken; both only grow (invariant C).
+/// What was added and what was taken; both only grow (invariant SUM).
 #[derive(Default)]
 struct Cell {
     added: AtomicU64,
@@ -115,7 +115,7 @@ impl Striped {
     /// call. One pass over the stripes.
     #[inline]
     pub fn sum(&self) -> i64 {
-        // Order matters (invariant C): `taken` first.
+        // Order matters (invariant SUM): `taken` first.
         let taken = self.collect(|c| &c.taken);
         let added = self.collect(|c| &c.added);
         added.wrapping_sub(taken) as i64

@@ -14,8 +14,8 @@
 //!
 //! # What else is here
 //!
-//! * [`reclaim`]: when a block that readers may still look at is freed (invariant R), and the sections of operations
-//!   that a rare change waits for (invariant Q).
+//! * [`reclaim`]: when a block that readers may still look at is freed (invariant RECLAIM), and the sections of
+//!   operations that a rare change waits for (invariant QUIET).
 //! * [`counter`]: counts kept in stripes, so that counting does not make writers meet.
 //! * [`lock`]: how a writer waits, and the lock that collects statistics about waiting.
 //! * [`alloc`]: small byte records in 8-byte steps, and large zeroed pages.

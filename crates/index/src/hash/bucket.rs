@@ -50,8 +50,8 @@ impl Bucket {
     #[inline]
     pub(super) fn header(&self) -> u64 {
         // PROTECT: pairs with the Release in `Locked::set_moved` and `Locked::drop`; the words are read after it
-        // (invariant F). As the words themselves, it must not be older than the pin: the entries of a bucket that had
-        // moved by then may have been retired from the next table and be gone (R).
+        // (invariant FROZEN). As the words themselves, it must not be older than the pin: the entries of a bucket that
+        // had moved by then may have been retired from the next table and be gone (RECLAIM).
         self.header.load(PROTECT)
     }
 
@@ -134,7 +134,7 @@ impl Bucket {
             return None;
         }
         // SAFETY: a link holds the address of a bucket that came from `Box::into_raw` in
-        // `add_overflow`; it was reachable under this thread's pin, or the lock is held (R).
+        // `add_overflow`; it was reachable under this thread's pin, or the lock is held (RECLAIM).
         Some(unsafe { &*with_exposed_provenance(handle(link) as usize) })
     }
 

@@ -20,7 +20,7 @@
 //! A reader loads the header. If it says *moved*, the reader goes on in the next table. If not, it
 //! reads the words, one by one, and follows those whose tag fits.
 //!
-//! ## Invariant S: an entry stays in its slot
+//! ## Invariant STABLE_SLOT: an entry stays in its slot
 //!
 //! While a bucket is live, an entry stays in the slot it was put in until it is replaced there or
 //! taken out; so a scan that reads every slot once cannot miss an entry that is there throughout.
@@ -33,13 +33,13 @@
 //! that moment is where "absent" takes effect. If it finds an entry, the load that found it is where
 //! "present" takes effect.
 //!
-//! ## Invariant F: moved means frozen
+//! ## Invariant FROZEN: moved means frozen
 //!
 //! A bucket is moved under its lock: its words are copied to the next table, then the header is set
 //! to *moved*, and from then on nobody changes its words. A reader that saw "not moved" may read
 //! words after that: it sees the bucket as it was at the freeze, which happened after the reader
 //! loaded the header. So every load of the scan counts as made at its own moment or at the moment of
-//! the freeze, whichever came first; all of these lie within the operation, and S applies as before.
+//! the freeze, whichever came first; all of these lie within the operation, and STABLE_SLOT applies as before.
 //! Nobody touches the buckets of the next table before the bucket they are filled from says *moved*:
 //! whoever looks for a key begins at the oldest table. This also needs that a table
 //! begins to move on only when it is the oldest itself (`resize`).
@@ -53,7 +53,7 @@
 //!
 //! # Reclamation
 //!
-//! Old arrays and unlinked overflow buckets are retired (invariant R of
+//! Old arrays and unlinked overflow buckets are retired (invariant RECLAIM of
 //! [`fyris_sync::reclaim`]). A moved bucket's overflow buckets are retired once it says *moved*,
 //! for then nobody enters it any more. Entries are not the index's to free, until it is dropped.
 //!
@@ -159,7 +159,7 @@ impl<E: Entry, S> HashIndex<E, S> {
     #[inline]
     fn root(&self) -> &Table {
         // SAFETY: never null. The caller is pinned, and a table is retired after it has ceased to be
-        // the root (R).
+        // the root (RECLAIM).
         unsafe { &*self.root.load(PROTECT) }
     }
 
@@ -195,7 +195,7 @@ where
     #[inline]
     fn entry(word: u64) -> E {
         // SAFETY: every word that is neither empty nor a link was made of an entry's bits, and the
-        // entry is alive: in the index, or taken out under this thread's pin (R).
+        // entry is alive: in the index, or taken out under this thread's pin (RECLAIM).
         unsafe { E::from_bits(word::handle(word)) }
     }
 }

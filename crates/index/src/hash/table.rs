@@ -119,7 +119,7 @@ impl Table {
     pub(super) fn next(&self) -> Option<&Table> {
         let next = self.next.load(PROTECT);
         // SAFETY: null, or published by `set_next`; retired only after this table is, so it lives
-        // while a pin does under which this one was reachable (R).
+        // while a pin does under which this one was reachable (RECLAIM).
         unsafe { next.as_ref() }
     }
 

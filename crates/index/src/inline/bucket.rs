@@ -63,7 +63,7 @@ pub(super) struct Position<'a> {
 }
 
 impl Bucket {
-    /// Runs `read` on the bucket as it is at one moment (invariant V).
+    /// Runs `read` on the bucket as it is at one moment (invariant VERSION).
     #[inline]
     fn validated<T>(&self, read: impl FnOnce(u64) -> T) -> Read<T> {
         // Acquire: pairs with the Release stores of headers in `Locked` and `bring_to_life`.
@@ -166,7 +166,7 @@ impl Bucket {
         // Acquire, twice: pair with the Release stores in `link` and `occupy`.
         let next = self.overflow.load(Ordering::Acquire);
         // SAFETY: null, or an overflow bucket of this map: those are reused but not freed before the
-        // map is (invariant M).
+        // map is (invariant MEMORY_TYPE).
         let next = unsafe { next.as_ref() }?;
         Some((next, next.header.load(Ordering::Acquire)))
     }

@@ -1,11 +1,11 @@
 //! Arrays of buckets, one of each size at most, and the pool of overflow buckets.
 //!
-//! # Invariant M: memory keeps its type
+//! # Invariant MEMORY_TYPE: memory keeps its type
 //!
 //! An array, once made, stays mapped until the map is dropped, and so does an overflow bucket. What
 //! is not live may be used again, and a large array that is not live gives its physical memory back to the
 //! kernel, after which it reads as zeros: buckets that are not live. So a reader may come late
-//! and read anything; it will find out by the header (invariant V), and needs no pin.
+//! and read anything; it will find out by the header (invariant VERSION), and needs no pin.
 
 use std::ptr::NonNull;
 use std::sync::PoisonError;
@@ -74,7 +74,7 @@ impl Space {
         // Relaxed: the Acquire load of the root that named this size ordered it.
         let array = array.load(Ordering::Relaxed);
         // SAFETY: the array was made before the root named it, has `2^bits` buckets, and lives as long
-        // as the map (M).
+        // as the map (MEMORY_TYPE).
         unsafe { &*array.add(i) }
     }
 
@@ -124,7 +124,7 @@ impl Space {
             self.bytes.fetch_add(size_of::<Bucket>(), Ordering::Relaxed);
             made
         });
-        // SAFETY: made here, freed when the map is dropped (M).
+        // SAFETY: made here, freed when the map is dropped (MEMORY_TYPE).
         unsafe { free.as_ref() }
     }
 

@@ -94,7 +94,7 @@ macro_rules! iterator {
     };
 }
 iterator!(Iter: (&'g K, &'g V), |this| {
-    // SAFETY: met under the pin, which `'g` does not outlast; nor does it the map (R).
+    // SAFETY: met under the pin, which `'g` does not outlast; nor does it the map (RECLAIM).
     this.entries.next().map(|entry| unsafe { S::pair(entry) })
 });
 iterator!(Keys: &'g K, |this| this.0.next().map(|(key, _)| key));

@@ -111,7 +111,7 @@ impl<K, V> Retire for Node<K, V> {
 }
 
 // SAFETY: a pointer is non-zero, and user space ends below 2^48 on every 64-bit system we know; the
-// key is immutable, and lives until the node is retired and no pin could see it (R).
+// key is immutable, and lives until the node is retired and no pin could see it (RECLAIM).
 unsafe impl<K, V> Entry for NodeRef<K, V> {
     type Key = K;
 

@@ -35,7 +35,7 @@ where
         Q: AsKey<K> + ?Sized,
         Q::Key: Hash + Eq,
     {
-        // SAFETY: found under the pin, which `'g` does not outlast; nor does it the map (R).
+        // SAFETY: found under the pin, which `'g` does not outlast; nor does it the map (RECLAIM).
         self.find(key.as_key(), pin)
             .map(|entry| unsafe { S::value(entry) })
     }

@@ -54,7 +54,7 @@ where
         let copy = Self::with_capacity_and_hasher(self.len(), self.hasher().clone());
         let pin = pin();
         for entry in Entries::new(&self.index, &pin) {
-            // SAFETY: met under the pin (R).
+            // SAFETY: met under the pin (RECLAIM).
             copy.put(S::remake(entry, unsafe { S::value(entry) }.clone()), &pin);
         }
         copy

@@ -125,7 +125,7 @@ where
         let mut key = key;
         loop {
             let seen = self.index.find(hash, |e| e.key() == S::key(&key));
-            // SAFETY: found under the pin, which `'g` does not outlast; nor does it the map (R).
+            // SAFETY: found under the pin, which `'g` does not outlast; nor does it the map (RECLAIM).
             let old = seen.map(|entry| unsafe { S::value(entry) });
             match f(old) {
                 // What was read last is the answer, and reading it was the operation.
@@ -138,7 +138,7 @@ where
                 Action::Put(value) => {
                     let (entry, rest) = S::make(key, value);
                     if self.swap(hash, entry.key(), seen, Some(entry), pin) {
-                        // SAFETY: published under the pin: whoever retires it does so later (R).
+                        // SAFETY: published under the pin: whoever retires it does so later (RECLAIM).
                         let new = Some(unsafe { S::value(entry) });
                         return Computed { old, new };
                     }
@@ -200,7 +200,7 @@ where
             // SAFETY: made with `rest`; it was not put in, so nobody has seen it.
             drop(unsafe { S::into_parts(made, rest) });
         }
-        // SAFETY: `present` was in the map under the pin (R).
+        // SAFETY: `present` was in the map under the pin (RECLAIM).
         unsafe { S::value(present) }
     }
 
@@ -284,7 +284,7 @@ where
     pub fn retain(&self, pin: &impl Guard, mut keep: impl FnMut(&K, &V) -> bool) {
         for mut entry in Entries::new(&self.index, pin) {
             let hash = self.index.hash_of(entry.key());
-            // SAFETY: met under the pin (R).
+            // SAFETY: met under the pin (RECLAIM).
             while let (key, value) = unsafe { S::pair(entry) }
                 && !keep(key, value)
                 && !self.swap(hash, key, Some(entry), None, pin)
@@ -338,7 +338,7 @@ where
     #[inline]
     fn retire(old: S::Entry, pin: &impl Guard) -> (&K, &V) {
         // SAFETY: an upsert of this thread took it out, and hands it out once. It is freed after
-        // the pin is gone (R). What is behind it borrows nothing, or is `Copy`: the storages see to that.
+        // the pin is gone (RECLAIM). What is behind it borrows nothing, or is `Copy`: the storages see to that.
         unsafe {
             old.retire(pin);
             S::pair(old)

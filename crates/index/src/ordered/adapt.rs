@@ -3,7 +3,7 @@
 //! Every change of the tree's shape is one store of a child pointer (or of the root pointer) in a
 //! living node whose lock is held; see [`Tree::replace`]. The nodes that are replaced are locked
 //! from before their content is copied, unlinked by that store, marked dead as they are unlocked,
-//! and then retired (invariants F and L).
+//! and then retired (invariants FROZEN and LOCK_ORDER).
 
 use fyris_sync::reclaim::{Guard, Retire};
 
@@ -142,7 +142,7 @@ impl<I: Item> Tree<I> {
             parts.rehead(other);
         }
         let right = Leaf::alloc(word(other), &parts, at, parts.len());
-        // SAFETY: (R) not published yet, and from then on protected by the pin.
+        // SAFETY: (RECLAIM) not published yet, and from then on protected by the pin.
         let (low, high) = unsafe { (left.as_ref().view(), right.as_ref().view()) };
         let of = parts.wanted;
         let slot = if of < at {
@@ -168,7 +168,7 @@ impl<I: Item> Tree<I> {
         }
         .add(1);
         held.mark_dead();
-        // SAFETY: (R) `replace` has unlinked it, and whoever unlinks retires.
+        // SAFETY: (RECLAIM) `replace` has unlinked it, and whoever unlinks retires.
         unsafe { pin.retire(std::ptr::from_ref(leaf_ref.leaf).cast_mut()) };
         slot
     }
@@ -265,7 +265,7 @@ impl<I: Item> Tree<I> {
     fn retire<'p>(&self, node: &'p Inner<I::Key>, held: LockGuard<'p>, pin: &impl Guard) {
         self.counters.inner_went(node);
         held.mark_dead();
-        // SAFETY: (R) the caller has unlinked it, and whoever unlinks retires.
+        // SAFETY: (RECLAIM) the caller has unlinked it, and whoever unlinks retires.
         unsafe { pin.retire(std::ptr::from_ref(node).cast_mut()) };
     }
 
@@ -307,7 +307,7 @@ impl<I: Item> Tree<I> {
         } else {
             left.leaf_ref.leaf
         };
-        // Tried, not waited for (invariant L). Not free: somebody works there, leave it to them.
+        // Tried, not waited for (invariant LOCK_ORDER). Not free: somebody works there, leave it to them.
         let Some(other_held) = other.lock.try_lock() else {
             return Some(held);
         };
@@ -356,7 +356,7 @@ impl<I: Item> Tree<I> {
         self.retire(parent, parent_held, pin);
         other_held.mark_dead();
         held.mark_dead();
-        // SAFETY: (R, S) `replace` has unlinked both leaves and taken the separator out.
+        // SAFETY: (RECLAIM, SEPARATOR) `replace` has unlinked both leaves and taken the separator out.
         unsafe {
             pin.retire(std::ptr::from_ref(other).cast_mut());
             pin.retire(std::ptr::from_ref(leaf_ref.leaf).cast_mut());
@@ -424,7 +424,7 @@ impl<I: Item> Tree<I> {
         (at, left_at): (usize, usize),
         pin: &'p impl Guard,
     ) -> Option<usize> {
-        // SAFETY: (R) children of a node above level 1 are inner nodes; in the tree since the pin.
+        // SAFETY: (RECLAIM) children of a node above level 1 are inner nodes; in the tree since the pin.
         let (left, right) = unsafe {
             (
                 &*parent.child(left_at).cast::<Inner<I::Key>>(),
@@ -511,12 +511,12 @@ impl<S: 'static> Retire for GoneSep<S> {
 
 /// # Safety
 ///
-/// The separator is in no living node any more, and is retired once (invariant S).
+/// The separator is in no living node any more, and is retired once (invariant SEPARATOR).
 unsafe fn retire_sep<K: TreeKey + ?Sized>(sep: Sep<K>, pin: &impl Guard) {
     if std::mem::needs_drop::<K::Sep>() {
         // SAFETY: separators in nodes are initialised.
         let gone = Box::new(GoneSep(unsafe { sep.sep.assume_init() }));
-        // SAFETY: (R) the caller's contract.
+        // SAFETY: (RECLAIM) the caller's contract.
         unsafe { pin.retire(Box::into_raw(gone)) };
     }
 }

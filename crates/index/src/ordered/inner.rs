@@ -294,7 +294,7 @@ impl<K: TreeKey + ?Sized> Inner<K> {
 
 impl<K: TreeKey + ?Sized> Retire for Inner<K> {
     unsafe fn reclaim(ptr: *mut Self) {
-        // SAFETY: (R) the contract of `reclaim`.
+        // SAFETY: (RECLAIM) the contract of `reclaim`.
         unsafe { Self::free(ptr) }
     }
 }

@@ -10,7 +10,7 @@ use crate::Entry;
 /// # Safety
 ///
 /// Every copy names the same key, which does not change; `key` may be called while the thread is
-/// pinned (invariant R) on an item that was in the tree since.
+/// pinned (invariant RECLAIM) on an item that was in the tree since.
 pub unsafe trait Item: Copy {
     /// What the items are found by.
     type Key: TreeKey + ?Sized;

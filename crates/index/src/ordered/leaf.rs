@@ -9,7 +9,7 @@
 //!
 //! A writer holds the leaf's lock, writes a slot that no published word has named, and publishes it
 //! by storing the next word. A reader loads the word once and looks at nothing but slots it names.
-//! So no plain memory is written while anybody may read it (invariant W), and what a reader sees is
+//! So no plain memory is written while anybody may read it (invariant WRITTEN_ONCE), and what a reader sees is
 //! the leaf at the moment of that load.
 
 use std::cmp::Ordering as Order;
@@ -39,7 +39,7 @@ pub(super) struct Leaf<I> {
     items: [UnsafeCell<MaybeUninit<I>>; SLOTS],
 }
 
-// SAFETY: slots are read and written as invariant W says.
+// SAFETY: slots are read and written as invariant WRITTEN_ONCE says.
 unsafe impl<I: Send + Sync> Sync for Leaf<I> {}
 
 impl<I: Item> Leaf<I> {
@@ -113,7 +113,7 @@ impl<I: Item> Leaf<I> {
         }
         // Relaxed: `publish` comes after it. (`lookup` may look at it meanwhile, and overlook it.)
         self.key_prefixes[slot].store(key_prefix, Ordering::Relaxed);
-        // SAFETY: (W) no word has named `slot` yet and the lock keeps other writers out, so nobody
+        // SAFETY: (WRITTEN_ONCE) no word has named `slot` yet and the lock keeps other writers out, so nobody
         // else accesses it; `slot < SLOTS` because the word is not full.
         self.items[slot].with_mut(|p| unsafe { (*p).write(item) });
         self.publish(next);
@@ -162,7 +162,7 @@ impl<I> Leaf<I> {
 
 impl<I> Retire for Leaf<I> {
     unsafe fn reclaim(ptr: *mut Self) {
-        // SAFETY: (R) the contract of `reclaim`.
+        // SAFETY: (RECLAIM) the contract of `reclaim`.
         unsafe { Self::free(ptr) }
     }
 }
@@ -211,7 +211,7 @@ impl<'p, I: Item> View<'p, I> {
         debug_assert!(pos < self.perm.len());
         // SAFETY: a live slot is below `SLOTS` (perm.rs).
         let key_prefix = unsafe { self.leaf.key_prefixes.get_unchecked(self.perm.slot(pos)) };
-        // Relaxed: (W) `perm` was published after the slot was written.
+        // Relaxed: (WRITTEN_ONCE) `perm` was published after the slot was written.
         key_prefix.load(Ordering::Relaxed)
     }
 
@@ -221,7 +221,7 @@ impl<'p, I: Item> View<'p, I> {
         let slot = self.slot(pos);
         // SAFETY: as in `key_prefix`.
         let item = unsafe { self.leaf.items.get_unchecked(slot) };
-        // SAFETY: (W) as in `key_prefix`.
+        // SAFETY: (WRITTEN_ONCE) as in `key_prefix`.
         item.with(|p| unsafe { (*p).assume_init_ref() })
     }
 

@@ -101,7 +101,7 @@ impl NodeLock {
     /// True once the node has been unlinked. False may be out of date.
     #[inline]
     pub(super) fn is_dead(&self) -> bool {
-        // Relaxed: a hint for walks, which are right either way (invariant F).
+        // Relaxed: a hint for walks, which are right either way (invariant FROZEN).
         self.0.load(Ordering::Relaxed) & DEAD != 0
     }
 

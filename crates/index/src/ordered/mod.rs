@@ -21,12 +21,12 @@
 //!
 //! # Invariants
 //!
-//! **W, written once.** A slot of a leaf is written before a permutation word that names it is
+//! **WRITTEN_ONCE.** A slot of a leaf is written before a permutation word that names it is
 //! published, by the holder of the leaf's lock, and never again. Words are published with
 //! `Release` and read with `PROTECT`. Hence plain reads of slots that a loaded word names race
 //! with nothing, and a loaded word shows the leaf as it was at one moment: the moment of the load.
 //!
-//! **F, frozen.** A node dies when it is unlinked. It is locked from before its content is copied
+//! **FROZEN.** A node dies when it is unlinked. It is locked from before its content is copied
 //! until after that, so a dead node shows what was true when it died, for ever. *Every node that
 //! an operation reaches was in the tree at some moment since the operation began*: the root was when
 //! its pointer was loaded; and if a node `N` was in the tree at such a moment, so was the child
@@ -36,13 +36,13 @@
 //! within the operation. The range of keys that a node covers never changes, so the leaf that is
 //! reached is the one that was responsible for the key.
 //!
-//! **L, lock order.** Locks are waited for from the bottom up: a leaf, its parent, the parent's
+//! **LOCK_ORDER.** Locks are waited for from the bottom up: a leaf, its parent, the parent's
 //! parent. A second node of the same level is only tried for. So there is no cycle of waiting.
 //! Whoever holds the lock of a node that is not dead may change the slot that points to it, under
 //! the lock of the parent, which is the living node above that covers the key; the root pointer
 //! belongs to whoever holds the lock of the living root.
 //!
-//! **S, separators.** A separator is a value of its own that belongs to the tree. Bitwise copies of
+//! **SEPARATOR.** A separator is a value of its own that belongs to the tree. Bitwise copies of
 //! it stand in a living node and in dead ones; none of the copies drops it. It is dropped once: when
 //! the join that took it out of the tree has been retired, or when the tree is dropped.
 //!
@@ -142,17 +142,17 @@ impl<I: Item> Tree<I> {
         }
     }
 
-    /// The root. Valid while pinned (invariant R).
+    /// The root. Valid while pinned (invariant RECLAIM).
     #[inline]
     fn root<'p>(&'p self, _pin: &'p impl Guard) -> &'p Inner<I::Key> {
         // PROTECT: pairs with the Release in `set_root`.
         let root = self.root.load(PROTECT);
         assert_not_reclaimed(root);
-        // SAFETY: (R) the root was in the tree when its pointer was loaded under the pin.
+        // SAFETY: (RECLAIM) the root was in the tree when its pointer was loaded under the pin.
         unsafe { &*root }
     }
 
-    /// Replaces the root. The caller holds the lock of the living root (invariant L).
+    /// Replaces the root. The caller holds the lock of the living root (invariant LOCK_ORDER).
     fn set_root(&self, root: *mut Inner<I::Key>) {
         // Release: pairs with the PROTECT load in `root`.
         self.root.store(root, Ordering::Release);

@@ -8,7 +8,7 @@
 //! `live` counts the entries. `p0..` name slots: first the live ones in key order, then those whose
 //! entry is gone, then `F` for each slot that was never written. As in Masstree (Mao, Kohler and
 //! Morris, EuroSys 2012, section 4.6.2) one store of the word publishes a change; but a slot whose
-//! entry is gone is never given out again (invariant W), so a word never returns: every change
+//! entry is gone is never given out again (invariant WRITTEN_ONCE), so a word never returns: every change
 //! raises the number of written slots or the number of gone ones. That makes the word a version.
 
 use super::SLOTS;

@@ -97,7 +97,7 @@ impl<K: TreeKey + ?Sized> Probe<K> for End {
 }
 
 /// A bound of a node's key range: a separator of an inner node above it, which stays readable while
-/// the thread is pinned (invariant R), even when the node has been replaced.
+/// the thread is pinned (invariant RECLAIM), even when the node has been replaced.
 pub(crate) struct Fence<'p, K: TreeKey + ?Sized> {
     /// The separator's key prefix; all there is where keys are [`TreeKey::EXACT`].
     pub(crate) key_prefix: u64,

@@ -30,8 +30,8 @@ impl<'p, I: Item> LeafRef<'p, I> {
         let leaf = parent.child(at).cast::<Leaf<I>>();
         assert_not_reclaimed(leaf);
         Leaf::prefetch(leaf);
-        // SAFETY: (R) a node of level 1 has leaves as children, and the leaf was in the tree at a
-        // moment since the thread was pinned (invariant F).
+        // SAFETY: (RECLAIM) a node of level 1 has leaves as children, and the leaf was in the tree at a
+        // moment since the thread was pinned (invariant FROZEN).
         let leaf = unsafe { &*leaf };
         Self { parent, at, leaf }
     }
@@ -147,8 +147,8 @@ impl<I: Item> Tree<I> {
         let child = node.child(at).cast::<Inner<I::Key>>();
         assert_not_reclaimed(child);
         Inner::prefetch(child);
-        // SAFETY: (R) a node above level 1 has inner nodes as children; in the tree since the pin
-        // (invariant F).
+        // SAFETY: (RECLAIM) a node above level 1 has inner nodes as children; in the tree since the pin
+        // (invariant FROZEN).
         unsafe { &*child }
     }
 

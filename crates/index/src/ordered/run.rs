@@ -89,7 +89,7 @@ impl<I: Item> Tree<I> {
                 break (position, held);
             }
         };
-        // What a leaf covers never changes (invariant F).
+        // What a leaf covers never changes (invariant FROZEN).
         let high = position
             .high()
             .map(|fence| (fence.key_prefix_at_start(), fence));

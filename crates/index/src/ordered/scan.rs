@@ -118,8 +118,8 @@ impl<'p, I: Item> Piece<'p, I> {
     /// The child `at` of a node.
     fn child(parent: &Inner<I::Key>, at: usize) -> Self {
         let child: *const Node = parent.child(at);
-        // SAFETY: (R) a node of level 1 has leaves as children, one above it inner nodes; the child was in
-        // the tree at a moment since the thread was pinned (invariant F).
+        // SAFETY: (RECLAIM) a node of level 1 has leaves as children, one above it inner nodes; the child was in
+        // the tree at a moment since the thread was pinned (invariant FROZEN).
         unsafe {
             if parent.level() == 1 {
                 Piece::Leaf(&*child.cast::<Leaf<I>>())

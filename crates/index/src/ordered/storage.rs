@@ -55,7 +55,7 @@ pub trait Sealed<K: TreeKey + ?Sized, V> {
     /// This thread took it out of the tree, and retires it once.
     unsafe fn retire(item: &Self::Item, pin: &impl Guard);
 
-    /// The value. Valid as long as the item's slot (invariant W) and the pin (R).
+    /// The value. Valid as long as the item's slot (invariant WRITTEN_ONCE) and the pin (RECLAIM).
     fn value(item: &Self::Item) -> &V;
 
     /// Whether two items, seen in slots under one pin, are one pair.
@@ -133,13 +133,13 @@ impl<K, V> BoxedPair<K, V> {
 
     #[inline]
     fn pair(&self) -> &(K, V) {
-        // SAFETY: (R) items are looked at under the pin under which they were found, or before
+        // SAFETY: (RECLAIM) items are looked at under the pin under which they were found, or before
         // they go in.
         unsafe { self.0.as_ref() }
     }
 }
 
-// SAFETY: the box's key does not change, and the box lives as invariant R says.
+// SAFETY: the box's key does not change, and the box lives as invariant RECLAIM says.
 unsafe impl<K: TreeKey, V> Item for BoxedPair<K, V> {
     type Key = K;
 
@@ -338,7 +338,7 @@ impl<V> Clone for PackedPair<V> {
 }
 impl<V> Copy for PackedPair<V> {}
 
-// SAFETY: the block's key does not change, and the block lives as invariant R says.
+// SAFETY: the block's key does not change, and the block lives as invariant RECLAIM says.
 unsafe impl<V: 'static> Item for PackedPair<V> {
     type Key = [u8];
 
@@ -381,7 +381,7 @@ impl<V: Send + Sync + 'static> Sealed<[u8], V> for Packed {
 
     #[inline]
     fn value(item: &PackedPair<V>) -> &V {
-        // SAFETY: (R) items are looked at under the pin under which they were found.
+        // SAFETY: (RECLAIM) items are looked at under the pin under which they were found.
         unsafe { item.0.value() }
     }
 

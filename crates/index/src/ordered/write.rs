@@ -167,12 +167,12 @@ impl<I: Item> Tree<I> {
         pin: &'p impl Guard,
     ) -> &'p I {
         let leaf = Leaf::alloc(held.word.renewed(generation()), &parts, 0, parts.len());
-        // SAFETY: (R) not published yet, and from then on protected by the pin.
+        // SAFETY: (RECLAIM) not published yet, and from then on protected by the pin.
         let slot = unsafe { leaf.as_ref() }.view().item(parts.wanted);
         self.counters.rebuilds.add(1);
         self.swap(&leaf_ref, leaf.as_ptr(), probe, pin);
         held.mark_dead();
-        // SAFETY: (R) `swap` has unlinked it, and whoever unlinks retires.
+        // SAFETY: (RECLAIM) `swap` has unlinked it, and whoever unlinks retires.
         unsafe { pin.retire(std::ptr::from_ref(leaf_ref.leaf).cast_mut()) };
         slot
     }

@@ -4,7 +4,7 @@
 //! handed out last: the tree may change between two steps, but not the order of keys.
 //!
 //! Where that is a cursor finds out once for each leaf, and when the direction changes: what it may hand out until then
-//! is its run. Invariant T (turns): of two cursors at most one has a run that is not empty. So a step need not look at
+//! is its run. Invariant TURNS: of two cursors at most one has a run that is not empty. So a step need not look at
 //! the other end. Each cursor is made by the first step from its end.
 
 use std::borrow::Borrow;
@@ -117,7 +117,7 @@ where
     #[cold]
     #[inline(never)]
     fn turn_up(&mut self) -> bool {
-        // (T) What the back had left it asks for again.
+        // (TURNS) What the back had left it asks for again.
         if !cfg!(fyris_mutant = "range_keeps_run") {
             self.back.run.begin_here();
         }
@@ -160,7 +160,7 @@ where
     #[cold]
     #[inline(never)]
     fn turn_down(&mut self) -> bool {
-        // (T) As in `turn_up`.
+        // (TURNS) As in `turn_up`.
         self.front.run.end_here();
         if let Some(leaf) = &self.back.cursor {
             let from = Self::start_in(leaf, &self.front, &self.bounds);

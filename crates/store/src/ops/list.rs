@@ -1,7 +1,7 @@
 //! Inserting several objects in one atomic and isolated step.
 //!
 //! The protocol and its invariants are in [`crate::pending`]. Here are the steps: objects are
-//! grouped by key, the groups sorted (G), a cell put in every slot, the commit decided (D), the
+//! grouped by key, the groups sorted (ASCENDING), a cell put in every slot, the commit decided (DECISION), the
 //! cells replaced. One group needs no commit: one write of one slot is atomic by itself.
 
 use fyris_index::{Action, Entry, Index};
@@ -24,7 +24,7 @@ type Cells = SmallVec<[PendingPtr; 32]>;
 /// How many keys ahead of the one that is being written memory is asked for.
 const AHEAD: usize = 8;
 
-/// Objects by key, in ascending order of keys (G).
+/// Objects by key, in ascending order of keys (ASCENDING).
 struct Groups {
     /// The last record of each key, where the key is read: of all of them it is the one that is needed to the end.
     keys: Vec<RecordPtr>,
@@ -127,7 +127,7 @@ where
         let (objects, bytes) = self.gain(old, new);
         self.account(objects, bytes);
         if let Some(old) = old.filter(|_| !self.kind.is_bag()) {
-            // SAFETY: displaced from its slot, by this thread (O).
+            // SAFETY: displaced from its slot, by this thread (OWNERSHIP).
             unsafe { old.retire(pin) };
         }
         true
@@ -267,7 +267,7 @@ where
                 if only_new && old.is_some() {
                     return None;
                 }
-                // Also when nothing changes for this key: the cell keeps it as it is until the decision (D).
+                // Also when nothing changes for this key: the cell keeps it as it is until the decision (DECISION).
                 let new = self.planned(work, first + at, old);
                 let (objects, bytes) = self.gain(old, new);
                 placed.objects += objects;

@@ -1,8 +1,8 @@
 //! Changes that happen only if the key holds what was expected.
 //!
-//! Content is immutable (I, P), so the word that names it stands for all that is in it: while the pin lives under which
-//! it was read, no other content has the same word. (An inline object is its word: it may have gone and come back
-//! meanwhile, which is as good as if it had stayed.)
+//! Content is immutable (IMMUTABLE, PERSISTENT), so the word that names it stands for all that is in it: while the pin
+//! lives under which it was read, no other content has the same word. (An inline object is its word: it may have gone
+//! and come back meanwhile, which is as good as if it had stayed.)
 
 use fyris_index::{Entry, Index};
 use fyris_sync::reclaim::Guard;
@@ -65,7 +65,7 @@ where
         });
         if let Some(old) = seen.filter(|_| done) {
             self.account(-(old.count() as i64), -(old.size() as i64));
-            // SAFETY: taken out of its slot, by this thread (O).
+            // SAFETY: taken out of its slot, by this thread (OWNERSHIP).
             unsafe { old.retire(pin) };
         }
         done

@@ -81,7 +81,7 @@ where
         if !matches!(old.kind(), Kind::One(old) if old.is_as_long(record)) {
             self.account(0, record.size() as i64 - old.size() as i64);
         }
-        // SAFETY: displaced from its slot, by this thread (O).
+        // SAFETY: displaced from its slot, by this thread (OWNERSHIP).
         unsafe { old.retire(pin) };
     }
 
@@ -96,7 +96,7 @@ where
             }
         })?;
         self.account(-(old.count() as i64), -(old.size() as i64));
-        // SAFETY: taken out of its slot, by this thread (O).
+        // SAFETY: taken out of its slot, by this thread (OWNERSHIP).
         unsafe { old.retire(pin) };
         Some(old)
     }

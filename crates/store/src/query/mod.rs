@@ -13,14 +13,14 @@
 //! A plan only narrows what is visited. Each object visited is matched as a whole, so that a plan that is too wide
 //! costs time and no answer; the property test `tests/plans.rs` looks for one that is too narrow.
 //!
-//! # What a query sees (invariant V, *visit*)
+//! # What a query sees (invariant VISIT)
 //!
 //! Today the view is the table itself. Each batch (up to 256 keys; in an `ordered_set` each leaf of it) is what is
 //! there when it is read. Between batches a scan holds keys and nothing else, and goes on behind the last of them, in
 //! the order of keys or of hashes, which no change of the table moves. So:
 //!
-//! * **V**: an object that is there throughout a query is visited exactly once, however many slices, threads or chunks
-//!   the query has, and however the table grows, shrinks or is emptied meanwhile;
+//! * **VISIT**: an object that is there throughout a query is visited exactly once, however many slices, threads or
+//!   chunks the query has, and however the table grows, shrinks or is emptied meanwhile;
 //! * one that comes, goes or is replaced meanwhile may be visited or not, in its old form or its new one;
 //! * all objects of one key in a bag are visited together, as they were at one moment, unless they are very many (a
 //!   thousand more than a step is to visit): then those left wait, by their addresses, and are visited in a later step

@@ -32,7 +32,7 @@ impl NewRecord {
         })
     }
 
-    /// The record, still owned here. The caller is pinned for as long as it uses it (V).
+    /// The record, still owned here. The caller is pinned for as long as it uses it (VIEW).
     #[inline]
     pub(crate) fn ptr(&self) -> RecordPtr {
         self.0.newest()

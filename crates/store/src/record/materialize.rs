@@ -5,10 +5,10 @@
 //! All that looks at objects looks at the bytes of records. So a [inline object](super::inline) that is looked at is
 //! written out as the record it would have been, on a scratch page of the thread: some stores to lines that are near.
 //!
-//! # Life (invariant V, *view*)
+//! # Life (invariant VIEW)
 //!
-//! A materialized record stays as it is as long as the pin lives under which it was made, as any record does (R): the
-//! thread fills a page place by place, never a place twice, and retires the page, pinned, when it is full. Such a
+//! A materialized record stays as it is as long as the pin lives under which it was made, as any record does (RECLAIM):
+//! the thread fills a page place by place, never a place twice, and retires the page, pinned, when it is full. Such a
 //! record has nothing of its own to free or to count, and does not go into a slot: [`RecordPtr::is_materialized`] tells
 //! it from blocks, [`RecordPtr::word`] names the object that it was made from.
 
@@ -88,7 +88,7 @@ impl PageCursor {
         let page = self.page.replace(std::ptr::null_mut());
         if !page.is_null() {
             // SAFETY: the cursor has let go of it, so that nothing is written on it any more; whoever
-            // looks at a record on it has been pinned since (V).
+            // looks at a record on it has been pinned since (VIEW).
             unsafe { pin.retire(page) };
         }
     }
@@ -114,7 +114,7 @@ pub(crate) fn materialize(word: u64) -> RecordPtr {
 fn materialize_late(word: u64) -> RecordPtr {
     let place = Box::into_raw(Box::<Place>::new_uninit()).cast::<Place>();
     let record = write(place, word);
-    // SAFETY: whoever looks at it is pinned now (V), and it is retired once.
+    // SAFETY: whoever looks at it is pinned now (VIEW), and it is retired once.
     unsafe { reclaim::pin().retire(place) };
     record
 }
@@ -153,7 +153,7 @@ impl RecordPtr {
     /// The inline object that this was made from.
     #[inline]
     pub(crate) fn word(self) -> Option<u64> {
-        // SAFETY: V: a materialized record has its word in front of it.
+        // SAFETY: VIEW: a materialized record has its word in front of it.
         self.is_materialized()
             .then(|| unsafe { self.0.byte_sub(RECORD_AT).cast::<u64>().read() })
     }

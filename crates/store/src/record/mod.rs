@@ -5,7 +5,7 @@
 //! A table of small objects is mostly overhead if every object is a tree of allocations. A record is
 //! one block: a header of four bytes, the key as the bytes the indexes compare, and the other
 //! elements in the compact value form. It is built once, on insert, and never written again
-//! (invariant I, *immutable*): an update builds another record and swaps one pointer. Readers
+//! (invariant IMMUTABLE): an update builds another record and swaps one pointer. Readers
 //! therefore look at a record without any synchronisation beyond having come by its pointer.
 //!
 //! # Layout
@@ -202,7 +202,7 @@ impl RecordPtr {
     /// The first four bytes: the whole header of the short form.
     #[inline]
     fn head(self) -> [u8; 4] {
-        // SAFETY: I, and every record has a header of at least four bytes.
+        // SAFETY: IMMUTABLE, and every record has a header of at least four bytes.
         unsafe { self.0.cast::<[u8; 4]>().read() }
     }
 
@@ -243,7 +243,7 @@ impl RecordPtr {
 
     #[inline]
     fn long_shape(self) -> Shape {
-        // SAFETY: I, and bit 0 of the header says that it has six words.
+        // SAFETY: IMMUTABLE, and bit 0 of the header says that it has six words.
         let [arity, key, trailer, values, blobs, rest] =
             unsafe { self.0.cast::<[u32; 6]>().read() };
         Shape {
@@ -262,7 +262,7 @@ impl RecordPtr {
     /// `at + len` is within the record, and the record is not freed during `'r`.
     #[inline]
     unsafe fn slice<'r>(self, at: usize, len: usize) -> &'r [u8] {
-        // SAFETY: the caller's contract, and I: nobody writes these bytes.
+        // SAFETY: the caller's contract, and IMMUTABLE: nobody writes these bytes.
         unsafe { std::slice::from_raw_parts(self.0.as_ptr().add(at), len) }
     }
 
@@ -282,7 +282,7 @@ impl RecordPtr {
     #[inline]
     pub(crate) fn has_key(self, key: ShortKey) -> bool {
         let head = self.head();
-        // SAFETY: I, and every block has eight bytes behind the first four.
+        // SAFETY: IMMUTABLE, and every block has eight bytes behind the first four.
         let word = unsafe { self.0.byte_add(SHORT_HEADER).cast::<u64>().read_unaligned() };
         let differs = (u64::from_le(word) ^ key.word) << (64 - 8 * key.len);
         if head[0] & 1 != 0 {
@@ -431,7 +431,7 @@ impl RecordPtr {
         assert!(shape.blobs == 0 && end.is_some_and(|end| end <= shape.values));
         let base = alloc::allocate(shape.len());
         // SAFETY: both blocks are as long as the shape says, the new one is nobody else's, and the old one is not
-        // written (I); the place is within the values.
+        // written (IMMUTABLE); the place is within the values.
         unsafe {
             base.copy_from_nonoverlapping(self.0, shape.len());
             base.add(shape.values_at() + at)

@@ -74,7 +74,7 @@ impl Table {
     /// # Consistency
     ///
     /// As [`Table::delete_range`]. If the table goes away half-way, or the right to write to it, what was taken until
-    /// then is returned: it is nowhere else (invariant **taken**). The next call says what is wrong.
+    /// then is returned: it is nowhere else (invariant TAKEN). The next call says what is wrong.
     ///
     /// # Errors
     ///
@@ -104,7 +104,7 @@ impl Table {
         self.taken(Span::ALL, RangeOptions::new(), |object| object.to_term())
     }
 
-    /// Takes objects out of a span. Invariant **taken**: an object that is out of the table is with the caller.
+    /// Takes objects out of a span. Invariant **TAKEN**: an object that is out of the table is with the caller.
     fn taken(
         &self,
         span: Span,

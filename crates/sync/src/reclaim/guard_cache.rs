@@ -20,7 +20,7 @@
 //! 3. makes all threads pass a barrier ([`heavy`]);
 //! 4. takes the guards of those slots whose depth is zero, and drops them.
 //!
-//! ## Invariant L: a pinned thread's guard is its own
+//! ## Invariant OWNER: a pinned thread's guard is its own
 //!
 //! A thread that finds its state odd after it has raised the depth keeps the guard until it has lowered the depth to
 //! zero. For if it looked before the barrier of whoever made the state even, it had raised the depth before, and step 4
@@ -29,7 +29,7 @@
 //!
 //! A state only grows, so nobody takes another guard than the one that he marked before the barrier.
 //!
-//! ## Invariant U: a marked guard goes with its thread's pin
+//! ## Invariant FLUSH: a marked guard goes with its thread's pin
 //!
 //! Step 4 leaves a guard alone only if its thread is pinned after the barrier. That thread lowers the depth after the
 //! barrier, so it finds the state even then, and drops the guard itself. And a state is made odd before the guard is
@@ -86,7 +86,7 @@ impl<G> Slot<G> {
         let depth = self.depth.load(Ordering::Relaxed);
         self.depth.store(depth + 1, Ordering::Relaxed);
         light();
-        // Relaxed: odd or even is all that is asked, and the barrier orders that (invariant L). Whether it is the
+        // Relaxed: odd or even is all that is asked, and the barrier orders that (invariant OWNER). Whether it is the
         // outermost pin is asked later, so that this is four instructions.
         if self.state.load(Ordering::Relaxed) & STAYS == 0 {
             self.ask(may_stay, make);
@@ -107,7 +107,8 @@ impl<G> Slot<G> {
             let before = self.state.load(Ordering::Relaxed);
             self.state.store(before + STAYS, Ordering::Relaxed);
             if !cfg!(fyris_mutant = "sync_stays_unseen") {
-                // Release: pairs with the fence of whoever meets the guard and then looks for it here (invariant U).
+                // Release: pairs with the fence of whoever meets the guard and then looks for it here (invariant
+                // FLUSH).
                 fence(Ordering::Release);
             }
         }
@@ -127,7 +128,7 @@ impl<G> Slot<G> {
         if !cfg!(fyris_mutant = "sync_leave_unfenced") {
             light();
         }
-        // Relaxed: as in `enter` (invariant U).
+        // Relaxed: as in `enter` (invariant FLUSH).
         self.state.load(Ordering::Relaxed) & STAYS == 0 && self.drop_guard()
     }
 
@@ -173,7 +174,8 @@ impl<G> Slot<G> {
             // after it has changed the number.
             let same = self.state.load(Ordering::Relaxed) == marked
                 || cfg!(fyris_mutant = "sync_takes_any_guard");
-            // Acquire: pairs with the Release in `leave`: what the thread did under the guard is over (invariant L).
+            // Acquire: pairs with the Release in `leave`: what the thread did under the guard is over (invariant
+            // OWNER).
             let pinned = self.depth.load(Ordering::Acquire) != 0;
             if same && !pinned { guard.take() } else { None }
         })

@@ -210,7 +210,7 @@ fn find_place() -> Option<*const Slot<Entered>> {
 }
 
 /// Takes away the guards of threads that are not pinned, and makes the others go with the pins they are used by
-/// (invariant U). Called after a batch was handed in.
+/// (invariant FLUSH). Called after a batch was handed in.
 fn sweep() {
     let mut marks = [None; SLOTS];
     // Acquire: pairs with the fence by which a thread says that its guard stays, before others meet it.

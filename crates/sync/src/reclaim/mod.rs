@@ -7,13 +7,13 @@
 //! that it can be replaced by a model: what a thread retires gathers in a bag, which is retired as one block; and a
 //! thread that unpins leaves its guard for its next pin (see `guard_cache`).
 //!
-//! # The invariant (R)
+//! # The invariant (RECLAIM)
 //!
 //! A block reachable at a moment when a thread is pinned stays allocated until that thread unpins.
 //! It holds if whoever retires a block has first made it unreachable for threads that pin later,
-//! and retires it once. Every `unsafe` that follows a shared pointer cites R.
+//! and retires it once. Every `unsafe` that follows a shared pointer cites RECLAIM.
 //!
-//! Loads of shared pointers that R protects use [`PROTECT`], the ordering `seize` asks for.
+//! Loads of shared pointers that RECLAIM protects use [`PROTECT`], the ordering `seize` asks for.
 //!
 //! # When blocks are reclaimed
 //!
@@ -323,7 +323,7 @@ mod tests {
                 s.spawn(|| {
                     while !stop.load(Ordering::Relaxed) {
                         let _pin = pin();
-                        // SAFETY: reachable under the pin (R).
+                        // SAFETY: reachable under the pin (RECLAIM).
                         let page = unsafe { &*shared.load(PROTECT) };
                         for word in &page.0 {
                             assert_eq!(word.load(Ordering::Relaxed), 7);

@@ -8,7 +8,7 @@
 //! at the words of all threads, after a barrier in each of them: the readers' table of BRAVO (Dice and Kogan, 2019),
 //! with the barriers of `guard_cache`. Entering and leaving are two stores to a line that the pin has touched already.
 //!
-//! # The invariant (Q, *quiet*)
+//! # The invariant (QUIET)
 //!
 //! Who changes a flag and then calls [`Sections::wait`] has this when it returns: every section entered before the flag
 //! was seen to have changed is over, and what was done in it is visible. For an operation enters, and then looks at the

@@ -11,7 +11,7 @@ use super::number::{self, Number};
 use super::rest::{self, Rest};
 use super::{escape, tag};
 
-/// The end of a name that bytes of any value follow: one more zero, so that invariant E holds.
+/// The end of a name that bytes of any value follow: one more zero, so that no key is the beginning of another.
 const INNER: Option<u8> = Some(0);
 
 /// Writes one term into a [`KeyBuf`], without a [`Term`] in between.

@@ -5,7 +5,7 @@
 //! | module | what |
 //! |---|---|
 //! | `sys` | the one door to the machine's C interface; invariant C |
-//! | `words` | terms written word by word; invariant W |
+//! | `words` | terms written word by word; invariant WHOLE |
 //! | `shapes` | the order of keys in maps |
 //! | `load` | loading, upgrading, kinds of resources |
 //! | `copies` | other copies of this library in the process |

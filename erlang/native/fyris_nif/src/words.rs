@@ -269,7 +269,7 @@ impl Room {
         true
     }
 
-    /// Makes what is left over a tuple (W).
+    /// Makes what is left over a tuple (WHOLE).
     fn close(&mut self) {
         if self.left > 0 && !cfg!(fyris_mutant = "nif_room_open") {
             // SAFETY: the words are ours, all of them small integers; with a header they are a tuple of the rest.
@@ -284,7 +284,7 @@ impl Room {
             return None;
         }
         let at = self.take(arity.saturating_add(1))?;
-        // SAFETY: as many words are ours; with the header they are a whole tuple (W).
+        // SAFETY: as many words are ours; with the header they are a whole tuple (WHOLE).
         unsafe { at.write(arity << ARITY_SHIFT) };
         Some(Term(at.expose_provenance() | BOXED))
     }
@@ -314,7 +314,7 @@ impl Room {
     #[inline]
     pub(crate) fn cell(&mut self, head: Term, tail: Term) -> Term {
         match self.take(2) {
-            // SAFETY: two words that are ours, and a whole cell (W).
+            // SAFETY: two words that are ours, and a whole cell (WHOLE).
             Some(at) => unsafe {
                 at.cast::<[usize; 2]>().write([head.0, tail.0]);
                 Term(at.expose_provenance() | LIST)
@@ -329,7 +329,7 @@ impl Room {
         let Maps { header, .. } = maps.filter(|_| (1..=FEW_KEYS).contains(&size))?;
         let keys = self.begin_tuple(size)?;
         let at = self.take(MAP + size)?;
-        // SAFETY: as many words are ours; with these three they are a whole map (W).
+        // SAFETY: as many words are ours; with these three they are a whole map (WHOLE).
         unsafe { at.cast::<[usize; MAP]>().write([header, size, keys.0]) };
         Some(Term(at.expose_provenance() | BOXED))
     }
@@ -399,7 +399,7 @@ impl Room {
             return self.env.make_binary(bytes);
         };
         // SAFETY: as many words are ours; the last one is zero where the bytes do not reach, and the header says that
-        // they are one whole binary (W).
+        // they are one whole binary (WHOLE).
         unsafe {
             write_short(at.add(2).cast(), bytes);
             at.cast::<[usize; 2]>().write([header, size]);

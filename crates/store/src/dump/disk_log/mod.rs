@@ -21,7 +21,7 @@
 //! caller accepts, and shrinks back after it. Where the length of the input is known, an item that
 //! would end beyond it is refused before anything is read for it.
 //!
-//! Invariant **W** (window): in [`LogReader`], `start <= end <= buf.len()`, the bytes
+//! Invariant **WINDOW**: in [`LogReader`], `start <= end <= buf.len()`, the bytes
 //! `buf[start..end]` are those of the input at `base + start`, and damage reported at an offset leaves
 //! `start` there, so that [`LogReader::resync`] can look for the next item right behind it.
 

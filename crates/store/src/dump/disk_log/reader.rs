@@ -212,7 +212,7 @@ impl<R: Read> LogReader<R> {
     }
 
     /// Reads on until `need` bytes are in the window or the input ends; returns how many there are.
-    /// Keeps invariant W; the buffer never doubles before it is full of bytes truly read.
+    /// Keeps invariant WINDOW; the buffer never doubles before it is full of bytes truly read.
     fn fill(&mut self, need: usize) -> Result<usize, LogError> {
         if self.ended || self.end - self.start >= need {
             // Nothing more to come, or to wish for: no byte is moved, however often this is asked.
