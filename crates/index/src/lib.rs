@@ -16,6 +16,8 @@ pub mod map;
 pub mod ordered;
 pub mod plug;
 pub mod prefetch;
+#[cfg(feature = "serde")]
+mod serde;
 mod simd;
 pub mod traits;
 pub mod tree;

@@ -11,10 +11,10 @@ pub const LINE: usize = 64;
 /// From mimalloc, as records are; aborts through [`handle_alloc_error`] when there is no memory.
 #[inline]
 pub fn allocate_lines(size: usize) -> NonNull<u8> {
-    #[cfg(not(any(loom, fyris_sanitize)))]
+    #[cfg(not(any(loom, fyris_sanitize, not(feature = "mimalloc"))))]
     // SAFETY: no preconditions but that the alignment is a power of two.
     let ptr = unsafe { libmimalloc_sys::mi_malloc_aligned(size, LINE).cast::<u8>() };
-    #[cfg(any(loom, fyris_sanitize))]
+    #[cfg(any(loom, fyris_sanitize, not(feature = "mimalloc")))]
     // SAFETY: the size is not zero.
     let ptr = unsafe { std::alloc::alloc(layout(size)) };
     let Some(ptr) = NonNull::new(ptr) else {
@@ -31,13 +31,13 @@ pub fn allocate_lines(size: usize) -> NonNull<u8> {
 #[inline]
 pub unsafe fn free_lines(ptr: NonNull<u8>, size: usize) {
     // SAFETY: the caller's contract.
-    #[cfg(not(any(loom, fyris_sanitize)))]
+    #[cfg(not(any(loom, fyris_sanitize, not(feature = "mimalloc"))))]
     unsafe {
         let _ = size;
         libmimalloc_sys::mi_free(ptr.as_ptr().cast());
     }
     // SAFETY: the caller's contract.
-    #[cfg(any(loom, fyris_sanitize))]
+    #[cfg(any(loom, fyris_sanitize, not(feature = "mimalloc")))]
     unsafe {
         std::alloc::dealloc(ptr.as_ptr(), layout(size));
     }

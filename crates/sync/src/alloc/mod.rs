@@ -13,8 +13,8 @@
 //! cache as often as its data cache. [`Pages`] asks the kernel for huge pages when the array is at
 //! least one of them long. It takes the array from mimalloc, whose freed memory has been touched before.
 //!
-//! Under `--cfg fyris_sanitize` and `--cfg loom` both come from the system allocator, so that a
-//! sanitizer sees every use after free.
+//! Without the feature `mimalloc` (on by default) both come from the program's global allocator; under `--cfg
+//! fyris_sanitize` and `--cfg loom` too, so that a sanitizer sees every use after free.
 
 mod lines;
 mod pages;

@@ -135,7 +135,7 @@ impl Drop for Pages {
     }
 }
 
-#[cfg(not(any(loom, fyris_sanitize)))]
+#[cfg(not(any(loom, fyris_sanitize, not(feature = "mimalloc"))))]
 mod backend {
     use std::alloc::Layout;
     use std::ptr::NonNull;
@@ -157,7 +157,7 @@ mod backend {
     }
 }
 
-#[cfg(any(loom, fyris_sanitize))]
+#[cfg(any(loom, fyris_sanitize, not(feature = "mimalloc")))]
 mod backend {
     use std::alloc::{Layout, alloc_zeroed, dealloc};
     use std::ptr::NonNull;

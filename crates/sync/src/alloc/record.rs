@@ -2,9 +2,9 @@
 
 use std::ptr::NonNull;
 
-#[cfg(not(any(loom, fyris_sanitize)))]
+#[cfg(not(any(loom, fyris_sanitize, not(feature = "mimalloc"))))]
 use self::direct as backend;
-#[cfg(any(loom, fyris_sanitize))]
+#[cfg(any(loom, fyris_sanitize, not(feature = "mimalloc")))]
 use self::system as backend;
 
 /// Allocates `size` bytes, aligned to 8 (to 16 when `size` is a multiple of 16). Not zeroed.
@@ -46,7 +46,7 @@ fn out_of_memory(size: usize) -> ! {
     std::alloc::handle_alloc_error(layout.unwrap_or(std::alloc::Layout::new::<u64>()))
 }
 
-#[cfg(not(any(loom, fyris_sanitize)))]
+#[cfg(not(any(loom, fyris_sanitize, not(feature = "mimalloc"))))]
 mod direct {
     use libmimalloc_sys as mi;
 
@@ -75,7 +75,7 @@ mod direct {
     }
 }
 
-#[cfg(any(loom, fyris_sanitize))]
+#[cfg(any(loom, fyris_sanitize, not(feature = "mimalloc")))]
 mod system {
     use std::alloc::{Layout, alloc, dealloc};
 
@@ -106,7 +106,7 @@ mod system {
     }
 }
 
-#[cfg(all(test, not(any(loom, fyris_sanitize))))]
+#[cfg(all(test, not(any(loom, fyris_sanitize, not(feature = "mimalloc")))))]
 mod tests {
     use super::*;
 
