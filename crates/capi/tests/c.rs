@@ -65,7 +65,7 @@ fn the_example_of_tables_runs() {
         said,
         "{<<\"bridge\">>,1.5,#{made => of_stone}}\n{<<\"river\">>,4000}\n\
          saved 2 objects; the river was counted 4000 times\n\
-         refused: an object must be a tuple, not <<114,105,118,101,114>>\n"
+         refused: an object must be a tuple, not <<\"river\">>\n"
     );
 }
 

@@ -574,7 +574,7 @@ mod tests {
         same(BigInt::from(1) << 100);
         assert_eq!(
             Term::from((1, None::<u8>, Some("x"))).to_string(),
-            "{1,undefined,<<120>>}"
+            "{1,undefined,<<\"x\">>}"
         );
     }
 

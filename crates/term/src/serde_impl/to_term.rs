@@ -19,7 +19,7 @@ use crate::{Atom, Map, Term};
 ///
 /// let ada = User { name: "Ada".into(), age: None };
 /// let term = fyris_term::to_term(&ada).unwrap();
-/// assert_eq!(term.to_string(), "#{age => undefined,name => <<65,100,97>>}");
+/// assert_eq!(term.to_string(), "#{age => undefined,name => <<\"Ada\">>}");
 /// ```
 pub fn to_term<T: Serialize + ?Sized>(value: &T) -> Result<Term, SerdeError> {
     value.serialize(ToTerm)

@@ -50,6 +50,7 @@ impl Term {
         let style = Style {
             unicode: true,
             most_bits: Some(MOST_BITS),
+            text_up_to: most,
         };
         let whole = write_term(&mut cut, self, style).is_ok();
         let mut text = cut.text;

@@ -1,7 +1,8 @@
 //! Text: Erlang's syntax for terms, both ways.
 //!
 //! - [`Term::parse`] and [`parse_prefix`] read it.
-//! - [`print_w`] prints like `io:format("~tw")`, all on one line; so does `Display` (`to_string()`), and `Debug`.
+//! - [`print_w`] prints like `io:format("~tw")`, all on one line; `Display` (`to_string()`) and `Debug` do so but for
+//!   binaries that are text, which they write as text.
 //! - [`print_p`] lays it out like `io:format("~tp")`: strings as strings, long terms over several lines.
 //!
 //! # Names of nodes
@@ -76,13 +77,21 @@ pub fn parse_prefix(text: &str) -> Result<(Term, usize), ParseError> {
 
 /// `io:format("~tw")`: one line, strings as lists of numbers. O(size of the text).
 pub fn print_w(term: &Term) -> String {
-    term.to_string()
+    let mut text = String::new();
+    // Writing to a string does not fail.
+    let _ = write::write_term(&mut text, term, write::Style::whole(true));
+    text
 }
 
-/// As `io:format("~tw")`.
+/// As `io:format("~tw")`, but for binaries that are printable text, which are written as text: `<<"abc">>`.
+/// [`Term::parse`] reads either.
 impl fmt::Display for Term {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write::write_term(f, self, write::Style::whole(true))
+        let style = write::Style {
+            text_up_to: usize::MAX,
+            ..write::Style::whole(true)
+        };
+        write::write_term(f, self, style)
     }
 }
 

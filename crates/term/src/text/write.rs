@@ -1,8 +1,8 @@
-//! `io:format("~tw")`: a term on one line, strings as lists of numbers, binaries as numbers.
+//! Like `io:format("~tw")`: a term on one line, strings as lists of numbers, binaries as numbers or, if asked for, text.
 
 use std::fmt::{self, Write};
 
-use super::chars::write_atom;
+use super::chars::{is_printable, write_atom, write_quoted};
 use super::float::write_float;
 use crate::term::{BitString, Fun, Pid, Port, Reference};
 use crate::{Atom, Map, Term};
@@ -17,6 +17,8 @@ pub(super) struct Style {
     pub(super) unicode: bool,
     /// Integers of more bits are named, not written out.
     pub(super) most_bits: Option<u64>,
+    /// Binaries of at most this many bytes that are printable text are written as text.
+    pub(super) text_up_to: usize,
 }
 
 impl Style {
@@ -24,6 +26,7 @@ impl Style {
         Style {
             unicode,
             most_bits: None,
+            text_up_to: 0,
         }
     }
 }
@@ -64,7 +67,10 @@ pub(super) fn write_term(out: &mut impl Write, term: &Term, style: Style) -> fmt
         }
         Term::Binary(bytes) => {
             out.write_str("<<")?;
-            write_bytes(out, bytes)?;
+            match text_in(bytes, style.text_up_to) {
+                Some(text) => write_text(out, text)?,
+                None => write_bytes(out, bytes)?,
+            }
             out.write_str(">>")
         }
         Term::Bits(bits) => {
@@ -96,6 +102,24 @@ fn write_map(out: &mut impl Write, map: &Map, style: Style) -> fmt::Result {
         write_term(out, value, style)?;
     }
     out.write_char('}')
+}
+
+/// The text that the bytes of a binary are, if they are printable and at most `most`.
+fn text_in(bytes: &[u8], most: usize) -> Option<&str> {
+    let short = !bytes.is_empty() && bytes.len() <= most;
+    let text = std::str::from_utf8(bytes.get(..).filter(|_| short)?).ok()?;
+    text.chars()
+        .all(|c| is_printable(u32::from(c), true))
+        .then_some(text)
+}
+
+/// In quotes; with the type of the segment if it has characters of several bytes.
+fn write_text(out: &mut impl Write, text: &str) -> fmt::Result {
+    write_quoted(out, text.chars(), '"', true)?;
+    match text.is_ascii() {
+        true => Ok(()),
+        false => out.write_str("/utf8"),
+    }
 }
 
 pub(super) fn write_bytes(out: &mut impl Write, bytes: &[u8]) -> fmt::Result {
