@@ -142,7 +142,7 @@ impl<E: Entry<Key: Ord> + Send + Sync> Index<E> for LockedBTree<E> {
 
     /// An estimate: the nodes of the standard library's tree, which does not tell, are two thirds full.
     fn memory(&self) -> usize {
-        size_of::<Self>() + self.read().len() * size_of::<E>() * 3 / 2
+        size_of::<Self>() + self.len() * size_of::<E>() * 3 / 2
     }
 }
 

@@ -87,16 +87,22 @@ pub unsafe trait IndexFactory: Send + Sync + 'static {
     ) -> Option<Box<dyn DynOrderedIndex<E>>>;
 }
 
-/// [`Index`] behind a pointer; its methods do what those of the same name do.
+/// [`Index`] behind a pointer; its methods do what those of the same name do. Their names differ, so that both traits
+/// can be in scope.
 pub trait DynIndex<E: Entry>: Send + Sync {
     /// As [`Index::get`].
-    fn get(&self, key: &E::Key, guard: &LocalGuard) -> Option<E>;
+    fn dyn_get(&self, key: &E::Key, guard: &LocalGuard) -> Option<E>;
 
     /// As [`Index::upsert`]; `f` is called once.
-    fn upsert(&self, key: &E::Key, guard: &LocalGuard, f: &mut dyn FnMut(Option<E>) -> Action<E>);
+    fn dyn_upsert(
+        &self,
+        key: &E::Key,
+        guard: &LocalGuard,
+        f: &mut dyn FnMut(Option<E>) -> Action<E>,
+    );
 
     /// As [`Index::scan`].
-    fn scan(
+    fn dyn_scan(
         &self,
         range: Range<'_, E::Key>,
         want: usize,
@@ -105,37 +111,37 @@ pub trait DynIndex<E: Entry>: Send + Sync {
     ) -> bool;
 
     /// As [`Index::len`].
-    fn len(&self) -> usize;
+    fn dyn_len(&self) -> usize;
 
     /// As [`Index::is_empty`].
-    fn is_empty(&self) -> bool;
+    fn dyn_is_empty(&self) -> bool;
 
     /// As [`Index::memory`].
-    fn memory(&self) -> usize;
+    fn dyn_memory(&self) -> usize;
 
     /// As [`Index::next_entry`].
-    fn next_entry(&self, after: Option<&E::Key>, guard: &LocalGuard) -> Option<E>;
+    fn dyn_next_entry(&self, after: Option<&E::Key>, guard: &LocalGuard) -> Option<E>;
 
     /// As [`Index::split`].
-    fn split(&self, parts: usize, guard: &LocalGuard, out: &mut Batch<E>);
+    fn dyn_split(&self, parts: usize, guard: &LocalGuard, out: &mut Batch<E>);
 
     /// As [`Index::slots`].
-    fn slots(&self) -> usize;
+    fn dyn_slots(&self) -> usize;
 
     /// As [`Index::slot`].
-    fn slot(&self, slot: usize, guard: &LocalGuard, out: &mut Batch<E>);
+    fn dyn_slot(&self, slot: usize, guard: &LocalGuard, out: &mut Batch<E>);
 }
 
 /// [`OrderedIndex`] behind a pointer; its methods do what those of the same name do.
 pub trait DynOrderedIndex<E: Entry>: DynIndex<E> {
     /// As [`OrderedIndex::seek`].
-    fn seek(&self, from: Bound<&E::Key>, guard: &LocalGuard) -> Option<E>;
+    fn dyn_seek(&self, from: Bound<&E::Key>, guard: &LocalGuard) -> Option<E>;
 
     /// As [`OrderedIndex::seek_back`].
-    fn seek_back(&self, from: Bound<&E::Key>, guard: &LocalGuard) -> Option<E>;
+    fn dyn_seek_back(&self, from: Bound<&E::Key>, guard: &LocalGuard) -> Option<E>;
 
     /// As [`OrderedIndex::scan_back`].
-    fn scan_back(
+    fn dyn_scan_back(
         &self,
         range: Range<'_, E::Key>,
         want: usize,
@@ -144,19 +150,24 @@ pub trait DynOrderedIndex<E: Entry>: DynIndex<E> {
     ) -> bool;
 
     /// As [`OrderedIndex::estimated_rank`].
-    fn estimated_rank(&self, bound: Bound<&E::Key>, guard: &LocalGuard) -> f64;
+    fn dyn_estimated_rank(&self, bound: Bound<&E::Key>, guard: &LocalGuard) -> f64;
 }
 
 impl<E: Entry, I: Index<E>> DynIndex<E> for I {
-    fn get(&self, key: &E::Key, guard: &LocalGuard) -> Option<E> {
+    fn dyn_get(&self, key: &E::Key, guard: &LocalGuard) -> Option<E> {
         Index::get(self, key, guard)
     }
 
-    fn upsert(&self, key: &E::Key, guard: &LocalGuard, f: &mut dyn FnMut(Option<E>) -> Action<E>) {
+    fn dyn_upsert(
+        &self,
+        key: &E::Key,
+        guard: &LocalGuard,
+        f: &mut dyn FnMut(Option<E>) -> Action<E>,
+    ) {
         Index::upsert(self, key, guard, |old| (f(old), ()));
     }
 
-    fn scan(
+    fn dyn_scan(
         &self,
         range: Range<'_, E::Key>,
         want: usize,
@@ -166,45 +177,45 @@ impl<E: Entry, I: Index<E>> DynIndex<E> for I {
         Index::scan(self, range, want, guard, out)
     }
 
-    fn len(&self) -> usize {
+    fn dyn_len(&self) -> usize {
         Index::len(self)
     }
 
-    fn is_empty(&self) -> bool {
+    fn dyn_is_empty(&self) -> bool {
         Index::is_empty(self)
     }
 
-    fn memory(&self) -> usize {
+    fn dyn_memory(&self) -> usize {
         Index::memory(self)
     }
 
-    fn next_entry(&self, after: Option<&E::Key>, guard: &LocalGuard) -> Option<E> {
+    fn dyn_next_entry(&self, after: Option<&E::Key>, guard: &LocalGuard) -> Option<E> {
         Index::next_entry(self, after, guard)
     }
 
-    fn split(&self, parts: usize, guard: &LocalGuard, out: &mut Batch<E>) {
+    fn dyn_split(&self, parts: usize, guard: &LocalGuard, out: &mut Batch<E>) {
         Index::split(self, parts, guard, out);
     }
 
-    fn slots(&self) -> usize {
+    fn dyn_slots(&self) -> usize {
         Index::slots(self)
     }
 
-    fn slot(&self, slot: usize, guard: &LocalGuard, out: &mut Batch<E>) {
+    fn dyn_slot(&self, slot: usize, guard: &LocalGuard, out: &mut Batch<E>) {
         Index::slot(self, slot, guard, out);
     }
 }
 
 impl<E: Entry, I: OrderedIndex<E>> DynOrderedIndex<E> for I {
-    fn seek(&self, from: Bound<&E::Key>, guard: &LocalGuard) -> Option<E> {
+    fn dyn_seek(&self, from: Bound<&E::Key>, guard: &LocalGuard) -> Option<E> {
         OrderedIndex::seek(self, from, guard)
     }
 
-    fn seek_back(&self, from: Bound<&E::Key>, guard: &LocalGuard) -> Option<E> {
+    fn dyn_seek_back(&self, from: Bound<&E::Key>, guard: &LocalGuard) -> Option<E> {
         OrderedIndex::seek_back(self, from, guard)
     }
 
-    fn scan_back(
+    fn dyn_scan_back(
         &self,
         range: Range<'_, E::Key>,
         want: usize,
@@ -214,7 +225,7 @@ impl<E: Entry, I: OrderedIndex<E>> DynOrderedIndex<E> for I {
         OrderedIndex::scan_back(self, range, want, guard, out)
     }
 
-    fn estimated_rank(&self, bound: Bound<&E::Key>, guard: &LocalGuard) -> f64 {
+    fn dyn_estimated_rank(&self, bound: Bound<&E::Key>, guard: &LocalGuard) -> f64 {
         OrderedIndex::estimated_rank(self, bound, guard)
     }
 }
@@ -245,7 +256,7 @@ impl<D: ?Sized> Plugged<D> {
 
 impl<E: Entry, D: DynIndex<E> + ?Sized> Index<E> for Plugged<D> {
     fn get(&self, key: &E::Key, _: &impl Guard) -> Option<E> {
-        self.index.get(key, &pin())
+        self.index.dyn_get(key, &pin())
     }
 
     fn upsert<R>(
@@ -262,14 +273,15 @@ impl<E: Entry, D: DynIndex<E> + ?Sized> Index<E> for Plugged<D> {
                 .unwrap_or_else(std::sync::PoisonError::into_inner)
         });
         let (mut f, mut result) = (Some(f), None);
-        self.index.upsert(key, &pin(), &mut |old| match f.take() {
-            Some(f) => {
-                let (action, out) = f(old);
-                result = Some(out);
-                action
-            }
-            None => Action::Keep,
-        });
+        self.index
+            .dyn_upsert(key, &pin(), &mut |old| match f.take() {
+                Some(f) => {
+                    let (action, out) = f(old);
+                    result = Some(out);
+                    action
+                }
+                None => Action::Keep,
+            });
         result.expect("an index calls the closure of an upsert")
     }
 
@@ -280,45 +292,45 @@ impl<E: Entry, D: DynIndex<E> + ?Sized> Index<E> for Plugged<D> {
         _: &impl Guard,
         out: &mut Batch<E>,
     ) -> bool {
-        self.index.scan(range, want, &pin(), out)
+        self.index.dyn_scan(range, want, &pin(), out)
     }
 
     fn len(&self) -> usize {
-        self.index.len()
+        self.index.dyn_len()
     }
 
     fn memory(&self) -> usize {
-        size_of::<Self>() + self.index.memory()
+        size_of::<Self>() + self.index.dyn_memory()
     }
 
     fn is_empty(&self) -> bool {
-        self.index.is_empty()
+        self.index.dyn_is_empty()
     }
 
     fn next_entry(&self, after: Option<&E::Key>, _: &impl Guard) -> Option<E> {
-        self.index.next_entry(after, &pin())
+        self.index.dyn_next_entry(after, &pin())
     }
 
     fn split(&self, parts: usize, _: &impl Guard, out: &mut Batch<E>) {
-        self.index.split(parts, &pin(), out);
+        self.index.dyn_split(parts, &pin(), out);
     }
 
     fn slots(&self) -> usize {
-        self.index.slots()
+        self.index.dyn_slots()
     }
 
     fn slot(&self, slot: usize, _: &impl Guard, out: &mut Batch<E>) {
-        self.index.slot(slot, &pin(), out);
+        self.index.dyn_slot(slot, &pin(), out);
     }
 }
 
 impl<E: Entry, D: DynOrderedIndex<E> + ?Sized> OrderedIndex<E> for Plugged<D> {
     fn seek(&self, from: Bound<&E::Key>, _: &impl Guard) -> Option<E> {
-        self.index.seek(from, &pin())
+        self.index.dyn_seek(from, &pin())
     }
 
     fn seek_back(&self, from: Bound<&E::Key>, _: &impl Guard) -> Option<E> {
-        self.index.seek_back(from, &pin())
+        self.index.dyn_seek_back(from, &pin())
     }
 
     fn scan_back(
@@ -328,10 +340,10 @@ impl<E: Entry, D: DynOrderedIndex<E> + ?Sized> OrderedIndex<E> for Plugged<D> {
         _: &impl Guard,
         out: &mut Batch<E>,
     ) -> bool {
-        self.index.scan_back(range, want, &pin(), out)
+        self.index.dyn_scan_back(range, want, &pin(), out)
     }
 
     fn estimated_rank(&self, bound: Bound<&E::Key>, _: &impl Guard) -> f64 {
-        self.index.estimated_rank(bound, &pin())
+        self.index.dyn_estimated_rank(bound, &pin())
     }
 }

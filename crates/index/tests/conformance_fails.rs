@@ -6,6 +6,7 @@ use std::ops::Bound;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use fyris_index::conformance::{self as suite, Object};
+use fyris_index::plug::{DynIndex, Features, Plugged};
 use fyris_index::reclaim::Guard;
 use fyris_index::{Action, Batch, Entry, Index, LockedBTree, OrderedIndex, Range};
 
@@ -208,5 +209,17 @@ fn order() {
     fails(Fault::BackIsForth, |make| suite::ordered_scans(make));
     fails(Fault::BackIsForth, |make| {
         suite::ordered_scans_under_changes(make)
+    });
+}
+
+/// An index that says that it takes one writer at a time is given one at a time, so that it need not protect slots.
+#[test]
+fn writers_come_one_after_another() {
+    suite::protection(|| -> Plugged<dyn DynIndex<Object>> {
+        let index = Broken {
+            index: LockedBTree::default(),
+            fault: Fault::Unprotected,
+        };
+        Plugged::new(Box::new(index), Features::ALL.without_concurrent_writers())
     });
 }
