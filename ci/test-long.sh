@@ -12,6 +12,9 @@ step "the map of segments with tiny nodes"
 RUSTFLAGS="--cfg fyris_small" cargo test --locked -p fyris-segment --target-dir target/small \
   --test map_model --test map_hostile --test map_shared
 
+step "a program that depends on fyris alone, with and without mimalloc"
+ci/lone-dependency.sh
+
 step "model checking (loom, shuttle)"
 ci/loom.sh
 

@@ -65,7 +65,7 @@ typedef struct fyris_term fyris_term;
  *
  * Later versions may add codes: treat one you do not know as a failure.
  */
-typedef enum {
+typedef enum fyris_code {
   /**
    * Done.
    */
@@ -184,7 +184,7 @@ typedef enum {
 /**
  * What a term is.
  */
-typedef enum {
+typedef enum fyris_term_type {
   /**
    * No term: NULL was asked about.
    */
@@ -278,11 +278,11 @@ typedef struct fyris_walk fyris_walk;
 /**
  * Why a call failed.
  */
-typedef struct {
+typedef struct fyris_error {
   /**
    * What the call returned.
    */
-  fyris_code code;
+  enum fyris_code code;
   /**
    * What was wrong and where, in one line of English; cut to fit.
    */
@@ -294,12 +294,12 @@ typedef struct {
  * several times, each time on a newer version, so what it does beside must bear repetition. It must not leave by
  * `longjmp` or an exception; calls with the map itself say FYRIS_E_BUSY.
  */
-typedef int32_t (*fyris_change)(void *context, fyris_batch *batch);
+typedef int32_t (*fyris_change)(void *context, struct fyris_batch *batch);
 
 /**
  * An entry of a map, borrowed until a call changes the working copy.
  */
-typedef struct {
+typedef struct fyris_entry {
   /**
    * The key; NULL if there is no entry.
    */
@@ -321,7 +321,7 @@ typedef struct {
 /**
  * What an update brought.
  */
-typedef struct {
+typedef struct fyris_updated {
   /**
    * The version that the working copy is at now.
    */
@@ -343,7 +343,7 @@ typedef struct {
 /**
  * Bytes from `start` to before `end`, counted from the begin of the segment.
  */
-typedef struct {
+typedef struct fyris_range {
   /**
    * The first byte.
    */
@@ -357,11 +357,11 @@ typedef struct {
 /**
  * Byte ranges that Fyris made, ascending, to be given back with `fyris_ranges_free`.
  */
-typedef struct {
+typedef struct fyris_ranges {
   /**
    * The first range; NULL if there are none.
    */
-  fyris_range *ranges;
+  struct fyris_range *ranges;
   /**
    * How many.
    */
@@ -371,7 +371,7 @@ typedef struct {
 /**
  * What a working copy is like now.
  */
-typedef struct {
+typedef struct fyris_segment_state {
   /**
    * Its bytes.
    */
@@ -422,7 +422,7 @@ typedef int32_t (*fyris_segment_change)(void *context, void *data, size_t size);
 /**
  * A unit that both sides changed. The memory is borrowed until the callback returns.
  */
-typedef struct {
+typedef struct fyris_conflict {
   /**
    * Where it is, in bytes from the begin of the segment.
    */
@@ -450,12 +450,14 @@ typedef struct {
  * FYRIS_GIVE_UP. It may block, but not leave by `longjmp` or an exception; a call with the same segment says
  * FYRIS_E_BUSY.
  */
-typedef int32_t (*fyris_decide)(void *context, const fyris_conflict *conflict, uint8_t *result);
+typedef int32_t (*fyris_decide)(void *context,
+                                const struct fyris_conflict *conflict,
+                                uint8_t *result);
 
 /**
  * Bytes that Fyris made, to be given back with `fyris_bytes_free`. A zero byte that `len` does not count follows them.
  */
-typedef struct {
+typedef struct fyris_bytes {
   /**
    * The first byte; NULL in an empty one that nothing was put in.
    */
@@ -480,10 +482,10 @@ extern "C" {
  *
  * Threads: any.
  */
-fyris_map *fyris_map_checkout(const char *name,
-                              size_t size,
-                              const char *options,
-                              fyris_error *err);
+struct fyris_map *fyris_map_checkout(const char *name,
+                                     size_t size,
+                                     const char *options,
+                                     struct fyris_error *err);
 
 /**
  * Gives the working copy up, with its uncommitted changes; the map stays, until `fyris_segment_unlink` removes its
@@ -491,7 +493,7 @@ fyris_map *fyris_map_checkout(const char *name,
  *
  * Threads: last.
  */
-void fyris_map_free(fyris_map *map);
+void fyris_map_free(struct fyris_map *map);
 
 /**
  * Changes the map by a function, on the latest version, as one step: others see all of it or nothing. `context` is
@@ -502,45 +504,45 @@ void fyris_map_free(fyris_map *map);
  *
  * Threads: any.
  */
-fyris_code fyris_map_write(const fyris_map *map,
-                           fyris_change change,
-                           void *context,
-                           fyris_error *err);
+enum fyris_code fyris_map_write(const struct fyris_map *map,
+                                fyris_change change,
+                                void *context,
+                                struct fyris_error *err);
 
 /**
  * As `fyris_map_get`, with the changes made so far.
  *
  * Threads: one.
  */
-fyris_code fyris_batch_get(fyris_batch *batch,
-                           const void *key,
-                           size_t key_len,
-                           const uint8_t **value,
-                           size_t *value_len,
-                           fyris_error *err);
+enum fyris_code fyris_batch_get(struct fyris_batch *batch,
+                                const void *key,
+                                size_t key_len,
+                                const uint8_t **value,
+                                size_t *value_len,
+                                struct fyris_error *err);
 
 /**
  * As `fyris_map_insert`.
  *
  * Threads: one.
  */
-fyris_code fyris_batch_insert(fyris_batch *batch,
-                              const void *key,
-                              size_t key_len,
-                              const void *value,
-                              size_t value_len,
-                              fyris_error *err);
+enum fyris_code fyris_batch_insert(struct fyris_batch *batch,
+                                   const void *key,
+                                   size_t key_len,
+                                   const void *value,
+                                   size_t value_len,
+                                   struct fyris_error *err);
 
 /**
  * As `fyris_map_remove`.
  *
  * Threads: one.
  */
-fyris_code fyris_batch_remove(fyris_batch *batch,
-                              const void *key,
-                              size_t key_len,
-                              bool *removed,
-                              fyris_error *err);
+enum fyris_code fyris_batch_remove(struct fyris_batch *batch,
+                                   const void *key,
+                                   size_t key_len,
+                                   bool *removed,
+                                   struct fyris_error *err);
 
 /**
  * The value of a key, borrowed until a call changes the working copy: `*value` is NULL if the key is not there. O(log
@@ -550,12 +552,12 @@ fyris_code fyris_batch_remove(fyris_batch *batch,
  *
  * Threads: any.
  */
-fyris_code fyris_map_get(const fyris_map *map,
-                         const void *key,
-                         size_t key_len,
-                         const uint8_t **value,
-                         size_t *value_len,
-                         fyris_error *err);
+enum fyris_code fyris_map_get(const struct fyris_map *map,
+                              const void *key,
+                              size_t key_len,
+                              const uint8_t **value,
+                              size_t *value_len,
+                              struct fyris_error *err);
 
 /**
  * The entry with the smallest key that is not below `key`, borrowed. With no bytes: the first entry. O(log size).
@@ -564,11 +566,11 @@ fyris_code fyris_map_get(const fyris_map *map,
  *
  * Threads: any.
  */
-fyris_code fyris_map_seek(const fyris_map *map,
-                          const void *key,
-                          size_t key_len,
-                          fyris_entry *entry,
-                          fyris_error *err);
+enum fyris_code fyris_map_seek(const struct fyris_map *map,
+                               const void *key,
+                               size_t key_len,
+                               struct fyris_entry *entry,
+                               struct fyris_error *err);
 
 /**
  * The entry with the smallest key above `key`, which need not be there, borrowed. O(log size).
@@ -577,11 +579,11 @@ fyris_code fyris_map_seek(const fyris_map *map,
  *
  * Threads: any.
  */
-fyris_code fyris_map_next(const fyris_map *map,
-                          const void *key,
-                          size_t key_len,
-                          fyris_entry *entry,
-                          fyris_error *err);
+enum fyris_code fyris_map_next(const struct fyris_map *map,
+                               const void *key,
+                               size_t key_len,
+                               struct fyris_entry *entry,
+                               struct fyris_error *err);
 
 /**
  * The entry with the largest key below `key`, which need not be there, borrowed; with `key` NULL the last entry. O(log
@@ -591,11 +593,11 @@ fyris_code fyris_map_next(const fyris_map *map,
  *
  * Threads: any.
  */
-fyris_code fyris_map_prev(const fyris_map *map,
-                          const void *key,
-                          size_t key_len,
-                          fyris_entry *entry,
-                          fyris_error *err);
+enum fyris_code fyris_map_prev(const struct fyris_map *map,
+                               const void *key,
+                               size_t key_len,
+                               struct fyris_entry *entry,
+                               struct fyris_error *err);
 
 /**
  * How many entries there are. O(1).
@@ -604,14 +606,16 @@ fyris_code fyris_map_prev(const fyris_map *map,
  *
  * Threads: any.
  */
-fyris_code fyris_map_size(const fyris_map *map, uint64_t *entries, fyris_error *err);
+enum fyris_code fyris_map_size(const struct fyris_map *map,
+                               uint64_t *entries,
+                               struct fyris_error *err);
 
 /**
  * The version of the working copy, in commits; 0 for NULL, and while another thread is inside a call with the map.
  *
  * Threads: any.
  */
-uint64_t fyris_map_version(const fyris_map *map);
+uint64_t fyris_map_version(const struct fyris_map *map);
 
 /**
  * Whether others have committed since: two loads, no system call. False for NULL, and while another thread is inside a
@@ -619,7 +623,7 @@ uint64_t fyris_map_version(const fyris_map *map);
  *
  * Threads: any.
  */
-bool fyris_map_is_behind(const fyris_map *map);
+bool fyris_map_is_behind(const struct fyris_map *map);
 
 /**
  * Reads the whole map and verifies it. O(size).
@@ -628,7 +632,7 @@ bool fyris_map_is_behind(const fyris_map *map);
  *
  * Threads: any.
  */
-fyris_code fyris_map_check(const fyris_map *map, fyris_error *err);
+enum fyris_code fyris_map_check(const struct fyris_map *map, struct fyris_error *err);
 
 /**
  * Maps a key to a value in the working copy; a commit publishes it. O(log size). The segment grows if need be, as far
@@ -639,12 +643,12 @@ fyris_code fyris_map_check(const fyris_map *map, fyris_error *err);
  *
  * Threads: any.
  */
-fyris_code fyris_map_insert(const fyris_map *map,
-                            const void *key,
-                            size_t key_len,
-                            const void *value,
-                            size_t value_len,
-                            fyris_error *err);
+enum fyris_code fyris_map_insert(const struct fyris_map *map,
+                                 const void *key,
+                                 size_t key_len,
+                                 const void *value,
+                                 size_t value_len,
+                                 struct fyris_error *err);
 
 /**
  * Removes a key from the working copy. `removed`, which may be NULL, says whether it was there. O(log size).
@@ -653,11 +657,11 @@ fyris_code fyris_map_insert(const fyris_map *map,
  *
  * Threads: any.
  */
-fyris_code fyris_map_remove(const fyris_map *map,
-                            const void *key,
-                            size_t key_len,
-                            bool *removed,
-                            fyris_error *err);
+enum fyris_code fyris_map_remove(const struct fyris_map *map,
+                                 const void *key,
+                                 size_t key_len,
+                                 bool *removed,
+                                 struct fyris_error *err);
 
 /**
  * Removes everything from the working copy.
@@ -666,7 +670,7 @@ fyris_code fyris_map_remove(const fyris_map *map,
  *
  * Threads: any.
  */
-fyris_code fyris_map_clear(const fyris_map *map, fyris_error *err);
+enum fyris_code fyris_map_clear(const struct fyris_map *map, struct fyris_error *err);
 
 /**
  * Takes the latest version. `updated` may be NULL.
@@ -675,9 +679,9 @@ fyris_code fyris_map_clear(const fyris_map *map, fyris_error *err);
  *
  * Threads: any.
  */
-fyris_code fyris_map_update(const fyris_map *map,
-                            fyris_updated *updated,
-                            fyris_error *err);
+enum fyris_code fyris_map_update(const struct fyris_map *map,
+                                 struct fyris_updated *updated,
+                                 struct fyris_error *err);
 
 /**
  * Publishes the changes of the working copy. `version`, which may be NULL, is the new version, or the present one if
@@ -688,9 +692,9 @@ fyris_code fyris_map_update(const fyris_map *map,
  *
  * Threads: any.
  */
-fyris_code fyris_map_commit(const fyris_map *map,
-                            uint64_t *version,
-                            fyris_error *err);
+enum fyris_code fyris_map_commit(const struct fyris_map *map,
+                                 uint64_t *version,
+                                 struct fyris_error *err);
 
 /**
  * Takes back the changes since the last commit.
@@ -699,7 +703,7 @@ fyris_code fyris_map_commit(const fyris_map *map,
  *
  * Threads: any.
  */
-fyris_code fyris_map_discard(const fyris_map *map, fyris_error *err);
+enum fyris_code fyris_map_discard(const struct fyris_map *map, struct fyris_error *err);
 
 /**
  * In a forked child: checks the map out anew, as `fyris_segment_reattach`.
@@ -708,14 +712,14 @@ fyris_code fyris_map_discard(const fyris_map *map, fyris_error *err);
  *
  * Threads: any.
  */
-fyris_code fyris_map_reattach(const fyris_map *map, fyris_error *err);
+enum fyris_code fyris_map_reattach(const struct fyris_map *map, struct fyris_error *err);
 
 /**
  * Frees the ranges and makes `ranges` empty, so that freeing twice does no harm. NULL is allowed.
  *
  * Threads: one.
  */
-void fyris_ranges_free(fyris_ranges *ranges);
+void fyris_ranges_free(struct fyris_ranges *ranges);
 
 /**
  * Checks a segment out: gives this process a private working copy of it.
@@ -751,17 +755,17 @@ void fyris_ranges_free(fyris_ranges *ranges);
  *
  * Threads: any.
  */
-fyris_segment *fyris_segment_checkout(const char *name,
-                                      size_t size,
-                                      const char *options,
-                                      fyris_error *err);
+struct fyris_segment *fyris_segment_checkout(const char *name,
+                                             size_t size,
+                                             const char *options,
+                                             struct fyris_error *err);
 
 /**
  * Gives the working copy up, with its uncommitted changes; the segment stays. No memory of it may be used any more.
  *
  * Threads: last.
  */
-void fyris_segment_free(fyris_segment *segment);
+void fyris_segment_free(struct fyris_segment *segment);
 
 /**
  * Removes the name of a segment. Processes that have it checked out keep it; nothing else ever removes a name.
@@ -770,8 +774,8 @@ void fyris_segment_free(fyris_segment *segment);
  *
  * Threads: any.
  */
-fyris_code fyris_segment_unlink(const char *name,
-                                fyris_error *err);
+enum fyris_code fyris_segment_unlink(const char *name,
+                                     struct fyris_error *err);
 
 /**
  * The working copy: the memory to read and to write, at a multiple of the page size. It stays where it is until the
@@ -782,8 +786,8 @@ fyris_code fyris_segment_unlink(const char *name,
  *
  * Threads: any.
  */
-void *fyris_segment_data(const fyris_segment *segment,
-                         fyris_error *err);
+void *fyris_segment_data(const struct fyris_segment *segment,
+                         struct fyris_error *err);
 
 /**
  * What a working copy is like now. No system call.
@@ -792,9 +796,9 @@ void *fyris_segment_data(const fyris_segment *segment,
  *
  * Threads: any.
  */
-fyris_code fyris_segment_look(const fyris_segment *segment,
-                              fyris_segment_state *state,
-                              fyris_error *err);
+enum fyris_code fyris_segment_look(const struct fyris_segment *segment,
+                                   struct fyris_segment_state *state,
+                                   struct fyris_error *err);
 
 /**
  * Whether the trunk has changes that the working copy has not: two loads, no system call. False for NULL, and while
@@ -802,7 +806,7 @@ fyris_code fyris_segment_look(const fyris_segment *segment,
  *
  * Threads: any.
  */
-bool fyris_segment_is_behind(const fyris_segment *segment);
+bool fyris_segment_is_behind(const struct fyris_segment *segment);
 
 /**
  * In a forked child: checks the same segment out anew, at the trunk's present version; the parent's uncommitted
@@ -814,8 +818,8 @@ bool fyris_segment_is_behind(const fyris_segment *segment);
  *
  * Threads: any.
  */
-fyris_code fyris_segment_reattach(const fyris_segment *segment,
-                                  fyris_error *err);
+enum fyris_code fyris_segment_reattach(const struct fyris_segment *segment,
+                                       struct fyris_error *err);
 
 /**
  * Publishes the changes made here: others see all of them at their next update, or none. `version`, which may be NULL,
@@ -827,9 +831,9 @@ fyris_code fyris_segment_reattach(const fyris_segment *segment,
  *
  * Threads: any.
  */
-fyris_code fyris_segment_commit(const fyris_segment *segment,
-                                uint64_t *version,
-                                fyris_error *err);
+enum fyris_code fyris_segment_commit(const struct fyris_segment *segment,
+                                     uint64_t *version,
+                                     struct fyris_error *err);
 
 /**
  * Update and commit in one step, never FYRIS_E_BEHIND: where both sides changed a unit, that of this process wins.
@@ -838,9 +842,9 @@ fyris_code fyris_segment_commit(const fyris_segment *segment,
  *
  * Threads: any.
  */
-fyris_code fyris_segment_commit_merge(const fyris_segment *segment,
-                                      uint64_t *version,
-                                      fyris_error *err);
+enum fyris_code fyris_segment_commit_merge(const struct fyris_segment *segment,
+                                           uint64_t *version,
+                                           struct fyris_error *err);
 
 /**
  * As `fyris_segment_commit_merge`, but if a unit was changed on both sides nothing is committed, and `conflicts` says
@@ -848,10 +852,10 @@ fyris_code fyris_segment_commit_merge(const fyris_segment *segment,
  *
  * Threads: any.
  */
-fyris_code fyris_segment_commit_merge_validated(const fyris_segment *segment,
-                                                uint64_t *version,
-                                                fyris_ranges *conflicts,
-                                                fyris_error *err);
+enum fyris_code fyris_segment_commit_merge_validated(const struct fyris_segment *segment,
+                                                     uint64_t *version,
+                                                     struct fyris_ranges *conflicts,
+                                                     struct fyris_error *err);
 
 /**
  * Declares that `len` bytes from `offset` on were or will be written before the next commit: their pages take no fault
@@ -861,10 +865,10 @@ fyris_code fyris_segment_commit_merge_validated(const fyris_segment *segment,
  *
  * Threads: any.
  */
-fyris_code fyris_segment_touch(const fyris_segment *segment,
-                               size_t offset,
-                               size_t len,
-                               fyris_error *err);
+enum fyris_code fyris_segment_touch(const struct fyris_segment *segment,
+                                    size_t offset,
+                                    size_t len,
+                                    struct fyris_error *err);
 
 /**
  * Makes the segment longer, for everybody: others see it at their next update. The new bytes are zero, the old ones
@@ -875,9 +879,9 @@ fyris_code fyris_segment_touch(const fyris_segment *segment,
  *
  * Threads: any.
  */
-fyris_code fyris_segment_grow(const fyris_segment *segment,
-                              size_t size,
-                              fyris_error *err);
+enum fyris_code fyris_segment_grow(const struct fyris_segment *segment,
+                                   size_t size,
+                                   struct fyris_error *err);
 
 /**
  * Takes the changes made here back: the working copy is at its version again.
@@ -886,7 +890,7 @@ fyris_code fyris_segment_grow(const fyris_segment *segment,
  *
  * Threads: any.
  */
-fyris_code fyris_segment_discard(const fyris_segment *segment, fyris_error *err);
+enum fyris_code fyris_segment_discard(const struct fyris_segment *segment, struct fyris_error *err);
 
 /**
  * Writes a segment that is a file to its disk.
@@ -895,7 +899,7 @@ fyris_code fyris_segment_discard(const fyris_segment *segment, fyris_error *err)
  *
  * Threads: any.
  */
-fyris_code fyris_segment_sync(const fyris_segment *segment, fyris_error *err);
+enum fyris_code fyris_segment_sync(const struct fyris_segment *segment, struct fyris_error *err);
 
 /**
  * Where the working copy differs from its version: whole units. O(pages written).
@@ -905,9 +909,9 @@ fyris_code fyris_segment_sync(const fyris_segment *segment, fyris_error *err);
  *
  * Threads: any.
  */
-fyris_code fyris_segment_diff(const fyris_segment *segment,
-                              fyris_ranges *changed,
-                              fyris_error *err);
+enum fyris_code fyris_segment_diff(const struct fyris_segment *segment,
+                                   struct fyris_ranges *changed,
+                                   struct fyris_error *err);
 
 /**
  * What the trunk has changed since the version of the working copy: whole words or units, whichever is larger. O(pages
@@ -917,9 +921,9 @@ fyris_code fyris_segment_diff(const fyris_segment *segment,
  *
  * Threads: any.
  */
-fyris_code fyris_segment_incoming(const fyris_segment *segment,
-                                  fyris_ranges *changed,
-                                  fyris_error *err);
+enum fyris_code fyris_segment_incoming(const struct fyris_segment *segment,
+                                       struct fyris_ranges *changed,
+                                       struct fyris_error *err);
 
 /**
  * Looks a segment over without checking it out, repairs what dead processes have left, and checks every invariant.
@@ -930,9 +934,9 @@ fyris_code fyris_segment_incoming(const fyris_segment *segment,
  *
  * Threads: any.
  */
-fyris_code fyris_segment_doctor(const char *name,
-                                fyris_term **report,
-                                fyris_error *err);
+enum fyris_code fyris_segment_doctor(const char *name,
+                                     fyris_term **report,
+                                     struct fyris_error *err);
 
 /**
  * Lists this user's segments in memory, by looking at their files: no slot is taken, and nothing changed. `list` is a
@@ -944,8 +948,8 @@ fyris_code fyris_segment_doctor(const char *name,
  *
  * Threads: any.
  */
-fyris_code fyris_segment_list(fyris_term **list,
-                              fyris_error *err);
+enum fyris_code fyris_segment_list(fyris_term **list,
+                                   struct fyris_error *err);
 
 /**
  * Begins a transaction by hand: brings the working copy to the trunk's latest version. Then change it and commit:
@@ -958,9 +962,9 @@ fyris_code fyris_segment_list(fyris_term **list,
  *
  * Threads: any.
  */
-fyris_code fyris_segment_begin(const fyris_segment *segment,
-                               fyris_updated *updated,
-                               fyris_error *err);
+enum fyris_code fyris_segment_begin(const struct fyris_segment *segment,
+                                    struct fyris_updated *updated,
+                                    struct fyris_error *err);
 
 /**
  * Changes the segment by a function, on the latest version, as one step: others see all of it or nothing. The function
@@ -972,11 +976,11 @@ fyris_code fyris_segment_begin(const fyris_segment *segment,
  *
  * Threads: any; no other thread should use the segment until it returns.
  */
-fyris_code fyris_segment_transaction(const fyris_segment *segment,
-                                     fyris_segment_change change,
-                                     void *context,
-                                     uint64_t *version,
-                                     fyris_error *err);
+enum fyris_code fyris_segment_transaction(const struct fyris_segment *segment,
+                                          fyris_segment_change change,
+                                          void *context,
+                                          uint64_t *version,
+                                          struct fyris_error *err);
 
 /**
  * Sleeps until the trunk has changes that the working copy has not, or until `millis` milliseconds have passed (for
@@ -987,10 +991,10 @@ fyris_code fyris_segment_transaction(const fyris_segment *segment,
  *
  * Threads: any.
  */
-fyris_code fyris_segment_wait(const fyris_segment *segment,
-                              int64_t millis,
-                              bool *news,
-                              fyris_error *err);
+enum fyris_code fyris_segment_wait(const struct fyris_segment *segment,
+                                   int64_t millis,
+                                   bool *news,
+                                   struct fyris_error *err);
 
 /**
  * Merges the trunk's changes into the working copy, unit by unit: what was changed here stays, everything else becomes
@@ -1000,9 +1004,9 @@ fyris_code fyris_segment_wait(const fyris_segment *segment,
  *
  * Threads: any.
  */
-fyris_code fyris_segment_update(const fyris_segment *segment,
-                                fyris_updated *updated,
-                                fyris_error *err);
+enum fyris_code fyris_segment_update(const struct fyris_segment *segment,
+                                     struct fyris_updated *updated,
+                                     struct fyris_error *err);
 
 /**
  * As `fyris_segment_update`, but if a unit was changed on both sides, even to the same value, nothing is done and
@@ -1012,10 +1016,10 @@ fyris_code fyris_segment_update(const fyris_segment *segment,
  *
  * Threads: any.
  */
-fyris_code fyris_segment_update_validated(const fyris_segment *segment,
-                                          fyris_updated *updated,
-                                          fyris_ranges *conflicts,
-                                          fyris_error *err);
+enum fyris_code fyris_segment_update_validated(const struct fyris_segment *segment,
+                                               struct fyris_updated *updated,
+                                               struct fyris_ranges *conflicts,
+                                               struct fyris_error *err);
 
 /**
  * As `fyris_segment_update`, asking `decide` about each unit that both sides changed. All are asked before anything is
@@ -1026,11 +1030,11 @@ fyris_code fyris_segment_update_validated(const fyris_segment *segment,
  *
  * Threads: any.
  */
-fyris_code fyris_segment_update_with(const fyris_segment *segment,
-                                     fyris_decide decide,
-                                     void *context,
-                                     fyris_updated *updated,
-                                     fyris_error *err);
+enum fyris_code fyris_segment_update_with(const struct fyris_segment *segment,
+                                          fyris_decide decide,
+                                          void *context,
+                                          struct fyris_updated *updated,
+                                          struct fyris_error *err);
 
 /**
  * Writes the table to a file that `ets:file2tab` reads, with a checksum; a file that is there is replaced when the new
@@ -1040,10 +1044,10 @@ fyris_code fyris_segment_update_with(const fyris_segment *segment,
  *
  * Threads: any.
  */
-fyris_code fyris_table_save(const fyris_table *handle,
-                            const char *path,
-                            uint64_t *objects,
-                            fyris_error *err);
+enum fyris_code fyris_table_save(const struct fyris_table *handle,
+                                 const char *path,
+                                 uint64_t *objects,
+                                 struct fyris_error *err);
 
 /**
  * Makes a table out of a file that `ets:tab2file` or `fyris_table_save` wrote. The file may come from anybody: it is
@@ -1053,9 +1057,9 @@ fyris_code fyris_table_save(const fyris_table *handle,
  *
  * Threads: any.
  */
-fyris_table *fyris_table_load(const fyris_store *store,
-                              const char *path,
-                              fyris_error *err);
+struct fyris_table *fyris_table_load(const struct fyris_store *store,
+                                     const char *path,
+                                     struct fyris_error *err);
 
 /**
  * What a match specification makes of the objects that match, a list; `limit` is how many at most, 0 for all. In an
@@ -1068,12 +1072,12 @@ fyris_table *fyris_table_load(const fyris_store *store,
  *
  * Threads: any.
  */
-fyris_code fyris_table_select(const fyris_table *handle,
-                              const fyris_term *spec,
-                              size_t limit,
-                              bool reverse,
-                              fyris_term **values,
-                              fyris_error *err);
+enum fyris_code fyris_table_select(const struct fyris_table *handle,
+                                   const fyris_term *spec,
+                                   size_t limit,
+                                   bool reverse,
+                                   fyris_term **values,
+                                   struct fyris_error *err);
 
 /**
  * Of how many objects a match specification makes `true`. `count` may be NULL, here and below.
@@ -1082,10 +1086,10 @@ fyris_code fyris_table_select(const fyris_table *handle,
  *
  * Threads: any.
  */
-fyris_code fyris_table_select_count(const fyris_table *handle,
-                                    const fyris_term *spec,
-                                    size_t *count,
-                                    fyris_error *err);
+enum fyris_code fyris_table_select_count(const struct fyris_table *handle,
+                                         const fyris_term *spec,
+                                         size_t *count,
+                                         struct fyris_error *err);
 
 /**
  * Deletes the objects of which a match specification makes `true`, each judged and deleted in one atomic step; says
@@ -1095,10 +1099,10 @@ fyris_code fyris_table_select_count(const fyris_table *handle,
  *
  * Threads: any.
  */
-fyris_code fyris_table_select_delete(const fyris_table *handle,
-                                     const fyris_term *spec,
-                                     size_t *count,
-                                     fyris_error *err);
+enum fyris_code fyris_table_select_delete(const struct fyris_table *handle,
+                                          const fyris_term *spec,
+                                          size_t *count,
+                                          struct fyris_error *err);
 
 /**
  * Puts what a match specification makes of the objects that match in their places, each judged and replaced in one
@@ -1108,10 +1112,10 @@ fyris_code fyris_table_select_delete(const fyris_table *handle,
  *
  * Threads: any.
  */
-fyris_code fyris_table_select_replace(const fyris_table *handle,
-                                      const fyris_term *spec,
-                                      size_t *count,
-                                      fyris_error *err);
+enum fyris_code fyris_table_select_replace(const struct fyris_table *handle,
+                                           const fyris_term *spec,
+                                           size_t *count,
+                                           struct fyris_error *err);
 
 /**
  * The objects that match a pattern, like `{'_', '$1', '$1'}`, as a list.
@@ -1120,10 +1124,10 @@ fyris_code fyris_table_select_replace(const fyris_table *handle,
  *
  * Threads: any.
  */
-fyris_code fyris_table_match_object(const fyris_table *handle,
-                                    const fyris_term *pattern,
-                                    fyris_term **objects,
-                                    fyris_error *err);
+enum fyris_code fyris_table_match_object(const struct fyris_table *handle,
+                                         const fyris_term *pattern,
+                                         fyris_term **objects,
+                                         struct fyris_error *err);
 
 /**
  * What `fyris_table_select` would do, without doing it: a map of `plan` (how the objects are found), `estimated`
@@ -1133,10 +1137,10 @@ fyris_code fyris_table_match_object(const fyris_table *handle,
  *
  * Threads: any.
  */
-fyris_code fyris_table_explain(const fyris_table *handle,
-                               const fyris_term *spec,
-                               fyris_term **explanation,
-                               fyris_error *err);
+enum fyris_code fyris_table_explain(const struct fyris_table *handle,
+                                    const fyris_term *spec,
+                                    fyris_term **explanation,
+                                    struct fyris_error *err);
 
 /**
  * The objects with a key: a list, which may be empty. Takes no lock.
@@ -1145,21 +1149,21 @@ fyris_code fyris_table_explain(const fyris_table *handle,
  *
  * Threads: any.
  */
-fyris_code fyris_table_lookup(const fyris_table *handle,
-                              const fyris_term *key,
-                              fyris_term **objects,
-                              fyris_error *err);
+enum fyris_code fyris_table_lookup(const struct fyris_table *handle,
+                                   const fyris_term *key,
+                                   fyris_term **objects,
+                                   struct fyris_error *err);
 
 /**
  * As `fyris_table_lookup`, with the key and the list in external term format.
  *
  * Threads: any.
  */
-fyris_code fyris_table_lookup_encoded(const fyris_table *handle,
-                                      const void *key,
-                                      size_t len,
-                                      fyris_bytes *objects,
-                                      fyris_error *err);
+enum fyris_code fyris_table_lookup_encoded(const struct fyris_table *handle,
+                                           const void *key,
+                                           size_t len,
+                                           struct fyris_bytes *objects,
+                                           struct fyris_error *err);
 
 /**
  * The element at `position` (from 1) of the object with a key; in the bags a list of them. Takes no lock.
@@ -1168,11 +1172,11 @@ fyris_code fyris_table_lookup_encoded(const fyris_table *handle,
  *
  * Threads: any.
  */
-fyris_code fyris_table_lookup_element(const fyris_table *handle,
-                                      const fyris_term *key,
-                                      size_t position,
-                                      fyris_term **element,
-                                      fyris_error *err);
+enum fyris_code fyris_table_lookup_element(const struct fyris_table *handle,
+                                           const fyris_term *key,
+                                           size_t position,
+                                           fyris_term **element,
+                                           struct fyris_error *err);
 
 /**
  * Whether an object has the key. Takes no lock.
@@ -1181,10 +1185,10 @@ fyris_code fyris_table_lookup_element(const fyris_table *handle,
  *
  * Threads: any.
  */
-fyris_code fyris_table_member(const fyris_table *handle,
-                              const fyris_term *key,
-                              bool *found,
-                              fyris_error *err);
+enum fyris_code fyris_table_member(const struct fyris_table *handle,
+                                   const fyris_term *key,
+                                   bool *found,
+                                   struct fyris_error *err);
 
 /**
  * One item of what `ets:info/2` tells, by its name: `size` (objects), `memory` (bytes), `type`, `keypos`,
@@ -1194,10 +1198,10 @@ fyris_code fyris_table_member(const fyris_table *handle,
  *
  * Threads: any.
  */
-fyris_code fyris_table_info(const fyris_table *handle,
-                            const char *item,
-                            fyris_term **value,
-                            fyris_error *err);
+enum fyris_code fyris_table_info(const struct fyris_table *handle,
+                                 const char *item,
+                                 fyris_term **value,
+                                 struct fyris_error *err);
 
 /**
  * How many objects there are: every finished insert and delete is counted.
@@ -1206,14 +1210,16 @@ fyris_code fyris_table_info(const fyris_table *handle,
  *
  * Threads: any.
  */
-fyris_code fyris_table_size(const fyris_table *handle, size_t *objects, fyris_error *err);
+enum fyris_code fyris_table_size(const struct fyris_table *handle,
+                                 size_t *objects,
+                                 struct fyris_error *err);
 
 /**
  * A new store without tables.
  *
  * Threads: any.
  */
-fyris_store *fyris_store_new(fyris_error *err);
+struct fyris_store *fyris_store_new(struct fyris_error *err);
 
 /**
  * Another owner in the same store: it finds the same named tables, may read those that are protected, and ends by
@@ -1221,15 +1227,15 @@ fyris_store *fyris_store_new(fyris_error *err);
  *
  * Threads: any.
  */
-fyris_store *fyris_store_join(const fyris_store *store,
-                              fyris_error *err);
+struct fyris_store *fyris_store_join(const struct fyris_store *store,
+                                     struct fyris_error *err);
 
 /**
  * Ends the owner and frees its handle. Handles of its tables stay valid, and say FYRIS_E_NO_TABLE from then on.
  *
  * Threads: last.
  */
-void fyris_store_free(fyris_store *store);
+void fyris_store_free(struct fyris_store *store);
 
 /**
  * Makes a table. `options` is the list of options of `ets:new/2` in Erlang's syntax, or NULL for none: the type is
@@ -1241,10 +1247,10 @@ void fyris_store_free(fyris_store *store);
  *
  * Threads: any.
  */
-fyris_table *fyris_table_new(const fyris_store *store,
-                             const char *name,
-                             const char *options,
-                             fyris_error *err);
+struct fyris_table *fyris_table_new(const struct fyris_store *store,
+                                    const char *name,
+                                    const char *options,
+                                    struct fyris_error *err);
 
 /**
  * The table registered under `name`, made with `options` if there is none; whoever comes first makes it.
@@ -1253,10 +1259,10 @@ fyris_table *fyris_table_new(const fyris_store *store,
  *
  * Threads: any.
  */
-fyris_table *fyris_table_open(const fyris_store *store,
-                              const char *name,
-                              const char *options,
-                              fyris_error *err);
+struct fyris_table *fyris_table_open(const struct fyris_store *store,
+                                     const char *name,
+                                     const char *options,
+                                     struct fyris_error *err);
 
 /**
  * A handle of the table registered under `name`, which goes on working when the table is renamed.
@@ -1265,7 +1271,9 @@ fyris_table *fyris_table_open(const fyris_store *store,
  *
  * Threads: any.
  */
-fyris_table *fyris_table_named(const fyris_store *store, const char *name, fyris_error *err);
+struct fyris_table *fyris_table_named(const struct fyris_store *store,
+                                      const char *name,
+                                      struct fyris_error *err);
 
 /**
  * Deletes the table, for everybody and at once; the handle stays, to be freed.
@@ -1274,14 +1282,14 @@ fyris_table *fyris_table_named(const fyris_store *store, const char *name, fyris
  *
  * Threads: any.
  */
-fyris_code fyris_table_delete(const fyris_table *handle, fyris_error *err);
+enum fyris_code fyris_table_delete(const struct fyris_table *handle, struct fyris_error *err);
 
 /**
  * Frees a handle of a table; the table stays.
  *
  * Threads: last.
  */
-void fyris_table_free(fyris_table *handle);
+void fyris_table_free(struct fyris_table *handle);
 
 /**
  * The first key; NULL if there is none. The keys of an `ordered_set` are in Erlang's order of terms, others in no
@@ -1291,9 +1299,9 @@ void fyris_table_free(fyris_table *handle);
  *
  * Threads: any.
  */
-fyris_code fyris_table_first(const fyris_table *handle,
-                             fyris_term **key,
-                             fyris_error *err);
+enum fyris_code fyris_table_first(const struct fyris_table *handle,
+                                  fyris_term **key,
+                                  struct fyris_error *err);
 
 /**
  * The last key; NULL if there is none. The same as the first, except in an `ordered_set`.
@@ -1302,7 +1310,9 @@ fyris_code fyris_table_first(const fyris_table *handle,
  *
  * Threads: any.
  */
-fyris_code fyris_table_last(const fyris_table *handle, fyris_term **key, fyris_error *err);
+enum fyris_code fyris_table_last(const struct fyris_table *handle,
+                                 fyris_term **key,
+                                 struct fyris_error *err);
 
 /**
  * The key after `from`; NULL if there is none. Steps from the first key to NULL meet every key that is there
@@ -1312,10 +1322,10 @@ fyris_code fyris_table_last(const fyris_table *handle, fyris_term **key, fyris_e
  *
  * Threads: any.
  */
-fyris_code fyris_table_next(const fyris_table *handle,
-                            const fyris_term *from,
-                            fyris_term **key,
-                            fyris_error *err);
+enum fyris_code fyris_table_next(const struct fyris_table *handle,
+                                 const fyris_term *from,
+                                 fyris_term **key,
+                                 struct fyris_error *err);
 
 /**
  * The key before `from`; NULL if there is none. The same as the next, except in an `ordered_set`.
@@ -1324,10 +1334,10 @@ fyris_code fyris_table_next(const fyris_table *handle,
  *
  * Threads: any.
  */
-fyris_code fyris_table_prev(const fyris_table *handle,
-                            const fyris_term *from,
-                            fyris_term **key,
-                            fyris_error *err);
+enum fyris_code fyris_table_prev(const struct fyris_table *handle,
+                                 const fyris_term *from,
+                                 fyris_term **key,
+                                 struct fyris_error *err);
 
 /**
  * All objects as a list, in the order of a walk. An object that is there throughout comes up exactly once. O(size).
@@ -1336,9 +1346,9 @@ fyris_code fyris_table_prev(const fyris_table *handle,
  *
  * Threads: any.
  */
-fyris_code fyris_table_list(const fyris_table *handle,
-                            fyris_term **objects,
-                            fyris_error *err);
+enum fyris_code fyris_table_list(const struct fyris_table *handle,
+                                 fyris_term **objects,
+                                 struct fyris_error *err);
 
 /**
  * Begins a walk; `backwards` makes a difference in an `ordered_set` only. The handle of the table may be freed
@@ -1346,9 +1356,9 @@ fyris_code fyris_table_list(const fyris_table *handle,
  *
  * Threads: any.
  */
-fyris_walk *fyris_walk_new(const fyris_table *handle,
-                           bool backwards,
-                           fyris_error *err);
+struct fyris_walk *fyris_walk_new(const struct fyris_table *handle,
+                                  bool backwards,
+                                  struct fyris_error *err);
 
 /**
  * The next object, yours to free; NULL behind the last. An object that is there throughout the walk comes up exactly
@@ -1358,16 +1368,16 @@ fyris_walk *fyris_walk_new(const fyris_table *handle,
  *
  * Threads: one.
  */
-fyris_code fyris_walk_next(fyris_walk *walk,
-                           fyris_term **object,
-                           fyris_error *err);
+enum fyris_code fyris_walk_next(struct fyris_walk *walk,
+                                fyris_term **object,
+                                struct fyris_error *err);
 
 /**
  * Ends a walk.
  *
  * Threads: last.
  */
-void fyris_walk_free(fyris_walk *walk);
+void fyris_walk_free(struct fyris_walk *walk);
 
 /**
  * Inserts an object, a tuple, in place of one with the same key (in the bags: beside them). The object stays yours.
@@ -1377,19 +1387,19 @@ void fyris_walk_free(fyris_walk *walk);
  *
  * Threads: any.
  */
-fyris_code fyris_table_insert(const fyris_table *handle,
-                              const fyris_term *object,
-                              fyris_error *err);
+enum fyris_code fyris_table_insert(const struct fyris_table *handle,
+                                   const fyris_term *object,
+                                   struct fyris_error *err);
 
 /**
  * As `fyris_table_insert` for an object in external term format.
  *
  * Threads: any.
  */
-fyris_code fyris_table_insert_encoded(const fyris_table *handle,
-                                      const void *data,
-                                      size_t len,
-                                      fyris_error *err);
+enum fyris_code fyris_table_insert_encoded(const struct fyris_table *handle,
+                                           const void *data,
+                                           size_t len,
+                                           struct fyris_error *err);
 
 /**
  * Inserts `count` objects in one atomic and isolated step: others see all of them or none. Later ones replace earlier
@@ -1399,10 +1409,10 @@ fyris_code fyris_table_insert_encoded(const fyris_table *handle,
  *
  * Threads: any.
  */
-fyris_code fyris_table_insert_list(const fyris_table *handle,
-                                   const fyris_term *const *objects,
-                                   size_t count,
-                                   fyris_error *err);
+enum fyris_code fyris_table_insert_list(const struct fyris_table *handle,
+                                        const fyris_term *const *objects,
+                                        size_t count,
+                                        struct fyris_error *err);
 
 /**
  * Inserts an object unless its key is there; says whether it did. Atomic. `inserted` may be NULL.
@@ -1411,10 +1421,10 @@ fyris_code fyris_table_insert_list(const fyris_table *handle,
  *
  * Threads: any.
  */
-fyris_code fyris_table_insert_new(const fyris_table *handle,
-                                  const fyris_term *object,
-                                  bool *inserted,
-                                  fyris_error *err);
+enum fyris_code fyris_table_insert_new(const struct fyris_table *handle,
+                                       const fyris_term *object,
+                                       bool *inserted,
+                                       struct fyris_error *err);
 
 /**
  * Deletes the objects with a key; there need be none. Atomic.
@@ -1423,9 +1433,9 @@ fyris_code fyris_table_insert_new(const fyris_table *handle,
  *
  * Threads: any.
  */
-fyris_code fyris_table_delete_key(const fyris_table *handle,
-                                  const fyris_term *key,
-                                  fyris_error *err);
+enum fyris_code fyris_table_delete_key(const struct fyris_table *handle,
+                                       const fyris_term *key,
+                                       struct fyris_error *err);
 
 /**
  * Deletes exactly this object, and in a `duplicate_bag` all its repeats. Atomic.
@@ -1434,9 +1444,9 @@ fyris_code fyris_table_delete_key(const fyris_table *handle,
  *
  * Threads: any.
  */
-fyris_code fyris_table_delete_object(const fyris_table *handle,
-                                     const fyris_term *object,
-                                     fyris_error *err);
+enum fyris_code fyris_table_delete_object(const struct fyris_table *handle,
+                                          const fyris_term *object,
+                                          struct fyris_error *err);
 
 /**
  * Empties the table in one atomic and isolated step. O(1) for the caller.
@@ -1445,7 +1455,8 @@ fyris_code fyris_table_delete_object(const fyris_table *handle,
  *
  * Threads: any.
  */
-fyris_code fyris_table_delete_all_objects(const fyris_table *handle, fyris_error *err);
+enum fyris_code fyris_table_delete_all_objects(const struct fyris_table *handle,
+                                               struct fyris_error *err);
 
 /**
  * Removes the objects with a key and returns them as a list, in one atomic step.
@@ -1454,10 +1465,10 @@ fyris_code fyris_table_delete_all_objects(const fyris_table *handle, fyris_error
  *
  * Threads: any.
  */
-fyris_code fyris_table_take(const fyris_table *handle,
-                            const fyris_term *key,
-                            fyris_term **objects,
-                            fyris_error *err);
+enum fyris_code fyris_table_take(const struct fyris_table *handle,
+                                 const fyris_term *key,
+                                 fyris_term **objects,
+                                 struct fyris_error *err);
 
 /**
  * Adds `increment` to the integer at `position` (from 1; 0 for the element behind the key) and says what it is then,
@@ -1470,13 +1481,13 @@ fyris_code fyris_table_take(const fyris_table *handle,
  *
  * Threads: any.
  */
-fyris_code fyris_table_count(const fyris_table *handle,
-                             const fyris_term *key,
-                             size_t position,
-                             int64_t increment,
-                             const fyris_term *initial,
-                             int64_t *value,
-                             fyris_error *err);
+enum fyris_code fyris_table_count(const struct fyris_table *handle,
+                                  const fyris_term *key,
+                                  size_t position,
+                                  int64_t increment,
+                                  const fyris_term *initial,
+                                  int64_t *value,
+                                  struct fyris_error *err);
 
 /**
  * Counts as `ets:update_counter/3,4`: `ops` is an increment, `{Position, Increment}`, `{Position, Increment,
@@ -1487,12 +1498,12 @@ fyris_code fyris_table_count(const fyris_table *handle,
  *
  * Threads: any.
  */
-fyris_code fyris_table_update_counter(const fyris_table *handle,
-                                      const fyris_term *key,
-                                      const fyris_term *ops,
-                                      const fyris_term *initial,
-                                      fyris_term **result,
-                                      fyris_error *err);
+enum fyris_code fyris_table_update_counter(const struct fyris_table *handle,
+                                           const fyris_term *key,
+                                           const fyris_term *ops,
+                                           const fyris_term *initial,
+                                           fyris_term **result,
+                                           struct fyris_error *err);
 
 /**
  * Replaces elements of the object with a key, in one atomic step: `edits` is `{Position, Value}` or a list of them, as
@@ -1503,28 +1514,28 @@ fyris_code fyris_table_update_counter(const fyris_table *handle,
  *
  * Threads: any.
  */
-fyris_code fyris_table_update_element(const fyris_table *handle,
-                                      const fyris_term *key,
-                                      const fyris_term *edits,
-                                      const fyris_term *initial,
-                                      bool *updated,
-                                      fyris_error *err);
+enum fyris_code fyris_table_update_element(const struct fyris_table *handle,
+                                           const fyris_term *key,
+                                           const fyris_term *edits,
+                                           const fyris_term *initial,
+                                           bool *updated,
+                                           struct fyris_error *err);
 
 /**
  * Gives the table another name. Fails with FYRIS_E_NAME_TAKEN, FYRIS_E_ARGUMENT, FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
  *
  * Threads: any.
  */
-fyris_code fyris_table_rename(const fyris_table *handle,
-                              const fyris_term *name,
-                              fyris_error *err);
+enum fyris_code fyris_table_rename(const struct fyris_table *handle,
+                                   const fyris_term *name,
+                                   struct fyris_error *err);
 
 /**
  * Frees the bytes and makes `bytes` empty, so that freeing twice does no harm. NULL is allowed.
  *
  * Threads: one.
  */
-void fyris_bytes_free(fyris_bytes *bytes);
+void fyris_bytes_free(struct fyris_bytes *bytes);
 
 /**
  * Reads a term from Erlang's external term format (what `term_to_binary` writes): the version byte 131 and one term.
@@ -1534,21 +1545,25 @@ void fyris_bytes_free(fyris_bytes *bytes);
  */
 fyris_term *fyris_term_decode(const void *data,
                               size_t len,
-                              fyris_error *err);
+                              struct fyris_error *err);
 
 /**
  * Writes a term in external format. O(its size).
  *
  * Threads: any for the term.
  */
-fyris_code fyris_term_encode(const fyris_term *term, fyris_bytes *bytes, fyris_error *err);
+enum fyris_code fyris_term_encode(const fyris_term *term,
+                                  struct fyris_bytes *bytes,
+                                  struct fyris_error *err);
 
 /**
  * Writes a term as text in Erlang's syntax, on one line, as `io:format("~0tp")` does. O(its size).
  *
  * Threads: any for the term.
  */
-fyris_code fyris_term_print(const fyris_term *term, fyris_bytes *bytes, fyris_error *err);
+enum fyris_code fyris_term_print(const fyris_term *term,
+                                 struct fyris_bytes *bytes,
+                                 struct fyris_error *err);
 
 /**
  * An integer.
@@ -1569,7 +1584,7 @@ fyris_term *fyris_term_uint(uint64_t value);
  *
  * Threads: any.
  */
-fyris_term *fyris_term_double(double value, fyris_error *err);
+fyris_term *fyris_term_double(double value, struct fyris_error *err);
 
 /**
  * The atom of this name: at most 255 characters, and a bounded number of different ones in a process (FYRIS_E_LIMIT).
@@ -1578,21 +1593,21 @@ fyris_term *fyris_term_double(double value, fyris_error *err);
  * Threads: any.
  */
 fyris_term *fyris_term_atom(const char *name,
-                            fyris_error *err);
+                            struct fyris_error *err);
 
 /**
  * A binary: a copy of `len` bytes. `data` may be NULL if there are none.
  *
  * Threads: any.
  */
-fyris_term *fyris_term_binary(const void *data, size_t len, fyris_error *err);
+fyris_term *fyris_term_binary(const void *data, size_t len, struct fyris_error *err);
 
 /**
  * Text as Elixir keeps it: a binary of its UTF-8, without the zero byte.
  *
  * Threads: any.
  */
-fyris_term *fyris_term_text(const char *value, fyris_error *err);
+fyris_term *fyris_term_text(const char *value, struct fyris_error *err);
 
 /**
  * A term in Erlang's syntax, like `{user, <<"Ada">>, [1815, 1.0, #{maths => true}]}`.
@@ -1601,7 +1616,7 @@ fyris_term *fyris_term_text(const char *value, fyris_error *err);
  *
  * Threads: any.
  */
-fyris_term *fyris_term_parse(const char *syntax, fyris_error *err);
+fyris_term *fyris_term_parse(const char *syntax, struct fyris_error *err);
 
 /**
  * A tuple of `len` elements. Takes the elements over: they are its own, or freed if it fails; also those behind a
@@ -1613,7 +1628,7 @@ fyris_term *fyris_term_parse(const char *syntax, fyris_error *err);
  */
 fyris_term *fyris_term_tuple(fyris_term *const *elements,
                              size_t len,
-                             fyris_error *err);
+                             struct fyris_error *err);
 
 /**
  * A list of `len` elements; takes them over as `fyris_term_tuple` does.
@@ -1622,7 +1637,7 @@ fyris_term *fyris_term_tuple(fyris_term *const *elements,
  *
  * Threads: one for each element.
  */
-fyris_term *fyris_term_list(fyris_term *const *elements, size_t len, fyris_error *err);
+fyris_term *fyris_term_list(fyris_term *const *elements, size_t len, struct fyris_error *err);
 
 /**
  * A map of `pairs` keys and values, one behind the other: an array of `2 * pairs` terms, which it takes over as
@@ -1634,14 +1649,14 @@ fyris_term *fyris_term_list(fyris_term *const *elements, size_t len, fyris_error
  */
 fyris_term *fyris_term_map(fyris_term *const *elements,
                            size_t pairs,
-                           fyris_error *err);
+                           struct fyris_error *err);
 
 /**
  * A copy of a term, or of a part of one. O(its size), but large binaries are shared.
  *
  * Threads: any.
  */
-fyris_term *fyris_term_clone(const fyris_term *term, fyris_error *err);
+fyris_term *fyris_term_clone(const fyris_term *term, struct fyris_error *err);
 
 /**
  * Frees a term that a function returned, and with it all its parts. Not for borrowed parts.
@@ -1655,43 +1670,45 @@ void fyris_term_free(fyris_term *term);
  *
  * Threads: any.
  */
-fyris_term_type fyris_term_type_of(const fyris_term *term);
+enum fyris_term_type fyris_term_type_of(const fyris_term *term);
 
 /**
  * The value of an integer. FYRIS_E_RANGE if 64 bits do not hold it; `fyris_term_print` shows it then.
  *
  * Threads: any.
  */
-fyris_code fyris_term_get_int(const fyris_term *term,
-                              int64_t *value,
-                              fyris_error *err);
+enum fyris_code fyris_term_get_int(const fyris_term *term,
+                                   int64_t *value,
+                                   struct fyris_error *err);
 
 /**
  * The value of a float.
  *
  * Threads: any.
  */
-fyris_code fyris_term_get_double(const fyris_term *term, double *value, fyris_error *err);
+enum fyris_code fyris_term_get_double(const fyris_term *term,
+                                      double *value,
+                                      struct fyris_error *err);
 
 /**
  * The bytes of a binary, borrowed from the term. No zero byte follows them.
  *
  * Threads: any.
  */
-fyris_code fyris_term_get_binary(const fyris_term *term,
-                                 const uint8_t **data,
-                                 size_t *len,
-                                 fyris_error *err);
+enum fyris_code fyris_term_get_binary(const fyris_term *term,
+                                      const uint8_t **data,
+                                      size_t *len,
+                                      struct fyris_error *err);
 
 /**
  * The name of an atom, which stays for ever. No zero byte follows it.
  *
  * Threads: any.
  */
-fyris_code fyris_term_get_atom(const fyris_term *term,
-                               const char **name,
-                               size_t *len,
-                               fyris_error *err);
+enum fyris_code fyris_term_get_atom(const fyris_term *term,
+                                    const char **name,
+                                    size_t *len,
+                                    struct fyris_error *err);
 
 /**
  * Whether a term is the atom of this name; false for NULL.

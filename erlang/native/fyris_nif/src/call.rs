@@ -88,7 +88,7 @@ pub(crate) unsafe fn run(
     argv: *const ErlNifTerm,
     f: fn(Env, &[Term]) -> Reply,
 ) -> ErlNifTerm {
-    // SAFETY: C; the machine passes `argc` terms, which are transparent words.
+    // SAFETY: CALL; the machine passes `argc` terms, which are transparent words.
     let (env, args) = unsafe {
         (
             Env::new(env),

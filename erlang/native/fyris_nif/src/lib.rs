@@ -4,7 +4,7 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | `sys` | the one door to the machine's C interface; invariant C |
+//! | `sys` | the one door to the machine's C interface; invariant CALL |
 //! | `words` | terms written word by word; invariant WHOLE |
 //! | `shapes` | the order of keys in maps |
 //! | `load` | loading, upgrading, kinds of resources |

@@ -161,7 +161,7 @@ pub(crate) fn stay() {
 }
 
 unsafe extern "C" fn load(env: *mut ErlNifEnv, private: *mut *mut c_void, _: ErlNifTerm) -> c_int {
-    // SAFETY: the machine's environment, for this call (C); `private` is ours to set.
+    // SAFETY: the machine's environment, for this call (CALL); `private` is ours to set.
     unsafe {
         *private = identity();
         let env = Env::new(env);

@@ -90,7 +90,7 @@ pub(crate) unsafe extern "C" fn down(
     _: *const ErlNifPid,
     _: *const rustler::sys::ErlNifMonitor,
 ) {
-    // SAFETY: the resource holds a `Watched`; the environment is for this call (C).
+    // SAFETY: the resource holds a `Watched`; the environment is for this call (CALL).
     let (env, Watched(id)) = unsafe { (Env::new(env), &*object.cast::<Watched>()) };
     // A panic must not go further up; there is nobody to tell.
     let _ = std::panic::catch_unwind(|| ended(env, *id));
@@ -128,7 +128,7 @@ fn deliver(to: ProcessId, event: Event) {
     let Some(to) = pid(to).filter(|_| !env.is_null()) else {
         return;
     };
-    // SAFETY: set by `with_env` further up on this stack, so the call it belongs to is under way (C).
+    // SAFETY: set by `with_env` further up on this stack, so the call it belongs to is under way (CALL).
     let env = unsafe { Env::new(env) };
     let Event::Transfer { table, from, data } = event;
     let table = match table {

@@ -12,7 +12,7 @@ pub(crate) struct MachineObject {
 }
 
 impl MachineObject {
-    /// For use during the call only (C).
+    /// For use during the call only (CALL).
     #[inline]
     pub(crate) fn new(env: Env, term: Term) -> MachineObject {
         MachineObject { env, term }
