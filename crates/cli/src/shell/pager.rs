@@ -17,6 +17,9 @@ use super::interrupt;
 /// How long the rest of a key that sends several bytes may take, in nanoseconds.
 const REST_OF_KEY: i64 = 20_000_000;
 
+/// How long a Ctrl-C may wait that comes just before the wait for a key begins, and so does not end it, in nanoseconds.
+const BETWEEN_LOOKS: i64 = 50_000_000;
+
 /// The state of one listing.
 pub(crate) struct Pager {
     /// Columns and rows of the screen; none without a terminal, where everything is printed.
@@ -130,12 +133,17 @@ fn escape_sequence() -> Result<Option<Answer>, ShellError> {
 /// before `nanoseconds` have passed.
 fn wait(nanoseconds: Option<i64>) -> Result<bool, ShellError> {
     let stdin = io::stdin();
-    let timeout = nanoseconds.map(|tv_nsec| Timespec { tv_sec: 0, tv_nsec });
+    let timeout = Timespec {
+        tv_sec: 0,
+        tv_nsec: nanoseconds.unwrap_or(BETWEEN_LOOKS),
+    };
     loop {
+        interrupt::check()?;
         let mut polled = [PollFd::new(&stdin, PollFlags::IN)];
-        match poll(&mut polled, timeout.as_ref()) {
-            Err(rustix::io::Errno::INTR) => interrupt::check()?,
+        match poll(&mut polled, Some(&timeout)) {
+            Err(rustix::io::Errno::INTR) => {}
             Err(e) => return Err(ShellError::Output(e.into())),
+            Ok(0) if nanoseconds.is_none() => {}
             Ok(ready) => return Ok(ready > 0),
         }
     }
