@@ -38,7 +38,8 @@ mod armed {
 
     use rustix::process::{Signal, getpid, kill_process};
 
-    // Relaxed everywhere: a count of the failpoints that one thread passed, and what a test sets before it goes on.
+    // Relaxed, every access in this module: a count of the failpoints that one thread passed, and flags that a test
+    // sets before it goes on; nothing is read because of them but NAME, which its lock orders.
     static PASSED: AtomicU64 = AtomicU64::new(0);
     static ARMED: AtomicU64 = AtomicU64::new(u64::MAX);
     static HURRY: AtomicU64 = AtomicU64::new(0);

@@ -204,7 +204,7 @@ impl ForkProbe {
 /// The id of this process, without a system call as a rule: kept in a page that the kernel wipes in children.
 pub(crate) fn this_process() -> u32 {
     static PAGE: AtomicPtr<AtomicU32> = AtomicPtr::new(ptr::null_mut());
-    // Acquire: pairs with the Release below.
+    // Acquire: pairs with the Release of the exchange below.
     let mut page = PAGE.load(Ordering::Acquire);
     if page.is_null() {
         let Ok(mark) = ForkMark::new() else {
@@ -212,9 +212,11 @@ pub(crate) fn this_process() -> u32 {
         };
         // It stays as long as the process. No lock here: a fork could leave it held.
         let fresh: *mut AtomicU32 = ManuallyDrop::new(mark).0.cast();
-        // SAFETY: the page just made, wiped in children and otherwise this function's own.
+        // Relaxed: published by the Release below. SAFETY: the page just made, wiped in children and otherwise this
+        // function's own.
         unsafe { (*fresh).store(0, Ordering::Relaxed) };
-        // Release: the page is ready. A thread that was quicker has made one as good; ours is then a page too many.
+        // Release: pairs with the Acquire above: the page is ready. Acquire: pairs with this Release in a thread that
+        // was quicker and has made a page as good; ours is then a page too many.
         let set = PAGE.compare_exchange(page, fresh, Ordering::Release, Ordering::Acquire);
         page = set.map_or_else(|other| other, |_| fresh);
     }

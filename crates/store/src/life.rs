@@ -166,9 +166,10 @@ impl Life {
         if cfg!(fyris_mutant = "store_no_second_look") {
             return true;
         }
-        // Acquire: what was read is read before this.
+        // Acquire: pairs with the Release by which a writer of the table published what was read. A writer that
+        // published after it had seen a newer state in `enter` makes that state seen here (LIFE).
         fyris_sync::atomic::fence(Ordering::Acquire);
-        // Relaxed: the fence pairs with the Release by which a writer published, after it saw the new state (N).
+        // Relaxed: the fence before orders it.
         let now = self.state.load(Ordering::Relaxed);
         // A change that is only on its way has not happened.
         now == before.0 || (now ^ before.0) & !CLOSING == 0
@@ -303,7 +304,7 @@ impl Closed<'_> {
 
 impl Drop for Closed<'_> {
     fn drop(&mut self) {
-        // Release: a write that sees this sees the new state.
+        // Release: pairs with the Acquire in `state`: a write that sees the flag gone sees the new state.
         self.life.state.fetch_and(!CLOSING, Ordering::Release);
     }
 }

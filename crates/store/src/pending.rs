@@ -190,7 +190,7 @@ impl Pending {
     /// Says what the key holds without the commit and after it, for a writer of the key (THROUGH). The cell is
     /// undecided, and stays so if the second changes.
     pub(crate) fn write_through(&self, old: Option<Content>, new: Option<Content>) {
-        // Release, both: pairs with PROTECT in `before` and `after`.
+        // Release, both: pair with PROTECT in `before` and `after`.
         let bits = |content: Option<Content>| content.map_or(0, Content::bits);
         self.new.store(bits(new), Ordering::Release);
         self.old.store(bits(old), Ordering::Release);
@@ -205,7 +205,7 @@ impl Pending {
 
     /// Says what the key holds and will hold, before the cell is put in a slot.
     pub(crate) fn prepare(&self, old: Option<Content>, new: Option<Content>) {
-        // Relaxed: not published yet.
+        // Relaxed, both: published by the store that puts the cell in a slot.
         self.old
             .store(old.map_or(0, Content::bits), Ordering::Relaxed);
         self.new
@@ -287,7 +287,8 @@ impl Descriptor {
     }
 
     fn abort(&self) {
-        // Release: pairs with the Acquire in `Pending::state`. Those who hold it still do.
+        // Release: pairs with the Acquire in `Pending::state` and in `Commit::seal`. Relaxed: a failure is repeated.
+        // Holders keep holding.
         let aborted = |state: u32| Some(state & !STATE | ABORTED);
         let _ = self
             .state
@@ -327,7 +328,7 @@ impl Descriptor {
     ///
     /// The use was the caller's to give up (BLOCK).
     pub(crate) unsafe fn release(block: *const Descriptor, pin: &impl Guard) {
-        // AcqRel: what was done with the block while it was used comes before it is retired.
+        // AcqRel: pairs with itself: what was done with the block under the other use comes before it is retired.
         // SAFETY: the use keeps the block.
         if unsafe { (*block).uses.fetch_sub(1, Ordering::AcqRel) } == 1 {
             // SAFETY: BLOCK: threads that pin from now on find it neither in a slot nor in the log.
@@ -415,7 +416,7 @@ impl Commit {
             return true;
         }
         let sealed = |state: u32| (state & STATE == UNDECIDED).then_some(state | SEALED);
-        // Relaxed: what those who held it have written is ordered below.
+        // Relaxed, both: what the holders have written is ordered by the Acquire below.
         let _ = block
             .state
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, sealed);
@@ -472,9 +473,9 @@ impl Commit {
 
 impl Drop for Commit {
     fn drop(&mut self) {
-        // Only a panic half-way comes here: cells may be in slots for ever, and stay readable,
-        // so the block is leaked.
-        // Relaxed: only this thread writes the state.
+        // Only a panic half-way comes here: cells may be in slots for ever, and stay readable, so the block is leaked.
+        // Relaxed: the state becomes COMMITTED in this thread's own `Commits::append`, and others only repeat that
+        // store.
         if self.block().state.load(Ordering::Relaxed) & STATE != COMMITTED {
             self.abort();
         }

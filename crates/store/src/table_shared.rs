@@ -154,7 +154,7 @@ impl TableShared {
     }
 
     fn swap_data(&self, old: *mut AnyTableData, new: *mut AnyTableData, pin: &impl Guard) -> bool {
-        // AcqRel: the new data is seen whole by PROTECT in `any_data`; failure is retried.
+        // AcqRel: pairs with PROTECT in `any_data`, which sees the new data whole. Relaxed: a failure is retried.
         let swapped = self
             .data
             .compare_exchange(old, new, Ordering::AcqRel, Ordering::Relaxed)

@@ -96,6 +96,7 @@ impl Striped {
     pub fn add(&self, delta: i64) -> u64 {
         let amount = delta.unsigned_abs();
         let Some(stripes) = self.stripes() else {
+            // Release: pairs with the Acquire in `collect`, as below.
             return side(&self.base, delta).fetch_add(amount, Ordering::Release) + amount;
         };
         let slot = slot();
@@ -108,6 +109,7 @@ impl Striped {
             return now;
         }
         let shared = stripes.own + slot % (stripes.stripes.len() - stripes.own);
+        // Release: pairs with the Acquire in `collect`, as above.
         side(&stripes.stripes[shared].0, delta).fetch_add(amount, Ordering::Release) + amount
     }
 
@@ -155,7 +157,7 @@ impl Striped {
     }
 
     fn collect(&self, side: impl Fn(&Cell) -> &AtomicU64) -> u64 {
-        // Acquire: pairs with the Release in `add`.
+        // Acquire, all: pair with the Release stores and additions in `add`.
         let mut sum = side(&self.base).load(Ordering::Acquire);
         for stripe in self.stripes().map_or(&[][..], |s| &s.stripes) {
             sum = sum.wrapping_add(side(&stripe.0).load(Ordering::Acquire));
@@ -223,6 +225,7 @@ mod tests {
         let stop = std::sync::atomic::AtomicBool::new(false);
         std::thread::scope(|s| {
             s.spawn(|| {
+                // Relaxed, as the store below: a flag; nothing is read because of it.
                 while !stop.load(Ordering::Relaxed) {
                     counter.add(1);
                     counter.add(-1);

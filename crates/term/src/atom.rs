@@ -257,6 +257,7 @@ mod tests {
                 .collect()
         });
         assert!(ids.iter().all(|theirs| *theirs == ids[0]));
+        // Relaxed: the other threads have been joined.
         assert_eq!(table.count.load(Ordering::Relaxed), 2000);
     }
 }

@@ -111,6 +111,7 @@ fn record(index: &impl Index<Object>, round: u64) -> Vec<Record> {
             .into_iter()
             .flat_map(|w| w.join().unwrap())
             .collect();
+        // Relaxed: a flag; the end of the scope orders the rest.
         stop.store(true, Ordering::Relaxed);
         records
     })
@@ -188,6 +189,7 @@ fn operate(
 
 /// Makes the index grow and shrink until told to stop.
 fn churn(index: &impl Index<Object>, census: &Arc<Census>, stop: &AtomicBool) {
+    // Relaxed: a flag, set in `record`; nothing is read because of it.
     while !stop.load(Ordering::Relaxed) {
         for key in 100..700u64 {
             super::object::put(index, census, key, key, &pin());

@@ -49,6 +49,7 @@ impl Census {
 
     /// Makes an object.
     pub fn object(self: &Arc<Self>, key: u64, value: u64) -> Object {
+        // Relaxed: read in `assert_all_freed`, after the threads that make objects have been joined.
         self.made.fetch_add(1, Ordering::Relaxed);
         let inner = Inner {
             key,
@@ -67,6 +68,8 @@ impl Census {
         self.assert_freed_once();
         let deadline = Instant::now() + Duration::from_secs(20);
         loop {
+            // SeqCst, both: `freed` pairs with the addition in `poison`: the memory of an object that was counted is in
+            // `poisoned`.
             let (made, freed) = (
                 self.made.load(Ordering::SeqCst),
                 self.freed.load(Ordering::SeqCst),
@@ -92,6 +95,7 @@ impl Census {
 
 impl Census {
     fn assert_freed_once(&self) {
+        // SeqCst: pairs with the addition in `poison`.
         let again = self.freed_again.load(Ordering::SeqCst);
         assert_eq!(again, 0, "{again} objects freed twice");
     }
@@ -117,6 +121,7 @@ impl Object {
     fn alive(&self) -> &Inner {
         // SAFETY: the memory lives until the census ends.
         let inner = unsafe { self.0.as_ref() };
+        // SeqCst: in one order with the swap in `poison`, so that a late reader misses no early reclamation.
         assert_eq!(inner.life.load(Ordering::SeqCst), ALIVE, "use after free");
         inner
     }
@@ -124,8 +129,10 @@ impl Object {
     fn poison(self) {
         // SAFETY: as in `alive`.
         let inner = unsafe { self.0.as_ref() };
+        // SeqCst: pairs with the load in `alive`, and tells the first of two reclamations from the second.
         let was = inner.life.swap(FREED, Ordering::SeqCst);
         if was != ALIVE {
+            // SeqCst: pairs with the load in `assert_freed_once`.
             inner.census.freed_again.fetch_add(1, Ordering::SeqCst);
             return;
         }
@@ -133,6 +140,7 @@ impl Object {
         // SAFETY: the count this object holds is given back below, after the last use.
         let strong = unsafe { Arc::from_raw(census) };
         strong.poisoned.lock().unwrap().push(Body(self.0));
+        // SeqCst: pairs with the load in `assert_all_freed`.
         strong.freed.fetch_add(1, Ordering::SeqCst);
     }
 }

@@ -169,9 +169,11 @@ fn under_changes<I: Index<Object>>(index: &I, scan: impl Fn(&I, usize) -> Vec<u6
                     .for_each(|k| _ = put(index, &census, k, k, &pin()));
                 keys.for_each(|k| _ = remove(index, k, &pin()));
             }
+            // Relaxed: a flag, read below; nothing is read because of it.
             stop.store(true, Ordering::Relaxed);
         });
         let mut want = 1;
+        // Relaxed: as above.
         while !stop.load(Ordering::Relaxed) || want < 4 {
             want = want % 50 + 1;
             let mut keys = scan(index, want);

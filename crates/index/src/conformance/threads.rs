@@ -128,11 +128,13 @@ pub fn traversal_under_growth<I: Index<Object>>(make: impl Fn() -> I) {
                         .for_each(|k| _ = put(index, census, k | 1, k, &pin()));
                     keys.for_each(|k| _ = remove(index, k | 1, &pin()));
                 }
+                // Relaxed: a flag, read below; nothing is read because of it.
                 stop.store(true, Ordering::Relaxed);
             });
         }
         s.spawn(|| {
             let mut rounds = 0;
+            // Relaxed: as above.
             while !stop.load(Ordering::Relaxed) || rounds < 3 {
                 rounds += 1;
                 check_steady(&index, STEADY);

@@ -88,6 +88,8 @@ impl Bucket {
     /// The word in slot `i`.
     #[inline]
     pub(super) fn load(&self, i: usize) -> u64 {
+        // PROTECT: pairs with the Release in `publish`: the entry, or the overflow bucket, behind the word is seen
+        // whole.
         self.words[i].load(PROTECT)
     }
 
@@ -95,6 +97,7 @@ impl Bucket {
     #[inline]
     fn publish(&self, i: usize, word: u64) {
         if cfg!(fyris_mutant = "hash_unpublished") {
+            // Relaxed: the mutant; nothing pairs with `load`.
             return self.words[i].store(word, Ordering::Relaxed);
         }
         // Release: pairs with the PROTECT load in `load`; the entry was made before.
@@ -193,7 +196,7 @@ impl Bucket {
             end = next;
         }
         let overflow = Box::new(Bucket::default());
-        // Relaxed: the link below publishes both.
+        // Relaxed, both: published by the Release in `publish` below, with the link.
         overflow.words[0].store(end.load(LAST), Ordering::Relaxed);
         overflow.words[1].store(added, Ordering::Relaxed);
         let link = Box::into_raw(overflow).expose_provenance() as u64;

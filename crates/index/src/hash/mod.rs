@@ -158,9 +158,11 @@ impl<E: Entry, S> HashIndex<E, S> {
     /// The oldest table in use.
     #[inline]
     fn root(&self) -> &Table {
-        // SAFETY: never null. The caller is pinned, and a table is retired after it has ceased to be
-        // the root (RECLAIM).
-        unsafe { &*self.root.load(PROTECT) }
+        // PROTECT: pairs with the Release in `finish`: the table is seen whole.
+        let root = self.root.load(PROTECT);
+        // SAFETY: never null. The caller is pinned, and a table is retired after it has ceased to be the root
+        // (RECLAIM).
+        unsafe { &*root }
     }
 
     /// How many entries; exact when nobody is writing.

@@ -163,7 +163,7 @@ where
             .into_iter()
             .map(|source| thaw_elsewhere(source, pin))
             .sum::<usize>();
-        // Relaxed: a number.
+        // Relaxed, both: a number.
         self.counts
             .bytes
             .fetch_add(overflow * size_of::<Bucket>(), Ordering::Relaxed);

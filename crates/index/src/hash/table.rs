@@ -117,6 +117,7 @@ impl Table {
     /// The table that this one's content moves to, if a move is under way or done.
     #[inline]
     pub(super) fn next(&self) -> Option<&Table> {
+        // PROTECT: pairs with the Release in `set_next`: the table is seen whole.
         let next = self.next.load(PROTECT);
         // SAFETY: null, or published by `set_next`; retired only after this table is, so it lives
         // while a pin does under which this one was reachable (RECLAIM).

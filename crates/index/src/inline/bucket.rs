@@ -95,7 +95,7 @@ impl Bucket {
                 // The mistake is seen only by a reader who is held up here.
                 fyris_sync::thread::yield_now();
             }
-            // Acquire: pairs with the Release in `set`.
+            // Acquire: pairs with the Release in `set` and `replace`.
             Some(place.bucket.values[place.slot].load(Ordering::Acquire))
         })
     }
@@ -110,7 +110,8 @@ impl Bucket {
         let (mut bucket, mut header) = (self, header);
         loop {
             for slot in (0..SLOTS).filter(|slot| header & bit(*slot) != 0) {
-                // Acquire: pairs with the Release in `set`.
+                // Acquire, both: pair with the Release stores in `set`; that of the value also with the one in
+                // `replace`.
                 let key = bucket.keys[slot].load(Ordering::Acquire);
                 out(key, bucket.values[slot].load(Ordering::Acquire));
             }
@@ -153,6 +154,7 @@ impl Bucket {
     /// As above.
     #[cfg(any(loom, shuttle))]
     fn matches(&self, key: u64) -> u64 {
+        // Relaxed: the Acquire fence in `find` follows.
         let is = |i: usize| self.keys[i].load(Ordering::Relaxed) == key;
         (0..SLOTS).filter(|&i| is(i)).map(bit).sum()
     }
@@ -163,7 +165,7 @@ impl Bucket {
         if header & OVERFLOW == 0 {
             return None;
         }
-        // Acquire, twice: pair with the Release stores in `link` and `occupy`.
+        // Acquire, here and for the header below: pair with the Release stores in `link` and `draft`, and in `occupy`.
         let next = self.overflow.load(Ordering::Acquire);
         // SAFETY: null, or an overflow bucket of this map: those are reused but not freed before the
         // map is (invariant MEMORY_TYPE).
@@ -269,7 +271,7 @@ impl<'a> Locked<'a> {
     #[inline]
     pub(super) fn find(&self, key: u64) -> Option<(Position<'a>, u64)> {
         let place = self.bucket.find(self.release, key)?;
-        // Acquire: pairs with the Release in `set`.
+        // Acquire: pairs with the Release in `set` and `replace`.
         Some((
             place,
             place.bucket.values[place.slot].load(Ordering::Acquire),
@@ -279,7 +281,7 @@ impl<'a> Locked<'a> {
     /// Another value for a key: one store, which readers see or do not see.
     #[inline]
     pub(super) fn replace(&mut self, place: Position<'_>, value: u64) {
-        // Release: pairs with the Acquire in `get`.
+        // Release: pairs with the Acquire in `get`, `collect` and `find`.
         place.bucket.values[place.slot].store(value, Ordering::Release);
     }
 

@@ -96,6 +96,7 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
         let seen = self.shared.claimed.load(Ordering::Acquire);
         let first = seen.wrapping_sub(claims(root));
         let claim = || {
+            // Acquire: as above. Relaxed: another thread took the chunk, which is all that this one needs to know.
             let (acquire, relaxed) = (Ordering::Acquire, Ordering::Relaxed);
             self.shared
                 .claimed

@@ -77,6 +77,7 @@ impl Signal {
                 .collect(),
             all: AtomicBool::new(false),
         });
+        // Relaxed, both: published by `start` below.
         TABLE[region]
             .marks
             .store(Box::into_raw(marks), Ordering::Relaxed);
@@ -89,8 +90,10 @@ impl Signal {
     }
 
     fn marks(&self) -> &Marks {
+        // Relaxed: this value's own `new` stored it.
+        let marks = TABLE[self.region].marks.load(Ordering::Relaxed);
         // SAFETY: set by `new`, freed only by drop (invariant HANDLER).
-        unsafe { &*TABLE[self.region].marks.load(Ordering::Relaxed) }
+        unsafe { &*marks }
     }
 
     /// Protects pages, or lets them be written unseen.
@@ -122,6 +125,7 @@ impl Signal {
     /// After a failure some pages are writable and not noted: next time all are protected.
     fn unless_done(&self, done: Result<()>) -> Result<()> {
         if done.is_err() {
+            // Relaxed: read by the next `collect` or `look`, which have `self` as this call has.
             self.marks().all.store(true, Ordering::Relaxed);
         }
         done
@@ -129,10 +133,12 @@ impl Signal {
 
     /// Adds the written pages to `dirty`, and leaves them noted.
     pub(super) fn look(&self, tracked: &[Span], dirty: &mut PageSet) {
+        // Relaxed: as in `collect`.
         if self.marks().all.load(Ordering::Relaxed) {
             let pages = tracked.iter().flat_map(|span| span.pages.clone());
             pages.for_each(|page| dirty.insert(page));
         }
+        // Relaxed: as in `collect`.
         let fresh = self.pages(|word| word.load(Ordering::Relaxed));
         fresh
             .into_iter()
@@ -156,6 +162,7 @@ impl Signal {
     }
 
     fn drain(&self) -> Vec<u32> {
+        // Relaxed, both: as in `collect`. A bit that the handler sets after the swap stays for the next call.
         self.pages(|word| match word.load(Ordering::Relaxed) {
             0 => 0,
             _ => word.swap(0, Ordering::Relaxed),
@@ -185,6 +192,7 @@ impl Signal {
 impl Drop for Signal {
     fn drop(&mut self) {
         self.forget();
+        // Relaxed: this value's own `new` stored it.
         let marks = TABLE[self.region]
             .marks
             .swap(ptr::null_mut(), Ordering::Relaxed);
@@ -234,12 +242,13 @@ extern "C" fn on_fault(signal: i32, info: *mut libc::siginfo_t, context: *mut li
 
 fn find(address: usize) -> Option<(usize, usize, &'static Marks)> {
     TABLE.iter().find_map(|region| {
-        // Acquire: pairs with the Release in `new`.
+        // Acquire: pairs with the Release in `new`: length and marks are those of this start, or of a later one.
         let start = region.start.load(Ordering::Acquire);
+        // Relaxed: ordered by the load before.
         let len = region.len.load(Ordering::Relaxed);
         let inside = start > 1 && (start..start + len).contains(&address);
         inside.then(|| {
-            // SAFETY: an entry with a start has its marks (invariant HANDLER).
+            // Relaxed: as the length. SAFETY: an entry with a start has its marks (invariant HANDLER).
             let marks = unsafe { &*region.marks.load(Ordering::Relaxed) };
             (start, len, marks)
         })
@@ -255,12 +264,14 @@ fn note(start: usize, len: usize, marks: &Marks, address: usize) -> bool {
     // SAFETY: errno is this thread's; the interrupted code must find it unchanged.
     let errno = unsafe { *libc::__errno_location() };
     let page = (address - start) / PAGE;
+    // Relaxed: `collect` finds the writes of its own thread, to which this handler belongs; those of other threads are
+    // their affair.
     marks.bits[page / 64].fetch_or(1 << (page % 64), Ordering::Relaxed);
     let writable = libc::PROT_READ | libc::PROT_WRITE;
     // SAFETY: a page of a region in the table; where nothing is mapped the call fails.
     let mut done = unsafe { libc::mprotect((start + page * PAGE) as *mut _, PAGE, writable) == 0 };
     if !done {
-        // The kernel allows no more mappings: one for the whole region instead of many.
+        // The kernel allows no more mappings: one for the whole region instead of many. Relaxed: as the bits.
         marks.all.store(true, Ordering::Relaxed);
         // SAFETY: as above.
         done = unsafe { libc::mprotect(start as *mut _, len, writable) == 0 };

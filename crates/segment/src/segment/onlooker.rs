@@ -75,7 +75,7 @@ impl Segment {
             }
             let mut copy = Box::new([0; PAGE]);
             trunk.read_frame(frame, &mut copy)?;
-            // Acquire fence: see the module.
+            // Acquire fence: pairs with the Release fence in `commit::fill` (see the module).
             fence(Ordering::Acquire);
             if trunk.head(page)? != (frame, changed) {
                 return Ok(None);
@@ -90,7 +90,7 @@ impl Segment {
             );
             failpoint!("page looked at");
         }
-        // Acquire fence: as above, for version and size.
+        // Acquire fence: as above, for the pages that were not copied: their heads are loaded before the position.
         fence(Ordering::Acquire);
         let same = trunk.position() == sight.position || cfg!(fyris_mutant = "segment_looks_once");
         Ok(same.then_some(sight))

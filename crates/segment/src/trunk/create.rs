@@ -92,7 +92,7 @@ impl Trunk {
             namespace.store(here, Ordering::Relaxed);
             share(&trunk.file)?;
         }
-        // Also after being alone: between the two locks somebody else may have been.
+        // Also after being alone: between the two locks somebody else may have been. Relaxed: as above.
         if namespace.load(Ordering::Relaxed) != here {
             return Err(Error::Namespace);
         }

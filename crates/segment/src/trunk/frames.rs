@@ -76,7 +76,8 @@ impl Trunk {
     pub(crate) fn take_back(&self, frame: u32, slot: usize) -> bool {
         let state = self.state(frame);
         let mine = RESERVED + slot as u32;
-        // Acquire: whoever read the frame has moved its slot on before (invariant KEEP).
+        // Acquire: what readers of the frame did came before they moved their slots, which the caller found in
+        // `standing` (invariant KEEP); the lock orders it after `set_in_trunk`.
         state
             .compare_exchange(IN_TRUNK, mine, Ordering::Acquire, Ordering::Relaxed)
             .is_ok()
@@ -100,7 +101,8 @@ impl Trunk {
 
     fn give(&self, frame: u32, slot: usize, state: u32) -> bool {
         let mine = RESERVED + slot as u32;
-        // Release: what we did to it comes before what the next owner does.
+        // Release: pairs with the Acquire in `grab`: what this process did to the frame comes before what the next
+        // owner does.
         let given =
             self.state(frame)
                 .compare_exchange(mine, state, Ordering::Release, Ordering::Relaxed);
@@ -208,7 +210,8 @@ impl Trunk {
             if more == 0 {
                 return Err(Error::NoSpace("page frames: all are in use"));
             }
-            // Relaxed: these frames are holes so far. The maximum: two processes may extend at once.
+            // Relaxed, both: these frames are holes so far, and the count is a hint. The maximum: two processes may
+            // extend at once.
             self.word(word::READY)
                 .fetch_max((ready + more) as u64, Ordering::Relaxed);
             self.word(word::HOLES)
@@ -322,7 +325,7 @@ impl Trunk {
     pub(super) fn sweep(&self, used: &[bool]) -> usize {
         let mut lost = 0;
         for frame in 1..=self.ready() as u32 {
-            // Relaxed: under the lock.
+            // Relaxed, here and below: under the lock.
             let state = self.state(frame).load(Ordering::Relaxed);
             let nobodys = state >= RESERVED + self.geometry.slots as u32;
             if used[frame as usize] {
@@ -344,7 +347,7 @@ impl Trunk {
     pub(super) fn sweep_all(&self, used: &[bool]) {
         let (mut free, mut holes) = (0, 0);
         for frame in 1..=self.ready() as u32 {
-            // Relaxed: nobody else is there.
+            // Relaxed, here and below: nobody else is there.
             let word = self.state(frame);
             let state = match word.load(Ordering::Relaxed) {
                 _ if used[frame as usize] => IN_TRUNK,

@@ -16,7 +16,8 @@ use fyris_sync::atomic::{AtomicU64, Ordering, fence};
 
 /// Writes a slot's place and returns the place before.
 pub(super) fn stand(place: &AtomicU64, at: u64) -> u64 {
-    // AcqRel: our reads of entries and frames below come before, for those who load the place in `Trunk::standing`.
+    // AcqRel: pairs with the SeqCst loads of the place in `Trunk::standing`: this process's reads of entries and frames
+    // below come before. The Acquire half with the exchange in `Trunk::evict`, whose flag the swap returns.
     let old = place.swap(at, Ordering::AcqRel);
     // SeqCst: pairs with the fence in `raise` (GATE).
     fence(Ordering::SeqCst);
@@ -42,7 +43,7 @@ pub(super) fn raise(gate: &AtomicU64, target: u64, lowest: impl FnOnce() -> u64)
     if lowest >= target || cfg!(fyris_mutant = "segment_keep_nothing") {
         return target;
     }
-    // Release: as above. A process that met the higher gate meanwhile tries again.
+    // Release: pairs with the Acquire in `is_open`. A process that met the higher gate meanwhile tries again.
     gate.store(lowest, Ordering::Release);
     lowest
 }
@@ -79,6 +80,7 @@ mod tests {
                 let words = Arc::clone(&words);
                 thread::spawn(move || hold(&words, slot, positions[slot]))
             });
+            // Acquire: pairs with the AcqRel in `stand`, as the loads in `Trunk::standing` do.
             let lowest = || {
                 let places = words.places.iter();
                 places

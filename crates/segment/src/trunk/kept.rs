@@ -94,7 +94,7 @@ impl Trunk {
         };
         let [first, last] = self.kept_words(index);
         let words = kept.words();
-        // Relaxed twice: under the lock. The second makes the entry: a process that dies between leaves an empty one.
+        // Relaxed, both: under the lock. The second makes the entry: a process that dies between leaves an empty one.
         last.store(words[1], Ordering::Relaxed);
         failpoint!("frame about to be kept");
         first.store(words[0], Ordering::Relaxed);
@@ -116,7 +116,7 @@ impl Trunk {
         if self.kept_count() >= capacity {
             return None;
         }
-        // Relaxed: as above. The cursor is only where to begin.
+        // Relaxed, all: under the lock. The cursor is only where to begin.
         let cursor = self.word(word::KEPT_CURSOR);
         let begin = cursor.load(Ordering::Relaxed) as usize % capacity;
         let index = (begin..capacity)
@@ -141,7 +141,7 @@ impl Trunk {
                 free(kept);
             }
         }
-        // Relaxed: as above.
+        // Relaxed, both: under the lock.
         self.word(word::KEPT).store(count, Ordering::Relaxed);
         self.word(word::KEPT_TOP)
             .store(top as u64, Ordering::Relaxed);
@@ -153,7 +153,7 @@ impl Trunk {
             return;
         }
         let asked = super::layout::sum(snapshots);
-        // Relaxed twice: under the lock.
+        // Relaxed, both: under the lock.
         if self.word(word::KEPT_FOR).load(Ordering::Relaxed) != asked {
             self.let_go(|kept| kept.needed(snapshots), |kept| free(kept.frame));
             self.word(word::KEPT_FOR).store(asked, Ordering::Relaxed);

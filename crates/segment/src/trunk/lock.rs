@@ -134,6 +134,7 @@ impl Trunk {
 
     /// Frees the lock whoever holds it. For the first process to open the file.
     pub(super) fn reset_lock(&self) {
+        // Release: pairs with the Acquire in `lock`: what recovery wrote is seen by the first holder.
         self.lock_word().store(0, Ordering::Release);
     }
 }

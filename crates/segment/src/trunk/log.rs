@@ -93,6 +93,7 @@ impl Trunk {
         }
         failpoint!("about to publish");
         if cfg!(fyris_mutant = "segment_publish_partly") {
+            // Release: as below.
             self.word(word::POSITION)
                 .store(start + 1, Ordering::Release);
             failpoint!("partly published");

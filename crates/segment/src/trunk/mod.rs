@@ -185,8 +185,8 @@ impl Trunk {
     /// Frame and position of the latest change of `page`.
     pub(crate) fn head(&self, page: usize) -> Result<(u32, u64)> {
         let offset = self.head_at(page);
-        // Acquire: pairs with the Release in `set_head`: the position published before it is seen
-        // by a later load of `position`.
+        // Acquire, both: pair with the Release stores in `set_head`: the position published before it is seen by a
+        // later load of `position`.
         let frame = self.word(offset).load(Ordering::Acquire);
         let position = self.word(offset + 8).load(Ordering::Acquire);
         match u32::try_from(frame) {
@@ -205,7 +205,7 @@ impl Trunk {
     /// Sets a page head. For holders of the lock.
     fn set_head(&self, page: usize, frame: u32, position: u64) {
         let offset = self.head_at(page);
-        // Release: pairs with the Acquire in `head`.
+        // Release, both: pair with the Acquire loads in `head`.
         self.word(offset).store(u64::from(frame), Ordering::Release);
         self.word(offset + 8).store(position, Ordering::Release);
     }

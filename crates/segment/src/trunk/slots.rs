@@ -173,7 +173,8 @@ impl Trunk {
 
     /// Sees to it that this slot, which has not entered yet, is never evicted.
     pub(crate) fn pin(&self, slot: usize) {
-        // SeqCst: before the place that `evict` finds, so that it finds this as well.
+        // SeqCst: pairs with the load in `is_pinned`. Before the place that `evict` finds, so that it finds this as
+        // well.
         self.pinned(slot).store(1, Ordering::SeqCst);
     }
 
@@ -181,8 +182,8 @@ impl Trunk {
     pub(super) fn is_pinned(&self, position: u64) -> bool {
         !cfg!(fyris_mutant = "segment_pin_ignored")
             && (0..self.slots_used()).any(|slot| {
-                // SeqCst: as in `evict`. A hostile process may set what it likes: commits then fail, as if it read
-                // there.
+                // SeqCst: pairs with the store in `pin`. A hostile process may set what it likes: commits then fail, as
+                // if it read there.
                 self.pinned(slot).load(Ordering::SeqCst) != 0
                     && self.process(slot).is_some()
                     && self.concerns(slot, position)
@@ -191,6 +192,7 @@ impl Trunk {
 
     /// Whether a slot has its place or its base at `position`.
     fn concerns(&self, slot: usize, position: u64) -> bool {
+        // SeqCst, both: as in `standing`.
         let place = self.place(slot).load(Ordering::SeqCst);
         let base = self.base(slot).load(Ordering::SeqCst) & POSITION;
         place & POSITION == position || base == position
@@ -205,7 +207,7 @@ impl Trunk {
 
     /// The process of a slot.
     pub(super) fn process(&self, slot: usize) -> Option<Process> {
-        // SeqCst: as `slots_used`.
+        // SeqCst: pairs with the exchange in `claim`, and is in one order with it as in `slots_used`.
         match self.owner(slot).load(Ordering::SeqCst) {
             0 => None,
             owner => Some(Process(owner)),
@@ -215,7 +217,8 @@ impl Trunk {
     /// Takes a free slot, or that of a dead process, after repairing what that one left.
     pub(crate) fn claim(&self, me: Process) -> Result<usize> {
         let take = |slot: usize, old: u64| {
-            // SeqCst: after the last owner's detach, before anything we do in the slot, and seen by `standing`.
+            // SeqCst: pairs with the Release in `detach`, so this comes after the last owner, and with the load in
+            // `process`, so that `standing` sees the slot. Relaxed: another process has the slot.
             let taken =
                 self.owner(slot)
                     .compare_exchange(old, me.0, Ordering::SeqCst, Ordering::Relaxed);
@@ -225,7 +228,7 @@ impl Trunk {
         let fresh = (0..slots).find(|&slot| take(slot, 0));
         if let Some(slot) = fresh {
             failpoint!("slot taken");
-            // SeqCst: as the owner above.
+            // SeqCst: pairs with the load in `slots_used`.
             self.word(word::SLOTS_USED)
                 .fetch_max(slot as u64 + 1, Ordering::SeqCst);
             self.idle(slot);
@@ -270,7 +273,7 @@ impl Trunk {
             let last = self.process(slot);
             let free = last.is_none_or(|process| !process.alive());
             let last = last.map_or(0, |process| process.0);
-            // SeqCst: as in `claim`.
+            // SeqCst and Relaxed: as in `claim`.
             let owner = self.owner(slot);
             if free
                 && owner
@@ -291,6 +294,8 @@ impl Trunk {
 
     /// The slot keeps nothing.
     fn idle(&self, slot: usize) {
+        // Release, all: pair with the loads in `is_pinned` and `standing`: what the process of the slot read before
+        // comes before what is done with the frames that it kept.
         self.pinned(slot).store(0, Ordering::Release);
         self.base(slot).store(IDLE, Ordering::Release);
         self.place(slot).store(IDLE, Ordering::Release);
@@ -369,7 +374,8 @@ impl Trunk {
     pub(crate) fn return_to(&self, slot: usize, position: u64) -> bool {
         self.settle(slot, position);
         let evicted = EVICTED | position;
-        // AcqRel: our reads of frames come before; from here on the slot keeps snapshots, the new ones.
+        // AcqRel: pairs with the loads in `standing`: this process's reads of frames come before, and from here on the
+        // slot keeps snapshots, the new ones. Acquire: pairs with the exchange in `overrun_below`, if that was first.
         let back = self.place(slot).compare_exchange(
             evicted,
             position,
@@ -444,7 +450,8 @@ impl Trunk {
     /// Whether a living process has been evicted and may not know it yet.
     pub(super) fn anybody_evicted(&self) -> bool {
         (0..self.slots_used()).any(|slot| {
-            // SeqCst: as in `evict`; who was evicted before a frame became free is seen by who reserved it.
+            // SeqCst: pairs with the exchange in `evict`: an eviction that came before a frame was free is seen by the
+            // process that has reserved the frame.
             let evicted = self.place(slot).load(Ordering::SeqCst) & EVICTED != 0;
             evicted && self.process(slot).is_some_and(Process::alive)
         })
@@ -455,13 +462,16 @@ impl Trunk {
         for slot in 0..self.slots_used() {
             // So often at most: a hostile process may change its place all the time.
             for _ in 0..TRIES {
+                // SeqCst, both: as in `standing`.
                 let place = self.place(slot).load(Ordering::SeqCst);
                 let base = self.base(slot).load(Ordering::SeqCst) & POSITION;
                 let concerned = place & POSITION == position || base == position;
                 if !concerned || place & EVICTED != 0 || self.process(slot).is_none() {
                     break;
                 }
-                // SeqCst: before anything that was kept for it is free. If it fails the process has moved by itself.
+                // SeqCst: pairs with the loads in `keeps`, by the Release fence in `commit::fill`, and in
+                // `anybody_evicted`: before anything that was kept for the process is free. Relaxed: the process has
+                // moved by itself, and the loop loads again.
                 let evicted = self.place(slot).compare_exchange(
                     place,
                     place | EVICTED,
@@ -469,6 +479,7 @@ impl Trunk {
                     Ordering::Relaxed,
                 );
                 if evicted.is_ok() {
+                    // Relaxed: a number, for people.
                     self.word(word::EVICTIONS).fetch_add(1, Ordering::Relaxed);
                     failpoint!("laggard evicted");
                     break;
@@ -481,6 +492,8 @@ impl Trunk {
     pub(super) fn overrun_below(&self, position: u64) {
         for slot in 0..self.slots_used() {
             let place = self.place(slot);
+            // SeqCst, here and in the exchange: as in `standing`. The exchange pairs also with the load in `holds`, by
+            // the Release fence below.
             let mut at = place.load(Ordering::SeqCst);
             // So often at most: a hostile process may change its position all the time.
             for _ in 0..TRIES {
@@ -489,6 +502,7 @@ impl Trunk {
                 }
                 match place.compare_exchange(at, at | OVERRUN, Ordering::SeqCst, Ordering::SeqCst) {
                     Ok(_) => {
+                        // Relaxed: a number, for people.
                         self.word(word::OVERRUNS).fetch_add(1, Ordering::Relaxed);
                         failpoint!("laggard overrun");
                         break;
@@ -517,7 +531,8 @@ impl Trunk {
             self.free_reserved(slot);
             self.idle(slot);
             failpoint!("slot reaped");
-            // Only if it is still the dead one's: a new process may be claiming it.
+            // Only if it is still the dead one's: a new process may be claiming it. AcqRel: pairs with the SeqCst in
+            // `claim`: the next owner finds the slot idle. Relaxed: another process has the slot.
             let owner = self.owner(slot);
             let _ = owner.compare_exchange(process.0, 0, Ordering::AcqRel, Ordering::Relaxed);
             reaped += 1;
@@ -529,6 +544,7 @@ impl Trunk {
     pub(super) fn clear_slots(&self) {
         for slot in 0..=self.geometry.slots {
             self.idle(slot);
+            // Release: pairs with the SeqCst in `claim`.
             self.owner(slot).store(0, Ordering::Release);
         }
     }
@@ -536,7 +552,7 @@ impl Trunk {
     /// What a slot says, for people.
     pub(crate) fn view(&self, slot: usize) -> Option<SlotView> {
         let owner = self.process(slot)?;
-        // Relaxed: for people. The base: where the working copy stands.
+        // Relaxed, all: for people. The base: where the working copy stands.
         let (place, base) = (
             self.place(slot).load(Ordering::Relaxed),
             self.base(slot).load(Ordering::Relaxed),

@@ -37,10 +37,10 @@ impl Trunk {
         let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         loop {
             if self.writable {
-                // SeqCst: step 1.
+                // SeqCst: step 1; pairs with step b in `wake_watchers`.
                 self.word(word::WATCHED).store(1, Ordering::SeqCst);
             }
-            // SeqCst: step 2.
+            // SeqCst: step 2; pairs with step a in `Trunk::publish`.
             if self.word(word::POSITION).load(Ordering::SeqCst) != seen {
                 return Ok(true);
             }
@@ -65,7 +65,7 @@ impl Trunk {
     /// Wakes those who sleep until the position moves, if there are any. One load if not.
     #[inline]
     pub(super) fn wake_watchers(&self) {
-        // SeqCst: step b.
+        // SeqCst: step b; pairs with step 1 in `wait`.
         if self.word(word::WATCHED).load(Ordering::SeqCst) != 0
             && !cfg!(fyris_mutant = "segment_wakes_nobody")
         {
@@ -75,7 +75,8 @@ impl Trunk {
 
     #[cold]
     fn wake_all(&self) {
-        // SeqCst: before the wake; who sets it again looks at the position after that.
+        // SeqCst: pairs with the store in `wait`. Before the wake: a sleeper that sets it again looks at the position
+        // after that.
         self.word(word::WATCHED).store(0, Ordering::SeqCst);
         // Whoever is not woken wakes from its nap.
         let _ = futex::wake(self.position_half(), futex::Flags::empty(), i32::MAX as u32);

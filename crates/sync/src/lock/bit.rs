@@ -28,7 +28,8 @@ pub fn lock_bit(word: &AtomicU64, bit: u64, stop: u64) -> u64 {
 fn lock_bit_slow(word: &AtomicU64, bit: u64, stop: u64) -> u64 {
     let mut backoff = Backoff::new();
     loop {
-        // Acquire, both: as in `lock_bit`.
+        // Acquire, both: pair with the Release stores that unlock or set a bit of `stop`, as in `lock_bit`. Relaxed: a
+        // failure is repeated.
         let seen = word.load(Ordering::Acquire);
         if seen & stop != 0 {
             return seen;
@@ -63,6 +64,7 @@ mod tests {
                 });
             }
         });
+        // Relaxed, both: the other threads have been joined.
         assert_eq!(word.load(Ordering::Relaxed), 4 * 8000);
         word.store(2, Ordering::Relaxed);
         assert_eq!(

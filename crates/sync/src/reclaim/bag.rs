@@ -160,6 +160,7 @@ mod tests {
     fn a_drop_that_panics_costs_no_other_block_its_own() {
         static RECLAIMED: AtomicUsize = AtomicUsize::new(0);
         unsafe fn reclaim(block: *mut ()) {
+            // Relaxed, as the load below: one thread.
             RECLAIMED.fetch_add(1, Ordering::Relaxed);
             assert!(block.addr() != 3, "the third");
         }

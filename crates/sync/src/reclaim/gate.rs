@@ -39,7 +39,8 @@ impl Inside {
             return Inside;
         }
         loop {
-            // SeqCst, both: either this sees the fork, or `close` sees this.
+            // SeqCst, all: pair with those in `close`, in one order with them: either this sees the fork, or `close`
+            // sees this.
             INSIDE.fetch_add(1, Ordering::SeqCst);
             if FORKS.load(Ordering::SeqCst) == 0 {
                 return Inside;
@@ -164,12 +165,14 @@ mod order {
     #[inline(always)]
     pub(super) fn goes() {
         #[cfg(fyris_sanitize)]
+        // Release: pairs with the Acquire in `has_gone`.
         GONE.fetch_add(1, super::Ordering::Release);
     }
 
     #[inline(always)]
     pub(super) fn has_gone() {
         #[cfg(fyris_sanitize)]
+        // Acquire: pairs with the Release in `goes`.
         GONE.load(super::Ordering::Acquire);
     }
 }
@@ -187,6 +190,8 @@ unsafe fn nothing(_: *mut (), _: &Collector) {}
 
 /// Before a fork: no other thread is inside when this returns, nor goes there before [`open`].
 pub(super) fn close() {
+    // SeqCst, here and below: pairs with `Inside::enter`: either that sees the fork, or the load below sees the thread.
+    // The load pairs also with the Release in the drop of an `Inside`: what was done inside is over.
     FORKS.fetch_add(1, Ordering::SeqCst);
     let own = usize::from(DEPTH.get() > 0);
     let begun = Instant::now();
@@ -197,12 +202,14 @@ pub(super) fn close() {
 
 /// After a fork, in the process that forked.
 pub(super) fn open() {
+    // SeqCst: pairs with the load in `Inside::enter`.
     FORKS.fetch_sub(1, Ordering::SeqCst);
 }
 
 /// After a fork, in the child, which has one thread and has another number than its parent: no guard is entered there
 /// yet.
 pub(super) fn open_in_child() {
+    // SeqCst, both, as everywhere; there is no other thread to pair with.
     INSIDE.store(usize::from(DEPTH.get() > 0), Ordering::SeqCst);
     FORKS.store(0, Ordering::SeqCst);
     // Relaxed: there is no other thread.

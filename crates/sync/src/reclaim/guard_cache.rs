@@ -82,7 +82,7 @@ impl<G> Slot<G> {
     /// `may_stay`.
     #[inline]
     pub(super) fn enter(&self, may_stay: impl FnOnce() -> bool, make: impl FnOnce() -> G) {
-        // Relaxed: only this thread writes it. The barrier orders it for others.
+        // Relaxed, both: only this thread writes it. The barrier orders it for others.
         let depth = self.depth.load(Ordering::Relaxed);
         self.depth.store(depth + 1, Ordering::Relaxed);
         light();
@@ -225,6 +225,7 @@ pub(super) fn light() {
             fence(Ordering::SeqCst);
         }
     } else {
+        // SeqCst, for the compiler only: pairs with the barrier in every thread that `heavy` makes.
         std::sync::atomic::compiler_fence(Ordering::SeqCst);
     }
 }
@@ -270,8 +271,9 @@ mod tests {
     use loom::thread;
     use std::sync::atomic::AtomicUsize as Plain;
 
-    /// A collector of one thread's guards. `entered` is what others see of it; `living` is the truth of the
-    /// interleaving, whatever its threads may know.
+    /// A collector of one thread's guards. `entered` is what others see of it; `living` and `made` are the truth of the
+    /// interleaving, whatever its threads may know: of the standard library, so that the model neither orders by them
+    /// nor branches on them, and Relaxed suffices for every access.
     struct Guards {
         entered: AtomicU64,
         made: Plain,
@@ -284,6 +286,7 @@ mod tests {
         fn new(guards: &Arc<Guards>) -> Self {
             let number = guards.made.fetch_add(1, Ordering::Relaxed) + 1;
             guards.living.store(number, Ordering::Relaxed);
+            // Relaxed: the fence in `light` pairs with that in `swept`, as in the collector.
             guards.entered.store(number as u64, Ordering::Relaxed);
             light();
             Held(Arc::clone(guards))
@@ -293,6 +296,7 @@ mod tests {
     impl Drop for Held {
         fn drop(&mut self) {
             self.0.living.store(0, Ordering::Relaxed);
+            // Release: pairs with the Acquire fence in `swept`.
             self.0.entered.store(0, Ordering::Release);
         }
     }
@@ -310,6 +314,8 @@ mod tests {
     /// Hands in a batch and sweeps; returns the guard that the batch waits for.
     fn swept(slot: &Slot<Held>, guards: &Guards) -> u64 {
         heavy();
+        // Relaxed, and an Acquire fence: pairs with the Release fence in `ask`, which comes before the guard is
+        // entered.
         let met = guards.entered.load(Ordering::Relaxed);
         fence(Ordering::Acquire);
         let marked = slot.mark();

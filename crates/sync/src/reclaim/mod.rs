@@ -84,7 +84,8 @@ pub use section::{Section, Sections};
 pub fn assert_not_reclaimed<T>(_: *const T) {}
 
 /// Ordering of a load whose result is dereferenced under a pin: what `seize` asks for where pins make a fence, and no
-/// more than Acquire where its barriers do. The same instruction as Acquire on x86-64.
+/// more than Acquire where its barriers do. The same instruction as Acquire on x86-64. It pairs with the Release store
+/// that published the pointer, and orders the load after the pin for whoever retires the block.
 pub const PROTECT: Ordering = Ordering::SeqCst;
 
 /// A pinned thread: blocks reachable while it exists stay allocated until it is dropped.
@@ -187,6 +188,7 @@ mod tests {
         unsafe fn reclaim(ptr: *mut Self) {
             // SAFETY: every `Counted` here is a Box, reclaimed once.
             let counted = unsafe { Box::from_raw(ptr) };
+            // Relaxed, here and where it is loaded: a count; nothing is read because of it.
             counted.0.fetch_add(1, Ordering::Relaxed);
         }
     }
@@ -296,6 +298,7 @@ mod tests {
         unsafe fn reclaim(ptr: *mut Self) {
             // SAFETY: every `Page` here is a Box, reclaimed once.
             let page = unsafe { Box::from_raw(ptr) };
+            // Relaxed: a reader that meets this store is what the test looks for, in whatever order.
             page.0
                 .iter()
                 .for_each(|word| word.store(0, Ordering::Relaxed));
@@ -310,6 +313,7 @@ mod tests {
         let write = |times: usize| {
             for i in 0..times {
                 let pin = pin();
+                // AcqRel: pairs with PROTECT below, and with itself.
                 let old = shared.swap(new(), Ordering::AcqRel);
                 // SAFETY: the swap took it out, and gives it to one thread.
                 unsafe { pin.retire(old) };
@@ -321,10 +325,12 @@ mod tests {
         std::thread::scope(|s| {
             for _ in 0..2 {
                 s.spawn(|| {
+                    // Relaxed: a flag, as where it is stored; nothing is read because of it.
                     while !stop.load(Ordering::Relaxed) {
                         let _pin = pin();
-                        // SAFETY: reachable under the pin (RECLAIM).
+                        // PROTECT: pairs with the swap in `write`. SAFETY: reachable under the pin (RECLAIM).
                         let page = unsafe { &*shared.load(PROTECT) };
+                        // Relaxed: as in `reclaim`.
                         for word in &page.0 {
                             assert_eq!(word.load(Ordering::Relaxed), 7);
                         }

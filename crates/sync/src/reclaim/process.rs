@@ -47,6 +47,7 @@ fn key() -> Option<libc::pthread_key_t> {
         return None;
     }
     let mine = u64::from(key) + 1;
+    // Relaxed, both: as above.
     match KEY.compare_exchange(0, mine, Ordering::Relaxed, Ordering::Relaxed) {
         Ok(_) => Some(key),
         Err(first) => {

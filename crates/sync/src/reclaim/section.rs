@@ -130,7 +130,7 @@ impl Drop for Section<'_> {
 /// Says in the thread's own word that it is at work on what is at the address, if the word is free for that.
 #[inline]
 fn announce(word: &AtomicUsize, address: usize) -> bool {
-    // Relaxed: only this thread writes it. The barrier orders it for others.
+    // Relaxed, both: only this thread writes it. The barrier orders it for others.
     if word.load(Ordering::Relaxed) != NONE {
         return false;
     }
@@ -163,7 +163,8 @@ mod tests {
     use loom::sync::Arc;
     use loom::thread;
 
-    /// A thing that may be written to until it is closed.
+    /// A thing that may be written to until it is closed. Relaxed, every access to it: the barriers of sections are all
+    /// that orders them, which is what the models check.
     #[derive(Default)]
     struct Thing {
         sections: Sections,
@@ -200,6 +201,7 @@ mod tests {
         let enter = |thing: &Thing, word: &AtomicUsize, work: &dyn Fn()| {
             assert!(announce(word, thing.sections.address()));
             work();
+            // Release: pairs with the Acquire in `wait_for`, as in the drop of a `Section`.
             word.store(NONE, Ordering::Release);
         };
         check(enter, |thing, word| {
@@ -240,6 +242,7 @@ mod tests {
         std::thread::scope(|s| {
             let waiter = s.spawn(|| {
                 sections.wait(&super::super::pin());
+                // Relaxed, as the store below: ordered by the end of the section and the wait.
                 assert!(over.load(Ordering::Relaxed));
             });
             std::thread::sleep(std::time::Duration::from_millis(20));
@@ -265,6 +268,7 @@ mod tests {
             std::sync::Barrier::new(IDLE + WRITERS + 1),
             std::sync::Barrier::new(IDLE + 1),
         );
+        // Relaxed, all: ordered by the sections and the wait, or not at all, which the test would find.
         let write = || {
             while !closed.load(Ordering::Relaxed) {
                 let pin = pin();

@@ -1,6 +1,6 @@
 //! Whether a table has been written to.
 //!
-//! # Invariant N (*notice*)
+//! # Invariant NOTICE
 //!
 //! A watcher that finds the [`count`](Watch::count) of a table as it was before it read the table has seen every write
 //! that had returned by then.
@@ -42,11 +42,12 @@ fn number(id: TableId) -> usize {
 #[inline]
 pub(crate) fn wrote(table: &Table) {
     let place = &ALL[number(table.id())];
-    // The light barrier: to the machine it is the heavy one of `Watch::begin` that keeps the order.
+    // SeqCst, for the compiler only: the light barrier. To the processor it is the heavy one of `Watch::begin` that
+    // keeps the order, with which this pairs.
     compiler_fence(Ordering::SeqCst);
     // Relaxed: the barriers order it.
     if place.watchers.load(Ordering::Relaxed) > 0 && !cfg!(fyris_mutant = "nif_writes_unnoticed") {
-        // Release: pairs with the load in `count`.
+        // Release: pairs with the Acquire in `count_of`.
         place.count.fetch_add(1, Ordering::Release);
     }
 }
@@ -70,7 +71,7 @@ impl Watch {
             return None;
         }
         let watch = Watch(number(id));
-        // SeqCst: no later than the barrier, for the compiler too.
+        // SeqCst: no later than the barrier, for the compiler too; pairs with the load in `wrote`.
         ALL[watch.0].watchers.fetch_add(1, Ordering::SeqCst);
         membarrier(libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED).then_some(watch)
     }
