@@ -88,7 +88,8 @@ pub(crate) unsafe fn run(
     argv: *const ErlNifTerm,
     f: fn(Env, &[Term]) -> Reply,
 ) -> ErlNifTerm {
-    // SAFETY: CALL; the machine passes `argc` terms, which are transparent words.
+    // SAFETY: the environment and the terms are those of this call, on whose stack both stay (CALL); the machine passes
+    // `argc` terms, which are transparent words.
     let (env, args) = unsafe {
         (
             Env::new(env),

@@ -11,10 +11,10 @@
 //! | `copies` | other copies of this library in the process |
 //! | `call` | from a C call to a Rust function and back; errors; panics |
 //! | `atoms` | the machine's atoms and ours |
-//! | `term` | terms into stored forms and back; invariant local |
+//! | `term` | terms into stored forms and back; invariant LOCAL |
 //! | `process` | owners, and what happens when they end |
 //! | `tables` | tids, and finding tables |
-//! | `watch` | whether a table has been written to; invariant N |
+//! | `watch` | whether a table has been written to; invariant NOTICE |
 //! | `calls` | the functions, by what they do |
 //!
 //! # How long a call may take
@@ -26,8 +26,7 @@
 //!
 //! # Invariants
 //!
-//! C (calls; in `sys`), W (whole terms; in `words`), N (notice; in `watch`), local (what is local is stored as such; in
-//! `term`), and those of the store.
+//! CALL (in `sys`), WHOLE (in `words`), NOTICE (in `watch`), LOCAL (in `term`), and those of the store.
 
 mod atoms;
 mod call;

@@ -161,7 +161,8 @@ impl Env {
         if term.is_record() {
             return ErlNifTermType::ERL_NIF_TERM_TYPE_FUN;
         }
-        // SAFETY: CALL; the machine knows every other kind.
+        // SAFETY: the term belongs to the call under way (CALL); it is no record, and the machine knows every other
+        // kind.
         unsafe { raw::enif_term_type(self.0, term.c()) }
     }
 
@@ -169,7 +170,8 @@ impl Env {
     #[inline]
     pub(crate) fn tuple<'t>(self, term: Term) -> Option<&'t [Term]> {
         let (mut arity, mut first) = (0, std::ptr::null());
-        // SAFETY: CALL; the array lies in the term, which does not move during the call.
+        // SAFETY: the term belongs to the call under way (CALL), and the array lies in it and does not move during the
+        // call.
         unsafe {
             if raw::enif_get_tuple(self.0, term.c(), &mut arity, &mut first) == 0 {
                 return None;
@@ -185,7 +187,7 @@ impl Env {
     #[inline]
     pub(crate) fn cell(self, term: Term) -> Option<(Term, Term)> {
         let (mut head, mut tail) = (term.c(), term.c());
-        // SAFETY: CALL.
+        // SAFETY: the term belongs to the call under way (CALL); both out words are ours, and read only when set.
         let found = unsafe { raw::enif_get_list_cell(self.0, term.c(), &mut head, &mut tail) };
         (found != 0).then(|| (Term::from_c(head), Term::from_c(tail)))
     }
@@ -193,7 +195,7 @@ impl Env {
     /// Whether it is `[]`.
     #[inline]
     pub(crate) fn is_nil(self, term: Term) -> bool {
-        // SAFETY: CALL.
+        // SAFETY: the term belongs to the call under way (CALL), and is only looked at.
         unsafe { raw::enif_is_empty_list(self.0, term.c()) != 0 }
     }
 
@@ -201,7 +203,8 @@ impl Env {
     #[inline]
     pub(crate) fn binary<'t>(self, term: Term) -> Option<&'t [u8]> {
         let mut binary = MaybeUninit::uninit();
-        // SAFETY: CALL; the bytes live as long as the term.
+        // SAFETY: the term belongs to the call under way (CALL), and its bytes live as long as it does. `binary` is
+        // initialised where the machine says that it was a binary.
         unsafe {
             if raw::enif_inspect_binary(self.0, term.c(), binary.as_mut_ptr()) == 0 {
                 return None;
@@ -218,7 +221,7 @@ impl Env {
     #[inline]
     pub(crate) fn float(self, term: Term) -> Option<f64> {
         let mut value = 0.0;
-        // SAFETY: CALL.
+        // SAFETY: the term belongs to the call under way (CALL); the out word is ours, and read only when set.
         let found = unsafe { raw::enif_get_double(self.0, term.c(), &mut value) };
         (found != 0).then_some(value)
     }
@@ -230,7 +233,7 @@ impl Env {
             return Some(value);
         }
         let mut value = 0;
-        // SAFETY: CALL.
+        // SAFETY: the term belongs to the call under way (CALL); the out word is ours, and read only when set.
         let found = unsafe { raw::enif_get_long(self.0, term.c(), &mut value) };
         (found != 0).then_some(value)
     }
@@ -238,7 +241,7 @@ impl Env {
     /// The number of pairs of a map.
     pub(crate) fn map_size(self, term: Term) -> Option<usize> {
         let mut size = 0;
-        // SAFETY: CALL.
+        // SAFETY: the term belongs to the call under way (CALL); the out word is ours, and read only when set.
         let found = unsafe { raw::enif_get_map_size(self.0, term.c(), &mut size) };
         (found != 0).then_some(size)
     }
@@ -251,7 +254,8 @@ impl Env {
     ) -> Result<(), E> {
         let mut iter = MaybeUninit::uninit();
         let head = raw::ErlNifMapIteratorEntry::ERL_NIF_MAP_ITERATOR_HEAD;
-        // SAFETY: CALL; the iterator is initialised by the call that says so, and destroyed below.
+        // SAFETY: the map belongs to the call under way (CALL), as do its keys and values; the iterator is initialised
+        // by the call that says so, and destroyed below.
         unsafe {
             if raw::enif_map_iterator_create(self.0, map.c(), iter.as_mut_ptr(), head) == 0 {
                 return Ok(());
@@ -274,7 +278,7 @@ impl Env {
     pub(crate) fn latin1_name(self, term: Term) -> Option<Vec<u8>> {
         let mut name = [0u8; 256];
         let latin1 = raw::ErlNifCharEncoding::ERL_NIF_LATIN1;
-        // SAFETY: CALL; 255 characters and the final zero fit.
+        // SAFETY: the term belongs to the call under way (CALL); 255 characters and the final zero fit.
         let length =
             unsafe { raw::enif_get_atom(self.0, term.c(), name.as_mut_ptr().cast(), 256, latin1) };
         (length > 0).then(|| name[..length as usize - 1].to_vec())
@@ -282,7 +286,8 @@ impl Env {
 
     /// The atom with this name in Latin-1, of at most 255 characters.
     pub(crate) fn make_atom(self, latin1: &[u8]) -> Term {
-        // SAFETY: CALL.
+        // SAFETY: the environment is that of the call under way (CALL); the machine copies as many bytes as the slice
+        // has.
         Term::from_c(unsafe {
             raw::enif_make_atom_len(self.0, latin1.as_ptr().cast::<c_char>(), latin1.len())
         })
@@ -291,14 +296,14 @@ impl Env {
     /// An integer.
     #[inline]
     pub(crate) fn make_int(self, value: i64) -> Term {
-        // SAFETY: CALL.
+        // SAFETY: the environment is that of the call under way (CALL), and the new term is used with it.
         Term::from_small(value)
             .unwrap_or_else(|| Term::from_c(unsafe { raw::enif_make_long(self.0, value) }))
     }
 
     /// A float, which must be finite.
     pub(crate) fn make_float(self, value: f64) -> Term {
-        // SAFETY: CALL.
+        // SAFETY: the environment is that of the call under way (CALL), and the new term is used with it.
         Term::from_c(unsafe { raw::enif_make_double(self.0, value) })
     }
 
@@ -306,7 +311,8 @@ impl Env {
     #[inline]
     pub(crate) fn make_binary(self, bytes: &[u8]) -> Term {
         let mut term = MaybeUninit::uninit();
-        // SAFETY: CALL; the machine gives room for as many bytes as are copied there.
+        // SAFETY: the environment is that of the call under way (CALL); the machine sets `term`, and gives room for as
+        // many bytes as are copied there.
         unsafe {
             let room = raw::enif_make_new_binary(self.0, bytes.len(), term.as_mut_ptr());
             room.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
@@ -317,7 +323,8 @@ impl Env {
     /// A tuple.
     #[inline]
     pub(crate) fn make_tuple(self, elements: &[Term]) -> Term {
-        // SAFETY: CALL; `Term` is a transparent word.
+        // SAFETY: the elements belong to the call under way (CALL); `Term` is a transparent word, so they are an array
+        // of as many words as is said.
         Term::from_c(unsafe {
             raw::enif_make_tuple_from_array(
                 self.0,
@@ -330,14 +337,15 @@ impl Env {
     /// `[Head | Tail]`.
     #[inline]
     pub(crate) fn make_cell(self, head: Term, tail: Term) -> Term {
-        // SAFETY: CALL.
+        // SAFETY: head and tail belong to the call under way (CALL).
         Term::from_c(unsafe { raw::enif_make_list_cell(self.0, head.c(), tail.c()) })
     }
 
     /// A proper list.
     #[inline]
     pub(crate) fn make_list(self, elements: &[Term]) -> Term {
-        // SAFETY: CALL; `Term` is a transparent word.
+        // SAFETY: the elements belong to the call under way (CALL); `Term` is a transparent word, so they are an array
+        // of as many words as is said.
         Term::from_c(unsafe {
             raw::enif_make_list_from_array(
                 self.0,
@@ -351,7 +359,8 @@ impl Env {
     pub(crate) fn make_map(self, keys: &[Term], values: &[Term]) -> Option<Term> {
         debug_assert_eq!(keys.len(), values.len());
         let mut map = MaybeUninit::uninit();
-        // SAFETY: CALL; `Term` is a transparent word.
+        // SAFETY: keys and values belong to the call under way (CALL); `Term` is a transparent word, so both are arrays
+        // of as many words as is said. `map` is initialised where the machine says that it made one.
         unsafe {
             let made = raw::enif_make_map_from_arrays(
                 self.0,
@@ -367,7 +376,8 @@ impl Env {
     /// A term in the external format.
     pub(crate) fn write_external(self, term: Term) -> Option<Vec<u8>> {
         let mut binary = MaybeUninit::uninit();
-        // SAFETY: CALL; the binary is ours, and released here.
+        // SAFETY: the term belongs to the call under way (CALL); the binary is initialised where the machine says that
+        // it made one, and is ours to release, once, here.
         unsafe {
             if raw::enif_term_to_binary(self.0, term.c(), binary.as_mut_ptr()) == 0 {
                 return None;
@@ -382,7 +392,8 @@ impl Env {
     /// The term of an external format.
     pub(crate) fn read_external(self, bytes: &[u8]) -> Option<Term> {
         let mut term = MaybeUninit::uninit();
-        // SAFETY: CALL.
+        // SAFETY: the environment is that of the call under way (CALL); the machine reads as many bytes as the slice
+        // has, whatever they are, and sets `term` where it says that it read one.
         unsafe {
             let read =
                 raw::enif_binary_to_term(self.0, bytes.as_ptr(), bytes.len(), term.as_mut_ptr(), 0);
@@ -392,7 +403,7 @@ impl Env {
 
     /// A new reference.
     pub(crate) fn make_ref(self) -> Term {
-        // SAFETY: CALL.
+        // SAFETY: the environment is that of the call under way (CALL), and the new term is used with it.
         Term::from_c(unsafe { raw::enif_make_ref(self.0) })
     }
 
@@ -406,7 +417,8 @@ impl Env {
     #[inline]
     pub(crate) fn self_pid(self) -> Option<Term> {
         let mut pid = Term(0).as_pid();
-        // SAFETY: CALL.
+        // SAFETY: the environment is that of the call under way (CALL); `pid` is ours, one word wide, and read only
+        // when set.
         unsafe {
             if raw::enif_self(self.0, &mut pid).is_null() {
                 return None;
@@ -418,14 +430,15 @@ impl Env {
     /// Whether a local process is alive, and not about to end.
     #[inline]
     pub(crate) fn is_alive(self, pid: Term) -> bool {
-        // SAFETY: CALL.
+        // SAFETY: the environment is that of the call under way (CALL); a pid is one word, copied, and may name a dead
+        // process.
         unsafe { raw::enif_is_process_alive(self.0, &pid.as_pid()) != 0 }
     }
 
     /// Sends a term of this environment to a local process.
     pub(crate) fn send(self, to: Term, message: Term) {
-        // SAFETY: CALL; without an environment of its own the message is copied. A send to a dead process
-        // fails, as it should.
+        // SAFETY: the message belongs to the call under way (CALL), and is copied into an environment of its own, which
+        // is freed once. A send to a dead process fails, as it should.
         unsafe {
             let copy = raw::enif_alloc_env();
             let message = raw::enif_make_copy(copy, message.c());
@@ -436,20 +449,22 @@ impl Env {
 
     /// Raises an error; what is returned must be returned to the machine.
     pub(crate) fn raise(self, reason: Term) -> Term {
-        // SAFETY: CALL.
+        // SAFETY: the reason belongs to the call under way (CALL), which returns the result to the machine.
         Term::from_c(unsafe { raw::enif_raise_exception(self.0, reason.c()) })
     }
 
     /// Says that the call has used so many per cent of the process's time slice; true when it is used up.
     pub(crate) fn consume(self, percent: usize) -> bool {
-        // SAFETY: CALL.
+        // SAFETY: the environment is that of the call under way (CALL); the number is from 1 to 100, as the machine
+        // asks.
         unsafe { raw::enif_consume_timeslice(self.0, percent.clamp(1, 100) as c_int) != 0 }
     }
 
     /// Goes on with `entry` on a scheduler for long work; what is returned must be returned to the machine.
     pub(crate) fn go_dirty(self, entry: Entry, args: &[Term]) -> Term {
         let flags = raw::ERL_NIF_DIRTY_JOB_CPU_BOUND as c_int;
-        // SAFETY: CALL; the arguments are copied.
+        // SAFETY: the arguments belong to the call under way (CALL), and the machine copies them; the name lives for
+        // ever.
         Term::from_c(unsafe {
             raw::enif_schedule_nif(
                 self.0,
@@ -483,7 +498,8 @@ impl Env {
         [ERL_NIF_RT_TAKEOVER, ERL_NIF_RT_CREATE]
             .into_iter()
             .find_map(|flags| {
-                // SAFETY: CALL; the functions have the types that C expects.
+                // SAFETY: the environment is that of the load under way (CALL); name and functions live as long as the
+                // library, and the functions have the types that C expects.
                 let kind = unsafe {
                     raw::enif_open_resource_type_x(self.0, name.as_ptr(), &init, flags, &mut tried)
                 };
@@ -499,7 +515,8 @@ impl Env {
     #[inline]
     pub(crate) unsafe fn resource<'t, T>(self, term: Term, kind: Type) -> Option<&'t T> {
         let mut object = std::ptr::null();
-        // SAFETY: CALL; the term keeps the resource alive during the call.
+        // SAFETY: the term belongs to the call under way (CALL), and keeps the resource alive during the call; the
+        // resource holds a `T`, by the caller's contract.
         unsafe {
             if raw::enif_get_resource(self.0, term.c(), kind, &mut object) == 0 {
                 return None;
@@ -540,7 +557,7 @@ impl Env {
 
     /// A term that refers to a resource.
     pub(crate) fn make_resource(self, object: *const c_void) -> Term {
-        // SAFETY: CALL; the caller holds a count of the resource.
+        // SAFETY: the environment is that of the call under way (CALL); the caller holds a count of the resource.
         Term::from_c(unsafe { raw::enif_make_resource(self.0, object) })
     }
 
@@ -550,7 +567,7 @@ impl Env {
     ///
     /// The bytes do not change and live as long as the resource.
     pub(crate) unsafe fn make_resource_binary(self, object: *const c_void, bytes: &[u8]) -> Term {
-        // SAFETY: CALL; the caller's contract.
+        // SAFETY: the environment is that of the call under way (CALL); bytes and resource are as the caller promises.
         Term::from_c(unsafe {
             raw::enif_make_resource_binary(self.0, object, bytes.as_ptr().cast(), bytes.len())
         })
@@ -558,7 +575,8 @@ impl Env {
 
     /// Calls the resource's `down` function when the process ends; false if it is not alive.
     pub(crate) fn monitor(self, object: *const c_void, pid: Term) -> bool {
-        // SAFETY: CALL; the caller holds a count of the resource, whose type has a `down` function.
+        // SAFETY: the environment is that of the call under way (CALL); the caller holds a count of the resource, whose
+        // type has a `down` function.
         unsafe {
             raw::enif_monitor_process(self.0, object, &pid.as_pid(), std::ptr::null_mut()) == 0
         }
@@ -670,7 +688,7 @@ unsafe impl Send for OwnEnv {}
 impl OwnEnv {
     /// One with a copy of a term of the call under way.
     pub(crate) fn with_copy(term: Term) -> OwnEnv {
-        // SAFETY: CALL; the environment is fresh.
+        // SAFETY: the term belongs to the call under way (CALL), and is copied; the new environment is ours alone.
         unsafe {
             let env = raw::enif_alloc_env();
             raw::enif_make_copy(env, term.c());
@@ -704,11 +722,11 @@ impl Layout {
     pub(crate) fn probe(env: Env) -> bool {
         let smalls = [0, 1, -1, 42, i64::from(i32::MIN), (1 << 59) - 1, -1 << 59];
         let integers = smalls.iter().all(|&value| {
-            // SAFETY: CALL.
+            // SAFETY: the environment is that of the load under way (CALL), and the new term is used with it.
             let made = Term::from_c(unsafe { raw::enif_make_long(env.0, value) });
             made.small() == Some(value) && Term::from_small(value) == Some(made)
         });
-        // SAFETY: CALL.
+        // SAFETY: as above.
         let large = Term::from_c(unsafe { raw::enif_make_long(env.0, 1 << 59) });
         let atoms = ["true", "fyris", "undefined"]
             .iter()

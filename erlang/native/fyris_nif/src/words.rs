@@ -20,7 +20,7 @@
 //! is otherwise there is no room, and every term is made by a call. Keys stand in a map in the order of terms up to OTP
 //! 25; later those that are atoms stand among each other in the order of their numbers.
 //!
-//! # Invariant W (*whole*)
+//! # Invariant WHOLE
 //!
 //! When a call returns, all room that was asked for consists of whole terms, one behind the other: those that were
 //! written, and tuples of what is left over ([`Room::close`]). The machine counts on that: it walks over what a call
@@ -119,7 +119,7 @@ fn tuples_are_known(env: Env) -> bool {
     if one.0 & TAGS != BOXED || three.0 & TAGS != BOXED {
         return false;
     }
-    // SAFETY: tuples of one, three and many elements.
+    // SAFETY: made just now: tuples of one, three and many elements, which have a header and as many words.
     unsafe {
         words(one) == [1 << ARITY_SHIFT, a.0]
             && words(three) == [3 << ARITY_SHIFT, b.0, a.0, one.0]
@@ -130,7 +130,7 @@ fn tuples_are_known(env: Env) -> bool {
 fn cells_are_known(env: Env) -> bool {
     let [a, b] = [1, 2].map(|value| env.make_int(value));
     let cell = env.make_cell(a, b);
-    // SAFETY: a cell has two words.
+    // SAFETY: made just now, and a cell has two words.
     cell.0 & TAGS == LIST && unsafe { words(cell) } == [a.0, b.0]
 }
 
@@ -142,7 +142,7 @@ fn learn_binaries(env: Env) -> Option<Binaries> {
         if binary.0 & TAGS != BOXED {
             return None;
         }
-        // SAFETY: binaries in the heap have a header and a size at least.
+        // SAFETY: made just now, and short: binaries in the heap have a header and a size at least.
         let [header, size] = unsafe { words(binary) };
         let there = env.binary(binary)?;
         let in_place = there.as_ptr() == address(binary).wrapping_add(2).cast();

@@ -11,7 +11,7 @@
 //! | `share` | large binaries | one copy for all objects |
 //! | `rare` | funs, references, ports, foreign pids, big integers, bitstrings | a `Term`, by way of the external format |
 //!
-//! # Local processes (invariant **local**)
+//! # Invariant LOCAL: local processes
 //!
 //! A local pid, port or reference stays the same term when the node gets a name or another one; its external form does
 //! not. So what is local is stored under a name that no node has, and gets the node's own again when it leaves. The
