@@ -59,7 +59,6 @@ mod ops;
 mod options;
 mod pending;
 mod query;
-mod reader;
 mod record;
 mod registry;
 mod resource_ref;
@@ -68,6 +67,7 @@ mod store;
 mod table;
 mod table_data;
 mod table_shared;
+mod view;
 
 pub use error::{Error, EtsClass, Result};
 pub use event::{Event, Sink};
@@ -89,8 +89,9 @@ pub use resource_ref::{ResourceRefs, each_reference, set_resource_refs};
 pub use store::{Borrowed, Owner, Store};
 pub use table::{
     Batch, Cursor, Elements, Generated, Info, InfoValue, Iter, Loader, Prefix, RangeCursor,
-    RangeOptions, Setting, Step, Table,
+    RangeOptions, Setting, Table,
 };
+pub use view::Step;
 
 /// The README's example, run with the tests.
 #[cfg(doctest)]

@@ -17,7 +17,6 @@ use crate::chain;
 use crate::commits::Commits;
 use crate::ids::TableType;
 use crate::key_kind::{Exact, KeyKind, Order};
-use crate::keys::{AsKey, ShortKey};
 use crate::pending::{PendingPtr, State, Terms};
 use crate::record::RecordPtr;
 use crate::slot::{Content, Settled, Slot};
@@ -305,26 +304,6 @@ macro_rules! with_data {
 pub(crate) use with_data;
 
 impl AnyTableData {
-    /// What a key holds now; never waits. Short keys in a hash table, which are most, are hashed and compared in a
-    /// register.
-    #[inline]
-    pub(crate) fn look_up(&self, key: &(impl AsKey + ?Sized), pin: &impl Guard) -> Option<Content> {
-        match (self, key.word()) {
-            (AnyTableData::Hash(data), Some((word, len))) => {
-                let key = ShortKey { word, len };
-                let slot = data
-                    .index
-                    .get_by(&key, |slot| slot.has_short_key(key), pin)?;
-                slot.read()
-            }
-            _ => key.with(|buf| self.look_up_bytes(buf, pin)),
-        }
-    }
-
-    fn look_up_bytes(&self, key: &KeyBuf, pin: &impl Guard) -> Option<Content> {
-        with_data!(self, data => data.get(data.key(key), pin))
-    }
-
     /// How many objects: see [`TableData::len`].
     pub(crate) fn len(&self) -> usize {
         with_data!(self, data => data.len())

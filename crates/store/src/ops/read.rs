@@ -1,7 +1,6 @@
 //! Lookups.
 
 use fyris_index::{Entry, Index};
-use fyris_sync::reclaim::Guard;
 use fyris_term::Term;
 use fyris_term::key::KeyBuf;
 
@@ -9,18 +8,7 @@ use crate::chain;
 use crate::key_kind::KeyKind;
 use crate::record::{Object, RecordPtr, newest, object};
 use crate::slot::{Content, Slot};
-use crate::table_data::{AnyTableData, TableData, with_data};
-
-impl AnyTableData {
-    /// The objects with the key, as terms, in insertion order. `term` is the key, if the caller has
-    /// it: then it is not decoded again.
-    pub(crate) fn lookup(&self, key: &KeyBuf, term: Option<&Term>, pin: &impl Guard) -> Vec<Term> {
-        match self.look_up(key, pin) {
-            None => Vec::new(),
-            Some(content) => with_data!(self, data => data.terms(content, key, term)),
-        }
-    }
-}
+use crate::table_data::TableData;
 
 impl<K, I> TableData<K, I>
 where
@@ -28,11 +16,6 @@ where
     I: Index<Slot<K>>,
     Slot<K>: Entry<Key = K::Key>,
 {
-    /// A content as terms, in insertion order.
-    pub(crate) fn terms(&self, content: Content, key: &KeyBuf, term: Option<&Term>) -> Vec<Term> {
-        terms(content, self.keypos, key, term)
-    }
-
     /// A record as an object; the caller is pinned for as long as it uses it.
     #[inline]
     pub(crate) fn object<'g>(&self, record: RecordPtr) -> Object<'g> {

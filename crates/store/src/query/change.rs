@@ -7,13 +7,12 @@ use fyris_term::key::KeyBuf;
 use smallvec::SmallVec;
 
 use super::scan::{BATCH, Scan};
-use super::view::View;
 use crate::error::{Error, Result};
 use crate::ids::TableType;
-use crate::reader::Reader;
 use crate::record::{NewRecord, Object, RecordPtr, newest, object, with_scratch};
 use crate::table::Table;
 use crate::table_data::{AnyTableData, with_data};
+use crate::view::{Live, ReadMany, View};
 
 /// The check of `select_replace` before it touches anything.
 pub(super) fn check(table: &Table, spec: &MatchSpec) -> Result<()> {
@@ -37,7 +36,7 @@ pub(crate) fn delete_of_key(
 ) -> usize {
     let mut found: SmallVec<[RecordPtr; 1]> = SmallVec::new();
     let key = with_data!(data, b => b.key_bytes(key));
-    Reader::new(data, pin).get(key, pin, |content| {
+    Live(data).read_many(pin).get(key, pin, |content| {
         let object = newest(content, table.keypos());
         if doomed(object) {
             found.push(object.record());
@@ -50,19 +49,24 @@ pub(crate) fn delete_of_key(
 pub(super) fn delete(
     table: &Table,
     scan: &mut Scan,
-    reader: &mut Reader<'_, '_>,
+    data: &AnyTableData,
     objects: usize,
     pin: &LocalGuard,
     doomed: impl Fn(Object<'_>) -> bool,
 ) -> usize {
     let mut condemned: Vec<RecordPtr> = Vec::new();
-    scan.step(reader, (objects, BATCH), pin, |object| {
-        if doomed(object) {
-            condemned.push(object.record());
-        }
-        false
-    });
-    delete_found(table, reader.data(), &condemned, pin, doomed)
+    scan.step(
+        &mut Live(data).read_many(pin),
+        (objects, BATCH),
+        pin,
+        |object| {
+            if doomed(object) {
+                condemned.push(object.record());
+            }
+            false
+        },
+    );
+    delete_found(table, data, &condemned, pin, doomed)
 }
 
 /// Deletes objects that were found doomed, unless what has taken their places is not; how many.
@@ -92,7 +96,7 @@ fn delete_found(
 pub(super) fn replace(
     table: &Table,
     scan: &mut Scan,
-    reader: &mut Reader<'_, '_>,
+    data: &AnyTableData,
     objects: usize,
     pin: &LocalGuard,
     new: impl Fn(Object<'_>) -> Option<Term>,
@@ -109,13 +113,18 @@ pub(super) fn replace(
         Ok(Some(new))
     };
     let mut found: Vec<RecordPtr> = Vec::new();
-    scan.step(reader, (objects, BATCH), pin, |object| {
-        found.push(object.record());
-        false
-    });
+    scan.step(
+        &mut Live(data).read_many(pin),
+        (objects, BATCH),
+        pin,
+        |object| {
+            found.push(object.record());
+            false
+        },
+    );
     let mut count = 0;
     for group in found.chunk_by(|a, b| table.table_type().is_bag() && same_key(*a, *b)) {
-        let done = with_data!(reader.data(), b => match group {
+        let done = with_data!(data, b => match group {
             [one] if !table.table_type().is_bag() => {
                 b.replace_found(*one, judge, pin).map(usize::from)
             }

@@ -7,7 +7,7 @@
 //! | compile | `fyris-query` | a term becomes a [`MatchSpec`](crate::MatchSpec), once |
 //! | plan | `fyris-query`, [`plan`] | which keys can match: points, spans of keys in an `ordered_set`, or all |
 //! | scan | [`scan`] | what is left to visit; a step reads a batch of records and shows them to the specification |
-//! | view | [`view`] | where batches come from: today the live content, with list inserts seen whole |
+//! | view | [`view`](crate::view) | where batches come from: today the live content, with list inserts seen whole |
 //! | verb | [`query`], [`change`] | what becomes of what matches: a value, a count, a deletion, a replacement |
 //!
 //! A plan only narrows what is visited. Each object visited is matched as a whole, so that a plan that is too wide
@@ -27,7 +27,7 @@
 //!   if they are still there;
 //! * the objects that one `insert/2` of a list put in are seen all or not at all by one step ([`Query::step`]), by one
 //!   chunk, and by a call that runs to its end ([`Query::run`], `select` and its kin), however many steps and threads
-//!   it takes: the [reader](crate::reader) undoes lists that come after it began. Between two steps of a caller's own
+//!   it takes: the [reader](crate::view) undoes lists that come after it began. Between two steps of a caller's own
 //!   such a list may come. A snapshot under the view will end this, too, without a change here.
 //!
 //! Invariant *address*: an object that stays in a bag stays where it is, whatever happens to others of its key. An
@@ -61,20 +61,18 @@
 mod change;
 mod continuation;
 mod list;
-mod parallel;
+pub(crate) mod parallel;
 mod plan;
 #[expect(
     clippy::module_inception,
     reason = "the folder is named for what it holds"
 )]
 mod query;
-mod scan;
+pub(crate) mod scan;
 mod select;
-mod view;
 
 pub(crate) use change::delete_of_key;
 pub use continuation::{Chunk, Continuation};
 pub use list::match_spec_run;
 pub use plan::Explanation;
 pub use query::Query;
-pub(crate) use view::View;

@@ -12,24 +12,18 @@ use fyris_sync::reclaim::Guard;
 
 use super::scan::{BATCH, Part, Scan};
 use crate::error::Result;
-use crate::ids::{Right, TableType};
+use crate::ids::TableType;
 use crate::ops::Span;
-use crate::reader::{Hold, Reader};
 use crate::record::Object;
 use crate::table::Table;
-use crate::table_data::{AnyTableData, with_data};
+use crate::view::{Hold, ReadMany, View};
 
 /// Pieces for each thread.
 const PIECES: usize = 8;
 
 /// A scan cut up, in the order in which it would have visited the pieces.
-pub(super) fn pieces(
-    scan: &Scan,
-    data: &AnyTableData,
-    threads: usize,
-    pin: &impl Guard,
-) -> Vec<Scan> {
-    let cuts = with_data!(data, b => b.cuts(threads.saturating_mul(PIECES), pin));
+pub(crate) fn pieces(scan: &Scan, view: &impl View, threads: usize, pin: &impl Guard) -> Vec<Scan> {
+    let cuts = view.cuts(threads.saturating_mul(PIECES), pin);
     let mut pieces: Vec<Scan> = Vec::new();
     for part in scan.parts().cloned() {
         match part {
@@ -147,9 +141,8 @@ impl Table {
         };
         let shares = match self.shares(threads, Hold::Steps(None), piece)? {
             Some(shares) => Some(shares),
-            None => self.with_content(Right::Read, |data, pin| {
-                self.shares(threads, Hold::Pinned(Reader::new(data, pin)), piece)
-            })?,
+            None => self
+                .read(|view, pin| self.shares(threads, Hold::Pinned(view.read_many(pin)), piece))?,
         };
         let shares = shares.into_iter().flatten();
         Ok(shares.fold(init(), combine))
@@ -165,7 +158,7 @@ impl Table {
         let ordered = self.table_type() == TableType::OrderedSet;
         let whole = Scan::new(vec![Part::Span(Span::ALL)], false, ordered, self.keypos());
         let cut = hold.step(self, |reader, pin| {
-            pieces(&whole, reader.data(), threads, pin)
+            pieces(&whole, &reader.view(), threads, pin)
         })?;
         let Some(pieces) = cut else {
             return Ok(None);

@@ -7,14 +7,12 @@ use fyris_sync::reclaim::{Guard, LocalGuard};
 use fyris_term::Term;
 
 use super::scan::{Part, Scan};
-use super::view::View;
 use crate::error::Result;
-use crate::ids::{Right, TableType};
+use crate::ids::TableType;
 use crate::ops::Span;
-use crate::reader::Reader;
 use crate::slot::Content;
 use crate::table::Table;
-use crate::table_data::{AnyTableData, with_data};
+use crate::view::{ReadMany, View};
 
 /// Objects that are counted before a range is guessed at.
 const EXACTLY: usize = 256;
@@ -105,34 +103,36 @@ impl Table {
     /// [`crate::Error::NoSuchTable`], [`crate::Error::NoAccess`].
     pub fn explain(&self, spec: &MatchSpec) -> Result<Explanation> {
         let plan = plan(self, spec);
-        self.with_content(Right::Read, |data, pin| {
+        self.read(|view, pin| {
             let parts = parts(self, &plan);
             Ok(Explanation {
                 kind: plan.kind(),
                 plan: plan.describe(),
-                estimated: parts.iter().map(|part| estimate(part, data, pin)).sum(),
-                size: data.len(),
+                estimated: parts.iter().map(|part| estimate(part, &view, pin)).sum(),
+                size: view.len(),
             })
         })
     }
 }
 
-fn estimate(part: &Part, data: &AnyTableData, pin: &LocalGuard) -> usize {
+fn estimate(part: &Part, view: &impl View, pin: &LocalGuard) -> usize {
     match part {
         Part::Key(_) => 1,
         Part::Waiting { addresses, .. } => addresses.len(),
-        Part::Span(span) if *span == Span::ALL => data.len(),
-        Part::Span(span) => count_or_guess(span, data, pin),
+        Part::Span(span) if *span == Span::ALL => view.len(),
+        Part::Span(span) => count_or_guess(span, view, pin),
     }
 }
 
-fn count_or_guess(span: &Span, data: &AnyTableData, pin: &impl Guard) -> usize {
+fn count_or_guess(span: &Span, view: &impl View, pin: &impl Guard) -> usize {
     let mut few: Vec<Content> = Vec::new();
     let mut rest = span.clone();
-    let more = Reader::new(data, pin).scan(&mut rest, false, EXACTLY, pin, &mut few);
+    let more = view
+        .read_many(pin)
+        .scan(&mut rest, false, EXACTLY, pin, &mut few);
     if !more {
         return few.len();
     }
-    let share = with_data!(data, b => b.share_of_span(span, pin));
-    few.len().max((share * data.len() as f64) as usize)
+    let share = view.share_of_span(span, pin);
+    few.len().max((share * view.len() as f64) as usize)
 }

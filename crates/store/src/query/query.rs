@@ -11,11 +11,10 @@ use super::parallel;
 use super::plan;
 use super::scan::{BATCH, Scan};
 use crate::error::{Error, Result};
-use crate::ids::Right;
-use crate::reader::{Hold, Reader};
 use crate::record::Object;
 use crate::table::Table;
 use crate::table_data::AnyTableData;
+use crate::view::{Hold, ReadMany, TableReader, View};
 
 /// Objects visited under one pin: what is freed meanwhile waits for no longer than that takes.
 const SLICE: usize = 4096;
@@ -146,16 +145,17 @@ impl Query {
     ///
     /// [`Error::NoSuchTable`], [`Error::NoAccess`]; what was done before stays done.
     pub fn step(&mut self, objects: usize) -> Result<bool> {
-        let right = match self.work.verb {
-            Verb::Select | Verb::Count => Right::Read,
-            Verb::Delete | Verb::Replace => Right::Write,
-        };
-        self.work.check_iteration(&self.table)?;
-        self.table.with_content(right, |data, pin| {
-            let mut reader = Reader::new(data, pin);
-            self.work.step(&self.table, &mut reader, objects, pin)?;
-            Ok(!self.work.scan.is_done())
-        })
+        let Query { table, work } = self;
+        work.check_iteration(table)?;
+        match work.verb {
+            Verb::Select | Verb::Count => table.read(|view, pin| {
+                work.read_step(&mut view.read_many(pin), objects, pin);
+                Ok(())
+            }),
+            Verb::Delete => table.write(|data, pin| work.delete(table, data, objects, pin)),
+            Verb::Replace => table.write(|data, pin| work.replace(table, data, objects, pin)),
+        }?;
+        Ok(!work.scan.is_done())
     }
 
     /// As [`Query::step`] of a select, for a caller with terms of its own: shows `f` every object that matches, with
@@ -182,9 +182,8 @@ impl Query {
             ..
         } = &mut self.work;
         let (machine, whole) = (machine_or_default(machine), spec.returns_object());
-        self.table.with_content(Right::Read, |data, pin| {
-            let mut reader = Reader::new(data, pin);
-            scan.step(&mut reader, (objects, BATCH), pin, |object| {
+        self.table.read(|view, pin| {
+            scan.step(&mut view.read_many(pin), (objects, BATCH), pin, |object| {
                 if rejects(spec, &object) {
                     return false;
                 }
@@ -241,15 +240,15 @@ impl Query {
         if work.read(table, Hold::Steps(None), go_on)? {
             return Ok(());
         }
-        table.with_content(Right::Read, |data, pin| {
-            let hold = Hold::Pinned(Reader::new(data, pin));
+        table.read(|view, pin| {
+            let hold = Hold::Pinned(view.read_many(pin));
             work.read(table, hold, go_on).map(|_| ())
         })
     }
 
     /// Whether the caller may ask now.
     pub(super) fn check(&self) -> Result<()> {
-        self.table.with_content(Right::Read, |_, _| Ok(()))
+        self.table.read(|_, _| Ok(()))
     }
 
     /// Whether there are results that nobody has taken.
@@ -354,8 +353,8 @@ impl Work {
         go_on: &(impl Fn() -> bool + Sync),
     ) -> Result<bool> {
         let threads = self.threads;
-        let pieces = |reader: &mut Reader<'_, '_>, pin: &LocalGuard| {
-            parallel::pieces(&self.scan, reader.data(), threads, pin)
+        let pieces = |reader: &mut TableReader<'_, '_>, pin: &LocalGuard| {
+            parallel::pieces(&self.scan, &reader.view(), threads, pin)
         };
         let Some(pieces) = hold.step(table, pieces)? else {
             return Ok(false);
@@ -406,29 +405,14 @@ impl Work {
         self.scan = self.scan.followed_by(left, visited);
     }
 
-    fn step(
-        &mut self,
-        table: &Table,
-        reader: &mut Reader<'_, '_>,
-        objects: usize,
-        pin: &LocalGuard,
-    ) -> Result<()> {
-        match self.verb {
-            Verb::Delete => return self.delete(table, reader, objects, pin),
-            Verb::Replace => return self.replace(table, reader, objects, pin),
-            Verb::Select | Verb::Count => self.read_step(reader, objects, pin),
-        }
-        Ok(())
-    }
-
-    fn read_step(&mut self, reader: &mut Reader<'_, '_>, objects: usize, pin: &LocalGuard) {
+    fn read_step(&mut self, reader: &mut impl ReadMany, objects: usize, pin: &LocalGuard) {
         match self.verb {
             Verb::Count => self.count_true(reader, objects, pin),
             _ => self.select(reader, objects, pin),
         }
     }
 
-    fn select(&mut self, reader: &mut Reader<'_, '_>, objects: usize, pin: &LocalGuard) {
+    fn select(&mut self, reader: &mut impl ReadMany, objects: usize, pin: &LocalGuard) {
         let machine = machine_or_default(&self.machine);
         let Work {
             spec,
@@ -449,24 +433,24 @@ impl Work {
         });
         let found = self.results.len() - already;
         self.count += found;
-        self.make_room(found, self.scan.visited() - seen, reader.data());
+        self.make_room(found, self.scan.visited() - seen, &reader.view());
     }
 
     /// Makes room for the results of a scan of everything, by those of the slice before: a vector of many that doubles
     /// is copied about as often as it is written.
-    fn make_room(&mut self, found: usize, visited: u64, data: &AnyTableData) {
+    fn make_room(&mut self, found: usize, visited: u64, view: &impl View) {
         let room = self.results.capacity() - self.results.len();
         if found <= room || !self.scan.is_whole() {
             return;
         }
-        let left = data.len().saturating_sub(self.scan.visited() as usize);
+        let left = view.len().saturating_sub(self.scan.visited() as usize);
         let share = found as f64 / visited.max(1) as f64;
         let wanted = (left as f64 * share) as usize;
         let missing = self.limit.saturating_sub(self.results.len());
         self.results.reserve(wanted.min(missing));
     }
 
-    fn count_true(&mut self, reader: &mut Reader<'_, '_>, objects: usize, pin: &LocalGuard) {
+    fn count_true(&mut self, reader: &mut impl ReadMany, objects: usize, pin: &LocalGuard) {
         let (spec, machine) = (&self.spec, machine_or_default(&self.machine));
         let mut count = 0;
         self.scan.step(reader, (objects, BATCH), pin, |object| {
@@ -480,7 +464,7 @@ impl Work {
     fn delete(
         &mut self,
         table: &Table,
-        reader: &mut Reader<'_, '_>,
+        data: &AnyTableData,
         objects: usize,
         pin: &LocalGuard,
     ) -> Result<()> {
@@ -493,14 +477,14 @@ impl Work {
         let doomed = |object: Object<'_>| {
             !rejects(spec, &object) && spec.matches_true(&object.view(), machine)
         };
-        self.count += change::delete(table, &mut self.scan, reader, objects, pin, doomed);
+        self.count += change::delete(table, &mut self.scan, data, objects, pin, doomed);
         Ok(())
     }
 
     fn replace(
         &mut self,
         table: &Table,
-        reader: &mut Reader<'_, '_>,
+        data: &AnyTableData,
         objects: usize,
         pin: &LocalGuard,
     ) -> Result<()> {
@@ -509,7 +493,7 @@ impl Work {
             true => None,
             false => spec.run(&object.view(), machine),
         };
-        let (replaced, result) = change::replace(table, &mut self.scan, reader, objects, pin, new);
+        let (replaced, result) = change::replace(table, &mut self.scan, data, objects, pin, new);
         self.count += replaced;
         result
     }

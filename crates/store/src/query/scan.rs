@@ -2,10 +2,10 @@
 
 use fyris_sync::reclaim::Guard;
 
-use super::view::View;
 use crate::ops::Span;
 use crate::record::{Object, newest};
 use crate::slot::Content;
+use crate::view::ReadMany;
 
 /// Objects read in one batch.
 pub(super) const BATCH: usize = 256;
@@ -147,7 +147,7 @@ impl Scan {
     /// it said so of is the last, and elsewhere the batch under way is.
     pub(crate) fn step<'g>(
         &mut self,
-        view: &mut impl View,
+        reader: &mut impl ReadMany,
         (want, batch): (usize, usize),
         pin: &'g impl Guard,
         mut f: impl FnMut(Object<'g>) -> bool,
@@ -158,7 +158,7 @@ impl Scan {
             && let Some(part) = self.parts.pop()
         {
             records.clear();
-            let rest = self.fetch(part, view, left.min(batch), pin, &mut records);
+            let rest = self.fetch(part, reader, left.min(batch), pin, &mut records);
             let now = self.in_this_step(records.len(), left);
             let (seen, enough) = self.visit(&records[..now], &mut f);
             if now < records.len() {
@@ -179,26 +179,26 @@ impl Scan {
     fn fetch(
         &self,
         part: Part,
-        view: &mut impl View,
+        reader: &mut impl ReadMany,
         want: usize,
         pin: &impl Guard,
         records: &mut Vec<Content>,
     ) -> Rest {
         match part {
             Part::Key(key) => {
-                view.get(&key, pin, |record| records.push(record));
+                reader.get(&key, pin, |record| records.push(record));
                 Rest::Done
             }
             Part::Waiting { key, addresses } => {
                 let waits = |record: &Content| addresses.binary_search(&record.bits()).is_ok();
-                view.get(&key, pin, |record| {
+                reader.get(&key, pin, |record| {
                     if waits(&record) {
                         records.push(record);
                     }
                 });
                 Rest::Done
             }
-            Part::Span(mut span) => match view.scan(&mut span, self.back, want, pin, records) {
+            Part::Span(mut span) => match reader.scan(&mut span, self.back, want, pin, records) {
                 true => Rest::More(span),
                 false => Rest::End(span),
             },

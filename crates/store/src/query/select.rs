@@ -8,10 +8,9 @@ use super::query::machine_or_default;
 use super::{Chunk, Query};
 use crate::chain;
 use crate::error::{Error, Result};
-use crate::ids::Right;
 use crate::record::newest;
 use crate::table::Table;
-use crate::table_data::with_data;
+use crate::view::View;
 
 impl Table {
     /// A query, to be run in slices, on several threads, from the end: see [`Query`].
@@ -38,9 +37,9 @@ impl Table {
 
     /// A select by one key: a lookup, without the state of a query.
     fn select_point(&self, spec: &MatchSpec, key: &[u8]) -> Result<Vec<Term>> {
-        self.with_content(Right::Read, |data, pin| {
+        self.read(|view, pin| {
             let mut values = Vec::with_capacity(1);
-            if let Some(content) = with_data!(data, b => b.get_bytes(key, pin)) {
+            if let Some(content) = view.get_bytes(key, pin) {
                 chain::each(content, |found| {
                     let object = newest(found, self.keypos()).view();
                     spec.run_into(&object, machine_or_default(&None), &mut values);

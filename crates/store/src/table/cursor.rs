@@ -8,9 +8,8 @@ use super::range::STEP;
 use crate::error::Result;
 use crate::ids::TableType;
 use crate::ops::Span;
-use crate::query::View;
-use crate::reader::Reader;
 use crate::record::{Object, newest};
+use crate::view::{ReadMany, View};
 
 /// A place in a table: between two keys. It survives any change of the table.
 ///
@@ -68,8 +67,8 @@ impl Cursor {
         let back = self.back && table.table_type() == TableType::OrderedSet;
         // A key of a bag may have any number of objects.
         let want = if table.table_type().is_bag() { 1 } else { STEP };
-        let records = table.read_under(pin, |data, pin| {
-            let (mut records, mut reader) = (Vec::new(), Reader::new(data, pin));
+        let records = table.read_under(pin, |view, pin| {
+            let (mut records, mut reader) = (Vec::new(), view.read_many(pin));
             while records.is_empty() && !self.ended {
                 let span = &mut self.span;
                 self.ended = !reader.scan(span, back, want, pin, &mut records);

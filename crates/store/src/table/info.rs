@@ -7,8 +7,8 @@ use crate::error::{Error, Result};
 use crate::fix::Fixed;
 use crate::ids::{ProcessId, Protection, TableId, TableType};
 use crate::options::WriteConcurrency;
-use crate::table_data::with_data;
 use crate::table_shared::TableShared;
+use crate::view::{Live, View};
 
 /// `info/1`.
 ///
@@ -207,9 +207,8 @@ impl Table {
 
     fn counts(&self) -> Option<(usize, usize)> {
         let pin = fyris_sync::reclaim::pin();
-        let data = self.shared.any_data(&pin)?;
-        let (size, bytes) = with_data!(data, b => (b.len(), b.memory()));
-        Some((size, bytes + size_of::<TableShared>()))
+        let view = Live(self.shared.any_data(&pin)?);
+        Some((view.len(), view.memory() + size_of::<TableShared>()))
     }
 
     /// The large binaries held by reference, as `{Id, Size, References}`.

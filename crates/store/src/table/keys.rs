@@ -4,14 +4,13 @@ use fyris_sync::reclaim::LocalGuard;
 use fyris_term::Term;
 use fyris_term::key::KeyBuf;
 
-use super::{Step, Table};
+use super::Table;
 use crate::chain;
 use crate::error::{Error, Result};
 use crate::ids::TableType;
 use crate::keys::AsKey;
-use crate::ops::Navigate;
 use crate::slot::Content;
-use crate::table_data::{AnyTableData, with_data};
+use crate::view::{Step, View};
 
 impl Table {
     /// `first/1`: the first key, in term order in an `ordered_set`; `None` for `'$end_of_table'`.
@@ -98,15 +97,15 @@ impl Table {
     /// [`Error::BadSlot`] further beyond.
     pub fn slot(&self, slot: usize) -> Result<Option<Vec<Term>>> {
         self.check_iteration("slot")?;
-        self.read(|data, pin| {
-            let contents = with_data!(data, b => b.slot(slot, pin))?;
+        self.read(|view, pin| {
+            let contents = view.slot(slot, pin)?;
             let objects = |c: Vec<Content>| c.into_iter().flat_map(|c| self.objects(c)).collect();
             Ok(contents.map(objects))
         })
     }
 
     fn step<R>(&self, step: Step<'_>, f: impl FnOnce(Content) -> R) -> Result<Option<R>> {
-        self.read(|data, pin| Ok(self.content_at(step, data, pin)?.map(f)))
+        self.read(|view, pin| Ok(self.content_at(step, &view, pin)?.map(f)))
     }
 
     fn step_from<R>(
@@ -124,11 +123,11 @@ impl Table {
         key.with(|buf| self.step(step(buf), f))
     }
 
-    /// What a step finds in a content.
-    pub(super) fn content_at(
+    /// Returns what a view holds a step away.
+    pub(crate) fn content_at(
         &self,
         step: Step<'_>,
-        data: &AnyTableData,
+        view: &impl View,
         pin: &LocalGuard,
     ) -> Result<Option<Content>> {
         self.check_iteration("a step")?;
@@ -136,12 +135,7 @@ impl Table {
             let fixes = &self.shared.fixes;
             fixes.is_fixed() && fixes.knows(key.bytes())
         };
-        with_data!(data, b => match step {
-            Step::First => Ok(b.first(pin)),
-            Step::Last => Ok(b.last(pin)),
-            Step::Next(key) => b.next(b.key(key), || known(key), pin),
-            Step::Prev(key) => b.prev(b.key(key), || known(key), pin),
-        })
+        view.step(step, known, pin)
     }
 
     fn key_in(&self, content: Content) -> Term {

@@ -7,9 +7,10 @@ use fyris_term::key::KeyBuf;
 use super::Table;
 use crate::error::Result;
 use crate::keys::AsKey;
-use crate::reader::Reader;
+use crate::ops::terms;
 use crate::record::{Object, newest};
-use crate::table_data::with_data;
+use crate::slot::Content;
+use crate::view::{ReadMany, View};
 
 /// Keys that are on their way from memory at a time.
 const GROUP: usize = 16;
@@ -27,26 +28,26 @@ impl Table {
     ///
     /// [`crate::Error::NoSuchTable`], [`crate::Error::NoAccess`].
     pub fn lookup_many(&self, keys: &[Term]) -> Result<Vec<Vec<Term>>> {
-        self.read(|data, pin| {
-            let mut reader = Reader::new(data, pin);
+        self.read(|view, pin| {
+            let mut reader = view.read_many(pin);
+            let as_terms = |content: Option<Content>, buf: &KeyBuf, key: &Term| {
+                content.map_or_else(Vec::new, |c| terms(c, self.keypos(), buf, Some(key)))
+            };
             let mut all = Vec::with_capacity(keys.len());
             for group in keys.chunks(GROUP) {
                 let bufs: Vec<_> = group.iter().map(KeyBuf::encode).collect();
-                with_data!(data, b => b.prefetch_read(&bufs, pin));
+                view.prefetch(&bufs, pin);
                 let found = group
                     .iter()
                     .zip(&bufs)
-                    .map(|(key, buf)| data.lookup(buf, Some(key), pin));
+                    .map(|(key, buf)| as_terms(view.get(buf, pin), buf, key));
                 all.extend(found);
             }
             if reader.is_due() {
                 for (key, found) in keys.iter().zip(&mut all) {
                     let buf = KeyBuf::encode(key);
                     if let Some(before) = reader.before(&buf) {
-                        *found = before.map_or(
-                            Vec::new(),
-                            |content| with_data!(data, b => b.terms(content, &buf, Some(key))),
-                        );
+                        *found = as_terms(before, &buf, key);
                     }
                 }
             }
@@ -67,12 +68,12 @@ impl Table {
         out: &mut Vec<Option<Object<'g>>>,
     ) -> Result<()> {
         let already = out.len();
-        self.read_under(pin, |data, pin| {
-            let mut reader = Reader::new(data, pin);
+        self.read_under(pin, |view, pin| {
+            let mut reader = view.read_many(pin);
             for group in keys.chunks(GROUP) {
                 let bufs: Vec<_> = group.iter().map(|key| key.with(KeyBuf::clone)).collect();
-                with_data!(data, b => b.prefetch_read(&bufs, pin));
-                let found = bufs.iter().map(|buf| data.look_up(buf, pin));
+                view.prefetch(&bufs, pin);
+                let found = bufs.iter().map(|buf| view.get(buf, pin));
                 out.extend(found.map(|c| c.map(|c| newest(c, self.keypos()))));
             }
             if reader.is_due() {

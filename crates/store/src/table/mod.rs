@@ -22,7 +22,7 @@ pub use admin::Setting;
 pub use cursor::{Cursor, Iter};
 pub use info::{Info, InfoValue};
 pub use load::Loader;
-pub use native_terms::{Batch, Step};
+pub use native_terms::Batch;
 pub use prefix::Prefix;
 pub use range::{RangeCursor, RangeOptions};
 pub use reading::{Elements, Generated};
@@ -39,6 +39,7 @@ use crate::life::{Asked, State};
 use crate::slot::Content;
 use crate::table_data::AnyTableData;
 use crate::table_shared::TableShared;
+use crate::view::{Live, TableView, View};
 
 /// A table, as one caller sees it.
 ///
@@ -128,21 +129,12 @@ impl Table {
         Table::new(self.shared.clone(), self.caller, Asked::BY_IDENTITY)
     }
 
-    /// Works on the content under a pin, with the right to.
-    pub(crate) fn with_content<R>(
-        &self,
-        right: Right,
-        f: impl FnOnce(&AnyTableData, &LocalGuard) -> Result<R>,
-    ) -> Result<R> {
-        match right {
-            Right::Read => self.read(f),
-            Right::Write => self.write(f),
-        }
-    }
-
-    /// Reads: `f` gets the content under a pin.
+    /// Reads: `f` gets the view of the table under a pin.
     #[inline]
-    fn read<R>(&self, f: impl FnOnce(&AnyTableData, &LocalGuard) -> Result<R>) -> Result<R> {
+    pub(crate) fn read<R>(
+        &self,
+        f: impl FnOnce(TableView<'_>, &LocalGuard) -> Result<R>,
+    ) -> Result<R> {
         self.read_under(&pin(), f)
     }
 
@@ -151,14 +143,13 @@ impl Table {
     /// If the table's name, protection or owner changes meanwhile, what was read counts only if the caller may still
     /// read: see [`crate::life`]. `f` is not called again.
     #[inline]
-    fn read_under<'g, R, P: Guard>(
+    pub(crate) fn read_under<'g, R, P: Guard>(
         &self,
         pin: &'g P,
-        f: impl FnOnce(&'g AnyTableData, &'g P) -> Result<R>,
+        f: impl FnOnce(TableView<'g>, &'g P) -> Result<R>,
     ) -> Result<R> {
         let state = self.shared.life.state();
-        let data = self.data(state, Right::Read, pin)?;
-        let result = f(data, pin);
+        let result = f(self.view(state, pin)?, pin);
         if !self.shared.life.is_still(state) {
             self.check_right(Right::Read)?;
         }
@@ -172,7 +163,7 @@ impl Table {
     #[inline(always)]
     fn look_up(&self, key: &(impl AsKey + ?Sized), pin: &impl Guard) -> Result<Option<Content>> {
         let state = self.shared.life.state();
-        let content = self.data(state, Right::Read, pin)?.look_up(key, pin);
+        let content = self.view(state, pin)?.get(key, pin);
         if self.shared.life.is_still(state) {
             return Ok(content);
         }
@@ -188,7 +179,7 @@ impl Table {
     ) -> Result<Option<Content>> {
         loop {
             let state = self.shared.life.state();
-            let content = self.data(state, Right::Read, pin)?.look_up(key, pin);
+            let content = self.view(state, pin)?.get(key, pin);
             if self.shared.life.is_still(state) {
                 return Ok(content);
             }
@@ -197,7 +188,10 @@ impl Table {
 
     /// Writes: `f` gets the content under a pin.
     #[inline]
-    fn write<R>(&self, f: impl FnOnce(&AnyTableData, &LocalGuard) -> Result<R>) -> Result<R> {
+    pub(crate) fn write<R>(
+        &self,
+        f: impl FnOnce(&AnyTableData, &LocalGuard) -> Result<R>,
+    ) -> Result<R> {
         self.write_under(&pin(), f)
     }
 
@@ -213,6 +207,12 @@ impl Table {
     ) -> Result<R> {
         let (_section, state) = self.shared.life.enter(pin);
         f(self.data(state, Right::Write, pin)?, pin)
+    }
+
+    /// Returns what the handle reads by, if it gives the right to read in this state.
+    #[inline]
+    fn view<'g>(&self, state: State, pin: &'g impl Guard) -> Result<TableView<'g>> {
+        Ok(Live(self.data(state, Right::Read, pin)?))
     }
 
     /// The content, if the handle gives this right to it in this state.

@@ -12,25 +12,13 @@ use crate::error::Result;
 use crate::ids::{ProcessId, Right};
 use crate::keys::AsKey;
 use crate::native_terms::{AsObject, record_in, record_of};
+use crate::ops::CounterOp;
 use crate::ops::Patience;
-use crate::ops::{CounterOp, Navigate};
 use crate::record::{NewRecord, Object, Scratch};
 use crate::registry::lock_attachment;
 use crate::slot::Content;
-use crate::table_data::{AnyTableData, with_data};
-
-/// Where to go from here.
-#[derive(Clone, Copy, Debug)]
-pub enum Step<'k> {
-    /// To the first key.
-    First,
-    /// To the last key; the same as the first except in an `ordered_set`.
-    Last,
-    /// To the key after this one.
-    Next(&'k KeyBuf),
-    /// To the key before this one.
-    Prev(&'k KeyBuf),
-}
+use crate::table_data::with_data;
+use crate::view::{Step, View};
 
 /// Objects on their way into a table in one step. See [`Table::insert_list`] for what that promises.
 #[derive(Default)]
@@ -210,9 +198,7 @@ impl Table {
         key: &KeyBuf,
         doomed: impl Fn(Object<'_>) -> bool,
     ) -> Result<usize> {
-        self.with_content(Right::Write, |data, pin| {
-            Ok(crate::query::delete_of_key(self, data, key, pin, doomed))
-        })
+        self.write(|data, pin| Ok(crate::query::delete_of_key(self, data, key, pin, doomed)))
     }
 
     /// As [`Table::take`]; `f` sees the objects, in insertion order, after they were taken out.
@@ -245,7 +231,7 @@ impl Table {
         pin: &LocalGuard,
         f: impl FnOnce(&[Object<'_>]) -> R,
     ) -> Result<R> {
-        let content = self.read_under(pin, |data, pin| self.content_at(step, data, pin))?;
+        let content = self.read_under(pin, |view, pin| self.content_at(step, &view, pin))?;
         Ok(self.show(content, f))
     }
 
@@ -346,8 +332,7 @@ impl Table {
     ) -> Result<R> {
         self.check_iteration("slot")?;
         let pin = pin();
-        let slot = |data: &AnyTableData, pin: &LocalGuard| with_data!(data, b => b.slot(slot, pin));
-        let contents = self.read_under(&pin, slot)?;
+        let contents = self.read_under(&pin, |view, pin| view.slot(slot, pin))?;
         let objects = |all: Vec<Content>| -> Vec<Object<'_>> {
             all.into_iter()
                 .flat_map(|c| self.objects_in(Some(c)))

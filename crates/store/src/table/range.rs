@@ -11,10 +11,9 @@ use crate::error::{Error, Result};
 use crate::ids::TableType;
 use crate::keys::AsKey;
 use crate::ops::Span;
-use crate::query::View;
-use crate::reader::{Hold, Reader};
 use crate::record::{Object, newest};
 use crate::slot::Content;
+use crate::view::{Hold, ReadMany, View};
 
 /// Objects fetched in one step of a range.
 pub(super) const STEP: usize = 256;
@@ -105,8 +104,8 @@ impl RangeCursor {
         table.check_order("range")?;
         table.check_iteration("range")?;
         let mut records = Vec::new();
-        table.read_under(pin, |data, pin| {
-            self.step(&mut Reader::new(data, pin), want, pin, &mut records);
+        table.read_under(pin, |view, pin| {
+            self.step(&mut view.read_many(pin), want, pin, &mut records);
             Ok(())
         })?;
         out.extend(records.into_iter().map(|r| newest(r, table.keypos())));
@@ -115,7 +114,7 @@ impl RangeCursor {
 
     pub(super) fn step(
         &mut self,
-        reader: &mut Reader<'_, '_>,
+        reader: &mut impl ReadMany,
         want: usize,
         pin: &impl Guard,
         records: &mut Vec<Content>,
@@ -239,8 +238,8 @@ impl Table {
         self.check_iteration("seek")?;
         let mut cursor = self.cursor_of(Span { from, to }, back);
         let mut records = Vec::new();
-        self.read_under(pin, |data, pin| {
-            cursor.step(&mut Reader::new(data, pin), 1, pin, &mut records);
+        self.read_under(pin, |view, pin| {
+            cursor.step(&mut view.read_many(pin), 1, pin, &mut records);
             Ok(())
         })?;
         Ok(records.first().map(|&record| newest(record, self.keypos())))
@@ -272,9 +271,8 @@ impl Table {
         if let Some(terms) = steps {
             return Ok(terms);
         }
-        let pinned = self.read(|data, pin| {
-            self.terms_in(cursor, options, Hold::Pinned(Reader::new(data, pin)))
-        })?;
+        let pinned = self
+            .read(|view, pin| self.terms_in(cursor, options, Hold::Pinned(view.read_many(pin))))?;
         Ok(pinned.unwrap_or_default())
     }
 
@@ -303,7 +301,6 @@ impl Table {
         Ok(Some(terms))
     }
 
-    /// Refuses an operation that needs the order of keys.
     /// Refuses an operation that visits keys when the table's index cannot.
     pub(crate) fn check_iteration(&self, operation: &'static str) -> Result<()> {
         let index = &self.shared.settings.index;
@@ -317,6 +314,7 @@ impl Table {
         }
     }
 
+    /// Refuses an operation that needs the order of keys.
     pub(super) fn check_order(&self, operation: &'static str) -> Result<()> {
         match self.table_type() {
             TableType::OrderedSet => Ok(()),

@@ -10,9 +10,9 @@ use crate::error::{Error, Result};
 use crate::ids::{Right, TableType};
 use crate::keys::AsKey;
 use crate::ops::{Span, terms};
-use crate::reader::Reader;
 use crate::record::{Object, newest};
 use crate::slot::Kind;
+use crate::view::View;
 
 /// What `lookup_element` finds: one element, or one of each object in the bags.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -240,9 +240,9 @@ impl Table {
         let back = back && self.table_type() == TableType::OrderedSet;
         self.check_iteration("a fold")?;
         let mut cursor = self.cursor_of(Span::ALL, back);
-        self.read(|data, pin| {
+        self.read(|view, pin| {
             let (mut all, mut objects) = (init, Vec::new());
-            let mut reader = Reader::new(data, pin);
+            let mut reader = view.read_many(pin);
             while !cursor.ended {
                 objects.clear();
                 cursor.step(&mut reader, STEP, pin, &mut objects);

@@ -12,9 +12,9 @@ use super::range::{STEP, span_of};
 use super::{Prefix, RangeCursor, RangeOptions, Table};
 use crate::error::Result;
 use crate::ops::Span;
-use crate::reader::Reader;
 use crate::record::{Object, RecordPtr, object};
 use crate::table_data::{AnyTableData, with_data};
+use crate::view::{Live, View};
 
 impl RangeCursor {
     /// Takes out what is under the next `want` keys, and a few more, and shows each object to `f`: so that a caller may
@@ -171,7 +171,7 @@ impl Table {
     ) -> bool {
         let mut records = Vec::new();
         cursor.step(
-            &mut Reader::new(data, pin),
+            &mut Live(data).read_many(pin),
             (*left).min(want),
             pin,
             &mut records,

@@ -11,6 +11,7 @@ use crate::keys::AsKey;
 use crate::native_terms::{AsObject, record_of};
 use crate::ops::terms;
 use crate::table_data::with_data;
+use crate::view::{Live, View};
 
 impl Table {
     /// Replaces `old` by `new` if the table holds an object exactly equal (`=:=`) to `old`; says whether it did.
@@ -72,7 +73,7 @@ impl Table {
     ) -> Result<Option<Option<Term>>> {
         let pin = pin();
         let seen_in = self.data(self.shared.life.state(), Right::Write, &pin)?;
-        let seen = seen_in.look_up(buf, &pin);
+        let seen = Live(seen_in).get(buf, &pin);
         // Not within the write, for which others may wait.
         let old = seen.and_then(|seen| terms(seen, self.keypos(), buf, Some(key)).pop());
         let new = f(old);

@@ -7,9 +7,10 @@ use fyris_term::key::KeyBuf;
 use super::Table;
 use crate::error::{Error, Result};
 use crate::keys::AsKey;
-use crate::ops::{CounterOp, Patience};
+use crate::ops::{CounterOp, Patience, terms};
 use crate::record::{NewRecord, RecordPtr, brief, with_key, with_scratch};
 use crate::table_data::with_data;
+use crate::view::{Live, View};
 
 impl Table {
     /// `insert/2` of one object: a tuple at least as long as the key position.
@@ -99,11 +100,9 @@ impl Table {
     pub fn take(&self, key: &Term) -> Result<Vec<Term>> {
         self.write(|data, pin| {
             let buf = KeyBuf::encode(key);
-            Ok(with_data!(data, b => {
-                match b.remove(b.key(&buf), &self.shared.fixes, pin) {
-                    None => Vec::new(),
-                    Some(content) => b.terms(content, &buf, Some(key)),
-                }
+            let taken = with_data!(data, b => b.remove(b.key(&buf), &self.shared.fixes, pin));
+            Ok(taken.map_or_else(Vec::new, |content| {
+                terms(content, self.keypos(), &buf, Some(key))
             }))
         })
     }
@@ -220,7 +219,7 @@ impl Table {
     /// Whether a table with one object a key has this one, for a writer.
     fn has(&self, key: &Term) -> Result<bool> {
         self.check_unique("update_element")?;
-        key.with(|buf| self.write(|data, pin| Ok(data.look_up(buf, pin).is_some())))
+        key.with(|buf| self.write(|data, pin| Ok(Live(data).get(buf, pin).is_some())))
     }
 
     /// `update_counter/3`: runs the steps in order on one object, in one atomic and isolated step;

@@ -1,0 +1,156 @@
+//! The table as it is: the view that is always there.
+//!
+//! How a reader of several keys sees list inserts whole is in [`crate::commits`].
+
+use fyris_sync::reclaim::Guard;
+use fyris_term::key::KeyBuf;
+
+use super::{ReadMany, Step, View};
+use crate::chain;
+use crate::commits::{Place, Undo};
+use crate::error::Result;
+use crate::keys::{AsKey, ShortKey};
+use crate::ops::{Navigate, Span};
+use crate::slot::Content;
+use crate::table_data::{AnyTableData, with_data};
+
+/// Reads a content at the moment of each call.
+#[derive(Clone, Copy)]
+pub(crate) struct Live<'d>(pub(crate) &'d AnyTableData);
+
+impl Live<'_> {
+    fn get_encoded(self, key: &KeyBuf, pin: &impl Guard) -> Option<Content> {
+        with_data!(self.0, data => data.get(data.key(key), pin))
+    }
+}
+
+impl<'d> View for Live<'d> {
+    type Reader<'g> = LiveReader<'d, 'g>;
+
+    /// Short keys in a hash table, which are most, are hashed and compared in a register.
+    #[inline]
+    fn get(&self, key: &(impl AsKey + ?Sized), pin: &impl Guard) -> Option<Content> {
+        match (self.0, key.word()) {
+            (AnyTableData::Hash(data), Some((word, len))) => {
+                let key = ShortKey { word, len };
+                let slot = data
+                    .index
+                    .get_by(&key, |slot| slot.has_short_key(key), pin)?;
+                slot.read()
+            }
+            _ => key.with(|buf| self.get_encoded(buf, pin)),
+        }
+    }
+
+    fn get_bytes(&self, key: &[u8], pin: &impl Guard) -> Option<Content> {
+        with_data!(self.0, data => data.get_bytes(key, pin))
+    }
+
+    fn prefetch(&self, keys: &[KeyBuf], pin: &impl Guard) {
+        with_data!(self.0, data => data.prefetch_read(keys, pin));
+    }
+
+    #[inline]
+    fn step(
+        &self,
+        step: Step<'_>,
+        known: impl Fn(&KeyBuf) -> bool,
+        pin: &impl Guard,
+    ) -> Result<Option<Content>> {
+        with_data!(self.0, data => match step {
+            Step::First => Ok(data.first(pin)),
+            Step::Last => Ok(data.last(pin)),
+            Step::Next(key) => data.next(data.key(key), || known(key), pin),
+            Step::Prev(key) => data.prev(data.key(key), || known(key), pin),
+        })
+    }
+
+    fn slot(&self, slot: usize, pin: &impl Guard) -> Result<Option<Vec<Content>>> {
+        with_data!(self.0, data => data.slot(slot, pin))
+    }
+
+    fn cuts(&self, parts: usize, pin: &impl Guard) -> Vec<Vec<u8>> {
+        with_data!(self.0, data => data.cuts(parts, pin))
+    }
+
+    fn share_of_span(&self, span: &Span, pin: &impl Guard) -> f64 {
+        with_data!(self.0, data => data.share_of_span(span, pin))
+    }
+
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn memory(&self) -> usize {
+        with_data!(self.0, data => data.memory())
+    }
+
+    #[inline]
+    fn read_many<'g>(&self, pin: &'g impl Guard) -> LiveReader<'d, 'g> {
+        LiveReader {
+            data: self.0,
+            undo: with_data!(self.0, data => Undo::new(&data.commits, data.kind, pin)),
+        }
+    }
+}
+
+/// Reads a content, each key at the moment when it is read; list inserts that come after the reader are undone in what
+/// it hands out.
+pub(crate) struct LiveReader<'d, 'g> {
+    data: &'d AnyTableData,
+    undo: Undo<'g>,
+}
+
+impl<'d> ReadMany for LiveReader<'d, '_> {
+    type View = Live<'d>;
+
+    fn view(&self) -> Live<'d> {
+        Live(self.data)
+    }
+
+    #[inline]
+    fn scan(
+        &mut self,
+        span: &mut Span,
+        back: bool,
+        want: usize,
+        pin: &impl Guard,
+        out: &mut Vec<Content>,
+    ) -> bool {
+        with_data!(self.data, data => data.scan_span(span, back, want, &mut self.undo, pin, out))
+    }
+
+    fn get(&mut self, key: &[u8], pin: &impl Guard, out: impl FnMut(Content)) {
+        let found = with_data!(self.data, data => {
+            let found = data.get_bytes(key, pin);
+            match self.undo.is_due(&data.commits) {
+                true => self.undo.before(&data.commits, key).unwrap_or(found),
+                false => found,
+            }
+        });
+        if let Some(content) = found {
+            chain::each(content, out);
+        }
+    }
+
+    #[inline]
+    fn is_due(&self) -> bool {
+        with_data!(self.data, data => self.undo.is_due(&data.commits))
+    }
+
+    #[cold]
+    fn before(&mut self, key: &KeyBuf) -> Option<Option<Content>> {
+        with_data!(self.data, data => self.undo.before(&data.commits, data.key_bytes(key)))
+    }
+
+    fn place(&self) -> Place {
+        with_data!(self.data, data => self.undo.place(&data.commits))
+    }
+
+    fn beside(&self) -> Self {
+        LiveReader {
+            data: self.data,
+            undo: self.undo.beside(),
+        }
+    }
+}

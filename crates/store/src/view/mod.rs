@@ -1,0 +1,145 @@
+//! What reads see: the seam where snapshots go.
+//!
+//! Each operation that reads asks a view, and nothing else, for what a table holds; writes work on the content itself
+//! ([`TableData`](crate::table_data::TableData)). Two traits, for two ways to read:
+//!
+//! | trait | asks for | in the live table |
+//! |---|---|---|
+//! | [`View`] | one key, the next key, a slot, counts, where to cut | what is there at the moment of the call: linearizable |
+//! | [`ReadMany`] | several keys and ranges of keys | each key at the moment when it is read, but list inserts whole |
+//!
+//! A view is asked for its reader of several keys by [`View::read_many`], which takes a place in the order of list
+//! inserts; the live one is in [`live`]. A call of several steps chooses by [`Hold`] whether it keeps that place by one
+//! pin or gives the pin back between two steps.
+//!
+//! What a view hands out stays readable while the pin lives. Between two steps a caller keeps keys, nothing of a view.
+//!
+//! [`TableView`] and [`TableReader`] are what [`Table::read`](crate::table::Table::read) hands to all operations. A
+//! snapshot implements the two traits and becomes a second variant of these two, chosen where a handle of a table makes
+//! its view; what reads is written over the traits and stays. The tests of this module plug in such a second view, a
+//! copy of the table, beneath scans, steps and queries.
+
+mod hold;
+mod live;
+#[cfg(test)]
+mod tests;
+
+use fyris_sync::reclaim::Guard;
+use fyris_term::key::KeyBuf;
+
+use crate::commits::Place;
+use crate::error::Result;
+use crate::keys::AsKey;
+use crate::ops::Span;
+use crate::slot::Content;
+
+pub(crate) use hold::Hold;
+pub(crate) use live::{Live, LiveReader};
+
+/// The view that a handle of a table reads by.
+pub(crate) type TableView<'d> = Live<'d>;
+
+/// The reader of several keys that a handle of a table reads by.
+pub(crate) type TableReader<'d, 'g> = LiveReader<'d, 'g>;
+
+/// A step from key to key.
+#[derive(Clone, Copy, Debug)]
+pub enum Step<'k> {
+    /// To the first key.
+    First,
+    /// To the last key; the same as the first except in an `ordered_set`.
+    Last,
+    /// To the key after this one.
+    Next(&'k KeyBuf),
+    /// To the key before this one.
+    Prev(&'k KeyBuf),
+}
+
+/// What a table holds, one key at a time, and what is known of it as a whole.
+pub(crate) trait View {
+    /// Reads several keys: see [`View::read_many`].
+    type Reader<'g>: ReadMany;
+
+    /// Returns what a key holds; never waits.
+    fn get(&self, key: &(impl AsKey + ?Sized), pin: &impl Guard) -> Option<Content>;
+
+    /// Returns what the key with these bytes holds.
+    fn get_bytes(&self, key: &[u8], pin: &impl Guard) -> Option<Content>;
+
+    /// Asks for the memory of keys that are about to be read.
+    fn prefetch(&self, keys: &[KeyBuf], pin: &impl Guard);
+
+    /// Returns what the key holds that is a step away. Where a step needs a key that is there, `known` may vouch for
+    /// one that is not.
+    ///
+    /// # Errors
+    ///
+    /// [`NoSuchKey`](crate::Error::NoSuchKey), in tables without an order.
+    fn step(
+        &self,
+        step: Step<'_>,
+        known: impl Fn(&KeyBuf) -> bool,
+        pin: &impl Guard,
+    ) -> Result<Option<Content>>;
+
+    /// Returns the objects of slot `slot`, each by itself; `None` one past the last slot.
+    ///
+    /// # Errors
+    ///
+    /// [`BadSlot`](crate::Error::BadSlot) further beyond.
+    fn slot(&self, slot: usize, pin: &impl Guard) -> Result<Option<Vec<Content>>>;
+
+    /// Returns keys that cut the table into about `parts` equal parts, in the order of scans.
+    fn cuts(&self, parts: usize, pin: &impl Guard) -> Vec<Vec<u8>>;
+
+    /// Returns about which share of the keys lies in a span, from 0 to 1.
+    fn share_of_span(&self, span: &Span, pin: &impl Guard) -> f64;
+
+    /// Returns the number of objects, exact with respect to finished operations.
+    fn len(&self) -> usize;
+
+    /// Returns the bytes that are allocated for objects, their keys and the index.
+    fn memory(&self) -> usize;
+
+    /// Returns a reader of several keys, at a place in the order of list inserts: here and now, or where the view is.
+    fn read_many<'g>(&self, pin: &'g impl Guard) -> Self::Reader<'g>;
+}
+
+/// Reads several keys, of which every list insert is seen whole: it was made before the reader, or it is not seen.
+pub(crate) trait ReadMany {
+    /// Reads one key: see [`ReadMany::view`].
+    type View: View;
+
+    /// Returns the view beside the reader.
+    fn view(&self) -> Self::View;
+
+    /// Appends the objects of at least `want` keys of a span, each by itself, and takes these keys out of the span.
+    /// Returns whether there may be more.
+    ///
+    /// From the span's beginning; with `back`, where there is an order, from its end. The objects of a key come
+    /// together, in insertion order. There may be none although more follow.
+    fn scan(
+        &mut self,
+        span: &mut Span,
+        back: bool,
+        want: usize,
+        pin: &impl Guard,
+        out: &mut Vec<Content>,
+    ) -> bool;
+
+    /// Hands out the objects with a key, in insertion order.
+    fn get(&mut self, key: &[u8], pin: &impl Guard, out: impl FnMut(Content));
+
+    /// Returns whether keys that were read by the view beside the reader may hold something else for the reader: see
+    /// [`ReadMany::before`].
+    fn is_due(&self) -> bool;
+
+    /// Returns what a key holds for the reader, if that is not what the view had found before the call.
+    fn before(&mut self, key: &KeyBuf) -> Option<Option<Content>>;
+
+    /// Returns where the reader is in the order of list inserts.
+    fn place(&self) -> Place;
+
+    /// Returns another reader at the same place, for another thread.
+    fn beside(&self) -> Self;
+}
