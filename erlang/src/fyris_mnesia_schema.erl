@@ -170,7 +170,7 @@ has_objects(Tab) ->
 left(Tab) when is_atom(Tab) ->
     case catch_val({Tab, storage_type}) of
         disc_copies -> sync_schema(Tab), goes_to_disc_copies(Tab);
-        disc_only_copies -> sync_schema(Tab), keep_objects(Tab, has_objects(Tab));
+        disc_only_copies -> sync_schema(Tab), keep_objects(Tab) andalso delete_dat(Tab);
         ram_copies -> sync_schema(Tab);
         _ -> ok
     end,
@@ -187,30 +187,32 @@ sync_schema(Tab) ->
         end.
 
 goes_to_disc_copies(Tab) ->
-    case {has_objects(Tab), is_starting()} of
-        {false, true} -> ok;
-        _ -> write_dcd(Tab)
-    end,
+    (keep_objects(Tab) orelse not is_starting()) andalso write_dcd(Tab),
     is_starting() andalso put(?MODULE, [Tab | left_at_start()]),
     ok.
 
-%% Mnesia deletes the file with the objects before `dets' has written them. So it has another name, until Mnesia has
-%% closed the table and forgotten the change; if it does the change again, it finds the objects.
-keep_objects(Tab, true) ->
-    Kept = kept(Tab),
-    _ = file:delete(Kept),
-    ok = file:make_link(mnesia_lib:tab2logtmp(Tab), Kept),
-    delete_dat(Tab),
-    is_starting() orelse spawn(fun() -> mnesia:dump_log() =:= dumped andalso file:delete(Kept) end),
-    ok;
-keep_objects(Tab, false) ->
-    case filelib:is_regular(kept(Tab)) of
-        true ->
-            _ = file:delete(mnesia_lib:tab2logtmp(Tab)),
-            ok = file:make_link(kept(Tab), mnesia_lib:tab2logtmp(Tab)),
-            delete_dat(Tab);
-        false -> ok
+%% Mnesia deletes the file with the objects before `dets' has written them, and if it does the change again, Mnesia of
+%% OTP 27 writes what it finds in that file in the place of the copy in a DCD file, be it nothing. So the file has another
+%% name, until Mnesia has closed the table and forgotten the change; if it does the change again, it finds the objects.
+%% Returns whether it will.
+keep_objects(Tab) ->
+    {Objects, Kept} = {mnesia_lib:tab2logtmp(Tab), kept(Tab)},
+    case {has_objects(Tab), is_starting() andalso filelib:is_regular(Kept)} of
+        {true, _} ->
+            ok = linked(Objects, Kept),
+            is_starting() orelse spawn(fun() -> mnesia:dump_log() =:= dumped andalso file:delete(Kept) end),
+            true;
+        {false, true} ->
+            ok = linked(Kept, Objects),
+            true;
+        {false, false} ->
+            _ = file:delete(Kept),
+            false
     end.
+
+linked(From, To) ->
+    _ = file:delete(To),
+    file:make_link(From, To).
 
 %% All objects are elsewhere; what `dets' had begun to write when the node was killed it may not be able to open.
 delete_dat(Tab) ->
