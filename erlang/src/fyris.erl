@@ -1,8 +1,39 @@
 %% @doc Erlang Term Storage, and more: a drop-in replacement of `ets'.
 %%
-%% Every function of `ets' is here under its own name and answers as `ets'
-%% does; what is promised beyond that stands at each function. Tables made
-%% here are known here only: `ets' does not see them.
+%% Every function of `ets' is here under its own name and answers as `ets' of OTP 29 does, on every release; what is
+%% promised beyond that stands at each function. Tables made here are known here only: `ets' does not see them.
+%%
+%% == Tables ==
+%%
+%% A table holds tuples, its <em>objects</em>. One element of an object is its <em>key</em>. There are four types:
+%% <dl>
+%% <dt>`set'</dt><dd>One object for each key. Keys are compared by `=:='. No order.</dd>
+%% <dt>`ordered_set'</dt><dd>One object for each key, in the order of terms. Keys are compared by `==': `1' and `1.0'
+%% are the same.</dd>
+%% <dt>`bag'</dt><dd>Many different objects for each key. Keys are compared by `=:='. No order of keys.</dd>
+%% <dt>`duplicate_bag'</dt><dd>As `bag', but the same object can be there many times.</dd>
+%% </dl>
+%% A table belongs to a process and ends with it, unless it has an heir or belongs to nobody ({@link new/2}).
+%%
+%% == Errors ==
+%%
+%% A function that takes a table fails with `badarg' if the table does not exist, or no longer; if the caller has not
+%% the right that it needs, to read or to write. What stands at the functions comes on top of that. A call that fails
+%% has changed nothing, unless it is said otherwise. The shell prints which argument was wrong ({@link format_error/2}).
+%%
+%% A function that stores terms fails with `system_limit' if a term is nested deeper than 1,000 levels, if an object is
+%% too large, and if tables have 1,048,576 different atoms already.
+%%
+%% == Consistency ==
+%%
+%% Each write of an object is atomic and isolated. Which calls are one step as a whole stands at the functions. Readers
+%% wait for nobody. There is no snapshot: a traversal meets each object that is there throughout once, and others may or
+%% may not be met.
+%%
+%% == Examples ==
+%%
+%% An expression stands behind `>', and the lines below it are a pattern of its value. They are run by the tests
+%% (`fyris_doc_examples_test').
 -module(fyris).
 
 -export([all/0, new/2, delete/1, rename/2, whereis/1, info/1, info/2,
@@ -27,7 +58,8 @@
          upsert/4, get_in/3]).
 -export([format_error/2]).
 
--export_type([table/0, tid/0, continuation/0, compiled_match_spec/0]).
+-export_type([table/0, tid/0, continuation/0, compiled_match_spec/0, option/0, heir_option/0, info_item/0, update_op/0,
+              range_option/0, tab2file_option/0, generator/0]).
 %% Further names that ets has for types.
 -export_type([tab/0, match_spec/0, match_pattern/0, comp_match_spec/0,
               table_type/0, table_access/0]).
@@ -35,13 +67,37 @@
 -include("fyris_call.hrl").
 
 -opaque tid() :: reference().
+%% The identity of a table.
 -type table() :: atom() | tid().
--type option() :: term().
+%% The name of a named table, or a tid.
+-type option() :: table_type() | table_access() | named_table | {keypos, pos_integer()} | heir_option() |
+                  {owner, none} | {index, atom()} | {write_concurrency, boolean() | auto} |
+                  {read_concurrency, boolean()} | {decentralized_counters, boolean()} | compressed.
+%% An option of `new/2' and `open/2'.
+-type heir_option() :: {heir, pid(), Data :: term()} | {heir, pid() | none}.
+%% Who gets a table when its owner ends.
+-type info_item() :: id | name | named_table | type | keypos | protection | owner | heir | node | size | memory |
+                     compressed | read_concurrency | write_concurrency | decentralized_counters | index | fixed |
+                     safe_fixed | safe_fixed_monotonic_time | binary | stats.
+%% An item of `info/2'.
+-type update_op() :: {Position :: pos_integer(), Incr :: integer()} |
+                     {Position :: pos_integer(), Incr :: integer(), Threshold :: integer(), Value :: integer()}.
+%% What `update_counter/3' does to an element.
+-type range_option() :: reverse | keys | {limit, pos_integer()} | {from | to, excluded | included}.
+%% An option of `range/4'.
+-type tab2file_option() :: {extended_info, [object_count | md5sum]} | {sync, boolean()}.
+%% An option of `tab2file/3'.
+-type generator() :: fun((read | close) -> end_of_input | {Objects :: [tuple()], generator()} | term()).
+%% What `init_table/2' takes objects from.
 -opaque continuation() :: tuple() | '$end_of_table'.
+%% Where a `select/3', or another call with a limit, goes on.
 -opaque compiled_match_spec() :: reference().
+%% What `match_spec_compile/1' makes.
 -type tab() :: table().
--type match_spec() :: [tuple()].
+-type match_spec() :: [{Head :: match_pattern(), Guards :: [term()], Body :: [term()]}].
+%% Clauses, of which the first that matches an object counts.
 -type match_pattern() :: tuple() | atom().
+%% A tuple with variables, or `'_'', which matches every object.
 -type comp_match_spec() :: compiled_match_spec().
 -type table_type() :: set | ordered_set | bag | duplicate_bag.
 -type table_access() :: public | protected | private.
@@ -49,28 +105,99 @@
 %% ---------------------------------------------------------------------------
 %% Tables
 
-%% @doc All tables of this node: names of named ones, tids of the rest.
+%% @doc Returns all tables of this node: names of named ones, tids of the others.
+%%
+%% Tables that are made or deleted during the call may be missing or not; all others are right.
+%% ```
+%% > T = fyris:new(numbers, [named_table]).
+%% > lists:member(T, fyris:all()).
+%% true
+%% '''
 -spec all() -> [table()].
 all() ->
     fyris_nif:all().
 
-%% @doc Makes a table that belongs to the caller.
+%% @doc Makes a table that belongs to the caller, and returns its tid, or its name if it is a named table.
+%%
+%% The options; of several that exclude each other the last counts, but `set' and `protected' only stand for the
+%% defaults and undo nothing:
+%% <dl>
+%% <dt>`set', `ordered_set', `bag', `duplicate_bag'</dt><dd>The type; `set' by default. See the top of the page.</dd>
+%% <dt>`public', `protected', `private'</dt><dd>Who may do what: all processes everything; only the owner may write (the
+%% default); only the owner may read and write.</dd>
+%% <dt>`named_table'</dt><dd>The table is found by its name.</dd>
+%% <dt>`{keypos, Position}'</dt><dd>The element of an object that is its key, 1 by default. Shorter tuples are
+%% refused.</dd>
+%% <dt>`{heir, Pid, Data}', `{heir, Pid}', `{heir, none}'</dt><dd>The local process that gets the table when its owner
+%% ends, with the message `{'ETS-TRANSFER', Table, Owner, Data}' or without one. By default there is no heir, and the
+%% table ends with its owner.</dd>
+%% <dt>`{owner, none}'</dt><dd>The table belongs to nobody, is `public' unless it is said otherwise, and stays until it
+%% is deleted. Not in `ets'.</dd>
+%% <dt>`{index, Name}'</dt><dd>The structure that holds the objects: `hash' (the default of sets and bags), `ordered'
+%% (the default of an `ordered_set'), or `btree' (a tree under one lock). Not in `ets'.</dd>
+%% <dt>`{write_concurrency, true | false | auto}', `{read_concurrency, boolean()}', `{decentralized_counters,
+%% boolean()}', `compressed'</dt><dd>Shown by {@link info/1} as `ets' shows them. The indexes that come with Fyris need
+%% none of them: readers never wait, and writers wait for writers of the same few objects only.</dd>
+%% </dl>
+%%
+%% Fails with `badarg' if the name is no atom; if the options are no proper list, or one of them is unknown or
+%% malformed; if there is a named table of this name; if the index does not exist or cannot carry the type.
+%% ```
+%% > T = fyris:new(numbers, [ordered_set, public, {keypos, 2}]).
+%% > fyris:insert(T, {one, 1}).
+%% true
+%% > fyris:lookup(T, 1).
+%% [{one,1}]
+%% '''
 -spec new(atom(), [option()]) -> table().
 new(Name, Options) ->
     ?CALL(fyris_nif:new(Name, Options), [Name, Options]).
 
-%% @doc Removes a table. Its name and tid stop working at once; the memory is
-%% given back in the background.
+%% @doc Deletes a table and returns `true'.
+%%
+%% Its name and tid stop working at once, for all processes; the memory is given back in the background, so the call is
+%% O(1).
+%% ```
+%% > T = fyris:new(numbers, []).
+%% > fyris:delete(T).
+%% true
+%% > fyris:info(T).
+%% undefined
+%% '''
 -spec delete(table()) -> true.
 delete(Table) ->
     ?CALL(fyris_nif:delete(Table), [Table]).
 
-%% @doc Gives a named table another name.
+%% @doc Gives a table another name; returns the new name of a named table, else the tid.
+%%
+%% Linearizable: a reader that uses the old name sees nothing that is written under the new one. The name of a table
+%% that is not a named one is only shown by {@link info/2}.
+%%
+%% Fails with `badarg' if the name is no atom; if another named table has it.
+%% ```
+%% > fyris:new(numbers, [named_table]).
+%% numbers
+%% > fyris:rename(numbers, figures).
+%% figures
+%% > fyris:whereis(numbers).
+%% undefined
+%% '''
 -spec rename(table(), atom()) -> table().
 rename(Table, Name) ->
     ?CALL(fyris_nif:rename(Table, Name), [Table, Name]).
 
-%% @doc The tid of a named table.
+%% @doc Returns the tid of a named table, or `undefined'.
+%%
+%% Calls that are given a tid go on with the same table whatever becomes of its name, and look nothing up.
+%%
+%% Fails with `badarg' if the name is no atom.
+%% ```
+%% > fyris:new(numbers, [named_table]).
+%% > is_reference(fyris:whereis(numbers)).
+%% true
+%% > fyris:whereis(no_such_table).
+%% undefined
+%% '''
 -spec whereis(atom()) -> tid() | undefined.
 whereis(Name) ->
     ?CALL(fyris_nif:whereis(Name), [Name]).
@@ -83,16 +210,48 @@ resolve(Name) when is_atom(Name) ->
     end;
 resolve(Tid) -> Tid.
 
-%% @doc What there is to know of a table.
--spec info(table()) -> [{atom(), term()}] | undefined.
+%% @doc Returns what there is to know of a table, as a list of pairs, or `undefined' if there is no such table.
+%%
+%% The items are those of {@link info/2} as far as `ets:info/1' has them. Needs no right to read.
+%%
+%% Fails with `badarg' if the argument is neither an atom nor a tid.
+%% ```
+%% > T = fyris:new(numbers, [bag]).
+%% > proplists:get_value(type, fyris:info(T)).
+%% bag
+%% '''
+-spec info(table()) -> [{info_item(), term()}] | undefined.
 info(Table) ->
     case ?CALL(fyris_nif:info(Table), [Table]) of
         undefined -> undefined;
         Items -> lists:keyreplace(node, 1, Items, {node, node()})
     end.
 
-%% @doc One item of it.
--spec info(table(), atom()) -> term() | undefined.
+%% @doc Returns one item, or `undefined' if there is no such table.
+%%
+%% <dl>
+%% <dt>`id', `name', `named_table'</dt><dd>The tid; the name; whether the table is found by it.</dd>
+%% <dt>`type', `keypos', `protection', `compressed', `read_concurrency', `write_concurrency',
+%% `decentralized_counters'</dt><dd>As in {@link new/2}.</dd>
+%% <dt>`index'</dt><dd>The name of the structure that holds the objects. Not in `ets'.</dd>
+%% <dt>`owner', `heir', `node'</dt><dd>Processes, or `none'; the node.</dd>
+%% <dt>`size', `memory'</dt><dd>How many objects; how many words. With writers at work, `size' counts every write that
+%% has returned.</dd>
+%% <dt>`fixed'</dt><dd>Whether a process has fixed the table.</dd>
+%% <dt>`safe_fixed_monotonic_time', `safe_fixed'</dt><dd>`false', or the time of the first fix and who holds how many:
+%% `{Time, [{Pid, Count}]}'.</dd>
+%% <dt>`binary', `stats'</dt><dd>For tests of `ets' itself: the large binaries, and nothing.</dd>
+%% </dl>
+%% Needs no right to read.
+%%
+%% Fails with `badarg' if the first argument is neither an atom nor a tid; if the table exists and the item does not.
+%% ```
+%% > T = fyris:new(numbers, []).
+%% > fyris:insert(T, [{1, one}, {2, two}]).
+%% > fyris:info(T, size).
+%% 2
+%% '''
+-spec info(table(), info_item()) -> term() | undefined.
 info(Table, Item) ->
     case {?CALL(fyris_nif:info(Table, Item), [Table, Item]), Item} of
         {undefined, _} -> undefined;
@@ -102,17 +261,59 @@ info(Table, Item) ->
         {Value, _} -> Value
     end.
 
-%% @doc Makes another process the owner.
+%% @doc Makes another process the owner, which gets the message `{'ETS-TRANSFER', Table, From, Data}'. Returns `true'.
+%%
+%% The heir stays as it was. For the owner only.
+%%
+%% Fails with `badarg' if the caller is not the owner; if `Pid' is no process of this node that is alive, or is the
+%% owner already.
+%% ```
+%% > T = fyris:new(numbers, []).
+%% > Other = spawn(fun() -> receive Message -> exit(Message) end end).
+%% > Monitor = monitor(process, Other).
+%% > fyris:give_away(T, Other, gift).
+%% true
+%% > receive {'DOWN', Monitor, _, _, Reason} -> Reason end.
+%% {'ETS-TRANSFER',_,_,gift}
+%% '''
 -spec give_away(table(), pid(), term()) -> true.
 give_away(Table, Pid, Data) ->
     ?CALL(fyris_nif:give_away(Table, Pid, Data), [Table, Pid, Data]).
 
-%% @doc Changes the heir or the protection.
--spec setopts(table(), term()) -> true.
+%% @doc Changes the heir or the protection of a table. Returns `true'.
+%%
+%% Takes an option or a list of options: those of {@link new/2} for the heir, or `{protection, Protection}'. For the
+%% owner only. Another protection holds for every call that begins when this one has returned.
+%%
+%% Fails with `badarg' if the caller is not the owner; if an option is unknown or malformed, or is there twice.
+%% ```
+%% > T = fyris:new(numbers, []).
+%% > fyris:setopts(T, [{protection, private}, {heir, none}]).
+%% true
+%% > fyris:info(T, protection).
+%% private
+%% '''
+-spec setopts(table(), Option | [Option]) -> true when
+      Option :: heir_option() | {protection, table_access()}.
 setopts(Table, Options) ->
     ?CALL(fyris_nif:setopts(Table, Options), [Table, Options]).
 
-%% @doc Fixes a table for the calling process, or releases it.
+%% @doc Fixes a table for the calling process, or gives a fix back. Returns `true'.
+%%
+%% While a table is fixed, {@link next/2} and {@link prev/2} go on from keys that have been deleted. A process may fix a
+%% table several times, and gives each fix back; what it holds when it ends is given back. Giving back a fix that the
+%% process has not does nothing. A traversal within one call needs no fix, nor does one of an `ordered_set'.
+%%
+%% Fails with `badarg' if the second argument is no boolean.
+%% ```
+%% > T = fyris:new(numbers, []).
+%% > fyris:safe_fixtable(T, true).
+%% true
+%% > fyris:insert(T, {1, one}).
+%% > fyris:delete(T, 1).
+%% > fyris:next(T, 1).
+%% '$end_of_table'
+%% '''
 -spec safe_fixtable(table(), boolean()) -> true.
 safe_fixtable(Table, Fix) ->
     ?CALL(fyris_nif:safe_fixtable(Table, Fix), [Table, Fix]).
@@ -120,62 +321,209 @@ safe_fixtable(Table, Fix) ->
 %% ---------------------------------------------------------------------------
 %% Writing
 
-%% @doc Inserts an object, or all objects of a list in one step.
+%% @doc Inserts an object, or all objects of a list in one step. Returns `true'.
+%%
+%% A `set' or `ordered_set' replaces the object with the same key, the key included (`1' by `1.0' in an `ordered_set').
+%% A `bag' ignores an object that it has. Objects of one key in a list keep their order in the bags.
+%%
+%% Atomic and isolated, also as a whole list: other processes see all objects of it or none. O(1) an object on average,
+%% O(log n) in an `ordered_set'. A writer of a key of the list does not wait for it; another list with one of its keys
+%% does.
+%%
+%% Fails with `badarg', and inserts nothing, if the argument is neither a tuple nor a proper list of tuples; if a tuple
+%% is shorter than the key position.
+%% ```
+%% > T = fyris:new(numbers, []).
+%% > fyris:insert(T, {1, one}).
+%% true
+%% > fyris:insert(T, [{1, uno}, {2, due}]).
+%% true
+%% > lists:sort(fyris:tab2list(T)).
+%% [{1,uno},{2,due}]
+%% '''
 -spec insert(table(), tuple() | [tuple()]) -> true.
 insert(Table, Objects) ->
     ?CALL(fyris_nif:insert(Table, Objects), [Table, Objects]).
 
-%% @doc The same, if none of the keys is there.
+%% @doc Inserts an object, or all objects of a list in one step, if none of their keys is there. Returns whether it did.
+%%
+%% If one of the keys is there nothing is changed. Keys that are in the list twice do not stand in each other's way.
+%% Atomic and isolated as {@link insert/2}, and fails as it does.
+%% ```
+%% > T = fyris:new(numbers, []).
+%% > fyris:insert_new(T, {1, one}).
+%% true
+%% > fyris:insert_new(T, [{1, uno}, {2, due}]).
+%% false
+%% > fyris:member(T, 2).
+%% false
+%% '''
 -spec insert_new(table(), tuple() | [tuple()]) -> boolean().
 insert_new(Table, Objects) ->
     ?CALL(fyris_nif:insert_new(Table, Objects), [Table, Objects]).
 
-%% @doc Removes the objects with a key.
+%% @doc Deletes all objects with a key. Returns `true', also if there is none.
+%%
+%% Atomic and isolated. O(1) on average, O(log n) in an `ordered_set'.
+%% ```
+%% > T = fyris:new(numbers, [bag]).
+%% > fyris:insert(T, [{1, one}, {1, uno}]).
+%% > fyris:delete(T, 1).
+%% true
+%% > fyris:lookup(T, 1).
+%% []
+%% '''
 -spec delete(table(), term()) -> true.
 delete(Table, Key) ->
     ?CALL(fyris_nif:delete(Table, Key), [Table, Key]).
 
-%% @doc Removes exactly this object.
+%% @doc Deletes the objects that match an object exactly (`=:='). Returns `true', also if there is none.
+%%
+%% Of a `duplicate_bag' all copies. Atomic and isolated.
+%%
+%% Fails with `badarg' if the argument is no tuple, or is shorter than the key position.
+%% ```
+%% > T = fyris:new(numbers, [bag]).
+%% > fyris:insert(T, [{1, one}, {1, uno}]).
+%% > fyris:delete_object(T, {1, one}).
+%% true
+%% > fyris:lookup(T, 1).
+%% [{1,uno}]
+%% '''
 -spec delete_object(table(), tuple()) -> true.
 delete_object(Table, Object) ->
     ?CALL(fyris_nif:delete_object(Table, Object), [Table, Object]).
 
-%% @doc Empties a table, in one step and without waiting.
+%% @doc Deletes all objects. Returns `true'.
+%%
+%% Atomic and isolated, and O(1): the table gets an empty content, and the memory of the old one is given back in the
+%% background.
+%% ```
+%% > T = fyris:new(numbers, []).
+%% > fyris:insert(T, [{1, one}, {2, two}]).
+%% > fyris:delete_all_objects(T).
+%% true
+%% > fyris:info(T, size).
+%% 0
+%% '''
 -spec delete_all_objects(table()) -> true.
 delete_all_objects(Table) ->
     ?CALL(fyris_nif:delete_all_objects(Table), [Table]).
 
-%% @doc Removes the objects with a key and returns them.
+%% @doc Deletes the objects with a key and returns them.
+%%
+%% Atomic and isolated: of several callers at once each object goes to one. O(1) on average, O(log n) in an
+%% `ordered_set'.
+%% ```
+%% > T = fyris:new(numbers, []).
+%% > fyris:insert(T, {1, one}).
+%% > fyris:take(T, 1).
+%% [{1,one}]
+%% > fyris:take(T, 1).
+%% []
+%% '''
 -spec take(table(), term()) -> [tuple()].
 take(Table, Key) ->
     ?CALL(fyris_nif:take(Table, Key), [Table, Key]).
 
-%% @doc Adds to integers of an object, in one step.
--spec update_counter(table(), term(), term()) -> integer() | [integer()].
+%% @doc Adds to integers of an object, and returns what they are then.
+%%
+%% `Incr' adds to the element after the key. `{Position, Incr}' adds to that element. `{Position, Incr, Threshold,
+%% Value}' sets it to `Value' if the sum goes beyond `Threshold': above it if `Incr' is not negative, else below it. A
+%% list of these is done in order, and gives a list. Integers may be of any size.
+%%
+%% Atomic and isolated, also as a list. For a `set' or an `ordered_set'.
+%%
+%% Fails with `badarg', and changes nothing, if no object has the key; if an element is no integer, is the key, or is
+%% not there; if the table is a bag. Fails with `system_limit' if an integer grows too large.
+%% ```
+%% > T = fyris:new(numbers, []).
+%% > fyris:insert(T, {hits, 0, 9}).
+%% > fyris:update_counter(T, hits, 1).
+%% 1
+%% > fyris:update_counter(T, hits, [{2, 1}, {3, 1, 9, 0}]).
+%% [2,0]
+%% '''
+-spec update_counter(table(), term(), Incr :: integer() | update_op()) -> integer();
+                    (table(), term(), [update_op()]) -> [integer()].
 update_counter(Table, Key, Ops) ->
     ?CALL(fyris_nif:update_counter(Table, Key, Ops), [Table, Key, Ops]).
 
-%% @doc The same, with an object for when there is none.
--spec update_counter(table(), term(), term(), tuple()) ->
-          integer() | [integer()].
+%% @doc Adds to integers of an object, and returns what they are then; if no object has the key, inserts `Default'
+%% first.
+%%
+%% The key of `Default' is replaced by `Key'. Otherwise as {@link update_counter/3}.
+%%
+%% Fails with `badarg' also if `Default' is no tuple, or is shorter than the key position.
+%% ```
+%% > T = fyris:new(numbers, []).
+%% > fyris:update_counter(T, hits, 1, {hits, 0}).
+%% 1
+%% > fyris:update_counter(T, hits, 1, {hits, 0}).
+%% 2
+%% '''
+-spec update_counter(table(), term(), Incr :: integer() | update_op(), Default :: tuple()) -> integer();
+                    (table(), term(), [update_op()], Default :: tuple()) -> [integer()].
 update_counter(Table, Key, Ops, Default) ->
     ?CALL(fyris_nif:update_counter(Table, Key, Ops, Default),
           [Table, Key, Ops, Default]).
 
-%% @doc Replaces elements of an object, in one step.
--spec update_element(table(), term(), term()) -> boolean().
+%% @doc Replaces elements of the object with a key. Returns whether there is one.
+%%
+%% Takes `{Position, Value}' or a list of these; of a position that is there twice the last value counts. Atomic and
+%% isolated. For a `set' or an `ordered_set'.
+%%
+%% Fails with `badarg', and changes nothing, if a position is that of the key or is not there; if the table is a bag.
+%% ```
+%% > T = fyris:new(numbers, []).
+%% > fyris:insert(T, {1, one, first}).
+%% > fyris:update_element(T, 1, [{2, uno}, {3, primo}]).
+%% true
+%% > fyris:lookup(T, 1).
+%% [{1,uno,primo}]
+%% > fyris:update_element(T, 2, {2, due}).
+%% false
+%% '''
+-spec update_element(table(), term(), ElementSpec | [ElementSpec]) -> boolean() when
+      ElementSpec :: {pos_integer(), term()}.
 update_element(Table, Key, Elements) ->
     ?CALL(fyris_nif:update_element(Table, Key, Elements),
           [Table, Key, Elements]).
 
-%% @doc The same, with an object for when there is none.
--spec update_element(table(), term(), term(), tuple()) -> true.
+%% @doc Replaces elements of the object with a key; if there is none, of `Default', which is inserted. Returns `true'.
+%%
+%% The key of `Default' is replaced by `Key'. Otherwise as {@link update_element/3}.
+%%
+%% Fails with `badarg' also if `Default' is no tuple, or is shorter than the key position.
+%% ```
+%% > T = fyris:new(numbers, []).
+%% > fyris:update_element(T, 1, {2, one}, {1, none, first}).
+%% true
+%% > fyris:lookup(T, 1).
+%% [{1,one,first}]
+%% '''
+-spec update_element(table(), term(), ElementSpec | [ElementSpec], Default :: tuple()) -> true when
+      ElementSpec :: {pos_integer(), term()}.
 update_element(Table, Key, Elements, Default) ->
     ?CALL(fyris_nif:update_element(Table, Key, Elements, Default),
           [Table, Key, Elements, Default]).
 
-%% @doc Replaces the content by what a generator gives.
--spec init_table(table(), fun((read | close) -> term())) -> true.
+%% @doc Replaces the content of a table by what a generator gives. Returns `true'.
+%%
+%% The table is emptied. `Generator(read)' gives `{Objects, Next}', where `Next' is the next generator, or
+%% `end_of_input'. Each list is inserted as one step, the whole is not one.
+%%
+%% Fails with `badarg' if the generator is no fun of one argument. Exits with the answer of the generator if it is
+%% another one; if a list cannot be inserted, calls `Next(close)' and exits with `{Reason, Stacktrace}'.
+%% ```
+%% > T = fyris:new(numbers, []).
+%% > End = fun(read) -> end_of_input; (close) -> ok end.
+%% > fyris:init_table(T, fun(read) -> {[{1, one}], End}; (close) -> ok end).
+%% true
+%% > fyris:tab2list(T).
+%% [{1,one}]
+%% '''
+-spec init_table(table(), generator()) -> true.
 init_table(Table, Generator) when is_function(Generator, 1) ->
     generate(?CALL(emptied(resolve(Table)), [Table, Generator]), Generator);
 init_table(Table, Generator) ->
@@ -204,29 +552,76 @@ generate(Table, Generator) ->
 %% ---------------------------------------------------------------------------
 %% Reading
 
-%% @doc The objects with a key.
+%% @doc Returns the objects with a key: none or one, and in the bags any number, in the order in which they were
+%% inserted.
+%%
+%% Keys are compared by `=:=', in an `ordered_set' by `=='. Linearizable; the objects of a bag are those of one moment.
+%% O(1) on average, O(log n) in an `ordered_set', and the size of the objects, which are built anew.
+%% ```
+%% > T = fyris:new(numbers, []).
+%% > fyris:insert(T, {1, one}).
+%% > fyris:lookup(T, 1).
+%% [{1,one}]
+%% > fyris:lookup(T, 1.0).
+%% []
+%% '''
 -spec lookup(table(), term()) -> [tuple()].
 lookup(Table, Key) ->
     ?CALL(fyris_nif:lookup(Table, Key), [Table, Key]).
 
-%% @doc An element of the object with a key.
--spec lookup_element(table(), term(), pos_integer()) -> term().
+%% @doc Returns an element of the object with a key; in the bags a list of that element of each object.
+%%
+%% Other elements are not built. Linearizable, as {@link lookup/2}.
+%%
+%% Fails with `badarg' if no object has the key; if one that has it is shorter than the position.
+%% ```
+%% > T = fyris:new(numbers, []).
+%% > fyris:insert(T, {1, one, first}).
+%% > fyris:lookup_element(T, 1, 3).
+%% first
+%% > fyris:lookup_element(T, 2, 3).
+%% ** exception error: bad argument
+%% '''
+-spec lookup_element(table(), term(), pos_integer()) -> term() | [term()].
 lookup_element(Table, Key, Position) ->
     ?CALL(fyris_nif:lookup_element(Table, Key, Position),
           [Table, Key, Position]).
 
-%% @doc The same, with a default for a key that is not there.
--spec lookup_element(table(), term(), pos_integer(), term()) -> term().
+%% @doc Returns an element of the object with a key, or `Default' if no object has the key.
+%%
+%% Otherwise as {@link lookup_element/3}; a position that is not there still fails with `badarg'.
+%% ```
+%% > T = fyris:new(numbers, []).
+%% > fyris:lookup_element(T, 1, 2, none).
+%% none
+%% '''
+-spec lookup_element(table(), term(), pos_integer(), Default :: term()) -> term() | [term()].
 lookup_element(Table, Key, Position, Default) ->
     ?CALL(fyris_nif:lookup_element(Table, Key, Position, Default),
           [Table, Key, Position, Default]).
 
-%% @doc Is there an object with this key?
+%% @doc Returns whether there is an object with a key.
+%%
+%% Linearizable. O(1) on average, O(log n) in an `ordered_set'.
+%% ```
+%% > T = fyris:new(numbers, []).
+%% > fyris:insert(T, {1, one}).
+%% > fyris:member(T, 1).
+%% true
+%% '''
 -spec member(table(), term()) -> boolean().
 member(Table, Key) ->
     ?CALL(fyris_nif:member(Table, Key), [Table, Key]).
 
-%% @doc All objects; in term order in an `ordered_set'.
+%% @doc Returns all objects; those of an `ordered_set' in the order of keys.
+%%
+%% Not a snapshot: each object that is there throughout comes once, others may come.
+%% ```
+%% > T = fyris:new(numbers, [ordered_set]).
+%% > fyris:insert(T, [{2, two}, {1, one}]).
+%% > fyris:tab2list(T).
+%% [{1,one},{2,two}]
+%% '''
 -spec tab2list(table()) -> [tuple()].
 tab2list(Table) ->
     ?CALL(objects(resolve(Table)), [Table]).
@@ -247,13 +642,30 @@ fyris_nif_type(Table) ->
     catch error:_ -> undefined
     end.
 
-%% @doc Folds over all objects, in ascending order in an `ordered_set'.
+%% @doc Folds a fun over all objects; in an `ordered_set' in ascending order of keys. Returns the last accumulator.
+%%
+%% The table is fixed meanwhile. The fun may change the table; in an `ordered_set' it then sees its own changes ahead,
+%% in other types it may see an object as it was.
+%% ```
+%% > T = fyris:new(numbers, []).
+%% > fyris:insert(T, [{1, one}, {2, two}]).
+%% > fyris:foldl(fun({Number, _}, Sum) -> Number + Sum end, 0, T).
+%% 3
+%% '''
 -spec foldl(fun((tuple(), Acc) -> Acc), Acc, table()) -> Acc.
 foldl(Fun, Acc, Table) ->
     ?CALL(fixed(resolve(Table), fun(T) -> fold(foldl, Fun, Acc, T) end),
           [Fun, Acc, Table]).
 
-%% @doc Folds over all objects, in descending order in an `ordered_set'.
+%% @doc Folds a fun over all objects; in an `ordered_set' in descending order of keys. Returns the last accumulator.
+%%
+%% Otherwise as {@link foldl/3}.
+%% ```
+%% > T = fyris:new(numbers, [ordered_set]).
+%% > fyris:insert(T, [{1, one}, {2, two}]).
+%% > fyris:foldr(fun({_, Word}, Words) -> [Word | Words] end, [], T).
+%% [one,two]
+%% '''
 -spec foldr(fun((tuple(), Acc) -> Acc), Acc, table()) -> Acc.
 foldr(Fun, Acc, Table) ->
     ?CALL(fixed(resolve(Table), fun(T) -> fold(foldr, Fun, Acc, T) end),
@@ -324,48 +736,131 @@ fold_current(NoFun, Acc, _, Slice) ->
 %% ---------------------------------------------------------------------------
 %% From key to key
 
-%% @doc The first key.
+%% @doc Returns the first key, or ``'$end_of_table' '' if the table is empty.
+%%
+%% The lowest key of an `ordered_set'; in other types any key.
+%% ```
+%% > T = fyris:new(numbers, [ordered_set]).
+%% > fyris:first(T).
+%% '$end_of_table'
+%% > fyris:insert(T, [{2, two}, {1, one}]).
+%% > fyris:first(T).
+%% 1
+%% '''
 -spec first(table()) -> term() | '$end_of_table'.
 first(Table) ->
     ?CALL(fyris_nif:first(Table), [Table]).
 
-%% @doc The last key; the same as the first except in an `ordered_set'.
+%% @doc Returns the last key, or ``'$end_of_table' '' if the table is empty.
+%%
+%% The highest key of an `ordered_set'; in other types the same as {@link first/1}.
+%% ```
+%% > T = fyris:new(numbers, [ordered_set]).
+%% > fyris:insert(T, [{2, two}, {1, one}]).
+%% > fyris:last(T).
+%% 2
+%% '''
 -spec last(table()) -> term() | '$end_of_table'.
 last(Table) ->
     ?CALL(fyris_nif:last(Table), [Table]).
 
-%% @doc The key after this one.
+%% @doc Returns the key after another one, or ``'$end_of_table' ''.
+%%
+%% In an `ordered_set' the lowest key above it, whether it is there or not; O(log n).
+%%
+%% Fails with `badarg' in other types if the key is not there and the table is not fixed ({@link safe_fixtable/2}); in
+%% every type for ``'$end_of_table' '', unless that is a key.
+%% ```
+%% > T = fyris:new(numbers, [ordered_set]).
+%% > fyris:insert(T, [{2, two}, {1, one}]).
+%% > fyris:next(T, 1).
+%% 2
+%% > fyris:next(T, 2).
+%% '$end_of_table'
+%% '''
 -spec next(table(), term()) -> term() | '$end_of_table'.
 next(Table, Key) ->
     ?CALL(fyris_nif:next(Table, Key), [Table, Key]).
 
-%% @doc The key before this one; the same as the next except in an
-%% `ordered_set'.
+%% @doc Returns the key before another one, or ``'$end_of_table' ''.
+%%
+%% In an `ordered_set' the highest key below it, whether it is there or not; in other types the same as {@link next/2},
+%% and it fails as that does.
+%% ```
+%% > T = fyris:new(numbers, [ordered_set]).
+%% > fyris:insert(T, [{2, two}, {1, one}]).
+%% > fyris:prev(T, 1.5).
+%% 1
+%% '''
 -spec prev(table(), term()) -> term() | '$end_of_table'.
 prev(Table, Key) ->
     ?CALL(fyris_nif:prev(Table, Key), [Table, Key]).
 
-%% @doc The first key and its objects.
+%% @doc Returns the first key and its objects, or ``'$end_of_table' '': {@link first/1} and {@link lookup/2} in one
+%% call.
+%% ```
+%% > T = fyris:new(numbers, [ordered_set]).
+%% > fyris:insert(T, [{2, two}, {1, one}]).
+%% > fyris:first_lookup(T).
+%% {1,[{1,one}]}
+%% '''
 -spec first_lookup(table()) -> {term(), [tuple()]} | '$end_of_table'.
 first_lookup(Table) ->
     ?CALL(fyris_nif:first_lookup(Table), [Table]).
 
-%% @doc The last key and its objects.
+%% @doc Returns the last key and its objects, or ``'$end_of_table' '': {@link last/1} and {@link lookup/2} in one call.
+%% ```
+%% > T = fyris:new(numbers, [ordered_set]).
+%% > fyris:insert(T, [{2, two}, {1, one}]).
+%% > fyris:last_lookup(T).
+%% {2,[{2,two}]}
+%% '''
 -spec last_lookup(table()) -> {term(), [tuple()]} | '$end_of_table'.
 last_lookup(Table) ->
     ?CALL(fyris_nif:last_lookup(Table), [Table]).
 
-%% @doc The key after this one, and its objects.
+%% @doc Returns the key after another one and its objects, or ``'$end_of_table' '': {@link next/2} and {@link lookup/2}
+%% in one call.
+%%
+%% Fails as {@link next/2}.
+%% ```
+%% > T = fyris:new(numbers, [ordered_set]).
+%% > fyris:insert(T, [{2, two}, {1, one}]).
+%% > fyris:next_lookup(T, 1).
+%% {2,[{2,two}]}
+%% '''
 -spec next_lookup(table(), term()) -> {term(), [tuple()]} | '$end_of_table'.
 next_lookup(Table, Key) ->
     ?CALL(fyris_nif:next_lookup(Table, Key), [Table, Key]).
 
-%% @doc The key before this one, and its objects.
+%% @doc Returns the key before another one and its objects, or ``'$end_of_table' '': {@link prev/2} and {@link lookup/2}
+%% in one call.
+%%
+%% Fails as {@link prev/2}.
+%% ```
+%% > T = fyris:new(numbers, [ordered_set]).
+%% > fyris:insert(T, [{2, two}, {1, one}]).
+%% > fyris:prev_lookup(T, 2).
+%% {1,[{1,one}]}
+%% '''
 -spec prev_lookup(table(), term()) -> {term(), [tuple()]} | '$end_of_table'.
 prev_lookup(Table, Key) ->
     ?CALL(fyris_nif:prev_lookup(Table, Key), [Table, Key]).
 
-%% @doc The objects in a slot, from 0.
+%% @doc Returns the objects in a slot, from 0, or ``'$end_of_table' '' one past the last slot.
+%%
+%% Slot N of an `ordered_set' is its N-th object; in other types it is a bucket. For traversals by number of a table
+%% that does not change meanwhile.
+%%
+%% Fails with `badarg' if the slot is no integer, or is further beyond.
+%% ```
+%% > T = fyris:new(numbers, [ordered_set]).
+%% > fyris:insert(T, [{2, two}, {1, one}]).
+%% > fyris:slot(T, 0).
+%% [{1,one}]
+%% > fyris:slot(T, 2).
+%% '$end_of_table'
+%% '''
 -spec slot(table(), non_neg_integer()) -> [tuple()] | '$end_of_table'.
 slot(Table, Slot) ->
     ?CALL(fyris_nif:slot(Table, Slot), [Table, Slot]).
@@ -373,91 +868,263 @@ slot(Table, Slot) ->
 %% ---------------------------------------------------------------------------
 %% Match specifications
 
-%% @doc What a match specification makes of the objects.
+%% @doc Returns what a match specification makes of the objects, in a list; in an `ordered_set' in the order of keys.
+%%
+%% For each object the first clause counts whose head and guards match. A guard that fails is no match; a body that
+%% fails gives ``'EXIT' ''. Keys that the heads and guards name, and ranges of them in an `ordered_set', are looked up
+%% and nothing else is visited ({@link explain/2} shows it). Not a snapshot: each object that is there throughout is
+%% visited once, others may be.
+%%
+%% Fails with `badarg' if the match specification is malformed.
+%% ```
+%% > T = fyris:new(numbers, [ordered_set]).
+%% > fyris:insert(T, [{1, one}, {2, two}, {3, three}]).
+%% > fyris:select(T, [{{'$1', '$2'}, [{'>', '$1', 1}], ['$2']}]).
+%% [two,three]
+%% '''
 -spec select(table(), match_spec()) -> [term()].
 select(Table, Spec) ->
     ?CALL(query(fyris_nif:query(Table, Spec, select)), [Table, Spec]).
 
-%% @doc The same, so many at a time.
+%% @doc Returns the first results of {@link select/2}, at most `Limit' of them, and a continuation for {@link select/1};
+%% or ``'$end_of_table' '' if there is none.
+%%
+%% The continuation is ``'$end_of_table' '' if it is known that there are no more. It belongs to the table, not to its
+%% name. In an `ordered_set' there are `Limit' results as long as there are so many.
+%%
+%% Fails with `badarg' if the match specification is malformed; if the limit is no positive integer.
+%% ```
+%% > T = fyris:new(numbers, [ordered_set]).
+%% > fyris:insert(T, [{1, one}, {2, two}, {3, three}]).
+%% > {[one, two], Continuation} = fyris:select(T, [{{'_', '$1'}, [], ['$1']}], 2).
+%% > fyris:select(Continuation).
+%% {[three],_}
+%% '''
 -spec select(table(), match_spec(), pos_integer()) ->
           {[term()], continuation()} | '$end_of_table'.
 select(Table, Spec, Limit) ->
     ?CALL(chunk(fyris_nif:chunk(Table, Spec, select, Limit)),
           [Table, Spec, Limit]).
 
-%% @doc The next ones.
+%% @doc Returns the next results, and the next continuation, or ``'$end_of_table' ''.
+%%
+%% ``'$end_of_table' '' is a continuation too, and gives itself.
+%%
+%% Fails with `badarg' if the argument is no continuation; if its table is gone.
+%% ```
+%% > T = fyris:new(numbers, [ordered_set]).
+%% > fyris:insert(T, [{1, one}, {2, two}]).
+%% > {[one], Continuation} = fyris:select(T, [{{'_', '$1'}, [], ['$1']}], 1).
+%% > {[two], Last} = fyris:select(Continuation).
+%% > fyris:select(Last).
+%% '$end_of_table'
+%% '''
 -spec select(continuation()) -> {[term()], continuation()} | '$end_of_table'.
 select(Continuation) ->
     ?CALL(continue(Continuation), [Continuation]).
 
-%% @doc The same from the end, in an `ordered_set'.
+%% @doc Returns what {@link select/2} does, in an `ordered_set' in descending order of keys.
+%%
+%% In other types the order is that of {@link select/2}. Fails as that does.
+%% ```
+%% > T = fyris:new(numbers, [ordered_set]).
+%% > fyris:insert(T, [{1, one}, {2, two}]).
+%% > fyris:select_reverse(T, [{{'_', '$1'}, [], ['$1']}]).
+%% [two,one]
+%% '''
 -spec select_reverse(table(), match_spec()) -> [term()].
 select_reverse(Table, Spec) ->
     ?CALL(query(fyris_nif:query(Table, Spec, select_reverse)), [Table, Spec]).
 
-%% @doc The same, so many at a time.
+%% @doc Returns the first results of {@link select_reverse/2}, at most `Limit' of them, and a continuation for
+%% {@link select_reverse/1}; or ``'$end_of_table' '' if there is none.
+%%
+%% Otherwise as {@link select/3}.
+%% ```
+%% > T = fyris:new(numbers, [ordered_set]).
+%% > fyris:insert(T, [{1, one}, {2, two}]).
+%% > fyris:select_reverse(T, [{{'_', '$1'}, [], ['$1']}], 1).
+%% {[two],_}
+%% '''
 -spec select_reverse(table(), match_spec(), pos_integer()) ->
           {[term()], continuation()} | '$end_of_table'.
 select_reverse(Table, Spec, Limit) ->
     ?CALL(chunk(fyris_nif:chunk(Table, Spec, select_reverse, Limit)),
           [Table, Spec, Limit]).
 
-%% @doc The next ones.
+%% @doc Returns the next results, and the next continuation, or ``'$end_of_table' ''.
+%%
+%% As {@link select/1}.
+%% ```
+%% > T = fyris:new(numbers, [ordered_set]).
+%% > fyris:insert(T, [{1, one}, {2, two}]).
+%% > {[two], Continuation} = fyris:select_reverse(T, [{{'_', '$1'}, [], ['$1']}], 1).
+%% > fyris:select_reverse(Continuation).
+%% {[one],_}
+%% '''
 -spec select_reverse(continuation()) -> {[term()], continuation()} | '$end_of_table'.
 select_reverse(Continuation) ->
     ?CALL(continue(Continuation), [Continuation]).
 
-%% @doc What the variables of a pattern stand for, object by object.
--spec match(table(), tuple() | atom()) -> [term()].
+%% @doc Returns a list for each object that matches a pattern: what the variables of the pattern stand for, in the order
+%% of their numbers.
+%%
+%% Variables are the atoms ``'$0' '', ``'$1' '' and so on; ``'_' '' matches anything. Order, visits and consistency are
+%% those of {@link select/2}.
+%%
+%% Fails with `badarg' if a variable is the key of a map in the pattern.
+%% ```
+%% > T = fyris:new(numbers, [ordered_set]).
+%% > fyris:insert(T, [{1, one}, {2, two}]).
+%% > fyris:match(T, {'$1', '$0'}).
+%% [[one,1],[two,2]]
+%% '''
+-spec match(table(), match_pattern()) -> [[term()]].
 match(Table, Pattern) ->
     ?CALL(query(fyris_nif:query(Table, Pattern, match)), [Table, Pattern]).
 
-%% @doc The same, so many at a time.
--spec match(table(), tuple() | atom(), pos_integer()) ->
-          {[term()], continuation()} | '$end_of_table'.
+%% @doc Returns the first results of {@link match/2}, at most `Limit' of them, and a continuation for {@link match/1};
+%% or ``'$end_of_table' '' if there is none.
+%%
+%% Otherwise as {@link select/3}.
+%% ```
+%% > T = fyris:new(numbers, [ordered_set]).
+%% > fyris:insert(T, [{1, one}, {2, two}]).
+%% > fyris:match(T, {'$1', '_'}, 1).
+%% {[[1]],_}
+%% '''
+-spec match(table(), match_pattern(), pos_integer()) ->
+          {[[term()]], continuation()} | '$end_of_table'.
 match(Table, Pattern, Limit) ->
     ?CALL(chunk(fyris_nif:chunk(Table, Pattern, match, Limit)),
           [Table, Pattern, Limit]).
 
-%% @doc The next ones.
--spec match(continuation()) -> {[term()], continuation()} | '$end_of_table'.
+%% @doc Returns the next results, and the next continuation, or ``'$end_of_table' ''.
+%%
+%% As {@link select/1}.
+%% ```
+%% > T = fyris:new(numbers, [ordered_set]).
+%% > fyris:insert(T, [{1, one}, {2, two}]).
+%% > {[[1]], Continuation} = fyris:match(T, {'$1', '_'}, 1).
+%% > fyris:match(Continuation).
+%% {[[2]],_}
+%% '''
+-spec match(continuation()) -> {[[term()]], continuation()} | '$end_of_table'.
 match(Continuation) ->
     ?CALL(continue(Continuation), [Continuation]).
 
-%% @doc The objects that match a pattern.
--spec match_object(table(), tuple() | atom()) -> [term()].
+%% @doc Returns the objects that match a pattern.
+%%
+%% Patterns are those of {@link match/2}; order, visits and consistency are those of {@link select/2}.
+%%
+%% Fails with `badarg' if a variable is the key of a map in the pattern.
+%% ```
+%% > T = fyris:new(numbers, [ordered_set]).
+%% > fyris:insert(T, [{1, odd}, {2, even}, {3, odd}]).
+%% > fyris:match_object(T, {'_', odd}).
+%% [{1,odd},{3,odd}]
+%% '''
+-spec match_object(table(), match_pattern()) -> [tuple()].
 match_object(Table, Pattern) ->
     ?CALL(query(fyris_nif:query(Table, Pattern, match_object)), [Table, Pattern]).
 
-%% @doc The same, so many at a time.
--spec match_object(table(), tuple() | atom(), pos_integer()) ->
-          {[term()], continuation()} | '$end_of_table'.
+%% @doc Returns the first results of {@link match_object/2}, at most `Limit' of them, and a continuation for
+%% {@link match_object/1}; or ``'$end_of_table' '' if there is none.
+%%
+%% Otherwise as {@link select/3}.
+%% ```
+%% > T = fyris:new(numbers, [ordered_set]).
+%% > fyris:insert(T, [{1, odd}, {2, even}, {3, odd}]).
+%% > fyris:match_object(T, {'_', odd}, 1).
+%% {[{1,odd}],_}
+%% '''
+-spec match_object(table(), match_pattern(), pos_integer()) ->
+          {[tuple()], continuation()} | '$end_of_table'.
 match_object(Table, Pattern, Limit) ->
     ?CALL(chunk(fyris_nif:chunk(Table, Pattern, match_object, Limit)),
           [Table, Pattern, Limit]).
 
-%% @doc The next ones.
--spec match_object(continuation()) -> {[term()], continuation()} | '$end_of_table'.
+%% @doc Returns the next results, and the next continuation, or ``'$end_of_table' ''.
+%%
+%% As {@link select/1}.
+%% ```
+%% > T = fyris:new(numbers, [ordered_set]).
+%% > fyris:insert(T, [{1, odd}, {2, even}, {3, odd}]).
+%% > {[_], Continuation} = fyris:match_object(T, {'_', odd}, 1).
+%% > fyris:match_object(Continuation).
+%% {[{3,odd}],_}
+%% '''
+-spec match_object(continuation()) -> {[tuple()], continuation()} | '$end_of_table'.
 match_object(Continuation) ->
     ?CALL(continue(Continuation), [Continuation]).
 
-%% @doc Of how many objects the value is `true'.
+%% @doc Returns the number of objects of which a match specification makes `true'.
+%%
+%% Visits and consistency are those of {@link select/2}; no objects are built.
+%%
+%% Fails with `badarg' if the match specification is malformed.
+%% ```
+%% > T = fyris:new(numbers, []).
+%% > fyris:insert(T, [{1, odd}, {2, even}, {3, odd}]).
+%% > fyris:select_count(T, [{{'_', odd}, [], [true]}]).
+%% 2
+%% '''
 -spec select_count(table(), match_spec()) -> non_neg_integer().
 select_count(Table, Spec) ->
     ?CALL(query(fyris_nif:query(Table, Spec, select_count)), [Table, Spec]).
 
-%% @doc Deletes those; how many.
+%% @doc Deletes the objects of which a match specification makes `true', and returns their number.
+%%
+%% Each object is deleted atomically, if it still matches; the call as a whole is one step only where every object is
+%% meant: with `[{'_', [], [true]}]', as {@link delete_all_objects/1}.
+%%
+%% Fails with `badarg' if the match specification is malformed.
+%% ```
+%% > T = fyris:new(numbers, []).
+%% > fyris:insert(T, [{1, odd}, {2, even}, {3, odd}]).
+%% > fyris:select_delete(T, [{{'_', odd}, [], [true]}]).
+%% 2
+%% > fyris:tab2list(T).
+%% [{2,even}]
+%% '''
 -spec select_delete(table(), match_spec()) -> non_neg_integer().
 select_delete(Table, Spec) ->
     ?CALL(query(fyris_nif:query(Table, Spec, select_delete)), [Table, Spec]).
 
-%% @doc Puts values in the places of objects; how many.
+%% @doc Replaces each object that matches by what a match specification makes of it, and returns their number.
+%%
+%% Each object is replaced atomically: a specification with the object itself as its head compares and swaps, as does
+%% {@link cas/3}. The call as a whole is not one step.
+%%
+%% Fails with `badarg', and changes nothing, if the match specification is malformed; if it does not keep the key as it
+%% is (by the same variable, the same literal, or `{element, KeyPos, '$_'}'); if the table is a `bag'.
+%% ```
+%% > T = fyris:new(numbers, [ordered_set]).
+%% > fyris:insert(T, [{1, 10}, {2, 20}]).
+%% > fyris:select_replace(T, [{{'$1', '$2'}, [{'>', '$2', 10}], [{{'$1', {'+', '$2', 1}}}]}]).
+%% 1
+%% > fyris:tab2list(T).
+%% [{1,10},{2,21}]
+%% '''
 -spec select_replace(table(), match_spec()) -> non_neg_integer().
 select_replace(Table, Spec) ->
     ?CALL(query(fyris_nif:query(Table, Spec, select_replace)), [Table, Spec]).
 
-%% @doc Deletes what matches a pattern.
--spec match_delete(table(), tuple() | atom()) -> true.
+%% @doc Deletes the objects that match a pattern. Returns `true'.
+%%
+%% Each object is deleted atomically; the pattern ``'_' '' empties the table in one step, as
+%% {@link delete_all_objects/1}.
+%%
+%% Fails with `badarg' if a variable is the key of a map in the pattern.
+%% ```
+%% > T = fyris:new(numbers, []).
+%% > fyris:insert(T, [{1, odd}, {2, even}, {3, odd}]).
+%% > fyris:match_delete(T, {'_', odd}).
+%% true
+%% > fyris:tab2list(T).
+%% [{2,even}]
+%% '''
+-spec match_delete(table(), match_pattern()) -> true.
 match_delete(Table, Pattern) ->
     ?CALL(begin
               _ = query(fyris_nif:query(Table, Pattern, match_delete)),
@@ -493,7 +1160,21 @@ continue({fyris_continuation, Place, _}) ->
 continue(_) ->
     error({'$fyris_error', badarg, none, <<"not a continuation">>}).
 
-%% @doc Makes a continuation good again that was written down and read.
+%% @doc Returns a continuation that works again, of one that was written in the external term format and read.
+%%
+%% One that works is returned as it is. The match specification, or pattern, must be that of the first call.
+%%
+%% Fails with `badarg' if the first argument is no continuation; if it does not work any more and the second argument is
+%% malformed.
+%% ```
+%% > T = fyris:new(numbers, [ordered_set]).
+%% > fyris:insert(T, [{1, one}, {2, two}]).
+%% > Spec = [{{'_', '$1'}, [], ['$1']}].
+%% > {[one], Continuation} = fyris:select(T, Spec, 1).
+%% > Read = binary_to_term(term_to_binary(Continuation)).
+%% > fyris:select(fyris:repair_continuation(Read, Spec)).
+%% {[two],_}
+%% '''
 -spec repair_continuation(continuation(), match_spec()) -> continuation().
 repair_continuation('$end_of_table', _) ->
     '$end_of_table';
@@ -509,17 +1190,39 @@ repair_continuation({fyris_continuation, Place, Saved} = Continuation, Spec) ->
 repair_continuation(Continuation, Spec) ->
     ?BADARG([Continuation, Spec]).
 
-%% @doc Checks and compiles a match specification.
+%% @doc Checks and compiles a match specification, for {@link match_spec_run/2}.
+%%
+%% The result works on this node as long as it runs, and not when it has been sent elsewhere or written down.
+%%
+%% Fails with `badarg' if the match specification is malformed, with `system_limit' if it is nested too deeply.
+%% ```
+%% > Compiled = fyris:match_spec_compile([{{'$1', odd}, [], ['$1']}]).
+%% > fyris:match_spec_run([{1, odd}, {2, even}], Compiled).
+%% [1]
+%% '''
 -spec match_spec_compile(match_spec()) -> compiled_match_spec().
 match_spec_compile(Spec) ->
     ?CALL(fyris_nif:match_spec_compile(Spec), [Spec]).
 
-%% @doc What a compiled match specification makes of the terms of a list.
+%% @doc Returns what a compiled match specification makes of the terms of a list, in their order, without those that it
+%% does not match.
+%%
+%% Fails with `badarg' if the first argument is no proper list; if the second is no compiled match specification.
+%% ```
+%% > Compiled = fyris:match_spec_compile([{{'$1', odd}, [], ['$1']}]).
+%% > fyris:match_spec_run([{1, odd}, {2, even}, {3, odd}], Compiled).
+%% [1,3]
+%% '''
 -spec match_spec_run([term()], compiled_match_spec()) -> [term()].
 match_spec_run(List, Compiled) ->
     ?CALL(lists:reverse(run_spec(List, Compiled, [])), [List, Compiled]).
 
-%% @doc The same, in reverse and in front of a list.
+%% @doc Returns what {@link match_spec_run/2} does, in reverse order and in front of `Tail'.
+%% ```
+%% > Compiled = fyris:match_spec_compile([{{'$1', odd}, [], ['$1']}]).
+%% > fyris:match_spec_run_r([{1, odd}, {2, even}, {3, odd}], Compiled, [0]).
+%% [3,1,0]
+%% '''
 -spec match_spec_run_r([term()], compiled_match_spec(), list()) -> [term()].
 match_spec_run_r(List, Compiled, Tail) ->
     ?CALL(run_spec(List, Compiled, Tail), [List, Compiled, Tail]).
@@ -530,12 +1233,25 @@ run_spec(List, Compiled, Values) ->
         {Rest, More} -> run_spec(Rest, Compiled, More)
     end.
 
-%% @doc Is it a compiled match specification?
+%% @doc Returns whether a term is a compiled match specification that works on this node.
+%% ```
+%% > fyris:is_compiled_ms(fyris:match_spec_compile([{'_', [], [true]}])).
+%% true
+%% > fyris:is_compiled_ms(make_ref()).
+%% false
+%% '''
 -spec is_compiled_ms(term()) -> boolean().
 is_compiled_ms(Term) ->
     fyris_nif:is_compiled_ms(Term).
 
-%% @doc What a match specification makes of one term.
+%% @doc Returns what a match specification makes of one term: `{ok, Result}', `{ok, false}' if it does not match, or
+%% `{error, Texts}' if it is malformed.
+%% ```
+%% > fyris:test_ms({1, odd}, [{{'$1', odd}, [], ['$1']}]).
+%% {ok,1}
+%% > fyris:test_ms({2, even}, [{{'$1', odd}, [], ['$1']}]).
+%% {ok,false}
+%% '''
 -spec test_ms(term(), match_spec()) ->
           {ok, term()} | {error, [{error, string()}]}.
 test_ms(Term, Spec) ->
@@ -547,10 +1263,17 @@ test_ms(Term, Spec) ->
             Result
     end.
 
-%% @doc A match specification from a fun.
+%% @doc Returns the match specification that a literal fun stands for.
 %%
-%% In a module, include the parse transform: `-compile({parse_transform,
-%% fyris_ms})'. In the shell it works by itself.
+%% In a module the fun is replaced when the module is compiled, by the parse transform of Fyris:
+%% `-compile({parse_transform, fyris_ms}).' In the shell the call works by itself.
+%%
+%% Fails with `{badarg, {fyris, fun2ms, _}}' at run time if the module was compiled without the parse transform; if the
+%% argument is no fun.
+%% ```
+%% > fyris:fun2ms(fun({Number, odd}) when Number > 1 -> Number end).
+%% [{{'$1',odd},[{'>','$1',1}],['$1']}]
+%% '''
 -spec fun2ms(fun()) -> match_spec().
 fun2ms(Fun) ->
     fyris_ms:from_shell(Fun).
@@ -558,52 +1281,143 @@ fun2ms(Fun) ->
 %% ---------------------------------------------------------------------------
 %% Files, dets, qlc, people
 
-%% @doc Writes a table to a file that `ets:file2tab/1' reads too.
+%% @doc Writes a table to a file, which {@link file2tab/1} and `ets:file2tab/1' read. As `tab2file(Table, File, [])'.
+%% ```
+%% > T = fyris:new(numbers, []).
+%% > File = lists:concat(["/tmp/fyris_doc_", os:getpid(), ".tab"]).
+%% > fyris:tab2file(T, File).
+%% ok
+%% > file:delete(File).
+%% ok
+%% '''
 -spec tab2file(table(), file:name()) -> ok | {error, term()}.
 tab2file(Table, File) ->
     tab2file(Table, File, []).
 
-%% @doc The same, with options.
--spec tab2file(table(), file:name(), [term()]) -> ok | {error, term()}.
+%% @doc Writes a table to a file, with options.
+%%
+%% <dl>
+%% <dt>`{extended_info, [object_count | md5sum]}'</dt><dd>Writes the number of objects, or a checksum, for `{verify,
+%% true}' of {@link file2tab/2}.</dd>
+%% <dt>`{sync, boolean()}'</dt><dd>Whether the file is on disc when the call returns; `false' by default.</dd>
+%% </dl>
+%% Not a snapshot: the file has each object that is there throughout once, others may be in it. A process with the right
+%% to read may write the file. Returns `{error, badtab}' if there is no such table or it may not be read, `{error,
+%% {unknown_option, Option}}', `{error, {malformed_option, Rest}}', or what writing the file gives.
+%% ```
+%% > T = fyris:new(numbers, []).
+%% > File = lists:concat(["/tmp/fyris_doc_", os:getpid(), ".tab"]).
+%% > fyris:tab2file(T, File, [{extended_info, [md5sum]}]).
+%% ok
+%% > {ok, _} = fyris:file2tab(File, [{verify, true}]).
+%% > fyris:tab2file(T, File, [fast]).
+%% {error,{unknown_option,fast}}
+%% > file:delete(File).
+%% ok
+%% '''
+-spec tab2file(table(), file:name(), [tab2file_option()]) -> ok | {error, term()}.
 tab2file(Table, File, Options) ->
     fyris_file:write(Table, File, Options).
 
-%% @doc Makes a table of a file, also of one that `ets:tab2file/2' wrote. As `file2tab(File, [])'.
+%% @doc Makes a table of a file that {@link tab2file/2} or `ets:tab2file/2' wrote. As `file2tab(File, [])'.
+%% ```
+%% > T = fyris:new(numbers, []).
+%% > fyris:insert(T, {1, one}).
+%% > File = lists:concat(["/tmp/fyris_doc_", os:getpid(), ".tab"]).
+%% > ok = fyris:tab2file(T, File).
+%% > {ok, Read} = fyris:file2tab(File).
+%% > fyris:tab2list(Read).
+%% [{1,one}]
+%% > file:delete(File).
+%% ok
+%% '''
 -spec file2tab(file:name()) -> {ok, table()} | {error, term()}.
 file2tab(File) ->
     file2tab(File, []).
 
-%% @doc Makes a table of a file, also of one that `ets:tab2file/2' wrote, with options.
+%% @doc Makes a table of a file that {@link tab2file/2} or `ets:tab2file/2' wrote, and returns `{ok, Table}'.
 %%
+%% The table has the name and the settings of the one that was written, and belongs to the caller.
 %% <dl>
-%% <dt>`{verify, boolean()}'</dt><dd>As in `ets:file2tab/2'.</dd>
+%% <dt>`{verify, boolean()}'</dt><dd>Whether the number of objects and the checksum, as far as the file has them, are
+%% compared; `false' by default.</dd>
 %% <dt>`{max_inflated, Bytes}'</dt><dd>How many bytes of memory all compressed terms of the file together may take,
 %% beyond 32 for each byte of the file: what they inflate to, and 32 for each element in them. 64 MiB unless it is
 %% given. Neither `ets' nor `fyris' writes compressed terms, but a file can hold them, and a few KB of them can stand
-%% for gigabytes. Where they need more, with or without `verify', the answer is
-%% `{error, {compressed_terms_too_large, [{max_inflated, Bytes}, {bound, Whole}]}}' with the option and what it came to
-%% for this file, and there is no table. A single term inflates to no more than 256 MiB.</dd>
+%% for gigabytes. Where they need more, with or without `verify', the answer is `{error, {compressed_terms_too_large,
+%% [{max_inflated, Bytes}, {bound, Whole}]}}' with the option and what it came to for this file, and there is no table.
+%% A single term inflates to no more than 256 MiB. Not in `ets'.</dd>
 %% </dl>
+%% Otherwise returns `{error, Reason}': `badfile', `cannot_create_table' (a named table of the name is there),
+%% `invalid_object_count', `checksum_error', or `{read_error, Reason}'.
+%% ```
+%% > fyris:file2tab("/no/such/file", [{verify, true}]).
+%% {error,{read_error,_}}
+%% '''
 -spec file2tab(file:name(), [{verify, boolean()} | {max_inflated, non_neg_integer()}]) ->
           {ok, table()} | {error, term()}.
 file2tab(File, Options) ->
     fyris_file:read(File, Options).
 
-%% @doc What a file says of its table. A compressed description is bounded as in {@link file2tab/1}.
+%% @doc Returns what a file says of its table: name, type, protection, key position, size and more.
+%%
+%% A compressed description is bounded as in {@link file2tab/1}, and the reasons of `{error, Reason}' are those.
+%% ```
+%% > T = fyris:new(numbers, [bag]).
+%% > File = lists:concat(["/tmp/fyris_doc_", os:getpid(), ".tab"]).
+%% > ok = fyris:tab2file(T, File).
+%% > {ok, Info} = fyris:tabfile_info(File).
+%% > proplists:get_value(type, Info).
+%% bag
+%% > file:delete(File).
+%% ok
+%% '''
 -spec tabfile_info(file:name()) -> {ok, [{atom(), term()}]} | {error, term()}.
 tabfile_info(File) ->
     fyris_file:info(File).
 
-%% @doc Replaces the content of a table by that of a dets table.
--spec from_dets(table(), term()) -> true.
+%% @doc Replaces the content of a table by that of a dets table. Returns `true'.
+%%
+%% As {@link init_table/2}.
+%%
+%% Fails with `badarg' if the dets table is not open.
+%% ```
+%% > File = lists:concat(["/tmp/fyris_doc_", os:getpid(), ".dets"]).
+%% > {ok, Dets} = dets:open_file(File, []).
+%% > dets:insert(Dets, {1, one}).
+%% > T = fyris:new(numbers, []).
+%% > fyris:from_dets(T, Dets).
+%% true
+%% > fyris:tab2list(T).
+%% [{1,one}]
+%% > dets:close(Dets), file:delete(File).
+%% ok
+%% '''
+-spec from_dets(table(), dets:tab_name()) -> true.
 from_dets(Table, Dets) ->
     case lists:member(Dets, dets:all()) andalso info(Table) =/= undefined of
         true -> init_table(Table, fyris_file:dets_generator(Dets));
         false -> erlang:error(badarg, [Table, Dets])
     end.
 
-%% @doc Replaces the content of a dets table by that of a table.
--spec to_dets(table(), Dets) -> Dets when Dets :: term().
+%% @doc Replaces the content of a dets table by that of a table, and returns the dets table.
+%%
+%% Not a snapshot, as {@link tab2list/1}.
+%%
+%% Fails with `badarg' if the dets table is not open.
+%% ```
+%% > File = lists:concat(["/tmp/fyris_doc_", os:getpid(), ".dets"]).
+%% > {ok, Dets} = dets:open_file(File, []).
+%% > T = fyris:new(numbers, []).
+%% > fyris:insert(T, {1, one}).
+%% > fyris:to_dets(T, Dets) =:= Dets.
+%% true
+%% > dets:lookup(Dets, 1).
+%% [{1,one}]
+%% > dets:close(Dets), file:delete(File).
+%% ok
+%% '''
+-spec to_dets(table(), Dets) -> Dets when Dets :: dets:tab_name().
 to_dets(Table, Dets) ->
     case lists:member(Dets, dets:all()) andalso info(Table) =/= undefined of
         true ->
@@ -625,31 +1439,73 @@ dets_source(Table, Args) ->
             fyris_file:generator(Table)
     end.
 
-%% @doc A handle of a table for `qlc'.
+%% @doc Returns a handle of a table for `qlc'. As `table(Table, [])'.
+%% ```
+%% > T = fyris:new(numbers, [ordered_set]).
+%% > fyris:insert(T, [{1, odd}, {2, even}, {3, odd}]).
+%% > qlc:eval(qlc:append([1, 3], qlc:keysort(1, fyris:table(T)))).
+%% [1,3,{1,odd},{2,even},{3,odd}]
+%% '''
 -spec table(table()) -> qlc:query_handle().
 table(Table) ->
     table(Table, []).
 
-%% @doc The same, with the options of `ets:table/2'.
--spec table(table(), term()) -> qlc:query_handle().
+%% @doc Returns a handle of a table for `qlc', with an option or a list of options.
+%%
+%% <dl>
+%% <dt>`{traverse, first_next | last_prev | select | {select, match_spec()}}'</dt><dd>How objects are found: key by key,
+%% from either end, or by {@link select/3} (the default), with what the query asks for or with this match
+%% specification.</dd>
+%% <dt>`{n_objects, pos_integer() | default}'</dt><dd>How many objects a step of a `select' returns; 100 by
+%% default.</dd>
+%% </dl>
+%% Queries that name a key look it up. The table is fixed while it is traversed.
+%%
+%% Fails with `badarg' if an option is unknown or malformed.
+%% ```
+%% > T = fyris:new(numbers, [ordered_set]).
+%% > fyris:insert(T, [{1, odd}, {2, even}, {3, odd}]).
+%% > Odd = [{{'$1', odd}, [], ['$1']}].
+%% > qlc:eval(fyris:table(T, {traverse, {select, Odd}})).
+%% [1,3]
+%% '''
+-spec table(table(), Option | [Option]) -> qlc:query_handle() when
+      Option :: {traverse, first_next | last_prev | select | {select, match_spec()}} |
+                {n_objects, pos_integer() | default}.
 table(Table, Options) ->
     try fyris_qlc:table(?CALL(resolve(Table), [Table, Options]), Options)
     catch throw:badarg -> ?BADARG([Table, Options])
     end.
 
-%% @doc Prints what tables there are.
+%% @doc Prints a line for each table: id, name, type, size, memory and owner.
+%% ```
+%% > fyris:i().
+%% ok
+%% '''
 -spec i() -> ok.
 i() -> fyris_browse:tables().
 
-%% @doc Shows the objects of a table, page by page.
+%% @doc Prints the objects of a table, page by page, and asks before each next page. As `i(Table, 40, 80)'.
+%% ```
+%% > fyris:i(fyris:new(numbers, [])).
+%% ok
+%% '''
 -spec i(table()) -> ok.
 i(Table) -> i(Table, 40, 80).
 
-%% @doc The same, with so many lines a page.
+%% @doc Prints the objects of a table, with `Height' lines a page. As `i(Table, Height, 80)'.
+%% ```
+%% > fyris:i(fyris:new(numbers, []), 20).
+%% ok
+%% '''
 -spec i(table(), pos_integer()) -> ok.
 i(Table, Height) -> i(Table, Height, 80).
 
-%% @doc The same, with so many columns too.
+%% @doc Prints the objects of a table, with `Height' lines a page, each cut after `Width' characters.
+%% ```
+%% > fyris:i(fyris:new(numbers, []), 20, 60).
+%% ok
+%% '''
 -spec i(table(), pos_integer(), pos_integer()) -> ok.
 i(Table, Height, Width) ->
     fyris_browse:table(?CALL(resolve(Table), [Table, Height, Width]), Height, Width).
@@ -657,28 +1513,56 @@ i(Table, Height, Width) ->
 %% ---------------------------------------------------------------------------
 %% Beyond ets
 
-%% @doc The table registered under a name; made, with these options, if there
-%% is none. A table that is there must have the type and key position asked for.
+%% @doc Returns the table of a name; makes it, with these options, if there is none.
 %%
-%% With `{owner, none}' among the options the table belongs to nobody and
-%% outlives its maker.
+%% Of several callers at once one makes the table. With `{owner, none}' among the options it belongs to nobody and
+%% outlives its maker. The options are those of {@link new/2}; `named_table' goes without saying.
+%%
+%% Fails with `badarg' as {@link new/2}; if the table that is there has another type or key position than the options
+%% say.
+%% ```
+%% > fyris:open(numbers, [ordered_set]).
+%% numbers
+%% > fyris:open(numbers, [ordered_set]).
+%% numbers
+%% > fyris:open(numbers, [bag]).
+%% ** exception error: bad argument
+%% '''
 -spec open(atom(), [option()]) -> table().
 open(Name, Options) ->
     ?CALL(fyris_nif:open(Name, Options), [Name, Options]).
 
-%% @doc The objects of an `ordered_set' whose keys lie between two, which both
-%% count; the atom `\'_\'' instead of a key leaves that end open.
+%% @doc Returns the objects of an `ordered_set' whose keys lie between two, both included. As `range(Table, From, To,
+%% [])'.
+%% ```
+%% > T = fyris:new(numbers, [ordered_set]).
+%% > fyris:insert(T, [{1, one}, {2, two}, {3, three}]).
+%% > fyris:range(T, 2, '_').
+%% [{2,two},{3,three}]
+%% '''
 -spec range(table(), term(), term()) -> [tuple()].
 range(Table, From, To) ->
     range(Table, From, To, []).
 
-%% @doc The same, with options: `{from, excluded}', `{to, excluded}',
-%% `reverse', `{limit, N}', `keys' (keys instead of objects).
+%% @doc Returns the objects of an `ordered_set' whose keys lie between two, in the order of keys.
 %%
-%% It costs what it returns. Each object that is there throughout comes once.
--spec range(table(), term(), term(), [RangeOption]) -> [term()] when
-      RangeOption :: reverse | keys | {limit, pos_integer()} |
-                     {from | to, excluded | included}.
+%% The atom ``'_' '' instead of a key leaves that end open.
+%% <dl>
+%% <dt>`{from, excluded}', `{to, excluded}'</dt><dd>The key at that end does not count.</dd>
+%% <dt>`reverse'</dt><dd>In descending order. `From' is the lower key all the same.</dd>
+%% <dt>`{limit, N}'</dt><dd>The first N.</dd>
+%% <dt>`keys'</dt><dd>Keys instead of objects.</dd>
+%% </dl>
+%% O(log n) and what is returned. Each object that is there throughout comes once, others may come.
+%%
+%% Fails with `badarg' if the table is no `ordered_set'; if an option is unknown or malformed.
+%% ```
+%% > T = fyris:new(numbers, [ordered_set]).
+%% > fyris:insert(T, [{1, one}, {2, two}, {3, three}]).
+%% > fyris:range(T, 1, 3, [{to, excluded}, reverse, keys]).
+%% [2,1]
+%% '''
+-spec range(table(), term(), term(), [range_option()]) -> [tuple()] | [term()].
 range(Table, From, To, Options) ->
     ?CALL(range_of(resolve(Table), From, To, range_options(Options)),
           [Table, From, To, Options]).
@@ -721,16 +1605,33 @@ bad_option() ->
 bound('_', _) -> unbounded;
 bound(Key, How) -> {How, Key}.
 
-%% @doc The objects of an `ordered_set' whose keys begin alike: `{a, b, \'_\'}'
-%% (tuples of that size), `[a, b | \'_\']' (lists), or a binary (binaries that
-%% begin with its bytes).
+%% @doc Returns the objects of an `ordered_set' whose keys begin alike. As `prefix(Table, Prefix, [])'.
+%% ```
+%% > T = fyris:new(people, [ordered_set]).
+%% > fyris:insert(T, [{{smith, ann}, 1}, {{smith, joe}, 2}, {{young, neil}, 3}]).
+%% > fyris:prefix(T, {smith, '_'}).
+%% [{{smith,ann},1},{{smith,joe},2}]
+%% '''
 -spec prefix(table(), term()) -> [tuple()].
 prefix(Table, Prefix) ->
     prefix(Table, Prefix, []).
 
-%% @doc The same, with `reverse', `keys' and `{limit, N}'.
+%% @doc Returns the objects of an `ordered_set' whose keys begin alike, in the order of keys.
+%%
+%% The prefix is `{a, b, '_'}' (tuples of three that begin with these), `[a, b | '_']' (lists), or a binary (binaries
+%% that begin with its bytes). The options are those of {@link range/4}, but for the ends. O(log n) and what is
+%% returned.
+%%
+%% Fails with `badarg' if the table is no `ordered_set'; if the prefix is none of these; if an option is unknown or
+%% malformed.
+%% ```
+%% > T = fyris:new(words, [ordered_set]).
+%% > fyris:insert(T, [{<<"one">>, 1}, {<<"two">>, 2}, {<<"twelve">>, 12}]).
+%% > fyris:prefix(T, <<"tw">>, [keys]).
+%% [<<"twelve">>,<<"two">>]
+%% '''
 -spec prefix(table(), term(), [reverse | keys | {limit, pos_integer()}]) ->
-          [term()].
+          [tuple()] | [term()].
 prefix(Table, Prefix, Options) ->
     ?CALL(prefix_of(resolve(Table), Prefix, range_options(Options)),
           [Table, Prefix, Options]).
@@ -739,20 +1640,50 @@ prefix_of(Table, Prefix, #{reverse := Back, keys := Keys, limit := Limit}) ->
     Place = fyris_nif:prefix(Table, Prefix, Back, Keys),
     range_slices(Table, Place, [], Limit).
 
-%% @doc The first object of an `ordered_set' whose key is at or above this one.
+%% @doc Returns the object of an `ordered_set' with the lowest key at or above a key, or ``'$end_of_table' ''. As
+%% `seek(Table, Key, up)'.
+%% ```
+%% > T = fyris:new(numbers, [ordered_set]).
+%% > fyris:insert(T, [{1, one}, {3, three}]).
+%% > fyris:seek(T, 2).
+%% {3,three}
+%% '''
 -spec seek(table(), term()) -> tuple() | '$end_of_table'.
 seek(Table, Key) ->
     ?CALL(fyris_nif:seek(Table, Key, false), [Table, Key]).
 
-%% @doc The same upwards (`up'), or the last object at or below (`down').
+%% @doc Returns the object of an `ordered_set' with the lowest key at or above a key (`up'), or with the highest at or
+%% below it (`down'), or ``'$end_of_table' ''.
+%%
+%% O(log n). A key that is inserted during the call may be missed.
+%%
+%% Fails with `badarg' if the table is no `ordered_set'; if the third argument is another one.
+%% ```
+%% > T = fyris:new(numbers, [ordered_set]).
+%% > fyris:insert(T, [{1, one}, {3, three}]).
+%% > fyris:seek(T, 2, down).
+%% {1,one}
+%% > fyris:seek(T, 0, down).
+%% '$end_of_table'
+%% '''
 -spec seek(table(), term(), up | down) -> tuple() | '$end_of_table'.
 seek(Table, Key, Way) when Way =:= up; Way =:= down ->
     ?CALL(fyris_nif:seek(Table, Key, Way =:= down), [Table, Key, Way]);
 seek(Table, Key, Way) ->
     ?BADARG([Table, Key, Way]).
 
-%% @doc The objects of many keys: a list for each key, in their order.
-%% Faster than as many lookups in a table that is larger than the cache.
+%% @doc Returns the objects of many keys: a list for each key, in the order of the keys.
+%%
+%% Faster than as many lookups in a table that is larger than the cache: the memory of several keys is asked for at the
+%% same time. Each key is looked up at a moment of its own.
+%%
+%% Fails with `badarg' if the keys are no proper list.
+%% ```
+%% > T = fyris:new(numbers, []).
+%% > fyris:insert(T, [{1, one}, {2, two}]).
+%% > fyris:lookup_many(T, [2, 3, 1]).
+%% [[{2,two}],[],[{1,one}]]
+%% '''
 -spec lookup_many(table(), [term()]) -> [[tuple()]].
 lookup_many(Table, Keys) ->
     ?CALL(lookup_slices(resolve(Table), Keys, []), [Table, Keys]).
@@ -763,17 +1694,38 @@ lookup_slices(Table, Keys, Done) ->
         {Rest, Lists} -> lookup_slices(Table, Rest, Lists ++ Done)
     end.
 
-%% @doc Deletes the objects of a range, both ends included; how many.
+%% @doc Deletes the objects of an `ordered_set' whose keys lie between two, both included, and returns their number.
+%%
+%% The atom ``'_' '' leaves an end open. Each object is deleted atomically, the range as a whole is not; objects that
+%% are inserted meanwhile may be deleted or stay. O(log n) and what is deleted.
+%%
+%% Fails with `badarg' if the table is no `ordered_set'. If the table goes away half-way, objects that were deleted
+%% before stay deleted.
+%% ```
+%% > T = fyris:new(numbers, [ordered_set]).
+%% > fyris:insert(T, [{1, one}, {2, two}, {3, three}]).
+%% > fyris:delete_range(T, 2, '_').
+%% 2
+%% '''
 -spec delete_range(table(), term(), term()) -> non_neg_integer().
 delete_range(Table, From, To) ->
     ?CALL(take_slices(resolve(Table), bound(From, included), bound(To, included), true,
                       fun(Keys, Count) -> length(Keys) + Count end, 0),
           [Table, From, To]).
 
-%% @doc Takes the objects of a range out and returns them, in order. Of several
-%% callers at once, each object goes to one. If the table goes away half-way, or
-%% the right to write to it, those taken until then are returned, and the next
-%% call says what is wrong.
+%% @doc Deletes the objects of an `ordered_set' whose keys lie between two, both included, and returns them, in the
+%% order of keys.
+%%
+%% Otherwise as {@link delete_range/3}. Of several callers at once each object goes to one. If the table goes away
+%% half-way, or the right to write to it, the objects that were taken until then are returned, and the next call fails.
+%% ```
+%% > T = fyris:new(queue, [ordered_set]).
+%% > fyris:insert(T, [{1, first}, {2, second}, {9, later}]).
+%% > fyris:take_range(T, '_', 5).
+%% [{1,first},{2,second}]
+%% > fyris:tab2list(T).
+%% [{9,later}]
+%% '''
 -spec take_range(table(), term(), term()) -> [tuple()].
 take_range(Table, From, To) ->
     ?CALL(lists:reverse(
@@ -790,30 +1742,75 @@ take_slices(Table, From, To, Keys, Add, Sofar) ->
         error:_ when is_list(Sofar), Sofar =/= [] -> Sofar
     end.
 
-%% @doc Takes all objects out and returns them. None is lost and none comes
-%% twice, whatever others do meanwhile. An end half-way as `take_range/3'.
+%% @doc Deletes all objects and returns them.
+%%
+%% Each object that is there when the call begins is returned, or was deleted or taken by another process; one that is
+%% inserted meanwhile is returned or stays. If the table goes away half-way this is as in {@link take_range/3}. Runs on
+%% a dirty scheduler.
+%% ```
+%% > T = fyris:new(numbers, [ordered_set]).
+%% > fyris:insert(T, [{1, one}, {2, two}]).
+%% > fyris:drain(T).
+%% [{1,one},{2,two}]
+%% > fyris:info(T, size).
+%% 0
+%% '''
 -spec drain(table()) -> [tuple()].
 drain(Table) ->
     ?CALL(fyris_nif:drain(Table), [Table]).
 
-%% @doc What a match specification would do: how the objects are found
-%% (`kind', `plan'), about how many would be looked at (`estimated'), and how
-%% many there are (`size').
+%% @doc Returns what {@link select/2} would do with a match specification: how the objects are found (`kind', `plan'),
+%% about how many would be visited (`estimated'), and how many there are (`size').
+%%
+%% The kinds are `point' (keys are looked up), `range', and `full_scan'. Visits no more than 256 objects to say so.
+%%
+%% Fails with `badarg' if the match specification is malformed.
+%% ```
+%% > T = fyris:new(numbers, [ordered_set]).
+%% > fyris:insert(T, [{1, one}, {2, two}, {3, three}]).
+%% > fyris:explain(T, [{{'$1', '_'}, [{'>', '$1', 1}], ['$1']}]).
+%% #{kind := range, estimated := _, size := 3}
+%% '''
 -spec explain(table(), match_spec()) -> #{atom() => term()}.
 explain(Table, Spec) ->
     {Kind, Plan, Estimated, Size} =
         ?CALL(fyris_nif:explain(Table, Spec), [Table, Spec]),
     #{kind => Kind, plan => Plan, estimated => Estimated, size => Size}.
 
-%% @doc Puts an object in the place of another one with the same key, if
-%% exactly that is there; says whether it did. One atomic step.
+%% @doc Replaces an object by another one with the same key, if exactly that object is there. Returns whether it did.
+%%
+%% Compared by `=:='. Atomic and isolated. For a `set' or an `ordered_set'.
+%%
+%% Fails with `badarg' if the objects have different keys, or are no tuples, or shorter than the key position; if the
+%% table is a bag.
+%% ```
+%% > T = fyris:new(numbers, []).
+%% > fyris:insert(T, {1, one}).
+%% > fyris:cas(T, {1, one}, {1, uno}).
+%% true
+%% > fyris:cas(T, {1, one}, {1, eins}).
+%% false
+%% '''
 -spec cas(table(), tuple(), tuple()) -> boolean().
 cas(Table, Old, New) ->
     ?CALL(fyris_nif:cas(Table, Old, New), [Table, Old, New]).
 
-%% @doc Inserts an object if its key is not there, else replaces what is there
-%% by what a fun makes of it. Returns the new object. Atomic: when
-%% another writer comes between, the fun is called again.
+%% @doc Inserts `Default', which has the key `Key', if no object has it, else replaces that one by what a fun makes of
+%% it. Returns the new object.
+%%
+%% Atomic: when another process writes to the key between, the fun is called again, with what is there then. The fun
+%% runs in the calling process, and must keep the key. For a `set' or an `ordered_set'.
+%%
+%% Fails with `badarg' if `Default' or what the fun returns is no tuple, or is shorter than the key position; if the fun
+%% changes the key. Fails as the fun does.
+%% ```
+%% > T = fyris:new(numbers, []).
+%% > Add = fun({Key, Count}) -> {Key, Count + 1} end.
+%% > fyris:upsert(T, hits, {hits, 1}, Add).
+%% {hits,1}
+%% > fyris:upsert(T, hits, {hits, 1}, Add).
+%% {hits,2}
+%% '''
 -spec upsert(table(), term(), tuple(), fun((tuple()) -> tuple())) -> tuple().
 upsert(Table, Key, Default, Fun) ->
     ?CALL(upsert_loop(Table, Key, Default, Fun), [Table, Key, Default, Fun]).
@@ -834,16 +1831,35 @@ upsert_loop(Table, Key, Default, Fun) ->
         false -> upsert_loop(Table, Key, Default, Fun)
     end.
 
-%% @doc A part of the object with a key. The path begins with the position of
-%% an element; each further step is a key of a map, or a position in a tuple or
-%% list. Nothing beside the path is copied.
+%% @doc Returns a part of the object with a key, `{ok, Part}', or `error' if there is no object or the path leads
+%% nowhere.
+%%
+%% The path begins with the position of an element; each further step is a key of a map, or a position in a tuple or
+%% list. Nothing beside the path is built. In the bags the newest object of the key is meant. Linearizable.
+%%
+%% Fails with `badarg' if the path is no proper list.
+%% ```
+%% > T = fyris:new(people, []).
+%% > fyris:insert(T, {joe, #{languages => [erlang, prolog]}}).
+%% > fyris:get_in(T, joe, [2, languages, 1]).
+%% {ok,erlang}
+%% > fyris:get_in(T, joe, [2, age]).
+%% error
+%% '''
 -spec get_in(table(), term(), [term()]) -> {ok, term()} | error.
 get_in(Table, Key, Path) ->
     ?CALL(fyris_nif:get_in(Table, Key, Path), [Table, Key, Path]).
 
 %% ---------------------------------------------------------------------------
 
-%% @doc What the shell prints of an error raised here.
+%% @doc Returns what the shell prints of an error that was raised here: a map from the numbers of arguments to texts.
+%%
+%% For `erl_error', which calls it: see "Error information" in the reference of Erlang/OTP.
+%% ```
+%% > {error, Stack} = try fyris:lookup(no_such_table, 1) catch error:badarg:S -> {error, S} end.
+%% > fyris:format_error(badarg, Stack).
+%% #{1 := <<"the table identifier does not refer to an existing table">>}
+%% '''
 -spec format_error(term(), erlang:stacktrace()) -> map().
 format_error(_Reason, [{?MODULE, Function, Args, Info} | _]) ->
     fyris_error:explain(Function, Args,

@@ -30,30 +30,36 @@
 -type place() :: {{pos_integer(), pos_integer()},
                   {atom(), arity() | unknown} | type | reference}.
 
-%% @doc Every use of `ets' in a file, a folder (with all below it) or a list
-%% of these, in order.
+%% @doc Returns every use of `ets' in a file, a folder (with all below it) or a list of these, in order.
 %%
-%% Errors of reading come as `{error, File, Reason}' among the findings.
+%% A finding says where it is, which call it is (or `type', or `reference'), what it becomes (or `keep'), and perhaps a
+%% note. A file that cannot be read is `{error, File, Reason}' among the findings.
+%% ```
+%% > fyris_migrate:scan("src/cache.erl").
+%% [#{file => "src/cache.erl", line => 12, column => 5, call => {new, 2}, becomes => "fyris:new/2"}]
+%% '''
 -spec scan(file:filename() | [file:filename()]) ->
           [finding() | {error, file:filename(), term()}].
 scan(Paths) ->
     lists:flatmap(fun scan_file/1, files(Paths)).
 
-%% @doc What {@link scan/1} finds, as lines for people.
+%% @doc Prints what {@link scan/1} finds, a line each. Returns `ok'.
 -spec print(file:filename() | [file:filename()]) -> ok.
 print(Paths) ->
     lists:foreach(fun print_one/1, scan(Paths)).
 
-%% @doc What would be rewritten; nothing is touched.
+%% @doc Returns the number of places that would be rewritten in each file, and touches nothing. As
+%% `rewrite(Paths, [])'.
 -spec rewrite(file:filename() | [file:filename()]) ->
           [{file:filename(), non_neg_integer()} |
            {error, file:filename(), term()}].
 rewrite(Paths) ->
     rewrite(Paths, []).
 
-%% @doc The same, and with `write' among the options the files are changed:
-%% `ets' becomes `fyris' at the places that {@link scan/1} names, and a
-%% module that calls `fun2ms' gets the parse transform of Fyris.
+%% @doc Returns the number of places to be rewritten in each file; with `write' among the options, rewrites them.
+%%
+%% `ets' becomes `fyris' at the places that {@link scan/1} names, and a module that calls `fun2ms' gets the parse
+%% transform of Fyris. A file that cannot be read or written is `{error, File, Reason}'.
 -spec rewrite(file:filename() | [file:filename()], [write]) ->
           [{file:filename(), non_neg_integer()} |
            {error, file:filename(), term()}].

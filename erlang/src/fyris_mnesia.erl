@@ -53,13 +53,24 @@
 -type alias() :: atom().
 -type tab() :: fyris_mnesia_keeper:tab() | ets:table().
 
-%% @doc Makes `fyris_copies' known to a running Mnesia, and with it to all
-%% nodes that share its schema.
+%% @doc Registers `fyris_copies' with a running Mnesia, and with all nodes that share its schema. As
+%% `register(fyris_copies)'.
 -spec register() -> ok | {error, term()}.
 register() ->
     register(fyris_copies).
 
-%% @doc The same under another name.
+%% @doc Registers this backend under a name, with a running Mnesia and all nodes that share its schema.
+%%
+%% Returns `ok', also if it is registered already, or `{error, Reason}' with the reason for which Mnesia aborts:
+%% `{node_not_running, Node}' if it does not run.
+%% ```
+%% > mnesia:start().
+%% ok
+%% > fyris_mnesia:register().
+%% ok
+%% > mnesia:create_table(numbers, [{fyris_copies, [node()]}]).
+%% {atomic, ok}
+%% '''
 -spec register(alias()) -> ok | {error, term()}.
 register(Alias) ->
     case mnesia:add_backend_type(Alias, ?MODULE) of

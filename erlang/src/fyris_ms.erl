@@ -1,17 +1,22 @@
 %% @doc The parse transform behind `fyris:fun2ms/1'.
 %%
-%% It makes match specifications of funs at compile time. OTP's own transform
-%% does the work, but knows the call only as `ets:fun2ms/1'.
+%% It makes match specifications of funs at compile time. OTP's own transform does the work, but knows the call only as
+%% `ets:fun2ms/1'. A module says `-compile({parse_transform, fyris_ms}).', and may then call
+%% ```
+%% fyris:fun2ms(fun({Number, odd}) when Number > 1 -> Number end)
+%% '''
+%% which is `[{{'$1', odd}, [{'>', '$1', 1}], ['$1']}]' in the compiled module.
 -module(fyris_ms).
 
 -export([parse_transform/2, parse_transform_info/0, from_shell/1]).
 
-%% @doc Called by the compiler.
+%% @doc Returns the forms of a module with each call of `fyris:fun2ms/1' replaced by a match specification. Called by
+%% the compiler.
 -spec parse_transform(Forms, list()) -> Forms when Forms :: term().
 parse_transform(Forms, Options) ->
     ms_transform:parse_transform(rename(Forms), Options).
 
-%% @doc Called by the compiler.
+%% @doc Returns what the compiler asks of a parse transform: errors have columns.
 -spec parse_transform_info() -> map().
 parse_transform_info() ->
     #{error_location => column}.
@@ -26,7 +31,9 @@ rename([Form | Forms]) ->
 rename(Form) ->
     Form.
 
-%% @doc The match specification of a fun of the shell.
+%% @doc Returns the match specification of a fun that the shell has made, for `fyris:fun2ms/1'.
+%%
+%% Fails with `{badarg, {fyris, fun2ms, _}}' if the argument is no fun, or one of a compiled module.
 -spec from_shell(fun()) -> [tuple()].
 from_shell(Fun) when is_function(Fun) ->
     case erl_eval:fun_data(Fun) of
