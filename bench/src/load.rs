@@ -15,7 +15,7 @@ use fyris::dump::LoadOptions;
 use fyris_harness::args::Clock;
 use fyris_harness::{cpu_now, stats::Samples};
 
-/// What the ratio is not to exceed.
+/// The greatest allowed ratio.
 const TARGET: f64 = 0.5;
 
 /// Options of `fyris-compare load`.
@@ -142,7 +142,7 @@ fn by_erlang(file: &Path, clock: Clock) -> Result<f64, LoadError> {
     Ok(micros / 1e3)
 }
 
-/// What a piece of Erlang prints.
+/// Runs a piece of Erlang and returns its output.
 fn erlang(code: &str) -> Result<String, LoadError> {
     let output = Command::new("erl")
         .args(["-noshell", "-noinput", "-eval", code])

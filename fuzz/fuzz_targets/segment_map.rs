@@ -31,7 +31,7 @@ fn key(n: u32) -> Vec<u8> {
     format!("key/{:04}", n.wrapping_mul(7919) % 1000).into_bytes()
 }
 
-/// What verifies is a map: sorted, counted, every key found.
+/// Checks that a map that verifies is one: sorted, counted, every key found.
 fn whole(view: View<'_>) {
     let report = view.check().expect("verified");
     let mut before: Option<&[u8]> = None;

@@ -14,10 +14,10 @@
 //!
 //! # Without loss
 //!
-//! What goes in comes out equal and of the same type (subclasses come out as the class named here), and a term that
-//! goes out comes back in exactly equal. Hence a `str` is no binary: it could not be told from `bytes`. As chardata,
-//! `iolist_to_binary/1` and `unicode:characters_to_binary/1` of Erlang and `to_string/1` of Elixir take it as it is,
-//! and in an ordered table texts sort by code points.
+//! A value that goes in comes out equal and of the same type (subclasses come out as the class named here), and a term
+//! that goes out comes back in exactly equal. Hence a `str` is no binary: it could not be told from `bytes`. As
+//! chardata, `iolist_to_binary/1` and `unicode:characters_to_binary/1` of Erlang and `to_string/1` of Elixir take it as
+//! it is, and in an ordered table texts sort by code points.
 //!
 //! Maps that no `dict` can hold (keys like `1` and `1.0`, which Python takes for one, or keys that cannot be hashed)
 //! come out as `fyris.Term`.
@@ -168,7 +168,7 @@ fn deep_enough(term: &Term, levels: usize) -> PyResult<Term> {
     }
 }
 
-/// Whether a term, itself of bounded depth, has at most so many levels.
+/// Returns whether a term, itself of bounded depth, has at most so many levels.
 fn fits(term: &Term, levels: usize) -> bool {
     let below = |parts: &[Term]| levels > 0 && parts.iter().all(|part| fits(part, levels - 1));
     match term {

@@ -37,7 +37,7 @@ pub(crate) struct VersionedMap {
     mode: Option<u32>,
 }
 
-/// What there is of a map now.
+/// The state of a map.
 struct State {
     /// `None` once it is closed.
     map: Option<Store>,
@@ -238,13 +238,13 @@ impl VersionedMap {
         self.with(|map| Ok(map.version()))
     }
 
-    /// Whether others have committed since; no system call.
+    /// Returns whether others have committed since; no system call.
     #[getter]
     fn behind(&self) -> PyResult<bool> {
         self.with(|map| Ok(map.is_behind()))
     }
 
-    /// Whether there are changes that were neither committed nor discarded.
+    /// Returns whether there are changes that were neither committed nor discarded.
     #[getter]
     fn dirty(&self) -> PyResult<bool> {
         self.with(|map| Ok(map.is_dirty()))
@@ -539,7 +539,7 @@ impl VersionedMap {
     }
 }
 
-/// What a walk gives of each entry.
+/// The part of each entry that a walk gives.
 #[derive(Clone, Copy)]
 enum Part {
     Key,
@@ -553,7 +553,7 @@ pub(crate) struct MapWalk {
     map: Py<VersionedMap>,
     part: Part,
     back: bool,
-    /// Where it is; `Err` at the end.
+    /// The position; `Err` at the end.
     at: Mutex<Result<Option<Vec<u8>>, ()>>,
 }
 

@@ -69,7 +69,7 @@ pub(crate) struct Segment {
     checkout: Checkout,
 }
 
-/// What there is of a segment now.
+/// The state of a segment.
 struct State {
     /// `None` once it is given up.
     segment: Option<fyris_segment::Segment>,
@@ -110,7 +110,7 @@ impl Reattach for State {
 #[derive(Default)]
 struct Exports {
     count: usize,
-    /// Which working copy they point into: a reattached one is another.
+    /// The working copy that they point into: a reattached one is another.
     generation: usize,
 }
 
@@ -124,7 +124,7 @@ struct Checkout {
     private: Vec<(usize, usize)>,
 }
 
-/// What a new segment is made with.
+/// The arguments of a new segment.
 pub(crate) struct Made {
     pub(crate) unit: Option<u32>,
     pub(crate) max_size: Option<usize>,
@@ -355,26 +355,26 @@ impl Segment {
         self.look(|segment| segment.trunk_version())
     }
 
-    /// Whether the trunk has changes that the working copy has not; no system call.
+    /// Returns whether the trunk has changes that the working copy has not; no system call.
     #[getter]
     fn behind(&self) -> PyResult<bool> {
         self.look(|segment| segment.is_behind())
     }
 
-    /// How writes to the working copy are noticed: 'userfault', 'signal', or 'declared' (not at all; also of a
-    /// read-only one).
+    /// The way in which writes to the working copy are noticed: 'userfault', 'signal', or 'declared' (not at all; also
+    /// of a read-only one).
     #[getter]
     fn tracking(&self) -> PyResult<&'static str> {
         self.look(|segment| segment.tracking().name())
     }
 
-    /// Whether the checkout is read-only.
+    /// Returns whether the checkout is read-only.
     #[getter]
     fn read_only(&self) -> bool {
         self.read_only
     }
 
-    /// Whether the segment was closed.
+    /// Returns whether the segment was closed.
     #[getter]
     fn closed(&self) -> PyResult<bool> {
         Ok(self.state()?.closed)

@@ -69,7 +69,7 @@ fn atom(name: &str) -> PyResult<fyris_term::Atom> {
 }
 
 impl Table {
-    /// How many objects there are.
+    /// The number of objects.
     pub(crate) fn size(&self) -> PyResult<usize> {
         match self.table.info() {
             Some(info) => Ok(info.size),
@@ -181,19 +181,19 @@ impl Table {
         self.table.table_type().as_str()
     }
 
-    /// Which element of an object is its key, from 1.
+    /// The position of the key in an object, from 1.
     #[getter]
     fn keypos(&self) -> usize {
         self.table.keypos()
     }
 
-    /// How many bytes the table has allocated.
+    /// The number of bytes that the table has allocated.
     #[getter]
     fn memory(&self) -> usize {
         self.table.memory()
     }
 
-    /// What ets:info/1 tells, a dict by name.
+    /// Returns the items of ets:info/1, a dict by name.
     fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
         let Some(info) = self.table.info() else {

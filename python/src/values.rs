@@ -1,4 +1,4 @@
-//! What Python has no value for, and terms as text and bytes.
+//! Terms that Python has no value for, and terms as text and bytes.
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
@@ -97,7 +97,7 @@ impl Other {
 
 #[pymethods]
 impl Other {
-    /// What it is: 'pid', 'port', 'reference', 'fun', 'bitstring', 'improper_list' or 'map'.
+    /// The kind: 'pid', 'port', 'reference', 'fun', 'bitstring', 'improper_list' or 'map'.
     #[getter]
     fn kind(&self) -> &'static str {
         match &self.0 {

@@ -10,7 +10,7 @@ use crate::convert::{from_term, to_term};
 use crate::errors;
 use crate::table::{Table, pair, value_of};
 
-/// What a walk gives of each object.
+/// The part of each object that a walk gives.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Part {
     Object,

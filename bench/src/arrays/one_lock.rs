@@ -14,7 +14,7 @@ use fyris_harness::BenchError;
 use fyris_harness::array_mix::{Array, SharedArray, greatest, sum};
 use fyris_harness::shared::SharedMap;
 
-/// Where the elements begin.
+/// The offset of the elements.
 const ELEMENTS: usize = 4096;
 
 /// Bytes of an element.
@@ -28,7 +28,7 @@ impl OneLock {
         self.0.start().cast()
     }
 
-    /// What `then` makes of the elements while nobody else is at them.
+    /// Returns the result of `then`, which has the elements to itself.
     #[inline]
     fn locked<T>(&mut self, then: impl FnOnce(&mut [u8]) -> T) -> Result<T, BenchError> {
         // SAFETY: `make` has initialised the mutex before the name could be told to anybody.

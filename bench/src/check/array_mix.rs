@@ -4,7 +4,8 @@ use fyris_harness::Line;
 
 use super::verdict::Verdict;
 
-/// What one lock's throughput may be of ours; the other way round: ours is at least half as much again.
+/// The greatest allowed ratio of one lock's throughput to ours; the other way round: ours is at least half as much
+/// again.
 const TARGET: f64 = 1.0 / 1.5;
 
 /// Every figure of the suite.

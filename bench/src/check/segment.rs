@@ -4,7 +4,7 @@ use fyris_harness::Line;
 
 use super::verdict::Verdict;
 
-/// What a figure is a multiple of.
+/// The unit of a figure.
 enum Unit {
     /// A case of the same run.
     Case(&'static str),

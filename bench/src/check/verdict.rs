@@ -1,12 +1,12 @@
 //! A figure, and whether a run reached it.
 
-/// What one line of the check compares, and how it came out.
+/// One line of the check: a comparison and its outcome.
 pub struct Verdict {
     /// The figure in words.
     pub what: String,
-    /// What must not be exceeded.
+    /// The limit, inclusive.
     pub target: f64,
-    /// What was measured; `None` if the run did not measure it.
+    /// The measured value; `None` if the run did not measure it.
     pub measured: Option<f64>,
 }
 

@@ -6,13 +6,13 @@ use std::hash::Hash;
 use ferntree::OptimisticRead;
 use fyris_harness::keys::Bytes20;
 
-/// What peers need of a key of the workload.
+/// A key of the workload, as peers need it.
 pub trait PeerKey: Copy + Send + Sync + 'static {
-    /// What a map owns.
+    /// The owned form of the key.
     type Stored: Borrow<Self::Look> + Hash + Ord + Clone + Send + Sync + 'static;
     /// The same for `ferntree`, which takes no boxed slices.
     type Optimistic: Borrow<Self::Look> + Ord + Clone + Send + Sync + OptimisticRead + 'static;
-    /// What it is looked up by.
+    /// The borrowed form, for lookups.
     type Look: ?Sized + Hash + Ord;
 
     /// The key to give away; allocates if keys of the kind do.

@@ -1,4 +1,4 @@
-//! What the `fyris` program is made of, besides the benchmarks of `fyris-harness`.
+//! The parts of the `fyris` program other than the benchmarks of `fyris-harness`.
 
 pub mod doctor;
 pub mod shell;

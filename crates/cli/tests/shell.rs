@@ -189,7 +189,7 @@ fn json_lines_lose_no_digit() {
     assert!(run(&["tables"]).starts_with("no tables"));
 }
 
-/// What `load` says of a file of these bytes, and of the rows when it succeeds.
+/// Runs `load` on a file of these bytes and returns its message, with the rows if it succeeds.
 fn load(dir: &Folder, name: &str, bytes: &[u8]) -> Result<String, String> {
     let file = dir.join(name);
     std::fs::write(&file, bytes).expect("a file");

@@ -17,7 +17,7 @@ fn output(commands: &[&str]) -> Output {
         .expect("the program runs")
 }
 
-/// What comes of commands over the table: results, and plans.
+/// Runs commands over the table and returns results and plans.
 fn both(commands: &[&str]) -> (String, String) {
     let output = output(commands);
     let text = |bytes| String::from_utf8(bytes).expect("UTF-8");

@@ -1,4 +1,4 @@
-//! What can be asked on the command line.
+//! Arguments of the command line.
 
 use std::path::PathBuf;
 
@@ -25,7 +25,7 @@ pub enum Suite {
 }
 
 impl Suite {
-    /// The name in the vocabulary.
+    /// Returns the name in the vocabulary.
     pub fn name(self) -> &'static str {
         match self {
             Self::Core => "core",
@@ -39,7 +39,7 @@ impl Suite {
     }
 }
 
-/// Which clock a figure is taken from.
+/// The clock that a figure is taken from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Clock {
     /// Elapsed time: what a user waits

@@ -1,4 +1,4 @@
-//! Which CPUs the processes and threads of a suite run on.
+//! The CPUs on which the processes and threads of a suite run.
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 

@@ -7,7 +7,7 @@ use crate::output::Output;
 use crate::registry::Registry;
 use crate::report::Line;
 
-/// What a suite has to offer.
+/// A suite: its name, its functions, its drawings.
 pub(crate) struct Entry {
     /// Its name on the command line.
     pub(crate) suite: Suite,
@@ -19,7 +19,7 @@ pub(crate) struct Entry {
     pub(crate) child: fn(&BenchArgs, &Registry, &str) -> Result<(), BenchError>,
     /// Tables for people.
     pub(crate) table: fn(&[Line]) -> String,
-    /// What `--plot` draws.
+    /// The drawings of `--plot`.
     pub(crate) figures: fn(&[Line]) -> Vec<Figure>,
 }
 

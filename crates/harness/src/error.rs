@@ -1,4 +1,4 @@
-//! What can go wrong.
+//! Errors.
 
 use std::io;
 

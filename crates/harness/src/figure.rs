@@ -5,13 +5,13 @@
 pub struct Figure {
     /// The file's name, without the ending.
     pub file: String,
-    /// What stands above it: what is drawn, and the number of the paper's figure it answers.
+    /// The title: the quantity drawn, and the number of the paper's figure that it answers.
     pub title: String,
-    /// What the horizontal axis is, with its unit.
+    /// The label of the horizontal axis, with its unit.
     pub x: String,
-    /// What the vertical axis is, with its unit.
+    /// The label of the vertical axis, with its unit.
     pub y: String,
-    /// What is drawn.
+    /// The shape of the drawing.
     pub shape: Shape,
 }
 
@@ -27,7 +27,7 @@ pub enum Shape {
 /// One bar.
 #[derive(Clone, Debug)]
 pub struct Bar {
-    /// What the legend calls it.
+    /// The name in the legend.
     pub row: String,
     /// The cluster it stands in.
     pub cluster: String,
@@ -38,7 +38,7 @@ pub struct Bar {
 /// One curve.
 #[derive(Clone, Debug)]
 pub struct Curve {
-    /// What the legend calls it.
+    /// The name in the legend.
     pub row: String,
     /// Its points, in ascending order.
     pub points: Vec<(f64, f64)>,

@@ -24,7 +24,7 @@ unsafe extern "C" {
 }
 
 /// Gives the allocator `bytes` that the kernel has already backed, and tells it to keep what
-/// is freed: so that page faults, which cost as much as a hundred operations and hit whoever comes first, stay
+/// is freed: so that page faults, which cost as much as a hundred operations and hit the first to come, stay
 /// out of the times. For all subjects alike.
 pub(crate) fn make_ready(bytes: usize) {
     let (prot, flags) = (

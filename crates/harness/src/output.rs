@@ -1,4 +1,4 @@
-//! Where the figures of a run go: JSON lines as they come, tables and drawings at the end.
+//! The output of a run's figures: JSON lines as they come, tables and drawings at the end.
 
 use std::io::{IsTerminal, Write as _};
 

@@ -5,7 +5,7 @@ use crate::core::contender::Contender;
 use crate::core::keys::Bytes20;
 use crate::core::{own, store};
 
-/// Who takes part in the suites; a suite with subjects of Fyris alone has no list here.
+/// The contenders of the suites; a suite with subjects of Fyris alone has no list here.
 pub struct Registry {
     /// The program's name: `fyris bench` or `fyris-compare`, for messages.
     pub program: &'static str,

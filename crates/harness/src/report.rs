@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use crate::stats::Samples;
 
-/// What one case took in one pass.
+/// The time of one case in one pass.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Timing {
     /// Nanoseconds per operation, the mean over threads.
@@ -25,7 +25,7 @@ pub struct Times {
     pub min: f64,
     /// The greatest run.
     pub max: f64,
-    /// How many runs.
+    /// The number of runs.
     pub runs: usize,
     /// Median of the other measure: processor time, whatever the clock.
     pub cpu_ns_per_op: f64,
@@ -63,7 +63,7 @@ pub struct Line {
     pub times: Option<Times>,
     /// The memory, if the case is `bytes`.
     pub memory: Option<Memory>,
-    /// What else the suite measures, by the name of its JSON field.
+    /// Further measurements of the suite, by the name of the JSON field.
     pub extra: Vec<(&'static str, f64)>,
 }
 
@@ -96,7 +96,7 @@ impl Series {
 }
 
 impl Line {
-    /// The subject with what tells it from others of that name.
+    /// Returns the subject with what tells it from others of that name.
     pub fn label(&self) -> String {
         [Some(self.subject), self.index, self.object]
             .into_iter()
@@ -111,7 +111,7 @@ impl Line {
         found.map(|&(_, value)| value)
     }
 
-    /// The figure of the line: nanoseconds, or bytes an entry.
+    /// Returns the figure of the line: nanoseconds, or bytes an entry.
     pub fn figure(&self) -> f64 {
         match (&self.times, &self.memory) {
             (Some(times), _) => times.ns_per_op,
@@ -120,7 +120,7 @@ impl Line {
         }
     }
 
-    /// The line as a JSON object.
+    /// Returns the line as a JSON object.
     pub fn json(&self) -> String {
         // Every string is one of our own names: none needs escaping.
         let mut out = format!(

@@ -59,12 +59,12 @@ impl SharedMap {
         Ok(Self { start, len })
     }
 
-    /// The memory's first byte. Page-aligned.
+    /// Returns the memory's first byte. Page-aligned.
     pub fn start(&self) -> *mut u8 {
         self.start
     }
 
-    /// The memory.
+    /// Returns the memory.
     ///
     /// # Safety
     ///
@@ -74,7 +74,7 @@ impl SharedMap {
         unsafe { std::slice::from_raw_parts(self.start, self.len) }
     }
 
-    /// The memory, to write to.
+    /// Returns the memory, to write to.
     ///
     /// # Safety
     ///

@@ -10,12 +10,12 @@ impl Samples {
         self.0.push(sample);
     }
 
-    /// How many runs there were.
+    /// Returns the number of runs.
     pub fn runs(&self) -> usize {
         self.0.len()
     }
 
-    /// The middle sample, or the mean of the two in the middle; NaN if there are none.
+    /// Returns the middle sample, or the mean of the two in the middle; NaN if there are none.
     pub fn median(&self) -> f64 {
         let mut sorted = self.0.clone();
         sorted.sort_unstable_by(f64::total_cmp);
@@ -26,12 +26,12 @@ impl Samples {
         }
     }
 
-    /// The least sample.
+    /// Returns the least sample.
     pub fn min(&self) -> f64 {
         self.0.iter().copied().fold(f64::INFINITY, f64::min)
     }
 
-    /// The greatest sample.
+    /// Returns the greatest sample.
     pub fn max(&self) -> f64 {
         self.0.iter().copied().fold(f64::NEG_INFINITY, f64::max)
     }

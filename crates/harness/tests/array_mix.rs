@@ -52,7 +52,7 @@ fn broken(elements: usize, loses: bool) -> Vec<Broken> {
     }]
 }
 
-/// What a run with this subject alone fails with.
+/// Runs this subject alone and returns the error.
 fn verdict(contender: Contender) -> String {
     let line = "bench array_mix --quick --runs 1 --case 25:74:1/5K --json";
     let args = Cli::parse_from(line.split_whitespace()).args;

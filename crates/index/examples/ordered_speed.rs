@@ -1,4 +1,4 @@
-//! How fast the ordered tree is beside `RwLock<BTreeMap>`: ratios of medians, interleaved.
+//! Measures the speed of the ordered tree beside `RwLock<BTreeMap>`: ratios of medians, interleaved.
 //!
 //! `cargo run --release -p fyris-index --example ordered_speed [millions] [u64|bytes20|hot8|all]`
 #![allow(missing_docs)]

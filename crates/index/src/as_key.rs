@@ -1,4 +1,4 @@
-//! What a map can be asked with.
+//! Key arguments of maps.
 
 /// A form in which a map with keys `K` can be asked for one of them.
 ///
@@ -12,7 +12,7 @@
     note = "a map of `K` is asked with `&Q` where `K: Borrow<Q>`, a map of byte strings with `&Q` where `Q: AsRef<[u8]>`"
 )]
 pub trait AsKey<K: ?Sized> {
-    /// What is hashed and compared.
+    /// The type that is hashed and compared.
     type Key: ?Sized;
 
     /// The key to look for.

@@ -51,7 +51,7 @@ unsafe impl<V: Send + Sync> Send for BytesRef<V> {}
 unsafe impl<V: Send + Sync> Sync for BytesRef<V> {}
 
 impl<V> BytesRef<V> {
-    /// Where the key begins.
+    /// The offset of the key.
     const KEY: usize = offset_of!(Head<V>, length) + size_of::<u32>();
     /// Whether the record allocator aligns such an entry.
     const IS_RECORD: bool = align_of::<Head<V>>() <= 8;
@@ -65,7 +65,7 @@ impl<V> BytesRef<V> {
     pub(crate) fn new(key: &[u8], value: V) -> Self {
         let length = u32::try_from(key.len()).expect("a key is shorter than 4 GiB");
         let entry = Self::allocate(key.len());
-        // SAFETY: freshly allocated for a head and so many bytes behind it.
+        // SAFETY: freshly allocated for a head and `length` bytes behind it.
         unsafe {
             (&raw mut (*entry.as_ptr()).value).write(value);
             (&raw mut (*entry.as_ptr()).length).write(length);

@@ -1,4 +1,4 @@
-//! What an index stores.
+//! The entries of an index.
 
 use std::hash::{BuildHasher, Hash};
 
@@ -8,7 +8,7 @@ use fyris_sync::reclaim::Guard;
 ///
 /// The index never looks behind the handle but through [`Entry::key`] and what stands for it, and never frees what is
 /// behind it but through [`Entry::dispose`], when the index itself is dropped. An entry that an
-/// operation takes out (replaced or removed) goes back to the caller, who retires it.
+/// operation takes out (replaced or removed) goes back to the caller, which retires it.
 ///
 /// # Safety
 ///
@@ -17,13 +17,13 @@ use fyris_sync::reclaim::Guard;
 /// * `key` returns the same key (for the index: equal, same hash, same order) as long as the entry
 ///   is in the index, and the reference is valid while the thread is pinned (invariant RECLAIM).
 pub unsafe trait Entry: Copy {
-    /// What entries are found by.
+    /// The key by which entries are found.
     type Key: ?Sized;
 
     /// The entry's key.
     fn key(&self) -> &Self::Key;
 
-    /// Whether this is the entry's key.
+    /// Returns whether this is the entry's key.
     #[inline]
     fn has_key(&self, key: &Self::Key) -> bool
     where
@@ -32,7 +32,7 @@ pub unsafe trait Entry: Copy {
         self.key() == key
     }
 
-    /// What [`BuildHasher::hash_one`] makes of the entry's key.
+    /// Returns [`BuildHasher::hash_one`] of the entry's key.
     #[inline]
     fn hash_key(&self, hasher: &impl BuildHasher) -> u64
     where

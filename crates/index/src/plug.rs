@@ -14,7 +14,7 @@ use fyris_sync::reclaim::{Guard, LocalGuard, pin};
 use crate::ordered::TreeKey;
 use crate::{Action, Batch, Entry, Index, IndexOptions, OrderedIndex, Range};
 
-/// What an index can do beyond finding and changing the entry of a key. An operation that needs what an index lacks
+/// The features of an index beyond finding and changing the entry of a key. An operation that needs what an index lacks
 /// fails with an error that names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -239,7 +239,7 @@ pub struct Plugged<D: ?Sized> {
 }
 
 impl<D: ?Sized> Plugged<D> {
-    /// An index with these features.
+    /// Makes an index with these features.
     pub fn new(index: Box<D>, features: Features) -> Self {
         Self {
             features,

@@ -1,8 +1,8 @@
 //! Maps and trees as maps of `serde` (feature `serde`).
 //!
-//! A map is written as [`iter`](crate::ConcurrentMap::pin) meets its pairs: those that are there throughout once, others
-//! perhaps. A format whose keys are text, such as JSON, takes maps with keys that it can write as text, and refuses
-//! those of byte strings.
+//! A map is written as [`iter`](crate::ConcurrentMap::pin) meets its pairs: those that are there throughout once,
+//! others perhaps. A format whose keys are text, such as JSON, takes maps with keys that it can write as text, and
+//! refuses those of byte strings.
 
 use std::borrow::Borrow;
 use std::fmt;
@@ -101,7 +101,7 @@ where
     }
 }
 
-/// What pairs are.
+/// The types of the pairs.
 type Of<K, V, M> = PhantomData<fn() -> (K, V, M)>;
 
 /// Reads the pairs of a map one by one.

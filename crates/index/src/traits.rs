@@ -3,9 +3,9 @@
 //! An implementation provides [`get`](Index::get), [`upsert`](Index::upsert), [`scan`](Index::scan),
 //! [`len`](Index::len) and [`memory`](Index::memory); with an order also [`seek`](OrderedIndex::seek),
 //! [`seek_back`](OrderedIndex::seek_back) and [`scan_back`](OrderedIndex::scan_back). How one is made is its
-//! [`Build`]'s, or its [factory](crate::plug::IndexFactory)'s: an index behind a pointer cannot be made by its type. All else has a default, which an
-//! implementation replaces where it can do better. The traits say what an operation does. Which of them take locks, and
-//! which progress they make beside others, each implementation says of itself.
+//! [`Build`]'s, or its [factory](crate::plug::IndexFactory)'s: an index behind a pointer cannot be made by its type.
+//! All else has a default, which an implementation replaces where it can do better. The traits say what an operation
+//! does. Which of them take locks, and which progress they make beside others, each implementation says of itself.
 
 use std::ops::Bound;
 
@@ -13,7 +13,7 @@ use fyris_sync::reclaim::Guard;
 
 use crate::Entry;
 
-/// What becomes of a slot after an [`Index::upsert`] closure has seen it.
+/// The action on a slot, as an [`Index::upsert`] closure decides it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action<E> {
     /// Leave the slot as it is.
@@ -30,7 +30,7 @@ pub type Batch<E> = Vec<E>;
 /// A range of keys, in the index's own order: that of keys, or that of hashes.
 pub type Range<'k, K> = (Bound<&'k K>, Bound<&'k K>);
 
-/// What is asked of an index when it is made. An index without a use for one of them passes over it.
+/// The options of an index when it is made. An index without a use for one of them passes over it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct IndexOptions {

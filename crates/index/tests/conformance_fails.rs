@@ -15,13 +15,13 @@ use fyris_index::{Action, Batch, Entry, Index, LockedBTree, OrderedIndex, Range}
 enum Fault {
     /// A key that is there is not found.
     Misses,
-    /// What is to be kept is removed.
+    /// Removes entries that are to be kept.
     KeepRemoves,
     /// The entry is not put back when the closure panics.
     PanicRemoves,
     /// The slot may change while the closure runs.
     Unprotected,
-    /// What is removed is freed at once.
+    /// Frees removed entries at once.
     FreesEarly,
     /// The last entry of a scan is left out.
     ScanDrops,

@@ -1,4 +1,4 @@
-//! What is promised of every type that can be a key of a tree: key prefixes and separators are in the order of keys,
+//! Properties of every type that can be a key of a tree: key prefixes and separators are in the order of keys,
 //! and keys come back as they went in.
 #![cfg(not(any(loom, shuttle)))]
 

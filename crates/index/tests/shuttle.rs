@@ -23,7 +23,7 @@ type Tree = Ordered<Handle>;
 /// Schedules of a model.
 const SCHEDULES: usize = 3000;
 
-/// What all schedules of a model did together: a model that splits nothing proves nothing about splits.
+/// Counts over all schedules of a model: a model that splits nothing proves nothing about splits.
 struct Seen([AtomicU64; 4]);
 
 impl Seen {
@@ -159,7 +159,7 @@ fn a_join_takes_what_its_neighbour_holds_now() {
 
 #[test]
 fn inner_nodes_split_and_join() {
-    /// How often the tree got lower: a join gives up where somebody else is at work.
+    /// The number of times that the tree got lower: a join gives up where somebody else is at work.
     static LOWER: AtomicU64 = AtomicU64::new(0);
     check(SCHEDULES / 5, || {
         let index = tree((1..=40).map(|key| 2 * key));

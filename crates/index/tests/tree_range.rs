@@ -44,7 +44,7 @@ fn bound() -> impl Strategy<Value = Bound<u32>> {
     ]
 }
 
-/// How what is left is asked for.
+/// The way in which the rest is asked for.
 #[derive(Clone, Copy, Debug)]
 enum Rest {
     Next,

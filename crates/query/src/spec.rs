@@ -25,7 +25,7 @@ pub struct MatchSpec {
     pub(crate) program: Arc<Program>,
 }
 
-/// What a match pattern asks for.
+/// The results that a match pattern asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wanted {
     /// `match`: the list of what the variables are bound to, in the order of their numbers.
@@ -54,7 +54,7 @@ impl MatchSpec {
     ///
     /// # Errors
     ///
-    /// Those of [`MatchSpec::new`].
+    /// As [`MatchSpec::new`].
     pub fn of(spec: Term) -> Result<MatchSpec, SpecError> {
         let program = Arc::new(compile::specification(spec)?);
         Ok(MatchSpec { program })
@@ -64,7 +64,7 @@ impl MatchSpec {
     ///
     /// # Errors
     ///
-    /// Those of [`MatchSpec::new`], and a list without clauses.
+    /// As [`MatchSpec::new`], and for a list without clauses.
     pub fn compile(spec: &Term) -> Result<MatchSpec, SpecError> {
         let compiled = MatchSpec::new(spec)?;
         if compiled.is_empty() {
@@ -88,7 +88,7 @@ impl MatchSpec {
     ///
     /// # Errors
     ///
-    /// Those of [`MatchSpec::pattern`].
+    /// As [`MatchSpec::pattern`].
     pub fn of_pattern(pattern: Term, wanted: Wanted) -> Result<MatchSpec, SpecError> {
         let body = match wanted {
             Wanted::Bindings => known().bindings,
@@ -294,7 +294,7 @@ impl Eq for MatchSpec {}
 ///
 /// # Errors
 ///
-/// Those of [`MatchSpec::compile`].
+/// As [`MatchSpec::compile`].
 pub fn test_ms(subject: &Term, spec: &Term, machine: &Machine) -> Result<Option<Term>, SpecError> {
     Ok(MatchSpec::compile(spec)?.run_term(subject, machine))
 }

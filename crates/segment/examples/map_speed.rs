@@ -1,4 +1,4 @@
-//! How fast the map is, beside a `BTreeMap` in private memory:
+//! Measures the speed of the map, beside a `BTreeMap` in private memory:
 //! `cargo run --release -p fyris-segment --example map_speed [ENTRIES]`.
 
 use std::collections::BTreeMap;

@@ -1,5 +1,5 @@
-//! What readers cost: four of one segment, with copies and in place. And how long it takes to check out a segment of
-//! which little was ever written.
+//! Measures the cost of readers: four of one segment, with copies and in place. And how long it takes to check out a
+//! segment of which little was ever written.
 //!
 //! `cargo run --release -p fyris-segment --example readers -- [MiB]` (default: 64)
 

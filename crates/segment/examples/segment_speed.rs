@@ -1,4 +1,4 @@
-//! What segments cost, in the units M (copying a warm page) and C (the kernel's copy-on-write fault).
+//! Measures the cost of segments, in the units M (copying a warm page) and C (the kernel's copy-on-write fault).
 //!
 //! `cargo run --release -p fyris-segment --example segment_speed`: two processes, each case warmed, medians.
 //! The peer is this program again; it does what it is told over a pipe.

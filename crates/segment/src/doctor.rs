@@ -11,7 +11,7 @@ use crate::trunk::lock::Guard;
 use crate::trunk::slots::{Desk, Process};
 use crate::words::load;
 
-/// A look at a segment without checking it out: who is attached, what is retained, is it sound.
+/// A look at a segment without checking it out: which processes are attached, what is retained, whether it is sound.
 ///
 /// It needs no slot of the attached processes': the doctor has one of its own, for one call at a time, so that it may
 /// hold the lock and be found dead itself.
@@ -22,14 +22,14 @@ pub struct Doctor {
     thread: Mutex<()>,
 }
 
-/// All three, let go in this order: who takes the slot next may take over a lock in its name.
+/// All three, let go in this order: the next owner of the slot may take over a lock in its name.
 struct Held<'a> {
     commits: Guard<'a>,
     _desk: Desk<'a>,
     _thread: MutexGuard<'a, ()>,
 }
 
-/// What the doctor sees.
+/// The state of a segment, as the doctor sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Report {
@@ -62,9 +62,9 @@ pub struct Report {
     pub frames_free: usize,
     /// Free, without space: it was given back to the file system.
     pub frames_holes: usize,
-    /// How often the log went on without a process.
+    /// The number of times that the log went on without a process.
     pub overruns: u64,
-    /// How often a process was evicted: what its base needs was more than may be kept.
+    /// The number of times that a process was evicted, as the frames of its base were more than may be kept.
     pub evictions: u64,
     /// Processes that may be attached.
     pub slots: usize,
@@ -88,7 +88,7 @@ pub struct Attached {
     pub in_place: bool,
 }
 
-/// What a repair did.
+/// The work of a repair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Repaired {
@@ -105,7 +105,7 @@ impl Doctor {
     ///
     /// # Errors
     ///
-    /// Those of opening, see [`crate::Segment::checkout`].
+    /// As for opening, see [`crate::Segment::checkout`].
     pub fn open(name: impl AsRef<Path>) -> Result<Doctor> {
         let trunk = Trunk::open(&Place::of(name.as_ref())?)?;
         Ok(Doctor {

@@ -1,4 +1,4 @@
-//! What can go wrong, by name.
+//! Errors, by name.
 
 use std::io;
 use std::ops::Range;
@@ -14,9 +14,9 @@ pub enum Error {
     /// The trunk holds changes that are not in the working copy yet.
     #[error("the trunk is at log position {trunk}, the working copy at {local}: update first")]
     Behind {
-        /// Where the working copy stands, in page changes ever committed.
+        /// The position of the working copy, in page changes ever committed.
         local: u64,
-        /// Where the trunk stands.
+        /// The position of the trunk.
         trunk: u64,
     },
     /// A validating update or commit met units changed on both sides.
@@ -73,7 +73,7 @@ pub enum Error {
     /// A range outside the segment.
     #[error("range {range:?} is outside the segment of {len} bytes")]
     OutOfRange {
-        /// What was asked for.
+        /// The range asked for.
         range: Range<usize>,
         /// The segment's length.
         len: usize,
@@ -143,7 +143,7 @@ pub enum Error {
     LockTimeout {
         /// The holder; 0 if it is gone, but others were quicker all the time.
         pid: u32,
-        /// How long this process waited, in milliseconds.
+        /// The time that this process waited, in milliseconds.
         millis: u64,
     },
     /// The kernel cannot do what the options demand.
@@ -152,7 +152,7 @@ pub enum Error {
     /// A system call failed.
     #[error("{what}{}: {source}", named(path))]
     Os {
-        /// What was being done.
+        /// The operation under way.
         what: &'static str,
         /// The file that was being opened, made, named or removed.
         path: Option<PathBuf>,

@@ -24,7 +24,7 @@ pub use armed::{arm, arm_stop_at, hurry, passed};
 #[cfg(debug_assertions)]
 pub(crate) use armed::{pass, patience};
 
-/// How long to wait for a living process that keeps something locked.
+/// Returns the longest wait for a living process that keeps something locked.
 #[cfg(not(debug_assertions))]
 pub(crate) fn patience() -> Duration {
     PATIENCE
@@ -60,7 +60,7 @@ mod armed {
         NAMED.store(true, Ordering::Relaxed);
     }
 
-    /// The number of failpoints that this process has passed.
+    /// Returns the number of failpoints that this process has passed.
     pub fn passed() -> u64 {
         PASSED.load(Ordering::Relaxed)
     }

@@ -11,7 +11,7 @@
 //!
 //! # How it lies in memory
 //!
-//! | memory | who sees it | content |
+//! | memory | seen by | content |
 //! |---|---|---|
 //! | trunk | every process, one file mapped shared | header, slots, page heads, log, page frames (see `trunk/mod.rs`) |
 //! | working copy | one process, a memfd mapped twice | the *view*, where writes are tracked, and the *alias*, where updates come in |
@@ -96,8 +96,8 @@
 //!   file. It cannot make this process read or write elsewhere.
 //! * A process that calls `exec` without dropping its segments keeps its slots until it ends (the new program has
 //!   the old one's id and start time), and the lock, if another of its threads held it.
-//! * Who is dead is asked of the kernel and read from `/proc`. A process that can open no file, or has no `/proc` in
-//!   its root, takes those that it cannot look at for living: it waits longer, but harms nobody.
+//! * Whether a process is dead is asked of the kernel and read from `/proc`. A process that can open no file, or has no
+//!   `/proc` in its root, takes those that it cannot look at for living: it waits longer, but harms nobody.
 //! * Processes in different pid namespaces cannot share a segment at the same time ([`Error::Namespace`]).
 //! * The working copy is ordinary memory: if the machine has none left, writing to it ends as writing to any
 //!   untouched memory does.

@@ -1,4 +1,4 @@
-//! Which segments there are.
+//! The list of segments.
 
 use std::path::{Path, PathBuf};
 
@@ -11,11 +11,12 @@ use crate::{PAGE, Segment};
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Listed {
-    /// What to check it out by.
+    /// The name to check it out by.
     pub name: String,
     /// Its file.
     pub path: PathBuf,
-    /// What its file says, or why it says nothing: [`Error::WrongFormat`], [`Error::NotASegment`], damage.
+    /// The overview of its file, or the reason why there is none: [`Error::WrongFormat`], [`Error::NotASegment`],
+    /// damage.
     pub overview: Result<Overview>,
 }
 

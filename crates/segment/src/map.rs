@@ -61,7 +61,7 @@ impl Mapping {
         }
     }
 
-    /// What is so of every mapping here.
+    /// Sets the properties that every mapping here has.
     fn settled(self) -> Result<Mapping> {
         let (start, len) = (self.start, self.len);
         // SAFETY: the mapping just made; a child without it holds no pointers into it that it uses.
@@ -166,20 +166,20 @@ impl ForkMark {
         Ok(mark)
     }
 
-    /// Whether this is a child of the process that made the mark.
+    /// Returns whether this is a child of the process that made the mark.
     #[inline]
     pub(crate) fn forked(&self) -> bool {
         // SAFETY: the mark is here.
         unsafe { self.probe().forked() }
     }
 
-    /// What asks the mark without a way to it.
+    /// Returns a probe that asks the mark without a reference to it.
     pub(crate) fn probe(&self) -> ForkProbe {
         ForkProbe(self.0)
     }
 }
 
-/// Where a [`ForkMark`] is.
+/// The address of a [`ForkMark`].
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ForkProbe(*const u8);
 

@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 /// Longest name of an anonymous segment.
 const MAX_NAME: usize = 200;
 
-/// Where a segment lives.
+/// The location of a segment.
 #[derive(Debug, Clone)]
 pub(crate) struct Place {
     /// The file.
@@ -56,7 +56,7 @@ impl Place {
     }
 }
 
-/// What the files of this user's anonymous segments begin with.
+/// Returns the beginning of the names of this user's anonymous segments.
 fn prefix() -> String {
     format!("fyris-{}-", rustix::process::geteuid().as_raw())
 }

@@ -1,4 +1,4 @@
-//! How a segment is checked out.
+//! Options of a checkout.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::trunk::layout::Shape;
 use crate::words::Unit;
 
-/// How writes to the working copy are noticed.
+/// The way in which writes to the working copy are noticed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Tracking {
     /// The best that the kernel has: `Userfault`, else `Signal`.
@@ -17,10 +17,10 @@ pub enum Tracking {
     Userfault,
     /// mprotect and a SIGSEGV handler, which passes on every fault that is not its own.
     ///
-    /// What the kernel writes for a program raises no signal: `read` into pages that were not written since the last
-    /// commit fails with `EFAULT` ([`Segment::touch`](crate::Segment::touch) them before). A handler for SIGSEGV that
-    /// is installed after the checkout must pass on what is not its own, to the one that it replaces: otherwise the
-    /// next write is fatal.
+    /// Writes of the kernel on behalf of a program raise no signal: `read` into pages that were not written since the
+    /// last commit fails with `EFAULT` ([`Segment::touch`](crate::Segment::touch) them before). A handler for SIGSEGV
+    /// that is installed after the checkout must pass on what is not its own, to the one that it replaces: otherwise
+    /// the next write is fatal.
     Signal,
     /// Not at all: the program says by [`Segment::touch`](crate::Segment::touch) where it writes.
     /// No fault, no scan; what was written and not declared may or may not be committed.
@@ -47,7 +47,7 @@ impl Tracking {
     }
 }
 
-/// How to check a segment out. The default: create it if need be, writable, tracked, unit of 8 bytes.
+/// Options of a checkout. The default: create it if need be, writable, tracked, unit of 8 bytes.
 #[derive(Debug, Clone)]
 pub struct Options {
     pub(crate) create: bool,
@@ -70,7 +70,7 @@ pub struct Options {
 pub(crate) struct Place {
     pub(crate) range: Range<usize>,
     pub(crate) address: usize,
-    /// Whatever is there now goes.
+    /// Mappings that are there now go.
     pub(crate) replace: bool,
 }
 
@@ -101,12 +101,12 @@ impl Default for Options {
 }
 
 impl Options {
-    /// The default.
+    /// Returns the default.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Whether a segment that does not exist is created (default: yes).
+    /// Returns whether a segment that does not exist is created (default: yes).
     pub fn create(mut self, yes: bool) -> Self {
         self.create = yes;
         self
@@ -165,7 +165,7 @@ impl Options {
         self.in_place && self.read_only
     }
 
-    /// How writes are noticed (default: the best way there is).
+    /// Sets the way in which writes are noticed (default: the best way there is).
     pub fn tracking(mut self, tracking: Tracking) -> Self {
         self.tracking = tracking;
         self
@@ -176,36 +176,36 @@ impl Options {
         self.tracking(Tracking::Declared)
     }
 
-    /// The editing unit in bytes: 1, 2, 4, 8, 16, 32 or 64. Fixed when the segment is created
+    /// Sets the editing unit in bytes: 1, 2, 4, 8, 16, 32 or 64. Fixed when the segment is created
     /// (default 8); on an existing segment a different one is an error.
     pub fn unit(mut self, bytes: u32) -> Self {
         self.unit = Some(bytes);
         self
     }
 
-    /// The size in bytes that the segment may grow to, fixed when it is created (default: its size).
+    /// Sets the size in bytes that the segment may grow to, fixed when it is created (default: its size).
     /// What is not used costs address space, and up to 12 % of a page for each page.
     pub fn max_size(mut self, bytes: usize) -> Self {
         self.max_size = bytes;
         self
     }
 
-    /// How many processes may have the segment checked out at once, 1 to 65,536, fixed when it is created
-    /// (default: 1,024). A slot costs 64 bytes.
+    /// Sets the number of processes that may have the segment checked out at once, 1 to 65,536, fixed when it is
+    /// created (default: 1,024). A slot costs 64 bytes.
     pub fn slots(mut self, count: usize) -> Self {
         self.slots = count;
         self
     }
 
-    /// How many bytes of replaced pages the segment may keep for processes that lag by more than its log, fixed when it
-    /// is created (default: eight times `max_size`, and at least 4 MiB).
+    /// Sets the number of bytes of replaced pages that the segment may keep for processes that lag by more than its
+    /// log, fixed when it is created (default: eight times `max_size`, and at least 4 MiB).
     ///
     /// A process that lags so far needs the replaced pages that its working copy started from: at most as many as the
     /// segment has, and twice as many during an update. They are kept, and given up when it has updated or died, so the
     /// memory is used only while somebody lags. If all of them together are more than this, or the file system has no
     /// more space, the process that is furthest behind is *evicted*: pages that it has changed and that others have
-    /// changed too have no common base any more ([`Error::BaseLost`]). With 0 whoever lags by more than the log is
-    /// evicted.
+    /// changed too have no common base any more ([`Error::BaseLost`]). With 0 a process that lags by more than the log
+    /// is evicted.
     pub fn history(mut self, bytes: usize) -> Self {
         self.history = Some(bytes);
         self
@@ -222,19 +222,19 @@ impl Options {
         self
     }
 
-    /// The permissions of a new segment's file, as in `chmod` (default: 0600, this user alone; the umask does not
+    /// Sets the permissions of a new segment's file, as in `chmod` (default: 0600, this user alone; the umask does not
     /// count).
     ///
-    /// Who may read the file may check the segment out to read ([`Options::read_only`]); who may also write to it
-    /// may commit. Others find a segment that has no slash in its name by its path, `/dev/shm/fyris-UID-NAME` with this
-    /// user's number. To attach to a segment in memory whose file gives more than 0600, say the same mode: a file that
-    /// gives more than was asked for is [`Error::NotOurs`].
+    /// Users that may read the file may check the segment out to read ([`Options::read_only`]); those that may also
+    /// write to it may commit. Others find a segment that has no slash in its name by its path,
+    /// `/dev/shm/fyris-UID-NAME` with this user's number. To attach to a segment in memory whose file gives more than
+    /// 0600, say the same mode: a file that gives more than was asked for is [`Error::NotOurs`].
     pub fn mode(mut self, mode: u32) -> Self {
         self.mode = mode;
         self
     }
 
-    /// The group of a new segment's file, by number (default: this process's). It must be one of this user's.
+    /// Sets the group of a new segment's file, by number (default: this process's). It must be one of this user's.
     pub fn group(mut self, group: u32) -> Self {
         self.group = Some(group);
         self
@@ -308,9 +308,9 @@ impl Options {
     ///
     /// # Safety
     ///
-    /// Whatever is mapped there when the segment is checked out (or reattached) is not used any more, but as memory of
-    /// the segment while that is checked out; this holds for every thread and for this library too. When the segment is
-    /// dropped nothing is mapped there.
+    /// The memory that is mapped there when the segment is checked out (or reattached) is not used any more, but as
+    /// memory of the segment while that is checked out; this holds for every thread and for this library too. When the
+    /// segment is dropped nothing is mapped there.
     pub unsafe fn replace(mut self, range: Range<usize>, address: usize) -> Self {
         self.places.push(Place {
             range,
@@ -320,7 +320,7 @@ impl Options {
         self
     }
 
-    /// Whether the placed ranges are whole pages within a segment of `max` bytes, and apart.
+    /// Returns whether the placed ranges are whole pages within a segment of `max` bytes, and apart.
     pub(crate) fn check_places(&self, max: usize) -> Result<()> {
         let mut ranges: Vec<&Range<usize>> = self.places.iter().map(|place| &place.range).collect();
         ranges.sort_unstable_by_key(|range| range.start);
@@ -347,7 +347,7 @@ impl Options {
         }
     }
 
-    /// Whether the private ranges are within a segment of `max` bytes.
+    /// Returns whether the private ranges are within a segment of `max` bytes.
     pub(crate) fn check_private(&self, max: usize) -> Result<()> {
         let bad = |range: &&Range<usize>| range.start > range.end || range.end > max;
         match self.private.iter().find(bad) {

@@ -1,4 +1,4 @@
-//! What one process sees, with several checkouts of one segment.
+//! Tests of one process with several checkouts of one segment.
 
 // One range is one range.
 #![allow(clippy::single_range_in_vec_init)]
@@ -453,7 +453,7 @@ fn laggards_at_many_versions_keep_their_own_bases() {
     doctor.check().unwrap();
 }
 
-/// What a laggard has held back is given back when it is gone: the file shrinks to what is in use, and a slack.
+/// Space that a laggard has held back is given back when it is gone: the file shrinks to what is in use, and a slack.
 #[test]
 fn a_file_gives_space_back() {
     use std::os::unix::fs::MetadataExt;

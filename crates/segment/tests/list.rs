@@ -1,4 +1,4 @@
-//! Which segments there are, whatever else is there.
+//! Tests of the list of segments, with other files beside them.
 
 mod names;
 

@@ -5,7 +5,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 const PAGE: usize = if cfg!(fyris_small) { 256 } else { 4096 };
-/// Where the nodes begin.
+/// The offset of the nodes.
 const NODES: usize = 4096 + PAGE;
 
 /// A map with three levels (small nodes) or two, long values and holes.

@@ -258,7 +258,7 @@ fn a_map_in_a_file_outlives_its_processes() {
     }
 }
 
-/// What a hostile process commits is what the others read: errors, no more.
+/// A hostile process's commit gives the others errors, no more.
 #[test]
 fn a_hostile_commit_gives_errors() {
     let name = Name::new("hostile");

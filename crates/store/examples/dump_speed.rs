@@ -1,4 +1,4 @@
-//! How fast dumps are saved and loaded: `cargo run --release --example dump_speed -- [FILE]`.
+//! Measures the speed of saving and loading dumps: `cargo run --release --example dump_speed -- [FILE]`.
 //!
 //! Without a file it makes a dump of 1M {integer, integer} objects. Prints medians of five runs; where
 //! Erlang is installed, `ets:file2tab` runs in between on the same file.
@@ -85,7 +85,7 @@ fn save(path: &Path) -> Result<f64, Box<dyn std::error::Error>> {
     Ok(time)
 }
 
-/// What `ets:file2tab` takes, if there is an Erlang.
+/// Measures `ets:file2tab`, if there is an Erlang.
 fn file2tab(path: &Path) -> Option<f64> {
     let program = format!(
         "{{T, {{ok, _}}}} = timer:tc(fun() -> ets:file2tab(\"{}\") end), io:format(\"~w\", [T]), halt().",

@@ -1,4 +1,5 @@
-//! What list inserts cost, and what they cost others: `cargo run --release -p fyris --example list_speed [ROUNDS]`.
+//! Measures the cost of list inserts, and their cost to others: `cargo run --release -p fyris --example list_speed
+//! [ROUNDS]`.
 //!
 //! Time of the processor, an object each; then, beside a thread that inserts a list of a million objects, how long a
 //! writer of one of its keys takes at most: on the clock; on the clock, of those writes during which the system took
@@ -80,7 +81,7 @@ fn counted(read: fn(&Table), table: &Table) {
 struct Longest {
     writes: usize,
     clock: Duration,
-    /// How many of the writes were not interrupted, and the longest of them.
+    /// The number of writes that were not interrupted, and the longest of them.
     whole: (usize, Duration),
     processor: Duration,
 }
@@ -97,7 +98,8 @@ impl std::fmt::Display for Longest {
     }
 }
 
-/// How often the system has taken the processor from a thread of this process (a call of `sched_yield` counts as well).
+/// Returns the number of times that the system has taken the processor from a thread of this process (a call of
+/// `sched_yield` counts as well).
 fn interruptions() -> i64 {
     // SAFETY: the call writes the whole of it.
     unsafe {
@@ -107,7 +109,7 @@ fn interruptions() -> i64 {
     }
 }
 
-/// What a writer of one key takes beside lists of a million keys.
+/// Measures a writer of one key beside lists of a million keys.
 fn held_up(table: &Table, lists: i64) -> Longest {
     const KEYS: i64 = 1_000_000;
     let done = AtomicBool::new(false);

@@ -1,4 +1,4 @@
-//! What the store adds to its index: lookups of `{integer}` objects through a table, against the
+//! Measures the overhead of the store over its index: lookups of `{integer}` objects through a table, against the
 //! bare index over the same kind of entries and against a map of plain integers; and the bytes an
 //! object takes. Interleaved rounds, medians, ratios.
 //!

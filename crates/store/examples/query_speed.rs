@@ -1,4 +1,4 @@
-//! What queries cost, an object visited: `cargo run --release -p fyris --example query_speed [OBJECTS]`.
+//! Measures the cost of queries, by object visited: `cargo run --release -p fyris --example query_speed [OBJECTS]`.
 //!
 //! Time of the processor, so that a busy machine shows less; on the clock where several threads run.
 

@@ -13,8 +13,8 @@
 //! count of it, takes it out of both directories first, and drops the count only after every
 //! thread that was pinned has unpinned (RECLAIM). So a pinned reader may use what it finds.
 //!
-//! That a table is found by a name does not say that it has the name, nor that it is not deleted: the table says so
-//! itself (see [`crate::life`]). While it has a name and lives, it is found by it.
+//! A table that is found by a name may have another one by then, or be deleted: the table itself says so (see
+//! [`crate::life`]). While it has a name and lives, it is found by it.
 
 use fyris_sync::atomic::{AtomicPtr, Ordering};
 use fyris_sync::reclaim::{Guard, PROTECT};

@@ -110,7 +110,7 @@ pub(crate) fn each(content: Content, f: impl FnMut(Content)) {
     }
 }
 
-/// What a chain becomes without the records that `gone` accepts.
+/// The chain without the records that `gone` accepts.
 pub(crate) struct Without {
     pub(crate) rest: Option<Content>,
     /// The lowest content that old and new chain share.

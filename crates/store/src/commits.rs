@@ -2,7 +2,7 @@
 //!
 //! # Why
 //!
-//! One store decides for all keys of a [commit](crate::pending). Whoever reads one key needs no more. A reader of
+//! One store decides for all keys of a [commit](crate::pending). A reader of one key needs no more. A reader of
 //! several keys looks at them one after another, and the decision may fall between: it would see one key before the
 //! commit and another after it, and half of the list.
 //!
@@ -20,10 +20,10 @@
 //!
 //! # Invariants
 //!
-//! * **ORDER**: a commit is in the log before its state says so, and then at once: whoever takes it for a place, or
-//!   appends another, stores the state first. So a reader finds what is before its place everywhere, and what it finds
-//!   of a later commit is of one that it finds in the log afterwards.
-//! * **KEPT**: what a commit has displaced is retired after it was appended; so is the commit. Whoever was pinned
+//! * **ORDER**: a commit is in the log before its state says so, and then at once: a thread that takes it for a place,
+//!   or appends another, stores the state first. So a reader finds what is before its place everywhere, and what it
+//!   finds of a later commit is of one that it finds in the log afterwards.
+//! * **KEPT**: what a commit has displaced is retired after it was appended; so is the commit. A thread that was pinned
 //!   before it took its place may follow the log from the end back to this place, and read what the cells of these
 //!   commits name. The place itself is compared and never followed: it may be freed once it is not the last.
 //!
@@ -49,7 +49,7 @@ use crate::slot::Content;
 /// Commits of more keys are searched for a key; the keys of others are gathered in a map.
 const LONG: usize = if cfg!(fyris_small) { 4 } else { 256 };
 
-/// So many commits are searched before the keys of all of them are gathered.
+/// The number of commits that are searched before the keys of all of them are gathered.
 const SEARCHED: usize = if cfg!(fyris_small) { 1 } else { 4 };
 
 /// The commits of a table's content.
@@ -81,8 +81,8 @@ impl Commits {
             }
             // SAFETY: as above; the commit is not in the log yet.
             unsafe { commit.follow(last) };
-            // AcqRel: pairs with PROTECT, here and in `last`: who finds the commit finds its cells. Failure is
-            // repeated.
+            // AcqRel: pairs with PROTECT, here and in `last`: a thread that finds the commit finds its cells. Failure
+            // is repeated.
             let appended = self.last.compare_exchange(
                 last,
                 commit.as_ptr(),
@@ -92,7 +92,7 @@ impl Commits {
             if appended.is_ok() {
                 commit.appear();
                 if !last.is_null() {
-                    // SAFETY: the log's use; it is no longer the last, and nobody who pins from now on follows it
+                    // SAFETY: the log's use; it is no longer the last, and no thread that pins from now on follows it
                     // (KEPT).
                     unsafe { Descriptor::release(last, pin) };
                 }
@@ -152,11 +152,11 @@ pub(crate) struct Undo<'g> {
     part: fn(RecordPtr) -> &'g [u8],
 }
 
-/// What commits behind the place have changed.
+/// The changes of commits behind the place.
 struct Changes<'g> {
     /// The last commit that is taken over.
     seen: *const Descriptor,
-    /// What keys held before; and the version of the commit that changed it.
+    /// The contents of keys before, each with the version of the commit that changed it.
     old: HashMap<&'g [u8], (u64, Option<Content>)>,
     /// Long commits, in their order.
     long: Vec<&'g Descriptor>,
@@ -199,7 +199,7 @@ impl<'g> Undo<'g> {
         }
     }
 
-    /// Whether there is anything to undo in what was read before the call.
+    /// Returns whether there is anything to undo in what was read before the call.
     #[inline]
     pub(crate) fn is_due(&self, commits: &Commits) -> bool {
         // Acquire: pairs with the exchange in `append`. What was read of a commit was read after it was appended
@@ -208,7 +208,7 @@ impl<'g> Undo<'g> {
         last != self.place && !cfg!(fyris_mutant = "store_commit_not_undone")
     }
 
-    /// What a key held at the place, if it has been changed by a commit since; to be asked after the key was read.
+    /// Returns the content of a key at the place, if a commit has changed it since; to be asked after the key was read.
     pub(crate) fn before(&mut self, commits: &Commits, key: &[u8]) -> Option<Option<Content>> {
         self.take_over(commits);
         let part = self.part;

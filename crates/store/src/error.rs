@@ -1,4 +1,4 @@
-//! What can be wrong, each with its cause.
+//! Errors, each with its cause.
 //!
 //! ETS answers `badarg` to nearly everything. Here every error says what was wrong and where, and
 //! [`Error::ets_class`] gives the word ETS would have used. An operation that returns an error has
@@ -21,7 +21,7 @@ pub enum EtsClass {
 }
 
 impl EtsClass {
-    /// The atom's name.
+    /// Returns the atom's name.
     pub fn as_str(self) -> &'static str {
         match self {
             EtsClass::Badarg => "badarg",
@@ -40,9 +40,9 @@ pub enum Error {
     /// The caller may not do this.
     #[error("no {right} access: the table is {protection} and belongs to another process")]
     NoAccess {
-        /// What was needed.
+        /// The right that was needed.
         right: Right,
-        /// What the table allows.
+        /// The protection of the table.
         protection: Protection,
     },
     /// Only the owner may do this.
@@ -63,9 +63,9 @@ pub enum Error {
     /// A tuple too short to have a key.
     #[error("bad key position {keypos} in a tuple of {arity}")]
     BadKeyPosition {
-        /// Where the table's key is.
+        /// The position of the table's key.
         keypos: usize,
-        /// How long the tuple is.
+        /// The number of elements of the tuple.
         arity: usize,
     },
     /// An element that the object does not have.
@@ -73,7 +73,7 @@ pub enum Error {
     BadPosition {
         /// The position asked for.
         position: String,
-        /// How long the tuple is.
+        /// The number of elements of the tuple.
         arity: usize,
     },
     /// The key of a stored object cannot be changed in place.
@@ -85,9 +85,9 @@ pub enum Error {
     /// A counter must be an integer.
     #[error("element {position} is {found}, not an integer")]
     NotAnInteger {
-        /// Which element.
+        /// The position of the element.
         position: usize,
-        /// What is there instead.
+        /// The element found.
         found: String,
     },
     /// An integer grew beyond what can be represented.
@@ -102,7 +102,7 @@ pub enum Error {
     /// The operation does not exist for this type of table.
     #[error("{operation} does not work on a {}", .found.as_str())]
     WrongType {
-        /// What was asked for.
+        /// The operation asked for.
         operation: &'static str,
         /// The table's type.
         found: TableType,
@@ -112,7 +112,7 @@ pub enum Error {
     BadSlot {
         /// The slot asked for.
         slot: usize,
-        /// How many there are.
+        /// The number of slots.
         slots: usize,
     },
     /// An option that does not exist, or an ill-formed one.
@@ -134,9 +134,9 @@ pub enum Error {
     LacksFeature {
         /// The index's name.
         index: &'static str,
-        /// What it lacks.
+        /// The missing feature.
         feature: &'static str,
-        /// What was asked for.
+        /// The operation asked for.
         operation: &'static str,
     },
     /// An argument of the wrong form.

@@ -1,4 +1,4 @@
-//! What the store tells processes.
+//! Events that the store sends to processes.
 
 use fyris_term::Term;
 
@@ -12,14 +12,14 @@ pub enum Event {
     Transfer {
         /// The table: its name if it is a named one.
         table: TableRef,
-        /// Who owned it before.
+        /// The owner before.
         from: ProcessId,
-        /// What the former owner, or the heir option, wanted to say.
+        /// The data of the former owner, or of the heir option.
         data: Term,
     },
 }
 
-/// Where events for a process go.
+/// The receiver of events for processes.
 ///
 /// Called without any lock of the store held, on the thread that caused the event; it may call the
 /// store. It should not block.

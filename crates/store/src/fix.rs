@@ -1,16 +1,16 @@
 //! Fixing a table.
 //!
 //! Cursors of the indexes survive change, so fixing protects nothing here. What remains of
-//! `safe_fixtable` is what callers can see of it: who has fixed the table and since when, and that
+//! `safe_fixtable` is what callers can see of it: which processes have fixed the table and since when, and that
 //! `next` in a hash table goes on from a key that was deleted while the table was fixed, but not from
 //! one that never was there. So while a table is fixed its deleted keys are remembered.
 //!
 //! # The invariant (F, *fixed*)
 //!
 //! When fixing has returned, no key goes that is not remembered first. A delete asks whether the table is fixed,
-//! remembers the key, and then takes it out, all in one section of a write (see [`crate::life`]). So who fixes the
-//! table says that it is fixed, and waits for the sections: a delete that did not see it has taken its key out before
-//! the traversal begins.
+//! remembers the key, and then takes it out, all in one section of a write (see [`crate::life`]). So a process that
+//! fixes the table says that it is fixed, and waits for the sections: a delete that did not see it has taken its key
+//! out before the traversal begins.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Mutex;
@@ -21,7 +21,7 @@ use fyris_sync::atomic::{AtomicBool, Ordering};
 use crate::ids::ProcessId;
 use crate::record::RecordPtr;
 
-/// Who has fixed a table.
+/// The fixes of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fixed {
     /// When the first of the fixes was made, by the clock on the wall.
@@ -30,7 +30,7 @@ pub struct Fixed {
     pub since_monotonic: Instant,
     /// The same by a clock of the caller's: see [`Table::fix_at`](crate::Table::fix_at).
     pub since_by_caller: Option<i64>,
-    /// Who has fixed it how many times.
+    /// The processes that have fixed it, each with its number of fixes.
     pub by: Vec<(ProcessId, u32)>,
 }
 
@@ -48,7 +48,7 @@ struct State {
     by: BTreeMap<ProcessId, u32>,
     gone: HashSet<Box<[u8]>>,
     all_gone: bool,
-    /// How often the table was fixed when it was not.
+    /// The number of times that the table was fixed when it was not.
     turns: u64,
     /// The last of these turns for which the writes under way were waited for (F).
     settled: u64,
@@ -110,7 +110,7 @@ impl Fixes {
         }
     }
 
-    /// Whether anybody has fixed the table.
+    /// Returns whether anybody has fixed the table.
     #[inline]
     pub(crate) fn is_fixed(&self) -> bool {
         // Acquire: pairs with the Release in `fix`. Asked in the section of a write, so that it is waited for if it
@@ -145,14 +145,14 @@ impl Fixes {
         }
     }
 
-    /// Whether the key was deleted while the table was fixed. After all were deleted at once,
+    /// Returns whether the key was deleted while the table was fixed. After all were deleted at once,
     /// every key counts as one of them.
     pub(crate) fn knows(&self, key: &[u8]) -> bool {
         let state = self.lock();
         state.all_gone || state.gone.contains(key)
     }
 
-    /// Who has fixed the table.
+    /// Returns the fixes of the table.
     pub(crate) fn get(&self) -> Option<Fixed> {
         let state = self.lock();
         let (since, since_monotonic, since_by_caller) = state.since?;

@@ -5,7 +5,7 @@ use fyris_term::Atom;
 /// An opaque number for a caller that can own tables: an Erlang process, a Rust [`Owner`](crate::Owner).
 ///
 /// The store knows nothing of it but equality and, through [`Store::ended`](crate::Store::ended), its
-/// end. Whoever hands out the numbers sees to it that a number stands for one caller only; one that is
+/// end. The program that hands out the numbers sees to it that a number stands for one caller only; one that is
 /// registered anew after its end is a new process, and no heir that the old one was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ProcessId(pub u64);
@@ -14,7 +14,7 @@ pub struct ProcessId(pub u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TableId(pub u64);
 
-/// How a caller refers to a table.
+/// A caller's reference to a table.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TableRef {
     /// By its identity: goes on working after a rename.
@@ -64,7 +64,7 @@ pub enum TableType {
 }
 
 impl TableType {
-    /// The word that stands for it in `new/2` and `info/2`.
+    /// Returns the word that stands for it in `new/2` and `info/2`.
     pub fn as_str(self) -> &'static str {
         match self {
             TableType::Set => "set",
@@ -88,7 +88,7 @@ impl TableType {
     }
 }
 
-/// Who may do what.
+/// The protection of a table: which processes may read and write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Protection {
     /// Everybody reads and writes.
@@ -100,7 +100,7 @@ pub enum Protection {
 }
 
 impl Protection {
-    /// The word that stands for it in `new/2` and `info/2`.
+    /// Returns the word that stands for it in `new/2` and `info/2`.
     pub fn as_str(self) -> &'static str {
         match self {
             Protection::Public => "public",
@@ -110,7 +110,7 @@ impl Protection {
     }
 }
 
-/// What an operation needs to be allowed to do.
+/// The right that an operation needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Right {
     /// Look at objects.

@@ -53,7 +53,7 @@ impl<F: IndexFactory> Factory for F {
     }
 }
 
-/// What makes an index.
+/// The maker of an index.
 #[derive(Clone)]
 enum Maker {
     Hash,

@@ -1,4 +1,4 @@
-//! Which part of a record's key a table finds its objects by: over both the keys and the records.
+//! The part of a record's key by which a table finds its objects: over both the keys and the records.
 
 use std::hash::Hash;
 
@@ -8,7 +8,7 @@ use fyris_term::key::KeyBuf;
 use crate::keys::{ExactKey, OrderKey};
 use crate::record::RecordPtr;
 
-/// Which of the two key types an entry is found by.
+/// The two key types by which an entry is found.
 pub(crate) trait KeyKind: Send + Sync + 'static {
     /// The key type.
     type Key: ?Sized + Eq + Ord + Hash + TreeKey + 'static;

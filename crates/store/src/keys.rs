@@ -97,7 +97,7 @@ impl ShortKey {
         KeyBuf::int_of_word(self.word, self.len).map_or(u64::MAX, |value| value as u64)
     }
 
-    /// Whether these are the key's bytes.
+    /// Returns whether these are the key's bytes.
     #[inline]
     pub(crate) fn is(self, bytes: &[u8]) -> bool {
         bytes.len() == self.len && word_of(bytes) == Some(self.word)
@@ -166,7 +166,7 @@ fn order_of(a: &[u8], b: &[u8]) -> Ordering {
     }
 }
 
-/// What an operation can be given as a key.
+/// Types that operations take as a key.
 pub trait AsKey {
     /// Runs `f` on the encoded key.
     fn with<R>(&self, f: impl FnOnce(&KeyBuf) -> R) -> R;

@@ -1,4 +1,4 @@
-//! What a table is called, who may use it, and how that changes.
+//! The name, protection and owner of a table, and their changes.
 //!
 //! # The invariant (N, *now*)
 //!
@@ -12,8 +12,8 @@
 //! * **Reads look twice.** A read loads the state, reads, and loads the state again. If it is the same, it was in force
 //!   when the object was read. If not, a lookup begins anew; what reads many objects asks whether the caller may still
 //!   do that. No read waits.
-//! * **Writes are waited out.** A write enters a [section](Sections) of the table, and then loads the state. Whoever
-//!   changes the state waits for the sections.
+//! * **Writes are waited out.** A write enters a [section](Sections) of the table, and then loads the state. A thread
+//!   that changes the state waits for the sections.
 //!
 //! # The order of steps of a change
 //!
@@ -28,15 +28,15 @@
 //! No one can tell that these are several steps:
 //!
 //! * A write under the old state ended before step 4, so it is before the change, and so is all that saw it. None that
-//!   is refused by the new state came before one that was admitted by the old: those who come between wait.
-//! * A name in a directory is only a hint (see [`crate::catalog`]): whoever finds the table by it asks the state, and
-//!   finds the old name until step 5 and the new one since. So there is no moment without a name, nor one with two.
+//!   is refused by the new state came before one that was admitted by the old: writers that come between wait.
+//! * A name in a directory is only a hint (see [`crate::catalog`]): a thread that finds the table by it asks the state,
+//!   and finds the old name until step 5 and the new one since. So there is no moment without a name, nor one with two.
 //! * A read whose second look finds the old state was done before step 5. What a writer puts in after step 5 is
 //!   published after the new state, so a read that saw it finds the new state at its second look.
 //! * Between a new owner, which is a word of its own, and the new state nothing is written, and a deletion waits for
 //!   the lock: so it is the same at which of the two a reader arrives.
 //!
-//! Public tables let everybody do everything, whoever owns them: a new owner is waited for by nobody there.
+//! Public tables let every process do everything, whichever owns them: no process waits for a new owner there.
 
 use std::sync::{Mutex, MutexGuard};
 
@@ -90,7 +90,7 @@ impl Asked {
         (self.mask != 0).then(|| name_in(self.name))
     }
 
-    /// Whether a table in this state has the name.
+    /// Returns whether a table in this state has the name.
     #[inline]
     pub(crate) fn is_name_in(self, state: State) -> bool {
         (state.0 ^ self.name) & self.mask == 0
@@ -156,7 +156,7 @@ impl Life {
 
     #[inline]
     pub(crate) fn state(&self) -> State {
-        // Acquire: pairs with the Release in `commit`: who sees a new state sees the owner that goes with it.
+        // Acquire: pairs with the Release in `commit`: a thread that sees a new state sees the owner that goes with it.
         State(self.state.load(Ordering::Acquire))
     }
 
@@ -185,7 +185,7 @@ impl Life {
         }
     }
 
-    /// Whether a caller may do this in this state, if the table has the name in it that it was asked for by.
+    /// Returns whether a caller may do this in this state, if the table has the name in it that it was asked for by.
     #[inline]
     pub(crate) fn allows(
         &self,

@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::record::{NewRecord, Object, Scratch, elements, with_scratch};
 use crate::resource_ref;
 
-/// Where the parts of an object are written.
+/// A writer for the parts of an object.
 pub struct ObjectWriter<'a> {
     scratch: &'a mut Scratch,
 }
@@ -33,7 +33,7 @@ impl ObjectWriter<'_> {
         ValueWriter::new(&mut self.scratch.values, &mut self.scratch.blobs)
     }
 
-    /// The large binaries among what was written so far.
+    /// Returns the large binaries among what was written so far.
     #[inline]
     pub fn blobs(&self) -> &[Arc<[u8]>] {
         &self.scratch.blobs
@@ -46,7 +46,7 @@ impl ObjectWriter<'_> {
     }
 }
 
-/// What an operation can be given as an object.
+/// Types that operations take as an object.
 pub trait AsObject {
     /// Writes the object for a table whose key is at `keypos`, from 1; returns its arity.
     ///
@@ -92,7 +92,7 @@ pub(crate) fn record_in(
 }
 
 impl Object<'_> {
-    /// The whole tuple in another representation; with `key` in the place of the key if the caller has it
+    /// Returns the whole tuple in another representation; with `key` in the place of the key if the caller has it
     /// already, except where the key [is small](Object::is_small). O(size).
     pub fn build<B: Build>(
         &self,
@@ -133,7 +133,7 @@ impl Object<'_> {
         tuple
     }
 
-    /// How many bytes the key and the values take as they are stored, or a few more.
+    /// Returns the number of bytes that the key and the values take as they are stored, or a few more.
     #[inline]
     pub fn stored_len(&self) -> usize {
         if self.is_inline() {
@@ -154,7 +154,7 @@ impl Object<'_> {
         }
     }
 
-    /// The key in another representation.
+    /// Returns the key in another representation.
     pub fn build_key<B: Build>(&self, builder: &mut B, stack: &mut Vec<B::Out>) -> B::Out {
         if let Some(int) = self.word_int(self.keypos()) {
             return builder.int(int);

@@ -14,7 +14,7 @@ use crate::indexes::{Choice, Indexes};
 use crate::record::brief;
 use crate::table_data::AnyTableData;
 
-/// How much writers of different objects may run beside each other. Both default indexes always let
+/// The concurrency of writers of different objects. Both default indexes always let
 /// them; the option is accepted and reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum WriteConcurrency {
@@ -79,22 +79,22 @@ impl Options {
         }
     }
 
-    /// A `set`.
+    /// Makes the options of a `set`.
     pub fn set() -> Options {
         Options::new(TableType::Set)
     }
 
-    /// An `ordered_set`.
+    /// Makes the options of an `ordered_set`.
     pub fn ordered_set() -> Options {
         Options::new(TableType::OrderedSet)
     }
 
-    /// A `bag`.
+    /// Makes the options of a `bag`.
     pub fn bag() -> Options {
         Options::new(TableType::Bag)
     }
 
-    /// A `duplicate_bag`.
+    /// Makes the options of a `duplicate_bag`.
     pub fn duplicate_bag() -> Options {
         Options::new(TableType::DuplicateBag)
     }
@@ -109,7 +109,7 @@ impl Options {
         self.protection(Protection::Private)
     }
 
-    /// Who may do what.
+    /// Sets which processes may read and write.
     pub fn protection(self, protection: Protection) -> Options {
         Options {
             protection: Some(protection),
@@ -125,12 +125,13 @@ impl Options {
         }
     }
 
-    /// Which element is the key, from 1.
+    /// Sets the position of the key, from 1.
     pub fn keypos(self, keypos: usize) -> Options {
         Options { keypos, ..self }
     }
 
-    /// Who gets the table when its owner ends, and what it is told; nothing without data.
+    /// Sets the process that gets the table when its owner ends, and the data of its message; without data there is
+    /// none.
     pub fn heir(self, heir: ProcessId, data: Option<Term>) -> Options {
         Options {
             heir: Some((heir, data)),
@@ -147,7 +148,7 @@ impl Options {
         }
     }
 
-    /// Room for so many objects from the beginning.
+    /// Makes room for this many objects from the beginning.
     pub(crate) fn capacity(self, capacity: usize) -> Options {
         Options { capacity, ..self }
     }
@@ -270,7 +271,7 @@ impl Options {
         })
     }
 
-    /// What the table will be, once and for all.
+    /// Returns the settings of the table, which do not change.
     pub(crate) fn settings(&self, indexes: &Indexes) -> Result<Settings> {
         let kind = self.kind;
         let index = indexes.find(self.index.as_deref().unwrap_or(kind.index()), kind)?;
@@ -311,7 +312,7 @@ impl Options {
     }
 }
 
-/// What `{write_concurrency, _}` says, and the number of locks if it says one.
+/// Parses the value of `{write_concurrency, _}`, and the number of locks if it has one.
 fn concurrency(value: &Term) -> Option<(WriteConcurrency, Option<usize>)> {
     let (concurrency, locks) = match value {
         Term::Atom(word) => match word.as_str() {
@@ -349,7 +350,7 @@ pub(crate) fn atom(name: &str) -> Result<Atom> {
     Atom::new(name).map_err(|error| Error::BadArgument(error.to_string()))
 }
 
-/// What a table is for ever, but for the protection, which `setopts` may change.
+/// The settings of a table, of which only the protection may change, by `setopts`.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
     pub(crate) kind: TableType,

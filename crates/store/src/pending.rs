@@ -26,11 +26,11 @@
 //! * the same as before where it replaces whatever is there (`set` and `ordered_set`), so it does not matter if the
 //!   decision falls meanwhile: nobody is going to see what was written;
 //! * made anew from what is now there, in the bags;
-//! * nothing at all if its keys were to be new: who puts anything under such a key aborts the commit.
+//! * nothing at all if its keys were to be new: a writer that puts anything under such a key aborts the commit.
 //!
 //! In the last two cases the decision must not fall between the look at the state and the change: the writer *holds*
 //! it. The committer *seals* the commit before it decides: it lets nobody hold it any more, and waits for the few dozen
-//! nanoseconds that those who do still need. Who comes then waits for the decision, which is the next step.
+//! nanoseconds that its holders still need. A writer that comes then waits for the decision, which is the next step.
 //!
 //! # Invariants
 //!
@@ -39,10 +39,10 @@
 //! * (ASCENDING) Cells are put in slots in ascending order of keys, and a committer waits for other committers while
 //!   it holds only cells of smaller keys. So waiting makes no circle.
 //! * (BLOCK) A descriptor and its cells are one block with two uses: its committer's, until no slot holds a cell of it
-//!   any more, and the log's, while it is the last commit. Who gives up the last use retires it; a reader that came by
-//!   it before is pinned (RECLAIM).
+//!   any more, and the log's, while it is the last commit. The thread that gives up the last use retires it; a reader
+//!   that came by it before is pinned (RECLAIM).
 //! * (THROUGH) What a cell says changes only under the protection of the slot that holds it, and of what was decided
-//!   what wins does not change. So who takes a cell out of its slot reads what it owned for good.
+//!   what wins does not change. So a thread that takes a cell out of its slot reads what it owned for good.
 //!
 //! A committer that panics half-way aborts (its guard's `Drop`), so that nobody waits for ever.
 //!
@@ -79,14 +79,14 @@ const STATE: u32 = 3;
 /// One writer that holds the decision.
 const HOLD: u32 = 4;
 
-/// What a commit asks of the keys that it writes.
+/// The conditions of a commit on the keys that it writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Terms {
     /// Nothing: what it puts there replaces whatever is there.
     Replace,
-    /// That what it puts there is made from what is there.
+    /// Its contents are made from those that are there.
     Add,
-    /// That nothing is there.
+    /// The keys are new.
     New,
 }
 
@@ -106,11 +106,11 @@ pub(crate) struct Descriptor {
     terms: Terms,
     /// By how much more objects and bytes the commit adds than when its cells were put in slots.
     drift: (AtomicI64, AtomicI64),
-    /// How many uses the block still has.
+    /// The number of uses that the block still has.
     uses: AtomicU8,
-    /// How many commits there were before. Written before the block is in the log, as `previous`.
+    /// The number of commits before. Written before the block is in the log, as `previous`.
     version: AtomicU64,
-    /// The commit before, to be followed by those who know that it has not been freed.
+    /// The commit before, to be followed by threads that know that it has not been freed.
     previous: AtomicPtr<Descriptor>,
     cells: Box<[Pending]>,
     /// Of a commit that adds, the records of each key one behind another; and for each key where those of the next
@@ -167,7 +167,7 @@ impl Pending {
         unsafe { &*self.descriptor }
     }
 
-    /// What the key holds according to the state now.
+    /// Returns the content of the key according to the state now.
     pub(crate) fn read(&self) -> Option<Content> {
         match self.state() {
             State::Committed => self.after(),
@@ -175,13 +175,13 @@ impl Pending {
         }
     }
 
-    /// What the key holds without the commit.
+    /// Returns the content of the key without the commit.
     pub(crate) fn before(&self) -> Option<Content> {
         // PROTECT: pairs with the Release in `write_through`. SAFETY: live by OWNERSHIP.
         unsafe { Content::from_bits(self.old.load(PROTECT)) }
     }
 
-    /// What the key holds after a commit.
+    /// Returns the content of the key after a commit.
     pub(crate) fn after(&self) -> Option<Content> {
         // PROTECT: pairs with the Release in `write_through`. SAFETY: live by OWNERSHIP.
         unsafe { Content::from_bits(self.new.load(PROTECT)) }
@@ -265,7 +265,7 @@ impl Drop for Hold<'_> {
 }
 
 impl Descriptor {
-    /// What the commit asks of its keys.
+    /// Returns the conditions of the commit on its keys.
     pub(crate) fn terms(&self) -> Terms {
         self.terms
     }
@@ -278,7 +278,7 @@ impl Descriptor {
         &self.records[begin..self.ends[at]]
     }
 
-    /// Notes that the commit adds so many objects and bytes more than it did, for a writer of one of its keys
+    /// Notes that the commit adds this many objects and bytes more than it did, for a writer of one of its keys
     /// (THROUGH).
     pub(crate) fn drift(&self, objects: i64, bytes: i64) {
         // Relaxed, both: read when all slots have been gone over, each of which orders it (THROUGH).
@@ -314,10 +314,10 @@ impl Descriptor {
 
     /// Lets the state say that the commit has happened, which is in the log.
     pub(crate) fn appear(&self) {
-        // Relaxed: who sees it done has nothing to do. A store writes a line that others read.
+        // Relaxed: a thread that sees it done has nothing to do. A store writes a line that others read.
         if self.state.load(Ordering::Relaxed) & STATE != COMMITTED {
-            // Release: pairs with the Acquire in `Pending::state`, so that whoever sees the decision sees everything
-            // before it.
+            // Release: pairs with the Acquire in `Pending::state`, so that a thread that sees the decision sees
+            // everything before it.
             self.state.store(COMMITTED, Ordering::Release);
         }
     }
@@ -441,7 +441,7 @@ impl Commit {
         self.block().abort();
     }
 
-    /// Whether it will not happen.
+    /// Returns whether it will not happen.
     pub(crate) fn is_aborted(&self) -> bool {
         // Relaxed: a hint; `seal` tells for sure.
         self.block().state.load(Ordering::Relaxed) & STATE == ABORTED

@@ -1,9 +1,9 @@
-//! What happens rarely: tables come and go, change names and owners; processes end.
+//! Rare operations: tables come and go, change names and owners; processes end.
 //!
 //! One lock orders all of it. No operation on objects takes it. Under it every change is checked and takes effect, so
 //! the caller has the right to it at that moment. Changes that take a right away first close the table for writes,
 //! without the lock: see [`crate::life`]. Events are sent after the lock is released, so that a sink may use the store;
-//! whoever is told of a table owns it already.
+//! a process that is told of a table owns it already.
 
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -72,8 +72,8 @@ impl Removed {
     fn retire(self, pin: &impl Guard) {
         drop(self.attachment);
         let shared = Arc::into_raw(self.shared).cast_mut();
-        // SAFETY: one swap took the data out of the table, and nobody who pins from now on finds it; TABLE_STAYS: the
-        // same for the table, of which `reclaim` drops the registry's count, once.
+        // SAFETY: one swap took the data out of the table, and no thread that pins from now on finds it; TABLE_STAYS:
+        // the same for the table, of which `reclaim` drops the registry's count, once.
         unsafe {
             pin.retire(self.data);
             pin.retire(shared);
@@ -222,8 +222,8 @@ impl Inner {
 
     /// Deletes a table and takes it out of the directories. `None` if that was done before.
     ///
-    /// It is gone when its content is: who finds it in a directory afterwards sees that. Under the lock, so that nobody
-    /// takes its name for taken.
+    /// It is gone when its content is: a thread that finds it in a directory afterwards sees that. Under the lock, so
+    /// that nobody takes its name for taken.
     fn remove(&self, registry: &mut Registry, shared: &TableShared) -> Option<Removed> {
         let data = shared.delete()?;
         let counted = registry.tables.remove(&shared.id)?;
@@ -488,7 +488,7 @@ impl Drop for Inner {
         let tables = std::mem::take(&mut self.lock().tables);
         for shared in tables.values() {
             if let Some(data) = shared.delete() {
-                // SAFETY: one swap took it out, and nobody who pins from now on finds it.
+                // SAFETY: one swap took it out, and no thread that pins from now on finds it.
                 unsafe { pin.retire(data) };
                 pin.flush_on_drop();
             }
@@ -577,7 +577,7 @@ fn lock_heir(shared: &TableShared) -> MutexGuard<'_, Option<Heir>> {
         .unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-/// What a binding keeps with the table.
+/// Locks the value that a binding keeps with the table.
 pub(crate) fn lock_attachment(shared: &TableShared) -> MutexGuard<'_, Option<Box<dyn Any + Send>>> {
     shared
         .attachment
@@ -585,7 +585,7 @@ pub(crate) fn lock_attachment(shared: &TableShared) -> MutexGuard<'_, Option<Box
         .unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-/// Refuses a caller who may not do this. Under the lock.
+/// Refuses a caller that may not do this. Under the lock.
 fn check_right(shared: &TableShared, asked: Asked, caller: ProcessId, right: Right) -> Result<()> {
     let state = shared.life.state();
     match shared.life.allows(state, asked, caller, right) {
@@ -594,7 +594,7 @@ fn check_right(shared: &TableShared, asked: Asked, caller: ProcessId, right: Rig
     }
 }
 
-/// Refuses a caller who is not the owner. Under the lock.
+/// Refuses a caller that is not the owner. Under the lock.
 fn check_owner(shared: &TableShared, asked: Asked, caller: ProcessId) -> Result<()> {
     if shared.is_deleted() || !asked.is_name_in(shared.life.state()) {
         return Err(shared.refusal(shared.life.state(), asked, Right::Write));
@@ -616,8 +616,8 @@ mod tests {
     use super::*;
     use crate::{Error, Store};
 
-    /// A deletion swaps the content out before it takes the table out of the directories: who looks in between finds
-    /// that it is gone, by whatever way.
+    /// A deletion swaps the content out before it takes the table out of the directories: a thread that looks in
+    /// between finds that it is gone, by whatever way.
     #[test]
     fn a_table_without_content_is_found_by_nobody() {
         let store = Store::new();

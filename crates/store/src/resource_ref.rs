@@ -16,7 +16,7 @@ use std::sync::{Arc, OnceLock};
 
 use fyris_term::{Fun, Reference, Term};
 
-/// What a binding does about keepers.
+/// The functions of a binding for keepers.
 #[derive(Clone, Copy, Debug)]
 pub struct ResourceRefs {
     /// Whether these bytes are a keeper's: cheap, since every large binary that is freed is asked.
@@ -44,7 +44,7 @@ pub(crate) fn release_all(blobs: &[Arc<[u8]>]) {
     }
 }
 
-/// Whether one of the blobs of a record is a keeper.
+/// Returns whether one of the blobs of a record is a keeper.
 pub(crate) fn is_among(blobs: &[Arc<[u8]>]) -> bool {
     let keepers = KEEPERS.get();
     keepers.is_some_and(|keepers| blobs.iter().any(|blob| (keepers.is_resource_ref)(blob)))
@@ -61,7 +61,7 @@ pub(crate) fn without(blobs: &[Arc<[u8]>]) -> &[Arc<[u8]>] {
     first.map_or(blobs, |first| &blobs[..first])
 }
 
-/// Whether objects that are made now may need keepers.
+/// Returns whether objects that are made now may need keepers.
 pub(crate) fn any() -> bool {
     KEEPERS.get().is_some_and(|keepers| (keepers.any)())
 }

@@ -1,4 +1,4 @@
-//! What an index entry of the store is: one of four things in one word.
+//! The index entry of the store: one of four things in one word.
 //!
 //! # The four
 //!
@@ -15,7 +15,7 @@
 //! a number that says which of them a reader takes); it costs readers nothing that the test for
 //! tag 0 does not cost them already.
 //!
-//! # Who owns what (invariant OWNERSHIP)
+//! # Ownership (invariant OWNERSHIP)
 //!
 //! Content that is in an index belongs to the slot. Whoever takes a word out of a slot retires
 //! what that word owned and the new word does not: the record, the cells of a chain that are not
@@ -40,7 +40,7 @@ pub(crate) const RECORD: u64 = 0;
 pub(crate) const CHAIN: u64 = 1;
 const PENDING: u64 = 2;
 
-/// What a key holds: one record, or a chain of them.
+/// The content of a key: one record, or a chain of them.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Content(NonZeroU64);
 
@@ -64,7 +64,7 @@ impl Content {
         Content::raw(word)
     }
 
-    /// Whether it is an inline object.
+    /// Returns whether it is an inline object.
     #[inline]
     pub(crate) fn is_inline(self) -> bool {
         self.0.get() & TAG == INLINE
@@ -76,7 +76,7 @@ impl Content {
         self.is_inline().then_some(self.0.get())
     }
 
-    /// Whether it is several objects.
+    /// Returns whether it is several objects.
     #[inline]
     pub(crate) fn is_chain(self) -> bool {
         self.0.get() & TAG == CHAIN
@@ -109,7 +109,7 @@ impl Content {
         NonZeroU64::new(bits).map(Content)
     }
 
-    /// What it is; the caller is pinned, or owns it. An inline object is materialized.
+    /// Returns its kind; the caller is pinned, or owns it. An inline object is materialized.
     #[inline]
     pub(crate) fn kind(self) -> Kind {
         let bits = self.0.get();
@@ -148,7 +148,7 @@ impl Content {
         }
     }
 
-    /// How many objects.
+    /// Returns the number of objects.
     #[inline]
     pub(crate) fn count(self) -> usize {
         match self.owned() {
@@ -157,7 +157,7 @@ impl Content {
         }
     }
 
-    /// What it owns: nothing, if it is an inline object.
+    /// Returns the memory that it owns: none, if it is an inline object.
     #[inline]
     fn owned(self) -> Option<Kind> {
         (!self.is_inline()).then(|| self.kind())
@@ -238,7 +238,7 @@ impl<K> Slot<K> {
         Slot(bits, PhantomData)
     }
 
-    /// What a reader finds: never waits. A commit that is not decided has not happened.
+    /// Returns the content for a reader, which never waits. A commit that is not decided has not happened.
     #[inline]
     pub(crate) fn read(self) -> Option<Content> {
         if self.0.get() & TAG == PENDING {
@@ -268,12 +268,12 @@ impl<K> Slot<K> {
         Some(content)
     }
 
-    /// What [`Slot::resolve`] came to.
+    /// Returns the result of [`Slot::resolve`].
     pub(crate) fn resolved(self) -> Option<Content> {
         (self.0.get() & TAG != PENDING).then_some(Content(self.0))
     }
 
-    /// What a writer finds.
+    /// Returns the content for a writer.
     #[inline]
     pub(crate) fn settled(self) -> Settled {
         if self.0.get() & TAG != PENDING {
@@ -304,7 +304,7 @@ impl<K> Slot<K> {
         (bits & TAG == PENDING).then(|| unsafe { PendingPtr::from_bits(bits & !TAG) })
     }
 
-    /// Whether the entry has this key. The caller is pinned.
+    /// Returns whether the entry has this key. The caller is pinned.
     #[inline]
     pub(crate) fn has_short_key(self, key: ShortKey) -> bool {
         match self.word() {

@@ -35,7 +35,7 @@ impl Default for Store {
 }
 
 impl Store {
-    /// A store without tables.
+    /// Makes a store without tables.
     pub fn new() -> Store {
         Store(Arc::new(Inner::new()))
     }
@@ -104,7 +104,7 @@ impl Store {
         Ok(Table::new(shared, caller, Asked::BY_IDENTITY))
     }
 
-    /// The table registered under `name`, made with `options` if there is none.
+    /// Returns the table registered under `name`, made with `options` if there is none.
     ///
     /// # Errors
     ///
@@ -127,7 +127,7 @@ impl Store {
         }
     }
 
-    /// A handle of a table for `caller`, which goes on working after a rename.
+    /// Returns a handle of a table for `caller`, which goes on working after a rename.
     ///
     /// # Errors
     ///
@@ -144,7 +144,7 @@ impl Store {
         Ok(Table::new(shared, caller, Asked::BY_IDENTITY))
     }
 
-    /// A handle for one operation or a few, which writes no shared line: what a binding uses.
+    /// Returns a handle for one operation or a few, which writes no shared line: what a binding uses.
     ///
     /// Found by name it stops working when the table is renamed, at that moment: it never shows what was put in under
     /// another name, and nothing is put in through it afterwards.
@@ -191,7 +191,7 @@ pub struct Borrowed<'g> {
 }
 
 impl Borrowed<'_> {
-    /// A table whose count belongs to somebody who outlives the result.
+    /// A table whose count belongs to an owner that outlives the result.
     #[inline]
     pub(crate) fn new(table: Table) -> Self {
         Borrowed {
@@ -233,12 +233,12 @@ pub struct Owner {
 }
 
 impl Owner {
-    /// The number it is known by.
+    /// Returns the number it is known by.
     pub fn id(&self) -> ProcessId {
         self.id
     }
 
-    /// The store.
+    /// Returns the store.
     pub fn store(&self) -> &Store {
         &self.store
     }
@@ -261,7 +261,7 @@ impl Owner {
         self.store.open(self.id, atom(name)?, options)
     }
 
-    /// A handle of a table that exists.
+    /// Returns a handle of a table that exists.
     ///
     /// # Errors
     ///
@@ -270,7 +270,7 @@ impl Owner {
         self.store.table(self.id, table)
     }
 
-    /// A handle of the table registered under a name.
+    /// Returns a handle of the table registered under a name.
     ///
     /// # Errors
     ///
@@ -279,7 +279,7 @@ impl Owner {
         self.table(atom(name)?)
     }
 
-    /// The next event for this owner, if one has come.
+    /// Returns the next event for this owner, if one has come.
     pub fn try_event(&self) -> Option<Event> {
         self.events().try_recv().ok()
     }

@@ -9,15 +9,15 @@
 //!
 //! * it began before the swap, so there is no moment in real time that contradicts it;
 //! * whatever it reads or writes is in the old data, whose operations keep their order among
-//!   themselves, and which nobody reads who began after the swap;
+//!   themselves, and which no thread reads that began after the swap;
 //! * counts belong to the data, so what it adds late is not counted in the new one.
 //!
 //! So emptying a table is atomic and isolated at the price of one pointer, and the old content is freed when
-//! nobody is left who may look at it (RECLAIM).
+//! no thread is left that may look at it (RECLAIM).
 //!
 //! A deletion swaps the pointer under the registry's lock, and takes the table out of the directories under the same
-//! lock. Who finds it there in between, without the lock, finds it deleted: see [`crate::life`] for the rest of a
-//! table's life.
+//! lock. A thread that finds it there in between, without the lock, finds it deleted: see [`crate::life`] for the rest
+//! of a table's life.
 
 use std::any::Any;
 use std::sync::{Mutex, Weak};
@@ -34,13 +34,13 @@ use crate::options::Settings;
 use crate::registry::Inner;
 use crate::table_data::AnyTableData;
 
-/// Who inherits a table.
+/// The heir of a table.
 #[derive(Clone)]
 pub(crate) struct Heir {
     pub(crate) process: ProcessId,
-    /// Which registration of the process: a later one is another process.
+    /// The registration of the process: a later one is another process.
     pub(crate) incarnation: u64,
-    /// What it is sent; nothing is sent without.
+    /// The data of its message; without data there is no message.
     pub(crate) data: Option<Term>,
 }
 
@@ -52,7 +52,7 @@ pub(crate) struct TableShared {
     /// Read and written under the registry's lock.
     pub(crate) heir: Mutex<Option<Heir>>,
     pub(crate) store: Weak<Inner>,
-    /// What a binding keeps with the table while it lives.
+    /// The value that a binding keeps with the table while it lives.
     pub(crate) attachment: Mutex<Option<Box<dyn Any + Send>>>,
     pub(crate) life: Life,
     data: AtomicPtr<AnyTableData>,
@@ -94,7 +94,7 @@ impl TableShared {
         self.any_data(pin).ok_or_else(|| self.gone())
     }
 
-    /// The content, whoever asks.
+    /// The content, without a check of rights.
     #[inline]
     pub(crate) fn any_data<'g>(&self, _pin: &'g impl Guard) -> Option<&'g AnyTableData> {
         // PROTECT: pairs with the AcqRel in `swap_data`. SAFETY: null or a data that is retired only
@@ -115,7 +115,7 @@ impl TableShared {
         }
     }
 
-    /// Whether the table is deleted.
+    /// Returns whether the table is deleted.
     pub(crate) fn is_deleted(&self) -> bool {
         // Acquire: pairs with the AcqRel in `swap_data`.
         self.data.load(Ordering::Acquire).is_null()
@@ -171,7 +171,7 @@ impl TableShared {
         self.life.state().name()
     }
 
-    /// How others refer to the table: its name if it is a named one.
+    /// Returns the reference to the table: its name if it is a named one.
     pub(crate) fn reference(&self) -> TableRef {
         if self.settings.named {
             TableRef::Name(self.name())

@@ -1,4 +1,4 @@
-//! What threads see of each other.
+//! Tests of what threads see of each other.
 
 mod common;
 mod stall;

@@ -1,4 +1,4 @@
-//! What errors say.
+//! Tests of the texts of errors.
 
 use fyris::dump::DumpError;
 use fyris::{CounterOp, Error, MatchSpec, Options, Store};

@@ -1,4 +1,4 @@
-//! How much memory waits for a thread that stays pinned: what was retired since, and little more.
+//! The memory that waits for a thread that stays pinned is what was retired since, and little more.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicIsize, Ordering};

@@ -14,7 +14,7 @@ use fyris::{Cursor, MatchSpec, Options, RangeOptions, Store, Table};
 use fyris_term::Term;
 use rand::{Rng, SeedableRng};
 
-/// What the values of a pair sum up to: odd, so that just one of them is above the half.
+/// The sum of the values of a pair: odd, so that just one of them is above the half.
 const SUM: i64 = 1001;
 
 /// Rounds of all readings; each reader makes so many.
@@ -69,7 +69,7 @@ impl Case {
         self.table.insert_list(&list).expect("inserts");
     }
 
-    /// What all values of pairs sum up to.
+    /// Returns the sum of all values of pairs.
     fn total(&self) -> i64 {
         SUM * self.pairs.len() as i64
     }

@@ -134,7 +134,7 @@ fn table_of_users(owner: &Owner) -> Table {
     table
 }
 
-/// What is looked at is what the plan says, and not the table.
+/// Queries visit the objects of their plan, and not the table.
 #[test]
 fn plans_visit_what_they_must() {
     let owner = Store::new().owner();

@@ -28,7 +28,7 @@ fn spec(text: &str) -> MatchSpec {
     MatchSpec::new(&Term::parse(text).expect("a term")).expect("a specification")
 }
 
-/// What a table holds, by every way of reading it, which all agree.
+/// Returns the content of a table, by every way of reading it, which all agree.
 fn content(table: &Table) -> Vec<Term> {
     let mut all = table.tab2list().expect("reads");
     let is_ordered = table.table_type() == TableType::OrderedSet;

@@ -30,7 +30,7 @@ const KINDS: [TableType; 4] = [
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/query_oracle.escript");
 
-/// What is asked of every pair, in the order of the script's answers.
+/// The operations on every pair, in the order of the script's answers.
 const OPERATIONS: [&str; 12] = [
     "select",
     "select_reverse",
@@ -176,7 +176,7 @@ fn head(spec: &Term) -> Term {
     head.expect("a clause has a head").clone()
 }
 
-/// What Fyris answers: one term for every operation.
+/// Returns the answers of Fyris: one term for every operation.
 fn answers(owner: &Owner, kind: TableType, case: &Case) -> Vec<Term> {
     let table = filled(owner, kind, case);
     let spec = compiled(&case.spec);
@@ -292,7 +292,7 @@ fn is_key_of_a_map(case: &Case) -> bool {
     })
 }
 
-/// What was compared, and what came out different.
+/// The number of comparisons, and the differences.
 #[derive(Default)]
 struct Tally {
     pairs: u64,

@@ -59,7 +59,7 @@ fn bound() -> impl Strategy<Value = Bound<Term>> {
     ]
 }
 
-/// What a prefix means, said without bytes.
+/// Returns whether a key begins with a prefix, without using bytes.
 fn begins(prefix: &Prefix, key: &Term) -> bool {
     let alike =
         |a: &[Term], b: &[Term]| a.len() <= b.len() && a.iter().zip(b).all(|(a, b)| a.eq_order(b));

@@ -1,4 +1,4 @@
-//! What deleted objects held is released as soon as nobody can be looking at it any more, but for 64 KiB a thread.
+//! Memory of deleted objects is released as soon as no thread can be looking at it any more, but for 64 KiB a thread.
 
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};

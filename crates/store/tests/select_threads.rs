@@ -62,7 +62,7 @@ fn churn(table: &Table, salt: i64, rounds: i64) {
     }
 }
 
-/// That the steady keys are each there once, and in order where there is one.
+/// Checks that each steady key is there once, and in order where there is one.
 fn check(table: &Table, keys: &[Term], how: &str) {
     let mut seen: HashMap<i64, u32> = HashMap::new();
     for key in keys.iter().map(number).filter(|k| k % 2 == 0) {

@@ -112,7 +112,7 @@ fn lists_of_small_objects_are_one_step() {
     }
 }
 
-/// What was shown stays as it was while its pin lives, however much is shown after it.
+/// A materialized object stays as it was while its pin lives, however many are materialized after it.
 #[test]
 fn what_is_seen_stays_while_the_pin_lives() {
     for table in &tables()[..2] {

@@ -14,7 +14,7 @@ pub struct UnsafeCell<T>(std::cell::UnsafeCell<T>);
 
 #[cfg(not(loom))]
 impl<T> UnsafeCell<T> {
-    /// A cell that holds `value`.
+    /// Makes a cell that holds `value`.
     #[inline]
     pub const fn new(value: T) -> Self {
         Self(std::cell::UnsafeCell::new(value))

@@ -30,7 +30,7 @@ use crate::thread::slot;
 /// Stripes that one thread has to itself: as many as there are processors, within bounds.
 const MAX_OWN: usize = 64;
 
-/// What was added and what was taken; both only grow (invariant SUM).
+/// The numbers added and taken; both only grow (invariant SUM).
 #[derive(Default)]
 struct Cell {
     added: AtomicU64,
@@ -55,7 +55,7 @@ pub struct Striped {
 }
 
 impl Striped {
-    /// A counter that stands at zero, in one cell.
+    /// Makes a counter that stands at zero, in one cell.
     pub fn new() -> Self {
         Self {
             base: Cell::default(),
@@ -113,7 +113,7 @@ impl Striped {
         side(&stripes.stripes[shared].0, delta).fetch_add(amount, Ordering::Release) + amount
     }
 
-    /// The count: exact while nobody adds, else never below the true value at a moment during the
+    /// Returns the count: exact while nobody adds, else never below the true value at a moment during the
     /// call. One pass over the stripes.
     #[inline]
     pub fn sum(&self) -> i64 {
@@ -123,7 +123,7 @@ impl Striped {
         added.wrapping_sub(taken) as i64
     }
 
-    /// The count at one moment during the call.
+    /// Returns the count at one moment during the call.
     ///
     /// Linearizable. Repeats while others add, so it may take long under constant writing; it
     /// delays nobody.

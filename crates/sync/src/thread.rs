@@ -31,7 +31,7 @@ mod slot {
 
     use crate::lock::SpinLock;
 
-    /// What [`slot`] says while a thread's own storage is being torn down.
+    /// The result of [`slot`] while a thread's own storage is being torn down.
     pub const NO_SLOT: usize = usize::MAX;
     const UNSET: usize = usize::MAX - 1;
 
@@ -60,7 +60,7 @@ mod slot {
         }
     }
 
-    /// The calling thread's number: no other living thread has it. A nanosecond.
+    /// Returns the calling thread's number: no other living thread has it. A nanosecond.
     ///
     /// [`NO_SLOT`] in destructors of thread-local values that run after this module's own.
     #[inline]

@@ -26,7 +26,7 @@ fn in_child(f: impl FnOnce() -> bool) -> bool {
     libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0
 }
 
-/// How many of so many blocks are reclaimed when this thread is pinned no more.
+/// Returns the number of blocks, of those retired, that are reclaimed when this thread is pinned no more.
 fn reclaimed(blocks: usize) -> usize {
     static FREED: AtomicUsize = AtomicUsize::new(0);
     let before = FREED.load(Ordering::Relaxed);

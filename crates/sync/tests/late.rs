@@ -11,7 +11,7 @@ use common::{await_count, retire};
 use fyris_sync::reclaim::{LocalGuard, pin, pin_owned};
 
 static FREED: AtomicUsize = AtomicUsize::new(0);
-/// What is retired at the end of a thread.
+/// The number of blocks retired at the end of a thread.
 static RETIRED: AtomicUsize = AtomicUsize::new(0);
 
 fn use_it() {

@@ -1,4 +1,4 @@
-//! What reclamation allocates for itself is freed as well: the memory of a process that retires stays as it is.
+//! Memory that reclamation allocates for itself is freed as well: the memory of a process that retires stays as it is.
 #![cfg(not(any(loom, shuttle)))]
 
 mod common;

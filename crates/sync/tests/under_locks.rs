@@ -37,7 +37,7 @@ fn blocks_are_reclaimed_where_pins_end() {
 struct Chain(usize);
 
 thread_local! {
-    /// How many reclaims this thread is in. By thread: two of them reclaim chains side by side.
+    /// The number of reclaims that this thread is in. By thread: two of them reclaim chains side by side.
     static DEPTH: Cell<usize> = const { Cell::new(0) };
 }
 

@@ -1,4 +1,4 @@
-//! How long keys and values take: medians over interleaved rounds, the empty loop beside them.
+//! Measures the time that keys and values take: medians over interleaved rounds, the empty loop beside them.
 //!
 //! `cargo run --release -p fyris-term --example key_speed`; with a case's number as argument only that case runs, a
 //! million times, for counting instructions: `valgrind --tool=callgrind target/release/examples/key_speed 1`.

@@ -153,7 +153,7 @@ fn any_float() -> impl Strategy<Value = Term> + Clone {
     ]
 }
 
-/// An atom out of a small pool: prefixes of each other, empty, quoted, Latin-1, beyond, of 255 characters.
+/// Makes an atom out of a small pool: prefixes of each other, empty, quoted, Latin-1, beyond, of 255 characters.
 pub fn atom() -> impl Strategy<Value = Atom> + Clone {
     let mut names: Vec<String> = [
         "a",
@@ -246,7 +246,7 @@ fn word() -> impl Strategy<Value = u32> + Clone {
     ]
 }
 
-/// A process identifier of a few nodes.
+/// Makes a process identifier of a few nodes.
 pub fn pid() -> impl Strategy<Value = Pid> + Clone {
     (node(), word(), word()).prop_map(|((node, creation), id, serial)| Pid {
         node,

@@ -10,9 +10,9 @@
 //! `c` holds `64 << c` of them, so 15 chunks hold all that can be and a program with few atoms pays for few. A slot is
 //! written once, by the thread that holds the table's lock, before the number is given to anybody.
 //!
-//! - Invariant **named-before-numbered**: whoever holds an `Atom` can read its slot. The number came to it from `new`
-//!   or `from_id` in its own thread, whose lock or `Acquire` load saw the slot written, or from another thread by a way
-//!   that synchronises (anything that moves a value between threads does).
+//! - Invariant **named-before-numbered**: a thread that holds an `Atom` can read its slot. The number came to it from
+//!   `new` or `from_id` in its own thread, whose lock or `Acquire` load saw the slot written, or from another thread by
+//!   a way that synchronises (anything that moves a value between threads does).
 //!
 //! # From name to number: readers share
 //!
@@ -62,7 +62,7 @@ type Slot = OnceLock<&'static str>;
 
 struct Table {
     chunks: [OnceLock<Box<[Slot]>>; CHUNKS],
-    /// How many numbers were given out.
+    /// The number of numbers given out.
     count: AtomicU32,
     /// Held while a number is given out.
     growing: Mutex<()>,
@@ -132,7 +132,7 @@ impl Table {
         let name: &'static str = Box::leak(name.into());
         // Empty so far: slots are filled here only, with `growing` held, one for each number.
         let _ = slots[at].set(name);
-        // Release: pairs with the Acquire in `is_known`: who sees the count sees the slot.
+        // Release: pairs with the Acquire in `is_known`: a thread that sees the count sees the slot.
         self.count.store(id + 1, Ordering::Release);
         Ok((id, name))
     }
@@ -161,13 +161,13 @@ impl Atom {
         TABLE.intern(name).map(Atom)
     }
 
-    /// The name. O(1), without locks.
+    /// Returns the name. O(1), without locks.
     pub fn as_str(self) -> &'static str {
         // named-before-numbered: the slot is there.
         TABLE.name(self.0).unwrap_or_default()
     }
 
-    /// The number that stands for the name in this process.
+    /// Returns the number that stands for the name in this process.
     pub fn id(self) -> u32 {
         self.0
     }
@@ -177,7 +177,7 @@ impl Atom {
         TABLE.is_known(id).then_some(Atom(id))
     }
 
-    /// How many atoms there are.
+    /// Returns the number of atoms.
     pub fn count() -> usize {
         // Relaxed: a figure, not a permission to read.
         TABLE.count.load(Ordering::Relaxed) as usize

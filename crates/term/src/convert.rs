@@ -32,7 +32,7 @@ pub enum ConvertError {
     /// It is of another type.
     #[error("expected {expected}, found {found}")]
     Type {
-        /// What the caller wants.
+        /// The type that the caller wants.
         expected: &'static str,
         /// The term's type, and the term if it is short.
         found: String,
@@ -48,9 +48,9 @@ pub enum ConvertError {
     /// A tuple with the wrong number of elements.
     #[error("expected a tuple of {expected}, found one of {found}")]
     Arity {
-        /// How many are wanted.
+        /// The number expected.
         expected: usize,
-        /// How many there are.
+        /// The number found.
         found: usize,
     },
     /// A binary that is not UTF-8.
@@ -64,7 +64,7 @@ pub enum ConvertError {
     NotFinite(String),
 }
 
-/// What a short message calls the term.
+/// Returns the name of a term's type for a short message.
 pub(crate) fn describe(term: &Term) -> String {
     const LONGEST: usize = 40;
     let name = term.type_name();
@@ -87,7 +87,7 @@ fn wrong(expected: &'static str, found: &Term) -> ConvertError {
 }
 
 impl Term {
-    /// The name of the term's type, with its article: `an integer`, `a list`.
+    /// Returns the name of the term's type, with its article: `an integer`, `a list`.
     pub fn type_name(&self) -> &'static str {
         match self {
             Term::Int(_) | Term::Big(_) => "an integer",
@@ -106,19 +106,19 @@ impl Term {
         }
     }
 
-    /// An Erlang string: the list of the characters' numbers.
+    /// Makes an Erlang string: the list of the characters' numbers.
     pub fn string(text: &str) -> Term {
         Term::List(text.chars().map(Term::from).collect())
     }
 
-    /// The float `value`; an error for NaN and the infinities.
+    /// Returns the float `value`; an error for NaN and the infinities.
     pub fn float(value: f64) -> Result<Term, ConvertError> {
         Float::new(value)
             .map(Term::Float)
             .ok_or_else(|| ConvertError::NotFinite(value.to_string()))
     }
 
-    /// The integer, if it is one that fits.
+    /// Returns the integer, if it is one that fits.
     pub fn as_int(&self) -> Option<i64> {
         if let Term::Int(value) = self {
             Some(*value)
@@ -127,7 +127,7 @@ impl Term {
         }
     }
 
-    /// The atom, if it is one.
+    /// Returns the atom, if it is one.
     pub fn as_atom(&self) -> Option<Atom> {
         if let Term::Atom(atom) = self {
             Some(*atom)
@@ -136,7 +136,7 @@ impl Term {
         }
     }
 
-    /// The elements, if it is a tuple.
+    /// Returns the elements, if it is a tuple.
     pub fn as_tuple(&self) -> Option<&[Term]> {
         if let Term::Tuple(elements) = self {
             Some(elements)
@@ -145,7 +145,7 @@ impl Term {
         }
     }
 
-    /// The elements, if it is a proper list.
+    /// Returns the elements, if it is a proper list.
     pub fn as_list(&self) -> Option<&[Term]> {
         if let Term::List(elements) = self {
             Some(elements)
@@ -154,7 +154,7 @@ impl Term {
         }
     }
 
-    /// The bytes, if it is a binary.
+    /// Returns the bytes, if it is a binary.
     pub fn as_binary(&self) -> Option<&[u8]> {
         if let Term::Binary(bytes) = self {
             Some(bytes)
@@ -163,7 +163,7 @@ impl Term {
         }
     }
 
-    /// The map, if it is one.
+    /// Returns the map, if it is one.
     pub fn as_map(&self) -> Option<&Map> {
         if let Term::Map(map) = self {
             Some(map)

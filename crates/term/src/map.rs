@@ -17,7 +17,7 @@ pub struct Map {
 }
 
 impl Map {
-    /// The map of these pairs; the last of several equal (`=:=`) keys wins.
+    /// Returns the map of these pairs; the last of several equal (`=:=`) keys wins.
     pub fn new(pairs: impl Into<Vec<(Term, Term)>>) -> Map {
         let mut pairs = pairs.into();
         // Stable, so of equal keys the last is the last of its run.
@@ -32,7 +32,7 @@ impl Map {
         Map { pairs }
     }
 
-    /// The map of pairs that are already in strictly ascending exact key order; `None` if they are not. O(n).
+    /// Returns the map of pairs that are already in strictly ascending exact key order; `None` if they are not. O(n).
     pub fn from_sorted(pairs: Vec<(Term, Term)>) -> Option<Map> {
         pairs
             .is_sorted_by(|(a, _), (b, _)| a.cmp_exact(b).is_lt())
@@ -43,7 +43,7 @@ impl Map {
         self.pairs.binary_search_by(|(k, _)| k.cmp_exact(key))
     }
 
-    /// The value of `key` (`=:=`).
+    /// Returns the value of `key` (`=:=`).
     pub fn get(&self, key: &Term) -> Option<&Term> {
         self.find(key).ok().map(|at| &self.pairs[at].1)
     }
@@ -69,7 +69,7 @@ impl Map {
         self.find(key).ok().map(|at| self.pairs.remove(at).1)
     }
 
-    /// The number of pairs.
+    /// Returns the number of pairs.
     pub fn len(&self) -> usize {
         self.pairs.len()
     }
@@ -79,19 +79,19 @@ impl Map {
         self.pairs.is_empty()
     }
 
-    /// The pairs in exact key order.
+    /// Returns the pairs in exact key order.
     pub fn iter(
         &self,
     ) -> impl ExactSizeIterator<Item = (&Term, &Term)> + DoubleEndedIterator + Clone {
         self.pairs.iter().map(|(key, value)| (key, value))
     }
 
-    /// The pairs in exact key order, as they are stored.
+    /// Returns the pairs in exact key order, as they are stored.
     pub fn pairs(&self) -> &[(Term, Term)] {
         &self.pairs
     }
 
-    /// The pairs in exact key order, given away.
+    /// Returns the pairs in exact key order, given away.
     pub fn into_pairs(self) -> Vec<(Term, Term)> {
         self.pairs
     }

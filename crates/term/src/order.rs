@@ -71,7 +71,7 @@ impl Term {
         compare(self, other, Numbers::ByValue)
     }
 
-    /// The order of keys inside maps: `Equal` exactly when the terms are `=:=`. O(size of the smaller term).
+    /// Returns the order of keys inside maps: `Equal` exactly when the terms are `=:=`. O(size of the smaller term).
     pub fn cmp_exact(&self, other: &Term) -> Ordering {
         compare(self, other, Numbers::Exactly)
     }
@@ -118,7 +118,7 @@ fn compare(a: &Term, b: &Term, numbers: Numbers) -> Ordering {
     }
 }
 
-/// What is left for one rank: numbers of several kinds, and bitstrings.
+/// Compares the remaining kinds of one rank: numbers of several kinds, and bitstrings.
 fn same_rank(a: &Term, b: &Term, mode: Numbers) -> Ordering {
     match (bits(a), bits(b)) {
         (Some((a, a_last)), Some((b, b_last))) => bitstrings(a, a_last, b, b_last),
@@ -144,7 +144,7 @@ fn numbers(a: &Term, b: &Term, mode: Numbers) -> Ordering {
     }
 }
 
-/// How a big integer compares with everything that fits 64 bits.
+/// Compares a big integer with everything that fits 64 bits.
 fn away_from_zero(big: &BigInt) -> Ordering {
     if big.sign() == Sign::Minus {
         Ordering::Less

@@ -57,7 +57,7 @@ impl Float {
         value.is_finite().then_some(Float(value))
     }
 
-    /// The number.
+    /// Returns the number.
     pub fn get(self) -> f64 {
         self.0
     }
@@ -79,7 +79,7 @@ pub struct Pid {
     pub id: u32,
     /// Second number.
     pub serial: u32,
-    /// Which start of the node.
+    /// The number of the node's start.
     pub creation: u32,
 }
 
@@ -90,7 +90,7 @@ pub struct Port {
     pub node: Atom,
     /// Its number (64 bits since OTP 24).
     pub id: u64,
-    /// Which start of the node.
+    /// The number of the node's start.
     pub creation: u32,
 }
 
@@ -101,14 +101,14 @@ pub struct Port {
 pub struct Reference {
     /// The node that made it.
     pub node: Atom,
-    /// Which start of the node.
+    /// The number of the node's start.
     pub creation: u32,
     /// One to five words.
     pub ids: Vec<u32>,
 }
 
 impl Reference {
-    /// The words without the zeros at the end: the reference's identity on its node.
+    /// Returns the words without the zeros at the end: the reference's identity on its node.
     pub fn significant(&self) -> &[u32] {
         let used = self
             .ids
@@ -201,19 +201,19 @@ pub struct BitString {
 }
 
 impl BitString {
-    /// The bytes; the last one carries [`BitString::last_bits`] bits in its high end.
+    /// Returns the bytes; the last one carries [`BitString::last_bits`] bits in its high end.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// How many bits of the last byte count: 1 to 7.
+    /// Returns the number of bits of the last byte that count: 1 to 7.
     pub fn last_bits(&self) -> u8 {
         self.last_bits
     }
 }
 
 impl Term {
-    /// An integer of any size, in canonical form.
+    /// Makes an integer of any size, in canonical form.
     pub fn integer(value: impl Into<BigInt>) -> Term {
         let big = value.into();
         match i64::try_from(&big) {
@@ -222,7 +222,7 @@ impl Term {
         }
     }
 
-    /// The atom named `name`.
+    /// Returns the atom named `name`.
     ///
     /// # Panics
     ///
@@ -231,13 +231,13 @@ impl Term {
         Term::Atom(Atom::new(name).expect("an atom's name"))
     }
 
-    /// A binary.
+    /// Makes a binary.
     pub fn binary(bytes: impl Into<Arc<[u8]>>) -> Term {
         Term::Binary(bytes.into())
     }
 
-    /// A bitstring of `bits` bits: a binary when that is a multiple of 8. Bits beyond are cleared; `None` if there
-    /// are fewer bytes than bits.
+    /// Makes a bitstring of `bits` bits: a binary when that is a multiple of 8. Bits beyond are cleared; `None` if
+    /// there are fewer bytes than bits.
     pub fn bits(bytes: &[u8], bits: usize) -> Option<Term> {
         let bytes = bytes.get(..bits.div_ceil(8))?;
         let last_bits = (bits % 8) as u8;

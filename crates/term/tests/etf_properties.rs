@@ -90,7 +90,7 @@ fn too_large(error: &DecodeError) -> bool {
     }
 }
 
-/// Whatever the bytes: an offset within them, or a term that is written and read again.
+/// Checks that any bytes give an offset within them, or a term that is written and read again.
 fn judged(bytes: &[u8]) -> Result<(), TestCaseError> {
     match etf::decode_prefix(bytes) {
         Ok((term, used)) => {
@@ -124,7 +124,7 @@ proptest! {
         judged(&changed(options.encode(&term).unwrap(), &changes))?;
     }
 
-    /// What is measured is what decoding takes, to the byte, and too large where that is.
+    /// The measure is the memory that decoding takes, to the byte, and too large where that is.
     #[test]
     fn a_measured_term_takes_what_a_decoded_one_does(
         term in arbitrary::term(),

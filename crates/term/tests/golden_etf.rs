@@ -138,7 +138,7 @@ fn largest_map(term: &Term) -> usize {
     }
 }
 
-/// What a term is, in the words of `what/1` in `golden/generate.escript`.
+/// Describes a term, in the words of `what/1` in `golden/generate.escript`.
 fn describe(term: &Term) -> String {
     match term {
         Term::Int(value) => value.to_string(),

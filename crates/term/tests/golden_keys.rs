@@ -44,7 +44,7 @@ fn memcmp_sorts_as_otp_does() {
     }
 }
 
-/// What is not next to each other is in order too: among others, nothing is equal across a `<`.
+/// Terms that are not next to each other are in order too: among others, nothing is equal across a `<`.
 #[test]
 fn distant_terms_are_in_order() {
     let corpus = common::sorted_corpus();

@@ -1,4 +1,4 @@
-//! What real OTP 25 prints, and what we print. `golden/text.escript` makes the data.
+//! The output of real OTP 25 beside ours. `golden/text.escript` makes the data.
 
 use std::io::Read;
 

@@ -350,7 +350,7 @@ fn maps_may_be_written_in_any_order() {
     check_round_trip(&map);
 }
 
-/// What decodes, encodes to the same bytes; what does not, names an offset in the input.
+/// Bytes that decode encode to the same bytes; others name an offset in the input.
 fn check_hostile(bytes: &[u8], order_len: usize) {
     let (order, tail) = bytes.split_at(order_len);
     match key::decode(order, tail) {

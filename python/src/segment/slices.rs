@@ -10,7 +10,7 @@ use pyo3::types::{PyBytes, PySlice};
 use super::{Segment, forked};
 use crate::errors::{self, BadValue, ReadOnly};
 
-/// What an index names.
+/// The elements that an index names.
 enum Place {
     One(usize),
     Some(PySliceIndices),

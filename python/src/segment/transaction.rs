@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use super::Segment;
 use crate::errors::{self, BadValue, Behind};
 
-/// How long to sleep before looking whether Python has a signal to handle.
+/// The sleep between two looks whether Python has a signal to handle.
 const NAP: Duration = Duration::from_millis(100);
 
 /// Waits for versions newer than that of a working copy, without keeping other threads from the segment.

@@ -9,7 +9,7 @@ use pyo3::types::PyBytes;
 use super::Segment;
 use crate::errors::{self, BadValue, pairs};
 
-/// What an update brought.
+/// The result of an update.
 #[pyclass(frozen, get_all, module = "fyris")]
 pub(crate) struct Updated {
     /// The version that the working copy is at now.
@@ -179,12 +179,12 @@ impl Segment {
         self.run(py, |segment| segment.discard())
     }
 
-    /// Where the working copy differs from its version: a list of (start, stop), whole units.
+    /// The places where the working copy differs from its version: a list of (start, stop), whole units.
     fn diff(&self, py: Python<'_>) -> PyResult<Vec<(usize, usize)>> {
         self.run(py, |segment| segment.diff()).map(pairs)
     }
 
-    /// What the trunk has changed since the version of the working copy: a list of (start, stop), whole words or units.
+    /// The changes in the trunk since the version of the working copy: a list of (start, stop), whole words or units.
     fn incoming(&self, py: Python<'_>) -> PyResult<Vec<(usize, usize)>> {
         self.run(py, |segment| segment.incoming()).map(pairs)
     }

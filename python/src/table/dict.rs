@@ -58,7 +58,7 @@ impl Table {
             .transpose()
     }
 
-    /// Whether an object has the key.
+    /// Returns whether an object has the key.
     pub(crate) fn has(&self, key: &Bound<'_, PyAny>) -> PyResult<bool> {
         self.table.member(&to_term(key)?).map_err(errors::store)
     }

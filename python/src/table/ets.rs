@@ -96,7 +96,7 @@ impl Table {
         }
     }
 
-    /// Whether an object has the key.
+    /// Returns whether an object has the key.
     fn member(&self, key: &Bound<'_, PyAny>) -> PyResult<bool> {
         self.has(key)
     }

@@ -35,11 +35,11 @@ impl Table {
 
 #[pymethods]
 impl Table {
-    /// What a match specification makes of the objects that match, a list: select("[{{'$1', '$2'}, [{'>', '$2', 10}],
-    /// ['$1']}]"). The specification is Erlang's, as a str in its syntax or as a value. limit is how many at most; with
-    /// reverse from the end of an ordered_set.
+    /// Returns a list of the results of a match specification for the objects that match: select("[{{'$1', '$2'},
+    /// [{'>', '$2', 10}], ['$1']}]"). The specification is Erlang's, as a str in its syntax or as a value. limit is how
+    /// many at most; with reverse from the end of an ordered_set.
     ///
-    /// What it says of the key is looked up instead of searched for: see explain(). Raises BadValue for a specification
+    /// Keys that it names are looked up instead of searched for: see explain(). Raises BadValue for a specification
     /// that is none.
     #[pyo3(signature = (spec, *, limit=None, reverse=false))]
     fn select<'py>(
@@ -108,7 +108,7 @@ impl Table {
         self.query(py, |table| table.match_delete(&pattern))
     }
 
-    /// What select() would do, without doing it: a dict of plan (how the objects are found, a str), estimated (about
+    /// Explains select() without running it: a dict of plan (how the objects are found, a str), estimated (about
     /// how many would be visited) and size (how many there are).
     fn explain<'py>(
         &self,

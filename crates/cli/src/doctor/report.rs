@@ -1,4 +1,4 @@
-//! What the doctor prints, for people and for programs.
+//! The doctor's report, for people and for programs.
 
 use std::fmt::Write as _;
 use std::path::Path;

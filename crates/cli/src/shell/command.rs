@@ -22,7 +22,7 @@ pub(crate) enum Command {
     Query(&'static Verb, Request),
 }
 
-/// What a line turned out to be.
+/// A parsed line.
 pub(crate) enum Line {
     /// Nothing but space or a `%` comment.
     Blank,
@@ -192,7 +192,7 @@ fn words_of_call(verb: &'static Verb, input: &str, rest: &str) -> Result<Line, S
     }
 }
 
-/// What a term says where a word is wanted: an atom, a string or a binary of text.
+/// Returns the text of a term where a word is expected: an atom, a string or a binary of text.
 fn word(term: &Term) -> Result<String, ShellError> {
     let text = match term {
         Term::Atom(atom) => Some(atom.as_str().to_owned()),

@@ -99,7 +99,7 @@ impl CsvFile {
             .collect()
     }
 
-    /// Whether a quoted field is open at the end of the file, whose last row begins at byte `begin`.
+    /// Returns whether a quoted field is open at the end of the file, whose last row begins at byte `begin`.
     fn ends_in_quotes(&self, begin: u64, separator: u8) -> io::Result<bool> {
         let mut file = File::open(&self.path)?;
         file.seek(SeekFrom::Start(begin))?;
@@ -152,7 +152,7 @@ impl Read for Bounded<'_> {
     }
 }
 
-/// Where in a row a byte is, as far as quotes go.
+/// The state of quotes at a byte of a row.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Quotes {
     FieldBegins,

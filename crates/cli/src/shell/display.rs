@@ -12,7 +12,7 @@ use super::pager::Pager;
 /// The most lines one object may take in a listing; `lookup` shows it whole.
 const LINES_IN_LISTING: usize = 12;
 
-/// Where results go and how wide it is.
+/// The output of results, and its width.
 pub(crate) struct Display {
     terminal: bool,
 }
@@ -30,7 +30,7 @@ impl Display {
         self.terminal
     }
 
-    /// How many columns a line has.
+    /// Returns the number of columns of a line.
     pub(crate) fn width(&self) -> usize {
         size().0.clamp(40, 400)
     }

@@ -16,7 +16,7 @@ use super::session::TableNames;
 use super::verb::Handler;
 use super::verbs::{self, VERBS};
 
-/// What came from the prompt.
+/// Input from the prompt.
 pub(crate) enum Input {
     /// Whole commands: one, or several that were pasted.
     Lines(String),

@@ -1,4 +1,4 @@
-//! What can go wrong in a command, in words for the person at the prompt.
+//! Errors of commands, in words for the person at the prompt.
 
 use std::path::{Path, PathBuf};
 
@@ -11,9 +11,9 @@ pub(crate) enum ShellError {
     /// Wrong arguments.
     #[error("{problem}\nusage: {usage}")]
     Usage {
-        /// What is wrong.
+        /// The error.
         problem: String,
-        /// How the command is written.
+        /// The syntax of the command.
         usage: &'static str,
     },
     /// A term that does not parse.
@@ -28,7 +28,7 @@ pub(crate) enum ShellError {
     /// A dump could not be read or written.
     #[error("{}", with_path(path, source))]
     Dump {
-        /// Which file.
+        /// The file.
         path: PathBuf,
         /// Why, with the offset.
         source: fyris::dump::DumpError,
@@ -36,7 +36,7 @@ pub(crate) enum ShellError {
     /// A file could not be read or written.
     #[error("{path}: {source}")]
     Io {
-        /// Which file.
+        /// The file.
         path: PathBuf,
         /// Why.
         source: std::io::Error,
@@ -44,11 +44,11 @@ pub(crate) enum ShellError {
     /// A data file says something that cannot be loaded.
     #[error("{path}: {place}: {problem}")]
     Data {
-        /// Which file.
+        /// The file.
         path: PathBuf,
         /// Line, record or column.
         place: String,
-        /// What is wrong there.
+        /// The error.
         problem: String,
     },
     /// Writing to the terminal or a pipe failed.
@@ -63,7 +63,7 @@ pub(crate) enum ShellError {
 }
 
 impl ShellError {
-    /// What saving or loading a dump ended with.
+    /// Converts an error of saving or loading a dump.
     pub(crate) fn from_dump(path: &Path, source: fyris::dump::DumpError) -> ShellError {
         match source {
             fyris::dump::DumpError::Cancelled => ShellError::Interrupted,

@@ -1,13 +1,13 @@
-//! What `help` prints.
+//! The text of `help`.
 
 use crate::shell::error::ShellError;
 use crate::shell::session::Session;
 use crate::shell::verb::Verb;
 
-/// Where what a command does begins in the list of them.
+/// The column of summaries in the list of commands.
 const SUMMARY: usize = 30;
 
-/// What is below the list.
+/// The text below the list.
 const FOOT: &str = "Arguments are Erlang terms: {users, 1}, \"text\", <<\"bytes\">>, #{k => v}, 16#ff. Or write ets:lookup(T, K). \
      TABLE may be left out once one is in use. Tab completes; Ctrl-C stops a command; Ctrl-D leaves.";
 

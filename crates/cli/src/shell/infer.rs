@@ -11,7 +11,7 @@ use num_bigint::BigInt;
 /// The longest number, in digits: what the syntax of terms reads too. Reading one costs the square of its length.
 pub(crate) const DIGITS_LIMIT: usize = 100_000;
 
-/// What all the values of a column are.
+/// The type of the values of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(crate) enum ColumnType {
     /// Nothing seen but empty fields.

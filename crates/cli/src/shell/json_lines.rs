@@ -18,7 +18,7 @@ use super::error::ShellError;
 use super::infer;
 use super::rows::{ROW_LIMIT, RowSource, Schema, Ticker};
 
-/// How many brackets deep a line may be, its own included: a term with room to spare, and a small stack.
+/// The greatest depth of brackets in a line, its own included: a term with room to spare, and a small stack.
 const DEPTH_LIMIT: usize = 500;
 
 /// A file of JSON lines.
@@ -185,7 +185,7 @@ fn too_deep(text: &str) -> Option<usize> {
     None
 }
 
-/// What is wrong and in which column: the line that `serde_json` counts is always its first.
+/// Describes an error and its column: the line that `serde_json` counts is always its first.
 fn in_line(error: &serde_json::Error) -> String {
     let (text, column) = (error.to_string(), error.column());
     let place = format!(" at line {} column {column}", error.line());

@@ -14,10 +14,11 @@ use unicode_width::UnicodeWidthStr;
 use super::error::ShellError;
 use super::interrupt;
 
-/// How long the rest of a key that sends several bytes may take, in nanoseconds.
+/// The longest wait for the rest of a key that sends several bytes, in nanoseconds.
 const REST_OF_KEY: i64 = 20_000_000;
 
-/// How long a Ctrl-C may wait that comes just before the wait for a key begins, and so does not end it, in nanoseconds.
+/// The longest wait of a Ctrl-C that comes just before the wait for a key begins, and so does not end it, in
+/// nanoseconds.
 const BETWEEN_LOOKS: i64 = 50_000_000;
 
 /// The state of one listing.
@@ -28,7 +29,7 @@ pub(crate) struct Pager {
     room: usize,
 }
 
-/// What the user wants after a full screen.
+/// The user's answer after a full screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Answer {
     Page,

@@ -12,7 +12,7 @@ use super::infer::ColumnType;
 use super::interrupt;
 use super::progress::Progress;
 
-/// How often, in rows, Ctrl-C and the progress bar are looked at.
+/// The number of rows between two looks at Ctrl-C and the progress bar.
 const BREATH: u64 = 512;
 
 /// The longest row, in bytes: what one may cost in memory.
@@ -25,7 +25,7 @@ pub(crate) struct Schema {
     pub(crate) names: Vec<String>,
     /// Types, as long as `names`; JSON carries its own types and says `None`.
     pub(crate) types: Vec<Option<ColumnType>>,
-    /// How many rows there are.
+    /// The number of rows.
     pub(crate) rows: u64,
 }
 
@@ -92,7 +92,7 @@ impl Ticker {
         Ok(())
     }
 
-    /// How many rows so far.
+    /// Returns the number of rows so far.
     pub(crate) fn count(&self) -> u64 {
         self.rows
     }

@@ -13,7 +13,7 @@ use super::error::ShellError;
 use super::interrupt;
 use super::progress::Progress;
 
-/// How many objects are shown where nobody can ask for more.
+/// The number of objects shown where nobody can ask for more.
 pub(crate) const MANY: usize = 100;
 
 /// The names of the tables, for completion.
@@ -41,7 +41,7 @@ impl Session {
         }
     }
 
-    /// Where results go.
+    /// Returns the output of results.
     pub(crate) fn display(&self) -> &Display {
         &self.display
     }
@@ -378,7 +378,7 @@ fn watch(progress: &Progress, at: &dump::Progress) -> ControlFlow<()> {
     go_on()
 }
 
-/// Whether Ctrl-C has not been pressed.
+/// Returns whether Ctrl-C has not been pressed.
 fn go_on() -> ControlFlow<()> {
     if interrupt::raised() {
         ControlFlow::Break(())

@@ -1,4 +1,4 @@
-//! What a command of the shell is.
+//! A command of the shell.
 
 use fyris_term::Term;
 
@@ -6,7 +6,7 @@ use super::error::ShellError;
 use super::query::{Does, Request};
 use super::session::Session;
 
-/// What runs, and whether its arguments are words, terms or a query.
+/// The function that runs, by the kind of its arguments: words, terms or a query.
 pub(crate) enum Handler {
     /// File names and the like.
     Words(fn(&mut Session, &[String]) -> Result<(), ShellError>),
@@ -22,11 +22,11 @@ pub(crate) struct Verb {
     pub(crate) name: &'static str,
     /// Names that mean the same, `ets`'s among them.
     pub(crate) also: &'static [&'static str],
-    /// How it is written.
+    /// The syntax.
     pub(crate) usage: &'static str,
-    /// What it does.
+    /// The summary for `help`.
     pub(crate) help: &'static str,
-    /// What runs.
+    /// The function that runs.
     pub(crate) handler: Handler,
 }
 

@@ -7,10 +7,10 @@ use crate::shell_with_table;
 /// Objects: several slices of the slowest query.
 const COUNT: usize = 60_000;
 
-/// What takes long on every object, and is worth its key.
+/// An expression that takes long on every object, and equals its key.
 const SLOW: &str = "($1 bsl 4000000) bsr 4000000";
 
-/// How many objects there are.
+/// Returns the number of objects.
 fn count(shell: &mut Terminal) -> usize {
     shell.enters("count");
     let count = shell.until("\r\n");

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
 use rustix::termios::{LocalModes, OptionalActions, Winsize, tcgetattr, tcsetattr, tcsetwinsize};
 
-/// How long anything may take before the test gives up.
+/// The longest wait before the test gives up.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Rows of the terminal.
@@ -28,7 +28,7 @@ const AGAIN: Duration = Duration::from_millis(500);
 pub(crate) struct Terminal {
     keyboard: File,
     shown: Receiver<Vec<u8>>,
-    /// What was shown and not waited for yet.
+    /// Output that was not waited for yet.
     text: String,
     child: Child,
 }

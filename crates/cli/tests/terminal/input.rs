@@ -1,4 +1,4 @@
-//! What the line editor makes of pasted text and of Tab.
+//! Tests of the line editor with pasted text and with Tab.
 
 use crate::shell;
 use crate::shell_with_table;

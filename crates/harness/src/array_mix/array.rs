@@ -1,4 +1,4 @@
-//! What is measured: an array of integers that several processes or threads work on.
+//! The subject: an array of integers that several processes or threads work on.
 
 use crate::error::BenchError;
 
@@ -8,7 +8,7 @@ pub trait Array {
     ///
     /// # Errors
     ///
-    /// What the subject fails with; so with the others.
+    /// Those of the subject, here and below.
     fn lookup(&mut self, at: usize) -> Result<u64, BenchError>;
 
     /// Adds one to the element at `at`, whatever others do meanwhile.
@@ -58,7 +58,7 @@ pub trait SharedArray: Array + Sized {
     fn unlink(name: &str) -> Result<(), BenchError>;
 }
 
-/// The greatest of the 8-byte integers in `bytes`: the same loop for every subject whose array is plain memory,
+/// Returns the greatest of the 8-byte integers in `bytes`: the same loop for every subject whose array is plain memory,
 /// compiled as any program's is: for the baseline processor, some nanosecond an element.
 #[inline]
 pub fn greatest(bytes: &[u8]) -> u64 {

@@ -11,14 +11,14 @@ use crate::process::{Partner, serve};
 
 type Run = Box<dyn Fn(&BenchArgs, &Job) -> Result<Vec<Tally>, BenchError>>;
 
-/// What a registry lists.
+/// An entry of a registry.
 pub struct Contender {
     /// The name in the vocabulary.
     pub name: &'static str,
     /// True if it cannot be shared at all: one worker, always.
     pub(super) alone: bool,
     run: Run,
-    /// What a child of it does; only those that work in processes have one.
+    /// The role of a child process; only those that work in processes have one.
     play: fn(&Job) -> Result<(), BenchError>,
 }
 
@@ -46,7 +46,7 @@ impl Contender {
         }
     }
 
-    /// A subject that only one worker can use.
+    /// Makes a subject that only one worker can use.
     pub fn alone<A: Array + Send + 'static>(
         name: &'static str,
         make: fn(usize, usize) -> Vec<A>,
@@ -57,7 +57,7 @@ impl Contender {
         }
     }
 
-    /// How many workers there are when `processes` are asked for.
+    /// Returns the number of workers when `processes` are asked for.
     pub(super) fn workers(&self, processes: usize) -> usize {
         if self.alone { 1 } else { processes }
     }

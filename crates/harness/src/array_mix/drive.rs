@@ -16,7 +16,7 @@ use crate::stats::Samples;
 /// Operations between two looks at the clock; a query, which is long, is followed by a look of its own.
 const STEP: u32 = 16;
 
-/// What one worker did.
+/// The counts of one worker.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Tally {
     /// Operations in the timed part.

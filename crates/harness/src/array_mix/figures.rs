@@ -1,4 +1,4 @@
-//! What `--plot` draws: the paper's figures 2 and 4.
+//! The drawings of `--plot`: the paper's figures 2 and 4.
 
 use super::case::{Case, cases};
 use super::table::speedup;

@@ -12,7 +12,7 @@ use crate::error::BenchError;
 /// Bytes of an element.
 const WIDTH: usize = 8;
 
-/// The subjects of Fyris, and the empty loop.
+/// Returns the subjects of Fyris, and the empty loop.
 pub fn own() -> Vec<Contender> {
     vec![
         Contender::alone("harness", |elements, _| {
@@ -64,7 +64,7 @@ impl<const DECLARED: bool> Array for Versioned<DECLARED> {
             add_one(self.0.as_mut_slice(), at);
             match self.commit() {
                 Ok(_) => return Ok(()),
-                // Another process has written the same element since, or so many that nobody remembers.
+                // Another process has written the same element since, or so many elements that nobody remembers.
                 Err(Error::Conflict { .. } | Error::BaseLost { .. }) => self.0.discard()?,
                 Err(error) => return Err(error.into()),
             }

@@ -1,4 +1,4 @@
-//! What one run is to do: known to the parent, and told to its children.
+//! The job of one run: known to the parent, and told to its children.
 
 use std::time::Duration;
 
@@ -11,11 +11,11 @@ use crate::process;
 pub(super) struct Job {
     pub(super) subject: String,
     pub(super) case: Case,
-    /// How many work at once.
+    /// The number of workers.
     pub(super) workers: usize,
-    /// Which of them this process is; 0 is the parent.
+    /// The number of this process among them; 0 is the parent.
     pub(super) worker: usize,
-    /// How long the timed part takes.
+    /// The length of the timed part.
     pub(super) time: Duration,
     /// The name under which they share the array.
     pub(super) name: String,

@@ -61,7 +61,7 @@ pub(super) const ENTRY: Entry = Entry {
 /// Numbers of processes, if none are asked for.
 const PROCESSES: [usize; 1] = [2];
 
-/// How long one run of one subject takes, after it has warmed up for a quarter of it.
+/// Returns the length of one run of one subject, after it has warmed up for a quarter of it.
 fn run_time(args: &BenchArgs) -> Duration {
     Duration::from_millis(if args.quick { 150 } else { 800 })
 }

@@ -68,7 +68,7 @@ impl Case {
             .chain(Self::ENCODE)
     }
 
-    /// The name in the vocabulary.
+    /// Returns the name in the vocabulary.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Insert => "insert",
@@ -91,7 +91,7 @@ impl Case {
         }
     }
 
-    /// The share of lookups in a mixed case, in per cent.
+    /// Returns the share of lookups in a mixed case, in per cent.
     pub fn lookup_share(self) -> Option<u64> {
         match self {
             Self::Mix99 => Some(99),

@@ -17,14 +17,14 @@ pub struct Contender<K> {
     pub name: &'static str,
     /// `hash` or `ordered` on the lines of Fyris.
     pub index: Option<&'static str>,
-    /// What is stored for a key, on the lines of the store: `{K}` or `{K, V}`.
+    /// The object that is stored for a key, on the lines of the store: `{K}` or `{K, V}`.
     pub object: Option<&'static str>,
     pub(super) run: RunPass<K>,
     pub(super) fill: fn(&mut dyn Iterator<Item = K>) -> Box<dyn Any>,
 }
 
 impl<K: Sync + 'static> Contender<K> {
-    /// A peer.
+    /// Makes a peer.
     pub fn peer<S: Subject<K>>(name: &'static str) -> Self {
         Self {
             name,
@@ -43,7 +43,7 @@ impl<K: Sync + 'static> Contender<K> {
         }
     }
 
-    /// A table of the store.
+    /// Makes a table of the store.
     pub fn table<S: Subject<K>>(index: &'static str, object: &'static str) -> Self {
         Self {
             object: Some(object),
@@ -53,7 +53,7 @@ impl<K: Sync + 'static> Contender<K> {
 }
 
 impl<K> Contender<K> {
-    /// The name with what tells it from others of that name: `fyris hash {K, V}`.
+    /// Returns the name with what tells it from others of that name: `fyris hash {K, V}`.
     pub fn label(&self) -> String {
         [Some(self.name), self.index, self.object]
             .into_iter()

@@ -1,4 +1,4 @@
-//! What `--plot` draws of the suite `core`: a bar for each subject and case.
+//! The drawings of `--plot` for the suite `core`: a bar for each subject and case.
 
 use super::case::Case;
 use crate::figure::{Bar, Figure, Shape};

@@ -14,7 +14,7 @@
 //!   and not yet filled, and memory mapped past the allocator. It guards the first against
 //!   blind spots: the two should be close for a table of a million.
 //!
-//! What a table has retired and not yet reclaimed counts as the table's: it is memory in use.
+//! Memory that a table has retired and not yet reclaimed counts as the table's: it is memory in use.
 
 use std::process::Stdio;
 

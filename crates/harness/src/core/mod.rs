@@ -37,7 +37,7 @@ pub(super) const ENTRY: Entry = Entry {
     figures: figures::figures,
 };
 
-/// What a `--quick` run may take, less what the last pass and the memory children need.
+/// The time that a `--quick` run may take, less what the last pass and the memory children need.
 const QUICK: Duration = Duration::from_secs(35);
 
 /// Memory made ready for each entry, and at most: see [`make_ready`].
@@ -67,7 +67,7 @@ struct Bench<'a, 'b> {
     out: &'b mut Output<'a>,
     /// When a quick run must be over.
     deadline: Option<Instant>,
-    /// How many pairs of a kind of keys and a number of threads are still to be timed.
+    /// The number of pairs of a kind of keys and a number of threads that are still to be timed.
     groups_left: u32,
     threads: Vec<usize>,
 }
@@ -232,7 +232,7 @@ fn line<K>(
     }
 }
 
-/// How even the threads' shares are, where they fight for the same keys.
+/// Returns the evenness of the threads' shares, where they fight for the same keys.
 fn extra(case: Case, series: &Series) -> Vec<(&'static str, f64)> {
     let fight = case == Case::Hot8;
     fight
@@ -278,7 +278,7 @@ fn chosen<'a, K: Sync + 'static>(
         .collect()
 }
 
-/// How many groups will be timed.
+/// Returns the number of groups to be timed.
 fn groups(args: &BenchArgs, registry: &Registry) -> u32 {
     fn of<K>(args: &BenchArgs, kinds: &[KeyKind<K>], any: bool) -> u32 {
         let kinds = kinds

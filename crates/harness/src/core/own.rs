@@ -16,7 +16,7 @@ use super::contender::Contender;
 use super::keys::Bytes20;
 use super::subject::{Harness, Seen, Subject};
 
-/// The subjects with `u64` keys.
+/// Returns the subjects with `u64` keys.
 pub fn u64() -> Vec<Contender<u64>> {
     vec![
         Contender::peer::<Harness>("harness"),
@@ -26,7 +26,7 @@ pub fn u64() -> Vec<Contender<u64>> {
     ]
 }
 
-/// The subjects with 20-byte keys.
+/// Returns the subjects with 20-byte keys.
 pub fn bytes20() -> Vec<Contender<Bytes20>> {
     vec![
         Contender::peer::<Harness>("harness"),

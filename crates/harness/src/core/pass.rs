@@ -13,13 +13,13 @@ use crate::clock::cpu_now;
 use crate::error::BenchError;
 use crate::report::Timing;
 
-/// How long the threads of `hot8` update.
+/// The time for which the threads of `hot8` update.
 const HOT_TIME: Duration = Duration::from_millis(200);
 
 /// Operations of `hot8` between two looks at the clock.
 const HOT_STEP: u64 = 256;
 
-/// What one thread did in one case.
+/// The work of one thread in one case.
 #[derive(Clone, Copy, Default)]
 struct Done {
     /// Units of work the time is divided by: operations, or entries visited.

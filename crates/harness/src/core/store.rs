@@ -13,12 +13,12 @@ use super::contender::Contender;
 use super::keys::Bytes20;
 use super::subject::{Seen, Subject};
 
-/// The subjects with integer keys.
+/// Returns the subjects with integer keys.
 pub fn term_int() -> Vec<Contender<u64>> {
     contenders()
 }
 
-/// The subjects with 20-byte binaries as keys.
+/// Returns the subjects with 20-byte binaries as keys.
 pub fn term_bin20() -> Vec<Contender<Bytes20>> {
     contenders()
 }
@@ -34,7 +34,7 @@ fn contenders<K: TermKey>() -> Vec<Contender<K>> {
 
 /// A key of the workload as a term.
 pub trait TermKey: Sync + 'static {
-    /// What the store looks it up by.
+    /// The form by which the store looks it up.
     type As: AsKey;
 
     /// The key to look up.
@@ -95,7 +95,7 @@ impl<const ORDERED: bool, const PAIR: bool> Stored<ORDERED, PAIR> {
     }
 }
 
-/// What a table that is there, and open to all, answers to everything.
+/// The message of an `expect` on a table that is there and public.
 const FINE: &str = "the table is public and there";
 
 impl<K: TermKey, const ORDERED: bool, const PAIR: bool> Subject<K> for Stored<ORDERED, PAIR> {

@@ -1,9 +1,9 @@
-//! What is measured: the trait a map is put behind.
+//! The subject of a measurement: a trait over maps.
 
-/// What a traversal saw.
+/// The counts of a traversal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Seen {
-    /// How many entries.
+    /// The number of entries.
     pub entries: u64,
     /// The sum of their values, wrapping: so that no traversal can skip the values.
     pub sum: u64,

@@ -8,7 +8,7 @@ use super::case::Case;
 use super::keys::KeyKind;
 use crate::rng::Rng;
 
-/// What a mixed operation does.
+/// An operation of a mix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Op {
     Get,
@@ -21,7 +21,7 @@ pub(super) struct List<K> {
     pub(super) keys: Vec<K>,
     /// For a mix: what to do with each key.
     pub(super) ops: Vec<Op>,
-    /// How many operations must succeed (lookups that find, removals that remove); `None` if that is not
+    /// The number of operations that must succeed (lookups that find, removals that remove); `None` if that is not
     /// fixed.
     pub(super) expect: Option<u64>,
     /// The first value to insert; the following ones count up.
@@ -50,7 +50,7 @@ pub(super) struct Workload<K> {
 /// The number of neighbouring keys of `hot8`.
 pub(super) const HOT: u64 = 8;
 
-/// How many entries a `range100` walks.
+/// The number of entries that a `range100` visits.
 pub(super) const RANGE: u64 = 100;
 
 /// The state of the table as the workload is being made.

@@ -1,4 +1,4 @@
-//! What the drawings share.
+//! Helpers that all drawings share.
 
 use std::error::Error;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use plotters::coord::Shift;
 use plotters::prelude::*;
 
-/// What plotters needs to know of a place to draw on.
+/// A place to draw on, as plotters has it.
 pub(super) type Canvas<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
 /// A white page of that size.
@@ -16,7 +16,7 @@ pub(super) fn canvas(file: &Path, size: (u32, u32)) -> Result<Canvas<'_>, Box<dy
     Ok(root)
 }
 
-/// Where `item` is in `items`, after adding it if it was not.
+/// Returns the position of `item` in `items`, after adding it if it is not there.
 pub(super) fn position<'a>(items: &mut Vec<&'a str>, item: &'a str) -> usize {
     items.iter().position(|i| *i == item).unwrap_or_else(|| {
         items.push(item);

@@ -9,7 +9,7 @@ use super::canvas::Canvas;
 /// Points across a legend.
 pub(super) const WIDTH: u32 = 190;
 
-/// Where the first row is, and points from row to row.
+/// The position of the first row, and the points from row to row.
 const TOP: i32 = 40;
 const ROW: i32 = 18;
 

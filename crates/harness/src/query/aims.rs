@@ -14,7 +14,7 @@ pub struct Aim {
     pub keys: &'static str,
     /// Threads at once.
     pub threads: usize,
-    /// What our time is divided by, in words.
+    /// The divisor of our time, in words.
     pub of: &'static str,
     /// The greatest ratio that reaches it.
     pub target: f64,
@@ -23,24 +23,24 @@ pub struct Aim {
 }
 
 impl Aim {
-    /// Whether it is reached; an unmeasured one is not.
+    /// Returns whether it is reached; an unmeasured one is not.
     pub fn is_reached(&self) -> bool {
         self.measured
             .is_some_and(|measured| measured <= self.target)
     }
 }
 
-/// What compiling a specification may take, in nanoseconds.
+/// The most nanoseconds that compiling a specification may take.
 const COMPILE: f64 = 2000.0;
 
-/// What two threads may take of the time of one: the inverse of 1.7.
+/// The greatest allowed ratio of the time of two threads to that of one: the inverse of 1.7.
 const TWO_THREADS: f64 = 0.588;
 
-/// What a point plan may take of a lookup and compiling, and a range plan of the range itself.
+/// The greatest allowed ratio of a point plan to a lookup and compiling, and of a range plan to the range itself.
 const POINT: f64 = 1.3;
 const RANGE: f64 = 1.5;
 
-/// What each line of Fyris that an aim is about came to.
+/// Returns the outcome of each aim, for the lines of Fyris that have one.
 pub fn aims(lines: &[Line]) -> Vec<Aim> {
     let ours = lines.iter().filter(|line| line.subject == "fyris");
     ours.filter_map(|line| aim(line, lines)).collect()
@@ -76,7 +76,7 @@ pub(super) fn aim(line: &Line, lines: &[Line]) -> Option<Aim> {
     })
 }
 
-/// Whether a line is of one thread and of the same kind of table as a line of ours.
+/// Returns whether a line is of one thread and of the same kind of table as a line of ours.
 fn is_beside(line: &Line, ours: &Line) -> bool {
     let table_type = match ours.index {
         Some("ordered") => "ordered_set",

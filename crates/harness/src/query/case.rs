@@ -56,17 +56,17 @@ impl Case {
         }
     }
 
-    /// Whether it needs the order of keys, and integers to name a range of a hundred.
+    /// Returns whether it needs the order of keys, and integers to name a range of a hundred.
     pub(super) fn is_range(self) -> bool {
         matches!(self, Self::Range100 | Self::SelectRange100)
     }
 
-    /// Whether several threads can share the work.
+    /// Returns whether several threads can share the work.
     pub(super) fn is_shared(self) -> bool {
         self == Self::SelectCountGuard
     }
 
-    /// What a time of Fyris's may be of that of ETS.
+    /// Returns the greatest allowed ratio of Fyris's time to that of ETS.
     pub(super) fn share_of_ets(self) -> Option<f64> {
         match self {
             Self::SelectGuard | Self::SelectCountGuard => Some(0.2),

@@ -1,4 +1,4 @@
-//! What `--plot` draws of the suite `query`: a bar for each subject and case, times per object and times per call
+//! The drawings of `--plot` for the suite `query`: a bar for each subject and case, times per object and times per call
 //! apart.
 
 use super::case::Case;

@@ -17,7 +17,7 @@ const CALLS: usize = 10_000;
 /// Entries of a range.
 const RANGE: usize = 100;
 
-/// What one pass took, and what came of it.
+/// The time of one pass, and its result.
 pub(super) struct Done {
     /// Nanoseconds by the clock.
     pub(super) wall: f64,

@@ -2,7 +2,7 @@
 
 use fyris_term::Term;
 
-/// What a table holds.
+/// The objects of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// `{integer, integer}`.
@@ -23,7 +23,7 @@ impl Kind {
         }
     }
 
-    /// What is stored, for the figures.
+    /// Returns the objects' form, for the figures.
     pub(super) fn objects(self) -> &'static str {
         match self {
             Kind::Int => "{K, V}",

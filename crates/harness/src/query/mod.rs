@@ -138,7 +138,7 @@ fn group(
         .collect())
 }
 
-/// What is measured over one kind of table.
+/// Returns the measurements over one kind of table.
 fn columns(args: &BenchArgs, table_type: TableType, kind: Kind, with_ets: bool) -> Vec<Column> {
     let ranges = table_type == TableType::OrderedSet && kind == Kind::Int;
     let mut columns = Vec::new();

@@ -60,7 +60,7 @@ impl Group<'_> {
         out
     }
 
-    /// What is aimed at, and whether it is reached.
+    /// Describes the aim and whether it is reached.
     fn aim(&self, line: &Line, lines: &[Line]) -> String {
         let aim = aims::aim(line, lines);
         let Some((aim, measured)) = aim.and_then(|aim| aim.measured.map(|ratio| (aim, ratio)))

@@ -12,18 +12,18 @@ pub(super) const IN_C: &str = "in_c";
 pub struct Case {
     /// The name in the vocabulary.
     pub name: &'static str,
-    /// What it is, for people.
+    /// The description, for people.
     pub what: &'static str,
     /// The paper's Table 3, and in parentheses in C of the paper's own machine (2.4 us).
     pub paper: &'static str,
     /// The paper's figure in its own C, if it has one.
     pub paper_in_c: Option<f64>,
-    /// What it is played on.
+    /// The setting of the case.
     pub setting: Setting,
     pub(super) measure: Measure,
 }
 
-/// How a case is measured: one sample, in nanoseconds.
+/// The measurement of a case: one sample, in nanoseconds.
 #[derive(Clone, Copy)]
 pub(super) enum Measure {
     /// Without a segment.
@@ -34,7 +34,7 @@ pub(super) enum Measure {
 
 const MIB: usize = 1 << 20;
 
-/// What most cases are played on: 16 MiB, transparent, on one CPU.
+/// The setting of most cases: 16 MiB, transparent, on one CPU.
 const SETTING: Setting = Setting {
     bytes: 16 * MIB,
     declared: false,
@@ -47,7 +47,7 @@ const CROSS: Setting = Setting {
     ..SETTING
 };
 
-/// What most cases have in common.
+/// The values that most cases share.
 const STAGED: Case = Case {
     name: "",
     what: "",
@@ -185,7 +185,7 @@ pub const CASES: &[Case] = &[
 ];
 
 impl Case {
-    /// Whether it measures a unit: without those no figure means anything.
+    /// Returns whether it measures a unit: without those no figure means anything.
     pub fn is_unit(&self) -> bool {
         matches!(self.measure, Measure::Alone(_))
     }

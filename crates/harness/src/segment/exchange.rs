@@ -62,7 +62,7 @@ fn update(stage: &mut Stage) -> Result<f64, BenchError> {
     Ok(warm_ns(start))
 }
 
-/// What `update_page_dense` can be no faster than: the partner's pages copied out of plain shared memory.
+/// Measures the lower bound of `update_page_dense`: the partner's pages copied out of plain shared memory.
 pub(super) fn memcpy_dense(stage: &mut Stage) -> Result<f64, BenchError> {
     let mut to = vec![1u8; stage.segment.len()];
     let line = stage.slope(SCATTERED, |stage, count| {

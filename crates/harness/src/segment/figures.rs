@@ -1,4 +1,4 @@
-//! What `--plot` draws: the paper's Table 3 as bars, each side in its own copy-on-write fault.
+//! The drawings of `--plot`: the paper's Table 3 as bars, each side in its own copy-on-write fault.
 
 use super::case::{CASES, IN_C};
 use crate::figure::{Bar, Figure, Shape};

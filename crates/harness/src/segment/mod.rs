@@ -17,7 +17,7 @@
 //!
 //! # Slopes
 //!
-//! What grows with the number of pages is measured at several numbers of pages, many times each; a
+//! Costs that grow with the number of pages are measured at several numbers of pages, many times each; a
 //! line through the medians, weighted so that each counts by its relative error, gives the cost of a page (`*_page_*`)
 //! and the fixed cost (`commit_fixed_*`).
 //!

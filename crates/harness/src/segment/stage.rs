@@ -1,4 +1,4 @@
-//! What a case is played on: a segment, warm, and another process at its other end.
+//! The stage of a case: a segment, warm, and another process at its other end.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
@@ -24,7 +24,7 @@ pub(super) const PARTNER_WORD: usize = 200;
 /// Pages that one commit of the warming writes.
 const WARM: usize = 512;
 
-/// What a case needs to be played on.
+/// The setting that a case needs.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting {
     /// Bytes of the segment.
@@ -172,7 +172,7 @@ impl Stage {
         Ok(warm_ns(start))
     }
 
-    /// How often each number of pages is measured: more often where it is quick.
+    /// Returns the number of rounds for a number of pages: more where they are quick.
     pub(super) fn rounds(&self, pages: usize) -> usize {
         let rounds = (4000 / pages.max(1)).clamp(8, 80);
         if self.quick {

@@ -23,12 +23,12 @@ const KEYS: u64 = 6;
 const THREADS: u64 = 4;
 const OPERATIONS: usize = 180;
 
-/// What one operation saw under its key and what it left there.
+/// The value that one operation saw under its key, and the one it left there.
 #[derive(Clone, Copy, Debug)]
 pub struct Step {
-    /// What was there.
+    /// The value before.
     pub seen: Option<u64>,
-    /// What is there now.
+    /// The value after.
     pub left: Option<u64>,
 }
 
@@ -83,7 +83,7 @@ pub fn history<I: Index<Object>>(make: impl Fn() -> I) {
     }
 }
 
-/// Whether one key's history (thread, step, called, returned) is linearizable.
+/// Returns whether one key's history (thread, step, called, returned) is linearizable.
 pub fn is_linearizable(steps: &[(u64, Step, u128, u128)]) -> bool {
     // At equal times a call comes before a return: the operations may have overlapped.
     let mut events = Vec::new();

@@ -1,4 +1,4 @@
-//! What every index has to pass, for those of this crate and for those that are plugged in.
+//! The conformance suite that every index has to pass, of this crate or plugged in.
 //!
 //! An index joins in by a line in a test file of its own, with an expression that makes an empty index of [`Object`]s,
 //! whose keys are `u64`:

@@ -18,7 +18,7 @@ enum Command {
     PutNew(u64, u64),
     Remove(u64),
     Keep(u64),
-    /// So many consecutive keys at once, to make the index grow.
+    /// This many consecutive keys at once, to make the index grow.
     Fill(u64, u64),
     /// The same taken out, to make it shrink.
     Drain(u64, u64),

@@ -200,7 +200,7 @@ pub fn remove(index: &impl Index<Object>, key: u64, pin: &impl Guard) -> Option<
 pub(super) fn settle(old: Option<Object>, pin: &impl Guard) -> Option<u64> {
     old.map(|old| {
         let value = old.value();
-        // SAFETY: it was taken out by the caller, who hands it over once.
+        // SAFETY: it was taken out by the caller, which hands it over once.
         unsafe { old.retire(pin) };
         value
     })

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 
 use super::object::{Census, Object, put, settle};
 
-/// What is to become of one key.
+/// The change to make under one key.
 #[derive(Clone, Copy, Debug)]
 enum Wish {
     Keep,

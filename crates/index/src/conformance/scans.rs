@@ -139,8 +139,8 @@ pub fn seeks<I: OrderedIndex<Object>>(make: impl Fn() -> I) {
     });
 }
 
-/// What is there throughout several scans comes up in them once, while others come and go in numbers that make the
-/// index grow and shrink.
+/// Entries that are there throughout several scans come up in them once, while others come and go in numbers that make
+/// the index grow and shrink.
 pub fn scans_under_changes<I: Index<Object>>(make: impl Fn() -> I) {
     under_changes(&make(), |index, want| {
         scanned(index, (Unbounded, Unbounded), want)

@@ -46,7 +46,7 @@ pub(super) struct Bucket {
 }
 
 impl Bucket {
-    /// The header as a reader sees it who is about to read the words.
+    /// The header, for a reader that is about to read the words.
     #[inline]
     pub(super) fn header(&self) -> u64 {
         // PROTECT: pairs with the Release in `Locked::set_moved` and `Locked::drop`; the words are read after it
@@ -55,18 +55,18 @@ impl Bucket {
         self.header.load(PROTECT)
     }
 
-    /// Whether a header says that the content has moved on.
+    /// Returns whether a header says that the content has moved on.
     #[inline]
     pub(super) fn is_moved(header: u64) -> bool {
         header & MOVED != 0 && !cfg!(fyris_mutant = "hash_skip_moved_check")
     }
 
-    /// Whether the content has moved on, for whoever has the index to itself.
+    /// Returns whether the content has moved on, for a thread that has the index to itself.
     pub(super) fn was_moved(&self) -> bool {
         self.header() & MOVED != 0
     }
 
-    /// Whether a header says that a writer is at work.
+    /// Returns whether a header says that a writer is at work.
     pub(super) fn is_locked(header: u64) -> bool {
         header & LOCKED != 0
     }
@@ -303,7 +303,7 @@ impl<'a> Locked<'a> {
             if std::ptr::eq(next, empty) {
                 // What follows the empty bucket, or nothing, follows its predecessor.
                 before.publish(LAST, empty.load(LAST));
-                // SAFETY: the link that led to it is gone, so nobody who pins later finds it; only
+                // SAFETY: the link that led to it is gone, so no thread that pins later finds it; only
                 // the holder of the lock unlinks, once.
                 unsafe { pin.retire(std::ptr::from_ref(empty).cast_mut()) };
                 return 1;

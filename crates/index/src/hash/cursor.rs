@@ -118,7 +118,7 @@ where
             ahead.min_by(|a, b| self.compare(a, b))
         });
         if let Some(next) = left.next() {
-            // Whoever goes from key to key wants to see what this one names next.
+            // A traversal from key to key wants to see what this one names next.
             Self::entry(next[0]).prefetch();
         }
         found

@@ -16,7 +16,7 @@ pub(crate) struct Entries<'g, E: Entry, S, P> {
     index: &'g HashIndex<E, S>,
     /// Entries are used under this pin.
     pin: PhantomData<&'g P>,
-    /// Where in hash order the next bucket begins; `None` after the last.
+    /// The hash at which the next bucket begins; `None` after the last.
     from: Option<u64>,
     ahead: Vec<E>,
     at: usize,

@@ -78,7 +78,7 @@ where
         }
     }
 
-    /// As [`Index::get`](crate::Index::get), for one who knows the key in another form: `key` hashes as the entry's
+    /// As [`Index::get`](crate::Index::get), for a caller that has the key in another form: `key` hashes as the entry's
     /// key does, and `is_it` tells whether an entry has it.
     #[inline]
     pub fn get_by(&self, key: &impl Hash, is_it: impl Fn(&E) -> bool, _: &impl Guard) -> Option<E> {

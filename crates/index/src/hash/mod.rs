@@ -41,7 +41,7 @@
 //! loaded the header. So every load of the scan counts as made at its own moment or at the moment of
 //! the freeze, whichever came first; all of these lie within the operation, and STABLE_SLOT applies as before.
 //! Nobody touches the buckets of the next table before the bucket they are filled from says *moved*:
-//! whoever looks for a key begins at the oldest table. This also needs that a table
+//! a search for a key begins at the oldest table. This also needs that a table
 //! begins to move on only when it is the oldest itself (`resize`).
 //!
 //! # Writers
@@ -97,11 +97,11 @@ pub struct HashIndex<E: Entry, S = RandomState> {
     root: AtomicPtr<Table>,
     hasher: S,
     counts: Counts,
-    /// Invariant: who shares the index may put entries in that others take out.
+    /// Invariant: threads that share the index may put entries in that others take out.
     entries: PhantomData<fn(E) -> E>,
 }
 
-/// What writers write, on a line apart from what readers read.
+/// Counters that writers write, on a line apart from those that readers read.
 #[repr(align(64))]
 struct Counts {
     entries: Striped,
@@ -116,7 +116,7 @@ unsafe impl<E: Entry + Send + Sync, S: Send> Send for HashIndex<E, S> {}
 unsafe impl<E: Entry + Send + Sync, S: Sync> Sync for HashIndex<E, S> {}
 
 impl<E: Entry> HashIndex<E> {
-    /// An empty index with a hasher seeded at random.
+    /// Makes an empty index with a hasher seeded at random.
     pub fn new() -> Self {
         Self::with_hasher(RandomState::default())
     }
@@ -129,12 +129,12 @@ impl<E: Entry, S: Default> Default for HashIndex<E, S> {
 }
 
 impl<E: Entry, S> HashIndex<E, S> {
-    /// An empty index with this hasher.
+    /// Makes an empty index with this hasher.
     pub fn with_hasher(hasher: S) -> Self {
         Self::with_capacity_and_hasher(0, hasher)
     }
 
-    /// An empty index that holds `capacity` entries before it grows.
+    /// Makes an empty index that holds `capacity` entries before it grows.
     pub fn with_capacity_and_hasher(capacity: usize, hasher: S) -> Self {
         let table = Table::new(resize::bits_for(capacity));
         let bytes = AtomicUsize::new(table.memory());
@@ -150,7 +150,7 @@ impl<E: Entry, S> HashIndex<E, S> {
         }
     }
 
-    /// The hasher.
+    /// Returns the hasher.
     pub fn hasher(&self) -> &S {
         &self.hasher
     }
@@ -165,12 +165,12 @@ impl<E: Entry, S> HashIndex<E, S> {
         unsafe { &*root }
     }
 
-    /// How many entries; exact when nobody is writing.
+    /// Returns the number of entries; exact when nobody is writing.
     pub(crate) fn count(&self) -> usize {
         usize::try_from(self.counts.entries.sum()).unwrap_or(0)
     }
 
-    /// How many entries there were at one moment during the call. May take long under constant
+    /// Returns the number of entries at one moment during the call. May take long under constant
     /// writing.
     pub fn exact_len(&self) -> usize {
         usize::try_from(self.counts.entries.exact()).unwrap_or(0)

@@ -1,9 +1,9 @@
-//! Growing and shrinking, a few buckets at a time, by whoever writes.
+//! Growing and shrinking, a few buckets at a time, by the threads that write.
 //!
 //! A table moves to its successor in *units*: one bucket that splits into two, or two that merge
 //! into one. A writer that finds a move under way takes a chunk of units, so the move is done when
 //! about a thirtieth as many operations have passed as there are buckets. Readers do not take part
-//! and are not held up. Whoever completes the last unit makes the successor the root.
+//! and are not held up. The thread that completes the last unit makes the successor the root.
 //!
 //! Only the root may begin to move (invariant FROZEN): a successor could otherwise move a bucket on
 //! before it was filled.
@@ -116,7 +116,7 @@ where
         for unit in first..last {
             self.move_unit(table, next, unit, pin);
         }
-        // AcqRel: pairs with itself; whoever is last has all moves behind it.
+        // AcqRel: pairs with itself; the thread that is last has all moves behind it.
         let done = table.moving.done.fetch_add(last - first, Ordering::AcqRel) + (last - first);
         if done == units {
             self.finish(table, next, pin);
@@ -172,7 +172,7 @@ where
             .fetch_sub(gone * size_of::<Bucket>(), Ordering::Relaxed);
     }
 
-    /// Where a word of bucket `source` goes in the next table, and what it says there.
+    /// Returns the bucket of the next table for a word of bucket `source`, and the word there.
     #[inline]
     fn relocate(&self, table: &Table, next: &Table, source: usize, word: u64) -> (usize, u64) {
         if table.window() != next.window() {
@@ -199,7 +199,7 @@ fn thaw_elsewhere(source: Locked<'_>, pin: &impl Guard) -> usize {
     source.set_moved();
     let chain: SmallVec<[*mut Bucket; 4]> = bucket.overflow_chain().collect();
     for &overflow in &chain {
-        // SAFETY: whoever pins later finds the bucket moved and does not enter it; the thread that
+        // SAFETY: a thread that pins later finds the bucket moved and does not enter it; the thread that
         // moved it retires its chain, once.
         unsafe { pin.retire(overflow) };
     }

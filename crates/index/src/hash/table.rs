@@ -29,7 +29,7 @@ pub(super) struct Table {
     pub(super) moving: Moving,
 }
 
-/// How far the move to the next table has come.
+/// The progress of the move to the next table.
 #[repr(align(64))]
 #[derive(Default)]
 pub(super) struct Moving {
@@ -71,7 +71,7 @@ impl Table {
         })
     }
 
-    /// How many buckets.
+    /// Returns the number of buckets.
     #[inline]
     pub(super) fn len(&self) -> usize {
         1 << self.bits()
@@ -83,7 +83,7 @@ impl Table {
         64 - self.shift
     }
 
-    /// Where tags begin in this table.
+    /// Returns the bit at which tags begin in this table.
     #[inline]
     pub(super) fn window(&self) -> u32 {
         self.window
@@ -94,7 +94,7 @@ impl Table {
         self.id
     }
 
-    /// Which bucket a hash belongs to.
+    /// Returns the bucket of a hash.
     #[inline]
     pub(super) fn index(&self, hash: u64) -> usize {
         (hash >> self.shift) as usize

@@ -11,14 +11,14 @@ use super::table::Table;
 use super::word::{tag_of, word};
 use crate::{Action, Entry};
 
-/// What an action did to the counts.
+/// The change of the counts by an action.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Change {
     /// As many entries as before.
     None,
-    /// One more, and so many new overflow buckets.
+    /// One more entry, and the number of new overflow buckets.
     Added(usize),
-    /// One less, and so many overflow buckets retired.
+    /// One entry less, and the number of overflow buckets retired.
     Removed(usize),
 }
 

@@ -1,4 +1,4 @@
-//! What a bucket's words say, and which bits of a hash they are made of.
+//! The words of a bucket, and the bits of a hash in them.
 //!
 //! ```text
 //!  63            48 47                                              0
@@ -28,7 +28,7 @@ const HANDLE: u64 = (1 << HANDLE_BITS) - 1;
 /// The smallest table has two buckets.
 pub(super) const MIN_BITS: u32 = 1;
 
-/// Where the tag's window begins in the hash, counted from the top, in a table of `2^bits` buckets.
+/// Returns the bit at which the tag's window begins in the hash, counted from the top, in a table of `2^bits` buckets.
 ///
 /// The moves lie at 16, 4096 and 2^20 buckets.
 pub(super) fn window(bits: u32) -> u32 {
@@ -45,7 +45,8 @@ pub(super) fn tag_of(hash: u64, window: u32) -> u16 {
     tag
 }
 
-/// What stands for a tag that is none. Only the last bit is changed, and that bit never says where an entry goes.
+/// Returns the tag that stands for one that is none. Only the last bit is changed, and that bit never says where an
+/// entry goes.
 #[cold]
 fn neighbour(tag: u16) -> u16 {
     tag ^ 1
@@ -70,7 +71,7 @@ pub(super) fn word(tag: u16, handle: u64) -> u64 {
     u64::from(tag) << HANDLE_BITS | handle
 }
 
-/// Which half the entry of a word goes to when a table of `2^bits` buckets doubles. Only for sizes
+/// Returns the half for the entry of a word when a table of `2^bits` buckets doubles. Only for sizes
 /// between which the window does not move.
 #[inline]
 pub(super) fn half(word: u64, bits: u32) -> usize {

@@ -45,7 +45,7 @@ pub(super) struct Bucket {
     overflow: AtomicPtr<Bucket>,
 }
 
-/// What reading a bucket gave.
+/// The result of reading a bucket.
 pub(super) enum Read<T> {
     /// The truth at a moment during the read.
     Answer(T),
@@ -92,7 +92,7 @@ impl Bucket {
         self.validated(|header| {
             let place = self.find(header, key)?;
             if cfg!(fyris_mutant = "inline_unvalidated") {
-                // The mistake is seen only by a reader who is held up here.
+                // The mistake is seen only by a reader that is held up here.
                 fyris_sync::thread::yield_now();
             }
             // Acquire: pairs with the Release in `set` and `replace`.
@@ -389,7 +389,7 @@ impl<'a> Locked<'a> {
     }
 
     /// Unlocks. Returns an overflow bucket that is not used any more: it may be used again from now
-    /// on, since whoever is still reading it finds that the header has changed.
+    /// on, since a thread that is still reading it finds that the header has changed.
     #[inline]
     pub(super) fn unlock(mut self) -> Option<&'a Bucket> {
         self.spare.take()

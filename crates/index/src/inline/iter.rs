@@ -12,7 +12,7 @@ use super::{InlineMap, Word};
 /// All pairs of an [`InlineMap`], by value. See [`InlineMap::iter`].
 pub struct Iter<'m, K, V, S> {
     map: &'m InlineMap<K, V, S>,
-    /// Where in hash order the next bucket begins; `None` after the last.
+    /// The hash at which the next bucket begins; `None` after the last.
     from: Option<u64>,
     ahead: Vec<(u64, u64)>,
 }

@@ -15,7 +15,7 @@
 //! throughout; a value is one word, replaced by one store, and what the reader saw of it was true when it
 //! looked. If the header has changed, a writer has finished meanwhile, and the reader looks again: a read waits for no
 //! writer, it repeats only because one has succeeded.
-//! A slot is written before a header says that it is occupied, and by `Release` stores: who sees a new
+//! A slot is written before a header says that it is occupied, and by `Release` stores: a reader that sees a new
 //! pair's word also sees the header by which the old pair was taken out.
 //!
 //! # Invariant ONE_PLACE: one place is the truth
@@ -80,10 +80,10 @@ pub struct InlineMap<K, V, S = RandomState> {
     pairs: PhantomData<Invariant<K, V>>,
 }
 
-/// Who shares a map may put pairs in that others take out: its type is invariant in `K` and `V`.
+/// Pairs that one thread puts in others take out: the type of a map is invariant in `K` and `V`.
 type Invariant<K, V> = fn(K, V) -> (K, V);
 
-/// What writers write, on lines apart from what readers read.
+/// Counters and flags that writers write, on lines apart from those that readers read.
 #[repr(align(64))]
 #[derive(Default)]
 struct Shared {
@@ -96,7 +96,7 @@ struct Shared {
     done: AtomicU64,
 }
 
-/// Which sizes are in use: bits 0-7 the present, 8-15 the next (the same when nothing moves), above a
+/// The sizes in use: bits 0-7 the present, 8-15 the next (the same when nothing moves), above a
 /// generation that counts moves.
 #[derive(Clone, Copy)]
 struct Root(u64);
@@ -130,19 +130,19 @@ impl Root {
 }
 
 impl<K: Word + Hash, V: Word> InlineMap<K, V> {
-    /// An empty map; takes 256 bytes for its first pairs.
+    /// Makes an empty map; takes 256 bytes for its first pairs.
     pub fn new() -> Self {
         Self::with_hasher(RandomState::default())
     }
 
-    /// An empty map that holds `capacity` pairs before it grows.
+    /// Makes an empty map that holds `capacity` pairs before it grows.
     pub fn with_capacity(capacity: usize) -> Self {
         Self::with_capacity_and_hasher(capacity, RandomState::default())
     }
 }
 
 impl<K, V, S> InlineMap<K, V, S> {
-    /// How many pairs.
+    /// Returns the number of pairs.
     ///
     /// # Consistency
     ///
@@ -151,12 +151,12 @@ impl<K, V, S> InlineMap<K, V, S> {
         usize::try_from(self.shared.entries.sum()).unwrap_or(0)
     }
 
-    /// Whether there are no pairs; as exact as [`InlineMap::len`].
+    /// Returns whether there are no pairs; as exact as [`InlineMap::len`].
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many pairs there were at one moment during the call. Takes long while others write without a
+    /// Returns the number of pairs at one moment during the call. Takes long while others write without a
     /// pause.
     pub fn exact_len(&self) -> usize {
         usize::try_from(self.shared.entries.exact()).unwrap_or(0)
@@ -180,12 +180,12 @@ impl<K, V, S> InlineMap<K, V, S> {
 }
 
 impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
-    /// An empty map with this hasher.
+    /// Makes an empty map with this hasher.
     pub fn with_hasher(hasher: S) -> Self {
         Self::with_capacity_and_hasher(0, hasher)
     }
 
-    /// An empty map with this hasher that holds `capacity` pairs before it grows.
+    /// Makes an empty map with this hasher that holds `capacity` pairs before it grows.
     pub fn with_capacity_and_hasher(capacity: usize, hasher: S) -> Self {
         let (bits, space) = (resize::bits_for(capacity), Space::new());
         space.provide(bits);
@@ -206,7 +206,7 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
         }
     }
 
-    /// The value of a key.
+    /// Returns the value of a key.
     ///
     /// # Consistency
     ///
@@ -217,7 +217,7 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
         self.get_word(key).map(|word| unsafe { V::from_word(word) })
     }
 
-    /// Whether a key is there. Consistency as [`InlineMap::get`].
+    /// Returns whether a key is there. Consistency as [`InlineMap::get`].
     #[inline]
     pub fn contains_key(&self, key: &K) -> bool {
         self.get_word(key).is_some()
@@ -272,7 +272,7 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
         }
     }
 
-    /// The value of a key, which is put there first if there is none; the closure as in
+    /// Returns the value of a key, which is put there first if there is none; the closure as in
     /// [`InlineMap::compute`].
     pub fn get_or_insert_with(&self, key: K, make: impl FnOnce() -> V) -> V {
         if let Some(value) = self.get(&key) {
@@ -342,8 +342,8 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
         self.iter().map(|(_, value)| value)
     }
 
-    /// The map itself: pairs are copied out of it, so nothing has to be pinned. The other maps have such a method; code
-    /// that is written for one fits another.
+    /// Returns the map itself: pairs are copied out of it, so nothing has to be pinned. The other maps have such a
+    /// method; code that is written for one fits another.
     #[inline]
     pub fn pin(&self) -> &Self {
         self

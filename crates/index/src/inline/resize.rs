@@ -1,4 +1,4 @@
-//! Growing and shrinking, by chunks, by whoever writes. As in the `hash` index, with two differences.
+//! Growing and shrinking, by chunks, by the threads that write. As in the `hash` index, with two differences.
 //!
 //! Keys are here, so a moved pair's hash is computed afresh. And since a late reader or writer may come to an
 //! array that has been in use before, a bucket changes places in this order, all under locks:
@@ -109,7 +109,7 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
         for unit in first..last {
             self.move_unit(root, unit as usize);
         }
-        // AcqRel: pairs with itself; whoever is last has all moves behind it.
+        // AcqRel: pairs with itself; the thread that is last has all moves behind it.
         if self.shared.done.fetch_add(last - first, Ordering::AcqRel) + (last - first) == units {
             self.finish(root);
         }
@@ -158,7 +158,7 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
 /// The buckets of one side of a unit.
 type Few<'a> = SmallVec<[Locked<'a>; 1 << SHRINK_BITS]>;
 
-/// What `claimed` is at the beginning of a move: the generation above, no units below.
+/// Returns the value of `claimed` at the beginning of a move: the generation above, no units below.
 fn claims(root: Root) -> u64 {
     root.generation() << 32
 }

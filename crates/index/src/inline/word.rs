@@ -1,4 +1,4 @@
-//! What fits into one machine word.
+//! Types that fit into one machine word.
 
 /// A value that is one 64-bit word: keys and values of an [`InlineMap`](super::InlineMap).
 ///

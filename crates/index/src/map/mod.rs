@@ -15,7 +15,7 @@
 //!
 //! A map of locks hands out lock guards, and two guards in one thread are a deadlock waiting for its
 //! day. This map hands out plain references: a value is immutable, an update puts another in its
-//! place, and the old one is freed when nobody is pinned who could see it. A reference lives as
+//! place, and the old one is freed when no thread is pinned that could see it. A reference lives as
 //! long as the pin it was got under. Nothing a caller holds can block anybody else; a pin held long
 //! only delays the freeing of memory.
 //!
@@ -36,9 +36,10 @@
 //!
 //! # Why keys are `'static`
 //!
-//! What a map has put out is freed at some later time, perhaps after the map itself is gone: one collector serves every
-//! structure of the process. The drop of a key or value may use what it borrows, and a borrow could have ended by then.
-//! So keys and values borrow nothing, but where they are `Copy` and dropping them runs no code: [`CopyMap`].
+//! A pair that a map has put out is freed at some later time, perhaps after the map itself is gone: one collector
+//! serves every structure of the process. The drop of a key or value may use what it borrows, and a borrow could have
+//! ended by then. So keys and values borrow nothing, but where they are `Copy` and dropping them runs no code:
+//! [`CopyMap`].
 
 mod iter;
 mod node;
@@ -112,7 +113,7 @@ pub type CopyMap<K, V, H = RandomState> = Map<K, V, Copied, H>;
 ///
 /// # Panics
 ///
-/// What puts a key of 4 GiB or more in panics.
+/// Inserting a key of 4 GiB or more panics.
 pub type BytesMap<V, H = RandomState> = Map<[u8], V, Packed, H>;
 
 /// The map that [`ConcurrentMap`], [`CopyMap`] and [`BytesMap`] are.
@@ -159,7 +160,7 @@ pub struct Map<K: ?Sized, V, S: MapStorage<K, V>, H = RandomState> {
     index: HashIndex<S::Entry, H>,
 }
 
-/// What [`Map::compute`] found and what it left.
+/// The value that [`Map::compute`] found, and the one that it left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Computed<'g, V> {
     /// The value that the closure's last call saw.

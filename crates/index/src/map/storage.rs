@@ -1,4 +1,4 @@
-//! How a [`Map`](super::Map) keeps its pairs: each behind one pointer, with the key as it is or as bytes.
+//! Storage of the pairs of a [`Map`](super::Map): each behind one pointer, with the key as it is or as bytes.
 
 use std::hash::Hash;
 
@@ -7,13 +7,13 @@ use crate::Entry;
 use crate::bytes_entry::BytesRef;
 pub use crate::ordered::storage::{Boxed, Copied, Packed};
 
-/// How the pairs of a [`Map`](super::Map) are kept: [`Boxed`], [`Copied`] or [`Packed`]. Cannot be implemented
+/// The storage of the pairs of a [`Map`](super::Map): [`Boxed`], [`Copied`] or [`Packed`]. Cannot be implemented
 /// elsewhere.
 pub trait MapStorage<K: ?Sized, V>: Sealed<K, V> {}
 
 /// The part of [`MapStorage`] that is nobody else's business.
 pub trait Sealed<K: ?Sized, V> {
-    /// What leads to a pair.
+    /// The entry that leads to a pair.
     type Entry: Entry<Key = K> + PartialEq + Send + Sync;
 
     /// The key and the value of an entry.
@@ -39,7 +39,7 @@ pub trait Sealed<K: ?Sized, V> {
     note = "the key of a map of `K` is given as a `K`, that of a map of byte strings as any `AsRef<[u8]>`"
 )]
 pub trait Make<G, K: ?Sized, V>: MapStorage<K, V> {
-    /// What of the given key is not in the entry.
+    /// The part of the given key that is not in the entry.
     #[doc(hidden)]
     type Rest;
 

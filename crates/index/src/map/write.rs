@@ -138,7 +138,7 @@ where
                 Action::Put(value) => {
                     let (entry, rest) = S::make(key, value);
                     if self.swap(hash, entry.key(), seen, Some(entry), pin) {
-                        // SAFETY: published under the pin: whoever retires it does so later (RECLAIM).
+                        // SAFETY: published under the pin: a thread that retires it does so later (RECLAIM).
                         let new = Some(unsafe { S::value(entry) });
                         return Computed { old, new };
                     }

@@ -58,7 +58,7 @@ pub(crate) fn tagged(line: &SharedLine, tag: u16) -> u64 {
 
 /// A way to compare many words with one, chosen once an operation: [`Vectors`] if [`wide`], else [`Words`].
 pub(crate) trait Lanes {
-    /// How far apart the bits of [`Lanes::equal`] are.
+    /// The distance between the bits of [`Lanes::equal`].
     const STEP: u32;
 
     /// Bit `STEP * i` tells whether word `i` equals `key`; the others are clear. Each word is loaded Relaxed.
@@ -68,11 +68,11 @@ pub(crate) trait Lanes {
     /// that takes longer than a binary search.
     fn below_and_equal<const N: usize>(words: &[AtomicU64; N], key: u64) -> Option<(u64, u64)>;
 
-    /// How many bits are set.
+    /// Returns the number of bits that are set.
     fn ones(bits: u64) -> usize;
 
-    /// How many words of a sorted array are at most `key`. The array lies in lines, the last one padded with all
-    /// ones, which count for the highest key.
+    /// Returns the number of words of a sorted array that are at most `key`. The array lies in lines, the last one
+    /// padded with all ones, which count for the highest key.
     ///
     /// # Safety
     ///
@@ -81,7 +81,7 @@ pub(crate) trait Lanes {
     unsafe fn rank(lines: *const Line, lasts: u8, key: u64) -> usize;
 }
 
-/// Whether the processor has what [`Vectors`] needs.
+/// Returns whether the processor has what [`Vectors`] needs.
 #[inline(always)]
 pub(crate) fn wide() -> bool {
     #[cfg(all(target_arch = "x86_64", not(any(fyris_sanitize, miri, loom, shuttle))))]
@@ -90,13 +90,13 @@ pub(crate) fn wide() -> bool {
     return false;
 }
 
-/// Whether a word equals `key`.
+/// Returns whether a word equals `key`.
 fn is(word: &AtomicU64, key: u64) -> bool {
     // Relaxed: the caller orders what it reads before and after.
     word.load(Ordering::Relaxed) == key
 }
 
-/// What every processor can do.
+/// The search that every processor can do.
 pub(crate) struct Words;
 
 impl Lanes for Words {

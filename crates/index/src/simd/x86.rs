@@ -89,7 +89,7 @@ pub(super) fn tagged(line: &SharedLine, tag: u16) -> u64 {
 /// not inlined: calling it took as many instructions as comparing. The upper registers need no cleaning up.
 pub(crate) struct Vectors;
 
-/// How [`compare_ends`] compares: the processor's numbers for "the key equals" and "the key is above".
+/// The comparisons of [`compare_ends`]: the processor's numbers for "the key equals" and "the key is above".
 const EQUAL: i32 = 0;
 const BELOW: i32 = 6;
 

@@ -3,7 +3,7 @@
 //! A range is gone over by two cursors, one from each end. Each ends where the bounds say, or at what the other has
 //! handed out last: the tree may change between two steps, but not the order of keys.
 //!
-//! Where that is a cursor finds out once for each leaf, and when the direction changes: what it may hand out until then
+//! A cursor finds that place once for each leaf, and when the direction changes: what it may hand out until then
 //! is its run. Invariant TURNS: of two cursors at most one has a run that is not empty. So a step need not look at
 //! the other end. Each cursor is made by the first step from its end.
 
@@ -34,7 +34,7 @@ pub struct Range<'g, K: TreeKey + ?Sized, V, S: Storage<K, V>, P, R, Q: ?Sized> 
 
 /// One end of a range.
 struct Side<'g, I: Item, P> {
-    /// Where it has come into its leaf; none before it has been asked.
+    /// The position in its leaf; none before it has been asked.
     cursor: Option<Cursor<'g, I, P>>,
     run: Run<'g, I>,
 }
@@ -48,14 +48,14 @@ impl<'g, I: Item, P: Guard> Side<'g, I, P> {
         }
     }
 
-    /// What the front has handed out last.
+    /// Returns the last pair that the front has handed out.
     fn given_up(&self) -> Option<(u64, &'g I)> {
         let cursor = self.cursor.as_ref()?;
         let given = self.run.from() > cursor.pos();
         given.then(|| cursor.entry(self.run.from() - 1))
     }
 
-    /// What the back has handed out last.
+    /// Returns the last pair that the back has handed out.
     fn given_down(&self) -> Option<(u64, &'g I)> {
         let cursor = self.cursor.as_ref()?;
         let given = self.run.to() < cursor.pos();
@@ -169,7 +169,7 @@ where
         !self.back.run.is_empty()
     }
 
-    /// How many items of this leaf are before the end of what the front may hand out.
+    /// Returns the number of items of this leaf before the end of what the front may hand out.
     fn end_in(leaf: &Cursor<'g, S::Item, P>, back: &Side<'g, S::Item, P>, bounds: &R) -> usize {
         match back.given_down() {
             Some((key_prefix, item)) => {
@@ -179,7 +179,7 @@ where
         }
     }
 
-    /// How many items of this leaf are before the start of what the back may hand out.
+    /// Returns the number of items of this leaf before the start of what the back may hand out.
     fn start_in(leaf: &Cursor<'g, S::Item, P>, front: &Side<'g, S::Item, P>, bounds: &R) -> usize {
         match front.given_up() {
             Some((key_prefix, item)) => {

@@ -99,7 +99,7 @@ pub type InlineTree<K, V> = TreeMap<K, V, Inline>;
 ///
 /// # Panics
 ///
-/// What puts a key of 4 GiB or more in panics.
+/// Inserting a key of 4 GiB or more panics.
 pub type BytesTree<V> = TreeMap<[u8], V, Packed>;
 
 /// The tree that [`ConcurrentTree`], [`CopyTree`], [`InlineTree`] and [`BytesTree`] are.
@@ -112,7 +112,7 @@ pub type BytesTree<V> = TreeMap<[u8], V, Packed>;
 ///
 /// # Pins
 ///
-/// What an operation returns lives as long as the pin it was given, even if the pair is replaced
+/// The result of an operation lives as long as the pin it was given, even if the pair is replaced
 /// or removed meanwhile. While a pin lives nothing is freed, so keep it short. [`TreeMap::pin`] gives a view that is
 /// pinned once for several operations; the methods here take the pin as an argument, so that one pin can serve several
 /// trees.

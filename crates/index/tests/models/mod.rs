@@ -10,7 +10,7 @@ use fyris_index::{Action, Entry, Index};
 use fyris_sync::cell::UnsafeCell;
 use fyris_sync::reclaim::Retire;
 
-/// What a handle names.
+/// The node behind a handle.
 pub struct Node {
     key: u64,
     value: UnsafeCell<u64>,

@@ -13,11 +13,11 @@ use fyris_sync::reclaim::{self, Guard, Retire};
 const LIVE: u64 = 0x600d_600d_600d_600d;
 
 thread_local! {
-    /// Where pairs made by this thread are counted.
+    /// The counter of pairs made by this thread.
     static COUNT: RefCell<Arc<AtomicI64>> = RefCell::default();
 }
 
-/// What a handle points to.
+/// The pair behind a handle.
 pub struct Pair<K, V> {
     key: K,
     value: V,

@@ -42,9 +42,9 @@ impl fmt::Display for Lines<'_> {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: {kind}")]
 pub struct Problem {
-    /// Where it is.
+    /// The place of the problem.
     pub place: Place,
-    /// What it is.
+    /// The kind of problem.
     pub kind: ProblemKind,
 }
 
@@ -114,9 +114,9 @@ pub enum ProblemKind {
     Arity {
         /// The function.
         name: String,
-        /// What it takes.
+        /// The number of arguments it takes.
         expected: &'static str,
-        /// What it was given.
+        /// The number of arguments it was given.
         found: usize,
     },
     /// A function for tracing, not for tables.

@@ -50,7 +50,7 @@ pub(crate) fn pattern(pattern: Term, body: Term) -> Result<Program, SpecError> {
     finish(compiler, Term::List(vec![clause]))
 }
 
-/// Whether a pattern is no deeper than may be: then it may be copied.
+/// Returns whether a pattern is no deeper than may be: then it may be copied.
 pub(crate) fn flat_pattern(pattern: &Term) -> Result<(), SpecError> {
     match is_too_deep(pattern) {
         true => Err(SpecError::SystemLimit(Place::Head(1))),

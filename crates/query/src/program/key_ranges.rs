@@ -20,7 +20,7 @@ pub(crate) struct Cut {
     pub(crate) label: Label,
 }
 
-/// How a cut is printed.
+/// A cut as it is printed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Label {
     pub(crate) term: Term,
@@ -225,7 +225,7 @@ mod tests {
         }
     }
 
-    /// Which of the bytes 0 to 9 are in the set.
+    /// Returns the bytes 0 to 9 that are in the set.
     fn members(set: &Ranges) -> Vec<u8> {
         let inside = |byte: &u8| {
             let probe = (&[*byte][..], false);

@@ -8,7 +8,7 @@ use fyris_term::key::KeyBuf;
 
 use crate::program::key_ranges::{Cut, Range, Ranges};
 
-/// How a table finds its keys.
+/// The order in which a table finds its keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TableOrder {
     /// By their exact bytes (`=:=`); there are no ranges.

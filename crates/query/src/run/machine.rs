@@ -1,4 +1,4 @@
-//! What a run can ask about the machine it is on.
+//! The machine that a run is on: its processes, nodes and clock.
 
 use fyris_term::{Atom, Pid, Term};
 

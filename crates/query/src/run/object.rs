@@ -10,9 +10,9 @@ use fyris_term::{Term, key, value};
 /// [`fyris_term::value`] write; other bytes make wrong answers, never a panic or undefined behaviour.
 #[derive(Debug, Clone, Copy)]
 pub struct ObjectView<'a> {
-    /// How many elements the tuple has.
+    /// The number of elements of the tuple.
     pub arity: usize,
-    /// Which of them is the key, from 1 to `arity`.
+    /// The position of the key, from 1 to `arity`.
     pub keypos: usize,
     /// The order part of the key's bytes.
     pub key_order: &'a [u8],

@@ -84,7 +84,7 @@ pub(crate) fn prefix_of(pattern: &Term) -> Option<Vec<u8>> {
     }
 }
 
-/// Where a prefix ends.
+/// The end of a prefix.
 enum Stop {
     /// The pattern was written whole.
     Nowhere,

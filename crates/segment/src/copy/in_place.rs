@@ -23,7 +23,7 @@ const SHORT: usize = if cfg!(fyris_small) { 2 } else { 4 };
 /// Pieces of a view, at most. The kernel allows a process some 65,000.
 const PIECES: usize = if cfg!(fyris_small) { 8 } else { 16_384 };
 
-/// Which pages are shown in place.
+/// The pages that are shown in place.
 #[derive(Debug)]
 pub(super) struct InPlace {
     bits: Vec<u64>,
@@ -61,7 +61,7 @@ impl InPlace {
 }
 
 impl WorkCopy {
-    /// Whether pages of the trunk are shown in place of copies.
+    /// Returns whether pages of the trunk are shown in place of copies.
     pub(crate) fn is_in_place(&self) -> bool {
         self.in_place.is_some()
     }

@@ -38,7 +38,7 @@ const HOT_AFTER: u8 = 2;
 /// Commits that must leave a hot page alone before it is protected again.
 const COLD_AFTER: u8 = 4;
 
-/// How writes are noticed.
+/// The way in which writes are noticed.
 #[derive(Debug)]
 enum Tracker {
     /// The program says.
@@ -123,7 +123,7 @@ impl WorkCopy {
         })
     }
 
-    /// How writes are noticed.
+    /// The way in which writes are noticed.
     pub(crate) fn tracking(&self) -> Tracking {
         match self.tracker {
             Tracker::Declared => Tracking::Declared,
@@ -145,7 +145,7 @@ impl WorkCopy {
         Ok(())
     }
 
-    /// Where pages are tracked.
+    /// Returns the spans in which pages are tracked.
     fn spans(&self, range: Range<usize>) -> Vec<Span> {
         let whole = |pages: &Range<usize>, map: &Mapping| Span {
             pages: pages.clone(),
@@ -189,7 +189,7 @@ impl WorkCopy {
         unsafe { self.alias.start().add(page * PAGE) }
     }
 
-    /// Whether a page is this process's own affair.
+    /// Returns whether a page is this process's own affair.
     pub(crate) fn is_private(&self, page: usize) -> bool {
         self.private.iter().any(|range| range.contains(&page))
     }
@@ -244,7 +244,7 @@ impl WorkCopy {
         }
     }
 
-    /// Whether a page is certain to be equal to its base, as of the last `look`.
+    /// Returns whether a page is certain to be equal to its base, as of the last `look`.
     pub(crate) fn is_clean(&self, page: usize) -> bool {
         !self.dirty.has(page) && !self.hot.has(page) && !self.is_private(page)
     }

@@ -16,7 +16,7 @@ impl PageSet {
         }
     }
 
-    /// Whether `page` is in it.
+    /// Returns whether `page` is in it.
     #[inline]
     pub(crate) fn has(&self, page: usize) -> bool {
         self.bits[page / 64] >> (page % 64) & 1 == 1
@@ -36,7 +36,7 @@ impl PageSet {
         self.list.iter().copied()
     }
 
-    /// How many there are.
+    /// Returns the number of pages.
     pub(crate) fn len(&self) -> usize {
         self.list.len()
     }

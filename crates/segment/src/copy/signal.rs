@@ -30,9 +30,9 @@ struct Region {
     marks: AtomicPtr<Marks>,
 }
 
-/// What the handler notes.
+/// The notes of the handler.
 struct Marks {
-    /// Whose view it is: a forked child inherits the table, but not the view.
+    /// The process that has the view: a forked child inherits the table, but not the view.
     pid: i32,
     bits: Box<[AtomicU64]>,
     /// The kernel refused to split the mapping further: all of it is writable, anything may be dirty.
@@ -196,7 +196,7 @@ impl Drop for Signal {
         let marks = TABLE[self.region]
             .marks
             .swap(ptr::null_mut(), Ordering::Relaxed);
-        // SAFETY: from `Box::into_raw` in `new`; the entry names no view any more, and who could fault
+        // SAFETY: from `Box::into_raw` in `new`; the entry names no view any more, and a thread that could fault
         // in it while its segment is dropped breaks the contract of `Segment::as_mut_ptr`.
         drop(unsafe { Box::from_raw(marks) });
         // Release: pairs with the Acquire in `new`.

@@ -1,4 +1,4 @@
-//! Where pages of the user's view are: most often in one piece, else in the pieces that were placed.
+//! The addresses of pages of the user's view: most often in one piece, else in the pieces that were placed.
 
 use std::ops::Range;
 
@@ -24,7 +24,7 @@ impl Span {
         self.pages.start + (address - self.at) / PAGE
     }
 
-    /// What it has of `pages`, if anything.
+    /// Returns its part of `pages`, if it has any.
     pub(crate) fn part(&self, pages: &Range<usize>) -> Option<Span> {
         let start = self.pages.start.max(pages.start);
         let end = self.pages.end.min(pages.end);
@@ -35,7 +35,7 @@ impl Span {
     }
 }
 
-/// Where ascending pages are, in pieces.
+/// Returns the spans of ascending pages, in pieces.
 pub(super) fn spans_of<'a>(spans: &'a [Span], pages: &'a [u32]) -> impl Iterator<Item = Span> + 'a {
     runs(pages).flat_map(|run| spans.iter().filter_map(move |span| span.part(&run)))
 }

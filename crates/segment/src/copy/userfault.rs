@@ -36,7 +36,7 @@ const MODE_WP: u64 = 1;
 /// Regions that one scan call returns. The kernel makes room for as many in each call: beyond 8 KiB from its page
 /// allocator, which takes a fifth of a small scan's time.
 const REGIONS: usize = 256;
-/// What a fault, and a call that protects one run, cost, in the same unit (a scanned page is 1).
+/// The cost of a fault, and of a call that protects one run, in the same unit (a scanned page is 1).
 const FAULT: usize = 16;
 const CALL: usize = 7;
 

@@ -14,10 +14,10 @@ use crate::words::{self, load, store};
 
 /// Frames that a process keeps reserved beyond what its last commit took.
 const SPARE: usize = 64;
-/// How often a process may be overrun while it prepares.
+/// The number of times that a process may be overrun while it prepares.
 const TRIES: usize = 100;
 
-/// What a commit prepares without the lock, and frames reserved for the next one.
+/// The changes that a commit prepares without the lock, and frames reserved for the next one.
 #[derive(Debug, Default)]
 pub(super) struct Prepared {
     pub(super) candidates: Vec<u32>,
@@ -81,7 +81,7 @@ impl Segment {
     ///
     /// # Errors
     ///
-    /// Those of [`Segment::update`] and [`Segment::commit`]. After an error the update may have been done.
+    /// As [`Segment::update`] and [`Segment::commit`]. After an error the update may have been done.
     pub fn commit_merge(&mut self) -> Result<u64> {
         self.merge_and_commit(&mut Policy::LocalWins)
     }

@@ -62,7 +62,7 @@ impl Segment {
         }
     }
 
-    /// The byte ranges, whole units, ascending, where the working copy differs from its version.
+    /// Returns the byte ranges, whole units, ascending, where the working copy differs from its version.
     /// O(pages written).
     ///
     /// # Errors
@@ -119,9 +119,9 @@ impl Segment {
         Ok(candidates)
     }
 
-    /// The byte ranges that the trunk has changed since the working copy's version: whole words or units, whichever is
-    /// larger, ascending; whole pages if this process lags by more than the log, or may not write to the file. No
-    /// system call. O(pages changed).
+    /// Returns the byte ranges that the trunk has changed since the working copy's version: whole words or units,
+    /// whichever is larger, ascending; whole pages if this process lags by more than the log, or may not write to the
+    /// file. No system call. O(pages changed).
     ///
     /// # Errors
     ///

@@ -35,7 +35,7 @@ use crate::trunk::slots::Process;
 use crate::words::Unit;
 use crate::{Options, PAGE, Tracking};
 
-/// In place of a slot's number: who is only looking on has none.
+/// In place of a slot's number: a process that only looks on has none.
 const NO_SLOT: usize = usize::MAX;
 
 /// A checked-out segment: a private working copy of a shared trunk.
@@ -103,7 +103,7 @@ impl Segment {
     ///
     /// # Errors
     ///
-    /// Those of opening ([`Error::NotFound`] to [`Error::TooManyProcesses`]), [`Error::NoSpace`],
+    /// As for opening ([`Error::NotFound`] to [`Error::TooManyProcesses`]), [`Error::NoSpace`],
     /// [`Error::Unsupported`].
     ///
     /// *Source*: CONVERSION, section 3.1, `checkout`.
@@ -118,7 +118,7 @@ impl Segment {
         options.check_private(geometry.pages * PAGE)?;
         options.check_places(geometry.pages * PAGE)?;
         let (private_pages, private_words) = private_parts(&options.private);
-        // Who is only looking on cannot keep the trunk's pages as they are, and copies them.
+        // A process that only looks on cannot keep the trunk's pages as they are, and copies them.
         let in_place = options.is_in_place() && trunk.writable;
         let copy = WorkCopy::new(
             geometry.pages,
@@ -185,12 +185,12 @@ impl Segment {
         self.size == 0
     }
 
-    /// The bytes that the segment may [`grow`](Segment::grow) to.
+    /// Returns the bytes that the segment may [`grow`](Segment::grow) to.
     pub fn max_len(&self) -> usize {
         self.base.len() * PAGE
     }
 
-    /// The editing unit in bytes.
+    /// Returns the editing unit in bytes.
     pub fn unit(&self) -> usize {
         self.units().bytes()
     }
@@ -203,23 +203,24 @@ impl Segment {
         self.size.div_ceil(PAGE)
     }
 
-    /// The file behind the trunk.
+    /// Returns the file behind the trunk.
     pub fn path(&self) -> &Path {
         &self.place.path
     }
 
-    /// Whether the checkout is read-only.
+    /// Returns whether the checkout is read-only.
     pub fn is_read_only(&self) -> bool {
         self.options.read_only
     }
 
-    /// How writes to the working copy are noticed: what [`Tracking::Auto`](crate::Tracking::Auto) has become, and
-    /// [`Tracking::Declared`](crate::Tracking::Declared) for a read-only one.
+    /// Returns the way in which writes to the working copy are noticed: the choice of
+    /// [`Tracking::Auto`](crate::Tracking::Auto), and [`Tracking::Declared`](crate::Tracking::Declared) for a read-only
+    /// one.
     pub fn tracking(&self) -> Tracking {
         self.copy.tracking()
     }
 
-    /// The start of the working copy, at a multiple of the page size; stays the same through updates and
+    /// Returns the start of the working copy, at a multiple of the page size; stays the same through updates and
     /// growth, until the segment is dropped. In a forked child there is no memory there.
     pub fn as_ptr(&self) -> *const u8 {
         self.copy.view()
@@ -234,7 +235,7 @@ impl Segment {
         self.copy.view()
     }
 
-    /// The working copy; empty in a forked child.
+    /// Returns the working copy; empty in a forked child.
     pub fn as_slice(&self) -> &[u8] {
         let len = if self.is_forked() { 0 } else { self.size };
         // SAFETY: `size` bytes of the view are mapped and readable while `self` lives; what changes
@@ -242,7 +243,7 @@ impl Segment {
         unsafe { std::slice::from_raw_parts(self.copy.view(), len) }
     }
 
-    /// The working copy, to write to; empty in a forked child and for a read-only checkout.
+    /// Returns the working copy, to write to; empty in a forked child and for a read-only checkout.
     pub fn as_mut_slice(&mut self) -> &mut [u8] {
         if self.written == Written::No {
             self.written = Written::Perhaps;
@@ -264,12 +265,12 @@ impl Segment {
         unsafe { std::slice::from_raw_parts_mut(self.copy.view(), len) }
     }
 
-    /// The version of the working copy: the commits (and growths) it contains.
+    /// Returns the version of the working copy: the commits (and growths) it contains.
     pub fn version(&self) -> u64 {
         self.version
     }
 
-    /// The version of the trunk. One load, no system call. For a moment after a commit it may still be
+    /// Returns the version of the trunk. One load, no system call. For a moment after a commit it may still be
     /// the version before; [`Segment::is_behind`] is exact.
     pub fn trunk_version(&self) -> u64 {
         match self.is_forked() {
@@ -278,13 +279,13 @@ impl Segment {
         }
     }
 
-    /// Whether the trunk has changes that the working copy has not. Two loads, no system call.
+    /// Returns whether the trunk has changes that the working copy has not. Two loads, no system call.
     #[inline]
     pub fn is_behind(&self) -> bool {
         !self.is_forked() && self.trunk.position() != self.position
     }
 
-    /// Whether this is a forked child of the process that checked the segment out: every operation
+    /// Returns whether this is a forked child of the process that checked the segment out: every operation
     /// but [`Segment::reattach`] is then [`Error::Forked`]. No system call.
     #[inline]
     pub fn is_forked(&self) -> bool {
@@ -356,7 +357,7 @@ impl Segment {
     ///
     /// # Errors
     ///
-    /// Those of [`Segment::checkout`]; [`Error::NotFound`] if the name was unlinked.
+    /// As [`Segment::checkout`]; [`Error::NotFound`] if the name was unlinked.
     pub fn reattach(&mut self) -> Result<()> {
         if !self.is_forked() {
             return Ok(());
@@ -387,7 +388,7 @@ impl Origin {
     ///
     /// # Errors
     ///
-    /// Those of [`Segment::checkout`]; [`Error::NotFound`] if the name was unlinked.
+    /// As [`Segment::checkout`]; [`Error::NotFound`] if the name was unlinked.
     pub fn checkout(&self) -> Result<Segment> {
         let options = self.options.clone().create(false).exclusive(false);
         let mut fresh = Segment::attach(self.place.clone(), 0, &options)?;

@@ -5,8 +5,8 @@
 //! applied: then each frame was current all the time, and nobody wrote to it. Otherwise it looks again; pages that have
 //! not changed since are not copied twice. The working copy is touched only when a look is good.
 //!
-//! Why that suffices: a frame is written to only after the entry that replaced it was published. Whoever copies a word
-//! of its next content finds the position moved afterwards (the fence here pairs with that in `commit::fill`).
+//! Why that suffices: a frame is written to only after the entry that replaced it was published. A reader that copies a
+//! word of its next content finds the position moved afterwards (the fence here pairs with that in `commit::fill`).
 
 use fyris_sync::atomic::{Ordering, fence};
 use std::collections::BTreeMap;
@@ -29,7 +29,7 @@ struct Staged {
 
 type Stage = BTreeMap<usize, Staged>;
 
-/// What a good look saw of the whole.
+/// The position, version and size that a good look saw.
 struct Sight {
     position: u64,
     version: u64,

@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 use crate::failpoints::failpoint;
 use crate::words::{self, Mask, load};
 
-/// How often a process may be overrun again while it catches up.
+/// The number of times that a process may be overrun again while it catches up.
 const TRIES: usize = 1000;
 
 /// The trunk at one position, held by our slot.
@@ -214,7 +214,7 @@ impl Segment {
         }))
     }
 
-    /// The units of `pages` where working copy and trunk differ, whoever changed them.
+    /// The units of `pages` where working copy and trunk differ, no matter which side changed them.
     fn lost_cases(&self, pages: Vec<usize>, heads: &Heads) -> Result<Option<Vec<Case>>> {
         let mut cases = Vec::new();
         let unit = self.unit();

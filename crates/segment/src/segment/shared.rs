@@ -1,4 +1,4 @@
-//! What is checked out, behind a shared reference: for callers in languages without `&mut`.
+//! A checked-out value behind a shared reference: for callers in languages without `&mut`.
 //!
 //! It is a lock that is only tried, and that knows processes: the word of the lock is the id of the process whose
 //! thread is inside. A fork copies it with everything else; a child that finds its parent's id there knows that no
@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::map::this_process;
 use crate::versioned_map::{MapError, VersionedMap};
 
-/// What can be checked out again in a forked child.
+/// A value that can be checked out again in a forked child.
 pub trait Reattach: Sized {
     /// The error of checking it out.
     type Error: From<Error>;
@@ -28,14 +28,14 @@ pub trait Reattach: Sized {
     ///
     /// # Errors
     ///
-    /// Those of its checkout.
+    /// As for its checkout.
     fn again(origin: &Origin) -> std::result::Result<Self, Self::Error>;
 
     /// In a forked child: checks it out anew, in place. Elsewhere: nothing.
     ///
     /// # Errors
     ///
-    /// Those of its checkout.
+    /// As for its checkout.
     fn reattach(&mut self) -> std::result::Result<(), Self::Error>;
 }
 
@@ -87,7 +87,7 @@ unsafe impl<T: Reattach + Send> Sync for Shared<T> {}
 #[derive(Debug)]
 pub struct Inside<'a, T: Reattach> {
     shared: &'a Shared<T>,
-    /// What to leave behind: 0, or the id of a parent whose value is still there.
+    /// The value to leave behind: 0, or the id of a parent whose value is still there.
     after: u32,
 }
 
@@ -116,7 +116,7 @@ impl<T: Reattach> Shared<T> {
 
     /// Goes inside if `found` is there, otherwise says what is.
     fn enter(&self, found: u32) -> std::result::Result<Inside<'_, T>, u32> {
-        // Acquire: pairs with the Release of the last who was inside.
+        // Acquire: pairs with the Release of the last thread that was inside.
         self.inside.compare_exchange(
             found,
             this_process(),
@@ -133,7 +133,7 @@ impl<T: Reattach> Shared<T> {
     ///
     /// # Errors
     ///
-    /// Those of [`Shared::lock`] and of `operation`.
+    /// As [`Shared::lock`], and those of `operation`.
     pub fn with<R>(
         &self,
         operation: impl FnOnce(&mut T) -> std::result::Result<R, T::Error>,
@@ -147,7 +147,7 @@ impl<T: Reattach> Shared<T> {
     ///
     /// # Errors
     ///
-    /// Those of the checkout; [`Error::Busy`] if another thread of this process is inside.
+    /// As for the checkout; [`Error::Busy`] if another thread of this process is inside.
     pub fn reattach(&self) -> std::result::Result<(), T::Error> {
         let holder = match self.enter(0) {
             Ok(mut inside) => return inside.reattach(),

@@ -25,7 +25,7 @@ impl Words<'_> {
         unsafe { std::slice::from_raw_parts(bytes.as_ptr().cast(), bytes.len() / 8) }
     }
 
-    /// The working copy as bytes.
+    /// Returns the working copy as bytes.
     pub fn bytes(&self) -> &[u8] {
         self.0.as_slice()
     }
@@ -117,7 +117,7 @@ impl Segment {
         Ok(updated)
     }
 
-    /// Whether nothing is uncommitted, by a look at every page that may have been written to.
+    /// Returns whether nothing is uncommitted, by a look at every page that may have been written to.
     fn is_clean(&mut self) -> Result<bool> {
         match self.diff() {
             Ok(ranges) => Ok(ranges.is_empty()),

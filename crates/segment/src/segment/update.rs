@@ -21,7 +21,7 @@ const SCAN: usize = 600;
 /// Changes between asking for the lines that one needs and using them.
 const AHEAD: usize = 6;
 
-/// What an update brought.
+/// The result of an update.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Updated {
@@ -39,17 +39,17 @@ pub struct Updated {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Conflict<'a> {
-    /// Where it is, in bytes from the start of the segment.
+    /// The offset of the unit in the segment, in bytes.
     pub offset: usize,
-    /// What both sides started from; `None` if the process was evicted ([`Error::BaseLost`]).
+    /// The unit as both sides began with it; `None` if the process was evicted ([`Error::BaseLost`]).
     pub base: Option<&'a [u8]>,
-    /// What stands in the working copy.
+    /// The unit in the working copy.
     pub local: &'a [u8],
-    /// What the trunk has.
+    /// The unit in the trunk.
     pub incoming: &'a [u8],
 }
 
-/// What becomes of a conflicting unit.
+/// The decision about a conflicting unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Choice {
     /// Keep the working copy's; the next commit overwrites the trunk's.
@@ -60,7 +60,7 @@ pub enum Choice {
     Write([u8; 64]),
 }
 
-/// What to do about conflicts.
+/// The policy for conflicts.
 pub(super) enum Policy<'a> {
     LocalWins,
     Validate,
@@ -98,10 +98,10 @@ impl Case {
     }
 }
 
-/// How far a merge came before it found that the process was evicted.
+/// The progress of a merge before it found that the process was evicted.
 pub(super) enum Merged {
     All(Updated),
-    /// So many changes of the window are in.
+    /// This many changes of the window are in.
     Evicted(usize),
 }
 
@@ -145,7 +145,7 @@ impl Segment {
     ///
     /// # Errors
     ///
-    /// Those of [`Segment::update`], but never [`Error::BaseLost`]: these units are asked about without
+    /// As [`Segment::update`], but never [`Error::BaseLost`]: these units are asked about without
     /// a base.
     pub fn update_with(
         &mut self,
@@ -195,9 +195,9 @@ impl Segment {
         self.catch_up(policy)
     }
 
-    /// Whether the frames of the base, and those that are being merged, are still what they were.
+    /// Returns whether the frames of the base, and those that are being merged, are still what they were.
     pub(super) fn keeps(&self) -> bool {
-        // Who is only looking on has changed nothing, and merges nothing.
+        // A process that only looks on has changed nothing, and merges nothing.
         if !self.trunk.writable {
             return true;
         }
@@ -421,7 +421,7 @@ impl Segment {
         }
     }
 
-    /// Whether it pays to find out which pages are unchanged here, and if so finds out: those can be
+    /// Returns whether it pays to find out which pages are unchanged here, and if so finds out: those can be
     /// copied whole. A scan costs as much as it looks at pages; it saves the comparison of dense ones.
     fn know_clean(&mut self) -> Result<bool> {
         let dense = |change: &&Change| self.window.count(change.words) >= DENSE;

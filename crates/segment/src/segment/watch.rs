@@ -43,8 +43,8 @@ impl Watcher {
     /// are already.
     ///
     /// Sleepers are woken by commits (a futex in the shared file); four times a second each looks by itself, so that it
-    /// also sees a commit whose process was killed before it could wake anybody. Who may not write to the file cannot
-    /// ask to be woken, and looks two hundred times a second.
+    /// also sees a commit whose process was killed before it could wake anybody. A process that may not write to the
+    /// file cannot ask to be woken, and looks two hundred times a second.
     ///
     /// # Errors
     ///
@@ -58,7 +58,7 @@ impl Watcher {
 }
 
 impl Segment {
-    /// What waits for versions newer than that of the working copy now.
+    /// Returns a watcher, which waits for versions newer than that of the working copy now.
     pub fn watcher(&self) -> Watcher {
         Watcher {
             trunk: Arc::clone(&self.trunk),

@@ -1,4 +1,4 @@
-//! What happened in the trunk between two positions, in private memory.
+//! The changes of the trunk between two positions, in private memory.
 
 use std::ops::Range;
 
@@ -18,10 +18,10 @@ pub(super) struct Change {
     pub(super) words: Words,
 }
 
-/// Where a window keeps the changed words of a page.
+/// The place where a window keeps the changed words of a page.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Words {
-    /// With their values: from here on, so many.
+    /// With their values: from this index on, this many.
     Few(u32, u32),
     /// Every word that any of the commits changed, whole units: this mask.
     Many(u32),
@@ -113,7 +113,7 @@ impl Window {
         self.indexed = true;
     }
 
-    /// Where the change of a page is that may be in the window already.
+    /// Returns the index of a page's change, if it is in the window already.
     #[inline]
     fn find(&self, page: u32) -> Option<usize> {
         if !self.indexed {
@@ -180,7 +180,7 @@ impl Window {
         &self.ones[start as usize..][..count as usize]
     }
 
-    /// Which words.
+    /// Returns the mask of the words.
     pub(super) fn mask(&self, words: Words) -> Mask {
         let mut mask = Mask::default();
         match words {
@@ -193,7 +193,7 @@ impl Window {
         mask
     }
 
-    /// How many words.
+    /// Returns the number of words.
     #[inline]
     pub(super) fn count(&self, words: Words) -> usize {
         match words {

@@ -57,7 +57,7 @@ impl Trunk {
         Trunk::attach(file, writable, place)
     }
 
-    /// Whether there is a segment at `place` at all.
+    /// Returns whether there is a segment at `place` at all.
     pub(crate) fn look_at(place: &Place) -> Result<()> {
         let (file, _) = open_file(place, true)?;
         check_owner(&file, place, ANY_MODE)?;
@@ -70,7 +70,8 @@ impl Trunk {
 
     /// Checks and maps an open file.
     fn attach(file: File, writable: bool, place: &Place) -> Result<Trunk> {
-        // Who only looks on does not count as attached: the next to open the file for writing repairs as if alone.
+        // A process that only looks on does not count as attached: the next to open the file for writing repairs as if
+        // alone.
         let alone = writable && lock_file(&file)?;
         let geometry = read_header(&file, &place.path)?;
         let trunk = Trunk {
@@ -99,7 +100,7 @@ impl Trunk {
         Ok(trunk)
     }
 
-    /// Whether the file is still as long as its header says: a hostile process may shorten it, and
+    /// Returns whether the file is still as long as its header says: a hostile process may shorten it, and
     /// touching what is gone raises SIGBUS.
     pub(crate) fn check_length(&self) -> Result<()> {
         let has = self

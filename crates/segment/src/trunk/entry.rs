@@ -9,7 +9,7 @@
 //! | 7 | few: which words, 10 bits each |
 //! | 8..16 | few: the values of four more words; else a mask of the changed words, 512 bits |
 //!
-//! A change of one or two words is all on the entry's first cache line: who updates needs no frame for it.
+//! A change of one or two words is all on the entry's first cache line: an update needs no frame for it.
 
 use super::layout::ENTRY;
 use crate::words::{Mask, WORDS, load};
@@ -21,15 +21,15 @@ const LINE: usize = 8;
 
 /// Changed words whose values an entry has room for.
 pub(crate) const FEW: usize = 6;
-/// Where their values are: before, and in the next word after.
+/// The words of their values: before, and in the next word after.
 const VALUES: [usize; FEW] = [3, 5, 8, 10, 12, 14];
-/// Those on the first line.
+/// The most words that fit on the first line.
 const FEWEST: usize = 2;
-/// Where it says which they are, and the bits of each.
+/// The word with their numbers, and the bits of each.
 const WHICH: usize = 7;
 const WHICH_BITS: usize = 10;
 
-/// Where word 1 says how many, and how old the frame before was: since how many entries it was current.
+/// The bits of word 1 with their number, and with the age of the frame before: since how many entries it was current.
 const FEW_AT: u32 = 32;
 const AGE_AT: u32 = 35;
 /// The highest age stands for itself and all above.
@@ -41,13 +41,13 @@ const GROWN: u32 = u32::MAX;
 /// The first words of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Head {
-    /// Which page.
+    /// The page.
     pub(crate) page: u32,
     /// The frame it has now.
     pub(crate) frame: u32,
     /// The frame it had.
     pub(crate) before: u32,
-    /// How many words are there with their values; 0: there is a mask.
+    /// The number of words that are there with their values; 0: there is a mask.
     pub(crate) few: usize,
     /// For how many entries before this one `before` was the page's frame, if below [`OLDEST`].
     age: u64,
@@ -70,7 +70,7 @@ impl Head {
         }
     }
 
-    /// Whether the entry says no more than that the segment has grown.
+    /// Returns whether the entry says no more than that the segment has grown.
     #[inline]
     pub(crate) fn grown(&self) -> bool {
         self.page == GROWN

@@ -1,4 +1,4 @@
-//! Page frames: who has which.
+//! Page frames and their owners.
 //!
 //! | state | what |
 //! |---|---|
@@ -33,7 +33,8 @@ const RESERVED: u32 = 3;
 /// Frames that get space in one go, at least and at most.
 const GROWTH: std::ops::RangeInclusive<usize> = 32..=4096;
 
-/// How often frames get space in one call: others may take what was won, but not without end.
+/// The number of times that frames get space in one call: others may take the frames that were won, but not without
+/// end.
 const EXTENSIONS: usize = 100;
 
 /// Free frames, beyond as many as are in use, that keep their space.
@@ -42,7 +43,7 @@ const SLACK: usize = 256;
 const SHRINK: std::ops::RangeInclusive<usize> = 256..=4096;
 const SHRINK_PART: usize = 8;
 
-/// How many frames are what.
+/// The number of frames in each state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct FrameCount {
     pub(crate) ready: usize,
@@ -60,7 +61,7 @@ impl Trunk {
 
     /// Frames that the file has, or had, space for.
     fn ready(&self) -> usize {
-        // Relaxed: who reserves a frame gets it by the compare-and-swap.
+        // Relaxed: a process that reserves a frame gets it by the compare-and-swap.
         let ready = self.word(word::READY).load(Ordering::Relaxed);
         (ready as usize).min(self.geometry.frames)
     }
@@ -261,7 +262,7 @@ impl Trunk {
         fallocate(&self.file, flags, at, len).map_err(Error::os("page frames"))
     }
 
-    /// Whether so many frames are free that [`Trunk::shrink`] gives space back.
+    /// Returns whether enough frames are free that [`Trunk::shrink`] gives space back.
     #[inline]
     pub(crate) fn is_loose(&self) -> bool {
         self.hint(word::FREE) > SLACK as u64 && self.excess() > 0
@@ -290,7 +291,7 @@ impl Trunk {
         self.found(word::FREE, hint, free.len(), free.len() >= count);
         failpoint!("frames reserved to be punched");
         // An evicted process may still be reading what it has lost, and reading a hole takes space again, if there is
-        // any. Who was evicted before these frames became free is seen here.
+        // any. A process that was evicted before these frames became free is seen here.
         if self.anybody_evicted() {
             free.drain(..).for_each(|frame| self.release(frame, slot));
         }
@@ -380,7 +381,7 @@ impl Trunk {
         count
     }
 
-    /// Whether a frame is the trunk's.
+    /// Returns whether a frame is the trunk's.
     pub(crate) fn is_in_trunk(&self, frame: u32) -> bool {
         // Relaxed: under the lock.
         self.state(frame).load(Ordering::Relaxed) == IN_TRUNK

@@ -30,7 +30,7 @@ pub(crate) struct Kept {
 }
 
 impl Kept {
-    /// Whether one of these snapshots, ascending, has the frame.
+    /// Returns whether one of these snapshots, ascending, has the frame.
     pub(super) fn needed(&self, snapshots: &[u64]) -> bool {
         if cfg!(fyris_mutant = "segment_base_not_kept") {
             return false;
@@ -70,7 +70,7 @@ impl Trunk {
         (top as usize).min(self.geometry.kept)
     }
 
-    /// How many frames are kept.
+    /// Returns the number of kept frames.
     pub(crate) fn kept_count(&self) -> usize {
         // Relaxed: under the lock, or for people.
         self.word(word::KEPT).load(Ordering::Relaxed) as usize

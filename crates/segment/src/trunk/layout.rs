@@ -1,4 +1,4 @@
-//! Where everything is in the shared file.
+//! The layout of the shared file.
 
 use crate::PAGE;
 use crate::error::{Error, Result};
@@ -58,7 +58,7 @@ pub(crate) mod word {
     pub(crate) const HOLES: usize = 368;
 }
 
-/// What a segment is made with.
+/// The numbers that a segment is made with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Shape {
     /// The editing unit.

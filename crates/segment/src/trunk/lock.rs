@@ -2,7 +2,7 @@
 //!
 //! It orders commits and nothing else: updates and checkouts never look at it. A holder copies no
 //! pages under it (the frames of a commit are filled before), so it is held for some ten nanoseconds
-//! a page. A holder that died is found by its slot's process id and start time; who finds it takes
+//! a page. A holder that died is found by its slot's process id and start time; the process that finds it takes
 //! the lock over and repairs (invariant REPAIR).
 
 use fyris_sync::atomic::{AtomicU32, Ordering};
@@ -19,7 +19,7 @@ use crate::failpoints::{failpoint, patience};
 const WAITERS: u32 = 1 << 31;
 /// Looks at the lock before sleeping.
 const SPINS: usize = 200;
-/// How long to sleep before looking whether the holder is alive.
+/// The sleep between two looks whether the holder is alive.
 const NAP: Duration = Duration::from_millis(5);
 
 /// The held lock.
@@ -38,7 +38,7 @@ impl Drop for Guard<'_> {
             // A waiter that is not woken wakes from its nap.
             let _ = futex::wake(self.trunk.lock_word(), futex::Flags::empty(), 1);
         }
-        // After the lock, so that those who are woken need not wait for it.
+        // After the lock, so that the woken processes need not wait for it.
         self.trunk.wake_watchers();
     }
 }
@@ -79,7 +79,7 @@ impl Trunk {
                 // Acquire: pairs with the Release of the last holder.
                 let took =
                     lock.compare_exchange(seen, mine | flag, Ordering::Acquire, Ordering::Relaxed);
-                // Made only if the lock was taken: a guard that is dropped unlocks, whoever holds the lock.
+                // Made only if the lock was taken: a guard that is dropped unlocks, any process may hold the lock.
                 took.is_ok().then(|| Guard { trunk: self })
             };
             if seen != 0 && spins == SPINS && start.elapsed() > patience() {
@@ -132,7 +132,7 @@ impl Trunk {
         }
     }
 
-    /// Frees the lock whoever holds it. For the first process to open the file.
+    /// Frees the lock, no matter which slot it names. For the first process to open the file.
     pub(super) fn reset_lock(&self) {
         // Release: pairs with the Acquire in `lock`: what recovery wrote is seen by the first holder.
         self.lock_word().store(0, Ordering::Release);

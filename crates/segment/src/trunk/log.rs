@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::failpoints::failpoint;
 use crate::words::Mask;
 
-/// How often overrun processes may come back before the tail has moved.
+/// The number of times that overrun processes may come back before the tail has moved.
 const OVERRUN_TRIES: usize = 100;
 
 impl Trunk {
@@ -24,7 +24,7 @@ impl Trunk {
         unsafe { &*self.map.start().add(self.geometry.log_at + at).cast() }
     }
 
-    /// What reads the words of entry `position`.
+    /// Returns a function that reads the words of entry `position`.
     #[inline]
     fn reader(&self, position: u64) -> impl Fn(usize) -> u64 + Copy {
         let words = self.entry_words(position);
@@ -99,7 +99,7 @@ impl Trunk {
             failpoint!("partly published");
         }
         // Release, within SeqCst: pairs with the Acquire in `position`. From here on the commit has happened. SeqCst:
-        // one side of the handshake with those who sleep until then, see `watch`.
+        // one side of the handshake with the processes that sleep until then, see `watch`.
         self.word(word::POSITION).store(end, Ordering::SeqCst);
         failpoint!("published");
         bounds.position = end;

@@ -5,7 +5,7 @@
 //! | part | content |
 //! |---|---|
 //! | header | one page: constants with a sum, position, version, lock, tail (see [`layout::word`]) |
-//! | slots | 64 bytes a process: who is attached, and at which log position |
+//! | slots | 64 bytes a process: its id, and its log position |
 //! | page heads | 16 bytes a page: latest frame, log position after the change |
 //! | log | ring of 128-byte entries: page, frame, frame before, version, changed words (see [`entry`]) |
 //! | kept frames | 16 bytes each: frames that left the log and are still needed (see [`kept`]) |
@@ -29,7 +29,7 @@
 //! * **LOCK**. Log entries, `position`, heads, `applied`, `tail`, overruns, evictions, the table of kept frames and the
 //!   states of frames that are in the trunk are written by the holder of the lock only. Frames change hands between
 //!   *free* and *reserved* by compare-and-swap, without the lock.
-//! * **REPAIR**. Whoever takes the lock over from a dead process repairs before anything else:
+//! * **REPAIR**. A process that takes the lock over from a dead process repairs before anything else:
 //!   `recover`.
 
 pub(crate) mod create;
@@ -77,7 +77,7 @@ impl Drop for Trunk {
     }
 }
 
-/// Where the log stands, read consistently enough to be checked.
+/// The positions of the log, read consistently enough to be checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Bounds {
     pub(crate) tail: u64,
@@ -119,7 +119,7 @@ impl Trunk {
 
     /// The segment's size in bytes.
     pub(crate) fn size(&self) -> Result<usize> {
-        // Relaxed: who must see a new size read the entry of the log that announced it.
+        // Relaxed: a process that must see a new size has read the entry of the log that announced it.
         let size = self.word(word::SIZE).load(Ordering::Relaxed);
         match usize::try_from(size) {
             Ok(size) if size > 0 && size <= self.geometry.pages * PAGE => Ok(size),
@@ -176,7 +176,7 @@ impl Trunk {
         Ok(unsafe { self.map.start().add(offset) })
     }
 
-    /// Where in the file frame `number` is.
+    /// Returns the offset of frame `number` in the file.
     pub(crate) fn place_of(&self, number: u32) -> Result<(BorrowedFd<'_>, usize)> {
         let offset = self.frame(number)?.addr() - self.map.start().addr();
         Ok((self.file.as_fd(), offset))
@@ -223,19 +223,21 @@ impl Trunk {
         self.geometry.heads_at + page * HEAD
     }
 
-    /// What asks that without a way to the trunk; good while the trunk is.
+    /// Returns a probe that asks whether the process is a forked child, without a reference to the trunk; valid while
+    /// the trunk is.
     pub(crate) fn fork_probe(&self) -> ForkProbe {
         self.fork.probe()
     }
 
-    /// Whether this is a child of the process that mapped the trunk: then nothing is mapped here. No system call.
+    /// Returns whether this is a child of the process that mapped the trunk: then nothing is mapped here. No system
+    /// call.
     #[inline]
     pub(crate) fn forked(&self) -> bool {
         self.fork.forked()
     }
 
-    /// Copies frame `number` out of the file: for those who keep no frame, and may find that its space was given back.
-    /// Reading that through the mapping would take space again.
+    /// Copies frame `number` out of the file: for processes that keep no frame, and may find that its space was given
+    /// back. Reading that through the mapping would take space again.
     pub(crate) fn read_frame(&self, number: u32, page: &mut [u8; PAGE]) -> Result<()> {
         let Some(index) = number.checked_sub(1) else {
             page.fill(0);
@@ -256,7 +258,7 @@ impl Trunk {
         self.word(word::OVERRUNS).load(Ordering::Relaxed)
     }
 
-    /// How often a process lost its base.
+    /// Returns the number of times that a process lost its base.
     pub(crate) fn evictions(&self) -> u64 {
         // Relaxed: for people.
         self.word(word::EVICTIONS).load(Ordering::Relaxed)

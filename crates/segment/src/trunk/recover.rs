@@ -16,7 +16,7 @@ use super::{Bounds, Trunk};
 use crate::error::{Error, Result};
 use crate::failpoints::failpoint;
 
-/// What a repair did.
+/// The work of a repair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Repair {
     /// Log entries applied that were published only.
@@ -75,8 +75,8 @@ impl Trunk {
         Ok(())
     }
 
-    /// Frees whatever can be freed: the dead are reaped, the log goes on without those who are behind, and if it comes
-    /// to the `worst` they are evicted.
+    /// Frees all that can be freed: the dead are reaped, the log goes on without the processes that are behind, and if
+    /// it comes to the `worst` they are evicted.
     pub(crate) fn reclaim_all(&self, lock: &Guard<'_>, slot: usize, worst: bool) -> Result<()> {
         let mut bounds = self.settled(lock)?;
         self.reap(Some(slot))?;
@@ -95,7 +95,7 @@ impl Trunk {
         Ok(())
     }
 
-    /// Which frames page heads, log and the table of kept frames name.
+    /// Returns the frames that page heads, log and the table of kept frames name.
     pub(crate) fn used(&self, bounds: &Bounds) -> Result<Vec<bool>> {
         let mut used = vec![false; self.geometry.frames + 1];
         for page in 0..self.geometry.pages {

@@ -39,7 +39,7 @@ const IDLE: u64 = !EVICTED;
 /// The position of a place.
 const POSITION: u64 = EVICTED - 1;
 const PID_BITS: u32 = 22;
-/// How often a process that enters may be overtaken by the tail.
+/// The number of times that a process that enters may be overtaken by the tail.
 const TRIES: usize = 10_000;
 
 /// A process: its id alone could be another's by now, with the start time it cannot.
@@ -65,7 +65,7 @@ impl Process {
         (self.0 & ((1 << PID_BITS) - 1)) as u32
     }
 
-    /// Whether it still runs: the same id, the same start. If that cannot be found out (no file
+    /// Returns whether it still runs: the same id, the same start. If that cannot be found out (no file
     /// descriptors left, no `/proc` in a new root) it counts as alive: the dead can wait, the living must
     /// not be buried.
     pub(crate) fn alive(self) -> bool {
@@ -77,7 +77,7 @@ impl Process {
     }
 }
 
-/// Whether there is a process of this id. Needs no file.
+/// Returns whether there is a process of this id. Needs no file.
 fn exists(pid: u32) -> bool {
     let pid = Pid::from_raw(pid as i32);
     pid.is_some_and(|pid| rustix::process::test_kill_process(pid) != Err(Errno::SRCH))
@@ -138,12 +138,12 @@ impl Drop for Desk<'_> {
     }
 }
 
-/// What all slots keep together.
+/// The positions that all slots keep together.
 #[derive(Debug)]
 pub(super) struct Standing {
     /// The lowest place that holds the log; the maximum if none does.
     pub(super) place: u64,
-    /// As `place`, but waiting also for those who merge: their base is about to move.
+    /// As `place`, but waiting also for processes that merge: their base is about to move.
     pub(super) low: u64,
     /// The snapshots kept, ascending.
     pub(super) snapshots: Vec<u64>,
@@ -178,7 +178,7 @@ impl Trunk {
         self.pinned(slot).store(1, Ordering::SeqCst);
     }
 
-    /// Whether a pinned slot keeps the snapshot of `position`. For holders of the lock.
+    /// Returns whether a pinned slot keeps the snapshot of `position`. For holders of the lock.
     pub(super) fn is_pinned(&self, position: u64) -> bool {
         !cfg!(fyris_mutant = "segment_pin_ignored")
             && (0..self.slots_used()).any(|slot| {
@@ -190,7 +190,7 @@ impl Trunk {
             })
     }
 
-    /// Whether a slot has its place or its base at `position`.
+    /// Returns whether a slot has its place or its base at `position`.
     fn concerns(&self, slot: usize, position: u64) -> bool {
         // SeqCst, both: as in `standing`.
         let place = self.place(slot).load(Ordering::SeqCst);
@@ -201,7 +201,7 @@ impl Trunk {
     /// Slots that were ever used.
     fn slots_used(&self) -> usize {
         // SeqCst: pairs with the writes in `claim`, and is in one order with them and the handshake of `hold` and
-        // `advance`: who does not see a new slot here has moved the gate before the new one looks at it.
+        // `advance`: a process that does not see a new slot here has moved the gate before the new one looks at it.
         (self.word(word::SLOTS_USED).load(Ordering::SeqCst) as usize).min(self.geometry.slots)
     }
 
@@ -251,7 +251,7 @@ impl Trunk {
         // the lock may be in its name, which is ours now: locking repairs.
         let repaired = self.lock(slot).and_then(|guard| self.recover(&guard));
         if let Err(error) = repaired {
-            // Release: pairs with the SeqCst in `claim`. Dead again: whoever comes next tries anew.
+            // Release: pairs with the SeqCst in `claim`. Dead again: the next to come tries anew.
             self.owner(slot).store(dead.0, Ordering::Release);
             return Err(error);
         }
@@ -385,7 +385,8 @@ impl Trunk {
         back.is_ok() || back == Err(position)
     }
 
-    /// Whether the slot holds the log from `position` on. To be asked after reading entries, before believing them.
+    /// Returns whether the slot holds the log from `position` on. To be asked after reading entries, before believing
+    /// them.
     #[inline]
     pub(crate) fn holds(&self, slot: usize, position: u64) -> bool {
         // Acquire fence: pairs with the Release fence in `overrun_below`: if any read before saw an overwritten word,
@@ -394,7 +395,7 @@ impl Trunk {
         self.place(slot).load(Ordering::Relaxed) & !EVICTED == position
     }
 
-    /// Whether the slot keeps its snapshots. To be asked after reading frames, before believing them.
+    /// Returns whether the slot keeps its snapshots. To be asked after reading frames, before believing them.
     #[inline]
     pub(crate) fn keeps(&self, slot: usize) -> bool {
         // Acquire fence: pairs with the Release fence in `commit::fill`: if any read before saw an overwritten word,
@@ -413,7 +414,8 @@ impl Trunk {
         );
     }
 
-    /// What the slots keep, snapshots below `below` only. For holders of the lock, who know the `tail`.
+    /// Returns the positions that the slots keep, snapshots below `below` only. For holders of the lock, which know the
+    /// `tail`.
     pub(super) fn standing(&self, tail: u64, below: u64) -> Standing {
         let mut standing = Standing {
             place: u64::MAX,
@@ -447,7 +449,7 @@ impl Trunk {
         standing
     }
 
-    /// Whether a living process has been evicted and may not know it yet.
+    /// Returns whether a living process has been evicted and may not know it yet.
     pub(super) fn anybody_evicted(&self) -> bool {
         (0..self.slots_used()).any(|slot| {
             // SeqCst: pairs with the exchange in `evict`: an eviction that came before a frame was free is seen by the
@@ -457,7 +459,7 @@ impl Trunk {
         })
     }
 
-    /// Evicts who keeps the snapshot of `position`. For holders of the lock.
+    /// Evicts the processes that keep the snapshot of `position`. For holders of the lock.
     pub(super) fn evict(&self, position: u64) {
         for slot in 0..self.slots_used() {
             // So often at most: a hostile process may change its place all the time.
@@ -549,7 +551,7 @@ impl Trunk {
         }
     }
 
-    /// What a slot says, for people.
+    /// Returns the state of a slot, for people.
     pub(crate) fn view(&self, slot: usize) -> Option<SlotView> {
         let owner = self.process(slot)?;
         // Relaxed, all: for people. The base: where the working copy stands.

@@ -1,6 +1,6 @@
 //! Sleeping until somebody commits: a futex on the position.
 //!
-//! | who sleeps | who commits |
+//! | a process that sleeps | a process that commits |
 //! |---|---|
 //! | 1. sets WATCHED | a. stores the position |
 //! | 2. loads the position: moved? | b. loads WATCHED: set? then clears it and wakes all |
@@ -19,9 +19,9 @@ use super::Trunk;
 use super::layout::word;
 use crate::error::{Error, Result};
 
-/// How long to sleep before looking whether somebody committed and died.
+/// The sleep between two looks whether a process committed and died.
 const NAP: Duration = Duration::from_millis(250);
-/// The same for who may not write to the file, and so cannot ask to be woken.
+/// The same for a process that may not write to the file, and so cannot ask to be woken.
 const SHORT_NAP: Duration = Duration::from_millis(5);
 
 impl Trunk {
@@ -62,7 +62,7 @@ impl Trunk {
         }
     }
 
-    /// Wakes those who sleep until the position moves, if there are any. One load if not.
+    /// Wakes the processes that sleep until the position moves, if there are any. One load if not.
     #[inline]
     pub(super) fn wake_watchers(&self) {
         // SeqCst: step b; pairs with step 1 in `wait`.
@@ -78,7 +78,7 @@ impl Trunk {
         // SeqCst: pairs with the store in `wait`. Before the wake: a sleeper that sets it again looks at the position
         // after that.
         self.word(word::WATCHED).store(0, Ordering::SeqCst);
-        // Whoever is not woken wakes from its nap.
+        // A process that is not woken wakes from its nap.
         let _ = futex::wake(self.position_half(), futex::Flags::empty(), i32::MAX as u32);
     }
 }

@@ -14,12 +14,12 @@ impl<'m> Batch<'m> {
         Batch { map }
     }
 
-    /// The map to read, with the changes made so far.
+    /// Returns the map to read, with the changes made so far.
     pub fn view(&self) -> View<'_> {
         self.map.view()
     }
 
-    /// The value of a key.
+    /// Returns the value of a key.
     ///
     /// # Errors
     ///
@@ -69,7 +69,7 @@ impl<'m> Batch<'m> {
 }
 
 impl Drop for Batch<'_> {
-    /// What was not committed is gone, whether by an error or by a panic.
+    /// Discards the changes that were not committed, whether by an error or by a panic.
     fn drop(&mut self) {
         if self.map.is_dirty() {
             // If this fails the map stays dirty, and says so at the next update.

@@ -5,7 +5,7 @@ use super::layout::{GROUP, NODE, NODE_HEAD, SLOT, corrupt, place};
 use super::node::{Node, head};
 use super::{Result, pages, seal, tree};
 
-/// What [`View::check`](super::View::check) found in a map without faults.
+/// The counts that [`View::check`](super::View::check) returns for a map without faults.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Report {

@@ -7,7 +7,7 @@ use super::range::{first_in, last_in};
 use super::tree::{Entry, Path, Walk};
 use super::{Result, View};
 
-/// A place in a map, for those who cannot hold a borrow: other languages, and loops that update or
+/// A place in a map, for callers that cannot hold a borrow: other languages, and loops that update or
 /// change the map between two steps.
 ///
 /// A cursor is in front of all keys when new, then on a key, or behind all. It remembers its key: after a change
@@ -16,7 +16,7 @@ use super::{Result, View};
 pub struct Cursor {
     place: Place,
     key: Vec<u8>,
-    /// Where `key` was, in the map of this stamp.
+    /// The path to `key`, in the map of this stamp.
     path: Option<(u64, Path)>,
 }
 
@@ -29,12 +29,12 @@ enum Place {
 }
 
 impl Cursor {
-    /// A cursor in front of all keys.
+    /// Makes a cursor in front of all keys.
     pub fn new() -> Cursor {
         Cursor::default()
     }
 
-    /// The key it is on.
+    /// Returns the key it is on.
     pub fn key(&self) -> Option<&[u8]> {
         (self.place == Place::On).then_some(&self.key)
     }

@@ -3,7 +3,7 @@
 use super::layout::{NODE, NODE_HEAD, SLOT, put_u16, put_u32};
 use super::node::{Cell, Node, head, shared};
 
-/// Whether `cell` should go into the gap between slots and cells as the node stands: there is space, the
+/// Returns whether `cell` should go into the gap between slots and cells as the node stands: there is space, the
 /// key begins like the others, and the heads still tell keys apart.
 pub(super) fn goes_in_place(node: &Node<'_>, pos: usize, cell: &Cell<'_>) -> bool {
     let end = NODE_HEAD + (node.count() + 1) * SLOT + cell.size();
@@ -19,7 +19,7 @@ fn begins_alike(node: &Node<'_>, key: &[u8]) -> bool {
     skip == 0 || (key.len() >= skip && first.len() >= skip && key[..skip] == first[..skip])
 }
 
-/// Whether the head of a new key equals its neighbour's although the node could skip more: all keys share
+/// Returns whether the head of a new key equals its neighbour's although the node could skip more: all keys share
 /// more bytes than when it was built.
 fn skips_too_little(node: &Node<'_>, pos: usize, key: &[u8]) -> bool {
     let (skip, count) = (node.skip(), node.count());
@@ -44,7 +44,7 @@ pub(super) fn format(bytes: &mut [u8; NODE], level: u32, left: u32) {
     put_u32(bytes, 12, left);
 }
 
-/// What in-place edits need to know of the node, read from it beforehand.
+/// The numbers of the node that in-place edits need, read from it beforehand.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Shape {
     count: usize,

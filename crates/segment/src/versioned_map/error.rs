@@ -1,4 +1,4 @@
-//! What can go wrong with a map, by name.
+//! Errors of maps, by name.
 
 use super::{MAX_KEY, MAX_VALUE, MIN_BYTES};
 use crate::Error;
@@ -22,7 +22,7 @@ pub enum MapError {
     Corrupt {
         /// Where, in bytes from the start of the region.
         offset: usize,
-        /// What is wrong there.
+        /// The error.
         what: &'static str,
     },
     /// Two versions of the map were merged by words, by a program that went around it.

@@ -61,7 +61,7 @@ impl Header {
         Ok(header)
     }
 
-    /// What must hold whatever the rest of the map says.
+    /// Checks the conditions that hold independently of the rest of the map.
     fn sane(&self, has: usize) -> Result<()> {
         let needs = (self.pages as usize).saturating_mul(NODE);
         let entries = (needs as u64) / 8;
@@ -100,7 +100,7 @@ pub(super) fn pages_in(len: usize) -> Result<u32> {
     Ok(u32::try_from(len / NODE).unwrap_or(u32::MAX))
 }
 
-/// Whether the header block has never been written to.
+/// Returns whether the header block has never been written to.
 pub(super) fn is_blank(bytes: &[u8]) -> bool {
     bytes.iter().take(HEADER).all(|&byte| byte == 0)
 }

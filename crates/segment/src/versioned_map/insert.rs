@@ -36,7 +36,7 @@ pub(super) fn insert<R: Region>(region: &mut R, key: &[u8], value: &[u8]) -> Res
     Ok(plan.replaces)
 }
 
-/// What an insert will do, decided before anything is changed.
+/// The plan of an insert, made before anything is changed.
 struct Plan {
     /// The key is there.
     replaces: bool,
@@ -195,8 +195,8 @@ pub(super) fn filled(cells: &[Cell<'_>]) -> usize {
     cells.iter().map(|cell| cell.size() + SLOT).sum()
 }
 
-/// Where to split at least four cells: in the middle of their bytes, but near the end if the new one
-/// came last, so that ascending insertion leaves full nodes behind. Both sides get at least one cell.
+/// Returns the position at which to split at least four cells: in the middle of their bytes, but near the end if the
+/// new one came last, so that ascending insertion leaves full nodes behind. Both sides get at least one cell.
 fn cut(cells: &[Cell<'_>], level: u32, appended: bool) -> usize {
     let last = cells
         .len()
@@ -221,7 +221,7 @@ fn separator(low: &[u8], high: &[u8]) -> Vec<u8> {
 }
 
 impl Node<'_> {
-    /// Whether so little is left that the node should join a neighbour.
+    /// Returns whether so little is left that the node should join a neighbour.
     pub(super) fn is_sparse(&self) -> bool {
         self.filled() < ROOM / 4
     }

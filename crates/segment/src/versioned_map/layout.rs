@@ -66,7 +66,7 @@ pub(super) fn corrupt(offset: usize, what: &'static str) -> MapError {
     MapError::Corrupt { offset, what }
 }
 
-/// Where a page begins, in bytes. Saturates: the result is then outside of every region.
+/// Returns the offset of a page, in bytes. Saturates: the result is then outside of every region.
 pub(super) fn place(page: u32) -> usize {
     (page as usize).saturating_mul(NODE)
 }

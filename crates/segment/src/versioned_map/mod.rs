@@ -57,9 +57,10 @@
 //!
 //! # Few dirty pages
 //!
-//! What a commit costs is what it makes dirty. An insert that splits nothing dirties the header and one leaf; a split
-//! adds the new leaf, its parent and one page of bitmap. There are no links between leaves, since they would dirty
-//! neighbours. The lowest free page is used first. A removal joins nodes only when one is three quarters empty.
+//! The cost of a commit is the number of pages that it dirties. An insert that splits nothing dirties the header and
+//! one leaf; a split adds the new leaf, its parent and one page of bitmap. There are no links between leaves, since
+//! they would dirty neighbours. The lowest free page is used first. A removal joins nodes only when one is three
+//! quarters empty.
 //!
 //! # Writers
 //!
@@ -120,7 +121,7 @@ pub use range::Range;
 pub use shared::VersionedMap;
 pub use view::View;
 
-/// What a map has of its region, in bytes.
+/// The memory of a map in its region, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Memory {

@@ -7,7 +7,7 @@
 //! | 2..4 | number of slots, *n* |
 //! | 4..6 | where the cells begin; they fill the node from its end downwards |
 //! | 6..8 | bytes of dead cells |
-//! | 8..10 | skip: so many first bytes are the same in all keys |
+//! | 8..10 | skip: the number of first bytes that are the same in all keys |
 //! | 10..12 | 0 |
 //! | 12..16 | inner node: the page of the first child; leaf: 0 |
 //! | 16..16+8*n* | slots, sorted: head of the key (4), length of the key (2), place of the cell (2) |
@@ -62,7 +62,7 @@ impl Cell<'_> {
     }
 }
 
-/// Where a key is, or would be, in a node.
+/// The position of a key in a node, present or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Found {
     pub pos: usize,
@@ -89,7 +89,7 @@ impl<'a> Node<'a> {
         self.count
     }
 
-    /// Where the node begins, in bytes.
+    /// Returns the offset of the node, in bytes.
     pub(super) fn at(&self) -> usize {
         self.at
     }
@@ -102,7 +102,7 @@ impl<'a> Node<'a> {
         self.bytes[1] == 0
     }
 
-    /// What a correct program leaves zero is zero.
+    /// Checks that the fields that a correct program leaves zero are zero.
     pub(super) fn reserved(&self) -> Result<()> {
         let end = if self.is_leaf() { NODE_HEAD } else { 12 };
         match self.bytes[10..end].iter().all(|&byte| byte == 0) {
@@ -111,7 +111,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// Where the cells begin.
+    /// Returns the offset of the cells.
     pub(super) fn heap(&self) -> usize {
         u16_at(self.bytes, 4)
     }
@@ -147,7 +147,7 @@ impl<'a> Node<'a> {
         ((slot & 0xffff) as usize, (slot >> 16 & 0xffff) as usize)
     }
 
-    /// Where the cell of a slot begins in the node; not checked.
+    /// Returns the offset of a slot's cell in the node; not checked.
     pub(super) fn cell_at(&self, pos: usize) -> usize {
         self.key_span(pos).0
     }
@@ -192,7 +192,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// Where `key` is, or the first slot with a larger key.
+    /// Returns the position of `key`, or of the first slot with a larger key.
     pub(super) fn find(&self, key: &[u8]) -> Result<Found> {
         let skip = self.skip();
         let rest = if skip == 0 || self.count == 0 {
@@ -258,7 +258,7 @@ impl<'a> Node<'a> {
         Ok(low)
     }
 
-    /// Which child of an inner node is responsible for a key.
+    /// Returns the child of an inner node that is responsible for a key.
     pub(super) fn child_for(&self, key: &[u8]) -> Result<usize> {
         let found = self.find(key)?;
         Ok(found.pos + usize::from(found.exact))
@@ -283,7 +283,7 @@ pub(super) fn head(rest: &[u8]) -> u32 {
     }
 }
 
-/// How many first bytes two keys share.
+/// Returns the length of the common prefix of two keys.
 pub(super) fn shared(a: &[u8], b: &[u8]) -> usize {
     a.iter().zip(b).take_while(|(x, y)| x == y).count()
 }

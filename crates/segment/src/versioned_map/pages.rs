@@ -1,4 +1,4 @@
-//! Which pages are free: one bit a page, set if it is in use.
+//! The map of free pages: one bit a page, set if it is in use.
 //!
 //! The lowest free page is taken first, so that changes stay close together, and with them the dirty
 //! pages of a commit.
@@ -16,12 +16,12 @@ pub(super) fn map_page(number: u32) -> u32 {
     }
 }
 
-/// Whether a page is of the header or of the bitmap: never free, never given away.
+/// Returns whether a page is of the header or of the bitmap: never free, never given away.
 pub(super) fn is_system(number: u32) -> bool {
     number <= FIRST || number.is_multiple_of(GROUP)
 }
 
-/// Whether a page is marked as in use.
+/// Returns whether a page is marked as in use.
 pub(super) fn is_used(bytes: &[u8], number: u32) -> Result<bool> {
     let bit = number % GROUP;
     let map = page(bytes, map_page(number))?;

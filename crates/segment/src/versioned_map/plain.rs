@@ -34,7 +34,7 @@ impl<R: Region> Plain<R> {
     ///
     /// # Errors
     ///
-    /// What is wrong with the header. The rest is checked when it is used, or by [`View::check`].
+    /// Errors in the header. The rest is checked when it is used, or by [`View::check`].
     pub fn open(region: R) -> Result<Plain<R>> {
         let map = Plain { region };
         map.view().len()?;
@@ -42,7 +42,7 @@ impl<R: Region> Plain<R> {
         Ok(map)
     }
 
-    /// The map to read.
+    /// Returns the map to read.
     pub fn view(&self) -> View<'_> {
         View::new(self.region.bytes())
     }
@@ -84,17 +84,17 @@ impl<R: Region> Plain<R> {
         Editor::open(&mut self.region)?.adopt()
     }
 
-    /// The region.
+    /// Returns the region.
     pub fn region(&self) -> &R {
         &self.region
     }
 
-    /// The region; the map in it is only good as long as its bytes are.
+    /// Returns the region; the map in it is only good as long as its bytes are.
     pub fn region_mut(&mut self) -> &mut R {
         &mut self.region
     }
 
-    /// The region, without the map around it.
+    /// Returns the region, without the map around it.
     pub fn into_region(self) -> R {
         self.region
     }

@@ -1,12 +1,12 @@
 //! The seal: what a merge by words breaks.
 //!
-//! A segment merges two changed copies word by word. For a map that is ruin: the header of one and
-//! the nodes of both. [`VersionedMap`](super::VersionedMap) never merges, but the segment under it
-//! can be merged by whoever holds it. So the header has 32 pairs of words and a sum over them. A batch of changes
-//! draws 32 random bits and writes, in each pair, the word that its bit names, and the sum. Two batches that
-//! start from one version draw different bits; where the bits differ, each wrote a word
-//! that the other left alone, so a merge takes both, whoever wins where both wrote. The sum comes from
-//! one side and knows nothing of the other's word. It fails to notice once in 2^32 merges.
+//! A segment merges two changed copies word by word. For a map that is ruin: the header of one and the nodes of both.
+//! [`VersionedMap`](super::VersionedMap) never merges, but the segment under it can be merged by any process that has
+//! it checked out. So the header has 32 pairs of words and a sum over them. A batch of changes draws 32 random bits and
+//! writes, in each pair, the word that its bit names, and the sum. Two batches that start from one version draw
+//! different bits; where the bits differ, each wrote a word that the other left alone, so a merge takes both, whichever
+//! wins where both wrote. The sum comes from one side and knows nothing of the other's word. It fails to notice once in
+//! 2^32 merges.
 //!
 //! The words are 8 bytes, so the segment's unit must not be larger than that.
 

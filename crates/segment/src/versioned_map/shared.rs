@@ -66,7 +66,7 @@ impl VersionedMap {
     ///
     /// # Errors
     ///
-    /// Those of [`Segment::checkout`] and of [`VersionedMap::open`].
+    /// As [`Segment::checkout`] and [`VersionedMap::open`].
     pub fn checkout(
         name: impl AsRef<Path>,
         size: usize,
@@ -81,7 +81,7 @@ impl VersionedMap {
     ///
     /// # Errors
     ///
-    /// What is wrong with the header; [`Unit`](MapError::Unit) if words of the segment are larger
+    /// Errors in the header; [`Unit`](MapError::Unit) if words of the segment are larger
     /// than 8 bytes; [`TooSmall`](MapError::TooSmall); the segment's errors. The rest is checked when it is used, or by
     /// [`View::check`].
     pub fn open(segment: Segment) -> Result<VersionedMap> {
@@ -99,7 +99,7 @@ impl VersionedMap {
         })
     }
 
-    /// The map to read, as this process sees it now. In a forked child there is none:
+    /// Returns the map to read, as this process sees it now. In a forked child there is none:
     /// [`TooSmall`](MapError::TooSmall), where the methods here say [`Error::Forked`].
     pub fn view(&self) -> View<'_> {
         View::stamped(self.map.region().bytes(), self.stamp)
@@ -113,7 +113,7 @@ impl VersionedMap {
         }
     }
 
-    /// The value of a key, where it lies. O(log n), no system call, no copy.
+    /// Returns the value of a key, where it lies. O(log n), no system call, no copy.
     ///
     /// # Errors
     ///
@@ -131,7 +131,7 @@ impl VersionedMap {
         self.live()?.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are none.
     ///
     /// # Errors
     ///
@@ -140,7 +140,7 @@ impl VersionedMap {
         self.live()?.is_empty()
     }
 
-    /// The entry with the smallest key. O(log n).
+    /// Returns the entry with the smallest key. O(log n).
     ///
     /// # Errors
     ///
@@ -149,7 +149,7 @@ impl VersionedMap {
         self.live()?.first()
     }
 
-    /// The entry with the largest key. O(log n).
+    /// Returns the entry with the largest key. O(log n).
     ///
     /// # Errors
     ///
@@ -167,7 +167,7 @@ impl VersionedMap {
         self.live()?.iter()
     }
 
-    /// The entries within bounds.
+    /// Returns the entries within bounds.
     ///
     /// # Errors
     ///
@@ -176,7 +176,7 @@ impl VersionedMap {
         self.live()?.range(bounds)
     }
 
-    /// The entries whose keys begin with `prefix`.
+    /// Returns the entries whose keys begin with `prefix`.
     ///
     /// # Errors
     ///
@@ -185,7 +185,7 @@ impl VersionedMap {
         self.live()?.prefix(prefix)
     }
 
-    /// What the map has of its segment, in bytes. O(1).
+    /// Returns the memory of the map in its segment, in bytes. O(1).
     ///
     /// # Errors
     ///
@@ -203,17 +203,17 @@ impl VersionedMap {
         self.live()?.check()
     }
 
-    /// The version this process sees, counted in commits to the segment.
+    /// Returns the version this process sees, counted in commits to the segment.
     pub fn version(&self) -> u64 {
         self.segment().version()
     }
 
-    /// Whether others have committed since. One load, no system call.
+    /// Returns whether others have committed since. One load, no system call.
     pub fn is_behind(&self) -> bool {
         self.segment().is_behind()
     }
 
-    /// Whether there are changes that were neither committed nor discarded.
+    /// Returns whether there are changes that were neither committed nor discarded.
     pub fn is_dirty(&self) -> bool {
         self.dirty
     }
@@ -356,7 +356,7 @@ impl VersionedMap {
     ///
     /// # Errors
     ///
-    /// Those of [`Segment::reattach`] and [`VersionedMap::update`].
+    /// As [`Segment::reattach`] and [`VersionedMap::update`].
     pub fn reattach(&mut self) -> Result<()> {
         if !self.segment().is_forked() {
             return Ok(());
@@ -368,12 +368,12 @@ impl VersionedMap {
         self.update().map(drop)
     }
 
-    /// The segment.
+    /// Returns the segment.
     pub fn segment(&self) -> &Segment {
         &self.map.region().0
     }
 
-    /// The segment, with the changes that were not committed. Merging these into it ruins the map;
+    /// Returns the segment, with the changes that were not committed. Merging these into it ruins the map;
     /// others will notice.
     pub fn into_segment(self) -> Segment {
         self.map.into_region().0

@@ -50,7 +50,7 @@ impl Path {
     }
 }
 
-/// What a search found.
+/// The result of a search.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Spot<'a> {
     pub leaf: Node<'a>,
@@ -172,7 +172,7 @@ impl<'a> Walk<'a> {
         self.path
     }
 
-    /// Where the walk stands. Two walks over one map stand at the same place if these are equal.
+    /// Returns the position of the walk. Two walks over one map stand at the same place if these are equal.
     pub(super) fn place(&self) -> Step {
         self.path.leaf()
     }

@@ -31,7 +31,7 @@ impl<'a> View<'a> {
         View { bytes, stamp: None }
     }
 
-    /// As [`View::new`]; whoever gives the stamp gives another one when the map has changed.
+    /// As [`View::new`]; the caller gives another stamp when the map has changed.
     pub(super) fn stamped(bytes: &'a [u8], stamp: u64) -> View<'a> {
         View {
             bytes,
@@ -43,7 +43,7 @@ impl<'a> View<'a> {
         self.stamp
     }
 
-    /// The value of a key, where it lies. O(log n), no allocation.
+    /// Returns the value of a key, where it lies. O(log n), no allocation.
     ///
     /// # Errors
     ///
@@ -63,22 +63,22 @@ impl<'a> View<'a> {
         Ok(Header::read(self.bytes)?.len)
     }
 
-    /// Whether there are none.
+    /// Returns whether there are none.
     pub fn is_empty(&self) -> Result<bool> {
         Ok(self.len()? == 0)
     }
 
-    /// The entry with the smallest key.
+    /// Returns the entry with the smallest key.
     pub fn first(&self) -> Result<Option<Entry<'a>>> {
         self.first_in(Bound::Unbounded)
     }
 
-    /// The entry with the largest key.
+    /// Returns the entry with the largest key.
     pub fn last(&self) -> Result<Option<Entry<'a>>> {
         self.last_in(Bound::Unbounded)
     }
 
-    /// The entry with the smallest key above `low`, or not below it if included.
+    /// Returns the entry with the smallest key above `low`, or not below it if included.
     pub fn first_in(&self, low: Bound<&[u8]>) -> Result<Option<Entry<'a>>> {
         let header = Header::read(self.bytes)?;
         match first_in(self.bytes, &header, low)? {
@@ -87,7 +87,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The entry with the largest key below `high`, or not above it if included.
+    /// Returns the entry with the largest key below `high`, or not above it if included.
     pub fn last_in(&self, high: Bound<&[u8]>) -> Result<Option<Entry<'a>>> {
         let header = Header::read(self.bytes)?;
         match last_in(self.bytes, &header, high)? {
@@ -96,7 +96,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The entries within bounds, from either end. Bounds that contradict each other hold nothing.
+    /// Returns the entries within bounds, from either end. Bounds that contradict each other hold nothing.
     pub fn range<K: AsRef<[u8]>>(&self, bounds: impl RangeBounds<K>) -> Result<Range<'a>> {
         let low = bounds.start_bound().map(AsRef::as_ref);
         let high = bounds.end_bound().map(AsRef::as_ref);
@@ -108,14 +108,14 @@ impl<'a> View<'a> {
         Range::new(self.bytes, Bound::Unbounded, Bound::Unbounded)
     }
 
-    /// The entries whose keys begin with `prefix`.
+    /// Returns the entries whose keys begin with `prefix`.
     pub fn prefix(&self, prefix: &[u8]) -> Result<Range<'a>> {
         let end = prefix_end(prefix);
         let high = end.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
         Range::new(self.bytes, Bound::Included(prefix), high)
     }
 
-    /// What the map has of its region and what is free. O(1).
+    /// Returns the memory of the map in its region, and the free part. O(1).
     pub fn memory(&self) -> Result<Memory> {
         let header = Header::read(self.bytes)?;
         let total = header.pages as usize * NODE;

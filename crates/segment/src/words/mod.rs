@@ -24,7 +24,7 @@ mod unit;
 
 use fyris_sync::atomic::{AtomicU64, Ordering};
 
-/// What every processor of this kind can do.
+/// The functions that every processor of this kind can run.
 #[cfg(target_arch = "aarch64")]
 use neon as common;
 #[cfg(not(target_arch = "aarch64"))]
@@ -55,7 +55,7 @@ impl ZeroPage {
 pub(crate) struct Mask(pub(crate) [u64; WORDS / 64]);
 
 impl Mask {
-    /// Whether no bit is set.
+    /// Returns whether no bit is set.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.iter().all(|&w| w == 0)
     }
@@ -67,7 +67,7 @@ impl Mask {
         at * 64 + self.0[at].trailing_zeros() as usize % 64
     }
 
-    /// How many are set.
+    /// Returns the number of bits that are set.
     #[inline]
     pub(crate) fn count(&self) -> usize {
         #[cfg(target_arch = "x86_64")]
@@ -94,7 +94,7 @@ impl Mask {
         self.0[word / 64] &= !(1 << (word % 64));
     }
 
-    /// Whether bit `word` is set.
+    /// Returns whether bit `word` is set.
     pub(crate) fn has(&self, word: usize) -> bool {
         self.0[word / 64] >> (word % 64) & 1 == 1
     }
@@ -261,7 +261,7 @@ impl Page {
     }
 }
 
-/// Copies a page. Asks for the pages `next` on the way, line by line; who needs none gives `from` again.
+/// Copies a page. Asks for the pages `next` on the way, line by line; a caller that needs none gives `from` again.
 ///
 /// # Safety
 ///

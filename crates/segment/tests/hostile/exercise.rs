@@ -27,7 +27,7 @@ const KEPT: usize = 6;
 const LOG: u32 = 1024;
 /// The length of header, slots, heads, log, kept frames and frame states of a segment of `PAGES` pages.
 pub(crate) const SHARED: u32 = 4096 + 4096 + 4096 + LOG * 128 + 4096 + 12288;
-/// Where the commit lock is.
+/// The offset of the commit lock.
 const LOCK: u32 = 192;
 
 impl Edit {

@@ -254,7 +254,7 @@ fn a_full_file_system_is_an_error_and_nothing_is_lost() {
         .status();
 }
 
-/// What a segment has given back others may use up: the frames without space are an error then, no SIGBUS.
+/// Space that a segment has given back may be used up by others: the frames without space are an error then, no SIGBUS.
 #[test]
 fn a_full_file_system_is_an_error_after_space_was_given_back() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! What a child does: one command a line, one answer each.
+//! The child process: one command a line, one answer each.
 
 use std::io::BufRead;
 

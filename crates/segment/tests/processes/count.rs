@@ -46,7 +46,7 @@ fn until_done(
     }
 }
 
-/// What a child does: `times` increments of the shared counters, validated, and of its own, merged.
+/// The child process: `times` increments of the shared counters, validated, and of its own, merged.
 pub(crate) fn count(segment: &mut Segment, own: usize, times: u64) -> String {
     for done in 1..=times {
         until_done(segment, |segment| {

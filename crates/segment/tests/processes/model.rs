@@ -126,7 +126,7 @@ impl Model {
         format!("{}", self.version)
     }
 
-    /// What process `who` answers to `command`.
+    /// Returns the answer of process `who` to `command`.
     fn obey(&mut self, who: usize, command: &Command) -> String {
         match *command {
             Write(at, len, value) => {

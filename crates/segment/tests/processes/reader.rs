@@ -25,7 +25,7 @@ fn become_nobody() {
     }
 }
 
-/// What the child does: every version that it sees is whole, up to the last.
+/// The child process: every version that it sees is whole, up to the last.
 fn read(path: &Path, map: &Path) -> bool {
     let reading = Options::new().read_only(true);
     let writing = Segment::checkout(path, 0, &Options::new());

@@ -285,8 +285,8 @@ fn a_reader_stopped_anywhere_in_an_update_sees_whole_versions_only() {
     }
 }
 
-/// What a reader has changed itself is compared with a base that others write over, or would: it must not be taken for
-/// unchanged because the new content happens to be the same.
+/// Words that a reader has changed itself are compared with a base that others write over, or would: it must not be
+/// taken for unchanged because the new content happens to be the same.
 #[test]
 fn a_reader_stopped_in_a_merge_loses_none_of_its_own_words() {
     for evicted in [true, false] {

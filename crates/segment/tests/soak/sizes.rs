@@ -1,4 +1,4 @@
-//! What the processes and the file of a segment take over time.
+//! Checks the memory of the processes and the size of the file of a segment over time.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! What can go wrong with a dump: the cause for people, the term for programs.
+//! Errors of dumps: the cause for people, the term for programs.
 
 use std::fmt;
 use std::io;
@@ -25,7 +25,7 @@ pub enum DumpError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
     /// The file cannot be written, or not put in its place.
@@ -33,15 +33,15 @@ pub enum DumpError {
     Write {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
-    /// What stands under the name of the new dump cannot be replaced.
+    /// The file under the name of the new dump cannot be replaced.
     #[error("cannot replace {}: {source}", path.display())]
     CannotReplace {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
     /// The file does not begin as a log does.
@@ -58,9 +58,9 @@ pub enum DumpError {
     /// An object that the table does not take. `ets:file2tab` raises `badarg` here.
     #[error("byte {offset}: the table does not take this object: {source}")]
     BadObject {
-        /// Where the object begins.
+        /// The offset of the object.
         offset: u64,
-        /// What the table said.
+        /// The error of the table.
         source: Box<Error>,
     },
     /// Not as many objects as the dump says it has.
@@ -70,7 +70,7 @@ pub enum DumpError {
         expected: String,
         /// The number of objects read.
         found: u64,
-        /// Where the objects end.
+        /// The offset of the end of the objects.
         offset: u64,
     },
     /// The MD5 of the objects is not the one in the dump.
@@ -80,7 +80,7 @@ pub enum DumpError {
         expected: String,
         /// The sum of what was read.
         found: [u8; 16],
-        /// Where the sum stands.
+        /// The offset of the sum.
         offset: u64,
     },
     /// The store does not make a table such as the dump describes, mostly because its name is taken.
@@ -110,7 +110,7 @@ pub enum DumpError {
     /// An option that does not exist.
     #[error("unknown option {}", brief(.0))]
     UnknownOption(Term),
-    /// What should be a list of options is none.
+    /// The options are no list.
     #[error("malformed option list: {}", brief(.0))]
     MalformedOption(Term),
     /// The progress callback asked to stop.
@@ -188,7 +188,7 @@ fn show(f: &mut fmt::Formatter<'_>, name: &str, fields: &[(&str, &dyn fmt::Debug
     }
 }
 
-/// What is wrong inside a dump, and where.
+/// Damage inside a dump, with the offset.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Damage {
@@ -198,9 +198,9 @@ pub enum Damage {
     /// Bytes that should be a term are none. Its offset counts from the begin of the term.
     #[error("byte {offset}: this term does not decode: {source}")]
     Term {
-        /// Where the term begins.
+        /// The offset of the term.
         offset: u64,
-        /// What the decoder said.
+        /// The error of the decoder.
         source: DecodeError,
         /// Would the dump's MD5 show it, too? OTP finds it that way.
         summed: bool,
@@ -208,31 +208,31 @@ pub enum Damage {
     /// A term that is no object of this table.
     #[error("byte {offset}: {why}")]
     Object {
-        /// Where the term begins.
+        /// The offset of the term.
         offset: u64,
-        /// What the table said.
+        /// The error of the table.
         why: Box<Error>,
     },
     /// The file begins with something else than the description of a table.
     #[error("byte {offset}: no description of a table: {why}")]
     Header {
-        /// Where the description begins.
+        /// The offset of the description.
         offset: u64,
-        /// What it lacks.
+        /// The missing part.
         why: String,
     },
     /// The description promises an end mark that is not there, or not as it should be.
     #[error("byte {offset}: {why}")]
     Footer {
-        /// Where it should be, or is.
+        /// The offset at which it should be, or is.
         offset: u64,
-        /// What is wrong with it.
+        /// The error.
         why: &'static str,
     },
     /// Something follows the end mark.
     #[error("byte {offset}: more bytes behind the end of the dump")]
     Trailing {
-        /// Where they begin.
+        /// The offset of their beginning.
         offset: u64,
     },
 }
@@ -250,7 +250,7 @@ impl Damage {
         }
     }
 
-    /// Where in the file, in bytes.
+    /// Returns the offset in the file, in bytes.
     pub fn offset(&self) -> u64 {
         match self {
             Damage::Log(e) => e.offset(),
@@ -264,7 +264,7 @@ impl Damage {
 }
 
 impl DumpError {
-    /// The `Reason` of the `{error, Reason}` that OTP gives.
+    /// Returns the `Reason` of the `{error, Reason}` that OTP gives.
     ///
     /// Where OTP raises `badarg` instead of returning an error ([`DumpError::raises`]), that atom.
     pub fn reason(&self) -> Term {
@@ -311,7 +311,7 @@ impl DumpError {
         }
     }
 
-    /// Where in the file, in bytes, if the error is about the content of a file.
+    /// Returns the offset in the file, in bytes, if the error is about the content of a file.
     pub fn offset(&self) -> Option<u64> {
         match self {
             DumpError::Damaged(damage) => Some(damage.offset()),
@@ -323,7 +323,7 @@ impl DumpError {
         }
     }
 
-    /// What a log of `path` that is being read has to say.
+    /// Converts an error of reading the log `path`.
     pub(super) fn reading(path: &Path, error: LogError) -> DumpError {
         let path = path.to_path_buf();
         match error {
@@ -333,7 +333,7 @@ impl DumpError {
         }
     }
 
-    /// What a log of `path` that is being written has to say.
+    /// Converts an error of writing the log `path`.
     pub(super) fn writing(path: &Path, error: LogError) -> DumpError {
         match error {
             LogError::Io { source, .. } => DumpError::Write {
@@ -359,7 +359,7 @@ fn file_error(path: &Path, error: &io::Error) -> Term {
     Term::Tuple(vec![atom("file_error"), file_name(path), code])
 }
 
-/// What a file that is no dump begins with.
+/// Describes the beginning of a file that is no dump.
 fn beginning(found: &[u8]) -> String {
     match found {
         [] => "it is empty".to_owned(),

@@ -151,7 +151,7 @@ fn access_list(file: &File) -> io::Result<Option<Vec<u8>>> {
     }
 }
 
-/// Where `path` leads through symbolic links, and the file there, if it exists.
+/// Returns the path that `path` leads to through symbolic links, and the file there, if it exists.
 fn target(path: &Path) -> io::Result<(PathBuf, Option<OldFile>)> {
     match fs::metadata(path) {
         Ok(meta) => {

@@ -30,7 +30,7 @@ pub struct Header {
     offset: u64,
 }
 
-/// What a dump says of its table (`ets:tabfile_info`).
+/// A dump's description of its table (`ets:tabfile_info`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DumpInfo {
     /// Name of the table.
@@ -80,12 +80,12 @@ impl Header {
         Ok(header)
     }
 
-    /// The value of the first pair `{name, Value}`.
+    /// Returns the value of the first pair `{name, Value}`.
     pub fn get(&self, name: &str) -> Option<&Term> {
         self.pairs.iter().find_map(|pair| named(pair, name))
     }
 
-    /// Where the description begins in the file, in bytes.
+    /// Returns the offset of the description in the file, in bytes.
     pub fn offset(&self) -> u64 {
         self.offset
     }
@@ -113,7 +113,7 @@ impl Header {
         (part("major_version"), part("minor_version"))
     }
 
-    /// The answer of `ets:tabfile_info`: a list of pairs, values as they stand in the dump.
+    /// Returns the answer of `ets:tabfile_info`: a list of pairs, values as they stand in the dump.
     pub fn to_term(&self) -> Term {
         let (major, minor) = self.version();
         let mut items: Vec<Term> = MANDATORY
@@ -129,7 +129,7 @@ impl Header {
         Term::List(items)
     }
 
-    /// The description, checked.
+    /// Returns the description, checked.
     ///
     /// # Errors
     ///

@@ -20,11 +20,11 @@ const LEAST_OBJECT: u64 = 12;
 /// A table made from a dump.
 #[derive(Debug)]
 pub struct Loaded {
-    /// The table, in the name of the caller, who owns it.
+    /// The table, owned by the caller.
     pub table: Table,
-    /// How many objects were read. The table may hold fewer, if keys came twice.
+    /// The number of objects that were read. The table may hold fewer, if keys came twice.
     pub objects: u64,
-    /// What could not be read; nothing if the load was verified.
+    /// The parts that could not be read; none if the load was verified.
     pub damage: Salvage,
 }
 
@@ -164,8 +164,8 @@ fn open(path: &Path) -> Result<(File, Option<u64>), DumpError> {
     Ok((file, length))
 }
 
-/// How many objects to make room for: as many as the dump says it has, if it is long enough for so many. Growing
-/// step by step takes a third of the time of a load.
+/// Returns the number of objects to make room for: as many as the dump says it has, if it is long enough for these.
+/// Growing step by step takes a third of the time of a load.
 fn capacity(header: &Header, length: Option<u64>) -> usize {
     let said = header.info().map_or(0, |info| info.size);
     let most = length.unwrap_or(0) / LEAST_OBJECT;

@@ -2,7 +2,7 @@
 //!
 //! # Why in OTP's format
 //!
-//! What Fyris writes, any OTP node reads with `ets:file2tab`, and the reverse, so a table can move
+//! Any OTP node reads the dumps of Fyris with `ets:file2tab`, and the reverse, so a table can move
 //! between the two, and the dumps that exist can be opened without Erlang.
 //!
 //! # The format

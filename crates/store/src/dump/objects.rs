@@ -38,7 +38,7 @@ const FOR_A_BYTE: u64 = 32;
 /// The same for a compressed end mark, which holds two numbers.
 const END_MARK: u64 = 64 << 10;
 
-/// What a salvaging reader had to leave out.
+/// The parts that a salvaging reader had to leave out.
 #[derive(Debug, Default)]
 pub struct Salvage {
     /// Bytes that belong to no item that could be read.
@@ -62,7 +62,7 @@ impl Salvage {
     }
 }
 
-/// What the end mark says.
+/// The content of the end mark.
 struct Footer {
     offset: u64,
     info: Vec<Term>,

@@ -8,10 +8,10 @@ use super::DumpError;
 /// The largest object that is read unless asked otherwise, in bytes of the dump.
 pub const MAX_OBJECT: u32 = 512 << 20;
 
-/// What compressed objects may take unless asked otherwise, in bytes of memory: see [`LoadOptions::max_inflated`].
+/// The most bytes of memory that compressed objects may take unless asked otherwise: see [`LoadOptions::max_inflated`].
 pub const MAX_INFLATED: u64 = 64 << 20;
 
-/// How to write a dump. The default has no extended information, as that of `ets:tab2file/2`.
+/// Options for writing a dump. The default has no extended information, as that of `ets:tab2file/2`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SaveOptions {
     /// Write the number of objects at the end.
@@ -69,7 +69,7 @@ impl SaveOptions {
     }
 }
 
-/// How to read a dump.
+/// Options for reading a dump.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LoadOptions {
     /// Refuse the dump unless every byte of it is as it was written, as far as the dump allows to tell:
@@ -79,9 +79,9 @@ pub struct LoadOptions {
     /// The largest object accepted, in bytes of the dump ([`MAX_OBJECT`]); it bounds the memory that
     /// reading takes.
     pub max_object: u32,
-    /// How many bytes of memory all compressed objects together may take, beyond 32 for each byte of the dump
-    /// ([`MAX_INFLATED`]): what they inflate to, and their elements as terms. An object for which there is no room any
-    /// more is damage. OTP and Fyris write no compressed objects.
+    /// Sets the number of bytes of memory that all compressed objects together may take, beyond 32 for each byte of the
+    /// dump ([`MAX_INFLATED`]): what they inflate to, and their elements as terms. An object for which there is no room
+    /// any more is damage. OTP and Fyris write no compressed objects.
     pub max_inflated: u64,
     /// The name of the table, in place of the one in the dump.
     pub name: Option<Atom>,
@@ -99,7 +99,7 @@ impl Default for LoadOptions {
 }
 
 impl LoadOptions {
-    /// The default, but verifying.
+    /// Returns the default, but verifying.
     pub fn verified() -> LoadOptions {
         LoadOptions {
             verify: true,

@@ -35,7 +35,7 @@ fn invalid(error: &Error) -> &'static str {
     }
 }
 
-/// Those that the standard library has no stable name for; the numbers are Linux's.
+/// Returns the name of an error that the standard library has no stable name for, by Linux's number.
 fn by_number(code: Option<i32>) -> &'static str {
     match code {
         Some(5) => "eio",

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use super::DumpError;
 
-/// How far saving or loading has come.
+/// The progress of saving or loading.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
     /// Bytes of the file read or written.
@@ -13,7 +13,7 @@ pub struct Progress {
     pub bytes_total: Option<u64>,
     /// Objects read or written.
     pub objects: u64,
-    /// How many there should be, where known: a guess when the table changes meanwhile.
+    /// The number of objects that there should be, where known: a guess when the table changes meanwhile.
     pub objects_total: Option<u64>,
 }
 

@@ -24,7 +24,7 @@ impl Table {
     ///
     /// # Consistency
     ///
-    /// That of a [`Cursor`]: an object that is there throughout is written exactly once.
+    /// As a [`Cursor`]: an object that is there throughout is written exactly once.
     ///
     /// # Errors
     ///
@@ -168,7 +168,7 @@ impl<'p, W: Write + Seek> Saving<'p, W> {
     }
 }
 
-/// What the description says of the table: the items of `ets:info/1` that mean something in
+/// Returns the description of the table: the items of `ets:info/1` that mean something in
 /// another process, and the index that Fyris holds it in, which OTP passes over.
 fn items(info: &Info) -> Vec<Term> {
     let items = info
@@ -190,7 +190,7 @@ mod tests {
     use super::*;
     use crate::{Options, Store};
 
-    /// Takes so many bytes and then finds the disk full.
+    /// Takes a number of bytes and then finds the disk full.
     struct Full(Memory<Vec<u8>>, usize);
 
     impl Write for Full {

@@ -1,4 +1,4 @@
-//! How records come to be.
+//! Construction of records.
 
 use std::cell::Cell;
 use std::ops::Range;
@@ -18,7 +18,7 @@ use crate::slot::Content;
 pub(crate) struct NewRecord(Content);
 
 impl NewRecord {
-    /// What was gathered, as an inline object if it is small enough.
+    /// Makes a record of the gathered parts, or an inline object if it is small enough.
     #[inline]
     fn new(parts: Parts<'_>, blobs: &mut Vec<Arc<[u8]>>) -> NewRecord {
         let word = if blobs.is_empty() {
@@ -38,7 +38,7 @@ impl NewRecord {
         self.0.newest()
     }
 
-    /// What a slot will hold.
+    /// Returns the content for a slot.
     #[inline]
     pub(crate) fn content(&self) -> Content {
         self.0
@@ -74,7 +74,7 @@ impl Drop for NewRecord {
     }
 }
 
-/// Where the parts of a record are gathered before the one allocation that holds them.
+/// Buffers for the parts of a record, before the one allocation that holds them.
 #[derive(Default)]
 pub(crate) struct Scratch {
     pub(crate) key: KeyBuf,
@@ -217,7 +217,7 @@ fn with_values(old: RecordPtr, values: &[u8], blobs: &mut Vec<Arc<[u8]>>) -> Res
     Ok(NewRecord::new(parts, blobs))
 }
 
-/// Where in the values of `old` the element at a position stands that was checked; `None` if `old` has blobs.
+/// Returns the range in the values of `old` of the element at a checked position; `None` if `old` has blobs.
 #[inline(always)]
 fn place_of(old: RecordPtr, keypos: usize, position: usize) -> Option<Range<usize>> {
     // SAFETY: the caller holds `old`.

@@ -2,7 +2,7 @@
 //!
 //! # Why
 //!
-//! What a lookup in a large table costs is the memory it waits for: the index's line, then the record's. An object of
+//! The cost of a lookup in a large table is the memory it waits for: the index's line, then the record's. An object of
 //! one or two small integers, which is what counters, sets of ids and maps from id to id hold, has fewer bits than the
 //! pointer to its record. So an entry may be the object instead: no allocation, no second miss, nothing to retire.
 //!
@@ -98,7 +98,7 @@ fn small_key(bytes: &[u8]) -> Option<u64> {
     u64::try_from(key).ok()
 }
 
-/// Whether this is the key of an inline object: `small` is [`ShortKey::integer`] of it.
+/// Returns whether this is the key of an inline object: `small` is [`ShortKey::integer`] of it.
 #[inline]
 pub(crate) fn has_key(word: u64, small: u64) -> bool {
     key_int(word) as u64 == small
@@ -139,13 +139,13 @@ fn form(word: u64) -> usize {
     (word >> FORM_AT & 7) as usize
 }
 
-/// How many elements an inline object has.
+/// Returns the number of elements of an inline object.
 #[inline]
 pub(super) fn arity(word: u64) -> usize {
     if form(word) == 0 { 1 } else { 2 }
 }
 
-/// What an inline object is made of.
+/// Returns the parts of an inline object.
 #[inline]
 pub(super) fn open(word: u64) -> Open {
     let (form, value) = (form(word), value_bits(word));

@@ -45,10 +45,10 @@ impl Retire for ScratchPage {
     }
 }
 
-/// Where the thread writes next.
+/// The place at which the thread writes next.
 struct PageCursor {
     page: Cell<*mut ScratchPage>,
-    /// How many places of the page are used.
+    /// The number of places of the page that are used.
     used: Cell<usize>,
 }
 
@@ -114,7 +114,7 @@ pub(crate) fn materialize(word: u64) -> RecordPtr {
 fn materialize_late(word: u64) -> RecordPtr {
     let place = Box::into_raw(Box::<Place>::new_uninit()).cast::<Place>();
     let record = write(place, word);
-    // SAFETY: whoever looks at it is pinned now (VIEW), and it is retired once.
+    // SAFETY: every thread that looks at it is pinned now (VIEW), and it is retired once.
     unsafe { reclaim::pin().retire(place) };
     record
 }

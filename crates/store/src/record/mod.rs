@@ -33,7 +33,7 @@
 //! | 20 | 4 | length of the key's rest |
 //! | 24 | 16 each | blobs: large binaries, held by reference count |
 //! | then | key | order part, then trailer |
-//! | then | rest | what only decoding the key needs: who made the closures in it |
+//! | then | rest | what only decoding the key needs: the creators of the closures in it |
 //! | then | values | the elements other than the key, in order |
 //!
 //! So `{1000000, 1000000}` takes 4 + 4 + 4 bytes, rounded up to 16 by the allocator, and an object of
@@ -78,18 +78,18 @@ const LEAST: usize = SHORT_HEADER + size_of::<u64>();
 /// The most elements of a tuple, as in OTP.
 pub(crate) const MAX_ARITY: usize = (1 << 24) - 1;
 
-/// What a record is made of: the parts of [`RecordPtr::new`].
+/// The parts of a record, for [`RecordPtr::new`].
 pub(crate) struct Parts<'a> {
     pub(crate) arity: usize,
     /// Order part and trailer.
     pub(crate) key: &'a [u8],
     pub(crate) trailer: usize,
-    /// What only decoding the key needs ([`fyris_term::key::KeyBuf::rest`]); most often empty.
+    /// The bytes that only decoding the key needs ([`fyris_term::key::KeyBuf::rest`]); most often empty.
     pub(crate) rest: &'a [u8],
     pub(crate) values: &'a [u8],
 }
 
-/// A pointer to a live record. Copying it shares the record; nobody owns it but whoever the slot
+/// A pointer to a live record. Copying it shares the record; nobody owns it but the owner of the slot
 /// protocol says (see [`crate::slot`]).
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RecordPtr(NonNull<u8>);
@@ -181,8 +181,8 @@ impl RecordPtr {
         RecordPtr(base)
     }
 
-    /// What an index entry is that holds the object: the pointer, whose low three bits are zero, or the inline object
-    /// that it was made from. It tells an object from others as long as a pin lives.
+    /// Returns the word of an index entry that holds the object: the pointer, whose low three bits are zero, or the
+    /// inline object that it was made from. It tells an object from others as long as a pin lives.
     #[inline]
     pub(crate) fn bits(self) -> u64 {
         self.word()
@@ -278,7 +278,7 @@ impl RecordPtr {
         ExactKey::new(unsafe { self.slice(s.key_at, s.key) })
     }
 
-    /// Whether the key, order part and trailer, is this one. The record is not freed meanwhile.
+    /// Returns whether the key, order part and trailer, is this one. The record is not freed meanwhile.
     #[inline]
     pub(crate) fn has_key(self, key: ShortKey) -> bool {
         let head = self.head();
@@ -310,7 +310,7 @@ impl RecordPtr {
         OrderKey::new(unsafe { self.slice(s.key_at, s.key - s.trailer) })
     }
 
-    /// What follows the key's order part, for decoding it: the trailer, then the rest.
+    /// Returns the bytes after the key's order part, for decoding it: the trailer, then the rest.
     ///
     /// # Safety
     ///
@@ -384,7 +384,7 @@ impl RecordPtr {
         }
     }
 
-    /// How many elements the object has.
+    /// Returns the number of elements of the object.
     #[inline]
     pub(crate) fn arity(self) -> usize {
         self.shape().arity
@@ -392,7 +392,7 @@ impl RecordPtr {
 
     /// `=:=` on whole objects: keys exactly equal, and values, without decoding either.
     pub(crate) fn same_object(self, other: RecordPtr) -> bool {
-        // SAFETY: both are live while the caller, who holds them, compares them.
+        // SAFETY: both are live while the caller, which holds them, compares them.
         unsafe {
             self.arity() == other.arity()
                 && self.exact() == other.exact()
@@ -415,7 +415,7 @@ impl RecordPtr {
         unsafe { alloc::usable_size(self.0, self.shape().len()) }
     }
 
-    /// Whether the other record takes as much.
+    /// Returns whether the other record takes as much.
     #[inline]
     pub(crate) fn is_as_long(self, other: RecordPtr) -> bool {
         self.is_materialized() == other.is_materialized()

@@ -21,7 +21,7 @@ pub struct Object<'g> {
     pin: PhantomData<&'g ()>,
 }
 
-/// How an object was met.
+/// The way in which an object was met.
 #[derive(Clone, Copy)]
 enum Seen {
     /// As a record, which may be a materialized inline object.
@@ -69,7 +69,7 @@ impl<'g> Object<'g> {
         }
     }
 
-    /// How many elements the tuple has.
+    /// Returns the number of elements of the tuple.
     #[inline]
     pub fn arity(&self) -> usize {
         match self.word() {
@@ -78,19 +78,19 @@ impl<'g> Object<'g> {
         }
     }
 
-    /// Which element is the key, from 1.
+    /// Returns the position of the key, from 1.
     pub fn keypos(&self) -> usize {
         self.keypos
     }
 
-    /// The key's bytes: order part, then exactness trailer.
+    /// Returns the key's bytes: order part, then exactness trailer.
     #[inline]
     pub fn key_bytes(&self) -> &'g [u8] {
         // SAFETY: the record lives for `'g`.
         unsafe { self.record().exact().bytes() }
     }
 
-    /// Whether these are the key's bytes.
+    /// Returns whether these are the key's bytes.
     #[inline]
     pub fn has_key_bytes(&self, bytes: &[u8]) -> bool {
         match self.word() {
@@ -99,13 +99,13 @@ impl<'g> Object<'g> {
         }
     }
 
-    /// The order part of the key's bytes, which compare as the keys do.
+    /// Returns the order part of the key's bytes, which compare as the keys do.
     pub fn key_order(&self) -> &'g [u8] {
         // SAFETY: the record lives for `'g`.
         unsafe { self.record().order().bytes() }
     }
 
-    /// The key.
+    /// Returns the key.
     pub fn key(&self) -> Term {
         if let Some(int) = self.word_int(self.keypos) {
             return Term::Int(int);
@@ -132,7 +132,7 @@ impl<'g> Object<'g> {
         Some(self.decode(&mut values))
     }
 
-    /// The whole tuple.
+    /// Returns the whole tuple.
     pub fn to_term(&self) -> Term {
         self.to_term_with(|| self.key())
     }
@@ -182,7 +182,7 @@ impl<'g> Object<'g> {
         unsafe { self.record().values() }
     }
 
-    /// What follows the key's order part.
+    /// Returns the bytes after the key's order part.
     #[inline]
     pub(crate) fn key_tail(&self) -> &'g [u8] {
         // SAFETY: the record lives for `'g`.
@@ -212,7 +212,7 @@ impl<'g> Object<'g> {
         }
     }
 
-    /// Whether it was met as an inline object, which has no blobs.
+    /// Returns whether it was met as an inline object, which has no blobs.
     #[inline]
     pub(crate) fn is_inline(&self) -> bool {
         self.word().is_some()
@@ -225,7 +225,8 @@ impl<'g> Object<'g> {
         Some((open.values.to_le_bytes(), open.len))
     }
 
-    /// Whether the key is an integer that is at hand: making a term of it is less work than comparing it with one.
+    /// Returns whether the key is an integer that is at hand: making a term of it is less work than comparing it with
+    /// one.
     #[inline]
     pub fn is_small(&self) -> bool {
         self.is_inline()

@@ -6,7 +6,7 @@ use fyris_term::value::{self, Build, View};
 use super::build::Scratch;
 use super::{Object, with_scratch};
 
-/// Where a path leads.
+/// The end of a path.
 enum Place<'g> {
     /// Inside the key, which is decoded as a whole, or to an element of a list of bytes.
     Term(Term),
@@ -15,10 +15,10 @@ enum Place<'g> {
 }
 
 impl<'g> Object<'g> {
-    /// A part of the object: the first step of the path is the position of an element, each further one a key of a map
-    /// or a position, from 1, in a tuple or list. `None` if the path leads nowhere.
+    /// Returns a part of the object: the first step of the path is the position of an element, each further one a key
+    /// of a map or a position, from 1, in a tuple or list. `None` if the path leads nowhere.
     ///
-    /// What is beside the path is passed over and not decoded, except in the key. O(what stands before).
+    /// Parts beside the path are passed over and not decoded, except in the key. O(bytes before the part).
     ///
     /// ```
     /// # use fyris::{Options, Store, Term};

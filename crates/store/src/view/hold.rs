@@ -1,4 +1,4 @@
-//! How a call of several steps sees each list insert whole.
+//! Isolation of list inserts from calls of several steps.
 
 use fyris_sync::reclaim::{LocalGuard, pin};
 
@@ -7,7 +7,7 @@ use crate::commits::Place;
 use crate::error::Result;
 use crate::table::Table;
 
-/// What a call of several steps holds between two of them.
+/// The state of a call of several steps between two of them.
 pub(crate) enum Hold<'d, 'g> {
     /// The place of the first step, and a pin a step: what others free meanwhile comes back. It serves as long as no
     /// list is inserted between two steps.

@@ -1,6 +1,6 @@
 //! The table as it is: the view that is always there.
 //!
-//! How a reader of several keys sees list inserts whole is in [`crate::commits`].
+//! [`crate::commits`] says how a reader of several keys sees list inserts whole.
 
 use fyris_sync::reclaim::Guard;
 use fyris_term::key::KeyBuf;

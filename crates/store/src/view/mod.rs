@@ -1,4 +1,4 @@
-//! What reads see: the seam where snapshots go.
+//! The view of reads: the seam where snapshots go.
 //!
 //! Each operation that reads asks a view, and nothing else, for what a table holds; writes work on the content itself
 //! ([`TableData`](crate::table_data::TableData)). Two traits, for two ways to read:
@@ -12,7 +12,8 @@
 //! inserts; the live one is in [`live`]. A call of several steps chooses by [`Hold`] whether it keeps that place by one
 //! pin or gives the pin back between two steps.
 //!
-//! What a view hands out stays readable while the pin lives. Between two steps a caller keeps keys, nothing of a view.
+//! The contents that a view hands out stay readable while the pin lives. Between two steps a caller keeps keys, nothing
+//! of a view.
 //!
 //! [`TableView`] and [`TableReader`] are what [`Table::read`](crate::table::Table::read) hands to all operations. A
 //! snapshot implements the two traits and becomes a second variant of these two, chosen where a handle of a table makes
@@ -55,7 +56,7 @@ pub enum Step<'k> {
     Prev(&'k KeyBuf),
 }
 
-/// What a table holds, one key at a time, and what is known of it as a whole.
+/// The content of a table, one key at a time, and its counts.
 pub(crate) trait View {
     /// Reads several keys: see [`View::read_many`].
     type Reader<'g>: ReadMany;

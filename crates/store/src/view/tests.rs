@@ -281,7 +281,8 @@ fn fill(owner: &Owner, options: &Options) -> Table {
     table
 }
 
-/// What reads, reads the second view as it read the live one before the writes, whatever has become of the table.
+/// Each reading operation reads the second view as it read the live one before the writes, whatever has become of the
+/// table.
 #[test]
 fn everything_that_reads_reads_a_second_view() {
     let store = Store::new();

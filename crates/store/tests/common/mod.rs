@@ -16,7 +16,7 @@ pub(crate) struct Command {
     pub(crate) args: Vec<Term>,
 }
 
-/// What the generator may do.
+/// The limits of the generator.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Dialect {
     pub(crate) kind: TableType,

@@ -24,7 +24,7 @@ fn dump(kind: usize, objects: &[Term], save: SaveOptions) -> Vec<u8> {
     std::fs::read(&path).unwrap()
 }
 
-/// What was loaded, and the owner who keeps it alive.
+/// A loaded table, and the owner that keeps it alive.
 struct Kept {
     loaded: Loaded,
     _owner: Owner,
@@ -213,7 +213,7 @@ fn counts_and_sums_are_compared() {
     );
 }
 
-/// Where the items behind the description and so many objects begin.
+/// Returns the offset of the items behind the description and `objects` objects.
 fn cut_objects(bytes: &[u8], objects: usize) -> usize {
     let mut at = 8;
     for _ in 0..=objects {

@@ -116,7 +116,7 @@ fn fyris_reads_what_otp_writes() {
     assert_eq!(seen, 4 * 4 * 3 * 2);
 }
 
-/// What OTP and Fyris answer to one file, and whether Fyris may differ there.
+/// The answers of OTP and Fyris to one file, and whether Fyris may differ there.
 struct Case {
     otp: Term,
     ours: Result<Loaded, DumpError>,

@@ -13,7 +13,7 @@ const KEYS: i64 = 1500;
 /// Pairs of keys, `{N, a}` and `{N, b}`, that only list inserts write.
 const PAIRS: i64 = 40;
 
-/// What the values of a pair add up to.
+/// The sum of the values of a pair.
 const SUM: i64 = 1000;
 
 /// The most objects that a bag has under one key before they are deleted.

@@ -3,7 +3,7 @@
 use std::alloc::{Layout, handle_alloc_error};
 use std::ptr::NonNull;
 
-/// What blocks are aligned to.
+/// The alignment of blocks.
 pub const LINE: usize = 64;
 
 /// Allocates `size` bytes (not zero) that begin on a cache line. Not zeroed.

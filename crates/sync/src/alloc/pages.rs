@@ -62,13 +62,13 @@ impl Pages {
         }
     }
 
-    /// Where it begins.
+    /// Returns the address.
     #[inline]
     pub fn as_ptr(&self) -> *mut u8 {
         self.start.as_ptr()
     }
 
-    /// How many bytes were taken.
+    /// Returns the number of bytes.
     pub fn size(&self) -> usize {
         self.size
     }
@@ -105,7 +105,7 @@ impl Pages {
         }
     }
 
-    /// Whether [`Pages::discard`] gives memory back: when it is large, on Linux.
+    /// Returns whether [`Pages::discard`] gives memory back: when it is large, on Linux.
     pub fn gives_back(&self) -> bool {
         Self::is_large(Self::layout(self.size))
     }
@@ -121,7 +121,7 @@ impl Pages {
         layout.pad_to_align()
     }
 
-    /// Whether the memory is whole pages to give advice about.
+    /// Returns whether the memory is whole pages to give advice about.
     fn is_large(layout: Layout) -> bool {
         cfg!(all(target_os = "linux", not(fyris_sanitize), not(miri))) && layout.align() == PAGE
     }
@@ -235,7 +235,7 @@ mod tests {
         account_follows();
     }
 
-    /// What is given back counts once, while it is. Part of the one test that gives back, as the account is the
+    /// Memory that is given back counts once, while it is. Part of the one test that gives back, as the account is the
     /// whole process's.
     fn account_follows() {
         let pages = Pages::zeroed(HUGE);

@@ -29,7 +29,7 @@ pub unsafe fn free(ptr: NonNull<u8>, size: usize) {
     unsafe { backend::free(ptr.as_ptr(), size) }
 }
 
-/// What the record really takes of the allocator, in bytes: at least `size`.
+/// Returns the bytes that the allocator has given to the record: at least `size`.
 ///
 /// # Safety
 ///

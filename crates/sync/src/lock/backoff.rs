@@ -22,7 +22,7 @@ const SLEEP: std::time::Duration = std::time::Duration::from_micros(50);
 pub struct Backoff(u32);
 
 impl Backoff {
-    /// A wait that has just begun.
+    /// Makes a wait that has just begun.
     #[inline]
     pub const fn new() -> Self {
         Self(0)
@@ -43,7 +43,8 @@ impl Backoff {
     }
 
     /// Waits a little, for what may take as long as a whole operation of another thread: sleeps, for at most 0.8 ms at
-    /// a time, once yielding has not helped. Who waits for 0.4 s this way takes a few milliseconds of the processor.
+    /// a time, once yielding has not helped. A thread that waits for 0.4 s this way takes a few milliseconds of the
+    /// processor.
     pub fn wait_long(&mut self) {
         #[cfg(not(any(loom, shuttle)))]
         if self.0 >= SPIN_ROUNDS {

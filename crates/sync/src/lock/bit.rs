@@ -6,7 +6,7 @@ use crate::atomic::{AtomicU64, Ordering};
 /// Sets `bit` in `word`, waiting while it is set or until one of the bits of `stop` is set.
 ///
 /// Returns the word as it was just before: with `bit` now set if none of `stop` was, untouched
-/// otherwise. To unlock, store the word without the bit, with `Release`; whoever holds the bit is
+/// otherwise. To unlock, store the word without the bit, with `Release`; the thread that holds the bit is
 /// alone in changing the word.
 #[inline]
 pub fn lock_bit(word: &AtomicU64, bit: u64, stop: u64) -> u64 {

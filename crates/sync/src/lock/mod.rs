@@ -1,4 +1,4 @@
-//! How a writer waits for another writer.
+//! Locks, and the waiting of a writer for another writer.
 //!
 //! The structures above lock a bucket or a leaf for some tens of nanoseconds and never block while
 //! they hold it, so a waiter spins a little and then gives its time slice away: the holder may

@@ -26,7 +26,7 @@ mod spinning {
     unsafe impl<T: Send> Sync for SpinLock<T> {}
 
     impl<T> SpinLock<T> {
-        /// A free lock around `value`.
+        /// Makes a free lock around `value`.
         pub const fn new(value: T) -> Self {
             Self {
                 locked: AtomicU64::new(0),
@@ -86,7 +86,7 @@ mod modelled {
     pub struct SpinLock<T>(Mutex<T>);
 
     impl<T> SpinLock<T> {
-        /// A free lock around `value`.
+        /// Makes a free lock around `value`.
         pub fn new(value: T) -> Self {
             Self(Mutex::new(value))
         }

@@ -1,7 +1,7 @@
 //! The statistics collecting lock of the contention adapting trees (2014 paper, section 3.1).
 //!
 //! A lock that remembers how contended it has been: acquiring it at once lowers a number a little,
-//! having to wait raises it a lot. Whoever holds the lock looks at the number and adapts the
+//! having to wait raises it a lot. The holder of the lock looks at the number and adapts the
 //! structure that the lock protects: high means split, low means join.
 //!
 //! The constants are those ETS uses: a failed try weighs as much as 250 successes, so about one
@@ -32,7 +32,7 @@ impl StatLock {
     /// Taken when it was.
     pub const UNCONTENDED: i64 = 1;
 
-    /// A free lock with a statistic of zero.
+    /// Makes a free lock with a statistic of zero.
     #[cfg(not(loom))]
     pub const fn new() -> Self {
         Self {
@@ -41,7 +41,7 @@ impl StatLock {
         }
     }
 
-    /// A free lock with a statistic of zero.
+    /// Makes a free lock with a statistic of zero.
     #[cfg(loom)]
     pub fn new() -> Self {
         Self {
@@ -106,7 +106,7 @@ impl StatLock {
         self.locked.load(Ordering::Relaxed) != 0
     }
 
-    /// How contended the lock has been: above zero more than one wait in 250 acquisitions.
+    /// Returns a measure of contention: above zero more than one wait in 250 acquisitions.
     #[inline]
     pub fn statistic(&self) -> i64 {
         // Relaxed: a number for a decision that is right either way.

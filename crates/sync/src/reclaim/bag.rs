@@ -1,4 +1,4 @@
-//! What a thread has retired and not handed in yet.
+//! The blocks that a thread has retired and not handed in yet.
 
 use std::cell::{Cell, UnsafeCell};
 use std::mem::ManuallyDrop;
@@ -99,7 +99,7 @@ pub(super) fn put_off(bag: Box<Bag>) {
     WAITING.with(|waiting| unsafe { (*waiting.bags.get()).push(*bag) });
 }
 
-/// Whether bags wait for [`reclaim_waiting`].
+/// Returns whether bags wait for [`reclaim_waiting`].
 #[inline]
 pub(super) fn is_any_waiting() -> bool {
     // SAFETY: as in `put_off`.

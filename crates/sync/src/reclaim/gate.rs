@@ -15,7 +15,7 @@ use seize::{Collector, Guard as _, OwnedGuard};
 use super::bag::{self, Bag};
 use super::scheme::process;
 
-/// How long a fork waits for threads that do not get on, such as those of a debugger.
+/// The longest wait of a fork for threads that do not get on, such as those of a debugger.
 const PATIENCE: Duration = Duration::from_millis(100);
 
 /// Threads inside.
@@ -24,7 +24,7 @@ static INSIDE: AtomicUsize = AtomicUsize::new(0);
 static FORKS: AtomicUsize = AtomicUsize::new(0);
 
 thread_local! {
-    /// How often this thread is inside.
+    /// The number of times that this thread is inside.
     static DEPTH: Cell<usize> = const { Cell::new(0) };
 }
 
@@ -62,9 +62,9 @@ impl Drop for Inside {
     }
 }
 
-/// How many guards are entered, or may be, in the lower half; how many ever came, in the upper. `seize` does nothing
-/// with a batch that has fewer blocks than guards are entered, and says nothing then: who hands a batch in must know
-/// better.
+/// The number of guards that are entered, or may be, in the lower half; the number that ever came, in the upper.
+/// `seize` does nothing with a batch that has fewer blocks than guards are entered, and says nothing then: a thread
+/// that hands a batch in must know better.
 static GUARDS: AtomicU64 = AtomicU64::new(0);
 const CAME: u64 = 1 << 32;
 
@@ -75,7 +75,7 @@ const MEANWHILE: u64 = 32;
 pub(super) fn count() {
     // Relaxed: ordered by the fence.
     GUARDS.fetch_add(CAME + 1, Ordering::Relaxed);
-    // Release: pairs with the Acquire fence in `Entered::retire`: who has met the guard finds it counted.
+    // Release: pairs with the Acquire fence in `Entered::retire`: a thread that has met the guard finds it counted.
     fence(Ordering::Release);
 }
 

@@ -3,17 +3,17 @@
 //! # Why
 //!
 //! Entering the collector and leaving it takes some forty instructions and a locked one, at every pin. A lookup is
-//! little more than one or two cache misses, and the processor waits for those of several lookups at once only as
-//! long as all their instructions fit into its window; so a pin cost a lookup a quarter of its time. But most pins of a
+//! little more than one or two cache misses, and the processor waits for those of several lookups at once only as long
+//! as all their instructions fit into its window; so a pin cost a lookup a quarter of its time. But most pins of a
 //! thread follow another one closely. So a thread that unpins leaves its guard of the collector lying in its *slot*,
-//! still entered, and the next pin finds it there: it only says that it is in. Whoever has retired something takes
-//! away what lies about unused.
+//! still entered, and the next pin finds it there: it only says that it is in. A thread that has retired something
+//! takes away what lies about unused.
 //!
 //! # The protocol
 //!
 //! A slot has a *depth*, how many pins its thread has, and a *state*, which is odd while a guard lies there that may
 //! be used without asking. A thread that pins raises the depth, then looks at the state; one that unpins lowers
-//! the depth, then looks at the state. Whoever retires ([`Slot::mark`], then [`Slot::take`])
+//! the depth, then looks at the state. A thread that retires ([`Slot::mark`], then [`Slot::take`])
 //!
 //! 1. hands its batch to the collector, which notes it with every guard;
 //! 2. makes the states even;
@@ -23,9 +23,10 @@
 //! ## Invariant OWNER: a pinned thread's guard is its own
 //!
 //! A thread that finds its state odd after it has raised the depth keeps the guard until it has lowered the depth to
-//! zero. For if it looked before the barrier of whoever made the state even, it had raised the depth before, and step 4
-//! sees that. If it looked after, it found the state even. Then it takes the lock of the slot, under which guards are
-//! taken: either the guard is still there and whoever comes for it later sees the depth, or the thread enters anew.
+//! zero. For if it looked before the barrier of the thread that made the state even, it had raised the depth before,
+//! and step 4 sees that. If it looked after, it found the state even. Then it takes the lock of the slot, under which
+//! guards are taken: either the guard is still there and a thread that comes for it later sees the depth, or the thread
+//! enters anew.
 //!
 //! A state only grows, so nobody takes another guard than the one that he marked before the barrier.
 //!
@@ -45,10 +46,10 @@ const STAYS: u64 = 1;
 /// Whether barriers are fences on both sides, because a tool has to see them.
 const FENCED: bool = cfg!(any(loom, shuttle, miri, fyris_sanitize));
 
-/// Where a thread's guard `G` lies. Not aligned by itself: a library that is loaded at run time, as into the Erlang
+/// The place of a thread's guard `G`. Not aligned by itself: a library that is loaded at run time, as into the Erlang
 /// machine, is refused if it has thread-local values of more than 64 bytes' alignment.
 pub(super) struct Slot<G> {
-    /// How many pins the thread has. Written by the thread alone.
+    /// The number of pins of the thread. Written by the thread alone.
     depth: AtomicU64,
     /// Twice the number of guards that were made to go so far, and [`STAYS`].
     state: AtomicU64,
@@ -93,7 +94,7 @@ impl<G> Slot<G> {
         }
     }
 
-    /// The guard that is there stays, or there will be one: who comes for it now sees the depth.
+    /// The guard that is there stays, or there will be one: a thread that comes for it now sees the depth.
     #[cold]
     #[inline(never)]
     fn ask(&self, may_stay: impl FnOnce() -> bool, make: impl FnOnce() -> G) {
@@ -107,7 +108,7 @@ impl<G> Slot<G> {
             let before = self.state.load(Ordering::Relaxed);
             self.state.store(before + STAYS, Ordering::Relaxed);
             if !cfg!(fyris_mutant = "sync_stays_unseen") {
-                // Release: pairs with the fence of whoever meets the guard and then looks for it here (invariant
+                // Release: pairs with the fence of a thread that meets the guard and then looks for it here (invariant
                 // FLUSH).
                 fence(Ordering::Release);
             }
@@ -145,7 +146,7 @@ impl<G> Slot<G> {
         true
     }
 
-    /// Whether the slot's thread, which calls this, is pinned.
+    /// Returns whether the slot's thread, which calls this, is pinned.
     pub(super) fn is_pinned(&self) -> bool {
         // Relaxed: only this thread writes it.
         self.depth.load(Ordering::Relaxed) > 0
@@ -170,8 +171,8 @@ impl<G> Slot<G> {
     /// it, or it is gone already.
     pub(super) fn take(&self, marked: u64) -> Option<G> {
         self.guard.with(|guard| {
-            // Relaxed: while this guard is here the number is its own, and whoever puts another one here has the lock
-            // after it has changed the number.
+            // Relaxed: while this guard is here the number is its own, and the thread that puts another one here has
+            // the lock after it has changed the number.
             let same = self.state.load(Ordering::Relaxed) == marked
                 || cfg!(fyris_mutant = "sync_takes_any_guard");
             // Acquire: pairs with the Release in `leave`: what the thread did under the guard is over (invariant
@@ -184,7 +185,7 @@ impl<G> Slot<G> {
     /// Gives back the guard that stayed. For the slot's thread when it ends; `Err` if it is still pinned, and then
     /// unpinning drops the guard.
     pub(super) fn close(&self) -> Result<Option<G>, ()> {
-        // Whoever has marked it before takes it away, or finds it gone.
+        // A thread that has marked it before takes it away, or finds it gone.
         self.mark();
         match self.is_pinned() {
             false => Ok(self.guard.with(Option::take)),
@@ -245,8 +246,8 @@ pub(super) fn heavy() {
     );
 }
 
-/// Whether there is a [`heavy`] barrier on this system: without one no guard may stay. To be asked again in the child
-/// of a fork.
+/// Returns whether there is a [`heavy`] barrier on this system: without one no guard may stay. To be asked again in the
+/// child of a fork.
 #[cfg(not(any(loom, shuttle)))]
 pub(super) fn is_possible() -> bool {
     if FENCED {

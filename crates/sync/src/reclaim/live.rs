@@ -53,10 +53,11 @@ static PLACES: [Place; SLOTS] = [const {
 /// Whether guards may stay: without a barrier nobody takes a place.
 static POSSIBLE: LazyLock<bool> = LazyLock::new(is_possible);
 
-/// Only so many of the first places have ever been taken.
+/// The number of first places that have ever been taken.
 static USED: AtomicUsize = AtomicUsize::new(0);
 
-/// What a thread has retired and not handed in. Without a destructor, so that destructors of other values may use it.
+/// The blocks that a thread has retired and not handed in. Without a destructor, so that destructors of other values
+/// may use it.
 struct Mine {
     bag: UnsafeCell<ManuallyDrop<Bag>>,
     /// A round is to be made when the thread is not pinned.
@@ -89,7 +90,7 @@ thread_local! {
     static LEASE: Lease = const { Lease };
 }
 
-/// How many forks lie between this process and the first that used the library.
+/// The number of forks between this process and the first that used the library.
 static FORKS: AtomicU64 = AtomicU64::new(0);
 
 /// A number of this process that its parent does not have.
@@ -204,7 +205,7 @@ fn find_place() -> Option<*const Slot<Entered>> {
     let free = |place: &Place| !place.taken.swap(true, Ordering::Acquire);
     let at = PLACES.iter().position(free)?;
     PLACE.set(Some(&PLACES[at]));
-    // Relaxed: seen by whoever meets this thread's guard, as the state of its slot is.
+    // Relaxed: seen by a thread that meets this thread's guard, as the state of its slot is.
     USED.fetch_max(at + 1, Ordering::Relaxed);
     Some(&raw const PLACES[at].slot)
 }
@@ -344,7 +345,7 @@ fn slot_guard() -> Entered {
     }
 }
 
-/// Whether the guard of an outermost pin may stay in the slot when the pin ends.
+/// Returns whether the guard of an outermost pin may stay in the slot when the pin ends.
 fn may_stay(slot: *const Slot<Entered>) -> bool {
     slot != spare() && !MINE.with(|mine| mine.due.get())
 }

@@ -10,15 +10,16 @@
 //! # The invariant (RECLAIM)
 //!
 //! A block reachable at a moment when a thread is pinned stays allocated until that thread unpins.
-//! It holds if whoever retires a block has first made it unreachable for threads that pin later,
+//! It holds if the thread that retires a block has first made it unreachable for threads that pin later,
 //! and retires it once. Every `unsafe` that follows a shared pointer cites RECLAIM.
 //!
 //! Loads of shared pointers that RECLAIM protects use [`PROTECT`], the ordering `seize` asks for.
 //!
 //! # When blocks are reclaimed
 //!
-//! Where a pin ends, and there alone: [`Guard::retire`] runs no foreign code, so a structure may retire under its own
-//! locks. What is reclaimed may itself pin, retire and panic; it runs under no lock of this module.
+//! Blocks are reclaimed where a pin ends, and there alone: [`Guard::retire`] runs no foreign code, so a structure may
+//! retire under its own locks. What is reclaimed may itself pin, retire and panic; it runs under no lock of this
+//! module.
 //!
 //! * The end of a [`LocalGuard`] that is nested in another of its thread reclaims nothing. The end of the outermost
 //!   hands in what the thread has retired, if that is due, and reclaims what waited for this pin alone.
@@ -45,8 +46,8 @@
 //!
 //! # In a model
 //!
-//! `--cfg loom` and `--cfg shuttle` put a stand-in here, see `model`: it keeps exact books of who is pinned since when,
-//! frees nothing before the model ends, and lets a test ask whether a block would have been freed.
+//! `--cfg loom` and `--cfg shuttle` put a stand-in here, see `model`: it keeps exact books of which thread is pinned
+//! since when, frees nothing before the model ends, and lets a test ask whether a block would have been freed.
 
 use crate::atomic::Ordering;
 
@@ -85,7 +86,7 @@ pub fn assert_not_reclaimed<T>(_: *const T) {}
 
 /// Ordering of a load whose result is dereferenced under a pin: what `seize` asks for where pins make a fence, and no
 /// more than Acquire where its barriers do. The same instruction as Acquire on x86-64. It pairs with the Release store
-/// that published the pointer, and orders the load after the pin for whoever retires the block.
+/// that published the pointer, and orders the load after the pin for the thread that retires the block.
 pub const PROTECT: Ordering = Ordering::SeqCst;
 
 /// A pinned thread: blocks reachable while it exists stay allocated until it is dropped.
@@ -109,7 +110,7 @@ pub trait Guard: sealed::Sealed {
     fn flush_on_drop(&self);
 }
 
-/// How a retired block is freed.
+/// Blocks that can be retired.
 pub trait Retire {
     /// Frees the block.
     ///

@@ -8,7 +8,7 @@
 //!
 //! Pinning and retiring each make a sequentially consistent fence, as the real scheme does (there
 //! it is a light barrier that the other side's heavy one completes): a thread either pins before the
-//! retirement looks who is pinned, or sees that the block has been unlinked.
+//! retirement looks which threads are pinned, or sees that the block has been unlinked.
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashSet};
@@ -54,7 +54,8 @@ fn settled(model: &impl Fn()) {
     let books = BOOKS.take();
     assert!(books.pinned.is_empty(), "a pin outlives the model");
     for (block, reclaim) in books.reclaim {
-        // SAFETY: who retired the block promised that this may be done once; the end of the model is after every use.
+        // SAFETY: the caller that retired the block promised that this may be done once; the end of the model is after
+        // every use.
         unsafe { reclaim(block) };
     }
 }

@@ -1,4 +1,4 @@
-//! What reclamation has to be told by the system: of forks, and of the end of threads whose thread-local values were
+//! Notices of the system that reclamation needs: forks, and the end of threads whose thread-local values were
 //! dropped before.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 /// the first call counts.
 pub(super) fn watch_forks(before: extern "C" fn(), after: extern "C" fn(), child: extern "C" fn()) {
     static WATCHED: AtomicBool = AtomicBool::new(false);
-    // Relaxed: who comes second need not wait.
+    // Relaxed: the second to come need not wait.
     if !WATCHED.load(Ordering::Relaxed) && !WATCHED.swap(true, Ordering::Relaxed) {
         // SAFETY: the functions live as long as this library, with which the system forgets them.
         unsafe { libc::pthread_atfork(Some(before), Some(after), Some(child)) };

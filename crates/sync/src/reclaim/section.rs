@@ -4,16 +4,17 @@
 //!
 //! A table that gets another name, owner or protection must not be written to afterwards by an operation that was
 //! admitted before. A reader-writer lock would say so at the price of a shared line at every operation. Here an
-//! operation writes the address of what it is at work on into a word of its own thread, and who makes the change looks
-//! at the words of all threads, after a barrier in each of them: the readers' table of BRAVO (Dice and Kogan, 2019),
-//! with the barriers of `guard_cache`. Entering and leaving are two stores to a line that the pin has touched already.
+//! operation writes the address of what it is at work on into a word of its own thread, and the thread that makes the
+//! change looks at the words of all threads, after a barrier in each of them: the readers' table of BRAVO (Dice and
+//! Kogan, 2019), with the barriers of `guard_cache`. Entering and leaving are two stores to a line that the pin has
+//! touched already.
 //!
 //! # The invariant (QUIET)
 //!
-//! Who changes a flag and then calls [`Sections::wait`] has this when it returns: every section entered before the flag
-//! was seen to have changed is over, and what was done in it is visible. For an operation enters, and then looks at the
-//! flag. If its entry comes before the barrier of `wait`, `wait` finds the entry and waits for its end; if it comes
-//! after the barrier, the operation sees the flag.
+//! When a thread changes a flag and then calls [`Sections::wait`], this holds when the call returns: every section
+//! entered before the flag was seen to have changed is over, and what was done in it is visible. For an operation
+//! enters, and then looks at the flag. If its entry comes before the barrier of `wait`, `wait` finds the entry and
+//! waits for its end; if it comes after the barrier, the operation sees the flag.
 //!
 //! A thread whose slot is no place that others know, or that is in a section already, counts itself in a counter of the
 //! [`Sections`] instead, with a fence of its own. With the number goes the process that counted: after a fork the child
@@ -24,10 +25,10 @@ use super::{LocalGuard, scheme};
 use crate::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
 use crate::lock::Backoff;
 
-/// What a word holds while its thread is in no section.
+/// The value of a word while its thread is in no section.
 pub(super) const NONE: usize = 0;
 
-/// What the word of a slot holds that others do not know: no address.
+/// The value of the word of a slot that others do not know: no address.
 pub(super) const UNKNOWN: usize = 1;
 
 /// The sections of one thing, such as a table. It must not move or be dropped while one of them lasts.
@@ -45,7 +46,7 @@ pub struct Section<'a> {
     told: Told<'a>,
 }
 
-/// What tells others of a section.
+/// The place by which others learn of a section.
 #[derive(Debug)]
 enum Told<'a> {
     /// The thread's word.
@@ -57,7 +58,7 @@ enum Told<'a> {
 /// Bits of a counter that hold the number of sections. Those above hold the number of the process that counted.
 const BITS: u32 = 32;
 
-/// How many sections a counter holds that belong to the process.
+/// Returns the number of sections in a counter that belong to the process.
 fn number(counted: u64, process: u64) -> u64 {
     if counted >> BITS == process || cfg!(fyris_mutant = "sync_child_counts") {
         counted & ((1 << BITS) - 1)

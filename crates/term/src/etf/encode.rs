@@ -11,7 +11,7 @@ const MAX_STRING: usize = if cfg!(fyris_mutant = "etf_string_limit") {
     0xFFFF
 };
 
-/// Which spellings to use: the `{minor_version, N}` of `term_to_binary`.
+/// The spellings to use: the `{minor_version, N}` of `term_to_binary`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum MinorVersion {
     /// Floats as text, atoms in Latin-1 where that is possible: before OTP 17.
@@ -34,10 +34,10 @@ pub enum Compression {
     Level(u8),
 }
 
-/// How to write a term.
+/// Options for writing a term.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct EncodeOptions {
-    /// Which spellings.
+    /// The spellings.
     pub minor_version: MinorVersion,
     /// Whether to compress.
     pub compression: Compression,
@@ -50,15 +50,15 @@ pub enum EncodeError {
     /// The format has 32 bits for a length.
     #[error("{what} of {len}: the external term format allows at most 4294967295")]
     TooLong {
-        /// What is too long.
+        /// The item that is too long.
         what: &'static str,
-        /// How long it is.
+        /// The length.
         len: usize,
     },
 }
 
 impl EncodeOptions {
-    /// The bytes that `term_to_binary/1` gives on OTP 25: atoms in Latin-1 where that is possible.
+    /// Returns the bytes that `term_to_binary/1` gives on OTP 25: atoms in Latin-1 where that is possible.
     pub fn otp25() -> EncodeOptions {
         EncodeOptions {
             minor_version: MinorVersion::V1,
@@ -66,7 +66,7 @@ impl EncodeOptions {
         }
     }
 
-    /// The external form of `term`, with the version byte. Linear in the term.
+    /// Returns the external form of `term`, with the version byte. Linear in the term.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! What can be wrong with external bytes, and where.
+//! Errors in external bytes, with the offset.
 
 use crate::AtomError;
 
@@ -15,18 +15,18 @@ impl DecodeError {
         DecodeError { offset, kind }
     }
 
-    /// Where the offending item begins, in bytes from the start of the input; at most its length.
+    /// Returns the offset of the offending item in the input, in bytes; at most its length.
     pub fn offset(&self) -> usize {
         self.offset
     }
 
-    /// What is wrong there.
+    /// Returns the kind of error.
     pub fn kind(&self) -> &DecodeErrorKind {
         &self.kind
     }
 }
 
-/// What is wrong with external bytes.
+/// Kinds of errors in external bytes.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DecodeErrorKind {
@@ -39,17 +39,17 @@ pub enum DecodeErrorKind {
     /// The input ends too early.
     #[error("{what} needs {needed} more bytes, but {left} are left")]
     Truncated {
-        /// What was being read.
+        /// The item being read.
         what: &'static str,
-        /// How many bytes it needs at the least.
+        /// The least number of bytes that it needs.
         needed: u64,
-        /// How many there are for it.
+        /// The number of bytes that there are for it.
         left: usize,
     },
     /// Bytes behind the term.
     #[error("{count} bytes behind the end of the term")]
     Trailing {
-        /// How many.
+        /// The number of these bytes.
         count: usize,
     },
     /// No tag of the format.
@@ -71,7 +71,7 @@ pub enum DecodeErrorKind {
     /// A term of the wrong type in a place that allows but one.
     #[error("tag {tag} where {expected} was expected")]
     Unexpected {
-        /// What belongs there.
+        /// The item expected there.
         expected: &'static str,
         /// The tag found.
         tag: u8,
@@ -102,7 +102,7 @@ pub enum DecodeErrorKind {
     /// A number beyond what its place allows.
     #[error("{what} is {value}, and at most {max} is allowed")]
     OutOfRange {
-        /// What the number is.
+        /// The meaning of the number.
         what: &'static str,
         /// The number.
         value: i64,
@@ -130,7 +130,7 @@ pub enum DecodeErrorKind {
     /// The compressed data are damaged, or of another length than declared.
     #[error("the compressed data are damaged: {why}")]
     Damaged {
-        /// What was seen.
+        /// The observation.
         why: &'static str,
     },
     /// The compressed data are sound, but what they inflate to is no term.

@@ -27,12 +27,12 @@ const STEP: usize = 64 << 10;
 pub struct InflateBudget(u64);
 
 impl InflateBudget {
-    /// So many bytes.
+    /// Makes room for a number of bytes.
     pub fn new(bytes: u64) -> InflateBudget {
         InflateBudget(bytes)
     }
 
-    /// What is left.
+    /// Returns the number of bytes that are left.
     pub fn left(self) -> u64 {
         self.0
     }

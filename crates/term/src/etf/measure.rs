@@ -1,4 +1,4 @@
-//! What a compressed term would take, without building it.
+//! The memory of a compressed term, measured without building it.
 //!
 //! One loop over the inflated bytes with a count of the terms that are still to come: no recursion, whatever the depth,
 //! so that the stack of any thread will do; no atom is made, and nothing but the inflated bytes is allocated.
@@ -50,7 +50,8 @@ fn one(reader: &mut Reader<'_>) -> Result<usize, DecodeError> {
     Ok(elements)
 }
 
-/// What a closure has captured, and module, old index, old checksum and creator, which are parts of it.
+/// Measures the values that a closure has captured, and module, old index, old checksum and creator, which are parts of
+/// it.
 fn fun(reader: &mut Reader<'_>) -> Result<usize, DecodeError> {
     let at = reader.offset();
     reader.take(4 + 1 + 16 + 4, "a fun")?;

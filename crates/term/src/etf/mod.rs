@@ -164,7 +164,7 @@ fn whole(input: &[u8], (term, used): (Term, usize)) -> Result<Term, DecodeError>
     }
 }
 
-/// What `term_to_binary(Term)` gives on OTP 26 and later (atoms always in UTF-8); see
+/// Returns the bytes that `term_to_binary(Term)` gives on OTP 26 and later (atoms always in UTF-8); see
 /// [`EncodeOptions::otp25`] for the bytes of OTP 25. Maps are in the exact order of their keys.
 ///
 /// # Panics
@@ -188,7 +188,7 @@ pub fn encode_into(term: &Term, out: &mut Vec<u8>) {
         .expect("a term that the format can express");
 }
 
-/// What `term_to_binary(Term, [deterministic])` gives on OTP 26 and later.
+/// Returns the bytes that `term_to_binary(Term, [deterministic])` gives on OTP 26 and later.
 ///
 /// The same bytes as [`encode`], which writes maps in this order anyway; the name promises that it
 /// stays so.

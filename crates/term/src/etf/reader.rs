@@ -29,7 +29,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// How many more elements the whole term may have.
+    /// Returns the number of further elements that the whole term may have.
     pub(super) fn allowed(&self) -> usize {
         self.allowed
     }

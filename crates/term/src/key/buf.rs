@@ -1,4 +1,4 @@
-//! Where a key is built: inline while short, on the heap when it grows.
+//! The buffer of a key: inline while short, on the heap when it grows.
 
 use crate::{Atom, Term};
 
@@ -35,7 +35,7 @@ pub struct KeyBuf {
 }
 
 impl KeyBuf {
-    /// An empty buffer. Allocates nothing.
+    /// Makes an empty buffer. Allocates nothing.
     #[inline(always)]
     pub const fn new() -> KeyBuf {
         KeyBuf {
@@ -49,7 +49,7 @@ impl KeyBuf {
         }
     }
 
-    /// The key of a term. O(size).
+    /// Returns the key of a term. O(size).
     ///
     /// A term nested deeper than [`MAX_DEPTH`](crate::MAX_DEPTH), which no decoder or parser makes, gets bytes that
     /// [`decode`](super::decode) refuses; [`KeyBuf::is_too_deep`] tells.
@@ -72,7 +72,7 @@ impl KeyBuf {
         }
     }
 
-    /// The key of an integer.
+    /// Returns the key of an integer.
     #[inline]
     pub fn from_int(value: i64) -> KeyBuf {
         let mut buf = KeyBuf::new();
@@ -89,7 +89,8 @@ impl KeyBuf {
         (len < 8).then(|| (bytes << 8 | u64::from(tag), 1 + len))
     }
 
-    /// The integer from 0 to 2^48 whose key this is, in a word as [`KeyBuf::word`] has it; `None` if it is no such key.
+    /// Returns the integer from 0 to 2^48 whose key this is, in a word as [`KeyBuf::word`] has it; `None` if it is no
+    /// such key.
     #[inline]
     pub fn int_of_word(word: u64, len: usize) -> Option<i64> {
         let digits = len.wrapping_sub(1);
@@ -103,7 +104,7 @@ impl KeyBuf {
         (word as u8 == tag).then_some(value as i64)
     }
 
-    /// The key of a binary. O(length).
+    /// Returns the key of a binary. O(length).
     #[inline]
     pub fn from_binary(bytes: &[u8]) -> KeyBuf {
         let mut buf = KeyBuf::new();
@@ -111,7 +112,7 @@ impl KeyBuf {
         buf
     }
 
-    /// The key of an atom.
+    /// Returns the key of an atom.
     #[inline]
     pub fn from_atom(atom: Atom) -> KeyBuf {
         let mut buf = KeyBuf::new();
@@ -174,13 +175,14 @@ impl KeyBuf {
         &self.stored()[..self.order_len]
     }
 
-    /// What tells apart terms that are `==` but not `=:=`; most often empty.
+    /// Returns the bytes that tell apart terms that are `==` but not `=:=`; most often empty.
     #[inline]
     pub fn trailer(&self) -> &[u8] {
         &self.stored()[self.order_len..self.identity_len]
     }
 
-    /// What decoding needs beyond that and equality must not see; empty but for keys with closures (who made them).
+    /// Returns the bytes that decoding needs beyond those and equality must not see; empty but for keys with closures
+    /// (their creators).
     #[inline]
     pub fn rest(&self) -> &[u8] {
         &self.stored()[self.identity_len..]
@@ -207,8 +209,8 @@ impl KeyBuf {
         ))
     }
 
-    /// What to keep of a key to [`decode`](super::decode) it again: order part, trailer and rest. To compare it with
-    /// the identity of another key, use [`is_same`](super::is_same).
+    /// Returns the bytes to store of a key to [`decode`](super::decode) it again: order part, trailer and rest. To
+    /// compare it with the identity of another key, use [`is_same`](super::is_same).
     #[inline]
     pub fn stored(&self) -> &[u8] {
         match &self.heap {

@@ -9,7 +9,7 @@ use super::error::{KeyError, KeyErrorKind};
 use super::input::{Input, Result};
 use super::{marks, rest, tag};
 
-/// The term of a key.
+/// Returns the term of a key.
 ///
 /// `trailer` is what was stored behind the order part: [`KeyBuf::trailer`](super::KeyBuf::trailer) and,
 /// if there is one, [`KeyBuf::rest`](super::KeyBuf::rest).
@@ -44,7 +44,7 @@ pub fn decode(order: &[u8], trailer: &[u8]) -> Result<Term, KeyError> {
     Ok(term)
 }
 
-/// What ends too early when the rest was cut.
+/// The item that ends too early when the rest was cut.
 const REST: &str = "the rest of a closure";
 
 /// A closure of which nothing but its identity was kept.
@@ -74,7 +74,7 @@ pub(super) struct Reader<'a> {
     pub(super) rest_needed: bool,
     pub(super) marks: &'a [u8],
     pub(super) numbers: usize,
-    /// How many map keys we are inside of.
+    /// The number of map keys around the place to read at.
     pub(super) exact: usize,
 }
 
@@ -244,7 +244,7 @@ impl Reader<'_> {
         })))
     }
 
-    /// How many zero words end a reference, as the rest tells, if there is one.
+    /// Returns the number of zero words at the end of a reference, from the rest, if there is one.
     fn zero_words(&mut self) -> Result<usize> {
         if !self.has_rest {
             return Ok(0);
@@ -283,7 +283,7 @@ impl Reader<'_> {
         Ok(Term::Fun(Box::new(Fun::Local(fun))))
     }
 
-    /// What the identity of a closure leaves out.
+    /// Reads the parts of a closure that are not of its identity.
     fn rest_of_closure(&mut self, module: Atom) -> Result<LocalFun> {
         let arity = self.rest.byte(REST)?;
         let uniq = self.rest.array(REST)?;
@@ -298,7 +298,7 @@ impl Reader<'_> {
         })
     }
 
-    /// Who made a closure.
+    /// Reads the process that made a closure.
     fn creator(&mut self) -> Result<Pid> {
         let id = self.rest.u32(REST)?;
         let serial = self.rest.u32(REST)?;

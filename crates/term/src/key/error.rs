@@ -10,11 +10,11 @@ use crate::AtomError;
 pub struct KeyError {
     /// The byte in question; the length of the input when it ends too early.
     pub offset: usize,
-    /// What is wrong with it.
+    /// The kind of error.
     pub kind: KeyErrorKind,
 }
 
-/// What is wrong with key bytes.
+/// Kinds of errors in key bytes.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum KeyErrorKind {

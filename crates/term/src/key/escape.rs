@@ -117,7 +117,7 @@ fn zero_bytes(word: u64) -> u64 {
     word.wrapping_sub(LOW) & !word & HIGH
 }
 
-/// What was escaped: where it lies, if it holds no zero, or copied.
+/// Unescaped bytes: borrowed if they hold no zero, else copied.
 pub(super) enum Content<'a> {
     Plain(&'a [u8]),
     Copied(SmallVec<[u8; SHORT]>),

@@ -12,7 +12,7 @@ pub(super) type Result<T, E = KeyError> = std::result::Result<T, E>;
 pub(super) struct Input<'a> {
     pub(super) bytes: &'a [u8],
     pub(super) at: usize,
-    /// Where they begin, for errors.
+    /// Their offset, for errors.
     pub(super) base: usize,
 }
 

@@ -8,7 +8,7 @@ use super::writer::KeyWriter;
 
 /// A map that is being written.
 pub(super) struct MapFrame {
-    /// Where its first pair starts.
+    /// The place of its first pair.
     start: Place,
     pairs: Vec<Pair>,
 }
@@ -21,7 +21,7 @@ struct Place {
     rest: usize,
 }
 
-/// Where a pair lies.
+/// The place of a pair.
 struct Pair {
     key: Place,
     value: Place,

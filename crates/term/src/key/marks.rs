@@ -13,7 +13,7 @@
 
 use smallvec::SmallVec;
 
-/// What a number with an integral value is.
+/// The form of a number with an integral value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mark {
     Integer = 0,
@@ -52,7 +52,7 @@ impl Marks {
         self.count += 1;
     }
 
-    /// How many numbers have been met.
+    /// Returns the number of numbers that have been met.
     pub(super) fn count(&self) -> usize {
         self.count
     }
@@ -83,7 +83,7 @@ impl Marks {
     }
 }
 
-/// Where in its byte the `index`-th mark is.
+/// Returns the shift of the `index`-th mark in its byte.
 fn shift(index: usize) -> u32 {
     6 - 2 * (index as u32 % 4)
 }
@@ -94,7 +94,8 @@ pub(super) fn read(trailer: &[u8], index: usize) -> Option<Mark> {
     Mark::from_bits(byte >> shift(index) & 3)
 }
 
-/// Whether a trailer is the one that is written for `count` numbers: nothing left over, no zero byte at the end.
+/// Returns whether a trailer is the one that is written for `count` numbers: nothing left over, no zero byte at the
+/// end.
 pub(super) fn is_canonical(trailer: &[u8], count: usize) -> bool {
     let Some(&last) = trailer.last() else {
         return true;

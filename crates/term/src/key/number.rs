@@ -21,7 +21,7 @@ pub(super) struct Number {
     pub(super) tag: u8,
     /// The bytes, in the high end.
     pub(super) word: u64,
-    /// How many of them count.
+    /// The number of those that count.
     pub(super) len: usize,
 }
 

@@ -2,8 +2,8 @@
 
 use super::{escape, tag};
 
-/// What is behind the first term of some order bytes, if that is of a simple kind: a number of up to eight bytes, an
-/// atom, a bitstring, a pid, a reference, or a tuple or list of these; else `None`. O(length of the term).
+/// Returns the bytes behind the first term of some order bytes, if that is of a simple kind: a number of up to eight
+/// bytes, an atom, a bitstring, a pid, a reference, or a tuple or list of these; else `None`. O(length of the term).
 pub fn behind(order: &[u8]) -> Option<&[u8]> {
     let (mut left, mut terms) = (order, 1usize);
     while terms > 0 {
@@ -63,7 +63,8 @@ fn behind_fraction(bytes: &[u8]) -> Option<&[u8]> {
     fraction.get(last + 1..)
 }
 
-/// What is behind `term`, the order bytes of a whole term, if `order` begins with those of a term that is `==` to it.
+/// Returns the bytes behind `term`, the order bytes of a whole term, if `order` begins with those of a term that is
+/// `==` to it.
 #[inline]
 pub fn strip<'a>(order: &'a [u8], term: &[u8]) -> Option<&'a [u8]> {
     let behind = order.strip_prefix(term)?;
@@ -76,7 +77,7 @@ pub fn strip<'a>(order: &'a [u8], term: &[u8]) -> Option<&'a [u8]> {
 /// The most elements of a tuple that [`begin_tuple`] knows.
 pub const MOST_ELEMENTS: usize = tag::TUPLE_SHORT;
 
-/// What is behind the beginning of a tuple of so many elements, at most [`MOST_ELEMENTS`].
+/// Returns the bytes behind the beginning of a tuple of `arity` elements, at most [`MOST_ELEMENTS`].
 #[inline]
 pub fn begin_tuple(order: &[u8], arity: usize) -> Option<&[u8]> {
     let (&tag, elements) = order.split_first()?;
@@ -84,7 +85,7 @@ pub fn begin_tuple(order: &[u8], arity: usize) -> Option<&[u8]> {
         .then_some(elements)
 }
 
-/// What is behind the beginning of a list cell: its element, and its tail.
+/// Returns the bytes behind the beginning of a list cell: its element, and its tail.
 #[inline]
 pub fn begin_cell(order: &[u8]) -> Option<&[u8]> {
     order.strip_prefix(&[tag::CONS])

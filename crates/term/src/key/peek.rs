@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{escape, rest, tag};
 
-/// What kind of term a key is.
+/// The kind of term that a key is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyKind {
     /// An integer of any size.
@@ -35,8 +35,8 @@ pub enum KeyKind {
     Bits,
 }
 
-/// The kind of the term of a key; `order` and `tail` are as for [`decode`](super::decode). `None` for bytes that are
-/// no key. O(1) but for a number, whose end is looked at.
+/// Returns the kind of the term of a key; `order` and `tail` are as for [`decode`](super::decode). `None` for bytes
+/// that are no key. O(1) but for a number, whose end is looked at.
 #[inline]
 pub fn kind(order: &[u8], tail: &[u8]) -> Option<KeyKind> {
     Some(match *order.first()? {
@@ -73,7 +73,7 @@ fn has_fraction(order: &[u8]) -> bool {
     floor_len(order).is_some_and(|len| order.len() > 1 + len)
 }
 
-/// How many bytes the floor has, of a number of up to eight.
+/// Returns the number of bytes of the floor of a number of up to eight bytes.
 #[inline(always)]
 fn floor_len(order: &[u8]) -> Option<usize> {
     match *order.first()? {
@@ -84,7 +84,7 @@ fn floor_len(order: &[u8]) -> Option<usize> {
     }
 }
 
-/// The key, if it is an integer of 64 bits. O(1).
+/// Returns the key, if it is an integer of 64 bits. O(1).
 #[inline]
 pub fn as_int(order: &[u8], tail: &[u8]) -> Option<i64> {
     let len = floor_len(order)?;
@@ -133,8 +133,8 @@ pub fn as_plain_binary(order: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// The key as a binary's content of its own, if it is a binary; `order` has to be that of a key. O(length), and one
-/// allocation for short ones.
+/// Returns the key as a binary's content of its own, if it is a binary; `order` has to be that of a key. O(length), and
+/// one allocation for short ones.
 pub fn as_binary(order: &[u8]) -> Option<Arc<[u8]>> {
     /// Longer ones are put together from stretches without zeros.
     const SHORT: usize = 64;

@@ -1,7 +1,7 @@
 //! Numbers back from key bytes.
 //!
-//! What could have been written in two ways is written again and compared, which costs little beside its rarity: floats
-//! and big numbers. Small integers are checked by their first byte.
+//! Numbers that could have been written in two ways are written again and compared, which costs little, as they are
+//! rare: floats and big numbers. Small integers are checked by their first byte.
 
 use num_bigint::BigInt;
 use num_traits::ToPrimitive;
@@ -154,7 +154,7 @@ impl Reader<'_> {
         Ok(Term::Big(Box::new(BigInt::from_signed_bytes_be(&signed))))
     }
 
-    /// Whether the bytes since `at` are how this integer is written.
+    /// Returns whether the bytes since `at` are how this integer is written.
     fn same_big(&self, at: usize, term: &Term) -> bool {
         let mut again = KeyBuf::new();
         if let Term::Big(value) = term {

@@ -1,7 +1,7 @@
 //! The rest: what decoding needs and equality must not see.
 //!
-//! Two closures are `=:=` whoever made them, and two references are `=:=` however many zero words follow the
-//! significant ones. What is left out of order part and trailer for that is kept behind them:
+//! Two closures are `=:=` no matter which process made them, and two references are `=:=` however many zero words
+//! follow the significant ones. What is left out of order part and trailer for that is kept behind them:
 //!
 //! ```text
 //! +------+-------------------------------------------------------------------------+
@@ -36,7 +36,7 @@ pub(super) struct Rest {
 }
 
 impl Rest {
-    /// How many zero words end a reference.
+    /// Notes the number of zero words at the end of a reference.
     pub(super) fn reference(&mut self, zero_words: usize) {
         let zero_words = zero_words.min(MOST_ZERO_WORDS) as u16;
         self.needed |= zero_words > 0;
@@ -64,7 +64,7 @@ impl Rest {
         self.bytes.extend_from_slice(name.as_bytes());
     }
 
-    /// How much was written.
+    /// Returns the number of bytes written.
     #[inline]
     pub(super) fn len(&self) -> usize {
         self.bytes.len()
@@ -80,14 +80,14 @@ impl Rest {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// What to append to the key, behind [`MARK`]; mostly nothing.
+    /// Returns the bytes to append to the key, behind [`MARK`]; mostly none.
     #[inline]
     pub(super) fn bytes(&self) -> Option<&[u8]> {
         self.needed.then_some(&self.bytes)
     }
 }
 
-/// Whether `stored` ([`KeyBuf::stored`](super::KeyBuf::stored) of some key) is the key whose identity
+/// Returns whether `stored` ([`KeyBuf::stored`](super::KeyBuf::stored) of some key) is the key whose identity
 /// ([`KeyBuf::bytes`](super::KeyBuf::bytes)) is `identity`: `=:=` of the terms. One `memcmp`.
 #[inline]
 pub fn is_same(stored: &[u8], identity: &[u8]) -> bool {
@@ -97,7 +97,8 @@ pub fn is_same(stored: &[u8], identity: &[u8]) -> bool {
     }
 }
 
-/// How many bytes at the start of `tail` (what is stored behind the order part) are the trailer; the rest follows.
+/// Returns the number of bytes at the start of `tail` (the bytes stored behind the order part) that are the trailer;
+/// the rest follows.
 #[inline]
 pub fn trailer_len(tail: &[u8]) -> usize {
     memchr::memchr(MARK, tail).unwrap_or(tail.len())

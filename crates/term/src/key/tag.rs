@@ -1,6 +1,6 @@
 //! The tag bytes of keys, in Erlang's order of types.
 //!
-//! Every tag lies in `0x02..=0xEF`, so a caller who seeks may append `0x00` (below every key that goes on) or `0xF0`
+//! Every tag lies in `0x02..=0xEF`, so a caller that seeks may append `0x00` (below every key that goes on) or `0xF0`
 //! (above every key that goes on with one more term) to a prefix made of whole terms.
 
 /// Stands for a subterm beyond [`MAX_DEPTH`](crate::MAX_DEPTH): no type has it, so `decode` refuses the key.
@@ -59,7 +59,7 @@ pub(super) const BITS: u8 = 0x90;
 pub(super) const FRACTION: u8 = 0xFF;
 /// Follows a zero byte that belongs to an atom or a bitstring, and tells it from the end.
 pub(super) const ESCAPED: u8 = 0xFF;
-/// How the last byte of a bitstring is told to be a whole one.
+/// The mark that the last byte of a bitstring is a whole one.
 pub(super) const WHOLE_BYTE: u8 = 8;
 /// Whether anything but zeros follows eight bytes of a big number.
 pub(super) const ONLY_ZEROS: u8 = 0x00;

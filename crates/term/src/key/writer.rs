@@ -34,7 +34,7 @@ pub struct KeyWriter<'a> {
     pub(super) out: &'a mut KeyBuf,
     pub(super) marks: Marks,
     pub(super) rest: Rest,
-    /// How many map keys the place to write at is inside of: beyond zero, numbers take their exact form.
+    /// The number of map keys around the place to write at: beyond zero, numbers take their exact form.
     pub(super) exact: usize,
     pub(super) maps: Vec<MapFrame>,
 }

@@ -1,4 +1,4 @@
-//! What can go wrong between serde and terms.
+//! Errors between serde and terms.
 
 use crate::{AtomError, ConvertError};
 
@@ -6,13 +6,13 @@ use crate::{AtomError, ConvertError};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SerdeError {
-    /// What the type's own `Serialize` or `Deserialize` said.
+    /// The error of the type's own `Serialize` or `Deserialize`.
     #[error("{0}")]
     Custom(String),
     /// The term is not of the type that is wanted.
     #[error("expected {expected}, found {found}")]
     Type {
-        /// What is wanted.
+        /// The type expected.
         expected: &'static str,
         /// The term's type, and the term if it is short.
         found: String,

@@ -11,7 +11,7 @@ use crate::convert::describe;
 use crate::term::{Fun, LocalFun};
 use crate::{Atom, ConvertError, Term};
 
-/// The Rust value of a term; the module's table says how. O(size).
+/// Returns the Rust value of a term; the module's table says how. O(size).
 ///
 /// # Errors
 ///

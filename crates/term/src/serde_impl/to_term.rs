@@ -7,7 +7,7 @@ use super::untag::untag;
 use super::{SerdeError, TERM};
 use crate::{Atom, Map, Term};
 
-/// The term of a Rust value; the module's table says which. O(size).
+/// Returns the term of a Rust value; the module's table says which. O(size).
 ///
 /// # Errors
 ///

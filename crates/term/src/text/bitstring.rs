@@ -65,7 +65,7 @@ impl Bits {
     }
 }
 
-/// How a segment is laid out; `None` is what was not said.
+/// The layout of a segment; `None` where nothing was said.
 #[derive(Default)]
 struct Spec {
     size: Option<u64>,

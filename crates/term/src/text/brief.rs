@@ -34,8 +34,8 @@ impl Write for Cut {
 }
 
 impl Term {
-    /// The beginning of the term's text, for a message: at most `most` bytes, with `...` at the end if that is not all
-    /// of it; `an integer of N bits` stands for one of more than 256. O(`most`), whatever the term.
+    /// Returns the beginning of the term's text, for a message: at most `most` bytes, with `...` at the end if that is
+    /// not all of it; `an integer of N bits` stands for one of more than 256. O(`most`), whatever the term.
     ///
     /// ```
     /// # use fyris_term::Term;

@@ -1,4 +1,4 @@
-//! What can be wrong with a text.
+//! Errors in a text.
 
 use crate::MAX_DEPTH;
 
@@ -6,7 +6,7 @@ use crate::MAX_DEPTH;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}, column {column}: {kind}")]
 pub struct ParseError {
-    /// What is wrong.
+    /// The kind of error.
     pub kind: ParseErrorKind,
     /// The byte of the text where it is.
     pub offset: usize,
@@ -16,16 +16,16 @@ pub struct ParseError {
     pub column: usize,
 }
 
-/// What is wrong with a text.
+/// Kinds of errors in a text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ParseErrorKind {
     /// Something else stands where `expected` should.
     #[error("expected {expected}, found {found}")]
     Unexpected {
-        /// What could stand here.
+        /// The item expected here.
         expected: &'static str,
-        /// What does.
+        /// The text found.
         found: String,
     },
     /// The text ends too early; more of it may make it right.
@@ -40,7 +40,7 @@ pub enum ParseErrorKind {
     /// A number whose digits are wrong or that is out of range.
     #[error("{what}: `{text}`")]
     Number {
-        /// What is wrong.
+        /// The kind of error.
         what: &'static str,
         /// The digits.
         text: String,
@@ -78,7 +78,7 @@ impl ParseError {
     }
 }
 
-/// What the scanner and the parser hand up: the offset becomes a line and a column only once.
+/// An error of the scanner or the parser: the offset becomes a line and a column only once.
 pub(super) struct Wrong {
     pub(super) offset: usize,
     pub(super) kind: ParseErrorKind,

@@ -36,7 +36,7 @@ impl Term {
     ///
     /// # Errors
     ///
-    /// What was wrong, with line and column; [`ParseError::is_incomplete`] if more text could make it right.
+    /// The error, with line and column; [`ParseError::is_incomplete`] if more text could make it right.
     pub fn parse(text: &str) -> Result<Term, ParseError> {
         let mut parser = parse::Parser::new(text);
         let parsed = parser.term().and_then(|term| {

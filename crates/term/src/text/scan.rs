@@ -158,7 +158,7 @@ impl<'a> Scanner<'a> {
         Ok(Term::Int(i64::from(u32::from(c))))
     }
 
-    /// What stands behind a backslash. `inside`: the quotes it is in, unclosed if the text ends here.
+    /// Reads the escape behind a backslash. `inside`: the quotes it is in, unclosed if the text ends here.
     fn escape(&mut self, inside: Option<&'static str>) -> Result<char, Wrong> {
         let start = self.at - 1;
         let Some(c) = self.bump() else {

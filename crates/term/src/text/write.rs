@@ -1,4 +1,5 @@
-//! Like `io:format("~tw")`: a term on one line, strings as lists of numbers, binaries as numbers or, if asked for, text.
+//! Like `io:format("~tw")`: a term on one line, strings as lists of numbers, binaries as numbers or, if asked for,
+//! text.
 
 use std::fmt::{self, Write};
 
@@ -10,7 +11,7 @@ use crate::{Atom, Map, Term};
 /// The node of an Erlang system that was not given a name.
 pub(super) const NO_NODE: &str = "nonode@nohost";
 
-/// How terms are written.
+/// The style in which terms are written.
 #[derive(Clone, Copy)]
 pub(super) struct Style {
     /// Whether characters beyond Latin-1 are written as they are, not escaped.

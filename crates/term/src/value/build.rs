@@ -39,21 +39,21 @@ pub trait Build {
     fn list(&mut self, elements: &[Self::Out], tail: Option<Self::Out>) -> Self::Out;
     /// A tuple.
     fn tuple(&mut self, elements: &[Self::Out]) -> Self::Out;
-    /// A tuple of so many elements that get their places afterwards, by [`Build::put`], in order, or never; `None` if
-    /// tuples of this size (which may be anything) are made whole, by [`Build::tuple`].
+    /// A tuple of a number of elements that get their places afterwards, by [`Build::put`], in order, or never; `None`
+    /// if tuples of this size (which may be anything) are made whole, by [`Build::tuple`].
     fn begin_tuple(&mut self, _arity: usize) -> Option<Self::Out> {
         None
     }
     /// Puts the element at its place, from 0, in a tuple of [`Build::begin_tuple`].
     fn put(&mut self, _tuple: Self::Out, _at: usize, _element: Self::Out) {}
-    /// A map of so many pairs that get their places afterwards, by [`Build::put_pair`], in exact order of the keys, or
-    /// never; `None` if maps of this size (which may be anything) are made whole, by [`Build::map`].
+    /// A map of a number of pairs that get their places afterwards, by [`Build::put_pair`], in exact order of the keys,
+    /// or never; `None` if maps of this size (which may be anything) are made whole, by [`Build::map`].
     fn begin_map(&mut self, _size: usize) -> Option<Self::Out> {
         None
     }
     /// Puts the pair at its place, from 0, in a map of [`Build::begin_map`].
     fn put_pair(&mut self, _map: Self::Out, _at: usize, _key: Self::Out, _value: Self::Out) {}
-    /// What a map of [`Build::begin_map`] is when all its pairs have got their places.
+    /// Returns the finished map of [`Build::begin_map`], when all its pairs have their places.
     fn end_map(&mut self, map: Self::Out) -> Self::Out {
         map
     }
@@ -97,7 +97,7 @@ pub fn build<B: Build>(
     }
 }
 
-/// Where a term would end whose bytes are wrong: beyond all bytes, so that it needs no test where another is read
+/// The end of a term whose bytes are wrong: beyond all bytes, so that it needs no test where another is read
 /// there.
 const NOWHERE: usize = usize::MAX;
 
@@ -108,7 +108,7 @@ struct Run<'a, 'b, B: Build> {
     blobs: &'b [Arc<[u8]>],
     builder: &'b mut B,
     stack: &'b mut Vec<B::Out>,
-    /// What is wrong, and where, when something ends nowhere.
+    /// Returns the error and its offset, when something ends nowhere.
     wrong: ValueErrorKind,
     wrong_at: usize,
 }
@@ -124,7 +124,7 @@ impl<'a, B: Build> Run<'a, '_, B> {
         (NOWHERE, self.builder.int(0))
     }
 
-    /// What `read` reads from `at` on, and where it ends.
+    /// Returns the item that `read` reads from `at` on, and its end.
     #[inline]
     fn read<T>(
         &mut self,

@@ -256,7 +256,7 @@ fn wide_atom(reader: &mut Reader<'_>) -> Result<Atom> {
     known_atom(reader.u32()?)
 }
 
-/// What follows the tag of a process identifier.
+/// Reads the bytes after the tag of a process identifier.
 pub(super) fn pid(reader: &mut Reader<'_>) -> Result<Pid> {
     Ok(Pid {
         node: wide_atom(reader)?,

@@ -97,14 +97,14 @@ impl IntBytes {
         IntBytes { bytes, len }
     }
 
-    /// The bytes.
+    /// Returns the bytes.
     #[inline]
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes[..self.len]
     }
 
-    /// The bytes of an integer as one number, the first one lowest, and how many they are; `None` if they are more than
-    /// eight.
+    /// Returns the bytes of an integer as one number, the first one lowest, and how many they are; `None` if they are
+    /// more than eight.
     #[inline]
     pub fn word(value: i64) -> Option<(u64, usize)> {
         match value {

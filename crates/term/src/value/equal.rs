@@ -7,7 +7,7 @@ use super::reader::Reader;
 use super::skip::token;
 use super::tag;
 
-/// Whether two runs of values are `=:=` term by term. One comparison of bytes, and of what the blobs hold.
+/// Returns whether two runs of values are `=:=` term by term. One comparison of bytes, and of what the blobs hold.
 ///
 /// Each run was encoded with a blob list that was empty before it (or both with lists equally long). Only if the bytes
 /// first differ inside a closure or a reference are terms looked at, since equality overlooks a part of these.
@@ -22,8 +22,8 @@ fn same_blobs(a: &[Arc<[u8]>], b: &[Arc<[u8]>]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| Arc::ptr_eq(a, b) || a == b)
 }
 
-/// Whether the first difference lies in a closure's own bytes or in a reference. Up to there the bytes are equal, and
-/// so are the terms (invariant **canonical**); anywhere else it makes them different.
+/// Returns whether the first difference lies in a closure's own bytes or in a reference. Up to there the bytes are
+/// equal, and so are the terms (invariant **canonical**); anywhere else it makes them different.
 fn differ_in_identity(a: &[u8], b: &[u8]) -> bool {
     let first = a.iter().zip(b).take_while(|(a, b)| a == b).count();
     let mut reader = Reader { left: a };

@@ -6,11 +6,11 @@
 pub struct ValueError {
     /// Counted from the start of the value.
     pub offset: usize,
-    /// What is wrong there.
+    /// The kind of error.
     pub kind: ValueErrorKind,
 }
 
-/// What is wrong with value bytes.
+/// Kinds of errors in value bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ValueErrorKind {

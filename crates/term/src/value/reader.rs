@@ -4,7 +4,7 @@ use super::error::ValueErrorKind;
 
 pub(super) type Result<T, E = ValueErrorKind> = std::result::Result<T, E>;
 
-/// What is left of a value.
+/// The remaining bytes of a value.
 pub(super) struct Reader<'a> {
     pub(super) left: &'a [u8],
 }

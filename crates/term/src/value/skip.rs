@@ -21,11 +21,11 @@ pub fn skip(bytes: &mut &[u8]) -> Result<(), ValueError> {
     }
 }
 
-/// Where a term ends whose bytes are wrong: beyond all bytes.
+/// The end of a term whose bytes are wrong: beyond all bytes.
 const NOWHERE: usize = usize::MAX;
 
-/// Where the term ends that begins at a place. Places come and go in registers: a slice that is returned in memory and
-/// used at once is waited for.
+/// Returns the end of the term that begins at a place. Places come and go in registers: a slice that is returned in
+/// memory and used at once is waited for.
 #[inline]
 fn end(bytes: &[u8], at: usize) -> usize {
     // Integers, atoms and short binaries: the tag says how long they are.
@@ -43,7 +43,7 @@ fn end_of_any(bytes: &[u8], mut at: usize) -> usize {
     }
 }
 
-/// What is wrong with the term at the front, and where.
+/// Returns the error in the term at the front, with its offset.
 #[cold]
 fn fault(bytes: &[u8]) -> ValueError {
     let mut offset = 0;
@@ -91,12 +91,12 @@ fn pass_all(bytes: &[u8], at: &mut usize) -> Result<()> {
     Ok(())
 }
 
-/// What [`FOLLOWING`] has for tags that do not tell.
+/// The entry of [`FOLLOWING`] for tags that do not tell.
 const UNKNOWN: u8 = u8::MAX;
-/// What [`FOLLOWING`] has for each term that follows.
+/// The part of an entry of [`FOLLOWING`] for each term that follows.
 const PART: u8 = 0x10;
 
-/// How many bytes follow a tag, and how many terms: in its low and in its high half.
+/// The number of bytes that follow a tag, in the low half, and of terms, in the high half.
 static FOLLOWING: [u8; 256] = following();
 
 const fn following() -> [u8; 256] {
@@ -118,9 +118,9 @@ const fn following() -> [u8; 256] {
     table
 }
 
-/// The value behind a key in a map: `pairs` are its pairs, `size` of them and maybe more behind, and `key` the bytes of
-/// a term that bytes tell from others ([`is_plain`](super::is_plain)). `None` if the key is not there. O(what stands
-/// before).
+/// Returns the value behind a key in a map: `pairs` are its pairs, `size` of them and maybe more behind, and `key` the
+/// bytes of a term that bytes tell from others ([`is_plain`](super::is_plain)). `None` if the key is not there. O(what
+/// stands before).
 ///
 /// # Errors
 ///

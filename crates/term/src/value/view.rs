@@ -131,7 +131,7 @@ fn atom<'a>(reader: &mut Reader<'a>, len: usize) -> Result<View<'a>> {
 }
 
 impl<'a> View<'a> {
-    /// The content, if it is a binary; `blobs` is the list that the value was encoded with.
+    /// Returns the content, if it is a binary; `blobs` is the list that the value was encoded with.
     pub fn as_binary(&self, blobs: &'a [Arc<[u8]>]) -> Option<&'a [u8]> {
         match *self {
             View::Binary(bytes) => Some(bytes),
@@ -140,7 +140,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The integer, if it is one of more than 64 bits.
+    /// Returns the integer, if it is one of more than 64 bits.
     pub fn as_big(&self) -> Option<BigInt> {
         match self {
             View::Big(bytes) => Some(BigInt::from_signed_bytes_le(bytes)),
@@ -149,7 +149,7 @@ impl<'a> View<'a> {
     }
 }
 
-/// The value at the front of `bytes`, if it is an integer of 64 bits. O(1).
+/// Returns the value at the front of `bytes`, if it is an integer of 64 bits. O(1).
 #[inline(always)]
 pub fn as_int(bytes: &[u8]) -> Option<i64> {
     let (&tag, left) = bytes.split_first()?;
@@ -165,8 +165,8 @@ pub fn as_int(bytes: &[u8]) -> Option<i64> {
     }
 }
 
-/// Whether one value that starts at the front of some bytes is `=:=` to a term can be told by comparing bytes: true
-/// unless the term holds a blob, a closure or a reference somewhere.
+/// Returns whether one value that starts at the front of some bytes is `=:=` to a term can be told by comparing bytes:
+/// true unless the term holds a blob, a closure or a reference somewhere.
 ///
 /// `value` and `blobs` are what [`encode`](super::encode) made of the term. A value delimits itself and has one form
 /// (invariant **canonical**), so stored bytes that start with those of a plain value start with that very value.

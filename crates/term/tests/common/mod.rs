@@ -10,7 +10,7 @@ use std::path::Path;
 
 use fyris_term::{Term, etf};
 
-/// How a term of the sorted corpus compares with the next, as OTP 25 saw it.
+/// The comparison of a term of the sorted corpus with the next, as OTP 25 saw it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Next {
     /// It is less.

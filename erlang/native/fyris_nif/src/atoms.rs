@@ -18,7 +18,7 @@ const CHUNKS: usize = 20;
 
 /// Words by number, zero where there is none yet.
 struct Words {
-    /// Where most programs' atoms are: one load.
+    /// The atoms of most programs: one load.
     near: [AtomicUsize; FIRST],
     far: [OnceLock<Box<[AtomicUsize]>>; CHUNKS],
 }

@@ -29,7 +29,7 @@ impl From<Error> for Fail {
     }
 }
 
-/// What a call gives.
+/// The result of a call.
 pub(crate) type Reply = Result<Term, Fail>;
 
 impl Fail {

@@ -15,7 +15,7 @@ use rustler::codegen_runtime::ErlNifEntry;
 
 use crate::{load, tables};
 
-/// What a library tells others of itself. The form is fixed, and [`SYMBOL`] is its name.
+/// The description of a library for others. The form is fixed, and [`SYMBOL`] is its name.
 #[repr(C)]
 pub(crate) struct Library {
     entry: extern "C" fn() -> *const ErlNifEntry,
@@ -141,7 +141,7 @@ pub(crate) fn serving() -> *const ErlNifEntry {
     twin.map_or_else(|| load::entry(), |twin| (twin.library.entry)())
 }
 
-/// Whether a library of another build has tables.
+/// Returns whether a library of another build has tables.
 pub(crate) fn another_has_tables() -> bool {
     let living = |copy: &Copy| (copy.library.tables)() > 0;
     copies().iter().any(living) && !cfg!(fyris_mutant = "nif_tables_left")

@@ -43,7 +43,7 @@ mod words;
 
 use rustler::codegen_runtime::ErlNifEntry;
 
-/// Where the machine begins: it looks this symbol up.
+/// The entry point of the library: the machine looks this symbol up.
 ///
 /// # Safety
 ///

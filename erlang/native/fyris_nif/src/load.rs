@@ -38,13 +38,13 @@ pub(crate) struct Types {
     pub(crate) fold: Type,
     /// A query between slices.
     pub(crate) query: Type,
-    /// Where a chunk begins.
+    /// A continuation of a limited query.
     pub(crate) chunk: Type,
     /// A range between slices.
     pub(crate) range: Type,
     /// A compiled match specification.
     pub(crate) spec: Type,
-    /// Those of the loading before that.
+    /// The kinds of the load before.
     older: Option<&'static Types>,
 }
 
@@ -100,7 +100,7 @@ pub(crate) unsafe fn resource<'t, T>(
         .find_map(|types| unsafe { env.resource(term, kind(types)) })
 }
 
-/// What went wrong, as the exit code of `load`.
+/// Exit codes of `load` for errors.
 const BAD_LAYOUT: c_int = 2;
 const NO_TYPES: c_int = 3;
 const OTHER_LIBRARY: c_int = 4;
@@ -144,7 +144,7 @@ fn begin(env: Env) -> c_int {
     0
 }
 
-/// What tells this library from another build of it: an address in it.
+/// Returns an address that tells this library from another build of it.
 fn identity() -> *mut c_void {
     std::ptr::from_ref(&TYPES).cast_mut().cast()
 }

@@ -1,11 +1,11 @@
-//! Processes: who calls, who owns, and who has ended.
+//! Processes: callers, owners, and those that have ended.
 //!
 //! # Ends
 //!
 //! A process that owns, fixes or may inherit a table is monitored, once. The machine calls [`down`] after the process
-//! has sent its exit signals, so somebody who learned of the end by a link or a monitor may come here first. Therefore
-//! every access by another process than the owner asks whether the owner is alive, and if not does here and now what
-//! `down` would do ([`ended`]); who comes second finds it done.
+//! has sent its exit signals, so a process that learned of the end by a link or a monitor may come here first.
+//! Therefore every access by another process than the owner asks whether the owner is alive, and if not does here and
+//! now what `down` would do ([`ended`]); the second to come finds it done.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -42,7 +42,7 @@ fn monitors() -> MutexGuard<'static, HashMap<ProcessId, Monitor>> {
         .unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-/// How many processes are monitored now.
+/// Returns the number of processes that are monitored now.
 pub(crate) fn monitored() -> usize {
     monitors().len()
 }
@@ -96,14 +96,14 @@ pub(crate) unsafe extern "C" fn down(
     let _ = std::panic::catch_unwind(|| ended(env, *id));
 }
 
-/// What is to be done when a process has ended. Doing it twice does no harm.
+/// Cleans up after a process that has ended. Doing it twice does no harm.
 pub(crate) fn ended(env: Env, id: ProcessId) {
     with_env(env, || store().ended(id));
     let monitor = monitors().remove(&id);
     drop(monitor);
 }
 
-/// Whether the process, if it is one of Erlang's, is alive.
+/// Returns whether the process, if it is one of Erlang's, is alive.
 #[inline]
 pub(crate) fn is_alive(env: Env, id: ProcessId) -> bool {
     pid(id).is_none_or(|pid| env.is_alive(pid))

@@ -52,7 +52,7 @@ impl Shape {
     }
 }
 
-/// Where the shape of these keys is kept.
+/// Returns the slot in which the shape of these keys is kept.
 fn slot(keys: &[Term]) -> usize {
     let number = |key: Option<&Term>| key.map_or(0, |key| key.0 >> 6);
     (number(keys.first()) ^ number(keys.last()).rotate_left(2) ^ keys.len()) % KEPT

@@ -42,7 +42,7 @@ const BOXED: usize = 0x2;
 const SUBTAG: usize = 0x3F;
 /// Of no header, whose last bits are zero.
 const NO_RECORDS: usize = 1;
-/// What the headers of native records say.
+/// The subtag of the headers of native records.
 static RECORD: AtomicUsize = AtomicUsize::new(NO_RECORDS);
 
 /// Small integers have 60 bits.
@@ -61,7 +61,7 @@ impl Term {
         (self.0 & ATOM_MASK == ATOM).then_some(self.0 >> 6)
     }
 
-    /// What identifies a local process.
+    /// Returns the word that identifies a local process.
     #[inline(always)]
     pub(crate) fn local_pid(self) -> Option<u64> {
         (self.0 & IMMEDIATE == PID).then_some(self.0 as u64 >> 4)
@@ -80,16 +80,16 @@ impl Term {
         fits.then_some(Term((value << 4) as usize | SMALL))
     }
 
-    /// What a local reference points to: a header word, and a half word that is always the same in references to
-    /// nothing.
+    /// Returns the words that a local reference points to: a header word, and a half word that is always the same in
+    /// references to nothing.
     fn reference_words(self) -> (usize, u32) {
         let first: *const usize = std::ptr::with_exposed_provenance(self.0 & !POINTER_TAGS);
         // SAFETY: callers pass references, which are pointers, with a tag in the low bits, to at least two words.
         unsafe { (first.read(), first.add(1).cast::<u32>().read()) }
     }
 
-    /// Whether it is a native record, of which the machine itself does not tell the kind: OTP 29 ends at once when it
-    /// is asked.
+    /// Returns whether it is a native record, of which the machine itself does not tell the kind: OTP 29 ends at once
+    /// when it is asked.
     #[inline(always)]
     fn is_record(self) -> bool {
         // Relaxed: written when the library is loaded, before any call.
@@ -97,7 +97,7 @@ impl Term {
         record != NO_RECORDS && self.0 & PRIMARY == BOXED && self.subtag() == record
     }
 
-    /// What the header of a term that is boxed says of its kind.
+    /// Returns the kind of a boxed term, from its header.
     #[inline(always)]
     fn subtag(self) -> usize {
         let header: *const usize = std::ptr::with_exposed_provenance(self.0 & !POINTER_TAGS);
@@ -131,9 +131,9 @@ pub(crate) struct Env(*mut ErlNifEnv);
 /// A block that the machine counts references to, and its type.
 pub(crate) type Type = *const raw::ErlNifResourceType;
 
-/// What becomes of a resource that nobody holds any more.
+/// The destructor of a resource, called when nobody holds it any more.
 pub(crate) type Destroy = unsafe extern "C" fn(*mut ErlNifEnv, *mut c_void);
-/// What is called when a monitored process ends.
+/// The function that is called when a monitored process ends.
 pub(crate) type Down =
     unsafe extern "C" fn(*mut ErlNifEnv, *mut c_void, *const ErlNifPid, *const raw::ErlNifMonitor);
 /// A function as the machine calls it.
@@ -192,7 +192,7 @@ impl Env {
         (found != 0).then(|| (Term::from_c(head), Term::from_c(tail)))
     }
 
-    /// Whether it is `[]`.
+    /// Returns whether it is `[]`.
     #[inline]
     pub(crate) fn is_nil(self, term: Term) -> bool {
         // SAFETY: the term belongs to the call under way (CALL), and is only looked at.
@@ -427,7 +427,7 @@ impl Env {
         }
     }
 
-    /// Whether a local process is alive, and not about to end.
+    /// Returns whether a local process is alive, and not about to end.
     #[inline]
     pub(crate) fn is_alive(self, pid: Term) -> bool {
         // SAFETY: the environment is that of the call under way (CALL); a pid is one word, copied, and may name a dead
@@ -453,7 +453,7 @@ impl Env {
         Term::from_c(unsafe { raw::enif_raise_exception(self.0, reason.c()) })
     }
 
-    /// Says that the call has used so many per cent of the process's time slice; true when it is used up.
+    /// Says that the call has used `percent` per cent of the process's time slice; true when it is used up.
     pub(crate) fn consume(self, percent: usize) -> bool {
         // SAFETY: the environment is that of the call under way (CALL); the number is from 1 to 100, as the machine
         // asks.
@@ -525,7 +525,7 @@ impl Env {
         }
     }
 
-    /// Whether it is a reference to a resource, of whatever library.
+    /// Returns whether it is a reference to a resource, of whatever library.
     pub(crate) fn refers_to_resource(self, term: Term) -> bool {
         let Some((header, plain)) = REFERENCES.get().copied().flatten() else {
             return false;
@@ -590,14 +590,14 @@ static RESOURCES: LazyLock<Striped> = LazyLock::new(|| {
     count
 });
 
-/// Whether this is a scheduler for long work: its stack is a third of another's.
+/// Returns whether this is a scheduler for long work: its stack is a third of another's.
 pub(crate) fn has_small_stack() -> bool {
     // SAFETY: it may be asked on any thread.
     let kind = unsafe { raw::enif_thread_type() };
     kind == raw::ERL_NIF_THR_DIRTY_CPU_SCHEDULER || kind == raw::ERL_NIF_THR_DIRTY_IO_SCHEDULER
 }
 
-/// How many resources live now.
+/// Returns the number of resources that live now.
 pub(crate) fn resources() -> i64 {
     RESOURCES.exact()
 }
@@ -674,7 +674,7 @@ pub(crate) fn learn_records(env: Env) {
     }
 }
 
-/// Whether references to resources are told from others.
+/// Returns whether references to resources are told from others.
 pub(crate) fn references_are_known() -> bool {
     matches!(REFERENCES.get(), Some(Some(_)))
 }
@@ -714,11 +714,11 @@ pub(crate) unsafe fn release(object: *const c_void) {
     unsafe { raw::enif_release_resource(object) }
 }
 
-/// What the words of terms look like.
+/// The layout of the words of terms.
 pub(crate) struct Layout;
 
 impl Layout {
-    /// Whether the machine's words are those we know.
+    /// Returns whether the machine's words are those we know.
     pub(crate) fn probe(env: Env) -> bool {
         let smalls = [0, 1, -1, 42, i64::from(i32::MIN), (1 << 59) - 1, -1 << 59];
         let integers = smalls.iter().all(|&value| {

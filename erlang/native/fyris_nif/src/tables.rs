@@ -23,7 +23,7 @@ pub(crate) fn store() -> &'static Store {
     &STORE
 }
 
-/// What the resource of a table holds.
+/// The content of the resource of a table.
 pub(crate) struct Held(Table);
 
 /// The table's count of its resource.
@@ -60,7 +60,7 @@ pub(crate) fn tid(env: Env, id: TableId) -> Option<Term> {
     tid_of(env, &table)
 }
 
-/// What others call the table: its name, or its tid.
+/// Returns the reference to a table: its name, or its tid.
 pub(crate) fn reference(env: Env, table: TableRef) -> Option<Term> {
     match table {
         TableRef::Name(name) => Some(atoms::to_machine(env, name)),
@@ -68,7 +68,7 @@ pub(crate) fn reference(env: Env, table: TableRef) -> Option<Term> {
     }
 }
 
-/// Whether the term is a tid.
+/// Returns whether the term is a tid.
 pub(crate) fn is_tid(env: Env, term: Term) -> bool {
     // SAFETY: resources of the type hold a `Held`.
     unsafe { load::resource::<Held>(env, term, |kinds| kinds.table) }.is_some()
@@ -106,7 +106,7 @@ fn by_name<'g>(
     Ok(store().borrow(caller, name, pin)?)
 }
 
-/// Whether the owner, if it is another process than the caller, is a process that has ended.
+/// Returns whether the owner, if it is another process than the caller, is a process that has ended.
 #[inline]
 fn is_orphan(env: Env, table: &Table, caller: ProcessId) -> bool {
     let owner = table.owner().filter(|owner| *owner != caller);
@@ -130,7 +130,7 @@ fn inherited<'g>(
         process::ended(env, owner);
         table = find(env, term, caller, pin)?;
         if table.owner() == Some(owner) {
-            // It had no heir: whoever uses the table will find it deleted.
+            // It had no heir: the next user of the table will find it deleted.
             break;
         }
     }
@@ -169,7 +169,8 @@ pub(crate) fn write<R>(
     })
 }
 
-/// Sees to it that a table whose owner has ended is inherited or gone, for one who has the table but not its name.
+/// Sees to it that a table whose owner has ended is inherited or gone, for a caller that has the table but not its
+/// name.
 #[inline]
 pub(crate) fn inherit(env: Env, table: &Table) -> Result<(), Fail> {
     if !is_orphan(env, table, process::me(env)) {

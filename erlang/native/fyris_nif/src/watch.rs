@@ -5,10 +5,10 @@
 //! A watcher that finds the [`count`](Watch::count) of a table as it was before it read the table has seen every write
 //! that had returned by then.
 //!
-//! A write ends with [`wrote`]: a light barrier, and if the table is watched the count goes up. Whoever begins to watch
-//! says so first, then makes all threads pass a heavy barrier (`membarrier`), and only then reads the table. So a write
-//! that found nobody watching had been published before that reading; any other one is counted before it returns. A
-//! write to an unwatched table pays for one load.
+//! A write ends with [`wrote`]: a light barrier, and if the table is watched the count goes up. A process that begins
+//! to watch says so first, then makes all threads pass a heavy barrier (`membarrier`), and only then reads the table.
+//! So a write that found nobody watching had been published before that reading; any other one is counted before it
+//! returns. A write to an unwatched table pays for one load.
 //!
 //! Tables share a few places by their identities: a write to another table can be taken for one, which costs a reading.
 

@@ -53,13 +53,13 @@ const MAP: usize = 3;
 /// Header and size of the binaries by their length.
 type Binaries = [(usize, usize); SHORT + 1];
 
-/// What was learned.
+/// The layouts that were learned.
 struct Known {
     binaries: Binaries,
     map: Option<Maps>,
 }
 
-/// What maps look like.
+/// The layout of maps.
 #[derive(Clone, Copy)]
 struct Maps {
     header: usize,
@@ -79,7 +79,7 @@ pub(crate) fn probe(env: Env) {
     });
 }
 
-/// Whether terms are written word by word, and whether maps are.
+/// Returns whether terms are written word by word, and whether maps are.
 pub(crate) fn known() -> (bool, bool) {
     match KNOWN.get() {
         Some(Some(known)) => (true, known.map.is_some()),
@@ -95,7 +95,7 @@ fn address(term: Term) -> *const usize {
 ///
 /// # Safety
 ///
-/// The machine has just made it, in the heap, with at least so many.
+/// The machine has just made it, in the heap, with at least `N` words.
 unsafe fn words<const N: usize>(term: Term) -> [usize; N] {
     // SAFETY: the caller's contract.
     unsafe { address(term).cast::<[usize; N]>().read() }
@@ -154,7 +154,7 @@ fn learn_binaries(env: Env) -> Option<Binaries> {
     Some(binaries)
 }
 
-/// What maps of few keys look like, if they are arrays of keys in one of the two orders.
+/// Learns the layout of maps of few keys, if they are arrays of keys in one of the two orders.
 fn learn_map(env: Env) -> Option<Maps> {
     // In the order of names, and not in that of their numbers.
     let mut names: Vec<Term> = (0..FEW_KEYS as u8)
@@ -236,7 +236,7 @@ impl Room {
         self.given - self.left
     }
 
-    /// So many words, two at least, for a term that is written at once: all but the first are small integers now.
+    /// A number of words, two at least, for a term that is written at once: all but the first are small integers now.
     /// `None` if they are not to be had.
     #[inline(always)]
     fn take(&mut self, words: usize) -> Option<*mut usize> {
@@ -323,7 +323,7 @@ impl Room {
         }
     }
 
-    /// A map of so many pairs of small integers, for [`Room::put_pair`].
+    /// A map of a number of pairs of small integers, for [`Room::put_pair`].
     pub(crate) fn begin_map(&mut self, size: usize) -> Option<Term> {
         let maps = self.known?.map;
         let Maps { header, .. } = maps.filter(|_| (1..=FEW_KEYS).contains(&size))?;

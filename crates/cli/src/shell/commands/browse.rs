@@ -7,7 +7,7 @@ use crate::shell::error::ShellError;
 use crate::shell::interrupt;
 use crate::shell::session::{MANY, Session};
 
-/// How many objects `head` and `tail` show when not told.
+/// The number of objects that `head` and `tail` show unless it is said.
 const FEW: usize = 10;
 
 /// `head [TABLE] [N]`

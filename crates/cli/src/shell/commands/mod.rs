@@ -1,4 +1,4 @@
-//! What the commands do, by what they are about.
+//! The commands, grouped by subject.
 
 pub(crate) mod browse;
 pub(crate) mod change;

@@ -111,7 +111,7 @@ impl Asked {
         Ok(())
     }
 
-    /// How many there were, and the plan behind it.
+    /// Prints the number of results, and the plan.
     fn number(&self, session: &Session, mut query: Query, what: &str) -> Result<(), ShellError> {
         query = query.threads(self.threads);
         let done = self.through(&mut query);

@@ -39,7 +39,7 @@ const SLIPS: [(&str, &str); 5] = [
     ("=", "`==` or `=:=`"),
 ];
 
-/// What `$1` stands for.
+/// The meaning of `$1`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Dollars {
     /// An element of the object.
@@ -257,7 +257,7 @@ impl<'s, 'a> Expressions<'s, 'a> {
         Ok(Term::Map(Map::new(pairs)))
     }
 
-    /// What stands between an opening bracket and its closing one, which stays.
+    /// Parses the parts between an opening bracket and its closing one, which stays.
     fn parts(&mut self, end: &str, part: Part<'s, 'a>) -> Result<Vec<Term>, ShellError> {
         self.scan.open += 1;
         let mut parts = Vec::new();
@@ -302,7 +302,7 @@ impl<'s, 'a> Expressions<'s, 'a> {
     }
 }
 
-/// How the parts of a bracket are read.
+/// A function that reads the parts of a bracket.
 type Part<'s, 'a> = fn(&mut Expressions<'s, 'a>) -> Result<Term, ShellError>;
 
 /// Is it one of `$1`, `$_` and `$$`, and not a character?

@@ -13,7 +13,7 @@ pub(crate) struct Request {
     pub(crate) table: Option<Term>,
     /// The match specification, not checked.
     pub(crate) spec: Term,
-    /// How many results are wanted.
+    /// The greatest number of results.
     pub(crate) limit: Option<usize>,
     /// On how many threads.
     pub(crate) threads: usize,
@@ -21,7 +21,7 @@ pub(crate) struct Request {
     pub(crate) show_spec: bool,
 }
 
-/// What the command does with objects that match, and so what can be said of it.
+/// The command's action on objects that match, which decides what the query may say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Does {
     /// Shows what `return` says, or the objects.
@@ -77,7 +77,7 @@ pub(crate) fn parse(text: &str, at: usize, does: Does) -> Result<Request, ShellE
 }
 
 impl Request {
-    /// What a call says: `ets:select(Table, Spec)` or `ets:select(Table, Spec, Limit)`.
+    /// Returns the request of a call: `ets:select(Table, Spec)` or `ets:select(Table, Spec, Limit)`.
     pub(crate) fn of_call(terms: Vec<Term>, does: Does) -> Option<Request> {
         let mut terms = terms.into_iter();
         let (table, spec) = (terms.next()?, terms.next()?);
@@ -134,7 +134,7 @@ impl Parts {
         Ok(())
     }
 
-    /// What `$1` means here.
+    /// Returns the meaning of `$1` here.
     fn dollars(&self) -> Dollars {
         match self.pattern {
             Some(_) => Dollars::Variables,
@@ -172,7 +172,7 @@ impl Parts {
         Ok(())
     }
 
-    /// What could stand here instead.
+    /// Lists the words that may stand here.
     fn what_may_come(&self, has_spec: bool, does: Does) -> String {
         let open = !has_spec;
         let mut words = Vec::new();

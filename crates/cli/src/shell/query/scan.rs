@@ -6,7 +6,7 @@ use fyris_term::text::parse_prefix;
 use super::syntax_error::SyntaxError;
 use crate::shell::error::ShellError;
 
-/// How much of the text is shown as what was found.
+/// The number of characters of the text that are shown as found.
 const SHOWN: usize = 20;
 
 /// Reads a text from left to right.
@@ -23,7 +23,7 @@ impl<'a> Scanner<'a> {
         Scanner { text, at, open: 0 }
     }
 
-    /// What is left, blanks and comments skipped.
+    /// Returns the rest of the text after blanks and comments.
     pub(super) fn rest(&mut self) -> &'a str {
         loop {
             let rest = &self.text[self.at..];
@@ -36,7 +36,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Whether nothing but a full stop is left.
+    /// Returns whether nothing but a full stop is left.
     pub(super) fn is_over(&mut self) -> bool {
         let rest = self.rest();
         rest.is_empty() || rest == "."
@@ -52,7 +52,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Goes on behind so many bytes.
+    /// Goes on after a number of bytes.
     pub(super) fn skip(&mut self, bytes: usize) {
         self.at += bytes;
     }

@@ -1,4 +1,4 @@
-//! What is wrong with the text of a query.
+//! Errors in the text of a query.
 
 /// Something else stands where `expected` should.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -1,4 +1,4 @@
-//! What queries in words stand for, and what is said of wrong ones.
+//! Tests of queries in words: their specifications, and the messages for wrong ones.
 
 use fyris_term::Term;
 

@@ -1,4 +1,4 @@
-//! What can only be seen from inside: a process that is overtaken in the middle of an operation.
+//! Tests that need the inside of the crate: a process that is overtaken in the middle of an operation.
 
 use crate::segment::Segment;
 use crate::words::diff;
@@ -34,7 +34,7 @@ fn a_change_that_looks_like_what_replaced_its_base_is_not_forgotten() {
     for round in 0..2400usize {
         commit(&mut b, 3, round as u8 & 1);
     }
-    // Who comes new takes the free frame with the lowest number, the first that was ever used.
+    // A new process takes the free frame with the lowest number, the first that was ever used.
     drop(b);
     let mut c = Segment::checkout(&name, 0, &declared).unwrap();
     commit(&mut c, 1, 7);

@@ -59,7 +59,7 @@ pub enum Status {
     Opened,
 }
 
-/// What is wrong with a log file, and where.
+/// Errors in a log file, with the offset.
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
     /// The first eight bytes are not those of a log.
@@ -71,7 +71,7 @@ pub enum LogError {
     /// No item begins here.
     #[error("byte {offset}: no item begins here: {found:02x?} is not an item's mark")]
     BadMagic {
-        /// Where the item was expected.
+        /// The offset at which the item was expected.
         offset: u64,
         /// The four bytes found in place of its mark.
         found: [u8; 4],
@@ -79,7 +79,7 @@ pub enum LogError {
     /// The file ends within an item.
     #[error("byte {offset}: the file ends {missing} bytes before this item does ({have} are here)")]
     Truncated {
-        /// Where the item begins.
+        /// The offset of the item.
         offset: u64,
         /// Bytes of it that are in the file, its head included.
         have: u64,
@@ -89,7 +89,7 @@ pub enum LogError {
     /// The MD5 of a big item's size does not fit the size.
     #[error("byte {offset}: the checksum of the item's size ({size}) does not fit")]
     BadSizeSum {
-        /// Where the item begins.
+        /// The offset of the item.
         offset: u64,
         /// The size it claims.
         size: u32,
@@ -97,7 +97,7 @@ pub enum LogError {
     /// An item larger than the caller accepts.
     #[error("byte {offset}: an item of {size} bytes is more than the {limit} allowed")]
     TooLarge {
-        /// Where the item begins.
+        /// The offset of the item.
         offset: u64,
         /// The size it claims, or has.
         size: u64,
@@ -107,9 +107,9 @@ pub enum LogError {
     /// The system refused to read or write.
     #[error("byte {offset}: {source}")]
     Io {
-        /// How far reading or writing had come.
+        /// The offset that reading or writing had reached.
         offset: u64,
-        /// What the system said.
+        /// The error of the system.
         source: std::io::Error,
     },
 }
@@ -120,7 +120,7 @@ impl LogError {
         !matches!(self, LogError::NotALog { .. } | LogError::Io { .. })
     }
 
-    /// Where in the file, in bytes.
+    /// Returns the offset in the file, in bytes.
     pub fn offset(&self) -> u64 {
         match self {
             LogError::NotALog { .. } => 0,

@@ -14,13 +14,13 @@ const BUFFER: usize = 256 * 1024;
 /// One item of a log.
 #[derive(Clone, Copy, Debug)]
 pub struct Item<'a> {
-    /// Where its payload begins in the file, in bytes.
+    /// The offset of its payload in the file, in bytes.
     pub offset: u64,
     /// The payload.
     pub bytes: &'a [u8],
 }
 
-/// What an item's head says.
+/// The head of an item.
 struct ItemHead {
     size: u32,
     head: usize,
@@ -40,7 +40,7 @@ pub struct LogReader<R> {
     /// Length of the file, where known.
     length: Option<u64>,
     ended: bool,
-    /// Where the payload of the item last read lies in `buf`.
+    /// The range of the payload of the item last read in `buf`.
     item: Range<usize>,
     status: Status,
     max_item: u32,
@@ -81,7 +81,7 @@ impl<R: Read> LogReader<R> {
         Ok(reader)
     }
 
-    /// Whether the writer finished the file.
+    /// Returns whether the writer finished the file.
     pub fn status(&self) -> Status {
         self.status
     }
@@ -116,7 +116,7 @@ impl<R: Read> LogReader<R> {
         Ok(true)
     }
 
-    /// The item that [`LogReader::advance`] read last (empty unless its last call
+    /// Returns the item that [`LogReader::advance`] read last (empty unless its last call
     /// returned true).
     #[inline]
     pub fn item(&self) -> Item<'_> {

@@ -1,4 +1,4 @@
-//! What the writer writes the reader reads; and every kind of damage is named with its offset.
+//! The reader reads the writer's output, and names every kind of damage with its offset.
 
 use std::io::Cursor;
 

@@ -1,4 +1,4 @@
-//! Where the lines break.
+//! Line breaking.
 //!
 //! One walk over the measured term serves twice: as a *trial* that only asks whether the indentation behind tags
 //! leaves enough room, and as the printing itself. They go through the same decisions; where the original's two walks
@@ -9,14 +9,14 @@ use super::node::{Kind, Node, Rest, Sequence, write_flat};
 /// A trial found that tags push their tuples too far to the right.
 pub(super) struct TooFarRight;
 
-/// Where the walk is.
+/// The position of the walk.
 #[derive(Clone, Copy)]
 pub(super) struct At {
     /// The column.
     pub(super) col: i64,
-    /// How far the lines below are indented.
+    /// The indentation of the lines below.
     pub(super) indent: i64,
-    /// How many brackets close right behind.
+    /// The number of brackets that close right behind.
     pub(super) closing: i64,
     /// Characters on this line since its indentation.
     pub(super) written: i64,

@@ -26,7 +26,7 @@ use layout::{At, Layout};
 use super::print_w;
 use crate::Term;
 
-/// How [`print_p`] prints.
+/// Options of [`print_p`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PrintOptions {
     /// Characters on a line (80).
@@ -35,7 +35,7 @@ pub struct PrintOptions {
     pub column: usize,
     /// Show characters beyond Latin-1, and UTF-8 in binaries (yes; `~tp`). Otherwise they are escaped (`~p`).
     pub unicode: bool,
-    /// How much to show (all): each level and each element beside it uses one up; what is beyond is `...`.
+    /// The depth to show (all): each level and each element beside it uses one up; what is beyond is `...`.
     pub depth: Option<usize>,
 }
 
@@ -50,7 +50,7 @@ impl Default for PrintOptions {
     }
 }
 
-/// The layout of `io:format("~tp")` (or `~p`, see [`PrintOptions::unicode`]). O(size of the text).
+/// Returns the layout of `io:format("~tp")` (or `~p`, see [`PrintOptions::unicode`]). O(size of the text).
 ///
 /// ```
 /// use fyris_term::{Term, text};

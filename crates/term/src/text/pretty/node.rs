@@ -30,13 +30,13 @@ pub(super) enum Kind {
     Pair(Box<(Node, Node)>),
 }
 
-/// What stands between brackets.
+/// The items between brackets.
 pub(super) struct Sequence {
     pub(super) items: Vec<Node>,
     pub(super) rest: Rest,
 }
 
-/// What follows the last item.
+/// The text after the last item.
 pub(super) enum Rest {
     Nothing,
     /// `...`: cut by the depth limit.

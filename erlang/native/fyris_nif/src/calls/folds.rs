@@ -44,7 +44,7 @@ struct Fold {
 const FIRST: usize = 4;
 /// Objects of a slice: a tenth of a millisecond, or a little less.
 const SLICE: usize = 512;
-/// What a slice takes of a process's time.
+/// The percentage of a process's time slice that a slice takes.
 const PERCENT: usize = 10;
 
 impl Fold {

@@ -10,7 +10,7 @@ use crate::{atoms, tables};
 /// Longer lists are inserted on a scheduler for long work, since going there and back costs some 20 microseconds: half
 /// a millisecond's worth, or less.
 const LONG: usize = 1000;
-/// What inserting so many takes of a process's time.
+/// The percentage of a process's time slice that inserting `LONG` objects takes.
 const PERCENT: usize = 50;
 
 /// `insert/2`.

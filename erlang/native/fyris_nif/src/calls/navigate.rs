@@ -9,7 +9,7 @@ use crate::sys::{Env, Term};
 use crate::term::{most_words, with_maker};
 use crate::{atoms, tables};
 
-/// Which way.
+/// The direction.
 #[derive(Clone, Copy)]
 enum Way {
     Up,
@@ -19,7 +19,7 @@ enum Way {
 /// Words of a pair and a cell.
 const PAIR: usize = 5;
 
-/// What is made of where we get.
+/// Makes the reply of the objects that were reached.
 type View = fn(Env, &[Object<'_>]) -> Term;
 
 /// `first/1`.

@@ -20,7 +20,7 @@ const CELL: usize = 2;
 /// Keys nested deeper are not looked through.
 const DEPTH: usize = 8;
 
-/// What a query wants of each object.
+/// The result that a query wants of each object.
 enum Wanted {
     Object,
     True,
@@ -36,7 +36,7 @@ struct Asked<'t> {
     wanted: Wanted,
 }
 
-/// Where each variable stands, by its number; positions count from 1.
+/// The position of each variable, by its number; positions count from 1.
 type Places = [u8; atoms::VARIABLES];
 
 /// The answer, `{done, Result}`; `None` if the query is of another form.
@@ -108,7 +108,7 @@ impl<'t> Asked<'t> {
         (known && is_constant(env, key, 0)).then_some((key, places))
     }
 
-    /// Whether an object that was looked up matches.
+    /// Returns whether an object that was looked up matches.
     fn fits(&self, table: &Table, object: &Object<'_>, key: &KeyBuf) -> bool {
         // In an ordered set the stored key may be `1.0` where `1` is asked for.
         object.arity() == self.head.len()
@@ -191,7 +191,7 @@ fn only(env: Env, list: Term) -> Option<Term> {
     (tail == atoms::nil(env)).then_some(element)
 }
 
-/// Whether a term in a head stands for itself: there is no variable in it and no map.
+/// Returns whether a term in a head stands for itself: there is no variable in it and no map.
 fn is_constant(env: Env, term: Term, depth: usize) -> bool {
     if term.small().is_some() || term.local_pid().is_some() {
         return true;

@@ -19,21 +19,21 @@ use crate::{atoms, load, process, tables, term, watch};
 
 /// Objects of a slice.
 const SLICE: usize = 1000;
-/// What a slice takes of a process's time.
+/// The percentage of a process's time slice that a slice takes.
 const PERCENT: usize = 12;
 
 /// A query between two slices.
 pub(crate) struct QueryPlace {
     query: Mutex<Query>,
     verb: Verb,
-    /// What the specification refers to can get into the table.
+    /// The resources that the specification refers to, which can get into the table.
     _offered: Offered,
 }
 
 /// A chunk under way, or where the next one begins.
 pub(crate) struct ChunkPlace(Mutex<Option<Continuation>>);
 
-/// What is done with what matches.
+/// The action on objects that match.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verb {
     Select,
@@ -96,7 +96,7 @@ impl Verb {
     }
 }
 
-/// Who asks, and on which node.
+/// Returns the calling process and its node.
 pub(super) fn machine(env: Env) -> Machine {
     let machine = match env.self_pid().map(|pid| term::read(env, pid)) {
         Some(Ok(Owned::Pid(pid))) => Machine::new(*pid),

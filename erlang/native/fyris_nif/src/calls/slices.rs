@@ -17,7 +17,7 @@ pub(crate) struct CursorPlace {
 
 /// Objects of a slice: a tenth of a millisecond, or a little less.
 const SLICE: usize = 512;
-/// What a slice takes of a process's time.
+/// The percentage of a process's time slice that a slice takes.
 const PERCENT: usize = 10;
 
 /// `cursor(Table, Back)`: before the first key, or behind the last.

@@ -16,7 +16,7 @@ use crate::{atoms, load, tables};
 
 /// Objects or keys of a slice.
 const SLICE: usize = 400;
-/// What a slice takes of a process's time.
+/// The percentage of a process's time slice that a slice takes.
 const PERCENT: usize = 10;
 
 /// A range that is read bit by bit.
@@ -113,7 +113,7 @@ fn read_prefix(term: Owned) -> Option<Prefix> {
     }
 }
 
-/// `range_slice(Table, Place, List, Limit)`: up to so many objects or keys in front of the list, the last one first;
+/// `range_slice(Table, Place, List, Limit)`: up to `Limit` objects or keys in front of the list, the last one first;
 /// `{More, Count, List}`.
 pub(super) fn range_slice(env: Env, args: &[Term]) -> Reply {
     // SAFETY: resources of the type hold a `RangePlace`.

@@ -100,7 +100,7 @@ pub(super) fn update_counter(env: Env, args: &[Term]) -> Reply {
     })
 }
 
-/// Whether there is no default, or one that can be an object: it is looked at only where the key is not there.
+/// Returns whether there is no default, or one that can be an object: it is looked at only where the key is not there.
 fn is_default(env: Env, table: &Table, args: &[Term]) -> bool {
     let is_object = |&default| {
         let elements = env.tuple(default);

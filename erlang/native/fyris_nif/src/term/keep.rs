@@ -2,9 +2,9 @@
 //!
 //! A resource of the machine (what `atomics:new/2` gives, a socket, a compiled expression) lives as long as terms refer
 //! to it. What is stored of a reference are its numbers, which are no such term. So an object with one, or with a fun
-//! that has captured one, brings a keeper ([`fyris::ResourceRefs`]) along: a mark and the numbers. For each resource that
-//! objects hold, there is one environment of the machine with a term that refers to it, and a count of the holders:
-//! records, and calls that have read the reference and may put it into records ([`offer`]).
+//! that has captured one, brings a keeper ([`fyris::ResourceRefs`]) along: a mark and the numbers. For each resource
+//! that objects hold, there is one environment of the machine with a term that refers to it, and a count of the
+//! holders: records, and calls that have read the reference and may put it into records ([`offer`]).
 //!
 //! Tids of our own are not kept: a table's end does not wait for them.
 //!
@@ -32,7 +32,7 @@ use super::{rare, share};
 use crate::load;
 use crate::sys::{self, Env, OwnEnv, Term};
 
-/// What keepers begin with: nobody else's binaries do, as nobody can know it.
+/// The beginning of keepers, and of no other binaries, as nobody can know it.
 static MARK: LazyLock<[u8; 32]> = LazyLock::new(|| {
     use std::hash::{BuildHasher, RandomState};
     let mut mark = [0; 32];
@@ -45,14 +45,14 @@ static MARK: LazyLock<[u8; 32]> = LazyLock::new(|| {
 /// A resource that is held.
 struct Kept {
     holders: usize,
-    /// What keeps it alive.
+    /// The environment that keeps it alive.
     _env: OwnEnv,
 }
 
 type Keeper = Arc<[u8]>;
 
 static KEPT: LazyLock<Mutex<HashMap<Keeper, Kept>>> = LazyLock::new(Mutex::default);
-/// How many there are.
+/// The number of kept resources.
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
 fn kept() -> MutexGuard<'static, HashMap<Keeper, Kept>> {
@@ -69,7 +69,7 @@ pub(crate) fn begin() {
     });
 }
 
-/// How many resources are held.
+/// Returns the number of resources that are held.
 pub(crate) fn count() -> usize {
     // Relaxed: whose reference goes into an object was counted before, by this thread or by one that published a record
     // which this thread has found.
@@ -204,7 +204,7 @@ impl Offered {
         Offered(met.into_iter().map(hold).collect())
     }
 
-    /// Whether there are none.
+    /// Returns whether there are none.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -36,7 +36,7 @@ thread_local! {
     static LAST: Cell<usize> = const { Cell::new(0) };
 }
 
-/// The most words that so many bytes of values become: an empty binary is one byte of them.
+/// The most words that a number of bytes of values become: an empty binary is one byte of them.
 const WORDS_A_BYTE: usize = 3;
 
 /// Words that a reply with this object needs at most, besides those of the object's place in a list or tuple.

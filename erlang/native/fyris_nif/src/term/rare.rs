@@ -70,7 +70,7 @@ pub(super) fn read(env: Env, term: Term) -> Result<Owned> {
     Ok(owned)
 }
 
-/// What has fewer bytes is not deep.
+/// Terms of fewer bytes are not deep.
 const SHALLOW: usize = 512;
 /// Room for a decoder at any depth.
 const STACK: usize = 4 << 20;
@@ -152,7 +152,7 @@ pub(super) fn make(env: Env, owned: &Owned) -> Term {
         .expect("a term that came from this machine")
 }
 
-/// What a node calls itself: its name, and how often it has started.
+/// The identity of a node: its name, and the number of its start.
 type Node = (Atom, u32);
 
 /// This node, as it is called now.
@@ -164,7 +164,7 @@ fn this_node(env: Env) -> Option<Node> {
     }
 }
 
-/// What this node is called now.
+/// Returns the present name of this node.
 pub(crate) fn node_name(env: Env) -> Option<Atom> {
     this_node(env).map(|(name, _)| name)
 }

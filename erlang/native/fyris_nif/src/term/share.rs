@@ -1,8 +1,8 @@
 //! One copy of a large binary for all objects that it was put into.
 //!
-//! The machine keeps a large binary once, whoever refers to it, and so do tables: a binary that comes from the same
-//! place in memory as one that objects hold, with the same content, is that one. What came out of a table lies in the
-//! blob itself, and needs no comparing.
+//! The machine keeps a large binary once, however many terms refer to it, and so do tables: a binary that comes from
+//! the same place in memory as one that objects hold, with the same content, is that one. What came out of a table lies
+//! in the blob itself, and needs no comparing.
 //!
 //! A blob is here while objects with a keeper hold it (see `keep`): each is a holder. The machine's binary may be long
 //! gone by then, and another one in its place, hence the comparing.
@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
 type Blob = Arc<[u8]>;
-/// Where bytes begin, and how many there are.
+/// The address and the number of some bytes.
 type Place = (usize, usize);
 
 fn place(bytes: &[u8]) -> Place {
@@ -23,7 +23,7 @@ fn place(bytes: &[u8]) -> Place {
 struct Held {
     blob: Blob,
     holders: usize,
-    /// Where it was copied from.
+    /// The place that it was copied from.
     source: Place,
 }
 
