@@ -3,7 +3,7 @@
 # catch it. Fails if a mutant survives. Usage: ci/mutants.sh [NAME...]
 set -uo pipefail
 cd "$(dirname "$0")/.."
-# What kills a mutant is no seed to keep.
+# An input that kills a mutant is no seed to keep.
 export PROPTEST_DISABLE_FAILURE_PERSISTENCE=1
 target=${CARGO_TARGET_DIR:-target}/mutants
 

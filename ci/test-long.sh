@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What `make test` leaves out for its length, half an hour more: tiny constants, models, fuzzing, the benchmarks' own
-# runs.
+# The steps that `make test` leaves out for their length, half an hour more: tiny constants, models, fuzzing, the
+# benchmarks' own runs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . ci/steps.sh

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What shows that Fyris is right, within 20 minutes on a fresh machine with two cores, the build included; installs what
-# it needs. `quick` keeps to the crates below the bindings and to one build, within 6 minutes. The rest:
+# The tests that show that Fyris is right, within 20 minutes on a fresh machine with two cores, the build included;
+# installs what it needs. `quick` keeps to the crates below the bindings and to one build, within 6 minutes. The rest:
 # ci/test-long.sh.
 #
 #   ci/test.sh [quick]

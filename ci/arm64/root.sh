@@ -32,7 +32,7 @@ in_new() {
     fail "$1 failed in the root: $log"
 }
 
-# Whole or not there: it gets its name at the end.
+# It gets its name at the end, so that it is whole or not there.
 make_root() {
   command -v debootstrap >/dev/null ||
     { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq debootstrap; } >"$log" 2>&1 ||

@@ -75,24 +75,24 @@
                   {read_concurrency, boolean()} | {decentralized_counters, boolean()} | compressed.
 %% An option of `new/2' and `open/2'.
 -type heir_option() :: {heir, pid(), Data :: term()} | {heir, pid() | none}.
-%% Who gets a table when its owner ends.
+%% The process that gets a table when its owner ends.
 -type info_item() :: id | name | named_table | type | keypos | protection | owner | heir | node | size | memory |
                      compressed | read_concurrency | write_concurrency | decentralized_counters | index | fixed |
                      safe_fixed | safe_fixed_monotonic_time | binary | stats.
 %% An item of `info/2'.
 -type update_op() :: {Position :: pos_integer(), Incr :: integer()} |
                      {Position :: pos_integer(), Incr :: integer(), Threshold :: integer(), Value :: integer()}.
-%% What `update_counter/3' does to an element.
+%% An operation of `update_counter/3'.
 -type range_option() :: reverse | keys | {limit, pos_integer()} | {from | to, excluded | included}.
 %% An option of `range/4'.
 -type tab2file_option() :: {extended_info, [object_count | md5sum]} | {sync, boolean()}.
 %% An option of `tab2file/3'.
 -type generator() :: fun((read | close) -> end_of_input | {Objects :: [tuple()], generator()} | term()).
-%% What `init_table/2' takes objects from.
+%% A source of objects for `init_table/2'.
 -opaque continuation() :: tuple() | '$end_of_table'.
-%% Where a `select/3', or another call with a limit, goes on.
+%% The place at which a `select/3', or another call with a limit, goes on.
 -opaque compiled_match_spec() :: reference().
-%% What `match_spec_compile/1' makes.
+%% The result of `match_spec_compile/1'.
 -type tab() :: table().
 -type match_spec() :: [{Head :: match_pattern(), Guards :: [term()], Body :: [term()]}].
 %% Clauses, of which the first that matches an object counts.
@@ -679,7 +679,7 @@ fixed(Table, Run) ->
         ignore_errors(fun() -> fyris_nif:safe_fixtable(Table, false) end)
     end.
 
-%% Whatever becomes of it.
+%% Calls a fun and ignores its errors.
 ignore_errors(Fun) ->
     try Fun(), ok
     catch _:_ -> ok

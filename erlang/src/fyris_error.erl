@@ -16,7 +16,7 @@ explain(Function, Args, #{cause := Cause} = Info) when is_list(Args) ->
 explain(_, _, _) ->
     #{}.
 
-%% Which argument a cause speaks of.
+%% The argument that a cause speaks of.
 place(Cause, Function, Arity) when Function =:= foldl; Function =:= foldr ->
     case table_cause(Cause) of
         true -> Arity;

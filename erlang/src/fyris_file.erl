@@ -10,8 +10,8 @@
 
 -define(CHUNK, 500).
 
-%% What compressed terms may take unless asked otherwise, and for each byte of the file, as in the loader of
-%% crates/store (`MAX_INFLATED', `FOR_A_BYTE').
+%% The most bytes that compressed terms may take unless asked otherwise, and for each byte of the file, as in the loader
+%% of crates/store (`MAX_INFLATED', `FOR_A_BYTE').
 -define(MAX_INFLATED, 64 bsl 20).
 -define(FOR_A_BYTE, 32).
 
@@ -34,7 +34,7 @@ write(Table, File, Options) ->
             end
     end.
 
-%% What is extended information is said once; of the others the last counts. Complaints are those of ets.
+%% The option for extended information is given once; of the others the last counts. Errors are those of ets.
 write_options(Options) ->
     {Sync, Extended} = options(fun write_option/2, {false, none}, Options),
     {[Item || Extended =/= none, Item <- [object_count, md5sum], lists:member(Item, Extended)], Sync}.
@@ -235,7 +235,7 @@ make_table(#{name := Name, type := Type, protection := Protection,
     catch error:badarg -> throw(cannot_create_table)
     end.
 
-%% What is to be checked, and what is known so far.
+%% The checks to make, and the state of them so far.
 state(Bytes, Info, Verify) ->
     Extended = maps:get(extended_info, Info, []),
     Promised = fun(Item) -> Verify andalso lists:member(Item, Extended) end,

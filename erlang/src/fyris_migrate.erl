@@ -26,7 +26,7 @@
                      becomes := string() | keep,
                      note => string()}.
 
-%% What stands where: the atom `ets', and what is made of it.
+%% A place of the atom `ets', and its use.
 -type place() :: {{pos_integer(), pos_integer()},
                   {atom(), arity() | unknown} | type | reference}.
 
@@ -147,7 +147,7 @@ applied(_, false, _) -> reference;
 applied(F, true, [{'[', _} | Rest]) -> {F, count(Rest)};
 applied(F, true, _) -> {F, unknown}.
 
-%% How many there are, up to the bracket that closes.
+%% The number of arguments, up to the bracket that closes.
 count([{Close, _} | _]) when Close =:= ')'; Close =:= ']' -> 0;
 count(Tokens) -> count(Tokens, 0, 1).
 
@@ -173,7 +173,7 @@ step(Close) when Close =:= ')'; Close =:= ']'; Close =:= '}';
 step(_) -> 0.
 
 %% ---------------------------------------------------------------------------
-%% What it becomes
+%% Replacements
 
 finding(File, {{Line, Column}, Use}) ->
     maps:merge(#{file => File, line => Line, column => Column, call => Use},
@@ -260,7 +260,7 @@ changed(File, true, Encoding, Text, Edits) ->
         {error, Reason} -> [{error, File, Reason}]
     end.
 
-%% Where, what is there now, what comes instead; in order.
+%% Place, present text and new text of each change; in order.
 edits(Tokens) ->
     lists:sort([{Place, "ets", "fyris"}
                 || {Place, Use} <- places(Tokens), maps:get(becomes, change(Use)) =/= keep]

@@ -34,7 +34,7 @@
 -export([validate_key/6, validate_record/6, insert/3, lookup/3, delete/3,
          match_delete/3, update_counter/4, first/2, last/2, next/3, prev/3,
          slot/3, select/1, select/3, select/4, repair_continuation/2]).
-%% What Mnesia of OTP 29 calls besides its behaviour.
+%% Functions that Mnesia of OTP 29 calls besides its behaviour.
 -export([select_reverse/3, select_reverse/4]).
 
 %% Objects in a message when a table goes to another node.
@@ -47,7 +47,7 @@
 %% The table that it closed last.
 -define(CLOSED, fyris_mnesia_closed).
 
-%% What a checkpoint retains of a table (`fyris_mnesia_checkpoint').
+%% The objects that a checkpoint retains of a table (`fyris_mnesia_checkpoint').
 -define(IS_RETAINER(Tab), not is_atom(Tab) andalso (is_reference(Tab) orelse element(2, Tab) =:= retainer)).
 
 -type alias() :: atom().
@@ -80,7 +80,7 @@ register(Alias) ->
     end.
 
 %% ---------------------------------------------------------------------------
-%% What this backend is
+%% Properties of this backend
 
 %% @private
 -spec init_backend() -> ok | {error, term()}.

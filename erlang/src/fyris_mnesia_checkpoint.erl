@@ -2,7 +2,7 @@
 %%
 %% == Retainers ==
 %%
-%% What a checkpoint retains of a table, the objects as they were by key, is in a table of `ets', whatever the storage
+%% The objects that a checkpoint retains of a table, as they were by key, are in a table of `ets', whatever the storage
 %% of the table: when a transaction that the checkpoint includes changes a key after one that it does not include,
 %% Mnesia deletes what it had retained, by `ets:delete/2' of the second element of the retainer's store. The first
 %% element says how to read the store and its table. `{Tab, retainer, Name}', as Mnesia calls the retainer of a backend,
@@ -80,7 +80,7 @@ new() -> ets:new(?MODULE, [set, public, {keypos, 2}]).
 -spec delete(ets:table()) -> true.
 delete(Table) -> ets:delete(Table).
 
-%% @doc What is retained of a key. Mnesia asks before it retains or deletes anything.
+%% @doc Returns the objects retained of a key. Mnesia asks before it retains or deletes anything.
 -spec lookup(retainer(), term()) -> [tuple()].
 lookup(Retainer, Key) ->
     is_tuple(Retainer) andalso named(Retainer),

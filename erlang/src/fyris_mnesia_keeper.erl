@@ -39,7 +39,7 @@
 
 -type tab() :: atom() | {atom(), index | retainer, term()}.
 -type phase() :: created | loading | live.
-%% Where the content comes from.
+%% The source of the content.
 -type source() :: files | nothing | node.
 
 -record(entry, {tab :: tab(), table :: fyris:table() | ets:table(), writer = none :: pid() | none, phase = created :: phase()}).
@@ -103,7 +103,7 @@ fill(Tab, node) -> call({loading, Tab});
 fill(Tab, nothing) -> live(Tab, empty);
 fill(Tab, files) -> live(Tab, files).
 
-%% @doc What another node had of a table has arrived.
+%% @doc Says that the content of a table has arrived from another node.
 -spec loaded(atom()) -> ok.
 loaded(Tab) ->
     live(Tab, table).
@@ -305,6 +305,6 @@ terminate(_, _) ->
     [stop(Writer) || Writer <- writers()],
     ok.
 
-%% Those that read their files have nothing to write yet, and would be long in saying so.
+%% Writers that read their files have nothing to write yet, and would be long in saying so.
 writers() ->
     fyris:select(?DIRECTORY, [{#entry{tab = '_', table = '_', writer = '$1', phase = live}, [{is_pid, '$1'}], ['$1']}]).

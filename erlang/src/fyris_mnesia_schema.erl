@@ -1,4 +1,4 @@
-%% @doc What Mnesia's schema may say of a table of Fyris, and what Mnesia leaves to do when the schema changes.
+%% @doc Checks of Mnesia's schema for tables of Fyris, and the work that Mnesia leaves to do when the schema changes.
 %%
 %% Mnesia's support of backends has gaps. Where Fyris can do the rest, it does; where it cannot, the definition is
 %% refused, by a reason that says why, at `create_table', `add_table_copy' or whatever would lead there.
@@ -17,7 +17,7 @@
                 | {active_checkpoints, [term()]}.
 
 %% ---------------------------------------------------------------------------
-%% What is refused
+%% Refusals
 
 %% @doc Checks a definition with copies on `Nodes'. It is refused
 %%
@@ -87,7 +87,7 @@ changes(Tab, Properties) ->
     end.
 
 %% ---------------------------------------------------------------------------
-%% What is left to do
+%% Work that is left to do
 
 %% @doc Whether this process is Mnesia's dumper with a change of the schema in hand. Then it fills tables that it makes
 %% anew, and forgets its log without a word to their backend; it has opened the schema, and keeps account of what it has
@@ -192,9 +192,9 @@ goes_to_disc_copies(Tab) ->
     ok.
 
 %% Mnesia deletes the file with the objects before `dets' has written them, and if it does the change again, Mnesia of
-%% OTP 27 writes what it finds in that file in the place of the copy in a DCD file, be it nothing. So the file has another
-%% name, until Mnesia has closed the table and forgotten the change; if it does the change again, it finds the objects.
-%% Returns whether it will.
+%% OTP 27 writes what it finds in that file in the place of the copy in a DCD file, be it nothing. So the file has
+%% another name, until Mnesia has closed the table and forgotten the change; if it does the change again, it finds the
+%% objects. Returns whether it will.
 keep_objects(Tab) ->
     {Objects, Kept} = {mnesia_lib:tab2logtmp(Tab), kept(Tab)},
     case {has_objects(Tab), is_starting() andalso filelib:is_regular(Kept)} of

@@ -61,7 +61,7 @@
                 unsynced = false :: boolean(),
                 ledger :: ledger()}).
 
-%% What all writers of a node have yet to do: changes to write, files to sync.
+%% The work that all writers of a node have yet to do: changes to write, files to sync.
 -type ledger() :: atomics:atomics_ref().
 -define(CHANGES, 1).
 -define(FILES, 2).
@@ -189,7 +189,7 @@ await_dump(Dumper) ->
         {'EXIT', Dumper, _} -> ok
     end.
 
-%% Those who wait for the log are answered when no more messages wait.
+%% Processes that wait for the log are answered when no more messages wait.
 next(#state{waiting = ?TOGETHER} = State) -> {noreply, written(State)};
 next(#state{answers = []} = State) -> {noreply, State};
 next(State) -> {noreply, State, 0}.

@@ -34,7 +34,7 @@ init() ->
         ok -> ok
     end.
 
-%% What the library says by a number (native/fyris_nif/src/load.rs).
+%% Errors that the library gives as numbers (native/fyris_nif/src/load.rs).
 reason("Library load-call unsuccessful (4)." = Text) -> {another_build_has_tables, Text};
 reason("Library upgrade-call unsuccessful (4)." = Text) -> {another_build_is_running, Text};
 reason(Text) -> Text.

@@ -88,7 +88,7 @@ pub struct BenchArgs {
     /// The clock the figures are taken from
     #[arg(long, value_enum, default_value = "wall")]
     pub clock: Clock,
-    /// Play the suite's child: what the program runs itself for. What the text means is the suite's affair
+    /// Play the suite's child, as which the program starts itself. The meaning of the text is the suite's affair
     #[arg(long, hide = true, value_name = "PART")]
     pub child: Option<String>,
 }

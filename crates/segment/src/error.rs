@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
 
-/// The error of every operation on a segment. Whatever it is, the working copy and the trunk are as
+/// The error of every operation on a segment. In every case the working copy and the trunk are as
 /// they were before the call, unless the variant says otherwise.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]

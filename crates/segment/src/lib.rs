@@ -48,8 +48,8 @@
 //! 2. Copy the log entries since our position into private memory, one change for each page. Of a page with up to six
 //!    changed words this is all: the log has their values.
 //! 3. Move our slot's place to the new position: one compare-and-swap, which fails if the log went on without us
-//!    meanwhile; then the page heads say which pages differ. What the slot keeps from now on, both versions, is
-//!    not written over.
+//!    meanwhile; then the page heads say which pages differ. The frames that the slot keeps from now on, of both
+//!    versions, are not written over.
 //! 4. Of other pages copy the changed words of base and frame. Words that still equal the base become the frame's;
 //!    others stay (or are asked about).
 //! 5. Move our slot's base: what we needed before may be reused.
@@ -70,8 +70,8 @@
 //! pages, and 1,024. Then the log goes on without it (it is *overrun*), and the segment keeps what its merge will need:
 //! the replaced pages that its copy started from, at most as many as the segment has, and twice as many during an
 //! update. So changes of different units merge however far apart the processes are; an update then compares page heads
-//! instead of reading the log. What is kept for all laggards together is bounded ([`Options::history`]): beyond that
-//! the one that is furthest behind is *evicted*, and of pages changed here and there the common base is gone:
+//! instead of reading the log. The frames kept for all laggards together are bounded ([`Options::history`]): beyond
+//! that the one that is furthest behind is *evicted*, and of pages changed here and there the common base is gone:
 //! [`Error::BaseLost`]. Hot pages, which are not tracked, count as changed here: a busy writer that is evicted may be
 //! told so of pages it has just committed. [`Segment::discard`] and trying again, as after a conflict, is the answer.
 //!

@@ -129,7 +129,7 @@ impl Options {
         self
     }
 
-    /// A read-only working copy that is no copy: it shows the trunk's own pages. Those that an update changes become
+    /// A read-only working copy that is no copy: it shows the trunk's own pages. Pages that an update changes become
     /// copies. So a reader takes memory only for what was changed while it was attached, and to check out maps pages
     /// instead of copying them, those next to each other in one piece (as they are after one commit of many; single
     /// pages are still copied).

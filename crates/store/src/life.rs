@@ -31,8 +31,8 @@
 //!   is refused by the new state came before one that was admitted by the old: writers that come between wait.
 //! * A name in a directory is only a hint (see [`crate::catalog`]): a thread that finds the table by it asks the state,
 //!   and finds the old name until step 5 and the new one since. So there is no moment without a name, nor one with two.
-//! * A read whose second look finds the old state was done before step 5. What a writer puts in after step 5 is
-//!   published after the new state, so a read that saw it finds the new state at its second look.
+//! * A read whose second look finds the old state was done before step 5. An object that a writer puts in after step 5
+//!   is published after the new state, so a read that saw it finds the new state at its second look.
 //! * Between a new owner, which is a word of its own, and the new state nothing is written, and a deletion waits for
 //!   the lock: so it is the same at which of the two a reader arrives.
 //!

@@ -16,7 +16,7 @@ defmodule Fyris do
 
   ## Two of each
 
-  What can fail has two forms. `insert/2` answers `:ok`, `{:ok, result}` or `{:error, %Fyris.Error{}}`;
+  A call that can fail has two forms. `insert/2` answers `:ok`, `{:ok, result}` or `{:error, %Fyris.Error{}}`;
   `insert!/2` answers the result, or raises that error. `get/3` and `member?/2` only raise, as those of `Map` do.
 
   ## Tables are collections

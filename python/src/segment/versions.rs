@@ -144,7 +144,7 @@ impl Segment {
     /// changed). Raises Behind if the trunk has changes that are not merged yet.
     ///
     /// merge=True merges them first, as update() does, with validate and on_conflict as there, and never raises Behind;
-    /// it raises Conflict and BaseLost as update() does. Whatever is raised, the changes stay local.
+    /// it raises Conflict and BaseLost as update() does. In each case the changes stay local.
     #[pyo3(signature = (*, merge=false, validate=false, on_conflict=None))]
     fn commit(
         &self,

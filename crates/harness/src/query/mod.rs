@@ -9,8 +9,8 @@
 //! # The subjects
 //!
 //! `fyris`, and `ets`: an Erlang process that is told case by case what to do, and times it itself. Both take turns,
-//! run by run. What a call returns is in its time, freeing it is not; so Erlang's time holds the collections that its
-//! heap needs for the results, and Fyris's time holds the allocations.
+//! run by run. Making the result of a call is in its time, freeing it is not; so Erlang's time holds the collections
+//! that its heap needs for the results, and Fyris's time holds the allocations.
 //!
 //! # The check
 //!

@@ -4,7 +4,7 @@
 //!
 //! Frames are shared with other processes, hostile ones too, so a frame may change while it is read.
 //! No reference is ever made to one: a page of a frame goes through volatile vector loads and stores
-//! ([`diff_copy`], [`copy`]), single words through relaxed atomics ([`load`]). Whatever is decided
+//! ([`diff_copy`], [`copy`]), single words through relaxed atomics ([`load`]). All that is decided
 //! from such a word is decided from the private copy of it. The compiler may then assume nothing
 //! about a second read, because there is none.
 //!

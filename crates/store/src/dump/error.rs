@@ -15,7 +15,7 @@ use crate::record::brief;
 /// Why a dump could not be written, read or looked at.
 ///
 /// The message says what was wrong and where in the file; [`DumpError::reason`] gives the term that stands in the
-/// `{error, Reason}` of `ets:tab2file`, `ets:file2tab` and `ets:tabfile_info`. What it prints of a term is the term's
+/// `{error, Reason}` of `ets:tab2file`, `ets:file2tab` and `ets:tabfile_info`. Of a term it prints the term's
 /// beginning, also by `{:?}`.
 #[derive(thiserror::Error)]
 #[non_exhaustive]

@@ -21,7 +21,7 @@ pub struct Progress {
 ///
 /// It runs on the thread that saves or loads, between two objects, with no lock held; the table may be
 /// used inside. It may take its time. [`ControlFlow::Break`] stops the work with
-/// [`DumpError::Cancelled`]; a panic stops it the same way and goes on to the caller. What was done so far is
+/// [`DumpError::Cancelled`]; a panic stops it the same way and goes on to the caller. The work so far is
 /// then undone: no file, no table.
 pub type Watch<'w> = dyn FnMut(&Progress) -> ControlFlow<()> + 'w;
 

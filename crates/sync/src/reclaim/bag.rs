@@ -106,7 +106,7 @@ pub(super) fn is_any_waiting() -> bool {
     WAITING.with(|waiting| unsafe { !(*waiting.bags.get()).is_empty() })
 }
 
-/// Reclaims the blocks of the bags that this thread has put off. What is reclaimed may itself let go of what held other
+/// Reclaims the blocks of the bags that this thread has put off. Reclaiming a block may release guards that held other
 /// bags back: these wait for the call that is under way, so that a chain of such blocks takes no more stack than one.
 pub(super) fn reclaim_waiting() {
     WAITING.with(|waiting| {

@@ -156,8 +156,8 @@ impl Drop for Entered {
 }
 
 /// Says to ThreadSanitizer what the fences of `seize` say, which it does not follow: what was looked at under a guard
-/// was looked at before the guard went, and what is reclaimed is reclaimed after that. What is reclaimed too early it
-/// still reports.
+/// was looked at before the guard went, and what is reclaimed is reclaimed after that. A block that is reclaimed too
+/// early it still reports.
 mod order {
     #[cfg(fyris_sanitize)]
     static GONE: super::AtomicUsize = super::AtomicUsize::new(0);

@@ -133,7 +133,8 @@ impl<G> Slot<G> {
         self.state.load(Ordering::Relaxed) & STAYS == 0 && self.drop_guard()
     }
 
-    /// Drops the guard if that was the outermost pin and it is still there. What that frees may pin this thread again.
+    /// Drops the guard if that was the outermost pin and it is still there. Freeing blocks then may pin this thread
+    /// again.
     #[cold]
     #[inline(never)]
     fn drop_guard(&self) -> bool {

@@ -1,11 +1,11 @@
 //! Reclamation as it really is: `seize`, with one collector for the process.
 //!
 //! One collector, because a pin then covers every structure at once: the catalog, the table and the
-//! record. What is retired must therefore be fit to be freed on any thread and at any later time.
+//! record. A retired block must therefore be fit to be freed on any thread and at any later time.
 //!
-//! Threads do not enter and leave it at every pin: see [`guard_cache`](super::guard_cache). What a thread retires
-//! gathers in its [bag](super::bag), and the bag is retired as one block in a *round*, where the thread's outermost pin
-//! ends. So retiring runs no foreign code, whatever locks are held.
+//! Threads do not enter and leave it at every pin: see [`guard_cache`](super::guard_cache). The blocks that a thread
+//! retires gather in its [bag](super::bag), and the bag is retired as one block in a *round*, where the thread's
+//! outermost pin ends. So retiring runs no foreign code, whatever locks are held.
 //!
 //! # The end of a thread
 //!
@@ -401,7 +401,7 @@ pub(super) fn wait_for_words(address: usize) {
     }
 }
 
-/// A pin that shares a guard. What is retired under it goes into the bag of the thread that does so.
+/// A pin that shares a guard. A block that is retired under it goes into the bag of the thread that retires it.
 pub(super) struct OwnedPin(Option<Arc<Group>>);
 
 pub(super) fn enter_owned() -> OwnedPin {

@@ -18,7 +18,7 @@
 //! # When blocks are reclaimed
 //!
 //! Blocks are reclaimed where a pin ends, and there alone: [`Guard::retire`] runs no foreign code, so a structure may
-//! retire under its own locks. What is reclaimed may itself pin, retire and panic; it runs under no lock of this
+//! retire under its own locks. Reclaiming a block may itself pin, retire and panic; it runs under no lock of this
 //! module.
 //!
 //! * The end of a [`LocalGuard`] that is nested in another of its thread reclaims nothing. The end of the outermost
@@ -35,8 +35,8 @@
 //! (what passes either bound is handed in when the pin ends). A thread that ends leaves nothing. While a thread is
 //! pinned, everything that is retired from then on waits for it, with 16 bytes for each block and 4 KiB for each bag:
 //! keep pins short. An [`OwnedGuard`] may hold back what was retired since the last bag was handed in before it began,
-//! too. What must not wait at all, such as a whole table, says [`Guard::flush_on_drop`], which pays for two barriers. A
-//! thread that wants its garbage gone says [`flush`].
+//! too. For a block that must not wait at all, such as a whole table, there is [`Guard::flush_on_drop`], which pays for
+//! two barriers. A thread that wants its garbage gone says [`flush`].
 //!
 //! # Forks
 //!

@@ -1,4 +1,4 @@
-//! Pins that may move between threads. Those that begin between two rounds share one guard.
+//! Pins that may move between threads. Pins that begin between two rounds share one guard.
 //!
 //! `seize` needs a block in a batch for each guard that is entered, and gives a guard that may move a number of its
 //! own. With many such pins a batch would never be large enough. So a pin joins the *group* that is open, which lives

@@ -68,7 +68,8 @@ fn number(counted: u64, process: u64) -> u64 {
 }
 
 impl Sections {
-    /// Enters a section on the pinned thread. Whatever flag says whether it may go on is to be read after this.
+    /// Enters a section on the pinned thread. The flag that says whether the operation may go on is to be read after
+    /// this.
     #[inline]
     pub fn enter<'a>(&'a self, pin: &'a LocalGuard) -> Section<'a> {
         let word = pin.0.word().filter(|word| announce(word, self.address()));

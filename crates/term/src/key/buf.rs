@@ -258,7 +258,7 @@ impl KeyBuf {
         }
     }
 
-    /// Says that the order part ends here, and appends the trailer. What is written next is the rest.
+    /// Says that the order part ends here, and appends the trailer. The bytes written next are the rest.
     #[inline(always)]
     pub(super) fn end(&mut self, trailer: &[u8]) {
         self.order_len = self.len();

@@ -1,7 +1,7 @@
 //! The rest: what decoding needs and equality must not see.
 //!
 //! Two closures are `=:=` no matter which process made them, and two references are `=:=` however many zero words
-//! follow the significant ones. What is left out of order part and trailer for that is kept behind them:
+//! follow the significant ones. The parts left out of order part and trailer for that are kept behind them:
 //!
 //! ```text
 //! +------+-------------------------------------------------------------------------+

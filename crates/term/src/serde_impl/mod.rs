@@ -3,7 +3,7 @@
 //! # A term in somebody's format
 //!
 //! [`Term`](crate::Term) implements `Serialize` and `Deserialize` for self-describing formats (JSON, CBOR,
-//! MessagePack), and every term survives the round trip exactly. What the format has is used as it is:
+//! MessagePack), and every term survives the round trip exactly. Types that the format has are used as they are:
 //!
 //! | term | JSON |
 //! |---|---|

@@ -62,7 +62,7 @@ impl std::str::FromStr for Term {
 }
 
 /// Reads the term at the start of `text` (blanks and comments before it are skipped): the term, and the number of
-/// bytes up to its end. What follows is the caller's.
+/// bytes up to its end. The text behind it is the caller's.
 ///
 /// # Errors
 ///

@@ -10,8 +10,8 @@ use super::{MAX_INLINE_BINARY, tag};
 /// Each call writes one whole term, except those named `begin_...`, after which the parts must be written in order.
 ///
 /// The caller keeps the invariants of the form: a list is written as [`ValueWriter::string`] whenever it can be, map
-/// pairs come in exact key order, and no more than [`MAX_DEPTH`] levels are nested. What breaks them is read back as
-/// another term or refused; nothing worse.
+/// pairs come in exact key order, and no more than [`MAX_DEPTH`] levels are nested. Values that break these rules are
+/// read back as another term or refused; nothing worse.
 ///
 /// ```
 /// use fyris_term::{Term, value::{ValueWriter, decode}};

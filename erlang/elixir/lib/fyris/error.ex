@@ -1,6 +1,6 @@
 defmodule Fyris.Error do
   @moduledoc """
-  What went wrong in a call of `Fyris`.
+  The error of a call of `Fyris`.
 
   `reason` is that of the Erlang error (`:badarg`, `:system_limit`), `function` and `arity` the function of
   `:fyris`, and `details` says what is wrong with which argument, counted from 1, or with `:general`.

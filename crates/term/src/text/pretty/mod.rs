@@ -2,8 +2,8 @@
 //!
 //! # How Erlang lays out a term
 //!
-//! The term is first measured: every part knows how wide it is on one line ([`node`]). What fits stands on one
-//! line. What does not is broken at its commas ([`layout`]):
+//! The term is first measured: every part knows how wide it is on one line ([`node`]). A part that fits stands on one
+//! line. One that does not is broken at its commas ([`layout`]):
 //!
 //! - Plain text (numbers, atoms, strings) fills lines; anything with brackets starts a line of its own once its
 //!   container is broken.

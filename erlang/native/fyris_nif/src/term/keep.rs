@@ -1,7 +1,7 @@
 //! References to resources, and how objects keep those alive.
 //!
 //! A resource of the machine (what `atomics:new/2` gives, a socket, a compiled expression) lives as long as terms refer
-//! to it. What is stored of a reference are its numbers, which are no such term. So an object with one, or with a fun
+//! to it. Of a reference its numbers are stored, which are no such term. So an object with one, or with a fun
 //! that has captured one, brings a keeper ([`fyris::ResourceRefs`]) along: a mark and the numbers. For each resource
 //! that objects hold, there is one environment of the machine with a term that refers to it, and a count of the
 //! holders: records, and calls that have read the reference and may put it into records ([`offer`]).
@@ -216,7 +216,8 @@ impl Drop for Offered {
     }
 }
 
-/// Runs `read`, which reads terms. What they refer to can get into objects until the other value is dropped.
+/// Runs `read`, which reads terms. The resources that they refer to can get into objects until the other value is
+/// dropped.
 pub(crate) fn offer<R>(read: impl FnOnce() -> R) -> (R, Offered) {
     // By `with`: `set` makes sure first that there is something to be replaced.
     MET.with(|met| met.set(Some(Vec::new())));

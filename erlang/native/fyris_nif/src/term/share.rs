@@ -1,8 +1,8 @@
 //! One copy of a large binary for all objects that it was put into.
 //!
 //! The machine keeps a large binary once, however many terms refer to it, and so do tables: a binary that comes from
-//! the same place in memory as one that objects hold, with the same content, is that one. What came out of a table lies
-//! in the blob itself, and needs no comparing.
+//! the same place in memory as one that objects hold, with the same content, is that one. A binary that came out of a
+//! table lies in the blob itself, and needs no comparing.
 //!
 //! A blob is here while objects with a keeper hold it (see `keep`): each is a holder. The machine's binary may be long
 //! gone by then, and another one in its place, hence the comparing.
