@@ -5,7 +5,7 @@
 //! `next` in a hash table goes on from a key that was deleted while the table was fixed, but not from
 //! one that never was there. So while a table is fixed its deleted keys are remembered.
 //!
-//! # The invariant (F, *fixed*)
+//! # Invariant FIXED
 //!
 //! When fixing has returned, no key goes that is not remembered first. A delete asks whether the table is fixed,
 //! remembers the key, and then takes it out, all in one section of a write (see [`crate::life`]). So a process that
@@ -50,7 +50,7 @@ struct State {
     all_gone: bool,
     /// The number of times that the table was fixed when it was not.
     turns: u64,
-    /// The last of these turns for which the writes under way were waited for (F).
+    /// The last of these turns for which the writes under way were waited for (FIXED).
     settled: u64,
 }
 
@@ -114,7 +114,7 @@ impl Fixes {
     #[inline]
     pub(crate) fn is_fixed(&self) -> bool {
         // Acquire: pairs with the Release in `fix`. Asked in the section of a write, so that it is waited for if it
-        // does not see the fix (F).
+        // does not see the fix (FIXED).
         self.any.load(Ordering::Acquire)
     }
 

@@ -80,7 +80,7 @@ byte_key!(
     false,
     "A key under `=:=`: order part and trailer."
 );
-// An order part that begins with another goes on with FF (invariants E and N of `fyris_term::key`).
+// An order part that begins with another goes on with FF (invariants ESCAPE and NUMBERS of `fyris_term::key`).
 byte_key!(OrderKey, true, "A key under `==`: the order part.");
 
 /// A short key in a register: [`KeyBuf::word`].

@@ -1,13 +1,13 @@
 //! The name, protection and owner of a table, and their changes.
 //!
-//! # The invariant (N, *now*)
+//! # Invariant NOW
 //!
 //! An operation takes effect at a moment when the table lives, has the name it was asked for by, if it was by name, and
 //! lets the caller do this. So a rename, `setopts/2`, `give_away/3` and the end of an owner take effect at one moment,
 //! as in ETS: what comes after it in real time sees nothing, and does nothing, of before.
 //!
 //! Name and protection are one word, the *state*, with a count of its changes. (That the table lives is another, the
-//! pointer to its [data](crate::table_data): see [`crate::table_shared`].) Operations hold N in two ways:
+//! pointer to its [data](crate::table_data): see [`crate::table_shared`].) Operations keep it in two ways:
 //!
 //! * **Reads look twice.** A read loads the state, reads, and loads the state again. If it is the same, it was in force
 //!   when the object was read. If not, a lookup begins anew; what reads many objects asks whether the caller may still
@@ -167,7 +167,7 @@ impl Life {
             return true;
         }
         // Acquire: pairs with the Release by which a writer of the table published what was read. A writer that
-        // published after it had seen a newer state in `enter` makes that state seen here (LIFE).
+        // published after it had seen a newer state in `enter` makes that state seen here (NOW).
         fyris_sync::atomic::fence(Ordering::Acquire);
         // Relaxed: the fence before orders it.
         let now = self.state.load(Ordering::Relaxed);

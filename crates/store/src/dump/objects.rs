@@ -72,7 +72,7 @@ struct Footer {
 
 /// The memory that compressed objects take, of a whole load.
 ///
-/// # The invariant (C, *compressed*)
+/// # Invariant COMPRESSED
 ///
 /// It is never more than the option's bytes and [`FOR_A_BYTE`] for each byte of the dump that has been read, however
 /// much each object inflates to.
