@@ -7,6 +7,7 @@ target=${CARGO_TARGET_DIR:-target}
 export LOOM_MAX_PREEMPTIONS=${LOOM_MAX_PREEMPTIONS:-2} SHUTTLE_SILENCE_WARNINGS=1
 with() { RUSTFLAGS="--cfg $1 --cfg fyris_small" cargo test --locked --release "${@:2}" --target-dir "$target/$1"; }
 with loom -p fyris-sync --lib reclaim
+with loom -p fyris-sync --lib lock::
 with loom -p fyris-index --test loom
 with loom -p fyris --lib ops::model
 with loom -p fyris-segment --test loom

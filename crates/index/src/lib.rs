@@ -7,11 +7,13 @@
 mod as_key;
 pub mod btree;
 mod bytes_entry;
+mod catree;
 #[cfg(all(feature = "conformance", not(any(loom, shuttle))))]
 pub mod conformance;
 pub mod entry;
 pub mod hash;
 pub mod inline;
+pub mod key;
 pub mod map;
 pub mod ordered;
 pub mod plug;

@@ -1,21 +1,20 @@
 //! Going from leaf to leaf, in both directions.
 //!
-//! A cursor reads each leaf once, at one moment. It goes on through the parent while that is alive;
-//! otherwise, and at the parent's end, it descends again to the fence where it stopped. Leaves are
-//! split and joined meanwhile, but the fence stands for a place in the order of keys, so nothing
-//! that is there throughout is missed or met twice.
+//! A cursor reads each leaf once, at one moment. It goes on through the parent while that is alive; otherwise, and at
+//! the parent's end, it descends again to the fence where it stopped. Leaves are split and joined meanwhile, but the
+//! fence stands for a place in the order of keys, so nothing that is there throughout is missed or met twice.
 
 use std::borrow::Borrow;
 use std::ops::{Bound, Range};
 
 use fyris_sync::reclaim::Guard;
 
-use super::Tree;
 use super::item::Item;
-use super::key::TreeKey;
-use super::leaf::View;
-use super::probe::{ByFence, ByKey, End, Fence, Probe};
-use super::read::{LeafRef, Position};
+use super::leaf::{Leaf, View};
+use super::{LeafRef, Tree};
+use crate::catree::Position;
+use crate::key::TreeKey;
+use crate::key::probe::{ByFence, ByKey, End, Fence, Probe};
 
 /// Leaves that are on their way from memory before the cursor comes to them: going over one takes a small part of the
 /// time that memory does.
@@ -25,7 +24,7 @@ const LEAVES: usize = 8;
 pub(crate) struct Cursor<'p, I: Item, P> {
     tree: &'p Tree<I>,
     pin: &'p P,
-    position: Position<'p, I>,
+    position: Position<'p, Leaf<I>>,
     view: View<'p, I>,
     /// How many entries of the view are before the cursor.
     pos: usize,
@@ -67,7 +66,7 @@ impl<'p, I: Item, P: Guard> Cursor<'p, I, P> {
     #[inline(always)]
     fn at(tree: &'p Tree<I>, probe: &impl Probe<I::Key>, past: bool, pin: &'p P) -> Self {
         let position = tree.find_position(probe, pin);
-        let view = position.leaf_ref.leaf.view();
+        let view = position.base_ref.base.view();
         let (pos, found) = view.search(probe);
         Self {
             tree,
@@ -140,8 +139,8 @@ impl<'p, I: Item, P: Guard> Cursor<'p, I, P> {
 
     /// Goes to the beginning of the next leaf; false if there is none.
     pub(crate) fn next_leaf_alone(&mut self) -> bool {
-        let LeafRef { parent, at, .. } = self.position.leaf_ref;
-        if at + 1 < parent.len() && !parent.lock.is_dead() {
+        let LeafRef { parent, at, .. } = self.position.base_ref;
+        if at + 1 < parent.len() && !parent.is_dead() {
             self.enter(at + 1);
             self.pos = 0;
         } else {
@@ -150,15 +149,15 @@ impl<'p, I: Item, P: Guard> Cursor<'p, I, P> {
             };
             self.descend(fence, false);
         }
-        let at = self.position.leaf_ref.at;
+        let at = self.position.base_ref.at;
         self.foresee(at + 1..at + LEAVES, at + LEAVES);
         true
     }
 
     /// Goes to the end of the leaf before; false if there is none.
     pub(crate) fn prev_leaf_alone(&mut self) -> bool {
-        let LeafRef { parent, at, .. } = self.position.leaf_ref;
-        if at > 0 && !parent.lock.is_dead() {
+        let LeafRef { parent, at, .. } = self.position.base_ref;
+        if at > 0 && !parent.is_dead() {
             self.enter(at - 1);
             self.pos = self.view.len();
         } else {
@@ -167,15 +166,15 @@ impl<'p, I: Item, P: Guard> Cursor<'p, I, P> {
             };
             self.descend(fence, true);
         }
-        let at = self.position.leaf_ref.at;
+        let at = self.position.base_ref.at;
         self.foresee(at.saturating_sub(LEAVES - 1)..at, at.wrapping_sub(LEAVES));
         true
     }
 
     /// Goes to another leaf of the same parent.
     fn enter(&mut self, at: usize) {
-        self.position.leaf_ref = LeafRef::of(self.position.leaf_ref.parent, at);
-        self.view = self.position.leaf_ref.leaf.view();
+        self.position.base_ref = LeafRef::of(self.position.base_ref.parent, at);
+        self.view = self.position.base_ref.base.view();
     }
 
     /// Descends to a fence of the leaf that the cursor is in, and stands behind what lies before it.
@@ -189,7 +188,7 @@ impl<'p, I: Item, P: Guard> Cursor<'p, I, P> {
     fn foresee(&mut self, before: Range<usize>, at: usize) {
         if !self.foresees {
             self.foresees = true;
-            let end = before.end.min(self.position.leaf_ref.parent.len());
+            let end = before.end.min(self.position.base_ref.parent.len());
             (before.start..end).for_each(|at| self.prefetch(at));
         }
         self.prefetch(at);
@@ -197,7 +196,7 @@ impl<'p, I: Item, P: Guard> Cursor<'p, I, P> {
 
     /// Brings near a leaf that will be entered soon.
     fn prefetch(&self, at: usize) {
-        let parent = self.position.leaf_ref.parent;
+        let parent = self.position.base_ref.parent;
         if at < parent.len() {
             LeafRef::<I>::of(parent, at);
         }
@@ -292,8 +291,8 @@ impl<'p, I: Item, P> Cursor<'p, I, P> {
         Q: TreeKey<Sep = <I::Key as TreeKey>::Sep> + ?Sized,
     {
         let probe = ByKey(key);
-        // Key prefixes leave out the prefix that the keys of this leaf share; a key of another leaf may
-        // not share it, so it is compared with the fences first.
+        // Key prefixes leave out the prefix that the keys of this leaf share; a key of another leaf may not share it,
+        // so it is compared with the fences first.
         if let Some(fence) = self.position.low()
             && probe.is_below(&fence)
         {

@@ -7,9 +7,9 @@ use fyris_sync::reclaim::Guard;
 use super::Tree;
 use super::cursor::Cursor;
 use super::item::{Handle, Item};
-use super::key::TreeKey;
-use super::probe::ByKey;
-use super::stats::Stats;
+use crate::catree::Stats;
+use crate::key::TreeKey;
+use crate::key::probe::ByKey;
 use crate::{
     Action, Batch, Build, Entry, Index, IndexOptions, OrderedIndex, Range, Stamp, Stamped,
 };
@@ -18,8 +18,8 @@ use crate::{
 ///
 /// # Consistency
 ///
-/// `get`, `upsert`, `seek` (where its answer lies in the leaf that covers the bound) and each leaf of a
-/// scan are linearizable. Reads take no lock and write no shared line.
+/// `get`, `upsert`, `seek` (where its answer lies in the leaf that covers the bound) and each leaf of a scan are
+/// linearizable. Reads take no lock and write no shared line.
 ///
 /// # Complexity
 ///

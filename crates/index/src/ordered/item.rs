@@ -2,15 +2,15 @@
 
 use std::marker::PhantomData;
 
-use super::key::{PrefixKey, TreeKey};
 use crate::Entry;
+use crate::key::{PrefixKey, TreeKey};
 
 /// The payload of a slot: copied bitwise when a leaf is rebuilt, never dropped by the tree's core.
 ///
 /// # Safety
 ///
-/// Every copy names the same key, which does not change; `key` may be called while the thread is
-/// pinned (invariant RECLAIM) on an item that was in the tree since.
+/// Every copy names the same key, which does not change; `key` may be called while the thread is pinned (invariant
+/// RECLAIM) on an item that was in the tree since.
 pub unsafe trait Item: Copy {
     /// What the items are found by.
     type Key: TreeKey + ?Sized;

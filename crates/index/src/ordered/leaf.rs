@@ -2,15 +2,14 @@
 //!
 //! ```text
 //! offset  0  permutation word          which slots are live, in key order (perm.rs)
-//!         8  lock word                 lock, statistic, dead, skip, generation (lock.rs)
+//!         8  lock word                 lock, statistic, dead, skip, generation (word.rs)
 //!        16  15 key prefixes of 8 bytes
 //!       136  15 items (8 bytes each for handles: 256 bytes in all, four cache lines)
 //! ```
 //!
-//! A writer holds the leaf's lock, writes a slot that no published word has named, and publishes it
-//! by storing the next word. A reader loads the word once and looks at nothing but slots it names.
-//! So no plain memory is written while anybody may read it (invariant WRITTEN_ONCE), and what a reader sees is
-//! the leaf at the moment of that load.
+//! A writer holds the leaf's lock, writes a slot that no published word has named, and publishes it by storing the next
+//! word. A reader loads the word once and looks at nothing but slots it names. So no plain memory is written while
+//! anybody may read it (invariant WRITTEN_ONCE), and what a reader sees is the leaf at the moment of that load.
 
 use std::cmp::Ordering as Order;
 use std::hint::select_unpredictable;
@@ -20,21 +19,22 @@ use std::ptr::NonNull;
 use fyris_sync::alloc::{LINE, allocate_lines, free_lines};
 use fyris_sync::atomic::{AtomicU64, Ordering};
 use fyris_sync::cell::UnsafeCell;
+use fyris_sync::lock::{StatLock, StatWord};
 use fyris_sync::reclaim::{PROTECT, Retire, assert_not_reclaimed};
 
 use super::SLOTS;
 use super::item::Item;
-use super::key::TreeKey;
-use super::lock::{NodeLock, Word};
 use super::perm::Perm;
-use super::probe::Probe;
+use super::word::skip_of;
+use crate::key::TreeKey;
+use crate::key::probe::Probe;
 use crate::simd::{self, Lanes, Vectors, Words};
 
 /// A leaf. See the module.
 #[repr(C, align(64))]
-pub(super) struct Leaf<I> {
+pub(crate) struct Leaf<I> {
     perm: AtomicU64,
-    pub(super) lock: NodeLock,
+    pub(super) lock: StatLock,
     key_prefixes: [AtomicU64; SLOTS],
     items: [UnsafeCell<MaybeUninit<I>>; SLOTS],
 }
@@ -44,7 +44,7 @@ unsafe impl<I: Send + Sync> Sync for Leaf<I> {}
 
 impl<I: Item> Leaf<I> {
     /// Makes a leaf of these entries, which are sorted and fit.
-    pub(super) fn alloc(word: Word, parts: &Parts<I>, from: usize, to: usize) -> NonNull<Self> {
+    pub(super) fn alloc(word: StatWord, parts: &Parts<I>, from: usize, to: usize) -> NonNull<Self> {
         const { assert!(align_of::<Self>() == LINE) };
         debug_assert!(to - from <= SLOTS);
         let leaf = allocate_lines(size_of::<Self>()).cast::<Self>();
@@ -52,7 +52,7 @@ impl<I: Item> Leaf<I> {
         // SAFETY: freshly allocated for a `Self`, ours alone; every field is written.
         unsafe {
             (&raw mut (*raw).perm).write(AtomicU64::new(Perm::sorted(to - from).0));
-            (&raw mut (*raw).lock).write(NodeLock::new(word));
+            (&raw mut (*raw).lock).write(StatLock::new(word));
             for slot in 0..SLOTS {
                 let (key_prefix, item) = if from + slot < to {
                     (parts.key_prefix(from + slot), parts.items[from + slot])
@@ -83,7 +83,7 @@ impl<I: Item> Leaf<I> {
         if I::Key::EXACT {
             0
         } else {
-            self.lock.word().skip()
+            skip_of(self.lock.word())
         }
     }
 
@@ -113,8 +113,8 @@ impl<I: Item> Leaf<I> {
         }
         // Relaxed: `publish` comes after it. (`lookup` may look at it meanwhile, and overlook it.)
         self.key_prefixes[slot].store(key_prefix, Ordering::Relaxed);
-        // SAFETY: (WRITTEN_ONCE) no word has named `slot` yet and the lock keeps other writers out, so nobody
-        // else accesses it; `slot < SLOTS` because the word is not full.
+        // SAFETY: (WRITTEN_ONCE) no word has named `slot` yet and the lock keeps other writers out, so nobody else
+        // accesses it; `slot < SLOTS` because the word is not full.
         self.items[slot].with_mut(|p| unsafe { (*p).write(item) });
         self.publish(next);
         View {
@@ -225,8 +225,8 @@ impl<'p, I: Item> View<'p, I> {
         item.with(|p| unsafe { (*p).assume_init_ref() })
     }
 
-    /// The entry that is equal to `probe`: its key prefix and item. What [`View::search`] finds, without asking
-    /// where in the order that is.
+    /// The entry that is equal to `probe`: its key prefix and item. What [`View::search`] finds, without asking where
+    /// in the order that is.
     #[inline(always)]
     pub(super) fn lookup<L: Lanes>(self, probe: &impl Probe<I::Key>) -> Option<(u64, &'p I)> {
         let key_prefix = probe.key_prefix(self.leaf.skip());

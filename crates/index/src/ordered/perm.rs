@@ -5,11 +5,11 @@
 //!      live     p14    ... p1    p0
 //! ```
 //!
-//! `live` counts the entries. `p0..` name slots: first the live ones in key order, then those whose
-//! entry is gone, then `F` for each slot that was never written. As in Masstree (Mao, Kohler and
-//! Morris, EuroSys 2012, section 4.6.2) one store of the word publishes a change; but a slot whose
-//! entry is gone is never given out again (invariant WRITTEN_ONCE), so a word never returns: every change
-//! raises the number of written slots or the number of gone ones. That makes the word a version.
+//! `live` counts the entries. `p0..` name slots: first the live ones in key order, then those whose entry is gone, then
+//! `F` for each slot that was never written. As in Masstree (Mao, Kohler and Morris, EuroSys 2012, section 4.6.2) one
+//! store of the word publishes a change; but a slot whose entry is gone is never given out again (invariant
+//! WRITTEN_ONCE), so a word never returns: every change raises the number of written slots or the number of gone ones.
+//! That makes the word a version.
 
 use super::SLOTS;
 
@@ -132,8 +132,8 @@ mod tests {
         assert!(p.is_full());
     }
 
-    /// Walks every sequence of changes of a leaf of three written slots, and more of them at random,
-    /// against a list; and checks that no word of one history returns.
+    /// Walks every sequence of changes of a leaf of three written slots, and more of them at random, against a list;
+    /// and checks that no word of one history returns.
     #[test]
     fn follows_a_list_and_never_returns() {
         let mut state = 0x9e37_79b9_7f4a_7c15_u64;

@@ -13,18 +13,17 @@
 
 use std::borrow::Borrow;
 
+use fyris_sync::lock::StatGuard;
 use fyris_sync::reclaim::Guard;
 
-use super::adapt::Why;
+use super::base::Put;
 use super::item::Item;
-use super::key::TreeKey;
 use super::leaf::{Parts, View};
-use super::lock::LockGuard;
-use super::probe::{ByKey, Fence, Probe};
-use super::read::LeafRef;
 use super::write::REBUILD_MAX;
-use super::{SLOTS, Tree};
+use super::{LeafRef, SLOTS, Tree};
 use crate::Action;
+use crate::key::TreeKey;
+use crate::key::probe::{ByKey, Fence, Probe};
 
 /// Entries that a leaf and what a run adds to it may have together: two leaves.
 const MOST: usize = 2 * SLOTS;
@@ -85,7 +84,7 @@ impl<I: Item> Tree<I> {
         let (position, held) = loop {
             let position = self.find_position(&probe, pin);
             // A dead leaf has been replaced: what replaced it is found from the root.
-            if let Some(held) = position.leaf_ref.leaf.lock.lock() {
+            if let Some(held) = position.base_ref.base.lock.lock() {
                 break (position, held);
             }
         };
@@ -93,15 +92,15 @@ impl<I: Item> Tree<I> {
         let high = position
             .high()
             .map(|fence| (fence.key_prefix_at_start(), fence));
-        let leaf_ref = position.leaf_ref;
+        let leaf_ref = position.base_ref;
         let mut rest = Rest::<I, _> {
             keys,
             high,
             done: 0,
         };
         let mut removed = false;
-        while let Some(change) = next_change(&rest, leaf_ref.leaf.view(), &mut f) {
-            let view = leaf_ref.leaf.view();
+        while let Some(change) = next_change(&rest, leaf_ref.base.view(), &mut f) {
+            let view = leaf_ref.base.view();
             match change.action {
                 Action::Put(_) if view.perm.is_full() => {
                     self.rewrite_run(leaf_ref, held, &mut rest, change, f, &probe, pin);
@@ -118,10 +117,10 @@ impl<I: Item> Tree<I> {
                         ..
                     } = change;
                     // SAFETY: `held` is the leaf's lock, and `view` was loaded under it.
-                    unsafe { leaf_ref.leaf.write(view.perm, pos, found, key_prefix, item) };
+                    unsafe { leaf_ref.base.write(view.perm, pos, found, key_prefix, item) };
                 }
                 Action::Remove if change.found => {
-                    leaf_ref.leaf.remove(view.perm, change.pos);
+                    leaf_ref.base.remove(view.perm, change.pos);
                     self.counters.entries.add(-1);
                     removed = true;
                 }
@@ -129,7 +128,7 @@ impl<I: Item> Tree<I> {
             }
             rest.done += 1;
         }
-        let left = removed.then(|| leaf_ref.leaf.view().len());
+        let left = removed.then(|| leaf_ref.base.view().len());
         self.settle(leaf_ref, held, left, &probe, pin);
         rest.done
     }
@@ -139,7 +138,7 @@ impl<I: Item> Tree<I> {
     fn rewrite_run<'p, 'k, Q, F>(
         &'p self,
         leaf_ref: LeafRef<'p, I>,
-        mut held: LockGuard<'p>,
+        mut held: StatGuard<'p>,
         rest: &mut Rest<'p, I, F>,
         change: Change<I>,
         mut f: impl FnMut(usize, Option<&'p I>) -> Option<Action<I>>,
@@ -150,7 +149,7 @@ impl<I: Item> Tree<I> {
         Q: TreeKey<Sep = <I::Key as TreeKey>::Sep> + ?Sized + 'k,
         F: Fn(usize) -> Option<&'k Q>,
     {
-        let view = leaf_ref.leaf.view();
+        let view = leaf_ref.base.view();
         let mut parts = Parts::new();
         let (mut from, mut changed, mut last) = (0, 0, 0);
         let mut next = Some(change);
@@ -178,12 +177,14 @@ impl<I: Item> Tree<I> {
         // Where most is new, as when a list is done, it will not run out again at once.
         let fits = parts.len() <= REBUILD_MAX.max(1) || 2 * changed > parts.len();
         if fits && parts.len() <= SLOTS {
-            self.rewrite(leaf_ref, held, parts, probe, pin);
+            self.rewrite(leaf_ref, held, &parts, probe, pin);
         } else {
-            let why = Why::Full {
-                appended: last == parts.len(),
+            let put = if last == parts.len() {
+                Put::Last
+            } else {
+                Put::Within
             };
-            self.split(why, leaf_ref, held, parts, probe, pin);
+            self.split_full(put, leaf_ref, held, &mut parts, probe, pin);
         }
     }
 }

@@ -7,11 +7,11 @@ use fyris_sync::reclaim::Guard;
 use super::Tree;
 use super::cursor::Cursor;
 use super::index::Ordered;
-use super::inner::{Inner, Node};
 use super::item::{Handle, Item};
-use super::key::TreeKey;
 use super::leaf::Leaf;
-use super::probe::{ByKey, End, Probe};
+use crate::catree::{Inner, Node};
+use crate::key::TreeKey;
+use crate::key::probe::{ByKey, End, Probe};
 use crate::{Batch, Entry, Range};
 
 /// Entries at the beginning of a scan that are prefetched at once, since they are looked at first.
@@ -118,8 +118,8 @@ impl<'p, I: Item> Piece<'p, I> {
     /// The child `at` of a node.
     fn child(parent: &Inner<I::Key>, at: usize) -> Self {
         let child: *const Node = parent.child(at);
-        // SAFETY: (RECLAIM) a node of level 1 has leaves as children, one above it inner nodes; the child was in
-        // the tree at a moment since the thread was pinned (invariant FROZEN).
+        // SAFETY: (RECLAIM) a node of level 1 has leaves as children, one above it inner nodes; the child was in the
+        // tree at a moment since the thread was pinned (invariant FROZEN).
         unsafe {
             if parent.level() == 1 {
                 Piece::Leaf(&*child.cast::<Leaf<I>>())

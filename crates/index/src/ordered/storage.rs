@@ -6,16 +6,16 @@ use std::ptr::NonNull;
 use fyris_sync::reclaim::{Guard, Retire};
 
 use super::item::{InlineValue, Item};
-use super::key::{PrefixKey, TreeKey};
 use crate::Entry;
 use crate::bytes_entry::BytesRef;
+use crate::key::{PrefixKey, TreeKey};
 
 /// Each pair in a box of its own: any types, 8 bytes in the leaf.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Boxed;
 
-/// Values in the leaf, keys as their key prefixes: no allocation for a pair, one miss less for a read.
-/// For integer keys and small `Copy` values.
+/// Values in the leaf, keys as their key prefixes: no allocation for a pair, one miss less for a read. For integer keys
+/// and small `Copy` values.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Inline;
 
@@ -133,8 +133,7 @@ impl<K, V> BoxedPair<K, V> {
 
     #[inline]
     fn pair(&self) -> &(K, V) {
-        // SAFETY: (RECLAIM) items are looked at under the pin under which they were found, or before
-        // they go in.
+        // SAFETY: (RECLAIM) items are looked at under the pin under which they were found, or before they go in.
         unsafe { self.0.as_ref() }
     }
 }

@@ -7,8 +7,8 @@ use fyris_sync::reclaim::Guard;
 
 use super::{Iter, Keys, Range, Storage, TreeMap, Values};
 use crate::AsKey;
+use crate::key::probe::ByKey;
 use crate::ordered::TreeKey;
-use crate::ordered::probe::ByKey;
 
 impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
     /// Returns the value of a key. O(log n).

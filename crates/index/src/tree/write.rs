@@ -5,8 +5,8 @@ use std::borrow::Borrow;
 use fyris_sync::reclaim::Guard;
 
 use super::{Computed, Make, Remake, Storage, TreeMap};
+use crate::key::probe::ByKey;
 use crate::ordered::TreeKey;
-use crate::ordered::probe::ByKey;
 use crate::{Action, AsKey};
 
 impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {

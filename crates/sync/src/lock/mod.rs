@@ -8,7 +8,7 @@
 //! * [`lock_bit`] and friends make a lock of one bit of a word that also says other things.
 //! * [`Mutex`] is the standard library's, or the model checker's, for what is locked seldom.
 //! * [`SpinLock`] is a value behind a lock that spins, which a forked child can take over.
-//! * [`StatLock`] counts how often it was waited for.
+//! * [`StatLock`] is a word that counts how often it was waited for, and that is closed when its node is dead.
 
 #[cfg(loom)]
 pub use loom::sync::{Mutex, MutexGuard};
@@ -25,4 +25,4 @@ mod stat;
 pub use backoff::Backoff;
 pub use bit::lock_bit;
 pub use spin::SpinLock;
-pub use stat::{StatGuard, StatLock};
+pub use stat::{StatGuard, StatLock, StatWord};

@@ -1,166 +1,336 @@
-//! The statistics collecting lock of the contention adapting trees (2014 paper, section 3.1).
+//! The statistics collecting lock of the contention adapting trees (2014 paper, section 3.1), with their valid flag
+//! (section 3.2), in one word.
 //!
-//! A lock that remembers how contended it has been: acquiring it at once lowers a number a little,
-//! having to wait raises it a lot. The holder of the lock looks at the number and adapts the
-//! structure that the lock protects: high means split, low means join.
+//! A lock that remembers how contended it has been: acquiring it at once lowers a number a little, having to wait
+//! raises it a lot. The holder of the lock looks at the number and adapts the structure that the lock protects: high
+//! means split, low means join. What has been split or joined is *dead*: nobody gets its lock any more.
 //!
-//! The constants are those ETS uses: a failed try weighs as much as 250 successes, so about one
-//! wait in 250 acquisitions keeps the number level.
+//! ```text
+//! bits 63..16   15..4      3       2     1     0
+//!      payload  statistic  unused  flag  dead  locked
+//! ```
 //!
-//! The number is written only by the holder, by plain stores: collecting costs no extra atomic
-//! read-modify-write.
+//! The payload never changes and belongs to the structure, like the flag. The holder alone changes the rest, so
+//! unlocking is a plain `Release` store that brings the statistic along: collecting costs no further access. `dead` is
+//! set by the store that unlocks a node for the last time, after the node has been unlinked: a thread that takes the
+//! lock and does not see it holds a node of the structure.
+//!
+//! The constants are those that ETS uses: a failed try weighs as much as 250 successes, so about one wait in 250
+//! acquisitions keeps the number level.
 
 use super::Backoff;
-use crate::atomic::{AtomicI64, AtomicU32, Ordering};
+use crate::atomic::{AtomicU64, Ordering};
 
-/// A mutual exclusion lock that counts contention. It protects nothing by itself.
-#[derive(Debug)]
-pub struct StatLock {
-    locked: AtomicU32,
-    statistic: AtomicI64,
-}
+const LOCKED: u64 = 1;
+const DEAD: u64 = 2;
+const FLAG: u64 = 4;
+const STAT_SHIFT: u32 = 4;
+const STAT_BITS: u32 = 12;
+const STAT_MASK: u64 = ((1 << STAT_BITS) - 1) << STAT_SHIFT;
+const PAYLOAD_SHIFT: u32 = STAT_SHIFT + STAT_BITS;
 
-impl Default for StatLock {
-    fn default() -> Self {
-        Self::new()
+/// What the word of a [`StatLock`] says beside its lock.
+#[derive(Clone, Copy, Debug)]
+pub struct StatWord(u64);
+
+impl StatWord {
+    /// How many bits of payload there are.
+    pub const PAYLOAD_BITS: u32 = u64::BITS - PAYLOAD_SHIFT;
+
+    /// Makes the word of a living node, with a statistic of zero and no flag.
+    #[inline]
+    pub const fn new(payload: u64) -> Self {
+        debug_assert!(payload >> Self::PAYLOAD_BITS == 0);
+        Self(payload << PAYLOAD_SHIFT)
+    }
+
+    /// Returns what the word was made with.
+    #[inline]
+    pub const fn payload(self) -> u64 {
+        self.0 >> PAYLOAD_SHIFT
+    }
+
+    /// Returns a measure of contention: above zero more than one wait in 250 acquisitions.
+    #[inline]
+    pub const fn statistic(self) -> i64 {
+        // Shifted to the top and back to keep its sign.
+        ((self.0 << (u64::BITS - STAT_BITS - STAT_SHIFT)) as i64) >> (u64::BITS - STAT_BITS)
+    }
+
+    /// Returns the word with another statistic, of at most [`StatLock::EXTREME`] either way.
+    #[inline]
+    pub const fn with_statistic(self, statistic: i64) -> Self {
+        Self((self.0 & !STAT_MASK) | (((statistic as u64) << STAT_SHIFT) & STAT_MASK))
+    }
+
+    /// Returns the structure's flag.
+    #[inline]
+    pub const fn is_flagged(self) -> bool {
+        self.0 & FLAG != 0
+    }
+
+    /// Returns the word with the flag as said.
+    #[inline]
+    pub const fn flagged(self, yes: bool) -> Self {
+        Self(if yes { self.0 | FLAG } else { self.0 & !FLAG })
     }
 }
+
+/// A mutual exclusion lock that counts contention and can be closed for ever. It protects nothing by itself.
+#[derive(Debug)]
+pub struct StatLock(AtomicU64);
 
 impl StatLock {
     /// Added when the lock was not free at once.
     pub const CONTENDED: i64 = 250;
     /// Taken when it was.
     pub const UNCONTENDED: i64 = 1;
+    /// The statistic goes no further from zero.
+    pub const EXTREME: i64 = 2000;
 
-    /// Makes a free lock with a statistic of zero.
-    #[cfg(not(loom))]
-    pub const fn new() -> Self {
-        Self {
-            locked: AtomicU32::new(0),
-            statistic: AtomicI64::new(0),
-        }
-    }
-
-    /// Makes a free lock with a statistic of zero.
-    #[cfg(loom)]
-    pub fn new() -> Self {
-        Self {
-            locked: AtomicU32::new(0),
-            statistic: AtomicI64::new(0),
-        }
-    }
-
-    /// Takes the lock if it is free. Leaves the statistic alone.
+    /// Makes a free lock.
     #[inline]
-    pub fn try_lock(&self) -> bool {
-        // Relaxed: a hint. Acquire: pairs with the Release in `unlock`.
-        self.locked.load(Ordering::Relaxed) == 0
-            && self
-                .locked
-                .compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed)
-                .is_ok()
+    pub fn new(word: StatWord) -> Self {
+        Self(AtomicU64::new(word.0))
     }
 
-    /// Takes the lock, waiting if need be, and counts. Returns whether it had to wait.
+    /// Returns the word as it is. Only its payload can be relied on.
     #[inline]
-    pub fn lock(&self) -> bool {
-        let free = self.try_lock();
-        if !free {
-            self.wait();
+    pub fn word(&self) -> StatWord {
+        // Relaxed: for the payload, which came with the pointer to the node.
+        StatWord(self.0.load(Ordering::Relaxed))
+    }
+
+    /// Returns whether the node has been unlinked. `false` may be out of date.
+    #[inline]
+    pub fn is_dead(&self) -> bool {
+        // Relaxed: a hint; what a node shows is right either way.
+        self.0.load(Ordering::Relaxed) & DEAD != 0
+    }
+
+    /// Takes the lock, waiting if need be; `None` if the node is dead.
+    #[inline]
+    pub fn lock(&self) -> Option<StatGuard<'_>> {
+        // Relaxed: `take` compares it.
+        let seen = self.0.load(Ordering::Relaxed);
+        if seen & (LOCKED | DEAD) == 0 && self.take(seen) {
+            return Some(StatGuard {
+                lock: self,
+                word: StatWord(seen),
+                waited: false,
+            });
         }
-        self.adjust(if free {
-            -Self::UNCONTENDED
-        } else {
-            Self::CONTENDED
-        });
-        !free
-    }
-
-    /// Takes the lock, counts, and unlocks when the guard is dropped.
-    #[inline]
-    pub fn hold(&self) -> StatGuard<'_> {
-        self.lock();
-        StatGuard(self)
+        self.wait()
     }
 
     #[cold]
-    fn wait(&self) {
+    fn wait(&self) -> Option<StatGuard<'_>> {
         let mut backoff = Backoff::new();
-        while !self.try_lock() {
+        loop {
+            // Relaxed: as in `lock`; what took a dead node's place is found by loads of their own.
+            let seen = self.0.load(Ordering::Relaxed);
+            if seen & DEAD != 0 && !cfg!(fyris_mutant = "ordered_skip_dead_check") {
+                return None;
+            }
+            if seen & LOCKED == 0 && self.take(seen) {
+                return Some(StatGuard {
+                    lock: self,
+                    word: StatWord(seen),
+                    waited: true,
+                });
+            }
             backoff.wait();
         }
     }
 
-    /// Releases the lock. Only its holder may call this: nothing else checks.
+    /// Takes the lock if it is free and the node alive. Counts nothing.
     #[inline]
-    pub fn unlock(&self) {
-        debug_assert!(self.is_locked());
-        // Release: pairs with the Acquire in `try_lock`.
-        self.locked.store(0, Ordering::Release);
+    pub fn try_lock(&self) -> Option<StatGuard<'_>> {
+        // Relaxed: as in `lock`.
+        let seen = self.0.load(Ordering::Relaxed);
+        let stop = if cfg!(fyris_mutant = "ordered_joins_dead") {
+            LOCKED
+        } else {
+            LOCKED | DEAD
+        };
+        // Lazily: a guard that is made and dropped would unlock somebody else's lock.
+        (seen & stop == 0 && self.take(seen)).then(|| StatGuard {
+            lock: self,
+            word: StatWord(seen),
+            waited: false,
+        })
     }
 
-    /// True while somebody holds it.
     #[inline]
-    pub fn is_locked(&self) -> bool {
-        // Relaxed: a hint.
-        self.locked.load(Ordering::Relaxed) != 0
-    }
-
-    /// Returns a measure of contention: above zero more than one wait in 250 acquisitions.
-    #[inline]
-    pub fn statistic(&self) -> i64 {
-        // Relaxed: a number for a decision that is right either way.
-        self.statistic.load(Ordering::Relaxed)
-    }
-
-    /// Changes the statistic; for the holder.
-    #[inline]
-    pub fn adjust(&self, delta: i64) {
-        // Relaxed: only the holder writes, and the lock orders holders.
-        let now = self.statistic.load(Ordering::Relaxed).wrapping_add(delta);
-        self.statistic.store(now, Ordering::Relaxed);
-    }
-
-    /// Forgets; for the holder, after the structure has adapted.
-    pub fn reset(&self) {
-        // Relaxed: as in `adjust`.
-        self.statistic.store(0, Ordering::Relaxed);
+    fn take(&self, seen: u64) -> bool {
+        // Acquire: pairs with the Release in the drop of the previous holder's guard.
+        self.0
+            .compare_exchange(seen, seen | LOCKED, Ordering::Acquire, Ordering::Relaxed)
+            .is_ok()
     }
 }
 
-/// Unlocks a [`StatLock`] when dropped.
+/// A [`StatLock`], held. Dropping the guard, as a panic does, unlocks and stores its word.
 #[derive(Debug)]
-pub struct StatGuard<'a>(&'a StatLock);
+pub struct StatGuard<'a> {
+    lock: &'a StatLock,
+    /// The word without the lock bit; stored when the lock is released.
+    pub word: StatWord,
+    waited: bool,
+}
+
+impl StatGuard<'_> {
+    /// Counts this acquisition in the word and returns the statistic.
+    #[inline]
+    pub fn count(&mut self) -> i64 {
+        let step = if self.waited {
+            StatLock::CONTENDED
+        } else {
+            -StatLock::UNCONTENDED
+        };
+        let statistic = (self.word.statistic() + step).clamp(-StatLock::EXTREME, StatLock::EXTREME);
+        self.word = self.word.with_statistic(statistic);
+        statistic
+    }
+
+    /// Unlocks a node that has been unlinked: nobody will hold its lock again.
+    #[inline]
+    pub fn mark_dead(mut self) {
+        self.word = StatWord(self.word.0 | DEAD);
+    }
+}
 
 impl Drop for StatGuard<'_> {
+    #[inline]
     fn drop(&mut self) {
-        self.0.unlock();
+        // Release: pairs with the Acquire in `StatLock::take`.
+        self.lock.0.store(self.word.0, Ordering::Release);
     }
 }
 
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
+    use std::time::{Duration, Instant};
+
     use super::*;
+
+    const PAYLOAD: u64 = (1 << StatWord::PAYLOAD_BITS) - 1;
+
+    #[test]
+    fn fields_do_not_meet() {
+        let word = StatWord::new(PAYLOAD);
+        assert_eq!((word.statistic(), word.is_flagged()), (0, false));
+        for statistic in [-StatLock::EXTREME, -1000, -1, 0, 1, 250, StatLock::EXTREME] {
+            let changed = word.with_statistic(statistic).flagged(true);
+            assert_eq!(changed.statistic(), statistic);
+            assert!(changed.is_flagged() && !changed.flagged(false).is_flagged());
+            assert_eq!(changed.payload(), PAYLOAD);
+        }
+    }
+
+    #[test]
+    fn a_dead_node_is_not_locked() {
+        let lock = StatLock::new(StatWord::new(1));
+        let held = lock.lock().expect("alive");
+        assert!(lock.try_lock().is_none());
+        assert!(
+            lock.try_lock().is_none(),
+            "a failed try leaves the lock alone"
+        );
+        held.mark_dead();
+        assert!(lock.is_dead() && lock.lock().is_none() && lock.try_lock().is_none());
+    }
 
     #[test]
     fn waiting_raises_and_success_lowers() {
-        let lock = StatLock::new();
-        assert!(!lock.lock());
-        assert_eq!(lock.statistic(), -1);
-        assert!(!lock.try_lock());
-        std::thread::scope(|s| {
-            let waiter = s.spawn(|| {
-                let waited = lock.lock();
-                lock.unlock();
-                waited
+        let lock = StatLock::new(StatWord::new(1));
+        assert_eq!(lock.lock().expect("alive").count(), -StatLock::UNCONTENDED);
+        // Nobody can see that a thread has begun to wait, so it is tried until one has.
+        let deadline = Instant::now() + Duration::from_secs(60);
+        loop {
+            let mut first = lock.lock().expect("alive");
+            first.word = first.word.with_statistic(0);
+            let counted = std::thread::scope(|s| {
+                let waiter = s.spawn(|| lock.lock().expect("alive").count());
+                std::thread::sleep(Duration::from_millis(10));
+                drop(first);
+                waiter.join().expect("no panic")
             });
-            std::thread::sleep(std::time::Duration::from_millis(20));
-            lock.unlock();
-            assert!(waiter.join().unwrap());
+            if counted == StatLock::CONTENDED {
+                break;
+            }
+            assert_eq!(counted, -StatLock::UNCONTENDED);
+            assert!(Instant::now() < deadline, "no thread ever waits");
+        }
+        assert_eq!(
+            lock.lock().expect("alive").count(),
+            StatLock::CONTENDED - StatLock::UNCONTENDED
+        );
+    }
+
+    #[test]
+    fn the_statistic_has_an_end() {
+        let lock = StatLock::new(StatWord::new(1));
+        for _ in 0..2 * StatLock::EXTREME {
+            lock.lock().expect("alive").count();
+        }
+        assert_eq!(lock.word().statistic(), -StatLock::EXTREME);
+    }
+}
+
+/// `RUSTFLAGS='--cfg loom' cargo test -p fyris-sync --release --lib lock`.
+#[cfg(all(test, loom))]
+mod models {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::cell::UnsafeCell;
+
+    /// A value that two threads change under the lock, of which one is the last.
+    struct Protected {
+        lock: StatLock,
+        value: UnsafeCell<u64>,
+    }
+
+    // SAFETY: the value is reached under the lock only.
+    unsafe impl Send for Protected {}
+    // SAFETY: as above.
+    unsafe impl Sync for Protected {}
+
+    impl Protected {
+        /// Adds one, and marks the node dead if `last`; returns false if it was dead.
+        fn add(&self, last: bool) -> bool {
+            let Some(mut held) = self.lock.lock() else {
+                return false;
+            };
+            // SAFETY: this thread holds the lock.
+            self.value.with_mut(|value| unsafe { *value += 1 });
+            held.count();
+            if last {
+                held.mark_dead();
+            }
+            true
+        }
+    }
+
+    #[test]
+    fn one_holder_at_a_time_until_it_is_dead() {
+        loom::model(|| {
+            let node = Arc::new(Protected {
+                lock: StatLock::new(StatWord::new(7)),
+                value: UnsafeCell::new(0),
+            });
+            let other = loom::thread::spawn({
+                let node = node.clone();
+                move || u64::from(node.add(false))
+            });
+            assert!(node.add(true), "nobody else marks it");
+            let others = other.join().expect("no panic");
+            assert!(node.lock.is_dead() && !node.add(false));
+            assert_eq!(node.lock.word().payload(), 7);
+            // SAFETY: the other thread has ended.
+            node.value
+                .with(|value| assert_eq!(unsafe { *value }, 1 + others));
         });
-        assert_eq!(lock.statistic(), 249);
-        lock.reset();
-        drop(lock.hold());
-        assert!(!lock.is_locked());
     }
 }

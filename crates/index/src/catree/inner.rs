@@ -1,18 +1,17 @@
-//! Inner nodes: immutable separators, child pointers replaced in place.
+//! Inner nodes (the papers' route nodes): immutable separators, child pointers replaced in place.
 //!
 //! ```text
 //! offset  0  lock word
-//!         8  number of children, level (1: above leaves), place of the child pointers, prefix length
+//!         8  number of children, level (1: above base nodes), place of the child pointers, prefix length
 //!        16  the last key prefix of each line of key prefixes but the last line: six words
 //!        64  key prefixes of the separators, in lines, padded with all ones
 //!         .  child pointers
 //!         .  separators (none where the key prefix is all of it)
 //! ```
 //!
-//! A separator that comes or goes means a new node: the separators move bitwise, the old node is
-//! retired, and its memory is freed without dropping them. The holder of the lock may replace a
-//! child pointer. All separators of a node share a prefix of `prefix` bytes, which a probe is
-//! compared with once; key prefixes stand for what follows it.
+//! A separator that comes or goes means a new node: the separators move bitwise, the old node is retired, and its
+//! memory is freed without dropping them. The holder of the lock may replace a child pointer. All separators of a node
+//! share a prefix of `prefix` bytes, which a probe is compared with once; key prefixes stand for what follows it.
 
 use std::cmp::Ordering as Order;
 use std::marker::PhantomData;
@@ -20,13 +19,13 @@ use std::ptr::NonNull;
 
 use fyris_sync::alloc::{LINE, allocate_lines, free_lines};
 use fyris_sync::atomic::{AtomicPtr, Ordering};
+use fyris_sync::lock::{StatLock, StatWord};
 use fyris_sync::reclaim::{PROTECT, Retire};
 
 use super::FANOUT;
 use super::draft::Draft;
-use super::key::TreeKey;
-use super::lock::{NodeLock, Word};
-use super::probe::{Fence, Probe};
+use crate::key::TreeKey;
+use crate::key::probe::{Fence, Probe};
 use crate::simd::{self, Lanes, Line};
 
 /// Where the line of the last key prefixes begins: with the header, but in a model, whose atomics are large.
@@ -45,13 +44,13 @@ const HEADS: usize = FIRST + LINE;
 /// Key prefixes that are compared in one go: a cache line.
 const BLOCK: usize = size_of::<Line>() / 8;
 
-/// A child: a leaf below level 1, else an inner node.
-pub(super) enum Node {}
+/// A child: a base node below level 1, else an inner node.
+pub(crate) enum Node {}
 
 /// An inner node; the arrays follow the header. See the module.
 #[repr(C)]
-pub(super) struct Inner<K: TreeKey + ?Sized> {
-    pub(super) lock: NodeLock,
+pub(crate) struct Inner<K: TreeKey + ?Sized> {
+    pub(super) lock: StatLock,
     len: u8,
     level: u8,
     /// Where the child pointers begin, in words.
@@ -96,7 +95,7 @@ impl<K: TreeKey + ?Sized> Inner<K> {
         let prefix = draft.prefix(from, to);
         let blocks = blocks(children);
         let header = Self {
-            lock: NodeLock::new(Word::new(0, 0)),
+            lock: StatLock::new(StatWord::new(0)),
             len: children as u8,
             level: draft.level,
             at_children: (at_children / 8) as u8,
@@ -105,8 +104,8 @@ impl<K: TreeKey + ?Sized> Inner<K> {
             key: PhantomData,
         };
         let seps = children - 1;
-        // SAFETY: the offsets come from `layout` for this number of children; the block is ours
-        // alone. Separators move bitwise: the draft does not drop them.
+        // SAFETY: the offsets come from `layout` for this number of children; the block is ours alone. Separators move
+        // bitwise: the draft does not drop them.
         unsafe {
             node.write(header);
             let key_prefixes = raw.add(HEADS).cast::<u64>();
@@ -136,14 +135,20 @@ impl<K: TreeKey + ?Sized> Inner<K> {
 
     /// How many children: at least one.
     #[inline]
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         usize::from(self.len)
     }
 
-    /// How far above the leaves; at least 1.
+    /// How far above the base nodes; at least 1.
     #[inline]
-    pub(super) fn level(&self) -> usize {
+    pub(crate) fn level(&self) -> usize {
         self.level as usize
+    }
+
+    /// Whether the node has been unlinked. `false` may be out of date.
+    #[inline]
+    pub(crate) fn is_dead(&self) -> bool {
+        self.lock.is_dead()
     }
 
     /// Bytes allocated for the node.
@@ -196,7 +201,7 @@ impl<K: TreeKey + ?Sized> Inner<K> {
 
     /// The child at `at`.
     #[inline]
-    pub(super) fn child(&self, at: usize) -> *mut Node {
+    pub(crate) fn child(&self, at: usize) -> *mut Node {
         // PROTECT: pairs with the Release in `set_child`; the node is read under the pin.
         self.children()[at].load(PROTECT)
     }
@@ -228,7 +233,7 @@ impl<K: TreeKey + ?Sized> Inner<K> {
 
     /// Which child covers the probe.
     #[inline]
-    pub(super) fn find(&self, probe: &impl Probe<K>) -> usize {
+    pub(crate) fn find(&self, probe: &impl Probe<K>) -> usize {
         if simd::wide() {
             self.find_by::<simd::Vectors>(probe)
         } else {
@@ -266,8 +271,8 @@ impl<K: TreeKey + ?Sized> Inner<K> {
 }
 
 impl<K: TreeKey + ?Sized> Inner<K> {
-    /// Frees the node's memory. Its separators are not dropped: they have moved, or are dropped
-    /// beforehand by [`Inner::drop_seps`].
+    /// Frees the node's memory. Its separators are not dropped: they have moved, or are dropped beforehand by
+    /// [`Inner::drop_seps`] (invariant SEPARATOR).
     ///
     /// # Safety
     ///
@@ -284,8 +289,7 @@ impl<K: TreeKey + ?Sized> Inner<K> {
     ///
     /// # Safety
     ///
-    /// Nobody else can reach the node, its separators have not moved, and it is only freed
-    /// afterwards.
+    /// Nobody else can reach the node, its separators have not moved, and it is only freed afterwards.
     pub(super) unsafe fn drop_seps(node: *mut Self) {
         // SAFETY: initialised by `alloc`; dropped once, by the caller's contract.
         unsafe { std::ptr::drop_in_place(std::ptr::from_ref((*node).seps()).cast_mut()) }

@@ -8,7 +8,7 @@ use std::net::{IpAddr, Ipv6Addr};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant, SystemTime};
 
-use super::key::{Separator, TreeKey, byte_key_prefix, cmp_prefix, common};
+use super::{Separator, TreeKey, byte_key_prefix, cmp_prefix, common};
 
 /// The separator of such keys: the bytes of the higher one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -4,15 +4,45 @@ use std::mem::MaybeUninit;
 
 use super::FANOUT;
 use super::inner::{Inner, Node};
-use super::key::{Separator, TreeKey};
+use crate::key::probe::Fence;
+use crate::key::{Separator, TreeKey};
 
 /// Children a draft has room for: two nodes being joined, or one that is about to split.
 const ROOM: usize = FANOUT + 2;
 
 /// A separator on its way into a node: an owned value, and its key prefix where that is all of it.
-pub(super) struct Sep<K: TreeKey + ?Sized> {
+pub(crate) struct Sep<K: TreeKey + ?Sized> {
     pub(super) key_prefix: u64,
+    /// Initialised, or of no size.
     pub(super) sep: MaybeUninit<K::Sep>,
+}
+
+impl<K: TreeKey + ?Sized> Sep<K> {
+    /// The separator below a key whose key prefix this is, of keys that are [`TreeKey::EXACT`].
+    pub(crate) fn exact(key_prefix: u64) -> Self {
+        assert!(K::EXACT);
+        Self {
+            key_prefix,
+            sep: MaybeUninit::uninit(),
+        }
+    }
+
+    /// A separator of two keys.
+    pub(crate) fn between(low: &K, high: &K) -> Self {
+        Self {
+            key_prefix: high.key_prefix(0),
+            sep: MaybeUninit::new(K::separate(low, high)),
+        }
+    }
+
+    /// The separator as a fence, until it is published.
+    pub(crate) fn fence(&self) -> Fence<'_, K> {
+        Fence {
+            key_prefix: self.key_prefix,
+            // SAFETY: initialised by `between`, or, as `Tree::new` asserts of exact keys, of no size.
+            sep: unsafe { self.sep.assume_init_ref() },
+        }
+    }
 }
 
 /// See the module. Does not own its separators: they are moved from and to nodes bitwise.
@@ -56,8 +86,8 @@ impl<K: TreeKey + ?Sized> Draft<K> {
     fn append(&mut self, node: &Inner<K>) {
         let (seps, end) = (node.len() - 1, self.len - 1);
         assert!(end + seps < ROOM);
-        // SAFETY: both are that long. Separators move bitwise: the node's copies are never dropped once
-        // the node is retired.
+        // SAFETY: both are that long. Separators move bitwise: the node's copies are never dropped once the node is
+        // retired (invariant SEPARATOR).
         unsafe {
             let key_prefixes = self.key_prefixes.as_mut_ptr().add(end).cast();
             node.key_prefixes()
@@ -144,8 +174,8 @@ impl<K: TreeKey + ?Sized> Draft<K> {
     }
 
     /// How many bytes the key prefixes should leave out of the separators between the children `from..to`: what all of
-    /// them share, or nothing where the first eight bytes tell them apart, because to compare the
-    /// prefix a search has to go where a separator lies.
+    /// them share, or nothing where the first eight bytes tell them apart, because to compare the prefix a search has
+    /// to go where a separator lies.
     pub(super) fn prefix(&self, from: usize, to: usize) -> usize {
         assert!(from < to && to <= self.len);
         if K::EXACT || to - from < 2 {

@@ -1,17 +1,27 @@
-//! Keys of the tree: a key prefix of eight bytes that decides most comparisons, and separators.
+//! Keys of ordered indexes: a key prefix of eight bytes that decides most comparisons, and separators.
 //!
-//! A node keeps, for each key, a *key prefix*: a `u64` whose order agrees with the order of keys, as far
-//! as eight bytes can tell. Comparing key prefixes touches no memory outside the node. Where keys share a
-//! long prefix (all of a leaf's keys lie between two separators, so they share what these share)
-//! the key prefix is taken behind the prefix: `skip` says how many bytes.
+//! A node keeps, for each key, a *key prefix*: a `u64` whose order agrees with the order of keys, as far as eight bytes
+//! can tell. Comparing key prefixes touches no memory outside the node. Where keys share a long prefix (all of a leaf's
+//! keys lie between two separators, so they share what these share) the key prefix is taken behind the prefix: `skip`
+//! says how many bytes.
 //!
-//! A *separator* stands between two children. It outlives the entry whose key it was made from,
-//! so it is a value of its own: for byte strings the shortest prefix that separates.
+//! A *separator* stands between two children of an inner node. It outlives the entry whose key it was made from, so it
+//! is a value of its own: for byte strings the shortest prefix that separates.
+//!
+//! * `compound`, `fixed`: further types that are keys.
+//! * `probe`: places in the order of keys that a tree descends to.
 
 use std::cmp::Ordering;
 use std::net::Ipv4Addr;
 use std::ptr::NonNull;
 use std::sync::Arc;
+
+mod compound;
+mod fixed;
+pub(crate) mod probe;
+
+pub use compound::ArrayElement;
+pub use fixed::FixedSep;
 
 /// What inner nodes keep between two children. Immutable.
 pub trait Separator: Ord + Send + Sync + 'static {
@@ -29,7 +39,7 @@ pub trait Separator: Ord + Send + Sync + 'static {
     }
 }
 
-/// A key of the `ordered` index.
+/// A key of the `ordered` index, and of contention adapting trees over other base nodes.
 ///
 /// Implemented for integers, `bool`, `char`, byte strings and text (owned, shared or borrowed), paths, addresses of the
 /// Internet, times, and arrays, tuples of up to eight, `Option` and [`Reverse`](std::cmp::Reverse) of keys; through
@@ -41,9 +51,9 @@ pub trait Separator: Ord + Send + Sync + 'static {
 /// # What an implementation promises
 ///
 /// For keys `a < b` whose first `skip` bytes are the same, `a.key_prefix(skip) <= b.key_prefix(skip)`. With
-/// [`TreeKey::EXACT`], `a == b` exactly when `a.key_prefix(0) == b.key_prefix(0)`. For `low < high`,
-/// `separate(low, high)` is a separator `s` with `low < s <= high`; separators order as keys do.
-/// A wrong implementation makes the tree lose keys, and does nothing worse.
+/// [`TreeKey::EXACT`], `a == b` exactly when `a.key_prefix(0) == b.key_prefix(0)`. For `low < high`, `separate(low,
+/// high)` is a separator `s` with `low < s <= high`; separators order as keys do. A wrong implementation makes the tree
+/// lose keys, and does nothing worse.
 pub trait TreeKey: Ord {
     /// True when the key prefix is the whole key. Separators are key prefixes then, and nothing else is asked.
     const EXACT: bool = false;
@@ -51,8 +61,8 @@ pub trait TreeKey: Ord {
     /// The separator of two keys.
     type Sep: Separator;
 
-    /// The first eight bytes of the key behind its first `skip`, as a big-endian number; short keys
-    /// count as padded with zeros.
+    /// The first eight bytes of the key behind its first `skip`, as a big-endian number; short keys count as padded
+    /// with zeros.
     fn key_prefix(&self, skip: usize) -> u64;
 
     /// Whether every key that shares the key's first `skip` bytes and its key prefix behind them is this key. `false`
@@ -68,8 +78,8 @@ pub trait TreeKey: Ord {
     /// Compares the key with a separator.
     fn cmp_sep(&self, sep: &Self::Sep) -> Ordering;
 
-    /// Compares the first `len` bytes of the key with those of the separator, which has at least
-    /// `len`. `Equal` where the type shows no bytes.
+    /// Compares the first `len` bytes of the key with those of the separator, which has at least `len`. `Equal` where
+    /// the type shows no bytes.
     fn cmp_prefix(&self, _sep: &Self::Sep, _len: usize) -> Ordering {
         Ordering::Equal
     }
@@ -131,8 +141,7 @@ exact! {
 
 /// A key whose order is the order of some bytes.
 ///
-/// This one method makes a [`TreeKey`]. `a.key_bytes() < b.key_bytes()` must mean `a < b`, and
-/// equal bytes equal keys.
+/// This one method makes a [`TreeKey`]. `a.key_bytes() < b.key_bytes()` must mean `a < b`, and equal bytes equal keys.
 pub trait ByteKey: Ord {
     /// True when no key begins with the bytes of another key and a zero behind them. Then a key that ends before its
     /// key prefix, which is padded with zeros, does is known by it.
@@ -227,7 +236,7 @@ impl<T: ByteKey + ?Sized> TreeKey for T {
 
 /// Bytes `skip..skip + 8` as a big-endian number, padded with zeros.
 #[inline]
-pub(super) fn byte_key_prefix(bytes: &[u8], skip: usize) -> u64 {
+fn byte_key_prefix(bytes: &[u8], skip: usize) -> u64 {
     if let Some(eight) = bytes.get(skip..skip + 8) {
         let mut word = [0; 8];
         word.copy_from_slice(eight);
@@ -252,12 +261,12 @@ fn short_key_prefix(bytes: &[u8]) -> u64 {
     }
 }
 
-pub(super) fn common(a: &[u8], b: &[u8]) -> usize {
+fn common(a: &[u8], b: &[u8]) -> usize {
     a.iter().zip(b).take_while(|(a, b)| a == b).count()
 }
 
 #[inline]
-pub(super) fn cmp_prefix(key: &[u8], sep: &[u8], len: usize) -> Ordering {
+fn cmp_prefix(key: &[u8], sep: &[u8], len: usize) -> Ordering {
     key[..key.len().min(len)].cmp(&sep[..len])
 }
 
@@ -329,7 +338,7 @@ pub struct Opaque<T>(pub T);
 
 /// A separator that is a key: the higher one, cloned.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct KeySep<K>(pub(super) Box<K>);
+pub struct KeySep<K>(Box<K>);
 
 impl<T: Ord + Clone + Send + Sync + 'static> Separator for KeySep<Opaque<T>> {
     fn key_prefix(&self, _: usize) -> u64 {

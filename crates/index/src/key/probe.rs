@@ -3,7 +3,7 @@
 use std::borrow::Borrow;
 use std::cmp::Ordering;
 
-use super::key::{Separator, TreeKey};
+use super::{Separator, TreeKey};
 
 /// A place in the order of keys. Where it equals a separator it lies to its right.
 pub(crate) trait Probe<K: TreeKey + ?Sized> {
@@ -96,8 +96,8 @@ impl<K: TreeKey + ?Sized> Probe<K> for End {
     }
 }
 
-/// A bound of a node's key range: a separator of an inner node above it, which stays readable while
-/// the thread is pinned (invariant RECLAIM), even when the node has been replaced.
+/// A bound of a node's key range: a separator of an inner node above it, which stays readable while the thread is
+/// pinned (invariant RECLAIM), even when the node has been replaced.
 pub(crate) struct Fence<'p, K: TreeKey + ?Sized> {
     /// The separator's key prefix; all there is where keys are [`TreeKey::EXACT`].
     pub(crate) key_prefix: u64,

@@ -3,7 +3,7 @@
 use std::cmp::{Ordering, Reverse};
 use std::path::{Component, Path, PathBuf};
 
-use super::key::{KeySep, Separator, TreeKey};
+use super::{KeySep, Separator, TreeKey};
 
 /// A key whose key prefix is `$key_prefix`, whose separators are keys.
 macro_rules! compound {

@@ -1,0 +1,187 @@
+//! What a contention adapting tree asks of its base nodes and of their locks.
+
+use std::ptr::NonNull;
+
+use fyris_sync::lock::{StatGuard, StatLock};
+use fyris_sync::reclaim::Retire;
+
+use super::draft::Sep;
+use crate::key::TreeKey;
+use crate::key::probe::Fence;
+
+/// A base node: the entries of a range of keys, which never changes, under one lock.
+///
+/// The tree above decides when a base node is split or joined, and puts what takes its place into the inner nodes. The
+/// structure on top of the tree finds a base node ([`Tree::lock_base`](super::Tree::lock_base), or `find_base` for
+/// readers without the lock), changes what it holds, and settles ([`Tree::settle`](super::Tree::settle)). A node that
+/// decides by itself to be replaced says so by [`Tree::replace_by_one`](super::Tree::replace_by_one) or
+/// [`Tree::replace_by_two`](super::Tree::replace_by_two).
+///
+/// # Readers
+///
+/// The tree reads nothing of a base node but under its lock. How others read it is its own business:
+///
+/// * *Without a lock*, as the leaves of `ordered`: then a dead node goes on to show what it held when it died
+///   (invariant FROZEN), and a read of it counts as one at that moment, so that no read is repeated. `split` and `join`
+///   copy.
+/// * *Optimistically*, by a version that writers move: as long as the version shows that the node was neither changed
+///   nor dead the read stands. `split` and `join` may move what the node holds, but what a reader may be looking at is
+///   retired, not freed (invariant RECLAIM).
+/// * *Under the lock*, taken alone or, where [`Base::Lock`] can, as one of several readers: who finds the node dead
+///   begins anew at the root. `split` and `join` may move what the node holds.
+///
+/// # Safety
+///
+/// `empty`, `split` and `join` return nodes that the caller alone can reach, and that stay valid until they are
+/// disposed of or reclaimed. An implementation whose keys or separators are wrong makes the tree lose keys, and does
+/// nothing worse.
+pub(crate) unsafe trait Base: Retire + Sized {
+    /// What the entries are found by.
+    type Key: TreeKey + ?Sized;
+    /// The lock of a node.
+    type Lock: BaseLock;
+
+    /// A node that has fewer entries, after one was removed, is joined with a neighbour although nothing else tells to.
+    const FEW: usize;
+    /// Two neighbours join if they have no more entries than this together, or if one of them has none.
+    const JOIN_MAX: usize;
+
+    /// Makes a node without entries.
+    fn empty() -> NonNull<Self>;
+
+    /// The lock.
+    fn lock(&self) -> &Self::Lock;
+
+    /// Returns how many entries there are. The caller holds the lock.
+    fn len(&self) -> usize;
+
+    /// Brings near what a reader of the node looks at first.
+    #[inline]
+    fn prefetch(_: *const Self) {}
+
+    /// Makes two nodes that hold the entries of this one, at least one each.
+    ///
+    /// If it panics the node is unchanged.
+    ///
+    /// # Safety
+    ///
+    /// The caller holds the lock, the node is alive and has at least two entries; it dies before it is unlocked.
+    unsafe fn split(&self, bounds: Bounds<'_, Self::Key>, learnt: Learnt) -> Halves<Self>;
+
+    /// Makes one node that holds the entries of two neighbours.
+    ///
+    /// If it panics the nodes are unchanged.
+    ///
+    /// # Safety
+    ///
+    /// As for `split`, of both nodes, however many entries they have. `bounds` are those of the new node.
+    unsafe fn join(
+        low: &Self,
+        high: &Self,
+        bounds: Bounds<'_, Self::Key>,
+        learnt: Learnt,
+    ) -> NonNull<Self>;
+
+    /// Frees a node and what its entries name.
+    ///
+    /// # Safety
+    ///
+    /// Nobody else can reach the node or its entries, and it is freed once.
+    unsafe fn dispose(node: *mut Self);
+}
+
+/// Two nodes that take the place of one.
+pub(crate) struct Halves<B: Base> {
+    pub(crate) low: NonNull<B>,
+    /// What stands between them. Owned by the tree from when it is published; until then nobody drops it.
+    pub(crate) sep: Sep<B::Key>,
+    pub(crate) high: NonNull<B>,
+}
+
+/// The ends of the range of keys that a node covers; `None`: an end of the tree.
+pub(crate) struct Bounds<'p, K: TreeKey + ?Sized> {
+    pub(crate) low: Option<Fence<'p, K>>,
+    pub(crate) high: Option<Fence<'p, K>>,
+}
+
+/// What a base node has learnt of contention, and its successor is born with.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Learnt {
+    /// The statistic of the lock.
+    pub(crate) statistic: i64,
+    /// Contention made the node small: only the lack of contention joins it again.
+    pub(crate) forced: bool,
+}
+
+/// What the tree asks of the lock of a base node: a mutual exclusion lock, or the writing side of a reader-writer lock,
+/// that collects statistics and knows when its node is dead.
+pub(crate) trait BaseLock {
+    /// The lock, held alone. Dropping it unlocks.
+    type Held<'a>: Held
+    where
+        Self: 'a;
+
+    /// Takes the lock, waiting if need be; `None` if the node is dead.
+    fn lock(&self) -> Option<Self::Held<'_>>;
+
+    /// Takes the lock if it is free and the node alive.
+    fn try_lock(&self) -> Option<Self::Held<'_>>;
+}
+
+/// The lock of a base node, held alone.
+pub(crate) trait Held {
+    /// Counts this acquisition, which waited or did not, and returns the statistic.
+    fn count(&mut self) -> i64;
+
+    /// Sets the statistic.
+    fn set_statistic(&mut self, statistic: i64);
+
+    /// Returns what the node has learnt.
+    fn learnt(&self) -> Learnt;
+
+    /// Unlocks a node that has been unlinked: nobody gets its lock again.
+    fn mark_dead(self);
+}
+
+/// The lock of a base node of a kind, held.
+pub(crate) type HeldBase<'p, B> = <<B as Base>::Lock as BaseLock>::Held<'p>;
+
+/// The flag is [`Learnt::forced`].
+impl BaseLock for StatLock {
+    type Held<'a> = StatGuard<'a>;
+
+    #[inline]
+    fn lock(&self) -> Option<StatGuard<'_>> {
+        StatLock::lock(self)
+    }
+
+    #[inline]
+    fn try_lock(&self) -> Option<StatGuard<'_>> {
+        StatLock::try_lock(self)
+    }
+}
+
+impl Held for StatGuard<'_> {
+    #[inline]
+    fn count(&mut self) -> i64 {
+        StatGuard::count(self)
+    }
+
+    #[inline]
+    fn set_statistic(&mut self, statistic: i64) {
+        self.word = self.word.with_statistic(statistic);
+    }
+
+    #[inline]
+    fn learnt(&self) -> Learnt {
+        Learnt {
+            statistic: self.word.statistic(),
+            forced: self.word.is_flagged(),
+        }
+    }
+
+    #[inline]
+    fn mark_dead(self) {
+        StatGuard::mark_dead(self);
+    }
+}

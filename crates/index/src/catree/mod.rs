@@ -1,0 +1,162 @@
+//! Contention adapting trees, over base nodes of any kind.
+//!
+//! # Why
+//!
+//! A contention adapting tree (Sagonas and Winblad, "More Scalable Ordered Set for ETS Using Adaptation", Erlang
+//! Workshop 2014) keeps its keys in base nodes, each under a lock that counts how often it was waited for. A base node
+//! that is fought over splits, one that nobody fights over joins its neighbour, so the grain of locking follows the
+//! load. What a base node holds does not matter for that: here is all that does.
+//!
+//! # How
+//!
+//! * `base` says what the tree asks of a base node ([`Base`]) and of its lock ([`BaseLock`](base::BaseLock)). The lock
+//!   that it is made for is [`fyris_sync::lock::StatLock`].
+//! * `inner`: routing by separators that never change in place; child pointers do. `draft`: a node under construction.
+//! * `descend` finds the base node that covers a place in the order of keys.
+//! * `adapt` decides when base nodes split and join, and puts what takes their place into the tree; `route` changes the
+//!   inner nodes above them.
+//!
+//! Routing nodes of the papers have one separator and two children. Here they have up to 57 children, which are found
+//! by comparing key prefixes a cache line at a time, so that a tree of millions of base nodes is four levels high.
+//!
+//! # Invariants
+//!
+//! **FROZEN.** A node dies when it is unlinked. It is locked from before its content is copied until after that, so a
+//! dead node shows what was true when it died, for ever. *Every node that an operation reaches was in the tree at some
+//! moment since the operation began*: the root was when its pointer was loaded; and if a node `N` was in the tree at
+//! such a moment, so was the child read from it: if `N` was alive at the read, then at the read, otherwise at the
+//! moment of `N`'s death, which is later than the moment when `N` was in the tree. So a read of a living base node
+//! takes effect when it reads, and a read of a dead one at that node's death; both lie within the operation. A base
+//! node whose content is moved when it dies, not copied, is outside the invariant but for its lock and its range: it
+//! must not be read unless it is seen to be alive (see [`Base`]). The range of keys that a node covers never changes,
+//! so the base node that is reached is the one that was responsible for the key.
+//!
+//! **LOCK_ORDER.** Locks are waited for from the bottom up: a base node, its parent, the parent's parent. A second node
+//! of the same level is only tried for. So there is no cycle of waiting. Whoever holds the lock of a node that is not
+//! dead may change the slot that points to it, under the lock of the parent, which is the living node above that covers
+//! the key; the root pointer belongs to whoever holds the lock of the living root.
+//!
+//! **SEPARATOR.** A separator is a value of its own that belongs to the tree. Bitwise copies of it stand in a living
+//! node and in dead ones; none of the copies drops it. It is dropped once: when the join that took it out of the tree
+//! has been retired, or when the tree is dropped.
+//!
+//! # Adapting
+//!
+//! The constants are those of ETS: waiting for a base node's lock adds 250 to its statistic, getting it at once takes
+//! 1; above 1000 the node splits, down to one entry a node; below -1000 it joins a neighbour if they fit together.
+//! Where base nodes have a size, it joins and splits them as in any B-tree, but a node that contention made small is
+//! left small until contention has gone. [`Stats`] counts all of it.
+
+use std::marker::PhantomData;
+
+use fyris_sync::atomic::{AtomicPtr, Ordering};
+use fyris_sync::reclaim::{Guard, PROTECT, assert_not_reclaimed};
+
+mod adapt;
+mod base;
+mod descend;
+mod draft;
+mod inner;
+mod route;
+mod stats;
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests;
+
+pub(crate) use base::{Base, Bounds, Halves, Held, Learnt};
+pub(crate) use descend::{BaseRef, Position};
+pub(crate) use draft::Sep;
+pub(crate) use inner::{Inner, Node};
+pub use stats::Stats;
+
+use crate::key::TreeKey;
+use draft::Draft;
+use stats::Counters;
+
+/// Children of an inner node.
+const FANOUT: usize = if cfg!(fyris_small) { 4 } else { 57 };
+
+/// A contention adapting tree. See the module.
+pub(crate) struct Tree<B: Base> {
+    root: AtomicPtr<Inner<B::Key>>,
+    pub(crate) counters: Counters,
+    /// Invariant: who shares the tree may put things in that others take out.
+    base: PhantomData<fn(B) -> B>,
+}
+
+// SAFETY: inner nodes are shared under the invariants above, base nodes as they say themselves.
+unsafe impl<B: Base + Send + Sync> Send for Tree<B> {}
+// SAFETY: as above.
+unsafe impl<B: Base + Send + Sync> Sync for Tree<B> {}
+
+impl<B: Base> Tree<B> {
+    /// An empty tree: one inner node above one base node.
+    pub(crate) fn new() -> Self {
+        assert!(
+            !B::Key::EXACT || size_of::<<B::Key as TreeKey>::Sep>() == 0,
+            "an exact key has no separators but key prefixes"
+        );
+        let base = B::empty();
+        let root = Inner::alloc(&Draft::single(1, base.as_ptr().cast()), 0, 1);
+        let counters = Counters::new();
+        counters.bases.add(1);
+        // SAFETY: just allocated, ours alone.
+        counters.inner_came(unsafe { root.as_ref() });
+        Self {
+            root: AtomicPtr::new(root.as_ptr()),
+            counters,
+            base: PhantomData,
+        }
+    }
+
+    /// The root. Valid while pinned (invariant RECLAIM).
+    #[inline]
+    pub(crate) fn root<'p>(&'p self, _pin: &'p impl Guard) -> &'p Inner<B::Key> {
+        // PROTECT: pairs with the Release in `set_root`.
+        let root = self.root.load(PROTECT);
+        assert_not_reclaimed(root);
+        // SAFETY: (RECLAIM) the root was in the tree when its pointer was loaded under the pin.
+        unsafe { &*root }
+    }
+
+    /// Replaces the root. The caller holds the lock of the living root (invariant LOCK_ORDER).
+    fn set_root(&self, root: *mut Inner<B::Key>) {
+        // Release: pairs with the PROTECT load in `root`.
+        self.root.store(root, Ordering::Release);
+    }
+
+    /// Frees a node and all below it.
+    ///
+    /// # Safety
+    ///
+    /// The tree is being dropped: nobody else can reach the node.
+    unsafe fn free(node: *mut Inner<B::Key>) {
+        // SAFETY: the nodes are ours alone, and each child has one parent; the separators of living nodes are dropped
+        // here only (SEPARATOR).
+        unsafe {
+            let inner = &*node;
+            for at in 0..inner.len() {
+                let child = inner.child(at);
+                if inner.level() > 1 {
+                    Self::free(child.cast());
+                } else {
+                    B::dispose(child.cast());
+                }
+            }
+            Inner::drop_seps(node);
+            Inner::free(node);
+        }
+    }
+}
+
+impl<B: Base> Drop for Tree<B> {
+    fn drop(&mut self) {
+        // Relaxed: `&mut self` is ordered after everything.
+        // SAFETY: nobody else can reach the tree.
+        unsafe { Self::free(self.root.load(Ordering::Relaxed)) }
+    }
+}
+
+/// A node as its parent points to it.
+fn as_node<T>(node: *const T) -> *mut Node {
+    node.cast_mut().cast()
+}

@@ -1,0 +1,430 @@
+//! Base nodes that have nothing in common with leaves: a `BTreeMap` under its lock, whose content moves when it is
+//! split or joined, below the statistics lock (readers take it alone) and below a reader-writer lock.
+
+use std::cell::UnsafeCell;
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+use std::ptr::NonNull;
+use std::sync::{RwLock, RwLockWriteGuard, TryLockError};
+use std::time::{Duration, Instant};
+
+use fyris_sync::lock::{StatLock, StatWord};
+use fyris_sync::reclaim::{Guard, Retire, pin};
+
+use super::base::BaseLock;
+use super::{Base, Bounds, Halves, Held, Learnt, Sep, Tree};
+use crate::key::probe::{ByFence, ByKey, End, Probe};
+use crate::key::{Opaque, TreeKey};
+
+/// A lock that readers can take.
+trait ReadLock: BaseLock + Send + Sync + 'static {
+    fn new(learnt: Learnt) -> Self;
+
+    /// Runs `f` while nobody writes; `None` if the node is dead.
+    fn read<R>(&self, f: impl FnOnce() -> R) -> Option<R>;
+}
+
+impl ReadLock for StatLock {
+    fn new(learnt: Learnt) -> Self {
+        let word = StatWord::new(0).with_statistic(learnt.statistic);
+        Self::new(word.flagged(learnt.forced))
+    }
+
+    fn read<R>(&self, f: impl FnOnce() -> R) -> Option<R> {
+        let _held = self.lock()?;
+        Some(f())
+    }
+}
+
+/// A reader-writer lock that collects statistics of its writers.
+struct Shared(RwLock<State>);
+
+#[derive(Default)]
+struct State {
+    learnt: Learnt,
+    is_dead: bool,
+}
+
+struct SharedHeld<'a> {
+    state: RwLockWriteGuard<'a, State>,
+    waited: bool,
+}
+
+impl<'a> SharedHeld<'a> {
+    fn of(state: RwLockWriteGuard<'a, State>, waited: bool) -> Option<Self> {
+        (!state.is_dead).then_some(Self { state, waited })
+    }
+}
+
+impl BaseLock for Shared {
+    type Held<'a> = SharedHeld<'a>;
+
+    fn lock(&self) -> Option<SharedHeld<'_>> {
+        match self.0.try_write() {
+            Err(TryLockError::WouldBlock) => SharedHeld::of(self.0.write().unwrap(), true),
+            taken => SharedHeld::of(taken.unwrap(), false),
+        }
+    }
+
+    fn try_lock(&self) -> Option<SharedHeld<'_>> {
+        SharedHeld::of(self.0.try_write().ok()?, false)
+    }
+}
+
+impl ReadLock for Shared {
+    fn new(learnt: Learnt) -> Self {
+        let is_dead = false;
+        Self(RwLock::new(State { learnt, is_dead }))
+    }
+
+    fn read<R>(&self, f: impl FnOnce() -> R) -> Option<R> {
+        let state = self.0.read().unwrap();
+        (!state.is_dead).then(f)
+    }
+}
+
+impl Held for SharedHeld<'_> {
+    fn count(&mut self) -> i64 {
+        let step = if self.waited { 250 } else { -1 };
+        self.state.learnt.statistic += step;
+        self.state.learnt.statistic
+    }
+
+    fn set_statistic(&mut self, statistic: i64) {
+        self.state.learnt.statistic = statistic;
+    }
+
+    fn learnt(&self) -> Learnt {
+        self.state.learnt
+    }
+
+    fn mark_dead(mut self) {
+        self.state.is_dead = true;
+    }
+}
+
+/// The base node.
+struct Map<K, L> {
+    lock: L,
+    pairs: UnsafeCell<BTreeMap<K, u64>>,
+}
+
+// SAFETY: the pairs are read and written under the lock.
+unsafe impl<K: Send + Sync, L: Sync> Sync for Map<K, L> {}
+
+impl<K, L: ReadLock> Map<K, L> {
+    fn alloc(pairs: BTreeMap<K, u64>, learnt: Learnt) -> NonNull<Self> {
+        NonNull::from(Box::leak(Box::new(Self {
+            lock: L::new(learnt),
+            pairs: UnsafeCell::new(pairs),
+        })))
+    }
+
+    /// # Safety
+    ///
+    /// The caller holds the lock alone, and has no other reference to the pairs.
+    #[expect(clippy::mut_from_ref, reason = "the lock makes it unique")]
+    unsafe fn pairs(&self) -> &mut BTreeMap<K, u64> {
+        // SAFETY: the caller's contract.
+        unsafe { &mut *self.pairs.get() }
+    }
+}
+
+impl<K, L> Retire for Map<K, L> {
+    unsafe fn reclaim(ptr: *mut Self) {
+        // SAFETY: from `alloc`, once, by the contract of `reclaim`.
+        drop(unsafe { Box::from_raw(ptr) });
+    }
+}
+
+// SAFETY: nodes come from boxes.
+unsafe impl<K: TreeKey + Copy, L: ReadLock> Base for Map<K, L> {
+    type Key = K;
+    type Lock = L;
+
+    // As in the papers: only contention and its lack change the shape.
+    const FEW: usize = 0;
+    const JOIN_MAX: usize = usize::MAX;
+
+    fn empty() -> NonNull<Self> {
+        Self::alloc(BTreeMap::new(), Learnt::default())
+    }
+
+    fn lock(&self) -> &L {
+        &self.lock
+    }
+
+    fn len(&self) -> usize {
+        // SAFETY: the caller holds the lock, and no reference to the pairs.
+        unsafe { self.pairs() }.len()
+    }
+
+    unsafe fn split(&self, _: Bounds<'_, K>, learnt: Learnt) -> Halves<Self> {
+        // SAFETY: the caller holds the lock.
+        let pairs = unsafe { self.pairs() };
+        let (mut keys, middle) = (pairs.keys(), pairs.len() / 2);
+        let (below, above) = (keys.nth(middle - 1).unwrap(), *keys.next().unwrap());
+        let sep = Sep::between(below, &above);
+        let high = pairs.split_off(&above);
+        Halves {
+            low: Self::alloc(std::mem::take(pairs), learnt),
+            sep,
+            high: Self::alloc(high, learnt),
+        }
+    }
+
+    unsafe fn join(low: &Self, high: &Self, _: Bounds<'_, K>, learnt: Learnt) -> NonNull<Self> {
+        // SAFETY: the caller holds both locks.
+        let (low, high) = unsafe { (low.pairs(), high.pairs()) };
+        low.append(high);
+        Self::alloc(std::mem::take(low), learnt)
+    }
+
+    unsafe fn dispose(node: *mut Self) {
+        // SAFETY: the caller's contract.
+        unsafe { Self::reclaim(node) }
+    }
+}
+
+/// How contended an operation pretends the lock has been.
+#[derive(Clone, Copy, PartialEq)]
+enum Pretend {
+    Nothing,
+    Contended,
+    Calm,
+}
+
+impl<K: TreeKey + Copy, L: ReadLock> Tree<Map<K, L>> {
+    fn get(&self, key: &K, pin: &impl Guard) -> Option<u64> {
+        loop {
+            let base = self.find_base(&ByKey(key), pin).base;
+            // SAFETY: nobody writes meanwhile.
+            let get = || unsafe { &*base.pairs.get() }.get(key).copied();
+            if let Some(found) = base.lock.read(get) {
+                return found;
+            }
+        }
+    }
+
+    /// Puts in the place of a value what `f` makes of it; returns the old one.
+    fn change(
+        &self,
+        key: K,
+        pretend: Pretend,
+        pin: &impl Guard,
+        f: impl FnOnce(Option<u64>) -> Option<u64>,
+    ) -> Option<u64> {
+        let probe = ByKey(&key);
+        let (base_ref, mut held) = self.lock_base(&probe, pin);
+        // SAFETY: locked, and used no more when it is settled.
+        let pairs = unsafe { base_ref.base.pairs() };
+        let old = pairs.get(&key).copied();
+        match f(old) {
+            Some(new) => pairs.insert(key, new),
+            None => pairs.remove(&key),
+        };
+        let left = pairs.len();
+        match pretend {
+            Pretend::Nothing => {}
+            Pretend::Contended => held.set_statistic(StatLock::EXTREME),
+            Pretend::Calm => held.set_statistic(-StatLock::EXTREME),
+        }
+        self.settle(base_ref, held, Some(left), &probe, pin);
+        old
+    }
+
+    /// All pairs: each base node at one moment, and its range goes on where that of the one before it ended.
+    fn all(&self, pin: &impl Guard) -> Vec<(K, u64)> {
+        let mut all = Vec::new();
+        let mut more = self.append(&End::First, pin, &mut all);
+        while let Some(probe) = more {
+            more = self.append(&probe, pin, &mut all);
+        }
+        all
+    }
+
+    /// Appends the pairs of the base node that covers the probe; returns where the next one begins.
+    fn append<'p>(
+        &'p self,
+        probe: &impl Probe<K>,
+        pin: &'p impl Guard,
+        all: &mut Vec<(K, u64)>,
+    ) -> Option<ByFence<'p, K>> {
+        loop {
+            let position = self.find_position(probe, pin);
+            let base = position.base_ref.base;
+            // SAFETY: nobody writes meanwhile.
+            let pairs = || unsafe { &*base.pairs.get() }.clone();
+            if let Some(pairs) = base.lock.read(pairs) {
+                all.extend(pairs);
+                let below = false;
+                return position.high().map(|fence| ByFence { fence, below });
+            }
+        }
+    }
+}
+
+/// Numbers that look random.
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 32) % end
+    }
+
+    /// One time in three, `what`.
+    fn some(&mut self, what: Pretend) -> Pretend {
+        if self.below(3) == 0 {
+            what
+        } else {
+            Pretend::Nothing
+        }
+    }
+}
+
+/// Runs random operations on keys that this thread alone changes, against a model.
+fn against_model<K: TreeKey + Copy + Debug, L: ReadLock>(
+    tree: &Tree<Map<K, L>>,
+    key: &impl Fn(u64) -> K,
+    numbers: &mut Numbers,
+) -> BTreeMap<K, u64> {
+    let mut model = BTreeMap::new();
+    let shapes = [Pretend::Contended, Pretend::Calm, Pretend::Contended];
+    for round in 0..6_000 {
+        let pin = pin();
+        let pretend = numbers.some(shapes[round / 2_000]);
+        let (one, other) = (key(numbers.below(300)), key(numbers.below(300)));
+        let new = (numbers.below(3) > 0).then_some(round as u64);
+        let old = match new {
+            Some(new) => model.insert(one, new),
+            None => model.remove(&one),
+        };
+        assert_eq!(tree.change(one, pretend, &pin, |_| new), old);
+        assert_eq!(tree.get(&one, &pin), new);
+        assert_eq!(tree.get(&other, &pin), model.get(&other).copied());
+    }
+    model
+}
+
+fn one_thread<K: TreeKey + Copy + Debug, L: ReadLock>(key: impl Fn(u64) -> K) {
+    let tree = Tree::<Map<K, L>>::new();
+    let mut numbers = Numbers(88_172_645_463_325_252);
+    let model = against_model(&tree, &key, &mut numbers);
+    let pin = pin();
+    let pairs: Vec<_> = model.clone().into_iter().collect();
+    assert_eq!(tree.all(&pin), pairs);
+    let wide = tree.stats(&pin);
+    assert!(wide.depth > 2, "inner nodes split: {wide:?}");
+    for _ in 0..10 {
+        for key in model.keys() {
+            tree.change(*key, Pretend::Calm, &pin, |value| value);
+        }
+    }
+    assert_eq!(tree.all(&pin), pairs);
+    let narrow = tree.stats(&pin);
+    // Where inner nodes have four children some are left with one, and a base node without a sibling joins nobody.
+    let few = if cfg!(fyris_small) {
+        wide.leaves / 2
+    } else {
+        1
+    };
+    assert!(narrow.leaves <= few, "{wide:?} {narrow:?}");
+    let came = narrow.contention_splits - narrow.contention_joins;
+    assert_eq!(came as usize, narrow.leaves - 1);
+    assert_eq!((narrow.size_splits, narrow.size_joins), (0, 0));
+}
+
+fn several_threads<K: TreeKey + Copy + Debug + Send + Sync, L: ReadLock>(
+    key: impl Fn(u64) -> K + Sync,
+) {
+    const THREADS: u64 = 4;
+    const ADDITIONS: u64 = 1_500;
+    /// Of the keys that all threads change there are so many, from this one on.
+    const COMMON: (u64, u64) = (8, 10_000);
+    let tree = Tree::<Map<K, L>>::new();
+    let mut model = BTreeMap::new();
+    std::thread::scope(|s| {
+        let (tree, key) = (&tree, &key);
+        let threads: Vec<_> = (0..THREADS)
+            .map(|thread| {
+                s.spawn(move || {
+                    let mut numbers = Numbers(thread + 1);
+                    let own = |n| key(n * THREADS + thread);
+                    let model = against_model(tree, &own, &mut numbers);
+                    for round in 0..ADDITIONS {
+                        let shape = [Pretend::Contended, Pretend::Calm][round as usize / 32 % 2];
+                        let pretend = numbers.some(shape);
+                        let common = key(COMMON.1 + round % COMMON.0);
+                        let add = |value: Option<u64>| Some(value.unwrap_or(0) + 1);
+                        tree.change(common, pretend, &pin(), add);
+                    }
+                    model
+                })
+            })
+            .collect();
+        for thread in threads {
+            model.extend(thread.join().unwrap());
+        }
+    });
+    for round in 0..THREADS * ADDITIONS {
+        let common = key(COMMON.1 + round % ADDITIONS % COMMON.0);
+        *model.entry(common).or_default() += 1;
+    }
+    let pin = pin();
+    assert_eq!(tree.all(&pin), model.into_iter().collect::<Vec<_>>());
+    let stats = tree.stats(&pin);
+    assert!(
+        stats.contention_splits > 0 && stats.contention_joins > 0,
+        "{stats:?}"
+    );
+}
+
+/// Without pretending: nodes that writers wait for split, and join when they no longer do.
+fn waiting<L: ReadLock>() {
+    let tree = Tree::<Map<u64, L>>::new();
+    let deadline = Instant::now() + Duration::from_secs(60);
+    let splits = || tree.stats(&pin()).contention_splits;
+    std::thread::scope(|s| {
+        for thread in 0..3 {
+            s.spawn({
+                let (tree, splits) = (&tree, &splits);
+                move || {
+                    while splits() == 0 {
+                        assert!(Instant::now() < deadline, "no thread waits for another");
+                        tree.change(thread, Pretend::Nothing, &pin(), |value| {
+                            std::thread::sleep(Duration::from_micros(100));
+                            Some(value.unwrap_or(0) + 1)
+                        });
+                    }
+                }
+            });
+        }
+    });
+    let pin = pin();
+    while tree.stats(&pin).leaves > 1 {
+        assert!(Instant::now() < deadline, "nobody waits any more");
+        (0..3).for_each(|key| _ = tree.change(key, Pretend::Nothing, &pin, |value| value));
+    }
+    assert!((0..3).all(|key| tree.get(&key, &pin) > Some(0)));
+}
+
+#[test]
+fn maps_split_and_join() {
+    one_thread::<u64, StatLock>(|n| n);
+    one_thread::<Opaque<u64>, Shared>(Opaque);
+}
+
+#[test]
+fn maps_split_and_join_under_threads() {
+    several_threads::<u64, StatLock>(|n| n);
+    several_threads::<Opaque<u64>, Shared>(Opaque);
+}
+
+#[test]
+fn maps_that_writers_wait_for_split() {
+    waiting::<StatLock>();
+    waiting::<Shared>();
+}
