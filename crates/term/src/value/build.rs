@@ -61,6 +61,11 @@ pub trait Build {
     fn map(&mut self, pairs: &[Self::Out]) -> Self::Out;
     /// A process identifier.
     fn pid(&mut self, pid: &Pid) -> Self::Out;
+    /// A reference: the number of its node's atom, how often that node has started, and its numbers, low bytes first.
+    /// `None` if it is made by [`Build::other`].
+    fn reference(&mut self, _node: u32, _creation: u32, _ids: &[[u8; 4]]) -> Option<Self::Out> {
+        None
+    }
     /// A big integer, bitstring, port, reference or fun.
     fn other(&mut self, term: &Term) -> Self::Out;
 }
@@ -242,6 +247,15 @@ impl<'a, B: Build> Run<'a, '_, B> {
             tag::BLOB => self.blob(behind),
             tag::PID => match self.read(behind, decode::pid) {
                 Some((end, pid)) => (end, self.builder.pid(&pid)),
+                None => self.nowhere(),
+            },
+            tag::REFERENCE => match self.read(behind, decode::reference_parts) {
+                Some((end, (node, creation, ids))) => {
+                    match self.builder.reference(node, creation, ids) {
+                        Some(reference) => (end, reference),
+                        None => self.rare(at),
+                    }
+                }
                 None => self.nowhere(),
             },
             tag::NIL => (behind, self.builder.list(&[], None)),

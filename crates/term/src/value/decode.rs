@@ -201,14 +201,11 @@ impl Decoder<'_, '_> {
     }
 
     fn reference(&mut self) -> Result<Term> {
-        let node = wide_atom(&mut self.reader)?;
-        let creation = self.reader.u32()?;
-        let words = self.reader.parts(4)?.as_chunks::<4>().0;
-        let ids = words.iter().map(|&word| u32::from_le_bytes(word)).collect();
+        let (node, creation, ids) = reference_parts(&mut self.reader)?;
         Ok(Term::Reference(Box::new(Reference {
-            node,
+            node: known_atom(node)?,
             creation,
-            ids,
+            ids: ids.iter().map(|&word| u32::from_le_bytes(word)).collect(),
         })))
     }
 
@@ -254,6 +251,12 @@ pub(super) fn atom(reader: &mut Reader<'_>, len: usize) -> Result<Atom> {
 
 fn wide_atom(reader: &mut Reader<'_>) -> Result<Atom> {
     known_atom(reader.u32()?)
+}
+
+/// What follows the tag of a reference: the number of its node's atom, how often that has started, and the numbers.
+pub(super) fn reference_parts<'a>(reader: &mut Reader<'a>) -> Result<(u32, u32, &'a [[u8; 4]])> {
+    let (node, creation) = (reader.u32()?, reader.u32()?);
+    Ok((node, creation, reader.parts(4)?.as_chunks().0))
 }
 
 /// Reads the bytes after the tag of a process identifier.

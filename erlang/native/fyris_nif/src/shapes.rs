@@ -2,11 +2,13 @@
 //!
 //! From OTP 26 on, the atoms among the keys of a map of few keys stand by their numbers, and so they stand where all
 //! atoms would in the order of terms. Stored maps have them by name. The objects of a table mostly have maps of the
-//! same keys, so a thread remembers the orders of the keys that it has met last.
+//! same keys, so a thread remembers the orders of the keys that it has met last: those that it made maps of, and those
+//! that it read.
 
 use std::cell::RefCell;
 
-use crate::sys::Term;
+use crate::atoms;
+use crate::sys::{Env, Term};
 
 /// The most keys that have an order.
 const MOST: usize = 32;
@@ -24,6 +26,56 @@ struct Shape {
 
 thread_local! {
     static SHAPES: RefCell<Vec<Shape>> = const { RefCell::new(Vec::new()) };
+    /// By the keys in the machine's order.
+    static READ: RefCell<Vec<Read>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Keys in the machine's order, and the place of each that follows in the order of terms.
+struct Read {
+    keys: Vec<Term>,
+    order: [u8; MOST],
+}
+
+/// Returns the places of keys, integers and atoms of which the latter stand in the order of their numbers, in the order
+/// of terms. `None` if one of them is no atom of ours.
+pub(crate) fn order_of(env: Env, keys: &[Term]) -> Option<[u8; MOST]> {
+    READ.with_borrow_mut(|read| {
+        if read.is_empty() {
+            let none = || Read {
+                keys: Vec::new(),
+                order: [0; MOST],
+            };
+            read.extend((0..KEPT).map(|_| none()));
+        }
+        let known = &mut read[slot(keys)];
+        if known.keys != keys {
+            known.keys.clear();
+            known.order = sorted(env, keys)?;
+            known.keys.extend_from_slice(keys);
+        }
+        Some(known.order)
+    })
+}
+
+#[cold]
+fn sorted(env: Env, keys: &[Term]) -> Option<[u8; MOST]> {
+    let mut order = [0; MOST];
+    let atoms = keys.iter().position(|key| key.atom_index().is_some());
+    let first = atoms.unwrap_or(keys.len());
+    let name = |key: &Term| atoms::from_machine(env, *key).map(|atom| atom.as_str());
+    let mut named: Vec<(&str, u8)> = keys
+        .iter()
+        .zip(0..)
+        .skip(first)
+        .map(|(key, place)| Some((name(key)?, place)))
+        .collect::<Option<_>>()?;
+    named.sort_unstable();
+    (0..)
+        .zip(&mut order[..first])
+        .for_each(|(place, to)| *to = place);
+    let rest = order[first..].iter_mut().zip(named);
+    rest.for_each(|(to, (_, place))| *to = place);
+    Some(order)
 }
 
 impl Shape {

@@ -31,6 +31,7 @@ pub(crate) struct Term(pub(crate) usize);
 const IMMEDIATE: usize = 0xF;
 const SMALL: usize = 0xF;
 const PID: usize = 0x3;
+const PORT: usize = 0x7;
 const ATOM_MASK: usize = 0x3F;
 const ATOM: usize = 0xB;
 /// Bits of a pointer that are none of the address.
@@ -71,6 +72,16 @@ impl Term {
     #[inline(always)]
     pub(crate) fn from_local_pid(id: u64) -> Term {
         Term((id << 4) as usize | PID)
+    }
+
+    /// What identifies a local port.
+    pub(crate) fn local_port(self) -> Option<u64> {
+        (self.0 & IMMEDIATE == PORT).then_some(self.0 as u64 >> 4)
+    }
+
+    /// The local port that [`Term::local_port`] identified so.
+    pub(crate) fn from_local_port(id: u64) -> Term {
+        Term((id << 4) as usize | PORT)
     }
 
     /// A small integer; `None` if it is too large to be one.
@@ -527,7 +538,7 @@ impl Env {
 
     /// Returns whether it is a reference to a resource, of whatever library.
     pub(crate) fn refers_to_resource(self, term: Term) -> bool {
-        let Some((header, plain)) = REFERENCES.get().copied().flatten() else {
+        let Some((header, plain)) = references() else {
             return false;
         };
         let is_reference = matches!(self.kind(term), ErlNifTermType::ERL_NIF_TERM_TYPE_REFERENCE);
@@ -537,10 +548,17 @@ impl Env {
         }
     }
 
+    /// Whether a term is a reference of this node, to whatever; `false` also where that is not known.
+    pub(crate) fn is_local_reference(self, term: Term) -> bool {
+        references().is_some_and(|(header, _)| {
+            term.0 & PRIMARY == BOXED && term.subtag() == header & SUBTAG
+        })
+    }
+
     /// The numbers of a local reference to nothing, read where they are; `None` for anything else.
     #[inline]
     pub(crate) fn plain_reference(self, term: Term) -> Option<[u32; 3]> {
-        let (header, plain) = REFERENCES.get().copied().flatten()?;
+        let (header, plain) = references()?;
         if term.0 & PRIMARY != BOXED || header >> 6 != 2 {
             return None;
         }
@@ -649,6 +667,12 @@ pub(crate) unsafe fn wrap<T>(env: Env, kind: Type, value: T) -> Term {
 
 /// The header word of references to resources, which those to nothing share, and the half word that tells the latter.
 static REFERENCES: OnceLock<Option<(usize, u32)>> = OnceLock::new();
+
+/// Returns the two: `None` where references look otherwise than we know.
+#[inline]
+pub(crate) fn references() -> Option<(usize, u32)> {
+    REFERENCES.get().copied().flatten()
+}
 
 /// Learns what references to resources look like, when the kinds of resources are known. If the machine has them look
 /// otherwise than we know, they are not told from others: objects then do not keep resources alive.

@@ -14,9 +14,11 @@
 //! | `[Head \| Tail]` | address + 1 | head, tail |
 //! | binary of up to 64 bytes | address + 2 | a header, a size, the bytes |
 //! | map of up to 32 keys | address + 2 | a header, how many, the keys in a tuple, the values |
+//! | local reference to nothing | address + 2 | a header, four half words: its kind, three numbers (see `sys`) |
+//! | integer of more than 64 bits | address + 2 | a header that has the sign, the digits from the lowest |
 //!
 //! As with the tags of single words (see `sys`), this is no promise of the machine: [`probe`] compares it, when the
-//! library is loaded, with what the machine makes, and learns the headers of binaries and maps from it. Where anything
+//! library is loaded, with what the machine makes, and learns the headers of binaries, maps and large integers from it. Where anything
 //! is otherwise there is no room, and every term is made by a call. Keys stand in a map in the order of terms up to OTP
 //! 25; later those that are atoms stand among each other in the order of their numbers.
 //!
@@ -26,14 +28,20 @@
 //! written, and tuples of what is left over ([`Room::close`]). The machine counts on that: it walks over what a call
 //! has put beside the heap and moves it, term by term.
 
+use std::slice;
 use std::sync::OnceLock;
 
+use fyris_term::{Term as Owned, etf};
+use num_bigint::{BigInt, Sign};
+
 use crate::shapes;
-use crate::sys::{Env, Term};
+use crate::sys::{self, Env, Term};
 
 const BOXED: usize = 2;
 const LIST: usize = 1;
 const TAGS: usize = 7;
+/// Bits of a word that tell pointers, and those of pointers to a header.
+const PRIMARY: usize = 3;
 const ARITY_SHIFT: u32 = 6;
 /// The longest binary that lies in the heap.
 const SHORT: usize = 64;
@@ -57,6 +65,8 @@ type Binaries = [(usize, usize); SHORT + 1];
 struct Known {
     binaries: Binaries,
     map: Option<Maps>,
+    /// What the headers of large integers say besides the number of digits, for those above and below zero.
+    large: Option<[usize; 2]>,
 }
 
 /// The layout of maps.
@@ -75,7 +85,12 @@ pub(crate) fn probe(env: Env) {
         let known = tuples_are_known(env) && cells_are_known(env);
         let binaries = learn_binaries(env).filter(|_| known)?;
         let map = learn_map(env);
-        Some(Box::new(Known { binaries, map }))
+        let large = learn_large(env);
+        Some(Box::new(Known {
+            binaries,
+            map,
+            large,
+        }))
     });
 }
 
@@ -95,7 +110,7 @@ fn address(term: Term) -> *const usize {
 ///
 /// # Safety
 ///
-/// The machine has just made it, in the heap, with at least `N` words.
+/// It lies in the heap, with at least `N` words.
 unsafe fn words<const N: usize>(term: Term) -> [usize; N] {
     // SAFETY: the caller's contract.
     unsafe { address(term).cast::<[usize; N]>().read() }
@@ -105,7 +120,7 @@ unsafe fn words<const N: usize>(term: Term) -> [usize; N] {
 ///
 /// # Safety
 ///
-/// The machine has just made it, in the heap.
+/// It is boxed.
 unsafe fn header(term: Term) -> usize {
     // SAFETY: the caller's contract: no term there is without a word.
     let [header] = unsafe { words(term) };
@@ -154,6 +169,86 @@ fn learn_binaries(env: Env) -> Option<Binaries> {
     Some(binaries)
 }
 
+/// What the headers of large integers say besides the number of digits.
+fn learn_large(env: Env) -> Option<[usize; 2]> {
+    let header_of = |sign: Sign| {
+        let header_of = |digits: &[u32]| {
+            let large = BigInt::from_slice(sign, digits);
+            let term = env.read_external(&etf::encode(&Owned::integer(large)))?;
+            let [low, high] = [0, 2].map(|at| words_of(digits[at], digits[at + 1]));
+            // SAFETY: made just now, and larger than a word: a header and two words at least.
+            let [header, first, second]: [usize; 3] =
+                (term.0 & TAGS == BOXED).then(|| unsafe { words(term) })?;
+            ([first, second] == [low, high]).then_some(header)
+        };
+        let (two, three) = (header_of(&[1, 2, 3, 4])?, header_of(&[5, 6, 7, 8, 9, 10])?);
+        let subtag = two.checked_sub(2 << ARITY_SHIFT)?;
+        (three == 3 << ARITY_SHIFT | subtag && subtag < 1 << ARITY_SHIFT).then_some(subtag)
+    };
+    Some([header_of(Sign::Plus)?, header_of(Sign::Minus)?])
+}
+
+fn words_of(low: u32, high: u32) -> usize {
+    low as usize | (high as usize) << u32::BITS
+}
+
+/// Reads an integer of more than 64 bits where it is; `None` for anything else, and where such look otherwise.
+pub(crate) fn read_large(term: Term) -> Option<BigInt> {
+    let known = KNOWN.get().and_then(Option::as_deref)?;
+    if term.0 & PRIMARY != BOXED {
+        return None;
+    }
+    let [plus, minus] = known.large?;
+    // SAFETY: a boxed term points to its header, behind which are as many digits as it says.
+    let (sign, digits) = unsafe {
+        let header = header(term);
+        let sign = header & ((1 << ARITY_SHIFT) - 1);
+        if sign != plus && sign != minus {
+            return None;
+        }
+        let digits = address(term).add(1).cast::<[u32; 2]>();
+        (sign, slice::from_raw_parts(digits, header >> ARITY_SHIFT))
+    };
+    let sign = if sign == minus {
+        Sign::Minus
+    } else {
+        Sign::Plus
+    };
+    Some(BigInt::from_slice(sign, digits.as_flattened()))
+}
+
+/// A map of few keys, where it is.
+pub(crate) struct Pairs<'t> {
+    /// In the machine's order.
+    pub(crate) keys: &'t [Term],
+    pub(crate) values: &'t [Term],
+    /// Whether atoms among the keys stand in the order of their numbers, not of their names.
+    pub(crate) by_number: bool,
+}
+
+/// Reads a map of few keys where it is; `None` for anything else, and where such look otherwise. The caller uses it
+/// during the call that the term is of.
+#[inline]
+pub(crate) fn read_map<'t>(term: Term) -> Option<Pairs<'t>> {
+    let maps = KNOWN.get().and_then(Option::as_deref)?.map?;
+    if term.0 & PRIMARY != BOXED {
+        return None;
+    }
+    // SAFETY: a boxed term points to its header. Behind that of a map of few keys are their number, a tuple of the keys
+    // and the values; they stay there during the call (CALL).
+    unsafe {
+        if header(term) != maps.header {
+            return None;
+        }
+        let [_, size, keys]: [usize; MAP] = words(term);
+        Some(Pairs {
+            keys: slice::from_raw_parts(address(Term(keys)).add(1).cast(), size),
+            values: slice::from_raw_parts(address(term).add(MAP).cast(), size),
+            by_number: maps.by_number,
+        })
+    }
+}
+
 /// Learns the layout of maps of few keys, if they are arrays of keys in one of the two orders.
 fn learn_map(env: Env) -> Option<Maps> {
     // In the order of names, and not in that of their numbers.
@@ -193,8 +288,7 @@ fn header_of_maps(env: Env, keys: &[Term]) -> Option<usize> {
         }
         let there = env.tuple(Term(found[2]))?;
         // SAFETY: as above: the values follow.
-        let behind =
-            unsafe { std::slice::from_raw_parts(address(map).add(MAP).cast::<Term>(), count) };
+        let behind = unsafe { slice::from_raw_parts(address(map).add(MAP).cast::<Term>(), count) };
         (there == &keys[..count] && behind == &values[..count]).then_some(found[0])
     };
     let header = header_of(1)?;
@@ -359,8 +453,8 @@ impl Room {
                 let keys = address(Term(keys)).cast_mut().add(1).cast::<Term>();
                 let values = at.add(MAP).cast::<Term>();
                 (
-                    std::slice::from_raw_parts_mut(keys, size),
-                    std::slice::from_raw_parts_mut(values, size),
+                    slice::from_raw_parts_mut(keys, size),
+                    slice::from_raw_parts_mut(values, size),
                 )
             };
             shapes::put_in_order(keys, values);
@@ -374,13 +468,47 @@ impl Room {
         // SAFETY: the map was made by this room, during this call.
         let ([_, size, keys], values) = unsafe {
             let head = at.cast::<[usize; MAP]>().read();
-            let values = std::slice::from_raw_parts(at.add(MAP).cast::<Term>(), head[1]);
+            let values = slice::from_raw_parts(at.add(MAP).cast::<Term>(), head[1]);
             (head, values)
         };
         let keys = self.env.tuple(Term(keys)).unwrap_or(&[]);
         debug_assert_eq!(keys.len(), size);
         let map = self.env.make_map(keys, values);
         map.expect("all keys of a map are different")
+    }
+
+    /// A local reference to nothing, with these numbers; `None` where such look otherwise than we know.
+    #[inline]
+    pub(crate) fn reference(&mut self, [a, b, c]: [u32; 3]) -> Option<Term> {
+        let (header, plain) = sys::references().filter(|(header, _)| header >> ARITY_SHIFT == 2)?;
+        let at = self.take(3)?;
+        // SAFETY: three words that are ours; the header says that they are one whole reference (WHOLE).
+        unsafe {
+            at.add(1).cast::<[u32; 4]>().write([plain, a, b, c]);
+            at.write(header);
+        }
+        Some(Term(at.expose_provenance() | BOXED))
+    }
+
+    /// An integer of more than 64 bits; `None` where such look otherwise than we know.
+    pub(crate) fn large(&mut self, value: &BigInt) -> Option<Term> {
+        let [plus, minus] = self.known?.large?;
+        let digits = value.iter_u64_digits();
+        let count = digits.len();
+        let at = self.take(1 + count)?;
+        let subtag = if value.sign() == Sign::Minus {
+            minus
+        } else {
+            plus
+        };
+        // SAFETY: as many words are ours; the header says that they are one whole integer (WHOLE).
+        unsafe {
+            for (place, digit) in digits.enumerate() {
+                at.add(1 + place).write(digit as usize);
+            }
+            at.write(count << ARITY_SHIFT | subtag);
+        }
+        Some(Term(at.expose_provenance() | BOXED))
     }
 
     /// A binary, copied.

@@ -17,9 +17,10 @@ use crate::words::Room;
 pub(crate) struct Maker {
     env: Env,
     room: Room,
-    /// Whether a term was made whose place among others the machine sees differently on some nodes: then it is asked to
-    /// put the keys of maps in order.
+    /// Whether a term was made whose place among others the machine sees differently on some nodes.
     odd: bool,
+    /// Whether a key of a map may be one, or have one: then the machine is asked to put the keys of maps in order.
+    odd_keys: bool,
 }
 
 impl Maker {
@@ -63,6 +64,7 @@ pub(crate) fn with_maker<R>(
         env,
         room: Room::new(env, LAST.get().min(most)),
         odd: false,
+        odd_keys: false,
     };
     let result = f(&mut maker, &mut stack);
     LAST.set(maker.room.taken());
@@ -76,8 +78,13 @@ pub(crate) fn with_maker<R>(
 /// The machine's term for one of ours.
 pub(crate) fn make(env: Env, term: &Owned) -> Term {
     let room = Room::new(env, 0);
-    let odd = false;
-    build_term(term, &mut Maker { env, room, odd })
+    let mut maker = Maker {
+        env,
+        room,
+        odd: false,
+        odd_keys: false,
+    };
+    build_term(term, &mut maker)
 }
 
 impl Build for Maker {
@@ -168,12 +175,13 @@ impl Build for Maker {
 
     #[inline(always)]
     fn put_pair(&mut self, map: Term, at: usize, key: Term, value: Term) {
+        self.odd_keys |= self.odd && key.small().is_none() && key.atom_index().is_none();
         self.room.put_pair(map, at, key, value);
     }
 
     #[inline]
     fn end_map(&mut self, map: Term) -> Term {
-        if self.odd {
+        if self.odd_keys {
             return self.room.remake_map(map);
         }
         self.room.order_keys(map);
@@ -196,7 +204,18 @@ impl Build for Maker {
             .unwrap_or_else(|| rare::make(self.env, &Owned::Pid(Box::new(pid.clone()))))
     }
 
+    #[inline]
+    fn reference(&mut self, node: u32, creation: u32, ids: &[[u8; 4]]) -> Option<Term> {
+        self.odd = true;
+        rare::plain_reference(self.env, &mut self.room, (node, creation), ids)
+    }
+
     fn other(&mut self, term: &Owned) -> Term {
+        if let Owned::Big(value) = term
+            && let Some(term) = self.room.large(value)
+        {
+            return term;
+        }
         self.odd = true;
         rare::make(self.env, term)
     }

@@ -1,13 +1,15 @@
 //! Terms that come by way of the external format, and what is local in them.
 
-use std::sync::{LazyLock, OnceLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use fyris::Error;
-use fyris_term::{Atom, Fun, Map, Pid, Reference, Term as Owned, etf};
+use fyris_term::{Atom, Fun, Map, Pid, Port, Reference, Term as Owned, etf};
 
 use super::{Result, keep};
 use crate::atoms;
+use crate::load;
 use crate::sys::{self, Env, Term};
+use crate::words::{self, Room};
 
 /// Our atom for the machine's.
 #[inline]
@@ -55,19 +57,64 @@ pub(super) fn from_local_pid(pid: &Pid) -> Option<Term> {
 #[cold]
 #[inline(never)]
 pub(super) fn read(env: Env, term: Term) -> Result<Owned> {
-    if let Some(numbers) = env
-        .plain_reference(term)
-        .filter(|_| *NUMBERS_ARE_KNOWN.get_or_init(|| knows_numbers(env)))
-    {
+    if let Some(numbers) = env.plain_reference(term).filter(|_| numbers(env).is_some()) {
         return Ok(Owned::Reference(Box::new(local_reference(numbers))));
+    }
+    if let Some(large) = words::read_large(term) {
+        return Ok(Owned::integer(large));
+    }
+    if let Some(port) = term.local_port().filter(|_| ports_are_known(env, term)) {
+        return Ok(Owned::Port(Box::new(local_port(port))));
     }
     let external = env.write_external(term).ok_or(Error::TooDeep)?;
     let mut owned = decode(&external)?;
-    if let Some(this) = this_node(env) {
-        move_node(&mut owned, this, (here(), 0));
+    match &mut owned {
+        Owned::Reference(reference) if env.is_local_reference(term) => {
+            (reference.node, reference.creation) = (here(), 0);
+        }
+        other if names_no_node(other) => return Ok(owned),
+        other => {
+            if let Some(this) = this_node(env) {
+                move_node(other, this, (here(), 0));
+            }
+        }
     }
     keep::met(env, term, &owned);
     Ok(owned)
+}
+
+/// Whether a term is of a kind that is the same on every node.
+fn names_no_node(owned: &Owned) -> bool {
+    match owned {
+        Owned::Big(_) | Owned::Bits(_) => true,
+        Owned::Fun(fun) => matches!(**fun, Fun::External { .. }),
+        _ => false,
+    }
+}
+
+/// Low bits of the machine's word for a local port that are its number; above is its place in the port table.
+const PORT_BITS: u32 = 28;
+
+/// A local port as it is stored: its number, which orders it among others, and one more than its place in the port
+/// table, which only the machine needs. Without that it came by way of the external format.
+fn local_port(id: u64) -> Port {
+    Port {
+        node: here(),
+        id: id & ((1 << PORT_BITS) - 1),
+        creation: (id >> PORT_BITS) as u32 + 1,
+    }
+}
+
+/// Whether the machine's words for ports are made as [`local_port`] takes them; `term` is one.
+fn ports_are_known(env: Env, term: Term) -> bool {
+    static KNOWN: OnceLock<bool> = OnceLock::new();
+    *KNOWN.get_or_init(|| {
+        let external = env.write_external(term).and_then(|b| etf::decode(&b).ok());
+        match (term.local_port(), external) {
+            (Some(id), Some(Owned::Port(port))) => local_port(id).id == port.id,
+            _ => false,
+        }
+    })
 }
 
 /// Terms of fewer bytes are not deep.
@@ -98,22 +145,63 @@ fn local_reference(numbers: [u32; 3]) -> Reference {
     }
 }
 
-/// Whether the numbers in the words of references are those of their external format.
-static NUMBERS_ARE_KNOWN: OnceLock<bool> = OnceLock::new();
+/// What is known of the numbers of references.
+#[derive(Clone, Copy)]
+struct Numbers {
+    /// The bit of the second number that those to resources have and those to nothing have not, if there is one.
+    resource: Option<u32>,
+}
+
+/// Returns what is known of the numbers of references; `None` if those in their words are not those of their external
+/// format.
+#[inline]
+fn numbers(env: Env) -> Option<Numbers> {
+    static NUMBERS: OnceLock<Option<Numbers>> = OnceLock::new();
+    *NUMBERS.get_or_init(|| learn_numbers(env))
+}
 
 #[cold]
-fn knows_numbers(env: Env) -> bool {
-    let is_known = |_| {
-        let term = env.make_ref();
-        let external = env
-            .write_external(term)
-            .and_then(|bytes| etf::decode(&bytes).ok());
-        match (external, env.plain_reference(term)) {
-            (Some(Owned::Reference(reference)), Some(numbers)) => reference.ids == numbers,
-            _ => false,
+fn learn_numbers(env: Env) -> Option<Numbers> {
+    let external = |term: Term| -> Option<[u32; 3]> {
+        match etf::decode(&env.write_external(term)?).ok()? {
+            Owned::Reference(reference) => reference.ids.try_into().ok(),
+            _ => None,
         }
     };
-    (0..3).all(is_known)
+    let mut plain = [[0; 3]; 3];
+    for numbers in &mut plain {
+        let term = env.make_ref();
+        *numbers = external(term).filter(|ids| env.plain_reference(term) == Some(*ids))?;
+    }
+    // SAFETY: the destroyer of the type drops an `Arc<[u8]>`.
+    let resource = || unsafe { sys::wrap(env, load::types().blob, Arc::<[u8]>::from([])) };
+    let resources = [external(resource()), external(resource())].into_iter();
+    let all_have = resources.fold(u32::MAX, |bits, ids| bits & ids.map_or(0, |ids| ids[1]));
+    let some_have = plain.iter().fold(0, |bits, ids| bits | ids[1]);
+    let bit = all_have & !some_have;
+    Some(Numbers {
+        resource: bit.is_power_of_two().then_some(bit),
+    })
+}
+
+/// A local reference to nothing from its stored form, written into `room`; `None` for any other.
+#[inline]
+pub(super) fn plain_reference(
+    env: Env,
+    room: &mut Room,
+    (node, creation): (u32, u32),
+    ids: &[[u8; 4]],
+) -> Option<Term> {
+    let ids: &[[u8; 4]; 3] = ids.try_into().ok()?;
+    if creation != 0 || node != here().id() {
+        return None;
+    }
+    let ids = ids.map(u32::from_le_bytes);
+    let resource = numbers(env)?.resource?;
+    match ids[1] & resource {
+        0 => room.reference(ids),
+        _ => None,
+    }
 }
 
 /// A local reference: the bytes of another one, with its numbers at their end.
@@ -139,17 +227,31 @@ fn make_local_reference(env: Env, reference: &Reference) -> Option<Term> {
 /// The machine's term for one of those.
 #[cold]
 pub(super) fn make(env: Env, owned: &Owned) -> Term {
-    if let Owned::Reference(reference) = owned
-        && let Some(term) = make_local_reference(env, reference)
-    {
+    let local = match owned {
+        Owned::Reference(reference) => make_local_reference(env, reference),
+        Owned::Port(port) => from_local_port(port),
+        _ => None,
+    };
+    if let Some(term) = local {
         return term;
     }
-    let mut owned = owned.clone();
-    if let Some(this) = this_node(env) {
-        move_node(&mut owned, (here(), 0), this);
-    }
-    env.read_external(&etf::encode(&owned))
+    let external = if names_no_node(owned) {
+        etf::encode(owned)
+    } else {
+        let mut owned = owned.clone();
+        if let Some(this) = this_node(env) {
+            move_node(&mut owned, (here(), 0), this);
+        }
+        etf::encode(&owned)
+    };
+    env.read_external(&external)
         .expect("a term that came from this machine")
+}
+
+/// The machine's local port from its stored form; `None` for a foreign one, and where words for ports are not known.
+fn from_local_port(port: &Port) -> Option<Term> {
+    let place = u64::from(port.creation).checked_sub(1)?;
+    (port.node == here()).then(|| Term::from_local_port(place << PORT_BITS | port.id))
 }
 
 /// The identity of a node: its name, and the number of its start.

@@ -5,7 +5,9 @@ use fyris_term::value::ValueWriter;
 use smallvec::SmallVec;
 
 use super::{Result, deeper, keep, key, rare, share};
+use crate::shapes;
 use crate::sys::{Env, ErlNifTermType as Kind, Term};
+use crate::words;
 
 /// Pairs of a map that need no allocation to be sorted.
 const FEW: usize = 32;
@@ -132,12 +134,7 @@ fn list(env: Env, term: Term, out: &mut ValueWriter<'_>, depth: usize) -> Result
 fn map(env: Env, term: Term, out: &mut ValueWriter<'_>, depth: usize) -> Result<()> {
     let depth = deeper(depth)?;
     // Not on the stack, where it would be once for every level.
-    let mut pairs: Vec<Pair> = Vec::with_capacity(env.map_size(term).unwrap_or(0));
-    env.pairs(term, |key, value| {
-        pairs.push((key, value));
-        Ok::<_, fyris::Error>(())
-    })?;
-    sort(env, &mut pairs, depth)?;
+    let pairs = ordered(env, term, depth)?;
     out.begin_map(pairs.len());
     pairs.iter().try_for_each(|&(key, value)| {
         write(env, key, out, depth)?;
@@ -145,21 +142,70 @@ fn map(env: Env, term: Term, out: &mut ValueWriter<'_>, depth: usize) -> Result<
     })
 }
 
+/// The pairs of a map in exact order of the keys.
+#[inline(never)]
+fn ordered(env: Env, term: Term, depth: usize) -> Result<Vec<Pair>> {
+    if let Some(pairs) = in_known_order(env, term) {
+        return Ok(pairs);
+    }
+    let mut pairs = Vec::with_capacity(env.map_size(term).unwrap_or(0));
+    env.pairs(term, |key, value| {
+        pairs.push((key, value));
+        Ok::<_, fyris::Error>(())
+    })?;
+    sort(env, &mut pairs, depth)?;
+    Ok(pairs)
+}
+
+/// The same of a map of few keys, small integers and atoms, whose order in the machine is known.
+fn in_known_order(env: Env, term: Term) -> Option<Vec<Pair>> {
+    let map = words::read_map(term)?;
+    let is_simple = |key: &Term| key.small().is_some() || key.atom_index().is_some();
+    if !map.keys.iter().all(is_simple) {
+        return None;
+    }
+    if !map.by_number {
+        let values = map.values.iter().copied();
+        return Some(map.keys.iter().copied().zip(values).collect());
+    }
+    let order = shapes::order_of(env, map.keys)?;
+    let places = order[..map.keys.len()].iter().map(|&at| usize::from(at));
+    Some(places.map(|at| (map.keys[at], map.values[at])).collect())
+}
+
+/// A key of a map of a kind that most keys are of, in the order of such keys.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Simple<'t> {
+    Int(i64),
+    Atom(&'static str),
+    Binary(&'t [u8]),
+}
+
+fn simple<'t>(env: Env, key: Term) -> Option<Simple<'t>> {
+    if let Some(value) = key.small() {
+        return Some(Simple::Int(value));
+    }
+    if key.atom_index().is_some() {
+        return key::atom_name(env, key).map(Simple::Atom);
+    }
+    env.binary(key).map(Simple::Binary)
+}
+
 #[inline(never)]
 fn sort(env: Env, pairs: &mut [Pair], depth: usize) -> Result<()> {
     if pairs.len() < 2 {
         return Ok(());
     }
-    let named: Option<SmallVec<[(&str, Pair); FEW]>> = pairs
+    let simple: Option<SmallVec<[(Simple<'_>, Pair); FEW]>> = pairs
         .iter()
-        .map(|&pair| Some((key::atom_name(env, pair.0)?, pair)))
+        .map(|&pair| Some((simple(env, pair.0)?, pair)))
         .collect();
-    if let Some(mut named) = named {
-        named.sort_unstable_by_key(|(name, _)| *name);
-        pairs
-            .iter_mut()
-            .zip(named)
-            .for_each(|(to, (_, pair))| *to = pair);
+    if let Some(mut simple) = simple {
+        if !simple.is_sorted_by(|a, b| a.0 < b.0) {
+            simple.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+            let sorted = pairs.iter_mut().zip(simple);
+            sorted.for_each(|(to, (_, pair))| *to = pair);
+        }
         return Ok(());
     }
     let keyed: Result<Vec<_>> = pairs
