@@ -11,9 +11,9 @@
  *   one    one thread at a time for each handle it is given; other handles do not matter;
  *   last   as `one`, and the handle is gone: no thread may use it afterwards.
  *
- * MEMORY. What a function returns as `fyris_x *` you give back with `fyris_x_free`; a `const fyris_term *` is borrowed from
- * the term it is in. NULL is refused with FYRIS_E_NULL wherever it is not said to be allowed; freeing NULL does nothing.
- * Text is UTF-8 and ends with a zero byte.
+ * MEMORY. A `fyris_x *` that a function returns is given back with `fyris_x_free`; a `const fyris_term *` is borrowed
+ * from the term it is in. NULL is refused with FYRIS_E_NULL wherever it is not said to be allowed; freeing NULL does
+ * nothing. Text is UTF-8 and ends with a zero byte.
  */
 
 #ifndef FYRIS_H
@@ -29,7 +29,7 @@
 typedef struct fyris_term fyris_term;
 
 /**
- * How many bytes the text of an error has room for, with the zero byte behind it.
+ * The number of bytes in the text of an error, with the zero byte behind it.
  */
 #define FYRIS_ERROR_TEXT 508
 
@@ -61,7 +61,7 @@ typedef struct fyris_term fyris_term;
 #define FYRIS_ABI_VERSION 1
 
 /**
- * What came of a call.
+ * The outcome of a call.
  *
  * Later versions may add codes: treat one you do not know as a failure.
  */
@@ -75,7 +75,7 @@ typedef enum fyris_code {
    */
   FYRIS_E_NULL = 1,
   /**
-   * Fyris has a bug: it panicked, and this call has been given up. What it worked on is still usable.
+   * Fyris has a bug: it panicked, and this call has been given up. The objects that it worked on are still usable.
    */
   FYRIS_E_PANIC = 2,
   /**
@@ -182,7 +182,7 @@ typedef enum fyris_code {
 } fyris_code;
 
 /**
- * What a term is.
+ * The types of terms.
  */
 typedef enum fyris_term_type {
   /**
@@ -280,11 +280,11 @@ typedef struct fyris_walk fyris_walk;
  */
 typedef struct fyris_error {
   /**
-   * What the call returned.
+   * The code that the call returned.
    */
   enum fyris_code code;
   /**
-   * What was wrong and where, in one line of English; cut to fit.
+   * The error and its place, in one line of English; cut to fit.
    */
   char text[FYRIS_ERROR_TEXT];
 } fyris_error;
@@ -319,7 +319,7 @@ typedef struct fyris_entry {
 } fyris_entry;
 
 /**
- * What an update brought.
+ * The result of an update.
  */
 typedef struct fyris_updated {
   /**
@@ -363,13 +363,13 @@ typedef struct fyris_ranges {
    */
   struct fyris_range *ranges;
   /**
-   * How many.
+   * The number of them.
    */
   size_t count;
 } fyris_ranges;
 
 /**
- * What a working copy is like now.
+ * The state of a working copy.
  */
 typedef struct fyris_segment_state {
   /**
@@ -405,9 +405,9 @@ typedef struct fyris_segment_state {
    */
   bool forked;
   /**
-   * How writes are noticed: "userfault", "signal", or "declared" (not at all; also of a read-only one). With
-   * "signal", `read` and other system calls into pages not yet written fail with EFAULT: `fyris_segment_touch` them
-   * before. Yours to read for ever.
+   * Returns the way in which writes are noticed: "userfault", "signal", or "declared" (not at all; also of a
+   * read-only one). With "signal", `read` and other system calls into pages not yet written fail with EFAULT:
+   * `fyris_segment_touch` them before. Yours to read for ever.
    */
   const char *tracking;
 } fyris_segment_state;
@@ -424,23 +424,23 @@ typedef int32_t (*fyris_segment_change)(void *context, void *data, size_t size);
  */
 typedef struct fyris_conflict {
   /**
-   * Where it is, in bytes from the begin of the segment.
+   * The offset of the unit in the segment, in bytes.
    */
   size_t offset;
   /**
-   * How many bytes it has: as many as each of the following.
+   * The number of bytes of the unit, and of each of the following.
    */
   size_t unit;
   /**
-   * What both sides started from; NULL if that is gone because the working copy lagged too far behind.
+   * The unit as both sides began with it; NULL if that is gone because the working copy lagged too far behind.
    */
   const uint8_t *base;
   /**
-   * What stands in the working copy.
+   * The unit in the working copy.
    */
   const uint8_t *local;
   /**
-   * What the trunk has.
+   * The unit in the trunk.
    */
   const uint8_t *incoming;
 } fyris_conflict;
@@ -463,7 +463,7 @@ typedef struct fyris_bytes {
    */
   uint8_t *data;
   /**
-   * How many.
+   * The number of bytes.
    */
   size_t len;
 } fyris_bytes;
@@ -600,7 +600,7 @@ enum fyris_code fyris_map_prev(const struct fyris_map *map,
                                struct fyris_error *err);
 
 /**
- * How many entries there are. O(1).
+ * Returns the number of entries. O(1).
  *
  * Fails as `fyris_map_get`.
  *
@@ -611,15 +611,16 @@ enum fyris_code fyris_map_size(const struct fyris_map *map,
                                struct fyris_error *err);
 
 /**
- * The version of the working copy, in commits; 0 for NULL, and while another thread is inside a call with the map.
+ * Returns the version of the working copy, in commits; 0 for NULL, and while another thread is inside a call with the
+ * map.
  *
  * Threads: any.
  */
 uint64_t fyris_map_version(const struct fyris_map *map);
 
 /**
- * Whether others have committed since: two loads, no system call. False for NULL, and while another thread is inside a
- * call with the map.
+ * Returns whether others have committed since: two loads, no system call. False for NULL, and while another thread is
+ * inside a call with the map.
  *
  * Threads: any.
  */
@@ -736,7 +737,7 @@ void fyris_ranges_free(struct fyris_ranges *ranges);
  * - `{max_size, Bytes}`: the size it may grow to, fixed when it is created (default: `size`);
  * - `{slots, Count}`, `{history, Bytes}`: how many processes may have it checked out (default 1,024), and how many
  *   bytes of replaced pages it may keep for those that lag (default 8 times its size), fixed when it is created;
- *   FYRIS_E_BASE_LOST is for who is beyond that;
+ *   FYRIS_E_BASE_LOST is for processes beyond that;
  * - `{mode, Mode}`, `{group, Gid}`: permissions (`8#640`) and group of a new file (default: 0600, the process's); who
  *   attaches to a segment in memory with wider permissions says the same mode;
  * - `declared`: writes are not noticed but declared with `fyris_segment_touch`; `{tracking, userfault}` or `{tracking,
@@ -778,9 +779,9 @@ enum fyris_code fyris_segment_unlink(const char *name,
                                      struct fyris_error *err);
 
 /**
- * The working copy: the memory to read and to write, at a multiple of the page size. It stays where it is until the
- * segment is freed or reattached, and changes only by this process's writes and in updates. No thread should write to
- * it during a call with the segment.
+ * Returns the working copy: the memory to read and to write, at a multiple of the page size. It stays where it is
+ * until the segment is freed or reattached, and changes only by this process's writes and in updates. No thread should
+ * write to it during a call with the segment.
  *
  * Fails with FYRIS_E_BUSY, FYRIS_E_FORKED.
  *
@@ -790,7 +791,7 @@ void *fyris_segment_data(const struct fyris_segment *segment,
                          struct fyris_error *err);
 
 /**
- * What a working copy is like now. No system call.
+ * Describes a working copy as it is now. No system call.
  *
  * Fails with FYRIS_E_BUSY.
  *
@@ -801,8 +802,8 @@ enum fyris_code fyris_segment_look(const struct fyris_segment *segment,
                                    struct fyris_error *err);
 
 /**
- * Whether the trunk has changes that the working copy has not: two loads, no system call. False for NULL, and while
- * another thread is inside a call with the segment.
+ * Returns whether the trunk has changes that the working copy has not: two loads, no system call. False for NULL, and
+ * while another thread is inside a call with the segment.
  *
  * Threads: any.
  */
@@ -902,7 +903,7 @@ enum fyris_code fyris_segment_discard(const struct fyris_segment *segment, struc
 enum fyris_code fyris_segment_sync(const struct fyris_segment *segment, struct fyris_error *err);
 
 /**
- * Where the working copy differs from its version: whole units. O(pages written).
+ * Lists the places where the working copy differs from its version: whole units. O(pages written).
  *
  * Fails with FYRIS_E_BASE_LOST if that version is gone because this process lagged too far, FYRIS_E_FORKED,
  * FYRIS_E_BUSY, FYRIS_E_DAMAGED.
@@ -914,8 +915,8 @@ enum fyris_code fyris_segment_diff(const struct fyris_segment *segment,
                                    struct fyris_error *err);
 
 /**
- * What the trunk has changed since the version of the working copy: whole words or units, whichever is larger. O(pages
- * changed), no system call.
+ * Lists the changes in the trunk since the version of the working copy: whole words or units, whichever is larger.
+ * O(pages changed), no system call.
  *
  * Fails with FYRIS_E_FORKED, FYRIS_E_BUSY, FYRIS_E_DAMAGED.
  *
@@ -1062,10 +1063,10 @@ struct fyris_table *fyris_table_load(const struct fyris_store *store,
                                      struct fyris_error *err);
 
 /**
- * What a match specification makes of the objects that match, a list; `limit` is how many at most, 0 for all. In an
- * `ordered_set` in the order of the keys, or with `reverse` from the end. The specification is a term as for
- * `ets:select/2`, like `[{{'$1', '$2'}, [{'>', '$2', 10}], ['$1']}]`. What it says of the key is looked up instead of
- * searched for.
+ * Returns a list of the results of a match specification for the objects that match; `limit` is how many at most, 0
+ * for all. In an `ordered_set` in the order of the keys, or with `reverse` from the end. The specification is a term
+ * as for `ets:select/2`, like `[{{'$1', '$2'}, [{'>', '$2', 10}], ['$1']}]`. Keys that it names are
+ * looked up instead of searched for.
  *
  * An object that is there throughout is visited exactly once. Fails with FYRIS_E_ARGUMENT for a specification that is
  * none, FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
@@ -1130,7 +1131,7 @@ enum fyris_code fyris_table_match_object(const struct fyris_table *handle,
                                          struct fyris_error *err);
 
 /**
- * What `fyris_table_select` would do, without doing it: a map of `plan` (how the objects are found), `estimated`
+ * Explains `fyris_table_select` without running it: a map of `plan` (how the objects are found), `estimated`
  * (about how many would be visited) and `size` (how many there are).
  *
  * Fails as `fyris_table_select`.
@@ -1179,7 +1180,7 @@ enum fyris_code fyris_table_lookup_element(const struct fyris_table *handle,
                                            struct fyris_error *err);
 
 /**
- * Whether an object has the key. Takes no lock.
+ * Returns whether an object has the key. Takes no lock.
  *
  * Fails with FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
  *
@@ -1204,7 +1205,7 @@ enum fyris_code fyris_table_info(const struct fyris_table *handle,
                                  struct fyris_error *err);
 
 /**
- * How many objects there are: every finished insert and delete is counted.
+ * Returns the number of objects: every finished insert and delete is counted.
  *
  * Fails with FYRIS_E_NO_TABLE.
  *
@@ -1215,7 +1216,7 @@ enum fyris_code fyris_table_size(const struct fyris_table *handle,
                                  struct fyris_error *err);
 
 /**
- * A new store without tables.
+ * Makes a new store without tables.
  *
  * Threads: any.
  */
@@ -1253,7 +1254,7 @@ struct fyris_table *fyris_table_new(const struct fyris_store *store,
                                     struct fyris_error *err);
 
 /**
- * The table registered under `name`, made with `options` if there is none; whoever comes first makes it.
+ * Returns the table registered under `name`, made with `options` if there is none; the first caller makes it.
  *
  * Fails as `fyris_table_new`; FYRIS_E_NAME_TAKEN if the table that is there has another type or key position.
  *
@@ -1566,29 +1567,29 @@ enum fyris_code fyris_term_print(const fyris_term *term,
                                  struct fyris_error *err);
 
 /**
- * An integer.
+ * Makes an integer.
  *
  * Threads: any.
  */
 fyris_term *fyris_term_int(int64_t value);
 
 /**
- * An unsigned integer.
+ * Makes an unsigned integer.
  *
  * Threads: any.
  */
 fyris_term *fyris_term_uint(uint64_t value);
 
 /**
- * A float. Infinities and NaN, which Erlang does not have, are FYRIS_E_ARGUMENT.
+ * Makes a float. Infinities and NaN, which Erlang does not have, are FYRIS_E_ARGUMENT.
  *
  * Threads: any.
  */
 fyris_term *fyris_term_double(double value, struct fyris_error *err);
 
 /**
- * The atom of this name: at most 255 characters, and a bounded number of different ones in a process (FYRIS_E_LIMIT).
- * Atoms are kept for ever: make them of your program's own words, not of what its users type.
+ * Returns the atom of this name: at most 255 characters, and a bounded number of different ones in a process
+ * (FYRIS_E_LIMIT). Atoms are kept for ever: make them of your program's own words, not of what its users type.
  *
  * Threads: any.
  */
@@ -1596,7 +1597,7 @@ fyris_term *fyris_term_atom(const char *name,
                             struct fyris_error *err);
 
 /**
- * A binary: a copy of `len` bytes. `data` may be NULL if there are none.
+ * Makes a binary: a copy of `len` bytes. `data` may be NULL if there are none.
  *
  * Threads: any.
  */
@@ -1610,7 +1611,7 @@ fyris_term *fyris_term_binary(const void *data, size_t len, struct fyris_error *
 fyris_term *fyris_term_text(const char *value, struct fyris_error *err);
 
 /**
- * A term in Erlang's syntax, like `{user, <<"Ada">>, [1815, 1.0, #{maths => true}]}`.
+ * Makes a term in Erlang's syntax, like `{user, <<"Ada">>, [1815, 1.0, #{maths => true}]}`.
  *
  * O(length). Terms nested deeper than 1,000 levels are refused, here and everywhere.
  *
@@ -1619,8 +1620,8 @@ fyris_term *fyris_term_text(const char *value, struct fyris_error *err);
 fyris_term *fyris_term_parse(const char *syntax, struct fyris_error *err);
 
 /**
- * A tuple of `len` elements. Takes the elements over: they are its own, or freed if it fails; also those behind a
- * NULL, so that makers nest without checks in between.
+ * Makes a tuple of `len` elements. Takes the elements over: they are its own, or freed if it fails; also those behind
+ * a NULL, so that makers nest without checks in between.
  *
  * O(size of the elements).
  *
@@ -1631,7 +1632,7 @@ fyris_term *fyris_term_tuple(fyris_term *const *elements,
                              struct fyris_error *err);
 
 /**
- * A list of `len` elements; takes them over as `fyris_term_tuple` does.
+ * Makes a list of `len` elements; takes them over as `fyris_term_tuple` does.
  *
  * O(size of the elements).
  *
@@ -1640,7 +1641,7 @@ fyris_term *fyris_term_tuple(fyris_term *const *elements,
 fyris_term *fyris_term_list(fyris_term *const *elements, size_t len, struct fyris_error *err);
 
 /**
- * A map of `pairs` keys and values, one behind the other: an array of `2 * pairs` terms, which it takes over as
+ * Makes a map of `pairs` keys and values, one behind the other: an array of `2 * pairs` terms, which it takes over as
  * `fyris_term_tuple` does. Of equal keys the last counts.
  *
  * O(size of the elements, times the logarithm of their number).
@@ -1652,7 +1653,7 @@ fyris_term *fyris_term_map(fyris_term *const *elements,
                            struct fyris_error *err);
 
 /**
- * A copy of a term, or of a part of one. O(its size), but large binaries are shared.
+ * Makes a copy of a term, or of a part of one. O(its size), but large binaries are shared.
  *
  * Threads: any.
  */
@@ -1666,7 +1667,7 @@ fyris_term *fyris_term_clone(const fyris_term *term, struct fyris_error *err);
 void fyris_term_free(fyris_term *term);
 
 /**
- * What a term is. Later versions may add types.
+ * Returns the type of a term. Later versions may add types.
  *
  * Threads: any.
  */
@@ -1711,22 +1712,23 @@ enum fyris_code fyris_term_get_atom(const fyris_term *term,
                                     struct fyris_error *err);
 
 /**
- * Whether a term is the atom of this name; false for NULL.
+ * Returns whether a term is the atom of this name; false for NULL.
  *
  * Threads: any.
  */
 bool fyris_term_is_atom(const fyris_term *term, const char *name);
 
 /**
- * How many parts a term has: the elements of a tuple or a list, the keys and values of a map; 0 for everything else.
+ * Returns the number of parts of a term: the elements of a tuple or a list, the keys and values of a map; 0 for
+ * everything else.
  *
  * Threads: any.
  */
 size_t fyris_term_len(const fyris_term *term);
 
 /**
- * A part of a term, counted from 0, borrowed from it; NULL if there is none. Of a map the parts are key, value, key,
- * value, and so on, in the order of the keys. O(1).
+ * Returns a part of a term, counted from 0, borrowed from it; NULL if there is none. Of a map the parts are key, value,
+ * key, value, and so on, in the order of the keys. O(1).
  *
  * Threads: any.
  */
@@ -1734,7 +1736,7 @@ const fyris_term *fyris_term_at(const fyris_term *term,
                                 size_t index);
 
 /**
- * The value of a key of a map, borrowed from it; NULL if there is none, or the term is no map. O(log size).
+ * Returns the value of a key of a map, borrowed from it; NULL if there is none, or the term is no map. O(log size).
  *
  * Threads: any.
  */
@@ -1742,7 +1744,7 @@ const fyris_term *fyris_term_map_get(const fyris_term *map,
                                      const fyris_term *key);
 
 /**
- * Whether two terms are exactly equal, as by Erlang's `=:=` (1 and 1.0 are not); false if one is NULL.
+ * Returns whether two terms are exactly equal, as by Erlang's `=:=` (1 and 1.0 are not); false if one is NULL.
  *
  * Threads: any.
  */
@@ -1759,15 +1761,15 @@ int32_t fyris_term_compare(const fyris_term *a,
                            const fyris_term *b);
 
 /**
- * The version of the library that is running, like "0.1.0"; never freed.
+ * Returns the version of the library that is running, like "0.1.0"; never freed.
  *
  * Threads: any.
  */
 const char *fyris_version(void);
 
 /**
- * The `FYRIS_ABI_VERSION` of the library that is running: compare it with the header's before anything else where the
- * two may come from different places.
+ * Returns the `FYRIS_ABI_VERSION` of the library that is running: compare it with the header's before anything else
+ * where the two may come from different places.
  *
  * Threads: any.
  */

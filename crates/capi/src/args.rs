@@ -1,8 +1,8 @@
 //! Arguments from C, checked before they are believed.
 //!
-//! What cannot be checked is asked of the caller in `lib.rs`, under *promises of the caller*; the `SAFETY` comments
-//! here and in the functions of the API call it by the names it has there. What the functions below return is not used
-//! beyond the call from C, for which the promises are made.
+//! Conditions that cannot be checked are asked of the caller in `lib.rs`, under *promises of the caller*; the `SAFETY`
+//! comments here and in the functions of the API call it by the names it has there. The result of the functions below
+//! is not used beyond the call from C, for which the promises are made.
 
 use std::ffi::{CStr, c_char};
 
@@ -13,7 +13,7 @@ fn null(name: &str) -> Failure {
     Failure::new(FYRIS_E_NULL, format!("{name} is NULL"))
 }
 
-/// What a handle stands for.
+/// Returns the value behind a handle.
 ///
 /// # Safety
 ///
@@ -86,7 +86,7 @@ pub(crate) unsafe fn text<'a>(pointer: *const c_char, name: &str) -> Outcome<&'a
     })
 }
 
-/// Where an answer goes: found before there is one, so that a NULL changes nothing.
+/// The place of an answer: found before there is one, so that a NULL changes nothing.
 pub(crate) struct Out<T>(*mut T);
 
 impl<T> Out<T> {

@@ -4,7 +4,7 @@ use std::any::Any;
 use std::ffi::c_char;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// What came of a call.
+/// The outcome of a call.
 ///
 /// Later versions may add codes: treat one you do not know as a failure.
 #[repr(C)]
@@ -14,7 +14,7 @@ pub enum fyris_code {
     FYRIS_OK = 0,
     /// An argument is NULL that must not be.
     FYRIS_E_NULL = 1,
-    /// Fyris has a bug: it panicked, and this call has been given up. What it worked on is still usable.
+    /// Fyris has a bug: it panicked, and this call has been given up. The objects that it worked on are still usable.
     FYRIS_E_PANIC = 2,
     /// An argument makes no sense: an option, a position, a length, text that is not UTF-8.
     FYRIS_E_ARGUMENT = 3,
@@ -71,15 +71,15 @@ pub enum fyris_code {
 
 use fyris_code::*;
 
-/// How many bytes the text of an error has room for, with the zero byte behind it.
+/// The number of bytes in the text of an error, with the zero byte behind it.
 pub const FYRIS_ERROR_TEXT: usize = 508;
 
 /// Why a call failed.
 #[repr(C)]
 pub struct fyris_error {
-    /// What the call returned.
+    /// The code that the call returned.
     pub code: fyris_code,
-    /// What was wrong and where, in one line of English; cut to fit.
+    /// The error and its place, in one line of English; cut to fit.
     pub text: [c_char; FYRIS_ERROR_TEXT],
 }
 
@@ -107,7 +107,7 @@ impl Failure {
         Failure::new(FYRIS_E_PANIC, format!("fyris panicked: {said}"))
     }
 
-    /// Leaves a callback that cannot return an error. Whoever called the callback unwinds as from a panic, which nobody
+    /// Leaves a callback that cannot return an error. The caller of the callback unwinds as from a panic, which nobody
     /// is told of.
     pub(crate) fn throw(self) -> ! {
         std::panic::resume_unwind(Box::new(self))

@@ -27,8 +27,8 @@
 //!
 //! # Promises of the caller
 //!
-//! What no library can check. A `SAFETY` comment names the promises that its operation rests on, and what they are
-//! about:
+//! Promises that no library can check. A `SAFETY` comment names the promises that its operation rests on, and what they
+//! are about:
 //!
 //! * **HANDLE**: a handle is NULL or came from a maker of its own type, and is neither freed nor taken over before the
 //!   call returns. A part borrowed from a term is a handle while the term is there, a batch while its function runs.
@@ -72,7 +72,7 @@ pub use table::*;
 pub use term::*;
 pub use version::*;
 
-/// What the header promises of threads: handles that any thread may use, several at once, and one that only one at a
+/// The header's promises about threads: handles that any thread may use, several at once, and one that only one at a
 /// time uses.
 const _: () = {
     const fn any<T: Send + Sync>() {}

@@ -1,4 +1,4 @@
-//! Which version this is.
+//! The version of the library.
 
 use std::ffi::c_char;
 
@@ -9,7 +9,7 @@ pub const FYRIS_ABI_VERSION: u32 = 1;
 
 const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "\0");
 
-/// The version of the library that is running, like "0.1.0"; never freed.
+/// Returns the version of the library that is running, like "0.1.0"; never freed.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -17,8 +17,8 @@ pub extern "C" fn fyris_version() -> *const c_char {
     VERSION.as_ptr().cast()
 }
 
-/// The `FYRIS_ABI_VERSION` of the library that is running: compare it with the header's before anything else where the
-/// two may come from different places.
+/// Returns the `FYRIS_ABI_VERSION` of the library that is running: compare it with the header's before anything else
+/// where the two may come from different places.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]

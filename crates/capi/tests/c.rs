@@ -5,14 +5,14 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// What a static library of Rust needs of the system.
+/// The system libraries that a static library of Rust needs.
 const SYSTEM: [&str; 4] = ["-lpthread", "-ldl", "-lm", "-lrt"];
 
 fn here() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Where cargo has put the library: beside this test.
+/// Returns the folder where cargo has put the library: beside this test.
 fn built() -> PathBuf {
     let exe = std::env::current_exe().expect("this test's path");
     exe.parent().expect("a folder").to_owned()

@@ -166,7 +166,7 @@ pub unsafe extern "C" fn fyris_map_prev(
     })
 }
 
-/// How many entries there are. O(1).
+/// Returns the number of entries. O(1).
 ///
 /// Fails as `fyris_map_get`.
 ///
@@ -185,7 +185,8 @@ pub unsafe extern "C" fn fyris_map_size(
     })
 }
 
-/// The version of the working copy, in commits; 0 for NULL, and while another thread is inside a call with the map.
+/// Returns the version of the working copy, in commits; 0 for NULL, and while another thread is inside a call with the
+/// map.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -196,8 +197,8 @@ pub unsafe extern "C" fn fyris_map_version(map: *const fyris_map) -> u64 {
     })
 }
 
-/// Whether others have committed since: two loads, no system call. False for NULL, and while another thread is inside a
-/// call with the map.
+/// Returns whether others have committed since: two loads, no system call. False for NULL, and while another thread is
+/// inside a call with the map.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]

@@ -23,7 +23,7 @@ use crate::error::{answer, call, free, fyris_code, fyris_error, make};
 /// - `{max_size, Bytes}`: the size it may grow to, fixed when it is created (default: `size`);
 /// - `{slots, Count}`, `{history, Bytes}`: how many processes may have it checked out (default 1,024), and how many
 ///   bytes of replaced pages it may keep for those that lag (default 8 times its size), fixed when it is created;
-///   FYRIS_E_BASE_LOST is for who is beyond that;
+///   FYRIS_E_BASE_LOST is for processes beyond that;
 /// - `{mode, Mode}`, `{group, Gid}`: permissions (`8#640`) and group of a new file (default: 0600, the process's); who
 ///   attaches to a segment in memory with wider permissions says the same mode;
 /// - `declared`: writes are not noticed but declared with `fyris_segment_touch`; `{tracking, userfault}` or `{tracking,
@@ -88,9 +88,9 @@ pub unsafe extern "C" fn fyris_segment_unlink(
     })
 }
 
-/// The working copy: the memory to read and to write, at a multiple of the page size. It stays where it is until the
-/// segment is freed or reattached, and changes only by this process's writes and in updates. No thread should write to
-/// it during a call with the segment.
+/// Returns the working copy: the memory to read and to write, at a multiple of the page size. It stays where it is
+/// until the segment is freed or reattached, and changes only by this process's writes and in updates. No thread should
+/// write to it during a call with the segment.
 ///
 /// Fails with FYRIS_E_BUSY, FYRIS_E_FORKED.
 ///
@@ -113,7 +113,7 @@ pub unsafe extern "C" fn fyris_segment_data(
     data.cast()
 }
 
-/// What a working copy is like now.
+/// The state of a working copy.
 #[repr(C)]
 pub struct fyris_segment_state {
     /// Its bytes.
@@ -132,13 +132,13 @@ pub struct fyris_segment_state {
     pub read_only: bool,
     /// This is a forked child of the process that checked the segment out: reattach.
     pub forked: bool,
-    /// How writes are noticed: "userfault", "signal", or "declared" (not at all; also of a read-only one). With
-    /// "signal", `read` and other system calls into pages not yet written fail with EFAULT: `fyris_segment_touch` them
-    /// before. Yours to read for ever.
+    /// Returns the way in which writes are noticed: "userfault", "signal", or "declared" (not at all; also of a
+    /// read-only one). With "signal", `read` and other system calls into pages not yet written fail with EFAULT:
+    /// `fyris_segment_touch` them before. Yours to read for ever.
     pub tracking: *const c_char,
 }
 
-/// What a working copy is like now. No system call.
+/// Describes a working copy as it is now. No system call.
 ///
 /// Fails with FYRIS_E_BUSY.
 ///
@@ -175,8 +175,8 @@ pub unsafe extern "C" fn fyris_segment_look(
     })
 }
 
-/// Whether the trunk has changes that the working copy has not: two loads, no system call. False for NULL, and while
-/// another thread is inside a call with the segment.
+/// Returns whether the trunk has changes that the working copy has not: two loads, no system call. False for NULL, and
+/// while another thread is inside a call with the segment.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]

@@ -9,7 +9,7 @@ use crate::error::{Outcome, call, fyris_code, fyris_error};
 /// Puts a version where the caller wants it, if it does.
 pub(super) fn tell(version: u64, out: *mut u64) -> Outcome {
     if let Ok(out) = Out::new(out, "version") {
-        // SAFETY: OUT: an out-argument of whoever called from C.
+        // SAFETY: OUT: an out-argument of the C caller.
         unsafe { out.put(version) };
     }
     Ok(())

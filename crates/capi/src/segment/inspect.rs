@@ -1,4 +1,4 @@
-//! What has changed, and how a segment is.
+//! Changes in a working copy or the trunk, and the state of a segment.
 
 use std::ffi::c_char;
 use std::ops::Range;
@@ -27,7 +27,7 @@ unsafe fn ranges(
     Ok(())
 }
 
-/// Where the working copy differs from its version: whole units. O(pages written).
+/// Lists the places where the working copy differs from its version: whole units. O(pages written).
 ///
 /// Fails with FYRIS_E_BASE_LOST if that version is gone because this process lagged too far, FYRIS_E_FORKED,
 /// FYRIS_E_BUSY, FYRIS_E_DAMAGED.
@@ -43,8 +43,8 @@ pub unsafe extern "C" fn fyris_segment_diff(
     call(err, || unsafe { ranges(segment, changed, Segment::diff) })
 }
 
-/// What the trunk has changed since the version of the working copy: whole words or units, whichever is larger. O(pages
-/// changed), no system call.
+/// Lists the changes in the trunk since the version of the working copy: whole words or units, whichever is larger.
+/// O(pages changed), no system call.
 ///
 /// Fails with FYRIS_E_FORKED, FYRIS_E_BUSY, FYRIS_E_DAMAGED.
 ///

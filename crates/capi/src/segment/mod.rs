@@ -45,7 +45,7 @@ pub struct fyris_range {
 pub struct fyris_ranges {
     /// The first range; NULL if there are none.
     pub ranges: *mut fyris_range,
-    /// How many.
+    /// The number of them.
     pub count: usize,
 }
 

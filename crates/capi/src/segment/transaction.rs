@@ -112,7 +112,7 @@ pub unsafe extern "C" fn fyris_segment_wait(
 
 fn said(news: bool, out: *mut bool) -> Outcome {
     if let Ok(out) = Out::new(out, "news") {
-        // SAFETY: OUT: an out-argument of whoever called from C.
+        // SAFETY: OUT: an out-argument of the C caller.
         unsafe { out.put(news) };
     }
     Ok(())

@@ -9,7 +9,7 @@ use crate::args::Out;
 use crate::error::fyris_code::*;
 use crate::error::{Failure, Outcome, call, fyris_code, fyris_error};
 
-/// What an update brought.
+/// The result of an update.
 #[repr(C)]
 pub struct fyris_updated {
     /// The version that the working copy is at now.
@@ -31,7 +31,7 @@ pub(crate) fn tell(updated: Updated, out: *mut fyris_updated) -> Outcome {
             bytes: updated.bytes,
             conflicts: updated.conflicts,
         };
-        // SAFETY: OUT: an out-argument of whoever called from C.
+        // SAFETY: OUT: an out-argument of the C caller.
         unsafe { out.put(updated) };
     }
     Ok(())
@@ -87,15 +87,15 @@ pub const FYRIS_GIVE_UP: i32 = -1;
 /// A unit that both sides changed. The memory is borrowed until the callback returns.
 #[repr(C)]
 pub struct fyris_conflict {
-    /// Where it is, in bytes from the begin of the segment.
+    /// The offset of the unit in the segment, in bytes.
     pub offset: usize,
-    /// How many bytes it has: as many as each of the following.
+    /// The number of bytes of the unit, and of each of the following.
     pub unit: usize,
-    /// What both sides started from; NULL if that is gone because the working copy lagged too far behind.
+    /// The unit as both sides began with it; NULL if that is gone because the working copy lagged too far behind.
     pub base: *const u8,
-    /// What stands in the working copy.
+    /// The unit in the working copy.
     pub local: *const u8,
-    /// What the trunk has.
+    /// The unit in the trunk.
     pub incoming: *const u8,
 }
 

@@ -38,10 +38,10 @@ unsafe fn counted(
     Ok(())
 }
 
-/// What a match specification makes of the objects that match, a list; `limit` is how many at most, 0 for all. In an
-/// `ordered_set` in the order of the keys, or with `reverse` from the end. The specification is a term as for
-/// `ets:select/2`, like `[{{'$1', '$2'}, [{'>', '$2', 10}], ['$1']}]`. What it says of the key is looked up instead of
-/// searched for.
+/// Returns a list of the results of a match specification for the objects that match; `limit` is how many at most, 0
+/// for all. In an `ordered_set` in the order of the keys, or with `reverse` from the end. The specification is a term
+/// as for `ets:select/2`, like `[{{'$1', '$2'}, [{'>', '$2', 10}], ['$1']}]`. Keys that it names are
+/// looked up instead of searched for.
 ///
 /// An object that is there throughout is visited exactly once. Fails with FYRIS_E_ARGUMENT for a specification that is
 /// none, FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
@@ -151,7 +151,7 @@ pub unsafe extern "C" fn fyris_table_match_object(
     })
 }
 
-/// What `fyris_table_select` would do, without doing it: a map of `plan` (how the objects are found), `estimated`
+/// Explains `fyris_table_select` without running it: a map of `plan` (how the objects are found), `estimated`
 /// (about how many would be visited) and `size` (how many there are).
 ///
 /// Fails as `fyris_table_select`.

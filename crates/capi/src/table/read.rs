@@ -80,7 +80,7 @@ pub unsafe extern "C" fn fyris_table_lookup_element(
     })
 }
 
-/// Whether an object has the key. Takes no lock.
+/// Returns whether an object has the key. Takes no lock.
 ///
 /// Fails with FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
 ///
@@ -134,7 +134,7 @@ pub unsafe extern "C" fn fyris_table_info(
     })
 }
 
-/// How many objects there are: every finished insert and delete is counted.
+/// Returns the number of objects: every finished insert and delete is counted.
 ///
 /// Fails with FYRIS_E_NO_TABLE.
 ///

@@ -14,7 +14,7 @@ use crate::term::parse;
 /// their options say otherwise.
 pub struct fyris_store(Owner);
 
-/// A new store without tables.
+/// Makes a new store without tables.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -70,7 +70,7 @@ pub unsafe extern "C" fn fyris_table_new(
     })
 }
 
-/// The table registered under `name`, made with `options` if there is none; whoever comes first makes it.
+/// Returns the table registered under `name`, made with `options` if there is none; the first caller makes it.
 ///
 /// Fails as `fyris_table_new`; FYRIS_E_NAME_TAKEN if the table that is there has another type or key position.
 ///

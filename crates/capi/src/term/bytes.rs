@@ -14,7 +14,7 @@ use crate::error::{Failure, Outcome, answer, call, fyris_code, fyris_error, make
 pub struct fyris_bytes {
     /// The first byte; NULL in an empty one that nothing was put in.
     pub data: *mut u8,
-    /// How many.
+    /// The number of bytes.
     pub len: usize,
 }
 

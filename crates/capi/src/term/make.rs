@@ -9,7 +9,7 @@ use crate::args::{array, bytes, handle, text};
 use crate::error::fyris_code::*;
 use crate::error::{Failure, Outcome, free, fyris_error, make};
 
-/// An integer.
+/// Makes an integer.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -17,7 +17,7 @@ pub extern "C" fn fyris_term_int(value: i64) -> *mut fyris_term {
     make(std::ptr::null_mut(), || Ok(fyris_term(Term::Int(value))))
 }
 
-/// An unsigned integer.
+/// Makes an unsigned integer.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -27,7 +27,7 @@ pub extern "C" fn fyris_term_uint(value: u64) -> *mut fyris_term {
     })
 }
 
-/// A float. Infinities and NaN, which Erlang does not have, are FYRIS_E_ARGUMENT.
+/// Makes a float. Infinities and NaN, which Erlang does not have, are FYRIS_E_ARGUMENT.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -41,8 +41,8 @@ pub unsafe extern "C" fn fyris_term_double(value: f64, err: *mut fyris_error) ->
     })
 }
 
-/// The atom of this name: at most 255 characters, and a bounded number of different ones in a process (FYRIS_E_LIMIT).
-/// Atoms are kept for ever: make them of your program's own words, not of what its users type.
+/// Returns the atom of this name: at most 255 characters, and a bounded number of different ones in a process
+/// (FYRIS_E_LIMIT). Atoms are kept for ever: make them of your program's own words, not of what its users type.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -57,7 +57,7 @@ pub unsafe extern "C" fn fyris_term_atom(
     })
 }
 
-/// A binary: a copy of `len` bytes. `data` may be NULL if there are none.
+/// Makes a binary: a copy of `len` bytes. `data` may be NULL if there are none.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -88,7 +88,7 @@ pub unsafe extern "C" fn fyris_term_text(
     })
 }
 
-/// A term in Erlang's syntax, like `{user, <<"Ada">>, [1815, 1.0, #{maths => true}]}`.
+/// Makes a term in Erlang's syntax, like `{user, <<"Ada">>, [1815, 1.0, #{maths => true}]}`.
 ///
 /// O(length). Terms nested deeper than 1,000 levels are refused, here and everywhere.
 ///
@@ -109,8 +109,8 @@ pub(crate) fn parse(text: &str) -> Outcome<Term> {
     Term::parse(text).map_err(|error| Failure::new(FYRIS_E_SYNTAX, error.to_string()))
 }
 
-/// A tuple of `len` elements. Takes the elements over: they are its own, or freed if it fails; also those behind a
-/// NULL, so that makers nest without checks in between.
+/// Makes a tuple of `len` elements. Takes the elements over: they are its own, or freed if it fails; also those behind
+/// a NULL, so that makers nest without checks in between.
 ///
 /// O(size of the elements).
 ///
@@ -128,7 +128,7 @@ pub unsafe extern "C" fn fyris_term_tuple(
     })
 }
 
-/// A list of `len` elements; takes them over as `fyris_term_tuple` does.
+/// Makes a list of `len` elements; takes them over as `fyris_term_tuple` does.
 ///
 /// O(size of the elements).
 ///
@@ -146,7 +146,7 @@ pub unsafe extern "C" fn fyris_term_list(
     })
 }
 
-/// A map of `pairs` keys and values, one behind the other: an array of `2 * pairs` terms, which it takes over as
+/// Makes a map of `pairs` keys and values, one behind the other: an array of `2 * pairs` terms, which it takes over as
 /// `fyris_term_tuple` does. Of equal keys the last counts.
 ///
 /// O(size of the elements, times the logarithm of their number).
@@ -194,7 +194,7 @@ unsafe fn take(elements: *const *mut fyris_term, len: usize, whole: &str) -> Out
     Err(Failure::new(FYRIS_E_NULL, text))
 }
 
-/// A copy of a term, or of a part of one. O(its size), but large binaries are shared.
+/// Makes a copy of a term, or of a part of one. O(its size), but large binaries are shared.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]

@@ -36,8 +36,8 @@ pub(crate) fn bounded(term: Term) -> Outcome<fyris_term> {
     Err(Failure::new(FYRIS_E_LIMIT, text))
 }
 
-/// Whether a term has at most `levels` levels. Its parts were checked when they were made, so the recursion is bounded
-/// by one more than that.
+/// Returns whether a term has at most `levels` levels. Its parts were checked when they were made, so the recursion is
+/// bounded by one more than that.
 fn fits(term: &Term, levels: usize) -> bool {
     let below = |parts: &[Term]| levels > 0 && parts.iter().all(|part| fits(part, levels - 1));
     match term {

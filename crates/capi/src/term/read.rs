@@ -10,7 +10,7 @@ use crate::args::{Out, handle};
 use crate::error::fyris_code::*;
 use crate::error::{Failure, Outcome, answer, call, fyris_code, fyris_error};
 
-/// What a term is.
+/// The types of terms.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum fyris_term_type {
@@ -44,7 +44,7 @@ pub enum fyris_term_type {
     FYRIS_FUN = 13,
 }
 
-/// What a term is. Later versions may add types.
+/// Returns the type of a term. Later versions may add types.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -199,7 +199,7 @@ pub unsafe extern "C" fn fyris_term_get_atom(
     })
 }
 
-/// Whether a term is the atom of this name; false for NULL.
+/// Returns whether a term is the atom of this name; false for NULL.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -211,7 +211,8 @@ pub unsafe extern "C" fn fyris_term_is_atom(term: *const fyris_term, name: *cons
     })
 }
 
-/// How many parts a term has: the elements of a tuple or a list, the keys and values of a map; 0 for everything else.
+/// Returns the number of parts of a term: the elements of a tuple or a list, the keys and values of a map; 0 for
+/// everything else.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -227,8 +228,8 @@ pub unsafe extern "C" fn fyris_term_len(term: *const fyris_term) -> usize {
     })
 }
 
-/// A part of a term, counted from 0, borrowed from it; NULL if there is none. Of a map the parts are key, value, key,
-/// value, and so on, in the order of the keys. O(1).
+/// Returns a part of a term, counted from 0, borrowed from it; NULL if there is none. Of a map the parts are key, value,
+/// key, value, and so on, in the order of the keys. O(1).
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -253,7 +254,7 @@ fn part(term: &Term, index: usize) -> Option<&Term> {
     }
 }
 
-/// The value of a key of a map, borrowed from it; NULL if there is none, or the term is no map. O(log size).
+/// Returns the value of a key of a map, borrowed from it; NULL if there is none, or the term is no map. O(log size).
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -271,7 +272,7 @@ pub unsafe extern "C" fn fyris_term_map_get(
     })
 }
 
-/// Whether two terms are exactly equal, as by Erlang's `=:=` (1 and 1.0 are not); false if one is NULL.
+/// Returns whether two terms are exactly equal, as by Erlang's `=:=` (1 and 1.0 are not); false if one is NULL.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
