@@ -1,4 +1,4 @@
-//! When base nodes split and join, by contention and by size, and how what takes their place gets into the tree.
+//! Decisions to split and join base nodes, by contention and by size, and replacing them in the tree.
 
 use std::ptr::NonNull;
 
@@ -14,7 +14,7 @@ use crate::key::probe::Probe;
 /// A base node splits above this statistic, and joins below the negative of it (ETS's figures).
 const LIMIT: i64 = if cfg!(fyris_small) { 200 } else { 1000 };
 
-/// Why a base node changes its shape.
+/// The reason for a base node to change its shape.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Why {
     /// Writers wait for each other.
@@ -25,7 +25,7 @@ enum Why {
     Few,
 }
 
-/// Whether a node should change its shape that has this statistic, and `left` entries if one was removed.
+/// Returns the reason to change the shape of a node that has this statistic, and `left` entries if one was removed.
 #[inline]
 fn reason<B: Base>(statistic: i64, left: Option<usize>, held: &HeldBase<'_, B>) -> Option<Why> {
     if !(-LIMIT..=LIMIT).contains(&statistic) {
@@ -135,7 +135,7 @@ impl<B: Base> Tree<B> {
         let BaseRef { parent, base, .. } = base_ref;
         self.replace(probe, 0, as_node(base), edit, Some(parent), pin);
         held.mark_dead();
-        // SAFETY: (RECLAIM) `replace` has unlinked it, and whoever unlinks retires.
+        // SAFETY: (RECLAIM) `replace` has unlinked it, and the thread that unlinks retires.
         unsafe { pin.retire(std::ptr::from_ref(base).cast_mut()) };
     }
 

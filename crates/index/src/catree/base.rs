@@ -1,4 +1,4 @@
-//! What a contention adapting tree asks of its base nodes and of their locks.
+//! The traits of base nodes and of their locks.
 
 use std::ptr::NonNull;
 
@@ -11,7 +11,7 @@ use crate::key::probe::Fence;
 
 /// A base node: the entries of a range of keys, which never changes, under one lock.
 ///
-/// The tree above decides when a base node is split or joined, and puts what takes its place into the inner nodes. The
+/// The tree above decides when a base node is split or joined, and puts its successors into the inner nodes. The
 /// structure on top of the tree finds a base node ([`Tree::lock_base`](super::Tree::lock_base), or `find_base` for
 /// readers without the lock), changes what it holds, and settles ([`Tree::settle`](super::Tree::settle)). A node that
 /// decides by itself to be replaced says so by [`Tree::replace_by_one`](super::Tree::replace_by_one) or
@@ -27,8 +27,8 @@ use crate::key::probe::Fence;
 /// * *Optimistically*, by a version that writers move: as long as the version shows that the node was neither changed
 ///   nor dead the read stands. `split` and `join` may move what the node holds, but what a reader may be looking at is
 ///   retired, not freed (invariant RECLAIM).
-/// * *Under the lock*, taken alone or, where [`Base::Lock`] can, as one of several readers: who finds the node dead
-///   begins anew at the root. `split` and `join` may move what the node holds.
+/// * *Under the lock*, taken alone or, where [`Base::Lock`] can, as one of several readers: a reader that finds the
+///   node dead begins anew at the root. `split` and `join` may move what the node holds.
 ///
 /// # Safety
 ///
@@ -36,7 +36,7 @@ use crate::key::probe::Fence;
 /// disposed of or reclaimed. An implementation whose keys or separators are wrong makes the tree lose keys, and does
 /// nothing worse.
 pub(crate) unsafe trait Base: Retire + Sized {
-    /// What the entries are found by.
+    /// The keys of the entries.
     type Key: TreeKey + ?Sized;
     /// The lock of a node.
     type Lock: BaseLock;
@@ -49,13 +49,13 @@ pub(crate) unsafe trait Base: Retire + Sized {
     /// Makes a node without entries.
     fn empty() -> NonNull<Self>;
 
-    /// The lock.
+    /// Returns the lock.
     fn lock(&self) -> &Self::Lock;
 
     /// Returns how many entries there are. The caller holds the lock.
     fn len(&self) -> usize;
 
-    /// Brings near what a reader of the node looks at first.
+    /// Prefetches the lines that a reader of the node looks at first.
     #[inline]
     fn prefetch(_: *const Self) {}
 
@@ -93,7 +93,7 @@ pub(crate) unsafe trait Base: Retire + Sized {
 /// Two nodes that take the place of one.
 pub(crate) struct Halves<B: Base> {
     pub(crate) low: NonNull<B>,
-    /// What stands between them. Owned by the tree from when it is published; until then nobody drops it.
+    /// The separator between them. Owned by the tree from when it is published; until then nobody drops it.
     pub(crate) sep: Sep<B::Key>,
     pub(crate) high: NonNull<B>,
 }
@@ -104,7 +104,7 @@ pub(crate) struct Bounds<'p, K: TreeKey + ?Sized> {
     pub(crate) high: Option<Fence<'p, K>>,
 }
 
-/// What a base node has learnt of contention, and its successor is born with.
+/// The knowledge of contention that a base node hands over to its successor.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Learnt {
     /// The statistic of the lock.
@@ -113,8 +113,8 @@ pub(crate) struct Learnt {
     pub(crate) forced: bool,
 }
 
-/// What the tree asks of the lock of a base node: a mutual exclusion lock, or the writing side of a reader-writer lock,
-/// that collects statistics and knows when its node is dead.
+/// The lock of a base node: a mutual exclusion lock, or the writing side of a reader-writer lock, that collects
+/// statistics and knows when its node is dead.
 pub(crate) trait BaseLock {
     /// The lock, held alone. Dropping it unlocks.
     type Held<'a>: Held

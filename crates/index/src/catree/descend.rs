@@ -23,7 +23,7 @@ pub(crate) struct Position<'p, B: Base> {
 }
 
 impl<'p, B: Base> BaseRef<'p, B> {
-    /// The base node that is child `at` of `parent`, which is of level 1.
+    /// Returns the base node that is child `at` of `parent`, which is of level 1.
     pub(crate) fn of(parent: &'p Inner<B::Key>, at: usize) -> Self {
         debug_assert_eq!(parent.level(), 1);
         let base = parent.child(at).cast::<B>();
@@ -37,7 +37,7 @@ impl<'p, B: Base> BaseRef<'p, B> {
 }
 
 impl<'p, B: Base> Position<'p, B> {
-    /// The separator to the left of the base node.
+    /// Returns the separator to the left of the base node.
     pub(crate) fn low(&self) -> Option<Fence<'p, B::Key>> {
         let BaseRef { parent, at, .. } = self.base_ref;
         if at > 0 {
@@ -47,7 +47,7 @@ impl<'p, B: Base> Position<'p, B> {
         }
     }
 
-    /// The separator to the right of the base node.
+    /// Returns the separator to the right of the base node.
     pub(crate) fn high(&self) -> Option<Fence<'p, B::Key>> {
         let BaseRef { parent, at, .. } = self.base_ref;
         if at + 1 < parent.len() {
@@ -57,7 +57,7 @@ impl<'p, B: Base> Position<'p, B> {
         }
     }
 
-    /// Both.
+    /// Returns both separators.
     pub(crate) fn bounds(&self) -> Bounds<'p, B::Key> {
         Bounds {
             low: self.low(),
@@ -76,7 +76,7 @@ impl<'p, B: Base> Position<'p, B> {
 }
 
 impl<B: Base> Tree<B> {
-    /// The base node that covers the probe.
+    /// Returns the base node that covers the probe.
     #[inline]
     pub(crate) fn find_base<'p>(
         &'p self,
@@ -134,7 +134,7 @@ impl<B: Base> Tree<B> {
         }
     }
 
-    /// The base node that covers the probe, locked, waiting if need be. To be given back to [`Tree::settle`].
+    /// Returns the base node that covers the probe, locked, waiting if need be. To be given back to [`Tree::settle`].
     ///
     /// Inlined whatever the compiler thinks of it: a call takes 32 instructions more, of the 300 of a write.
     #[inline(always)]
@@ -152,7 +152,7 @@ impl<B: Base> Tree<B> {
         }
     }
 
-    /// The inner node of this level that covers the probe; none if the tree is lower.
+    /// Returns the inner node of this level that covers the probe; none if the tree is lower.
     pub(super) fn ancestor<'p>(
         &'p self,
         probe: &impl Probe<B::Key>,
@@ -166,7 +166,7 @@ impl<B: Base> Tree<B> {
         (node.level() == level).then_some(node)
     }
 
-    /// The inner node that is child `at` of a node above level 1.
+    /// Returns the inner node that is child `at` of a node above level 1.
     #[inline]
     pub(super) fn below(node: &Inner<B::Key>, at: usize) -> &Inner<B::Key> {
         let child = node.child(at).cast::<Inner<B::Key>>();

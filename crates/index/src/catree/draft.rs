@@ -18,7 +18,7 @@ pub(crate) struct Sep<K: TreeKey + ?Sized> {
 }
 
 impl<K: TreeKey + ?Sized> Sep<K> {
-    /// The separator below a key whose key prefix this is, of keys that are [`TreeKey::EXACT`].
+    /// Returns the separator below a key whose key prefix this is, of keys that are [`TreeKey::EXACT`].
     pub(crate) fn exact(key_prefix: u64) -> Self {
         assert!(K::EXACT);
         Self {
@@ -27,7 +27,7 @@ impl<K: TreeKey + ?Sized> Sep<K> {
         }
     }
 
-    /// A separator of two keys.
+    /// Makes a separator of two keys.
     pub(crate) fn between(low: &K, high: &K) -> Self {
         Self {
             key_prefix: high.key_prefix(0),
@@ -35,7 +35,7 @@ impl<K: TreeKey + ?Sized> Sep<K> {
         }
     }
 
-    /// The separator as a fence, until it is published.
+    /// Returns the separator as a fence, until it is published.
     pub(crate) fn fence(&self) -> Fence<'_, K> {
         Fence {
             key_prefix: self.key_prefix,
@@ -49,7 +49,8 @@ impl<K: TreeKey + ?Sized> Sep<K> {
 pub(super) struct Draft<K: TreeKey + ?Sized> {
     pub(super) level: u8,
     len: usize,
-    /// How many bytes of the separators the key prefixes leave out; none if not all key prefixes leave out as many.
+    /// The number of bytes of the separators that the key prefixes leave out; none if not all key prefixes leave out as
+    /// many.
     prefix: Option<usize>,
     /// The first `len` are initialised.
     children: [MaybeUninit<*mut Node>; ROOM],
@@ -60,7 +61,7 @@ pub(super) struct Draft<K: TreeKey + ?Sized> {
 }
 
 impl<K: TreeKey + ?Sized> Draft<K> {
-    /// A node with one child.
+    /// Makes a node with one child.
     pub(super) fn single(level: usize, child: *mut Node) -> Self {
         let mut draft = Self {
             level: level as u8,
@@ -74,7 +75,7 @@ impl<K: TreeKey + ?Sized> Draft<K> {
         draft
     }
 
-    /// A copy of a node. The caller holds its lock and will retire it.
+    /// Makes a copy of a node. The caller holds its lock and will retire it.
     pub(super) fn of(node: &Inner<K>) -> Self {
         let mut draft = Self::single(node.level(), node.child(0));
         draft.prefix = Some(node.prefix());
@@ -112,7 +113,7 @@ impl<K: TreeKey + ?Sized> Draft<K> {
         self.append(node);
     }
 
-    /// How many children.
+    /// Returns the number of children.
     pub(super) fn len(&self) -> usize {
         self.len
     }
@@ -122,7 +123,7 @@ impl<K: TreeKey + ?Sized> Draft<K> {
         unsafe { self.children[..self.len].assume_init_ref() }
     }
 
-    /// The separators; the first `len - 1` are initialised.
+    /// Returns the separators; the first `len - 1` are initialised.
     pub(super) fn seps(&self) -> &[MaybeUninit<K::Sep>] {
         &self.seps
     }
@@ -173,9 +174,9 @@ impl<K: TreeKey + ?Sized> Draft<K> {
         }
     }
 
-    /// How many bytes the key prefixes should leave out of the separators between the children `from..to`: what all of
-    /// them share, or nothing where the first eight bytes tell them apart, because to compare the prefix a search has
-    /// to go where a separator lies.
+    /// Returns the number of bytes that the key prefixes should leave out of the separators between the children
+    /// `from..to`: what all of them share, or nothing where the first eight bytes tell them apart, because to compare
+    /// the prefix a search has to go where a separator lies.
     pub(super) fn prefix(&self, from: usize, to: usize) -> usize {
         assert!(from < to && to <= self.len);
         if K::EXACT || to - from < 2 {

@@ -61,7 +61,7 @@ pub(crate) struct Inner<K: TreeKey + ?Sized> {
     key: PhantomData<fn() -> Box<K>>,
 }
 
-/// The layout of a node: its size, and where children and separators begin.
+/// Returns the layout of a node: its size, and where children and separators begin.
 #[inline]
 fn layout<S>(children: usize) -> (usize, usize, usize) {
     const { assert!(align_of::<S>() <= LINE) };
@@ -133,36 +133,36 @@ impl<K: TreeKey + ?Sized> Inner<K> {
         node
     }
 
-    /// How many children: at least one.
+    /// Returns the number of children: at least one.
     #[inline]
     pub(crate) fn len(&self) -> usize {
         usize::from(self.len)
     }
 
-    /// How far above the base nodes; at least 1.
+    /// Returns the distance to the base nodes: at least 1.
     #[inline]
     pub(crate) fn level(&self) -> usize {
         self.level as usize
     }
 
-    /// Whether the node has been unlinked. `false` may be out of date.
+    /// Returns whether the node has been unlinked. `false` may be out of date.
     #[inline]
     pub(crate) fn is_dead(&self) -> bool {
         self.lock.is_dead()
     }
 
-    /// Bytes allocated for the node.
+    /// Returns the number of bytes allocated for the node.
     pub(super) fn bytes(&self) -> usize {
         layout::<K::Sep>(self.len()).0
     }
 
-    /// How many bytes all separators share that the key prefixes leave out.
+    /// Returns the number of bytes that all separators share and the key prefixes leave out.
     #[inline]
     pub(super) fn prefix(&self) -> usize {
         self.prefix as usize
     }
 
-    /// The key prefixes of the separators, behind the common prefix.
+    /// Returns the key prefixes of the separators, behind the common prefix.
     #[inline]
     pub(super) fn key_prefixes(&self) -> &[u64] {
         let base = std::ptr::from_ref(self).cast::<u8>();
@@ -170,7 +170,7 @@ impl<K: TreeKey + ?Sized> Inner<K> {
         unsafe { std::slice::from_raw_parts(base.add(HEADS).cast(), self.len() - 1) }
     }
 
-    /// How many separators have a key prefix of at most `key_prefix`.
+    /// Returns the number of separators whose key prefix is at most `key_prefix`.
     #[inline(always)]
     fn rank<L: Lanes>(&self, key_prefix: u64) -> usize {
         // SAFETY: the lines are as `alloc` has written them.
@@ -182,7 +182,7 @@ impl<K: TreeKey + ?Sized> Inner<K> {
         rank.min(self.len() - 1)
     }
 
-    /// The separators; child `i` lies between the separators `i - 1` and `i`.
+    /// Returns the separators; child `i` lies between the separators `i - 1` and `i`.
     #[inline]
     pub(super) fn seps(&self) -> &[K::Sep] {
         let base = std::ptr::from_ref(self).cast::<u8>();
@@ -199,7 +199,7 @@ impl<K: TreeKey + ?Sized> Inner<K> {
         unsafe { std::slice::from_raw_parts(base.add(at).cast(), self.len()) }
     }
 
-    /// The child at `at`.
+    /// Returns the child at `at`.
     #[inline]
     pub(crate) fn child(&self, at: usize) -> *mut Node {
         // PROTECT: pairs with the Release in `set_child`; the node is read under the pin.
@@ -215,7 +215,7 @@ impl<K: TreeKey + ?Sized> Inner<K> {
         self.children()[at].store(node, Ordering::Release);
     }
 
-    /// The separator to the right of child `at`, as a fence.
+    /// Returns the separator to the right of child `at`, as a fence.
     pub(super) fn fence(&self, at: usize) -> Fence<'_, K> {
         Fence {
             key_prefix: self.key_prefixes()[at],
@@ -231,7 +231,7 @@ impl<K: TreeKey + ?Sized> Inner<K> {
         }
     }
 
-    /// Which child covers the probe.
+    /// Returns the place of the child that covers the probe.
     #[inline]
     pub(crate) fn find(&self, probe: &impl Probe<K>) -> usize {
         if simd::wide() {

@@ -5,7 +5,7 @@
 //! A contention adapting tree (Sagonas and Winblad, "More Scalable Ordered Set for ETS Using Adaptation", Erlang
 //! Workshop 2014) keeps its keys in base nodes, each under a lock that counts how often it was waited for. A base node
 //! that is fought over splits, one that nobody fights over joins its neighbour, so the grain of locking follows the
-//! load. What a base node holds does not matter for that: here is all that does.
+//! load. The contents of a base node do not matter for that: all that does is here.
 //!
 //! # How
 //!
@@ -13,8 +13,8 @@
 //!   that it is made for is [`fyris_sync::lock::StatLock`].
 //! * `inner`: routing by separators that never change in place; child pointers do. `draft`: a node under construction.
 //! * `descend` finds the base node that covers a place in the order of keys.
-//! * `adapt` decides when base nodes split and join, and puts what takes their place into the tree; `route` changes the
-//!   inner nodes above them.
+//! * `adapt` decides when base nodes split and join, and puts their successors into the tree; `route` changes the inner
+//!   nodes above them.
 //!
 //! Routing nodes of the papers have one separator and two children. Here they have up to 57 children, which are found
 //! by comparing key prefixes a cache line at a time, so that a tree of millions of base nodes is four levels high.
@@ -32,9 +32,9 @@
 //! so the base node that is reached is the one that was responsible for the key.
 //!
 //! **LOCK_ORDER.** Locks are waited for from the bottom up: a base node, its parent, the parent's parent. A second node
-//! of the same level is only tried for. So there is no cycle of waiting. Whoever holds the lock of a node that is not
+//! of the same level is only tried for. So there is no cycle of waiting. The holder of the lock of a node that is not
 //! dead may change the slot that points to it, under the lock of the parent, which is the living node above that covers
-//! the key; the root pointer belongs to whoever holds the lock of the living root.
+//! the key; the root pointer belongs to the holder of the lock of the living root.
 //!
 //! **SEPARATOR.** A separator is a value of its own that belongs to the tree. Bitwise copies of it stand in a living
 //! node and in dead ones; none of the copies drops it. It is dropped once: when the join that took it out of the tree
@@ -79,7 +79,7 @@ const FANOUT: usize = if cfg!(fyris_small) { 4 } else { 57 };
 pub(crate) struct Tree<B: Base> {
     root: AtomicPtr<Inner<B::Key>>,
     pub(crate) counters: Counters,
-    /// Invariant: who shares the tree may put things in that others take out.
+    /// Invariant: a thread may put things in that others take out.
     base: PhantomData<fn(B) -> B>,
 }
 
@@ -89,7 +89,7 @@ unsafe impl<B: Base + Send + Sync> Send for Tree<B> {}
 unsafe impl<B: Base + Send + Sync> Sync for Tree<B> {}
 
 impl<B: Base> Tree<B> {
-    /// An empty tree: one inner node above one base node.
+    /// Makes an empty tree: one inner node above one base node.
     pub(crate) fn new() -> Self {
         assert!(
             !B::Key::EXACT || size_of::<<B::Key as TreeKey>::Sep>() == 0,
@@ -108,7 +108,7 @@ impl<B: Base> Tree<B> {
         }
     }
 
-    /// The root. Valid while pinned (invariant RECLAIM).
+    /// Returns the root. Valid while pinned (invariant RECLAIM).
     #[inline]
     pub(crate) fn root<'p>(&'p self, _pin: &'p impl Guard) -> &'p Inner<B::Key> {
         // PROTECT: pairs with the Release in `set_root`.
@@ -156,7 +156,7 @@ impl<B: Base> Drop for Tree<B> {
     }
 }
 
-/// A node as its parent points to it.
+/// Returns the pointer to a node as its parent has it.
 fn as_node<T>(node: *const T) -> *mut Node {
     node.cast_mut().cast()
 }

@@ -19,7 +19,7 @@ pub(super) const FEW_CHILDREN: usize = FANOUT / 4 + 1;
 /// Two inner nodes join if they have no more children than this together.
 const JOIN_CHILDREN: usize = FANOUT - FANOUT / 4;
 
-/// What takes the place of a child.
+/// One or two nodes that take the place of a child.
 pub(super) enum Edit<K: TreeKey + ?Sized> {
     One(*mut Node),
     Two(*mut Node, Sep<K>, *mut Node),
@@ -123,7 +123,7 @@ impl<B: Base> Tree<B> {
     ) {
         self.counters.inner_went(node);
         held.mark_dead();
-        // SAFETY: (RECLAIM) the caller has unlinked it, and whoever unlinks retires.
+        // SAFETY: (RECLAIM) the caller has unlinked it, and the thread that unlinks retires.
         unsafe { pin.retire(std::ptr::from_ref(node).cast_mut()) };
     }
 

@@ -1,4 +1,4 @@
-//! What the tree counts about itself.
+//! Counters of the tree.
 
 use fyris_sync::counter::Striped;
 use fyris_sync::reclaim::Guard;
@@ -76,12 +76,12 @@ fn count(counter: &Striped) -> u64 {
 }
 
 impl<B: Base> Tree<B> {
-    /// How many entries; exact while nobody writes.
+    /// Returns the number of entries; exact while nobody writes.
     pub(crate) fn len(&self) -> usize {
         count(&self.counters.entries) as usize
     }
 
-    /// Bytes allocated for the tree, without what base nodes and entries name. O(1).
+    /// Returns the number of bytes allocated for the tree, without what base nodes and entries name. O(1).
     pub(crate) fn memory(&self) -> usize {
         let c = &self.counters;
         let bases = count(&c.bases) as usize * size_of::<B>();
@@ -89,7 +89,7 @@ impl<B: Base> Tree<B> {
         size_of::<Self>() + bases + count(&c.inner_bytes) as usize + counters
     }
 
-    /// The shape of the tree; each figure exact while nobody writes.
+    /// Returns the shape of the tree; each figure exact while nobody writes.
     pub(crate) fn stats(&self, pin: &impl Guard) -> Stats {
         let c = &self.counters;
         Stats {

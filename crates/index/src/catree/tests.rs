@@ -342,7 +342,7 @@ fn several_threads<K: TreeKey + Copy + Debug + Send + Sync, L: ReadLock>(
 ) {
     const THREADS: u64 = 4;
     const ADDITIONS: u64 = 1_500;
-    /// Of the keys that all threads change there are so many, from this one on.
+    /// The number of keys that all threads change, and the first of them.
     const COMMON: (u64, u64) = (8, 10_000);
     let tree = Tree::<Map<K, L>>::new();
     let mut model = BTreeMap::new();

@@ -98,8 +98,8 @@ impl<T: TreeKey + Clone + Send + Sync + 'static> TreeKey for Reverse<T> {
     }
 }
 
-/// The beginning of a path in the order of paths, which is the order of their components: each a byte for its kind,
-/// then its name, in which a zero is followed by 255, then two zeros.
+/// Returns the beginning of a path in the order of paths, which is the order of their components: each a byte for its
+/// kind, then its name, in which a zero is followed by 255, then two zeros.
 fn path_key_prefix(path: &Path) -> u64 {
     let (mut key_prefix, mut room) = (0, 64);
     let mut push = |byte: u8| {

@@ -64,13 +64,13 @@ fixed! {
     Instant: 16, |k: &Instant| signed(since_first(*k));
 }
 
-/// A signed number as bytes in its order.
+/// Returns a signed number as bytes in its order.
 #[inline]
 fn signed(number: i128) -> [u8; 16] {
     (number ^ i128::MIN).to_be_bytes()
 }
 
-/// All addresses of version 4 come before all of version 6.
+/// Returns an address as bytes in the order of addresses: all of version 4 come before all of version 6.
 #[inline]
 fn address(address: &IpAddr) -> [u8; 17] {
     let mut bytes = [0; 17];
@@ -96,7 +96,7 @@ fn since_epoch(time: SystemTime) -> i128 {
     }
 }
 
-/// The time since the first moment that this process has asked for. An `Instant` shows nothing but differences.
+/// Returns the time since the first moment that this process has asked for. An `Instant` shows nothing but differences.
 fn since_first(time: Instant) -> i128 {
     static FIRST: OnceLock<Instant> = OnceLock::new();
     let first = *FIRST.get_or_init(Instant::now);

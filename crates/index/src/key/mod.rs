@@ -23,12 +23,12 @@ pub(crate) mod probe;
 pub use compound::ArrayElement;
 pub use fixed::FixedSep;
 
-/// What inner nodes keep between two children. Immutable.
+/// A separator, which inner nodes keep between two children. Immutable.
 pub trait Separator: Ord + Send + Sync + 'static {
-    /// The separator's key prefix behind `skip` bytes; as [`TreeKey::key_prefix`].
+    /// Returns the separator's key prefix behind `skip` bytes; as [`TreeKey::key_prefix`].
     fn key_prefix(&self, skip: usize) -> u64;
 
-    /// How many leading bytes it shares with `other`.
+    /// Returns the number of leading bytes that it shares with `other`.
     fn common(&self, _other: &Self) -> usize {
         0
     }
@@ -61,18 +61,18 @@ pub trait TreeKey: Ord {
     /// The separator of two keys.
     type Sep: Separator;
 
-    /// The first eight bytes of the key behind its first `skip`, as a big-endian number; short keys count as padded
-    /// with zeros.
+    /// Returns the first eight bytes of the key behind its first `skip`, as a big-endian number; short keys count as
+    /// padded with zeros.
     fn key_prefix(&self, skip: usize) -> u64;
 
-    /// Whether every key that shares the key's first `skip` bytes and its key prefix behind them is this key. `false`
-    /// where that is not known.
+    /// Returns whether every key that shares the key's first `skip` bytes and its key prefix behind them is this key.
+    /// `false` where that is not known.
     #[inline]
     fn is_exact(&self, _skip: usize) -> bool {
         Self::EXACT
     }
 
-    /// A separator `s` with `low < s <= high`.
+    /// Makes a separator `s` with `low < s <= high`.
     fn separate(low: &Self, high: &Self) -> Self::Sep;
 
     /// Compares the key with a separator.
@@ -87,7 +87,7 @@ pub trait TreeKey: Ord {
 
 /// A key that an exact key prefix can be turned back into.
 pub trait PrefixKey: TreeKey + Copy {
-    /// The key whose key prefix this is.
+    /// Returns the key whose key prefix this is.
     fn from_key_prefix(key_prefix: u64) -> Self;
 }
 
@@ -147,7 +147,7 @@ pub trait ByteKey: Ord {
     /// key prefix, which is padded with zeros, does is known by it.
     const PREFIX_FREE: bool = false;
 
-    /// The bytes.
+    /// Returns the bytes.
     fn key_bytes(&self) -> &[u8];
 }
 
@@ -234,7 +234,7 @@ impl<T: ByteKey + ?Sized> TreeKey for T {
     }
 }
 
-/// Bytes `skip..skip + 8` as a big-endian number, padded with zeros.
+/// Returns bytes `skip..skip + 8` as a big-endian number, padded with zeros.
 #[inline]
 fn byte_key_prefix(bytes: &[u8], skip: usize) -> u64 {
     if let Some(eight) = bytes.get(skip..skip + 8) {

@@ -9,11 +9,11 @@ use super::{Separator, TreeKey};
 pub(crate) trait Probe<K: TreeKey + ?Sized> {
     /// As [`TreeKey::key_prefix`].
     fn key_prefix(&self, skip: usize) -> u64;
-    /// The place compared with a separator.
+    /// Compares the place with a separator.
     fn cmp_sep(&self, sep: &K::Sep) -> Ordering;
     /// As [`TreeKey::cmp_prefix`].
     fn cmp_prefix(&self, sep: &K::Sep, len: usize) -> Ordering;
-    /// The place compared with a key of the same key prefix.
+    /// Compares the place with a key of the same key prefix.
     fn cmp_key(&self, key: &K) -> Ordering;
 
     /// As [`TreeKey::is_exact`], of a place that is a key.
@@ -22,7 +22,7 @@ pub(crate) trait Probe<K: TreeKey + ?Sized> {
         K::EXACT
     }
 
-    /// Whether the place is to the left of a fence.
+    /// Returns whether the place is to the left of a fence.
     fn is_below(&self, fence: &Fence<'_, K>) -> bool {
         if K::EXACT {
             self.key_prefix(0) < fence.key_prefix
@@ -105,7 +105,7 @@ pub(crate) struct Fence<'p, K: TreeKey + ?Sized> {
 }
 
 impl<K: TreeKey + ?Sized> Fence<'_, K> {
-    /// The key prefix behind no prefix.
+    /// Returns the key prefix behind no prefix.
     pub(crate) fn key_prefix_at_start(&self) -> u64 {
         if K::EXACT {
             self.key_prefix
@@ -129,7 +129,7 @@ pub(crate) struct ByFence<'p, K: TreeKey + ?Sized> {
 }
 
 impl<K: TreeKey + ?Sized> ByFence<'_, K> {
-    /// What "equal" means to this place.
+    /// Returns the order of this place, which is never equal to a fence that it lies below.
     fn side(&self, order: Ordering) -> Ordering {
         if self.below {
             order.then(Ordering::Less)

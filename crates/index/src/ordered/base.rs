@@ -1,4 +1,4 @@
-//! Leaves as the base nodes of a contention adapting tree: how one becomes two, two become one, and one another.
+//! Leaves as the base nodes of a contention adapting tree: splitting, joining and rewriting them.
 //!
 //! Old leaves stay as they are (invariant FROZEN): the entries are copied.
 
@@ -15,7 +15,7 @@ use crate::catree::{Base, Bounds, Halves, Held, Learnt, Sep};
 use crate::key::probe::{Fence, Probe};
 use crate::key::{Separator, TreeKey};
 
-/// Why an entry has been put among the parts of a leaf, as far as it matters to where they are cut.
+/// The place of a new entry among the parts of a leaf, as far as it matters to where they are cut.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Put {
     /// The last one is new.
@@ -169,7 +169,7 @@ fn halves<I: Item>(
     }
 }
 
-/// What stands between the entries `at - 1` and `at`.
+/// Returns a separator of the entries `at - 1` and `at`.
 fn separator<I: Item>(parts: &Parts<I>, at: usize) -> Sep<I::Key> {
     if I::Key::EXACT {
         Sep::exact(parts.key_prefix(at))
@@ -178,8 +178,8 @@ fn separator<I: Item>(parts: &Parts<I>, at: usize) -> Sep<I::Key> {
     }
 }
 
-/// The prefix to skip in a leaf of these bounds: the old one, which still holds, unless its key prefixes tell little
-/// and the bounds know better.
+/// Returns the prefix to skip in a leaf of these bounds: the old one, which still holds, unless its key prefixes tell
+/// little and the bounds know better.
 fn better_skip<I: Item>(parts: &Parts<I>, old: usize, bounds: &Bounds<'_, I::Key>) -> usize {
     let told = parts.key_prefix(0) ^ parts.key_prefix(parts.len() - 1);
     if told.leading_zeros() < 32 {
@@ -188,7 +188,7 @@ fn better_skip<I: Item>(parts: &Parts<I>, old: usize, bounds: &Bounds<'_, I::Key
     old.max(common_skip(bounds))
 }
 
-/// What all keys between two fences share.
+/// Returns the number of bytes that all keys between two fences share.
 fn common_skip<K: TreeKey + ?Sized>(bounds: &Bounds<'_, K>) -> usize {
     match (bounds.low, bounds.high) {
         (Some(Fence { sep: low, .. }), Some(Fence { sep: high, .. })) if !K::EXACT => {

@@ -26,14 +26,14 @@ pub(crate) struct Cursor<'p, I: Item, P> {
     pin: &'p P,
     position: Position<'p, Leaf<I>>,
     view: View<'p, I>,
-    /// How many entries of the view are before the cursor.
+    /// The number of entries of the view before the cursor.
     pos: usize,
     /// The next leaves of this parent are on their way.
     foresees: bool,
 }
 
 impl<'p, I: Item, P: Guard> Cursor<'p, I, P> {
-    /// A cursor before the first entry at or above the bound (above, for `Excluded`).
+    /// Makes a cursor before the first entry at or above the bound (above, for `Excluded`).
     #[inline]
     pub(crate) fn before<Q>(tree: &'p Tree<I>, bound: Bound<&Q>, pin: &'p P) -> Self
     where
@@ -48,7 +48,7 @@ impl<'p, I: Item, P: Guard> Cursor<'p, I, P> {
         }
     }
 
-    /// A cursor behind the last entry at or below the bound (below, for `Excluded`).
+    /// Makes a cursor behind the last entry at or below the bound (below, for `Excluded`).
     #[inline]
     pub(crate) fn behind<Q>(tree: &'p Tree<I>, bound: Bound<&Q>, pin: &'p P) -> Self
     where
@@ -62,7 +62,8 @@ impl<'p, I: Item, P: Guard> Cursor<'p, I, P> {
         }
     }
 
-    /// A cursor before the probe, or, if `past`, behind an entry that equals it. Inlined: a cursor is 13 words to copy.
+    /// Makes a cursor before the probe, or, if `past`, behind an entry that equals it. Inlined: a cursor is 13 words to
+    /// copy.
     #[inline(always)]
     fn at(tree: &'p Tree<I>, probe: &impl Probe<I::Key>, past: bool, pin: &'p P) -> Self {
         let position = tree.find_position(probe, pin);
@@ -78,13 +79,13 @@ impl<'p, I: Item, P: Guard> Cursor<'p, I, P> {
         }
     }
 
-    /// The entries of this leaf that follow the cursor.
+    /// Returns the entries of this leaf that follow the cursor.
     pub(crate) fn ahead(&self) -> impl Iterator<Item = (u64, &'p I)> + use<'p, I, P> {
         let view = self.view;
         (self.pos..view.len()).map(move |pos| (view.key_prefix(pos), view.item(pos)))
     }
 
-    /// The entries of this leaf that are before the cursor, backwards.
+    /// Returns the entries of this leaf that are before the cursor, backwards.
     pub(crate) fn back(&self) -> impl Iterator<Item = (u64, &'p I)> + use<'p, I, P> {
         let view = self.view;
         (0..self.pos)
@@ -204,12 +205,12 @@ impl<'p, I: Item, P: Guard> Cursor<'p, I, P> {
 }
 
 impl<'p, I: Item, P> Cursor<'p, I, P> {
-    /// How many entries follow in the leaf that the cursor is in.
+    /// Returns the number of entries that follow in the leaf of the cursor.
     pub(crate) fn rest(&self) -> usize {
         self.view.len() - self.pos
     }
 
-    /// How many entries the leaf has.
+    /// Returns the number of entries of the leaf.
     pub(crate) fn leaf_len(&self) -> usize {
         self.view.len()
     }
@@ -237,17 +238,17 @@ impl<'p, I: Item, P> Cursor<'p, I, P> {
         Some((self.view.key_prefix(self.pos), self.view.item(self.pos)))
     }
 
-    /// How many entries of the leaf are before the cursor.
+    /// Returns the number of entries of the leaf before the cursor.
     pub(crate) fn pos(&self) -> usize {
         self.pos
     }
 
-    /// The entry of this leaf that so many are before.
+    /// Returns the entry `at` of this leaf.
     pub(crate) fn entry(&self, at: usize) -> (u64, &'p I) {
         (self.view.key_prefix(at), self.view.item(at))
     }
 
-    /// The entries of this leaf from one place to another.
+    /// Returns the entries of this leaf from one place to another.
     #[inline]
     pub(crate) fn run(&self, from: usize, to: usize) -> Run<'p, I> {
         assert!(to <= self.view.len());
@@ -258,7 +259,7 @@ impl<'p, I: Item, P> Cursor<'p, I, P> {
         }
     }
 
-    /// How many entries of this leaf are within a range that ends so.
+    /// Returns the number of entries of this leaf before the end of a range.
     pub(crate) fn below_end<Q>(&self, end: Bound<&Q>) -> usize
     where
         I::Key: Borrow<Q>,
@@ -271,7 +272,7 @@ impl<'p, I: Item, P> Cursor<'p, I, P> {
         }
     }
 
-    /// How many entries of this leaf are before a range that starts so.
+    /// Returns the number of entries of this leaf before the start of a range.
     pub(crate) fn below_start<Q>(&self, start: Bound<&Q>) -> usize
     where
         I::Key: Borrow<Q>,
@@ -284,7 +285,7 @@ impl<'p, I: Item, P> Cursor<'p, I, P> {
         }
     }
 
-    /// How many entries of this leaf are below a key that may lie elsewhere, or at it if `with`.
+    /// Returns the number of entries of this leaf below a key that may lie elsewhere, or at it if `with`.
     fn below<Q>(&self, key: &Q, with: bool) -> usize
     where
         I::Key: Borrow<Q>,
@@ -312,9 +313,9 @@ impl<'p, I: Item, P> Cursor<'p, I, P> {
 pub(crate) struct Run<'p, I> {
     /// There is one if `to` is not 0.
     view: Option<View<'p, I>>,
-    /// How many entries of the leaf are before the run.
+    /// The number of entries of the leaf before the run.
     from: usize,
-    /// How many are before its end: never more than the view has.
+    /// The number of entries before its end: never more than the view has.
     to: usize,
 }
 
@@ -326,7 +327,7 @@ impl<I> Clone for Run<'_, I> {
 impl<I> Copy for Run<'_, I> {}
 
 impl<'p, I: Item> Run<'p, I> {
-    /// A run of nothing.
+    /// Makes a run of nothing.
     #[inline]
     pub(crate) fn empty() -> Self {
         Self {
@@ -359,7 +360,7 @@ impl<'p, I: Item> Run<'p, I> {
         Some(unsafe { self.entry(self.to) })
     }
 
-    /// The entry at `at`.
+    /// Returns the entry at `at`.
     ///
     /// # Safety
     ///
@@ -375,17 +376,17 @@ impl<'p, I: Item> Run<'p, I> {
         (view.key_prefix(at), view.item(at))
     }
 
-    /// How many entries of the leaf are before the run.
+    /// Returns the number of entries of the leaf before the run.
     pub(crate) fn from(&self) -> usize {
         self.from
     }
 
-    /// How many entries of the leaf are before the end of the run.
+    /// Returns the number of entries of the leaf before the end of the run.
     pub(crate) fn to(&self) -> usize {
         self.to
     }
 
-    /// Whether there is nothing to give.
+    /// Returns whether there is nothing to give.
     pub(crate) fn is_empty(&self) -> bool {
         self.from >= self.to
     }

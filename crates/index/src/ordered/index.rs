@@ -44,18 +44,18 @@ impl<E: Entry> Ordered<E>
 where
     E::Key: TreeKey,
 {
-    /// An empty index: a few hundred bytes.
+    /// Makes an empty index: a few hundred bytes.
     pub fn new() -> Self {
         Self { tree: Tree::new() }
     }
 
-    /// The shape of the tree, and what has shaped it.
+    /// Returns the shape of the tree, and what has shaped it.
     pub fn stats(&self, pin: &impl Guard) -> Stats {
         self.tree.stats(pin)
     }
 }
 
-/// What becomes of the handle of an entry.
+/// Returns the action on the handle of an entry.
 fn of_handle<E: Entry>(action: Action<E>) -> Action<Handle<E>> {
     match action {
         Action::Keep => Action::Keep,
@@ -155,7 +155,7 @@ where
     fn seek(&self, from: Bound<&E::Key>, pin: &impl Guard) -> Option<E> {
         let mut cursor = Cursor::before(&self.tree, from, pin);
         let found = cursor.next().map(|(_, item)| item.0);
-        // Whoever goes from key to key wants to see what this one names next.
+        // A caller that goes from key to key wants to see what this one names next.
         cursor.ahead().take(1).for_each(|(_, item)| item.prefetch());
         found
     }

@@ -1,4 +1,4 @@
-//! What a slot of a leaf holds.
+//! The contents of a slot of a leaf.
 
 use std::marker::PhantomData;
 
@@ -12,10 +12,10 @@ use crate::key::{PrefixKey, TreeKey};
 /// Every copy names the same key, which does not change; `key` may be called while the thread is pinned (invariant
 /// RECLAIM) on an item that was in the tree since.
 pub unsafe trait Item: Copy {
-    /// What the items are found by.
+    /// The keys of the items.
     type Key: TreeKey + ?Sized;
 
-    /// The key. Not asked for where the key is [`TreeKey::EXACT`].
+    /// Returns the key. Not asked for where the key is [`TreeKey::EXACT`].
     fn key(&self) -> &Self::Key;
 
     /// Brings near what the item names.

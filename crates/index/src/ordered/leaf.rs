@@ -66,7 +66,7 @@ impl<I: Item> Leaf<I> {
         leaf
     }
 
-    /// The leaf at this moment.
+    /// Returns the leaf at this moment.
     #[inline]
     pub(super) fn view(&self) -> View<'_, I> {
         assert_not_reclaimed(self);
@@ -77,7 +77,7 @@ impl<I: Item> Leaf<I> {
         }
     }
 
-    /// The keys' common prefix that the key prefixes leave out.
+    /// Returns the number of bytes that all keys share and the key prefixes leave out.
     #[inline]
     pub(super) fn skip(&self) -> usize {
         if I::Key::EXACT {
@@ -181,7 +181,7 @@ impl<I> Clone for View<'_, I> {
 impl<I> Copy for View<'_, I> {}
 
 impl<'p, I: Item> View<'p, I> {
-    /// How many entries.
+    /// Returns the number of entries.
     #[inline]
     pub(super) fn len(self) -> usize {
         self.perm.len()
@@ -193,7 +193,7 @@ impl<'p, I: Item> View<'p, I> {
         self.perm.slot(pos)
     }
 
-    /// The key prefix of the entry at `pos`.
+    /// Returns the key prefix of the entry at `pos`.
     #[inline]
     pub(super) fn key_prefix(self, pos: usize) -> u64 {
         assert!(pos < self.perm.len());
@@ -201,7 +201,7 @@ impl<'p, I: Item> View<'p, I> {
         unsafe { self.key_prefix_unchecked(pos) }
     }
 
-    /// The key prefix of the entry at `pos`.
+    /// Returns the key prefix of the entry at `pos`.
     ///
     /// # Safety
     ///
@@ -215,7 +215,7 @@ impl<'p, I: Item> View<'p, I> {
         key_prefix.load(Ordering::Relaxed)
     }
 
-    /// The item at `pos`. Its slot is never written again, so the reference lasts as the leaf does.
+    /// Returns the item at `pos`. Its slot is never written again, so the reference lasts as the leaf does.
     #[inline]
     pub(super) fn item(self, pos: usize) -> &'p I {
         let slot = self.slot(pos);
@@ -225,8 +225,7 @@ impl<'p, I: Item> View<'p, I> {
         item.with(|p| unsafe { (*p).assume_init_ref() })
     }
 
-    /// The entry that is equal to `probe`: its key prefix and item. What [`View::search`] finds, without asking where
-    /// in the order that is.
+    /// Returns the entry that is equal to `probe`: its key prefix and item. As [`View::search`], without the position.
     #[inline(always)]
     pub(super) fn lookup<L: Lanes>(self, probe: &impl Probe<I::Key>) -> Option<(u64, &'p I)> {
         let key_prefix = probe.key_prefix(self.leaf.skip());
@@ -248,7 +247,7 @@ impl<'p, I: Item> View<'p, I> {
         None
     }
 
-    /// The place of `probe`: how many entries are below it, and whether the next one is equal.
+    /// Returns the place of `probe`: how many entries are below it, and whether the next one is equal.
     #[inline]
     pub(super) fn search(self, probe: &impl Probe<I::Key>) -> (usize, bool) {
         if simd::wide() {
@@ -301,7 +300,7 @@ impl<'p, I: Item> View<'p, I> {
         (low, false)
     }
 
-    /// How many entries, from the first, have a key prefix that is `below`.
+    /// Returns the number of entries, from the first, whose key prefix is `below`.
     #[inline]
     fn bound(self, below: impl Fn(u64) -> bool) -> usize {
         let (mut base, mut len) = (0, self.len());

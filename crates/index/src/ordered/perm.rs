@@ -32,13 +32,13 @@ impl Perm {
         Perm(((live as u64) << 60) | (0xedc_ba98_7654_3210 & known) | (ORDER & !known))
     }
 
-    /// How many entries are live.
+    /// Returns the number of live entries.
     #[inline]
     pub(super) fn len(self) -> usize {
         (self.0 >> 60) as usize
     }
 
-    /// The slot of the entry at `pos` in key order.
+    /// Returns the slot of the entry at `pos` in key order.
     #[inline]
     pub(super) fn slot(self, pos: usize) -> usize {
         (self.0 >> (4 * pos)) as usize & 15
@@ -66,7 +66,7 @@ impl Perm {
         slots
     }
 
-    /// How many slots have been written: the next free slot, if below [`SLOTS`].
+    /// Returns the number of slots that have been written: the next free slot, if below [`SLOTS`].
     #[inline]
     pub(super) fn used(self) -> usize {
         15 - (self.0 << 4).leading_ones() as usize / 4
@@ -104,7 +104,7 @@ impl Perm {
     }
 }
 
-/// A mask of the lowest `count` nibbles.
+/// Returns a mask of the lowest `count` nibbles.
 #[inline]
 fn low(count: usize) -> u64 {
     (1 << (4 * count)) - 1

@@ -11,7 +11,7 @@ use crate::key::probe::Probe;
 use crate::simd::{self, Lanes, Vectors, Words};
 
 impl<I: Item> Tree<I> {
-    /// The item at the probe, with its key prefix.
+    /// Returns the item at the probe, with its key prefix.
     #[inline]
     pub(crate) fn find<'p>(
         &'p self,
@@ -36,8 +36,8 @@ impl<I: Item> Tree<I> {
         view.lookup::<L>(probe)
     }
 
-    /// The version of the leaf that covers the probe: its generation, which no other leaf of the process has until 2^40
-    /// have been made, and its permutation word, which never returns to a value it had.
+    /// Returns the version of the leaf that covers the probe: its generation, which no other leaf of the process has
+    /// until 2^40 have been made, and its permutation word, which never returns to a value it had.
     pub(super) fn stamp(&self, probe: &impl Probe<I::Key>, pin: &impl Guard) -> Stamp {
         let view = self.find_base(probe, pin).base.view();
         Stamp(generation_of(view.leaf.lock.word()), view.perm.0)

@@ -42,7 +42,7 @@ where
     Q: TreeKey<Sep = <I::Key as TreeKey>::Sep> + ?Sized + 'k,
     F: Fn(usize) -> Option<&'k Q>,
 {
-    /// The next key, if the leaf covers it.
+    /// Returns the next key, if the leaf covers it.
     #[inline]
     fn next(&self) -> Option<&'k Q> {
         let key = (self.keys)(self.done)?;
@@ -189,7 +189,7 @@ impl<I: Item> Tree<I> {
     }
 }
 
-/// What `f` says of the next key.
+/// Returns the change that `f` makes of the next key.
 #[inline]
 fn next_change<'p, 'k, I: Item, F, Q>(
     rest: &Rest<'p, I, F>,

@@ -115,7 +115,7 @@ enum Piece<'p, I: Item> {
 }
 
 impl<'p, I: Item> Piece<'p, I> {
-    /// The child `at` of a node.
+    /// Returns the child `at` of a node.
     fn child(parent: &Inner<I::Key>, at: usize) -> Self {
         let child: *const Node = parent.child(at);
         // SAFETY: (RECLAIM) a node of level 1 has leaves as children, one above it inner nodes; the child was in the
@@ -129,7 +129,7 @@ impl<'p, I: Item> Piece<'p, I> {
         }
     }
 
-    /// The lowest entry, if the leaf where it would be has one.
+    /// Returns the lowest entry, if the leaf where it would be has one.
     fn first(&self) -> Option<&'p I> {
         match self {
             Piece::Leaf(leaf) => {
@@ -142,7 +142,7 @@ impl<'p, I: Item> Piece<'p, I> {
 }
 
 impl<I: Item> Tree<I> {
-    /// The nodes of the highest level that has enough of them to cut the tree into parts.
+    /// Returns the nodes of the highest level that has enough of them to cut the tree into parts.
     fn row<'p>(&'p self, parts: usize, pin: &'p impl Guard) -> Vec<Piece<'p, I>> {
         let mut row = vec![Piece::Inner(self.root(pin))];
         while row.len() < parts.saturating_mul(GRAIN) {
@@ -179,7 +179,7 @@ impl<I: Item> Tree<I> {
     }
 }
 
-/// The place `at` of `len` equal steps from `low` to `high`; `low` if there are none.
+/// Returns the place `at` of `len` equal steps from `low` to `high`; `low` if there are none.
 fn part(low: f64, high: f64, at: usize, len: usize) -> f64 {
     if at > 0 && at == len {
         return high;
@@ -187,7 +187,7 @@ fn part(low: f64, high: f64, at: usize, len: usize) -> f64 {
     low + (high - low) * at as f64 / len.max(1) as f64
 }
 
-/// The children of an inner node; a leaf has none.
+/// Returns the children of an inner node; a leaf has none.
 fn children<'p, I: Item>(piece: &Piece<'p, I>) -> Vec<Piece<'p, I>> {
     match piece {
         Piece::Leaf(_) => Vec::new(),

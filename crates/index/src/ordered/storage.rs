@@ -38,14 +38,14 @@ pub trait Storage<K: TreeKey + ?Sized, V>: Sealed<K, V> {
         K: 'g,
         V: 'g;
 
-    /// The key of an item and its key prefix.
+    /// Returns the key of an item and its key prefix.
     #[doc(hidden)]
     fn key<'g>(key_prefix: u64, item: &'g Self::Item) -> Self::Key<'g>;
 }
 
 /// The part of [`Storage`] that is nobody else's business.
 pub trait Sealed<K: TreeKey + ?Sized, V> {
-    /// What a slot holds.
+    /// The contents of a slot.
     type Item: Item<Key = K> + Send + Sync;
 
     /// Retires what an item names.
@@ -55,10 +55,10 @@ pub trait Sealed<K: TreeKey + ?Sized, V> {
     /// This thread took it out of the tree, and retires it once.
     unsafe fn retire(item: &Self::Item, pin: &impl Guard);
 
-    /// The value. Valid as long as the item's slot (invariant WRITTEN_ONCE) and the pin (RECLAIM).
+    /// Returns the value. Valid as long as the item's slot (invariant WRITTEN_ONCE) and the pin (RECLAIM).
     fn value(item: &Self::Item) -> &V;
 
-    /// Whether two items, seen in slots under one pin, are one pair.
+    /// Returns whether two items, seen in slots under one pin, are one pair.
     fn same(a: &Self::Item, b: &Self::Item) -> bool;
 }
 
@@ -72,11 +72,11 @@ pub trait Make<G, K: TreeKey + ?Sized, V>: Storage<K, V> {
     #[doc(hidden)]
     type Name;
 
-    /// The key in the form that is compared.
+    /// Returns the key in the form that is compared.
     #[doc(hidden)]
     fn given(given: &G) -> &K;
 
-    /// The key of an item that is about to go in.
+    /// Returns the key of an item that is about to go in.
     #[doc(hidden)]
     fn named(name: &Self::Name) -> &K;
 

@@ -40,7 +40,7 @@ pub(super) fn generation_of(word: StatWord) -> u64 {
 /// Generations a thread takes at a time.
 const LOT: u64 = 1024;
 
-/// A number that no other leaf of the process has, until 2^40 have been made.
+/// Returns a number that no other leaf of the process has, until 2^40 have been made.
 ///
 /// The standard library's atomics, in a static: no memory is published through them.
 fn generation() -> u64 {

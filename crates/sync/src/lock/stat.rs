@@ -3,7 +3,7 @@
 //!
 //! A lock that remembers how contended it has been: acquiring it at once lowers a number a little, having to wait
 //! raises it a lot. The holder of the lock looks at the number and adapts the structure that the lock protects: high
-//! means split, low means join. What has been split or joined is *dead*: nobody gets its lock any more.
+//! means split, low means join. A node that has been split or joined is *dead*: nobody gets its lock any more.
 //!
 //! ```text
 //! bits 63..16   15..4      3       2     1     0
@@ -29,12 +29,12 @@ const STAT_BITS: u32 = 12;
 const STAT_MASK: u64 = ((1 << STAT_BITS) - 1) << STAT_SHIFT;
 const PAYLOAD_SHIFT: u32 = STAT_SHIFT + STAT_BITS;
 
-/// What the word of a [`StatLock`] says beside its lock.
+/// The word of a [`StatLock`], apart from its lock.
 #[derive(Clone, Copy, Debug)]
 pub struct StatWord(u64);
 
 impl StatWord {
-    /// How many bits of payload there are.
+    /// The number of bits of payload.
     pub const PAYLOAD_BITS: u32 = u64::BITS - PAYLOAD_SHIFT;
 
     /// Makes the word of a living node, with a statistic of zero and no flag.
