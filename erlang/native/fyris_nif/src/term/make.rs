@@ -46,6 +46,9 @@ pub(crate) fn most_words(object: &Object<'_>) -> usize {
     WORDS_A_BYTE * object.stored_len() + object.arity()
 }
 
+/// A blob of no more bytes is copied: to make a resource that holds it takes longer.
+const COPIED: usize = 2048;
+
 /// A stack larger than this is given back after use.
 const KEEP: usize = 1 << 12;
 
@@ -126,8 +129,11 @@ impl Build for Maker {
         }
     }
 
-    /// A binary that holds a count of the blob: no byte is copied.
+    /// A binary that holds a count of the blob, unless a copy is made sooner.
     fn blob(&mut self, blob: &Arc<[u8]>) -> Term {
+        if blob.len() <= COPIED {
+            return self.env.make_binary(blob);
+        }
         let held = blob.clone();
         // SAFETY: the bytes are immutable and live as long as the resource; our own count goes back once the term has
         // one.
