@@ -17,6 +17,7 @@ nif_writes_unnoticed  | fyris_folds_test
 nif_kinds_forgotten   | fyris_reload_test
 nif_tables_left       | fyris_reload_test
 nif_source_trusted    | fyris_release_test
+nif_mark_ignored      | fyris_words_test
 LIST
 )
 

@@ -66,6 +66,68 @@ maps_of_many_shapes_test() ->
 
 shuffled(List) -> [X || {_, X} <- lists:sort([{rand:uniform(), X} || X <- List])].
 
+%% What stands in one word, or in words that the library writes by itself, beside what does not.
+references_ports_and_large_integers_test() ->
+    T = fyris:new(t, []),
+    Ports = [open_port({spawn_executable, "/bin/cat"}, []) || _ <- lists:seq(1, 3)],
+    Large = [S * (1 bsl Bits + D) || Bits <- [59, 60, 62, 63, 64, 65, 80, 127, 128, 129, 640, 4096], D <- [-1, 0, 1], S <- [1, -1]],
+    Monitor = erlang:monitor(process, self(), [{alias, explicit_unalias}]),
+    Terms = lists:usort(Ports ++ erlang:ports()) ++ Large ++ [make_ref() || _ <- lists:seq(1, 100)]
+        ++ [Monitor, alias(), erlang:monitor(process, self()), fun lists:map/2, fun fyris:new/2, <<5:3>>],
+    Numbered = lists:enumerate(Terms ++ [[X, {X}, #{X => X, a => X}] || X <- Terms]),
+    [fyris:insert(T, {I, Term, x}) || {I, Term} <- Numbered],
+    Found = [fyris:lookup(T, I) || {I, _} <- Numbered],
+    erlang:garbage_collect(),
+    [?assert(same([{I, Term, x}], Copy)) || {{I, Term}, Copy} <- lists:zip(Numbered, Found)],
+    Self = self(),
+    spawn_link(fun() -> Self ! {sorted, lists:sort(fyris:tab2list(T))} end),
+    receive {sorted, Sorted} -> ?assertEqual([{I, Term, x} || {I, Term} <- Numbered], Sorted) end,
+    [?assertEqual([{I}], fyris:select(T, [{{'$1', Term, x}, [], [{{'$1'}}]}])) || {I, Term} <- Numbered, is_port(Term)],
+    [port_close(Port) || Port <- Ports],
+    fyris:delete(T),
+    by_key(Terms).
+
+by_key(Terms) ->
+    T = fyris:new(t, [ordered_set]),
+    [fyris:insert(T, {Term, 1}) || Term <- Terms],
+    [?assertEqual([{Term, 1}], fyris:lookup(T, Term)) || Term <- Terms],
+    ?assertEqual(lists:usort(Terms), [Key || {Key, _} <- fyris:tab2list(T)]),
+    fyris:delete(T).
+
+%% A reference to what a library of the machine keeps is that, and not only equal to it.
+references_to_resources_test() ->
+    T = fyris:new(t, []),
+    Counters = atomics:new(1, []),
+    Table = ets:new(t, [public]),
+    Own = fyris:new(own, [public]),
+    fyris:insert(T, {1, Counters, Table, Own}),
+    [{1, C, E, F}] = fyris:lookup(T, 1),
+    ok = atomics:put(C, 1, 42),
+    ?assertEqual(42, atomics:get(Counters, 1)),
+    true = ets:insert(E, {a}),
+    true = fyris:insert(F, {b}),
+    ?assertEqual({[{a}], [{b}]}, {ets:tab2list(Table), fyris:tab2list(Own)}),
+    [fyris:delete(X) || X <- [T, Own]],
+    ets:delete(Table).
+
+%% A map is stored in one form, in whichever order the machine has its keys: the map of a file is equal to it.
+maps_have_one_form_test() ->
+    File = "/tmp/fyris_words_" ++ os:getpid(),
+    T = fyris:new(t, [ordered_set]),
+    Atoms = [list_to_atom("form_" ++ integer_to_list(I * 7919 rem 101)) || I <- lists:seq(1, 40)],
+    Keys = [Atoms, lists:reverse(Atoms), lists:seq(-20, 19), lists:seq(-3, 3) ++ Atoms, [1 bsl 61, a, 7, -(1 bsl 62)],
+            [<<"b">>, 3, form, <<>>, <<"ab">>, -1], signs() ++ [0, a, 1.5, {b}]],
+    Objects = lists:enumerate([maps:from_list([{K, {K}} || K <- lists:sublist(Of, N)]) || Of <- Keys, N <- [1, 2, 7, 32, 33]]),
+    fyris:insert(T, Objects),
+    ok = fyris:tab2file(T, File),
+    {ok, Loaded} = fyris:file2tab(File),
+    file:delete(File),
+    [begin
+         true = fyris:delete_object(Loaded, Object),
+         ?assertEqual([], fyris:lookup(Loaded, I))
+     end || {I, _} = Object <- Objects],
+    [fyris:delete(X) || X <- [T, Loaded]].
+
 keys_are_the_same_terms_test() ->
     [begin
          T = fyris:new(t, [Type]),
