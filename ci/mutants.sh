@@ -86,6 +86,7 @@ segment_base_moves_first |                   | -p fyris-segment --test processes
 segment_hole_is_free    |                    | -p fyris-segment --test hostile a_full
 segment_fork_unnoticed  |                    | -p fyris-segment --test processes fork::
 segment_looks_once      |                    | -p fyris-segment --test processes reader::
+segment_version_early   |                    | -p fyris-segment --test processes reader::
 segment_trunk_wins      |                    | -p fyris-segment --test processes model::
 segment_base_unchecked  |                    | -p fyris-segment --lib commit::
 segment_few_forgets     |                    | -p fyris-segment --test processes model::

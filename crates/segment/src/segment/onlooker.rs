@@ -57,14 +57,18 @@ impl Segment {
     /// One look; `None` if it was not good.
     fn try_look(&self, stage: &mut Stage) -> Result<Option<Sight>> {
         let trunk = &self.trunk;
-        let sight = Sight {
-            position: trunk.position(),
-            version: trunk.version(),
-            size: trunk.size()?,
-        };
-        if trunk.applied() != sight.position {
+        let position = trunk.position();
+        let early = cfg!(fyris_mutant = "segment_version_early").then(|| trunk.version());
+        failpoint!("position looked at");
+        if trunk.applied() != position {
             return Ok(None);
         }
+        // Behind `applied`: a commit stores its version after its position and before it says that it is applied.
+        let sight = Sight {
+            position,
+            version: early.unwrap_or_else(|| trunk.version()),
+            size: trunk.size()?,
+        };
         for page in 0..trunk.geometry.pages {
             let (frame, changed) = trunk.head(page)?;
             let known = stage

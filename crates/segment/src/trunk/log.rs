@@ -121,8 +121,9 @@ impl Trunk {
             failpoint!("entry applied");
         }
         if let Some(version) = version {
-            // Relaxed: for people.
-            self.word(word::VERSION).store(version, Ordering::Relaxed);
+            // Release: pairs with the Acquire fence at the end of `Onlooker::try_look`: a look that has this version
+            // finds the position of its commit.
+            self.word(word::VERSION).store(version, Ordering::Release);
         }
         failpoint!("about to say applied");
         // Release: pairs with the Acquire in `applied`: heads below are in place.

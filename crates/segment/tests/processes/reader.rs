@@ -147,6 +147,62 @@ fn a_look_that_a_commit_runs_into_begins_again() {
     assert_eq!(status, 0);
 }
 
+/// A look at a commit that is published, and applied while the look goes on: its version is not the one before.
+#[cfg(debug_assertions)]
+#[test]
+fn a_look_has_the_version_of_its_position() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o755)).unwrap();
+    let path = folder.path().join("segment");
+    let options = Options::new().mode(0o644);
+    let mut segment = Segment::checkout(&path, PAGE, &options).unwrap();
+    segment.as_mut_slice().fill(1);
+    segment.commit().unwrap();
+    let writer = stopped(|| {
+        let mut segment = Segment::checkout(&path, 0, &Options::new()).unwrap();
+        segment.as_mut_slice().fill(2);
+        fyris_segment::failpoints::arm_stop_at("published");
+        segment.commit().is_ok()
+    });
+    if !root() {
+        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o444)).unwrap();
+    }
+    let reader = stopped(|| {
+        become_nobody();
+        fyris_segment::failpoints::arm_stop_at("position looked at");
+        let reader = Segment::checkout(&path, 0, &Options::new().read_only(true));
+        reader.is_ok_and(|reader| reader.version() == 2 && reader.as_slice()[0] == 2)
+    });
+    for child in [writer, reader] {
+        let mut status = 0;
+        // SAFETY: lets our own child go on, and waits for its end.
+        unsafe {
+            libc::kill(child, libc::SIGCONT);
+            libc::waitpid(child, &mut status, 0);
+        }
+        assert_eq!(status, 0);
+    }
+}
+
+/// Forks a child that does `work`, says whether it went well and exits; waits until it stops, and returns its id.
+#[cfg(debug_assertions)]
+fn stopped(work: impl FnOnce() -> bool) -> libc::pid_t {
+    // SAFETY: the child uses system calls and memory of its own, and exits without unwinding.
+    let child = match unsafe { libc::fork() } {
+        0 => {
+            let good = work();
+            // SAFETY: ends the child at once.
+            unsafe { libc::_exit(i32::from(!good)) }
+        }
+        child => child,
+    };
+    let mut status = 0;
+    // SAFETY: waits for our own child.
+    unsafe { libc::waitpid(child, &mut status, libc::WUNTRACED) };
+    assert!(libc::WIFSTOPPED(status));
+    child
+}
+
 #[test]
 fn a_new_segment_has_the_mode_and_group_that_were_asked_for() {
     let name = crate::Name::new("mode");
