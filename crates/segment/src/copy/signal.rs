@@ -8,7 +8,7 @@
 //! fixed table of atomics, sets a bit, calls mprotect. Invariant **HANDLER**: a region in the table has its bitmap
 //! alive; `forget` and drop empty the entry before the bitmap goes.
 
-use fyris_sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+use fyris_sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering, fence};
 use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::ptr;
@@ -77,6 +77,8 @@ impl Signal {
                 .collect(),
             all: AtomicBool::new(false),
         });
+        // Release fence: pairs with the Acquire loads in `find`: a handler that loads what follows finds the entry taken.
+        fence(Ordering::Release);
         // Relaxed, both: published by `start` below.
         TABLE[region]
             .marks
@@ -192,10 +194,10 @@ impl Signal {
 impl Drop for Signal {
     fn drop(&mut self) {
         self.forget();
-        // Relaxed: this value's own `new` stored it.
+        // Release: pairs with the Acquire in `find`, which then finds the start gone. This value's own `new` stored it.
         let marks = TABLE[self.region]
             .marks
-            .swap(ptr::null_mut(), Ordering::Relaxed);
+            .swap(ptr::null_mut(), Ordering::Release);
         // SAFETY: from `Box::into_raw` in `new`; the entry names no view any more, and a thread that could fault
         // in it while its segment is dropped breaks the contract of `Segment::as_mut_ptr`.
         drop(unsafe { Box::from_raw(marks) });
@@ -244,14 +246,15 @@ fn find(address: usize) -> Option<(usize, usize, &'static Marks)> {
     TABLE.iter().find_map(|region| {
         // Acquire: pairs with the Release in `new`: length and marks are those of this start, or of a later one.
         let start = region.start.load(Ordering::Acquire);
-        // Relaxed: ordered by the load before.
-        let len = region.len.load(Ordering::Relaxed);
-        let inside = start > 1 && (start..start + len).contains(&address);
-        inside.then(|| {
-            // Relaxed: as the length. SAFETY: an entry with a start has its marks (invariant HANDLER).
-            let marks = unsafe { &*region.marks.load(Ordering::Relaxed) };
-            (start, len, marks)
-        })
+        // Acquire, both: pair with the Release fence in `new` and the Release in `drop`. What is of a later entry, or of
+        // none, comes with another start, which is seen below.
+        let len = region.len.load(Ordering::Acquire);
+        let marks = region.marks.load(Ordering::Acquire);
+        let inside = start > 1 && address.wrapping_sub(start) < len;
+        // Relaxed: ordered by the loads before.
+        let is_same = inside && region.start.load(Ordering::Relaxed) == start;
+        // SAFETY: an entry with a start has its marks (invariant HANDLER), and this one had its start throughout.
+        is_same.then(|| (start, len, unsafe { &*marks }))
     })
 }
 
