@@ -2,6 +2,7 @@
 -module(fyris_bench_cases).
 
 -export([groups/2, target/3]).
+-export([timed/3, loop/1, each/3, alone_timed/1, shuffled/2, slices/2]).
 
 -define(HOT, 1024).
 
@@ -10,7 +11,8 @@ groups(N, Workers) ->
     [{lists:concat([Type, " {", Kind, "}"]), keyed(Type, Kind, N, Workers)}
      || Type <- [set, ordered_set], Kind <- ["integer", "20-byte binary"]]
         ++ [{lists:concat(["queries of a key, ", Type]), queries(Type, N div 10)} || Type <- [set, ordered_set]]
-        ++ [Group || Workers =:= 1, Group <- alone(N)].
+        ++ [Group || Workers =:= 1, Group <- alone(N)]
+        ++ fyris_bench_objects:groups(N, Workers).
 
 %% What one process does.
 alone(N) ->
@@ -18,7 +20,8 @@ alone(N) ->
         ++ [{"large objects", large(N)}, {"set of 1,024 objects, hot", hot(N)},
             {"memory", memory(N)}].
 
-%% The figures to reach, of issue 4: fyris / ets.
+%% The figures to reach: fyris / ets.
+target(_, "objects, " ++ _ = Group, Phase) -> fyris_bench_objects:target(Group, Phase);
 target(_, "set {integer}", Phase) ->
     case Phase of
         hit -> 0.45;
