@@ -30,6 +30,7 @@
 
 use std::slice;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use fyris_term::{Term as Owned, etf};
 use num_bigint::{BigInt, Sign};
@@ -42,6 +43,9 @@ const LIST: usize = 1;
 const TAGS: usize = 7;
 /// Bits of a word that tell pointers, and those of pointers to a header.
 const PRIMARY: usize = 3;
+const IMMEDIATE: usize = 3;
+/// Bits of a header that tell the kind of what follows.
+const SUBTAG: usize = 0x3F;
 const ARITY_SHIFT: u32 = 6;
 /// The longest binary that lies in the heap.
 const SHORT: usize = 64;
@@ -79,11 +83,16 @@ struct Maps {
 
 static KNOWN: OnceLock<Option<Box<Known>>> = OnceLock::new();
 
+/// The kind that the headers of short binaries name; no kind while it is not known. Relaxed everywhere: written when the
+/// library is loaded, before any call.
+static SHORT_SUBTAG: AtomicUsize = AtomicUsize::new(usize::MAX);
+
 /// Learns what terms look like. To be called when the library is loaded.
 pub(crate) fn probe(env: Env) {
     KNOWN.get_or_init(|| {
         let known = tuples_are_known(env) && cells_are_known(env);
         let binaries = learn_binaries(env).filter(|_| known)?;
+        SHORT_SUBTAG.store(binaries[1].0 & SUBTAG, Ordering::Relaxed);
         let map = learn_map(env);
         let large = learn_large(env);
         Some(Box::new(Known {
@@ -215,6 +224,22 @@ pub(crate) fn read_large(term: Term) -> Option<BigInt> {
         Sign::Plus
     };
     Some(BigInt::from_slice(sign, digits.as_flattened()))
+}
+
+/// Returns whether a term is known to hold nothing outside the heap, and to have no terms in it: a term of one word or a
+/// short binary.
+#[inline]
+pub(crate) fn holds_nothing(term: Term) -> bool {
+    match term.0 & PRIMARY {
+        IMMEDIATE => true,
+        BOXED => {
+            // SAFETY: the term is boxed.
+            let header = unsafe { header(term) };
+            // Relaxed: see there.
+            header & SUBTAG == SHORT_SUBTAG.load(Ordering::Relaxed)
+        }
+        _ => false,
+    }
 }
 
 /// A map of few keys, where it is.

@@ -4,6 +4,7 @@ use fyris::{AsObject, Error, ObjectWriter};
 
 use super::{Result, keep, read_key, value};
 use crate::sys::{Env, Term};
+use crate::words;
 
 /// A term of the machine that is to be an object.
 pub(crate) struct MachineObject {
@@ -29,7 +30,7 @@ impl AsObject for MachineObject {
         let Some(&key) = elements.get(keypos - 1) else {
             return Err(Error::BadKeyPosition { keypos, arity });
         };
-        keep::gather(out, |out| {
+        let write = |out: &mut ObjectWriter<'_>| {
             read_key(self.env, key, out.key())?;
             let mut values = out.values();
             for (i, &element) in elements.iter().enumerate() {
@@ -38,6 +39,14 @@ impl AsObject for MachineObject {
                 }
             }
             Ok(arity)
-        })
+        };
+        if elements
+            .iter()
+            .all(|&element| words::holds_nothing(element))
+        {
+            write(out)
+        } else {
+            keep::gather(out, write)
+        }
     }
 }
