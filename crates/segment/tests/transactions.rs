@@ -113,6 +113,28 @@ fn changes_made_before_are_refused() {
     assert!(matches!(nothing(&mut reader), Err(Error::ReadOnly)));
 }
 
+/// A transaction that another one overtakes, with changes of other units, runs again on what that has left.
+#[test]
+fn no_transaction_is_merged() {
+    let name = Name::new("merged");
+    let mut slow = open(&name, 2 * PAGE, Tracking::Declared);
+    let mut fast = open(&name, 0, Tracking::Declared);
+    let mut runs = 0;
+    let seen = slow.transaction(|words| {
+        runs += 1;
+        if runs == 1 {
+            let overtakes = fast.transaction(|words| {
+                words[512] = 7;
+                Ok::<_, Error>(())
+            });
+            overtakes.unwrap();
+        }
+        words[0] = words[512] + 1;
+        Ok::<_, Error>(words[0])
+    });
+    assert_eq!((seen.unwrap(), runs), (8, 2));
+}
+
 /// Two words on pages of their own, one transaction each step: their sum is the number of transactions.
 #[test]
 fn no_transaction_is_lost() {
