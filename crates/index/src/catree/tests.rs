@@ -391,14 +391,16 @@ fn waiting<L: ReadLock>() {
         for thread in 0..3 {
             s.spawn({
                 let (tree, splits) = (&tree, &splits);
-                move || {
-                    while splits() == 0 {
-                        assert!(Instant::now() < deadline, "no thread waits for another");
-                        tree.change(thread, Pretend::Nothing, &pin(), |value| {
-                            std::thread::sleep(Duration::from_micros(100));
-                            Some(value.unwrap_or(0) + 1)
-                        });
+                // Once at least, also by a thread that begins when others have split the node.
+                move || loop {
+                    tree.change(thread, Pretend::Nothing, &pin(), |value| {
+                        std::thread::sleep(Duration::from_micros(100));
+                        Some(value.unwrap_or(0) + 1)
+                    });
+                    if splits() > 0 {
+                        break;
                     }
+                    assert!(Instant::now() < deadline, "no thread waits for another");
                 }
             });
         }
