@@ -18,6 +18,7 @@ nif_kinds_forgotten   | fyris_reload_test
 nif_tables_left       | fyris_reload_test
 nif_source_trusted    | fyris_release_test
 nif_mark_ignored      | fyris_words_test
+nif_holds_unasked     | fyris_release_test
 LIST
 )
 

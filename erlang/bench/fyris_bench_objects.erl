@@ -52,7 +52,8 @@ rows() ->
      {"{binary, struct of 10}", fun(I, V) -> {name(I), struct(I, V)} end},
      {"{binary, session map}", fun(I, V) -> {name(I), session(I, V)} end},
      {"record of 12", fun record/2},
-     {"{{atom, integer, integer}, atom}", fun(I, V) -> {{cell, I div 100, I rem 100}, element(1 + V rem 2, {open, closed})} end},
+     {"{{atom, integer, integer}, atom}",
+      fun(I, V) -> {{cell, I div 100, I rem 100}, element(1 + V rem 2, {open, closed})} end},
      {"{integer, list of 20}", fun(I, V) -> {I, [V | lists:seq(I, I + 18)]} end},
      {"{integer, string of 30}", fun(I, V) -> {I, [$a + V rem 26 | lists:duplicate(29, $x)]} end},
      {"{binary, JSON document}", fun(I, V) -> {name(I), document(I, V)} end},
@@ -105,7 +106,8 @@ table(Type, Size, Make, Workers) ->
             Bytes = (M:info(T, memory) - Empty) * erlang:system_info(wordsize) / Size,
             Times = [{Phase, each(timed(Slice, Do(M), T), proplists:get_value(Phase, Loops), Length)}
                      || {Phase, Slice, Length, Do} <- Slices],
-            Whole = [{Phase, alone_timed(fun() -> fun() -> [Do(M, T) || _ <- lists:seq(1, Turns)] end end) / (Turns * Size)}
+            Often = fun(Do) -> fun() -> [Do(M, T) || _ <- lists:seq(1, Turns)] end end,
+            Whole = [{Phase, alone_timed(fun() -> Often(Do) end) / (Turns * Size)}
                      || Workers =:= 1, {Phase, Do} <- whole(Position)],
             M:delete(T),
             [{'insert new', New}, {bytes, Bytes}] ++ Times ++ Whole
@@ -139,14 +141,20 @@ mixed(M) ->
 %% One object, by the kind of its value
 
 hot({M, Options}) ->
-    lists:append([of_kind(M, Options, Kind, Value) || {Kind, Value} <- kinds(M)]).
+    Tables = {ets:new(t, []), M:new(t, [])},
+    Times = lists:append([of_kind(M, Options, Kind, Value) || {Kind, Value} <- kinds(M, Tables)]),
+    ets:delete(element(1, Tables)),
+    M:delete(element(2, Tables)),
+    Times.
 
-kinds(M) ->
-    [{reference, make_ref()}, {monitor, erlang:monitor(process, self())}, {'list of 3 references', [make_ref(), make_ref(), make_ref()]},
-     {'tid of ets', ets:new(t, [])}, {'tid of its own', M:new(t, [])}, {atomics, atomics:new(1, [])}, {pid, self()},
+kinds(M, {OfEts, Own}) ->
+    [{reference, make_ref()}, {monitor, erlang:monitor(process, self())},
+     {'list of 3 references', [make_ref(), make_ref(), make_ref()]},
+     {'tid of ets', OfEts}, {'tid of its own', Own}, {atomics, atomics:new(1, [])}, {pid, self()},
      {port, hd(erlang:ports())}, {'function of a module', fun lists:map/2}, {closure, fun(X) -> {X, M} end},
      {'integer of 80 bits', 1 bsl 79 + 1}]
-        ++ [{lists:concat(["binary of ", Size, " bytes"]), binary:copy(<<"x">>, Size)} || Size <- [64, 65, 256, 1024, 4096]].
+        ++ [{lists:concat(["binary of ", Size, " bytes"]), binary:copy(<<"x">>, Size)}
+            || Size <- [64, 65, 256, 1024, 4096]].
 
 of_kind(M, Options, Kind, Value) ->
     T = M:new(bench, [public | Options]),

@@ -17,7 +17,8 @@ binaries() ->
 maps() ->
     Atoms = [list_to_atom("key_" ++ integer_to_list(I * 7919 rem 101)) || I <- lists:seq(1, 40)],
     Keys = [Atoms, lists:seq(-20, 19), [integer_to_binary(I) || I <- lists:seq(1, 40)],
-            mixed(Atoms), mixed(odd()), lists:reverse(Atoms), signs() ++ Atoms],
+            mixed(Atoms), mixed(odd()), lists:reverse(Atoms), signs() ++ Atoms,
+            [1 bsl 70, 1.0e30, -(1 bsl 70), 3, -1.5, 1 bsl 64, 1 bsl 61, 2.5, -(1 bsl 60), a, 1.0e15, <<"b">>]],
     [maps:from_list([{K, {N, <<"v", 0, N>>}} || K <- lists:sublist(Of, N)])
      || Of <- Keys, N <- [0, 1, 2, 5, 31, 32, 33, 40]].
 
@@ -70,7 +71,8 @@ shuffled(List) -> [X || {_, X} <- lists:sort([{rand:uniform(), X} || X <- List])
 references_ports_and_large_integers_test() ->
     T = fyris:new(t, []),
     Ports = [open_port({spawn_executable, "/bin/cat"}, []) || _ <- lists:seq(1, 3)],
-    Large = [S * (1 bsl Bits + D) || Bits <- [59, 60, 62, 63, 64, 65, 80, 127, 128, 129, 640, 4096], D <- [-1, 0, 1], S <- [1, -1]],
+    Large = [S * (1 bsl Bits + D)
+             || Bits <- [59, 60, 62, 63, 64, 65, 80, 127, 128, 129, 640, 4096], D <- [-1, 0, 1], S <- [1, -1]],
     Monitor = erlang:monitor(process, self(), [{alias, explicit_unalias}]),
     Terms = lists:usort(Ports ++ erlang:ports()) ++ Large ++ [make_ref() || _ <- lists:seq(1, 100)]
         ++ [Monitor, alias(), erlang:monitor(process, self()), fun lists:map/2, fun fyris:new/2, <<5:3>>],
@@ -116,8 +118,9 @@ maps_have_one_form_test() ->
     T = fyris:new(t, [ordered_set]),
     Atoms = [list_to_atom("form_" ++ integer_to_list(I * 7919 rem 101)) || I <- lists:seq(1, 40)],
     Keys = [Atoms, lists:reverse(Atoms), lists:seq(-20, 19), lists:seq(-3, 3) ++ Atoms, [1 bsl 61, a, 7, -(1 bsl 62)],
-            [<<"b">>, 3, form, <<>>, <<"ab">>, -1], signs() ++ [0, a, 1.5, {b}]],
-    Objects = lists:enumerate([maps:from_list([{K, {K}} || K <- lists:sublist(Of, N)]) || Of <- Keys, N <- [1, 2, 7, 32, 33]]),
+            [<<"b">>, 3, form, <<>>, <<"ab">>, -1], [1 bsl 70, 1.0e30, -(1 bsl 70), 3, -1.5, 2.5, a], signs() ++ [0, a, 1.5, {b}]],
+    Maps = [maps:from_list([{K, {K}} || K <- lists:sublist(Of, N)]) || Of <- Keys, N <- [1, 2, 7, 32, 33]],
+    Objects = lists:enumerate(Maps),
     fyris:insert(T, Objects),
     ok = fyris:tab2file(T, File),
     {ok, Loaded} = fyris:file2tab(File),

@@ -1727,8 +1727,8 @@ bool fyris_term_is_atom(const fyris_term *term, const char *name);
 size_t fyris_term_len(const fyris_term *term);
 
 /**
- * Returns a part of a term, counted from 0, borrowed from it; NULL if there is none. Of a map the parts are key, value,
- * key, value, and so on, in the order of the keys. O(1).
+ * Returns a part of a term, counted from 0, borrowed from it; NULL if there is none. Of a map the parts are key,
+ * value, key, value, and so on, in the order of the keys. O(1).
  *
  * Threads: any.
  */

@@ -228,8 +228,8 @@ pub unsafe extern "C" fn fyris_term_len(term: *const fyris_term) -> usize {
     })
 }
 
-/// Returns a part of a term, counted from 0, borrowed from it; NULL if there is none. Of a map the parts are key, value,
-/// key, value, and so on, in the order of the keys. O(1).
+/// Returns a part of a term, counted from 0, borrowed from it; NULL if there is none. Of a map the parts are key,
+/// value, key, value, and so on, in the order of the keys. O(1).
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]

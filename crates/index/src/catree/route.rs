@@ -187,13 +187,10 @@ impl<B: Base> Tree<B> {
         (at, left_at): (usize, usize),
         pin: &'p impl Guard,
     ) -> Option<usize> {
-        // SAFETY: (RECLAIM) children of a node above level 1 are inner nodes; in the tree since the pin.
-        let (left, right) = unsafe {
-            (
-                &*parent.child(left_at).cast::<Inner<B::Key>>(),
-                &*parent.child(left_at + 1).cast::<Inner<B::Key>>(),
-            )
-        };
+        let (left, right) = (
+            Self::below(parent, left_at),
+            Self::below(parent, left_at + 1),
+        );
         let (node, other) = if at == left_at {
             (left, right)
         } else {

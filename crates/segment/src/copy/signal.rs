@@ -77,7 +77,8 @@ impl Signal {
                 .collect(),
             all: AtomicBool::new(false),
         });
-        // Release fence: pairs with the Acquire loads in `find`: a handler that loads what follows finds the entry taken.
+        // Release fence: pairs with the Acquire loads in `find`: a handler that loads what follows finds the entry
+        // taken.
         fence(Ordering::Release);
         // Relaxed, both: published by `start` below.
         TABLE[region]
@@ -246,8 +247,8 @@ fn find(address: usize) -> Option<(usize, usize, &'static Marks)> {
     TABLE.iter().find_map(|region| {
         // Acquire: pairs with the Release in `new`: length and marks are those of this start, or of a later one.
         let start = region.start.load(Ordering::Acquire);
-        // Acquire, both: pair with the Release fence in `new` and the Release in `drop`. What is of a later entry, or of
-        // none, comes with another start, which is seen below.
+        // Acquire, both: pair with the Release fence in `new` and the Release in `drop`. A length or marks of a later
+        // view, or of none, come with another start, which is looked at below.
         let len = region.len.load(Ordering::Acquire);
         let marks = region.marks.load(Ordering::Acquire);
         let inside = start > 1 && address.wrapping_sub(start) < len;

@@ -119,32 +119,18 @@ fn a_look_that_a_commit_runs_into_begins_again() {
     if !root() {
         std::fs::set_permissions(&path, PermissionsExt::from_mode(0o444)).unwrap();
     }
-    // SAFETY: as above.
-    let child = match unsafe { libc::fork() } {
-        0 => {
-            become_nobody();
-            fyris_segment::failpoints::arm_stop_at("page looked at");
-            let reader = Segment::checkout(&path, 0, &Options::new().read_only(true));
-            let whole = |reader: Segment| {
-                reader.version() == 2 && reader.as_slice().iter().all(|&byte| byte == 2)
-            };
-            // SAFETY: ends the child at once.
-            unsafe { libc::_exit(i32::from(!reader.is_ok_and(whole))) }
-        }
-        child => child,
-    };
-    let mut status = 0;
-    // SAFETY: waits for our own child, which stops in its first look.
-    unsafe { libc::waitpid(child, &mut status, libc::WUNTRACED) };
-    assert!(libc::WIFSTOPPED(status));
+    let reader = stopped(|| {
+        become_nobody();
+        fyris_segment::failpoints::arm_stop_at("page looked at");
+        let reader = Segment::checkout(&path, 0, &Options::new().read_only(true));
+        let whole = |reader: Segment| {
+            reader.version() == 2 && reader.as_slice().iter().all(|&byte| byte == 2)
+        };
+        reader.is_ok_and(whole)
+    });
     segment.as_mut_slice().fill(2);
     segment.commit().unwrap();
-    // SAFETY: lets our own child go on, and waits for its end.
-    unsafe {
-        libc::kill(child, libc::SIGCONT);
-        libc::waitpid(child, &mut status, 0);
-    }
-    assert_eq!(status, 0);
+    goes_on_well(reader);
 }
 
 /// A look at a commit that is published, and applied while the look goes on: its version is not the one before.
@@ -173,15 +159,20 @@ fn a_look_has_the_version_of_its_position() {
         let reader = Segment::checkout(&path, 0, &Options::new().read_only(true));
         reader.is_ok_and(|reader| reader.version() == 2 && reader.as_slice()[0] == 2)
     });
-    for child in [writer, reader] {
-        let mut status = 0;
-        // SAFETY: lets our own child go on, and waits for its end.
-        unsafe {
-            libc::kill(child, libc::SIGCONT);
-            libc::waitpid(child, &mut status, 0);
-        }
-        assert_eq!(status, 0);
+    goes_on_well(writer);
+    goes_on_well(reader);
+}
+
+/// Lets a stopped child go on, and waits for its end; panics unless it says that its work went well.
+#[cfg(debug_assertions)]
+fn goes_on_well(child: libc::pid_t) {
+    let mut status = 0;
+    // SAFETY: signals our own child, and waits for its end.
+    unsafe {
+        libc::kill(child, libc::SIGCONT);
+        libc::waitpid(child, &mut status, 0);
     }
+    assert_eq!(status, 0);
 }
 
 /// Forks a child that does `work`, says whether it went well and exits; waits until it stops, and returns its id.

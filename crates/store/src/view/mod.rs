@@ -5,12 +5,12 @@
 //!
 //! | trait | asks for | in the live table |
 //! |---|---|---|
-//! | [`View`] | one key, the next key, a slot, counts, where to cut | what is there at the moment of the call: linearizable |
+//! | [`View`] | one key, the next key, a slot, counts, cuts | the content at the moment of the call: linearizable |
 //! | [`ReadMany`] | several keys and ranges of keys | each key at the moment when it is read, but list inserts whole |
 //!
 //! A view is asked for its reader of several keys by [`View::read_many`], which takes a place in the order of list
 //! inserts; the live one is in [`live`]. A call of several steps chooses by [`Hold`] whether it keeps that place by one
-//! pin or gives the pin back between two steps.
+//! pin or unpins between two steps.
 //!
 //! The contents that a view hands out stay readable while the pin lives. Between two steps a caller keeps keys, nothing
 //! of a view.
@@ -18,7 +18,7 @@
 //! [`TableView`] and [`TableReader`] are what [`Table::read`](crate::table::Table::read) hands to all operations. A
 //! snapshot implements the two traits and becomes a second variant of these two, chosen where a handle of a table makes
 //! its view; what reads is written over the traits and stays. The tests of this module plug in such a second view, a
-//! copy of the table, beneath scans, steps and queries.
+//! copy of the table, beneath scans, their pieces and steps.
 
 mod hold;
 mod live;

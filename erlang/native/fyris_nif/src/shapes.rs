@@ -6,6 +6,7 @@
 //! that it read.
 
 use std::cell::RefCell;
+use std::thread::LocalKey;
 
 use crate::atoms;
 use crate::sys::{Env, Term};
@@ -15,93 +16,69 @@ const MOST: usize = 32;
 /// Sets of keys that are remembered.
 const KEPT: usize = 16;
 
-/// Keys, and where they go.
+/// Places among keys, in another order than that of the keys.
+type Places = [u8; MOST];
+
+/// Keys, and their places in the other order.
+#[derive(Clone, Default)]
 struct Shape {
-    size: usize,
-    given: [Term; MOST],
-    ordered: [Term; MOST],
-    /// The place among the given ones of each that is ordered.
-    from: [u8; MOST],
+    keys: Vec<Term>,
+    places: Places,
 }
+
+type Shapes = RefCell<Vec<Shape>>;
 
 thread_local! {
-    static SHAPES: RefCell<Vec<Shape>> = const { RefCell::new(Vec::new()) };
-    /// By the keys in the machine's order.
-    static READ: RefCell<Vec<Read>> = const { RefCell::new(Vec::new()) };
+    /// By keys in the order of terms: their places in that of the machine.
+    static WRITTEN: Shapes = const { RefCell::new(Vec::new()) };
+    /// By keys in the order of the machine: their places in that of terms.
+    static READ: Shapes = const { RefCell::new(Vec::new()) };
 }
 
-/// Keys in the machine's order, and the place of each that follows in the order of terms.
-struct Read {
-    keys: Vec<Term>,
-    order: [u8; MOST],
-}
-
-/// Returns the places of keys, integers and atoms of which the latter stand in the order of their numbers, in the order
-/// of terms. `None` if one of them is no atom of ours.
-pub(crate) fn order_of(env: Env, keys: &[Term]) -> Option<[u8; MOST]> {
-    READ.with_borrow_mut(|read| {
-        if read.is_empty() {
-            let none = || Read {
-                keys: Vec::new(),
-                order: [0; MOST],
-            };
-            read.extend((0..KEPT).map(|_| none()));
-        }
-        let known = &mut read[slot(keys)];
-        if known.keys != keys {
-            known.keys.clear();
-            known.order = sorted(env, keys)?;
-            known.keys.extend_from_slice(keys);
-        }
-        Some(known.order)
-    })
-}
-
-#[cold]
-fn sorted(env: Env, keys: &[Term]) -> Option<[u8; MOST]> {
-    let mut order = [0; MOST];
-    let atoms = keys.iter().position(|key| key.atom_index().is_some());
-    let first = atoms.unwrap_or(keys.len());
-    let name = |key: &Term| atoms::from_machine(env, *key).map(|atom| atom.as_str());
-    let mut named: Vec<(&str, u8)> = keys
-        .iter()
-        .zip(0..)
-        .skip(first)
-        .map(|(key, place)| Some((name(key)?, place)))
-        .collect::<Option<_>>()?;
-    named.sort_unstable();
-    (0..)
-        .zip(&mut order[..first])
-        .for_each(|(place, to)| *to = place);
-    let rest = order[first..].iter_mut().zip(named);
-    rest.for_each(|(to, (_, place))| *to = place);
-    Some(order)
-}
-
-impl Shape {
-    const NONE: Shape = Shape {
-        size: 0,
-        given: [Term(0); MOST],
-        ordered: [Term(0); MOST],
-        from: [0; MOST],
-    };
-
-    fn of(keys: &[Term]) -> Shape {
-        let mut shape = Shape::NONE;
-        let size = keys.len();
-        shape.size = size;
-        shape.given[..size].copy_from_slice(keys);
-        (0..).zip(&mut shape.from).for_each(|(i, from)| *from = i);
-        let is_atom = |key: &Term| key.atom_index().is_some();
-        let first = keys.iter().position(is_atom).unwrap_or(size);
-        let atoms = keys[first..].iter().take_while(|key| is_atom(key)).count();
-        let by_number = |&from: &u8| keys[usize::from(from)].atom_index();
-        shape.from[first..first + atoms].sort_unstable_by_key(by_number);
-        for (to, &from) in shape.ordered[..size].iter_mut().zip(&shape.from) {
-            *to = keys[usize::from(from)];
-        }
-        shape
+/// Puts keys, which are in the order of terms, in that of the machine, and their values with them.
+pub(crate) fn put_in_order(keys: &mut [Term], values: &mut [Term]) {
+    if !(2..=MOST).contains(&keys.len()) {
+        return;
     }
+    let by_number = |keys: &[Term]| with_atoms_by(keys, |key| key.atom_index());
+    let Some(places) = remembered(&WRITTEN, keys, by_number) else {
+        return;
+    };
+    for terms in [keys, values] {
+        let mut before = [Term(0); MOST];
+        before[..terms.len()].copy_from_slice(terms);
+        for (to, &from) in terms.iter_mut().zip(&places) {
+            *to = before[usize::from(from) % MOST];
+        }
+    }
+}
+
+/// Returns the places, in the order of terms, of keys in the order of the machine: integers, and atoms by their
+/// numbers, no more than [`MOST`]. `None` if there is no room for the name of one.
+pub(crate) fn order_of(env: Env, keys: &[Term]) -> Option<Places> {
+    let name = |key: &Term| atoms::from_machine(env, *key).map(|atom| atom.as_str());
+    remembered(&READ, keys, |keys| with_atoms_by(keys, name))
+}
+
+/// Returns the places of keys as `find` finds them, unless the thread remembers them.
+#[inline]
+fn remembered(
+    shapes: &'static LocalKey<Shapes>,
+    keys: &[Term],
+    find: impl FnOnce(&[Term]) -> Option<Places>,
+) -> Option<Places> {
+    shapes.with_borrow_mut(|shapes| {
+        if shapes.is_empty() {
+            shapes.resize(KEPT, Shape::default());
+        }
+        let shape = &mut shapes[slot(keys)];
+        if shape.keys != keys {
+            shape.places = find(keys)?;
+            shape.keys.clear();
+            shape.keys.extend_from_slice(keys);
+        }
+        Some(shape.places)
+    })
 }
 
 /// Returns the slot in which the shape of these keys is kept.
@@ -110,25 +87,21 @@ fn slot(keys: &[Term]) -> usize {
     (number(keys.first()) ^ number(keys.last()).rotate_left(2) ^ keys.len()) % KEPT
 }
 
-/// Puts keys, which are in the order of terms, in that of the machine, and their values with them.
-pub(crate) fn put_in_order(keys: &mut [Term], values: &mut [Term]) {
-    let size = keys.len();
-    if !(2..=MOST).contains(&size) {
-        return;
-    }
-    SHAPES.with_borrow_mut(|shapes| {
-        if shapes.is_empty() {
-            shapes.extend((0..KEPT).map(|_| Shape::NONE));
-        }
-        let shape = &mut shapes[slot(keys)];
-        if shape.given[..size] != *keys || shape.size != size {
-            *shape = Shape::of(keys);
-        }
-        keys.copy_from_slice(&shape.ordered[..size]);
-        let mut before = [Term(0); MOST];
-        before[..size].copy_from_slice(values);
-        for (to, &from) in values.iter_mut().zip(&shape.from) {
-            *to = before[usize::from(from) % MOST];
-        }
-    });
+/// Returns the places of keys when the atoms among them, which stand one behind another, are sorted by what `by` says
+/// of them; `None` if it says nothing of one.
+#[cold]
+fn with_atoms_by<K: Ord>(keys: &[Term], by: impl Fn(&Term) -> Option<K>) -> Option<Places> {
+    let is_atom = |key: &Term| key.atom_index().is_some();
+    let first = keys.iter().position(is_atom).unwrap_or(keys.len());
+    let atoms = keys[first..].iter().take_while(|key| is_atom(key));
+    let atoms: Option<Vec<(K, u8)>> = atoms
+        .zip(first as u8..)
+        .map(|(key, place)| Some((by(key)?, place)))
+        .collect();
+    let mut atoms = atoms?;
+    atoms.sort_unstable();
+    let mut places: Places = std::array::from_fn(|place| place as u8);
+    let sorted = places[first..].iter_mut().zip(atoms);
+    sorted.for_each(|(to, (_, place))| *to = place);
+    Some(places)
 }

@@ -37,10 +37,10 @@ const ATOM: usize = 0xB;
 /// Bits of a pointer that are none of the address.
 const POINTER_TAGS: usize = 0x7;
 /// Bits of a word that tell pointers, and those of pointers to a header.
-const PRIMARY: usize = 0x3;
-const BOXED: usize = 0x2;
+pub(crate) const PRIMARY: usize = 0x3;
+pub(crate) const BOXED: usize = 0x2;
 /// Bits of a header that tell the kind of what follows.
-const SUBTAG: usize = 0x3F;
+pub(crate) const SUBTAG: usize = 0x3F;
 /// Of no header, whose last bits are zero.
 const NO_RECORDS: usize = 1;
 /// The subtag of the headers of native records.
@@ -54,6 +54,12 @@ impl Term {
     #[inline(always)]
     pub(crate) fn small(self) -> Option<i64> {
         (self.0 & IMMEDIATE == SMALL).then_some(self.0 as i64 >> 4)
+    }
+
+    /// Returns whether it is a small integer or an atom: a word that is the same term everywhere on the node.
+    #[inline(always)]
+    pub(crate) fn is_small_or_atom(self) -> bool {
+        self.small().is_some() || self.atom_index().is_some()
     }
 
     /// The place in the machine's atom table.
@@ -74,12 +80,12 @@ impl Term {
         Term((id << 4) as usize | PID)
     }
 
-    /// What identifies a local port.
+    /// Returns the word that identifies a local port.
     pub(crate) fn local_port(self) -> Option<u64> {
         (self.0 & IMMEDIATE == PORT).then_some(self.0 as u64 >> 4)
     }
 
-    /// The local port that [`Term::local_port`] identified so.
+    /// Returns the local port that [`Term::local_port`] identified so.
     pub(crate) fn from_local_port(id: u64) -> Term {
         Term((id << 4) as usize | PORT)
     }
@@ -548,7 +554,7 @@ impl Env {
         }
     }
 
-    /// Whether a term is a reference of this node, to whatever; `false` also where that is not known.
+    /// Returns whether a term is a reference of this node, to a resource or not; `false` also where that is not known.
     pub(crate) fn is_local_reference(self, term: Term) -> bool {
         references().is_some_and(|(header, _)| {
             term.0 & PRIMARY == BOXED && term.subtag() == header & SUBTAG

@@ -18,9 +18,9 @@
 //! | integer of more than 64 bits | address + 2 | a header that has the sign, the digits from the lowest |
 //!
 //! As with the tags of single words (see `sys`), this is no promise of the machine: [`probe`] compares it, when the
-//! library is loaded, with what the machine makes, and learns the headers of binaries, maps and large integers from it. Where anything
-//! is otherwise there is no room, and every term is made by a call. Keys stand in a map in the order of terms up to OTP
-//! 25; later those that are atoms stand among each other in the order of their numbers.
+//! library is loaded, with what the machine makes, and learns the headers of binaries, maps and large integers from it.
+//! Where anything is otherwise there is no room, and every term is made by a call. Keys stand in a map in the order of
+//! terms up to OTP 25; later those that are atoms stand among each other in the order of their numbers.
 //!
 //! # Invariant WHOLE
 //!
@@ -30,22 +30,15 @@
 
 use std::slice;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use fyris_term::{Term as Owned, etf};
 use num_bigint::{BigInt, Sign};
 
 use crate::shapes;
-use crate::sys::{self, Env, Term};
+use crate::sys::{self, BOXED, Env, PRIMARY, SUBTAG, Term};
 
-const BOXED: usize = 2;
 const LIST: usize = 1;
 const TAGS: usize = 7;
-/// Bits of a word that tell pointers, and those of pointers to a header.
-const PRIMARY: usize = 3;
-const IMMEDIATE: usize = 3;
-/// Bits of a header that tell the kind of what follows.
-const SUBTAG: usize = 0x3F;
 const ARITY_SHIFT: u32 = 6;
 /// The longest binary that lies in the heap.
 const SHORT: usize = 64;
@@ -69,7 +62,7 @@ type Binaries = [(usize, usize); SHORT + 1];
 struct Known {
     binaries: Binaries,
     map: Option<Maps>,
-    /// What the headers of large integers say besides the number of digits, for those above and below zero.
+    /// The kinds in the headers of large integers, of those above and of those below zero.
     large: Option<[usize; 2]>,
 }
 
@@ -83,16 +76,17 @@ struct Maps {
 
 static KNOWN: OnceLock<Option<Box<Known>>> = OnceLock::new();
 
-/// The kind that the headers of short binaries name; no kind while it is not known. Relaxed everywhere: written when the
-/// library is loaded, before any call.
-static SHORT_SUBTAG: AtomicUsize = AtomicUsize::new(usize::MAX);
+/// Returns what was learned, if words are written at all.
+#[inline]
+fn layouts() -> Option<&'static Known> {
+    KNOWN.get().and_then(Option::as_deref)
+}
 
 /// Learns what terms look like. To be called when the library is loaded.
 pub(crate) fn probe(env: Env) {
     KNOWN.get_or_init(|| {
         let known = tuples_are_known(env) && cells_are_known(env);
         let binaries = learn_binaries(env).filter(|_| known)?;
-        SHORT_SUBTAG.store(binaries[1].0 & SUBTAG, Ordering::Relaxed);
         let map = learn_map(env);
         let large = learn_large(env);
         Some(Box::new(Known {
@@ -178,7 +172,7 @@ fn learn_binaries(env: Env) -> Option<Binaries> {
     Some(binaries)
 }
 
-/// What the headers of large integers say besides the number of digits.
+/// Learns the kinds in the headers of large integers, which have the number of digits besides.
 fn learn_large(env: Env) -> Option<[usize; 2]> {
     let header_of = |sign: Sign| {
         let header_of = |digits: &[u32]| {
@@ -201,9 +195,9 @@ fn words_of(low: u32, high: u32) -> usize {
     low as usize | (high as usize) << u32::BITS
 }
 
-/// Reads an integer of more than 64 bits where it is; `None` for anything else, and where such look otherwise.
+/// Returns an integer of more than 64 bits, read where it is; `None` for anything else, and where such look otherwise.
 pub(crate) fn read_large(term: Term) -> Option<BigInt> {
-    let known = KNOWN.get().and_then(Option::as_deref)?;
+    let known = layouts()?;
     if term.0 & PRIMARY != BOXED {
         return None;
     }
@@ -211,7 +205,7 @@ pub(crate) fn read_large(term: Term) -> Option<BigInt> {
     // SAFETY: a boxed term points to its header, behind which are as many digits as it says.
     let (sign, digits) = unsafe {
         let header = header(term);
-        let sign = header & ((1 << ARITY_SHIFT) - 1);
+        let sign = header & SUBTAG;
         if sign != plus && sign != minus {
             return None;
         }
@@ -226,18 +220,18 @@ pub(crate) fn read_large(term: Term) -> Option<BigInt> {
     Some(BigInt::from_slice(sign, digits.as_flattened()))
 }
 
-/// Returns whether a term is known to hold nothing outside the heap, and to have no terms in it: a term of one word or a
-/// short binary.
+/// Returns whether a term is known to hold nothing outside the heap, and to have no terms in it: a term of one word, or
+/// a short binary.
 #[inline]
 pub(crate) fn holds_nothing(term: Term) -> bool {
     match term.0 & PRIMARY {
-        IMMEDIATE => true,
-        BOXED => {
+        // No pointer.
+        PRIMARY => true,
+        BOXED => layouts().is_some_and(|known| {
             // SAFETY: the term is boxed.
             let header = unsafe { header(term) };
-            // Relaxed: see there.
-            header & SUBTAG == SHORT_SUBTAG.load(Ordering::Relaxed)
-        }
+            (header ^ known.binaries[1].0) & SUBTAG == 0 || cfg!(fyris_mutant = "nif_holds_unasked")
+        }),
         _ => false,
     }
 }
@@ -251,11 +245,11 @@ pub(crate) struct Pairs<'t> {
     pub(crate) by_number: bool,
 }
 
-/// Reads a map of few keys where it is; `None` for anything else, and where such look otherwise. The caller uses it
-/// during the call that the term is of.
+/// Returns a map of few keys, read where it is; `None` for anything else, and where such look otherwise. Valid during
+/// the call that the term belongs to (CALL).
 #[inline]
 pub(crate) fn read_map<'t>(term: Term) -> Option<Pairs<'t>> {
-    let maps = KNOWN.get().and_then(Option::as_deref)?.map?;
+    let maps = layouts()?.map?;
     if term.0 & PRIMARY != BOXED {
         return None;
     }
@@ -341,7 +335,7 @@ impl Room {
     pub(crate) fn new(env: Env, expected: usize) -> Room {
         Room {
             env,
-            known: KNOWN.get().and_then(Option::as_deref),
+            known: layouts(),
             at: std::ptr::null_mut(),
             left: 0,
             next: expected,

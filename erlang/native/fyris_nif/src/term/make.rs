@@ -19,7 +19,7 @@ pub(crate) struct Maker {
     room: Room,
     /// Whether a term was made whose place among others the machine sees differently on some nodes.
     odd: bool,
-    /// Whether a key of a map may be one, or have one: then the machine is asked to put the keys of maps in order.
+    /// Whether a key of a map may be such a term or contain one: then the machine is asked to put the keys in order.
     odd_keys: bool,
 }
 
@@ -46,7 +46,7 @@ pub(crate) fn most_words(object: &Object<'_>) -> usize {
     WORDS_A_BYTE * object.stored_len() + object.arity()
 }
 
-/// A blob of no more bytes is copied: to make a resource that holds it takes longer.
+/// The most bytes of a blob that is copied: up to here a resource that holds it takes longer to make.
 const COPIED: usize = 2048;
 
 /// A stack larger than this is given back after use.
@@ -129,7 +129,7 @@ impl Build for Maker {
         }
     }
 
-    /// A binary that holds a count of the blob, unless a copy is made sooner.
+    /// A copy of a blob of up to [`COPIED`] bytes, else a binary that holds a count of it.
     fn blob(&mut self, blob: &Arc<[u8]>) -> Term {
         if blob.len() <= COPIED {
             return self.env.make_binary(blob);
@@ -181,7 +181,7 @@ impl Build for Maker {
 
     #[inline(always)]
     fn put_pair(&mut self, map: Term, at: usize, key: Term, value: Term) {
-        self.odd_keys |= self.odd && key.small().is_none() && key.atom_index().is_none();
+        self.odd_keys |= self.odd && !key.is_small_or_atom();
         self.room.put_pair(map, at, key, value);
     }
 
@@ -213,6 +213,8 @@ impl Build for Maker {
     #[inline]
     fn reference(&mut self, node: u32, creation: u32, ids: &[[u8; 4]]) -> Option<Term> {
         self.odd = true;
+        let ids: &[[u8; 4]; 3] = ids.try_into().ok()?;
+        let ids = ids.map(u32::from_le_bytes);
         rare::plain_reference(self.env, &mut self.room, (node, creation), ids)
     }
 
@@ -223,6 +225,13 @@ impl Build for Maker {
             return term;
         }
         self.odd = true;
-        rare::make(self.env, term)
+        let plain = match term {
+            Owned::Reference(of) => of.ids[..].try_into().ok().and_then(|ids| {
+                let node = (of.node.id(), of.creation);
+                rare::plain_reference(self.env, &mut self.room, node, ids)
+            }),
+            _ => None,
+        };
+        plain.unwrap_or_else(|| rare::make(self.env, term))
     }
 }

@@ -83,7 +83,7 @@ pub(super) fn read(env: Env, term: Term) -> Result<Owned> {
     Ok(owned)
 }
 
-/// Whether a term is of a kind that is the same on every node.
+/// Returns whether a term is of a kind that is the same on every node.
 fn names_no_node(owned: &Owned) -> bool {
     match owned {
         Owned::Big(_) | Owned::Bits(_) => true,
@@ -96,7 +96,7 @@ fn names_no_node(owned: &Owned) -> bool {
 const PORT_BITS: u32 = 28;
 
 /// A local port as it is stored: its number, which orders it among others, and one more than its place in the port
-/// table, which only the machine needs. Without that it came by way of the external format.
+/// table, which only the machine needs; zero stands for a port that came by way of the external format.
 fn local_port(id: u64) -> Port {
     Port {
         node: here(),
@@ -105,7 +105,7 @@ fn local_port(id: u64) -> Port {
     }
 }
 
-/// Whether the machine's words for ports are made as [`local_port`] takes them; `term` is one.
+/// Returns whether the machine's words for ports are laid out as [`local_port`] expects; `term` is a port.
 fn ports_are_known(env: Env, term: Term) -> bool {
     static KNOWN: OnceLock<bool> = OnceLock::new();
     *KNOWN.get_or_init(|| {
@@ -145,7 +145,7 @@ fn local_reference(numbers: [u32; 3]) -> Reference {
     }
 }
 
-/// What is known of the numbers of references.
+/// The layout of the numbers of references.
 #[derive(Clone, Copy)]
 struct Numbers {
     /// The bits of the second number that tell other references from those to nothing, if they are known: that of
@@ -153,7 +153,7 @@ struct Numbers {
     marks: Option<u32>,
 }
 
-/// Returns what is known of the numbers of references; `None` if those in their words are not those of their external
+/// Returns the layout of the numbers of references; `None` if the numbers in their words are not those of their external
 /// format.
 #[inline]
 fn numbers(env: Env) -> Option<Numbers> {
@@ -185,19 +185,17 @@ fn learn_numbers(env: Env) -> Option<Numbers> {
     })
 }
 
-/// A local reference to nothing from its stored form, written into `room`; `None` for any other.
+/// Returns a local reference to nothing made from its stored form, in `room`; `None` for any other.
 #[inline]
 pub(super) fn plain_reference(
     env: Env,
     room: &mut Room,
     (node, creation): (u32, u32),
-    ids: &[[u8; 4]],
+    ids: [u32; 3],
 ) -> Option<Term> {
-    let ids: &[[u8; 4]; 3] = ids.try_into().ok()?;
     if creation != 0 || node != here().id() {
         return None;
     }
-    let ids = ids.map(u32::from_le_bytes);
     let marks = numbers(env)?.marks?;
     match ids[1] & marks {
         0 => room.reference(ids),
@@ -250,7 +248,8 @@ pub(super) fn make(env: Env, owned: &Owned) -> Term {
         .expect("a term that came from this machine")
 }
 
-/// The machine's local port from its stored form; `None` for a foreign one, and where words for ports are not known.
+/// Returns the machine's local port from its stored form; `None` for a foreign one, and for one that came by way of the
+/// external format.
 fn from_local_port(port: &Port) -> Option<Term> {
     let place = u64::from(port.creation).checked_sub(1)?;
     (port.node == here()).then(|| Term::from_local_port(place << PORT_BITS | port.id))

@@ -142,7 +142,7 @@ fn map(env: Env, term: Term, out: &mut ValueWriter<'_>, depth: usize) -> Result<
     })
 }
 
-/// The pairs of a map in exact order of the keys.
+/// Returns the pairs of a map in exact order of the keys.
 #[inline(never)]
 fn ordered(env: Env, term: Term, depth: usize) -> Result<Vec<Pair>> {
     if let Some(pairs) = in_known_order(env, term) {
@@ -157,23 +157,22 @@ fn ordered(env: Env, term: Term, depth: usize) -> Result<Vec<Pair>> {
     Ok(pairs)
 }
 
-/// The same of a map of few keys, small integers and atoms, whose order in the machine is known.
+/// As [`ordered`], of a map of few keys, small integers and atoms, whose order in the machine is known.
 fn in_known_order(env: Env, term: Term) -> Option<Vec<Pair>> {
     let map = words::read_map(term)?;
-    let is_simple = |key: &Term| key.small().is_some() || key.atom_index().is_some();
-    if !map.keys.iter().all(is_simple) {
+    if !map.keys.iter().all(|key| key.is_small_or_atom()) {
         return None;
     }
+    let pair = |at: usize| (map.keys[at], map.values[at]);
+    let places = 0..map.keys.len();
     if !map.by_number {
-        let values = map.values.iter().copied();
-        return Some(map.keys.iter().copied().zip(values).collect());
+        return Some(places.map(pair).collect());
     }
     let order = shapes::order_of(env, map.keys)?;
-    let places = order[..map.keys.len()].iter().map(|&at| usize::from(at));
-    Some(places.map(|at| (map.keys[at], map.values[at])).collect())
+    Some(places.map(|at| pair(order[at].into())).collect())
 }
 
-/// A key of a map of a kind that most keys are of, in the order of such keys.
+/// A key of a map, of one of the kinds that most keys are of; they order as the keys of maps do.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum Simple<'t> {
     Int(i64),
