@@ -131,6 +131,62 @@ a_fun_keeps_what_it_has_captured_test() ->
     ?assertEqual(0, fyris_counts:extra(0)),
     fyris:delete(T).
 
+%% Records that were replaced wait among the garbage of the scheduler that replaced them, but their resources do not.
+a_resource_does_not_wait_for_records_that_were_replaced_test() ->
+    T = fyris:new(t, [public]),
+    0 = fyris_counts:extra(0),
+    on_scheduler(1, fun() ->
+                            Counter = atomics:new(1, []),
+                            [fyris:insert(T, {1, Counter, I}) || I <- lists:seq(1, 5)]
+                    end),
+    on_scheduler(erlang:system_info(schedulers_online), fun() -> fyris:delete(T, 1) end),
+    ?assertEqual(0, fyris_counts:extra(0)),
+    fyris:delete(T).
+
+on_scheduler(N, F) ->
+    {_, Ref} = spawn_opt(F, [monitor, {scheduler, N}]),
+    receive {'DOWN', Ref, process, _, Reason} -> ?assertEqual(normal, Reason) end.
+
+%% A reference that is looked up is good, whatever is done to its object at the same time.
+a_resource_that_was_looked_up_lives_test_() ->
+    [{lists:concat([Type, " ", Shared]), {timeout, 60, fun() -> looked_up_lives(Type, Shared) end}}
+     || Type <- ?UNIQUE, Shared <- [alone, shared]].
+
+looked_up_lives(Type, Shared) ->
+    T = fyris:new(t, [Type, public]),
+    0 = fyris_counts:extra(0),
+    New = fun(I) -> Counter = atomics:new(1, []), atomics:put(Counter, 1, I), Counter end,
+    Write = fun() ->
+                    [begin
+                         Counter = New(I),
+                         [fyris:insert(T, {K, Counter, I}) || K <- [1 | [2 || Shared =:= shared]], _ <- [1, 2]],
+                         I rem 7 =:= 0 andalso fyris:delete(T, 1)
+                     end || I <- lists:seq(1, 5_000)]
+            end,
+    Read = fun() ->
+                   [?assertEqual(I, atomics:get(Counter, 1))
+                    || _ <- lists:seq(1, 5_000), {_, Counter, I} <- fyris:tab2list(T) ++ fyris:lookup(T, 1)]
+           end,
+    Refs = [element(2, spawn_monitor(F)) || F <- [Write, Read, Write, Read]],
+    [receive {'DOWN', Ref, process, _, Reason} -> ?assertEqual(normal, Reason) end || Ref <- Refs],
+    fyris:delete(T),
+    ?assertEqual(0, fyris_counts:extra(0)).
+
+%% A table's tid in objects, its own too, outlives neither of them for long.
+a_tid_in_an_object_test() ->
+    [T, Other] = [fyris:new(t, [public]) || _ <- [1, 2]],
+    fyris:insert(T, [{own, T}, {other, [Other]}, {Other, key}]),
+    ?assertEqual([{own, T}], fyris:lookup(T, own)),
+    ?assertEqual([{Other, key}], fyris:lookup(T, Other)),
+    ?assertEqual([T], fyris:select(T, [{{own, '$1'}, [], ['$1']}])),
+    [Found] = fyris:lookup_element(T, other, 2),
+    fyris:insert(Found, {1, 2}),
+    fyris:delete(Found),
+    ?assertEqual([{other, [Other]}], fyris:lookup(T, other)),
+    ?assertError(badarg, fyris:lookup(hd(fyris:lookup_element(T, other, 2)), 1)),
+    fyris:delete(T),
+    ?assertEqual(0, fyris_counts:extra(0)).
+
 with(T, Change) ->
     fyris:insert(T, {1, x, 0}),
     true = lists:member(Change(), [true, 1]).

@@ -25,7 +25,10 @@ pub struct ResourceRefs {
     pub any: fn() -> bool,
     /// The keeper of a reference, if it has one, for one more record to hold.
     pub find: fn(&Reference) -> Option<Arc<[u8]>>,
-    /// A record that held it is freed.
+    /// A record that held it is retired, or freed without having been published: nobody reads the record under a pin
+    /// that is made from now on. Comes once for each record, before `release`.
+    pub retire: fn(&[u8]),
+    /// A record that held it is freed: nobody reads it any more.
     pub release: fn(&[u8]),
 }
 
@@ -36,18 +39,28 @@ pub fn set_resource_refs(keepers: ResourceRefs) {
     KEEPERS.get_or_init(|| keepers);
 }
 
-/// Tells the binding that the keepers among the blobs of a record go.
-pub(crate) fn release_all(blobs: &[Arc<[u8]>]) {
-    if let Some(keepers) = KEEPERS.get() {
-        let held = blobs.iter().filter(|blob| (keepers.is_resource_ref)(blob));
-        held.for_each(|blob| (keepers.release)(blob));
-    }
+/// Tells the binding that a record with these blobs is retired.
+pub(crate) fn retire_all(blobs: &[Arc<[u8]>]) {
+    tell(blobs, |keepers| keepers.retire);
 }
 
-/// Returns whether one of the blobs of a record is a keeper.
-pub(crate) fn is_among(blobs: &[Arc<[u8]>]) -> bool {
-    let keepers = KEEPERS.get();
-    keepers.is_some_and(|keepers| blobs.iter().any(|blob| (keepers.is_resource_ref)(blob)))
+/// Tells the binding that a record with these blobs, which was retired, is freed.
+pub(crate) fn release_all(blobs: &[Arc<[u8]>]) {
+    tell(blobs, |keepers| keepers.release);
+}
+
+/// Tells the binding that there will be no record with these blobs, or that one which nobody can find any more goes at
+/// once.
+pub(crate) fn give_up_all(blobs: &[Arc<[u8]>]) {
+    retire_all(blobs);
+    release_all(blobs);
+}
+
+fn tell(blobs: &[Arc<[u8]>], what: fn(&ResourceRefs) -> fn(&[u8])) {
+    if let Some(keepers) = KEEPERS.get() {
+        let held = blobs.iter().filter(|blob| (keepers.is_resource_ref)(blob));
+        held.for_each(|blob| what(keepers)(blob));
+    }
 }
 
 /// The blobs that values refer to: keepers come behind them.

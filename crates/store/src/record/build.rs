@@ -126,7 +126,7 @@ impl Scratch {
     pub(crate) fn finish(&mut self, arity: usize) -> Result<NewRecord> {
         let record = self.finished(arity);
         if record.is_err() {
-            resource_ref::release_all(&self.blobs);
+            resource_ref::give_up_all(&self.blobs);
         }
         record
     }
@@ -181,7 +181,7 @@ pub(crate) fn edited(old: RecordPtr, keypos: usize, edits: &[(usize, Term)]) -> 
         if resource_ref::any() {
             keep_edited(old, keypos, edits, blobs);
         }
-        with_values(old, values, blobs).inspect_err(|_| resource_ref::release_all(blobs))
+        with_values(old, values, blobs).inspect_err(|_| resource_ref::give_up_all(blobs))
     })
 }
 

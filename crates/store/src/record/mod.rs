@@ -444,11 +444,23 @@ impl RecordPtr {
     ///
     /// # Safety
     ///
-    /// Nobody else can reach it.
+    /// Nobody else can reach it, and it was not retired.
     pub(crate) unsafe fn free(self) {
         if self.is_materialized() {
             return;
         }
+        // SAFETY: the record is live until it is freed, after this.
+        resource_ref::retire_all(unsafe { self.blobs() });
+        // SAFETY: forwarded.
+        unsafe { self.reclaim() }
+    }
+
+    /// Frees a block.
+    ///
+    /// # Safety
+    ///
+    /// Nobody else can reach it, and the binding knows that it is retired.
+    unsafe fn reclaim(self) {
         let shape = self.shape();
         let (blobs, len) = (shape.blobs, shape.len());
         if blobs != 0 {
@@ -484,16 +496,14 @@ impl RecordPtr {
         unsafe { pin.retire(self.0.as_ptr().cast::<Block>()) }
     }
 
-    /// Says how much goes with a long record, and that what the binding keeps for it must not wait.
+    /// Says how much goes with a long record, and that what the binding keeps for it goes.
     #[inline(never)]
     fn weigh(self, pin: &impl Guard) {
         // SAFETY: the record is live until it is retired, after this.
         let blobs = unsafe { self.blobs() };
         let bytes: usize = blobs.iter().map(|blob| blob.len()).sum();
         pin.weigh(self.long_shape().len() + bytes);
-        if resource_ref::is_among(blobs) {
-            pin.flush_on_drop();
-        }
+        resource_ref::retire_all(blobs);
     }
 }
 
@@ -504,7 +514,7 @@ struct Block(u8);
 impl Retire for Block {
     unsafe fn reclaim(ptr: *mut Block) {
         // SAFETY: `ptr` came from `RecordPtr::retire`, so it is a record nobody can reach.
-        unsafe { RecordPtr(NonNull::new_unchecked(ptr.cast())).free() }
+        unsafe { RecordPtr(NonNull::new_unchecked(ptr.cast())).reclaim() }
     }
 }
 

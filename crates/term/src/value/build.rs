@@ -61,9 +61,14 @@ pub trait Build {
     fn map(&mut self, pairs: &[Self::Out]) -> Self::Out;
     /// A process identifier.
     fn pid(&mut self, pid: &Pid) -> Self::Out;
-    /// A reference: the number of its node's atom, how often that node has started, and its numbers, low bytes first.
-    /// `None` if it is made by [`Build::other`].
-    fn reference(&mut self, _node: u32, _creation: u32, _ids: &[[u8; 4]]) -> Option<Self::Out> {
+    /// A reference: the number of its node's atom and how often that node has started; its numbers, low bytes first;
+    /// and the blobs that the value came with. `None` if it is made by [`Build::other`].
+    fn reference(
+        &mut self,
+        _node: (u32, u32),
+        _ids: &[[u8; 4]],
+        _blobs: &[Arc<[u8]>],
+    ) -> Option<Self::Out> {
         None
     }
     /// A big integer, bitstring, port, reference or fun.
@@ -251,7 +256,8 @@ impl<'a, B: Build> Run<'a, '_, B> {
             },
             tag::REFERENCE => match self.read(behind, decode::reference_parts) {
                 Some((end, (node, creation, ids))) => {
-                    match self.builder.reference(node, creation, ids) {
+                    let made = self.builder.reference((node, creation), ids, self.blobs);
+                    match made {
                         Some(reference) => (end, reference),
                         None => self.rare(at),
                     }

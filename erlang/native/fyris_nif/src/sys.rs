@@ -579,6 +579,54 @@ impl Env {
         }
     }
 
+    /// Returns the block of the machine that a reference to a resource points to; `None` for anything else.
+    #[inline]
+    fn resource_block(self, term: Term) -> Option<*const u8> {
+        let (header, plain) = references()?;
+        if term.0 & PRIMARY != BOXED {
+            return None;
+        }
+        let at: *const usize = std::ptr::with_exposed_provenance(term.0 & !POINTER_TAGS);
+        // SAFETY: a boxed term points to its header (CALL); behind this one there are two words at least.
+        unsafe {
+            let found = at.read() == header && at.add(1).cast::<u32>().read() != plain;
+            found.then(|| std::ptr::with_exposed_provenance(at.add(1).read()))
+        }
+    }
+
+    /// The numbers of a reference to a resource, read where they are; `None` for anything else.
+    ///
+    /// # Safety
+    ///
+    /// The place is that of [`Env::place_of_numbers`].
+    #[inline]
+    pub(crate) unsafe fn resource_numbers(self, term: Term, place: usize) -> Option<[u32; 3]> {
+        let block = self.resource_block(term)?;
+        // SAFETY: all such blocks begin alike, and the place is part of the beginning.
+        Some(unsafe { block.add(place).cast::<[u32; 3]>().read() })
+    }
+
+    /// Returns where the numbers of references to resources are, in bytes behind the beginning of the machine's block,
+    /// as `object` has them: a resource of ours, whose reference has these numbers. `None` where such look otherwise
+    /// than we know.
+    pub(crate) fn place_of_numbers(
+        self,
+        term: Term,
+        object: *const c_void,
+        numbers: [u32; 3],
+    ) -> Option<usize> {
+        /// The most that is before an object in its block.
+        const BEFORE: usize = 256;
+        let block = self.resource_block(term)?;
+        let before = object.addr().checked_sub(block.addr())?;
+        if before > BEFORE || !block.addr().is_multiple_of(8) {
+            return None;
+        }
+        let mut places = (0..(before + 1).saturating_sub(size_of_val(&numbers))).step_by(4);
+        // SAFETY: the block holds the object, so all of it that is before the object is there.
+        places.find(|&place| unsafe { block.add(place).cast::<[u32; 3]>().read() == numbers })
+    }
+
     /// A term that refers to a resource.
     pub(crate) fn make_resource(self, object: *const c_void) -> Term {
         // SAFETY: the environment is that of the call under way (CALL); the caller holds a count of the resource.
@@ -709,28 +757,39 @@ pub(crate) fn references_are_known() -> bool {
     matches!(REFERENCES.get(), Some(Some(_)))
 }
 
-/// An environment of our own, with a term in it that keeps a resource alive.
-pub(crate) struct OwnEnv(*mut ErlNifEnv);
+/// A term in an environment of its own.
+pub(crate) struct OwnTerm {
+    env: *mut ErlNifEnv,
+    term: ErlNifTerm,
+}
 
-// SAFETY: such an environment belongs to no thread.
-unsafe impl Send for OwnEnv {}
+// SAFETY: such an environment belongs to no thread, and nothing is written to it once the term is there.
+unsafe impl Send for OwnTerm {}
+// SAFETY: as above.
+unsafe impl Sync for OwnTerm {}
 
-impl OwnEnv {
-    /// One with a copy of a term of the call under way.
-    pub(crate) fn with_copy(term: Term) -> OwnEnv {
+impl OwnTerm {
+    /// A copy of a term of the call under way.
+    pub(crate) fn copy_of(term: Term) -> OwnTerm {
         // SAFETY: the term belongs to the call under way (CALL), and is copied; the new environment is ours alone.
         unsafe {
             let env = raw::enif_alloc_env();
-            raw::enif_make_copy(env, term.c());
-            OwnEnv(env)
+            let term = raw::enif_make_copy(env, term.c());
+            OwnTerm { env, term }
         }
+    }
+
+    /// A copy of it for the call under way.
+    pub(crate) fn copy_to(&self, env: Env) -> Term {
+        // SAFETY: the environment is that of the call under way (CALL); the term lives in ours.
+        Term::from_c(unsafe { raw::enif_make_copy(env.0, self.term) })
     }
 }
 
-impl Drop for OwnEnv {
+impl Drop for OwnTerm {
     fn drop(&mut self) {
         // SAFETY: ours, freed once.
-        unsafe { raw::enif_free_env(self.0) }
+        unsafe { raw::enif_free_env(self.env) }
     }
 }
 

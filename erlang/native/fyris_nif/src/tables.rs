@@ -68,12 +68,6 @@ pub(crate) fn reference(env: Env, table: TableRef) -> Option<Term> {
     }
 }
 
-/// Returns whether the term is a tid.
-pub(crate) fn is_tid(env: Env, term: Term) -> bool {
-    // SAFETY: resources of the type hold a `Held`.
-    unsafe { load::resource::<Held>(env, term, |kinds| kinds.table) }.is_some()
-}
-
 /// Finds the table that a term names.
 ///
 /// Inlined, as all on the way to a table by its tid: what a call returns in several words is written in other pieces

@@ -211,11 +211,21 @@ impl Build for Maker {
     }
 
     #[inline]
-    fn reference(&mut self, node: u32, creation: u32, ids: &[[u8; 4]]) -> Option<Term> {
+    fn reference(
+        &mut self,
+        node: (u32, u32),
+        ids: &[[u8; 4]],
+        blobs: &[Arc<[u8]>],
+    ) -> Option<Term> {
         self.odd = true;
         let ids: &[[u8; 4]; 3] = ids.try_into().ok()?;
-        let ids = ids.map(u32::from_le_bytes);
-        rare::plain_reference(self.env, &mut self.room, (node, creation), ids)
+        rare::local_term(
+            self.env,
+            &mut self.room,
+            node,
+            ids.map(u32::from_le_bytes),
+            blobs,
+        )
     }
 
     fn other(&mut self, term: &Owned) -> Term {
@@ -225,13 +235,13 @@ impl Build for Maker {
             return term;
         }
         self.odd = true;
-        let plain = match term {
+        let local = match term {
             Owned::Reference(of) => of.ids[..].try_into().ok().and_then(|ids| {
                 let node = (of.node.id(), of.creation);
-                rare::plain_reference(self.env, &mut self.room, node, ids)
+                rare::local_term(self.env, &mut self.room, node, ids, &[])
             }),
             _ => None,
         };
-        plain.unwrap_or_else(|| rare::make(self.env, term))
+        local.unwrap_or_else(|| rare::make(self.env, term))
     }
 }

@@ -60,6 +60,11 @@ pub(super) fn read(env: Env, term: Term) -> Result<Owned> {
     if let Some(numbers) = env.plain_reference(term).filter(|_| numbers(env).is_some()) {
         return Ok(Owned::Reference(Box::new(local_reference(numbers))));
     }
+    if let Some(numbers) = resource_numbers(env, term) {
+        let reference = Owned::Reference(Box::new(local_reference(numbers)));
+        keep::met(env, term, &reference);
+        return Ok(reference);
+    }
     if let Some(large) = words::read_large(term) {
         return Ok(Owned::integer(large));
     }
@@ -151,6 +156,8 @@ struct Numbers {
     /// The bits of the second number that tell other references from those to nothing, if they are known: that of
     /// references to resources, and the one below it, which aliases of processes have.
     marks: Option<u32>,
+    /// Where those of references to resources are, if that is known.
+    of_resources: Option<usize>,
 }
 
 /// Returns the layout of the numbers of references; `None` if the numbers in their words are not those of their external
@@ -174,24 +181,46 @@ fn learn_numbers(env: Env) -> Option<Numbers> {
         let term = env.make_ref();
         *numbers = external(term).filter(|ids| env.plain_reference(term) == Some(*ids))?;
     }
-    // SAFETY: the destroyer of the type drops an `Arc<[u8]>`.
-    let resource = || unsafe { sys::wrap(env, load::types().blob, Arc::<[u8]>::from([])) };
-    let resources = [external(resource()), external(resource())].into_iter();
-    let all_have = resources.fold(u32::MAX, |bits, ids| bits & ids.map_or(0, |ids| ids[1]));
+    let resources = [(); 2].map(|()| {
+        // SAFETY: the destroyer of the type drops an `Arc<[u8]>`; our own count goes back once the term has one.
+        let (term, object) = unsafe {
+            let object = sys::new_resource(load::types().blob, Arc::<[u8]>::from([]));
+            let term = env.make_resource(object);
+            sys::release(object);
+            (term, object)
+        };
+        let numbers = external(term);
+        let place = numbers.and_then(|numbers| env.place_of_numbers(term, object, numbers));
+        (numbers, place)
+    });
+    let all_have = resources.iter().fold(u32::MAX, |bits, (ids, _)| {
+        bits & ids.map_or(0, |ids| ids[1])
+    });
     let some_have = plain.iter().fold(0, |bits, ids| bits | ids[1]);
     let bit = all_have & !some_have;
     Some(Numbers {
         marks: bit.is_power_of_two().then_some(bit | bit >> 1),
+        of_resources: resources[0].1.filter(|_| resources[0].1 == resources[1].1),
     })
 }
 
-/// Returns a local reference to nothing made from its stored form, in `room`; `None` for any other.
+/// The numbers of a reference to a resource, read where they are; `None` for anything else, and where such look
+/// otherwise than we know.
+fn resource_numbers(env: Env, term: Term) -> Option<[u32; 3]> {
+    let place = numbers(env)?.of_resources?;
+    // SAFETY: the place that was learned.
+    unsafe { env.resource_numbers(term, place) }
+}
+
+/// Returns a local reference made from its stored form, in `room` if it is to nothing, else from what an object with
+/// these blobs keeps; `None` for any other.
 #[inline]
-pub(super) fn plain_reference(
+pub(super) fn local_term(
     env: Env,
     room: &mut Room,
     (node, creation): (u32, u32),
     ids: [u32; 3],
+    blobs: &[Arc<[u8]>],
 ) -> Option<Term> {
     if creation != 0 || node != here().id() {
         return None;
@@ -200,7 +229,7 @@ pub(super) fn plain_reference(
     match ids[1] & marks {
         0 => room.reference(ids),
         _ if cfg!(fyris_mutant = "nif_mark_ignored") => room.reference(ids),
-        _ => None,
+        _ => keep::kept_reference(env, ids, blobs),
     }
 }
 

@@ -1,0 +1,78 @@
+//! How objects keep alive what their terms refer to: resources of the machine, and the resources of large binaries.
+//!
+//! Of a reference its numbers are stored, and of a large binary its bytes: neither keeps a resource alive. So an object
+//! that needs one brings a *keeper* ([`fyris::ResourceRefs`]) along: a blob that begins with a mark, and holds the
+//! resource from when it is made until its record is retired or freed. [`resources`] has those of references, and
+//! [`blobs`] those of large binaries. Their lengths tell the two apart, and both from what values refer to, which is
+//! longer than any keeper; so the mark need not be compared with every lookup.
+
+mod blobs;
+mod resources;
+
+use std::sync::{Arc, LazyLock};
+
+use fyris::{ObjectWriter, ResourceRefs};
+
+pub(super) use blobs::{LARGE, blob_resource, resource_of};
+pub(crate) use resources::{Offered, count, offer};
+pub(super) use resources::{kept_reference, met};
+
+use super::share;
+
+/// What an object holds besides its values.
+type Keeper = Arc<[u8]>;
+
+/// Bytes of a mark.
+const MARK: usize = 32;
+
+/// The beginning of keepers, and of no other binaries, as nobody can know it.
+static THE_MARK: LazyLock<[u8; MARK]> = LazyLock::new(|| {
+    use std::hash::{BuildHasher, RandomState};
+    let mut mark = [0; MARK];
+    for (i, part) in mark.chunks_mut(8).enumerate() {
+        part.copy_from_slice(&RandomState::new().hash_one(i).to_le_bytes());
+    }
+    mark
+});
+
+/// To be called once.
+pub(crate) fn begin() {
+    fyris::set_resource_refs(ResourceRefs {
+        is_resource_ref: |bytes| bytes.starts_with(&*THE_MARK),
+        any: || count() > 0,
+        find: resources::find,
+        retire,
+        release,
+    });
+}
+
+fn retire(keeper: &[u8]) {
+    match blobs::is_keeper(keeper) {
+        true => blobs::retire(),
+        false if cfg!(fyris_mutant = "nif_kept_till_freed") => {}
+        false => resources::give_up(keeper),
+    }
+}
+
+/// [`retire`] has given up what a keeper of a reference stands for.
+fn release(keeper: &[u8]) {
+    blobs::release(keeper);
+    if cfg!(fyris_mutant = "nif_kept_till_freed") {
+        resources::give_up(keeper);
+    }
+}
+
+/// Runs `write`, which writes an object, and lets the object keep the resources it refers to.
+pub(super) fn gather<R, E>(
+    out: &mut ObjectWriter<'_>,
+    write: impl FnOnce(&mut ObjectWriter<'_>) -> Result<R, E>,
+) -> Result<R, E> {
+    let writing = share::Writing::begin();
+    let (result, offered) = offer(|| write(out));
+    let result = result?;
+    if !out.blobs().is_empty() {
+        blobs::keep(&writing, out);
+    }
+    offered.into_keepers().for_each(|keeper| out.keep(keeper));
+    Ok(result)
+}

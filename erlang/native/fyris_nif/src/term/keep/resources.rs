@@ -1,0 +1,249 @@
+//! References to resources.
+//!
+//! A resource of the machine (what `atomics:new/2` gives, a socket, a compiled expression) lives as long as terms refer
+//! to it. For each resource that objects hold there is one environment of the machine with a term that refers to it
+//! ([`Kept`]), and a count of its holders: records that are not retired, and calls that have read the reference and may
+//! put it into records ([`offer`]). A keeper has the mark, the numbers of the reference, and the address of what is
+//! kept, which a lookup copies its term from.
+//!
+//! Tids of our own are such references: an object with the tid of a table that is deleted keeps a few hundred bytes.
+//!
+//! # Invariant KEPT
+//!
+//! A keeper's address is good while a record with the keeper can be read. Each record counts as a holder until it is
+//! retired, and what is kept is retired when the last holder is gone, so not before any of these records: a reader that
+//! can still see one of them was pinned before. What is kept goes as soon as these pins do, since the collector is asked
+//! for a flush; records that wait elsewhere, among the garbage of other threads, do not hold it back.
+
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{LazyLock, Mutex, MutexGuard};
+
+use fyris_sync::reclaim::{Guard, Retire, pin};
+use fyris_term::{Reference, Term as Owned};
+
+use super::{Keeper, MARK, THE_MARK};
+use crate::sys::{Env, OwnTerm, Term};
+use crate::term::rare;
+
+/// The numbers of a reference.
+type Numbers = [u32; 3];
+
+/// A term that refers to a resource, for lookups to copy.
+struct Kept(OwnTerm);
+
+/// The number of resources that are kept.
+static COUNT: AtomicUsize = AtomicUsize::new(0);
+
+/// Returns the number of resources that are kept.
+pub(crate) fn count() -> usize {
+    // Relaxed: whose reference goes into an object was counted before, by this thread or by one that published a record
+    // which this thread has found.
+    COUNT.load(Ordering::Relaxed)
+}
+
+impl Kept {
+    fn new(term: Term) -> Box<Kept> {
+        // Relaxed: as in `count`.
+        COUNT.fetch_add(1, Ordering::Relaxed);
+        Box::new(Kept(OwnTerm::copy_of(term)))
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        // Relaxed: as in `count`.
+        COUNT.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Retire for Kept {
+    unsafe fn reclaim(kept: *mut Kept) {
+        // SAFETY: it came from a box, in `give_up`.
+        drop(unsafe { Box::from_raw(kept) });
+    }
+}
+
+/// A resource with holders.
+struct Held {
+    holders: usize,
+    kept: Box<Kept>,
+    keeper: Keeper,
+}
+
+impl Held {
+    fn new(numbers: Numbers, term: Term) -> Held {
+        let kept = Kept::new(term);
+        let address = std::ptr::from_ref(&*kept).expose_provenance();
+        let numbers = numbers.map(u32::to_ne_bytes);
+        let parts = [
+            &THE_MARK[..],
+            numbers.as_flattened(),
+            &address.to_ne_bytes(),
+        ];
+        Held {
+            holders: 0,
+            kept,
+            keeper: parts.concat().into(),
+        }
+    }
+}
+
+static HELD: LazyLock<Mutex<HashMap<Numbers, Held>>> = LazyLock::new(Mutex::default);
+
+fn held() -> MutexGuard<'static, HashMap<Numbers, Held>> {
+    HELD.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+/// The length of such a keeper.
+const LENGTH: usize = MARK + size_of::<Numbers>() + size_of::<usize>();
+
+/// The numbers, and the address of what is kept, of such a keeper.
+#[inline]
+fn parts(keeper: &[u8]) -> Option<(Numbers, *const Kept)> {
+    let keeper: &[u8; LENGTH] = keeper.try_into().ok()?;
+    debug_assert!(keeper.starts_with(&*THE_MARK));
+    let (numbers, address) = keeper[MARK..].split_first_chunk::<{ size_of::<Numbers>() }>()?;
+    let (numbers, _) = numbers.as_chunks::<4>();
+    let address = usize::from_ne_bytes(address.try_into().ok()?);
+    let numbers = numbers
+        .try_into()
+        .map(|n: [[u8; 4]; 3]| n.map(u32::from_ne_bytes));
+    Some((numbers.ok()?, std::ptr::with_exposed_provenance(address)))
+}
+
+/// The keeper of a reference for one more record to hold, if its resource has holders.
+pub(super) fn find(reference: &Reference) -> Option<Keeper> {
+    let numbers = numbers_of(reference)?;
+    let mut held = held();
+    let this = held.get_mut(&numbers)?;
+    this.holders += 1;
+    Some(this.keeper.clone())
+}
+
+/// The numbers of a local reference, as it is stored.
+fn numbers_of(reference: &Reference) -> Option<Numbers> {
+    let is_local = reference.node == rare::here() && reference.creation == 0;
+    reference.ids[..].try_into().ok().filter(|_| is_local)
+}
+
+/// One more holder.
+fn hold((term, numbers): Met) -> Keeper {
+    let mut held = held();
+    let this = held
+        .entry(numbers)
+        .or_insert_with(|| Held::new(numbers, term));
+    this.holders += 1;
+    this.keeper.clone()
+}
+
+/// One holder of what a keeper of a reference stands for is gone.
+pub(super) fn give_up(keeper: &[u8]) {
+    let Some((numbers, _)) = parts(keeper) else {
+        return;
+    };
+    let gone = {
+        let mut held = held();
+        let Some(this) = held.get_mut(&numbers) else {
+            return;
+        };
+        this.holders -= 1;
+        (this.holders == 0).then(|| held.remove(&numbers)).flatten()
+    };
+    if let Some(gone) = gone {
+        let pin = pin();
+        if cfg!(fyris_mutant = "nif_kept_freed_at_once") {
+            return;
+        }
+        // SAFETY: no record that anybody finds from now on has its address (KEPT), and the map gave it up once.
+        unsafe { pin.retire(Box::into_raw(gone.kept)) };
+        pin.flush_on_drop();
+    }
+}
+
+/// Among so many blobs of an object the keeper is looked for; there may be any number.
+const NEAR: usize = 8;
+
+/// The term of a reference to a resource that an object with these blobs keeps, or any other; `None` if no object does.
+pub(in crate::term) fn kept_reference(
+    env: Env,
+    numbers: Numbers,
+    blobs: &[Keeper],
+) -> Option<Term> {
+    let mut near = blobs.iter().rev().take(NEAR).filter_map(|blob| parts(blob));
+    if let Some((_, kept)) = near.find(|(of, _)| *of == numbers) {
+        // SAFETY: the caller reads a record with this keeper under a pin (KEPT).
+        return Some(unsafe { &*kept }.0.copy_to(env));
+    }
+    let held = held();
+    Some(held.get(&numbers)?.kept.0.copy_to(env))
+}
+
+thread_local! {
+    /// References to resources met by the [`offer`] under way, if there is one.
+    static MET: Cell<Option<Vec<Met>>> = const { Cell::new(None) };
+}
+
+/// A term that keeps a resource alive, and the numbers of the reference to it.
+type Met = (Term, Numbers);
+
+/// A term that was read has references, or is one.
+pub(in crate::term) fn met(env: Env, term: Term, owned: &Owned) {
+    let Some(mut met) = MET.take() else {
+        return;
+    };
+    fyris::each_reference(owned, &mut |reference| {
+        let Some(numbers) = numbers_of(reference) else {
+            return;
+        };
+        // What a fun has captured is seen only so.
+        let itself = match owned {
+            Owned::Reference(_) => term,
+            _ => rare::make(env, &Owned::Reference(Box::new(reference.clone()))),
+        };
+        if env.refers_to_resource(itself) {
+            met.push((itself, numbers));
+        }
+    });
+    MET.set(Some(met));
+}
+
+/// Holds resources until it is dropped.
+pub(crate) struct Offered(Vec<Keeper>);
+
+impl Offered {
+    #[inline]
+    fn hold_all(met: Vec<Met>) -> Offered {
+        if met.is_empty() {
+            return Offered(Vec::new());
+        }
+        Offered(met.into_iter().map(hold).collect())
+    }
+
+    /// Returns whether there are none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The keepers, for records that become the holders.
+    pub(super) fn into_keepers(mut self) -> impl Iterator<Item = Keeper> {
+        std::mem::take(&mut self.0).into_iter()
+    }
+}
+
+impl Drop for Offered {
+    fn drop(&mut self) {
+        self.0.iter().for_each(|keeper| give_up(keeper));
+    }
+}
+
+/// Runs `read`, which reads terms. The resources that they refer to can get into objects until the other value is
+/// dropped.
+pub(crate) fn offer<R>(read: impl FnOnce() -> R) -> (R, Offered) {
+    // By `with`: `set` makes sure first that there is something to be replaced.
+    MET.with(|met| met.set(Some(Vec::new())));
+    let result = read();
+    let met = MET.take().unwrap_or_default();
+    (result, Offered::hold_all(met))
+}
