@@ -53,6 +53,58 @@ deletes_test_() ->
            || K <- keys()]
       end} || Type <- ?ALL, Pos <- [1, 2]].
 
+%% Heads that say something of the values too.
+values() ->
+    [1, 1.0, 0.0, a, <<"y">>, <<1:3>>, <<>>, [], "x", [1, a], [a | b], {}, {1, 2}, {1, a}, {a, {b, 3}}, {self(), 1}, {1.0, a},
+     #{}, #{a => 1}, {#{a => 1}, 2}, 1 bsl 70, binary:copy(<<"long">>, 50), make_ref(), {a, [x], <<"z">>}].
+
+patterns() ->
+    values() ++ [{'_', '_'}, {1, '_'}, {'_', a}, {a, '_'}, {a, {'_', 3}}, {a, {b, '_'}}, {{'_'}}, {self(), '_'}, {'$1', a}, {1, '$1'}, ['_'], [1, '_'],
+                 ['_' | b], {a, ['_'], '_'}, {'_', ['_'], <<"z">>}, {#{}, '_'}, {#{a => '_'}, 2}, #{a => '_'}, '$_', '$$', {'$_', a}, {1.0, '_'},
+                 lists:foldl(fun(_, Deep) -> {Deep} end, '_', lists:seq(1, 20)), {'_', 1.0}, {'_', '_', <<"z">>}, {1 bsl 70, '_'}].
+
+%% In a set each value has a key of its own, in a bag all have one.
+keys_of(Type) when Type =:= set; Type =:= ordered_set -> lists:seq(1, length(values()));
+keys_of(_) -> [k].
+
+table_of_values(M, Type, Pos) ->
+    T = M:new(t, [Type, {keypos, Pos}]),
+    Keys = case keys_of(Type) of [k] -> [k || _ <- values()]; Many -> Many end,
+    [M:insert(T, O) || {K, V} <- lists:zip(Keys, values()), O <- around(Pos, K, V)],
+    T.
+
+%% Objects, or heads, with a value in each place around the key. In a set the last one stays.
+around(1, K, V) -> [{K, V, '$1'}, {K, x, V}, {K, V, V}, {K, V}];
+around(2, K, V) -> [{V, K, '$1'}, {x, K, V}, {V, K, V}, {V, K}].
+
+patterns_test_() ->
+    [{lists:flatten(io_lib:format("~p, key ~p", [Type, Pos])), {timeout, 60, fun() -> patterns(Type, Pos) end}}
+     || Type <- ?ALL, Pos <- [1, 2]].
+
+patterns(Type, Pos) ->
+    Keys = keys_of(Type),
+    ?same(begin
+              T = table_of_values(M, Type, Pos),
+              [fyris_same:try_it(fun() -> answer_any(M, Verb, T, Spec) end)
+               || P <- patterns(), K <- Keys, Head <- around(Pos, K, P),
+                  {Verb, Spec} <- [{match, Head}, {match_object, Head}, {select_count, [{Head, [], [true]}]},
+                                   {select, [{Head, [], ['$_']}]}, {select, [{Head, [], ['$1']}]}]]
+          end),
+    ?same([begin
+               T = table_of_values(M, Type, Pos),
+               Answers = [M:Verb(T, case Verb of match_delete -> Head; _ -> [{Head, [], [true]}] end)
+                          || K <- Keys, Head <- [lists:nth(N, around(Pos, K, P))]],
+               Left = {Answers, sorted(M:tab2list(T)), M:info(T, size)},
+               M:delete(T),
+               Left
+           end || P <- patterns(), N <- [1, 2, 3, 4], Verb <- [match_delete, select_delete]]).
+
+answer_any(M, Verb, T, Spec) ->
+    case M:Verb(T, Spec) of
+        List when is_list(List) -> sorted(List);
+        Other -> Other
+    end.
+
 %% In a bag, all objects of the key that match; the others stay.
 objects_of_a_bag_test() ->
     [?same(begin

@@ -10,22 +10,47 @@
 //!
 //! Read from the end, a chain gives the objects in insertion order, as the bags promise.
 //!
-//! Taking an object out rebuilds the cells newer than it and shares the older ones.
+//! # Deleting
+//!
+//! To take an object out of a long chain, a *tombstone* is prepended: a cell without an object, which names the place of
+//! the one that is gone. A tombstone is newer than that place, so a walk from the newest meets it first, and never looks
+//! at the record, which is retired. When tombstones have become many in proportion to the objects, and in short chains
+//! always, the cells newer than the oldest object that is gone are made anew without them, and share the older ones; so
+//! a deletion allocates O(1) cells, amortized.
+//!
+//! An object is found by its fingerprint, which its cell holds beside the pointer to the record: of other objects not
+//! even the records are read.
 
+use std::collections::BinaryHeap;
 use std::ptr::NonNull;
 
 use fyris_sync::reclaim::{Guard, Retire};
+use smallvec::SmallVec;
 
 use crate::record::RecordPtr;
 use crate::slot::{Content, Kind};
 
-/// One object of several.
+/// One object of several, or a tombstone.
 pub(crate) struct Cell {
+    /// The object, or the newest one that is not gone.
     pub(crate) record: RecordPtr,
-    /// The objects inserted before.
-    pub(crate) older: Content,
-    /// This object and the older ones.
+    /// What was there before.
+    older: Content,
+    /// Objects, this one and the older ones, without those that are gone.
     pub(crate) count: u32,
+    /// Tombstones, this one and the older ones.
+    tombstones: u32,
+    /// The place of an object: one more than that of the one before it. The oldest one has place 0.
+    place: u32,
+    what: What,
+}
+
+#[derive(Clone, Copy)]
+enum What {
+    /// An object, and its [fingerprint](RecordPtr::fingerprint).
+    Object(u32),
+    /// The place of one that is gone.
+    Tombstone(u32),
 }
 
 /// A pointer to a live cell.
@@ -51,50 +76,167 @@ impl CellPtr {
         // SAFETY: live by RECLAIM, as the caller holds it under a pin or owns it; never written (PERSISTENT).
         unsafe { self.0.as_ref() }
     }
+
+    /// Retires it.
+    ///
+    /// # Safety
+    ///
+    /// It is in no slot any more, and retired once.
+    unsafe fn retire(self, pin: &impl Guard) {
+        // SAFETY: forwarded.
+        unsafe { pin.retire(self.0.as_ptr()) }
+    }
 }
 
 impl Retire for Cell {
     unsafe fn reclaim(ptr: *mut Cell) {
-        // SAFETY: made by `Box` in `push`, and reclaimed once.
+        // SAFETY: made by `Box` in `cell`, and reclaimed once.
         drop(unsafe { Box::from_raw(ptr) });
+    }
+}
+
+fn cell(cell: Cell) -> Content {
+    Content::many(CellPtr(NonNull::from(Box::leak(Box::new(cell)))))
+}
+
+/// Tombstones of a chain, and the place of its newest object.
+fn tombstones_and_place(content: Content) -> (u32, u32) {
+    match content.kind() {
+        Kind::One(_) => (0, 0),
+        Kind::Many(cell) => (cell.get().tombstones, cell.get().place),
     }
 }
 
 /// `record`, a block, on top of `older`; the bare record when there is nothing older.
 pub(crate) fn push(record: RecordPtr, older: Option<Content>) -> Content {
+    push_with(record, || record.fingerprint(), older)
+}
+
+/// The same for a record whose fingerprint may be known.
+fn push_with(record: RecordPtr, print: impl FnOnce() -> u32, older: Option<Content>) -> Content {
     debug_assert!(!record.is_materialized() && !older.is_some_and(Content::is_inline));
     let Some(older) = older else {
         return Content::one(record);
     };
-    let count = older.count() as u32 + 1;
-    let cell = Box::leak(Box::new(Cell {
+    let (tombstones, place) = tombstones_and_place(older);
+    cell(Cell {
         record,
         older,
-        count,
-    }));
-    Content::many(CellPtr(NonNull::from(cell)))
+        count: older.count() as u32 + 1,
+        tombstones,
+        place: place + 1,
+        what: What::Object(print()),
+    })
+}
+
+/// A tombstone on top of `older`, for the object at a place; `newest` is the newest one that is not gone.
+fn bury(at: u32, newest: RecordPtr, older: Content) -> Content {
+    let (tombstones, place) = tombstones_and_place(older);
+    cell(Cell {
+        record: newest,
+        older,
+        count: older.count() as u32 - 1,
+        tombstones: tombstones + 1,
+        place,
+        what: What::Tombstone(at),
+    })
+}
+
+/// One step of a walk from the newest: a cell, if it is one, and the object that it holds, if it is not gone.
+struct Step {
+    cell: Option<CellPtr>,
+    object: Option<Placed>,
+}
+
+/// An object in a chain.
+#[derive(Clone, Copy)]
+struct Placed {
+    record: RecordPtr,
+    place: u32,
+    /// None for the oldest, which has no cell.
+    print: Option<u32>,
+}
+
+impl Placed {
+    /// Returns whether the object may have that fingerprint.
+    fn may_have(&self, print: u32) -> bool {
+        self.print.is_none_or(|of| of == print)
+    }
+}
+
+/// Walks from `top` down to `bottom`, which is not met.
+fn walk(top: Option<Content>, bottom: Option<Content>) -> impl Iterator<Item = Step> {
+    let mut rest = top;
+    // The places of objects that are gone, of those further down: the greatest is the next to be met.
+    let mut gone: BinaryHeap<u32> = BinaryHeap::new();
+    std::iter::from_fn(move || {
+        let content = rest.filter(|_| rest != bottom)?;
+        let (cell, object) = match content.kind() {
+            Kind::One(record) => {
+                rest = None;
+                let (place, print) = (0, None);
+                (
+                    None,
+                    Some(Placed {
+                        record,
+                        place,
+                        print,
+                    }),
+                )
+            }
+            Kind::Many(cell) => {
+                let this = cell.get();
+                rest = Some(this.older);
+                let (record, place) = (this.record, this.place);
+                let object = match this.what {
+                    What::Object(print) => {
+                        let print = Some(print);
+                        Some(Placed {
+                            record,
+                            place,
+                            print,
+                        })
+                    }
+                    What::Tombstone(at) => {
+                        gone.push(at);
+                        None
+                    }
+                };
+                (Some(cell), object)
+            }
+        };
+        let object = object.filter(|object| {
+            let is_gone = gone.peek() == Some(&object.place);
+            if is_gone {
+                gone.pop();
+            }
+            !is_gone || cfg!(fyris_mutant = "chain_tombstone_unseen")
+        });
+        Some(Step { cell, object })
+    })
+}
+
+fn objects(content: Option<Content>) -> impl Iterator<Item = Placed> {
+    walk(content, None).filter_map(|step| step.object)
 }
 
 /// The records from the newest to the oldest.
 pub(crate) fn newest_first(content: Option<Content>) -> impl Iterator<Item = RecordPtr> {
-    let mut rest = content;
-    std::iter::from_fn(move || match rest?.kind() {
-        Kind::One(record) => {
-            rest = None;
-            Some(record)
-        }
-        Kind::Many(cell) => {
-            rest = Some(cell.get().older);
-            Some(cell.get().record)
-        }
-    })
+    objects(content).map(|object| object.record)
 }
 
 /// The records in insertion order.
 pub(crate) fn oldest_first(content: Content) -> Vec<RecordPtr> {
-    let mut records: Vec<_> = newest_first(Some(content)).collect();
+    let mut records = Vec::with_capacity(content.count());
+    records.extend(newest_first(Some(content)).inspect(|record| record.prefetch()));
     records.reverse();
     records
+}
+
+/// Returns whether a key has this very object.
+pub(crate) fn has(content: Option<Content>, like: RecordPtr) -> bool {
+    let print = like.fingerprint();
+    objects(content).any(|object| object.may_have(print) && object.record.same_object(like))
 }
 
 /// Shows `f` the objects of a key in insertion order, each as a content.
@@ -110,76 +252,143 @@ pub(crate) fn each(content: Content, f: impl FnMut(Content)) {
     }
 }
 
-/// The chain without the records that `gone` accepts.
-pub(crate) struct Without {
-    pub(crate) rest: Option<Content>,
-    /// The lowest content that old and new chain share.
-    shared: Option<Content>,
-    pub(crate) removed: usize,
+/// The objects to be taken out of a chain.
+pub(crate) enum Gone<'a, F: Fn(RecordPtr) -> bool> {
+    /// That which is the same as this one: there is one at most.
+    Like(RecordPtr),
+    /// All that are the same as this one.
+    AllLike(RecordPtr),
+    /// Those that the function accepts.
+    These(&'a F),
 }
 
-/// Takes out the records that `gone` accepts; O(objects).
-///
-/// Records that stay keep their place and their owner; cells newer than the oldest one removed are new.
-pub(crate) fn without(old: Content, gone: impl Fn(RecordPtr) -> bool) -> Without {
-    // Walk down remembering what is newer; the part below the last removal is shared.
-    let mut newer: Vec<RecordPtr> = Vec::new();
-    let mut kept_newer = 0;
-    let (mut shared, mut removed) = (Some(old), 0);
-    let mut at = Some(old);
-    while let Some(content) = at {
-        let (record, older) = match content.kind() {
-            Kind::One(record) => (record, None),
-            Kind::Many(cell) => (cell.get().record, Some(cell.get().older)),
-        };
-        if gone(record) {
-            removed += 1;
-            shared = older;
-            kept_newer = newer.len();
-        } else {
-            newer.push(record);
+impl<F: Fn(RecordPtr) -> bool> Gone<'_, F> {
+    /// The objects in a chain that are to go, the newest first.
+    fn among(&self, content: Content) -> SmallVec<[Placed; 1]> {
+        match self {
+            Gone::Like(like) | Gone::AllLike(like) => {
+                let print = like.fingerprint();
+                let most = match self {
+                    Gone::Like(_) => 1,
+                    _ => usize::MAX,
+                };
+                let is_like =
+                    |object: &Placed| object.may_have(print) && object.record.same_object(*like);
+                objects(Some(content)).filter(is_like).take(most).collect()
+            }
+            Gone::These(these) => {
+                let is_one = |object: &Placed| these(object.record);
+                objects(Some(content)).filter(is_one).collect()
+            }
         }
-        at = older;
     }
-    let rest = newer[..kept_newer]
-        .iter()
-        .rev()
-        .fold(shared, |rest, &r| Some(push(r, rest)));
+}
+
+/// A chain without some of its records.
+pub(crate) struct Without {
+    pub(crate) rest: Option<Content>,
+    /// The highest content that the old and the new chain share.
+    shared: Option<Content>,
+    removed: SmallVec<[Placed; 1]>,
+    /// Cells that the new chain has and the old one has not.
+    fresh: usize,
+}
+
+/// Chains of no more objects than this never have tombstones.
+const SHORT: usize = 16;
+/// There is a tombstone for no more than one object out of so many.
+const PART: usize = 8;
+
+/// Takes objects out; `None` if there are none to be taken. O(objects), but most of it is passing over cells.
+///
+/// Records that stay keep their place and their owner.
+pub(crate) fn without<F>(old: Content, gone: &Gone<'_, F>) -> Option<Without>
+where
+    F: Fn(RecordPtr) -> bool,
+{
+    let removed = gone.among(old);
+    if removed.is_empty() {
+        return None;
+    }
+    let (tombstones, _) = tombstones_and_place(old);
+    let few = removed.len() + tombstones as usize <= old.count() / PART;
+    Some(if few && old.count() > SHORT {
+        with_tombstones(old, removed)
+    } else {
+        rebuilt(old, removed)
+    })
+}
+
+fn with_tombstones(old: Content, removed: SmallVec<[Placed; 1]>) -> Without {
+    let newest = objects(Some(old)).find(|object| removed.iter().all(|r| r.place != object.place));
+    let newest = newest.expect("few objects are taken out").record;
+    let add = |older, object: &Placed| bury(object.place, newest, older);
     Without {
-        rest,
-        shared,
+        rest: Some(removed.iter().fold(old, add)),
+        shared: Some(old),
+        fresh: removed.len(),
         removed,
     }
 }
 
-/// Retires what [`without`] took out: the removed records and the cells that were rebuilt.
-///
-/// # Safety
-///
-/// The chain without them has taken the old one's place.
-pub(crate) unsafe fn retire_removed(
-    old: Content,
-    change: &Without,
-    gone: impl Fn(RecordPtr) -> bool,
-    pin: &impl Guard,
-) -> usize {
-    let mut bytes = 0;
-    let mut at = Some(old);
-    while at != change.shared {
-        let Some(content) = at else { break };
-        let (record, cell) = parts(content);
-        at = cell.map(|c| c.get().older);
-        if gone(record) {
-            bytes += record.size();
-            // SAFETY: not in the new chain, and the old one is unreachable.
-            unsafe { record.retire(pin) };
-        }
-        if let Some(cell) = cell {
-            // SAFETY: above the shared part, so not in the new chain.
-            unsafe { pin.retire(cell.0.as_ptr()) };
+fn rebuilt(old: Content, removed: SmallVec<[Placed; 1]>) -> Without {
+    // Walk down remembering what is newer; the part below the last object that is gone is shared.
+    let mut newer: Vec<Placed> = Vec::new();
+    let mut kept_newer = 0;
+    let mut shared = Some(old);
+    let mut left = removed.iter().peekable();
+    for step in walk(Some(old), None) {
+        let goes = match step.object {
+            Some(object) => left.next_if(|next| next.place == object.place).is_some(),
+            None => true,
+        };
+        if goes {
+            shared = step.cell.map(|cell| cell.get().older);
+            kept_newer = newer.len();
+        } else {
+            newer.extend(step.object);
         }
     }
-    bytes
+    let add = |rest, object: &Placed| {
+        let print = || object.print.unwrap_or_else(|| object.record.fingerprint());
+        Some(push_with(object.record, print, rest))
+    };
+    // The first has no cell if nothing is below.
+    let fresh = kept_newer - usize::from(shared.is_none() && kept_newer > 0);
+    Without {
+        rest: newer[..kept_newer].iter().rev().fold(shared, add),
+        shared,
+        removed,
+        fresh,
+    }
+}
+
+impl Without {
+    /// The number of objects that were taken out.
+    pub(crate) fn removed(&self) -> usize {
+        self.removed.len()
+    }
+
+    /// Retires the records that were taken out of `old` and the cells that the new chain has not; returns how many
+    /// bytes more the new chain takes, or fewer.
+    ///
+    /// # Safety
+    ///
+    /// The new chain has taken the old one's place.
+    pub(crate) unsafe fn retire(self, old: Content, pin: &impl Guard) -> i64 {
+        let mut bytes = (self.fresh * size_of::<Cell>()) as i64;
+        for object in &self.removed {
+            bytes -= object.record.size() as i64;
+            // SAFETY: not in the new chain, and the old one is unreachable.
+            unsafe { object.record.retire(pin) };
+        }
+        for cell in walk(Some(old), self.shared).filter_map(|step| step.cell) {
+            bytes -= size_of::<Cell>() as i64;
+            // SAFETY: above the shared part, so not in the new chain.
+            unsafe { cell.retire(pin) };
+        }
+        bytes
+    }
 }
 
 /// The chain with some records in the place of others, all cells new; `None` if `other` knows none of its records.
@@ -214,44 +423,34 @@ pub(crate) unsafe fn retire_replaced(
     replaced: impl Fn(RecordPtr) -> bool,
     pin: &impl Guard,
 ) {
-    let mut at = Some(old);
-    while let Some(content) = at {
-        let (record, cell) = parts(content);
-        at = cell.map(|c| c.get().older);
+    for step in walk(Some(old), None) {
         // SAFETY: the new chain has cells of its own, and not these records; retired once.
         unsafe {
-            if replaced(record) {
-                record.retire(pin);
+            if let Some(object) = step.object.filter(|object| replaced(object.record)) {
+                object.record.retire(pin);
             }
-            if let Some(cell) = cell {
-                pin.retire(cell.0.as_ptr());
+            if let Some(cell) = step.cell {
+                cell.retire(pin);
             }
         }
     }
 }
 
-/// The objects inserted before the newest.
+/// What was there before the newest cell.
 pub(crate) fn older(content: Content) -> Option<Content> {
-    parts(content).1.map(|cell| cell.get().older)
-}
-
-fn parts(content: Content) -> (RecordPtr, Option<CellPtr>) {
     match content.kind() {
-        Kind::One(record) => (record, None),
-        Kind::Many(cell) => (cell.get().record, Some(cell)),
+        Kind::One(_) => None,
+        Kind::Many(cell) => Some(cell.get().older),
     }
 }
 
 /// Bytes of the cells and records of `top` down to `bottom`, which is not counted.
 pub(crate) fn size_above(top: Content, bottom: Option<Content>) -> usize {
-    let mut bytes = 0;
-    let mut at = Some(top);
-    while let Some(content) = at.filter(|_| at != bottom) {
-        let (record, cell) = parts(content);
-        bytes += record.size() + cell.map_or(0, |_| size_of::<Cell>());
-        at = cell.map(|c| c.get().older);
-    }
-    bytes
+    let bytes = |step: Step| {
+        step.object.map_or(0, |object| object.record.size())
+            + step.cell.map_or(0, |_| size_of::<Cell>())
+    };
+    walk(Some(top), bottom).map(bytes).sum()
 }
 
 /// Retires the cells and records of `top` down to `bottom`, which stays.
@@ -260,15 +459,14 @@ pub(crate) fn size_above(top: Content, bottom: Option<Content>) -> usize {
 ///
 /// They are in no slot any more, and are retired once.
 pub(crate) unsafe fn retire_above(top: Content, bottom: Option<Content>, pin: &impl Guard) {
-    let mut at = Some(top);
-    while let Some(content) = at.filter(|_| at != bottom) {
-        let (record, cell) = parts(content);
-        at = cell.map(|c| c.get().older);
+    for step in walk(Some(top), bottom) {
         // SAFETY: forwarded, for the record and its cell.
         unsafe {
-            record.retire(pin);
-            if let Some(cell) = cell {
-                pin.retire(cell.0.as_ptr());
+            if let Some(object) = step.object {
+                object.record.retire(pin);
+            }
+            if let Some(cell) = step.cell {
+                cell.retire(pin);
             }
         }
     }
@@ -280,14 +478,9 @@ pub(crate) unsafe fn retire_above(top: Content, bottom: Option<Content>, pin: &i
 ///
 /// As [`retire_above`].
 pub(crate) unsafe fn retire_cells_above(top: Content, bottom: Option<Content>, pin: &impl Guard) {
-    let mut at = Some(top);
-    while let Some(content) = at.filter(|_| at != bottom) {
-        let (_, cell) = parts(content);
-        at = cell.map(|c| c.get().older);
-        if let Some(cell) = cell {
-            // SAFETY: forwarded.
-            unsafe { pin.retire(cell.0.as_ptr()) };
-        }
+    for cell in walk(Some(top), bottom).filter_map(|step| step.cell) {
+        // SAFETY: forwarded.
+        unsafe { cell.retire(pin) };
     }
 }
 
@@ -307,14 +500,13 @@ pub(crate) unsafe fn free(top: Content) {
 ///
 /// Nobody else can reach them.
 pub(crate) unsafe fn free_above(top: Content, bottom: Option<Content>) {
-    let mut at = Some(top);
-    while let Some(content) = at.filter(|_| at != bottom) {
-        let (record, cell) = parts(content);
-        at = cell.map(|c| c.get().older);
-        // SAFETY: forwarded, for the record and its cell.
+    for step in walk(Some(top), bottom) {
+        // SAFETY: forwarded, for the record and its cell; the walk is below it already.
         unsafe {
-            record.free();
-            if let Some(cell) = cell {
+            if let Some(object) = step.object {
+                object.record.free();
+            }
+            if let Some(cell) = step.cell {
                 Cell::reclaim(cell.0.as_ptr());
             }
         }
@@ -365,23 +557,72 @@ mod tests {
         ] {
             let old = chain(before);
             let like = record(gone);
-            let is_gone = |r: RecordPtr| r.same_object(like);
-            let bytes = old.size();
-            let change = without(old, is_gone);
-            assert_eq!(numbers(change.rest), after);
-            assert_eq!(change.removed, before.len() - after.len());
-            assert_eq!(change.rest.map_or(0, Content::count), after.len());
-            let pin = fyris_sync::reclaim::pin();
-            // SAFETY: nobody else has either chain.
-            unsafe {
-                let freed = retire_removed(old, &change, is_gone, &pin);
-                assert!(freed <= bytes);
-                if let Some(rest) = change.rest {
-                    free(rest);
-                }
-                like.free();
-            }
+            check_without(old, like, after);
         }
+    }
+
+    /// Takes out what is like a record, which is freed with both chains.
+    fn check_without(old: Content, like: RecordPtr, after: &[i64]) {
+        let (count, bytes) = (old.count(), old.size() as i64);
+        let is_like = |record: RecordPtr| record.same_object(like);
+        let change = without(old, &Gone::These(&is_like));
+        let rest = change.as_ref().map_or(Some(old), |change| change.rest);
+        assert_eq!(numbers(rest), after);
+        assert_eq!(rest.map_or(0, Content::count), after.len());
+        let removed = change.as_ref().map_or(0, Without::removed);
+        assert_eq!(removed, count - after.len());
+        let pin = fyris_sync::reclaim::pin();
+        // SAFETY: nobody else has either chain.
+        unsafe {
+            let more = change.map_or(0, |change| change.retire(old, &pin));
+            assert_eq!(bytes + more, rest.map_or(0, Content::size) as i64);
+            rest.into_iter().for_each(|rest| free(rest));
+            like.free();
+        }
+    }
+
+    /// Objects come and go at random, in chains that are short and long, one or several at a time; a vector is compared.
+    #[test]
+    fn a_chain_holds_what_was_put_in_and_not_taken_out() {
+        let mut seed = 7_u64;
+        let mut random = move |below: usize| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (seed >> 33) as usize % below
+        };
+        let pin = fyris_sync::reclaim::pin();
+        let (mut chain, mut all, mut bytes) = (None, Vec::new(), 0);
+        let (mut buried, mut next) = (false, 0);
+        for round in 0..6000 {
+            let wanted = [5, 60, 300][round / 500 % 3];
+            if random(wanted * 2) >= all.len() {
+                // Every tenth is there twice.
+                next += i64::from(random(10) > 0);
+                let top = push(record(next), chain);
+                bytes += size_above(top, chain) as i64;
+                (chain, all) = (Some(top), [all, vec![next]].concat());
+            } else {
+                let part = [1, 1, 1, 40][random(4)];
+                let chosen: Vec<i64> = (0..part).map(|_| all[random(all.len())]).collect();
+                let old = chain.expect("it has objects");
+                let is_one = |r: RecordPtr| chosen.contains(&numbers(Some(Content::one(r)))[0]);
+                let change = without(old, &Gone::These(&is_one)).expect("they are there");
+                chain = change.rest;
+                // SAFETY: nobody else has the chains.
+                bytes += unsafe { change.retire(old, &pin) };
+                all.retain(|n| !chosen.contains(n));
+            }
+            let (tombstones, place) = chain.map_or((0, 0), tombstones_and_place);
+            buried |= tombstones > 1;
+            assert!(place as usize <= all.len() + tombstones as usize);
+            assert_eq!(numbers(chain), all);
+            assert_eq!(chain.map_or(0, Content::count), all.len());
+            assert_eq!(chain.map_or(0, Content::size) as i64, bytes);
+            let newest = chain.map(|chain| numbers(Some(Content::one(chain.newest()))));
+            assert_eq!(newest.as_ref().map(|n| &n[0]), all.last());
+        }
+        assert!(buried);
+        // SAFETY: nobody else has it.
+        unsafe { chain.into_iter().for_each(|chain| free(chain)) };
     }
 
     #[test]

@@ -190,6 +190,8 @@ fn equality_overlooks_what_erlang_does() {
         check_round_trip(a);
         for b in &terms {
             assert_eq!(equal(&encode(a), &encode(b)), a == b, "{a:?} {b:?}");
+            let print = |term| value::fingerprint(&encode(term).0);
+            assert!(a != b || print(a) == print(b), "{a:?} {b:?}");
         }
     }
     assert!(terms[0] == terms[1] && terms[4] == terms[5]);
@@ -221,6 +223,8 @@ proptest! {
     #[test]
     fn equality((a, b) in arbitrary::related_pair()) {
         prop_assert_eq!(equal(&encode(&a), &encode(&b)), a == b);
+        let print = |term| value::fingerprint(&encode(term).0);
+        prop_assert!(a != b || print(&a) == print(&b));
         prop_assert!(equal(&encode(&a), &encode(&a.clone())));
     }
 

@@ -8,7 +8,7 @@
 use fyris_index::{Entry, Index};
 use fyris_sync::reclaim::Guard;
 
-use crate::chain;
+use crate::chain::{self, Gone};
 use crate::error::Result;
 use crate::key_kind::KeyKind;
 use crate::record::{NewRecord, RecordPtr};
@@ -78,7 +78,7 @@ where
         words.sort_unstable();
         let gone = |record: RecordPtr| words.binary_search(&record.bits()).is_ok();
         // The fixes know of the key already: who found it has told them.
-        self.remove_objects(self.key_of(first), gone, || (), pin)
+        self.remove_objects(self.key_of(first), &Gone::These(&gone), || (), pin)
     }
 
     /// Puts new objects in the places of those old ones of one key that are still there: pairs of old and new. How

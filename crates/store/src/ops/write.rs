@@ -3,7 +3,7 @@
 use fyris_index::{Entry, Index};
 use fyris_sync::reclaim::Guard;
 
-use crate::chain;
+use crate::chain::{self, Gone};
 use crate::fix::Fixes;
 use crate::ids::TableType;
 use crate::key_kind::KeyKind;
@@ -68,7 +68,7 @@ where
 
     /// Whether a bag has this very object already.
     pub(crate) fn is_repeated(&self, record: RecordPtr, content: Option<Content>) -> bool {
-        self.kind == TableType::Bag && chain::newest_first(content).any(|r| r.same_object(record))
+        self.kind == TableType::Bag && chain::has(content, record)
     }
 
     /// Accounts for `record`, put in the place of `old`, and retires `old`.
@@ -104,8 +104,11 @@ where
     /// Takes out the objects exactly equal to `like`. `fixes` are told of the key if it goes with them.
     pub(crate) fn delete_object(&self, like: &NewRecord, fixes: &Fixes, pin: &impl Guard) {
         let like = like.ptr();
-        let gone = |record: RecordPtr| record.same_object(like);
-        self.remove_objects(self.key_of(like), gone, || fixes.note_one(like), pin);
+        let gone: Gone<'_, fn(RecordPtr) -> bool> = match self.kind {
+            TableType::DuplicateBag => Gone::AllLike(like),
+            _ => Gone::Like(like),
+        };
+        self.remove_objects(self.key_of(like), &gone, || fixes.note_one(like), pin);
     }
 
     /// Takes the objects out of a key that are to be `gone`; how many. `last` is called, with the slot protected, if
@@ -113,17 +116,16 @@ where
     pub(crate) fn remove_objects(
         &self,
         key: &K::Key,
-        gone: impl Fn(RecordPtr) -> bool,
+        gone: &Gone<'_, impl Fn(RecordPtr) -> bool>,
         last: impl Fn(),
         pin: &impl Guard,
     ) -> usize {
         let change = self.write(key, pin, |old| {
-            let Some(old) = old else {
+            let Some((old, without)) = old.and_then(|old| Some((old, chain::without(old, gone)?)))
+            else {
                 return (Change::Keep, None);
             };
-            let without = chain::without(old, &gone);
             let change = match without.rest {
-                _ if without.removed == 0 => return (Change::Keep, None),
                 None => {
                     last();
                     Change::Remove
@@ -135,11 +137,11 @@ where
         let Some((old, without)) = change else {
             return 0;
         };
-        let rest = without.rest.map_or(0, |rest| rest.size() as i64);
-        self.account(-(without.removed as i64), rest - old.size() as i64);
+        let removed = without.removed();
         // SAFETY: what is left took the old chain's place.
-        unsafe { chain::retire_removed(old, &without, gone, pin) };
-        without.removed
+        let bytes = unsafe { without.retire(old, pin) };
+        self.account(-(removed as i64), bytes);
+        removed
     }
 
     /// The key of a record; the caller is pinned, or owns the record, for as long as it uses it.

@@ -405,6 +405,13 @@ impl RecordPtr {
         }
     }
 
+    /// A number that objects of a key have in common if they are the [same](RecordPtr::same_object), and others rarely.
+    #[inline]
+    pub(crate) fn fingerprint(self) -> u32 {
+        // SAFETY: live while the caller, which holds it, looks at it.
+        value::fingerprint(unsafe { self.values() })
+    }
+
     /// Bytes allocated for the record, as the allocator rounds them; without its blobs. None for an inline object.
     #[inline]
     pub(crate) fn size(self) -> usize {

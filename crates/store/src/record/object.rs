@@ -175,6 +175,16 @@ impl<'g> Object<'g> {
         Some(values)
     }
 
+    /// Shows `f` all elements but the key as they are stored, one after another
+    /// ([`ValueWriter`](fyris_term::value::ValueWriter)).
+    #[inline]
+    pub fn with_values<R>(&self, f: impl FnOnce(&[u8]) -> R) -> R {
+        match self.word_values() {
+            Some((bytes, len)) => f(&bytes[..len]),
+            None => f(self.value_bytes()),
+        }
+    }
+
     /// The value bytes of all elements but the key.
     #[inline]
     pub(crate) fn value_bytes(&self) -> &'g [u8] {

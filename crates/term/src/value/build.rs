@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::{Atom, MAX_DEPTH, Pid, Term};
+use crate::{Atom, MAX_DEPTH, Term};
 
 use super::error::{ValueError, ValueErrorKind};
 use super::reader::{Reader, Result};
+use super::skip::bytes_behind;
 use super::{decode, tag};
 
 /// Makes terms of another representation, from the leaves up.
@@ -59,8 +60,11 @@ pub trait Build {
     }
     /// A map: keys and values in turn, in exact order of the keys, which are all different.
     fn map(&mut self, pairs: &[Self::Out]) -> Self::Out;
-    /// A process identifier.
-    fn pid(&mut self, pid: &Pid) -> Self::Out;
+    /// A process identifier: the number of its node's atom, its two numbers, and how often the node has started. `None`
+    /// if it is made by [`Build::other`].
+    fn pid(&mut self, _node: u32, _id: u32, _serial: u32, _creation: u32) -> Option<Self::Out> {
+        None
+    }
     /// A reference: the number of its node's atom and how often that node has started; its numbers, low bytes first;
     /// and the blobs that the value came with. `None` if it is made by [`Build::other`].
     fn reference(
@@ -71,7 +75,7 @@ pub trait Build {
     ) -> Option<Self::Out> {
         None
     }
-    /// A big integer, bitstring, port, reference or fun.
+    /// A big integer, bitstring, process identifier, port, reference or fun.
     fn other(&mut self, term: &Term) -> Self::Out;
 }
 
@@ -179,7 +183,8 @@ impl<'a, B: Build> Run<'a, '_, B> {
     #[inline(always)]
     fn word(&mut self, at: usize, tag: u8) -> (usize, B::Out) {
         let behind = self.bytes[at + 1..].first_chunk::<8>();
-        let Some(word) = behind.map(|&chunk| u64::from_le_bytes(chunk)) else {
+        let word = behind.map(|&chunk| u64::from_le_bytes(chunk));
+        let Some(word) = word.or_else(|| self.end_word(at + 1, tag)) else {
             return self.last_word(at, tag);
         };
         match tag {
@@ -202,6 +207,16 @@ impl<'a, B: Build> Run<'a, '_, B> {
         }
     }
 
+    /// The bytes from a place on, fewer than eight, as a word: out of the last eight there are. `None` if there are not
+    /// eight, or not all that follow the tag.
+    #[inline(always)]
+    fn end_word(&self, from: usize, tag: u8) -> Option<u64> {
+        let last = self.bytes.last_chunk::<8>()?;
+        let left = self.bytes.len() - from;
+        let is_whole = (1..8).contains(&left) && bytes_behind(tag) <= left;
+        is_whole.then(|| u64::from_le_bytes(*last) >> (64 - 8 * left))
+    }
+
     #[inline(always)]
     fn atom(&mut self, at: usize, end: usize, id: u32) -> (usize, B::Out) {
         match self.builder.atom_of(id) {
@@ -210,7 +225,7 @@ impl<'a, B: Build> Run<'a, '_, B> {
         }
     }
 
-    /// As [`Run::word`], close to the end of the bytes, and of the rarer tags.
+    /// As [`Run::word`], of few bytes, and of the rarer tags.
     #[inline(never)]
     fn last_word(&mut self, at: usize, tag: u8) -> (usize, B::Out) {
         match tag {
@@ -250,10 +265,7 @@ impl<'a, B: Build> Run<'a, '_, B> {
                 None => self.fail(behind, ValueErrorKind::Truncated),
             },
             tag::BLOB => self.blob(behind),
-            tag::PID => match self.read(behind, decode::pid) {
-                Some((end, pid)) => (end, self.builder.pid(&pid)),
-                None => self.nowhere(),
-            },
+            tag::PID => self.pid(at),
             tag::REFERENCE => match self.read(behind, decode::reference_parts) {
                 Some((end, (node, creation, ids))) => {
                     let made = self.builder.reference((node, creation), ids, self.blobs);
@@ -281,6 +293,21 @@ impl<'a, B: Build> Run<'a, '_, B> {
                 }
             }
             _ => self.rare(at),
+        }
+    }
+
+    /// By words that stay in registers: a `Pid` would be written in parts and read at once, which waits.
+    #[inline]
+    fn pid(&mut self, at: usize) -> (usize, B::Out) {
+        let words = self.bytes[at + 1..].first_chunk::<16>();
+        let made = words.and_then(|words| {
+            let (words, _) = words.as_chunks::<4>();
+            let word = |at: usize| u32::from_le_bytes(words[at]);
+            self.builder.pid(word(0), word(1), word(2), word(3))
+        });
+        match made {
+            Some(pid) => (at + 17, pid),
+            None => self.rare(at),
         }
     }
 
@@ -406,7 +433,9 @@ pub fn build_term<B: Build>(term: &Term, builder: &mut B) -> B::Out {
         Term::Atom(atom) => builder.atom(*atom),
         Term::Binary(bytes) if bytes.len() > super::MAX_INLINE_BINARY => builder.blob(bytes),
         Term::Binary(bytes) => builder.binary(bytes),
-        Term::Pid(pid) => builder.pid(pid),
+        Term::Pid(pid) => builder
+            .pid(pid.node.id(), pid.id, pid.serial, pid.creation)
+            .unwrap_or_else(|| builder.other(term)),
         Term::Tuple(elements) => {
             let elements = all(elements, builder);
             builder.tuple(&elements)

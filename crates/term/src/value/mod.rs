@@ -56,7 +56,7 @@
 pub use build::{Build, build, build_term};
 pub use decode::decode;
 pub use encode::{IntBytes, TooDeep, ValueWriter, encode};
-pub use equal::equal;
+pub use equal::{equal, fingerprint};
 pub use error::{ValueError, ValueErrorKind};
 pub use skip::{behind_key, skip};
 pub use view::{View, as_int, is_plain, view};

@@ -99,6 +99,13 @@ const PART: u8 = 0x10;
 /// The number of bytes that follow a tag, in the low half, and of terms, in the high half.
 static FOLLOWING: [u8; 256] = following();
 
+/// Returns the number of bytes that follow a tag of an integer, atom or short binary; a great one for tags that do not
+/// tell.
+#[inline(always)]
+pub(super) fn bytes_behind(tag: u8) -> usize {
+    usize::from(FOLLOWING[usize::from(tag)])
+}
+
 const fn following() -> [u8; 256] {
     let mut table = [UNKNOWN; 256];
     let mut tag = 0;

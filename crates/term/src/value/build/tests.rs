@@ -93,9 +93,6 @@ impl Build for Heap {
             other => panic!("{other:?}"),
         }
     }
-    fn pid(&mut self, pid: &Pid) -> usize {
-        self.keep(Term::Pid(Box::new(pid.clone())))
-    }
     fn other(&mut self, term: &Term) -> usize {
         self.keep(term.clone())
     }

@@ -6,6 +6,7 @@ mod folds;
 mod info;
 mod lists;
 mod navigate;
+mod pattern;
 mod point;
 mod query;
 mod read;

@@ -1,6 +1,7 @@
-//! Queries that name one key and say nothing else of an object but its size: a lookup answers them.
+//! Queries that name one key, and of the other elements say nothing or what a [`Pattern`] can say: a lookup answers
+//! them.
 //!
-//! `select(T, [{{Key, '$1'}, [], ['$1']}])`, `match_object(T, {Key, '_', '_'})` and their like are what programs ask
+//! `select(T, [{{Key, '$1'}, [], ['$1']}])`, `match_delete(T, {Key, {Pid, '_'}})` and their like are what programs ask
 //! most. Most of the time of such a query went into the compilation of its specification; here none is made. What is
 //! recognized is valid, whatever the table holds; whatever is not recognized goes the long way, where errors are found
 //! too.
@@ -9,6 +10,7 @@ use fyris::{Object, Table, TableType};
 use fyris_term::key::KeyBuf;
 use smallvec::SmallVec;
 
+use super::pattern::Pattern;
 use super::query::Verb;
 use crate::call::Fail;
 use crate::sys::{Env, ErlNifTermType as Kind, Term};
@@ -39,6 +41,13 @@ struct Asked<'t> {
 /// The position of each variable, by its number; positions count from 1.
 type Places = [u8; atoms::VARIABLES];
 
+/// What an asked query says of objects: the key, what else, and where the variables are.
+struct Said {
+    key: Term,
+    pattern: Pattern,
+    places: Places,
+}
+
 /// The answer, `{done, Result}`; `None` if the query is of another form.
 pub(super) fn answer(env: Env, args: &[Term], verb: Verb) -> Result<Option<Term>, Fail> {
     let Some(asked) = Asked::of(env, args[1], verb) else {
@@ -48,18 +57,18 @@ pub(super) fn answer(env: Env, args: &[Term], verb: Verb) -> Result<Option<Term>
         tables::write(env, args[0], |table, _| asked.delete(env, table))
     } else {
         tables::with(env, args[0], |table, pin| {
-            let Some((key, places)) = asked.key(env, table.keypos()) else {
+            let Some(said) = asked.said(env, table.keypos()) else {
                 return Ok(None);
             };
             let find = |key: &KeyBuf| {
                 let found = |objects: &[Object<'_>]| {
-                    asked.result(env, verb, objects, &places, |object| {
-                        asked.fits(table, object, key)
+                    asked.result(env, verb, objects, &said.places, |object| {
+                        asked.fits(table, object, key, &said.pattern)
                     })
                 };
                 Ok(table.lookup_with(key, pin, found)?)
             };
-            super::with_key(env, key, find).map(Some)
+            super::with_key(env, said.key, find).map(Some)
         })
     }?;
     Ok(result.map(|result| env.make_tuple(&[atoms::done(env), result])))
@@ -82,45 +91,56 @@ impl<'t> Asked<'t> {
         Some(Asked { head, wanted })
     }
 
-    /// The key, if it is one and all else in the head are variables, each of which stands there once, and where they
-    /// are.
-    fn key(&self, env: Env, keypos: usize) -> Option<(Term, Places)> {
+    /// What it says; `None` if a variable stands there twice or anywhere but at the top, or the pattern is of another
+    /// form.
+    fn said(&self, env: Env, keypos: usize) -> Option<Said> {
         let mut places = [0; atoms::VARIABLES];
+        let mut pattern = Pattern::default();
         // One byte holds a position.
         if self.head.len() > usize::from(u8::MAX) {
             return None;
         }
         for (place, &element) in self.head.iter().enumerate() {
-            if place + 1 == keypos || element == atoms::anything(env) {
+            if place + 1 == keypos {
                 continue;
             }
-            let number = atoms::variable(env, element)?;
+            let Some(number) = atoms::variable(env, element) else {
+                pattern.value(env, element, 0)?;
+                continue;
+            };
             if places[number] != 0 {
                 return None;
             }
             places[number] = place as u8 + 1;
+            pattern.any();
         }
         let key = *self.head.get(keypos - 1)?;
         let known = match self.wanted {
             Wanted::Variable(number) => places[number] != 0,
             _ => true,
         };
-        (known && is_constant(env, key, 0)).then_some((key, places))
+        (known && is_constant(env, key, 0)).then_some(Said {
+            key,
+            pattern,
+            places,
+        })
     }
 
     /// Returns whether an object that was looked up matches.
-    fn fits(&self, table: &Table, object: &Object<'_>, key: &KeyBuf) -> bool {
+    fn fits(&self, table: &Table, object: &Object<'_>, key: &KeyBuf, pattern: &Pattern) -> bool {
         // In an ordered set the stored key may be `1.0` where `1` is asked for.
         object.arity() == self.head.len()
             && (table.table_type() != TableType::OrderedSet || object.has_key_bytes(key.bytes()))
+            && pattern.fits(object)
     }
 
     fn delete(&self, env: Env, table: &Table) -> Result<Option<Term>, Fail> {
-        let Some((key, _)) = self.key(env, table.keypos()) else {
+        let Some(Said { key, pattern, .. }) = self.said(env, table.keypos()) else {
             return Ok(None);
         };
         super::with_key(env, key, |key| {
-            let count = table.delete_of_key(key, |object| self.fits(table, &object, key))?;
+            let count =
+                table.delete_of_key(key, |object| self.fits(table, &object, key, &pattern))?;
             Ok(Some(env.make_int(count as i64)))
         })
     }
@@ -139,7 +159,7 @@ impl<'t> Asked<'t> {
         }
         let most = objects
             .first()
-            .map_or(0, |object| CELL + most_words(object));
+            .map_or(0, |object| objects.len() * (CELL + most_words(object)));
         with_maker(env, most, |maker, stack| {
             matching.fold(atoms::nil(env), |tail, object| {
                 let mut element = |place: u8| {
@@ -191,14 +211,19 @@ fn only(env: Env, list: Term) -> Option<Term> {
     (tail == atoms::nil(env)).then_some(element)
 }
 
+/// Returns whether an atom in a head stands for itself.
+pub(super) fn is_name(env: Env, atom: Term) -> bool {
+    let name = atoms::from_machine(env, atom).map(|atom| atom.as_str());
+    name.is_some_and(|name| name != "_" && !name.starts_with('$'))
+}
+
 /// Returns whether a term in a head stands for itself: there is no variable in it and no map.
 fn is_constant(env: Env, term: Term, depth: usize) -> bool {
     if term.small().is_some() || term.local_pid().is_some() {
         return true;
     }
     if term.atom_index().is_some() {
-        let name = atoms::from_machine(env, term).map(|atom| atom.as_str());
-        return name.is_some_and(|name| name != "_" && !name.starts_with('$'));
+        return is_name(env, term);
     }
     match env.kind(term) {
         Kind::ERL_NIF_TERM_TYPE_BITSTRING

@@ -35,15 +35,16 @@ pub(super) fn member(env: Env, args: &[Term]) -> Reply {
 /// Objects as a list of tuples. The caller's own key goes back where it is the same.
 pub(super) fn make_list(env: Env, asked: Option<(Term, &KeyBuf)>, objects: &[Object<'_>]) -> Term {
     let nil = atoms::nil(env);
-    let most = objects
-        .first()
-        .map_or(0, |object| CELL + most_words(object));
+    let Some(first) = objects.first() else {
+        return nil;
+    };
+    // In an ordered set the stored key may be `1.0` where the caller asked for `1`. Several objects have one key.
+    let is_same = |key: &KeyBuf| !first.is_small() && first.has_key_bytes(key.bytes());
+    let key = asked.filter(|(_, key)| is_same(key)).map(|(term, _)| term);
+    let most = objects.len() * (CELL + most_words(first));
     with_maker(env, most, |maker, stack| {
         objects.iter().rev().fold(nil, |tail, object| {
-            // In an ordered set the stored key may be `1.0` where the caller asked for `1`.
-            let is_same = |key: &KeyBuf| !object.is_small() && object.has_key_bytes(key.bytes());
-            let same = asked.filter(|(_, key)| is_same(key));
-            let object = object.build(same.map(|(term, _)| term), maker, stack);
+            let object = object.build(key, maker, stack);
             maker.cell(object, tail)
         })
     })

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use fyris::Object;
 use fyris_term::value::{Build, build_term};
-use fyris_term::{Atom, Pid, Term as Owned};
+use fyris_term::{Atom, Term as Owned};
 use smallvec::SmallVec;
 
 use super::{keep, rare};
@@ -204,10 +204,10 @@ impl Build for Maker {
             .expect("all keys of a map are different")
     }
 
-    fn pid(&mut self, pid: &Pid) -> Term {
+    #[inline(always)]
+    fn pid(&mut self, node: u32, id: u32, serial: u32, creation: u32) -> Option<Term> {
         self.odd = true;
-        rare::from_local_pid(pid)
-            .unwrap_or_else(|| rare::make(self.env, &Owned::Pid(Box::new(pid.clone()))))
+        rare::from_local_pid(node, id, serial, creation)
     }
 
     #[inline]

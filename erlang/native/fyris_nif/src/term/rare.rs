@@ -47,10 +47,11 @@ pub(super) fn local_pid(id: u64) -> Pid {
 }
 
 /// The machine's local pid from its stored form; `None` for a foreign one.
-pub(super) fn from_local_pid(pid: &Pid) -> Option<Term> {
-    let numbers = u64::from(pid.serial) << NUMBER_BITS | u64::from(pid.id);
-    let id = u64::from(pid.creation) << BOTH_BITS | numbers;
-    (pid.node == here()).then(|| Term::from_local_pid(id))
+#[inline]
+pub(super) fn from_local_pid(node: u32, id: u32, serial: u32, creation: u32) -> Option<Term> {
+    let numbers = u64::from(serial) << NUMBER_BITS | u64::from(id);
+    let id = u64::from(creation) << BOTH_BITS | numbers;
+    (node == here().id()).then(|| Term::from_local_pid(id))
 }
 
 /// A term of a kind that has no form of its own here.
