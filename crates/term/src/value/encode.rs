@@ -52,10 +52,17 @@ pub(super) fn int(value: i64, out: &mut Vec<u8>) {
 
 #[inline]
 fn long_int(value: i64, out: &mut Vec<u8>) {
-    let IntBytes { bytes, len } = IntBytes::new(value);
-    // All nine and back again: a copy of a fixed size is one store or two, not a call.
+    match IntBytes::word(value) {
+        Some((word, len)) => push_word(word, len, out),
+        None => out.extend_from_slice(IntBytes::new(value).as_bytes()),
+    }
+}
+
+/// Appends the low bytes of a word. All eight and back again: a copy of a fixed size is one store, not a call.
+#[inline]
+fn push_word(word: u64, len: usize, out: &mut Vec<u8>) {
     let end = out.len() + len;
-    out.extend_from_slice(&bytes);
+    out.extend_from_slice(&word.to_le_bytes());
     out.truncate(end);
 }
 
@@ -228,11 +235,15 @@ impl ValueWriter<'_> {
         self.out.extend_from_slice(&bytes);
     }
 
+    #[inline]
     pub(super) fn put_atom(&mut self, atom: Atom) {
-        let id = atom.id();
-        let len = (4 - id.leading_zeros() as usize / 8).max(1);
-        self.out.push(tag::ATOM_0 + len as u8);
-        self.out.extend_from_slice(&id.to_le_bytes()[..len]);
+        let id = u64::from(atom.id());
+        let len = 4 - (id as u32 | 1).leading_zeros() as usize / 8;
+        push_word(
+            id << 8 | u64::from(tag::ATOM_0) + len as u64,
+            1 + len,
+            self.out,
+        );
     }
 
     fn shared_binary(&mut self, bytes: &Arc<[u8]>) {

@@ -39,8 +39,9 @@ impl<'a> ValueWriter<'a> {
     /// A float.
     #[inline]
     pub fn float(&mut self, value: Float) {
-        self.out.push(tag::FLOAT);
-        self.out.extend_from_slice(&value.get().to_le_bytes());
+        let mut bytes = [tag::FLOAT; 9];
+        bytes[1..].copy_from_slice(&value.get().to_le_bytes());
+        self.out.extend_from_slice(&bytes);
     }
 
     /// An atom.
@@ -98,8 +99,12 @@ impl<'a> ValueWriter<'a> {
 
     /// A process identifier.
     pub fn pid(&mut self, pid: &Pid) {
-        self.out.push(tag::PID);
-        self.pid_body(pid);
+        let mut bytes = [[tag::PID; 4]; 5];
+        let words = [pid.node.id(), pid.id, pid.serial, pid.creation];
+        for (to, word) in bytes[1..].iter_mut().zip(words) {
+            *to = word.to_le_bytes();
+        }
+        self.out.extend_from_slice(&bytes.as_flattened()[3..]);
     }
 
     /// A whole term, `depth` levels down.

@@ -11,10 +11,11 @@ use fyris_term::{Atom, etf};
 
 use crate::sys::{Env, Term};
 
-/// Entries that need no chunk, and then in the first one; each further one has twice as many as the one before.
-const FIRST: usize = 4096;
+/// Entries that need no chunk, and then in the first one; each further one has twice as many as the one before. The
+/// machine has some ten thousand atoms before a program begins. Memory that no entry is in is never touched.
+const FIRST: usize = 1 << 16;
 /// Chunks: room for 2^32 entries.
-const CHUNKS: usize = 20;
+const CHUNKS: usize = 16;
 
 /// Words by number, zero where there is none yet.
 struct Words {

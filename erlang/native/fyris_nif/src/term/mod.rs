@@ -37,6 +37,18 @@ pub(crate) use value::write_value;
 
 use fyris::Error;
 
+/// How far a thread is with what it gathers in a list. Kept apart from the list, which has to be dropped with the thread
+/// and is dearer to look at: the stage is looked at with every object.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// Nothing is to be gathered.
+    None,
+    /// Under way, with nothing in the list.
+    Begun,
+    /// Under way, with something in the list.
+    Met,
+}
+
 /// The result of reading a term.
 pub(crate) type Result<T> = std::result::Result<T, Error>;
 

@@ -18,7 +18,7 @@ pub(super) fn atom(env: Env, term: Term) -> Result<Atom> {
 }
 
 #[cold]
-fn no_more() -> Error {
+pub(super) fn no_more() -> Error {
     Error::BadArgument("no more atoms".to_owned())
 }
 

@@ -7,9 +7,11 @@
 //! A blob is here while objects with a keeper hold it (see `keep`): each is a holder. The machine's binary may be long
 //! gone by then, and another one in its place, hence the comparing.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+
+use super::Stage;
 
 type Blob = Arc<[u8]>;
 /// The address and the number of some bytes.
@@ -57,25 +59,30 @@ pub(super) fn known(bytes: &[u8]) -> Option<Blob> {
 }
 
 thread_local! {
-    /// Blobs of the object that is being written, and where they came from; none while none is.
-    static NEW: RefCell<Option<Vec<(Blob, Place)>>> = const { RefCell::new(None) };
+    static STAGE: Cell<Stage> = const { Cell::new(Stage::None) };
+    /// Blobs of the object that is being written, and where they came from.
+    static NEW: RefCell<Vec<(Blob, Place)>> = const { RefCell::new(Vec::new()) };
 }
 
 /// The blobs of an object that is being written.
 pub(super) struct Writing(());
 
+fn stage(new: Stage) -> Stage {
+    STAGE.with(|stage| stage.replace(new))
+}
+
 impl Writing {
     /// From now on this thread writes an object that gets keepers.
     pub(super) fn begin() -> Writing {
-        NEW.set(Some(Vec::new()));
+        stage(Stage::Begun);
         Writing(())
     }
 
     /// One more object holds a blob, and others that get the same binary are to.
     pub(super) fn hold(&self, blob: &Blob) {
         let source = NEW.with_borrow(|new| {
-            let mut new = new.iter().flatten();
-            new.find_map(|(made, source)| Arc::ptr_eq(made, blob).then_some(*source))
+            new.iter()
+                .find_map(|(made, source)| Arc::ptr_eq(made, blob).then_some(*source))
         });
         let (at, mut all) = (blob.as_ptr().addr(), all());
         let held = all.held.entry(at).or_insert_with(|| Held {
@@ -92,14 +99,18 @@ impl Writing {
 
 impl Drop for Writing {
     fn drop(&mut self) {
-        NEW.set(None);
+        if stage(Stage::None) == Stage::Met {
+            NEW.take();
+        }
     }
 }
 
 /// The blob of a large binary that is part of an object: one that is there, or a new one.
 pub(super) fn blob(bytes: &[u8]) -> Option<Blob> {
+    if STAGE.with(Cell::get) == Stage::None {
+        return None;
+    }
     NEW.with_borrow_mut(|new| {
-        let new = new.as_mut()?;
         let twin = new.iter().find(|(_, source)| *source == place(bytes));
         if let Some((blob, _)) = twin {
             return Some(blob.clone());
@@ -109,6 +120,7 @@ pub(super) fn blob(bytes: &[u8]) -> Option<Blob> {
         }
         let blob = Blob::from(bytes);
         new.push((blob.clone(), place(bytes)));
+        stage(Stage::Met);
         Some(blob)
     })
 }

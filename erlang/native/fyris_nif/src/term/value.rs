@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use super::{Result, deeper, keep, key, rare, share};
 use crate::shapes;
 use crate::sys::{Env, ErlNifTermType as Kind, Term};
-use crate::words;
+use crate::words::{self, Pairs};
 
 /// Pairs of a map that need no allocation to be sorted.
 const FEW: usize = 32;
@@ -133,6 +133,9 @@ fn list(env: Env, term: Term, out: &mut ValueWriter<'_>, depth: usize) -> Result
 #[inline(never)]
 fn map(env: Env, term: Term, out: &mut ValueWriter<'_>, depth: usize) -> Result<()> {
     let depth = deeper(depth)?;
+    if let Some(map) = simple_map(term) {
+        return in_known_order(env, map, out, depth);
+    }
     // Not on the stack, where it would be once for every level.
     let pairs = ordered(env, term, depth)?;
     out.begin_map(pairs.len());
@@ -142,12 +145,28 @@ fn map(env: Env, term: Term, out: &mut ValueWriter<'_>, depth: usize) -> Result<
     })
 }
 
+/// Returns a map of few keys, small integers and atoms, whose order in the machine is known.
+fn simple_map<'t>(term: Term) -> Option<Pairs<'t>> {
+    words::read_map(term).filter(|map| map.keys.iter().all(|key| key.is_small_or_atom()))
+}
+
+/// As [`map`], of such a map, where it is.
+fn in_known_order(env: Env, map: Pairs<'_>, out: &mut ValueWriter<'_>, depth: usize) -> Result<()> {
+    let places = match map.by_number {
+        true => Some(shapes::order_of(env, map.keys).ok_or_else(rare::no_more)?),
+        false => None,
+    };
+    out.begin_map(map.keys.len());
+    (0..map.keys.len()).try_for_each(|place| {
+        let at = places.map_or(place, |places| places[place].into());
+        write(env, map.keys[at], out, depth)?;
+        write(env, map.values[at], out, depth)
+    })
+}
+
 /// Returns the pairs of a map in exact order of the keys.
 #[inline(never)]
 fn ordered(env: Env, term: Term, depth: usize) -> Result<Vec<Pair>> {
-    if let Some(pairs) = in_known_order(env, term) {
-        return Ok(pairs);
-    }
     let mut pairs = Vec::with_capacity(env.map_size(term).unwrap_or(0));
     env.pairs(term, |key, value| {
         pairs.push((key, value));
@@ -155,21 +174,6 @@ fn ordered(env: Env, term: Term, depth: usize) -> Result<Vec<Pair>> {
     })?;
     sort(env, &mut pairs, depth)?;
     Ok(pairs)
-}
-
-/// As [`ordered`], of a map of few keys, small integers and atoms, whose order in the machine is known.
-fn in_known_order(env: Env, term: Term) -> Option<Vec<Pair>> {
-    let map = words::read_map(term)?;
-    if !map.keys.iter().all(|key| key.is_small_or_atom()) {
-        return None;
-    }
-    let pair = |at: usize| (map.keys[at], map.values[at]);
-    let places = 0..map.keys.len();
-    if !map.by_number {
-        return Some(places.map(pair).collect());
-    }
-    let order = shapes::order_of(env, map.keys)?;
-    Some(places.map(|at| pair(order[at].into())).collect())
 }
 
 /// A key of a map, of one of the kinds that most keys are of; they order as the keys of maps do.

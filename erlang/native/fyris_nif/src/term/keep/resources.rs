@@ -15,7 +15,7 @@
 //! can still see one of them was pinned before. What is kept goes as soon as these pins do, since the collector is asked
 //! for a flush; records that wait elsewhere, among the garbage of other threads, do not hold it back.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{LazyLock, Mutex, MutexGuard};
@@ -25,7 +25,7 @@ use fyris_term::{Reference, Term as Owned};
 
 use super::{Keeper, MARK, THE_MARK};
 use crate::sys::{Env, OwnTerm, Term};
-use crate::term::rare;
+use crate::term::{Stage, rare};
 
 /// The numbers of a reference.
 type Numbers = [u32; 3];
@@ -181,8 +181,13 @@ pub(in crate::term) fn kept_reference(
 }
 
 thread_local! {
-    /// References to resources met by the [`offer`] under way, if there is one.
-    static MET: Cell<Option<Vec<Met>>> = const { Cell::new(None) };
+    static STAGE: Cell<Stage> = const { Cell::new(Stage::None) };
+    /// References to resources met by the offer under way.
+    static MET: RefCell<Vec<Met>> = const { RefCell::new(Vec::new()) };
+}
+
+fn stage(new: Stage) -> Stage {
+    STAGE.with(|stage| stage.replace(new))
 }
 
 /// A term that keeps a resource alive, and the numbers of the reference to it.
@@ -190,9 +195,9 @@ type Met = (Term, Numbers);
 
 /// A term that was read has references, or is one.
 pub(in crate::term) fn met(env: Env, term: Term, owned: &Owned) {
-    let Some(mut met) = MET.take() else {
+    if STAGE.with(Cell::get) == Stage::None {
         return;
-    };
+    }
     fyris::each_reference(owned, &mut |reference| {
         let Some(numbers) = numbers_of(reference) else {
             return;
@@ -203,10 +208,10 @@ pub(in crate::term) fn met(env: Env, term: Term, owned: &Owned) {
             _ => rare::make(env, &Owned::Reference(Box::new(reference.clone()))),
         };
         if env.refers_to_resource(itself) {
-            met.push((itself, numbers));
+            MET.with_borrow_mut(|met| met.push((itself, numbers)));
+            stage(Stage::Met);
         }
     });
-    MET.set(Some(met));
 }
 
 /// Holds resources until it is dropped.
@@ -241,9 +246,14 @@ impl Drop for Offered {
 /// Runs `read`, which reads terms. The resources that they refer to can get into objects until the other value is
 /// dropped.
 pub(crate) fn offer<R>(read: impl FnOnce() -> R) -> (R, Offered) {
-    // By `with`: `set` makes sure first that there is something to be replaced.
-    MET.with(|met| met.set(Some(Vec::new())));
+    if stage(Stage::Begun) == Stage::Met {
+        // Of a call that panicked.
+        MET.take();
+    }
     let result = read();
-    let met = MET.take().unwrap_or_default();
+    let met = match stage(Stage::None) {
+        Stage::Met => MET.take(),
+        _ => Vec::new(),
+    };
     (result, Offered::hold_all(met))
 }
