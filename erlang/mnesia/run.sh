@@ -2,8 +2,9 @@
 # OTP's own test suites of Mnesia three times: untouched, with their ram_copies kept as fyris_copies, with their
 # disc_copies.
 #
-#   erlang/mnesia/run.sh                      all suites, all three, and what differs (an hour) erlang/mnesia/run.sh
-#   for_ram_copies       one of: untouched, for_ram_copies, for_disc_copies; against the last run untouched
+#   erlang/mnesia/run.sh                      all suites, all three, and what differs (an hour)
+#   erlang/mnesia/run.sh for_ram_copies       one of: untouched, for_ram_copies, for_disc_copies; against the last run
+#                                             untouched
 #   ONLY=evil_backup erlang/mnesia/run.sh     cases whose SUITE:CASE matches a regular expression
 #
 # A case that passes untouched and not with fyris_copies must be in differences.eterm, with the reason; else this fails.

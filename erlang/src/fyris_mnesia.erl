@@ -234,9 +234,9 @@ receive_data(Objects, _, Tab, _, none) ->
 
 %% @private
 -spec receive_done(alias(), tab(), pid(), none) -> ok.
-receive_done(Alias, Tab, _, _) ->
+receive_done(Alias, Tab, Sender, _) ->
     ok = fyris_mnesia_keeper:loaded(Tab),
-    fyris_mnesia_checkpoint:added(Alias, Tab).
+    fyris_mnesia_checkpoint:added(Alias, Tab, Sender).
 
 %% ---------------------------------------------------------------------------
 %% Objects

@@ -21,12 +21,12 @@
 -module(fyris_mnesia_checkpoint).
 
 -export([settled/0]).
--export([new/0, delete/1, lookup/2, insert/2, first/1, next/2, fixtable/2, added/2]).
+-export([new/0, delete/1, lookup/2, insert/2, first/1, next/2, fixtable/2, added/3]).
 
 %% As Mnesia names it, or the table itself.
 -type retainer() :: {atom(), retainer, term()} | ets:table().
 
-%% Milliseconds between two looks at transactions.
+%% Milliseconds between two looks at transactions, or at messages.
 -define(LOOK_EVERY, 1).
 
 %% ---------------------------------------------------------------------------
@@ -115,10 +115,12 @@ named({Tab, retainer, Name} = Retainer) ->
                      (Field) -> Field
                   end).
 
-%% @doc After a copy was added: Mnesia made its retainers, in `ets', before it knew where the copy is kept, and would
-%% read the copy there, too.
--spec added(atom(), atom()) -> ok.
-added(Alias, Tab) ->
+%% @doc After all objects of a copy came from `Sender': Mnesia makes its retainers, in `ets', before it knows where the
+%% copy is kept, and would read the copy there, too. The sender has them made when it has sent all objects, before its
+%% last message, so this waits for that, which the calling process waits for next anyway.
+-spec added(atom(), atom(), pid()) -> ok.
+added(Alias, Tab, Sender) ->
+    ok = await_last(Sender),
     Store = fun({ets, Table}) -> {{ext, Alias, fyris_mnesia}, Table};
                (Field) -> Field
             end,
@@ -126,6 +128,19 @@ added(Alias, Tab) ->
      || Name <- mnesia_checkpoint:checkpoints(),
         Pid <- [fyris_mnesia_schema:catch_val({checkpoint, Name})], is_pid(Pid)],
     ok.
+
+%% The message stays for Mnesia to receive, and so does word of the sender's end, or of Mnesia's.
+await_last(Sender) ->
+    {messages, Messages} = process_info(self(), messages),
+    case lists:any(fun(Message) -> is_last(Message, Sender) end, Messages) of
+        true -> ok;
+        false -> timer:sleep(?LOOK_EVERY), await_last(Sender)
+    end.
+
+is_last({Sender, {no_more, _}}, Sender) -> true;
+is_last({copier_done, _}, _) -> true;
+is_last({'EXIT', _, _}, _) -> true;
+is_last(_, _) -> false.
 
 %% The process of a checkpoint has its retainers in a field of its state, and in variables.
 retaining(Tab, Name, Store, Checkpoint) ->

@@ -8,7 +8,7 @@
 -import(fyris_mnesia_disc_test, [created/1, made/3, filled/2, full/2, mnesia/3, name/1, peer/1, two/1]).
 
 checkpoint_test_() ->
-    fyris_mnesia_disc_test:told(?MODULE, [whole_transactions, forgets_what_is_included, copy_added, refused]).
+    fyris_mnesia_disc_test:told(?MODULE, [whole_transactions, forgets_what_is_included, copy_added, copy_added_late, refused]).
 
 %% A transaction is being committed, one table has its change and the other one's writer is held, when a backup begins.
 %% The backup has both changes or none. Which table is changed first is Mnesia's choice, so each is held once.
@@ -83,12 +83,28 @@ keys(Name, Tab) ->
     lists:usort(Keys).
 
 %% A copy that is added while there is a checkpoint has what the checkpoint retained, and goes on retaining.
-copy_added(Dir) ->
+copy_added(Dir) -> copy_added(Dir, fun(_) -> ok end).
+
+%% All objects have come long before Mnesia makes the retainer of the copy.
+copy_added_late(Dir) -> copy_added(Dir, fun(Node) -> on(peer(Node), ?MODULE, held_back, [point, 1000]) end).
+
+held_back(Name, Milliseconds) ->
+    {Pid, Self} = {mnesia_lib:val({checkpoint, Name}), self()},
+    spawn(fun() ->
+                  true = erlang:suspend_process(Pid),
+                  Self ! held,
+                  timer:sleep(Milliseconds),
+                  erlang:resume_process(Pid)
+          end),
+    receive held -> ok end.
+
+copy_added(Dir, Before) ->
     [A, B] = two(Dir),
     made(A, t, [{fyris_copies, [name(A)]}]),
     filled(A, t),
     {ok, point, _} = mnesia(A, activate_checkpoint, [[{name, point}, {max, [t]}]]),
     changed(A, 1),
+    ok = Before(A),
     {atomic, ok} = mnesia(A, add_table_copy, [t, name(B), fyris_copies]),
     changed(A, 2),
     changed(B, 3),
