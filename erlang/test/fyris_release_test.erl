@@ -51,7 +51,7 @@ a_resource_lives(Type, Remove) ->
     on_its_own(fun() ->
                        Counter = atomics:new(1, []),
                        atomics:put(Counter, 1, 42),
-                       fyris:insert(T, {1, #{counter => [Counter]}, binary:copy(<<1>>, 100), 5})
+                       fyris:insert(T, {1, #{counter => [Counter]}, binary:copy(<<1>>, 300), 5})
                end),
     %% Updates keep it too.
     6 = fyris:update_counter(T, 1, {4, 1}),

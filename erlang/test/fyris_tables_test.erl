@@ -313,7 +313,7 @@ nothing_is_left_of_killed_owners_test_() ->
 
 the_module_can_be_loaded_again_test() ->
     T = fyris:new(a, []),
-    fyris:insert(T, {1, binary:copy(<<"x">>, 100)}),
+    fyris:insert(T, {1, binary:copy(<<"x">>, 300)}),
     code:purge(fyris_nif),
     {module, fyris_nif} = code:load_file(fyris_nif),
     ?assertMatch([{1, _}], fyris:lookup(T, 1)),

@@ -12,7 +12,7 @@ terms() ->
      1 bsl 64, 1 bsl 2000, -(1 bsl 2000), 0.0, 1.0, -1.5, 1.0e300, 5.0e-324, 1.0e22,
      a, '', 'with space', 'ätom', 'λ∀', list_to_atom(lists:duplicate(255, $x)),
      <<>>, <<0>>, <<1, 0, 2>>, binary:copy(<<7>>, 15), binary:copy(<<7>>, 16),
-     binary:copy(<<7>>, 64), binary:copy(<<7>>, 65), binary:copy(<<7>>, 70_000),
+     binary:copy(<<7>>, 64), binary:copy(<<7>>, 65), binary:copy(<<7>>, 255), binary:copy(<<7>>, 256), binary:copy(<<7>>, 70_000),
      <<1:1>>, <<5:3>>, <<0:7, 1:800>>, {}, {1}, {a, {b, [c]}}, list_to_tuple(lists:seq(1, 300)),
      [], [[]], "text", [1, 2, 256], [1, a], [1 | 2], [a, b | {c}], [1.0], [-1],
      lists:seq(1, 1000), Deep, #{}, #{a => 1}, #{1 => a, 1.0 => b}, #{z => 1, a => 2, "k" => 3},

@@ -40,7 +40,7 @@ fn garbage_costs_what_was_retired_and_little_more() {
     const TIMES: isize = 10_000;
     let owner = Store::new().owner();
     let table = owner.new_table("t", &Options::set()).unwrap();
-    for size in [40, 64, 100, 1000] {
+    for size in [40, 64, 100, 255, 256, 1000] {
         let insert = || {
             let object = Term::Tuple(vec![Term::Int(1), Term::Binary(vec![7; size].into())]);
             table.insert(&object).unwrap();

@@ -41,7 +41,7 @@ fn objects(count: i64) -> Vec<Term> {
         objects.push(tuple([
             key.clone(),
             int(n % 7),
-            Term::binary(vec![1; n as usize % 90]),
+            Term::binary(vec![1; n as usize % 400]),
         ]));
         objects.push(tuple([key.clone(), int(n % 3)]));
         objects.push(tuple([key, int(n % 3)]));

@@ -31,7 +31,7 @@ fn values() -> Vec<Term> {
         Term::atom("true"),
         Term::List(vec![]),
         Term::binary([0; 2]),
-        Term::binary([1; 100]),
+        Term::binary([1; 300]),
         Term::Tuple(vec![]),
     ]);
     values

@@ -107,7 +107,10 @@ fn nested(levels: usize) -> Term {
 fn levels_are_bounded() {
     check_round_trip(&nested(MAX_DEPTH));
     let (mut bytes, mut blobs) = (vec![1], Vec::new());
-    let large = Term::Tuple(vec![Term::binary(vec![1; 100]), nested(MAX_DEPTH)]);
+    let large = Term::Tuple(vec![
+        Term::binary(vec![1; MAX_INLINE_BINARY + 1]),
+        nested(MAX_DEPTH),
+    ]);
     assert_eq!(value::encode(&large, &mut bytes, &mut blobs), Err(TooDeep));
     assert_eq!((bytes, blobs.len()), (vec![1], 0));
     let deep = vec![0xD9; 1_000_000];

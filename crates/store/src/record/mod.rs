@@ -678,7 +678,7 @@ mod tests {
 
     #[test]
     fn edits_keep_blobs_straight() {
-        let blob = |byte: u8| Term::binary(vec![byte; 100]);
+        let blob = |byte: u8| Term::binary(vec![byte; 300]);
         let old = record(
             vec![Term::Int(1), blob(1), blob(2), Term::Int(3), blob(4)],
             1,

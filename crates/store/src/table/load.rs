@@ -256,7 +256,7 @@ mod tests {
         assert!(matches!(loader.end(), Err(Error::BadArgument(_))));
         loader.begin(2).unwrap();
         loader.int(1);
-        loader.binary(&[7; 100]);
+        loader.binary(&[7; 300]);
         loader.end().unwrap();
         assert!(matches!(loader.end(), Err(Error::BadArgument(_))));
         loader.begin(1).unwrap();
@@ -268,7 +268,7 @@ mod tests {
         loader.flush().unwrap();
         let mut objects = table.tab2list().unwrap();
         objects.sort_by(Term::cmp_order);
-        let first = Term::Tuple(vec![Term::Int(1), Term::binary(vec![7; 100])]);
+        let first = Term::Tuple(vec![Term::Int(1), Term::binary(vec![7; 300])]);
         assert_eq!(objects, [Term::Tuple(vec![Term::Int(2)]), first]);
     }
 }

@@ -80,7 +80,7 @@ pub(crate) fn assorted(count: i64) -> Vec<Term> {
             let value = match i % 7 {
                 0 => Term::Int(i * 1_000_003),
                 1 => Term::atom("value"),
-                2 => Term::binary(vec![i as u8; (i % 90) as usize]),
+                2 => Term::binary(vec![i as u8; (i % 400) as usize]),
                 3 => Term::List(vec![Term::Int(i), Term::Int(2)]),
                 4 => Term::Tuple(vec![Term::Int(-i)]),
                 5 => Term::Float(fyris_term::Float::new(i as f64 / 3.0).expect("finite")),

@@ -217,8 +217,8 @@ pub(crate) fn value(random: &mut SmallRng) -> Term {
     match random.random_range(0..8) {
         0..=2 => Term::Int(random.random_range(0..1000)),
         3 => Term::Int(random.random()),
-        4 => Term::binary(vec![7; random.random_range(0..100)]),
-        5 => Term::binary(vec![7; random.random_range(100..6000)]),
+        4 => Term::binary(vec![7; random.random_range(0..300)]),
+        5 => Term::binary(vec![7; random.random_range(300..6000)]),
         6 => Term::List((0..random.random_range(0..30)).map(Term::Int).collect()),
         _ => Term::Tuple(vec![Term::atom("value"), term!(2.5)]),
     }

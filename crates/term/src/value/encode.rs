@@ -240,7 +240,7 @@ impl ValueWriter<'_> {
         let id = u64::from(atom.id());
         let len = 4 - (id as u32 | 1).leading_zeros() as usize / 8;
         push_word(
-            id << 8 | u64::from(tag::ATOM_0) + len as u64,
+            (id << 8) | (u64::from(tag::ATOM_0) + len as u64),
             1 + len,
             self.out,
         );

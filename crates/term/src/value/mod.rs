@@ -21,10 +21,10 @@
 //! AA          length, bytes in two's complement            integer of more than 64 bits
 //! AC..AF      1 to 4 bytes: number                         atom
 //! B0..BF      0 to 15 bytes                                binary
-//! C0          length 1, 16 to 64 bytes                     binary
-//! C1          place in the blobs                           binary of more than 64 bytes
+//! C0          length 1, 16 to 255 bytes                    binary
+//! C1          place in the blobs                           binary of more than 255 bytes
 //! C2          bits in the last byte 1, length 1, bytes     bitstring
-//! C3          bits in the last byte 1, place in the blobs  bitstring of more than 64 bytes
+//! C3          bits in the last byte 1, place in the blobs  bitstring of more than 255 bytes
 //! C8                                                       []
 //! C9          length, bytes                                list of integers 0..255, not empty
 //! CA          length, elements                             any other list
@@ -73,4 +73,4 @@ mod view;
 mod writer;
 
 /// Binaries longer than this many bytes are kept beside the value.
-pub const MAX_INLINE_BINARY: usize = 64;
+pub const MAX_INLINE_BINARY: usize = 255;

@@ -6,6 +6,7 @@
 //! |---|---|
 //! | `sys` | the one door to the machine's C interface; invariant CALL |
 //! | `words` | terms written word by word; invariant WHOLE |
+//! | `references` | local references, read where they are |
 //! | `shapes` | the order of keys in maps |
 //! | `load` | loading, upgrading, kinds of resources |
 //! | `copies` | other copies of this library in the process |
@@ -26,7 +27,8 @@
 //!
 //! # Invariants
 //!
-//! CALL (in `sys`), WHOLE (in `words`), NOTICE (in `watch`), LOCAL (in `term`), and those of the store.
+//! CALL (in `sys`), WHOLE (in `words`), NOTICE (in `watch`), LOCAL (in `term`), KEPT (in `term::keep`), and those of the
+//! store.
 
 mod atoms;
 mod call;
@@ -34,6 +36,7 @@ mod calls;
 mod copies;
 mod load;
 mod process;
+mod references;
 mod shapes;
 mod sys;
 mod tables;

@@ -16,8 +16,8 @@
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::mem::MaybeUninit;
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, LazyLock, OnceLock};
 
 use fyris_sync::counter::Striped;
 use rustler::sys as raw;
@@ -35,7 +35,7 @@ const PORT: usize = 0x7;
 const ATOM_MASK: usize = 0x3F;
 const ATOM: usize = 0xB;
 /// Bits of a pointer that are none of the address.
-const POINTER_TAGS: usize = 0x7;
+pub(crate) const POINTER_TAGS: usize = 0x7;
 /// Bits of a word that tell pointers, and those of pointers to a header.
 pub(crate) const PRIMARY: usize = 0x3;
 pub(crate) const BOXED: usize = 0x2;
@@ -97,14 +97,6 @@ impl Term {
         fits.then_some(Term((value << 4) as usize | SMALL))
     }
 
-    /// Returns the words that a local reference points to: a header word, and a half word that is always the same in
-    /// references to nothing.
-    fn reference_words(self) -> (usize, u32) {
-        let first: *const usize = std::ptr::with_exposed_provenance(self.0 & !POINTER_TAGS);
-        // SAFETY: callers pass references, which are pointers, with a tag in the low bits, to at least two words.
-        unsafe { (first.read(), first.add(1).cast::<u32>().read()) }
-    }
-
     /// Returns whether it is a native record, of which the machine itself does not tell the kind: OTP 29 ends at once
     /// when it is asked.
     #[inline(always)]
@@ -116,7 +108,7 @@ impl Term {
 
     /// Returns the kind of a boxed term, from its header.
     #[inline(always)]
-    fn subtag(self) -> usize {
+    pub(crate) fn subtag(self) -> usize {
         let header: *const usize = std::ptr::with_exposed_provenance(self.0 & !POINTER_TAGS);
         // SAFETY: callers pass boxed terms, which are pointers, with a tag in the low bits, to a word at least.
         unsafe { header.read() & SUBTAG }
@@ -542,91 +534,6 @@ impl Env {
         }
     }
 
-    /// Returns whether it is a reference to a resource, of whatever library.
-    pub(crate) fn refers_to_resource(self, term: Term) -> bool {
-        let Some((header, plain)) = references() else {
-            return false;
-        };
-        let is_reference = matches!(self.kind(term), ErlNifTermType::ERL_NIF_TERM_TYPE_REFERENCE);
-        is_reference && {
-            let words = term.reference_words();
-            words.0 == header && words.1 != plain
-        }
-    }
-
-    /// Returns whether a term is a reference of this node, to a resource or not; `false` also where that is not known.
-    pub(crate) fn is_local_reference(self, term: Term) -> bool {
-        references().is_some_and(|(header, _)| {
-            term.0 & PRIMARY == BOXED && term.subtag() == header & SUBTAG
-        })
-    }
-
-    /// The numbers of a local reference to nothing, read where they are; `None` for anything else.
-    #[inline]
-    pub(crate) fn plain_reference(self, term: Term) -> Option<[u32; 3]> {
-        let (header, plain) = references()?;
-        if term.0 & PRIMARY != BOXED || header >> 6 != 2 {
-            return None;
-        }
-        let at: *const usize = std::ptr::with_exposed_provenance(term.0 & !POINTER_TAGS);
-        // SAFETY: a boxed term points to its header (CALL); behind this one there are two words, as it says itself.
-        unsafe {
-            if at.read() != header {
-                return None;
-            }
-            let [kind, numbers @ ..]: [u32; 4] = at.add(1).cast::<[u32; 4]>().read();
-            (kind == plain).then_some(numbers)
-        }
-    }
-
-    /// Returns the block of the machine that a reference to a resource points to; `None` for anything else.
-    #[inline]
-    fn resource_block(self, term: Term) -> Option<*const u8> {
-        let (header, plain) = references()?;
-        if term.0 & PRIMARY != BOXED {
-            return None;
-        }
-        let at: *const usize = std::ptr::with_exposed_provenance(term.0 & !POINTER_TAGS);
-        // SAFETY: a boxed term points to its header (CALL); behind this one there are two words at least.
-        unsafe {
-            let found = at.read() == header && at.add(1).cast::<u32>().read() != plain;
-            found.then(|| std::ptr::with_exposed_provenance(at.add(1).read()))
-        }
-    }
-
-    /// The numbers of a reference to a resource, read where they are; `None` for anything else.
-    ///
-    /// # Safety
-    ///
-    /// The place is that of [`Env::place_of_numbers`].
-    #[inline]
-    pub(crate) unsafe fn resource_numbers(self, term: Term, place: usize) -> Option<[u32; 3]> {
-        let block = self.resource_block(term)?;
-        // SAFETY: all such blocks begin alike, and the place is part of the beginning.
-        Some(unsafe { block.add(place).cast::<[u32; 3]>().read() })
-    }
-
-    /// Returns where the numbers of references to resources are, in bytes behind the beginning of the machine's block,
-    /// as `object` has them: a resource of ours, whose reference has these numbers. `None` where such look otherwise
-    /// than we know.
-    pub(crate) fn place_of_numbers(
-        self,
-        term: Term,
-        object: *const c_void,
-        numbers: [u32; 3],
-    ) -> Option<usize> {
-        /// The most that is before an object in its block.
-        const BEFORE: usize = 256;
-        let block = self.resource_block(term)?;
-        let before = object.addr().checked_sub(block.addr())?;
-        if before > BEFORE || !block.addr().is_multiple_of(8) {
-            return None;
-        }
-        let mut places = (0..(before + 1).saturating_sub(size_of_val(&numbers))).step_by(4);
-        // SAFETY: the block holds the object, so all of it that is before the object is there.
-        places.find(|&place| unsafe { block.add(place).cast::<[u32; 3]>().read() == numbers })
-    }
-
     /// A term that refers to a resource.
     pub(crate) fn make_resource(self, object: *const c_void) -> Term {
         // SAFETY: the environment is that of the call under way (CALL); the caller holds a count of the resource.
@@ -719,26 +626,6 @@ pub(crate) unsafe fn wrap<T>(env: Env, kind: Type, value: T) -> Term {
     }
 }
 
-/// The header word of references to resources, which those to nothing share, and the half word that tells the latter.
-static REFERENCES: OnceLock<Option<(usize, u32)>> = OnceLock::new();
-
-/// Returns the two: `None` where references look otherwise than we know.
-#[inline]
-pub(crate) fn references() -> Option<(usize, u32)> {
-    REFERENCES.get().copied().flatten()
-}
-
-/// Learns what references to resources look like, when the kinds of resources are known. If the machine has them look
-/// otherwise than we know, they are not told from others: objects then do not keep resources alive.
-pub(crate) fn learn_references(env: Env) {
-    // SAFETY: the destroyer of the type drops an `Arc<[u8]>`.
-    let resource = unsafe { wrap(env, crate::load::types().blob, Arc::<[u8]>::from([])) };
-    let (header, half) = resource.reference_words();
-    let plain = [env.make_ref(), env.make_ref()].map(Term::reference_words);
-    let known = plain.iter().all(|p| *p == plain[0]) && plain[0].0 == header && plain[0].1 != half;
-    REFERENCES.get_or_init(|| known.then_some((header, plain[0].1)));
-}
-
 /// Learns what native records look like, where there are any.
 pub(crate) fn learn_records(env: Env) {
     // `#true:ok{}` in the external format, which machines without records do not read.
@@ -750,11 +637,6 @@ pub(crate) fn learn_records(env: Env) {
         // Relaxed: the machine publishes the library after its loading.
         RECORD.store(record.subtag(), Ordering::Relaxed);
     }
-}
-
-/// Returns whether references to resources are told from others.
-pub(crate) fn references_are_known() -> bool {
-    matches!(REFERENCES.get(), Some(Some(_)))
 }
 
 /// A term in an environment of its own.

@@ -34,8 +34,8 @@ use std::sync::OnceLock;
 use fyris_term::{Term as Owned, etf};
 use num_bigint::{BigInt, Sign};
 
-use crate::shapes;
-use crate::sys::{self, BOXED, Env, PRIMARY, SUBTAG, Term};
+use crate::sys::{BOXED, Env, PRIMARY, SUBTAG, Term};
+use crate::{references, shapes};
 
 const LIST: usize = 1;
 const TAGS: usize = 7;
@@ -499,7 +499,8 @@ impl Room {
     /// A local reference to nothing, with these numbers; `None` where such look otherwise than we know.
     #[inline]
     pub(crate) fn reference(&mut self, [a, b, c]: [u32; 3]) -> Option<Term> {
-        let (header, plain) = sys::references().filter(|(header, _)| header >> ARITY_SHIFT == 2)?;
+        let (header, plain) =
+            references::layout().filter(|(header, _)| header >> ARITY_SHIFT == 2)?;
         let at = self.take(3)?;
         // SAFETY: three words that are ours; the header says that they are one whole reference (WHOLE).
         unsafe {

@@ -7,7 +7,7 @@ use fyris::{Fixed, InfoValue, Table, TableId};
 use crate::call::{BAD, Fail, Reply};
 use crate::sys::{self, Env, Term};
 use crate::tables::store;
-use crate::{atoms, process, tables, term, words};
+use crate::{atoms, process, references, tables, term, words};
 
 /// `info/1`.
 pub(super) fn all_items(env: Env, args: &[Term]) -> Reply {
@@ -96,6 +96,6 @@ pub(super) fn counts(env: Env, _: &[Term]) -> Reply {
 /// the fast ways.
 pub(super) fn layout(env: Env, _: &[Term]) -> Reply {
     let (terms, maps) = words::known();
-    let known = [terms, maps, sys::references_are_known()];
+    let known = [terms, maps, references::are_known()];
     Ok(env.make_tuple(&known.map(|known| atoms::boolean(env, known))))
 }

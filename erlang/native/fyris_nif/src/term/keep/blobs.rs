@@ -3,14 +3,14 @@
 //! A binary that is looked up is a reference to a resource which holds the blob. For a large blob that resource is made
 //! when the object is inserted, so that a lookup counts one reference and makes nothing. A keeper holds it: the mark, a
 //! zero, and the addresses of blob and resource. An object with more than a few blobs does without, and so does one of
-//! which an element was changed. The blob itself is kept once for all objects that the same binary was put into
-//! (`share`).
+//! which an element was changed. Both are given back when the record is freed, which is soon after it was retired, as
+//! its weight is that of the blob (`Guard::weigh`). The blob itself is kept once for all objects that the same binary
+//! was put into (`share`).
 
 use std::ffi::c_void;
 use std::sync::Arc;
 
 use fyris::ObjectWriter;
-use fyris_sync::reclaim::{Guard, pin};
 use fyris_term::value::MAX_INLINE_BINARY;
 use smallvec::SmallVec;
 
@@ -28,11 +28,6 @@ const FEW: usize = 4;
 const LENGTH: usize = MARK + 1 + 2 * size_of::<usize>();
 // Keepers of references have fours of bytes.
 const _: () = assert!(LENGTH <= MAX_INLINE_BINARY && !LENGTH.is_multiple_of(4));
-
-/// Returns whether a keeper holds the resource of a blob.
-pub(super) fn is_keeper(keeper: &[u8]) -> bool {
-    keeper.len() == LENGTH
-}
 
 /// The address of a blob, and the resource that holds it, of such a keeper among an object's blobs.
 #[inline]
@@ -75,11 +70,6 @@ pub(super) fn keep(writing: &share::Writing, out: &mut ObjectWriter<'_>) {
         let words = [address, resource].map(usize::to_ne_bytes);
         out.keep([&THE_MARK[..], &[0], words.as_flattened()].concat().into());
     }
-}
-
-/// A record with such a keeper is retired: the blob is not to wait for other garbage.
-pub(super) fn retire() {
-    pin().flush_on_drop();
 }
 
 /// A record with this keeper, if it is such a one, is freed.

@@ -2,7 +2,7 @@
 //!
 //! Of a reference its numbers are stored, and of a large binary its bytes: neither keeps a resource alive. So an object
 //! that needs one brings a *keeper* ([`fyris::ResourceRefs`]) along: a blob that begins with a mark, and holds the
-//! resource from when it is made until its record is retired or freed. [`resources`] has those of references, and
+//! resource until its record is retired or freed. [`resources`] has those of references, and
 //! [`blobs`] those of large binaries. Their lengths tell the two apart, and both from what values refer to, which is
 //! longer than any keeper; so the mark need not be compared with every lookup.
 
@@ -47,14 +47,12 @@ pub(crate) fn begin() {
 }
 
 fn retire(keeper: &[u8]) {
-    match blobs::is_keeper(keeper) {
-        true => blobs::retire(),
-        false if cfg!(fyris_mutant = "nif_kept_till_freed") => {}
-        false => resources::give_up(keeper),
+    if !cfg!(fyris_mutant = "nif_kept_till_freed") {
+        resources::give_up(keeper);
     }
 }
 
-/// [`retire`] has given up what a keeper of a reference stands for.
+/// What a keeper of a reference stands for was given up by [`retire`].
 fn release(keeper: &[u8]) {
     blobs::release(keeper);
     if cfg!(fyris_mutant = "nif_kept_till_freed") {

@@ -138,7 +138,7 @@ fn hold((term, numbers): Met) -> Keeper {
     this.keeper.clone()
 }
 
-/// One holder of what a keeper of a reference stands for is gone.
+/// One holder of what a keeper stands for is gone, if it is a keeper of a reference.
 pub(super) fn give_up(keeper: &[u8]) {
     let Some((numbers, _)) = parts(keeper) else {
         return;

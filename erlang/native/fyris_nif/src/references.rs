@@ -1,0 +1,135 @@
+//! Local references, read where they are.
+//!
+//! A reference of this node is a header word, the same for all, and what is behind it: in one to nothing a half word
+//! that is always the same and the three numbers of the reference, in one to a resource the address of the machine's
+//! block, which has the numbers at a place of its own before the object of the library. As with the words of other terms
+//! (see `words`), this is no promise of the machine: it is learned when the library is loaded, and where references look
+//! otherwise they come by way of the external format.
+
+use std::ffi::c_void;
+use std::sync::{Arc, OnceLock};
+
+use crate::load;
+use crate::sys::{self, BOXED, Env, ErlNifTermType, POINTER_TAGS, PRIMARY, SUBTAG, Term};
+
+impl Term {
+    /// Returns the words that a local reference points to: a header word, and a half word that is always the same in
+    /// references to nothing.
+    fn reference_words(self) -> (usize, u32) {
+        let first: *const usize = std::ptr::with_exposed_provenance(self.0 & !POINTER_TAGS);
+        // SAFETY: callers pass references, which are pointers, with a tag in the low bits, to at least two words.
+        unsafe { (first.read(), first.add(1).cast::<u32>().read()) }
+    }
+}
+
+impl Env {
+    /// Returns whether it is a reference to a resource, of whatever library.
+    pub(crate) fn refers_to_resource(self, term: Term) -> bool {
+        let Some((header, plain)) = layout() else {
+            return false;
+        };
+        let is_reference = matches!(self.kind(term), ErlNifTermType::ERL_NIF_TERM_TYPE_REFERENCE);
+        is_reference && {
+            let words = term.reference_words();
+            words.0 == header && words.1 != plain
+        }
+    }
+
+    /// Returns whether a term is a reference of this node, to a resource or not; `false` also where that is not known.
+    pub(crate) fn is_local_reference(self, term: Term) -> bool {
+        layout().is_some_and(|(header, _)| {
+            term.0 & PRIMARY == BOXED && term.subtag() == header & SUBTAG
+        })
+    }
+
+    /// The numbers of a local reference to nothing, read where they are; `None` for anything else.
+    #[inline]
+    pub(crate) fn plain_reference(self, term: Term) -> Option<[u32; 3]> {
+        let (header, plain) = layout()?;
+        if term.0 & PRIMARY != BOXED || header >> 6 != 2 {
+            return None;
+        }
+        let at: *const usize = std::ptr::with_exposed_provenance(term.0 & !POINTER_TAGS);
+        // SAFETY: a boxed term points to its header (CALL); behind this one there are two words, as it says itself.
+        unsafe {
+            if at.read() != header {
+                return None;
+            }
+            let [kind, numbers @ ..]: [u32; 4] = at.add(1).cast::<[u32; 4]>().read();
+            (kind == plain).then_some(numbers)
+        }
+    }
+
+    /// Returns the block of the machine that a reference to a resource points to; `None` for anything else.
+    #[inline]
+    fn resource_block(self, term: Term) -> Option<*const u8> {
+        let (header, plain) = layout()?;
+        if term.0 & PRIMARY != BOXED {
+            return None;
+        }
+        let at: *const usize = std::ptr::with_exposed_provenance(term.0 & !POINTER_TAGS);
+        // SAFETY: a boxed term points to its header (CALL); behind this one there are two words at least.
+        unsafe {
+            let found = at.read() == header && at.add(1).cast::<u32>().read() != plain;
+            found.then(|| std::ptr::with_exposed_provenance(at.add(1).read()))
+        }
+    }
+
+    /// The numbers of a reference to a resource, read where they are; `None` for anything else.
+    ///
+    /// # Safety
+    ///
+    /// The place is that of [`Env::place_of_numbers`].
+    #[inline]
+    pub(crate) unsafe fn resource_numbers(self, term: Term, place: usize) -> Option<[u32; 3]> {
+        let block = self.resource_block(term)?;
+        // SAFETY: all such blocks begin alike, and the place is part of the beginning.
+        Some(unsafe { block.add(place).cast::<[u32; 3]>().read() })
+    }
+
+    /// Returns where the numbers of references to resources are, in bytes behind the beginning of the machine's block,
+    /// as `object` has them: a resource of ours, whose reference has these numbers. `None` where such look otherwise
+    /// than we know.
+    pub(crate) fn place_of_numbers(
+        self,
+        term: Term,
+        object: *const c_void,
+        numbers: [u32; 3],
+    ) -> Option<usize> {
+        /// The most that is before an object in its block.
+        const BEFORE: usize = 256;
+        let block = self.resource_block(term)?;
+        let before = object.addr().checked_sub(block.addr())?;
+        if before > BEFORE || !block.addr().is_multiple_of(8) {
+            return None;
+        }
+        let mut places = (0..(before + 1).saturating_sub(size_of_val(&numbers))).step_by(4);
+        // SAFETY: the block holds the object, so all of it that is before the object is there.
+        places.find(|&place| unsafe { block.add(place).cast::<[u32; 3]>().read() == numbers })
+    }
+}
+
+/// The header word of references to resources, which those to nothing share, and the half word that tells the latter.
+static REFERENCES: OnceLock<Option<(usize, u32)>> = OnceLock::new();
+
+/// Returns the two: `None` where references look otherwise than we know.
+#[inline]
+pub(crate) fn layout() -> Option<(usize, u32)> {
+    REFERENCES.get().copied().flatten()
+}
+
+/// Learns what references to resources look like, when the kinds of resources are known. If the machine has them look
+/// otherwise than we know, they are not told from others: objects then do not keep resources alive.
+pub(crate) fn learn(env: Env) {
+    // SAFETY: the destroyer of the type drops an `Arc<[u8]>`.
+    let resource = unsafe { sys::wrap(env, load::types().blob, Arc::<[u8]>::from([])) };
+    let (header, half) = resource.reference_words();
+    let plain = [env.make_ref(), env.make_ref()].map(Term::reference_words);
+    let known = plain.iter().all(|p| *p == plain[0]) && plain[0].0 == header && plain[0].1 != half;
+    REFERENCES.get_or_init(|| known.then_some((header, plain[0].1)));
+}
+
+/// Returns whether references to resources are told from others.
+pub(crate) fn are_known() -> bool {
+    matches!(REFERENCES.get(), Some(Some(_)))
+}
