@@ -50,7 +50,7 @@ impl MatchSpec {
         MatchSpec::of(spec.clone())
     }
 
-    /// The same of a term that the specification keeps as its source.
+    /// Does the same for a term that the specification keeps as its source.
     ///
     /// # Errors
     ///
@@ -84,7 +84,7 @@ impl MatchSpec {
         MatchSpec::of_pattern(pattern.clone(), wanted)
     }
 
-    /// The same of a term that the specification keeps in its source.
+    /// Does the same for a term that the specification keeps in its source.
     ///
     /// # Errors
     ///

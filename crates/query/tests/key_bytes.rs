@@ -4,7 +4,7 @@ use fyris_query::{Machine, MatchSpec, ObjectView, Wanted};
 use fyris_term::Term;
 use fyris_term::key::KeyBuf;
 
-/// Whether an object of the key alone matches a pattern; `change` may spoil the key's bytes.
+/// Returns whether an object of the key alone matches a pattern; `change` may spoil the key's bytes.
 fn matches(pattern: &str, key: &str, change: impl FnOnce(&mut Vec<u8>)) -> bool {
     let term = |text: &str| Term::parse(text).expect(text);
     let spec =

@@ -112,7 +112,7 @@ pub(crate) fn push(record: RecordPtr, older: Option<Content>) -> Content {
     push_with(record, || record.fingerprint(), older)
 }
 
-/// The same for a record whose fingerprint may be known.
+/// As [`push`], for a record whose fingerprint may be known.
 fn push_with(record: RecordPtr, print: impl FnOnce() -> u32, older: Option<Content>) -> Content {
     debug_assert!(!record.is_materialized() && !older.is_some_and(Content::is_inline));
     let Some(older) = older else {
@@ -436,7 +436,7 @@ pub(crate) unsafe fn retire_replaced(
     }
 }
 
-/// What was there before the newest cell.
+/// Returns the chain below the newest cell.
 pub(crate) fn older(content: Content) -> Option<Content> {
     match content.kind() {
         Kind::One(_) => None,
@@ -581,7 +581,8 @@ mod tests {
         }
     }
 
-    /// Objects come and go at random, in chains that are short and long, one or several at a time; a vector is compared.
+    /// Objects come and go at random, in chains that are short and long, one or several at a time; a vector is
+    /// compared.
     #[test]
     fn a_chain_holds_what_was_put_in_and_not_taken_out() {
         let mut seed = 7_u64;

@@ -130,7 +130,7 @@ impl Inner {
         }
     }
 
-    /// The same, of a table that was alive at that moment.
+    /// As above, for a table that was alive at that moment.
     pub(crate) fn find_living<'g>(
         &self,
         table: TableRef,

@@ -90,7 +90,7 @@ where
         K::bytes(K::of(key))
     }
 
-    /// What the key holds now; never waits.
+    /// Returns the present content of the key; never waits.
     #[inline]
     pub(crate) fn get(&self, key: &K::Key, pin: &impl Guard) -> Option<Content> {
         self.index.get(key, pin)?.read()
@@ -200,7 +200,7 @@ where
         cell.get().write_through(now, new);
     }
 
-    /// What a key of a bag holds with some records put in that it does not have.
+    /// Returns the content of a key of a bag with those records put in that it does not have.
     pub(crate) fn with_records(
         &self,
         old: Option<Content>,
@@ -253,7 +253,8 @@ where
         }
     }
 
-    /// How many objects, exact with respect to finished operations; [`crate::Table::len`] gives the bound for others.
+    /// Returns the number of objects, exact with respect to finished operations; [`crate::Table::len`] gives the bound
+    /// for others.
     ///
     /// What the counters say was so at one moment, unless others write so fast that no two looks at them agree; then
     /// some of the inserts that overlap the call count although their deletion does not.
@@ -304,7 +305,7 @@ macro_rules! with_data {
 pub(crate) use with_data;
 
 impl AnyTableData {
-    /// How many objects: see [`TableData::len`].
+    /// Returns the number of objects: see [`TableData::len`].
     pub(crate) fn len(&self) -> usize {
         with_data!(self, data => data.len())
     }

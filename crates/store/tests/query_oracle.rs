@@ -263,7 +263,7 @@ fn builds_a_key(expression: &Term) -> bool {
     }
 }
 
-/// Whether an expression that is the key of a map is surely a constant.
+/// Returns whether an expression that is the key of a map is surely a constant.
 fn is_constant(expression: &Term) -> bool {
     match expression {
         Term::Tuple(parts) => is_const(parts),

@@ -250,7 +250,7 @@ fn closures(a: &LocalFun, b: &LocalFun, numbers: Numbers) -> Ordering {
         .then_with(|| elements(&a.free, &b.free, numbers))
 }
 
-/// As many elements as the shorter one has, from the left.
+/// Compares the elements from the left, as many as the shorter one has.
 fn elements(a: &[Term], b: &[Term], numbers: Numbers) -> Ordering {
     a.iter()
         .zip(b)

@@ -82,7 +82,7 @@ impl Ticker {
         }
     }
 
-    /// One more row, ending at byte `at` of the file.
+    /// Adds a row that ends at byte `at` of the file.
     pub(crate) fn row(&mut self, at: u64) -> Result<(), ShellError> {
         self.rows += 1;
         if self.rows.is_multiple_of(BREATH) {

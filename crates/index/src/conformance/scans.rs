@@ -38,7 +38,7 @@ pub(super) fn scanned(index: &impl Index<Object>, (mut from, to): Bounds, want: 
     }
 }
 
-/// The same downwards.
+/// As above, downwards.
 fn scanned_back(
     index: &impl OrderedIndex<Object>,
     (from, mut to): Bounds,
@@ -147,7 +147,7 @@ pub fn scans_under_changes<I: Index<Object>>(make: impl Fn() -> I) {
     });
 }
 
-/// The same downwards.
+/// As above, downwards.
 pub fn ordered_scans_under_changes<I: OrderedIndex<Object>>(make: impl Fn() -> I) {
     under_changes(&make(), |index, want| {
         let keys = scanned_back(index, (Unbounded, Unbounded), want);

@@ -20,7 +20,7 @@ pub(super) struct Compiler {
 }
 
 impl Compiler {
-    /// Nothing yet; the source comes in at the end, which is when it may be moved.
+    /// Returns an empty compiler; the source comes in at the end, which is when it may be moved.
     pub(super) fn new() -> Compiler {
         Compiler {
             program: Program {

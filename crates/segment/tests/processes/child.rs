@@ -80,7 +80,7 @@ fn obey(segment: &mut Segment, line: &str) -> String {
     }
 }
 
-/// So many commits of the last page.
+/// Commits the last page a number of times.
 fn many(segment: &mut Segment, commits: usize) -> String {
     let at = segment.len() - 8;
     for value in 1..=commits {

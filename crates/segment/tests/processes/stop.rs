@@ -212,7 +212,7 @@ impl Trunk {
         }
     }
 
-    /// Whether what a child answered, with its content, is one version.
+    /// Returns whether what a child answered, with its content, is one version.
     fn knows(&self, answer: &str) -> bool {
         let (version, print) = answer.split_once(' ').unwrap();
         self.versions[&version.parse().unwrap()] == print

@@ -238,7 +238,7 @@ pub enum Damage {
 }
 
 impl Damage {
-    /// The same, in a dump whose MD5 shows it.
+    /// Returns the same damage, of a dump whose MD5 shows it.
     pub(super) fn summed(self) -> Damage {
         match self {
             Damage::Term { offset, source, .. } => Damage::Term {

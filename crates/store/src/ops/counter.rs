@@ -37,7 +37,7 @@ impl CounterOp {
         }
     }
 
-    /// The same for another element.
+    /// Returns the same operation on another element.
     pub fn at(self, position: usize) -> CounterOp {
         CounterOp {
             position: Some(position),

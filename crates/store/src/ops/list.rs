@@ -133,7 +133,7 @@ where
         true
     }
 
-    /// What a key holds with the records of a group put in; those that are not needed stay in it.
+    /// Returns the content of a key with the records of a group put in; those that are not needed stay in it.
     fn merged(&self, old: Option<Content>, records: &mut Records) -> Content {
         if !self.kind.is_bag() {
             let last = records.pop().expect("a group has a record");
@@ -166,7 +166,8 @@ where
         (!placed.gave_up).then_some(done)
     }
 
-    /// What keys will hold, where that does not depend on what they hold, and the commit that is to bring it about.
+    /// Returns the new contents of keys, where these do not depend on the present ones, and the commit that is to put
+    /// them in.
     fn prepared(&self, groups: Groups, only_new: bool, patience: Patience) -> Work {
         let Groups { keys, records } = groups;
         let terms = match (only_new, self.kind.is_bag()) {
@@ -218,7 +219,7 @@ where
         done
     }
 
-    /// What the `at`-th key will hold if it holds `old` now.
+    /// Returns the new content of the `at`-th key, whose present one is `old`.
     fn planned(&self, work: &Work, at: usize, old: Option<Content>) -> Content {
         match work.contents.get(at) {
             Some(&content) => content,

@@ -16,13 +16,13 @@ use crate::table_data::TableData;
 
 /// Moving about in a table, in the way its type does.
 pub(crate) trait Navigate<K: KeyKind> {
-    /// What the first key holds.
+    /// Returns the content of the first key.
     fn first(&self, pin: &impl Guard) -> Option<Content>;
 
-    /// What the last key holds; in tables without an order the same as [`Navigate::first`].
+    /// Returns the content of the last key; in tables without an order the same as [`Navigate::first`].
     fn last(&self, pin: &impl Guard) -> Option<Content>;
 
-    /// What the key after this one holds. Where the key must be there, `known` may vouch for one that
+    /// Returns the content of the key after this one. Where the key must be there, `known` may vouch for one that
     /// is not.
     fn next(
         &self,
@@ -31,7 +31,7 @@ pub(crate) trait Navigate<K: KeyKind> {
         pin: &impl Guard,
     ) -> Result<Option<Content>>;
 
-    /// What the key before this one holds; in tables without an order the same as [`Navigate::next`].
+    /// Returns the content of the key before this one; in tables without an order the same as [`Navigate::next`].
     fn prev(
         &self,
         key: &K::Key,
@@ -126,7 +126,7 @@ impl<I: Index<Slot<Exact>>> Navigate<Exact> for TableData<Exact, I> {
 }
 
 impl<I: Index<Slot<Exact>>> TableData<Exact, I> {
-    /// What the first key behind `key` holds that holds anything.
+    /// Returns the content of the first key behind `key` that has one.
     fn after(&self, key: Option<&<Exact as KeyKind>::Key>, pin: &impl Guard) -> Option<Content> {
         let mut entry = self.index.next_entry(key, pin)?;
         loop {

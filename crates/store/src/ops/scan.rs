@@ -57,7 +57,7 @@ where
     Slot<K>: Entry<Key = K::Key>,
     Self: Navigate<K>,
 {
-    /// What the key with these bytes holds.
+    /// Returns the content of the key with these bytes.
     pub(crate) fn get_bytes(&self, key: &[u8], pin: &impl Guard) -> Option<Content> {
         self.get(K::from_bytes(key), pin)
     }
@@ -124,7 +124,7 @@ where
         }
     }
 
-    /// The same for resolved entries, as they were before the commits that are to be undone.
+    /// Hands out resolved entries, as they were before the commits that are to be undone.
     #[cold]
     fn hand_out_before(&self, entries: &[Slot<K>], undo: &mut Undo<'_>, out: &mut Vec<Content>) {
         for entry in entries {

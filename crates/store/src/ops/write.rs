@@ -66,7 +66,7 @@ where
         }
     }
 
-    /// Whether a bag has this very object already.
+    /// Returns whether a bag has this very object already.
     pub(crate) fn is_repeated(&self, record: RecordPtr, content: Option<Content>) -> bool {
         self.kind == TableType::Bag && chain::has(content, record)
     }

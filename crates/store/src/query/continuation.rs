@@ -23,7 +23,7 @@ pub struct Chunk {
 }
 
 impl Chunk {
-    /// Whether it is what ETS calls `'$end_of_table'`: no results, and none to come.
+    /// Returns whether it is what ETS calls `'$end_of_table'`: no results, and none to come.
     pub fn is_end(&self) -> bool {
         self.results.is_empty() && self.next.is_none()
     }
@@ -78,7 +78,7 @@ impl Continuation {
         cut(self.0)
     }
 
-    /// The same for another caller.
+    /// Returns the continuation for another caller.
     pub fn for_caller(self, caller: ProcessId) -> Continuation {
         let table = self.0.table().for_caller(caller);
         Continuation(self.0.for_table(table))
@@ -167,7 +167,7 @@ fn chunk(mut query: Query) -> Result<Chunk> {
     Ok(cut(query))
 }
 
-/// What a query has found so far, up to its limit.
+/// Returns the results of a query so far, up to its limit.
 fn cut(mut query: Query) -> Chunk {
     let results = query.take();
     let more = !query.is_done() || query.has_results();

@@ -148,7 +148,8 @@ impl Table {
         Ok(shares.fold(init(), combine))
     }
 
-    /// What `work` makes of the pieces of the table, in their order. `None` if a list was inserted between two steps.
+    /// Returns the results of `work` on the pieces of the table, in their order. `None` if a list was inserted between
+    /// two steps.
     fn shares<A: Send>(
         &self,
         threads: usize,

@@ -95,8 +95,8 @@ impl Explanation {
 }
 
 impl Table {
-    /// What a query would do, and about how many objects it would visit. Visits none to say so, but up to 256 of a
-    /// range.
+    /// Returns the plan of a query, and an estimate of the objects that it would visit. Visits none to say so, but up
+    /// to 256 of a range.
     ///
     /// # Errors
     ///

@@ -246,22 +246,22 @@ impl Query {
         })
     }
 
-    /// Whether the caller may ask now.
+    /// Fails unless the caller may read the table now.
     pub(super) fn check(&self) -> Result<()> {
         self.table.read(|_, _| Ok(()))
     }
 
-    /// Whether there are results that nobody has taken.
+    /// Returns whether there are results that were not taken.
     pub(super) fn has_results(&self) -> bool {
         !self.work.results.is_empty()
     }
 
-    /// Whether there are as many results as wanted.
+    /// Returns whether the limit of results is reached.
     pub(super) fn is_full(&self) -> bool {
         self.work.results.len() >= self.work.limit
     }
 
-    /// Whether nothing is left to visit.
+    /// Returns whether nothing is left to visit.
     pub(super) fn is_done(&self) -> bool {
         self.work.scan.is_done()
     }
@@ -273,12 +273,12 @@ impl Query {
         std::mem::replace(&mut self.work.results, rest)
     }
 
-    /// How many objects so far were selected, counted, deleted or replaced.
+    /// Returns the number of objects that were selected, counted, deleted or replaced so far.
     pub fn count(&self) -> usize {
         self.work.count
     }
 
-    /// How many objects were visited so far.
+    /// Returns the number of objects that were visited so far.
     pub fn visited(&self) -> u64 {
         self.work.scan.visited()
     }
@@ -373,7 +373,7 @@ impl Work {
         Ok(true)
     }
 
-    /// The same work over a part of the table.
+    /// Returns the same work over a part of the table.
     fn piece(&self, scan: Scan) -> Work {
         Work {
             spec: self.spec.clone(),
@@ -509,7 +509,7 @@ impl std::fmt::Debug for Query {
     }
 }
 
-/// Whether an inline object is turned away by the integers that it is made of, before it is materialized.
+/// Returns whether an inline object is turned away by the integers that it is made of, before it is materialized.
 #[inline(always)]
 fn rejects(spec: &MatchSpec, object: &Object<'_>) -> bool {
     object.is_inline() && spec.rejects(object.arity(), |n| object.word_int(n))

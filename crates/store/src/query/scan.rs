@@ -77,7 +77,7 @@ impl Scan {
         self.parts.iter().any(|part| matches!(part, Part::Span(_)))
     }
 
-    /// The same from the end, in an ordered table; before anything was visited.
+    /// Returns the scan from the end, in an ordered table; before anything was visited.
     pub(crate) fn reversed(mut self) -> Scan {
         if self.ordered && !self.back {
             self.parts.reverse();
@@ -86,8 +86,8 @@ impl Scan {
         self
     }
 
-    /// The same, visiting the objects of a key together: for changes of a bag, each of which makes the key's chain
-    /// anew.
+    /// Returns a scan that visits the objects of a key together: for changes of a bag, each of which makes the key's
+    /// chain anew.
     pub(crate) fn by_whole_keys(self) -> Scan {
         Scan {
             whole_keys: true,
@@ -95,7 +95,7 @@ impl Scan {
         }
     }
 
-    /// Whether everything was visited.
+    /// Returns whether everything was visited.
     pub(crate) fn is_done(&self) -> bool {
         self.parts.is_empty()
     }
@@ -105,22 +105,22 @@ impl Scan {
         self.visited
     }
 
-    /// Whether it goes down.
+    /// Returns whether it goes down.
     pub(crate) fn is_back(&self) -> bool {
         self.back
     }
 
-    /// Whether it is of the whole table.
+    /// Returns whether it is of the whole table.
     pub(crate) fn is_whole(&self) -> bool {
         self.whole
     }
 
-    /// Whether it may stop behind any object.
+    /// Returns whether it may stop behind any object.
     pub(crate) fn is_ordered(&self) -> bool {
         self.ordered
     }
 
-    /// What is left, in ascending order.
+    /// Returns the parts that are left, in ascending order.
     pub(crate) fn parts(&self) -> impl Iterator<Item = &Part> {
         let len = self.parts.len();
         let place = move |n| if self.back { n } else { len - 1 - n };
@@ -132,7 +132,7 @@ impl Scan {
         Scan::new(parts, self.back, self.ordered, self.keypos)
     }
 
-    /// The same, having visited so many objects more and with these scans left, the nearest first.
+    /// Returns the scan after a number of visited objects more, with these scans left, the nearest first.
     pub(crate) fn followed_by(&self, left: Vec<Scan>, visited: u64) -> Scan {
         let parts = left.into_iter().rev().flat_map(|scan| scan.parts);
         Scan {
@@ -205,8 +205,8 @@ impl Scan {
         }
     }
 
-    /// How many of the objects read are visited in a step that is to visit `left`: all, unless keys of a bag have very
-    /// many more. Then a share of them, since each step reads all of such a key.
+    /// Returns the number of objects read that are visited in a step that is to visit `left`: all, unless keys of a bag
+    /// have very many more. Then a share of them, since each step reads all of such a key.
     fn in_this_step(&self, found: usize, left: usize) -> usize {
         let most = left.max(BATCH).max(found / SHARES);
         if self.ordered || self.whole_keys || found - found.min(most) <= SLACK {

@@ -52,7 +52,7 @@ impl NewRecord {
         content
     }
 
-    /// The same object as a block, for a bag.
+    /// Returns the same object as a block, for a bag.
     pub(crate) fn into_block(self) -> NewRecord {
         if !self.0.is_inline() {
             return self;

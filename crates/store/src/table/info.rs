@@ -181,7 +181,7 @@ impl Table {
         }))
     }
 
-    /// How many objects; 0 if the table is deleted.
+    /// Returns the number of objects; 0 if the table is deleted.
     ///
     /// # Consistency
     ///
@@ -195,7 +195,7 @@ impl Table {
         self.counts().map_or(0, |(size, _)| size)
     }
 
-    /// Whether there are no objects.
+    /// Returns whether there are no objects.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

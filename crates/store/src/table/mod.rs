@@ -90,7 +90,7 @@ impl Table {
         self.caller
     }
 
-    /// The same table for another caller.
+    /// Returns a handle of the same table for another caller.
     pub fn for_caller(&self, caller: ProcessId) -> Table {
         Table {
             shared: self.shared.clone(),
@@ -124,7 +124,7 @@ impl Table {
         self.shared.settings.keypos
     }
 
-    /// The same table, found by identity: renaming does not matter to the handle.
+    /// Returns a handle of the same table, found by identity: renaming does not matter to the handle.
     pub fn by_identity(&self) -> Table {
         Table::new(self.shared.clone(), self.caller, Asked::BY_IDENTITY)
     }
@@ -138,7 +138,7 @@ impl Table {
         self.read_under(&pin(), f)
     }
 
-    /// The same under a pin of the caller's.
+    /// As above, under a pin of the caller's.
     ///
     /// If the table's name, protection or owner changes meanwhile, what was read counts only if the caller may still
     /// read: see [`crate::life`]. `f` is not called again.
@@ -156,7 +156,7 @@ impl Table {
         result
     }
 
-    /// What a key holds: one lookup, begun anew if the table's name, protection or owner changes meanwhile.
+    /// Returns the content of a key: one lookup, begun anew if the table's name, protection or owner changes meanwhile.
     /// Linearizable.
     ///
     /// Always inlined: its result takes several words, and to write and read them costs a tenth of a lookup.
@@ -195,7 +195,7 @@ impl Table {
         self.write_under(&pin(), f)
     }
 
-    /// The same under a pin of the caller's.
+    /// As above, under a pin of the caller's.
     ///
     /// Changes of the table's name, protection and owner wait until `f` has returned, so it must run no code that
     /// could wait for them.

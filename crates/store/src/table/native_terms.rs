@@ -28,12 +28,12 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// Nothing yet.
+    /// Returns an empty batch.
     pub fn new() -> Batch {
         Batch::default()
     }
 
-    /// Nothing yet, with room for so many.
+    /// Returns an empty batch with room for a number of objects.
     pub fn with_capacity(objects: usize) -> Batch {
         Batch {
             records: Vec::with_capacity(objects),
@@ -41,7 +41,7 @@ impl Batch {
         }
     }
 
-    /// One object more, for a table with this key position.
+    /// Adds an object, for a table with this key position.
     ///
     /// # Errors
     ///
@@ -52,19 +52,19 @@ impl Batch {
         Ok(())
     }
 
-    /// How many objects.
+    /// Returns the number of objects.
     pub fn len(&self) -> usize {
         self.records.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are none.
     pub fn is_empty(&self) -> bool {
         self.records.is_empty()
     }
 }
 
 impl Table {
-    /// The same table in the name of another caller, without counting a handle.
+    /// Returns the same table in the name of another caller, without counting a handle.
     #[inline]
     pub fn as_caller(&self, caller: ProcessId) -> crate::Borrowed<'_> {
         // SAFETY: the count is that of `self`, which outlives the result; it is not given back.
@@ -78,7 +78,7 @@ impl Table {
         self.shared.life.owner()
     }
 
-    /// Whether the caller may do so now.
+    /// Fails unless the caller has this right now.
     ///
     /// # Errors
     ///
@@ -148,8 +148,8 @@ impl Table {
         })
     }
 
-    /// The same for a caller that must not be held up: `None`, and nothing is inserted, if another list with one of the
-    /// keys is being inserted and is not done within some microseconds. Such a list may be of any length.
+    /// Inserts a batch for a caller that must not be held up: `None`, and nothing is inserted, if another list with one
+    /// of the keys is being inserted and is not done within some microseconds. Such a list may be of any length.
     ///
     /// # Errors
     ///

@@ -84,7 +84,7 @@ fn list_span(elements: &[Term]) -> Result<Span> {
     Ok(going_on(cell))
 }
 
-/// What goes on behind a prefix of whole parts.
+/// Returns the span of the keys that go on behind a prefix of whole parts.
 fn going_on(key: Vec<u8>) -> Span {
     let mut above = key.clone();
     above.push(ABOVE);

@@ -216,7 +216,7 @@ impl Table {
         }
     }
 
-    /// Whether a table with one object a key has this one, for a writer.
+    /// Returns whether a table with one object a key has this one, for a writer.
     fn has(&self, key: &Term) -> Result<bool> {
         self.check_unique("update_element")?;
         key.with(|buf| self.write(|data, pin| Ok(Live(data).get(buf, pin).is_some())))

@@ -124,7 +124,8 @@ struct Case {
 }
 
 impl Case {
-    /// The same answer, or one of the differences that the documentation of `fyris::dump` lists.
+    /// Returns whether the answers are the same, or differ by one of the differences that the documentation of
+    /// `fyris::dump` lists.
     fn agrees(&self) -> bool {
         let Term::Tuple(otp) = &self.otp else {
             // It hangs.

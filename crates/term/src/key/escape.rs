@@ -162,7 +162,7 @@ fn first_zero(bytes: &[u8]) -> Option<usize> {
     memchr::memchr(0, &bytes[from..]).map(|at| from + at)
 }
 
-/// The same for a content whose first zero, an escaped one, is known. While it is short it goes to an array, whose
+/// As above, for a content whose first zero, an escaped one, is known. While it is short it goes to an array, whose
 /// length is a number in a register; a vector would store and load its own with every byte.
 fn read_with_zeros(bytes: &[u8], zero: usize) -> Option<(Content<'_>, usize)> {
     let mut short = [0; SHORT];
@@ -183,7 +183,7 @@ fn read_with_zeros(bytes: &[u8], zero: usize) -> Option<(Content<'_>, usize)> {
     read_long(bytes, zero)
 }
 
-/// The same for a content of any length.
+/// As above, for a content of any length.
 #[cold]
 fn read_long(bytes: &[u8], zero: usize) -> Option<(Content<'_>, usize)> {
     let mut content = SmallVec::from_slice(&bytes[..=zero]);

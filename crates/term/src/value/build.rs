@@ -29,7 +29,7 @@ pub trait Build {
     fn binary(&mut self, bytes: &[u8]) -> Self::Out;
     /// A binary that is shared: more than [`MAX_INLINE_BINARY`](super::MAX_INLINE_BINARY) bytes.
     fn blob(&mut self, blob: &Arc<[u8]>) -> Self::Out;
-    /// The same of one of the blobs that the value, or what it is part of, holds.
+    /// A binary that is one of the blobs that the value, or what it is part of, holds.
     #[inline]
     fn blob_of(&mut self, blobs: &[Arc<[u8]>], place: usize) -> Self::Out {
         self.blob(&blobs[place])
@@ -417,7 +417,7 @@ impl<'a, B: Build> Run<'a, '_, B> {
     }
 }
 
-/// As many as that, or more than there can be.
+/// Returns a number of parts, or more than there can be.
 fn count(parts: u64) -> usize {
     usize::try_from(parts).unwrap_or(usize::MAX)
 }

@@ -253,7 +253,8 @@ fn wide_atom(reader: &mut Reader<'_>) -> Result<Atom> {
     known_atom(reader.u32()?)
 }
 
-/// What follows the tag of a reference: the number of its node's atom, how often that has started, and the numbers.
+/// Reads the parts behind the tag of a reference: the number of its node's atom, how often that has started, and the
+/// numbers.
 pub(super) fn reference_parts<'a>(reader: &mut Reader<'a>) -> Result<(u32, u32, &'a [[u8; 4]])> {
     let (node, creation) = (reader.u32()?, reader.u32()?);
     Ok((node, creation, reader.parts(4)?.as_chunks().0))

@@ -126,7 +126,7 @@ impl Term {
         Term(unsafe { std::mem::transmute::<ErlNifTerm, usize>(term) })
     }
 
-    /// The same as the machine's pid.
+    /// Returns the pid as the machine's C interface has it.
     pub(crate) fn as_pid(self) -> ErlNifPid {
         // SAFETY: `ErlNifPid` is one word, the pid's; callers pass local pids.
         unsafe { std::mem::transmute(self.0) }

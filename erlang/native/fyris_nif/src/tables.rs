@@ -149,7 +149,7 @@ pub(crate) fn with<R>(
     f(&table, &pin)
 }
 
-/// The same for a call that writes to the table.
+/// As [`with`], for a call that writes to the table.
 #[inline]
 pub(crate) fn write<R>(
     env: Env,

@@ -91,8 +91,8 @@ impl<'t> Asked<'t> {
         Some(Asked { head, wanted })
     }
 
-    /// What it says; `None` if a variable stands there twice or anywhere but at the top, or the pattern is of another
-    /// form.
+    /// Returns what the query says; `None` if a variable stands there twice or anywhere but at the top, or the pattern
+    /// is of another form.
     fn said(&self, env: Env, keypos: usize) -> Option<Said> {
         let mut places = [0; atoms::VARIABLES];
         let mut pattern = Pattern::default();

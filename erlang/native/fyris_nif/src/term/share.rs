@@ -78,7 +78,7 @@ impl Writing {
         Writing(())
     }
 
-    /// One more object holds a blob, and others that get the same binary are to.
+    /// Counts one more object that holds a blob, which others that get the same binary find from now on.
     pub(super) fn hold(&self, blob: &Blob) {
         let source = NEW.with_borrow(|new| {
             new.iter()

@@ -52,7 +52,7 @@ fn retire(keeper: &[u8]) {
     }
 }
 
-/// What a keeper of a reference stands for was given up by [`retire`].
+/// Gives up the resource of a blob; that of a reference was given up by [`retire`].
 fn release(keeper: &[u8]) {
     blobs::release(keeper);
     if cfg!(fyris_mutant = "nif_kept_till_freed") {

@@ -128,7 +128,7 @@ fn numbers_of(reference: &Reference) -> Option<Numbers> {
     reference.ids[..].try_into().ok().filter(|_| is_local)
 }
 
-/// One more holder.
+/// Counts one more holder of a resource, and returns its keeper.
 fn hold((term, numbers): Met) -> Keeper {
     let mut held = held();
     let this = held
