@@ -148,6 +148,14 @@ struct Step {
     object: Option<Placed>,
 }
 
+impl Step {
+    /// Returns whether it is at an object that is gone.
+    fn is_dead(&self) -> bool {
+        let is_tombstone = |cell: CellPtr| matches!(cell.get().what, What::Tombstone(_));
+        self.object.is_none() && !self.cell.is_some_and(is_tombstone)
+    }
+}
+
 /// An object in a chain.
 #[derive(Clone, Copy)]
 struct Placed {
@@ -294,7 +302,8 @@ pub(crate) struct Without {
     fresh: usize,
 }
 
-/// Chains of no more objects than this never have tombstones.
+/// A deletion in a chain of no more objects than this leaves no tombstones; nor does it among so many of the newest
+/// objects of a chain without them.
 const SHORT: usize = 16;
 /// There is a tombstone for no more than one object out of so many.
 const PART: usize = 8;
@@ -310,9 +319,12 @@ where
     if removed.is_empty() {
         return None;
     }
-    let (tombstones, _) = tombstones_and_place(old);
+    let (tombstones, newest) = tombstones_and_place(old);
     let few = removed.len() + tombstones as usize <= old.count() / PART;
-    Some(if few && old.count() > SHORT {
+    let lowest = removed.last().map_or(0, |object| object.place);
+    // What comes last and goes first is not to leave tombstones that the next one walks past.
+    let is_near = tombstones == 0 && ((newest - lowest) as usize) < SHORT;
+    Some(if few && !is_near && old.count() > SHORT {
         with_tombstones(old, removed)
     } else {
         rebuilt(old, removed)
@@ -320,7 +332,10 @@ where
 }
 
 fn with_tombstones(old: Content, removed: SmallVec<[Placed; 1]>) -> Without {
-    let newest = objects(Some(old)).find(|object| removed.iter().all(|r| r.place != object.place));
+    // Both come newest first.
+    let mut gone = removed.iter().peekable();
+    let stays = |object: &Placed| gone.next_if(|next| next.place == object.place).is_none();
+    let newest = objects(Some(old)).find(stays);
     let newest = newest.expect("few objects are taken out").record;
     let add = |older, object: &Placed| bury(object.place, newest, older);
     Without {
@@ -337,7 +352,10 @@ fn rebuilt(old: Content, removed: SmallVec<[Placed; 1]>) -> Without {
     let mut kept_newer = 0;
     let mut shared = Some(old);
     let mut left = removed.iter().peekable();
+    // Those that were gone before: their tombstones lie above them.
+    let (mut dead, _) = tombstones_and_place(old);
     for step in walk(Some(old), None) {
+        dead -= u32::from(step.is_dead());
         let goes = match step.object {
             Some(object) => left.next_if(|next| next.place == object.place).is_some(),
             None => true,
@@ -347,6 +365,9 @@ fn rebuilt(old: Content, removed: SmallVec<[Placed; 1]>) -> Without {
             kept_newer = newer.len();
         } else {
             newer.extend(step.object);
+        }
+        if dead == 0 && left.peek().is_none() {
+            break;
         }
     }
     let add = |rest, object: &Placed| {
@@ -624,6 +645,54 @@ mod tests {
         assert!(buried);
         // SAFETY: nobody else has it.
         unsafe { chain.into_iter().for_each(|chain| free(chain)) };
+    }
+
+    fn tombstones(chain: Option<Content>) -> u32 {
+        chain.map_or(0, |chain| tombstones_and_place(chain).0)
+    }
+
+    /// Where the last to come is the first to go, no cell is made.
+    #[test]
+    fn a_stack_leaves_no_tombstones() {
+        let pin = fyris_sync::reclaim::pin();
+        let all: Vec<i64> = (0..100).collect();
+        let mut top = chain(&all);
+        for n in (50..100).rev() {
+            let like = record(n);
+            let gone = Gone::<fn(RecordPtr) -> bool>::Like(like);
+            let change = without(top, &gone).expect("it is there");
+            let rest = change.rest.expect("others are there");
+            assert_eq!((change.fresh, tombstones(change.rest)), (0, 0));
+            // SAFETY: nobody else has the chains.
+            unsafe {
+                change.retire(top, &pin);
+                like.free();
+            }
+            top = rest;
+        }
+        assert_eq!(numbers(Some(top)), all[..50]);
+        // SAFETY: nobody else has it.
+        unsafe { free(top) };
+    }
+
+    /// The newest that stays is found beneath many that go, whether cells are made anew or not.
+    #[test]
+    fn many_go_at_once() {
+        let pin = fyris_sync::reclaim::pin();
+        let all: Vec<i64> = (0..4000).collect();
+        let mut top = chain(&all);
+        for keep in [3600, 3500, 10] {
+            let goes = |r: RecordPtr| numbers(Some(Content::one(r)))[0] >= keep;
+            let change = without(top, &Gone::These(&goes)).expect("they are there");
+            let rest = change.rest.expect("others are there");
+            // SAFETY: nobody else has the chains.
+            unsafe { change.retire(top, &pin) };
+            top = rest;
+            assert_eq!(top.count() as i64, keep);
+            assert_eq!(numbers(Some(Content::one(top.newest()))), [keep - 1]);
+        }
+        // SAFETY: nobody else has it.
+        unsafe { free(top) };
     }
 
     #[test]
