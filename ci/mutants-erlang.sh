@@ -21,6 +21,7 @@ nif_mark_ignored      | fyris_words_test
 nif_holds_unasked     | fyris_release_test
 nif_kept_till_freed   | fyris_release_test
 nif_kept_freed_at_once| fyris_release_test
+nif_kept_forgotten    | fyris_release_test
 LIST
 )
 

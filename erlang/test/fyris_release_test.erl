@@ -172,6 +172,92 @@ looked_up_lives(Type, Shared) ->
     fyris:delete(T),
     ?assertEqual(0, fyris_counts:extra(0)).
 
+%% So is one that a query finds, or that is in a key.
+a_resource_that_was_found_lives_test_() ->
+    Is = fun(C) -> is_reference(C) end,
+    [{atom_to_list(Name), {timeout, 60, fun() -> found_lives(Find) end}}
+     || {Name, Find} <- [{match, fun(T) -> lists:filter(Is, lists:append(fyris:match(T, {'_', '$1', '_'}))) end},
+                         {select, fun(T) -> lists:filter(Is, fyris:select(T, [{{'_', '$1', '_'}, [], ['$1']}])) end},
+                         {select_built, fun(T) -> [C || {C} <- fyris:select(T, [{{1, '$1', '_'}, [], [{{'$1'}}]}])] end},
+                         {chunk, fun(T) -> chunks(fyris:select(T, [{{'_', '$1', '_'}, [], ['$1']}], 1)) end},
+                         {first, fun(T) -> [C || {C} <- [fyris:first(T)]] end},
+                         {tab2list, fun(T) -> [C || {{C}, _, _} <- fyris:tab2list(T)] end}]].
+
+chunks('$end_of_table') -> [];
+chunks({Found, Next}) -> lists:filter(fun(C) -> is_reference(C) end, Found) ++ chunks(fyris:select(Next)).
+
+found_lives(Find) ->
+    T = fyris:new(t, [public]),
+    0 = fyris_counts:extra(0),
+    Write = fun() ->
+                    [begin
+                         Counter = atomics:new(1, []),
+                         fyris:insert(T, [{1, Counter, I}, {{Counter}, x, I}]),
+                         fyris:delete(T, {Counter}),
+                         I rem 3 =:= 0 andalso fyris:delete(T, 1)
+                     end || I <- lists:seq(1, 10_000)]
+            end,
+    Read = fun() -> [?assertEqual(0, atomics:get(Counter, 1)) || _ <- lists:seq(1, 10_000), Counter <- Find(T)] end,
+    Refs = [element(2, spawn_monitor(F)) || F <- [Write, Read, Write, Read]],
+    [receive {'DOWN', Ref, process, _, Reason} -> ?assertEqual(normal, Reason) end || Ref <- Refs],
+    fyris:delete(T),
+    ?assertEqual(0, fyris_counts:extra(0)).
+
+%% What came as an argument and goes out again by another way than an object.
+a_resource_in_an_argument_test_() ->
+    [{atom_to_list(Name), fun() -> in_an_argument(Way) end}
+     || {Name, Way} <- [{select, fun(T, R) -> hd(fyris:select(T, [{{1}, [], [{const, R}]}])) end},
+                        {chunk, fun(T, R) -> {[Found], _} = fyris:select(T, [{{'_'}, [], [{const, R}]}], 1), Found end},
+                        {next_chunk,
+                         fun(T, R) ->
+                                 {_, Next} = fyris:select(T, [{{'_'}, [], [{const, {R}}]}], 1),
+                                 {[{Found}], _} = fyris:select(Next),
+                                 Found
+                         end},
+                        {repaired,
+                         fun(T, R) ->
+                                 Spec = [{{'_'}, [], [{const, {R}}]}],
+                                 {_, Next} = fyris:select(T, Spec, 1),
+                                 {[{Found}], _} = fyris:select(fyris:repair_continuation(Next, Spec)),
+                                 Found
+                         end},
+                        {match_spec_run, fun(_, R) -> hd(fyris:match_spec_run([{R}], fyris:match_spec_compile([{{'$1'}, [], ['$1']}]))) end},
+                        {compiled, fun(_, R) -> hd(fyris:match_spec_run([{x}], fyris:match_spec_compile([{'_', [], [{const, R}]}]))) end},
+                        {test_ms, fun(_, R) -> {ok, Found} = fyris:test_ms({R}, [{{'$1'}, [], ['$1']}]), Found end},
+                        {give_away, fun(_, R) -> transfer(fun(To) -> fyris:give_away(fyris:new(t, []), To, R) end) end},
+                        {heir, fun(_, R) -> transfer(fun(To) -> fyris:new(t, [{heir, To, R}]) end) end},
+                        {setopts, fun(_, R) -> transfer(fun(To) -> fyris:setopts(fyris:new(t, [{heir, To, x}]), {heir, To, R}) end) end}]].
+
+in_an_argument(Way) ->
+    0 = fyris_counts:extra(0),
+    T = fyris:new(t, []),
+    fyris:insert(T, [{1}, {2}, {3}]),
+    Counter = atomics:new(1, []),
+    atomics:put(Counter, 1, 42),
+    ?assertEqual(42, atomics:get(Way(T, Counter), 1)),
+    fyris:delete(T),
+    ?assertEqual(0, fyris_counts:extra(0)).
+
+%% What comes with a table that another process hands over.
+transfer(F) ->
+    Me = self(),
+    on_its_own(fun() -> F(Me) end),
+    receive {'ETS-TRANSFER', T, _, Data} -> fyris:delete(T), Data after 60_000 -> error(timeout) end.
+
+%% The heir's data alone keep a resource, until there is no heir any more; the table itself may be part of them.
+an_heir_keeps_a_resource_test() ->
+    0 = fyris_counts:extra(0),
+    New = fun(To) -> R = atomics:new(1, []), atomics:put(R, 1, 42), fyris:new(t, [{heir, To, [R]}]) end,
+    on_its_own(fun() -> Me = self(), 42 = atomics:get(hd(transfer(fun(_) -> New(Me) end)), 1) end),
+    ?assertEqual(0, fyris_counts:extra(0)),
+    T = New(spawn(fun() -> receive after infinity -> ok end end)),
+    ?assertEqual(1, fyris_counts:extra(1)),
+    fyris:setopts(T, {heir, none}),
+    ?assertEqual(0, fyris_counts:extra(0)),
+    fyris:setopts(T, {heir, self(), T}),
+    fyris:delete(T),
+    ?assertEqual(0, fyris_counts:extra(0)).
+
 %% A table's tid in objects, its own too, outlives neither of them for long.
 a_tid_in_an_object_test() ->
     [T, Other] = [fyris:new(t, [public]) || _ <- [1, 2]],

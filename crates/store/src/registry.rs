@@ -19,6 +19,7 @@ use crate::ids::{ProcessId, Protection, Right, TableId, TableRef};
 use crate::indexes::Indexes;
 use crate::life::{Asked, Closed, State};
 use crate::options::Options;
+use crate::resource_ref::HeldTerm;
 use crate::table::Setting;
 use crate::table_data::AnyTableData;
 use crate::table_shared::{Heir, TableShared};
@@ -66,11 +67,12 @@ struct Removed {
     shared: Arc<TableShared>,
     data: *mut AnyTableData,
     attachment: Option<Box<dyn Any + Send>>,
+    heir: Option<Heir>,
 }
 
 impl Removed {
     fn retire(self, pin: &impl Guard) {
-        drop(self.attachment);
+        drop((self.attachment, self.heir));
         let shared = Arc::into_raw(self.shared).cast_mut();
         // SAFETY: one swap took the data out of the table, and no thread that pins from now on finds it; TABLE_STAYS:
         // the same for the table, of which `reclaim` drops the registry's count, once.
@@ -239,6 +241,8 @@ impl Inner {
         registry.free.push(place(shared.id));
         Some(Removed {
             attachment: lock_attachment(shared).take(),
+            // Its data may refer to the table.
+            heir: lock_heir(shared).take(),
             shared: counted,
             data,
         })
@@ -346,10 +350,13 @@ impl Inner {
         settings: &[Setting],
     ) -> Result<()> {
         let check = |_: &Registry| check_owner(shared, asked, caller);
-        let set_heir = |registry: &Registry| {
+        // What their data refer to goes when no lock is held.
+        let mut former: Vec<Option<Heir>> = Vec::new();
+        let mut set_heir = |registry: &Registry| {
             for setting in settings {
                 if let Setting::Heir(heir) = setting {
-                    *lock_heir(shared) = registry.heir(heir.as_ref());
+                    let heir = registry.heir(heir.as_ref());
+                    former.push(std::mem::replace(&mut *lock_heir(shared), heir));
                 }
             }
         };
@@ -432,7 +439,8 @@ impl Inner {
     /// Hands over or deletes the tables of a process that has ended, and releases its fixes. Of several callers each
     /// returns when that is done.
     pub(crate) fn ended(&self, process: ProcessId) {
-        let letters: Vec<Letter> = {
+        // The heirs hold what their letters refer to.
+        let letters: Vec<(Letter, Option<Heir>)> = {
             let _ends = self.ends.lock().unwrap_or_else(|p| p.into_inner());
             let owned = {
                 let mut registry = self.lock();
@@ -447,37 +455,45 @@ impl Inner {
             let owned = owned.into_iter();
             owned.map(|id| self.bequeath(id, process)).collect()
         };
-        letters.into_iter().for_each(send);
+        letters.into_iter().for_each(|(letter, _heir)| send(letter));
     }
 
-    fn bequeath(&self, id: TableId, from: ProcessId) -> Letter {
+    /// Hands a table over to its heir, or removes it; the letter, and the heir it goes to.
+    fn bequeath(&self, id: TableId, from: ProcessId) -> (Letter, Option<Heir>) {
         let (shared, heir) = {
             let registry = self.lock();
-            let shared = registry.tables.get(&id)?.clone();
+            let Some(shared) = registry.tables.get(&id).cloned() else {
+                return (None, None);
+            };
             // The heir stays what it is: `info` shows it, also of a table that it has inherited.
             let heir = lock_heir(&shared).clone();
             (shared, heir)
         };
-        if let Some(heir) = heir {
+        if let Some(heir) = &heir {
             let to = (from, heir.process);
             let check = |registry: &Registry| {
                 check_owner(&shared, Asked::BY_IDENTITY, from)?;
-                match registry.is_alive(&heir) {
+                match registry.is_alive(heir) {
                     true => Ok(()),
                     false => Err(Error::NoSuchProcess(heir.process.0)),
                 }
             };
-            if let Ok(letter) = self.hand_over(&shared, check, to, heir.data.clone()) {
-                return letter;
+            let data = heir.data.as_ref().map(|data| data.term().clone());
+            if let Ok(letter) = self.hand_over(&shared, check, to, data) {
+                return (letter, Some(heir.clone()));
             }
         }
         let removed = {
             let mut registry = self.lock();
-            check_owner(&shared, Asked::BY_IDENTITY, from).ok()?;
-            self.remove(&mut registry, &shared)
+            match check_owner(&shared, Asked::BY_IDENTITY, from) {
+                Ok(()) => self.remove(&mut registry, &shared),
+                Err(_) => None,
+            }
         };
-        removed?.retire(&pin());
-        None
+        if let Some(removed) = removed {
+            removed.retire(&pin());
+        }
+        (None, None)
     }
 }
 
@@ -532,7 +548,7 @@ impl Registry {
         Some(Heir {
             process: *process,
             incarnation,
-            data: data.clone(),
+            data: data.as_ref().map(|data| Arc::new(HeldTerm::new(data))),
         })
     }
 

@@ -10,6 +10,8 @@
 //! of an element, the binding is asked which of their references have keepers. So an object holds what it refers to,
 //! and nothing that it referred to once.
 //!
+//! The data of a table's heir hold what they refer to in the same way ([`HeldTerm`]).
+//!
 //! All calls may come on any thread, also while a slot is protected: they must be short and must not use the store.
 
 use std::sync::{Arc, OnceLock};
@@ -86,6 +88,36 @@ pub(crate) fn keep(term: &Term, blobs: &mut Vec<Arc<[u8]>>) {
         each_reference(term, &mut |reference| {
             blobs.extend((keepers.find)(reference))
         });
+    }
+}
+
+/// A term beside the objects of a table, such as the data of an heir, that holds what it refers to.
+pub(crate) struct HeldTerm {
+    term: Term,
+    keepers: Vec<Arc<[u8]>>,
+}
+
+impl HeldTerm {
+    /// Holds what has keepers now.
+    pub(crate) fn new(term: &Term) -> HeldTerm {
+        let mut keepers = Vec::new();
+        if any() {
+            keep(term, &mut keepers);
+        }
+        HeldTerm {
+            term: term.clone(),
+            keepers,
+        }
+    }
+
+    pub(crate) fn term(&self) -> &Term {
+        &self.term
+    }
+}
+
+impl Drop for HeldTerm {
+    fn drop(&mut self) {
+        give_up_all(&self.keepers);
     }
 }
 

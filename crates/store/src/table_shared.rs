@@ -20,11 +20,11 @@
 //! of a table's life.
 
 use std::any::Any;
-use std::sync::{Mutex, Weak};
+use std::sync::{Arc, Mutex, Weak};
 
 use fyris_sync::atomic::{AtomicPtr, Ordering};
 use fyris_sync::reclaim::{Guard, PROTECT, Retire};
-use fyris_term::{Atom, Term};
+use fyris_term::Atom;
 
 use crate::error::{Error, Result};
 use crate::fix::Fixes;
@@ -32,6 +32,7 @@ use crate::ids::{ProcessId, Right, TableId, TableRef};
 use crate::life::{Asked, Life, State};
 use crate::options::Settings;
 use crate::registry::Inner;
+use crate::resource_ref::HeldTerm;
 use crate::table_data::AnyTableData;
 
 /// The heir of a table.
@@ -41,7 +42,7 @@ pub(crate) struct Heir {
     /// The registration of the process: a later one is another process.
     pub(crate) incarnation: u64,
     /// The data of its message; without data there is no message.
-    pub(crate) data: Option<Term>,
+    pub(crate) data: Option<Arc<HeldTerm>>,
 }
 
 /// A table.

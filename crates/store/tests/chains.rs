@@ -256,7 +256,7 @@ fn stress(options: &Options, is_bag: bool, size: usize) {
         table.delete_object(&object).unwrap();
     }
     assert_eq!(table.len(), 0);
-    assert_eq!(table.memory(), of_an_empty_one(&options));
+    assert_eq!(table.memory(), of_an_empty_one(options));
 }
 
 /// The memory of a table that has nothing any more: counters and buckets take what they took.

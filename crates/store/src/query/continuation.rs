@@ -89,6 +89,11 @@ impl Continuation {
         self.0.table()
     }
 
+    /// The results that were found and are not part of a chunk yet.
+    pub fn waiting(&self) -> &[Term] {
+        self.0.parts().2
+    }
+
     /// As a term, that can be written down and read again while the table lives; without the specification, which
     /// [`Table::repair_continuation`] is given. Where to go on is written as key bytes, which mean nothing to another
     /// run of the program.

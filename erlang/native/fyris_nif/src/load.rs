@@ -116,7 +116,7 @@ fn open_types(env: Env) -> Option<Types> {
         query: env.open_type(c"query", destroy::<calls::QueryPlace>, None)?,
         chunk: env.open_type(c"chunk", destroy::<calls::ChunkPlace>, None)?,
         range: env.open_type(c"range", destroy::<calls::RangePlace>, None)?,
-        spec: env.open_type(c"match_spec", destroy::<fyris::MatchSpec>, None)?,
+        spec: env.open_type(c"match_spec", destroy::<calls::CompiledSpec>, None)?,
         older: newest_types().filter(|_| !cfg!(fyris_mutant = "nif_kinds_forgotten")),
     })
 }

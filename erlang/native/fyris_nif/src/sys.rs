@@ -661,6 +661,11 @@ impl OwnTerm {
         }
     }
 
+    /// The term itself, to be copied.
+    pub(crate) fn get(&self) -> Term {
+        Term::from_c(self.term)
+    }
+
     /// A copy of it for the call under way.
     pub(crate) fn copy_to(&self, env: Env) -> Term {
         // SAFETY: the environment is that of the call under way (CALL); the term lives in ours.

@@ -25,7 +25,9 @@ pub(super) fn known_caller(env: Env) -> Result<ProcessId, Fail> {
 /// `new/2`.
 pub(super) fn new(env: Env, args: &[Term]) -> Reply {
     let name = atoms::from_machine(env, args[0]).ok_or(BAD)?;
-    let options = Options::parse(&term::read(env, args[1])?, |pid| known_process(env, pid))?;
+    // The heir's data may refer to resources.
+    let (options, _offered) = term::offer(|| term::read(env, args[1]));
+    let options = Options::parse(&options?, |pid| known_process(env, pid))?;
     let caller = known_caller(env)?;
     let table = match store().create(caller, name, &options) {
         Err(Error::NameTaken(_)) => {
@@ -82,7 +84,8 @@ pub(super) fn all(env: Env, _: &[Term]) -> Reply {
 
 /// `give_away/3`.
 pub(super) fn give_away(env: Env, args: &[Term]) -> Reply {
-    let data = term::read(env, args[2])?;
+    let (data, _offered) = term::offer(|| term::read(env, args[2]));
+    let data = data?;
     if args[1].local_pid().is_none() {
         return Err(BAD);
     }
@@ -95,7 +98,8 @@ pub(super) fn give_away(env: Env, args: &[Term]) -> Reply {
 
 /// `setopts/2`.
 pub(super) fn setopts(env: Env, args: &[Term]) -> Reply {
-    let options = term::read(env, args[1])?;
+    let (options, _offered) = term::offer(|| term::read(env, args[1]));
+    let options = options?;
     tables::with(env, args[0], |table, _| {
         table.setopts_term(&options, |pid| known_process(env, pid))?;
         Ok(atoms::r#true(env))

@@ -18,6 +18,7 @@ mod write;
 pub(crate) use folds::FoldPlace;
 pub(crate) use query::{ChunkPlace, QueryPlace};
 pub(crate) use slices::CursorPlace;
+pub(crate) use specs::CompiledSpec;
 pub(crate) use verbs::RangePlace;
 
 use std::ffi::CStr;

@@ -4,7 +4,7 @@
 //! begins in [`chunk`] and goes on in [`chunk_step`]; where its next chunk begins is a resource inside a
 //! continuation, which is a term for others to keep.
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use fyris::{Chunk, Continuation, MatchSpec, Query, Table, TableId, TableType};
 use fyris_query::{Machine, Wanted};
@@ -31,7 +31,13 @@ pub(crate) struct QueryPlace {
 }
 
 /// A chunk under way, or where the next one begins.
-pub(crate) struct ChunkPlace(Mutex<Option<Continuation>>);
+pub(crate) struct ChunkPlace {
+    place: Mutex<Option<Continuation>>,
+    /// The resources that the specification refers to.
+    offered: Arc<Offered>,
+    /// Those that results refer to which wait for the next chunk.
+    _found: Offered,
+}
 
 /// The action on objects that match.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -114,8 +120,7 @@ pub(super) fn query(env: Env, args: &[Term]) -> Reply {
     if let Some(answer) = point::answer(env, args, verb)? {
         return Ok(answer);
     }
-    let (spec, offered) = term::offer(|| term::read(env, args[1]));
-    let spec = verb.spec(spec?)?;
+    let (spec, offered) = read_spec(env, args[1], verb)?;
     tables::with(env, args[0], |table, _| {
         // Lists grow from their ends, so what is to be in order is found the other way round.
         let ordered = table.table_type() == TableType::OrderedSet;
@@ -193,29 +198,35 @@ fn list_slice(env: Env, query: &mut Query, tail: Term) -> Result<(bool, Term), F
 /// `chunk(Table, Spec, Verb, Limit)`: as [`chunk_step`].
 pub(super) fn chunk(env: Env, args: &[Term]) -> Reply {
     let verb = Verb::of(env, args[2])?;
-    let spec = verb.spec(term::read(env, args[1])?)?;
+    let (spec, offered) = read_spec(env, args[1], verb)?;
     let limit = args[3].small().filter(|limit| *limit > 0).ok_or(BAD)?;
     tables::with(env, args[0], |table, _| {
         let query = verb.query(env, table, &spec, verb == Verb::Reverse)?;
         let place = Continuation::before(query, limit as usize)?;
-        chunk_slice(env, place)
+        chunk_slice(env, place, &Arc::new(offered))
     })
+}
+
+/// A specification, and the resources that it refers to.
+fn read_spec(env: Env, spec: Term, verb: Verb) -> Result<(MatchSpec, Offered), Fail> {
+    let (spec, offered) = term::offer(|| term::read(env, spec));
+    Ok((verb.spec(spec?)?, offered))
 }
 
 /// `chunk_next(Continuation)`: begins the chunk that a continuation stands for.
 pub(super) fn chunk_next(env: Env, args: &[Term]) -> Reply {
     let place = chunk_place(env, args[0])?;
-    let next = place.0.lock().map_err(|_| BAD)?.clone().ok_or(BAD)?;
+    let next = place.place.lock().map_err(|_| BAD)?.clone().ok_or(BAD)?;
     // The owner may have ended, or another process may be asking now.
     tables::inherit(env, next.table())?;
-    chunk_slice(env, next.for_caller(process::me(env)))
+    chunk_slice(env, next.for_caller(process::me(env)), &place.offered)
 }
 
 /// `chunk_step(Place)`: `{Results, Continuation, Saved}`, `'$end_of_table'`, or `[more | Place]`.
 pub(super) fn chunk_step(env: Env, args: &[Term]) -> Reply {
     let place = chunk_place(env, args[0])?;
-    let place = place.0.lock().map_err(|_| BAD)?.take().ok_or(BAD)?;
-    chunk_slice(env, place)
+    let next = place.place.lock().map_err(|_| BAD)?.take().ok_or(BAD)?;
+    chunk_slice(env, next, &place.offered)
 }
 
 fn chunk_place<'t>(env: Env, term: Term) -> Result<&'t ChunkPlace, Fail> {
@@ -223,11 +234,13 @@ fn chunk_place<'t>(env: Env, term: Term) -> Result<&'t ChunkPlace, Fail> {
     unsafe { load::resource::<ChunkPlace>(env, term, |kinds| kinds.chunk) }.ok_or(BAD)
 }
 
-fn chunk_slice(env: Env, mut place: Continuation) -> Reply {
+fn chunk_slice(env: Env, mut place: Continuation, offered: &Arc<Offered>) -> Reply {
+    // What objects refer to that are found now is kept until the reply refers to it (KEPT).
+    let _pin = fyris::pin();
     let more = place.step(SLICE)?;
     env.consume(PERCENT);
     if more {
-        return Ok(env.make_cell(atoms::more(env), make_place(env, place)));
+        return Ok(env.make_cell(atoms::more(env), make_place(env, place, offered)));
     }
     let chunk = place.finish();
     if chunk.is_end() {
@@ -241,21 +254,20 @@ fn chunk_slice(env: Env, mut place: Continuation) -> Reply {
         None => (end, end),
         Some(next) => {
             let saved = term::make(env, &next.to_term());
-            (make_place(env, next), saved)
+            (make_place(env, next, offered), saved)
         }
     };
     Ok(env.make_tuple(&[results, next, saved]))
 }
 
-fn make_place(env: Env, place: Continuation) -> Term {
+fn make_place(env: Env, place: Continuation, offered: &Arc<Offered>) -> Term {
+    let place = ChunkPlace {
+        _found: Offered::of(place.waiting()),
+        place: Mutex::new(Some(place)),
+        offered: offered.clone(),
+    };
     // SAFETY: the destroyer of the type drops a `ChunkPlace`.
-    unsafe {
-        sys::wrap(
-            env,
-            load::types().chunk,
-            ChunkPlace(Mutex::new(Some(place))),
-        )
-    }
+    unsafe { sys::wrap(env, load::types().chunk, place) }
 }
 
 /// `is_place(Term)`: is it the place of a chunk, still?
@@ -266,8 +278,10 @@ pub(super) fn is_place(env: Env, args: &[Term]) -> Reply {
 /// `repair(Saved, Spec, Verb)`: the place back from its saved form.
 pub(super) fn repair(env: Env, args: &[Term]) -> Reply {
     let verb = Verb::of(env, args[2])?;
-    let spec = verb.spec(term::read(env, args[1])?)?;
-    let saved = term::read(env, args[0])?;
+    let (spec, offered) = read_spec(env, args[1], verb)?;
+    // What its results refer to is held when they are in the place.
+    let (saved, _held) = term::offer(|| term::read(env, args[0]));
+    let saved = saved?;
     let id = match &saved {
         Owned::Tuple(parts) => match parts.get(1) {
             Some(Owned::Int(id)) => TableId(*id as u64),
@@ -276,5 +290,6 @@ pub(super) fn repair(env: Env, args: &[Term]) -> Reply {
         _ => return Err(BAD),
     };
     let table = store().table(process::me(env), id)?;
-    Ok(make_place(env, table.repair_continuation(&saved, &spec)?))
+    let place = table.repair_continuation(&saved, &spec)?;
+    Ok(make_place(env, place, &Arc::new(offered)))
 }

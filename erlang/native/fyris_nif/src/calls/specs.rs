@@ -5,6 +5,7 @@ use fyris_query::test_ms as test;
 
 use crate::call::{BAD, Fail, Reply};
 use crate::sys::{self, Env, Term};
+use crate::term::Offered;
 use crate::{atoms, load, term};
 
 /// Terms of a slice.
@@ -12,15 +13,27 @@ const SLICE: usize = 500;
 
 /// `match_spec_compile/1`.
 pub(super) fn compile(env: Env, args: &[Term]) -> Reply {
-    let spec = MatchSpec::compile(&term::read(env, args[0])?);
+    let (spec, offered) = term::offer(|| term::read(env, args[0]));
+    let spec = MatchSpec::compile(&spec?);
     let spec = spec.map_err(|error| Fail::Store(fyris::Error::BadMatchSpec(error)))?;
-    // SAFETY: the destroyer of the type drops a `MatchSpec`.
-    Ok(unsafe { sys::wrap(env, load::types().spec, spec) })
+    let compiled = CompiledSpec {
+        spec,
+        _offered: offered,
+    };
+    // SAFETY: the destroyer of the type drops a `CompiledSpec`.
+    Ok(unsafe { sys::wrap(env, load::types().spec, compiled) })
+}
+
+/// A match specification, and the resources that it refers to.
+pub(crate) struct CompiledSpec {
+    spec: MatchSpec,
+    _offered: Offered,
 }
 
 fn compiled<'t>(env: Env, term: Term) -> Option<&'t MatchSpec> {
-    // SAFETY: resources of the type hold a `MatchSpec`.
-    unsafe { load::resource::<MatchSpec>(env, term, |kinds| kinds.spec) }
+    // SAFETY: resources of the type hold a `CompiledSpec`.
+    let compiled = unsafe { load::resource::<CompiledSpec>(env, term, |kinds| kinds.spec) };
+    compiled.map(|compiled| &compiled.spec)
 }
 
 /// `is_compiled_ms/1`.
@@ -38,7 +51,9 @@ pub(super) fn run(env: Env, args: &[Term]) -> Reply {
         let Some((head, tail)) = env.cell(rest) else {
             break;
         };
-        if let Some(value) = spec.run_term(&term::read(env, head)?, &machine) {
+        // What it refers to is kept until the value does.
+        let (subject, _offered) = term::offer(|| term::read(env, head));
+        if let Some(value) = spec.run_term(&subject?, &machine) {
             values = env.make_cell(term::make(env, &value), values);
         }
         rest = tail;
@@ -52,7 +67,9 @@ pub(super) fn run(env: Env, args: &[Term]) -> Reply {
 
 /// `test_ms/2`.
 pub(super) fn test_ms(env: Env, args: &[Term]) -> Reply {
-    let (subject, spec) = (term::read(env, args[0])?, term::read(env, args[1])?);
+    let read = || (term::read(env, args[0]), term::read(env, args[1]));
+    let ((subject, spec), _offered) = term::offer(read);
+    let (subject, spec) = (subject?, spec?);
     Ok(match test(&subject, &spec, &super::query::machine(env)) {
         Ok(None) => env.make_tuple(&[atoms::ok(env), atoms::r#false(env)]),
         Ok(Some(value)) => env.make_tuple(&[atoms::ok(env), term::make(env, &value)]),

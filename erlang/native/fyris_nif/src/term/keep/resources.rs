@@ -4,7 +4,8 @@
 //! to it. For each resource that objects hold there is one environment of the machine with a term that refers to it
 //! ([`Kept`]), and a count of its holders: records that are not retired, and calls that have read the reference and may
 //! put it into records ([`offer`]). A keeper has the mark, the numbers of the reference, and the address of what is
-//! kept, which a lookup copies its term from.
+//! kept, which a lookup copies its term from. What has no keeper at hand (keys, results of match specifications) finds
+//! it by its numbers.
 //!
 //! Tids of our own are such references: an object with the tid of a table that is deleted keeps a few hundred bytes.
 //!
@@ -13,10 +14,13 @@
 //! A keeper's address is good while a record with the keeper can be read. Each record counts as a holder until it is
 //! retired, and what is kept is retired when the last holder is gone, so not before any of these records: a reader that
 //! can still see one of them was pinned before. What is kept goes as soon as these pins do, since the collector is asked
-//! for a flush; records that wait elsewhere, among the garbage of other threads, do not hold it back.
+//! for a flush; records that wait elsewhere, among the garbage of other threads, do not hold it back. Until it goes it is
+//! found by its numbers: by all who were pinned when they met a record, as long as they are.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::ptr::NonNull;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{LazyLock, Mutex, MutexGuard};
 
@@ -30,8 +34,8 @@ use crate::term::{Stage, rare};
 /// The numbers of a reference.
 type Numbers = [u32; 3];
 
-/// A term that refers to a resource, for lookups to copy.
-struct Kept(OwnTerm);
+/// A term that refers to a resource, for lookups to copy, and the numbers of its reference.
+struct Kept(OwnTerm, Numbers);
 
 /// The number of resources that are kept.
 static COUNT: AtomicUsize = AtomicUsize::new(0);
@@ -44,10 +48,11 @@ pub(crate) fn count() -> usize {
 }
 
 impl Kept {
-    fn new(term: Term) -> Box<Kept> {
+    fn new(term: Term, numbers: Numbers) -> NonNull<Kept> {
         // Relaxed: as in `count`.
         COUNT.fetch_add(1, Ordering::Relaxed);
-        Box::new(Kept(OwnTerm::copy_of(term)))
+        let kept = Box::new(Kept(OwnTerm::copy_of(term), numbers));
+        NonNull::from(Box::leak(kept))
     }
 }
 
@@ -60,22 +65,39 @@ impl Drop for Kept {
 
 impl Retire for Kept {
     unsafe fn reclaim(kept: *mut Kept) {
-        // SAFETY: it came from a box, in `give_up`.
+        let forgotten = {
+            let mut held = held();
+            // SAFETY: not freed yet.
+            let numbers = unsafe { (*kept).1 };
+            // Another may have taken its place, for holders that came since.
+            let is_it = |this: &Held| std::ptr::eq(this.kept.as_ptr(), kept);
+            match held.get(&numbers).is_some_and(is_it) {
+                true => held.remove(&numbers),
+                false => None,
+            }
+        };
+        // Not under the lock: a resource goes with it, and whatever its destroyer does.
+        drop(forgotten);
+        // SAFETY: it came from a box, in `Kept::new`, is retired once, and nobody finds it any more (KEPT).
         drop(unsafe { Box::from_raw(kept) });
     }
 }
 
-/// A resource with holders.
+/// A resource with holders, or one that had them and is about to go.
 struct Held {
     holders: usize,
-    kept: Box<Kept>,
+    /// Not freed while this is in the map.
+    kept: NonNull<Kept>,
     keeper: Keeper,
 }
 
+// SAFETY: what is kept belongs to no thread.
+unsafe impl Send for Held {}
+
 impl Held {
     fn new(numbers: Numbers, term: Term) -> Held {
-        let kept = Kept::new(term);
-        let address = std::ptr::from_ref(&*kept).expose_provenance();
+        let kept = Kept::new(term, numbers);
+        let address = kept.as_ptr().expose_provenance();
         let numbers = numbers.map(u32::to_ne_bytes);
         let parts = [
             &THE_MARK[..],
@@ -87,6 +109,24 @@ impl Held {
             kept,
             keeper: parts.concat().into(),
         }
+    }
+
+    fn term(&self) -> &OwnTerm {
+        // SAFETY: this is in the map, and `reclaim` takes it from there before it frees what is kept.
+        unsafe { &self.kept.as_ref().0 }
+    }
+
+    /// One more holder; of another of its kind if this one is about to go.
+    fn hold(&mut self, numbers: Numbers) -> Keeper {
+        if self.holders == 0 {
+            *self = Held::new(numbers, self.term().get());
+        }
+        self.hold_this()
+    }
+
+    fn hold_this(&mut self) -> Keeper {
+        self.holders += 1;
+        self.keeper.clone()
     }
 }
 
@@ -113,13 +153,10 @@ fn parts(keeper: &[u8]) -> Option<(Numbers, *const Kept)> {
     Some((numbers.ok()?, std::ptr::with_exposed_provenance(address)))
 }
 
-/// The keeper of a reference for one more record to hold, if its resource has holders.
+/// The keeper of a reference for one more record to hold, if its resource is kept.
 pub(super) fn find(reference: &Reference) -> Option<Keeper> {
     let numbers = numbers_of(reference)?;
-    let mut held = held();
-    let this = held.get_mut(&numbers)?;
-    this.holders += 1;
-    Some(this.keeper.clone())
+    Some(held().get_mut(&numbers)?.hold(numbers))
 }
 
 /// The numbers of a local reference, as it is stored.
@@ -130,12 +167,10 @@ fn numbers_of(reference: &Reference) -> Option<Numbers> {
 
 /// Counts one more holder of a resource, and returns its keeper.
 fn hold((term, numbers): Met) -> Keeper {
-    let mut held = held();
-    let this = held
-        .entry(numbers)
-        .or_insert_with(|| Held::new(numbers, term));
-    this.holders += 1;
-    this.keeper.clone()
+    match held().entry(numbers) {
+        Entry::Occupied(mut this) => this.get_mut().hold(numbers),
+        Entry::Vacant(place) => place.insert(Held::new(numbers, term)).hold_this(),
+    }
 }
 
 /// One holder of what a keeper stands for is gone, if it is a keeper of a reference.
@@ -149,15 +184,20 @@ pub(super) fn give_up(keeper: &[u8]) {
             return;
         };
         this.holders -= 1;
-        (this.holders == 0).then(|| held.remove(&numbers)).flatten()
+        let gone = (this.holders == 0).then_some(this.kept.as_ptr());
+        if gone.is_some() && cfg!(fyris_mutant = "nif_kept_forgotten") {
+            held.remove(&numbers);
+        }
+        gone
     };
     if let Some(gone) = gone {
-        let pin = pin();
         if cfg!(fyris_mutant = "nif_kept_freed_at_once") {
-            return;
+            // SAFETY: there is none; that is the mutant.
+            return unsafe { Kept::reclaim(gone) };
         }
-        // SAFETY: no record that anybody finds from now on has its address (KEPT), and the map gave it up once.
-        unsafe { pin.retire(Box::into_raw(gone.kept)) };
+        let pin = pin();
+        // SAFETY: no record that anybody finds from now on has its address (KEPT), and it has no holders again.
+        unsafe { pin.retire(gone) };
         pin.flush_on_drop();
     }
 }
@@ -177,7 +217,7 @@ pub(in crate::term) fn kept_reference(
         return Some(unsafe { &*kept }.0.copy_to(env));
     }
     let held = held();
-    Some(held.get(&numbers)?.kept.0.copy_to(env))
+    Some(held.get(&numbers)?.term().copy_to(env))
 }
 
 thread_local! {
@@ -224,6 +264,18 @@ impl Offered {
             return Offered(Vec::new());
         }
         Offered(met.into_iter().map(hold).collect())
+    }
+
+    /// Holds the resources that terms refer to which were made of objects, under the pin that the objects were read under.
+    pub(crate) fn of(terms: &[Owned]) -> Offered {
+        let mut keepers = Vec::new();
+        if count() > 0 {
+            let mut keep = |reference: &Reference| keepers.extend(find(reference));
+            terms
+                .iter()
+                .for_each(|term| fyris::each_reference(term, &mut keep));
+        }
+        Offered(keepers)
     }
 
     /// Returns whether there are none.
