@@ -123,6 +123,19 @@ proptest! {
         prop_assert_eq!(stack, [7]);
     }
 
+    /// The error is at the element that ends early; the six before it are whole.
+    #[test]
+    fn bytes_that_end_early_are_refused(term in arbitrary::term()) {
+        let (mut bytes, mut blobs) = (vec![tag::TUPLE_0 + 7, 1, 2, 3, 4, 5, 6], Vec::new());
+        value::encode(&term, &mut bytes, &mut blobs).expect("not too deep");
+        for end in 7..bytes.len() {
+            let built = build(&mut &bytes[..end], &blobs, &mut Heap::default(), &mut Vec::new());
+            let error = built.expect_err("it ends early");
+            prop_assert_eq!(error.kind, ValueErrorKind::Truncated);
+            prop_assert!((7..=end).contains(&error.offset), "{}", error);
+        }
+    }
+
     #[test]
     fn hostile_bytes_are_refused(bytes in proptest::collection::vec(any::<u8>(), 0..40)) {
         let mut left = &bytes[..];
