@@ -41,14 +41,14 @@ pub(crate) fn drop_later(data: AnyTableData) {
         Err(_) => {
             let contents = std::mem::take(&mut queue.contents);
             drop(queue);
-            drop(contents);
+            contents.into_iter().for_each(AnyTableData::free);
         }
     }
 }
 
 fn work() {
     while let Some(data) = next() {
-        drop(data);
+        data.free();
     }
 }
 

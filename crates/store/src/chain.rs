@@ -12,14 +12,14 @@
 //!
 //! # Deleting
 //!
-//! To take an object out of a long chain, a *tombstone* is prepended: a cell without an object, which names the place of
-//! the one that is gone. A tombstone is newer than that place, so a walk from the newest meets it first, and never looks
-//! at the record, which is retired. When tombstones have become many in proportion to the objects, and in short chains
-//! always, the cells newer than the oldest object that is gone are made anew without them, and share the older ones; so
-//! a deletion allocates O(1) cells, amortized.
+//! To delete an object of a long chain, a *tombstone* is prepended: a cell without an object, which has the sequence
+//! number of the deleted one. A walk from the newest meets the tombstone first, and never reads the record, which is
+//! retired. When there are many tombstones in proportion to the objects, and in short chains always, the cells above
+//! the lowest deleted object are made anew without tombstones, on top of the older cells; so a deletion allocates O(1)
+//! cells, amortized.
 //!
-//! An object is found by its fingerprint, which its cell holds beside the pointer to the record: of other objects not
-//! even the records are read.
+//! An object is found by its fingerprint, which its cell holds beside the pointer to the record: the records of other
+//! objects are not read.
 
 use std::collections::BinaryHeap;
 use std::ptr::NonNull;
@@ -32,24 +32,25 @@ use crate::slot::{Content, Kind};
 
 /// One object of several, or a tombstone.
 pub(crate) struct Cell {
-    /// The object, or the newest one that is not gone.
+    /// The object; in a tombstone the newest live object.
     pub(crate) record: RecordPtr,
-    /// What was there before.
+    /// The chain below.
     older: Content,
-    /// Objects, this one and the older ones, without those that are gone.
+    /// The number of live objects, in this cell and below.
     pub(crate) count: u32,
-    /// Tombstones, this one and the older ones.
+    /// The number of tombstones, this cell's and those below.
     tombstones: u32,
-    /// The place of an object: one more than that of the one before it. The oldest one has place 0.
-    place: u32,
-    what: What,
+    /// The sequence number of the newest object, in this cell or below: one more than that of the object before it. The
+    /// oldest object has 0.
+    seq: u32,
+    kind: CellKind,
 }
 
 #[derive(Clone, Copy)]
-enum What {
-    /// An object, and its [fingerprint](RecordPtr::fingerprint).
+enum CellKind {
+    /// An object, with its [fingerprint](RecordPtr::fingerprint).
     Object(u32),
-    /// The place of one that is gone.
+    /// A tombstone, with the sequence number of the object that was deleted.
     Tombstone(u32),
 }
 
@@ -99,141 +100,146 @@ fn cell(cell: Cell) -> Content {
     Content::many(CellPtr(NonNull::from(Box::leak(Box::new(cell)))))
 }
 
-/// Tombstones of a chain, and the place of its newest object.
-fn tombstones_and_place(content: Content) -> (u32, u32) {
+/// Returns the number of tombstones of a chain, and the sequence number of its newest object.
+fn tombstones_and_seq(content: Content) -> (u32, u32) {
     match content.kind() {
         Kind::One(_) => (0, 0),
-        Kind::Many(cell) => (cell.get().tombstones, cell.get().place),
+        Kind::Many(cell) => (cell.get().tombstones, cell.get().seq),
     }
 }
 
-/// `record`, a block, on top of `older`; the bare record when there is nothing older.
+/// Returns `record`, a block, on top of `older`; the bare record when there is nothing older.
 pub(crate) fn push(record: RecordPtr, older: Option<Content>) -> Content {
-    push_with(record, || record.fingerprint(), older)
+    push_known(record, None, older)
 }
 
 /// As [`push`], for a record whose fingerprint may be known.
-fn push_with(record: RecordPtr, print: impl FnOnce() -> u32, older: Option<Content>) -> Content {
+fn push_known(record: RecordPtr, fingerprint: Option<u32>, older: Option<Content>) -> Content {
     debug_assert!(!record.is_materialized() && !older.is_some_and(Content::is_inline));
     let Some(older) = older else {
         return Content::one(record);
     };
-    let (tombstones, place) = tombstones_and_place(older);
+    let (tombstones, seq) = tombstones_and_seq(older);
     cell(Cell {
         record,
         older,
         count: older.count() as u32 + 1,
         tombstones,
-        place: place + 1,
-        what: What::Object(print()),
+        seq: seq + 1,
+        kind: CellKind::Object(fingerprint.unwrap_or_else(|| record.fingerprint())),
     })
 }
 
-/// A tombstone on top of `older`, for the object at a place; `newest` is the newest one that is not gone.
-fn bury(at: u32, newest: RecordPtr, older: Content) -> Content {
-    let (tombstones, place) = tombstones_and_place(older);
+/// Returns a tombstone on top of `older`, for the object with a sequence number; `newest` is the newest live object.
+fn push_tombstone(deleted: u32, newest: RecordPtr, older: Content) -> Content {
+    let (tombstones, seq) = tombstones_and_seq(older);
     cell(Cell {
         record: newest,
         older,
         count: older.count() as u32 - 1,
         tombstones: tombstones + 1,
-        place,
-        what: What::Tombstone(at),
+        seq,
+        kind: CellKind::Tombstone(deleted),
     })
 }
 
-/// One step of a walk from the newest: a cell, if it is one, and the object that it holds, if it is not gone.
+/// One step of a walk from the newest: a cell, unless it is the bare oldest record, and the live object in it.
 struct Step {
     cell: Option<CellPtr>,
-    object: Option<Placed>,
+    object: Option<Member>,
 }
 
 impl Step {
-    /// Returns whether it is at an object that is gone.
+    /// Returns whether it is at an object that was deleted.
     fn is_dead(&self) -> bool {
-        let is_tombstone = |cell: CellPtr| matches!(cell.get().what, What::Tombstone(_));
+        let is_tombstone = |cell: CellPtr| matches!(cell.get().kind, CellKind::Tombstone(_));
         self.object.is_none() && !self.cell.is_some_and(is_tombstone)
     }
 }
 
-/// An object in a chain.
+/// A live object of a chain.
 #[derive(Clone, Copy)]
-struct Placed {
-    record: RecordPtr,
-    place: u32,
-    /// None for the oldest, which has no cell.
-    print: Option<u32>,
+pub(crate) struct Member {
+    pub(crate) record: RecordPtr,
+    seq: u32,
+    /// `None` for the oldest, which has no cell.
+    fingerprint: Option<u32>,
 }
 
-impl Placed {
-    /// Returns whether the object may have that fingerprint.
-    fn may_have(&self, print: u32) -> bool {
-        self.print.is_none_or(|of| of == print)
+impl Member {
+    /// Returns the oldest object of a chain, or the only one of a key.
+    fn oldest(record: RecordPtr) -> Member {
+        Member {
+            record,
+            seq: 0,
+            fingerprint: None,
+        }
+    }
+}
+
+impl Cell {
+    /// Returns the object in the cell, dead or alive; `None` for a tombstone.
+    fn object(&self) -> Option<Member> {
+        match self.kind {
+            CellKind::Tombstone(_) => None,
+            CellKind::Object(fingerprint) => Some(Member {
+                record: self.record,
+                seq: self.seq,
+                fingerprint: Some(fingerprint),
+            }),
+        }
+    }
+}
+
+/// Returns a test for objects that are exactly equal to a record.
+pub(crate) fn equals(like: RecordPtr) -> impl Fn(&Member) -> bool {
+    let fingerprint = like.fingerprint();
+    move |object| {
+        object.fingerprint.is_none_or(|of| of == fingerprint) && object.record.same_object(like)
     }
 }
 
 /// Walks from `top` down to `bottom`, which is not met.
 fn walk(top: Option<Content>, bottom: Option<Content>) -> impl Iterator<Item = Step> {
     let mut rest = top;
-    // The places of objects that are gone, of those further down: the greatest is the next to be met.
-    let mut gone: BinaryHeap<u32> = BinaryHeap::new();
+    // The sequence numbers of deleted objects that lie further down: the greatest is met next.
+    let mut deleted: BinaryHeap<u32> = BinaryHeap::new();
     std::iter::from_fn(move || {
         let content = rest.filter(|_| rest != bottom)?;
         let (cell, object) = match content.kind() {
             Kind::One(record) => {
                 rest = None;
-                let (place, print) = (0, None);
-                (
-                    None,
-                    Some(Placed {
-                        record,
-                        place,
-                        print,
-                    }),
-                )
+                (None, Some(Member::oldest(record)))
             }
             Kind::Many(cell) => {
-                let this = cell.get();
-                rest = Some(this.older);
-                let (record, place) = (this.record, this.place);
-                let object = match this.what {
-                    What::Object(print) => {
-                        let print = Some(print);
-                        Some(Placed {
-                            record,
-                            place,
-                            print,
-                        })
-                    }
-                    What::Tombstone(at) => {
-                        gone.push(at);
-                        None
-                    }
-                };
-                (Some(cell), object)
+                rest = Some(cell.get().older);
+                if let CellKind::Tombstone(seq) = cell.get().kind {
+                    deleted.push(seq);
+                }
+                (Some(cell), cell.get().object())
             }
         };
         let object = object.filter(|object| {
-            let is_gone = gone.peek() == Some(&object.place);
-            if is_gone {
-                gone.pop();
+            let is_dead = deleted.peek() == Some(&object.seq);
+            if is_dead {
+                deleted.pop();
             }
-            !is_gone || cfg!(fyris_mutant = "chain_tombstone_unseen")
+            !is_dead || cfg!(fyris_mutant = "chain_tombstone_unseen")
         });
         Some(Step { cell, object })
     })
 }
 
-fn objects(content: Option<Content>) -> impl Iterator<Item = Placed> {
+fn objects(content: Option<Content>) -> impl Iterator<Item = Member> {
     walk(content, None).filter_map(|step| step.object)
 }
 
-/// The records from the newest to the oldest.
+/// Returns the records from the newest to the oldest.
 pub(crate) fn newest_first(content: Option<Content>) -> impl Iterator<Item = RecordPtr> {
     objects(content).map(|object| object.record)
 }
 
-/// The records in insertion order.
+/// Returns the records in insertion order.
 pub(crate) fn oldest_first(content: Content) -> Vec<RecordPtr> {
     let mut records = Vec::with_capacity(content.count());
     records.extend(newest_first(Some(content)).inspect(|record| record.prefetch()));
@@ -243,8 +249,8 @@ pub(crate) fn oldest_first(content: Content) -> Vec<RecordPtr> {
 
 /// Returns whether a key has this very object.
 pub(crate) fn has(content: Option<Content>, like: RecordPtr) -> bool {
-    let print = like.fingerprint();
-    objects(content).any(|object| object.may_have(print) && object.record.same_object(like))
+    let is_like = equals(like);
+    objects(content).any(|object| is_like(&object))
 }
 
 /// Shows `f` the objects of a key in insertion order, each as a content.
@@ -260,69 +266,36 @@ pub(crate) fn each(content: Content, f: impl FnMut(Content)) {
     }
 }
 
-/// The objects to be taken out of a chain.
-pub(crate) enum Gone<'a, F: Fn(RecordPtr) -> bool> {
-    /// That which is the same as this one: there is one at most.
-    Like(RecordPtr),
-    /// All that are the same as this one.
-    AllLike(RecordPtr),
-    /// Those that the function accepts.
-    These(&'a F),
-}
-
-impl<F: Fn(RecordPtr) -> bool> Gone<'_, F> {
-    /// The objects in a chain that are to go, the newest first.
-    fn among(&self, content: Content) -> SmallVec<[Placed; 1]> {
-        match self {
-            Gone::Like(like) | Gone::AllLike(like) => {
-                let print = like.fingerprint();
-                let most = match self {
-                    Gone::Like(_) => 1,
-                    _ => usize::MAX,
-                };
-                let is_like =
-                    |object: &Placed| object.may_have(print) && object.record.same_object(*like);
-                objects(Some(content)).filter(is_like).take(most).collect()
-            }
-            Gone::These(these) => {
-                let is_one = |object: &Placed| these(object.record);
-                objects(Some(content)).filter(is_one).collect()
-            }
-        }
-    }
-}
-
 /// A chain without some of its records.
 pub(crate) struct Without {
     pub(crate) rest: Option<Content>,
     /// The highest content that the old and the new chain share.
     shared: Option<Content>,
-    removed: SmallVec<[Placed; 1]>,
-    /// Cells that the new chain has and the old one has not.
+    removed: SmallVec<[Member; 1]>,
+    /// The number of cells that only the new chain has.
     fresh: usize,
 }
 
-/// A deletion in a chain of no more objects than this leaves no tombstones; nor does it among so many of the newest
-/// objects of a chain without them.
+/// A deletion leaves no tombstone in a chain of up to 16 objects, nor among the newest 16 of a chain without
+/// tombstones.
 const SHORT: usize = 16;
-/// There is a tombstone for no more than one object out of so many.
+/// A chain has at most one tombstone for each 8 objects.
 const PART: usize = 8;
 
-/// Takes objects out; `None` if there are none to be taken. O(objects), but most of it is passing over cells.
+/// Takes out the objects that `gone` accepts, the newest first and no more than `most`; `None` if there are none.
+/// O(objects), but most of it is passing over cells.
 ///
 /// Records that stay keep their place and their owner.
-pub(crate) fn without<F>(old: Content, gone: &Gone<'_, F>) -> Option<Without>
-where
-    F: Fn(RecordPtr) -> bool,
-{
-    let removed = gone.among(old);
-    if removed.is_empty() {
-        return None;
-    }
-    let (tombstones, newest) = tombstones_and_place(old);
+pub(crate) fn without(
+    old: Content,
+    gone: impl Fn(&Member) -> bool,
+    most: usize,
+) -> Option<Without> {
+    let removed: SmallVec<[Member; 1]> = objects(Some(old)).filter(gone).take(most).collect();
+    let lowest = removed.last()?.seq;
+    let (tombstones, newest) = tombstones_and_seq(old);
     let few = removed.len() + tombstones as usize <= old.count() / PART;
-    let lowest = removed.last().map_or(0, |object| object.place);
-    // What comes last and goes first is not to leave tombstones that the next one walks past.
+    // A stack of objects is not to gather tombstones that each pop walks past.
     let is_near = tombstones == 0 && ((newest - lowest) as usize) < SHORT;
     Some(if few && !is_near && old.count() > SHORT {
         with_tombstones(old, removed)
@@ -331,13 +304,13 @@ where
     })
 }
 
-fn with_tombstones(old: Content, removed: SmallVec<[Placed; 1]>) -> Without {
+fn with_tombstones(old: Content, removed: SmallVec<[Member; 1]>) -> Without {
     // Both come newest first.
     let mut gone = removed.iter().peekable();
-    let stays = |object: &Placed| gone.next_if(|next| next.place == object.place).is_none();
+    let stays = |object: &Member| gone.next_if(|next| next.seq == object.seq).is_none();
     let newest = objects(Some(old)).find(stays);
     let newest = newest.expect("few objects are taken out").record;
-    let add = |older, object: &Placed| bury(object.place, newest, older);
+    let add = |older, object: &Member| push_tombstone(object.seq, newest, older);
     Without {
         rest: Some(removed.iter().fold(old, add)),
         shared: Some(old),
@@ -346,18 +319,18 @@ fn with_tombstones(old: Content, removed: SmallVec<[Placed; 1]>) -> Without {
     }
 }
 
-fn rebuilt(old: Content, removed: SmallVec<[Placed; 1]>) -> Without {
-    // Walk down remembering what is newer; the part below the last object that is gone is shared.
-    let mut newer: Vec<Placed> = Vec::new();
+fn rebuilt(old: Content, removed: SmallVec<[Member; 1]>) -> Without {
+    // Walk down remembering what is newer; the part below the lowest deleted object is shared.
+    let mut newer: Vec<Member> = Vec::new();
     let mut kept_newer = 0;
     let mut shared = Some(old);
     let mut left = removed.iter().peekable();
-    // Those that were gone before: their tombstones lie above them.
-    let (mut dead, _) = tombstones_and_place(old);
+    // Objects that were deleted before, whose tombstones lie above them.
+    let (mut dead, _) = tombstones_and_seq(old);
     for step in walk(Some(old), None) {
         dead -= u32::from(step.is_dead());
         let goes = match step.object {
-            Some(object) => left.next_if(|next| next.place == object.place).is_some(),
+            Some(object) => left.next_if(|next| next.seq == object.seq).is_some(),
             None => true,
         };
         if goes {
@@ -370,10 +343,7 @@ fn rebuilt(old: Content, removed: SmallVec<[Placed; 1]>) -> Without {
             break;
         }
     }
-    let add = |rest, object: &Placed| {
-        let print = || object.print.unwrap_or_else(|| object.record.fingerprint());
-        Some(push_with(object.record, print, rest))
-    };
+    let add = |rest, kept: &Member| Some(push_known(kept.record, kept.fingerprint, rest));
     // The first has no cell if nothing is below.
     let fresh = kept_newer - usize::from(shared.is_none() && kept_newer > 0);
     Without {
@@ -385,7 +355,7 @@ fn rebuilt(old: Content, removed: SmallVec<[Placed; 1]>) -> Without {
 }
 
 impl Without {
-    /// The number of objects that were taken out.
+    /// Returns the number of objects that were taken out.
     pub(crate) fn removed(&self) -> usize {
         self.removed.len()
     }
@@ -555,12 +525,15 @@ mod tests {
         top.expect("not empty")
     }
 
-    fn numbers(content: Option<Content>) -> Vec<i64> {
-        let records = content.map(oldest_first).unwrap_or_default();
-        let number = |r| match crate::record::object(r, 1).element(2) {
+    fn number(record: RecordPtr) -> i64 {
+        match crate::record::object(record, 1).element(2) {
             Some(Term::Int(n)) => n,
             other => panic!("{other:?}"),
-        };
+        }
+    }
+
+    fn numbers(content: Option<Content>) -> Vec<i64> {
+        let records = content.map(oldest_first).unwrap_or_default();
         records.into_iter().map(number).collect()
     }
 
@@ -585,8 +558,7 @@ mod tests {
     /// Takes out what is like a record, which is freed with both chains.
     fn check_without(old: Content, like: RecordPtr, after: &[i64]) {
         let (count, bytes) = (old.count(), old.size() as i64);
-        let is_like = |record: RecordPtr| record.same_object(like);
-        let change = without(old, &Gone::These(&is_like));
+        let change = without(old, equals(like), usize::MAX);
         let rest = change.as_ref().map_or(Some(old), |change| change.rest);
         assert_eq!(numbers(rest), after);
         assert_eq!(rest.map_or(0, Content::count), after.len());
@@ -626,21 +598,21 @@ mod tests {
                 let part = [1, 1, 1, 40][random(4)];
                 let chosen: Vec<i64> = (0..part).map(|_| all[random(all.len())]).collect();
                 let old = chain.expect("it has objects");
-                let is_one = |r: RecordPtr| chosen.contains(&numbers(Some(Content::one(r)))[0]);
-                let change = without(old, &Gone::These(&is_one)).expect("they are there");
+                let is_one = |object: &Member| chosen.contains(&number(object.record));
+                let change = without(old, is_one, usize::MAX).expect("they are there");
                 chain = change.rest;
                 // SAFETY: nobody else has the chains.
                 bytes += unsafe { change.retire(old, &pin) };
                 all.retain(|n| !chosen.contains(n));
             }
-            let (tombstones, place) = chain.map_or((0, 0), tombstones_and_place);
+            let (tombstones, newest) = chain.map_or((0, 0), tombstones_and_seq);
             buried |= tombstones > 1;
-            assert!(place as usize <= all.len() + tombstones as usize);
+            assert!(newest as usize <= all.len() + tombstones as usize);
             assert_eq!(numbers(chain), all);
             assert_eq!(chain.map_or(0, Content::count), all.len());
             assert_eq!(chain.map_or(0, Content::size) as i64, bytes);
-            let newest = chain.map(|chain| numbers(Some(Content::one(chain.newest()))));
-            assert_eq!(newest.as_ref().map(|n| &n[0]), all.last());
+            let newest = chain.map(|chain| number(chain.newest()));
+            assert_eq!(newest.as_ref(), all.last());
         }
         assert!(buried);
         // SAFETY: nobody else has it.
@@ -648,7 +620,7 @@ mod tests {
     }
 
     fn tombstones(chain: Option<Content>) -> u32 {
-        chain.map_or(0, |chain| tombstones_and_place(chain).0)
+        chain.map_or(0, |chain| tombstones_and_seq(chain).0)
     }
 
     /// Where the last to come is the first to go, no cell is made.
@@ -659,8 +631,7 @@ mod tests {
         let mut top = chain(&all);
         for n in (50..100).rev() {
             let like = record(n);
-            let gone = Gone::<fn(RecordPtr) -> bool>::Like(like);
-            let change = without(top, &gone).expect("it is there");
+            let change = without(top, equals(like), 1).expect("it is there");
             let rest = change.rest.expect("others are there");
             assert_eq!((change.fresh, tombstones(change.rest)), (0, 0));
             // SAFETY: nobody else has the chains.
@@ -682,8 +653,8 @@ mod tests {
         let all: Vec<i64> = (0..4000).collect();
         let mut top = chain(&all);
         for keep in [3600, 3500, 10] {
-            let goes = |r: RecordPtr| numbers(Some(Content::one(r)))[0] >= keep;
-            let change = without(top, &Gone::These(&goes)).expect("they are there");
+            let goes = |object: &Member| number(object.record) >= keep;
+            let change = without(top, goes, usize::MAX).expect("they are there");
             let rest = change.rest.expect("others are there");
             // SAFETY: nobody else has the chains.
             unsafe { change.retire(top, &pin) };

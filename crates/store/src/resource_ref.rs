@@ -16,6 +16,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use fyris_sync::reclaim;
 use fyris_term::{Fun, Reference, Term};
 
 /// The functions of a binding for keepers.
@@ -28,8 +29,9 @@ pub struct ResourceRefs {
     /// The keeper of a reference, if it has one, for one more record to hold.
     pub find: fn(&Reference) -> Option<Arc<[u8]>>,
     /// A record that held it is retired, or freed without having been published: nobody reads the record under a pin
-    /// that is made from now on. Comes once for each record, before `release`.
-    pub retire: fn(&[u8]),
+    /// that is made from now on. Comes once for each record, before `release`. Returns whether what goes with it was
+    /// retired, and is not to wait for other garbage.
+    pub retire: fn(&[u8]) -> bool,
     /// A record that held it is freed: nobody reads it any more.
     pub release: fn(&[u8]),
 }
@@ -41,28 +43,34 @@ pub fn set_resource_refs(keepers: ResourceRefs) {
     KEEPERS.get_or_init(|| keepers);
 }
 
-/// Tells the binding that a record with these blobs is retired.
-pub(crate) fn retire_all(blobs: &[Arc<[u8]>]) {
-    tell(blobs, |keepers| keepers.retire);
+/// Tells the binding that a record with these blobs is retired; returns whether the collector is to be flushed.
+pub(crate) fn retire_all(blobs: &[Arc<[u8]>]) -> bool {
+    of(blobs).fold(false, |flush, (keepers, blob)| {
+        (keepers.retire)(blob) || flush
+    })
 }
 
 /// Tells the binding that a record with these blobs, which was retired, is freed.
 pub(crate) fn release_all(blobs: &[Arc<[u8]>]) {
-    tell(blobs, |keepers| keepers.release);
+    of(blobs).for_each(|(keepers, blob)| (keepers.release)(blob));
 }
 
-/// Tells the binding that there will be no record with these blobs, or that one which nobody can find any more goes at
-/// once.
+/// Tells the binding that there will be no record with these blobs.
 pub(crate) fn give_up_all(blobs: &[Arc<[u8]>]) {
-    retire_all(blobs);
+    let flush = retire_all(blobs);
     release_all(blobs);
+    if flush {
+        reclaim::flush();
+    }
 }
 
-fn tell(blobs: &[Arc<[u8]>], what: fn(&ResourceRefs) -> fn(&[u8])) {
-    if let Some(keepers) = KEEPERS.get() {
+/// Returns the keepers among the blobs of a record, each with the functions of the binding.
+fn of(blobs: &[Arc<[u8]>]) -> impl Iterator<Item = (&ResourceRefs, &[u8])> {
+    let keepers = KEEPERS.get().into_iter();
+    keepers.flat_map(move |keepers| {
         let held = blobs.iter().filter(|blob| (keepers.is_resource_ref)(blob));
-        held.for_each(|blob| what(keepers)(blob));
-    }
+        held.map(move |blob| (keepers, &**blob))
+    })
 }
 
 /// The blobs that values refer to: keepers come behind them.

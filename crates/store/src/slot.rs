@@ -200,7 +200,9 @@ impl Content {
         match self.owned() {
             None => {}
             // SAFETY: forwarded.
-            Some(Kind::One(record)) => unsafe { record.free() },
+            Some(Kind::One(record)) => unsafe {
+                record.free();
+            },
             // SAFETY: forwarded.
             Some(Kind::Many(_)) => unsafe { chain::free(self) },
         }

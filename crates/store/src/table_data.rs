@@ -9,7 +9,7 @@ use std::marker::PhantomData;
 use fyris_index::plug::{DynIndex, DynOrderedIndex, Plugged};
 use fyris_index::{Action, Entry, HashIndex, Index, Ordered};
 use fyris_sync::counter::Striped;
-use fyris_sync::reclaim::{Guard, Retire};
+use fyris_sync::reclaim::{self, Guard, Retire};
 use fyris_term::key::KeyBuf;
 
 use crate::background_drop;
@@ -19,6 +19,7 @@ use crate::ids::TableType;
 use crate::key_kind::{Exact, KeyKind, Order};
 use crate::pending::{PendingPtr, State, Terms};
 use crate::record::RecordPtr;
+use crate::resource_ref;
 use crate::slot::{Content, Settled, Slot};
 
 /// Finished changes of one stripe after which a table's counters are spread out.
@@ -27,7 +28,8 @@ const SPREAD_AFTER: u64 = 512;
 /// How often the counters are read before a count that may include too much is taken for good.
 const LOOKS: u32 = 100;
 
-/// Contents of so many objects are freed in the background: about a quarter of a millisecond's work.
+/// Contents of this number of objects and more are freed in the background; freeing fewer takes less than about a
+/// quarter of a millisecond.
 const LARGE: usize = 4096;
 
 /// A table's content; `delete_all_objects` puts a fresh one in its place.
@@ -309,6 +311,15 @@ impl AnyTableData {
     pub(crate) fn len(&self) -> usize {
         with_data!(self, data => data.len())
     }
+
+    /// Frees the content, and soon after what its records held.
+    pub(crate) fn free(self) {
+        drop(self);
+        // Once for all records: a flush for each would take as many barriers.
+        if resource_ref::any() {
+            reclaim::flush();
+        }
+    }
 }
 
 impl Retire for AnyTableData {
@@ -317,7 +328,7 @@ impl Retire for AnyTableData {
         let data = unsafe { Box::from_raw(ptr) };
         // Whoever comes by last reclaims: it may be in a hurry.
         match data.len() {
-            0..LARGE => drop(data),
+            0..LARGE => data.free(),
             _ => background_drop::drop_later(*data),
         }
     }

@@ -26,9 +26,9 @@ const STEPS: usize = if cfg!(fyris_small) { 1500 } else { 4000 };
 /// The owner of the objects that all writers have in common.
 const ANYBODY: i64 = -1;
 
-/// An object of a writer; the number is below 2^20. Some are long.
+/// An object of a writer; the number is below 2^20. One in five has a binary that is held beside the record.
 fn object(key: i64, owner: i64, number: i64) -> Term {
-    let long = Term::binary(vec![number as u8; if number % 5 == 0 { 80 } else { 3 }]);
+    let long = Term::binary(vec![number as u8; if number % 5 == 0 { 300 } else { 3 }]);
     tuple([int(key), int(owner), int(number), long])
 }
 
@@ -65,7 +65,7 @@ struct Writer<'t> {
     random: SmallRng,
     next: i64,
     mine: Vec<Vec<i64>>,
-    /// About so many objects the writer has under a key.
+    /// The number of objects that the writer keeps under a key, about.
     size: usize,
 }
 

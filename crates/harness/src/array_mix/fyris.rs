@@ -64,7 +64,7 @@ impl<const DECLARED: bool> Array for Versioned<DECLARED> {
             add_one(self.0.as_mut_slice(), at);
             match self.commit() {
                 Ok(_) => return Ok(()),
-                // Another process has written the same element since, or so many elements that nobody remembers.
+                // Another process has written the same element since, or more elements than are remembered.
                 Err(Error::Conflict { .. } | Error::BaseLost { .. }) => self.0.discard()?,
                 Err(error) => return Err(error.into()),
             }

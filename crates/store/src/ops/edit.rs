@@ -8,7 +8,7 @@
 use fyris_index::{Entry, Index};
 use fyris_sync::reclaim::Guard;
 
-use crate::chain::{self, Gone};
+use crate::chain::{self, Member};
 use crate::error::Result;
 use crate::key_kind::KeyKind;
 use crate::record::{NewRecord, RecordPtr};
@@ -76,9 +76,9 @@ where
         };
         let mut words: Vec<u64> = these.iter().map(|record| record.bits()).collect();
         words.sort_unstable();
-        let gone = |record: RecordPtr| words.binary_search(&record.bits()).is_ok();
+        let gone = |object: &Member| words.binary_search(&object.record.bits()).is_ok();
         // The fixes know of the key already: who found it has told them.
-        self.remove_objects(self.key_of(first), &Gone::These(&gone), || (), pin)
+        self.remove_objects(self.key_of(first), (gone, words.len()), || (), pin)
     }
 
     /// Puts new objects in the places of those old ones of one key that are still there: pairs of old and new. How

@@ -133,7 +133,7 @@ where
         true
     }
 
-    /// Returns the content of a key with the records of a group put in; those that are not needed stay in it.
+    /// Returns the content of a key with the records of a group put in; records that are not needed stay in the group.
     fn merged(&self, old: Option<Content>, records: &mut Records) -> Content {
         if !self.kind.is_bag() {
             let last = records.pop().expect("a group has a record");

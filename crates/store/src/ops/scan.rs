@@ -62,7 +62,7 @@ where
         self.get(K::from_bytes(key), pin)
     }
 
-    /// Keys that cut the table into about so many equal parts, in the index's order.
+    /// Returns keys that split the table into about `parts` equal parts, in the index's order.
     pub(crate) fn cuts(&self, parts: usize, pin: &impl Guard) -> Vec<Vec<u8>> {
         let mut entries: Batch<Slot<K>> = Vec::new();
         self.split(parts, pin, &mut entries);
@@ -70,14 +70,14 @@ where
         entries.iter().map(bytes).collect()
     }
 
-    /// About which share of the keys lies in a span, from 0 to 1.
+    /// Returns the estimated share of the keys that lies in a span, from 0 to 1.
     pub(crate) fn share_of_span(&self, span: &Span, pin: &impl Guard) -> f64 {
         self.estimated_share(span.range::<K>(), pin)
     }
 
-    /// Appends the objects, each by itself, of at least `want` keys of a span, if there are so many, from its beginning
-    /// (with `back`, from its end), and takes the keys it has come over out of the span. `false` when that was all of
-    /// it.
+    /// Appends the objects, each by itself, of at least `want` keys of a span (of all its keys, if it has fewer), from
+    /// its beginning (with `back`, from its end), and takes the visited keys out of the span. Returns `false` at the
+    /// end of the span.
     ///
     /// In an `ordered_set` they come in order. A key's objects come together, in insertion order. There may
     /// be no objects although more follow. List inserts behind the place of `undo` are undone in them.

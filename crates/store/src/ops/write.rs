@@ -3,7 +3,7 @@
 use fyris_index::{Entry, Index};
 use fyris_sync::reclaim::Guard;
 
-use crate::chain::{self, Gone};
+use crate::chain::{self, Member};
 use crate::fix::Fixes;
 use crate::ids::TableType;
 use crate::key_kind::KeyKind;
@@ -104,25 +104,26 @@ where
     /// Takes out the objects exactly equal to `like`. `fixes` are told of the key if it goes with them.
     pub(crate) fn delete_object(&self, like: &NewRecord, fixes: &Fixes, pin: &impl Guard) {
         let like = like.ptr();
-        let gone: Gone<'_, fn(RecordPtr) -> bool> = match self.kind {
-            TableType::DuplicateBag => Gone::AllLike(like),
-            _ => Gone::Like(like),
+        let most = match self.kind {
+            TableType::DuplicateBag => usize::MAX,
+            _ => 1,
         };
-        self.remove_objects(self.key_of(like), &gone, || fixes.note_one(like), pin);
+        let gone = (chain::equals(like), most);
+        self.remove_objects(self.key_of(like), gone, || fixes.note_one(like), pin);
     }
 
-    /// Takes the objects out of a key that are to be `gone`; how many. `last` is called, with the slot protected, if
-    /// the key is about to go with them.
+    /// Takes the objects out of a key that a test accepts, the newest first and no more than a number of them; returns
+    /// how many. `last` is called, with the slot protected, if the key is about to go with them.
     pub(crate) fn remove_objects(
         &self,
         key: &K::Key,
-        gone: &Gone<'_, impl Fn(RecordPtr) -> bool>,
+        (gone, most): (impl Fn(&Member) -> bool, usize),
         last: impl Fn(),
         pin: &impl Guard,
     ) -> usize {
         let change = self.write(key, pin, |old| {
-            let Some((old, without)) = old.and_then(|old| Some((old, chain::without(old, gone)?)))
-            else {
+            let without = |old| Some((old, chain::without(old, &gone, most)?));
+            let Some((old, without)) = old.and_then(without) else {
                 return (Change::Keep, None);
             };
             let change = match without.rest {

@@ -16,7 +16,7 @@ use crate::table::Table;
 /// Some of the results of a query.
 #[derive(Clone, Debug)]
 pub struct Chunk {
-    /// As many as the limit says, as long as there are so many.
+    /// Exactly `limit` results, fewer only in the last chunk.
     pub results: Vec<Term>,
     /// Where to go on; `None` stands for `'$end_of_table'`.
     pub next: Option<Continuation>,
@@ -89,7 +89,7 @@ impl Continuation {
         self.0.table()
     }
 
-    /// The results that were found and are not part of a chunk yet.
+    /// Returns the results that were found and are not part of a chunk yet. O(1).
     pub fn waiting(&self) -> &[Term] {
         self.0.parts().2
     }

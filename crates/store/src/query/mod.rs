@@ -45,7 +45,7 @@
 //!
 //! A query with a limit stops when it has as many results. In an `ordered_set` it stops behind the very object; in
 //! other tables a bucket is read as a whole, and the few results beyond the limit wait in the [`Continuation`], as
-//! they do in ETS. So a chunk has exactly `limit` results while there are so many, in every type of table.
+//! they do in ETS. So every chunk but the last has exactly `limit` results, in every type of table.
 //!
 //! # Changes
 //!

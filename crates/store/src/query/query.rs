@@ -118,28 +118,28 @@ impl Query {
         Ok(self)
     }
 
-    /// Lets [`Query::run`] use so many threads for selecting and counting without a limit; the results are the same, in
-    /// the same order in an `ordered_set`.
+    /// Sets the number of threads that [`Query::run`] uses for selecting and counting without a limit; the results are
+    /// the same, in an `ordered_set` in the same order.
     pub fn threads(mut self, threads: usize) -> Query {
         self.work.threads = threads.max(1);
         self
     }
 
-    /// Who asks: what `{self}` and `{node}` are worth.
+    /// Sets the values of `{self}` and `{node}`.
     pub fn machine(mut self, machine: Machine) -> Query {
         self.work.machine = Some(machine);
         self
     }
 
-    /// Stops when there are so many results; [`Query::take`] makes room for more.
+    /// Stops at `limit` results; [`Query::take`] makes room for more.
     pub(super) fn limit(mut self, limit: usize) -> Query {
         self.work.limit = limit;
         self
     }
 
-    /// Visits about so many objects, and a few more to the end of a bucket; in a bag also up to 1,024 more, or a
-    /// sixteenth of the objects of a key that has very many (to delete or to replace objects, all of them). `false`
-    /// when there is nothing left to do.
+    /// Visits about `objects` objects, and a few more to the end of a bucket; in a bag also up to 1,024 more, or a
+    /// sixteenth of the objects of a key that has very many (to delete or to replace objects, all of them). Returns
+    /// `false` when there is nothing left to do.
     ///
     /// # Errors
     ///

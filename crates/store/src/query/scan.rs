@@ -18,7 +18,7 @@ const FAR: usize = 32;
 /// key of some length are often on the next.
 const AHEAD: usize = 8;
 
-/// Of a batch with more objects than a step is to visit, the share that it visits at least: one in so many.
+/// A step visits at least one in 16 objects of a batch that is larger than the step.
 const SHARES: usize = 16;
 
 /// So many objects more than a step is to visit are visited with the others.

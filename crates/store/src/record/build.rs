@@ -69,8 +69,14 @@ impl NewRecord {
 
 impl Drop for NewRecord {
     fn drop(&mut self) {
+        // An inline object owns nothing.
+        if self.0.is_inline() {
+            return;
+        }
         // SAFETY: never published.
-        unsafe { self.0.free() }
+        if unsafe { self.0.newest().free() } {
+            reclaim::flush();
+        }
     }
 }
 

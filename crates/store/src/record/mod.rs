@@ -447,19 +447,20 @@ impl RecordPtr {
         RecordPtr(base)
     }
 
-    /// Frees the record now, if it is a block.
+    /// Frees the record now, if it is a block; returns whether the collector is to be flushed for what the record held.
     ///
     /// # Safety
     ///
     /// Nobody else can reach it, and it was not retired.
-    pub(crate) unsafe fn free(self) {
+    pub(crate) unsafe fn free(self) -> bool {
         if self.is_materialized() {
-            return;
+            return false;
         }
         // SAFETY: the record is live until it is freed, after this.
-        resource_ref::retire_all(unsafe { self.blobs() });
+        let flush = resource_ref::retire_all(unsafe { self.blobs() });
         // SAFETY: forwarded.
-        unsafe { self.reclaim() }
+        unsafe { self.reclaim() };
+        flush
     }
 
     /// Frees a block.
@@ -510,7 +511,9 @@ impl RecordPtr {
         let blobs = unsafe { self.blobs() };
         let bytes: usize = blobs.iter().map(|blob| blob.len()).sum();
         pin.weigh(self.long_shape().len() + bytes);
-        resource_ref::retire_all(blobs);
+        if resource_ref::retire_all(blobs) {
+            pin.flush_on_drop();
+        }
     }
 }
 

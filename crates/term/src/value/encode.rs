@@ -278,7 +278,9 @@ impl ValueWriter<'_> {
     }
 
     pub(super) fn pid_body(&mut self, pid: &Pid) {
-        self.words(&[pid.node.id(), pid.id, pid.serial, pid.creation]);
+        let words = [pid.node.id(), pid.id, pid.serial, pid.creation];
+        let bytes = words.map(u32::to_le_bytes);
+        self.out.extend_from_slice(bytes.as_flattened());
     }
 
     fn reference(&mut self, reference: &Reference) {

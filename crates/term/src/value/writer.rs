@@ -99,12 +99,8 @@ impl<'a> ValueWriter<'a> {
 
     /// A process identifier.
     pub fn pid(&mut self, pid: &Pid) {
-        let mut bytes = [[tag::PID; 4]; 5];
-        let words = [pid.node.id(), pid.id, pid.serial, pid.creation];
-        for (to, word) in bytes[1..].iter_mut().zip(words) {
-            *to = word.to_le_bytes();
-        }
-        self.out.extend_from_slice(&bytes.as_flattened()[3..]);
+        self.out.push(tag::PID);
+        self.pid_body(pid);
     }
 
     /// A whole term, `depth` levels down.

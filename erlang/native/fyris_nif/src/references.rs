@@ -1,10 +1,10 @@
 //! Local references, read where they are.
 //!
-//! A reference of this node is a header word, the same for all, and what is behind it: in one to nothing a half word
-//! that is always the same and the three numbers of the reference, in one to a resource the address of the machine's
-//! block, which has the numbers at a place of its own before the object of the library. As with the words of other terms
-//! (see `words`), this is no promise of the machine: it is learned when the library is loaded, and where references look
-//! otherwise they come by way of the external format.
+//! All references of this node begin with the same header word. In a reference to nothing there follow a half word, the
+//! same in all, and the three numbers of the reference. In a reference to a resource there follows the address of the
+//! machine's block (a magic binary), which has the numbers, and behind them the object of the library. As with the
+//! words of other terms (see `words`), the machine does not promise this: it is learned when the library is loaded, and
+//! where references look otherwise they go by way of the external format.
 
 use std::ffi::c_void;
 use std::sync::{Arc, OnceLock};
@@ -79,18 +79,17 @@ impl Env {
     ///
     /// # Safety
     ///
-    /// The place is that of [`Env::place_of_numbers`].
+    /// The offset is that of [`Env::offset_of_numbers`].
     #[inline]
-    pub(crate) unsafe fn resource_numbers(self, term: Term, place: usize) -> Option<[u32; 3]> {
+    pub(crate) unsafe fn resource_numbers(self, term: Term, offset: usize) -> Option<[u32; 3]> {
         let block = self.resource_block(term)?;
-        // SAFETY: all such blocks begin alike, and the place is part of the beginning.
-        Some(unsafe { block.add(place).cast::<[u32; 3]>().read() })
+        // SAFETY: all such blocks begin alike, and the numbers are part of the beginning.
+        Some(unsafe { block.add(offset).cast::<[u32; 3]>().read() })
     }
 
-    /// Returns where the numbers of references to resources are, in bytes behind the beginning of the machine's block,
-    /// as `object` has them: a resource of ours, whose reference has these numbers. `None` where such look otherwise
-    /// than we know.
-    pub(crate) fn place_of_numbers(
+    /// Returns the offset of the numbers of a reference to a resource in the machine's block, in bytes. `object` is a
+    /// resource of ours, and `term` its reference, with these numbers. `None` where such look otherwise than we know.
+    pub(crate) fn offset_of_numbers(
         self,
         term: Term,
         object: *const c_void,
@@ -103,9 +102,9 @@ impl Env {
         if before > BEFORE || !block.addr().is_multiple_of(8) {
             return None;
         }
-        let mut places = (0..(before + 1).saturating_sub(size_of_val(&numbers))).step_by(4);
+        let mut offsets = (0..(before + 1).saturating_sub(size_of_val(&numbers))).step_by(4);
         // SAFETY: the block holds the object, so all of it that is before the object is there.
-        places.find(|&place| unsafe { block.add(place).cast::<[u32; 3]>().read() == numbers })
+        offsets.find(|&offset| unsafe { block.add(offset).cast::<[u32; 3]>().read() == numbers })
     }
 }
 

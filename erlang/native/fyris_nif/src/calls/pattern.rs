@@ -1,8 +1,8 @@
-//! The elements of a head besides the key, when they say something: constants, and tuples of them and of `'_'`.
+//! Patterns for the values of an object: constants, `'_'`, and tuples of both.
 //!
-//! Values are stored in a form in which equal terms have equal bytes, the header of a tuple before its elements. So such
-//! a pattern is bytes that are compared and values that are passed over, in turn, and nothing of an object is decoded.
-//! Terms of which that is not true (floats, references, funs, maps, large binaries) make it no such pattern.
+//! Equal values are stored as equal bytes, the header of a tuple before its elements. So a pattern is compiled to runs
+//! of bytes, which are compared, and values that are skipped; no value is decoded. Terms that have several stored
+//! forms, or whose equality is not that of bytes (floats, references, funs, maps, large binaries), are not compiled.
 
 use fyris::Object;
 use fyris_term::value::{self, ValueWriter};
@@ -12,32 +12,34 @@ use crate::atoms;
 use crate::sys::{Env, ErlNifTermType as Kind, Term};
 use crate::term::write_value;
 
-/// Patterns nested deeper, and longer ones, are none of these.
+/// Terms nested deeper are not looked through.
 const DEPTH: usize = 8;
+/// Patterns of more bytes are not compiled.
 const LENGTH: usize = 1 << 12;
 
-/// What all values of an object but the key are to be.
+/// A pattern for the values of an object, all elements but the key.
 #[derive(Default)]
 pub(super) struct Pattern {
-    /// All bytes that are compared.
+    /// All runs of bytes.
     bytes: Vec<u8>,
     pieces: SmallVec<[Piece; 8]>,
 }
 
-/// A piece of the values.
+/// A piece of a pattern.
 enum Piece {
-    /// The bytes up to this place.
+    /// A run of bytes, from the end of the last one to this place.
     Bytes(usize),
+    /// A value of any kind.
     Any,
 }
 
 impl Pattern {
-    /// One value more, of any kind.
+    /// Adds a value of any kind.
     pub(super) fn any(&mut self) {
         self.pieces.push(Piece::Any);
     }
 
-    /// One value more: a constant, or a tuple with `'_'` in it. `None` if it is neither, and then there is no pattern.
+    /// Adds a value that matches a term; `None` if the term is not compiled.
     pub(super) fn value(&mut self, env: Env, term: Term, depth: usize) -> Option<()> {
         if term == atoms::anything(env) {
             self.any();
@@ -46,18 +48,16 @@ impl Pattern {
         if self.bytes.len() > LENGTH || depth > DEPTH {
             return None;
         }
-        let is_tuple = matches!(env.kind(term), Kind::ERL_NIF_TERM_TYPE_TUPLE);
-        if is_tuple && !is_constant(env, term, depth) {
-            let elements = env.tuple(term)?;
-            self.constant(|out| {
-                out.begin_tuple(elements.len());
-                Some(())
-            })?;
-            let mut elements = elements.iter();
-            return elements.try_for_each(|&element| self.value(env, element, depth + 1));
+        if is_constant(env, term, depth, is_stored_alike) {
+            return self.constant(|out| write_value(env, term, out).ok());
         }
-        is_constant(env, term, depth).then_some(())?;
-        self.constant(|out| write_value(env, term, out).ok())
+        let elements = env.tuple(term)?;
+        self.constant(|out| {
+            out.begin_tuple(elements.len());
+            Some(())
+        })?;
+        let mut elements = elements.iter();
+        elements.try_for_each(|&element| self.value(env, element, depth + 1))
     }
 
     fn constant(&mut self, write: impl FnOnce(&mut ValueWriter<'_>) -> Option<()>) -> Option<()> {
@@ -71,14 +71,10 @@ impl Pattern {
         blobs.is_empty().then_some(())
     }
 
-    /// Returns whether it says nothing.
-    pub(super) fn is_any(&self) -> bool {
-        self.bytes.is_empty()
-    }
-
     /// Returns whether an object with as many elements matches.
     pub(super) fn fits(&self, object: &Object<'_>) -> bool {
-        self.is_any() || object.with_values(|values| self.fits_values(values))
+        let matches_all = self.bytes.is_empty();
+        matches_all || object.with_values(|values| self.fits_values(values))
     }
 
     fn fits_values(&self, mut values: &[u8]) -> bool {
@@ -94,31 +90,47 @@ impl Pattern {
     }
 }
 
-/// Returns whether a term stands for itself, and equal terms have equal bytes.
-fn is_constant(env: Env, term: Term, depth: usize) -> bool {
-    if term.small().is_some() || term.local_pid().is_some() {
-        return true;
-    }
-    if term.atom_index().is_some() {
-        return super::point::is_name(env, term);
-    }
+/// Returns whether equal terms of a kind that is neither atom, tuple nor list have one stored form.
+fn is_stored_alike(env: Env, term: Term) -> bool {
     match env.kind(term) {
         Kind::ERL_NIF_TERM_TYPE_INTEGER => true,
         Kind::ERL_NIF_TERM_TYPE_BITSTRING => env.binary(term).is_some(),
-        Kind::ERL_NIF_TERM_TYPE_TUPLE if depth < DEPTH => {
-            let elements = env.tuple(term).unwrap_or(&[]);
-            elements.iter().all(|&e| is_constant(env, e, depth + 1))
-        }
-        Kind::ERL_NIF_TERM_TYPE_LIST if depth < DEPTH => {
+        Kind::ERL_NIF_TERM_TYPE_PID => term.local_pid().is_some(),
+        _ => false,
+    }
+}
+
+/// Returns whether a term in a head matches itself alone: there is no variable in it, and `is_simple` accepts all that
+/// is neither atom, tuple nor list.
+pub(super) fn is_constant(
+    env: Env,
+    term: Term,
+    depth: usize,
+    is_simple: fn(Env, Term) -> bool,
+) -> bool {
+    if term.small().is_some() {
+        return true;
+    }
+    if term.atom_index().is_some() {
+        let name = atoms::from_machine(env, term).map(|atom| atom.as_str());
+        return name.is_some_and(|name| name != "_" && !name.starts_with('$'));
+    }
+    let all = |terms: &[Term]| {
+        let mut terms = terms.iter();
+        depth < DEPTH && terms.all(|&term| is_constant(env, term, depth + 1, is_simple))
+    };
+    match env.kind(term) {
+        Kind::ERL_NIF_TERM_TYPE_TUPLE => all(env.tuple(term).unwrap_or(&[])),
+        Kind::ERL_NIF_TERM_TYPE_LIST => {
             let mut rest = term;
             while let Some((head, tail)) = env.cell(rest) {
-                if !is_constant(env, head, depth + 1) {
+                if !all(&[head]) {
                     return false;
                 }
                 rest = tail;
             }
-            env.is_nil(rest) || is_constant(env, rest, depth + 1)
+            env.is_nil(rest) || all(&[rest])
         }
-        _ => false,
+        _ => is_simple(env, term),
     }
 }

@@ -10,7 +10,7 @@ use fyris::{Object, Table, TableType};
 use fyris_term::key::KeyBuf;
 use smallvec::SmallVec;
 
-use super::pattern::Pattern;
+use super::pattern::{Pattern, is_constant};
 use super::query::Verb;
 use crate::call::Fail;
 use crate::sys::{Env, ErlNifTermType as Kind, Term};
@@ -19,8 +19,6 @@ use crate::{atoms, tables};
 
 /// Words of a cell, and of the results of a query besides the objects'.
 const CELL: usize = 2;
-/// Keys nested deeper are not looked through.
-const DEPTH: usize = 8;
 
 /// The result that a query wants of each object.
 enum Wanted {
@@ -41,11 +39,11 @@ struct Asked<'t> {
 /// The position of each variable, by its number; positions count from 1.
 type Places = [u8; atoms::VARIABLES];
 
-/// What an asked query says of objects: the key, what else, and where the variables are.
-struct Said {
+/// The parts of a head.
+struct Head {
     key: Term,
     pattern: Pattern,
-    places: Places,
+    variables: Places,
 }
 
 /// The answer, `{done, Result}`; `None` if the query is of another form.
@@ -57,18 +55,18 @@ pub(super) fn answer(env: Env, args: &[Term], verb: Verb) -> Result<Option<Term>
         tables::write(env, args[0], |table, _| asked.delete(env, table))
     } else {
         tables::with(env, args[0], |table, pin| {
-            let Some(said) = asked.said(env, table.keypos()) else {
+            let Some(head) = asked.parse(env, table.keypos()) else {
                 return Ok(None);
             };
             let find = |key: &KeyBuf| {
                 let found = |objects: &[Object<'_>]| {
-                    asked.result(env, verb, objects, &said.places, |object| {
-                        asked.fits(table, object, key, &said.pattern)
+                    asked.result(env, verb, objects, &head.variables, |object| {
+                        asked.fits(table, object, key, &head.pattern)
                     })
                 };
                 Ok(table.lookup_with(key, pin, found)?)
             };
-            super::with_key(env, said.key, find).map(Some)
+            super::with_key(env, head.key, find).map(Some)
         })
     }?;
     Ok(result.map(|result| env.make_tuple(&[atoms::done(env), result])))
@@ -91,10 +89,10 @@ impl<'t> Asked<'t> {
         Some(Asked { head, wanted })
     }
 
-    /// Returns what the query says; `None` if a variable stands there twice or anywhere but at the top, or the pattern
-    /// is of another form.
-    fn said(&self, env: Env, keypos: usize) -> Option<Said> {
-        let mut places = [0; atoms::VARIABLES];
+    /// Returns the parts of the head; `None` if the key is not constant, a variable occurs twice or inside an element,
+    /// or the pattern is not compiled.
+    fn parse(&self, env: Env, keypos: usize) -> Option<Head> {
+        let mut variables = [0; atoms::VARIABLES];
         let mut pattern = Pattern::default();
         // One byte holds a position.
         if self.head.len() > usize::from(u8::MAX) {
@@ -108,21 +106,21 @@ impl<'t> Asked<'t> {
                 pattern.value(env, element, 0)?;
                 continue;
             };
-            if places[number] != 0 {
+            if variables[number] != 0 {
                 return None;
             }
-            places[number] = place as u8 + 1;
+            variables[number] = place as u8 + 1;
             pattern.any();
         }
         let key = *self.head.get(keypos - 1)?;
         let known = match self.wanted {
-            Wanted::Variable(number) => places[number] != 0,
+            Wanted::Variable(number) => variables[number] != 0,
             _ => true,
         };
-        (known && is_constant(env, key, 0)).then_some(Said {
+        (known && is_constant(env, key, 0, is_simple_key)).then_some(Head {
             key,
             pattern,
-            places,
+            variables,
         })
     }
 
@@ -135,7 +133,7 @@ impl<'t> Asked<'t> {
     }
 
     fn delete(&self, env: Env, table: &Table) -> Result<Option<Term>, Fail> {
-        let Some(Said { key, pattern, .. }) = self.said(env, table.keypos()) else {
+        let Some(Head { key, pattern, .. }) = self.parse(env, table.keypos()) else {
             return Ok(None);
         };
         super::with_key(env, key, |key| {
@@ -211,39 +209,15 @@ fn only(env: Env, list: Term) -> Option<Term> {
     (tail == atoms::nil(env)).then_some(element)
 }
 
-/// Returns whether an atom in a head stands for itself.
-pub(super) fn is_name(env: Env, atom: Term) -> bool {
-    let name = atoms::from_machine(env, atom).map(|atom| atom.as_str());
-    name.is_some_and(|name| name != "_" && !name.starts_with('$'))
-}
-
-/// Returns whether a term in a head stands for itself: there is no variable in it and no map.
-fn is_constant(env: Env, term: Term, depth: usize) -> bool {
-    if term.small().is_some() || term.local_pid().is_some() {
-        return true;
-    }
-    if term.atom_index().is_some() {
-        return is_name(env, term);
-    }
-    match env.kind(term) {
+/// Returns whether a key of a kind that is neither atom, tuple nor list is looked up: not a map, of which a pattern
+/// matches others, nor a fun.
+fn is_simple_key(env: Env, key: Term) -> bool {
+    match env.kind(key) {
         Kind::ERL_NIF_TERM_TYPE_BITSTRING
         | Kind::ERL_NIF_TERM_TYPE_INTEGER
         | Kind::ERL_NIF_TERM_TYPE_FLOAT
         | Kind::ERL_NIF_TERM_TYPE_REFERENCE => true,
-        Kind::ERL_NIF_TERM_TYPE_TUPLE if depth < DEPTH => {
-            let elements = env.tuple(term).unwrap_or(&[]);
-            elements.iter().all(|&e| is_constant(env, e, depth + 1))
-        }
-        Kind::ERL_NIF_TERM_TYPE_LIST if depth < DEPTH => {
-            let mut rest = term;
-            while let Some((head, tail)) = env.cell(rest) {
-                if !is_constant(env, head, depth + 1) {
-                    return false;
-                }
-                rest = tail;
-            }
-            env.is_nil(rest) || is_constant(env, rest, depth + 1)
-        }
+        Kind::ERL_NIF_TERM_TYPE_PID => key.local_pid().is_some(),
         _ => false,
     }
 }

@@ -35,7 +35,7 @@ pub(crate) struct ChunkPlace {
     place: Mutex<Option<Continuation>>,
     /// The resources that the specification refers to.
     offered: Arc<Offered>,
-    /// Those that results refer to which wait for the next chunk.
+    /// The resources that the waiting results refer to.
     _found: Offered,
 }
 

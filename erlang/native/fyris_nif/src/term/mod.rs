@@ -37,8 +37,8 @@ pub(crate) use value::write_value;
 
 use fyris::Error;
 
-/// How far a thread is with what it gathers in a list. Kept apart from the list, which has to be dropped with the thread
-/// and is dearer to look at: the stage is looked at with every object.
+/// The state of a list that a thread gathers. It is kept apart from the list, which has a destructor and is slower to
+/// access; the stage is read for every object.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stage {
     /// Nothing is to be gathered.

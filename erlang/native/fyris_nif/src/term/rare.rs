@@ -157,12 +157,12 @@ struct Numbers {
     /// The bits of the second number that tell other references from those to nothing, if they are known: that of
     /// references to resources, and the one below it, which aliases of processes have.
     marks: Option<u32>,
-    /// Where those of references to resources are, if that is known.
+    /// The offset of the numbers of references to resources ([`Env::offset_of_numbers`]), if that is known.
     of_resources: Option<usize>,
 }
 
-/// Returns the layout of the numbers of references; `None` if the numbers in their words are not those of their external
-/// format.
+/// Returns the layout of the numbers of references; `None` if the numbers in their words are not those of their
+/// external format.
 #[inline]
 fn numbers(env: Env) -> Option<Numbers> {
     static NUMBERS: OnceLock<Option<Numbers>> = OnceLock::new();
@@ -183,16 +183,18 @@ fn learn_numbers(env: Env) -> Option<Numbers> {
         *numbers = external(term).filter(|ids| env.plain_reference(term) == Some(*ids))?;
     }
     let resources = [(); 2].map(|()| {
-        // SAFETY: the destroyer of the type drops an `Arc<[u8]>`; our own count goes back once the term has one.
+        let kind = load::types().blob;
+        // SAFETY: the destroyer of the type drops an `Arc<[u8]>`, which its resources hold.
         let (term, object) = unsafe {
-            let object = sys::new_resource(load::types().blob, Arc::<[u8]>::from([]));
-            let term = env.make_resource(object);
-            sys::release(object);
-            (term, object)
+            let term = sys::wrap(env, kind, Arc::<[u8]>::from([]));
+            (term, env.resource::<Arc<[u8]>>(term, kind))
         };
         let numbers = external(term);
-        let place = numbers.and_then(|numbers| env.place_of_numbers(term, object, numbers));
-        (numbers, place)
+        let object = object.map(std::ptr::from_ref);
+        let offset = numbers
+            .zip(object)
+            .and_then(|(numbers, object)| env.offset_of_numbers(term, object.cast(), numbers));
+        (numbers, offset)
     });
     let all_have = resources.iter().fold(u32::MAX, |bits, (ids, _)| {
         bits & ids.map_or(0, |ids| ids[1])
@@ -205,12 +207,12 @@ fn learn_numbers(env: Env) -> Option<Numbers> {
     })
 }
 
-/// The numbers of a reference to a resource, read where they are; `None` for anything else, and where such look
-/// otherwise than we know.
+/// Returns the numbers of a reference to a resource, read in place; `None` for anything else, and if the layout of such
+/// references is not known.
 fn resource_numbers(env: Env, term: Term) -> Option<[u32; 3]> {
-    let place = numbers(env)?.of_resources?;
-    // SAFETY: the place that was learned.
-    unsafe { env.resource_numbers(term, place) }
+    let offset = numbers(env)?.of_resources?;
+    // SAFETY: the offset that was learned.
+    unsafe { env.resource_numbers(term, offset) }
 }
 
 /// Returns a local reference made from its stored form, in `room` if it is to nothing, else from what an object with

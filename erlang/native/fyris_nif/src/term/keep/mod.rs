@@ -1,10 +1,10 @@
 //! How objects keep alive what their terms refer to: resources of the machine, and the resources of large binaries.
 //!
 //! Of a reference its numbers are stored, and of a large binary its bytes: neither keeps a resource alive. So an object
-//! that needs one brings a *keeper* ([`fyris::ResourceRefs`]) along: a blob that begins with a mark, and holds the
-//! resource until its record is retired or freed. [`resources`] has those of references, and
-//! [`blobs`] those of large binaries. Their lengths tell the two apart, and both from what values refer to, which is
-//! longer than any keeper; so the mark need not be compared with every lookup.
+//! that needs one has a *keeper* ([`fyris::ResourceRefs`]) among its blobs: bytes that begin with a mark, and hold the
+//! resource until the record is retired or freed. [`resources`] has the keepers of references, and [`blobs`] those of
+//! large binaries. The two differ in length, and the blobs of values are longer than any keeper; so a lookup need not
+//! compare the mark.
 
 mod blobs;
 mod resources;
@@ -25,7 +25,7 @@ type Keeper = Arc<[u8]>;
 /// Bytes of a mark.
 const MARK: usize = 32;
 
-/// The beginning of keepers, and of no other binaries, as nobody can know it.
+/// The beginning of keepers. It is random, so that no binary of a program has it.
 static THE_MARK: LazyLock<[u8; MARK]> = LazyLock::new(|| {
     use std::hash::{BuildHasher, RandomState};
     let mut mark = [0; MARK];
@@ -46,10 +46,8 @@ pub(crate) fn begin() {
     });
 }
 
-fn retire(keeper: &[u8]) {
-    if !cfg!(fyris_mutant = "nif_kept_till_freed") {
-        resources::give_up(keeper);
-    }
+fn retire(keeper: &[u8]) -> bool {
+    !cfg!(fyris_mutant = "nif_kept_till_freed") && resources::give_up(keeper)
 }
 
 /// Gives up the resource of a blob; that of a reference was given up by [`retire`].

@@ -3,19 +3,19 @@
 //! A resource of the machine (what `atomics:new/2` gives, a socket, a compiled expression) lives as long as terms refer
 //! to it. For each resource that objects hold there is one environment of the machine with a term that refers to it
 //! ([`Kept`]), and a count of its holders: records that are not retired, and calls that have read the reference and may
-//! put it into records ([`offer`]). A keeper has the mark, the numbers of the reference, and the address of what is
-//! kept, which a lookup copies its term from. What has no keeper at hand (keys, results of match specifications) finds
-//! it by its numbers.
+//! put it into records ([`offer`]). A keeper has the mark, the numbers of the reference, and the address of the `Kept`,
+//! from which a lookup copies the term. Where there is no keeper (keys, results of match specifications), the `Kept` is
+//! found by the numbers.
 //!
 //! Tids of our own are such references: an object with the tid of a table that is deleted keeps a few hundred bytes.
 //!
 //! # Invariant KEPT
 //!
-//! A keeper's address is good while a record with the keeper can be read. Each record counts as a holder until it is
-//! retired, and what is kept is retired when the last holder is gone, so not before any of these records: a reader that
-//! can still see one of them was pinned before. What is kept goes as soon as these pins do, since the collector is asked
-//! for a flush; records that wait elsewhere, among the garbage of other threads, do not hold it back. Until it goes it is
-//! found by its numbers: by all who were pinned when they met a record, as long as they are.
+//! A keeper's address is valid while a record with the keeper can be read. Each record counts as a holder until it is
+//! retired, and the `Kept` is retired with the last holder, so not before any of these records: a reader of one of them
+//! was pinned before. The collector is flushed then, so the `Kept` is freed when these pins end; retired records among
+//! the garbage of other threads do not delay that. Until it is freed it is found by its numbers, so a reader finds it
+//! as long as it is pinned.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -24,7 +24,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{LazyLock, Mutex, MutexGuard};
 
-use fyris_sync::reclaim::{Guard, Retire, pin};
+use fyris_sync::reclaim::{self, Guard, Retire, pin};
 use fyris_term::{Reference, Term as Owned};
 
 use super::{Keeper, MARK, THE_MARK};
@@ -66,36 +66,36 @@ impl Drop for Kept {
 impl Retire for Kept {
     unsafe fn reclaim(kept: *mut Kept) {
         let forgotten = {
-            let mut held = held();
+            let mut holders = holders();
             // SAFETY: not freed yet.
             let numbers = unsafe { (*kept).1 };
-            // Another may have taken its place, for holders that came since.
-            let is_it = |this: &Held| std::ptr::eq(this.kept.as_ptr(), kept);
-            match held.get(&numbers).is_some_and(is_it) {
-                true => held.remove(&numbers),
+            // A new one may be in its place, for holders that came since.
+            let is_it = |of: &Holders| std::ptr::eq(of.kept.as_ptr(), kept);
+            match holders.get(&numbers).is_some_and(is_it) {
+                true => holders.remove(&numbers),
                 false => None,
             }
         };
-        // Not under the lock: a resource goes with it, and whatever its destroyer does.
         drop(forgotten);
+        // Not under the lock: the destroyer of the resource may run.
         // SAFETY: it came from a box, in `Kept::new`, is retired once, and nobody finds it any more (KEPT).
         drop(unsafe { Box::from_raw(kept) });
     }
 }
 
-/// A resource with holders, or one that had them and is about to go.
-struct Held {
-    holders: usize,
+/// The holders of a resource; none while its `Kept` waits for the collector.
+struct Holders {
+    count: usize,
     /// Not freed while this is in the map.
     kept: NonNull<Kept>,
     keeper: Keeper,
 }
 
-// SAFETY: what is kept belongs to no thread.
-unsafe impl Send for Held {}
+// SAFETY: a `Kept` belongs to no thread.
+unsafe impl Send for Holders {}
 
-impl Held {
-    fn new(numbers: Numbers, term: Term) -> Held {
+impl Holders {
+    fn new(numbers: Numbers, term: Term) -> Holders {
         let kept = Kept::new(term, numbers);
         let address = kept.as_ptr().expose_provenance();
         let numbers = numbers.map(u32::to_ne_bytes);
@@ -104,36 +104,39 @@ impl Held {
             numbers.as_flattened(),
             &address.to_ne_bytes(),
         ];
-        Held {
-            holders: 0,
+        Holders {
+            count: 0,
             kept,
             keeper: parts.concat().into(),
         }
     }
 
     fn term(&self) -> &OwnTerm {
-        // SAFETY: this is in the map, and `reclaim` takes it from there before it frees what is kept.
+        // SAFETY: this is in the map, and `reclaim` takes it from there before it frees the `Kept`.
         unsafe { &self.kept.as_ref().0 }
     }
 
-    /// One more holder; of another of its kind if this one is about to go.
-    fn hold(&mut self, numbers: Numbers) -> Keeper {
-        if self.holders == 0 {
-            *self = Held::new(numbers, self.term().get());
+    /// Counts one more holder, and returns its keeper. In the place of a `Kept` that is retired comes a new one.
+    fn add(&mut self, numbers: Numbers) -> Keeper {
+        if self.count == 0 {
+            *self = Holders::new(numbers, self.term().get());
         }
-        self.hold_this()
+        self.add_first()
     }
 
-    fn hold_this(&mut self) -> Keeper {
-        self.holders += 1;
+    /// As [`Holders::add`], where the `Kept` is not retired.
+    fn add_first(&mut self) -> Keeper {
+        self.count += 1;
         self.keeper.clone()
     }
 }
 
-static HELD: LazyLock<Mutex<HashMap<Numbers, Held>>> = LazyLock::new(Mutex::default);
+static HOLDERS: LazyLock<Mutex<HashMap<Numbers, Holders>>> = LazyLock::new(Mutex::default);
 
-fn held() -> MutexGuard<'static, HashMap<Numbers, Held>> {
-    HELD.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+fn holders() -> MutexGuard<'static, HashMap<Numbers, Holders>> {
+    HOLDERS
+        .lock()
+        .unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
 /// The length of such a keeper.
@@ -156,7 +159,7 @@ fn parts(keeper: &[u8]) -> Option<(Numbers, *const Kept)> {
 /// The keeper of a reference for one more record to hold, if its resource is kept.
 pub(super) fn find(reference: &Reference) -> Option<Keeper> {
     let numbers = numbers_of(reference)?;
-    Some(held().get_mut(&numbers)?.hold(numbers))
+    Some(holders().get_mut(&numbers)?.add(numbers))
 }
 
 /// The numbers of a local reference, as it is stored.
@@ -167,45 +170,47 @@ fn numbers_of(reference: &Reference) -> Option<Numbers> {
 
 /// Counts one more holder of a resource, and returns its keeper.
 fn hold((term, numbers): Met) -> Keeper {
-    match held().entry(numbers) {
-        Entry::Occupied(mut this) => this.get_mut().hold(numbers),
-        Entry::Vacant(place) => place.insert(Held::new(numbers, term)).hold_this(),
+    match holders().entry(numbers) {
+        Entry::Occupied(mut of) => of.get_mut().add(numbers),
+        Entry::Vacant(place) => place.insert(Holders::new(numbers, term)).add_first(),
     }
 }
 
-/// One holder of what a keeper stands for is gone, if it is a keeper of a reference.
-pub(super) fn give_up(keeper: &[u8]) {
+/// Counts one holder less, if the keeper is one of a reference. Returns whether that was the last: then the `Kept` is
+/// retired, and the collector is to be flushed.
+pub(super) fn give_up(keeper: &[u8]) -> bool {
     let Some((numbers, _)) = parts(keeper) else {
-        return;
+        return false;
     };
-    let gone = {
-        let mut held = held();
-        let Some(this) = held.get_mut(&numbers) else {
-            return;
+    let retired = {
+        let mut holders = holders();
+        let Some(of) = holders.get_mut(&numbers) else {
+            return false;
         };
-        this.holders -= 1;
-        let gone = (this.holders == 0).then_some(this.kept.as_ptr());
-        if gone.is_some() && cfg!(fyris_mutant = "nif_kept_forgotten") {
-            held.remove(&numbers);
+        of.count -= 1;
+        let retired = (of.count == 0).then_some(of.kept.as_ptr());
+        if retired.is_some() && cfg!(fyris_mutant = "nif_kept_forgotten") {
+            holders.remove(&numbers);
         }
-        gone
+        retired
     };
-    if let Some(gone) = gone {
-        if cfg!(fyris_mutant = "nif_kept_freed_at_once") {
+    match retired {
+        Some(kept) if cfg!(fyris_mutant = "nif_kept_freed_at_once") => {
             // SAFETY: there is none; that is the mutant.
-            return unsafe { Kept::reclaim(gone) };
+            unsafe { Kept::reclaim(kept) }
         }
-        let pin = pin();
-        // SAFETY: no record that anybody finds from now on has its address (KEPT), and it has no holders again.
-        unsafe { pin.retire(gone) };
-        pin.flush_on_drop();
+        // SAFETY: no record that is found from now on has its address (KEPT), and it has no holders again.
+        Some(kept) => unsafe { pin().retire(kept) },
+        None => {}
     }
+    retired.is_some()
 }
 
-/// Among so many blobs of an object the keeper is looked for; there may be any number.
+/// The keeper is looked for among the last blobs of an object, of which there may be any number.
 const NEAR: usize = 8;
 
-/// The term of a reference to a resource that an object with these blobs keeps, or any other; `None` if no object does.
+/// Returns the term of a reference to a resource that an object with these blobs holds, or another holder; `None` if
+/// there is no holder.
 pub(in crate::term) fn kept_reference(
     env: Env,
     numbers: Numbers,
@@ -216,8 +221,8 @@ pub(in crate::term) fn kept_reference(
         // SAFETY: the caller reads a record with this keeper under a pin (KEPT).
         return Some(unsafe { &*kept }.0.copy_to(env));
     }
-    let held = held();
-    Some(held.get(&numbers)?.term().copy_to(env))
+    let holders = holders();
+    Some(holders.get(&numbers)?.term().copy_to(env))
 }
 
 thread_local! {
@@ -266,7 +271,7 @@ impl Offered {
         Offered(met.into_iter().map(hold).collect())
     }
 
-    /// Holds the resources that terms refer to which were made of objects, under the pin that the objects were read under.
+    /// Holds the resources that terms refer to. The terms were made of objects, under a pin that has not ended.
     pub(crate) fn of(terms: &[Owned]) -> Offered {
         let mut keepers = Vec::new();
         if count() > 0 {
@@ -278,12 +283,12 @@ impl Offered {
         Offered(keepers)
     }
 
-    /// Returns whether there are none.
+    /// Returns whether it holds none.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The keepers, for records that become the holders.
+    /// Returns the keepers, for records that become the holders.
     pub(super) fn into_keepers(mut self) -> impl Iterator<Item = Keeper> {
         std::mem::take(&mut self.0).into_iter()
     }
@@ -291,7 +296,10 @@ impl Offered {
 
 impl Drop for Offered {
     fn drop(&mut self) {
-        self.0.iter().for_each(|keeper| give_up(keeper));
+        let give_up = |flush, keeper: &Keeper| give_up(keeper) || flush;
+        if self.0.iter().fold(false, give_up) {
+            reclaim::flush();
+        }
     }
 }
 
