@@ -19,9 +19,9 @@
 main([Last, N, File | Words]) ->
     Load = load(),
     Found = [{{schedulers(), Group, Phase}, Times}
-             || {Group, Run} <- fyris_bench_cases:groups(list_to_integer(N), schedulers()),
+             || {Group, Prepare} <- fyris_bench_cases:groups(list_to_integer(N), schedulers()),
                 is_wanted(Group, Words),
-                {Phase, Times} <- measured(Group, Run)],
+                {Phase, Times} <- apart(fun() -> measured(Group, Prepare()) end)],
     case Last of
         "1" ->
             ok = file:write_file(File, term_to_binary({Load, Found}));
@@ -35,6 +35,14 @@ main([Last, N, File | Words]) ->
 
 is_wanted(_, []) -> true;
 is_wanted(Group, Words) -> lists:any(fun(Word) -> lists:prefix(Word, Group) end, Words).
+
+%% The result of a fun in a process of its own, whose heap goes with it.
+apart(Fun) ->
+    {Pid, Monitor} = spawn_monitor(fun() -> exit({result, Fun()}) end),
+    receive
+        {'DOWN', Monitor, process, Pid, {result, Result}} -> Result;
+        {'DOWN', Monitor, process, Pid, Reason} -> exit(Reason)
+    end.
 
 schedulers() -> erlang:system_info(schedulers_online).
 

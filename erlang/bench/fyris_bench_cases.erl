@@ -6,19 +6,21 @@
 
 -define(HOT, 1024).
 
-%% [{Name, fun(Backend) -> [{Phase, Nanoseconds}] end}]
+%% [{Name, fun() -> Run end}], where Run is a fun(Backend) -> [{Phase, Nanoseconds}]. A group makes its objects when it
+%% is prepared: those of all groups together would not fit into memory.
 groups(N, Workers) ->
-    [{lists:concat([Type, " {", Kind, "}"]), keyed(Type, Kind, N, Workers)}
+    [{lists:concat([Type, " {", Kind, "}"]), fun() -> keyed(Type, Kind, N, Workers) end}
      || Type <- [set, ordered_set], Kind <- ["integer", "20-byte binary"]]
-        ++ [{lists:concat(["queries of a key, ", Type]), queries(Type, N div 10)} || Type <- [set, ordered_set]]
+        ++ [{lists:concat(["queries of a key, ", Type]), fun() -> queries(Type, N div 10) end}
+            || Type <- [set, ordered_set]]
         ++ [Group || Workers =:= 1, Group <- alone(N)]
         ++ fyris_bench_objects:groups(N, Workers).
 
 %% What one process does.
 alone(N) ->
-    [{lists:concat([Type, " {integer, integer}"]), whole(Type, N)} || Type <- [set, ordered_set]]
-        ++ [{"large objects", large(N)}, {"set of 1,024 objects, hot", hot(N)},
-            {"memory", memory(N)}].
+    [{lists:concat([Type, " {integer, integer}"]), fun() -> whole(Type, N) end} || Type <- [set, ordered_set]]
+        ++ [{"large objects", fun() -> large(N) end}, {"set of 1,024 objects, hot", fun() -> hot(N) end},
+            {"memory", fun() -> memory(N) end}].
 
 %% The figures to reach: fyris / ets.
 target(_, "objects, " ++ _ = Group, Phase) -> fyris_bench_objects:target(Group, Phase);

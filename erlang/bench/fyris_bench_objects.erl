@@ -12,11 +12,11 @@
 
 groups(N, Workers) ->
     Sizes = lists:usort([Size || Size <- [1000, 50_000, N], Size =< N]),
-    [{lists:concat(["objects, ", Type, " of ", Size, " ", Name]), table(Type, Size, Make, Workers)}
+    [{lists:concat(["objects, ", Type, " of ", Size, " ", Name]), fun() -> table(Type, Size, Make, Workers) end}
      || Type <- [set, ordered_set], Size <- Sizes, {Name, Make} <- rows()]
-        ++ [{"objects, one hot", fun hot/1} || Workers =:= 1]
-        ++ [{"objects, a bag of 1000 under one key", fun bag/1} || Workers =:= 1]
-        ++ [{"objects, registry of pids", registry(Workers)}].
+        ++ [{"objects, one hot", fun() -> fun hot/1 end} || Workers =:= 1]
+        ++ [{"objects, a bag of 1000 under one key", fun() -> fun bag/1 end} || Workers =:= 1]
+        ++ [{"objects, registry of pids", fun() -> registry(Workers) end}].
 
 %% The figures to reach, by the number of objects.
 target(Group, Phase) ->
