@@ -23,7 +23,7 @@ pub struct Doctor {
 }
 
 /// All three, let go in this order: the next owner of the slot may take over a lock in its name.
-struct Held<'a> {
+struct Locks<'a> {
     commits: Guard<'a>,
     _desk: Desk<'a>,
     _thread: MutexGuard<'a, ()>,
@@ -188,14 +188,14 @@ impl Doctor {
         Ok(())
     }
 
-    fn lock(&self) -> Result<Held<'_>> {
+    fn lock(&self) -> Result<Locks<'_>> {
         if self.trunk.forked() {
             return Err(Error::Forked);
         }
         // A panic of another thread has let the commit lock go.
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
         let desk = self.trunk.take_desk(Process::me()?)?;
-        Ok(Held {
+        Ok(Locks {
             commits: self.trunk.lock(desk.slot())?,
             _desk: desk,
             _thread: thread,

@@ -8,15 +8,15 @@ use super::layout::{
     MAX_CELL, MAX_KEY, MAX_LEVEL, MAX_VALUE, ROOM, Region, SLOT, corrupt, page_mut, pages_of, place,
 };
 use super::node::{Cell, LONG, Node, shared};
-use super::tree::{Path, Spot, find_path};
+use super::tree::{Path, Position, find_path};
 use super::{MapError, edit};
 
 /// Maps `key` to `value`; whether the key was there before.
 pub(super) fn insert<R: Region>(region: &mut R, key: &[u8], value: &[u8]) -> Result<bool> {
     check_sizes(key, value)?;
     let mut editor = Editor::open(region)?;
-    let (path, spot) = find_path(editor.region.bytes(), &editor.header, key)?;
-    let plan = Plan::new(&path, &spot, key, value)?;
+    let (path, position) = find_path(editor.region.bytes(), &editor.header, key)?;
+    let plan = Plan::new(&path, &position, key, value)?;
     if let Some(place) = plan.overwrite {
         editor.bytes(place)?.copy_from_slice(value);
         return Ok(true);
@@ -51,24 +51,27 @@ struct Plan {
 }
 
 impl Plan {
-    fn new(path: &Path, spot: &Spot<'_>, key: &[u8], value: &[u8]) -> Result<Plan> {
-        let old = spot.exact.then(|| spot.leaf.cell(spot.pos)).transpose()?;
+    fn new(path: &Path, position: &Position<'_>, key: &[u8], value: &[u8]) -> Result<Plan> {
+        let old = position
+            .exact
+            .then(|| position.leaf.cell(position.pos))
+            .transpose()?;
         let long = 4 + key.len() + value.len() + SLOT > MAX_CELL;
         let tail = if long { 4 } else { value.len() };
         let given_back = old.map_or(0, |cell| cell.size() + SLOT);
-        let splits = spot.leaf.filled() + 4 + key.len() + tail + SLOT > ROOM + given_back;
+        let splits = position.leaf.filled() + 4 + key.len() + tail + SLOT > ROOM + given_back;
         if splits && path.root_level() as usize == MAX_LEVEL {
-            return Err(corrupt(spot.leaf.at(), "tree too high"));
+            return Err(corrupt(position.leaf.at(), "tree too high"));
         }
         let nodes = if splits { path.root_level() + 2 } else { 0 };
         let freed = old.and_then(|cell| cell.extent());
         let fits = |old: &Cell<'_>| !long && freed.is_none() && old.tail.len() == tail;
         let overwrite = old.filter(fits).map(|_| {
-            let at = spot.leaf.at() + spot.leaf.cell_at(spot.pos) + 4 + key.len();
+            let at = position.leaf.at() + position.leaf.cell_at(position.pos) + 4 + key.len();
             at..at + tail
         });
         Ok(Plan {
-            replaces: spot.exact,
+            replaces: position.exact,
             long,
             overwrite,
             freed,

@@ -10,11 +10,11 @@ use super::tree::{Path, find_path};
 /// Removes a key; whether it was there.
 pub(super) fn remove<R: Region>(region: &mut R, key: &[u8]) -> Result<bool> {
     let mut editor = Editor::open(region)?;
-    let (path, spot) = find_path(editor.region.bytes(), &editor.header, key)?;
-    if !spot.exact {
+    let (path, position) = find_path(editor.region.bytes(), &editor.header, key)?;
+    if !position.exact {
         return Ok(false);
     }
-    let extent = spot.leaf.cell(spot.pos)?.extent();
+    let extent = position.leaf.cell(position.pos)?.extent();
     let step = path.leaf();
     editor.erase(step.page, 0, step.pos)?;
     editor.give_extent(extent)?;

@@ -52,20 +52,20 @@ impl Path {
 
 /// The result of a search.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Spot<'a> {
+pub(super) struct Position<'a> {
     pub leaf: Node<'a>,
     pub pos: usize,
     pub exact: bool,
 }
 
 /// The leaf responsible for a key, and the key's place in it. The hot path of every read.
-pub(super) fn find<'a>(bytes: &'a [u8], header: &Header, key: &[u8]) -> Result<Spot<'a>> {
+pub(super) fn find<'a>(bytes: &'a [u8], header: &Header, key: &[u8]) -> Result<Position<'a>> {
     let mut node = Node::load(bytes, header.root, header.level)?;
     for level in (0..header.level).rev() {
         node = Node::load(bytes, node.child(node.child_for(key)?)?, level)?;
     }
     let found = node.find(key)?;
-    Ok(Spot {
+    Ok(Position {
         leaf: node,
         pos: found.pos,
         exact: found.exact,
@@ -77,7 +77,7 @@ pub(super) fn find_path<'a>(
     bytes: &'a [u8],
     header: &Header,
     key: &[u8],
-) -> Result<(Path, Spot<'a>)> {
+) -> Result<(Path, Position<'a>)> {
     let mut path = Path::new(header);
     let mut page = header.root;
     for level in (1..=header.level).rev() {
@@ -91,7 +91,7 @@ pub(super) fn find_path<'a>(
     path.set(0, page, found.pos);
     Ok((
         path,
-        Spot {
+        Position {
             leaf,
             pos: found.pos,
             exact: found.exact,
@@ -133,14 +133,14 @@ pub(super) enum Side {
 impl<'a> Walk<'a> {
     /// Stands on `key`, or in front of the first larger one. Says whether it is there.
     pub(super) fn seek(bytes: &'a [u8], header: &Header, key: &[u8]) -> Result<(Walk<'a>, bool)> {
-        let (path, spot) = find_path(bytes, header, key)?;
+        let (path, position) = find_path(bytes, header, key)?;
         let walk = Walk {
             bytes,
             path,
-            leaf: spot.leaf,
+            leaf: position.leaf,
             budget: header.pages,
         };
-        Ok((walk, spot.exact))
+        Ok((walk, position.exact))
     }
 
     /// Stands on the first entry, or on the last; if the leaf there is empty, on its end.

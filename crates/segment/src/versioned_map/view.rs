@@ -50,12 +50,12 @@ impl<'a> View<'a> {
     /// [`Corrupt`](super::MapError::Corrupt) and the header's errors, as all methods here.
     pub fn get(&self, key: &[u8]) -> Result<Option<&'a [u8]>> {
         let header = Header::read(self.bytes)?;
-        let spot = find(self.bytes, &header, key)?;
-        if !spot.exact {
+        let position = find(self.bytes, &header, key)?;
+        if !position.exact {
             return Ok(None);
         }
-        let cell = spot.leaf.cell(spot.pos)?;
-        value(self.bytes, &spot.leaf, &cell).map(Some)
+        let cell = position.leaf.cell(position.pos)?;
+        value(self.bytes, &position.leaf, &cell).map(Some)
     }
 
     /// Number of entries. O(1).

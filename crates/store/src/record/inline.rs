@@ -44,7 +44,7 @@ const INTEGERS: std::ops::RangeInclusive<usize> = 4..=6;
 
 /// An inline object taken apart.
 #[derive(Clone, Copy)]
-pub(super) struct Open {
+pub(super) struct Unpacked {
     pub(super) key: ShortKey,
     pub(super) arity: usize,
     /// Value bytes, the first one lowest.
@@ -147,14 +147,14 @@ pub(super) fn arity(word: u64) -> usize {
 
 /// Returns the parts of an inline object.
 #[inline]
-pub(super) fn open(word: u64) -> Open {
+pub(super) fn unpack(word: u64) -> Unpacked {
     let (form, value) = (form(word), value_bits(word));
     let (values, len) = if INTEGERS.contains(&form) {
         IntBytes::word(value as i64).expect("28 bits")
     } else {
         (value, form)
     };
-    Open {
+    Unpacked {
         key: key_of(word),
         arity: arity(word),
         values,
@@ -184,10 +184,13 @@ mod tests {
         };
         let word = pack(&parts)?;
         assert!(word < 1 << 48 && word & 7 == INLINE);
-        let open = open(word);
-        assert_eq!((open.arity, open.len), (parts.arity, values.len()));
-        assert_eq!(&open.values.to_le_bytes()[..open.len], values);
-        assert_eq!(open.key.word.to_le_bytes()[..open.key.len], *buf.bytes());
+        let unpacked = unpack(word);
+        assert_eq!((unpacked.arity, unpacked.len), (parts.arity, values.len()));
+        assert_eq!(&unpacked.values.to_le_bytes()[..unpacked.len], values);
+        assert_eq!(
+            unpacked.key.word.to_le_bytes()[..unpacked.key.len],
+            *buf.bytes()
+        );
         Some(word)
     }
 

@@ -128,13 +128,13 @@ impl Retire for Place {
 
 #[inline]
 fn write(place: *mut Place, word: u64) -> RecordPtr {
-    let open = inline::open(word);
-    let (key, values) = (u128::from(open.key.word), u128::from(open.values));
+    let parts = inline::unpack(word);
+    let (key, values) = (u128::from(parts.key.word), u128::from(parts.values));
     let filled = Place {
         word,
         gap: 0,
-        header: [0, open.key.len as u8, open.len as u8, open.arity as u8],
-        bytes: (key | values << (8 * open.key.len)).to_le(),
+        header: [0, parts.key.len as u8, parts.len as u8, parts.arity as u8],
+        bytes: (key | values << (8 * parts.key.len)).to_le(),
     };
     // SAFETY: a place of a page, and nobody else's.
     unsafe {

@@ -231,8 +231,8 @@ impl<'g> Object<'g> {
     /// The values of what was met as an inline object, and how many bytes they are.
     #[inline]
     pub(crate) fn word_values(&self) -> Option<([u8; 8], usize)> {
-        let open = inline::open(self.word()?);
-        Some((open.values.to_le_bytes(), open.len))
+        let parts = inline::unpack(self.word()?);
+        Some((parts.values.to_le_bytes(), parts.len))
     }
 
     /// Returns whether the key is an integer that is at hand: making a term of it is less work than comparing it with

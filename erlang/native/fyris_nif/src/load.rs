@@ -108,7 +108,7 @@ const PANIC: c_int = 5;
 
 fn open_types(env: Env) -> Option<Types> {
     Some(Types {
-        table: env.open_type(c"table", destroy::<tables::Held>, None)?,
+        table: env.open_type(c"table", destroy::<tables::TableResource>, None)?,
         process: env.open_type(c"process", destroy::<process::Watched>, Some(process::down))?,
         blob: env.open_type(c"blob", destroy::<std::sync::Arc<[u8]>>, None)?,
         cursor: env.open_type(c"cursor", destroy::<calls::CursorPlace>, None)?,

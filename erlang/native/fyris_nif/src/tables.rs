@@ -24,7 +24,7 @@ pub(crate) fn store() -> &'static Store {
 }
 
 /// The content of the resource of a table.
-pub(crate) struct Held(Table);
+pub(crate) struct TableResource(Table);
 
 /// The table's count of its resource.
 struct Attached(*mut c_void);
@@ -41,8 +41,8 @@ impl Drop for Attached {
 
 /// Gives a new table its resource.
 pub(crate) fn adopt(table: &Table) -> Result<(), Error> {
-    // SAFETY: the type's destroyer drops a `Held`; the one count is the attachment's.
-    let object = unsafe { sys::new_resource(load::types().table, Held(table.clone())) };
+    // SAFETY: the type's destroyer drops a `TableResource`; the one count is the attachment's.
+    let object = unsafe { sys::new_resource(load::types().table, TableResource(table.clone())) };
     table.attach(Box::new(Attached(object)))
 }
 
@@ -82,8 +82,8 @@ fn find<'g>(
     if term.atom_index().is_some() {
         return by_name(env, term, caller, pin);
     }
-    // SAFETY: resources of the type hold a `Held`.
-    match unsafe { load::resource::<Held>(env, term, |kinds| kinds.table) } {
+    // SAFETY: resources of the type hold a `TableResource`.
+    match unsafe { load::resource::<TableResource>(env, term, |kinds| kinds.table) } {
         Some(held) => Ok(held.0.as_caller(caller)),
         None => Err(Fail::Cause("type")),
     }
@@ -174,8 +174,8 @@ pub(crate) fn inherit(env: Env, table: &Table) -> Result<(), Fail> {
     with(env, tid, |_, _| Ok(()))
 }
 
-/// Sees to it that no table of a process that has ended is left.
-pub(crate) fn bury(env: Env) {
+/// Gives each table whose owner has ended to its heir, or deletes it.
+pub(crate) fn settle_orphans(env: Env) {
     let caller = process::me(env);
     for reference in store().all() {
         let owner = store()

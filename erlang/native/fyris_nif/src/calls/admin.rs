@@ -76,7 +76,7 @@ pub(super) fn whereis(env: Env, args: &[Term]) -> Reply {
 
 /// `all/0`.
 pub(super) fn all(env: Env, _: &[Term]) -> Reply {
-    tables::bury(env);
+    tables::settle_orphans(env);
     let tables = store().all().into_iter();
     let tables: Vec<Term> = tables.filter_map(|t| tables::reference(env, t)).collect();
     Ok(env.make_list(&tables))

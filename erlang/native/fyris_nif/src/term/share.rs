@@ -22,7 +22,7 @@ fn place(bytes: &[u8]) -> Place {
 }
 
 /// A blob that objects hold.
-struct Held {
+struct Shared {
     blob: Blob,
     holders: usize,
     /// The place that it was copied from.
@@ -32,7 +32,7 @@ struct Held {
 #[derive(Default)]
 struct All {
     /// By the places of the blobs.
-    held: HashMap<usize, Held>,
+    held: HashMap<usize, Shared>,
     /// The places of the blobs by those of their sources.
     sources: HashMap<Place, usize>,
 }
@@ -85,7 +85,7 @@ impl Writing {
                 .find_map(|(made, source)| Arc::ptr_eq(made, blob).then_some(*source))
         });
         let (at, mut all) = (blob.as_ptr().addr(), all());
-        let held = all.held.entry(at).or_insert_with(|| Held {
+        let held = all.held.entry(at).or_insert_with(|| Shared {
             blob: blob.clone(),
             holders: 0,
             source: source.unwrap_or_else(|| place(blob)),
