@@ -176,7 +176,7 @@ impl<E: Entry<Key: Ord>> Drop for LockedBTree<E> {
     fn drop(&mut self) {
         let tree = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
         while let Some(ByKey(entry)) = tree.pop_first() {
-            // SAFETY: the index is being dropped, so nobody else reaches it; each entry is taken out once.
+            // SAFETY: the index is being dropped, so only this thread can reach it; each entry is taken out once.
             unsafe { entry.dispose() };
         }
     }

@@ -58,11 +58,11 @@ pub unsafe trait Entry: Copy {
     /// `bits` comes from `into_bits` of an entry that has not been freed.
     unsafe fn from_bits(bits: u64) -> Self;
 
-    /// Frees what is behind the handle once nobody pinned can see it.
+    /// Frees the entry behind the handle once no pinned thread can see it.
     ///
     /// # Safety
     ///
-    /// The entry is in no index any more, and is retired once. What is behind it may be dropped at any later time: it
+    /// The entry is in no index any more, and is retired once. The entry behind it may be dropped at any later time: it
     /// borrows nothing, or dropping it does nothing.
     unsafe fn retire(self, pin: &impl Guard);
 

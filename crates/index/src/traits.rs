@@ -2,10 +2,11 @@
 //!
 //! An implementation provides [`get`](Index::get), [`upsert`](Index::upsert), [`scan`](Index::scan),
 //! [`len`](Index::len) and [`memory`](Index::memory); with an order also [`seek`](OrderedIndex::seek),
-//! [`seek_back`](OrderedIndex::seek_back) and [`scan_back`](OrderedIndex::scan_back). How one is made is its
-//! [`Build`]'s, or its [factory](crate::plug::IndexFactory)'s: an index behind a pointer cannot be made by its type.
-//! All else has a default, which an implementation replaces where it can do better. The traits say what an operation
-//! does. Which of them take locks, and which progress they make beside others, each implementation says of itself.
+//! [`seek_back`](OrderedIndex::seek_back) and [`scan_back`](OrderedIndex::scan_back). An index is made by its [`Build`]
+//! implementation, or by its [factory](crate::plug::IndexFactory): an index behind a pointer cannot be made by its
+//! type. All else has a default, which an implementation replaces where it can do better. The traits say what an
+//! operation does. Each implementation documents which of its operations take locks, and which progress they make
+//! beside others.
 
 use std::ops::Bound;
 
@@ -71,11 +72,11 @@ pub trait Index<E: Entry>: Send + Sync {
     /// Returns the entry with this key.
     fn get(&self, key: &E::Key, pin: &impl Guard) -> Option<E>;
 
-    /// Runs `f` on the entry with this key (or on its absence), under the slot's protection, and does
-    /// as it says; returns `f`'s second result.
+    /// Runs `f` on the entry with this key (or on its absence), under the slot's protection, performs the action that
+    /// it returns, and returns its second result.
     ///
-    /// While `f` runs nobody else can change the slot. `f` must be short, must not block and must
-    /// not use this index; if it panics the slot is released and unchanged.
+    /// While `f` runs no other thread can change the slot. `f` must be short, must not block and must not use this
+    /// index; if it panics the slot is released and unchanged.
     fn upsert<R>(
         &self,
         key: &E::Key,
@@ -100,13 +101,13 @@ pub trait Index<E: Entry>: Send + Sync {
         out: &mut Batch<E>,
     ) -> bool;
 
-    /// Returns the number of entries; exact when nobody is writing.
+    /// Returns the number of entries; exact while no thread writes.
     fn len(&self) -> usize;
 
     /// Returns the bytes that the index itself has allocated, without what is behind the entries. O(1).
     fn memory(&self) -> usize;
 
-    /// Returns whether there are no entries; exact when nobody is writing.
+    /// Returns whether there are no entries; exact while no thread writes.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -67,6 +67,6 @@ fn drops_may_use_the_map_and_panic() {
         assert!(MAP.get(&key, &pin).is_some() && TREE.get(&key, &pin).is_some());
     }
     assert_eq!((MAP.len(), TREE.len()), (KEYS as usize, KEYS as usize));
-    // What is dropped when the process ends is not this test's.
+    // Values that are dropped when the process ends are outside this test.
     std::mem::forget(pin);
 }

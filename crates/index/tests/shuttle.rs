@@ -159,7 +159,7 @@ fn a_join_takes_what_its_neighbour_holds_now() {
 
 #[test]
 fn inner_nodes_split_and_join() {
-    /// The number of times that the tree got lower: a join gives up where somebody else is at work.
+    /// The number of times that the tree got lower: a join gives up where another thread is at work.
     static LOWER: AtomicU64 = AtomicU64::new(0);
     check(SCHEDULES / 5, || {
         let index = tree((1..=40).map(|key| 2 * key));
@@ -205,7 +205,7 @@ fn a_leaf_that_writers_wait_for_splits_and_joins_again() {
             assert_eq!(up(index), [1, 2]);
         };
         together(&index, &[write, write, read]);
-        // Nobody waits any more.
+        // No thread waits any more.
         let touch: fn(&Tree) = |index| {
             for key in (0..500).map(|n| 1 + n % 2) {
                 index.upsert(&key, &pin(), |_| (Action::Keep, ()));

@@ -106,7 +106,7 @@ fn run<K, S>(
             Rest::NextBack => while meet(&mut back, range.next_back()) {},
             _ => while meet(&mut front, range.next()) {},
         }
-        // What is exhausted stays so, whatever comes.
+        // An exhausted range stays exhausted, even if entries are inserted.
         (0..KEYS).for_each(|n| _ = tree.insert(key(n), n, &pin));
         assert!(range.next().is_none() && range.next_back().is_none());
     }

@@ -505,7 +505,7 @@ fn absurd_nesting_is_a_system_limit() {
             MatchSpec::new(&far),
             Err(SpecError::SystemLimit(_))
         ));
-        // A term as deep as that overflows the stack when it is dropped, whoever made it.
+        // A term as deep as that overflows the stack when it is dropped.
         std::mem::forget(far);
     };
     let small = std::thread::Builder::new().stack_size(2 << 20);

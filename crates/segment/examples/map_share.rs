@@ -1,5 +1,5 @@
 //! One map, many processes. In one terminal `map_share write`, in others `map_share read`; ^C ends either, at
-//! any moment, and harms nobody:
+//! any moment, and harms no other process:
 //!
 //! `cargo run --release -p fyris-segment --example map_share -- write [NAME]`
 //!

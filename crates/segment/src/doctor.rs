@@ -43,7 +43,7 @@ pub struct Report {
     pub version: u64,
     /// The trunk's log position: page changes ever published.
     pub position: u64,
-    /// Entries of the log that somebody may still need.
+    /// Entries of the log that a process may still need.
     pub log_used: u64,
     /// Entries that the log can hold.
     pub log_size: usize,
@@ -114,7 +114,7 @@ impl Doctor {
         })
     }
 
-    /// Describes the segment. Exact while nobody commits. O(frames + pages).
+    /// Describes the segment. Exact while no process commits. O(frames + pages).
     ///
     /// # Errors
     ///

@@ -4,10 +4,10 @@
 //!
 //! Processes that share memory need locks around everything they read, or copies of everything they write. A
 //! version-controlled segment is a third way, after CONVERSION (Merrifield and Eriksson, EuroSys 2013): each process
-//! has a *working copy* that nobody else touches, reads and writes it at the speed of memory, and
-//! says when to publish ([`Segment::commit`]) and when to take in what others have published
-//! ([`Segment::update`], a three-way merge). The paper changed the kernel for it; this crate is a
-//! library: no root, no module, and a process that dies at any instruction harms nobody.
+//! has a *working copy* that no other process touches, reads and writes it at the speed of memory, and says when to
+//! publish ([`Segment::commit`]) and when to take in what others have published ([`Segment::update`], a three-way
+//! merge). The paper changed the kernel for it; this crate is a library: no root, no module, and a process that dies at
+//! any instruction harms no other.
 //!
 //! # How it lies in memory
 //!
@@ -21,7 +21,7 @@
 //!
 //! | part | bytes | content |
 //! |---|---|---|
-//! | header | 4096 | 0: `FYRISSEG`; 8: format; 16: unit; 24: pages; 32: slots; 40: frames kept at most; 48: log entries; 56: frames; 64: file length; 72: sum of these. Then what changes: 128: position; 136: version; 144: size; 192: lock; 256: tail; 264: applied; 272: frames that have or had space; 280: free frames (a hint); 288: gate; 296: pid namespace; 304: slots ever used; 312: somebody sleeps; 320: frames kept; 328: overruns; 336: evictions; 344..368: the table of kept frames: its top, a cursor, the sum of the snapshots it was gone through for; 368: holes (a hint) |
+//! | header | 4096 | 0: `FYRISSEG`; 8: format; 16: unit; 24: pages; 32: slots; 40: frames kept at most; 48: log entries; 56: frames; 64: file length; 72: sum of these. Then what changes: 128: position; 136: version; 144: size; 192: lock; 256: tail; 264: applied; 272: frames that have or had space; 280: free frames (a hint); 288: gate; 296: pid namespace; 304: slots ever used; 312: a process sleeps; 320: frames kept; 328: overruns; 336: evictions; 344..368: the table of kept frames: its top, a cursor, the sum of the snapshots it was gone through for; 368: holes (a hint) |
 //! | slots | 64 each, and one for the doctor | 0: owner (process id and start time); 8: place; 16: commits; 24: base (see `trunk/slots.rs`) |
 //! | page heads | 16 a page | 0: frame; 8: log position after its last change |
 //! | log | 128 an entry | 0: page; 4: frame; 8: frame before; 12: its age; 16: version; the changed words: up to six with their values, or a mask of 512 bits (see `trunk/entry.rs`) |
@@ -36,7 +36,7 @@
 //!    writes). Compare each with its base and copy it into a reserved frame, both in one pass. No lock is held. If
 //!    we were evicted meanwhile the base may have been overwritten, and nothing that was compared counts.
 //! 3. Take the lock; look again whether the trunk has moved.
-//! 4. Write the log entries above the trunk's position, where nobody looks.
+//! 4. Write the log entries above the trunk's position, where no process reads.
 //! 5. **Store the new position.** This one store is the commit.
 //! 6. Set page heads and frame states, then `applied`. If we die in here the next holder of the lock does it.
 //! 7. Move the tail up to the slowest process that holds the log; the frames replaced before it are reserved for our
@@ -45,14 +45,14 @@
 //! # Update, step by step
 //!
 //! 1. Load the trunk's position. Nothing new: done, no system call.
-//! 2. Copy the log entries since our position into private memory, one change for each page. Of a page with up to six
-//!    changed words this is all: the log has their values.
+//! 2. Copy the log entries since our position into private memory, one change for each page. Nothing else is needed for
+//!    a page with up to six changed words: the log has their values.
 //! 3. Move our slot's place to the new position: one compare-and-swap, which fails if the log went on without us
 //!    meanwhile; then the page heads say which pages differ. The frames that the slot keeps from now on, of both
 //!    versions, are not written over.
 //! 4. Of other pages copy the changed words of base and frame. Words that still equal the base become the frame's;
 //!    others stay (or are asked about).
-//! 5. Move our slot's base: what we needed before may be reused.
+//! 5. Move our slot's base: the frames that only the former base needed may be reused.
 //!
 //! It never waits: not for the lock, not for a commit under way, not for a process that has stopped.
 //!

@@ -20,7 +20,7 @@ pub struct Listed {
     pub overview: Result<Overview>,
 }
 
-/// A segment at a glance: exact while nobody commits or attaches.
+/// An overview of a segment: exact while no process commits or attaches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Overview {
@@ -39,8 +39,9 @@ pub struct Overview {
 }
 
 impl Segment {
-    /// Lists this user's segments in memory, those whose name has no slash, by name. Looks at their files only: takes
-    /// no slot, waits for nobody, changes nothing. Segments at paths are where you put them. O(files in `/dev/shm`).
+    /// Lists this user's segments in memory (their names have no slash), sorted by name. Reads their files only: takes
+    /// no slot, waits for no process, changes nothing. Segments at paths are where you put them. O(files in
+    /// `/dev/shm`).
     ///
     /// ```
     /// use fyris_segment::{Error, Options, Segment};

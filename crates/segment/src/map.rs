@@ -93,8 +93,8 @@ impl Mapping {
     ) -> Result<()> {
         assert!(offset.checked_add(len).is_some_and(|end| end <= self.len));
         let flags = MapFlags::SHARED | MapFlags::FIXED;
-        // SAFETY: within the mapping, in which nobody writes and nobody has a reference that outlives the call which
-        // borrows the segment mutably.
+        // SAFETY: within the mapping, in which no thread writes; no reference into it outlives the call which borrows
+        // the segment mutably.
         unsafe {
             let at = self.start.add(offset).cast();
             mmap(at, len, ProtFlags::READ, flags, file, from as u64)
@@ -128,8 +128,8 @@ unsafe impl Sync for Mapping {}
 impl Drop for Mapping {
     fn drop(&mut self) {
         if self.len != 0 {
-            // SAFETY: the mapping of `shared`; nobody else unmaps it, and pointers into it are only
-            // made by values that own it.
+            // SAFETY: the mapping of `shared`; no other code unmaps it, and pointers into it are only made by values
+            // that own it.
             let _ = unsafe { munmap(self.start.cast(), self.len) };
         }
     }

@@ -118,26 +118,26 @@ impl Options {
         self
     }
 
-    /// A working copy that cannot be written to: nothing is tracked, commits are errors.
+    /// Makes the working copy read-only, if `yes`: nothing is tracked, commits are errors.
     ///
     /// It needs no more than permission to read the file. With permission to write, too, it takes a slot, and its
-    /// updates wait for nobody. Without, the segment does not know of it and keeps nothing for it: an update looks at
-    /// every page head, and again if somebody commits meanwhile. Nearly always that is over at once; beside commits
+    /// updates wait for no process. Without, the segment does not know of it and keeps nothing for it: an update looks
+    /// at every page head, and again if a process commits meanwhile. Nearly always that is over at once; beside commits
     /// that follow each other faster than a look takes (a few ns a page) it may be [`Error::Busy`], after ten seconds.
     pub fn read_only(mut self, yes: bool) -> Self {
         self.read_only = yes;
         self
     }
 
-    /// A read-only working copy that is no copy: it shows the trunk's own pages. Pages that an update changes become
-    /// copies. So a reader takes memory only for what was changed while it was attached, and to check out maps pages
-    /// instead of copying them, those next to each other in one piece (as they are after one commit of many; single
-    /// pages are still copied).
+    /// Makes the working copy read-only and shows the trunk's own pages in it, if `yes`. Pages that an update changes
+    /// become copies. So a reader takes memory only for pages that were changed while it was attached, and a checkout
+    /// maps pages instead of copying them, those next to each other in one piece (as they are after one commit of many;
+    /// single pages are still copied).
     ///
     /// The price: the segment keeps what this process sees for as long as it does not update, and never evicts it
     /// ([`Options::history`]). If it stands still while others change more pages than the log and the history hold,
-    /// their commits are [`Error::NoSpace`] until it updates, lets go or dies. [`Doctor`](crate::Doctor) shows who
-    /// reads in place. Cannot be combined with [`Options::place`].
+    /// their commits are [`Error::NoSpace`] until it updates, lets go or dies. [`Doctor`](crate::Doctor) shows the
+    /// processes that read in place. Cannot be combined with [`Options::place`].
     ///
     /// ```
     /// use fyris_segment::{Error, Options, PAGE, Segment};
@@ -184,7 +184,7 @@ impl Options {
     }
 
     /// Sets the size in bytes that the segment may grow to, fixed when it is created (default: its size).
-    /// What is not used costs address space, and up to 12 % of a page for each page.
+    /// A page that is not used costs address space, and up to 12 % of a page of memory.
     pub fn max_size(mut self, bytes: usize) -> Self {
         self.max_size = bytes;
         self
@@ -202,7 +202,7 @@ impl Options {
     ///
     /// A process that lags so far needs the replaced pages that its working copy started from: at most as many as the
     /// segment has, and twice as many during an update. They are kept, and given up when it has updated or died, so the
-    /// memory is used only while somebody lags. If all of them together are more than this, or the file system has no
+    /// memory is used only while a process lags. If all of them together are more than this, or the file system has no
     /// more space, the process that is furthest behind is *evicted*: pages that it has changed and that others have
     /// changed too have no common base any more ([`Error::BaseLost`]). With 0 a process that lags by more than the log
     /// is evicted.
@@ -267,10 +267,11 @@ impl Options {
     }
 
     /// Places this byte range of the working copy at `address`: there it is read and written, and there writes are
-    /// noticed. Several ranges may be placed, next to each other or not, for programs whose data must be where it was:
-    /// pointers in a segment then mean the same in every process. All three numbers are multiples of
+    /// noticed. Several ranges may be placed, next to each other or not, for programs whose data must stay at its
+    /// address: pointers in a segment then mean the same in every process. All three numbers are multiples of
     /// [`PAGE`](crate::PAGE); nothing may be mapped there ([`Error::AddressInUse`]). The range may lie beyond the
-    /// segment's present size, within its `max_size`; touching what the segment has not grown to yet is not noticed.
+    /// segment's present size, within its `max_size`; writes to pages that the segment has not grown to yet are not
+    /// noticed.
     ///
     /// [`Segment::as_ptr`] still leads to the whole copy. Placed bytes that are written to *there* are not noticed:
     /// they have to be declared ([`Segment::touch`]). Dropping the segment unmaps the place. A forked child has nothing

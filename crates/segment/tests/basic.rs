@@ -598,7 +598,7 @@ fn the_tracking_in_use_is_told() {
     assert_eq!(reader.tracking(), Tracking::Declared);
 }
 
-/// The folder of segments in memory is everybody's: a link there is followed by nobody.
+/// Every user can write to the folder of segments in memory: no operation follows a link there.
 #[test]
 fn a_planted_link_is_not_ours() {
     let name = Name::new("link");

@@ -144,7 +144,7 @@ fn a_reader_in_place_keeps_what_it_sees() {
     still.update().unwrap();
     assert!(still.as_slice().iter().all(|&byte| byte == value));
     doctor.check().unwrap();
-    // Others are evicted as ever, whoever reads in place.
+    // The commits were refused; no process was evicted.
     assert_eq!(doctor.report().unwrap().evictions, 0);
     drop(still);
     for value in 100..150 {

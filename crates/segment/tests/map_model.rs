@@ -14,7 +14,7 @@ type Model = BTreeMap<Vec<u8>, Vec<u8>>;
 enum Op {
     Insert(Vec<u8>, Vec<u8>),
     Remove(Vec<u8>),
-    /// Removes every entry from here on, so many.
+    /// Removes entries from this key on, at most this many.
     RemoveRun(Vec<u8>, usize),
     Range(Vec<u8>, Vec<u8>),
     Prefix(Vec<u8>),

@@ -297,7 +297,8 @@ fn a_change_of_one_entry_makes_two_pages_dirty() {
     assert_eq!(b.update().expect("update").pages, 2);
 }
 
-/// So many commits pass the writer by that the log overruns its version.
+/// While a writer's closure runs, the other writer commits until the log overruns the version that the first one began
+/// with.
 #[test]
 fn a_writer_left_far_behind_begins_again() {
     let name = Name::new("far-behind");

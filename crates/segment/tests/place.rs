@@ -62,7 +62,7 @@ fn pieces_are_where_they_were_placed() {
         assert!(placed.diff().unwrap().is_empty());
     }
     assert_eq!(word(&other, PAGE), 55);
-    // What it grows by is tracked at its place.
+    // The pages that the segment grows by are tracked at their place.
     placed.grow(8 * PAGE).unwrap();
     write(high + 2 * PAGE, 9);
     write(low, 99);
@@ -104,9 +104,9 @@ fn what_is_mapped_already_is_not_overwritten_unasked() {
     let _first = Segment::checkout(&name.0, 4 * PAGE, &options).unwrap();
     let taken = Segment::checkout(&name.0, 0, &Options::new().place(0..PAGE, at + PAGE));
     assert!(matches!(taken, Err(Error::AddressInUse(there)) if there == at + PAGE));
-    // Its own, over memory that nobody needs.
+    // `replace` puts the copy in place of a mapping, here one of the test's own.
     let len = 2 * PAGE;
-    // SAFETY: a new mapping that nobody uses.
+    // SAFETY: a new mapping that no other code uses.
     let there = unsafe {
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
         libc::mmap(

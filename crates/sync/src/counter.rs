@@ -113,8 +113,8 @@ impl Striped {
         side(&stripes.stripes[shared].0, delta).fetch_add(amount, Ordering::Release) + amount
     }
 
-    /// Returns the count: exact while nobody adds, else never below the true value at a moment during the
-    /// call. One pass over the stripes.
+    /// Returns the count: exact while no thread adds, else never below the true value at some moment during the call.
+    /// One pass over the stripes.
     #[inline]
     pub fn sum(&self) -> i64 {
         // Order matters (invariant SUM): `taken` first.
@@ -125,8 +125,8 @@ impl Striped {
 
     /// Returns the count at one moment during the call.
     ///
-    /// Linearizable. Repeats while others add, so it may take long under constant writing; it
-    /// delays nobody.
+    /// Linearizable. Repeats while other threads add, so it may take long under constant writing; it delays no other
+    /// thread.
     pub fn exact(&self) -> i64 {
         loop {
             if let Some(count) = self.try_exact(u32::MAX) {
@@ -184,7 +184,7 @@ impl Drop for Striped {
         // Relaxed: `&mut self` is ordered after everything.
         let stripes = self.stripes.load(Ordering::Relaxed);
         if !stripes.is_null() {
-            // SAFETY: from the Box in `inflate`; nobody else can reach it any more.
+            // SAFETY: from the Box in `inflate`; only this thread can still reach it.
             drop(unsafe { Box::from_raw(stripes) });
         }
     }

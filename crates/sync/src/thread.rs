@@ -116,7 +116,7 @@ mod slot {
     }
 }
 
-/// Under loom counters have one cell, and nobody asks for a number.
+/// Under loom counters have one cell, and no code asks for a number.
 #[cfg(any(loom, shuttle))]
 mod slot {
     /// No number.

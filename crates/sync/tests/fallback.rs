@@ -1,4 +1,4 @@
-//! Where there is no `membarrier(2)`, as under some seccomp filters, pins make a fence.
+//! Pins make a fence where there is no `membarrier(2)`, as under some seccomp filters.
 #![cfg(all(target_os = "linux", not(any(loom, shuttle, miri, fyris_sanitize))))]
 
 mod common;
@@ -92,6 +92,6 @@ fn pins_hold_without_membarrier() {
         stop.store(true, Ordering::Relaxed);
     });
     await_count(&FREED, 40_000);
-    // SAFETY: the last one, which nobody can reach any more.
+    // SAFETY: the last one, which only this thread can still reach.
     drop(unsafe { Box::from_raw(shared.into_inner()) });
 }

@@ -102,7 +102,7 @@ fn sections_of_others_are_over() {
             let pin = pin();
             word.wait(&pin);
             counted.wait(&pin);
-            // Those of the child count anew.
+            // The sections of the child are counted anew.
             drop((word.enter(&pin), counted.enter(&pin)));
             counted.wait(&pin);
             true

@@ -47,7 +47,7 @@ fn check(run: fn()) {
     await_count(&FREED, RETIRED.load(Ordering::Relaxed));
 }
 
-/// Calls `use_it` when the calling thread ends, in so many rounds of the destructors of keys.
+/// Calls `use_it` when the calling thread ends, in `rounds` rounds of the destructors of keys.
 fn in_key_destructor(rounds: usize) {
     /// One key for the process: its number, one more.
     static KEY: AtomicPtr<()> = AtomicPtr::new(std::ptr::null_mut());

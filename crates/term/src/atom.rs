@@ -8,7 +8,7 @@
 //!
 //! Comparing, printing and sorting need the name of a number, often. Names are kept in chunks that never move: chunk
 //! `c` holds `64 << c` of them, so 15 chunks hold all that can be and a program with few atoms pays for few. A slot is
-//! written once, by the thread that holds the table's lock, before the number is given to anybody.
+//! written once, by the thread that holds the table's lock, before any thread gets the number.
 //!
 //! - Invariant **named-before-numbered**: a thread that holds an `Atom` can read its slot. The number came to it from
 //!   `new` or `from_id` in its own thread, whose lock or `Acquire` load saw the slot written, or from another thread by

@@ -150,7 +150,8 @@ fn errors_name_the_place() {
     }
 }
 
-/// Equality overlooks who made a closure and the zero words that end a reference; values keep both.
+/// Equality overlooks the creator of a closure and the zero words that end a reference; values keep
+/// both.
 #[test]
 fn equality_overlooks_what_erlang_does() {
     let atom = Atom::new("a@b").expect("a name");

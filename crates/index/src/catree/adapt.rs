@@ -177,7 +177,8 @@ impl<B: Base> Tree<B> {
         } else {
             low
         };
-        // Tried, not waited for (invariant LOCK_ORDER). Not free: somebody works there, leave it to them.
+        // Tried, not waited for (invariant LOCK_ORDER). If the lock is not free, another thread changes that node: give
+        // up.
         let Some(other_held) = other.lock().try_lock() else {
             return Some(held);
         };

@@ -19,14 +19,14 @@ use crate::key::probe::Fence;
 ///
 /// # Readers
 ///
-/// The tree reads nothing of a base node but under its lock. How others read it is its own business:
+/// The tree reads nothing of a base node but under its lock. The structure on top decides how its readers read it:
 ///
 /// * *Without a lock*, as the leaves of `ordered`: then a dead node goes on to show what it held when it died
 ///   (invariant FROZEN), and a read of it counts as one at that moment, so that no read is repeated. `split` and `join`
 ///   copy.
 /// * *Optimistically*, by a version that writers move: as long as the version shows that the node was neither changed
-///   nor dead the read stands. `split` and `join` may move what the node holds, but what a reader may be looking at is
-///   retired, not freed (invariant RECLAIM).
+///   nor dead the read stands. `split` and `join` may move what the node holds, but memory that a reader may be looking
+///   at is retired, not freed (invariant RECLAIM).
 /// * *Under the lock*, taken alone or, where [`Base::Lock`] can, as one of several readers: a reader that finds the
 ///   node dead begins anew at the root. `split` and `join` may move what the node holds.
 ///
@@ -86,14 +86,14 @@ pub(crate) unsafe trait Base: Retire + Sized {
     ///
     /// # Safety
     ///
-    /// Nobody else can reach the node or its entries, and it is freed once.
+    /// Only the caller can reach the node and its entries, and it is freed once.
     unsafe fn dispose(node: *mut Self);
 }
 
 /// Two nodes that take the place of one.
 pub(crate) struct Halves<B: Base> {
     pub(crate) low: NonNull<B>,
-    /// The separator between them. Owned by the tree from when it is published; until then nobody drops it.
+    /// The separator between them. Owned by the tree from when it is published; until then it is not dropped.
     pub(crate) sep: Sep<B::Key>,
     pub(crate) high: NonNull<B>,
 }
@@ -139,7 +139,7 @@ pub(crate) trait Held {
     /// Returns what the node has learnt.
     fn learnt(&self) -> Learnt;
 
-    /// Unlocks a node that has been unlinked: nobody gets its lock again.
+    /// Unlocks a node that has been unlinked, and marks it dead: no thread gets its lock again.
     fn mark_dead(self);
 }
 

@@ -8,7 +8,7 @@ use super::inner::Inner;
 use crate::key::probe::{Fence, Probe};
 use crate::simd::{self, Lanes, Vectors, Words};
 
-/// Where a descent ended: a base node, the node above it, and which child of that the base node was.
+/// The end of a descent: a base node, the node above it, and the index of the base node among the children of that.
 pub(crate) struct BaseRef<'p, B: Base> {
     pub(crate) parent: &'p Inner<B::Key>,
     pub(crate) at: usize,

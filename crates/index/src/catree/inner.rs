@@ -28,17 +28,17 @@ use crate::key::TreeKey;
 use crate::key::probe::{Fence, Probe};
 use crate::simd::{self, Lanes, Line};
 
-/// Where the line of the last key prefixes begins: with the header, but in a model, whose atomics are large.
+/// Offset of the line of the last key prefixes: that of the header, but in a model, whose atomics are large.
 const FIRST: usize = if cfg!(any(loom, shuttle)) {
     size_of::<Inner<u64>>().next_multiple_of(LINE)
 } else {
     0
 };
 
-/// Where in their line the last key prefixes are.
+/// Offset of the last key prefixes in their line.
 const LASTS: usize = 16;
 
-/// Where the key prefixes begin: on the next cache line.
+/// Offset of the key prefixes: on the next cache line.
 const HEADS: usize = FIRST + LINE;
 
 /// Key prefixes that are compared in one go: a cache line.
@@ -53,9 +53,9 @@ pub(crate) struct Inner<K: TreeKey + ?Sized> {
     pub(super) lock: StatLock,
     len: u8,
     level: u8,
-    /// Where the child pointers begin, in words.
+    /// Offset of the child pointers, in words.
     at_children: u8,
-    /// Which words of the first line are the last key prefixes of blocks: see [`Lanes::rank`].
+    /// Mask of the words of the first line that are the last key prefixes of blocks: see [`Lanes::rank`].
     lasts: u8,
     prefix: u32,
     key: PhantomData<fn() -> Box<K>>,
@@ -166,7 +166,7 @@ impl<K: TreeKey + ?Sized> Inner<K> {
     #[inline]
     pub(super) fn key_prefixes(&self) -> &[u64] {
         let base = std::ptr::from_ref(self).cast::<u8>();
-        // SAFETY: `alloc` wrote that many there, and nobody writes them again.
+        // SAFETY: `alloc` wrote that many there, and they are not written again.
         unsafe { std::slice::from_raw_parts(base.add(HEADS).cast(), self.len() - 1) }
     }
 
@@ -276,7 +276,7 @@ impl<K: TreeKey + ?Sized> Inner<K> {
     ///
     /// # Safety
     ///
-    /// Nobody else can reach it, and it is freed once.
+    /// Only the caller can reach it, and it is freed once.
     pub(super) unsafe fn free(node: *mut Self) {
         // SAFETY: from `alloc`, by the caller's contract.
         unsafe {
@@ -289,7 +289,7 @@ impl<K: TreeKey + ?Sized> Inner<K> {
     ///
     /// # Safety
     ///
-    /// Nobody else can reach the node, its separators have not moved, and it is only freed afterwards.
+    /// Only the caller can reach the node, its separators have not moved, and it is only freed afterwards.
     pub(super) unsafe fn drop_seps(node: *mut Self) {
         // SAFETY: initialised by `alloc`; dropped once, by the caller's contract.
         unsafe { std::ptr::drop_in_place(std::ptr::from_ref((*node).seps()).cast_mut()) }

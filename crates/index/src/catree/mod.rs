@@ -4,8 +4,8 @@
 //!
 //! A contention adapting tree (Sagonas and Winblad, "More Scalable Ordered Set for ETS Using Adaptation", Erlang
 //! Workshop 2014) keeps its keys in base nodes, each under a lock that counts how often it was waited for. A base node
-//! that is fought over splits, one that nobody fights over joins its neighbour, so the grain of locking follows the
-//! load. The contents of a base node do not matter for that: all that does is here.
+//! whose lock is contended splits, one whose lock is not joins its neighbour, so the grain of locking follows the load.
+//! This does not depend on the contents of a base node: they are left to the structures on top.
 //!
 //! # How
 //!
@@ -128,7 +128,7 @@ impl<B: Base> Tree<B> {
     ///
     /// # Safety
     ///
-    /// The tree is being dropped: nobody else can reach the node.
+    /// The tree is being dropped: only the caller can reach the node.
     unsafe fn free(node: *mut Inner<B::Key>) {
         // SAFETY: the nodes are ours alone, and each child has one parent; the separators of living nodes are dropped
         // here only (SEPARATOR).
@@ -151,7 +151,7 @@ impl<B: Base> Tree<B> {
 impl<B: Base> Drop for Tree<B> {
     fn drop(&mut self) {
         // Relaxed: `&mut self` is ordered after everything.
-        // SAFETY: nobody else can reach the tree.
+        // SAFETY: only this thread can reach the tree.
         unsafe { Self::free(self.root.load(Ordering::Relaxed)) }
     }
 }

@@ -80,10 +80,10 @@ impl<B: Base> Tree<B> {
         Edit::Two(left, draft.sep(mid - 1), self.new_inner(draft, mid, len))
     }
 
-    /// Locks the living node that has `old` as a child; none if `old` is the root.
+    /// Locks and returns the living node that has `old` as a child; `None` if `old` is the root.
     ///
-    /// `old` is locked and alive, so nobody else can replace it, but its parent may be: then the new one is found from
-    /// the root.
+    /// `old` is locked and alive, so no other thread can replace it, but its parent may be replaced: then the new
+    /// parent is found from the root.
     fn lock_parent<'p>(
         &'p self,
         probe: &impl Probe<B::Key>,
@@ -128,7 +128,7 @@ impl<B: Base> Tree<B> {
     }
 
     /// Joins the inner node of `level` above the probe with a neighbour while it has few children, and so on upwards.
-    /// Gives up whenever somebody else is at work there.
+    /// Gives up where another thread holds a lock that it needs.
     pub(super) fn thin<'p>(
         &'p self,
         probe: &impl Probe<B::Key>,

@@ -76,7 +76,7 @@ fn count(counter: &Striped) -> u64 {
 }
 
 impl<B: Base> Tree<B> {
-    /// Returns the number of entries; exact while nobody writes.
+    /// Returns the number of entries; exact while no thread writes.
     pub(crate) fn len(&self) -> usize {
         count(&self.counters.entries) as usize
     }
@@ -89,7 +89,7 @@ impl<B: Base> Tree<B> {
         size_of::<Self>() + bases + count(&c.inner_bytes) as usize + counters
     }
 
-    /// Returns the shape of the tree; each figure exact while nobody writes.
+    /// Returns the shape of the tree; each figure exact while no thread writes.
     pub(crate) fn stats(&self, pin: &impl Guard) -> Stats {
         let c = &self.counters;
         Stats {

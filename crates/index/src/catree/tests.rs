@@ -20,7 +20,7 @@ use crate::key::{Opaque, TreeKey};
 trait ReadLock: BaseLock + Send + Sync + 'static {
     fn new(learnt: Learnt) -> Self;
 
-    /// Runs `f` while nobody writes; `None` if the node is dead.
+    /// Runs `f` while no thread writes; `None` if the node is dead.
     fn read<R>(&self, f: impl FnOnce() -> R) -> Option<R>;
 }
 
@@ -186,7 +186,7 @@ unsafe impl<K: TreeKey + Copy, L: ReadLock> Base for Map<K, L> {
     }
 }
 
-/// How contended an operation pretends the lock has been.
+/// The contention that an operation pretends to have met at the lock.
 #[derive(Clone, Copy, PartialEq)]
 enum Pretend {
     Nothing,
@@ -198,7 +198,7 @@ impl<K: TreeKey + Copy, L: ReadLock> Tree<Map<K, L>> {
     fn get(&self, key: &K, pin: &impl Guard) -> Option<u64> {
         loop {
             let base = self.find_base(&ByKey(key), pin).base;
-            // SAFETY: nobody writes meanwhile.
+            // SAFETY: no thread writes meanwhile.
             let get = || unsafe { &*base.pairs.get() }.get(key).copied();
             if let Some(found) = base.lock.read(get) {
                 return found;
@@ -253,7 +253,7 @@ impl<K: TreeKey + Copy, L: ReadLock> Tree<Map<K, L>> {
         loop {
             let position = self.find_position(probe, pin);
             let base = position.base_ref.base;
-            // SAFETY: nobody writes meanwhile.
+            // SAFETY: no thread writes meanwhile.
             let pairs = || unsafe { &*base.pairs.get() }.clone();
             if let Some(pairs) = base.lock.read(pairs) {
                 all.extend(pairs);
@@ -325,7 +325,7 @@ fn one_thread<K: TreeKey + Copy + Debug, L: ReadLock>(key: impl Fn(u64) -> K) {
     }
     assert_eq!(tree.all(&pin), pairs);
     let narrow = tree.stats(&pin);
-    // Where inner nodes have four children some are left with one, and a base node without a sibling joins nobody.
+    // Where inner nodes have four children some are left with one, and a base node without a sibling joins no other.
     let few = if cfg!(fyris_small) {
         wide.leaves / 2
     } else {

@@ -163,7 +163,7 @@ fn operate(
                 Action::Put(new) => Some(new.value()),
                 Action::Remove => None,
             };
-            // What is taken out is retired below; what stays is not ours.
+            // An entry that is taken out is retired below; one that stays belongs to the index.
             (action, (old.map(|e| (e, action != Action::Keep)), left))
         });
         let seen = old.and_then(|(e, out)| {

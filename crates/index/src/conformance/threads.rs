@@ -74,8 +74,8 @@ pub fn panic_in_closure<I: Index<Object>>(make: impl Fn() -> I) {
     assert_eq!(index.len(), 200);
 }
 
-/// While a closure looks at a slot nobody changes it: threads add to counters by reading in one closure what the next
-/// one replaces, and no addition is lost.
+/// While a closure looks at a slot no other thread changes it: threads add to counters by reading in one closure what
+/// the next one replaces, and no addition is lost.
 pub fn protection<I: Index<Object>>(make: impl Fn() -> I) {
     const THREADS: u64 = 4;
     const ROUNDS: u64 = 2000;

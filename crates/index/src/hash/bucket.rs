@@ -179,7 +179,7 @@ impl Bucket {
         }
     }
 
-    /// Adds a word to a bucket that nobody else sees yet. Returns how many overflow buckets it made.
+    /// Adds a word to a bucket that no other thread sees yet. Returns the number of overflow buckets that it made.
     pub(super) fn fill(&self, word: u64) -> usize {
         let Some(place) = self.position(|w| w == 0) else {
             return self.add_overflow(word);
@@ -301,7 +301,7 @@ impl<'a> Locked<'a> {
         let mut before = self.bucket;
         while let Some(next) = before.overflow() {
             if std::ptr::eq(next, empty) {
-                // What follows the empty bucket, or nothing, follows its predecessor.
+                // The successor of the empty bucket, or nothing, follows its predecessor.
                 before.publish(LAST, empty.load(LAST));
                 // SAFETY: the link that led to it is gone, so no thread that pins later finds it; only
                 // the holder of the lock unlinks, once.

@@ -83,11 +83,11 @@ where
         }
     }
 
-    /// The first entry of a bucket whose hash is `from` or above, and that comes after `after`.
+    /// Returns the first entry of a bucket whose hash is `from` or above, and that comes after `after`.
     ///
     /// In a bucket tags are in the order of hashes: only entries with the tag of `from`, and those that share theirs
-    /// with another one, are looked at. What a key that was taken out and put in again meanwhile had before is an
-    /// answer as good as what it has now.
+    /// with another one, are looked at. If a key was taken out and put in again meanwhile, its former entry is an
+    /// answer as good as the present one.
     fn first_of_bucket(
         &self,
         bucket: &Bucket,

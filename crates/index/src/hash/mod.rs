@@ -2,10 +2,9 @@
 //!
 //! # Why this shape
 //!
-//! The 2013 paper (section 4.2.1) names what holds the hash tables of ETS back: a fixed number of
-//! bucket locks, writers that keep readers of the same bucket out, and growth that proceeds one
-//! bucket at a time. And in a table larger than the cache, an operation costs as much as the
-//! misses it has to wait for one after the other. So here
+//! The 2013 paper (section 4.2.1) names three limits of the hash tables of ETS: a fixed number of bucket locks, writers
+//! that keep readers of the same bucket out, and growth that proceeds one bucket at a time. And in a table larger than
+//! the cache, an operation costs as much as the misses it has to wait for one after the other. So here
 //!
 //! * a bucket is one cache line with its own lock in it (`bucket`): as many locks as
 //!   buckets, and the lock is on a line that must be fetched anyway;
@@ -36,12 +35,11 @@
 //! ## Invariant FROZEN: moved means frozen
 //!
 //! A bucket is moved under its lock: its words are copied to the next table, then the header is set
-//! to *moved*, and from then on nobody changes its words. A reader that saw "not moved" may read
-//! words after that: it sees the bucket as it was at the freeze, which happened after the reader
-//! loaded the header. So every load of the scan counts as made at its own moment or at the moment of
-//! the freeze, whichever came first; all of these lie within the operation, and STABLE_SLOT applies as before.
-//! Nobody touches the buckets of the next table before the bucket they are filled from says *moved*:
-//! a search for a key begins at the oldest table. This also needs that a table
+//! to *moved*, and from then on no thread changes its words. A reader that saw "not moved" may read words after that:
+//! it sees the bucket as it was at the freeze, which happened after the reader loaded the header. So every load of the
+//! scan counts as made at its own moment or at the moment of the freeze, whichever came first; all of these lie within
+//! the operation, and STABLE_SLOT applies as before. No thread touches the buckets of the next table before the bucket
+//! they are filled from says *moved*: a search for a key begins at the oldest table. This also needs that a table
 //! begins to move on only when it is the oldest itself (`resize`).
 //!
 //! # Writers
@@ -55,7 +53,7 @@
 //!
 //! Old arrays and unlinked overflow buckets are retired (invariant RECLAIM of
 //! [`fyris_sync::reclaim`]). A moved bucket's overflow buckets are retired once it says *moved*,
-//! for then nobody enters it any more. Entries are not the index's to free, until it is dropped.
+//! for then no thread enters it any more. Entries are not the index's to free, until it is dropped.
 //!
 //! # Sizes
 //!
@@ -165,7 +163,7 @@ impl<E: Entry, S> HashIndex<E, S> {
         unsafe { &*root }
     }
 
-    /// Returns the number of entries; exact when nobody is writing.
+    /// Returns the number of entries; exact while no thread writes.
     pub(crate) fn count(&self) -> usize {
         usize::try_from(self.counts.entries.sum()).unwrap_or(0)
     }

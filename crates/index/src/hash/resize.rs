@@ -81,7 +81,7 @@ where
         }
     }
 
-    /// Makes the next table, unless somebody has begun to, or this one is still being filled.
+    /// Makes the next table, unless another thread has begun to, or this table is still being filled.
     fn begin(&self, table: &Table, bits: u32) {
         // Acquire: pairs with the Release in `finish`; the root has been filled.
         let is_root = std::ptr::eq(self.root.load(Ordering::Acquire), table);

@@ -33,9 +33,9 @@ pub(super) struct Table {
 #[repr(align(64))]
 #[derive(Default)]
 pub(super) struct Moving {
-    /// Not zero once somebody has begun to make the next table.
+    /// Not zero once a thread has begun to make the next table.
     pub(super) begun: AtomicUsize,
-    /// Units that somebody has taken on.
+    /// Units that threads have taken on.
     pub(super) claimed: AtomicUsize,
     /// Units that are done.
     pub(super) done: AtomicUsize,
@@ -142,8 +142,8 @@ impl Table {
 
 impl Retire for Table {
     unsafe fn reclaim(ptr: *mut Self) {
-        // SAFETY: from `Box::into_raw`, by the caller's contract reclaimed once. What its buckets
-        // chained was retired when they moved.
+        // SAFETY: from `Box::into_raw`, by the caller's contract reclaimed once. The overflow
+        // buckets of its chains were retired when the buckets moved.
         drop(unsafe { Box::from_raw(ptr) });
     }
 }

@@ -88,7 +88,7 @@ type Invariant<K, V> = fn(K, V) -> (K, V);
 #[derive(Default)]
 struct Shared {
     entries: Striped,
-    /// Somebody is changing the size.
+    /// True while a thread changes the size.
     resizing: AtomicBool,
     /// Generation of the move and units taken on.
     claimed: AtomicU64,
@@ -268,7 +268,7 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
             if self.change(key, |now| if now == seen { action } else { Action::Keep }) == seen {
                 return (old, new);
             }
-            // Somebody changed this key since it was read: look again.
+            // Another thread changed this key since it was read: look again.
         }
     }
 

@@ -138,7 +138,7 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
         let mut new: Few<'_> = of(to).map(draft).collect();
         let first = of(to).start;
         for old in &old {
-            // The user's hash function may panic: nobody sees the drafts yet.
+            // The user's hash function may panic: no other thread sees the drafts yet.
             old.pairs(&mut |key, value| {
                 let target = (self.hash_of_word(key) >> (64 - to)) as usize;
                 new[target - first].insert(key, value, &mut || self.space.spare());

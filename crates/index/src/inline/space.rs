@@ -2,10 +2,10 @@
 //!
 //! # Invariant MEMORY_TYPE: memory keeps its type
 //!
-//! An array, once made, stays mapped until the map is dropped, and so does an overflow bucket. What
-//! is not live may be used again, and a large array that is not live gives its physical memory back to the
-//! kernel, after which it reads as zeros: buckets that are not live. So a reader may come late
-//! and read anything; it will find out by the header (invariant VERSION), and needs no pin.
+//! An array, once made, stays mapped until the map is dropped, and so does an overflow bucket. An array or bucket that
+//! is not live may be used again, and a large array that is not live gives its physical memory back to the kernel,
+//! after which it reads as zeros: buckets that are not live. So a reader may come late and read anything; it will find
+//! out by the header (invariant VERSION), and needs no pin.
 
 use std::ptr::NonNull;
 use std::sync::PoisonError;
@@ -113,7 +113,7 @@ impl Space {
         }
     }
 
-    /// An overflow bucket that nobody uses.
+    /// Returns an overflow bucket that is not in use.
     #[cold]
     pub(super) fn spare(&self) -> &Bucket {
         let mut owned = self.owned();

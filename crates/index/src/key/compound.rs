@@ -51,7 +51,7 @@ compound!([T: TreeKey + Clone + Send + Sync + 'static] Option<T>, |key| match ke
 
 compound!([T: ArrayElement, const N: usize] [T; N], |key| key.first().map_or(0, |key| key.key_prefix(0)));
 
-/// What an array that is a key may hold: everything that is a key but `u8`, whose arrays are byte strings.
+/// The element types of arrays that are keys: every key type but `u8`, whose arrays are byte strings.
 pub trait ArrayElement: TreeKey + Clone + Send + Sync + 'static {}
 
 macro_rules! elements {

@@ -1,7 +1,7 @@
 //! Keys of ordered indexes: a key prefix of eight bytes that decides most comparisons, and separators.
 //!
 //! A node keeps, for each key, a *key prefix*: a `u64` whose order agrees with the order of keys, as far as eight bytes
-//! can tell. Comparing key prefixes touches no memory outside the node. Where keys share a long prefix (all of a leaf's
+//! can tell. Comparing key prefixes touches no memory outside the node. If keys share a long prefix (all of a leaf's
 //! keys lie between two separators, so they share what these share) the key prefix is taken behind the prefix: `skip`
 //! says how many bytes.
 //!
@@ -251,7 +251,7 @@ fn short_key_prefix(bytes: &[u8]) -> u64 {
     let len = bytes.len();
     let half = |half: &[u8; 4]| u64::from(u32::from_be_bytes(*half));
     match (bytes.first_chunk(), bytes.last_chunk()) {
-        // What both halves hold is the same in both.
+        // Bytes that both halves hold are equal in both, so `|` does not change them.
         (Some(first), Some(last)) => half(first) << 32 | half(last) << (64 - 8 * len),
         _ if len == 0 => 0,
         _ => {

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 
 use super::{Separator, TreeKey};
 
-/// A place in the order of keys. Where it equals a separator it lies to its right.
+/// A place in the order of keys. If it equals a separator it lies to the right of it.
 pub(crate) trait Probe<K: TreeKey + ?Sized> {
     /// As [`TreeKey::key_prefix`].
     fn key_prefix(&self, skip: usize) -> u64;

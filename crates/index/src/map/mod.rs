@@ -16,8 +16,8 @@
 //! A map of locks hands out lock guards, and two guards in one thread are a deadlock waiting for its
 //! day. This map hands out plain references: a value is immutable, an update puts another in its
 //! place, and the old one is freed when no thread is pinned that could see it. A reference lives as
-//! long as the pin it was got under. Nothing a caller holds can block anybody else; a pin held long
-//! only delays the freeing of memory.
+//! long as the pin it was got under. Nothing that a caller holds can block another thread; a pin held long only delays
+//! the freeing of memory.
 //!
 //! # Why there is no `entry`
 //!

@@ -11,7 +11,7 @@ pub use crate::ordered::storage::{Boxed, Copied, Packed};
 /// elsewhere.
 pub trait MapStorage<K: ?Sized, V>: Sealed<K, V> {}
 
-/// The part of [`MapStorage`] that is nobody else's business.
+/// The private part of [`MapStorage`], which keeps it from being implemented elsewhere.
 pub trait Sealed<K: ?Sized, V> {
     /// The entry that leads to a pair.
     type Entry: Entry<Key = K> + PartialEq + Send + Sync;

@@ -128,7 +128,7 @@ where
             // SAFETY: found under the pin, which `'g` does not outlast; nor does it the map (RECLAIM).
             let old = seen.map(|entry| unsafe { S::value(entry) });
             match f(old) {
-                // What was read last is the answer, and reading it was the operation.
+                // The value read last is the answer; the operation takes effect at that read.
                 Action::Keep => return Computed { old, new: old },
                 Action::Remove => {
                     if seen.is_none() || self.swap(hash, S::key(&key), seen, None, pin) {
@@ -142,7 +142,7 @@ where
                         let new = Some(unsafe { S::value(entry) });
                         return Computed { old, new };
                     }
-                    // SAFETY: made with `rest`; it was not put in, so nobody has seen it.
+                    // SAFETY: made with `rest`; it was not put in, so no other thread has seen it.
                     key = unsafe { S::into_parts(entry, rest) };
                 }
             }
@@ -197,7 +197,7 @@ where
             .index
             .upsert_by(hash, |e| e.key() == made.key(), pin, put);
         if present != made {
-            // SAFETY: made with `rest`; it was not put in, so nobody has seen it.
+            // SAFETY: made with `rest`; it was not put in, so no other thread has seen it.
             drop(unsafe { S::into_parts(made, rest) });
         }
         // SAFETY: `present` was in the map under the pin (RECLAIM).
@@ -233,7 +233,7 @@ where
                 // SAFETY: as in `compute`.
                 return Some(unsafe { S::value(new) });
             }
-            // SAFETY: it was not put in, so nobody has seen it.
+            // SAFETY: it was not put in, so no other thread has seen it.
             unsafe { new.dispose() };
             // Another thread changed this key since it was read: look again.
         }
@@ -338,7 +338,7 @@ where
     #[inline]
     fn retire(old: S::Entry, pin: &impl Guard) -> (&K, &V) {
         // SAFETY: an upsert of this thread took it out, and hands it out once. It is freed after
-        // the pin is gone (RECLAIM). What is behind it borrows nothing, or is `Copy`: the storages see to that.
+        // the pin is gone (RECLAIM). Its key and value borrow nothing, or are `Copy`: the storages see to that.
         unsafe {
             old.retire(pin);
             S::pair(old)

@@ -309,7 +309,8 @@ impl<'p, I: Item, P> Cursor<'p, I, P> {
     }
 }
 
-/// Entries of a leaf in a row, as the leaf was when a cursor entered it: what may be handed out without asking anybody.
+/// Consecutive entries of a leaf, as it was when a cursor entered it: the entries that may be handed out without
+/// another look at the tree.
 pub(crate) struct Run<'p, I> {
     /// There is one if `to` is not 0.
     view: Option<View<'p, I>>,

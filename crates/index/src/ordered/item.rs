@@ -22,11 +22,11 @@ pub unsafe trait Item: Copy {
     #[inline]
     fn prefetch(&self) {}
 
-    /// Frees what the item names.
+    /// Frees the entry that the item names.
     ///
     /// # Safety
     ///
-    /// Nobody else can reach it, and it is freed once.
+    /// Only the caller can reach it, and it is freed once.
     unsafe fn dispose(self);
 }
 

@@ -8,8 +8,8 @@
 //! ```
 //!
 //! A writer holds the leaf's lock, writes a slot that no published word has named, and publishes it by storing the next
-//! word. A reader loads the word once and looks at nothing but slots it names. So no plain memory is written while
-//! anybody may read it (invariant WRITTEN_ONCE), and what a reader sees is the leaf at the moment of that load.
+//! word. A reader loads the word once and looks at nothing but slots it names. So no plain memory is written while a
+//! thread may read it (invariant WRITTEN_ONCE), and a reader sees the leaf as it was at the moment of that load.
 
 use std::cmp::Ordering as Order;
 use std::hint::select_unpredictable;
@@ -113,7 +113,7 @@ impl<I: Item> Leaf<I> {
         }
         // Relaxed: `publish` comes after it. (`lookup` may look at it meanwhile, and overlook it.)
         self.key_prefixes[slot].store(key_prefix, Ordering::Relaxed);
-        // SAFETY: (WRITTEN_ONCE) no word has named `slot` yet and the lock keeps other writers out, so nobody else
+        // SAFETY: (WRITTEN_ONCE) no word has named `slot` yet and the lock keeps other writers out, so no other thread
         // accesses it; `slot < SLOTS` because the word is not full.
         self.items[slot].with_mut(|p| unsafe { (*p).write(item) });
         self.publish(next);
@@ -153,7 +153,7 @@ impl<I> Leaf<I> {
     ///
     /// # Safety
     ///
-    /// Nobody else can reach it, and it is freed once.
+    /// Only the caller can reach it, and it is freed once.
     pub(super) unsafe fn free(leaf: *mut Self) {
         // SAFETY: from `alloc`, by the caller's contract.
         unsafe { free_lines(NonNull::new_unchecked(leaf.cast()), size_of::<Self>()) }
@@ -319,7 +319,7 @@ impl<'p, I: Item> View<'p, I> {
 /// Entries in key order on their way from old leaves to new ones.
 pub(super) struct Parts<I> {
     len: usize,
-    /// The one whose new slot somebody wants to know.
+    /// The index of the entry whose new slot the caller asks for.
     pub(super) wanted: usize,
     key_prefixes: [u64; 2 * SLOTS + 1],
     items: [MaybeUninit<I>; 2 * SLOTS + 1],

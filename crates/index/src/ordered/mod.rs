@@ -37,8 +37,8 @@
 //!
 //! # Adapting
 //!
-//! A leaf that is full splits although nobody waits for it, and one that is nearly empty joins a neighbour if they fit
-//! together, as in any B-tree.
+//! A leaf that is full splits although no thread waits for it, and one that is nearly empty joins a neighbour if they
+//! fit together, as in any B-tree.
 
 mod base;
 pub(crate) mod cursor;
@@ -70,5 +70,5 @@ const SLOTS: usize = if cfg!(fyris_small) { 3 } else { 15 };
 /// `Send` and `Sync`.
 pub(crate) type Tree<I> = catree::Tree<Leaf<I>>;
 
-/// Where a descent ended.
+/// The leaf at which a descent ended.
 type LeafRef<'p, I> = BaseRef<'p, Leaf<I>>;

@@ -44,7 +44,7 @@ impl Perm {
         (self.0 >> (4 * pos)) as usize & 15
     }
 
-    /// Where in key order the entry of this slot is, if it is live.
+    /// Returns the position in key order of the entry of this slot, if it is live.
     #[inline]
     pub(super) fn position(self, slot: usize) -> Option<usize> {
         debug_assert!(slot < SLOTS);

@@ -46,7 +46,7 @@ where
     #[inline]
     fn next(&self) -> Option<&'k Q> {
         let key = (self.keys)(self.done)?;
-        // Where key prefixes differ they tell.
+        // If the key prefixes differ they decide.
         let is_beyond = |(key_prefix, fence): &(u64, Fence<'_, I::Key>)| {
             key.key_prefix(0) >= *key_prefix && !ByKey(key).is_below(fence)
         };
@@ -88,7 +88,7 @@ impl<I: Item> Tree<I> {
                 break (position, held);
             }
         };
-        // What a leaf covers never changes (invariant FROZEN).
+        // The range of keys that a leaf covers never changes (invariant FROZEN).
         let high = position
             .high()
             .map(|fence| (fence.key_prefix_at_start(), fence));
@@ -174,7 +174,7 @@ impl<I: Item> Tree<I> {
             self.counters.entries.add(grown);
         }
         held.count();
-        // Where most is new, as when a list is done, it will not run out again at once.
+        // If most entries are new, as when a list is inserted, the leaf will not run out of slots again at once.
         let fits = parts.len() <= REBUILD_MAX.max(1) || 2 * changed > parts.len();
         if fits && parts.len() <= SLOTS {
             self.rewrite(leaf_ref, held, &parts, probe, pin);

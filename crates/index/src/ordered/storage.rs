@@ -25,14 +25,15 @@ pub struct Packed;
 
 /// Each pair in a box of its own, for keys and values that are `Copy` and may borrow.
 ///
-/// What is taken out of a map is freed at some later time. If freeing it ran code, a borrow in it could have ended by
-/// then; freeing what is `Copy` runs none.
+/// A pair that is taken out of a map is freed at some later time. If freeing it ran code, a borrow in it could have
+/// ended by then; freeing a `Copy` value runs none.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Copied;
 
-/// How the pairs of a tree are kept: [`Boxed`], [`Copied`], [`Inline`] or [`Packed`]. Cannot be implemented elsewhere.
+/// The storage of the pairs of a tree: [`Boxed`], [`Copied`], [`Inline`] or [`Packed`]. Cannot be implemented
+/// elsewhere.
 pub trait Storage<K: TreeKey + ?Sized, V>: Sealed<K, V> {
-    /// What stands for a key when a pair is handed out: `&K`, or `K` where keys are not stored.
+    /// The form of a key when a pair is handed out: `&K`, or `K` where keys are not stored.
     type Key<'g>: Borrow<K>
     where
         K: 'g,
@@ -43,7 +44,7 @@ pub trait Storage<K: TreeKey + ?Sized, V>: Sealed<K, V> {
     fn key<'g>(key_prefix: u64, item: &'g Self::Item) -> Self::Key<'g>;
 }
 
-/// The part of [`Storage`] that is nobody else's business.
+/// The private part of [`Storage`], which keeps it from being implemented elsewhere.
 pub trait Sealed<K: TreeKey + ?Sized, V> {
     /// The contents of a slot.
     type Item: Item<Key = K> + Send + Sync;
@@ -106,7 +107,7 @@ pub trait Remake<K: TreeKey + ?Sized, V>: Storage<K, V> {
     /// It comes from `remake`, and has not gone in.
     #[doc(hidden)]
     unsafe fn forget(item: Self::Item) {
-        // SAFETY: the caller's contract: nobody has seen it.
+        // SAFETY: the caller's contract: no other thread has seen it.
         unsafe { item.dispose() }
     }
 }
@@ -153,7 +154,7 @@ unsafe impl<K: TreeKey, V> Item for BoxedPair<K, V> {
     }
 
     unsafe fn dispose(self) {
-        // SAFETY: from `Box::leak` in `make`; nobody else can reach it.
+        // SAFETY: from `Box::leak` in `make`; only this thread can reach it.
         drop(unsafe { Box::from_raw(self.0.as_ptr()) });
     }
 }

@@ -157,7 +157,7 @@ mod tests {
     #[cfg(not(any(fyris_small, loom)))]
     fn finds_upper_bits() {
         let tags = [1, 0, 0xFFFF, 7, 0x8000, 7, 0, 0xFFFE];
-        // What lies below the tags looks like tags too, whole and shifted.
+        // The bits below the tags look like tags too, whole and shifted.
         for below in [
             7,
             0xFFFF_8000_7FFF,

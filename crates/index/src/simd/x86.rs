@@ -155,8 +155,8 @@ impl Lanes for Vectors {
     unsafe fn rank(lines: *const Line, lasts: u8, key: u64) -> usize {
         let mut full: u64;
         let mut rest: u64;
-        // SAFETY: reads the first line and one that follows, by the caller's contract. What others may write in
-        // the first line is masked out.
+        // SAFETY: reads the first line and one that follows, by the caller's contract. Words of the first line that
+        // other threads may write are masked out.
         unsafe {
             std::arch::asm!(
                 "vpbroadcastq zmm16, {key}",

@@ -9,9 +9,9 @@
 //! | [`InlineTree<K, V>`] | [`Inline`]: in the leaves themselves | integers and the like ([`PrefixKey`](crate::ordered::PrefixKey)), `Copy` values |
 //! | [`BytesTree<V>`] | [`Packed`]: the bytes of the key behind the value | byte strings, copied into the tree |
 //!
-//! References are tied to a pin, never to a lock: no operation waits for a reference that somebody holds, and closures
-//! given by the caller run outside all locks. Why there is no `entry`, what serves instead of it, and why keys and
-//! values are `'static`, is said in [`map`](crate::map); it holds here as well.
+//! References are tied to a pin, never to a lock: no operation waits for a reference that a thread holds, and closures
+//! given by the caller run outside all locks. [`map`](crate::map) says why there is no `entry`, what serves instead of
+//! it, and why keys and values are `'static`; all of it holds here as well.
 
 use std::ops::Bound;
 
@@ -154,7 +154,7 @@ impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
         PinnedTree::new(self, pin())
     }
 
-    /// Returns how many pairs there are; exact while nobody writes. O(threads).
+    /// Returns the number of pairs; exact while no thread writes. O(threads).
     ///
     /// ```
     /// let tree: fyris_index::InlineTree<u32, u32> = (0..9).map(|n| (n, n * n)).collect();

@@ -149,7 +149,7 @@ impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
             let seen = seen.map(|(_, item)| item);
             let old = seen.map(S::value);
             match f(old) {
-                // What was read last is the answer, and reading it was the operation.
+                // The value read last is the answer; the operation takes effect at that read.
                 Action::Keep => return Computed { old, new: old },
                 Action::Remove => {
                     let key = S::given(&key);

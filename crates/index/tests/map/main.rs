@@ -145,7 +145,8 @@ fn keys_that_borrow_are_freed_after_the_text_they_borrowed() {
         assert_eq!(words.pin().get("word 7"), Some(&2));
         words.pin().insert(&lasting, 1);
         assert_eq!(words.clone().pin().values().sum::<u32>(), 101);
-        // What the updates replaced is still to be freed when the map and the text are gone.
+        // The values that the updates replaced are still to be freed when the map and the text are
+        // gone.
         drop(words);
         drop(text);
     }

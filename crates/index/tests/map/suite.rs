@@ -1,4 +1,4 @@
-// What every storage promises; `Map<V>` is a map of byte strings. Included by `main.rs` once for each.
+// Tests of what every storage promises; `Map<V>` is a map of byte strings. Included by `main.rs` once for each.
 
 fn run(map: &Map<u64>, model: &mut HashMap<Vec<u8>, u64>, command: Command) {
     let map = map.pin();
@@ -72,7 +72,7 @@ fn a_reference_outlives_the_removal_of_its_key_and_everything_is_dropped_once() 
     drop(guard);
     let begun = Instant::now();
     while dropped.load(Ordering::SeqCst) < 3 && begun.elapsed() < Duration::from_secs(60) {
-        // What the thread left is another's to free, who takes its place.
+        // The blocks that the thread left are freed by another thread, which takes its place.
         std::thread::scope(|s| _ = s.spawn(flush));
     }
     assert_eq!(dropped.load(Ordering::SeqCst), 3);

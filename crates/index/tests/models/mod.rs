@@ -31,7 +31,7 @@ impl Handle {
             key,
             value: UnsafeCell::new(0),
         });
-        // SAFETY: nobody else has it yet. loom takes this, and not the making, for a write.
+        // SAFETY: no other thread has it yet. loom takes this, and not the making, for a write.
         node.value.with_mut(|at| unsafe { *at = value });
         Self(Box::into_raw(node))
     }

@@ -34,7 +34,7 @@ impl<K, V> Clone for Boxed<K, V> {
     }
 }
 impl<K, V> Copy for Boxed<K, V> {}
-// SAFETY: pairs are immutable but for `alive`, which is written when nobody else can see it.
+// SAFETY: pairs are immutable but for `alive`, which is written when no other thread can see it.
 unsafe impl<K: Send + Sync, V: Send + Sync> Send for Boxed<K, V> {}
 // SAFETY: as above.
 unsafe impl<K: Send + Sync, V: Send + Sync> Sync for Boxed<K, V> {}

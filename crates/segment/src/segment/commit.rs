@@ -114,7 +114,7 @@ impl Segment {
         self.after(result)
     }
 
-    /// Again if others commit so much meanwhile that the base goes.
+    /// Updates and prepares; does so again if other processes commit meanwhile and the base is lost.
     fn update_and_prepare(&mut self, policy: &mut Policy<'_>) -> Result<()> {
         let mut done = Ok(());
         for _ in 0..TRIES {
@@ -307,7 +307,7 @@ impl Segment {
     fn publish(&mut self, bounds: &mut Bounds, version: u64) -> Result<u64> {
         let (trunk, slot) = (&self.trunk, self.slot);
         let Prepared { records, spare, .. } = &mut self.prepared;
-        // What was replaced long ago is the next commit's frames: still warm in the cache.
+        // The frames replaced longest ago are reserved for the next commit: they are still warm in the cache.
         let mut free = |frame| {
             if trunk.take_back(frame, slot) {
                 spare.push(frame);
@@ -349,8 +349,8 @@ impl Segment {
         Ok(version)
     }
 
-    /// Makes the segment longer, for everybody; new bytes are zero. Others see the new length at their next
-    /// update: growth is a version of its own. A smaller size changes nothing. O(new pages).
+    /// Makes the segment longer, for every process; new bytes are zero. Others see the new length at their next update:
+    /// growth is a version of its own. A smaller size changes nothing. O(new pages).
     ///
     /// # Errors
     ///

@@ -82,9 +82,9 @@ pub struct Segment {
 /// a look at it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Written {
-    /// Nobody had a reference to write through since.
+    /// No reference to write through was given out since.
     No,
-    /// Somebody had one.
+    /// Such a reference was given out.
     Perhaps,
     /// There is a pointer to write through, for ever.
     Always,
@@ -337,9 +337,9 @@ impl Segment {
         self.copy.touch(pages)
     }
 
-    /// Writes a file-backed segment to its disk (`msync`). O(pages changed), as slow as the disk. What is on
-    /// the disk after a power failure is consistent if no commit ran between the last `sync` and the
-    /// failure; a crash of processes never harms.
+    /// Writes a file-backed segment to its disk (`msync`). O(pages changed), as slow as the disk. After a power failure
+    /// the content of the disk is consistent if no commit ran between the last `sync` and the failure; a crash of
+    /// processes never harms it.
     ///
     /// # Errors
     ///

@@ -1,9 +1,9 @@
 //! Reading without permission to write: no slot, so nothing is kept for this process.
 //!
 //! A *look* goes over all page heads and copies the pages whose head says that they have changed, out of the file into
-//! private memory. It is good if the log's position was the same before and after, and all that was published was
-//! applied: then each frame was current all the time, and nobody wrote to it. Otherwise it looks again; pages that have
-//! not changed since are not copied twice. The working copy is touched only when a look is good.
+//! private memory. It is good if the log's position was the same before and after, and all published entries were
+//! applied: then each frame was current all the time, and no process wrote to it. Otherwise it looks again; pages that
+//! have not changed since are not copied twice. The working copy is touched only when a look is good.
 //!
 //! Why that suffices: a frame is written to only after the entry that replaced it was published. A reader that copies a
 //! word of its next content finds the position moved afterwards (the fence here pairs with that in `commit::fill`).
@@ -104,7 +104,7 @@ impl Segment {
     fn show(&mut self, sight: Sight, stage: Stage) -> Result<Updated> {
         let pages = stage.len();
         for (page, staged) in stage {
-            // SAFETY: a page of this process's own, which nobody else writes to; the copy is as long as a page.
+            // SAFETY: a page of this process's own, which no other thread writes to; the copy is as long as a page.
             unsafe {
                 self.copy
                     .page(page)

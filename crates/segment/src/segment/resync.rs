@@ -89,7 +89,8 @@ impl Segment {
         }
     }
 
-    /// `None`: overrun again meanwhile.
+    /// Reads all page heads and merges the pages that changed; returns `None` if the log overran this process
+    /// meanwhile.
     fn try_start_over(
         &mut self,
         policy: &mut Policy<'_>,
@@ -132,7 +133,7 @@ impl Segment {
             stale.retain(|page| !dirty.contains(page));
         }
         self.prepared.candidates = candidates;
-        // What is shown in place is not copied.
+        // Pages that are shown in place are not copied.
         let copied = match self.copy.is_in_place() {
             true => &[][..],
             false => &stale,

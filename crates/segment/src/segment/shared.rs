@@ -74,7 +74,7 @@ impl Reattach for VersionedMap {
 /// A segment or map that several threads may call at once: one of them does, the others are told
 /// [`Error::Busy`] at once instead of waiting or tearing pages.
 pub struct Shared<T: Reattach = Segment> {
-    /// The process whose thread is inside; 0: nobody.
+    /// The process whose thread is inside; 0: none.
     inside: AtomicU32,
     origin: Origin,
     value: UnsafeCell<ManuallyDrop<T>>,
@@ -176,8 +176,8 @@ impl<T: Reattach> fmt::Debug for Shared<T> {
 impl<T: Reattach> Drop for Shared<T> {
     fn drop(&mut self) {
         if *self.inside.get_mut() == 0 {
-            // SAFETY: nobody is inside, and it is not used afterwards. What a parent's thread was changing stays as it
-            // is.
+            // SAFETY: no thread is inside, and it is not used afterwards. A value that a parent's thread was changing
+            // is not dropped.
             unsafe { ManuallyDrop::drop(self.value.get_mut()) };
         }
     }

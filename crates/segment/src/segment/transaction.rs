@@ -90,8 +90,8 @@ impl Segment {
     /// version. Then change it and [`commit`](Segment::commit), which is [`Error::Behind`] if another process was
     /// faster: take the changes back ([`discard`](Segment::discard)) and begin again. That is what
     /// [`Segment::transaction`] does; this is for programs that cannot give it a closure. Costs what an update does; if
-    /// somebody may have written since the last commit (through [`Segment::as_mut_slice`], or any time if
-    /// [`Segment::as_mut_ptr`] was ever called), also what [`Segment::diff`] does.
+    /// the working copy may have been written to since the last commit (through [`Segment::as_mut_slice`], or any time
+    /// if [`Segment::as_mut_ptr`] was ever called), also what [`Segment::diff`] does.
     ///
     /// # Errors
     ///

@@ -8,8 +8,8 @@ use crate::error::{Error, Result};
 use crate::trunk::Trunk;
 
 /// Waits for versions newer than that of a working copy, without needing the [`Segment`]: while one thread sleeps here,
-/// another may use the segment. It keeps the trunk mapped, but is not attached to it: it makes nobody keep anything,
-/// and is good also after the segment was dropped.
+/// another may use the segment. It keeps the trunk mapped, but is not attached to it: the segment keeps nothing for it,
+/// and it works also after the [`Segment`] was dropped.
 ///
 /// ```
 /// use std::thread;
@@ -43,7 +43,7 @@ impl Watcher {
     /// are already.
     ///
     /// Sleepers are woken by commits (a futex in the shared file); four times a second each looks by itself, so that it
-    /// also sees a commit whose process was killed before it could wake anybody. A process that may not write to the
+    /// also sees a commit whose process was killed before it could wake a sleeper. A process that may not write to the
     /// file cannot ask to be woken, and looks two hundred times a second.
     ///
     /// # Errors

@@ -93,7 +93,7 @@ impl Trunk {
             namespace.store(here, Ordering::Relaxed);
             share(&trunk.file)?;
         }
-        // Also after being alone: between the two locks somebody else may have been. Relaxed: as above.
+        // Also after being alone: another process may have been attached between the two locks. Relaxed: as above.
         if namespace.load(Ordering::Relaxed) != here {
             return Err(Error::Namespace);
         }
@@ -130,7 +130,7 @@ fn io(what: &'static str) -> impl Fn(std::io::Error) -> Error {
 fn open_file(place: &Place, to_read: bool) -> Result<(File, bool)> {
     let open = |access: OFlags| {
         let mut flags = access | OFlags::CLOEXEC | OFlags::NONBLOCK;
-        // The folder of anonymous segments is everybody's: follow no link there.
+        // Every user can write to the folder of anonymous segments: follow no link there.
         flags.set(OFlags::NOFOLLOW, place.anonymous);
         rustix::fs::openat(CWD, &place.path, flags, Mode::empty()).map(File::from)
     };
@@ -213,7 +213,7 @@ fn check_owner(file: &File, place: &Place, mode: u32) -> Result<()> {
     Ok(())
 }
 
-/// Locks the file for sharing; true if nobody else has it, and then the lock is exclusive.
+/// Locks the file for sharing; returns true if no other checkout holds its lock, and then the lock is exclusive.
 fn lock_file(file: &File) -> Result<bool> {
     let both = [
         FlockOperation::NonBlockingLockExclusive,

@@ -88,7 +88,7 @@ impl Head {
 /// One changed word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct One {
-    /// Which; below [`WORDS`].
+    /// The index of the word in its page, below [`WORDS`].
     pub(crate) word: u16,
     pub(crate) before: u64,
     pub(crate) after: u64,

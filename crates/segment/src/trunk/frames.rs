@@ -2,8 +2,8 @@
 //!
 //! | state | what |
 //! |---|---|
-//! | hole | nobody's; the file may have no space for it |
-//! | free | nobody's, with space |
+//! | hole | not in use; the file may have no space for it |
+//! | free | not in use, with space |
 //! | in the trunk | named by a page head, by the log, or by the table of kept frames |
 //! | reserved | of the process of a slot, which may write to it, give it space, or take its space away |
 //!
@@ -72,8 +72,8 @@ impl Trunk {
         self.state(frame).store(IN_TRUNK, Ordering::Relaxed);
     }
 
-    /// Turns a frame of the trunk that nobody can see any more into one reserved by `slot`. For
-    /// holders of the lock. False if it is not the trunk's, which only a spoiled log can say.
+    /// Turns a frame of the trunk that no process can see any more into one reserved by `slot`. For holders of the
+    /// lock. False if it is not the trunk's, which only a spoiled log can say.
     pub(crate) fn take_back(&self, frame: u32, slot: usize) -> bool {
         let state = self.state(frame);
         let mine = RESERVED + slot as u32;
@@ -87,7 +87,7 @@ impl Trunk {
     /// Gives a reserved frame back.
     pub(crate) fn release(&self, frame: u32, slot: usize) {
         if self.give(frame, slot, FREE) {
-            // Relaxed: a hint, so that nobody searches in vain.
+            // Relaxed: a hint, so that no process searches in vain.
             self.word(word::FREE).fetch_add(1, Ordering::Relaxed);
         }
     }
@@ -344,11 +344,11 @@ impl Trunk {
         lost
     }
 
-    /// As [`Trunk::sweep`], but reservations do not count: nobody is there.
+    /// Works like [`Trunk::sweep`], but reservations do not count: no process is attached.
     pub(super) fn sweep_all(&self, used: &[bool]) {
         let (mut free, mut holes) = (0, 0);
         for frame in 1..=self.ready() as u32 {
-            // Relaxed, here and below: nobody else is there.
+            // Relaxed, here and below: no other process is attached.
             let word = self.state(frame);
             let state = match word.load(Ordering::Relaxed) {
                 _ if used[frame as usize] => IN_TRUNK,

@@ -14,7 +14,7 @@ use crate::PAGE;
 use crate::error::{Error, Result};
 use crate::name::Place;
 
-/// The content of a trunk's file, read piece by piece: exact while nobody commits or attaches.
+/// The content of a trunk's file, read piece by piece: exact while no process commits or attaches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Glance {
     pub(crate) geometry: Geometry,

@@ -182,7 +182,7 @@ impl Trunk {
                 }
                 self.let_go(
                     |kept| kept.needed(snapshots),
-                    // What leaves the log now is judged again by the caller.
+                    // Frames that leave the log now are judged again by the caller.
                     |kept| {
                         if kept.to < positions.start {
                             free(kept.frame);

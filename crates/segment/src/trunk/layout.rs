@@ -44,7 +44,7 @@ pub(crate) mod word {
     pub(crate) const GATE: usize = 288;
     pub(crate) const NAMESPACE: usize = 296;
     pub(crate) const SLOTS_USED: usize = 304;
-    /// Not 0 while somebody may sleep until the position moves.
+    /// Not 0 while a process may sleep until the position moves.
     pub(crate) const WATCHED: usize = 312;
     pub(crate) const KEPT: usize = 320;
     pub(crate) const OVERRUNS: usize = 328;

@@ -15,7 +15,7 @@ use super::layout::word;
 use crate::error::{Error, Result};
 use crate::failpoints::{failpoint, patience};
 
-/// Set while somebody may be asleep on the lock.
+/// Set while a process may be asleep on the lock.
 const WAITERS: u32 = 1 << 31;
 /// Looks at the lock before sleeping.
 const SPINS: usize = 200;
@@ -119,7 +119,7 @@ impl Trunk {
 
     fn nap(&self, seen: u32) {
         let lock = self.lock_word();
-        // Relaxed: only says that somebody sleeps.
+        // Relaxed: only says that a process sleeps.
         let flagged =
             lock.compare_exchange(seen, seen | WAITERS, Ordering::Relaxed, Ordering::Relaxed);
         if flagged.is_ok() {

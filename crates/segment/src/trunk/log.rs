@@ -69,7 +69,7 @@ impl Trunk {
         })
     }
 
-    /// Writes entry `position`, which nobody can see yet. For holders of the lock.
+    /// Writes entry `position`, which no other process reads yet. For holders of the lock.
     fn put(&self, position: u64, image: &Image) {
         for (to, &word) in self.entry_words(position).iter().zip(image.words()) {
             // Relaxed: published by `position`.

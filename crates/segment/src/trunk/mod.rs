@@ -91,7 +91,7 @@ impl Trunk {
     fn word(&self, offset: usize) -> &AtomicU64 {
         assert!(offset.is_multiple_of(8) && offset + 8 <= self.geometry.frames_at);
         // SAFETY: inside the mapping (checked) and aligned; everything below the frames is only ever
-        // accessed as atomics, by us. What another process does to it an atomic load tolerates.
+        // accessed as atomics, by us. An atomic load tolerates any write of another process.
         unsafe { AtomicU64::from_ptr(self.map.start().add(offset).cast()) }
     }
 

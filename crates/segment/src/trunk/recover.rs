@@ -1,8 +1,8 @@
-//! Repair: what a process that died under the lock has left is completed or forgotten.
+//! Repair: the changes that a process which died under the lock has left are completed or forgotten.
 //!
 //! | it died | found | repair |
 //! |---|---|---|
-//! | before `position` moved | entries above `position`, frames reserved by its slot | nobody sees the entries; the frames go with the slot |
+//! | before `position` moved | entries above `position`, frames reserved by its slot | no process reads the entries; the frames are freed with the slot |
 //! | before `applied` moved | `applied < position` | page heads and frame states are written again from the log |
 //! | while keeping frames | frames in the table whose entries are still in the log | they leave the table |
 //! | while moving the tail | frames marked as the trunk's that nothing names | the sweep frees them |
@@ -28,14 +28,14 @@ pub(crate) struct Repair {
 }
 
 impl Trunk {
-    /// Repairs. The order matters: what is published is the trunk's before reservations are freed.
+    /// Repairs. The order matters: published frames become the trunk's before reservations are freed.
     pub(crate) fn recover(&self, _lock: &Guard<'_>) -> Result<Repair> {
         let mut bounds = self.bounds()?;
         let replayed = self.replay(&mut bounds)?;
         failpoint!("replayed");
         let reaped = self.reap(None)?;
         self.reopen(&bounds);
-        // What the dead held back goes with what they lost: nothing names it any more.
+        // The frames that the dead processes kept are freed with those that they lost: nothing names them any more.
         self.advance(&mut bounds, 0, |_| ());
         let lost_frames = self.sweep(&self.used(&bounds)?);
         failpoint!("swept");
@@ -62,7 +62,7 @@ impl Trunk {
         Ok(bounds)
     }
 
-    /// As [`Trunk::recover`], for the first process to open the file: nobody else is there, whatever
+    /// Repairs like [`Trunk::recover`], for the first process to open the file: no other process is attached, whatever
     /// slots and lock say.
     pub(super) fn recover_alone(&self) -> Result<()> {
         self.reset_lock();

@@ -1,8 +1,8 @@
-//! Slots: which processes are attached, and where each stands.
+//! Slots: the attached processes, and the log position of each.
 //!
 //! | bytes | content |
 //! |---|---|
-//! | 0..8 | owner: process id (22 bits) and start time in clock ticks (42 bits); 0: nobody |
+//! | 0..8 | owner: process id (22 bits) and start time in clock ticks (42 bits); 0: none |
 //! | 8..16 | place: a log position, with [`OVERRUN`] and [`EVICTED`] |
 //! | 16..24 | commits made |
 //! | 24..32 | base: the position from which the local changes started |
@@ -247,8 +247,8 @@ impl Trunk {
 
     /// Empties the slot of a dead process, which is in our name already.
     fn inherit(&self, slot: usize, dead: Process) -> Result<usize> {
-        // What the dead one had published must be applied before its frames are freed, and
-        // the lock may be in its name, which is ours now: locking repairs.
+        // Changes that the dead process had published must be applied before its frames are freed, and the lock may
+        // name its slot, which is ours now: locking repairs.
         let repaired = self.lock(slot).and_then(|guard| self.recover(&guard));
         if let Err(error) = repaired {
             // Release: pairs with the SeqCst in `claim`. Dead again: the next to come tries anew.
@@ -542,7 +542,7 @@ impl Trunk {
         Ok(reaped)
     }
 
-    /// Forgets every slot: nobody is attached. For the first process to open the file.
+    /// Forgets every slot: no process is attached. For the first process to open the file.
     pub(super) fn clear_slots(&self) {
         for slot in 0..=self.geometry.slots {
             self.idle(slot);

@@ -1,4 +1,4 @@
-//! Sleeping until somebody commits: a futex on the position.
+//! Sleeping until a process commits: a futex on the position.
 //!
 //! | a process that sleeps | a process that commits |
 //! |---|---|
@@ -6,7 +6,7 @@
 //! | 2. loads the position: moved? | b. loads WATCHED: set? then clears it and wakes all |
 //! | 3. sleeps, if the position is still that one (the kernel compares again) | |
 //!
-//! 1, 2, a and b are SeqCst, so in one order: if b does not see 1, then a came before 2. So nobody sleeps through a
+//! 1, 2, a and b are SeqCst, so in one order: if b does not see 1, then a came before 2. So no process sleeps through a
 //! commit, but for one whose process died between a and b: therefore sleepers look again after a nap.
 
 use fyris_sync::atomic::{AtomicU32, Ordering};

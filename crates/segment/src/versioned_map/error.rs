@@ -20,7 +20,7 @@ pub enum MapError {
     /// The region holds something that no correct program writes.
     #[error("the map is corrupt at byte {offset}: {what}")]
     Corrupt {
-        /// Where, in bytes from the start of the region.
+        /// The offset of the error, in bytes from the start of the region.
         offset: usize,
         /// The error.
         what: &'static str,

@@ -75,9 +75,9 @@
 //! So every commit follows from the version right before it: changes are serializable, in the order of commits.
 //! Each time one writer must begin again, another one has committed.
 //!
-//! Somebody may go around this and merge the segment under the map. The first change after a commit renews the
-//! *seal* in the header in such a way that a merge of two changed headers shows (see `seal`);
-//! every update and every write looks at it: [`MapError::Merged`].
+//! A program may bypass this and merge the segment under the map. The first change after a commit renews the *seal* in
+//! the header in such a way that a merge of two changed headers shows (see `seal`); every update and every write looks
+//! at it: [`MapError::Merged`].
 //!
 //! # Invariants
 //!

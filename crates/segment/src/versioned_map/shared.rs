@@ -222,8 +222,8 @@ impl VersionedMap {
     ///
     /// # Errors
     ///
-    /// [`Uncommitted`](MapError::Uncommitted): maps cannot be merged; [`Merged`](MapError::Merged) if
-    /// somebody did; the segment's errors.
+    /// [`Uncommitted`](MapError::Uncommitted): maps cannot be merged; [`Merged`](MapError::Merged) if they were merged
+    /// by other means; the segment's errors.
     pub fn update(&mut self) -> Result<Updated> {
         if self.dirty {
             return Err(MapError::Uncommitted);

@@ -11,17 +11,17 @@ use super::{Memory, Result};
 
 /// A map to read, over any bytes: a working copy, a file, memory.
 ///
-/// The bytes may be anything; what is read from them is checked. A map that fails
-/// [`View::check`] may still answer, but not necessarily the truth.
+/// The bytes may be anything; all that is read from them is checked. A map that fails [`View::check`] may still answer,
+/// but not necessarily the truth.
 ///
 /// # Cost and errors
 ///
 /// A key, a first or last entry and the begin of a range are found in O(log n); each further entry of a range is O(1).
-/// What is read is a [`MapError`](super::MapError) if it is no map or damaged where it was looked at.
+/// Reading is a [`MapError`](super::MapError) if the bytes are no map, or are damaged where they were read.
 #[derive(Debug, Clone, Copy)]
 pub struct View<'a> {
     bytes: &'a [u8],
-    /// Different for maps that differ; `None` if nobody counts.
+    /// Different for maps that differ; `None` if the caller gave no stamp.
     stamp: Option<u64>,
 }
 

@@ -1,4 +1,4 @@
-//! Every operation on a segment whose shared part somebody spoils. Used by the test and by the fuzz target.
+//! Every operation on a segment whose shared part is overwritten meanwhile. Used by the test and by the fuzz target.
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;
@@ -12,9 +12,9 @@ pub(crate) const PAGES: usize = 4;
 /// One write of a hostile process: a word at an offset.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Edit {
-    /// Where, in bytes; taken modulo the part before the frames, at a multiple of 4.
+    /// The offset in bytes; taken modulo the part before the frames, at a multiple of 4.
     pub(crate) at: u32,
-    /// What.
+    /// The value that is written.
     pub(crate) value: u64,
     /// Write eight bytes, or only four.
     pub(crate) wide: bool,
@@ -47,7 +47,7 @@ impl Edit {
     }
 }
 
-/// Makes a segment with a few versions in its log, and nobody attached.
+/// Makes a segment with a few versions in its log, and no process attached.
 pub(crate) fn make(path: &Path) {
     let options = Options::new()
         .tracking(Tracking::Declared)
@@ -75,7 +75,7 @@ pub(crate) fn plant(path: &Path, image: &[u8]) {
     file.set_len(image.len() as u64).expect("a hole");
 }
 
-/// Leaves somebody behind the log, whose base is then kept, or too much.
+/// Lets working copies lag behind the log: their bases are then kept, or they are evicted.
 fn lag(path: &Path, segment: &mut Segment, spoil: &mut impl FnMut()) {
     let options = Options::new().tracking(Tracking::Declared);
     let mut laggards = Vec::new();
@@ -100,8 +100,8 @@ fn lag(path: &Path, segment: &mut Segment, spoil: &mut impl FnMut()) {
     }
 }
 
-/// Opens the segment and does everything to it, with `edits` in between. Whatever comes out is fine, as long as it
-/// comes out.
+/// Opens the segment and does everything to it, with `edits` in between. Any result will do, as long as every call
+/// returns.
 pub(crate) fn exercise(path: &Path, edits: &[Edit]) {
     let file = OpenOptions::new()
         .read(true)

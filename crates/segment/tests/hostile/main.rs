@@ -332,7 +332,7 @@ fn another_pid_namespace_is_named() {
     let path = lab.copy();
     let segment = Segment::checkout(&path, 0, &Options::new()).unwrap();
     let file = OpenOptions::new().write(true).open(&path).unwrap();
-    // What a process of another container would have written when it was the first to attach.
+    // The word that a process of another container would have written as the first to attach.
     Edit {
         at: 296,
         value: 1,
@@ -342,8 +342,8 @@ fn another_pid_namespace_is_named() {
     let second = || Segment::checkout(&path, 0, &Options::new());
     assert!(matches!(second(), Err(Error::Namespace)));
     drop(segment);
-    // Nobody is there any more: the first to come makes it its own. A test beside this one starts programs: until such
-    // a child has begun its program, it holds our files, and so the segment's lock.
+    // No process is attached any more: the next to attach writes its own namespace. A test beside this one starts
+    // programs: until such a child has begun its program, it holds our files, and so the segment's lock.
     let begun = std::time::Instant::now();
     let answer = loop {
         match second() {

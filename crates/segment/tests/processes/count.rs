@@ -19,7 +19,7 @@ fn set(segment: &mut Segment, at: usize, value: u64) {
     segment.as_mut_slice()[at..at + 8].copy_from_slice(&value.to_le_bytes());
 }
 
-/// All shared counters are equal in every version that anybody sees.
+/// All shared counters are equal in every version that a process sees.
 fn shared(segment: &Segment) -> u64 {
     let first = word(segment, 0);
     for page in 1..SHARED {
@@ -100,7 +100,7 @@ fn disjoint_writers(times: u64) {
     assert_eq!(doctor.report().unwrap().evictions, 0);
 }
 
-/// Two loops on 64 KiB: whoever waits for a processor is left behind by the log, and merges all the same.
+/// Two loops on 64 KiB: the log overruns a process that waits for a processor, which merges all the same.
 #[test]
 fn disjoint_writers_never_lose_their_base() {
     disjoint_writers(30_000);
@@ -122,7 +122,7 @@ fn no_increment_is_lost() {
     for (own, peer) in peers.iter_mut().enumerate() {
         peer.tell(&format!("count {own} {TIMES}"));
     }
-    // Somebody who reads meanwhile sees whole commits only, and counters that grow.
+    // A reader sees whole commits only meanwhile, and counters that grow.
     let (mut last, total) = (0, TIMES * peers.len() as u64);
     let start = Instant::now();
     while last < total && start.elapsed() < Duration::from_secs(50) {

@@ -127,8 +127,8 @@ fn a_child_reattaches_what_a_thread_of_its_parent_was_inside() {
     assert_eq!(map.get(b"a").unwrap(), Some(&b"b"[..]));
 }
 
-/// The handler of the parent's view stays installed in a child, the view does not. Whatever the child maps at that
-/// place is none of the handler's business: a write to read-only memory there must kill, not succeed.
+/// The handler of the parent's view stays installed in a child, the view does not. The handler must leave alone any
+/// memory that the child maps at that place: a write to read-only memory there must kill, not succeed.
 #[test]
 fn a_forked_child_keeps_its_own_read_only_memory_read_only() {
     let name = Name::new("fork-fault");

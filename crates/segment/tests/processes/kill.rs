@@ -194,8 +194,8 @@ fn run(
     steps
 }
 
-/// As [`run`], but nobody else has the segment checked out, so the child's commits move the log's tail. With
-/// a `doctor` about, its death is found by the next commit; without, by the next to open the file.
+/// As [`run`], but no other process has the segment checked out, so the child's commits move the log's tail. With a
+/// `doctor` about, its death is found by the next commit; without, by the next to open the file.
 fn run_alone(name: &str, seed: u64, step: u64, doctor: bool) -> Option<u64> {
     let operations = operations(seed, step);
     let open = || Segment::checkout(name, 0, &Options::new().create(false)).unwrap();
@@ -213,7 +213,7 @@ fn run_alone(name: &str, seed: u64, step: u64, doctor: bool) -> Option<u64> {
 }
 
 /// As [`run`], with the log full and a laggard at its end, which has changes of its own: the child's commits go on
-/// without it. Whatever the child dies of, the laggard has its base.
+/// without it. Wherever the child dies, the laggard has its base.
 fn run_with_laggard(name: &str, seed: u64, step: u64) -> Option<u64> {
     let operations = operations(seed, step);
     let open = || Segment::checkout(name, 0, &Options::new().create(false)).unwrap();
@@ -241,7 +241,7 @@ fn run_with_laggard(name: &str, seed: u64, step: u64) -> Option<u64> {
     assert!(segment.discard().is_ok() && laggard.commit().is_ok());
     segment.update().unwrap();
     assert!(segment.as_slice() == laggard.as_slice());
-    // What the next script begins with: none of it.
+    // The next script begins with none of these changes.
     for page in 0..PAGES {
         segment.as_mut_slice()[page * PAGE..][own.clone()].fill(0);
     }
@@ -280,7 +280,7 @@ fn check(name: &str) {
         0,
         "{report:?}"
     );
-    // The parent is up to date, so nobody needs an older version.
+    // The parent is up to date, so no process needs an older version.
     assert_eq!(
         (report.frames_retained, report.log_used),
         (0, 0),
@@ -327,7 +327,7 @@ fn random_kills(count: u64) {
             _ => (0, Some(Duration::from_micros(random.random_range(0..4000)))),
         };
         run(&name.0, &mut segment, random.random(), step, delay);
-        // Repair by whoever comes next is tested too.
+        // Repair by the next process to attach is tested too.
         if round % 7 == 0 {
             check(&name.0);
         }

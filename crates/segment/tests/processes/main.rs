@@ -92,7 +92,7 @@ impl Peer {
             if self.from.read_line(&mut line).unwrap_or(0) == 0 {
                 return None;
             }
-            // What the test harness says does not begin so.
+            // Lines of the test harness do not have this mark.
             if let Some((_, answer)) = line.split_once('>') {
                 return Some(answer.trim().to_owned());
             }

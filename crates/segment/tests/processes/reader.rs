@@ -202,7 +202,7 @@ fn a_new_segment_has_the_mode_and_group_that_were_asked_for() {
     let segment = Segment::checkout(&name.0, PAGE, &wide.clone().group(group)).unwrap();
     let meta = std::fs::metadata(segment.path()).unwrap();
     assert_eq!((meta.mode() & 0o777, meta.gid()), (0o660, group));
-    // Who does not ask for it does not get a file that others may write to.
+    // A checkout that does not ask for it is refused a file that others may write to.
     let narrow = Segment::checkout(&name.0, 0, &Options::new());
     assert!(matches!(narrow, Err(Error::NotOurs(_))));
     drop(Segment::checkout(&name.0, 0, &wide).unwrap());

@@ -90,7 +90,7 @@ fn a_stopped_holder_of_the_lock_is_named_and_stops_no_updates() {
     }
 }
 
-/// A process that has published, but not woken anybody, and never will.
+/// A process that has published, but not woken the sleepers, and never will.
 #[test]
 fn who_waits_sees_the_commit_of_a_dead_process() {
     let name = Name::new("unwoken");
@@ -151,8 +151,8 @@ fn a_name_that_goes_while_it_is_removed_is_not_there() {
     assert!(answer.starts_with("NotFound"), "{answer}");
 }
 
-/// A commit prepares without the lock: one that is stopped while it fills its frames delays nobody, and those who
-/// publish meanwhile cost it nothing but the pages that they changed as well.
+/// A commit prepares without the lock: one that is stopped while it fills its frames delays no other, and commits made
+/// meanwhile cost it nothing but the pages that they changed as well.
 #[test]
 fn a_commit_stopped_while_it_prepares_stops_no_other() {
     let name = Name::new("beside");
@@ -203,8 +203,8 @@ impl Trunk {
         self.versions.insert(version, print);
     }
 
-    /// As much as overruns the log, and every frame that was replaced before is used again: who comes new takes
-    /// the free frames with the lowest numbers.
+    /// Commits until the log has overrun the reader and every frame that was replaced before is used again: a new
+    /// checkout takes the free frames with the lowest numbers.
     fn flood(&mut self) {
         for _ in 0..30 {
             self.segment = Segment::checkout(&self.name, 0, &options("auto")).unwrap();

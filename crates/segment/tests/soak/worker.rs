@@ -43,7 +43,8 @@ pub(crate) fn run(what: &str) {
     }
 }
 
-/// False if the process had been stopped for so long that it lost its base: the copy becomes what the trunk is.
+/// Returns false if the process had been stopped for long enough to lose its base: the copy then becomes equal to the
+/// trunk.
 fn done<T>(segment: &mut Segment, result: Result<T, Error>) -> bool {
     match result {
         Ok(_) => true,

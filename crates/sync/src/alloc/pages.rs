@@ -75,11 +75,11 @@ impl Pages {
 
     /// Gives the physical memory back to the kernel where that can be done at once: all reads zero
     /// from then on, and may go on while this runs. Elsewhere it does nothing (see
-    /// [`Pages::gives_back`]). [`Pages::reuse`] is to be called before it is filled again.
+    /// [`Pages::gives_back`]). [`Pages::reuse`] must be called before the memory is filled again.
     ///
     /// # Safety
     ///
-    /// Nobody relies on the content, which is accessed by atomics only.
+    /// No thread relies on the content, which is accessed by atomics only.
     pub unsafe fn discard(&self) {
         if self.gives_back() {
             // SAFETY: whole pages of ours; the caller does not need the content.

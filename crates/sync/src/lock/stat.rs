@@ -3,7 +3,7 @@
 //!
 //! A lock that remembers how contended it has been: acquiring it at once lowers a number a little, having to wait
 //! raises it a lot. The holder of the lock looks at the number and adapts the structure that the lock protects: high
-//! means split, low means join. A node that has been split or joined is *dead*: nobody gets its lock any more.
+//! means split, low means join. A node that has been split or joined is *dead*: no thread gets its lock any more.
 //!
 //! ```text
 //! bits 63..16   15..4      3       2     1     0
@@ -153,7 +153,7 @@ impl StatLock {
         } else {
             LOCKED | DEAD
         };
-        // Lazily: a guard that is made and dropped would unlock somebody else's lock.
+        // `then`, not `then_some`: a guard made eagerly and dropped would unlock a lock that another thread holds.
         (seen & stop == 0 && self.take(seen)).then(|| StatGuard {
             lock: self,
             word: StatWord(seen),
@@ -193,7 +193,7 @@ impl StatGuard<'_> {
         statistic
     }
 
-    /// Unlocks a node that has been unlinked: nobody will hold its lock again.
+    /// Unlocks a node that has been unlinked, and marks it dead: no thread will hold its lock again.
     #[inline]
     pub fn mark_dead(mut self) {
         self.word = StatWord(self.word.0 | DEAD);
@@ -245,7 +245,7 @@ mod tests {
     fn waiting_raises_and_success_lowers() {
         let lock = StatLock::new(StatWord::new(1));
         assert_eq!(lock.lock().expect("alive").count(), -StatLock::UNCONTENDED);
-        // Nobody can see that a thread has begun to wait, so it is tried until one has.
+        // The test cannot observe that a thread has begun to wait, so it tries until one has waited.
         let deadline = Instant::now() + Duration::from_secs(60);
         loop {
             let mut first = lock.lock().expect("alive");

@@ -2,8 +2,8 @@
 //!
 //! `seize` takes a lock of its own where a guard that may move between threads is made or dropped. A forked child would
 //! find that lock held for good if another thread was in there, so a fork waits until none is, and lets none in
-//! meanwhile. What `seize` lets go is reclaimed when this thread is outside again, so foreign code runs neither inside
-//! nor within `seize`.
+//! meanwhile. Blocks that `seize` lets go are reclaimed when this thread is outside again, so foreign code runs neither
+//! inside nor within `seize`.
 
 use std::cell::Cell;
 use std::mem::ManuallyDrop;

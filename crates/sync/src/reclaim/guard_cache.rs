@@ -28,19 +28,20 @@
 //! guards are taken: either the guard is still there and a thread that comes for it later sees the depth, or the thread
 //! enters anew.
 //!
-//! A state only grows, so nobody takes another guard than the one that he marked before the barrier.
+//! A state only grows, so a thread takes no guard but the one that it marked before the barrier.
 //!
 //! ## Invariant FLUSH: a marked guard goes with its thread's pin
 //!
 //! Step 4 leaves a guard alone only if its thread is pinned after the barrier. That thread lowers the depth after the
 //! barrier, so it finds the state even then, and drops the guard itself. And a state is made odd before the guard is
-//! entered, so that step 2 misses no guard that step 1 has met. So what is retired waits for no thread that is not
+//! entered, so that step 2 misses no guard that step 1 has met. So retired blocks wait for no thread that is not
 //! pinned.
 
 use crate::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
 use crate::lock::SpinLock;
 
-/// Bit of a state: the guard may be used without asking. Else the slot has none, or one that somebody wants to be gone.
+/// Bit of a state: the guard may be used without asking. Otherwise the slot has none, or one that a thread has marked
+/// to be taken away.
 const STAYS: u64 = 1;
 
 /// Whether barriers are fences on both sides, because a tool has to see them.
@@ -102,9 +103,9 @@ impl<G> Slot<G> {
         if self.depth.load(Ordering::Relaxed) > 1 || self.guard.with(|guard| guard.is_some()) {
             return;
         }
-        // Nobody puts one here but this thread.
+        // Only this thread puts a guard here.
         if may_stay() {
-            // Relaxed, twice: nobody else changes an even state.
+            // Relaxed, twice: only this thread changes an even state.
             let before = self.state.load(Ordering::Relaxed);
             self.state.store(before + STAYS, Ordering::Relaxed);
             if !cfg!(fyris_mutant = "sync_stays_unseen") {
@@ -153,8 +154,8 @@ impl<G> Slot<G> {
         self.depth.load(Ordering::Relaxed) > 0
     }
 
-    /// Asks for the guard that lies here: the number to take it by, after a barrier. `None` if there is none, or
-    /// somebody else has asked and will see to it.
+    /// Marks the guard that lies here and returns the number to take it by, after a barrier. Returns `None` if there is
+    /// no guard, or if another thread has marked it and will take it.
     ///
     /// The caller has made an Acquire fence after it met the guard.
     pub(super) fn mark(&self) -> Option<u64> {

@@ -50,7 +50,7 @@ static PLACES: [Place; SLOTS] = [const {
     }
 }; SLOTS];
 
-/// Whether guards may stay: without a barrier nobody takes a place.
+/// Whether guards may stay: without a barrier no thread takes a place.
 static POSSIBLE: LazyLock<bool> = LazyLock::new(is_possible);
 
 /// The number of first places that have ever been taken.
@@ -142,8 +142,8 @@ fn end() {
         return;
     }
     HERE.set(spare());
-    // A panic of what is reclaimed has been told by the panic hook; out of here it would end the process.
-    // What it leaves waiting goes as well.
+    // The panic hook has reported a panic of a block that is reclaimed; let out of here it would end the process. The
+    // blocks that the panic leaves waiting are reclaimed as well.
     let last = || {
         settle();
         bag::reclaim_waiting();
@@ -242,7 +242,7 @@ fn hand_in(bag: Bag) {
     let guard = Entered::new(collector());
     guard.retire(Box::new(bag));
     sweep();
-    // Reclaims, if nobody is pinned.
+    // Reclaims, if no thread is pinned.
     drop(guard);
 }
 
@@ -311,7 +311,7 @@ fn make_due(mine: &Mine) {
     mine.due.set(true);
     // SAFETY: as in `settle`.
     let slot = unsafe { &*slot() };
-    // Else nobody would take the guard that lies there.
+    // Otherwise no thread would take the guard that lies there.
     if slot.is_pinned() {
         slot.mark();
     }

@@ -26,8 +26,8 @@
 //! * The end of an [`OwnedGuard`] reclaims what waited for it alone (and for those that began with it, as they share
 //!   one guard of the collector), on the thread where it ends, also if a [`LocalGuard`] of that thread lives: what is
 //!   reclaimed then was handed in before that one began. It hands in what the thread that drops it has retired, if that
-//!   is due, unless a [`LocalGuard`] of that thread lives: then the end of that one does. What was retired under it on
-//!   other threads they hand in themselves.
+//!   is due, unless a [`LocalGuard`] of that thread lives: then the end of that one does. Other threads that retired
+//!   blocks under it hand them in themselves.
 //!
 //! # How much garbage waits
 //!
@@ -116,7 +116,7 @@ pub trait Retire {
     ///
     /// # Safety
     ///
-    /// Nobody else can reach `ptr` any more, and it is reclaimed once.
+    /// Only the caller can still reach `ptr`, and it is reclaimed once.
     unsafe fn reclaim(ptr: *mut Self);
 }
 
@@ -144,7 +144,7 @@ pub fn pin_owned() -> OwnedGuard {
     OwnedGuard(scheme::enter_owned())
 }
 
-/// Frees what this thread has retired, as far as nobody else is pinned.
+/// Frees the blocks that this thread has retired, except those that wait for a pin of another thread.
 ///
 /// Does nothing under a pin of the same thread. For tests, and for threads about to be idle.
 pub fn flush() {
@@ -262,7 +262,7 @@ mod tests {
         unsafe { pin.retire(block) };
         pin.flush_on_drop();
         drop(pin);
-        // Nobody else retires anything here: the idle thread's guard must have gone in that round.
+        // No other thread retires anything here: the idle thread's guard must have been dropped in that round.
         await_count(&FREED, 1);
         drop(over);
         idle.join().unwrap();
@@ -345,7 +345,7 @@ mod tests {
                 .for_each(|writer| writer.join().unwrap());
             stop.store(true, Ordering::Relaxed);
         });
-        // SAFETY: the last one, which nobody else can reach any more.
+        // SAFETY: the last one, which only this thread can still reach.
         unsafe { Page::reclaim(shared.into_inner()) };
     }
 }

@@ -51,7 +51,7 @@ fn key() -> Option<libc::pthread_key_t> {
     match KEY.compare_exchange(0, mine, Ordering::Relaxed, Ordering::Relaxed) {
         Ok(_) => Some(key),
         Err(first) => {
-            // SAFETY: created above and used by nobody.
+            // SAFETY: created above, and no thread uses it.
             unsafe { libc::pthread_key_delete(key) };
             Some((first - 1) as libc::pthread_key_t)
         }

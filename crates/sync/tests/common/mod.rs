@@ -17,7 +17,7 @@ impl Retire for Counted {
     }
 }
 
-/// Retires so many new blocks.
+/// Retires `blocks` new blocks, each of which adds one to `count` when it is reclaimed.
 pub(crate) fn retire(blocks: usize, count: &'static AtomicUsize, pin: &impl Guard) {
     for _ in 0..blocks {
         // SAFETY: never shared, retired once.
@@ -25,7 +25,7 @@ pub(crate) fn retire(blocks: usize, count: &'static AtomicUsize, pin: &impl Guar
     }
 }
 
-/// Waits until so many are reclaimed: another test of the process may be pinned for a moment.
+/// Waits until `count` is `wanted`: another test of the process may be pinned for a moment.
 pub(crate) fn await_count(count: &AtomicUsize, wanted: usize) {
     let begun = Instant::now();
     while count.load(Ordering::Relaxed) != wanted {

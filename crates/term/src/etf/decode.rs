@@ -33,7 +33,7 @@ fn compressed(reader: &mut Reader<'_>, budget: &mut InflateBudget) -> Result<Ter
     budget.take(inflated.len());
     let allowed = inflate::allowed_elements(reader.offset() - at).min(budget.elements());
     let mut inner = Reader::inflated(&inflated, allowed);
-    // As OTP does, bytes behind the inflated term are let pass: they were written by nobody.
+    // As in OTP, bytes behind the inflated term are ignored: no encoder writes any.
     let decoded = term(&mut inner, 0);
     budget.take_elements(allowed - inner.allowed());
     decoded.map_err(|error| DecodeError::new(at, DecodeErrorKind::Inflated(Box::new(error))))

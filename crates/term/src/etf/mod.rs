@@ -14,8 +14,8 @@
 //! 131 80 size:32 zlib    the same, compressed: `size` bytes once inflated
 //! ```
 //!
-//! A term is one tag byte and what the tag asks for; `tag.rs` lists the tags. Numbers are
-//! big-endian, except the digits of a bignum.
+//! A term is one tag byte and the fields that the tag asks for; `tag.rs` lists the tags. Numbers are big-endian, except
+//! the digits of a bignum.
 //!
 //! # Invariants
 //!
@@ -35,8 +35,8 @@
 //! *Errors point.* A [`DecodeError`] carries the offset of the byte where the offending item
 //! begins, never beyond the end of the input.
 //!
-//! *Canonical.* What `binary_to_term` accepts in more than one spelling (a bignum that fits a small
-//! integer, an empty `LIST_EXT`, a bitstring of whole bytes, a map in any order) becomes one `Term`.
+//! *Canonical.* A value that `binary_to_term` accepts in more than one spelling (a bignum that fits a small integer, an
+//! empty `LIST_EXT`, a bitstring of whole bytes, a map in any order) becomes one `Term`.
 //!
 //! # Where this decoder differs from `binary_to_term` of OTP 25
 //!
@@ -44,8 +44,8 @@
 //!   without any word, and `fun M:F/A` with an arity above 255 are refused; OTP takes them.
 //! * Compressed terms that inflate to more than [`MAX_INFLATED`] bytes, or to millions of elements that were hardly any
 //!   bytes (see *bounded allocation*), are refused; OTP takes them if the memory is there.
-//! * A few tags between 71 and 79 stand for addresses and table indexes inside a running node, which
-//!   yet reads them from anybody. Here they are no tags.
+//! * A few tags between 71 and 79 stand for addresses and table indexes inside a running node, which yet reads them
+//!   from any peer. They are no tags here.
 //! * `0.0` and `-0.0` may both be keys of one map, as in OTP 27.
 //! * No node name is special: OTP applies narrower limits to identifiers of the node it runs on.
 //! * Bytes behind the term are an error in [`decode`]; OTP ignores them, as [`decode_prefix`] does.
@@ -124,8 +124,8 @@ pub fn decode_prefix_within(
 ///
 /// # Errors
 ///
-/// As [`decode_prefix_within`] if the budget has no room. What the bytes say is looked at as far as it tells where
-/// terms end, so bytes that do not decode may be measured.
+/// As [`decode_prefix_within`] if the budget has no room. The bytes are read only as far as they tell where terms end,
+/// so bytes that do not decode may be measured.
 pub fn measure_prefix_within(input: &[u8], budget: &mut InflateBudget) -> Result<(), DecodeError> {
     match input {
         [VERSION, tag::COMPRESSED, ..] => {

@@ -313,8 +313,8 @@ impl KeyBuf {
     pub(super) fn put_number(&mut self, number: Number) {
         let Number { tag, word, len } = number;
         if let Some(room) = self.room(9) {
-            // The first eight bytes go in one store: whoever hashes or compares a short key next loads them
-            // at once, and a load across two stores would have to wait for both.
+            // The first eight bytes go in one store: code that hashes or compares a short key next loads them at once,
+            // and a load across two stores would have to wait for both.
             let bytes = word.to_be_bytes();
             let first = u64::from_le_bytes(bytes) << 8 | u64::from(tag);
             room[8] = bytes[7];

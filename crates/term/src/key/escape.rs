@@ -38,8 +38,8 @@ pub(super) fn put(out: &mut KeyBuf, tag: u8, content: &[u8], bits: Option<u8>) {
     put_with_zeros(out, tag, content, bits);
 }
 
-/// The general case. Where there is room for the worst that can come, byte by byte: a zero brings its mark along and
-/// any other byte overwrites the mark before it, which asks nothing that a processor could guess wrong.
+/// The general case. If there is room for the longest result, escapes byte by byte: each byte is stored with a mark
+/// behind it, which the next byte overwrites unless the first one is zero; so there is no branch to be mispredicted.
 #[inline(never)]
 fn put_with_zeros(out: &mut KeyBuf, tag: u8, content: &[u8], bits: Option<u8>) {
     let Some(room) = out.room(2 * content.len() + 3) else {
@@ -217,7 +217,7 @@ mod tests {
                 let (read, taken) = read(&buf.order()[1..]).expect("there is an end");
                 assert_eq!(*read, content[..], "{len} {every}");
                 assert_eq!(buf.order()[1 + taken..], [8]);
-                // What is cut off may look like an end, but is no reason to read on.
+                // Bytes that are cut off may look like an end, but are no reason to read on.
                 for cut in 1..=taken {
                     let content = super::read(&buf.order()[1..cut]);
                     assert!(content.is_none_or(|(read, _)| read.len() < cut));

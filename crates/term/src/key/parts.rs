@@ -68,7 +68,7 @@ fn behind_fraction(bytes: &[u8]) -> Option<&[u8]> {
 #[inline]
 pub fn strip<'a>(order: &'a [u8], term: &[u8]) -> Option<&'a [u8]> {
     let behind = order.strip_prefix(term)?;
-    // What begins alike may go on: a number with a fraction, a name behind a zero byte.
+    // Keys that begin alike may go on: a number with a fraction, a name behind a zero byte.
     const _: () = assert!(tag::FRACTION == tag::ESCAPED);
     let goes_on = behind.first() == Some(&tag::FRACTION);
     (!goes_on || cfg!(fyris_mutant = "key_part_goes_on")).then_some(behind)

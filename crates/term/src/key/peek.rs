@@ -106,7 +106,7 @@ fn big_endian(bytes: &[u8]) -> u64 {
     let len = bytes.len();
     match (bytes, bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
         (_, Some(&high), Some(&low)) => {
-            // What both halves hold is the same in both.
+            // Bytes that both halves hold are equal in both, so `|` does not change them.
             u64::from(u32::from_be_bytes(low))
                 | u64::from(u32::from_be_bytes(high)) << (8 * (len - 4) % 64)
         }
@@ -144,7 +144,7 @@ pub fn as_binary(order: &[u8]) -> Option<Arc<[u8]>> {
     if escaped.len() > SHORT {
         return escape::read(&order[1..]).map(|(content, _)| Arc::from(&*content));
     }
-    // What follows a zero is a mark: it is written, and then written over. No branch depends on the content.
+    // The byte behind a zero is a mark: it is written, and then overwritten. No branch depends on the content.
     let mut content = [0; SHORT];
     let (mut len, mut before) = (0, u8::MAX);
     for &byte in escaped {

@@ -181,7 +181,8 @@ impl<'a> KeyWriter<'a> {
         self.out.push(arity);
     }
 
-    /// A closure: as many terms as it has captured follow, from the left. Those in `fun` itself are not looked at.
+    /// Begins a closure: `captured` terms follow, its captured values from the left. The values in `fun` itself are not
+    /// read.
     pub fn begin_local_fun(&mut self, fun: &LocalFun, captured: usize) {
         escape::put(
             self.out,

@@ -1,6 +1,6 @@
 //! serde, both ways and two ways.
 //!
-//! # A term in somebody's format
+//! # A term in another format
 //!
 //! [`Term`](crate::Term) implements `Serialize` and `Deserialize` for self-describing formats (JSON, CBOR,
 //! MessagePack), and every term survives the round trip exactly. Types that the format has are used as they are:

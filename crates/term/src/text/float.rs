@@ -51,7 +51,7 @@ impl Digits {
                 exponent: 0,
             };
         }
-        // Where the first digit stands, seen from the point.
+        // The place of the first digit, counted from the point.
         let place = whole.len() as i32 - (all.len() - digits.len()) as i32 - 1;
         Digits {
             digits: digits.trim_end_matches('0').into(),

@@ -90,7 +90,7 @@ impl<'a> Parser<'a> {
             let end = self.scan.at;
             self.scan.skip_blank();
             if self.scan.peek() != Some('"') {
-                // What is behind the term is not ours to take.
+                // Text behind the term is left to the caller.
                 self.scan.at = end;
                 return Ok(text);
             }

@@ -37,7 +37,7 @@ impl<'a> Scanner<'a> {
     pub(super) fn skip_blank(&mut self) {
         while let Some(c) = self.peek() {
             match c {
-                // What Erlang takes for white space: controls, the space, and the no-break space with the C1 controls.
+                // The white space of Erlang: controls, the space, and the no-break space with the C1 controls.
                 '\0'..=' ' | '\u{80}'..='\u{A0}' => {
                     self.bump();
                 }

@@ -163,7 +163,7 @@ impl<'a, B: Build> Run<'a, '_, B> {
         (NOWHERE, self.builder.int(0))
     }
 
-    /// The term at a place: the common kinds here, in those who call.
+    /// Builds the term at a place: the common kinds here, inlined into the callers.
     #[inline(always)]
     fn term(&mut self, at: usize, depth: usize) -> (usize, B::Out) {
         let Some(&tag) = self.bytes.get(at) else {

@@ -2,8 +2,8 @@
 //!
 //! # Why another form
 //!
-//! Key bytes pay for their order: escapes, big-endian numbers, names of atoms spelled out. Elements that nobody looks
-//! for need none of that. A value is read once from front to back, in the process that wrote it, so atoms are their
+//! Key bytes pay for their order: escapes, big-endian numbers, names of atoms spelled out. Elements that are not looked
+//! up need none of that. A value is read once from front to back, in the process that wrote it, so atoms are their
 //! numbers here, integers are little-endian, and large binaries stay where they are: the value holds their place in a
 //! list of shared blobs, and reading one costs a reference count instead of a copy. Values do not leave the process.
 //!

@@ -81,7 +81,7 @@ fn pass_all(bytes: &[u8], at: &mut usize) -> Result<()> {
             continue;
         }
         *at += 1 + usize::from(following % PART);
-        // So many terms that a number cannot count them are not there anyway.
+        // Saturates: more terms than a `u64` counts cannot be in the bytes.
         pending = (pending - 1).saturating_add(u64::from(following / PART));
     }
     // The last one may have claimed bytes that are not there.
