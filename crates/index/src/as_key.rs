@@ -15,7 +15,7 @@ pub trait AsKey<K: ?Sized> {
     /// The type that is hashed and compared.
     type Key: ?Sized;
 
-    /// The key to look for.
+    /// Returns the key to look for.
     fn as_key(&self) -> &Self::Key;
 }
 

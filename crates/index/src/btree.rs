@@ -77,7 +77,8 @@ impl<E: Entry<Key: Ord>> LockedBTree<E> {
     }
 }
 
-/// The entries of a tree in a range. The standard library's panics when a range ends before it begins.
+/// Returns the entries of a tree in a range; none if the range ends before it begins, where the standard library's
+/// method panics.
 fn within<'t, E: Entry<Key: Ord>>(
     tree: &'t BTreeSet<ByKey<E>>,
     (from, to): Range<'_, E::Key>,
@@ -140,7 +141,7 @@ impl<E: Entry<Key: Ord> + Send + Sync> Index<E> for LockedBTree<E> {
         self.read().len()
     }
 
-    /// An estimate: the nodes of the standard library's tree, which does not tell, are two thirds full.
+    /// Returns an estimate: the nodes of the standard library's tree, which does not tell, are two thirds full.
     fn memory(&self) -> usize {
         size_of::<Self>() + self.len() * size_of::<E>() * 3 / 2
     }

@@ -38,7 +38,7 @@ impl<V> Clone for BytesRef<V> {
 impl<V> Copy for BytesRef<V> {}
 
 impl<V> PartialEq for BytesRef<V> {
-    /// Identity: the same entry, not an equal one.
+    /// Returns whether they are the same entry, not an equal one.
     fn eq(&self, other: &Self) -> bool {
         self.0 == other.0
     }
@@ -104,7 +104,7 @@ impl<V> BytesRef<V> {
             .expect("the size of a value and a slice that exist")
     }
 
-    /// The key, for as long as the entry is known to live.
+    /// Returns the key, for as long as the entry is known to live.
     ///
     /// # Safety
     ///
@@ -119,7 +119,7 @@ impl<V> BytesRef<V> {
         }
     }
 
-    /// The value, for as long as the entry is known to live.
+    /// Returns the value, for as long as the entry is known to live.
     ///
     /// # Safety
     ///
@@ -130,7 +130,7 @@ impl<V> BytesRef<V> {
         unsafe { &(*self.0.as_ptr()).value }
     }
 
-    /// The key and the value, for as long as the entry is known to live.
+    /// Returns the key and the value, for as long as the entry is known to live.
     ///
     /// # Safety
     ///

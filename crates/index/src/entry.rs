@@ -20,7 +20,7 @@ pub unsafe trait Entry: Copy {
     /// The key by which entries are found.
     type Key: ?Sized;
 
-    /// The entry's key.
+    /// Returns the entry's key.
     fn key(&self) -> &Self::Key;
 
     /// Returns whether this is the entry's key.
@@ -48,10 +48,10 @@ pub unsafe trait Entry: Copy {
         crate::prefetch::read(std::ptr::without_provenance::<u8>(at));
     }
 
-    /// The handle as a number: non-zero, below 2^48.
+    /// Returns the handle as a number: non-zero, below 2^48.
     fn into_bits(self) -> u64;
 
-    /// The handle back from its number.
+    /// Returns the handle of a number of [`Entry::into_bits`].
     ///
     /// # Safety
     ///

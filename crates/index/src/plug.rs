@@ -32,7 +32,7 @@ impl Features {
         concurrent_writers: true,
     };
 
-    /// Without iteration.
+    /// Removes iteration from the features.
     #[must_use]
     pub fn without_iteration(self) -> Features {
         Features {
@@ -41,7 +41,7 @@ impl Features {
         }
     }
 
-    /// With one writer at a time.
+    /// Removes concurrent writers from the features: there is one writer at a time.
     #[must_use]
     pub fn without_concurrent_writers(self) -> Features {
         Features {
@@ -90,10 +90,10 @@ pub unsafe trait IndexFactory: Send + Sync + 'static {
 /// [`Index`] behind a pointer; its methods do what those of the same name do. Their names differ, so that both traits
 /// can be in scope.
 pub trait DynIndex<E: Entry>: Send + Sync {
-    /// As [`Index::get`].
+    /// Works like [`Index::get`].
     fn dyn_get(&self, key: &E::Key, guard: &LocalGuard) -> Option<E>;
 
-    /// As [`Index::upsert`]; `f` is called once.
+    /// Works like [`Index::upsert`]; `f` is called once.
     fn dyn_upsert(
         &self,
         key: &E::Key,
@@ -101,7 +101,7 @@ pub trait DynIndex<E: Entry>: Send + Sync {
         f: &mut dyn FnMut(Option<E>) -> Action<E>,
     );
 
-    /// As [`Index::scan`].
+    /// Works like [`Index::scan`].
     fn dyn_scan(
         &self,
         range: Range<'_, E::Key>,
@@ -110,37 +110,37 @@ pub trait DynIndex<E: Entry>: Send + Sync {
         out: &mut Batch<E>,
     ) -> bool;
 
-    /// As [`Index::len`].
+    /// Works like [`Index::len`].
     fn dyn_len(&self) -> usize;
 
-    /// As [`Index::is_empty`].
+    /// Works like [`Index::is_empty`].
     fn dyn_is_empty(&self) -> bool;
 
-    /// As [`Index::memory`].
+    /// Works like [`Index::memory`].
     fn dyn_memory(&self) -> usize;
 
-    /// As [`Index::next_entry`].
+    /// Works like [`Index::next_entry`].
     fn dyn_next_entry(&self, after: Option<&E::Key>, guard: &LocalGuard) -> Option<E>;
 
-    /// As [`Index::split`].
+    /// Works like [`Index::split`].
     fn dyn_split(&self, parts: usize, guard: &LocalGuard, out: &mut Batch<E>);
 
-    /// As [`Index::slots`].
+    /// Works like [`Index::slots`].
     fn dyn_slots(&self) -> usize;
 
-    /// As [`Index::slot`].
+    /// Works like [`Index::slot`].
     fn dyn_slot(&self, slot: usize, guard: &LocalGuard, out: &mut Batch<E>);
 }
 
 /// [`OrderedIndex`] behind a pointer; its methods do what those of the same name do.
 pub trait DynOrderedIndex<E: Entry>: DynIndex<E> {
-    /// As [`OrderedIndex::seek`].
+    /// Works like [`OrderedIndex::seek`].
     fn dyn_seek(&self, from: Bound<&E::Key>, guard: &LocalGuard) -> Option<E>;
 
-    /// As [`OrderedIndex::seek_back`].
+    /// Works like [`OrderedIndex::seek_back`].
     fn dyn_seek_back(&self, from: Bound<&E::Key>, guard: &LocalGuard) -> Option<E>;
 
-    /// As [`OrderedIndex::scan_back`].
+    /// Works like [`OrderedIndex::scan_back`].
     fn dyn_scan_back(
         &self,
         range: Range<'_, E::Key>,
@@ -149,7 +149,7 @@ pub trait DynOrderedIndex<E: Entry>: DynIndex<E> {
         out: &mut Batch<E>,
     ) -> bool;
 
-    /// As [`OrderedIndex::estimated_rank`].
+    /// Works like [`OrderedIndex::estimated_rank`].
     fn dyn_estimated_rank(&self, bound: Bound<&E::Key>, guard: &LocalGuard) -> f64;
 }
 

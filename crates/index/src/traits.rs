@@ -42,7 +42,7 @@ pub struct IndexOptions {
 }
 
 impl IndexOptions {
-    /// Room for this many entries.
+    /// Makes options with room for `capacity` entries.
     pub fn with_capacity(capacity: usize) -> Self {
         Self {
             capacity,
@@ -112,9 +112,9 @@ pub trait Index<E: Entry>: Send + Sync {
         self.len() == 0
     }
 
-    /// As [`Index::upsert`] for the first of some ascending keys, one at least, in their order: as many as the index
-    /// comes by at once. `f` says what becomes of a key, given its place among them; `None`: nothing, and none of those
-    /// behind it is looked at. Returns how many were done.
+    /// Works like [`Index::upsert`] for the first of some ascending keys, one at least, in their order: as many as the
+    /// index comes by at once. `f` says what becomes of a key, given its place among them; `None`: nothing, and none of
+    /// those behind it is looked at. Returns how many were done.
     ///
     /// Each key changes by itself, at the latest when the call returns; `f` is held to what is said there.
     fn upsert_run<'k>(
@@ -179,7 +179,7 @@ pub trait OrderedIndex<E: Entry>: Index<E> {
     /// Returns the last entry at or below the bound (below for `Excluded`; the last of all for `Unbounded`).
     fn seek_back(&self, from: Bound<&E::Key>, pin: &impl Guard) -> Option<E>;
 
-    /// As [`Index::scan`], from the end of the range, downwards.
+    /// Works like [`Index::scan`], from the end of the range, downwards.
     fn scan_back(
         &self,
         range: Range<'_, E::Key>,

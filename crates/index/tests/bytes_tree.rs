@@ -24,8 +24,8 @@ enum Command {
     Pop,
 }
 
-/// Keys that meet again: with long common beginnings, that end in zeros or begin other keys, and with much before
-/// what tells them apart.
+/// Generates keys that meet again: with long common beginnings, that end in zeros or begin other keys, and with much
+/// before what tells them apart.
 fn key() -> impl Strategy<Value = Vec<u8>> {
     let tail = prop::collection::vec(prop_oneof![Just(0u8), Just(1), Just(255)], 0..5);
     (0..30usize, tail).prop_map(|(length, tail)| {
@@ -241,7 +241,7 @@ fn histories_are_linearizable() {
     }
 }
 
-/// One operation on the one key, with the times before and after it.
+/// Runs one operation on the one key, with the times before and after it.
 fn step(
     tree: &BytesTree<u64>,
     start: Instant,

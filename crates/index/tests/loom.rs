@@ -17,7 +17,7 @@ use models::{Chosen, Handle, add, get, put, remove};
 
 type Table = HashIndex<Handle, Chosen>;
 
-/// The `n`-th key of the lower half of hashes, in the first bucket of a table of two.
+/// Returns the `n`-th key of the lower half of hashes, in the first bucket of a table of two.
 fn key(n: u64) -> u64 {
     n << 40 | 1
 }

@@ -14,7 +14,7 @@ use fyris_index::ordered::{PrefixKey, Separator, TreeKey};
 use fyris_index::{ConcurrentTree, InlineTree};
 use proptest::prelude::*;
 
-/// The promises of [`TreeKey`] over all pairs and triples of some keys, and a tree of them.
+/// Checks the promises of [`TreeKey`] over all pairs and triples of some keys, and a tree of them.
 fn check<K: TreeKey + Clone + Debug + Send + Sync + 'static>(keys: Vec<K>) {
     let tree = ConcurrentTree::new();
     let tree = tree.pin();
@@ -49,7 +49,8 @@ fn check_pair<K: TreeKey + Debug>(low: &K, high: &K) {
     }
 }
 
-/// The middle key lies between two separators; behind what these share, key prefixes are in order as well.
+/// Checks that the middle key lies between two separators; behind the bytes that these share, key prefixes are in order
+/// as well.
 fn check_triple<K: TreeKey + Debug>(keys: &[K]) {
     let [low, middle, high] = keys else {
         unreachable!()
@@ -80,7 +81,7 @@ fn check_head<K: PrefixKey + Debug + Send + Sync + 'static>(keys: Vec<K>) {
     check(keys);
 }
 
-/// Numbers that meet again, near the ends of a word and anywhere.
+/// Generates numbers that meet again, near the ends of a word and anywhere.
 fn number() -> impl Strategy<Value = u128> {
     let near = |base: u128| (0..3u128).prop_map(move |n| base.wrapping_sub(1).wrapping_add(n));
     prop_oneof![
@@ -96,7 +97,7 @@ fn numbers() -> impl Strategy<Value = Vec<u128>> {
     prop::collection::vec(number(), 0..40)
 }
 
-/// Text with common beginnings, dots, slashes and zeros.
+/// Generates text with common beginnings, dots, slashes and zeros.
 fn texts() -> impl Strategy<Value = Vec<String>> {
     let start = prop_oneof![
         Just(""),
@@ -125,7 +126,7 @@ fn address(n: u128) -> IpAddr {
     }
 }
 
-/// Before and after the moment that instants are counted from.
+/// Returns an instant before or after the moment that instants are counted from.
 fn instant(n: u128) -> Instant {
     static NOW: OnceLock<Instant> = OnceLock::new();
     let (now, span) = (

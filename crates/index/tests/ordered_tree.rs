@@ -51,7 +51,7 @@ fn ops() -> impl Strategy<Value = Vec<Op>> {
     prop::collection::vec(op, 0..500)
 }
 
-/// True where `BTreeMap::range` would panic.
+/// Returns true where `BTreeMap::range` would panic.
 fn backwards(a: &Bound<i32>, b: &Bound<i32>) -> bool {
     match (a, b) {
         (Bound::Unbounded, _) | (_, Bound::Unbounded) => false,

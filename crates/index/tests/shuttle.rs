@@ -69,7 +69,7 @@ fn together<I: Send + Sync + 'static>(index: &Arc<I>, work: &[fn(&I)]) {
         .for_each(|thread| thread.join().unwrap());
 }
 
-/// The keys upwards, a leaf at a time.
+/// Returns the keys upwards, a leaf at a time.
 fn up(index: &Tree) -> Vec<u64> {
     let (mut keys, mut batch) = (Vec::new(), Batch::new());
     loop {
@@ -84,7 +84,7 @@ fn up(index: &Tree) -> Vec<u64> {
     }
 }
 
-/// The keys downwards.
+/// Returns the keys downwards.
 fn down(index: &Tree) -> Vec<u64> {
     let (mut keys, mut batch) = (Vec::new(), Batch::new());
     loop {
@@ -223,7 +223,7 @@ fn a_leaf_that_writers_wait_for_splits_and_joins_again() {
 
 type Inline = InlineMap<u64, u64, Chosen>;
 
-/// Keys that lie all over the buckets.
+/// Returns the `n`-th of some keys that lie all over the buckets.
 fn key(n: u64) -> u64 {
     n.wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }

@@ -18,14 +18,14 @@ fn run(spec: &str, subject: &str) -> String {
     }
 }
 
-/// Each case: specification, subject, result.
+/// Checks each case: specification, subject, result.
 fn check(cases: &[(&str, &str, &str)]) {
     for (spec, subject, expected) in cases {
         assert_eq!(run(spec, subject), *expected, "{spec} of {subject}");
     }
 }
 
-/// Each case: an expression and its value in the body of `{{'$1','$2'}, [], [Expression]}` over `{1, a}`.
+/// Checks each case: an expression and its value in the body of `{{'$1','$2'}, [], [Expression]}` over `{1, a}`.
 fn values(cases: &[(&str, &str)]) {
     for (expression, expected) in cases {
         let spec = format!("[{{{{'$1','$2'}},[],[{expression}]}}]");

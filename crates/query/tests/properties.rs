@@ -155,7 +155,7 @@ fn check_plans(case: &Case) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// A body that provably preserves the key preserves it.
+/// Checks that a body that provably preserves the key preserves it.
 fn check_kept_keys(case: &Case) -> Result<(), TestCaseError> {
     let Some(spec) = compiled(case) else {
         return Ok(());

@@ -54,7 +54,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// The peer: commits a word (or all) of each page it is told.
+/// Runs the peer: commits a word (or all) of each page it is told.
 fn peer(name: &str, other: bool) -> Result<()> {
     pin(usize::from(other));
     let mut segment = Segment::checkout(name, 0, &Options::new())?;
@@ -127,7 +127,7 @@ enum Pages {
     Hot,
 }
 
-/// Commit and update by 100 pages, a word each: nanoseconds a page.
+/// Measures commit and update by 100 pages, a word each: nanoseconds a page.
 fn sparse(other: bool, pages: Pages, local: bool) -> Result<(f64, f64)> {
     let name = fresh("sparse", PAGES * PAGE)?;
     pin(0);
@@ -159,7 +159,7 @@ fn sparse(other: bool, pages: Pages, local: bool) -> Result<(f64, f64)> {
     Ok((median(commits), median(updates)))
 }
 
-/// Update of 100 wholly rewritten pages: nanoseconds a page.
+/// Measures an update of 100 wholly rewritten pages: nanoseconds a page.
 fn dense(other: bool) -> Result<f64> {
     let name = fresh("dense", PAGES * PAGE)?;
     pin(0);
@@ -179,7 +179,7 @@ fn dense(other: bool) -> Result<f64> {
     Ok(median(updates))
 }
 
-/// The first write to a page after a commit, or a write to a page written in every commit.
+/// Measures the first write to a page after a commit, or a write to a page written in every commit.
 fn faults(hot: bool) -> Result<f64> {
     let name = fresh("faults", PAGES * PAGE)?;
     pin(0);
@@ -207,7 +207,7 @@ fn faults(hot: bool) -> Result<f64> {
     Ok(median(times))
 }
 
-/// A commit of one word, less what its page costs: the fixed part.
+/// Measures a commit of one word, less what its page costs: the fixed part.
 fn commit_fixed(size: usize, declared: bool) -> Result<f64> {
     let name = fresh("fixed", size)?;
     let options = if declared {
@@ -272,7 +272,7 @@ fn copies(count: usize, stride: usize) -> f64 {
     median(times)
 }
 
-/// The kernel's own copy-on-write fault, on a private mapping of a memfd.
+/// Measures the kernel's own copy-on-write fault, on a private mapping of a memfd.
 fn cow_fault() -> Result<f64> {
     use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, munmap};
     let memory = rustix::fs::memfd_create("cow", rustix::fs::MemfdFlags::CLOEXEC)?;
@@ -304,7 +304,7 @@ fn cow_fault() -> Result<f64> {
     Ok(median(times))
 }
 
-/// A new segment with every page committed once.
+/// Makes a new segment with every page committed once.
 fn fresh(case: &str, size: usize) -> Result<String> {
     let name = format!("speed-{case}-{}", std::process::id());
     let mut segment = Segment::checkout(&name, size, &Options::new().exclusive(true).declared())?;

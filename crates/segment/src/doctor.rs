@@ -213,7 +213,7 @@ impl Doctor {
         Ok(())
     }
 
-    /// Each change of a page starts from the frame that the one before left.
+    /// Checks that each change of a page starts from the frame that the one before left.
     fn check_log(&self, positions: std::ops::Range<u64>) -> Result<()> {
         let mut last = std::collections::HashMap::new();
         for position in positions {
@@ -235,7 +235,7 @@ impl Doctor {
         Ok(())
     }
 
-    /// Kept frames have left the log, and no page or other entry has them.
+    /// Checks that kept frames have left the log, and no page or other entry has them.
     fn check_kept(&self, tail: u64) -> Result<()> {
         let mut seen = vec![false; self.trunk.geometry.frames + 1];
         for page in 0..self.trunk.geometry.pages {
@@ -259,7 +259,7 @@ impl Doctor {
         }
     }
 
-    /// Words in the log are those of the frames.
+    /// Checks that the words in the log are those of the frames.
     fn check_few(&self, position: u64, head: &Head) -> Result<()> {
         let (before, after) = (
             self.trunk.frame(head.before)?,

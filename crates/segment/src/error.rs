@@ -170,7 +170,7 @@ impl Error {
         move |errno| Error::of(errno, what, None)
     }
 
-    /// As [`Error::os`], of a call that names a file.
+    /// Works like [`Error::os`], for a call that names a file.
     pub(crate) fn os_at(what: &'static str, path: &Path) -> impl Fn(Errno) -> Error {
         move |errno| Error::of(errno, what, Some(path))
     }
@@ -187,7 +187,7 @@ impl Error {
     }
 }
 
-/// A file's name, if there is one.
+/// Returns a text that names the file, empty if there is none.
 fn named(path: &Option<PathBuf>) -> String {
     path.as_ref()
         .map_or(String::new(), |path| format!(" {path:?}"))

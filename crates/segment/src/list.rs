@@ -79,7 +79,7 @@ impl Segment {
     }
 }
 
-/// The segment of a name, unless it went meanwhile.
+/// Returns the segment of a name, unless it went meanwhile.
 fn listed(name: &str) -> Option<Listed> {
     let place = Place::of(Path::new(name)).ok()?;
     let overview = Trunk::glance(&place).map(|glance| Overview {

@@ -73,7 +73,7 @@ impl Mapping {
         Ok(self)
     }
 
-    /// The first byte, at a multiple of the page size.
+    /// Returns the address of the first byte, a multiple of the page size.
     pub(crate) fn start(&self) -> *mut u8 {
         self.start
     }
@@ -146,7 +146,7 @@ unsafe impl Send for ForkMark {}
 unsafe impl Sync for ForkMark {}
 
 impl ForkMark {
-    /// A mark for this process.
+    /// Makes a mark for this process.
     pub(crate) fn new() -> Result<ForkMark> {
         // SAFETY: a new anonymous mapping touches no memory of ours.
         let page = unsafe {
@@ -189,7 +189,7 @@ unsafe impl Send for ForkProbe {}
 unsafe impl Sync for ForkProbe {}
 
 impl ForkProbe {
-    /// As [`ForkMark::forked`].
+    /// Works like [`ForkMark::forked`].
     ///
     /// # Safety
     ///
@@ -201,7 +201,7 @@ impl ForkProbe {
     }
 }
 
-/// The id of this process, without a system call as a rule: kept in a page that the kernel wipes in children.
+/// Returns the id of this process, without a system call as a rule: kept in a page that the kernel wipes in children.
 pub(crate) fn this_process() -> u32 {
     static PAGE: AtomicPtr<AtomicU32> = AtomicPtr::new(ptr::null_mut());
     // Acquire: pairs with the Release of the exchange below.

@@ -41,13 +41,14 @@ impl Place {
         })
     }
 
-    /// The name of the anonymous segment of this user that a file would be, if it would be one.
+    /// Returns the name of the anonymous segment of this user whose file has this name, if there
+    /// may be one.
     pub(crate) fn named_in_memory(file: &str) -> Option<&str> {
         let name = file.strip_prefix(&prefix())?;
         Place::of(Path::new(name)).is_ok().then_some(name)
     }
 
-    /// The folder that the file is in.
+    /// Returns the folder that the file is in.
     pub(crate) fn folder(&self) -> &Path {
         match self.path.parent() {
             Some(folder) if !folder.as_os_str().is_empty() => folder,

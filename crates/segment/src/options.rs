@@ -171,7 +171,7 @@ impl Options {
         self
     }
 
-    /// Short for [`Tracking::Declared`].
+    /// Sets the tracking to [`Tracking::Declared`].
     pub fn declared(self) -> Self {
         self.tracking(Tracking::Declared)
     }
@@ -211,10 +211,10 @@ impl Options {
         self
     }
 
-    /// The paper's flag for garbage collectors: what this process writes in this byte range, whole
-    /// units, is its own. It is never committed, and pages wholly inside are not tracked: no fault.
-    /// An update brings the trunk's changes into units that were not written here. [`Segment::discard`] leaves
-    /// them alone. If this process is evicted, pages wholly inside that the trunk has changed become the trunk's.
+    /// Makes a byte range of whole units private, as the paper's flag for garbage collectors does: the bytes that this
+    /// process writes there are never committed, and pages wholly inside are not tracked: no fault. An update brings
+    /// the trunk's changes into units that were not written here. [`Segment::discard`] leaves them alone. If this
+    /// process is evicted, pages wholly inside that the trunk has changed become the trunk's.
     ///
     /// [`Segment::discard`]: crate::Segment::discard
     pub fn private(mut self, range: Range<usize>) -> Self {
@@ -250,7 +250,7 @@ impl Options {
         }
     }
 
-    /// The shape of a new segment of `size` bytes.
+    /// Returns the shape of a new segment of `size` bytes.
     pub(crate) fn shape(&self, size: usize) -> Result<Shape> {
         let unit = Unit::new(u64::from(self.unit.unwrap_or(8)));
         let pages = size.max(self.max_size).div_ceil(PAGE);
@@ -304,8 +304,8 @@ impl Options {
         self
     }
 
-    /// As [`Options::place`], in place of what is mapped there now: its content goes, that of the segment is there
-    /// instead.
+    /// Works like [`Options::place`], but replaces the present mapping there: its content is lost, that of the segment
+    /// is there instead.
     ///
     /// # Safety
     ///

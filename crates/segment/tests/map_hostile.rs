@@ -8,7 +8,7 @@ const PAGE: usize = if cfg!(fyris_small) { 256 } else { 4096 };
 /// The offset of the nodes.
 const NODES: usize = 4096 + PAGE;
 
-/// A map with three levels (small nodes) or two, long values and holes.
+/// Returns a map with three levels (small nodes) or two, long values and holes.
 fn sound(entries: u32) -> Vec<u8> {
     let mut map = Plain::create(vec![0; 64 * 4096]).expect("create");
     for n in 0..entries {

@@ -22,7 +22,7 @@ enum Op {
     Grow(usize),
 }
 
-/// Keys that often share prefixes and heads, and sometimes are prefixes of each other.
+/// Generates keys that often share prefixes and heads, and sometimes are prefixes of each other.
 fn key() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![
         4 => vec(prop_oneof![Just(0u8), Just(b'a'), Just(b'b'), Just(0xff)], 0..=6),

@@ -131,7 +131,7 @@ fn verify(map: &VersionedMap, total: u64) {
     map.check().expect("check");
 }
 
-/// The parent's copy is not there in a forked child, until it reattaches.
+/// Checks that the parent's copy is not there in a forked child, until it reattaches.
 fn fork(mut map: VersionedMap) {
     map.insert(b"not committed", b"").expect("insert");
     // SAFETY: the only other thread of this process waits for this one; the child ends by `_exit`.

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use fyris_segment::{Error, Options, PAGE, Segment, Tracking};
 use names::Name;
 
-/// An address far from where the kernel puts things, another each time.
+/// Returns an address far from those that the kernel chooses for mappings, another each time.
 fn free() -> usize {
     static NEXT: AtomicUsize = AtomicUsize::new(0x2200_0000_0000);
     // Relaxed: only has to differ.

@@ -135,7 +135,7 @@ impl Striped {
         }
     }
 
-    /// As [`Striped::exact`], but gives up after `tries` repetitions.
+    /// Works like [`Striped::exact`], but gives up after `tries` repetitions.
     pub fn try_exact(&self, tries: u32) -> Option<i64> {
         let mut backoff = Backoff::new();
         let mut before = (self.collect(|c| &c.added), self.collect(|c| &c.taken));
@@ -150,7 +150,7 @@ impl Striped {
         None
     }
 
-    /// Bytes on the heap.
+    /// Returns the number of bytes on the heap.
     pub fn memory(&self) -> usize {
         self.stripes()
             .map_or(0, |s| size_of::<Stripes>() + size_of_val(&*s.stripes))

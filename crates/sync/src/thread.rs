@@ -122,7 +122,7 @@ mod slot {
     /// No number.
     pub const NO_SLOT: usize = usize::MAX;
 
-    /// [`NO_SLOT`].
+    /// Returns [`NO_SLOT`].
     pub fn slot() -> usize {
         NO_SLOT
     }

@@ -84,7 +84,8 @@ fn a_child_goes_on() {
     forks_meet_no_lock_held();
 }
 
-/// Neither a section that another thread's word tells of nor one that it counts is waited for in a child.
+/// Checks that a child waits neither for a section that another thread's word tells of nor one that it counts is waited
+/// for in a child.
 fn sections_of_others_are_over() {
     let (word, counted) = (Sections::default(), Sections::default());
     let (ready, over) = (Barrier::new(2), Barrier::new(2));

@@ -13,7 +13,7 @@ use proptest::sample::select;
 
 use crate::{Atom, Float, Fun, LocalFun, Map, Pid, Port, Reference, Term};
 
-/// Any term: a few levels deep, a few dozen nodes.
+/// Generates any term: a few levels deep, a few dozen nodes.
 pub fn term() -> impl Strategy<Value = Term> + Clone {
     nested(leaf().boxed(), 5, 48)
 }
@@ -29,7 +29,8 @@ pub fn plain_term() -> impl Strategy<Value = Term> + Clone {
     nested(data_leaf().boxed(), 4, 32)
 }
 
-/// A pair of terms that are equal, or alike but for one place: numbers of another type, a longer list, one bit.
+/// Generates a pair of terms that are equal, or alike but for one place: numbers of another type, a longer list, one
+/// bit.
 pub fn related_pair() -> impl Strategy<Value = (Term, Term)> + Clone {
     prop_oneof![
         3 => (term(), any::<u64>()).prop_map(|(a, seed)| {
@@ -58,7 +59,7 @@ fn nested(leaf: BoxedStrategy<Term>, depth: u32, size: u32) -> BoxedStrategy<Ter
     .boxed()
 }
 
-/// Any leaf, closures too.
+/// Generates any leaf, closures too.
 pub fn leaf() -> impl Strategy<Value = Term> + Clone {
     prop_oneof![20 => plain_leaf(), 1 => external_fun(), 1 => closure()]
 }
@@ -109,7 +110,7 @@ fn integer() -> impl Strategy<Value = Term> + Clone {
     ]
 }
 
-/// A finite float; infinities and NaN become zero.
+/// Returns the float term of a value; infinities and NaN become zero.
 fn float(value: f64) -> Term {
     Term::Float(Float::new(value).unwrap_or(Float::ZERO))
 }
@@ -216,7 +217,7 @@ fn bitstring() -> impl Strategy<Value = Term> + Clone {
     ]
 }
 
-/// A list of characters: printable, nearly so, or beyond Latin-1.
+/// Generates a list of characters: printable, nearly so, or beyond Latin-1.
 fn string() -> impl Strategy<Value = Term> + Clone {
     let chars = prop_oneof![4 => 0x20i64..0x7F, 1 => 0i64..0x110000];
     vec(chars, 0..12).prop_map(|chars| Term::List(chars.into_iter().map(Term::Int).collect()))
@@ -315,7 +316,7 @@ fn closure() -> impl Strategy<Value = Term> + Clone {
     })
 }
 
-/// `term` with one small change somewhere, or none; `seed` says where.
+/// Returns `term` with one small change at a place that `seed` decides, or with none.
 fn nudge(term: &Term, seed: &mut u64) -> Term {
     let choice = *seed % 4;
     *seed /= 4;

@@ -73,7 +73,7 @@ struct Table {
 
 static TABLE: LazyLock<Table> = LazyLock::new(|| Table::new(MAX_ATOMS));
 
-/// The chunk and the place in it of a number.
+/// Returns the chunk of a number and the place in it.
 fn place(id: u32) -> (usize, usize) {
     let from_first = id as usize + FIRST_CHUNK;
     let chunk = (from_first / FIRST_CHUNK).ilog2() as usize;
@@ -172,7 +172,7 @@ impl Atom {
         self.0
     }
 
-    /// The atom with this number, if one was interned. O(1), without locks.
+    /// Returns the atom with this number, if one was interned. O(1), without locks.
     pub fn from_id(id: u32) -> Option<Atom> {
         TABLE.is_known(id).then_some(Atom(id))
     }

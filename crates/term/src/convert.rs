@@ -204,7 +204,7 @@ macro_rules! integers {
     )*};
 }
 
-/// A number of at most 40 characters; of longer ones the beginning, or how long they are.
+/// Returns the text of a number, in at most 40 characters; of longer ones the beginning, or the length.
 fn shorten(number: &Term) -> String {
     if let Term::Big(value) = number
         && value.bits() > 1024
@@ -458,7 +458,7 @@ impl<K: Into<Term>, V: Into<Term>, S> From<HashMap<K, V, S>> for Term {
     }
 }
 
-/// The pairs of a map, converted.
+/// Returns the pairs of a map, converted.
 fn pairs<K, V, C, E, F>(term: Term) -> Result<C, ConvertError>
 where
     K: TryFrom<Term, Error = E>,

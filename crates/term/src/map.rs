@@ -48,7 +48,7 @@ impl Map {
         self.find(key).ok().map(|at| &self.pairs[at].1)
     }
 
-    /// Is there such a key (`=:=`)?
+    /// Returns whether there is such a key (`=:=`).
     pub fn contains_key(&self, key: &Term) -> bool {
         self.find(key).is_ok()
     }
@@ -74,7 +74,7 @@ impl Map {
         self.pairs.len()
     }
 
-    /// Is this `#{}`?
+    /// Returns whether this is `#{}`.
     pub fn is_empty(&self) -> bool {
         self.pairs.is_empty()
     }

@@ -66,7 +66,7 @@ enum Numbers {
 }
 
 impl Term {
-    /// Erlang's order and `==`: `1` and `1.0` are equal. O(size of the smaller term).
+    /// Compares in Erlang's order, with its `==`: `1` and `1.0` are equal. O(size of the smaller term).
     pub fn cmp_order(&self, other: &Term) -> Ordering {
         compare(self, other, Numbers::ByValue)
     }
@@ -76,13 +76,13 @@ impl Term {
         compare(self, other, Numbers::Exactly)
     }
 
-    /// Erlang's `==`: equal in order, `1` and `1.0` too. Rust's `==` on terms is Erlang's `=:=`.
+    /// Returns Erlang's `==`: equal in order, `1` and `1.0` too. Rust's `==` on terms is Erlang's `=:=`.
     pub fn eq_order(&self, other: &Term) -> bool {
         self.cmp_order(other) == Ordering::Equal
     }
 }
 
-/// The place of a type in the order of types.
+/// Returns the place of a type in the order of types.
 fn rank(term: &Term) -> u8 {
     match term {
         Term::Int(_) | Term::Big(_) | Term::Float(_) => 0,
@@ -153,7 +153,7 @@ fn away_from_zero(big: &BigInt) -> Ordering {
     }
 }
 
-/// The value; the two zeros are one number, but two terms.
+/// Compares the values; the two zeros are one number, but two terms.
 fn floats(a: Float, b: Float, mode: Numbers) -> Ordering {
     let by_value = a.get().partial_cmp(&b.get()).unwrap_or(Ordering::Equal);
     let exactly = mode == Numbers::Exactly && !cfg!(fyris_mutant = "order_one_zero");
@@ -163,7 +163,7 @@ fn floats(a: Float, b: Float, mode: Numbers) -> Ordering {
     by_value
 }
 
-/// `int` beside `float`, without rounding either.
+/// Compares `int` with `float`, without rounding either.
 fn int_float(int: i64, float: f64) -> Ordering {
     if cfg!(fyris_mutant = "order_rounds_integers") {
         return (int as f64).partial_cmp(&float).unwrap_or(Ordering::Equal);
@@ -180,7 +180,7 @@ fn int_float(int: i64, float: f64) -> Ordering {
         .then_with(|| whole.partial_cmp(&float).unwrap_or(Ordering::Equal))
 }
 
-/// `big`, which no `i64` holds, beside `float`.
+/// Compares `big`, which no `i64` holds, with `float`.
 fn big_float(big: &BigInt, float: f64) -> Ordering {
     if float.abs() < I64_BEYOND {
         return away_from_zero(big);
@@ -301,7 +301,7 @@ impl<'a> Cons<'a> {
         }
     }
 
-    /// The rank of what follows the first `n` elements.
+    /// Returns the rank of the tail behind the first `n` elements.
     fn rank_after(&self, n: usize) -> u8 {
         match self.tail {
             _ if n < self.elements.len() => 9,

@@ -52,7 +52,7 @@ impl Float {
     /// `0.0`.
     pub const ZERO: Float = Float(0.0);
 
-    /// `None` for NaN and the infinities, which Erlang does not have.
+    /// Makes a float; `None` for NaN and the infinities, which Erlang does not have.
     pub fn new(value: f64) -> Option<Float> {
         value.is_finite().then_some(Float(value))
     }
@@ -252,7 +252,7 @@ impl Term {
         }))
     }
 
-    /// `[E1, ..., En | Tail]` in canonical form.
+    /// Makes `[E1, ..., En | Tail]` in canonical form.
     pub fn improper(mut elements: Vec<Term>, tail: Term) -> Term {
         match tail {
             tail if elements.is_empty() => tail,

@@ -70,7 +70,7 @@ fn changed(mut bytes: Vec<u8>, changes: &[Change]) -> Vec<u8> {
     bytes
 }
 
-/// A compressed term that inflates to these bytes, also if there is no gain in it.
+/// Returns a compressed term that inflates to these bytes, also if there is no gain in it.
 fn zipped(plain: &[u8]) -> Vec<u8> {
     use std::io::Write;
 

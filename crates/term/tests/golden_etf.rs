@@ -84,7 +84,7 @@ fn judges_odd_bytes_as_otp_does() {
     );
 }
 
-/// The differences that the essay of the module names.
+/// Returns whether this is one of the differences that the essay of the module names.
 fn differs_on_purpose(bytes: &[u8]) -> bool {
     match etf::decode_prefix(bytes) {
         // `0.0` and `-0.0` as keys of one map, which OTP 25 takes for one key.

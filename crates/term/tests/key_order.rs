@@ -9,7 +9,7 @@ use fyris_term::{Float, Fun, MAX_DEPTH, Map, Term};
 use num_bigint::BigInt;
 use proptest::prelude::*;
 
-/// The invariants of a pair of keys.
+/// Checks the invariants of a pair of keys.
 fn check_pair(a: &Term, b: &Term) {
     let (x, y) = (KeyBuf::encode(a), KeyBuf::encode(b));
     assert_eq!(
@@ -38,7 +38,7 @@ fn check_pair(a: &Term, b: &Term) {
     }
 }
 
-/// A term and its key are each other, down to what equality does not see.
+/// Checks that a term comes back from its key, including the parts that equality does not see.
 fn check_round_trip(term: &Term) {
     let key = KeyBuf::encode(term);
     let tail = &key.stored()[key.order_len()..];
@@ -58,7 +58,7 @@ fn float(value: f64) -> Term {
     Term::Float(Float::new(value).expect("finite"))
 }
 
-/// Numbers around every edge of the encoding.
+/// Returns numbers around every edge of the encoding.
 fn numbers() -> Vec<Term> {
     let mut numbers = vec![float(0.0), float(-0.0), Term::Int(0)];
     let large = [
@@ -350,7 +350,7 @@ fn maps_may_be_written_in_any_order() {
     check_round_trip(&map);
 }
 
-/// Bytes that decode encode to the same bytes; others name an offset in the input.
+/// Checks that bytes that decode encode to the same bytes; others name an offset in the input.
 fn check_hostile(bytes: &[u8], order_len: usize) {
     let (order, tail) = bytes.split_at(order_len);
     match key::decode(order, tail) {

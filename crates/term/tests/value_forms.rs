@@ -18,7 +18,8 @@ fn equal(a: &Value, b: &Value) -> bool {
     value::equal(&a.0, &a.1, &b.0, &b.1)
 }
 
-/// Back exactly, down to what equality does not see; passing over takes as many bytes.
+/// Checks that a term comes back exactly, including the parts that equality does not see, and that
+/// skipping takes as many bytes.
 fn check_round_trip(term: &Term) {
     let (mut bytes, blobs) = encode(term);
     let len = bytes.len();

@@ -90,7 +90,7 @@ impl<B: Base> Tree<B> {
         }
     }
 
-    /// As [`Tree::find_base`].
+    /// Works like [`Tree::find_base`].
     #[inline(always)]
     pub(crate) fn find_base_by<'p, L: Lanes>(
         &'p self,
@@ -107,7 +107,7 @@ impl<B: Base> Tree<B> {
         }
     }
 
-    /// As [`Tree::find_base`], with the fences.
+    /// Works like [`Tree::find_base`], with the fences.
     pub(crate) fn find_position<'p>(
         &'p self,
         probe: &impl Probe<B::Key>,

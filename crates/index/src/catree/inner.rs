@@ -241,7 +241,7 @@ impl<K: TreeKey + ?Sized> Inner<K> {
         }
     }
 
-    /// As [`Inner::find`].
+    /// Works like [`Inner::find`].
     #[inline(always)]
     pub(super) fn find_by<L: Lanes>(&self, probe: &impl Probe<K>) -> usize {
         if !K::EXACT && self.prefix > 0 {

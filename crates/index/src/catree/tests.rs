@@ -233,7 +233,7 @@ impl<K: TreeKey + Copy, L: ReadLock> Tree<Map<K, L>> {
         old
     }
 
-    /// All pairs: each base node at one moment, and its range goes on where that of the one before it ended.
+    /// Returns all pairs: each base node at one moment, and its range goes on where that of the one before it ended.
     fn all(&self, pin: &impl Guard) -> Vec<(K, u64)> {
         let mut all = Vec::new();
         let mut more = self.append(&End::First, pin, &mut all);
@@ -275,7 +275,7 @@ impl Numbers {
         (self.0 >> 32) % end
     }
 
-    /// One time in three, `what`.
+    /// Returns `what` one time in three.
     fn some(&mut self, what: Pretend) -> Pretend {
         if self.below(3) == 0 {
             what
@@ -382,7 +382,7 @@ fn several_threads<K: TreeKey + Copy + Debug + Send + Sync, L: ReadLock>(
     );
 }
 
-/// Without pretending: nodes that writers wait for split, and join when they no longer do.
+/// Checks, without pretending, that nodes that writers wait for split, and join when they no longer do.
 fn waiting<L: ReadLock>() {
     let tree = Tree::<Map<u64, L>>::new();
     let deadline = Instant::now() + Duration::from_secs(60);

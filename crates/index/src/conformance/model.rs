@@ -26,7 +26,7 @@ enum Command {
     Length,
 }
 
-/// Keys that crowd, keys that spread, and the ends of the range.
+/// Generates keys that crowd, keys that spread, and the ends of the range.
 fn key() -> impl Strategy<Value = u64> {
     prop_oneof![
         4 => 0..24u64,
@@ -50,7 +50,7 @@ fn command() -> impl Strategy<Value = Command> {
     ]
 }
 
-/// Random commands; every answer is compared.
+/// Runs random commands and compares every answer with a `BTreeMap`.
 pub fn model<I: Index<Object>>(make: impl Fn() -> I) {
     let config = ProptestConfig {
         cases: 120,
@@ -119,7 +119,8 @@ fn run(
     }
 }
 
-/// By batches, by slots, and from every key: each entry once, always in one order.
+/// Checks traversals by batches, by slots, and from every key: each meets each entry once, always
+/// in one order.
 pub(super) fn check_traversal(index: &impl Index<Object>, model: &BTreeMap<u64, u64>) {
     let pin = pin();
     let mut order = Vec::new();
@@ -161,7 +162,7 @@ pub(super) fn check_traversal(index: &impl Index<Object>, model: &BTreeMap<u64, 
     assert_eq!(slots, sorted, "the slots hold every key once");
 }
 
-/// A cursor survives whatever happens between two batches, the deletion of its key included.
+/// Checks that a cursor survives all changes between two batches, the deletion of its key included.
 pub fn traversal_with_changes<I: Index<Object>>(make: impl Fn() -> I) {
     let config = ProptestConfig {
         cases: 60,

@@ -42,7 +42,7 @@ unsafe impl Send for Object {}
 unsafe impl Sync for Object {}
 
 impl Census {
-    /// An empty census.
+    /// Makes an empty census.
     pub fn new() -> Arc<Self> {
         Arc::default()
     }
@@ -113,7 +113,7 @@ impl Drop for Census {
 }
 
 impl Object {
-    /// The value, after a check that the object is alive.
+    /// Returns the value, after a check that the object is alive.
     pub fn value(&self) -> u64 {
         self.alive().value
     }

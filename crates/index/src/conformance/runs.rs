@@ -20,7 +20,8 @@ enum Wish {
     Stop,
 }
 
-/// Ascending keys, close together or far apart, some of them neighbours, each with a wish.
+/// Generates ascending keys, close together or far apart, some of them neighbours, each with a
+/// wish.
 fn run() -> impl Strategy<Value = Vec<(u64, Wish)>> {
     let wish = prop_oneof![
         1 => Just(Wish::Keep),
@@ -70,7 +71,7 @@ fn apply(index: &impl Index<Object>, census: &Arc<Census>, run: &[(u64, Wish)]) 
     }
 }
 
-/// Random runs against a map.
+/// Runs random runs and compares them with a map.
 pub fn runs<I: Index<Object>>(make: impl Fn() -> I) {
     let config = ProptestConfig {
         cases: 200,
@@ -104,7 +105,8 @@ pub fn runs<I: Index<Object>>(make: impl Fn() -> I) {
     });
 }
 
-/// Threads add one to every key of the same runs, and lose none of each other's.
+/// Checks that threads which add one to every key of the same runs lose none of each other's
+/// additions.
 pub fn runs_of_threads<I: Index<Object>>(make: impl Fn() -> I) {
     const THREADS: u64 = 3;
     const ROUNDS: u64 = 40;
@@ -154,7 +156,8 @@ fn add_one(index: &impl Index<Object>, census: &Arc<Census>, keys: &[u64]) {
     }
 }
 
-/// A closure that panics in the midst of a run leaves its key as it was, and no lock behind.
+/// Checks that a closure that panics in the midst of a run leaves its key as it was, and no lock
+/// behind.
 pub fn panic_in_run<I: Index<Object>>(make: impl Fn() -> I) {
     let (census, index) = (Census::new(), make());
     let pin = pin();

@@ -12,7 +12,7 @@ use crate::{Entry, Index, OrderedIndex};
 /// Bounds of a range of keys.
 type Bounds = (Bound<u64>, Bound<u64>);
 
-/// The bound of what is behind a key; of everything, for none.
+/// Returns the bound of the entries behind a key; of all entries, for none.
 pub(super) fn behind(key: Option<&u64>) -> Bound<&u64> {
     key.map_or(Unbounded, Excluded)
 }
@@ -38,7 +38,7 @@ pub(super) fn scanned(index: &impl Index<Object>, (mut from, to): Bounds, want: 
     }
 }
 
-/// As above, downwards.
+/// Returns the same as [`scanned`], downwards.
 fn scanned_back(
     index: &impl OrderedIndex<Object>,
     (from, mut to): Bounds,
@@ -93,7 +93,8 @@ fn config() -> ProptestConfig {
     }
 }
 
-/// Without an order of keys a range has no meaning of its own, but any key, there or not, cuts the index in three.
+/// Checks scans of an index without an order of keys, where a range has no meaning of its own, but any key, there or
+/// not, cuts the index in three.
 pub fn scans<I: Index<Object>>(make: impl Fn() -> I) {
     let keys = proptest::collection::btree_set(0u64..5000, 0..400);
     proptest!(config(), |(keys in keys, cut in 0u64..5000, want in 1usize..60)| {
@@ -109,7 +110,8 @@ pub fn scans<I: Index<Object>>(make: impl Fn() -> I) {
     });
 }
 
-/// A range is what lies between its bounds, in order, in either direction; of one that ends before it begins, nothing.
+/// Checks that a scan returns the entries between its bounds, in order, in either direction, and nothing for a range
+/// that ends before it begins.
 pub fn ordered_scans<I: OrderedIndex<Object>>(make: impl Fn() -> I) {
     let keys = proptest::collection::btree_set(0u64..900, 0..400);
     proptest!(config(), |(keys in keys, from in bound(900), to in bound(900), want in 1usize..60)| {
@@ -123,7 +125,7 @@ pub fn ordered_scans<I: OrderedIndex<Object>>(make: impl Fn() -> I) {
     });
 }
 
-/// The nearest entry to a bound, on either side.
+/// Checks that seeks find the nearest entry to a bound, on either side.
 pub fn seeks<I: OrderedIndex<Object>>(make: impl Fn() -> I) {
     let keys = proptest::collection::btree_set(0u64..900, 0..400);
     proptest!(config(), |(keys in keys, bounds in prop::collection::vec(bound(900), 1..40))| {
@@ -139,15 +141,15 @@ pub fn seeks<I: OrderedIndex<Object>>(make: impl Fn() -> I) {
     });
 }
 
-/// Entries that are there throughout several scans come up in them once, while others come and go in numbers that make
-/// the index grow and shrink.
+/// Checks that entries that are there throughout several scans come up in them once, while others come and go in
+/// numbers that make the index grow and shrink.
 pub fn scans_under_changes<I: Index<Object>>(make: impl Fn() -> I) {
     under_changes(&make(), |index, want| {
         scanned(index, (Unbounded, Unbounded), want)
     });
 }
 
-/// As above, downwards.
+/// Checks the same as [`scans_under_changes`], downwards.
 pub fn ordered_scans_under_changes<I: OrderedIndex<Object>>(make: impl Fn() -> I) {
     under_changes(&make(), |index, want| {
         let keys = scanned_back(index, (Unbounded, Unbounded), want);

@@ -7,7 +7,8 @@ use fyris_sync::reclaim::pin;
 use super::object::{Census, Object, put, remove};
 use crate::{Action, Stamp, Stamped};
 
-/// Any change of a key changes the stamp of its place; no change leaves it alone.
+/// Checks that any change of a key changes the stamp of its place, and that the stamp stays without
+/// a change.
 pub fn stamps<I: Stamped<Object>>(make: impl Fn() -> I) {
     let (census, index, pin) = (Census::new(), make(), pin());
     for k in 0..500u64 {
@@ -29,7 +30,8 @@ pub fn stamps<I: Stamped<Object>>(make: impl Fn() -> I) {
     }
 }
 
-/// The stamp of a key's place, after any move of the index's own that writers have to finish.
+/// Returns the stamp of a key's place, after any move of the index's own that writers have to
+/// finish.
 fn settled_stamp(index: &impl Stamped<Object>, key: u64) -> Stamp {
     let pin = pin();
     let keep = |_| {
@@ -44,7 +46,7 @@ fn settled_stamp(index: &impl Stamped<Object>, key: u64) -> Stamp {
     stamps[3999]
 }
 
-/// A closure that panics changes no stamp.
+/// Checks that a closure that panics changes no stamp.
 pub fn panic_keeps_stamps<I: Stamped<Object>>(make: impl Fn() -> I) {
     let (census, index, pin) = (Census::new(), make(), pin());
     for k in 0..50 {

@@ -13,8 +13,8 @@ use rand::{Rng, SeedableRng};
 use super::object::{Census, Object, put, remove};
 use super::scans::behind;
 
-/// Threads replace, remove and read the same keys; readers keep what they found for a while. Every
-/// object is freed once, and none that a reader still looks at.
+/// Checks that every object is freed once, and none that a reader still looks at: threads replace, remove and read the
+/// same keys, and readers keep the objects that they found for a while.
 pub fn reclamation<I: Index<Object>>(make: impl Fn() -> I) {
     let (census, index) = (Census::new(), make());
     std::thread::scope(|s| {
@@ -45,7 +45,7 @@ pub fn reclamation<I: Index<Object>>(make: impl Fn() -> I) {
     census.assert_all_freed();
 }
 
-/// A closure that panics leaves slot and count as they were; others go on.
+/// Checks that a closure that panics leaves slot and count as they were, and that other operations go on.
 pub fn panic_in_closure<I: Index<Object>>(make: impl Fn() -> I) {
     let (census, index) = (Census::new(), make());
     let pin = pin();
@@ -74,8 +74,8 @@ pub fn panic_in_closure<I: Index<Object>>(make: impl Fn() -> I) {
     assert_eq!(index.len(), 200);
 }
 
-/// While a closure looks at a slot no other thread changes it: threads add to counters by reading in one closure what
-/// the next one replaces, and no addition is lost.
+/// Checks that no other thread changes a slot while a closure looks at it: threads add to counters by reading in one
+/// closure the value that the next one replaces, and no addition is lost.
 pub fn protection<I: Index<Object>>(make: impl Fn() -> I) {
     const THREADS: u64 = 4;
     const ROUNDS: u64 = 2000;
@@ -109,8 +109,8 @@ pub fn protection<I: Index<Object>>(make: impl Fn() -> I) {
     census.assert_all_freed();
 }
 
-/// Steady keys are met exactly once by every traversal, and found by every read, while others come
-/// and go in numbers that make the index grow and shrink.
+/// Checks that steady keys are met exactly once by every traversal, and found by every read, while others come and go
+/// in numbers that make the index grow and shrink.
 pub fn traversal_under_growth<I: Index<Object>>(make: impl Fn() -> I) {
     const STEADY: u64 = 300;
     let (census, index) = (Census::new(), make());

@@ -46,7 +46,7 @@ pub(super) struct Bucket {
 }
 
 impl Bucket {
-    /// The header, for a reader that is about to read the words.
+    /// Returns the header, for a reader that is about to read the words.
     #[inline]
     pub(super) fn header(&self) -> u64 {
         // PROTECT: pairs with the Release in `Locked::set_moved` and `Locked::drop`; the words are read after it
@@ -85,7 +85,7 @@ impl Bucket {
         })
     }
 
-    /// The word in slot `i`.
+    /// Returns the word in slot `i`.
     #[inline]
     pub(super) fn load(&self, i: usize) -> u64 {
         // PROTECT: pairs with the Release in `publish`: the entry, or the overflow bucket, behind the word is seen
@@ -104,7 +104,7 @@ impl Bucket {
         self.words[i].store(word, Ordering::Release);
     }
 
-    /// Bit `2 * slot` for each slot whose word has this tag.
+    /// Returns a mask with bit `2 * slot` for each slot whose word has this tag.
     ///
     /// A hint where to look; `load` reads again. A word that was there before the operation began, and
     /// still is, is seen by any load.
@@ -118,7 +118,7 @@ impl Bucket {
         simd::tagged(line, wanted) >> 2
     }
 
-    /// Bit `2 * slot` for each slot whose word has this tag.
+    /// Returns a mask with bit `2 * slot` for each slot whose word has this tag.
     #[cfg(any(fyris_small, loom, shuttle))]
     pub(super) fn matches(&self, wanted: u16) -> u64 {
         let mut mask = 0;
@@ -129,7 +129,7 @@ impl Bucket {
         mask
     }
 
-    /// The next bucket of the chain, read by a pinned thread.
+    /// Returns the next bucket of the chain, read by a pinned thread.
     #[inline]
     pub(super) fn overflow(&self) -> Option<&Bucket> {
         let link = self.load(LAST);
@@ -167,7 +167,7 @@ impl Bucket {
         }
     }
 
-    /// The first slot of the chain that `wanted` says yes to.
+    /// Returns the first slot of the chain whose word `wanted` accepts.
     #[inline]
     fn position(&self, wanted: impl Fn(u64) -> bool) -> Option<Position<'_>> {
         let mut bucket = self;
@@ -236,12 +236,12 @@ pub(super) struct Locked<'a> {
 }
 
 impl<'a> Locked<'a> {
-    /// The bucket.
+    /// Returns the bucket.
     pub(super) fn bucket(&self) -> &'a Bucket {
         self.bucket
     }
 
-    /// The place of the entry with this tag that `is_it` recognises, and its word.
+    /// Returns the place of the entry with this tag that `is_it` recognises, and its word.
     #[inline]
     pub(super) fn find(
         &self,

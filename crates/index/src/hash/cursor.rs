@@ -66,7 +66,7 @@ impl<E: Entry, S: BuildHasher> HashIndex<E, S>
 where
     E::Key: Hash + Ord,
 {
-    /// The first entry after a key, in the order of (hash, key). The caller is pinned.
+    /// Returns the first entry after a key, in the order of (hash, key). The caller is pinned.
     pub(super) fn first_after(&self, after: Option<&E::Key>) -> Option<E> {
         let after = after.map(|key| (self.hash_of(key), key));
         let mut from = after.map_or(0, |(hash, _)| hash);
@@ -125,7 +125,7 @@ where
     }
 }
 
-/// An entry, filed under this hash, compared with a point in the order of (hash, key).
+/// Compares an entry, filed under this hash, with a point in the order of (hash, key).
 #[inline]
 pub(super) fn place<E: Entry>(hash: u64, entry: &E, point: (u64, &E::Key)) -> Ordering
 where
@@ -150,7 +150,7 @@ where
 }
 
 trait RetainFrom<T> {
-    /// As [`Vec::retain`], for the elements from `start` on.
+    /// Works like [`Vec::retain`], for the elements from `start` on.
     fn retain_from(&mut self, start: usize, keep: impl FnMut(&T) -> bool);
 }
 

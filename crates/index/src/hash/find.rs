@@ -13,8 +13,8 @@ use super::word::tag_of;
 use crate::{Entry, Stamp};
 
 impl<E: Entry, S> HashIndex<E, S> {
-    /// The live bucket for a hash, its table, and its header as it was before anything else in the
-    /// bucket is read.
+    /// Returns the live bucket for a hash, its table, and its header as it was before anything else in the bucket is
+    /// read.
     #[inline]
     pub(super) fn live(&self, hash: u64) -> (&Table, &Bucket, u64) {
         let mut table = self.root();
@@ -29,7 +29,7 @@ impl<E: Entry, S> HashIndex<E, S> {
         }
     }
 
-    /// The version of the bucket of a hash.
+    /// Returns the version of the bucket of a hash.
     ///
     /// While a writer is at work there, no version is certain to tell its change: then, after a
     /// little waiting, a stamp that equals no other.
@@ -55,7 +55,7 @@ impl<E: Entry, S: BuildHasher> HashIndex<E, S>
 where
     E::Key: Hash,
 {
-    /// The entry with this hash that `is_it` recognises. The caller is pinned.
+    /// Returns the entry with this hash that `is_it` recognises. The caller is pinned.
     #[inline]
     pub(crate) fn find(&self, hash: u64, is_it: impl Fn(&E) -> bool) -> Option<E> {
         let (table, mut bucket, _) = self.live(hash);
@@ -78,8 +78,8 @@ where
         }
     }
 
-    /// As [`Index::get`](crate::Index::get), for a caller that has the key in another form: `key` hashes as the entry's
-    /// key does, and `is_it` tells whether an entry has it.
+    /// Works like [`Index::get`](crate::Index::get), for a caller that has the key in another form: `key` hashes as the
+    /// entry's key does, and `is_it` tells whether an entry has it.
     #[inline]
     pub fn get_by(&self, key: &impl Hash, is_it: impl Fn(&E) -> bool, _: &impl Guard) -> Option<E> {
         self.find(self.hash_of(key), is_it)

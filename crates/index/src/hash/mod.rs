@@ -153,7 +153,7 @@ impl<E: Entry, S> HashIndex<E, S> {
         &self.hasher
     }
 
-    /// The oldest table in use.
+    /// Returns the oldest table in use.
     #[inline]
     fn root(&self) -> &Table {
         // PROTECT: pairs with the Release in `finish`: the table is seen whole.
@@ -179,19 +179,19 @@ impl<E: Entry, S: BuildHasher> HashIndex<E, S>
 where
     E::Key: Hash,
 {
-    /// The hash that this index files a key under.
+    /// Returns the hash that this index files a key under.
     #[inline]
     pub(crate) fn hash_of<Q: Hash + ?Sized>(&self, key: &Q) -> u64 {
         word::spread(self.hasher.hash_one(key))
     }
 
-    /// The hash that this index files an entry under.
+    /// Returns the hash that this index files an entry under.
     #[inline]
     fn hash_of_entry(&self, entry: &E) -> u64 {
         word::spread(entry.hash_key(&self.hasher))
     }
 
-    /// The entry of a word of a bucket.
+    /// Returns the entry of a word of a bucket.
     #[inline]
     fn entry(word: u64) -> E {
         // SAFETY: every word that is neither empty nor a link was made of an entry's bits, and the

@@ -42,7 +42,7 @@ pub(super) const INFLATE_BITS: u32 = 6;
 /// The largest table: 2^40 buckets, more than there is memory for.
 const MAX_BITS: u32 = 40;
 
-/// The size of the smallest table that holds `capacity` entries without growing.
+/// Returns the size (its binary logarithm) of the smallest table that holds `capacity` entries without growing.
 pub(super) fn bits_for(capacity: usize) -> u32 {
     let buckets = (capacity.saturating_mul(10) / FULL).saturating_add(1);
     buckets

@@ -103,7 +103,7 @@ where
         out.truncate(end);
     }
 
-    /// The first entry at or behind a hash.
+    /// Returns the first entry at or behind a hash.
     fn first_at(&self, hash: u64) -> Option<E> {
         let mut bucket = Vec::new();
         let mut at = Some(hash);

@@ -47,7 +47,7 @@ unsafe impl Send for Table {}
 unsafe impl Sync for Table {}
 
 impl Table {
-    /// An empty table of `2^bits` buckets.
+    /// Makes an empty table of `2^bits` buckets.
     pub(super) fn new(bits: u32) -> Box<Self> {
         /// Tells tables apart, also when one lies where another lay (for stamps).
         static IDS: GlobalU64 = GlobalU64::new(0);
@@ -77,7 +77,7 @@ impl Table {
         1 << self.bits()
     }
 
-    /// The binary logarithm of how many buckets.
+    /// Returns the binary logarithm of the number of buckets.
     #[inline]
     pub(super) fn bits(&self) -> u32 {
         64 - self.shift
@@ -89,7 +89,7 @@ impl Table {
         self.window
     }
 
-    /// A number no other table has or had.
+    /// Returns a number that no other table has or had.
     pub(super) fn id(&self) -> u64 {
         self.id
     }
@@ -100,21 +100,21 @@ impl Table {
         (hash >> self.shift) as usize
     }
 
-    /// The bucket a hash belongs to.
+    /// Returns the bucket a hash belongs to.
     #[inline]
     pub(super) fn bucket(&self, hash: u64) -> &Bucket {
         // SAFETY: `index` is below `2^bits`.
         unsafe { &*self.buckets.add(self.index(hash)) }
     }
 
-    /// Bucket `i`.
+    /// Returns bucket `i`.
     pub(super) fn nth(&self, i: usize) -> &Bucket {
         assert!(i < self.len());
         // SAFETY: in bounds; zeroed memory is a valid empty bucket.
         unsafe { &*self.buckets.add(i) }
     }
 
-    /// The table that this one's content moves to, if a move is under way or done.
+    /// Returns the table that this one's content moves to, if a move is under way or done.
     #[inline]
     pub(super) fn next(&self) -> Option<&Table> {
         // PROTECT: pairs with the Release in `set_next`: the table is seen whole.
@@ -130,7 +130,7 @@ impl Table {
         self.next.store(Box::into_raw(next), Ordering::Release);
     }
 
-    /// Bytes of the array and of this header.
+    /// Returns the number of bytes of the array and of this header.
     pub(super) fn memory(&self) -> usize {
         #[cfg(not(any(loom, shuttle)))]
         let array = self.memory.size();

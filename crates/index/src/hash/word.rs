@@ -35,7 +35,7 @@ pub(super) fn window(bits: u32) -> u32 {
     if bits < 4 { 0 } else { 4 + (bits - 4) / 8 * 8 }
 }
 
-/// The tag of a hash: never 0 (so that no tag equals an empty word's) and never [`LINK`].
+/// Returns the tag of a hash: never 0 (so that no tag equals an empty word's) and never [`LINK`].
 #[inline]
 pub(super) fn tag_of(hash: u64, window: u32) -> u16 {
     let tag = (hash << window >> HANDLE_BITS) as u16;
@@ -52,19 +52,19 @@ fn neighbour(tag: u16) -> u16 {
     tag ^ 1
 }
 
-/// The tag in a word.
+/// Returns the tag in a word.
 #[inline]
 pub(super) fn tag(word: u64) -> u16 {
     (word >> HANDLE_BITS) as u16
 }
 
-/// The 48 bits below the tag.
+/// Returns the 48 bits below the tag.
 #[inline]
 pub(super) fn handle(word: u64) -> u64 {
     word & HANDLE
 }
 
-/// A word of a tag and 48 bits.
+/// Returns the word of a tag and 48 bits.
 #[inline]
 pub(super) fn word(tag: u16, handle: u64) -> u64 {
     debug_assert!(handle != 0 && handle <= HANDLE);
@@ -78,7 +78,7 @@ pub(super) fn half(word: u64, bits: u32) -> usize {
     (tag(word) >> (15 - (bits - window(bits))) & 1) as usize
 }
 
-/// The hash made fit for use from the top: a hasher for integers may leave the high bits poor.
+/// Returns the hash made fit for use from the top: a hasher for integers may leave the high bits poor.
 ///
 /// An odd factor loses nothing: different hashes stay different.
 #[inline]

@@ -84,7 +84,7 @@ impl Bucket {
         }
     }
 
-    /// The value of a key.
+    /// Returns the value of a key.
     #[inline]
     pub(super) fn get(&self, key: u64) -> Read<Option<u64>> {
         // The values' line is asked for before the keys' line tells which value it is.
@@ -122,7 +122,7 @@ impl Bucket {
         }
     }
 
-    /// The place of a key in the chain, given this bucket's header.
+    /// Returns the place of a key in the chain, given this bucket's header.
     #[inline]
     fn find(&self, header: u64, key: u64) -> Option<Position<'_>> {
         let (mut bucket, mut header) = (self, header);
@@ -140,8 +140,8 @@ impl Bucket {
         }
     }
 
-    /// Bit `2 + 2 * i` tells whether the key in slot `i` equals `key`; what the others say means nothing. Each is
-    /// loaded Relaxed.
+    /// Returns a mask whose bit `2 + 2 * i` tells whether the key in slot `i` equals `key`; the other bits have no
+    /// meaning. Each is loaded Relaxed.
     #[cfg(not(any(loom, shuttle)))]
     #[inline]
     fn matches(&self, key: u64) -> u64 {
@@ -151,7 +151,7 @@ impl Bucket {
         simd::equal(unsafe { &*std::ptr::from_ref(self).cast() }, key)
     }
 
-    /// As above.
+    /// Returns the mask as above.
     #[cfg(any(loom, shuttle))]
     fn matches(&self, key: u64) -> u64 {
         // Relaxed: the Acquire fence in `find` follows.
@@ -159,7 +159,7 @@ impl Bucket {
         (0..SLOTS).filter(|&i| is(i)).map(bit).sum()
     }
 
-    /// The next bucket of the chain and its header.
+    /// Returns the next bucket of the chain and its header.
     #[inline]
     fn next(&self, header: u64) -> Option<(&Bucket, u64)> {
         if header & OVERFLOW == 0 {
@@ -237,7 +237,7 @@ impl Bucket {
         self.values[slot].store(value, Ordering::Release);
     }
 
-    /// A bucket that is not live, to be filled before it is [brought to life](Locked::bring_to_life).
+    /// Returns a bucket that is not live, to be filled before it is [brought to life](Locked::bring_to_life).
     pub(super) fn draft(&self, version: u64) -> Locked<'_> {
         // Release: pairs with the Acquire in `next`.
         self.overflow.store(std::ptr::null_mut(), Ordering::Release);
@@ -253,7 +253,7 @@ fn bit(slot: usize) -> u64 {
     1 << (2 * slot + 2)
 }
 
-/// The first slot among the bits of [`OCCUPIED`] that are set, of which there is one.
+/// Returns the first slot among the bits of [`OCCUPIED`] that are set; there must be one.
 #[inline]
 fn slot_of(bits: u64) -> usize {
     (bits.trailing_zeros() / 2) as usize - 1
@@ -267,7 +267,7 @@ pub(super) struct Locked<'a> {
 }
 
 impl<'a> Locked<'a> {
-    /// The place and value of a key.
+    /// Returns the place and value of a key.
     #[inline]
     pub(super) fn find(&self, key: u64) -> Option<(Position<'a>, u64)> {
         let place = self.bucket.find(self.release, key)?;
@@ -278,7 +278,7 @@ impl<'a> Locked<'a> {
         ))
     }
 
-    /// Another value for a key: one store, which readers see or do not see.
+    /// Replaces the value of a key: one store, which readers see or do not see.
     #[inline]
     pub(super) fn replace(&mut self, place: Position<'_>, value: u64) {
         // Release: pairs with the Acquire in `get`, `collect` and `find`.

@@ -120,7 +120,7 @@ impl Root {
     fn is_moving(self) -> bool {
         self.now() != self.next()
     }
-    /// The sizes in which a bucket may be live.
+    /// Returns the sizes in which a bucket may be live.
     #[inline]
     fn places(self) -> impl Iterator<Item = u32> {
         [self.now(), self.next()]
@@ -162,7 +162,7 @@ impl<K, V, S> InlineMap<K, V, S> {
         usize::try_from(self.shared.entries.exact()).unwrap_or(0)
     }
 
-    /// Bytes allocated. O(1).
+    /// Returns the number of bytes allocated. O(1).
     pub fn memory(&self) -> usize {
         size_of::<Self>() + self.space.memory() + self.shared.entries.memory()
     }
@@ -317,7 +317,7 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
         .1
     }
 
-    /// All pairs, in no order that means anything. The iterator is `Send`.
+    /// Returns an iterator over all pairs, in no particular order. The iterator is `Send`.
     ///
     /// # Consistency
     ///
@@ -326,7 +326,7 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
         Iter::new(self)
     }
 
-    /// All keys, as [`InlineMap::iter`].
+    /// Returns an iterator over all keys, as [`InlineMap::iter`].
     pub fn keys(&self) -> impl Iterator<Item = K> + Send + '_
     where
         S: Sync,
@@ -334,7 +334,7 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
         self.iter().map(|(key, _)| key)
     }
 
-    /// All values, as [`InlineMap::iter`].
+    /// Returns an iterator over all values, as [`InlineMap::iter`].
     pub fn values(&self) -> impl Iterator<Item = V> + Send + '_
     where
         S: Sync,

@@ -6,7 +6,7 @@ use super::bucket::Bucket;
 pub(super) struct Pages(Box<[Bucket]>);
 
 impl Pages {
-    /// `bytes` of buckets that are not live.
+    /// Makes `bytes` of buckets that are not live.
     pub(super) fn zeroed(bytes: usize) -> Self {
         let buckets = bytes / size_of::<Bucket>();
         Self((0..buckets).map(|_| Bucket::default()).collect())

@@ -28,7 +28,7 @@ const MIN_BITS: u32 = 1;
 /// From this size on, counts are kept in stripes.
 pub(super) const INFLATE_BITS: u32 = 6;
 
-/// The size of the smallest table that holds `capacity` pairs without growing.
+/// Returns the size (its binary logarithm) of the smallest table that holds `capacity` pairs without growing.
 pub(super) fn bits_for(capacity: usize) -> u32 {
     let buckets = (capacity as u64).saturating_mul(10) / FULL + 1;
     buckets

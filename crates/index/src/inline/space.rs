@@ -49,14 +49,14 @@ impl Space {
         }
     }
 
-    /// The bucket of a hash in the array of `2^bits`, which has been made.
+    /// Returns the bucket of a hash in the array of `2^bits`, which has been made.
     #[inline]
     pub(super) fn bucket(&self, bits: u32, hash: u64) -> &Bucket {
         // SAFETY: the shift leaves a number below `2^bits` (`bits` is 1 or more).
         unsafe { self.nth_unchecked(bits, (hash >> (64 - bits)) as usize) }
     }
 
-    /// Bucket `i` of the array of `2^bits`, which has been made.
+    /// Returns bucket `i` of the array of `2^bits`, which has been made.
     pub(super) fn nth(&self, bits: u32, i: usize) -> &Bucket {
         assert!(i < 1 << bits);
         // SAFETY: in bounds.
@@ -135,7 +135,7 @@ impl Space {
             .extend(spares.into_iter().map(NonNull::from));
     }
 
-    /// Bytes in use.
+    /// Returns the number of bytes in use.
     pub(super) fn memory(&self) -> usize {
         // Relaxed: a number.
         self.bytes.load(Ordering::Relaxed)

@@ -6,10 +6,10 @@
 ///
 /// `from_word(x.into_word())` is `x`, and equal keys give equal words and unequal keys unequal ones.
 pub unsafe trait Word: Copy + Send + Sync + 'static {
-    /// The value as a word.
+    /// Returns the value as a word.
     fn into_word(self) -> u64;
 
-    /// The value back.
+    /// Returns the value of a word of [`Word::into_word`].
     ///
     /// # Safety
     ///

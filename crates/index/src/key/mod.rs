@@ -245,7 +245,8 @@ fn byte_key_prefix(bytes: &[u8], skip: usize) -> u64 {
     short_key_prefix(bytes.get(skip..).unwrap_or_default())
 }
 
-/// Fewer than eight bytes as a big-endian number, padded with zeros: without a loop, whose end could not be foreseen.
+/// Returns fewer than eight bytes as a big-endian number, padded with zeros: without a loop, whose end could not be
+/// foreseen.
 #[inline]
 fn short_key_prefix(bytes: &[u8]) -> u64 {
     let len = bytes.len();

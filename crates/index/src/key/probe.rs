@@ -7,16 +7,16 @@ use super::{Separator, TreeKey};
 
 /// A place in the order of keys. If it equals a separator it lies to the right of it.
 pub(crate) trait Probe<K: TreeKey + ?Sized> {
-    /// As [`TreeKey::key_prefix`].
+    /// Works like [`TreeKey::key_prefix`].
     fn key_prefix(&self, skip: usize) -> u64;
     /// Compares the place with a separator.
     fn cmp_sep(&self, sep: &K::Sep) -> Ordering;
-    /// As [`TreeKey::cmp_prefix`].
+    /// Works like [`TreeKey::cmp_prefix`].
     fn cmp_prefix(&self, sep: &K::Sep, len: usize) -> Ordering;
     /// Compares the place with a key of the same key prefix.
     fn cmp_key(&self, key: &K) -> Ordering;
 
-    /// As [`TreeKey::is_exact`], of a place that is a key.
+    /// Works like [`TreeKey::is_exact`], of a place that is a key.
     #[inline]
     fn is_exact(&self, _skip: usize) -> bool {
         K::EXACT

@@ -26,7 +26,7 @@ impl<K, V> Clone for NodeRef<K, V> {
 impl<K, V> Copy for NodeRef<K, V> {}
 
 impl<K, V> PartialEq for NodeRef<K, V> {
-    /// Identity: the same node, not an equal one.
+    /// Returns whether they are the same node, not an equal one.
     fn eq(&self, other: &Self) -> bool {
         self.0 == other.0
     }
@@ -58,7 +58,7 @@ impl<K, V> NodeRef<K, V> {
         Self(ptr)
     }
 
-    /// The key and value back.
+    /// Returns the key and the value, and frees the node.
     ///
     /// # Safety
     ///
@@ -71,7 +71,7 @@ impl<K, V> NodeRef<K, V> {
         (key, value)
     }
 
-    /// The key and the value, for as long as the node is known to live.
+    /// Returns the key and the value, for as long as the node is known to live.
     ///
     /// # Safety
     ///

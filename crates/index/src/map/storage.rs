@@ -16,14 +16,14 @@ pub trait Sealed<K: ?Sized, V> {
     /// The entry that leads to a pair.
     type Entry: Entry<Key = K> + PartialEq + Send + Sync;
 
-    /// The key and the value of an entry.
+    /// Returns the key and the value of an entry.
     ///
     /// # Safety
     ///
     /// The entry is not freed during `'g`.
     unsafe fn pair<'g>(entry: Self::Entry) -> (&'g K, &'g V);
 
-    /// The value of an entry.
+    /// Returns the value of an entry.
     ///
     /// # Safety
     ///
@@ -43,7 +43,7 @@ pub trait Make<G, K: ?Sized, V>: MapStorage<K, V> {
     #[doc(hidden)]
     type Rest;
 
-    /// The key in the form that is hashed and compared.
+    /// Returns the key in the form that is hashed and compared.
     #[doc(hidden)]
     fn key(given: &G) -> &K;
 

@@ -257,7 +257,7 @@ impl<'p, I: Item> View<'p, I> {
         }
     }
 
-    /// As [`View::search`].
+    /// Works like [`View::search`].
     #[inline(always)]
     pub(super) fn search_by<L: Lanes>(self, probe: &impl Probe<I::Key>) -> (usize, bool) {
         let key_prefix = probe.key_prefix(self.leaf.skip());

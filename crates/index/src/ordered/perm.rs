@@ -56,7 +56,7 @@ impl Perm {
         (pos < self.len()).then_some(pos)
     }
 
-    /// Bit `slot` for each slot with a live entry.
+    /// Returns a mask with bit `slot` for each slot with a live entry.
     #[inline]
     pub(super) fn live(self) -> u64 {
         let mut slots = (1 << self.used()) - 1;
@@ -72,13 +72,13 @@ impl Perm {
         15 - (self.0 << 4).leading_ones() as usize / 4
     }
 
-    /// True when every slot has been written.
+    /// Returns true when every slot has been written.
     #[inline]
     pub(super) fn is_full(self) -> bool {
         self.used() >= SLOTS
     }
 
-    /// The next free slot goes live at `pos`.
+    /// Returns the permutation in which the next free slot is live at `pos`.
     #[inline]
     pub(super) fn insert(self, pos: usize) -> Perm {
         debug_assert!(pos <= self.len() && !self.is_full());
@@ -90,7 +90,7 @@ impl Perm {
         Perm((live << 60) | above | (slot << (4 * pos)) | (self.0 & below))
     }
 
-    /// The entry at `pos` is gone; its slot goes behind the live ones.
+    /// Returns the permutation without the entry at `pos`; its slot goes behind the live ones.
     #[inline]
     pub(super) fn remove(self, pos: usize) -> Perm {
         let live = self.len();

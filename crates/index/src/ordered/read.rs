@@ -25,7 +25,7 @@ impl<I: Item> Tree<I> {
         }
     }
 
-    /// As [`Tree::find`].
+    /// Works like [`Tree::find`].
     #[inline(always)]
     fn find_by<'p, L: Lanes>(
         &'p self,

@@ -64,9 +64,9 @@ struct Change<I> {
 }
 
 impl<I: Item> Tree<I> {
-    /// As [`Tree::upsert`] for the first of some ascending keys: those that the leaf of the first one covers and has
-    /// room for. `f` says what becomes of a key, given its place among them; `None`: the run ends before it. Returns
-    /// how many were done.
+    /// Works like [`Tree::upsert`] for the first of some ascending keys: those that the leaf of the first one covers
+    /// and has room for. `f` returns the action for a key, given its place among them, or `None` to end the run before
+    /// it. Returns the number of keys done.
     ///
     /// Each change is linearizable. If `f` panics the leaf is unlocked, and unchanged but for changes of other keys.
     pub(crate) fn upsert_run<'p, 'k, Q>(

@@ -284,7 +284,7 @@ where
         &item.value
     }
 
-    /// By the slot: it is written once. A rebuilt leaf makes this say no where it could say yes.
+    /// Compares the slots, which are written once. After a leaf was rebuilt this may return false for the same pair.
     fn same(a: &InlineValue<K, V>, b: &InlineValue<K, V>) -> bool {
         std::ptr::eq(a, b)
     }

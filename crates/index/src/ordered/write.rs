@@ -36,7 +36,7 @@ impl<I: Item> Tree<I> {
         self.upsert_in_place(key, pin, f).0
     }
 
-    /// As [`Tree::upsert`]; returns also the slot of what was put in.
+    /// Works like [`Tree::upsert`]; returns also the slot of the entry that was put in.
     #[inline]
     pub(crate) fn upsert_in_place<'p, Q, R>(
         &'p self,

@@ -43,13 +43,15 @@ pub(crate) type Line = [u64; 8];
 #[repr(C, align(64))]
 pub(crate) struct SharedLine(pub(crate) [AtomicU64; 8]);
 
-/// Bit `2 * i` tells whether word `i` equals `key`; odd bits are clear. Each word is loaded Relaxed.
+/// Returns a mask whose bit `2 * i` tells whether word `i` equals `key`; odd bits are clear. Each word is loaded
+/// Relaxed.
 #[inline(always)]
 pub(crate) fn equal(words: &[AtomicU64; 8], key: u64) -> u64 {
     machine::equal(words, key)
 }
 
-/// Bit `2 * i` tells whether the upper 16 bits of word `i` are `tag`; odd bits are clear. Each word is loaded Relaxed.
+/// Returns a mask whose bit `2 * i` tells whether the upper 16 bits of word `i` are `tag`; odd bits are clear. Each
+/// word is loaded Relaxed.
 #[cfg(not(any(fyris_small, loom, shuttle)))]
 #[inline(always)]
 pub(crate) fn tagged(line: &SharedLine, tag: u16) -> u64 {
@@ -61,11 +63,12 @@ pub(crate) trait Lanes {
     /// The distance between the bits of [`Lanes::equal`].
     const STEP: u32;
 
-    /// Bit `STEP * i` tells whether word `i` equals `key`; the others are clear. Each word is loaded Relaxed.
+    /// Returns a mask whose bit `STEP * i` tells whether word `i` equals `key`; the others are clear. Each word is
+    /// loaded Relaxed.
     fn equal<const N: usize>(words: &[AtomicU64; N], key: u64) -> u64;
 
-    /// Bit `i` of the first tells whether word `i` is below `key`, of the second whether it equals it; none where
-    /// that takes longer than a binary search.
+    /// Returns two masks: bit `i` of the first tells whether word `i` is below `key`, of the second whether it equals
+    /// it; `None` where that takes longer than a binary search.
     fn below_and_equal<const N: usize>(words: &[AtomicU64; N], key: u64) -> Option<(u64, u64)>;
 
     /// Returns the number of bits that are set.
@@ -173,7 +176,7 @@ mod tests {
         }
     }
 
-    /// Fifteen words, and seven lines behind their last words.
+    /// Checks `L` on fifteen words, and on seven lines behind their last words.
     fn checked<L: Lanes>() {
         for words in [[7; 15], std::array::from_fn(|i| i as u64 / 2)] {
             let slots = words.map(AtomicU64::new);

@@ -52,7 +52,7 @@ fn tagged_by_neon(line: &SharedLine, tag: u16) -> u64 {
     spread(vceqq_u16(tags, vdupq_n_u16(tag)))
 }
 
-/// The words of a line; each is loaded at once, as by a Relaxed load.
+/// Loads the words of a line; each is loaded at once, as by a Relaxed load.
 #[inline]
 #[target_feature(enable = "neon")]
 fn load(words: &[AtomicU64; 8]) -> Pairs {
@@ -74,7 +74,7 @@ fn load(words: &[AtomicU64; 8]) -> Pairs {
     [a, b, c, d]
 }
 
-/// Bit `2 * i` for lane `i` that is all ones; the others are zero.
+/// Returns a mask with bit `2 * i` for lane `i` that is all ones; the others are zero.
 #[inline]
 #[target_feature(enable = "neon")]
 fn spread(lanes: uint16x8_t) -> u64 {

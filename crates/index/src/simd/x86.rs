@@ -93,7 +93,8 @@ pub(crate) struct Vectors;
 const EQUAL: i32 = 0;
 const BELOW: i32 = 6;
 
-/// A bit for each of `N` words, 8 to 16: the first and the last eight are compared, which may overlap.
+/// Returns a mask with a bit for each of `N` words, 8 to 16: the first and the last eight are compared, which may
+/// overlap.
 #[inline(always)]
 fn compare_ends<const N: usize, const HOW: i32>(words: &[AtomicU64; N], key: u64) -> u64 {
     let (first, last): (u64, u64);

@@ -179,12 +179,12 @@ impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
         self.tree.stats(&pin())
     }
 
-    /// A cursor before the first pair.
+    /// Returns a cursor before the first pair.
     fn start<'g, P: Guard>(&'g self, pin: &'g P) -> Cursor<'g, S::Item, P> {
         Cursor::before::<K>(&self.tree, Bound::Unbounded, pin)
     }
 
-    /// A cursor behind the last pair.
+    /// Returns a cursor behind the last pair.
     fn end<'g, P: Guard>(&'g self, pin: &'g P) -> Cursor<'g, S::Item, P> {
         Cursor::behind::<K>(&self.tree, Bound::Unbounded, pin)
     }

@@ -48,7 +48,8 @@ enum Command {
     Retain(u64),
 }
 
-/// Keys that meet again, with common beginnings and the lengths at which an entry changes its size.
+/// Generates keys that meet again, with common beginnings and the lengths at which an entry changes
+/// its size.
 fn key() -> impl Strategy<Value = Vec<u8>> {
     (0..40usize, 0..3u8).prop_map(|(length, last)| {
         let mut key = vec![7; length];

@@ -187,7 +187,7 @@ fn histories_are_linearizable() {
     }
 }
 
-/// One operation on the one key, with the times before and after it.
+/// Runs one operation on the one key, with the times before and after it.
 fn step(
     map: &Map<u64>,
     start: Instant,

@@ -113,7 +113,7 @@ pub fn put<I: Index<Handle>>(index: &I, key: u64, value: u64) {
     }
 }
 
-/// The value at a key.
+/// Returns the value at a key.
 pub fn get<I: Index<Handle>>(index: &I, key: u64) -> Option<u64> {
     let pin = pin();
     index.get(&key, &pin).map(Handle::value)

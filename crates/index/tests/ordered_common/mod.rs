@@ -97,7 +97,7 @@ unsafe impl<K: 'static, V: 'static> Entry for Boxed<K, V> {
     }
 }
 
-/// The counter that pairs made by this thread move; for threads started by a test.
+/// Returns the counter that pairs made by this thread move; for threads started by a test.
 pub fn counter() -> Arc<AtomicI64> {
     COUNT.with_borrow(Arc::clone)
 }

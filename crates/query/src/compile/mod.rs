@@ -30,7 +30,7 @@ pub(crate) fn specification(source: Term) -> Result<Program, SpecError> {
     finish(compiler, source)
 }
 
-/// The clauses of a specification, if it is a list and no deeper than may be: what is may be copied.
+/// Returns the clauses of a specification, if it is a list and not nested too deeply to be copied.
 pub(crate) fn clauses(source: &Term) -> Result<&[Term], SpecError> {
     let Term::List(clauses) = source else {
         return Err(bad(Place::Spec, ProblemKind::NotAList(brief(source))));

@@ -51,7 +51,7 @@ impl InPlace {
         }
     }
 
-    /// All of them.
+    /// Returns all of them.
     fn all(&self) -> Vec<u32> {
         (0..self.bits.len() * 64)
             .filter(|&page| self.has(page))

@@ -77,8 +77,8 @@ struct Heat {
 }
 
 impl WorkCopy {
-    /// A copy of `pages` pages of zeros. `private` are page ranges that are not tracked, `places` are within the copy
-    /// and do not overlap. `in_place`: it will show pages of the trunk.
+    /// Makes a copy of `pages` pages of zeros. `private` are page ranges that are not tracked, `places` are within the
+    /// copy and do not overlap. `in_place`: it will show pages of the trunk.
     pub(crate) fn new(
         pages: usize,
         tracking: Tracking,
@@ -123,7 +123,7 @@ impl WorkCopy {
         })
     }
 
-    /// The way in which writes are noticed.
+    /// Returns the way in which writes are noticed.
     pub(crate) fn tracking(&self) -> Tracking {
         match self.tracker {
             Tracker::Declared => Tracking::Declared,
@@ -176,12 +176,12 @@ impl WorkCopy {
         }
     }
 
-    /// The user's view.
+    /// Returns the user's view.
     pub(crate) fn view(&self) -> *mut u8 {
         self.view.start()
     }
 
-    /// Page `page` of the copy through the alias (invariant PAGES of `words`).
+    /// Returns page `page` of the copy through the alias (invariant PAGES of `words`).
     #[inline]
     pub(crate) fn page(&self, page: usize) -> *mut u8 {
         assert!(page < self.alias.len() / PAGE);
@@ -210,7 +210,7 @@ impl WorkCopy {
         self.set_protected(range, false)
     }
 
-    /// As `touch`, where writes are not noticed otherwise.
+    /// Notes writes like `touch`, where they are not noticed otherwise.
     #[inline]
     pub(crate) fn declare(&mut self, range: Range<usize>) {
         if matches!(self.tracker, Tracker::Declared) {
@@ -249,7 +249,7 @@ impl WorkCopy {
         !self.dirty.has(page) && !self.hot.has(page) && !self.is_private(page)
     }
 
-    /// The pages that may differ from their base, as of the last `collect`.
+    /// Replaces the content of `candidates` by the pages that may differ from their base, as of the last `collect`.
     fn candidates(&self, candidates: &mut Vec<u32>) {
         candidates.clear();
         let fresh = self
@@ -263,7 +263,8 @@ impl WorkCopy {
         }
     }
 
-    /// A commit has published these pages; nothing else differs from its base now. Heats and cools.
+    /// Notes that a commit has published these pages, and that no other page differs from its base now. Heats and cools
+    /// pages.
     pub(crate) fn committed(&mut self, pages: impl Iterator<Item = u32>) {
         self.commits = self.commits.wrapping_add(1);
         self.dirty.clear();
@@ -309,7 +310,7 @@ impl WorkCopy {
         }
     }
 
-    /// Nothing differs from its base any more.
+    /// Notes that no page differs from its base any more.
     pub(crate) fn discarded(&mut self) {
         self.dirty.clear();
     }
@@ -319,7 +320,7 @@ impl WorkCopy {
         self.dirty.insert(page);
     }
 
-    /// The memory stayed with the parent of this forked process.
+    /// Forgets the memory, which stayed with the parent of this forked process.
     pub(crate) fn forget(&mut self) {
         if let Tracker::Signal(signal) = &mut self.tracker {
             signal.forget();
@@ -354,7 +355,7 @@ impl Tracker {
     }
 }
 
-/// The parts of `range` that are in none of `holes`.
+/// Returns the parts of `range` that are in none of `holes`.
 fn without(range: Range<usize>, holes: &[Range<usize>]) -> Vec<Range<usize>> {
     holes.iter().fold(vec![range], |parts, hole| {
         let cut = |part: Range<usize>| {

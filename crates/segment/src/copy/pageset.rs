@@ -8,7 +8,7 @@ pub(crate) struct PageSet {
 }
 
 impl PageSet {
-    /// An empty set for page numbers below `pages`.
+    /// Makes an empty set for page numbers below `pages`.
     pub(crate) fn new(pages: usize) -> PageSet {
         PageSet {
             bits: vec![0; pages.div_ceil(64)],
@@ -31,7 +31,7 @@ impl PageSet {
         }
     }
 
-    /// The pages, in the order they came.
+    /// Returns the pages, in the order they came.
     pub(crate) fn iter(&self) -> impl Iterator<Item = u32> + '_ {
         self.list.iter().copied()
     }

@@ -125,7 +125,7 @@ impl Signal {
         self.unless_done(done)
     }
 
-    /// After a failure some pages are writable and not noted: next time all are protected.
+    /// Returns `done`. After a failure some pages are writable and not noted, so all count as dirty the next time.
     fn unless_done(&self, done: Result<()>) -> Result<()> {
         if done.is_err() {
             // Relaxed: read by the next `collect` or `look`, which have `self` as this call has.
@@ -148,7 +148,7 @@ impl Signal {
             .for_each(|page| dirty.insert(page as usize));
     }
 
-    /// Everything was left writable: everything may be dirty.
+    /// Protects all tracked pages and adds them to `dirty`: they were left writable.
     fn protect_all(
         &self,
         view: &Mapping,
@@ -172,7 +172,7 @@ impl Signal {
         })
     }
 
-    /// The noted pages, ascending.
+    /// Returns the noted pages, ascending.
     fn pages(&self, get: impl Fn(&AtomicU64) -> u64) -> Vec<u32> {
         let mut pages = Vec::new();
         for (at, word) in self.marks().bits.iter().enumerate() {
@@ -185,7 +185,7 @@ impl Signal {
         pages
     }
 
-    /// In a forked child the view is not there: the handler must not look for it.
+    /// Takes the view from the handler in a forked child, where it is not mapped.
     pub(super) fn forget(&mut self) {
         // Release: pairs with the Acquire in `find`.
         TABLE[self.region].start.store(1, Ordering::Release);
@@ -233,7 +233,7 @@ fn install() -> Result<()> {
     }
 }
 
-/// The handler.
+/// Handles SIGSEGV.
 extern "C" fn on_fault(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
     // SAFETY: the kernel passes a valid `siginfo_t` (SA_SIGINFO).
     let address = unsafe { (*info).si_addr() } as usize;

@@ -14,12 +14,12 @@ pub(crate) struct Span {
 }
 
 impl Span {
-    /// The address behind the last page.
+    /// Returns the address behind the last page.
     pub(crate) fn end(&self) -> usize {
         self.at + self.pages.len() * PAGE
     }
 
-    /// The page at an address inside.
+    /// Returns the page at an address inside.
     pub(crate) fn page_at(&self, address: usize) -> usize {
         self.pages.start + (address - self.at) / PAGE
     }

@@ -182,7 +182,7 @@ impl Userfault {
         Ok(())
     }
 
-    /// One system call's worth; returns where the next begins.
+    /// Scans as far as one system call goes; returns the address where the next call begins.
     fn scan_some(&mut self, from: u64, end: u64, protect: bool) -> Result<u64> {
         let flags = if protect {
             PM_SCAN_WP_MATCHING | PM_SCAN_CHECK_WPASYNC
@@ -223,7 +223,7 @@ impl Userfault {
     }
 }
 
-/// One ioctl of userfaultfd with its argument.
+/// Makes one ioctl of userfaultfd with its argument.
 fn ioctl<T>(fd: &OwnedFd, number: u32, arg: &mut T) -> std::result::Result<(), Errno> {
     // SAFETY: each caller passes the argument type of its number.
     match unsafe { libc::ioctl(fd.as_raw_fd(), number.into(), std::ptr::from_mut(arg)) } {

@@ -76,8 +76,8 @@ impl Segment {
         self.after(result)
     }
 
-    /// Update and commit in one step: where both sides changed a unit the local one wins. Never
-    /// [`Error::Behind`]: if others commit meanwhile, the rest is merged under the commit lock.
+    /// Updates and commits in one step: where both sides changed a unit the local one wins. Never [`Error::Behind`]: if
+    /// others commit meanwhile, the rest is merged under the commit lock.
     ///
     /// # Errors
     ///
@@ -86,7 +86,7 @@ impl Segment {
         self.merge_and_commit(&mut Policy::LocalWins)
     }
 
-    /// As [`Segment::commit_merge`], but if both sides changed a unit nothing is committed.
+    /// Works like [`Segment::commit_merge`], but if both sides changed a unit nothing is committed.
     ///
     /// # Errors
     ///
@@ -128,8 +128,8 @@ impl Segment {
         done
     }
 
-    /// Were the pages compared with their base, and not with what others have written there since? A page that seems
-    /// unchanged would be forgotten. Later changes of the base are seen under the lock.
+    /// Returns an error unless the pages were compared with their base, and not with other content that was written
+    /// there since. A page that seems unchanged would be forgotten. Later changes of the base are seen under the lock.
     fn check_base(&mut self) -> Result<()> {
         if cfg!(fyris_mutant = "segment_base_unchecked") || self.keeps() {
             return Ok(());
@@ -141,7 +141,7 @@ impl Segment {
         })
     }
 
-    /// Step 1 of a commit: the trunk must hold nothing new.
+    /// Does step 1 of a commit: returns an error if the trunk holds new changes.
     fn check_current(&self) -> Result<()> {
         let trunk = self.trunk.position();
         match trunk == self.position {
@@ -153,7 +153,7 @@ impl Segment {
         }
     }
 
-    /// Step 2: find what was written, and fill frames with it.
+    /// Does step 2: finds the written pages, and fills frames with them.
     fn prepare(&mut self) -> Result<()> {
         let mut candidates = std::mem::take(&mut self.prepared.candidates);
         let result = self
@@ -259,7 +259,7 @@ impl Segment {
         Ok(true)
     }
 
-    /// After an update under the lock: fills again what it has changed.
+    /// Fills the frames of the pages again that an update under the lock has changed.
     fn prepare_again(&mut self) -> Result<()> {
         let mut records = std::mem::take(&mut self.prepared.records);
         let mut failed = None;
@@ -329,7 +329,7 @@ impl Segment {
         Ok(version)
     }
 
-    /// After the lock: heats pages and gives spare frames back, or takes the prepared ones back.
+    /// Finishes after the lock: heats pages and gives spare frames back, or takes the prepared ones back.
     fn after(&mut self, result: Result<u64>) -> Result<u64> {
         let Ok(version) = result else {
             self.prepared.cancel();

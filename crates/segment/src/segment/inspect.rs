@@ -43,7 +43,8 @@ impl Segment {
         Ok(())
     }
 
-    /// The words of a page that are private in part: which, what bits, and their value.
+    /// Returns the words of a page that are private in part: the index, the mask of the private bits, and the value of
+    /// each.
     fn private_values(&self, page: u32) -> Vec<(u16, u64, u64)> {
         let local = self.copy.page(page as usize);
         let here = self.private_words.iter().filter(|word| word.0 == page);

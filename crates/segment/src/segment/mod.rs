@@ -175,12 +175,12 @@ impl Segment {
         })
     }
 
-    /// Bytes in the working copy.
+    /// Returns the number of bytes in the working copy.
     pub fn len(&self) -> usize {
         self.size
     }
 
-    /// Never: a segment has at least one byte.
+    /// Returns false: a segment has at least one byte.
     pub fn is_empty(&self) -> bool {
         self.size == 0
     }
@@ -226,7 +226,7 @@ impl Segment {
         self.copy.view()
     }
 
-    /// As [`Segment::as_ptr`], to write through. Writing to a read-only checkout raises SIGSEGV.
+    /// Returns the address like [`Segment::as_ptr`], to write through. Writing to a read-only checkout raises SIGSEGV.
     pub fn as_mut_ptr(&mut self) -> *mut u8 {
         // No store if it is so already: this may stand in a loop of stores.
         if self.written != Written::Always {
@@ -251,7 +251,7 @@ impl Segment {
         self.slice_mut()
     }
 
-    /// Nothing is uncommitted any more.
+    /// Notes that no change is uncommitted any more.
     fn settled(&mut self) {
         if self.written == Written::Perhaps {
             self.written = Written::No;
@@ -309,7 +309,7 @@ impl Segment {
         }
     }
 
-    /// The pages of a byte range inside the segment.
+    /// Returns the pages of a byte range inside the segment.
     fn pages_of(&self, range: &Range<usize>) -> Result<Range<usize>> {
         if range.start > range.end || range.end > self.size {
             return Err(Error::OutOfRange {
@@ -352,8 +352,8 @@ impl Segment {
             .map_err(Error::os("writing a segment to its disk"))
     }
 
-    /// In a forked child: checks the same segment out anew, at the trunk's present version. The parent's
-    /// local changes are not in it. In the process that checked it out: nothing.
+    /// Checks the same segment out anew in a forked child, at the trunk's present version. The parent's local changes
+    /// are not in it. Does nothing in the process that checked it out.
     ///
     /// # Errors
     ///
@@ -366,7 +366,7 @@ impl Segment {
         Ok(())
     }
 
-    /// From where this was checked out, and how.
+    /// Returns the place and the options that this was checked out with.
     pub fn origin(&self) -> Origin {
         Origin {
             place: self.place.clone(),
@@ -443,7 +443,7 @@ fn private_parts(ranges: &[Range<usize>]) -> PrivateParts {
     (pages, words)
 }
 
-/// The words of a byte range, with the bits of each that are in it.
+/// Returns the words of a byte range, with the bits of each that are in it.
 fn words_of(range: Range<usize>) -> impl Iterator<Item = (u32, u16, u64)> {
     let end = if range.is_empty() {
         0

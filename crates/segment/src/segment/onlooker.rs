@@ -54,7 +54,7 @@ impl Segment {
         Err(Error::Busy)
     }
 
-    /// One look; `None` if it was not good.
+    /// Takes one look; returns `None` if it was not good.
     fn try_look(&self, stage: &mut Stage) -> Result<Option<Sight>> {
         let trunk = &self.trunk;
         let position = trunk.position();

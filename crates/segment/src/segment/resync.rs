@@ -33,7 +33,7 @@ struct Heads {
 }
 
 impl Segment {
-    /// The first load of a new checkout.
+    /// Does the first load of a new checkout.
     pub(super) fn load(&mut self) -> Result<()> {
         if !self.trunk.writable {
             return self.look().map(drop);
@@ -159,7 +159,7 @@ impl Segment {
         }))
     }
 
-    /// The copy is at `heads` now.
+    /// Notes that the copy is at `heads` now.
     fn install(&mut self, heads: Heads, discarded: bool) -> Result<()> {
         self.base = heads.frames;
         self.position = heads.at;
@@ -215,7 +215,7 @@ impl Segment {
         }))
     }
 
-    /// The units of `pages` where working copy and trunk differ, no matter which side changed them.
+    /// Returns the units of `pages` where working copy and trunk differ, no matter which side changed them.
     fn lost_cases(&self, pages: Vec<usize>, heads: &Heads) -> Result<Option<Vec<Case>>> {
         let mut cases = Vec::new();
         let unit = self.unit();
@@ -228,7 +228,7 @@ impl Segment {
         Ok(self.trunk.holds(self.slot, heads.at).then_some(cases))
     }
 
-    /// The segment has `size` bytes now.
+    /// Extends the copy to `size` bytes.
     pub(super) fn extend_to(&mut self, size: usize) -> Result<()> {
         if size > self.size {
             // First: writes to pages that are not armed would be unseen.
@@ -239,7 +239,7 @@ impl Segment {
     }
 }
 
-/// The units of one page where `local` and `frame` differ.
+/// Returns the units of one page where `local` and `frame` differ.
 fn lost_in(
     differ: &Mask,
     local: *const u8,
@@ -279,7 +279,8 @@ fn lost_in(
     cases
 }
 
-/// Without a base only a person, or a callback, can decide.
+/// Asks the callback of the policy for the values of the lost units; without a callback, returns an error if there are
+/// any. Without a base only a person, or a callback, can decide.
 fn decide_lost(
     cases: &[Case],
     unit: usize,

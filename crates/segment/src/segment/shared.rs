@@ -21,7 +21,7 @@ pub trait Reattach: Sized {
     /// The error of checking it out.
     type Error: From<Error>;
 
-    /// From where it was checked out, and how.
+    /// Returns the place and the options that it was checked out with.
     fn origin(&self) -> Origin;
 
     /// Checks it out anew.
@@ -31,7 +31,7 @@ pub trait Reattach: Sized {
     /// As for its checkout.
     fn again(origin: &Origin) -> std::result::Result<Self, Self::Error>;
 
-    /// In a forked child: checks it out anew, in place. Elsewhere: nothing.
+    /// Checks it out anew in a forked child, in place; does nothing elsewhere.
     ///
     /// # Errors
     ///
@@ -142,8 +142,8 @@ impl<T: Reattach> Shared<T> {
         operation(&mut *self.lock()?)
     }
 
-    /// In a forked child: checks the same segment out anew, at the trunk's present version, also if a thread of the
-    /// parent was inside when it forked. Elsewhere: nothing.
+    /// Checks the same segment out anew in a forked child, at the trunk's present version, also if a thread of the
+    /// parent was inside when it forked. Does nothing elsewhere.
     ///
     /// # Errors
     ///

@@ -30,7 +30,7 @@ impl Words<'_> {
         self.0.as_slice()
     }
 
-    /// Bytes to write to.
+    /// Returns bytes to write to.
     ///
     /// # Errors
     ///
@@ -177,7 +177,7 @@ impl Segment {
         unreachable!("lost more often than a number can say")
     }
 
-    /// Commits; false if another process was faster.
+    /// Commits; returns false if another process was faster.
     fn commit_first(&mut self) -> Result<bool> {
         match self.commit() {
             Err(Error::Behind { .. }) if cfg!(fyris_mutant = "segment_transaction_merges") => {

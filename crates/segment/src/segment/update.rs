@@ -127,7 +127,7 @@ impl Segment {
         }
     }
 
-    /// As [`Segment::update`], but if both sides changed a unit, even to the same value, nothing is done.
+    /// Works like [`Segment::update`], but if both sides changed a unit, even to the same value, nothing is done.
     ///
     /// # Errors
     ///
@@ -138,10 +138,9 @@ impl Segment {
         self.update_by(&mut Policy::Validate)
     }
 
-    /// As [`Segment::update`], asking `decide` about each unit that both sides changed. All are asked before
-    /// anything is written, so a panic in `decide` leaves the working copy as it was. It cannot
-    /// reach the segment, may block, and is asked at most once more for a unit if this process is evicted
-    /// meanwhile.
+    /// Works like [`Segment::update`], asking `decide` about each unit that both sides changed. All are asked before
+    /// anything is written, so a panic in `decide` leaves the working copy as it was. It cannot reach the segment, may
+    /// block, and is asked at most once more for a unit if this process is evicted meanwhile.
     ///
     /// # Errors
     ///
@@ -291,7 +290,7 @@ impl Segment {
         decided.len() * unit
     }
 
-    /// The units of the window that both sides changed.
+    /// Returns the units of the window that both sides changed.
     fn cases(&mut self) -> Result<Vec<Case>> {
         let mut cases = Vec::new();
         for change in &self.window.changes {
@@ -384,7 +383,7 @@ impl Segment {
         Ok(())
     }
 
-    /// Words that came with their values: they were read, and found whole, with the log.
+    /// Takes words that came with their values: they were read, and found whole, with the log.
     #[inline]
     fn take_few(&self, page: u32, start: u32, count: u32, updated: &mut Updated) {
         let local = self.copy.page(page as usize);
@@ -393,7 +392,7 @@ impl Segment {
         }
     }
 
-    /// Change number `at` of the window, of which the words are known. False: evicted.
+    /// Takes change number `at` of the window, whose words are known. Returns false if this process was evicted.
     fn take_many(
         &mut self,
         at: usize,
@@ -433,8 +432,8 @@ impl Segment {
         Ok(pays)
     }
 
-    /// A page that is unchanged here; frame and page of the next change are asked for meanwhile. False: evicted,
-    /// and the page (unchanged here, so nothing is lost) is to be copied again.
+    /// Takes a page that is unchanged here; frame and page of the next change are prefetched meanwhile. Returns false
+    /// if this process was evicted: the page (unchanged here, so nothing is lost) is to be copied again.
     fn take_whole(
         &mut self,
         change: &Change,
@@ -449,8 +448,8 @@ impl Segment {
         Ok(self.keeps())
     }
 
-    /// A page that was mostly rewritten, and may be changed here too, where the unit is a word. False:
-    /// evicted, and the page is as it was.
+    /// Merges a page that was mostly rewritten, and may be changed here too, where the unit is a word. Returns false if
+    /// this process was evicted: the page is as it was.
     fn merge_whole(&mut self, change: &Change, mask: &Mask, updated: &mut Updated) -> Result<bool> {
         let page = change.page as usize;
         let (base, incoming) = (
@@ -471,7 +470,7 @@ impl Segment {
         Ok(true)
     }
 
-    /// The changed words of a page. False: evicted, and the page is as it was.
+    /// Takes the changed words of a page. Returns false if this process was evicted: the page is as it was.
     #[inline]
     fn take_words(&mut self, change: &Change, mask: &Mask, updated: &mut Updated) -> Result<bool> {
         let page = change.page as usize;
@@ -503,7 +502,7 @@ impl Segment {
         }
     }
 
-    /// One word of units of up to a word.
+    /// Merges one word, where units are at most a word.
     #[inline]
     fn merge_word(&self, local: *mut u8, one: One, updated: &mut Updated) {
         let unit = self.units();
@@ -553,7 +552,7 @@ impl Segment {
     }
 }
 
-/// The three values of the unit at `offset`.
+/// Returns the three values of the unit at `offset`.
 fn case(
     scratch: &super::window::Scratch,
     local: *const u8,

@@ -41,7 +41,7 @@ pub(super) struct Window {
 }
 
 impl Window {
-    /// For a segment of at most `pages` pages.
+    /// Makes a window for a segment of at most `pages` pages.
     pub(super) fn new(pages: usize) -> Window {
         Window {
             changes: Vec::new(),
@@ -151,7 +151,7 @@ impl Window {
         });
     }
 
-    /// A page that is in the window: what it was before the first commit is in its base only.
+    /// Adds another change of a page that is in the window: its content before the first change is in its base only.
     fn add_again(&mut self, index: usize, trunk: &Trunk, position: u64, head: &Head) {
         let words = match self.changes[index].words {
             few @ Words::Few(..) => {
@@ -174,7 +174,7 @@ impl Window {
         Words::Many(self.masks.len() as u32 - 1)
     }
 
-    /// Words with their values.
+    /// Returns words with their values.
     #[inline]
     pub(super) fn ones(&self, start: u32, count: u32) -> &[One] {
         &self.ones[start as usize..][..count as usize]
@@ -203,7 +203,7 @@ impl Window {
     }
 }
 
-/// Every word that an entry changed, whole units.
+/// Returns every word that an entry changed, whole units.
 fn changed(trunk: &Trunk, position: u64, head: &Head) -> Mask {
     let mut mask = Mask::default();
     match head.few {

@@ -228,7 +228,7 @@ fn share(file: &File) -> Result<()> {
     lock_by(file, &[FlockOperation::NonBlockingLockShared]).map(|_| ())
 }
 
-/// The first of `operations` that succeeds. Bounded: a hostile process may keep the lock.
+/// Tries `operations` until one succeeds, and returns it. Bounded: a hostile process may keep the lock.
 fn lock_by(file: &File, operations: &[FlockOperation]) -> Result<FlockOperation> {
     let start = Instant::now();
     loop {
@@ -280,8 +280,8 @@ pub(super) fn read_header(file: &File, path: &Path) -> Result<Geometry> {
     Ok(geometry)
 }
 
-/// Header, index and log have space from the beginning. A file that claims a lot and is a hole would make every process
-/// reserve memory for what is not there.
+/// Returns an error unless the parts before the frames have space, as they have from the beginning, except for a few
+/// holes. A file that claims a large size and is a hole would make every process reserve memory in vain.
 fn check_backing(file: &File, geometry: &Geometry) -> Result<()> {
     let meta = file.metadata().map_err(io("looking at a segment"))?;
     // The kernel counts in 512 bytes, whatever the file system's blocks are.

@@ -56,7 +56,7 @@ pub(crate) struct Head {
 }
 
 impl Head {
-    /// Out of an entry's words, unchecked.
+    /// Makes a head out of an entry's words, unchecked.
     #[inline]
     pub(super) fn of(get: impl Fn(usize) -> u64) -> Head {
         let (first, second) = (get(0), get(1));
@@ -76,7 +76,7 @@ impl Head {
         self.page == GROWN
     }
 
-    /// The first position at which `before` was current, if this is entry `position`: that or an earlier one.
+    /// Returns the first position at which `before` was current, if this is entry `position`: that or an earlier one.
     pub(super) fn current_from(&self, position: u64) -> u64 {
         match self.age {
             OLDEST => 0,
@@ -94,7 +94,7 @@ pub(crate) struct One {
     pub(crate) after: u64,
 }
 
-/// The words that an entry has values of. In no order, if a hostile process wrote them.
+/// Returns the words that an entry has values of, in no order if a hostile process wrote them.
 #[inline]
 pub(super) fn few(head: &Head, get: impl Fn(usize) -> u64) -> impl Iterator<Item = One> {
     let which = get(WHICH);
@@ -108,7 +108,7 @@ pub(super) fn few(head: &Head, get: impl Fn(usize) -> u64) -> impl Iterator<Item
         })
 }
 
-/// The mask of an entry that has one.
+/// Returns the mask of an entry that has one.
 #[inline]
 pub(super) fn mask(get: impl Fn(usize) -> u64) -> Mask {
     Mask(std::array::from_fn(|i| get(LINE + i)))
@@ -123,14 +123,15 @@ impl Image {
     /// Nothing yet.
     pub(crate) const EMPTY: Image = Image([0; LEN]);
 
-    /// Page `page` changes from frame `before` to `frame`. Its words are still to be set, and the version.
+    /// Makes this the entry of a change of page `page` from frame `before` to `frame`. Its words are still to be set,
+    /// and the version.
     #[inline]
     pub(crate) fn set_change(&mut self, page: u32, before: u32, frame: u32) {
         self.0[0] = u64::from(page) | u64::from(frame) << 32;
         self.0[1] = u64::from(before);
     }
 
-    /// The segment grows.
+    /// Makes the entry that says that the segment grows.
     pub(crate) fn grown(version: u64) -> Image {
         let mut image = Image::EMPTY;
         image.set_change(GROWN, 0, 0);
@@ -138,7 +139,7 @@ impl Image {
         image
     }
 
-    /// The words of `mask` have changed between two pages.
+    /// Sets the changed words: those of `mask`, which differ between two pages.
     ///
     /// # Safety
     ///
@@ -169,7 +170,7 @@ impl Image {
         self.0[1] = self.0[1] & !(7 << FEW_AT) | (count as u64) << FEW_AT;
     }
 
-    /// The frame before has been the page's for `age` entries.
+    /// Sets the age of the frame before: the number of entries for which it has been the page's.
     #[inline]
     pub(super) fn set_age(&mut self, age: u64) {
         self.0[1] = self.0[1] & ((1 << AGE_AT) - 1) | age.min(OLDEST) << AGE_AT;
@@ -185,13 +186,13 @@ impl Image {
         self.0[2] = version;
     }
 
-    /// The first words.
+    /// Returns the first words.
     #[inline]
     pub(crate) fn head(&self) -> Head {
         Head::of(|i| self.0[i])
     }
 
-    /// The words that mean something.
+    /// Returns the words that are in use.
     #[inline]
     pub(super) fn words(&self) -> &[u64] {
         let head = self.head();

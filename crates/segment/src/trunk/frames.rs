@@ -177,7 +177,7 @@ impl Trunk {
         self.found(word::FREE, hint, out.len() - before, out.len() >= target);
     }
 
-    /// A count that is only a hint.
+    /// Returns a count that is only a hint.
     fn hint(&self, at: usize) -> u64 {
         // Relaxed: a hint.
         self.word(at).load(Ordering::Relaxed)
@@ -268,7 +268,7 @@ impl Trunk {
         self.hint(word::FREE) > SLACK as u64 && self.excess() > 0
     }
 
-    /// Free frames whose space should be given back.
+    /// Returns the number of free frames whose space should be given back.
     fn excess(&self) -> usize {
         let [free, holes] = [word::FREE, word::HOLES].map(|at| self.hint(at) as usize);
         let used = self.ready().saturating_sub(holes).saturating_sub(free);

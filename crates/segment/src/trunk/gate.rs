@@ -69,7 +69,8 @@ mod tests {
         is_open(&words.gate, position)
     }
 
-    /// Two processes enter at `positions` while a third raises the gate to 2: it stays behind each that holds.
+    /// Checks the gate while two processes enter at `positions` while a third raises the gate to 2: it stays behind
+    /// each that holds.
     fn check(positions: [u64; 2]) {
         loom::model(move || {
             let words = Arc::new(Words {

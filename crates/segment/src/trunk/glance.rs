@@ -65,7 +65,8 @@ fn word_at(file: &File, offset: usize) -> Result<u64> {
     read.map_err(reading).map(|()| u64::from_le_bytes(word))
 }
 
-/// A process may be attached several times: it has as many slots.
+/// Returns the number of living processes that are attached. A process that is attached several
+/// times has as many slots, and counts once.
 fn living(file: &File, geometry: &Geometry) -> Result<usize> {
     let used = (word_at(file, word::SLOTS_USED)? as usize).min(geometry.slots);
     let mut owners = Vec::new();

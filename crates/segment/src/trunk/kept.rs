@@ -44,7 +44,7 @@ impl Kept {
         [u64::from(self.frame) | age << 32, self.to]
     }
 
-    /// Out of an entry, if it is not empty.
+    /// Makes a kept frame out of the words of an entry; `None` if it is empty.
     fn of(words: [u64; 2]) -> Option<Kept> {
         let [first, to] = words;
         let from = match (first >> 32) as u32 {
@@ -63,7 +63,7 @@ impl Trunk {
         [self.word(at), self.word(at + 8)]
     }
 
-    /// Entries that were ever used.
+    /// Returns the number of entries that were ever used.
     fn kept_top(&self) -> usize {
         // Relaxed: the lock's Acquire came before.
         let top = self.word(word::KEPT_TOP).load(Ordering::Relaxed);
@@ -76,7 +76,7 @@ impl Trunk {
         self.word(word::KEPT).load(Ordering::Relaxed) as usize
     }
 
-    /// The kept frames, with their indexes. For holders of the lock.
+    /// Returns the kept frames, with their indexes. For holders of the lock.
     pub(crate) fn kept(&self) -> impl Iterator<Item = (usize, Kept)> + '_ {
         (0..self.kept_top()).filter_map(|index| {
             // Relaxed: under the lock.
@@ -104,7 +104,7 @@ impl Trunk {
         true
     }
 
-    /// An empty entry.
+    /// Returns the index of an empty entry.
     fn empty(&self) -> Option<usize> {
         let (top, capacity) = (self.kept_top(), self.geometry.kept);
         if top < capacity {
@@ -213,7 +213,8 @@ impl Trunk {
         true
     }
 
-    /// After a death, or if not everything could be kept: frames whose entries have not left the log are named twice.
+    /// Empties the entries of frames whose log entries have not left the log. After a death, or if not all frames could
+    /// be kept, such frames are named twice.
     pub(super) fn keep_only_before(&self, tail: u64) {
         self.let_go(|kept| kept.to < tail, |_| ());
         // Relaxed: under the lock. The next advance goes through the table.

@@ -98,7 +98,7 @@ pub(crate) struct Geometry {
 }
 
 impl Geometry {
-    /// For a segment of this shape.
+    /// Returns the geometry of a segment of this shape.
     pub(crate) fn new(shape: Shape) -> Result<Geometry> {
         let Shape {
             unit,
@@ -143,7 +143,7 @@ impl Geometry {
         })
     }
 
-    /// The words of the header that never change, the sum over the others last.
+    /// Returns the words of the header that never change, the sum over the others last.
     pub(crate) fn header(&self) -> [u64; CONSTANTS] {
         let mut words = [
             MAGIC,
@@ -181,7 +181,7 @@ impl Geometry {
     }
 }
 
-/// FNV-1a over the words: against accidents, not against malice (every word is checked as well).
+/// Returns the FNV-1a sum of the words: against accidents, not against malice (every word is checked as well).
 pub(super) fn sum(words: &[u64]) -> u64 {
     words.iter().fold(0xcbf2_9ce4_8422_2325, |sum, word| {
         (sum ^ word).wrapping_mul(0x100_0000_01b3)

@@ -106,8 +106,8 @@ impl Trunk {
         }
     }
 
-    /// The id of the living process that holds the lock, if there is one. A lock in our own name is
-    /// one that a dead process left: this one is only taken once.
+    /// Returns the id of the living process that holds the lock, if there is one. A lock in our own name is one that a
+    /// dead process left: this one is only taken once.
     fn holder(&self, seen: u32, mine: u32) -> Option<u32> {
         let holder = seen & !WAITERS;
         if holder == mine || holder == 0 || holder as usize > self.geometry.slots + 1 {

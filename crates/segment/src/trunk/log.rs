@@ -16,7 +16,7 @@ use crate::words::Mask;
 const OVERRUN_TRIES: usize = 100;
 
 impl Trunk {
-    /// The words of entry `position`.
+    /// Returns the words of entry `position`.
     #[inline]
     fn entry_words(&self, position: u64) -> &[AtomicU64; LEN] {
         let at = (position as usize & (self.geometry.log - 1)) * ENTRY;
@@ -45,19 +45,19 @@ impl Trunk {
         }
     }
 
-    /// The words of entry `position` that its head says there are, with their values.
+    /// Returns the words of entry `position` that its head says there are, with their values.
     #[inline]
     pub(crate) fn few(&self, position: u64, head: &Head) -> impl Iterator<Item = One> {
         entry::few(head, self.reader(position))
     }
 
-    /// The mask of entry `position`, if its head says that the words are not few.
+    /// Returns the mask of entry `position`, if its head says that the words are not few.
     #[inline]
     pub(crate) fn mask(&self, position: u64) -> Mask {
         entry::mask(self.reader(position))
     }
 
-    /// The frame that entry `position` replaced, if it is one. For holders of the lock.
+    /// Returns the frame that entry `position` replaced, if it is one. For holders of the lock.
     pub(super) fn replaced(&self, position: u64) -> Option<Kept> {
         // The lock's Acquire came before.
         let head = Head::of(self.reader(position));
@@ -146,7 +146,7 @@ impl Trunk {
         Ok(count)
     }
 
-    /// A position up to which all page heads are in place.
+    /// Returns a position up to which all page heads are in place.
     pub(crate) fn applied(&self) -> u64 {
         // Acquire: pairs with the Release in `apply`.
         self.word(word::APPLIED).load(Ordering::Acquire)

@@ -86,7 +86,7 @@ pub(crate) struct Bounds {
 }
 
 impl Trunk {
-    /// The word of 8 bytes at `offset`.
+    /// Returns the word of 8 bytes at `offset`.
     #[inline]
     fn word(&self, offset: usize) -> &AtomicU64 {
         assert!(offset.is_multiple_of(8) && offset + 8 <= self.geometry.frames_at);
@@ -95,7 +95,7 @@ impl Trunk {
         unsafe { AtomicU64::from_ptr(self.map.start().add(offset).cast()) }
     }
 
-    /// The half word of 4 bytes at `offset`.
+    /// Returns the half word of 4 bytes at `offset`.
     #[inline]
     fn half(&self, offset: usize) -> &AtomicU32 {
         assert!(offset.is_multiple_of(4) && offset + 4 <= self.geometry.frames_at);
@@ -103,21 +103,21 @@ impl Trunk {
         unsafe { AtomicU32::from_ptr(self.map.start().add(offset).cast()) }
     }
 
-    /// The log position up to which everything is published.
+    /// Returns the log position up to which everything is published.
     #[inline]
     pub(crate) fn position(&self) -> u64 {
         // Acquire: pairs with the Release in `log::publish`; entries and frames below are complete.
         self.word(word::POSITION).load(Ordering::Acquire)
     }
 
-    /// The number of commits. Written just after `position`, so it may be behind it for a moment.
+    /// Returns the number of commits. Written just after `position`, so it may be behind it for a moment.
     #[inline]
     pub(crate) fn version(&self) -> u64 {
         // Relaxed: for people; nothing is read because of it.
         self.word(word::VERSION).load(Ordering::Relaxed)
     }
 
-    /// The segment's size in bytes.
+    /// Returns the segment's size in bytes.
     pub(crate) fn size(&self) -> Result<usize> {
         // Relaxed: a process that must see a new size has read the entry of the log that announced it.
         let size = self.word(word::SIZE).load(Ordering::Relaxed);
@@ -133,8 +133,8 @@ impl Trunk {
         self.word(word::SIZE).store(size as u64, Ordering::Relaxed);
     }
 
-    /// Tail, applied and position, checked against each other. For holders of the lock: without it
-    /// they may move between the loads.
+    /// Returns tail, applied and position, checked against each other. For holders of the lock: without it they may
+    /// move between the loads.
     pub(crate) fn bounds(&self) -> Result<Bounds> {
         // Relaxed: the lock's Acquire came before.
         let get = |offset| self.word(offset).load(Ordering::Relaxed);
@@ -154,7 +154,7 @@ impl Trunk {
         Err(Error::Corrupt("the log's bounds"))
     }
 
-    /// The page of frame `number`; frame 0 is the page of zeros, which is not writable.
+    /// Returns the page of frame `number`; frame 0 is the page of zeros, which is not writable.
     #[inline]
     pub(crate) fn frame(&self, number: u32) -> Result<*const u8> {
         match number {
@@ -163,7 +163,7 @@ impl Trunk {
         }
     }
 
-    /// The page of frame `number`, to write to: a frame that this process has reserved.
+    /// Returns the page of frame `number`, to write to: a frame that this process has reserved.
     #[inline]
     pub(crate) fn frame_mut(&self, number: u32) -> Result<*mut u8> {
         let index = number.wrapping_sub(1) as usize;
@@ -182,7 +182,7 @@ impl Trunk {
         Ok((self.file.as_fd(), offset))
     }
 
-    /// Frame and position of the latest change of `page`.
+    /// Returns frame and position of the latest change of `page`.
     pub(crate) fn head(&self, page: usize) -> Result<(u32, u64)> {
         let offset = self.head_at(page);
         // Acquire, both: pair with the Release stores in `set_head`: the position published before it is seen by a
@@ -195,7 +195,7 @@ impl Trunk {
         }
     }
 
-    /// The position after the latest change of `page`. For holders of the lock.
+    /// Returns the position after the latest change of `page`. For holders of the lock.
     #[inline]
     pub(super) fn changed_at(&self, page: usize) -> u64 {
         // Relaxed: under the lock.
@@ -252,7 +252,7 @@ impl Trunk {
         })
     }
 
-    /// The number of times that the log went on without a process.
+    /// Returns the number of times that the log went on without a process.
     pub(crate) fn overruns(&self) -> u64 {
         // Relaxed: for people.
         self.word(word::OVERRUNS).load(Ordering::Relaxed)
@@ -264,7 +264,7 @@ impl Trunk {
         self.word(word::EVICTIONS).load(Ordering::Relaxed)
     }
 
-    /// Bytes from the start to the end of the mapping, for `sync`.
+    /// Returns the start and the length of the mapping, for `sync`.
     pub(crate) fn bytes(&self) -> (*mut u8, usize) {
         (self.map.start(), self.map.len())
     }

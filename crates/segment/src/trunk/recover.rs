@@ -46,7 +46,7 @@ impl Trunk {
         })
     }
 
-    /// The gate and the table of kept frames are as the tail says again.
+    /// Makes the gate and the table of kept frames agree with the tail again.
     fn reopen(&self, bounds: &Bounds) {
         // Release: pairs with the Acquire in `gate::is_open`. Nothing from the tail on has been given back.
         self.word(word::GATE).store(bounds.tail, Ordering::Release);
@@ -54,8 +54,8 @@ impl Trunk {
         self.keep_only_before(bounds.tail);
     }
 
-    /// The log's bounds, with nothing published that is not applied. Repairs see to that; but one that failed, on
-    /// a spoiled entry, has let the lock go.
+    /// Returns the log's bounds, with nothing published that is not applied. Repairs see to that; but one that failed,
+    /// on a spoiled entry, has let the lock go.
     pub(crate) fn settled(&self, _lock: &Guard<'_>) -> Result<Bounds> {
         let mut bounds = self.bounds()?;
         self.replay(&mut bounds)?;

@@ -47,7 +47,7 @@ const TRIES: usize = 10_000;
 pub(crate) struct Process(u64);
 
 impl Process {
-    /// This process.
+    /// Returns this process.
     pub(crate) fn me() -> Result<Process> {
         let pid = std::process::id();
         let start = start_time(pid).ok().flatten();
@@ -55,7 +55,7 @@ impl Process {
         Ok(Process(u64::from(pid) | start << PID_BITS))
     }
 
-    /// The process that a slot's owner word names.
+    /// Returns the process that a slot's owner word names.
     pub(super) fn known_as(owner: u64) -> Process {
         Process(owner)
     }
@@ -83,7 +83,7 @@ fn exists(pid: u32) -> bool {
     pid.is_some_and(|pid| rustix::process::test_kill_process(pid) != Err(Errno::SRCH))
 }
 
-/// When a process started, in clock ticks since boot; `None` if it is dead or a zombie.
+/// Returns the time when a process started, in clock ticks since boot; `None` if it is dead or a zombie.
 ///
 /// # Errors
 ///
@@ -96,7 +96,7 @@ fn start_time(pid: u32) -> io::Result<Option<u64>> {
     Ok((!dead).then_some(start))
 }
 
-/// The third and the 22nd field of a line of `/proc/PID/stat`.
+/// Returns the third and the 22nd field of a line of `/proc/PID/stat`.
 fn state_and_start(stat: &[u8]) -> Option<(u8, u64)> {
     // The name may hold anything, parentheses too: the fields begin after the last one.
     let end = stat.iter().rposition(|&b| b == b')')?;
@@ -205,7 +205,7 @@ impl Trunk {
         (self.word(word::SLOTS_USED).load(Ordering::SeqCst) as usize).min(self.geometry.slots)
     }
 
-    /// The process of a slot.
+    /// Returns the process of a slot.
     pub(super) fn process(&self, slot: usize) -> Option<Process> {
         // SeqCst: pairs with the exchange in `claim`, and is in one order with it as in `slots_used`.
         match self.owner(slot).load(Ordering::SeqCst) {
@@ -292,7 +292,7 @@ impl Trunk {
         }
     }
 
-    /// The slot keeps nothing.
+    /// Makes the slot keep nothing.
     fn idle(&self, slot: usize) {
         // Release, all: pair with the loads in `is_pinned` and `standing`: what the process of the slot read before
         // comes before what is done with the frames that it kept.
@@ -369,8 +369,8 @@ impl Trunk {
         self.base(slot).store(position, Ordering::Release);
     }
 
-    /// As [`Trunk::settle`], of a slot that has been evicted and holds the log from `position` on; false if it was
-    /// overrun again.
+    /// Works like [`Trunk::settle`], for a slot that has been evicted and holds the log from `position` on; returns
+    /// false if it was overrun again.
     pub(crate) fn return_to(&self, slot: usize, position: u64) -> bool {
         self.settle(slot, position);
         let evicted = EVICTED | position;

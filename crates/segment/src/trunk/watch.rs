@@ -25,7 +25,7 @@ const NAP: Duration = Duration::from_millis(250);
 const SHORT_NAP: Duration = Duration::from_millis(5);
 
 impl Trunk {
-    /// The lower half of the position, for the kernel: it alone reads it as such.
+    /// Returns the lower half of the position, for the kernel: it alone reads it as such.
     fn position_half(&self) -> &AtomicU32 {
         let lower = if cfg!(target_endian = "big") { 4 } else { 0 };
         self.half(word::POSITION + lower)

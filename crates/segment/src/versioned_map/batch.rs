@@ -28,7 +28,7 @@ impl<'m> Batch<'m> {
         self.map.get(key)
     }
 
-    /// As [`VersionedMap::insert`].
+    /// Works like [`VersionedMap::insert`].
     ///
     /// # Errors
     ///
@@ -37,7 +37,7 @@ impl<'m> Batch<'m> {
         self.map.insert(key, value)
     }
 
-    /// As [`VersionedMap::remove`].
+    /// Works like [`VersionedMap::remove`].
     ///
     /// # Errors
     ///
@@ -46,7 +46,7 @@ impl<'m> Batch<'m> {
         self.map.remove(key)
     }
 
-    /// As [`VersionedMap::clear`].
+    /// Works like [`VersionedMap::clear`].
     ///
     /// # Errors
     ///
@@ -55,7 +55,8 @@ impl<'m> Batch<'m> {
         self.map.clear()
     }
 
-    /// Commits; `false` if another writer was first, and these changes are discarded.
+    /// Commits and returns true; if another writer was first, discards these changes and returns
+    /// false.
     pub(super) fn commit(self) -> Result<bool> {
         match self.map.commit() {
             Ok(_) => Ok(true),

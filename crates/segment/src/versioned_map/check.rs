@@ -75,7 +75,7 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// A node and all below. Recursion is as deep as the root's level, at most 31.
+    /// Checks a node and all below. Recursion is as deep as the root's level, at most 31.
     fn node(
         &mut self,
         page: u32,
@@ -96,7 +96,7 @@ impl<'a> Check<'a> {
         self.children(&node, level, low, high)
     }
 
-    /// Each child, between the keys around it.
+    /// Checks each child, between the keys around it.
     fn children(
         &mut self,
         node: &Node<'_>,
@@ -121,7 +121,8 @@ impl<'a> Check<'a> {
         Ok(())
     }
 
-    /// The cells fill the node from its end without overlap, together with the dead bytes.
+    /// Checks that the cells fill the node from its end without overlap, together with the dead
+    /// bytes.
     fn cells(&mut self, node: &Node<'_>) -> Result<()> {
         let mut spans: Vec<(usize, usize)> = (0..node.count())
             .map(|pos| Ok((node.cell_at(pos), node.cell(pos)?.size())))
@@ -147,7 +148,8 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// Keys ascend, within the bounds that the parents set; the heads are theirs.
+    /// Checks that keys ascend, within the bounds that the parents set, and that each slot has the
+    /// head of its key.
     fn keys(&self, node: &Node<'_>, low: Option<&[u8]>, high: Option<&[u8]>) -> Result<()> {
         let mut before = None;
         let common = if node.count() > 0 {
@@ -190,7 +192,7 @@ impl<'a> Check<'a> {
         Ok(())
     }
 
-    /// The header's counters and the bitmap agree with the tree.
+    /// Checks that the header's counters and the bitmap agree with the tree.
     fn counters(&mut self, header: &Header) -> Result<()> {
         for page in 0..self.pages {
             let (system, used) = (pages::is_system(page), pages::is_used(self.bytes, page)?);

@@ -92,7 +92,7 @@ impl Cursor {
         self.settle(map, walk, Place::Start)
     }
 
-    /// The walk of the last step, if the map is still the same.
+    /// Returns the walk of the last step, if the map is still the same.
     fn resume<'a>(&self, map: View<'a>, header: &Header) -> Result<Option<Walk<'a>>> {
         match self.path {
             Some((stamp, path)) if Some(stamp) == map.stamp() => {

@@ -71,7 +71,7 @@ impl<'r, R: Region> Editor<'r, R> {
         self.header.write(self.region)
     }
 
-    /// The node at a page.
+    /// Returns the node at a page.
     pub(super) fn node(&self, page: u32, level: u32) -> Result<Node<'_>> {
         Node::load(self.region.bytes(), page, level)
     }
@@ -122,7 +122,7 @@ impl<'r, R: Region> Editor<'r, R> {
         Ok(start)
     }
 
-    /// The bytes of a range, about to be written.
+    /// Returns the bytes of a range, about to be written.
     pub(super) fn bytes(&mut self, range: Range<usize>) -> Result<&mut [u8]> {
         self.region.edit(range)
     }
@@ -168,13 +168,13 @@ impl Snapshot {
         Snapshot(*node.bytes())
     }
 
-    /// All cells, in order.
+    /// Returns all cells, in order.
     pub(super) fn cells(&self, level: u32) -> Result<Vec<Cell<'_>>> {
         let node = Node::load(&self.0, 0, level)?;
         (0..node.count()).map(|pos| node.cell(pos)).collect()
     }
 
-    /// The first child of an inner node.
+    /// Returns the first child of an inner node.
     pub(super) fn left(&self) -> u32 {
         super::layout::u32_at(&self.0, 12)
     }

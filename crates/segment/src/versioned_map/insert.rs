@@ -193,7 +193,7 @@ impl<R: Region> Editor<'_, R> {
     }
 }
 
-/// Bytes that cells and their slots fill.
+/// Returns the number of bytes that cells and their slots fill.
 pub(super) fn filled(cells: &[Cell<'_>]) -> usize {
     cells.iter().map(|cell| cell.size() + SLOT).sum()
 }
@@ -217,7 +217,7 @@ fn cut(cells: &[Cell<'_>], level: u32, appended: bool) -> usize {
     middle.unwrap_or(last).clamp(1, last)
 }
 
-/// The shortest key above `low` and not above `high`.
+/// Returns the shortest key above `low` and not above `high`.
 fn separator(low: &[u8], high: &[u8]) -> Vec<u8> {
     let len = shared(low, high) + 1;
     high[..len.min(high.len())].to_vec()

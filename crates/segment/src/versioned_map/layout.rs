@@ -36,10 +36,10 @@ pub const MIN_BYTES: usize = HEADER + 4 * NODE;
 ///
 /// The content is not trusted. It must not change but through the map while the map borrows it.
 pub trait Region {
-    /// All bytes.
+    /// Returns all bytes.
     fn bytes(&self) -> &[u8];
 
-    /// The bytes of `range`, which are about to be written.
+    /// Returns the bytes of `range`, which are about to be written.
     ///
     /// # Errors
     ///
@@ -60,7 +60,7 @@ impl Region for Vec<u8> {
     }
 }
 
-/// The error for whatever no correct program writes.
+/// Makes the error for bytes that no correct program writes.
 #[cold]
 pub(super) fn corrupt(offset: usize, what: &'static str) -> MapError {
     MapError::Corrupt { offset, what }
@@ -71,7 +71,7 @@ pub(super) fn place(page: u32) -> usize {
     (page as usize).saturating_mul(NODE)
 }
 
-/// The bytes of a page.
+/// Returns the bytes of a page.
 pub(super) fn page(bytes: &[u8], page: u32) -> Result<&[u8; NODE]> {
     bytes
         .get(place(page)..)
@@ -79,7 +79,7 @@ pub(super) fn page(bytes: &[u8], page: u32) -> Result<&[u8; NODE]> {
         .ok_or_else(|| corrupt(place(page), "page number outside the map"))
 }
 
-/// The bytes of a page, about to be written.
+/// Returns the bytes of a page, about to be written.
 pub(super) fn page_mut<R: Region>(region: &mut R, page: u32) -> Result<&mut [u8; NODE]> {
     let at = place(page);
     region
@@ -93,19 +93,19 @@ pub(super) fn pages_of(len: usize) -> u32 {
     len.div_ceil(NODE) as u32
 }
 
-/// The little-endian number at `at`, which is inside.
+/// Returns the little-endian number at `at`, which is inside.
 pub(super) fn u16_at(bytes: &[u8], at: usize) -> usize {
     usize::from(u16::from_le_bytes([bytes[at], bytes[at + 1]]))
 }
 
-/// As [`u16_at`].
+/// Works like [`u16_at`].
 pub(super) fn u32_at(bytes: &[u8], at: usize) -> u32 {
     let mut word = [0; 4];
     word.copy_from_slice(&bytes[at..at + 4]);
     u32::from_le_bytes(word)
 }
 
-/// As [`u16_at`].
+/// Works like [`u16_at`].
 pub(super) fn u64_at(bytes: &[u8], at: usize) -> u64 {
     let mut word = [0; 8];
     word.copy_from_slice(&bytes[at..at + 8]);
@@ -117,12 +117,12 @@ pub(super) fn put_u16(bytes: &mut [u8], at: usize, value: usize) {
     bytes[at..at + 2].copy_from_slice(&(value as u16).to_le_bytes());
 }
 
-/// As [`put_u16`].
+/// Works like [`put_u16`].
 pub(super) fn put_u32(bytes: &mut [u8], at: usize, value: u32) {
     bytes[at..at + 4].copy_from_slice(&value.to_le_bytes());
 }
 
-/// As [`put_u16`].
+/// Works like [`put_u16`].
 pub(super) fn put_u64(bytes: &mut [u8], at: usize, value: u64) {
     bytes[at..at + 8].copy_from_slice(&value.to_le_bytes());
 }

@@ -48,12 +48,12 @@ pub(super) struct Cell<'a> {
 }
 
 impl Cell<'_> {
-    /// Bytes of the cell, without its slot.
+    /// Returns the number of bytes of the cell, without its slot.
     pub(super) fn size(&self) -> usize {
         4 + self.key.len() + self.tail.len()
     }
 
-    /// The pages of a value that lies elsewhere: first page and number.
+    /// Returns the pages of a value that lies elsewhere: first page and number.
     pub(super) fn extent(&self) -> Option<(u32, u32)> {
         (self.word & LONG != 0 && self.tail.len() == 4).then(|| {
             let len = (self.word & !LONG) as usize;
@@ -70,8 +70,8 @@ pub(super) struct Found {
 }
 
 impl<'a> Node<'a> {
-    /// The node at a page, which must have this level: levels fall on the way down, so no chain of
-    /// nodes is longer than the root's level.
+    /// Returns the node at a page, which must have this level: levels fall on the way down, so no chain of nodes is
+    /// longer than the root's level.
     pub(super) fn load(bytes: &'a [u8], number: u32, level: u32) -> Result<Node<'a>> {
         let bytes = page(bytes, number)?;
         let at = place(number);
@@ -84,7 +84,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// Number of slots.
+    /// Returns the number of slots.
     pub(super) fn count(&self) -> usize {
         self.count
     }
@@ -116,17 +116,18 @@ impl<'a> Node<'a> {
         u16_at(self.bytes, 4)
     }
 
-    /// Bytes of dead cells.
+    /// Returns the number of bytes of dead cells.
     pub(super) fn dead(&self) -> usize {
         u16_at(self.bytes, 6)
     }
 
-    /// Bytes that all keys begin with.
+    /// Returns the number of bytes that all keys begin with.
     pub(super) fn skip(&self) -> usize {
         u16_at(self.bytes, 8)
     }
 
-    /// Bytes that slots and living cells fill. Meaningless, but not above [`NODE`], in a corrupt node.
+    /// Returns the number of bytes that slots and living cells fill. Meaningless, but not above [`NODE`], in a corrupt
+    /// node.
     pub(super) fn filled(&self) -> usize {
         let cells = NODE.saturating_sub(self.heap()).saturating_sub(self.dead());
         (cells + self.count * SLOT).min(NODE)
@@ -136,12 +137,12 @@ impl<'a> Node<'a> {
         u64_at(self.bytes, NODE_HEAD + pos * SLOT)
     }
 
-    /// The head in a slot.
+    /// Returns the head in a slot.
     pub(super) fn head(&self, pos: usize) -> u32 {
         (self.slot(pos) >> 32) as u32
     }
 
-    /// The place and size that a slot gives to its key.
+    /// Returns the place and size that a slot gives to its key.
     fn key_span(&self, pos: usize) -> (usize, usize) {
         let slot = self.slot(pos);
         ((slot & 0xffff) as usize, (slot >> 16 & 0xffff) as usize)
@@ -152,7 +153,7 @@ impl<'a> Node<'a> {
         self.key_span(pos).0
     }
 
-    /// The key of a slot.
+    /// Returns the key of a slot.
     pub(super) fn key(&self, pos: usize) -> Result<&'a [u8]> {
         let (at, len) = self.key_span(pos);
         self.bytes
@@ -160,7 +161,7 @@ impl<'a> Node<'a> {
             .ok_or_else(|| self.bad_cell(pos))
     }
 
-    /// The cell of a slot.
+    /// Returns the cell of a slot.
     pub(super) fn cell(&self, pos: usize) -> Result<Cell<'a>> {
         let key = self.key(pos)?;
         let at = self.cell_at(pos);
@@ -184,7 +185,7 @@ impl<'a> Node<'a> {
         corrupt(slot, "a cell that reaches out of its node")
     }
 
-    /// The page of a child of an inner node, from 0 to `count` inclusive.
+    /// Returns the page of a child of an inner node, from 0 to `count` inclusive.
     pub(super) fn child(&self, index: usize) -> Result<u32> {
         match index.checked_sub(1) {
             None => Ok(u32_at(self.bytes, 12)),
@@ -213,7 +214,7 @@ impl<'a> Node<'a> {
         self.find_among_equals(key, low, head)
     }
 
-    /// The bytes that all keys begin with; `skip` is checked here.
+    /// Returns the bytes that all keys begin with; `skip` is checked here.
     fn common(&self) -> Result<&'a [u8]> {
         self.key(0)?
             .get(..self.skip())
@@ -238,7 +239,7 @@ impl<'a> Node<'a> {
         Ok(Found { pos, exact })
     }
 
-    /// The first position from `low` on where `before` does not hold.
+    /// Returns the first position from `low` on where `before` does not hold.
     fn partition(
         &self,
         mut low: usize,
@@ -271,7 +272,7 @@ impl Found {
     }
 }
 
-/// The head of a key whose skipped bytes are cut off.
+/// Returns the head of a key whose skipped bytes are cut off.
 pub(super) fn head(rest: &[u8]) -> u32 {
     match rest.first_chunk::<4>() {
         Some(first) => u32::from_be_bytes(*first),

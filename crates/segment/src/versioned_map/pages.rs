@@ -8,7 +8,7 @@ use std::ops::Range;
 use super::layout::{FIRST, GROUP, Region, corrupt, page, page_mut, place, put_u64, u64_at};
 use super::{MapError, Result};
 
-/// The page of bitmap that speaks for a page.
+/// Returns the page of bitmap that has the bit of a page.
 pub(super) fn map_page(number: u32) -> u32 {
     match number / GROUP {
         0 => FIRST,
@@ -28,12 +28,12 @@ pub(super) fn is_used(bytes: &[u8], number: u32) -> Result<bool> {
     Ok(map[(bit / 8) as usize] >> (bit % 8) & 1 != 0)
 }
 
-/// The first free page of `range`.
+/// Returns the first free page of `range`.
 fn first_free(bytes: &[u8], range: Range<u32>) -> Result<Option<u32>> {
     next(bytes, range, false)
 }
 
-/// The first page of `range` that is marked so.
+/// Returns the first page of `range` that is in use, or, unless `used`, the first that is free.
 fn next(bytes: &[u8], range: Range<u32>, used: bool) -> Result<Option<u32>> {
     let mut number = range.start;
     while number < range.end {
@@ -50,8 +50,8 @@ fn next(bytes: &[u8], range: Range<u32>, used: bool) -> Result<Option<u32>> {
     Ok(None)
 }
 
-/// The first run of `count` free pages in `range`, and the first free page of all. Runs do not reach
-/// over pages of bitmap, since those are in use.
+/// Returns the first run of `count` free pages in `range`, and the first free page of all. Runs do not reach over pages
+/// of bitmap, since those are in use.
 pub(super) fn find_run(bytes: &[u8], range: Range<u32>, count: u32) -> Result<Option<u32>> {
     let mut from = range.start;
     while let Some(start) = first_free(bytes, from..range.end)? {
@@ -67,7 +67,7 @@ pub(super) fn find_run(bytes: &[u8], range: Range<u32>, count: u32) -> Result<Op
     Ok(None)
 }
 
-/// The longest run of free pages in `range`.
+/// Returns the longest run of free pages in `range`.
 pub(super) fn longest_run(bytes: &[u8], range: Range<u32>) -> Result<u32> {
     let (mut from, mut longest) = (range.start, 0);
     while let Some(start) = first_free(bytes, from..range.end)? {
@@ -125,7 +125,7 @@ fn format_group<R: Region>(region: &mut R, pages: Range<u32>) -> Result<u32> {
     Ok(pages.end - pages.start - system)
 }
 
-/// No pages in one piece, or none at all.
+/// Returns the error for too few free pages: not in one piece, or not at all.
 pub(super) fn full(wanted: u32, free: u32) -> MapError {
     MapError::Full { wanted, free }
 }

@@ -76,7 +76,7 @@ impl DoubleEndedIterator for Range<'_> {
 
 impl std::iter::FusedIterator for Range<'_> {}
 
-/// The first entry within a lower bound.
+/// Returns the first entry within a lower bound.
 pub(super) fn first_in<'a>(
     bytes: &'a [u8],
     header: &Header,
@@ -95,7 +95,7 @@ pub(super) fn first_in<'a>(
     Ok(some.then_some(walk))
 }
 
-/// The last entry within an upper bound.
+/// Returns the last entry within an upper bound.
 pub(super) fn last_in<'a>(
     bytes: &'a [u8],
     header: &Header,
@@ -114,7 +114,7 @@ pub(super) fn last_in<'a>(
     Ok(some.then_some(walk))
 }
 
-/// The first key behind all keys with a prefix.
+/// Returns the first key behind all keys with a prefix.
 pub(super) fn prefix_end(prefix: &[u8]) -> Option<Vec<u8>> {
     let last = prefix.iter().rposition(|&byte| byte != 0xff)?;
     let mut end = prefix[..=last].to_vec();

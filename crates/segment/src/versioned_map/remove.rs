@@ -72,7 +72,7 @@ impl<R: Region> Editor<'_, R> {
         Ok(true)
     }
 
-    /// While the root has one child only, that child becomes the root.
+    /// Makes the only child the root, as long as the root has one child only.
     fn lower_root(&mut self) -> Result<()> {
         while self.header.level > 0 {
             let root = self.node(self.header.root, self.header.level)?;
@@ -88,8 +88,8 @@ impl<R: Region> Editor<'_, R> {
     }
 }
 
-/// An empty node joins whatever there is; others leave a quarter free, so that the next few entries do not
-/// split the node again.
+/// Returns whether two nodes are to be joined. An empty node joins any other; others must leave a quarter free, so that
+/// the next few entries do not split the node again.
 fn worth_joining(left: &Node<'_>, right: &Node<'_>, separator: &[u8], level: u32) -> bool {
     let middle = if level > 0 { 12 + separator.len() } else { 0 };
     let sum = left.filled() + right.filled() + middle;

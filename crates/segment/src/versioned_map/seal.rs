@@ -54,14 +54,14 @@ fn sum(head: &[u8]) -> u64 {
         .fold(!0, |sum, at| mix(sum, u64_at(head, at)))
 }
 
-/// One step of a hash: good enough against accidents, not against malice.
+/// Does one step of a hash: good enough against accidents, not against malice.
 fn mix(state: u64, word: u64) -> u64 {
     let product =
         u128::from(state ^ 0x9e37_79b9_7f4a_7c15) * u128::from(word ^ 0xd1b5_4a32_d192_ed03);
     (product as u64) ^ ((product >> 64) as u64) ^ state.rotate_left(23)
 }
 
-/// Different in every process and at every call, forked processes included.
+/// Returns a number that is different in every process and at every call, forked processes included.
 fn random() -> u64 {
     let clock = SystemTime::now()
         .duration_since(SystemTime::UNIX_EPOCH)
@@ -73,7 +73,7 @@ fn random() -> u64 {
 mod tests {
     use super::*;
 
-    /// Words that only `theirs` changed come from there, the others stay: the segment's merge.
+    /// Merges as the segment does: words that only `theirs` changed come from there, the others stay.
     fn merged(base: &[u8], local: &[u8], theirs: &[u8]) -> Vec<u8> {
         let word = |bytes: &[u8], at: usize| bytes[at..at + 8].to_vec();
         (0..base.len())

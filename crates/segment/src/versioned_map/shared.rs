@@ -105,7 +105,7 @@ impl VersionedMap {
         View::stamped(self.map.region().bytes(), self.stamp)
     }
 
-    /// The map to read, unless this process was forked: the copy stayed with its parent.
+    /// Returns the map to read; an error in a forked process, as the copy stayed with its parent.
     fn live(&self) -> Result<View<'_>> {
         match self.segment().is_forked() {
             true => Err(Error::Forked.into()),
@@ -122,7 +122,7 @@ impl VersionedMap {
         self.live()?.get(key)
     }
 
-    /// Number of entries. O(1).
+    /// Returns the number of entries. O(1).
     ///
     /// # Errors
     ///
@@ -158,7 +158,7 @@ impl VersionedMap {
         self.live()?.last()
     }
 
-    /// All entries in ascending order of keys; `rev()` descends.
+    /// Returns an iterator over all entries in ascending order of keys; `rev()` descends.
     ///
     /// # Errors
     ///
@@ -351,8 +351,8 @@ impl VersionedMap {
         self.map.adopt().map(drop)
     }
 
-    /// In a forked child: checks the map out anew, at its latest version, without the parent's
-    /// uncommitted changes. Elsewhere: nothing.
+    /// Checks the map out anew in a forked child, at its latest version, without the parent's uncommitted changes. Does
+    /// nothing elsewhere.
     ///
     /// # Errors
     ///

@@ -23,7 +23,7 @@ pub(super) struct Path {
 }
 
 impl Path {
-    /// A way that begins at the header's root and has no steps yet.
+    /// Makes a way that begins at the header's root and has no steps yet.
     fn new(header: &Header) -> Path {
         Path {
             steps: [Step::default(); MAX_LEVEL + 1],
@@ -31,12 +31,12 @@ impl Path {
         }
     }
 
-    /// The level of the node the way begins with.
+    /// Returns the level of the node the way begins with.
     pub(super) fn root_level(&self) -> u32 {
         self.root_level
     }
 
-    /// The step at a level.
+    /// Returns the step at a level.
     pub(super) fn step(&self, level: u32) -> Step {
         self.steps[level as usize]
     }
@@ -58,7 +58,7 @@ pub(super) struct Position<'a> {
     pub exact: bool,
 }
 
-/// The leaf responsible for a key, and the key's place in it. The hot path of every read.
+/// Finds the leaf responsible for a key, and the key's place in it. The hot path of every read.
 pub(super) fn find<'a>(bytes: &'a [u8], header: &Header, key: &[u8]) -> Result<Position<'a>> {
     let mut node = Node::load(bytes, header.root, header.level)?;
     for level in (0..header.level).rev() {
@@ -72,7 +72,7 @@ pub(super) fn find<'a>(bytes: &'a [u8], header: &Header, key: &[u8]) -> Result<P
     })
 }
 
-/// As [`find`], remembering the way.
+/// Works like [`find`], and also returns the way.
 pub(super) fn find_path<'a>(
     bytes: &'a [u8],
     header: &Header,
@@ -99,7 +99,7 @@ pub(super) fn find_path<'a>(
     ))
 }
 
-/// The value of a leaf's cell, wherever it is.
+/// Returns the value of a leaf's cell, wherever it is.
 pub(super) fn value<'a>(bytes: &'a [u8], leaf: &Node<'a>, cell: &Cell<'a>) -> Result<&'a [u8]> {
     let Some((page, _)) = cell.extent() else {
         return Ok(cell.tail);
@@ -177,7 +177,7 @@ impl<'a> Walk<'a> {
         self.path.leaf()
     }
 
-    /// The entry that the walk stands on.
+    /// Returns the entry that the walk stands on.
     pub(super) fn entry(&self) -> Result<Option<Entry<'a>>> {
         let pos = self.path.leaf().pos;
         if pos >= self.leaf.count() {
@@ -194,7 +194,7 @@ impl<'a> Walk<'a> {
         self.settle()
     }
 
-    /// From the end of a leaf goes to the first entry of those behind it; whether there is one.
+    /// Goes from the end of a leaf to the first entry of the leaves behind it; returns whether there is one.
     pub(super) fn settle(&mut self) -> Result<bool> {
         while self.path.leaf().pos >= self.leaf.count() {
             if !self.hop(Side::First)? {

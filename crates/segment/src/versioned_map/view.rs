@@ -31,7 +31,7 @@ impl<'a> View<'a> {
         View { bytes, stamp: None }
     }
 
-    /// As [`View::new`]; the caller gives another stamp when the map has changed.
+    /// Makes a view like [`View::new`]; the caller gives another stamp when the map has changed.
     pub(super) fn stamped(bytes: &'a [u8], stamp: u64) -> View<'a> {
         View {
             bytes,
@@ -58,7 +58,7 @@ impl<'a> View<'a> {
         value(self.bytes, &position.leaf, &cell).map(Some)
     }
 
-    /// Number of entries. O(1).
+    /// Returns the number of entries. O(1).
     pub fn len(&self) -> Result<u64> {
         Ok(Header::read(self.bytes)?.len)
     }
@@ -103,7 +103,7 @@ impl<'a> View<'a> {
         Range::new(self.bytes, low, high)
     }
 
-    /// All entries.
+    /// Returns an iterator over all entries.
     pub fn iter(&self) -> Result<Range<'a>> {
         Range::new(self.bytes, Bound::Unbounded, Bound::Unbounded)
     }

@@ -44,7 +44,7 @@ pub(crate) struct ZeroPage([u8; PAGE]);
 pub(crate) static ZERO: ZeroPage = ZeroPage([0; PAGE]);
 
 impl ZeroPage {
-    /// The page.
+    /// Returns the page.
     pub(crate) fn ptr(&self) -> *const u8 {
         self.0.as_ptr()
     }
@@ -60,7 +60,7 @@ impl Mask {
         self.0.iter().all(|&w| w == 0)
     }
 
-    /// The lowest set bit, 0 if there is none.
+    /// Returns the lowest set bit, 0 if there is none.
     #[inline]
     pub(crate) fn first(&self) -> usize {
         let at = self.0.iter().position(|&w| w != 0).unwrap_or(0);
@@ -78,7 +78,7 @@ impl Mask {
         scalar::count(self)
     }
 
-    /// The indexes of the set bits, ascending.
+    /// Returns the indexes of the set bits, ascending.
     pub(crate) fn iter(&self) -> impl Iterator<Item = usize> + use<> {
         let words = self.0;
         (0..words.len()).flat_map(move |i| Bits(words[i]).map(move |bit| i * 64 + bit))
@@ -199,7 +199,7 @@ pub(crate) unsafe fn diff_copy(
     unsafe { common::diff_copy(from, base, out, next) }
 }
 
-/// In which words two pages differ.
+/// Returns the mask of the words in which two pages differ.
 ///
 /// # Safety
 ///
@@ -255,7 +255,7 @@ impl Default for Page {
 }
 
 impl Page {
-    /// The page, to write to.
+    /// Returns the page, to write to.
     pub(crate) fn ptr(&mut self) -> *mut u8 {
         self.0.as_mut_ptr().cast()
     }

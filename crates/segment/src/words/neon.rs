@@ -96,7 +96,7 @@ pub(super) unsafe fn merge(
     vaddvq_u64(conflicts).wrapping_neg() as usize
 }
 
-/// Line `line` of a page that others may be writing.
+/// Loads line `line` of a page that others may be writing.
 ///
 /// # Safety
 ///
@@ -124,7 +124,7 @@ unsafe fn store(page: *mut u8, line: usize, values: Line) {
     }
 }
 
-/// All ones where the words differ.
+/// Returns all ones where the words differ.
 #[inline]
 #[target_feature(enable = "neon")]
 fn differ(a: Line, b: Line) -> Line {
@@ -134,7 +134,7 @@ fn differ(a: Line, b: Line) -> Line {
     })
 }
 
-/// A bit for each word that is all ones; the others are zero.
+/// Returns a mask with a bit for each word that is all ones; the others are zero.
 #[inline]
 #[target_feature(enable = "neon")]
 fn bits([a, b, c, d]: Line) -> u64 {

@@ -125,7 +125,7 @@ pub(super) unsafe fn diff_256(from: *const u8, base: *const u8) -> Mask {
     mask
 }
 
-/// Four bits: which words differ.
+/// Returns four bits: those of the words that differ.
 #[target_feature(enable = "avx2")]
 fn differ_256(a: __m256i, b: __m256i) -> u64 {
     let equal = _mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(a, b)));

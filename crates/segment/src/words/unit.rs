@@ -7,22 +7,22 @@ use super::{Mask, WORDS};
 pub(crate) struct Unit(u32);
 
 impl Unit {
-    /// `bytes`, if that is a unit.
+    /// Returns the unit of `bytes` bytes, if there is one.
     pub(crate) fn new(bytes: u64) -> Option<Unit> {
         (bytes.is_power_of_two() && bytes <= 64).then_some(Unit(bytes as u32))
     }
 
-    /// In bytes.
+    /// Returns the size in bytes.
     pub(crate) fn bytes(self) -> usize {
         self.0 as usize
     }
 
-    /// Words that stand or fall together: 1 for units up to a word.
+    /// Returns the number of words that are merged together: 1 for units up to a word.
     pub(crate) fn words(self) -> usize {
         self.bytes().div_ceil(8)
     }
 
-    /// All ones in each unit of a word where `difference` has any one.
+    /// Returns a word with all ones in each unit in which `difference` has any one.
     #[inline]
     pub(crate) fn spread(self, difference: u64) -> u64 {
         let bits = match self.0 {

@@ -28,7 +28,7 @@ impl Lab {
         Lab { folder, image }
     }
 
-    /// A fresh copy of the image.
+    /// Returns a fresh copy of the image.
     fn copy(&self) -> PathBuf {
         let path = self.folder.path().join("copy");
         plant(&path, &self.image);

@@ -10,7 +10,7 @@ use fyris_segment::Segment;
 pub(crate) struct Name(pub(crate) String);
 
 impl Name {
-    /// A new name. The first one clears up after killed tests.
+    /// Makes a new name. The first one clears up after killed tests.
     pub(crate) fn new(test: &str) -> Name {
         static REAP: Once = Once::new();
         static NUMBER: AtomicU32 = AtomicU32::new(0);
@@ -41,7 +41,7 @@ pub(crate) fn reap() {
     }
 }
 
-/// The name of the segment in this file (`fyris-USER-test-WHAT-PID-NUMBER`), if its test runs no more.
+/// Returns the name of the segment in this file (`fyris-USER-test-WHAT-PID-NUMBER`), if its test runs no more.
 fn left_behind(file: &str) -> Option<&str> {
     let name = file.strip_prefix("fyris-")?.split_once('-')?.1;
     let (rest, number) = name.strip_prefix("test-")?.rsplit_once('-')?;

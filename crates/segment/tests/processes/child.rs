@@ -103,7 +103,7 @@ fn said(result: Result<u64, Error>) -> String {
     }
 }
 
-/// FNV-1a of the content.
+/// Returns the FNV-1a sum of the content.
 pub(crate) fn fingerprint(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)

@@ -19,7 +19,7 @@ fn set(segment: &mut Segment, at: usize, value: u64) {
     segment.as_mut_slice()[at..at + 8].copy_from_slice(&value.to_le_bytes());
 }
 
-/// All shared counters are equal in every version that a process sees.
+/// Returns the value of the shared counters, which are equal in every version that a process sees.
 fn shared(segment: &Segment) -> u64 {
     let first = word(segment, 0);
     for page in 1..SHARED {
@@ -46,7 +46,7 @@ fn until_done(
     }
 }
 
-/// The child process: `times` increments of the shared counters, validated, and of its own, merged.
+/// Runs the child process: increments the shared counters `times` times, validated, and its own, merged.
 pub(crate) fn count(segment: &mut Segment, own: usize, times: u64) -> String {
     for done in 1..=times {
         until_done(segment, |segment| {

@@ -32,8 +32,8 @@ enum Operation {
     Burst,
 }
 
-/// The places and kinds come from `seed`, the values from `salt` too: a script that is run again must find
-/// something to commit.
+/// Returns the operations of a script. The places and kinds come from `seed`, the values from `salt` too: a script that
+/// is run again must find something to commit.
 fn operations(seed: u64, salt: u64) -> Vec<Operation> {
     let mut random = StdRng::seed_from_u64(seed);
     (0..OPERATIONS)
@@ -54,7 +54,7 @@ fn operations(seed: u64, salt: u64) -> Vec<Operation> {
         .collect()
 }
 
-/// The child: `name` is "segment:seed:step", and it dies at that step.
+/// Runs the child: `name` is "segment:seed:step", and it dies at that step.
 pub(crate) fn script(name: &str) {
     let mut parts = name.split(':');
     let name = parts.next().unwrap();
@@ -150,7 +150,7 @@ impl Expected {
         None
     }
 
-    /// The trunk is as after the last finished commit, or as after the one begun.
+    /// Checks that the trunk is as after the last finished commit, or as after the one begun.
     fn check(&self, content: &[u8]) {
         let same = |commits: usize| content[CHECKED] == self.contents[commits][CHECKED];
         let fits = (self.done..=self.begun).any(same);
@@ -194,8 +194,8 @@ fn run(
     steps
 }
 
-/// As [`run`], but no other process has the segment checked out, so the child's commits move the log's tail. With a
-/// `doctor` about, its death is found by the next commit; without, by the next to open the file.
+/// Works like [`run`], but no other process has the segment checked out, so the child's commits move the log's tail.
+/// With a `doctor` about, its death is found by the next commit; without, by the next to open the file.
 fn run_alone(name: &str, seed: u64, step: u64, doctor: bool) -> Option<u64> {
     let operations = operations(seed, step);
     let open = || Segment::checkout(name, 0, &Options::new().create(false)).unwrap();
@@ -212,8 +212,8 @@ fn run_alone(name: &str, seed: u64, step: u64, doctor: bool) -> Option<u64> {
     steps
 }
 
-/// As [`run`], with the log full and a laggard at its end, which has changes of its own: the child's commits go on
-/// without it. Wherever the child dies, the laggard has its base.
+/// Works like [`run`], with the log full and a laggard at its end, which has changes of its own: the child's commits go
+/// on without it. Wherever the child dies, the laggard has its base.
 fn run_with_laggard(name: &str, seed: u64, step: u64) -> Option<u64> {
     let operations = operations(seed, step);
     let open = || Segment::checkout(name, 0, &Options::new().create(false)).unwrap();

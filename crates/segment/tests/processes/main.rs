@@ -84,7 +84,7 @@ impl Peer {
         }
     }
 
-    /// The next answer; `None` if the child has died.
+    /// Returns the next answer; `None` if the child has died.
     pub(crate) fn answer(&mut self) -> Option<String> {
         let mut line = String::new();
         loop {

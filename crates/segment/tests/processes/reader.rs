@@ -13,7 +13,7 @@ fn root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// In a forked child: no more than a stranger.
+/// Drops all rights in a forked child: it is another user then.
 fn become_nobody() {
     if root() {
         // SAFETY: identities of this process only.
@@ -25,7 +25,7 @@ fn become_nobody() {
     }
 }
 
-/// The child process: every version that it sees is whole, up to the last.
+/// Runs the child process, which checks that every version that it sees is whole, up to the last.
 fn read(path: &Path, map: &Path) -> bool {
     let reading = Options::new().read_only(true);
     let writing = Segment::checkout(path, 0, &Options::new());

@@ -9,7 +9,7 @@ pub(crate) const CHILD: &str = "FYRIS_SEGMENT_SOAK_CHILD";
 /// Processes at work.
 pub(crate) const WORKERS: usize = 3;
 
-/// `what` is "segment number". Works until it is killed; panics if the content is not as it should be.
+/// Works until it is killed; `what` is "segment number". Panics if the content is not as it should be.
 pub(crate) fn run(what: &str) {
     let (name, number) = what.split_once(' ').expect("two words");
     let own: usize = number.parse().expect("a number");
@@ -75,7 +75,7 @@ fn words(segment: &Segment) -> impl Iterator<Item = u64> + '_ {
     words.iter().map(|word| u64::from_le_bytes(*word))
 }
 
-/// The number in the words of a process.
+/// Returns the number in the words of a process.
 fn value(segment: &Segment, own: usize) -> u64 {
     words(segment).nth(own).expect("many words")
 }

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 /// Bytes given back at the moment. The standard library's atomic, also under loom: it only counts.
 static GIVEN_BACK: AtomicUsize = AtomicUsize::new(0);
 
-/// Bytes of all living [`Pages`] of the process whose memory the kernel has: the allocator's account shows
-/// them, though nothing is behind them.
+/// Returns the number of bytes of all living [`Pages`] of the process whose memory the kernel has: the allocator's
+/// account shows them, though nothing is behind them.
 pub fn given_back() -> usize {
     // Relaxed: a number for reports, which orders nothing.
     GIVEN_BACK.load(Ordering::Relaxed)
@@ -110,7 +110,7 @@ impl Pages {
         Self::is_large(Self::layout(self.size))
     }
 
-    /// Idempotent: `drop` knows only what was taken.
+    /// Returns the layout to allocate for `size` bytes. Idempotent, as `drop` knows only the size that was taken.
     fn layout(size: usize) -> Layout {
         let align = if size.next_multiple_of(LINE) >= HUGE {
             PAGE
@@ -235,8 +235,8 @@ mod tests {
         account_follows();
     }
 
-    /// Memory that is given back counts once, while it is. Part of the one test that gives back, as the account is the
-    /// whole process's.
+    /// Checks that memory counts as given back once, and only until it is used again. Part of the one test that gives
+    /// back, as the account is the whole process's.
     fn account_follows() {
         let pages = Pages::zeroed(HUGE);
         // SAFETY: ours alone.

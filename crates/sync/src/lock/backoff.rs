@@ -58,7 +58,7 @@ impl Backoff {
         self.wait();
     }
 
-    /// True once waiting has turned from spinning to yielding.
+    /// Returns true once waiting has turned from spinning to yielding.
     pub fn is_long(&self) -> bool {
         self.0 >= SPIN_ROUNDS
     }

@@ -71,7 +71,7 @@ const CAME: u64 = 1 << 32;
 /// Guards that may enter while a batch is handed in.
 const MEANWHILE: u64 = 32;
 
-/// Another guard may be entered from now on.
+/// Counts a guard that may be entered from now on.
 pub(super) fn count() {
     // Relaxed: ordered by the fence.
     GUARDS.fetch_add(CAME + 1, Ordering::Relaxed);
@@ -79,7 +79,7 @@ pub(super) fn count() {
     fence(Ordering::Release);
 }
 
-/// A guard that was counted is no longer entered.
+/// Takes back the count of a guard that is no longer entered.
 pub(super) fn uncount() {
     // Relaxed: too large a number does no harm.
     GUARDS.fetch_sub(1, Ordering::Relaxed);
@@ -98,7 +98,7 @@ impl Entered {
         Entered::enter(collector, Some(process()))
     }
 
-    /// A guard that the caller has counted.
+    /// Enters and returns a guard that the caller has counted.
     pub(super) fn uncounted(collector: &'static Collector) -> Entered {
         Entered::enter(collector, None)
     }
@@ -188,7 +188,7 @@ unsafe fn let_go(bag: *mut Bag, _: &Collector) {
 /// Reclaims what only fills a batch up.
 unsafe fn nothing(_: *mut (), _: &Collector) {}
 
-/// Before a fork: no other thread is inside when this returns, nor goes there before [`open`].
+/// Closes the gate before a fork: no other thread is inside when this returns, nor goes there before [`open`].
 pub(super) fn close() {
     // SeqCst, here and below: pairs with `Inside::enter`: either that sees the fork, or the load below sees the thread.
     // The load pairs also with the Release in the drop of an `Inside`: what was done inside is over.
@@ -200,14 +200,14 @@ pub(super) fn close() {
     }
 }
 
-/// After a fork, in the process that forked.
+/// Opens the gate after a fork, in the process that forked.
 pub(super) fn open() {
     // SeqCst: pairs with the load in `Inside::enter`.
     FORKS.fetch_sub(1, Ordering::SeqCst);
 }
 
-/// After a fork, in the child, which has one thread and has another number than its parent: no guard is entered there
-/// yet.
+/// Opens the gate after a fork, in the child, which has one thread and another number than its parent: no guard is
+/// entered there yet.
 pub(super) fn open_in_child() {
     // SeqCst, both, as everywhere; there is no other thread to pair with.
     INSIDE.store(usize::from(DEPTH.get() > 0), Ordering::SeqCst);

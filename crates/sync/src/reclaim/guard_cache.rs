@@ -95,7 +95,7 @@ impl<G> Slot<G> {
         }
     }
 
-    /// The guard that is there stays, or there will be one: a thread that comes for it now sees the depth.
+    /// Sees to it that the slot has a guard, a new one if there is none: a thread that comes for it now sees the depth.
     #[cold]
     #[inline(never)]
     fn ask(&self, may_stay: impl FnOnce() -> bool, make: impl FnOnce() -> G) {
@@ -219,7 +219,7 @@ impl<G> Slot<G> {
     }
 }
 
-/// The barrier of a thread that pins or unpins: nothing but an order for the compiler, as [`heavy`] does the rest.
+/// Orders the accesses of a thread that pins or unpins: a barrier for the compiler only, as [`heavy`] does the rest.
 #[inline]
 pub(super) fn light() {
     if FENCED {
@@ -233,8 +233,8 @@ pub(super) fn light() {
     }
 }
 
-/// A barrier in every thread: of what one does before its [`light`] and after it, and what the caller does before
-/// and after this, one side sees the other.
+/// Makes every thread pass a barrier: either the thread sees, after its [`light`], the writes that the caller made
+/// before this call, or the caller sees, after this call, the writes that the thread made before its [`light`].
 pub(super) fn heavy() {
     if FENCED {
         // SeqCst: pairs with the fence in `light`.
@@ -350,7 +350,7 @@ mod tests {
         });
     }
 
-    /// A pin within a pin: the guard is the outer one's.
+    /// Pins within a pin: the guard is the outer one's.
     fn nested(slot: &Slot<Held>, guards: &Arc<Guards>) {
         slot.enter(|| true, || Held::new(guards));
         let outer = guards.living.load(Ordering::Relaxed);
@@ -362,7 +362,7 @@ mod tests {
         slot.leave();
     }
 
-    /// A pin that something was retired under: it marks its own guard, which goes with it.
+    /// Pins, and retires under the pin: it marks its own guard, which is dropped with it.
     fn marked_by_itself(slot: &Slot<Held>, guards: &Arc<Guards>) {
         slot.enter(|| true, || Held::new(guards));
         slot.mark();
@@ -372,7 +372,8 @@ mod tests {
         assert_ne!(guards.living.load(Ordering::Relaxed), mine);
     }
 
-    /// One thread uses a slot in some ways, gives it back, and another has it then.
+    /// Checks that a slot can be reused: one thread uses it in the ways of `first`, gives it back, and another has it
+    /// then.
     fn check_reuse(first: fn(&Slot<Held>, &Arc<Guards>)) {
         loom::model(move || {
             let slot = Arc::new(Slot::new(0));

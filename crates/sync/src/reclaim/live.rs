@@ -93,7 +93,7 @@ thread_local! {
 /// The number of forks between this process and the first that used the library.
 static FORKS: AtomicU64 = AtomicU64::new(0);
 
-/// A number of this process that its parent does not have.
+/// Returns a number of this process that its parent does not have.
 pub(super) fn process() -> u64 {
     // Relaxed: written where there is no other thread.
     FORKS.load(Ordering::Relaxed) & u64::from(u32::MAX)
@@ -134,7 +134,7 @@ impl Drop for Lease {
     }
 }
 
-/// The thread ends: from now on nothing of it stays, whatever it does.
+/// Ends the use of the slot and the bag by this thread, which ends: from now on none of its guards stays.
 fn end() {
     #[cfg(unix)]
     super::process::forget_end();
@@ -151,7 +151,7 @@ fn end() {
     while std::panic::catch_unwind(last).is_err() {}
 }
 
-/// A thread that has ended gives its place back, unless a guard in another thread-local value still pins it.
+/// Gives the place of a thread that has ended back, unless a guard in another thread-local value still pins it.
 fn give_place_back() {
     let Some(place) = PLACE.get() else { return };
     if let Ok(guard) = place.slot.close() {
@@ -162,7 +162,7 @@ fn give_place_back() {
     }
 }
 
-/// This thread's slot.
+/// Returns this thread's slot.
 #[inline]
 fn slot() -> *const Slot<Entered> {
     let here = HERE.get();
@@ -191,7 +191,7 @@ fn lease() -> *const Slot<Entered> {
     slot
 }
 
-/// The slot in which nothing stays.
+/// Returns the slot in which nothing stays.
 fn spare() -> *const Slot<Entered> {
     SPARE.with(|slot| &raw const **slot)
 }
@@ -304,7 +304,8 @@ fn weigh(bytes: usize) {
     MINE.with(|mine| unsafe { (*mine.bag.get()).weigh(bytes) });
 }
 
-/// A round is made when the thread's outermost pin ends: its guard does not stay, so unpinning looks after what is due.
+/// Makes a round due when the thread's outermost pin ends: its guard does not stay, so unpinning takes the slow path,
+/// which makes the round.
 #[cold]
 #[inline(never)]
 fn make_due(mine: &Mine) {
@@ -337,7 +338,7 @@ pub(super) fn enter() -> LocalPin {
     LocalPin(slot)
 }
 
-/// A guard for this thread's slot.
+/// Enters and returns a guard for this thread's slot.
 fn slot_guard() -> Entered {
     match MINE.with(|mine| mine.stands.get()) {
         true => Entered::uncounted(collector()),
@@ -379,7 +380,7 @@ impl LocalPin {
         flush_on_drop();
     }
 
-    /// The word in which the thread says which section it is in.
+    /// Returns the word in which the thread stores the section that it is in.
     #[inline]
     pub(super) fn word(&self) -> Option<&AtomicUsize> {
         // SAFETY: a slot of this thread, which is there as long as the thread, and the pin stays on it.

@@ -194,7 +194,7 @@ mod tests {
         }
     }
 
-    /// The other test of this process may be pinned for a moment.
+    /// Waits until `count` is `wanted`: the other test of this process may be pinned for a moment.
     fn await_count(count: &AtomicUsize, wanted: usize) {
         let start = std::time::Instant::now();
         while count.load(Ordering::Relaxed) != wanted {

@@ -77,10 +77,10 @@ pub fn assert_not_reclaimed<T>(ptr: *const T) {
 pub(super) type Local = ModelPin;
 pub(super) type Owned = ModelPin;
 
-/// There are no words to wait for.
+/// Does nothing: a model has no words to wait for.
 pub(super) fn wait_for_words(_address: usize) {}
 
-/// A model does not fork.
+/// Returns 0: a model does not fork.
 pub(super) fn process() -> u64 {
     0
 }
@@ -123,7 +123,7 @@ impl ModelPin {
         });
     }
 
-    /// No thread has a word here: sections are counted.
+    /// Returns `None`: no thread has a word in a model, sections are counted.
     pub(super) fn word(&self) -> Option<&AtomicUsize> {
         None
     }

@@ -67,7 +67,7 @@ pub(super) fn unlock() {
     GROUPS.release();
 }
 
-/// In the child of a fork: the living groups get guards of the new collector, as a pin may be in the hands of the
+/// Gives the living groups guards of the new collector, in the child of a fork, as a pin may be in the hands of the
 /// thread that is left.
 ///
 /// # Safety

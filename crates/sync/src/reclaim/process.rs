@@ -34,7 +34,7 @@ pub(super) fn forget_end() {
     }
 }
 
-/// The key, unless the process has as many as it may.
+/// Returns the key, or `None` if the process has as many keys as it may.
 fn key() -> Option<libc::pthread_key_t> {
     // Relaxed: the key is a number, and the system knows it.
     let known = KEY.load(Ordering::Relaxed);

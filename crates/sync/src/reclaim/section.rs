@@ -174,7 +174,8 @@ mod tests {
         written: AtomicUsize,
     }
 
-    /// One thread writes if it may, by `enter`; another closes, by `wait`, and then sees no write that comes later.
+    /// Checks a closed section: one thread writes if it may, by `enter`; another closes, by `wait`, and then sees no
+    /// write that comes later.
     fn check(enter: fn(&Thing, &AtomicUsize, &dyn Fn()), wait: fn(&Thing, &AtomicUsize)) {
         loom::model(move || {
             let thing = Arc::new(Thing::default());

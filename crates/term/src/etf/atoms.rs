@@ -5,7 +5,7 @@ use super::reader::Reader;
 use super::tag;
 use crate::Atom;
 
-/// The atom behind `tag`, which stood at `at`; `None` if the tag is no atom's.
+/// Reads the atom behind `tag`, which stood at `at`; `None` if the tag is no atom's.
 #[inline]
 pub(super) fn tagged(
     reader: &mut Reader<'_>,
@@ -21,7 +21,7 @@ pub(super) fn tagged(
     })
 }
 
-/// An atom where nothing else may stand; `expected` names it in the error.
+/// Reads an atom where nothing else may stand; `expected` names it in the error.
 pub(super) fn required(
     reader: &mut Reader<'_>,
     expected: &'static str,

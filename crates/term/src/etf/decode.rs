@@ -12,7 +12,7 @@ use super::{atoms, identifiers, inflate, tag};
 use crate::term::Map;
 use crate::{Float, MAX_DEPTH, Term};
 
-/// A term behind the version byte, compressed or not.
+/// Reads a term behind the version byte, compressed or not.
 pub(super) fn versioned(
     reader: &mut Reader<'_>,
     budget: &mut InflateBudget,
@@ -39,7 +39,7 @@ fn compressed(reader: &mut Reader<'_>, budget: &mut InflateBudget) -> Result<Ter
     decoded.map_err(|error| DecodeError::new(at, DecodeErrorKind::Inflated(Box::new(error))))
 }
 
-/// A term that lies inside `depth` others.
+/// Reads a term that lies inside `depth` others.
 pub(super) fn term(reader: &mut Reader<'_>, depth: usize) -> Result<Term, DecodeError> {
     let at = reader.offset();
     let tag = reader.u8("a term")?;
@@ -62,7 +62,7 @@ pub(super) fn term(reader: &mut Reader<'_>, depth: usize) -> Result<Term, Decode
     }
 }
 
-/// The depth of what lies inside a container at `depth`.
+/// Returns the depth of terms that lie inside a container at `depth`.
 #[inline]
 fn nested(at: usize, depth: usize) -> Result<usize, DecodeError> {
     if depth >= MAX_DEPTH {
@@ -81,7 +81,7 @@ fn tuple(
     Ok(Term::Tuple(elements(reader, arity, depth, "a tuple")?))
 }
 
-/// `count` terms.
+/// Reads `count` terms.
 pub(super) fn elements(
     reader: &mut Reader<'_>,
     count: usize,
@@ -97,8 +97,8 @@ pub(super) fn elements(
     Ok(elements)
 }
 
-/// A list behind its tag. Each round of the loop reads one `LIST_EXT`; a tail that is one more
-/// `LIST_EXT` begins the next.
+/// Reads a list behind its tag. Each round of the loop reads one `LIST_EXT`; a tail that is one
+/// more `LIST_EXT` begins the next.
 fn list(reader: &mut Reader<'_>, at: usize, depth: usize) -> Result<Term, DecodeError> {
     let depth = nested(at, depth)?;
     let mut elements = Vec::new();
@@ -135,7 +135,8 @@ fn map(reader: &mut Reader<'_>, at: usize, depth: usize) -> Result<Term, DecodeE
     in_order(pairs).ok_or_else(|| DecodeError::new(at, DecodeErrorKind::DuplicateKey))
 }
 
-/// The map of `pairs` in any order; `None` if a key stands twice. Linear when they are in order.
+/// Returns the map of `pairs` in any order; `None` if a key stands twice. Linear when they are in
+/// order.
 fn in_order(mut pairs: Vec<(Term, Term)>) -> Option<Term> {
     let ascending = |pairs: &[(Term, Term)]| {
         pairs
@@ -151,7 +152,7 @@ fn in_order(mut pairs: Vec<(Term, Term)>) -> Option<Term> {
     Some(Term::Map(Map { pairs }))
 }
 
-/// A term that holds no other.
+/// Reads a term that holds no other.
 fn leaf(reader: &mut Reader<'_>, tag: u8, at: usize) -> Result<Term, DecodeError> {
     if let Some(atom) = atoms::tagged(reader, tag, at) {
         return atom.map(Term::Atom);
@@ -199,7 +200,8 @@ fn string(reader: &mut Reader<'_>) -> Result<Term, DecodeError> {
     ))
 }
 
-/// The sign is negative for any byte but 0, and leading zeros are let pass, as in OTP.
+/// Reads a big integer. The sign is negative for any byte but 0, and leading zeros are let pass, as
+/// in OTP.
 fn big(reader: &mut Reader<'_>, tag: u8) -> Result<Term, DecodeError> {
     let len = match tag {
         tag::SMALL_BIG => reader.u8("the length of a bignum")?.into(),
@@ -213,7 +215,7 @@ fn big(reader: &mut Reader<'_>, tag: u8) -> Result<Term, DecodeError> {
     }))
 }
 
-/// The integer, if eight digits say it and it fits 64 bits.
+/// Returns the integer, if its digits (which are bytes) are at most eight and it fits 64 bits.
 fn small_magnitude(digits: &[u8], negative: bool) -> Option<Term> {
     let mut low = [0; 8];
     low.get_mut(..digits.len())?.copy_from_slice(digits);
@@ -222,7 +224,7 @@ fn small_magnitude(digits: &[u8], negative: bool) -> Option<Term> {
     i64::try_from(value).ok().map(Term::Int)
 }
 
-/// An integer where nothing else may stand; `None` if it does not fit 64 bits.
+/// Reads an integer where nothing else may stand; `None` if it does not fit 64 bits.
 pub(super) fn required_integer(
     reader: &mut Reader<'_>,
     expected: &'static str,
@@ -259,8 +261,8 @@ fn float_text(reader: &mut Reader<'_>, at: usize) -> Result<Term, DecodeError> {
     parse_float(bytes).ok_or_else(|| DecodeError::new(at, DecodeErrorKind::FloatText))
 }
 
-/// `[+-]digits[.,]digits[[eE][+-]digits]`, ended by a zero byte: the grammar of OTP, which has to
-/// read what other people's C libraries print.
+/// Parses `[+-]digits[.,]digits[[eE][+-]digits]`, ended by a zero byte: the grammar of OTP, which
+/// has to read what other people's C libraries print.
 fn parse_float(bytes: &[u8]) -> Option<Term> {
     let end = bytes.iter().position(|&byte| byte == 0)?;
     let text = std::str::from_utf8(&bytes[..end])
@@ -277,7 +279,8 @@ fn parse_float(bytes: &[u8]) -> Option<Term> {
     Float::new(text.parse().ok()?).map(Term::Float)
 }
 
-/// Eight bits in the last byte are let pass, as in OTP; bits beyond the last are cleared.
+/// Reads a bitstring. Eight bits in the last byte are let pass, as in OTP; bits beyond the last are
+/// cleared.
 fn bits(reader: &mut Reader<'_>, at: usize) -> Result<Term, DecodeError> {
     let len = reader.u32("the length of a bitstring")? as usize;
     let last = reader.u8("the last bits of a bitstring")?;

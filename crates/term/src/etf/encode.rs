@@ -101,7 +101,7 @@ impl EncodeOptions {
         self.bare_into(term, out.len(), out)
     }
 
-    /// On failure, `out` is cut back to `start`.
+    /// Writes the term without the version byte; on failure, cuts `out` back to `start`.
     fn bare_into(&self, term: &Term, start: usize, out: &mut Vec<u8>) -> Result<(), EncodeError> {
         let mut writer = Writer {
             minor_version: self.minor_version,
@@ -169,7 +169,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// A length of 32 bits.
+    /// Writes a length of 32 bits.
     fn long(&mut self, len: usize, what: &'static str) -> Result<(), EncodeError> {
         let wide = u32::try_from(len).map_err(|_| EncodeError::TooLong { what, len })?;
         self.u32(wide);
@@ -249,7 +249,7 @@ impl Writer<'_> {
         self.u32(pid.creation);
     }
 
-    /// `NEW_PORT_EXT` up to 28 bits, as OTP does: what older nodes can hold.
+    /// Writes a port: as `NEW_PORT_EXT` up to 28 bits, which older nodes can hold, as OTP does.
     fn port(&mut self, port: &Port) {
         match u32::try_from(port.id) {
             Ok(id) if id < 1 << 28 => {
@@ -346,7 +346,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// `LIST_EXT` without its tail.
+    /// Writes `LIST_EXT` without its tail.
     fn elements(&mut self, elements: &[Term]) -> Result<(), EncodeError> {
         self.out.push(tag::LIST);
         self.long(elements.len(), "a list")?;
@@ -365,7 +365,7 @@ fn byte(term: &Term) -> Option<u8> {
     }
 }
 
-/// The number as C's `%.20e` prints it: 21 digits, and an exponent of at least two.
+/// Returns the number as C's `%.20e` prints it: 21 digits, and an exponent of at least two.
 fn float_text(value: f64) -> String {
     let text = format!("{value:.20e}");
     let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));

@@ -27,7 +27,7 @@ const MAX_FREE: u32 = 255;
 /// Small integers of OTP have 60 bits; the old numbers of a fun must be small.
 const SMALL: std::ops::Range<i64> = -(1 << 59)..(1 << 59);
 
-/// The identifier or external fun behind `tag`, which stood at `at`; `None` for other tags.
+/// Reads the identifier or external fun behind `tag`, which stood at `at`; `None` for other tags.
 pub(super) fn tagged(
     reader: &mut Reader<'_>,
     tag: u8,
@@ -90,7 +90,7 @@ fn port(reader: &mut Reader<'_>, tag: u8) -> Result<Term, DecodeError> {
     Ok(Term::Port(Box::new(Port { node, id, creation })))
 }
 
-/// `REFERENCE_EXT`: the creation stands behind the only word.
+/// Reads `REFERENCE_EXT`: the creation stands behind the only word.
 fn old_reference(reader: &mut Reader<'_>) -> Result<Term, DecodeError> {
     let node = node(reader)?;
     let at = reader.offset();
@@ -154,14 +154,14 @@ fn export(reader: &mut Reader<'_>) -> Result<Term, DecodeError> {
     })))
 }
 
-/// A closure behind its tag; what it captured lies at `depth`.
+/// Reads a closure behind its tag; its captured values lie at `depth`.
 pub(super) fn local_fun(reader: &mut Reader<'_>, depth: usize) -> Result<Term, DecodeError> {
     let (mut fun, free) = closure(reader)?;
     fun.free = decode::elements(reader, free, depth, "the captured values of a fun")?;
     Ok(Term::Fun(Box::new(Fun::Local(fun))))
 }
 
-/// A closure without its captured values, and how many of them follow.
+/// Reads a closure without its captured values, and returns it with the number of them that follow.
 #[inline(never)]
 fn closure(reader: &mut Reader<'_>) -> Result<(LocalFun, usize), DecodeError> {
     reader.u32("the size of a fun")?;

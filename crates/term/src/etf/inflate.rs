@@ -41,7 +41,7 @@ impl InflateBudget {
         self.0 = self.0.saturating_sub(bytes as u64);
     }
 
-    /// For how many elements there is room.
+    /// Returns the number of elements that there is room for.
     pub(super) fn elements(self) -> usize {
         usize::try_from(self.0 / size_of::<Term>() as u64).unwrap_or(usize::MAX)
     }
@@ -72,7 +72,8 @@ pub(super) fn inflate(reader: &mut Reader<'_>, most: u64) -> Result<Vec<u8>, Dec
     Ok(output)
 }
 
-/// The most elements, of lists, tuples, maps and all others together, in what `compressed` bytes inflate to.
+/// Returns the most elements, of lists, tuples, maps and all others together, that may be in the terms to which
+/// `compressed` bytes inflate.
 ///
 /// An element is a byte in the format, and 32 or more in memory: without a limit a file of 260 KB could take 8 GB.
 /// Terms that people compress have less than one element a byte.
@@ -112,7 +113,7 @@ fn zlib(input: &[u8], size: usize) -> Result<(Vec<u8>, usize), &'static str> {
     }
 }
 
-/// `plain` as zlib data at `level` 0 to 9.
+/// Returns `plain` as zlib data at `level` 0 to 9.
 pub(super) fn deflate(plain: &[u8], level: u32) -> Vec<u8> {
     let level = flate2::Compression::new(level);
     let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), level);

@@ -108,7 +108,7 @@ fn behind_node(reader: &mut Reader<'_>, tag: u8, at: usize) -> Result<usize, Dec
     Ok(rest)
 }
 
-/// The bytes of the words of a reference.
+/// Returns the number of bytes of the words of a reference.
 fn words(reader: &mut Reader<'_>) -> Result<usize, DecodeError> {
     Ok(4 * usize::from(reader.u16("the number of words in a reference")?))
 }

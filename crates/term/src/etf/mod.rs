@@ -102,8 +102,8 @@ pub fn decode_prefix(input: &[u8]) -> Result<(Term, usize), DecodeError> {
     decode_prefix_within(input, &mut InflateBudget::new(u64::MAX))
 }
 
-/// As [`decode_prefix`], with a bound for the memory that compressed terms take: what this one takes is taken from the
-/// budget, so that one budget bounds any number of decodes, whatever their terms inflate to.
+/// Works like [`decode_prefix`], with a bound for the memory that compressed terms take: the memory of this one is
+/// taken from the budget, so that one budget bounds any number of decodes, whatever their terms inflate to.
 ///
 /// # Errors
 ///

@@ -21,7 +21,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A reader of what was inflated: of a term of at most `allowed` elements in all.
+    /// Makes a reader of inflated bytes: of a term of at most `allowed` elements in all.
     pub(super) fn inflated(input: &'a [u8], allowed: usize) -> Reader<'a> {
         Reader {
             allowed,
@@ -34,12 +34,12 @@ impl<'a> Reader<'a> {
         self.allowed
     }
 
-    /// Bytes read so far.
+    /// Returns the number of bytes read so far.
     pub(super) fn offset(&self) -> usize {
         self.at
     }
 
-    /// Bytes not yet read.
+    /// Returns the bytes not yet read.
     pub(super) fn rest(&self) -> &'a [u8] {
         &self.input[self.at..]
     }
@@ -49,7 +49,7 @@ impl<'a> Reader<'a> {
         self.at += count.min(self.rest().len());
     }
 
-    /// The next `count` bytes; `what` names them in the error.
+    /// Takes the next `count` bytes; `what` names them in the error.
     #[inline]
     pub(super) fn take(
         &mut self,
@@ -96,7 +96,7 @@ impl<'a> Reader<'a> {
         Ok(u64::from_be_bytes(self.array(what)?))
     }
 
-    /// Sixteen bytes as they stand.
+    /// Reads sixteen bytes as they stand.
     pub(super) fn md5(&mut self, what: &'static str) -> Result<[u8; 16], DecodeError> {
         self.array(what)
     }
@@ -135,7 +135,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// One claimed element is about to be read.
+    /// Notes that one claimed element is about to be read.
     #[inline]
     pub(super) fn element(&mut self) {
         self.owed -= 1;

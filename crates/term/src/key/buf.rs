@@ -60,7 +60,7 @@ impl KeyBuf {
         buf
     }
 
-    /// As [`KeyBuf::encode`], into a buffer that is there already.
+    /// Works like [`KeyBuf::encode`], into a buffer that is there already.
     #[inline]
     pub fn encode_into(term: &Term, buf: &mut KeyBuf) {
         match term {
@@ -80,7 +80,7 @@ impl KeyBuf {
         buf
     }
 
-    /// [`KeyBuf::word`] of the key of an integer, without a buffer.
+    /// Returns [`KeyBuf::word`] of the key of an integer, without a buffer.
     #[inline]
     pub fn int_word(value: i64) -> Option<(u64, usize)> {
         let Number { tag, word, len } = Number::from_int(value);
@@ -169,7 +169,7 @@ impl KeyBuf {
         true
     }
 
-    /// The part whose `memcmp` order is Erlang's term order, and whose equality is `==`.
+    /// Returns the part whose `memcmp` order is Erlang's term order, and whose equality is `==`.
     #[inline]
     pub fn order(&self) -> &[u8] {
         &self.stored()[..self.order_len]
@@ -188,14 +188,14 @@ impl KeyBuf {
         &self.stored()[self.identity_len..]
     }
 
-    /// Order part and trailer; equal for two keys exactly when the terms are `=:=`.
+    /// Returns order part and trailer; equal for two keys exactly when the terms are `=:=`.
     #[inline]
     pub fn bytes(&self) -> &[u8] {
         &self.stored()[..self.identity_len]
     }
 
-    /// [`KeyBuf::bytes`] as one number, little-endian with zeros above, and how many they are; `None` if they are more
-    /// than eight. Numbers are compared and hashed without a look at memory.
+    /// Returns [`KeyBuf::bytes`] as one number, little-endian with zeros above, and their count; `None` if they are
+    /// more than eight. Numbers are compared and hashed without a look at memory.
     #[inline]
     pub fn word(&self) -> Option<(u64, usize)> {
         let len = self.identity_len;
@@ -219,7 +219,7 @@ impl KeyBuf {
         }
     }
 
-    /// Length of the order part.
+    /// Returns the length of the order part.
     #[inline]
     pub fn order_len(&self) -> usize {
         self.order_len
@@ -235,7 +235,7 @@ impl KeyBuf {
         self.identity_len = 0;
     }
 
-    /// True if the term was nested too deep to be a key: see [`KeyBuf::encode`].
+    /// Returns true if the term was nested too deep to be a key: see [`KeyBuf::encode`].
     #[inline]
     pub fn is_too_deep(&self) -> bool {
         self.too_deep
@@ -248,7 +248,7 @@ impl KeyBuf {
         self.too_deep = true;
     }
 
-    /// Bytes written so far.
+    /// Returns the number of bytes written so far.
     #[inline]
     pub(super) fn len(&self) -> usize {
         if self.spilled {
@@ -268,7 +268,7 @@ impl KeyBuf {
         self.identity_len = self.order_len + trailer.len();
     }
 
-    /// The next `n` bytes of the inline room, not yet counted; `None` if the key is or would be on the heap.
+    /// Returns the next `n` bytes of the inline room, not yet counted; `None` if the key is or would be on the heap.
     #[inline(always)]
     pub(super) fn room(&mut self, n: usize) -> Option<&mut [u8]> {
         if self.spilled {
@@ -372,7 +372,7 @@ impl Default for KeyBuf {
 }
 
 impl PartialEq for KeyBuf {
-    /// `=:=` of the terms.
+    /// Returns whether the terms are `=:=`.
     fn eq(&self, other: &KeyBuf) -> bool {
         self.bytes() == other.bytes()
     }

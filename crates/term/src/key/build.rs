@@ -6,7 +6,7 @@ use super::decode::decode;
 use super::error::KeyError;
 use super::{escape, tag};
 
-/// As [`decode`](super::decode), for a caller with terms of its own. `stack` is scratch memory, left as it was.
+/// Works like [`decode`](super::decode), for a caller with terms of its own. `stack` is scratch memory, left as it was.
 ///
 /// Integers, atoms, binaries, and tuples and lists of those are made directly, other keys by way of a
 /// [`Term`](crate::Term). The bytes must be those of a key: of others, some are not refused.
@@ -45,7 +45,7 @@ struct Run<'a, 'b, B: Build> {
 }
 
 impl<B: Build> Run<'_, '_, B> {
-    /// The next term; `None` if it is not one of the simple kinds.
+    /// Builds the next term; `None` if it is not one of the simple kinds.
     fn term(&mut self, depth: usize) -> Option<B::Out> {
         let (&tag, left) = self.left.split_first()?;
         self.left = left;

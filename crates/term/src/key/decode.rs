@@ -47,7 +47,7 @@ pub fn decode(order: &[u8], trailer: &[u8]) -> Result<Term, KeyError> {
 /// The item that ends too early when the rest was cut.
 const REST: &str = "the rest of a closure";
 
-/// A closure of which nothing but its identity was kept.
+/// Returns a closure of which nothing but its identity was kept.
 fn unknown_rest(module: Atom) -> LocalFun {
     LocalFun {
         module,
@@ -119,8 +119,8 @@ impl Reader<'_> {
         }
     }
 
-    /// `count` terms. No more of them than there are bytes left; and room is made for a few only, since each level of
-    /// nesting could claim all these bytes.
+    /// Reads `count` terms. No more of them than there are bytes left; and room is made for a few only, since each
+    /// level of nesting could claim all these bytes.
     fn terms(&mut self, count: u64, depth: usize) -> Result<Vec<Term>> {
         let left = self.order.left();
         if count > left as u64 {

@@ -38,7 +38,7 @@ pub(super) fn put(out: &mut KeyBuf, tag: u8, content: &[u8], bits: Option<u8>) {
     put_with_zeros(out, tag, content, bits);
 }
 
-/// The general case. If there is room for the longest result, escapes byte by byte: each byte is stored with a mark
+/// Writes any content. If there is room for the longest result, escapes byte by byte: each byte is stored with a mark
 /// behind it, which the next byte overwrites unless the first one is zero; so there is no branch to be mispredicted.
 #[inline(never)]
 fn put_with_zeros(out: &mut KeyBuf, tag: u8, content: &[u8], bits: Option<u8>) {
@@ -109,7 +109,7 @@ fn copy_without_zero(to: &mut [u8], from: &[u8]) -> bool {
     no_zero
 }
 
-/// Not zero exactly when a byte of the word is.
+/// Returns a word that is zero exactly when no byte of `word` is zero.
 #[inline(always)]
 fn zero_bytes(word: u64) -> u64 {
     const LOW: u64 = 0x0101_0101_0101_0101;
@@ -148,7 +148,7 @@ pub(super) fn read(bytes: &[u8]) -> Option<(Content<'_>, usize)> {
     Some((Content::Plain(&bytes[..zero]), zero + 1))
 }
 
-/// Eight bytes a step while there are few: a call costs more.
+/// Returns the place of the first zero byte. Goes eight bytes a step while there are few: a call costs more.
 #[inline]
 fn first_zero(bytes: &[u8]) -> Option<usize> {
     let near = &bytes[..bytes.len().min(SHORT)];
@@ -162,8 +162,8 @@ fn first_zero(bytes: &[u8]) -> Option<usize> {
     memchr::memchr(0, &bytes[from..]).map(|at| from + at)
 }
 
-/// As above, for a content whose first zero, an escaped one, is known. While it is short it goes to an array, whose
-/// length is a number in a register; a vector would store and load its own with every byte.
+/// Works like [`read`], for a content whose first zero, an escaped one, is known. While it is short it goes to an
+/// array, whose length is a number in a register; a vector would store and load its own with every byte.
 fn read_with_zeros(bytes: &[u8], zero: usize) -> Option<(Content<'_>, usize)> {
     let mut short = [0; SHORT];
     let (mut at, mut len) = (zero + 2, zero + 1);
@@ -183,7 +183,7 @@ fn read_with_zeros(bytes: &[u8], zero: usize) -> Option<(Content<'_>, usize)> {
     read_long(bytes, zero)
 }
 
-/// As above, for a content of any length.
+/// Works like [`read_with_zeros`], for a content of any length.
 #[cold]
 fn read_long(bytes: &[u8], zero: usize) -> Option<(Content<'_>, usize)> {
     let mut content = SmallVec::from_slice(&bytes[..=zero]);

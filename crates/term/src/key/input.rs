@@ -52,7 +52,7 @@ impl<'a> Input<'a> {
         Ok(self.array::<1>(what)?[0])
     }
 
-    /// The inverse of [`number::put_length`].
+    /// Reads a length, as [`number::put_length`] writes it.
     pub(super) fn length(&mut self, complement: bool, what: &'static str) -> Result<u64> {
         let at = self.at;
         let flip = if complement { 0xFF } else { 0 };
@@ -74,7 +74,7 @@ impl<'a> Input<'a> {
         Ok(length)
     }
 
-    /// Escaped bytes and their end.
+    /// Reads escaped bytes and their end.
     pub(super) fn escaped(&mut self, what: &'static str) -> Result<Content<'a>> {
         match escape::read(&self.bytes[self.at..]) {
             Some((content, taken)) => {
@@ -91,7 +91,7 @@ impl<'a> Input<'a> {
         self.atom(at, &name)
     }
 
-    /// The atom whose name starts at `at`.
+    /// Returns the atom whose name starts at `at`.
     pub(super) fn atom(&self, at: usize, name: &[u8]) -> Result<Atom> {
         let Ok(name) = std::str::from_utf8(name) else {
             return self.error(at, KeyErrorKind::NotUtf8);
@@ -99,7 +99,7 @@ impl<'a> Input<'a> {
         Atom::new(name).or_else(|error| self.error(at, KeyErrorKind::Atom(error)))
     }
 
-    /// The inverse of `KeyWriter::name`: a name behind a tag of its own.
+    /// Reads a name behind a tag of its own, as `KeyWriter::name` writes it.
     pub(super) fn tagged_name(&mut self) -> Result<Atom> {
         if self.byte("an atom")? != tag::ATOM {
             return self.error(self.at - 1, KeyErrorKind::NotCanonical("a name"));
@@ -107,7 +107,7 @@ impl<'a> Input<'a> {
         self.inner_name()
     }
 
-    /// A name that ends in one more zero.
+    /// Reads a name that ends in one more zero.
     pub(super) fn inner_name(&mut self) -> Result<Atom> {
         let name = self.name()?;
         match self.byte("a name")? {

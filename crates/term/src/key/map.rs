@@ -29,8 +29,8 @@ struct Pair {
 }
 
 impl KeyWriter<'_> {
-    /// A map of `size` pairs: for each, in any order, [`KeyWriter::map_key`], the key, [`KeyWriter::map_value`] and the
-    /// value; then [`KeyWriter::end_map`]. The keys must be different. O(bytes + size log size).
+    /// Begins a map of `size` pairs: for each, in any order, [`KeyWriter::map_key`], the key, [`KeyWriter::map_value`]
+    /// and the value; then [`KeyWriter::end_map`]. The keys must be different. O(bytes + size log size).
     pub fn begin_map(&mut self, size: usize) {
         self.map_head(size);
         let start = self.place();
@@ -40,7 +40,7 @@ impl KeyWriter<'_> {
         });
     }
 
-    /// The next term is the key of a pair.
+    /// Makes the next term the key of a pair.
     pub fn map_key(&mut self) {
         self.end_pair();
         let at = self.place();
@@ -54,7 +54,7 @@ impl KeyWriter<'_> {
         self.exact += 1;
     }
 
-    /// The next term is the value that belongs to the key just written.
+    /// Makes the next term the value that belongs to the key just written.
     pub fn map_value(&mut self) {
         self.exact = self.exact.saturating_sub(1);
         let at = self.place();
@@ -94,7 +94,7 @@ impl KeyWriter<'_> {
         }
     }
 
-    /// The pair written last, if any, ends here.
+    /// Ends the pair written last, if any.
     fn end_pair(&mut self) {
         let at = self.place();
         if let Some(pair) = self

@@ -57,7 +57,7 @@ impl Marks {
         self.count
     }
 
-    /// The mark of the `index`-th number.
+    /// Returns the mark of the `index`-th number.
     pub(super) fn get(&self, index: usize) -> Mark {
         read(&self.bytes, index).unwrap_or(Mark::Integer)
     }
@@ -76,7 +76,7 @@ impl Marks {
         self.count = count;
     }
 
-    /// The trailer.
+    /// Returns the trailer.
     #[inline]
     pub(super) fn trailer(&self) -> &[u8] {
         &self.bytes
@@ -88,7 +88,8 @@ fn shift(index: usize) -> u32 {
     6 - 2 * (index as u32 % 4)
 }
 
-/// The `index`-th mark of a trailer, which goes on with integers for ever. `None` for two bits that are no mark.
+/// Returns the `index`-th mark of a trailer, which goes on with integers for ever. `None` for two bits that are no
+/// mark.
 pub(super) fn read(trailer: &[u8], index: usize) -> Option<Mark> {
     let byte = trailer.get(index / 4).copied().unwrap_or(0);
     Mark::from_bits(byte >> shift(index) & 3)

@@ -26,13 +26,14 @@ pub(super) struct Number {
 }
 
 impl Number {
-    /// An integer.
+    /// Makes the number of an integer.
     #[inline(always)]
     pub(super) fn from_int(value: i64) -> Number {
         Number::from_parts(value < 0, value as u64)
     }
 
-    /// The integer whose two's complement has these low 64 bits below an infinity of ones (if negative) or zeros.
+    /// Returns the integer whose two's complement has these low 64 bits below an infinity of ones (if negative) or
+    /// zeros.
     #[inline(always)]
     pub(super) fn from_parts(negative: bool, low: u64) -> Number {
         let size = low ^ if negative { u64::MAX } else { 0 };
@@ -82,14 +83,14 @@ pub(super) fn put_big(out: &mut KeyBuf, value: &BigInt) {
     }
 }
 
-/// The tag and the length of 9 to 128 bytes; a longer negative number is less.
+/// Writes the tag and the length of 9 to 128 bytes; a longer negative number is less.
 fn put_big_head(out: &mut KeyBuf, negative: bool, len: usize) {
     out.push(if negative { tag::NEG_BIG } else { tag::POS_BIG });
     out.push(if negative { !(len as u8) } else { len as u8 });
 }
 
-/// Eight bytes at a time, each time saying whether there is anything but zeros to come, so that the long run of zeros
-/// at the end of a large float takes one byte.
+/// Writes eight bytes at a time, each time saying whether anything but zeros follows, so that the long run of zeros at
+/// the end of a large float takes one byte.
 fn put_groups(out: &mut KeyBuf, bytes: &[u8]) {
     let mut rest = bytes;
     while let Some((group, after)) = rest.split_at_checked(8) {
@@ -106,7 +107,8 @@ fn put_groups(out: &mut KeyBuf, bytes: &[u8]) {
     out.extend(rest);
 }
 
-/// A length or a size, shorter ones first: below 240 one byte, else how many bytes follow and the bytes.
+/// Writes a length or a size, such that shorter ones sort first: below 240 one byte, else the number of bytes that
+/// follow, and these.
 pub(super) fn put_length(out: &mut KeyBuf, length: u64, complement: bool) {
     let flip = if complement { 0xFF } else { 0 };
     if length < 0xF0 {
@@ -157,7 +159,7 @@ pub(super) fn put_float(out: &mut KeyBuf, float: Float) -> Option<Mark> {
     Some(Mark::Float)
 }
 
-/// Between -1 and 1, without 0: no integer is there, and the bits of a float grow with its size.
+/// Writes a float between -1 and 1, without 0: no integer is there, and the bits of a float grow with its size.
 fn put_tiny(out: &mut KeyBuf, value: f64) {
     let bits = value.abs().to_bits();
     let (tag, word) = if value < 0.0 {
@@ -168,7 +170,7 @@ fn put_tiny(out: &mut KeyBuf, value: f64) {
     out.put_number(Number { tag, word, len: 8 });
 }
 
-/// The part between 0 and 1, at most 52 bits of it: seven bits a byte, the lowest bit telling that more follow.
+/// Writes the part between 0 and 1, at most 52 bits of it: seven bits a byte, the lowest bit telling that more follow.
 fn put_fraction(out: &mut KeyBuf, fraction: f64) {
     const TWO_56: f64 = (1u64 << 56) as f64;
     out.push(tag::FRACTION);
@@ -180,8 +182,8 @@ fn put_fraction(out: &mut KeyBuf, fraction: f64) {
     }
 }
 
-/// 2^64 or more in size: an integer of at most 1024 bits of which 53 can differ from zero, so that the leading eight
-/// bytes hold all of them.
+/// Writes a float of 2^64 or more in size: an integer of at most 1024 bits of which 53 can differ from zero, so that
+/// the leading eight bytes hold all of them.
 fn put_large_float(out: &mut KeyBuf, value: f64) {
     let bits = value.abs().to_bits();
     let mantissa = (bits & ((1 << 52) - 1)) | 1 << 52;
@@ -216,7 +218,7 @@ pub(super) fn put_exact_float(out: &mut KeyBuf, float: Float) {
     });
 }
 
-/// The float whose exact form is this word.
+/// Returns the float whose exact form is this word.
 pub(super) fn exact_float(word: u64) -> Option<Float> {
     let bits = if word >> 63 == 1 {
         word & !(1 << 63)

@@ -43,12 +43,12 @@ fn behind_name(bytes: &[u8]) -> Option<&[u8]> {
     bytes.get(taken..)
 }
 
-/// A name with a zero of its own, and a creation.
+/// Returns the bytes behind a node: a name with a zero of its own, and a creation.
 fn behind_node(bytes: &[u8]) -> Option<&[u8]> {
     behind_name(bytes)?.get(5..)
 }
 
-/// A count, and as many words.
+/// Returns the bytes behind the words of a reference: a count, and as many words.
 fn behind_words(bytes: &[u8]) -> Option<&[u8]> {
     let (&count, words) = bytes.split_first()?;
     let is_short = count < 0xF0;

@@ -56,7 +56,7 @@ pub fn kind(order: &[u8], tail: &[u8]) -> Option<KeyKind> {
     })
 }
 
-/// A number is a float if its trailer says so or if it has a fraction.
+/// Returns the kind of a number: a float if its trailer says so or if it has a fraction.
 fn number_kind(order: &[u8], tail: &[u8]) -> Option<KeyKind> {
     let first = *order.first()?;
     let tiny = matches!(first, tag::NEG_TINY | tag::POS_TINY);
@@ -68,7 +68,7 @@ fn number_kind(order: &[u8], tail: &[u8]) -> Option<KeyKind> {
     })
 }
 
-/// Only numbers of up to eight bytes have fractions: larger floats are whole.
+/// Returns whether a number has a fraction. Only numbers of up to eight bytes have fractions: larger floats are whole.
 fn has_fraction(order: &[u8]) -> bool {
     floor_len(order).is_some_and(|len| order.len() > 1 + len)
 }
@@ -100,7 +100,7 @@ pub fn as_int(order: &[u8], tail: &[u8]) -> Option<i64> {
     ((value < 0) == negative).then_some(value)
 }
 
-/// The number in up to eight bytes, by loads that overlap.
+/// Returns the number in up to eight bytes, by loads that overlap.
 #[inline(always)]
 fn big_endian(bytes: &[u8]) -> u64 {
     let len = bytes.len();
@@ -121,8 +121,8 @@ fn big_endian(bytes: &[u8]) -> u64 {
     }
 }
 
-/// The content of the key if it is a binary in which no byte is zero, as it stands in the key: what can be had without
-/// copying. O(length).
+/// Returns the content of the key, without copying it, if it is a binary in which no byte is zero: it stands in the key
+/// as it is. O(length).
 #[inline]
 pub fn as_plain_binary(order: &[u8]) -> Option<&[u8]> {
     match order {

@@ -16,7 +16,7 @@ use super::marks::{self, Mark};
 use super::{number, tag};
 
 impl Reader<'_> {
-    /// A number; `at` is where its tag is.
+    /// Reads a number; `at` is where its tag is.
     pub(super) fn number(&mut self, at: usize, tag: u8) -> Result<Term> {
         match tag {
             tag::EXACT_FLOAT if self.exact > 0 => {
@@ -49,7 +49,7 @@ impl Reader<'_> {
         self.checked_float(at, value)
     }
 
-    /// The float, if it is one and these were its bytes.
+    /// Returns the float, if it is one and these were its bytes.
     fn checked_float(&self, at: usize, value: f64) -> Result<Term> {
         let Some(float) = Float::new(value) else {
             return self.not_canonical(at);
@@ -63,7 +63,7 @@ impl Reader<'_> {
         Ok(Term::Float(float))
     }
 
-    /// A floor of up to eight bytes, and perhaps a fraction.
+    /// Reads a floor of up to eight bytes, and perhaps a fraction.
     fn small(&mut self, at: usize, len: u8, negative: bool) -> Result<Term> {
         let bytes = self.order.take(usize::from(len), "a number")?;
         let low = bytes
@@ -97,7 +97,7 @@ impl Reader<'_> {
         }
     }
 
-    /// 9 to 128 bytes, in groups.
+    /// Reads 9 to 128 bytes, in groups.
     fn big(&mut self, at: usize, negative: bool) -> Result<Term> {
         let flip = if negative { 0xFF } else { 0 };
         let len = usize::from(self.order.byte("a number")? ^ flip);
@@ -142,7 +142,7 @@ impl Reader<'_> {
         self.integral(at, term)
     }
 
-    /// The integer with these bytes in two's complement, below an infinity of zeros or ones.
+    /// Returns the integer with these bytes in two's complement, below an infinity of zeros or ones.
     fn signed(&self, at: usize, negative: bool, bytes: &[u8]) -> Result<Term> {
         let extension = if negative { 0xFF } else { 0 };
         if bytes.first() == Some(&extension) {
@@ -164,7 +164,7 @@ impl Reader<'_> {
         again.order() == &self.order.bytes[at..self.order.at]
     }
 
-    /// An integer, or the float of the same value if the trailer says so.
+    /// Returns an integer, or the float of the same value if the trailer says so.
     fn integral(&mut self, at: usize, integer: Term) -> Result<Term> {
         if self.exact > 0 {
             return Ok(integer);

@@ -43,7 +43,7 @@ impl Rest {
         self.bytes.extend_from_slice(&zero_words.to_be_bytes());
     }
 
-    /// All of a closure that its identity does not hold.
+    /// Writes all of a closure that its identity does not hold.
     pub(super) fn closure(&mut self, fun: &LocalFun) {
         self.needed = true;
         self.bytes.push(fun.arity);

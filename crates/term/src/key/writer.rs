@@ -63,21 +63,21 @@ impl<'a> KeyWriter<'a> {
         }
     }
 
-    /// An integer.
+    /// Writes an integer.
     #[inline]
     pub fn int(&mut self, value: i64) {
         self.out.put_number(Number::from_int(value));
         self.count_integer();
     }
 
-    /// An integer of any size.
+    /// Writes an integer of any size.
     #[inline(never)]
     pub fn big(&mut self, value: &BigInt) {
         number::put_big(self.out, value);
         self.count_integer();
     }
 
-    /// A float.
+    /// Writes a float.
     #[inline(never)]
     pub fn float(&mut self, value: Float) {
         if self.exact > 0 {
@@ -88,31 +88,32 @@ impl<'a> KeyWriter<'a> {
         }
     }
 
-    /// An atom.
+    /// Writes an atom.
     #[inline]
     pub fn atom(&mut self, atom: Atom) {
         self.atom_name(atom.as_str());
     }
 
-    /// The atom with this name, interned or not. A name of more than 255 characters makes a key that nothing equals.
+    /// Writes the atom with this name, interned or not. A name of more than 255 characters makes a key that nothing
+    /// equals.
     #[inline]
     pub fn atom_name(&mut self, name: &str) {
         escape::put(self.out, tag::ATOM, name.as_bytes(), None);
     }
 
-    /// A binary.
+    /// Writes a binary.
     #[inline]
     pub fn binary(&mut self, bytes: &[u8]) {
         escape::put(self.out, tag::BITS, bytes, Some(tag::WHOLE_BYTE));
     }
 
-    /// A bitstring with `last_bits` (1 to 7) bits in the high end of its last byte, the others zero.
+    /// Writes a bitstring with `last_bits` (1 to 7) bits in the high end of its last byte, the others zero.
     #[inline(never)]
     pub fn bits(&mut self, bytes: &[u8], last_bits: u8) {
         escape::put(self.out, tag::BITS, bytes, Some(last_bits));
     }
 
-    /// A tuple: its elements follow.
+    /// Begins a tuple: its elements follow.
     #[inline]
     pub fn begin_tuple(&mut self, arity: usize) {
         if arity <= tag::TUPLE_SHORT {
@@ -123,26 +124,26 @@ impl<'a> KeyWriter<'a> {
         }
     }
 
-    /// A list cell: its element and its tail follow.
+    /// Begins a list cell: its element and its tail follow.
     #[inline]
     pub fn cons(&mut self) {
         self.out.push(tag::CONS);
     }
 
-    /// The empty list, which ends a proper one.
+    /// Writes the empty list, which ends a proper one.
     #[inline]
     pub fn nil(&mut self) {
         self.out.push(tag::NIL);
     }
 
-    /// A process identifier.
+    /// Writes a process identifier.
     #[inline(never)]
     pub fn pid(&mut self, pid: &Pid) {
         self.out.push(tag::PID);
         self.pid_body(pid);
     }
 
-    /// A port.
+    /// Writes a port.
     #[inline(never)]
     pub fn port(&mut self, port: &Port) {
         escape::put(self.out, tag::PORT, port.node.as_str().as_bytes(), INNER);
@@ -150,7 +151,7 @@ impl<'a> KeyWriter<'a> {
         self.out.extend(&port.id.to_be_bytes());
     }
 
-    /// A reference.
+    /// Writes a reference.
     #[inline(never)]
     pub fn reference(&mut self, reference: &Reference) {
         escape::put(
@@ -168,7 +169,7 @@ impl<'a> KeyWriter<'a> {
         self.rest.reference(reference.ids.len() - words.len());
     }
 
-    /// `fun Module:Function/Arity`.
+    /// Writes `fun Module:Function/Arity`.
     #[inline(never)]
     pub fn external_fun(&mut self, module: Atom, function: Atom, arity: u8) {
         escape::put(
@@ -196,12 +197,12 @@ impl<'a> KeyWriter<'a> {
         self.rest.closure(fun);
     }
 
-    /// A whole term, written as it is.
+    /// Writes a whole term as it is.
     pub fn term(&mut self, term: &Term) {
         self.term_at(term, 0);
     }
 
-    /// The kinds that keys are made of most, without a call.
+    /// Writes a term: the most frequent kinds of keys without a call.
     #[inline(always)]
     fn term_at(&mut self, term: &Term, depth: usize) {
         match term {
@@ -271,7 +272,7 @@ impl<'a> KeyWriter<'a> {
             .for_each(|value| self.term_at(value, depth + 1));
     }
 
-    /// A map whose pairs are in exact key order already: keys in exact form, then values.
+    /// Writes a map whose pairs are in exact key order already: keys in exact form, then values.
     #[inline(never)]
     fn sorted_map(&mut self, pairs: &[(Term, Term)], depth: usize) {
         self.map_head(pairs.len());
@@ -310,7 +311,7 @@ impl<'a> KeyWriter<'a> {
     }
 }
 
-/// Bytes that grow with the number.
+/// Returns bytes that grow with the number.
 fn ordered(value: i64) -> [u8; 8] {
     (value as u64 ^ 1 << 63).to_be_bytes()
 }

@@ -115,7 +115,8 @@ fn visit_binary<'de, V: Visitor<'de>>(bytes: &[u8], visitor: V) -> Result<V::Val
     }
 }
 
-/// The tagged form of what serde's data model cannot tell apart: the tag and its value, as `untag` wants them.
+/// Returns the tagged form of terms that serde's data model cannot tell apart: the tag and its value, as `untag` wants
+/// them.
 fn tagged(term: Term) -> Result<(&'static str, Term), Term> {
     let name = |atom: Atom| Term::from(atom.as_str());
     Ok(match term {
@@ -234,7 +235,7 @@ impl<'de> Deserializer<'de> for FromTerm {
         visitor.visit_char(char::try_from(&self.term)?)
     }
 
-    /// A name too: an atom, whatever its name is.
+    /// Reads text, or a name: any atom.
     fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, SerdeError> {
         match &self.term {
             Term::Atom(atom) => visitor.visit_str(atom.as_str()),
@@ -327,7 +328,7 @@ impl<'de> EnumAccess<'de> for Variant {
 }
 
 impl Variant {
-    /// The only value behind the name.
+    /// Returns the only value behind the name.
     fn single(self) -> Result<FromTerm, SerdeError> {
         let mut values = self.values.unwrap_or_default();
         let found = values.len() + 1;

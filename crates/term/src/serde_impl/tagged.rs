@@ -97,7 +97,7 @@ fn serialize_closure<S: Serializer>(fun: &LocalFun, out: S) -> Result<S::Ok, S::
     )
 }
 
-/// The key as it can stand in an object.
+/// Returns the key as it can stand in an object.
 fn plain_key(key: &Term) -> Option<&str> {
     <&str>::try_from(key)
         .ok()

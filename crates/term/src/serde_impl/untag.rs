@@ -5,7 +5,7 @@ use num_bigint::BigInt;
 use crate::term::{Fun, LocalFun, Pid, Port, Reference};
 use crate::{Atom, Map, Term};
 
-/// The map of `pairs`, or the term they are the tagged form of. The error says which tag has a wrong value.
+/// Returns the map of `pairs`, or the term they are the tagged form of. The error says which tag has a wrong value.
 pub(super) fn untag(mut pairs: Vec<(Term, Term)>) -> Result<Term, String> {
     if let [(key, _)] = &pairs[..]
         && let Ok(tag) = <&str>::try_from(key)
@@ -89,7 +89,7 @@ fn restore(tag: &Term, payload: Term) -> Option<Term> {
     }
 }
 
-/// The elements of an array, which serializers may have made a tuple.
+/// Returns the elements of an array, which serializers may have made a tuple.
 fn items(term: Term) -> Option<Vec<Term>> {
     match term {
         Term::List(items) | Term::Tuple(items) => Some(items),

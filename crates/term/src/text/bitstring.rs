@@ -27,7 +27,7 @@ impl Bits {
         }
     }
 
-    /// The low `count` (at most 8) bits of `byte`.
+    /// Appends the low `count` (at most 8) bits of `byte`.
     fn push_bits(&mut self, byte: u8, count: usize) {
         for bit in (0..count).rev() {
             if self.len.is_multiple_of(8) {
@@ -39,7 +39,7 @@ impl Bits {
         }
     }
 
-    /// The low `size` bits of an integer in two's complement.
+    /// Appends the low `size` bits of an integer in two's complement.
     fn push_integer(&mut self, value: &BigInt, size: usize, little: bool) {
         let mut bytes = value.to_signed_bytes_le();
         let sign = if bytes.last().is_some_and(|b| b & 0x80 != 0) {
@@ -85,7 +85,7 @@ enum Kind {
 }
 
 impl Parser<'_> {
-    /// `<<` segments `>>`.
+    /// Parses `<<` segments `>>`.
     pub(super) fn bitstring(&mut self) -> Result<Term, Wrong> {
         self.scan.expect("<<", "`<<`")?;
         let mut bits = Bits::default();
@@ -123,7 +123,7 @@ impl Parser<'_> {
         push(bits, &value, &spec, start)
     }
 
-    /// `:Size/Type-Type`, both optional.
+    /// Parses `:Size/Type-Type`, both optional.
     fn spec(&mut self) -> Result<Spec, Wrong> {
         let mut spec = Spec::default();
         self.scan.skip_blank();

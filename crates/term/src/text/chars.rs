@@ -13,27 +13,27 @@ const RESERVED: [&str; 27] = [
     "rem", "try", "when", "xor",
 ];
 
-/// Is `word` reserved, so that an atom of that name needs quotes?
+/// Returns whether `word` is reserved, so that an atom of that name needs quotes.
 pub(super) fn is_reserved(word: &str) -> bool {
     RESERVED.contains(&word)
 }
 
-/// Can it start an atom without quotes?
+/// Returns whether `c` can start an atom without quotes.
 pub(super) fn starts_atom(c: char) -> bool {
     matches!(c, 'a'..='z' | 'ß'..='ö' | 'ø'..='ÿ')
 }
 
-/// Can it start a variable? (Terms have none, but the error can say so.)
+/// Returns whether `c` can start a variable. (Terms have none, but the error can say so.)
 pub(super) fn starts_variable(c: char) -> bool {
     matches!(c, 'A'..='Z' | '_' | 'À'..='Ö' | 'Ø'..='Þ')
 }
 
-/// Can it continue an atom without quotes?
+/// Returns whether `c` can continue an atom without quotes.
 pub(super) fn continues_name(c: char) -> bool {
     starts_atom(c) || starts_variable(c) || matches!(c, '0'..='9' | '@')
 }
 
-/// Must an atom of this name be quoted?
+/// Returns whether an atom of this name must be quoted.
 pub(super) fn needs_quotes(name: &str) -> bool {
     let mut chars = name.chars();
     is_reserved(name) || !chars.next().is_some_and(starts_atom) || !chars.all(continues_name)

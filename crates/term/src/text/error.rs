@@ -57,7 +57,7 @@ pub enum ParseErrorKind {
 }
 
 impl ParseError {
-    /// Could more text behind make it right? A shell then asks for another line.
+    /// Returns whether more text behind could make it right. A shell then asks for another line.
     pub fn is_incomplete(&self) -> bool {
         matches!(
             self.kind,
@@ -65,7 +65,7 @@ impl ParseError {
         )
     }
 
-    /// The error `kind` at byte `offset` of `text`. O(offset).
+    /// Makes the error `kind` at byte `offset` of `text`. O(offset).
     pub(super) fn at(text: &str, offset: usize, kind: ParseErrorKind) -> ParseError {
         let before = &text[..offset];
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);

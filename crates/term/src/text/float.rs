@@ -37,7 +37,7 @@ struct Digits {
 }
 
 impl Digits {
-    /// The shortest digits of a finite number that is not negative.
+    /// Returns the shortest digits of a finite number that is not negative.
     fn of(value: f64) -> Digits {
         let mut buffer = ryu::Buffer::new();
         let text = buffer.format_finite(value);
@@ -59,14 +59,14 @@ impl Digits {
         }
     }
 
-    /// `1.0e22`: one digit, a point, at least one digit, the exponent.
+    /// Returns the form `1.0e22`: one digit, a point, at least one digit, the exponent.
     fn scientific(&self) -> String {
         let (first, rest) = self.digits.split_at(1);
         let rest = if rest.is_empty() { "0" } else { rest };
         format!("{first}.{rest}e{}", self.exponent)
     }
 
-    /// `12300.0`, `1.23`, `0.00123`.
+    /// Returns the form `12300.0`, `1.23`, `0.00123`.
     fn plain(&self) -> String {
         let Ok(whole) = usize::try_from(self.exponent + 1) else {
             let zeros = "0".repeat(-(self.exponent + 1) as usize);

@@ -8,7 +8,7 @@ use crate::term::{Pid, Port, Reference};
 use crate::{Atom, Term};
 
 impl Parser<'_> {
-    /// `<Node.Id.Serial>`.
+    /// Parses `<Node.Id.Serial>`.
     pub(super) fn pid(&mut self) -> Result<Term, Wrong> {
         self.scan.expect("<", "`<`")?;
         let (node, creation) = self.node()?;
@@ -23,7 +23,7 @@ impl Parser<'_> {
         })))
     }
 
-    /// `#Port<...>` or `#Ref<...>`; anything else behind a `#` is refused.
+    /// Parses `#Port<...>` or `#Ref<...>`; anything else behind a `#` is refused.
     pub(super) fn hash_identifier(&mut self) -> Result<Term, Wrong> {
         let start = self.scan.at;
         self.scan.bump();
@@ -81,7 +81,7 @@ impl Parser<'_> {
         })))
     }
 
-    /// `0`, or a name and perhaps `/` and the creation.
+    /// Parses `0`, or a name and perhaps `/` and the creation.
     fn node(&mut self) -> Result<(Atom, u32), Wrong> {
         let start = self.scan.at;
         if self.scan.peek().is_some_and(|c| c.is_ascii_digit()) {

@@ -75,7 +75,7 @@ pub fn parse_prefix(text: &str) -> Result<(Term, usize), ParseError> {
     }
 }
 
-/// `io:format("~tw")`: one line, strings as lists of numbers. O(size of the text).
+/// Prints like `io:format("~tw")`: one line, strings as lists of numbers. O(size of the text).
 pub fn print_w(term: &Term) -> String {
     let mut text = String::new();
     // Writing to a string does not fail.

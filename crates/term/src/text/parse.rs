@@ -22,7 +22,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// A term, blanks before it too.
+    /// Parses a term, blanks before it too.
     pub(super) fn term(&mut self) -> Result<Term, Wrong> {
         self.scan.skip_blank();
         let rest = self.scan.rest();
@@ -82,7 +82,7 @@ impl<'a> Parser<'a> {
         Ok(Term::List(chars.collect()))
     }
 
-    /// The text of a string, and of those that follow it without anything between.
+    /// Parses the text of a string, and of those that follow it without anything between.
     pub(super) fn strings(&mut self) -> Result<String, Wrong> {
         let mut text = String::new();
         loop {
@@ -167,7 +167,7 @@ impl<'a> Parser<'a> {
         Ok(Term::Map(Map::new(pairs)))
     }
 
-    /// `fun m:f/1`.
+    /// Parses `fun m:f/1`.
     fn fun(&mut self) -> Result<Term, Wrong> {
         let start = self.scan.at;
         self.scan.take("fun");

@@ -33,7 +33,7 @@ impl<'a> Scanner<'a> {
         Some(c)
     }
 
-    /// Over white space and comments.
+    /// Skips white space and comments.
     pub(super) fn skip_blank(&mut self) {
         while let Some(c) = self.peek() {
             match c {
@@ -69,7 +69,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// The error that something else than `expected` stands here.
+    /// Makes the error that something else than `expected` stands here.
     pub(super) fn unexpected(&self, expected: &'static str) -> Wrong {
         let kind = match self.peek() {
             None => ParseErrorKind::Incomplete(expected),
@@ -104,7 +104,7 @@ impl<'a> Scanner<'a> {
         Wrong::new(self.at, kind)
     }
 
-    /// An atom, with quotes or without.
+    /// Reads an atom, with quotes or without.
     pub(super) fn atom(&mut self, expected: &'static str) -> Result<Atom, Wrong> {
         let start = self.at;
         match self.peek() {
@@ -124,7 +124,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// The letters, digits, `_` and `@` that stand here.
+    /// Takes the letters, digits, `_` and `@` that stand here.
     pub(super) fn word(&mut self) -> &'a str {
         let rest = self.rest();
         let end = rest.find(|c| !continues_name(c)).unwrap_or(rest.len());
@@ -132,7 +132,7 @@ impl<'a> Scanner<'a> {
         &rest[..end]
     }
 
-    /// The text between quotes; the cursor is on the opening one.
+    /// Reads the text between quotes; the cursor is on the opening one.
     pub(super) fn quoted(&mut self, quote: char, what: &'static str) -> Result<String, Wrong> {
         let start = self.at;
         self.bump();
@@ -147,7 +147,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// `$c`, the cursor behind the dollar.
+    /// Reads `$c`, the cursor behind the dollar.
     pub(super) fn character(&mut self) -> Result<Term, Wrong> {
         let start = self.at;
         let c = match self.bump() {
@@ -185,7 +185,7 @@ impl<'a> Scanner<'a> {
         })
     }
 
-    /// `\^C`.
+    /// Reads `\^C`.
     fn control(&mut self, start: usize) -> Result<char, Wrong> {
         match self.bump() {
             Some(c @ '@'..='_') => Ok(char::from(c as u8 & 0x1F)),
@@ -198,7 +198,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// `\NNN`: one to three octal digits, the first one given.
+    /// Reads `\NNN`: one to three octal digits, the first one given.
     fn octal_escape(&mut self, first: char) -> char {
         let mut value = first.to_digit(8).unwrap_or(0);
         for _ in 0..2 {
@@ -212,7 +212,7 @@ impl<'a> Scanner<'a> {
         char::from_u32(value).unwrap_or('\0')
     }
 
-    /// `\xHH` or `\x{H...}`.
+    /// Reads `\xHH` or `\x{H...}`.
     fn hex_escape(&mut self, start: usize, inside: Option<&'static str>) -> Result<char, Wrong> {
         let digits = if self.take("{") {
             let rest = self.rest();
@@ -269,7 +269,7 @@ impl<'a> Scanner<'a> {
         digits
     }
 
-    /// An integer or a float, without sign.
+    /// Reads an integer or a float, without sign.
     pub(super) fn number(&mut self, negative: bool) -> Result<Term, Wrong> {
         let start = self.at;
         let digits = self.digits(10);
@@ -316,7 +316,7 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// `Base#Digits`, the cursor on the `#`.
+    /// Reads `Base#Digits`, the cursor on the `#`.
     fn based(&mut self, start: usize, base: &str, negative: bool) -> Result<Term, Wrong> {
         let radix = match base.parse() {
             Ok(radix @ 2..=36) => radix,
@@ -353,7 +353,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// A letter right behind a number is a mistake, not the next token.
+    /// Returns an error if a letter stands right behind a number: it is a mistake, not the next token.
     fn ends_number(&mut self, start: usize) -> Result<(), Wrong> {
         if self.peek().is_some_and(continues_name) {
             self.word();
@@ -367,7 +367,7 @@ impl<'a> Scanner<'a> {
         Wrong::new(start, ParseErrorKind::Number { what, text })
     }
 
-    /// A small number without sign, as in `<0.1.2>`.
+    /// Reads a small number without sign, as in `<0.1.2>`.
     pub(super) fn plain_number(&mut self, expected: &'static str) -> Result<u64, Wrong> {
         let start = self.at;
         let rest = self.rest();

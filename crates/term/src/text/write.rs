@@ -105,7 +105,7 @@ fn write_map(out: &mut impl Write, map: &Map, style: Style) -> fmt::Result {
     out.write_char('}')
 }
 
-/// The text that the bytes of a binary are, if they are printable and at most `most`.
+/// Returns the bytes of a binary as text, if they are printable and at most `most`.
 fn text_in(bytes: &[u8], most: usize) -> Option<&str> {
     let short = !bytes.is_empty() && bytes.len() <= most;
     let text = std::str::from_utf8(bytes.get(..).filter(|_| short)?).ok()?;
@@ -114,7 +114,7 @@ fn text_in(bytes: &[u8], most: usize) -> Option<&str> {
         .then_some(text)
 }
 
-/// In quotes; with the type of the segment if it has characters of several bytes.
+/// Writes text in quotes; with the type of the segment if it has characters of several bytes.
 fn write_text(out: &mut impl Write, text: &str) -> fmt::Result {
     write_quoted(out, text.chars(), '"', true)?;
     match text.is_ascii() {
@@ -133,7 +133,7 @@ pub(super) fn write_bytes(out: &mut impl Write, bytes: &[u8]) -> fmt::Result {
     Ok(())
 }
 
-/// The bytes, then `Value:Bits` for the last, incomplete one.
+/// Writes the bytes, then `Value:Bits` for the last, incomplete one.
 pub(super) fn write_bits(out: &mut impl Write, bits: &BitString) -> fmt::Result {
     if let Some((last, whole)) = bits.bytes().split_last() {
         for byte in whole {
@@ -149,8 +149,8 @@ pub(super) fn write_bits(out: &mut impl Write, bits: &BitString) -> fmt::Result 
     Ok(())
 }
 
-/// `0` for the nameless node; else its name, and `/` and its creation if that is not 0. (OTP prints a number that
-/// means something in one run of one node only.)
+/// Writes `0` for the nameless node; else its name, and `/` and its creation if that is not 0. (OTP prints a number
+/// that means something in one run of one node only.)
 fn write_node(out: &mut impl Write, node: Atom, creation: u32, style: Style) -> fmt::Result {
     match (node.as_str(), creation) {
         (NO_NODE, 0) => out.write_char('0'),

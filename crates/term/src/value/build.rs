@@ -14,41 +14,41 @@ pub trait Build {
     /// A term of it.
     type Out: Copy;
 
-    /// An integer.
+    /// Makes an integer.
     fn int(&mut self, value: i64) -> Self::Out;
-    /// A float, always finite.
+    /// Makes a float, always finite.
     fn float(&mut self, value: f64) -> Self::Out;
-    /// An atom.
+    /// Makes an atom.
     fn atom(&mut self, atom: Atom) -> Self::Out;
-    /// The atom with this number; `None` if it was never given out.
+    /// Makes the atom with this number; `None` if it was never given out.
     #[inline]
     fn atom_of(&mut self, id: u32) -> Option<Self::Out> {
         Atom::from_id(id).map(|atom| self.atom(atom))
     }
-    /// A binary.
+    /// Makes a binary.
     fn binary(&mut self, bytes: &[u8]) -> Self::Out;
-    /// A binary that is shared: more than [`MAX_INLINE_BINARY`](super::MAX_INLINE_BINARY) bytes.
+    /// Makes a binary that is shared: more than [`MAX_INLINE_BINARY`](super::MAX_INLINE_BINARY) bytes.
     fn blob(&mut self, blob: &Arc<[u8]>) -> Self::Out;
-    /// A binary that is one of the blobs that the value, or what it is part of, holds.
+    /// Makes a binary that is one of the blobs that the value, or the value around it, holds.
     #[inline]
     fn blob_of(&mut self, blobs: &[Arc<[u8]>], place: usize) -> Self::Out {
         self.blob(&blobs[place])
     }
-    /// A list of integers from 0 to 255.
+    /// Makes a list of integers from 0 to 255.
     fn string(&mut self, bytes: &[u8]) -> Self::Out;
-    /// A list; empty, proper or with the tail given.
+    /// Makes a list; empty, proper or with the tail given.
     fn list(&mut self, elements: &[Self::Out], tail: Option<Self::Out>) -> Self::Out;
-    /// A tuple.
+    /// Makes a tuple.
     fn tuple(&mut self, elements: &[Self::Out]) -> Self::Out;
-    /// A tuple of a number of elements that get their places afterwards, by [`Build::put`], in order, or never; `None`
-    /// if tuples of this size (which may be anything) are made whole, by [`Build::tuple`].
+    /// Begins a tuple of a number of elements that get their places afterwards, by [`Build::put`], in order, or never;
+    /// `None` if tuples of this size (which may be anything) are made whole, by [`Build::tuple`].
     fn begin_tuple(&mut self, _arity: usize) -> Option<Self::Out> {
         None
     }
     /// Puts the element at its place, from 0, in a tuple of [`Build::begin_tuple`].
     fn put(&mut self, _tuple: Self::Out, _at: usize, _element: Self::Out) {}
-    /// A map of a number of pairs that get their places afterwards, by [`Build::put_pair`], in exact order of the keys,
-    /// or never; `None` if maps of this size (which may be anything) are made whole, by [`Build::map`].
+    /// Begins a map of a number of pairs that get their places afterwards, by [`Build::put_pair`], in exact order of
+    /// the keys, or never; `None` if maps of this size (which may be anything) are made whole, by [`Build::map`].
     fn begin_map(&mut self, _size: usize) -> Option<Self::Out> {
         None
     }
@@ -58,14 +58,14 @@ pub trait Build {
     fn end_map(&mut self, map: Self::Out) -> Self::Out {
         map
     }
-    /// A map: keys and values in turn, in exact order of the keys, which are all different.
+    /// Makes a map: keys and values in turn, in exact order of the keys, which are all different.
     fn map(&mut self, pairs: &[Self::Out]) -> Self::Out;
-    /// A process identifier: the number of its node's atom, its two numbers, and how often the node has started. `None`
+    /// Makes a process identifier: the number of its node's atom, its two numbers, and the creation of the node. `None`
     /// if it is made by [`Build::other`].
     fn pid(&mut self, _node: u32, _id: u32, _serial: u32, _creation: u32) -> Option<Self::Out> {
         None
     }
-    /// A reference: the number of its node's atom and how often that node has started; its numbers, low bytes first;
+    /// Makes a reference: the number of its node's atom and the creation of that node; its numbers, low bytes first;
     /// and the blobs that the value came with. `None` if it is made by [`Build::other`].
     fn reference(
         &mut self,
@@ -75,11 +75,11 @@ pub trait Build {
     ) -> Option<Self::Out> {
         None
     }
-    /// A big integer, bitstring, process identifier, port, reference or fun.
+    /// Makes a big integer, bitstring, process identifier, port, reference or fun.
     fn other(&mut self, term: &Term) -> Self::Out;
 }
 
-/// As [`decode`](super::decode), for a caller with terms of its own. `stack` is scratch memory, left as it was.
+/// Works like [`decode`](super::decode), for a caller with terms of its own. `stack` is scratch memory, left as it was.
 ///
 /// # Errors
 ///
@@ -128,7 +128,7 @@ struct Run<'a, 'b, B: Build> {
 }
 
 impl<'a, B: Build> Run<'a, '_, B> {
-    /// Of what is wrong later because of an earlier fault, which ended nowhere, nothing is noted.
+    /// Notes a fault, unless it follows from an earlier one: that one ended nowhere, so `at` is beyond the bytes.
     #[cold]
     #[inline(never)]
     fn fail(&mut self, at: usize, kind: ValueErrorKind) -> (usize, B::Out) {
@@ -179,7 +179,7 @@ impl<'a, B: Build> Run<'a, '_, B> {
         }
     }
 
-    /// An integer, an atom or a float: most often one of few bytes, with others behind it.
+    /// Builds an integer, an atom or a float: most often one of few bytes, with others behind it.
     #[inline(always)]
     fn word(&mut self, at: usize, tag: u8) -> (usize, B::Out) {
         let behind = self.bytes[at + 1..].first_chunk::<8>();
@@ -207,8 +207,8 @@ impl<'a, B: Build> Run<'a, '_, B> {
         }
     }
 
-    /// The bytes from a place on, fewer than eight, as a word: out of the last eight there are. `None` if there are not
-    /// eight, or not all that follow the tag.
+    /// Returns the bytes from a place on, fewer than eight, as a word: out of the last eight there are. `None` if there
+    /// are not eight, or not all that follow the tag.
     #[inline(always)]
     fn end_word(&self, from: usize, tag: u8) -> Option<u64> {
         let last = self.bytes.last_chunk::<8>()?;
@@ -225,7 +225,7 @@ impl<'a, B: Build> Run<'a, '_, B> {
         }
     }
 
-    /// As [`Run::word`], of few bytes, and of the rarer tags.
+    /// Works like [`Run::word`], for few bytes, and for the rarer tags.
     #[inline(never)]
     fn last_word(&mut self, at: usize, tag: u8) -> (usize, B::Out) {
         match tag {
@@ -296,7 +296,8 @@ impl<'a, B: Build> Run<'a, '_, B> {
         }
     }
 
-    /// By words that stay in registers: a `Pid` would be written in parts and read at once, which waits.
+    /// Builds a process identifier by words that stay in registers: a `Pid` would be written in parts and read at once,
+    /// which waits.
     #[inline]
     fn pid(&mut self, at: usize) -> (usize, B::Out) {
         let words = self.bytes[at + 1..].first_chunk::<16>();
@@ -387,7 +388,7 @@ impl<'a, B: Build> Run<'a, '_, B> {
         (end, self.builder.end_map(map))
     }
 
-    /// A tuple or map that is made of all its parts at once.
+    /// Builds a tuple or map that is made of all its parts at once.
     fn whole(
         &mut self,
         at: usize,
@@ -422,7 +423,7 @@ fn count(parts: u64) -> usize {
     usize::try_from(parts).unwrap_or(usize::MAX)
 }
 
-/// As [`build`], from a [`Term`].
+/// Works like [`build`], from a [`Term`].
 pub fn build_term<B: Build>(term: &Term, builder: &mut B) -> B::Out {
     let all = |terms: &[Term], builder: &mut B| -> Vec<B::Out> {
         terms.iter().map(|t| build_term(t, builder)).collect()

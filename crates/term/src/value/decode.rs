@@ -48,7 +48,7 @@ fn decode_any(bytes: &mut &[u8], blobs: &[Arc<[u8]>]) -> Result<Term, ValueError
     }
 }
 
-/// The integer with this tag; `None` if the tag is none of an integer.
+/// Reads the integer with this tag; `None` if it is not the tag of an integer.
 #[inline(always)]
 pub(super) fn int(reader: &mut Reader<'_>, tag: u8) -> Option<Result<i64>> {
     Some(match tag {
@@ -123,8 +123,8 @@ impl Decoder<'_, '_> {
         }
     }
 
-    /// `count` terms. No more of them than there are bytes left; and room is made for a few only, since each level of
-    /// nesting could claim all these bytes.
+    /// Reads `count` terms. No more of them than there are bytes left; and room is made for a few only, since each
+    /// level of nesting could claim all these bytes.
     fn terms(&mut self, count: u64, depth: usize) -> Result<Vec<Term>> {
         if count > self.reader.left.len() as u64 {
             return Err(ValueErrorKind::Truncated);
@@ -243,7 +243,7 @@ impl Decoder<'_, '_> {
     }
 }
 
-/// The atom whose number has `len` bytes.
+/// Reads the atom whose number has `len` bytes.
 #[inline]
 pub(super) fn atom(reader: &mut Reader<'_>, len: usize) -> Result<Atom> {
     known_atom(reader.number(len)? as u32)

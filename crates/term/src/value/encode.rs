@@ -40,7 +40,7 @@ fn encode_any(term: &Term, out: &mut Vec<u8>, blobs: &mut Vec<Arc<[u8]>>) -> Res
     result
 }
 
-/// One to nine bytes.
+/// Writes an integer, in one to nine bytes.
 #[inline]
 pub(super) fn int(value: i64, out: &mut Vec<u8>) {
     match value {
@@ -74,7 +74,7 @@ pub struct IntBytes {
 }
 
 impl IntBytes {
-    /// O(1), without allocation.
+    /// Encodes an integer. O(1), without allocation.
     #[inline]
     pub fn new(value: i64) -> IntBytes {
         let mut bytes = [0; 9];
@@ -132,7 +132,7 @@ impl IntBytes {
     }
 }
 
-/// Seven bits a byte, low ones first.
+/// Writes a length: seven bits a byte, low ones first.
 fn length(length: usize, out: &mut Vec<u8>) {
     let mut left = length;
     while left >= 0x80 {

@@ -60,7 +60,7 @@ fn differ_in_identity(a: &[u8], b: &[u8]) -> bool {
     false
 }
 
-/// The slow way, which is always right.
+/// Compares the decoded terms: slow, and always right.
 #[cold]
 fn equal_terms(a: &[u8], a_blobs: &[Arc<[u8]>], b: &[u8], b_blobs: &[Arc<[u8]>]) -> bool {
     let (mut a, mut b) = (a, b);

@@ -47,7 +47,7 @@ impl<'a> Reader<'a> {
         Ok(i64::from_le_bytes(self.array()?))
     }
 
-    /// A LEB128 number of at most 64 bits.
+    /// Reads a LEB128 number of at most 64 bits.
     #[inline]
     pub(super) fn length(&mut self) -> Result<u64> {
         let first = self.byte()?;
@@ -70,25 +70,25 @@ impl<'a> Reader<'a> {
         Err(ValueErrorKind::Malformed("length"))
     }
 
-    /// A length that says how many bytes follow, and those.
+    /// Reads a length in bytes, and returns as many bytes.
     pub(super) fn counted(&mut self) -> Result<&'a [u8]> {
         let length = self.length()?;
         self.take(usize::try_from(length).unwrap_or(usize::MAX))
     }
 
-    /// A number of parts of `size` bytes each, and those.
+    /// Reads a number of parts of `size` bytes each, and returns their bytes.
     pub(super) fn parts(&mut self, size: usize) -> Result<&'a [u8]> {
         let count = usize::try_from(self.length()?).unwrap_or(usize::MAX);
         self.take(count.saturating_mul(size))
     }
 
-    /// A number of one to eight bytes without a sign.
+    /// Reads a number of one to eight bytes without a sign.
     #[inline(always)]
     pub(super) fn number(&mut self, len: usize) -> Result<u64> {
         self.take(len).map(little_endian)
     }
 
-    /// An integer of one to eight bytes.
+    /// Reads an integer of one to eight bytes.
     #[inline(always)]
     pub(super) fn int(&mut self, len: usize) -> Result<i64> {
         let word = little_endian(self.take(len)?);
@@ -97,7 +97,8 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The number in one to eight bytes, by loads that overlap: a copy of a length not known beforehand would be a call.
+/// Returns the number in one to eight bytes, by loads that overlap: a copy of a length not known beforehand would be a
+/// call.
 #[inline(always)]
 fn little_endian(bytes: &[u8]) -> u64 {
     match (bytes, bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {

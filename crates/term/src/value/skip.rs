@@ -167,7 +167,7 @@ pub fn behind_key<'a>(
     Ok(None)
 }
 
-/// Up to eight bytes, with zeros behind them, as a number whose low byte is the first.
+/// Returns up to eight bytes, with zeros behind them, as a number whose low byte is the first.
 fn front(bytes: &[u8]) -> u64 {
     let first = bytes.iter().take(8).rev();
     first.fold(0, |word, &byte| word << 8 | u64::from(byte))
@@ -248,7 +248,7 @@ mod tests {
         bytes
     }
 
-    /// Keys that begin alike, and some of each kind.
+    /// Generates keys that begin alike, and some of each kind.
     fn key() -> impl Strategy<Value = Term> {
         const WORDS: &[&str] = &["a", "field_1", "field_10", "field_2", "another"];
         prop_oneof![

@@ -196,7 +196,7 @@ mod tests {
         (bytes, blobs)
     }
 
-    /// The term, built through views where they hold it.
+    /// Returns the term, built through views where they hold it.
     fn rebuilt(bytes: &[u8], blobs: &[Arc<[u8]>]) -> Term {
         let parts = |count: u64, mut left: &[u8]| {
             let part = |_| {

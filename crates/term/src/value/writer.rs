@@ -30,13 +30,13 @@ impl<'a> ValueWriter<'a> {
         ValueWriter { out, blobs }
     }
 
-    /// An integer.
+    /// Writes an integer.
     #[inline]
     pub fn int(&mut self, value: i64) {
         encode::int(value, self.out);
     }
 
-    /// A float.
+    /// Writes a float.
     #[inline]
     pub fn float(&mut self, value: Float) {
         let mut bytes = [tag::FLOAT; 9];
@@ -44,13 +44,13 @@ impl<'a> ValueWriter<'a> {
         self.out.extend_from_slice(&bytes);
     }
 
-    /// An atom.
+    /// Writes an atom.
     #[inline]
     pub fn atom(&mut self, atom: Atom) {
         self.put_atom(atom);
     }
 
-    /// A binary: copied, once, whatever its length.
+    /// Writes a binary: copied, once, whatever its length.
     #[inline]
     pub fn binary(&mut self, bytes: &[u8]) {
         match bytes.len() {
@@ -61,7 +61,7 @@ impl<'a> ValueWriter<'a> {
         self.out.extend_from_slice(bytes);
     }
 
-    /// A tuple: its elements follow.
+    /// Begins a tuple: its elements follow.
     #[inline]
     pub fn begin_tuple(&mut self, arity: usize) {
         match arity {
@@ -70,40 +70,40 @@ impl<'a> ValueWriter<'a> {
         }
     }
 
-    /// The empty list.
+    /// Writes the empty list.
     #[inline]
     pub fn nil(&mut self) {
         self.out.push(tag::NIL);
     }
 
-    /// A list of integers from 0 to 255; not an empty one.
+    /// Writes a list of integers from 0 to 255; not an empty one.
     pub fn string(&mut self, bytes: &[u8]) {
         self.head(tag::STRING, bytes.len());
         self.out.extend_from_slice(bytes);
     }
 
-    /// Any other list with a proper end: its elements follow.
+    /// Begins any other list with a proper end: its elements follow.
     pub fn begin_list(&mut self, length: usize) {
         self.head(tag::LIST, length);
     }
 
-    /// A list with an improper end: its elements follow, then the tail.
+    /// Begins a list with an improper end: its elements follow, then the tail.
     pub fn begin_improper(&mut self, length: usize) {
         self.head(tag::IMPROPER, length);
     }
 
-    /// A map: its keys and values follow in turn, in exact order of the keys.
+    /// Begins a map: its keys and values follow in turn, in exact order of the keys.
     pub fn begin_map(&mut self, size: usize) {
         self.head(tag::MAP, size);
     }
 
-    /// A process identifier.
+    /// Writes a process identifier.
     pub fn pid(&mut self, pid: &Pid) {
         self.out.push(tag::PID);
         self.pid_body(pid);
     }
 
-    /// A whole term, `depth` levels down.
+    /// Writes a whole term, `depth` levels down.
     ///
     /// # Errors
     ///

@@ -25,7 +25,7 @@ pub(crate) enum Next {
     Last,
 }
 
-/// The lines of a gzipped golden file, each cut into its fields.
+/// Returns the lines of a gzipped golden file, each cut into its fields.
 pub(crate) fn lines(name: &str) -> Vec<Vec<String>> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("golden")
@@ -40,7 +40,8 @@ pub(crate) fn lines(name: &str) -> Vec<Vec<String>> {
         .collect()
 }
 
-/// The terms that OTP's `lists:sort` has put in order, each with how it compares with the next.
+/// Returns the terms that OTP's `lists:sort` has put in order, each with how it compares with the
+/// next.
 pub(crate) fn sorted_corpus() -> Vec<(Term, Next)> {
     lines("order.gz")
         .iter()
@@ -68,7 +69,7 @@ pub(crate) fn exact_orders() -> Vec<Vec<Term>> {
     lines("exact.gz").iter().map(list).collect()
 }
 
-/// The term that hexadecimal external bytes stand for.
+/// Returns the term that hexadecimal external bytes stand for.
 pub(crate) fn decoded(hex: &str) -> Term {
     etf::decode(&from_hex(hex)).unwrap_or_else(|error| panic!("{error} in {hex}"))
 }

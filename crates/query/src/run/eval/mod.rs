@@ -122,7 +122,8 @@ impl<'a> Evaluation<'_, 'a> {
         }
     }
 
-    /// Not inlined, so that the callers have one inlined append, which writes the term directly to the vector.
+    /// Appends the value of a compound expression. Not inlined, so that the callers have one inlined append, which
+    /// writes the term directly to the vector.
     #[inline(never)]
     fn push_compound(&self, values: &mut Vec<Term>) {
         values.push(self.body());

@@ -64,7 +64,7 @@ impl Layout {
         width < self.line - at.col - at.closing && width + at.written + at.closing <= self.most
     }
 
-    /// As [`Layout::fits`], for an item behind a comma.
+    /// Works like [`Layout::fits`], for an item behind a comma.
     fn fits_behind_comma(&self, width: i64, at: At) -> bool {
         let with_comma = width + 1;
         if at.closing == 0 {
@@ -75,7 +75,7 @@ impl Layout {
         }
     }
 
-    /// Any node: on one line if it fits, else broken.
+    /// Writes any node: on one line if it fits, else broken.
     pub(super) fn node(&mut self, node: &Node, at: At) -> Walk {
         if self.fits(node.width, at) {
             self.flat(node);
@@ -123,7 +123,7 @@ impl Layout {
         Ok(())
     }
 
-    /// A tuple behind its tag: beside it, or below it if the tag is long.
+    /// Writes a tuple behind its tag: beside it, or below it if the tag is long.
     fn tagged(&mut self, elements: &Sequence, at: At) -> Walk {
         let Some((tag, others)) = elements.items.split_first() else {
             self.put("...");
@@ -186,7 +186,7 @@ impl Layout {
         self.others(others, rest, at.col, here, before_rest)
     }
 
-    /// One item at the start of a line or of a sequence; returns how far it moves the column: beyond the end of
+    /// Writes one item at the start of a line or of a sequence; returns how far it moves the column: beyond the end of
     /// the line if nothing may stand behind it.
     fn item(&mut self, item: &Node, at: At) -> Walk<i64> {
         if item.is_text() && self.fits(item.width, at) {
@@ -197,7 +197,7 @@ impl Layout {
         Ok(self.line)
     }
 
-    /// The items behind the first, and what follows them; `first_col` is where a new line starts.
+    /// Writes the items behind the first, and what follows them; `first_col` is where a new line starts.
     fn others(
         &mut self,
         items: &[Node],
@@ -343,7 +343,7 @@ impl Layout {
         Ok(self.line)
     }
 
-    /// `<<1,2,3>>`, broken behind commas.
+    /// Writes `<<1,2,3>>`, broken behind commas.
     fn bytes(&mut self, text: &str, at: At) {
         let room = (self.line - (at.col + 2)).min(self.most - 4 - at.written) - at.closing;
         let room = room.max(8);
@@ -366,7 +366,7 @@ impl Layout {
     }
 }
 
-/// The place behind an opening bracket of `width` characters.
+/// Returns the place behind an opening bracket of `width` characters.
 fn inside(at: At, width: i64) -> At {
     At {
         col: at.col + width,

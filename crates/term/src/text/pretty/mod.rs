@@ -93,7 +93,7 @@ pub fn print_p(term: &Term, options: &PrintOptions) -> String {
     layout.out.unwrap_or_default()
 }
 
-/// The widest indentation behind tags that does not push anything too far right: unlimited, 4, or 1.
+/// Returns the widest indentation behind tags that does not push anything too far right: unlimited, 4, or 1.
 fn tag_indent(node: &node::Node, start: At, layout: &mut Layout) -> i64 {
     for candidate in [-1, 4] {
         layout.tag_indent = candidate;

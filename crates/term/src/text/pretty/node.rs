@@ -58,7 +58,7 @@ impl Node {
         matches!(self.kind, Kind::Text(_))
     }
 
-    /// A pair both sides of which are plain text.
+    /// Returns whether this is a pair both sides of which are plain text.
     pub(super) fn is_text_pair(&self) -> bool {
         matches!(&self.kind, Kind::Pair(pair) if pair.0.is_text() && pair.1.is_text())
     }
@@ -130,7 +130,7 @@ pub(super) fn measure(term: &Term, depth: Option<usize>, options: &PrintOptions)
     }
 }
 
-/// The depth that is left one level or one element further.
+/// Returns the depth that is left one level or one element further.
 fn less(depth: Option<usize>, by: usize) -> Option<usize> {
     depth.map(|depth| depth.saturating_sub(by).max(1))
 }
@@ -148,7 +148,7 @@ fn list(
     }
 }
 
-/// Every element counts against the depth, as every level does.
+/// Makes the nodes of a sequence. Every element counts against the depth, as every level does.
 fn sequence(
     elements: &[Term],
     tail: Option<&Term>,
@@ -198,7 +198,7 @@ fn pairs(map: &Map, depth: Option<usize>, options: &PrintOptions) -> Node {
     }
 }
 
-/// The list in double quotes, if all of it is printable characters.
+/// Returns the list in double quotes, if all of it is printable characters.
 fn string(elements: &[Term], options: &PrintOptions) -> Option<String> {
     let character = |term: &Term| match term {
         Term::Int(c) => u32::try_from(*c)
@@ -238,7 +238,7 @@ fn join_bytes(bytes: &[u8]) -> String {
     text
 }
 
-/// `1,2,...`: fewer bytes than `depth`.
+/// Makes `1,2,...`: fewer bytes than `depth`.
 fn cut_bytes(bytes: &[u8], depth: usize) -> Node {
     let text = join_bytes(&bytes[..depth - 1]) + ",...";
     Node {
@@ -247,7 +247,7 @@ fn cut_bytes(bytes: &[u8], depth: usize) -> Node {
     }
 }
 
-/// `<<"...">>` or `<<"..."/utf8>>` if the bytes are printable, or enough of them for the depth limit.
+/// Returns `<<"...">>` or `<<"..."/utf8>>` if the bytes are printable, or enough of them for the depth limit.
 fn string_in_binary(bytes: &[u8], depth: Option<usize>, options: &PrintOptions) -> Option<String> {
     let depth = depth.map(|depth| depth - 1);
     let limit = depth.map_or(bytes.len(), |depth| bytes.len().min(4 * depth));
@@ -271,7 +271,7 @@ fn string_in_binary(bytes: &[u8], depth: Option<usize>, options: &PrintOptions) 
     Some(in_brackets(chars, true, whole))
 }
 
-/// The text of the first `limit` characters, or of all bytes if they are fewer; `None` if they are no UTF-8.
+/// Returns the text of the first `limit` characters, or of all bytes if they are fewer; `None` if they are no UTF-8.
 fn valid_prefix(bytes: &[u8], limit: usize) -> Option<&str> {
     // A character has at most 4 bytes.
     let bytes = &bytes[..bytes.len().min(limit.saturating_mul(4))];
