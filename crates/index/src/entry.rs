@@ -41,7 +41,7 @@ pub unsafe trait Entry: Copy {
         hasher.hash_one(self.key())
     }
 
-    /// Brings near what the handle names. Low bits may be tags; a prefetch of a wrong address does no harm.
+    /// Prefetches the entry that the handle names. Low bits may be tags; a prefetch of a wrong address does no harm.
     #[inline]
     fn prefetch(&self) {
         let at = self.into_bits() as usize;
@@ -66,7 +66,7 @@ pub unsafe trait Entry: Copy {
     /// borrows nothing, or dropping it does nothing.
     unsafe fn retire(self, pin: &impl Guard);
 
-    /// Frees what is behind the handle now.
+    /// Frees the entry behind the handle now.
     ///
     /// # Safety
     ///

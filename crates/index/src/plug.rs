@@ -19,7 +19,7 @@ use crate::{Action, Batch, Entry, Index, IndexOptions, OrderedIndex, Range};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Features {
-    /// Its scans work, and what is built on them.
+    /// Its scans work, and the operations built on them.
     pub iteration: bool,
     /// Several threads may be in [`Index::upsert`] at a time. Otherwise they are let in one after another.
     pub concurrent_writers: bool,
@@ -67,12 +67,12 @@ impl<E: Entry<Key: PlugKey> + Send + Sync + 'static> PlugEntry for E {}
 ///
 /// # Safety
 ///
-/// The indexes keep what [`Index`] and [`OrderedIndex`] say of entries: one comes out of an operation only if it is in
-/// the index or was during the operation, under the key that was asked for; what [`Index::upsert`] replaces or removes
-/// is not handed out to later operations; dropping an index disposes of each entry in it once. The entries are freed
-/// on the strength of this.
+/// The indexes keep the promises of [`Index`] and [`OrderedIndex`] about entries: one comes out of an operation only if
+/// it is in the index or was during the operation, under the key that was asked for; an entry that [`Index::upsert`]
+/// replaces or removes is not handed out to later operations; dropping an index disposes of each entry in it once. The
+/// entries are freed on the strength of this.
 pub unsafe trait IndexFactory: Send + Sync + 'static {
-    /// Returns what its indexes can do.
+    /// Returns the features of its indexes.
     fn features(&self) -> Features {
         Features::ALL
     }
@@ -248,7 +248,7 @@ impl<D: ?Sized> Plugged<D> {
         }
     }
 
-    /// Returns what the index can do.
+    /// Returns the features of the index.
     pub fn features(&self) -> Features {
         self.features
     }

@@ -1,4 +1,4 @@
-//! The seam between indexes and what is built on them: [`Index`], and [`OrderedIndex`] on top of it.
+//! The interface between indexes and the structures built on them: [`Index`], and [`OrderedIndex`] on top of it.
 //!
 //! An implementation provides [`get`](Index::get), [`upsert`](Index::upsert), [`scan`](Index::scan),
 //! [`len`](Index::len) and [`memory`](Index::memory); with an order also [`seek`](OrderedIndex::seek),
@@ -104,7 +104,7 @@ pub trait Index<E: Entry>: Send + Sync {
     /// Returns the number of entries; exact while no thread writes.
     fn len(&self) -> usize;
 
-    /// Returns the bytes that the index itself has allocated, without what is behind the entries. O(1).
+    /// Returns the number of bytes that the index itself has allocated, without the memory behind the entries. O(1).
     fn memory(&self) -> usize;
 
     /// Returns whether there are no entries; exact while no thread writes.
@@ -113,10 +113,10 @@ pub trait Index<E: Entry>: Send + Sync {
     }
 
     /// Works like [`Index::upsert`] for the first of some ascending keys, one at least, in their order: as many as the
-    /// index comes by at once. `f` says what becomes of a key, given its place among them; `None`: nothing, and none of
-    /// those behind it is looked at. Returns how many were done.
+    /// index comes by at once. `f` returns the action for a key, given its place among them, or `None` to leave it and
+    /// all keys behind it alone. Returns the number of keys done.
     ///
-    /// Each key changes by itself, at the latest when the call returns; `f` is held to what is said there.
+    /// Each key changes by itself, at the latest when the call returns; `f` must keep to the rules given there.
     fn upsert_run<'k>(
         &self,
         keys: impl Fn(usize) -> Option<&'k E::Key>,
@@ -141,11 +141,11 @@ pub trait Index<E: Entry>: Send + Sync {
         batch.first().copied()
     }
 
-    /// Asks memory for what [`Index::upsert`] of this key is going to need. Changes nothing.
+    /// Prefetches the memory that [`Index::upsert`] of this key is going to read. Changes nothing.
     #[inline]
     fn prefetch_write(&self, _key: &E::Key, _pin: &impl Guard) {}
 
-    /// Asks memory for what [`Index::get`] of this key is going to need. Changes nothing.
+    /// Prefetches the memory that [`Index::get`] of this key is going to read. Changes nothing.
     #[inline]
     fn prefetch_read(&self, _key: &E::Key, _pin: &impl Guard) {}
 
@@ -205,7 +205,7 @@ pub trait OrderedIndex<E: Entry>: Index<E> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp(pub u64, pub u64);
 
-/// An index that tells whether what a transaction has read is still so.
+/// An index that tells whether the entries that a transaction has read are unchanged.
 pub trait Stamped<E: Entry>: Index<E> {
     /// Returns the version of the place where `key` is or would be.
     fn stamp(&self, key: &E::Key, pin: &impl Guard) -> Stamp;

@@ -42,7 +42,7 @@
 //!
 //! # From term to program
 //!
-//! | step | module | what |
+//! | step | module | task |
 //! |---|---|---|
 //! | check | `compile::depth` | refuses parts nested deeper than [`fyris_term::MAX_DEPTH`] |
 //! | compile | `compile` | checks names, arities and variables; makes vectors of patterns and nodes; folds constants |

@@ -32,7 +32,7 @@ pub enum Wanted {
     Bindings,
     /// `match_object`: the objects.
     Objects,
-    /// `match_delete`: `true`, so that [`MatchSpec::matches_true`] says what to delete.
+    /// `match_delete`: `true`, so that [`MatchSpec::matches_true`] decides which objects to delete.
     True,
 }
 

@@ -11,7 +11,7 @@ use crate::trunk::lock::Guard;
 use crate::trunk::slots::{Desk, Process};
 use crate::words::load;
 
-/// A look at a segment without checking it out: which processes are attached, what is retained, whether it is sound.
+/// A look at a segment without checking it out: its processes, the frames that it keeps, and whether it is sound.
 ///
 /// It needs no slot of the attached processes': the doctor has one of its own, for one call at a time, so that it may
 /// hold the lock and be found dead itself.
@@ -96,7 +96,7 @@ pub struct Repaired {
     pub replayed: usize,
     /// Dead processes forgotten.
     pub reaped: usize,
-    /// Page frames freed: what dead processes had lost, or kept from being reused.
+    /// Page frames freed: those that dead processes had lost, or kept from being reused.
     pub freed_frames: usize,
 }
 

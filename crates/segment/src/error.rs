@@ -26,9 +26,9 @@ pub enum Error {
         ranges: Vec<Range<usize>>,
     },
     /// The working copy fell so far behind that it was evicted ([`Options::history`](crate::Options::history)), and
-    /// these pages were changed on both sides: what they looked like before is gone. [`Segment::update_with`] decides
-    /// for each unit, [`Segment::discard`] takes the trunk's. Until then pages that were *not* changed here may be of
-    /// newer versions, some of one and some of another.
+    /// these pages were changed on both sides, and their former content is gone. [`Segment::update_with`] decides for
+    /// each unit, [`Segment::discard`] takes the trunk's. Until then pages that were *not* changed here may be of newer
+    /// versions, some of one and some of another.
     ///
     /// [`Segment::update_with`]: crate::Segment::update_with
     /// [`Segment::discard`]: crate::Segment::discard

@@ -9,7 +9,7 @@
 //! merge). The paper changed the kernel for it; this crate is a library: no root, no module, and a process that dies at
 //! any instruction harms no other.
 //!
-//! # How it lies in memory
+//! # Memory layout
 //!
 //! | memory | seen by | content |
 //! |---|---|---|
@@ -64,18 +64,19 @@
 //! * **HANDLER**: `copy/signal.rs`.
 //! * **SHOWN**: `copy/in_place.rs`. A page shown in place is the base's, and its frame is kept.
 //!
-//! # What a process that stalls, or lags, costs
+//! # The cost of a process that stalls or lags
 //!
 //! It keeps the log, and the frames replaced since, up to the log's length: twice as many entries as the segment has
-//! pages, and 1,024. Then the log goes on without it (it is *overrun*), and the segment keeps what its merge will need:
-//! the replaced pages that its copy started from, at most as many as the segment has, and twice as many during an
-//! update. So changes of different units merge however far apart the processes are; an update then compares page heads
-//! instead of reading the log. The frames kept for all laggards together are bounded ([`Options::history`]): beyond
-//! that the one that is furthest behind is *evicted*, and of pages changed here and there the common base is gone:
-//! [`Error::BaseLost`]. Hot pages, which are not tracked, count as changed here: a busy writer that is evicted may be
-//! told so of pages it has just committed. [`Segment::discard`] and trying again, as after a conflict, is the answer.
+//! pages, and 1,024. Then the log goes on without it (it is *overrun*), and the segment keeps the frames that its merge
+//! will need: the replaced pages that its copy started from, at most as many as the segment has, and twice as many
+//! during an update. So changes of different units merge however far apart the processes are; an update then compares
+//! page heads instead of reading the log. The frames kept for all laggards together are bounded ([`Options::history`]):
+//! beyond that the one that is furthest behind is *evicted*, and pages that were changed both here and in the trunk
+//! have no common base any more: [`Error::BaseLost`]. Hot pages, which are not tracked, count as changed here: a busy
+//! writer that is evicted may be told so of pages it has just committed. [`Segment::discard`] and trying again, as
+//! after a conflict, is the answer.
 //!
-//! # What a working copy takes
+//! # The memory of a working copy
 //!
 //! A full copy: as much memory as was ever written in the segment, beside the trunk's. A reader can do without
 //! ([`Options::in_place`]): it shows the trunk's own pages, and copies those that change. A writer cannot: the kernel's
@@ -83,21 +84,21 @@
 //! mapping sees it, so an update, which writes through one (0.03 us a page), would need a system call for each page;
 //! and copying at the first write by a handler takes 4 us, and makes `read(2)` into the copy fail.
 //!
-//! # What the file takes
+//! # The size of the file
 //!
 //! Header, slots, page heads, log and tables have their space from the beginning; frames get it when they are needed.
 //! When more frames are free than in use (256 more at least) commits give the space of free frames back, a few hundred
 //! at a time, until half as many are free. The file's length does not change: it is sparse.
 //!
-//! # What is not promised
+//! # Limits
 //!
 //! * A hostile process of the same user can destroy the content, hold the commit lock for ten seconds at a
-//!   time ([`Error::LockTimeout`]), or shorten the file: touching what is gone raises SIGBUS, as for any mapped
+//!   time ([`Error::LockTimeout`]), or shorten the file: touching a page that is gone raises SIGBUS, as for any mapped
 //!   file. It cannot make this process read or write elsewhere.
 //! * A process that calls `exec` without dropping its segments keeps its slots until it ends (the new program has
 //!   the old one's id and start time), and the lock, if another of its threads held it.
 //! * Whether a process is dead is asked of the kernel and read from `/proc`. A process that can open no file, or has no
-//!   `/proc` in its root, takes those that it cannot look at for living: it waits longer, but harms nobody.
+//!   `/proc` in its root, takes those that it cannot look at for living: it waits longer, but harms no other.
 //! * Processes in different pid namespaces cannot share a segment at the same time ([`Error::Namespace`]).
 //! * The working copy is ordinary memory: if the machine has none left, writing to it ends as writing to any
 //!   untouched memory does.

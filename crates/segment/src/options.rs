@@ -23,7 +23,7 @@ pub enum Tracking {
     /// the next write is fatal.
     Signal,
     /// Not at all: the program says by [`Segment::touch`](crate::Segment::touch) where it writes.
-    /// No fault, no scan; what was written and not declared may or may not be committed.
+    /// No fault, no scan; bytes that were written and not declared may or may not be committed.
     Declared,
 }
 
@@ -134,10 +134,10 @@ impl Options {
     /// maps pages instead of copying them, those next to each other in one piece (as they are after one commit of many;
     /// single pages are still copied).
     ///
-    /// The price: the segment keeps what this process sees for as long as it does not update, and never evicts it
-    /// ([`Options::history`]). If it stands still while others change more pages than the log and the history hold,
-    /// their commits are [`Error::NoSpace`] until it updates, lets go or dies. [`Doctor`](crate::Doctor) shows the
-    /// processes that read in place. Cannot be combined with [`Options::place`].
+    /// The price: the segment keeps the pages that this process sees for as long as it does not update, and never
+    /// evicts it ([`Options::history`]). If it stands still while others change more pages than the log and the history
+    /// hold, their commits are [`Error::NoSpace`] until it updates, lets go or dies. [`Doctor`](crate::Doctor) shows
+    /// the processes that read in place. Cannot be combined with [`Options::place`].
     ///
     /// ```
     /// use fyris_segment::{Error, Options, PAGE, Segment};

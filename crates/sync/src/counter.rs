@@ -10,16 +10,15 @@
 //!
 //! A [`Striped`] counter starts as one cell, which suits a small table. [`Striped::inflate`] gives
 //! it a padded stripe for each of the first threads (see [`crate::thread::slot`]), and a few shared
-//! stripes for all the others. A stripe is two numbers that only grow: what was added and what was
-//! taken. A thread is alone in its own stripe, so it adds by a plain load and store.
+//! stripes for all the others. A stripe is two numbers that only grow: the sum of all additions and the sum of all
+//! subtractions. A thread is alone in its own stripe, so it adds by a plain load and store.
 //!
-//! # What a sum means (invariant SUM)
+//! # The meaning of a sum (invariant SUM)
 //!
-//! Every number in every stripe only grows. [`Striped::sum`] reads what was taken first and what
-//! was added last, so with concurrent writers it is never below the true value at the moment
-//! between the two passes; with no writers it is exact. [`Striped::exact`] reads everything twice
-//! until nothing differs: numbers that only grow and did not change between two passes all had
-//! those values at one moment between them, so that sum was true at that moment.
+//! Every number in every stripe only grows. [`Striped::sum`] reads the subtractions first and the additions last, so
+//! with concurrent writers it is never below the true value at the moment between the two passes; with no writers it is
+//! exact. [`Striped::exact`] reads everything twice until nothing differs: numbers that only grow and did not change
+//! between two passes all had those values at one moment between them, so that sum was true at that moment.
 
 use std::ptr;
 

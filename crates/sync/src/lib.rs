@@ -12,7 +12,7 @@
 //! the system allocator and reclamation uses ordinary fences, so that AddressSanitizer and
 //! ThreadSanitizer see all of it.
 //!
-//! # What else is here
+//! # Other modules
 //!
 //! * [`reclaim`]: when a block that readers may still look at is freed (invariant RECLAIM), and the sections of
 //!   operations that a rare change waits for (invariant QUIET).

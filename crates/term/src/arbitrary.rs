@@ -18,7 +18,7 @@ pub fn term() -> impl Strategy<Value = Term> + Clone {
     nested(leaf().boxed(), 5, 48)
 }
 
-/// Terms in which only closures are missing: what Erlang's text syntax can express.
+/// Terms without closures: those that Erlang's text syntax can express.
 pub fn term_without_closures() -> impl Strategy<Value = Term> + Clone {
     let leaf = prop_oneof![12 => plain_leaf(), 1 => external_fun()];
     nested(leaf.boxed(), 5, 48)

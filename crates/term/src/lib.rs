@@ -2,16 +2,16 @@
 //!
 //! Nothing here knows of tables or threads. The crate is the bottom floor of Fyris and useful by itself.
 //!
-//! # What is where
+//! # Modules
 //!
-//! | module | what |
+//! | module | content |
 //! |---|---|
 //! | [`mod@term`] | [`Term`]: the owned value of every Erlang type; [`Map`] |
 //! | [`atom`] | names interned once, bounded in length and number |
 //! | [`text`] | Erlang's syntax: [`Term::parse`], [`text::print_w`], [`text::print_p`] |
 //! | [`etf`] | the external term format (`term_to_binary`) |
-//! | [`key`] | bytes whose `memcmp` order is Erlang's order: what tables keep of keys |
-//! | [`value`] | compact bytes made for fast decoding: what tables keep of the rest |
+//! | [`key`] | bytes whose `memcmp` order is Erlang's order: the form of keys in tables |
+//! | [`value`] | compact bytes made for fast decoding: the form of all other elements in tables |
 //! | `arbitrary` | strategies that make nasty terms for tests (feature `arbitrary`) |
 //!
 //! Besides: the [`term!`] macro, `From` and `TryFrom` for the usual Rust types ([`ConvertError`]), and serde both
@@ -29,7 +29,7 @@
 //!   list with a proper tail is [`Term::List`]. The constructors ([`Term::integer`], [`Term::bits`],
 //!   [`Term::improper`]) keep it, so that equal terms have one form.
 //! - **sorted-keys**: see [`Map`].
-//! - **bounded-depth**: what decoders and parsers return has at most [`MAX_DEPTH`] levels.
+//! - **bounded-depth**: terms that decoders and parsers return have at most [`MAX_DEPTH`] levels.
 //!
 //! # Hostile input
 //!

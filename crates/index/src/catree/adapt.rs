@@ -40,7 +40,7 @@ fn reason<B: Base>(statistic: i64, left: Option<usize>, held: &HeldBase<'_, B>) 
 }
 
 impl<B: Base> Tree<B> {
-    /// Counts the acquisition, adapts if it is time to, and unlocks. `left`: how many entries are left after one was
+    /// Counts the acquisition, adapts if it is time to, and unlocks. `left`: the number of entries left after one was
     /// removed. The base node holds what it should.
     #[inline]
     pub(crate) fn settle<'p>(

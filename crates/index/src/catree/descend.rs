@@ -145,7 +145,7 @@ impl<B: Base> Tree<B> {
     ) -> (BaseRef<'p, B>, HeldBase<'p, B>) {
         loop {
             let base_ref = self.find_base(probe, pin);
-            // A dead node has been replaced: what replaced it is found from the root.
+            // A dead node has been replaced: its successor is found from the root.
             if let Some(held) = base_ref.base.lock().lock() {
                 return (base_ref, held);
             }

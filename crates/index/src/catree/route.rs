@@ -156,7 +156,7 @@ impl<B: Base> Tree<B> {
         if root.level() == 1 || root.len() > 1 {
             return;
         }
-        // A living node that has been the root is the root: what replaces it kills it.
+        // A living node that has been the root is the root: replacing it kills it.
         if let Some(held) = root.lock.lock() {
             self.set_root(root.child(0).cast());
             self.retire(root, held, pin);

@@ -8,7 +8,7 @@ use super::base::Base;
 use super::inner::Inner;
 use crate::key::TreeKey;
 
-/// The shape of a tree, and what has shaped it since it was made.
+/// The shape of a tree, and the adaptations since it was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stats {

@@ -22,7 +22,7 @@
 //! * [`panic_in_closure`]: a closure that panics leaves its slot as it was, and usable;
 //! * [`protection`]: no other thread changes a slot while a closure looks at it;
 //! * [`runs`], [`runs_of_threads`], [`panic_in_run`]: keys that are changed together change as if one by one;
-//! * [`traversal_under_growth`], [`scans_under_changes`]: what is present throughout is met exactly once;
+//! * [`traversal_under_growth`], [`scans_under_changes`]: entries that are present throughout are met exactly once;
 //! * [`scans`]: any range, in steps of any length; [`ordered_scans`], [`seeks`]: both ways, with every kind of bound;
 //! * [`stamps`], [`panic_keeps_stamps`]: equal stamps mean that nothing changed in between.
 //!

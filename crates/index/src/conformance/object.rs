@@ -36,7 +36,7 @@ pub(super) struct Inner {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Object(NonNull<Inner>);
 
-// SAFETY: what is behind the pointer is immutable but for atomics.
+// SAFETY: the object behind the pointer is immutable but for atomics.
 unsafe impl Send for Object {}
 // SAFETY: as above.
 unsafe impl Sync for Object {}
@@ -196,7 +196,7 @@ pub fn remove(index: &impl Index<Object>, key: u64, pin: &impl Guard) -> Option<
     settle(old, pin)
 }
 
-/// Retires what an operation took out; returns its value.
+/// Retires the object that an operation took out; returns its value.
 pub(super) fn settle(old: Option<Object>, pin: &impl Guard) -> Option<u64> {
     old.map(|old| {
         let value = old.value();

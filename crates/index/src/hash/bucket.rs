@@ -313,7 +313,7 @@ impl<'a> Locked<'a> {
         0
     }
 
-    /// Unlocks for good: what is here is frozen, and lives in the next table from now on.
+    /// Unlocks for good: the content is frozen, and lives in the next table from now on.
     pub(super) fn set_moved(mut self) {
         self.release |= MOVED;
     }

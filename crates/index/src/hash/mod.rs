@@ -306,7 +306,7 @@ unsafe fn dispose_of_tables<E: Entry>(mut table: *mut Table) {
             .next()
             .map_or(std::ptr::null_mut(), |t| std::ptr::from_ref(t).cast_mut());
         for i in 0..owned.len() {
-            // SAFETY: as above; what a moved bucket held is disposed of in the next table.
+            // SAFETY: as above; entries of a moved bucket are disposed of in the next table.
             unsafe { dispose::<E>(owned.nth(i)) };
         }
     }

@@ -7,7 +7,7 @@
 //! +----------------+-------------------------------------------------+
 //! ```
 //!
-//! # Which bits
+//! # Choice of bits
 //!
 //! The *top* `bits` bits of the hash number the bucket. So doubling the table splits bucket `i` into
 //! `2i` and `2i + 1`, and going through buckets in order is going through entries in hash order, at

@@ -11,12 +11,11 @@
 //!
 //! A bucket's header says which slots hold pairs, and a version that changes whenever that set does. A
 //! reader loads the header, reads, and loads the header again. If it is the same (but for the lock
-//! bit), no pair came, went or changed its slot in between, so what was found (or not found) was so
-//! throughout; a value is one word, replaced by one store, and what the reader saw of it was true when it
-//! looked. If the header has changed, a writer has finished meanwhile, and the reader looks again: a read waits for no
-//! writer, it repeats only because one has succeeded.
-//! A slot is written before a header says that it is occupied, and by `Release` stores: a reader that sees a new
-//! pair's word also sees the header by which the old pair was taken out.
+//! bit), no pair came, went or changed its slot in between, so the pair that was found (or its absence) was there
+//! throughout; a value is one word, replaced by one store, and what the reader saw of it was true when it looked. If
+//! the header has changed, a writer has finished meanwhile, and the reader looks again: a read waits for no writer, it
+//! repeats only because one has succeeded. A slot is written before a header says that it is occupied, and by `Release`
+//! stores: a reader that sees a new pair's word also sees the header by which the old pair was taken out.
 //!
 //! # Invariant ONE_PLACE: one place is the truth
 //!

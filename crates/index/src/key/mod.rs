@@ -48,7 +48,7 @@ pub trait Separator: Ord + Send + Sync + 'static {
 ///
 /// The first part of a tuple is a key; of the others it is enough that they are `Ord`.
 ///
-/// # What an implementation promises
+/// # Contract of an implementation
 ///
 /// For keys `a < b` whose first `skip` bytes are the same, `a.key_prefix(skip) <= b.key_prefix(skip)`. With
 /// [`TreeKey::EXACT`], `a == b` exactly when `a.key_prefix(0) == b.key_prefix(0)`. For `low < high`, `separate(low,

@@ -8,7 +8,7 @@ use fyris_sync::reclaim::{Guard, Retire};
 
 use crate::Entry;
 
-/// An immutable pair; what a [`NodeRef`] points to.
+/// An immutable pair, to which a [`NodeRef`] points.
 pub(super) struct Node<K, V> {
     key: K,
     value: V,

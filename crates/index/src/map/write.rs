@@ -89,15 +89,15 @@ where
         old.map(|old| Self::retire(old, pin))
     }
 
-    /// Replaces, inserts or removes a key's value as the closure says that sees the present one; returns what the
-    /// closure's last call saw and what it left. O(1) without the closure.
+    /// Replaces, inserts or removes a key's value by the action that the closure returns for the present one; returns
+    /// the value that the closure's last call saw and the one that it left. O(1) without the closure.
     ///
     /// The closure may be called several times, runs with no lock held, and may use the map. If it panics the map is
     /// unchanged.
     ///
     /// # Consistency
     ///
-    /// Linearizable: what the closure saw was in the map until its result replaced it.
+    /// Linearizable: the value that the closure saw was in the map until its result replaced it.
     ///
     /// ```
     /// use fyris_index::{Action, ConcurrentMap};
@@ -239,8 +239,8 @@ where
         }
     }
 
-    /// Replaces a key's value by one made of it, or puts `value` there if there is none; returns what is there then.
-    /// O(1) without the closure, which is called as [`Map::compute`] says. Consistency as there.
+    /// Replaces a key's value by one made of it, or puts `value` there if there is none; returns the value that is
+    /// there then. O(1) without the closure, which is called as [`Map::compute`] says. Consistency as there.
     ///
     /// ```
     /// let words = fyris_index::ConcurrentMap::new();

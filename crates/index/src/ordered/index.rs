@@ -49,7 +49,7 @@ where
         Self { tree: Tree::new() }
     }
 
-    /// Returns the shape of the tree, and what has shaped it.
+    /// Returns the shape of the tree, and the adaptations that made it.
     pub fn stats(&self, pin: &impl Guard) -> Stats {
         self.tree.stats(pin)
     }

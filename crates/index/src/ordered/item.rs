@@ -18,7 +18,7 @@ pub unsafe trait Item: Copy {
     /// Returns the key. Not asked for where the key is [`TreeKey::EXACT`].
     fn key(&self) -> &Self::Key;
 
-    /// Brings near what the item names.
+    /// Prefetches the entry that the item names.
     #[inline]
     fn prefetch(&self) {}
 

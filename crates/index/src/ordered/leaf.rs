@@ -70,7 +70,7 @@ impl<I: Item> Leaf<I> {
     #[inline]
     pub(super) fn view(&self) -> View<'_, I> {
         assert_not_reclaimed(self);
-        // PROTECT: pairs with the Release in `publish`; what the items name is read under the pin.
+        // PROTECT: pairs with the Release in `publish`; the entries that the items name are read under the pin.
         View {
             leaf: self,
             perm: Perm(self.perm.load(PROTECT)),
@@ -149,7 +149,7 @@ impl<I: Item> Leaf<I> {
 }
 
 impl<I> Leaf<I> {
-    /// Frees the leaf's memory; what its items name is not touched.
+    /// Frees the leaf's memory; the entries that its items name are not touched.
     ///
     /// # Safety
     ///
@@ -247,7 +247,7 @@ impl<'p, I: Item> View<'p, I> {
         None
     }
 
-    /// Returns the place of `probe`: how many entries are below it, and whether the next one is equal.
+    /// Returns the place of `probe`: the number of entries below it, and whether the next one is equal.
     #[inline]
     pub(super) fn search(self, probe: &impl Probe<I::Key>) -> (usize, bool) {
         if simd::wide() {

@@ -11,7 +11,7 @@
 //!
 //! * `leaf`: slots are written once and named by one atomic *permutation word*; a reader loads the word once. A
 //!   replaced entry takes a fresh slot. When slots run out, the live entries move to a new leaf, or to two.
-//! * `base`: leaves as the base nodes of `catree`, split and joined. `word`: what their lock word says beside.
+//! * `base`: leaves as the base nodes of `catree`, split and joined. `word`: further fields of their lock word.
 //! * `read` and `write` look up and change one entry, `run` several entries of one leaf at once; `cursor` goes from
 //!   leaf to leaf.
 //!
@@ -64,7 +64,7 @@ use leaf::Leaf;
 /// Entries in a leaf.
 const SLOTS: usize = if cfg!(fyris_small) { 3 } else { 15 };
 
-/// The tree itself, generic over what a slot holds. See the module.
+/// The tree itself, generic over the content of a slot. See the module.
 ///
 /// An item is a handle or a value that its owner (`Ordered`, `TreeMap`) may share between threads: they bound their
 /// `Send` and `Sync`.

@@ -1,4 +1,4 @@
-//! The permutation word of a leaf: which slots are live, and in what order.
+//! The permutation word of a leaf: the live slots in key order.
 //!
 //! ```text
 //! bits 63..60   59..56 ... 7..4  3..0

@@ -9,7 +9,7 @@
 //! # How
 //!
 //! While the leaf has slots left each change is published by itself, as by [`Tree::upsert`]. The rest of the run is
-//! collected and published together, by the store of a child pointer: what the leaf becomes is one leaf, or two.
+//! collected and published together, by the store of a child pointer: the leaf becomes one leaf, or two.
 
 use std::borrow::Borrow;
 
@@ -83,7 +83,7 @@ impl<I: Item> Tree<I> {
         let probe = ByKey(first);
         let (position, held) = loop {
             let position = self.find_position(&probe, pin);
-            // A dead leaf has been replaced: what replaced it is found from the root.
+            // A dead leaf has been replaced: its successor is found from the root.
             if let Some(held) = position.base_ref.base.lock.lock() {
                 break (position, held);
             }

@@ -85,7 +85,7 @@ where
         }
     }
 
-    /// Gives the front a run: what is left of its leaf, or the next leaf. Returns false at the end.
+    /// Gives the front a run: the rest of its leaf, or the next leaf. Returns false at the end.
     #[inline(never)]
     fn advance(&mut self) -> bool {
         if self.done {
@@ -113,7 +113,7 @@ where
         true
     }
 
-    /// Takes what is left of the front's leaf from the back; returns whether there is anything.
+    /// Takes the rest of the front's leaf from the back; returns whether there is anything.
     #[cold]
     #[inline(never)]
     fn turn_up(&mut self) -> bool {
@@ -128,7 +128,7 @@ where
         !self.front.run.is_empty()
     }
 
-    /// Gives the back a run: what is left of its leaf, or the leaf before. Returns false at the end.
+    /// Gives the back a run: the rest of its leaf, or the leaf before. Returns false at the end.
     #[inline(never)]
     fn advance_back(&mut self) -> bool {
         if self.done {
@@ -156,7 +156,7 @@ where
         true
     }
 
-    /// Takes what is left of the back's leaf from the front; returns whether there is anything.
+    /// Takes the rest of the back's leaf from the front; returns whether there is anything.
     #[cold]
     #[inline(never)]
     fn turn_down(&mut self) -> bool {

@@ -174,7 +174,7 @@ impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
         self.tree.memory()
     }
 
-    /// Returns the shape of the tree, and what has shaped it. O(pairs).
+    /// Returns the shape of the tree, and the adaptations that made it. O(pairs).
     pub fn stats(&self) -> Stats {
         self.tree.stats(&pin())
     }

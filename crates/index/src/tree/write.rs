@@ -114,15 +114,15 @@ impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
         }
     }
 
-    /// Replaces, inserts or removes the value of a key as the closure says that sees the present one; returns what the
-    /// closure's last call saw and what it left. O(log n) without the closure.
+    /// Replaces, inserts or removes the value of a key by the action that the closure returns for the present one;
+    /// returns the value that the closure's last call saw and the one that it left. O(log n) without the closure.
     ///
-    /// The closure runs outside all locks: it may block, panic, and use the tree, this key included. If the
-    /// pair changes meanwhile it runs again, on what is there then.
+    /// The closure runs outside all locks: it may block, panic, and use the tree, this key included. If the pair
+    /// changes meanwhile it runs again, on the value that is there then.
     ///
     /// # Consistency
     ///
-    /// Linearizable: what the closure saw was in the tree until its result replaced it.
+    /// Linearizable: the value that the closure saw was in the tree until its result replaced it.
     ///
     /// ```
     /// use fyris_index::{Action, ConcurrentTree};
@@ -258,8 +258,8 @@ impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
         }
     }
 
-    /// Replaces a key's value by one made of it, or puts `value` there if there is none; returns what is there then.
-    /// O(log n) without the closure, which is called as [`TreeMap::compute`] says. Consistency as there.
+    /// Replaces a key's value by one made of it, or puts `value` there if there is none; returns the value that is
+    /// there then. O(log n) without the closure, which is called as [`TreeMap::compute`] says. Consistency as there.
     ///
     /// ```
     /// let words = fyris_index::BytesTree::new();

@@ -16,7 +16,7 @@ use eval::Evaluation;
 use head::{Bindings, Matcher};
 use machine::Machine;
 
-/// Finds the first clause that matches, and returns what `found` makes of it.
+/// Finds the first clause that matches, and returns the result of `found` for it.
 #[inline(always)]
 pub(crate) fn first_match<'a, R>(
     program: &'a Program,

@@ -64,7 +64,7 @@ pub(crate) struct WorkCopy {
     /// For each page that is armed: commits in a row that changed it, or that did not.
     heat: Vec<Heat>,
     commits: u32,
-    /// Pages that are never committed nor tracked, and the others: what is scanned.
+    /// Pages that are never committed nor tracked, and the others, which are scanned.
     private: Vec<Range<usize>>,
     tracked: Vec<Span>,
 }

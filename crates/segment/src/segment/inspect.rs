@@ -113,7 +113,7 @@ impl Segment {
     fn candidates(&mut self) -> Result<Vec<u32>> {
         let mut candidates = Vec::new();
         self.copy.collect(&mut candidates)?;
-        // A scan protects: what it found must stay known.
+        // A scan protects: the pages that it found must stay known.
         candidates
             .iter()
             .for_each(|&page| self.copy.mark(page as usize));

@@ -411,7 +411,7 @@ impl Drop for Segment {
     }
 }
 
-/// Does an existing segment have what the options and the size ask for?
+/// Returns an error unless an existing segment has the properties that the options and the size ask for.
 fn check_fit(trunk: &Trunk, size: usize, options: &Options) -> Result<()> {
     let has = trunk.size()?;
     if size > has {

@@ -100,7 +100,7 @@ impl Segment {
         Ok(same.then_some(sight))
     }
 
-    /// Puts what was seen into the working copy.
+    /// Puts the content that was seen into the working copy.
     fn show(&mut self, sight: Sight, stage: Stage) -> Result<Updated> {
         let pages = stage.len();
         for (page, staged) in stage {

@@ -92,7 +92,7 @@ pub struct Inside<'a, T: Reattach> {
 }
 
 impl<T: Reattach> Shared<T> {
-    /// Wraps what was checked out.
+    /// Wraps a checked-out value.
     pub fn new(value: T) -> Shared<T> {
         Shared {
             inside: AtomicU32::new(0),

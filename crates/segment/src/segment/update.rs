@@ -106,9 +106,9 @@ pub(super) enum Merged {
 }
 
 impl Segment {
-    /// Merges the trunk's changes into the working copy, three-way, by editing unit: what was not changed
-    /// here becomes the trunk's, what was changed here stays. Never waits for a commit, makes no
-    /// system call (but for many wholly rewritten pages, to learn which are unchanged here).
+    /// Merges the trunk's changes into the working copy, three-way, by editing unit: units that were not changed here
+    /// become the trunk's, units that were changed here stay. Never waits for a commit, makes no system call (but for
+    /// many wholly rewritten pages, to learn which are unchanged here).
     ///
     /// O(1) if there is nothing new, else O(pages changed in the trunk since, plus the changed words).
     ///

@@ -1,6 +1,6 @@
 //! Page frames and their owners.
 //!
-//! | state | what |
+//! | state | meaning |
 //! |---|---|
 //! | hole | not in use; the file may have no space for it |
 //! | free | not in use, with space |
@@ -73,12 +73,12 @@ impl Trunk {
     }
 
     /// Turns a frame of the trunk that no process can see any more into one reserved by `slot`. For holders of the
-    /// lock. False if it is not the trunk's, which only a spoiled log can say.
+    /// lock. Returns false if it is not the trunk's, which happens only if the log is spoiled.
     pub(crate) fn take_back(&self, frame: u32, slot: usize) -> bool {
         let state = self.state(frame);
         let mine = RESERVED + slot as u32;
-        // Acquire: what readers of the frame did came before they moved their slots, which the caller found in
-        // `standing` (invariant KEEP); the lock orders it after `set_in_trunk`.
+        // Acquire: readers of the frame read it before they moved their slots, which the caller found in `standing`
+        // (invariant KEEP); the lock orders it after `set_in_trunk`.
         state
             .compare_exchange(IN_TRUNK, mine, Ordering::Acquire, Ordering::Relaxed)
             .is_ok()

@@ -294,8 +294,8 @@ impl Trunk {
 
     /// Makes the slot keep nothing.
     fn idle(&self, slot: usize) {
-        // Release, all: pair with the loads in `is_pinned` and `standing`: what the process of the slot read before
-        // comes before what is done with the frames that it kept.
+        // Release, all: pair with the loads in `is_pinned` and `standing`: the reads of the process of the slot come
+        // before any later use of the frames that it kept.
         self.pinned(slot).store(0, Ordering::Release);
         self.base(slot).store(IDLE, Ordering::Release);
         self.place(slot).store(IDLE, Ordering::Release);
@@ -362,7 +362,7 @@ impl Trunk {
         step(0) || step(EVICTED)
     }
 
-    /// Moves the base to the place, `position`: what was merged is not needed any more.
+    /// Moves the base to the place, `position`: the frames that were merged are not needed any more.
     #[inline]
     pub(crate) fn settle(&self, slot: usize, position: u64) {
         // Release: pairs with the Acquire in `standing`: our reads of older frames come before.

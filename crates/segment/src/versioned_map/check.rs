@@ -25,7 +25,7 @@ pub struct Report {
     pub system_pages: u32,
     /// Free pages.
     pub free_pages: u32,
-    /// The longest run of free pages: what the next long value may need.
+    /// The longest run of free pages: the next long value may need as many.
     pub longest_free_run: u32,
     /// Bytes in nodes that hold nothing: gaps and dead cells.
     pub slack_bytes: u64,

@@ -36,13 +36,13 @@
 //!
 //! Everything is little-endian; places are page numbers (32 bits) and offsets in pages (16 bits).
 //!
-//! | pages (of 4096 bytes) | what |
+//! | pages (of 4096 bytes) | content |
 //! |---|---|
 //! | 0 | header: see below |
 //! | 1, and every 32,768th page | bitmap: one bit for each of the group's 32,768 pages, set if in use |
 //! | others | nodes (see `node`), pages of long values, free pages |
 //!
-//! | bytes of the header | what |
+//! | bytes of the header | content |
 //! |---|---|
 //! | 0..8 | `FyrisMap` |
 //! | 8..16 | format (1 in the upper half), bytes in a node |

@@ -1,6 +1,6 @@
 //! Reading a node.
 //!
-//! | bytes | what |
+//! | bytes | content |
 //! |---|---|
 //! | 0 | `N` |
 //! | 1 | level; 0 is a leaf |

@@ -4,7 +4,7 @@ use super::editor::Editor;
 use super::layout::Region;
 use super::{Result, View, insert, remove, seal};
 
-/// A map over any [`Region`]: what [`VersionedMap`](super::VersionedMap) is made of, without versions.
+/// A map over any [`Region`], without versions: the core of [`VersionedMap`](super::VersionedMap).
 ///
 /// ```
 /// use fyris_segment::versioned_map::Plain;

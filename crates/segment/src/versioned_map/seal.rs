@@ -1,4 +1,4 @@
-//! The seal: what a merge by words breaks.
+//! The seal: words of the header that a merge by words breaks.
 //!
 //! A segment merges two changed copies word by word. For a map that is ruin: the header of one and the nodes of both.
 //! [`VersionedMap`](super::VersionedMap) never merges, but the segment under it can be merged by any process that has

@@ -1,6 +1,6 @@
 //! Pages as words: comparing, copying, merging.
 //!
-//! # Whose memory is it
+//! # Memory shared with other processes
 //!
 //! Frames are shared with other processes, hostile ones too, so a frame may change while it is read.
 //! No reference is ever made to one: a page of a frame goes through volatile vector loads and stores
@@ -36,7 +36,7 @@ use crate::PAGE;
 /// Words of 8 bytes in a page.
 pub(crate) const WORDS: usize = PAGE / 8;
 
-/// A page of zeros: what a page is before its first commit.
+/// A page of zeros: the content of a page before its first commit.
 #[repr(align(4096))]
 pub(crate) struct ZeroPage([u8; PAGE]);
 
@@ -195,7 +195,7 @@ pub(crate) unsafe fn diff_copy(
         // SAFETY: as above.
         return unsafe { simd::diff_copy_256(from, base, out, next) };
     }
-    // SAFETY: the caller's promise; what is common needs nothing that a target lacks.
+    // SAFETY: the caller's promise; the common functions need no feature that a target lacks.
     unsafe { common::diff_copy(from, base, out, next) }
 }
 
@@ -214,7 +214,7 @@ pub(crate) unsafe fn diff(from: *const u8, base: *const u8) -> Mask {
         // SAFETY: as above.
         return unsafe { simd::diff_256(from, base) };
     }
-    // SAFETY: the caller's promise; what is common needs nothing that a target lacks.
+    // SAFETY: the caller's promise; the common functions need no feature that a target lacks.
     unsafe { common::diff(from, base) }
 }
 
@@ -239,7 +239,7 @@ pub(crate) unsafe fn merge(
         // SAFETY: as above.
         return unsafe { simd::merge_256(local, base, incoming, out) };
     }
-    // SAFETY: the caller's promise; what is common needs nothing that a target lacks.
+    // SAFETY: the caller's promise; the common functions need no feature that a target lacks.
     unsafe { common::merge(local, base, incoming, out) }
 }
 
@@ -276,7 +276,7 @@ pub(crate) unsafe fn copy(from: *const u8, out: *mut u8, next: [*const u8; 2]) {
         // SAFETY: as above.
         return unsafe { simd::copy_256(from, out, next) };
     }
-    // SAFETY: the caller's promise; what is common needs nothing that a target lacks.
+    // SAFETY: the caller's promise; the common functions need no feature that a target lacks.
     unsafe { common::copy(from, out, next) }
 }
 

@@ -44,7 +44,7 @@ impl StatWord {
         Self(payload << PAYLOAD_SHIFT)
     }
 
-    /// Returns what the word was made with.
+    /// Returns the payload that the word was made with.
     #[inline]
     pub const fn payload(self) -> u64 {
         self.0 >> PAYLOAD_SHIFT
@@ -104,7 +104,7 @@ impl StatLock {
     /// Returns whether the node has been unlinked. `false` may be out of date.
     #[inline]
     pub fn is_dead(&self) -> bool {
-        // Relaxed: a hint; what a node shows is right either way.
+        // Relaxed: a hint; the content of the node is right either way.
         self.0.load(Ordering::Relaxed) & DEAD != 0
     }
 
@@ -127,7 +127,7 @@ impl StatLock {
     fn wait(&self) -> Option<StatGuard<'_>> {
         let mut backoff = Backoff::new();
         loop {
-            // Relaxed: as in `lock`; what took a dead node's place is found by loads of their own.
+            // Relaxed: as in `lock`; the node that took a dead node's place is found by loads of their own.
             let seen = self.0.load(Ordering::Relaxed);
             if seen & DEAD != 0 && !cfg!(fyris_mutant = "ordered_skip_dead_check") {
                 return None;

@@ -23,7 +23,7 @@ pub(super) struct Bag {
     bytes: usize,
 }
 
-// SAFETY: what is retired may be reclaimed on any thread, as `push` demands.
+// SAFETY: retired blocks may be reclaimed on any thread, as `push` demands.
 unsafe impl Send for Bag {}
 
 impl Bag {

@@ -85,7 +85,7 @@ pub(super) fn uncount() {
     GUARDS.fetch_sub(1, Ordering::Relaxed);
 }
 
-/// A guard of the collector: what is retired while it lives, and could be reached before, stays.
+/// A guard of the collector: blocks that are retired while it lives, and could be reached before, are not freed.
 pub(super) struct Entered {
     guard: ManuallyDrop<OwnedGuard<'static>>,
     /// The process in which it counts, if it does.
@@ -113,7 +113,7 @@ impl Entered {
 
     /// Retires a bag as one block, with blocks more for the guards that are entered. `seize` needs a block for each.
     pub(super) fn retire(&self, bag: Box<Bag>) {
-        // SAFETY: a box, which `let_go` takes once; what is in the bag was unreachable when it was pushed.
+        // SAFETY: a box, which `let_go` takes once; the blocks in the bag were unreachable when they were pushed.
         unsafe { self.guard.defer_retire(Box::into_raw(bag), let_go) };
         loop {
             // Relaxed, twice: ordered by the fence where that matters.
@@ -191,7 +191,7 @@ unsafe fn nothing(_: *mut (), _: &Collector) {}
 /// Closes the gate before a fork: no other thread is inside when this returns, nor goes there before [`open`].
 pub(super) fn close() {
     // SeqCst, here and below: pairs with `Inside::enter`: either that sees the fork, or the load below sees the thread.
-    // The load pairs also with the Release in the drop of an `Inside`: what was done inside is over.
+    // The load pairs also with the Release in the drop of an `Inside`: the writes made inside are over.
     FORKS.fetch_add(1, Ordering::SeqCst);
     let own = usize::from(DEPTH.get() > 0);
     let begun = Instant::now();

@@ -177,8 +177,8 @@ impl<G> Slot<G> {
             // the lock after it has changed the number.
             let same = self.state.load(Ordering::Relaxed) == marked
                 || cfg!(fyris_mutant = "sync_takes_any_guard");
-            // Acquire: pairs with the Release in `leave`: what the thread did under the guard is over (invariant
-            // OWNER).
+            // Acquire: pairs with the Release in `leave`: the accesses that the thread made under the guard are over
+            // (invariant OWNER).
             let pinned = self.depth.load(Ordering::Acquire) != 0;
             if same && !pinned { guard.take() } else { None }
         })

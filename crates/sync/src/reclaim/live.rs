@@ -125,7 +125,7 @@ fn make_collector() -> &'static Collector {
     }
 }
 
-/// Hands in what a thread has retired, and gives its place back, when it ends.
+/// Hands in the blocks that a thread has retired, and gives its place back, when it ends.
 struct Lease;
 
 impl Drop for Lease {
@@ -468,7 +468,7 @@ extern "C" fn after_fork() {
 }
 
 /// Forgets the threads that the child does not have, and gives the locks up. The child gets a collector of its own:
-/// what others had not handed in stays for good.
+/// blocks that other threads had not handed in are never freed.
 #[cfg(unix)]
 extern "C" fn in_child() {
     // Relaxed: there is no other thread.

@@ -4,8 +4,8 @@
 //!
 //! A reader walks a structure without a lock, so a writer that unlinks a block cannot free it: it *retires* it, and the
 //! block is freed once no thread that might still look at it is pinned. The scheme is `seize`'s, behind a facade, so
-//! that it can be replaced by a model: what a thread retires gathers in a bag, which is retired as one block; and a
-//! thread that unpins leaves its guard for its next pin (see `guard_cache`).
+//! that it can be replaced by a model: the blocks that a thread retires gather in a bag, which is retired as one block;
+//! and a thread that unpins leaves its guard for its next pin (see `guard_cache`).
 //!
 //! # The invariant (RECLAIM)
 //!
@@ -22,27 +22,28 @@
 //! module.
 //!
 //! * The end of a [`LocalGuard`] that is nested in another of its thread reclaims nothing. The end of the outermost
-//!   hands in what the thread has retired, if that is due, and reclaims what waited for this pin alone.
-//! * The end of an [`OwnedGuard`] reclaims what waited for it alone (and for those that began with it, as they share
-//!   one guard of the collector), on the thread where it ends, also if a [`LocalGuard`] of that thread lives: what is
-//!   reclaimed then was handed in before that one began. It hands in what the thread that drops it has retired, if that
-//!   is due, unless a [`LocalGuard`] of that thread lives: then the end of that one does. Other threads that retired
-//!   blocks under it hand them in themselves.
+//!   hands in the blocks that the thread has retired, if that is due, and reclaims those that waited for this pin
+//!   alone.
+//! * The end of an [`OwnedGuard`] reclaims the blocks that waited for it alone (and for those that began with it, as
+//!   they share one guard of the collector), on the thread where it ends, also if a [`LocalGuard`] of that thread
+//!   lives: blocks that are reclaimed then were handed in before that one began. It hands in the blocks that the thread
+//!   that drops it has retired, if that is due, unless a [`LocalGuard`] of that thread lives: then the end of that one
+//!   does. Other threads that retired blocks under it hand them in themselves.
 //!
-//! # How much garbage waits
+//! # The amount of garbage that waits
 //!
 //! At rest, for each living thread: fewer than 512 blocks, which hold less than 64 KiB as [`Guard::weigh`] counts them
-//! (what passes either bound is handed in when the pin ends). A thread that ends leaves nothing. While a thread is
-//! pinned, everything that is retired from then on waits for it, with 16 bytes for each block and 4 KiB for each bag:
-//! keep pins short. An [`OwnedGuard`] may hold back what was retired since the last bag was handed in before it began,
-//! too. For a block that must not wait at all, such as a whole table, there is [`Guard::flush_on_drop`], which pays for
-//! two barriers. A thread that wants its garbage gone says [`flush`].
+//! (a bag that passes either bound is handed in when the pin ends). A thread that ends leaves nothing. While a thread
+//! is pinned, every block that is retired from then on waits for it, with 16 bytes for each block and 4 KiB for each
+//! bag: keep pins short. An [`OwnedGuard`] may hold back blocks that were retired since the last bag was handed in
+//! before it began, too. For a block that must not wait at all, such as a whole table, there is
+//! [`Guard::flush_on_drop`], which pays for two barriers. A thread that wants its garbage freed calls [`flush`].
 //!
 //! # Forks
 //!
-//! A child has one thread, and waits for the pins of no other: it gets a collector of its own, and what had not been
-//! reclaimed stays for good. An [`OwnedGuard`] that lived at the fork may be in the hands of that one thread, so it
-//! stays a pin in the child; one that another thread held holds back what the child retires from then on.
+//! A child has one thread, and waits for the pins of no other: it gets a collector of its own, and blocks that had not
+//! been reclaimed are never freed. An [`OwnedGuard`] that lived at the fork may be in the hands of that one thread, so
+//! it stays a pin in the child; one that another thread held holds back the blocks that the child retires from then on.
 //!
 //! # In a model
 //!
@@ -84,9 +85,9 @@ pub use section::{Section, Sections};
 #[inline(always)]
 pub fn assert_not_reclaimed<T>(_: *const T) {}
 
-/// Ordering of a load whose result is dereferenced under a pin: what `seize` asks for where pins make a fence, and no
-/// more than Acquire where its barriers do. The same instruction as Acquire on x86-64. It pairs with the Release store
-/// that published the pointer, and orders the load after the pin for the thread that retires the block.
+/// Ordering of a load whose result is dereferenced under a pin: the one that `seize` asks for where pins make a fence,
+/// and no more than Acquire where its barriers do. The same instruction as Acquire on x86-64. It pairs with the Release
+/// store that published the pointer, and orders the load after the pin for the thread that retires the block.
 pub const PROTECT: Ordering = Ordering::SeqCst;
 
 /// A pinned thread: blocks reachable while it exists stay allocated until it is dropped.
@@ -98,15 +99,15 @@ pub trait Guard: sealed::Sealed {
     /// # Safety
     ///
     /// `ptr` is unreachable for threads that pin from now on, is retired once, and may be reclaimed
-    /// on any thread and at any later time: reclaiming it does not use what the block borrows.
+    /// on any thread and at any later time: reclaiming it does not use a value that the block borrows.
     unsafe fn retire<T: Retire>(&self, ptr: *mut T);
 
     /// Says, before it is retired, how many bytes a block holds that is larger than most.
     fn weigh(&self, bytes: usize);
 
-    /// Sees to it that what this thread has retired is freed as soon as its outermost pin, and those of other threads
-    /// that are pinned when it goes, are gone: at the price of two barriers, once for the pin. Under an [`OwnedGuard`]
-    /// that moves to another thread, when this thread next hands something in or ends.
+    /// Makes the blocks that this thread has retired be freed as soon as its outermost pin, and the pins of other
+    /// threads that are pinned when it ends, have ended: at the price of two barriers, once for the pin. Under an
+    /// [`OwnedGuard`] that moves to another thread, when this thread next hands a bag in or ends.
     fn flush_on_drop(&self);
 }
 

@@ -4,17 +4,17 @@
 //!
 //! A table that gets another name, owner or protection must not be written to afterwards by an operation that was
 //! admitted before. A reader-writer lock would say so at the price of a shared line at every operation. Here an
-//! operation writes the address of what it is at work on into a word of its own thread, and the thread that makes the
-//! change looks at the words of all threads, after a barrier in each of them: the readers' table of BRAVO (Dice and
-//! Kogan, 2019), with the barriers of `guard_cache`. Entering and leaving are two stores to a line that the pin has
-//! touched already.
+//! operation writes the address of the structure that it works on into a word of its own thread, and the thread that
+//! makes the change looks at the words of all threads, after a barrier in each of them: the readers' table of BRAVO
+//! (Dice and Kogan, 2019), with the barriers of `guard_cache`. Entering and leaving are two stores to a line that the
+//! pin has touched already.
 //!
 //! # The invariant (QUIET)
 //!
 //! When a thread changes a flag and then calls [`Sections::wait`], this holds when the call returns: every section
-//! entered before the flag was seen to have changed is over, and what was done in it is visible. For an operation
-//! enters, and then looks at the flag. If its entry comes before the barrier of `wait`, `wait` finds the entry and
-//! waits for its end; if it comes after the barrier, the operation sees the flag.
+//! entered before the flag was seen to have changed is over, and its writes are visible. For an operation enters, and
+//! then looks at the flag. If its entry comes before the barrier of `wait`, `wait` finds the entry and waits for its
+//! end; if it comes after the barrier, the operation sees the flag.
 //!
 //! A thread whose slot is no place that others know, or that is in a section already, counts itself in a counter of the
 //! [`Sections`] instead, with a fence of its own. With the number goes the process that counted: after a fork the child
@@ -145,7 +145,7 @@ fn announce(word: &AtomicUsize, address: usize) -> bool {
 
 /// Waits until a thread's word tells no longer of the address. The caller has made a heavy barrier.
 pub(super) fn wait_for(word: &AtomicUsize, address: usize) {
-    // Acquire: pairs with the Release in `Section::drop`: what was done in the section is seen.
+    // Acquire: pairs with the Release in `Section::drop`: the writes made in the section are seen.
     wait_until(|| word.load(Ordering::Acquire) != address);
 }
 

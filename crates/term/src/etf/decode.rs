@@ -1,6 +1,6 @@
 //! Bytes to terms.
 //!
-//! The recursive function, [`term`], is kept small on the stack: what does not nest is read in
+//! The recursive function, [`term`], is kept small on the stack: terms that do not nest are read in
 //! functions of its own, so that `MAX_DEPTH` levels fit the stack of a small thread.
 
 use num_bigint::{BigInt, Sign};

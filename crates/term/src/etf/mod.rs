@@ -23,10 +23,9 @@
 //! elements only if the bytes left can hold them *and* every element still owed to the containers
 //! around it, one byte each at the least. The room reserved by a whole decode is thus at most one
 //! `Term` for each byte of input, however the containers nest. Compressed input is inflated
-//! piece by piece, up to what was declared and no more, and the declaration itself is refused where
-//! deflate could not reach it or [`MAX_INFLATED`] forbids it; and the elements in what was inflated are limited, four
-//! million and sixteen for each compressed byte, because the memory they take is thirty-two thousand times these bytes
-//! otherwise.
+//! piece by piece, up to the declared size and no more, and the declaration itself is refused where deflate could not
+//! reach it or [`MAX_INFLATED`] forbids it; and the elements in the inflated bytes are limited, four million and
+//! sixteen for each compressed byte, because the memory they take is thirty-two thousand times these bytes otherwise.
 //!
 //! *Bounded depth.* A term may lie inside at most [`MAX_DEPTH`](crate::MAX_DEPTH) tuples, lists,
 //! maps and funs. A list whose tail is written as one more list is not deeper for it: it is read in
@@ -38,7 +37,7 @@
 //! *Canonical.* A value that `binary_to_term` accepts in more than one spelling (a bignum that fits a small integer, an
 //! empty `LIST_EXT`, a bitstring of whole bytes, a map in any order) becomes one `Term`.
 //!
-//! # Where this decoder differs from `binary_to_term` of OTP 25
+//! # Differences from `binary_to_term` of OTP 25
 //!
 //! * Terms nested deeper than `MAX_DEPTH`, compressed terms whose checksum is wrong, references
 //!   without any word, and `fun M:F/A` with an arity above 255 are refused; OTP takes them.
@@ -56,10 +55,10 @@
 //!
 //! # Order of maps
 //!
-//! The pairs of a map are written in the exact order of the keys. That is what `[deterministic]`
-//! asks for on every release, and what OTP 25 does by itself for maps of up to 32 pairs. Larger maps
-//! are written by OTP, unless asked to be deterministic, in the order of a private hash: nothing to
-//! be reproduced, and nothing a reader may depend on.
+//! The pairs of a map are written in the exact order of the keys. This is the order that `[deterministic]` asks for on
+//! every release, and that OTP 25 uses by itself for maps of up to 32 pairs. Larger maps are written by OTP, unless
+//! asked to be deterministic, in the order of a private hash: nothing to be reproduced, and nothing a reader may depend
+//! on.
 
 mod atoms;
 mod decode;
@@ -92,8 +91,8 @@ pub fn decode(input: &[u8]) -> Result<Term, DecodeError> {
     whole(input, decode_prefix(input)?)
 }
 
-/// Decodes one term that begins with the version byte, and tells how many bytes it took: what
-/// `binary_to_term(Bytes, [used])` answers.
+/// Decodes one term that begins with the version byte; returns it with the number of bytes that it took, as
+/// `binary_to_term(Bytes, [used])` does.
 ///
 /// # Errors
 ///
@@ -118,7 +117,7 @@ pub fn decode_prefix_within(
     Ok((term, reader.offset()))
 }
 
-/// Takes from the budget what [`decode_prefix_within`] takes for the same bytes, without building a term: nothing
+/// Takes from the budget as much as [`decode_prefix_within`] takes for the same bytes, without building a term: nothing
 /// unless they begin with a compressed one. Works in one loop, whatever the depth; takes no more memory than the term
 /// inflates to.
 ///
@@ -177,7 +176,7 @@ pub fn encode(term: &Term) -> Vec<u8> {
     out
 }
 
-/// Appends what [`encode`] gives to `out`.
+/// Appends the bytes of [`encode`] to `out`.
 ///
 /// # Panics
 ///

@@ -6,11 +6,11 @@
 //! bytes are written, a tree, a trie and a hash table all look at nothing but bytes, and any of them serves any term.
 //! A key has three parts, one behind another:
 //!
-//! | part | what it is for | length |
+//! | part | purpose | length |
 //! |---|---|---|
 //! | order part | `memcmp` of two order parts is `<`, `==` or `>` of the terms; ordered tables look at nothing else | a few bytes more than the term's own |
 //! | trailer | order part and trailer together are equal exactly when the terms are `=:=`; hash tables look at both | empty unless a float has an integral value |
-//! | rest | what decoding needs and equality must not see: the creator of a closure | empty unless there is a closure |
+//! | rest | the parts that decoding needs and equality must not see: the creator of a closure | empty unless there is a closure |
 //!
 //! [`KeyBuf::order`], [`KeyBuf::trailer`] and [`KeyBuf::rest`] are the parts, [`KeyBuf::bytes`] the first two,
 //! [`KeyBuf::stored`] all of them. [`decode`] takes the order part and what is behind it; [`is_same`] compares what is

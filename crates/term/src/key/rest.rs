@@ -1,4 +1,4 @@
-//! The rest: what decoding needs and equality must not see.
+//! The rest: the parts that decoding needs and equality must not see.
 //!
 //! Two closures are `=:=` no matter which process made them, and two references are `=:=` however many zero words
 //! follow the significant ones. The parts left out of order part and trailer for that are kept behind them:

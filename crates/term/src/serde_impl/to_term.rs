@@ -110,7 +110,7 @@ impl Serializer for ToTerm {
         value: &T,
     ) -> Result<Term, SerdeError> {
         match value.serialize(self)? {
-            // A term inside a value: what serde's data model has no place for arrives tagged.
+            // A term inside a value: parts that serde's data model has no place for arrive tagged.
             Term::Map(map) if name == TERM => untag(map.into_pairs()).map_err(SerdeError::Custom),
             term => Ok(term),
         }

@@ -173,7 +173,7 @@ fn front(bytes: &[u8]) -> u64 {
     first.fold(0, |word, &byte| word << 8 | u64::from(byte))
 }
 
-/// Passes over one term without its parts: how many terms these are.
+/// Passes over one term without its parts, and returns the number of these.
 #[inline]
 pub(super) fn token(reader: &mut Reader<'_>) -> Result<u64> {
     let tag = reader.byte()?;

@@ -1,4 +1,4 @@
-//! Looking at a value without building it: what it is, and where its parts are.
+//! Looking at a value without building it: its kind, and the places of its parts.
 
 use std::sync::Arc;
 
@@ -35,13 +35,13 @@ pub enum View<'a> {
     Nil,
     /// A list of bytes, not empty.
     String(&'a [u8]),
-    /// A list: how many elements, and these.
+    /// A list: the number of elements, and these.
     List(u64, &'a [u8]),
-    /// An improper list: how many elements, these, and behind them the tail.
+    /// An improper list: the number of elements, these, and behind them the tail.
     Improper(u64, &'a [u8]),
-    /// A tuple: how many elements, and these.
+    /// A tuple: the number of elements, and these.
     Tuple(u64, &'a [u8]),
-    /// A map: how many pairs, and keys and values in turn, in exact key order.
+    /// A map: the number of pairs, and keys and values in turn, in exact key order.
     Map(u64, &'a [u8]),
     /// A process identifier.
     Pid,

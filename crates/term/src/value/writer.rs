@@ -107,7 +107,7 @@ impl<'a> ValueWriter<'a> {
     ///
     /// # Errors
     ///
-    /// [`TooDeep`]; what was written meanwhile stays.
+    /// [`TooDeep`]; bytes that were written meanwhile stay.
     pub fn any(&mut self, term: &Term, depth: usize) -> Result<(), TooDeep> {
         self.term(term, depth.min(MAX_DEPTH))
     }

@@ -1,6 +1,6 @@
 //! `io:format("~p")`: strings shown as strings, long terms broken into lines.
 //!
-//! # How Erlang lays out a term
+//! # The layout of terms in Erlang
 //!
 //! The term is first measured: every part knows how wide it is on one line ([`node`]). A part that fits stands on one
 //! line. One that does not is broken at its commas ([`layout`]):
@@ -35,7 +35,8 @@ pub struct PrintOptions {
     pub column: usize,
     /// Show characters beyond Latin-1, and UTF-8 in binaries (yes; `~tp`). Otherwise they are escaped (`~p`).
     pub unicode: bool,
-    /// The depth to show (all): each level and each element beside it uses one up; what is beyond is `...`.
+    /// The depth to show (all): each level and each element beside it uses one up; the parts beyond are printed as
+    /// `...`.
     pub depth: Option<usize>,
 }
 

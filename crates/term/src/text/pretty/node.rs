@@ -1,4 +1,4 @@
-//! The term as pieces of text with their widths: what the layout decides over.
+//! The term as pieces of text with their widths, from which the layout is made.
 
 use std::fmt::Write;
 
