@@ -149,7 +149,7 @@ fn run<K: TreeKey + Ord + Clone + std::fmt::Debug + Send + Sync + 'static>(ops: 
     assert_eq!(all, model.into_iter().collect::<Vec<_>>());
 }
 
-/// Strings with long shared prefixes, zeros at their ends, prefixes of each other.
+/// Generates strings with long shared prefixes, zeros at their ends, prefixes of each other.
 fn nasty_bytes() -> impl Strategy<Value = Vec<u8>> + Clone {
     let alphabet = prop::sample::select(vec![0u8, 1, b'a', 0xff]);
     let tail = prop::collection::vec(alphabet, 0..4);

@@ -50,7 +50,7 @@ impl MatchSpec {
         MatchSpec::of(spec.clone())
     }
 
-    /// Does the same for a term that the specification keeps as its source.
+    /// Compiles like [`MatchSpec::new`], from an owned term, which the specification keeps as its source.
     ///
     /// # Errors
     ///
@@ -84,7 +84,7 @@ impl MatchSpec {
         MatchSpec::of_pattern(pattern.clone(), wanted)
     }
 
-    /// Does the same for a term that the specification keeps in its source.
+    /// Compiles like [`MatchSpec::pattern`], from an owned term, which the specification keeps in its source.
     ///
     /// # Errors
     ///

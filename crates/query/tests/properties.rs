@@ -52,7 +52,8 @@ fn check_engines(case: &Case) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Specifications of the common form: variables in the head, a comparison with an integer, an element or `true`.
+/// Generates specifications of the common form: variables in the head, a comparison with an integer, an element or
+/// `true`.
 fn plain_case() -> impl Strategy<Value = Case> {
     let number = prop_oneof![
         -3i64..4,
@@ -87,7 +88,7 @@ fn plain_case() -> impl Strategy<Value = Case> {
     })
 }
 
-/// Heads in which an element is a small integer, mostly one that some objects have there.
+/// Generates heads in which an element is a small integer, mostly one that some objects have there.
 fn integer_case() -> impl Strategy<Value = Case> {
     let object = prop_oneof![
         4 => (-3i64..4).prop_map(Term::Int),

@@ -88,7 +88,7 @@ fn look(reader: &Segment) {
     }
 }
 
-/// Kilobytes that this process has of the machine's memory, shared ones once.
+/// Returns the kilobytes that this process has of the machine's memory, its share of those that processes share.
 fn memory() -> usize {
     let all = std::fs::read_to_string("/proc/self/smaps_rollup").unwrap_or_default();
     let line = all.lines().find_map(|line| line.strip_prefix("Pss:"));

@@ -51,7 +51,7 @@ pub struct Report {
     pub frames_current: usize,
     /// Older versions of pages, retained for processes that have not updated.
     pub frames_retained: usize,
-    /// Of these, what is kept for processes that the log has left behind; and the most that may be
+    /// The part of these that is kept for processes that the log has left behind
     /// ([`Options::history`](crate::Options::history)).
     pub frames_kept: usize,
     /// The most frames that may be kept so.

@@ -193,7 +193,7 @@ fn named(path: &Option<PathBuf>) -> String {
         .map_or(String::new(), |path| format!(" {path:?}"))
 }
 
-/// Ranges in words: the first of them, and how many there are.
+/// Describes ranges in words: the first of them, and their number.
 fn said(ranges: &[Range<usize>]) -> String {
     match ranges {
         [] => "nothing".to_owned(),

@@ -27,7 +27,7 @@
 //! | log | 128 an entry | 0: page; 4: frame; 8: frame before; 12: its age; 16: version; the changed words: up to six with their values, or a mask of 512 bits (see `trunk/entry.rs`) |
 //! | kept frames | 16 each | 0: frame; 4: age; 8: last position (see `trunk/kept.rs`) |
 //! | states | 4 a frame | hole, free, in the trunk, or reserved by a slot |
-//! | frames | 4096 each | pages, immutable while anyone may read them |
+//! | frames | 4096 each | pages, immutable while a process may read them |
 //!
 //! # Commit, step by step
 //!

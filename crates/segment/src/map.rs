@@ -78,7 +78,7 @@ impl Mapping {
         self.start
     }
 
-    /// Its length in bytes.
+    /// Returns the length in bytes.
     pub(crate) fn len(&self) -> usize {
         self.len
     }

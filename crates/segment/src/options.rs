@@ -36,7 +36,7 @@ const HISTORY: usize = 8;
 const MIN_HISTORY: usize = 1024;
 
 impl Tracking {
-    /// Its name: `auto`, `userfault`, `signal` or `declared`.
+    /// Returns the name: `auto`, `userfault`, `signal` or `declared`.
     pub fn name(self) -> &'static str {
         match self {
             Tracking::Auto => "auto",
@@ -240,7 +240,8 @@ impl Options {
         self
     }
 
-    /// Permissions that make sense: for the three kinds of users, and the owner may read and write.
+    /// Returns an error unless the mode has permissions of the three kinds of users only, and the owner may read and
+    /// write.
     pub(crate) fn check_mode(&self) -> Result<()> {
         match self.mode & !0o777 == 0 && self.mode & MODE == MODE {
             true => Ok(()),
@@ -284,7 +285,7 @@ impl Options {
     /// let address = 0x2000_0000_0000;
     /// let options = Options::new().place(0..2 * PAGE, address);
     /// let mut segment = Segment::checkout(&name, 4 * PAGE, &options)?;
-    /// // SAFETY: 2 pages are mapped there while the segment lives, and nobody else knows of them.
+    /// // SAFETY: 2 pages are mapped there while the segment lives, and no other code uses them.
     /// unsafe { std::ptr::with_exposed_provenance_mut::<u64>(address).write(7) };
     /// segment.commit()?;
     /// assert_eq!(segment.as_slice()[0], 7);

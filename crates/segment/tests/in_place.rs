@@ -13,7 +13,7 @@ fn reader(name: &Name) -> Segment {
     Segment::checkout(&name.0, 0, &Options::new().in_place(true)).unwrap()
 }
 
-/// Kilobytes of the memory behind a working copy: what is mapped of its memfd.
+/// Returns the kilobytes of memory behind a working copy: those mapped of its memfd.
 #[cfg(not(fyris_small))]
 fn copied(segment: &Segment) -> usize {
     let start = format!("{:x}-", segment.as_ptr() as usize);

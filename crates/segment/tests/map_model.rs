@@ -118,7 +118,7 @@ fn below(key: &[u8], high: Bound<&[u8]>) -> bool {
     }
 }
 
-/// Does the same to both. A full map must be as it was.
+/// Applies `op` to both. A full map must be as it was.
 fn apply(map: &mut Plain<Vec<u8>>, model: &mut Model, op: &Op) {
     match op {
         Op::Insert(key, value) => match map.insert(key, value) {

@@ -18,13 +18,13 @@ pub fn term() -> impl Strategy<Value = Term> + Clone {
     nested(leaf().boxed(), 5, 48)
 }
 
-/// Terms without closures: those that Erlang's text syntax can express.
+/// Generates terms without closures: those that Erlang's text syntax can express.
 pub fn term_without_closures() -> impl Strategy<Value = Term> + Clone {
     let leaf = prop_oneof![12 => plain_leaf(), 1 => external_fun()];
     nested(leaf.boxed(), 5, 48)
 }
 
-/// Terms of numbers, atoms, bitstrings, tuples, lists and maps only: no identifiers, no funs.
+/// Generates terms of numbers, atoms, bitstrings, tuples, lists and maps only: no identifiers, no funs.
 pub fn plain_term() -> impl Strategy<Value = Term> + Clone {
     nested(data_leaf().boxed(), 4, 32)
 }
@@ -83,7 +83,7 @@ fn data_leaf() -> impl Strategy<Value = Term> + Clone {
     ]
 }
 
-/// Integers of all sizes and floats, near powers of two and the edges of their types.
+/// Generates integers of all sizes and floats, near powers of two and the edges of their types.
 pub fn number() -> impl Strategy<Value = Term> + Clone {
     prop_oneof![3 => integer(), 2 => any_float()]
 }
@@ -264,8 +264,8 @@ fn port() -> impl Strategy<Value = Term> + Clone {
     })
 }
 
-/// References of 1, 2, 3 and 5 words. Of those that are `=:=` all have as many words, since the last word is never zero
-/// in the ones that have not three words, and never missing.
+/// Generates references of 1, 2, 3 and 5 words. References that are `=:=` have equally many words, since the last word
+/// is never zero in the ones that have not three words, and never missing.
 fn reference() -> impl Strategy<Value = Term> + Clone {
     let ids = prop_oneof![
         3 => vec(word(), 2).prop_map(|mut ids| { ids.push(1 + ids[0] % 3); ids }),
@@ -292,8 +292,8 @@ fn external_fun() -> impl Strategy<Value = Term> + Clone {
     })
 }
 
-/// Closures whose parts without identity (arity, MD5, creator) follow from those with, as in a running node: of
-/// two that are `=:=` all parts are equal.
+/// Generates closures whose parts outside their identity (arity, MD5, creator) follow from those in it, as in a running
+/// node: two that are `=:=` are equal in all parts.
 fn closure() -> impl Strategy<Value = Term> + Clone {
     let free = vec(prop_oneof![number(), atom().prop_map(Term::Atom)], 0..3);
     (atom(), 0u32..3, 0i64..3, free).prop_map(|(module, index, old_uniq, free)| {

@@ -143,7 +143,7 @@ impl Table {
         self.chunks.get(chunk)?.get()?.get(at)?.get().copied()
     }
 
-    /// Was this number given out?
+    /// Returns whether this number was given out.
     fn is_known(&self, id: u32) -> bool {
         // Acquire: pairs with the Release in `append`.
         id < self.count.load(Ordering::Acquire)

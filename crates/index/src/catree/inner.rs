@@ -75,7 +75,7 @@ fn layout<S>(children: usize) -> (usize, usize, usize) {
     )
 }
 
-/// Lines of key prefixes: at least one, so that there is one to look at.
+/// Returns the number of cache lines of key prefixes: at least one, so that there is one to look at.
 #[inline]
 fn blocks(children: usize) -> usize {
     (children - 1).div_ceil(BLOCK).max(1)

@@ -42,7 +42,7 @@ fn run() -> impl Strategy<Value = Vec<(u64, Wish)>> {
     )
 }
 
-/// Does a run until it stops, step by step; returns how many keys were done.
+/// Does a run until it stops, step by step; returns the number of keys done.
 fn apply(index: &impl Index<Object>, census: &Arc<Census>, run: &[(u64, Wish)]) -> usize {
     let pin = pin();
     let mut done = 0;

@@ -193,7 +193,7 @@ where
     }
 }
 
-/// Says that a bucket has moved, and retires its overflow buckets; returns how many.
+/// Marks a bucket as moved and retires its overflow buckets; returns their number.
 fn thaw_elsewhere(source: Locked<'_>, pin: &impl Guard) -> usize {
     let bucket = source.bucket();
     source.set_moved();

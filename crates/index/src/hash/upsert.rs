@@ -26,7 +26,7 @@ impl<E: Entry, S: BuildHasher> HashIndex<E, S>
 where
     E::Key: Hash,
 {
-    /// Does what [`crate::Index::upsert`] does, for the entry with this hash that `is_it` recognises.
+    /// Works like [`crate::Index::upsert`], for the entry with this hash that `is_it` recognises.
     #[inline]
     pub(crate) fn upsert_by<R>(
         &self,

@@ -78,7 +78,8 @@ impl Space {
         unsafe { &*array.add(i) }
     }
 
-    /// Sees to it that there is an array of `2^bits` buckets. For the one thread that resizes.
+    /// Provides an array of `2^bits` buckets: the one that there is, prepared to be filled again, or a new one. For the
+    /// one thread that resizes.
     pub(super) fn provide(&self, bits: u32) {
         let mut owned = self.owned();
         if let Some((_, pages)) = owned.pages.iter().find(|(of, _)| *of == bits) {

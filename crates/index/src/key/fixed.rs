@@ -84,7 +84,7 @@ fn address(address: &IpAddr) -> [u8; 17] {
     bytes
 }
 
-/// Nanoseconds as a signed number: a span of time is below 2^94 of them.
+/// Returns the nanoseconds of a span as a signed number: a span of time is below 2^94 of them.
 fn nanoseconds(span: Duration) -> i128 {
     span.as_nanos() as i128
 }

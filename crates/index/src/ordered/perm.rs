@@ -25,7 +25,7 @@ impl Perm {
     #[cfg(test)]
     pub(super) const EMPTY: Perm = Perm(ORDER);
 
-    /// Slots `0..live` live, in that order.
+    /// Returns the permutation in which the slots `0..live` are live, in that order.
     pub(super) fn sorted(live: usize) -> Perm {
         debug_assert!(live <= SLOTS);
         let known = low(live);

@@ -337,7 +337,7 @@ impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
         Some(S::value(old))
     }
 
-    /// Does `action` if the slot still holds what was seen; then returns the slot of what was put.
+    /// Performs `action` if the slot still holds `seen`; then returns the slot of the item that was put.
     fn swap<'g>(
         &'g self,
         key: &K,

@@ -287,7 +287,7 @@ impl Segment {
         }
     }
 
-    /// Steps 3 to 7, under the lock.
+    /// Does steps 3 to 7, under the lock; returns the version of the commit.
     fn finish(&mut self, trunk: &Trunk, lock: &Guard<'_>) -> Result<u64> {
         let mut bounds = trunk.settled(lock)?;
         self.check_current()?;

@@ -89,8 +89,8 @@ impl Segment {
         }
     }
 
-    /// Reads all page heads and merges the pages that changed; returns `None` if the log overran this process
-    /// meanwhile.
+    /// Reads all page heads and takes the pages that changed, by the policy; returns `None` if the log overran this
+    /// process again meanwhile.
     fn try_start_over(
         &mut self,
         policy: &mut Policy<'_>,

@@ -160,7 +160,7 @@ impl Segment {
         }
     }
 
-    /// Steps 1 to 5 of an update, see the crate.
+    /// Does steps 1 to 5 of an update, see the crate.
     pub(super) fn update_by(&mut self, policy: &mut Policy<'_>) -> Result<Updated> {
         self.check()?;
         let (from, to) = (self.position, self.trunk.position());
@@ -488,7 +488,7 @@ impl Segment {
         Ok(true)
     }
 
-    /// Units of up to a word.
+    /// Merges the gathered words, where units are at most a word.
     #[inline]
     fn merge_words(&self, local: *mut u8, updated: &mut Updated) {
         let scratch = &self.scratch;
@@ -527,7 +527,7 @@ impl Segment {
         }
     }
 
-    /// Units of several words.
+    /// Merges the gathered words, where a unit is `group` words.
     fn merge_groups(&self, local: *mut u8, group: usize, updated: &mut Updated) {
         let scratch = &self.scratch;
         for first in (0..scratch.count).step_by(group) {

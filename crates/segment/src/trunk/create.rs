@@ -198,8 +198,8 @@ fn fill(file: &File, geometry: &Geometry, size: usize, place: &Place) -> Result<
     }
 }
 
-/// Anonymous segments are one user's, and give others no more than `mode`; a path is the caller's own affair, but must
-/// be a plain file.
+/// Returns an error if the file is no plain file, or if an anonymous segment is not this user's or gives others more
+/// than `mode`. The owner and the mode of a file at a path are left to the caller.
 fn check_owner(file: &File, place: &Place, mode: u32) -> Result<()> {
     let meta = file.metadata().map_err(io("looking at a segment"))?;
     if !meta.is_file() {
@@ -293,7 +293,7 @@ fn check_backing(file: &File, geometry: &Geometry) -> Result<()> {
     }
 }
 
-/// Names the pid namespace of this process.
+/// Returns the number of the pid namespace of this process.
 fn pid_namespace() -> Result<u64> {
     let meta = std::fs::metadata("/proc/self/ns/pid").map_err(io("reading /proc/self/ns/pid"))?;
     Ok(meta.ino())

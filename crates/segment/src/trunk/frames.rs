@@ -59,7 +59,7 @@ impl Trunk {
         self.half(self.geometry.states_at + frame as usize * 4)
     }
 
-    /// Frames that the file has, or had, space for.
+    /// Returns the number of frames that the file has, or had, space for.
     fn ready(&self) -> usize {
         // Relaxed: a process that reserves a frame gets it by the compare-and-swap.
         let ready = self.word(word::READY).load(Ordering::Relaxed);

@@ -10,7 +10,7 @@
 //! | log | ring of 128-byte entries: page, frame, frame before, version, changed words (see [`entry`]) |
 //! | kept frames | 16 bytes each: frames that left the log and are still needed (see [`kept`]) |
 //! | frame states | 4 bytes a frame: free, in the trunk, or reserved by the process of a slot |
-//! | frames | 4096 bytes each, never changed while anyone may read them |
+//! | frames | 4096 bytes each, never changed while a process may read them |
 //!
 //! # Positions
 //!

@@ -60,7 +60,7 @@ impl Process {
         Process(owner)
     }
 
-    /// Its id.
+    /// Returns its id.
     pub(crate) fn pid(self) -> u32 {
         (self.0 & ((1 << PID_BITS) - 1)) as u32
     }
@@ -126,7 +126,7 @@ pub(crate) struct SlotView {
 pub(crate) struct Desk<'a>(&'a Trunk);
 
 impl Desk<'_> {
-    /// Its number.
+    /// Returns its number.
     pub(crate) fn slot(&self) -> usize {
         self.0.geometry.slots
     }
@@ -362,7 +362,7 @@ impl Trunk {
         step(0) || step(EVICTED)
     }
 
-    /// Moves the base to the place, `position`: the frames that were merged are not needed any more.
+    /// Moves the base to the place, `position`: the frames of the former base are not needed any more.
     #[inline]
     pub(crate) fn settle(&self, slot: usize, position: u64) {
         // Release: pairs with the Acquire in `standing`: our reads of older frames come before.

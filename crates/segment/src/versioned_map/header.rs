@@ -92,7 +92,7 @@ impl Header {
     }
 }
 
-/// Pages that a region of `len` bytes has; page numbers are 32 bits wide.
+/// Returns the number of pages that a region of `len` bytes has; page numbers are 32 bits wide.
 pub(super) fn pages_in(len: usize) -> Result<u32> {
     if len < MIN_BYTES {
         return Err(too_small(len, MIN_BYTES));

@@ -88,7 +88,7 @@ pub(super) fn page_mut<R: Region>(region: &mut R, page: u32) -> Result<&mut [u8;
         .ok_or_else(|| corrupt(at, "page number outside the map"))
 }
 
-/// Pages that `len` bytes of a value fill.
+/// Returns the number of pages that `len` bytes of a value fill.
 pub(super) fn pages_of(len: usize) -> u32 {
     len.div_ceil(NODE) as u32
 }

@@ -379,7 +379,7 @@ impl VersionedMap {
         self.map.into_region().0
     }
 
-    /// Comes before every change.
+    /// Prepares a change; called before each.
     fn begin(&mut self) -> Result<()> {
         self.live()?;
         if !self.whole {

@@ -20,7 +20,7 @@ pub(crate) fn run(arguments: &str) {
     }
 }
 
-/// Does one command; the answer is what the model can predict.
+/// Runs one command; returns an answer that the model can predict.
 fn obey(segment: &mut Segment, line: &str) -> String {
     let mut words = line.split(' ');
     let command = words.next().unwrap();

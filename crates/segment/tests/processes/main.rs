@@ -33,7 +33,7 @@ fn child_main() {
     }
 }
 
-/// Options by a word, so that they can be passed to a child.
+/// Returns the options for a word, so that they can be passed to a child.
 pub(crate) fn options(word: &str) -> Options {
     let tracking = match word {
         "signal" => Tracking::Signal,

@@ -84,7 +84,7 @@ impl Model {
         }
     }
 
-    /// Units of copy `who` that both sides changed.
+    /// Returns the units of copy `who` that both sides changed.
     fn conflicts(&self, who: usize) -> Vec<usize> {
         let copy = &self.copies[who];
         let changed =

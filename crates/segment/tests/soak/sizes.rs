@@ -61,7 +61,7 @@ impl Sizes {
     }
 }
 
-/// Kilobytes of a process in memory; none if it has gone.
+/// Returns the kilobytes of a process in memory; 0 if it has gone.
 fn resident(pid: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let line = status.lines().find(|line| line.starts_with("VmRSS:"));

@@ -102,12 +102,12 @@ pub trait Guard: sealed::Sealed {
     /// on any thread and at any later time: reclaiming it does not use a value that the block borrows.
     unsafe fn retire<T: Retire>(&self, ptr: *mut T);
 
-    /// Says, before it is retired, how many bytes a block holds that is larger than most.
+    /// Tells the number of bytes of a block that is larger than most, before it is retired.
     fn weigh(&self, bytes: usize);
 
-    /// Makes the blocks that this thread has retired be freed as soon as its outermost pin, and the pins of other
-    /// threads that are pinned when it ends, have ended: at the price of two barriers, once for the pin. Under an
-    /// [`OwnedGuard`] that moves to another thread, when this thread next hands a bag in or ends.
+    /// Arranges for the blocks that this thread has retired to be freed as soon as its outermost pin has ended, and so
+    /// have the pins of the other threads that are pinned at that moment: at the price of two barriers, once for the
+    /// pin. Under an [`OwnedGuard`] that moves to another thread, when this thread next hands a bag in or ends.
     fn flush_on_drop(&self);
 }
 

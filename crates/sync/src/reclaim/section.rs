@@ -129,7 +129,8 @@ impl Drop for Section<'_> {
     }
 }
 
-/// Says in the thread's own word that it is at work on what is at the address, if the word is free for that.
+/// Announces in the thread's own word that it works on the structure at the address. Returns false if the word is not
+/// free.
 #[inline]
 fn announce(word: &AtomicUsize, address: usize) -> bool {
     // Relaxed, both: only this thread writes it. The barrier orders it for others.

@@ -39,7 +39,7 @@ pub(super) fn needs_quotes(name: &str) -> bool {
     is_reserved(name) || !chars.next().is_some_and(starts_atom) || !chars.all(continues_name)
 }
 
-/// Does Erlang show this character as such in a string?
+/// Returns whether Erlang shows this character as such in a string.
 pub(super) fn is_printable(c: u32, unicode: bool) -> bool {
     match c {
         0x08..=0x0D | 0x1B | 0x20..=0x7E | 0xA0..=0xFF => true,

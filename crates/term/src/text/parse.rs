@@ -131,7 +131,7 @@ impl<'a> Parser<'a> {
         Ok(Term::Tuple(elements))
     }
 
-    /// Terms with commas between, none before `close`.
+    /// Parses terms with commas between; none if `close` follows at once.
     fn elements(&mut self, close: &str) -> Result<Vec<Term>, Wrong> {
         let mut elements = Vec::new();
         self.scan.skip_blank();
@@ -198,7 +198,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// Does `text` start with `word`, and is that the whole name?
+/// Returns whether `text` starts with `word`, and that is the whole name.
 fn is_word(text: &str, word: &str) -> bool {
     text.strip_prefix(word).is_some_and(|rest| {
         !rest

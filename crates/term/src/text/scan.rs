@@ -252,7 +252,7 @@ impl<'a> Scanner<'a> {
             })
     }
 
-    /// Digits of `radix` with underscores between them, without the underscores.
+    /// Takes digits of `radix` with underscores between them, without the underscores.
     fn digits(&mut self, radix: u32) -> String {
         let mut digits = String::new();
         while let Some(c) = self.peek() {

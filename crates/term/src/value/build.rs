@@ -406,7 +406,7 @@ impl<'a, B: Build> Run<'a, '_, B> {
         (end, made)
     }
 
-    /// Kinds that need more than bytes are made by way of a [`Term`].
+    /// Builds the kinds that need more than bytes, by way of a [`Term`].
     #[cold]
     #[inline(never)]
     fn rare(&mut self, at: usize) -> (usize, B::Out) {

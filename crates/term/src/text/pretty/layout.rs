@@ -59,7 +59,7 @@ impl Layout {
         self.out.is_none()
     }
 
-    /// Does something of this width fit on the line, with the brackets behind it?
+    /// Returns whether an item of this width fits on the line, with the brackets behind it.
     fn fits(&self, width: i64, at: At) -> bool {
         width < self.line - at.col - at.closing && width + at.written + at.closing <= self.most
     }
@@ -376,7 +376,7 @@ fn inside(at: At, width: i64) -> At {
     }
 }
 
-/// Brackets that close right behind an item: none if `others` follow it.
+/// Returns the number of brackets that close right behind an item: none if `others` follow it.
 fn closing(others: &[Node], outer: i64) -> i64 {
     if others.is_empty() { outer + 1 } else { 0 }
 }

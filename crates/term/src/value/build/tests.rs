@@ -63,7 +63,8 @@ impl Build for Heap {
             .collect();
         self.keep(Term::Map(Map::from_sorted(pairs).expect("in order")))
     }
-    /// Small tuples and maps get their parts one by one, others are made whole.
+    /// Begins small tuples, which get their elements one by one; others are made whole, and so with
+    /// maps.
     fn begin_tuple(&mut self, arity: usize) -> Option<usize> {
         (arity <= 2).then(|| self.keep(Term::Tuple(vec![Term::Int(0); arity])))
     }
