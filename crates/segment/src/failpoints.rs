@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-/// When to give up on a living holder of the commit lock, or on a process that opens the file.
+/// The longest wait for a living holder of the commit lock, or for a process that opens the file.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// See the module.

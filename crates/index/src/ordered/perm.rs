@@ -21,7 +21,7 @@ const ORDER: u64 = (1 << 60) - 1;
 pub(super) struct Perm(pub(super) u64);
 
 impl Perm {
-    /// Nothing live, nothing written.
+    /// The permutation of a leaf in which no slot was written.
     #[cfg(test)]
     pub(super) const EMPTY: Perm = Perm(ORDER);
 

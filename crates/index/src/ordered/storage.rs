@@ -1,4 +1,4 @@
-//! How a `ConcurrentTree` keeps its pairs: in boxes, in the leaves, or packed with the bytes of their keys.
+//! The storage of the pairs of a `ConcurrentTree`: in boxes, in the leaves, or packed with the bytes of their keys.
 
 use std::borrow::Borrow;
 use std::ptr::NonNull;

@@ -66,7 +66,7 @@ pub struct Segment {
     size: usize,
     /// For each page the frame that it equalled at `position`, before local changes.
     base: Vec<u32>,
-    /// Of one that is only looking on: for each page the log position after the last change that is in the copy.
+    /// For a process that only looks on: for each page the log position after the last change that is in the copy.
     seen: Vec<u64>,
     window: Window,
     scratch: Box<Scratch>,
@@ -375,8 +375,8 @@ impl Segment {
     }
 }
 
-/// From where a segment was checked out, and how: enough to check it out again, in a forked child or after it was
-/// dropped.
+/// The place and the options that a segment was checked out with: enough to check it out again, in a forked child or
+/// after it was dropped.
 #[derive(Debug, Clone)]
 pub struct Origin {
     place: Place,

@@ -21,7 +21,7 @@ pub(super) struct Change {
 /// The place where a window keeps the changed words of a page.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Words {
-    /// With their values: from this index on, this many.
+    /// Words with their values: the index of the first, and their number.
     Few(u32, u32),
     /// Every word that any of the commits changed, whole units: this mask.
     Many(u32),

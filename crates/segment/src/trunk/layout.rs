@@ -49,8 +49,8 @@ pub(crate) mod word {
     pub(crate) const KEPT: usize = 320;
     pub(crate) const OVERRUNS: usize = 328;
     pub(crate) const EVICTIONS: usize = 336;
-    /// Of the table of kept frames: entries ever used, where to look for an empty one, and for which snapshots it was
-    /// last gone through.
+    /// The table of kept frames: entries ever used, a cursor for empty ones, and the sum of the snapshots that it was
+    /// last gone through for.
     pub(crate) const KEPT_TOP: usize = 344;
     pub(crate) const KEPT_CURSOR: usize = 352;
     pub(crate) const KEPT_FOR: usize = 360;

@@ -155,7 +155,7 @@ impl<G> Slot<G> {
     }
 
     /// Marks the guard that lies here and returns the number to take it by, after a barrier. Returns `None` if there is
-    /// no guard, or if another thread has marked it and will take it.
+    /// no guard, or if it is marked already.
     ///
     /// The caller has made an Acquire fence after it met the guard.
     pub(super) fn mark(&self) -> Option<u64> {
