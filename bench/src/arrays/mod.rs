@@ -5,7 +5,7 @@ mod stm;
 
 use fyris_harness::array_mix::Contender;
 
-/// All of them.
+/// Returns all of them.
 pub fn contenders() -> Vec<Contender> {
     vec![
         Contender::processes::<one_lock::OneLock>("one_lock"),

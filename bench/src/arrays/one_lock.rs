@@ -97,7 +97,7 @@ impl SharedArray for OneLock {
     }
 }
 
-/// Bytes of the mapping.
+/// Returns the number of bytes of the mapping.
 fn bytes(elements: usize) -> usize {
     ELEMENTS + elements * WIDTH
 }

@@ -8,7 +8,7 @@ use super::verdict::Verdict;
 /// again.
 const TARGET: f64 = 1.0 / 1.5;
 
-/// Every figure of the suite.
+/// Returns every figure of the suite.
 pub(super) fn verdicts(lines: &[Line]) -> Vec<Verdict> {
     ["74:25:1/500K", "74:25:1/2M"]
         .into_iter()

@@ -207,7 +207,7 @@ const ROWS: &[Row] = &[
     },
 ];
 
-/// Every figure of the suite.
+/// Returns every figure of the suite.
 pub(super) fn verdicts(lines: &[Line]) -> Vec<Verdict> {
     let mut out: Vec<Verdict> = ROWS.iter().flat_map(|row| row.verdicts(lines)).collect();
     for index in ["hash", "ordered"] {

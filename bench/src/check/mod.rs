@@ -13,7 +13,7 @@ use fyris_harness::Line;
 use fyris_harness::args::Suite;
 pub use verdict::Verdict;
 
-/// Every figure of the suite, judged by the lines of a run.
+/// Returns every figure of the suite, judged by the lines of a run.
 pub fn verdicts(suite: Suite, lines: &[Line]) -> Vec<Verdict> {
     match suite {
         Suite::Core => core::verdicts(lines),
@@ -24,7 +24,7 @@ pub fn verdicts(suite: Suite, lines: &[Line]) -> Vec<Verdict> {
     }
 }
 
-/// The verdicts as a table for people.
+/// Returns the verdicts as a table for people.
 pub fn table(verdicts: &[Verdict]) -> String {
     let width = verdicts.iter().map(|v| v.what.len()).max().unwrap_or(0);
     let mut out = format!("\n{:width$}  target  measured\n", "figure (ours / theirs)");

@@ -5,7 +5,7 @@ use fyris_harness::query;
 
 use super::verdict::Verdict;
 
-/// Every figure of the suite that the run has a line for.
+/// Returns every figure of the suite that the run has a line for.
 pub(super) fn verdicts(lines: &[Line]) -> Vec<Verdict> {
     let verdict = |aim: query::Aim| Verdict {
         what: format!(

@@ -34,7 +34,7 @@ const ROWS: [(&str, f64, Unit); 12] = [
     ("update_page_dense", 1.5, Unit::Case("memcpy_dense")),
 ];
 
-/// Every figure of the suite.
+/// Returns every figure of the suite.
 pub(super) fn verdicts(lines: &[Line]) -> Vec<Verdict> {
     let figure = |case: &str| lines.iter().find(|l| l.case == case).map(Line::figure);
     ROWS.iter()

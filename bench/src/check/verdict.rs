@@ -11,7 +11,7 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// Whether the figure is reached; an unmeasured one is not.
+    /// Returns whether the figure is reached; an unmeasured one is not.
     pub fn passed(&self) -> bool {
         self.measured
             .is_some_and(|measured| measured <= self.target)

@@ -15,13 +15,13 @@ pub trait PeerKey: Copy + Send + Sync + 'static {
     /// The borrowed form, for lookups.
     type Look: ?Sized + Hash + Ord;
 
-    /// The key to give away; allocates if keys of the kind do.
+    /// Returns the key to give away; allocates if keys of the kind do.
     fn stored(&self) -> Self::Stored;
-    /// The key to give to `ferntree`.
+    /// Returns the key to give to `ferntree`.
     fn optimistic(&self) -> Self::Optimistic;
-    /// The key to look up.
+    /// Returns the key to look up.
     fn look(&self) -> &Self::Look;
-    /// The key as bytes in order.
+    /// Returns the key as bytes in order.
     fn with_bytes<R>(&self, f: impl FnOnce(&[u8]) -> R) -> R;
 }
 

@@ -33,7 +33,7 @@ pub fn registry() -> Registry {
     registry
 }
 
-/// The peers that take any key.
+/// Returns the peers that take any key.
 fn general<K: PeerKey>() -> Vec<Contender<K>> {
     vec![
         Contender::peer::<papaya::Papaya<K>>("papaya"),

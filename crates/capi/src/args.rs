@@ -23,7 +23,7 @@ pub(crate) unsafe fn handle<'a, T>(pointer: *const T, name: &str) -> Outcome<&'a
     unsafe { pointer.as_ref() }.ok_or_else(|| null(name))
 }
 
-/// As [`handle`], for the one thread that uses it.
+/// Works as [`handle`], for the one thread that uses it.
 ///
 /// # Safety
 ///
@@ -33,7 +33,7 @@ pub(crate) unsafe fn handle_mut<'a, T>(pointer: *mut T, name: &str) -> Outcome<&
     unsafe { pointer.as_mut() }.ok_or_else(|| null(name))
 }
 
-/// An array of the caller's; NULL stands for an empty one.
+/// Returns an array of the caller's; NULL stands for an empty one.
 ///
 /// # Safety
 ///
@@ -55,7 +55,7 @@ pub(crate) unsafe fn array<'a, T>(pointer: *const T, len: usize, name: &str) -> 
     Ok(unsafe { std::slice::from_raw_parts(pointer, len) })
 }
 
-/// Bytes of the caller's.
+/// Returns the number of bytes of the caller's.
 ///
 /// # Safety
 ///

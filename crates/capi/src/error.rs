@@ -147,12 +147,12 @@ pub(crate) fn call(err: *mut fyris_error, body: impl FnOnce() -> Outcome) -> fyr
     }
 }
 
-/// As [`call`] for a function that returns a handle.
+/// Works as [`call`] for a function that returns a handle.
 pub(crate) fn make<T>(err: *mut fyris_error, body: impl FnOnce() -> Outcome<T>) -> *mut T {
     run(err, body).map_or(std::ptr::null_mut(), |made| Box::into_raw(Box::new(made)))
 }
 
-/// As [`call`] for a function that answers something else, and `otherwise` when it cannot.
+/// Works as [`call`] for a function that answers something else, and `otherwise` when it cannot.
 pub(crate) fn answer<T>(otherwise: T, body: impl FnOnce() -> Outcome<T>) -> T {
     run(std::ptr::null_mut(), body).unwrap_or(otherwise)
 }

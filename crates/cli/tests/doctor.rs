@@ -30,7 +30,7 @@ fn fails(args: &[&str]) -> String {
     String::from_utf8(output.stderr).expect("errors are UTF-8")
 }
 
-/// A file-backed segment in a folder of its own, with three commits of one page each.
+/// Returns a file-backed segment in a folder of its own, with three commits of one page each.
 fn segment() -> (tempfile::TempDir, String, Segment) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("segment");

@@ -14,7 +14,7 @@ fn bench(line: &str) -> Output {
         .expect("the program runs")
 }
 
-/// The lines of a run that succeeds.
+/// Returns the lines of a run that succeeds.
 fn lines(line: &str) -> Vec<Value> {
     let output = bench(line);
     let errors = String::from_utf8_lossy(&output.stderr);

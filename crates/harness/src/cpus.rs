@@ -22,7 +22,7 @@ impl Cpus {
         Ok(Self { allowed, before })
     }
 
-    /// The first CPU.
+    /// Returns the first CPU.
     pub(super) fn first(&self) -> usize {
         self.allowed[0]
     }

@@ -41,7 +41,8 @@ pub(crate) fn make_ready(bytes: usize) {
     }
 }
 
-/// Bytes in live blocks of the process, each at its size class, less what `fyris_sync::alloc::Pages` gave back.
+/// Returns the number of bytes in live blocks of the process, each at its size class, less what
+/// `fyris_sync::alloc::Pages` gave back.
 pub fn allocated() -> usize {
     unsafe extern "C" fn visit(
         _heap: *const mi::mi_heap_t,
@@ -64,7 +65,7 @@ pub fn allocated() -> usize {
     total - fyris_sync::alloc::given_back()
 }
 
-/// Bytes resident, by the kernel's account; 0 where there is no `/proc`.
+/// Returns the number of bytes resident, by the kernel's account; 0 where there is no `/proc`.
 pub fn resident() -> usize {
     let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let pages: usize = statm

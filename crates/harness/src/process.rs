@@ -87,7 +87,7 @@ pub(super) fn serve(
     Ok(())
 }
 
-/// The next word of a command, as whatever it has to be.
+/// Returns the next word of a command, as whatever it has to be.
 pub(super) fn word<'a, T: std::str::FromStr>(
     words: &mut impl Iterator<Item = &'a str>,
 ) -> Result<T, BenchError> {

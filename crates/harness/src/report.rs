@@ -82,7 +82,7 @@ impl Series {
         self.fairness.push(timing.fairness);
     }
 
-    /// The figures; by processor time if `cpu`.
+    /// Returns the figures; by processor time if `cpu`.
     pub(super) fn times(&self, cpu: bool) -> Times {
         let chosen = if cpu { &self.cpu } else { &self.wall };
         Times {

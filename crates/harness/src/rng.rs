@@ -1,6 +1,6 @@
 //! Pseudo-random numbers: the same seed, the same workload.
 
-/// A bijection of the 64-bit numbers that leaves no visible order (the finalizer of SplitMix64).
+/// Returns a bijection of the 64-bit numbers that leaves no visible order (the finalizer of SplitMix64).
 pub(crate) fn scramble(index: u64) -> u64 {
     let mut z = index.wrapping_add(0x9E37_79B9_7F4A_7C15);
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -12,18 +12,18 @@ pub(crate) fn scramble(index: u64) -> u64 {
 pub(crate) struct Rng(u64);
 
 impl Rng {
-    /// A generator from a seed.
+    /// Returns a generator from a seed.
     pub(crate) fn new(seed: u64) -> Self {
         Self(scramble(seed))
     }
 
-    /// The next number.
+    /// Returns the next number.
     pub(crate) fn next_u64(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         scramble(self.0)
     }
 
-    /// A number below `bound`, which is not zero.
+    /// Returns a number below `bound`, which is not zero.
     pub(crate) fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.next_u64()) * u128::from(bound)) >> 64) as u64
     }

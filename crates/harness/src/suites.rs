@@ -7,7 +7,7 @@ use crate::{array_mix, core, query, segment};
 
 const SUITES: [Entry; 4] = [core::ENTRY, query::ENTRY, segment::ENTRY, array_mix::ENTRY];
 
-/// The suite of that name.
+/// Returns the suite of that name.
 ///
 /// # Errors
 ///
@@ -19,7 +19,7 @@ pub(super) fn find(suite: Suite) -> Result<Entry, BenchError> {
         .ok_or_else(|| BenchError::NoSuchSuite(suite.name(), built()))
 }
 
-/// The names of all, for messages.
+/// Returns the names of all, for messages.
 fn built() -> String {
     SUITES.map(|entry| entry.suite.name()).join(", ")
 }

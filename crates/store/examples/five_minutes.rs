@@ -6,7 +6,7 @@ use std::thread;
 
 use fyris::{CounterOp, Event, Options, Result, Store, Term};
 
-/// An object: a tuple of terms.
+/// Returns an object: a tuple of terms.
 fn object(elements: impl IntoIterator<Item = Term>) -> Term {
     Term::Tuple(elements.into_iter().collect())
 }

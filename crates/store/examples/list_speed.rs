@@ -42,7 +42,7 @@ fn fastest(rounds: usize, per: usize, mut run: impl FnMut(usize)) -> f64 {
 /// A name and what it stands for.
 type Reading = (&'static str, fn(&Table));
 
-/// The readings that a list insert must not tear.
+/// Returns the readings that a list insert must not tear.
 fn readings() -> [Reading; 5] {
     [
         ("tab2list", |table| {

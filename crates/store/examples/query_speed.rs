@@ -25,7 +25,7 @@ fn median(per: usize, mut run: impl FnMut()) -> f64 {
     })
 }
 
-/// The same by the clock on the wall.
+/// Returns the same by the clock on the wall.
 fn median_wall(per: usize, mut run: impl FnMut()) -> f64 {
     middle(|| {
         let start = Instant::now();

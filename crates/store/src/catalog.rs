@@ -43,7 +43,7 @@ impl Directory {
         }
     }
 
-    /// The table with this number. Two loads.
+    /// Returns the table with this number. Takes two loads.
     #[inline]
     pub(crate) fn get<'g>(&self, number: usize, _pin: &'g impl Guard) -> Option<&'g TableShared> {
         let chunk = self.chunks.get(number / CHUNK)?;
@@ -76,7 +76,7 @@ impl Directory {
 impl Drop for Directory {
     fn drop(&mut self) {
         for chunk in &self.chunks {
-            // Relaxed: nobody else has the directory any more.
+            // Relaxed: no other thread has the directory any more.
             let chunk = chunk.load(Ordering::Relaxed);
             if !chunk.is_null() {
                 // SAFETY: from the Box in `set`, a slice of this length.

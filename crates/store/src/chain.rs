@@ -113,7 +113,7 @@ pub(crate) fn push(record: RecordPtr, older: Option<Content>) -> Content {
     push_known(record, None, older)
 }
 
-/// As [`push`], for a record whose fingerprint may be known.
+/// Works as [`push`], for a record whose fingerprint may be known.
 fn push_known(record: RecordPtr, fingerprint: Option<u32>, older: Option<Content>) -> Content {
     debug_assert!(!record.is_materialized() && !older.is_some_and(Content::is_inline));
     let Some(older) = older else {
@@ -382,7 +382,8 @@ impl Without {
     }
 }
 
-/// The chain with some records in the place of others, all cells new; `None` if `other` knows none of its records.
+/// Returns the chain with some records in the place of others, all cells new; `None` if `other` knows none of its
+/// records.
 pub(crate) fn with_others(
     old: Content,
     other: impl Fn(RecordPtr) -> Option<RecordPtr>,
@@ -435,7 +436,7 @@ pub(crate) fn older(content: Content) -> Option<Content> {
     }
 }
 
-/// Bytes of the cells and records of `top` down to `bottom`, which is not counted.
+/// Returns the number of bytes of the cells and records of `top` down to `bottom`, which is not counted.
 pub(crate) fn size_above(top: Content, bottom: Option<Content>) -> usize {
     let bytes = |step: Step| {
         step.object.map_or(0, |object| object.record.size())
@@ -479,7 +480,7 @@ pub(crate) unsafe fn retire_cells_above(top: Content, bottom: Option<Content>, p
 ///
 /// # Safety
 ///
-/// Nobody else can reach it.
+/// No other thread can reach it.
 pub(crate) unsafe fn free(top: Content) {
     // SAFETY: forwarded.
     unsafe { free_above(top, None) }
@@ -489,7 +490,7 @@ pub(crate) unsafe fn free(top: Content) {
 ///
 /// # Safety
 ///
-/// Nobody else can reach them.
+/// No other thread can reach them.
 pub(crate) unsafe fn free_above(top: Content, bottom: Option<Content>) {
     for step in walk(Some(top), bottom) {
         // SAFETY: forwarded, for the record and its cell; the walk is below it already.
@@ -565,7 +566,7 @@ mod tests {
         let removed = change.as_ref().map_or(0, Without::removed);
         assert_eq!(removed, count - after.len());
         let pin = fyris_sync::reclaim::pin();
-        // SAFETY: nobody else has either chain.
+        // SAFETY: no other thread has either chain.
         unsafe {
             let more = change.map_or(0, |change| change.retire(old, &pin));
             assert_eq!(bytes + more, rest.map_or(0, Content::size) as i64);
@@ -601,7 +602,7 @@ mod tests {
                 let is_one = |object: &Member| chosen.contains(&number(object.record));
                 let change = without(old, is_one, usize::MAX).expect("they are there");
                 chain = change.rest;
-                // SAFETY: nobody else has the chains.
+                // SAFETY: no other thread has the chains.
                 bytes += unsafe { change.retire(old, &pin) };
                 all.retain(|n| !chosen.contains(n));
             }
@@ -615,7 +616,7 @@ mod tests {
             assert_eq!(newest.as_ref(), all.last());
         }
         assert!(buried);
-        // SAFETY: nobody else has it.
+        // SAFETY: no other thread has it.
         unsafe { chain.into_iter().for_each(|chain| free(chain)) };
     }
 
@@ -623,7 +624,7 @@ mod tests {
         chain.map_or(0, |chain| tombstones_and_seq(chain).0)
     }
 
-    /// Where the last to come is the first to go, no cell is made.
+    /// If the last object to come is the first to go, no cell is made.
     #[test]
     fn a_stack_leaves_no_tombstones() {
         let pin = fyris_sync::reclaim::pin();
@@ -634,7 +635,7 @@ mod tests {
             let change = without(top, equals(like), 1).expect("it is there");
             let rest = change.rest.expect("others are there");
             assert_eq!((change.fresh, tombstones(change.rest)), (0, 0));
-            // SAFETY: nobody else has the chains.
+            // SAFETY: no other thread has the chains.
             unsafe {
                 change.retire(top, &pin);
                 like.free();
@@ -642,7 +643,7 @@ mod tests {
             top = rest;
         }
         assert_eq!(numbers(Some(top)), all[..50]);
-        // SAFETY: nobody else has it.
+        // SAFETY: no other thread has it.
         unsafe { free(top) };
     }
 
@@ -656,13 +657,13 @@ mod tests {
             let goes = |object: &Member| number(object.record) >= keep;
             let change = without(top, goes, usize::MAX).expect("they are there");
             let rest = change.rest.expect("others are there");
-            // SAFETY: nobody else has the chains.
+            // SAFETY: no other thread has the chains.
             unsafe { change.retire(top, &pin) };
             top = rest;
             assert_eq!(top.count() as i64, keep);
             assert_eq!(numbers(Some(Content::one(top.newest()))), [keep - 1]);
         }
-        // SAFETY: nobody else has it.
+        // SAFETY: no other thread has it.
         unsafe { free(top) };
     }
 
@@ -675,7 +676,7 @@ mod tests {
             size_above(more, Some(three)),
             one.size() + size_of::<Cell>()
         );
-        // SAFETY: nobody else has them.
+        // SAFETY: no other thread has them.
         unsafe {
             free_above(more, Some(three));
             free(three);

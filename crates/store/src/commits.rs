@@ -3,8 +3,8 @@
 //! # Why
 //!
 //! One store decides for all keys of a [commit](crate::pending). A reader of one key needs no more. A reader of
-//! several keys looks at them one after another, and the decision may fall between: it would see one key before the
-//! commit and another after it, and half of the list.
+//! several keys looks at them one after another, and the decision may fall between two looks: it would see one key
+//! before the commit and another after it, and so half of the list.
 //!
 //! # How
 //!
@@ -16,21 +16,22 @@
 //! 3. looks at the log again, and undoes what was appended since: a key of such a commit holds, for this reader, what
 //!    it held before the earliest of them, which is what the pending cell of that commit says.
 //!
-//! Nobody waits and nothing is repeated, whatever others do. As long as no list is inserted the price is two loads.
+//! No reader waits and nothing is repeated, whatever others do. As long as no list is inserted the price is two loads.
 //!
 //! # Invariants
 //!
 //! * **ORDER**: a commit is in the log before its state says so, and then at once: a thread that takes it for a place,
-//!   or appends another, stores the state first. So a reader finds what is before its place everywhere, and what it
-//!   finds of a later commit is of one that it finds in the log afterwards.
-//! * **KEPT**: what a commit has displaced is retired after it was appended; so is the commit. A thread that was pinned
-//!   before it took its place may follow the log from the end back to this place, and read what the cells of these
-//!   commits name. The place itself is compared and never followed: it may be freed once it is not the last.
+//!   or appends another, stores the state first. So a reader finds every commit before its place at all keys, and if it
+//!   finds a change of a later commit, it finds that commit in the log afterwards.
+//! * **KEPT**: the content that a commit has displaced is retired after the commit was appended; so is the commit. A
+//!   thread that was pinned before it took its place may follow the log from the end back to this place, and read the
+//!   content that the cells of these commits name. The place itself is compared and never followed: it may be freed
+//!   once it is not the last.
 //!
 //! A key that others delete after a commit is not among those that a scan comes by, so that it is not shown as it was
 //! before: to the scan the key was deleted.
 //!
-//! # What will sit on this
+//! # Outlook
 //!
 //! The version of a commit is the clock that a snapshot notes.
 
@@ -101,7 +102,7 @@ impl Commits {
         }
     }
 
-    /// The last commit, whose state says so.
+    /// Returns the last commit of the log, after making its state say that it is committed; null if there is none.
     fn last(&self) -> *const Descriptor {
         // PROTECT: pairs with the exchange in `append`.
         let last = self.last.load(PROTECT);
@@ -130,8 +131,8 @@ impl Drop for Commits {
         // Relaxed: `&mut self` is ordered after everything.
         let last = self.last.load(Ordering::Relaxed);
         if !last.is_null() {
-            // SAFETY: the log's use was the last one: nobody commits on a content that is dropped, and those that were
-            // replaced as the last have been released.
+            // SAFETY: the log's use was the last one: no thread commits on a content that is dropped, and the commits
+            // that were replaced as the last have been released.
             drop(unsafe { Box::from_raw(last) });
         }
     }
@@ -169,7 +170,7 @@ unsafe impl Send for Undo<'_> {}
 unsafe impl Sync for Undo<'_> {}
 
 impl<'g> Undo<'g> {
-    /// A reader at the end of the log as it is now.
+    /// Returns a reader at the end of the log as it is now.
     #[inline]
     pub(crate) fn new(commits: &Commits, kind: TableType, _pin: &'g impl Guard) -> Undo<'g> {
         Undo {
@@ -190,7 +191,7 @@ impl<'g> Undo<'g> {
         }
     }
 
-    /// The place.
+    /// Returns the place.
     pub(crate) fn place(&self, commits: &Commits) -> Place {
         Place {
             content: commits.content,
@@ -280,7 +281,7 @@ impl<'g> Changes<'g> {
     }
 }
 
-/// A commit that is not null.
+/// Returns a reference to the commit, or `None` for null.
 ///
 /// # Safety
 ///
@@ -292,7 +293,7 @@ unsafe fn live<'d>(commit: *const Descriptor) -> Option<&'d Descriptor> {
     unsafe { commit.as_ref() }
 }
 
-/// The bytes by which the table tells a cell's key from others.
+/// Returns the bytes by which the table tells a cell's key from others.
 fn part_of<'g>(part: fn(RecordPtr) -> &'g [u8], cell: &Pending) -> &'g [u8] {
     part(cell.any().newest())
 }

@@ -1,9 +1,9 @@
 //! Fixing a table.
 //!
-//! Cursors of the indexes survive change, so fixing protects nothing here. What remains of
-//! `safe_fixtable` is what callers can see of it: which processes have fixed the table and since when, and that
-//! `next` in a hash table goes on from a key that was deleted while the table was fixed, but not from
-//! one that never was there. So while a table is fixed its deleted keys are remembered.
+//! Cursors of the indexes survive change, so fixing protects nothing here. Only the visible effects of
+//! `safe_fixtable` remain: `info` tells which processes have fixed the table and since when, and `next` in a hash
+//! table goes on from a key that was deleted while the table was fixed, but not from one that never was there. So
+//! while a table is fixed its deleted keys are remembered.
 //!
 //! # Invariant FIXED
 //!
@@ -55,8 +55,8 @@ struct State {
 }
 
 impl Fixes {
-    /// One fix more by the process. If it says a turn, the writes under way are to be waited for, and then the turn is
-    /// [settled](Fixes::settle).
+    /// Adds a fix by the process. If this returns a turn, the caller waits for the writes under way, and then
+    /// [settles](Fixes::settle) the turn.
     pub(crate) fn fix(&self, process: ProcessId, by_caller: Option<i64>) -> Option<u64> {
         let mut state = self.lock();
         if state.by.is_empty() {
@@ -71,13 +71,13 @@ impl Fixes {
         (state.settled < state.turns).then_some(state.turns)
     }
 
-    /// No write is under way any more that did not see the fix of this turn.
+    /// Notes that no write is under way any more that did not see the fix of this turn.
     pub(crate) fn settle(&self, turn: u64) {
         let mut state = self.lock();
         state.settled = state.settled.max(turn);
     }
 
-    /// One fix less by the process; says whether it was its last.
+    /// Takes a fix of the process away; returns whether it was its last.
     pub(crate) fn release(&self, process: ProcessId) -> bool {
         let mut state = self.lock();
         let Some(count) = state.by.get_mut(&process) else {
@@ -91,7 +91,7 @@ impl Fixes {
         true
     }
 
-    /// No fix more by a process that has ended.
+    /// Takes all fixes of a process that has ended away.
     pub(crate) fn end(&self, process: ProcessId) {
         let mut state = self.lock();
         self.forget(&mut state, process);
@@ -110,7 +110,7 @@ impl Fixes {
         }
     }
 
-    /// Returns whether anybody has fixed the table.
+    /// Returns whether any process has fixed the table.
     #[inline]
     pub(crate) fn is_fixed(&self) -> bool {
         // Acquire: pairs with the Release in `fix`. Asked in the section of a write, so that it is waited for if it
@@ -119,7 +119,7 @@ impl Fixes {
     }
 
     /// Remembers the key of an object that is about to be deleted, if the table is fixed. The object is live, and the
-    /// key is there until this returns: so nobody finds it gone and unknown.
+    /// key is there until this returns: so no traversal finds it gone and unknown.
     #[inline]
     pub(crate) fn note_one(&self, record: RecordPtr) {
         if self.is_fixed() {

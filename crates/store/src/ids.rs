@@ -74,7 +74,7 @@ impl TableType {
         }
     }
 
-    /// The index that holds a table of this type.
+    /// Returns the index that holds a table of this type.
     pub(crate) fn index(self) -> &'static str {
         match self {
             TableType::OrderedSet => "ordered",
@@ -82,7 +82,7 @@ impl TableType {
         }
     }
 
-    /// True for the two types that hold several objects a key.
+    /// Returns true for the two types that hold several objects a key.
     pub fn is_bag(self) -> bool {
         matches!(self, TableType::Bag | TableType::DuplicateBag)
     }
@@ -91,7 +91,7 @@ impl TableType {
 /// The protection of a table: which processes may read and write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Protection {
-    /// Everybody reads and writes.
+    /// Every process reads and writes.
     Public,
     /// Everybody reads, the owner writes.
     Protected,

@@ -1,8 +1,8 @@
 //! The indexes that tables can be made on, by name.
 //!
 //! `hash` and `ordered` are compiled into every operation ([`AnyTableData`]); the others are made by factories and
-//! reached through a pointer ([`fyris_index::plug`]). Those of this library are one line each in [`built_in`]; a
-//! program adds its own by [`Store::register_index`](crate::Store::register_index).
+//! reached through a pointer ([`fyris_index::plug`]). The factories of this library are one line each in [`built_in`];
+//! a program adds its own by [`Store::register_index`](crate::Store::register_index).
 
 use std::collections::HashMap;
 use std::fmt;
@@ -119,7 +119,7 @@ impl Choice {
     }
 }
 
-/// The indexes of this library that are made by factories.
+/// Returns the indexes of this library that are made by factories.
 fn built_in() -> [(&'static str, Arc<dyn Factory>); 1] {
     [("btree", Arc::new(btree::LockedBTrees))]
 }

@@ -13,16 +13,16 @@ pub(crate) trait KeyKind: Send + Sync + 'static {
     /// The key type.
     type Key: ?Sized + Eq + Ord + Hash + TreeKey + 'static;
 
-    /// The part of an encoded key that counts.
+    /// Returns the part of an encoded key that counts.
     fn of(key: &KeyBuf) -> &Self::Key;
 
-    /// The key these bytes are; they are those of [`KeyKind::bytes`].
+    /// Returns the key these bytes are; they are those of [`KeyKind::bytes`].
     fn from_bytes(bytes: &[u8]) -> &Self::Key;
 
-    /// The bytes of a key.
+    /// Returns the bytes of a key.
     fn bytes(key: &Self::Key) -> &[u8];
 
-    /// The key's bytes in a record.
+    /// Returns the key's bytes in a record.
     ///
     /// # Safety
     ///

@@ -19,14 +19,14 @@ macro_rules! byte_key {
         pub(crate) struct $name([u8]);
 
         impl $name {
-            /// These bytes as a key.
+            /// Returns these bytes as a key.
             #[inline]
             pub(crate) fn new(bytes: &[u8]) -> &$name {
                 // SAFETY: `repr(transparent)` over `[u8]`.
                 unsafe { &*(std::ptr::from_ref(bytes) as *const $name) }
             }
 
-            /// The bytes.
+            /// Returns the bytes.
             #[inline]
             pub(crate) fn bytes(&self) -> &[u8] {
                 &self.0
@@ -91,7 +91,7 @@ pub(crate) struct ShortKey {
 }
 
 impl ShortKey {
-    /// The integer, from 0 on, of 48 bits; above all of these if it is no such key.
+    /// Returns the integer, from 0 on, of 48 bits; above all of these if it is no such key.
     #[inline]
     pub(crate) fn integer(self) -> u64 {
         KeyBuf::int_of_word(self.word, self.len).map_or(u64::MAX, |value| value as u64)
@@ -105,15 +105,15 @@ impl ShortKey {
 }
 
 impl Hash for ShortKey {
-    /// As the same key as bytes.
+    /// Hashes as the same key does as bytes.
     #[inline]
     fn hash<H: Hasher>(&self, state: &mut H) {
         state.write_u64(self.word);
     }
 }
 
-/// Up to eight bytes as one number, little-endian with zeros above. Keys are prefix-free, so short ones of different
-/// lengths differ in it too, but for those that end in zeros.
+/// Returns up to eight bytes as one number, little-endian with zeros above; `None` for no bytes or more. Keys are
+/// prefix-free, so short ones of different lengths differ in it too, but for those that end in zeros.
 #[inline]
 pub(crate) fn word_of(bytes: &[u8]) -> Option<u64> {
     let len = bytes.len();
@@ -124,7 +124,7 @@ pub(crate) fn word_of(bytes: &[u8]) -> Option<u64> {
     };
     match len {
         8 => Some(u64::from_le_bytes(*bytes.first_chunk()?)),
-        // What both halves hold is the same in both.
+        // The two halves overlap; the bytes that are in both are the same.
         4..=7 => Some(half(0)? | half(len - 4)? << (8 * (len - 4))),
         1..=3 => {
             let last = len - 1;
@@ -135,7 +135,7 @@ pub(crate) fn word_of(bytes: &[u8]) -> Option<u64> {
     }
 }
 
-/// Byte equality that compares short keys with two loads instead of a call.
+/// Returns whether the bytes are equal; compares short keys with two loads instead of a call.
 #[inline]
 fn same_bytes(a: &[u8], b: &[u8]) -> bool {
     let len = a.len();
@@ -152,8 +152,9 @@ fn same_bytes(a: &[u8], b: &[u8]) -> bool {
     }
 }
 
-/// The order of bytes. Short keys are compared as numbers: a key that was just written is loaded as it was stored, in
-/// words, where the wide loads of `memcmp` would have to wait until all that was stored before it is in the cache.
+/// Compares bytes. Short keys are compared as numbers: a key that was just written is loaded as it was
+/// stored, in words, where the wide loads of `memcmp` would have to wait until all that was stored before it is in the
+/// cache.
 #[inline]
 fn order_of(a: &[u8], b: &[u8]) -> Ordering {
     match (word_of(a), word_of(b)) {
@@ -171,13 +172,13 @@ pub trait AsKey {
     /// Runs `f` on the encoded key.
     fn with<R>(&self, f: impl FnOnce(&KeyBuf) -> R) -> R;
 
-    /// The encoded key in a word, as [`KeyBuf::word`], if that is known without encoding it.
+    /// Returns the encoded key in a word, as [`KeyBuf::word`], if that is known without encoding it.
     #[inline]
     fn word(&self) -> Option<(u64, usize)> {
         None
     }
 
-    /// The term itself if the caller has it, so that it need not be decoded from a record again.
+    /// Returns the term itself if the caller has it, so that it need not be decoded from a record again.
     fn term(&self) -> Option<&fyris_term::Term> {
         None
     }

@@ -4,14 +4,14 @@
 //!
 //! An operation takes effect at a moment when the table lives, has the name it was asked for by, if it was by name, and
 //! lets the caller do this. So a rename, `setopts/2`, `give_away/3` and the end of an owner take effect at one moment,
-//! as in ETS: what comes after it in real time sees nothing, and does nothing, of before.
+//! as in ETS: an operation that comes after it in real time sees, and does, nothing by the state before.
 //!
 //! Name and protection are one word, the *state*, with a count of its changes. (That the table lives is another, the
 //! pointer to its [data](crate::table_data): see [`crate::table_shared`].) Operations keep it in two ways:
 //!
 //! * **Reads look twice.** A read loads the state, reads, and loads the state again. If it is the same, it was in force
-//!   when the object was read. If not, a lookup begins anew; what reads many objects asks whether the caller may still
-//!   do that. No read waits.
+//!   when the object was read. If not, a lookup begins anew; an operation that reads many objects asks whether the
+//!   caller may still do that. No read waits.
 //! * **Writes are waited out.** A write enters a [section](Sections) of the table, and then loads the state. A thread
 //!   that changes the state waits for the sections.
 //!
@@ -19,13 +19,13 @@
 //!
 //! 1. Take the table's turn: one change at a time.
 //! 2. Say so in the state ([`CLOSING`]). A write that sees this leaves its section and waits for the turn.
-//! 3. Wait for the sections (invariant QUIET of `fyris_sync`). From here to step 5 nobody writes to the table, while
-//!    readers go on.
+//! 3. Wait for the sections (invariant QUIET of `fyris_sync`). From here to step 5 no thread writes to the table,
+//!    while readers go on.
 //! 4. Take the registry's lock; see whether the change may still be made; enter the new name in the directory.
 //! 5. **Store the new state.** At this moment the change takes effect.
 //! 6. Take the old name out of the directory; release lock and turn.
 //!
-//! No one can tell that these are several steps:
+//! No process can tell that these are several steps:
 //!
 //! * A write under the old state ended before step 4, so it is before the change, and so is all that saw it. None that
 //!   is refused by the new state came before one that was admitted by the old: writers that come between wait.
@@ -85,7 +85,7 @@ impl Asked {
         }
     }
 
-    /// The name.
+    /// Returns the name.
     pub(crate) fn name(self) -> Option<Atom> {
         (self.mask != 0).then(|| name_in(self.name))
     }
@@ -160,7 +160,7 @@ impl Life {
         State(self.state.load(Ordering::Acquire))
     }
 
-    /// The second look of a read: whether the state is still what it was before.
+    /// Returns whether the state is still as it was before: the second look of a read.
     #[inline]
     pub(crate) fn is_still(&self, before: State) -> bool {
         if cfg!(fyris_mutant = "store_no_second_look") {
@@ -175,7 +175,7 @@ impl Life {
         now == before.0 || (now ^ before.0) & !CLOSING == 0
     }
 
-    /// The owner.
+    /// Returns the owner.
     #[inline]
     pub(crate) fn owner(&self) -> Option<ProcessId> {
         // Acquire: pairs with the Release in `set_owner`.
@@ -253,13 +253,14 @@ impl Life {
             .unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// A new owner, where that changes nobody's rights: else by [`Closed::set_owner`]. Under the registry's lock.
+    /// Sets a new owner where that changes no process's rights; otherwise [`Closed::set_owner`] does. Under the
+    /// registry's lock.
     pub(crate) fn set_owner(&self, owner: ProcessId) {
         // Release: pairs with the Acquire in `owner`.
         self.owner.store(owner.0, Ordering::Release);
     }
 
-    /// A new name for a table that is not found by it. Under the registry's lock, with the turn or without.
+    /// Sets a new name for a table that is not found by it. Under the registry's lock, with the turn or without.
     pub(crate) fn set_label(&self, name: Atom) {
         // Relaxed: nothing goes with it.
         let set = |state| Some(state & !NAME | bits_of(name));
@@ -269,24 +270,24 @@ impl Life {
     }
 }
 
-/// A table to which nobody writes, since a change of it is under way.
+/// A table to which no process writes, since a change of it is under way.
 pub(crate) struct Closed<'a> {
     life: &'a Life,
     _turn: MutexGuard<'a, ()>,
 }
 
 impl Closed<'_> {
-    /// Step 5, for a new name. Under the registry's lock.
+    /// Does step 5 for a new name. Under the registry's lock.
     pub(crate) fn set_name(&self, name: Atom) {
         self.commit(NAME, bits_of(name));
     }
 
-    /// Step 5, for another protection. Under the registry's lock.
+    /// Does step 5 for another protection. Under the registry's lock.
     pub(crate) fn set_protection(&self, protection: Protection) {
         self.commit(PRIVATE | PROTECTED, bits_for(protection));
     }
 
-    /// Step 5, for a new owner. Under the registry's lock.
+    /// Does step 5 for a new owner. Under the registry's lock.
     pub(crate) fn set_owner(&self, owner: ProcessId) {
         self.life.set_owner(owner);
         self.commit(0, 0);

@@ -20,14 +20,14 @@ pub struct ObjectWriter<'a> {
 }
 
 impl ObjectWriter<'_> {
-    /// The key goes here: exactly one, written with a [`KeyWriter`](fyris_term::key::KeyWriter) or one of
+    /// Returns the place to write the key to: exactly one, by a [`KeyWriter`](fyris_term::key::KeyWriter) or one of
     /// `KeyBuf`'s own methods.
     #[inline]
     pub fn key(&mut self) -> &mut KeyBuf {
         &mut self.scratch.key
     }
 
-    /// The other elements go here, in order.
+    /// Returns the writer of the other elements, in order.
     #[inline]
     pub fn values(&mut self) -> ValueWriter<'_> {
         ValueWriter::new(&mut self.scratch.values, &mut self.scratch.blobs)
@@ -72,13 +72,13 @@ impl AsObject for fyris_term::Term {
     }
 }
 
-/// The record of an object. O(size).
+/// Returns the record of an object. O(size).
 #[inline]
 pub(crate) fn record_of(object: &(impl AsObject + ?Sized), keypos: usize) -> Result<NewRecord> {
     with_scratch(|scratch| record_in(scratch, object, keypos))
 }
 
-/// As [`record_of`], with scratch memory of the caller's.
+/// Works as [`record_of`], with scratch memory of the caller's.
 #[inline]
 pub(crate) fn record_in(
     scratch: &mut Scratch,
@@ -143,7 +143,7 @@ impl Object<'_> {
         self.key_bytes().len() + self.value_bytes().len()
     }
 
-    /// A tuple of integers.
+    /// Returns a tuple of integers.
     #[inline]
     fn build_ints<B: Build>(&self, key: i64, value: Option<i64>, builder: &mut B) -> B::Out {
         let key = builder.int(key);
@@ -163,7 +163,7 @@ impl Object<'_> {
             .expect("a record's key was encoded by this process")
     }
 
-    /// Element `n`, from 1, in another representation; `None` past the end. O(n) in what stands before it.
+    /// Returns element `n`, from 1, in another representation; `None` past the end. O(n) in the elements before it.
     pub fn build_element<B: Build>(
         &self,
         n: usize,

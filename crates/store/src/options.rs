@@ -99,12 +99,12 @@ impl Options {
         Options::new(TableType::DuplicateBag)
     }
 
-    /// Everybody reads and writes.
+    /// Lets every process read and write.
     pub fn public(self) -> Options {
         self.protection(Protection::Public)
     }
 
-    /// Only the owner reads and writes.
+    /// Lets only the owner read and write.
     pub fn private(self) -> Options {
         self.protection(Protection::Private)
     }
@@ -117,7 +117,7 @@ impl Options {
         }
     }
 
-    /// Registered under its name.
+    /// `named_table`: registers the table under its name.
     pub fn named(self) -> Options {
         Options {
             named: true,
@@ -139,8 +139,8 @@ impl Options {
         }
     }
 
-    /// `{owner, none}`: the table belongs to nobody and outlives its maker. Unless chosen otherwise
-    /// it is public, since a protected table without an owner could never be written.
+    /// `{owner, none}`: makes a table without an owner, which outlives its maker. Unless chosen otherwise it is public,
+    /// since a protected table without an owner could never be written.
     pub fn unowned(self) -> Options {
         Options {
             owned: false,
@@ -153,7 +153,7 @@ impl Options {
         Options { capacity, ..self }
     }
 
-    /// `{index, Name}`: the structure that holds the table.
+    /// `{index, Name}`: sets the structure that holds the table.
     pub fn index(self, name: &str) -> Options {
         Options {
             index: Some(name.to_owned()),
@@ -161,7 +161,7 @@ impl Options {
         }
     }
 
-    /// `{write_concurrency, _}`.
+    /// Sets `{write_concurrency, _}`.
     pub fn write_concurrency(self, write_concurrency: WriteConcurrency) -> Options {
         Options {
             write_concurrency,
@@ -169,7 +169,7 @@ impl Options {
         }
     }
 
-    /// `{read_concurrency, _}`.
+    /// Sets `{read_concurrency, _}`.
     pub fn read_concurrency(self, read_concurrency: bool) -> Options {
         Options {
             read_concurrency,
@@ -177,7 +177,7 @@ impl Options {
         }
     }
 
-    /// `compressed`: accepted and reported; objects are always stored compactly.
+    /// Sets `compressed`, which is reported and has no other effect: objects are always stored compactly.
     pub fn compressed(self) -> Options {
         Options {
             compressed: true,
@@ -345,7 +345,7 @@ fn boolean(value: &Term) -> Option<bool> {
     }
 }
 
-/// The atom of a name.
+/// Returns the atom of a name.
 pub(crate) fn atom(name: &str) -> Result<Atom> {
     Atom::new(name).map_err(|error| Error::BadArgument(error.to_string()))
 }

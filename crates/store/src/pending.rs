@@ -9,7 +9,8 @@
 //! # How
 //!
 //! 1. For every key, in one order for the whole table (that of the key bytes), the committer puts a
-//!    *pending cell* in the slot: what the key holds now, what it will hold, and the descriptor.
+//!    *pending cell* in the slot: the content that the key holds now, the content that it will hold, and the
+//!    descriptor.
 //! 2. It decides: it appends the descriptor to the table's [log of commits](crate::commits), and the state says
 //!    `Committed`; or the state says `Aborted`.
 //! 3. It replaces each cell that is still there by the content that won, and retires the loser.
@@ -20,17 +21,18 @@
 //! # Writing through
 //!
 //! A writer of one key that meets an undecided cell does not wait either, however long the list: its write happens
-//! *before* the commit. With the slot protected it changes what the cell says the key holds until the decision, and the
-//! slot keeps the cell. What the commit means to put there is
+//! *before* the commit. With the slot protected it changes the cell's old content, which the key holds until the
+//! decision, and the slot keeps the cell. The content that the commit means to put there is
 //!
 //! * the same as before where it replaces whatever is there (`set` and `ordered_set`), so it does not matter if the
-//!   decision falls meanwhile: nobody is going to see what was written;
-//! * made anew from what is now there, in the bags;
+//!   decision falls meanwhile: no reader is going to see the write;
+//! * made anew from the present content, in the bags;
 //! * nothing at all if its keys were to be new: a writer that puts anything under such a key aborts the commit.
 //!
 //! In the last two cases the decision must not fall between the look at the state and the change: the writer *holds*
-//! it. The committer *seals* the commit before it decides: it lets nobody hold it any more, and waits for the few dozen
-//! nanoseconds that its holders still need. A writer that comes then waits for the decision, which is the next step.
+//! it. The committer *seals* the commit before it decides: from then on no writer can hold it, and the committer waits
+//! for the few dozen nanoseconds that its holders still need. A writer that comes then waits for the decision, which is
+//! the next step.
 //!
 //! # Invariants
 //!
@@ -41,12 +43,13 @@
 //! * (BLOCK) A descriptor and its cells are one block with two uses: its committer's, until no slot holds a cell of it
 //!   any more, and the log's, while it is the last commit. The thread that gives up the last use retires it; a reader
 //!   that came by it before is pinned (RECLAIM).
-//! * (THROUGH) What a cell says changes only under the protection of the slot that holds it, and of what was decided
-//!   what wins does not change. So a thread that takes a cell out of its slot reads what it owned for good.
+//! * (THROUGH) The contents that a cell names change only under the protection of the slot that holds it, and once the
+//!   commit is decided the winning one does not change. So a thread that takes a cell out of its slot reads the final
+//!   contents that the cell owned.
 //!
-//! A committer that panics half-way aborts (its guard's `Drop`), so that nobody waits for ever.
+//! A committer that panics half-way aborts (its guard's `Drop`), so that no thread waits for ever.
 //!
-//! # What will sit on this
+//! # Outlook
 //!
 //! A transaction is a committer that has also read: between steps 1 and 2 it validates the stamps
 //! of what it read and aborts if one has changed. Cells carry removals as well as puts (`new` may be
@@ -149,7 +152,7 @@ impl PendingPtr {
 }
 
 impl Pending {
-    /// The state of the commit the cell belongs to.
+    /// Returns the state of the commit the cell belongs to.
     pub(crate) fn state(&self) -> State {
         // Acquire: pairs with the Release in `Descriptor::appear` and `abort`.
         match self.commit().state.load(Ordering::Acquire) & STATE {
@@ -159,7 +162,7 @@ impl Pending {
         }
     }
 
-    /// The commit it belongs to.
+    /// Returns the commit it belongs to.
     pub(crate) fn commit(&self) -> &Descriptor {
         #[cfg(loom)]
         fyris_sync::reclaim::assert_not_reclaimed(self.descriptor);
@@ -196,7 +199,7 @@ impl Pending {
         self.old.store(bits(old), Ordering::Release);
     }
 
-    /// Either of the two, for the key they share.
+    /// Returns either of the two contents, for the key that they share.
     pub(crate) fn any(&self) -> Content {
         self.after()
             .or(self.before())
@@ -270,7 +273,7 @@ impl Descriptor {
         self.terms
     }
 
-    /// The records that a commit adds to a cell's key, in their order.
+    /// Returns the records that a commit adds to a cell's key, in their order.
     pub(crate) fn records_of(&self, cell: &Pending) -> &[RecordPtr] {
         let at = std::ptr::from_ref(cell).addr() - self.cells.as_ptr().addr();
         let at = at / size_of::<Pending>();
@@ -295,18 +298,18 @@ impl Descriptor {
             .fetch_update(Ordering::Release, Ordering::Relaxed, aborted);
     }
 
-    /// The cells, in the order of keys.
+    /// Returns the cells, in the order of keys.
     pub(crate) fn cells(&self) -> &[Pending] {
         &self.cells
     }
 
-    /// The place in the log, from 1.
+    /// Returns the place in the log, from 1.
     pub(crate) fn version(&self) -> u64 {
         // Relaxed: ordered by the exchange that put the block into the log.
         self.version.load(Ordering::Relaxed)
     }
 
-    /// The commit before.
+    /// Returns the commit before.
     pub(crate) fn previous(&self) -> *const Descriptor {
         // Relaxed: as in `version`.
         self.previous.load(Ordering::Relaxed)
@@ -348,8 +351,8 @@ impl Retire for Descriptor {
 pub(crate) struct Commit(NonNull<Descriptor>);
 
 impl Commit {
-    /// A commit over `keys` keys, undecided. In a bag it adds `records`, of which `ends` says where those of each key
-    /// end.
+    /// Returns a commit over `keys` keys, undecided. In a bag it adds `records`, of which `ends` says where those of
+    /// each key end.
     pub(crate) fn new(
         keys: usize,
         terms: Terms,
@@ -385,12 +388,12 @@ impl Commit {
         unsafe { self.0.as_ref() }
     }
 
-    /// The cell of the `i`-th key.
+    /// Returns the cell of the `i`-th key.
     pub(crate) fn cell(&self, i: usize) -> PendingPtr {
         PendingPtr(NonNull::from(&self.block().cells[i]))
     }
 
-    /// The block, for the log.
+    /// Returns the block, for the log.
     pub(crate) fn as_ptr(&self) -> *mut Descriptor {
         self.0.as_ptr()
     }
@@ -409,7 +412,7 @@ impl Commit {
         self.block().uses.store(2, Ordering::Relaxed);
     }
 
-    /// Lets nobody hold the decision any more. `false` if somebody has aborted the commit.
+    /// Keeps writers from holding the decision any more. Returns `false` if a writer has aborted the commit.
     pub(crate) fn seal(&self) -> bool {
         let block = self.block();
         if block.terms == Terms::Replace {
@@ -447,8 +450,8 @@ impl Commit {
         self.block().state.load(Ordering::Relaxed) & STATE == ABORTED
     }
 
-    /// By how much more it has added, in objects and bytes, than its cells said at first. Every slot has been gone
-    /// over.
+    /// Returns how many more objects and bytes it has added than its cells said at first. Called when every slot has
+    /// been gone over.
     pub(crate) fn drifted(&self) -> (i64, i64) {
         let (objects, bytes) = &self.block().drift;
         // Relaxed, both: see `Descriptor::drift`.

@@ -105,8 +105,8 @@ impl Inner {
             .unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// The table that a reference stands for at some moment of the call, and by what it was found. No lock. It may be
-    /// deleted by now.
+    /// Returns the table that a reference stands for at some moment of the call, and by what it was found. No lock. It
+    /// may be deleted by now.
     #[inline]
     pub(crate) fn find<'g>(
         &self,
@@ -132,7 +132,7 @@ impl Inner {
         }
     }
 
-    /// As above, for a table that was alive at that moment.
+    /// Works as [`Inner::find`], for a table that was alive at that moment.
     pub(crate) fn find_living<'g>(
         &self,
         table: TableRef,
@@ -160,7 +160,7 @@ impl Inner {
         registry.process(process).sink = sink.map(Arc::new);
     }
 
-    /// A process that nobody else stands for.
+    /// Makes a process identifier that no other owner has, and registers it with `sink`.
     pub(crate) fn new_owner(&self, sink: Sink) -> ProcessId {
         let mut registry = self.lock();
         let process = ProcessId(FIRST_OWNER + registry.owners);
@@ -199,7 +199,7 @@ impl Inner {
         Ok(shared)
     }
 
-    /// Under the lock.
+    /// Returns whether a table has the name. Under the lock.
     fn is_taken(&self, name: Atom) -> bool {
         self.by_name.get(name.id() as usize, &pin()).is_some()
     }
@@ -225,7 +225,7 @@ impl Inner {
     /// Deletes a table and takes it out of the directories. `None` if that was done before.
     ///
     /// It is gone when its content is: a thread that finds it in a directory afterwards sees that. Under the lock, so
-    /// that nobody takes its name for taken.
+    /// that no thread takes its name for taken.
     fn remove(&self, registry: &mut Registry, shared: &TableShared) -> Option<Removed> {
         let data = shared.delete()?;
         let counted = registry.tables.remove(&shared.id)?;
@@ -330,7 +330,7 @@ impl Inner {
             let mut registry = self.lock();
             check(&registry)?;
             if shared.life.state().protection() == Protection::Public {
-                // Nobody gets or loses a right to the objects.
+                // No process gets or loses a right to the objects.
                 shared.life.set_owner(to);
                 return Ok(registry.handed_over(shared, from, to, data));
             }
@@ -350,7 +350,7 @@ impl Inner {
         settings: &[Setting],
     ) -> Result<()> {
         let check = |_: &Registry| check_owner(shared, asked, caller);
-        // What their data refer to goes when no lock is held.
+        // The former heirs' data are dropped when no lock is held, with the resources that they refer to.
         let mut former: Vec<Option<Heir>> = Vec::new();
         let mut set_heir = |registry: &Registry| {
             for setting in settings {
@@ -376,7 +376,7 @@ impl Inner {
         Ok(())
     }
 
-    /// State, owner and heir at one moment, if the table lives and has the name it was asked for by.
+    /// Returns state, owner and heir at one moment, if the table lives and has the name it was asked for by.
     pub(crate) fn describe(
         &self,
         shared: &TableShared,
@@ -427,7 +427,7 @@ impl Inner {
         Ok(())
     }
 
-    /// All tables.
+    /// Returns all tables.
     pub(crate) fn all(&self) -> Vec<TableRef> {
         self.lock()
             .tables
@@ -526,7 +526,7 @@ impl Registry {
         Ok(TableId(self.sequence << PLACE_BITS | place as u64))
     }
 
-    /// The process, made known if it is not.
+    /// Returns the process, made known if it is not.
     fn process(&mut self, id: ProcessId) -> &mut Process {
         let incarnations = &mut self.incarnations;
         self.processes.entry(id).or_insert_with(|| {
@@ -541,7 +541,7 @@ impl Registry {
         })
     }
 
-    /// An heir as it is kept: a process that is not known is none.
+    /// Returns an heir as it is kept: a process that is not known is none.
     fn heir(&self, heir: Option<&(ProcessId, Option<Term>)>) -> Option<Heir> {
         let (process, data) = heir?;
         let incarnation = self.processes.get(process)?.incarnation;

@@ -28,11 +28,11 @@ pub struct ResourceRefs {
     pub any: fn() -> bool,
     /// The keeper of a reference, if it has one, for one more record to hold.
     pub find: fn(&Reference) -> Option<Arc<[u8]>>,
-    /// A record that held it is retired, or freed without having been published: nobody reads the record under a pin
-    /// that is made from now on. Comes once for each record, before `release`. Returns whether what goes with it was
-    /// retired, and is not to wait for other garbage.
+    /// A record that held it is retired, or freed without having been published: no thread reads the record under a
+    /// pin that is made from now on. Called once for each record, before `release`. Returns whether the keeper's own
+    /// memory was retired, and is not to wait for other garbage.
     pub retire: fn(&[u8]) -> bool,
-    /// A record that held it is freed: nobody reads it any more.
+    /// A record that held it is freed: no thread reads it any more.
     pub release: fn(&[u8]),
 }
 
@@ -73,7 +73,7 @@ fn of(blobs: &[Arc<[u8]>]) -> impl Iterator<Item = (&ResourceRefs, &[u8])> {
     })
 }
 
-/// The blobs that values refer to: keepers come behind them.
+/// Returns the blobs that values refer to: keepers come behind them.
 pub(crate) fn without(blobs: &[Arc<[u8]>]) -> &[Arc<[u8]>] {
     let Some(keepers) = KEEPERS.get() else {
         return blobs;

@@ -6,19 +6,19 @@
 //! |---|---|
 //! | 0 | points to a record: the one object of the key |
 //! | 1 | points to the newest cell of a [chain](crate::chain): several objects of the key, in a bag |
-//! | 2 | points to a [pending cell](crate::pending): what the key holds depends on a commit under way |
+//! | 2 | points to a [pending cell](crate::pending): the key's content depends on a commit under way |
 //! | 3 | is the one object of the key: an [inline object](crate::record::INLINE) |
 //!
-//! All but the third are *content*: what a key holds. The third says what the key holds before and
-//! after a decision. A version cell, which will chain what a live snapshot can still see behind what is
-//! there now, is a fifth tag with the same shape as a pending cell (an old and a new content, and
+//! All but the third are the *content* of a key. The third names the content before and after a
+//! decision. A version cell, which will chain the contents that a live snapshot can still see behind
+//! the present one, is a fifth tag with the same shape as a pending cell (an old and a new content, and
 //! a number that says which of them a reader takes); it costs readers nothing that the test for
 //! tag 0 does not cost them already.
 //!
 //! # Ownership (invariant OWNERSHIP)
 //!
-//! Content that is in an index belongs to the slot. Whoever takes a word out of a slot retires
-//! what that word owned and the new word does not: the record, the cells of a chain that are not
+//! Content that is in an index belongs to the slot. A thread that takes a word out of a slot retires everything that
+//! this word owned and the new word does not: the record, the cells of a chain that are not
 //! shared with the chain put in its place, the side of a pending cell that lost. The pending cell itself
 //! belongs to its descriptor. An inline object owns nothing.
 
@@ -52,13 +52,13 @@ pub(crate) enum Kind {
 }
 
 impl Content {
-    /// The object that a record is, or was made from.
+    /// Returns the object that a record is, or was made from.
     #[inline]
     pub(crate) fn one(record: RecordPtr) -> Content {
         Content::raw(record.bits() | RECORD)
     }
 
-    /// An inline object.
+    /// Returns an inline object.
     #[inline]
     pub(crate) fn word(word: u64) -> Content {
         Content::raw(word)
@@ -70,7 +70,7 @@ impl Content {
         self.0.get() & TAG == INLINE
     }
 
-    /// The inline object that it is.
+    /// Returns the inline object that it is.
     #[inline]
     pub(crate) fn as_inline(self) -> Option<u64> {
         self.is_inline().then_some(self.0.get())
@@ -93,13 +93,13 @@ impl Content {
         Content(unsafe { NonZeroU64::new_unchecked(bits) })
     }
 
-    /// The content as a number, for the fields of a pending cell.
+    /// Returns the content as a number, for the fields of a pending cell.
     #[inline]
     pub(crate) fn bits(self) -> u64 {
         self.0.get()
     }
 
-    /// The content back from its number; `None` for zero.
+    /// Returns the content back from its number; `None` for zero.
     ///
     /// # Safety
     ///
@@ -123,7 +123,7 @@ impl Content {
         }
     }
 
-    /// The newest record: all of them have the same key.
+    /// Returns the newest record: all of them have the same key.
     #[inline]
     pub(crate) fn newest(self) -> RecordPtr {
         match self.kind() {
@@ -163,7 +163,7 @@ impl Content {
         (!self.is_inline()).then(|| self.kind())
     }
 
-    /// Bytes allocated for it. O(objects).
+    /// Returns the number of bytes allocated for it. O(objects).
     pub(crate) fn size(self) -> usize {
         self.owned().map_or(0, |kind| self.size_of(kind))
     }
@@ -195,7 +195,7 @@ impl Content {
     ///
     /// # Safety
     ///
-    /// Nobody else can reach it.
+    /// No other thread can reach it.
     pub(crate) unsafe fn free(self) {
         match self.owned() {
             None => {}
@@ -254,7 +254,7 @@ impl<K> Slot<K> {
         self.as_pending()?.get().read()
     }
 
-    /// As [`Slot::read`], and becomes that, unless it is nothing: then it stays a pending cell.
+    /// Reads the entry as [`Slot::read`] does, and becomes the content read; if there is none it stays a pending cell.
     #[inline]
     pub(crate) fn resolve(&mut self) -> Option<Content> {
         if self.0.get() & TAG == PENDING {
@@ -298,7 +298,7 @@ impl<K> Slot<K> {
         }
     }
 
-    /// The pending cell, if the entry is one.
+    /// Returns the pending cell, if the entry is one.
     #[inline]
     pub(crate) fn as_pending(self) -> Option<PendingPtr> {
         let bits = self.0.get();
@@ -315,13 +315,13 @@ impl<K> Slot<K> {
         }
     }
 
-    /// The entry itself if it is an inline object.
+    /// Returns the entry itself if it is an inline object.
     #[inline]
     fn word(self) -> Option<u64> {
         Content(self.0).as_inline()
     }
 
-    /// A record with the entry's key.
+    /// Returns a record with the entry's key.
     #[inline]
     fn record(&self) -> RecordPtr {
         let bits = self.0.get();

@@ -24,7 +24,7 @@ use crate::table::Table;
 ///
 /// Making, deleting and renaming a table, changes of its owner and its protection are linearizable, each at one moment,
 /// together with all operations on the table; when a process ends, its tables change hands or go one by one. Finding a
-/// table takes no lock. A deleted table stops at once for everybody, and its name is free.
+/// table takes no lock. A deleted table stops at once for every caller, and its name is free.
 #[derive(Clone)]
 pub struct Store(pub(crate) Arc<Inner>);
 
@@ -40,10 +40,10 @@ impl Store {
         Store(Arc::new(Inner::new()))
     }
 
-    /// A caller of its own: what it owns goes to its heirs, or goes away, when it is dropped.
+    /// Makes a new owner: when it is dropped, its tables go to their heirs or are deleted.
     pub fn owner(&self) -> Owner {
         let (sender, receiver) = channel();
-        // A send fails when the owner is gone, and then nobody waits for the event.
+        // A send fails when the owner is gone, and then no thread waits for the event.
         let sink: Sink = Box::new(move |event| drop(sender.send(event)));
         let id = self.0.new_owner(sink);
         Owner {
@@ -61,7 +61,7 @@ impl Store {
         self.0.register(process, sink);
     }
 
-    /// The process has ended: its tables go to their heirs or are deleted, its fixes are released.
+    /// Handles the end of a process: its tables go to their heirs or are deleted, its fixes are released.
     ///
     /// When this returns, all of that has happened and all events about it are sent.
     pub fn ended(&self, process: ProcessId) {
@@ -120,7 +120,7 @@ impl Store {
                     .ok_or(Error::NameTaken(name.as_str().to_owned()));
             }
             match self.create(caller, name, &options) {
-                // Somebody was quicker: take theirs.
+                // Another caller was quicker: take its table.
                 Err(Error::NameTaken(_)) => continue,
                 result => return result,
             }
@@ -170,7 +170,7 @@ impl Store {
         })
     }
 
-    /// `whereis/1`: the id of the table registered under `name`.
+    /// `whereis/1`: returns the id of the table registered under `name`.
     pub fn whereis(&self, name: Atom) -> Option<TableId> {
         self.0
             .find_living(TableRef::Name(name), &pin())
@@ -178,7 +178,7 @@ impl Store {
             .map(|shared| shared.id)
     }
 
-    /// `all/0`: every table, by name if it is a named one. Exact at one moment.
+    /// `all/0`: returns every table, by name if it is a named one. Exact at one moment.
     pub fn all(&self) -> Vec<TableRef> {
         self.0.all()
     }
@@ -191,7 +191,7 @@ pub struct Borrowed<'g> {
 }
 
 impl Borrowed<'_> {
-    /// A table whose count belongs to an owner that outlives the result.
+    /// Returns a table whose count belongs to an owner that outlives the result.
     #[inline]
     pub(crate) fn new(table: Table) -> Self {
         Borrowed {
@@ -252,7 +252,7 @@ impl Owner {
         self.store.create(self.id, atom(name)?, options)
     }
 
-    /// As [`Store::open`].
+    /// Works as [`Store::open`].
     ///
     /// # Errors
     ///
@@ -284,7 +284,7 @@ impl Owner {
         self.events().try_recv().ok()
     }
 
-    /// Waits for the next event, at most so long.
+    /// Waits for the next event, at most for `timeout`.
     pub fn event(&self, timeout: Duration) -> Option<Event> {
         self.events().recv_timeout(timeout).ok()
     }

@@ -25,10 +25,10 @@ use crate::slot::{Content, Settled, Slot};
 /// Finished changes of one stripe after which a table's counters are spread out.
 const SPREAD_AFTER: u64 = 512;
 
-/// How often the counters are read before a count that may include too much is taken for good.
+/// The number of times that the counters are read before a count that may include too much is taken for good.
 const LOOKS: u32 = 100;
 
-/// Contents of this number of objects and more are freed in the background; freeing fewer takes less than about a
+/// The number of objects from which on a content is freed in the background; freeing fewer takes less than about a
 /// quarter of a millisecond.
 const LARGE: usize = 4096;
 
@@ -44,14 +44,14 @@ pub(crate) struct TableData<K, I> {
     keys: PhantomData<fn() -> K>,
 }
 
-/// What becomes of a key.
+/// The change of a key's content.
 pub(crate) enum Change {
     Keep,
     Put(Content),
     Remove,
 }
 
-/// How a write went.
+/// The outcome of a write.
 enum Written<R> {
     Done(R),
     /// This decided cell was taken out of its slot.
@@ -80,13 +80,13 @@ where
         }
     }
 
-    /// The part of an encoded key that counts here.
+    /// Returns the part of an encoded key that counts here.
     #[inline]
     pub(crate) fn key<'k>(&self, key: &'k KeyBuf) -> &'k K::Key {
         K::of(key)
     }
 
-    /// The bytes of that part.
+    /// Returns the bytes of that part.
     #[inline]
     pub(crate) fn key_bytes<'k>(&self, key: &'k KeyBuf) -> &'k [u8] {
         K::bytes(K::of(key))
@@ -100,8 +100,8 @@ where
 
     /// Runs `f` once on what the key holds, with the slot protected, and does as it says.
     ///
-    /// The contract of `f` is that of [`Index::upsert`]. What `f` displaces is the caller's to retire
-    /// and to account for.
+    /// The contract of `f` is that of [`Index::upsert`]. The caller retires the content that `f` displaces, and
+    /// accounts for it.
     #[inline]
     pub(crate) fn write<R>(
         &self,
@@ -161,7 +161,7 @@ where
             Change::Put(content) => Some(content),
             Change::Remove => None,
         };
-        // The slot gets what it has: whoever read it sees that something has changed.
+        // The slot gets the word that it has: a thread that has read it sees that something has changed.
         let same = Action::Put(Slot::pending(cell));
         match (cell.get().commit().terms(), now) {
             (Terms::Replace, _) => {
@@ -215,7 +215,8 @@ where
         records.iter().fold(old, add)
     }
 
-    /// Objects and bytes that a key has more when it holds `new`, made from `old` if it is a bag's, in its place.
+    /// Returns by how many objects and bytes a key grows when `new` takes the place of `old`; in a bag `new` was made
+    /// from `old`.
     pub(crate) fn gain(&self, old: Option<Content>, new: Content) -> (i64, i64) {
         let objects = new.count() as i64 - old.map_or(0, |c| c.count() as i64);
         let bytes = match old {
@@ -258,8 +259,8 @@ where
     /// Returns the number of objects, exact with respect to finished operations; [`crate::Table::len`] gives the bound
     /// for others.
     ///
-    /// What the counters say was so at one moment, unless others write so fast that no two looks at them agree; then
-    /// some of the inserts that overlap the call count although their deletion does not.
+    /// The counters' sum was true at one moment, unless others write so fast that no two looks at the counters agree;
+    /// then some of the inserts that overlap the call count although their deletion does not.
     pub(crate) fn len(&self) -> usize {
         let count = self
             .objects
@@ -268,7 +269,7 @@ where
         count.max(0) as usize
     }
 
-    /// Bytes allocated for objects, their keys and the index. O(1).
+    /// Returns the number of bytes allocated for objects, their keys and the index. O(1).
     pub(crate) fn memory(&self) -> usize {
         let objects = self.bytes.sum().max(0) as usize;
         let counters = self.objects.memory() + self.bytes.memory();
@@ -312,7 +313,7 @@ impl AnyTableData {
         with_data!(self, data => data.len())
     }
 
-    /// Frees the content, and soon after what its records held.
+    /// Frees the content, and soon after the resources that its records held.
     pub(crate) fn free(self) {
         drop(self);
         // Once for all records: a flush for each would take as many barriers.
@@ -326,7 +327,7 @@ impl Retire for AnyTableData {
     unsafe fn reclaim(ptr: *mut AnyTableData) {
         // SAFETY: a data is made by `Box`, and reclaimed once.
         let data = unsafe { Box::from_raw(ptr) };
-        // Whoever comes by last reclaims: it may be in a hurry.
+        // An arbitrary thread reclaims, and it may be in a hurry.
         match data.len() {
             0..LARGE => data.free(),
             _ => background_drop::drop_later(*data),

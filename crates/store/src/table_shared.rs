@@ -80,7 +80,7 @@ impl TableShared {
         }
     }
 
-    /// The content, if the caller may use it so in this state and the table lives (LIFE).
+    /// Returns the content, if the caller may use it so in this state and the table lives (LIFE).
     #[inline]
     pub(crate) fn data<'g>(
         &self,
@@ -95,7 +95,7 @@ impl TableShared {
         self.any_data(pin).ok_or_else(|| self.gone())
     }
 
-    /// The content, without a check of rights.
+    /// Returns the content, without a check of rights.
     #[inline]
     pub(crate) fn any_data<'g>(&self, _pin: &'g impl Guard) -> Option<&'g AnyTableData> {
         // PROTECT: pairs with the AcqRel in `swap_data`. SAFETY: null or a data that is retired only
@@ -103,7 +103,7 @@ impl TableShared {
         unsafe { self.data.load(PROTECT).as_ref() }
     }
 
-    /// Why a caller may not do this.
+    /// Returns the error of a caller that may not do this.
     #[cold]
     pub(crate) fn refusal(&self, state: State, asked: Asked, right: Right) -> Error {
         match asked.name() {
@@ -122,7 +122,7 @@ impl TableShared {
         self.data.load(Ordering::Acquire).is_null()
     }
 
-    /// The error of using a deleted table.
+    /// Returns the error of using a deleted table.
     #[cold]
     pub(crate) fn gone(&self) -> Error {
         Error::NoSuchTable(self.reference())
@@ -184,7 +184,7 @@ impl TableShared {
 
 impl Drop for TableShared {
     fn drop(&mut self) {
-        // Relaxed: nobody else has the table any more.
+        // Relaxed: no other thread has the table any more.
         let data = self.data.load(Ordering::Relaxed);
         if !data.is_null() {
             // SAFETY: from the Box in `new` or `empty`, and not retired, as it was not swapped out.

@@ -26,7 +26,7 @@ const STEPS: usize = if cfg!(fyris_small) { 1500 } else { 4000 };
 /// The owner of the objects that all writers have in common.
 const ANYBODY: i64 = -1;
 
-/// An object of a writer; the number is below 2^20. One in five has a binary that is held beside the record.
+/// Returns an object of a writer; the number is below 2^20. One in five has a binary that is held beside the record.
 fn object(key: i64, owner: i64, number: i64) -> Term {
     let long = Term::binary(vec![number as u8; if number % 5 == 0 { 300 } else { 3 }]);
     tuple([int(key), int(owner), int(number), long])
@@ -259,7 +259,7 @@ fn stress(options: &Options, is_bag: bool, size: usize) {
     assert_eq!(table.memory(), of_an_empty_one(options));
 }
 
-/// The memory of a table that has nothing any more: counters and buckets take what they took.
+/// Returns the memory of a table that has nothing any more: counters and buckets take what they took.
 fn of_an_empty_one(options: &Options) -> usize {
     let owner = Store::new().owner();
     let table = owner.new_table("t", options).unwrap();

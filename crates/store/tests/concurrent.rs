@@ -23,7 +23,7 @@ impl Drop for Halt<'_> {
     }
 }
 
-/// Both default indexes, keys that are told apart exactly in the tree, and an index behind a pointer.
+/// Returns both default indexes, keys that are told apart exactly in the tree, and an index behind a pointer.
 fn tables() -> Vec<Table> {
     let owner = Box::leak(Box::new(Store::new().owner()));
     let table = |o: Options| owner.new_table("t", &o.public()).unwrap();

@@ -67,7 +67,7 @@ fn every_whole_dump_holds_the_objects_listed_beside_it() {
     assert_eq!(dumps, 42);
 }
 
-/// The lines of the list that belongs to a dump.
+/// Returns the lines of the list that belongs to a dump.
 fn listed(stem: &str) -> Vec<String> {
     let name = match stem.rsplit_once('-').expect("TYPE-COUNT-INFO") {
         (table, _) if table.ends_with("-0") => return Vec::new(),
@@ -118,7 +118,7 @@ fn damaged_dumps_are_judged_as_by_otp() {
     );
 }
 
-/// The error term; `damaged.txt` writes the name of the file as an atom.
+/// Returns the error term; `damaged.txt` writes the name of the file as an atom.
 fn reason(error: &DumpError) -> String {
     text::print_w(&error.reason()).replace("[70,73,76,69]", "'FILE'")
 }

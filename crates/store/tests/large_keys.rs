@@ -31,7 +31,7 @@ fn ints(terms: &[Term]) -> Vec<i64> {
     ints
 }
 
-/// All second elements, as they have to come out.
+/// Returns all second elements, as they have to come out.
 fn everything() -> Vec<i64> {
     (-99..-1).chain(0..MANY).collect()
 }

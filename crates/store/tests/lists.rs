@@ -45,7 +45,7 @@ impl Case {
         Term::Tuple(elements)
     }
 
-    /// A specification for the values of pairs, with this guard and body.
+    /// Returns a specification for the values of pairs, with this guard and body.
     fn spec(&self, rest: &str) -> MatchSpec {
         let head = self.pattern(Term::atom("_"), "$1");
         let clause = Term::parse(rest).expect("a term");
@@ -160,7 +160,7 @@ fn whole(read: impl Fn(&Case) -> i64 + Sync) {
     }
 }
 
-/// As [`whole`], of ordered sets.
+/// Works as [`whole`], of ordered sets.
 fn in_order(read: impl Fn(&Case) -> i64 + Sync) {
     for case in cases(700, false).iter().chain(&cases(700, true)) {
         if case

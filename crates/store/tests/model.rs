@@ -67,7 +67,7 @@ impl Model {
         taken
     }
 
-    /// The whole table in term order of keys.
+    /// Returns the whole table in term order of keys.
     fn sorted(&self) -> Vec<Term> {
         let mut list = self.objects.clone();
         let key = |o: &Term| key_of(o, self.d.keypos).unwrap();

@@ -126,7 +126,7 @@ fn reply(kind: TableType, found: Result<Term>) -> Term {
     Term::Tuple(vec![Term::atom(word), value])
 }
 
-/// A list of results, sorted where the table has no order.
+/// Returns a list of results, sorted where the table has no order.
 fn settled(kind: TableType, value: Term) -> Term {
     match value {
         Term::List(mut results) if kind != TableType::OrderedSet => {
@@ -156,7 +156,7 @@ fn chunks(table: &Table, spec: &MatchSpec, back: bool) -> Result<Term> {
     }
 }
 
-/// The clauses with another body.
+/// Returns the clauses with another body.
 fn with_data(spec: &Term, body: &str) -> Term {
     let clause = |clause: &Term| match clause.as_tuple() {
         Some([head, guards, _]) => Term::Tuple(vec![
@@ -221,7 +221,7 @@ fn answers(owner: &Owner, kind: TableType, case: &Case) -> Vec<Term> {
 
 // ---- the comparison
 
-/// The answer of Erlang, its results in a settled order.
+/// Returns the answer of Erlang, its results in a settled order.
 fn theirs(kind: TableType, answer: &Term) -> Term {
     match answer.as_tuple() {
         Some([Term::Atom(word), value]) => {
@@ -305,7 +305,7 @@ struct Tally {
 }
 
 impl Tally {
-    /// The cases that Erlang survives.
+    /// Returns the cases that Erlang survives.
     fn sound(&mut self, cases: impl Iterator<Item = (u64, Case)>) -> Vec<(u64, Case)> {
         let (broken, sound): (Vec<_>, Vec<_>) =
             cases.partition(|(_, case)| breaks_erlang(&case.spec));

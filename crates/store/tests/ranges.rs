@@ -77,7 +77,7 @@ fn begins(prefix: &Prefix, key: &Term) -> bool {
     }
 }
 
-/// A prefix of a term, if the term has any.
+/// Returns a prefix of a term, if the term has any.
 fn prefix_of(term: &Term, at: usize) -> Option<Prefix> {
     Some(match term {
         Term::Tuple(elements) => Prefix::Tuple {

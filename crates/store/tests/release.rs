@@ -13,7 +13,7 @@ fn term(text: &str) -> Term {
 /// Bytes of deleted objects that a thread gathers before it has them freed.
 const WAITING: usize = 64 << 10;
 
-/// An object with a large binary, and a way to see whether that is still there.
+/// Returns an object with a large binary, and a way to see whether that is still there.
 fn heavy(key: i64) -> (Term, Weak<[u8]>) {
     with_binary(key, WAITING)
 }

@@ -79,7 +79,7 @@ pub unsafe extern "C" fn fyris_map_get(
     })
 }
 
-/// The entry with the smallest key above a bound.
+/// Returns the entry with the smallest key above a bound.
 ///
 /// # Safety
 ///

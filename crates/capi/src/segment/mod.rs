@@ -99,7 +99,7 @@ unsafe fn with<T>(
     Ok(segment.0.with(operation)?)
 }
 
-/// As [`with`], for an operation that may find conflicts, which go to `conflicts` unless that is null.
+/// Works as [`with`], for an operation that may find conflicts, which go to `conflicts` unless that is null.
 ///
 /// # Safety
 ///
@@ -122,7 +122,7 @@ unsafe fn with_conflicts<T>(
     })
 }
 
-/// A range given as offset and length.
+/// Returns a range given as offset and length.
 fn range(offset: usize, len: usize) -> Outcome<Range<usize>> {
     match offset.checked_add(len) {
         Some(end) => Ok(offset..end),

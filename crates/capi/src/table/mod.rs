@@ -27,7 +27,7 @@ pub use write::*;
 /// A handle of a table.
 pub struct fyris_table(pub(crate) Table);
 
-/// The table that a handle is of.
+/// Returns the table that a handle is of.
 ///
 /// # Safety
 ///
@@ -37,7 +37,7 @@ unsafe fn table<'a>(pointer: *const fyris_table) -> Outcome<&'a Table> {
     Ok(&unsafe { handle(pointer, "the table") }?.0)
 }
 
-/// The term that a handle is of.
+/// Returns the term that a handle is of.
 ///
 /// # Safety
 ///
@@ -47,7 +47,7 @@ unsafe fn term<'a>(pointer: *const fyris_term, name: &str) -> Outcome<&'a Term> 
     Ok(&unsafe { handle(pointer, name) }?.0)
 }
 
-/// The place for an answer.
+/// Returns the place for an answer.
 fn place<T>(pointer: *mut T) -> Outcome<Out<T>> {
     Out::new(pointer, "the place for the answer")
 }

@@ -132,7 +132,7 @@ pub unsafe extern "C" fn fyris_table_free(handle: *mut fyris_table) {
     unsafe { free(handle) }
 }
 
-/// The owner that a handle is of.
+/// Returns the owner that a handle is of.
 ///
 /// # Safety
 ///

@@ -67,7 +67,7 @@ pub unsafe extern "C" fn fyris_table_insert_list(
     })
 }
 
-/// The objects of an array.
+/// Returns the objects of an array.
 ///
 /// # Safety
 ///

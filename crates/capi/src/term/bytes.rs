@@ -64,7 +64,7 @@ pub unsafe extern "C" fn fyris_term_decode(
     })
 }
 
-/// A term out of its external format.
+/// Returns a term out of its external format.
 pub(crate) fn decode(bytes: &[u8]) -> Outcome<Term> {
     etf::decode(bytes).map_err(|error| Failure::new(FYRIS_E_FORMAT, error.to_string()))
 }
@@ -88,7 +88,7 @@ pub unsafe extern "C" fn fyris_term_encode(
     })
 }
 
-/// A term in external format, for C.
+/// Returns a term in external format, for C.
 pub(crate) fn encode(term: &Term) -> Outcome<fyris_bytes> {
     let encoded = etf::EncodeOptions::default().encode(term);
     let encoded = encoded.map_err(|error| Failure::new(FYRIS_E_LIMIT, error.to_string()))?;

@@ -104,7 +104,7 @@ pub unsafe extern "C" fn fyris_term_parse(
     })
 }
 
-/// A term in Erlang's syntax.
+/// Returns a term in Erlang's syntax.
 pub(crate) fn parse(text: &str) -> Outcome<Term> {
     Term::parse(text).map_err(|error| Failure::new(FYRIS_E_SYNTAX, error.to_string()))
 }

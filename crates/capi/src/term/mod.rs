@@ -20,13 +20,13 @@ pub use read::*;
 pub struct fyris_term(pub(crate) Term);
 
 impl fyris_term {
-    /// A part of a term, borrowed.
+    /// Returns a part of a term, borrowed.
     pub(crate) fn part(term: &Term) -> *const fyris_term {
         std::ptr::from_ref(term).cast()
     }
 }
 
-/// A term fit for everything below: no deeper than the stack can take.
+/// Returns a term fit for everything below: no deeper than the stack can take.
 pub(crate) fn bounded(term: Term) -> Outcome<fyris_term> {
     // Mutant: what the stack cannot take is taken.
     if cfg!(fyris_mutant = "capi_depth_unchecked") || fits(&term, MAX_DEPTH) {

@@ -113,7 +113,7 @@ pub unsafe extern "C" fn fyris_term_get_int(
     })
 }
 
-/// A 64-bit integer out of a term.
+/// Returns a 64-bit integer out of a term.
 pub(crate) fn int(term: &Term) -> Outcome<i64> {
     match term {
         Term::Int(value) => Ok(*value),

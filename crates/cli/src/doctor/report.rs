@@ -6,7 +6,7 @@ use std::path::Path;
 use fyris_segment::{Attached, Listed, Repaired, Report};
 use serde_json::json;
 
-/// The report in words.
+/// Returns the report in words.
 pub(super) fn text(
     name: &Path,
     report: &Report,
@@ -104,7 +104,7 @@ fn processes(out: &mut String, processes: &[Attached], slots: usize) {
     }
 }
 
-/// The report as one JSON object in a line.
+/// Returns the report as one JSON object in a line.
 pub(super) fn json(report: &Report, repaired: Option<Repaired>, sound: bool) -> String {
     let processes: Vec<_> = report
         .processes
@@ -147,7 +147,7 @@ pub(super) fn json(report: &Report, repaired: Option<Repaired>, sound: bool) -> 
     format!("{object}\n")
 }
 
-/// A table of segments.
+/// Returns a table of segments.
 pub(super) fn list(all: &[Listed]) -> String {
     let width = all.iter().map(|listed| listed.name.len()).max();
     let width = width.unwrap_or(0).max("name".len());

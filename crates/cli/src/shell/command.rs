@@ -52,13 +52,13 @@ impl Commands {
         Some(read)
     }
 
-    /// The lines since the last command, if they are more than space.
+    /// Returns the lines since the last command, if they are more than space.
     pub(crate) fn unfinished(&self) -> Option<&str> {
         let text = self.pending.trim();
         (!text.is_empty()).then_some(text)
     }
 
-    /// The number of commands in `lines`, the unfinished one at the end not counted.
+    /// Returns the number of commands in `lines`, the unfinished one at the end not counted.
     pub(crate) fn in_lines(lines: &str) -> usize {
         let mut commands = Commands::default();
         let read = lines.lines().filter_map(|line| commands.add(line));
@@ -106,7 +106,7 @@ fn query(verb: &'static Verb, input: &str, rest: &str, does: Does) -> Result<Req
     })
 }
 
-/// The `ets:` or `fyris:` before a verb, and what follows it.
+/// Returns the `ets:` or `fyris:` before a verb, and what follows it.
 pub(crate) fn split_module(input: &str) -> (&str, &str) {
     let known = ["ets:", "fyris:"]
         .into_iter()
@@ -114,7 +114,7 @@ pub(crate) fn split_module(input: &str) -> (&str, &str) {
     input.split_at(known.map_or(0, str::len))
 }
 
-/// The verb without an `ets:` or `fyris:` before it, and what follows it.
+/// Returns the verb without an `ets:` or `fyris:` before it, and what follows it.
 pub(crate) fn split_verb(input: &str) -> (&str, &str) {
     let (_, body) = split_module(input);
     let end = body
@@ -159,7 +159,7 @@ fn terms(input: &str, rest: &str, called: bool) -> Result<Vec<Term>, ShellError>
     }
 }
 
-/// An error in `at`, which is the end of `input`, with its place in the whole.
+/// Returns an error in `at`, which is the end of `input`, with its place in the whole.
 fn placed(error: ParseError, input: &str, at: &str) -> ParseError {
     let offset = input.len() - at.len() + error.offset;
     let before = &input[..offset];
@@ -172,7 +172,7 @@ fn placed(error: ParseError, input: &str, at: &str) -> ParseError {
     }
 }
 
-/// The error of a call whose `)` has not come yet, which is that of a tuple cut short.
+/// Returns the error of a call whose `)` has not come yet, which is that of a tuple cut short.
 fn incomplete() -> ParseError {
     match text::parse_prefix("{") {
         Err(e) => e,

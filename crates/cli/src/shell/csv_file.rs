@@ -24,7 +24,7 @@ pub(crate) struct CsvFile {
 }
 
 impl CsvFile {
-    /// The file at `path`; nothing is read yet.
+    /// Returns the file at `path`; nothing is read yet.
     pub(crate) fn new(path: &Path) -> CsvFile {
         CsvFile {
             path: path.to_owned(),
@@ -110,7 +110,7 @@ impl CsvFile {
         Ok(state == Quotes::Inside)
     }
 
-    /// An error of the `csv` crate, which knows the line of some; of others it is the one that was being read.
+    /// Returns an error of the `csv` crate, which knows the line of some; of others it is the one that was being read.
     fn csv_error(&self, line: u64, error: &csv::Error) -> ShellError {
         let line = error.position().map_or(line, Position::line);
         match error.kind() {

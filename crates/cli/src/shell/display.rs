@@ -73,7 +73,7 @@ impl Display {
         Ok(())
     }
 
-    /// The lines of one object in a listing, cut if it is very tall.
+    /// Returns the lines of one object in a listing, cut if it is very tall.
     fn listed(&self, term: &Term) -> Vec<String> {
         let text = self.layout(term);
         let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
@@ -117,7 +117,7 @@ fn size() -> (usize, usize) {
     })
 }
 
-/// Bytes for people.
+/// Returns bytes for people.
 pub(crate) fn bytes(count: u64) -> String {
     indicatif::HumanBytes(count).to_string()
 }

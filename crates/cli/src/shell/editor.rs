@@ -33,7 +33,7 @@ pub(crate) struct Prompt {
 }
 
 impl Prompt {
-    /// An editor that completes commands, `tables` and file names.
+    /// Returns an editor that completes commands, `tables` and file names.
     pub(crate) fn new(tables: TableNames) -> Result<Prompt, ReadlineError> {
         let config = Config::builder()
             .completion_type(CompletionType::List)

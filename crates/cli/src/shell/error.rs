@@ -74,7 +74,7 @@ impl ShellError {
         }
     }
 
-    /// A sentence of its own.
+    /// Returns a sentence of its own.
     pub(crate) fn other(text: impl Into<String>) -> ShellError {
         ShellError::Other(text.into())
     }

@@ -32,7 +32,7 @@ pub(crate) fn all(session: &Session, verbs: &[Verb]) -> Result<(), ShellError> {
     show.line(indented(FOOT, 0, show.width()))
 }
 
-/// A command in the list: how it is written, and the first sentence on it beside that or below.
+/// Returns a command in the list: how it is written, and the first sentence on it beside that or below.
 fn entry(verb: &Verb, width: usize) -> String {
     let summary = verb.help.split_once(". ").map_or(verb.help, |(s, _)| s);
     let summary = indented(summary.trim_end_matches('.'), SUMMARY, width);

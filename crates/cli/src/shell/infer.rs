@@ -28,7 +28,7 @@ pub(crate) enum ColumnType {
 }
 
 impl ColumnType {
-    /// The narrowest type that holds what this column held so far and `field` too.
+    /// Returns the narrowest type that holds what this column held so far and `field` too.
     pub(crate) fn widen(self, field: &str) -> ColumnType {
         use ColumnType::*;
         let seen = ColumnType::of(field);
@@ -51,7 +51,7 @@ impl ColumnType {
         }
     }
 
-    /// The term of a field of this column. A field that does not fit (the file changed since it was read for
+    /// Returns the term of a field of this column. A field that does not fit (the file changed since it was read for
     /// types) stays text.
     pub(crate) fn term(self, field: &str) -> Term {
         if field.is_empty() {
@@ -81,7 +81,7 @@ impl fmt::Display for ColumnType {
     }
 }
 
-/// The integer that a decimal literal stands for.
+/// Returns the integer that a decimal literal stands for.
 pub(crate) fn integer(text: &str) -> Option<Term> {
     match text.parse::<i64>() {
         Ok(small) => Some(Term::Int(small)),
@@ -89,7 +89,7 @@ pub(crate) fn integer(text: &str) -> Option<Term> {
     }
 }
 
-/// The float that a decimal literal stands for, if it is finite.
+/// Returns the float that a decimal literal stands for, if it is finite.
 pub(crate) fn float(text: &str) -> Option<Term> {
     text.parse::<f64>()
         .ok()

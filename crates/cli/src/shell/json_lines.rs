@@ -30,7 +30,7 @@ pub(crate) struct JsonLines {
 struct Fields<'a>(Vec<(String, &'a RawValue)>);
 
 impl JsonLines {
-    /// The file at `path`; nothing is read yet.
+    /// Returns the file at `path`; nothing is read yet.
     pub(crate) fn new(path: &Path) -> JsonLines {
         JsonLines {
             path: path.to_owned(),
@@ -78,7 +78,8 @@ impl JsonLines {
         }
     }
 
-    /// A line without the space around it, and without the mark that some programs put at the beginning of a file.
+    /// Returns a line without the space around it, and without the mark that some programs put at the beginning of a
+    /// file.
     fn text<'a>(&self, bytes: &'a [u8], line: u64) -> Result<&'a str, ShellError> {
         let text = std::str::from_utf8(bytes)
             .map_err(|e| self.bad(line, format!("not UTF-8 at byte {}", e.valid_up_to() + 1)))?;
@@ -155,8 +156,8 @@ impl<'de> Deserialize<'de> for Fields<'de> {
     }
 }
 
-/// The fields of the object in a line. `serde_json` skips values without a look at their depth, so that is checked
-/// here, before anything descends into them.
+/// Returns the fields of the object in a line. `serde_json` skips values without a look at their depth, so that is
+/// checked here, before anything descends into them.
 fn fields(text: &str) -> Result<Fields<'_>, String> {
     if let Some(column) = too_deep(text) {
         return Err(format!(
@@ -166,7 +167,7 @@ fn fields(text: &str) -> Result<Fields<'_>, String> {
     serde_json::from_str(text).map_err(|e| in_line(&e))
 }
 
-/// The column, in bytes, of the bracket that opens more levels than a value may have.
+/// Returns the column, in bytes, of the bracket that opens more levels than a value may have.
 fn too_deep(text: &str) -> Option<usize> {
     let (mut depth, mut quoted, mut escaped) = (0usize, false, false);
     for (i, byte) in text.bytes().enumerate() {
@@ -196,7 +197,7 @@ fn in_line(error: &serde_json::Error) -> String {
     }
 }
 
-/// The term of a JSON value that is no deeper than [`DEPTH_LIMIT`].
+/// Returns the term of a JSON value that is no deeper than [`DEPTH_LIMIT`].
 fn term(raw: &RawValue) -> Result<Term, String> {
     let text = raw.get();
     let nested = |e: serde_json::Error| in_line(&e);

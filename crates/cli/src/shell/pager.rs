@@ -38,7 +38,7 @@ enum Answer {
 }
 
 impl Pager {
-    /// A pager for a screen of these columns and rows, or one that never stops.
+    /// Returns a pager for a screen of these columns and rows, or one that never stops.
     pub(crate) fn new(screen: Option<(usize, usize)>) -> Pager {
         Pager {
             screen,
@@ -94,7 +94,7 @@ fn ask(shown: usize) -> Result<Answer, ShellError> {
     Ok(answer)
 }
 
-/// The meaning of the next key; none if it has no meaning here.
+/// Returns the meaning of the next key; none if it has no meaning here.
 fn answer() -> Result<Option<Answer>, ShellError> {
     wait(None)?;
     let key = match read_byte()? {
@@ -111,7 +111,7 @@ fn answer() -> Result<Option<Answer>, ShellError> {
     })
 }
 
-/// The meaning of a key whose first byte was Escape: Page Down, Down, or Escape itself.
+/// Returns the meaning of a key whose first byte was Escape: Page Down, Down, or Escape itself.
 fn escape_sequence() -> Result<Option<Answer>, ShellError> {
     let mut sequence = Vec::new();
     while wait(Some(REST_OF_KEY))? {

@@ -30,7 +30,7 @@ pub(crate) struct Schema {
 }
 
 impl Schema {
-    /// The 1-based positions of the columns of a name.
+    /// Returns the 1-based positions of the columns of a name.
     pub(crate) fn positions(&self, name: &str) -> impl Iterator<Item = usize> {
         let named = self
             .names
@@ -73,7 +73,7 @@ pub(crate) struct Ticker {
 }
 
 impl Ticker {
-    /// A ticker for one reading of the file at `path`.
+    /// Returns a ticker for one reading of the file at `path`.
     pub(crate) fn new(what: &str, path: &Path) -> Ticker {
         let total = std::fs::metadata(path).map_or(0, |meta| meta.len());
         Ticker {

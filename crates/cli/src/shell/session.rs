@@ -29,7 +29,7 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// A session with a store of its own and no table.
+    /// Returns a session with a store of its own and no table.
     pub(crate) fn new() -> Session {
         let names = Arc::new(Mutex::new(Vec::new()));
         Session {
@@ -46,7 +46,7 @@ impl Session {
         &self.display
     }
 
-    /// The names of the tables, for completion; shared with the editor.
+    /// Returns the names of the tables, for completion; shared with the editor.
     pub(crate) fn table_names(&self) -> TableNames {
         Arc::clone(&self.names)
     }
@@ -112,7 +112,7 @@ impl Session {
             .collect()
     }
 
-    /// Every table with what is known of it, by name.
+    /// Returns every table with what is known of it, by name.
     pub(crate) fn tables(&self) -> Vec<(String, Info)> {
         let with_info = |table: Table| Some((name_of(&table), table.info()?));
         let mut tables: Vec<_> = self.all().into_iter().filter_map(with_info).collect();
@@ -151,7 +151,7 @@ impl Session {
         }
     }
 
-    /// The table of that name.
+    /// Returns the table of that name.
     pub(crate) fn named(&self, name: &Term) -> Result<Table, ShellError> {
         let wanted = match name {
             Term::Atom(name) => name.as_str(),
@@ -180,7 +180,7 @@ impl Session {
         }
     }
 
-    /// The table named, or the one in use.
+    /// Returns the table named, or the one in use.
     pub(crate) fn table(&self, name: Option<&Term>) -> Result<Table, ShellError> {
         match (name, &self.current) {
             (Some(name), _) => self.named(name),
@@ -387,12 +387,12 @@ fn go_on() -> ControlFlow<()> {
     }
 }
 
-/// The name of a table, registered or not.
+/// Returns the name of a table, registered or not.
 fn name_of(table: &Table) -> String {
     table.name().as_str().to_owned()
 }
 
-/// The options of a new table, read from a list as `ets:new/2` has it.
+/// Returns the options of a new table, read from a list as `ets:new/2` has it.
 pub(crate) fn options(list: Vec<Term>) -> Result<Options, ShellError> {
     // The shell knows no other process that could inherit a table.
     Ok(Options::parse(&Term::List(list), |_| None)?)

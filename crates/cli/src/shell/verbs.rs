@@ -349,7 +349,7 @@ pub(crate) static VERBS: &[Verb] = &[
     },
 ];
 
-/// The command of that name.
+/// Returns the command of that name.
 pub(crate) fn find(name: &str) -> Result<&'static Verb, ShellError> {
     let known = |verb: &&Verb| verb.name == name || verb.also.contains(&name);
     VERBS

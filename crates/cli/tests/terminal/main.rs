@@ -11,7 +11,7 @@ use std::process::Command;
 
 use emulator::Terminal;
 
-/// A shell in a folder of its own.
+/// Returns a shell in a folder of its own.
 fn shell(folder: &Path) -> Terminal {
     let mut command = Command::new(env!("CARGO_BIN_EXE_fyris"));
     command.arg("shell").current_dir(folder);
@@ -22,7 +22,7 @@ fn shell(folder: &Path) -> Terminal {
     shell
 }
 
-/// A shell with a table `t` of `{1}`, `{2}` and so on to `count`, in a folder of its own.
+/// Returns a shell with a table `t` of `{1}`, `{2}` and so on to `count`, in a folder of its own.
 fn shell_with_table(folder: &Path, count: usize) -> Terminal {
     let rows: String = (1..=count).map(|n| format!("{{\"n\":{n}}}\n")).collect();
     std::fs::write(folder.join("t.jsonl"), rows).expect("a file");

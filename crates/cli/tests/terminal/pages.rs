@@ -5,7 +5,7 @@ use crate::shell_with_table;
 
 const QUESTION: &str = "q: stop --";
 
-/// The lines that were shown, up to the question.
+/// Returns the lines that were shown, up to the question.
 fn lines(shell: &mut Terminal) -> usize {
     let shown = shell.until(QUESTION);
     shown.matches("\r\n").count()

@@ -4,7 +4,7 @@ use crate::error::BenchError;
 
 /// One worker's access to the array. Each method is one operation, its locks, updates and commits included.
 pub trait Array {
-    /// The element at `at`.
+    /// Returns the element at `at`.
     ///
     /// # Errors
     ///
@@ -18,7 +18,7 @@ pub trait Array {
     /// See [`Array::lookup`].
     fn write(&mut self, at: usize) -> Result<(), BenchError>;
 
-    /// The greatest element of one state of the array; `None` if the subject gave up, as one that never saw
+    /// Returns the greatest element of one state of the array; `None` if the subject gave up, as one that never saw
     /// the array at rest may when its time is over.
     ///
     /// # Errors
@@ -26,7 +26,7 @@ pub trait Array {
     /// See [`Array::lookup`].
     fn query(&mut self) -> Result<Option<u64>, BenchError>;
 
-    /// The sum of all elements, when all workers have finished.
+    /// Returns the sum of all elements, when all workers have finished.
     ///
     /// # Errors
     ///
@@ -43,7 +43,7 @@ pub trait SharedArray: Array + Sized {
     /// See [`Array::lookup`].
     fn make(name: &str, elements: usize) -> Result<Self, BenchError>;
 
-    /// The array that another process made.
+    /// Returns the array that another process made.
     ///
     /// # Errors
     ///

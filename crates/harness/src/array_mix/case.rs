@@ -40,7 +40,7 @@ const MIXES: [(&str, u64, u64, [&str; 4]); 3] = [
 
 const SIZES: [usize; 4] = [5_000, 50_000, 500_000, 2_000_000];
 
-/// Every case.
+/// Returns every case.
 pub(super) fn cases() -> impl Iterator<Item = Case> {
     MIXES.into_iter().flat_map(|(mix, lookups, writes, names)| {
         names
@@ -56,7 +56,7 @@ pub(super) fn cases() -> impl Iterator<Item = Case> {
     })
 }
 
-/// The names of the cases, and of the mixes, which stand for all their cases.
+/// Returns the names of the cases, and of the mixes, which stand for all their cases.
 pub(super) fn names() -> Vec<&'static str> {
     let mixes = MIXES.into_iter().map(|(mix, ..)| mix);
     mixes.chain(cases().map(|case| case.name)).collect()
@@ -68,7 +68,7 @@ impl Case {
         args.wants_case(self.name) || args.wants_case(self.mix)
     }
 
-    /// The case of that name.
+    /// Returns the case of that name.
     pub(super) fn named(name: &str) -> Option<Case> {
         cases().find(|case| case.name == name)
     }

@@ -23,7 +23,7 @@ pub struct Contender {
 }
 
 impl Contender {
-    /// A subject whose workers are processes.
+    /// Returns a subject whose workers are processes.
     pub fn processes<S: SharedArray + 'static>(name: &'static str) -> Self {
         Self {
             name,
@@ -33,7 +33,7 @@ impl Contender {
         }
     }
 
-    /// A subject whose workers are threads of this process; `make` gives each its access to one new array.
+    /// Returns a subject whose workers are threads of this process; `make` gives each its access to one new array.
     pub fn threads<A: Array + Send + 'static>(
         name: &'static str,
         make: fn(elements: usize, workers: usize) -> Vec<A>,
@@ -91,7 +91,7 @@ fn parent<S: SharedArray>(args: &BenchArgs, job: &Job) -> Result<Vec<Tally>, Ben
     Ok(tallies)
 }
 
-/// The other workers, each with the array at hand.
+/// Returns the other workers, each with the array at hand.
 fn join_all(args: &BenchArgs, job: &Job) -> Result<Vec<Partner>, BenchError> {
     let start = |worker| Partner::start(args, &job.of_worker(worker).text());
     let mut partners = (1..job.workers).map(start).collect::<Result<Vec<_>, _>>()?;

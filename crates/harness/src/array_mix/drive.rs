@@ -160,7 +160,7 @@ pub(super) fn check(job: &Job, total: u64, tallies: &[Tally]) -> Result<(), Benc
     )))
 }
 
-/// The time of an operation, for one worker.
+/// Returns the time of an operation, for one worker.
 pub(super) fn timing(tallies: &[Tally]) -> Timing {
     let mean = |f: fn(&Tally) -> f64| tallies.iter().map(f).sum::<f64>() / tallies.len() as f64;
     let ops = mean(|t| t.ops as f64);
@@ -172,7 +172,7 @@ pub(super) fn timing(tallies: &[Tally]) -> Timing {
     }
 }
 
-/// The time of a query in milliseconds, the mean of the workers' medians, if there were any.
+/// Returns the time of a query in milliseconds, the mean of the workers' medians, if there were any.
 pub(super) fn query_ms(tallies: &[Tally]) -> Option<f64> {
     let (mut ns, mut workers) = (0.0, 0.0);
     for tally in tallies.iter().filter(|tally| tally.queries > 0) {

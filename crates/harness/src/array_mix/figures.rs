@@ -42,7 +42,7 @@ fn groups(lines: &[Line]) -> Vec<(&'static str, usize)> {
     groups
 }
 
-/// A curve for each subject.
+/// Returns a curve for each subject.
 fn curves(
     lines: &[Line],
     mix: &str,

@@ -24,7 +24,7 @@ pub(super) struct Job {
 }
 
 impl Job {
-    /// The parent's part of one run.
+    /// Returns the parent's part of one run.
     pub(super) fn new(
         subject: &str,
         case: &Case,

@@ -3,7 +3,7 @@
 use super::case::{Case, cases};
 use crate::report::Line;
 
-/// The tables of all figures.
+/// Returns the tables of all figures.
 pub(super) fn render(lines: &[Line]) -> String {
     let mut out = String::new();
     let mut groups: Vec<(&str, usize)> = Vec::new();
@@ -44,7 +44,7 @@ fn throughput(line: &Line, lines: &[Line]) -> Option<String> {
     })
 }
 
-/// All workers' throughput as a multiple of one worker's without synchronisation.
+/// Returns all workers' throughput as a multiple of one worker's without synchronisation.
 pub(super) fn speedup(line: &Line, lines: &[Line]) -> Option<f64> {
     let alone = lines
         .iter()

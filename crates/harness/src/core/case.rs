@@ -60,7 +60,7 @@ impl Case {
     /// The cases that encode keys.
     pub const ENCODE: [Case; 3] = [Case::EncodeInt, Case::EncodeBin20, Case::EncodeAtomInt];
 
-    /// Every case, in the order of the tables.
+    /// Returns every case, in the order of the tables.
     pub fn all() -> impl Iterator<Item = Case> {
         Self::POINTS
             .into_iter()

@@ -252,7 +252,7 @@ fn series_of(series: &mut Vec<(Case, Series)>, case: Case) -> &mut Series {
     &mut series[at].1
 }
 
-/// The point cases asked for.
+/// Returns the point cases asked for.
 fn wanted(args: &BenchArgs) -> Vec<Case> {
     Case::POINTS
         .into_iter()
@@ -260,7 +260,7 @@ fn wanted(args: &BenchArgs) -> Vec<Case> {
         .collect()
 }
 
-/// The point cases that must run for the wanted ones to be possible.
+/// Returns the point cases that must run for the wanted ones to be possible.
 fn needed(wanted: &[Case]) -> Vec<Case> {
     Case::POINTS
         .into_iter()

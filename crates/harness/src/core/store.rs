@@ -37,10 +37,10 @@ pub trait TermKey: Sync + 'static {
     /// The form by which the store looks it up.
     type As: AsKey;
 
-    /// The key to look up.
+    /// Returns the key to look up.
     fn as_key(&self) -> Self::As;
 
-    /// The key as an element of a tuple.
+    /// Returns the key as an element of a tuple.
     fn term(&self) -> Term;
 }
 

@@ -34,13 +34,13 @@ pub trait Subject<K>: Sync + Sized + 'static {
     /// Whether [`Subject::remove`] tells if there was something; else it is not checked.
     const TELLS_REMOVED: bool = true;
 
-    /// An empty map that knows nothing of how large it will become.
+    /// Returns an empty map that knows nothing of how large it will become.
     fn new() -> Self;
 
     /// Puts the value under the key, whatever was there.
     fn insert(&self, key: &K, value: u64);
 
-    /// The value under the key.
+    /// Returns the value under the key.
     fn get(&self, key: &K) -> Option<u64>;
 
     /// Takes the key out; true if it was there.

@@ -6,7 +6,7 @@ use crate::report::Line;
 /// The case that has no time.
 const BYTES: &str = Case::Bytes.name();
 
-/// The tables of all figures: one for each kind of keys and number of threads, one for memory.
+/// Returns the tables of all figures: one for each kind of keys and number of threads, one for memory.
 pub(super) fn render(lines: &[Line]) -> String {
     let mut out = String::new();
     let mut groups: Vec<(&str, usize, usize)> = Vec::new();

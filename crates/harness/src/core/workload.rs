@@ -67,7 +67,7 @@ struct Maker<'a, K> {
 }
 
 impl<K> Workload<K> {
-    /// A workload of `cases` (in the order of [`Case::POINTS`]; it starts with `Insert`) over a table of
+    /// Returns a workload of `cases` (in the order of [`Case::POINTS`]; it starts with `Insert`) over a table of
     /// `entries` keys of a range of twice as many.
     pub(super) fn new(
         kind: &KeyKind<K>,
@@ -146,7 +146,7 @@ impl<K> Maker<'_, K> {
             .filter(move |&&i| u64::from(i) % self.threads == thread)
     }
 
-    /// The cases that draw `ops` keys for each thread.
+    /// Returns the cases that draw `ops` keys for each thread.
     fn draws(&mut self, case: Case, thread: u64) -> List<K> {
         if let Some(share) = case.lookup_share() {
             return self.mix(share, thread);
@@ -201,7 +201,7 @@ impl<K> Maker<'_, K> {
         list
     }
 
-    /// The same keys for every thread: eight neighbours in the middle of the range.
+    /// Returns the same keys for every thread: eight neighbours in the middle of the range.
     fn hot(&mut self) -> Vec<List<K>> {
         let from = self.range / 2;
         let make = |i| (self.kind.make)(i);

@@ -80,12 +80,12 @@ impl<'a> Chart<'a> {
         ((self.rows.len() + 2) * 9).max(longest.unwrap_or(0) * 7)
     }
 
-    /// The left edge of a row's bar in a cluster.
+    /// Returns the left edge of a row's bar in a cluster.
     fn left(&self, row: usize, cluster: usize) -> f64 {
         cluster as f64 + (row as f64 + 1.0) / (self.rows.len() as f64 + 2.0)
     }
 
-    /// The cluster whose middle is at `x`, or nothing.
+    /// Returns the cluster whose middle is at `x`, or nothing.
     fn name_at(&self, x: f64) -> &'a str {
         let middle = (x.fract() - 0.5).abs() < 0.01;
         self.clusters

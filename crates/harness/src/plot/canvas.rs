@@ -9,7 +9,7 @@ use plotters::prelude::*;
 /// A place to draw on, as plotters has it.
 pub(super) type Canvas<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
-/// A white page of that size.
+/// Returns a white page of that size.
 pub(super) fn canvas(file: &Path, size: (u32, u32)) -> Result<Canvas<'_>, Box<dyn Error>> {
     let root = SVGBackend::new(file, size).into_drawing_area();
     root.fill(&WHITE)?;

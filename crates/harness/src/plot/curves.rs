@@ -41,7 +41,7 @@ pub(super) fn draw(file: &Path, figure: &Figure, curves: &[Curve]) -> Result<(),
     Ok(())
 }
 
-/// The range of the horizontal axis, and the top of the vertical one.
+/// Returns the range of the horizontal axis, and the top of the vertical one.
 fn bounds(curves: &[Curve]) -> ((f64, f64), f64) {
     let points = || curves.iter().flat_map(|curve| &curve.points);
     let low = points().map(|p| p.0).fold(f64::INFINITY, f64::min);

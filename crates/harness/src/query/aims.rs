@@ -46,7 +46,7 @@ pub fn aims(lines: &[Line]) -> Vec<Aim> {
     ours.filter_map(|line| aim(line, lines)).collect()
 }
 
-/// The aim that a line of Fyris is judged by.
+/// Returns the aim that a line of Fyris is judged by.
 pub(super) fn aim(line: &Line, lines: &[Line]) -> Option<Aim> {
     let case = Case::ALL
         .into_iter()

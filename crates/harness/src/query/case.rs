@@ -40,7 +40,7 @@ impl Case {
         Case::SelectRange100,
     ];
 
-    /// The name in the vocabulary.
+    /// Returns the name in the vocabulary.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::SelectGuard => "select_guard",

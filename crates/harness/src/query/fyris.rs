@@ -39,7 +39,7 @@ pub(super) struct Filled {
 }
 
 impl Filled {
-    /// A table of `n` objects.
+    /// Returns a table of `n` objects.
     pub(super) fn new(table_type: TableType, kind: Kind, n: usize) -> Result<Filled, BenchError> {
         let owner = Store::new().owner();
         let table = owner
@@ -154,7 +154,7 @@ impl Filled {
         })
     }
 
-    /// The specification that lets half of the objects through.
+    /// Returns the specification that lets half of the objects through.
     fn half(&self, body: &str) -> Result<MatchSpec, BenchError> {
         let (head, half) = (self.kind.head("'$1'", "'$2'"), self.n / 2);
         compiled(&format!("[{{{head},[{{'<','$2',{half}}}],[{body}]}}]"))

@@ -15,7 +15,7 @@ impl Kind {
     /// Both.
     pub(super) const ALL: [Kind; 2] = [Kind::Int, Kind::Bin];
 
-    /// The kind of keys, in the vocabulary.
+    /// Returns the kind of keys, in the vocabulary.
     pub(super) fn keys(self) -> &'static str {
         match self {
             Kind::Int => "term_int",
@@ -39,7 +39,7 @@ impl Kind {
         }
     }
 
-    /// The key of a number.
+    /// Returns the key of a number.
     pub(super) fn key(self, k: usize) -> Term {
         match self {
             Kind::Int => Term::Int(k as i64),
@@ -55,7 +55,7 @@ impl Kind {
         }
     }
 
-    /// The object of a number below `n`; the second elements are a permutation of the numbers.
+    /// Returns the object of a number below `n`; the second elements are a permutation of the numbers.
     pub(super) fn object(self, k: usize, n: usize) -> Term {
         let mut elements = vec![self.key(k), Term::Int((k * 7 % n) as i64)];
         if self == Kind::Bin {
@@ -64,7 +64,7 @@ impl Kind {
         Term::Tuple(elements)
     }
 
-    /// A head with these for the key and the second element.
+    /// Returns a head with these for the key and the second element.
     pub(super) fn head(self, key: &str, second: &str) -> String {
         match self {
             Kind::Int => format!("{{{key},{second}}}"),

@@ -3,7 +3,7 @@
 use super::aims;
 use crate::report::Line;
 
-/// A table for each kind of table measured.
+/// Returns a table for each kind of table measured.
 pub(super) fn render(lines: &[Line]) -> String {
     let mut out = String::new();
     let mut groups: Vec<(Option<&str>, &str)> = Vec::new();

@@ -7,7 +7,7 @@ pub(super) struct Line {
     pub(super) slope: f64,
 }
 
-/// The line closest to the points by *relative* error: noise grows with the time measured, and with plain least
+/// Returns the line closest to the points by *relative* error: noise grows with the time measured, and with plain least
 /// squares the largest number of pages would decide the fixed cost.
 pub(super) fn fit(points: &[(f64, f64)]) -> Line {
     let (mut w, mut wx, mut wy, mut wxx, mut wxy) = (0.0, 0.0, 0.0, 0.0, 0.0);

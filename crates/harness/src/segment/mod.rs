@@ -93,7 +93,7 @@ fn measure(args: &BenchArgs, case: &Case, cpus: &Cpus) -> Result<f64, BenchError
     }
 }
 
-/// A line for each case, in units of the first two.
+/// Returns a line for each case, in units of the first two.
 fn lines(cases: &[&Case], series: &[Series]) -> Vec<Line> {
     let median = |name: &str| {
         let at = cases.iter().position(|case| case.name == name);

@@ -48,7 +48,7 @@ pub(super) struct Stage {
     value: u64,
 }
 
-/// A random order of the pages, the same in every process.
+/// Returns a random order of the pages, the same in every process.
 pub(super) fn order(pages: usize) -> Vec<usize> {
     let mut order: Vec<usize> = (0..pages).collect();
     Rng::new(7).shuffle(&mut order);
@@ -60,7 +60,7 @@ pub(super) fn warm_ns(start: Instant) -> f64 {
     start.elapsed().as_nanos() as f64
 }
 
-/// The options of both ends.
+/// Returns the options of both ends.
 pub(super) fn options(declared: bool) -> Options {
     let options = Options::new();
     if declared {
@@ -120,37 +120,37 @@ impl Stage {
         Ok(())
     }
 
-    /// The next pages of the order: places in it, for the partner.
+    /// Returns the next pages of the order: places in it, for the partner.
     pub(super) fn next_places(&mut self, count: usize) -> (usize, usize) {
         let start = self.cursor;
         self.cursor = (start + count) % self.order.len();
         (start, count)
     }
 
-    /// The pages at these places.
+    /// Returns the pages at these places.
     pub(super) fn pages(&self, (start, count): (usize, usize)) -> Vec<usize> {
         let all = self.order.iter().copied().cycle();
         all.skip(start).take(count).collect()
     }
 
-    /// The next pages of the order.
+    /// Returns the next pages of the order.
     pub(super) fn next_pages(&mut self, count: usize) -> Vec<usize> {
         let places = self.next_places(count);
         self.pages(places)
     }
 
-    /// The same pages, whenever it is called.
+    /// Returns the same pages, whenever it is called.
     pub(super) fn hot_pages(&self, count: usize) -> Vec<usize> {
         self.order[..count].to_vec()
     }
 
-    /// A value that nobody has written yet.
+    /// Returns a value that nobody has written yet.
     pub(super) fn next_value(&mut self) -> u64 {
         self.value += 1;
         self.value
     }
 
-    /// The value last given out.
+    /// Returns the value last given out.
     pub(super) fn value(&self) -> u64 {
         self.value
     }
@@ -227,7 +227,7 @@ pub(super) fn write_word(bytes: &mut [u8], page: usize, word: usize, value: u64)
     bytes[at..at + WORD].copy_from_slice(&value.to_ne_bytes());
 }
 
-/// A word of a page.
+/// Returns a word of a page.
 pub(super) fn read_word(bytes: &[u8], page: usize, word: usize) -> u64 {
     u64::from_ne_bytes(bytes.as_chunks().0[page * PAGE / WORD + word])
 }

@@ -3,7 +3,7 @@
 use super::case::{CASES, IN_C, IN_M};
 use crate::report::Line;
 
-/// The table of all figures.
+/// Returns the table of all figures.
 pub(super) fn render(lines: &[Line]) -> String {
     let wide = CASES.iter().map(|case| case.what.len()).max().unwrap_or(0);
     let name = CASES.iter().map(|case| case.name.len()).max().unwrap_or(0);

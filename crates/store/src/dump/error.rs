@@ -266,7 +266,7 @@ impl Damage {
 impl DumpError {
     /// Returns the `Reason` of the `{error, Reason}` that OTP gives.
     ///
-    /// Where OTP raises `badarg` instead of returning an error ([`DumpError::raises`]), that atom.
+    /// If OTP raises `badarg` instead of returning an error ([`DumpError::raises`]), this is that atom.
     pub fn reason(&self) -> Term {
         match self {
             DumpError::Read { path, source } => pair("read_error", file_error(path, source)),
@@ -297,12 +297,12 @@ impl DumpError {
         }
     }
 
-    /// `{error, Reason}`.
+    /// Returns `{error, Reason}`.
     pub fn to_term(&self) -> Term {
         pair("error", self.reason())
     }
 
-    /// Does OTP raise the reason as an exception of class `error` here, rather than return it?
+    /// Returns whether OTP raises the reason as an exception of class `error` here, rather than returning it.
     pub fn raises(&self) -> bool {
         match self {
             DumpError::BadObject { .. } | DumpError::Encode(_) => true,
@@ -353,7 +353,7 @@ fn pair(tag: &str, value: Term) -> Term {
     Term::Tuple(vec![atom(tag), value])
 }
 
-/// `{file_error, File, Posix}`.
+/// Returns `{file_error, File, Posix}`.
 fn file_error(path: &Path, error: &io::Error) -> Term {
     let code = Atom::new(posix::name(error)).map_or_else(|_| atom("unknown"), Term::Atom);
     Term::Tuple(vec![atom("file_error"), file_name(path), code])
@@ -367,7 +367,7 @@ fn beginning(found: &[u8]) -> String {
     }
 }
 
-/// A path as Erlang has it: a list of code points.
+/// Returns a path as Erlang has it: a list of code points.
 fn file_name(path: &Path) -> Term {
     Term::List(
         path.to_string_lossy()

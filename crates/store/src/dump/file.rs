@@ -52,7 +52,7 @@ impl NewFile {
             return Err(ErrorKind::IsADirectory.into());
         }
         let (to, old) = target(path)?;
-        // Nobody else may look into the new file before it has the permissions of the old one.
+        // No other user may look into the new file before it has the permissions of the old one.
         let mode = if old.is_some() { 0o600 } else { 0o666 };
         let (at, file) = open_beside(&to, mode)?;
         let new = NewFile {
@@ -137,7 +137,8 @@ impl OldFile {
     }
 }
 
-/// The access control list of a file that has one. Without it the group would get what the list gives to others.
+/// Returns the access control list of a file that has one. Without it the group would get what the list gives to
+/// others.
 fn access_list(file: &File) -> io::Result<Option<Vec<u8>>> {
     // The largest that the kernel hands out.
     let mut list = vec![0; 64 * 1024];
@@ -166,7 +167,7 @@ fn target(path: &Path) -> io::Result<(PathBuf, Option<OldFile>)> {
     }
 }
 
-/// The path at the end of a chain of symbolic links, of which the last leads to no file.
+/// Returns the path at the end of a chain of symbolic links, of which the last leads to no file.
 fn follow_links(path: &Path) -> io::Result<PathBuf> {
     let mut at = path.to_path_buf();
     for _ in 0..MAX_LINKS {
@@ -232,7 +233,7 @@ mod tests {
 
     use super::*;
 
-    /// A folder with a file `dump` of the given mode.
+    /// Returns a folder with a file `dump` of the given mode.
     fn folder(mode: u32) -> (TempDir, PathBuf) {
         let folder = tempdir().unwrap();
         let path = folder.path().join("dump");
@@ -271,11 +272,11 @@ mod tests {
         replace(&folder.path().join("n".repeat(255))).unwrap();
     }
 
-    /// A private file of mode 0600 used to become one of 0644, which everybody could read.
+    /// A private file of mode 0600 used to become one of 0644, which every user could read.
     #[test]
     fn owner_and_permissions_stay() {
         let (_folder, path) = folder(0o640);
-        // Only root can give a file away; the permissions are to stay for everybody.
+        // Only root can give a file away; the permissions are to stay, whichever user runs this.
         let given = std::os::unix::fs::chown(&path, Some(1), Some(2)).is_ok();
         replace(&path).unwrap();
         let meta = fs::metadata(&path).unwrap();

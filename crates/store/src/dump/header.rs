@@ -90,7 +90,7 @@ impl Header {
         self.offset
     }
 
-    /// Is `item` among the extended information?
+    /// Returns whether `item` is among the extended information.
     pub(super) fn promises(&self, item: &str) -> bool {
         match self.get("extended_info") {
             Some(Term::List(items)) => items.iter().any(|i| is_atom(i, item)),
@@ -107,7 +107,7 @@ impl Header {
         }
     }
 
-    /// Major and minor, 0 where the description has none.
+    /// Returns the major and minor version, 0 where the description has none.
     pub(super) fn version(&self) -> (Term, Term) {
         let part = |name| self.get(name).cloned().unwrap_or(Term::Int(0));
         (part("major_version"), part("minor_version"))
@@ -142,7 +142,7 @@ impl Header {
         })
     }
 
-    /// As [`Header::info`], with 0 for the size, which takes no part in making the table.
+    /// Works as [`Header::info`], with 0 for the size, which takes no part in making the table.
     pub(super) fn info_but_size(&self) -> Result<DumpInfo, Damage> {
         Ok(DumpInfo {
             name: self.value("name", |t| match t {
@@ -165,7 +165,7 @@ impl Header {
         })
     }
 
-    /// The option of this name; false where the dump does not have it, as old ones do not.
+    /// Returns the option of this name; false where the dump does not have it, as old ones do not.
     pub(super) fn is_on(&self, name: &str) -> Result<bool, Damage> {
         match self.get(name) {
             None => Ok(false),
@@ -181,7 +181,7 @@ impl Header {
     }
 }
 
-/// The description that Fyris writes: `info` is what `ets:info/1` would list.
+/// Returns the description that Fyris writes: `info` is what `ets:info/1` would list.
 pub(super) fn describe(mut info: Vec<Term>, extended_info: Term) -> Term {
     info.push(pair("major_version", Term::Int(1)));
     info.push(pair("minor_version", Term::Int(0)));
@@ -189,12 +189,12 @@ pub(super) fn describe(mut info: Vec<Term>, extended_info: Term) -> Term {
     Term::Tuple(info)
 }
 
-/// `{name, Value}`.
+/// Returns `{name, Value}`.
 pub(super) fn pair(name: &str, value: Term) -> Term {
     Term::Tuple(vec![Term::atom(name), value])
 }
 
-/// The value, if `term` is `{name, Value}`.
+/// Returns the value, if `term` is `{name, Value}`.
 pub(super) fn named<'t>(term: &'t Term, name: &str) -> Option<&'t Term> {
     match term {
         Term::Tuple(pair) => match &pair[..] {

@@ -50,7 +50,7 @@ impl Store {
         self.file2tab_watched(caller, path, options, &mut unwatched)
     }
 
-    /// As [`Store::file2tab`], telling `watch` how far it has come.
+    /// Works as [`Store::file2tab`], and tells `watch` how far it has come.
     ///
     /// # Errors
     ///
@@ -67,7 +67,7 @@ impl Store {
         self.load_dump(caller, file, length, path, options, watch)
     }
 
-    /// As [`Store::file2tab_watched`], from any input; `path` is for messages, `length` that of the
+    /// Works as [`Store::file2tab_watched`], from any input; `path` is for messages, `length` that of the
     /// input in bytes, where known.
     ///
     /// # Errors
@@ -94,7 +94,7 @@ impl Store {
         })
     }
 
-    /// A table such as the dump describes.
+    /// Makes a table such as the dump describes.
     fn table_like(
         &self,
         caller: ProcessId,
@@ -123,7 +123,7 @@ impl Store {
 }
 
 impl Owner {
-    /// As [`Store::file2tab`], for this owner.
+    /// Works as [`Store::file2tab`], for this owner.
     ///
     /// # Errors
     ///
@@ -137,7 +137,7 @@ impl Owner {
     }
 }
 
-/// `tabfile_info/1`: what a dump says of its table. Reads no more than its beginning.
+/// `tabfile_info/1`: returns the description of the table in a dump. Reads no more than the dump's beginning.
 ///
 /// # Errors
 ///
@@ -149,7 +149,7 @@ pub fn tabfile_info(path: impl AsRef<Path>) -> Result<Header, DumpError> {
     Ok(objects.header().clone())
 }
 
-/// The file and its length; a length is known of regular files only.
+/// Opens the file; returns it and its length, which is known of regular files only.
 fn open(path: &Path) -> Result<(File, Option<u64>), DumpError> {
     let wrap = |source| DumpError::Read {
         path: path.to_path_buf(),
@@ -172,7 +172,7 @@ fn capacity(header: &Header, length: Option<u64>) -> usize {
     usize::try_from(said.min(most)).unwrap_or(0)
 }
 
-/// The options that the dump asks for: those that OTP restores.
+/// Returns the options that the dump asks for: those that OTP restores.
 fn like(info: &DumpInfo, header: &Header) -> Result<Options, Damage> {
     let writes = match header.get("write_concurrency") {
         Some(Term::Atom(word)) if word.as_str() == "auto" => WriteConcurrency::Auto,
@@ -202,7 +202,7 @@ struct Unfinished {
 impl Drop for Unfinished {
     fn drop(&mut self) {
         if !self.done {
-            // It may be gone already, deleted by somebody else.
+            // It may be gone already, deleted by another process.
             let _ = self.table.delete();
         }
     }

@@ -157,22 +157,22 @@ impl<'p, R: Read> Objects<'p, R> {
         })
     }
 
-    /// The description of the table.
+    /// Returns the description of the table.
     pub(super) fn header(&self) -> &Header {
         &self.header
     }
 
-    /// Bytes of the file consumed so far.
+    /// Returns the number of bytes of the file consumed so far.
     pub(super) fn offset(&self) -> u64 {
         self.log.offset()
     }
 
-    /// Length of the file in bytes, where known.
+    /// Returns the length of the file in bytes, where known.
     pub(super) fn length(&self) -> Option<u64> {
         self.log.length()
     }
 
-    /// Objects met so far.
+    /// Returns the number of objects met so far.
     pub(super) fn count(&self) -> u64 {
         self.count
     }
@@ -204,13 +204,13 @@ impl<'p, R: Read> Objects<'p, R> {
         }
     }
 
-    /// The object that [`Objects::advance`] moved to.
+    /// Returns the object that [`Objects::advance`] moved to.
     #[inline]
     pub(super) fn object(&self) -> Item<'_> {
         self.log.item()
     }
 
-    /// The object as a term.
+    /// Returns the object as a term.
     #[cold]
     pub(super) fn decode(&mut self) -> Result<Term, DecodeError> {
         let decoded = self
@@ -219,8 +219,8 @@ impl<'p, R: Read> Objects<'p, R> {
         decoded.map(|(object, _)| object)
     }
 
-    /// The present object does not decode: the error, or when salvaging a note. In a dump with an MD5 the
-    /// error has to wait for the end: only if there is an end mark it is a matter of the sum.
+    /// Returns the error of a present object that does not decode, or notes it when salvaging. In a dump with an MD5
+    /// the error has to wait for the end: only if there is an end mark it is a matter of the sum.
     #[cold]
     pub(super) fn undecodable(&mut self, source: DecodeError) -> Result<(), DumpError> {
         let damage = Damage::Term {
@@ -240,7 +240,7 @@ impl<'p, R: Read> Objects<'p, R> {
         Ok(())
     }
 
-    /// The table does not take the present object: the error, or when salvaging a note.
+    /// Returns the error of a present object that the table does not take, or notes it when salvaging.
     #[cold]
     pub(super) fn unacceptable(&mut self, error: Error) -> Result<(), DumpError> {
         let offset = self.log.item().offset;
@@ -261,7 +261,7 @@ impl<'p, R: Read> Objects<'p, R> {
         }
     }
 
-    /// All objects are read: checks what the dump says of itself, and tells what was left out.
+    /// Checks the dump's end mark after all objects are read; returns what was left out.
     pub(super) fn finish(mut self) -> Result<Salvage, DumpError> {
         if let Some(Footer {
             offset,
@@ -343,7 +343,7 @@ impl<'p, R: Read> Objects<'p, R> {
         Ok(())
     }
 
-    /// An end mark that says more than was promised: a promise was damaged.
+    /// Refuses an end mark that says more than the description has promised: the promise was damaged.
     fn check_promises(&self, offset: u64) -> Result<(), DumpError> {
         let Some(footer) = &self.footer else {
             return Ok(());
@@ -357,7 +357,7 @@ impl<'p, R: Read> Objects<'p, R> {
         Ok(())
     }
 
-    /// The log is damaged here: the error, or when salvaging a note and on to the next item.
+    /// Returns the error of a log that is damaged here; when salvaging, notes it and moves on to the next item.
     #[cold]
     fn damaged_log(&mut self, error: LogError) -> Result<(), DumpError> {
         if self.verify || !error.is_damage() {
@@ -374,11 +374,11 @@ impl<'p, R: Read> Objects<'p, R> {
             .map_err(|error| DumpError::reading(self.path, error))
     }
 
-    /// Is the present item the end mark? If so, it is remembered.
+    /// Returns whether the present item is the end mark; if so, keeps it.
     #[cold]
     fn at_footer(&mut self) -> bool {
         let item = self.log.item();
-        // What is no end mark is decoded again, and counted then.
+        // An item that is no end mark is decoded again, and counted then.
         let mut budget = InflateBudget::new(END_MARK);
         let mark = etf::decode_prefix_within(item.bytes, &mut budget);
         let Ok((Term::List(mut mark), _)) = mark else {
@@ -399,7 +399,7 @@ impl<'p, R: Read> Objects<'p, R> {
         is_mark
     }
 
-    /// Nothing may follow the end mark.
+    /// Refuses, or notes when salvaging, anything that follows the end mark.
     fn end(&mut self) -> Result<(), DumpError> {
         let offset = self.offset();
         let more = match self.log.advance() {
@@ -424,7 +424,7 @@ impl Footer {
     }
 }
 
-/// Does the term begin as an end mark may, a list or something compressed?
+/// Returns whether the term begins as an end mark may: as a list or as a compressed term.
 #[inline]
 fn may_be_footer(bytes: &[u8]) -> bool {
     matches!(bytes, [VERSION, LIST_TAG | COMPRESSED_TAG, ..])

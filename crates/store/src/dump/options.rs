@@ -61,7 +61,7 @@ impl SaveOptions {
         Ok(())
     }
 
-    /// The list under `extended_info` in a dump.
+    /// Returns the list under `extended_info` in a dump.
     pub(super) fn extended_info(&self) -> Term {
         let count = self.object_count.then(|| Term::atom("object_count"));
         let sum = self.md5sum.then(|| Term::atom("md5sum"));
@@ -133,7 +133,7 @@ fn list(term: &Term) -> Result<&[Term], DumpError> {
     }
 }
 
-/// The name and value of a pair `{name, Value}`.
+/// Returns the name and value of a pair `{name, Value}`.
 fn named(option: &Term) -> Option<(&'static str, &Term)> {
     match option {
         Term::Tuple(pair) => match &pair[..] {

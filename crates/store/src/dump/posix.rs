@@ -2,7 +2,7 @@
 
 use std::io::{Error, ErrorKind};
 
-/// The name of the error: `enoent`, `eacces`, ...
+/// Returns the name of the error: `enoent`, `eacces`, ...
 pub(super) fn name(error: &Error) -> &'static str {
     match error.kind() {
         ErrorKind::NotFound => "enoent",

@@ -38,7 +38,7 @@ impl Table {
         self.tab2file_watched(path, options, &mut unwatched)
     }
 
-    /// As [`Table::tab2file`], telling `watch` how far it has come.
+    /// Works as [`Table::tab2file`], and tells `watch` how far it has come.
     ///
     /// # Errors
     ///
@@ -64,8 +64,8 @@ impl Table {
     }
 }
 
-/// Why the file cannot be made or take its name. What stands there and cannot be replaced has an
-/// answer of its own.
+/// Returns the error of a file that cannot be made or take its name. A file that is there and cannot be replaced has
+/// an error of its own.
 fn refused(path: &Path, source: io::Error) -> DumpError {
     let path = path.to_path_buf();
     match path.symlink_metadata() {
@@ -90,7 +90,7 @@ impl<'p, W: Write + Seek> Saving<'p, W> {
         }
     }
 
-    /// Description, objects, end mark. Returns the number of objects.
+    /// Writes the description, the objects and the end mark. Returns the number of objects.
     fn table(
         &mut self,
         table: &Table,

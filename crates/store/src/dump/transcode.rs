@@ -2,8 +2,8 @@
 //!
 //! Most objects in most tables are flat tuples of numbers, atoms and binaries. These are handed to the
 //! table's [`Loader`] element by element while the external format is read: no tree of terms is built.
-//! Whatever is not flat, or not right, is left to the decoder of [`fyris_term::etf`], which also finds
-//! the words for what is wrong; so this path has no errors of its own, it only gives up.
+//! Objects that are not flat, or malformed, are left to the decoder of [`fyris_term::etf`], which also describes the
+//! error; so this path has no errors of its own, it only gives up.
 
 use fyris_term::{Term, etf};
 
@@ -81,7 +81,7 @@ fn element<'b>(bytes: &'b [u8], loader: &mut Loader<'_>) -> Option<&'b [u8]> {
     Some(rest)
 }
 
-/// An integer of at most 64 bits.
+/// Reads an integer of at most 64 bits; returns it and the bytes behind it.
 #[inline]
 fn integer(bytes: &[u8]) -> Option<(i64, &[u8])> {
     match bytes {
@@ -103,7 +103,7 @@ fn binary(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     }
 }
 
-/// An atom, float or bignum: terms that hold no others, decoded by the decoder.
+/// Reads an atom, float or bignum, terms that hold no others, by the decoder; returns it and the bytes behind it.
 fn leaf(bytes: &[u8]) -> Option<(Term, &[u8])> {
     match *bytes.first()? {
         SMALL_BIG | NEW_FLOAT | ATOM | SMALL_ATOM | ATOM_UTF8 | SMALL_ATOM_UTF8 => {}
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
     use crate::{Options, Store};
 
-    /// The short way and the long one store the same object.
+    /// Asserts that the short way and the long one store the same object.
     fn same(object: Term, keypos: usize, flat: bool) {
         let store = Store::new();
         let owner = store.owner();

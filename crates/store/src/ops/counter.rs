@@ -18,9 +18,9 @@ const MAX_BITS: u64 = 1 << 22;
 /// One step of `update_counter`: an increment, and what to do at a limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CounterOp {
-    /// Which element, from 1; `None` for the one behind the key.
+    /// The position of the element, from 1; `None` for the element behind the key.
     pub position: Option<usize>,
-    /// What is added: an integer of any size.
+    /// The increment: an integer of any size.
     pub increment: Term,
     /// Threshold and the value to set when the sum is beyond it: above for an increment of 0 or
     /// more, below for a negative one.
@@ -53,7 +53,7 @@ impl CounterOp {
         }
     }
 
-    /// `{Pos, Incr}` or `{Pos, Incr, Threshold, SetTo}`.
+    /// Reads `{Pos, Incr}` or `{Pos, Incr, Threshold, SetTo}`.
     ///
     /// # Errors
     ///
@@ -99,7 +99,7 @@ impl CounterOp {
         }
     }
 
-    /// The element's new value.
+    /// Returns the element's new value.
     fn apply(&self, old: &Term) -> Result<Term> {
         let sum = sum(old, &self.increment)?;
         let Some((threshold, value)) = &self.limit else {

@@ -1,9 +1,9 @@
 //! Deleting and replacing objects that a scan has found.
 //!
-//! What a scan found may have been replaced before its slot is taken. In a table with one object a key the change is
-//! made only if the slot holds what was judged, else what it holds now is judged anew; so no judgement
-//! runs under a slot's protection, and none is acted upon that has become wrong. In a bag objects come and go but
-//! do not change, so those that were judged, and are still there, are changed.
+//! An object that a scan has found may have been replaced before its slot is taken. In a table with one object a key
+//! the change is made only if the slot still holds the object that was judged; otherwise the present object is judged
+//! anew. So no judgement runs under a slot's protection, and no outdated judgement is acted upon. In a bag objects come
+//! and go but do not change, so the objects that were judged, and are still there, are changed.
 
 use fyris_index::{Entry, Index};
 use fyris_sync::reclaim::Guard;
@@ -77,12 +77,12 @@ where
         let mut words: Vec<u64> = these.iter().map(|record| record.bits()).collect();
         words.sort_unstable();
         let gone = |object: &Member| words.binary_search(&object.record.bits()).is_ok();
-        // The fixes know of the key already: who found it has told them.
+        // The fixes know of the key already: the caller that found it has noted it.
         self.remove_objects(self.key_of(first), (gone, words.len()), || (), pin)
     }
 
-    /// Puts new objects in the places of those old ones of one key that are still there: pairs of old and new. How
-    /// many. For `duplicate_bag`. O(n log n) in the objects of the key.
+    /// Puts new objects in the places of those old ones of one key that are still there, given as pairs of old and new.
+    /// Returns their number. For `duplicate_bag`. O(n log n) in the objects of the key.
     pub(crate) fn replace_these(
         &self,
         pairs: Vec<(RecordPtr, NewRecord)>,
@@ -168,7 +168,7 @@ mod tests {
             }
         }
 
-        /// What the other writer does, once.
+        /// Does the other writer's change, once.
         fn other(&self, write: impl FnOnce(&Hashed, &LocalGuard)) {
             if self.first.take() {
                 write(&self.data, &self.pin);

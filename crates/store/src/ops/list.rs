@@ -21,18 +21,18 @@ type Records = SmallVec<[NewRecord; 1]>;
 /// Cells that one step has taken out of slots: about as many as neighbours lie together.
 type Cells = SmallVec<[PendingPtr; 32]>;
 
-/// How many keys ahead of the one that is being written memory is asked for.
+/// The number of keys, from the one that is being written, whose memory is asked for ahead.
 const AHEAD: usize = 8;
 
 /// Objects by key, in ascending order of keys (ASCENDING).
 struct Groups {
-    /// The last record of each key, where the key is read: of all of them it is the one that is needed to the end.
+    /// The last record of each key, from which the key is read: of all its records it is the one needed to the end.
     keys: Vec<RecordPtr>,
-    /// Those of each key that no slot has yet, in list order.
+    /// The records of each key that no slot has yet, in list order.
     records: Vec<Records>,
 }
 
-/// What to do when another list with one of the keys is being inserted.
+/// The reaction to another list with one of the keys that is being inserted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Patience {
     /// Wait until that is done, however long the other list is.
@@ -45,13 +45,13 @@ pub(crate) enum Patience {
 struct Work {
     /// A record of each key, where the key is read.
     keys: Vec<RecordPtr>,
-    /// What the keys of a table with one object a key will hold.
+    /// The contents that the keys will hold, in a table with one object a key.
     contents: Vec<Content>,
     commit: Commit,
     patience: Patience,
 }
 
-/// How many keys have a cell in their slot, and how many objects and bytes these add.
+/// The number of keys that have a cell in their slot, and the numbers of objects and bytes that these add.
 #[derive(Default)]
 struct Placed {
     keys: usize,
@@ -87,7 +87,7 @@ where
         }
     }
 
-    /// The objects by key.
+    /// Returns the objects by key.
     fn grouped(&self, records: Vec<NewRecord>) -> Groups {
         // Inline objects are materialized once here, and not with every comparison.
         let with_key = |record: NewRecord| (record.ptr(), record);
@@ -113,7 +113,7 @@ where
         groups
     }
 
-    /// Of one key.
+    /// Inserts the only group, the objects of one key; returns whether it did.
     fn insert_group(&self, groups: &mut Groups, only_new: bool, pin: &impl Guard) -> bool {
         let records = &mut groups.records[0];
         let done = self.write(self.key_of(groups.keys[0]), pin, |old| {
@@ -205,7 +205,7 @@ where
         }
         self.unfold(&keys[..placed.keys], commit, pin);
         if done {
-            // What was written through the cells: each of them is out of its slot.
+            // The changes that were written through the cells: each cell is out of its slot.
             let (objects, bytes) = commit.drifted();
             self.account(objects, bytes);
         }
@@ -381,7 +381,7 @@ mod tests {
     type Pairs<'p> = &'p [(i64, i64)];
 
     impl HalfWay {
-        /// `list`, to be inserted where these are there.
+        /// Makes an insertion of `list` into a table that holds `there`, stopped before the decision.
         fn new(kind: TableType, there: Pairs<'_>, list: Pairs<'_>, only_new: bool) -> HalfWay {
             let pin = pin();
             let data = Hashed::new(HashIndex::default(), kind, 1);
@@ -501,7 +501,7 @@ mod tests {
             let there = [(1, 1), (1, 2), (2, 7)];
             let list = [(1, 2), (1, 3), (2, 7), (3, BIG), (3, 5)];
             let half = HalfWay::new(kind, &there, &list, false);
-            // What the list was to repeat goes, so that it adds it after all.
+            // An object that the list was to repeat goes, so that the list adds it after all.
             half.remove_object(1, 2);
             half.insert(1, 4);
             half.insert(1, 3);
@@ -539,7 +539,7 @@ mod tests {
         assert!(half.finish().1);
     }
 
-    /// Who comes when a commit is about to be decided waits for that.
+    /// A writer that comes when a commit is about to be decided waits for the decision.
     #[test]
     fn a_sealed_commit_is_awaited() {
         let half = HalfWay::new(TableType::Bag, &[(1, 1)], &[(1, 2), (2, 2)], false);

@@ -97,7 +97,7 @@ impl Drop for Two {
     fn drop(&mut self) {
         for word in &self.words {
             if let Some(entry) = entry(word.load(Ordering::Relaxed)) {
-                // SAFETY: nobody else has the index any more.
+                // SAFETY: no other thread has the index any more.
                 unsafe { entry.dispose() };
             }
         }
@@ -118,7 +118,7 @@ fn list(value: i64) -> Vec<NewRecord> {
     vec![record(1, value), record(2, value)]
 }
 
-/// A table with `value` under both keys.
+/// Returns a table with `value` under both keys.
 fn table(kind: TableType, value: Option<i64>) -> Arc<Table> {
     let table = Table::new(Two::default(), kind, 1);
     for record in value.map(list).into_iter().flatten() {
@@ -146,13 +146,13 @@ fn key(key: i64) -> KeyBuf {
     KeyBuf::from_int(key)
 }
 
-/// Under one key.
+/// Returns the values under one key.
 fn look(table: &Table, of: i64) -> Vec<i64> {
     let pin = pin();
     values(table, table.get(Exact::of(&key(of)), &pin))
 }
 
-/// Both keys by a scan, which reads the first one first.
+/// Returns the values under both keys by a scan, which reads the first key first.
 fn scan(table: &Table) -> Vec<i64> {
     let (pin, mut found, mut span) = (pin(), Vec::new(), Span::ALL);
     let mut undo = Undo::new(&table.commits, table.kind, &pin);
@@ -163,7 +163,7 @@ fn scan(table: &Table) -> Vec<i64> {
         .collect()
 }
 
-/// Both keys by lookups, the second one first.
+/// Returns the values under both keys by lookups, the second key first.
 fn look_up_both(table: &Table) -> [Vec<i64>; 2] {
     let pin = pin();
     let mut undo = Undo::new(&table.commits, table.kind, &pin);
@@ -197,7 +197,7 @@ fn beside(table: &Arc<Table>, others: &[fn(&Table)], last: fn(&Table)) {
     others.into_iter().for_each(|other| other.join().unwrap());
 }
 
-/// What is counted is what is there.
+/// Asserts that the table counts the objects that are there.
 fn count(table: &Table) {
     let there = [1, 2].map(|key| look(table, key).len());
     assert_eq!(table.len(), there.iter().sum::<usize>());

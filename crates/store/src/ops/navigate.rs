@@ -39,10 +39,10 @@ pub(crate) trait Navigate<K: KeyKind> {
         pin: &impl Guard,
     ) -> Result<Option<Content>>;
 
-    /// The objects of slot `slot`, each by itself; `None` one past the last slot.
+    /// Returns the objects of slot `slot`, each by itself; `None` one past the last slot.
     fn slot(&self, slot: usize, pin: &impl Guard) -> Result<Option<Vec<Content>>>;
 
-    /// As [`Index::scan`], with `back` from the end where there is an order.
+    /// Works as [`Index::scan`], with `back` from the end where there is an order.
     fn scan(
         &self,
         range: Range<'_, K::Key>,
@@ -52,7 +52,7 @@ pub(crate) trait Navigate<K: KeyKind> {
         out: &mut Batch<Slot<K>>,
     ) -> bool;
 
-    /// As [`Index::split`].
+    /// Works as [`Index::split`].
     fn split(&self, parts: usize, pin: &impl Guard, out: &mut Batch<Slot<K>>);
 
     /// Returns about which part of the keys lies in a range; all of them where there is no order.
@@ -203,7 +203,7 @@ impl<I: OrderedIndex<Slot<Order>>> Navigate<Order> for TableData<Order, I> {
 
     fn estimated_share(&self, (from, to): Range<'_, OrderKey>, pin: &impl Guard) -> f64 {
         let end = match to {
-            // What is at or below the bound is what is below the place behind it.
+            // The keys at or below the bound are the keys below the place behind it.
             Bound::Included(key) => self.index.estimated_rank(Bound::Excluded(key), pin),
             Bound::Excluded(key) => self.index.estimated_rank(Bound::Included(key), pin),
             Bound::Unbounded => 1.0,

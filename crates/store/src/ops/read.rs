@@ -16,14 +16,15 @@ where
     I: Index<Slot<K>>,
     Slot<K>: Entry<Key = K::Key>,
 {
-    /// A record as an object; the caller is pinned for as long as it uses it.
+    /// Returns a record as an object; the caller is pinned for as long as it uses it.
     #[inline]
     pub(crate) fn object<'g>(&self, record: RecordPtr) -> Object<'g> {
         object(record, self.keypos)
     }
 }
 
-/// The objects found under a key as terms, in insertion order; the key is the caller's own term where it is the same.
+/// Returns the objects found under a key as terms, in insertion order; the key is the caller's own term where it is the
+/// same.
 pub(crate) fn terms(
     content: Content,
     keypos: usize,

@@ -45,7 +45,7 @@ impl Span {
     }
 }
 
-/// A bound of bytes as one of keys.
+/// Returns a bound of bytes as one of keys.
 pub(crate) fn key_bound<K: KeyKind>(bound: &Bound<Vec<u8>>) -> Bound<&K::Key> {
     bound.as_ref().map(|bytes| K::from_bytes(bytes))
 }

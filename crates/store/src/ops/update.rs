@@ -10,7 +10,7 @@ use crate::record::{NewRecord, RecordPtr, edited, overwritten, with_scratch};
 use crate::slot::{Content, Slot};
 use crate::table_data::{Change, TableData};
 
-/// What an update makes of an object.
+/// The result of an update of an object.
 pub(crate) enum Updated {
     /// Nothing changes.
     Same,
@@ -102,7 +102,7 @@ where
         })
     }
 
-    /// The record of an object's elements.
+    /// Returns the record of an object's elements.
     pub(crate) fn record_of(&self, elements: Vec<Term>) -> Result<NewRecord> {
         let object = Term::Tuple(elements);
         with_scratch(|scratch| scratch.record(&object, self.keypos))

@@ -77,7 +77,7 @@ where
         let Some(old) = old else {
             return self.account(1, record.size() as i64);
         };
-        // Where lengths are equal, the allocator need not be asked.
+        // If the lengths are equal, the sizes are, and the allocator need not be asked.
         if !matches!(old.kind(), Kind::One(old) if old.is_as_long(record)) {
             self.account(0, record.size() as i64 - old.size() as i64);
         }
@@ -145,7 +145,7 @@ where
         removed
     }
 
-    /// The key of a record; the caller is pinned, or owns the record, for as long as it uses it.
+    /// Returns the key of a record; the caller is pinned, or owns the record, for as long as it uses it.
     #[inline]
     pub(crate) fn key_of<'k>(&self, record: RecordPtr) -> &'k K::Key {
         // SAFETY: the caller's promise.

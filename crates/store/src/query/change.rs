@@ -14,7 +14,7 @@ use crate::table::Table;
 use crate::table_data::{AnyTableData, with_data};
 use crate::view::{Live, ReadMany, View};
 
-/// The check of `select_replace` before it touches anything.
+/// Checks a table and a specification for `select_replace`, before it touches anything.
 pub(super) fn check(table: &Table, spec: &MatchSpec) -> Result<()> {
     if table.table_type() == TableType::Bag {
         return Err(Error::WrongType {
@@ -138,7 +138,7 @@ pub(super) fn replace(
     (count, Ok(()))
 }
 
-/// The objects of one key that are to be replaced, with what by.
+/// Returns the objects of one key that are to be replaced, each with its replacement.
 fn judged(
     these: &[RecordPtr],
     judge: impl Fn(RecordPtr) -> Result<Option<NewRecord>>,

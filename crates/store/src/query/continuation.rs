@@ -18,7 +18,7 @@ use crate::table::Table;
 pub struct Chunk {
     /// Exactly `limit` results, fewer only in the last chunk.
     pub results: Vec<Term>,
-    /// Where to go on; `None` stands for `'$end_of_table'`.
+    /// The place of the next chunk; `None` stands for `'$end_of_table'`.
     pub next: Option<Continuation>,
 }
 
@@ -29,16 +29,16 @@ impl Chunk {
     }
 }
 
-/// Where a query in chunks goes on: an owned value, of no thread.
+/// The place where a query in chunks goes on: an owned value, tied to no thread.
 ///
 /// It belongs to the table, not to its name: it goes on after a rename, and fails when the table is deleted, though
-/// another have its name. It survives any change of objects; it may be used again, from the same place. What a chunk of
-/// a table without order has found beyond its limit, a bucket's worth at most, is kept here for the next.
+/// another have its name. It survives any change of objects; it may be used again, from the same place. Results that a
+/// chunk of a table without order has found beyond its limit, a bucket's worth at most, are kept here for the next.
 #[derive(Clone, Debug)]
 pub struct Continuation(Query);
 
 impl Continuation {
-    /// The next chunk.
+    /// Returns the next chunk.
     ///
     /// # Errors
     ///
@@ -47,7 +47,7 @@ impl Continuation {
         chunk(self.0)
     }
 
-    /// The place before the first result of a query, for chunks of `limit`.
+    /// Returns the place before the first result of a query, for chunks of `limit`.
     ///
     /// # Errors
     ///
@@ -59,7 +59,7 @@ impl Continuation {
         Ok(Continuation(query.for_table(table).limit(limit)))
     }
 
-    /// Works on the next chunk, as [`Query::step`] does; `false` when [`Continuation::finish`] has all of it.
+    /// Works on the next chunk, as [`Query::step`] does; returns `false` when [`Continuation::finish`] has all of it.
     ///
     /// # Errors
     ///
@@ -73,7 +73,7 @@ impl Continuation {
         Ok(self.0.step(objects)? && !self.0.is_full())
     }
 
-    /// The chunk that was worked on.
+    /// Returns the chunk that the steps have made.
     pub fn finish(self) -> Chunk {
         cut(self.0)
     }
@@ -84,7 +84,7 @@ impl Continuation {
         Continuation(self.0.for_table(table))
     }
 
-    /// The table.
+    /// Returns the table.
     pub fn table(&self) -> &Table {
         self.0.table()
     }
@@ -94,9 +94,9 @@ impl Continuation {
         self.0.parts().2
     }
 
-    /// As a term, that can be written down and read again while the table lives; without the specification, which
-    /// [`Table::repair_continuation`] is given. Where to go on is written as key bytes, which mean nothing to another
-    /// run of the program.
+    /// Returns a term that can be written down and read again while the table lives, without the specification, which
+    /// [`Table::repair_continuation`] is given. The place is written as key bytes, which mean nothing to another run of
+    /// the program.
     ///
     /// `{fyris_continuation, TableId, Reverse, Limit, Parts, Results}`; a part is a key, a pair of bounds, or
     /// `{waiting, Key, Addresses}`.
@@ -140,13 +140,13 @@ static WORDS: LazyLock<Words> = LazyLock::new(|| {
 });
 
 impl Table {
-    /// The first chunk of a query.
+    /// Returns the first chunk of a query.
     pub(super) fn chunk(&self, query: Query, limit: usize) -> Result<Chunk> {
         check_limit(limit)?;
         chunk(query.for_table(self.by_identity()).limit(limit))
     }
 
-    /// `repair_continuation/2`: a continuation back from its term, with its specification.
+    /// `repair_continuation/2`: returns a continuation back from its term, with its specification.
     ///
     /// # Errors
     ///
@@ -242,7 +242,7 @@ fn to_part(term: &Term) -> Option<Part> {
     }
 }
 
-/// Addresses are looked up and never followed, so they may be anybody's.
+/// Reads a part that waits. Addresses are looked up and never followed, so they may be any numbers.
 fn to_waiting(key: &[u8], addresses: &Term) -> Option<Part> {
     let addresses = addresses.as_list()?.iter().map(to_number);
     let mut addresses: Vec<u64> = addresses.collect::<Option<_>>()?;

@@ -1,7 +1,7 @@
 //! A specification over a list of terms.
 //!
-//! What a term is made of lies anywhere in memory, and looking at it is mostly waiting for that. So it is asked for
-//! some terms ahead, in two steps: the elements of a tuple, and, when those are near, what they point to.
+//! The parts of a term lie anywhere in memory, and looking at them is mostly waiting for memory. So they are prefetched
+//! some terms ahead, in two steps: the elements of a tuple, and, when those are near, the memory that they point to.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ const ELEMENTS: usize = 4;
 /// Terms after which room is made for the values of all the others, by the share that had one.
 const SAMPLE: usize = 1024;
 
-/// `match_spec_run/2`: the values of the terms that match, in their order.
+/// `match_spec_run/2`: returns the values of the terms that match, in their order.
 pub fn match_spec_run(list: &[Term], spec: &MatchSpec) -> Vec<Term> {
     let machine = machine_or_default(&None);
     let mut values = Vec::new();
@@ -40,7 +40,7 @@ pub fn match_spec_run(list: &[Term], spec: &MatchSpec) -> Vec<Term> {
     values
 }
 
-/// The first elements of a term.
+/// Returns the first elements of a term.
 fn elements(term: &Term) -> &[Term] {
     match term {
         Term::Tuple(elements) => &elements[..elements.len().min(ELEMENTS)],
@@ -58,7 +58,7 @@ fn prefetch_elements(term: &Term) {
 fn prefetch_contents(term: &Term) {
     for element in elements(term) {
         match element {
-            // Where its count is, which a copy of it changes.
+            // The line of its reference count, which a copy of it changes.
             Term::Binary(content) => {
                 prefetch::read(Arc::as_ptr(content).cast::<usize>().wrapping_sub(2))
             }

@@ -2,7 +2,7 @@
 //!
 //! # From a specification to its results
 //!
-//! | step | who | what |
+//! | step | where | what |
 //! |---|---|---|
 //! | compile | `fyris-query` | a term becomes a [`MatchSpec`](crate::MatchSpec), once |
 //! | plan | `fyris-query`, [`plan`] | which keys can match: points, spans of keys in an `ordered_set`, or all |

@@ -21,7 +21,7 @@ use crate::view::{Hold, ReadMany, View};
 /// Pieces for each thread.
 const PIECES: usize = 8;
 
-/// A scan cut up, in the order in which it would have visited the pieces.
+/// Cuts a scan up; returns the pieces in the order in which it would have visited them.
 pub(crate) fn pieces(scan: &Scan, view: &impl View, threads: usize, pin: &impl Guard) -> Vec<Scan> {
     let cuts = view.cuts(threads.saturating_mul(PIECES), pin);
     let mut pieces: Vec<Scan> = Vec::new();
@@ -40,7 +40,7 @@ pub(crate) fn pieces(scan: &Scan, view: &impl View, threads: usize, pin: &impl G
     pieces
 }
 
-/// A span cut at those keys that lie in it; without order there is only one span, in which all lie.
+/// Cuts a span at those keys that lie in it; without order there is only one span, in which all lie.
 fn cut(mut span: Span, cuts: &[Vec<u8>], ordered: bool) -> Vec<Span> {
     let mut spans = Vec::new();
     for key in cuts {

@@ -17,7 +17,7 @@ use crate::view::{ReadMany, View};
 /// Objects that are counted before a range is guessed at.
 const EXACTLY: usize = 256;
 
-/// How a table finds its keys.
+/// Returns the order in which a table keeps its keys.
 fn order(table: &Table) -> TableOrder {
     match table.table_type() {
         TableType::OrderedSet => TableOrder::Ordered,
@@ -25,12 +25,12 @@ fn order(table: &Table) -> TableOrder {
     }
 }
 
-/// The plan of a specification for a table.
+/// Returns the plan of a specification for a table.
 fn plan(table: &Table, spec: &MatchSpec) -> Arc<Plan> {
     spec.plan(table.keypos(), order(table))
 }
 
-/// A scan of all that a specification can match.
+/// Returns a scan of all that a specification can match.
 pub(super) fn scan(table: &Table, spec: &MatchSpec) -> Scan {
     let ordered = table.table_type() == TableType::OrderedSet;
     let parts = match point(table, spec) {
@@ -40,7 +40,7 @@ pub(super) fn scan(table: &Table, spec: &MatchSpec) -> Scan {
     Scan::new(parts, false, ordered, table.keypos())
 }
 
-/// The bytes of the one key that a specification names in its head.
+/// Returns the bytes of the one key that a specification names in its head.
 pub(super) fn point<'s>(table: &Table, spec: &'s MatchSpec) -> Option<&'s [u8]> {
     spec.point(table.keypos(), order(table))
 }
@@ -63,25 +63,25 @@ fn parts(table: &Table, plan: &Plan) -> Vec<Part> {
     plan.ranges().iter().map(part).collect()
 }
 
-/// What a query is going to do.
+/// The work that a query is going to do.
 #[derive(Clone, Debug)]
 pub struct Explanation {
-    /// How the objects are found.
+    /// The way in which the objects are found.
     pub kind: PlanKind,
     /// The plan in readable terms: see [`Plan::describe`].
     pub plan: Term,
-    /// About how many objects will be visited.
+    /// An estimate of the number of objects that will be visited.
     ///
     /// Exact, but for concurrent changes, for a full scan of a table without repeated keys and for up to 256
     /// objects; one for each key that is asked for; else guessed from where the bounds lie in the index, which is
     /// most often within a factor of two.
     pub estimated: usize,
-    /// How many objects the table has.
+    /// The number of objects in the table.
     pub size: usize,
 }
 
 impl Explanation {
-    /// As a term: `#{access => Kind, bounds => Bounds, estimated => Objects, size => Objects}`.
+    /// Returns the term `#{access => Kind, bounds => Bounds, estimated => Objects, size => Objects}`.
     pub fn to_term(&self) -> Term {
         let mut pairs: Vec<(Term, Term)> = match &self.plan {
             Term::Map(plan) => plan.iter().map(|(k, v)| (k.clone(), v.clone())).collect(),

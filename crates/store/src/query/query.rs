@@ -19,7 +19,7 @@ use crate::view::{Hold, ReadMany, TableReader, View};
 /// Objects visited under one pin: what is freed meanwhile waits for no longer than that takes.
 const SLICE: usize = 4096;
 
-/// What becomes of objects that match.
+/// The treatment of objects that match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verb {
     Select,
@@ -31,8 +31,8 @@ enum Verb {
 /// A query of a table, that runs in slices as long as its caller likes, in one go or not at all.
 ///
 /// It is owned and `Send`; between two steps it holds no pin and no lock, only keys. Dropping it cancels what has not
-/// been done. What it sees: as [`Table::select`]. Of a list that is inserted at once a step sees all or nothing, and so
-/// does [`Query::run`]; between two steps such a list may come.
+/// been done. Consistency is that of [`Table::select`]. Of a list that is inserted at once a step sees all or nothing,
+/// and so does [`Query::run`]; between two steps such a list may come.
 ///
 /// ```
 /// # use fyris::{MatchSpec, Options, Store, Term};
@@ -59,7 +59,7 @@ pub struct Query {
 #[derive(Clone)]
 struct Work {
     spec: MatchSpec,
-    /// Who asks; nobody in particular if it was not said.
+    /// The machine of the caller; the default one if the caller has given none.
     machine: Option<Machine>,
     scan: Scan,
     verb: Verb,
@@ -86,26 +86,26 @@ impl Query {
         }
     }
 
-    /// From the end, in an `ordered_set`. To be said before the first step.
+    /// Makes the query visit objects from the end, in an `ordered_set`. To be called before the first step.
     pub fn reverse(mut self) -> Query {
         self.work.scan = self.work.scan.reversed();
         self
     }
 
-    /// Only counts the objects whose value is exactly `true`: `select_count`.
+    /// Makes the query only count the objects whose value is exactly `true`: `select_count`.
     pub fn counting(mut self) -> Query {
         self.work.verb = Verb::Count;
         self
     }
 
-    /// Deletes the objects whose value is exactly `true`, and counts them: `select_delete`.
+    /// Makes the query delete the objects whose value is exactly `true`, and count them: `select_delete`.
     pub fn deleting(mut self) -> Query {
         self.work.verb = Verb::Delete;
         self.work.scan = self.work.scan.by_whole_keys();
         self
     }
 
-    /// Puts values in the places of the objects, and counts them: `select_replace`.
+    /// Makes the query put values in the places of the objects, and count them: `select_replace`.
     ///
     /// # Errors
     ///
@@ -158,8 +158,8 @@ impl Query {
         Ok(!work.scan.is_done())
     }
 
-    /// As [`Query::step`] of a select, for a caller with terms of its own: shows `f` every object that matches, with
-    /// the value; `None` stands for the object itself, where the specification always asks for that.
+    /// Works as [`Query::step`] of a select, for a caller with terms of its own: shows `f` every object that matches,
+    /// with the value; `None` stands for the object itself, where the specification always asks for that.
     ///
     /// `f` says `true` when it wants no more: in an `ordered_set` the next step begins with the object behind this one;
     /// in other tables `f` is still shown the rest of the batch under way, `objects` or 256 of them at most and a
@@ -266,7 +266,7 @@ impl Query {
         self.work.scan.is_done()
     }
 
-    /// The results so far, which are then forgotten here. In an `ordered_set` they are in order.
+    /// Returns the results so far, which are then forgotten here. In an `ordered_set` they are in order.
     pub fn take(&mut self) -> Vec<Term> {
         let rest = self.work.results.len().min(self.work.limit);
         let rest = self.work.results.split_off(rest);
@@ -283,12 +283,12 @@ impl Query {
         self.work.scan.visited()
     }
 
-    /// The table.
+    /// Returns the table.
     pub fn table(&self) -> &Table {
         &self.table
     }
 
-    /// The specification.
+    /// Returns the specification.
     pub fn spec(&self) -> &MatchSpec {
         &self.work.spec
     }
@@ -515,7 +515,7 @@ fn rejects(spec: &MatchSpec, object: &Object<'_>) -> bool {
     object.is_inline() && spec.rejects(object.arity(), |n| object.word_int(n))
 }
 
-/// Who asks.
+/// Returns the machine of the caller, or the default one if there is none.
 pub(super) fn machine_or_default(machine: &Option<Machine>) -> &Machine {
     static NOBODY: LazyLock<Machine> = LazyLock::new(Machine::default);
     machine.as_ref().unwrap_or(&NOBODY)

@@ -10,18 +10,19 @@ use crate::view::ReadMany;
 /// Objects read in one batch.
 pub(super) const BATCH: usize = 256;
 
-/// How many objects ahead of the one that is looked at its record is asked for. All of a batch at once would wait for
-/// memory, which brings about two dozen lines at a time; so they come while the objects before them are looked at.
+/// The number of objects by which records are prefetched ahead of the object that is looked at. All of a batch at once
+/// would wait for memory, which brings about two dozen lines at a time; so they come while the objects before them are
+/// looked at.
 const FAR: usize = 32;
 
-/// How many objects ahead the values are asked for, when the line where the record begins is near: those of one with a
-/// key of some length are often on the next.
+/// The number of objects by which values are prefetched ahead, when the line where the record begins is in the cache:
+/// the values of an object with a key of some length are often on the next line.
 const AHEAD: usize = 8;
 
 /// A step visits at least one in 16 objects of a batch that is larger than the step.
 const SHARES: usize = 16;
 
-/// So many objects more than a step is to visit are visited with the others.
+/// The number of objects beyond a step's limit that are still visited with the others.
 const SLACK: usize = 1024;
 
 /// A stretch of a table that a scan has to visit.
@@ -31,12 +32,11 @@ pub(crate) enum Part {
     Key(Vec<u8>),
     /// All keys of a span.
     Span(Span),
-    /// Those objects of one key in a bag that wait for their turn, by their addresses, ascending (invariant
-    /// **address**).
+    /// Objects of one key in a bag that wait for their turn, by their addresses, ascending (invariant **address**).
     Waiting { key: Vec<u8>, addresses: Vec<u64> },
 }
 
-/// What is left of a scan: keys, and nothing that belongs to the table or to a thread.
+/// The rest of a scan: keys, and nothing that belongs to the table or to a thread.
 ///
 /// An object that is there from the first step to the last is visited exactly once.
 #[derive(Clone, Debug)]
@@ -53,8 +53,8 @@ pub(crate) struct Scan {
 }
 
 impl Scan {
-    /// A scan of disjoint parts in ascending order; with `back` they are visited from the end. `ordered` tells that
-    /// objects come in the order of keys, so that the scan may stop behind any of them.
+    /// Returns a scan of disjoint parts in ascending order; with `back` they are visited from the end. `ordered` tells
+    /// that objects come in the order of keys, so that the scan may stop behind any of them.
     pub(crate) fn new(mut parts: Vec<Part>, back: bool, ordered: bool, keypos: usize) -> Scan {
         let back = back && ordered;
         let whole = parts == [Part::Span(Span::ALL)];
@@ -127,7 +127,7 @@ impl Scan {
         (0..len).map(move |n| &self.parts[place(n)])
     }
 
-    /// A scan of the same kind of other parts, in ascending order.
+    /// Returns a scan of the same kind of other parts, in ascending order.
     pub(crate) fn of(&self, parts: Vec<Part>) -> Scan {
         Scan::new(parts, self.back, self.ordered, self.keypos)
     }
@@ -282,11 +282,11 @@ impl Scan {
     }
 }
 
-/// What is left of a part after a batch.
+/// The rest of a part after a batch.
 enum Rest {
     /// This.
     More(Span),
-    /// Nothing; but this, if not all of the batch is visited.
+    /// Nothing; but this span, if not all of the batch is visited.
     End(Span),
     /// Nothing.
     Done,

@@ -13,12 +13,12 @@ use crate::table::Table;
 use crate::view::View;
 
 impl Table {
-    /// A query, to be run in slices, on several threads, from the end: see [`Query`].
+    /// Returns a query, which can run in slices, on several threads, or from the end: see [`Query`].
     pub fn query(&self, spec: &MatchSpec) -> Query {
         Query::new(self, spec)
     }
 
-    /// `select/2`: the values of the objects that match. In term order in an `ordered_set`.
+    /// `select/2`: returns the values of the objects that match. In term order in an `ordered_set`.
     ///
     /// # Consistency
     ///
@@ -35,7 +35,7 @@ impl Table {
         }
     }
 
-    /// A select by one key: a lookup, without the state of a query.
+    /// Does a select by one key: a lookup, without the state of a query.
     fn select_point(&self, spec: &MatchSpec, key: &[u8]) -> Result<Vec<Term>> {
         self.read(|view, pin| {
             let mut values = Vec::with_capacity(1);
@@ -49,8 +49,8 @@ impl Table {
         })
     }
 
-    /// `select/3`: the first `limit` values, and where to go on. Each chunk sees all of a list that is inserted at once
-    /// or nothing; between two chunks such a list may come.
+    /// `select/3`: returns the first `limit` values, and the place to go on. Each chunk sees all of a list that is
+    /// inserted at once or nothing; between two chunks such a list may come.
     ///
     /// # Errors
     ///
@@ -59,7 +59,7 @@ impl Table {
         self.chunk(self.query(spec), limit)
     }
 
-    /// `select_reverse/2`: as [`Table::select`], from the end in an `ordered_set`.
+    /// `select_reverse/2`: works as [`Table::select`], from the end in an `ordered_set`.
     ///
     /// # Errors
     ///
@@ -68,7 +68,7 @@ impl Table {
         results(self.query(spec).reverse())
     }
 
-    /// `select_reverse/3`: as [`Table::select_limit`], from the end in an `ordered_set`.
+    /// `select_reverse/3`: works as [`Table::select_limit`], from the end in an `ordered_set`.
     ///
     /// # Errors
     ///
@@ -77,7 +77,7 @@ impl Table {
         self.chunk(self.query(spec).reverse(), limit)
     }
 
-    /// `select_count/2`: of how many objects the value is exactly `true`. Consistency as [`Table::select`].
+    /// `select_count/2`: returns the number of objects whose value is exactly `true`. Consistency as [`Table::select`].
     ///
     /// # Errors
     ///
@@ -86,7 +86,7 @@ impl Table {
         counted(self.query(spec).counting())
     }
 
-    /// `select_delete/2`: deletes the objects whose value is exactly `true`; how many.
+    /// `select_delete/2`: deletes the objects whose value is exactly `true`; returns their number.
     ///
     /// # Consistency
     ///
@@ -100,8 +100,8 @@ impl Table {
         counted(self.query(spec).deleting())
     }
 
-    /// `select_replace/2`: puts the values of the objects that match in their places; how many. For all tables but a
-    /// `bag`; in a `duplicate_bag` an object's place among those of its key is kept.
+    /// `select_replace/2`: puts the values of the objects that match in their places; returns their number. For all but
+    /// a `bag`; in a `duplicate_bag` an object's place among those of its key is kept.
     ///
     /// # Consistency
     ///
@@ -116,8 +116,8 @@ impl Table {
         counted(self.query(spec).replacing()?)
     }
 
-    /// `match/2`: for every object that matches, what the variables of the pattern stand for, in the order of their
-    /// numbers. Consistency as [`Table::select`].
+    /// `match/2`: returns for every object that matches a list of the values of the pattern's variables, in the order
+    /// of their numbers. Consistency as [`Table::select`].
     ///
     /// # Errors
     ///
@@ -126,7 +126,7 @@ impl Table {
         self.select(&compiled(pattern, Wanted::Bindings)?)
     }
 
-    /// `match/3`: as [`Table::match_pattern`], at most `limit`, and where to go on.
+    /// `match/3`: works as [`Table::match_pattern`], for at most `limit` results; also returns the place to go on.
     ///
     /// # Errors
     ///
@@ -135,7 +135,7 @@ impl Table {
         self.select_limit(&compiled(pattern, Wanted::Bindings)?, limit)
     }
 
-    /// `match_object/2`: the objects that match. Consistency as [`Table::select`].
+    /// `match_object/2`: returns the objects that match. Consistency as [`Table::select`].
     ///
     /// # Errors
     ///
@@ -144,7 +144,8 @@ impl Table {
         self.select(&compiled(pattern, Wanted::Objects)?)
     }
 
-    /// `match_object/3`: as [`Table::match_object`], at most `limit`, and where to go on.
+    /// `match_object/3`: works as [`Table::match_object`], for at most `limit` results; also returns the place to go
+    /// on.
     ///
     /// # Errors
     ///

@@ -32,7 +32,7 @@ impl NewRecord {
         })
     }
 
-    /// The record, still owned here. The caller is pinned for as long as it uses it (VIEW).
+    /// Returns the record, still owned here. The caller is pinned for as long as it uses it (VIEW).
     #[inline]
     pub(crate) fn ptr(&self) -> RecordPtr {
         self.0.newest()
@@ -111,7 +111,7 @@ pub(crate) fn with_scratch<R>(f: impl FnOnce(&mut Scratch) -> R) -> R {
 }
 
 impl Scratch {
-    /// The record of an object. O(size).
+    /// Returns the record of an object. O(size).
     pub(crate) fn record(&mut self, object: &Term, keypos: usize) -> Result<NewRecord> {
         let elements = elements(object, keypos)?;
         KeyBuf::encode_into(&elements[keypos - 1], &mut self.key);
@@ -128,7 +128,7 @@ impl Scratch {
         self.finish(elements.len())
     }
 
-    /// The record of what was gathered.
+    /// Makes the record of the key and values that were gathered.
     pub(crate) fn finish(&mut self, arity: usize) -> Result<NewRecord> {
         let record = self.finished(arity);
         if record.is_err() {
@@ -157,12 +157,12 @@ impl Scratch {
     }
 }
 
-/// The store's error for a term nested too deep.
+/// Returns the store's error for a term nested too deep.
 pub(crate) fn too_deep(_: value::TooDeep) -> Error {
     Error::TooDeep
 }
 
-/// The elements of an object that is fit for a table with this key position.
+/// Returns the elements of an object that is fit for a table with this key position.
 pub(crate) fn elements(object: &Term, keypos: usize) -> Result<&[Term]> {
     let Term::Tuple(elements) = object else {
         return Err(Error::NotATuple(brief(object)));
@@ -176,7 +176,7 @@ pub(crate) fn elements(object: &Term, keypos: usize) -> Result<&[Term]> {
     Ok(elements)
 }
 
-/// A copy of `old` with some elements replaced: pairs of position and value, the last one of a
+/// Returns a copy of `old` with some elements replaced: pairs of position and value, the last one of a
 /// position counts. None is the key's.
 pub(crate) fn edited(old: RecordPtr, keypos: usize, edits: &[(usize, Term)]) -> Result<NewRecord> {
     with_scratch(|scratch| {
@@ -205,7 +205,7 @@ fn keep_edited(old: RecordPtr, keypos: usize, edits: &[(usize, Term)], blobs: &m
     }
 }
 
-/// A copy of `old` with other values, and these blobs.
+/// Returns a copy of `old` with other values, and these blobs.
 fn with_values(old: RecordPtr, values: &[u8], blobs: &mut Vec<Arc<[u8]>>) -> Result<NewRecord> {
     // SAFETY: the caller holds `old`.
     let (key, trailer, rest) = unsafe { old.key_parts() };
@@ -241,7 +241,7 @@ fn place_of(old: RecordPtr, keypos: usize, position: usize) -> Option<Range<usiz
     Some(start..values.len() - rest.len())
 }
 
-/// A copy of `old`, which has no blobs, with other bytes at a place in its values; `None` if that is too large.
+/// Returns a copy of `old`, which has no blobs, with other bytes at a place in its values; `None` if that is too large.
 #[inline(always)]
 fn spliced(old: RecordPtr, place: Range<usize>, bytes: &[u8]) -> Option<NewRecord> {
     // An inline object may stay one, and a block may become one, if it is built anew.
@@ -265,8 +265,8 @@ fn resized(old: RecordPtr, place: Range<usize>, bytes: &[u8]) -> Option<NewRecor
     })
 }
 
-/// A copy of `old` with other bytes for the element at a position that was checked, bytes that refer to no blob; `None`
-/// if `old` has blobs, or if that is too large.
+/// Returns a copy of `old` with other bytes for the element at a position that was checked, bytes that refer to no
+/// blob; `None` if `old` has blobs, or if that is too large.
 #[inline]
 pub(crate) fn overwritten(
     old: RecordPtr,
@@ -277,9 +277,9 @@ pub(crate) fn overwritten(
     spliced(old, place_of(old, keypos, position)?, bytes)
 }
 
-/// A copy of `old` with so much more in the element at a position that was checked, and the sum in `sum`; `None` if
-/// that is not all in 64 bits, if `old` has blobs, or if the copy is too large. (A pair would be returned in memory,
-/// and waited for.)
+/// Returns a copy of `old` with an increment added to the element at a position that was checked, and the sum in `sum`;
+/// `None` if that is not all in 64 bits, if `old` has blobs, or if the copy is too large. (A pair would be returned in
+/// memory, and waited for.)
 #[inline]
 pub(crate) fn added(
     old: RecordPtr,
@@ -321,20 +321,20 @@ fn copy_edited(
     Ok(())
 }
 
-/// The tuple of a default object with `key` in its key field.
+/// Returns the tuple of a default object with `key` in its key field.
 pub(crate) fn with_key(default: &Term, keypos: usize, key: &Term) -> Result<Vec<Term>> {
     let mut elements = elements(default, keypos)?.to_vec();
     elements[keypos - 1] = key.clone();
     Ok(elements)
 }
 
-/// An object of a live record; the caller holds the record for as long as it uses the object.
+/// Returns an object of a live record; the caller holds the record for as long as it uses the object.
 pub(crate) fn object<'g>(record: RecordPtr, keypos: usize) -> Object<'g> {
     // SAFETY: the caller's promise; every caller is inside a pin.
     unsafe { Object::new(record, keypos) }
 }
 
-/// The newest object of a key; as [`object`].
+/// Returns the newest object of a key; as [`object`].
 #[inline]
 pub(crate) fn newest<'g>(content: Content, keypos: usize) -> Object<'g> {
     // SAFETY: the caller's promise; every caller is inside a pin.

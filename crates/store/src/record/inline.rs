@@ -52,7 +52,7 @@ pub(super) struct Unpacked {
     pub(super) len: usize,
 }
 
-/// The word of an object, if it is small enough.
+/// Returns the word of an object, if it is small enough.
 #[inline]
 pub(super) fn pack(parts: &Parts<'_>) -> Option<u64> {
     if parts.trailer != 0 || !parts.rest.is_empty() || parts.key.len() > 7 || parts.values.len() > 5
@@ -81,7 +81,7 @@ fn packed_pair(key: u64, values: &[u8]) -> Option<u64> {
         .find_map(|form| packed(form, key, integer))
 }
 
-/// The word, if key and value have no more bits than the form gives them.
+/// Returns the word, if key and value have no more bits than the form gives them.
 #[inline]
 fn packed(form: usize, key: u64, value: u64) -> Option<u64> {
     let bits = VALUE_BITS[form];
@@ -91,7 +91,7 @@ fn packed(form: usize, key: u64, value: u64) -> Option<u64> {
     Some((key << bits | value) << OBJECT_AT | (form as u64) << FORM_AT | INLINE)
 }
 
-/// The integer from 0 on that these key bytes are, if they are one.
+/// Returns the integer from 0 on that these key bytes are, if they are one.
 #[inline]
 fn small_key(bytes: &[u8]) -> Option<u64> {
     let key = KeyBuf::int_of_word(word_of(bytes)?, bytes.len())?;
@@ -104,20 +104,20 @@ pub(crate) fn has_key(word: u64, small: u64) -> bool {
     key_int(word) as u64 == small
 }
 
-/// The key of an inline object.
+/// Returns the key of an inline object.
 #[inline]
 pub(crate) fn key_of(word: u64) -> ShortKey {
     let (word, len) = KeyBuf::int_word(key_int(word)).expect("42 bits");
     ShortKey { word, len }
 }
 
-/// The key, an integer.
+/// Returns the key, an integer.
 #[inline]
 pub(super) fn key_int(word: u64) -> i64 {
     (word >> OBJECT_AT >> VALUE_BITS[form(word)]) as i64
 }
 
-/// The element that is not the key, if there is one and it is an integer.
+/// Returns the element that is not the key, if there is one and it is an integer.
 #[inline]
 pub(super) fn value_int(word: u64) -> Option<i64> {
     let value = value_bits(word);
@@ -128,7 +128,7 @@ pub(super) fn value_int(word: u64) -> Option<i64> {
     }
 }
 
-/// The bits below the key's.
+/// Returns the bits below the key's.
 #[inline]
 fn value_bits(word: u64) -> u64 {
     word >> OBJECT_AT & ((1 << VALUE_BITS[form(word)]) - 1)
@@ -169,7 +169,7 @@ mod tests {
 
     use super::*;
 
-    /// The word of an object by its parts, which it must come to again.
+    /// Returns the word of an object by its parts, which it must come to again.
     fn there_and_back(key: i64, value: Option<&Term>) -> Option<u64> {
         let (buf, mut values) = (KeyBuf::from_int(key), Vec::new());
         if let Some(value) = value {

@@ -57,7 +57,7 @@ thread_local! {
 }
 
 impl PageCursor {
-    /// The next place.
+    /// Returns the next place.
     #[inline]
     fn place(&self) -> *mut Place {
         if self.used.get() == PLACES {
@@ -87,8 +87,8 @@ impl PageCursor {
     fn retire(&self, pin: &impl Guard) {
         let page = self.page.replace(std::ptr::null_mut());
         if !page.is_null() {
-            // SAFETY: the cursor has let go of it, so that nothing is written on it any more; whoever
-            // looks at a record on it has been pinned since (VIEW).
+            // SAFETY: the cursor has let go of it, so that nothing is written on it any more; a thread that looks at a
+            // record on it has been pinned since (VIEW).
             unsafe { pin.retire(page) };
         }
     }
@@ -109,7 +109,7 @@ pub(crate) fn materialize(word: u64) -> RecordPtr {
     }
 }
 
-/// As [`materialize`], in a thread whose cursor is gone already: on a place that goes with the pin.
+/// Works as [`materialize`], in a thread whose cursor is gone already: on a place that goes with the pin.
 #[cold]
 fn materialize_late(word: u64) -> RecordPtr {
     let place = Box::into_raw(Box::<Place>::new_uninit()).cast::<Place>();
@@ -136,7 +136,7 @@ fn write(place: *mut Place, word: u64) -> RecordPtr {
         header: [0, parts.key.len as u8, parts.len as u8, parts.arity as u8],
         bytes: (key | values << (8 * parts.key.len)).to_le(),
     };
-    // SAFETY: a place of a page, and nobody else's.
+    // SAFETY: a place of a page, which no other thread has.
     unsafe {
         place.write(filled);
         RecordPtr(NonNull::new_unchecked(place.cast::<u8>().add(RECORD_AT)))
@@ -150,7 +150,7 @@ impl RecordPtr {
         self.0.as_ptr().addr() % 8 == MATERIALIZED
     }
 
-    /// The inline object that this was made from.
+    /// Returns the inline object that this was made from.
     #[inline]
     pub(crate) fn word(self) -> Option<u64> {
         // SAFETY: VIEW: a materialized record has its word in front of it.

@@ -89,8 +89,8 @@ pub(crate) struct Parts<'a> {
     pub(crate) values: &'a [u8],
 }
 
-/// A pointer to a live record. Copying it shares the record; nobody owns it but the owner of the slot
-/// protocol says (see [`crate::slot`]).
+/// A pointer to a live record. Copying it shares the record; its one owner is the one that the slot protocol names
+/// (OWNERSHIP in [`crate::slot`]).
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RecordPtr(NonNull<u8>);
 
@@ -106,7 +106,7 @@ struct Shape {
 }
 
 impl Shape {
-    /// Bytes of the whole block.
+    /// Returns the number of bytes of the whole block.
     #[inline]
     fn len(&self) -> usize {
         (self.values_at() + self.values).max(LEAST)
@@ -199,7 +199,7 @@ impl RecordPtr {
         RecordPtr(unsafe { NonNull::new_unchecked(ptr) })
     }
 
-    /// The first four bytes: the whole header of the short form.
+    /// Returns the first four bytes: the whole header of the short form.
     #[inline]
     fn head(self) -> [u8; 4] {
         // SAFETY: IMMUTABLE, and every record has a header of at least four bytes.
@@ -262,11 +262,11 @@ impl RecordPtr {
     /// `at + len` is within the record, and the record is not freed during `'r`.
     #[inline]
     unsafe fn slice<'r>(self, at: usize, len: usize) -> &'r [u8] {
-        // SAFETY: the caller's contract, and IMMUTABLE: nobody writes these bytes.
+        // SAFETY: the caller's contract, and IMMUTABLE: no thread writes these bytes.
         unsafe { std::slice::from_raw_parts(self.0.as_ptr().add(at), len) }
     }
 
-    /// The key's order part and trailer.
+    /// Returns the key's order part and trailer.
     ///
     /// # Safety
     ///
@@ -291,14 +291,14 @@ impl RecordPtr {
         usize::from(head[1]) == key.len && differs == 0
     }
 
-    /// As [`RecordPtr::has_key`], in the long form.
+    /// Works as [`RecordPtr::has_key`], in the long form.
     fn has_key_far(self, key: ShortKey) -> bool {
         // SAFETY: the caller of `has_key` knows that the record is not freed meanwhile.
         let bytes = unsafe { self.exact() }.bytes();
         bytes.len() == key.len && word_of(bytes) == Some(key.word)
     }
 
-    /// The key's order part.
+    /// Returns the key's order part.
     ///
     /// # Safety
     ///
@@ -321,7 +321,7 @@ impl RecordPtr {
         unsafe { self.slice(s.key_at + s.key - s.trailer, s.trailer + s.rest) }
     }
 
-    /// The parts of the key: order part and trailer, the trailer's length, the rest.
+    /// Returns the parts of the key: order part and trailer, the trailer's length, the rest.
     ///
     /// # Safety
     ///
@@ -335,7 +335,7 @@ impl RecordPtr {
         }
     }
 
-    /// The values.
+    /// Returns the values.
     ///
     /// # Safety
     ///
@@ -347,7 +347,7 @@ impl RecordPtr {
         unsafe { self.slice(s.values_at(), s.values) }
     }
 
-    /// The blobs the values refer to.
+    /// Returns the blobs the values refer to.
     ///
     /// # Safety
     ///
@@ -362,7 +362,7 @@ impl RecordPtr {
         unsafe { std::slice::from_raw_parts(self.0.as_ptr().add(LONG_HEADER).cast(), s.blobs) }
     }
 
-    /// All parts, for a match specification.
+    /// Returns all parts, for a match specification.
     ///
     /// # Safety
     ///
@@ -390,7 +390,7 @@ impl RecordPtr {
         self.shape().arity
     }
 
-    /// `=:=` on whole objects: keys exactly equal, and values, without decoding either.
+    /// Returns whether whole objects are `=:=`: keys and values exactly equal. Decodes neither.
     pub(crate) fn same_object(self, other: RecordPtr) -> bool {
         // SAFETY: both are live while the caller, which holds them, compares them.
         unsafe {
@@ -405,14 +405,16 @@ impl RecordPtr {
         }
     }
 
-    /// A number that objects of a key have in common if they are the [same](RecordPtr::same_object), and others rarely.
+    /// Returns a number that two objects of a key have in common if they are the [same](RecordPtr::same_object), and
+    /// rarely otherwise.
     #[inline]
     pub(crate) fn fingerprint(self) -> u32 {
         // SAFETY: live while the caller, which holds it, looks at it.
         value::fingerprint(unsafe { self.values() })
     }
 
-    /// Bytes allocated for the record, as the allocator rounds them; without its blobs. None for an inline object.
+    /// Returns the number of bytes allocated for the record, as the allocator rounds them, without its blobs; 0 for an
+    /// inline object.
     #[inline]
     pub(crate) fn size(self) -> usize {
         if self.is_materialized() {
@@ -429,15 +431,15 @@ impl RecordPtr {
             && self.shape().len() == other.shape().len()
     }
 
-    /// A block that is a copy with other bytes, as many, from a place in the values on. The record has no blobs and is
-    /// not freed meanwhile.
+    /// Returns a block that is a copy with `bytes` in the place of as many, from a place in the values on. The record
+    /// has no blobs and is not freed meanwhile.
     #[inline]
     pub(crate) fn patched(self, at: usize, bytes: &[u8]) -> RecordPtr {
         let shape = self.shape();
         let end = at.checked_add(bytes.len());
         assert!(shape.blobs == 0 && end.is_some_and(|end| end <= shape.values));
         let base = alloc::allocate(shape.len());
-        // SAFETY: both blocks are as long as the shape says, the new one is nobody else's, and the old one is not
+        // SAFETY: both blocks are as long as the shape says, no other thread has the new one, and the old one is not
         // written (IMMUTABLE); the place is within the values.
         unsafe {
             base.copy_from_nonoverlapping(self.0, shape.len());
@@ -447,11 +449,12 @@ impl RecordPtr {
         RecordPtr(base)
     }
 
-    /// Frees the record now, if it is a block; returns whether the collector is to be flushed for what the record held.
+    /// Frees the record now, if it is a block; returns whether the collector is to be flushed for the resources that
+    /// the record held.
     ///
     /// # Safety
     ///
-    /// Nobody else can reach it, and it was not retired.
+    /// No other thread can reach it, and it was not retired.
     pub(crate) unsafe fn free(self) -> bool {
         if self.is_materialized() {
             return false;
@@ -467,7 +470,7 @@ impl RecordPtr {
     ///
     /// # Safety
     ///
-    /// Nobody else can reach it, and the binding knows that it is retired.
+    /// No other thread can reach it, and the binding knows that it is retired.
     unsafe fn reclaim(self) {
         let shape = self.shape();
         let (blobs, len) = (shape.blobs, shape.len());
@@ -487,7 +490,7 @@ impl RecordPtr {
         unsafe { alloc::free(self.0, len) }
     }
 
-    /// Frees the record, if it is a block, once nobody pinned now is pinned any more.
+    /// Frees the record, if it is a block, once no thread pinned now is still under that pin.
     ///
     /// # Safety
     ///
@@ -523,7 +526,7 @@ struct Block(u8);
 
 impl Retire for Block {
     unsafe fn reclaim(ptr: *mut Block) {
-        // SAFETY: `ptr` came from `RecordPtr::retire`, so it is a record nobody can reach.
+        // SAFETY: `ptr` came from `RecordPtr::retire`, so it is a record no thread can reach.
         unsafe { RecordPtr(NonNull::new_unchecked(ptr.cast())).reclaim() }
     }
 }

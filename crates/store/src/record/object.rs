@@ -43,7 +43,7 @@ impl<'g> Object<'g> {
         }
     }
 
-    /// The newest object of a content.
+    /// Returns the newest object of a content.
     ///
     /// # Safety
     ///
@@ -137,7 +137,7 @@ impl<'g> Object<'g> {
         self.to_term_with(|| self.key())
     }
 
-    /// The whole tuple, with a key that the caller has already.
+    /// Returns the whole tuple, with a key that the caller has already.
     pub(crate) fn to_term_with(self, key: impl FnOnce() -> Term) -> Term {
         let arity = self.arity();
         let mut elements = Vec::with_capacity(arity);
@@ -161,7 +161,7 @@ impl<'g> Object<'g> {
         Term::Tuple(elements)
     }
 
-    /// The value bytes from element `n` on, which is not the key.
+    /// Returns the value bytes from element `n` on, which is not the key.
     pub(crate) fn values_from(&self, n: usize) -> Option<&'g [u8]> {
         if n == 0 || n > self.arity() {
             return None;
@@ -185,7 +185,7 @@ impl<'g> Object<'g> {
         }
     }
 
-    /// The value bytes of all elements but the key.
+    /// Returns the value bytes of all elements but the key.
     #[inline]
     pub(crate) fn value_bytes(&self) -> &'g [u8] {
         // SAFETY: the record lives for `'g`.
@@ -199,14 +199,14 @@ impl<'g> Object<'g> {
         unsafe { self.record().tail() }
     }
 
-    /// The large binaries.
+    /// Returns the large binaries.
     #[inline]
     pub(crate) fn blobs(&self) -> &'g [Arc<[u8]>] {
         // SAFETY: the record lives for `'g`.
         unsafe { self.record().blobs() }
     }
 
-    /// The object as a match specification sees it.
+    /// Returns the object as a match specification sees it.
     #[inline]
     pub(crate) fn view(&self) -> ObjectView<'g> {
         // SAFETY: the record lives for `'g`.
@@ -228,7 +228,7 @@ impl<'g> Object<'g> {
         self.word().is_some()
     }
 
-    /// The values of what was met as an inline object, and how many bytes they are.
+    /// Returns the values of what was met as an inline object, and how many bytes they are.
     #[inline]
     pub(crate) fn word_values(&self) -> Option<([u8; 8], usize)> {
         let parts = inline::unpack(self.word()?);
@@ -253,7 +253,7 @@ impl<'g> Object<'g> {
         Some((inline::key_int(word), value))
     }
 
-    /// The element, from 1, of an inline object, if it is an integer; there without a look at bytes.
+    /// Returns the element, from 1, of an inline object, if it is an integer; there without a look at bytes.
     #[inline]
     pub(crate) fn word_int(&self, n: usize) -> Option<i64> {
         let word = self.word()?;
@@ -263,7 +263,7 @@ impl<'g> Object<'g> {
         inline::value_int(word).filter(|_| (1..=2).contains(&n))
     }
 
-    /// The large binaries it holds by reference, as `{Id, Size, References}`.
+    /// Returns the large binaries it holds by reference, as `{Id, Size, References}`.
     pub(crate) fn binaries(&self) -> Vec<Term> {
         // SAFETY: the record lives for `'g`.
         let blobs = unsafe { self.record().blobs() };

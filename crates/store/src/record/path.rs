@@ -38,7 +38,7 @@ impl<'g> Object<'g> {
         }
     }
 
-    /// As [`Object::get_in`], in another representation; `foreign` makes it of a term, which is what is found in
+    /// Works as [`Object::get_in`], in another representation; `foreign` makes it of a term, which is what is found in
     /// the key and in a list of bytes.
     pub fn build_in<B: Build>(
         &self,
@@ -87,7 +87,7 @@ impl<'g> Object<'g> {
         }
     }
 
-    /// The value of a key of a map.
+    /// Returns the value of a key of a map.
     fn value_of(&self, count: u64, pairs: &'g [u8], key: &Term) -> Option<&'g [u8]> {
         with_scratch(|scratch| {
             let Scratch { values, blobs, .. } = scratch;
@@ -103,7 +103,7 @@ impl<'g> Object<'g> {
         })
     }
 
-    /// As [`value::behind_key`], for a key that bytes do not tell from others.
+    /// Works as [`value::behind_key`], for a key that bytes do not tell from others.
     fn value_behind(&self, count: u64, mut at: &'g [u8], key: &Term) -> Option<&'g [u8]> {
         for _ in 0..count {
             let found = self.decode(&mut &*at) == *key;

@@ -10,7 +10,7 @@ use crate::ids::{ProcessId, Protection, TableRef};
 use crate::record::brief;
 use crate::registry::Inner;
 
-/// What `setopts/2` can set.
+/// A setting that `setopts/2` changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Setting {
     /// `{heir, Pid}` and `{heir, Pid, Data}`; `None` for `{heir, none}`.
@@ -28,8 +28,8 @@ impl Table {
             .ok_or_else(|| self.shared.gone())
     }
 
-    /// `delete/1`: removes the table. Its name and id stop working at once for everybody, and the name may be
-    /// used again at once. An operation under way when this is called takes effect before it.
+    /// `delete/1`: removes the table. Its name and id stop working at once for every caller, and the name may be used
+    /// again at once. An operation under way when this is called takes effect before it.
     ///
     /// # Errors
     ///
@@ -38,9 +38,9 @@ impl Table {
         self.store()?.delete(&self.shared, self.asked, self.caller)
     }
 
-    /// `rename/2`: another name for a named table; for an unnamed one, only what `info` shows. This handle goes on
-    /// working if it is not a borrowed one found by name. The table has one of the two names at every moment; when this
-    /// returns, nothing is done or seen any more by operations that came by the old one.
+    /// `rename/2`: gives the table another name, which is only shown by `info` if the table is unnamed. This handle
+    /// goes on working if it is not a borrowed one found by name. The table has one of the two names at every moment;
+    /// when this returns, nothing is done or seen any more by operations that came by the old one.
     ///
     /// # Errors
     ///
@@ -61,8 +61,8 @@ impl Table {
             .give_away(&self.shared, self.asked, self.caller, to, data)
     }
 
-    /// `setopts/2`: all of the settings at one moment, or none. When it returns, nothing is done or seen any more by
-    /// those who have lost the right to it.
+    /// `setopts/2`: makes all of the settings at one moment, or none. When it returns, nothing is done or seen any more
+    /// by processes that have lost the right to it.
     ///
     /// # Errors
     ///
@@ -84,8 +84,8 @@ impl Table {
             .set(&self.shared, self.asked, self.caller, settings)
     }
 
-    /// `setopts/2` with the argument as Erlang has it: one option or a list. `process` says which
-    /// process a term stands for.
+    /// Does `setopts/2` with the argument as Erlang has it: one option or a list. `process` says which process a term
+    /// stands for.
     ///
     /// # Errors
     ///
@@ -116,8 +116,8 @@ impl Table {
         }
     }
 
-    /// `safe_fixtable/2` with `true`, and the time it is by a clock of the caller's: which the first of the fixes
-    /// keeps, as [`Fixed::since_by_caller`](crate::Fixed::since_by_caller).
+    /// Fixes the table for the caller at a time by a clock of the caller's, which the first of the fixes keeps, as
+    /// [`Fixed::since_by_caller`](crate::Fixed::since_by_caller).
     ///
     /// # Errors
     ///

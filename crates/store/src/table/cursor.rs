@@ -21,7 +21,7 @@ use crate::view::{ReadMany, View};
 /// may not. The objects of one key come up together, as they were at one moment. A batch sees all of a list that is
 /// inserted at once or nothing; between two batches such a list may come.
 pub struct Cursor {
-    /// What is left.
+    /// The part of the table that is left.
     span: Span,
     back: bool,
     ended: bool,
@@ -38,12 +38,12 @@ impl Default for Cursor {
 }
 
 impl Cursor {
-    /// Before the first key.
+    /// Makes a cursor before the first key.
     pub fn new() -> Cursor {
         Cursor::default()
     }
 
-    /// Behind the last key, to move down; the same as [`Cursor::new`] except in an `ordered_set`.
+    /// Makes a cursor behind the last key, to move down; the same as [`Cursor::new`] except in an `ordered_set`.
     pub fn back() -> Cursor {
         Cursor {
             back: true,

@@ -1,4 +1,4 @@
-//! What a table says of itself.
+//! The information that a table gives about itself: `info/1` and `info/2`.
 
 use fyris_term::{Atom, Term};
 
@@ -25,17 +25,17 @@ pub struct Info {
     pub named_table: bool,
     /// Its type.
     pub table_type: TableType,
-    /// Which element is the key.
+    /// The position of the key among the elements.
     pub keypos: usize,
-    /// Who may do what.
+    /// Which processes may read and write.
     pub protection: Protection,
-    /// Whose it is; `None` for `{owner, none}`.
+    /// The owner; `None` for `{owner, none}`.
     pub owner: Option<ProcessId>,
-    /// Who inherits it.
+    /// The process that inherits the table.
     pub heir: Option<ProcessId>,
-    /// How many objects.
+    /// The number of objects.
     pub size: usize,
-    /// Words of 8 bytes.
+    /// The allocated memory, in words of 8 bytes.
     pub memory: usize,
     /// As set at `new/2`.
     pub compressed: bool,
@@ -45,7 +45,7 @@ pub struct Info {
     pub write_concurrency: WriteConcurrency,
     /// As ETS would report it.
     pub decentralized_counters: bool,
-    /// What holds the table: `{index, Name}`.
+    /// The structure that holds the table: `{index, Name}`.
     pub index: &'static str,
 }
 
@@ -58,11 +58,11 @@ pub enum InfoValue {
     Process(Option<ProcessId>),
     /// A table's identity.
     Table(TableId),
-    /// Who has fixed the table; `None` is the atom `false`.
+    /// The processes that have fixed the table; `None` is the atom `false`.
     Fixed(Option<Fixed>),
 }
 
-/// The items of `info/1`, in its order, and then those that only `info/2` knows.
+/// The items of `info/1`, in its order, and then the items that only `info/2` knows.
 const ITEMS: [&str; 15] = [
     "id",
     "decentralized_counters",
@@ -94,7 +94,7 @@ fn number(value: usize) -> InfoValue {
 }
 
 impl Info {
-    /// The items of `info/1` in its order.
+    /// Returns the items of `info/1` in its order.
     pub fn items(&self) -> Vec<(&'static str, InfoValue)> {
         ITEMS
             .iter()
@@ -102,7 +102,7 @@ impl Info {
             .collect()
     }
 
-    /// One of the items of `info/1`.
+    /// Returns one of the items of `info/1`.
     pub fn item(&self, item: &str) -> Option<InfoValue> {
         Some(match item {
             "id" => InfoValue::Table(self.id),
@@ -131,8 +131,8 @@ impl Info {
 }
 
 impl Table {
-    /// `info/1`; `None` if the table is deleted. Works for every caller, on private tables too. Name, protection, owner
-    /// and heir are as they were at one moment.
+    /// `info/1`: returns all items; `None` if the table is deleted. Works for every caller, on private tables too.
+    /// Name, protection, owner and heir are as they were at one moment.
     pub fn info(&self) -> Option<Info> {
         let shared = &self.shared;
         let s = &shared.settings;
@@ -158,7 +158,7 @@ impl Table {
         })
     }
 
-    /// `info/2`; `None` if the table is deleted, whatever the item.
+    /// `info/2`: returns one item; `None` if the table is deleted, whatever the item.
     ///
     /// Beyond the items of [`Info`]: `fixed`, `safe_fixed_monotonic_time`, `safe_fixed`, `binary`
     /// (a walk over the whole table), `stats`, and `index`.
@@ -200,7 +200,7 @@ impl Table {
         self.len() == 0
     }
 
-    /// Bytes allocated for the table, as [`Info::memory`] counts them; 0 if the table is deleted.
+    /// Returns the number of bytes allocated for the table, as [`Info::memory`] counts them; 0 if the table is deleted.
     pub fn memory(&self) -> usize {
         self.counts().map_or(0, |(_, bytes)| bytes)
     }
@@ -211,9 +211,9 @@ impl Table {
         Some((view.len(), view.memory() + size_of::<TableShared>()))
     }
 
-    /// The large binaries held by reference, as `{Id, Size, References}`.
+    /// Returns the large binaries held by reference, as `{Id, Size, References}`.
     fn binaries(&self) -> Term {
-        // Whoever may see the table's info may see this: it shows sizes, no content.
+        // Every process that may see the table's info may see this: it shows sizes, no content.
         let reader = match self.shared.life.owner() {
             Some(owner) => self.for_caller(owner),
             None => self.clone(),

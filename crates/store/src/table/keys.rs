@@ -13,7 +13,7 @@ use crate::slot::Content;
 use crate::view::{Step, View};
 
 impl Table {
-    /// `first/1`: the first key, in term order in an `ordered_set`; `None` for `'$end_of_table'`.
+    /// `first/1`: returns the first key, in term order in an `ordered_set`; `None` for `'$end_of_table'`.
     ///
     /// # Errors
     ///
@@ -22,7 +22,7 @@ impl Table {
         self.step(Step::First, |c| self.key_in(c))
     }
 
-    /// `last/1`: the last key; the same as [`Table::first`] except in an `ordered_set`.
+    /// `last/1`: returns the last key; the same as [`Table::first`] except in an `ordered_set`.
     ///
     /// # Errors
     ///
@@ -31,7 +31,7 @@ impl Table {
         self.step(Step::Last, |c| self.key_in(c))
     }
 
-    /// `next/2`: the key after `key`. In an `ordered_set` the nearest above, whether `key` is there or not.
+    /// `next/2`: returns the key after `key`. In an `ordered_set` the nearest above, whether `key` is there or not.
     ///
     /// Repeated calls visit every key that is there throughout once, also while the table grows.
     ///
@@ -44,7 +44,7 @@ impl Table {
         self.step_from(key, |k| Step::Next(k), |c| self.key_in(c))
     }
 
-    /// `prev/2`: the key before `key`; the same as [`Table::next`] except in an `ordered_set`.
+    /// `prev/2`: returns the key before `key`; the same as [`Table::next`] except in an `ordered_set`.
     ///
     /// # Errors
     ///
@@ -53,7 +53,7 @@ impl Table {
         self.step_from(key, |k| Step::Prev(k), |c| self.key_in(c))
     }
 
-    /// `first_lookup/1`: the first key and its objects.
+    /// `first_lookup/1`: returns the first key and its objects.
     ///
     /// # Errors
     ///
@@ -62,7 +62,7 @@ impl Table {
         self.step(Step::First, |c| self.key_and_objects(c))
     }
 
-    /// `last_lookup/1`: the last key and its objects.
+    /// `last_lookup/1`: returns the last key and its objects.
     ///
     /// # Errors
     ///
@@ -71,7 +71,7 @@ impl Table {
         self.step(Step::Last, |c| self.key_and_objects(c))
     }
 
-    /// `next_lookup/2`: the key after `key` and its objects.
+    /// `next_lookup/2`: returns the key after `key` and its objects.
     ///
     /// # Errors
     ///
@@ -80,7 +80,7 @@ impl Table {
         self.step_from(key, |k| Step::Next(k), |c| self.key_and_objects(c))
     }
 
-    /// `prev_lookup/2`: the key before `key` and its objects.
+    /// `prev_lookup/2`: returns the key before `key` and its objects.
     ///
     /// # Errors
     ///
@@ -89,7 +89,7 @@ impl Table {
         self.step_from(key, |k| Step::Prev(k), |c| self.key_and_objects(c))
     }
 
-    /// `slot/2`: the objects in slot `slot`, from 0; `None` exactly one past the last slot. In an
+    /// `slot/2`: returns the objects in slot `slot`, from 0; `None` exactly one past the last slot. In an
     /// `ordered_set` slot I is the I-th object; elsewhere a bucket of the index.
     ///
     /// # Errors

@@ -9,8 +9,8 @@ use crate::error::{Error, Result};
 use crate::record::{NewRecord, Scratch};
 use crate::table_data::with_data;
 
-/// How many objects may wait for the memory that their insertion needs. Many enough to hide what one
-/// miss costs, few enough for the processor to have all of them under way.
+/// The number of objects that may wait for the memory that their insertion needs: large enough to hide the cost of
+/// one miss, small enough for the processor to have all of the loads under way.
 const AHEAD: usize = 16;
 
 /// Builds objects element by element and inserts them: the path for dumps and imports, which makes
@@ -47,7 +47,7 @@ pub struct Loader<'t> {
 }
 
 impl Table {
-    /// A loader for this table.
+    /// Returns a loader for this table.
     pub fn loader(&self) -> Loader<'_> {
         Loader {
             table: self,
@@ -79,7 +79,7 @@ impl Loader<'_> {
         Ok(())
     }
 
-    /// The next element: an integer.
+    /// Writes the next element, an integer.
     #[inline]
     pub fn int(&mut self, element: i64) {
         if self.is_key() {
@@ -89,12 +89,12 @@ impl Loader<'_> {
         }
     }
 
-    /// The next element: an atom.
+    /// Writes the next element, an atom.
     pub fn atom(&mut self, element: Atom) {
         self.term(&Term::Atom(element));
     }
 
-    /// The next element: a binary.
+    /// Writes the next element, a binary.
     pub fn binary(&mut self, element: &[u8]) {
         if self.is_key() {
             self.scratch.key.set_binary(element);
@@ -103,7 +103,7 @@ impl Loader<'_> {
         }
     }
 
-    /// The next element.
+    /// Writes the next element.
     pub fn term(&mut self, element: &Term) {
         if self.is_key() {
             KeyBuf::encode_into(element, &mut self.scratch.key);
@@ -136,7 +136,7 @@ impl Loader<'_> {
         self.flush()
     }
 
-    /// As [`Loader::end`], but the object may be inserted a little later, together with the next
+    /// Works as [`Loader::end`], but the object may be inserted a little later, together with the next
     /// ones, and at the latest by [`Loader::flush`]. Where the index does not fit the cache this takes
     /// about half the time, since the objects wait for memory together. They go in in the order they came;
     /// those that were not flushed when the loader is dropped do not.
@@ -155,7 +155,7 @@ impl Loader<'_> {
         }
     }
 
-    /// As [`Loader::end_soon`], for an object that is a term already; one that was begun is forgotten.
+    /// Inserts an object that is a term already, as [`Loader::end_soon`] does; an object that was begun is discarded.
     ///
     /// # Errors
     ///
@@ -193,7 +193,7 @@ impl Loader<'_> {
         flushed
     }
 
-    /// The record of the object that was begun.
+    /// Returns the record of the object that was begun.
     #[inline]
     fn record(&mut self) -> Result<NewRecord> {
         let Some(arity) = self.arity.take() else {
@@ -245,7 +245,7 @@ mod tests {
     }
 
     /// Ending an object that was never begun, or twice, made one out of what was left of the last: without a key, or
-    /// with values that refer to binaries of another object. Whoever read it later panicked.
+    /// with values that refer to binaries of another object. A later reader of that object panicked.
     #[test]
     fn what_was_not_begun_does_not_end() {
         let owner = Store::new().owner();

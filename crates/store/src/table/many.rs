@@ -16,7 +16,7 @@ use crate::view::{ReadMany, View};
 const GROUP: usize = 16;
 
 impl Table {
-    /// The objects with each of the keys, as [`Table::lookup`] for one: in the order of the keys, an empty list
+    /// Returns the objects with each of the keys, as [`Table::lookup`] for one: in the order of the keys, an empty list
     /// where there is none. Works on every type of table.
     ///
     /// # Consistency
@@ -55,7 +55,7 @@ impl Table {
         })
     }
 
-    /// As [`Table::get`] for each of the keys, appended in their order, with their memory asked for beforehand.
+    /// Works as [`Table::get`] for each of the keys, appended in their order, with their memory asked for beforehand.
     /// In the bags the newest object of each key. Consistency as [`Table::lookup_many`].
     ///
     /// # Errors

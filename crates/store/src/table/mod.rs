@@ -85,7 +85,7 @@ impl Table {
         }
     }
 
-    /// In whose name the handle acts.
+    /// Returns the process in whose name the handle acts.
     pub fn caller(&self) -> ProcessId {
         self.caller
     }
@@ -99,27 +99,27 @@ impl Table {
         }
     }
 
-    /// The table's identity.
+    /// Returns the table's identity.
     pub fn id(&self) -> TableId {
         self.shared.id
     }
 
-    /// The table's name, whether it is registered under it or not.
+    /// Returns the table's name, whether it is registered under it or not.
     pub fn name(&self) -> Atom {
         self.shared.name()
     }
 
-    /// How others refer to it: by name if it is a named table.
+    /// Returns the reference by which other processes find the table: its name if it is a named table, else its id.
     pub fn reference(&self) -> TableRef {
         self.shared.reference()
     }
 
-    /// The table's type.
+    /// Returns the table's type.
     pub fn table_type(&self) -> TableType {
         self.shared.settings.kind
     }
 
-    /// Which element is the key, from 1.
+    /// Returns the position of the key among the elements, from 1.
     pub fn keypos(&self) -> usize {
         self.shared.settings.keypos
     }
@@ -138,7 +138,7 @@ impl Table {
         self.read_under(&pin(), f)
     }
 
-    /// As above, under a pin of the caller's.
+    /// Works as [`Table::read`], under a pin of the caller's.
     ///
     /// If the table's name, protection or owner changes meanwhile, what was read counts only if the caller may still
     /// read: see [`crate::life`]. `f` is not called again.
@@ -195,7 +195,7 @@ impl Table {
         self.write_under(&pin(), f)
     }
 
-    /// As above, under a pin of the caller's.
+    /// Works as [`Table::write`], under a pin of the caller's.
     ///
     /// Changes of the table's name, protection and owner wait until `f` has returned, so it must run no code that
     /// could wait for them.
@@ -215,7 +215,7 @@ impl Table {
         Ok(Live(self.data(state, Right::Read, pin)?))
     }
 
-    /// The content, if the handle gives this right to it in this state.
+    /// Returns the content, if the handle gives this right to it in this state.
     #[inline]
     fn data<'g>(
         &self,
@@ -227,7 +227,7 @@ impl Table {
             .data(state, (self.asked, self.caller), right, pin)
     }
 
-    /// Refuses a caller who may not do this now, whether the table lives or not.
+    /// Refuses a caller that has not the right to do this now, whether the table lives or not.
     fn check_right(&self, right: Right) -> Result<()> {
         let (shared, state) = (&self.shared, self.shared.life.state());
         match shared.life.allows(state, self.asked, self.caller, right) {

@@ -72,7 +72,7 @@ impl Table {
         crate::Borrowed::new(Table::new(shared, caller, self.asked))
     }
 
-    /// The owner; `None` for `{owner, none}`.
+    /// Returns the owner; `None` for `{owner, none}`.
     #[inline]
     pub fn owner(&self) -> Option<ProcessId> {
         self.shared.life.owner()
@@ -90,7 +90,7 @@ impl Table {
 
     /// Keeps something with the table until it is deleted, in the place of what was kept before.
     ///
-    /// It is dropped when the table is deleted, by whoever does that, and must not use the store then.
+    /// It is dropped when the table is deleted, in the thread that deletes the table, and must not use the store then.
     ///
     /// # Errors
     ///
@@ -109,7 +109,7 @@ impl Table {
         f(lock_attachment(&self.shared).as_deref())
     }
 
-    /// As [`Table::insert`].
+    /// Works as [`Table::insert`].
     ///
     /// # Errors
     ///
@@ -123,7 +123,7 @@ impl Table {
         })
     }
 
-    /// As [`Table::insert_new`].
+    /// Works as [`Table::insert_new`].
     ///
     /// # Errors
     ///
@@ -135,7 +135,7 @@ impl Table {
         })
     }
 
-    /// As [`Table::insert_list`] or, with `only_new`, [`Table::insert_new_list`].
+    /// Works as [`Table::insert_list`] or, with `only_new`, [`Table::insert_new_list`].
     ///
     /// # Errors
     ///
@@ -161,7 +161,7 @@ impl Table {
         })
     }
 
-    /// As [`Table::delete_object`].
+    /// Works as [`Table::delete_object`].
     ///
     /// # Errors
     ///
@@ -174,7 +174,7 @@ impl Table {
         })
     }
 
-    /// As [`Table::delete_key`], under a pin of the caller's.
+    /// Works as [`Table::delete_key`], under a pin of the caller's.
     ///
     /// # Errors
     ///
@@ -201,7 +201,7 @@ impl Table {
         self.write(|data, pin| Ok(crate::query::delete_of_key(self, data, key, pin, doomed)))
     }
 
-    /// As [`Table::take`]; `f` sees the objects, in insertion order, after they were taken out.
+    /// Works as [`Table::take`]; `f` sees the objects, in insertion order, after they were taken out.
     ///
     /// # Errors
     ///
@@ -235,7 +235,7 @@ impl Table {
         Ok(self.show(content, f))
     }
 
-    /// As [`Table::update_counter`].
+    /// Works as [`Table::update_counter`].
     ///
     /// # Errors
     ///
@@ -253,7 +253,7 @@ impl Table {
         })
     }
 
-    /// As [`Table::update_element`].
+    /// Works as [`Table::update_element`].
     ///
     /// # Errors
     ///
@@ -295,7 +295,7 @@ impl Table {
         })
     }
 
-    /// As [`Table::update_element`] for one element, in the form of values (as
+    /// Works as [`Table::update_element`] for one element, in the form of values (as
     /// [`ValueWriter`](fyris_term::value::ValueWriter) writes it, without blobs).
     ///
     /// `None` if the object holds large binaries: nothing has changed then, and [`Table::update_element_with`] is to be
@@ -320,7 +320,7 @@ impl Table {
         })
     }
 
-    /// As [`Table::slot`]; `f` sees the objects.
+    /// Works as [`Table::slot`]; `f` sees the objects.
     ///
     /// # Errors
     ///
@@ -341,8 +341,8 @@ impl Table {
         Ok(f(contents.map(objects).as_deref()))
     }
 
-    /// `f` on the objects with the key, in insertion order. As [`Table::get_all`], without allocation where a
-    /// key has one object.
+    /// Calls `f` on the objects with the key, in insertion order. Works as [`Table::get_all`], without allocation where
+    /// a key has one object.
     ///
     /// # Errors
     ///

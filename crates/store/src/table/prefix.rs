@@ -15,7 +15,7 @@ use crate::ops::Span;
 /// Above every tag that a next part can begin with.
 const ABOVE: u8 = 0xF0;
 
-/// How the bytes of a binary end in a key: a zero, and how many bits of the last byte count.
+/// The number of bytes that end a binary in a key: a zero, and the number of bits of the last byte that count.
 const END_OF_BINARY: usize = 2;
 
 /// Keys that begin alike. Numbers are the same when `==`, as in every key of an `ordered_set`.
@@ -27,7 +27,7 @@ pub enum Prefix {
     Tuple {
         /// The first elements; all of them stand for one key.
         elements: Vec<Term>,
-        /// How many elements the tuples have.
+        /// The number of elements of the tuples.
         arity: usize,
     },
     /// Lists, proper or not, that begin with these elements: `[a, b | '_']`. Without elements, all but `[]`.
@@ -37,7 +37,7 @@ pub enum Prefix {
 }
 
 impl Prefix {
-    /// The span of the keys. O(size of the prefix).
+    /// Returns the span of the keys. O(size of the prefix).
     pub(crate) fn span(&self) -> Result<Span> {
         match self {
             Prefix::Tuple { elements, arity } => tuple_span(elements, *arity),
@@ -94,8 +94,8 @@ fn going_on(key: Vec<u8>) -> Span {
     }
 }
 
-/// From the binary itself on, which leaves out the bitstring that has its last byte in part; below
-/// everything that has a higher byte at its end.
+/// Returns the span from the binary itself on, which leaves out the bitstring that has its last byte in part, to below
+/// every binary that has a higher byte at its end.
 fn binary_span(bytes: &[u8]) -> Span {
     let key = KeyBuf::from_binary(bytes);
     let whole = key.order();

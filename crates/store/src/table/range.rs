@@ -18,7 +18,7 @@ use crate::view::{Hold, ReadMany, View};
 /// Objects fetched in one step of a range.
 pub(super) const STEP: usize = 256;
 
-/// How much of a range is wanted, and in which form.
+/// The part of a range that is wanted, and its form.
 ///
 /// ```
 /// # use fyris::RangeOptions;
@@ -33,12 +33,12 @@ pub struct RangeOptions {
 }
 
 impl RangeOptions {
-    /// All of it, as objects, in ascending order.
+    /// Makes the options for a whole range, as objects, in ascending order.
     pub fn new() -> RangeOptions {
         RangeOptions::default()
     }
 
-    /// At most so many, from the end the range is read from.
+    /// Limits the result to `limit` objects or keys, counted from the end that the range is read from.
     pub fn limit(self, limit: usize) -> RangeOptions {
         RangeOptions {
             limit: Some(limit),
@@ -46,7 +46,7 @@ impl RangeOptions {
         }
     }
 
-    /// In descending order, from the end.
+    /// Asks for descending order, from the end.
     pub fn reverse(self) -> RangeOptions {
         RangeOptions {
             reverse: true,
@@ -54,7 +54,7 @@ impl RangeOptions {
         }
     }
 
-    /// Keys instead of objects.
+    /// Asks for keys instead of objects.
     pub fn keys_only(self) -> RangeOptions {
         RangeOptions {
             keys_only: true,
@@ -88,8 +88,8 @@ pub struct RangeCursor {
 }
 
 impl RangeCursor {
-    /// Appends at least `want` more objects, if there are so many, up to a few more; without building terms.
-    /// `false` when the range is at its end.
+    /// Appends at least `want` more objects, or all if fewer are left, and perhaps a few more; builds no terms.
+    /// Returns `false` when the range is at its end.
     ///
     /// # Errors
     ///
@@ -133,8 +133,9 @@ impl RangeCursor {
 }
 
 impl Table {
-    /// The objects whose keys lie in a range, in order; bounds are inclusive, exclusive or open, as Rust's ranges are.
-    /// Keys compare as in the table: `1` and `1.0` are the same bound. A range that ends before it begins is empty.
+    /// Returns the objects whose keys lie in a range, in order; bounds are inclusive, exclusive or open, as Rust's
+    /// ranges are. Keys compare as in the table: `1` and `1.0` are the same bound. A range that ends before it begins
+    /// is empty.
     ///
     /// ```
     /// # use fyris::{Options, RangeOptions, Store, Term};
@@ -161,7 +162,8 @@ impl Table {
         self.span_terms("range", span_of(&range), options)
     }
 
-    /// The objects whose keys begin alike, in order: a range, found from the prefix. Otherwise as [`Table::range`].
+    /// Returns the objects whose keys begin alike, in order: a range, found from the prefix. Otherwise as
+    /// [`Table::range`].
     ///
     /// # Errors
     ///
@@ -170,7 +172,7 @@ impl Table {
         self.span_terms("prefix", prefix.span()?, options)
     }
 
-    /// A range to be read bit by bit, or as borrowed objects. Of the options only the direction counts.
+    /// Returns a range to be read bit by bit, or as borrowed objects. Of the options only the direction counts.
     ///
     /// # Errors
     ///
@@ -184,7 +186,7 @@ impl Table {
         Ok(self.cursor_of(span_of(&range), options.reverse))
     }
 
-    /// As [`Table::range_cursor`], of the keys that begin alike.
+    /// Works as [`Table::range_cursor`], of the keys that begin alike.
     ///
     /// # Errors
     ///
@@ -194,8 +196,8 @@ impl Table {
         Ok(self.cursor_of(prefix.span()?, options.reverse))
     }
 
-    /// The object with the lowest key at or above this one. O(log n). As [`Table::next`], it may miss a key that
-    /// comes while it looks.
+    /// Returns the object with the lowest key at or above this one. O(log n). As [`Table::next`], it may miss a key
+    /// that comes while it looks.
     ///
     /// # Errors
     ///
@@ -206,7 +208,7 @@ impl Table {
         Ok(found.map(|object| object.to_term()))
     }
 
-    /// The object with the highest key at or below this one. Otherwise as [`Table::seek`].
+    /// Returns the object with the highest key at or below this one. Otherwise as [`Table::seek`].
     ///
     /// # Errors
     ///
@@ -217,7 +219,7 @@ impl Table {
         Ok(found.map(|object| object.to_term()))
     }
 
-    /// The nearest object above a bound, or below it with `back`, without building terms.
+    /// Returns the nearest object above a bound, or below it with `back`, without building terms.
     ///
     /// # Errors
     ///
@@ -263,7 +265,7 @@ impl Table {
         self.terms_of(span, options)
     }
 
-    /// The objects of a span of any table, all at one place in the order of list inserts.
+    /// Returns the objects of a span of any table, all at one place in the order of list inserts.
     pub(super) fn terms_of(&self, span: Span, options: RangeOptions) -> Result<Vec<Term>> {
         self.check_iteration("a scan")?;
         let cursor = self.cursor_of(span, options.reverse);
@@ -276,7 +278,7 @@ impl Table {
         Ok(pinned.unwrap_or_default())
     }
 
-    /// `None` if a list was inserted between two steps.
+    /// Returns the objects or keys that `cursor` reads; `None` if a list was inserted between two steps.
     fn terms_in(
         &self,
         mut cursor: RangeCursor,
@@ -323,7 +325,7 @@ impl Table {
     }
 }
 
-/// The span of a range of terms.
+/// Returns the span of a range of terms.
 pub(super) fn span_of(range: &impl RangeBounds<Term>) -> Span {
     let bytes = |bound: Bound<&Term>| bound.map(|key| KeyBuf::encode(key).order().to_vec());
     Span {

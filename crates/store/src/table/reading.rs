@@ -14,7 +14,7 @@ use crate::record::{Object, newest};
 use crate::slot::Kind;
 use crate::view::View;
 
-/// What `lookup_element` finds: one element, or one of each object in the bags.
+/// The result of `lookup_element`: one element, or one of each object in the bags.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Elements {
     /// In `set` and `ordered_set`.
@@ -24,7 +24,7 @@ pub enum Elements {
 }
 
 impl Elements {
-    /// The element, in `set` and `ordered_set`.
+    /// Returns the element, in `set` and `ordered_set`.
     pub fn one(self) -> Option<Term> {
         match self {
             Elements::One(term) => Some(term),
@@ -32,7 +32,7 @@ impl Elements {
         }
     }
 
-    /// As ETS returns it: the element, or a list.
+    /// Returns the term that ETS returns: the element, or a list.
     pub fn into_term(self) -> Term {
         match self {
             Elements::One(term) => term,
@@ -41,16 +41,16 @@ impl Elements {
     }
 }
 
-/// What the generator of [`Table::init_table`] answers.
+/// An answer of the generator of [`Table::init_table`].
 pub enum Generated {
     /// More objects.
     Objects(Vec<Term>),
-    /// That was all.
+    /// There are no more objects.
     EndOfInput,
 }
 
 impl Table {
-    /// The object with the key, without building terms: the fast way to read. In the bags the newest
+    /// Returns the object with the key, without building terms: the fast way to read. In the bags the newest
     /// of them; [`Table::get_all`] gives all.
     ///
     /// The key is a [`Term`], an `i64`, or a [`KeyBuf`](fyris_term::key::KeyBuf) encoded beforehand. No lock, no shared
@@ -81,7 +81,7 @@ impl Table {
         Ok(content.map(|content| crate::record::newest(content, self.keypos())))
     }
 
-    /// As [`Table::get`], all objects with the key in insertion order.
+    /// Returns all objects with the key, in insertion order, as [`Table::get`] returns one.
     ///
     /// # Errors
     ///
@@ -99,7 +99,7 @@ impl Table {
             .collect())
     }
 
-    /// `lookup/2`: the objects with the key, in insertion order. Keys are the same when `=:=`, in an
+    /// `lookup/2`: returns the objects with the key, in insertion order. Keys are the same when `=:=`, in an
     /// `ordered_set` when `==`. Linearizable.
     ///
     /// # Errors
@@ -115,7 +115,7 @@ impl Table {
         })
     }
 
-    /// `member/2`. Linearizable.
+    /// `member/2`: returns whether there is an object with the key. Linearizable.
     ///
     /// # Errors
     ///
@@ -125,7 +125,7 @@ impl Table {
         Ok(self.look_up(key, &pin)?.is_some())
     }
 
-    /// `lookup_element/3`: element `position` of the object with the key, or of all of them in the bags.
+    /// `lookup_element/3`: returns element `position` of the object with the key, or of all of them in the bags.
     ///
     /// # Errors
     ///
@@ -134,7 +134,7 @@ impl Table {
         self.elements(key, position)?.ok_or(Error::NoSuchKey)
     }
 
-    /// `lookup_element/4`: as [`Table::lookup_element`], with a default for a missing key.
+    /// `lookup_element/4`: works as [`Table::lookup_element`], with a default for a missing key.
     ///
     /// # Errors
     ///
@@ -175,8 +175,8 @@ impl Table {
         )))
     }
 
-    /// A part of the object with the key: see [`Object::get_in`]. `None` if there is no object, or the path leads
-    /// nowhere. In the bags, of the newest object. Linearizable.
+    /// Returns a part of the object with the key: see [`Object::get_in`]. `None` if there is no object, or the path
+    /// leads nowhere. In the bags, of the newest object. Linearizable.
     ///
     /// # Errors
     ///
@@ -187,14 +187,15 @@ impl Table {
         Ok(object.and_then(|object| object.get_in(path)))
     }
 
-    /// `tab2list/1`: all objects; in term order in an `ordered_set`.
+    /// `tab2list/1`: returns all objects; in term order in an `ordered_set`.
     ///
     /// # Consistency
     ///
     /// Objects that are there throughout are in the list once; concurrent changes may or may not be. Of a list that is
-    /// inserted at once ([`Table::insert_list`]) either all objects are in it, or what later writers made of them, or
-    /// for each of its keys what was there before, unless it has been deleted since. If such a list comes in the middle
-    /// of a long call, the call begins again and what others free meanwhile waits for its end; nobody else waits.
+    /// inserted at once ([`Table::insert_list`]) either all objects are in it, as later writers have changed them, or
+    /// for each of its keys the objects that were there before, unless they have been deleted since. If such a list
+    /// comes in the middle of a long call, the call begins again, and memory that others free meanwhile waits for its
+    /// end; no other process waits.
     ///
     /// # Errors
     ///
@@ -203,19 +204,19 @@ impl Table {
         self.terms_of(Span::ALL, RangeOptions::new())
     }
 
-    /// All objects one by one, in term order in an `ordered_set`. The iterator is `Send` and pins
-    /// nothing between its steps. Consistency as [`Cursor`](super::Cursor).
+    /// Returns an iterator over all objects, in term order in an `ordered_set`. It is `Send` and pins nothing
+    /// itself between its steps. Consistency as [`Cursor`](super::Cursor).
     pub fn iter(&self) -> Iter {
         Iter::new(self.clone(), false)
     }
 
-    /// As [`Table::iter`], in descending order in an `ordered_set`.
+    /// Works as [`Table::iter`], in descending order in an `ordered_set`.
     pub fn iter_back(&self) -> Iter {
         Iter::new(self.clone(), true)
     }
 
-    /// `foldl/3`: `f` on every object and what it returned before, in ascending order in an
-    /// `ordered_set`. `f` may use the table. Consistency as [`Table::tab2list`].
+    /// `foldl/3`: calls `f` on every object and the value that it returned before, in ascending order in an
+    /// `ordered_set`; returns the last value. `f` may use the table. Consistency as [`Table::tab2list`].
     ///
     /// `f` runs under a pin and outside of every lock: what others free meanwhile waits for the end of the fold. With a
     /// slow `f`, fold what [`Table::iter`] gives.
@@ -227,7 +228,7 @@ impl Table {
         self.fold(false, init, f)
     }
 
-    /// `foldr/3`: as [`Table::foldl`], in descending order in an `ordered_set`.
+    /// `foldr/3`: works as [`Table::foldl`], in descending order in an `ordered_set`.
     ///
     /// # Errors
     ///
@@ -246,7 +247,7 @@ impl Table {
             while !cursor.ended {
                 objects.clear();
                 cursor.step(&mut reader, STEP, pin, &mut objects);
-                // What was read without the right to it is shown to nobody.
+                // Objects that were read without the right to it are not handed out.
                 self.check_right(Right::Read)?;
                 let terms = objects
                     .iter()
@@ -263,8 +264,8 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// What the generator says; as [`Table::insert`] for the objects. What was inserted before stays, and what
-    /// was in the table before is gone.
+    /// Errors of the generator; as [`Table::insert`] for the objects. Objects inserted before the error stay, and the
+    /// former content of the table is gone.
     pub fn init_table(&self, mut generator: impl FnMut() -> Result<Generated>) -> Result<()> {
         self.delete_all_objects()?;
         while let Generated::Objects(objects) = generator()? {

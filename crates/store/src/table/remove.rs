@@ -56,7 +56,7 @@ impl Table {
         Ok(count)
     }
 
-    /// As [`Table::delete_range`], for keys that begin alike.
+    /// Works as [`Table::delete_range`], for keys that begin alike.
     ///
     /// # Errors
     ///
@@ -134,13 +134,14 @@ impl Table {
         Ok(())
     }
 
-    /// Everything, to be taken out bit by bit by [`RangeCursor::take_batch`]: as [`Table::drain`], for every type of
-    /// table.
+    /// Returns a cursor over the whole table, to be taken out bit by bit by [`RangeCursor::take_batch`]: as
+    /// [`Table::drain`], for every type of table.
     pub fn drain_cursor(&self) -> RangeCursor {
         self.cursor_of(Span::ALL, false)
     }
 
-    /// Takes out what is under the next `want` keys or so, and no more than `left`: `false` at the end of the span.
+    /// Takes out the objects under the next `want` keys or so, and no more than `left`; returns `false` at the end of
+    /// the span.
     fn take_step(
         &self,
         cursor: &mut RangeCursor,
@@ -215,7 +216,7 @@ mod tests {
     use crate::ids::Protection;
     use crate::{Options, Store};
 
-    /// What was taken before the right to it was lost is handed over; the rest is still there; then the error comes.
+    /// Objects taken before the right to them was lost are handed over; the rest is still there; then the error comes.
     #[test]
     fn an_end_half_way_loses_nothing() {
         const COUNT: i64 = 5000;

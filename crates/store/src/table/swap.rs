@@ -64,7 +64,7 @@ impl Table {
         })
     }
 
-    /// `None` if another writer came between.
+    /// Tries an upsert once; returns `None` if another writer came between.
     fn upsert_once(
         &self,
         buf: &KeyBuf,

@@ -13,7 +13,7 @@ use crate::table_data::with_data;
 use crate::view::{Live, View};
 
 impl Table {
-    /// `insert/2` of one object: a tuple at least as long as the key position.
+    /// `insert/2`: inserts one object, a tuple at least as long as the key position.
     ///
     /// In `set` and `ordered_set` it takes the place of the object with the same key, whose key changes
     /// too (`1` becomes `1.0` in an `ordered_set`). A `bag` ignores an object that it has.
@@ -30,12 +30,12 @@ impl Table {
         })
     }
 
-    /// `insert/2` of a list: one atomic and isolated step.
+    /// `insert/2` of a list: inserts all of its objects in one atomic and isolated step.
     ///
     /// A call that reads, one step of a query, one batch of a cursor: each sees all of the objects or none, in the
-    /// words of [`Table::tab2list`]. A traversal in several steps may find the list between two of them. Nobody waits
-    /// for a list but another list with one of its keys: a writer of a single key gets through, and its write comes
-    /// before the list. The other list waits, asleep if it is long, until those that came to a key before it are in:
+    /// words of [`Table::tab2list`]. A traversal in several steps may find the list between two of them. Only another
+    /// list with one of its keys waits for a list: a writer of a single key gets through, and its write comes before
+    /// the list. The other list waits, asleep if it is long, until those that came to a key before it are in:
     /// for no longer than they take, which is some 0.2 us an object. O(n log n). Objects with one key keep their order
     /// in the bags; elsewhere the last one counts.
     ///
@@ -46,7 +46,7 @@ impl Table {
         self.insert_all(objects, false).map(|_| ())
     }
 
-    /// `insert_new/2` of one object: `false`, and no change, if its key is there.
+    /// `insert_new/2` of one object: inserts it if its key is not there; returns whether it did.
     ///
     /// # Errors
     ///
@@ -157,8 +157,8 @@ impl Table {
         self.update(key, edits, None)
     }
 
-    /// `update_element/4`: as [`Table::update_element`], on `default` with its key field replaced if there is no object
-    /// with the key.
+    /// `update_element/4`: works as [`Table::update_element`], on `default` with its key field replaced if there is no
+    /// object with the key.
     ///
     /// # Errors
     ///
@@ -184,7 +184,7 @@ impl Table {
         })
     }
 
-    /// `update_element/3,4` with the second argument as Erlang has it: `{Pos, Value}` or a list of them.
+    /// Does `update_element/3,4` with the second argument as Erlang has it: `{Pos, Value}` or a list of them.
     ///
     /// # Errors
     ///
@@ -233,8 +233,8 @@ impl Table {
         self.count(key, ops, None)
     }
 
-    /// `update_counter/4`: as [`Table::update_counter`], on `default` with its key field replaced if there is no object
-    /// with the key.
+    /// `update_counter/4`: works as [`Table::update_counter`], on `default` with its key field replaced if there is no
+    /// object with the key.
     ///
     /// # Errors
     ///
@@ -260,8 +260,8 @@ impl Table {
         })
     }
 
-    /// `update_counter/3,4` with the second argument as Erlang has it: an increment, one operation or
-    /// a list of operations. The result is a number for the first two and a list for the third.
+    /// Does `update_counter/3,4` with the second argument as Erlang has it: an increment, one operation or a list of
+    /// operations. The result is a number for the first two and a list for the third.
     ///
     /// # Errors
     ///

@@ -27,7 +27,7 @@ impl Live<'_> {
 impl<'d> View for Live<'d> {
     type Reader<'g> = LiveReader<'d, 'g>;
 
-    /// Short keys in a hash table, which are most, are hashed and compared in a register.
+    /// Returns the content of a key. Short keys in a hash table, which are most, are hashed and compared in a register.
     #[inline]
     fn get(&self, key: &(impl AsKey + ?Sized), pin: &impl Guard) -> Option<Content> {
         match (self.0, key.word()) {

@@ -98,7 +98,7 @@ pub(crate) fn object(d: Dialect) -> impl Strategy<Value = Term> {
     })
 }
 
-/// A default object, long enough.
+/// Returns a default object, long enough.
 fn good_default(d: Dialect) -> impl Strategy<Value = Term> {
     proptest::collection::vec((-3i64..4).prop_map(int), d.keypos + 2).prop_map(Term::Tuple)
 }
@@ -325,7 +325,7 @@ fn position_of(term: &Term) -> usize {
     }
 }
 
-/// A reply in a form that does not depend on the order of a hash table.
+/// Returns a reply in a form that does not depend on the order of a hash table.
 pub(crate) fn settled(d: Dialect, command: &Command, reply: Term) -> Term {
     if d.kind == TableType::OrderedSet || !matches!(command.op, "tab2list" | "foldr") {
         return reply;

@@ -11,7 +11,7 @@ use proptest::prelude::*;
 
 use super::{Folder, TYPES, assorted, options};
 
-/// A dump of these objects, as bytes.
+/// Returns a dump of these objects, as bytes.
 fn dump(kind: usize, objects: &[Term], save: SaveOptions) -> Vec<u8> {
     let folder = Folder::new();
     let path = folder.file("t.ets");
@@ -357,7 +357,7 @@ fn an_end_mark_that_is_no_list_is_damage() {
     assert!(!load(&bytes, false).unwrap().damage.is_empty());
 }
 
-/// The term in its compressed form.
+/// Returns the term in its compressed form.
 fn compressed(term: &Term) -> Vec<u8> {
     let options = EncodeOptions {
         compression: Compression::Level(9),
@@ -368,7 +368,7 @@ fn compressed(term: &Term) -> Vec<u8> {
     bytes
 }
 
-/// A dump with these items behind its description.
+/// Returns a dump with these items behind its description.
 fn dump_of_items(items: impl IntoIterator<Item = Vec<u8>>) -> Vec<u8> {
     let mut bytes = dump(0, &[], SaveOptions::default());
     for item in items {

@@ -17,7 +17,7 @@ fn store_list(path: &Path, table: &Table, header: &Header) {
     fs::write(path.with_extension("info"), etf::encode(&header.to_term())).unwrap();
 }
 
-/// All objects, sorted: in what order OTP dumps those of one key is not told.
+/// Returns all objects, sorted: in what order OTP dumps those of one key is not told.
 fn sorted(table: &Table) -> Vec<Term> {
     let mut objects = table.tab2list().unwrap();
     objects.sort_by(Term::cmp_exact);
@@ -251,7 +251,7 @@ fn damage_everywhere(folder: &Folder, save: SaveOptions) {
     }
 }
 
-/// A list of characters as text.
+/// Returns a list of characters as text.
 fn text(term: &Term) -> String {
     let Term::List(characters) = term else {
         panic!("{term:?} is no text")

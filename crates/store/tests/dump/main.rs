@@ -19,7 +19,7 @@ pub(crate) const TYPES: [TableType; 4] = [
     TableType::DuplicateBag,
 ];
 
-/// Every choice of extended information.
+/// Returns every choice of extended information.
 pub(crate) fn save_options() -> impl Iterator<Item = SaveOptions> {
     (0..4).map(|bits| SaveOptions {
         object_count: bits & 1 != 0,
@@ -57,7 +57,7 @@ impl Drop for Folder {
     }
 }
 
-/// The objects of a table in an order that does not depend on how they came in; those of one key in
+/// Returns the objects of a table in an order that does not depend on how they came in; those of one key in
 /// theirs.
 pub(crate) fn content(table: &Table) -> Vec<Term> {
     let mut objects = table.tab2list().expect("a readable table");

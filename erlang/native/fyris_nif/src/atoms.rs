@@ -32,7 +32,7 @@ impl Words {
         }
     }
 
-    /// The chunk of an entry that needs one, and the place there.
+    /// Returns the chunk of an entry that needs one, and the place there.
     fn place(at: usize) -> (usize, usize) {
         let chunk = (at / FIRST).ilog2() as usize;
         (chunk, at - (FIRST << chunk))
@@ -105,7 +105,7 @@ fn learn(env: Env, term: Term, index: usize) -> Option<Atom> {
     Some(atom)
 }
 
-/// The machine's atom with this number of ours; `None` if we never gave it out.
+/// Returns the machine's atom with this number of ours; `None` if we never gave it out.
 #[inline(always)]
 pub(crate) fn numbered(env: Env, id: u32) -> Option<Term> {
     match TO_MACHINE.get(id as usize) {
@@ -114,7 +114,7 @@ pub(crate) fn numbered(env: Env, id: u32) -> Option<Term> {
     }
 }
 
-/// The machine's atom for one of ours.
+/// Returns the machine's atom for one of ours.
 #[inline]
 pub(crate) fn to_machine(env: Env, atom: Atom) -> Term {
     match TO_MACHINE.get(atom.id() as usize) {
@@ -148,7 +148,7 @@ fn teach(env: Env, atom: Atom) -> Term {
 macro_rules! words {
     ($($name:ident = $text:literal;)*) => {
         $(
-            /// The atom of that name.
+            /// Returns the atom of that name.
             #[inline]
             pub(crate) fn $name(env: Env) -> Term {
                 static WORD: AtomicUsize = AtomicUsize::new(0);
@@ -188,7 +188,7 @@ words! {
 /// Variables of match specifications that are known by their words: `'$0'` and so on.
 pub(crate) const VARIABLES: usize = 16;
 
-/// The number of a variable, if it is one of these.
+/// Returns the number of a variable, if it is one of these.
 #[inline]
 pub(crate) fn variable(env: Env, term: Term) -> Option<usize> {
     static WORDS: OnceLock<[Term; VARIABLES]> = OnceLock::new();
@@ -198,7 +198,7 @@ pub(crate) fn variable(env: Env, term: Term) -> Option<usize> {
     words.iter().position(|word| *word == term)
 }
 
-/// The empty list: a word too, and the same for ever.
+/// Returns the empty list: a word too, and the same for ever.
 #[inline]
 pub(crate) fn nil(env: Env) -> Term {
     static WORD: AtomicUsize = AtomicUsize::new(0);

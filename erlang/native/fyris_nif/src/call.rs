@@ -33,7 +33,7 @@ impl From<Error> for Fail {
 pub(crate) type Reply = Result<Term, Fail>;
 
 impl Fail {
-    /// The word that `ets` has for the cause.
+    /// Returns the word that `ets` has for the cause.
     fn cause(&self) -> &'static str {
         let error = match self {
             Fail::Cause(cause) => return cause,

@@ -55,7 +55,7 @@ struct Object {
     constant: Vec<&'static [u8]>,
 }
 
-/// Every object of the process, the oldest first.
+/// Returns every object of the process, the oldest first.
 fn objects() -> Vec<Object> {
     unsafe extern "C" fn add(
         info: *mut libc::dl_phdr_info,
@@ -91,7 +91,7 @@ fn objects() -> Vec<Object> {
     objects
 }
 
-/// Every library of Fyris in the process but this one, the oldest first.
+/// Returns every library of Fyris in the process but this one, the oldest first.
 fn copies() -> Vec<Copy> {
     objects().into_iter().filter_map(copy).collect()
 }
@@ -119,7 +119,7 @@ fn copy(object: Object) -> Option<Copy> {
     }
 }
 
-/// The code and constants of this library.
+/// Returns the code and constants of this library.
 fn our_constants() -> Option<Vec<&'static [u8]>> {
     let own = living_tables as extern "C" fn() -> usize as *const u8;
     let mut objects = objects().into_iter();
@@ -132,7 +132,7 @@ fn our_constants() -> Option<Vec<&'static [u8]>> {
     ours.map(|object| object.constant)
 }
 
-/// The description of the library that serves the machine: the oldest of this build.
+/// Returns the description of the library that serves the machine: the oldest of this build.
 pub(crate) fn serving() -> *const ErlNifEntry {
     let ours = our_constants();
     let twin = copies()

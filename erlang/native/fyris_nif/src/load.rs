@@ -72,13 +72,13 @@ fn newest_types() -> Option<&'static Types> {
     unsafe { TYPES.load(Ordering::Acquire).as_ref() }
 }
 
-/// The kinds of resources to be made now; there once the library is loaded.
+/// Returns the kinds of resources to be made now; there once the library is loaded.
 #[inline]
 pub(crate) fn types() -> &'static Types {
     newest_types().expect("set when the library was loaded")
 }
 
-/// The resource of a kind that a term refers to, whenever it was made.
+/// Returns the resource of a kind that a term refers to, whenever it was made.
 ///
 /// # Safety
 ///

@@ -50,14 +50,14 @@ pub(crate) fn monitored() -> usize {
 /// Local pids take fewer bits; larger numbers are owners that are no Erlang processes.
 const PIDS: u64 = 1 << 60;
 
-/// The calling process.
+/// Returns the calling process.
 #[inline]
 pub(crate) fn me(env: Env) -> ProcessId {
     let id = env.self_pid().and_then(Term::local_pid);
     ProcessId(id.unwrap_or(PIDS))
 }
 
-/// The pid of a process.
+/// Returns the pid of a process.
 pub(crate) fn pid(id: ProcessId) -> Option<Term> {
     (id.0 < PIDS).then(|| Term::from_local_pid(id.0))
 }

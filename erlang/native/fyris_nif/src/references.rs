@@ -42,7 +42,7 @@ impl Env {
         })
     }
 
-    /// The numbers of a local reference to nothing, read where they are; `None` for anything else.
+    /// Returns the numbers of a local reference to nothing, read where they are; `None` for anything else.
     #[inline]
     pub(crate) fn plain_reference(self, term: Term) -> Option<[u32; 3]> {
         let (header, plain) = layout()?;
@@ -75,7 +75,7 @@ impl Env {
         }
     }
 
-    /// The numbers of a reference to a resource, read where they are; `None` for anything else.
+    /// Returns the numbers of a reference to a resource, read where they are; `None` for anything else.
     ///
     /// # Safety
     ///

@@ -50,7 +50,7 @@ static RECORD: AtomicUsize = AtomicUsize::new(NO_RECORDS);
 const SMALL_BITS: u32 = 60;
 
 impl Term {
-    /// The value of a small integer.
+    /// Returns the value of a small integer.
     #[inline(always)]
     pub(crate) fn small(self) -> Option<i64> {
         (self.0 & IMMEDIATE == SMALL).then_some(self.0 as i64 >> 4)
@@ -62,7 +62,7 @@ impl Term {
         self.small().is_some() || self.atom_index().is_some()
     }
 
-    /// The place in the machine's atom table.
+    /// Returns the place in the machine's atom table.
     #[inline(always)]
     pub(crate) fn atom_index(self) -> Option<usize> {
         (self.0 & ATOM_MASK == ATOM).then_some(self.0 >> 6)
@@ -74,7 +74,7 @@ impl Term {
         (self.0 & IMMEDIATE == PID).then_some(self.0 as u64 >> 4)
     }
 
-    /// The local process that [`Term::local_pid`] identified so.
+    /// Returns the local process that [`Term::local_pid`] identified so.
     #[inline(always)]
     pub(crate) fn from_local_pid(id: u64) -> Term {
         Term((id << 4) as usize | PID)
@@ -90,7 +90,7 @@ impl Term {
         Term((id << 4) as usize | PORT)
     }
 
-    /// A small integer; `None` if it is too large to be one.
+    /// Returns a small integer; `None` if it is too large to be one.
     #[inline(always)]
     pub(crate) fn from_small(value: i64) -> Option<Term> {
         let fits = (value << (64 - SMALL_BITS)) >> (64 - SMALL_BITS) == value;
@@ -158,13 +158,13 @@ impl Env {
         Env(env)
     }
 
-    /// The pointer.
+    /// Returns the pointer.
     pub(crate) fn as_ptr(self) -> *mut ErlNifEnv {
         self.0
     }
 
-    /// The kind of a term. Native records pass for funs: like those they go by way of the external format, which
-    /// refuses them.
+    /// Returns the kind of a term. Native records pass for funs: like those they go by way of the external format,
+    /// which refuses them.
     #[inline]
     pub(crate) fn kind(self, term: Term) -> ErlNifTermType {
         if term.is_record() {
@@ -175,7 +175,7 @@ impl Env {
         unsafe { raw::enif_term_type(self.0, term.c()) }
     }
 
-    /// The elements of a tuple.
+    /// Returns the elements of a tuple.
     #[inline]
     pub(crate) fn tuple<'t>(self, term: Term) -> Option<&'t [Term]> {
         let (mut arity, mut first) = (0, std::ptr::null());
@@ -192,7 +192,7 @@ impl Env {
         }
     }
 
-    /// The first element of a list, and the rest.
+    /// Returns the first element of a list, and the rest.
     #[inline]
     pub(crate) fn cell(self, term: Term) -> Option<(Term, Term)> {
         let (mut head, mut tail) = (term.c(), term.c());
@@ -208,7 +208,7 @@ impl Env {
         unsafe { raw::enif_is_empty_list(self.0, term.c()) != 0 }
     }
 
-    /// The bytes of a binary.
+    /// Returns the bytes of a binary.
     #[inline]
     pub(crate) fn binary<'t>(self, term: Term) -> Option<&'t [u8]> {
         let mut binary = MaybeUninit::uninit();
@@ -226,7 +226,7 @@ impl Env {
         }
     }
 
-    /// A float.
+    /// Returns a float.
     #[inline]
     pub(crate) fn float(self, term: Term) -> Option<f64> {
         let mut value = 0.0;
@@ -235,7 +235,7 @@ impl Env {
         (found != 0).then_some(value)
     }
 
-    /// An integer of 64 bits.
+    /// Returns an integer of 64 bits.
     #[inline]
     pub(crate) fn integer(self, term: Term) -> Option<i64> {
         if let Some(value) = term.small() {
@@ -247,7 +247,7 @@ impl Env {
         (found != 0).then_some(value)
     }
 
-    /// The number of pairs of a map.
+    /// Returns the number of pairs of a map.
     pub(crate) fn map_size(self, term: Term) -> Option<usize> {
         let mut size = 0;
         // SAFETY: the term belongs to the call under way (CALL); the out word is ours, and read only when set.
@@ -283,7 +283,7 @@ impl Env {
         }
     }
 
-    /// The name of an atom whose characters are Latin-1, in Latin-1; `None` for other atoms.
+    /// Returns the name of an atom whose characters are Latin-1, in Latin-1; `None` for other atoms.
     pub(crate) fn latin1_name(self, term: Term) -> Option<Vec<u8>> {
         let mut name = [0u8; 256];
         let latin1 = raw::ErlNifCharEncoding::ERL_NIF_LATIN1;
@@ -293,7 +293,7 @@ impl Env {
         (length > 0).then(|| name[..length as usize - 1].to_vec())
     }
 
-    /// The atom with this name in Latin-1, of at most 255 characters.
+    /// Returns the atom with this name in Latin-1, of at most 255 characters.
     pub(crate) fn make_atom(self, latin1: &[u8]) -> Term {
         // SAFETY: the environment is that of the call under way (CALL); the machine copies as many bytes as the slice
         // has.
@@ -302,7 +302,7 @@ impl Env {
         })
     }
 
-    /// An integer.
+    /// Returns an integer.
     #[inline]
     pub(crate) fn make_int(self, value: i64) -> Term {
         // SAFETY: the environment is that of the call under way (CALL), and the new term is used with it.
@@ -310,13 +310,13 @@ impl Env {
             .unwrap_or_else(|| Term::from_c(unsafe { raw::enif_make_long(self.0, value) }))
     }
 
-    /// A float, which must be finite.
+    /// Returns a float, which must be finite.
     pub(crate) fn make_float(self, value: f64) -> Term {
         // SAFETY: the environment is that of the call under way (CALL), and the new term is used with it.
         Term::from_c(unsafe { raw::enif_make_double(self.0, value) })
     }
 
-    /// A binary, copied.
+    /// Returns a binary, copied.
     #[inline]
     pub(crate) fn make_binary(self, bytes: &[u8]) -> Term {
         let mut term = MaybeUninit::uninit();
@@ -329,7 +329,7 @@ impl Env {
         }
     }
 
-    /// A tuple.
+    /// Returns a tuple.
     #[inline]
     pub(crate) fn make_tuple(self, elements: &[Term]) -> Term {
         // SAFETY: the elements belong to the call under way (CALL); `Term` is a transparent word, so they are an array
@@ -350,7 +350,7 @@ impl Env {
         Term::from_c(unsafe { raw::enif_make_list_cell(self.0, head.c(), tail.c()) })
     }
 
-    /// A proper list.
+    /// Returns a proper list.
     #[inline]
     pub(crate) fn make_list(self, elements: &[Term]) -> Term {
         // SAFETY: the elements belong to the call under way (CALL); `Term` is a transparent word, so they are an array
@@ -364,7 +364,7 @@ impl Env {
         })
     }
 
-    /// A map of keys that are all different.
+    /// Returns a map of keys that are all different.
     pub(crate) fn make_map(self, keys: &[Term], values: &[Term]) -> Option<Term> {
         debug_assert_eq!(keys.len(), values.len());
         let mut map = MaybeUninit::uninit();
@@ -382,7 +382,7 @@ impl Env {
         }
     }
 
-    /// A term in the external format.
+    /// Returns a term in the external format.
     pub(crate) fn write_external(self, term: Term) -> Option<Vec<u8>> {
         let mut binary = MaybeUninit::uninit();
         // SAFETY: the term belongs to the call under way (CALL); the binary is initialised where the machine says that
@@ -398,7 +398,7 @@ impl Env {
         }
     }
 
-    /// The term of an external format.
+    /// Returns the term of an external format.
     pub(crate) fn read_external(self, bytes: &[u8]) -> Option<Term> {
         let mut term = MaybeUninit::uninit();
         // SAFETY: the environment is that of the call under way (CALL); the machine reads as many bytes as the slice
@@ -410,7 +410,7 @@ impl Env {
         }
     }
 
-    /// A new reference.
+    /// Returns a new reference.
     pub(crate) fn make_ref(self) -> Term {
         // SAFETY: the environment is that of the call under way (CALL), and the new term is used with it.
         Term::from_c(unsafe { raw::enif_make_ref(self.0) })
@@ -422,7 +422,7 @@ impl Env {
         unsafe { raw::enif_monotonic_time(raw::ErlNifTimeUnit::ERL_NIF_NSEC) }
     }
 
-    /// The calling process.
+    /// Returns the calling process.
     #[inline]
     pub(crate) fn self_pid(self) -> Option<Term> {
         let mut pid = Term(0).as_pid();
@@ -516,7 +516,7 @@ impl Env {
             })
     }
 
-    /// The resource a term refers to.
+    /// Returns the resource a term refers to.
     ///
     /// # Safety
     ///
@@ -534,13 +534,13 @@ impl Env {
         }
     }
 
-    /// A term that refers to a resource.
+    /// Returns a term that refers to a resource.
     pub(crate) fn make_resource(self, object: *const c_void) -> Term {
         // SAFETY: the environment is that of the call under way (CALL); the caller holds a count of the resource.
         Term::from_c(unsafe { raw::enif_make_resource(self.0, object) })
     }
 
-    /// A binary whose bytes lie in (or are kept by) a resource.
+    /// Returns a binary whose bytes lie in (or are kept by) a resource.
     ///
     /// # Safety
     ///
@@ -590,7 +590,7 @@ pub(crate) unsafe extern "C" fn destroy<T>(_: *mut ErlNifEnv, object: *mut c_voi
     unsafe { object.cast::<T>().drop_in_place() }
 }
 
-/// A new resource that holds `value`; the caller has its one count.
+/// Returns a new resource that holds `value`; the caller has its one count.
 ///
 /// # Safety
 ///
@@ -611,7 +611,7 @@ pub(crate) fn anchor(kind: Type) {
     unsafe { raw::enif_alloc_resource(kind, 1) };
 }
 
-/// A term for a new resource that holds `value`.
+/// Returns a term for a new resource that holds `value`.
 ///
 /// # Safety
 ///
@@ -651,7 +651,7 @@ unsafe impl Send for OwnTerm {}
 unsafe impl Sync for OwnTerm {}
 
 impl OwnTerm {
-    /// A copy of a term of the call under way.
+    /// Returns a copy of a term of the call under way.
     pub(crate) fn copy_of(term: Term) -> OwnTerm {
         // SAFETY: the term belongs to the call under way (CALL), and is copied; the new environment is ours alone.
         unsafe {
@@ -661,12 +661,12 @@ impl OwnTerm {
         }
     }
 
-    /// The term itself, to be copied.
+    /// Returns the term itself, to be copied.
     pub(crate) fn get(&self) -> Term {
         Term::from_c(self.term)
     }
 
-    /// A copy of it for the call under way.
+    /// Returns a copy of it for the call under way.
     pub(crate) fn copy_to(&self, env: Env) -> Term {
         // SAFETY: the environment is that of the call under way (CALL); the term lives in ours.
         Term::from_c(unsafe { raw::enif_make_copy(env.0, self.term) })

@@ -17,7 +17,7 @@ use crate::{atoms, load, process, watch};
 /// All tables of this machine.
 static STORE: LazyLock<Store> = LazyLock::new(Store::new);
 
-/// The store.
+/// Returns the store.
 #[inline]
 pub(crate) fn store() -> &'static Store {
     &STORE
@@ -46,7 +46,7 @@ pub(crate) fn adopt(table: &Table) -> Result<(), Error> {
     table.attach(Box::new(Attached(object)))
 }
 
-/// The tid of a table.
+/// Returns the tid of a table.
 pub(crate) fn tid_of(env: Env, table: &Table) -> Option<Term> {
     table.attachment(|attached| {
         let attached: &Attached = attached?.downcast_ref()?;
@@ -54,7 +54,7 @@ pub(crate) fn tid_of(env: Env, table: &Table) -> Option<Term> {
     })
 }
 
-/// The tid of the table with this identity, if it lives.
+/// Returns the tid of the table with this identity, if it lives.
 pub(crate) fn tid(env: Env, id: TableId) -> Option<Term> {
     let table = store().table(process::me(env), id).ok()?;
     tid_of(env, &table)
@@ -149,7 +149,7 @@ pub(crate) fn with<R>(
     f(&table, &pin)
 }
 
-/// As [`with`], for a call that writes to the table.
+/// Works as [`with`], for a call that writes to the table.
 #[inline]
 pub(crate) fn write<R>(
     env: Env,

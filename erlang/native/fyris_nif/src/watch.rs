@@ -55,7 +55,7 @@ pub(crate) fn wrote(table: &Table) {
 /// A table that is watched, until this is dropped.
 pub(crate) struct Watch(usize);
 
-/// The count that a watch with this number has, or had; `None` if there is no such.
+/// Returns the count that a watch with this number has, or had; `None` if there is no such.
 #[inline]
 pub(crate) fn count_of(number: usize) -> Option<u64> {
     // Acquire: pairs with the addition in `wrote`.
@@ -76,7 +76,7 @@ impl Watch {
         membarrier(libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED).then_some(watch)
     }
 
-    /// A number that has grown if the table was written to.
+    /// Returns a number that has grown if the table was written to.
     #[inline]
     pub(crate) fn count(&self) -> u64 {
         count_of(self.0).unwrap_or_default()

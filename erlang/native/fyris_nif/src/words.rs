@@ -109,7 +109,7 @@ fn address(term: Term) -> *const usize {
     std::ptr::with_exposed_provenance(term.0 & !TAGS)
 }
 
-/// The first words of a term.
+/// Returns the first words of a term.
 ///
 /// # Safety
 ///
@@ -119,7 +119,7 @@ unsafe fn words<const N: usize>(term: Term) -> [usize; N] {
     unsafe { address(term).cast::<[usize; N]>().read() }
 }
 
-/// The header of a term.
+/// Returns the header of a term.
 ///
 /// # Safety
 ///
@@ -291,7 +291,7 @@ fn learn_map(env: Env) -> Option<Maps> {
     })
 }
 
-/// The header of maps whose keys are the first of these, if they keep this order.
+/// Returns the header of maps whose keys are the first of these, if they keep this order.
 fn header_of_maps(env: Env, keys: &[Term]) -> Option<usize> {
     let values: Vec<Term> = (0..).map(|i| env.make_int(i)).take(keys.len()).collect();
     let header_of = |count: usize| {
@@ -349,8 +349,8 @@ impl Room {
         self.given - self.left
     }
 
-    /// A number of words, two at least, for a term that is written at once: all but the first are small integers now.
-    /// `None` if they are not to be had.
+    /// Returns a number of words, two at least, for a term that is written at once: all but the first are small
+    /// integers now. `None` if they are not to be had.
     #[inline(always)]
     fn take(&mut self, words: usize) -> Option<*mut usize> {
         // No word may be left alone: of a tuple without elements machines have their own.
@@ -390,7 +390,7 @@ impl Room {
         }
     }
 
-    /// A tuple of small integers, for [`Room::put`].
+    /// Returns a tuple of small integers, for [`Room::put`].
     #[inline(always)]
     pub(crate) fn begin_tuple(&mut self, arity: usize) -> Option<Term> {
         if arity == 0 {
@@ -410,7 +410,7 @@ impl Room {
         unsafe { place.write(element.0) };
     }
 
-    /// A tuple.
+    /// Returns a tuple.
     #[inline]
     pub(crate) fn tuple(&mut self, elements: &[Term]) -> Term {
         match self.begin_tuple(elements.len()) {
@@ -436,7 +436,7 @@ impl Room {
         }
     }
 
-    /// A map of a number of pairs of small integers, for [`Room::put_pair`].
+    /// Returns a map of a number of pairs of small integers, for [`Room::put_pair`].
     pub(crate) fn begin_map(&mut self, size: usize) -> Option<Term> {
         let maps = self.known?.map;
         let Maps { header, .. } = maps.filter(|_| (1..=FEW_KEYS).contains(&size))?;
@@ -480,7 +480,7 @@ impl Room {
         }
     }
 
-    /// A map of [`Room::begin_map`], made anew by the machine.
+    /// Returns a map of [`Room::begin_map`], made anew by the machine.
     #[cold]
     pub(crate) fn remake_map(&self, map: Term) -> Term {
         let at = address(map);
@@ -496,7 +496,7 @@ impl Room {
         map.expect("all keys of a map are different")
     }
 
-    /// A local reference to nothing, with these numbers; `None` where such look otherwise than we know.
+    /// Returns a local reference to nothing, with these numbers; `None` where such look otherwise than we know.
     #[inline]
     pub(crate) fn reference(&mut self, [a, b, c]: [u32; 3]) -> Option<Term> {
         let (header, plain) =
@@ -510,7 +510,7 @@ impl Room {
         Some(Term(at.expose_provenance() | BOXED))
     }
 
-    /// An integer of more than 64 bits; `None` where such look otherwise than we know.
+    /// Returns an integer of more than 64 bits; `None` where such look otherwise than we know.
     pub(crate) fn large(&mut self, value: &BigInt) -> Option<Term> {
         let [plus, minus] = self.known?.large?;
         let digits = value.iter_u64_digits();
@@ -531,7 +531,7 @@ impl Room {
         Some(Term(at.expose_provenance() | BOXED))
     }
 
-    /// A binary, copied.
+    /// Returns a binary, copied.
     #[inline(always)]
     pub(crate) fn binary(&mut self, bytes: &[u8]) -> Term {
         match (self.known, bytes.len()) {
@@ -584,7 +584,7 @@ unsafe fn write_short(to: *mut [u8; 8], bytes: &[u8]) {
     }
 }
 
-/// The number that fewer than eight bytes, one at least, are with zeros behind them; its low byte is the first.
+/// Returns the number that fewer than eight bytes, one at least, are with zeros behind them; its low byte is the first.
 #[inline]
 fn first_word(bytes: &[u8]) -> u64 {
     let length = bytes.len();

@@ -33,7 +33,7 @@ pub(crate) fn tail(session: &mut Session, args: Vec<Term>) -> Result<(), ShellEr
     }
 }
 
-/// The key that is followed by `count - 1` others: the first one if there are fewer, none if there are none.
+/// Returns the key that is followed by `count - 1` others: the first one if there are fewer, none if there are none.
 fn key_from_end(table: &Table, count: usize) -> Result<Option<Term>, ShellError> {
     if count == 0 {
         return Ok(None);
@@ -83,7 +83,7 @@ pub(crate) fn walk(session: &mut Session, args: Vec<Term>) -> Result<(), ShellEr
     }
 }
 
-/// The objects with `key` and those of the keys after it.
+/// Returns the objects with `key` and those of the keys after it.
 fn from_key(table: &Table, key: Term) -> impl Iterator<Item = fyris::Result<Term>> + '_ {
     let mut batch = Vec::new().into_iter();
     let mut at = Some(key);

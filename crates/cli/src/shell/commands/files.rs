@@ -178,7 +178,7 @@ fn file_of<'w>(
     Ok((PathBuf::from(file), rest))
 }
 
-/// The values of `WORD VALUE` pairs, in the order of `known`.
+/// Returns the values of `WORD VALUE` pairs, in the order of `known`.
 fn options<'w>(
     words: &'w [String],
     known: &[&str],

@@ -115,7 +115,7 @@ pub(crate) fn info(session: &mut Session, mut args: Vec<Term>) -> Result<(), She
     session.display().term(&answer)
 }
 
-/// An info value in words: processes and tables by their numbers.
+/// Returns an info value in words: processes and tables by their numbers.
 fn value_term(value: InfoValue) -> Term {
     match value {
         InfoValue::Term(term) => term,

@@ -79,7 +79,7 @@ impl<'s, 'a> Expressions<'s, 'a> {
 
     // ---- operators
 
-    /// An expression of operators that hold at least as tightly as `level`.
+    /// Returns an expression of operators that hold at least as tightly as `level`.
     fn operators(&mut self, level: usize) -> Result<Nested, ShellError> {
         if level == LEVELS.len() {
             return self.entered(Self::operand);

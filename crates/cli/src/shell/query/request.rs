@@ -103,7 +103,7 @@ pub(crate) fn words() -> impl Iterator<Item = &'static str> {
     WORDS.into_iter()
 }
 
-/// The table's name: an atom that is none of the words, or one in quotes.
+/// Returns the table's name: an atom that is none of the words, or one in quotes.
 fn table(scan: &mut Scanner<'_>) -> Result<Option<Term>, ShellError> {
     let word = scan.word();
     let quoted = scan.rest().starts_with('\'');
@@ -199,7 +199,7 @@ impl Parts {
         words.join(", ")
     }
 
-    /// The specification that the shorthand stands for.
+    /// Returns the specification that the shorthand stands for.
     fn specification(&mut self, scan: &mut Scanner<'_>, does: Does) -> Result<Term, ShellError> {
         if does == Does::Delete && self.pattern.is_none() && self.guards.is_none() {
             return Err(scan.expected("what to delete (`delete_all` empties a table)"));

@@ -42,7 +42,7 @@ impl<'a> Scanner<'a> {
         rest.is_empty() || rest == "."
     }
 
-    /// The word that stands here, not quoted; empty if none does.
+    /// Returns the word that stands here, not quoted; empty if none does.
     pub(super) fn word(&mut self) -> &'a str {
         let rest = self.rest();
         let ends = |c: char| !(c.is_alphanumeric() || c == '_' || c == '@');
@@ -107,7 +107,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// The error of something else standing here.
+    /// Returns the error of something else standing here.
     pub(super) fn expected(&mut self, expected: &str) -> ShellError {
         let over = self.rest().is_empty();
         let found = match over {
@@ -122,7 +122,7 @@ impl<'a> Scanner<'a> {
         })
     }
 
-    /// An error in its own words.
+    /// Returns an error in its own words.
     fn error(&self, problem: String, incomplete: bool) -> ShellError {
         match incomplete {
             true => ShellError::Syntax(SyntaxError {
@@ -135,7 +135,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// The error of something that stands here and may not.
+    /// Returns the error of something that stands here and may not.
     pub(super) fn refused(&self, problem: &str) -> ShellError {
         self.error(problem.to_owned(), false)
     }
@@ -144,7 +144,7 @@ impl<'a> Scanner<'a> {
         self.text[..self.at].chars().count() + 1
     }
 
-    /// The word or the few characters that stand here.
+    /// Returns the word or the few characters that stand here.
     fn glimpse(&mut self) -> String {
         let rest = self.rest();
         let word = self.word();

@@ -13,7 +13,7 @@ fn spec(text: &str) -> String {
     request(text, Does::Show).spec.to_string()
 }
 
-/// The guard that `where` makes of an expression.
+/// Returns the guard that `where` makes of an expression.
 fn guard(text: &str) -> String {
     let spec = spec(&format!("t {{$1, $2, $3}} where {text}"));
     let guard = spec.strip_prefix("[{{'$1','$2','$3'},[");

@@ -115,7 +115,7 @@ pub enum LogError {
 }
 
 impl LogError {
-    /// Is it the content of the file that is wrong (so that looking for the next item makes sense)?
+    /// Returns whether the content of the file is wrong (so that looking for the next item makes sense).
     pub fn is_damage(&self) -> bool {
         !matches!(self, LogError::NotALog { .. } | LogError::Io { .. })
     }
@@ -133,7 +133,7 @@ impl LogError {
     }
 }
 
-/// The MD5 that guards the size of a big item.
+/// Returns the MD5 that guards the size of a big item.
 fn size_sum(size: u32) -> [u8; SIZE_SUM] {
     use md5::Digest;
     md5::Md5::digest(size.to_be_bytes()).into()

@@ -86,13 +86,13 @@ impl<R: Read> LogReader<R> {
         self.status
     }
 
-    /// Bytes of the file consumed so far.
+    /// Returns the number of bytes of the file consumed so far.
     #[inline]
     pub fn offset(&self) -> u64 {
         self.base + self.start as u64
     }
 
-    /// Length of the file in bytes, where known.
+    /// Returns the length of the file in bytes, where known.
     pub fn length(&self) -> Option<u64> {
         self.length
     }

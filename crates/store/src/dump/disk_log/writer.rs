@@ -66,7 +66,7 @@ impl<W: Write + Seek> LogWriter<W> {
         Ok(result)
     }
 
-    /// Bytes of the log so far, those in the buffer included.
+    /// Returns the number of bytes of the log so far, those in the buffer included.
     pub fn offset(&self) -> u64 {
         self.written + self.buf.len() as u64
     }

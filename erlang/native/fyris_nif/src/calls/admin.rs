@@ -8,7 +8,7 @@ use crate::sys::{Env, Term};
 use crate::tables::{self, store};
 use crate::{atoms, process, term};
 
-/// The process that an argument, already read, stands for; made known.
+/// Returns the process that an argument, already read, stands for; made known.
 pub(super) fn known_process(env: Env, pid: &Owned) -> Option<ProcessId> {
     let id = term::make(env, pid).local_pid()?;
     // One that has ended is as good as none, and the store knows it for that.
@@ -16,7 +16,7 @@ pub(super) fn known_process(env: Env, pid: &Owned) -> Option<ProcessId> {
     Some(ProcessId(id))
 }
 
-/// The calling process, made known.
+/// Returns the calling process, made known.
 pub(super) fn known_caller(env: Env) -> Result<ProcessId, Fail> {
     let me = env.self_pid().ok_or(BAD)?;
     process::register(env, me).ok_or(BAD)

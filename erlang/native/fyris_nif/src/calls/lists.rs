@@ -59,7 +59,7 @@ fn insert_new_long(env: Env, args: &[Term]) -> Reply {
     insert_all(env, args, LONG, true)
 }
 
-/// The length of a list that is not long.
+/// Returns the length of a list that is not long.
 fn short_length(env: Env, list: Term) -> Option<usize> {
     let mut rest = list;
     for length in 0..=LONG {

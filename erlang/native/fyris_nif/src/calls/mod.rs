@@ -30,7 +30,7 @@ use crate::call::{BAD, Fail, entry};
 use crate::sys::{Entry, Env, Term};
 use crate::{atoms, term};
 
-/// Every function: name, arity, and what it is here.
+/// Returns every function: name, arity, and what it is here.
 pub(crate) fn functions() -> Vec<ErlNifFunc> {
     let all: &[(&'static CStr, u32, Entry)] = &[
         (c"all", 0, entry!(admin::all)),

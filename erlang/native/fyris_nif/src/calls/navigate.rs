@@ -85,7 +85,7 @@ fn step_from(way: Way, key: &KeyBuf) -> Step<'_> {
     }
 }
 
-/// As `ets` has it: in an `ordered_set`, where any key will do, this one does not.
+/// Works as `ets` has it: in an `ordered_set`, where any key will do, this one does not.
 fn check_end(env: Env, table: &Table, key: Term) -> Reply {
     let is_end = key == atoms::end_of_table(env);
     if is_end && table.table_type() == TableType::OrderedSet {

@@ -46,7 +46,7 @@ struct Head {
     variables: Places,
 }
 
-/// The answer, `{done, Result}`; `None` if the query is of another form.
+/// Returns the answer, `{done, Result}`; `None` if the query is of another form.
 pub(super) fn answer(env: Env, args: &[Term], verb: Verb) -> Result<Option<Term>, Fail> {
     let Some(asked) = Asked::of(env, args[1], verb) else {
         return Ok(None);
@@ -203,7 +203,7 @@ fn clause(env: Env, spec: Term) -> Option<(Term, Wanted)> {
     Some((head, wanted))
 }
 
-/// The element of a list of one.
+/// Returns the element of a list of one.
 fn only(env: Env, list: Term) -> Option<Term> {
     let (element, tail) = env.cell(list)?;
     (tail == atoms::nil(env)).then_some(element)

@@ -207,7 +207,7 @@ pub(super) fn chunk(env: Env, args: &[Term]) -> Reply {
     })
 }
 
-/// A specification, and the resources that it refers to.
+/// Returns a specification, and the resources that it refers to.
 fn read_spec(env: Env, spec: Term, verb: Verb) -> Result<(MatchSpec, Offered), Fail> {
     let (spec, offered) = term::offer(|| term::read(env, spec));
     Ok((verb.spec(spec?)?, offered))

@@ -216,7 +216,7 @@ pub(super) fn cas(env: Env, args: &[Term]) -> Reply {
     })
 }
 
-/// The steps of a path, which are few.
+/// Returns the steps of a path, which are few.
 fn path(env: Env, list: Term) -> Result<SmallVec<[Owned; 4]>, Fail> {
     let (mut path, mut rest) = (SmallVec::new(), list);
     while let Some((head, tail)) = env.cell(rest) {

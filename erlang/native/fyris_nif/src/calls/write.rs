@@ -50,7 +50,7 @@ pub(super) fn take(env: Env, args: &[Term]) -> Reply {
 /// A position, if it was given, and an increment.
 type SimpleOp = (Option<usize>, i64);
 
-/// The one operation `Incr` or `{Pos, Incr}` of small integers, which most counters see.
+/// Returns the one operation `Incr` or `{Pos, Incr}` of small integers, which most counters see.
 fn simple_op(env: Env, op: Term) -> Option<SimpleOp> {
     if let Some(increment) = op.small() {
         return Some((None, increment));
@@ -109,7 +109,7 @@ fn is_default(env: Env, table: &Table, args: &[Term]) -> bool {
     args.get(3).is_none_or(is_object)
 }
 
-/// The key, what is to be done, and the default if there is one.
+/// Returns the key, what is to be done, and the default if there is one.
 fn read_update(env: Env, args: &[Term]) -> Result<(Owned, Owned, Option<Owned>), Fail> {
     let default = args.get(3).map(|&default| term::read(env, default));
     Ok((
@@ -119,7 +119,7 @@ fn read_update(env: Env, args: &[Term]) -> Result<(Owned, Owned, Option<Owned>),
     ))
 }
 
-/// The one `{Pos, Value}`.
+/// Returns the one `{Pos, Value}`.
 fn simple_edit(env: Env, edit: Term) -> Option<(usize, Term)> {
     let [position, value] = env.tuple(edit)? else {
         return None;
@@ -153,7 +153,7 @@ fn overwrite(
     Ok(table.update_element_with(key, &[(position, value?)])?)
 }
 
-/// As [`Table::overwrite`]; `None` also if the value is none that can be put in so.
+/// Works as [`Table::overwrite`]; `None` also if the value is none that can be put in so.
 fn overwrite_any(
     env: Env,
     table: &Table,

@@ -64,7 +64,7 @@ fn by_term(env: Env, term: Term, out: &mut KeyWriter<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The float in a term that is one.
+/// Returns the float in a term that is one.
 pub(super) fn float(env: Env, term: Term) -> Float {
     env.float(term).and_then(Float::new).unwrap_or(Float::ZERO)
 }
@@ -105,7 +105,7 @@ fn map(env: Env, term: Term, out: &mut KeyWriter<'_>, depth: usize) -> Result<()
     Ok(())
 }
 
-/// Bytes that sort as keys of a map do: as the only key of a map.
+/// Returns bytes that sort as keys of a map do: as the only key of a map.
 pub(super) fn exact_order(env: Env, term: Term, depth: usize) -> Result<KeyBuf> {
     let mut buf = KeyBuf::new();
     let mut writer = KeyWriter::new(&mut buf);

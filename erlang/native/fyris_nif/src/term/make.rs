@@ -78,7 +78,7 @@ pub(crate) fn with_maker<R>(
     result
 }
 
-/// The machine's term for one of ours.
+/// Returns the machine's term for one of ours.
 pub(crate) fn make(env: Env, term: &Owned) -> Term {
     let room = Room::new(env, 0);
     let mut maker = Maker {
@@ -129,7 +129,7 @@ impl Build for Maker {
         }
     }
 
-    /// A copy of a blob of up to [`COPIED`] bytes, else a binary that holds a count of it.
+    /// Returns a copy of a blob of up to [`COPIED`] bytes, else a binary that holds a count of it.
     fn blob(&mut self, blob: &Arc<[u8]>) -> Term {
         if blob.len() <= COPIED {
             return self.env.make_binary(blob);

@@ -22,7 +22,7 @@ pub(super) fn no_more() -> Error {
     Error::BadArgument("no more atoms".to_owned())
 }
 
-/// The node that local things are stored under.
+/// Returns the node that local things are stored under.
 pub(super) fn here() -> Atom {
     static HERE: LazyLock<Atom> =
         LazyLock::new(|| Atom::new("nonode@nohost\u{1}").expect("a short name"));
@@ -34,8 +34,8 @@ const BOTH_BITS: u32 = 31;
 /// Bits of a pid's number; the rest is its serial number.
 const NUMBER_BITS: u32 = 15;
 
-/// A local pid as it is stored: its two numbers, which order it among others, and its place in the process table, which
-/// only the machine needs.
+/// Returns a local pid as it is stored: its two numbers, which order it among others, and its place in the process
+/// table, which only the machine needs.
 pub(super) fn local_pid(id: u64) -> Pid {
     let (numbers, place) = (id & ((1 << BOTH_BITS) - 1), id >> BOTH_BITS);
     Pid {
@@ -46,7 +46,7 @@ pub(super) fn local_pid(id: u64) -> Pid {
     }
 }
 
-/// The machine's local pid from its stored form; `None` for a foreign one.
+/// Returns the machine's local pid from its stored form; `None` for a foreign one.
 #[inline]
 pub(super) fn from_local_pid(node: u32, id: u32, serial: u32, creation: u32) -> Option<Term> {
     let numbers = u64::from(serial) << NUMBER_BITS | u64::from(id);
@@ -54,7 +54,7 @@ pub(super) fn from_local_pid(node: u32, id: u32, serial: u32, creation: u32) -> 
     (node == here().id()).then(|| Term::from_local_pid(id))
 }
 
-/// A term of a kind that has no form of its own here.
+/// Returns a term of a kind that has no form of its own here.
 #[cold]
 #[inline(never)]
 pub(super) fn read(env: Env, term: Term) -> Result<Owned> {
@@ -101,8 +101,8 @@ fn names_no_node(owned: &Owned) -> bool {
 /// Low bits of the machine's word for a local port that are its number; above is its place in the port table.
 const PORT_BITS: u32 = 28;
 
-/// A local port as it is stored: its number, which orders it among others, and one more than its place in the port
-/// table, which only the machine needs; zero stands for a port that came by way of the external format.
+/// Returns a local port as it is stored: its number, which orders it among others, and one more than its place in the
+/// port table, which only the machine needs; zero stands for a port that came by way of the external format.
 fn local_port(id: u64) -> Port {
     Port {
         node: here(),
@@ -128,8 +128,8 @@ const SHALLOW: usize = 512;
 /// Room for a decoder at any depth.
 const STACK: usize = 4 << 20;
 
-/// The term of an external format. The stack of a scheduler for long work does not hold the decoder of a fun that has
-/// captured a term a thousand levels deep, so there a thread with a stack of its own does it.
+/// Returns the term of an external format. The stack of a scheduler for long work does not hold the decoder of a fun
+/// that has captured a term a thousand levels deep, so there a thread with a stack of its own does it.
 fn decode(external: &[u8]) -> Result<Owned> {
     let decode = || etf::decode(external).map_err(|error| Error::BadArgument(error.to_string()));
     if external.len() <= SHALLOW || !sys::has_small_stack() {
@@ -236,7 +236,7 @@ pub(super) fn local_term(
     }
 }
 
-/// A local reference: the bytes of another one, with its numbers at their end.
+/// Returns a local reference: the bytes of another one, with its numbers at their end.
 fn make_local_reference(env: Env, reference: &Reference) -> Option<Term> {
     /// The version of the format, and how references begin.
     const BEGIN: [u8; 2] = [131, 90];
@@ -256,7 +256,7 @@ fn make_local_reference(env: Env, reference: &Reference) -> Option<Term> {
     env.read_external(&external)
 }
 
-/// The machine's term for one of those.
+/// Returns the machine's term for one of those.
 #[cold]
 pub(super) fn make(env: Env, owned: &Owned) -> Term {
     let local = match owned {

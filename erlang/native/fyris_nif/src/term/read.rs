@@ -5,7 +5,7 @@ use fyris_term::{Map, Term as Owned};
 use super::{Result, deeper, keep, key, rare, share};
 use crate::sys::{Env, ErlNifTermType as Kind, Term};
 
-/// The term. O(size).
+/// Returns the term. O(size).
 pub(crate) fn read(env: Env, term: Term) -> Result<Owned> {
     read_at(env, term, 0)
 }

@@ -43,7 +43,7 @@ fn all() -> MutexGuard<'static, All> {
     ALL.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The blob with these bytes of the machine's, if objects hold it. O(length), at most.
+/// Returns the blob with these bytes of the machine's, if objects hold it. O(length), at most.
 pub(super) fn known(bytes: &[u8]) -> Option<Blob> {
     let (at, len) = place(bytes);
     let found = {
@@ -105,7 +105,7 @@ impl Drop for Writing {
     }
 }
 
-/// The blob of a large binary that is part of an object: one that is there, or a new one.
+/// Returns the blob of a large binary that is part of an object: one that is there, or a new one.
 pub(super) fn blob(bytes: &[u8]) -> Option<Blob> {
     if STAGE.with(Cell::get) == Stage::None {
         return None;

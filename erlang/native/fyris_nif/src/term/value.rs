@@ -150,7 +150,7 @@ fn simple_map<'t>(term: Term) -> Option<Pairs<'t>> {
     words::read_map(term).filter(|map| map.keys.iter().all(|key| key.is_small_or_atom()))
 }
 
-/// As [`map`], of such a map, where it is.
+/// Works as [`map`], of such a map, where it is.
 fn in_known_order(env: Env, map: Pairs<'_>, out: &mut ValueWriter<'_>, depth: usize) -> Result<()> {
     let places = match map.by_number {
         true => Some(shapes::order_of(env, map.keys).ok_or_else(rare::no_more)?),

@@ -29,7 +29,7 @@ const LENGTH: usize = MARK + 1 + 2 * size_of::<usize>();
 // Keepers of references have fours of bytes.
 const _: () = assert!(LENGTH <= MAX_INLINE_BINARY && !LENGTH.is_multiple_of(4));
 
-/// The address of a blob, and the resource that holds it, of such a keeper among an object's blobs.
+/// Returns the address of a blob, and the resource that holds it, of such a keeper among an object's blobs.
 #[inline]
 fn of_blob(keeper: &[u8]) -> Option<(usize, *const c_void)> {
     let keeper: &[u8; LENGTH] = keeper.try_into().ok()?;
@@ -40,13 +40,13 @@ fn of_blob(keeper: &[u8]) -> Option<(usize, *const c_void)> {
     Some((usize::from_ne_bytes(*blob), resource))
 }
 
-/// A resource that holds a blob; the caller has its one count.
+/// Returns a resource that holds a blob; the caller has its one count.
 pub(in crate::term) fn blob_resource(blob: Arc<[u8]>) -> *mut c_void {
     // SAFETY: the destroyer of the type drops an `Arc<[u8]>`.
     unsafe { sys::new_resource(load::types().blob, blob) }
 }
 
-/// The resource that an object with these blobs keeps for one of them.
+/// Returns the resource that an object with these blobs keeps for one of them.
 #[inline]
 pub(in crate::term) fn resource_of(blob: &Arc<[u8]>, blobs: &[Arc<[u8]>]) -> Option<*const c_void> {
     if blob.len() < LARGE {

@@ -124,7 +124,7 @@ impl Holders {
         self.add_first()
     }
 
-    /// As [`Holders::add`], where the `Kept` is not retired.
+    /// Works as [`Holders::add`], where the `Kept` is not retired.
     fn add_first(&mut self) -> Keeper {
         self.count += 1;
         self.keeper.clone()
@@ -142,7 +142,7 @@ fn holders() -> MutexGuard<'static, HashMap<Numbers, Holders>> {
 /// The length of such a keeper.
 const LENGTH: usize = MARK + size_of::<Numbers>() + size_of::<usize>();
 
-/// The numbers, and the address of what is kept, of such a keeper.
+/// Returns the numbers, and the address of what is kept, of such a keeper.
 #[inline]
 fn parts(keeper: &[u8]) -> Option<(Numbers, *const Kept)> {
     let keeper: &[u8; LENGTH] = keeper.try_into().ok()?;
@@ -156,13 +156,13 @@ fn parts(keeper: &[u8]) -> Option<(Numbers, *const Kept)> {
     Some((numbers.ok()?, std::ptr::with_exposed_provenance(address)))
 }
 
-/// The keeper of a reference for one more record to hold, if its resource is kept.
+/// Returns the keeper of a reference for one more record to hold, if its resource is kept.
 pub(super) fn find(reference: &Reference) -> Option<Keeper> {
     let numbers = numbers_of(reference)?;
     Some(holders().get_mut(&numbers)?.add(numbers))
 }
 
-/// The numbers of a local reference, as it is stored.
+/// Returns the numbers of a local reference, as it is stored.
 fn numbers_of(reference: &Reference) -> Option<Numbers> {
     let is_local = reference.node == rare::here() && reference.creation == 0;
     reference.ids[..].try_into().ok().filter(|_| is_local)
