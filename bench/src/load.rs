@@ -82,7 +82,7 @@ struct Dump(PathBuf);
 
 impl Drop for Dump {
     fn drop(&mut self) {
-        // A file left behind in the temporary directory harms nobody.
+        // A file left behind in the temporary directory does no harm.
         let _ = std::fs::remove_file(&self.0);
     }
 }

@@ -1,7 +1,7 @@
 //! One lock for the whole array, in plain shared memory: what most programs do, and the paper's CGL.
 //!
-//! The lock is a POSIX mutex, shared between processes and robust: a process that dies inside it stops nobody, which is
-//! what Fyris promises of a segment, so it is asked of the lock as well.
+//! The lock is a POSIX mutex, shared between processes and robust: a process that dies inside it stops no other, which
+//! is what Fyris promises of a segment, so it is asked of the lock as well.
 //!
 //! | offset | what |
 //! |---|---|
@@ -31,14 +31,14 @@ impl OneLock {
     /// Returns the result of `then`, which has the elements to itself.
     #[inline]
     fn locked<T>(&mut self, then: impl FnOnce(&mut [u8]) -> T) -> Result<T, BenchError> {
-        // SAFETY: `make` has initialised the mutex before the name could be told to anybody.
+        // SAFETY: `make` has initialised the mutex before it told the name to any process.
         result(match unsafe { libc::pthread_mutex_lock(self.mutex()) } {
             // A process died inside. A single word is written in one go, so there is nothing to mend.
             // SAFETY: the mutex is locked by this thread, whose predecessor has died.
             libc::EOWNERDEAD => unsafe { libc::pthread_mutex_consistent(self.mutex()) },
             code => code,
         })?;
-        // SAFETY: the lock is held: nobody else uses the elements; and the mutex is not among them.
+        // SAFETY: the lock is held: no other process uses the elements; and the mutex is not among them.
         let out = then(&mut unsafe { self.0.bytes_mut() }[ELEMENTS..]);
         // SAFETY: locked above, by this thread.
         result(unsafe { libc::pthread_mutex_unlock(self.mutex()) })?;
@@ -75,7 +75,7 @@ impl SharedArray for OneLock {
         let mut attributes = std::mem::MaybeUninit::uninit();
         let attributes = attributes.as_mut_ptr();
         // SAFETY: the attributes are initialised by the first call and destroyed by the last; the memory of the mutex
-        // is mapped, large enough, page-aligned, and nobody else knows of it yet.
+        // is mapped, large enough, page-aligned, and no other process knows of it yet.
         unsafe {
             result(libc::pthread_mutexattr_init(attributes))?;
             let shared = libc::PTHREAD_PROCESS_SHARED;
@@ -102,7 +102,7 @@ fn bytes(elements: usize) -> usize {
     ELEMENTS + elements * WIDTH
 }
 
-/// The answer of a function of pthreads.
+/// Returns the answer of a function of pthreads as a result.
 fn result(code: libc::c_int) -> Result<(), BenchError> {
     match code {
         0 => Ok(()),

@@ -1,4 +1,4 @@
-//! The figures of the suite `core`: our indexes against everybody's.
+//! The figures of the suite `core`: our indexes against all peers.
 
 use fyris_harness::{Case, Line};
 
@@ -262,7 +262,7 @@ impl Row {
     }
 }
 
-/// One of our own lines.
+/// Returns one of our own lines.
 fn own<'a>(
     lines: &'a [Line],
     index: &str,
@@ -281,7 +281,7 @@ fn own<'a>(
     })
 }
 
-/// Two threads on eight keys: the time of one of one's own throughput, over that of both.
+/// Judges two threads on eight keys: the throughput of one thread alone, over that of both.
 fn contention(lines: &[Line], index: &str) -> Verdict {
     let one = own(lines, index, None, "u64", 1, Case::Hot8);
     let two = own(lines, index, None, "u64", 2, Case::Hot8);
@@ -294,7 +294,7 @@ fn contention(lines: &[Line], index: &str) -> Verdict {
     }
 }
 
-/// Two threads on eight keys: how much more than the least thread's a fair share is.
+/// Judges two threads on eight keys: a fair share of the operations, over that of the slowest thread.
 fn fairness(lines: &[Line], index: &str) -> Verdict {
     let two = own(lines, index, None, "u64", 2, Case::Hot8).and_then(|l| l.extra("fairness"));
     Verdict {
@@ -304,7 +304,7 @@ fn fairness(lines: &[Line], index: &str) -> Verdict {
     }
 }
 
-/// A table of the store, and the same index with as many entries of its own behind pointers.
+/// Judges a table of the store against the same index with as many entries of its own behind pointers.
 fn through_the_store(lines: &[Line], index: &str) -> Verdict {
     let alone = if index == "hash" {
         "hash_entries"

@@ -21,7 +21,7 @@ use fyris_harness::{Contender, Registry};
 
 use key::PeerKey;
 
-/// Fyris's own subjects and all peers.
+/// Returns Fyris's own subjects and all peers.
 pub fn registry() -> Registry {
     let mut registry = Registry::own("fyris-compare");
     registry.u64.extend(general());

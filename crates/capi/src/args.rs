@@ -69,7 +69,7 @@ pub(crate) unsafe fn bytes<'a>(
     unsafe { array(pointer.cast(), len, name) }
 }
 
-/// Text of the caller's.
+/// Returns text of the caller's.
 ///
 /// # Safety
 ///
@@ -90,7 +90,7 @@ pub(crate) unsafe fn text<'a>(pointer: *const c_char, name: &str) -> Outcome<&'a
 pub(crate) struct Out<T>(*mut T);
 
 impl<T> Out<T> {
-    /// The place must be there.
+    /// Refuses a place that is not there.
     pub(crate) fn new(pointer: *mut T, name: &str) -> Outcome<Out<T>> {
         if pointer.is_null() {
             return Err(null(name));

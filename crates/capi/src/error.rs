@@ -107,8 +107,8 @@ impl Failure {
         Failure::new(FYRIS_E_PANIC, format!("fyris panicked: {said}"))
     }
 
-    /// Leaves a callback that cannot return an error. The caller of the callback unwinds as from a panic, which nobody
-    /// is told of.
+    /// Leaves a callback that cannot return an error. The caller of the callback unwinds as from a panic, which is
+    /// not reported.
     pub(crate) fn throw(self) -> ! {
         std::panic::resume_unwind(Box::new(self))
     }
@@ -176,12 +176,12 @@ fn run<T>(err: *mut fyris_error, body: impl FnOnce() -> Outcome<T>) -> Result<T,
 ///
 /// # Safety
 ///
-/// OWNED and THREAD: `handle`, which nobody uses any more.
+/// OWNED and THREAD: `handle`, which no thread uses any more.
 pub(crate) unsafe fn free<T>(handle: *mut T) {
     if !handle.is_null() {
         // SAFETY: OWNED and THREAD: made by `Box::into_raw`, and given back once.
         let owned = unsafe { Box::from_raw(handle) };
-        // What a drop could say in a panic has nobody to hear it.
+        // There is no caller to report a panic of a drop to.
         let _ = catch_unwind(AssertUnwindSafe(|| drop(owned)));
     }
 }

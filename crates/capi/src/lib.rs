@@ -13,7 +13,7 @@
 //! * **Options are terms** in Erlang's syntax (`"[ordered_set, public]"`): no struct that grows from version to
 //!   version.
 //!
-//! # What is where
+//! # Modules
 //!
 //! | module | functions |
 //! |---|---|
@@ -23,7 +23,7 @@
 //! | `table` | stores and tables |
 //! | `segment` | version-controlled shared memory |
 //! | `map` | ordered maps in segments |
-//! | `version` | which version this is |
+//! | `version` | the version of the library |
 //!
 //! # Promises of the caller
 //!
@@ -35,18 +35,18 @@
 //! * **OWNED**: a handle that is freed or taken over is NULL or came from a maker of its own type, is no borrowed part,
 //!   and is given back once.
 //! * **THREAD**: a function that says *one* or *last* under Threads is not called by two threads at once with the same
-//!   handle: it has the handle to itself, and after *last* nobody uses it.
-//! * **ARRAY**: a pointer with a length is to that many initialised elements (bytes, handles), which nobody changes
+//!   handle: it has the handle to itself, and after *last* no thread uses it.
+//! * **ARRAY**: a pointer with a length is to that many initialised elements (bytes, handles), which no thread changes
 //!   before the call returns.
-//! * **TEXT**: text is NULL or ends with a zero byte, and nobody changes it before the call returns.
-//! * **OUT**: an out-argument, as `err` is one, is NULL or a place for a value of its type that nobody else uses
+//! * **TEXT**: text is NULL or ends with a zero byte, and no thread changes it before the call returns.
+//! * **OUT**: an out-argument, as `err` is one, is NULL or a place for a value of its type that no other thread uses
 //!   meanwhile.
 //! * **FILLED**: a `fyris_bytes` or `fyris_ranges` that is freed is empty or as a function filled it, and what it
 //!   points to was not freed by a copy of it.
 //! * **CALLBACK**: a function is NULL or of the type that the header declares, does with its arguments what is said
 //!   there, and leaves by returning.
-//! * **REPLACE**: nobody uses what is where the option `replace` puts a segment, but as memory of that segment while
-//!   it is checked out.
+//! * **REPLACE**: the memory where the option `replace` puts a segment is used only as memory of that segment, while it
+//!   is checked out.
 //!
 //! # The header
 //!

@@ -109,7 +109,7 @@ fn what_is_saved_opens_again() {
     );
 }
 
-/// `save` used to make private files readable to everybody, and `/dev/full` a regular file.
+/// `save` used to make private files readable to every user, and `/dev/full` a regular file.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_saved_file_keeps_its_permissions() {

@@ -24,7 +24,7 @@ fn lines(line: &str) -> Vec<Value> {
     text.lines().map(parse).collect()
 }
 
-/// Every line has the fields of the vocabulary.
+/// Asserts that a line has the fields of the vocabulary.
 fn check_fields(line: &Value) {
     for field in ["suite", "case", "subject", "keys"] {
         assert!(line[field].is_string(), "{field} in {line}");

@@ -105,12 +105,12 @@ impl BenchArgs {
         self.ops.map_or(self.entry_count(), |n| n as usize)
     }
 
-    /// Interleaved runs.
+    /// Returns the number of interleaved runs.
     pub fn run_count(&self) -> usize {
         self.runs.unwrap_or(if self.quick { 3 } else { 5 }) as usize
     }
 
-    /// Numbers of threads; those of the suite if none were asked for.
+    /// Returns the numbers of threads; those of the suite if none were asked for.
     pub fn thread_counts(&self, usual: &[usize]) -> Vec<usize> {
         if self.threads.is_empty() {
             usual.to_vec()
@@ -119,17 +119,17 @@ impl BenchArgs {
         }
     }
 
-    /// True if the case was asked for, or nothing in particular was.
+    /// Returns true if the case was asked for, or nothing in particular was.
     pub fn wants_case(&self, case: &str) -> bool {
         self.case.is_empty() || self.case.iter().any(|c| c == case)
     }
 
-    /// True if the subject was asked for, or nothing in particular was.
+    /// Returns true if the subject was asked for, or nothing in particular was.
     pub fn wants_subject(&self, name: &str) -> bool {
         self.subject.is_empty() || name == "harness" || self.subject.iter().any(|s| s == name)
     }
 
-    /// True if the keys were asked for, or nothing in particular was and they are among the usual.
+    /// Returns true if the keys were asked for, or nothing in particular was and they are among the usual.
     pub fn wants_keys(&self, name: &str, usual: bool) -> bool {
         if self.keys.is_empty() {
             usual

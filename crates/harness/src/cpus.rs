@@ -27,7 +27,7 @@ impl Cpus {
         self.allowed[0]
     }
 
-    /// Another, if there is one.
+    /// Returns another CPU, if there is one.
     pub(super) fn second(&self) -> Option<usize> {
         self.allowed.get(1).copied()
     }

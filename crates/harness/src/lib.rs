@@ -19,7 +19,7 @@
 //!   subject that answers wrong is an error, not a fast time.
 //! * Runs are interleaved: each run takes every contender once, building and dropping its table,
 //!   starting with another one each time; the figure is the median over runs. So a noisy
-//!   neighbour hits everybody alike.
+//!   neighbour hits every contender alike.
 //! * Memory is what the allocator handed out, not arithmetic, taken in a child process: see
 //!   [`memory`].
 //!
@@ -84,7 +84,7 @@ pub fn run(args: &BenchArgs, registry: &Registry) -> Result<Vec<Line>, BenchErro
     entry.check_cases(args)?;
     let mut out = output::Output::new(args);
     let done = (entry.run)(&mut out, registry);
-    // What was measured before something went wrong is still worth seeing.
+    // The measurements made before something went wrong are still worth seeing.
     let lines = out.finish(entry.table, entry.figures);
     done.and(lines)
 }

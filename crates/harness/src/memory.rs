@@ -32,7 +32,7 @@ pub(crate) fn make_ready(bytes: usize) {
         MapFlags::PRIVATE | MapFlags::POPULATE,
     );
     // SAFETY: an anonymous mapping at an address of the kernel's choice; it is never unmapped, and
-    // nobody but mimalloc is told of it.
+    // only mimalloc is told of it.
     unsafe {
         mi::mi_option_set(PURGE_DELAY, -1);
         if let Ok(start) = mmap_anonymous(std::ptr::null_mut(), bytes, prot, flags) {

@@ -37,7 +37,7 @@ impl<'a> Output<'a> {
         self.lines.extend(lines);
     }
 
-    /// Says what is being done, to people who watch.
+    /// Prints the step that is being done, for a person at the terminal.
     pub(super) fn progress(&self, what: &str) {
         if self.live {
             eprint!("\r\x1b[K{what}");

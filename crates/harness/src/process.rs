@@ -9,7 +9,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use crate::args::BenchArgs;
 use crate::error::BenchError;
 
-/// This program, asked to play `part` as a child of the suite that runs.
+/// Returns the command of this program, to play `part` as a child of the suite that runs.
 pub(super) fn command(args: &BenchArgs, part: &str) -> Result<Command, BenchError> {
     let mut command = Command::new(std::env::current_exe()?);
     // `fyris` has the bench under a word of its own, `fyris-compare` is one.
@@ -74,7 +74,7 @@ impl Drop for Partner {
     }
 }
 
-/// In the child: answers commands until the input ends. A failed command is answered and not the end.
+/// Answers commands until the input ends, in the child. A failed command is answered and not the end.
 pub(super) fn serve(
     mut command: impl FnMut(&str) -> Result<String, BenchError>,
 ) -> Result<(), BenchError> {

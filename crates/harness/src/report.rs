@@ -105,7 +105,7 @@ impl Line {
             .join(" ")
     }
 
-    /// One of the suite's own measures.
+    /// Returns one of the suite's own measures.
     pub fn extra(&self, field: &str) -> Option<f64> {
         let found = self.extra.iter().find(|(name, _)| *name == field);
         found.map(|&(_, value)| value)

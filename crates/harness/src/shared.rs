@@ -36,7 +36,7 @@ impl SharedMap {
         Self::open(name, len, OFlags::empty())
     }
 
-    /// Takes the name away; the memory stays until nobody maps it.
+    /// Takes the name away; the memory stays until no process maps it.
     ///
     /// # Errors
     ///
@@ -68,9 +68,10 @@ impl SharedMap {
     ///
     /// # Safety
     ///
-    /// Nobody writes to it, in any process, and no other slice of it is written through, as long as this one is used.
+    /// No thread writes to it, in any process, and no other slice of it is written through, as long as this one is
+    /// used.
     pub unsafe fn bytes(&self) -> &[u8] {
-        // SAFETY: mapped as long as `self` lives; nobody writes, says the caller.
+        // SAFETY: mapped as long as `self` lives; no thread writes, says the caller.
         unsafe { std::slice::from_raw_parts(self.start, self.len) }
     }
 
@@ -78,7 +79,7 @@ impl SharedMap {
     ///
     /// # Safety
     ///
-    /// Nobody else uses it, in any process, as long as this slice is used.
+    /// No other thread uses it, in any process, as long as this slice is used.
     pub unsafe fn bytes_mut(&mut self) -> &mut [u8] {
         // SAFETY: mapped as long as `self` lives; it is the caller's alone, says the caller.
         unsafe { std::slice::from_raw_parts_mut(self.start, self.len) }

@@ -45,7 +45,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// A dump of 1M {integer, integer}.
+/// Makes a dump of 1M {integer, integer}.
 fn make(path: &Path) -> Result<(), Box<dyn std::error::Error>> {
     let owner = Store::new().owner();
     let table = owner.new_table("integers", &Options::set())?;

@@ -17,10 +17,10 @@ fn text(text: &str) -> Term {
 
 fn main() -> Result<()> {
     let store = Store::new();
-    // Tables belong to somebody. In Rust that is an `Owner`: when it is dropped, its tables go.
+    // Tables have an owner. In Rust that is an `Owner`: when it is dropped, its tables go.
     let owner = store.owner();
 
-    // A table that everybody may write, counting words from several threads at once.
+    // A public table, which counts words from several threads at once.
     let words = owner.new_table("words", &Options::set().public())?;
     let lines = [
         "the river runs through the town",

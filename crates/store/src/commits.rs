@@ -183,7 +183,7 @@ impl<'g> Undo<'g> {
         }
     }
 
-    /// Another reader at the same place, for another thread that works under the same pin.
+    /// Returns another reader at the same place, for another thread that works under the same pin.
     pub(crate) fn beside(&self) -> Undo<'g> {
         Undo {
             changes: None,

@@ -160,7 +160,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// `badarg` or `system_limit`, as ETS would say.
+    /// Returns the error class that ETS would use: `badarg` or `system_limit`.
     pub fn ets_class(&self) -> EtsClass {
         match self {
             Error::IntegerTooLarge(_)

@@ -240,7 +240,7 @@ mod tests {
 
     use super::*;
 
-    /// A key hashes the same as bytes and in a register, whatever the buffer held before.
+    /// Asserts that a key hashes the same as bytes and in a register, whatever the buffer held before.
     fn agrees(term: &Term, buf: &mut KeyBuf) {
         KeyBuf::encode_into(term, buf);
         let bytes = buf.bytes();

@@ -136,7 +136,7 @@ impl Writer<'_> {
         }
     }
 
-    /// What it has in common with others comes and goes.
+    /// Inserts or deletes an object that several writers share.
     fn meddle(&mut self) {
         let (key, number) = (self.key(), self.random.random_range(0..9));
         let object = object(key, ANYBODY, number);

@@ -266,7 +266,7 @@ fn bags_keep_every_object_of_every_thread() {
 
 #[test]
 fn emptying_a_table_is_atomic() {
-    // Whoever begins after the table was emptied sees nothing from before.
+    // A reader that begins after the table was emptied sees nothing from before.
     for table in tables() {
         let epoch = AtomicUsize::new(0);
         let stop = AtomicBool::new(false);

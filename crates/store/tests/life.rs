@@ -1,4 +1,4 @@
-//! A table's life is linearizable: what is deleted, renamed, given away or closed to others is so for everybody at one
+//! A table's life is linearizable: a table is deleted, renamed, given away or closed to others for all callers at one
 //! moment.
 //!
 //! Each rule is tried with threads that stop at any instruction (see `stall`), in so many rounds that it failed each
@@ -40,7 +40,7 @@ fn protect(table: &Table, protection: Protection) {
         .expect("the owner may");
 }
 
-/// Asserts that nobody writes any more: what is there now is there a while later.
+/// Asserts that no thread writes any more: the present value is there a while later.
 fn assert_quiet(table: &Table, what: &str) {
     let before = value(table);
     for _ in 0..20 {
@@ -76,7 +76,7 @@ fn beside(rounds: usize, other: impl Fn(i64) + Sync, mut main: impl FnMut(usize)
     });
 }
 
-/// Another caller of a table.
+/// Makes another caller of a table.
 fn guest(store: &Store, table: &Table) -> (Owner, Table) {
     let other = store.owner();
     let guest = other.table(table.id()).expect("it is there");
@@ -376,7 +376,7 @@ fn a_read_looks_twice() {
     });
     let refused = by_name.get(&renamed, &pin).map(|_| ());
     assert!(matches!(refused, Err(Error::NoSuchTable(_))));
-    // What may still be read is read as it is after the change.
+    // An object that may still be read is read as it is after the change.
     let once = AtomicBool::new(true);
     let opened = SlowKey(|| {
         if once.swap(false, Ordering::Relaxed) {
@@ -389,7 +389,7 @@ fn a_read_looks_twice() {
     assert_eq!(found.and_then(|o| o.element(2)), Some(Term::Int(3)));
 }
 
-/// Several settings are one change: an owner who is none any more sets none of them.
+/// Several settings are one change: a process that is no owner any more sets none of them.
 #[test]
 fn settings_are_set_together() {
     let store = Store::new();

@@ -1,4 +1,4 @@
-//! A list insert is atomic and isolated: who reads several keys at one step sees all of it or nothing.
+//! A list insert is atomic and isolated: a reader of several keys at one step sees all of it or nothing.
 //!
 //! Two keys that only list inserts write always sum up to the same, whichever call reads them, with writers of other
 //! keys beside and with every thread stopped at random.
@@ -17,7 +17,7 @@ use rand::{Rng, SeedableRng};
 /// The sum of the values of a pair: odd, so that just one of them is above the half.
 const SUM: i64 = 1001;
 
-/// Rounds of all readings; each reader makes so many.
+/// The number of rounds of all readings that each reader makes.
 const ROUNDS: usize = if cfg!(fyris_small) { 100 } else { 400 };
 
 /// One kind of table in one size.
@@ -124,7 +124,7 @@ fn beside_writers(case: &Case, read: impl Fn(&Case) -> i64 + Sync) {
                     let _stalled = stall::join();
                     let mut random = rand::rngs::SmallRng::seed_from_u64(writer);
                     while !stop.load(Ordering::Relaxed) {
-                        // Some of the lists are so long that readers search them instead of gathering them.
+                        // Some of the lists are long enough that readers search them instead of gathering them.
                         let long = random.random_range(0..16) == 0;
                         let at = random.random_range(0..case.pairs.len());
                         let value = random.random_range(0..=SUM);
@@ -153,7 +153,7 @@ fn beside_writers(case: &Case, read: impl Fn(&Case) -> i64 + Sync) {
     });
 }
 
-/// A whole call, of a table of several batches.
+/// Tests a whole call, of a table of several batches.
 fn whole(read: impl Fn(&Case) -> i64 + Sync) {
     for case in cases(700, false).iter().chain(&cases(700, true)) {
         beside_writers(case, &read);
@@ -173,7 +173,7 @@ fn in_order(read: impl Fn(&Case) -> i64 + Sync) {
     }
 }
 
-/// A step, of a table that is read in one.
+/// Tests a step, of a table that is read in one.
 fn step(read: impl Fn(&Case) -> i64 + Sync) {
     for case in cases(100, false).iter().chain(&cases(100, true)) {
         beside_writers(case, &read);
@@ -483,7 +483,7 @@ fn lists_and_writers_of_a_set_are_counted() {
     }
 }
 
-/// Either the list came first, and then nobody else's keys were new, or it came to nothing.
+/// Either the list came first, and then no other writer's keys were new, or nothing of it was inserted.
 #[test]
 fn of_a_new_list_and_new_keys_one_wins() {
     const ROUNDS: i64 = 400;

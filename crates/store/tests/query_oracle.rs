@@ -56,7 +56,7 @@ struct Oracle {
 }
 
 impl Oracle {
-    /// `None`, and a word about it, where there is no Erlang.
+    /// Starts Erlang; returns `None`, and prints why, where there is none.
     fn start() -> Option<Oracle> {
         let child = Command::new("escript")
             .arg(SCRIPT)
@@ -117,7 +117,7 @@ fn filled(owner: &Owner, kind: TableType, case: &Case) -> Table {
     table
 }
 
-/// `{ok, Value}` or `{error, Class}`, results in a settled order.
+/// Returns `{ok, Value}` or `{error, Class}`, results in a settled order.
 fn reply(kind: TableType, found: Result<Term>) -> Term {
     let (word, value) = match found {
         Ok(value) => ("ok", settled(kind, value)),

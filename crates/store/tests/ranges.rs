@@ -22,7 +22,7 @@ fn ordered(owner: &Owner) -> Table {
     owner.new_table("t", &options).expect("a new table")
 }
 
-/// Keys as they are in an `ordered_set`: sorted, and one of those that are `==`.
+/// Returns keys as they are in an `ordered_set`: sorted, and one of those that are `==`.
 fn sorted(mut keys: Vec<Term>) -> Vec<Term> {
     keys.sort_by(Term::cmp_order);
     keys.dedup_by(|a, b| a.eq_order(b));
@@ -509,7 +509,7 @@ fn taken_keys_are_remembered_while_fixed() {
     assert_eq!(table.next(&int(99)), Err(Error::NoSuchKey));
 }
 
-/// Every part of any term is found by its path, and what is no path leads nowhere.
+/// Asserts that every part of a term is found by its path, and that other paths lead nowhere.
 fn check_paths(object: &Object<'_>, whole: &Term, path: &mut Vec<Term>) {
     if !path.is_empty() {
         assert_eq!(object.get_in(path).as_ref(), Some(whole), "{path:?}");

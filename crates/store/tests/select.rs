@@ -28,7 +28,7 @@ fn owner() -> Owner {
     Store::new().owner()
 }
 
-/// Objects of many shapes, and in the bags several of a key.
+/// Returns objects of many shapes, and in the bags several of a key.
 fn objects(count: i64) -> Vec<Term> {
     let mut objects = Vec::new();
     for n in 0..count {
@@ -55,7 +55,7 @@ fn filled(owner: &Owner, kind: TableType, count: i64) -> Table {
     table
 }
 
-/// In the order of an `ordered_set`; elsewhere in any, so sorted.
+/// Returns results in the order of an `ordered_set`; elsewhere sorted, since they come in any order.
 fn in_order(table: &Table, mut results: Vec<Term>) -> Vec<Term> {
     if table.table_type() != TableType::OrderedSet {
         results.sort_by(Term::cmp_exact);
@@ -114,7 +114,7 @@ fn selecting_is_running_the_specification_over_all_objects() {
     }
 }
 
-/// All chunks; that each but the last is full.
+/// Returns the results of all chunks; asserts that each chunk but the last is full.
 fn chunks(first: Chunk, limit: usize) -> Vec<Term> {
     let mut all = Vec::new();
     let mut chunk = first;

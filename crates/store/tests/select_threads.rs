@@ -268,7 +268,7 @@ fn what_is_deleted_matched_when_it_was() {
                     })
                 })
                 .collect();
-            // Turned blue before or after: then nobody may delete them any more.
+            // Turned blue before or after: then no deletion may take them any more.
             (0..2000).step_by(2).for_each(|k| put(k, "blue"));
             deleters.into_iter().map(|d| d.join().unwrap()).sum()
         });

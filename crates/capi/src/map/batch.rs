@@ -1,4 +1,4 @@
-//! Changing maps by a function that is run again until nobody was faster.
+//! Changing maps by a function that is run again until no other process has committed meanwhile.
 
 use std::ffi::c_void;
 

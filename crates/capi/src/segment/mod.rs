@@ -78,7 +78,7 @@ pub unsafe extern "C" fn fyris_ranges_free(ranges: *mut fyris_ranges) {
     };
     if !ranges.ranges.is_null() {
         let all = std::ptr::slice_from_raw_parts_mut(ranges.ranges, ranges.count);
-        // SAFETY: FILLED: as `fyris_ranges::new` made it; THREAD: nobody else frees it.
+        // SAFETY: FILLED: as `fyris_ranges::new` made it; THREAD: no other thread frees it.
         drop(unsafe { Box::from_raw(all) });
     }
     ranges.ranges = std::ptr::null_mut();

@@ -34,7 +34,7 @@ fn with(options: Options, option: &Term) -> Option<Options> {
             }
             [Term::Atom(word), from, to, address] if word.as_str() == "replace" => {
                 let (range, address) = (number(from)?..number(to)?, number(address)?);
-                // SAFETY: REPLACE: it is the caller who knows that nothing there is needed.
+                // SAFETY: REPLACE: the caller knows that nothing there is needed.
                 Some(unsafe { options.replace(range, address) })
             }
             _ => None,

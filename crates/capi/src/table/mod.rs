@@ -52,7 +52,7 @@ fn place<T>(pointer: *mut T) -> Outcome<Out<T>> {
     Out::new(pointer, "the place for the answer")
 }
 
-/// A handle of an answer.
+/// Makes a handle of an answer.
 fn boxed(term: Term) -> *mut fyris_term {
     Box::into_raw(Box::new(fyris_term(term)))
 }

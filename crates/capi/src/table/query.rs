@@ -7,7 +7,7 @@ use super::{boxed, fyris_table, place, table, term};
 use crate::error::{Outcome, call, fyris_code, fyris_error};
 use crate::term::fyris_term;
 
-/// A specification, compiled.
+/// Compiles a specification.
 ///
 /// # Safety
 ///
@@ -18,7 +18,7 @@ unsafe fn spec_of(spec: *const fyris_term) -> Outcome<MatchSpec> {
     Ok(MatchSpec::compile(spec).map_err(fyris::Error::from)?)
 }
 
-/// A call that counts.
+/// Runs a call that counts.
 ///
 /// # Safety
 ///

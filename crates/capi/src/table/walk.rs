@@ -10,7 +10,7 @@ use crate::term::fyris_term;
 
 type Stepped = fyris::Result<Option<Term>>;
 
-/// A step from nowhere or from a key.
+/// Makes a step from nowhere or from a key.
 ///
 /// # Safety
 ///

@@ -39,7 +39,7 @@ pub unsafe extern "C" fn fyris_bytes_free(bytes: *mut fyris_bytes) {
         };
         if !bytes.data.is_null() {
             let all = std::ptr::slice_from_raw_parts_mut(bytes.data, bytes.len + 1);
-            // SAFETY: FILLED: as `fyris_bytes::new` made it; THREAD: nobody else frees it.
+            // SAFETY: FILLED: as `fyris_bytes::new` made it; THREAD: no other thread frees it.
             drop(unsafe { Box::from_raw(all) });
         }
         bytes.data = std::ptr::null_mut();

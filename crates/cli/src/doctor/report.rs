@@ -168,7 +168,7 @@ pub(super) fn list(all: &[Listed]) -> String {
     out
 }
 
-/// One JSON object a segment, each in a line.
+/// Returns one JSON object for each segment, each in a line.
 pub(super) fn list_json(all: &[Listed]) -> String {
     let object = |listed: &Listed| {
         let (name, path) = (&listed.name, listed.path.display().to_string());

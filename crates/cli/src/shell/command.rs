@@ -93,7 +93,7 @@ pub(crate) fn parse(input: &str) -> Result<Line, ShellError> {
     }
 }
 
-/// A query, in its own language or as a call.
+/// Parses a query, in its own language or as a call.
 fn query(verb: &'static Verb, input: &str, rest: &str, does: Does) -> Result<Request, ShellError> {
     if !rest.starts_with('(') {
         return query::parse(input, input.len() - rest.len(), does);
@@ -128,7 +128,8 @@ pub(crate) fn split_verb(input: &str) -> (&str, &str) {
     (&body[..end], body[end..].trim_start())
 }
 
-/// Terms side by side (commas between them are allowed), or in the parentheses of a call. `rest` is the end of `input`.
+/// Parses terms side by side (commas between them are allowed), or in the parentheses of a call. `rest` is the end of
+/// `input`.
 fn terms(input: &str, rest: &str, called: bool) -> Result<Vec<Term>, ShellError> {
     let mut at = if called { &rest[1..] } else { rest };
     let mut terms = Vec::new();
@@ -180,7 +181,7 @@ fn incomplete() -> ParseError {
     }
 }
 
-/// A call whose arguments are words: `ets:file2tab("x.ets").`
+/// Parses a call whose arguments are words: `ets:file2tab("x.ets").`
 fn words_of_call(verb: &'static Verb, input: &str, rest: &str) -> Result<Line, ShellError> {
     match terms(input, rest, true) {
         Ok(terms) => {

@@ -134,7 +134,7 @@ impl CsvFile {
     }
 }
 
-/// A file of which only so much may be read before somebody allows more: what bounds a row.
+/// A file of which only `left` bytes may be read before the caller allows more: this bounds the length of a row.
 struct Bounded<'a> {
     file: File,
     left: &'a Cell<u64>,

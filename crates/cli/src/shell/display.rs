@@ -18,14 +18,14 @@ pub(crate) struct Display {
 }
 
 impl Display {
-    /// Standard output as it is now.
+    /// Makes a display for standard output as it is now.
     pub(crate) fn new() -> Display {
         Display {
             terminal: io::stdout().is_terminal() && io::stdin().is_terminal(),
         }
     }
 
-    /// Is there somebody who can page?
+    /// Returns whether input and output are a terminal, so that a person can page.
     pub(crate) fn is_terminal(&self) -> bool {
         self.terminal
     }
@@ -39,12 +39,12 @@ impl Display {
         Pager::new(self.terminal.then(size))
     }
 
-    /// A line of text.
+    /// Prints a line of text.
     pub(crate) fn line(&self, text: impl std::fmt::Display) -> Result<(), ShellError> {
         Ok(writeln!(io::stdout().lock(), "{text}")?)
     }
 
-    /// A term, laid out as Erlang's shell does.
+    /// Prints a term, laid out as Erlang's shell does.
     pub(crate) fn term(&self, term: &Term) -> Result<(), ShellError> {
         self.line(self.layout(term))
     }
@@ -59,7 +59,7 @@ impl Display {
         )
     }
 
-    /// Objects whole, one after the other; on a terminal page by page.
+    /// Prints objects whole, one after the other; on a terminal page by page.
     pub(crate) fn whole(&self, objects: &[Term]) -> Result<(), ShellError> {
         let mut pager = self.pager();
         for (shown, object) in objects.iter().enumerate() {
@@ -117,7 +117,7 @@ fn size() -> (usize, usize) {
     })
 }
 
-/// Returns bytes for people.
+/// Returns a number of bytes in a unit that people read.
 pub(crate) fn bytes(count: u64) -> String {
     indicatif::HumanBytes(count).to_string()
 }

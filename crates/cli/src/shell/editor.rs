@@ -79,7 +79,7 @@ impl Drop for Prompt {
     }
 }
 
-/// `$XDG_STATE_HOME/fyris/history`, or the place that stands for it.
+/// Returns `$XDG_STATE_HOME/fyris/history`, or the default for it.
 fn history_path() -> Option<PathBuf> {
     let absolute = |name: &str| {
         std::env::var_os(name)

@@ -80,7 +80,7 @@ impl ShellError {
     }
 }
 
-/// Some errors of dumps name the file themselves.
+/// Returns the text of an error with the file's path, which some errors of dumps name themselves.
 fn with_path(path: &Path, source: &fyris::dump::DumpError) -> String {
     let (path, message) = (path.display().to_string(), source.to_string());
     if message.contains(&path) {

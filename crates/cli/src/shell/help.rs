@@ -43,7 +43,7 @@ fn entry(verb: &Verb, width: usize) -> String {
     format!("{usage:SUMMARY$}{}", summary.trim_start())
 }
 
-/// Text in lines of at most `width` columns, as far as its words allow, each behind `indent` spaces.
+/// Breaks text into lines of at most `width` columns, as far as its words allow, each behind `indent` spaces.
 fn indented(text: &str, indent: usize, width: usize) -> String {
     let mut out = " ".repeat(indent);
     let mut column = indent;

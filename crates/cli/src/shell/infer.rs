@@ -97,7 +97,7 @@ pub(crate) fn float(text: &str) -> Option<Term> {
         .map(Term::Float)
 }
 
-/// Decimal digits as a number prints them: no sign but `-`, no leading zero.
+/// Returns whether the text is decimal digits as a number prints them: no sign but `-`, no leading zero.
 fn is_integer(text: &str) -> bool {
     let digits = text.strip_prefix('-').unwrap_or(text);
     digits.len() <= DIGITS_LIMIT

@@ -28,7 +28,7 @@ pub(crate) fn clear() {
     }
 }
 
-/// True once Ctrl-C has been pressed since [`clear`].
+/// Returns true once Ctrl-C has been pressed since [`clear`].
 pub(crate) fn raised() -> bool {
     // Relaxed: see `clear`.
     RAISED
@@ -36,7 +36,7 @@ pub(crate) fn raised() -> bool {
         .is_some_and(|flag| flag.load(Ordering::Relaxed))
 }
 
-/// An error once Ctrl-C has been pressed: to be asked between the objects of a long command.
+/// Fails once Ctrl-C has been pressed. To be called between the objects of a long command.
 pub(crate) fn check() -> Result<(), ShellError> {
     if raised() {
         Err(ShellError::Interrupted)

@@ -150,7 +150,7 @@ fn wait(nanoseconds: Option<i64>) -> Result<bool, ShellError> {
     }
 }
 
-/// One byte from the terminal, past the buffers of the standard library; none at the end of input.
+/// Reads one byte from the terminal, past the buffers of the standard library; none at the end of input.
 fn read_byte() -> Result<Option<u8>, ShellError> {
     let mut byte = [0];
     let read = rustix::io::retry_on_intr(|| rustix::io::read(io::stdin(), &mut byte))

@@ -44,7 +44,7 @@ impl Progress {
     }
 }
 
-/// Objects a second; a fraction of one tells nothing.
+/// Writes the number of objects a second, without a fraction.
 fn rate(state: &ProgressState, out: &mut dyn Write) {
     // The bar has no way to take an error.
     let _ = write!(out, "{}/s", HumanCount(state.per_sec() as u64));

@@ -40,7 +40,7 @@ impl Schema {
         named.map(|(i, _)| i + 1)
     }
 
-    /// `name:type, ...` for people.
+    /// Returns `name:type, ...` for people.
     pub(crate) fn describe(&self) -> String {
         let each = self.names.iter().zip(&self.types);
         each.map(|(name, kind)| match kind {

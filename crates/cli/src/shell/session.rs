@@ -13,7 +13,7 @@ use super::error::ShellError;
 use super::interrupt;
 use super::progress::Progress;
 
-/// The number of objects shown where nobody can ask for more.
+/// The number of objects shown where no person can ask for more.
 pub(crate) const MANY: usize = 100;
 
 /// The names of the tables, for completion.
@@ -56,12 +56,12 @@ impl Session {
         self.over
     }
 
-    /// `quit` is said.
+    /// Ends the session, as `quit` does.
     pub(crate) fn end(&mut self) {
         self.over = true;
     }
 
-    /// The prompt names the table in use.
+    /// Returns the prompt, which names the table in use.
     pub(crate) fn prompt(&self) -> String {
         match &self.current {
             Some(table) => format!("fyris:{}> ", name_of(table)),
@@ -69,7 +69,7 @@ impl Session {
         }
     }
 
-    /// The first lines of an interactive session.
+    /// Prints the first lines of an interactive session.
     pub(crate) fn greet(&self) -> Result<(), ShellError> {
         self.display.line(format!(
             "Fyris {}. `help` lists the commands, Ctrl-D leaves.",
@@ -77,7 +77,7 @@ impl Session {
         ))
     }
 
-    /// A line of a script, shown as if it had been typed.
+    /// Prints a line of a script as if it had been typed.
     pub(crate) fn echo(&self, line: &str) -> Result<(), ShellError> {
         match line.trim_start().strip_prefix('%') {
             Some(comment) => self.display.line(format!("\n%{comment}")),
@@ -120,7 +120,7 @@ impl Session {
         tables
     }
 
-    /// Is this the name of the table in use?
+    /// Returns whether this is the name of the table in use.
     pub(crate) fn is_current(&self, name: &str) -> bool {
         self.current
             .as_ref()
@@ -193,7 +193,7 @@ impl Session {
 
     // Arguments.
 
-    /// A wrong use of a command.
+    /// Returns the error of a wrong use of a command.
     pub(crate) fn usage(problem: impl Into<String>, usage: &'static str) -> ShellError {
         ShellError::Usage {
             problem: problem.into(),
@@ -201,7 +201,7 @@ impl Session {
         }
     }
 
-    /// Exactly `N` arguments.
+    /// Returns the arguments if they are exactly `N`.
     pub(crate) fn exactly<const N: usize>(
         &self,
         args: Vec<Term>,
@@ -226,7 +226,7 @@ impl Session {
         self.table(name.as_ref())
     }
 
-    /// `[TABLE] TERM`: with one argument it is the term.
+    /// Reads `[TABLE] TERM`: with one argument it is the term.
     pub(crate) fn table_and_one(
         &self,
         mut args: Vec<Term>,
@@ -238,7 +238,7 @@ impl Session {
         Ok((self.table_alone(args, usage)?, one))
     }
 
-    /// `[TABLE] [N]`
+    /// Reads `[TABLE] [N]`.
     pub(crate) fn table_and_count(
         &self,
         mut args: Vec<Term>,
@@ -257,7 +257,7 @@ impl Session {
         Ok((self.table_alone(args, usage)?, count))
     }
 
-    /// `[TABLE] OBJECT ...`: objects are tuples, or lists of them, and tables are not.
+    /// Reads `[TABLE] OBJECT ...`: objects are tuples, or lists of them, and tables are not.
     pub(crate) fn table_and_objects(
         &self,
         mut args: Vec<Term>,
@@ -277,7 +277,7 @@ impl Session {
 
     // Results.
 
-    /// The objects of a lookup, all of them whole.
+    /// Shows the objects of a lookup, all of them whole.
     pub(crate) fn show_objects(&self, objects: Vec<Term>) -> Result<(), ShellError> {
         if objects.is_empty() {
             return self.display.line("[]");
@@ -285,13 +285,13 @@ impl Session {
         self.display.whole(&objects)
     }
 
-    /// A key, or that there is none.
+    /// Shows a key, or that there is none.
     pub(crate) fn show_key(&self, key: Option<Term>) -> Result<(), ShellError> {
         self.display
             .term(&key.unwrap_or_else(|| Term::atom("$end_of_table")))
     }
 
-    /// Objects page by page, and how many are left.
+    /// Shows objects page by page, and how many are left.
     pub(crate) fn show_traversal(
         &self,
         table: &Table,

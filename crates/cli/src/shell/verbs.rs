@@ -358,7 +358,7 @@ pub(crate) fn find(name: &str) -> Result<&'static Verb, ShellError> {
         .ok_or_else(|| ShellError::UnknownVerb(name.to_owned(), suggestion(name)))
 }
 
-/// `; did you mean ...?` where a command is one slip of a finger away.
+/// Returns `; did you mean ...?` where a command is one slip of a finger away.
 fn suggestion(name: &str) -> String {
     let near = VERBS
         .iter()
@@ -370,7 +370,7 @@ fn suggestion(name: &str) -> String {
     }
 }
 
-/// Levenshtein distance.
+/// Returns the Levenshtein distance.
 fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();
@@ -385,7 +385,7 @@ fn distance(a: &str, b: &str) -> usize {
     row[b.len()]
 }
 
-/// `help [COMMAND]`
+/// Runs `help [COMMAND]`.
 fn help(session: &mut Session, words: &[String]) -> Result<(), ShellError> {
     match words {
         [] => help::all(session, VERBS),

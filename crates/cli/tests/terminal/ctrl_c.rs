@@ -43,7 +43,7 @@ fn long_commands_stop_and_the_shell_goes_on() {
         shell.until("fyris:t> ");
         assert_eq!(count(&mut shell), COUNT, "{command}");
     }
-    // What was done stays done, and is told.
+    // Deletions that were made stay made, and are reported.
     shell.enters(&format!("select_delete where {SLOW} == $1"));
     shell.interrupts_until("deleted ");
     let deleted = number(&shell.until(" until then"));

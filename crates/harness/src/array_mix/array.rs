@@ -68,7 +68,7 @@ pub fn greatest(bytes: &[u8]) -> u64 {
         .fold(0, u64::max)
 }
 
-/// Their sum.
+/// Returns their sum.
 pub fn sum(bytes: &[u8]) -> u64 {
     let words = bytes.as_chunks().0.iter();
     words.map(|word| u64::from_ne_bytes(*word)).sum()

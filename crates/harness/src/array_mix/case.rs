@@ -63,7 +63,7 @@ pub(super) fn names() -> Vec<&'static str> {
 }
 
 impl Case {
-    /// True if the case or its mix was asked for, or nothing in particular was.
+    /// Returns true if the case or its mix was asked for, or nothing in particular was.
     pub(super) fn wanted(&self, args: &BenchArgs) -> bool {
         args.wants_case(self.name) || args.wants_case(self.mix)
     }

@@ -62,12 +62,12 @@ impl Contender {
         if self.alone { 1 } else { processes }
     }
 
-    /// One run: what each worker did, after the check that no write was lost.
+    /// Does one run; returns the tally of each worker, after the check that no write was lost.
     pub(super) fn run(&self, args: &BenchArgs, job: &Job) -> Result<Vec<Tally>, BenchError> {
         (self.run)(args, job)
     }
 
-    /// In a child: its part of a run.
+    /// Does the part of a child process in a run.
     pub(super) fn play(&self, job: &Job) -> Result<(), BenchError> {
         (self.play)(job)
     }

@@ -33,7 +33,7 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    /// As text, for the parent.
+    /// Returns it as text, for the parent.
     pub(super) fn text(&self) -> String {
         format!(
             "{} {} {} {} {} {}",
@@ -41,7 +41,7 @@ impl Tally {
         )
     }
 
-    /// From text.
+    /// Reads it from text.
     pub(super) fn parse(text: &str) -> Result<Self, BenchError> {
         let mut words = text.split(' ');
         let words = &mut words;
@@ -112,7 +112,7 @@ impl<A: Array> Worker<'_, A> {
         Ok(())
     }
 
-    /// One operation; true if it was a query.
+    /// Does one operation; returns true if it was a query.
     #[inline]
     fn one(&mut self) -> Result<bool, BenchError> {
         let case = &self.job.case;

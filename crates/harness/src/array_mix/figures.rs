@@ -5,7 +5,7 @@ use super::table::speedup;
 use crate::figure::{Curve, Figure, Shape};
 use crate::report::Line;
 
-/// For each mix and number of workers, speedup and query time over the size of the array.
+/// Returns a figure for each mix and number of workers: speedup and query time over the size of the array.
 pub(super) fn figures(lines: &[Line]) -> Vec<Figure> {
     let mut out = Vec::new();
     for (mix, workers) in groups(lines) {

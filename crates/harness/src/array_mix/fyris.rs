@@ -1,7 +1,7 @@
-//! Fyris's own subjects: an array in a segment; and the array that nobody shares.
+//! Fyris's own subjects: an array in a segment; and the array that is not shared.
 //!
-//! A write needs no lock: it is committed on the condition that no other thread has changed the element since it was
-//! read. If somebody has, it is taken back and done again on what there is now.
+//! A write needs no lock: it is committed on the condition that no other process has changed the element since it was
+//! read. If another process has, the write is taken back and done again on the present value.
 
 use fyris_segment::{Error, Options, Segment};
 
@@ -37,7 +37,7 @@ impl<const DECLARED: bool> Versioned<DECLARED> {
         Ok(Self(segment))
     }
 
-    /// Commits on the condition that no other thread has changed what is written.
+    /// Commits on the condition that no other process has changed the units that are written.
     #[inline]
     fn commit(&mut self) -> Result<u64, Error> {
         if cfg!(fyris_mutant = "array_unvalidated") {

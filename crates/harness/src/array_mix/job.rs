@@ -43,7 +43,7 @@ impl Job {
         }
     }
 
-    /// Another worker's part.
+    /// Returns another worker's part.
     pub(super) fn of_worker(&self, worker: usize) -> Self {
         Self {
             worker,
@@ -51,7 +51,7 @@ impl Job {
         }
     }
 
-    /// As text, for a child.
+    /// Returns it as text, for a child.
     pub(super) fn text(&self) -> String {
         format!(
             "{} {} {} {} {} {} {}",
@@ -65,7 +65,7 @@ impl Job {
         )
     }
 
-    /// From text.
+    /// Reads it from text.
     pub(super) fn parse(text: &str) -> Result<Self, BenchError> {
         let mut words = text.split(' ');
         let words = &mut words;

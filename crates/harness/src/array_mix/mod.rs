@@ -71,7 +71,7 @@ fn run(out: &mut Output, registry: &Registry) -> Result<(), BenchError> {
     check_subjects(args, registry)?;
     for case in cases().filter(|case| case.wanted(args)) {
         for (nth, processes) in args.thread_counts(&PROCESSES).into_iter().enumerate() {
-            // What cannot be shared is the same for every number of processes.
+            // A subject that cannot be shared is the same for every number of processes.
             let lines = group(out, registry, &case, processes, nth == 0)?;
             out.emit(lines);
         }
@@ -152,7 +152,7 @@ fn line(
     }
 }
 
-/// In the child: works beside its parent, as told.
+/// Works beside the parent, as told, in the child.
 fn child(_: &BenchArgs, registry: &Registry, part: &str) -> Result<(), BenchError> {
     let job = Job::parse(part)?;
     let contender = registry

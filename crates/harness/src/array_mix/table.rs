@@ -35,7 +35,7 @@ fn mix(line: &Line) -> Option<&'static str> {
     Case::named(line.case).map(|case| case.mix)
 }
 
-/// Throughput, and speedup over the empty loop if that was measured.
+/// Returns the throughput, and the speedup over the empty loop if that was measured.
 fn throughput(line: &Line, lines: &[Line]) -> Option<String> {
     let thousands = line.extra("ops_per_s")? / 1e3;
     Some(match speedup(line, lines) {

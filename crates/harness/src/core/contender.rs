@@ -35,7 +35,7 @@ impl<K: Sync + 'static> Contender<K> {
         }
     }
 
-    /// One of Fyris's own indexes.
+    /// Returns one of Fyris's own indexes.
     pub fn own<S: Subject<K>>(index: &'static str) -> Self {
         Self {
             index: Some(index),

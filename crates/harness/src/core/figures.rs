@@ -4,7 +4,7 @@ use super::case::Case;
 use crate::figure::{Bar, Figure, Shape};
 use crate::report::Line;
 
-/// One figure for each kind of keys and number of threads, and one for memory.
+/// Returns one figure for each kind of keys and number of threads, and one for memory.
 pub(super) fn figures(lines: &[Line]) -> Vec<Figure> {
     let points = Case::POINTS.map(Case::name);
     let timed = |l: &&Line| points.contains(&l.case);

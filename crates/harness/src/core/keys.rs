@@ -77,7 +77,7 @@ const fn usual<K>(name: &'static str, make: fn(u64) -> K) -> KeyKind<K> {
     }
 }
 
-/// Twenty random-looking bytes; the first eight already differ between any two indexes.
+/// Returns twenty random-looking bytes; the first eight already differ between any two indexes.
 pub fn random_bytes20(index: u64) -> Bytes20 {
     let mut key = [0; 20];
     key[..8].copy_from_slice(&scramble(index).to_be_bytes());
@@ -86,7 +86,7 @@ pub fn random_bytes20(index: u64) -> Bytes20 {
     key
 }
 
-/// `fyris/users/` and eight decimal digits.
+/// Returns `fyris/users/` and eight decimal digits.
 pub fn prefixed_bytes20(index: u64) -> Bytes20 {
     let mut key = *b"fyris/users/00000000";
     let mut rest = index;

@@ -27,7 +27,7 @@ use crate::process;
 use crate::report::Memory;
 use crate::rng::Rng;
 
-/// In the child: fills the contender's table and measures it.
+/// Fills the contender's table and measures it, in the child.
 pub(super) fn measure<K>(contender: &Contender<K>, kind: &KeyKind<K>, entries: usize) -> Memory {
     let indexes = indexes(kind, entries);
     let (blocks, pages) = (allocated(), resident());
@@ -52,7 +52,7 @@ fn indexes<K>(kind: &KeyKind<K>, entries: usize) -> Vec<u32> {
     indexes
 }
 
-/// In the parent: has a child measure the contender.
+/// Makes a child measure the contender, from the parent.
 ///
 /// # Errors
 ///

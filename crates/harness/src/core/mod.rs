@@ -188,7 +188,7 @@ impl Bench<'_, '_> {
         }
     }
 
-    /// When the next group of a quick run must be over.
+    /// Returns the instant at which the next group of a quick run must be over.
     fn share_of_time(&mut self) -> Option<Instant> {
         let now = Instant::now();
         let groups = self.groups_left;
@@ -321,7 +321,7 @@ fn check_filters(args: &BenchArgs, registry: &Registry) -> Result<(), BenchError
     Ok(())
 }
 
-/// In the child: prints the allocated and resident bytes an entry of the subject `label`.
+/// Prints the allocated and resident bytes an entry of the subject `label`, in the child.
 fn memory_child(args: &BenchArgs, registry: &Registry, label: &str) -> Result<(), BenchError> {
     let memory = child_of(args, label, &keys::U64, &registry.u64)
         .or_else(|| child_of(args, label, &keys::BYTES20, &registry.bytes20))

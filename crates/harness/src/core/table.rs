@@ -36,7 +36,7 @@ pub(super) fn render(lines: &[Line]) -> String {
     out
 }
 
-/// One table: a row for each label, a column for each name that `column` gives.
+/// Returns one table: a row for each label, a column for each name that `column` gives.
 fn grid(title: &str, lines: &[&Line], column: fn(&Line) -> &'static str) -> String {
     let (mut rows, mut columns) = (Vec::new(), Vec::new());
     let mut order: Vec<&&Line> = lines.iter().collect();
@@ -70,7 +70,7 @@ fn grid(title: &str, lines: &[&Line], column: fn(&Line) -> &'static str) -> Stri
     out
 }
 
-/// Three digits that matter.
+/// Returns the figure with three significant digits.
 pub(super) fn number(figure: f64) -> String {
     if figure.abs() < 100.0 {
         format!("{figure:.1}")

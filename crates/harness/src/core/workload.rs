@@ -1,7 +1,7 @@
 //! The operations of a pass, made beforehand, and the answers they must get.
 //!
 //! The keys of *updates* (insert, delete, the updates of a mix) are split between threads by index, so
-//! what each thread takes out is known whatever the interleaving; lookups draw from everybody's. With a
+//! the set that each thread takes out is known whatever the interleaving; lookups draw from all keys. With a
 //! random order of keys the threads still meet in the same buckets and leaves.
 
 use super::case::Case;

@@ -55,7 +55,7 @@ fn bounds(curves: &[Curve]) -> ((f64, f64), f64) {
     )
 }
 
-/// 5K, 2M: as the paper writes sizes.
+/// Returns a size as the paper writes it: 5K, 2M.
 fn short(x: f64) -> String {
     match x {
         x if x >= 1e6 => format!("{}M", x / 1e6),

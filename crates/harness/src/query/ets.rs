@@ -26,7 +26,7 @@ pub(super) struct Ets {
 }
 
 impl Ets {
-    /// `None` where there is no `escript`.
+    /// Starts Erlang; returns `None` where there is no `escript`.
     pub(super) fn start() -> Result<Option<Ets>, BenchError> {
         let file = std::env::temp_dir().join(format!("fyris-ets-{}.escript", std::process::id()));
         std::fs::write(&file, SCRIPT)?;

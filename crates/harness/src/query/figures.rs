@@ -8,7 +8,7 @@ use crate::report::Line;
 /// The cases whose time is that of a whole call.
 const CALLS: [Case; 3] = [Case::Compile, Case::Lookup, Case::Point];
 
-/// Two figures: times per object, times per call.
+/// Returns two figures: times per object, times per call.
 pub(super) fn figures(lines: &[Line]) -> Vec<Figure> {
     let is_call = |line: &Line| CALLS.iter().any(|case| case.name() == line.case);
     [(false, "object"), (true, "call")]

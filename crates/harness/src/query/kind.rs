@@ -31,7 +31,7 @@ impl Kind {
         }
     }
 
-    /// Its name in the script.
+    /// Returns its name in the script.
     pub(super) fn word(self) -> &'static str {
         match self {
             Kind::Int => "int",

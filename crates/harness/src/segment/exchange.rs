@@ -22,7 +22,7 @@ pub(super) fn merge_sparse(stage: &mut Stage) -> Result<f64, BenchError> {
     Ok(stage.slope(SCATTERED, merge)?.slope)
 }
 
-/// The partner commits changes to the next pages; nanoseconds of the update that brings them.
+/// Measures the update after the partner has committed changes to the next pages; returns nanoseconds.
 fn incoming(stage: &mut Stage, count: usize, command: &str) -> Result<f64, BenchError> {
     let places = stage.next_places(count);
     let value = tell(stage, places, command)?;
@@ -31,7 +31,7 @@ fn incoming(stage: &mut Stage, count: usize, command: &str) -> Result<f64, Bench
     Ok(ns)
 }
 
-/// The same where this process has changed another word of each page.
+/// Measures the same where this process has changed another word of each page.
 fn merge(stage: &mut Stage, count: usize) -> Result<f64, BenchError> {
     let places = stage.next_places(count);
     let pages = stage.pages(places);

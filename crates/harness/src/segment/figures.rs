@@ -4,7 +4,7 @@ use super::case::{CASES, IN_C};
 use crate::figure::{Bar, Figure, Shape};
 use crate::report::Line;
 
-/// One figure: the cases that the paper has as well.
+/// Returns one figure: the cases that the paper has as well.
 pub(super) fn figures(lines: &[Line]) -> Vec<Figure> {
     let mut bars = Vec::new();
     for case in CASES {

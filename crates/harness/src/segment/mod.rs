@@ -85,7 +85,7 @@ fn run(out: &mut Output, _: &Registry) -> Result<(), BenchError> {
     Ok(())
 }
 
-/// One measurement of one case, in nanoseconds.
+/// Measures one case once; returns nanoseconds.
 fn measure(args: &BenchArgs, case: &Case, cpus: &Cpus) -> Result<f64, BenchError> {
     match case.measure {
         case::Measure::Alone(measure) => measure(),
@@ -120,7 +120,7 @@ fn lines(cases: &[&Case], series: &[Series]) -> Vec<Line> {
     cases.iter().zip(series).map(line).collect()
 }
 
-/// The suite has one subject and one clock.
+/// Refuses filters of subjects or clocks: the suite has one of each.
 fn check_filters(args: &BenchArgs) -> Result<(), BenchError> {
     if args.clock == Clock::Cpu {
         return Err(BenchError::NothingToRun(

@@ -144,7 +144,7 @@ impl Stage {
         self.order[..count].to_vec()
     }
 
-    /// Returns a value that nobody has written yet.
+    /// Returns a value that no process has written yet.
     pub(super) fn next_value(&mut self) -> u64 {
         self.value += 1;
         self.value

@@ -29,7 +29,7 @@ pub(super) fn render(lines: &[Line]) -> String {
     out
 }
 
-/// Three digits that matter.
+/// Returns the value with three significant digits.
 fn number(value: Option<f64>) -> String {
     match value {
         None => "-".to_owned(),

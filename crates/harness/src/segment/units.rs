@@ -14,7 +14,7 @@ use crate::stats::Samples;
 /// Pages of the warm set.
 pub(super) const PAGES: usize = 100;
 
-/// M: a page of the warm set copied onto another, half of the set onto the other half.
+/// Measures M: the copy of a page of the warm set onto another, half of the set onto the other half.
 pub(super) fn memcpy_page() -> Result<f64, BenchError> {
     let mut set = vec![1u8; PAGES * PAGE];
     let (from, to) = set.split_at_mut(PAGES / 2 * PAGE);
@@ -36,7 +36,7 @@ const MAPPED: usize = 4096;
 const FAULTS: usize = 1000;
 const BATCH: usize = 25;
 
-/// C: the first write to a page of a private mapping of a memfd, all of whose pages have been read.
+/// Measures C: the first write to a page of a private mapping of a memfd, all of whose pages have been read.
 pub(super) fn cow_fault() -> Result<f64, BenchError> {
     let file = memfd_create("fyris-harness", MemfdFlags::CLOEXEC).map_err(std::io::Error::from)?;
     ftruncate(&file, (MAPPED * PAGE) as u64).map_err(std::io::Error::from)?;
@@ -54,7 +54,7 @@ pub(super) fn cow_fault() -> Result<f64, BenchError> {
     let shared = map(MapFlags::SHARED | MapFlags::POPULATE)?;
     for round in 0..6 {
         let private = map(MapFlags::PRIVATE)?;
-        // SAFETY: inside the mapping, which nobody else knows.
+        // SAFETY: inside the mapping, which no other thread knows.
         (0..MAPPED).for_each(|page| _ = unsafe { private.add(page * PAGE).read_volatile() });
         for batch in pages[..FAULTS].chunks(BATCH) {
             let start = Instant::now();

@@ -100,7 +100,7 @@ impl Scan {
         self.parts.is_empty()
     }
 
-    /// Objects visited so far.
+    /// Returns the number of objects visited so far.
     pub(crate) fn visited(&self) -> u64 {
         self.visited
     }

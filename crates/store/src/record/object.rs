@@ -115,7 +115,7 @@ impl<'g> Object<'g> {
         key::decode(self.key_order(), tail).expect("a record's key was encoded by this process")
     }
 
-    /// Element `n`, from 1; `None` past the end. O(n) in what stands before it.
+    /// Returns element `n`, from 1; `None` past the end. O(n) in the elements before it.
     #[inline]
     pub fn element(&self, n: usize) -> Option<Term> {
         match self.word_int(n) {
@@ -213,7 +213,7 @@ impl<'g> Object<'g> {
         unsafe { self.record().view(self.keypos) }
     }
 
-    /// Its record; an inline object is materialized.
+    /// Returns its record; an inline object is materialized.
     #[inline]
     pub(crate) fn record(&self) -> RecordPtr {
         match self.seen {
@@ -242,7 +242,7 @@ impl<'g> Object<'g> {
         self.is_inline()
     }
 
-    /// Key and value of an inline object that is made of integers alone.
+    /// Returns key and value of an inline object that is made of integers alone.
     #[inline]
     pub(crate) fn word_ints(&self) -> Option<(i64, Option<i64>)> {
         let word = self.word()?;

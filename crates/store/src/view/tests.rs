@@ -79,7 +79,7 @@ impl View for &Copied {
         key.with(|buf| self.get_bytes(self.bytes(buf), pin))
     }
 
-    /// Only the newest object of a key: a chain of the copy's own there is none.
+    /// Returns the newest object of a key only: the copy has no chains of its own.
     fn get_bytes(&self, key: &[u8], _: &impl Guard) -> Option<Content> {
         let place = self.places.get(key)?;
         self.contents[*place].last().copied()

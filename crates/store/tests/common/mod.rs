@@ -47,7 +47,7 @@ pub(crate) fn float(value: f64) -> Term {
     Term::Float(fyris_term::Float::new(value).expect("finite"))
 }
 
-/// Few keys, so that they meet; equal ones of different exactness among them.
+/// Generates few keys, so that they meet; equal ones of different exactness among them.
 pub(crate) fn key(d: Dialect) -> impl Strategy<Value = Term> {
     let mut keys: Vec<Term> = (-2..6).map(int).collect();
     keys.extend([1.0, 2.0, 0.0, 2.5, -1.5, 1e300].map(float));
@@ -88,7 +88,7 @@ pub(crate) fn value() -> impl Strategy<Value = Term> {
     ]
 }
 
-/// Objects, a few of them too short.
+/// Generates objects, a few of them too short.
 pub(crate) fn object(d: Dialect) -> impl Strategy<Value = Term> {
     let arity = prop_oneof![8 => d.keypos..d.keypos + 3, 1 => 0..d.keypos + 1];
     (arity, key(d), proptest::collection::vec(value(), 6)).prop_map(move |(arity, key, mut v)| {
@@ -175,7 +175,7 @@ fn cmd(op: &'static str, args: impl IntoIterator<Item = Term>) -> Command {
     }
 }
 
-/// One command.
+/// Generates one command.
 pub(crate) fn command(d: Dialect) -> BoxedStrategy<Command> {
     let k = move || key(d);
     let mut all: Vec<(u32, BoxedStrategy<Command>)> = vec![

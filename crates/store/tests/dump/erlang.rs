@@ -26,7 +26,7 @@ pub(crate) fn oracle(command: &str, folder: &Path) -> bool {
     true
 }
 
-/// Is there an Erlang to ask?
+/// Returns whether there is an Erlang to ask.
 pub(crate) fn is_here() -> bool {
     let found = Command::new("escript").arg("-h").output().is_ok();
     if !found {

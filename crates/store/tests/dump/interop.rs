@@ -28,7 +28,7 @@ fn term(path: &Path) -> Term {
     etf::decode(&fs::read(path).unwrap()).unwrap()
 }
 
-/// Terms that OTP 25 reads as they are: it has no `-0.0` beside `0.0`, and its limits for the
+/// Generates terms that OTP 25 reads as they are: it has no `-0.0` beside `0.0`, and its limits for the
 /// numbers in identifiers are its own.
 fn nasty_objects(runner: &mut TestRunner) -> Vec<Term> {
     let minus_zero = |term: &Term| {
@@ -152,7 +152,7 @@ impl Case {
                 let more = loaded.table.len() as i64 >= *count && !self.verify;
                 loaded.table.len() as i64 == *count || more
             }
-            // What OTP raises an error for, or takes for the end, is told as damage.
+            // A dump for which OTP raises an error, or which it takes to end early, is reported as damaged.
             (Ok(loaded), _) => !self.verify && raised && !loaded.damage.is_empty(),
         }
     }

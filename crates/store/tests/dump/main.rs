@@ -73,7 +73,7 @@ pub(crate) fn options(kind: TableType, keypos: usize) -> Options {
     Options::new(kind).keypos(keypos)
 }
 
-/// `{k, I}`-like objects of every shape the short way of loading knows, and some it does not.
+/// Returns objects like `{k, I}` of every shape the short way of loading knows, and some it does not.
 pub(crate) fn assorted(count: i64) -> Vec<Term> {
     (0..count)
         .map(|i| {

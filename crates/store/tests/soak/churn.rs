@@ -10,7 +10,7 @@ use crate::shared::value;
 /// The names that owners fight for.
 const NAMES: [&str; 3] = ["soak_a", "soak_b", "soak_c"];
 
-/// An owner with some tables: filled, renamed, given away, deleted, inherited, or left to its end.
+/// Makes an owner with some tables, which are filled, renamed, given away, deleted, inherited, or left to its end.
 pub(crate) fn life_of_an_owner(store: &Store, random: &mut SmallRng) {
     let owner = store.owner();
     let heir = store.owner();

@@ -55,7 +55,7 @@ impl Shared {
         shared
     }
 
-    /// Something with one key of one table.
+    /// Does something with one key of one table.
     pub(crate) fn one_key(&self, random: &mut SmallRng) {
         let table = &self.mixed[random.random_range(0..self.mixed.len())];
         let key = key(random);
@@ -100,7 +100,7 @@ impl Shared {
         }
     }
 
-    /// A pair changes, in one step.
+    /// Changes a pair in one step.
     pub(crate) fn write_pair(&self, random: &mut SmallRng) {
         let table = &self.pairs[random.random_range(0..self.pairs.len())];
         let mut list = pair_of(random.random_range(0..PAIRS), random.random_range(0..SUM));
@@ -169,7 +169,7 @@ impl Shared {
         }
     }
 
-    /// When all threads have ended.
+    /// Checks the tables when all threads have ended.
     pub(crate) fn check_at_the_end(&self) {
         let count = self.counter.lookup_element(&Term::atom("count"), 2);
         let counted = self.counted.load(Ordering::Relaxed);
@@ -202,7 +202,7 @@ fn key_of(object: &Term) -> Option<&Term> {
     }
 }
 
-/// Keys of several kinds, each number of one kind.
+/// Returns a key, of several kinds: each number has one kind.
 fn key(random: &mut SmallRng) -> Term {
     let n = random.random_range(0..KEYS);
     match n % 3 {

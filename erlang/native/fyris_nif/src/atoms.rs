@@ -76,7 +76,7 @@ static TO_MACHINE: Words = Words::new();
 /// Our number plus one by the machine's.
 static FROM_MACHINE: Words = Words::new();
 
-/// Our atom for one of the machine's; `None` if it is no atom, or our table is full.
+/// Returns our atom for one of the machine's; `None` if it is no atom, or our table is full.
 #[inline]
 pub(crate) fn from_machine(env: Env, term: Term) -> Option<Atom> {
     let index = term.atom_index()?;
@@ -213,7 +213,7 @@ pub(crate) fn nil(env: Env) -> Term {
     }
 }
 
-/// `true` or `false`.
+/// Returns `true` or `false`.
 #[inline]
 pub(crate) fn boolean(env: Env, value: bool) -> Term {
     if value { r#true(env) } else { r#false(env) }

@@ -184,7 +184,7 @@ unsafe extern "C" fn upgrade(
     }
 }
 
-/// The description of this library that the machine asks for, and keeps.
+/// Returns the description of this library that the machine asks for, and keeps.
 pub(crate) extern "C" fn entry() -> *const ErlNifEntry {
     let functions: &'static [ErlNifFunc] = Box::leak(calls::functions().into_boxed_slice());
     let mut entry = ErlNifEntry::new(c"fyris_nif", functions, load);

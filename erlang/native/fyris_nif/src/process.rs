@@ -79,7 +79,7 @@ pub(crate) fn register(env: Env, pid: Term) -> Option<ProcessId> {
     Some(id)
 }
 
-/// A monitored process has ended.
+/// Handles the end of a monitored process.
 ///
 /// # Safety
 ///
@@ -92,7 +92,7 @@ pub(crate) unsafe extern "C" fn down(
 ) {
     // SAFETY: the resource holds a `Watched`; the environment is for this call (CALL).
     let (env, Watched(id)) = unsafe { (Env::new(env), &*object.cast::<Watched>()) };
-    // A panic must not go further up; there is nobody to tell.
+    // A panic must not go further up; there is no caller to tell.
     let _ = std::panic::catch_unwind(|| ended(env, *id));
 }
 

@@ -140,7 +140,7 @@ pub(crate) struct Env(*mut ErlNifEnv);
 /// A block that the machine counts references to, and its type.
 pub(crate) type Type = *const raw::ErlNifResourceType;
 
-/// The destructor of a resource, called when nobody holds it any more.
+/// The destructor of a resource, called when nothing refers to it any more.
 pub(crate) type Destroy = unsafe extern "C" fn(*mut ErlNifEnv, *mut c_void);
 /// The function that is called when a monitored process ends.
 pub(crate) type Down =
@@ -255,7 +255,7 @@ impl Env {
         (found != 0).then_some(size)
     }
 
-    /// Every pair of a map.
+    /// Calls `f` with every pair of a map.
     pub(crate) fn pairs<E>(
         self,
         map: Term,
@@ -302,7 +302,7 @@ impl Env {
         })
     }
 
-    /// Returns an integer.
+    /// Makes an integer.
     #[inline]
     pub(crate) fn make_int(self, value: i64) -> Term {
         // SAFETY: the environment is that of the call under way (CALL), and the new term is used with it.
@@ -310,13 +310,13 @@ impl Env {
             .unwrap_or_else(|| Term::from_c(unsafe { raw::enif_make_long(self.0, value) }))
     }
 
-    /// Returns a float, which must be finite.
+    /// Makes a float, which must be finite.
     pub(crate) fn make_float(self, value: f64) -> Term {
         // SAFETY: the environment is that of the call under way (CALL), and the new term is used with it.
         Term::from_c(unsafe { raw::enif_make_double(self.0, value) })
     }
 
-    /// Returns a binary, copied.
+    /// Makes a binary from a copy of the bytes.
     #[inline]
     pub(crate) fn make_binary(self, bytes: &[u8]) -> Term {
         let mut term = MaybeUninit::uninit();
@@ -329,7 +329,7 @@ impl Env {
         }
     }
 
-    /// Returns a tuple.
+    /// Makes a tuple.
     #[inline]
     pub(crate) fn make_tuple(self, elements: &[Term]) -> Term {
         // SAFETY: the elements belong to the call under way (CALL); `Term` is a transparent word, so they are an array
@@ -343,14 +343,14 @@ impl Env {
         })
     }
 
-    /// `[Head | Tail]`.
+    /// Makes `[Head | Tail]`.
     #[inline]
     pub(crate) fn make_cell(self, head: Term, tail: Term) -> Term {
         // SAFETY: head and tail belong to the call under way (CALL).
         Term::from_c(unsafe { raw::enif_make_list_cell(self.0, head.c(), tail.c()) })
     }
 
-    /// Returns a proper list.
+    /// Makes a proper list.
     #[inline]
     pub(crate) fn make_list(self, elements: &[Term]) -> Term {
         // SAFETY: the elements belong to the call under way (CALL); `Term` is a transparent word, so they are an array
@@ -364,7 +364,7 @@ impl Env {
         })
     }
 
-    /// Returns a map of keys that are all different.
+    /// Makes a map of keys that are all different.
     pub(crate) fn make_map(self, keys: &[Term], values: &[Term]) -> Option<Term> {
         debug_assert_eq!(keys.len(), values.len());
         let mut map = MaybeUninit::uninit();
@@ -410,7 +410,7 @@ impl Env {
         }
     }
 
-    /// Returns a new reference.
+    /// Makes a reference.
     pub(crate) fn make_ref(self) -> Term {
         // SAFETY: the environment is that of the call under way (CALL), and the new term is used with it.
         Term::from_c(unsafe { raw::enif_make_ref(self.0) })
@@ -534,13 +534,13 @@ impl Env {
         }
     }
 
-    /// Returns a term that refers to a resource.
+    /// Makes a term that refers to a resource.
     pub(crate) fn make_resource(self, object: *const c_void) -> Term {
         // SAFETY: the environment is that of the call under way (CALL); the caller holds a count of the resource.
         Term::from_c(unsafe { raw::enif_make_resource(self.0, object) })
     }
 
-    /// Returns a binary whose bytes lie in (or are kept by) a resource.
+    /// Makes a binary whose bytes lie in (or are kept by) a resource.
     ///
     /// # Safety
     ///
@@ -583,14 +583,14 @@ pub(crate) fn resources() -> i64 {
 
 /// # Safety
 ///
-/// The resource holds a `T`, and nobody refers to it any more.
+/// The resource holds a `T`, and nothing refers to it any more.
 pub(crate) unsafe extern "C" fn destroy<T>(_: *mut ErlNifEnv, object: *mut c_void) {
     RESOURCES.add(-1);
     // SAFETY: the caller's contract.
     unsafe { object.cast::<T>().drop_in_place() }
 }
 
-/// Returns a new resource that holds `value`; the caller has its one count.
+/// Makes a resource that holds `value`; the caller has its one count.
 ///
 /// # Safety
 ///
@@ -607,11 +607,11 @@ pub(crate) unsafe fn new_resource<T>(kind: Type, value: T) -> *mut c_void {
 
 /// Makes a resource that is never released, so that its kind stays.
 pub(crate) fn anchor(kind: Type) {
-    // SAFETY: of one byte, which nobody reads; nor is it ever destroyed.
+    // SAFETY: of one byte, which is never read; nor is the resource ever destroyed.
     unsafe { raw::enif_alloc_resource(kind, 1) };
 }
 
-/// Returns a term for a new resource that holds `value`.
+/// Makes a resource that holds `value`; returns a term that refers to it.
 ///
 /// # Safety
 ///
@@ -651,7 +651,7 @@ unsafe impl Send for OwnTerm {}
 unsafe impl Sync for OwnTerm {}
 
 impl OwnTerm {
-    /// Returns a copy of a term of the call under way.
+    /// Copies a term of the call under way.
     pub(crate) fn copy_of(term: Term) -> OwnTerm {
         // SAFETY: the term belongs to the call under way (CALL), and is copied; the new environment is ours alone.
         unsafe {

@@ -108,7 +108,7 @@ fn is_orphan(env: Env, table: &Table, caller: ProcessId) -> bool {
         && !cfg!(fyris_mutant = "nif_dead_owner_unasked")
 }
 
-/// The table after its owner's end: in other hands, or deleted.
+/// Ends owners that have died, and returns the table with its living owner, or the error if it is deleted.
 #[cold]
 fn inherited<'g>(
     env: Env,

@@ -1,4 +1,4 @@
-//! Whether a table has been written to.
+//! Watches that notice whether a table has been written to.
 //!
 //! # Invariant NOTICE
 //!
@@ -7,7 +7,7 @@
 //!
 //! A write ends with [`wrote`]: a light barrier, and if the table is watched the count goes up. A process that begins
 //! to watch says so first, then makes all threads pass a heavy barrier (`membarrier`), and only then reads the table.
-//! So a write that found nobody watching had been published before that reading; any other one is counted before it
+//! So a write that found the table unwatched had been published before that reading; any other one is counted before it
 //! returns. A write to an unwatched table pays for one load.
 //!
 //! Tables share a few places by their identities: a write to another table can be taken for one, which costs a reading.
@@ -82,7 +82,7 @@ impl Watch {
         count_of(self.0).unwrap_or_default()
     }
 
-    /// Its number, for [`count_of`].
+    /// Returns its number, for [`count_of`].
     pub(crate) fn number(&self) -> usize {
         self.0
     }

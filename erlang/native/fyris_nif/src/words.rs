@@ -330,7 +330,7 @@ pub(crate) struct Room {
 }
 
 impl Room {
-    /// Room of which `expected` words are likely to be needed.
+    /// Makes room of which `expected` words are likely to be needed.
     #[inline]
     pub(crate) fn new(env: Env, expected: usize) -> Room {
         Room {
@@ -423,7 +423,7 @@ impl Room {
         }
     }
 
-    /// `[Head | Tail]`.
+    /// Makes `[Head | Tail]`.
     #[inline]
     pub(crate) fn cell(&mut self, head: Term, tail: Term) -> Term {
         match self.take(2) {
@@ -590,7 +590,7 @@ fn first_word(bytes: &[u8]) -> u64 {
     let length = bytes.len();
     let half = |half: &[u8; 4]| u64::from(u32::from_le_bytes(*half));
     match (bytes.first_chunk(), bytes.last_chunk()) {
-        // What both halves hold is the same in both.
+        // The two halves overlap; the bytes that are in both are the same.
         (Some(first), Some(last)) => half(first) | half(last) << (8 * (length - 4)),
         _ => {
             let byte = |at: usize| u64::from(bytes[at]) << (8 * at);

@@ -10,13 +10,13 @@ use crate::shell::session::{MANY, Session};
 /// The number of objects that `head` and `tail` show unless it is said.
 const FEW: usize = 10;
 
-/// `head [TABLE] [N]`
+/// Runs `head [TABLE] [N]`.
 pub(crate) fn head(session: &mut Session, args: Vec<Term>) -> Result<(), ShellError> {
     let (table, count) = session.table_and_count(args, FEW, "head [TABLE] [N]")?;
     session.show_traversal(&table, table.iter(), count)
 }
 
-/// `tail [TABLE] [N]`
+/// Runs `tail [TABLE] [N]`.
 pub(crate) fn tail(session: &mut Session, args: Vec<Term>) -> Result<(), ShellError> {
     const USAGE: &str = "tail [TABLE] [N]";
     let (table, count) = session.table_and_count(args, FEW, USAGE)?;
@@ -50,7 +50,7 @@ fn key_from_end(table: &Table, count: usize) -> Result<Option<Term>, ShellError>
     Ok(at)
 }
 
-/// `walk [TABLE] [from KEY] [limit N]`
+/// Runs `walk [TABLE] [from KEY] [limit N]`.
 pub(crate) fn walk(session: &mut Session, args: Vec<Term>) -> Result<(), ShellError> {
     const USAGE: &str = "walk [TABLE] [from KEY] [limit N]";
     let mut args = args.into_iter().peekable();
@@ -113,14 +113,14 @@ pub(super) fn is_word(term: &Term, word: &str) -> bool {
     matches!(term, Term::Atom(atom) if atom.as_str() == word)
 }
 
-/// `lookup [TABLE] KEY`
+/// Runs `lookup [TABLE] KEY`.
 pub(crate) fn lookup(session: &mut Session, args: Vec<Term>) -> Result<(), ShellError> {
     let (table, key) = session.table_and_one(args, "lookup [TABLE] KEY")?;
     let objects = table.lookup(&key)?;
     session.show_objects(objects)
 }
 
-/// `lookup_many [TABLE] [KEY, ...]`
+/// Runs `lookup_many [TABLE] [KEY, ...]`.
 pub(crate) fn lookup_many(session: &mut Session, args: Vec<Term>) -> Result<(), ShellError> {
     const USAGE: &str = "lookup_many [TABLE] [KEY, ...]";
     let (table, keys) = session.table_and_one(args, USAGE)?;
@@ -134,31 +134,31 @@ pub(crate) fn lookup_many(session: &mut Session, args: Vec<Term>) -> Result<(), 
     session.show_objects(objects)
 }
 
-/// `member [TABLE] KEY`
+/// Runs `member [TABLE] KEY`.
 pub(crate) fn member(session: &mut Session, args: Vec<Term>) -> Result<(), ShellError> {
     let (table, key) = session.table_and_one(args, "member [TABLE] KEY")?;
     session.display().line(table.member(&key)?)
 }
 
-/// `first [TABLE]`
+/// Runs `first [TABLE]`.
 pub(crate) fn first(session: &mut Session, args: Vec<Term>) -> Result<(), ShellError> {
     let table = session.table_alone(args, "first [TABLE]")?;
     session.show_key(table.first()?)
 }
 
-/// `last [TABLE]`
+/// Runs `last [TABLE]`.
 pub(crate) fn last(session: &mut Session, args: Vec<Term>) -> Result<(), ShellError> {
     let table = session.table_alone(args, "last [TABLE]")?;
     session.show_key(table.last()?)
 }
 
-/// `next [TABLE] KEY`
+/// Runs `next [TABLE] KEY`.
 pub(crate) fn next(session: &mut Session, args: Vec<Term>) -> Result<(), ShellError> {
     let (table, key) = session.table_and_one(args, "next [TABLE] KEY")?;
     session.show_key(table.next(&key)?)
 }
 
-/// `prev [TABLE] KEY`
+/// Runs `prev [TABLE] KEY`.
 pub(crate) fn prev(session: &mut Session, args: Vec<Term>) -> Result<(), ShellError> {
     let (table, key) = session.table_and_one(args, "prev [TABLE] KEY")?;
     session.show_key(table.prev(&key)?)

@@ -5,7 +5,7 @@ use fyris_term::Term;
 use crate::shell::error::ShellError;
 use crate::shell::session::Session;
 
-/// `insert [TABLE] OBJECT ...`
+/// Runs `insert [TABLE] OBJECT ...`.
 pub(crate) fn insert(session: &mut Session, args: Vec<Term>) -> Result<(), ShellError> {
     let (table, objects) = session.table_and_objects(args, "insert [TABLE] OBJECT ...")?;
     let count = objects.len();
@@ -13,42 +13,42 @@ pub(crate) fn insert(session: &mut Session, args: Vec<Term>) -> Result<(), Shell
     session.display().line(format!("true ({count} inserted)"))
 }
 
-/// `insert_new [TABLE] OBJECT ...`
+/// Runs `insert_new [TABLE] OBJECT ...`.
 pub(crate) fn insert_new(session: &mut Session, args: Vec<Term>) -> Result<(), ShellError> {
     let (table, objects) = session.table_and_objects(args, "insert_new [TABLE] OBJECT ...")?;
     let done = table.insert_new_list(&objects)?;
     session.display().line(done)
 }
 
-/// `delete [TABLE] KEY`
+/// Runs `delete [TABLE] KEY`.
 pub(crate) fn delete(session: &mut Session, args: Vec<Term>) -> Result<(), ShellError> {
     let (table, key) = session.table_and_one(args, "delete [TABLE] KEY")?;
     table.delete_key(&key)?;
     session.display().line("true")
 }
 
-/// `delete_object [TABLE] OBJECT`
+/// Runs `delete_object [TABLE] OBJECT`.
 pub(crate) fn delete_object(session: &mut Session, args: Vec<Term>) -> Result<(), ShellError> {
     let (table, object) = session.table_and_one(args, "delete_object [TABLE] OBJECT")?;
     table.delete_object(&object)?;
     session.display().line("true")
 }
 
-/// `delete_all TABLE`
+/// Runs `delete_all TABLE`.
 pub(crate) fn delete_all(session: &mut Session, args: Vec<Term>) -> Result<(), ShellError> {
     let [name] = session.exactly(args, "delete_all TABLE")?;
     session.named(&name)?.delete_all_objects()?;
     session.display().line("true")
 }
 
-/// `take [TABLE] KEY`
+/// Runs `take [TABLE] KEY`.
 pub(crate) fn take(session: &mut Session, args: Vec<Term>) -> Result<(), ShellError> {
     let (table, key) = session.table_and_one(args, "take [TABLE] KEY")?;
     let objects = table.take(&key)?;
     session.show_objects(objects)
 }
 
-/// `update_element [TABLE] KEY {POS, VALUE}`
+/// Runs `update_element [TABLE] KEY {POS, VALUE}`.
 pub(crate) fn update_element(session: &mut Session, mut args: Vec<Term>) -> Result<(), ShellError> {
     const USAGE: &str = "update_element [TABLE] KEY {POS, VALUE}";
     let updates = args
@@ -59,7 +59,7 @@ pub(crate) fn update_element(session: &mut Session, mut args: Vec<Term>) -> Resu
     session.display().line(found)
 }
 
-/// `update_counter [TABLE] KEY INCR [DEFAULT]`
+/// Runs `update_counter [TABLE] KEY INCR [DEFAULT]`.
 pub(crate) fn update_counter(session: &mut Session, mut args: Vec<Term>) -> Result<(), ShellError> {
     const USAGE: &str = "update_counter [TABLE] KEY INCR [DEFAULT]";
     let default = match &args[..] {
@@ -80,7 +80,7 @@ pub(crate) fn update_counter(session: &mut Session, mut args: Vec<Term>) -> Resu
     session.display().term(&result)
 }
 
-/// `cas [TABLE] OLD NEW`
+/// Runs `cas [TABLE] OLD NEW`.
 pub(crate) fn cas(session: &mut Session, mut args: Vec<Term>) -> Result<(), ShellError> {
     const USAGE: &str = "cas [TABLE] OLD NEW";
     let new = args

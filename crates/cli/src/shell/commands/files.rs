@@ -18,14 +18,14 @@ const OPEN: &str = "open FILE [as NAME]";
 const SAVE: &str = "save [TABLE] FILE";
 const LOAD: &str = "load FILE key COLUMN [as NAME] [type TYPE]";
 
-/// `open FILE [as NAME]`
+/// Runs `open FILE [as NAME]`.
 pub(crate) fn open(session: &mut Session, words: &[String]) -> Result<(), ShellError> {
     let (file, rest) = file_of(words, OPEN)?;
     let given = options(rest, &["as"], OPEN)?;
     session.open(&file, given[0].map(atom).transpose()?)
 }
 
-/// `describe FILE`
+/// Runs `describe FILE`.
 pub(crate) fn describe(session: &mut Session, words: &[String]) -> Result<(), ShellError> {
     const USAGE: &str = "describe FILE";
     let (file, rest) = file_of(words, USAGE)?;
@@ -34,7 +34,7 @@ pub(crate) fn describe(session: &mut Session, words: &[String]) -> Result<(), Sh
     session.display().term(&header.to_term())
 }
 
-/// `save [TABLE] FILE`
+/// Runs `save [TABLE] FILE`.
 pub(crate) fn save(session: &mut Session, words: &[String]) -> Result<(), ShellError> {
     let (table, file) = match words {
         [file] => (session.table(None)?, file),
@@ -48,7 +48,7 @@ pub(crate) fn save(session: &mut Session, words: &[String]) -> Result<(), ShellE
     session.save(&table, Path::new(file))
 }
 
-/// `load FILE key COLUMN [as NAME] [type TYPE]`
+/// Runs `load FILE key COLUMN [as NAME] [type TYPE]`.
 pub(crate) fn load(session: &mut Session, words: &[String]) -> Result<(), ShellError> {
     let (path, rest) = file_of(words, LOAD)?;
     let given = options(rest, &["key", "as", "type"], LOAD)?;

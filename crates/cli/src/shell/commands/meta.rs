@@ -3,7 +3,7 @@
 use crate::shell::error::ShellError;
 use crate::shell::session::Session;
 
-/// `quit`
+/// Runs `quit`.
 pub(crate) fn quit(session: &mut Session, words: &[String]) -> Result<(), ShellError> {
     if !words.is_empty() {
         return Err(Session::usage("too many arguments", "quit"));

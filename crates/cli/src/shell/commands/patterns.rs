@@ -8,7 +8,7 @@ use super::select::Asked;
 use crate::shell::error::ShellError;
 use crate::shell::session::Session;
 
-/// `match [TABLE] PATTERN [limit N]`
+/// Runs `match [TABLE] PATTERN [limit N]`.
 pub(crate) fn match_bindings(session: &mut Session, args: Vec<Term>) -> Result<(), ShellError> {
     matching(
         session,
@@ -18,13 +18,13 @@ pub(crate) fn match_bindings(session: &mut Session, args: Vec<Term>) -> Result<(
     )
 }
 
-/// `match_object [TABLE] PATTERN [limit N]`
+/// Runs `match_object [TABLE] PATTERN [limit N]`.
 pub(crate) fn match_object(session: &mut Session, args: Vec<Term>) -> Result<(), ShellError> {
     let usage = "match_object [TABLE] PATTERN [limit N]";
     matching(session, args, Wanted::Objects, usage)
 }
 
-/// `match_delete [TABLE] PATTERN`
+/// Runs `match_delete [TABLE] PATTERN`.
 pub(crate) fn match_delete(session: &mut Session, args: Vec<Term>) -> Result<(), ShellError> {
     asked(
         session,
@@ -58,7 +58,7 @@ fn asked(
     Asked::of(table, spec, limit)
 }
 
-/// `limit N` at the end, or a number behind the pattern as in `ets:match(T, P, N)`.
+/// Takes `limit N` off the end of `args`, or a number behind the pattern as in `ets:match(T, P, N)`.
 fn take_limit(args: &mut Vec<Term>, usage: &'static str) -> Result<Option<usize>, ShellError> {
     if args.len() > 1 && args.last().is_some_and(|last| is_word(last, "limit")) {
         return Err(Session::usage("`limit` without its number", usage));
@@ -78,7 +78,7 @@ fn take_limit(args: &mut Vec<Term>, usage: &'static str) -> Result<Option<usize>
     }
 }
 
-/// `test_ms OBJECT SPEC`
+/// Runs `test_ms OBJECT SPEC`.
 pub(crate) fn test_ms(session: &mut Session, args: Vec<Term>) -> Result<(), ShellError> {
     let [object, spec] = session.exactly(args, "test_ms OBJECT SPEC")?;
     match fyris::test_ms(&object, &spec, &Machine::default()) {

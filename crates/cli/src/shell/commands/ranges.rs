@@ -21,14 +21,14 @@ const TAKE: &str =
 /// Objects read in one step.
 const STEP: usize = 256;
 
-/// `range [TABLE] ...`
+/// Runs `range [TABLE] ...`.
 pub(crate) fn range(session: &mut Session, args: Vec<Term>) -> Result<(), ShellError> {
     let (table, wanted) = Wanted::read(session, args, RANGE)?;
     let cursor = table.range_cursor(wanted.bounds.clone(), wanted.options())?;
     show(session, &table, cursor, &wanted)
 }
 
-/// `prefix [TABLE] PREFIX ...`
+/// Runs `prefix [TABLE] PREFIX ...`.
 pub(crate) fn prefix(session: &mut Session, args: Vec<Term>) -> Result<(), ShellError> {
     let words = args.iter().position(is_an_option).unwrap_or(args.len());
     let mut before = args;
@@ -40,7 +40,7 @@ pub(crate) fn prefix(session: &mut Session, args: Vec<Term>) -> Result<(), Shell
     show(session, &table, cursor, &wanted)
 }
 
-/// `seek [TABLE] KEY [reverse]`
+/// Runs `seek [TABLE] KEY [reverse]`.
 pub(crate) fn seek(session: &mut Session, mut args: Vec<Term>) -> Result<(), ShellError> {
     let back = args.len() > 1 && args.pop_if(|last| is_word(last, "reverse")).is_some();
     let (table, key) = session.table_and_one(args, SEEK)?;
@@ -51,7 +51,7 @@ pub(crate) fn seek(session: &mut Session, mut args: Vec<Term>) -> Result<(), She
     session.show_key(found)
 }
 
-/// `delete_range [TABLE] ...`
+/// Runs `delete_range [TABLE] ...`.
 pub(crate) fn delete_range(session: &mut Session, args: Vec<Term>) -> Result<(), ShellError> {
     let (table, wanted) = Wanted::read(session, args, DELETE)?;
     if wanted.limit.is_some() || wanted.reverse || wanted.keys {
@@ -71,7 +71,7 @@ pub(crate) fn delete_range(session: &mut Session, args: Vec<Term>) -> Result<(),
     session.display().line(count)
 }
 
-/// `take_range [TABLE] ...`
+/// Runs `take_range [TABLE] ...`.
 pub(crate) fn take_range(session: &mut Session, args: Vec<Term>) -> Result<(), ShellError> {
     let (table, wanted) = Wanted::read(session, args, TAKE)?;
     let limit = wanted.limit.unwrap_or(MANY);
@@ -87,12 +87,12 @@ pub(crate) fn take_range(session: &mut Session, args: Vec<Term>) -> Result<(), S
         done = done.and_then(|()| interrupt::check());
     }
     told(&done, "taken out", taken.len());
-    // What is out of the table is shown, come what may.
+    // Objects that are out of the table are shown, also if the rest failed.
     session.show_objects(taken)?;
     done
 }
 
-/// `drain TABLE`
+/// Runs `drain TABLE`.
 pub(crate) fn drain(session: &mut Session, args: Vec<Term>) -> Result<(), ShellError> {
     let [name] = session.exactly(args, "drain TABLE")?;
     let table = session.named(&name)?;
@@ -158,7 +158,7 @@ fn show(
     session.show_found(wanted.limit, next).map(|_| ())
 }
 
-/// A prefix as it is typed: a pattern with `'_'` behind what is known.
+/// Returns the prefix that a typed pattern means, which has `'_'` behind the known elements.
 fn prefix_of(pattern: Term) -> Result<Prefix, ShellError> {
     let anything = |term: &Term| is_word(term, "_");
     match pattern {
@@ -202,7 +202,7 @@ impl Wanted {
         }
     }
 
-    /// `[TABLE]`, bounds and options.
+    /// Reads `[TABLE]`, bounds and options.
     fn read(
         session: &Session,
         args: Vec<Term>,

@@ -14,40 +14,40 @@ const SLICES: std::ops::RangeInclusive<usize> = 32..=4096;
 /// Characters of a plan's bounds that are shown.
 const BOUNDS_SHOWN: usize = 70;
 
-/// `select [TABLE] ...`
+/// Runs `select [TABLE] ...`.
 pub(crate) fn select(session: &mut Session, request: Request) -> Result<(), ShellError> {
     let asked = Asked::new(session, &request)?;
     asked.results(session, asked.table.query(&asked.spec))
 }
 
-/// `select_reverse [TABLE] ...`
+/// Runs `select_reverse [TABLE] ...`.
 pub(crate) fn select_reverse(session: &mut Session, request: Request) -> Result<(), ShellError> {
     let asked = Asked::new(session, &request)?;
     asked.results(session, asked.table.query(&asked.spec).reverse())
 }
 
-/// `select_count [TABLE] ...`
+/// Runs `select_count [TABLE] ...`.
 pub(crate) fn select_count(session: &mut Session, request: Request) -> Result<(), ShellError> {
     let asked = Asked::new(session, &request)?;
     let query = asked.table.query(&asked.spec).counting();
     asked.number(session, query, "counted")
 }
 
-/// `select_delete [TABLE] ...`
+/// Runs `select_delete [TABLE] ...`.
 pub(crate) fn select_delete(session: &mut Session, request: Request) -> Result<(), ShellError> {
     let asked = Asked::new(session, &request)?;
     let query = asked.table.query(&asked.spec).deleting();
     asked.number(session, query, "deleted")
 }
 
-/// `select_replace [TABLE] ...`
+/// Runs `select_replace [TABLE] ...`.
 pub(crate) fn select_replace(session: &mut Session, request: Request) -> Result<(), ShellError> {
     let asked = Asked::new(session, &request)?;
     let query = asked.table.query(&asked.spec).replacing()?;
     asked.number(session, query, "replaced")
 }
 
-/// `explain [TABLE] ...`
+/// Runs `explain [TABLE] ...`.
 pub(crate) fn explain(session: &mut Session, request: Request) -> Result<(), ShellError> {
     let asked = Asked::new(session, &request)?;
     let show = session.display();
@@ -82,7 +82,7 @@ impl Asked {
         })
     }
 
-    /// A query on one thread.
+    /// Plans a query on one thread.
     pub(super) fn of(
         table: Table,
         spec: MatchSpec,
@@ -103,7 +103,7 @@ impl Asked {
         self.results(session, self.table.query(&self.spec))
     }
 
-    /// The values, page by page, as the query finds them.
+    /// Shows the values, page by page, as the query finds them.
     fn results(&self, session: &Session, query: Query) -> Result<(), ShellError> {
         let mut found = Found::new(query, self);
         let shown = session.show_found(self.limit, || found.next())?;
@@ -118,7 +118,7 @@ impl Asked {
         let count = query.count();
         match done {
             Ok(()) => session.display().line(count)?,
-            // What was done stays done.
+            // Changes that were made stay made.
             Err(ShellError::Interrupted) => {
                 eprintln!("{what} {count} until then");
                 return Err(ShellError::Interrupted);
@@ -137,12 +137,12 @@ impl Asked {
         }
     }
 
-    /// Deletes what matches.
+    /// Deletes the objects that match.
     pub(super) fn delete(&self, session: &Session) -> Result<(), ShellError> {
         self.number(session, self.table.query(&self.spec).deleting(), "deleted")
     }
 
-    /// The plan, and what came of it: beside the results, not among them.
+    /// Prints the plan and its outcome to standard error, beside the results and not among them.
     fn report(&self, query: &Query, done: &str) {
         eprintln!(
             "{}: visited {} of {}, {done}",
@@ -207,7 +207,7 @@ impl Found {
 
 // ---- plans in words
 
-/// `point 5`, `prefix {a,'_'}`, `range >= 10, < 20` or `full scan`.
+/// Returns the plan in words: `point 5`, `prefix {a,'_'}`, `range >= 10, < 20` or `full scan`.
 fn plan_words(plan: &Explanation) -> String {
     let bounds = match &plan.plan {
         Term::Map(map) => bounds_of(map),
@@ -237,7 +237,7 @@ fn bound_words(bound: &Term) -> String {
     }
 }
 
-/// `>= 10`; nothing for an open side.
+/// Returns one side of a range in words, `>= 10`; nothing for an open side.
 fn side_words(side: &Term) -> Option<String> {
     match side.as_tuple() {
         Some([Term::Atom(sign), key]) => Some(format!("{} {key}", sign.as_str())),

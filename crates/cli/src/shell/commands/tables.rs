@@ -7,7 +7,7 @@ use crate::shell::display;
 use crate::shell::error::ShellError;
 use crate::shell::session::{self, Session};
 
-/// `tables`
+/// Runs `tables`.
 pub(crate) fn list(session: &mut Session, args: Vec<Term>) -> Result<(), ShellError> {
     let [] = session.exactly(args, "tables")?;
     let tables = session.tables();
@@ -39,13 +39,13 @@ pub(crate) fn list(session: &mut Session, args: Vec<Term>) -> Result<(), ShellEr
     Ok(())
 }
 
-/// `use TABLE`
+/// Runs `use TABLE`.
 pub(crate) fn use_table(session: &mut Session, args: Vec<Term>) -> Result<(), ShellError> {
     let [name] = session.exactly(args, "use TABLE")?;
     session.set_current(&name)
 }
 
-/// `new NAME [TYPE] [OPTION ...]`
+/// Runs `new NAME [TYPE] [OPTION ...]`.
 pub(crate) fn new(session: &mut Session, mut args: Vec<Term>) -> Result<(), ShellError> {
     const USAGE: &str = "new NAME [TYPE] [OPTION ...]";
     if args.is_empty() {
@@ -63,7 +63,7 @@ pub(crate) fn new(session: &mut Session, mut args: Vec<Term>) -> Result<(), Shel
     session.display().line(name.as_str())
 }
 
-/// `drop TABLE`
+/// Runs `drop TABLE`.
 pub(crate) fn drop_table(session: &mut Session, args: Vec<Term>) -> Result<(), ShellError> {
     let [name] = session.exactly(args, "drop TABLE")?;
     session.named(&name)?.delete()?;
@@ -71,7 +71,7 @@ pub(crate) fn drop_table(session: &mut Session, args: Vec<Term>) -> Result<(), S
     session.display().line("true")
 }
 
-/// `rename [TABLE] NAME`
+/// Runs `rename [TABLE] NAME`.
 pub(crate) fn rename(session: &mut Session, args: Vec<Term>) -> Result<(), ShellError> {
     const USAGE: &str = "rename [TABLE] NAME";
     let (table, name) = session.table_and_one(args, USAGE)?;
@@ -87,7 +87,7 @@ pub(crate) fn rename(session: &mut Session, args: Vec<Term>) -> Result<(), Shell
     session.display().line(name.as_str())
 }
 
-/// `info [TABLE] [ITEM]`
+/// Runs `info [TABLE] [ITEM]`.
 pub(crate) fn info(session: &mut Session, mut args: Vec<Term>) -> Result<(), ShellError> {
     const USAGE: &str = "info [TABLE] [ITEM]";
     let item = match args.len() {
@@ -126,7 +126,7 @@ fn value_term(value: InfoValue) -> Term {
     }
 }
 
-/// `count [TABLE]`
+/// Runs `count [TABLE]`.
 pub(crate) fn count(session: &mut Session, args: Vec<Term>) -> Result<(), ShellError> {
     let table = session.table_alone(args, "count [TABLE]")?;
     session.display().line(table.len())

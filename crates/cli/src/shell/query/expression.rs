@@ -15,7 +15,7 @@ const A_VALUE: &str = "a value: a term, `$1`, `$_`, a call or `(`";
 
 /// The operators, from those that hold their operands least tightly: as in Erlang, but for `and`, `or` and `xor`. Those
 /// hold tighter than comparisons there, which makes `$1 > 10 and is_atom($2)` a comparison with `10 and is_atom($2)`.
-/// Nobody means that.
+/// That is rarely meant.
 const LEVELS: [&[&str]; 7] = [
     &["orelse"],
     &["andalso"],
@@ -30,7 +30,7 @@ const LEVELS: [&[&str]; 7] = [
 /// Of the comparisons, `a < b < c` means nothing.
 const COMPARISONS: usize = 4;
 
-/// Slips of those who know other languages.
+/// Operators of other languages, and the operators of Erlang that they are slips for.
 const SLIPS: [(&str, &str); 5] = [
     ("<=", "`=<`"),
     ("!=", "`/=` or `=/=`"),
@@ -67,19 +67,19 @@ impl<'s, 'a> Expressions<'s, 'a> {
         }
     }
 
-    /// An expression, as a match specification writes it.
+    /// Parses an expression; returns it as a match specification writes it.
     pub(super) fn expression(&mut self) -> Result<Term, ShellError> {
         Ok(self.operators(0)?.0)
     }
 
-    /// A pattern, as a match specification writes it.
+    /// Parses a pattern; returns it as a match specification writes it.
     pub(super) fn pattern(&mut self) -> Result<Term, ShellError> {
         self.entered(|this| this.pattern_inside())
     }
 
     // ---- operators
 
-    /// Returns an expression of operators that hold at least as tightly as `level`.
+    /// Parses an expression of operators that hold at least as tightly as `level`.
     fn operators(&mut self, level: usize) -> Result<Nested, ShellError> {
         if level == LEVELS.len() {
             return self.entered(Self::operand);
@@ -180,7 +180,7 @@ impl<'s, 'a> Expressions<'s, 'a> {
         }
     }
 
-    /// Does a word stand here, and `(` behind it?
+    /// Returns whether a word stands here, and `(` behind it.
     fn is_call(&mut self) -> bool {
         let word = self.scan.word().len();
         self.scan.rest()[word..].trim_start().starts_with('(')
@@ -195,7 +195,7 @@ impl<'s, 'a> Expressions<'s, 'a> {
         Ok(call(name, arguments))
     }
 
-    /// `$_`, `$$` or `$1`.
+    /// Parses `$_`, `$$` or `$1`.
     fn dollar(&mut self) -> Result<Term, ShellError> {
         let rest = &self.scan.rest()[1..];
         if let Some(whole) = ["_", "$"].into_iter().find(|c| rest.starts_with(c)) {
@@ -305,7 +305,7 @@ impl<'s, 'a> Expressions<'s, 'a> {
 /// A function that reads the parts of a bracket.
 type Part<'s, 'a> = fn(&mut Expressions<'s, 'a>) -> Result<Term, ShellError>;
 
-/// Is it one of `$1`, `$_` and `$$`, and not a character?
+/// Returns whether the text begins with one of `$1`, `$_` and `$$`, and not with a character.
 fn is_dollar(rest: &str) -> bool {
     rest[1..].starts_with(|c: char| c.is_ascii_digit() || c == '_' || c == '$')
 }
@@ -316,7 +316,7 @@ fn call(name: &str, arguments: Vec<Term>) -> Term {
     Term::Tuple(parts)
 }
 
-/// A sign before an operand; before a number it is the number's.
+/// Applies a sign to an operand; before a number it is the number's.
 fn prefixed(operator: &str, operand: Term) -> Term {
     match (operator, operand) {
         ("-", Term::Int(n)) if n != i64::MIN => Term::Int(-n),
@@ -325,7 +325,7 @@ fn prefixed(operator: &str, operand: Term) -> Term {
     }
 }
 
-/// A term that stands for itself.
+/// Makes the expression of a term that stands for itself.
 fn literal(term: Term) -> Term {
     match &term {
         Term::Atom(name) if name.as_str() == "_" || name.as_str().starts_with('$') => {

@@ -18,7 +18,7 @@ pub(super) struct Scanner<'a> {
 }
 
 impl<'a> Scanner<'a> {
-    /// From byte `at` of `text` on.
+    /// Makes a scanner from byte `at` of `text` on.
     pub(super) fn new(text: &'a str, at: usize) -> Scanner<'a> {
         Scanner { text, at, open: 0 }
     }
@@ -77,7 +77,7 @@ impl<'a> Scanner<'a> {
         Err(self.expected(expected))
     }
 
-    /// A number above zero.
+    /// Parses a number above zero.
     pub(super) fn count(&mut self, what: &str) -> Result<usize, ShellError> {
         let rest = self.rest();
         let digits = rest
@@ -92,7 +92,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// A term of Erlang's.
+    /// Parses a term of Erlang's.
     pub(super) fn term(&mut self) -> Result<Term, ShellError> {
         let rest = self.rest();
         match parse_prefix(rest) {

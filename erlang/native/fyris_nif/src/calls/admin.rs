@@ -22,7 +22,7 @@ pub(super) fn known_caller(env: Env) -> Result<ProcessId, Fail> {
     process::register(env, me).ok_or(BAD)
 }
 
-/// `new/2`.
+/// Implements `new/2`.
 pub(super) fn new(env: Env, args: &[Term]) -> Reply {
     let name = atoms::from_machine(env, args[0]).ok_or(BAD)?;
     // The heir's data may refer to resources.
@@ -41,13 +41,13 @@ pub(super) fn new(env: Env, args: &[Term]) -> Reply {
     tables::reference(env, table.reference()).ok_or(BAD)
 }
 
-/// `delete/1`.
+/// Implements `delete/1`.
 pub(super) fn delete(env: Env, args: &[Term]) -> Reply {
     tables::write(env, args[0], |table, _| Ok(table.delete()?))?;
     Ok(atoms::r#true(env))
 }
 
-/// `rename/2`.
+/// Implements `rename/2`.
 pub(super) fn rename(env: Env, args: &[Term]) -> Reply {
     let name = atoms::from_machine(env, args[1]).ok_or(BAD)?;
     tables::with(env, args[0], |table, _| {
@@ -62,7 +62,7 @@ pub(super) fn rename(env: Env, args: &[Term]) -> Reply {
     })
 }
 
-/// `whereis/1`.
+/// Implements `whereis/1`.
 pub(super) fn whereis(env: Env, args: &[Term]) -> Reply {
     if args[0].atom_index().is_none() {
         return Err(BAD);
@@ -74,7 +74,7 @@ pub(super) fn whereis(env: Env, args: &[Term]) -> Reply {
         .unwrap_or_else(|| atoms::undefined(env)))
 }
 
-/// `all/0`.
+/// Implements `all/0`.
 pub(super) fn all(env: Env, _: &[Term]) -> Reply {
     tables::settle_orphans(env);
     let tables = store().all().into_iter();
@@ -82,7 +82,7 @@ pub(super) fn all(env: Env, _: &[Term]) -> Reply {
     Ok(env.make_list(&tables))
 }
 
-/// `give_away/3`.
+/// Implements `give_away/3`.
 pub(super) fn give_away(env: Env, args: &[Term]) -> Reply {
     let (data, _offered) = term::offer(|| term::read(env, args[2]));
     let data = data?;
@@ -96,7 +96,7 @@ pub(super) fn give_away(env: Env, args: &[Term]) -> Reply {
     })
 }
 
-/// `setopts/2`.
+/// Implements `setopts/2`.
 pub(super) fn setopts(env: Env, args: &[Term]) -> Reply {
     let (options, _offered) = term::offer(|| term::read(env, args[1]));
     let options = options?;
@@ -106,7 +106,7 @@ pub(super) fn setopts(env: Env, args: &[Term]) -> Reply {
     })
 }
 
-/// `safe_fixtable/2`.
+/// Implements `safe_fixtable/2`.
 pub(super) fn safe_fixtable(env: Env, args: &[Term]) -> Reply {
     let fix = super::boolean(env, args[1])?;
     tables::with(env, args[0], |table, _| {

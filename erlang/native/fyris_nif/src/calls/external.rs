@@ -6,8 +6,9 @@ use crate::atoms;
 use crate::call::{BAD, Reply, entry};
 use crate::sys::{Env, Term};
 
-/// `inflated(Bytes, Room)`: how many bytes of `Room` the compressed term takes that `Bytes` begin with, counted as the
-/// store counts them when it loads a dump; `too_large` if it takes more, `badarg` if it is no term.
+/// Implements `inflated(Bytes, Room)`: returns how many bytes of `Room` the compressed term takes that `Bytes` begin
+/// with, counted as the store counts them when it loads a dump; `too_large` if it takes more, `badarg` if it is no
+/// term.
 ///
 /// A scheduler for long work does it, which may take the room meanwhile.
 pub(super) fn inflated(env: Env, args: &[Term]) -> Reply {

@@ -1,6 +1,6 @@
 //! Folds over ordered tables, a slice a call.
 //!
-//! The fun of a fold may write ahead of it, or wait for somebody who does, and must find that. So a fold asks before
+//! The fun of a fold may write ahead of it, or wait for a process that does, and must find that. So a fold asks before
 //! every object whether its slice [is current](is_current); if not it reads on behind the object that it had last. The
 //! first objects come one by one: a fold over few of them is not worth a watch.
 
@@ -84,7 +84,7 @@ impl FoldPlace {
         }
     }
 
-    /// To be called when the watch or its count has changed.
+    /// Publishes the watch and its count for `is_current`. To be called when one of them has changed.
     fn publish(&self, fold: &Fold) {
         let number = fold.watch.as_ref().map_or(UNWATCHED, Watch::number);
         // Relaxed, both: the one process that folds writes and reads them, on whatever scheduler it runs.
@@ -107,7 +107,7 @@ fn place<'t>(env: Env, term: Term) -> Result<&'t FoldPlace, Fail> {
     place.ok_or(BAD)
 }
 
-/// `fold(Table, Back)`: the place of a fold that has not begun.
+/// Implements `fold(Table, Back)`: returns the place of a fold that has not begun.
 pub(super) fn begin(env: Env, args: &[Term]) -> Reply {
     let back = super::boolean(env, args[1])?;
     tables::with(env, args[0], |table, _| {
@@ -124,8 +124,8 @@ pub(super) fn begin(env: Env, args: &[Term]) -> Reply {
     })
 }
 
-/// `fold_slice(Table, Place, Last)`: the next objects behind the key in the list `Last`, or the first ones if it is
-/// empty. `[]` when there are no more.
+/// Implements `fold_slice(Table, Place, Last)`: returns the next objects behind the key in the list `Last`, or the
+/// first ones if it is empty. `[]` when there are no more.
 pub(super) fn slice(env: Env, args: &[Term]) -> Reply {
     let last = env.cell(args[2]).map(|(key, _)| term::read(env, key));
     let last = last.transpose()?;
@@ -151,12 +151,12 @@ pub(super) fn slice(env: Env, args: &[Term]) -> Reply {
     })
 }
 
-/// `fold_is_current(Place)`: whether nothing has been written since the slice was read.
+/// Implements `fold_is_current(Place)`: returns whether nothing has been written since the slice was read.
 pub(super) fn is_current(env: Env, args: &[Term]) -> Reply {
     Ok(atoms::boolean(env, place(env, args[0])?.is_current()))
 }
 
-/// `fold_end(Place)`: the fold is over, though the place is still about.
+/// Implements `fold_end(Place)`: ends the watch of a fold that is over, though its place is still referred to.
 pub(super) fn end(env: Env, args: &[Term]) -> Reply {
     let place = place(env, args[0])?;
     let mut fold = place.fold.lock().map_err(|_| BAD)?;

@@ -9,7 +9,7 @@ use crate::sys::{self, Env, Term};
 use crate::tables::store;
 use crate::{atoms, process, references, tables, term, words};
 
-/// `info/1`.
+/// Implements `info/1`.
 pub(super) fn all_items(env: Env, args: &[Term]) -> Reply {
     or_undefined(env, args[0], |table| {
         let Some(info) = table.info() else {
@@ -24,10 +24,10 @@ pub(super) fn all_items(env: Env, args: &[Term]) -> Reply {
     })
 }
 
-/// `info/2`.
+/// Implements `info/2`.
 pub(super) fn one_item(env: Env, args: &[Term]) -> Reply {
     or_undefined(env, args[0], |table| {
-        // What is no item is only so of a table that is there.
+        // A wrong item is an error only if the table is there.
         let Some(item) = atoms::from_machine(env, args[1]) else {
             return table.info().map_or(Ok(atoms::undefined(env)), |_| Err(BAD));
         };
@@ -38,7 +38,7 @@ pub(super) fn one_item(env: Env, args: &[Term]) -> Reply {
     })
 }
 
-/// A table that is gone is `undefined` here; what never was one is an error.
+/// Calls `f` with the table. Returns `undefined` for a table that is gone; a term that never was a table is an error.
 fn or_undefined(env: Env, table: Term, f: impl FnOnce(&Table) -> Reply) -> Reply {
     match tables::with(env, table, |table, _| f(table)) {
         Err(Fail::Store(fyris::Error::NoSuchTable(_))) => Ok(atoms::undefined(env)),
@@ -63,7 +63,7 @@ fn tid(env: Env, id: TableId) -> Term {
     tables::tid(env, id).unwrap_or_else(|| atoms::undefined(env))
 }
 
-/// `{Time, [{Pid, Count}]}`; the time is a timestamp or the machine's clock in nanoseconds.
+/// Returns `{Time, [{Pid, Count}]}`; the time is a timestamp or the machine's clock in nanoseconds.
 fn make_fixed(env: Env, fixed: &Fixed, timestamp: bool) -> Term {
     let time = if timestamp {
         let since = fixed.since.duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -83,7 +83,7 @@ fn make_fixed(env: Env, fixed: &Fixed, timestamp: bool) -> Term {
     env.make_tuple(&[time, env.make_list(&by)])
 }
 
-/// `counts()`: `{Tables, Monitors, Resources}` of this machine, for tests that look for leaks.
+/// Implements `counts()`: returns `{Tables, Monitors, Resources}` of this machine, for tests that look for leaks.
 pub(super) fn counts(env: Env, _: &[Term]) -> Reply {
     let count = |n: usize| env.make_int(n as i64);
     let (tables, monitors) = (store().all().len(), process::monitored());
@@ -92,8 +92,8 @@ pub(super) fn counts(env: Env, _: &[Term]) -> Reply {
     Ok(env.make_tuple(&[count(tables), count(monitors), resources]))
 }
 
-/// `layout()`: whether `{Terms, Maps, References}` of this machine look as the library knows them, so that it may take
-/// the fast ways.
+/// Implements `layout()`: returns whether `{Terms, Maps, References}` of this machine look as the library knows them,
+/// so that it may take the fast ways.
 pub(super) fn layout(env: Env, _: &[Term]) -> Reply {
     let (terms, maps) = words::known();
     let known = [terms, maps, references::are_known()];

@@ -13,7 +13,7 @@ const LONG: usize = 1000;
 /// The percentage of a process's time slice that inserting `LONG` objects takes.
 const PERCENT: usize = 50;
 
-/// `insert/2`.
+/// Implements `insert/2`.
 pub(super) fn insert(env: Env, args: &[Term]) -> Reply {
     if env.tuple(args[1]).is_none() {
         return list(env, args, false);
@@ -24,7 +24,7 @@ pub(super) fn insert(env: Env, args: &[Term]) -> Reply {
     })
 }
 
-/// `insert_new/2`.
+/// Implements `insert_new/2`.
 pub(super) fn insert_new(env: Env, args: &[Term]) -> Reply {
     if env.tuple(args[1]).is_none() {
         return list(env, args, true);
@@ -38,7 +38,7 @@ pub(super) fn insert_new(env: Env, args: &[Term]) -> Reply {
 fn list(env: Env, args: &[Term], only_new: bool) -> Reply {
     if let Some(length) = short_length(env, args[1]) {
         env.consume(PERCENT * length / LONG);
-        // Where a list that is not short is under way, this scheduler does not wait for it.
+        // If another list that is not short is under way, this scheduler does not wait for it.
         if let Some(done) = try_insert_all(env, args, length, only_new)? {
             return Ok(atoms::boolean(env, done));
         }
@@ -79,7 +79,7 @@ fn insert_all(env: Env, args: &[Term], expected: usize, only_new: bool) -> Reply
     })
 }
 
-/// `None` if another list with one of the keys is being inserted.
+/// Inserts a list; returns `None`, and inserts nothing, if another list with one of the keys is being inserted.
 fn try_insert_all(
     env: Env,
     args: &[Term],

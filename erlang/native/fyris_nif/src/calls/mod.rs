@@ -115,7 +115,7 @@ fn with_key<R>(env: Env, key: Term, f: impl FnOnce(&KeyBuf) -> Result<R, Fail>) 
     f(&buf)
 }
 
-/// `true` or `false`.
+/// Reads `true` or `false`.
 fn boolean(env: Env, term: Term) -> Result<bool, Fail> {
     if term == atoms::r#true(env) {
         Ok(true)

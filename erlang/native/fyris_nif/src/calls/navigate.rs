@@ -22,42 +22,42 @@ const PAIR: usize = 5;
 /// Makes the reply of the objects that were reached.
 type View = fn(Env, &[Object<'_>]) -> Term;
 
-/// `first/1`.
+/// Implements `first/1`.
 pub(super) fn first(env: Env, args: &[Term]) -> Reply {
     end(env, args, Step::First, key)
 }
 
-/// `last/1`.
+/// Implements `last/1`.
 pub(super) fn last(env: Env, args: &[Term]) -> Reply {
     end(env, args, Step::Last, key)
 }
 
-/// `first_lookup/1`.
+/// Implements `first_lookup/1`.
 pub(super) fn first_lookup(env: Env, args: &[Term]) -> Reply {
     end(env, args, Step::First, key_and_objects)
 }
 
-/// `last_lookup/1`.
+/// Implements `last_lookup/1`.
 pub(super) fn last_lookup(env: Env, args: &[Term]) -> Reply {
     end(env, args, Step::Last, key_and_objects)
 }
 
-/// `next/2`.
+/// Implements `next/2`.
 pub(super) fn next(env: Env, args: &[Term]) -> Reply {
     step(env, args, Way::Up, key)
 }
 
-/// `prev/2`.
+/// Implements `prev/2`.
 pub(super) fn prev(env: Env, args: &[Term]) -> Reply {
     step(env, args, Way::Down, key)
 }
 
-/// `next_lookup/2`.
+/// Implements `next_lookup/2`.
 pub(super) fn next_lookup(env: Env, args: &[Term]) -> Reply {
     step(env, args, Way::Up, key_and_objects)
 }
 
-/// `prev_lookup/2`.
+/// Implements `prev_lookup/2`.
 pub(super) fn prev_lookup(env: Env, args: &[Term]) -> Reply {
     step(env, args, Way::Down, key_and_objects)
 }
@@ -120,7 +120,7 @@ fn key_and_objects(env: Env, objects: &[Object<'_>]) -> Term {
     })
 }
 
-/// `slot/2`.
+/// Implements `slot/2`.
 pub(super) fn slot(env: Env, args: &[Term]) -> Reply {
     let slot = args[1].small().and_then(|slot| usize::try_from(slot).ok());
     tables::with(env, args[0], |table, _| {

@@ -2,8 +2,8 @@
 //! them.
 //!
 //! `select(T, [{{Key, '$1'}, [], ['$1']}])`, `match_delete(T, {Key, {Pid, '_'}})` and their like are what programs ask
-//! most. Most of the time of such a query went into the compilation of its specification; here none is made. What is
-//! recognized is valid, whatever the table holds; whatever is not recognized goes the long way, where errors are found
+//! most. Most of the time of such a query went into the compilation of its specification; here none is made. A query
+//! that is recognized is valid, whatever the table holds; any other query goes the long way, where errors are found
 //! too.
 
 use fyris::{Object, Table, TableType};
@@ -184,7 +184,7 @@ impl<'t> Asked<'t> {
     }
 }
 
-/// Head and body of `[{Head, [], [Body]}]`, if the body is one of those known here.
+/// Returns head and body of `[{Head, [], [Body]}]`, if the body is one of those known here.
 fn clause(env: Env, spec: Term) -> Option<(Term, Wanted)> {
     let clause = env.tuple(only(env, spec)?)?;
     let &[head, guards, body] = clause else {

@@ -114,7 +114,7 @@ pub(super) fn machine(env: Env) -> Machine {
     }
 }
 
-/// `query(Table, Spec, Verb)`: `{done, Result}`, or `{more, Query, List}` for [`step`].
+/// Implements `query(Table, Spec, Verb)`: returns `{done, Result}`, or `{more, Query, List}` for [`step`].
 pub(super) fn query(env: Env, args: &[Term]) -> Reply {
     let verb = Verb::of(env, args[2])?;
     if let Some(answer) = point::answer(env, args, verb)? {
@@ -141,7 +141,8 @@ pub(super) fn query(env: Env, args: &[Term]) -> Reply {
     })
 }
 
-/// `step(Query, List)`: the list or the number when there is nothing left to do, else `[more | List]`.
+/// Implements `step(Query, List)`: returns the list or the number when there is nothing left to do, else
+/// `[more | List]`.
 pub(super) fn step(env: Env, args: &[Term]) -> Reply {
     // SAFETY: resources of the type hold a `QueryPlace`.
     let place = unsafe { load::resource::<QueryPlace>(env, args[0], |kinds| kinds.query) };
@@ -154,7 +155,7 @@ pub(super) fn step(env: Env, args: &[Term]) -> Reply {
     Ok(value)
 }
 
-/// One slice: whether there are more, and the list so far or the number.
+/// Runs one slice; returns whether there are more, and the list so far or the number.
 fn slice(env: Env, query: &mut Query, verb: Verb, tail: Term) -> Result<(bool, Term), Fail> {
     if verb.is_list() {
         return list_slice(env, query, tail);
@@ -170,7 +171,7 @@ fn slice(env: Env, query: &mut Query, verb: Verb, tail: Term) -> Result<(bool, T
     Ok((more, env.make_int(query.count() as i64)))
 }
 
-/// One slice of a query for values, which become terms of the machine as they are found.
+/// Runs one slice of a query for values, which become terms of the machine as they are found.
 fn list_slice(env: Env, query: &mut Query, tail: Term) -> Result<(bool, Term), Fail> {
     let before = query.visited();
     let mut found: Vec<Term> = Vec::new();
@@ -195,7 +196,7 @@ fn list_slice(env: Env, query: &mut Query, tail: Term) -> Result<(bool, Term), F
     Ok((more, list))
 }
 
-/// `chunk(Table, Spec, Verb, Limit)`: as [`chunk_step`].
+/// Implements `chunk(Table, Spec, Verb, Limit)`: returns the first chunk, as [`chunk_step`] does.
 pub(super) fn chunk(env: Env, args: &[Term]) -> Reply {
     let verb = Verb::of(env, args[2])?;
     let (spec, offered) = read_spec(env, args[1], verb)?;
@@ -213,7 +214,7 @@ fn read_spec(env: Env, spec: Term, verb: Verb) -> Result<(MatchSpec, Offered), F
     Ok((verb.spec(spec?)?, offered))
 }
 
-/// `chunk_next(Continuation)`: begins the chunk that a continuation stands for.
+/// Implements `chunk_next(Continuation)`: begins the chunk that a continuation stands for.
 pub(super) fn chunk_next(env: Env, args: &[Term]) -> Reply {
     let place = chunk_place(env, args[0])?;
     let next = place.place.lock().map_err(|_| BAD)?.clone().ok_or(BAD)?;
@@ -222,7 +223,7 @@ pub(super) fn chunk_next(env: Env, args: &[Term]) -> Reply {
     chunk_slice(env, next.for_caller(process::me(env)), &place.offered)
 }
 
-/// `chunk_step(Place)`: `{Results, Continuation, Saved}`, `'$end_of_table'`, or `[more | Place]`.
+/// Implements `chunk_step(Place)`: returns `{Results, Continuation, Saved}`, `'$end_of_table'`, or `[more | Place]`.
 pub(super) fn chunk_step(env: Env, args: &[Term]) -> Reply {
     let place = chunk_place(env, args[0])?;
     let next = place.place.lock().map_err(|_| BAD)?.take().ok_or(BAD)?;
@@ -235,7 +236,7 @@ fn chunk_place<'t>(env: Env, term: Term) -> Result<&'t ChunkPlace, Fail> {
 }
 
 fn chunk_slice(env: Env, mut place: Continuation, offered: &Arc<Offered>) -> Reply {
-    // What objects refer to that are found now is kept until the reply refers to it (KEPT).
+    // The resources of objects that are found now are kept until the reply refers to them (KEPT).
     let _pin = fyris::pin();
     let more = place.step(SLICE)?;
     env.consume(PERCENT);
@@ -270,16 +271,16 @@ fn make_place(env: Env, place: Continuation, offered: &Arc<Offered>) -> Term {
     unsafe { sys::wrap(env, load::types().chunk, place) }
 }
 
-/// `is_place(Term)`: is it the place of a chunk, still?
+/// Implements `is_place(Term)`: returns whether the term is the place of a chunk, still.
 pub(super) fn is_place(env: Env, args: &[Term]) -> Reply {
     Ok(atoms::boolean(env, chunk_place(env, args[0]).is_ok()))
 }
 
-/// `repair(Saved, Spec, Verb)`: the place back from its saved form.
+/// Implements `repair(Saved, Spec, Verb)`: makes the place again from its saved form.
 pub(super) fn repair(env: Env, args: &[Term]) -> Reply {
     let verb = Verb::of(env, args[2])?;
     let (spec, offered) = read_spec(env, args[1], verb)?;
-    // What its results refer to is held when they are in the place.
+    // The resources that its results refer to are held once the results are in the place.
     let (saved, _held) = term::offer(|| term::read(env, args[0]));
     let saved = saved?;
     let id = match &saved {

@@ -12,7 +12,7 @@ use crate::{atoms, tables};
 /// Words of a cell.
 const CELL: usize = 2;
 
-/// `lookup/2`.
+/// Implements `lookup/2`.
 pub(super) fn lookup(env: Env, args: &[Term]) -> Reply {
     tables::with(env, args[0], |table, pin| {
         super::with_key(env, args[1], |key| {
@@ -22,7 +22,7 @@ pub(super) fn lookup(env: Env, args: &[Term]) -> Reply {
     })
 }
 
-/// `member/2`.
+/// Implements `member/2`.
 pub(super) fn member(env: Env, args: &[Term]) -> Reply {
     tables::with(env, args[0], |table, pin| {
         super::with_key(env, args[1], |key| {
@@ -32,7 +32,7 @@ pub(super) fn member(env: Env, args: &[Term]) -> Reply {
     })
 }
 
-/// Objects as a list of tuples. The caller's own key goes back where it is the same.
+/// Makes a list of tuples of objects. The caller's own key goes back where it is the same.
 pub(super) fn make_list(env: Env, asked: Option<(Term, &KeyBuf)>, objects: &[Object<'_>]) -> Term {
     let nil = atoms::nil(env);
     let Some(first) = objects.first() else {
@@ -50,12 +50,12 @@ pub(super) fn make_list(env: Env, asked: Option<(Term, &KeyBuf)>, objects: &[Obj
     })
 }
 
-/// `lookup_element/3`.
+/// Implements `lookup_element/3`.
 pub(super) fn lookup_element(env: Env, args: &[Term]) -> Reply {
     element(env, args)?.ok_or(Fail::Store(Error::NoSuchKey))
 }
 
-/// `lookup_element/4`.
+/// Implements `lookup_element/4`.
 pub(super) fn lookup_element_or(env: Env, args: &[Term]) -> Reply {
     Ok(element(env, args)?.unwrap_or(args[3]))
 }

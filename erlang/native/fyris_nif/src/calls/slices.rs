@@ -20,7 +20,7 @@ const SLICE: usize = 512;
 /// The percentage of a process's time slice that a slice takes.
 const PERCENT: usize = 10;
 
-/// `cursor(Table, Back)`: before the first key, or behind the last.
+/// Implements `cursor(Table, Back)`: makes a cursor before the first key, or behind the last.
 pub(super) fn cursor(env: Env, args: &[Term]) -> Reply {
     let back = super::boolean(env, args[1])?;
     tables::with(env, args[0], |table, _| {
@@ -35,8 +35,8 @@ pub(super) fn cursor(env: Env, args: &[Term]) -> Reply {
     })
 }
 
-/// `slice(Table, Cursor, Tail)`: the next objects in front of `Tail`. `[more | List]`, or the list when there are no
-/// more objects.
+/// Implements `slice(Table, Cursor, Tail)`: returns the next objects in front of `Tail`. `[more | List]`, or the list
+/// when there are no more objects.
 ///
 /// A cursor from the front gives them in its order; one from the back the other way round, so that the slices of
 /// a whole `ordered_set`, each put in front of those before, are in term order.

@@ -11,7 +11,7 @@ use crate::{atoms, load, term};
 /// Terms of a slice.
 const SLICE: usize = 500;
 
-/// `match_spec_compile/1`.
+/// Implements `match_spec_compile/1`.
 pub(super) fn compile(env: Env, args: &[Term]) -> Reply {
     let (spec, offered) = term::offer(|| term::read(env, args[0]));
     let spec = MatchSpec::compile(&spec?);
@@ -36,13 +36,13 @@ fn compiled<'t>(env: Env, term: Term) -> Option<&'t MatchSpec> {
     compiled.map(|compiled| &compiled.spec)
 }
 
-/// `is_compiled_ms/1`.
+/// Implements `is_compiled_ms/1`.
 pub(super) fn is_compiled(env: Env, args: &[Term]) -> Reply {
     Ok(atoms::boolean(env, compiled(env, args[0]).is_some()))
 }
 
-/// `run_spec(List, Spec, Values)`: the values of the first terms in front of `Values`, the last one first; `{Rest,
-/// Values}`.
+/// Implements `run_spec(List, Spec, Values)`: returns the values of the first terms in front of `Values`, the last one
+/// first; `{Rest, Values}`.
 pub(super) fn run(env: Env, args: &[Term]) -> Reply {
     let spec = compiled(env, args[1]).ok_or(BAD)?;
     let machine = super::query::machine(env);
@@ -51,7 +51,7 @@ pub(super) fn run(env: Env, args: &[Term]) -> Reply {
         let Some((head, tail)) = env.cell(rest) else {
             break;
         };
-        // What it refers to is kept until the value does.
+        // Its resources are kept until the value refers to them.
         let (subject, _offered) = term::offer(|| term::read(env, head));
         if let Some(value) = spec.run_term(&subject?, &machine) {
             values = env.make_cell(term::make(env, &value), values);
@@ -65,7 +65,7 @@ pub(super) fn run(env: Env, args: &[Term]) -> Reply {
     Ok(env.make_tuple(&[rest, values]))
 }
 
-/// `test_ms/2`.
+/// Implements `test_ms/2`.
 pub(super) fn test_ms(env: Env, args: &[Term]) -> Reply {
     let read = || (term::read(env, args[0]), term::read(env, args[1]));
     let ((subject, spec), _offered) = term::offer(read);

@@ -25,7 +25,7 @@ pub(crate) struct RangePlace {
     keys_only: bool,
 }
 
-/// `open(Name, Options)`: the table of this name, made if there is none.
+/// Implements `open(Name, Options)`: returns the table of this name, made if there is none.
 pub(super) fn open(env: Env, args: &[Term]) -> Reply {
     let name = atoms::from_machine(env, args[0]).ok_or(BAD)?;
     let known = |pid: &Owned| super::admin::known_process(env, pid);
@@ -40,7 +40,7 @@ pub(super) fn open(env: Env, args: &[Term]) -> Reply {
     Ok(args[0])
 }
 
-/// `{included, Key}`, `{excluded, Key}` or `unbounded`.
+/// Reads `{included, Key}`, `{excluded, Key}` or `unbounded`.
 fn bound(env: Env, term: Term) -> Result<Bound<Owned>, Fail> {
     let Some([word, key]) = env.tuple(term) else {
         return Ok(Bound::Unbounded);
@@ -65,7 +65,7 @@ fn range_options(env: Env, back: Term, keys: Term) -> Result<RangeOptions, Fail>
     Ok(options)
 }
 
-/// `range(Table, From, To, Back, KeysOnly)`: a place for [`range_slice`].
+/// Implements `range(Table, From, To, Back, KeysOnly)`: returns a place for [`range_slice`].
 pub(super) fn range(env: Env, args: &[Term]) -> Reply {
     let span = (bound(env, args[1])?, bound(env, args[2])?);
     let options = range_options(env, args[3], args[4])?;
@@ -74,7 +74,7 @@ pub(super) fn range(env: Env, args: &[Term]) -> Reply {
     })
 }
 
-/// `prefix(Table, Prefix, Back, KeysOnly)`: a place for [`range_slice`].
+/// Implements `prefix(Table, Prefix, Back, KeysOnly)`: returns a place for [`range_slice`].
 pub(super) fn prefix(env: Env, args: &[Term]) -> Reply {
     let prefix = read_prefix(term::read(env, args[1])?).ok_or(BAD)?;
     let options = range_options(env, args[2], args[3])?;
@@ -96,7 +96,7 @@ fn is_any(term: &Owned) -> bool {
     matches!(term, Owned::Atom(atom) if atom.as_str() == "_")
 }
 
-/// `{A, B, '_'}`, `[A, B | '_']` or a binary.
+/// Reads `{A, B, '_'}`, `[A, B | '_']` or a binary.
 fn read_prefix(term: Owned) -> Option<Prefix> {
     match term {
         Owned::Tuple(mut elements) => {
@@ -113,8 +113,8 @@ fn read_prefix(term: Owned) -> Option<Prefix> {
     }
 }
 
-/// `range_slice(Table, Place, List, Limit)`: up to `Limit` objects or keys in front of the list, the last one first;
-/// `{More, Count, List}`.
+/// Implements `range_slice(Table, Place, List, Limit)`: returns up to `Limit` objects or keys in front of the list, the
+/// last one first; `{More, Count, List}`.
 pub(super) fn range_slice(env: Env, args: &[Term]) -> Reply {
     // SAFETY: resources of the type hold a `RangePlace`.
     let place = unsafe { load::resource::<RangePlace>(env, args[1], |kinds| kinds.range) };
@@ -143,7 +143,7 @@ pub(super) fn range_slice(env: Env, args: &[Term]) -> Reply {
     })
 }
 
-/// `seek(Table, Key, Back)`: the first object at or above, or at or below.
+/// Implements `seek(Table, Key, Back)`: returns the nearest object at or above the key, or at or below it.
 pub(super) fn seek(env: Env, args: &[Term]) -> Reply {
     let (key, back) = (term::read(env, args[1])?, super::boolean(env, args[2])?);
     tables::with(env, args[0], |table, _| {
@@ -156,7 +156,7 @@ pub(super) fn seek(env: Env, args: &[Term]) -> Reply {
     })
 }
 
-/// `lookup_some(Table, Keys)`: the objects of the first keys, the last ones first; `{Rest, Lists}`.
+/// Implements `lookup_some(Table, Keys)`: returns the objects of the first keys, the last ones first; `{Rest, Lists}`.
 pub(super) fn lookup_some(env: Env, args: &[Term]) -> Reply {
     let (mut keys, mut rest) = (Vec::new(), args[1]);
     while keys.len() < SLICE / 4
@@ -180,7 +180,8 @@ pub(super) fn lookup_some(env: Env, args: &[Term]) -> Reply {
     })
 }
 
-/// `take_some(Table, From, To, KeysOnly)`: a slice's worth of objects (or their keys) out of a range.
+/// Implements `take_some(Table, From, To, KeysOnly)`: takes a slice's worth of objects out of a range and returns them,
+/// or their keys.
 pub(super) fn take_some(env: Env, args: &[Term]) -> Reply {
     let span = (bound(env, args[1])?, bound(env, args[2])?);
     let options = range_options(env, atoms::r#false(env), args[3])?.limit(SLICE);
@@ -192,7 +193,7 @@ pub(super) fn take_some(env: Env, args: &[Term]) -> Reply {
     })
 }
 
-/// `drain/1`, on a scheduler for long work.
+/// Implements `drain/1`, on a scheduler for long work.
 pub(super) fn drain(env: Env, args: &[Term]) -> Reply {
     Ok(env.go_dirty(entry!(drain_all), args))
 }
@@ -205,7 +206,7 @@ fn drain_all(env: Env, args: &[Term]) -> Reply {
     })
 }
 
-/// `cas/3`.
+/// Implements `cas/3`.
 pub(super) fn cas(env: Env, args: &[Term]) -> Reply {
     tables::write(env, args[0], |table, _| {
         let (old, new) = (
@@ -226,7 +227,7 @@ fn path(env: Env, list: Term) -> Result<SmallVec<[Owned; 4]>, Fail> {
     if env.is_nil(rest) { Ok(path) } else { Err(BAD) }
 }
 
-/// `get_in/3`: `{ok, Part}` or `error`.
+/// Implements `get_in/3`: returns `{ok, Part}` or `error`.
 pub(super) fn get_in(env: Env, args: &[Term]) -> Reply {
     let path = path(env, args[2])?;
     tables::with(env, args[0], |table, pin| {
@@ -242,7 +243,7 @@ pub(super) fn get_in(env: Env, args: &[Term]) -> Reply {
     })
 }
 
-/// `explain/2`: `{Kind, Plan, Estimated, Size}`.
+/// Implements `explain/2`: returns `{Kind, Plan, Estimated, Size}`.
 pub(super) fn explain(env: Env, args: &[Term]) -> Reply {
     let spec = fyris::MatchSpec::new(&term::read(env, args[1])?);
     let spec = spec.map_err(|error| Fail::Store(fyris::Error::BadMatchSpec(error)))?;

@@ -12,7 +12,7 @@ use crate::sys::{Env, Term};
 use crate::term::{self, MachineObject};
 use crate::{atoms, tables};
 
-/// `delete/2`.
+/// Implements `delete/2`.
 pub(super) fn delete(env: Env, args: &[Term]) -> Reply {
     tables::write(env, args[0], |table, pin| {
         super::with_key(env, args[1], |key| Ok(table.delete_under(key, pin)?))?;
@@ -20,7 +20,7 @@ pub(super) fn delete(env: Env, args: &[Term]) -> Reply {
     })
 }
 
-/// `delete_object/2`.
+/// Implements `delete_object/2`.
 pub(super) fn delete_object(env: Env, args: &[Term]) -> Reply {
     tables::write(env, args[0], |table, _| {
         table.delete_like(&MachineObject::new(env, args[1]))?;
@@ -28,7 +28,7 @@ pub(super) fn delete_object(env: Env, args: &[Term]) -> Reply {
     })
 }
 
-/// `delete_all_objects/1`.
+/// Implements `delete_all_objects/1`.
 pub(super) fn delete_all_objects(env: Env, args: &[Term]) -> Reply {
     tables::write(env, args[0], |table, _| {
         table.delete_all_objects()?;
@@ -36,7 +36,7 @@ pub(super) fn delete_all_objects(env: Env, args: &[Term]) -> Reply {
     })
 }
 
-/// `take/2`.
+/// Implements `take/2`.
 pub(super) fn take(env: Env, args: &[Term]) -> Reply {
     tables::write(env, args[0], |table, _| {
         super::with_key(env, args[1], |key| {
@@ -82,7 +82,7 @@ fn add(
         .map_or_else(|| env.make_int(0), |n| term::make(env, n)))
 }
 
-/// `update_counter/3,4`.
+/// Implements `update_counter/3,4`.
 pub(super) fn update_counter(env: Env, args: &[Term]) -> Reply {
     let op = simple_op(env, args[2]);
     tables::write(env, args[0], |table, pin| {
@@ -178,7 +178,7 @@ fn overwrite_any(
     })
 }
 
-/// `update_element/3,4`.
+/// Implements `update_element/3,4`.
 pub(super) fn update_element(env: Env, args: &[Term]) -> Reply {
     let edit = simple_edit(env, args[2]);
     tables::write(env, args[0], |table, pin| {

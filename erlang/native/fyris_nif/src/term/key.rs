@@ -56,7 +56,7 @@ fn write(env: Env, term: Term, out: &mut KeyWriter<'_>, depth: usize) -> Result<
     Ok(())
 }
 
-// What follows is not inlined: what one of them needs of the stack would be needed at every level of a deep term.
+// The functions below are not inlined: the stack space of each would be needed at every level of a deep term.
 
 #[inline(never)]
 fn by_term(env: Env, term: Term, out: &mut KeyWriter<'_>) -> Result<()> {
@@ -105,7 +105,7 @@ fn map(env: Env, term: Term, out: &mut KeyWriter<'_>, depth: usize) -> Result<()
     Ok(())
 }
 
-/// Returns bytes that sort as keys of a map do: as the only key of a map.
+/// Returns bytes that sort as keys of a map do: those of a map with this key only.
 pub(super) fn exact_order(env: Env, term: Term, depth: usize) -> Result<KeyBuf> {
     let mut buf = KeyBuf::new();
     let mut writer = KeyWriter::new(&mut buf);
@@ -119,7 +119,7 @@ pub(super) fn exact_order(env: Env, term: Term, depth: usize) -> Result<KeyBuf> 
     Ok(buf)
 }
 
-/// The atoms' names in order are the atoms in order.
+/// Returns the name of an atom. The order of names is the order of atoms.
 pub(super) fn atom_name(env: Env, term: Term) -> Option<&'static str> {
     atoms::from_machine(env, term).map(fyris_term::Atom::as_str)
 }

@@ -24,7 +24,7 @@ pub(crate) struct Maker {
 }
 
 impl Maker {
-    /// `[Head | Tail]`.
+    /// Makes `[Head | Tail]`.
     #[inline]
     pub(crate) fn cell(&mut self, head: Term, tail: Term) -> Term {
         self.room.cell(head, tail)
@@ -118,7 +118,7 @@ impl Build for Maker {
         self.room.binary(bytes)
     }
 
-    /// A large binary comes from the resource that the object keeps for it.
+    /// Makes a large binary, from the resource that the object keeps for it.
     #[inline]
     fn blob_of(&mut self, blobs: &[Arc<[u8]>], place: usize) -> Term {
         let blob = &blobs[place];

@@ -52,7 +52,7 @@ enum Stage {
 /// The result of reading a term.
 pub(crate) type Result<T> = std::result::Result<T, Error>;
 
-/// One level further down, if that is not too deep.
+/// Returns the depth one level further down, if that is not too deep.
 fn deeper(depth: usize) -> Result<usize> {
     if depth < fyris_term::MAX_DEPTH {
         Ok(depth + 1)

@@ -13,7 +13,7 @@ pub(crate) struct MachineObject {
 }
 
 impl MachineObject {
-    /// For use during the call only (CALL).
+    /// Makes an object for use during the call only (CALL).
     #[inline]
     pub(crate) fn new(env: Env, term: Term) -> MachineObject {
         MachineObject { env, term }

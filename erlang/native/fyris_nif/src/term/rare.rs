@@ -11,7 +11,7 @@ use crate::load;
 use crate::sys::{self, Env, Term};
 use crate::words::{self, Room};
 
-/// Our atom for the machine's.
+/// Returns our atom for the machine's.
 #[inline]
 pub(super) fn atom(env: Env, term: Term) -> Result<Atom> {
     atoms::from_machine(env, term).ok_or_else(no_more)
@@ -290,7 +290,7 @@ fn from_local_port(port: &Port) -> Option<Term> {
 /// The identity of a node: its name, and the number of its start.
 type Node = (Atom, u32);
 
-/// This node, as it is called now.
+/// Returns this node, as it is called now.
 fn this_node(env: Env) -> Option<Node> {
     // Some environments have no process; every one can make a reference.
     match etf::decode(&env.write_external(env.make_ref())?).ok()? {

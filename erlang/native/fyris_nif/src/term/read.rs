@@ -10,7 +10,7 @@ pub(crate) fn read(env: Env, term: Term) -> Result<Owned> {
     read_at(env, term, 0)
 }
 
-/// Not inlined: what it needs of the stack would be needed at every level of a deep term.
+/// Reads an atom. Not inlined: its stack space would be needed at every level of a deep term.
 #[inline(never)]
 fn atom(env: Env, term: Term) -> Result<Owned> {
     rare::atom(env, term).map(Owned::Atom)
@@ -49,7 +49,7 @@ fn read_at(env: Env, term: Term, depth: usize) -> Result<Owned> {
     }
 }
 
-/// A large one that objects hold is not copied. Not inlined, as `atom`.
+/// Reads a binary; a large one that objects hold is not copied. Not inlined, as `atom`.
 #[inline(never)]
 fn binary(bytes: &[u8]) -> Owned {
     let known = (bytes.len() >= keep::LARGE).then(|| share::known(bytes));

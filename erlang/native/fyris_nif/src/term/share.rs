@@ -72,7 +72,7 @@ fn stage(new: Stage) -> Stage {
 }
 
 impl Writing {
-    /// From now on this thread writes an object that gets keepers.
+    /// Begins the writing of an object that gets keepers, by this thread.
     pub(super) fn begin() -> Writing {
         stage(Stage::Begun);
         Writing(())
@@ -125,7 +125,7 @@ pub(super) fn blob(bytes: &[u8]) -> Option<Blob> {
     })
 }
 
-/// An object that held the blob at this address is gone.
+/// Counts one object less that holds the blob at this address.
 pub(super) fn release(at: usize) {
     let gone = {
         let mut all = all();

@@ -33,9 +33,9 @@ pub(super) fn write(env: Env, term: Term, out: &mut ValueWriter<'_>, depth: usiz
     other(env, term, out, depth)
 }
 
-// What follows is not inlined: what one of them needs of the stack would be needed at every level of a deep term.
+// The functions below are not inlined: the stack space of each would be needed at every level of a deep term.
 
-/// An atom.
+/// Writes an atom.
 #[inline(never)]
 fn atom(env: Env, term: Term, out: &mut ValueWriter<'_>) -> Result<()> {
     out.atom(rare::atom(env, term)?);
@@ -67,7 +67,7 @@ fn other(env: Env, term: Term, out: &mut ValueWriter<'_>, depth: usize) -> Resul
     Ok(())
 }
 
-/// A large binary: the blob that other objects have of it, if there is one.
+/// Writes a large binary, as the blob that other objects have of it, if there is one.
 #[inline(never)]
 fn large(bytes: &[u8], out: &mut ValueWriter<'_>) -> Result<()> {
     match share::blob(bytes) {
@@ -93,7 +93,7 @@ fn tuple(env: Env, term: Term, out: &mut ValueWriter<'_>, depth: usize) -> Resul
     elements.iter().try_for_each(|&e| write(env, e, out, depth))
 }
 
-/// A list: as a string if all of it are bytes, since every term has one form only.
+/// Writes a list, as a string if all of it are bytes, since every term has one form only.
 #[inline(never)]
 fn list(env: Env, term: Term, out: &mut ValueWriter<'_>, depth: usize) -> Result<()> {
     let depth = deeper(depth)?;
@@ -129,7 +129,7 @@ fn list(env: Env, term: Term, out: &mut ValueWriter<'_>, depth: usize) -> Result
     write(env, rest, out, depth)
 }
 
-/// A map: its pairs in exact order of the keys.
+/// Writes a map, its pairs in exact order of the keys.
 #[inline(never)]
 fn map(env: Env, term: Term, out: &mut ValueWriter<'_>, depth: usize) -> Result<()> {
     let depth = deeper(depth)?;

@@ -72,7 +72,7 @@ pub(super) fn keep(writing: &share::Writing, out: &mut ObjectWriter<'_>) {
     }
 }
 
-/// A record with this keeper, if it is such a one, is freed.
+/// Gives up the resource of a keeper, if it is one of a large binary, when its record is freed.
 pub(super) fn release(keeper: &[u8]) {
     if let Some((blob, resource)) = of_blob(keeper) {
         share::release(blob);

@@ -1,4 +1,4 @@
-//! How objects keep alive what their terms refer to: resources of the machine, and the resources of large binaries.
+//! Keepers, by which objects keep alive what their terms refer to: resources of the machine, and of large binaries.
 //!
 //! Of a reference its numbers are stored, and of a large binary its bytes: neither keeps a resource alive. So an object
 //! that needs one has a *keeper* ([`fyris::ResourceRefs`]) among its blobs: bytes that begin with a mark, and hold the
@@ -19,7 +19,7 @@ pub(super) use resources::{kept_reference, met};
 
 use super::share;
 
-/// What an object holds besides its values.
+/// The bytes that an object holds besides its values.
 type Keeper = Arc<[u8]>;
 
 /// Bytes of a mark.
@@ -35,7 +35,7 @@ static THE_MARK: LazyLock<[u8; MARK]> = LazyLock::new(|| {
     mark
 });
 
-/// To be called once.
+/// Tells the store how to handle keepers. To be called once.
 pub(crate) fn begin() {
     fyris::set_resource_refs(ResourceRefs {
         is_resource_ref: |bytes| bytes.starts_with(&*THE_MARK),

@@ -78,7 +78,7 @@ impl Retire for Kept {
         };
         drop(forgotten);
         // Not under the lock: the destroyer of the resource may run.
-        // SAFETY: it came from a box, in `Kept::new`, is retired once, and nobody finds it any more (KEPT).
+        // SAFETY: it came from a box, in `Kept::new`, is retired once, and no thread finds it any more (KEPT).
         drop(unsafe { Box::from_raw(kept) });
     }
 }
@@ -238,7 +238,7 @@ fn stage(new: Stage) -> Stage {
 /// A term that keeps a resource alive, and the numbers of the reference to it.
 type Met = (Term, Numbers);
 
-/// A term that was read has references, or is one.
+/// Notes the references to resources in a term that was read, while an object is being written.
 pub(in crate::term) fn met(env: Env, term: Term, owned: &Owned) {
     if STAGE.with(Cell::get) == Stage::None {
         return;
@@ -247,7 +247,7 @@ pub(in crate::term) fn met(env: Env, term: Term, owned: &Owned) {
         let Some(numbers) = numbers_of(reference) else {
             return;
         };
-        // What a fun has captured is seen only so.
+        // Only in this form are references seen that a fun has captured.
         let itself = match owned {
             Owned::Reference(_) => term,
             _ => rare::make(env, &Owned::Reference(Box::new(reference.clone()))),
