@@ -13,7 +13,7 @@
 %% <dt>`bag'</dt><dd>Many different objects for each key. Keys are compared by `=:='. No order of keys.</dd>
 %% <dt>`duplicate_bag'</dt><dd>As `bag', but the same object can be there many times.</dd>
 %% </dl>
-%% A table belongs to a process and ends with it, unless it has an heir or belongs to nobody ({@link new/2}).
+%% A table belongs to a process and ends with it, unless it has an heir or no owner ({@link new/2}).
 %%
 %% == Errors ==
 %%
@@ -27,7 +27,7 @@
 %% == Consistency ==
 %%
 %% Each write of an object is atomic and isolated. Which calls are one step as a whole stands at the functions. Readers
-%% wait for nobody. There is no snapshot: a traversal meets each object that is there throughout once, and others may or
+%% never wait. There is no snapshot: a traversal meets each object that is there throughout once, and others may or
 %% may not be met.
 %%
 %% == Examples ==
@@ -123,15 +123,15 @@ all() ->
 %% defaults and undo nothing:
 %% <dl>
 %% <dt>`set', `ordered_set', `bag', `duplicate_bag'</dt><dd>The type; `set' by default. See the top of the page.</dd>
-%% <dt>`public', `protected', `private'</dt><dd>Who may do what: all processes everything; only the owner may write (the
-%% default); only the owner may read and write.</dd>
+%% <dt>`public', `protected', `private'</dt><dd>The protection: all processes may read and write; only the owner may
+%% write (the default); only the owner may read and write.</dd>
 %% <dt>`named_table'</dt><dd>The table is found by its name.</dd>
 %% <dt>`{keypos, Position}'</dt><dd>The element of an object that is its key, 1 by default. Shorter tuples are
 %% refused.</dd>
 %% <dt>`{heir, Pid, Data}', `{heir, Pid}', `{heir, none}'</dt><dd>The local process that gets the table when its owner
 %% ends, with the message `{'ETS-TRANSFER', Table, Owner, Data}' or without one. By default there is no heir, and the
 %% table ends with its owner.</dd>
-%% <dt>`{owner, none}'</dt><dd>The table belongs to nobody, is `public' unless it is said otherwise, and stays until it
+%% <dt>`{owner, none}'</dt><dd>The table has no owner, is `public' unless the options say otherwise, and stays until it
 %% is deleted. Not in `ets'.</dd>
 %% <dt>`{index, Name}'</dt><dd>The structure that holds the objects: `hash' (the default of sets and bags), `ordered'
 %% (the default of an `ordered_set'), or `btree' (a tree under one lock). Not in `ets'.</dd>
@@ -202,7 +202,8 @@ rename(Table, Name) ->
 whereis(Name) ->
     ?CALL(fyris_nif:whereis(Name), [Name]).
 
-%% The tid of a named table: what takes several calls goes on with the table that it began with, under whatever name.
+%% Returns the tid of a named table: an operation of several calls goes on with the table that it began with, under
+%% whatever name.
 resolve(Name) when is_atom(Name) ->
     case fyris_nif:whereis(Name) of
         undefined -> error({'$fyris_error', badarg, id, <<>>});
@@ -238,8 +239,8 @@ info(Table) ->
 %% <dt>`size', `memory'</dt><dd>How many objects; how many words. With writers at work, `size' counts every write that
 %% has returned.</dd>
 %% <dt>`fixed'</dt><dd>Whether a process has fixed the table.</dd>
-%% <dt>`safe_fixed_monotonic_time', `safe_fixed'</dt><dd>`false', or the time of the first fix and who holds how many:
-%% `{Time, [{Pid, Count}]}'.</dd>
+%% <dt>`safe_fixed_monotonic_time', `safe_fixed'</dt><dd>`false', or the time of the first fix, and for each process the
+%% number of fixes that it holds: `{Time, [{Pid, Count}]}'.</dd>
 %% <dt>`binary', `stats'</dt><dd>For tests of `ets' itself: the large binaries, and nothing.</dd>
 %% </dl>
 %% Needs no right to read.
@@ -701,11 +702,12 @@ fold_slices(Direction, Fun, Acc, Table, Cursor) ->
             fold_slice(Direction, Fun, Acc, Slice)
     end.
 
-%% Without an object the fun is not looked at.
+%% Folds over the objects of a slice. Without an object the fun is not looked at.
 fold_slice(_, _, Acc, []) -> Acc;
 fold_slice(Direction, Fun, Acc, Slice) -> lists:Direction(Fun, Acc, Slice).
 
-%% In order, and seeing what is written ahead: the rest of a slice that is not current any more is read again.
+%% Folds in order, and sees objects that are written ahead: the rest of a slice that is not current any more is read
+%% again.
 fold_ordered(Fun, Acc, Table, Back) ->
     KeyPos = fyris_nif:info(Table, keypos),
     Place = fyris_nif:fold(Table, Back),
@@ -890,7 +892,7 @@ select(Table, Spec) ->
 %% or ``'$end_of_table' '' if there is none.
 %%
 %% The continuation is ``'$end_of_table' '' if it is known that there are no more. It belongs to the table, not to its
-%% name. In an `ordered_set' there are `Limit' results as long as there are so many.
+%% name. In an `ordered_set' there are `Limit' results as long as that many are left.
 %%
 %% Fails with `badarg' if the match specification is malformed; if the limit is no positive integer.
 %% ```
@@ -1140,7 +1142,7 @@ query(Query, Sofar) ->
         Result -> Result
     end.
 
-%% A count so far is kept by the query itself.
+%% Returns the list so far; a count so far is kept by the query itself.
 list_of(List) when is_list(List) -> List;
 list_of(_) -> [].
 
@@ -1427,7 +1429,8 @@ to_dets(Table, Dets) ->
             erlang:error(badarg, [Table, Dets])
     end.
 
-%% The process of the dets table reads what it can; of a private table its owner reads all.
+%% Returns the generator for a dets table. The process of the dets table reads the objects; those of a private table are
+%% read here, by the owner, before.
 dets_source(Table, Args) ->
     case info(Table, protection) of
         private ->
@@ -1515,7 +1518,7 @@ i(Table, Height, Width) ->
 
 %% @doc Returns the table of a name; makes it, with these options, if there is none.
 %%
-%% Of several callers at once one makes the table. With `{owner, none}' among the options it belongs to nobody and
+%% Of several callers at once one makes the table. With `{owner, none}' among the options it has no owner and
 %% outlives its maker. The options are those of {@link new/2}; `named_table' goes without saying.
 %%
 %% Fails with `badarg' as {@link new/2}; if the table that is there has another type or key position than the options

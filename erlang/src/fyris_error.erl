@@ -4,7 +4,7 @@
 
 -export([explain/3]).
 
-%% @doc A map from argument numbers to texts, as `erl_error' wants it.
+%% @doc Returns a map from argument numbers to texts, as `erl_error' wants it.
 -spec explain(atom(), list() | arity(), map()) -> map().
 explain(Function, Args, #{cause := Cause} = Info) when is_list(Args) ->
     Text = maps:get(text, Info, <<>>),
@@ -16,7 +16,7 @@ explain(Function, Args, #{cause := Cause} = Info) when is_list(Args) ->
 explain(_, _, _) ->
     #{}.
 
-%% The argument that a cause speaks of.
+%% Returns the number of the argument that a cause speaks of, or `general'.
 place(Cause, Function, Arity) when Function =:= foldl; Function =:= foldr ->
     case table_cause(Cause) of
         true -> Arity;
@@ -57,7 +57,7 @@ text(position, <<>>) ->
 text(_, Text) ->
     Text.
 
-%% Without a cause: the first argument that cannot be right.
+%% Returns the first argument that cannot be right, where there is no cause.
 guess(new, [Name, _]) when not is_atom(Name) -> #{1 => <<"not an atom">>};
 guess(rename, [_, Name]) when not is_atom(Name) -> #{2 => <<"not an atom">>};
 guess(whereis, [_]) -> #{1 => <<"not an atom">>};

@@ -18,7 +18,7 @@
 %% ---------------------------------------------------------------------------
 %% Writing
 
-%% @doc `tab2file'.
+%% @doc Implements `tab2file'.
 -spec write(fyris:table(), file:name(), [term()]) -> ok | {error, term()}.
 write(Table, File, Options) ->
     case fyris:info(Table) of
@@ -34,7 +34,8 @@ write(Table, File, Options) ->
             end
     end.
 
-%% The option for extended information is given once; of the others the last counts. Errors are those of ets.
+%% Reads the options. The option for extended information is given once; of the others the last counts. Errors are those
+%% of ets.
 write_options(Options) ->
     {Sync, Extended} = options(fun write_option/2, {false, none}, Options),
     {[Item || Extended =/= none, Item <- [object_count, md5sum], lists:member(Item, Extended)], Sync}.
@@ -97,7 +98,7 @@ write_objects(Log, Generator, {Count, Sum}) ->
                           {Count + length(Objects), add_all(Objects, Sum)})
     end.
 
-%% The table may be none of the caller's to read, or gone.
+%% Reads more objects. The caller may have no right to read the table, or the table may be gone.
 more(Generator) ->
     try Generator(read)
     catch error:badarg -> throw(badtab)
@@ -119,7 +120,7 @@ add(Bytes, Sum) -> erlang:md5_update(Sum, Bytes).
 %% ---------------------------------------------------------------------------
 %% Reading
 
-%% @doc `file2tab'.
+%% @doc Implements `file2tab'.
 -spec read(file:name(), [term()]) -> {ok, fyris:table()} | {error, term()}.
 read(File, Options) ->
     reading(fun() ->
@@ -127,7 +128,7 @@ read(File, Options) ->
                 with_log(File, fun(Log) -> load(Log, Verify, room(File, Most)) end)
             end).
 
-%% @doc `tabfile_info'.
+%% @doc Implements `tabfile_info'.
 -spec info(file:name()) -> {ok, [{atom(), term()}]} | {error, term()}.
 info(File) when is_list(File); is_atom(File) ->
     reading(fun() -> with_log(File, fun(Log) -> {ok, info_of(Log, room(File, ?MAX_INFLATED))} end) end).
@@ -183,7 +184,7 @@ load(Log, Verify, Room) ->
             erlang:raise(Class, Reason, Stack)
     end.
 
-%% The next terms, in their external format, and how many bytes were no good.
+%% Returns the next terms, in their external format, and the number of bytes that were damaged.
 chunk(Log, Place) ->
     case disk_log:bchunk(Log, Place) of
         {error, Reason} -> throw({read_error, Reason});
@@ -195,14 +196,14 @@ chunk(Log, Place) ->
         {Next, All, Bad} -> {Next, All, Bad}
     end.
 
-%% The bytes of memory that the compressed terms of a file may take, all together: the option, the whole, and what is
-%% left.
+%% Returns the bytes of memory that the compressed terms of a file may take, all together: the option, the whole, and
+%% the rest that is left.
 room(File, Most) ->
     Whole = min(Most + ?FOR_A_BYTE * filelib:file_size(File), 1 bsl 62),
     {Most, Whole, Whole}.
 
-%% A term, and what room is left. A compressed one is counted before it is built: what it takes depends on nothing that
-%% its length would tell. No term is compressed within another one.
+%% Returns a term, and the room that is left. A compressed term is counted before it is built: its length does not tell
+%% how much memory it takes. No term is compressed within another one.
 term(<<131, 80, _/binary>> = Bytes, {Most, Whole, Left}) ->
     case fyris_nif:inflated(Bytes, Left) of
         too_large -> throw({compressed_terms_too_large, [{max_inflated, Most}, {bound, Whole}]});
@@ -235,7 +236,7 @@ make_table(#{name := Name, type := Type, protection := Protection,
     catch error:badarg -> throw(cannot_create_table)
     end.
 
-%% The checks to make, and the state of them so far.
+%% Returns the checks to make, and their state so far.
 state(Bytes, Info, Verify) ->
     Extended = maps:get(extended_info, Info, []),
     Promised = fun(Item) -> Verify andalso lists:member(Item, Extended) end,
@@ -271,8 +272,8 @@ insert(Table, All, Verify, {Count, Sum, none, Room}) ->
     end,
     {Count + length(Objects), NewSum, End, Left}.
 
-%% The terms before the end, the sum with them, what the end says, and what room is left. What is no term is left out:
-%% if there is a sum, it will tell.
+%% Returns the terms before the end mark, the sum with them, the content of the end mark, and the room that is left.
+%% Bytes that are no term are left out: if there is a sum, it shows that.
 terms([Bytes | More], Terms, Sum, Verify, Room) ->
     try term(Bytes, Room) of
         {['$end_of_table', End], Left} -> {lists:reverse(Terms), Sum, End, Left};
@@ -302,7 +303,7 @@ finish({Count, Sum, End, _}, _, #{extended := Extended, size := Size,
 %% ---------------------------------------------------------------------------
 %% Generators, as `init_table' wants them
 
-%% @doc The objects of a table.
+%% @doc Returns a generator of the objects of a table.
 -spec generator(fyris:table()) -> fun((read | close) -> term()).
 generator(Table) ->
     fun(read) -> generated(fyris:select(Table, [{'_', [], ['$_']}], ?CHUNK));
@@ -316,14 +317,14 @@ generated({Objects, Continuation}) ->
                  (close) -> ok
               end}.
 
-%% @doc The objects of a list.
+%% @doc Returns a generator of the objects of a list.
 -spec list_generator([tuple()]) -> fun((read | close) -> term()).
 list_generator(Objects) ->
     fun(read) -> {Objects, fun(_) -> end_of_input end};
        (close) -> ok
     end.
 
-%% @doc The objects of a dets table.
+%% @doc Returns a generator of the objects of a dets table.
 -spec dets_generator(term()) -> fun((read | close) -> term()).
 dets_generator(Dets) ->
     fun(read) -> from_dets(dets:select(Dets, [{'_', [], ['$_']}], ?CHUNK));

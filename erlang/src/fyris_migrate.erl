@@ -82,7 +82,7 @@ files_of(Path) ->
         false -> [Path]
     end.
 
-%% The text by lines, as characters, and the tokens.
+%% Returns the encoding of a file, its text as characters, and its tokens.
 read(File) ->
     case file:read_file(File) of
         {ok, Bytes} -> tokens(text(Bytes));
@@ -114,7 +114,7 @@ scan_file(File) ->
 -spec places([erl_scan:token()]) -> [place()].
 places(Tokens) -> places(Tokens, none).
 
-%% The second argument is the token before.
+%% Finds the uses of `ets' among the tokens. The second argument is the token before.
 places([{atom, _, ets} = Atom, {':', _}, {atom, _, F} | Rest], _) ->
     [{at(Atom), use(F, Rest)} | places(Rest, Atom)];
 places([{atom, _, ets} = Atom, {':', _} | Rest], _) ->
@@ -132,7 +132,7 @@ places([], _) ->
 at(Token) ->
     {erl_scan:line(Token), erl_scan:column(Token)}.
 
-%% `fun ets:f/1', a type such as `ets:tid()', or a call.
+%% Returns the kind of a use: `fun ets:f/1', a type such as `ets:tid()', or a call.
 use(F, [{'/', _}, {integer, _, Arity} | _]) -> {F, Arity};
 use(F, [{'(', _}, {')', _} | _])
   when F =:= tid; F =:= tab; F =:= table; F =:= continuation;
@@ -142,12 +142,12 @@ use(F, [{'(', _}, {')', _} | _])
 use(F, [{'(', _} | Rest]) -> {F, count(Rest)};
 use(F, _) -> {F, unknown}.
 
-%% The function and list of arguments of `apply(ets, f, [...])'.
+%% Returns function and arity of `apply(ets, f, [...])'.
 applied(_, false, _) -> reference;
 applied(F, true, [{'[', _} | Rest]) -> {F, count(Rest)};
 applied(F, true, _) -> {F, unknown}.
 
-%% The number of arguments, up to the bracket that closes.
+%% Counts the arguments, up to the bracket that closes.
 count([{Close, _} | _]) when Close =:= ')'; Close =:= ']' -> 0;
 count(Tokens) -> count(Tokens, 0, 1).
 
@@ -193,7 +193,7 @@ change({F, Arity}) ->
         {true, Note} -> #{becomes => call_text(fyris, F, Arity), note => Note}
     end.
 
-%% Without arguments it can be the name of a type.
+%% Names the kind of thing. Without arguments it can be the name of a type.
 thing(0) -> "function or type";
 thing(_) -> "function".
 
@@ -260,7 +260,7 @@ changed(File, true, Encoding, Text, Edits) ->
         {error, Reason} -> [{error, File, Reason}]
     end.
 
-%% Place, present text and new text of each change; in order.
+%% Returns place, present text and new text of each change, in order.
 edits(Tokens) ->
     lists:sort([{Place, "ets", "fyris"}
                 || {Place, Use} <- places(Tokens), maps:get(becomes, change(Use)) =/= keep]

@@ -96,7 +96,7 @@ add_aliases(_) -> ok.
 remove_aliases(_) -> ok.
 
 %% @private Mnesia asks for the storage before it dumps or forgets each change of its log: only here can a backend learn
-%% that. And it asks when somebody wants a table dumped, which is for tables in memory; what is wanted is done then.
+%% that. And it asks when a caller wants tables dumped, which is for tables in memory; then they are on disc already.
 -spec semantics(alias(), atom()) -> term().
 semantics(_, storage) ->
     ok = fyris_mnesia_keeper:written(),

@@ -1,4 +1,4 @@
-%% @doc Checkpoints of tables of Fyris, and with them backups: what Mnesia leaves to do.
+%% @doc Checkpoints of tables of Fyris, and with them backups: the work that Mnesia leaves to a backend.
 %%
 %% == Retainers ==
 %%
@@ -6,15 +6,16 @@
 %% of the table: when a transaction that the checkpoint includes changes a key after one that it does not include,
 %% Mnesia deletes what it had retained, by `ets:delete/2' of the second element of the retainer's store. The first
 %% element says how to read the store and its table. `{Tab, retainer, Name}', as Mnesia calls the retainer of a backend,
-%% is no table of `ets', and what it retained would stay. So the store is made to name the table of `ets' itself.
+%% is no table of `ets', and the objects that it retained would stay. So the store is made to name the table of `ets'
+%% itself.
 %%
 %% == Transactions under way ==
 %%
 %% A checkpoint includes the transactions that were being committed when it was activated, so it retains nothing of what
 %% they change. But Mnesia does not wait for those of its own node: their changes of some tables are there when it
 %% begins to copy, those of others may come after it has copied them, and a backup has half of a transaction. In `ets'
-%% that is a matter of microseconds; here a change waits for the process of its table. So who copies a table for a
-%% checkpoint waits for the commits under way.
+%% that is a matter of microseconds; here a change waits for the process of its table. So a process that copies a table
+%% for a checkpoint waits for the commits under way.
 %%
 %% Invariant: a copy for a checkpoint begins when all that the checkpoint includes is in the table.
 %% @hidden
@@ -32,8 +33,8 @@
 %% ---------------------------------------------------------------------------
 %% Transactions under way
 
-%% @doc Returns when a table may be copied, if this process copies it for a checkpoint; else at once. Nobody in a
-%% transaction waits here, and no commit waits for who copies.
+%% @doc Returns when a table may be copied, if this process copies it for a checkpoint; else at once. No
+%% transaction waits here, and no commit waits for a process that copies.
 -spec settled() -> ok.
 settled() ->
     case fyris_mnesia_schema:catch_val(checkpoints) of
@@ -44,7 +45,7 @@ settled() ->
 settled(true) -> await(committing());
 settled(false) -> ok.
 
-%% Mnesia links who copies to the process of the checkpoint.
+%% Returns whether this process copies for one of the checkpoints: Mnesia links it to the process of the checkpoint.
 is_copying(Names) ->
     {links, Links} = process_info(self(), links),
     lists:any(fun(Name) -> lists:member(fyris_mnesia_schema:catch_val({checkpoint, Name}), Links) end, Names).
@@ -63,7 +64,7 @@ committing() ->
     [Transaction || {Transaction, [Store | _]} <- Coordinators, is_pending(Store)]
         ++ [element(2, Participant) || Participant <- Participants, is_pid(element(3, Participant))].
 
-%% Mnesia deletes the store when the transaction has ended.
+%% Returns whether a transaction is being committed. Mnesia deletes the store when the transaction has ended.
 is_pending(Store) ->
     try ets:member(Store, pending)
     catch error:badarg -> false
@@ -72,7 +73,7 @@ is_pending(Store) ->
 %% ---------------------------------------------------------------------------
 %% Retainers
 
-%% @doc A table for a retainer.
+%% @doc Makes a table for a retainer.
 -spec new() -> ets:table().
 new() -> ets:new(?MODULE, [set, public, {keypos, 2}]).
 
@@ -92,22 +93,23 @@ insert(Retainer, Retained) ->
     true = ets:insert(table(Retainer), Retained),
     ok.
 
-%% @doc The first key.
+%% @doc Returns the first key.
 -spec first(retainer()) -> term().
 first(Retainer) -> ets:first(table(Retainer)).
 
-%% @doc The key after another one.
+%% @doc Returns the key after another one.
 -spec next(retainer(), term()) -> term().
 next(Retainer, Key) -> ets:next(table(Retainer), Key).
 
-%% @doc Fixes the retainer, or no longer.
+%% @doc Fixes the retainer, or releases a fix.
 -spec fixtable(retainer(), boolean()) -> true.
 fixtable(Retainer, Fix) -> ets:safe_fixtable(table(Retainer), Fix).
 
 table(Table) when is_tuple(Table) -> fyris_mnesia_keeper:table(Table);
 table(Table) -> Table.
 
-%% Mnesia looks its variable up for each change, and only the process of the checkpoint sets it.
+%% Makes the retainer's store name its table, if this is the process of the checkpoint: Mnesia looks the variable up for
+%% each change, and only that process sets it.
 named({Tab, retainer, Name} = Retainer) ->
     fyris_mnesia_schema:catch_val({checkpoint, Name}) =:= self() andalso
         set_store(Tab, Name,
@@ -115,9 +117,10 @@ named({Tab, retainer, Name} = Retainer) ->
                      (Field) -> Field
                   end).
 
-%% @doc After all objects of a copy came from `Sender': Mnesia makes its retainers, in `ets', before it knows where the
-%% copy is kept, and would read the copy there, too. The sender has them made when it has sent all objects, before its
-%% last message, so this waits for that, which the calling process waits for next anyway.
+%% @doc Corrects the retainers of a copy after all of its objects came from `Sender'. Mnesia makes them, in `ets',
+%% before it knows where the copy is kept, and would read the copy there, too. The sender has them made when it has sent
+%% all objects, before its last message, so this waits for that message, which the calling process waits for next
+%% anyway.
 -spec added(atom(), atom(), pid()) -> ok.
 added(Alias, Tab, Sender) ->
     ok = await_last(Sender),
@@ -129,7 +132,8 @@ added(Alias, Tab, Sender) ->
         Pid <- [fyris_mnesia_schema:catch_val({checkpoint, Name})], is_pid(Pid)],
     ok.
 
-%% The message stays for Mnesia to receive, and so does word of the sender's end, or of Mnesia's.
+%% Waits for the sender's last message. It stays for Mnesia to receive, and so does the message that the sender, or
+%% Mnesia, has ended.
 await_last(Sender) ->
     {messages, Messages} = process_info(self(), messages),
     case lists:any(fun(Message) -> is_last(Message, Sender) end, Messages) of
@@ -142,7 +146,8 @@ is_last({copier_done, _}, _) -> true;
 is_last({'EXIT', _, _}, _) -> true;
 is_last(_, _) -> false.
 
-%% The process of a checkpoint has its retainers in a field of its state, and in variables.
+%% Changes the stores of a table's retainers. The process of a checkpoint has them in a field of its state, and in
+%% variables.
 retaining(Tab, Name, Store, Checkpoint) ->
     set_store(Tab, Name, Store),
     changed(fun(Field) when is_list(Field) -> [retainer(Tab, Store, Element) || Element <- Field];
@@ -161,5 +166,5 @@ set_store(Tab, Name, Store) ->
         Retainer -> mnesia_lib:set(Variable, changed(Store, Retainer))
     end.
 
-%% Mnesia's records are not for others; each field tells what it is.
+%% Changes the fields of a record of Mnesia's. These records are not public; each field is told by its form.
 changed(Change, Record) -> list_to_tuple([Change(Field) || Field <- tuple_to_list(Record)]).

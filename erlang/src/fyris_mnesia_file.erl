@@ -30,12 +30,12 @@
 -type name() :: atom().
 -type part() :: dump | log | old_log | new_dump.
 -type operation() :: {insert, tuple() | [tuple()]} | {delete, term()} | {match_delete, term()}.
-%% How a file ends: after a whole record, or in the midst of one.
+%% The end of a file: after a whole record, or in the midst of one.
 -type ending() :: whole | torn.
 
 -export_type([operation/0]).
 
-%% @doc Suffixes of the files, for Mnesia, which deletes such files with its directory.
+%% @doc Returns the suffixes of the files, for Mnesia, which deletes such files with its directory.
 -spec suffixes() -> [string()].
 suffixes() -> [suffix(Part) || Part <- [dump, log, old_log, new_dump]].
 
@@ -61,7 +61,7 @@ remove(Path) ->
         {error, Reason} -> error({cannot_delete, Path, Reason})
     end.
 
-%% @doc Whether there is a dump or a log of the table.
+%% @doc Returns whether there is a dump or a log of the table.
 -spec exists(name()) -> boolean().
 exists(Tab) ->
     lists:any(fun(Part) -> filelib:is_regular(path(Tab, Part)) end, [dump, log, old_log]).
@@ -112,7 +112,7 @@ read_old_log(Tab, First, Fun, State) ->
             {State, true}
     end.
 
-%% @doc The greatest number in the files of a table, or 0.
+%% @doc Returns the greatest number in the files of a table, or 0.
 -spec number(name()) -> non_neg_integer().
 number(Tab) ->
     lists:max([0 | [N || Part <- [dump, log, old_log], N <- [header(path(Tab, Part))], is_integer(N)]]).

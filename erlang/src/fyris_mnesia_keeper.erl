@@ -1,4 +1,4 @@
-%% @doc Owner of Mnesia's tables in Fyris, and what is known of them.
+%% @doc Owner of Mnesia's tables in Fyris, and the directory of them.
 %%
 %% Mnesia makes tables from processes that end. So all belong to the keeper, a process under Mnesia's supervisor of
 %% backends: they end when Mnesia stops on the node.
@@ -129,19 +129,20 @@ delete(Tab) ->
 is_loading(#entry{phase = Phase}) -> Phase =:= loading;
 is_loading(none) -> false.
 
-%% @doc The table of Fyris that Mnesia calls `Tab'. Names of tables of Fyris are not those of `ets', so a table is
-%% called as Mnesia calls it, and its operations look nothing up.
+%% @doc Returns the table of Fyris that Mnesia calls `Tab'. Names of tables of Fyris are not those of `ets', so a table
+%% is called as Mnesia calls it, and its operations look nothing up.
 -spec table(tab()) -> fyris:table() | ets:table().
 table(Tab) when is_atom(Tab) -> Tab;
 table(Tab) -> fyris:lookup_element(?DIRECTORY, Tab, #entry.table).
 
-%% @doc The process that changes a table, or `none' when anyone may.
+%% @doc Returns the process that changes a table, or `none' if every process may.
 -spec writer(tab()) -> pid() | none.
 writer(Tab) when is_atom(Tab) -> fyris:lookup_element(?DIRECTORY, Tab, #entry.writer);
 writer(_) -> none.
 
-%% @doc Returns when all changes that were answered are in the logs of their tables, and on disc; but a process that asks
-%% again and again, as Mnesia does for each change that it is about to forget, waits for the disc only now and then.
+%% @doc Returns when all changes that were answered are in the logs of their tables, and on disc; but a process that
+%% asks again and again, as Mnesia does for each change that it is about to forget, waits for the disc only now and
+%% then.
 -spec written() -> ok.
 written() ->
     case whereis(?MODULE) of
@@ -165,7 +166,7 @@ each_writer(Do) ->
     [try Do(Writer) catch exit:_ -> ok end || Writer <- writers()],
     ok.
 
-%% @doc The same for one table.
+%% @doc Returns when all changes of one table that were answered are in its log, and on disc.
 -spec written(tab()) -> ok.
 written(Tab) ->
     ok = ensure(),
@@ -174,7 +175,7 @@ written(Tab) ->
         _ -> ok
     end.
 
-%% @doc The same for all tables; and whether there is no table in memory only on this node.
+%% @doc Does the same as {@link written/0}; returns whether there is no table in memory only on this node.
 -spec on_disc() -> boolean().
 on_disc() ->
     ok = written(),
@@ -266,14 +267,14 @@ start_writer(Tab, Source) ->
     {ok, Writer} = fyris_mnesia_writer:start_link({Tab, table(Tab)}, Source, persistent_term:get(?MODULE)),
     Writer.
 
-%% Mnesia thinks that the indexes of a table in memory go with it.
+%% Returns the indexes of a table. Mnesia thinks that the indexes of a table in memory go with it.
 indexes(Tab) when is_atom(Tab) ->
     fyris:select(?DIRECTORY, [{#entry{tab = {Tab, index, '$1'}, table = '_', writer = '_', phase = '_'}, [],
                                [{{{const, Tab}, index, '$1'}}]}]);
 indexes(_) ->
     [].
 
-%% A node without a directory may get one later; the schema tells.
+%% Subscribes to changes of the schema: a node without a directory may get one later, and the schema tells.
 watching(none, none) ->
     {ok, _} = mnesia_subscr:subscribe(self(), {table, schema}),
     watching;

@@ -89,15 +89,15 @@ changes(Tab, Properties) ->
 %% ---------------------------------------------------------------------------
 %% Work that is left to do
 
-%% @doc Whether this process is Mnesia's dumper with a change of the schema in hand. Then it fills tables that it makes
-%% anew, and forgets its log without a word to their backend; it has opened the schema, and keeps account of what it has
-%% opened.
+%% @doc Returns whether this process is Mnesia's dumper with a change of the schema in hand. Then it fills tables that
+%% it makes anew, and forgets its log without a word to their backend; it has opened the schema, and keeps account of
+%% what it has opened.
 -spec is_changing() -> boolean().
 is_changing() ->
     get({mnesia_dumper, schema}) =/= undefined.
 
-%% @doc Whether this process asks for the kind of storage because somebody wants tables dumped, which Mnesia does for
-%% those in memory. When the answer is yes, all tables of the storage are on disc on all nodes.
+%% @doc Returns whether this process asks for the kind of storage because a caller wants tables dumped, which Mnesia
+%% does for tables in memory. If so, all tables of the storage are on disc on all nodes.
 -spec is_dump_wanted() -> boolean().
 is_dump_wanted() ->
     get(mnesia_activity_state) =/= undefined andalso asks_for_dump()
@@ -105,19 +105,20 @@ is_dump_wanted() ->
         andalso lists:all(fun(OnDisc) -> OnDisc =:= true end,
                   element(1, rpc:multicall(mnesia_lib:val({current, db_nodes}), fyris_mnesia_keeper, on_disc, []))).
 
-%% The tables that this transaction has locked; some of them are to be dumped.
+%% Returns the tables that this transaction has locked; some of them are to be dumped.
 locked() ->
     {_, _, Activity} = get(mnesia_activity_state),
     [Tab || {{locks, Tab, _}, _} <- ets:tab2list(element(2, Activity))].
 
-%% Mnesia would dump those, and take what it dumped for good beside a copy that is on disc.
+%% Returns whether a table has copies in memory beside others of Fyris: Mnesia would dump those, and take the dump for
+%% good beside a copy that is on disc.
 has_copies_in_memory(schema) ->
     false;
 has_copies_in_memory(Tab) ->
     lists:any(fun({_, Nodes}) -> Nodes =/= [] end, catch_val({Tab, external_copies}))
         andalso catch_val({Tab, ram_copies}) =/= [].
 
-%% No argument tells.
+%% Returns whether the caller is a dump of tables. No argument tells, but the stack does.
 asks_for_dump() ->
     {current_stacktrace, Calls} = process_info(self(), current_stacktrace),
     lists:any(fun({mnesia_schema, Function, _, _}) ->
@@ -125,8 +126,9 @@ asks_for_dump() ->
                  (_) -> false
               end, Calls).
 
-%% @doc After a table was filled. Mnesia makes the SNMP table itself when the objects come from another node, but not
-%% when they come from a file; and it forgets that of a table that came from `disc_only_copies' had indexes there.
+%% @doc Completes a table that was filled. Mnesia makes the SNMP table itself when the objects come from another node,
+%% but not when they come from a file; and it forgets that of a table that came from `disc_only_copies' had indexes
+%% there.
 -spec loaded(atom(), tab(), term(), [term()]) -> ok.
 loaded(_, Tab, _, _) when is_tuple(Tab) ->
     ok;
@@ -156,16 +158,16 @@ loaded(_, _, _, _) ->
 %%   schema is in the cache of `dets' only, for seconds; then the table would be what it was before, and those files are
 %%   deleted.
 
-%% @doc Whether Mnesia changes the storage of a table, and the objects are in the file by way of which it does that. A
-%% file that it made when it did the change again has its head only.
+%% @doc Returns whether Mnesia changes the storage of a table, and the objects are in the file by way of which it does
+%% that. A file that it made when it did the change again has its head only.
 -spec has_objects(atom()) -> boolean().
 has_objects(Tab) ->
     filelib:file_size(mnesia_lib:tab2logtmp(Tab)) > ?LOG_HEAD.
 
-%% @doc Before a copy is deleted: either the whole copy, or what it was in this storage, since it goes on in another
-%% one. Then Mnesia still has its indexes in the list of what to do with each write; it would find no table there,
-%% give up the write in the midst, and report that it was done. And it puts the objects into a new table of kind
-%% `disc_copies' without a file, so that they would be gone at the next start.
+%% @doc Prepares the deletion of a copy: either of the whole copy, or of its form in this storage, since it goes on in
+%% another one. In that case Mnesia still has its indexes in the list of what to do with each write; it would find no
+%% table there, give up the write in the midst, and report that it was done. And it puts the objects into a new table of
+%% kind `disc_copies' without a file, so that they would be gone at the next start.
 -spec left(tab()) -> ok.
 left(Tab) when is_atom(Tab) ->
     case catch_val({Tab, storage_type}) of
@@ -178,7 +180,7 @@ left(Tab) when is_atom(Tab) ->
 left(_) ->
     ok.
 
-%% Mnesia has changed its schema in memory, and writes the same next.
+%% Writes a table's schema to disc. Mnesia has changed it in memory, and writes the same next.
 sync_schema(Tab) ->
     mnesia_monitor:use_dir() andalso mnesia_monitor:get_env(dump_log_update_in_place) andalso
         begin
@@ -191,10 +193,10 @@ goes_to_disc_copies(Tab) ->
     is_starting() andalso put(?MODULE, [Tab | left_at_start()]),
     ok.
 
-%% Mnesia deletes the file with the objects before `dets' has written them, and if it does the change again, Mnesia of
-%% OTP 27 writes what it finds in that file in the place of the copy in a DCD file, be it nothing. So the file has
-%% another name, until Mnesia has closed the table and forgotten the change; if it does the change again, it finds the
-%% objects. Returns whether it will.
+%% Keeps the file with the objects under another name, until Mnesia has closed the table and forgotten the change, so
+%% that Mnesia finds the objects if it does the change again; returns whether it will. Mnesia deletes that file before
+%% `dets' has written the objects, and if it does the change again, Mnesia of OTP 27 replaces the copy in a DCD file by
+%% the content of that file, even if there is none.
 keep_objects(Tab) ->
     {Objects, Kept} = {mnesia_lib:tab2logtmp(Tab), kept(Tab)},
     case {has_objects(Tab), is_starting() andalso filelib:is_regular(Kept)} of
@@ -214,13 +216,14 @@ linked(From, To) ->
     _ = file:delete(To),
     file:make_link(From, To).
 
-%% All objects are elsewhere; what `dets' had begun to write when the node was killed it may not be able to open.
+%% Deletes the file of `dets'. All objects are elsewhere; a file that `dets' had begun to write when the node was killed
+%% it may not be able to open.
 delete_dat(Tab) ->
     dets:info(Tab) =:= undefined andalso file:delete(mnesia_lib:tab2dat(Tab)).
 
 kept(Tab) -> mnesia_lib:dir(lists:concat([Tab, ".FYC"])).
 
-%% Mnesia does what its log says in this process before any table is loaded.
+%% Returns whether Mnesia is starting: then it does what its log says in this process, before any table is loaded.
 is_starting() -> whereis(mnesia_tm) =:= self().
 
 left_at_start() ->
@@ -229,8 +232,8 @@ left_at_start() ->
         Tabs -> Tabs
     end.
 
-%% @doc After Mnesia has done what its log says. It has filled tables of kind `disc_copies' in memory that changed their
-%% storage, and would end when it makes them again to load them from their files.
+%% @doc Completes the start, after Mnesia has done what its log says. It has filled tables of kind `disc_copies' in
+%% memory that changed their storage, and would end when it makes them again to load them from their files.
 -spec started() -> ok.
 started() ->
     [unmake(Tab) || Tab <- lists:usort(left_at_start())],
@@ -259,7 +262,7 @@ close_index({{Position, _}, {dets, {Tab, index, _} = Name}}) ->
 close_index(_) ->
     ok.
 
-%% The file that Mnesia reads when it loads a table of kind disc_copies.
+%% Writes the file that Mnesia reads when it loads a table of kind disc_copies.
 write_dcd(Tab) ->
     Path = mnesia_lib:tab2tmp(Tab),
     _ = file:delete(Path),
@@ -270,7 +273,7 @@ write_dcd(Tab) ->
     _ = file:delete(mnesia_lib:tab2dcl(Tab)),
     ok.
 
-%% Mnesia may have been killed while it had the file open.
+%% Copies the objects of a file, which is repaired first: Mnesia may have been killed while it had the file open.
 copy_objects(Path, Log) ->
     Objects = make_ref(),
     case disk_log:open([{name, Objects}, {file, Path}, {repair, true}, {linkto, self()}]) of
@@ -286,7 +289,7 @@ copy_chunk({More, Objects}, From, Log) ->
     ok = disk_log:log_terms(Log, Objects),
     copy_chunk(disk_log:chunk(From, More), From, Log).
 
-%% @doc A variable of Mnesia, or `none'.
+%% @doc Returns a variable of Mnesia, or `none'.
 -spec catch_val(term()) -> term().
 catch_val(Name) ->
     try mnesia_lib:val(Name)

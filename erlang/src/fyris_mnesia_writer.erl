@@ -29,7 +29,7 @@
 -export([ledger/0, pending/1]).
 -export([init/1, handle_call/3, handle_cast/2, handle_info/2, handle_continue/2, terminate/2]).
 
-%% Tests have dumps from a kilobyte on, and nothing written before somebody asks.
+%% Tests have dumps from a kilobyte on, and nothing written before a process asks for it.
 -ifdef(FYRIS_SMALL).
 -define(LEAST_DUMP, 1024).
 -define(WRITE_AFTER, 1_000_000).
@@ -54,7 +54,8 @@
                 log_bytes = 0 :: non_neg_integer(),
                 dump_bytes = 0 :: non_neg_integer(),
                 dumper = none :: pid() | none,
-                %% Changes that were done but are not in the log, the last one first; how many; who waits for them.
+                %% Changes that were done but are not in the log, the last one first; their number; the callers that
+                %% wait for them, with their answers.
                 done = [] :: [fyris_mnesia_file:operation()],
                 waiting = 0 :: non_neg_integer(),
                 answers = [] :: [{gen_server:from(), term()}],
@@ -68,11 +69,11 @@
 
 -export_type([ledger/0]).
 
-%% @doc A new ledger.
+%% @doc Makes a ledger.
 -spec ledger() -> ledger().
 ledger() -> atomics:new(2, []).
 
-%% @doc Whether there is something to write, or else to sync.
+%% @doc Returns whether there is something to write, or else to sync.
 -spec pending(ledger()) -> write | sync | none.
 pending(Ledger) ->
     case {atomics:get(Ledger, ?CHANGES), atomics:get(Ledger, ?FILES)} of
@@ -88,7 +89,7 @@ start_link({Tab, _} = Table, Source, Ledger) ->
     ok = await_end(Tab),
     gen_server:start_link({local, name(Tab)}, ?MODULE, {self(), Table, Source, Ledger}, []).
 
-%% A table's name is an atom; so there are no more of these than tables.
+%% Returns the name of a table's process. A table's name is an atom; so there are no more of these than tables.
 name(Tab) -> list_to_atom(lists:concat([?MODULE, "_", Tab])).
 
 %% @doc Waits until there is no such process for a table.
@@ -117,7 +118,7 @@ change(Writer, Change) ->
 write(Writer) ->
     gen_server:call(Writer, write, infinity).
 
-%% @doc The same, and the log is on disc.
+%% @doc Returns when all changes that were answered are in the log, and the log is on disc.
 -spec sync(pid()) -> ok.
 sync(Writer) ->
     gen_server:call(Writer, sync, infinity).
@@ -248,7 +249,7 @@ append(Operations, #state{log = Log, log_bytes = Bytes} = State) ->
     Written = fyris_mnesia_file:append(Log, Operations),
     unsynced(State#state{log_bytes = Bytes + Written}).
 
-%% A log that is read from must first be written out. There is none while Mnesia starts or stops or changes to another
+%% Makes Mnesia write its log out, by reading from it. There is none while Mnesia starts or stops or changes to another
 %% one; before that it writes and syncs the one that it has.
 mnesia_log_written() ->
     case disk_log:bchunk(latest_log, start, 1) of
@@ -292,7 +293,7 @@ begin_dump(#state{tab = Tab, table = Table, log = Log, number = Number} = State)
     Dumper = spawn_link(fun() -> Writer ! {dumped, self(), dump(Tab, Table, Number + 1, Written)} end),
     State#state{log = Next, log_bytes = 0, number = Number + 1, dumper = Dumper}.
 
-%% The link ends the dumper with the writer.
+%% Waits until the writer has written its changes. The link ends the dumper with the writer.
 await_written(Writer) ->
     Writer ! {read, self()},
     receive written -> ok end.
@@ -320,7 +321,7 @@ load_from(files, #state{tab = Tab, table = Table} = State) ->
     {ok, Found} = fyris_mnesia_file:read(Tab, Apply, ok),
     go_on(Found, State).
 
-%% A dump was not finished: do it now.
+%% Goes on with the files that were found. If a dump was not finished, it is done now.
 go_on(#{old_log := true}, #state{tab = Tab} = State) ->
     afresh(fyris_mnesia_file:number(Tab) + 1, State);
 go_on(#{log := 0, number := Number, dump := Dump}, #state{tab = Tab} = State) ->
@@ -334,13 +335,13 @@ afresh(Number, #state{tab = Tab, table = Table} = State) ->
 
 %% ---------------------------------------------------------------------------
 
-%% Nobody is answered that a change is kept when it is not.
+%% Runs a fun, and ends the node's Mnesia if it fails: no caller is answered that a change is kept when it is not.
 guarded(State, Fun) ->
     try Fun()
     catch Class:Reason:Stack -> fatal(State, {Class, Reason, Stack})
     end.
 
-%% But when Mnesia was killed, and this process is what is left, another Mnesia is not to be ended.
+%% Ends Mnesia. But when Mnesia was killed, and only this process is left, another Mnesia is not to be ended.
 -spec fatal(#state{}, term()) -> no_return().
 fatal(#state{keeper = Keeper, tab = Tab}, Reason) ->
     whereis(fyris_mnesia_keeper) =:= Keeper andalso mnesia_lib:fatal("Cannot keep table ~tp on disc: ~tp~n", [Tab, Reason]),

@@ -497,7 +497,7 @@ impl VersionedMap {
                     }
                 }
             }
-            // Whoever was faster may go on; this one comes back later each time.
+            // The process that was faster may go on; this one comes back later each time.
             py.detach(|| std::thread::sleep(Duration::from_micros(20 * lost.min(50))));
         }
         unreachable!("a writer that lost 2^64 times")
