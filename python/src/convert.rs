@@ -73,7 +73,7 @@ pub(crate) fn to_term(value: &Bound<'_, PyAny>) -> PyResult<Term> {
     at_level(value, MAX_DEPTH)
 }
 
-/// The term of a value that may have so many levels.
+/// Returns the term of a value that may have up to `levels` levels.
 fn at_level(value: &Bound<'_, PyAny>, levels: usize) -> PyResult<Term> {
     if let Some(plain) = plain(value)? {
         return Ok(plain);
@@ -168,7 +168,7 @@ fn deep_enough(term: &Term, levels: usize) -> PyResult<Term> {
     }
 }
 
-/// Returns whether a term, itself of bounded depth, has at most so many levels.
+/// Returns whether a term, itself of bounded depth, has at most `levels` levels.
 fn fits(term: &Term, levels: usize) -> bool {
     let below = |parts: &[Term]| levels > 0 && parts.iter().all(|part| fits(part, levels - 1));
     match term {
