@@ -7,6 +7,7 @@
 
 use std::sync::Arc;
 
+use fyris_term::Term;
 use fyris_term::key::{self, KeyBuf};
 use fyris_term::value::{self, Build, ValueWriter};
 
@@ -54,9 +55,16 @@ pub trait AsObject {
     ///
     /// [`Error::NotATuple`], [`Error::BadKeyPosition`], [`Error::TooDeep`]; nothing is inserted then.
     fn write(&self, keypos: usize, out: &mut ObjectWriter<'_>) -> Result<usize>;
+
+    /// Returns the key and the other element, if the object is a pair of integers of 64 bits: such an object may be
+    /// stored without being written. `None` is always right.
+    #[inline]
+    fn ints(&self, _keypos: usize) -> Option<(i64, i64)> {
+        None
+    }
 }
 
-impl AsObject for fyris_term::Term {
+impl AsObject for Term {
     fn write(&self, keypos: usize, out: &mut ObjectWriter<'_>) -> Result<usize> {
         let elements = elements(self, keypos)?;
         KeyBuf::encode_into(&elements[keypos - 1], out.key());
@@ -70,12 +78,27 @@ impl AsObject for fyris_term::Term {
         }
         Ok(elements.len())
     }
+
+    #[inline]
+    fn ints(&self, keypos: usize) -> Option<(i64, i64)> {
+        match self {
+            Term::Tuple(elements) => match (&elements[..], keypos) {
+                (&[Term::Int(key), Term::Int(value)], 1) => Some((key, value)),
+                (&[Term::Int(value), Term::Int(key)], 2) => Some((key, value)),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
 }
 
 /// Returns the record of an object. O(size).
 #[inline]
 pub(crate) fn record_of(object: &(impl AsObject + ?Sized), keypos: usize) -> Result<NewRecord> {
-    with_scratch(|scratch| record_in(scratch, object, keypos))
+    match object.ints(keypos).and_then(NewRecord::of_ints) {
+        Some(inline) => Ok(inline),
+        None => with_scratch(|scratch| record_in(scratch, object, keypos)),
+    }
 }
 
 /// Works as [`record_of`], with scratch memory of the caller's.

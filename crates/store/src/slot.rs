@@ -132,6 +132,26 @@ impl Content {
         }
     }
 
+    /// Returns the key, if it is short and the content is one object. The caller is pinned, or owns it.
+    #[inline]
+    pub(crate) fn short_key(self) -> Option<ShortKey> {
+        match self.owned() {
+            None => Some(word_key(self.0.get())),
+            Some(Kind::One(record)) => record.short_key(),
+            Some(Kind::Many(_)) => None,
+        }
+    }
+
+    /// Returns whether both own memory of the same size, if that is seen without the allocator.
+    #[inline]
+    pub(crate) fn is_as_long(self, other: Content) -> bool {
+        match (self.owned(), other.owned()) {
+            (None, None) => true,
+            (Some(Kind::One(record)), Some(Kind::One(other))) => record.is_as_long(other),
+            _ => false,
+        }
+    }
+
     /// Brings near what it names.
     #[inline]
     pub(crate) fn prefetch(self) {

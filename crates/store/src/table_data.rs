@@ -17,6 +17,7 @@ use crate::chain;
 use crate::commits::Commits;
 use crate::ids::TableType;
 use crate::key_kind::{Exact, KeyKind, Order};
+use crate::keys::ShortKey;
 use crate::pending::{PendingPtr, State, Terms};
 use crate::record::RecordPtr;
 use crate::resource_ref;
@@ -110,36 +111,57 @@ where
         mut f: impl FnMut(Option<Content>) -> (Change, R),
     ) -> R {
         loop {
-            let written = self.index.upsert(key, pin, |slot| {
-                let old = match slot.map(Slot::settled) {
-                    None => None,
-                    Some(Settled::Content(content)) => content,
-                    Some(Settled::Undecided(cell)) => return self.write_through(cell, &mut f),
-                };
-                let (change, result) = f(old);
-                let action = match change {
-                    Change::Keep => return (Action::Keep, Written::Done(result)),
-                    Change::Put(content) => Action::Put(Slot::content(content)),
-                    Change::Remove => Action::Remove,
-                };
-                match slot.and_then(Slot::as_pending) {
-                    None => (action, Written::Done(result)),
-                    Some(cell) => (action, Written::Displaced(result, cell)),
-                }
-            });
-            match written {
-                Written::Done(result) => return result,
-                Written::Displaced(result, cell) => {
-                    self.retire_loser(cell, pin);
-                    return result;
-                }
-                Written::Remade(result, chain, bottom) => {
-                    // SAFETY: OWNERSHIP: another chain of the same records is in the cell.
-                    unsafe { chain::retire_cells_above(chain, bottom, pin) };
-                    return result;
-                }
+            let written = self
+                .index
+                .upsert(key, pin, |slot| self.change(slot, &mut f));
+            if let Some(result) = self.concluded(written, pin) {
+                return result;
+            }
+        }
+    }
+
+    /// Does what `f` says to an entry, with the slot protected.
+    #[inline]
+    fn change<R>(
+        &self,
+        slot: Option<Slot<K>>,
+        f: &mut impl FnMut(Option<Content>) -> (Change, R),
+    ) -> (Action<Slot<K>>, Written<R>) {
+        let old = match slot.map(Slot::settled) {
+            None => None,
+            Some(Settled::Content(content)) => content,
+            Some(Settled::Undecided(cell)) => return self.write_through(cell, f),
+        };
+        let (change, result) = f(old);
+        let action = match change {
+            Change::Keep => return (Action::Keep, Written::Done(result)),
+            Change::Put(content) => Action::Put(Slot::content(content)),
+            Change::Remove => Action::Remove,
+        };
+        match slot.and_then(Slot::as_pending) {
+            None => (action, Written::Done(result)),
+            Some(cell) => (action, Written::Displaced(result, cell)),
+        }
+    }
+
+    /// Retires the cells that a write has displaced, and returns its result; `None` if it is to be done again.
+    #[inline]
+    fn concluded<R>(&self, written: Written<R>, pin: &impl Guard) -> Option<R> {
+        match written {
+            Written::Done(result) => Some(result),
+            Written::Displaced(result, cell) => {
+                self.retire_loser(cell, pin);
+                Some(result)
+            }
+            Written::Remade(result, chain, bottom) => {
+                // SAFETY: OWNERSHIP: another chain of the same records is in the cell.
+                unsafe { chain::retire_cells_above(chain, bottom, pin) };
+                Some(result)
+            }
+            Written::Sealed(cell) => {
                 // In a moment.
-                Written::Sealed(cell) => cell.get().wait(),
+                cell.get().wait();
+                None
             }
         }
     }
@@ -274,6 +296,26 @@ where
         let objects = self.bytes.sum().max(0) as usize;
         let counters = self.objects.memory() + self.bytes.memory();
         objects + self.index.memory() + counters + size_of::<Self>()
+    }
+}
+
+impl TableData<Exact, HashIndex<Slot<Exact>>> {
+    /// Works as [`TableData::write`], for a key that is hashed and compared in a register.
+    #[inline]
+    pub(crate) fn write_short<R>(
+        &self,
+        key: ShortKey,
+        pin: &impl Guard,
+        mut f: impl FnMut(Option<Content>) -> (Change, R),
+    ) -> R {
+        let has_key = |slot: &Slot<Exact>| slot.has_short_key(key);
+        loop {
+            let change = |slot| self.change(slot, &mut f);
+            let written = self.index.upsert_by(&key, has_key, pin, change);
+            if let Some(result) = self.concluded(written, pin) {
+                return result;
+            }
+        }
     }
 }
 

@@ -223,7 +223,7 @@ where
         pin: &impl Guard,
         f: impl FnOnce(Option<E>) -> (Action<E>, R),
     ) -> R {
-        self.upsert_by(self.hash_of(key), |e| e.has_key(key), pin, f)
+        self.upsert_hashed(self.hash_of(key), |e| e.has_key(key), pin, f)
     }
 
     fn scan(

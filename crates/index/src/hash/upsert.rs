@@ -26,9 +26,22 @@ impl<E: Entry, S: BuildHasher> HashIndex<E, S>
 where
     E::Key: Hash,
 {
-    /// Works like [`crate::Index::upsert`], for the entry with this hash that `is_it` recognises.
+    /// Works like [`Index::upsert`](crate::Index::upsert), for a caller that has the key in another form: `key` hashes
+    /// as the entry's key does, and `is_it` tells whether an entry has it.
     #[inline]
-    pub(crate) fn upsert_by<R>(
+    pub fn upsert_by<R>(
+        &self,
+        key: &impl Hash,
+        is_it: impl Fn(&E) -> bool,
+        pin: &impl Guard,
+        f: impl FnOnce(Option<E>) -> (Action<E>, R),
+    ) -> R {
+        self.upsert_hashed(self.hash_of(key), is_it, pin, f)
+    }
+
+    /// Works like [`Index::upsert`](crate::Index::upsert), for the entry with this hash that `is_it` recognises.
+    #[inline]
+    pub(crate) fn upsert_hashed<R>(
         &self,
         hash: u64,
         is_it: impl Fn(&E) -> bool,
@@ -63,7 +76,7 @@ where
         new: Option<E>,
         pin: &impl Guard,
     ) -> bool {
-        self.upsert_by(hash, is_it, pin, |now| {
+        self.upsert_hashed(hash, is_it, pin, |now| {
             let is_same = now.map(E::into_bits) == seen.map(E::into_bits);
             let action = new.map_or(Action::Remove, Action::Put);
             (if is_same { action } else { Action::Keep }, is_same)

@@ -41,7 +41,7 @@ where
         // The bucket's line is on its way while the entry is made.
         self.index.prefetch(hash);
         let (entry, _) = S::make(key, value);
-        let old = self.index.upsert_by(
+        let old = self.index.upsert_hashed(
             hash,
             |e| e.key() == entry.key(),
             pin,
@@ -85,7 +85,7 @@ where
         let is_it = |e: &S::Entry| e.key().borrow() == key;
         let old = self
             .index
-            .upsert_by(hash, is_it, pin, |old| (Action::Remove, old));
+            .upsert_hashed(hash, is_it, pin, |old| (Action::Remove, old));
         old.map(|old| Self::retire(old, pin))
     }
 
@@ -195,7 +195,7 @@ where
         };
         let present = self
             .index
-            .upsert_by(hash, |e| e.key() == made.key(), pin, put);
+            .upsert_hashed(hash, |e| e.key() == made.key(), pin, put);
         if present != made {
             // SAFETY: made with `rest`; it was not put in, so no other thread has seen it.
             drop(unsafe { S::into_parts(made, rest) });
@@ -314,7 +314,7 @@ where
         let hash = self.index.hash_of(entry.key());
         let put = |old| (Action::Put(entry), old);
         let is_it = |e: &S::Entry| e.key() == entry.key();
-        let old = self.index.upsert_by(hash, is_it, pin, put);
+        let old = self.index.upsert_hashed(hash, is_it, pin, put);
         old.map(|old| Self::retire(old, pin));
     }
 

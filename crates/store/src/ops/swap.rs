@@ -33,11 +33,11 @@ where
             }
             _ => (Change::Keep, None),
         });
-        if old.is_some() {
-            self.replaced(old, record, pin);
-            new.publish();
+        let replaced = old.is_some();
+        if replaced {
+            self.replaced(old, new.publish(), pin);
         }
-        old.is_some()
+        replaced
     }
 
     /// Puts `new` in if its key holds exactly what `seen` says, read under the same pin.
@@ -51,8 +51,7 @@ where
             }
         });
         if done {
-            self.replaced(seen, record, pin);
-            new.publish();
+            self.replaced(seen, new.publish(), pin);
         }
         done
     }

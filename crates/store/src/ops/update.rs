@@ -43,11 +43,12 @@ where
             let Updated::New(new) = updated else {
                 return (Change::Keep, ());
             };
-            put = Some((new.ptr(), old));
-            (Change::Put(new.publish()), ())
+            let new = new.publish();
+            put = Some((new, old));
+            (Change::Put(new), ())
         });
-        if let Some((record, old)) = put {
-            self.replaced(old, record, pin);
+        if let Some((new, old)) = put {
+            self.replaced(old, new, pin);
         }
         result.expect("the closure ran")
     }

@@ -8,8 +8,23 @@ use crate::fix::Fixes;
 use crate::ids::TableType;
 use crate::key_kind::KeyKind;
 use crate::record::{NewRecord, RecordPtr};
-use crate::slot::{Content, Kind, Slot};
-use crate::table_data::{Change, TableData};
+use crate::slot::{Content, Slot};
+use crate::table_data::{AnyTableData, Change, TableData, with_data};
+
+impl AnyTableData {
+    /// Puts one object in.
+    #[inline]
+    pub(crate) fn insert_one(&self, new: NewRecord, pin: &impl Guard) {
+        match (self, new.content().short_key()) {
+            (AnyTableData::Hash(data), Some(key)) if !data.kind.is_bag() => {
+                let content = new.publish();
+                let old = data.write_short(key, pin, |old| (Change::Put(content), old));
+                data.replaced(old, content, pin);
+            }
+            _ => with_data!(self, data => data.insert_one(new, pin)),
+        }
+    }
+}
 
 impl<K, I> TableData<K, I>
 where
@@ -24,9 +39,10 @@ where
             self.insert_in_bag(new, false, pin);
             return;
         }
-        let (record, content) = (new.ptr(), new.publish());
+        let record = new.ptr();
+        let content = new.publish();
         let old = self.write(self.key_of(record), pin, |old| (Change::Put(content), old));
-        self.replaced(old, record, pin);
+        self.replaced(old, content, pin);
     }
 
     /// Puts one object in if its key is not there.
@@ -71,15 +87,15 @@ where
         self.kind == TableType::Bag && chain::has(content, record)
     }
 
-    /// Accounts for `record`, put in the place of `old`, and retires `old`.
+    /// Accounts for one object, put in the place of `old`, and retires `old`.
     #[inline]
-    pub(crate) fn replaced(&self, old: Option<Content>, record: RecordPtr, pin: &impl Guard) {
+    pub(crate) fn replaced(&self, old: Option<Content>, new: Content, pin: &impl Guard) {
         let Some(old) = old else {
-            return self.account(1, record.size() as i64);
+            return self.account(1, new.size() as i64);
         };
         // If the lengths are equal, the sizes are, and the allocator need not be asked.
-        if !matches!(old.kind(), Kind::One(old) if old.is_as_long(record)) {
-            self.account(0, record.size() as i64 - old.size() as i64);
+        if !old.is_as_long(new) {
+            self.account(0, new.size() as i64 - old.size() as i64);
         }
         // SAFETY: displaced from its slot, by this thread (OWNERSHIP).
         unsafe { old.retire(pin) };

@@ -32,6 +32,12 @@ impl NewRecord {
         })
     }
 
+    /// Returns the inline object of two integers, the first one the key, if it is small enough.
+    #[inline]
+    pub(crate) fn of_ints((key, value): (i64, i64)) -> Option<NewRecord> {
+        inline::pack_ints(key, value).map(|word| NewRecord(Content::word(word)))
+    }
+
     /// Returns the record, still owned here. The caller is pinned for as long as it uses it (VIEW).
     #[inline]
     pub(crate) fn ptr(&self) -> RecordPtr {

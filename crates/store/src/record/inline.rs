@@ -75,7 +75,25 @@ fn packed_pair(key: u64, values: &[u8]) -> Option<u64> {
             return Some(word);
         }
     }
-    let integer = u64::try_from(value::as_int(values)?).ok()?;
+    packed_integer(key, value::as_int(values)?)
+}
+
+/// Returns the word of two integers, the first one the key, if they are small enough.
+#[inline]
+pub(super) fn pack_ints(key: i64, value: i64) -> Option<u64> {
+    let key = u64::try_from(key).ok()?;
+    if let Some((bytes, len @ 1..=3)) = IntBytes::word(value)
+        && let Some(word) = packed(len, key, bytes)
+    {
+        return Some(word);
+    }
+    packed_integer(key, value)
+}
+
+/// Returns the word, if the integer goes into one of the forms of integers.
+#[inline]
+fn packed_integer(key: u64, integer: i64) -> Option<u64> {
+    let integer = u64::try_from(integer).ok()?;
     INTEGERS
         .into_iter()
         .find_map(|form| packed(form, key, integer))
@@ -182,7 +200,11 @@ mod tests {
             rest: buf.rest(),
             values: &values,
         };
-        let word = pack(&parts)?;
+        let word = pack(&parts);
+        if let Some(Term::Int(value)) = value {
+            assert_eq!(pack_ints(key, *value), word);
+        }
+        let word = word?;
         assert!(word < 1 << 48 && word & 7 == INLINE);
         let unpacked = unpack(word);
         assert_eq!((unpacked.arity, unpacked.len), (parts.arity, values.len()));

@@ -278,6 +278,21 @@ impl RecordPtr {
         ExactKey::new(unsafe { self.slice(s.key_at, s.key) })
     }
 
+    /// Returns the key, order part and trailer, of a block in the short form, if it has no more than eight bytes. The
+    /// record is not freed meanwhile.
+    #[inline]
+    pub(crate) fn short_key(self) -> Option<ShortKey> {
+        let head = self.head();
+        let len = usize::from(head[1]);
+        if head[0] & 1 != 0 || len.wrapping_sub(1) >= 8 {
+            return None;
+        }
+        // SAFETY: IMMUTABLE, and every block has eight bytes behind the first four.
+        let word = unsafe { self.0.byte_add(SHORT_HEADER).cast::<u64>().read_unaligned() };
+        let word = u64::from_le(word) & (u64::MAX >> (64 - 8 * len));
+        Some(ShortKey { word, len })
+    }
+
     /// Returns whether the key, order part and trailer, is this one. The record is not freed meanwhile.
     #[inline]
     pub(crate) fn has_key(self, key: ShortKey) -> bool {
@@ -424,11 +439,10 @@ impl RecordPtr {
         unsafe { alloc::usable_size(self.0, self.shape().len()) }
     }
 
-    /// Returns whether the other record takes as much.
+    /// Returns whether the other record takes as much; both are blocks.
     #[inline]
     pub(crate) fn is_as_long(self, other: RecordPtr) -> bool {
-        self.is_materialized() == other.is_materialized()
-            && self.shape().len() == other.shape().len()
+        self.shape().len() == other.shape().len()
     }
 
     /// Returns a block that is a copy with `bytes` in the place of as many, from a place in the values on. The record

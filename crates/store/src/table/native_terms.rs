@@ -118,7 +118,7 @@ impl Table {
     pub fn insert_object(&self, object: &(impl AsObject + ?Sized), pin: &LocalGuard) -> Result<()> {
         self.write_under(pin, |data, pin| {
             let new = record_of(object, self.keypos())?;
-            with_data!(data, b => b.insert_one(new, pin));
+            data.insert_one(new, pin);
             Ok(())
         })
     }

@@ -25,7 +25,7 @@ impl Table {
     pub fn insert(&self, object: &Term) -> Result<()> {
         self.write(|data, pin| {
             let new = self.record(object)?;
-            with_data!(data, b => b.insert_one(new, pin));
+            data.insert_one(new, pin);
             Ok(())
         })
     }

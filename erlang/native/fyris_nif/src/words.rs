@@ -236,6 +236,23 @@ pub(crate) fn holds_nothing(term: Term) -> bool {
     }
 }
 
+/// Returns the elements of a tuple, read where it is; `None` for anything else, and where such look otherwise. Valid
+/// during the call that the term belongs to (CALL).
+#[inline]
+pub(crate) fn read_tuple<'t>(term: Term) -> Option<&'t [Term]> {
+    layouts()?;
+    if term.0 & PRIMARY != BOXED {
+        return None;
+    }
+    // SAFETY: a boxed term points to its header, behind which are as many elements as that of a tuple says; they stay
+    // there during the call (CALL).
+    unsafe {
+        let header = header(term);
+        let is_tuple = header & SUBTAG == 0;
+        is_tuple.then(|| slice::from_raw_parts(address(term).add(1).cast(), header >> ARITY_SHIFT))
+    }
+}
+
 /// A map of few keys, where it is.
 pub(crate) struct Pairs<'t> {
     /// In the machine's order.

@@ -49,4 +49,17 @@ impl AsObject for MachineObject {
             keep::gather(out, write)
         }
     }
+
+    #[inline]
+    fn ints(&self, keypos: usize) -> Option<(i64, i64)> {
+        let &[first, second] = words::read_tuple(self.term)? else {
+            return None;
+        };
+        let (first, second) = (first.small()?, second.small()?);
+        match keypos {
+            1 => Some((first, second)),
+            2 => Some((second, first)),
+            _ => None,
+        }
+    }
 }
