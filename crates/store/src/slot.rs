@@ -142,7 +142,7 @@ impl Content {
         }
     }
 
-    /// Returns whether both own memory of the same size, if that is seen without the allocator.
+    /// Returns whether both are known to own as much memory; the allocator is not asked.
     #[inline]
     pub(crate) fn is_as_long(self, other: Content) -> bool {
         match (self.owned(), other.owned()) {

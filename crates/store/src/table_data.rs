@@ -111,18 +111,16 @@ where
         mut f: impl FnMut(Option<Content>) -> (Change, R),
     ) -> R {
         loop {
-            let written = self
-                .index
-                .upsert(key, pin, |slot| self.change(slot, &mut f));
-            if let Some(result) = self.concluded(written, pin) {
+            let written = self.index.upsert(key, pin, |slot| self.apply(slot, &mut f));
+            if let Some(result) = self.finish(written, pin) {
                 return result;
             }
         }
     }
 
-    /// Does what `f` says to an entry, with the slot protected.
+    /// Runs `f` on the content of an entry, with the slot protected, and returns the action that it asks for.
     #[inline]
-    fn change<R>(
+    fn apply<R>(
         &self,
         slot: Option<Slot<K>>,
         f: &mut impl FnMut(Option<Content>) -> (Change, R),
@@ -146,7 +144,7 @@ where
 
     /// Retires the cells that a write has displaced, and returns its result; `None` if it is to be done again.
     #[inline]
-    fn concluded<R>(&self, written: Written<R>, pin: &impl Guard) -> Option<R> {
+    fn finish<R>(&self, written: Written<R>, pin: &impl Guard) -> Option<R> {
         match written {
             Written::Done(result) => Some(result),
             Written::Displaced(result, cell) => {
@@ -310,9 +308,9 @@ impl TableData<Exact, HashIndex<Slot<Exact>>> {
     ) -> R {
         let has_key = |slot: &Slot<Exact>| slot.has_short_key(key);
         loop {
-            let change = |slot| self.change(slot, &mut f);
-            let written = self.index.upsert_by(&key, has_key, pin, change);
-            if let Some(result) = self.concluded(written, pin) {
+            let apply = |slot| self.apply(slot, &mut f);
+            let written = self.index.upsert_by(&key, has_key, pin, apply);
+            if let Some(result) = self.finish(written, pin) {
                 return result;
             }
         }

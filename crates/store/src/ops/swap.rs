@@ -33,11 +33,10 @@ where
             }
             _ => (Change::Keep, None),
         });
-        let replaced = old.is_some();
-        if replaced {
+        if old.is_some() {
             self.replaced(old, new.publish(), pin);
         }
-        replaced
+        old.is_some()
     }
 
     /// Puts `new` in if its key holds exactly what `seen` says, read under the same pin.

@@ -287,19 +287,23 @@ impl RecordPtr {
         if head[0] & 1 != 0 || len.wrapping_sub(1) >= 8 {
             return None;
         }
-        // SAFETY: IMMUTABLE, and every block has eight bytes behind the first four.
-        let word = unsafe { self.0.byte_add(SHORT_HEADER).cast::<u64>().read_unaligned() };
-        let word = u64::from_le(word) & (u64::MAX >> (64 - 8 * len));
+        let word = self.word_behind_head() & (u64::MAX >> (64 - 8 * len));
         Some(ShortKey { word, len })
+    }
+
+    /// Returns the eight bytes behind the first four, which in the short form begin with the key, little-endian.
+    #[inline]
+    fn word_behind_head(self) -> u64 {
+        // SAFETY: IMMUTABLE, and every record has eight bytes behind the first four.
+        let word = unsafe { self.0.byte_add(SHORT_HEADER).cast::<u64>().read_unaligned() };
+        u64::from_le(word)
     }
 
     /// Returns whether the key, order part and trailer, is this one. The record is not freed meanwhile.
     #[inline]
     pub(crate) fn has_key(self, key: ShortKey) -> bool {
         let head = self.head();
-        // SAFETY: IMMUTABLE, and every block has eight bytes behind the first four.
-        let word = unsafe { self.0.byte_add(SHORT_HEADER).cast::<u64>().read_unaligned() };
-        let differs = (u64::from_le(word) ^ key.word) << (64 - 8 * key.len);
+        let differs = (self.word_behind_head() ^ key.word) << (64 - 8 * key.len);
         if head[0] & 1 != 0 {
             return self.has_key_far(key);
         }
