@@ -46,11 +46,14 @@ pub fn related_pair() -> impl Strategy<Value = (Term, Term)> + Clone {
 fn nested(leaf: BoxedStrategy<Term>, depth: u32, size: u32) -> BoxedStrategy<Term> {
     leaf.prop_recursive(depth, size, 4, |inner| {
         let pair = (inner.clone(), inner.clone());
+        // A map as structs are, which is stored by its shape.
+        let field = (atom().prop_map(Term::Atom), inner.clone());
         prop_oneof![
             3 => vec(inner.clone(), 0..5).prop_map(Term::Tuple),
             3 => vec(inner.clone(), 0..5).prop_map(Term::List),
             1 => (vec(inner.clone(), 1..4), inner.clone()).prop_map(|(e, t)| Term::improper(e, t)),
             2 => vec(pair, 0..5).prop_map(|pairs| Term::Map(Map::new(pairs))),
+            2 => vec(field, 0..6).prop_map(|pairs| Term::Map(Map::new(pairs))),
             1 => (0i64..4, inner).prop_map(|(n, t)| Term::Map(Map::new([
                 (Term::Int(n), t.clone()), (float(n as f64), t)
             ]))),

@@ -35,6 +35,55 @@ fn check_round_trip(term: &Term) {
     assert_eq!(encode(&back).0, &bytes[..len]);
 }
 
+/// Returns a map of some atoms to integers.
+fn record(names: &[String]) -> Term {
+    let pair = |(i, name): (usize, &String)| (Term::atom(name), Term::Int(i as i64));
+    Term::Map(names.iter().enumerate().map(pair).collect())
+}
+
+#[test]
+fn maps_of_the_same_keys_share_them() {
+    let names: Vec<String> = (10..50).map(|i| format!("shared_{i}")).collect();
+    for count in 0..names.len() {
+        let map = record(&names[..count]);
+        check_round_trip(&map);
+        // Tag, size, the shape's number, and the values; or each key with its value.
+        let len = encode(&map).0.len();
+        match count {
+            2..=32 => assert!((3 + count..=5 + count).contains(&len), "{count}: {len}"),
+            _ => assert!(len >= 2 + 3 * count || count == 0, "{count}: {len}"),
+        }
+    }
+    let with = |key: Term| {
+        let mut pairs = vec![(key, Term::Int(0))];
+        let Term::Map(map) = record(&names[..3]) else {
+            unreachable!()
+        };
+        pairs.extend(map.into_pairs());
+        Term::Map(fyris_term::Map::new(pairs))
+    };
+    for key in [
+        Term::Int(1),
+        Term::binary(*b"shared_10"),
+        Term::atom("shared_99"),
+    ] {
+        check_round_trip(&with(key));
+    }
+}
+
+#[test]
+fn shapes_that_are_none_are_refused() {
+    let (bytes, _) = encode(&record(&["refused_a".to_owned(), "refused_b".to_owned()]));
+    let kind = |bytes: &[u8]| value::decode(&mut &bytes[..], &[]).map_err(|error| error.kind);
+    assert!(kind(&bytes).is_ok());
+    let mut other_size = bytes.clone();
+    other_size[1] += 1;
+    assert_eq!(kind(&other_size), Err(ValueErrorKind::Malformed("shape")));
+    let unknown = [bytes[0], 2, 0xFF, 0xFF, 0x7F, 0, 0];
+    assert_eq!(kind(&unknown), Err(ValueErrorKind::Malformed("shape")));
+    assert_eq!(kind(&bytes[..2]), Err(ValueErrorKind::Truncated));
+}
+
 #[test]
 fn integers_take_as_few_bytes_as_they_can() {
     let sizes = [

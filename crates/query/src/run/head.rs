@@ -6,7 +6,7 @@
 //!
 //! Recursion goes down with the pattern, which has at most [`MAX_DEPTH`](fyris_term::MAX_DEPTH) levels.
 
-use fyris_term::value::{self, View};
+use fyris_term::value::{self, Pairs, View};
 use fyris_term::{Map, Term, key};
 use smallvec::SmallVec;
 
@@ -202,9 +202,7 @@ impl<'a> Matcher<'_, 'a> {
                 arity == u64::from(elements.len) && self.elements(parts, values).is_some()
             }
             (Pattern::Cons(parts), Ok(view)) => self.stored_list(parts, view),
-            (Pattern::Map(parts), Ok(View::Map(size, values))) => {
-                self.stored_map(parts, size, values)
-            }
+            (Pattern::Map(parts), Ok(View::Map(pairs))) => self.stored_map(parts, pairs),
             _ => false,
         }
     }
@@ -263,25 +261,21 @@ impl<'a> Matcher<'_, 'a> {
     }
 
     /// Matches a map in one pass: the keys of both sides ascend.
-    fn stored_map(&mut self, parts: Span, size: u64, mut values: &'a [u8]) -> bool {
+    fn stored_map(&mut self, parts: Span, mut pairs: Pairs<'a>) -> bool {
         let program = self.program;
         let mut wanted = parts.of(&program.patterns).as_chunks::<2>().0.iter();
         let Some(mut next) = wanted.next() else {
             return true;
         };
-        for _ in 0..size {
-            let is_it = self.is(next[0], Ref::Stored(values));
-            if value::skip(&mut values).is_err() {
-                return false;
-            }
-            if !is_it {
-                if value::skip(&mut values).is_err() {
+        while let Ok(Some((key, value))) = pairs.next_pair() {
+            if !self.is(next[0], Ref::Stored(key)) {
+                if pairs.pass().is_err() {
                     return false;
                 }
                 continue;
             }
-            match self.element(next[1], values) {
-                Some(behind) => values = behind,
+            match self.element(next[1], value) {
+                Some(behind) => pairs.go_on(behind),
                 None => return false,
             }
             match wanted.next() {

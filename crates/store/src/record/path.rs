@@ -1,7 +1,7 @@
 //! A part of an object, found without decoding the rest.
 
 use fyris_term::Term;
-use fyris_term::value::{self, Build, View};
+use fyris_term::value::{self, Build, Pairs, View};
 
 use super::build::Scratch;
 use super::{Object, with_scratch};
@@ -82,13 +82,13 @@ impl<'g> Object<'g> {
                 let byte = bytes.get(position(step)? - 1)?;
                 Some(Place::Term(Term::Int(i64::from(*byte))))
             }
-            View::Map(count, pairs) => self.value_of(count, pairs, step).map(Place::Value),
+            View::Map(pairs) => self.value_of(pairs, step).map(Place::Value),
             _ => None,
         }
     }
 
     /// Returns the value of a key of a map.
-    fn value_of(&self, count: u64, pairs: &'g [u8], key: &Term) -> Option<&'g [u8]> {
+    fn value_of(&self, pairs: Pairs<'g>, key: &Term) -> Option<&'g [u8]> {
         with_scratch(|scratch| {
             let Scratch { values, blobs, .. } = scratch;
             values.clear();
@@ -97,21 +97,19 @@ impl<'g> Object<'g> {
             let plain = value::is_plain(values, blobs);
             blobs.clear();
             if plain {
-                return value::behind_key(count, pairs, values).ok()?;
+                return pairs.get(values).ok()?;
             }
-            self.value_behind(count, pairs, key)
+            self.value_behind(pairs, key)
         })
     }
 
-    /// Works as [`value::behind_key`], for a key that bytes do not tell from others.
-    fn value_behind(&self, count: u64, mut at: &'g [u8], key: &Term) -> Option<&'g [u8]> {
-        for _ in 0..count {
-            let found = self.decode(&mut &*at) == *key;
-            value::skip(&mut at).ok()?;
-            if found {
-                return Some(at);
+    /// Works as [`Pairs::get`], for a key that bytes do not tell from others.
+    fn value_behind(&self, mut pairs: Pairs<'g>, key: &Term) -> Option<&'g [u8]> {
+        while let Some((mut here, value)) = pairs.next_pair().ok()? {
+            if self.decode(&mut here) == *key {
+                return Some(value);
             }
-            value::skip(&mut at).ok()?;
+            pairs.pass().ok()?;
         }
         None
     }

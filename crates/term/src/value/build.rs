@@ -7,7 +7,7 @@ use crate::{Atom, MAX_DEPTH, Term};
 use super::error::{ValueError, ValueErrorKind};
 use super::reader::{Reader, Result};
 use super::skip::bytes_behind;
-use super::{decode, tag};
+use super::{Shape, decode, tag};
 
 /// Makes terms of another representation, from the leaves up.
 pub trait Build {
@@ -56,6 +56,17 @@ pub trait Build {
     fn put_pair(&mut self, _map: Self::Out, _at: usize, _key: Self::Out, _value: Self::Out) {}
     /// Returns the finished map of [`Build::begin_map`], when all its pairs have their places.
     fn end_map(&mut self, map: Self::Out) -> Self::Out {
+        map
+    }
+    /// Begins a map with the keys of a shape, whose values get their places afterwards, by [`Build::put_value`], in the
+    /// order of the keys, or never; `None` if such maps are made whole, by [`Build::map`].
+    fn begin_shape(&mut self, _shape: &'static Shape) -> Option<Self::Out> {
+        None
+    }
+    /// Puts the value at its place, from 0, in a map of [`Build::begin_shape`].
+    fn put_value(&mut self, _map: Self::Out, _at: usize, _value: Self::Out) {}
+    /// Returns the finished map of [`Build::begin_shape`], when all its values have their places.
+    fn end_shape(&mut self, map: Self::Out) -> Self::Out {
         map
     }
     /// Makes a map: keys and values in turn, in exact order of the keys, which are all different.
@@ -282,6 +293,10 @@ impl<'a, B: Build> Run<'a, '_, B> {
                 None => self.nowhere(),
             },
             _ if depth >= MAX_DEPTH => self.fail(behind, ValueErrorKind::TooDeep),
+            tag::SHAPED => match self.read(behind, decode::shape) {
+                Some((end, shape)) => self.shaped(end, shape, depth),
+                None => self.nowhere(),
+            },
             tag::MAP | tag::TUPLE | tag::LIST | tag::IMPROPER => {
                 let Some((end, length)) = self.read(behind, Reader::length) else {
                     return self.nowhere();
@@ -386,6 +401,41 @@ impl<'a, B: Build> Run<'a, '_, B> {
             self.builder.put_pair(map, place, key, value);
         }
         (end, self.builder.end_map(map))
+    }
+
+    #[inline(never)]
+    fn shaped(&mut self, at: usize, shape: &'static Shape, depth: usize) -> (usize, B::Out) {
+        let Some(map) = self.builder.begin_shape(shape) else {
+            return self.whole_shaped(at, shape, depth);
+        };
+        let mut end = at;
+        for place in 0..shape.keys().len() {
+            let value;
+            (end, value) = self.term(end, depth + 1);
+            if end == NOWHERE {
+                return (end, map);
+            }
+            self.builder.put_value(map, place, value);
+        }
+        (end, self.builder.end_shape(map))
+    }
+
+    /// Builds a map with a shape by the way of other maps.
+    fn whole_shaped(&mut self, at: usize, shape: &Shape, depth: usize) -> (usize, B::Out) {
+        let bottom = self.stack.len();
+        let mut end = at;
+        for key in shape.keys() {
+            let key = self.builder.atom(*key);
+            let value;
+            (end, value) = self.term(end, depth + 1);
+            if end == NOWHERE {
+                return self.nowhere();
+            }
+            self.stack.extend([key, value]);
+        }
+        let map = self.builder.map(&self.stack[bottom..]);
+        self.stack.truncate(bottom);
+        (end, map)
     }
 
     /// Builds a tuple or map that is made of all its parts at once.

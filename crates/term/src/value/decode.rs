@@ -10,6 +10,7 @@ use crate::{
 
 use super::error::{ValueError, ValueErrorKind};
 use super::reader::{Reader, Result};
+use super::shape::Shape;
 use super::tag;
 
 /// Reads the value at the front of `bytes`, which then starts behind it. O(size).
@@ -114,6 +115,7 @@ impl Decoder<'_, '_> {
             tag::LIST => self.counted_terms(depth).map(Term::List),
             tag::IMPROPER => self.improper(depth),
             tag::MAP => self.map(depth),
+            tag::SHAPED => self.shaped(depth),
             tag::FUN_LOCAL => self.local_fun(depth),
             tag::TUPLE => self.counted_terms(depth).map(Term::Tuple),
             0xD8..=0xDF => self
@@ -159,6 +161,15 @@ impl Decoder<'_, '_> {
         Map::from_sorted(pairs)
             .map(Term::Map)
             .ok_or(ValueErrorKind::Malformed("map"))
+    }
+
+    fn shaped(&mut self, depth: usize) -> Result<Term> {
+        let keys = shape(&mut self.reader)?.keys();
+        let values = self.terms(keys.len() as u64, depth)?;
+        let keys = keys.iter().copied().map(Term::Atom);
+        Ok(Term::Map(Map {
+            pairs: keys.zip(values).collect(),
+        }))
     }
 
     fn float(&mut self) -> Result<Term> {
@@ -247,6 +258,16 @@ impl Decoder<'_, '_> {
 #[inline]
 pub(super) fn atom(reader: &mut Reader<'_>, len: usize) -> Result<Atom> {
     known_atom(reader.number(len)? as u32)
+}
+
+/// Reads the bytes between the tag and the values of a map with a shape.
+pub(super) fn shape(reader: &mut Reader<'_>) -> Result<&'static Shape> {
+    let size = reader.byte()?;
+    let number = reader.length()?;
+    let shape = u32::try_from(number).ok().and_then(Shape::numbered);
+    shape
+        .filter(|shape| shape.keys().len() == usize::from(size))
+        .ok_or(ValueErrorKind::Malformed("shape"))
 }
 
 fn wide_atom(reader: &mut Reader<'_>) -> Result<Atom> {

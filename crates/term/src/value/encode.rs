@@ -3,9 +3,12 @@
 use std::sync::Arc;
 
 use num_bigint::BigInt;
+use smallvec::SmallVec;
 
-use crate::{Atom, Fun, LocalFun, MAX_DEPTH, Pid, Reference, Term};
+use crate::{Atom, Fun, LocalFun, MAX_DEPTH, Map, Pid, Reference, Term};
 
+use super::shape::{MAX_SHAPE_KEYS, Shape};
+use super::token::Token;
 use super::{MAX_INLINE_BINARY, tag};
 
 /// The term has more levels than [`MAX_DEPTH`].
@@ -52,17 +55,17 @@ pub(super) fn int(value: i64, out: &mut Vec<u8>) {
 
 #[inline]
 fn long_int(value: i64, out: &mut Vec<u8>) {
-    match IntBytes::word(value) {
-        Some((word, len)) => push_word(word, len, out),
+    match Token::int(value) {
+        Some(token) => push_token(token, out),
         None => out.extend_from_slice(IntBytes::new(value).as_bytes()),
     }
 }
 
-/// Appends the low bytes of a word. All eight and back again: a copy of a fixed size is one store, not a call.
+/// Appends a token. All eight bytes and back again: a copy of a fixed size is one store, not a call.
 #[inline]
-fn push_word(word: u64, len: usize, out: &mut Vec<u8>) {
-    let end = out.len() + len;
-    out.extend_from_slice(&word.to_le_bytes());
+pub(super) fn push_token(token: Token, out: &mut Vec<u8>) {
+    let end = out.len() + token.len();
+    out.extend_from_slice(&token.word().to_le_bytes());
     out.truncate(end);
 }
 
@@ -132,6 +135,19 @@ impl IntBytes {
     }
 }
 
+/// Returns the shape of a map, if it has one.
+fn shape_of(map: &Map) -> Option<&'static Shape> {
+    if map.len() > MAX_SHAPE_KEYS {
+        return None;
+    }
+    let keys = map.pairs().iter().map(|(key, _)| match key {
+        Term::Atom(atom) => Some(*atom),
+        _ => None,
+    });
+    let keys: Option<SmallVec<[Atom; MAX_SHAPE_KEYS]>> = keys.collect();
+    Shape::of(&keys?)
+}
+
 /// Writes a length: seven bits a byte, low ones first.
 fn length(length: usize, out: &mut Vec<u8>) {
     let mut left = length;
@@ -183,13 +199,7 @@ impl ValueWriter<'_> {
                 self.terms(elements, depth)?;
                 return self.term(tail, depth + 1);
             }
-            Term::Map(map) => {
-                self.head(tag::MAP, map.len());
-                for (key, value) in map.pairs() {
-                    self.term(key, depth + 1)?;
-                    self.term(value, depth + 1)?;
-                }
-            }
+            Term::Map(map) => return self.map(map, depth),
         }
         Ok(())
     }
@@ -224,6 +234,24 @@ impl ValueWriter<'_> {
         self.terms(elements, depth)
     }
 
+    fn map(&mut self, map: &Map, depth: usize) -> Result<(), TooDeep> {
+        if let Some(shape) = shape_of(map) {
+            self.shape(shape);
+            let mut pairs = map.pairs().iter();
+            return pairs.try_for_each(|(_, value)| self.term(value, depth + 1));
+        }
+        self.head(tag::MAP, map.len());
+        map.pairs().iter().try_for_each(|(key, value)| {
+            self.term(key, depth + 1)?;
+            self.term(value, depth + 1)
+        })
+    }
+
+    /// Begins a map with a shape: its values follow.
+    pub(super) fn shape(&mut self, shape: &Shape) {
+        push_token(Token::shape(shape), self.out);
+    }
+
     pub(super) fn head(&mut self, tag: u8, count: usize) {
         self.out.push(tag);
         length(count, self.out);
@@ -237,13 +265,7 @@ impl ValueWriter<'_> {
 
     #[inline]
     pub(super) fn put_atom(&mut self, atom: Atom) {
-        let id = u64::from(atom.id());
-        let len = 4 - (id as u32 | 1).leading_zeros() as usize / 8;
-        push_word(
-            (id << 8) | (u64::from(tag::ATOM_0) + len as u64),
-            1 + len,
-            self.out,
-        );
+        push_token(Token::atom(atom), self.out);
     }
 
     fn shared_binary(&mut self, bytes: &Arc<[u8]>) {

@@ -25,11 +25,12 @@
 //! C1          place in the blobs                           binary of more than 255 bytes
 //! C2          bits in the last byte 1, length 1, bytes     bitstring
 //! C3          bits in the last byte 1, place in the blobs  bitstring of more than 255 bytes
+//! C7          size 1, number of the shape, values          map whose keys are a shape
 //! C8                                                       []
 //! C9          length, bytes                                list of integers 0..255, not empty
 //! CA          length, elements                             any other list
 //! CB          length, elements, tail                       improper list
-//! CC          size, keys and values in turn                map
+//! CC          size, keys and values in turn                any other map
 //! CD          node 4, id 4, serial 4, creation 4           pid
 //! CE          node 4, creation 4, id 8                     port
 //! CF          node 4, creation 4, count, words 4           reference
@@ -40,6 +41,9 @@
 //! D2          arity, elements                              tuple of more than 7
 //! D8..DF      0 to 7 elements                              tuple
 //! ```
+//!
+//! A map whose keys have a [`Shape`], from 2 to 32 atoms, has its values in the order of the keys, which is the exact
+//! one.
 //!
 //! Numbers of fixed width are little-endian. Lengths, sizes, counts and places are LEB128: seven bits a byte, low ones
 //! first, the top bit set while more follow.
@@ -58,7 +62,10 @@ pub use decode::decode;
 pub use encode::{IntBytes, TooDeep, ValueWriter, encode};
 pub use equal::{equal, fingerprint};
 pub use error::{ValueError, ValueErrorKind};
-pub use skip::{behind_key, skip};
+pub use pairs::{Pair, Pairs};
+pub use shape::{MAX_SHAPE_KEYS, MAX_SHAPES, Shape};
+pub use skip::skip;
+pub use token::Token;
 pub use view::{View, as_int, is_plain, view};
 
 mod build;
@@ -66,9 +73,12 @@ mod decode;
 mod encode;
 mod equal;
 mod error;
+mod pairs;
 mod reader;
+mod shape;
 mod skip;
 mod tag;
+mod token;
 mod view;
 mod writer;
 

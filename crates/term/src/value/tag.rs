@@ -20,6 +20,8 @@ pub(super) const BINARY: u8 = 0xC0;
 pub(super) const BLOB: u8 = 0xC1;
 pub(super) const BITS: u8 = 0xC2;
 pub(super) const BITS_BLOB: u8 = 0xC3;
+/// A map of which the keys are a shape.
+pub(super) const SHAPED: u8 = 0xC7;
 pub(super) const NIL: u8 = 0xC8;
 pub(super) const STRING: u8 = 0xC9;
 pub(super) const LIST: u8 = 0xCA;

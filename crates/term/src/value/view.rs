@@ -6,7 +6,9 @@ use num_bigint::BigInt;
 
 use crate::Atom;
 
+use super::decode::shape;
 use super::error::{ValueError, ValueErrorKind};
+use super::pairs::Pairs;
 use super::reader::{Reader, Result};
 use super::tag;
 
@@ -41,8 +43,8 @@ pub enum View<'a> {
     Improper(u64, &'a [u8]),
     /// A tuple: the number of elements, and these.
     Tuple(u64, &'a [u8]),
-    /// A map: the number of pairs, and keys and values in turn, in exact key order.
-    Map(u64, &'a [u8]),
+    /// A map.
+    Map(Pairs<'a>),
     /// A process identifier.
     Pid,
     /// A port.
@@ -107,7 +109,11 @@ fn open_other<'a>(reader: &mut Reader<'a>, tag: u8) -> Result<View<'a>> {
         tag::STRING => View::String(reader.counted()?),
         tag::LIST => View::List(reader.length()?, reader.left),
         tag::IMPROPER => View::Improper(reader.length()?, reader.left),
-        tag::MAP => View::Map(reader.length()?, reader.left),
+        tag::MAP => View::Map(Pairs::in_turn(reader.length()?, reader.left)),
+        tag::SHAPED => {
+            let shape = shape(reader)?;
+            View::Map(Pairs::shaped(shape, reader.left))
+        }
         tag::TUPLE => View::Tuple(reader.length()?, reader.left),
         0xD8..=0xDF => View::Tuple(u64::from(tag - tag::TUPLE_0), reader.left),
         tag::PID => View::Pid,
@@ -229,13 +235,15 @@ mod tests {
                 let tail = elements.pop().expect("a tail");
                 Term::improper(elements, tail)
             }
-            View::Map(size, left) => {
-                let parts = parts(2 * size, left);
-                let pairs = parts.as_chunks::<2>().0.iter().cloned();
-                pairs
-                    .map(|[key, value]| (key, value))
-                    .collect::<crate::Map>()
-                    .into()
+            View::Map(mut left) => {
+                let mut pairs = Vec::new();
+                let size = left.len();
+                assert_eq!(left.is_empty(), size == 0);
+                while let Some((key, value)) = left.next_pair().expect("a map") {
+                    pairs.push((rebuilt(key, blobs), rebuilt(value, blobs)));
+                    left.pass().expect("a value");
+                }
+                crate::Map::new(pairs).into()
             }
             _ => super::super::decode(&mut &bytes[..], blobs).expect("a value"),
         }

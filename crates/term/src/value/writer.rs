@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::{Atom, Float, MAX_DEPTH, Pid, Term};
 
 use super::encode::{self, TooDeep, ValueWriter};
-use super::{MAX_INLINE_BINARY, tag};
+use super::{MAX_INLINE_BINARY, Shape, tag};
 
 /// Each call writes one whole term, except those named `begin_...`, after which the parts must be written in order.
 ///
@@ -92,15 +92,26 @@ impl<'a> ValueWriter<'a> {
         self.head(tag::IMPROPER, length);
     }
 
-    /// Begins a map: its keys and values follow in turn, in exact order of the keys.
+    /// Begins a map whose keys have no [`Shape`]: its keys and values follow in turn, in exact order of the keys.
     pub fn begin_map(&mut self, size: usize) {
         self.head(tag::MAP, size);
+    }
+
+    /// Begins a map with a shape, as a map of its keys has to be written: its values follow, in the order of the keys.
+    pub fn begin_shape(&mut self, shape: &Shape) {
+        self.shape(shape);
     }
 
     /// Writes a process identifier.
     pub fn pid(&mut self, pid: &Pid) {
         self.out.push(tag::PID);
         self.pid_body(pid);
+    }
+
+    /// Appends values that were written by [`Token`](super::Token)s.
+    #[inline]
+    pub fn append(&mut self, bytes: &[u8]) {
+        self.out.extend_from_slice(bytes);
     }
 
     /// Writes a whole term, `depth` levels down.

@@ -1,12 +1,16 @@
-//! The order of the keys of a map, where the machine has another one than that of terms.
+//! The keys of maps, in the machine's words and as the store has them.
 //!
-//! From OTP 26 on, the atoms among the keys of a map of few keys stand by their numbers, and so they stand where all
-//! atoms would in the order of terms. Stored maps have them by name. The objects of a table mostly have maps of the
-//! same keys, so a thread remembers the orders of the keys that it has met last: those that it made maps of, and those
-//! that it read.
+//! The objects of a table mostly have maps of the same keys, so a thread remembers the keys that it has met last, and
+//! what there is to know of them: the [`Shape`] that they are stored as, and their order. From OTP 26 on, the atoms
+//! among the keys of a map of few keys stand by their numbers, and so they stand where all atoms would in the order of
+//! terms; stored maps have them by name.
 
 use std::cell::RefCell;
+use std::sync::OnceLock;
 use std::thread::LocalKey;
+
+use fyris_term::Atom;
+use fyris_term::value::{MAX_SHAPE_KEYS, MAX_SHAPES, Shape};
 
 use crate::atoms;
 use crate::sys::{Env, Term};
@@ -14,25 +18,45 @@ use crate::sys::{Env, Term};
 /// The most keys that have an order.
 const MOST: usize = 32;
 /// Sets of keys that are remembered.
-const KEPT: usize = 16;
+const KEPT: usize = 64;
 
 /// Places among keys, in another order than that of the keys.
 type Places = [u8; MOST];
 
-/// Keys, and their places in the other order.
-#[derive(Clone, Default)]
-struct Shape {
-    keys: Vec<Term>,
-    places: Places,
+/// Keys of maps: integers and atoms, whose words are the same terms everywhere on the node.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Keys {
+    /// The shape of a map with these keys.
+    pub(crate) shape: Option<&'static Shape>,
+    /// The places of the keys, in the order of terms.
+    pub(crate) places: Places,
 }
 
-type Shapes = RefCell<Vec<Shape>>;
+/// What is remembered of some keys.
+#[derive(Clone, Default)]
+struct Remembered<T> {
+    keys: Vec<Term>,
+    what: T,
+}
+
+type Memory<T> = RefCell<Vec<Remembered<T>>>;
 
 thread_local! {
     /// By keys in the order of terms: their places in that of the machine.
-    static WRITTEN: Shapes = const { RefCell::new(Vec::new()) };
-    /// By keys in the order of the machine: their places in that of terms.
-    static READ: Shapes = const { RefCell::new(Vec::new()) };
+    static WRITTEN: Memory<Places> = const { RefCell::new(Vec::new()) };
+    /// By keys in the order of the machine.
+    static READ: Memory<Keys> = const { RefCell::new(Vec::new()) };
+}
+
+/// The keys of shapes as the machine's words, in the order of terms, by the numbers of the shapes.
+static WORDS: [OnceLock<Box<[Term]>>; MAX_SHAPES] = [const { OnceLock::new() }; MAX_SHAPES];
+
+/// Returns the keys of a shape, in the order of terms.
+#[inline]
+pub(crate) fn words_of(env: Env, shape: &Shape) -> &'static [Term] {
+    let keys = shape.keys().iter();
+    WORDS[shape.number() as usize]
+        .get_or_init(|| keys.map(|key| atoms::to_machine(env, *key)).collect())
 }
 
 /// Puts keys, which are in the order of terms, in that of the machine, and their values with them.
@@ -53,35 +77,59 @@ pub(crate) fn put_in_order(keys: &mut [Term], values: &mut [Term]) {
     }
 }
 
-/// Returns the places, in the order of terms, of keys in the order of the machine: integers, and atoms by their
-/// numbers, no more than [`MOST`]. `None` if there is no room for the name of one.
-pub(crate) fn order_of(env: Env, keys: &[Term]) -> Option<Places> {
-    let name = |key: &Term| atoms::from_machine(env, *key).map(|atom| atom.as_str());
-    remembered(&READ, keys, |keys| with_atoms_by(keys, name))
+/// Returns what there is to know of no more than [`MOST`] keys in the order of the machine, in which atoms stand by
+/// their numbers or by their names. `None` if one is neither integer nor atom, or if there is no room for the name of
+/// one.
+#[inline]
+pub(crate) fn known(env: Env, keys: &[Term], by_number: bool) -> Option<Keys> {
+    remembered(&READ, keys, |keys| learn(env, keys, by_number))
 }
 
-/// Returns the places of keys as `find` finds them, unless the thread remembers them.
+#[cold]
+fn learn(env: Env, keys: &[Term], by_number: bool) -> Option<Keys> {
+    if !keys.iter().all(|key| key.is_small_or_atom()) {
+        return None;
+    }
+    let name = |key: &Term| atoms::from_machine(env, *key).map(|atom| atom.as_str());
+    let places = match by_number {
+        true => with_atoms_by(keys, name)?,
+        false => std::array::from_fn(|place| place as u8),
+    };
+    let sorted = places[..keys.len()].iter();
+    let shape = shape_of(env, sorted.map(|&place| keys[usize::from(place)]));
+    Some(Keys { shape, places })
+}
+
+/// Returns the shape of a map with these keys, which are in the order of terms.
+pub(crate) fn shape_of(env: Env, keys: impl Iterator<Item = Term>) -> Option<&'static Shape> {
+    // One more than a shape has: then there is none.
+    let keys = keys.take(MAX_SHAPE_KEYS + 1);
+    let keys: Option<Vec<Atom>> = keys.map(|key| atoms::from_machine(env, key)).collect();
+    Shape::of(&keys?)
+}
+
+/// Returns what `find` finds of keys, unless the thread remembers it.
 #[inline]
-fn remembered(
-    shapes: &'static LocalKey<Shapes>,
+fn remembered<T: Clone + Copy + Default>(
+    memory: &'static LocalKey<Memory<T>>,
     keys: &[Term],
-    find: impl FnOnce(&[Term]) -> Option<Places>,
-) -> Option<Places> {
-    shapes.with_borrow_mut(|shapes| {
-        if shapes.is_empty() {
-            shapes.resize(KEPT, Shape::default());
+    find: impl FnOnce(&[Term]) -> Option<T>,
+) -> Option<T> {
+    memory.with_borrow_mut(|memory| {
+        if memory.is_empty() {
+            memory.resize(KEPT, Remembered::default());
         }
-        let shape = &mut shapes[slot(keys)];
-        if shape.keys != keys {
-            shape.places = find(keys)?;
-            shape.keys.clear();
-            shape.keys.extend_from_slice(keys);
+        let remembered = &mut memory[slot(keys)];
+        if remembered.keys != keys {
+            remembered.what = find(keys)?;
+            remembered.keys.clear();
+            remembered.keys.extend_from_slice(keys);
         }
-        Some(shape.places)
+        Some(remembered.what)
     })
 }
 
-/// Returns the slot in which the shape of these keys is kept.
+/// Returns the slot in which these keys are remembered.
 fn slot(keys: &[Term]) -> usize {
     let number = |key: Option<&Term>| key.map_or(0, |key| key.0 >> 6);
     (number(keys.first()) ^ number(keys.last()).rotate_left(2) ^ keys.len()) % KEPT

@@ -41,7 +41,7 @@ const LIST: usize = 1;
 const TAGS: usize = 7;
 const ARITY_SHIFT: u32 = 6;
 /// The longest binary that lies in the heap.
-const SHORT: usize = 64;
+pub(crate) const SHORT: usize = 64;
 /// The most words that are asked for at once.
 const MOST: usize = 1024;
 /// The fewest, after the first time.
@@ -62,6 +62,8 @@ type Binaries = [(usize, usize); SHORT + 1];
 struct Known {
     binaries: Binaries,
     map: Option<Maps>,
+    /// The header of floats.
+    float: Option<usize>,
     /// The kinds in the headers of large integers, of those above and of those below zero.
     large: Option<[usize; 2]>,
 }
@@ -88,10 +90,12 @@ pub(crate) fn probe(env: Env) {
         let known = tuples_are_known(env) && cells_are_known(env);
         let binaries = learn_binaries(env).filter(|_| known)?;
         let map = learn_map(env);
+        let float = learn_float(env);
         let large = learn_large(env);
         Some(Box::new(Known {
             binaries,
             map,
+            float,
             large,
         }))
     });
@@ -172,6 +176,17 @@ fn learn_binaries(env: Env) -> Option<Binaries> {
     Some(binaries)
 }
 
+fn learn_float(env: Env) -> Option<usize> {
+    let header_of = |value: f64| {
+        let float = env.make_float(value);
+        // SAFETY: made just now: a header and a word at least.
+        let [header, bits] = (float.0 & TAGS == BOXED).then(|| unsafe { words(float) })?;
+        (header >> ARITY_SHIFT == 1 && bits == value.to_bits() as usize).then_some(header)
+    };
+    let header = header_of(1.5)?;
+    (header_of(-0.25)? == header).then_some(header)
+}
+
 /// Learns the kinds in the headers of large integers, which have the number of digits besides.
 fn learn_large(env: Env) -> Option<[usize; 2]> {
     let header_of = |sign: Sign| {
@@ -236,21 +251,58 @@ pub(crate) fn holds_nothing(term: Term) -> bool {
     }
 }
 
-/// Returns the elements of a tuple, read where it is; `None` for anything else, and where such look otherwise. Valid
-/// during the call that the term belongs to (CALL).
+/// A term of several words, read where it is; valid during the call that the term belongs to (CALL).
+pub(crate) enum Seen<'t> {
+    Tuple(&'t [Term]),
+    Cell(Term, Term),
+    Map(Pairs<'t>),
+    Binary(&'t [u8]),
+    Float(f64),
+    /// To be asked of the machine.
+    Other,
+}
+
+/// Reads a term that is neither small nor an atom, if it is of a kind whose layout is known.
 #[inline]
-pub(crate) fn read_tuple<'t>(term: Term) -> Option<&'t [Term]> {
-    layouts()?;
-    if term.0 & PRIMARY != BOXED {
-        return None;
+pub(crate) fn see<'t>(term: Term) -> Seen<'t> {
+    let Some(known) = layouts() else {
+        return Seen::Other;
+    };
+    match term.0 & PRIMARY {
+        BOXED => see_boxed(known, term),
+        // SAFETY: a cell has two words.
+        LIST => unsafe {
+            let [head, tail] = words(term);
+            Seen::Cell(Term(head), Term(tail))
+        },
+        _ => Seen::Other,
     }
-    // SAFETY: a boxed term points to its header, behind which are as many elements as that of a tuple says; they stay
-    // there during the call (CALL).
+}
+
+#[inline]
+fn see_boxed<'t>(known: &Known, term: Term) -> Seen<'t> {
+    // SAFETY: the term is boxed, so it points to its header, which says how many words follow; they stay there during
+    // the call (CALL).
     unsafe {
         let header = header(term);
-        let is_tuple = header & SUBTAG == 0;
-        is_tuple.then(|| slice::from_raw_parts(address(term).add(1).cast(), header >> ARITY_SHIFT))
+        let behind = address(term).add(1);
+        if header & SUBTAG == 0 {
+            return Seen::Tuple(slice::from_raw_parts(behind.cast(), header >> ARITY_SHIFT));
+        }
+        if known.map.is_some_and(|maps| maps.header == header) {
+            return read_map(term).map_or(Seen::Other, Seen::Map);
+        }
+        // Sizes are told in units of one byte, or of its bits: a part of a byte is for the machine to tell.
+        let (binary, unit) = known.binaries[1];
+        if (header ^ binary) & SUBTAG == 0 && behind.read().is_multiple_of(unit) {
+            let (bytes, size) = (behind.add(1).cast(), behind.read() / unit);
+            return Seen::Binary(slice::from_raw_parts(bytes, size));
+        }
+        if known.float == Some(header) {
+            return Seen::Float(f64::from_bits(behind.read() as u64));
+        }
     }
+    Seen::Other
 }
 
 /// A map of few keys, where it is.
@@ -464,6 +516,28 @@ impl Room {
         Some(Term(at.expose_provenance() | BOXED))
     }
 
+    /// Returns a map of these keys, which are in the order of terms, to small integers, for [`Room::put_value`].
+    #[inline]
+    pub(crate) fn begin_shape(&mut self, keys: &[Term]) -> Option<Term> {
+        let map = self.begin_map(keys.len())?;
+        let tuple = address(map).wrapping_add(MAP - 1);
+        // SAFETY: the map was made just now, and its keys are a tuple of as many.
+        unsafe {
+            let to = address(Term(tuple.read())).cast_mut().add(1);
+            to.cast::<Term>()
+                .copy_from_nonoverlapping(keys.as_ptr(), keys.len());
+        }
+        Some(map)
+    }
+
+    /// Puts a value at its place, from 0, in a map of [`Room::begin_shape`].
+    #[inline(always)]
+    pub(crate) fn put_value(&mut self, map: Term, at: usize, value: Term) {
+        let place = address(map).cast_mut().wrapping_add(MAP + at);
+        // SAFETY: the map was made by this room, during this call, and has the place.
+        unsafe { place.write(value.0) };
+    }
+
     /// Puts a pair at its place, from 0, in a map of [`Room::begin_map`].
     #[inline(always)]
     pub(crate) fn put_pair(&mut self, map: Term, at: usize, key: Term, value: Term) {
@@ -581,7 +655,7 @@ impl Room {
 ///
 /// The words are the caller's.
 #[inline(always)]
-unsafe fn write_short(to: *mut [u8; 8], bytes: &[u8]) {
+pub(crate) unsafe fn write_short(to: *mut [u8; 8], bytes: &[u8]) {
     let length = bytes.len();
     let (whole, rest) = bytes.as_chunks::<8>();
     // SAFETY: as many words as hold all bytes are the caller's; the last eight bytes end where the bytes end.

@@ -243,7 +243,7 @@ fn tuple_size(eval: &Eval<'_, '_>, tuple: &Value<'_>) -> Option<usize> {
 fn map_size(eval: &Eval<'_, '_>, map: &Value<'_>) -> Option<usize> {
     if let Value::Ref(Ref::Stored(bytes)) = map {
         return match value::view(bytes).ok()? {
-            View::Map(size, _) => usize::try_from(size).ok(),
+            View::Map(pairs) => usize::try_from(pairs.len()).ok(),
             _ => None,
         };
     }
@@ -282,17 +282,15 @@ fn map_get<'a>(eval: &Eval<'_, 'a>, key: &Value<'a>, map: &Value<'a>) -> Option<
 
 /// Finds the value of a key in a stored map: compares the keys up to it, and reads nothing else.
 fn stored_map_get<'a>(eval: &Eval<'_, 'a>, key: &Term, map: &'a [u8]) -> Option<&'a [u8]> {
-    let Ok(View::Map(size, mut values)) = value::view(map) else {
+    let Ok(View::Map(mut pairs)) = value::view(map) else {
         return None;
     };
-    for _ in 0..size {
-        let here = eval.context.load(Ref::Stored(values));
-        let found = *eval.context.borrowed(&here) == *key;
-        value::skip(&mut values).ok()?;
-        if found {
-            return Some(values);
+    while let Some((here, value)) = pairs.next_pair().ok()? {
+        let here = eval.context.load(Ref::Stored(here));
+        if *eval.context.borrowed(&here) == *key {
+            return Some(value);
         }
-        value::skip(&mut values).ok()?;
+        pairs.pass().ok()?;
     }
     None
 }

@@ -94,6 +94,19 @@ impl Build for Heap {
             other => panic!("{other:?}"),
         }
     }
+    /// Begins maps with large shapes, whose values get their places one by one.
+    fn begin_shape(&mut self, shape: &'static Shape) -> Option<usize> {
+        let pair = |key: &Atom| (Term::Atom(*key), Term::Int(0));
+        let pairs = || shape.keys().iter().map(pair).collect();
+        (shape.keys().len() > 2).then(|| self.keep(Term::Map(Map { pairs: pairs() })))
+    }
+    fn put_value(&mut self, map: usize, at: usize, value: usize) {
+        let value = self.0[value].clone();
+        match &mut self.0[map] {
+            Term::Map(map) => map.pairs[at].1 = value,
+            other => panic!("{other:?}"),
+        }
+    }
     fn other(&mut self, term: &Term) -> usize {
         self.keep(term.clone())
     }

@@ -4,14 +4,14 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 use fyris::Object;
-use fyris_term::value::{Build, build_term};
+use fyris_term::value::{Build, Shape, build_term};
 use fyris_term::{Atom, Term as Owned};
 use smallvec::SmallVec;
 
 use super::{keep, rare};
-use crate::atoms;
 use crate::sys::{self, Env, Term};
 use crate::words::Room;
+use crate::{atoms, shapes};
 
 /// Makes terms in an environment.
 pub(crate) struct Maker {
@@ -190,6 +190,22 @@ impl Build for Maker {
         if self.odd_keys {
             return self.room.remake_map(map);
         }
+        self.room.order_keys(map);
+        map
+    }
+
+    #[inline]
+    fn begin_shape(&mut self, shape: &'static Shape) -> Option<Term> {
+        self.room.begin_shape(shapes::words_of(self.env, shape))
+    }
+
+    #[inline(always)]
+    fn put_value(&mut self, map: Term, at: usize, value: Term) {
+        self.room.put_value(map, at, value);
+    }
+
+    #[inline]
+    fn end_shape(&mut self, map: Term) -> Term {
         self.room.order_keys(map);
         map
     }

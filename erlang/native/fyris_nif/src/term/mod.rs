@@ -3,7 +3,8 @@
 //! | file | from | to |
 //! |---|---|---|
 //! | `key` | a term of the machine | key bytes |
-//! | `value` | a term of the machine | value bytes |
+//! | `stage` | terms of the machine | value bytes |
+//! | `value` | a term of the machine that is rare, or of a layout that is not known | value bytes |
 //! | `object` | a tuple | a record: both of these |
 //! | `read` | a term of the machine | [`fyris_term::Term`], for arguments that are not stored (options, updates) |
 //! | `make` | stored bytes, or a `Term` | a term of the machine |
@@ -25,6 +26,7 @@ mod object;
 mod rare;
 mod read;
 mod share;
+mod stage;
 mod value;
 
 pub(crate) use keep::{Offered, begin as begin_keeping, count as kept_resources, offer};
@@ -33,7 +35,7 @@ pub(crate) use make::{make, most_words, with_maker};
 pub(crate) use object::MachineObject;
 pub(crate) use rare::node_name;
 pub(crate) use read::read;
-pub(crate) use value::write_value;
+pub(crate) use stage::write_value;
 
 use fyris::Error;
 

@@ -2,9 +2,9 @@
 
 use fyris::{AsObject, Error, ObjectWriter};
 
-use super::{Result, keep, read_key, value};
+use super::{Result, keep, read_key, stage};
 use crate::sys::{Env, Term};
-use crate::words;
+use crate::words::{self, Seen};
 
 /// A term of the machine that is to be an object.
 pub(crate) struct MachineObject {
@@ -18,12 +18,22 @@ impl MachineObject {
     pub(crate) fn new(env: Env, term: Term) -> MachineObject {
         MachineObject { env, term }
     }
+
+    /// Returns the elements, if it is a tuple.
+    #[inline]
+    fn elements(&self) -> Option<&[Term]> {
+        match words::see(self.term) {
+            Seen::Tuple(elements) => Some(elements),
+            Seen::Other => self.env.tuple(self.term),
+            _ => None,
+        }
+    }
 }
 
 impl AsObject for MachineObject {
     #[inline]
     fn write(&self, keypos: usize, out: &mut ObjectWriter<'_>) -> Result<usize> {
-        let Some(elements) = self.env.tuple(self.term) else {
+        let Some(elements) = self.elements() else {
             return Err(Error::NotATuple("this term".to_owned()));
         };
         let arity = elements.len();
@@ -32,12 +42,8 @@ impl AsObject for MachineObject {
         };
         let write = |out: &mut ObjectWriter<'_>| {
             read_key(self.env, key, out.key())?;
-            let mut values = out.values();
-            for (i, &element) in elements.iter().enumerate() {
-                if i + 1 != keypos {
-                    value::write(self.env, element, &mut values, 0)?;
-                }
-            }
+            let (before, behind) = (&elements[..keypos - 1], &elements[keypos..]);
+            stage::write_all(self.env, before.iter().chain(behind), &mut out.values())?;
             Ok(arity)
         };
         if elements
@@ -52,7 +58,7 @@ impl AsObject for MachineObject {
 
     #[inline]
     fn ints(&self, keypos: usize) -> Option<(i64, i64)> {
-        let &[first, second] = words::read_tuple(self.term)? else {
+        let Seen::Tuple(&[first, second]) = words::see(self.term) else {
             return None;
         };
         let (first, second) = (first.small()?, second.small()?);

@@ -5,7 +5,7 @@ use fyris_term::value::ValueWriter;
 use smallvec::SmallVec;
 
 use super::{Result, deeper, keep, key, rare, share};
-use crate::shapes;
+use crate::shapes::{self, Keys};
 use crate::sys::{Env, ErlNifTermType as Kind, Term};
 use crate::words::{self, Pairs};
 
@@ -14,11 +14,6 @@ const FEW: usize = 32;
 
 /// A key and its value.
 type Pair = (Term, Term);
-
-/// Writes a whole term.
-pub(crate) fn write_value(env: Env, term: Term, out: &mut ValueWriter<'_>) -> Result<()> {
-    write(env, term, out, 0)
-}
 
 /// Writes a term, `depth` levels down.
 #[inline]
@@ -133,11 +128,18 @@ fn list(env: Env, term: Term, out: &mut ValueWriter<'_>, depth: usize) -> Result
 #[inline(never)]
 fn map(env: Env, term: Term, out: &mut ValueWriter<'_>, depth: usize) -> Result<()> {
     let depth = deeper(depth)?;
-    if let Some(map) = simple_map(term) {
-        return in_known_order(env, map, out, depth);
+    if let Some(map) = words::read_map(term)
+        && let Some(keys) = shapes::known(env, map.keys, map.by_number)
+    {
+        return with_keys(env, (&map, &keys), out, depth);
     }
     // Not on the stack, where it would be once for every level.
     let pairs = ordered(env, term, depth)?;
+    if let Some(shape) = shapes::shape_of(env, pairs.iter().map(|pair| pair.0)) {
+        out.begin_shape(shape);
+        let mut values = pairs.iter().map(|pair| pair.1);
+        return values.try_for_each(|value| write(env, value, out, depth));
+    }
     out.begin_map(pairs.len());
     pairs.iter().try_for_each(|&(key, value)| {
         write(env, key, out, depth)?;
@@ -145,20 +147,24 @@ fn map(env: Env, term: Term, out: &mut ValueWriter<'_>, depth: usize) -> Result<
     })
 }
 
-/// Returns a map of few keys, small integers and atoms, whose order in the machine is known.
-fn simple_map<'t>(term: Term) -> Option<Pairs<'t>> {
-    words::read_map(term).filter(|map| map.keys.iter().all(|key| key.is_small_or_atom()))
-}
-
-/// Works as [`map`], of such a map, where it is.
-fn in_known_order(env: Env, map: Pairs<'_>, out: &mut ValueWriter<'_>, depth: usize) -> Result<()> {
-    let places = match map.by_number {
-        true => Some(shapes::order_of(env, map.keys).ok_or_else(rare::no_more)?),
-        false => None,
-    };
+/// Works as [`map`], of a map whose keys are known, where it is.
+fn with_keys(
+    env: Env,
+    (map, keys): (&Pairs<'_>, &Keys),
+    out: &mut ValueWriter<'_>,
+    depth: usize,
+) -> Result<()> {
+    let places = 0..map.keys.len();
+    let mut places = places.map(|place| match map.by_number {
+        true => keys.places[place].into(),
+        false => place,
+    });
+    if let Some(shape) = keys.shape {
+        out.begin_shape(shape);
+        return places.try_for_each(|at| write(env, map.values[at], out, depth));
+    }
     out.begin_map(map.keys.len());
-    (0..map.keys.len()).try_for_each(|place| {
-        let at = places.map_or(place, |places| places[place].into());
+    places.try_for_each(|at| {
         write(env, map.keys[at], out, depth)?;
         write(env, map.values[at], out, depth)
     })

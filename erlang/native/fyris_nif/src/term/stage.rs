@@ -1,0 +1,280 @@
+//! Terms of the machine as value bytes, by way of a stage.
+//!
+//! # Why
+//!
+//! A writer that appends to a vector stores the vector's length with every integer and atom and loads it again with the
+//! next one, and waits for it each time. Most values are some hundred bytes of such small things. So they are written
+//! to a stage: some bytes on the stack, and the place in them, which stays in a register.
+//!
+//! Terms are read where they are ([`words::see`]). What has another layout, or is rare, is written by
+//! [`value::write`](super::value::write), behind what is on the stage.
+//!
+//! # Invariant STAGE
+//!
+//! A place up to which is written is at most [`LIMIT`] when a term begins, and a term that is written on the stage goes
+//! on for no more than [`SLACK`] bytes, before its parts begin; so all stores are within the stage, those that reach
+//! behind a token too. The bytes before a place are initialized.
+
+use std::mem::MaybeUninit;
+
+use fyris_term::value::{Token, ValueWriter};
+use fyris_term::{Float, MAX_DEPTH, Pid};
+
+use super::{Result, rare, value};
+use crate::atoms;
+use crate::shapes::{self, Keys};
+use crate::sys::{Env, Term};
+use crate::words::{self, Pairs, SHORT, Seen};
+
+/// Bytes of the stage.
+const ROOM: usize = 512;
+/// The most bytes that are written, or overwritten, for a term without its parts: two of a head and a short binary.
+const SLACK: usize = 2 + SHORT.next_multiple_of(8);
+/// The last place where a term may begin.
+const LIMIT: usize = ROOM - SLACK;
+/// Parts so many levels down are written by [`value::write`], which takes less of the stack for a level: that of a
+/// scheduler is small.
+const DEEP: usize = 32;
+/// The place behind a term that could not be written: beyond all places, so that it needs no test where the next term
+/// begins.
+const FAILED: usize = usize::MAX;
+
+/// Writes a whole term.
+pub(crate) fn write_value(env: Env, term: Term, out: &mut ValueWriter<'_>) -> Result<()> {
+    write_all(env, std::iter::once(&term), out)
+}
+
+/// Writes the terms, one behind another.
+pub(super) fn write_all<'t>(
+    env: Env,
+    terms: impl Iterator<Item = &'t Term>,
+    out: &mut ValueWriter<'_>,
+) -> Result<()> {
+    let mut stage = Stage {
+        env,
+        out,
+        bytes: [MaybeUninit::uninit(); ROOM],
+        error: None,
+    };
+    let mut at = 0;
+    for &term in terms {
+        at = stage.term(term, at, 0);
+    }
+    stage.flush(at);
+    stage.error.map_or(Ok(()), Err)
+}
+
+struct Stage<'w, 'v> {
+    env: Env,
+    out: &'w mut ValueWriter<'v>,
+    bytes: [MaybeUninit<u8>; ROOM],
+    /// Why a term could not be written.
+    error: Option<fyris::Error>,
+}
+
+impl Stage<'_, '_> {
+    /// Returns a place on the stage as a pointer.
+    #[inline(always)]
+    fn to(&mut self, at: usize) -> *mut u8 {
+        debug_assert!(at <= ROOM - 8);
+        self.bytes.as_mut_ptr().wrapping_add(at).cast()
+    }
+
+    /// Writes a token, and returns the place behind it.
+    #[inline(always)]
+    fn put(&mut self, at: usize, token: Token) -> usize {
+        // SAFETY: STAGE: eight bytes from the place on are on the stage.
+        unsafe {
+            self.to(at)
+                .cast::<u64>()
+                .write_unaligned(token.word().to_le())
+        };
+        at + token.len()
+    }
+
+    /// Writes a word, and returns the place behind it.
+    #[inline(always)]
+    fn put_word(&mut self, at: usize, word: u64) -> usize {
+        // SAFETY: as in `put`.
+        unsafe { self.to(at).cast::<u64>().write_unaligned(word.to_le()) };
+        at + 8
+    }
+
+    /// Hands on what is written so far, and returns the first place.
+    #[inline(never)]
+    fn flush(&mut self, at: usize) -> usize {
+        if at == FAILED {
+            return FAILED;
+        }
+        // SAFETY: STAGE: the bytes before a place are initialized.
+        let written = unsafe { std::slice::from_raw_parts(self.bytes.as_ptr().cast(), at) };
+        self.out.append(written);
+        0
+    }
+
+    #[cold]
+    fn fail(&mut self, error: fyris::Error) -> usize {
+        self.error = Some(error);
+        FAILED
+    }
+
+    /// Returns a place where a term may begin, with nothing behind it.
+    #[inline(always)]
+    fn room(&mut self, at: usize) -> usize {
+        if at <= LIMIT { at } else { self.flush(at) }
+    }
+
+    /// Writes a term, `depth` levels down, and returns the place behind it.
+    #[inline(always)]
+    fn term(&mut self, term: Term, at: usize, depth: usize) -> usize {
+        let at = self.room(at);
+        if at == FAILED {
+            return FAILED;
+        }
+        if let Some(value) = term.small() {
+            return match Token::int(value) {
+                Some(token) => self.put(at, token),
+                None => self.other(term, at, depth),
+            };
+        }
+        if term.atom_index().is_some() {
+            return match atoms::from_machine(self.env, term) {
+                Some(atom) => self.put(at, Token::atom(atom)),
+                None => self.fail(rare::no_more()),
+            };
+        }
+        self.parts(term, at, depth)
+    }
+
+    /// Works as [`Stage::term`], for a term of several words. Its stack space is needed at every level of a deep term.
+    #[inline(never)]
+    fn parts(&mut self, term: Term, at: usize, depth: usize) -> usize {
+        match words::see(term) {
+            Seen::Tuple(_) | Seen::Cell(..) | Seen::Map(_) if depth >= DEEP => {
+                self.other(term, at, depth)
+            }
+            Seen::Tuple(elements) => {
+                let mut at = self.put(at, Token::tuple(elements.len()));
+                for &element in elements {
+                    at = self.term(element, at, depth + 1);
+                }
+                at
+            }
+            Seen::Cell(..) => self.list(term, at, depth),
+            Seen::Map(map) => match shapes::known(self.env, map.keys, map.by_number) {
+                Some(keys) => self.map(&map, &keys, at, depth),
+                None => self.other(term, at, depth),
+            },
+            Seen::Binary(bytes) => self.binary(bytes, at),
+            Seen::Float(value) => {
+                let at = self.put(at, Token::float());
+                let value = Float::new(value).unwrap_or(Float::ZERO);
+                self.put_word(at, value.get().to_bits())
+            }
+            Seen::Other => self.other(term, at, depth),
+        }
+    }
+
+    /// Writes a binary in the heap, which is short.
+    #[inline(always)]
+    fn binary(&mut self, bytes: &[u8], at: usize) -> usize {
+        let Some(head) = Token::binary(bytes.len()).filter(|_| bytes.len() <= SHORT) else {
+            self.flush(at);
+            self.out.binary(bytes);
+            return 0;
+        };
+        let at = self.put(at, head);
+        if !bytes.is_empty() {
+            // SAFETY: STAGE: as many words as hold the bytes are on the stage.
+            unsafe { words::write_short(self.to(at).cast(), bytes) };
+        }
+        at + bytes.len()
+    }
+
+    #[inline(never)]
+    fn map(&mut self, map: &Pairs<'_>, keys: &Keys, at: usize, depth: usize) -> usize {
+        let places = (0..map.keys.len()).map(|place| match map.by_number {
+            true => keys.places[place].into(),
+            false => place,
+        });
+        if let Some(shape) = keys.shape {
+            let mut at = self.put(at, Token::shape(shape));
+            for place in places {
+                at = self.term(map.values[place], at, depth + 1);
+            }
+            return at;
+        }
+        let mut at = self.put(at, Token::map(map.keys.len()));
+        for place in places {
+            at = self.term(map.keys[place], at, depth + 1);
+            at = self.term(map.values[place], at, depth + 1);
+        }
+        at
+    }
+
+    /// Writes a list, as a string if all of it are bytes, since every term has one form only.
+    #[inline(never)]
+    fn list(&mut self, list: Term, at: usize, depth: usize) -> usize {
+        let (mut length, mut rest, mut is_string) = (0, list, true);
+        while let Seen::Cell(head, tail) = words::see(rest) {
+            is_string &= matches!(head.small(), Some(0..=255));
+            length += 1;
+            rest = tail;
+        }
+        let is_proper = rest == atoms::nil(self.env);
+        let head = match is_proper {
+            true if is_string => return self.string(list, length, at),
+            true => Token::list(length),
+            false => Token::improper(length),
+        };
+        let (mut at, mut left) = (self.put(at, head), list);
+        while let Seen::Cell(head, tail) = words::see(left) {
+            at = self.term(head, at, depth + 1);
+            if at == FAILED {
+                return FAILED;
+            }
+            left = tail;
+        }
+        match is_proper {
+            true => at,
+            false => self.term(rest, at, depth + 1),
+        }
+    }
+
+    #[inline(always)]
+    fn string(&mut self, list: Term, length: usize, at: usize) -> usize {
+        let (mut at, mut left) = (self.put(at, Token::string(length)), list);
+        while let Seen::Cell(head, tail) = words::see(left) {
+            at = self.room(at);
+            // SAFETY: STAGE: a term may begin here, and this takes a byte.
+            unsafe { self.to(at).write(head.small().unwrap_or(0) as u8) };
+            at += 1;
+            left = tail;
+        }
+        at
+    }
+
+    #[inline(always)]
+    fn pid(&mut self, pid: &Pid, at: usize) -> usize {
+        let word = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
+        let at = self.put(at, Token::pid());
+        let at = self.put_word(at, word(pid.node.id(), pid.id));
+        self.put_word(at, word(pid.serial, pid.creation))
+    }
+
+    /// Writes `[]`, a process, or what only the machine can tell.
+    #[inline(never)]
+    fn other(&mut self, term: Term, at: usize, depth: usize) -> usize {
+        if term == atoms::nil(self.env) && depth < MAX_DEPTH {
+            return self.put(at, Token::nil());
+        }
+        if let Some(id) = term.local_pid() {
+            return self.pid(&rare::local_pid(id), at);
+        }
+        self.flush(at);
+        match value::write(self.env, term, self.out, depth) {
+            Ok(()) => 0,
+            Err(error) => self.fail(error),
+        }
+    }
+}
