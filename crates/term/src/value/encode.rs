@@ -135,7 +135,8 @@ impl IntBytes {
     }
 }
 
-/// Returns the shape of a map, if it has one.
+/// Returns the shape of a map, if it has one. Not inlined: its stack space would be needed at every level of a deep term.
+#[inline(never)]
 fn shape_of(map: &Map) -> Option<&'static Shape> {
     if map.len() > MAX_SHAPE_KEYS {
         return None;
@@ -234,6 +235,7 @@ impl ValueWriter<'_> {
         self.terms(elements, depth)
     }
 
+    #[inline(never)]
     fn map(&mut self, map: &Map, depth: usize) -> Result<(), TooDeep> {
         if let Some(shape) = shape_of(map) {
             self.shape(shape);
