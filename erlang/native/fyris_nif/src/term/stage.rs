@@ -163,7 +163,8 @@ impl Stage<'_, '_> {
             Seen::Cell(..) => self.list(term, at, depth),
             Seen::Map(map) => match shapes::known(self.env, map.keys, map.by_number) {
                 Some(keys) => self.map(&map, &keys, at, depth),
-                None => self.other(term, at, depth),
+                None if value::are_sorted(self.env, map.keys) => self.sorted_map(&map, at, depth),
+                None => self.any_map(term, at, depth),
             },
             Seen::Binary(bytes) => self.binary(bytes, at),
             Seen::Float(value) => {
@@ -208,6 +209,36 @@ impl Stage<'_, '_> {
         for place in places {
             at = self.term(map.keys[place], at, depth + 1);
             at = self.term(map.values[place], at, depth + 1);
+        }
+        at
+    }
+
+    /// Writes a map whose keys are in exact order as they stand.
+    #[inline(never)]
+    fn sorted_map(&mut self, map: &Pairs<'_>, at: usize, depth: usize) -> usize {
+        let mut at = self.put(at, Token::map(map.keys.len()));
+        for (&key, &value) in map.keys.iter().zip(map.values) {
+            at = self.term(key, at, depth + 1);
+            at = self.term(value, at, depth + 1);
+        }
+        at
+    }
+
+    /// Writes a map whose pairs are to be sorted.
+    #[inline(never)]
+    fn any_map(&mut self, map: Term, at: usize, depth: usize) -> usize {
+        let pairs = match value::ordered(self.env, map, depth + 1) {
+            Ok(pairs) => pairs,
+            Err(error) => return self.fail(error),
+        };
+        let shape = shapes::shape_of(self.env, pairs.iter().map(|pair| pair.0));
+        let head = shape.map_or_else(|| Token::map(pairs.len()), Token::shape);
+        let mut at = self.put(at, head);
+        for (key, value) in pairs {
+            if shape.is_none() {
+                at = self.term(key, at, depth + 1);
+            }
+            at = self.term(value, at, depth + 1);
         }
         at
     }
@@ -262,7 +293,7 @@ impl Stage<'_, '_> {
         self.put_word(at, word(pid.serial, pid.creation))
     }
 
-    /// Writes `[]`, a process, or what only the machine can tell.
+    /// Writes `[]`, a process, a map of many keys, or what only the machine can tell.
     #[inline(never)]
     fn other(&mut self, term: Term, at: usize, depth: usize) -> usize {
         if term == atoms::nil(self.env) && depth < MAX_DEPTH {
@@ -270,6 +301,9 @@ impl Stage<'_, '_> {
         }
         if let Some(id) = term.local_pid() {
             return self.pid(&rare::local_pid(id), at);
+        }
+        if depth < DEEP && self.env.map_size(term).is_some() {
+            return self.any_map(term, at, depth);
         }
         self.flush(at);
         match value::write(self.env, term, self.out, depth) {

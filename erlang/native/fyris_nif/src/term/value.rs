@@ -5,9 +5,9 @@ use fyris_term::value::ValueWriter;
 use smallvec::SmallVec;
 
 use super::{Result, deeper, keep, key, rare, share};
-use crate::shapes::{self, Keys};
+use crate::shapes;
 use crate::sys::{Env, ErlNifTermType as Kind, Term};
-use crate::words::{self, Pairs};
+use crate::words::{self, Seen};
 
 /// Pairs of a map that need no allocation to be sorted.
 const FEW: usize = 32;
@@ -92,26 +92,18 @@ fn tuple(env: Env, term: Term, out: &mut ValueWriter<'_>, depth: usize) -> Resul
 #[inline(never)]
 fn list(env: Env, term: Term, out: &mut ValueWriter<'_>, depth: usize) -> Result<()> {
     let depth = deeper(depth)?;
-    let (mut length, mut rest) = (0, term);
-    let mut bytes: SmallVec<[u8; 128]> = SmallVec::new();
+    let (mut length, mut rest, mut is_string) = (0, term, true);
     while let Some((head, tail)) = env.cell(rest) {
-        if bytes.len() == length
-            && let Some(byte @ 0..=255) = head.small()
-        {
-            bytes.push(byte as u8);
-        }
+        is_string &= matches!(head.small(), Some(0..=255));
         length += 1;
         rest = tail;
     }
     let proper = env.is_nil(rest);
     match (proper, length) {
         (true, 0) => out.nil(),
-        (true, _) if bytes.len() == length => out.string(&bytes),
+        (true, _) if is_string => return string(env, term, length, out),
         (true, _) => out.begin_list(length),
         (false, _) => out.begin_improper(length),
-    }
-    if proper && bytes.len() == length {
-        return Ok(());
     }
     let mut rest = term;
     while let Some((head, tail)) = env.cell(rest) {
@@ -124,15 +116,22 @@ fn list(env: Env, term: Term, out: &mut ValueWriter<'_>, depth: usize) -> Result
     write(env, rest, out, depth)
 }
 
+/// Writes a list of bytes.
+#[inline(never)]
+fn string(env: Env, list: Term, length: usize, out: &mut ValueWriter<'_>) -> Result<()> {
+    let (mut bytes, mut rest) = (Vec::with_capacity(length), list);
+    while let Some((head, tail)) = env.cell(rest) {
+        bytes.push(head.small().unwrap_or(0) as u8);
+        rest = tail;
+    }
+    out.string(&bytes);
+    Ok(())
+}
+
 /// Writes a map, its pairs in exact order of the keys.
 #[inline(never)]
 fn map(env: Env, term: Term, out: &mut ValueWriter<'_>, depth: usize) -> Result<()> {
     let depth = deeper(depth)?;
-    if let Some(map) = words::read_map(term)
-        && let Some(keys) = shapes::known(env, map.keys, map.by_number)
-    {
-        return with_keys(env, (&map, &keys), out, depth);
-    }
     // Not on the stack, where it would be once for every level.
     let pairs = ordered(env, term, depth)?;
     if let Some(shape) = shapes::shape_of(env, pairs.iter().map(|pair| pair.0)) {
@@ -147,32 +146,9 @@ fn map(env: Env, term: Term, out: &mut ValueWriter<'_>, depth: usize) -> Result<
     })
 }
 
-/// Works as [`map`], of a map whose keys are known, where it is.
-fn with_keys(
-    env: Env,
-    (map, keys): (&Pairs<'_>, &Keys),
-    out: &mut ValueWriter<'_>,
-    depth: usize,
-) -> Result<()> {
-    let places = 0..map.keys.len();
-    let mut places = places.map(|place| match map.by_number {
-        true => keys.places[place].into(),
-        false => place,
-    });
-    if let Some(shape) = keys.shape {
-        out.begin_shape(shape);
-        return places.try_for_each(|at| write(env, map.values[at], out, depth));
-    }
-    out.begin_map(map.keys.len());
-    places.try_for_each(|at| {
-        write(env, map.keys[at], out, depth)?;
-        write(env, map.values[at], out, depth)
-    })
-}
-
 /// Returns the pairs of a map in exact order of the keys.
 #[inline(never)]
-fn ordered(env: Env, term: Term, depth: usize) -> Result<Vec<Pair>> {
+pub(super) fn ordered(env: Env, term: Term, depth: usize) -> Result<Vec<Pair>> {
     let mut pairs = Vec::with_capacity(env.map_size(term).unwrap_or(0));
     env.pairs(term, |key, value| {
         pairs.push((key, value));
@@ -197,12 +173,26 @@ fn simple<'t>(env: Env, key: Term) -> Option<Simple<'t>> {
     if key.atom_index().is_some() {
         return key::atom_name(env, key).map(Simple::Atom);
     }
-    env.binary(key).map(Simple::Binary)
+    match words::see(key) {
+        Seen::Binary(bytes) => Some(Simple::Binary(bytes)),
+        _ => env.binary(key).map(Simple::Binary),
+    }
+}
+
+/// Returns whether the keys are known to be in exact order.
+pub(super) fn are_sorted<'t>(env: Env, keys: impl IntoIterator<Item = &'t Term>) -> bool {
+    let mut last = None;
+    keys.into_iter().all(|&key| {
+        let key = simple(env, key);
+        let is_behind = last.as_ref() < key.as_ref() && key.is_some();
+        last = key;
+        is_behind
+    })
 }
 
 #[inline(never)]
 fn sort(env: Env, pairs: &mut [Pair], depth: usize) -> Result<()> {
-    if pairs.len() < 2 {
+    if are_sorted(env, pairs.iter().map(|(key, _)| key)) {
         return Ok(());
     }
     let simple: Option<SmallVec<[(Simple<'_>, Pair); FEW]>> = pairs
@@ -210,11 +200,9 @@ fn sort(env: Env, pairs: &mut [Pair], depth: usize) -> Result<()> {
         .map(|&pair| Some((simple(env, pair.0)?, pair)))
         .collect();
     if let Some(mut simple) = simple {
-        if !simple.is_sorted_by(|a, b| a.0 < b.0) {
-            simple.sort_unstable_by(|a, b| a.0.cmp(&b.0));
-            let sorted = pairs.iter_mut().zip(simple);
-            sorted.for_each(|(to, (_, pair))| *to = pair);
-        }
+        simple.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+        let sorted = pairs.iter_mut().zip(simple);
+        sorted.for_each(|(to, (_, pair))| *to = pair);
         return Ok(());
     }
     let keyed: Result<Vec<_>> = pairs
