@@ -54,6 +54,7 @@ dump_sum_skips_objects  |                    | -p fyris --test dump -- round_tri
 dump_inflates_anew      |                    | -p fyris --test dump -- compressed_objects_share
 dump_forgets_permissions |                   | -p fyris --lib dump::file
 hash_scan_unsorted      |                    | -p fyris-index --test hash_conformance
+store_bag_back_forwards |                    | -p fyris --test select one_order
 query_key_by_order      |                    | -p fyris-query --test properties bytes_and_terms
 query_prefilter_is_all  |                    | -p fyris-query --test properties the_prefilter
 query_plan_open_end     |                    | -p fyris-query --test plans

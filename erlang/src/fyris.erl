@@ -616,7 +616,9 @@ member(Table, Key) ->
 
 %% @doc Returns all objects; those of an `ordered_set' in the order of keys.
 %%
-%% Not a snapshot: each object that is there throughout comes once, others may come.
+%% In other types from the last key that {@link next/2} comes to back to the first, the objects of a key in the order in
+%% which they were inserted; {@link select/2} and {@link match/2} have the same order. Not a snapshot: each object that
+%% is there throughout comes once, others may come.
 %% ```
 %% > T = fyris:new(numbers, [ordered_set]).
 %% > fyris:insert(T, [{2, two}, {1, one}]).
@@ -629,8 +631,7 @@ tab2list(Table) ->
 
 objects(Table) ->
     %% From the back, since the list is built from its end.
-    Back = fyris_nif_type(Table) =:= ordered_set,
-    slices(Table, fyris_nif:cursor(Table, Back), []).
+    slices(Table, fyris_nif:cursor(Table, true), []).
 
 slices(Table, Cursor, Tail) ->
     case fyris_nif:slice(Table, Cursor, Tail) of
@@ -645,8 +646,9 @@ fyris_nif_type(Table) ->
 
 %% @doc Folds a fun over all objects; in an `ordered_set' in ascending order of keys. Returns the last accumulator.
 %%
-%% The table is fixed meanwhile. The fun may change the table; in an `ordered_set' it then sees its own changes ahead,
-%% in other types it may see an object as it was.
+%% In other types in the order of {@link next/2}, the objects of a key in the order in which they were inserted. The
+%% table is fixed meanwhile. The fun may change the table; in an `ordered_set' it then sees its own changes ahead, in
+%% other types it may see an object as it was.
 %% ```
 %% > T = fyris:new(numbers, []).
 %% > fyris:insert(T, [{1, one}, {2, two}]).
@@ -660,7 +662,8 @@ foldl(Fun, Acc, Table) ->
 
 %% @doc Folds a fun over all objects; in an `ordered_set' in descending order of keys. Returns the last accumulator.
 %%
-%% Otherwise as {@link foldl/3}.
+%% In other types from key to key as {@link foldl/3}, but of the objects of a key the newest first. Otherwise as
+%% {@link foldl/3}.
 %% ```
 %% > T = fyris:new(numbers, [ordered_set]).
 %% > fyris:insert(T, [{1, one}, {2, two}]).
@@ -851,8 +854,8 @@ prev_lookup(Table, Key) ->
 
 %% @doc Returns the objects in a slot, from 0, or ``'$end_of_table' '' one past the last slot.
 %%
-%% Slot N of an `ordered_set' is its N-th object; in other types it is a bucket. For traversals by number of a table
-%% that does not change meanwhile.
+%% Slot N of an `ordered_set' is its N-th object; in other types it is a bucket. One after another they have the objects
+%% in the order of {@link foldl/3}. For traversals by number of a table that does not change meanwhile.
 %%
 %% Fails with `badarg' if the slot is no integer, or is further beyond.
 %% ```
@@ -870,7 +873,9 @@ slot(Table, Slot) ->
 %% ---------------------------------------------------------------------------
 %% Match specifications
 
-%% @doc Returns what a match specification makes of the objects, in a list; in an `ordered_set' in the order of keys.
+%% @doc Returns what a match specification makes of the objects, in a list; in an `ordered_set' in the order of keys, in
+%% other types in the order of {@link tab2list/1}; but keys that it names come one after another, in an order of their
+%% own.
 %%
 %% For each object the first clause counts whose head and guards match. A guard that fails is no match; a body that
 %% fails gives ``'EXIT' ''. Keys that the heads and guards name, and ranges of them in an `ordered_set', are looked up
@@ -892,7 +897,8 @@ select(Table, Spec) ->
 %% or ``'$end_of_table' '' if there is none.
 %%
 %% The continuation is ``'$end_of_table' '' if it is known that there are no more. It belongs to the table, not to its
-%% name. In an `ordered_set' there are `Limit' results as long as that many are left.
+%% name. In an `ordered_set' there are `Limit' results as long as that many are left. In other types the chunks go on
+%% from key to key as {@link next/2} does, and in each chunk the results are in the order of {@link select/2}.
 %%
 %% Fails with `badarg' if the match specification is malformed; if the limit is no positive integer.
 %% ```

@@ -84,12 +84,11 @@ pub trait Index<E: Entry>: Send + Sync {
         f: impl FnOnce(Option<E>) -> (Action<E>, R),
     ) -> R;
 
-    /// Appends the entries of a range, from its beginning in the index's order; returns whether there may be more.
+    /// Appends the entries of a range, in the index's order; returns whether there may be more.
     ///
     /// All of them if it returns `false`; otherwise at least `want` of them and at least one, and the last one appended
     /// is a place to go on from: every entry of the range at or before it in the index's order has been appended, none
-    /// behind it has. With `want` 1 they come in the index's order; without an order of keys, other scans need not
-    /// sort what they append but for the last entry.
+    /// behind it has.
     ///
     /// Keys that bound the range need not be in the index: the order is a property of keys alone, so that a cursor,
     /// which is a key, survives growth, shrinking and the deletion of the key it names.
@@ -158,7 +157,8 @@ pub trait Index<E: Entry>: Send + Sync {
         self.len()
     }
 
-    /// Appends the entries of one slot: of a bucket, or the `slot`-th entry, which takes O(slot).
+    /// Appends the entries of one slot: of a bucket, or the `slot`-th entry, which takes O(slot). Those of all slots,
+    /// one slot after another, are in the index's order.
     fn slot(&self, slot: usize, pin: &impl Guard, out: &mut Batch<E>) {
         let mut batch = Batch::new();
         self.scan(

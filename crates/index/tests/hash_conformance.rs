@@ -75,3 +75,12 @@ fn keys_of_one_hash_follow_each_other() {
     }
     assert!(index.next_entry(at.as_ref(), &pin).is_none());
 }
+
+#[test]
+fn keys_of_one_hash_keep_their_order_under_changes() {
+    use std::hash::BuildHasherDefault;
+
+    conformance::scans_under_changes(|| {
+        HashIndex::<conformance::Object, _>::with_hasher(BuildHasherDefault::<Few>::default())
+    });
+}

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use fyris_index::ordered::Stats;
 use fyris_index::reclaim::{check, pin};
-use fyris_index::{Action, Batch, Entry, Index, InlineMap, Ordered, OrderedIndex};
+use fyris_index::{Action, Batch, Entry, HashIndex, Index, InlineMap, Ordered, OrderedIndex};
 use fyris_sync::thread::spawn;
 use models::{Chosen, Handle, add, get, put, remove};
 
@@ -219,6 +219,68 @@ fn a_leaf_that_writers_wait_for_splits_and_joins_again() {
     });
     let [.., splits, joins] = SEEN.sums();
     assert!(splits > 0 && joins > 0, "{splits} {joins}");
+}
+
+type Table = HashIndex<Handle, Chosen>;
+
+/// Returns the `n`-th of some keys of which two share each tag.
+fn paired(n: u64) -> u64 {
+    key(n / 2) ^ n % 2
+}
+
+/// Returns the keys by scans of `want`, or for 0 from key to key. Hashes are keys here, so they come in order.
+fn in_hash_order(index: &Table, want: usize) -> Vec<u64> {
+    let (mut keys, mut batch) = (Vec::new(), Batch::new());
+    loop {
+        let pin = pin();
+        if want == 0 {
+            batch.extend(index.next_entry(keys.last(), &pin));
+        } else {
+            let after = keys.last().map_or(Bound::Unbounded, Bound::Excluded);
+            index.scan((after, Bound::Unbounded), want, &pin, &mut batch);
+        }
+        if batch.is_empty() {
+            return keys;
+        }
+        keys.extend(batch.drain(..).map(|entry| *entry.key()));
+        assert!(keys.is_sorted_by(|a, b| a < b), "each once: {keys:?}");
+    }
+}
+
+#[test]
+fn a_hash_table_keeps_its_order_while_it_grows_and_shrinks() {
+    check(SCHEDULES, || {
+        let index = Arc::new(Table::default());
+        (0..5).for_each(|n| put(&*index, paired(n), 1));
+        let small = index.memory();
+        together(
+            &index,
+            &[
+                |index| {
+                    (5..14).for_each(|n| put(index, paired(n), 1));
+                    (5..14).for_each(|n| remove(index, paired(n)));
+                },
+                |index| {
+                    // It shares the tag of one that stays, and goes to another slot, since 2 takes its own.
+                    for _ in 0..3 {
+                        remove(index, paired(1));
+                        put(index, 2, 1);
+                        put(index, paired(1), 2);
+                        remove(index, 2);
+                    }
+                },
+                |index| {
+                    for want in [1, 0, 4] {
+                        let keys = in_hash_order(index, want);
+                        let stays = |n: u64| keys.contains(&paired(n));
+                        assert!([0, 2, 3, 4].into_iter().all(stays), "{keys:?}");
+                    }
+                },
+            ],
+        );
+        assert_eq!(in_hash_order(&index, 1).len(), 5);
+        assert!(index.memory() > small, "it has grown");
+    });
 }
 
 type Inline = InlineMap<u64, u64, Chosen>;

@@ -13,6 +13,9 @@ pub(crate) trait KeyKind: Send + Sync + 'static {
     /// The key type.
     type Key: ?Sized + Eq + Ord + Hash + TreeKey + 'static;
 
+    /// Whether the table's order is the order of keys.
+    const ORDERED: bool;
+
     /// Returns the part of an encoded key that counts.
     fn of(key: &KeyBuf) -> &Self::Key;
 
@@ -39,6 +42,8 @@ pub(crate) enum Order {}
 impl KeyKind for Exact {
     type Key = ExactKey;
 
+    const ORDERED: bool = false;
+
     #[inline]
     fn of(key: &KeyBuf) -> &ExactKey {
         ExactKey::new(key.bytes())
@@ -63,6 +68,8 @@ impl KeyKind for Exact {
 
 impl KeyKind for Order {
     type Key = OrderKey;
+
+    const ORDERED: bool = true;
 
     #[inline]
     fn of(key: &KeyBuf) -> &OrderKey {

@@ -2,6 +2,9 @@
 
 mod common;
 
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use common::{float, int, key_of, tuple};
 use fyris::{
     Chunk, Error, Machine, MatchSpec, Options, Owner, Protection, Store, Table, TableType,
@@ -55,7 +58,8 @@ fn filled(owner: &Owner, kind: TableType, count: i64) -> Table {
     table
 }
 
-/// Returns results in the order of an `ordered_set`; elsewhere sorted, since they come in any order.
+/// Returns results in the order of an `ordered_set`; elsewhere sorted, since keys that a specification names come in
+/// another order than that of the table.
 fn in_order(table: &Table, mut results: Vec<Term>) -> Vec<Term> {
     if table.table_type() != TableType::OrderedSet {
         results.sort_by(Term::cmp_exact);
@@ -154,6 +158,104 @@ fn chunks_make_up_the_whole() {
             table.select_limit(&spec("[]"), 0),
             Err(Error::BadArgument(_))
         ));
+    }
+}
+
+/// Returns the objects of each key, from key to key.
+fn walked(table: &Table) -> Vec<Term> {
+    let mut objects = Vec::new();
+    let mut at = table.first_lookup().unwrap();
+    while let Some((key, found)) = at {
+        objects.extend(found);
+        at = table.next_lookup(&key).unwrap();
+    }
+    objects
+}
+
+#[test]
+fn all_traversals_have_one_order() {
+    let whole = spec("[{'$1', [], ['$1']}]");
+    let owner = owner();
+    for kind in KINDS {
+        for count in [1, 7, 100, 1500] {
+            let table = filled(&owner, kind, count);
+            let (all, all_by) = (walked(&table), |query: fyris::Query| {
+                let mut query = query;
+                query.run().unwrap();
+                query.take()
+            });
+            assert_eq!(table.tab2list().unwrap(), all, "{kind:?} of {count}");
+            assert_eq!(table.select(&whole).unwrap(), all);
+            assert_eq!(all_by(table.query(&whole).threads(2)), all);
+            let iterated: Result<Vec<Term>, Error> = table.iter().collect();
+            assert_eq!(iterated.unwrap(), all);
+            let slots = (0..).map_while(|slot| table.slot(slot).unwrap());
+            assert_eq!(slots.flatten().collect::<Vec<_>>(), all);
+            for limit in [1, 10, 999] {
+                let first = table.select_limit(&whole, limit).unwrap();
+                assert_eq!(chunks(first, limit), all);
+            }
+            // From a bag, the keys in the same order, and of each the newest object first.
+            let newest_first = all.chunk_by(|a, b| key_of(a, 1) == key_of(b, 1));
+            let newest_first = newest_first.flat_map(|of_key| of_key.iter().rev().cloned());
+            let found = all_by(table.query(&whole).newest_first());
+            assert_eq!(found, newest_first.collect::<Vec<_>>());
+        }
+    }
+}
+
+/// Returns all objects of a table in several ways, each in the order of `walked`.
+fn traversals(table: &Table, whole: &MatchSpec, limit: usize) -> [Vec<Term>; 5] {
+    let mut query = table.query(whole).threads(2);
+    query.run().unwrap();
+    let iterated: Result<Vec<Term>, Error> = table.iter().collect();
+    [
+        walked(table),
+        table.tab2list().unwrap(),
+        query.take(),
+        iterated.unwrap(),
+        chunks(table.select_limit(whole, limit).unwrap(), limit),
+    ]
+}
+
+#[test]
+fn what_stays_keeps_its_order_while_a_table_grows_and_shrinks() {
+    let whole = spec("[{'$1', [], ['$1']}]");
+    let owner = owner();
+    for kind in KINDS {
+        let table = filled(&owner, kind, 60);
+        let steady = walked(&table);
+        let stays: HashSet<Term> = steady.iter().cloned().collect();
+        // So that a walk goes on from a key that is gone.
+        table.safe_fixtable(true).unwrap();
+        let stop = AtomicBool::new(false);
+        std::thread::scope(|s| {
+            s.spawn(|| {
+                for _ in 0..4 {
+                    let others = || (0..1500).map(|n| tuple([int(-1 - n), int(n)]));
+                    others().for_each(|object| table.insert(&object).unwrap());
+                    others()
+                        .for_each(|object| table.delete_key(&key_of(&object, 1).unwrap()).unwrap());
+                }
+                // Relaxed: a flag; nothing is read because of it.
+                stop.store(true, Ordering::Relaxed);
+            });
+            let mut limit = 1;
+            // Relaxed: as above.
+            while !stop.load(Ordering::Relaxed) || limit < 100 {
+                for mut found in traversals(&table, &whole, limit) {
+                    let keys: Vec<Term> = found.iter().filter_map(|o| key_of(o, 1)).collect();
+                    let keys: Vec<Term> =
+                        keys.chunk_by(|a, b| a == b).map(|k| k[0].clone()).collect();
+                    let once: HashSet<&Term> = keys.iter().collect();
+                    assert_eq!(once.len(), keys.len(), "no key twice");
+                    found.retain(|object| stays.contains(object));
+                    assert_eq!(found, steady, "{kind:?} by {limit}");
+                }
+                limit = limit * 7 % 1009;
+            }
+        });
+        table.safe_fixtable(false).unwrap();
     }
 }
 

@@ -1,5 +1,6 @@
 //! Scans: each entry of a range once, in any number of steps, whatever others do meanwhile.
 
+use std::collections::HashSet;
 use std::ops::Bound::{self, Excluded, Included, Unbounded};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -93,8 +94,25 @@ fn config() -> ProptestConfig {
     }
 }
 
+/// Returns the keys as a walk from entry to entry meets them.
+fn walked(index: &impl Index<Object>) -> Vec<u64> {
+    let mut last = None;
+    let next = std::iter::from_fn(|| {
+        last = index.next_entry(last.as_ref(), &pin()).map(|e| *e.key());
+        last
+    });
+    next.collect()
+}
+
+/// Returns the keys of all slots, one slot after another.
+fn slotted(index: &impl Index<Object>) -> Vec<u64> {
+    let (pin, mut batch) = (pin(), Vec::new());
+    (0..index.slots()).for_each(|slot| index.slot(slot, &pin, &mut batch));
+    batch.iter().map(|e| *e.key()).collect()
+}
+
 /// Checks scans of an index without an order of keys, where a range has no meaning of its own, but any key, there or
-/// not, cuts the index in three.
+/// not, cuts the index in three; and that scans, walks and slots have one order.
 pub fn scans<I: Index<Object>>(make: impl Fn() -> I) {
     let keys = proptest::collection::btree_set(0u64..5000, 0..400);
     proptest!(config(), |(keys in keys, cut in 0u64..5000, want in 1usize..60)| {
@@ -105,6 +123,8 @@ pub fn scans<I: Index<Object>>(make: impl Fn() -> I) {
         prop_assert_eq!(at.len(), usize::from(keys.contains(&cut)));
         all.extend(at);
         all.extend(scanned(&index, (Excluded(cut), Unbounded), want));
+        prop_assert_eq!(&all, &walked(&index));
+        prop_assert_eq!(&all, &slotted(&index));
         all.sort_unstable();
         prop_assert_eq!(all, keys.into_iter().collect::<Vec<_>>());
     });
@@ -141,11 +161,12 @@ pub fn seeks<I: OrderedIndex<Object>>(make: impl Fn() -> I) {
     });
 }
 
-/// Checks that entries that are there throughout several scans come up in them once, while others come and go in
-/// numbers that make the index grow and shrink.
+/// Checks that entries that are there throughout several scans, or walks, come up in them once and always in the same
+/// order, and no key twice, while others come and go in numbers that make the index grow and shrink.
 pub fn scans_under_changes<I: Index<Object>>(make: impl Fn() -> I) {
-    under_changes(&make(), |index, want| {
-        scanned(index, (Unbounded, Unbounded), want)
+    under_changes(&make(), |index, want| match want % 4 {
+        3 => walked(index),
+        _ => scanned(index, (Unbounded, Unbounded), want),
     });
 }
 
@@ -162,6 +183,7 @@ fn under_changes<I: Index<Object>>(index: &I, scan: impl Fn(&I, usize) -> Vec<u6
     const STEADY: u64 = 300;
     let census = Census::new();
     (0..STEADY).for_each(|k| _ = put(index, &census, 2 * k, k, &pin()));
+    let order = scan(index, 50);
     let stop = AtomicBool::new(false);
     std::thread::scope(|s| {
         s.spawn(|| {
@@ -179,9 +201,10 @@ fn under_changes<I: Index<Object>>(index: &I, scan: impl Fn(&I, usize) -> Vec<u6
         while !stop.load(Ordering::Relaxed) || want < 4 {
             want = want % 50 + 1;
             let mut keys = scan(index, want);
+            let once: HashSet<u64> = keys.iter().copied().collect();
+            assert_eq!(once.len(), keys.len(), "no key comes twice");
             keys.retain(|k| k % 2 == 0);
-            keys.sort_unstable();
-            assert!(keys.iter().copied().eq((0..STEADY).map(|k| 2 * k)));
+            assert_eq!(keys, order, "by {want}");
         }
     });
 }

@@ -17,6 +17,7 @@ use std::ptr::with_exposed_provenance;
 use fyris_sync::atomic::{AtomicU64, Ordering};
 use fyris_sync::lock::lock_bit;
 use fyris_sync::reclaim::{Guard, PROTECT, Retire};
+use smallvec::SmallVec;
 
 use super::word::{LINK, handle, tag, word};
 #[cfg(not(any(fyris_small, loom, shuttle)))]
@@ -29,6 +30,17 @@ pub(super) const SLOTS: usize = if cfg!(any(fyris_small, loom, shuttle)) {
     7
 };
 const LAST: usize = SLOTS - 1;
+
+/// A sorting network: the pairs of places that, each put in order, one pair after another, put all in order.
+#[cfg(not(any(fyris_small, loom, shuttle)))]
+#[rustfmt::skip]
+const SORT: [(usize, usize); 16] = [
+    (0, 6), (2, 3), (4, 5), (0, 2), (1, 4), (3, 6), (0, 1), (2, 5),
+    (3, 4), (1, 2), (4, 6), (2, 3), (4, 5), (1, 2), (3, 4), (5, 6),
+];
+/// The same for small buckets.
+#[cfg(any(fyris_small, loom, shuttle))]
+const SORT: [(usize, usize); 3] = [(0, 2), (0, 1), (1, 2)];
 
 /// Header: a writer is at work.
 const LOCKED: u64 = 1;
@@ -165,6 +177,37 @@ impl Bucket {
             // SAFETY: as in `overflow`.
             bucket = unsafe { &*with_exposed_provenance(handle(last) as usize) };
         }
+    }
+
+    /// Shows `f` the words of the entries in the chain, in the order of their tags, and whether any two share one.
+    #[inline]
+    pub(super) fn in_order(&self, f: impl FnOnce(&[u64], bool)) {
+        let mut words: [u64; SLOTS] = std::array::from_fn(|i| self.load(i));
+        if tag(words[LAST]) == LINK {
+            let words = self.chain_in_order();
+            return f(
+                &words,
+                words.windows(2).any(|pair| tag(pair[0]) == tag(pair[1])),
+            );
+        }
+        // Without branches, half of which would be foreseen wrongly.
+        for (low, high) in SORT {
+            let pair = (words[low], words[high]);
+            (words[low], words[high]) = (pair.0.min(pair.1), pair.0.max(pair.1));
+        }
+        let empty: usize = words.iter().map(|&word| usize::from(word == 0)).sum();
+        let alike = |i: usize| (tag(words[i]) == tag(words[i + 1])) & (words[i] != 0);
+        let any_alike = (0..LAST).fold(false, |any, i| any | alike(i));
+        f(&words[empty..], any_alike);
+    }
+
+    /// Returns the words that [`Bucket::in_order`] shows, where there are overflow buckets.
+    #[cold]
+    fn chain_in_order(&self) -> SmallVec<[u64; 4 * SLOTS]> {
+        let mut words = SmallVec::new();
+        self.for_each(|word| words.push(word));
+        words.sort_unstable();
+        words
     }
 
     /// Returns the first slot of the chain whose word `wanted` accepts.
@@ -324,5 +367,26 @@ impl Drop for Locked<'_> {
     fn drop(&mut self) {
         // Release: pairs with the Acquire in `lock_bit` and in `header`.
         self.bucket.header.store(self.release, Ordering::Release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_come_in_order_whatever_slots_they_are_in() {
+        // A network that sorts all zeros and ones sorts everything.
+        for mask in 0..1u64 << SLOTS {
+            let bucket = Bucket::default();
+            for (i, slot) in bucket.words.iter().enumerate() {
+                // Relaxed: one thread.
+                slot.store(word(1 + (mask >> i & 1) as u16, 1), Ordering::Relaxed);
+            }
+            bucket.in_order(|words, _| {
+                assert_eq!(words.len(), SLOTS);
+                assert!(words.is_sorted(), "{mask:b}");
+            });
+        }
     }
 }

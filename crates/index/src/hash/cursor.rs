@@ -8,10 +8,8 @@
 use std::cmp::Ordering;
 use std::hash::{BuildHasher, Hash};
 
-use smallvec::SmallVec;
-
 use super::HashIndex;
-use super::bucket::{Bucket, SLOTS};
+use super::bucket::Bucket;
 use super::word::{tag, tag_of};
 use crate::{Batch, Entry};
 
@@ -19,16 +17,29 @@ impl<E: Entry, S: BuildHasher> HashIndex<E, S>
 where
     E::Key: Hash + Eq,
 {
-    /// Appends the entries of one bucket whose hashes are `from` or above. Returns where the next
+    /// Appends the entries of one bucket whose hashes are `from` or above, in no order. Returns where the next
     /// bucket begins, `None` after the last. The caller is pinned.
     ///
     /// An entry that is there throughout is appended exactly once, and no key twice.
     pub(crate) fn bucket_batch(&self, from: u64, out: &mut Batch<E>) -> Option<u64> {
+        self.batch(from, out, |bucket, out| {
+            bucket.for_each(|word| out.push(Self::entry(word)));
+        })
+    }
+
+    /// Works as [`Self::bucket_batch`], with the entries of the bucket read by `read`.
+    #[inline]
+    fn batch(
+        &self,
+        from: u64,
+        out: &mut Batch<E>,
+        read: impl FnOnce(&Bucket, &mut Batch<E>),
+    ) -> Option<u64> {
         let (table, bucket, before) = self.live(from);
         let begin = table.index(from) as u64;
         let shift = 64 - table.bits();
         let already = out.len();
-        bucket.for_each(|word| out.push(Self::entry(word)));
+        read(bucket, out);
         if begin << shift != from {
             // The cursor is from a larger table: the front of this range has been handed out.
             out.retain_from(already, |e| self.hash_of_entry(e) >= from);
@@ -40,8 +51,41 @@ where
         let end = begin + 1;
         (end < table.len() as u64).then_some(end << shift)
     }
+}
 
-    /// Appends the entries of all buckets that now cover what bucket `slot` of the root covered.
+impl<E: Entry, S: BuildHasher> HashIndex<E, S>
+where
+    E::Key: Hash + Ord,
+{
+    /// Works as [`Self::bucket_batch`]; the entries come in the order of (hash, key).
+    #[inline]
+    pub(super) fn ordered_batch(&self, from: u64, out: &mut Batch<E>) -> Option<u64> {
+        self.batch(from, out, |bucket, out| {
+            let already = out.len();
+            let mut any_alike = false;
+            // In a bucket tags are in the order of hashes.
+            bucket.in_order(|words, alike| {
+                out.extend(words.iter().map(|&word| Self::entry(word)));
+                any_alike = alike;
+            });
+            if cfg!(fyris_mutant = "hash_scan_unsorted") {
+                out[already..].reverse();
+            } else if any_alike {
+                out.truncate(already);
+                self.sorted_batch(bucket, out);
+            }
+        })
+    }
+
+    /// Appends the entries of a bucket, put in order by their hashes and keys.
+    #[cold]
+    fn sorted_batch(&self, bucket: &Bucket, out: &mut Batch<E>) {
+        let already = out.len();
+        bucket.for_each(|word| out.push(Self::entry(word)));
+        self.sort(&mut out[already..]);
+    }
+
+    /// Appends the entries of all buckets that now cover what bucket `slot` of the root covered, in order.
     pub(super) fn slot_batch(&self, slot: usize, out: &mut Batch<E>) {
         let table = self.root();
         if slot >= table.len() {
@@ -53,19 +97,14 @@ where
         let already = out.len();
         let mut from = Some(begin);
         while let Some(at) = from.filter(|at| end.is_none_or(|end| *at < end)) {
-            from = self.bucket_batch(at, out);
+            from = self.ordered_batch(at, out);
         }
         // A merged bucket covers more than was asked for.
         out.retain_from(already, |e| {
             end.is_none_or(|end| self.hash_of_entry(e) < end)
         });
     }
-}
 
-impl<E: Entry, S: BuildHasher> HashIndex<E, S>
-where
-    E::Key: Hash + Ord,
-{
     /// Returns the first entry after a key, in the order of (hash, key). The caller is pinned.
     pub(super) fn first_after(&self, after: Option<&E::Key>) -> Option<E> {
         let after = after.map(|key| (self.hash_of(key), key));
@@ -85,9 +124,8 @@ where
 
     /// Returns the first entry of a bucket whose hash is `from` or above, and that comes after `after`.
     ///
-    /// In a bucket tags are in the order of hashes: only entries with the tag of `from`, and those that share theirs
-    /// with another one, are looked at. If a key was taken out and put in again meanwhile, its former entry is an
-    /// answer as good as the present one.
+    /// Only entries with the tag of `from`, and those that share theirs with another one, are looked at. If a key was
+    /// taken out and put in again meanwhile, its former entry is an answer as good as the present one.
     fn first_of_bucket(
         &self,
         bucket: &Bucket,
@@ -96,31 +134,28 @@ where
         after: Option<(u64, &E::Key)>,
     ) -> Option<E> {
         let low = tag_of(from, window);
-        let mut words = SmallVec::<[u64; 2 * SLOTS]>::new();
-        bucket.for_each(|word| {
-            if tag(word) >= low {
-                words.push(word);
-            }
-        });
-        words.sort_unstable_by_key(|&word| tag(word));
-        let mut left = words.chunk_by(|&a, &b| tag(a) == tag(b));
-        let found = left.find_map(|same| {
-            if let [word] = *same
-                && tag(word) > low
-            {
-                return Some(Self::entry(word));
-            }
-            let entries = same.iter().map(|&word| Self::entry(word));
-            let ahead = entries.filter(|entry| {
-                let hash = self.hash_of_entry(entry);
-                hash >= from && after.is_none_or(|after| place(hash, entry, after).is_gt())
+        let mut found = None;
+        bucket.in_order(|words, _| {
+            let passed = words.iter().filter(|&&word| tag(word) < low).count();
+            let mut left = words[passed..].chunk_by(|&a, &b| tag(a) == tag(b));
+            found = left.find_map(|same| {
+                if let [word] = *same
+                    && tag(word) > low
+                {
+                    return Some(Self::entry(word));
+                }
+                let entries = same.iter().map(|&word| Self::entry(word));
+                let ahead = entries.filter(|entry| {
+                    let hash = self.hash_of_entry(entry);
+                    hash >= from && after.is_none_or(|after| place(hash, entry, after).is_gt())
+                });
+                ahead.min_by(|a, b| self.compare(a, b))
             });
-            ahead.min_by(|a, b| self.compare(a, b))
+            if let Some(next) = left.next() {
+                // A traversal from key to key wants to see what this one names next.
+                Self::entry(next[0]).prefetch();
+            }
         });
-        if let Some(next) = left.next() {
-            // A traversal from key to key wants to see what this one names next.
-            Self::entry(next[0]).prefetch();
-        }
         found
     }
 }

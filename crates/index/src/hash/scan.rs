@@ -1,8 +1,8 @@
 //! Scans: many buckets at a time, in the order of hashes.
 //!
-//! Buckets are read one behind another, which the processor foresees. Only the last bucket of a scan is put into
-//! order, because its last entry is where the next scan goes on; so the last entries are asked for beforehand. The
-//! first ones are, too, since they are looked at first.
+//! Buckets are read one behind another, which the processor foresees. Their entries are put in order by their tags
+//! alone but for those that share one. The entries at either end are prefetched: the first are looked at first, and the
+//! last is where the next scan goes on.
 
 use std::hash::{BuildHasher, Hash};
 use std::ops::Bound;
@@ -31,11 +31,11 @@ where
         let (from, to) = (self.point(from), self.point(to));
         let first = hash_at(from).unwrap_or(0);
         let last = hash_at(to).unwrap_or(u64::MAX);
-        let (already, mut bucket_at) = (out.len(), out.len());
+        let already = out.len();
         let mut at = first;
         loop {
             let start = out.len();
-            let next = self.bucket_batch(at, out);
+            let next = self.ordered_batch(at, out);
             let begins = at == first && !matches!(from, Bound::Unbounded);
             let ends = !matches!(to, Bound::Unbounded) && next.is_none_or(|next| next > last);
             if begins || ends {
@@ -44,14 +44,8 @@ where
             if start - already < PREFETCHED || out.len() - already + PREFETCHED >= want {
                 out[start..].iter().for_each(Entry::prefetch);
             }
-            if out.len() > start {
-                bucket_at = start;
-            }
             let next = next.filter(|_| !ends);
             if (next.is_some() || want <= 1) && out.len() - already >= want.max(1) {
-                if !cfg!(fyris_mutant = "hash_scan_unsorted") {
-                    self.sort(&mut out[bucket_at..]);
-                }
                 return next.is_some();
             }
             let Some(next) = next else { return false };
@@ -108,9 +102,9 @@ where
         let mut bucket = Vec::new();
         let mut at = Some(hash);
         while let Some(from) = at.filter(|_| bucket.is_empty()) {
-            at = self.bucket_batch(from, &mut bucket);
+            at = self.ordered_batch(from, &mut bucket);
         }
-        bucket.into_iter().min_by(|a, b| self.compare(a, b))
+        bucket.first().copied()
     }
 
     pub(super) fn compare(&self, a: &E, b: &E) -> std::cmp::Ordering {

@@ -1,7 +1,8 @@
 //! First, next, last, previous, and the slots.
 //!
 //! Hash tables have an order too, that of hashes, and it is a property of keys alone: from a key
-//! that is there, or was while the table was fixed, the next one is found without any cursor.
+//! that is there, or was while the table was fixed, the next one is found without any cursor. Scans
+//! and slots have the same order.
 
 use std::ops::Bound;
 
@@ -101,7 +102,7 @@ impl<I: Index<Slot<Exact>>> Navigate<Exact> for TableData<Exact, I> {
         let mut undo = Undo::new(&self.commits, self.kind, pin);
         let (mut entries, mut contents) = (Vec::new(), Vec::new());
         self.index.slot(slot, pin, &mut entries);
-        self.hand_out(&mut entries, &mut undo, &mut contents);
+        self.hand_out(&mut entries, false, &mut undo, &mut contents);
         Ok(Some(contents))
     }
 

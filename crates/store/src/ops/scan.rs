@@ -76,11 +76,12 @@ where
     }
 
     /// Appends the objects, each by itself, of at least `want` keys of a span (of all its keys, if it has fewer), from
-    /// its beginning (with `back`, from its end), and takes the visited keys out of the span. Returns `false` at the
-    /// end of the span.
+    /// its beginning (with `back`, in an `ordered_set` from its end), and takes the visited keys out of the span.
+    /// Returns `false` at the end of the span.
     ///
-    /// In an `ordered_set` they come in order. A key's objects come together, in insertion order. There may
-    /// be no objects although more follow. List inserts behind the place of `undo` are undone in them.
+    /// They come in the table's order. A key's objects come together, in insertion order (with `back`, the newest
+    /// first). There may be no objects although more follow. List inserts behind the place of `undo` are undone in
+    /// them.
     pub(crate) fn scan_span(
         &self,
         span: &mut Span,
@@ -93,9 +94,9 @@ where
         let mut entries: Batch<Slot<K>> = Vec::with_capacity(want + want / 8);
         let more = self.scan(span.range::<K>(), back, want, pin, &mut entries);
         if let Some(last) = entries.last().filter(|_| more) {
-            span.leave(K::bytes(last.key()), back);
+            span.leave(K::bytes(last.key()), back && K::ORDERED);
         }
-        self.hand_out(&mut entries, undo, out);
+        self.hand_out(&mut entries, back, undo, out);
         more
     }
 }
@@ -106,32 +107,53 @@ where
     I: Index<Slot<K>>,
     Slot<K>: Entry<Key = K::Key>,
 {
-    /// Appends the objects, each by itself, of entries that were read at one step.
+    /// Appends the objects, each by itself, of entries that were read at one step; those of a key in insertion order,
+    /// or the newest first.
     pub(super) fn hand_out(
         &self,
         entries: &mut [Slot<K>],
+        newest_first: bool,
         undo: &mut Undo<'_>,
         out: &mut Vec<Content>,
     ) {
         let already = out.len();
         out.reserve(entries.len());
         for content in entries.iter_mut().filter_map(Slot::resolve) {
-            chain::each(content, |object| out.push(object));
+            append(content, newest_first, out);
         }
         if undo.is_due(&self.commits) {
             out.truncate(already);
-            self.hand_out_before(entries, undo, out);
+            self.hand_out_before(entries, newest_first, undo, out);
         }
     }
 
     /// Hands out resolved entries, as they were before the commits that are to be undone.
     #[cold]
-    fn hand_out_before(&self, entries: &[Slot<K>], undo: &mut Undo<'_>, out: &mut Vec<Content>) {
+    fn hand_out_before(
+        &self,
+        entries: &[Slot<K>],
+        newest_first: bool,
+        undo: &mut Undo<'_>,
+        out: &mut Vec<Content>,
+    ) {
         for entry in entries {
             let before = undo.before(&self.commits, K::bytes(entry.key()));
             if let Some(content) = before.unwrap_or(entry.resolved()) {
-                chain::each(content, |object| out.push(object));
+                append(content, newest_first, out);
             }
         }
+    }
+}
+
+/// Appends the objects of a key, each by itself.
+#[inline(always)]
+fn append(content: Content, newest_first: bool, out: &mut Vec<Content>) {
+    if !content.is_chain() {
+        return out.push(content);
+    }
+    let already = out.len();
+    chain::each(content, |object| out.push(object));
+    if newest_first && !cfg!(fyris_mutant = "store_bag_back_forwards") {
+        out[already..].reverse();
     }
 }

@@ -159,7 +159,10 @@ impl Table {
         }
         check_limit(saved.limit)?;
         let query = self.by_identity().query(spec).limit(saved.limit);
-        let query = if saved.back { query.reverse() } else { query };
+        let query = match saved.back {
+            true => query.reverse().newest_first(),
+            false => query,
+        };
         let scan = query.parts().0.of(saved.parts);
         Ok(Continuation(query.restored(scan, saved.results)))
     }

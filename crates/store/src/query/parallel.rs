@@ -34,7 +34,7 @@ pub(crate) fn pieces(scan: &Scan, view: &impl View, threads: usize, pin: &impl G
             whole => pieces.push(scan.of(vec![whole])),
         }
     }
-    if scan.is_back() {
+    if scan.goes_down() {
         pieces.reverse();
     }
     pieces

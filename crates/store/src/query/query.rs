@@ -92,6 +92,15 @@ impl Query {
         self
     }
 
+    /// Makes the query visit the objects of a key from the newest to the oldest, in a bag. To be called before the
+    /// first step.
+    ///
+    /// For callers whose lists grow at the front.
+    pub fn newest_first(mut self) -> Query {
+        self.work.scan = self.work.scan.newest_first();
+        self
+    }
+
     /// Makes the query only count the objects whose value is exactly `true`: `select_count`.
     pub fn counting(mut self) -> Query {
         self.work.verb = Verb::Count;
@@ -119,7 +128,7 @@ impl Query {
     }
 
     /// Sets the number of threads that [`Query::run`] uses for selecting and counting without a limit; the results are
-    /// the same, in an `ordered_set` in the same order.
+    /// the same, in the same order.
     pub fn threads(mut self, threads: usize) -> Query {
         self.work.threads = threads.max(1);
         self
@@ -266,7 +275,7 @@ impl Query {
         self.work.scan.is_done()
     }
 
-    /// Returns the results so far, which are then forgotten here. In an `ordered_set` they are in order.
+    /// Returns the results so far, in the order of [`Table::select`]; they are then forgotten here.
     pub fn take(&mut self) -> Vec<Term> {
         let rest = self.work.results.len().min(self.work.limit);
         let rest = self.work.results.split_off(rest);

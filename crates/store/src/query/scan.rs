@@ -43,6 +43,7 @@ pub(crate) enum Part {
 pub(crate) struct Scan {
     /// The nearest part is the last.
     parts: Vec<Part>,
+    /// In an ordered table: from the end. In others: of the objects of a key the newest comes first.
     back: bool,
     ordered: bool,
     whole: bool,
@@ -56,9 +57,8 @@ impl Scan {
     /// Returns a scan of disjoint parts in ascending order; with `back` they are visited from the end. `ordered` tells
     /// that objects come in the order of keys, so that the scan may stop behind any of them.
     pub(crate) fn new(mut parts: Vec<Part>, back: bool, ordered: bool, keypos: usize) -> Scan {
-        let back = back && ordered;
         let whole = parts == [Part::Span(Span::ALL)];
-        if !back {
+        if !(back && ordered) {
             parts.reverse();
         }
         Scan {
@@ -86,6 +86,14 @@ impl Scan {
         self
     }
 
+    /// Returns the scan with the newest object of each key first, in a table without an order of keys.
+    pub(crate) fn newest_first(self) -> Scan {
+        Scan {
+            back: self.back || !self.ordered,
+            ..self
+        }
+    }
+
     /// Returns a scan that visits the objects of a key together: for changes of a bag, each of which makes the key's
     /// chain anew.
     pub(crate) fn by_whole_keys(self) -> Scan {
@@ -105,9 +113,14 @@ impl Scan {
         self.visited
     }
 
-    /// Returns whether it goes down.
+    /// Returns whether it is a reversed one, or has the newest objects first.
     pub(crate) fn is_back(&self) -> bool {
         self.back
+    }
+
+    /// Returns whether it visits keys from the last to the first.
+    pub(crate) fn goes_down(&self) -> bool {
+        self.back && self.ordered
     }
 
     /// Returns whether it is of the whole table.
@@ -123,7 +136,7 @@ impl Scan {
     /// Returns the parts that are left, in ascending order.
     pub(crate) fn parts(&self) -> impl Iterator<Item = &Part> {
         let len = self.parts.len();
-        let place = move |n| if self.back { n } else { len - 1 - n };
+        let place = move |n| if self.goes_down() { n } else { len - 1 - n };
         (0..len).map(move |n| &self.parts[place(n)])
     }
 
@@ -184,25 +197,29 @@ impl Scan {
         pin: &impl Guard,
         records: &mut Vec<Content>,
     ) -> Rest {
-        match part {
-            Part::Key(key) => {
-                reader.get(&key, pin, |record| records.push(record));
-                Rest::Done
+        let (key, waiting) = match part {
+            Part::Key(key) => (key, None),
+            Part::Waiting { key, addresses } => (key, Some(addresses)),
+            Part::Span(mut span) => {
+                return match reader.scan(&mut span, self.back, want, pin, records) {
+                    true => Rest::More(span),
+                    false => Rest::End(span),
+                };
             }
-            Part::Waiting { key, addresses } => {
-                let waits = |record: &Content| addresses.binary_search(&record.bits()).is_ok();
-                reader.get(&key, pin, |record| {
-                    if waits(&record) {
-                        records.push(record);
-                    }
-                });
-                Rest::Done
+        };
+        let waits = |record: &Content| {
+            let addresses = waiting.as_ref();
+            addresses.is_none_or(|all| all.binary_search(&record.bits()).is_ok())
+        };
+        reader.get(&key, pin, |record| {
+            if waits(&record) {
+                records.push(record);
             }
-            Part::Span(mut span) => match reader.scan(&mut span, self.back, want, pin, records) {
-                true => Rest::More(span),
-                false => Rest::End(span),
-            },
+        });
+        if self.back {
+            records.reverse();
         }
+        Rest::Done
     }
 
     /// Returns the number of objects read that are visited in a step that is to visit `left`: all, unless keys of a bag

@@ -18,7 +18,8 @@ impl Table {
         Query::new(self, spec)
     }
 
-    /// `select/2`: returns the values of the objects that match. In term order in an `ordered_set`.
+    /// `select/2`: returns the values of the objects that match. In term order in an `ordered_set`; elsewhere in the
+    /// order of [`Table::next`], but of keys that the specification names one after another, in term order.
     ///
     /// # Consistency
     ///

@@ -6,7 +6,6 @@ use fyris_term::Term;
 use super::Table;
 use super::range::STEP;
 use crate::error::Result;
-use crate::ids::TableType;
 use crate::ops::Span;
 use crate::record::{Object, newest};
 use crate::view::{ReadMany, View};
@@ -43,7 +42,8 @@ impl Cursor {
         Cursor::default()
     }
 
-    /// Makes a cursor behind the last key, to move down; the same as [`Cursor::new`] except in an `ordered_set`.
+    /// Makes a cursor behind the last key of an `ordered_set`, to move down. In other tables it moves as
+    /// [`Cursor::new`], from key to key; but of the objects of a key the newest comes first.
     pub fn back() -> Cursor {
         Cursor {
             back: true,
@@ -51,8 +51,8 @@ impl Cursor {
         }
     }
 
-    /// Appends the objects of the next keys: of a few hundred, in a bag of a few. `false` when there are no more, and
-    /// nothing was appended.
+    /// Appends the objects of the next keys, in the order of [`Table::next`]: of a few hundred, in a bag of a few.
+    /// Returns `false` when there are no more, and nothing was appended.
     ///
     /// # Errors
     ///
@@ -64,14 +64,13 @@ impl Cursor {
         out: &mut Vec<Object<'g>>,
     ) -> Result<bool> {
         table.check_iteration("a scan")?;
-        let back = self.back && table.table_type() == TableType::OrderedSet;
         // A key of a bag may have any number of objects.
         let want = if table.table_type().is_bag() { 1 } else { STEP };
         let records = table.read_under(pin, |view, pin| {
             let (mut records, mut reader) = (Vec::new(), view.read_many(pin));
             while records.is_empty() && !self.ended {
                 let span = &mut self.span;
-                self.ended = !reader.scan(span, back, want, pin, &mut records);
+                self.ended = !reader.scan(span, self.back, want, pin, &mut records);
             }
             Ok(records)
         })?;

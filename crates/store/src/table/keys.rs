@@ -33,7 +33,8 @@ impl Table {
 
     /// `next/2`: returns the key after `key`. In an `ordered_set` the nearest above, whether `key` is there or not.
     ///
-    /// Repeated calls visit every key that is there throughout once, also while the table grows.
+    /// Repeated calls visit every key that is there throughout once, also while the table grows. Their order is that of
+    /// [`Table::tab2list`], [`Table::iter`] and [`Table::select`].
     ///
     /// # Errors
     ///
@@ -90,7 +91,8 @@ impl Table {
     }
 
     /// `slot/2`: returns the objects in slot `slot`, from 0; `None` exactly one past the last slot. In an
-    /// `ordered_set` slot I is the I-th object; elsewhere a bucket of the index.
+    /// `ordered_set` slot I is the I-th object; elsewhere a bucket of the index. All slots one after another have the
+    /// objects in the order of [`Table::next`].
     ///
     /// # Errors
     ///

@@ -117,8 +117,8 @@ pub(crate) trait ReadMany {
     /// Appends the objects of at least `want` keys of a span, each by itself, and takes these keys out of the span.
     /// Returns whether there may be more.
     ///
-    /// From the span's beginning; with `back`, where there is an order, from its end. The objects of a key come
-    /// together, in insertion order. There may be none although more follow.
+    /// From the span's beginning; with `back`, where there is an order of keys, from its end. The objects of a key come
+    /// together, in insertion order, with `back` the newest first. There may be none although more follow.
     fn scan(
         &mut self,
         span: &mut Span,

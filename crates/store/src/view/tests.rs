@@ -160,15 +160,20 @@ impl ReadMany for &Copied {
             Bound::Unbounded => self.keys.len(),
         };
         let mut places: Vec<usize> = (from..to).collect();
-        if back {
+        if back && self.ordered {
             places.reverse();
         }
         places.truncate(want);
-        let objects = places.iter().flat_map(|&place| &self.contents[place]);
-        out.extend(objects.copied());
+        for &place in &places {
+            let already = out.len();
+            out.extend_from_slice(&self.contents[place]);
+            if back {
+                out[already..].reverse();
+            }
+        }
         match places.last() {
             Some(&last) if places.len() < to - from => {
-                span.leave(&self.keys[last], back);
+                span.leave(&self.keys[last], back && self.ordered);
                 true
             }
             _ => false,
@@ -221,7 +226,7 @@ fn see(table: &Table, view: &impl View, pin: &LocalGuard) -> Seen {
                 false
             });
         }
-        in_order(table, seen)
+        seen
     };
     let whole = || vec![Part::Span(Span::ALL)];
     let pieces = crate::query::parallel::pieces(&scan(whole(), false), view, 2, pin);
@@ -233,7 +238,7 @@ fn see(table: &Table, view: &impl View, pin: &LocalGuard) -> Seen {
     Seen {
         scanned: visit(scan(whole(), false)),
         back: visit(scan(whole(), true)),
-        in_pieces: in_order(table, pieces.into_iter().flat_map(visit).collect()),
+        in_pieces: pieces.into_iter().flat_map(visit).collect(),
         of_keys: visit(scan(keys.collect(), false)),
         walked: walk(table, view, Step::First, |key| Step::Next(key), pin),
         walked_back: walk(table, view, Step::Last, |key| Step::Prev(key), pin),
@@ -257,15 +262,7 @@ fn walk(
             .expect("a step from a key that is there");
         keys.push(key);
     }
-    in_order(table, keys)
-}
-
-/// Returns terms in the order of the table or, where that leaves the order within a bucket open, in any one.
-fn in_order(table: &Table, mut terms: Vec<Term>) -> Vec<Term> {
-    if table.table_type() != TableType::OrderedSet {
-        terms.sort_by_key(Term::to_string);
-    }
-    terms
+    keys
 }
 
 fn fill(owner: &Owner, options: &Options) -> Table {

@@ -96,8 +96,8 @@ impl Verb {
             Verb::Count => query.counting(),
             Verb::Delete | Verb::MatchDelete => query.deleting(),
             Verb::Replace => query.replacing()?,
-            _ if back => query.reverse(),
-            _ => query,
+            _ if back => query.reverse().newest_first(),
+            _ => query.newest_first(),
         })
     }
 }
@@ -122,10 +122,8 @@ pub(super) fn query(env: Env, args: &[Term]) -> Reply {
     }
     let (spec, offered) = read_spec(env, args[1], verb)?;
     tables::with(env, args[0], |table, _| {
-        // Lists grow from their ends, so what is to be in order is found the other way round.
-        let ordered = table.table_type() == TableType::OrderedSet;
-        let back = ordered && verb != Verb::Reverse;
-        let mut query = verb.query(env, table, &spec, back)?;
+        // Lists grow at the front, so what is to be in order is found the other way round.
+        let mut query = verb.query(env, table, &spec, verb != Verb::Reverse)?;
         let (more, value) = slice(env, &mut query, verb, atoms::nil(env))?;
         if !more {
             return Ok(env.make_tuple(&[atoms::done(env), value]));
@@ -184,12 +182,7 @@ fn list_slice(env: Env, query: &mut Query, tail: Term) -> Result<(bool, Term), F
             false
         })?;
         let push = |tail, &value: &Term| maker.cell(value, tail);
-        let list = if query.table().table_type() == TableType::OrderedSet {
-            found.iter().fold(tail, push)
-        } else {
-            found.iter().rev().fold(tail, push)
-        };
-        Ok::<_, Fail>((more, list))
+        Ok::<_, Fail>((more, found.iter().fold(tail, push)))
     })?;
     let visited = (query.visited() - before) as usize;
     env.consume(PERCENT * visited.min(SLICE) / SLICE);
@@ -238,6 +231,7 @@ fn chunk_place<'t>(env: Env, term: Term) -> Result<&'t ChunkPlace, Fail> {
 fn chunk_slice(env: Env, mut place: Continuation, offered: &Arc<Offered>) -> Reply {
     // The resources of objects that are found now are kept until the reply refers to them (KEPT).
     let _pin = fyris::pin();
+    let kind = place.table().table_type();
     let more = place.step(SLICE)?;
     env.consume(PERCENT);
     if more {
@@ -248,7 +242,11 @@ fn chunk_slice(env: Env, mut place: Continuation, offered: &Arc<Offered>) -> Rep
         return Ok(atoms::end_of_table(env));
     }
     let Chunk { results, next } = chunk;
-    let results: Vec<Term> = results.iter().map(|value| term::make(env, value)).collect();
+    let mut results: Vec<Term> = results.iter().map(|value| term::make(env, value)).collect();
+    if kind != TableType::OrderedSet {
+        // In the order of `select/2`, which is the reverse of that from key to key.
+        results.reverse();
+    }
     let results = env.make_list(&results);
     let end = atoms::end_of_table(env);
     let (next, saved) = match next {

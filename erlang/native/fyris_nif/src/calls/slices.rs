@@ -20,7 +20,7 @@ const SLICE: usize = 512;
 /// The percentage of a process's time slice that a slice takes.
 const PERCENT: usize = 10;
 
-/// Implements `cursor(Table, Back)`: makes a cursor before the first key, or behind the last.
+/// Implements `cursor(Table, Back)`: makes a cursor before the first key, or as [`Cursor::back`].
 pub(super) fn cursor(env: Env, args: &[Term]) -> Reply {
     let back = super::boolean(env, args[1])?;
     tables::with(env, args[0], |table, _| {
@@ -39,7 +39,7 @@ pub(super) fn cursor(env: Env, args: &[Term]) -> Reply {
 /// when there are no more objects.
 ///
 /// A cursor from the front gives them in its order; one from the back the other way round, so that the slices of
-/// a whole `ordered_set`, each put in front of those before, are in term order.
+/// a whole table, each put in front of those before, are a list from the last object of the cursor to the first.
 pub(super) fn slice(env: Env, args: &[Term]) -> Reply {
     // SAFETY: resources of the type hold a `CursorPlace`.
     let place = unsafe { load::resource::<CursorPlace>(env, args[1], |kinds| kinds.cursor) };
