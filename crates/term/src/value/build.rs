@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::{Atom, MAX_DEPTH, Term};
 
 use super::error::{ValueError, ValueErrorKind};
+use super::fun::FunCode;
 use super::reader::{Reader, Result};
 use super::skip::bytes_behind;
 use super::{Shape, decode, tag};
@@ -86,6 +87,29 @@ pub trait Build {
     ) -> Option<Self::Out> {
         None
     }
+    /// Makes an integer of more than 64 bits from its bytes in two's complement, low ones first. `None` if it is made by
+    /// [`Build::other`].
+    fn big(&mut self, _bytes: &[u8]) -> Option<Self::Out> {
+        None
+    }
+    /// Makes an external fun: the numbers of the atoms of module and function, and the arity. `None` if it is made by
+    /// [`Build::other`].
+    fn external_fun(&mut self, _module: u32, _function: u32, _arity: u8) -> Option<Self::Out> {
+        None
+    }
+    /// Begins a closure of a number of captured values (which may be anything) that get their places afterwards, by
+    /// [`Build::put_captured`], in order, or never; `None` if it is made by [`Build::other`]. The creator is in the
+    /// order of [`Build::pid`].
+    fn begin_fun(
+        &mut self,
+        _code: &FunCode,
+        _creator: [u32; 4],
+        _captured: usize,
+    ) -> Option<Self::Out> {
+        None
+    }
+    /// Puts the captured value at its place, from 0, in a closure of [`Build::begin_fun`].
+    fn put_captured(&mut self, _fun: Self::Out, _at: usize, _value: Self::Out) {}
     /// Makes a big integer, bitstring, process identifier, port, reference or fun.
     fn other(&mut self, term: &Term) -> Self::Out;
 }
@@ -287,6 +311,8 @@ impl<'a, B: Build> Run<'a, '_, B> {
                 }
                 None => self.nowhere(),
             },
+            tag::BIG => self.big(at),
+            tag::FUN_EXTERNAL => self.external_fun(at),
             tag::NIL => (behind, self.builder.list(&[], None)),
             tag::STRING => match self.read(behind, Reader::counted) {
                 Some((end, bytes)) => (end, self.builder.string(bytes)),
@@ -297,6 +323,7 @@ impl<'a, B: Build> Run<'a, '_, B> {
                 Some((end, shape)) => self.shaped(end, shape, depth),
                 None => self.nowhere(),
             },
+            tag::FUN_LOCAL => self.fun(at, depth),
             tag::MAP | tag::TUPLE | tag::LIST | tag::IMPROPER => {
                 let Some((end, length)) = self.read(behind, Reader::length) else {
                     return self.nowhere();
@@ -325,6 +352,54 @@ impl<'a, B: Build> Run<'a, '_, B> {
             Some(pid) => (at + 17, pid),
             None => self.rare(at),
         }
+    }
+
+    #[inline(never)]
+    fn big(&mut self, at: usize) -> (usize, B::Out) {
+        let Some((end, bytes)) = self.read(at + 1, Reader::counted) else {
+            return self.nowhere();
+        };
+        match self.builder.big(bytes) {
+            Some(big) => (end, big),
+            None => self.rare(at),
+        }
+    }
+
+    #[inline(never)]
+    fn external_fun(&mut self, at: usize) -> (usize, B::Out) {
+        let parts = |reader: &mut Reader<'_>| Ok((reader.u32()?, reader.u32()?, reader.byte()?));
+        let Some((end, (module, function, arity))) = self.read(at + 1, parts) else {
+            return self.nowhere();
+        };
+        match self.builder.external_fun(module, function, arity) {
+            Some(fun) => (end, fun),
+            None => self.rare(at),
+        }
+    }
+
+    #[inline(never)]
+    fn fun(&mut self, at: usize, depth: usize) -> (usize, B::Out) {
+        let head = |reader: &mut Reader<'_>| {
+            let code = FunCode::read(reader)?;
+            let creator = [reader.u32()?, reader.u32()?, reader.u32()?, reader.u32()?];
+            Ok((code, creator, reader.length()?))
+        };
+        let Some((mut end, (code, creator, captured))) = self.read(at + 1, head) else {
+            return self.nowhere();
+        };
+        let captured = count(captured);
+        let Some(fun) = self.builder.begin_fun(&code, creator, captured) else {
+            return self.rare(at);
+        };
+        for place in 0..captured {
+            let value;
+            (end, value) = self.term(end, depth + 1);
+            if end == NOWHERE {
+                break;
+            }
+            self.builder.put_captured(fun, place, value);
+        }
+        (end, fun)
     }
 
     fn blob(&mut self, at: usize) -> (usize, B::Out) {

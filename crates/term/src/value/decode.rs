@@ -4,11 +4,10 @@ use std::sync::Arc;
 
 use num_bigint::BigInt;
 
-use crate::{
-    Atom, BitString, Float, Fun, LocalFun, MAX_DEPTH, MAX_ROOM, Map, Pid, Port, Reference, Term,
-};
+use crate::{Atom, BitString, Float, Fun, MAX_DEPTH, MAX_ROOM, Map, Pid, Port, Reference, Term};
 
 use super::error::{ValueError, ValueErrorKind};
+use super::fun::FunCode;
 use super::reader::{Reader, Result};
 use super::shape::Shape;
 use super::tag;
@@ -232,25 +231,10 @@ impl Decoder<'_, '_> {
     }
 
     fn local_fun(&mut self, depth: usize) -> Result<Term> {
-        let module = wide_atom(&mut self.reader)?;
-        let index = self.reader.u32()?;
-        let old_uniq = self.reader.i64()?;
-        let arity = self.reader.byte()?;
-        let uniq = self.reader.array()?;
-        let old_index = self.reader.i64()?;
+        let code = FunCode::read(&mut self.reader)?;
         let creator = pid(&mut self.reader)?;
         let free = self.counted_terms(depth)?;
-        let fun = LocalFun {
-            module,
-            arity,
-            uniq,
-            index,
-            old_index,
-            old_uniq,
-            creator,
-            free,
-        };
-        Ok(Term::Fun(Box::new(Fun::Local(fun))))
+        Ok(Term::Fun(Box::new(Fun::Local(code.fun(creator, free)?))))
     }
 }
 

@@ -7,6 +7,7 @@ use smallvec::SmallVec;
 
 use crate::{Atom, Fun, LocalFun, MAX_DEPTH, Map, Pid, Reference, Term};
 
+use super::fun::FunCode;
 use super::shape::{MAX_SHAPE_KEYS, Shape};
 use super::token::Token;
 use super::{MAX_INLINE_BINARY, tag};
@@ -169,7 +170,7 @@ impl ValueWriter<'_> {
     pub(super) fn term(&mut self, term: &Term, depth: usize) -> Result<(), TooDeep> {
         match term {
             Term::Int(value) => int(*value, self.out),
-            Term::Big(value) => self.big(value),
+            Term::Big(value) => self.big_integer(value),
             Term::Float(value) => {
                 self.out.push(tag::FLOAT);
                 self.out.extend_from_slice(&value.get().to_le_bytes());
@@ -256,10 +257,14 @@ impl ValueWriter<'_> {
 
     pub(super) fn head(&mut self, tag: u8, count: usize) {
         self.out.push(tag);
+        self.length(count);
+    }
+
+    pub(super) fn length(&mut self, count: usize) {
         length(count, self.out);
     }
 
-    fn big(&mut self, value: &BigInt) {
+    fn big_integer(&mut self, value: &BigInt) {
         let bytes = value.to_signed_bytes_le();
         self.head(tag::BIG, bytes.len());
         self.out.extend_from_slice(&bytes);
@@ -295,7 +300,7 @@ impl ValueWriter<'_> {
         self.blobs.push(bytes.clone());
     }
 
-    fn words(&mut self, words: &[u32]) {
+    pub(super) fn words(&mut self, words: &[u32]) {
         words
             .iter()
             .for_each(|word| self.out.extend_from_slice(&word.to_le_bytes()));
@@ -321,9 +326,7 @@ impl ValueWriter<'_> {
                 function,
                 arity,
             } => {
-                self.out.push(tag::FUN_EXTERNAL);
-                self.words(&[module.id(), function.id()]);
-                self.out.push(*arity);
+                self.external_fun(*module, *function, *arity);
                 Ok(())
             }
             Fun::Local(_) if depth >= MAX_DEPTH => Err(TooDeep),
@@ -332,14 +335,7 @@ impl ValueWriter<'_> {
     }
 
     fn local_fun(&mut self, fun: &LocalFun, depth: usize) -> Result<(), TooDeep> {
-        self.out.push(tag::FUN_LOCAL);
-        self.words(&[fun.module.id(), fun.index]);
-        self.out.extend_from_slice(&fun.old_uniq.to_le_bytes());
-        self.out.push(fun.arity);
-        self.out.extend_from_slice(&fun.uniq);
-        self.out.extend_from_slice(&fun.old_index.to_le_bytes());
-        self.pid_body(&fun.creator);
-        length(fun.free.len(), self.out);
+        self.begin_fun(&FunCode::of(fun), &fun.creator, fun.free.len());
         self.terms(&fun.free, depth)
     }
 }

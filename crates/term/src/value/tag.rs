@@ -36,8 +36,10 @@ pub(super) const TUPLE: u8 = 0xD2;
 /// `TUPLE_0 + n`: a tuple of `n` elements, 0 to 7.
 pub(super) const TUPLE_0: u8 = 0xD8;
 
+/// Bytes of a closure before its creator.
+pub(super) const FUN_CODE: usize = 4 + 4 + 8 + 1 + 16 + 8;
 /// Bytes of a closure before the count of its captured values.
-pub(super) const FUN_HEAD: usize = 4 + 4 + 8 + 1 + 16 + 8 + PID_BODY;
+pub(super) const FUN_HEAD: usize = FUN_CODE + PID_BODY;
 /// Bytes of a pid.
 pub(super) const PID_BODY: usize = 16;
 /// Bytes of a port.

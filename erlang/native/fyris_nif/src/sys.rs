@@ -255,32 +255,27 @@ impl Env {
         (found != 0).then_some(size)
     }
 
-    /// Calls `f` with every pair of a map.
-    pub(crate) fn pairs<E>(
-        self,
-        map: Term,
-        mut f: impl FnMut(Term, Term) -> Result<(), E>,
-    ) -> Result<(), E> {
+    /// Returns the keys and values of a map. Not inlined: its stack space would be needed at every level of a deep term.
+    #[inline(never)]
+    pub(crate) fn pairs(self, map: Term) -> Vec<(Term, Term)> {
+        let mut pairs = Vec::with_capacity(self.map_size(map).unwrap_or(0));
         let mut iter = MaybeUninit::uninit();
         let head = raw::ErlNifMapIteratorEntry::ERL_NIF_MAP_ITERATOR_HEAD;
         // SAFETY: the map belongs to the call under way (CALL), as do its keys and values; the iterator is initialised
         // by the call that says so, and destroyed below.
         unsafe {
             if raw::enif_map_iterator_create(self.0, map.c(), iter.as_mut_ptr(), head) == 0 {
-                return Ok(());
+                return pairs;
             }
             let iter: *mut raw::ErlNifMapIterator = iter.as_mut_ptr();
             let (mut key, mut value) = (map.c(), map.c());
-            let mut result = Ok(());
-            while result.is_ok()
-                && raw::enif_map_iterator_get_pair(self.0, iter, &mut key, &mut value) != 0
-            {
-                result = f(Term::from_c(key), Term::from_c(value));
+            while raw::enif_map_iterator_get_pair(self.0, iter, &mut key, &mut value) != 0 {
+                pairs.push((Term::from_c(key), Term::from_c(value)));
                 raw::enif_map_iterator_next(self.0, iter);
             }
             raw::enif_map_iterator_destroy(self.0, iter);
-            result
         }
+        pairs
     }
 
     /// Returns the name of an atom whose characters are Latin-1, in Latin-1; `None` for other atoms.

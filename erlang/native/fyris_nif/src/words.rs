@@ -28,14 +28,15 @@
 //! written, and tuples of what is left over ([`Room::close`]). The machine counts on that: it walks over what a call
 //! has put beside the heap and moves it, term by term.
 
+mod large;
+
 use std::slice;
 use std::sync::OnceLock;
 
-use fyris_term::{Term as Owned, etf};
-use num_bigint::{BigInt, Sign};
-
 use crate::sys::{BOXED, Env, PRIMARY, SUBTAG, Term};
 use crate::{references, shapes};
+
+pub(crate) use large::{Large, read_large};
 
 const LIST: usize = 1;
 const TAGS: usize = 7;
@@ -91,7 +92,7 @@ pub(crate) fn probe(env: Env) {
         let binaries = learn_binaries(env).filter(|_| known)?;
         let map = learn_map(env);
         let float = learn_float(env);
-        let large = learn_large(env);
+        let large = large::learn(env);
         Some(Box::new(Known {
             binaries,
             map,
@@ -187,54 +188,6 @@ fn learn_float(env: Env) -> Option<usize> {
     (header_of(-0.25)? == header).then_some(header)
 }
 
-/// Learns the kinds in the headers of large integers, which have the number of digits besides.
-fn learn_large(env: Env) -> Option<[usize; 2]> {
-    let header_of = |sign: Sign| {
-        let header_of = |digits: &[u32]| {
-            let large = BigInt::from_slice(sign, digits);
-            let term = env.read_external(&etf::encode(&Owned::integer(large)))?;
-            let [low, high] = [0, 2].map(|at| words_of(digits[at], digits[at + 1]));
-            // SAFETY: made just now, and larger than a word: a header and two words at least.
-            let [header, first, second]: [usize; 3] =
-                (term.0 & TAGS == BOXED).then(|| unsafe { words(term) })?;
-            ([first, second] == [low, high]).then_some(header)
-        };
-        let (two, three) = (header_of(&[1, 2, 3, 4])?, header_of(&[5, 6, 7, 8, 9, 10])?);
-        let subtag = two.checked_sub(2 << ARITY_SHIFT)?;
-        (three == 3 << ARITY_SHIFT | subtag && subtag < 1 << ARITY_SHIFT).then_some(subtag)
-    };
-    Some([header_of(Sign::Plus)?, header_of(Sign::Minus)?])
-}
-
-fn words_of(low: u32, high: u32) -> usize {
-    low as usize | (high as usize) << u32::BITS
-}
-
-/// Returns an integer of more than 64 bits, read where it is; `None` for anything else, and where such look otherwise.
-pub(crate) fn read_large(term: Term) -> Option<BigInt> {
-    let known = layouts()?;
-    if term.0 & PRIMARY != BOXED {
-        return None;
-    }
-    let [plus, minus] = known.large?;
-    // SAFETY: a boxed term points to its header, behind which are as many digits as it says.
-    let (sign, digits) = unsafe {
-        let header = header(term);
-        let sign = header & SUBTAG;
-        if sign != plus && sign != minus {
-            return None;
-        }
-        let digits = address(term).add(1).cast::<[u32; 2]>();
-        (sign, slice::from_raw_parts(digits, header >> ARITY_SHIFT))
-    };
-    let sign = if sign == minus {
-        Sign::Minus
-    } else {
-        Sign::Plus
-    };
-    Some(BigInt::from_slice(sign, digits.as_flattened()))
-}
-
 /// Returns whether a term is known to hold nothing outside the heap, and to have no terms in it: a term of one word, or
 /// a short binary.
 #[inline]
@@ -254,12 +207,39 @@ pub(crate) fn holds_nothing(term: Term) -> bool {
 /// A term of several words, read where it is; valid during the call that the term belongs to (CALL).
 pub(crate) enum Seen<'t> {
     Tuple(&'t [Term]),
-    Cell(Term, Term),
+    List(Cells),
     Map(Pairs<'t>),
     Binary(&'t [u8]),
     Float(f64),
+    Large(Large<'t>),
     /// To be asked of the machine.
     Other,
+}
+
+/// The elements of a list that are left, read where they are; valid during the call that the list belongs to (CALL).
+#[derive(Clone, Copy)]
+pub(crate) struct Cells(Term);
+
+impl Cells {
+    /// Returns what is behind the last cell, when all elements were read.
+    pub(crate) fn end(self) -> Term {
+        self.0
+    }
+}
+
+impl Iterator for Cells {
+    type Item = Term;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<Term> {
+        if self.0.0 & PRIMARY != LIST {
+            return None;
+        }
+        // SAFETY: a cell has two words; that of a list looks as we know, or [`see`] would not have made this.
+        let [head, tail] = unsafe { words(self.0) };
+        self.0 = Term(tail);
+        Some(Term(head))
+    }
 }
 
 /// Reads a term that is neither small nor an atom, if it is of a kind whose layout is known.
@@ -270,11 +250,7 @@ pub(crate) fn see<'t>(term: Term) -> Seen<'t> {
     };
     match term.0 & PRIMARY {
         BOXED => see_boxed(known, term),
-        // SAFETY: a cell has two words.
-        LIST => unsafe {
-            let [head, tail] = words(term);
-            Seen::Cell(Term(head), Term(tail))
-        },
+        LIST => Seen::List(Cells(term)),
         _ => Seen::Other,
     }
 }
@@ -289,8 +265,8 @@ fn see_boxed<'t>(known: &Known, term: Term) -> Seen<'t> {
         if header & SUBTAG == 0 {
             return Seen::Tuple(slice::from_raw_parts(behind.cast(), header >> ARITY_SHIFT));
         }
-        if known.map.is_some_and(|maps| maps.header == header) {
-            return read_map(term).map_or(Seen::Other, Seen::Map);
+        if let Some(maps) = known.map.filter(|maps| maps.header == header) {
+            return Seen::Map(pairs(term, maps));
         }
         // Sizes are told in units of one byte, or of its bits: a part of a byte is for the machine to tell.
         let (binary, unit) = known.binaries[1];
@@ -300,6 +276,9 @@ fn see_boxed<'t>(known: &Known, term: Term) -> Seen<'t> {
         }
         if known.float == Some(header) {
             return Seen::Float(f64::from_bits(behind.read() as u64));
+        }
+        if let Some(large) = large::see(known, term) {
+            return Seen::Large(large);
         }
     }
     Seen::Other
@@ -314,26 +293,22 @@ pub(crate) struct Pairs<'t> {
     pub(crate) by_number: bool,
 }
 
-/// Returns a map of few keys, read where it is; `None` for anything else, and where such look otherwise. Valid during
-/// the call that the term belongs to (CALL).
-#[inline]
-pub(crate) fn read_map<'t>(term: Term) -> Option<Pairs<'t>> {
-    let maps = layouts()?.map?;
-    if term.0 & PRIMARY != BOXED {
-        return None;
-    }
-    // SAFETY: a boxed term points to its header. Behind that of a map of few keys are their number, a tuple of the keys
-    // and the values; they stay there during the call (CALL).
+/// Reads a map of few keys where it is.
+///
+/// # Safety
+///
+/// The term is one, as its header says.
+#[inline(always)]
+unsafe fn pairs<'t>(term: Term, maps: Maps) -> Pairs<'t> {
+    // SAFETY: behind the header are the number of the keys, a tuple of the keys and the values; they stay there during
+    // the call (CALL).
     unsafe {
-        if header(term) != maps.header {
-            return None;
-        }
         let [_, size, keys]: [usize; MAP] = words(term);
-        Some(Pairs {
+        Pairs {
             keys: slice::from_raw_parts(address(Term(keys)).add(1).cast(), size),
             values: slice::from_raw_parts(address(term).add(MAP).cast(), size),
             by_number: maps.by_number,
-        })
+        }
     }
 }
 
@@ -597,27 +572,6 @@ impl Room {
         unsafe {
             at.add(1).cast::<[u32; 4]>().write([plain, a, b, c]);
             at.write(header);
-        }
-        Some(Term(at.expose_provenance() | BOXED))
-    }
-
-    /// Returns an integer of more than 64 bits; `None` where such look otherwise than we know.
-    pub(crate) fn large(&mut self, value: &BigInt) -> Option<Term> {
-        let [plus, minus] = self.known?.large?;
-        let digits = value.iter_u64_digits();
-        let count = digits.len();
-        let at = self.take(1 + count)?;
-        let subtag = if value.sign() == Sign::Minus {
-            minus
-        } else {
-            plus
-        };
-        // SAFETY: as many words are ours; the header says that they are one whole integer (WHOLE).
-        unsafe {
-            for (place, digit) in digits.enumerate() {
-                at.add(1 + place).write(digit as usize);
-            }
-            at.write(count << ARITY_SHIFT | subtag);
         }
         Some(Term(at.expose_provenance() | BOXED))
     }

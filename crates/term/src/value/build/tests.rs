@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::arbitrary;
 use crate::key::{self, KeyBuf};
-use crate::{Float, Map, value};
+use crate::{Float, Fun, Map, Pid, value};
 
 #[derive(Default)]
 struct Heap(Vec<Term>);
@@ -104,6 +104,42 @@ impl Build for Heap {
         let value = self.0[value].clone();
         match &mut self.0[map] {
             Term::Map(map) => map.pairs[at].1 = value,
+            other => panic!("{other:?}"),
+        }
+    }
+    fn big(&mut self, bytes: &[u8]) -> Option<usize> {
+        let big = num_bigint::BigInt::from_signed_bytes_le(bytes);
+        Some(self.keep(Term::integer(big)))
+    }
+    fn external_fun(&mut self, module: u32, function: u32, arity: u8) -> Option<usize> {
+        let fun = Fun::External {
+            module: Atom::from_id(module)?,
+            function: Atom::from_id(function)?,
+            arity,
+        };
+        Some(self.keep(Term::Fun(Box::new(fun))))
+    }
+    /// Begins closures of few captured values; others come whole.
+    fn begin_fun(&mut self, code: &FunCode, creator: [u32; 4], captured: usize) -> Option<usize> {
+        let [node, id, serial, creation] = creator;
+        let node = Atom::from_id(node)?;
+        let creator = Pid {
+            node,
+            id,
+            serial,
+            creation,
+        };
+        let free = vec![Term::Int(0); captured];
+        let fun = code.fun(creator, free).ok().filter(|_| captured <= 2)?;
+        Some(self.keep(Term::Fun(Box::new(Fun::Local(fun)))))
+    }
+    fn put_captured(&mut self, fun: usize, at: usize, value: usize) {
+        let value = self.0[value].clone();
+        match &mut self.0[fun] {
+            Term::Fun(fun) => match &mut **fun {
+                Fun::Local(fun) => fun.free[at] = value,
+                other => panic!("{other:?}"),
+            },
             other => panic!("{other:?}"),
         }
     }

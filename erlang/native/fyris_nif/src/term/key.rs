@@ -94,13 +94,15 @@ fn list(env: Env, term: Term, out: &mut KeyWriter<'_>, depth: usize) -> Result<(
 #[inline(never)]
 fn map(env: Env, term: Term, out: &mut KeyWriter<'_>, depth: usize) -> Result<()> {
     let depth = deeper(depth)?;
-    out.begin_map(env.map_size(term).unwrap_or(0));
-    env.pairs(term, |key, value| {
+    // Not on the stack, where they would be once for every level.
+    let pairs = env.pairs(term);
+    out.begin_map(pairs.len());
+    for (key, value) in pairs {
         out.map_key();
         write(env, key, out, depth)?;
         out.map_value();
-        write(env, value, out, depth)
-    })?;
+        write(env, value, out, depth)?;
+    }
     out.end_map();
     Ok(())
 }

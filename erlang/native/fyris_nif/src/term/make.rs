@@ -6,6 +6,7 @@ use std::sync::Arc;
 use fyris::Object;
 use fyris_term::value::{Build, Shape, build_term};
 use fyris_term::{Atom, Term as Owned};
+use num_bigint::Sign;
 use smallvec::SmallVec;
 
 use super::{keep, rare};
@@ -244,11 +245,17 @@ impl Build for Maker {
         )
     }
 
+    fn big(&mut self, bytes: &[u8]) -> Option<Term> {
+        self.room.large_from_bytes(bytes)
+    }
+
     fn other(&mut self, term: &Owned) -> Term {
-        if let Owned::Big(value) = term
-            && let Some(term) = self.room.large(value)
-        {
-            return term;
+        if let Owned::Big(value) = term {
+            let digits: SmallVec<[u64; 8]> = value.iter_u64_digits().collect();
+            let negative = value.sign() == Sign::Minus;
+            if let Some(term) = self.room.large(negative, &digits) {
+                return term;
+            }
         }
         self.odd = true;
         let local = match term {

@@ -71,10 +71,7 @@ fn list(env: Env, term: Term, depth: usize) -> Result<Owned> {
 }
 
 fn map(env: Env, term: Term, depth: usize) -> Result<Owned> {
-    let mut pairs = Vec::new();
-    env.pairs(term, |key, value| {
-        pairs.push((read_at(env, key, depth)?, read_at(env, value, depth)?));
-        Ok::<_, fyris::Error>(())
-    })?;
-    Ok(Owned::Map(Map::new(pairs)))
+    let read = |(key, value)| Ok((read_at(env, key, depth)?, read_at(env, value, depth)?));
+    let pairs: Result<Vec<_>> = env.pairs(term).into_iter().map(read).collect();
+    Ok(Owned::Map(Map::new(pairs?)))
 }

@@ -24,7 +24,7 @@ use super::{Result, rare, value};
 use crate::atoms;
 use crate::shapes::{self, Keys};
 use crate::sys::{Env, Term};
-use crate::words::{self, Pairs, SHORT, Seen};
+use crate::words::{self, Cells, Large, Pairs, SHORT, Seen};
 
 /// Bytes of the stage.
 const ROOM: usize = 512;
@@ -150,7 +150,7 @@ impl Stage<'_, '_> {
     #[inline(never)]
     fn parts(&mut self, term: Term, at: usize, depth: usize) -> usize {
         match words::see(term) {
-            Seen::Tuple(_) | Seen::Cell(..) | Seen::Map(_) if depth >= DEEP => {
+            Seen::Tuple(_) | Seen::List(_) | Seen::Map(_) if depth >= DEEP => {
                 self.other(term, at, depth)
             }
             Seen::Tuple(elements) => {
@@ -160,7 +160,7 @@ impl Stage<'_, '_> {
                 }
                 at
             }
-            Seen::Cell(..) => self.list(term, at, depth),
+            Seen::List(cells) => self.list(cells, at, depth),
             Seen::Map(map) => match shapes::known(self.env, map.keys, map.by_number) {
                 Some(keys) => self.map(&map, &keys, at, depth),
                 None if value::are_sorted(self.env, map.keys) => self.sorted_map(&map, at, depth),
@@ -172,6 +172,7 @@ impl Stage<'_, '_> {
                 let value = Float::new(value).unwrap_or(Float::ZERO);
                 self.put_word(at, value.get().to_bits())
             }
+            Seen::Large(large) => self.large(&large, at),
             Seen::Other => self.other(term, at, depth),
         }
     }
@@ -190,6 +191,16 @@ impl Stage<'_, '_> {
             unsafe { words::write_short(self.to(at).cast(), bytes) };
         }
         at + bytes.len()
+    }
+
+    #[inline(never)]
+    fn large(&mut self, large: &Large<'_>, at: usize) -> usize {
+        self.flush(at);
+        match large.as_int() {
+            Some(value) => self.out.int(value),
+            None => self.out.big(large.negative, large.digits),
+        }
+        0
     }
 
     #[inline(never)]
@@ -245,42 +256,41 @@ impl Stage<'_, '_> {
 
     /// Writes a list, as a string if all of it are bytes, since every term has one form only.
     #[inline(never)]
-    fn list(&mut self, list: Term, at: usize, depth: usize) -> usize {
-        let (mut length, mut rest, mut is_string) = (0, list, true);
-        while let Seen::Cell(head, tail) = words::see(rest) {
-            is_string &= matches!(head.small(), Some(0..=255));
+    fn list(&mut self, list: Cells, at: usize, depth: usize) -> usize {
+        let (mut length, mut is_string) = (0, true);
+        let mut all = list;
+        for element in all.by_ref() {
+            is_string &= matches!(element.small(), Some(0..=255));
             length += 1;
-            rest = tail;
         }
-        let is_proper = rest == atoms::nil(self.env);
+        let end = all.end();
+        let is_proper = end == atoms::nil(self.env);
         let head = match is_proper {
             true if is_string => return self.string(list, length, at),
             true => Token::list(length),
             false => Token::improper(length),
         };
-        let (mut at, mut left) = (self.put(at, head), list);
-        while let Seen::Cell(head, tail) = words::see(left) {
-            at = self.term(head, at, depth + 1);
+        let mut at = self.put(at, head);
+        for element in list {
+            at = self.term(element, at, depth + 1);
             if at == FAILED {
                 return FAILED;
             }
-            left = tail;
         }
         match is_proper {
             true => at,
-            false => self.term(rest, at, depth + 1),
+            false => self.term(end, at, depth + 1),
         }
     }
 
     #[inline(always)]
-    fn string(&mut self, list: Term, length: usize, at: usize) -> usize {
-        let (mut at, mut left) = (self.put(at, Token::string(length)), list);
-        while let Seen::Cell(head, tail) = words::see(left) {
+    fn string(&mut self, list: Cells, length: usize, at: usize) -> usize {
+        let mut at = self.put(at, Token::string(length));
+        for byte in list {
             at = self.room(at);
             // SAFETY: STAGE: a term may begin here, and this takes a byte.
-            unsafe { self.to(at).write(head.small().unwrap_or(0) as u8) };
+            unsafe { self.to(at).write(byte.small().unwrap_or(0) as u8) };
             at += 1;
-            left = tail;
         }
         at
     }

@@ -149,11 +149,7 @@ fn map(env: Env, term: Term, out: &mut ValueWriter<'_>, depth: usize) -> Result<
 /// Returns the pairs of a map in exact order of the keys.
 #[inline(never)]
 pub(super) fn ordered(env: Env, term: Term, depth: usize) -> Result<Vec<Pair>> {
-    let mut pairs = Vec::with_capacity(env.map_size(term).unwrap_or(0));
-    env.pairs(term, |key, value| {
-        pairs.push((key, value));
-        Ok::<_, fyris::Error>(())
-    })?;
+    let mut pairs = env.pairs(term);
     sort(env, &mut pairs, depth)?;
     Ok(pairs)
 }
