@@ -22,6 +22,7 @@ nif_holds_unasked     | fyris_release_test
 nif_kept_till_freed   | fyris_release_test
 nif_kept_freed_at_once| fyris_release_test
 nif_kept_forgotten    | fyris_release_test
+nif_fun_any_code      | fyris_funs_test
 LIST
 )
 

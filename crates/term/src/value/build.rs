@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::{Atom, MAX_DEPTH, Term};
+use crate::{Atom, Fun, MAX_DEPTH, Pid, Term};
 
 use super::error::{ValueError, ValueErrorKind};
 use super::fun::FunCode;
@@ -580,7 +580,34 @@ pub fn build_term<B: Build>(term: &Term, builder: &mut B) -> B::Out {
             let pairs: Vec<B::Out> = map.pairs().iter().flat_map(pair).collect();
             builder.map(&pairs)
         }
+        Term::Fun(fun) => build_fun(fun, builder).unwrap_or_else(|| builder.other(term)),
         other => builder.other(other),
+    }
+}
+
+#[inline(never)]
+fn build_fun<B: Build>(fun: &Fun, builder: &mut B) -> Option<B::Out> {
+    match fun {
+        Fun::External {
+            module,
+            function,
+            arity,
+        } => builder.external_fun(module.id(), function.id(), *arity),
+        Fun::Local(fun) => {
+            let Pid {
+                node,
+                id,
+                serial,
+                creation,
+            } = fun.creator;
+            let creator = [node.id(), id, serial, creation];
+            let built = builder.begin_fun(&FunCode::of(fun), creator, fun.free.len())?;
+            for (place, value) in fun.free.iter().enumerate() {
+                let value = build_term(value, builder);
+                builder.put_captured(built, place, value);
+            }
+            Some(built)
+        }
     }
 }
 

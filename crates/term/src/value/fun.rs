@@ -51,6 +51,15 @@ impl FunCode {
         })
     }
 
+    /// Returns a number that most other codes do not have.
+    #[inline]
+    pub fn number(&self) -> u32 {
+        let [module, index] =
+            [0, 4].map(|at| self.0[at..].first_chunk().map(|b| u32::from_le_bytes(*b)));
+        let (module, index) = (module.unwrap_or(0), index.unwrap_or(0));
+        module.wrapping_mul(31).wrapping_add(index)
+    }
+
     /// Reads the code of a closure.
     pub(super) fn read(reader: &mut Reader<'_>) -> Result<FunCode> {
         reader.array().map(FunCode)

@@ -7,6 +7,7 @@
 //! | `sys` | the one door to the machine's C interface; invariant CALL |
 //! | `words` | terms written word by word; invariant WHOLE |
 //! | `references` | local references, read where they are |
+//! | `funs` | funs, read and made where they are |
 //! | `shapes` | the order of keys in maps |
 //! | `load` | loading, upgrading, kinds of resources |
 //! | `copies` | other copies of this library in the process |
@@ -34,6 +35,7 @@ mod atoms;
 mod call;
 mod calls;
 mod copies;
+mod funs;
 mod load;
 mod process;
 mod references;

@@ -255,7 +255,8 @@ impl Env {
         (found != 0).then_some(size)
     }
 
-    /// Returns the keys and values of a map. Not inlined: its stack space would be needed at every level of a deep term.
+    /// Returns the keys and values of a map. Not inlined: its stack space would be needed at every level of a deep
+    /// term.
     #[inline(never)]
     pub(crate) fn pairs(self, map: Term) -> Vec<(Term, Term)> {
         let mut pairs = Vec::with_capacity(self.map_size(map).unwrap_or(0));

@@ -1,10 +1,11 @@
 //! A term of the machine as key bytes.
 
-use fyris_term::Float;
 use fyris_term::key::{KeyBuf, KeyWriter};
+use fyris_term::{Float, Fun};
 
 use super::{Result, deeper, rare};
 use crate::atoms;
+use crate::funs::{Key, Seen};
 use crate::sys::{Env, ErlNifTermType as Kind, Term};
 
 /// Becomes the key of a term. O(size).
@@ -51,6 +52,7 @@ fn write(env: Env, term: Term, out: &mut KeyWriter<'_>, depth: usize) -> Result<
             Some(id) => out.pid(&rare::local_pid(id)),
             None => by_term(env, term, out)?,
         },
+        Kind::ERL_NIF_TERM_TYPE_FUN => return fun(env, term, out, depth),
         _ => by_term(env, term, out)?,
     }
     Ok(())
@@ -61,6 +63,34 @@ fn write(env: Env, term: Term, out: &mut KeyWriter<'_>, depth: usize) -> Result<
 #[inline(never)]
 fn by_term(env: Env, term: Term, out: &mut KeyWriter<'_>) -> Result<()> {
     out.term(&rare::read(env, term)?);
+    Ok(())
+}
+
+#[inline(never)]
+fn fun(env: Env, term: Term, out: &mut KeyWriter<'_>, depth: usize) -> Result<()> {
+    let Some(fun) = rare::fun(env, term) else {
+        return by_term(env, term, out);
+    };
+    begin_fun(env, &fun, out)?;
+    let depth = match fun.code.key {
+        Key::Local(..) => deeper(depth)?,
+        Key::External(..) => depth,
+    };
+    let mut captured = fun.captured.iter();
+    captured.try_for_each(|&value| write(env, value, out, depth))
+}
+
+/// Begins a fun, whose captured values follow.
+#[inline(never)]
+fn begin_fun(env: Env, fun: &Seen<'_>, out: &mut KeyWriter<'_>) -> Result<()> {
+    match rare::bare_fun(env, fun)? {
+        Fun::Local(bare) => out.begin_local_fun(&bare, fun.captured.len()),
+        Fun::External {
+            module,
+            function,
+            arity,
+        } => out.external_fun(module, function, arity),
+    }
     Ok(())
 }
 

@@ -4,12 +4,13 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 use fyris::Object;
-use fyris_term::value::{Build, Shape, build_term};
+use fyris_term::value::{Build, FunCode, Shape, build_term};
 use fyris_term::{Atom, Term as Owned};
 use num_bigint::Sign;
 use smallvec::SmallVec;
 
 use super::{keep, rare};
+use crate::funs::{self, Key};
 use crate::sys::{self, Env, Term};
 use crate::words::Room;
 use crate::{atoms, shapes};
@@ -243,6 +244,28 @@ impl Build for Maker {
             ids.map(u32::from_le_bytes),
             blobs,
         )
+    }
+
+    fn external_fun(&mut self, module: u32, function: u32, arity: u8) -> Option<Term> {
+        self.odd = true;
+        let key = Key::External(Atom::from_id(module)?, Atom::from_id(function)?, arity);
+        funs::begin(self.env, key, None)
+    }
+
+    fn begin_fun(
+        &mut self,
+        code: &FunCode,
+        [node, id, serial, creation]: [u32; 4],
+        captured: usize,
+    ) -> Option<Term> {
+        self.odd = true;
+        let creator = rare::from_local_pid(node, id, serial, creation);
+        funs::begin(self.env, Key::Local(*code, captured), creator)
+    }
+
+    #[inline]
+    fn put_captured(&mut self, fun: Term, at: usize, value: Term) {
+        funs::put(fun, at, value);
     }
 
     fn big(&mut self, bytes: &[u8]) -> Option<Term> {

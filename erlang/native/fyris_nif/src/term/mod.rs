@@ -10,7 +10,7 @@
 //! | `make` | stored bytes, or a `Term` | a term of the machine |
 //! | `keep` | references to resources | keepers, so that the resources live |
 //! | `share` | large binaries | one copy for all objects |
-//! | `rare` | funs, references, ports, foreign pids, big integers, bitstrings | a `Term`, by way of the external format |
+//! | `rare` | references, ports, foreign pids, bitstrings, funs of an unknown layout | a `Term`, by way of the external format |
 //!
 //! # Invariant LOCAL: local processes
 //!
@@ -33,7 +33,7 @@ pub(crate) use keep::{Offered, begin as begin_keeping, count as kept_resources, 
 pub(crate) use key::read_key;
 pub(crate) use make::{make, most_words, with_maker};
 pub(crate) use object::MachineObject;
-pub(crate) use rare::node_name;
+pub(crate) use rare::{node_name, this_node};
 pub(crate) use read::read;
 pub(crate) use stage::write_value;
 

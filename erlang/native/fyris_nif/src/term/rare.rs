@@ -7,6 +7,7 @@ use fyris_term::{Atom, Fun, Map, Pid, Port, Reference, Term as Owned, etf};
 
 use super::{Result, keep};
 use crate::atoms;
+use crate::funs::{self, Key};
 use crate::load;
 use crate::sys::{self, Env, Term};
 use crate::words::{self, Room};
@@ -72,21 +73,62 @@ pub(super) fn read(env: Env, term: Term) -> Result<Owned> {
     if let Some(port) = term.local_port().filter(|_| ports_are_known(env, term)) {
         return Ok(Owned::Port(Box::new(local_port(port))));
     }
+    let owned = by_external(env, term)?;
+    if !names_no_node(&owned) {
+        keep::met(env, term, &owned);
+    }
+    Ok(owned)
+}
+
+/// Returns a term by way of the external format.
+fn by_external(env: Env, term: Term) -> Result<Owned> {
     let external = env.write_external(term).ok_or(Error::TooDeep)?;
     let mut owned = decode(&external)?;
     match &mut owned {
         Owned::Reference(reference) if env.is_local_reference(term) => {
             (reference.node, reference.creation) = (here(), 0);
         }
-        other if names_no_node(other) => return Ok(owned),
+        other if names_no_node(other) => {}
         other => {
             if let Some(this) = this_node(env) {
                 move_node(other, this, (here(), 0));
             }
         }
     }
-    keep::met(env, term, &owned);
     Ok(owned)
+}
+
+/// Returns a fun, read where it is; `None` for anything else, and where funs look otherwise than we know.
+#[inline]
+pub(super) fn fun<'t>(env: Env, term: Term) -> Option<funs::Seen<'t>> {
+    funs::see(env, term, || by_external(env, term).ok())
+}
+
+/// Returns the fun without its captured values.
+pub(super) fn bare_fun(env: Env, fun: &funs::Seen<'_>) -> Result<Fun> {
+    match fun.code.key {
+        Key::Local(code, _) => {
+            let local = code.fun(creator(env, fun)?, Vec::new());
+            local.map(Fun::Local).map_err(|_| no_more())
+        }
+        Key::External(module, function, arity) => Ok(Fun::External {
+            module,
+            function,
+            arity,
+        }),
+    }
+}
+
+/// Returns the creator of a closure as it is stored: a process that there never is, on machines that do not keep it.
+pub(super) fn creator(env: Env, fun: &funs::Seen<'_>) -> Result<Pid> {
+    match fun.creator.map(|creator| (creator, creator.local_pid())) {
+        None => Ok(local_pid(0)),
+        Some((_, Some(id))) => Ok(local_pid(id)),
+        Some((creator, None)) => match read(env, creator)? {
+            Owned::Pid(pid) => Ok(*pid),
+            _ => Err(Error::BadArgument("a fun without a creator".to_owned())),
+        },
+    }
 }
 
 /// Returns whether a term is of a kind that is the same on every node.
@@ -288,10 +330,10 @@ fn from_local_port(port: &Port) -> Option<Term> {
 }
 
 /// The identity of a node: its name, and the number of its start.
-type Node = (Atom, u32);
+pub(crate) type Node = (Atom, u32);
 
 /// Returns this node, as it is called now.
-fn this_node(env: Env) -> Option<Node> {
+pub(crate) fn this_node(env: Env) -> Option<Node> {
     // Some environments have no process; every one can make a reference.
     match etf::decode(&env.write_external(env.make_ref())?).ok()? {
         Owned::Reference(reference) => Some((reference.node, reference.creation)),

@@ -1,6 +1,6 @@
 //! A term of the machine as a [`Term`](fyris_term::Term).
 
-use fyris_term::{Map, Term as Owned};
+use fyris_term::{Fun, Map, Term as Owned};
 
 use super::{Result, deeper, keep, key, rare, share};
 use crate::sys::{Env, ErlNifTermType as Kind, Term};
@@ -45,8 +45,24 @@ fn read_at(env: Env, term: Term, depth: usize) -> Result<Owned> {
             Some(id) => Ok(Owned::Pid(Box::new(rare::local_pid(id)))),
             None => rare::read(env, term),
         },
+        Kind::ERL_NIF_TERM_TYPE_FUN => fun(env, term, depth),
         _ => rare::read(env, term),
     }
+}
+
+/// Reads a fun. Not inlined, as `atom`.
+#[inline(never)]
+fn fun(env: Env, term: Term, depth: usize) -> Result<Owned> {
+    let Some(fun) = rare::fun(env, term) else {
+        return rare::read(env, term);
+    };
+    let mut read = rare::bare_fun(env, &fun)?;
+    if let Fun::Local(local) = &mut read {
+        let depth = deeper(depth)?;
+        let captured = fun.captured.iter().map(|&value| read_at(env, value, depth));
+        local.free = captured.collect::<Result<_>>()?;
+    }
+    Ok(Owned::Fun(Box::new(read)))
 }
 
 /// Reads a binary; a large one that objects hold is not copied. Not inlined, as `atom`.

@@ -22,6 +22,7 @@ use fyris_term::{Float, MAX_DEPTH, Pid};
 
 use super::{Result, rare, value};
 use crate::atoms;
+use crate::funs;
 use crate::shapes::{self, Keys};
 use crate::sys::{Env, Term};
 use crate::words::{self, Cells, Large, Pairs, SHORT, Seen};
@@ -303,7 +304,20 @@ impl Stage<'_, '_> {
         self.put_word(at, word(pid.serial, pid.creation))
     }
 
-    /// Writes `[]`, a process, a map of many keys, or what only the machine can tell.
+    #[inline(never)]
+    fn fun(&mut self, fun: &funs::Seen<'_>, at: usize, depth: usize) -> usize {
+        self.flush(at);
+        let mut at = match value::begin_fun(self.env, fun, self.out) {
+            Ok(()) => 0,
+            Err(error) => return self.fail(error),
+        };
+        for &value in fun.captured {
+            at = self.term(value, at, depth + 1);
+        }
+        at
+    }
+
+    /// Writes `[]`, a process, a fun, a map of many keys, or what only the machine can tell.
     #[inline(never)]
     fn other(&mut self, term: Term, at: usize, depth: usize) -> usize {
         if term == atoms::nil(self.env) && depth < MAX_DEPTH {
@@ -312,8 +326,13 @@ impl Stage<'_, '_> {
         if let Some(id) = term.local_pid() {
             return self.pid(&rare::local_pid(id), at);
         }
-        if depth < DEEP && self.env.map_size(term).is_some() {
-            return self.any_map(term, at, depth);
+        if depth < DEEP {
+            if let Some(fun) = rare::fun(self.env, term) {
+                return self.fun(&fun, at, depth);
+            }
+            if self.env.map_size(term).is_some() {
+                return self.any_map(term, at, depth);
+            }
         }
         self.flush(at);
         match value::write(self.env, term, self.out, depth) {

@@ -5,6 +5,7 @@ use fyris_term::value::ValueWriter;
 use smallvec::SmallVec;
 
 use super::{Result, deeper, keep, key, rare, share};
+use crate::funs::{self, Key};
 use crate::shapes;
 use crate::sys::{Env, ErlNifTermType as Kind, Term};
 use crate::words::{self, Seen};
@@ -57,7 +58,32 @@ fn other(env: Env, term: Term, out: &mut ValueWriter<'_>, depth: usize) -> Resul
             Some(id) => out.pid(&rare::local_pid(id)),
             None => return by_term(env, term, out, depth),
         },
+        Kind::ERL_NIF_TERM_TYPE_FUN => return fun(env, term, out, depth),
         _ => return by_term(env, term, out, depth),
+    }
+    Ok(())
+}
+
+#[inline(never)]
+fn fun(env: Env, term: Term, out: &mut ValueWriter<'_>, depth: usize) -> Result<()> {
+    let Some(fun) = rare::fun(env, term) else {
+        return by_term(env, term, out, depth);
+    };
+    begin_fun(env, &fun, out)?;
+    let depth = match fun.code.key {
+        Key::Local(..) => deeper(depth)?,
+        Key::External(..) => depth,
+    };
+    let mut captured = fun.captured.iter();
+    captured.try_for_each(|&value| write(env, value, out, depth))
+}
+
+/// Begins a fun, whose captured values follow.
+#[inline(never)]
+pub(super) fn begin_fun(env: Env, fun: &funs::Seen<'_>, out: &mut ValueWriter<'_>) -> Result<()> {
+    match fun.code.key {
+        Key::Local(code, captured) => out.begin_fun(&code, &rare::creator(env, fun)?, captured),
+        Key::External(module, function, arity) => out.external_fun(module, function, arity),
     }
     Ok(())
 }

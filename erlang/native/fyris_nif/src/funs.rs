@@ -1,0 +1,359 @@
+//! Funs, read and made where they are.
+//!
+//! By way of the external format a closure takes a hundred times as long as another term of its size: it is written,
+//! read, and its code is searched for by name. But all closures of one place in a program differ in their creator and
+//! captured values only, and their first words, which tell the code, are the same. So for each code that was met there
+//! is a [`Code`]: what is stored of it, and a *template*, a fun of this code with zeros for captured values. A fun is
+//! made by copying the template and putting the captured values into it. An external fun is its code alone.
+//!
+//! A template holds a count of its code, if the machine counts such; so the words that tell it stay its own. Of a
+//! module that is purged the code remains as it does for a fun in a table of `ets`: a name, which a later load of the
+//! same code gives its meaning back.
+//!
+//! # Layout
+//!
+//! A boxed term: a header, a word that with the header tells the code, then in words that are [learned](learn) when the
+//! library is loaded, on some machines the creator, and the captured values one behind another. As with the words of
+//! other terms (see `words`), the machine does not promise this; where funs look otherwise they go by way of the
+//! external format.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::sync::{LazyLock, Mutex, OnceLock, PoisonError};
+use std::thread::LocalKey;
+
+use fyris_term::value::FunCode;
+use fyris_term::{Atom, Fun, LocalFun, Pid, Term as Owned, etf};
+
+use crate::sys::{BOXED, Env, OwnTerm, POINTER_TAGS, PRIMARY, Term};
+use crate::term::this_node;
+
+/// The most codes that are kept; of others, funs go by way of the external format.
+const MAX_CODES: usize = 1 << 14;
+/// The place of the first word that may be a captured value, and one more than that of the last.
+const PLACES: std::ops::Range<usize> = 2..7;
+/// Codes that a thread remembers.
+const REMEMBERED: usize = 64;
+
+/// The layout of funs.
+#[derive(Clone, Copy)]
+struct Layout {
+    /// The kinds in the headers of closures and of external funs.
+    kinds: [usize; 2],
+    /// The place of the first captured value.
+    captured: usize,
+    /// The place of the creator; `None` on machines that do not keep it.
+    creator: Option<usize>,
+}
+
+static LAYOUT: OnceLock<Option<Layout>> = OnceLock::new();
+
+/// What tells the code of a fun from all others: its first two words.
+type Id = [usize; 2];
+
+/// The stored parts of a fun that all funs of its code share.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Key {
+    /// A closure, and the number of its captured values.
+    Local(FunCode, usize),
+    /// The module, the function and the arity.
+    External(Atom, Atom, u8),
+}
+
+/// The code of funs.
+pub(crate) struct Code {
+    id: Id,
+    pub(crate) key: Key,
+    template: OwnTerm,
+}
+
+/// A fun, read where it is; valid during the call that the term belongs to (CALL).
+pub(crate) struct Seen<'t> {
+    pub(crate) code: &'static Code,
+    /// The creator of a closure, if the machine keeps it.
+    pub(crate) creator: Option<Term>,
+    pub(crate) captured: &'t [Term],
+}
+
+/// The codes that were met, by what tells them from others. None is ever removed.
+#[derive(Default)]
+struct Codes {
+    by_id: HashMap<Id, &'static Code>,
+    by_key: HashMap<Key, &'static Code>,
+}
+
+static CODES: LazyLock<Mutex<Codes>> = LazyLock::new(Mutex::default);
+
+fn codes() -> std::sync::MutexGuard<'static, Codes> {
+    CODES.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// By slots; empty at first.
+type Memory = RefCell<Vec<Option<&'static Code>>>;
+
+thread_local! {
+    static SEEN: Memory = const { RefCell::new(Vec::new()) };
+    static MADE: Memory = const { RefCell::new(Vec::new()) };
+}
+
+/// Returns the code that the thread remembers in a slot, if it is the one; else what `find` finds, which it remembers.
+#[inline]
+fn remembered(
+    memory: &'static LocalKey<Memory>,
+    slot: usize,
+    is_it: impl FnOnce(&Code) -> bool,
+    find: impl FnOnce() -> Option<&'static Code>,
+) -> Option<&'static Code> {
+    let slot = slot % REMEMBERED;
+    let code = memory.with_borrow(|codes| codes.get(slot).copied().flatten());
+    if code.is_some_and(|code| is_it(code) || cfg!(fyris_mutant = "nif_fun_any_code")) {
+        return code;
+    }
+    let code = find()?;
+    memory.with_borrow_mut(|codes| {
+        codes.resize(REMEMBERED, None);
+        codes[slot] = Some(code);
+    });
+    Some(code)
+}
+
+fn word(term: Term, place: usize) -> *mut usize {
+    let first: *mut usize = std::ptr::with_exposed_provenance_mut(term.0 & !POINTER_TAGS);
+    first.wrapping_add(place)
+}
+
+/// Returns the words that tell the code of a fun.
+///
+/// # Safety
+///
+/// It is one, in the layout that was learned.
+#[inline]
+unsafe fn id(term: Term) -> Id {
+    // SAFETY: every fun has as many words.
+    unsafe { word(term, 0).cast::<Id>().read() }
+}
+
+/// Returns a fun, read where it is. `None` for anything else, and if the fun is to go by way of the external format:
+/// then all funs of its code do, for ever. `read` reads it that way.
+#[inline]
+pub(crate) fn see<'t>(
+    env: Env,
+    term: Term,
+    read: impl FnOnce() -> Option<Owned>,
+) -> Option<Seen<'t>> {
+    let layout = LAYOUT.get().copied().flatten()?;
+    if term.0 & PRIMARY != BOXED || !layout.kinds.contains(&term.subtag()) {
+        return None;
+    }
+    // SAFETY: its kind says that it is a fun.
+    let id = unsafe { id(term) };
+    let code = remembered(
+        &SEEN,
+        id[1] >> 4,
+        |code| code.id == id,
+        || find(env, id, read),
+    )?;
+    let captured = match code.key {
+        Key::Local(_, captured) => captured,
+        Key::External(..) => 0,
+    };
+    // SAFETY: a closure of this code has as many captured values, and the creator where the layout says.
+    let (creator, captured) = unsafe {
+        let creator = layout
+            .creator
+            .filter(|_| matches!(code.key, Key::Local(..)));
+        (
+            creator.map(|place| Term(word(term, place).read())),
+            std::slice::from_raw_parts(word(term, layout.captured).cast(), captured),
+        )
+    };
+    Some(Seen {
+        code,
+        creator,
+        captured,
+    })
+}
+
+#[cold]
+fn find(env: Env, id: Id, read: impl FnOnce() -> Option<Owned>) -> Option<&'static Code> {
+    let known = codes().by_id.get(&id).copied();
+    if known.is_some() {
+        return known;
+    }
+    let Owned::Fun(fun) = read()? else {
+        return None;
+    };
+    let key = match *fun {
+        Fun::External {
+            module,
+            function,
+            arity,
+        } => Key::External(module, function, arity),
+        Fun::Local(fun) => Key::Local(FunCode::of(&fun), fun.free.len()),
+    };
+    // Should the words be others than those of the template, this is found again each time.
+    add(env, key)
+}
+
+/// Returns the code with this key, new if it was not met before; `None` if there are too many.
+fn add(env: Env, key: Key) -> Option<&'static Code> {
+    let term = bare(env, key)?;
+    // SAFETY: a fun, made just now.
+    let id = unsafe { id(term) };
+    let mut codes = codes();
+    if let Some(code) = codes.by_key.get(&key) {
+        return Some(code);
+    }
+    if codes.by_key.len() >= MAX_CODES {
+        return None;
+    }
+    let template = OwnTerm::copy_of(term);
+    let code: &'static Code = Box::leak(Box::new(Code { id, key, template }));
+    codes.by_id.insert(id, code);
+    codes.by_key.insert(key, code);
+    Some(code)
+}
+
+/// Returns a fun of this code with some creator, and zeros for captured values.
+fn bare(env: Env, key: Key) -> Option<Term> {
+    let fun = match key {
+        Key::External(module, function, arity) => Fun::External {
+            module,
+            function,
+            arity,
+        },
+        Key::Local(code, captured) => {
+            let (node, creation) = this_node(env)?;
+            let creator = Pid {
+                node,
+                id: 0,
+                serial: 0,
+                creation,
+            };
+            Fun::Local(code.fun(creator, vec![Owned::Int(0); captured]).ok()?)
+        }
+    };
+    env.read_external(&etf::encode(&Owned::Fun(Box::new(fun))))
+}
+
+/// Returns the process that calls, as the machine tells it.
+fn own_pid(env: Env) -> Option<Pid> {
+    match etf::decode(&env.write_external(env.self_pid()?)?).ok()? {
+        Owned::Pid(pid) => Some(*pid),
+        _ => None,
+    }
+}
+
+impl Key {
+    /// Returns a number that most other keys do not have.
+    fn slot(&self) -> usize {
+        match self {
+            Key::Local(code, _) => code.number() as usize,
+            Key::External(module, function, arity) => {
+                module.id() as usize * 31 + function.id() as usize * 7 + usize::from(*arity)
+            }
+        }
+    }
+}
+
+/// Returns a fun of this code; of a closure, with this creator where the machine keeps it, and zeros for captured
+/// values, for [`put`]. `None` if it is to be made by way of the external format.
+#[inline]
+pub(crate) fn begin(env: Env, key: Key, creator: Option<Term>) -> Option<Term> {
+    let layout = LAYOUT.get().copied().flatten()?;
+    let creator = match (key, layout.creator) {
+        (Key::Local(..), Some(place)) => Some((place, creator?)),
+        _ => None,
+    };
+    let is_it = |code: &Code| code.key == key;
+    let code = remembered(&MADE, key.slot(), is_it, || add(env, key))?;
+    let fun = code.template.copy_to(env);
+    if let Some((place, creator)) = creator {
+        // SAFETY: a closure, made just now by this call, has its creator there.
+        unsafe { word(fun, place).write(creator.0) };
+    }
+    Some(fun)
+}
+
+/// Puts a captured value at its place, from 0, in a closure of [`begin`].
+#[inline]
+pub(crate) fn put(fun: Term, at: usize, value: Term) {
+    let layout = LAYOUT.get().copied().flatten();
+    let layout = layout.expect("known where a closure was begun");
+    // SAFETY: the closure was made during this call, and has as many captured values as its code says.
+    unsafe { word(fun, layout.captured + at).write(value.0) };
+}
+
+/// Learns what funs look like, when the library is loaded.
+pub(crate) fn learn(env: Env) {
+    LAYOUT.get_or_init(|| layout_of(env));
+}
+
+/// Returns whether funs are read and made where they are.
+pub(crate) fn are_known() -> bool {
+    matches!(LAYOUT.get(), Some(Some(_)))
+}
+
+/// Values that a closure captures, to be found in its words: with the header they are more than [`PLACES`] reach.
+const CAPTURED: [i64; 8] = [1001, 1002, 1003, 1004, 1005, 1006, 1007, 1008];
+
+fn layout_of(env: Env) -> Option<Layout> {
+    let (own, word_of_own) = (own_pid(env)?, env.self_pid()?);
+    let mut other = own.clone();
+    other.id += 1;
+    let closure = |index: u32, creator: &Pid, captured: [i64; 8]| {
+        let fun = LocalFun {
+            module: Atom::new("fyris_nif").ok()?,
+            arity: 1,
+            uniq: [7; 16],
+            index,
+            old_index: index.into(),
+            old_uniq: 7,
+            creator: creator.clone(),
+            free: captured.map(Owned::Int).to_vec(),
+        };
+        env.read_external(&etf::encode(&Owned::Fun(Box::new(Fun::Local(fun)))))
+    };
+    let external = |function: &str| {
+        let fun = Fun::External {
+            module: Atom::new("erlang").ok()?,
+            function: Atom::new(function).ok()?,
+            arity: 0,
+        };
+        env.read_external(&etf::encode(&Owned::Fun(Box::new(fun))))
+    };
+    let (one, next) = (closure(0, &own, CAPTURED)?, closure(1, &own, CAPTURED)?);
+    let empty = closure(0, &other, [0; 8])?;
+    let (this, again, that) = (external("self")?, external("self")?, external("node")?);
+    let funs = [one, next, empty, this, again, that];
+    if !funs.iter().all(|fun| fun.0 & PRIMARY == BOXED) {
+        return None;
+    }
+    // SAFETY: closures with eight captured values have more words than are read here; an external fun has two.
+    unsafe {
+        let at = |place: usize| word(one, place).read();
+        let is_value = |place: usize, nth: usize| at(place) == env.make_int(CAPTURED[nth]).0;
+        let captured = PLACES
+            .into_iter()
+            .find(|&place| (0..3).all(|nth| is_value(place + nth, nth)))?;
+        let creator = (2..captured).find(|&place| at(place) == word_of_own.0);
+        let told = id(one) == id(empty) && id(one) != id(next) && id(this) == id(again);
+        if !told || id(this) == id(that) {
+            return None;
+        }
+        let layout = Layout {
+            kinds: [one.subtag(), this.subtag()],
+            captured,
+            creator,
+        };
+        // The machine tells the same of a closure that is made so, as of one that it makes.
+        let made = OwnTerm::copy_of(empty).copy_to(env);
+        for (nth, &value) in CAPTURED.iter().enumerate() {
+            word(made, captured + nth).write(env.make_int(value).0);
+        }
+        if let Some(place) = creator {
+            word(made, place).write(word_of_own.0);
+        }
+        (env.write_external(made)? == env.write_external(one)?).then_some(layout)
+    }
+}
