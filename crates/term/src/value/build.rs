@@ -275,6 +275,7 @@ impl<'a, B: Build> Run<'a, '_, B> {
                 Some((end, bytes)) => (end, self.builder.float(f64::from_le_bytes(bytes))),
                 None => self.nowhere(),
             },
+            tag::BIG => self.big(at),
             _ => match self.read(at + 1, |reader| decode::int(reader, tag).transpose()) {
                 Some((end, Some(value))) => (end, self.builder.int(value)),
                 Some((_, None)) => self.rare(at),
@@ -311,7 +312,6 @@ impl<'a, B: Build> Run<'a, '_, B> {
                 }
                 None => self.nowhere(),
             },
-            tag::BIG => self.big(at),
             tag::FUN_EXTERNAL => self.external_fun(at),
             tag::NIL => (behind, self.builder.list(&[], None)),
             tag::STRING => match self.read(behind, Reader::counted) {

@@ -103,6 +103,19 @@ impl Token {
         Token::byte(tag::PID)
     }
 
+    /// Returns the beginning of a reference: the number of its node's atom and the creation of the node follow, four bytes
+    /// each, the low ones first; then how many numbers it has ([`Token::count`]), and these, as the others.
+    #[inline(always)]
+    pub fn reference() -> Token {
+        Token::byte(tag::REFERENCE)
+    }
+
+    /// Returns a count as it is written behind the beginning of a reference, of up to 127.
+    #[inline(always)]
+    pub fn count(count: u8) -> Token {
+        Token::byte(count & 0x7F)
+    }
+
     /// Returns the beginning of a binary: its bytes follow. `None` if it has more than [`MAX_INLINE_BINARY`].
     #[inline(always)]
     pub fn binary(length: usize) -> Option<Token> {

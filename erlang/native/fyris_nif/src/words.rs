@@ -576,6 +576,22 @@ impl Room {
         Some(Term(at.expose_provenance() | BOXED))
     }
 
+    /// Returns a float, which is finite.
+    #[inline]
+    pub(crate) fn float(&mut self, value: f64) -> Term {
+        let header = self.known.and_then(|known| known.float);
+        let words = header.and_then(|header| Some((header, self.take(2)?)));
+        let Some((header, at)) = words else {
+            return self.env.make_float(value);
+        };
+        // SAFETY: two words that are ours; the header says that they are one whole float (WHOLE).
+        unsafe {
+            at.add(1).cast::<u64>().write(value.to_bits());
+            at.write(header);
+        }
+        Term(at.expose_provenance() | BOXED)
+    }
+
     /// Returns a binary, copied.
     #[inline(always)]
     pub(crate) fn binary(&mut self, bytes: &[u8]) -> Term {

@@ -102,7 +102,7 @@ impl Build for Maker {
 
     #[inline]
     fn float(&mut self, value: f64) -> Term {
-        self.env.make_float(value)
+        self.room.float(value)
     }
 
     #[inline]

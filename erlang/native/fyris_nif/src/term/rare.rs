@@ -59,13 +59,8 @@ pub(super) fn from_local_pid(node: u32, id: u32, serial: u32, creation: u32) -> 
 #[cold]
 #[inline(never)]
 pub(super) fn read(env: Env, term: Term) -> Result<Owned> {
-    if let Some(numbers) = env.plain_reference(term).filter(|_| numbers(env).is_some()) {
+    if let Some(numbers) = local_numbers(env, term) {
         return Ok(Owned::Reference(Box::new(local_reference(numbers))));
-    }
-    if let Some(numbers) = resource_numbers(env, term) {
-        let reference = Owned::Reference(Box::new(local_reference(numbers)));
-        keep::met(env, term, &reference);
-        return Ok(reference);
     }
     if let Some(large) = words::read_large(term) {
         return Ok(Owned::integer(large));
@@ -129,6 +124,20 @@ pub(super) fn creator(env: Env, fun: &funs::Seen<'_>) -> Result<Pid> {
             _ => Err(Error::BadArgument("a fun without a creator".to_owned())),
         },
     }
+}
+
+/// Returns the numbers of a local reference, read where they are, and notes a resource that it refers to; `None` for
+/// anything else, and where references look otherwise than we know.
+#[inline]
+pub(super) fn local_numbers(env: Env, term: Term) -> Option<[u32; 3]> {
+    let layout = numbers(env)?;
+    if let Some(numbers) = env.plain_reference(term) {
+        return Some(numbers);
+    }
+    // SAFETY: the offset that was learned.
+    let numbers = unsafe { env.resource_numbers(term, layout.of_resources?) }?;
+    keep::met_resource(term, numbers);
+    Some(numbers)
 }
 
 /// Returns whether a term is of a kind that is the same on every node.
@@ -247,14 +256,6 @@ fn learn_numbers(env: Env) -> Option<Numbers> {
         marks: bit.is_power_of_two().then_some(bit | bit >> 1),
         of_resources: resources[0].1.filter(|_| resources[0].1 == resources[1].1),
     })
-}
-
-/// Returns the numbers of a reference to a resource, read in place; `None` for anything else, and if the layout of such
-/// references is not known.
-fn resource_numbers(env: Env, term: Term) -> Option<[u32; 3]> {
-    let offset = numbers(env)?.of_resources?;
-    // SAFETY: the offset that was learned.
-    unsafe { env.resource_numbers(term, offset) }
 }
 
 /// Returns a local reference made from its stored form, in `room` if it is to nothing, else from what an object with

@@ -317,7 +317,18 @@ impl Stage<'_, '_> {
         at
     }
 
-    /// Writes `[]`, a process, a fun, a map of many keys, or what only the machine can tell.
+    /// Writes a reference of this node.
+    #[inline(never)]
+    fn reference(&mut self, numbers: [u32; 3], at: usize) -> usize {
+        let word = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
+        let at = self.put(at, Token::reference());
+        let at = self.put_word(at, word(rare::here().id(), 0));
+        let at = self.put(at, Token::count(3));
+        let at = self.put_word(at, word(numbers[0], numbers[1]));
+        self.put_word(at, word(numbers[2], 0)) - 4
+    }
+
+    /// Writes `[]`, a process, a reference, a fun, a map of many keys, or what only the machine can tell.
     #[inline(never)]
     fn other(&mut self, term: Term, at: usize, depth: usize) -> usize {
         if term == atoms::nil(self.env) && depth < MAX_DEPTH {
@@ -325,6 +336,9 @@ impl Stage<'_, '_> {
         }
         if let Some(id) = term.local_pid() {
             return self.pid(&rare::local_pid(id), at);
+        }
+        if let Some(numbers) = rare::local_numbers(self.env, term) {
+            return self.reference(numbers, at);
         }
         if depth < DEEP {
             if let Some(fun) = rare::fun(self.env, term) {

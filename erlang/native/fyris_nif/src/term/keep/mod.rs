@@ -15,7 +15,7 @@ use fyris::{ObjectWriter, ResourceRefs};
 
 pub(super) use blobs::{LARGE, blob_resource, resource_of};
 pub(crate) use resources::{Offered, count, offer};
-pub(super) use resources::{kept_reference, met};
+pub(super) use resources::{kept_reference, met, met_resource};
 
 use super::share;
 

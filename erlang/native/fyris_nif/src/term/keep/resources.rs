@@ -131,9 +131,11 @@ impl Holders {
     }
 }
 
-static HOLDERS: LazyLock<Mutex<HashMap<Numbers, Holders>>> = LazyLock::new(Mutex::default);
+type AllHolders = HashMap<Numbers, Holders, foldhash::fast::RandomState>;
 
-fn holders() -> MutexGuard<'static, HashMap<Numbers, Holders>> {
+static HOLDERS: LazyLock<Mutex<AllHolders>> = LazyLock::new(Mutex::default);
+
+fn holders() -> MutexGuard<'static, AllHolders> {
     HOLDERS
         .lock()
         .unwrap_or_else(|poisoned| poisoned.into_inner())
@@ -238,6 +240,15 @@ fn stage(new: Stage) -> Stage {
 /// A term that keeps a resource alive, and the numbers of the reference to it.
 type Met = (Term, Numbers);
 
+/// Notes a reference to a resource, while an object is being written.
+#[inline]
+pub(in crate::term) fn met_resource(term: Term, numbers: Numbers) {
+    if STAGE.with(Cell::get) != Stage::None {
+        MET.with_borrow_mut(|met| met.push((term, numbers)));
+        stage(Stage::Met);
+    }
+}
+
 /// Notes the references to resources in a term that was read, while an object is being written.
 pub(in crate::term) fn met(env: Env, term: Term, owned: &Owned) {
     if STAGE.with(Cell::get) == Stage::None {
@@ -253,8 +264,7 @@ pub(in crate::term) fn met(env: Env, term: Term, owned: &Owned) {
             _ => rare::make(env, &Owned::Reference(Box::new(reference.clone()))),
         };
         if env.refers_to_resource(itself) {
-            MET.with_borrow_mut(|met| met.push((itself, numbers)));
-            stage(Stage::Met);
+            met_resource(itself, numbers);
         }
     });
 }
