@@ -24,6 +24,27 @@ impl AnyTableData {
             _ => with_data!(self, data => data.insert_one(new, pin)),
         }
     }
+
+    /// Puts one object in if its key is not there, and returns whether it did.
+    pub(crate) fn insert_new_one(&self, new: NewRecord, pin: &impl Guard) -> bool {
+        match (self, new.content().short_key()) {
+            (AnyTableData::Hash(data), Some(key)) if !data.kind.is_bag() => {
+                let content = new.content();
+                let done = data.write_short(key, pin, |old| absent(old, content));
+                data.added(done.then_some(new))
+            }
+            _ => with_data!(self, data => data.insert_new_one(new, pin)),
+        }
+    }
+}
+
+/// Puts `new` where nothing is, and returns whether that was so.
+#[inline]
+fn absent(old: Option<Content>, new: Content) -> (Change, bool) {
+    match old {
+        Some(_) => (Change::Keep, false),
+        None => (Change::Put(new), true),
+    }
 }
 
 impl<K, I> TableData<K, I>
@@ -50,15 +71,18 @@ where
         if self.kind.is_bag() {
             return self.insert_in_bag(new, true, pin);
         }
-        let record = new.ptr();
-        let done = self.write(self.key_of(record), pin, |old| match old {
-            Some(_) => (Change::Keep, false),
-            None => (Change::Put(new.content()), true),
-        });
-        if done {
-            self.account(1, new.publish().size() as i64);
-        }
-        done
+        let (record, content) = (new.ptr(), new.content());
+        let done = self.write(self.key_of(record), pin, |old| absent(old, content));
+        self.added(done.then_some(new))
+    }
+
+    /// Accounts for an object that a slot owns now, if there is one, and returns whether there is.
+    fn added(&self, new: Option<NewRecord>) -> bool {
+        let Some(new) = new else {
+            return false;
+        };
+        self.account(1, new.publish().size() as i64);
+        true
     }
 
     /// Adds an object to those of its key; says whether it did.

@@ -280,7 +280,18 @@ pub(crate) fn overwritten(
     position: usize,
     bytes: &[u8],
 ) -> Option<NewRecord> {
+    if let Some(new) = value::as_int(bytes).and_then(|value| with_int(old, value)) {
+        return Some(new);
+    }
     spliced(old, place_of(old, keypos, position)?, bytes)
+}
+
+/// Returns the inline object with the key of `old`, an inline object of two elements, and this value; `None` of any
+/// other, and if it is too large.
+#[inline]
+fn with_int(old: RecordPtr, value: i64) -> Option<NewRecord> {
+    let word = old.word().filter(|&word| inline::arity(word) == 2)?;
+    NewRecord::of_ints((inline::key_int(word), value))
 }
 
 /// Returns a copy of `old` with an increment added to the element at a position that was checked, and the sum in `sum`;
@@ -294,6 +305,12 @@ pub(crate) fn added(
     increment: i64,
     sum: &mut i64,
 ) -> Option<NewRecord> {
+    if let Some(value) = old.word().and_then(inline::value_int) {
+        *sum = value.checked_add(increment)?;
+        if let Some(new) = with_int(old, *sum) {
+            return Some(new);
+        }
+    }
     let place = place_of(old, keypos, position)?;
     // SAFETY: the caller holds `old`.
     let values = unsafe { old.values() };

@@ -131,7 +131,7 @@ impl Table {
     pub fn insert_new_object(&self, object: &(impl AsObject + ?Sized)) -> Result<bool> {
         self.write(|data, pin| {
             let new = record_of(object, self.keypos())?;
-            Ok(with_data!(data, b => b.insert_new_one(new, pin)))
+            Ok(data.insert_new_one(new, pin))
         })
     }
 

@@ -54,7 +54,7 @@ impl Table {
     pub fn insert_new(&self, object: &Term) -> Result<bool> {
         self.write(|data, pin| {
             let new = self.record(object)?;
-            Ok(with_data!(data, b => b.insert_new_one(new, pin)))
+            Ok(data.insert_new_one(new, pin))
         })
     }
 
