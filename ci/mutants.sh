@@ -49,6 +49,7 @@ store_hint_believed     |                    | -p fyris --lib registry
 store_no_second_look    |                    | -p fyris --test life looks_twice
 store_writes_unwaited   |                    | -p fyris --test life a_change_waits
 store_fix_unwaited      |                    | -p fyris --test life fixing_waits
+store_foreign_unweighed |                    | -p fyris --test foreign few_wait
 store_write_unwaited    |                    | -p fyris --test life a_change_waits
 dump_sum_skips_objects  |                    | -p fyris --test dump -- round_trip
 dump_inflates_anew      |                    | -p fyris --test dump -- compressed_objects_share

@@ -21,7 +21,8 @@
 -export([inflated/2]).
 %% {Tables, Monitored processes, Resources}: for tests that look for leaks.
 -export([counts/0]).
-%% {Terms, Maps, References, Funs}, each whether it looks as the library knows: for the test that nothing is slow in silence.
+%% {Terms, Maps, References, Funs, Binaries}, each whether it looks as the library knows: for the test that nothing is
+%% slow in silence.
 -export([layout/0]).
 
 -on_load(init/0).

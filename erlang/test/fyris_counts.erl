@@ -1,11 +1,24 @@
-%% The NIF's account of what is alive: tables, monitored processes, and resources (of tables, large binaries, kept
+%% The NIF's account of what is alive: tables, monitored processes, and resources (of tables, large binaries that are not the machine's own, kept
 %% references). Other processes let go of theirs when they are scheduled, so whoever compares two counts waits for both.
 -module(fyris_counts).
 
--export([extra/1]).
+-export([extra/1, holders/2, holders/3]).
 
 -define(STEP, 10).
 -define(PATIENCE, 1000).
+
+%% How many hold the machine's binaries of a size, of which this process has some: a number for each, as soon as they are
+%% as expected, or after a while.
+holders(Size, Wanted) -> holders(Size, Wanted, ?PATIENCE).
+
+holders(Size, Wanted, Steps) ->
+    [erlang:garbage_collect(P) || P <- processes()],
+    {binary, All} = process_info(self(), binary),
+    case [N || {_, S, N} <- lists:usort(All), S =:= Size] of
+        Wanted -> Wanted;
+        Other when Steps =:= 0 -> Other;
+        _ -> timer:sleep(?STEP), holders(Size, Wanted, Steps - 1)
+    end.
 
 %% How many resources there are besides one for each table and each monitored process: as soon as that is as expected,
 %% or after a while.

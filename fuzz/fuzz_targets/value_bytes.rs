@@ -2,13 +2,12 @@
 
 #![no_main]
 
-use std::sync::Arc;
 
-use fyris_term::value;
+use fyris_term::{Blob, value};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: &[u8]| {
-    let blobs: Vec<Arc<[u8]>> = vec![vec![1; 65].into(), vec![2; 100].into()];
+    let blobs: Vec<Blob> = vec![vec![1; 65].into(), vec![2; 100].into()];
     let mut rest = input;
     let decoded = value::decode(&mut rest, &blobs);
     let mut skipped = input;

@@ -3,12 +3,11 @@
 //! `cargo run --release -p fyris-query --example speed [PART OF A LINE]`
 
 use std::hint::black_box;
-use std::sync::Arc;
 use std::time::Instant;
 
 use fyris_query::{Machine, MatchSpec, ObjectView};
 use fyris_term::key::KeyBuf;
-use fyris_term::{Term, term, value};
+use fyris_term::{Blob, Term, term, value};
 
 /// Few enough to stay in the cache, so that the engine is measured and not the memory.
 const OBJECTS: usize = 1_000;
@@ -43,7 +42,7 @@ impl Objects {
     }
 
     fn views(&self) -> impl Iterator<Item = ObjectView<'_>> {
-        const NONE: &[Arc<[u8]>] = &[];
+        const NONE: &[Blob] = &[];
         let arity = self.terms[0].as_tuple().map_or(0, <[Term]>::len);
         self.keys
             .iter()

@@ -5,11 +5,9 @@
 //! straight into the parts of its record ([`AsObject`]), and reads one straight out of them
 //! ([`Object::build`]).
 
-use std::sync::Arc;
-
-use fyris_term::Term;
 use fyris_term::key::{self, KeyBuf};
 use fyris_term::value::{self, Build, ValueWriter};
+use fyris_term::{Blob, Term};
 
 use crate::error::{Error, Result};
 use crate::record::{NewRecord, Object, Scratch, elements, with_scratch};
@@ -36,13 +34,13 @@ impl ObjectWriter<'_> {
 
     /// Returns the large binaries among what was written so far.
     #[inline]
-    pub fn blobs(&self) -> &[Arc<[u8]>] {
+    pub fn blobs(&self) -> &[Blob] {
         &self.scratch.blobs
     }
 
     /// Lets the object hold a keeper, which the caller has retained: the last thing to be written, when nothing can
     /// fail any more.
-    pub fn keep(&mut self, keeper: Arc<[u8]>) {
+    pub fn keep(&mut self, keeper: Blob) {
         self.scratch.blobs.push(keeper);
     }
 }

@@ -14,20 +14,20 @@
 //!
 //! All calls may come on any thread, also while a slot is protected: they must be short and must not use the store.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 use fyris_sync::reclaim;
-use fyris_term::{Fun, Reference, Term};
+use fyris_term::{Blob, Fun, Reference, Term};
 
 /// The functions of a binding for keepers.
 #[derive(Clone, Copy, Debug)]
 pub struct ResourceRefs {
-    /// Whether these bytes are a keeper's: cheap, since every large binary that is freed is asked.
+    /// Whether these bytes are a keeper's: cheap, since every large binary of Rust that is freed is asked.
     pub is_resource_ref: fn(&[u8]) -> bool,
     /// Whether any reference has a keeper now: cheap, since every object that is made here is asked.
     pub any: fn() -> bool,
     /// The keeper of a reference, if it has one, for one more record to hold.
-    pub find: fn(&Reference) -> Option<Arc<[u8]>>,
+    pub find: fn(&Reference) -> Option<Blob>,
     /// A record that held it is retired, or freed without having been published: no thread reads the record under a
     /// pin that is made from now on. Called once for each record, before `release`. Returns whether the keeper's own
     /// memory was retired, and is not to wait for other garbage.
@@ -44,19 +44,19 @@ pub fn set_resource_refs(keepers: ResourceRefs) {
 }
 
 /// Tells the binding that a record with these blobs is retired; returns whether the collector is to be flushed.
-pub(crate) fn retire_all(blobs: &[Arc<[u8]>]) -> bool {
+pub(crate) fn retire_all(blobs: &[Blob]) -> bool {
     of(blobs).fold(false, |flush, (keepers, blob)| {
         (keepers.retire)(blob) || flush
     })
 }
 
 /// Tells the binding that a record with these blobs, which was retired, is freed.
-pub(crate) fn release_all(blobs: &[Arc<[u8]>]) {
+pub(crate) fn release_all(blobs: &[Blob]) {
     of(blobs).for_each(|(keepers, blob)| (keepers.release)(blob));
 }
 
 /// Tells the binding that there will be no record with these blobs.
-pub(crate) fn give_up_all(blobs: &[Arc<[u8]>]) {
+pub(crate) fn give_up_all(blobs: &[Blob]) {
     let flush = retire_all(blobs);
     release_all(blobs);
     if flush {
@@ -65,22 +65,26 @@ pub(crate) fn give_up_all(blobs: &[Arc<[u8]>]) {
 }
 
 /// Returns the keepers among the blobs of a record, each with the functions of the binding.
-fn of(blobs: &[Arc<[u8]>]) -> impl Iterator<Item = (&ResourceRefs, &[u8])> {
+fn of(blobs: &[Blob]) -> impl Iterator<Item = (&ResourceRefs, &[u8])> {
     let keepers = KEEPERS.get().into_iter();
     keepers.flat_map(move |keepers| {
-        let held = blobs.iter().filter(|blob| (keepers.is_resource_ref)(blob));
+        let held = blobs.iter().filter(|blob| is_keeper(keepers, blob));
         held.map(move |blob| (keepers, &**blob))
     })
 }
 
+/// Returns whether a blob is a keeper: those that a binding makes are bytes of Rust.
+#[inline]
+fn is_keeper(keepers: &ResourceRefs, blob: &Blob) -> bool {
+    !blob.is_foreign() && (keepers.is_resource_ref)(blob)
+}
+
 /// Returns the blobs that values refer to: keepers come behind them.
-pub(crate) fn without(blobs: &[Arc<[u8]>]) -> &[Arc<[u8]>] {
+pub(crate) fn without(blobs: &[Blob]) -> &[Blob] {
     let Some(keepers) = KEEPERS.get() else {
         return blobs;
     };
-    let first = blobs
-        .iter()
-        .position(|blob| (keepers.is_resource_ref)(blob));
+    let first = blobs.iter().position(|blob| is_keeper(keepers, blob));
     first.map_or(blobs, |first| &blobs[..first])
 }
 
@@ -91,7 +95,7 @@ pub(crate) fn any() -> bool {
 
 /// Lets a record that is being made hold what a term in it refers to: the last thing to be written, when nothing can
 /// fail any more. O(size).
-pub(crate) fn keep(term: &Term, blobs: &mut Vec<Arc<[u8]>>) {
+pub(crate) fn keep(term: &Term, blobs: &mut Vec<Blob>) {
     if let Some(keepers) = KEEPERS.get() {
         each_reference(term, &mut |reference| {
             blobs.extend((keepers.find)(reference))
@@ -102,7 +106,7 @@ pub(crate) fn keep(term: &Term, blobs: &mut Vec<Arc<[u8]>>) {
 /// A term beside the objects of a table, such as the data of an heir, that holds what it refers to.
 pub(crate) struct HeldTerm {
     term: Term,
-    keepers: Vec<Arc<[u8]>>,
+    keepers: Vec<Blob>,
 }
 
 impl HeldTerm {

@@ -1,7 +1,7 @@
 //! The store in destructors of thread-local values: after what the library keeps for the thread, and before.
 
 use std::cell::RefCell;
-use std::sync::{Arc, mpsc};
+use std::sync::mpsc;
 
 use fyris::{MatchSpec, Options, Owner, Store, Table};
 use fyris_term::Term;
@@ -23,7 +23,7 @@ impl Drop for AtEnd {
             self.table.insert(&object(key)).unwrap();
         }
         self.table.delete_key(&Term::Int(7)).unwrap();
-        let binary = Term::Binary(Arc::from(vec![7; 1000]));
+        let binary = Term::Binary(vec![7; 1000].into());
         let large = Term::Tuple(vec![Term::Int(3), binary]);
         self.table.insert(&large).unwrap();
         let sum = self.table.foldl(0, |object, sum| match object {

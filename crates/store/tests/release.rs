@@ -21,7 +21,7 @@ fn heavy(key: i64) -> (Term, Weak<[u8]>) {
 fn with_binary(key: i64, bytes: usize) -> (Term, Weak<[u8]>) {
     let bytes: Arc<[u8]> = vec![7; bytes].into();
     let weak = Arc::downgrade(&bytes);
-    let object = Term::Tuple(vec![Term::Int(key), Term::Binary(bytes)]);
+    let object = Term::Tuple(vec![Term::Int(key), Term::from(bytes)]);
     (object, weak)
 }
 

@@ -4,11 +4,10 @@
 //! million times, for counting instructions: `valgrind --tool=callgrind target/release/examples/key_speed 1`.
 
 use std::hint::black_box;
-use std::sync::Arc;
 use std::time::Instant;
 
 use fyris_term::key::{self, KeyBuf};
-use fyris_term::{Term, value};
+use fyris_term::{Blob, Term, value};
 
 const KEYS: usize = 1000;
 const REPEATS: usize = 20;
@@ -111,7 +110,7 @@ fn cases() -> Vec<Case> {
 }
 
 fn encoded(term: &Term) -> Vec<u8> {
-    let (mut out, mut blobs): (Vec<u8>, Vec<Arc<[u8]>>) = Default::default();
+    let (mut out, mut blobs): (Vec<u8>, Vec<Blob>) = Default::default();
     value::encode(term, &mut out, &mut blobs).expect("two levels");
     out
 }

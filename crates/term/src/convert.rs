@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 use num_bigint::BigInt;
 
-use crate::{Atom, Float, Map, Term};
+use crate::{Atom, Blob, Float, Map, Term};
 
 /// Why a term does not convert.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -370,6 +370,12 @@ impl<const N: usize> From<&[u8; N]> for Term {
 
 impl From<Arc<[u8]>> for Term {
     fn from(value: Arc<[u8]>) -> Term {
+        Term::binary(value)
+    }
+}
+
+impl From<Blob> for Term {
+    fn from(value: Blob) -> Term {
         Term::Binary(value)
     }
 }
@@ -387,7 +393,7 @@ impl TryFrom<&Term> for Arc<[u8]> {
 
     fn try_from(term: &Term) -> Result<Arc<[u8]>, ConvertError> {
         if let Term::Binary(bytes) = term {
-            Ok(bytes.clone())
+            Ok(bytes.to_arc())
         } else {
             Err(wrong("a binary", term))
         }

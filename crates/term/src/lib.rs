@@ -8,6 +8,7 @@
 //! |---|---|
 //! | [`mod@term`] | [`Term`]: the owned value of every Erlang type; [`Map`] |
 //! | [`atom`] | names interned once, bounded in length and number |
+//! | `blob` | [`Blob`]: the content of binaries, shared by reference count |
 //! | [`text`] | Erlang's syntax: [`Term::parse`], [`text::print_w`], [`text::print_p`] |
 //! | [`etf`] | the external term format (`term_to_binary`) |
 //! | [`key`] | bytes whose `memcmp` order is Erlang's order: the form of keys in tables |
@@ -39,6 +40,7 @@
 #[cfg(any(test, feature = "arbitrary"))]
 pub mod arbitrary;
 pub mod atom;
+mod blob;
 mod convert;
 pub mod etf;
 pub mod key;
@@ -51,6 +53,7 @@ pub mod text;
 pub mod value;
 
 pub use atom::{Atom, AtomError};
+pub use blob::{Blob, ForeignBlobs, set_foreign_blobs};
 pub use convert::ConvertError;
 pub use serde_impl::{SerdeError, from_term, to_term};
 pub use term::{BitString, Float, Fun, LocalFun, Map, Pid, Port, Reference, Term};

@@ -1,11 +1,9 @@
 //! The owned value of every Erlang type.
 
-use std::sync::Arc;
-
 use num_bigint::BigInt;
 
-use crate::Atom;
 pub use crate::map::Map;
+use crate::{Atom, Blob};
 
 /// Any Erlang term, owned.
 ///
@@ -39,7 +37,7 @@ pub enum Term {
     /// [`Term::improper`]).
     Improper(Vec<Term>, Box<Term>),
     /// A binary: whole bytes, shared by reference count.
-    Binary(Arc<[u8]>),
+    Binary(Blob),
     /// A bitstring whose length is not a multiple of 8 bits.
     Bits(BitString),
 }
@@ -196,7 +194,7 @@ impl std::hash::Hash for LocalFun {
 /// A bitstring with 1 to 7 bits in its last byte, the unused low bits zero.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct BitString {
-    pub(crate) bytes: Arc<[u8]>,
+    pub(crate) bytes: Blob,
     pub(crate) last_bits: u8,
 }
 
@@ -232,7 +230,7 @@ impl Term {
     }
 
     /// Makes a binary.
-    pub fn binary(bytes: impl Into<Arc<[u8]>>) -> Term {
+    pub fn binary(bytes: impl Into<Blob>) -> Term {
         Term::Binary(bytes.into())
     }
 

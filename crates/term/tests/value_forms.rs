@@ -1,12 +1,12 @@
 //! Values: round trips, canonical form, and bytes that are none.
 
-use std::sync::Arc;
-
 use fyris_term::value::{self, IntBytes, MAX_INLINE_BINARY, TooDeep, ValueErrorKind};
-use fyris_term::{Atom, Float, Fun, LocalFun, MAX_DEPTH, Pid, Reference, Term, arbitrary, etf};
+use fyris_term::{
+    Atom, Blob, Float, Fun, LocalFun, MAX_DEPTH, Pid, Reference, Term, arbitrary, etf,
+};
 use proptest::prelude::*;
 
-type Value = (Vec<u8>, Vec<Arc<[u8]>>);
+type Value = (Vec<u8>, Vec<Blob>);
 
 fn encode(term: &Term) -> Value {
     let (mut bytes, mut blobs) = (Vec::new(), Vec::new());
@@ -109,7 +109,7 @@ fn integers_take_as_few_bytes_as_they_can() {
 
 #[test]
 fn large_binaries_are_shared() {
-    let large: Arc<[u8]> = vec![7; MAX_INLINE_BINARY + 1].into();
+    let large: Blob = vec![7; MAX_INLINE_BINARY + 1].into();
     let term = Term::Tuple(vec![
         Term::Binary(large.clone()),
         Term::Binary(large.clone()),
@@ -118,7 +118,7 @@ fn large_binaries_are_shared() {
     assert_eq!((bytes.len(), blobs.len()), (5, 2));
     match value::decode(&mut &bytes[..], &blobs) {
         Ok(Term::Tuple(elements)) => {
-            assert!(matches!(&elements[1], Term::Binary(bytes) if Arc::ptr_eq(bytes, &large)));
+            assert!(matches!(&elements[1], Term::Binary(bytes) if Blob::ptr_eq(bytes, &large)));
         }
         _ => panic!("a tuple"),
     }
@@ -305,7 +305,7 @@ proptest! {
     }
 }
 
-fn check_hostile(bytes: &[u8], blobs: &[Arc<[u8]>]) {
+fn check_hostile(bytes: &[u8], blobs: &[Blob]) {
     let mut rest = bytes;
     match value::decode(&mut rest, blobs) {
         Ok(_) => {

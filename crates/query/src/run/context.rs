@@ -3,11 +3,10 @@
 use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::cmp::Ordering;
-use std::sync::Arc;
 
 use fyris_term::key::{self, KeyKind};
 use fyris_term::value::{self, View};
-use fyris_term::{Float, Term};
+use fyris_term::{Blob, Float, Term};
 
 use crate::program::Constant;
 use crate::run::object::{ObjectView, decoded};
@@ -59,7 +58,7 @@ impl<'a> EvalContext<'a> {
 
     /// Returns the large binaries of the object.
     #[inline]
-    pub(crate) fn blobs(self) -> &'a [Arc<[u8]>] {
+    pub(crate) fn blobs(self) -> &'a [Blob] {
         self.stored().map_or(&[], |object| object.blobs)
     }
 
@@ -179,14 +178,14 @@ impl<'a> EvalContext<'a> {
 
     /// Returns the content of a small or shared binary. `None` does not mean that the value is no binary.
     #[inline]
-    fn shared_binary(self, place: Ref<'a>) -> Option<Arc<[u8]>> {
+    fn shared_binary(self, place: Ref<'a>) -> Option<Blob> {
         match (place, self.subject()) {
             (Ref::Stored(bytes), _) => match value::view(bytes).ok()? {
                 View::Binary(content) => Some(content.into()),
                 _ => None,
             },
             (Ref::Key, Subject::Stored(object)) => key::as_binary(object.key_order),
-            (Ref::Term(Term::Binary(content)), _) => Some(Arc::clone(content)),
+            (Ref::Term(Term::Binary(content)), _) => Some(Blob::clone(content)),
             _ => None,
         }
     }

@@ -1,8 +1,6 @@
 //! [`ObjectView`]: an object as a table stores it, the seam to storage.
 
-use std::sync::Arc;
-
-use fyris_term::{Term, key, value};
+use fyris_term::{Blob, Term, key, value};
 
 /// An object in stored form: a tuple whose key element is key bytes and whose others are value bytes.
 ///
@@ -22,7 +20,7 @@ pub struct ObjectView<'a> {
     /// The values of the other elements, in order.
     pub values: &'a [u8],
     /// The large binaries that the values refer to.
-    pub blobs: &'a [Arc<[u8]>],
+    pub blobs: &'a [Blob],
 }
 
 impl<'a> ObjectView<'a> {
@@ -67,7 +65,7 @@ impl<'a> ObjectView<'a> {
 }
 
 /// Decodes the value at the front of `values`, and moves `values` behind it.
-pub(crate) fn decoded(values: &mut &[u8], blobs: &[Arc<[u8]>]) -> Term {
+pub(crate) fn decoded(values: &mut &[u8], blobs: &[Blob]) -> Term {
     value::decode(values, blobs).unwrap_or_else(|_| corrupt())
 }
 

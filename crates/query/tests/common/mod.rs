@@ -1,10 +1,8 @@
 //! Objects in stored form.
 
-use std::sync::Arc;
-
 use fyris_query::ObjectView;
 use fyris_term::key::KeyBuf;
-use fyris_term::{Term, value};
+use fyris_term::{Blob, Term, value};
 
 /// A stored object that owns its bytes.
 pub(crate) struct Stored {
@@ -12,7 +10,7 @@ pub(crate) struct Stored {
     keypos: usize,
     key: KeyBuf,
     values: Vec<u8>,
-    blobs: Vec<Arc<[u8]>>,
+    blobs: Vec<Blob>,
 }
 
 impl Stored {

@@ -3,8 +3,6 @@
 //! The parts of a term lie anywhere in memory, and looking at them is mostly waiting for memory. So they are prefetched
 //! some terms ahead, in two steps: the elements of a tuple, and, when those are near, the memory that they point to.
 
-use std::sync::Arc;
-
 use fyris_index::prefetch;
 use fyris_query::MatchSpec;
 use fyris_term::Term;
@@ -60,7 +58,7 @@ fn prefetch_contents(term: &Term) {
         match element {
             // The line of its reference count, which a copy of it changes.
             Term::Binary(content) => {
-                prefetch::read(Arc::as_ptr(content).cast::<usize>().wrapping_sub(2))
+                prefetch::read(content.as_ptr().cast::<usize>().wrapping_sub(2))
             }
             Term::Tuple(parts) | Term::List(parts) => prefetch::read(parts.as_ptr()),
             _ => {}

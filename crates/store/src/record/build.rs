@@ -2,12 +2,11 @@
 
 use std::cell::Cell;
 use std::ops::Range;
-use std::sync::Arc;
 
 use fyris_sync::reclaim;
 use fyris_term::key::KeyBuf;
 use fyris_term::value::IntBytes;
-use fyris_term::{Term, value};
+use fyris_term::{Blob, Term, value};
 
 use super::{MAX_ARITY, Object, Parts, RecordPtr, brief, inline};
 use crate::error::{Error, Result};
@@ -20,7 +19,7 @@ pub(crate) struct NewRecord(Content);
 impl NewRecord {
     /// Makes a record of the gathered parts, or an inline object if it is small enough.
     #[inline]
-    fn new(parts: Parts<'_>, blobs: &mut Vec<Arc<[u8]>>) -> NewRecord {
+    fn new(parts: Parts<'_>, blobs: &mut Vec<Blob>) -> NewRecord {
         let word = if blobs.is_empty() {
             inline::pack(&parts)
         } else {
@@ -91,7 +90,7 @@ impl Drop for NewRecord {
 pub(crate) struct Scratch {
     pub(crate) key: KeyBuf,
     pub(crate) values: Vec<u8>,
-    pub(crate) blobs: Vec<Arc<[u8]>>,
+    pub(crate) blobs: Vec<Blob>,
 }
 
 /// Scratch memory larger than this is given back after use.
@@ -198,7 +197,7 @@ pub(crate) fn edited(old: RecordPtr, keypos: usize, edits: &[(usize, Term)]) -> 
 }
 
 /// Lets a copy of `old` hold what it refers to: the elements that stay may do so only if `old` held something.
-fn keep_edited(old: RecordPtr, keypos: usize, edits: &[(usize, Term)], blobs: &mut Vec<Arc<[u8]>>) {
+fn keep_edited(old: RecordPtr, keypos: usize, edits: &[(usize, Term)], blobs: &mut Vec<Blob>) {
     // SAFETY: the caller holds `old`.
     let has_blobs = unsafe { !old.blobs().is_empty() };
     let old_object = object(old, keypos);
@@ -212,7 +211,7 @@ fn keep_edited(old: RecordPtr, keypos: usize, edits: &[(usize, Term)], blobs: &m
 }
 
 /// Returns a copy of `old` with other values, and these blobs.
-fn with_values(old: RecordPtr, values: &[u8], blobs: &mut Vec<Arc<[u8]>>) -> Result<NewRecord> {
+fn with_values(old: RecordPtr, values: &[u8], blobs: &mut Vec<Blob>) -> Result<NewRecord> {
     // SAFETY: the caller holds `old`.
     let (key, trailer, rest) = unsafe { old.key_parts() };
     let size = key.len() + rest.len() + values.len();
@@ -323,7 +322,7 @@ fn copy_edited(
     keypos: usize,
     edits: &[(usize, Term)],
     values: &mut Vec<u8>,
-    blobs: &mut Vec<Arc<[u8]>>,
+    blobs: &mut Vec<Blob>,
 ) -> Result<()> {
     // SAFETY: the caller holds `old`.
     let (mut rest, old_blobs) = unsafe { (old.values(), old.blobs()) };

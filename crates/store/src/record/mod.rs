@@ -58,21 +58,21 @@ pub(crate) use inline::{INLINE, has_key as word_has_key, key_of as word_key};
 pub(crate) use materialize::materialize;
 pub use object::Object;
 
+use std::cell::Cell;
 use std::ptr::NonNull;
-use std::sync::Arc;
 
 use fyris_index::prefetch;
 use fyris_query::ObjectView;
 use fyris_sync::alloc;
 use fyris_sync::reclaim::{Guard, Retire};
-use fyris_term::value;
+use fyris_term::{Blob, value};
 
 use crate::keys::{ExactKey, OrderKey, ShortKey, word_of};
 use crate::resource_ref;
 
 const SHORT_HEADER: usize = 4;
 const LONG_HEADER: usize = 24;
-const BLOB: usize = size_of::<Arc<[u8]>>();
+const BLOB: usize = size_of::<Blob>();
 /// The least block: a short key is compared by one load of eight bytes behind the header ([`RecordPtr::has_key`]).
 const LEAST: usize = SHORT_HEADER + size_of::<u64>();
 /// The most elements of a tuple, as in OTP.
@@ -120,7 +120,7 @@ impl Shape {
 
 impl RecordPtr {
     /// Allocates a record; `blobs` are moved into it (the vector is left empty).
-    pub(crate) fn new(parts: Parts<'_>, blobs: &mut Vec<Arc<[u8]>>) -> RecordPtr {
+    pub(crate) fn new(parts: Parts<'_>, blobs: &mut Vec<Blob>) -> RecordPtr {
         let Parts {
             arity,
             key,
@@ -165,7 +165,7 @@ impl RecordPtr {
                     rest.len() as u32,
                 ];
                 at.cast::<[u32; 6]>().write(header);
-                let slots = at.add(LONG_HEADER).cast::<Arc<[u8]>>();
+                let slots = at.add(LONG_HEADER).cast::<Blob>();
                 for (i, blob) in blobs.drain(..).enumerate() {
                     slots.add(i).write(blob);
                 }
@@ -372,7 +372,7 @@ impl RecordPtr {
     ///
     /// As [`RecordPtr::exact`].
     #[inline]
-    pub(crate) unsafe fn blobs<'r>(self) -> &'r [Arc<[u8]>] {
+    pub(crate) unsafe fn blobs<'r>(self) -> &'r [Blob] {
         let s = self.shape();
         if s.blobs == 0 {
             return &[];
@@ -495,11 +495,7 @@ impl RecordPtr {
         if blobs != 0 {
             // SAFETY: the record is live until the end of this function.
             resource_ref::release_all(unsafe { self.blobs() });
-            let first = self
-                .0
-                .as_ptr()
-                .wrapping_add(LONG_HEADER)
-                .cast::<Arc<[u8]>>();
+            let first = self.0.as_ptr().wrapping_add(LONG_HEADER).cast::<Blob>();
             // SAFETY: `new` moved that many blobs there; they are dropped once, here.
             unsafe { std::ptr::slice_from_raw_parts_mut(first, blobs).drop_in_place() };
         }
@@ -530,12 +526,32 @@ impl RecordPtr {
     fn weigh(self, pin: &impl Guard) {
         // SAFETY: the record is live until it is retired, after this.
         let blobs = unsafe { self.blobs() };
-        let bytes: usize = blobs.iter().map(|blob| blob.len()).sum();
+        let bytes: usize = blobs.iter().map(weight).sum();
         pin.weigh(self.long_shape().len() + bytes);
         if resource_ref::retire_all(blobs) {
             pin.flush_on_drop();
         }
     }
+}
+
+/// Blobs from this length on are weighed each time.
+const HEAVY: usize = 64 << 10;
+
+thread_local! {
+    /// The address of the foreign blob that was weighed last.
+    static WEIGHED: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Returns how much waits with a blob that is retired. The same foreign one again, as when objects with one and the
+/// same binary replace each other, does not count twice; another that has come to lie in its place goes uncounted
+/// then, so less than [`HEAVY`] bytes a thread.
+#[inline]
+fn weight(blob: &Blob) -> usize {
+    let at = blob.as_ptr().addr();
+    let again = blob.is_foreign()
+        && (WEIGHED.replace(at) == at || cfg!(fyris_mutant = "store_foreign_unweighed"))
+        && blob.len() < HEAVY;
+    if again { 0 } else { blob.len() }
 }
 
 /// A record as the collector sees it.

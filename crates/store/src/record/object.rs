@@ -1,10 +1,9 @@
 //! An object in a table, seen without building terms.
 
 use std::marker::PhantomData;
-use std::sync::Arc;
 
 use fyris_query::ObjectView;
-use fyris_term::{Term, key, value};
+use fyris_term::{Blob, Term, key, value};
 
 use super::{RecordPtr, inline, materialize};
 use crate::keys::ExactKey;
@@ -201,7 +200,7 @@ impl<'g> Object<'g> {
 
     /// Returns the large binaries.
     #[inline]
-    pub(crate) fn blobs(&self) -> &'g [Arc<[u8]>] {
+    pub(crate) fn blobs(&self) -> &'g [Blob] {
         // SAFETY: the record lives for `'g`.
         unsafe { self.record().blobs() }
     }
@@ -268,8 +267,8 @@ impl<'g> Object<'g> {
         // SAFETY: the record lives for `'g`.
         let blobs = unsafe { self.record().blobs() };
         let number = |n: usize| Term::Int(n as i64);
-        let binary = |blob: &Arc<[u8]>| {
-            let (id, refs) = (Arc::as_ptr(blob).addr(), Arc::strong_count(blob));
+        let binary = |blob: &Blob| {
+            let (id, refs) = (blob.as_ptr().addr(), blob.holders());
             Term::Tuple(vec![number(id), number(blob.len()), number(refs)])
         };
         blobs.iter().map(binary).collect()

@@ -1,8 +1,7 @@
 //! Looking at a key without decoding it.
 
-use std::sync::Arc;
-
 use super::{escape, rest, tag};
+use crate::Blob;
 
 /// The kind of term that a key is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -135,14 +134,14 @@ pub fn as_plain_binary(order: &[u8]) -> Option<&[u8]> {
 
 /// Returns the key as a binary's content of its own, if it is a binary; `order` has to be that of a key. O(length), and
 /// one allocation for short ones.
-pub fn as_binary(order: &[u8]) -> Option<Arc<[u8]>> {
+pub fn as_binary(order: &[u8]) -> Option<Blob> {
     /// Longer ones are put together from stretches without zeros.
     const SHORT: usize = 64;
     let [tag::BITS, escaped @ .., 0, tag::WHOLE_BYTE] = order else {
         return None;
     };
     if escaped.len() > SHORT {
-        return escape::read(&order[1..]).map(|(content, _)| Arc::from(&*content));
+        return escape::read(&order[1..]).map(|(content, _)| Blob::from(&*content));
     }
     // The byte behind a zero is a mark: it is written, and then overwritten. No branch depends on the content.
     let mut content = [0; SHORT];

@@ -1,8 +1,6 @@
 //! Values read straight into another representation of terms.
 
-use std::sync::Arc;
-
-use crate::{Atom, Fun, MAX_DEPTH, Pid, Term};
+use crate::{Atom, Blob, Fun, MAX_DEPTH, Pid, Term};
 
 use super::error::{ValueError, ValueErrorKind};
 use super::fun::FunCode;
@@ -29,10 +27,10 @@ pub trait Build {
     /// Makes a binary.
     fn binary(&mut self, bytes: &[u8]) -> Self::Out;
     /// Makes a binary that is shared: more than [`MAX_INLINE_BINARY`](super::MAX_INLINE_BINARY) bytes.
-    fn blob(&mut self, blob: &Arc<[u8]>) -> Self::Out;
+    fn blob(&mut self, blob: &Blob) -> Self::Out;
     /// Makes a binary that is one of the blobs that the value, or the value around it, holds.
     #[inline]
-    fn blob_of(&mut self, blobs: &[Arc<[u8]>], place: usize) -> Self::Out {
+    fn blob_of(&mut self, blobs: &[Blob], place: usize) -> Self::Out {
         self.blob(&blobs[place])
     }
     /// Makes a list of integers from 0 to 255.
@@ -83,7 +81,7 @@ pub trait Build {
         &mut self,
         _node: (u32, u32),
         _ids: &[[u8; 4]],
-        _blobs: &[Arc<[u8]>],
+        _blobs: &[Blob],
     ) -> Option<Self::Out> {
         None
     }
@@ -121,7 +119,7 @@ pub trait Build {
 /// As [`decode`](super::decode).
 pub fn build<B: Build>(
     bytes: &mut &[u8],
-    blobs: &[Arc<[u8]>],
+    blobs: &[Blob],
     builder: &mut B,
     stack: &mut Vec<B::Out>,
 ) -> Result<B::Out, ValueError> {
@@ -154,7 +152,7 @@ const NOWHERE: usize = usize::MAX;
 /// stay in registers, where a place in `self` would be written and read again with every term.
 struct Run<'a, 'b, B: Build> {
     bytes: &'a [u8],
-    blobs: &'b [Arc<[u8]>],
+    blobs: &'b [Blob],
     builder: &'b mut B,
     stack: &'b mut Vec<B::Out>,
     /// Returns the error and its offset, when something ends nowhere.

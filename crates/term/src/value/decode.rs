@@ -1,10 +1,10 @@
 //! Reading values.
 
-use std::sync::Arc;
-
 use num_bigint::BigInt;
 
-use crate::{Atom, BitString, Float, Fun, MAX_DEPTH, MAX_ROOM, Map, Pid, Port, Reference, Term};
+use crate::{
+    Atom, BitString, Blob, Float, Fun, MAX_DEPTH, MAX_ROOM, Map, Pid, Port, Reference, Term,
+};
 
 use super::error::{ValueError, ValueErrorKind};
 use super::fun::FunCode;
@@ -20,7 +20,7 @@ use super::tag;
 ///
 /// Bytes that [`encode`](super::encode) did not write; `bytes` is then as it was.
 #[inline]
-pub fn decode(bytes: &mut &[u8], blobs: &[Arc<[u8]>]) -> Result<Term, ValueError> {
+pub fn decode(bytes: &mut &[u8], blobs: &[Blob]) -> Result<Term, ValueError> {
     let mut reader = Reader { left: bytes };
     if let Ok(tag) = reader.byte()
         && let Some(Ok(value)) = int(&mut reader, tag)
@@ -31,7 +31,7 @@ pub fn decode(bytes: &mut &[u8], blobs: &[Arc<[u8]>]) -> Result<Term, ValueError
     decode_any(bytes, blobs)
 }
 
-fn decode_any(bytes: &mut &[u8], blobs: &[Arc<[u8]>]) -> Result<Term, ValueError> {
+fn decode_any(bytes: &mut &[u8], blobs: &[Blob]) -> Result<Term, ValueError> {
     let mut decoder = Decoder {
         reader: Reader { left: bytes },
         blobs,
@@ -67,7 +67,7 @@ pub(super) fn int(reader: &mut Reader<'_>, tag: u8) -> Option<Result<i64>> {
 
 struct Decoder<'a, 'b> {
     reader: Reader<'a>,
-    blobs: &'b [Arc<[u8]>],
+    blobs: &'b [Blob],
 }
 
 impl Decoder<'_, '_> {
@@ -178,7 +178,7 @@ impl Decoder<'_, '_> {
             .ok_or(ValueErrorKind::Malformed("float"))
     }
 
-    fn blob(&mut self) -> Result<Arc<[u8]>> {
+    fn blob(&mut self) -> Result<Blob> {
         let place = self.reader.length()?;
         let blob = usize::try_from(place)
             .ok()
@@ -188,7 +188,7 @@ impl Decoder<'_, '_> {
 
     fn bits(&mut self, tag: u8) -> Result<Term> {
         let last_bits = self.reader.byte()?;
-        let bytes: Arc<[u8]> = if tag == tag::BITS_BLOB {
+        let bytes: Blob = if tag == tag::BITS_BLOB {
             self.blob()?
         } else {
             let len = usize::from(self.reader.byte()?);

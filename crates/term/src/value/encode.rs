@@ -1,11 +1,9 @@
 //! Writing values.
 
-use std::sync::Arc;
-
 use num_bigint::BigInt;
 use smallvec::SmallVec;
 
-use crate::{Atom, Fun, LocalFun, MAX_DEPTH, Map, Pid, Reference, Term};
+use crate::{Atom, Blob, Fun, LocalFun, MAX_DEPTH, Map, Pid, Reference, Term};
 
 use super::fun::FunCode;
 use super::shape::{MAX_SHAPE_KEYS, Shape};
@@ -23,7 +21,7 @@ pub struct TooDeep;
 ///
 /// [`TooDeep`]; `out` and `blobs` are then as they were.
 #[inline]
-pub fn encode(term: &Term, out: &mut Vec<u8>, blobs: &mut Vec<Arc<[u8]>>) -> Result<(), TooDeep> {
+pub fn encode(term: &Term, out: &mut Vec<u8>, blobs: &mut Vec<Blob>) -> Result<(), TooDeep> {
     match term {
         Term::Int(value) => {
             int(*value, out);
@@ -33,7 +31,7 @@ pub fn encode(term: &Term, out: &mut Vec<u8>, blobs: &mut Vec<Arc<[u8]>>) -> Res
     }
 }
 
-fn encode_any(term: &Term, out: &mut Vec<u8>, blobs: &mut Vec<Arc<[u8]>>) -> Result<(), TooDeep> {
+fn encode_any(term: &Term, out: &mut Vec<u8>, blobs: &mut Vec<Blob>) -> Result<(), TooDeep> {
     let before = (out.len(), blobs.len());
     let mut writer = ValueWriter { out, blobs };
     let result = writer.term(term, 0);
@@ -163,7 +161,7 @@ fn length(length: usize, out: &mut Vec<u8>) {
 /// Writes values piece by piece; the calls are in `super::writer`.
 pub struct ValueWriter<'a> {
     pub(super) out: &'a mut Vec<u8>,
-    pub(super) blobs: &'a mut Vec<Arc<[u8]>>,
+    pub(super) blobs: &'a mut Vec<Blob>,
 }
 
 impl ValueWriter<'_> {
@@ -275,7 +273,7 @@ impl ValueWriter<'_> {
         push_token(Token::atom(atom), self.out);
     }
 
-    fn shared_binary(&mut self, bytes: &Arc<[u8]>) {
+    fn shared_binary(&mut self, bytes: &Blob) {
         match bytes.len() {
             len @ 0..=15 => self.out.push(tag::BINARY_0 + len as u8),
             len @ 16..=MAX_INLINE_BINARY => self.out.extend_from_slice(&[tag::BINARY, len as u8]),
@@ -284,7 +282,7 @@ impl ValueWriter<'_> {
         self.out.extend_from_slice(bytes);
     }
 
-    fn bits(&mut self, bytes: &Arc<[u8]>, last_bits: u8) {
+    fn bits(&mut self, bytes: &Blob, last_bits: u8) {
         if bytes.len() > MAX_INLINE_BINARY {
             return self.put_blob(tag::BITS_BLOB, Some(last_bits), bytes);
         }
@@ -293,7 +291,7 @@ impl ValueWriter<'_> {
         self.out.extend_from_slice(bytes);
     }
 
-    pub(super) fn put_blob(&mut self, tag: u8, last_bits: Option<u8>, bytes: &Arc<[u8]>) {
+    pub(super) fn put_blob(&mut self, tag: u8, last_bits: Option<u8>, bytes: &Blob) {
         self.out.push(tag);
         self.out.extend(last_bits);
         length(self.blobs.len(), self.out);

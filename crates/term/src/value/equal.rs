@@ -1,8 +1,8 @@
 //! Equality of values without decoding them.
 
-use std::sync::Arc;
-
 use rapidhash::v3::rapidhash_v3;
+
+use crate::Blob;
 
 use super::decode::decode;
 use super::reader::Reader;
@@ -13,7 +13,7 @@ use super::tag;
 ///
 /// Each run was encoded with a blob list that was empty before it (or both with lists equally long). Only if the bytes
 /// first differ inside a closure or a reference are terms looked at, since equality overlooks a part of these.
-pub fn equal(a: &[u8], a_blobs: &[Arc<[u8]>], b: &[u8], b_blobs: &[Arc<[u8]>]) -> bool {
+pub fn equal(a: &[u8], a_blobs: &[Blob], b: &[u8], b_blobs: &[Blob]) -> bool {
     if a == b {
         return same_blobs(a_blobs, b_blobs);
     }
@@ -40,8 +40,8 @@ pub fn fingerprint(values: &[u8]) -> u32 {
     rapidhash_v3(&values[..sure]) as u32
 }
 
-fn same_blobs(a: &[Arc<[u8]>], b: &[Arc<[u8]>]) -> bool {
-    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| Arc::ptr_eq(a, b) || a == b)
+fn same_blobs(a: &[Blob], b: &[Blob]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| Blob::ptr_eq(a, b) || a == b)
 }
 
 /// Returns whether the first difference lies in a closure's own bytes or in a reference. Up to there the bytes are
@@ -62,7 +62,7 @@ fn differ_in_identity(a: &[u8], b: &[u8]) -> bool {
 
 /// Compares the decoded terms: slow, and always right.
 #[cold]
-fn equal_terms(a: &[u8], a_blobs: &[Arc<[u8]>], b: &[u8], b_blobs: &[Arc<[u8]>]) -> bool {
+fn equal_terms(a: &[u8], a_blobs: &[Blob], b: &[u8], b_blobs: &[Blob]) -> bool {
     let (mut a, mut b) = (a, b);
     while !a.is_empty() && !b.is_empty() {
         match (decode(&mut a, a_blobs), decode(&mut b, b_blobs)) {

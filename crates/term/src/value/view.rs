@@ -1,10 +1,8 @@
 //! Looking at a value without building it: its kind, and the places of its parts.
 
-use std::sync::Arc;
-
 use num_bigint::BigInt;
 
-use crate::Atom;
+use crate::{Atom, Blob};
 
 use super::decode::shape;
 use super::error::{ValueError, ValueErrorKind};
@@ -138,7 +136,7 @@ fn atom<'a>(reader: &mut Reader<'a>, len: usize) -> Result<View<'a>> {
 
 impl<'a> View<'a> {
     /// Returns the content, if it is a binary; `blobs` is the list that the value was encoded with.
-    pub fn as_binary(&self, blobs: &'a [Arc<[u8]>]) -> Option<&'a [u8]> {
+    pub fn as_binary(&self, blobs: &'a [Blob]) -> Option<&'a [u8]> {
         match *self {
             View::Binary(bytes) => Some(bytes),
             View::Blob(place) => blobs.get(place).map(|blob| &**blob),
@@ -176,7 +174,7 @@ pub fn as_int(bytes: &[u8]) -> Option<i64> {
 ///
 /// `value` and `blobs` are what [`encode`](super::encode) made of the term. A value delimits itself and has one form
 /// (invariant **canonical**), so stored bytes that start with those of a plain value start with that very value.
-pub fn is_plain(value: &[u8], blobs: &[Arc<[u8]>]) -> bool {
+pub fn is_plain(value: &[u8], blobs: &[Blob]) -> bool {
     let mut reader = Reader { left: value };
     while let Some(&tag) = reader.left.first() {
         if matches!(tag, tag::FUN_LOCAL | tag::REFERENCE)
@@ -196,14 +194,14 @@ mod tests {
     use crate::value::{encode, skip};
     use crate::{Term, arbitrary};
 
-    fn encoded(term: &Term) -> (Vec<u8>, Vec<Arc<[u8]>>) {
+    fn encoded(term: &Term) -> (Vec<u8>, Vec<Blob>) {
         let (mut bytes, mut blobs) = (Vec::new(), Vec::new());
         encode(term, &mut bytes, &mut blobs).expect("not deep");
         (bytes, blobs)
     }
 
     /// Returns the term, built through views where they hold it.
-    fn rebuilt(bytes: &[u8], blobs: &[Arc<[u8]>]) -> Term {
+    fn rebuilt(bytes: &[u8], blobs: &[Blob]) -> Term {
         let parts = |count: u64, mut left: &[u8]| {
             let part = |_| {
                 let term = rebuilt(left, blobs);

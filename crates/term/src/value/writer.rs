@@ -1,8 +1,6 @@
 //! Writing values piece by piece, from any representation of terms.
 
-use std::sync::Arc;
-
-use crate::{Atom, Float, MAX_DEPTH, Pid, Term};
+use crate::{Atom, Blob, Float, MAX_DEPTH, Pid, Term};
 
 use super::encode::{self, TooDeep, ValueWriter};
 use super::{MAX_INLINE_BINARY, Shape, tag};
@@ -26,7 +24,7 @@ use super::{MAX_INLINE_BINARY, Shape, tag};
 impl<'a> ValueWriter<'a> {
     /// Appends to `out`, and large binaries to `blobs`.
     #[inline]
-    pub fn new(out: &'a mut Vec<u8>, blobs: &'a mut Vec<Arc<[u8]>>) -> ValueWriter<'a> {
+    pub fn new(out: &'a mut Vec<u8>, blobs: &'a mut Vec<Blob>) -> ValueWriter<'a> {
         ValueWriter { out, blobs }
     }
 
@@ -59,6 +57,16 @@ impl<'a> ValueWriter<'a> {
             _ => return self.put_blob(tag::BLOB, None, &bytes.into()),
         }
         self.out.extend_from_slice(bytes);
+    }
+
+    /// Writes a binary that is a blob: one of more than [`MAX_INLINE_BINARY`] bytes is not copied.
+    #[inline]
+    pub fn blob(&mut self, blob: Blob) {
+        if blob.len() <= MAX_INLINE_BINARY {
+            return self.binary(&blob);
+        }
+        self.head(tag::BLOB, self.blobs.len());
+        self.blobs.push(blob);
     }
 
     /// Begins a tuple: its elements follow.

@@ -8,6 +8,7 @@
 //! | `words` | terms written word by word; invariant WHOLE |
 //! | `references` | local references, read where they are |
 //! | `funs` | funs, read and made where they are |
+//! | `held` | large binaries of the machine, held where they are |
 //! | `shapes` | the order of keys in maps |
 //! | `load` | loading, upgrading, kinds of resources |
 //! | `copies` | other copies of this library in the process |
@@ -36,6 +37,7 @@ mod call;
 mod calls;
 mod copies;
 mod funs;
+mod held;
 mod load;
 mod process;
 mod references;

@@ -22,7 +22,7 @@ use rustler::codegen_runtime::ErlNifEntry;
 use rustler::sys::{ErlNifEnv, ErlNifFunc, ErlNifTerm};
 
 use crate::sys::{Env, Layout, Term, Type, destroy};
-use crate::{calls, copies, funs, process, references, sys, tables, term, words};
+use crate::{calls, copies, funs, held, process, references, sys, tables, term, words};
 
 /// The kinds of resources, as one loading of the module made them.
 pub(crate) struct Types {
@@ -141,6 +141,7 @@ fn begin(env: Env) -> c_int {
     references::learn(env);
     words::probe(env);
     funs::learn(env);
+    held::learn(env);
     term::begin_keeping();
     0
 }

@@ -115,7 +115,7 @@ impl Term {
     }
 
     #[inline(always)]
-    fn c(self) -> ErlNifTerm {
+    pub(crate) fn c(self) -> ErlNifTerm {
         // SAFETY: both are one word, `repr(transparent)`.
         unsafe { std::mem::transmute(self.0) }
     }

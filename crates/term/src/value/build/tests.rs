@@ -36,7 +36,7 @@ impl Build for Heap {
     fn binary(&mut self, bytes: &[u8]) -> usize {
         self.keep(Term::binary(bytes))
     }
-    fn blob(&mut self, blob: &Arc<[u8]>) -> usize {
+    fn blob(&mut self, blob: &Blob) -> usize {
         self.keep(Term::Binary(blob.clone()))
     }
     fn string(&mut self, bytes: &[u8]) -> usize {

@@ -7,7 +7,7 @@ use fyris::{Fixed, InfoValue, Table, TableId};
 use crate::call::{BAD, Fail, Reply};
 use crate::sys::{self, Env, Term};
 use crate::tables::store;
-use crate::{atoms, funs, process, references, tables, term, words};
+use crate::{atoms, funs, held, process, references, tables, term, words};
 
 /// Implements `info/1`.
 pub(super) fn all_items(env: Env, args: &[Term]) -> Reply {
@@ -92,10 +92,11 @@ pub(super) fn counts(env: Env, _: &[Term]) -> Reply {
     Ok(env.make_tuple(&[count(tables), count(monitors), resources]))
 }
 
-/// Implements `layout()`: returns whether `{Terms, Maps, References, Funs}` of this machine look as the library knows
-/// them, so that it may take the fast ways.
+/// Implements `layout()`: returns whether `{Terms, Maps, References, Funs, Binaries}` of this machine look as the library
+/// knows them, so that it may take the fast ways.
 pub(super) fn layout(env: Env, _: &[Term]) -> Reply {
     let (terms, maps) = words::known();
-    let known = [terms, maps, references::are_known(), funs::are_known()];
+    let (references, binaries) = (references::are_known(), held::is_known());
+    let known = [terms, maps, references, funs::are_known(), binaries];
     Ok(env.make_tuple(&known.map(|known| atoms::boolean(env, known))))
 }

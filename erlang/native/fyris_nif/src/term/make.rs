@@ -1,19 +1,18 @@
 //! Terms of the machine from what is stored.
 
 use std::cell::Cell;
-use std::sync::Arc;
 
 use fyris::Object;
 use fyris_term::value::{Build, FunCode, Shape, build_term};
-use fyris_term::{Atom, Term as Owned};
+use fyris_term::{Atom, Blob, Term as Owned};
 use num_bigint::Sign;
 use smallvec::SmallVec;
 
-use super::{keep, rare};
+use super::rare;
 use crate::funs::{self, Key};
 use crate::sys::{self, Env, Term};
 use crate::words::Room;
-use crate::{atoms, shapes};
+use crate::{atoms, held, load, shapes};
 
 /// Makes terms in an environment.
 pub(crate) struct Maker {
@@ -120,27 +119,21 @@ impl Build for Maker {
         self.room.binary(bytes)
     }
 
-    /// Makes a large binary, from the resource that the object keeps for it.
+    /// Makes the binary that a blob is. Of bytes that are not the machine's: a copy of up to [`COPIED`] of them, else a
+    /// binary that holds a count of them.
     #[inline]
-    fn blob_of(&mut self, blobs: &[Arc<[u8]>], place: usize) -> Term {
-        let blob = &blobs[place];
-        match keep::resource_of(blob, blobs) {
-            // SAFETY: the resource holds the blob, whose bytes are immutable.
-            Some(object) => unsafe { self.env.make_resource_binary(object, blob) },
-            None => self.blob(blob),
+    fn blob(&mut self, blob: &Blob) -> Term {
+        if blob.is_foreign() {
+            return held::make(self.env, blob);
         }
-    }
-
-    /// Returns a copy of a blob of up to [`COPIED`] bytes, else a binary that holds a count of it.
-    fn blob(&mut self, blob: &Arc<[u8]>) -> Term {
         if blob.len() <= COPIED {
             return self.env.make_binary(blob);
         }
-        let held = blob.clone();
+        let kind = load::types().blob;
         // SAFETY: the bytes are immutable and live as long as the resource; our own count goes back once the term has
         // one.
         unsafe {
-            let object = keep::blob_resource(held);
+            let object = sys::new_resource(kind, blob.to_arc());
             let term = self.env.make_resource_binary(object, blob);
             sys::release(object);
             term
@@ -229,12 +222,7 @@ impl Build for Maker {
     }
 
     #[inline]
-    fn reference(
-        &mut self,
-        node: (u32, u32),
-        ids: &[[u8; 4]],
-        blobs: &[Arc<[u8]>],
-    ) -> Option<Term> {
+    fn reference(&mut self, node: (u32, u32), ids: &[[u8; 4]], blobs: &[Blob]) -> Option<Term> {
         self.odd = true;
         let ids: &[[u8; 4]; 3] = ids.try_into().ok()?;
         rare::local_term(

@@ -9,7 +9,6 @@
 //! | `read` | a term of the machine | [`fyris_term::Term`], for arguments that are not stored (options, updates) |
 //! | `make` | stored bytes, or a `Term` | a term of the machine |
 //! | `keep` | references to resources | keepers, so that the resources live |
-//! | `share` | large binaries | one copy for all objects |
 //! | `rare` | references, ports, foreign pids, bitstrings, funs of an unknown layout | a `Term`, by way of the external format |
 //!
 //! # Invariant LOCAL: local processes
@@ -25,7 +24,6 @@ mod make;
 mod object;
 mod rare;
 mod read;
-mod share;
 mod stage;
 mod value;
 

@@ -3,6 +3,7 @@
 use fyris::{AsObject, Error, ObjectWriter};
 
 use super::{Result, keep, read_key, stage};
+use crate::held;
 use crate::sys::{Env, Term};
 use crate::words::{self, Seen};
 
@@ -48,7 +49,7 @@ impl AsObject for MachineObject {
         };
         if elements
             .iter()
-            .all(|&element| words::holds_nothing(element))
+            .all(|&element| words::holds_nothing(element) || held::is_large(element))
         {
             write(out)
         } else {

@@ -3,7 +3,7 @@
 use std::sync::{Arc, LazyLock, OnceLock};
 
 use fyris::Error;
-use fyris_term::{Atom, Fun, Map, Pid, Port, Reference, Term as Owned, etf};
+use fyris_term::{Atom, Blob, Fun, Map, Pid, Port, Reference, Term as Owned, etf};
 
 use super::{Result, keep};
 use crate::atoms;
@@ -266,7 +266,7 @@ pub(super) fn local_term(
     room: &mut Room,
     (node, creation): (u32, u32),
     ids: [u32; 3],
-    blobs: &[Arc<[u8]>],
+    blobs: &[Blob],
 ) -> Option<Term> {
     if creation != 0 || node != here().id() {
         return None;

@@ -1,8 +1,10 @@
 //! A term of the machine as a [`Term`](fyris_term::Term).
 
+use fyris_term::value::MAX_INLINE_BINARY;
 use fyris_term::{Fun, Map, Term as Owned};
 
-use super::{Result, deeper, keep, key, rare, share};
+use super::{Result, deeper, key, rare};
+use crate::held;
 use crate::sys::{Env, ErlNifTermType as Kind, Term};
 
 /// Returns the term. O(size).
@@ -38,7 +40,7 @@ fn read_at(env: Env, term: Term, depth: usize) -> Result<Owned> {
             None => rare::read(env, term),
         },
         Kind::ERL_NIF_TERM_TYPE_BITSTRING => match env.binary(term) {
-            Some(bytes) => Ok(binary(bytes)),
+            Some(bytes) => Ok(binary(term, bytes)),
             None => rare::read(env, term),
         },
         Kind::ERL_NIF_TERM_TYPE_PID => match term.local_pid() {
@@ -65,13 +67,13 @@ fn fun(env: Env, term: Term, depth: usize) -> Result<Owned> {
     Ok(Owned::Fun(Box::new(read)))
 }
 
-/// Reads a binary; a large one that objects hold is not copied. Not inlined, as `atom`.
+/// Reads a binary; a large one is held. Not inlined, as `atom`.
 #[inline(never)]
-fn binary(bytes: &[u8]) -> Owned {
-    let known = (bytes.len() >= keep::LARGE).then(|| share::known(bytes));
-    known
-        .flatten()
-        .map_or_else(|| Owned::binary(bytes), Owned::Binary)
+fn binary(term: Term, bytes: &[u8]) -> Owned {
+    match bytes.len() > MAX_INLINE_BINARY {
+        true => Owned::Binary(held::blob(term, bytes)),
+        false => Owned::binary(bytes),
+    }
 }
 
 fn list(env: Env, term: Term, depth: usize) -> Result<Owned> {

@@ -21,11 +21,11 @@ use fyris_term::value::{Token, ValueWriter};
 use fyris_term::{Float, MAX_DEPTH, Pid};
 
 use super::{Result, rare, value};
-use crate::atoms;
 use crate::funs;
 use crate::shapes::{self, Keys};
 use crate::sys::{Env, Term};
 use crate::words::{self, Cells, Large, Pairs, SHORT, Seen};
+use crate::{atoms, held};
 
 /// Bytes of the stage.
 const ROOM: usize = 512;
@@ -328,7 +328,8 @@ impl Stage<'_, '_> {
         self.put_word(at, word(numbers[2], 0)) - 4
     }
 
-    /// Writes `[]`, a process, a reference, a fun, a map of many keys, or what only the machine can tell.
+    /// Writes `[]`, a process, a reference, a fun, a map of many keys, a large binary, or what only the
+    /// machine can tell.
     #[inline(never)]
     fn other(&mut self, term: Term, at: usize, depth: usize) -> usize {
         if term == atoms::nil(self.env) && depth < MAX_DEPTH {
@@ -340,7 +341,7 @@ impl Stage<'_, '_> {
         if let Some(numbers) = rare::local_numbers(self.env, term) {
             return self.reference(numbers, at);
         }
-        if depth < DEEP {
+        if depth < DEEP && !held::is_large(term) {
             if let Some(fun) = rare::fun(self.env, term) {
                 return self.fun(&fun, at, depth);
             }

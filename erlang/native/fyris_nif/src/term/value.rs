@@ -1,14 +1,13 @@
 //! A term of the machine as value bytes.
 
-use fyris_term::Term as Owned;
-use fyris_term::value::ValueWriter;
+use fyris_term::value::{MAX_INLINE_BINARY, ValueWriter};
 use smallvec::SmallVec;
 
-use super::{Result, deeper, keep, key, rare, share};
+use super::{Result, deeper, key, rare};
 use crate::funs::{self, Key};
-use crate::shapes;
 use crate::sys::{Env, ErlNifTermType as Kind, Term};
 use crate::words::{self, Seen};
+use crate::{held, shapes};
 
 /// Pairs of a map that need no allocation to be sorted.
 const FEW: usize = 32;
@@ -50,7 +49,7 @@ fn other(env: Env, term: Term, out: &mut ValueWriter<'_>, depth: usize) -> Resul
             None => return by_term(env, term, out, depth),
         },
         Kind::ERL_NIF_TERM_TYPE_BITSTRING => match env.binary(term) {
-            Some(bytes) if bytes.len() >= keep::LARGE => return large(bytes, out),
+            Some(bytes) if bytes.len() > MAX_INLINE_BINARY => large(term, bytes, out),
             Some(bytes) => out.binary(bytes),
             None => return by_term(env, term, out, depth),
         },
@@ -88,18 +87,10 @@ pub(super) fn begin_fun(env: Env, fun: &funs::Seen<'_>, out: &mut ValueWriter<'_
     Ok(())
 }
 
-/// Writes a large binary, as the blob that other objects have of it, if there is one.
+/// Writes a binary that is held.
 #[inline(never)]
-fn large(bytes: &[u8], out: &mut ValueWriter<'_>) -> Result<()> {
-    match share::blob(bytes) {
-        Some(blob) => out
-            .any(&Owned::Binary(blob), 0)
-            .map_err(|_| fyris::Error::TooDeep),
-        None => {
-            out.binary(bytes);
-            Ok(())
-        }
-    }
+fn large(term: Term, bytes: &[u8], out: &mut ValueWriter<'_>) {
+    out.blob(held::blob(term, bytes));
 }
 
 #[inline(never)]

@@ -1,26 +1,21 @@
-//! Keepers, by which objects keep alive what their terms refer to: resources of the machine, and of large binaries.
+//! Keepers, by which objects keep alive what their terms refer to: resources of the machine.
 //!
-//! Of a reference its numbers are stored, and of a large binary its bytes: neither keeps a resource alive. So an object
-//! that needs one has a *keeper* ([`fyris::ResourceRefs`]) among its blobs: bytes that begin with a mark, and hold the
-//! resource until the record is retired or freed. [`resources`] has the keepers of references, and [`blobs`] those of
-//! large binaries. The two differ in length, and the blobs of values are longer than any keeper; so a lookup need not
-//! compare the mark.
+//! Of a reference its numbers are stored, which keep no resource alive. So an object with one to a resource has a
+//! *keeper* ([`fyris::ResourceRefs`]) among its blobs: bytes that begin with a mark, and hold the resource until the
+//! record is retired. The blobs of values are longer than any keeper; so a lookup need not compare the mark.
 
-mod blobs;
 mod resources;
 
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 
 use fyris::{ObjectWriter, ResourceRefs};
+use fyris_term::Blob;
 
-pub(super) use blobs::{LARGE, blob_resource, resource_of};
 pub(crate) use resources::{Offered, count, offer};
 pub(super) use resources::{kept_reference, met, met_resource};
 
-use super::share;
-
 /// The bytes that an object holds besides its values.
-type Keeper = Arc<[u8]>;
+type Keeper = Blob;
 
 /// Bytes of a mark.
 const MARK: usize = 32;
@@ -50,9 +45,8 @@ fn retire(keeper: &[u8]) -> bool {
     !cfg!(fyris_mutant = "nif_kept_till_freed") && resources::give_up(keeper)
 }
 
-/// Gives up the resource of a blob; that of a reference was given up by [`retire`].
+/// Does nothing: the resource was given up by [`retire`].
 fn release(keeper: &[u8]) {
-    blobs::release(keeper);
     if cfg!(fyris_mutant = "nif_kept_till_freed") {
         resources::give_up(keeper);
     }
@@ -63,12 +57,8 @@ pub(super) fn gather<R, E>(
     out: &mut ObjectWriter<'_>,
     write: impl FnOnce(&mut ObjectWriter<'_>) -> Result<R, E>,
 ) -> Result<R, E> {
-    let writing = share::Writing::begin();
     let (result, offered) = offer(|| write(out));
     let result = result?;
-    if !out.blobs().is_empty() {
-        blobs::keep(&writing, out);
-    }
     offered.into_keepers().for_each(|keeper| out.keep(keeper));
     Ok(result)
 }

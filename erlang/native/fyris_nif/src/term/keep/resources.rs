@@ -25,6 +25,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{LazyLock, Mutex, MutexGuard};
 
 use fyris_sync::reclaim::{self, Guard, Retire, pin};
+use fyris_term::value::MAX_INLINE_BINARY;
 use fyris_term::{Reference, Term as Owned};
 
 use super::{Keeper, MARK, THE_MARK};
@@ -143,6 +144,8 @@ fn holders() -> MutexGuard<'static, AllHolders> {
 
 /// The length of such a keeper.
 const LENGTH: usize = MARK + size_of::<Numbers>() + size_of::<usize>();
+// The blobs of values are longer.
+const _: () = assert!(LENGTH <= MAX_INLINE_BINARY);
 
 /// Returns the numbers, and the address of what is kept, of such a keeper.
 #[inline]
