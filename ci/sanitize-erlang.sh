@@ -32,8 +32,8 @@ cp "$dir/$target/release/libfyris_nif.so" "$app/priv/fyris_nif.so"
 
 modules=("$@")
 if [ ${#modules[@]} = 0 ]; then
-    modules=(fyris_oracle_test fyris_histories_test fyris_kills_test fyris_objects_test fyris_query_test
-             fyris_release_test fyris_tables_test fyris_terms_test fyris_verbs_test fyris_files_test)
+    modules=(fyris_binaries_test fyris_oracle_test fyris_histories_test fyris_kills_test fyris_objects_test
+             fyris_query_test fyris_release_test fyris_tables_test fyris_terms_test fyris_verbs_test fyris_files_test)
 fi
 
 # Signals' stacks are the emulator's business. Frames are much larger than they are without the sanitizer, and

@@ -30,9 +30,18 @@
 -define(STUB, erlang:nif_error(not_loaded)).
 
 init() ->
-    case erlang:load_nif(filename:join(priv_dir(), "fyris_nif"), none) of
+    case erlang:load_nif(filename:join(priv_dir(), "fyris_nif"), atomics()) of
         {error, {Failure, Text}} -> {error, {Failure, reason(Text)}};
         ok -> ok
+    end.
+
+%% How the emulator counts who holds a binary: unless by atomic instructions, the library cannot, and copies.
+atomics() ->
+    try lists:keyfind("64-bit native atomics", 1, erlang:system_info(ethread_info)) of
+        {_, Implementation, _} when Implementation =/= "no" -> native_atomics;
+        _ -> none
+    catch
+        error:badarg -> none
     end.
 
 %% Errors that the library gives as numbers (native/fyris_nif/src/load.rs).

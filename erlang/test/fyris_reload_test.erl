@@ -212,6 +212,6 @@ with_dir(Fun) ->
 in_peer(Fun) ->
     {ok, Peer, _} = peer:start_link(#{connection => standard_io,
                                       args => ["-pa", ebin(), filename:absname(filename:dirname(code:which(?MODULE)))]}),
-    try peer:call(Peer, erlang, apply, [Fun, []], 60_000)
+    try peer:call(Peer, erlang, apply, [Fun, []], 240_000)
     after peer:stop(Peer)
     end.

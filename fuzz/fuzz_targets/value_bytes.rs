@@ -2,7 +2,6 @@
 
 #![no_main]
 
-
 use fyris_term::{Blob, value};
 use libfuzzer_sys::fuzz_target;
 

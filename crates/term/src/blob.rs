@@ -70,7 +70,7 @@ impl Blob {
     ///
     /// # Safety
     ///
-    /// [`set_foreign_blobs`] was called before; the bytes are there, and counted as it says.
+    /// [`set_foreign_blobs`] was called before; the bytes are there, and counted as its first call said.
     ///
     /// # Panics
     ///

@@ -6,7 +6,8 @@
 //! gives one back. So a large binary goes into a table and comes out as it does with `ets`, and lives as long.
 //!
 //! A *part* of another binary is copied, to a block of its own: the whole may be much larger, and would live as long as
-//! the object. What a program has built by appending is a part for the machine, until it is copied.
+//! the object. Up to OTP 26 what a program has built by appending is a part for the machine, until it is sent or copied.
+//! A block that a process may append to is never held: `enif_inspect_binary` ends that, before anything is looked at.
 //!
 //! # Layout
 //!
@@ -132,7 +133,7 @@ impl Layout {
     #[inline]
     unsafe fn count<'c>(&self, bytes: NonNull<u8>) -> &'c AtomicUsize {
         let count = with_exposed_provenance::<usize>(bytes.addr().get() - self.head + self.count);
-        // SAFETY: the machine changes the word by atomic instructions alone.
+        // SAFETY: the machine changes the word by atomic instructions alone (`learn`).
         unsafe { AtomicUsize::from_ptr(count.cast_mut()) }
     }
 
@@ -152,6 +153,9 @@ fn known() -> &'static Layout {
 }
 
 unsafe fn retain(bytes: NonNull<u8>) {
+    if cfg!(fyris_mutant = "nif_binary_uncounted") {
+        return;
+    }
     // Relaxed: as the machine itself does; whoever holds a count got the bytes in an orderly way.
     // SAFETY: forwarded.
     unsafe { known().count(bytes).fetch_add(1, Ordering::Relaxed) };
@@ -247,9 +251,13 @@ pub(crate) fn make(env: Env, blob: &Blob) -> Term {
     known().binary(bytes).into_term(env)
 }
 
-/// Learns how binaries are held, and tells terms. To be called when the library is loaded.
-pub(crate) fn learn(env: Env) {
-    let known = LAYOUT.get_or_init(|| learned(env).filter(|layout| is_so(env, layout)));
+/// Learns how binaries are held, and tells terms. To be called when the library is loaded. `native_atomics`: whether the
+/// machine counts by atomic instructions, as it does unless it was built to use locks in their place.
+pub(crate) fn learn(env: Env, native_atomics: bool) {
+    let known = LAYOUT.get_or_init(|| {
+        let layout = native_atomics.then(|| learned(env)).flatten()?;
+        is_so(env, &layout).then_some(layout)
+    });
     if known.is_some() {
         let counts = ForeignBlobs {
             retain,

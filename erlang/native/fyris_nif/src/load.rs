@@ -121,7 +121,7 @@ fn open_types(env: Env) -> Option<Types> {
     })
 }
 
-fn begin(env: Env) -> c_int {
+fn begin(env: Env, info: Term) -> c_int {
     if copies::another_has_tables() {
         return OTHER_LIBRARY;
     }
@@ -141,7 +141,8 @@ fn begin(env: Env) -> c_int {
     references::learn(env);
     words::probe(env);
     funs::learn(env);
-    held::learn(env);
+    // The module says so (`fyris_nif:init/0`).
+    held::learn(env, info == env.make_atom(b"native_atomics"));
     term::begin_keeping();
     0
 }
@@ -162,12 +163,16 @@ pub(crate) fn stay() {
     }
 }
 
-unsafe extern "C" fn load(env: *mut ErlNifEnv, private: *mut *mut c_void, _: ErlNifTerm) -> c_int {
-    // SAFETY: the machine's environment, for this call (CALL); `private` is ours to set.
+unsafe extern "C" fn load(
+    env: *mut ErlNifEnv,
+    private: *mut *mut c_void,
+    info: ErlNifTerm,
+) -> c_int {
+    // SAFETY: the machine's environment and term, for this call (CALL); `private` is ours to set.
     unsafe {
         *private = identity();
         let env = Env::new(env);
-        std::panic::catch_unwind(|| begin(env)).unwrap_or(PANIC)
+        std::panic::catch_unwind(|| begin(env, Term::from_c(info))).unwrap_or(PANIC)
     }
 }
 
