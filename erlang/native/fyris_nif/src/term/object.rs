@@ -2,8 +2,8 @@
 
 use fyris::{AsObject, Error, ObjectWriter};
 
-use super::{Result, keep, read_key, stage};
-use crate::held;
+use super::keep::Gathering;
+use super::{Result, read_key, stage};
 use crate::sys::{Env, Term};
 use crate::words::{self, Seen};
 
@@ -41,20 +41,16 @@ impl AsObject for MachineObject {
         let Some(&key) = elements.get(keypos - 1) else {
             return Err(Error::BadKeyPosition { keypos, arity });
         };
-        let write = |out: &mut ObjectWriter<'_>| {
-            read_key(self.env, key, out.key())?;
-            let (before, behind) = (&elements[..keypos - 1], &elements[keypos..]);
-            stage::write_all(self.env, before.iter().chain(behind), &mut out.values())?;
-            Ok(arity)
-        };
-        if elements
-            .iter()
-            .all(|&element| words::holds_nothing(element) || held::is_large(element))
-        {
-            write(out)
-        } else {
-            keep::gather(out, write)
+        let mut gathering = Gathering::new();
+        if !words::holds_nothing(key) {
+            gathering.begin();
         }
+        let (before, behind) = (&elements[..keypos - 1], &elements[keypos..]);
+        let values = before.iter().chain(behind);
+        let written = read_key(self.env, key, out.key())
+            .and_then(|()| stage::write_all(self.env, values, &mut out.values(), &mut gathering));
+        gathering.end(written.is_ok(), out);
+        written.map(|()| arity)
     }
 
     #[inline]

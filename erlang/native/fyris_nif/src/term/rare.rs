@@ -126,16 +126,21 @@ pub(super) fn creator(env: Env, fun: &funs::Seen<'_>) -> Result<Pid> {
     }
 }
 
+/// Returns the numbers of a local reference to nothing, read where they are; `None` as [`local_numbers`].
+#[inline]
+pub(super) fn plain_numbers(env: Env, term: Term) -> Option<[u32; 3]> {
+    env.plain_reference(term).filter(|_| numbers(env).is_some())
+}
+
 /// Returns the numbers of a local reference, read where they are, and notes a resource that it refers to; `None` for
 /// anything else, and where references look otherwise than we know.
 #[inline]
 pub(super) fn local_numbers(env: Env, term: Term) -> Option<[u32; 3]> {
-    let layout = numbers(env)?;
-    if let Some(numbers) = env.plain_reference(term) {
+    if let Some(numbers) = plain_numbers(env, term) {
         return Some(numbers);
     }
     // SAFETY: the offset that was learned.
-    let numbers = unsafe { env.resource_numbers(term, layout.of_resources?) }?;
+    let numbers = unsafe { env.resource_numbers(term, numbers(env)?.of_resources?) }?;
     keep::met_resource(term, numbers);
     Some(numbers)
 }

@@ -20,6 +20,7 @@ use std::mem::MaybeUninit;
 use fyris_term::value::{Token, ValueWriter};
 use fyris_term::{Float, MAX_DEPTH, Pid};
 
+use super::keep::Gathering;
 use super::{Result, rare, value};
 use crate::funs;
 use crate::shapes::{self, Keys};
@@ -40,9 +41,14 @@ const DEEP: usize = 32;
 /// begins.
 const FAILED: usize = usize::MAX;
 
-/// Writes a whole term.
+/// Writes a whole term; the caller gathers what it refers to.
 pub(crate) fn write_value(env: Env, term: Term, out: &mut ValueWriter<'_>) -> Result<()> {
-    write_all(env, std::iter::once(&term), out)
+    write_all(
+        env,
+        std::iter::once(&term),
+        out,
+        &mut Gathering::of_caller(),
+    )
 }
 
 /// Writes the terms, one behind another.
@@ -50,10 +56,12 @@ pub(super) fn write_all<'t>(
     env: Env,
     terms: impl Iterator<Item = &'t Term>,
     out: &mut ValueWriter<'_>,
+    gathering: &mut Gathering,
 ) -> Result<()> {
     let mut stage = Stage {
         env,
         out,
+        gathering,
         bytes: [MaybeUninit::uninit(); ROOM],
         error: None,
     };
@@ -68,6 +76,7 @@ pub(super) fn write_all<'t>(
 struct Stage<'w, 'v> {
     env: Env,
     out: &'w mut ValueWriter<'v>,
+    gathering: &'w mut Gathering,
     bytes: [MaybeUninit<u8>; ROOM],
     /// Why a term could not be written.
     error: Option<fyris::Error>,
@@ -338,6 +347,10 @@ impl Stage<'_, '_> {
         if let Some(id) = term.local_pid() {
             return self.pid(&rare::local_pid(id), at);
         }
+        if let Some(numbers) = rare::plain_numbers(self.env, term) {
+            return self.reference(numbers, at);
+        }
+        self.gathering.begin();
         if let Some(numbers) = rare::local_numbers(self.env, term) {
             return self.reference(numbers, at);
         }

@@ -52,13 +52,41 @@ fn release(keeper: &[u8]) {
     }
 }
 
-/// Runs `write`, which writes an object, and lets the object keep the resources it refers to.
-pub(super) fn gather<R, E>(
-    out: &mut ObjectWriter<'_>,
-    write: impl FnOnce(&mut ObjectWriter<'_>) -> Result<R, E>,
-) -> Result<R, E> {
-    let (result, offered) = offer(|| write(out));
-    let result = result?;
-    offered.into_keepers().for_each(|keeper| out.keep(keeper));
-    Ok(result)
+/// The gathering of what an object is to keep alive, while it is written: begun when a term comes that may refer to a
+/// resource, since most objects have none.
+pub(super) struct Gathering {
+    has_begun: bool,
+}
+
+impl Gathering {
+    /// Makes one that has not begun.
+    #[inline]
+    pub(super) fn new() -> Gathering {
+        Gathering { has_begun: false }
+    }
+
+    /// Makes one for a value whose caller gathers ([`offer`]).
+    pub(super) fn of_caller() -> Gathering {
+        Gathering { has_begun: true }
+    }
+
+    /// Begins, if that was not done. From here on resources that terms refer to are met.
+    #[inline]
+    pub(super) fn begin(&mut self) {
+        if !self.has_begun && !cfg!(fyris_mutant = "nif_holds_unasked") {
+            self.has_begun = true;
+            resources::begin();
+        }
+    }
+
+    /// Lets an object, of which everything `is_written`, hold the resources that were met.
+    #[inline]
+    pub(super) fn end(self, is_written: bool, out: &mut ObjectWriter<'_>) {
+        if self.has_begun {
+            let offered = resources::end();
+            if is_written {
+                offered.into_keepers().for_each(|keeper| out.keep(keeper));
+            }
+        }
+    }
 }

@@ -319,14 +319,23 @@ impl Drop for Offered {
 /// Runs `read`, which reads terms. The resources that they refer to can get into objects until the other value is
 /// dropped.
 pub(crate) fn offer<R>(read: impl FnOnce() -> R) -> (R, Offered) {
+    begin();
+    let result = read();
+    (result, end())
+}
+
+/// Begins to note the resources that are met.
+pub(super) fn begin() {
     if stage(Stage::Begun) == Stage::Met {
         // Of a call that panicked.
         MET.take();
     }
-    let result = read();
-    let met = match stage(Stage::None) {
-        Stage::Met => MET.take(),
-        _ => Vec::new(),
-    };
-    (result, Offered::hold_all(met))
+}
+
+/// Ends that, and holds the resources that were met.
+pub(super) fn end() -> Offered {
+    match stage(Stage::None) {
+        Stage::Met => Offered::hold_all(MET.take()),
+        _ => Offered(Vec::new()),
+    }
 }
