@@ -9,6 +9,8 @@ use fyris_term::key::{self, KeyBuf};
 use fyris_term::value::{self, Build, ValueWriter};
 use fyris_term::{Blob, Term};
 
+use smallvec::SmallVec;
+
 use crate::error::{Error, Result};
 use crate::record::{NewRecord, Object, Scratch, elements, with_scratch};
 use crate::resource_ref;
@@ -125,33 +127,35 @@ impl Object<'_> {
             return self.build_ints(key, value, builder);
         }
         let small = self.word_values();
-        let mut values = match &small {
-            Some((bytes, len)) => &bytes[..*len],
-            None => self.value_bytes(),
+        let (values, blobs) = match &small {
+            Some((bytes, len)) => (&bytes[..*len], &[][..]),
+            None => (self.value_bytes(), self.blobs()),
         };
-        if let Some(tuple) = builder.begin_tuple(self.arity()) {
-            for position in 1..=self.arity() {
-                let element = if position == self.keypos() {
-                    key.unwrap_or_else(|| self.build_key(builder, stack))
-                } else {
-                    self.build_value(&mut values, builder, stack)
-                };
-                builder.put(tuple, position - 1, element);
-            }
+        let key = key.unwrap_or_else(|| self.build_key(builder, stack));
+        let (arity, keypos) = (self.arity(), self.keypos());
+        let known = "values were encoded by this process";
+        if let Some(tuple) = builder.begin_tuple(arity) {
+            builder.put(tuple, keypos - 1, key);
+            value::build_each(
+                values,
+                blobs,
+                arity - 1,
+                builder,
+                stack,
+                |builder, place, value| {
+                    builder.put(tuple, place + usize::from(place + 1 >= keypos), value);
+                },
+            )
+            .expect(known);
             return tuple;
         }
-        let bottom = stack.len();
-        for position in 1..=self.arity() {
-            let element = if position == self.keypos() {
-                key.unwrap_or_else(|| self.build_key(builder, stack))
-            } else {
-                self.build_value(&mut values, builder, stack)
-            };
-            stack.push(element);
-        }
-        let tuple = builder.tuple(&stack[bottom..]);
-        stack.truncate(bottom);
-        tuple
+        let mut elements = SmallVec::<[B::Out; 8]>::new();
+        value::build_each(values, blobs, arity - 1, builder, stack, |_, _, value| {
+            elements.push(value);
+        })
+        .expect(known);
+        elements.insert(keypos - 1, key);
+        builder.tuple(&elements)
     }
 
     /// Returns the number of bytes that the key and the values take as they are stored, or a few more.
@@ -184,6 +188,22 @@ impl Object<'_> {
             .expect("a record's key was encoded by this process")
     }
 
+    /// Returns element `n`, from 1, if it is an integer that is at hand without looking at bytes.
+    #[inline]
+    pub fn small_element(&self, n: usize) -> Option<i64> {
+        self.word_int(n)
+    }
+
+    /// Returns the elements, if there are two, both integers that are at hand without looking at bytes.
+    #[inline]
+    pub fn small_pair(&self) -> Option<[i64; 2]> {
+        let (key, value) = self.word_ints()?;
+        Some(match self.keypos() {
+            1 => [key, value?],
+            _ => [value?, key],
+        })
+    }
+
     /// Returns element `n`, from 1, in another representation; `None` past the end. O(n) in the elements before it.
     pub fn build_element<B: Build>(
         &self,
@@ -194,18 +214,13 @@ impl Object<'_> {
         if n == self.keypos() {
             return Some(self.build_key(builder, stack));
         }
+        let known = "values were encoded by this process";
+        if let Some((bytes, len)) = self.word_values() {
+            // An inline object has one value at most.
+            return (n == 3 - self.keypos() && n <= self.arity())
+                .then(|| value::build(&mut &bytes[..len], &[], builder, stack).expect(known));
+        }
         let mut values = self.values_from(n)?;
-        Some(self.build_value(&mut values, builder, stack))
-    }
-
-    #[inline]
-    fn build_value<B: Build>(
-        &self,
-        values: &mut &[u8],
-        builder: &mut B,
-        stack: &mut Vec<B::Out>,
-    ) -> B::Out {
-        let blobs = if self.is_inline() { &[] } else { self.blobs() };
-        value::build(values, blobs, builder, stack).expect("values were encoded by this process")
+        Some(value::build(&mut values, self.blobs(), builder, stack).expect(known))
     }
 }

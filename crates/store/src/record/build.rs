@@ -238,9 +238,8 @@ fn place_of(old: RecordPtr, keypos: usize, position: usize) -> Option<Range<usiz
     }
     let known = "values were encoded by this process";
     let mut rest = values;
-    for _ in (1..position).filter(|&p| p != keypos) {
-        value::skip(&mut rest).expect(known);
-    }
+    let before = position - 1 - usize::from(keypos < position);
+    value::skip_many(&mut rest, before).expect(known);
     let start = values.len() - rest.len();
     value::skip(&mut rest).expect(known);
     Some(start..values.len() - rest.len())

@@ -168,9 +168,7 @@ impl<'g> Object<'g> {
         let before = n - 1 - usize::from(n > self.keypos);
         // SAFETY: the record lives for `'g`.
         let mut values = unsafe { self.record().values() };
-        for _ in 0..before {
-            value::skip(&mut values).expect("values were encoded by this process");
-        }
+        value::skip_many(&mut values, before).expect("values were encoded by this process");
         Some(values)
     }
 

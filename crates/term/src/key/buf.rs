@@ -9,6 +9,29 @@ use super::{escape, tag};
 /// Bytes that a key may have before it moves to the heap.
 const INLINE: usize = 70;
 
+/// An element of a tuple whose key has no trailer for it.
+#[derive(Clone, Copy, Debug)]
+pub enum Flat<'t> {
+    /// An integer.
+    Int(i64),
+    /// An atom.
+    Atom(Atom),
+    /// A binary.
+    Binary(&'t [u8]),
+}
+
+impl<'t> Flat<'t> {
+    #[inline]
+    fn of(term: &'t Term) -> Option<Flat<'t>> {
+        match term {
+            Term::Int(value) => Some(Flat::Int(*value)),
+            Term::Atom(atom) => Some(Flat::Atom(*atom)),
+            Term::Binary(bytes) => Some(Flat::Binary(bytes)),
+            _ => None,
+        }
+    }
+}
+
 /// The bytes of one key: the order part, behind it the exactness trailer, and behind that, rarely, a rest.
 ///
 /// Keys of up to 70 bytes live inside the value, without allocation. A buffer may be used again and again: every
@@ -67,7 +90,7 @@ impl KeyBuf {
             Term::Int(value) => buf.set_int(*value),
             Term::Binary(bytes) => buf.set_binary(bytes),
             Term::Atom(atom) => buf.set_atom(*atom),
-            Term::Tuple(elements) if buf.set_flat_tuple(elements) => {}
+            Term::Tuple(elements) if buf.set_flat_tuple(elements.iter().map(Flat::of)) => {}
             other => encode_any(other, buf),
         }
     }
@@ -144,10 +167,14 @@ impl KeyBuf {
         self.end(&[]);
     }
 
-    /// Becomes the key of a tuple of integers, atoms and binaries, which needs neither trailer nor rest, and so no
-    /// writer; of any other it becomes nothing of use and says so.
+    /// Becomes the key of a tuple of integers, atoms and binaries, which needs neither trailer nor rest and so no
+    /// [`KeyWriter`], and returns true; false if an element is `None` or there are too many, and then there is no key.
+    /// O(size).
     #[inline]
-    fn set_flat_tuple(&mut self, elements: &[Term]) -> bool {
+    pub fn set_flat_tuple<'t>(
+        &mut self,
+        elements: impl ExactSizeIterator<Item = Option<Flat<'t>>>,
+    ) -> bool {
         self.clear();
         if elements.len() > tag::TUPLE_SHORT {
             return false;
@@ -155,14 +182,14 @@ impl KeyBuf {
         self.push(tag::TUPLE_0 + elements.len() as u8);
         for element in elements {
             match element {
-                Term::Int(value) => self.put_number(Number::from_int(*value)),
-                Term::Atom(atom) => {
+                Some(Flat::Int(value)) => self.put_number(Number::from_int(value)),
+                Some(Flat::Atom(atom)) => {
                     escape::put(self, tag::ATOM, atom.as_str().as_bytes(), None);
                 }
-                Term::Binary(bytes) => {
+                Some(Flat::Binary(bytes)) => {
                     escape::put(self, tag::BITS, bytes, Some(tag::WHOLE_BYTE));
                 }
-                _ => return false,
+                None => return false,
             }
         }
         self.end(&[]);

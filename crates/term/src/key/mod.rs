@@ -86,7 +86,7 @@
 //! - **F** (follow): no trailer byte is the mark that starts a rest. Said in `rest`.
 //! - **canonical**: [`decode`] accepts nothing but what [`KeyBuf::encode`] writes.
 
-pub use buf::KeyBuf;
+pub use buf::{Flat, KeyBuf};
 pub use build::build;
 pub use decode::decode;
 pub use error::{KeyError, KeyErrorKind};

@@ -39,7 +39,7 @@ pub trait Build {
     fn list(&mut self, elements: &[Self::Out], tail: Option<Self::Out>) -> Self::Out;
     /// Makes a tuple.
     fn tuple(&mut self, elements: &[Self::Out]) -> Self::Out;
-    /// Begins a tuple of a number of elements that get their places afterwards, by [`Build::put`], in order, or never;
+    /// Begins a tuple of a number of elements that get their places afterwards, by [`Build::put`], each once, or never;
     /// `None` if tuples of this size (which may be anything) are made whole, by [`Build::tuple`].
     fn begin_tuple(&mut self, _arity: usize) -> Option<Self::Out> {
         None
@@ -144,6 +144,43 @@ pub fn build<B: Build>(
     }
 }
 
+/// Works like [`build`] for the first `count` values of `bytes`, each of which `put` gets with its place, from 0.
+///
+/// # Errors
+///
+/// As [`build`]; `put` has got the values before the fault.
+#[inline]
+pub fn build_each<B: Build>(
+    bytes: &[u8],
+    blobs: &[Blob],
+    count: usize,
+    builder: &mut B,
+    stack: &mut Vec<B::Out>,
+    mut put: impl FnMut(&mut B, usize, B::Out),
+) -> Result<(), ValueError> {
+    let bottom = stack.len();
+    let mut run = Run {
+        bytes,
+        blobs,
+        builder,
+        stack,
+        wrong: ValueErrorKind::Truncated,
+        wrong_at: 0,
+    };
+    let mut end = 0;
+    for place in 0..count {
+        let value;
+        (end, value) = run.term(end, 0);
+        if end > bytes.len() {
+            let (offset, kind) = (run.wrong_at, run.wrong);
+            stack.truncate(bottom);
+            return Err(ValueError { offset, kind });
+        }
+        put(run.builder, place, value);
+    }
+    Ok(())
+}
+
 /// The end of a term whose bytes are wrong: beyond all bytes, so that it needs no test where another is read
 /// there.
 const NOWHERE: usize = usize::MAX;
@@ -236,6 +273,7 @@ impl<'a, B: Build> Run<'a, '_, B> {
                 let value = (word << (64 - 8 * len)) as i64 >> (64 - 8 * len);
                 (at + 1 + len, self.builder.int(value))
             }
+            tag::FLOAT => (at + 9, self.builder.float(f64::from_bits(word))),
             _ => self.last_word(at, tag),
         }
     }
@@ -269,10 +307,6 @@ impl<'a, B: Build> Run<'a, '_, B> {
                     None => self.nowhere(),
                 }
             }
-            tag::FLOAT => match self.read(at + 1, Reader::array) {
-                Some((end, bytes)) => (end, self.builder.float(f64::from_le_bytes(bytes))),
-                None => self.nowhere(),
-            },
             tag::BIG => self.big(at),
             _ => match self.read(at + 1, |reader| decode::int(reader, tag).transpose()) {
                 Some((end, Some(value))) => (end, self.builder.int(value)),

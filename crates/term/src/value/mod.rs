@@ -57,7 +57,7 @@
 //! - **bounded**: reading trusts no count beyond the bytes that are there, and no nesting beyond
 //!   [`MAX_DEPTH`](crate::MAX_DEPTH). Corrupt bytes are an error; never a panic.
 
-pub use build::{Build, build, build_term};
+pub use build::{Build, build, build_each, build_term};
 pub use decode::decode;
 pub use encode::{IntBytes, TooDeep, ValueWriter, encode};
 pub use equal::{equal, fingerprint};
@@ -65,7 +65,7 @@ pub use error::{ValueError, ValueErrorKind};
 pub use fun::FunCode;
 pub use pairs::{Pair, Pairs};
 pub use shape::{MAX_SHAPE_KEYS, MAX_SHAPES, Shape};
-pub use skip::skip;
+pub use skip::{skip, skip_many};
 pub use token::Token;
 pub use view::{View, as_int, is_plain, view};
 

@@ -21,6 +21,23 @@ pub fn skip(bytes: &mut &[u8]) -> Result<(), ValueError> {
     }
 }
 
+/// Works like [`skip`] for the `count` values at the front.
+///
+/// # Errors
+///
+/// As [`skip`].
+#[inline]
+pub fn skip_many(bytes: &mut &[u8], count: usize) -> Result<(), ValueError> {
+    let mut at = 0;
+    match pass_all(bytes, &mut at, count as u64) {
+        Ok(()) => {
+            *bytes = &bytes[at..];
+            Ok(())
+        }
+        Err(kind) => Err(ValueError { offset: at, kind }),
+    }
+}
+
 /// The end of a term whose bytes are wrong: beyond all bytes.
 const NOWHERE: usize = usize::MAX;
 
@@ -37,7 +54,7 @@ fn end(bytes: &[u8], at: usize) -> usize {
 
 #[inline(never)]
 fn end_of_any(bytes: &[u8], mut at: usize) -> usize {
-    match pass_all(bytes, &mut at) {
+    match pass_all(bytes, &mut at, 1) {
         Ok(()) => at,
         Err(_) => NOWHERE,
     }
@@ -47,17 +64,16 @@ fn end_of_any(bytes: &[u8], mut at: usize) -> usize {
 #[cold]
 fn fault(bytes: &[u8]) -> ValueError {
     let mut offset = 0;
-    let kind = pass_all(bytes, &mut offset).err();
+    let kind = pass_all(bytes, &mut offset, 1).err();
     ValueError {
         offset,
         kind: kind.unwrap_or(ValueErrorKind::Truncated),
     }
 }
 
-/// Passes over the term at a place.
+/// Passes over the `pending` terms at a place.
 #[inline(always)]
-fn pass_all(bytes: &[u8], at: &mut usize) -> Result<()> {
-    let mut pending = 1u64;
+fn pass_all(bytes: &[u8], at: &mut usize, mut pending: u64) -> Result<()> {
     while pending > 0 {
         let tag = *bytes.get(*at).ok_or(ValueErrorKind::Truncated)?;
         let following = match tag {
@@ -65,11 +81,13 @@ fn pass_all(bytes: &[u8], at: &mut usize) -> Result<()> {
             0..tag::MIDDLE => 0,
             _ => FOLLOWING[usize::from(tag)],
         };
-        if tag == tag::BINARY {
+        if tag == tag::BINARY || tag == tag::STRING {
             let length = *bytes.get(*at + 1).ok_or(ValueErrorKind::Truncated)?;
-            *at += 2 + usize::from(length);
-            pending -= 1;
-            continue;
+            if tag == tag::BINARY || length < MORE {
+                *at += 2 + usize::from(length);
+                pending -= 1;
+                continue;
+            }
         }
         if following == UNKNOWN {
             let mut reader = Reader {
@@ -90,6 +108,9 @@ fn pass_all(bytes: &[u8], at: &mut usize) -> Result<()> {
     }
     Ok(())
 }
+
+/// The bit of a byte of a LEB128 number that has another byte behind it.
+const MORE: u8 = 0x80;
 
 /// The entry of [`FOLLOWING`] for tags that do not tell.
 const UNKNOWN: u8 = u8::MAX;

@@ -34,7 +34,7 @@ use std::slice;
 use std::sync::OnceLock;
 
 use crate::sys::{BOXED, Env, PRIMARY, SUBTAG, Term};
-use crate::{references, shapes};
+use crate::{atoms, references, shapes};
 
 pub(crate) use large::{Large, read_large};
 
@@ -371,6 +371,22 @@ pub(crate) struct Room {
     next: usize,
     /// Words that were given.
     given: usize,
+}
+
+/// Makes `[{First, Second}]` of two terms of one word, by one call of the machine; `None` where words are not written.
+#[inline]
+pub(crate) fn list_of_pair(env: Env, [first, second]: [Term; 2]) -> Option<Term> {
+    layouts()?;
+    let pair = env.make_tuple(&[first, second, FILLER, atoms::nil(env)]);
+    let at = address(pair).cast_mut();
+    let cell = at.wrapping_add(3);
+    // SAFETY: the machine has made five words just now, in a layout that is known. With a header of two elements the
+    // first three are the pair, and the last two are the cell (WHOLE).
+    unsafe {
+        at.write(2 << ARITY_SHIFT);
+        cell.write(pair.0);
+    }
+    Some(Term(cell.expose_provenance() | LIST))
 }
 
 impl Room {

@@ -115,6 +115,21 @@ fn with_key<R>(env: Env, key: Term, f: impl FnOnce(&KeyBuf) -> Result<R, Fail>) 
     f(&buf)
 }
 
+/// Runs an expression on the key of a term, as an [`AsKey`](fyris::AsKey): on an integer, which is not written to
+/// memory, or on key bytes.
+macro_rules! with_any_key {
+    ($env:expr, $term:expr, |$key:ident| $run:expr) => {
+        match $term.small() {
+            Some(int) => {
+                let $key = &int;
+                $run
+            }
+            None => $crate::calls::with_key($env, $term, |$key| $run),
+        }
+    };
+}
+use with_any_key;
+
 /// Reads `true` or `false`.
 fn boolean(env: Env, term: Term) -> Result<bool, Fail> {
     if term == atoms::r#true(env) {

@@ -1,13 +1,13 @@
 //! Lookups.
 
-use fyris::{Error, Object, Table};
-use fyris_term::key::KeyBuf;
+use fyris::{AsKey, Error, Object, Table, TableType};
 use smallvec::SmallVec;
 
+use super::with_any_key;
 use crate::call::{BAD, Fail, Reply};
 use crate::sys::{Env, Term};
 use crate::term::{most_words, with_maker};
-use crate::{atoms, tables};
+use crate::{atoms, tables, words};
 
 /// Words of a cell.
 const CELL: usize = 2;
@@ -15,32 +15,53 @@ const CELL: usize = 2;
 /// Implements `lookup/2`.
 pub(super) fn lookup(env: Env, args: &[Term]) -> Reply {
     tables::with(env, args[0], |table, pin| {
-        super::with_key(env, args[1], |key| {
-            let make = |objects: &[Object<'_>]| make_list(env, Some((args[1], key)), objects);
-            Ok(table.lookup_with(key, pin, make)?)
+        with_any_key!(env, args[1], |key| {
+            let found = |objects: &[Object<'_>]| found(env, table, args[1], key, objects);
+            Ok(table.lookup_with(key, pin, found)?)
         })
     })
+}
+
+/// Makes a list of the objects of a key. The caller's own key goes back where it is the same.
+#[inline(always)]
+pub(super) fn found(
+    env: Env,
+    table: &Table,
+    asked: Term,
+    key: &impl AsKey,
+    objects: &[Object<'_>],
+) -> Term {
+    if let [object] = objects
+        && let Some(ints) = object.small_pair()
+        && let Some(list) = words::list_of_pair(env, ints.map(|int| env.make_int(int)))
+    {
+        return list;
+    }
+    let Some(first) = objects.first() else {
+        return atoms::nil(env);
+    };
+    // In an ordered set the stored key may be `1.0` where the caller asked for `1`.
+    let is_same = table.table_type() != TableType::OrderedSet
+        || key.with(|key| first.has_key_bytes(key.bytes()));
+    make_list(env, is_same.then_some(asked), objects)
 }
 
 /// Implements `member/2`.
 pub(super) fn member(env: Env, args: &[Term]) -> Reply {
     tables::with(env, args[0], |table, pin| {
-        super::with_key(env, args[1], |key| {
+        with_any_key!(env, args[1], |key| {
             let found = table.get(key, pin)?;
             Ok(atoms::boolean(env, found.is_some()))
         })
     })
 }
 
-/// Makes a list of tuples of objects. The caller's own key goes back where it is the same.
-pub(super) fn make_list(env: Env, asked: Option<(Term, &KeyBuf)>, objects: &[Object<'_>]) -> Term {
+/// Makes a list of tuples of objects of one key; with `key` as the key, if it is known.
+pub(super) fn make_list(env: Env, key: Option<Term>, objects: &[Object<'_>]) -> Term {
     let nil = atoms::nil(env);
     let Some(first) = objects.first() else {
         return nil;
     };
-    // In an ordered set the stored key may be `1.0` where the caller asked for `1`. Several objects have one key.
-    let is_same = |key: &KeyBuf| !first.is_small() && first.has_key_bytes(key.bytes());
-    let key = asked.filter(|(_, key)| is_same(key)).map(|(term, _)| term);
     let most = objects.len() * (CELL + most_words(first));
     with_maker(env, most, |maker, stack| {
         objects.iter().rev().fold(nil, |tail, object| {
@@ -66,20 +87,29 @@ fn element(env: Env, args: &[Term]) -> Result<Option<Term>, Fail> {
             table.check(fyris::Right::Read)?;
             return Err(BAD);
         };
-        super::with_key(env, args[1], |key| {
-            table.lookup_with(key, pin, |objects| {
-                elements(env, table, position as usize, objects)
+        let position = position as usize;
+        with_any_key!(env, args[1], |key| {
+            table.lookup_with(key, pin, |objects| match objects {
+                [object] if !table.table_type().is_bag() => one(env, position, object),
+                objects => elements(env, position, objects),
             })?
         })
     })
 }
 
-fn elements(
-    env: Env,
-    table: &Table,
-    position: usize,
-    objects: &[Object<'_>],
-) -> Result<Option<Term>, Fail> {
+/// Returns the element of the object of a set.
+#[inline]
+fn one(env: Env, position: usize, object: &Object<'_>) -> Result<Option<Term>, Fail> {
+    if let Some(int) = object.small_element(position) {
+        return Ok(Some(env.make_int(int)));
+    }
+    let element = with_maker(env, most_words(object), |maker, stack| {
+        object.build_element(position, maker, stack)
+    });
+    element.map(Some).ok_or(Fail::Cause("position"))
+}
+
+fn elements(env: Env, position: usize, objects: &[Object<'_>]) -> Result<Option<Term>, Fail> {
     let most = objects.first().map_or(0, most_words);
     let elements: Result<SmallVec<[Term; 4]>, Fail> = with_maker(env, most, |maker, stack| {
         let element = |object: &Object<'_>| {
@@ -91,7 +121,6 @@ fn elements(
     let elements = elements?;
     Ok(match &elements[..] {
         [] => None,
-        [element] if !table.table_type().is_bag() => Some(*element),
         elements => Some(env.make_list(elements)),
     })
 }

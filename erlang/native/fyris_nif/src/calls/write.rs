@@ -7,6 +7,8 @@ use fyris_term::Term as Owned;
 use fyris_term::key::KeyBuf;
 use fyris_term::value::{IntBytes, ValueWriter};
 
+use super::read::found;
+use super::with_any_key;
 use crate::call::{Fail, Reply};
 use crate::sys::{Env, Term};
 use crate::term::{self, MachineObject};
@@ -39,10 +41,9 @@ pub(super) fn delete_all_objects(env: Env, args: &[Term]) -> Reply {
 /// Implements `take/2`.
 pub(super) fn take(env: Env, args: &[Term]) -> Reply {
     tables::write(env, args[0], |table, _| {
-        super::with_key(env, args[1], |key| {
-            let make =
-                |objects: &[Object<'_>]| super::read::make_list(env, Some((args[1], key)), objects);
-            Ok(table.take_with(key, make)?)
+        with_any_key!(env, args[1], |key| {
+            let taken = |objects: &[Object<'_>]| found(env, table, args[1], key, objects);
+            Ok(table.take_with(key, taken)?)
         })
     })
 }

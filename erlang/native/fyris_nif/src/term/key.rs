@@ -1,12 +1,13 @@
 //! A term of the machine as key bytes.
 
-use fyris_term::key::{KeyBuf, KeyWriter};
+use fyris_term::key::{Flat, KeyBuf, KeyWriter};
 use fyris_term::{Float, Fun};
 
 use super::{Result, deeper, rare};
 use crate::atoms;
-use crate::funs::{Key, Seen};
+use crate::funs::{self, Key};
 use crate::sys::{Env, ErlNifTermType as Kind, Term};
+use crate::words::{self, Seen};
 
 /// Becomes the key of a term. O(size).
 #[inline]
@@ -15,12 +16,37 @@ pub(crate) fn read_key(env: Env, term: Term, buf: &mut KeyBuf) -> Result<()> {
         buf.set_int(value);
         return Ok(());
     }
-    if let Some(bytes) = env.binary(term) {
-        buf.set_binary(bytes);
-        return Ok(());
-    }
     if term.atom_index().is_some() {
         buf.set_atom(rare::atom(env, term)?);
+        return Ok(());
+    }
+    match words::see(term) {
+        Seen::Binary(bytes) => buf.set_binary(bytes),
+        Seen::Tuple(elements) if buf.set_flat_tuple(elements.iter().map(|&e| flat(env, e))) => {}
+        _ => return read_any(env, term, buf),
+    }
+    Ok(())
+}
+
+/// Returns an element of a tuple, if it is of one of the kinds that most keys are made of.
+#[inline]
+fn flat<'t>(env: Env, term: Term) -> Option<Flat<'t>> {
+    if let Some(value) = term.small() {
+        return Some(Flat::Int(value));
+    }
+    if term.atom_index().is_some() {
+        return rare::atom(env, term).ok().map(Flat::Atom);
+    }
+    match words::see(term) {
+        Seen::Binary(bytes) => Some(Flat::Binary(bytes)),
+        _ => None,
+    }
+}
+
+#[inline(never)]
+fn read_any(env: Env, term: Term, buf: &mut KeyBuf) -> Result<()> {
+    if let Some(bytes) = env.binary(term) {
+        buf.set_binary(bytes);
         return Ok(());
     }
     let mut writer = KeyWriter::new(buf);
@@ -82,7 +108,7 @@ fn fun(env: Env, term: Term, out: &mut KeyWriter<'_>, depth: usize) -> Result<()
 
 /// Begins a fun, whose captured values follow.
 #[inline(never)]
-fn begin_fun(env: Env, fun: &Seen<'_>, out: &mut KeyWriter<'_>) -> Result<()> {
+fn begin_fun(env: Env, fun: &funs::Seen<'_>, out: &mut KeyWriter<'_>) -> Result<()> {
     match rare::bare_fun(env, fun)? {
         Fun::Local(bare) => out.begin_local_fun(&bare, fun.captured.len()),
         Fun::External {
