@@ -24,6 +24,7 @@
 use std::collections::BinaryHeap;
 use std::ptr::NonNull;
 
+use fyris_sync::alloc;
 use fyris_sync::reclaim::{Guard, Retire};
 use smallvec::SmallVec;
 
@@ -91,13 +92,18 @@ impl CellPtr {
 
 impl Retire for Cell {
     unsafe fn reclaim(ptr: *mut Cell) {
-        // SAFETY: made by `Box` in `cell`, and reclaimed once.
-        drop(unsafe { Box::from_raw(ptr) });
+        const { assert!(!std::mem::needs_drop::<Cell>()) };
+        // SAFETY: allocated in `cell` with this size, and reclaimed once; no pointer to an object is null.
+        unsafe { alloc::free(NonNull::new_unchecked(ptr.cast()), size_of::<Cell>()) };
     }
 }
 
 fn cell(cell: Cell) -> Content {
-    Content::many(CellPtr(NonNull::from(Box::leak(Box::new(cell)))))
+    const { assert!(align_of::<Cell>() <= 8) };
+    let at = alloc::allocate(size_of::<Cell>()).cast::<Cell>();
+    // SAFETY: allocated just now, with this size and an alignment of 8.
+    unsafe { at.write(cell) };
+    Content::many(CellPtr(at))
 }
 
 /// Returns the number of tombstones of a chain, and the sequence number of its newest object.
@@ -199,42 +205,67 @@ pub(crate) fn equals(like: RecordPtr) -> impl Fn(&Member) -> bool {
     }
 }
 
+/// A walk over a chain, from the newest object.
+struct Walk {
+    rest: Option<Content>,
+    bottom: Option<Content>,
+    /// The sequence numbers of deleted objects that lie further down: the greatest is met next.
+    deleted: BinaryHeap<u32>,
+}
+
 /// Walks from `top` down to `bottom`, which is not met.
-fn walk(top: Option<Content>, bottom: Option<Content>) -> impl Iterator<Item = Step> {
-    let mut rest = top;
-    // The sequence numbers of deleted objects that lie further down: the greatest is met next.
-    let mut deleted: BinaryHeap<u32> = BinaryHeap::new();
-    std::iter::from_fn(move || {
-        let content = rest.filter(|_| rest != bottom)?;
+#[inline]
+fn walk(top: Option<Content>, bottom: Option<Content>) -> Walk {
+    Walk {
+        rest: top,
+        bottom,
+        deleted: BinaryHeap::new(),
+    }
+}
+
+impl Walk {
+    /// Returns whether the object with a sequence number was deleted; each deleted one is asked for once.
+    #[inline]
+    fn is_dead(&mut self, object: &Member) -> bool {
+        let is_dead = self.deleted.peek() == Some(&object.seq);
+        if is_dead {
+            self.deleted.pop();
+        }
+        is_dead && !cfg!(fyris_mutant = "chain_tombstone_unseen")
+    }
+}
+
+impl Iterator for Walk {
+    type Item = Step;
+
+    #[inline]
+    fn next(&mut self) -> Option<Step> {
+        let content = self.rest.filter(|_| self.rest != self.bottom)?;
         let (cell, object) = match content.kind() {
             Kind::One(record) => {
-                rest = None;
+                self.rest = None;
                 (None, Some(Member::oldest(record)))
             }
             Kind::Many(cell) => {
-                rest = Some(cell.get().older);
+                self.rest = Some(cell.get().older);
                 if let CellKind::Tombstone(seq) = cell.get().kind {
-                    deleted.push(seq);
+                    self.deleted.push(seq);
                 }
                 (Some(cell), cell.get().object())
             }
         };
-        let object = object.filter(|object| {
-            let is_dead = deleted.peek() == Some(&object.seq);
-            if is_dead {
-                deleted.pop();
-            }
-            !is_dead || cfg!(fyris_mutant = "chain_tombstone_unseen")
-        });
+        let object = object.filter(|object| !self.is_dead(object));
         Some(Step { cell, object })
-    })
+    }
 }
 
+#[inline]
 fn objects(content: Option<Content>) -> impl Iterator<Item = Member> {
     walk(content, None).filter_map(|step| step.object)
 }
 
 /// Returns the records from the newest to the oldest.
+#[inline]
 pub(crate) fn newest_first(content: Option<Content>) -> impl Iterator<Item = RecordPtr> {
     objects(content).map(|object| object.record)
 }

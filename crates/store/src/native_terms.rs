@@ -127,12 +127,13 @@ impl Object<'_> {
             return self.build_ints(key, value, builder);
         }
         let small = self.word_values();
-        let (values, blobs) = match &small {
-            Some((bytes, len)) => (&bytes[..*len], &[][..]),
-            None => (self.value_bytes(), self.blobs()),
+        let (arity, values, blobs) = match &small {
+            Some((bytes, len)) => (self.arity(), &bytes[..*len], &[][..]),
+            // SAFETY: the record lives for `'g`.
+            None => unsafe { self.record().body() },
         };
         let key = key.unwrap_or_else(|| self.build_key(builder, stack));
-        let (arity, keypos) = (self.arity(), self.keypos());
+        let keypos = self.keypos();
         let known = "values were encoded by this process";
         if let Some(tuple) = builder.begin_tuple(arity) {
             builder.put(tuple, keypos - 1, key);

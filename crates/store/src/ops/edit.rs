@@ -7,6 +7,7 @@
 
 use fyris_index::{Entry, Index};
 use fyris_sync::reclaim::Guard;
+use smallvec::SmallVec;
 
 use crate::chain::{self, Member};
 use crate::error::Result;
@@ -74,7 +75,7 @@ where
         let Some(&first) = these.first() else {
             return 0;
         };
-        let mut words: Vec<u64> = these.iter().map(|record| record.bits()).collect();
+        let mut words: SmallVec<[u64; 8]> = these.iter().map(|record| record.bits()).collect();
         words.sort_unstable();
         let gone = |object: &Member| words.binary_search(&object.record.bits()).is_ok();
         // The fixes know of the key already: the caller that found it has noted it.

@@ -381,6 +381,24 @@ impl RecordPtr {
         unsafe { std::slice::from_raw_parts(self.0.as_ptr().add(LONG_HEADER).cast(), s.blobs) }
     }
 
+    /// Returns the number of elements, the values and the blobs, by one look at the header.
+    ///
+    /// # Safety
+    ///
+    /// As [`RecordPtr::exact`].
+    #[inline(always)]
+    pub(crate) unsafe fn body<'r>(self) -> (usize, &'r [u8], &'r [Blob]) {
+        let s = self.shape();
+        // SAFETY: the shape is that of the block; the caller's contract.
+        unsafe {
+            let blobs = match s.blobs {
+                0 => &[],
+                _ => self.blobs(),
+            };
+            (s.arity, self.slice(s.values_at(), s.values), blobs)
+        }
+    }
+
     /// Returns all parts, for a match specification.
     ///
     /// # Safety

@@ -5,6 +5,7 @@ use std::any::Any;
 use fyris_sync::reclaim::{Guard, LocalGuard, pin};
 use fyris_term::Term;
 use fyris_term::key::KeyBuf;
+use smallvec::SmallVec;
 
 use super::Table;
 use crate::chain;
@@ -367,11 +368,11 @@ impl Table {
         }
     }
 
-    fn objects_in<'g>(&self, content: Option<Content>) -> Vec<Object<'g>> {
-        let records = content.map(chain::oldest_first).unwrap_or_default();
-        records
-            .into_iter()
-            .map(|record| crate::record::object(record, self.keypos()))
-            .collect()
+    fn objects_in<'g>(&self, content: Option<Content>) -> SmallVec<[Object<'g>; 4]> {
+        let mut objects = SmallVec::with_capacity(content.map_or(0, Content::count));
+        let newest_first = chain::newest_first(content).inspect(|record| record.prefetch());
+        objects.extend(newest_first.map(|record| crate::record::object(record, self.keypos())));
+        objects.reverse();
+        objects
     }
 }

@@ -245,6 +245,7 @@ impl<'a, B: Build> Run<'a, '_, B> {
             tag::MIDDLE..=0xAF => self.word(at, tag),
             0xB0..=0xBF => self.binary(at + 1, usize::from(tag - tag::BINARY_0)),
             0xD8..=0xDF => self.tuple(at + 1, usize::from(tag - tag::TUPLE_0), depth),
+            tag::PID => self.pid(at),
             _ => self.other(at, tag, depth),
         }
     }
@@ -333,7 +334,6 @@ impl<'a, B: Build> Run<'a, '_, B> {
                 None => self.fail(behind, ValueErrorKind::Truncated),
             },
             tag::BLOB => self.blob(behind),
-            tag::PID => self.pid(at),
             tag::REFERENCE => match self.read(behind, decode::reference_parts) {
                 Some((end, (node, creation, ids))) => {
                     let made = self.builder.reference((node, creation), ids, self.blobs);

@@ -5,6 +5,7 @@ use fyris::Batch;
 use crate::call::{BAD, Fail, Reply, entry};
 use crate::sys::{Env, Term};
 use crate::term::MachineObject;
+use crate::words::{self, Seen};
 use crate::{atoms, tables};
 
 /// Longer lists are inserted on a scheduler for long work, since going there and back costs some 20 microseconds: half
@@ -15,7 +16,7 @@ const PERCENT: usize = 50;
 
 /// Implements `insert/2`.
 pub(super) fn insert(env: Env, args: &[Term]) -> Reply {
-    if env.tuple(args[1]).is_none() {
+    if !is_tuple(env, args[1]) {
         return list(env, args, false);
     }
     tables::write(env, args[0], |table, pin| {
@@ -24,9 +25,15 @@ pub(super) fn insert(env: Env, args: &[Term]) -> Reply {
     })
 }
 
+/// Returns whether a term is a tuple, without a call of the machine if it is one.
+#[inline]
+fn is_tuple(env: Env, term: Term) -> bool {
+    matches!(words::see(term), Seen::Tuple(_)) || env.tuple(term).is_some()
+}
+
 /// Implements `insert_new/2`.
 pub(super) fn insert_new(env: Env, args: &[Term]) -> Reply {
-    if env.tuple(args[1]).is_none() {
+    if !is_tuple(env, args[1]) {
         return list(env, args, true);
     }
     tables::write(env, args[0], |table, _| {
