@@ -35,6 +35,14 @@ inline_unvalidated      | --cfg loom --cfg fyris_small    | -p fyris-index --tes
 inline_unfenced         | --cfg loom --cfg fyris_small    | -p fyris-index --test loom a_slot_of
 inline_old_lives        | --cfg shuttle --cfg fyris_small | -p fyris-index --test shuttle pairs
 ordered_run_too_far     |                    | -p fyris-index --test ordered_conformance runs
+list_mark_ignored       |                    | -p fyris-index --lib list::
+list_run_unsorted       |                    | -p fyris-index --test list_conformance runs_in
+list_mark_overwrites    | --cfg loom --cfg fyris_small    | -p fyris-index --test loom_lists a_node
+list_freed_in_list      | --cfg loom --cfg fyris_small    | -p fyris-index --test loom_lists
+list_placeholder_overlooked | --cfg loom --cfg fyris_small | -p fyris-index --test loom_lists two_writers
+split_claimed_twice     | --cfg loom --cfg fyris_small    | -p fyris-index --test loom_lists a_head
+split_begins_unlinked   | --cfg loom --cfg fyris_small    | -p fyris-index --test loom_lists a_head
+split_heads_shared      |                    | -p fyris-index --lib split_ordered
 range_keeps_run         |                    | -p fyris-index --test tree_range
 store_commit_early      |                    | -p fyris --test concurrent a_list_is_inserted
 store_ignore_pending    |                    | -p fyris --lib ops::list

@@ -14,13 +14,16 @@ pub mod entry;
 pub mod hash;
 pub mod inline;
 pub mod key;
+pub mod list;
 pub mod map;
+pub mod michael_hash;
 pub mod ordered;
 pub mod plug;
 pub mod prefetch;
 #[cfg(feature = "serde")]
 mod serde;
 mod simd;
+pub mod split_ordered;
 pub mod traits;
 pub mod tree;
 
@@ -31,7 +34,9 @@ pub use fyris_sync::reclaim;
 pub use hash::HashIndex;
 pub use inline::InlineMap;
 pub use map::{BytesMap, ConcurrentMap, CopyMap};
+pub use michael_hash::MichaelHash;
 pub use ordered::Ordered;
+pub use split_ordered::SplitOrdered;
 pub use traits::{Action, Batch, Build, Index, IndexOptions, OrderedIndex, Range, Stamp, Stamped};
 pub use tree::{BytesTree, ConcurrentTree, CopyTree, InlineTree};
 
