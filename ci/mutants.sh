@@ -42,7 +42,7 @@ list_freed_in_list      | --cfg loom --cfg fyris_small    | -p fyris-index --tes
 list_placeholder_overlooked | --cfg loom --cfg fyris_small | -p fyris-index --test loom_lists two_writers
 split_claimed_twice     | --cfg loom --cfg fyris_small    | -p fyris-index --test loom_lists a_head
 split_begins_unlinked   | --cfg loom --cfg fyris_small    | -p fyris-index --test loom_lists a_head
-split_heads_shared      |                    | -p fyris-index --lib split_ordered
+levels_share_buckets    |                    | -p fyris-index --lib levels::
 range_keeps_run         |                    | -p fyris-index --test tree_range
 store_commit_early      |                    | -p fyris --test concurrent a_list_is_inserted
 store_ignore_pending    |                    | -p fyris --lib ops::list

@@ -5,6 +5,7 @@
 //! an index of another crate serves as well.
 
 mod as_key;
+mod bounds;
 pub mod btree;
 mod bytes_entry;
 mod catree;
@@ -14,6 +15,7 @@ pub mod entry;
 pub mod hash;
 pub mod inline;
 pub mod key;
+mod levels;
 pub mod list;
 pub mod map;
 pub mod michael_hash;

@@ -4,6 +4,7 @@ use std::hash::{BuildHasher, Hash};
 use std::ops::{Bound, RangeInclusive};
 
 use super::{Buckets, ListTable, nodes};
+use crate::bounds::{is_above, is_below};
 use crate::{Batch, Entry, Range};
 
 impl<E: Entry, B: Buckets, S: BuildHasher> ListTable<E, B, S>
@@ -104,21 +105,5 @@ where
 fn sort<E: Entry<Key: Ord>>(run: &mut [E]) {
     if run.len() > 1 && !cfg!(fyris_mutant = "list_run_unsorted") {
         run.sort_unstable_by(|a, b| a.key().cmp(b.key()));
-    }
-}
-
-fn is_above<K: Ord + ?Sized>(from: Bound<&K>, key: &K) -> bool {
-    match from {
-        Bound::Included(from) => key >= from,
-        Bound::Excluded(from) => key > from,
-        Bound::Unbounded => true,
-    }
-}
-
-fn is_below<K: Ord + ?Sized>(to: Bound<&K>, key: &K) -> bool {
-    match to {
-        Bound::Included(to) => key <= to,
-        Bound::Excluded(to) => key < to,
-        Bound::Unbounded => true,
     }
 }

@@ -1,17 +1,4 @@
-//! The heads of a split-ordered list, in segments that never move.
-//!
-//! # Positions
-//!
-//! With `2^bits` buckets a bucket begins at a *position*: the top `bits` bits of the hashes in it, zeros below. Its
-//! level is the least `bits` with which there is a bucket that begins there. The heads of one level are a segment, in
-//! order, so doubling adds a segment and leaves all others alone:
-//!
-//! ```text
-//! level    position (top bits)                                    segment
-//! 0 to 3   000      001      010      011  ...                    0:  8 heads
-//! 4          0001     0011     0101     0111  ...                 1:  8 heads
-//! 5         00001 00011 00101 00111 01001 ...                     2: 16 heads
-//! ```
+//! The heads of a split-ordered list, in [levels](crate::levels): with `2^bits` buckets the levels up to `bits`.
 //!
 //! # A head's life
 //!
@@ -31,11 +18,10 @@
 
 use std::ptr::NonNull;
 
-#[cfg(not(any(loom, shuttle)))]
-use fyris_sync::alloc::Pages;
-use fyris_sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
+use fyris_sync::atomic::{AtomicU32, Ordering};
 use fyris_sync::reclaim::Guard;
 
+use crate::levels::{FIRST_BITS, Levels, MAX_BITS, Zeroed, parent, segment_of};
 use crate::list::{Buckets, Head, Link, seek};
 
 /// In the order of a head: a thread puts it into the list, or has done so.
@@ -43,83 +29,13 @@ const CLAIMED: u64 = 2;
 /// In the order of a head: it is in the list.
 const READY: u64 = 4;
 
-/// Level of the last heads in the first segment: the smallest table has `2^FIRST_BITS` buckets.
-const FIRST_BITS: u32 = if cfg!(any(fyris_small, loom, shuttle)) {
-    1
-} else {
-    3
-};
-/// The largest table: 2^40 buckets, more than there is memory for; in a model few.
-const MAX_BITS: u32 = if cfg!(any(loom, shuttle)) { 6 } else { 40 };
-const SEGMENTS: usize = (MAX_BITS - FIRST_BITS + 1) as usize;
+// SAFETY: a null link and an order of zero.
+unsafe impl Zeroed for Head {}
 
 /// The buckets of a split-ordered list. See the [module](super).
 pub struct Segments {
     bits: AtomicU32,
-    bytes: AtomicUsize,
-    segments: [AtomicPtr<Segment>; SEGMENTS],
-}
-
-/// The heads of one level; in the first segment of several.
-struct Segment {
-    heads: *const Head,
-    #[cfg(not(any(loom, shuttle)))]
-    memory: Pages,
-    #[cfg(any(loom, shuttle))]
-    memory: Box<[Head]>,
-}
-
-// SAFETY: `heads` points into `memory`, which the segment owns; all else is atomic.
-unsafe impl Send for Segment {}
-// SAFETY: as above.
-unsafe impl Sync for Segment {}
-
-impl Segment {
-    fn new(heads: usize) -> Box<Segment> {
-        #[cfg(not(any(loom, shuttle)))]
-        let memory = Pages::zeroed(heads * size_of::<Head>());
-        #[cfg(not(any(loom, shuttle)))]
-        let heads = memory.as_ptr().cast_const().cast::<Head>();
-        #[cfg(any(loom, shuttle))]
-        let memory: Box<[Head]> = (0..heads).map(|_| Head::default()).collect();
-        #[cfg(any(loom, shuttle))]
-        let heads = memory.as_ptr();
-        Box::new(Segment { heads, memory })
-    }
-
-    fn bytes(&self) -> usize {
-        #[cfg(not(any(loom, shuttle)))]
-        let array = self.memory.size();
-        #[cfg(any(loom, shuttle))]
-        let array = size_of_val(&*self.memory);
-        size_of::<Self>() + array
-    }
-}
-
-/// Returns the number of heads in a segment.
-fn heads_of(segment: usize) -> usize {
-    1 << (FIRST_BITS as usize + segment.saturating_sub(1))
-}
-
-/// Returns where the head of a position is: its segment, and its place there.
-#[inline]
-fn place_of(position: u64) -> (usize, usize) {
-    // 64 trailing zeros, for position 0, are level 0.
-    let level = 64 - position.trailing_zeros();
-    if level <= FIRST_BITS {
-        (0, (position >> (64 - FIRST_BITS)) as usize)
-    } else {
-        let segment = (level - FIRST_BITS) as usize;
-        // Of the positions of this many bits every second one is of this level.
-        let shared = u32::from(cfg!(fyris_mutant = "split_heads_shared"));
-        (segment, (position >> (64 - level) >> (1 + shared)) as usize)
-    }
-}
-
-/// Returns the position of the bucket that the one at this position was split from.
-#[inline]
-fn parent(position: u64) -> u64 {
-    position & position.wrapping_sub(1)
+    heads: Levels<Head>,
 }
 
 fn bits_for(capacity: usize) -> u32 {
@@ -149,12 +65,8 @@ impl Segments {
     /// Returns the head of a position of one of the buckets.
     #[inline]
     fn head(&self, position: u64) -> &Head {
-        let (segment, place) = place_of(position);
-        // Acquire: pairs with the Release in `add_segment`.
-        let segment = self.segments[segment].load(Ordering::Acquire);
-        // SAFETY: the segment of a bucket is there (SEGMENTS_FIRST), as long as the table, and is as long as the level
-        // has positions; zeroed memory is an unclaimed head.
-        unsafe { &*(*segment).heads.add(place) }
+        // SAFETY: the segment of a bucket is there (SEGMENTS_FIRST), as long as the table.
+        unsafe { self.heads.at(position) }
     }
 
     /// Returns the nearest head that is ready, at a position or before.
@@ -198,27 +110,6 @@ impl Segments {
         // Release: pairs with the Acquire in `is_ready`: it has been linked.
         head.order.store(order | READY, Ordering::Release);
     }
-
-    /// Makes a segment, unless it is there.
-    fn add_segment(&self, segment: usize) {
-        let new = Segment::new(heads_of(segment));
-        let bytes = new.bytes();
-        let new = Box::into_raw(new);
-        // Release: pairs with the Acquire in `head`. Relaxed: the other's is as good.
-        let added = self.segments[segment].compare_exchange(
-            std::ptr::null_mut(),
-            new,
-            Ordering::Release,
-            Ordering::Relaxed,
-        );
-        if added.is_ok() {
-            // Relaxed: a number.
-            self.bytes.fetch_add(bytes, Ordering::Relaxed);
-        } else {
-            // SAFETY: from `Box::into_raw`, not published.
-            drop(unsafe { Box::from_raw(new) });
-        }
-    }
 }
 
 impl Buckets for Segments {
@@ -226,10 +117,8 @@ impl Buckets for Segments {
         let bits = bits_for(capacity);
         let table = Segments {
             bits: AtomicU32::new(bits),
-            bytes: AtomicUsize::new(0),
-            segments: std::array::from_fn(|_| AtomicPtr::default()),
+            heads: Levels::with_bits(bits),
         };
-        (0..=(bits - FIRST_BITS) as usize).for_each(|segment| table.add_segment(segment));
         // Relaxed: not shared yet.
         table
             .head(0)
@@ -243,8 +132,7 @@ impl Buckets for Segments {
     }
 
     fn memory(&self) -> usize {
-        // Relaxed: a number.
-        self.bytes.load(Ordering::Relaxed)
+        self.heads.memory()
     }
 
     #[inline]
@@ -271,57 +159,10 @@ impl Buckets for Segments {
         if entries <= 1 << bits || bits == MAX_BITS {
             return;
         }
-        self.add_segment((bits + 1 - FIRST_BITS) as usize);
+        self.heads.add(segment_of(bits + 1));
         // Release: pairs with the Acquire in `bits` (SEGMENTS_FIRST). Relaxed: another thread has doubled them.
         _ = self
             .bits
             .compare_exchange(bits, bits + 1, Ordering::Release, Ordering::Relaxed);
-    }
-}
-
-impl Drop for Segments {
-    fn drop(&mut self) {
-        for segment in &self.segments {
-            // Relaxed: `&mut self` is ordered after everything.
-            let segment = segment.load(Ordering::Relaxed);
-            if !segment.is_null() {
-                // SAFETY: from `Box::into_raw` in `add_segment`; no other thread can reach the table.
-                drop(unsafe { Box::from_raw(segment) });
-            }
-        }
-    }
-}
-
-#[cfg(all(test, not(any(loom, shuttle))))]
-mod tests {
-    use super::*;
-    use std::collections::HashSet;
-
-    #[test]
-    fn every_position_has_a_place_of_its_own() {
-        for bits in FIRST_BITS..12 {
-            let positions = (0..1u64 << bits).map(|bucket| bucket << (64 - bits));
-            let places: HashSet<_> = positions.map(place_of).collect();
-            assert_eq!(places.len(), 1 << bits);
-            let last = (bits - FIRST_BITS) as usize;
-            assert_eq!((0..=last).map(heads_of).sum::<usize>(), 1 << bits);
-            assert!(
-                places
-                    .iter()
-                    .all(|&(segment, place)| segment <= last && place < heads_of(segment))
-            );
-        }
-    }
-
-    #[test]
-    fn a_bucket_is_split_from_the_one_before_it() {
-        for bits in FIRST_BITS..12 {
-            for bucket in 1..1u64 << bits {
-                let position = bucket << (64 - bits);
-                let level = 64 - position.trailing_zeros();
-                let above = u64::MAX.checked_shl(65 - level).unwrap_or(0);
-                assert_eq!(parent(position), position & above);
-            }
-        }
     }
 }
