@@ -9,7 +9,7 @@ use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use fyris_index::plug::{DynIndex, DynOrderedIndex, Features, IndexFactory, PlugKey, Plugged};
-use fyris_index::{Build, HashIndex, IndexOptions, Ordered, btree};
+use fyris_index::{Build, HashIndex, IndexOptions, Ordered, btree, michael_hash, split_ordered};
 use fyris_term::Atom;
 
 use crate::error::{Error, Result};
@@ -120,8 +120,12 @@ impl Choice {
 }
 
 /// Returns the indexes of this library that are made by factories.
-fn built_in() -> [(&'static str, Arc<dyn Factory>); 1] {
-    [("btree", Arc::new(btree::LockedBTrees))]
+fn built_in() -> [(&'static str, Arc<dyn Factory>); 3] {
+    [
+        ("btree", Arc::new(btree::LockedBTrees)),
+        ("michael_hash", Arc::new(michael_hash::MichaelHashes)),
+        ("split_ordered", Arc::new(split_ordered::SplitOrderedLists)),
+    ]
 }
 
 /// The indexes that the tables of a store can be made on.

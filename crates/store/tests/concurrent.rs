@@ -23,7 +23,7 @@ impl Drop for Halt<'_> {
     }
 }
 
-/// Returns both default indexes, keys that are told apart exactly in the tree, and an index behind a pointer.
+/// Returns both default indexes, keys that are told apart exactly in the tree, and indexes behind a pointer.
 fn tables() -> Vec<Table> {
     let owner = Box::leak(Box::new(Store::new().owner()));
     let table = |o: Options| owner.new_table("t", &o.public()).unwrap();
@@ -32,6 +32,8 @@ fn tables() -> Vec<Table> {
         table(Options::ordered_set()),
         table(Options::set().index("ordered")),
         table(Options::set().index("btree")),
+        table(Options::set().index("split_ordered")),
+        table(Options::set().index("michael_hash")),
         table(Options::ordered_set().index("btree")),
     ]
 }

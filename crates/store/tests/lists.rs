@@ -93,6 +93,7 @@ fn cases(others: i64, large: bool) -> Vec<Case> {
         Options::ordered_set(),
         Options::set().index("ordered"),
         Options::ordered_set().index("btree"),
+        Options::set().index("split_ordered"),
     ];
     let case = |options: Options| {
         let case = Case {

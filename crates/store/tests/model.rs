@@ -357,4 +357,12 @@ proptest! {
     fn exact_keys_in_the_tree_answer_as_the_model((d, commands) in case()) {
         check(d, "ordered", &commands);
     }
+
+    #[test]
+    fn tables_of_lists_answer_as_the_model((d, commands) in case()) {
+        if d.kind != TableType::OrderedSet {
+            check(d, "split_ordered", &commands);
+            check(d, "michael_hash", &commands);
+        }
+    }
 }

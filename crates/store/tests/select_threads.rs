@@ -33,6 +33,7 @@ fn tables(owner: &Owner) -> Vec<Table> {
         Options::duplicate_bag(),
         Options::set().index("ordered"),
         Options::ordered_set().index("btree"),
+        Options::set().index("split_ordered"),
     ]
     .into_iter()
     .map(|options| owner.new_table("t", &options.public()).unwrap())
@@ -178,6 +179,7 @@ fn increments_by_replacing_are_never_lost() {
         Options::ordered_set(),
         Options::set().index("ordered"),
         Options::ordered_set().index("btree"),
+        Options::set().index("split_ordered"),
     ] {
         let table = owner.new_table("t", &options.public()).unwrap();
         (0..KEYS).for_each(|k| table.insert(&tuple([int(k), int(0)])).unwrap());
