@@ -43,6 +43,7 @@ list_placeholder_overlooked | --cfg loom --cfg fyris_small | -p fyris-index --te
 split_claimed_twice     | --cfg loom --cfg fyris_small    | -p fyris-index --test loom_lists a_head
 split_begins_unlinked   | --cfg loom --cfg fyris_small    | -p fyris-index --test loom_lists a_head
 levels_share_buckets    |                    | -p fyris-index --lib levels::
+sequential_rotation_loses |                  | -p fyris-index --lib sequential
 range_keeps_run         |                    | -p fyris-index --test tree_range
 store_commit_early      |                    | -p fyris --test concurrent a_list_is_inserted
 store_ignore_pending    |                    | -p fyris --lib ops::list

@@ -22,6 +22,7 @@ pub mod michael_hash;
 pub mod ordered;
 pub mod plug;
 pub mod prefetch;
+pub mod sequential;
 #[cfg(feature = "serde")]
 mod serde;
 mod simd;
