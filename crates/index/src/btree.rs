@@ -1,27 +1,20 @@
-//! `btree`: the standard library's B-tree under one reader-writer lock.
-//!
-//! The plainest ordered index there is, as the papers compare theirs with, and an example of what it takes to plug an
-//! index in: the required methods of [`Index`] and [`OrderedIndex`], and an [`IndexFactory`]. All the rest are
-//! defaults.
-//!
-//! # Progress
-//!
-//! Readers share the lock, a writer has it alone while its closure runs. Nothing is lock-free. A scan holds the lock
-//! while it appends, so what one call appends was there at one moment.
+//! `btree`: the standard library's B-tree under one reader-writer lock ([`locked`](crate::locked)).
 
 use std::borrow::Borrow;
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::ops::Bound;
-use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 
-use fyris_sync::reclaim::Guard;
-
+use crate::locked::Locked;
 use crate::plug::{DynIndex, DynOrderedIndex, IndexFactory, PlugEntry};
-use crate::{Action, Batch, Entry, Index, IndexOptions, OrderedIndex, Range};
+use crate::sequential::SequentialTree;
+use crate::{Action, Batch, Entry, IndexOptions, Range};
 
-/// A B-tree of entries under one lock. See the [module](self).
-pub struct LockedBTree<E: Entry<Key: Ord>>(RwLock<BTreeSet<ByKey<E>>>);
+/// A B-tree of entries under one lock.
+pub type LockedBTree<E> = Locked<BTree<E>>;
+
+/// The standard library's B-tree as an ordered set of entries.
+pub struct BTree<E: Entry<Key: Ord>>(BTreeSet<ByKey<E>>);
 
 /// An entry, compared by its key.
 struct ByKey<E>(E);
@@ -64,16 +57,9 @@ impl<E: Entry<Key: Ord>> PartialEq for ByKey<E> {
 
 impl<E: Entry<Key: Ord>> Eq for ByKey<E> {}
 
-impl<E: Entry<Key: Ord>> Default for LockedBTree<E> {
+impl<E: Entry<Key: Ord>> Default for BTree<E> {
     fn default() -> Self {
-        Self(RwLock::default())
-    }
-}
-
-impl<E: Entry<Key: Ord>> LockedBTree<E> {
-    fn read(&self) -> RwLockReadGuard<'_, BTreeSet<ByKey<E>>> {
-        // A closure that panicked had not changed the tree.
-        self.0.read().unwrap_or_else(PoisonError::into_inner)
+        Self(BTreeSet::new())
     }
 }
 
@@ -106,78 +92,51 @@ fn append<'t, E: Entry + 't>(
     entries.next().is_some()
 }
 
-impl<E: Entry<Key: Ord> + Send + Sync> Index<E> for LockedBTree<E> {
-    fn get(&self, key: &E::Key, _: &impl Guard) -> Option<E> {
-        self.read().get(Key::of(key)).map(|entry| entry.0)
-    }
-
-    fn upsert<R>(
-        &self,
-        key: &E::Key,
-        _: &impl Guard,
-        f: impl FnOnce(Option<E>) -> (Action<E>, R),
-    ) -> R {
-        let mut tree = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        let (action, result) = f(tree.get(Key::of(key)).map(|entry| entry.0));
-        match action {
-            Action::Keep => {}
-            Action::Put(entry) => _ = tree.replace(ByKey(entry)),
-            Action::Remove => _ = tree.remove(Key::of(key)),
-        }
-        result
-    }
-
-    fn scan(
-        &self,
-        range: Range<'_, E::Key>,
-        want: usize,
-        _: &impl Guard,
-        out: &mut Batch<E>,
-    ) -> bool {
-        append(&mut within(&self.read(), range), want, out)
-    }
-
-    fn len(&self) -> usize {
-        self.read().len()
-    }
+impl<E: Entry<Key: Ord>> SequentialTree for BTree<E> {
+    type Entry = E;
 
     /// Returns an estimate: the nodes of the standard library's tree, which does not tell, are two thirds full.
-    fn memory(&self) -> usize {
-        size_of::<Self>() + self.len() * size_of::<E>() * 3 / 2
+    fn memory_of(entries: usize) -> usize {
+        entries * size_of::<E>() * 3 / 2
+    }
+
+    fn get(&self, key: &E::Key) -> Option<E> {
+        self.0.get(Key::of(key)).map(|entry| entry.0)
+    }
+
+    fn upsert<R>(&mut self, key: &E::Key, f: impl FnOnce(Option<E>) -> (Action<E>, R)) -> (R, i64) {
+        let (action, out) = f(self.get(key));
+        let change = match action {
+            Action::Keep => 0,
+            Action::Put(entry) => i64::from(self.0.replace(ByKey(entry)).is_none()),
+            Action::Remove => -i64::from(self.0.remove(Key::of(key))),
+        };
+        (out, change)
+    }
+
+    fn seek(&self, from: Bound<&E::Key>) -> Option<E> {
+        let mut entries = within(&self.0, (from, Bound::Unbounded));
+        entries.next().map(|entry| entry.0)
+    }
+
+    fn seek_back(&self, from: Bound<&E::Key>) -> Option<E> {
+        let mut entries = within(&self.0, (Bound::Unbounded, from));
+        entries.next_back().map(|entry| entry.0)
+    }
+
+    fn scan(&self, range: Range<'_, E::Key>, want: usize, out: &mut Batch<E>) -> bool {
+        append(&mut within(&self.0, range), want, out)
+    }
+
+    fn scan_back(&self, range: Range<'_, E::Key>, want: usize, out: &mut Batch<E>) -> bool {
+        append(&mut within(&self.0, range).rev(), want, out)
     }
 }
 
-impl<E: Entry<Key: Ord> + Send + Sync> OrderedIndex<E> for LockedBTree<E> {
-    fn seek(&self, from: Bound<&E::Key>, _: &impl Guard) -> Option<E> {
-        let tree = self.read();
-        within(&tree, (from, Bound::Unbounded))
-            .next()
-            .map(|entry| entry.0)
-    }
-
-    fn seek_back(&self, from: Bound<&E::Key>, _: &impl Guard) -> Option<E> {
-        let tree = self.read();
-        within(&tree, (Bound::Unbounded, from))
-            .next_back()
-            .map(|entry| entry.0)
-    }
-
-    fn scan_back(
-        &self,
-        range: Range<'_, E::Key>,
-        want: usize,
-        _: &impl Guard,
-        out: &mut Batch<E>,
-    ) -> bool {
-        append(&mut within(&self.read(), range).rev(), want, out)
-    }
-}
-
-impl<E: Entry<Key: Ord>> Drop for LockedBTree<E> {
+impl<E: Entry<Key: Ord>> Drop for BTree<E> {
     fn drop(&mut self) {
-        let tree = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
-        while let Some(ByKey(entry)) = tree.pop_first() {
-            // SAFETY: the index is being dropped, so only this thread can reach it; each entry is taken out once.
+        while let Some(ByKey(entry)) = self.0.pop_first() {
+            // SAFETY: the tree is being dropped, so only this thread can reach it; each entry is taken out once.
             unsafe { entry.dispose() };
         }
     }
@@ -190,10 +149,10 @@ pub struct LockedBTrees;
 // of them when it is dropped.
 unsafe impl IndexFactory for LockedBTrees {
     fn build<E: PlugEntry>(&self, _: &IndexOptions) -> Option<Box<dyn DynIndex<E>>> {
-        Some(Box::new(LockedBTree::default()))
+        Some(Box::new(LockedBTree::<E>::default()))
     }
 
     fn build_ordered<E: PlugEntry>(&self, _: &IndexOptions) -> Option<Box<dyn DynOrderedIndex<E>>> {
-        Some(Box::new(LockedBTree::default()))
+        Some(Box::new(LockedBTree::<E>::default()))
     }
 }

@@ -8,7 +8,9 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 
+use fyris_index::locked::LockedTrees;
 use fyris_index::plug::{DynIndex, DynOrderedIndex, Features, IndexFactory, PlugKey, Plugged};
+use fyris_index::sequential::{Avl, Treap};
 use fyris_index::{Build, HashIndex, IndexOptions, Ordered, btree, michael_hash, split_ordered};
 use fyris_term::Atom;
 
@@ -120,11 +122,13 @@ impl Choice {
 }
 
 /// Returns the indexes of this library that are made by factories.
-fn built_in() -> [(&'static str, Arc<dyn Factory>); 3] {
+fn built_in() -> [(&'static str, Arc<dyn Factory>); 5] {
     [
         ("btree", Arc::new(btree::LockedBTrees)),
         ("michael_hash", Arc::new(michael_hash::MichaelHashes)),
         ("split_ordered", Arc::new(split_ordered::SplitOrderedLists)),
+        ("avl", Arc::new(LockedTrees::<Avl>::new())),
+        ("treap", Arc::new(LockedTrees::<Treap>::new())),
     ]
 }
 

@@ -54,10 +54,12 @@ fn content(table: &Table) -> Vec<Term> {
 }
 
 /// The indexes behind a pointer, and whether they serve ordered sets.
-const INDEXES: [(&str, bool); 3] = [
+const INDEXES: [(&str, bool); 5] = [
+    ("avl", true),
     ("btree", true),
     ("michael_hash", false),
     ("split_ordered", false),
+    ("treap", true),
 ];
 
 /// The same commands on a table of each type, on the default index and on another.
@@ -103,8 +105,13 @@ fn every_index_answers_alike() {
 /// An order of keys is that of the index.
 #[test]
 fn ordered_sets_are_in_order() {
+    let ordered = INDEXES.into_iter().filter(|(_, is_ordered)| *is_ordered);
+    ordered.for_each(|(index, _)| is_in_order(index));
+}
+
+fn is_in_order(index: &str) {
     let owner = Store::new().owner();
-    let options = Options::ordered_set().index("btree");
+    let options = Options::ordered_set().index(index);
     let table = owner.new_table("t", &options).expect("a table");
     (0..1000).for_each(|i| table.insert(&object(i * 7 % 1000, i)).expect("inserts"));
     let keys = |options| table.range(int(10)..int(14), options).expect("reads");

@@ -1,7 +1,7 @@
 //! Ordered sets of entries for one writer at a time, that other structures put under their locks.
 //!
-//! * [`SequentialTree`] is what a tree under one lock needs (`locked`), [`SplitTree`] what the
-//!   base nodes of a contention adapting tree need on top of it (`ca`).
+//! * [`SequentialTree`] is what a tree under one lock needs ([`Locked`](crate::locked::Locked)), [`SplitTree`] what the
+//!   base nodes of a contention adapting tree need on top of it.
 //! * [`SearchTree`] is a binary search tree of either kind: `node` and `walk` are the same for all, a [`Balance`] keeps
 //!   the depth logarithmic. [`Avl`] does so by heights, [`Treap`] by priorities.
 //!
