@@ -44,6 +44,11 @@ split_claimed_twice     | --cfg loom --cfg fyris_small    | -p fyris-index --tes
 split_begins_unlinked   | --cfg loom --cfg fyris_small    | -p fyris-index --test loom_lists a_head
 levels_share_buckets    |                    | -p fyris-index --lib levels::
 sequential_rotation_loses |                  | -p fyris-index --lib sequential
+ca_join_forgets         |                    | -p fyris-index --lib ca::tests
+ca_scan_skips_base      |                    | -p fyris-index --lib ca::tests
+ca_scan_meets_twice     |                    | -p fyris-index --lib ca::tests
+ca_scan_skips_base      | --cfg shuttle --cfg fyris_small | -p fyris-index --test ca_shuttle
+ordered_skip_dead_check | --cfg shuttle --cfg fyris_small | -p fyris-index --test ca_shuttle
 range_keeps_run         |                    | -p fyris-index --test tree_range
 store_commit_early      |                    | -p fyris --test concurrent a_list_is_inserted
 store_ignore_pending    |                    | -p fyris --lib ops::list

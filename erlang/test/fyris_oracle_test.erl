@@ -19,10 +19,11 @@ every_reply_is_that_of_ets_test_() ->
 %% The same on indexes behind a pointer, which share all but the table's structure; tables of a type that one does not
 %% serve are on their own.
 every_reply_on_other_indexes_is_that_of_ets_test_() ->
+    Run = fun(Index) -> run(first_seed(), ?COMMANDS div 20 div ?LENGTH, Index) end,
     case code:which(proper) of
         non_existing -> {"no PropEr here: left out", []};
-        _ -> [{timeout, 1200, fun() -> run(first_seed(), ?COMMANDS div 10 div ?LENGTH, Index) end}
-              || Index <- [btree, split_ordered, michael_hash]]
+        _ -> [{timeout, 1200, fun() -> Run(Index) end}
+              || Index <- [btree, avl, treap, ca_avl, ca_treap, split_ordered, michael_hash]]
     end.
 
 first_seed() ->

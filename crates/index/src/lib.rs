@@ -8,6 +8,7 @@ mod as_key;
 mod bounds;
 pub mod btree;
 mod bytes_entry;
+pub mod ca;
 mod catree;
 #[cfg(all(feature = "conformance", not(any(loom, shuttle))))]
 pub mod conformance;
@@ -33,6 +34,7 @@ pub mod tree;
 
 pub use as_key::AsKey;
 pub use btree::LockedBTree;
+pub use ca::CaTree;
 pub use entry::Entry;
 pub use fyris_sync::reclaim;
 pub use hash::HashIndex;

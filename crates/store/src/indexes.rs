@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 
+use fyris_index::ca::CaTrees;
 use fyris_index::locked::LockedTrees;
 use fyris_index::plug::{DynIndex, DynOrderedIndex, Features, IndexFactory, PlugKey, Plugged};
 use fyris_index::sequential::{Avl, Treap};
@@ -122,13 +123,15 @@ impl Choice {
 }
 
 /// Returns the indexes of this library that are made by factories.
-fn built_in() -> [(&'static str, Arc<dyn Factory>); 5] {
+fn built_in() -> [(&'static str, Arc<dyn Factory>); 7] {
     [
         ("btree", Arc::new(btree::LockedBTrees)),
         ("michael_hash", Arc::new(michael_hash::MichaelHashes)),
         ("split_ordered", Arc::new(split_ordered::SplitOrderedLists)),
         ("avl", Arc::new(LockedTrees::<Avl>::new())),
         ("treap", Arc::new(LockedTrees::<Treap>::new())),
+        ("ca_avl", Arc::new(CaTrees::<Avl>::new())),
+        ("ca_treap", Arc::new(CaTrees::<Treap>::new())),
     ]
 }
 

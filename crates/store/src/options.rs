@@ -153,7 +153,11 @@ impl Options {
         Options { capacity, ..self }
     }
 
-    /// `{index, Name}`: sets the structure that holds the table.
+    /// `{index, Name}`: sets the structure that holds the table: `hash` and `ordered`, the defaults; `avl`, `treap` and
+    /// `btree`, trees under one lock ([`locked`](crate::index::locked)); `ca_avl` and `ca_treap`, contention adapting
+    /// trees ([`ca`](crate::index::ca)); or an index of the program's own ([`Store::register_index`]).
+    ///
+    /// [`Store::register_index`]: crate::Store::register_index
     pub fn index(self, name: &str) -> Options {
         Options {
             index: Some(name.to_owned()),

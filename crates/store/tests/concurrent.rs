@@ -35,6 +35,9 @@ fn tables() -> Vec<Table> {
         table(Options::set().index("split_ordered")),
         table(Options::set().index("michael_hash")),
         table(Options::ordered_set().index("btree")),
+        table(Options::ordered_set().index("avl")),
+        table(Options::set().index("ca_treap")),
+        table(Options::ordered_set().index("ca_avl")),
     ]
 }
 

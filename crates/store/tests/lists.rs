@@ -94,6 +94,7 @@ fn cases(others: i64, large: bool) -> Vec<Case> {
         Options::set().index("ordered"),
         Options::ordered_set().index("btree"),
         Options::set().index("split_ordered"),
+        Options::ordered_set().index("ca_avl"),
     ];
     let case = |options: Options| {
         let case = Case {

@@ -54,9 +54,11 @@ fn content(table: &Table) -> Vec<Term> {
 }
 
 /// The indexes behind a pointer, and whether they serve ordered sets.
-const INDEXES: [(&str, bool); 5] = [
+const INDEXES: [(&str, bool); 7] = [
     ("avl", true),
     ("btree", true),
+    ("ca_avl", true),
+    ("ca_treap", true),
     ("michael_hash", false),
     ("split_ordered", false),
     ("treap", true),

@@ -34,6 +34,7 @@ fn tables(owner: &Owner) -> Vec<Table> {
         Options::set().index("ordered"),
         Options::ordered_set().index("btree"),
         Options::set().index("split_ordered"),
+        Options::ordered_set().index("ca_avl"),
     ]
     .into_iter()
     .map(|options| owner.new_table("t", &options.public()).unwrap())
@@ -180,6 +181,7 @@ fn increments_by_replacing_are_never_lost() {
         Options::set().index("ordered"),
         Options::ordered_set().index("btree"),
         Options::set().index("split_ordered"),
+        Options::ordered_set().index("ca_avl"),
     ] {
         let table = owner.new_table("t", &options.public()).unwrap();
         (0..KEYS).for_each(|k| table.insert(&tuple([int(k), int(0)])).unwrap());

@@ -57,6 +57,20 @@ impl<B: Base> Tree<B> {
         }
     }
 
+    /// Works like [`Tree::settle`] for a base node that an operation over several of them has only read.
+    pub(crate) fn settle_several<'p>(
+        &'p self,
+        base_ref: BaseRef<'p, B>,
+        mut held: HeldBase<'p, B>,
+        probe: &impl Probe<B::Key>,
+        pin: &'p impl Guard,
+    ) {
+        let statistic = held.count_several();
+        if let Some(why) = reason::<B>(statistic, None, &held) {
+            self.adapt(why, base_ref, held, probe, pin);
+        }
+    }
+
     /// Changes the shape of the base node, or finds that it should stay, and unlocks it.
     #[cold]
     fn adapt<'p>(

@@ -52,7 +52,8 @@ pub(crate) unsafe trait Base: Retire + Sized {
     /// Returns the lock.
     fn lock(&self) -> &Self::Lock;
 
-    /// Returns how many entries there are. The caller holds the lock.
+    /// Returns how many entries there are. The caller holds the lock. A node that joins however many there are
+    /// ([`Base::JOIN_MAX`]) need not count beyond two.
     fn len(&self) -> usize;
 
     /// Prefetches the lines that a reader of the node looks at first.
@@ -133,6 +134,10 @@ pub(crate) trait Held {
     /// Counts this acquisition, which waited or did not, and returns the statistic.
     fn count(&mut self) -> i64;
 
+    /// Works like [`Held::count`], where the node is one of several that an operation takes one after another: fewer
+    /// nodes would serve it better.
+    fn count_several(&mut self) -> i64;
+
     /// Sets the statistic.
     fn set_statistic(&mut self, statistic: i64);
 
@@ -165,6 +170,11 @@ impl Held for StatGuard<'_> {
     #[inline]
     fn count(&mut self) -> i64 {
         StatGuard::count(self)
+    }
+
+    #[inline]
+    fn count_several(&mut self) -> i64 {
+        StatGuard::count_several(self)
     }
 
     #[inline]

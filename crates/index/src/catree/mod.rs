@@ -43,7 +43,8 @@
 //! # Adapting
 //!
 //! The constants are those of ETS: waiting for a base node's lock adds 250 to its statistic, getting it at once takes
-//! 1; above 1000 the node splits, down to one entry a node; below -1000 it joins a neighbour if they fit together.
+//! 1, and 10 if it is one of several that an operation takes one after another; above 1000 the node splits, down to one
+//! entry a node; below -1000 it joins a neighbour if they fit together.
 //! Where base nodes have a size, it joins and splits them as in any B-tree, but a node that contention made small is
 //! left small until contention has gone. [`Stats`] counts all of it.
 

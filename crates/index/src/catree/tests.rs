@@ -90,6 +90,12 @@ impl Held for SharedHeld<'_> {
         self.state.learnt.statistic
     }
 
+    fn count_several(&mut self) -> i64 {
+        let step = if self.waited { 240 } else { -10 };
+        self.state.learnt.statistic += step;
+        self.state.learnt.statistic
+    }
+
     fn set_statistic(&mut self, statistic: i64) {
         self.state.learnt.statistic = statistic;
     }
@@ -264,6 +270,38 @@ impl<K: TreeKey + Copy, L: ReadLock> Tree<Map<K, L>> {
     }
 }
 
+/// Checks that base nodes which operations take one after another join, ten times as soon as others.
+fn several<L: ReadLock>() {
+    const KEYS: u64 = 64;
+    let (tree, pin) = (Tree::<Map<u64, L>>::new(), pin());
+    for round in 0..2 {
+        for key in 0..KEYS {
+            let pretend = [Pretend::Nothing, Pretend::Contended][round];
+            tree.change(key, pretend, &pin, |_| Some(key));
+        }
+    }
+    let before = tree.stats(&pin);
+    assert!(before.leaves > 8, "{before:?}");
+    // One base node is left, or, where inner nodes have four children, one below each inner node.
+    let limit = if cfg!(fyris_small) { 200 } else { 1000 };
+    for _ in 0..=limit / 10 {
+        for key in (0..KEYS).step_by(KEYS as usize / 8) {
+            let probe = ByKey(&key);
+            let (base_ref, held) = tree.lock_base(&probe, &pin);
+            tree.settle_several(base_ref, held, &probe, &pin);
+        }
+    }
+    let after = tree.stats(&pin);
+    assert!(
+        after.contention_joins >= 3 && after.leaves < before.leaves,
+        "{after:?}"
+    );
+    assert_eq!(
+        tree.all(&pin),
+        (0..KEYS).map(|key| (key, key)).collect::<Vec<_>>()
+    );
+}
+
 /// Numbers that look random.
 struct Numbers(u64);
 
@@ -429,4 +467,10 @@ fn maps_split_and_join_under_threads() {
 fn maps_that_writers_wait_for_split() {
     waiting::<StatLock>();
     waiting::<Shared>();
+}
+
+#[test]
+fn maps_of_operations_over_several_join() {
+    several::<StatLock>();
+    several::<Shared>();
 }

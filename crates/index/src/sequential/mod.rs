@@ -1,7 +1,7 @@
 //! Ordered sets of entries for one writer at a time, that other structures put under their locks.
 //!
 //! * [`SequentialTree`] is what a tree under one lock needs ([`Locked`](crate::locked::Locked)), [`SplitTree`] what the
-//!   base nodes of a contention adapting tree need on top of it.
+//!   base nodes of a contention adapting tree need on top of it ([`CaTree`](crate::ca::CaTree)).
 //! * [`SearchTree`] is a binary search tree of either kind: `node` and `walk` are the same for all, a [`Balance`] keeps
 //!   the depth logarithmic. [`Avl`] does so by heights, [`Treap`] by priorities.
 //!
@@ -38,6 +38,7 @@ pub use balance::Balance;
 pub use search_tree::SearchTree;
 pub use treap::Treap;
 
+use crate::key::TreeKey;
 use crate::{Action, Batch, Entry, Range};
 
 /// The keys of a tree.
@@ -90,7 +91,7 @@ pub trait SequentialTree: Default {
 }
 
 /// A tree that is cut in two and put together in O(log n).
-pub trait SplitTree: SequentialTree {
+pub trait SplitTree: SequentialTree<Entry: Entry<Key: TreeKey>> {
     /// Returns two neighbours in the middle of the tree, or about there: entries between which it is well split. `None`
     /// if it has fewer than two entries. O(log n).
     fn middle(&self) -> Option<(Self::Entry, Self::Entry)>;

@@ -85,6 +85,8 @@ impl StatLock {
     pub const CONTENDED: i64 = 250;
     /// Taken when it was.
     pub const UNCONTENDED: i64 = 1;
+    /// Taken when the operation takes several such locks one after another, instead of [`Self::UNCONTENDED`].
+    pub const SEVERAL: i64 = 10;
     /// The statistic goes no further from zero.
     pub const EXTREME: i64 = 2000;
 
@@ -183,11 +185,22 @@ impl StatGuard<'_> {
     /// Counts this acquisition in the word and returns the statistic.
     #[inline]
     pub fn count(&mut self) -> i64 {
-        let step = if self.waited {
+        self.add(if self.waited {
             StatLock::CONTENDED
         } else {
             -StatLock::UNCONTENDED
-        };
+        })
+    }
+
+    /// Works like [`StatGuard::count`], for one of several locks that an operation takes one after another.
+    #[inline]
+    pub fn count_several(&mut self) -> i64 {
+        let waited = if self.waited { StatLock::CONTENDED } else { 0 };
+        self.add(waited - StatLock::SEVERAL)
+    }
+
+    #[inline]
+    fn add(&mut self, step: i64) -> i64 {
         let statistic = (self.word.statistic() + step).clamp(-StatLock::EXTREME, StatLock::EXTREME);
         self.word = self.word.with_statistic(statistic);
         statistic
@@ -265,6 +278,19 @@ mod tests {
         assert_eq!(
             lock.lock().expect("alive").count(),
             StatLock::CONTENDED - StatLock::UNCONTENDED
+        );
+    }
+
+    #[test]
+    fn one_of_several_lowers_by_more() {
+        let lock = StatLock::new(StatWord::new(1));
+        assert_eq!(
+            lock.lock().expect("alive").count_several(),
+            -StatLock::SEVERAL
+        );
+        assert_eq!(
+            lock.lock().expect("alive").count_several(),
+            -2 * StatLock::SEVERAL
         );
     }
 

@@ -1,0 +1,165 @@
+//! The conformance suite on trees whose base nodes split and join all the time: every operation pretends to have met
+//! contention, or its lack, and stalls now and then.
+
+use std::cell::Cell;
+use std::ops::Bound;
+
+use fyris_sync::lock::StatLock;
+use fyris_sync::reclaim::{Guard, pin};
+
+use super::CaTree;
+use crate::catree::Held;
+use crate::conformance::{Object, ordered_suite, suite};
+use crate::key::probe::ByKey;
+use crate::sequential::{Avl, SearchTree, SplitTree, Treap};
+use crate::{Action, Batch, Index, OrderedIndex, Range};
+
+/// A tree that changes its shape under every operation.
+struct Restless<T: SplitTree>(CaTree<T>);
+
+impl<T: SplitTree> Default for Restless<T> {
+    fn default() -> Self {
+        Self(CaTree::default())
+    }
+}
+
+thread_local! {
+    static NUMBERS: Cell<u64> = const { Cell::new(88_172_645_463_325_252) };
+}
+
+/// Returns a number that looks random.
+fn random() -> u64 {
+    let mut number = NUMBERS.get();
+    number ^= number << 13;
+    number ^= number >> 7;
+    number ^= number << 17;
+    NUMBERS.set(number);
+    number >> 32
+}
+
+impl<T: SplitTree<Entry = Object> + Send + Sync> Restless<T> {
+    /// Splits or joins the base node of a key, or leaves it, with a stall before.
+    fn unsettle(&self, key: u64, pin: &impl Guard) {
+        let statistic = match random() % 8 {
+            0 => StatLock::EXTREME,
+            1 => -StatLock::EXTREME,
+            _ => return,
+        };
+        if random().is_multiple_of(4) {
+            std::thread::yield_now();
+        }
+        let (probe, tree) = (ByKey(&key), &self.0.tree);
+        let (base_ref, mut held) = tree.lock_base(&probe, pin);
+        held.set_statistic(statistic);
+        tree.settle(base_ref, held, None, &probe, pin);
+    }
+
+    /// Does the same at the ends of a range.
+    fn unsettle_ends(&self, (from, to): Range<'_, u64>, pin: &impl Guard) {
+        for end in [from, to] {
+            match end {
+                Bound::Included(&key) | Bound::Excluded(&key) => self.unsettle(key, pin),
+                Bound::Unbounded => self.unsettle(random() % 512, pin),
+            }
+        }
+    }
+}
+
+impl<T: SplitTree<Entry = Object> + Send + Sync> Index<Object> for Restless<T> {
+    fn get(&self, key: &u64, pin: &impl Guard) -> Option<Object> {
+        self.unsettle(*key, pin);
+        self.0.get(key, pin)
+    }
+
+    fn upsert<R>(
+        &self,
+        key: &u64,
+        pin: &impl Guard,
+        f: impl FnOnce(Option<Object>) -> (Action<Object>, R),
+    ) -> R {
+        self.unsettle(*key, pin);
+        self.0.upsert(key, pin, f)
+    }
+
+    fn scan(
+        &self,
+        range: Range<'_, u64>,
+        want: usize,
+        pin: &impl Guard,
+        out: &mut Batch<Object>,
+    ) -> bool {
+        self.unsettle_ends(range, pin);
+        self.0.scan(range, want, pin, out)
+    }
+
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn memory(&self) -> usize {
+        self.0.memory()
+    }
+}
+
+impl<T: SplitTree<Entry = Object> + Send + Sync> OrderedIndex<Object> for Restless<T> {
+    fn seek(&self, from: Bound<&u64>, pin: &impl Guard) -> Option<Object> {
+        self.unsettle_ends((from, Bound::Unbounded), pin);
+        self.0.seek(from, pin)
+    }
+
+    fn seek_back(&self, from: Bound<&u64>, pin: &impl Guard) -> Option<Object> {
+        self.unsettle_ends((Bound::Unbounded, from), pin);
+        self.0.seek_back(from, pin)
+    }
+
+    fn scan_back(
+        &self,
+        range: Range<'_, u64>,
+        want: usize,
+        pin: &impl Guard,
+        out: &mut Batch<Object>,
+    ) -> bool {
+        self.unsettle_ends(range, pin);
+        self.0.scan_back(range, want, pin, out)
+    }
+}
+
+mod restless_avl {
+    use super::*;
+    suite!(Restless::<SearchTree<Object, Avl>>::default());
+    ordered_suite!(Restless::<SearchTree<Object, Avl>>::default());
+}
+
+mod restless_treap {
+    use super::*;
+    suite!(Restless::<SearchTree<Object, Treap>>::default());
+    ordered_suite!(Restless::<SearchTree<Object, Treap>>::default());
+}
+
+/// Checks that trees of the suite do change their shape, and that what they count is right.
+#[test]
+fn restless_trees_split_and_join() {
+    let (tree, pin) = (Restless::<SearchTree<Object, Avl>>::default(), pin());
+    let census = crate::conformance::Census::new();
+    for round in 0..4000 {
+        let key = random() % 512;
+        if round % 2 == 0 {
+            crate::conformance::put(&tree, &census, key, round, &pin);
+        } else {
+            crate::conformance::remove(&tree, key, &pin);
+        }
+    }
+    let stats = tree.0.stats(&pin);
+    assert!(
+        stats.contention_splits > 100 && stats.contention_joins > 100,
+        "{stats:?}"
+    );
+    assert_eq!(
+        (stats.size_splits, stats.size_joins, stats.rebuilds),
+        (0, 0, 0)
+    );
+    let mut all = Batch::new();
+    let range = (Bound::Unbounded, Bound::Unbounded);
+    assert!(!tree.0.scan(range, usize::MAX / 2, &pin, &mut all));
+    assert_eq!(tree.len(), all.len());
+}

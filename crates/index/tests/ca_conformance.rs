@@ -1,0 +1,35 @@
+//! The conformance suite for contention adapting trees over sequential ones, bare and behind a pointer as a table has them.
+#![cfg(not(any(loom, shuttle)))]
+#![allow(missing_docs)]
+
+macro_rules! conforms {
+    ($($module:ident $balance:ident)*) => {$(
+        mod $module {
+            use fyris_index::CaTree;
+            use fyris_index::conformance::{Object, ordered_suite, suite};
+            use fyris_index::sequential::{$balance, SearchTree};
+
+            type Tree = CaTree<SearchTree<Object, $balance>>;
+
+            suite!(Tree::default());
+            ordered_suite!(Tree::default());
+
+            mod plugged {
+                use super::{Object, Tree, ordered_suite, suite};
+                use fyris_index::plug::{DynOrderedIndex, Features, Plugged};
+
+                fn plugged() -> Plugged<dyn DynOrderedIndex<Object>> {
+                    Plugged::new(Box::new(Tree::default()), Features::ALL)
+                }
+
+                suite!(plugged());
+                ordered_suite!(plugged());
+            }
+        }
+    )*};
+}
+
+conforms! {
+    ca_avl Avl
+    ca_treap Treap
+}
