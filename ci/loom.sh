@@ -11,4 +11,5 @@ with loom -p fyris-sync --lib lock::
 with loom -p fyris-index --test loom --test loom_lists
 with loom -p fyris --lib ops::model
 with loom -p fyris-segment --test loom
+with shuttle -p fyris-sync --lib lock::
 with shuttle -p fyris-index --test shuttle --test shuttle_lists --test ca_shuttle

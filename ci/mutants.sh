@@ -95,6 +95,16 @@ sync_leave_unfenced     | --cfg loom         | -p fyris-sync --lib guard_cache -
 sync_takes_any_guard    | --cfg loom         | -p fyris-sync --lib guard_cache --release
 sync_stays_unseen       | --cfg loom         | -p fyris-sync --lib guard_cache --release
 sync_section_unfenced   | --cfg loom         | -p fyris-sync --lib section --release
+rw_lost_wake_up         | --cfg loom --cfg fyris_small    | -p fyris-sync --lib lock::rw --release
+rw_forgets_a_reader     | --cfg loom --cfg fyris_small    | -p fyris-sync --lib lock::rw --release
+rw_reader_barges        |                    | -p fyris-sync --lib lock::rw
+rw_writer_barges        |                    | -p fyris-sync --lib lock::rw
+rw_readers_apart        |                    | -p fyris-sync --test rw_locks gather
+rw_readers_unchecked    | --cfg loom --cfg fyris_small    | -p fyris-sync --lib lock::rw --release
+rw_group_unchecked      | --cfg loom --cfg fyris_small    | -p fyris-sync --lib lock::rw --release
+rw_withdraws_silently   | --cfg loom --cfg fyris_small    | -p fyris-sync --lib lock::rw --release
+rw_latch_given_away     |                    | -p fyris-sync --lib lock::rw
+rw_child_inherits       |                    | -p fyris-sync --test fork
 segment_publish_partly  |                    | -p fyris-segment --test processes kill::
 segment_gate_unordered  | --cfg loom         | -p fyris-segment --test loom --release
 segment_keep_nothing    |                    | -p fyris-segment --test basic a_laggard_is

@@ -17,7 +17,8 @@
 //! * [`reclaim`]: when a block that readers may still look at is freed (invariant RECLAIM), and the sections of
 //!   operations that a rare change waits for (invariant QUIET).
 //! * [`counter`]: counts kept in stripes, so that counting does not make writers meet.
-//! * [`lock`]: how a writer waits, and the lock that collects statistics about waiting.
+//! * [`lock`]: how a writer waits, the lock that collects statistics about waiting, and the reader-writer locks of ERTS.
+//! * [`park`]: sleeping until a word changes.
 //! * [`alloc`]: small byte records in 8-byte steps, and large zeroed pages.
 //!
 //! Nothing here knows of keys or tables.
@@ -27,5 +28,6 @@ pub mod atomic;
 pub mod cell;
 pub mod counter;
 pub mod lock;
+pub mod park;
 pub mod reclaim;
 pub mod thread;

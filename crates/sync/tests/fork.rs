@@ -7,7 +7,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Barrier, mpsc};
 
 use common::{await_count, retire};
+use fyris_sync::lock::rw::{FairRwLock, Groups, InWord, Indicated, RawFair, Readers};
 use fyris_sync::reclaim::{Guard, Sections, pin, pin_owned};
+use lock_api::RwLock;
 
 /// Runs `f` in a child of this process; whether it returned `true` there.
 fn in_child(f: impl FnOnce() -> bool) -> bool {
@@ -81,6 +83,9 @@ fn a_child_goes_on() {
     other.join().unwrap();
 
     sections_of_others_are_over();
+    locks_go_on(|| InWord);
+    locks_go_on(|| Indicated::new(Groups::new(4)));
+    forks_meet_threads_that_wait();
     forks_meet_no_lock_held();
 }
 
@@ -112,6 +117,126 @@ fn sections_of_others_are_over() {
         good
     });
     assert!(good);
+}
+
+/// Ends a child that waits for ever.
+fn set_alarm() {
+    // SAFETY: a signal ends the process.
+    unsafe { libc::alarm(60) };
+}
+
+/// Checks that threads of the child can lock: each waits for the others now and then.
+fn threads_can_lock<R: Readers>(lock: &RwLock<RawFair<R>, u64>) -> bool {
+    let before = *lock.read();
+    std::thread::scope(|s| {
+        for _ in 0..3 {
+            s.spawn(|| (0..500).for_each(|_| *lock.write() += 1));
+        }
+    });
+    *lock.read() == before + 1500
+}
+
+/// Checks what a child finds of a lock: free, as its thread had it, or as another thread had it.
+fn locks_go_on<R: Readers>(readers: fn() -> R) {
+    let new = || RwLock::<RawFair<R>, u64>::from_raw(RawFair::with_readers(readers()), 0);
+    let waiters = |lock: &RwLock<RawFair<R>, u64>| {
+        // SAFETY: only asks who waits.
+        let waiting = unsafe { lock.raw() }.waiting();
+        waiting.readers + waiting.writers
+    };
+    let wait_for = |lock, number| {
+        while waiters(lock) < number {
+            std::thread::yield_now();
+        }
+    };
+
+    let free = new();
+    assert!(threads_can_lock(&free));
+    assert!(in_child(|| {
+        set_alarm();
+        threads_can_lock(&free)
+    }));
+
+    // Its own thread writes, and others wait to write and to read: they are not there to be told.
+    let own = new();
+    std::thread::scope(|s| {
+        let write = own.write();
+        s.spawn(|| *own.write() += 1);
+        s.spawn(|| *own.read());
+        wait_for(&own, 2);
+        assert!(in_child(|| {
+            set_alarm();
+            // SAFETY: the write lock of this thread, whose guard the child never drops.
+            unsafe { own.force_unlock_write() };
+            waiters(&own) == 0 && threads_can_lock(&own)
+        }));
+        drop(write);
+    });
+    assert_eq!(*own.read(), 1);
+
+    // Its own thread reads, and another has the claim already.
+    let own = new();
+    std::thread::scope(|s| {
+        let read = own.read();
+        s.spawn(|| *own.write() += 1);
+        wait_for(&own, 1);
+        assert!(in_child(|| {
+            set_alarm();
+            // SAFETY: the read lock of this thread, whose guard the child never drops.
+            unsafe { own.force_unlock_read() };
+            waiters(&own) == 0 && threads_can_lock(&own)
+        }));
+        drop(read);
+    });
+
+    // What another thread has stays locked.
+    let others = new();
+    let (ready, over) = (Barrier::new(2), Barrier::new(2));
+    std::thread::scope(|s| {
+        s.spawn(|| {
+            let _write = others.write();
+            ready.wait();
+            over.wait();
+        });
+        ready.wait();
+        assert!(in_child(
+            || others.try_read().is_none() && others.try_write().is_none()
+        ));
+        over.wait();
+    });
+}
+
+/// Forks while other threads enter and leave the queue of a lock that this thread has. Writers: a reader that tries at
+/// the fork may leave a note behind that it reads.
+fn forks_meet_threads_that_wait() {
+    let lock = FairRwLock::new(0);
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|s| {
+        for _ in 0..3 {
+            s.spawn(|| {
+                while !stop.load(Ordering::Relaxed) {
+                    let wait = std::time::Duration::from_micros(20);
+                    lock.try_write_for(wait)
+                        .into_iter()
+                        .for_each(|mut value| *value += 1);
+                    drop(lock.try_read_for(wait));
+                }
+            });
+        }
+        let good = (0..100).all(|_| {
+            let write = lock.write();
+            let good = in_child(|| {
+                set_alarm();
+                // SAFETY: the write lock of this thread, whose guard the child never drops.
+                unsafe { lock.force_unlock_write() };
+                threads_can_lock(&lock)
+            });
+            drop(write);
+            good
+        });
+        stop.store(true, Ordering::Relaxed);
+        assert!(good);
+    });
 }
 
 /// Forks while others pin, retire and end.

@@ -2,12 +2,14 @@
 //!
 //! The structures above lock a bucket or a leaf for some tens of nanoseconds and never block while
 //! they hold it, so a waiter spins a little and then gives its time slice away: the holder may
-//! have been taken off the processor. No waiter parks, so a lock costs no more than a bit.
+//! have been taken off the processor. No waiter parks, so a lock costs no more than a bit. Who may hold a lock for
+//! longer takes one of [`rw`].
 //!
 //! * [`Backoff`] is the waiting itself.
 //! * [`lock_bit`] and friends make a lock of one bit of a word that also says other things.
 //! * [`Mutex`] is the standard library's, or the model checker's, for what is locked seldom.
 //! * [`SpinLock`] is a value behind a lock that spins, which a forked child can take over.
+//! * [`rw`] has the reader-writer locks of ERTS, on which threads park.
 //! * [`StatLock`] is a word that counts how often it was waited for, and that is closed when its node is dead.
 
 #[cfg(loom)]
@@ -19,6 +21,7 @@ pub use std::sync::{Mutex, MutexGuard};
 
 mod backoff;
 mod bit;
+pub mod rw;
 mod spin;
 mod stat;
 

@@ -99,6 +99,14 @@ pub(super) fn process() -> u64 {
     FORKS.load(Ordering::Relaxed) & u64::from(u32::MAX)
 }
 
+/// Works like [`process`], and sees to it that forks are counted from now on.
+#[inline]
+pub(super) fn watched_process() -> u64 {
+    #[cfg(unix)]
+    super::process::watch_forks(before_fork, after_fork, in_child);
+    process()
+}
+
 /// The collector, once it was asked for. Never freed: a forked child leaves that of its parent behind.
 static COLLECTOR: AtomicPtr<Collector> = AtomicPtr::new(null_mut());
 

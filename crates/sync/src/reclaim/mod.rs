@@ -80,6 +80,13 @@ use model as scheme;
 pub use model::{assert_not_reclaimed, check};
 pub use section::{Section, Sections};
 
+/// Returns a number of this process that no process has which it forks from now on.
+#[cfg(not(any(loom, shuttle)))]
+#[inline]
+pub(crate) fn this_process() -> u64 {
+    live::watched_process()
+}
+
 /// Fails in a model if the block would have been freed by now. Does nothing where there is no model.
 #[cfg(not(any(loom, shuttle)))]
 #[inline(always)]

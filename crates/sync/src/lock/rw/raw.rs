@@ -1,0 +1,390 @@
+//! The lock: claims, hand-over and draining, over any [`Readers`]. The essay is that of the module above.
+
+use std::ptr::{self, NonNull};
+use std::time::Instant;
+
+use super::latch::Latched;
+use super::queue::{Granted, Kind, Node, Queue};
+use super::readers::Readers;
+use super::word::{DRAIN, NO_CLAIM, NO_READ, QUEUED, READERS, UPGRADER, WRITER};
+use crate::atomic::{AtomicU64, Ordering};
+use crate::thread::spin_loop;
+
+/// Rounds of trying again before a thread enqueues; round `n` spins `2^n` times.
+const TRIES: u32 = if cfg!(any(loom, shuttle, fyris_small)) {
+    0
+} else {
+    6
+};
+
+/// Looks at the readers before a writer that has the claim asks for a signal.
+const LOOKS: u32 = if cfg!(any(loom, shuttle, fyris_small)) {
+    0
+} else {
+    100
+};
+
+/// A reader-writer lock that lets no thread starve. It protects nothing by itself; see
+/// [`FairRwLock`](super::FairRwLock) and its siblings. See the module.
+#[derive(Debug)]
+pub struct RawFair<R> {
+    pub(super) word: AtomicU64,
+    pub(super) waiting: Latched<Queue>,
+    pub(super) readers: R,
+}
+
+/// The numbers of threads that wait for a lock, see [`RawFair::waiting`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Waiting {
+    /// Threads that wait to read.
+    pub readers: usize,
+    /// Threads that wait to write, or to read upgradably.
+    pub writers: usize,
+}
+
+impl<R> RawFair<R> {
+    /// Makes a free lock over `readers`.
+    #[cfg(not(any(loom, shuttle)))]
+    pub const fn with_readers(readers: R) -> Self {
+        Self {
+            word: AtomicU64::new(0),
+            waiting: Latched::new(Queue::new()),
+            readers,
+        }
+    }
+
+    /// Makes a free lock over `readers`.
+    #[cfg(any(loom, shuttle))]
+    pub fn with_readers(readers: R) -> Self {
+        Self {
+            word: AtomicU64::new(0),
+            waiting: Latched::new(Queue::new()),
+            readers,
+        }
+    }
+
+    /// Returns how many threads wait at a moment: those in the queue, and a writer that sleeps until the readers are
+    /// gone. Linear in their number; threads that still spin are not counted.
+    pub fn waiting(&self) -> Waiting {
+        let (readers, writers) = self.waiting.with(|queue| queue.count());
+        Waiting { readers, writers }
+    }
+
+    /// Returns whether a thread has the lock, in any way. May be out of date.
+    pub fn is_locked(&self) -> bool
+    where
+        R: Readers,
+    {
+        // Relaxed: a hint.
+        self.word.load(Ordering::Relaxed) & (WRITER | UPGRADER) != 0
+            || !self.readers.is_empty(&self.word)
+    }
+
+    /// Returns whether a thread has the lock for writing, or is about to. May be out of date.
+    pub fn is_locked_exclusive(&self) -> bool {
+        // Relaxed: a hint.
+        self.word.load(Ordering::Relaxed) & WRITER != 0
+    }
+}
+
+/// Reading.
+impl<R: Readers> RawFair<R> {
+    /// Takes the lock for reading if no thread has or waits for the claim.
+    #[inline]
+    pub fn try_lock_shared(&self) -> bool {
+        let place = self.readers.place();
+        let no_read = if cfg!(fyris_mutant = "rw_reader_barges") {
+            WRITER
+        } else {
+            NO_READ
+        };
+        let got = self.readers.arrive(&self.word, place) & no_read == 0;
+        if !got {
+            self.depart(place);
+        }
+        got
+    }
+
+    /// Takes the lock for reading; waits if need be. Returns false if the deadline passed first.
+    #[inline]
+    pub(super) fn read(&self, deadline: Option<Instant>) -> bool {
+        self.try_lock_shared() || self.read_slowly(deadline)
+    }
+
+    #[cold]
+    fn read_slowly(&self, deadline: Option<Instant>) -> bool {
+        for round in 0..TRIES {
+            (0..1 << round).for_each(|_| spin_loop());
+            // Relaxed: a hint. Behind a queue only the queue leads to the lock.
+            let seen = self.word.load(Ordering::Relaxed);
+            if seen & QUEUED != 0 {
+                break;
+            }
+            if seen & WRITER == 0 && self.try_lock_shared() {
+                return true;
+            }
+        }
+        self.enqueue(Kind::Reader(self.readers.place()), deadline)
+    }
+
+    /// Gives up reading.
+    ///
+    /// # Safety
+    ///
+    /// The calling thread has the lock for reading.
+    #[inline]
+    pub unsafe fn unlock_shared(&self) {
+        self.depart(self.readers.place());
+    }
+
+    #[inline]
+    fn depart(&self, place: usize) {
+        if self.readers.depart(&self.word, place) & DRAIN != 0 {
+            self.help();
+        }
+    }
+
+    /// Gives the lock to the writer that waits for the readers to go, if they are gone.
+    #[cold]
+    fn help(&self) {
+        if cfg!(fyris_mutant = "rw_lost_wake_up") || !self.readers.is_empty(&self.word) {
+            return;
+        }
+        let mut granted = Granted::none();
+        self.waiting
+            .with(|queue| self.finish_drain(queue, &mut granted));
+    }
+
+    /// As [`RawFair::help`], under the latch. What was seen before may have been true of an earlier claim.
+    fn finish_drain(&self, queue: &mut Queue, granted: &mut Granted) {
+        // Relaxed: changed under the latch only.
+        if self.word.load(Ordering::Relaxed) & DRAIN == 0 || !self.readers.is_empty(&self.word) {
+            return;
+        }
+        // Without a drainer this is a child of a fork, which does not have the thread that took the claim.
+        let claim = if queue.drainer.is_some() { 0 } else { WRITER };
+        // Release: pairs with the Acquire of the next to lock, if the claim goes; else the signal releases.
+        self.word.fetch_and(!(DRAIN | claim), Ordering::Release);
+        match queue.drainer.take() {
+            Some(node) => granted.push(node),
+            None => *granted = self.grant(queue),
+        }
+    }
+}
+
+/// Writing.
+impl<R: Readers> RawFair<R> {
+    /// Takes the lock for writing if it is free and no thread waits. May also fail for a reader that was turned away
+    /// and is not gone yet.
+    #[inline]
+    pub fn try_lock_exclusive(&self) -> bool {
+        // Relaxed: a hint.
+        let seen = self.word.load(Ordering::Relaxed);
+        if seen == 0 {
+            return self.claim(0);
+        }
+        if seen & NO_CLAIM != 0 || !self.readers.is_empty(&self.word) || !self.claim(seen) {
+            return false;
+        }
+        let got = self.readers.is_empty(&self.word);
+        if !got {
+            self.release(WRITER);
+        }
+        got
+    }
+
+    /// Takes the claim, if the flag word still is what was seen.
+    #[inline]
+    fn claim(&self, seen: u64) -> bool {
+        // SeqCst: invariant ORDER. It acquires: pairs with the Release of who unlocked. Relaxed: a failure is repeated.
+        (self.word)
+            .compare_exchange(seen, seen | WRITER, Ordering::SeqCst, Ordering::Relaxed)
+            .is_ok()
+    }
+
+    /// Takes the lock for writing; waits if need be. Returns false if the deadline passed first.
+    #[inline]
+    pub(super) fn write(&self, deadline: Option<Instant>) -> bool {
+        self.claim(0) || self.write_slowly(deadline)
+    }
+
+    #[cold]
+    fn write_slowly(&self, deadline: Option<Instant>) -> bool {
+        let mut round = 0;
+        loop {
+            // Relaxed: `claim` compares it. Behind a queue only the queue leads to the lock.
+            let seen = self.word.load(Ordering::Relaxed);
+            let no_claim = if cfg!(fyris_mutant = "rw_writer_barges") {
+                WRITER | UPGRADER
+            } else {
+                NO_CLAIM
+            };
+            if seen & no_claim == 0 && self.claim(seen) {
+                return seen & READERS == 0 || self.drain(deadline, 0);
+            }
+            if seen & QUEUED != 0 || round >= TRIES {
+                return self.enqueue(Kind::Writer, deadline);
+            }
+            (0..1 << round).for_each(|_| spin_loop());
+            round += 1;
+        }
+    }
+
+    /// Waits until the readers are gone, with the claim of this thread keeping new ones away. Returns false if the
+    /// deadline passed first: the claim is gone then, and the bit `back` in its place.
+    #[cold]
+    pub(super) fn drain(&self, deadline: Option<Instant>, back: u64) -> bool {
+        if cfg!(fyris_mutant = "rw_readers_unchecked") {
+            return true;
+        }
+        for _ in 0..LOOKS {
+            if self.readers.is_empty(&self.word) {
+                return true;
+            }
+            spin_loop();
+        }
+        let node = Node::new(Kind::Writer);
+        let mut granted = Granted::none();
+        self.waiting.with(|queue| {
+            queue.drainer = Some(NonNull::from(&node));
+            // SeqCst: invariant ORDER: a reader that departs and does not see this bit is seen to be gone below.
+            self.word.fetch_or(DRAIN, Ordering::SeqCst);
+            self.finish_drain(queue, &mut granted);
+        });
+        drop(granted);
+        if node.signal.wait(deadline) {
+            return true;
+        }
+        let withdrawn = self
+            .waiting
+            .with(|queue| self.withdraw_drainer(queue, &node, back));
+        withdrawn.is_none() && node.signal.wait(None)
+    }
+
+    /// Takes the drainer's claim back, for the bit `back`. Returns `None` if the lock was given to it meanwhile.
+    fn withdraw_drainer(&self, queue: &mut Queue, node: &Node, back: u64) -> Option<Granted> {
+        queue
+            .drainer
+            .take_if(|drainer| ptr::eq(drainer.as_ptr(), node))?;
+        let change = |word| Some(word & !(DRAIN | WRITER) | back);
+        // Release: the claim acquired, which the next to take it must follow. Relaxed: a failure is repeated.
+        let _ = (self.word).fetch_update(Ordering::Release, Ordering::Relaxed, change);
+        Some(self.grant(queue))
+    }
+
+    /// Gives up writing.
+    ///
+    /// # Safety
+    ///
+    /// The calling thread has the lock for writing.
+    #[inline]
+    pub unsafe fn unlock_exclusive(&self) {
+        // Relaxed: no other thread changes these bits under this one's claim.
+        let stale = self.word.load(Ordering::Relaxed) & R::STALE;
+        self.release(WRITER | stale);
+    }
+
+    /// Takes bits off the flag word that are set there, and lets those in the queue in who may go now.
+    #[inline]
+    pub(super) fn release(&self, bits: u64) {
+        // Release: pairs with the Acquire of those who lock next.
+        if self.word.fetch_sub(bits, Ordering::Release) & QUEUED != 0 {
+            self.advance();
+        }
+    }
+}
+
+/// The queue.
+impl<R: Readers> RawFair<R> {
+    /// Waits in the queue until another thread, or this one on entering, hands the lock over. Returns false if the
+    /// deadline passed first.
+    pub(super) fn enqueue(&self, kind: Kind, deadline: Option<Instant>) -> bool {
+        let node = Node::new(kind);
+        drop(self.waiting.with(|queue| {
+            // SAFETY: the node stays here until its signal has come or it was taken out of the queue.
+            unsafe { queue.insert(&node) };
+            // Acquire: what `grant` decides on is seen after this. From here on who unlocks sees the queue.
+            self.word.fetch_or(QUEUED, Ordering::Acquire);
+            self.grant(queue)
+        }));
+        if node.signal.wait(deadline) {
+            return true;
+        }
+        let withdrawn = self.waiting.with(|queue| {
+            if queue.remove(&node) {
+                // Those behind it may have waited for it alone.
+                Some(if cfg!(fyris_mutant = "rw_withdraws_silently") {
+                    Granted::none()
+                } else {
+                    self.grant(queue)
+                })
+            } else {
+                self.withdraw_drainer(queue, &node, 0)
+            }
+        });
+        // If it is neither in the queue nor the drainer, its signal is on the way.
+        withdrawn.is_none() && node.signal.wait(None)
+    }
+
+    /// Lets those at the head of the queue in who may go: after each change that takes a claim or an upgrader away.
+    #[cold]
+    pub(super) fn advance(&self) {
+        let _granted = self.waiting.with(|queue| self.grant(queue));
+    }
+
+    /// Takes from the head of the queue all that may have the lock together, and gives it to them.
+    ///
+    /// While the queue is not empty the bits for the writer and the upgrader are only set under the latch, so what is
+    /// decided here by a load still holds when the word is changed.
+    pub(super) fn grant(&self, queue: &mut Queue) -> Granted {
+        let mut granted = Granted::none();
+        // Acquire: pairs with the Release of who unlocked; the signals pass it on.
+        let held = self.word.load(Ordering::Acquire) & (WRITER | UPGRADER);
+        let (mut readers, mut taken) = (0, 0);
+        while let Some(head) = queue.head() {
+            let held = held | taken;
+            match head.kind {
+                Kind::Reader(place) if held & WRITER == 0 => {
+                    self.readers.admit(place);
+                    readers += 1;
+                }
+                Kind::Upgradable if held & (WRITER | UPGRADER) == 0 => taken |= UPGRADER,
+                Kind::Writer if held & (WRITER | UPGRADER) == 0 => {
+                    taken |= WRITER;
+                    queue.drainer = queue.pop();
+                    continue;
+                }
+                // The head waits for who has the lock, and the others for the head.
+                _ => break,
+            }
+            queue.pop().into_iter().for_each(|node| granted.push(node));
+        }
+        if readers > 0 || taken > 0 || queue.is_empty() {
+            self.hand_over(queue, readers, taken, &mut granted);
+        }
+        granted
+    }
+
+    /// Notes in the flag word what [`RawFair::grant`] has decided.
+    fn hand_over(&self, queue: &mut Queue, readers: u64, taken: u64, granted: &mut Granted) {
+        let change = |word| {
+            let word = R::noted(word, readers) | taken;
+            let word = if queue.is_empty() {
+                word & !QUEUED
+            } else {
+                word
+            };
+            let drains = taken & WRITER != 0 && word & READERS != 0;
+            Some(if drains { word | DRAIN } else { word })
+        };
+        // SeqCst: invariant ORDER, for the claim and the bit for draining. Release: for the changes of who unlocked.
+        // Relaxed: a failure is repeated.
+        let before = (self.word).fetch_update(Ordering::SeqCst, Ordering::Relaxed, change);
+        let word = before.ok().and_then(change).unwrap_or(0);
+        if word & DRAIN != 0 {
+            self.finish_drain(queue, granted);
+        } else if taken & WRITER != 0 {
+            (queue.drainer.take().into_iter()).for_each(|node| granted.push(node));
+        }
+    }
+}
