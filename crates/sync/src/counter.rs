@@ -24,7 +24,7 @@ use std::ptr;
 
 use crate::atomic::{AtomicPtr, AtomicU64, Ordering};
 use crate::lock::Backoff;
-use crate::thread::slot;
+use crate::thread::{processors, slot};
 
 /// Stripes that one thread has to itself: as many as there are processors, within bounds.
 const MAX_OWN: usize = 64;
@@ -70,8 +70,7 @@ impl Striped {
         if cfg!(any(loom, shuttle)) || self.stripes().is_some() {
             return;
         }
-        let own = std::thread::available_parallelism().map_or(4, |n| n.get());
-        let own = own.next_power_of_two().min(MAX_OWN);
+        let own = processors().next_power_of_two().min(MAX_OWN);
         let stripes = (0..own + own.div_ceil(2))
             .map(|_| Stripe::default())
             .collect();

@@ -20,6 +20,13 @@ pub use slot::{NO_SLOT, place, slot};
 #[cfg(all(unix, not(any(loom, shuttle))))]
 pub(crate) use slot::{keep_own_slot, lock_slots, unlock_slots};
 
+/// Returns the number of processors that this process may use, as it was at the first call: to ask the system means to
+/// read several files.
+pub fn processors() -> usize {
+    static PROCESSORS: std::sync::OnceLock<usize> = std::sync::OnceLock::new();
+    *PROCESSORS.get_or_init(|| std::thread::available_parallelism().map_or(4, |n| n.get()))
+}
+
 /// Numbers for living threads: dense, from zero, given again after a thread has ended.
 ///
 /// Between the last act of a thread under a number and the first act of the next thread under it
