@@ -76,11 +76,12 @@ fn fault(bytes: &[u8]) -> ValueError {
 fn pass_all(bytes: &[u8], at: &mut usize, mut pending: u64) -> Result<()> {
     while pending > 0 {
         let tag = *bytes.get(*at).ok_or(ValueErrorKind::Truncated)?;
-        let following = match tag {
-            // A branch that the processor foresees, where the table would have to be waited for.
-            0..tag::MIDDLE => 0,
-            _ => FOLLOWING[usize::from(tag)],
-        };
+        if let Some(length) = foreseen(tag) {
+            *at += length;
+            pending -= 1;
+            continue;
+        }
+        let following = FOLLOWING[usize::from(tag)];
         if tag == tag::BINARY || tag == tag::STRING {
             let length = *bytes.get(*at + 1).ok_or(ValueErrorKind::Truncated)?;
             if tag == tag::BINARY || length < MORE {
@@ -107,6 +108,22 @@ fn pass_all(bytes: &[u8], at: &mut usize, mut pending: u64) -> Result<()> {
         return Err(ValueErrorKind::Truncated);
     }
     Ok(())
+}
+
+/// Returns the length of a term of the most frequent kinds, by branches: the processor foresees them and goes on with the
+/// next term, where it would wait for the tag and then for the table.
+#[inline(always)]
+fn foreseen(tag: u8) -> Option<usize> {
+    const ATOM_1: u8 = tag::ATOM_0 + 1;
+    const ATOM_2: u8 = tag::ATOM_0 + 2;
+    match tag {
+        0..tag::MIDDLE => Some(1),
+        tag::MIDDLE..=tag::INT_0 => Some(2),
+        ATOM_1 => Some(2),
+        ATOM_2 => Some(3),
+        tag::FLOAT => Some(9),
+        _ => None,
+    }
 }
 
 /// The bit of a byte of a LEB128 number that has another byte behind it.
