@@ -91,6 +91,7 @@ mod groups;
 mod latch;
 #[cfg(all(test, any(loom, shuttle)))]
 mod models;
+mod patience;
 mod queue;
 mod raw;
 mod readers;

@@ -4,25 +4,11 @@ use std::ptr::{self, NonNull};
 use std::time::Instant;
 
 use super::latch::Latched;
+use super::patience::Patience;
 use super::queue::{Granted, Kind, Node, Queue};
 use super::readers::Readers;
 use super::word::{DRAIN, NO_CLAIM, NO_READ, QUEUED, READERS, UPGRADER, WRITER};
 use crate::atomic::{AtomicU64, Ordering};
-use crate::thread::spin_loop;
-
-/// Rounds of trying again before a thread enqueues; round `n` spins `2^n` times.
-const TRIES: u32 = if cfg!(any(loom, shuttle, fyris_small)) {
-    0
-} else {
-    6
-};
-
-/// Looks at the readers before a writer that has the claim asks for a signal.
-const LOOKS: u32 = if cfg!(any(loom, shuttle, fyris_small)) {
-    0
-} else {
-    100
-};
 
 /// A reader-writer lock that lets no thread starve. It protects nothing by itself; see
 /// [`FairRwLock`](super::FairRwLock) and its siblings. See the module.
@@ -113,8 +99,8 @@ impl<R: Readers> RawFair<R> {
 
     #[cold]
     fn read_slowly(&self, deadline: Option<Instant>) -> bool {
-        for round in 0..TRIES {
-            (0..1 << round).for_each(|_| spin_loop());
+        let mut patience = Patience::new();
+        while patience.wait() {
             // Relaxed: a hint. Behind a queue only the queue leads to the lock.
             let seen = self.word.load(Ordering::Relaxed);
             if seen & QUEUED != 0 {
@@ -210,7 +196,7 @@ impl<R: Readers> RawFair<R> {
 
     #[cold]
     fn write_slowly(&self, deadline: Option<Instant>) -> bool {
-        let mut round = 0;
+        let mut patience = Patience::new();
         loop {
             // Relaxed: `claim` compares it. Behind a queue only the queue leads to the lock.
             let seen = self.word.load(Ordering::Relaxed);
@@ -222,11 +208,9 @@ impl<R: Readers> RawFair<R> {
             if seen & no_claim == 0 && self.claim(seen) {
                 return seen & READERS == 0 || self.drain(deadline, 0);
             }
-            if seen & QUEUED != 0 || round >= TRIES {
+            if seen & QUEUED != 0 || !patience.wait() {
                 return self.enqueue(Kind::Writer, deadline);
             }
-            (0..1 << round).for_each(|_| spin_loop());
-            round += 1;
         }
     }
 
@@ -237,12 +221,17 @@ impl<R: Readers> RawFair<R> {
         if cfg!(fyris_mutant = "rw_readers_unchecked") {
             return true;
         }
-        for _ in 0..LOOKS {
-            if self.readers.is_empty(&self.word) {
-                return true;
+        let mut patience = Patience::new();
+        while !self.readers.is_empty(&self.word) {
+            if !patience.wait() {
+                return self.drain_asleep(deadline, back);
             }
-            spin_loop();
         }
+        true
+    }
+
+    /// As [`RawFair::drain`]: asks for a signal and waits for that.
+    fn drain_asleep(&self, deadline: Option<Instant>, back: u64) -> bool {
         let node = Node::new(Kind::Writer);
         let mut granted = Granted::none();
         self.waiting.with(|queue| {

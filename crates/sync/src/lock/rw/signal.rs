@@ -2,21 +2,13 @@
 
 use std::time::Instant;
 
+use super::patience::Patience;
 use crate::park::{Word, has_passed};
-use crate::thread::spin_loop;
 
 const WAITING: u32 = 0;
 /// The thread sleeps, or is about to.
 const PARKED: u32 = 1;
 const GIVEN: u32 = 2;
-
-/// Looks at the signal before the thread parks, with pauses between them: some microseconds. The lock is handed over
-/// by then unless its holder is off the processor or works for long, and a wake-up costs more.
-const SPINS: u32 = if cfg!(any(loom, shuttle, fyris_small)) {
-    0
-} else {
-    100
-};
 
 /// A signal from the thread that hands the lock over to the thread that waits for it, in whose stack frame it is.
 #[derive(Debug)]
@@ -43,12 +35,8 @@ impl Signal {
 
     /// Waits for the signal: spins, then sleeps. Returns false if the deadline passed first.
     pub(super) fn wait(&self, deadline: Option<Instant>) -> bool {
-        for _ in 0..SPINS {
-            if self.0.load() == GIVEN {
-                return true;
-            }
-            (0..4).for_each(|_| spin_loop());
-        }
+        let mut patience = Patience::new();
+        while self.0.load() != GIVEN && patience.wait() {}
         // Fails when the signal has been given, or when an earlier wait with a deadline left it parked.
         self.0.replace(WAITING, PARKED);
         loop {
