@@ -102,6 +102,7 @@ rw_writer_barges        |                    | -p fyris-sync --lib lock::rw
 rw_readers_apart        |                    | -p fyris-sync --test rw_locks gather
 rw_readers_unchecked    | --cfg loom --cfg fyris_small    | -p fyris-sync --lib lock::rw --release
 rw_group_unchecked      | --cfg loom --cfg fyris_small    | -p fyris-sync --lib lock::rw --release
+rw_counter_first        | --cfg loom --cfg fyris_small    | -p fyris-sync --lib lock::rw --release
 rw_withdraws_silently   | --cfg loom --cfg fyris_small    | -p fyris-sync --lib lock::rw --release
 rw_latch_given_away     |                    | -p fyris-sync --lib lock::rw
 rw_child_inherits       |                    | -p fyris-sync --test fork

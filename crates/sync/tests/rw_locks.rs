@@ -6,7 +6,7 @@ use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use fyris_sync::lock::rw::{Groups, InWord, Indicated, RawFair, ReadIndicator, Readers};
+use fyris_sync::lock::rw::{Groups, InWord, Indicated, Pointers, RawFair, ReadIndicator, Readers};
 use lock_api::{RwLock, RwLockUpgradableReadGuard, RwLockWriteGuard};
 
 type Lock<R, T> = RwLock<RawFair<R>, T>;
@@ -345,6 +345,7 @@ macro_rules! tests {
 tests! {
     in_word, InWord, InWord;
     in_groups, Indicated<Groups>, Indicated::new(Groups::new(4));
+    by_pointers, Indicated<Pointers>, Indicated::new(Pointers::new());
     in_one_group, Indicated<Groups>, Indicated::new(Groups::new(1));
 }
 
@@ -363,4 +364,27 @@ fn groups_are_as_many_as_asked_for_and_made_when_read() {
     }
     let default = Groups::new(0).number();
     assert!(default.is_power_of_two() && default <= 64);
+}
+
+/// More readers than a thread has words: of other locks, of the same, and of threads that share a place.
+#[test]
+fn readers_without_a_word_are_counted() {
+    let (one, other) = (Pointers::new(), Pointers::new());
+    let place = one.place();
+    one.arrive(place);
+    other.arrive(place);
+    one.arrive(place);
+    assert!(!one.is_empty() && !other.is_empty());
+    // The word stands for one of the two readers, whichever goes first.
+    assert!(one.depart(place));
+    assert!(!one.is_empty());
+    other.arrive(place);
+    assert!(one.depart(place) && one.is_empty());
+    other.depart(place);
+    assert!(!other.is_empty());
+    other.depart(place);
+    assert!(other.is_empty());
+    other.arrive(1000);
+    assert!(!other.is_empty() && one.is_empty());
+    assert!(other.depart(1000) && other.is_empty());
 }

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex};
 use std::time::{Duration, Instant};
 
-use fyris_sync::lock::rw::{Groups, InWord, Indicated, RawFair, Readers, Waiting};
+use fyris_sync::lock::rw::{Groups, InWord, Indicated, Pointers, RawFair, Readers, Waiting};
 use lock_api::RawRwLock;
 
 /// A lock that tells who waits for it.
@@ -199,6 +199,7 @@ fn none_passes_a_waiting_thread() {
     }
     check(|| RawFair::with_readers(InWord));
     check(|| RawFair::with_readers(Indicated::new(Groups::new(4))));
+    check(|| RawFair::with_readers(Indicated::new(Pointers::new())));
 }
 
 #[test]

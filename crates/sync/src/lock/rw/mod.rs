@@ -11,6 +11,7 @@
 //! |---|---|---|
 //! | [`FairRwLock`] | in the flag word | bucket locks, and whatever is written to often: 48 bytes |
 //! | [`GroupRwLock`] | in counters of groups of threads | what is mostly read: readers do not write a common line |
+//! | [`PointerRwLock`] | in a word of each thread, for all locks | the same, with no memory for each lock |
 //!
 //! All are [`RawFair`] over another kind of [`Readers`], and one state machine.
 //!
@@ -50,8 +51,8 @@
 //! * ORDER: of a reader that notes itself and looks for the claim, and a writer that claims and looks for notes, at
 //!   least one sees the other. The same holds for a reader that departs and looks for DRAIN, and a writer that sets
 //!   DRAIN and looks for notes. (`readers.rs`)
-//! * NOTED, GROUP: what it takes to see in the flag word or in the groups that there is no reader. (`readers.rs`,
-//!   `groups.rs`)
+//! * NOTED, GROUP, MARK: what it takes to see in the flag word, in the groups or in the words of threads that there is
+//!   no reader. (`readers.rs`, `groups.rs`, `pointers.rs`)
 //! * QUEUE: the bit QUEUED is set as long as the queue is not empty. It is changed under the latch, and while it is set
 //!   only the holder of the latch sets WRITER and UPGRADER.
 //! * HEAD: if the latch is free, the thread at the head may not have the lock: there is a claim, or it is no reader and
@@ -92,6 +93,7 @@ mod latch;
 #[cfg(all(test, any(loom, shuttle)))]
 mod models;
 mod patience;
+mod pointers;
 mod queue;
 mod raw;
 mod readers;
@@ -102,6 +104,7 @@ mod upgrade;
 mod word;
 
 pub use groups::Groups;
+pub use pointers::Pointers;
 pub use raw::{RawFair, Waiting};
 pub use readers::{InWord, Indicated, ReadIndicator, Readers};
 
@@ -112,3 +115,8 @@ pub type FairRwLock<T> = lock_api::RwLock<RawFair<InWord>, T>;
 /// A value behind the reader-optimised ERTS lock, with readers counted in groups. See the module.
 #[cfg(not(any(loom, shuttle)))]
 pub type GroupRwLock<T> = lock_api::RwLock<RawFair<Indicated<Groups>>, T>;
+
+/// A value behind the lock whose readers say in words of their threads what they read. See the module. It must not be
+/// moved while a thread has forgotten a guard.
+#[cfg(not(any(loom, shuttle)))]
+pub type PointerRwLock<T> = lock_api::RwLock<RawFair<Indicated<Pointers>>, T>;

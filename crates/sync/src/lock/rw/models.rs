@@ -200,6 +200,14 @@ macro_rules! models {
                 check(|| run(Indicated::new(Groups::new(2)), &[$($act),*]));
             })*
         }
+
+        mod by_pointers {
+            use super::*;
+            $(#[test]
+            fn $name() {
+                check(|| run(Indicated::new(Pointers::new()), &[$($act),*]));
+            })*
+        }
     };
 }
 
