@@ -44,6 +44,11 @@
 //! A reader goes to the readers in the queue if there are any, a writer to the end. So a reader waits for the writers
 //! before the readers, and a writer for one group of readers and the writers before it.
 //!
+//! # Statistics
+//!
+//! [`Watched`] is any of these locks with counts of conflicts and waits, and of the longest queue. A lock that is not
+//! wrapped counts nothing; who waits now can be asked of every lock ([`RawFair::waiting`]).
+//!
 //! # Invariants
 //!
 //! * EXCLUSION: a thread writes under the lock if it has the claim and has seen, since it took it, that no reader is
@@ -101,12 +106,16 @@ mod signal;
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests;
 mod upgrade;
+#[cfg(not(any(loom, shuttle)))]
+mod watched;
 mod word;
 
 pub use groups::Groups;
 pub use pointers::Pointers;
 pub use raw::{RawFair, Waiting};
 pub use readers::{InWord, Indicated, ReadIndicator, Readers};
+#[cfg(not(any(loom, shuttle)))]
+pub use watched::{Statistics, Watched};
 
 /// A value behind the ERTS reader-writer lock, with readers counted in its flag word. See the module.
 #[cfg(not(any(loom, shuttle)))]
