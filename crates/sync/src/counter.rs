@@ -17,7 +17,8 @@
 //!
 //! Every number in every stripe only grows. [`Striped::sum`] reads the subtractions first and the additions last, so
 //! with concurrent writers it is never below the true value at the moment between the two passes; with no writers it is
-//! exact. [`Striped::exact`] reads everything twice until nothing differs: numbers that only grow and did not change
+//! exact. A sum that begins when another has ended finds no number smaller than that did: while there are only additions,
+//! sums never go backwards, whichever threads ask. [`Striped::exact`] reads everything twice until nothing differs: numbers that only grow and did not change
 //! between two passes all had those values at one moment between them, so that sum was true at that moment.
 
 use std::ptr;
@@ -112,7 +113,7 @@ impl Striped {
     }
 
     /// Returns the count: exact while no thread adds, else never below the true value at some moment during the call.
-    /// One pass over the stripes.
+    /// Linearizable while all add one, so it never goes backwards then. One pass over the stripes.
     #[inline]
     pub fn sum(&self) -> i64 {
         // Order matters (invariant SUM): `taken` first.
@@ -213,6 +214,46 @@ mod tests {
         assert_eq!(counter.sum(), 40_000);
         assert_eq!(counter.exact(), 40_000);
         assert!(counter.memory() > 0);
+    }
+
+    #[test]
+    fn sums_never_go_backwards_under_additions() {
+        // Two threads ask in turns, each for no less than was seen before by any; it ends when four have added enough.
+        let counter = Striped::new();
+        let seen = std::sync::Mutex::new(0);
+        let total = 4 * 20_000;
+        std::thread::scope(|s| {
+            for thread in 0..4 {
+                let counter = &counter;
+                s.spawn(move || {
+                    for i in 0..total / 4 {
+                        if thread == 0 && i == 500 {
+                            counter.inflate();
+                        }
+                        counter.add(1);
+                    }
+                });
+            }
+            for exactly in [false, true] {
+                let (counter, seen) = (&counter, &seen);
+                s.spawn(move || {
+                    loop {
+                        let before: i64 = *seen.lock().unwrap();
+                        let now = if exactly {
+                            counter.exact()
+                        } else {
+                            counter.sum()
+                        };
+                        assert!(before <= now && now <= total, "{before} to {now}");
+                        let mut seen = seen.lock().unwrap();
+                        *seen = now.max(*seen);
+                        if now == total {
+                            return;
+                        }
+                    }
+                });
+            }
+        });
     }
 
     #[test]
