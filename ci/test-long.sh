@@ -22,7 +22,7 @@ step "fuzz targets on their stored corpora and a few seconds more"
 ci/fuzz.sh 4
 
 step "every suite of benchmarks, briefly"
-for suite in core query segment array_mix; do
+for suite in core query rwlock segment array_mix; do
   echo "bench $suite --quick"
   cargo run --release --locked -q -p fyris-cli -- bench $suite --quick >/dev/null
 done

@@ -16,7 +16,7 @@ pub enum Suite {
     EtsBench,
     /// The Judy study's workloads (not yet)
     Judy,
-    /// Reader-writer locks (not yet)
+    /// Reader-writer locks: throughput and waits by share of reads, length of work and number of threads
     Rwlock,
     /// Version-controlled segments: faults, commits, updates and merges between two processes
     Segment,

@@ -31,7 +31,7 @@
 //! # Floors
 //!
 //! Arguments, lines, samples, figures, clocks and processes know no suite; a suite's subjects (`core::contender`,
-//! `array_mix::Contender`) know those, the `Registry` lists subjects, an `Entry` is what the harness asks of a suite,
+//! `array_mix::Contender`, `rwlock::Contender`) know those, the `Registry` lists subjects, an `Entry` is what the harness asks of a suite,
 //! and `suites` lists the entries. Imports go only downwards.
 //!
 //! # A suite
@@ -55,6 +55,7 @@ pub mod query;
 mod registry;
 pub mod report;
 mod rng;
+pub mod rwlock;
 pub mod segment;
 pub mod shared;
 pub mod stats;

@@ -3,9 +3,15 @@
 use crate::args::Suite;
 use crate::entry::Entry;
 use crate::error::BenchError;
-use crate::{array_mix, core, query, segment};
+use crate::{array_mix, core, query, rwlock, segment};
 
-const SUITES: [Entry; 4] = [core::ENTRY, query::ENTRY, segment::ENTRY, array_mix::ENTRY];
+const SUITES: [Entry; 5] = [
+    core::ENTRY,
+    query::ENTRY,
+    rwlock::ENTRY,
+    segment::ENTRY,
+    array_mix::ENTRY,
+];
 
 /// Returns the suite of that name.
 ///

@@ -1,0 +1,122 @@
+//! The locks that take part.
+
+use std::cell::UnsafeCell;
+
+use fyris_sync::lock::rw::{FairRwLock, GroupRwLock, PointerRwLock};
+
+use super::drive::{Data, Job, Tally, drive};
+use crate::error::BenchError;
+
+/// A reader-writer lock over [`Data`].
+pub trait Lock: Sync {
+    /// Makes a free lock over zeros.
+    fn make() -> Self;
+
+    /// Runs `f` with the lock for reading.
+    fn read<R>(&self, f: impl FnOnce(&Data) -> R) -> R;
+
+    /// Runs `f` with the lock for writing.
+    fn write<R>(&self, f: impl FnOnce(&mut Data) -> R) -> R;
+}
+
+macro_rules! own_lock {
+    ($($lock:ty),*) => {$(
+        impl Lock for $lock {
+            fn make() -> Self {
+                Self::new(Data::default())
+            }
+
+            #[inline]
+            fn read<R>(&self, f: impl FnOnce(&Data) -> R) -> R {
+                f(&self.read())
+            }
+
+            #[inline]
+            fn write<R>(&self, f: impl FnOnce(&mut Data) -> R) -> R {
+                f(&mut self.write())
+            }
+        }
+    )*};
+}
+
+own_lock!(FairRwLock<Data>, GroupRwLock<Data>, PointerRwLock<Data>);
+
+impl Lock for std::sync::RwLock<Data> {
+    fn make() -> Self {
+        Self::new(Data::default())
+    }
+
+    #[inline]
+    fn read<R>(&self, f: impl FnOnce(&Data) -> R) -> R {
+        f(&self.read().expect("no thread panics"))
+    }
+
+    #[inline]
+    fn write<R>(&self, f: impl FnOnce(&mut Data) -> R) -> R {
+        f(&mut self.write().expect("no thread panics"))
+    }
+}
+
+/// The loop without a lock, for one thread.
+struct NoLock(UnsafeCell<Data>);
+
+// SAFETY: the contender runs with one thread.
+unsafe impl Sync for NoLock {}
+
+impl Lock for NoLock {
+    fn make() -> Self {
+        Self(UnsafeCell::default())
+    }
+
+    #[inline]
+    fn read<R>(&self, f: impl FnOnce(&Data) -> R) -> R {
+        // SAFETY: the contender runs with one thread.
+        f(unsafe { &*self.0.get() })
+    }
+
+    #[inline]
+    fn write<R>(&self, f: impl FnOnce(&mut Data) -> R) -> R {
+        // SAFETY: as above.
+        f(unsafe { &mut *self.0.get() })
+    }
+}
+
+/// An entry of a registry.
+pub struct Contender {
+    /// The name in the vocabulary.
+    pub name: &'static str,
+    /// True if it is for one thread.
+    pub(super) alone: bool,
+    run: fn(&Job) -> Result<Vec<Tally>, BenchError>,
+}
+
+impl Contender {
+    /// Returns a lock under its name.
+    pub fn new<L: Lock>(name: &'static str) -> Self {
+        Self {
+            name,
+            alone: false,
+            run: drive::<L>,
+        }
+    }
+
+    /// Does one run with a new lock; returns the tally of each thread, after the check of the numbers under the lock.
+    pub(super) fn run(&self, job: &Job) -> Result<Vec<Tally>, BenchError> {
+        (self.run)(job)
+    }
+}
+
+/// Returns Fyris's locks, the standard library's, and the empty loop.
+pub fn own() -> Vec<Contender> {
+    let harness = Contender {
+        alone: true,
+        ..Contender::new::<NoLock>("harness")
+    };
+    vec![
+        harness,
+        Contender::new::<FairRwLock<Data>>("fair"),
+        Contender::new::<GroupRwLock<Data>>("groups"),
+        Contender::new::<PointerRwLock<Data>>("pointers"),
+        Contender::new::<std::sync::RwLock<Data>>("std::RwLock"),
+    ]
+}
