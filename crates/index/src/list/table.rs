@@ -14,6 +14,8 @@ use crate::{Action, Batch, Build, Entry, Index, IndexOptions, Range};
 
 /// Entries from which on they are counted in stripes.
 const INFLATE: usize = 256;
+/// Additions of a thread from one look at the number of buckets to the next, where there are many.
+const EVERY: usize = 16;
 /// Bytes that the allocator takes for a node.
 const NODE_BYTES: usize = size_of::<Node>().next_multiple_of(16);
 
@@ -39,8 +41,8 @@ pub trait Buckets: Send + Sync {
     /// Returns the least order of the list behind the one that has this order; `None` after the last list.
     fn next_list(&self, order: u64) -> Option<u64>;
 
-    /// Adds buckets if there are too few for so many entries.
-    fn grow(&self, _entries: usize) {}
+    /// Adds buckets if there are too few for so many entries, of which about so many are new since the last call.
+    fn grow(&self, _entries: usize, _added: usize, _pin: &impl Guard) {}
 }
 
 /// A concurrent hash index of entries `E` in lists that begin in buckets `B`. See the [module](super).
@@ -92,18 +94,18 @@ impl<E: Entry, B: Buckets, S> ListTable<E, B, S> {
 
     /// Counts an entry more or less, and looks now and then whether there are enough buckets.
     #[inline]
-    fn account(&self, change: i64) {
+    fn account(&self, change: i64, pin: &impl Guard) {
         if change == 0 {
             return;
         }
         let nth = self.entries.add(change);
-        let every = (self.buckets.count() as u64 / 4).clamp(1, 256);
-        if change > 0 && nth.is_multiple_of(every) {
+        let every = self.buckets.count().div_ceil(4).min(EVERY);
+        if change > 0 && nth.is_multiple_of(every as u64) {
             let count = self.count();
             if count >= INFLATE {
                 self.entries.inflate();
             }
-            self.buckets.grow(count);
+            self.buckets.grow(count, every, pin);
         }
     }
 }
@@ -140,7 +142,7 @@ where
         let order = self.order(key);
         let start = self.buckets.before_write(order, pin);
         let (result, change) = upsert(start, order, |e: &E| e.has_key(key), pin, f);
-        self.account(change);
+        self.account(change, pin);
         result
     }
 

@@ -61,7 +61,7 @@ fn buckets_follow_entries() {
     for key in 0..5000u64 {
         put(&index, &census, key, key, &pin());
         let spare = index.slots() / 4;
-        assert!(index.slots() + spare.min(256) >= index.len());
+        assert!(index.slots() + spare.min(16) >= index.len());
     }
     assert_eq!(index.slots(), 8192);
     let mut longest = 0;

@@ -21,8 +21,8 @@
 //! # Progress
 //!
 //! That of [`list`](crate::list#progress): reads and scans are lock-free and write nothing; `upsert` waits for closures
-//! that run for the same key. A head is put in by the first writer that needs it; others do not wait for it, but begin
-//! at the head before. A new segment is made by a thread that finds the table full, beside others that go on.
+//! that run for the same key. A head is put in by the first writer that needs it, or by writers that add entries,
+//! two heads each; others do not wait for it, but begin at the head before. A new segment is made by a thread that finds the table full, beside others that go on.
 //!
 //! # Sizes
 //!

@@ -18,7 +18,7 @@
 
 use std::ptr::NonNull;
 
-use fyris_sync::atomic::{AtomicU32, Ordering};
+use fyris_sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use fyris_sync::reclaim::Guard;
 
 use crate::levels::{FIRST_BITS, Levels, MAX_BITS, Zeroed, parent, segment_of};
@@ -35,7 +35,15 @@ unsafe impl Zeroed for Head {}
 /// The buckets of a split-ordered list. See the [module](super).
 pub struct Segments {
     bits: AtomicU32,
+    /// The number of buckets that writers have prepared, or are about to, in the order in which levels are laid out.
+    prepared: AtomicUsize,
     heads: Levels<Head>,
+}
+
+/// Returns the position of the bucket with this number, not 0, in the order in which levels are laid out.
+fn laid_out(number: usize) -> u64 {
+    let level = number.ilog2();
+    ((2 * (number - (1 << level)) + 1) as u64) << (63 - level)
 }
 
 fn bits_for(capacity: usize) -> u32 {
@@ -117,6 +125,7 @@ impl Buckets for Segments {
         let bits = bits_for(capacity);
         let table = Segments {
             bits: AtomicU32::new(bits),
+            prepared: AtomicUsize::new(1),
             heads: Levels::with_bits(bits),
         };
         // Relaxed: not shared yet.
@@ -153,16 +162,43 @@ impl Buckets for Segments {
         None
     }
 
-    /// Doubles the buckets when there are more entries.
-    fn grow(&self, entries: usize) {
+    /// Doubles the buckets when there are more entries; then prepares twice as many as entries have been added, if so
+    /// many are not prepared, so that most lookups find the head of their bucket in the list.
+    fn grow(&self, entries: usize, added: usize, pin: &impl Guard) {
         let bits = self.bits();
-        if entries <= 1 << bits || bits == MAX_BITS {
+        if entries > 1 << bits && bits < MAX_BITS {
+            self.heads.add(segment_of(bits + 1));
+            // Release: pairs with the Acquire in `bits` (SEGMENTS_FIRST). Relaxed: another thread has doubled them.
+            _ = self
+                .bits
+                .compare_exchange(bits, bits + 1, Ordering::Release, Ordering::Relaxed);
+        }
+        let (count, share) = (self.count(), 2 * added);
+        // Relaxed, twice: threads share work by it, which any other may do as well.
+        if self.prepared.load(Ordering::Relaxed) >= count {
             return;
         }
-        self.heads.add(segment_of(bits + 1));
-        // Release: pairs with the Acquire in `bits` (SEGMENTS_FIRST). Relaxed: another thread has doubled them.
-        _ = self
-            .bits
-            .compare_exchange(bits, bits + 1, Ordering::Release, Ordering::Relaxed);
+        let first = self.prepared.fetch_add(share, Ordering::Relaxed);
+        for number in first..count.min(first + share) {
+            let position = laid_out(number);
+            if !is_ready(self.head(position)) {
+                self.prepare(position, pin);
+            }
+        }
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buckets_are_laid_out_behind_those_they_are_split_from() {
+        let mut all = vec![0];
+        for number in 1..1 << 10 {
+            let position = laid_out(number);
+            assert!(all.contains(&parent(position)) && !all.contains(&position));
+            all.push(position);
+        }
     }
 }
