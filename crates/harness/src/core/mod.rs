@@ -4,6 +4,7 @@ pub mod case;
 pub mod contender;
 mod encode;
 mod figures;
+mod indexes;
 pub mod keys;
 mod memory;
 pub mod own;

@@ -13,17 +13,20 @@ use fyris_index::{BytesMap, BytesTree, InlineMap};
 use fyris_sync::reclaim::pin;
 
 use super::contender::Contender;
+use super::indexes;
 use super::keys::Bytes20;
 use super::subject::{Harness, Seen, Subject};
 
 /// Returns the subjects with `u64` keys.
 pub fn u64() -> Vec<Contender<u64>> {
-    vec![
+    let mut all = vec![
         Contender::peer::<Harness>("harness"),
         Contender::own::<InlineMap<u64, u64>>("hash"),
         Contender::own::<ConcurrentMap<u64, u64>>("hash_entries"),
         Contender::own::<InlineTree<u64, u64>>("ordered"),
-    ]
+    ];
+    all.extend(indexes::u64());
+    all
 }
 
 /// Returns the subjects with 20-byte keys.
