@@ -42,6 +42,8 @@ list_freed_in_list      | --cfg loom --cfg fyris_small    | -p fyris-index --tes
 list_placeholder_overlooked | --cfg loom --cfg fyris_small | -p fyris-index --test loom_lists two_writers
 split_claimed_twice     | --cfg loom --cfg fyris_small    | -p fyris-index --test loom_lists a_head
 split_begins_unlinked   | --cfg loom --cfg fyris_small    | -p fyris-index --test loom_lists a_head
+linear_split_stays      |                    | -p fyris-index --test linear_conformance adapting
+linear_scan_unsorted    |                    | -p fyris-index --test linear_conformance adapting
 levels_share_buckets    |                    | -p fyris-index --lib levels::
 sequential_rotation_loses |                  | -p fyris-index --lib sequential
 ca_join_forgets         |                    | -p fyris-index --lib ca::tests

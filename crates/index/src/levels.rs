@@ -158,6 +158,22 @@ impl<T: Zeroed> Levels<T> {
         }
     }
 
+    /// Frees a segment.
+    ///
+    /// # Safety
+    ///
+    /// No thread uses a bucket in it, nor asks for one before the segment has been added again.
+    pub(crate) unsafe fn remove(&self, segment: usize) {
+        // Acquire: pairs with the Release in `add`.
+        let old = self.segments[segment].swap(std::ptr::null_mut(), Ordering::Acquire);
+        if !old.is_null() {
+            // SAFETY: from `Box::into_raw` in `add`; the swap gives it to one thread, and no other uses it.
+            let old = unsafe { Box::from_raw(old) };
+            // Relaxed: a number.
+            self.bytes.fetch_sub(old.bytes(), Ordering::Relaxed);
+        }
+    }
+
     /// Returns the number of bytes on the heap.
     pub(crate) fn memory(&self) -> usize {
         // Relaxed: a number.

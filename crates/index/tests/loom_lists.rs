@@ -1,8 +1,8 @@
 //! The edges of lists under every interleaving and every value that a load may return:
 //! `RUSTFLAGS='--cfg loom --cfg fyris_small' cargo test -p fyris-index --release --test loom_lists`.
 //!
-//! Tables have two buckets here. The value of an entry is in a cell that loom watches, and looking at an entry or a node
-//! that would have been freed fails.
+//! Tables have two buckets here. The value of an entry is in a cell that loom watches, and looking at an entry or a
+//! node that would have been freed fails.
 #![cfg(loom)]
 
 mod models;

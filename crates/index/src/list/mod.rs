@@ -1,9 +1,9 @@
 //! Lock-free lists in the order of hashes, and the hash tables that are made of them.
 //!
 //! [`split_ordered`](crate::split_ordered) has one list of all entries and any number of places to begin in it,
-//! [`michael_hash`](crate::michael_hash) a list for each bucket. The lists are Harris's with Michael's way to free nodes
-//! (references 8 and 19 of the 2013 paper on the scalability of ETS, which proposes them in its section 4.2.1); the
-//! tables are [`ListTable`]s, which differ in their [`Buckets`] alone.
+//! [`michael_hash`](crate::michael_hash) a list for each bucket. The lists are Harris's as Michael improved them, so
+//! that nodes can be freed (the 2013 paper on the scalability of ETS, section 4.2.1 and its reference 11); the tables
+//! are [`ListTable`]s, which differ in their [`Buckets`] alone.
 //!
 //! # Order
 //!
@@ -16,9 +16,10 @@
 //!   and then does not change. A node is unlinked when its link is marked, by a change of the link before it that is
 //!   not marked itself: so a dead node is unlinked before what it leads to. The thread that unlinks it retires it.
 //! * **FRONT**: a node is put in at the front of its run. Two threads with one key change the same link.
-//! * **ONE_KEY**: a node is for one key from its making to its end, and of the nodes for one key at most one is not dead.
-//! * **OUT_FIRST**: an entry is out of its node before the thread that took it out has it. Only dead nodes are marked, so a
-//!   node with an entry is in the list.
+//! * **ONE_KEY**: a node is for one key from its making to its end, and of the nodes for one key at most one is not
+//!   dead.
+//! * **OUT_FIRST**: an entry is out of its node before the thread that took it out has it. Only dead nodes are marked,
+//!   so a node with an entry is in the list.
 //!
 //! # Reading
 //!
@@ -38,9 +39,9 @@
 //!
 //! # Progress
 //!
-//! `get` and scans are lock-free, and repeat nothing: they take a step for each node they meet. `upsert` is lock-free but
-//! for the lock: it waits for a closure that runs for the same key, or for an absent key of the same hash, and for no
-//! other. A thread that stops in a closure holds up the writers of its key alone.
+//! `get` and scans are lock-free, and repeat nothing: they take a step for each node they meet. `upsert` is lock-free
+//! but for the lock: it waits for a closure that runs for the same key, or for an absent key of the same hash, and for
+//! no other. A thread that stops in a closure holds up the writers of its key alone.
 
 mod node;
 mod scan;

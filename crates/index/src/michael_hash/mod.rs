@@ -1,8 +1,8 @@
 //! `michael_hash`: a lock-free hash table of fixed size, for tables whose size is known, such as those of names.
 //!
-//! An array of buckets, each a [list](crate::list) of its own (Michael, reference 19 of the 2013 paper on the
-//! scalability of ETS, section 4.2.1). The number of buckets is that of the entries which the index is made for, rounded
-//! up to a power of two, or [`DEFAULT_BUCKETS`], and stays: operations take O(entries / buckets).
+//! An array of buckets, each a [list](crate::list) of its own (Michael, reference 11 of the 2013 paper on the
+//! scalability of ETS, section 4.2.1). The number of buckets is that of the entries which the index is made for,
+//! rounded up to a power of two, or [`DEFAULT_BUCKETS`], and stays: operations take O(entries / buckets).
 //!
 //! Without growth there is nothing to prepare or to look up on the way: a lookup is bucket, node, entry.
 //!
@@ -82,8 +82,8 @@ impl Buckets for Fixed {
 /// Makes [`MichaelHash`] indexes, for tables without an order of keys.
 pub struct MichaelHashes;
 
-// SAFETY: as `list` says: an entry is found only in a node that is alive, or was during the operation (OUT_FIRST), for its
-// own key (ONE_KEY); the index disposes of those that are in it when it is dropped.
+// SAFETY: as `list` says: an entry is found only in a node that is alive, or was during the operation (OUT_FIRST), for
+// its own key (ONE_KEY); the index disposes of those that are in it when it is dropped.
 unsafe impl IndexFactory for MichaelHashes {
     fn build<E: PlugEntry>(&self, options: &IndexOptions) -> Option<Box<dyn DynIndex<E>>> {
         Some(Box::new(MichaelHash::<E>::build(options)))

@@ -3,8 +3,8 @@
 //! # A head's life
 //!
 //! Its order says what it is: zero, unclaimed; its position and [`CLAIMED`], a thread is putting it into the list; and
-//! [`READY`] besides, it is in the list and a place to begin at. An order that is not zero compares with others alike in
-//! all states: less than the nodes at and behind its position, more than those before.
+//! [`READY`] besides, it is in the list and a place to begin at. An order that is not zero compares with others alike
+//! in all states: less than the nodes at and behind its position, more than those before.
 //!
 //! # Invariants
 //!

@@ -1,0 +1,357 @@
+//! `linear_hash`: linear hashing with an array of bucket locks, as the hash tables of ETS have it.
+//!
+//! The table grows and shrinks one bucket at a time (2013 paper on the scalability of ETS, section 2), under a table
+//! lock that operations share and an array of reader-writer locks, each for a part of the buckets (sections 3.2 and
+//! 3.4). Their number is set when the table is made, or follows contention (section 6.1).
+//!
+//! # Locks
+//!
+//! * The *table lock*, over the array of bucket locks: every operation has it for reading; a change of the number of
+//!   bucket locks has it for writing.
+//! * A *bucket lock*: a reader of the bucket has it for reading, a writer for writing, and so has the thread that
+//!   splits or merges the bucket. Buckets that are split or merged with each other have one lock, so that no thread
+//!   ever needs two.
+//! * Growing and shrinking is one thread's at a time, and left to it: it is tried for, not waited for.
+//!
+//! They are taken in this order. A write that finds its bucket lock taken adds 100 to the lock's score, another takes 1
+//! away; above 1000 the number of locks is doubled (up to 8192), below -10,000,000 halved. It begins with 64.
+//!
+//! # Progress
+//!
+//! All operations block: readers wait for a writer of their lock, writers for readers and writers. A scan locks one
+//! bucket at a time.
+//!
+//! # Order
+//!
+//! That of hashes, then keys. The number of a bucket is the top of a hash, and the buckets are laid out by
+//! levels (`levels.rs`), so the order does not depend on their number.
+//!
+//! # Sizes
+//!
+//! A bucket is 8 bytes, a node 24, for which the allocator takes 32; a bucket lock is 128. There are half as many to as
+//! many entries as buckets: 40 to 48 bytes an entry. A table that chooses for itself begins with 64 buckets and 8 KiB
+//! of locks.
+
+mod buckets;
+mod locks;
+
+use std::hash::{BuildHasher, Hash};
+use std::ops::Bound;
+use std::sync::TryLockError;
+
+use fyris_sync::counter::Striped;
+use fyris_sync::lock::Mutex;
+use fyris_sync::reclaim::Guard;
+use lock_api::{RawRwLock, RwLock};
+
+use self::buckets::{Buckets, Chain, Node};
+use self::locks::{Locks, Wish};
+use crate::hash::{RandomState, spread};
+use crate::plug::{DynIndex, DynOrderedIndex, IndexFactory, PlugEntry};
+use crate::{Action, Batch, Build, Entry, Index, IndexOptions, Range};
+
+/// Every so many additions or removals of a thread the number of entries is compared with that of buckets.
+const EVERY: u64 = 8;
+/// Entries from which on they are counted in stripes.
+const INFLATE: usize = 256;
+
+/// A hash table with bucket locks `L`. See the [module](self).
+pub struct LinearHash<E: Entry, S = RandomState, L: RawRwLock = parking_lot::RawRwLock> {
+    /// The table lock, over the bucket locks.
+    locks: RwLock<L, Locks<L>>,
+    buckets: Buckets<E>,
+    /// Held by the thread that splits or merges buckets.
+    resizing: Mutex<()>,
+    hasher: S,
+    entries: Striped,
+}
+
+/// An entry that was found: its node.
+type Found<'a, E> = Option<&'a Node<E>>;
+
+fn find<'a, E: Entry>(chain: &'a Chain<E>, hash: u64, is_it: impl Fn(&E) -> bool) -> Found<'a, E> {
+    let nodes = std::iter::successors(chain.as_deref(), |node| node.next.as_deref());
+    nodes
+        .filter(|node| node.hash == hash)
+        .find(|node| is_it(&node.entry))
+}
+
+/// Returns the link that leads to the first node that `is_it` recognises, or the last link of the chain.
+fn link_of<E>(mut chain: &mut Chain<E>, is_it: impl Fn(&Node<E>) -> bool) -> &mut Chain<E> {
+    while chain.as_ref().is_some_and(|node| !is_it(node)) {
+        chain = match chain {
+            Some(node) => &mut node.next,
+            None => unreachable!("a link that leads to a node"),
+        };
+    }
+    chain
+}
+
+impl<E: Entry, S: Default, L: RawRwLock> Default for LinearHash<E, S, L> {
+    fn default() -> Self {
+        Self::build(&IndexOptions::default())
+    }
+}
+
+impl<E: Entry, S: Default, L: RawRwLock> Build for LinearHash<E, S, L> {
+    fn build(options: &IndexOptions) -> Self {
+        let locks = Locks::new(options);
+        let buckets = options.capacity.max(Buckets::<E>::least());
+        let buckets = buckets.max(locks.number()).next_power_of_two();
+        let entries = Striped::new();
+        if buckets >= INFLATE {
+            entries.inflate();
+        }
+        Self {
+            locks: RwLock::new(locks),
+            buckets: Buckets::new(buckets),
+            resizing: Mutex::new(()),
+            hasher: S::default(),
+            entries,
+        }
+    }
+}
+
+impl<E: Entry, S, L: RawRwLock> LinearHash<E, S, L> {
+    /// Returns the number of bucket locks.
+    pub fn bucket_locks(&self) -> usize {
+        self.locks.read().number()
+    }
+
+    fn count(&self) -> usize {
+        usize::try_from(self.entries.sum()).unwrap_or(0)
+    }
+
+    /// Counts an entry more or less, and looks now and then whether there are too few or too many buckets.
+    fn account(&self, change: i64, locks: &Locks<L>) {
+        if change == 0 || !self.entries.add(change).is_multiple_of(EVERY) {
+            return;
+        }
+        let _alone = match self.resizing.try_lock() {
+            Ok(alone) => alone,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return,
+        };
+        if self.count() >= INFLATE {
+            self.entries.inflate();
+        }
+        // As many as there can have been additions or removals since the last look, and then some.
+        for _ in 0..2 * EVERY {
+            let (count, buckets) = (self.count(), self.buckets.count());
+            if count > buckets && self.buckets.can_split() {
+                let _bucket = locks.write(self.buckets.next_split());
+                // SAFETY: the lock of the bucket, for writing; alone in resizing.
+                unsafe { self.buckets.split() };
+            } else if count < buckets / 2 && buckets > locks.number().max(Buckets::<E>::least()) {
+                let _bucket = locks.write(self.buckets.next_merge());
+                // SAFETY: the lock of the bucket, for writing; alone in resizing; more buckets than locks.
+                unsafe { self.buckets.merge() };
+            } else {
+                return;
+            }
+        }
+    }
+
+    /// Changes the number of bucket locks, if it is still what was seen, and there are buckets enough.
+    #[cold]
+    fn change_locks(&self, wish: Wish) {
+        let mut locks = self.locks.write();
+        if locks.number() == wish.seen && wish.wanted <= self.buckets.count() {
+            *locks = Locks::with_number(wish.wanted, true);
+        }
+    }
+}
+
+impl<E: Entry, S: BuildHasher, L: RawRwLock> LinearHash<E, S, L>
+where
+    E::Key: Hash,
+{
+    #[inline]
+    fn hash_of(&self, key: &E::Key) -> u64 {
+        spread(self.hasher.hash_one(key))
+    }
+}
+
+impl<E: Entry, S: BuildHasher, L: RawRwLock> LinearHash<E, S, L>
+where
+    E::Key: Hash + Eq + Ord,
+{
+    /// Changes the entry of a key under the lock of its bucket; returns also by how much the number of entries has
+    /// changed, and which number of locks there should be.
+    fn change<R>(
+        &self,
+        key: &E::Key,
+        locks: &Locks<L>,
+        f: impl FnOnce(Option<E>) -> (Action<E>, R),
+    ) -> (R, i64, Option<Wish>) {
+        let hash = self.hash_of(key);
+        let (_bucket, wish) = locks.write(hash);
+        // SAFETY: the lock of the hash is held for writing until the end of this function, which asks for no other
+        // chain.
+        let chain = unsafe { self.buckets.chain_mut(hash) };
+        let link = link_of(chain, |node| node.hash == hash && node.entry.has_key(key));
+        let (action, result) = f(link.as_ref().map(|node| node.entry));
+        let change = match (action, link.as_mut()) {
+            (Action::Put(new), Some(node)) => {
+                node.entry = new;
+                0
+            }
+            (Action::Put(entry), None) => {
+                *link = Some(Box::new(Node {
+                    hash,
+                    entry,
+                    next: None,
+                }));
+                1
+            }
+            (Action::Remove, Some(node)) => {
+                *link = node.next.take();
+                -1
+            }
+            (Action::Keep, _) | (Action::Remove, None) => 0,
+        };
+        (result, change, wish)
+    }
+
+    /// Appends the entries of the bucket of a hash that `keep` accepts, in order; returns the last hash of the bucket.
+    fn scan_bucket(&self, hash: u64, keep: impl Fn(u64, &E) -> bool, out: &mut Batch<E>) -> u64 {
+        let locks = self.locks.read();
+        let _bucket = locks.read(hash);
+        // SAFETY: the lock of the hash is held until the end of this function.
+        let chain = unsafe { self.buckets.chain(hash) };
+        let mut found = smallvec::SmallVec::<[(u64, E); 8]>::new();
+        let nodes = std::iter::successors(chain.as_deref(), |node| node.next.as_deref());
+        for node in nodes.filter(|node| node.hash >= hash && keep(node.hash, &node.entry)) {
+            found.push((node.hash, node.entry));
+        }
+        if !cfg!(fyris_mutant = "linear_scan_unsorted") {
+            let place = |(hash, entry): &(u64, E), (other, to): &(u64, E)| {
+                hash.cmp(other).then_with(|| entry.key().cmp(to.key()))
+            };
+            found.sort_unstable_by(place);
+        }
+        out.extend(found.iter().map(|(_, entry)| *entry));
+        self.buckets.span(hash).last
+    }
+
+    /// Appends the entries with hashes from `first` to `last` that `keep` accepts, as [`Index::scan`] does.
+    fn scan_hashes(
+        &self,
+        (first, last): (u64, u64),
+        keep: impl Fn(u64, &E) -> bool,
+        want: usize,
+        out: &mut Batch<E>,
+    ) -> bool {
+        let full = out.len().saturating_add(want.max(1));
+        let mut at = first;
+        while at <= last {
+            let end = self.scan_bucket(at, |hash, entry| hash <= last && keep(hash, entry), out);
+            if end >= last {
+                return false;
+            }
+            if out.len() >= full {
+                return true;
+            }
+            at = end + 1;
+        }
+        false
+    }
+}
+
+/// All operations lock a bucket. See the [module](self).
+impl<E, S, L> Index<E> for LinearHash<E, S, L>
+where
+    E: Entry<Key: Hash + Eq + Ord> + Send + Sync,
+    S: BuildHasher + Send + Sync,
+    L: RawRwLock + Send + Sync,
+{
+    fn get(&self, key: &E::Key, _: &impl Guard) -> Option<E> {
+        let hash = self.hash_of(key);
+        let locks = self.locks.read();
+        let _bucket = locks.read(hash);
+        // SAFETY: the lock of the hash is held until the end of this function.
+        let chain = unsafe { self.buckets.chain(hash) };
+        find(chain, hash, |e| e.has_key(key)).map(|node| node.entry)
+    }
+
+    fn upsert<R>(
+        &self,
+        key: &E::Key,
+        _: &impl Guard,
+        f: impl FnOnce(Option<E>) -> (Action<E>, R),
+    ) -> R {
+        let locks = self.locks.read();
+        let (result, change, wish) = self.change(key, &locks, f);
+        self.account(change, &locks);
+        drop(locks);
+        if let Some(wish) = wish {
+            self.change_locks(wish);
+        }
+        result
+    }
+
+    fn scan(
+        &self,
+        (from, to): Range<'_, E::Key>,
+        want: usize,
+        _: &impl Guard,
+        out: &mut Batch<E>,
+    ) -> bool {
+        let hash_at = |bound| match bound {
+            Bound::Included(key) | Bound::Excluded(key) => Some(self.hash_of(key)),
+            Bound::Unbounded => None,
+        };
+        let (first, last) = (hash_at(from), hash_at(to));
+        let is_within = |hash, entry: &E| {
+            (Some(hash) != first || crate::bounds::is_above(from, entry.key()))
+                && (Some(hash) != last || crate::bounds::is_below(to, entry.key()))
+        };
+        let hashes = (first.unwrap_or(0), last.unwrap_or(u64::MAX));
+        self.scan_hashes(hashes, is_within, want, out)
+    }
+
+    fn len(&self) -> usize {
+        self.count()
+    }
+
+    fn memory(&self) -> usize {
+        let nodes = self.count() * size_of::<Node<E>>().next_multiple_of(16);
+        size_of::<Self>()
+            + self.locks.read().memory()
+            + self.buckets.memory()
+            + self.entries.memory()
+            + nodes
+    }
+
+    fn slots(&self) -> usize {
+        self.buckets.count()
+    }
+
+    fn slot(&self, slot: usize, _: &impl Guard, out: &mut Batch<E>) {
+        if let Some(span) = self.buckets.nth(slot) {
+            self.scan_hashes((span.first, span.last), |_, _| true, usize::MAX, out);
+        }
+    }
+}
+
+impl<E: Entry, S, L: RawRwLock> Drop for LinearHash<E, S, L> {
+    fn drop(&mut self) {
+        // SAFETY: the index is being dropped, so only this thread can reach it; each entry is met once.
+        self.buckets.drain(|entry| unsafe { entry.dispose() });
+    }
+}
+
+/// Makes [`LinearHash`] indexes, for tables without an order of keys.
+pub struct LinearHashes;
+
+// SAFETY: an entry is in the chain of its bucket from when it is put in until it is replaced or removed, and is looked
+// at under the bucket's lock; the index disposes of those that are in it when it is dropped.
+unsafe impl IndexFactory for LinearHashes {
+    fn build<E: PlugEntry>(&self, options: &IndexOptions) -> Option<Box<dyn DynIndex<E>>> {
+        Some(Box::new(LinearHash::<E>::build(options)))
+    }
+
+    fn build_ordered<E: PlugEntry>(&self, _: &IndexOptions) -> Option<Box<dyn DynOrderedIndex<E>>> {
+        None
+    }
+}

@@ -1,0 +1,129 @@
+//! The conformance suite for `linear_hash`, bare and behind a pointer, with locks of fixed and of changing number.
+#![cfg(not(any(loom, shuttle)))]
+#![allow(missing_docs)]
+
+use std::hash::{BuildHasherDefault, Hasher};
+
+use fyris_index::conformance::{self, Census, Object, suite};
+use fyris_index::plug::{DynIndex, Features, Plugged};
+use fyris_index::reclaim::pin;
+use fyris_index::{Action, Build, Index, IndexOptions, LinearHash};
+
+fn with_locks(locks: usize) -> LinearHash<Object> {
+    let mut options = IndexOptions::default();
+    options.locks = Some(locks);
+    LinearHash::build(&options)
+}
+
+mod adapting {
+    use super::*;
+    suite!(LinearHash::<Object>::default());
+}
+
+mod one_lock {
+    use super::*;
+    suite!(with_locks(1));
+}
+
+mod many_locks {
+    use super::*;
+    suite!(with_locks(1000));
+}
+
+mod plugged {
+    use super::*;
+
+    fn plugged() -> Plugged<dyn DynIndex<Object>> {
+        Plugged::new(Box::new(LinearHash::<Object>::default()), Features::ALL)
+    }
+
+    suite!(plugged());
+}
+
+/// Hashes that few keys have to themselves.
+#[derive(Default)]
+struct Few(u64);
+
+impl Hasher for Few {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+    fn write(&mut self, bytes: &[u8]) {
+        self.0 += bytes.iter().map(|&b| u64::from(b % 5)).sum::<u64>();
+    }
+}
+
+mod long_chains {
+    use super::*;
+    suite!(LinearHash::<Object, BuildHasherDefault<Few>>::default());
+}
+
+#[test]
+fn it_grows_and_shrinks_by_single_buckets() {
+    let (census, index) = (Census::new(), with_locks(4));
+    assert_eq!(index.bucket_locks(), 4);
+    let (small, memory) = (index.slots(), index.memory());
+    let mut sizes = vec![small];
+    for key in 0..5000 {
+        conformance::put(&index, &census, key, key, &pin());
+        sizes.push(index.slots());
+    }
+    // Looked at every eighth time, and then for as many as have come.
+    assert!(sizes.windows(2).all(|pair| pair[1] - pair[0] <= 16));
+    assert!((4980..=5000).contains(&index.slots()), "{}", index.slots());
+    for key in 0..5000 {
+        conformance::remove(&index, key, &pin());
+    }
+    assert!(
+        index.slots() <= small + 16,
+        "{} buckets are left",
+        index.slots()
+    );
+    assert!(index.memory() <= memory + 20_000, "segments go");
+    drop(index);
+    census.assert_all_freed();
+}
+
+#[test]
+fn the_number_of_locks_is_a_power_of_two() {
+    for (wanted, made) in [
+        (0, 1),
+        (1, 1),
+        (3, 4),
+        (64, 64),
+        (32768, 32768),
+        (100_000, 32768),
+    ] {
+        let index = with_locks(wanted);
+        assert_eq!(index.bucket_locks(), made);
+        assert!(index.slots() >= made, "a bucket has one lock");
+    }
+}
+
+/// A lock that is found taken again and again is divided.
+#[test]
+fn contention_makes_locks() {
+    let (census, index) = (Census::new(), LinearHash::<Object>::default());
+    for key in 0..3000 {
+        conformance::put(&index, &census, key, key, &pin());
+    }
+    let few = index.bucket_locks();
+    let contend = || {
+        // A closure that stays until another thread has come to the same lock, or has had every chance to.
+        index.upsert(&7, &pin(), |_| {
+            (0..100).for_each(|_| std::thread::yield_now());
+            (Action::Keep, ())
+        });
+    };
+    let start = std::time::Instant::now();
+    while index.bucket_locks() <= few {
+        assert!(start.elapsed().as_secs() < 60, "no more locks");
+        std::thread::scope(|s| {
+            for _ in 0..4 {
+                s.spawn(|| (0..8).for_each(|_| contend()));
+            }
+        });
+    }
+    drop(index);
+    census.assert_all_freed();
+}
