@@ -5,6 +5,8 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 # An input that kills a mutant is no seed to keep.
 export PROPTEST_DISABLE_FAILURE_PERSISTENCE=1
+# As in ci/loom.sh: without a bound a model can take longer than a mutant has.
+export LOOM_MAX_PREEMPTIONS=${LOOM_MAX_PREEMPTIONS:-2}
 target=${CARGO_TARGET_DIR:-target}/mutants
 
 # name | flags beside the mutant's own | test command

@@ -30,6 +30,7 @@ pub mod sequential;
 mod serde;
 mod simd;
 pub mod split_ordered;
+mod table_lock;
 pub mod traits;
 pub mod tree;
 
@@ -46,6 +47,7 @@ pub use map::{BytesMap, ConcurrentMap, CopyMap};
 pub use michael_hash::MichaelHash;
 pub use ordered::Ordered;
 pub use split_ordered::SplitOrdered;
+pub use table_lock::TableLock;
 pub use traits::{Action, Batch, Build, Index, IndexOptions, OrderedIndex, Range, Stamp, Stamped};
 pub use tree::{BytesTree, ConcurrentTree, CopyTree, InlineTree};
 

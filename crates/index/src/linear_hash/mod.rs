@@ -48,7 +48,7 @@ use self::buckets::{Buckets, Chain, Node};
 use self::locks::{Locks, Wish};
 use crate::hash::{RandomState, spread};
 use crate::plug::{DynIndex, DynOrderedIndex, IndexFactory, PlugEntry};
-use crate::{Action, Batch, Build, Entry, Index, IndexOptions, Range};
+use crate::{Action, Batch, Build, Entry, Index, IndexOptions, Range, TableLock};
 
 /// Every so many additions or removals of a thread the number of entries is compared with that of buckets.
 const EVERY: u64 = 8;
@@ -56,7 +56,7 @@ const EVERY: u64 = 8;
 const INFLATE: usize = 256;
 
 /// A hash table with bucket locks `L`. See the [module](self).
-pub struct LinearHash<E: Entry, S = RandomState, L: RawRwLock = parking_lot::RawRwLock> {
+pub struct LinearHash<E: Entry, S = RandomState, L: RawRwLock = TableLock> {
     /// The table lock, over the bucket locks.
     locks: RwLock<L, Locks<L>>,
     buckets: Buckets<E>,

@@ -5,7 +5,7 @@
 //! compare their trees with. It is also the plainest example of what it takes to plug an index in: the required methods
 //! of [`Index`] and [`OrderedIndex`], and an [`IndexFactory`]. All the rest are defaults.
 //!
-//! The tree is any [`SequentialTree`], the lock any of [`lock_api`].
+//! The tree is any [`SequentialTree`], the lock that of ERTS ([`TableLock`]) or any of [`lock_api`].
 //!
 //! # Progress
 //!
@@ -24,10 +24,10 @@ use lock_api::{RawRwLock, RwLock};
 
 use crate::plug::{DynIndex, DynOrderedIndex, IndexFactory, PlugEntry};
 use crate::sequential::{Balance, KeyOf, SearchTree, SequentialTree};
-use crate::{Action, Batch, Index, IndexOptions, OrderedIndex, Range};
+use crate::{Action, Batch, Index, IndexOptions, OrderedIndex, Range, TableLock};
 
 /// A tree under one lock. See the [module](self).
-pub struct Locked<T, L = parking_lot::RawRwLock>(RwLock<L, Content<T>>);
+pub struct Locked<T, L = TableLock>(RwLock<L, Content<T>>);
 
 /// What the lock protects.
 #[derive(Default)]

@@ -1,7 +1,6 @@
 //! Reader groups: an indicator of a counter for each group of threads, on a cache line of its own.
 
 use std::ptr::{self, NonNull};
-use std::sync::OnceLock;
 
 use super::readers::ReadIndicator;
 use crate::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
@@ -30,11 +29,7 @@ pub struct Groups {
 
 /// Returns the default number of groups: one for each processor, at most 64, rounded up to a power of two.
 fn default_number() -> usize {
-    static NUMBER: OnceLock<usize> = OnceLock::new();
-    *NUMBER.get_or_init(|| {
-        let processors = std::thread::available_parallelism().map_or(1, |number| number.get());
-        processors.next_power_of_two().min(MOST)
-    })
+    thread::processors().next_power_of_two().min(MOST)
 }
 
 impl Groups {
