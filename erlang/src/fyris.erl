@@ -137,8 +137,9 @@ all() ->
 %% (the default of an `ordered_set'), or one to compare with: `avl', `treap' and `btree' (trees under one lock, as the
 %% `ordered_set' of `ets' is), `ca_avl' and `ca_treap' (contention adapting trees over AVL trees and treaps, as the
 %% `ordered_set' of `ets' with `write_concurrency' is); for sets and bags `split_ordered' (a split-ordered list: readers
-%% never wait, writers only for writers of the same key, growth moves nothing) and `michael_hash' (the same in 1024
-%% buckets, for small tables such as those of names). Not in `ets'.</dd>
+%% never wait, writers only for writers of the same key, growth moves nothing), `michael_hash' (the same in 1024
+%% buckets, for small tables such as those of names) and `linear_hash' (linear hashing with an array of bucket locks, as
+%% in `ets'). Not in `ets'.</dd>
 %% <dt>`{write_concurrency, true | false | auto}', `{read_concurrency, boolean()}', `{decentralized_counters,
 %% boolean()}', `compressed'</dt><dd>Shown by {@link info/1} as `ets' shows them. `hash' and `ordered' need
 %% none of them: readers never wait, and writers wait for writers of the same few objects only.</dd>

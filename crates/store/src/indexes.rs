@@ -12,7 +12,9 @@ use fyris_index::ca::CaTrees;
 use fyris_index::locked::LockedTrees;
 use fyris_index::plug::{DynIndex, DynOrderedIndex, Features, IndexFactory, PlugKey, Plugged};
 use fyris_index::sequential::{Avl, Treap};
-use fyris_index::{Build, HashIndex, IndexOptions, Ordered, btree, michael_hash, split_ordered};
+use fyris_index::{
+    Build, HashIndex, IndexOptions, Ordered, btree, linear_hash, michael_hash, split_ordered,
+};
 use fyris_term::Atom;
 
 use crate::error::{Error, Result};
@@ -123,9 +125,10 @@ impl Choice {
 }
 
 /// Returns the indexes of this library that are made by factories.
-fn built_in() -> [(&'static str, Arc<dyn Factory>); 7] {
+fn built_in() -> [(&'static str, Arc<dyn Factory>); 8] {
     [
         ("btree", Arc::new(btree::LockedBTrees)),
+        ("linear_hash", Arc::new(linear_hash::LinearHashes)),
         ("michael_hash", Arc::new(michael_hash::MichaelHashes)),
         ("split_ordered", Arc::new(split_ordered::SplitOrderedLists)),
         ("avl", Arc::new(LockedTrees::<Avl>::new())),

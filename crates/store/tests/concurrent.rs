@@ -34,6 +34,7 @@ fn tables() -> Vec<Table> {
         table(Options::set().index("btree")),
         table(Options::set().index("split_ordered")),
         table(Options::set().index("michael_hash")),
+        table(Options::set().index("linear_hash")),
         table(Options::ordered_set().index("btree")),
         table(Options::ordered_set().index("avl")),
         table(Options::set().index("ca_treap")),

@@ -54,11 +54,12 @@ fn content(table: &Table) -> Vec<Term> {
 }
 
 /// The indexes behind a pointer, and whether they serve ordered sets.
-const INDEXES: [(&str, bool); 7] = [
+const INDEXES: [(&str, bool); 8] = [
     ("avl", true),
     ("btree", true),
     ("ca_avl", true),
     ("ca_treap", true),
+    ("linear_hash", false),
     ("michael_hash", false),
     ("split_ordered", false),
     ("treap", true),
