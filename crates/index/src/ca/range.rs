@@ -83,7 +83,7 @@ impl<T: SplitTree> CaTree<T> {
         pin: &impl Guard,
         out: &mut Batch<T::Entry>,
     ) -> bool {
-        let (already, enough) = (out.len(), out.len() + want.max(1));
+        let (already, enough) = (out.len(), out.len().saturating_add(want.max(1)));
         let from = if BACK { range.1 } else { range.0 };
         let mut more = false;
         self.each_base::<BACK>(from, pin, |tree, end| {
