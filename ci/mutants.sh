@@ -107,7 +107,7 @@ rw_readers_apart        |                    | -p fyris-sync --test rw_locks gat
 rw_readers_unchecked    | --cfg loom --cfg fyris_small    | -p fyris-sync --lib lock::rw --release
 rw_group_unchecked      | --cfg loom --cfg fyris_small    | -p fyris-sync --lib lock::rw --release
 rw_counter_first        | --cfg loom --cfg fyris_small    | -p fyris-sync --lib lock::rw --release
-rw_withdraws_silently   | --cfg loom --cfg fyris_small    | -p fyris-sync --lib lock::rw --release
+rw_withdraws_silently   |                    | -p fyris-sync --test rw_locks gives_up
 rw_latch_given_away     |                    | -p fyris-sync --lib lock::rw
 rw_child_inherits       |                    | -p fyris-sync --test fork
 segment_publish_partly  |                    | -p fyris-segment --test processes kill::

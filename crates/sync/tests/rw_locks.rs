@@ -193,6 +193,44 @@ fn a_deadline_that_passes_leaves_nothing_behind<R: Readers>(readers: R) {
     assert_eq!(*lock.read(), 1);
 }
 
+/// A reader waits behind a writer, and the writer for the thread that reads upgradably. When the writer gives up, the
+/// reader goes on.
+fn a_writer_that_gives_up_lets_readers_in<R: Readers>(readers: R) {
+    let lock = &Lock::from_raw(RawFair::with_readers(readers), ());
+    // The reader has to come before the writer's time is up.
+    let mut patience = (0..12).map(|round| Duration::from_millis(10 << round));
+    let met = patience.any(|patience| a_reader_meets_a_writer(lock, patience));
+    assert!(met, "the reader never came in time");
+    assert_eq!(raw(lock).waiting(), Default::default());
+}
+
+/// Returns whether the reader came to wait behind the writer, which gives up after a time.
+fn a_reader_meets_a_writer<R: Readers>(lock: &Lock<R, ()>, patience: Duration) -> bool {
+    let upgradable = lock.upgradable_read();
+    std::thread::scope(|s| {
+        let writer = s.spawn(|| assert!(lock.try_write_for(patience).is_none()));
+        while raw(lock).waiting().writers == 0 && !writer.is_finished() {
+            std::thread::yield_now();
+        }
+        let reader = s.spawn(|| drop(lock.read()));
+        let mut met = false;
+        while !met && !writer.is_finished() && !reader.is_finished() {
+            let waiting = raw(lock).waiting();
+            met = (waiting.readers, waiting.writers) == (1, 1);
+            std::thread::yield_now();
+        }
+        let begun = Instant::now();
+        while !reader.is_finished() && begun.elapsed() < Duration::from_secs(60) {
+            std::thread::yield_now();
+        }
+        let goes_on = reader.is_finished();
+        // So that the threads end if it does not.
+        drop(upgradable);
+        assert!(goes_on, "a reader waits for a writer that gave up");
+        met
+    })
+}
+
 fn readers_gather_and_all_follow_a_writer<R: Readers>(readers: R) {
     const READERS: usize = 6;
     let lock = &Lock::from_raw(RawFair::with_readers(readers), ());
@@ -316,6 +354,11 @@ macro_rules! tests {
             #[test]
             fn a_deadline_that_passes_leaves_nothing_behind() {
                 super::a_deadline_that_passes_leaves_nothing_behind($readers);
+            }
+
+            #[test]
+            fn a_writer_that_gives_up_lets_readers_in() {
+                super::a_writer_that_gives_up_lets_readers_in($readers);
             }
 
             #[test]
