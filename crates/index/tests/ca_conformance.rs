@@ -1,4 +1,5 @@
-//! The conformance suite for contention adapting trees over sequential ones, bare and behind a pointer as a table has them.
+//! The conformance suite for contention adapting trees over sequential ones, bare and behind a pointer as a table has
+//! them.
 #![cfg(not(any(loom, shuttle)))]
 #![allow(missing_docs)]
 

@@ -149,7 +149,7 @@ fn base_nodes_that_are_waited_for_split_and_join() {
         let write: fn(&Tree<Avl>) =
             |index| (0..4).for_each(|_| (1..=4).for_each(|key| add(index, key)));
         together(&index, &[write, write, write]);
-        // No thread waits any more, and the other comes by the nodes that are joined.
+        // No thread waits any more, and the other thread meets the nodes that are joined.
         let touch: fn(&Tree<Avl>) = |index| {
             for key in (0..440).map(|n| 1 + n % 2) {
                 index.upsert(&key, &pin(), |_| (Action::Keep, ()));

@@ -17,9 +17,10 @@
 //!
 //! Every number in every stripe only grows. [`Striped::sum`] reads the subtractions first and the additions last, so
 //! with concurrent writers it is never below the true value at the moment between the two passes; with no writers it is
-//! exact. A sum that begins when another has ended finds no number smaller than that did: while there are only additions,
-//! sums never go backwards, whichever threads ask. [`Striped::exact`] reads everything twice until nothing differs: numbers that only grow and did not change
-//! between two passes all had those values at one moment between them, so that sum was true at that moment.
+//! exact. A sum that begins when another has ended finds no number smaller than that did: while there are only
+//! additions, sums never go backwards, whichever threads ask. [`Striped::exact`] reads everything twice until nothing
+//! differs: numbers that only grow and did not change between two passes all had those values at one moment between
+//! them, so that sum was true at that moment.
 
 use std::ptr;
 

@@ -17,7 +17,7 @@
 //! * [`reclaim`]: when a block that readers may still look at is freed (invariant RECLAIM), and the sections of
 //!   operations that a rare change waits for (invariant QUIET).
 //! * [`counter`]: counts kept in stripes, so that counting does not make writers meet.
-//! * [`lock`]: how a writer waits, the lock that collects statistics about waiting, and the reader-writer locks of ERTS.
+//! * [`lock`]: how a writer waits, the lock with statistics about waiting, and the reader-writer locks of ERTS.
 //! * [`park`]: sleeping until a word changes.
 //! * [`alloc`]: small byte records in 8-byte steps, and large zeroed pages.
 //!

@@ -146,7 +146,7 @@ fn all_that_can_be_done_excludes_writers<R: Readers>(readers: R) {
     assert_eq!(raw(&shared.0).waiting(), Default::default());
 }
 
-/// Waits until so many readers and writers wait for the lock.
+/// Waits until the given numbers of readers and writers wait for the lock.
 fn await_waiting<R: Readers, T>(lock: &Lock<R, T>, readers: usize, writers: usize) {
     let begun = Instant::now();
     loop {

@@ -50,7 +50,7 @@ impl<const WRITERS: bool> Preferring<WRITERS> {
     }
 }
 
-// SAFETY: the state says who has the lock, and changes under a mutex.
+// SAFETY: the state says which threads have the lock, and changes under a mutex.
 unsafe impl<const WRITERS: bool> RawRwLock for Preferring<WRITERS> {
     #[allow(
         clippy::declare_interior_mutable_const,

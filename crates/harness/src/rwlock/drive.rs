@@ -121,7 +121,7 @@ fn one<L: Lock>(lock: &L, case: &Case, rng: &mut Rng, tally: &mut Tally, begun: 
     }
 }
 
-/// Works for so many turns.
+/// Works for a number of turns.
 #[inline]
 fn spend(turns: u32) {
     (0..turns).for_each(|turn| _ = black_box(turn));

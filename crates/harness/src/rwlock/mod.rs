@@ -2,8 +2,8 @@
 //!
 //! # The workload
 //!
-//! Threads take one lock, to read in so many per cent of cases and else to write, and work under it: not at all, for
-//! some 100 ns, or for a microsecond. `r99/0` is 99 % reads with nothing to do. Between two locks they draw a random
+//! Threads take one lock, to read or, in the other cases, to write, and work under it: not at all, for some 100 ns, or
+//! for a microsecond. `r99/0` is 99 % reads with nothing to do. Between two locks they draw a random
 //! number. A run lasts a fixed time.
 //!
 //! # The figures

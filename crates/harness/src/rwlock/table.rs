@@ -18,7 +18,8 @@ pub(super) fn render(lines: &[Line]) -> String {
     let mut out = String::new();
     for (case, threads) in groups(lines) {
         out.push_str(&format!(
-            "\n{case}, {threads} threads: ns an operation and thread, million operations a second, waits in us\n{:width$} {:>10} {:>10}",
+            "\n{case}, {threads} threads: ns an operation and thread, million operations a second, \
+             waits in us\n{:width$} {:>10} {:>10}",
             "", "ns/op", "Mops/s"
         ));
         WAITS

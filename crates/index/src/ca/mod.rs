@@ -2,10 +2,10 @@
 //!
 //! These are the trees of Sagonas and Winblad, "More Scalable Ordered Set for ETS Using Adaptation" (Erlang Workshop
 //! 2014), which ETS uses for an `ordered_set` with `write_concurrency`: base nodes are sequential trees, each under a
-//! lock that collects statistics (section 3.1). An operation finds the base node of its key, takes the lock, begins anew
-//! if the node is no longer valid, and adapts when it has finished (section 3.2): waiting for a lock adds 250 to its
-//! statistic, getting it at once takes 1, being one of several base nodes of an operation takes 10; above 1000 a node
-//! splits in two, below -1000 it joins a neighbour. Splits and joins take O(log n), however large the nodes.
+//! lock that collects statistics (section 3.1). An operation finds the base node of its key, takes the lock, begins
+//! anew if the node is no longer valid, and adapts when it has finished (section 3.2): waiting for a lock adds 250 to
+//! its statistic, getting it at once takes 1, being one of several base nodes of an operation takes 10; above 1000 a
+//! node splits in two, below -1000 it joins a neighbour. Splits and joins take O(log n), however large the nodes.
 //!
 //! * `base`: a [`SplitTree`] as a base node. Inner nodes, decisions and replacing are those of `catree`, which
 //!   `ordered` has too; there the routing nodes of the paper have up to 57 children.
@@ -15,8 +15,8 @@
 //!
 //! Readers and writers of one base node wait for each other, those of different nodes do not; nothing is lock-free. A
 //! read counts like a write, so what is read often by several threads splits too. `get` and `upsert` are linearizable,
-//! and so is a seek whose answer lies in the base node that covers the bound. A scan reads each base node at one moment.
-//! A base node that is unlinked is emptied: its lock tells that it is dead, and no thread looks at its tree.
+//! and so is a seek whose answer lies in the base node that covers the bound. A scan reads each base node at one
+//! moment. A base node that is unlinked is emptied: its lock tells that it is dead, and no thread looks at its tree.
 //!
 //! # Complexity
 //!

@@ -1,8 +1,9 @@
 //! Operations over several base nodes: one after another, in the order of keys or against it.
 //!
 //! A base node covers a range of keys that never changes, and the next one that is locked covers the key where that
-//! range ends, whatever has been split or joined meanwhile: so no key is passed over. It may cover keys before that, too,
-//! where base nodes have been joined: so a scan goes on behind the last entry that it has appended, and meets none twice.
+//! range ends, whatever has been split or joined meanwhile: so no key is passed over. It may cover keys before that,
+//! too, where base nodes have been joined: so a scan goes on behind the last entry that it has appended, and meets none
+//! twice.
 
 use std::ops::Bound;
 

@@ -261,7 +261,7 @@ mod tests {
             }
             let mut next = Some(0);
             for number in 0..count {
-                let span = buckets.nth(number).expect("so many buckets");
+                let span = buckets.nth(number).expect("a bucket of that number");
                 assert_eq!(Some(span.first), next);
                 for hash in [span.first, span.first / 2 + span.last / 2, span.last] {
                     let same = buckets.span(hash);

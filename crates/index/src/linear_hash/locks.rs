@@ -46,7 +46,7 @@ impl<L: RawRwLock> Locks<L> {
         Self::with_number(fixed.unwrap_or(FIRST).next_power_of_two(), fixed.is_none())
     }
 
-    /// Makes so many locks, a power of two.
+    /// Makes `number` locks, a power of two.
     pub(super) fn with_number(number: usize, adapts: bool) -> Self {
         let stripes = (0..number).map(|_| Stripe(RwLock::new(0))).collect();
         Self { stripes, adapts }

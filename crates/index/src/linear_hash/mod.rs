@@ -50,7 +50,7 @@ use crate::hash::{RandomState, spread};
 use crate::plug::{DynIndex, DynOrderedIndex, IndexFactory, PlugEntry};
 use crate::{Action, Batch, Build, Entry, Index, IndexOptions, Range, TableLock};
 
-/// Every so many additions or removals of a thread the number of entries is compared with that of buckets.
+/// Additions or removals of a thread after which the number of entries is compared with that of buckets.
 const EVERY: u64 = 8;
 /// Entries from which on they are counted in stripes.
 const INFLATE: usize = 256;
@@ -135,7 +135,7 @@ impl<E: Entry, S, L: RawRwLock> LinearHash<E, S, L> {
         if self.count() >= INFLATE {
             self.entries.inflate();
         }
-        // As many as there can have been additions or removals since the last look, and then some.
+        // Twice the additions or removals that a thread makes between two looks.
         for _ in 0..2 * EVERY {
             let (count, buckets) = (self.count(), self.buckets.count());
             if count > buckets && self.buckets.can_split() {

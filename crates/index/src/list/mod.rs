@@ -35,7 +35,8 @@
 //! readers do not look at it. A key that is there is locked in its node. For one that is absent a *placeholder* is put
 //! into the list, locked and without entry, which the closure's result fills or kills. To readers it is nothing;
 //! another writer of the same hash, which cannot know its key, waits for it. The placeholder is how an insert proceeds
-//! anyway, node, link, entry, so it costs only those who in the end do not insert: they make a node and retire it.
+//! anyway, node, link, entry, so it costs only a writer that does not insert in the end: it makes a node and retires
+//! it.
 //!
 //! # Progress
 //!

@@ -21,7 +21,7 @@ const NODE_BYTES: usize = size_of::<Node>().next_multiple_of(16);
 
 /// The places in lists to begin at. The number of a bucket is the top of a hash, so buckets are in the order of nodes.
 pub trait Buckets: Send + Sync {
-    /// Makes empty buckets for about so many entries; for 0 as few as there may be.
+    /// Makes empty buckets for about `capacity` entries; the least number for 0.
     fn with_capacity(capacity: usize) -> Self;
 
     /// Returns the number of buckets, a power of two from 2 on.
@@ -33,7 +33,7 @@ pub trait Buckets: Send + Sync {
     /// Returns a link before all nodes of an order in its list. Changes nothing.
     fn before(&self, order: u64) -> &Link;
 
-    /// Works like [`Buckets::before`], for a writer, which may do something for those who come later.
+    /// Works like [`Buckets::before`], for a writer, which may prepare a bucket for later operations.
     fn before_write(&self, order: u64, _pin: &impl Guard) -> &Link {
         self.before(order)
     }
@@ -41,7 +41,7 @@ pub trait Buckets: Send + Sync {
     /// Returns the least order of the list behind the one that has this order; `None` after the last list.
     fn next_list(&self, order: u64) -> Option<u64>;
 
-    /// Adds buckets if there are too few for so many entries, of which about so many are new since the last call.
+    /// Adds buckets if there are too few for `entries` entries, about `added` of which are new since the last call.
     fn grow(&self, _entries: usize, _added: usize, _pin: &impl Guard) {}
 }
 

@@ -1,9 +1,9 @@
 //! `avl`, `treap` and `btree`: a sequential tree under one reader-writer lock.
 //!
-//! This is how ETS keeps an `ordered_set` without `write_concurrency`, an AVL tree under the table's lock (Klaftenegger,
-//! Sagonas and Winblad, "On the Scalability of the Erlang Term Storage", 2013, sections 2 and 3.3), and what the papers
-//! compare their trees with. It is also the plainest example of what it takes to plug an index in: the required methods
-//! of [`Index`] and [`OrderedIndex`], and an [`IndexFactory`]. All the rest are defaults.
+//! This is how ETS keeps an `ordered_set` without `write_concurrency`, an AVL tree under the table's lock
+//! (Klaftenegger, Sagonas and Winblad, "On the Scalability of the Erlang Term Storage", 2013, sections 2 and 3.3), and
+//! what the papers compare their trees with. It is also the plainest example of what it takes to plug an index in: the
+//! required methods of [`Index`] and [`OrderedIndex`], and an [`IndexFactory`]. All the rest are defaults.
 //!
 //! The tree is any [`SequentialTree`], the lock that of ERTS ([`TableLock`]) or any of [`lock_api`].
 //!

@@ -170,7 +170,7 @@ unsafe impl Balance for Avl {
         target: &Target<'_, E::Key>,
     ) -> [Link<E>; 2] {
         let mut parts = [std::ptr::null_mut(); 2];
-        // SAFETY: the nodes live (invariant ONE_LINK). Each that the search came by goes to one of the parts, with the
+        // SAFETY: the nodes live (invariant ONE_LINK). Each node on the search path goes to one of the parts, with the
         // child that the search did not go to.
         unsafe {
             for (node, side) in turns(root, target).into_iter().rev() {

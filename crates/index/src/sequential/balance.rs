@@ -94,10 +94,10 @@ pub(super) unsafe fn below<E>(node: Link<E>, side: Side) -> *mut Link<E> {
     unsafe { &raw mut (*node).children[side] }
 }
 
-/// A node that a search came by, and the side on which it went on.
+/// A node on a search path, and the side on which it went on.
 type Turn<E> = (Link<E>, Side);
 
-/// Returns the nodes that a search for the target comes by, from the root to a node without a child where it would go
+/// Returns the nodes on the search path of the target, from the root to a node without a child where it would go
 /// on.
 ///
 /// # Safety

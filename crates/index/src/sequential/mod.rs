@@ -17,7 +17,7 @@
 //!
 //! # The stack
 //!
-//! An operation remembers the links that it came by in an array of its own, on the stack of its thread. The AVL tree of
+//! An operation keeps the links of its search path in an array of its own, on the stack of its thread. The AVL tree of
 //! ETS had one such array for each process of the operating system, and lookups wrote to it: with it lookups did not
 //! scale (Klaftenegger, Sagonas and Winblad, "On the Scalability of the Erlang Term Storage", 2013, section 5.3).
 //! Lookups here remember nothing.

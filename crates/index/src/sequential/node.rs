@@ -13,7 +13,7 @@ use crate::key::TreeKey;
 /// A pointer to a node, or null.
 pub(super) type Link<E> = *mut Node<E>;
 
-/// The links that a search came by, the root's first. As long as none of the nodes that they lie in is freed.
+/// The links on a search path, from the root's. Valid as long as none of the nodes that they lie in is freed.
 pub(super) type Path<E> = SmallVec<[*mut Link<E>; 48]>;
 
 /// The place of a child in its parent: that of the lower keys, or that of the higher.

@@ -3,7 +3,7 @@
 //!
 //! The priority of a node is its address, mixed: it takes no memory, no two nodes have the same, and it is the same
 //! in whichever tree the node is. So the shape depends on the nodes that are in a tree and not on how they came there,
-//! and a search comes by 1.39 log n nodes on average.
+//! and a search visits 1.39 log n nodes on average.
 
 use super::balance::{Balance, below, rotated, turns};
 use super::node::{HIGH, LOW, Link, Path, Target};

@@ -2,8 +2,8 @@
 //!
 //! The structures above lock a bucket or a leaf for some tens of nanoseconds and never block while
 //! they hold it, so a waiter spins a little and then gives its time slice away: the holder may
-//! have been taken off the processor. No waiter parks, so a lock costs no more than a bit. Who may hold a lock for
-//! longer takes one of [`rw`].
+//! have been taken off the processor. No waiter parks, so a lock costs no more than a bit. A thread that may hold a
+//! lock for longer takes one of [`rw`].
 //!
 //! * [`Backoff`] is the waiting itself.
 //! * [`lock_bit`] and friends make a lock of one bit of a word that also says other things.

@@ -85,8 +85,8 @@ pub trait Build {
     ) -> Option<Self::Out> {
         None
     }
-    /// Makes an integer of more than 64 bits from its bytes in two's complement, low ones first. `None` if it is made by
-    /// [`Build::other`].
+    /// Makes an integer of more than 64 bits from its bytes in two's complement, low ones first. `None` if it is made
+    /// by [`Build::other`].
     fn big(&mut self, _bytes: &[u8]) -> Option<Self::Out> {
         None
     }
@@ -124,14 +124,7 @@ pub fn build<B: Build>(
     stack: &mut Vec<B::Out>,
 ) -> Result<B::Out, ValueError> {
     let bottom = stack.len();
-    let mut run = Run {
-        bytes,
-        blobs,
-        builder,
-        stack,
-        wrong: ValueErrorKind::Truncated,
-        wrong_at: 0,
-    };
+    let mut run = Run::new(bytes, blobs, builder, stack);
     let (end, out) = run.term(0, 0);
     let (offset, kind) = (run.wrong_at, run.wrong);
     stack.truncate(bottom);
@@ -159,14 +152,7 @@ pub fn build_each<B: Build>(
     mut put: impl FnMut(&mut B, usize, B::Out),
 ) -> Result<(), ValueError> {
     let bottom = stack.len();
-    let mut run = Run {
-        bytes,
-        blobs,
-        builder,
-        stack,
-        wrong: ValueErrorKind::Truncated,
-        wrong_at: 0,
-    };
+    let mut run = Run::new(bytes, blobs, builder, stack);
     let mut end = 0;
     for place in 0..count {
         let value;
@@ -197,7 +183,24 @@ struct Run<'a, 'b, B: Build> {
     wrong_at: usize,
 }
 
-impl<'a, B: Build> Run<'a, '_, B> {
+impl<'a, 'b, B: Build> Run<'a, 'b, B> {
+    #[inline(always)]
+    fn new(
+        bytes: &'a [u8],
+        blobs: &'b [Blob],
+        builder: &'b mut B,
+        stack: &'b mut Vec<B::Out>,
+    ) -> Self {
+        Run {
+            bytes,
+            blobs,
+            builder,
+            stack,
+            wrong: ValueErrorKind::Truncated,
+            wrong_at: 0,
+        }
+    }
+
     /// Notes a fault, unless it follows from an earlier one: that one ended nowhere, so `at` is beyond the bytes.
     #[cold]
     #[inline(never)]

@@ -110,8 +110,8 @@ fn pass_all(bytes: &[u8], at: &mut usize, mut pending: u64) -> Result<()> {
     Ok(())
 }
 
-/// Returns the length of a term of the most frequent kinds, by branches: the processor foresees them and goes on with the
-/// next term, where it would wait for the tag and then for the table.
+/// Returns the length of a term of the most frequent kinds, by branches: the processor foresees them and goes on with
+/// the next term, where it would wait for the tag and then for the table.
 #[inline(always)]
 fn foreseen(tag: u8) -> Option<usize> {
     const ATOM_1: u8 = tag::ATOM_0 + 1;

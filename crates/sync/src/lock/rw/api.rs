@@ -111,7 +111,7 @@ unsafe impl<R: Readers> lock_api::RawRwLockUpgradeDowngrade for RawFair<R> {
     }
 }
 
-// SAFETY: as for the lock itself; who gives up waiting holds nothing.
+// SAFETY: as for the lock itself; a thread that gives up waiting holds nothing.
 unsafe impl<R: Readers> lock_api::RawRwLockTimed for RawFair<R> {
     type Duration = Duration;
     type Instant = Instant;

@@ -16,9 +16,9 @@ struct Group(AtomicU64);
 
 /// The counters of a lock, made when a thread first reads: a lock that is only written to takes no memory for them.
 ///
-/// A thread belongs to the group of its number ([`thread::place`]) modulo the number of groups, which is a power of two.
-/// A counter falls only below what the group's readers raised it to, so one that was seen at zero under a claim has no
-/// reader who got the lock before the claim, whatever comes and is turned away later (invariant GROUP).
+/// A thread belongs to the group of its number ([`thread::place`]) modulo the number of groups, which is a power of
+/// two. A counter falls only below what the group's readers raised it to, so one that was seen at zero under a claim
+/// has no reader who got the lock before the claim, whatever comes and is turned away later (invariant GROUP).
 #[derive(Debug)]
 pub struct Groups {
     /// The groups, or null.
@@ -33,7 +33,7 @@ fn default_number() -> usize {
 }
 
 impl Groups {
-    /// Makes so many groups: rounded up to a power of two, at most 64; the default for zero, which is one for each
+    /// Makes `number` groups: rounded up to a power of two, at most 64; the default for zero, which is one for each
     /// processor.
     #[cfg(not(any(loom, shuttle)))]
     pub const fn new(number: usize) -> Self {
@@ -74,7 +74,7 @@ impl Groups {
         let groups = NonNull::new(self.groups.load(Ordering::SeqCst))?;
         // Relaxed: ordered by the load above.
         let number = self.number.load(Ordering::Relaxed);
-        // SAFETY: `make` put so many groups there, which live as long as this.
+        // SAFETY: `make` put that number of groups there, which live as long as this.
         Some(unsafe { std::slice::from_raw_parts(groups.as_ptr(), number) })
     }
 

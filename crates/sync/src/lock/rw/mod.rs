@@ -4,8 +4,9 @@
 //!
 //! A lock that prefers readers lets them starve writers, one that prefers writers the reverse, and a lock that prefers
 //! neither but wakes threads to race for it promises nothing either. The locks here (2010 talk; section 3.3 of the 2013
-//! paper) hand themselves over: who unlocks gives the lock to the thread at the head of a queue, and if that reads, to
-//! all readers in the queue. As long as no thread waits, locking and unlocking is one atomic operation each.
+//! paper) hand themselves over: the thread that unlocks gives the lock to the thread at the head of a queue, and if
+//! that reads, to all readers in the queue. As long as no thread waits, locking and unlocking is one atomic operation
+//! each.
 //!
 //! | lock | where readers are noted | for |
 //! |---|---|---|
@@ -21,8 +22,8 @@
 //! readers to come. Then it *drains*: it waits until the readers that were there are gone. A reader notes that it reads
 //! and then looks at the flag word; if there is a claim or a queue it takes its note back.
 //!
-//! The talk lets a writer that finds readers count itself under "pending unlock", and readers abort it; a writer that is
-//! interrupted often enough ends up in the queue. With the claim a writer looks at the groups once it can only get
+//! The talk lets a writer that finds readers count itself under "pending unlock", and readers abort it; a writer that
+//! is interrupted often enough ends up in the queue. With the claim a writer looks at the groups once it can only get
 //! better, so there is nothing to abort. What is left of the pending unlock is the bit DRAIN: a reader that departs and
 //! sees it helps, as in the talk: it looks at all groups, and tells the writer when they are empty.
 //!
@@ -65,14 +66,15 @@
 //!   that enters the queue or leaves it looks itself. So no thread sleeps that could go on.
 //! * GATHER: all readers in the queue stand side by side. (`queue.rs`)
 //! * DRAIN: the bit DRAIN is set as long as a drainer is named beside the queue. Both are changed under the latch.
-//! * SIGNAL: a waiting thread's node is in the queue, or named as the drainer, or known to the one thread that will give
-//!   its signal; and the thread stays until it has taken it out of the first two under the latch or got the signal.
+//! * SIGNAL: a waiting thread's node is in the queue, or named as the drainer, or known to the one thread that will
+//!   give its signal; and the thread stays until it has taken it out of the first two under the latch or got the
+//!   signal.
 //! * OWN_PROCESS: what is behind a latch belongs to one process. (`latch.rs`)
 //!
 //! # Giving up
 //!
-//! A thread whose deadline passes takes its node out under the latch and lets in those who waited for it only. If it
-//! has been let in meanwhile, its signal is on the way, and it has the lock.
+//! A thread whose deadline passes takes its node out under the latch and lets in the threads that waited for it only.
+//! If it has been let in meanwhile, its signal is on the way, and it has the lock.
 //!
 //! # Panics, ends of threads, forks
 //!
@@ -80,10 +82,10 @@
 //! given up at any moment of a thread's life, in destructors of its thread-local values too. A lock that was forgotten
 //! (`mem::forget`) stays locked.
 //!
-//! A child of a fork has one thread. What other threads of the parent had at the fork stays locked in the child, as what
-//! is under it may be half changed; a try says so. What the forking thread had it can unlock. Threads that waited are
-//! not told, since they are not there: the child drops the queue without following it. But a reader that was about to
-//! be turned away at that moment has its note in the word or in a group for good. So a lock is sure to go on in the
+//! A child of a fork has one thread. What other threads of the parent had at the fork stays locked in the child, as
+//! what is under it may be half changed; a try says so. What the forking thread had it can unlock. Threads that waited
+//! are not told, since they are not there: the child drops the queue without following it. But a reader that was about
+//! to be turned away at that moment has its note in the word or in a group for good. So a lock is sure to go on in the
 //! child if no other thread was at work on it, but for waiting in the queue.
 //!
 //! # Cost and progress

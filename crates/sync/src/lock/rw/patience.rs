@@ -2,8 +2,8 @@
 
 use crate::lock::Backoff;
 
-/// Turns of a thread that waits: the first ones spin, each twice as long as the one before, the others let other threads
-/// have the processor, of which one may have the lock.
+/// Turns of a thread that waits: the first ones spin, each twice as long as the one before, the others let other
+/// threads have the processor, of which one may have the lock.
 const TURNS: u32 = if cfg!(any(loom, shuttle, fyris_small)) {
     0
 } else {

@@ -2,9 +2,9 @@
 //!
 //! # How
 //!
-//! A thread that reads writes the address of the indicator into the word of its place, and the writer looks at all words.
-//! They are there once for the process, so a lock takes eight bytes where reader groups take a line for each group. The
-//! price is the paper's: a writer looks at words that change because of other locks.
+//! A thread that reads writes the address of the indicator into the word of its place, and the writer looks at all
+//! words. They are there once for the process, so a lock takes eight bytes where reader groups take a line for each
+//! group. The price is the paper's: a writer looks at words that change because of other locks.
 //!
 //! A thread has one word but may read under several locks, or under one more than once, and other threads may be at the
 //! same place. So the word is written only if it is free; else the reader is counted in the indicator. A thread that
@@ -13,11 +13,11 @@
 //!
 //! # Why none is missed (invariant MARK)
 //!
-//! Of the readers of one place that have not departed, the word stands for one if it names the lock, and the counter for
-//! each of the others. `is_empty` looks at the word first and at the counter later. Let a reader be there all the while,
-//! and the word not name the lock when it is looked at. If it still does not when the counter is, the counter stands for
-//! the reader. If it does, another reader has written it since, the last one to do so, and that reader is there too: in
-//! departing it would have cleared the word. So the counter stands for one of the two.
+//! Of the readers of one place that have not departed, the word stands for one if it names the lock, and the counter
+//! for each of the others. `is_empty` looks at the word first and at the counter later. Let a reader be there all the
+//! while, and the word not name the lock when it is looked at. If it still does not when the counter is, the counter
+//! stands for the reader. If it does, another reader has written it since, the last one to do so, and that reader is
+//! there too: in departing it would have cleared the word. So the counter stands for one of the two.
 
 use super::readers::ReadIndicator;
 use crate::atomic::{AtomicU64, AtomicUsize, Ordering};

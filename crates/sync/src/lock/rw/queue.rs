@@ -21,7 +21,7 @@ pub(super) enum Kind {
     Writer,
 }
 
-/// A thread that waits: in the queue, or as the drainer, or on its way out with whom will give its signal.
+/// A thread that waits: in the queue, or as the drainer, or known to the thread that will give its signal.
 #[derive(Debug)]
 pub(super) struct Node {
     pub(super) kind: Kind,

@@ -182,7 +182,7 @@ impl<R: Readers> RawFair<R> {
     /// Takes the claim, if the flag word still is what was seen.
     #[inline]
     fn claim(&self, seen: u64) -> bool {
-        // SeqCst: invariant ORDER. It acquires: pairs with the Release of who unlocked. Relaxed: a failure is repeated.
+        // SeqCst: invariant ORDER. It acquires: pairs with the Release of the unlock. Relaxed: a failure is repeated.
         (self.word)
             .compare_exchange(seen, seen | WRITER, Ordering::SeqCst, Ordering::Relaxed)
             .is_ok()
@@ -273,10 +273,10 @@ impl<R: Readers> RawFair<R> {
         self.release(WRITER | stale);
     }
 
-    /// Takes bits off the flag word that are set there, and lets those in the queue in who may go now.
+    /// Takes bits off the flag word that are set there, and lets in the threads of the queue that may go on now.
     #[inline]
     pub(super) fn release(&self, bits: u64) {
-        // Release: pairs with the Acquire of those who lock next.
+        // Release: pairs with the Acquire of the next to lock.
         if self.word.fetch_sub(bits, Ordering::Release) & QUEUED != 0 {
             self.advance();
         }
@@ -292,7 +292,7 @@ impl<R: Readers> RawFair<R> {
         drop(self.waiting.with(|queue| {
             // SAFETY: the node stays here until its signal has come or it was taken out of the queue.
             unsafe { queue.insert(&node) };
-            // Acquire: what `grant` decides on is seen after this. From here on who unlocks sees the queue.
+            // Acquire: what `grant` decides on is seen after this. From here on a thread that unlocks sees the queue.
             self.word.fetch_or(QUEUED, Ordering::Acquire);
             self.grant(queue)
         }));
@@ -315,7 +315,8 @@ impl<R: Readers> RawFair<R> {
         withdrawn.is_none() && node.signal.wait(None)
     }
 
-    /// Lets those at the head of the queue in who may go: after each change that takes a claim or an upgrader away.
+    /// Lets in the threads at the head of the queue that may go on: after each change that takes a claim or an upgrader
+    /// away.
     #[cold]
     pub(super) fn advance(&self) {
         let _granted = self.waiting.with(|queue| self.grant(queue));
@@ -327,7 +328,7 @@ impl<R: Readers> RawFair<R> {
     /// decided here by a load still holds when the word is changed.
     pub(super) fn grant(&self, queue: &mut Queue) -> Granted {
         let mut granted = Granted::none();
-        // Acquire: pairs with the Release of who unlocked; the signals pass it on.
+        // Acquire: pairs with the Release of the unlock; the signals pass it on.
         let held = self.word.load(Ordering::Acquire) & (WRITER | UPGRADER);
         let (mut readers, mut taken) = (0, 0);
         while let Some(head) = queue.head() {
@@ -343,7 +344,7 @@ impl<R: Readers> RawFair<R> {
                     queue.drainer = queue.pop();
                     continue;
                 }
-                // The head waits for who has the lock, and the others for the head.
+                // The head waits for the thread that has the lock, the others wait for the head.
                 _ => break,
             }
             queue.pop().into_iter().for_each(|node| granted.push(node));
@@ -366,8 +367,8 @@ impl<R: Readers> RawFair<R> {
             let drains = taken & WRITER != 0 && word & READERS != 0;
             Some(if drains { word | DRAIN } else { word })
         };
-        // SeqCst: invariant ORDER, for the claim and the bit for draining. Release: for the changes of who unlocked.
-        // Relaxed: a failure is repeated.
+        // SeqCst: invariant ORDER, for the claim and the bit for draining. Release: for the changes of the thread that
+        // unlocked. Relaxed: a failure is repeated.
         let before = (self.word).fetch_update(Ordering::SeqCst, Ordering::Relaxed, change);
         let word = before.ok().and_then(change).unwrap_or(0);
         if word & DRAIN != 0 {

@@ -32,10 +32,11 @@ pub unsafe trait Readers: Send + Sync {
     /// Notes a reader in `place`, and returns the flag word. The reader must depart if that is against reading.
     fn arrive(&self, word: &AtomicU64, place: usize) -> u64;
 
-    /// Notes a reader in `place` for whom a hold on the lock keeps the claim away meanwhile; [`Readers::noted`] follows.
+    /// Notes a reader in `place` for whom a hold on the lock keeps the claim away meanwhile; [`Readers::noted`]
+    /// follows.
     fn admit(&self, place: usize);
 
-    /// Returns the flag word `word` with so many more readers.
+    /// Returns the flag word `word` with `readers` more readers.
     fn noted(word: u64, readers: u64) -> u64;
 
     /// Takes a reader away from `place`. Returns the flag word then, or zero if other readers are left there.
@@ -141,8 +142,8 @@ fn order() {
     crate::atomic::fence(Ordering::SeqCst);
 }
 
-// SAFETY: the indicator's accesses are sequentially consistent, and so are those to the flag word here and where a claim
-// is taken (ORDER).
+// SAFETY: the indicator's accesses are sequentially consistent, and so are those to the flag word here and where a
+// claim is taken (ORDER).
 unsafe impl<I: ReadIndicator> Readers for Indicated<I> {
     #[cfg(not(any(loom, shuttle)))]
     const INIT: Self = Self(I::INIT);

@@ -1,7 +1,7 @@
 //! Upgradable reading, and the ways from one hold to another.
 //!
-//! One thread at a time reads upgradably, beside ordinary readers. It is not noted among these: its bit in the flag word
-//! keeps claims away. To upgrade is to put the claim in the place of that bit, before all who wait, and to drain.
+//! One thread at a time reads upgradably, beside ordinary readers. It is not noted among these: its bit in the flag
+//! word keeps claims away. To upgrade is to put the claim in the place of that bit, before all who wait, and to drain.
 
 use std::time::Instant;
 
