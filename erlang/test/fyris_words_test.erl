@@ -250,3 +250,14 @@ many_blobs_test() ->
     fyris:insert(T, Object),
     ?assertEqual([Object], fyris:lookup(T, 1)),
     fyris:delete(T).
+
+%% A pair of integers is made in one piece: the key has its place wherever it is.
+a_pair_has_its_key_in_its_place_test() ->
+    [begin
+         T = fyris:new(t, [Type, {keypos, 2}]),
+         fyris:insert(T, {7, 1}),
+         ?assertEqual([{7, 1}], fyris:lookup(T, 1)),
+         ?assertEqual({7, 1}, {fyris:lookup_element(T, 1, 1), fyris:lookup_element(T, 1, 2)}),
+         ?assertEqual([{7, 1}], fyris:take(T, 1)),
+         fyris:delete(T)
+     end || Type <- [set, ordered_set]].
