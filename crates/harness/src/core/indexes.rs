@@ -2,7 +2,11 @@
 
 use std::ops::Bound;
 
-use fyris_index::{Action, Batch, Build, Entry, Index, IndexOptions, MichaelHash, SplitOrdered};
+use fyris_index::sequential::{Avl, SearchTree, Treap};
+use fyris_index::{
+    Action, Batch, Build, CaTree, Entry, Index, IndexOptions, LinearHash, Locked, LockedBTree,
+    MichaelHash, SplitOrdered,
+};
 use fyris_sync::reclaim::{Guard, Retire, pin};
 
 use super::contender::Contender;
@@ -13,6 +17,12 @@ pub(super) fn u64() -> Vec<Contender<u64>> {
     vec![
         Contender::own::<Plain<SplitOrdered<Pair>>>("split_ordered"),
         Contender::own::<Plain<MichaelHash<Pair>, MILLION>>("michael_hash"),
+        Contender::own::<Plain<LinearHash<Pair>>>("linear_hash"),
+        Contender::own::<Sorted<LockedBTree<Pair>>>("btree"),
+        Contender::own::<Sorted<Locked<SearchTree<Pair, Avl>>>>("avl"),
+        Contender::own::<Sorted<Locked<SearchTree<Pair, Treap>>>>("treap"),
+        Contender::own::<Sorted<CaTree<SearchTree<Pair, Avl>>>>("ca_avl"),
+        Contender::own::<Sorted<CaTree<SearchTree<Pair, Treap>>>>("ca_treap"),
     ]
 }
 
@@ -82,10 +92,13 @@ unsafe impl Entry for Pair {
     }
 }
 
-/// An index that was made for `CAPACITY` entries.
-struct Plain<I, const CAPACITY: usize = 0>(I);
+/// An index that was made for `CAPACITY` entries. Its ranges are those of its order if it is `ORDERED`.
+struct Plain<I, const CAPACITY: usize = 0, const ORDERED: bool = false>(I);
 
-impl<I: Index<Pair>, const CAPACITY: usize> Plain<I, CAPACITY> {
+/// An index in the order of keys.
+type Sorted<I> = Plain<I, 0, true>;
+
+impl<I: Index<Pair>, const CAPACITY: usize, const ORDERED: bool> Plain<I, CAPACITY, ORDERED> {
     /// Does to a key what `f` says; returns whether there was an entry before.
     #[inline]
     fn change(&self, key: &u64, f: impl FnOnce(Option<Pair>) -> Action<Pair>) -> bool {
@@ -100,13 +113,35 @@ impl<I: Index<Pair>, const CAPACITY: usize> Plain<I, CAPACITY> {
         }
         old.is_some()
     }
+
+    /// Visits the first `limit` entries from a bound on.
+    fn visit(&self, mut from: Bound<u64>, limit: u64) -> Seen {
+        let (mut seen, mut batch) = (Seen::default(), Batch::new());
+        loop {
+            let pin = pin();
+            let want = usize::try_from(limit - seen.entries).map_or(BATCH, |left| left.min(BATCH));
+            let range = (from.as_ref(), Bound::Unbounded);
+            let more = self.0.scan(range, want, &pin, &mut batch);
+            if let Some(last) = batch.last() {
+                from = Bound::Excluded(*last.key());
+            }
+            let left = (limit - seen.entries) as usize;
+            batch
+                .drain(..)
+                .take(left)
+                .for_each(|pair| seen.add(pair.value()));
+            if !more || seen.entries >= limit {
+                return seen;
+            }
+        }
+    }
 }
 
-impl<I, const CAPACITY: usize> Subject<u64> for Plain<I, CAPACITY>
+impl<I, const CAPACITY: usize, const ORDERED: bool> Subject<u64> for Plain<I, CAPACITY, ORDERED>
 where
     I: Index<Pair> + Build + 'static,
 {
-    const ORDERED: bool = false;
+    const ORDERED: bool = ORDERED;
     const ADDS: Option<bool> = Some(true);
 
     fn new() -> Self {
@@ -134,18 +169,9 @@ where
         });
     }
     fn scan(&self) -> Seen {
-        let (mut seen, mut batch, mut last) = (Seen::default(), Batch::new(), None);
-        loop {
-            let pin = pin();
-            let after = last.as_ref().map_or(Bound::Unbounded, Bound::Excluded);
-            let more = self
-                .0
-                .scan((after, Bound::Unbounded), BATCH, &pin, &mut batch);
-            last = batch.last().map(|pair| *pair.key());
-            batch.drain(..).for_each(|pair| seen.add(pair.value()));
-            if !more {
-                return seen;
-            }
-        }
+        self.visit(Bound::Unbounded, u64::MAX)
+    }
+    fn range(&self, from: &u64, limit: u64) -> Seen {
+        self.visit(Bound::Included(*from), limit)
     }
 }

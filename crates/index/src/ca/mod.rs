@@ -36,7 +36,7 @@ use crate::catree::{Stats, Tree};
 use crate::key::probe::ByKey;
 use crate::plug::{DynIndex, DynOrderedIndex, IndexFactory, PlugEntry};
 use crate::sequential::{Balance, KeyOf, SearchTree, SplitTree};
-use crate::{Action, Batch, Index, IndexOptions, OrderedIndex, Range};
+use crate::{Action, Batch, Build, Index, IndexOptions, OrderedIndex, Range};
 
 use base::TreeBase;
 
@@ -48,6 +48,12 @@ pub struct CaTree<T: SplitTree> {
 impl<T: SplitTree> Default for CaTree<T> {
     fn default() -> Self {
         Self { tree: Tree::new() }
+    }
+}
+
+impl<T: SplitTree> Build for CaTree<T> {
+    fn build(_: &IndexOptions) -> Self {
+        Self::default()
     }
 }
 

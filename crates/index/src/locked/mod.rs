@@ -24,7 +24,7 @@ use lock_api::{RawRwLock, RwLock};
 
 use crate::plug::{DynIndex, DynOrderedIndex, IndexFactory, PlugEntry};
 use crate::sequential::{Balance, KeyOf, SearchTree, SequentialTree};
-use crate::{Action, Batch, Index, IndexOptions, OrderedIndex, Range, TableLock};
+use crate::{Action, Batch, Build, Index, IndexOptions, OrderedIndex, Range, TableLock};
 
 /// A tree under one lock. See the [module](self).
 pub struct Locked<T, L = TableLock>(RwLock<L, Content<T>>);
@@ -39,6 +39,12 @@ struct Content<T> {
 impl<T: Default, L: RawRwLock> Default for Locked<T, L> {
     fn default() -> Self {
         Self(RwLock::new(Content::default()))
+    }
+}
+
+impl<T: Default, L: RawRwLock> Build for Locked<T, L> {
+    fn build(_: &IndexOptions) -> Self {
+        Self::default()
     }
 }
 

@@ -1,4 +1,4 @@
-//! Search trees against a `BTreeMap`, with their shape checked after every step.
+//! Sequential trees against a `BTreeMap`, with their shape checked after every step.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -10,6 +10,7 @@ use proptest::prelude::*;
 
 use super::node::{HIGH, LOW, Link};
 use super::{Avl, Balance, SearchTree, SequentialTree, SplitTree, Treap};
+use crate::btree::BTree;
 use crate::key::{Opaque, TreeKey};
 use crate::{Action, Entry};
 
@@ -83,6 +84,44 @@ unsafe impl<K: Small> Entry for Pair<K> {
 type Tree<K, B> = SearchTree<Pair<K>, B>;
 type Model = BTreeMap<u16, u16>;
 
+/// A tree under test.
+trait Tested<K: Small>: SequentialTree<Entry = Pair<K>> + Default {
+    /// Checks the shape.
+    fn check_shape(&self) {}
+
+    /// Splits at a key, checks both parts, and joins them again.
+    fn split_and_join(&mut self, _: &mut Model, _: u16) {}
+
+    /// Works as [`SplitTree::middle`].
+    fn middle(&self, _: &Model) -> Option<(u16, u16)> {
+        None
+    }
+}
+
+impl<K: Small> Tested<K> for BTree<Pair<K>> {}
+
+impl<K: Small, B: Balance> Tested<K> for Tree<K, B> {
+    fn check_shape(&self) {
+        // SAFETY: the test has the tree alone.
+        unsafe { B::check(self.root) };
+    }
+
+    fn split_and_join(&mut self, model: &mut Model, key: u16) {
+        let mut above = model.split_off(&key);
+        let high = self.split_off(&K::of(key));
+        check(self, model);
+        check(&high, &above);
+        model.append(&mut above);
+        self.join(high);
+    }
+
+    fn middle(&self, model: &Model) -> Option<(u16, u16)> {
+        let middle = SplitTree::middle(self);
+        assert_eq!(middle.is_some(), model.len() > 1);
+        middle.map(|(below, above)| (below.key.number(), above.key.number()))
+    }
+}
+
 fn depth<E: Entry>(root: Link<E>) -> u32 {
     if root.is_null() {
         return 0;
@@ -93,9 +132,8 @@ fn depth<E: Entry>(root: Link<E>) -> u32 {
 }
 
 /// Checks the shape and the content of a tree.
-fn check<K: Small, B: Balance>(tree: &Tree<K, B>, model: &Model) {
-    // SAFETY: the test has the tree alone.
-    unsafe { B::check(tree.root) };
+fn check<K: Small>(tree: &impl Tested<K>, model: &Model) {
+    tree.check_shape();
     let mut all = Vec::new();
     let range = (Bound::Unbounded, Bound::Unbounded);
     assert!(!tree.scan(range, usize::MAX - 1, &mut all));
@@ -109,12 +147,7 @@ fn check<K: Small, B: Balance>(tree: &Tree<K, B>, model: &Model) {
 }
 
 /// Puts in or takes out; checks what comes back.
-fn change<K: Small, B: Balance>(
-    tree: &mut Tree<K, B>,
-    model: &mut Model,
-    key: u16,
-    value: Option<u16>,
-) {
+fn change<K: Small>(tree: &mut impl Tested<K>, model: &mut Model, key: u16, value: Option<u16>) {
     let before = model.len() as i64;
     let old = match value {
         Some(value) => model.insert(key, value),
@@ -165,8 +198,8 @@ fn within(key: u16, from: Bound<u16>, to: Bound<u16>) -> bool {
 }
 
 /// Scans both ways and seeks both ends.
-fn look<K: Small, B: Balance>(
-    tree: &Tree<K, B>,
+fn look<K: Small>(
+    tree: &impl Tested<K>,
     model: &Model,
     (from, to): (Bound<u16>, Bound<u16>),
     want: usize,
@@ -202,19 +235,9 @@ fn look<K: Small, B: Balance>(
     assert_eq!(tree.seek_back(range.1).map(|e| e.key.number()), last);
 }
 
-/// Splits, checks both parts, and joins them again.
-fn split<K: Small, B: Balance>(tree: &mut Tree<K, B>, model: &mut Model, key: u16) {
-    let mut above = model.split_off(&key);
-    let high = tree.split_off(&K::of(key));
-    check(tree, model);
-    check(&high, &above);
-    model.append(&mut above);
-    tree.join(high);
-}
-
-fn run<K: Small, B: Balance>(steps: &[Step]) {
+fn run<K: Small, T: Tested<K>>(steps: &[Step]) {
     DISPOSED.set(0);
-    let (mut tree, mut model) = (Tree::<K, B>::default(), Model::new());
+    let (mut tree, mut model) = (T::default(), Model::new());
     for step in steps {
         match *step {
             Step::Put(key, value) => change(&mut tree, &mut model, key, Some(value)),
@@ -223,15 +246,13 @@ fn run<K: Small, B: Balance>(steps: &[Step]) {
                 (key..key + len).for_each(|key| change(&mut tree, &mut model, key, Some(key)));
             }
             Step::Scan(from, to, want) => look(&tree, &model, (from, to), want),
-            Step::Split(key) => split(&mut tree, &mut model, key),
-            Step::Halve => match tree.middle() {
-                Some((below, above)) => {
-                    let (below, above) = (below.key.number(), above.key.number());
+            Step::Split(key) => tree.split_and_join(&mut model, key),
+            Step::Halve => {
+                if let Some((below, above)) = tree.middle(&model) {
                     assert_eq!(model.range(below..=above).count(), 2, "neighbours");
-                    split(&mut tree, &mut model, above);
+                    tree.split_and_join(&mut model, above);
                 }
-                None => assert!(model.len() < 2),
-            },
+            }
             Step::Panic(key) => {
                 let key = K::of(key);
                 let panics = std::panic::AssertUnwindSafe(|| {
@@ -251,11 +272,13 @@ fn run<K: Small, B: Balance>(steps: &[Step]) {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..Default::default() })]
     #[test]
-    fn search_trees_are_sets(steps in proptest::collection::vec(step(), 0..120)) {
-        run::<u64, Avl>(&steps);
-        run::<u64, Treap>(&steps);
-        run::<Opaque<u16>, Avl>(&steps);
-        run::<[u8; 9], Treap>(&steps);
+    fn trees_are_sets(steps in proptest::collection::vec(step(), 0..120)) {
+        run::<u64, Tree<_, Avl>>(&steps);
+        run::<u64, Tree<_, Treap>>(&steps);
+        run::<Opaque<u16>, Tree<_, Avl>>(&steps);
+        run::<[u8; 9], Tree<_, Treap>>(&steps);
+        run::<u64, BTree<_>>(&steps);
+        run::<[u8; 9], BTree<_>>(&steps);
     }
 }
 
@@ -270,7 +293,7 @@ fn shape<B: Balance>(deepest: u32, least: usize) {
             tree.upsert(&key, |_| (Action::Put(Pair { key, value: 0 }), ()));
         }
         assert!(depth(tree.root) <= deepest, "{} levels", depth(tree.root));
-        let (_, above) = tree.middle().expect("many");
+        let (_, above) = SplitTree::middle(&tree).expect("many");
         let high = tree.split_off(&above.key);
         let share = above.key.number().into();
         assert!(
