@@ -48,7 +48,7 @@ linear_split_stays      |                    | -p fyris-index --test linear_conf
 linear_scan_unsorted    |                    | -p fyris-index --test linear_conformance adapting
 levels_share_buckets    |                    | -p fyris-index --lib levels::
 sequential_rotation_loses |                  | -p fyris-index --lib sequential
-btree_prefix_is_key      |                  | -p fyris-index --lib sequential
+btree_prefix_is_key     |                    | -p fyris-index --lib sequential
 ca_join_forgets         |                    | -p fyris-index --lib ca::tests
 ca_scan_skips_base      |                    | -p fyris-index --lib ca::tests
 ca_scan_meets_twice     |                    | -p fyris-index --lib ca::tests

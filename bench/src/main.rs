@@ -7,6 +7,7 @@
 mod arrays;
 mod check;
 mod load;
+mod locks;
 mod peers;
 
 use std::process::ExitCode;

@@ -6,6 +6,7 @@
 mod array_mix;
 mod core;
 mod query;
+mod rwlock;
 mod segment;
 mod verdict;
 
@@ -19,6 +20,7 @@ pub fn verdicts(suite: Suite, lines: &[Line]) -> Vec<Verdict> {
         Suite::Core => core::verdicts(lines),
         Suite::Query => query::verdicts(lines),
         Suite::Segment => segment::verdicts(lines),
+        Suite::Rwlock => rwlock::verdicts(lines),
         Suite::ArrayMix => array_mix::verdicts(lines),
         _ => Vec::new(),
     }

@@ -30,6 +30,7 @@ pub fn registry() -> Registry {
         .push(Contender::peer::<congee::Congee>("congee"));
     registry.bytes20.extend(general());
     registry.array_mix.extend(crate::arrays::contenders());
+    registry.rwlock.extend(crate::locks::contenders());
     registry
 }
 

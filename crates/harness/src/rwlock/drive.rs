@@ -51,7 +51,7 @@ pub(super) fn drive<L: Lock>(job: &Job) -> Result<Vec<Tally>, BenchError> {
                 let bound = Cpus::take(worker);
                 begin.wait();
                 let seed = (job.run * 1024 + worker) as u64;
-                bound.map(|_bound| work(lock, job.case, Rng::new(seed), over))
+                bound.map(|_bound| work(lock, job.case, worker, Rng::new(seed), over))
             }
         };
         let threads: Vec<_> = (0..job.threads)
@@ -76,14 +76,21 @@ pub(super) fn drive<L: Lock>(job: &Job) -> Result<Vec<Tally>, BenchError> {
     )))
 }
 
-fn work<L: Lock>(lock: &L, case: &Case, mut rng: Rng, over: &AtomicBool) -> Tally {
+fn work<L: Lock>(lock: &L, case: &Case, worker: usize, mut rng: Rng, over: &AtomicBool) -> Tally {
+    let reads = case.reads_of(worker);
     let mut tally = Tally::default();
     let (cpu, start) = (cpu_now(), Instant::now());
     // Relaxed: see where it is stored.
     while !over.load(Ordering::Relaxed) {
-        one(lock, case, &mut rng, &mut tally, Some(Instant::now()));
+        one(
+            lock,
+            (reads, case.turns),
+            &mut rng,
+            &mut tally,
+            Some(Instant::now()),
+        );
         for _ in 1..STEP {
-            one(lock, case, &mut rng, &mut tally, None);
+            one(lock, (reads, case.turns), &mut rng, &mut tally, None);
         }
         tally.ops += u64::from(STEP);
     }
@@ -92,16 +99,22 @@ fn work<L: Lock>(lock: &L, case: &Case, mut rng: Rng, over: &AtomicBool) -> Tall
     tally
 }
 
-/// Does one operation; notes how long it waited for the lock if that is timed.
+/// Does one operation, a read with this share of them, and `turns` of work under the lock; notes how long it waited for the lock if that is timed.
 #[inline]
-fn one<L: Lock>(lock: &L, case: &Case, rng: &mut Rng, tally: &mut Tally, begun: Option<Instant>) {
-    let reads = rng.below(100) < case.reads;
+fn one<L: Lock>(
+    lock: &L,
+    (share, turns): (u64, u32),
+    rng: &mut Rng,
+    tally: &mut Tally,
+    begun: Option<Instant>,
+) {
+    let reads = rng.below(100) < share;
     let waited = || begun.map(|begun| begun.elapsed());
     let waited = if reads {
         lock.read(|data| {
             let waited = waited();
             let first = data[0];
-            spend(case.turns);
+            spend(turns);
             tally.torn |= data[7] != first;
             waited
         })
@@ -110,7 +123,7 @@ fn one<L: Lock>(lock: &L, case: &Case, rng: &mut Rng, tally: &mut Tally, begun: 
         lock.write(|data| {
             let waited = waited();
             data[0] += 1;
-            spend(case.turns);
+            spend(turns);
             let now = data[0];
             data.fill(now);
             waited

@@ -3,8 +3,8 @@
 //! # The workload
 //!
 //! Threads take one lock, to read or, in the other cases, to write, and work under it: not at all, for some 100 ns, or
-//! for a microsecond. `r99/0` is 99 % reads with nothing to do. Between two locks they draw a random
-//! number. A run lasts a fixed time.
+//! for a microsecond. `r99/0` is 99 % reads with nothing to do; in `writer/0` one thread writes and all others read, in
+//! `reader/0` one reads and all others write. Between two locks they draw a random number. A run lasts a fixed time.
 //!
 //! # The figures
 //!
@@ -51,7 +51,7 @@ pub(super) const ENTRY: Entry = Entry {
 };
 
 /// Numbers of threads, if none are asked for.
-const THREADS: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
+const THREADS: [usize; 8] = [1, 2, 3, 4, 8, 16, 32, 64];
 const QUICK_THREADS: [usize; 2] = [1, 2];
 
 fn run(out: &mut Output, registry: &Registry) -> Result<(), BenchError> {

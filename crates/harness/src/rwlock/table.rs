@@ -62,8 +62,9 @@ pub(super) fn figures(lines: &[Line]) -> Vec<Figure> {
         .map(|case| Figure {
             file: format!("rwlock-{}", case.name.replace('/', "-")),
             title: format!(
-                "The comparison of the 2010 talk: {} % reads, {} turns of work under the lock",
-                case.reads, case.turns
+                "The comparison of the 2010 talk: {}, {} turns of work under the lock",
+                case.shares(),
+                case.turns
             ),
             x: "threads".to_owned(),
             y: "million operations a second".to_owned(),
