@@ -9,12 +9,20 @@
 %% [{Name, fun() -> Run end}], where Run is a fun(Backend) -> [{Phase, Nanoseconds}]. A group makes its objects when it
 %% is prepared: those of all groups together would not fit into memory.
 groups(N, Workers) ->
-    [{lists:concat([Type, " {", Kind, "}"]), fun() -> keyed(Type, Kind, N, Workers) end}
+    [{lists:concat([Type, " {", Kind, "}"]), fun() -> keyed(Type, Kind, [], N, Workers) end}
      || Type <- [set, ordered_set], Kind <- ["integer", "20-byte binary"]]
         ++ [{lists:concat(["queries of a key, ", Type]), fun() -> queries(Type, N div 10) end}
             || Type <- [set, ordered_set]]
         ++ [Group || Workers =:= 1, Group <- alone(N)]
+        ++ [{lists:concat(["indexes, ", Type, " on ", Index]), fun() -> keyed(Type, "integer", Options, N, Workers) end}
+            || {Type, Index, Options} <- indexes()]
         ++ fyris_bench_objects:groups(N, Workers).
+
+%% The classic indexes, with the options with which their writers disturb each other least.
+indexes() ->
+    [{set, linear_hash, [{index, linear_hash}, {write_concurrency, true}]},
+     {set, split_ordered, [{index, split_ordered}]}]
+        ++ [{ordered_set, Index, [{index, Index}]} || Index <- [avl, treap, btree, ca_avl, ca_treap]].
 
 %% What one process does.
 alone(N) ->
@@ -23,6 +31,7 @@ alone(N) ->
             {"memory", fun() -> memory(N) end}].
 
 %% The figures to reach: fyris / ets.
+target(_, "indexes, " ++ _, _) -> 1.0;
 target(_, "objects, " ++ _ = Group, Phase) -> fyris_bench_objects:target(Group, Phase);
 target(_, "set {integer}", Phase) ->
     case Phase of
@@ -52,7 +61,7 @@ target(_, _, Phase) ->
 %% ---------------------------------------------------------------------------
 %% One key at a time, by as many workers as there are schedulers
 
-keyed(Type, Kind, N, Workers) ->
+keyed(Type, Kind, Ours, N, Workers) ->
     Keys = [key(Kind, 2 * I) || I <- lists:seq(1, N)],
     Objects = [{K, 1} || K <- shuffled(42, Keys)],
     %% In another order than they were inserted in, or what is next is most often near in memory, in every table.
@@ -74,7 +83,7 @@ keyed(Type, Kind, N, Workers) ->
                      || {Phase, Slices, Make} <- Phases]
             end,
     fun({M, Options}) ->
-            T = M:new(bench, [Type, public | Options]),
+            T = M:new(bench, [Type, public | Options] ++ [Option || M =:= fyris, Option <- Ours]),
             First = Timed(M, T, Filled),
             M:insert(T, Objects),
             Walks = [{Phase, alone_timed(fun() -> Walk(M, T, M:first(T)) end) / N}
