@@ -6,7 +6,7 @@ FYRIS := $(or $(CARGO_TARGET_DIR),target)/release/fyris
 DUMP := data/otp25-exports.ets
 PREFIX ?= /usr/local
 
-.PHONY: help run test test-long check bench bench-query compare compare-query compare-segment erlang erlang-otp bench-erlang wheel install-capi golden sanitize sanitize-erlang arm64 mutants fuzz loom soak mnesia
+.PHONY: help run test test-long check bench bench-query compare compare-query compare-segment compare-locks erlang erlang-otp bench-erlang wheel install-capi golden sanitize sanitize-erlang arm64 mutants fuzz loom soak mnesia
 
 help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /  make \1\t/' | expand -t 20
@@ -43,6 +43,9 @@ compare-query: ## queries against the real ets, judged
 compare-segment: ## segments between two processes, and arrays against one lock and an STM
 	cd bench && $(CARGO) run --release --locked -- segment --check
 	cd bench && $(CARGO) run --release --locked -- array_mix --check
+
+compare-locks: ## reader-writer locks beside those of parking_lot, crossbeam and POSIX threads, judged
+	cd bench && $(CARGO) run --release --locked -- rwlock --check
 
 erlang: ## build the OTP application: erlang/ebin and erlang/priv (needs erlc)
 	$(MAKE) -C erlang

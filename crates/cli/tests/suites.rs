@@ -1,4 +1,4 @@
-//! The suites that need processes, run by the program itself: every case, every field, figures, and errors by name.
+//! The suites of segments, arrays and locks, run by the program itself: every case, every field, figures, and errors by name.
 
 use std::process::{Command, Output, Stdio};
 
@@ -76,12 +76,30 @@ fn arrays_are_shared_and_no_write_is_lost() {
 }
 
 #[test]
+fn locks_are_timed_and_their_waits() {
+    let lines = lines("rwlock --quick --runs 1 --threads 1,3 --case r90/0,writer/short --json");
+    for lock in ["fair", "groups", "pointers", "std::RwLock"] {
+        let of_lock = lines.iter().filter(|l| l["subject"] == lock);
+        assert_eq!(of_lock.count(), 4, "{lock}");
+    }
+    for line in &lines {
+        check_fields(line);
+        assert!(line["ops_per_s"].as_f64() > Some(0.0), "{line}");
+        if line["case"] == "writer/short" {
+            assert!(line["write_p99_ns"].is_number(), "{line}");
+            assert_eq!(line["read_max_ns"].is_number(), line["threads"] == 3);
+        }
+    }
+}
+
+#[test]
 fn figures_say_what_they_are() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let dir = folder.path().display();
     let commands = [
         format!("segment --quick --runs 1 --case fault_hot,update_page_sparse --plot {dir}"),
         format!("array_mix --quick --runs 1 --case 74:25:1/5K --plot {dir}"),
+        format!("rwlock --quick --runs 1 --case r99/0 --plot {dir}"),
     ];
     for command in &commands {
         assert!(bench(command).status.success(), "{command}");
@@ -99,6 +117,7 @@ fn figures_say_what_they_are() {
             "array_mix-74-25-1-2-query",
             ["Figure 4 of the 2013 paper", "elements of 8 bytes"],
         ),
+        ("rwlock-r99-0", ["99 % reads", "pointers"]),
     ] {
         let text = std::fs::read_to_string(folder.path().join(format!("{file}.svg")));
         let text = text.expect("a figure");
@@ -118,6 +137,9 @@ fn what_a_suite_does_not_know_is_named() {
         ("array_mix --case 74:25:1/3M", "no case `74:25:1/3M`"),
         ("array_mix --subject nobody", "no subject `nobody`"),
         ("array_mix --child nonsense", "makes no sense"),
+        ("rwlock --case r33", "no case `r33` in `rwlock`"),
+        ("rwlock --subject nobody", "no subject `nobody`"),
+        ("rwlock --child nonsense", "no processes"),
     ] {
         let output = bench(line);
         let errors = String::from_utf8_lossy(&output.stderr);

@@ -80,8 +80,8 @@ fn work<L: Lock>(lock: &L, case: &Case, worker: usize, mut rng: Rng, over: &Atom
     let reads = case.reads_of(worker);
     let mut tally = Tally::default();
     let (cpu, start) = (cpu_now(), Instant::now());
-    // Relaxed: see where it is stored.
-    while !over.load(Ordering::Relaxed) {
+    // A thread that gets no time before the end does one round.
+    loop {
         one(
             lock,
             (reads, case.turns),
@@ -93,6 +93,10 @@ fn work<L: Lock>(lock: &L, case: &Case, worker: usize, mut rng: Rng, over: &Atom
             one(lock, (reads, case.turns), &mut rng, &mut tally, None);
         }
         tally.ops += u64::from(STEP);
+        // Relaxed: see where it is stored.
+        if over.load(Ordering::Relaxed) {
+            break;
+        }
     }
     tally.wall = start.elapsed().as_secs_f64() * 1e9;
     tally.cpu = cpu_now() - cpu;
