@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # Installs what the tests can use beyond Rust, from Debian's packages: Erlang (the oracle, and the emulator that the NIF
-# runs in), PropEr and Elixir. What cannot be had (not root, or no package source) makes its tests skip themselves and
+# runs in), PropEr, Elixir, and g++ for the indexes in C++. What cannot be had (not root, or no package source) makes its tests skip themselves and
 # say so.
 set -euo pipefail
 
 missing=()
 command -v erl >/dev/null || missing+=(erlang-base erlang-nox)
+command -v c++ >/dev/null || missing+=(g++)
 command -v elixir >/dev/null || missing+=(elixir)
 erl -noshell -eval 'halt(case code:which(proper) of non_existing -> 1; _ -> 0 end)' 2>/dev/null || missing+=(erlang-proper)
 if [ ${#missing[@]} = 0 ]; then
@@ -16,6 +17,6 @@ if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
   apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
     "${missing[@]}" >/dev/null || true
 fi
-for program in erl elixir; do
+for program in erl elixir c++; do
   command -v "$program" >/dev/null || echo "setup: no $program: the tests that need it will skip themselves" >&2
 done

@@ -54,8 +54,14 @@ impl Features {
 /// The key of an entry that a plugged index holds: compared and hashed as a whole, or read as bytes, whose order is
 /// that of the keys.
 pub trait PlugKey: Ord + Hash + TreeKey + 'static {
-    /// Returns the key's bytes. Two keys are equal, or in order, as their bytes are.
-    fn as_bytes(&self) -> &[u8];
+    /// Runs `f` on the key's bytes. Two keys are equal, or in order, as their bytes are.
+    fn with_bytes<R>(&self, f: impl FnOnce(&[u8]) -> R) -> R;
+}
+
+impl PlugKey for u64 {
+    fn with_bytes<R>(&self, f: impl FnOnce(&[u8]) -> R) -> R {
+        f(&self.to_be_bytes())
+    }
 }
 
 /// An entry that a plugged index holds.

@@ -26,14 +26,14 @@ use crate::slot::Slot;
 use crate::table_data::{AnyTableData, TableData};
 
 impl PlugKey for ExactKey {
-    fn as_bytes(&self) -> &[u8] {
-        self.bytes()
+    fn with_bytes<R>(&self, f: impl FnOnce(&[u8]) -> R) -> R {
+        f(self.bytes())
     }
 }
 
 impl PlugKey for OrderKey {
-    fn as_bytes(&self) -> &[u8] {
-        self.bytes()
+    fn with_bytes<R>(&self, f: impl FnOnce(&[u8]) -> R) -> R {
+        f(self.bytes())
     }
 }
 

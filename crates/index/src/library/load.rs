@@ -1,0 +1,170 @@
+//! Loading libraries, once each.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::abi::{
+    CONCURRENT_READERS, CONCURRENT_WRITERS, Functions, Head, ITERATION, KNOWN, ORDER, Ops, SYMBOL,
+    VERSION,
+};
+use super::{Fault, LibraryIndex, Verdict};
+use crate::IndexOptions;
+use crate::plug::{Features, PlugEntry};
+
+/// The libraries that are loaded, by the files that they were loaded from. They stay: what a library's code has left
+/// behind (threads, destructors of a thread's variables) may run at any time.
+static LOADED: Mutex<Option<HashMap<PathBuf, Library>>> = Mutex::new(None);
+
+/// A shared library with an index, loaded. See the [module](super).
+#[derive(Clone, Copy)]
+pub struct Library(&'static Loaded);
+
+struct Loaded {
+    path: String,
+    capabilities: u64,
+    functions: Functions,
+    /// Never dropped, which would unload it.
+    _library: libloading::Library,
+}
+
+impl fmt::Debug for Library {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Library({})", self.path())
+    }
+}
+
+impl Library {
+    /// Loads a library, unless its file has been loaded before, and looks whether it serves as an index. It stays loaded
+    /// until the process ends.
+    ///
+    /// # Errors
+    ///
+    /// [`Fault::NoFile`], also for a file in one of the system's folders of libraries that is named without its folder;
+    /// [`Fault::NotLoaded`], [`Fault::NoSymbol`], [`Fault::NoFunctions`], [`Fault::Version`], [`Fault::Size`],
+    /// [`Fault::Capabilities`], [`Fault::NoFunction`].
+    ///
+    /// # Safety
+    ///
+    /// Loading the library runs its code, as making and using indexes does. It keeps the promises that `fyris_index.h`
+    /// asks of it and that cannot be checked: its functions touch no memory but their own and what they are given, let
+    /// no exception out, and may be called from several threads as far as it declares.
+    pub unsafe fn load(path: &str) -> Result<Library, Fault> {
+        let file = Path::new(path).canonicalize();
+        let file = file.map_err(|error| Fault::NoFile(error.to_string()))?;
+        // A library that panics while it is loaded has not been entered.
+        let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
+        let loaded = loaded.get_or_insert_default();
+        if let Some(library) = loaded.get(&file) {
+            return Ok(*library);
+        }
+        // SAFETY: forwarded.
+        let library = unsafe { open(path.to_owned(), &file) }?;
+        loaded.insert(file, library);
+        Ok(library)
+    }
+
+    /// Returns the path by which it was first loaded.
+    pub fn path(self) -> &'static str {
+        &self.0.path
+    }
+
+    /// Returns what its indexes can do: iterate or not. Writers may always come at once, since an index locks for them.
+    pub fn features(self) -> Features {
+        match self.has(ITERATION | ORDER) {
+            true => Features::ALL,
+            false => Features::ALL.without_iteration(),
+        }
+    }
+
+    /// Makes an empty index.
+    ///
+    /// # Errors
+    ///
+    /// [`Fault::NotCreated`].
+    pub fn index<E: PlugEntry>(self, options: &IndexOptions) -> Result<LibraryIndex<E>, Fault> {
+        let verdict = Arc::new(Verdict::new(self));
+        LibraryIndex::new(self.0.functions, self, verdict, options.capacity)
+    }
+
+    /// Makes an empty index that is in the order of keys.
+    ///
+    /// # Errors
+    ///
+    /// [`Fault::NoOrder`], [`Fault::NotCreated`].
+    pub fn ordered_index<E: PlugEntry>(
+        self,
+        options: &IndexOptions,
+    ) -> Result<LibraryIndex<E>, Fault> {
+        match self.is_ordered() {
+            true => self.index(options),
+            false => Err(Fault::NoOrder),
+        }
+    }
+
+    /// Returns whether the order of its indexes is that of keys.
+    pub fn is_ordered(self) -> bool {
+        self.has(ORDER)
+    }
+
+    pub(super) fn reads_at_once(self) -> bool {
+        self.has(CONCURRENT_READERS | CONCURRENT_WRITERS)
+    }
+
+    pub(super) fn writes_at_once(self) -> bool {
+        self.has(CONCURRENT_WRITERS)
+    }
+
+    fn has(self, capabilities: u64) -> bool {
+        self.0.capabilities & capabilities != 0
+    }
+}
+
+/// Loads a file.
+///
+/// # Safety
+///
+/// As [`Library::load`].
+unsafe fn open(path: String, file: &Path) -> Result<Library, Fault> {
+    // SAFETY: the caller's promise about the library's code.
+    let library = unsafe { libloading::Library::new(file) };
+    let library = library.map_err(|error| Fault::NotLoaded(error.to_string()))?;
+    // SAFETY: of the type that the header gives it.
+    let symbol = unsafe { library.get::<unsafe extern "C" fn() -> *const Head>(SYMBOL) };
+    let symbol = symbol.map_err(|_| Fault::NoSymbol)?;
+    // SAFETY: as above; the header lets it be called.
+    let ops = unsafe { ops(symbol()) }?;
+    Ok(Library(Box::leak(Box::new(Loaded {
+        path,
+        capabilities: ops.capabilities,
+        functions: ops.functions()?,
+        _library: library,
+    }))))
+}
+
+/// Copies a table of functions.
+///
+/// # Safety
+///
+/// `head` is null or points to what the header says, at any alignment: it is as long as it says, if the version is this
+/// one.
+unsafe fn ops(head: *const Head) -> Result<Ops, Fault> {
+    if head.is_null() {
+        return Err(Fault::NoFunctions);
+    }
+    // SAFETY: the caller's promise; every version begins with a head.
+    let Head { version, size } = unsafe { head.read_unaligned() };
+    if version != VERSION {
+        return Err(Fault::Version(version));
+    }
+    if (size as usize) < size_of::<Ops>() {
+        return Err(Fault::Size(size));
+    }
+    // SAFETY: the caller's promise: it is as long as that.
+    let ops = unsafe { head.cast::<Ops>().read_unaligned() };
+    match ops.capabilities & !KNOWN {
+        0 => Ok(ops),
+        unknown => Err(Fault::Capabilities(unknown)),
+    }
+}
