@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what the tests can use beyond Rust, from Debian's packages: Erlang (the oracle, and the emulator that the NIF
-# runs in), PropEr, Elixir, and g++ for the indexes in C++. What cannot be had (not root, or no package source) makes its tests skip themselves and
-# say so.
+# runs in), PropEr, Elixir, and g++ for the indexes in C++. What cannot be had (not root, or no package source) makes its
+# tests skip themselves and say so.
 set -euo pipefail
 
 missing=()

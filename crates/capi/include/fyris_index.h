@@ -31,9 +31,9 @@
  *     functions that is too short, an unknown capability, a missing function, no order for an ordered_set, a `create`
  *     that returns NULL;
  *   - later: a word that Fyris has not handed out or that has been removed, a word of another key, a key that was inserted
- *     and is not found, an insertion that is refused, a removal that returns something else than the key's word, a count
- *     that is not the number of keys, more words than were asked for, keys that are not in order (so that no iteration
- *     goes on for ever), and an iteration over all keys that leaves some out.
+ *     and is not found, an insertion that is refused, a removal that returns something else than the key's word, more words
+ *     than were asked for, and keys that are not in order, so that no iteration goes on for ever; of a library without
+ *     concurrent writers also a count that is not the number of keys, and an iteration over all keys that leaves some out.
  *
  * What cannot be found out is what any code of the process can do: write to memory that is not its own, block, exit. A
  * library is trusted as the program is that loads it: only a path that the program trusts may be put into options.

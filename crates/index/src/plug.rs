@@ -7,10 +7,12 @@
 
 use std::hash::Hash;
 use std::ops::Bound;
+use std::sync::Arc;
 
 use fyris_sync::lock::Mutex;
 use fyris_sync::reclaim::{Guard, LocalGuard, pin};
 
+use crate::library::Verdict;
 use crate::ordered::TreeKey;
 use crate::{Action, Batch, Entry, Index, IndexOptions, OrderedIndex, Range};
 
@@ -241,6 +243,8 @@ pub struct Plugged<D: ?Sized> {
     features: Features,
     /// Held by a writer of an index that takes one at a time.
     writer: Mutex<()>,
+    /// Of an index from a library.
+    verdict: Option<Arc<Verdict>>,
     index: Box<D>,
 }
 
@@ -250,8 +254,24 @@ impl<D: ?Sized> Plugged<D> {
         Self {
             features,
             writer: Mutex::new(()),
+            verdict: None,
             index,
         }
+    }
+
+    /// Makes an index from a library, with these features; `verdict` is that of the index.
+    pub fn from_library(index: Box<D>, features: Features, verdict: Arc<Verdict>) -> Self {
+        Self {
+            verdict: Some(verdict),
+            ..Self::new(index, features)
+        }
+    }
+
+    /// Returns the state of an index from a library that has been found at fault.
+    #[inline]
+    pub fn failed(&self) -> Option<&Verdict> {
+        let verdict = self.verdict.as_deref()?;
+        verdict.fault().map(|_| verdict)
     }
 
     /// Returns the features of the index.

@@ -4,6 +4,7 @@
 //! [`Error::ets_class`] gives the word ETS would have used. An operation that returns an error has
 //! left the table as it was.
 
+use fyris_index::library::Fault;
 use fyris_query::{KeyChanges, SpecError};
 
 use crate::ids::{Protection, Right, TableRef, TableType};
@@ -138,6 +139,17 @@ pub enum Error {
         feature: &'static str,
         /// The operation asked for.
         operation: &'static str,
+    },
+    /// A library that cannot serve as the index of the table ([`Options::library_index`]), or that has answered wrongly:
+    /// then every later operation on the table fails by this, but for its deletion.
+    ///
+    /// [`Options::library_index`]: crate::Options::library_index
+    #[error("the index of library {path} has failed: {what}")]
+    LibraryIndex {
+        /// The path of the library.
+        path: String,
+        /// What is wrong with it, or what it did.
+        what: Fault,
     },
     /// An argument of the wrong form.
     #[error("bad argument: {0}")]

@@ -2,13 +2,15 @@
 //!
 //! `hash` and `ordered` are compiled into every operation ([`AnyTableData`]); the others are made by factories and
 //! reached through a pointer ([`fyris_index::plug`]). The factories of this library are one line each in [`built_in`];
-//! a program adds its own by [`Store::register_index`](crate::Store::register_index).
+//! a program adds its own by [`Store::register_index`](crate::Store::register_index). An index from a shared library
+//! ([`fyris_index::library`]) is named by the library's path, and made like those of a factory.
 
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use fyris_index::ca::CaTrees;
+use fyris_index::library::{Fault, Library};
 use fyris_index::locked::LockedTrees;
 use fyris_index::plug::{DynIndex, DynOrderedIndex, Features, IndexFactory, PlugKey, Plugged};
 use fyris_index::sequential::{Avl, Treap};
@@ -23,7 +25,7 @@ use crate::key_kind::{Exact, Order};
 use crate::keys::{ExactKey, OrderKey};
 use crate::options::atom;
 use crate::slot::Slot;
-use crate::table_data::{AnyTableData, TableData};
+use crate::table_data::{AnyTableData, PluggedHash, PluggedOrder, TableData};
 
 impl PlugKey for ExactKey {
     fn with_bytes<R>(&self, f: impl FnOnce(&[u8]) -> R) -> R {
@@ -64,25 +66,40 @@ enum Maker {
     Hash,
     Ordered,
     Factory(Arc<dyn Factory>),
+    Library(Library),
+}
+
+/// The index that options ask for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Asked {
+    Name(String),
+    /// The path of a library.
+    Library(String),
 }
 
 /// The index of a table: its name, and what makes it.
 #[derive(Clone)]
 pub(crate) struct Choice {
-    name: Atom,
+    /// The name, or the path of the library.
+    name: &'static str,
     maker: Maker,
 }
 
 impl fmt::Debug for Choice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name.as_str())
+        f.write_str(self.name)
     }
 }
 
 impl Choice {
-    /// Returns the name in `{index, Name}`.
+    /// Returns the name in `{index, Name}`, or the path in `{index, {library, Path}}`.
     pub(crate) fn name(&self) -> &'static str {
-        self.name.as_str()
+        self.name
+    }
+
+    /// Returns whether it is from a library.
+    pub(crate) fn is_from_library(&self) -> bool {
+        matches!(self.maker, Maker::Library(_))
     }
 
     /// Returns what operations need and the index may lack.
@@ -90,19 +107,28 @@ impl Choice {
         match &self.maker {
             Maker::Hash | Maker::Ordered => Features::ALL,
             Maker::Factory(factory) => factory.features(),
+            Maker::Library(library) => library.features(),
         }
     }
 
-    /// Makes fresh content; `None` if the index does not serve the type of table.
+    /// Makes fresh content.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BadIndex`] if the index does not serve the type of table; [`Error::LibraryIndex`].
     pub(crate) fn content(
         &self,
         kind: TableType,
         keypos: usize,
         options: &IndexOptions,
-    ) -> Option<AnyTableData> {
+    ) -> Result<AnyTableData> {
         let ordered = kind == TableType::OrderedSet;
-        Some(match &self.maker {
-            Maker::Hash if ordered => return None,
+        let serves_not = || Error::BadIndex {
+            index: self.name.to_owned(),
+            table_type: kind,
+        };
+        Ok(match &self.maker {
+            Maker::Hash if ordered => return Err(serves_not()),
             Maker::Hash => {
                 AnyTableData::Hash(TableData::new(HashIndex::build(options), kind, keypos))
             }
@@ -113,14 +139,49 @@ impl Choice {
                 AnyTableData::Tree(TableData::new(Ordered::build(options), kind, keypos))
             }
             Maker::Factory(factory) if ordered => {
-                let index = Plugged::new(factory.order(options)?, factory.features());
+                let index = factory.order(options).ok_or_else(serves_not)?;
+                let index = Plugged::new(index, factory.features());
                 AnyTableData::PluggedOrder(TableData::new(index, kind, keypos))
             }
             Maker::Factory(factory) => {
-                let index = Plugged::new(factory.exact(options)?, factory.features());
+                let index = factory.exact(options).ok_or_else(serves_not)?;
+                let index = Plugged::new(index, factory.features());
                 AnyTableData::PluggedHash(TableData::new(index, kind, keypos))
             }
+            Maker::Library(library) => {
+                let content = from_library(*library, kind, keypos, options);
+                return content.map_err(|what| library_fault(self.name, what));
+            }
         })
+    }
+}
+
+/// Makes fresh content on an index from a library.
+fn from_library(
+    library: Library,
+    kind: TableType,
+    keypos: usize,
+    options: &IndexOptions,
+) -> std::result::Result<AnyTableData, Fault> {
+    let features = library.features();
+    Ok(if kind == TableType::OrderedSet {
+        let index = library.ordered_index(options)?;
+        let verdict = index.verdict();
+        let index: PluggedOrder = Plugged::from_library(Box::new(index), features, verdict);
+        AnyTableData::PluggedOrder(TableData::new(index, kind, keypos))
+    } else {
+        let index = library.index(options)?;
+        let verdict = index.verdict();
+        let index: PluggedHash = Plugged::from_library(Box::new(index), features, verdict);
+        AnyTableData::PluggedHash(TableData::new(index, kind, keypos))
+    })
+}
+
+/// Returns the error of a library that is at fault.
+pub(crate) fn library_fault(path: &str, what: Fault) -> Error {
+    Error::LibraryIndex {
+        path: path.to_owned(),
+        what,
     }
 }
 
@@ -161,12 +222,31 @@ impl Indexes {
         Ok(())
     }
 
+    /// Returns the index that is asked for, for a type of table.
+    pub(crate) fn find(&self, asked: &Asked, table_type: TableType) -> Result<Choice> {
+        match asked {
+            Asked::Name(name) => self.named(name, table_type),
+            Asked::Library(path) => {
+                // SAFETY: what the options of a table name is trusted with that: see `Options::library_index`.
+                let library = unsafe { Library::load(path) };
+                let library = library.map_err(|what| library_fault(path, what))?;
+                Ok(Choice {
+                    name: library.path(),
+                    maker: Maker::Library(library),
+                })
+            }
+        }
+    }
+
     /// Returns the index of this name for a type of table.
-    pub(crate) fn find(&self, wanted: &str, table_type: TableType) -> Result<Choice> {
+    pub(crate) fn named(&self, wanted: &str, table_type: TableType) -> Result<Choice> {
         let indexes = self.0.read().unwrap_or_else(PoisonError::into_inner);
         let found = atom(wanted).ok().and_then(|name| {
             let maker = indexes.get(&name)?.clone();
-            Some(Choice { name, maker })
+            Some(Choice {
+                name: name.as_str(),
+                maker,
+            })
         });
         found.ok_or_else(|| Error::BadIndex {
             index: wanted.to_owned(),

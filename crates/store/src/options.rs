@@ -10,7 +10,7 @@ use fyris_term::{Atom, Term};
 
 use crate::error::{Error, Result};
 use crate::ids::{ProcessId, Protection, TableType};
-use crate::indexes::{Choice, Indexes};
+use crate::indexes::{Asked, Choice, Indexes};
 use crate::record::brief;
 use crate::table_data::AnyTableData;
 
@@ -42,7 +42,7 @@ pub struct Options {
     pub(crate) keypos: usize,
     pub(crate) heir: Option<(ProcessId, Option<Term>)>,
     pub(crate) owned: bool,
-    pub(crate) index: Option<String>,
+    pub(crate) index: Option<Asked>,
     /// Locks of an index that has an array of them.
     pub(crate) locks: Option<usize>,
     pub(crate) write_concurrency: WriteConcurrency,
@@ -160,7 +160,33 @@ impl Options {
     /// [`Store::register_index`]: crate::Store::register_index
     pub fn index(self, name: &str) -> Options {
         Options {
-            index: Some(name.to_owned()),
+            index: Some(Asked::Name(name.to_owned())),
+            ..self
+        }
+    }
+
+    /// `{index, {library, Path}}`: sets the index of a shared library of C or C++ as the structure that holds the table,
+    /// if it exports what `fyris_index.h` declares ([`library`](crate::index::library)). A relative path is one from the
+    /// folder that the process is in; the system's folders of libraries are not searched.
+    ///
+    /// The library is loaded when the table is made, once for each file, and stays loaded until the process ends. **This
+    /// runs its code**, in this process and with all of its rights, as every operation on the table does: the path, and
+    /// the file, are to be trusted as the program itself is, also where they come from options that are read as a term
+    /// ([`Options::parse`]). Answers of the library are checked, and one that is wrong fails the table by name
+    /// ([`Error::LibraryIndex`]); that it keeps to its own memory cannot be checked.
+    ///
+    /// ```no_run
+    /// use fyris::{Options, Store, term};
+    ///
+    /// let owner = Store::new().owner();
+    /// let options = Options::ordered_set().library_index("/usr/local/lib/map.so");
+    /// let table = owner.new_table("t", &options)?;
+    /// table.insert(&term!({1, "one"}))?;
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    pub fn library_index(self, path: &str) -> Options {
+        Options {
+            index: Some(Asked::Library(path.to_owned())),
             ..self
         }
     }
@@ -257,6 +283,12 @@ impl Options {
             "owner" if none => self.unowned(),
             "index" => match value {
                 Term::Atom(name) => self.index(name.as_str()),
+                Term::Tuple(parts) => match &parts[..] {
+                    [Term::Atom(word), path] if word.as_str() == "library" => {
+                        self.library_index(&text(path)?)
+                    }
+                    _ => return None,
+                },
                 _ => return None,
             },
             "write_concurrency" => {
@@ -278,7 +310,10 @@ impl Options {
     /// Returns the settings of the table, which do not change.
     pub(crate) fn settings(&self, indexes: &Indexes) -> Result<Settings> {
         let kind = self.kind;
-        let index = indexes.find(self.index.as_deref().unwrap_or(kind.index()), kind)?;
+        let index = match &self.index {
+            Some(asked) => indexes.find(asked, kind)?,
+            None => indexes.named(kind.index(), kind)?,
+        };
         if self.keypos == 0 {
             return Err(Error::BadOption("{keypos,0}".to_owned()));
         }
@@ -338,6 +373,21 @@ fn concurrency(value: &Term) -> Option<(WriteConcurrency, Option<usize>)> {
     Some((concurrency, locks))
 }
 
+/// Returns the text that a list of characters or a binary of UTF-8 is.
+fn text(value: &Term) -> Option<String> {
+    match value {
+        Term::List(list) => {
+            let character = |term: &Term| match term {
+                Term::Int(code) => char::from_u32(u32::try_from(*code).ok()?),
+                _ => None,
+            };
+            list.iter().map(character).collect()
+        }
+        Term::Binary(bytes) => String::from_utf8(bytes.to_vec()).ok(),
+        _ => None,
+    }
+}
+
 fn boolean(value: &Term) -> Option<bool> {
     match value {
         Term::Atom(word) => match word.as_str() {
@@ -375,14 +425,10 @@ impl Settings {
     ///
     /// # Errors
     ///
-    /// [`Error::BadIndex`] if the index does not serve the type of table.
+    /// [`Error::BadIndex`] if the index does not serve the type of table; [`Error::LibraryIndex`].
     pub(crate) fn content(&self, capacity: usize) -> Result<AnyTableData> {
         let mut options = IndexOptions::with_capacity(capacity);
         options.locks = self.locks;
-        let content = self.index.content(self.kind, self.keypos, &options);
-        content.ok_or_else(|| Error::BadIndex {
-            index: self.index.name().to_owned(),
-            table_type: self.kind,
-        })
+        self.index.content(self.kind, self.keypos, &options)
     }
 }

@@ -98,7 +98,8 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`Error::NameTaken`], [`Error::BadIndex`], [`Error::BadOption`], [`Error::TooManyTables`].
+    /// [`Error::NameTaken`], [`Error::BadIndex`], [`Error::LibraryIndex`], [`Error::BadOption`],
+    /// [`Error::TooManyTables`].
     pub fn create(&self, caller: ProcessId, name: Atom, options: &Options) -> Result<Table> {
         let shared = self.0.create(caller, name, options)?;
         Ok(Table::new(shared, caller, Asked::BY_IDENTITY))

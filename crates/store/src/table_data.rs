@@ -6,6 +6,7 @@
 
 use std::marker::PhantomData;
 
+use fyris_index::library::Verdict;
 use fyris_index::plug::{DynIndex, DynOrderedIndex, Plugged};
 use fyris_index::{Action, Entry, HashIndex, Index, Ordered};
 use fyris_sync::counter::Striped;
@@ -351,6 +352,16 @@ impl AnyTableData {
     /// Returns the number of objects: see [`TableData::len`].
     pub(crate) fn len(&self) -> usize {
         with_data!(self, data => data.len())
+    }
+
+    /// Returns what is known of an index from a library that has been found at fault.
+    #[inline]
+    pub(crate) fn failed(&self) -> Option<&Verdict> {
+        match self {
+            AnyTableData::PluggedHash(data) => data.index.failed(),
+            AnyTableData::PluggedOrder(data) => data.index.failed(),
+            _ => None,
+        }
     }
 
     /// Frees the content, and soon after the resources that its records held.

@@ -22,6 +22,7 @@
 use std::any::Any;
 use std::sync::{Arc, Mutex, Weak};
 
+use fyris_index::library::Verdict;
 use fyris_sync::atomic::{AtomicPtr, Ordering};
 use fyris_sync::reclaim::{Guard, PROTECT, Retire};
 use fyris_term::Atom;
@@ -29,6 +30,7 @@ use fyris_term::Atom;
 use crate::error::{Error, Result};
 use crate::fix::Fixes;
 use crate::ids::{ProcessId, Right, TableId, TableRef};
+use crate::indexes::library_fault;
 use crate::life::{Asked, Life, State};
 use crate::options::Settings;
 use crate::registry::Inner;
@@ -80,7 +82,8 @@ impl TableShared {
         }
     }
 
-    /// Returns the content, if the caller may use it so in this state and the table lives (LIFE).
+    /// Returns the content, if the caller may use it so in this state, the table lives (LIFE), and its index has not
+    /// failed.
     #[inline]
     pub(crate) fn data<'g>(
         &self,
@@ -92,7 +95,11 @@ impl TableShared {
         if !self.life.allows(state, asked, caller, right) {
             return Err(self.refusal(state, asked, right));
         }
-        self.any_data(pin).ok_or_else(|| self.gone())
+        let data = self.any_data(pin).ok_or_else(|| self.gone())?;
+        match data.failed() {
+            Some(verdict) if !cfg!(fyris_mutant = "store_fault_untold") => Err(told(verdict)),
+            _ => Ok(data),
+        }
     }
 
     /// Returns the content, without a check of rights.
@@ -128,9 +135,13 @@ impl TableShared {
         Error::NoSuchTable(self.reference())
     }
 
-    /// Puts fresh content in the place of the old, which is retired and returned. `None` if the table is deleted.
-    pub(crate) fn empty<'g>(&self, pin: &'g impl Guard) -> Option<&'g AnyTableData> {
-        let fresh = self.settings.content(0).ok()?;
+    /// Puts fresh content in the place of the old, which is retired and returned.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSuchTable`] if the table is deleted; [`Error::LibraryIndex`].
+    pub(crate) fn empty<'g>(&self, pin: &'g impl Guard) -> Result<&'g AnyTableData> {
+        let fresh = self.settings.content(0)?;
         let fresh = Box::into_raw(Box::new(fresh));
         loop {
             // PROTECT: pairs with the AcqRel in `swap_data`.
@@ -138,11 +149,11 @@ impl TableShared {
             if old.is_null() {
                 // SAFETY: never published.
                 drop(unsafe { Box::from_raw(fresh) });
-                return None;
+                return Err(self.gone());
             }
             if self.swap_data(old, fresh, pin) {
                 // SAFETY: retired just now, under this pin (RECLAIM).
-                return Some(unsafe { &*old });
+                return Ok(unsafe { &*old });
             }
         }
     }
@@ -180,6 +191,13 @@ impl TableShared {
             TableRef::Id(self.id)
         }
     }
+}
+
+/// Returns the error of every operation on a table whose index has failed.
+#[cold]
+fn told(verdict: &Verdict) -> Error {
+    let fault = verdict.fault().expect("it has failed");
+    library_fault(verdict.path(), fault.clone())
 }
 
 impl Drop for TableShared {

@@ -13,9 +13,9 @@ use super::{Fault, LibraryIndex, Verdict};
 use crate::IndexOptions;
 use crate::plug::{Features, PlugEntry};
 
-/// The libraries that are loaded, by the files that they were loaded from. They stay: what a library's code has left
-/// behind (threads, destructors of a thread's variables) may run at any time.
-static LOADED: Mutex<Option<HashMap<PathBuf, Library>>> = Mutex::new(None);
+/// The libraries that are loaded, by their files and the paths that these were asked for by. They stay: what a library's
+/// code has left behind (threads, destructors of a thread's variables) may run at any time.
+static LOADED: Mutex<Option<HashMap<(PathBuf, String), Library>>> = Mutex::new(None);
 
 /// A shared library with an index, loaded. See the [module](super).
 #[derive(Clone, Copy)]
@@ -36,8 +36,8 @@ impl fmt::Debug for Library {
 }
 
 impl Library {
-    /// Loads a library, unless its file has been loaded before, and looks whether it serves as an index. It stays loaded
-    /// until the process ends.
+    /// Loads a library and looks whether it serves as an index; once for each file, which stays loaded until the process
+    /// ends.
     ///
     /// # Errors
     ///
@@ -56,16 +56,18 @@ impl Library {
         // A library that panics while it is loaded has not been entered.
         let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
         let loaded = loaded.get_or_insert_default();
-        if let Some(library) = loaded.get(&file) {
+        let asked = (file, path.to_owned());
+        if let Some(library) = loaded.get(&asked) {
             return Ok(*library);
         }
+        // By another path the file is opened again, which to the system is the same library.
         // SAFETY: forwarded.
-        let library = unsafe { open(path.to_owned(), &file) }?;
-        loaded.insert(file, library);
+        let library = unsafe { open(path.to_owned(), &asked.0) }?;
+        loaded.insert(asked, library);
         Ok(library)
     }
 
-    /// Returns the path by which it was first loaded.
+    /// Returns the path that it was asked for by.
     pub fn path(self) -> &'static str {
         &self.0.path
     }

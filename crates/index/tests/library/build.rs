@@ -4,7 +4,20 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use fyris_index::library::{Fault, Library};
+/// The file of a library, which goes with it. A library that is loaded stays.
+pub(crate) struct Built(PathBuf);
+
+impl Built {
+    pub(crate) fn path(&self) -> &str {
+        self.0.to_str().expect("a path in UTF-8")
+    }
+}
+
+impl Drop for Built {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
 
 /// Returns a path for a library, which no other has.
 fn fresh(name: &str) -> PathBuf {
@@ -15,27 +28,24 @@ fn fresh(name: &str) -> PathBuf {
     folder.join(format!("{name}-{}-{number}.so", std::process::id()))
 }
 
-/// Compiles a library and loads it. The file can go once it is loaded.
-fn load(compiler: &mut Command, source: &Path) -> Result<Library, Fault> {
-    let name = source.file_stem().expect("a name").to_string_lossy();
-    let library = fresh(&name);
-    let include = concat!(env!("CARGO_MANIFEST_DIR"), "/../capi/include");
+fn build(compiler: &mut Command, source: &str) -> Built {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("the folder of crates");
+    let source = crates.join(source);
+    let built = Built(fresh(
+        &source.file_stem().expect("a name").to_string_lossy(),
+    ));
     compiler.args(["-O1", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror"]);
-    compiler
-        .args(["-I", include, "-o"])
-        .arg(&library)
-        .arg(source);
+    compiler.arg("-I").arg(crates.join("capi/include"));
+    compiler.arg("-o").arg(&built.0).arg(source);
     let status = compiler.status().expect("to run the compiler");
     assert!(status.success(), "{compiler:?}");
-    // SAFETY: code of this repository, which touches no memory but its own.
-    let loaded = unsafe { Library::load(library.to_str().expect("a path in UTF-8")) };
-    std::fs::remove_file(&library).expect("to remove it");
-    loaded
+    built
 }
 
-/// Returns the library of a sorted array, with these definitions.
-pub(crate) fn sorted(definitions: &[&str]) -> Result<Library, Fault> {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/library/sorted.c");
+/// Builds the library of a sorted array, with these definitions.
+pub(crate) fn sorted(definitions: &[&str]) -> Built {
     let mut cc = Command::new("cc");
     cc.args(["-std=c11", "-Wno-unused-function", "-pthread"]);
     cc.args(
@@ -43,20 +53,16 @@ pub(crate) fn sorted(definitions: &[&str]) -> Result<Library, Fault> {
             .iter()
             .map(|definition| format!("-D{definition}")),
     );
-    load(&mut cc, &source)
+    build(&mut cc, "index/tests/library/sorted.c")
 }
 
-/// Returns one of the libraries that are shipped as examples; `None` without a compiler for C++.
-pub(crate) fn example(name: &str) -> Option<Library> {
+/// Builds one of the libraries that are shipped as examples; `None` without a compiler for C++.
+pub(crate) fn example(name: &str) -> Option<Built> {
     if Command::new("c++").arg("--version").output().is_err() {
         eprintln!("skipped: no c++ here");
         return None;
     }
-    let source = format!(
-        "{}/../capi/examples/index/{name}.cc",
-        env!("CARGO_MANIFEST_DIR")
-    );
     let mut cc = Command::new("c++");
     cc.args(["-std=c++17", "-Wpedantic"]);
-    Some(load(&mut cc, Path::new(&source)).expect("a library without fault"))
+    Some(build(&mut cc, &format!("capi/examples/index/{name}.cc")))
 }

@@ -9,12 +9,12 @@ use fyris_index::library::{Fault, Library, LibraryIndex};
 use fyris_index::reclaim::pin;
 use fyris_index::{Entry, Index, IndexOptions, OrderedIndex};
 
-use crate::build::{example, sorted};
+use crate::{build, load};
 
 /// What is wrong when a library is loaded.
 #[test]
 fn a_library_that_cannot_serve_is_refused() {
-    let fault = |definition| sorted(&[definition]).expect_err("it cannot serve");
+    let fault = |definition| load(&build::sorted(&[definition])).expect_err("it cannot serve");
     assert_eq!(fault("FAULT_VERSION"), Fault::Version(2));
     assert_eq!(fault("FAULT_SIZE"), Fault::Size(24));
     assert_eq!(fault("FAULT_CAPABILITIES"), Fault::Capabilities(0x100));
@@ -37,19 +37,20 @@ fn a_library_that_cannot_serve_is_refused() {
 
 #[test]
 fn a_library_that_makes_no_table_is_refused() {
-    let library = sorted(&["FAULT_CREATE"]).expect("it can be loaded");
+    let library = load(&build::sorted(&["FAULT_CREATE"])).expect("it can be loaded");
     let index = library.index::<Object>(&IndexOptions::default());
     assert_eq!(index.err(), Some(Fault::NotCreated));
 }
 
 #[test]
 fn an_ordered_index_needs_an_order() {
-    let by_hash = sorted(&["BY_HASH"]).expect("without fault");
+    let by_hash = load(&build::sorted(&["BY_HASH"])).expect("without fault");
     let options = IndexOptions::default();
     let index = by_hash.ordered_index::<Object>(&options);
     assert_eq!(index.err(), Some(Fault::NoOrder));
     assert!(by_hash.features().iteration && !by_hash.is_ordered());
-    if let Some(unordered) = example("unordered_map") {
+    if let Some(unordered) = build::example("unordered_map") {
+        let unordered = load(&unordered).expect("without fault");
         assert!(!unordered.features().iteration && !unordered.is_ordered());
         let index = unordered.ordered_index::<Object>(&options);
         assert_eq!(index.err(), Some(Fault::NoOrder));
@@ -65,7 +66,7 @@ struct Pair {
 
 impl Pair {
     fn new(definitions: &[&str]) -> Pair {
-        let library = sorted(definitions).expect("it can be loaded");
+        let library = load(&build::sorted(definitions)).expect("it can be loaded");
         Pair {
             index: library.index(&IndexOptions::default()).expect("a table"),
             model: BTreeMap::new(),

@@ -168,8 +168,8 @@ impl<'p, W: Write + Seek> Saving<'p, W> {
     }
 }
 
-/// Returns the description of the table: the items of `ets:info/1` that mean something in
-/// another process, and the index that Fyris holds it in, which OTP passes over.
+/// Returns the description of the table: the items of `ets:info/1` that mean something in another process, and the
+/// index that Fyris holds it in, which OTP passes over. A library is none of this: to read a file loads no code.
 fn items(info: &Info) -> Vec<Term> {
     let items = info
         .items()
@@ -178,9 +178,8 @@ fn items(info: &Info) -> Vec<Term> {
             InfoValue::Term(value) => Some(pair(name, value)),
             _ => None,
         });
-    items
-        .chain([pair("index", Term::atom(info.index))])
-        .collect()
+    let index = (!info.library_index).then(|| pair("index", Term::atom(info.index)));
+    items.chain(index).collect()
 }
 
 #[cfg(test)]

@@ -45,8 +45,10 @@ pub struct Info {
     pub write_concurrency: WriteConcurrency,
     /// As ETS would report it.
     pub decentralized_counters: bool,
-    /// The structure that holds the table: `{index, Name}`.
+    /// The structure that holds the table: the name of `{index, Name}`, or the path of `{index, {library, Path}}`.
     pub index: &'static str,
+    /// Whether the structure is from a library.
+    pub library_index: bool,
 }
 
 /// The value of an info item, where a binding has its own words for processes and tables.
@@ -124,6 +126,14 @@ impl Info {
                 WriteConcurrency::Auto => word("auto"),
             },
             "decentralized_counters" => boolean(self.decentralized_counters),
+            "index" if self.library_index => {
+                let path = self
+                    .index
+                    .chars()
+                    .map(|c| Term::Int(i64::from(u32::from(c))));
+                let pair = vec![Term::atom("library"), Term::List(path.collect())];
+                InfoValue::Term(Term::Tuple(pair))
+            }
             "index" => word(self.index),
             _ => return None,
         })
@@ -155,6 +165,7 @@ impl Table {
             write_concurrency: s.write_concurrency,
             decentralized_counters: s.decentralized_counters,
             index: s.index.name(),
+            library_index: s.index.is_from_library(),
         })
     }
 

@@ -136,8 +136,7 @@ impl Table {
         if self.shared.fixes.is_fixed() {
             self.shared.fixes.note_all();
         }
-        let old = self.shared.empty(pin).ok_or_else(|| self.shared.gone())?;
-        Ok(old.len())
+        Ok(self.shared.empty(pin)?.len())
     }
 
     /// Remembers the key of a record that is about to be deleted, if the table is fixed.
