@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs the C API: header, libraries, pkg-config file.
+# Installs the C API: headers, libraries, pkg-config file.
 #
 #   crates/capi/install.sh PREFIX [FOLDER]
 #
@@ -24,7 +24,7 @@ version=$(sed -n '/^\[workspace.package\]/,/^version/s/^version = "\(.*\)"/\1/p'
 to=${DESTDIR:-}$prefix
 
 install -d "$to/include" "$to/lib/pkgconfig" "$to/lib/.debug"
-install -m 644 "$here/include/fyris.h" "$to/include/fyris.h"
+install -m 644 "$here/include/fyris.h" "$here/include/fyris_index.h" "$to/include"
 so=$to/lib/libfyris.so.$version debug=$to/lib/.debug/libfyris.so.$version.debug
 rm -f "$so" "$debug" "$to/lib/libfyris.a"
 objcopy --only-keep-debug "$built/libfyris_capi.so" "$debug"

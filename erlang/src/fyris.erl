@@ -71,8 +71,8 @@
 -type table() :: atom() | tid().
 %% The name of a named table, or a tid.
 -type option() :: table_type() | table_access() | named_table | {keypos, pos_integer()} | heir_option() |
-                  {owner, none} | {index, atom()} | {write_concurrency, boolean() | auto} |
-                  {read_concurrency, boolean()} | {decentralized_counters, boolean()} | compressed.
+                  {owner, none} | {index, atom() | {library, string() | binary()}} |
+                  {write_concurrency, boolean() | auto} | {read_concurrency, boolean()} | {decentralized_counters, boolean()} | compressed.
 %% An option of `new/2' and `open/2'.
 -type heir_option() :: {heir, pid(), Data :: term()} | {heir, pid() | none}.
 %% The process that gets a table when its owner ends.
@@ -140,13 +140,18 @@ all() ->
 %% never wait, writers only for writers of the same key, growth moves nothing), `michael_hash' (the same in 1024
 %% buckets, for small tables such as those of names) and `linear_hash' (linear hashing with an array of bucket locks, as
 %% in `ets'). Not in `ets'.</dd>
+%% <dt>`{index, {library, Path}}'</dt><dd>The index of a shared library of C or C++, which exports what `fyris_index.h'
+%% declares; Path is a string or a binary. Loading it runs its code in the emulator, as a NIF's: the file is to be trusted
+%% as one. It stays loaded. A library that answers wrongly fails its table: every later operation on the table but
+%% {@link delete/1} fails with `badarg', and the error's text names the library and what it did. Not in `ets'.</dd>
 %% <dt>`{write_concurrency, true | false | auto}', `{read_concurrency, boolean()}', `{decentralized_counters,
 %% boolean()}', `compressed'</dt><dd>Shown by {@link info/1} as `ets' shows them. `hash' and `ordered' need
 %% none of them: readers never wait, and writers wait for writers of the same few objects only.</dd>
 %% </dl>
 %%
 %% Fails with `badarg' if the name is no atom; if the options are no proper list, or one of them is unknown or
-%% malformed; if there is a named table of this name; if the index does not exist or cannot carry the type.
+%% malformed; if there is a named table of this name; if the index does not exist or cannot carry the type; if a library cannot be
+%% loaded, or is no index.
 %% ```
 %% > T = fyris:new(numbers, [ordered_set, public, {keypos, 2}]).
 %% > fyris:insert(T, {one, 1}).
@@ -239,7 +244,7 @@ info(Table) ->
 %% <dt>`id', `name', `named_table'</dt><dd>The tid; the name; whether the table is found by it.</dd>
 %% <dt>`type', `keypos', `protection', `compressed', `read_concurrency', `write_concurrency',
 %% `decentralized_counters'</dt><dd>As in {@link new/2}.</dd>
-%% <dt>`index'</dt><dd>The name of the structure that holds the objects. Not in `ets'.</dd>
+%% <dt>`index'</dt><dd>The name of the structure that holds the objects, or `{library, Path}'. Not in `ets'.</dd>
 %% <dt>`owner', `heir', `node'</dt><dd>Processes, or `none'; the node.</dd>
 %% <dt>`size', `memory'</dt><dd>How many objects; how many words. With writers at work, `size' counts every write that
 %% has returned.</dd>

@@ -47,6 +47,11 @@ fn strict(source: &Path, program: &Path) -> Command {
 
 /// Compiles a program with the static library, runs it in a folder of its own, and returns what it said.
 fn said_by(source: &str) -> String {
+    said_by_with(source, &[])
+}
+
+/// Works as [`said_by`], with arguments for the program.
+fn said_by_with(source: &str, arguments: &[&Path]) -> String {
     let folder = tempfile::tempdir().expect("a folder");
     let program = folder.path().join("program");
     run(strict(&here().join(source), &program)
@@ -54,8 +59,18 @@ fn said_by(source: &str) -> String {
         .arg(here().join("include"))
         .arg(built().join("libfyris_capi.a"))
         .args(SYSTEM));
-    let output = run(Command::new(&program).current_dir(folder.path()));
+    let output = run(Command::new(&program)
+        .args(arguments)
+        .current_dir(folder.path()));
     String::from_utf8(output.stdout).expect("text")
+}
+
+fn has_cplusplus() -> bool {
+    let found = Command::new("c++").arg("--version").output().is_ok();
+    if !found {
+        eprintln!("skipped: no c++ here");
+    }
+    found
 }
 
 #[test]
@@ -131,15 +146,43 @@ fn a_thread_may_use_tables_until_it_is_gone() {
 fn the_header_is_c_plus_plus_too() {
     let folder = tempfile::tempdir().expect("a folder");
     let source = folder.path().join("header.cc");
-    std::fs::write(&source, "#include <fyris.h>\n").expect("to write");
-    let Ok(_) = Command::new("c++").arg("--version").output() else {
-        eprintln!("skipped: no c++ here");
+    let headers = "#include <fyris.h>\n#include <fyris_index.h>\n";
+    std::fs::write(&source, headers).expect("to write");
+    if !has_cplusplus() {
         return;
-    };
-    run(Command::new("c++")
-        .args(["-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-I"])
-        .arg(here().join("include"))
-        .arg(&source));
+    }
+    for standard in ["-std=c++11", "-std=c++17"] {
+        run(Command::new("c++")
+            .args([standard, "-Wall", "-Wextra", "-Werror", "-fsyntax-only"])
+            .arg("-I")
+            .arg(here().join("include"))
+            .arg(&source));
+    }
+}
+
+/// The command that the header, the examples and the README give, with all warnings.
+#[test]
+fn the_examples_of_indexes_hold_tables() {
+    if !has_cplusplus() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let libraries = ["map", "unordered_map"].map(|name| {
+        let library = folder.path().join(format!("{name}.so"));
+        run(Command::new("c++")
+            .args(["-std=c++17", "-O2", "-shared", "-fPIC"])
+            .args(["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-I"])
+            .arg(here().join("include"))
+            .arg("-o")
+            .arg(&library)
+            .arg(here().join(format!("examples/index/{name}.cc"))));
+        library
+    });
+    let [map, unordered_map] = &libraries;
+    assert_eq!(
+        said_by_with("tests/c/library.c", &[map, unordered_map]),
+        "library: all good\n"
+    );
 }
 
 /// It is beside the libraries, not in them.
@@ -186,6 +229,7 @@ fn an_installed_library_is_found_by_pkg_config() {
     };
     assert_eq!(pkg_config(&["--modversion"]), [env!("CARGO_PKG_VERSION")]);
     check_debug_information(&prefix.join("lib"));
+    assert!(prefix.join("include/fyris_index.h").exists());
     let program = folder.path().join("program");
     run(strict(&here().join("examples/tables.c"), &program)
         .args(pkg_config(&["--cflags", "--libs"]))
