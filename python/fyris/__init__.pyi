@@ -104,7 +104,7 @@ class Table:
         *,
         name: str | None = None,
         keypos: int = 1,
-        index: str | None = None,
+        index: str | tuple[Literal["library"], str] | None = None,
     ) -> Self: ...
     @staticmethod
     def named(name: str) -> Table: ...

@@ -29,8 +29,9 @@ static OWNER: LazyLock<Owner> = LazyLock::new(|| Store::new().owner());
 /// As a dictionary it maps keys to values: t[key] = value keeps the object (key, value). Beside that it is a table of
 /// Erlang's ets, whose objects are tuples of any length with the key in place keypos, counted from 1.
 ///
-/// type is 'set', 'ordered_set', 'bag' or 'duplicate_bag'; index names the structure that holds the table. A table
-/// without a name goes away with its last reference, one with a name when drop() is called.
+/// type is 'set', 'ordered_set', 'bag' or 'duplicate_bag'; index names the structure that holds the table, or is
+/// ('library', path) for one of a shared library of C or C++, whose code this runs (see fyris_index.h). A table without a
+/// name goes away with its last reference, one with a name when drop() is called.
 ///
 /// Every operation on one key is atomic, and so are insert_many, update and clear as wholes. Reads take no lock.
 #[pyclass(frozen, mapping, weakref, module = "fyris")]
@@ -38,6 +39,13 @@ pub(crate) struct Table {
     pub(crate) table: fyris::Table,
     /// The table ends with this object.
     owned: bool,
+}
+
+/// What holds a table.
+#[derive(FromPyObject)]
+enum Index {
+    Named(String),
+    Library(String, String),
 }
 
 impl Drop for Table {
@@ -89,12 +97,17 @@ impl Table {
         r#type: &str,
         name: Option<&str>,
         keypos: usize,
-        index: Option<&str>,
+        index: Option<Index>,
     ) -> PyResult<Table> {
         let mut options = Options::new(type_of(r#type)?).public().keypos(keypos);
-        if let Some(index) = index {
-            options = options.index(index);
-        }
+        options = match index {
+            Some(Index::Named(name)) => options.index(&name),
+            Some(Index::Library(kind, path)) if kind == "library" => options.library_index(&path),
+            Some(Index::Library(kind, _)) => {
+                return Err(BadValue::new_err(format!("no index ({kind:?}, path)")));
+            }
+            None => options,
+        };
         if name.is_some() {
             options = options.named();
         }

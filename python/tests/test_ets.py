@@ -1,7 +1,10 @@
 """Tables as ETS has them; their names, ends and files; threads."""
 
 import gc
+import pathlib
 import pickle
+import shutil
+import subprocess
 import threading
 import weakref
 
@@ -134,6 +137,22 @@ def test_names():
     for bad in ({"type": "tree"}, {"keypos": 0}, {"index": "nowhere"}):
         with pytest.raises(fyris.BadValue):
             fyris.Table(**bad)
+
+
+def test_library(tmp_path):
+    # std::map as it is shipped with the C API, in C++.
+    source = pathlib.Path(__file__).parents[2] / "crates/capi/examples/index/map.cc"
+    if shutil.which("c++") is None or not source.exists():
+        pytest.skip("no c++ here, or no sources")
+    library, include = tmp_path / "map.so", source.parents[2] / "include"
+    subprocess.run(["c++", "-std=c++17", "-shared", "-fPIC", f"-I{include}", "-o", library, source], check=True)
+    table = fyris.Table("ordered_set", index=("library", str(library)))
+    for key in (3, 1, 2):
+        table.insert((key, -key))
+    assert list(table) == [1, 2, 3] and table[2] == -2
+    for index, text in ((("library", "/no/such.so"), "/no/such.so"), (("nowhere", "x"), "nowhere")):
+        with pytest.raises(fyris.BadValue, match=text):
+            fyris.Table(index=index)
 
 
 def test_ends():
