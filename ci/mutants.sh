@@ -55,6 +55,13 @@ ca_scan_meets_twice     |                    | -p fyris-index --lib ca::tests
 ca_scan_skips_base      | --cfg shuttle --cfg fyris_small | -p fyris-index --test ca_shuttle
 ordered_skip_dead_check | --cfg shuttle --cfg fyris_small | -p fyris-index --test ca_shuttle
 range_keeps_run         |                    | -p fyris-index --test tree_range
+library_loss_unseen     |                    | -p fyris-index --test library faults
+library_key_unchecked   |                    | -p fyris-index --test library faults
+library_word_reused     |                    | -p fyris-index --test library faults
+library_order_unchecked |                    | -p fyris-index --test library faults
+library_length_unchecked |                   | -p fyris-index --test library faults
+library_doubts_nothing  |                    | -p fyris-index --test library concurrent_writers::reclamation
+store_fault_untold      |                    | -p fyris --test library by_name
 store_commit_early      |                    | -p fyris --test concurrent a_list_is_inserted
 store_ignore_pending    |                    | -p fyris --lib ops::list
 store_commit_unhelped   | --cfg loom         | -p fyris --lib ops::model --release

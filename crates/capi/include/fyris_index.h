@@ -5,35 +5,36 @@
  *
  *     {index, {library, "/path/to/library.so"}}
  *
- * from Rust, Erlang, C and Python. As the paper on the scalability of ETS plugged the set of C++'s standard library into
- * ETS (Klaftenegger, Sagonas and Winblad, 2013, section 6.2.2), so can any structure be tried as a table, without a line
- * of it in Fyris. Two examples come with Fyris: std::unordered_map and std::map (examples/index/ of the C API).
+ * from Rust, Erlang, C and Python. As the paper on the scalability of ETS plugged the set of C++'s standard library
+ * into ETS (Klaftenegger, Sagonas and Winblad, 2013, section 6.2.2), so can any structure be tried as a table, without
+ * a line of it in Fyris. Two examples come with Fyris: std::unordered_map and std::map (examples/index/ of the C API).
  *
  *     c++ -std=c++17 -O2 -shared -fPIC -I PREFIX/include -o map.so map.cc
  *
  * WHAT A LIBRARY KEEPS
  *
- * One 64-bit word a key. A word means something to Fyris alone: it is never 0, is handed to `insert`, and comes back from
- * `get`, `remove`, `above` and `below`. What a key's word is does not change between `insert` and `remove`: that the
- * objects of the key change is no business of the library. Objects, their memory, transactions, rights, several objects
- * under a key: all of that is on Fyris' side.
+ * One 64-bit word a key. A word means something to Fyris alone: it is never 0, is handed to `insert`, and comes back
+ * from `get`, `remove`, `above` and `below`. What a key's word is does not change between `insert` and `remove`: that
+ * the objects of the key change is no business of the library. Objects, their memory, transactions, rights, several
+ * objects under a key: all of that is on Fyris' side.
  *
  * WHAT IS CHECKED
  *
  * Fyris follows no word before it has seen that the word is one of those that are in the index, with the key that was
  * asked for, and it keeps a record of its own of the keys that are in. So a library that answers wrongly makes no wrong
  * answer of a table: at the first such answer the index has *failed*. The operation that found it out is carried out by
- * Fyris' record; the library is not called any more for this table, what it has allocated stays allocated; and every later
- * operation on the table, but for its deletion, is refused with an error that names the library and what it did
+ * Fyris' record; the library is not called any more for this table, what it has allocated stays allocated; and every
+ * later operation on the table, but for its deletion, is refused with an error that names the library and what it did
  * (Error::LibraryIndex in Rust). Found out are
  *
  *   - where a table is made: no such file, no shared library, no symbol fyris_index_v1, another version, a table of
  *     functions that is too short, an unknown capability, a missing function, no order for an ordered_set, a `create`
  *     that returns NULL;
- *   - later: a word that Fyris has not handed out or that has been removed, a word of another key, a key that was inserted
- *     and is not found, an insertion that is refused, a removal that returns something else than the key's word, more words
- *     than were asked for, and keys that are not in order, so that no iteration goes on for ever; of a library without
- *     concurrent writers also a count that is not the number of keys, and an iteration over all keys that leaves some out.
+ *   - later: a word that Fyris has not handed out or that has been removed, a word of another key, a key that was
+ *     inserted and is not found, an insertion that is refused, a removal that returns something else than the key's
+ *     word, more words than were asked for, and keys that are not in order, so that no iteration goes on for ever; of a
+ *     library without concurrent writers also a count that is not the number of keys, and an iteration over all keys
+ *     that leaves some out.
  *
  * What cannot be found out is what any code of the process can do: write to memory that is not its own, block, exit. A
  * library is trusted as the program is that loads it: only a path that the program trusts may be put into options.
@@ -42,8 +43,8 @@
  *
  * Without a capability Fyris makes one call a table at a time. FYRIS_INDEX_CONCURRENT_READERS lets the calls that only
  * read (`get`, `above`, `below`, `length`, `memory`) be made by several threads at once, while none inserts or removes.
- * With FYRIS_INDEX_CONCURRENT_WRITERS all calls of a table may be made at once, but for `insert` and `remove` of the same
- * key; such a library locks for itself.
+ * With FYRIS_INDEX_CONCURRENT_WRITERS all calls of a table may be made at once, but for `insert` and `remove` of the
+ * same key; such a library locks for itself.
  *
  * Tables are independent: calls for two of them are made at once whatever the capabilities. A call may come from any
  * thread, also `destroy`. Fyris holds a lock of the table while it calls, so a function must return soon, must not call
@@ -84,8 +85,8 @@ extern "C" {
  * refused by name, as the paper says of std::unordered_set. */
 #define FYRIS_INDEX_ITERATION 1
 
-/* `above` and `below` are there, and go through the keys in the order of their bytes: as memcmp orders them, a key before
- * those that it is the beginning of. It includes iteration. An ordered_set needs it. */
+/* `above` and `below` are there, and go through the keys in the order of their bytes: as memcmp orders them, a key
+ * before those that it is the beginning of. It includes iteration. An ordered_set needs it. */
 #define FYRIS_INDEX_ORDER 2
 
 /* Calls that only read may be made at once. */
@@ -94,8 +95,8 @@ extern "C" {
 /* All calls may be made at once, but for `insert` and `remove` of the same key. It includes concurrent readers. */
 #define FYRIS_INDEX_CONCURRENT_WRITERS 8
 
-/* A key. Two keys are the same if their bytes are; then their hashes are equal too. The structure itself is valid during
- * the call only. */
+/* A key. Two keys are the same if their bytes are; then their hashes are equal too. The structure itself is valid
+ * during the call only. */
 typedef struct fyris_index_key {
   /* The bytes, which stand for an Erlang term. They may have any value and any alignment. */
   const uint8_t *bytes;
@@ -114,7 +115,8 @@ typedef struct fyris_index_ops {
   /* The capabilities. */
   uint64_t capabilities;
 
-  /* Makes an empty table with room for about `capacity` keys, which is a hint and may be 0. Returns NULL if it cannot. */
+  /* Makes an empty table. `capacity` is a hint: about as many keys are to come; it may be 0. Returns NULL if it
+   * cannot. */
   void *(*create)(size_t capacity) FYRIS_INDEX_NOEXCEPT;
 
   /* Frees a table, whatever is in it. It is the last call for this table, and no other is under way. */
@@ -123,11 +125,11 @@ typedef struct fyris_index_ops {
   /* Returns the word of a key; 0 if it is not there. */
   uint64_t (*get)(void *table, const fyris_index_key *key) FYRIS_INDEX_NOEXCEPT;
 
-  /* Puts a key in, which is not there, with its word. Returns 0, or another number of its own if it cannot: then the key
-   * is not in the table, and the index has failed.
+  /* Puts a key in, which is not there, with its word. Returns 0, or another number of its own if it cannot: then the
+   * key is not in the table, and the index has failed.
    *
-   * key->bytes stay where they are and as they are until the key has been removed, or the table destroyed, and every call
-   * that had begun before has returned: a library may keep the pointer instead of a copy. */
+   * key->bytes stay where they are and as they are until the key has been removed, or the table destroyed, and every
+   * call that had begun before has returned: a library may keep the pointer instead of a copy. */
   int (*insert)(void *table, const fyris_index_key *key, uint64_t word) FYRIS_INDEX_NOEXCEPT;
 
   /* Takes a key out and returns its word; 0 if it is not there. */
@@ -136,13 +138,13 @@ typedef struct fyris_index_ops {
   /* Returns the number of keys. O(1). */
   size_t (*length)(void *table) FYRIS_INDEX_NOEXCEPT;
 
-  /* Returns about how many bytes the table has allocated. O(1). May be NULL: then the library's memory is not counted in
-   * what Fyris says of the table. */
+  /* Returns about how many bytes the table has allocated. O(1). May be NULL: then the library's memory is not counted
+   * in what Fyris says of the table. */
   size_t (*memory)(void *table) FYRIS_INDEX_NOEXCEPT;
 
   /* Writes the words of the first keys above `from`, or at and above it if `inclusive` is not 0, in ascending order; of
-   * all keys if `from` is NULL. Returns how many: `most` if there are as many, which is at least 1, and fewer only at the
-   * end. `from` need not be there. NULL without iteration.
+   * all keys if `from` is NULL. Returns how many: `most` if there are as many, which is at least 1, and fewer only at
+   * the end. `from` need not be there. NULL without iteration.
    *
    * A key that is there throughout a call, and belongs between two that are written, is written. */
   size_t (*above)(void *table, const fyris_index_key *from, int inclusive, uint64_t *words,

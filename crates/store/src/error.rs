@@ -140,8 +140,8 @@ pub enum Error {
         /// The operation asked for.
         operation: &'static str,
     },
-    /// A library that cannot serve as the index of the table ([`Options::library_index`]), or that has answered wrongly:
-    /// then every later operation on the table fails by this, but for its deletion.
+    /// A library that cannot serve as the index of the table ([`Options::library_index`]), or that has answered
+    /// wrongly: then every later operation on the table fails by this, but for its deletion.
     ///
     /// [`Options::library_index`]: crate::Options::library_index
     #[error("the index of library {path} has failed: {what}")]

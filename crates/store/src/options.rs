@@ -165,15 +165,15 @@ impl Options {
         }
     }
 
-    /// `{index, {library, Path}}`: sets the index of a shared library of C or C++ as the structure that holds the table,
-    /// if it exports what `fyris_index.h` declares ([`library`](crate::index::library)). A relative path is one from the
-    /// folder that the process is in; the system's folders of libraries are not searched.
+    /// `{index, {library, Path}}`: sets the index of a shared library of C or C++ as the structure that holds the
+    /// table, if it exports what `fyris_index.h` declares ([`library`](crate::index::library)). A relative path is one
+    /// from the folder that the process is in; the system's folders of libraries are not searched.
     ///
-    /// The library is loaded when the table is made, once for each file, and stays loaded until the process ends. **This
-    /// runs its code**, in this process and with all of its rights, as every operation on the table does: the path, and
-    /// the file, are to be trusted as the program itself is, also where they come from options that are read as a term
-    /// ([`Options::parse`]). Answers of the library are checked, and one that is wrong fails the table by name
-    /// ([`Error::LibraryIndex`]); that it keeps to its own memory cannot be checked.
+    /// The library is loaded when the table is made, once for each file, and stays loaded until the process ends.
+    /// **This runs its code**, in this process and with all of its rights, as every operation on the table does: the
+    /// path, and the file, are to be trusted as the program itself is, also where they come from options that are read
+    /// as a term ([`Options::parse`]). Answers of the library are checked, and one that is wrong fails the table by
+    /// name ([`Error::LibraryIndex`]); that it keeps to its own memory cannot be checked.
     ///
     /// ```no_run
     /// use fyris::{Options, Store, term};

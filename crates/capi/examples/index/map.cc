@@ -5,7 +5,8 @@
 //     1> T = fyris:new(t, [ordered_set, {index, {library, "/path/to/map.so"}}]).
 //
 // A red-black tree, as the libraries of C++ have it. The order of keys is that of their bytes, so it serves sets and
-// ordered sets, with every operation. Its const members may be called at once, beside each other and not beside a writer.
+// ordered sets, with every operation. Its const members may be called at once, beside each other and not beside a
+// writer.
 
 #include <fyris_index.h>
 
@@ -29,7 +30,8 @@ struct Before {
   }
 };
 
-// A key is kept as Fyris hands it over: its bytes stay where they are until it has been removed, so they are not copied.
+// A key is kept as Fyris hands it over: its bytes stay where they are until it has been removed, so they are not
+// copied.
 using Map = std::map<fyris_index_key, std::uint64_t, Before>;
 
 Map &of(void *table) noexcept { return *static_cast<Map *>(table); }

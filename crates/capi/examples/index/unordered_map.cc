@@ -6,8 +6,8 @@
 //
 // The paper on the scalability of ETS plugged std::unordered_set in (Klaftenegger, Sagonas and Winblad, 2013, section
 // 6.2.2). What it says of it holds here too: the container cannot be iterated while it changes, so operations on tables
-// that visit keys are refused by name, and writers have the whole table to themselves. Its const members may be called at
-// once, which is the one capability declared.
+// that visit keys are refused by name, and writers have the whole table to themselves. Its const members may be called
+// at once, which is the one capability declared.
 
 #include <fyris_index.h>
 
@@ -19,7 +19,8 @@
 
 namespace {
 
-// A key is kept as Fyris hands it over: its bytes stay where they are until it has been removed, so they are not copied.
+// A key is kept as Fyris hands it over: its bytes stay where they are until it has been removed, so they are not
+// copied.
 struct Same {
   bool operator()(const fyris_index_key &a, const fyris_index_key &b) const noexcept {
     return a.length == b.length && std::equal(a.bytes, a.bytes + a.length, b.bytes);

@@ -29,8 +29,8 @@ pub(super) struct Stored<E> {
     entries: PhantomData<fn() -> E>,
 }
 
-/// A handle of what is stored under a key: from when it is put in until it is removed, and then while a thread is pinned
-/// that may have it (RECLAIM).
+/// A handle of what is stored under a key: from when it is put in until it is removed, and then while a thread is
+/// pinned that may have it (RECLAIM).
 pub(super) struct Held<E>(NonNull<Stored<E>>);
 
 impl<E> Clone for Held<E> {

@@ -94,12 +94,17 @@ impl<E: PlugEntry> LibraryIndex<E> {
     /// Returns what is held under a key.
     fn find(&self, key: &Key<'_>, pin: &impl Guard) -> Option<Held<E>> {
         let turn = self.locks.shared();
-        if !self.verdict.is_failed()
-            && let Ok(held) = self.ask(key, pin)
-        {
-            return held;
+        if !self.verdict.is_failed() {
+            match self.ask(key, pin) {
+                Ok(held) => return held,
+                Err(fault) if cfg!(fyris_mutant = "library_doubts_nothing") => {
+                    self.verdict.fail(fault)
+                }
+                Err(_) => {}
+            }
         }
         drop(turn);
+        // Beside writers the library may be without fault: so beside none of the key's.
         let _turn = self.locks.of(key.hash);
         self.held(key, pin)
     }

@@ -13,8 +13,8 @@ use super::{Fault, LibraryIndex, Verdict};
 use crate::IndexOptions;
 use crate::plug::{Features, PlugEntry};
 
-/// The libraries that are loaded, by their files and the paths that these were asked for by. They stay: what a library's
-/// code has left behind (threads, destructors of a thread's variables) may run at any time.
+/// The libraries that are loaded, by their files and the paths that these were asked for by. They stay: what a
+/// library's code has left behind (threads, destructors of a thread's variables) may run at any time.
 static LOADED: Mutex<Option<HashMap<(PathBuf, String), Library>>> = Mutex::new(None);
 
 /// A shared library with an index, loaded. See the [module](super).
@@ -36,8 +36,8 @@ impl fmt::Debug for Library {
 }
 
 impl Library {
-    /// Loads a library and looks whether it serves as an index; once for each file, which stays loaded until the process
-    /// ends.
+    /// Loads a library and looks whether it serves as an index; once for each file, which stays loaded until the
+    /// process ends.
     ///
     /// # Errors
     ///

@@ -23,32 +23,34 @@
 //! # Invariant CALLS
 //!
 //! Functions of a library are called as the header says: with the table that `create` returned, until it is destroyed;
-//! under the locks that the capabilities ask for; `insert` for keys that are not in and `remove` for those that are, whose
-//! bytes stay as long as the header says. Nothing that a function returns is followed: tables are handed back, words are
-//! looked up (WORDS), numbers are compared. What is left to trust the library with is that it is code which runs in this
-//! process, and [`Library::load`] asks that of its caller.
+//! under the locks that the capabilities ask for; `insert` for keys that are not in and `remove` for those that are,
+//! whose bytes stay as long as the header says. Nothing that a function returns is followed: tables are handed back,
+//! words are looked up (WORDS), numbers are compared. What is left to trust the library with is that it is code which
+//! runs in this process, and [`Library::load`] asks that of its caller.
 //!
 //! # Invariant RECORD
 //!
 //! The record has a key if and only if it is in the index, whatever the library says, and changes with the key's lock.
-//! An answer of the library counts if it agrees: a word must be the key's own, which is seen without the record, and a key
-//! that is not found must not be in the record. A reader beside writers, who may see the library before a change and the
-//! record after it, asks again with the key's lock, where both agree or the library is at fault.
+//! An answer of the library counts if it agrees: a word must be the key's own, which is seen without the record, and a
+//! key that is not found must not be in the record. A reader beside writers, who may see the library before a change
+//! and the record after it, asks again with the key's lock, where both agree or the library is at fault.
 //!
-//! So the promises of [`Index`](crate::Index) do not depend on the library. An index that has found a fault is *failed*:
-//! its [`Verdict`] names the fault, the library is not called any more, not even to free what it has, and operations go on
-//! by the record alone. Tables refuse all that comes later.
+//! So the promises of [`Index`](crate::Index) do not depend on the library. An index that has found a fault is
+//! *failed*: its [`Verdict`] names the fault, the library is not called any more, not even to free what it has, and
+//! operations go on by the record alone. Tables refuse all that comes later.
 //!
 //! # Progress
 //!
-//! One lock of an index ([`TableLock`](crate::TableLock)), or what the library does for itself if it declares concurrent
-//! writers; then writers lock one of 64 locks by the key's hash, and readers none. All operations are linearizable.
+//! One lock of an index ([`TableLock`](crate::TableLock)), or what the library does for itself if it declares
+//! concurrent writers; then writers lock one of 64 locks by the key's hash, and readers none. All operations are
+//! linearizable.
 //!
 //! # Complexity
 //!
-//! That of the library; beside it a lookup that finds nothing, a new key and a removal take one lookup in the record. Scans
-//! of a library without iteration, which tables do not use, and those of an index that has failed, go through the whole
-//! record at each step: O(n). Memory: 56 bytes a key, its bytes, and some 24 for its places in the record and among the words.
+//! That of the library; beside it a lookup that finds nothing, a new key and a removal take one lookup in the record.
+//! Scans of a library without iteration, which tables do not use, and those of an index that has failed, go through the
+//! whole record at each step: O(n). Memory: 56 bytes a key, its bytes, and some 24 for its places in the record and
+//! among the words.
 
 mod abi;
 mod fault;

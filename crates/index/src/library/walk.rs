@@ -147,7 +147,8 @@ impl<E: PlugEntry> LibraryIndex<E> {
         }
     }
 
-    /// Fails unless what the library has come to is behind what it came to before, or within the bound that it began at.
+    /// Fails unless what the library has come to is behind what it came to before, or within the bound that it began
+    /// at.
     fn check_order(
         &self,
         direction: Direction,

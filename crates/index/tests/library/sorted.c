@@ -2,13 +2,14 @@
  * A sorted array as an index, and what can be wrong with one: each test builds it with -D of what it is to be or to do.
  *
  *   BY_HASH      in the order of hashes, with iteration alone
- *   CONCURRENT   with a mutex of its own: concurrent writers
+ *   CONCURRENT   with a mutex of its own, and a pause behind it, for others to come between: concurrent writers
  *   ALONE        one call at a time, readers too
  *   FAULT_...    wrong; see where it stands
  */
 #include <fyris_index.h>
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,6 +37,7 @@ static void enter(array *array) {
 static void leave(array *array) {
 #ifdef CONCURRENT
   pthread_mutex_unlock(&array->lock);
+  sched_yield();
 #else
   (void)array;
 #endif
