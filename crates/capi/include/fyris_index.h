@@ -58,6 +58,7 @@
  * LIFE
  *
  * A library is loaded when the first table on it is made, once for each file, and stays loaded until the process ends.
+ * What runs when it is loaded must not call Fyris either.
  */
 #ifndef FYRIS_INDEX_H
 #define FYRIS_INDEX_H
