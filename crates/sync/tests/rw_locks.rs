@@ -6,7 +6,9 @@ use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use fyris_sync::lock::rw::{Groups, InWord, Indicated, Pointers, RawFair, ReadIndicator, Readers};
+use fyris_sync::lock::rw::{
+    Chosen, Groups, InWord, Indicated, Pointers, RawFair, ReadIndicator, Readers,
+};
 use lock_api::{RwLock, RwLockUpgradableReadGuard, RwLockWriteGuard};
 
 type Lock<R, T> = RwLock<RawFair<R>, T>;
@@ -389,6 +391,8 @@ tests! {
     in_word, InWord, InWord;
     in_groups, Indicated<Groups>, Indicated::new(Groups::new(4));
     by_pointers, Indicated<Pointers>, Indicated::new(Pointers::new());
+    chosen_in_word, Chosen, Chosen::word();
+    chosen_in_groups, Chosen, Chosen::groups(4);
     in_one_group, Indicated<Groups>, Indicated::new(Groups::new(1));
 }
 

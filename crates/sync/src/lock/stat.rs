@@ -125,8 +125,9 @@ impl StatLock {
         self.wait()
     }
 
+    /// Takes the lock after a try that failed, waiting if need be; `None` if the node is dead. Counts as a wait.
     #[cold]
-    fn wait(&self) -> Option<StatGuard<'_>> {
+    pub fn wait(&self) -> Option<StatGuard<'_>> {
         let mut backoff = Backoff::new();
         loop {
             // Relaxed: as in `lock`; the node that took a dead node's place is found by loads of their own.

@@ -19,6 +19,13 @@ unsafe impl<R: Readers> lock_api::RawRwLock for RawFair<R> {
         reason = "lock_api asks for it"
     )]
     const INIT: Self = Self::with_readers(R::INIT);
+    /// The atomics of a model are made while it runs: its locks are made by `lock_api::RwLock::from_raw`.
+    #[cfg(any(loom, shuttle))]
+    #[allow(
+        clippy::declare_interior_mutable_const,
+        reason = "lock_api asks for it"
+    )]
+    const INIT: Self = panic!("a lock of a model is made by `from_raw`");
 
     /// A reader departs from the place of the thread that arrived.
     type GuardMarker = lock_api::GuardNoSend;

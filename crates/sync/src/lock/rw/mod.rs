@@ -13,6 +13,7 @@
 //! | [`FairRwLock`] | in the flag word | bucket locks, and whatever is written to often: 48 bytes |
 //! | [`GroupRwLock`] | in counters of groups of threads | what is mostly read: readers do not write a common line |
 //! | [`PointerRwLock`] | in a word of each thread, for all locks | the same, with no memory for each lock |
+//! | `RawFair<`[`Chosen`]`>` | in the flag word or in groups | tables, whose options choose one of the first two |
 //!
 //! All are [`RawFair`] over another kind of [`Readers`], and one state machine.
 //!
@@ -93,8 +94,8 @@
 //! Locking and unlocking are a constant number of steps while no thread waits, and wait-free for a reader of
 //! [`FairRwLock`] then; a writer of [`GroupRwLock`] looks at each group. A waiting thread waits for those before it.
 
-#[cfg(not(any(loom, shuttle)))]
 mod api;
+mod chosen;
 mod groups;
 mod latch;
 #[cfg(all(test, any(loom, shuttle)))]
@@ -112,6 +113,7 @@ mod upgrade;
 mod watched;
 mod word;
 
+pub use chosen::Chosen;
 pub use groups::Groups;
 pub use pointers::Pointers;
 pub use raw::{RawFair, Waiting};

@@ -49,6 +49,11 @@ impl<R> RawFair<R> {
         }
     }
 
+    /// Returns where its readers are noted.
+    pub const fn readers(&self) -> &R {
+        &self.readers
+    }
+
     /// Returns how many threads wait at a moment: those in the queue, and a writer that sleeps until the readers are
     /// gone. Linear in their number; threads that still spin are not counted.
     pub fn waiting(&self) -> Waiting {
@@ -269,7 +274,7 @@ impl<R: Readers> RawFair<R> {
     #[inline]
     pub unsafe fn unlock_exclusive(&self) {
         // Relaxed: no other thread changes these bits under this one's claim.
-        let stale = self.word.load(Ordering::Relaxed) & R::STALE;
+        let stale = self.word.load(Ordering::Relaxed) & self.readers.stale();
         self.release(WRITER | stale);
     }
 
@@ -358,7 +363,7 @@ impl<R: Readers> RawFair<R> {
     /// Notes in the flag word what [`RawFair::grant`] has decided.
     fn hand_over(&self, queue: &mut Queue, readers: u64, taken: u64, granted: &mut Granted) {
         let change = |word| {
-            let word = R::noted(word, readers) | taken;
+            let word = self.readers.noted(word, readers) | taken;
             let word = if queue.is_empty() {
                 word & !QUEUED
             } else {

@@ -11,7 +11,7 @@ use crate::atomic::{AtomicU64, Ordering};
 
 use super::word::{NO_READ, READER, READERS};
 
-/// Places where readers are noted, which a lock is built on. Implemented by [`InWord`] and [`Indicated`].
+/// Places where readers are noted, which a lock is built on. Implemented by [`InWord`], [`Indicated`] and [`Chosen`](super::Chosen).
 ///
 /// # Safety
 ///
@@ -23,8 +23,8 @@ pub unsafe trait Readers: Send + Sync {
     #[cfg(not(any(loom, shuttle)))]
     const INIT: Self;
 
-    /// The bits of the flag word that tell of readers and that a writer takes away when it unlocks.
-    const STALE: u64;
+    /// Returns the bits of the flag word that tell of readers and that a writer takes away when it unlocks.
+    fn stale(&self) -> u64;
 
     /// Returns the calling thread's place: the same whenever it asks.
     fn place(&self) -> usize;
@@ -37,7 +37,7 @@ pub unsafe trait Readers: Send + Sync {
     fn admit(&self, place: usize);
 
     /// Returns the flag word `word` with `readers` more readers.
-    fn noted(word: u64, readers: u64) -> u64;
+    fn noted(&self, word: u64, readers: u64) -> u64;
 
     /// Takes a reader away from `place`. Returns the flag word then, or zero if other readers are left there.
     fn depart(&self, word: &AtomicU64, place: usize) -> u64;
@@ -56,7 +56,10 @@ unsafe impl Readers for InWord {
     #[cfg(not(any(loom, shuttle)))]
     const INIT: Self = Self;
 
-    const STALE: u64 = 0;
+    #[inline]
+    fn stale(&self) -> u64 {
+        0
+    }
 
     #[inline]
     fn place(&self) -> usize {
@@ -73,7 +76,7 @@ unsafe impl Readers for InWord {
     fn admit(&self, _place: usize) {}
 
     #[inline]
-    fn noted(word: u64, readers: u64) -> u64 {
+    fn noted(&self, word: u64, readers: u64) -> u64 {
         word + READER * readers
     }
 
@@ -133,6 +136,11 @@ impl<I> Indicated<I> {
     pub const fn new(indicator: I) -> Self {
         Self(indicator)
     }
+
+    /// Returns the indicator.
+    pub const fn indicator(&self) -> &I {
+        &self.0
+    }
 }
 
 /// Orders the two steps of invariant ORDER for loom.
@@ -148,7 +156,10 @@ unsafe impl<I: ReadIndicator> Readers for Indicated<I> {
     #[cfg(not(any(loom, shuttle)))]
     const INIT: Self = Self(I::INIT);
 
-    const STALE: u64 = READER;
+    #[inline]
+    fn stale(&self) -> u64 {
+        READER
+    }
 
     #[inline]
     fn place(&self) -> usize {
@@ -178,7 +189,7 @@ unsafe impl<I: ReadIndicator> Readers for Indicated<I> {
     }
 
     #[inline]
-    fn noted(word: u64, readers: u64) -> u64 {
+    fn noted(&self, word: u64, readers: u64) -> u64 {
         if readers > 0 { word | READER } else { word }
     }
 

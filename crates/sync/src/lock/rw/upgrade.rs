@@ -94,7 +94,7 @@ impl<R: Readers> RawFair<R> {
 
     fn become_reader(&self, held: u64) {
         self.readers.admit(self.readers.place());
-        let change = |word| Some(R::noted(word, 1) & !held);
+        let change = |word| Some(self.readers.noted(word, 1) & !held);
         // SeqCst: invariant ORDER: a later claim sees this reader. It releases what a writer wrote.
         let before = (self.word).fetch_update(Ordering::SeqCst, Ordering::Relaxed, change);
         if before.is_ok_and(|before| before & QUEUED != 0) {
