@@ -46,6 +46,7 @@ split_claimed_twice     | --cfg loom --cfg fyris_small    | -p fyris-index --tes
 split_begins_unlinked   | --cfg loom --cfg fyris_small    | -p fyris-index --test loom_lists a_head
 linear_split_stays      |                    | -p fyris-index --test linear_conformance adapting
 linear_scan_unsorted    |                    | -p fyris-index --test linear_conformance adapting
+linear_one_lock_shared  | --cfg loom --cfg fyris_small    | -p fyris-index --test loom_linear under_the_lock_of --release
 levels_share_buckets    |                    | -p fyris-index --lib levels::
 sequential_rotation_loses |                  | -p fyris-index --lib sequential
 btree_prefix_is_key     |                    | -p fyris-index --lib sequential

@@ -11,7 +11,7 @@ use crate::key::TreeKey;
 use crate::locked::Locked;
 use crate::plug::{DynIndex, DynOrderedIndex, IndexFactory, PlugEntry};
 use crate::sequential::SequentialTree;
-use crate::{Action, Batch, Entry, IndexOptions, Range};
+use crate::{Action, Batch, Build, Entry, IndexOptions, Range};
 
 /// A B-tree of entries under one lock.
 pub type LockedBTree<E> = Locked<BTree<E>>;
@@ -221,11 +221,14 @@ pub struct LockedBTrees;
 // SAFETY: a tree holds exactly the entries that were put in and not replaced or removed, under the lock, and disposes
 // of them when it is dropped.
 unsafe impl IndexFactory for LockedBTrees {
-    fn build<E: PlugEntry>(&self, _: &IndexOptions) -> Option<Box<dyn DynIndex<E>>> {
-        Some(Box::new(LockedBTree::<E>::default()))
+    fn build<E: PlugEntry>(&self, options: &IndexOptions) -> Option<Box<dyn DynIndex<E>>> {
+        Some(Box::new(LockedBTree::<E>::build(options)))
     }
 
-    fn build_ordered<E: PlugEntry>(&self, _: &IndexOptions) -> Option<Box<dyn DynOrderedIndex<E>>> {
-        Some(Box::new(LockedBTree::<E>::default()))
+    fn build_ordered<E: PlugEntry>(
+        &self,
+        options: &IndexOptions,
+    ) -> Option<Box<dyn DynOrderedIndex<E>>> {
+        Some(Box::new(LockedBTree::<E>::build(options)))
     }
 }

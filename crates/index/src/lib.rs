@@ -13,6 +13,7 @@ mod catree;
 #[cfg(all(feature = "conformance", not(any(loom, shuttle))))]
 pub mod conformance;
 pub mod entry;
+mod figures;
 pub mod hash;
 pub mod inline;
 pub mod key;
@@ -39,6 +40,7 @@ pub use as_key::AsKey;
 pub use btree::LockedBTree;
 pub use ca::CaTree;
 pub use entry::Entry;
+pub use figures::{Figure, Figures};
 pub use fyris_sync::reclaim;
 pub use hash::HashIndex;
 pub use inline::InlineMap;
@@ -49,8 +51,9 @@ pub use map::{BytesMap, ConcurrentMap, CopyMap};
 pub use michael_hash::MichaelHash;
 pub use ordered::Ordered;
 pub use split_ordered::SplitOrdered;
-pub use table_lock::TableLock;
-pub use traits::{Action, Batch, Build, Index, IndexOptions, OrderedIndex, Range, Stamp, Stamped};
+pub use traits::{
+    Action, Batch, BucketLocks, Build, Index, IndexOptions, OrderedIndex, Range, Stamp, Stamped,
+};
 pub use tree::{BytesTree, ConcurrentTree, CopyTree, InlineTree};
 
 /// The README's example, run with the tests.

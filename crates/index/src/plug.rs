@@ -14,7 +14,7 @@ use fyris_sync::reclaim::{Guard, LocalGuard, pin};
 
 use crate::library::Verdict;
 use crate::ordered::TreeKey;
-use crate::{Action, Batch, Entry, Index, IndexOptions, OrderedIndex, Range};
+use crate::{Action, Batch, Entry, Figures, Index, IndexOptions, OrderedIndex, Range};
 
 /// The features of an index beyond finding and changing the entry of a key. An operation that needs what an index lacks
 /// fails with an error that names it.
@@ -127,6 +127,9 @@ pub trait DynIndex<E: Entry>: Send + Sync {
     /// Works like [`Index::memory`].
     fn dyn_memory(&self) -> usize;
 
+    /// Works like [`Index::describe`].
+    fn dyn_describe(&self, guard: &LocalGuard) -> Figures;
+
     /// Works like [`Index::next_entry`].
     fn dyn_next_entry(&self, after: Option<&E::Key>, guard: &LocalGuard) -> Option<E>;
 
@@ -195,6 +198,10 @@ impl<E: Entry, I: Index<E>> DynIndex<E> for I {
 
     fn dyn_memory(&self) -> usize {
         Index::memory(self)
+    }
+
+    fn dyn_describe(&self, guard: &LocalGuard) -> Figures {
+        Index::describe(self, guard)
     }
 
     fn dyn_next_entry(&self, after: Option<&E::Key>, guard: &LocalGuard) -> Option<E> {
@@ -327,6 +334,10 @@ impl<E: Entry, D: DynIndex<E> + ?Sized> Index<E> for Plugged<D> {
 
     fn memory(&self) -> usize {
         size_of::<Self>() + self.index.dyn_memory()
+    }
+
+    fn describe(&self, _: &impl Guard) -> Figures {
+        self.index.dyn_describe(&pin())
     }
 
     fn is_empty(&self) -> bool {

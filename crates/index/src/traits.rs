@@ -12,7 +12,7 @@ use std::ops::Bound;
 
 use fyris_sync::reclaim::Guard;
 
-use crate::Entry;
+use crate::{Entry, Figures};
 
 /// The action on a slot, as an [`Index::upsert`] closure decides it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,14 +31,43 @@ pub type Batch<E> = Vec<E>;
 /// A range of keys, in the index's own order: that of keys, or that of hashes.
 pub type Range<'k, K> = (Bound<&'k K>, Bound<&'k K>);
 
-/// The options of an index when it is made. An index without a use for one of them passes over it.
+/// The options of an index when it is made. An index without a use for one of them passes over it: its module says
+/// which it uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct IndexOptions {
     /// Entries to make room for beforehand.
     pub capacity: usize,
-    /// Locks of an index that has an array of them: `None` for its own choice.
-    pub locks: Option<usize>,
+    /// Locks of an index that can have an array of them.
+    pub bucket_locks: BucketLocks,
+    /// Whether locks note readers in reader groups ([`Groups`](fyris_sync::lock::rw::Groups)), so that readers write no
+    /// common line.
+    pub read_concurrency: bool,
+    /// Reader groups of each lock that has them: `None` for as many as there are processors, at most 64. Rounded up to
+    /// a power of two.
+    pub reader_groups: Option<usize>,
+    /// Whether each thread counts entries in a place of its own from the beginning (`Some(true)`), or all in one word
+    /// (`Some(false)`). `None`: the one when the index has grown, the other before.
+    pub decentralized_counters: Option<bool>,
+}
+
+/// The number of bucket locks of an index that can have them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BucketLocks {
+    /// No bucket locks: the lock of the table is for all.
+    None,
+    /// As many as this: rounded up to a power of two from 1 to [`BucketLocks::MOST`].
+    Fixed(usize),
+    /// As many as contention asks for.
+    #[default]
+    Auto,
+}
+
+impl BucketLocks {
+    /// The largest number of bucket locks.
+    pub const MOST: usize = 1 << 15;
+    /// The number that ETS has for `{write_concurrency, true}`.
+    pub const USUAL: usize = 64;
 }
 
 impl IndexOptions {
@@ -105,6 +134,14 @@ pub trait Index<E: Entry>: Send + Sync {
 
     /// Returns the number of bytes that the index itself has allocated, without the memory behind the entries. O(1).
     fn memory(&self) -> usize;
+
+    /// Returns what the index tells of its locks, its shape and the contention that it has met; nothing, by default.
+    ///
+    /// Takes a walk over all buckets where there are buckets. Nothing of it costs the other operations anything but
+    /// where a thread waits for another.
+    fn describe(&self, _pin: &impl Guard) -> Figures {
+        Figures::new()
+    }
 
     /// Returns whether there are no entries; exact while no thread writes.
     fn is_empty(&self) -> bool {

@@ -7,11 +7,11 @@ use std::hash::{BuildHasherDefault, Hasher};
 use fyris_index::conformance::{self, Census, Object, suite};
 use fyris_index::plug::{DynIndex, Features, Plugged};
 use fyris_index::reclaim::pin;
-use fyris_index::{Action, Build, Index, IndexOptions, LinearHash};
+use fyris_index::{Action, BucketLocks, Build, Index, IndexOptions, LinearHash};
 
 fn with_locks(locks: usize) -> LinearHash<Object> {
     let mut options = IndexOptions::default();
-    options.locks = Some(locks);
+    options.bucket_locks = BucketLocks::Fixed(locks);
     LinearHash::build(&options)
 }
 
@@ -28,6 +28,38 @@ mod one_lock {
 mod many_locks {
     use super::*;
     suite!(with_locks(1000));
+}
+
+/// Returns a table without bucket locks.
+fn without_bucket_locks(read_concurrency: bool) -> LinearHash<Object> {
+    let mut options = IndexOptions::default();
+    options.bucket_locks = BucketLocks::None;
+    options.read_concurrency = read_concurrency;
+    options.decentralized_counters = Some(read_concurrency);
+    LinearHash::build(&options)
+}
+
+mod no_bucket_locks {
+    use super::*;
+    suite!(without_bucket_locks(false));
+}
+
+mod no_bucket_locks_and_reader_groups {
+    use super::*;
+    suite!(without_bucket_locks(true));
+}
+
+mod reader_groups {
+    use super::*;
+
+    fn with_reader_groups() -> LinearHash<Object> {
+        let mut options = IndexOptions::default();
+        options.read_concurrency = true;
+        options.reader_groups = Some(4);
+        LinearHash::build(&options)
+    }
+
+    suite!(with_reader_groups());
 }
 
 mod plugged {

@@ -14,6 +14,21 @@ macro_rules! conforms {
             suite!(Tree::default());
             ordered_suite!(Tree::default());
 
+            mod reader_groups {
+                use super::{Tree, ordered_suite, suite};
+                use fyris_index::{Build, IndexOptions};
+
+                fn with_reader_groups() -> Tree {
+                    let mut options = IndexOptions::default();
+                    options.read_concurrency = true;
+                    options.reader_groups = Some(3);
+                    Tree::build(&options)
+                }
+
+                suite!(with_reader_groups());
+                ordered_suite!(with_reader_groups());
+            }
+
             mod plugged {
                 use super::{Object, Tree, ordered_suite, suite};
                 use fyris_index::plug::{DynOrderedIndex, Features, Plugged};

@@ -1,4 +1,4 @@
-//! Random schedules of tables of lists, with more threads and more growth than loom can exhaust:
+//! Random schedules of tables of lists and of linear hashing, with more threads and more growth than loom can exhaust:
 //! `RUSTFLAGS='--cfg shuttle --cfg fyris_small' cargo test -p fyris-index --release --test shuttle_lists`.
 #![cfg(shuttle)]
 
@@ -8,7 +8,9 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use fyris_index::reclaim::{check, pin};
-use fyris_index::{Action, Entry, Index, MichaelHash, SplitOrdered};
+use fyris_index::{
+    Action, BucketLocks, Build, Entry, Index, IndexOptions, LinearHash, MichaelHash, SplitOrdered,
+};
 use fyris_sync::thread::spawn;
 use models::{Chosen, Handle, add, get, put, remove};
 
@@ -75,7 +77,11 @@ fn read<I: Index<Handle>>(index: &I) {
 }
 
 fn model<I: Index<Handle> + Default + 'static>() {
-    let index = Arc::new(I::default());
+    run(I::default());
+}
+
+fn run<I: Index<Handle> + 'static>(index: I) {
+    let index = Arc::new(index);
     (0..5).for_each(|n| put(&*index, key(n), 1));
     together(&index, &[come_and_go, change_one, add_ones, read]);
     assert_eq!((scanned(&*index, 1).len(), index.len()), (5, 5));
@@ -94,4 +100,22 @@ fn a_split_ordered_list_keeps_its_order_while_it_grows() {
 #[test]
 fn lists_of_buckets_keep_their_order() {
     check(SCHEDULES, model::<Fixed>);
+}
+
+/// Linear hashing splits and merges buckets here, and makes more and fewer locks.
+#[test]
+fn linear_hashing_keeps_its_order_under_every_kind_of_locks() {
+    for (bucket_locks, read_concurrency) in [
+        (BucketLocks::Auto, false),
+        (BucketLocks::Fixed(2), true),
+        (BucketLocks::None, false),
+        (BucketLocks::None, true),
+    ] {
+        check(SCHEDULES / 2, move || {
+            let mut options = IndexOptions::default();
+            options.bucket_locks = bucket_locks;
+            options.read_concurrency = read_concurrency;
+            run(LinearHash::<Handle, Chosen>::build(&options));
+        });
+    }
 }

@@ -72,7 +72,7 @@ mod view;
 pub use error::{Error, EtsClass, Result};
 pub use event::{Event, Sink};
 pub use fix::Fixed;
-pub use fyris_index as index;
+pub use fyris_index::{self as index, BucketLocks};
 pub use fyris_query::{Machine, MatchSpec, PlanKind, SpecError, Wanted, test_ms};
 pub use fyris_sync::reclaim::{Guard, LocalGuard, OwnedGuard, pin, pin_owned};
 pub use fyris_term::{

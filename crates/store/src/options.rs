@@ -2,10 +2,11 @@
 //!
 //! Options given as a term are read as `ets:new/2` reads them: from left to right, later wins, but `set`
 //! and `protected` are only the defaults and never undo an earlier choice. Beyond ETS there are
-//! `{index, Name}`, which chooses the structure that holds the table, and `{owner, none}`, for tables that
+//! `{index, Name}`, which chooses the structure that holds the table, `{bucket_locks, N}` and `{reader_groups, N}`,
+//! which set the numbers of its locks and of what readers note themselves in, and `{owner, none}`, for tables that
 //! outlive their maker.
 
-use fyris_index::IndexOptions;
+use fyris_index::{BucketLocks, IndexOptions};
 use fyris_term::{Atom, Term};
 
 use crate::error::{Error, Result};
@@ -14,8 +15,8 @@ use crate::indexes::{Asked, Choice, Indexes};
 use crate::record::brief;
 use crate::table_data::AnyTableData;
 
-/// The concurrency of writers of different objects. Both default indexes always let
-/// them; the option is accepted and reported.
+/// The concurrency of writers of different objects. Both default indexes always let them: the option is accepted and
+/// reported. An index with locks has them for it ([`Options::parse`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum WriteConcurrency {
     /// `false`.
@@ -43,8 +44,9 @@ pub struct Options {
     pub(crate) heir: Option<(ProcessId, Option<Term>)>,
     pub(crate) owned: bool,
     pub(crate) index: Option<Asked>,
-    /// Locks of an index that has an array of them.
-    pub(crate) locks: Option<usize>,
+    /// `None`: as `write_concurrency` says.
+    pub(crate) bucket_locks: Option<BucketLocks>,
+    pub(crate) reader_groups: Option<usize>,
     pub(crate) write_concurrency: WriteConcurrency,
     pub(crate) read_concurrency: bool,
     pub(crate) decentralized_counters: Option<bool>,
@@ -70,7 +72,8 @@ impl Options {
             heir: None,
             owned: true,
             index: None,
-            locks: None,
+            bucket_locks: None,
+            reader_groups: None,
             capacity: 0,
             write_concurrency: WriteConcurrency::Off,
             read_concurrency: false,
@@ -191,10 +194,37 @@ impl Options {
         }
     }
 
-    /// Sets `{write_concurrency, _}`.
+    /// Sets `{write_concurrency, _}`. See [`Options::parse`] for what it means for an index that has locks.
     pub fn write_concurrency(self, write_concurrency: WriteConcurrency) -> Options {
         Options {
             write_concurrency,
+            ..self
+        }
+    }
+
+    /// Sets `{bucket_locks, N}`: the number of locks of an index that can have an array of them, a power of two from 1
+    /// to 32,768; or `auto`, as many as contention asks for. See [`Options::parse`] for what it means without
+    /// `write_concurrency`.
+    pub fn bucket_locks(self, locks: BucketLocks) -> Options {
+        Options {
+            bucket_locks: Some(locks),
+            ..self
+        }
+    }
+
+    /// Sets `{reader_groups, N}`: the number of reader groups of each lock that has them, from 1 to 64, which is rounded
+    /// up to a power of two.
+    pub fn reader_groups(self, groups: usize) -> Options {
+        Options {
+            reader_groups: Some(groups),
+            ..self
+        }
+    }
+
+    /// Sets `{decentralized_counters, _}`.
+    pub fn decentralized_counters(self, decentralized: bool) -> Options {
+        Options {
+            decentralized_counters: Some(decentralized),
             ..self
         }
     }
@@ -217,9 +247,21 @@ impl Options {
 
     /// Reads the option list of `new/2`. `process` says which process a term stands for. O(list).
     ///
+    /// # Locks
+    ///
+    /// For an index with locks the options mean what they mean in ETS (Table 1 of the 2013 paper on its scalability,
+    /// section 5.2.1). `linear_hash` has one lock without `write_concurrency`, which has reader groups for
+    /// `read_concurrency`; with `{write_concurrency, true}` that lock has reader groups, and there are 64 bucket locks,
+    /// which have reader groups for `read_concurrency`; with `auto` as many bucket locks as contention asks for.
+    /// `{bucket_locks, N | auto}` sets their number whatever `write_concurrency` is. `avl`, `treap` and `btree` have one
+    /// lock, with reader groups for `read_concurrency`.
+    /// `{reader_groups, N}` is the number of groups of each lock that has them. `{decentralized_counters, _}`, where it
+    /// is given, chooses whether these indexes count objects in a place for each thread or in one word. An index passes
+    /// over what it has no use for, as `hash` and `ordered` do.
+    ///
     /// # Errors
     ///
-    /// [`Error::BadOption`].
+    /// [`Error::BadOption`], which names the values that the option can have.
     pub fn parse(options: &Term, process: impl Fn(&Term) -> Option<ProcessId>) -> Result<Options> {
         let Term::List(list) = options else {
             return Err(Error::BadOption(format!("list {}", brief(options))));
@@ -228,7 +270,7 @@ impl Options {
         for option in list {
             parsed = parsed
                 .with(option, &process)
-                .ok_or_else(|| Error::BadOption(brief(option)))?;
+                .ok_or_else(|| Error::BadOption(refusal(option)))?;
         }
         Ok(parsed)
     }
@@ -294,15 +336,17 @@ impl Options {
             "write_concurrency" => {
                 let (concurrency, locks) = concurrency(value)?;
                 Options {
-                    locks,
+                    bucket_locks: locks.or(self.bucket_locks),
                     ..self.write_concurrency(concurrency)
                 }
             }
-            "read_concurrency" => self.read_concurrency(boolean(value)?),
-            "decentralized_counters" => Options {
-                decentralized_counters: Some(boolean(value)?),
-                ..self
+            "bucket_locks" => self.bucket_locks(bucket_locks(value)?),
+            "reader_groups" => match value {
+                Term::Int(groups @ 1..=64) => self.reader_groups(usize::try_from(*groups).ok()?),
+                _ => return None,
             },
+            "read_concurrency" => self.read_concurrency(boolean(value)?),
+            "decentralized_counters" => self.decentralized_counters(boolean(value)?),
             _ => return None,
         })
     }
@@ -314,9 +358,7 @@ impl Options {
             Some(asked) => indexes.find(asked, kind)?,
             None => indexes.named(kind.index(), kind)?,
         };
-        if self.keypos == 0 {
-            return Err(Error::BadOption("{keypos,0}".to_owned()));
-        }
+        self.check_numbers()?;
         let default = if self.owned {
             Protection::Protected
         } else {
@@ -342,17 +384,93 @@ impl Options {
             named: self.named,
             protection,
             index,
-            locks: self.locks,
+            bucket_locks: self.bucket_locks.unwrap_or(match write {
+                WriteConcurrency::Off => BucketLocks::None,
+                WriteConcurrency::On => BucketLocks::Fixed(BucketLocks::USUAL),
+                WriteConcurrency::Auto => BucketLocks::Auto,
+            }),
+            reader_groups: self.reader_groups,
+            counters: self.decentralized_counters,
             compressed: self.compressed,
             write_concurrency: write,
             read_concurrency: shared && self.read_concurrency,
             decentralized_counters: spread,
         })
     }
+
+    /// Checks the numbers that [`Options::parse`] has checked, where they come from a program.
+    fn check_numbers(&self) -> Result<()> {
+        let refuse = |name: &str, value: usize| {
+            let option = Term::Tuple(vec![Term::atom(name), Term::Int(value as i64)]);
+            Err(Error::BadOption(refusal(&option)))
+        };
+        if self.keypos == 0 {
+            return refuse("keypos", 0);
+        }
+        match (self.bucket_locks, self.reader_groups) {
+            (Some(BucketLocks::Fixed(locks)), _)
+                if locks > BucketLocks::MOST || !locks.is_power_of_two() =>
+            {
+                refuse("bucket_locks", locks)
+            }
+            (_, Some(groups)) if !(1..=64).contains(&groups) => refuse("reader_groups", groups),
+            _ => Ok(()),
+        }
+    }
 }
 
-/// Parses the value of `{write_concurrency, _}`, and the number of locks if it has one.
-fn concurrency(value: &Term) -> Option<(WriteConcurrency, Option<usize>)> {
+/// The options that are pairs, and their values.
+const VALUES: [(&str, &str); 9] = [
+    ("keypos", "a position from 1"),
+    ("heir", "none, or a process and its data"),
+    ("owner", "none"),
+    ("index", "the name of an index"),
+    ("write_concurrency", "true, false or auto"),
+    ("read_concurrency", "true or false"),
+    ("decentralized_counters", "true or false"),
+    ("bucket_locks", "a power of two from 1 to 32768, or auto"),
+    ("reader_groups", "a number from 1 to 64"),
+];
+
+/// Returns an option that is none, and what would be one in its place.
+fn refusal(option: &Term) -> String {
+    let name = match option {
+        Term::Tuple(parts) => match parts.first() {
+            Some(Term::Atom(name)) => Some(name.as_str()),
+            _ => None,
+        },
+        _ => None,
+    };
+    let known = VALUES.iter().find(|(known, _)| Some(*known) == name);
+    let valid = match known {
+        Some((name, values)) => format!("{name} is {values}"),
+        None => {
+            let pairs: Vec<_> = VALUES
+                .iter()
+                .map(|(name, _)| format!("{{{name},_}}"))
+                .collect();
+            format!(
+                "options are set, ordered_set, bag, duplicate_bag, public, protected, private, named_table, \
+                 compressed, {}",
+                pairs.join(", ")
+            )
+        }
+    };
+    format!("{}: {valid}", brief(option))
+}
+
+/// Parses the value of `{bucket_locks, _}`.
+fn bucket_locks(value: &Term) -> Option<BucketLocks> {
+    match value {
+        Term::Atom(word) if word.as_str() == "auto" => Some(BucketLocks::Auto),
+        Term::Int(locks) => Some(BucketLocks::Fixed(usize::try_from(*locks).ok()?))
+            .filter(|_| *locks <= BucketLocks::MOST as i64 && locks.count_ones() == 1),
+        _ => None,
+    }
+}
+
+/// Parses the value of `{write_concurrency, _}`, and the locks if it has their number.
+fn concurrency(value: &Term) -> Option<(WriteConcurrency, Option<BucketLocks>)> {
     let (concurrency, locks) = match value {
         Term::Atom(word) => match word.as_str() {
             "false" => (WriteConcurrency::Off, None),
@@ -364,7 +482,8 @@ fn concurrency(value: &Term) -> Option<(WriteConcurrency, Option<usize>)> {
             [Term::Atom(word), Term::Int(locks @ 1..=32768)]
                 if word.as_str() == "debug_hash_fixed_number_of_locks" =>
             {
-                (WriteConcurrency::On, usize::try_from(*locks).ok())
+                let locks = usize::try_from(*locks).ok()?.next_power_of_two();
+                (WriteConcurrency::On, Some(BucketLocks::Fixed(locks)))
             }
             _ => return None,
         },
@@ -412,8 +531,10 @@ pub(crate) struct Settings {
     pub(crate) named: bool,
     pub(crate) protection: Protection,
     pub(crate) index: Choice,
-    /// Locks of an index that has an array of them.
-    pub(crate) locks: Option<usize>,
+    pub(crate) bucket_locks: BucketLocks,
+    pub(crate) reader_groups: Option<usize>,
+    /// How an index counts, if the options say so; else it adapts.
+    pub(crate) counters: Option<bool>,
     pub(crate) compressed: bool,
     pub(crate) write_concurrency: WriteConcurrency,
     pub(crate) read_concurrency: bool,
@@ -428,7 +549,10 @@ impl Settings {
     /// [`Error::BadIndex`] if the index does not serve the type of table; [`Error::LibraryIndex`].
     pub(crate) fn content(&self, capacity: usize) -> Result<AnyTableData> {
         let mut options = IndexOptions::with_capacity(capacity);
-        options.locks = self.locks;
+        options.bucket_locks = self.bucket_locks;
+        options.read_concurrency = self.read_concurrency;
+        options.reader_groups = self.reader_groups;
+        options.decentralized_counters = self.counters;
         self.index.content(self.kind, self.keypos, &options)
     }
 }

@@ -36,7 +36,7 @@ use crate::catree::{Stats, Tree};
 use crate::key::probe::ByKey;
 use crate::plug::{DynIndex, DynOrderedIndex, IndexFactory, PlugEntry};
 use crate::sequential::{Balance, KeyOf, SearchTree, SplitTree};
-use crate::{Action, Batch, Build, Index, IndexOptions, OrderedIndex, Range};
+use crate::{Action, Batch, Build, Figures, Index, IndexOptions, OrderedIndex, Range};
 
 use base::TreeBase;
 
@@ -113,6 +113,10 @@ impl<T: SplitTree + Send + Sync> Index<T::Entry> for CaTree<T> {
 
     fn len(&self) -> usize {
         self.tree.len()
+    }
+
+    fn describe(&self, pin: &impl Guard) -> Figures {
+        Figures::new().adapting(&self.stats(pin))
     }
 
     fn memory(&self) -> usize {

@@ -10,7 +10,6 @@ use std::ops::Bound;
 use fyris_sync::reclaim::Guard;
 
 use super::CaTree;
-use crate::catree::Base;
 use crate::key::probe::{ByFence, ByKey, End, Fence, Probe};
 use crate::sequential::{KeyOf, SplitTree};
 use crate::{Batch, Entry, Range};
@@ -58,7 +57,7 @@ impl<T: SplitTree> CaTree<T> {
             };
             let base_ref = position.base_ref;
             // A dead node has been replaced: its successor is found from the root.
-            let Some(held) = base_ref.base.lock().lock() else {
+            let Some(held) = self.tree.lock(base_ref.base) else {
                 continue;
             };
             let skips = cfg!(fyris_mutant = "ca_scan_skips_base") && !is_first && end.is_some();

@@ -122,11 +122,11 @@ pub(crate) trait BaseLock {
     where
         Self: 'a;
 
-    /// Takes the lock, waiting if need be; `None` if the node is dead.
-    fn lock(&self) -> Option<Self::Held<'_>>;
-
     /// Takes the lock if it is free and the node alive.
     fn try_lock(&self) -> Option<Self::Held<'_>>;
+
+    /// Takes the lock after a try that failed, waiting if need be; `None` if the node is dead.
+    fn wait(&self) -> Option<Self::Held<'_>>;
 }
 
 /// The lock of a base node, held alone.
@@ -156,13 +156,12 @@ impl BaseLock for StatLock {
     type Held<'a> = StatGuard<'a>;
 
     #[inline]
-    fn lock(&self) -> Option<StatGuard<'_>> {
-        StatLock::lock(self)
-    }
-
-    #[inline]
     fn try_lock(&self) -> Option<StatGuard<'_>> {
         StatLock::try_lock(self)
+    }
+
+    fn wait(&self) -> Option<StatGuard<'_>> {
+        StatLock::wait(self)
     }
 }
 

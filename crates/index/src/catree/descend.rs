@@ -146,10 +146,26 @@ impl<B: Base> Tree<B> {
         loop {
             let base_ref = self.find_base(probe, pin);
             // A dead node has been replaced: its successor is found from the root.
-            if let Some(held) = base_ref.base.lock().lock() {
+            if let Some(held) = self.lock(base_ref.base) {
                 return (base_ref, held);
             }
         }
+    }
+
+    /// Takes the lock of a base node, waiting if need be; `None` if the node is dead.
+    #[inline(always)]
+    pub(crate) fn lock<'p>(&'p self, base: &'p B) -> Option<HeldBase<'p, B>> {
+        match base.lock().try_lock() {
+            Some(held) => Some(held),
+            None => self.wait_for(base),
+        }
+    }
+
+    #[cold]
+    fn wait_for<'p>(&'p self, base: &'p B) -> Option<HeldBase<'p, B>> {
+        let held = base.lock().wait()?;
+        self.counters.waits();
+        Some(held)
     }
 
     /// Returns the inner node of this level that covers the probe; none if the tree is lower.

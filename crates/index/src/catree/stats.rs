@@ -18,6 +18,8 @@ pub struct Stats {
     pub inner_nodes: usize,
     /// Levels now, base nodes included: at least 2.
     pub depth: usize,
+    /// Times that the lock of a base node was not free for a thread that wanted it.
+    pub conflicts: u64,
     /// Base nodes split because writers waited for each other.
     pub contention_splits: u64,
     /// Base nodes joined because writers no longer did.
@@ -37,6 +39,7 @@ pub(crate) struct Counters {
     pub(super) bases: Striped,
     inner_nodes: Striped,
     inner_bytes: Striped,
+    conflicts: Striped,
     pub(super) contention_splits: Striped,
     pub(super) contention_joins: Striped,
     pub(super) size_splits: Striped,
@@ -60,6 +63,12 @@ impl Counters {
     pub(super) fn inner_went<K: TreeKey + ?Sized>(&self, node: &Inner<K>) {
         self.inner_nodes.add(-1);
         self.inner_bytes.add(-(node.bytes() as i64));
+    }
+
+    /// Counts a thread that waits for a base node.
+    #[cold]
+    pub(super) fn waits(&self) {
+        self.conflicts.add(1);
     }
 
     /// Counts a base node that a split added.
@@ -96,6 +105,7 @@ impl<B: Base> Tree<B> {
             leaves: count(&c.bases) as usize,
             inner_nodes: count(&c.inner_nodes) as usize,
             depth: self.root(pin).level() + 1,
+            conflicts: count(&c.conflicts),
             contention_splits: count(&c.contention_splits),
             contention_joins: count(&c.contention_joins),
             size_splits: count(&c.size_splits),

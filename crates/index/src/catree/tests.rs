@@ -59,15 +59,15 @@ impl<'a> SharedHeld<'a> {
 impl BaseLock for Shared {
     type Held<'a> = SharedHeld<'a>;
 
-    fn lock(&self) -> Option<SharedHeld<'_>> {
+    fn try_lock(&self) -> Option<SharedHeld<'_>> {
+        SharedHeld::of(self.0.try_write().ok()?, false)
+    }
+
+    fn wait(&self) -> Option<SharedHeld<'_>> {
         match self.0.try_write() {
             Err(TryLockError::WouldBlock) => SharedHeld::of(self.0.write().unwrap(), true),
             taken => SharedHeld::of(taken.unwrap(), false),
         }
-    }
-
-    fn try_lock(&self) -> Option<SharedHeld<'_>> {
-        SharedHeld::of(self.0.try_write().ok()?, false)
     }
 }
 

@@ -84,7 +84,7 @@ use self::bucket::Bucket;
 pub(crate) use self::entries::Entries;
 use self::table::Table;
 pub(crate) use self::word::spread;
-use crate::{Action, Batch, Build, Entry, Index, IndexOptions, Range, Stamp, Stamped};
+use crate::{Action, Batch, Build, Entry, Figures, Index, IndexOptions, Range, Stamp, Stamped};
 
 /// The default hasher: fast, and seeded at random for each table.
 pub type RandomState = foldhash::fast::RandomState;
@@ -238,6 +238,10 @@ where
 
     fn len(&self) -> usize {
         self.count()
+    }
+
+    fn describe(&self, pin: &impl Guard) -> Figures {
+        Figures::new().buckets(self, pin)
     }
 
     fn memory(&self) -> usize {

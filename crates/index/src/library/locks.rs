@@ -1,9 +1,7 @@
 //! The locks of an index from a library: which calls of the library are made at the same time.
 
-use lock_api::{RwLock, RwLockReadGuard, RwLockWriteGuard};
-
 use super::Library;
-use crate::TableLock;
+use crate::table_lock::{LockKind, Reading, TableLock, Writing};
 
 /// Locks where the library locks for itself: a writer locks the one of its key, so that it sees and changes the key in
 /// one step.
@@ -11,15 +9,15 @@ const OF_KEYS: usize = 64;
 
 /// One lock, or some for the writers of keys.
 pub(super) struct Locks {
-    locks: Box<[RwLock<TableLock, ()>]>,
+    locks: Box<[TableLock<()>]>,
     reads_at_once: bool,
 }
 
 /// A lock that is held, if the library needs one.
 pub(super) enum Turn<'l> {
     Free,
-    Shared(#[expect(dead_code, reason = "held")] RwLockReadGuard<'l, TableLock, ()>),
-    Alone(#[expect(dead_code, reason = "held")] RwLockWriteGuard<'l, TableLock, ()>),
+    Shared(#[expect(dead_code, reason = "held")] Reading<'l, ()>),
+    Alone(#[expect(dead_code, reason = "held")] Writing<'l, ()>),
 }
 
 impl Locks {
@@ -29,7 +27,9 @@ impl Locks {
             false => 1,
         };
         Self {
-            locks: (0..number).map(|_| RwLock::new(())).collect(),
+            locks: (0..number)
+                .map(|_| TableLock::new(LockKind::Normal, ()))
+                .collect(),
             reads_at_once: library.reads_at_once(),
         }
     }

@@ -6,13 +6,13 @@
 //!
 //! # Invariants
 //!
-//! * **UNDER_LOCK**: a bucket is looked at under its lock, and changed under its lock for writing.
+//! * **UNDER_LOCK**: a bucket is looked at under its lock, and changed under its lock for writing. That is its bucket
+//!   lock, or the table lock where there are none.
 //! * **COUNT_UNDER_LOCK**: the number of buckets changes under the lock of the buckets that are split or merged. So the
 //!   number that a thread reads under a lock, which may be an old one, tells the bucket of any hash of that lock.
 
-use std::cell::UnsafeCell;
-
 use fyris_sync::atomic::{AtomicUsize, Ordering};
+use fyris_sync::cell::UnsafeCell;
 
 use crate::Entry;
 use crate::levels::{FIRST_BITS, Levels, MAX_BITS, Zeroed, level_of, segment_of};
@@ -139,7 +139,12 @@ impl<E: Entry> Buckets<E> {
     #[inline]
     pub(super) unsafe fn chain(&self, hash: u64) -> &Chain<E> {
         // SAFETY: the bucket is there (COUNT_UNDER_LOCK); no thread changes it meanwhile (UNDER_LOCK).
-        unsafe { &*self.levels.at(self.span(hash).first).0.get() }
+        unsafe {
+            self.levels
+                .at(self.span(hash).first)
+                .0
+                .with(|chain| &*chain)
+        }
     }
 
     /// Returns the chain of the bucket of a hash, to be changed.
@@ -161,7 +166,7 @@ impl<E: Entry> Buckets<E> {
     #[expect(clippy::mut_from_ref, reason = "the lock is elsewhere")]
     unsafe fn at(&self, position: u64) -> &mut Chain<E> {
         // SAFETY: the caller's contract.
-        unsafe { &mut *self.levels.at(position).0.get() }
+        unsafe { self.levels.at(position).0.with_mut(|chain| &mut *chain) }
     }
 
     /// Returns whether one more bucket can be made.

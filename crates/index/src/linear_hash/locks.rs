@@ -3,14 +3,15 @@
 //! A lock is for the hashes that begin with its number. A table has at least as many buckets as locks, so all hashes of
 //! a bucket have one lock (ONE_LOCK), also while the bucket is split or merged.
 
-use lock_api::{RawRwLock, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use crate::table_lock::{LockKind, Reading, TableLock, Writing};
+use crate::{BucketLocks, IndexOptions};
 
-use crate::IndexOptions;
-
-/// The most locks that a table can be told to have.
-const MAX_LOCKS: usize = 1 << 15;
 /// Locks of a table that chooses for itself: at first, at least and at most.
-const FIRST: usize = if cfg!(fyris_small) { 2 } else { 64 };
+const FIRST: usize = if cfg!(fyris_small) {
+    2
+} else {
+    BucketLocks::USUAL
+};
 const FEWEST: usize = 1;
 const MOST: usize = 1 << 13;
 
@@ -18,17 +19,32 @@ const MOST: usize = 1 << 13;
 const CONTENDED: i64 = 100;
 const UNCONTENDED: i64 = -1;
 /// Scores from which on there are too few locks, and too many.
-const TOO_FEW: i64 = if cfg!(fyris_small) { 200 } else { 1000 };
-const TOO_MANY: i64 = if cfg!(fyris_small) { -50 } else { -10_000_000 };
+const TOO_FEW: i64 = if cfg!(any(loom, shuttle)) {
+    50
+} else if cfg!(fyris_small) {
+    200
+} else {
+    1000
+};
+const TOO_MANY: i64 = if cfg!(any(loom, shuttle)) {
+    -4
+} else if cfg!(fyris_small) {
+    -50
+} else {
+    -10_000_000
+};
 
 /// A lock, on lines of its own, and its score, which is changed under the lock.
 #[repr(align(128))]
-struct Stripe<L>(RwLock<L, i64>);
+struct Stripe(TableLock<i64>);
 
-/// The locks of a table.
-pub(super) struct Locks<L> {
-    stripes: Box<[Stripe<L>]>,
+/// The locks of a table; none, if the lock of the table is for all buckets.
+pub(super) struct Locks {
+    stripes: Box<[Stripe]>,
+    kind: LockKind,
     adapts: bool,
+    /// Conflicts of locks that others have replaced.
+    past_conflicts: u64,
 }
 
 /// A number of locks, seen and wanted.
@@ -38,18 +54,32 @@ pub(super) struct Wish {
     pub(super) wanted: usize,
 }
 
-impl<L: RawRwLock> Locks<L> {
-    /// Makes as many locks as the options say, rounded to a power of two up to 32,768; if they say nothing, as many as
-    /// contention asks for.
+fn stripes(number: usize, kind: LockKind) -> Box<[Stripe]> {
+    let stripe = |_| Stripe(TableLock::new(kind, 0));
+    (0..number).map(stripe).collect()
+}
+
+impl Locks {
+    /// Makes as many locks as the options say, rounded up to a power of two.
     pub(super) fn new(options: &IndexOptions) -> Self {
-        let fixed = options.locks.map(|locks| locks.clamp(1, MAX_LOCKS));
-        Self::with_number(fixed.unwrap_or(FIRST).next_power_of_two(), fixed.is_none())
+        let kind = LockKind::new(options.read_concurrency, options);
+        let number = match options.bucket_locks {
+            BucketLocks::None => 0,
+            BucketLocks::Fixed(locks) => locks.clamp(1, BucketLocks::MOST).next_power_of_two(),
+            BucketLocks::Auto => FIRST,
+        };
+        Self {
+            stripes: stripes(number, kind),
+            kind,
+            adapts: options.bucket_locks == BucketLocks::Auto,
+            past_conflicts: 0,
+        }
     }
 
-    /// Makes `number` locks, a power of two.
-    pub(super) fn with_number(number: usize, adapts: bool) -> Self {
-        let stripes = (0..number).map(|_| Stripe(RwLock::new(0))).collect();
-        Self { stripes, adapts }
+    /// Replaces the locks by `number` others, a power of two.
+    pub(super) fn replace(&mut self, number: usize) {
+        self.past_conflicts = self.conflicts();
+        self.stripes = stripes(number, self.kind);
     }
 
     /// Returns the number of locks.
@@ -57,42 +87,61 @@ impl<L: RawRwLock> Locks<L> {
         self.stripes.len()
     }
 
-    /// Returns the number of bytes on the heap.
+    /// Returns how often a lock was not free for a thread that wanted it, of all locks so far.
+    pub(super) fn conflicts(&self) -> u64 {
+        let now = self.stripes.iter().map(|stripe| stripe.0.conflicts());
+        self.past_conflicts + now.sum::<u64>()
+    }
+
+    /// Returns the number of reader groups of each lock, if they have them.
+    pub(super) fn reader_groups(&self) -> Option<usize> {
+        self.stripes.first()?.0.reader_groups()
+    }
+
+    /// Returns the number of bytes on the heap. O(locks) if they have reader groups.
     pub(super) fn memory(&self) -> usize {
-        size_of_val(&*self.stripes)
+        let groups = match self.kind {
+            LockKind::Normal => 0,
+            LockKind::FrequentReads(_) => self.stripes.iter().map(|s| s.0.memory()).sum(),
+        };
+        size_of_val(&*self.stripes) + groups
     }
 
+    /// Returns the lock of a hash, if there are bucket locks.
     #[inline]
-    fn stripe(&self, hash: u64) -> &RwLock<L, i64> {
-        let bits = self.stripes.len().ilog2();
+    fn stripe(&self, hash: u64) -> Option<&TableLock<i64>> {
+        let bits = self.stripes.len().checked_ilog2()?;
         // In two steps, as one lock has no bits.
-        &self.stripes[(hash >> 1 >> (63 - bits)) as usize].0
+        Some(&self.stripes[(hash >> 1 >> (63 - bits)) as usize].0)
     }
 
-    /// Locks the bucket of a hash for reading.
+    /// Locks the bucket of a hash for reading, if there are bucket locks.
     #[inline]
-    pub(super) fn read(&self, hash: u64) -> RwLockReadGuard<'_, L, i64> {
-        self.stripe(hash).read()
+    pub(super) fn read(&self, hash: u64) -> Option<Reading<'_, i64>> {
+        Some(self.stripe(hash)?.read())
     }
 
-    /// Locks the bucket of a hash for writing; says also whether there should be another number of locks.
+    /// Locks the bucket of a hash for writing, if there are bucket locks; says also whether there should be another
+    /// number of them.
     #[inline]
-    pub(super) fn write(&self, hash: u64) -> (RwLockWriteGuard<'_, L, i64>, Option<Wish>) {
-        let lock = self.stripe(hash);
-        let (mut score, change) = match lock.try_write() {
-            Some(score) => (score, UNCONTENDED),
-            None => (lock.write(), CONTENDED),
+    pub(super) fn write(&self, hash: u64) -> (Option<Writing<'_, i64>>, Option<Wish>) {
+        let Some(lock) = self.stripe(hash) else {
+            return (None, None);
         };
         if !self.adapts {
-            return (score, None);
+            return (Some(lock.write()), None);
         }
+        let (mut score, change) = match lock.write_at_once() {
+            Some(score) => (score, UNCONTENDED),
+            None => (lock.write_after_conflict(), CONTENDED),
+        };
         *score += change;
         let wish = self.wish(*score);
         if wish.is_some() {
             // If it cannot be granted, the score has to come up again.
             *score = 0;
         }
-        (score, wish)
+        (Some(score), wish)
     }
 
     #[inline]

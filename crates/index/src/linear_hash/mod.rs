@@ -6,11 +6,11 @@
 //!
 //! # Locks
 //!
-//! * The *table lock*, over the array of bucket locks: every operation has it for reading; a change of the number of
+//! * The *table lock*, over the array of bucket locks: an operation has it for reading, a change of the number of
 //!   bucket locks has it for writing.
 //! * A *bucket lock*: a reader of the bucket has it for reading, a writer for writing, and so has the thread that
 //!   splits or merges the bucket. Buckets that are split or merged with each other have one lock, so that no thread
-//!   ever needs two.
+//!   ever needs two. Without bucket locks the table lock is the lock of all buckets, and a write has it for writing.
 //! * Growing and shrinking is one thread's at a time, and left to it: it is tried for, not waited for.
 //!
 //! They are taken in this order. A write that finds its bucket lock taken adds 100 to the lock's score, another takes 1
@@ -20,6 +20,13 @@
 //!
 //! All operations block: readers wait for a writer of their lock, writers for readers and writers. A scan locks one
 //! bucket at a time.
+//!
+//! # Options
+//!
+//! As Table 1 of the paper (section 5.2.1) has them: [`IndexOptions::bucket_locks`] is the number of bucket locks.
+//! Without them the table lock is normal, or has reader groups for `read_concurrency`; with them it has reader groups,
+//! and the bucket locks are normal, or have reader groups for `read_concurrency`. `reader_groups` is the number of
+//! groups of each. `decentralized_counters` decides how entries are counted. All options are used.
 //!
 //! # Order
 //!
@@ -36,34 +43,57 @@ mod buckets;
 mod locks;
 
 use std::hash::{BuildHasher, Hash};
-use std::ops::Bound;
+use std::ops::{Bound, Deref};
 use std::sync::TryLockError;
 
 use fyris_sync::counter::Striped;
 use fyris_sync::lock::Mutex;
 use fyris_sync::reclaim::Guard;
-use lock_api::{RawRwLock, RwLock};
 
 use self::buckets::{Buckets, Chain, Node};
 use self::locks::{Locks, Wish};
+use crate::figures::kind;
 use crate::hash::{RandomState, spread};
 use crate::plug::{DynIndex, DynOrderedIndex, IndexFactory, PlugEntry};
-use crate::{Action, Batch, Build, Entry, Index, IndexOptions, Range, TableLock};
+use crate::table_lock::{LockKind, Reading, TableLock, Writing};
+use crate::{Action, Batch, BucketLocks, Build, Entry, Figures, Index, IndexOptions, Range};
 
 /// Additions or removals of a thread after which the number of entries is compared with that of buckets.
-const EVERY: u64 = 8;
+const EVERY: u64 = if cfg!(any(loom, shuttle)) { 2 } else { 8 };
 /// Entries from which on they are counted in stripes.
 const INFLATE: usize = 256;
 
-/// A hash table with bucket locks `L`. See the [module](self).
-pub struct LinearHash<E: Entry, S = RandomState, L: RawRwLock = TableLock> {
+/// A hash table under locks. See the [module](self).
+pub struct LinearHash<E: Entry, S = RandomState> {
     /// The table lock, over the bucket locks.
-    locks: RwLock<L, Locks<L>>,
+    locks: TableLock<Locks>,
+    /// Whether the table lock is the lock of all buckets.
+    one_lock: bool,
     buckets: Buckets<E>,
     /// Held by the thread that splits or merges buckets.
     resizing: Mutex<()>,
     hasher: S,
     entries: Striped,
+    /// Whether the counter of entries becomes one of stripes when the table has grown.
+    inflates: bool,
+}
+
+/// The locks of a table, under the table lock: for writing if that is what protects the bucket that is written to.
+enum Held<'a> {
+    Reading(Reading<'a, Locks>),
+    Writing(Writing<'a, Locks>),
+}
+
+impl Deref for Held<'_> {
+    type Target = Locks;
+
+    #[inline]
+    fn deref(&self) -> &Locks {
+        match self {
+            Held::Reading(locks) => locks,
+            Held::Writing(locks) => locks,
+        }
+    }
 }
 
 /// An entry that was found: its node.
@@ -87,35 +117,50 @@ fn link_of<E>(mut chain: &mut Chain<E>, is_it: impl Fn(&Node<E>) -> bool) -> &mu
     chain
 }
 
-impl<E: Entry, S: Default, L: RawRwLock> Default for LinearHash<E, S, L> {
+impl<E: Entry, S: Default> Default for LinearHash<E, S> {
     fn default() -> Self {
         Self::build(&IndexOptions::default())
     }
 }
 
-impl<E: Entry, S: Default, L: RawRwLock> Build for LinearHash<E, S, L> {
+impl<E: Entry, S: Default> Build for LinearHash<E, S> {
     fn build(options: &IndexOptions) -> Self {
         let locks = Locks::new(options);
         let buckets = options.capacity.max(Buckets::<E>::least());
         let buckets = buckets.max(locks.number()).next_power_of_two();
         let entries = Striped::new();
-        if buckets >= INFLATE {
+        let inflates = options.decentralized_counters.is_none();
+        if options.decentralized_counters.unwrap_or(buckets >= INFLATE) {
             entries.inflate();
         }
+        let one_lock = options.bucket_locks == BucketLocks::None;
+        let table_lock = LockKind::new(!one_lock || options.read_concurrency, options);
         Self {
-            locks: RwLock::new(locks),
+            locks: TableLock::new(table_lock, locks),
+            one_lock,
             buckets: Buckets::new(buckets),
             resizing: Mutex::new(()),
             hasher: S::default(),
             entries,
+            inflates,
         }
     }
 }
 
-impl<E: Entry, S, L: RawRwLock> LinearHash<E, S, L> {
-    /// Returns the number of bucket locks.
+impl<E: Entry, S> LinearHash<E, S> {
+    /// Returns the number of bucket locks: zero without them.
     pub fn bucket_locks(&self) -> usize {
         self.locks.read().number()
+    }
+
+    /// Takes the table lock for a write to a bucket.
+    #[inline]
+    fn write(&self) -> Held<'_> {
+        if self.one_lock && !cfg!(fyris_mutant = "linear_one_lock_shared") {
+            Held::Writing(self.locks.write())
+        } else {
+            Held::Reading(self.locks.read())
+        }
     }
 
     fn count(&self) -> usize {
@@ -123,7 +168,7 @@ impl<E: Entry, S, L: RawRwLock> LinearHash<E, S, L> {
     }
 
     /// Counts an entry more or less, and looks now and then whether there are too few or too many buckets.
-    fn account(&self, change: i64, locks: &Locks<L>) {
+    fn account(&self, change: i64, locks: &Locks) {
         if change == 0 || !self.entries.add(change).is_multiple_of(EVERY) {
             return;
         }
@@ -132,7 +177,7 @@ impl<E: Entry, S, L: RawRwLock> LinearHash<E, S, L> {
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             Err(TryLockError::WouldBlock) => return,
         };
-        if self.count() >= INFLATE {
+        if self.inflates && self.count() >= INFLATE {
             self.entries.inflate();
         }
         // Twice the additions or removals that a thread makes between two looks.
@@ -140,11 +185,11 @@ impl<E: Entry, S, L: RawRwLock> LinearHash<E, S, L> {
             let (count, buckets) = (self.count(), self.buckets.count());
             if count > buckets && self.buckets.can_split() {
                 let _bucket = locks.write(self.buckets.next_split());
-                // SAFETY: the lock of the bucket, for writing; alone in resizing.
+                // SAFETY: the lock of the bucket, or of the table, for writing; alone in resizing.
                 unsafe { self.buckets.split() };
             } else if count < buckets / 2 && buckets > locks.number().max(Buckets::<E>::least()) {
                 let _bucket = locks.write(self.buckets.next_merge());
-                // SAFETY: the lock of the bucket, for writing; alone in resizing; more buckets than locks.
+                // SAFETY: as above; more buckets than locks.
                 unsafe { self.buckets.merge() };
             } else {
                 return;
@@ -157,12 +202,12 @@ impl<E: Entry, S, L: RawRwLock> LinearHash<E, S, L> {
     fn change_locks(&self, wish: Wish) {
         let mut locks = self.locks.write();
         if locks.number() == wish.seen && wish.wanted <= self.buckets.count() {
-            *locks = Locks::with_number(wish.wanted, true);
+            locks.replace(wish.wanted);
         }
     }
 }
 
-impl<E: Entry, S: BuildHasher, L: RawRwLock> LinearHash<E, S, L>
+impl<E: Entry, S: BuildHasher> LinearHash<E, S>
 where
     E::Key: Hash,
 {
@@ -172,7 +217,7 @@ where
     }
 }
 
-impl<E: Entry, S: BuildHasher, L: RawRwLock> LinearHash<E, S, L>
+impl<E: Entry, S: BuildHasher> LinearHash<E, S>
 where
     E::Key: Hash + Eq + Ord,
 {
@@ -181,13 +226,13 @@ where
     fn change<R>(
         &self,
         key: &E::Key,
-        locks: &Locks<L>,
+        locks: &Locks,
         f: impl FnOnce(Option<E>) -> (Action<E>, R),
     ) -> (R, i64, Option<Wish>) {
         let hash = self.hash_of(key);
         let (_bucket, wish) = locks.write(hash);
-        // SAFETY: the lock of the hash is held for writing until the end of this function, which asks for no other
-        // chain.
+        // SAFETY: the lock of the hash, which is that of the table if there are no bucket locks, is held for writing
+        // until the end of this function, which asks for no other chain.
         let chain = unsafe { self.buckets.chain_mut(hash) };
         let link = link_of(chain, |node| node.hash == hash && node.entry.has_key(key));
         let (action, result) = f(link.as_ref().map(|node| node.entry));
@@ -259,11 +304,10 @@ where
 }
 
 /// All operations lock a bucket. See the [module](self).
-impl<E, S, L> Index<E> for LinearHash<E, S, L>
+impl<E, S> Index<E> for LinearHash<E, S>
 where
     E: Entry<Key: Hash + Eq + Ord> + Send + Sync,
     S: BuildHasher + Send + Sync,
-    L: RawRwLock + Send + Sync,
 {
     fn get(&self, key: &E::Key, _: &impl Guard) -> Option<E> {
         let hash = self.hash_of(key);
@@ -280,7 +324,7 @@ where
         _: &impl Guard,
         f: impl FnOnce(Option<E>) -> (Action<E>, R),
     ) -> R {
-        let locks = self.locks.read();
+        let locks = self.write();
         let (result, change, wish) = self.change(key, &locks, f);
         self.account(change, &locks);
         drop(locks);
@@ -317,10 +361,27 @@ where
     fn memory(&self) -> usize {
         let nodes = self.count() * size_of::<Node<E>>().next_multiple_of(16);
         size_of::<Self>()
+            + self.locks.memory()
             + self.locks.read().memory()
             + self.buckets.memory()
             + self.entries.memory()
             + nodes
+    }
+
+    fn describe(&self, pin: &impl Guard) -> Figures {
+        let locks = self.locks.read();
+        let figures = Figures::new()
+            .table_lock(&self.locks)
+            .count("bucket_locks", locks.number() as u64);
+        let figures = if self.one_lock {
+            figures
+        } else {
+            figures
+                .word("bucket_lock", kind(locks.reader_groups()))
+                .count("bucket_conflicts", locks.conflicts())
+        };
+        drop(locks);
+        figures.buckets(self, pin)
     }
 
     fn slots(&self) -> usize {
@@ -334,7 +395,7 @@ where
     }
 }
 
-impl<E: Entry, S, L: RawRwLock> Drop for LinearHash<E, S, L> {
+impl<E: Entry, S> Drop for LinearHash<E, S> {
     fn drop(&mut self) {
         // SAFETY: the index is being dropped, so only this thread can reach it; each entry is met once.
         self.buckets.drain(|entry| unsafe { entry.dispose() });

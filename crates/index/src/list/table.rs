@@ -10,7 +10,7 @@ use fyris_sync::reclaim::Guard;
 use super::upsert::upsert;
 use super::{Link, Node, Target, find, order_of};
 use crate::hash::{RandomState, spread};
-use crate::{Action, Batch, Build, Entry, Index, IndexOptions, Range};
+use crate::{Action, Batch, Build, Entry, Figures, Index, IndexOptions, Range};
 
 /// Entries from which on they are counted in stripes.
 const INFLATE: usize = 256;
@@ -158,6 +158,10 @@ where
 
     fn len(&self) -> usize {
         self.count()
+    }
+
+    fn describe(&self, pin: &impl Guard) -> Figures {
+        Figures::new().buckets(self, pin)
     }
 
     fn memory(&self) -> usize {

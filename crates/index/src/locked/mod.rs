@@ -5,7 +5,12 @@
 //! what the papers compare their trees with. It is also the plainest example of what it takes to plug an index in: the
 //! required methods of [`Index`] and [`OrderedIndex`], and an [`IndexFactory`]. All the rest are defaults.
 //!
-//! The tree is any [`SequentialTree`], the lock that of ERTS ([`TableLock`]) or any of [`lock_api`].
+//! The tree is any [`SequentialTree`], the lock that of ERTS ([`fyris_sync::lock::rw`]).
+//!
+//! # Options
+//!
+//! As Table 1 of the paper (section 5.2.1) has them: the lock is normal, or has reader groups for `read_concurrency`,
+//! as many as `reader_groups` says. There is no use for the others: entries are counted under the lock.
 //!
 //! # Progress
 //!
@@ -20,14 +25,14 @@ use std::marker::PhantomData;
 use std::ops::Bound;
 
 use fyris_sync::reclaim::Guard;
-use lock_api::{RawRwLock, RwLock};
 
 use crate::plug::{DynIndex, DynOrderedIndex, IndexFactory, PlugEntry};
 use crate::sequential::{Balance, KeyOf, SearchTree, SequentialTree};
-use crate::{Action, Batch, Build, Index, IndexOptions, OrderedIndex, Range, TableLock};
+use crate::table_lock::{LockKind, TableLock};
+use crate::{Action, Batch, Build, Figures, Index, IndexOptions, OrderedIndex, Range};
 
 /// A tree under one lock. See the [module](self).
-pub struct Locked<T, L = TableLock>(RwLock<L, Content<T>>);
+pub struct Locked<T>(TableLock<Content<T>>);
 
 /// What the lock protects.
 #[derive(Default)]
@@ -36,22 +41,22 @@ struct Content<T> {
     len: usize,
 }
 
-impl<T: Default, L: RawRwLock> Default for Locked<T, L> {
+impl<T: Default> Default for Locked<T> {
     fn default() -> Self {
-        Self(RwLock::new(Content::default()))
+        Self::build(&IndexOptions::default())
     }
 }
 
-impl<T: Default, L: RawRwLock> Build for Locked<T, L> {
-    fn build(_: &IndexOptions) -> Self {
-        Self::default()
+impl<T: Default> Build for Locked<T> {
+    fn build(options: &IndexOptions) -> Self {
+        let kind = LockKind::new(options.read_concurrency, options);
+        Self(TableLock::new(kind, Content::default()))
     }
 }
 
-impl<T, L> Index<T::Entry> for Locked<T, L>
+impl<T> Index<T::Entry> for Locked<T>
 where
     T: SequentialTree + Send + Sync,
-    L: RawRwLock + Send + Sync,
 {
     #[inline]
     fn get(&self, key: &KeyOf<T>, _: &impl Guard) -> Option<T::Entry> {
@@ -85,19 +90,23 @@ where
         self.seek(after.map_or(Bound::Unbounded, Bound::Excluded), pin)
     }
 
+    fn describe(&self, _: &impl Guard) -> Figures {
+        let depth = self.0.read().tree.depth();
+        Figures::new().table_lock(&self.0).known("depth", depth)
+    }
+
     fn len(&self) -> usize {
         self.0.read().len
     }
 
     fn memory(&self) -> usize {
-        size_of::<Self>() + T::memory_of(self.len())
+        size_of::<Self>() + self.0.memory() + T::memory_of(self.len())
     }
 }
 
-impl<T, L> OrderedIndex<T::Entry> for Locked<T, L>
+impl<T> OrderedIndex<T::Entry> for Locked<T>
 where
     T: SequentialTree + Send + Sync,
-    L: RawRwLock + Send + Sync,
 {
     fn seek(&self, from: Bound<&KeyOf<T>>, _: &impl Guard) -> Option<T::Entry> {
         self.0.read().tree.seek(from)
@@ -132,11 +141,14 @@ impl<B> LockedTrees<B> {
 // SAFETY: a tree holds exactly the entries that were put in and not replaced or removed, under the lock, and disposes
 // of them when it is dropped.
 unsafe impl<B: Balance> IndexFactory for LockedTrees<B> {
-    fn build<E: PlugEntry>(&self, _: &IndexOptions) -> Option<Box<dyn DynIndex<E>>> {
-        Some(Box::new(Locked::<SearchTree<E, B>>::default()))
+    fn build<E: PlugEntry>(&self, options: &IndexOptions) -> Option<Box<dyn DynIndex<E>>> {
+        Some(Box::new(Locked::<SearchTree<E, B>>::build(options)))
     }
 
-    fn build_ordered<E: PlugEntry>(&self, _: &IndexOptions) -> Option<Box<dyn DynOrderedIndex<E>>> {
-        Some(Box::new(Locked::<SearchTree<E, B>>::default()))
+    fn build_ordered<E: PlugEntry>(
+        &self,
+        options: &IndexOptions,
+    ) -> Option<Box<dyn DynOrderedIndex<E>>> {
+        Some(Box::new(Locked::<SearchTree<E, B>>::build(options)))
     }
 }

@@ -11,7 +11,7 @@ use crate::catree::Stats;
 use crate::key::TreeKey;
 use crate::key::probe::ByKey;
 use crate::{
-    Action, Batch, Build, Entry, Index, IndexOptions, OrderedIndex, Range, Stamp, Stamped,
+    Action, Batch, Build, Entry, Figures, Index, IndexOptions, OrderedIndex, Range, Stamp, Stamped,
 };
 
 /// The `ordered` index. See the [module](super).
@@ -129,6 +129,10 @@ where
 
     fn len(&self) -> usize {
         self.tree.len()
+    }
+
+    fn describe(&self, pin: &impl Guard) -> Figures {
+        Figures::new().adapting(&self.stats(pin))
     }
 
     fn memory(&self) -> usize {

@@ -113,6 +113,11 @@ unsafe fn join_by<E: Entry>(low: Link<E>, node: Link<E>, high: Link<E>) -> Link<
 unsafe impl Balance for Avl {
     const LEAF: u16 = 1;
 
+    unsafe fn depth<E: Entry>(root: Link<E>) -> Option<usize> {
+        // SAFETY: the caller's contract.
+        Some(usize::from(unsafe { height(root) }))
+    }
+
     #[inline]
     unsafe fn added<E: Entry>(path: &mut Path<E>, _: *mut Link<E>) {
         // SAFETY: the caller's contract.

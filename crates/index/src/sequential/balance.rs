@@ -16,6 +16,15 @@ pub unsafe trait Balance: Send + Sync + 'static {
     /// The tag of a node without children.
     const LEAF: u16;
 
+    /// Returns the number of levels of a tree, if the rule keeps it.
+    ///
+    /// # Safety
+    ///
+    /// No other thread changes the tree.
+    unsafe fn depth<E: Entry>(_root: Link<E>) -> Option<usize> {
+        None
+    }
+
     /// Restores the balance after a new node, which has no children, has been put behind `link`; `path` are the links
     /// that lead there.
     ///

@@ -55,6 +55,11 @@ pub trait SequentialTree: Default {
     /// Returns the number of bytes that the nodes of this many entries take.
     fn memory_of(entries: usize) -> usize;
 
+    /// Returns the number of levels, if the tree knows it. O(1).
+    fn depth(&self) -> Option<usize> {
+        None
+    }
+
     /// Returns the entry with this key. O(log n).
     fn get(&self, key: &KeyOf<Self>) -> Option<Self::Entry>;
 

@@ -49,6 +49,11 @@ impl<E: Entry<Key: TreeKey>, B: Balance> SequentialTree for SearchTree<E, B> {
         entries * size_of::<Node<E>>()
     }
 
+    fn depth(&self) -> Option<usize> {
+        // SAFETY: `&self` keeps other threads from changing the tree.
+        unsafe { B::depth(self.root) }
+    }
+
     #[inline]
     fn get(&self, key: &E::Key) -> Option<E> {
         let (target, mut link) = (Target::new(key), self.root);

@@ -1,6 +1,7 @@
 //! The information that a table gives about itself: `info/1` and `info/2`.
 
-use fyris_term::{Atom, Term};
+use fyris_index::{Figure, Figures};
+use fyris_term::{Atom, Float, Term};
 
 use super::{Cursor, Table};
 use crate::error::{Error, Result};
@@ -64,7 +65,7 @@ pub enum InfoValue {
     Fixed(Option<Fixed>),
 }
 
-/// The items of `info/1`, in its order, and then the items that only `info/2` knows.
+/// The items of `info/1`, in its order.
 const ITEMS: [&str; 15] = [
     "id",
     "decentralized_counters",
@@ -96,7 +97,7 @@ fn number(value: usize) -> InfoValue {
 }
 
 impl Info {
-    /// Returns the items of `info/1` in its order.
+    /// Returns the items that `ets:info/1` has, in its order.
     pub fn items(&self) -> Vec<(&'static str, InfoValue)> {
         ITEMS
             .iter()
@@ -169,10 +170,49 @@ impl Table {
         })
     }
 
+    /// Returns the items of `info/1`: those that `ets` has; and for a table on an index that is not its type's own also
+    /// `index` and `index_info`, which takes what it takes in [`Table::info_item`]. `None` if the table is deleted.
+    pub fn info_items(&self) -> Option<Vec<(&'static str, InfoValue)>> {
+        let info = self.info()?;
+        let mut items = info.items();
+        if info.index != info.table_type.index() {
+            items.push(("index", word(info.index)));
+            items.push(("index_info", self.index_info()?));
+        }
+        Some(items)
+    }
+
+    /// Returns what the index tells of its locks, its shape and the contention that it has met: [`Figures`] lists it.
+    /// `None` if the table is deleted.
+    ///
+    /// O(objects) for an index that has buckets, since it looks at each; O(1) for a tree. Figures of a table that is
+    /// written to meanwhile are of different moments. Works for every caller, as [`Table::info`].
+    pub fn figures(&self) -> Option<Figures> {
+        let pin = fyris_sync::reclaim::pin();
+        Some(Live(self.shared.any_data(&pin)?).describe(&pin))
+    }
+
+    /// Returns the index's figures as a list of pairs.
+    fn index_info(&self) -> Option<InfoValue> {
+        let pair = |(name, figure)| {
+            let value = match figure {
+                Figure::Word(word) => Term::atom(word),
+                Figure::Count(count) => Term::Int(i64::try_from(count).unwrap_or(i64::MAX)),
+                Figure::Real(real) => Term::Float(Float::new(real).unwrap_or(Float::ZERO)),
+            };
+            Term::Tuple(vec![Term::atom(name), value])
+        };
+        let figures = self.figures()?;
+        Some(InfoValue::Term(Term::List(
+            figures.iter().map(pair).collect(),
+        )))
+    }
+
     /// `info/2`: returns one item; `None` if the table is deleted, whatever the item.
     ///
     /// Beyond the items of [`Info`]: `fixed`, `safe_fixed_monotonic_time`, `safe_fixed`, `binary`
-    /// (a walk over the whole table), `stats`, and `index`.
+    /// (a walk over the whole table), `stats`, `index`, and `index_info`: what [`Table::figures`] returns, as a list of
+    /// pairs.
     ///
     /// # Errors
     ///
@@ -186,6 +226,7 @@ impl Table {
             "safe_fixed" | "safe_fixed_monotonic_time" => InfoValue::Fixed(self.shared.fixes.get()),
             "binary" => InfoValue::Term(self.binaries()),
             "stats" => boolean(false),
+            "index_info" => return Ok(self.index_info()),
             item => info
                 .item(item)
                 .ok_or_else(|| Error::BadItem(item.to_owned()))?,

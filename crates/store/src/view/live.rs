@@ -2,6 +2,7 @@
 //!
 //! [`crate::commits`] says how a reader of several keys sees list inserts whole.
 
+use fyris_index::{Figures, Index};
 use fyris_sync::reclaim::Guard;
 use fyris_term::key::KeyBuf;
 
@@ -79,6 +80,10 @@ impl<'d> View for Live<'d> {
 
     fn len(&self) -> usize {
         self.0.len()
+    }
+
+    fn describe(&self, pin: &impl Guard) -> Figures {
+        with_data!(self.0, data => data.index.describe(pin))
     }
 
     fn memory(&self) -> usize {

@@ -25,6 +25,7 @@ mod live;
 #[cfg(test)]
 mod tests;
 
+use fyris_index::Figures;
 use fyris_sync::reclaim::Guard;
 use fyris_term::key::KeyBuf;
 
@@ -101,6 +102,9 @@ pub(crate) trait View {
 
     /// Returns the bytes that are allocated for objects, their keys and the index.
     fn memory(&self) -> usize;
+
+    /// Returns what the index tells of itself.
+    fn describe(&self, pin: &impl Guard) -> Figures;
 
     /// Returns a reader of several keys, at a place in the order of list inserts: here and now, or where the view is.
     fn read_many<'g>(&self, pin: &'g impl Guard) -> Self::Reader<'g>;

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::ops::Bound;
 
+use fyris_index::Figures;
 use fyris_sync::reclaim::{Guard, LocalGuard, pin};
 use fyris_term::Term;
 use fyris_term::key::KeyBuf;
@@ -123,6 +124,10 @@ impl View for &Copied {
 
     fn len(&self) -> usize {
         self.contents.iter().map(Vec::len).sum()
+    }
+
+    fn describe(&self, _: &impl Guard) -> Figures {
+        Figures::new()
     }
 
     fn memory(&self) -> usize {

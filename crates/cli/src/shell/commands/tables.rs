@@ -107,9 +107,9 @@ pub(crate) fn info(session: &mut Session, mut args: Vec<Term>) -> Result<(), She
                 USAGE,
             ));
         }
-        None => table.info().map_or_else(undefined, |info| {
+        None => table.info_items().map_or_else(undefined, |items| {
             let pair = |(item, value)| Term::Tuple(vec![Term::atom(item), value_term(value)]);
-            Term::List(info.items().into_iter().map(pair).collect())
+            Term::List(items.into_iter().map(pair).collect())
         }),
     };
     session.display().term(&answer)
