@@ -72,13 +72,14 @@
 %% The name of a named table, or a tid.
 -type option() :: table_type() | table_access() | named_table | {keypos, pos_integer()} | heir_option() |
                   {owner, none} | {index, atom() | {library, string() | binary()}} |
-                  {write_concurrency, boolean() | auto} | {read_concurrency, boolean()} | {decentralized_counters, boolean()} | compressed.
+                  {write_concurrency, boolean() | auto} | {read_concurrency, boolean()} | {decentralized_counters, boolean()} |
+                  {bucket_locks, 1..32768 | auto} | {reader_groups, 1..64} | compressed.
 %% An option of `new/2' and `open/2'.
 -type heir_option() :: {heir, pid(), Data :: term()} | {heir, pid() | none}.
 %% The process that gets a table when its owner ends.
 -type info_item() :: id | name | named_table | type | keypos | protection | owner | heir | node | size | memory |
-                     compressed | read_concurrency | write_concurrency | decentralized_counters | index | fixed |
-                     safe_fixed | safe_fixed_monotonic_time | binary | stats.
+                     compressed | read_concurrency | write_concurrency | decentralized_counters | index |
+                     index_info | fixed | safe_fixed | safe_fixed_monotonic_time | binary | stats.
 %% An item of `info/2'.
 -type update_op() :: {Position :: pos_integer(), Incr :: integer()} |
                      {Position :: pos_integer(), Incr :: integer(), Threshold :: integer(), Value :: integer()}.
@@ -146,7 +147,14 @@ all() ->
 %% {@link delete/1} fails with `badarg', and the error's text names the library and what it did. Not in `ets'.</dd>
 %% <dt>`{write_concurrency, true | false | auto}', `{read_concurrency, boolean()}', `{decentralized_counters,
 %% boolean()}', `compressed'</dt><dd>Shown by {@link info/1} as `ets' shows them. `hash' and `ordered' need
-%% none of them: readers never wait, and writers wait for writers of the same few objects only.</dd>
+%% none of them: readers never wait, and writers wait for writers of the same few objects only. For an index with locks
+%% they mean what they mean in `ets': `linear_hash' has one lock without `write_concurrency', 64 bucket locks for
+%% `true', and for `auto' as many as contention asks for; it, `avl', `treap' and `btree' have locks with reader groups
+%% for `read_concurrency'. `decentralized_counters', where it is given, chooses how `linear_hash' counts its objects.</dd>
+%% <dt>`{bucket_locks, N | auto}'</dt><dd>The number of bucket locks of `linear_hash', a power of two from 1 to 32768,
+%% whatever `write_concurrency' is. Not in `ets'.</dd>
+%% <dt>`{reader_groups, N}'</dt><dd>The number of reader groups of each lock that has them, 1 to 64; by default one for
+%% each processor. Not in `ets'.</dd>
 %% </dl>
 %%
 %% Fails with `badarg' if the name is no atom; if the options are no proper list, or one of them is unknown or
@@ -223,7 +231,8 @@ resolve(Tid) -> Tid.
 
 %% @doc Returns what there is to know of a table, as a list of pairs, or `undefined' if there is no such table.
 %%
-%% The items are those of {@link info/2} as far as `ets:info/1' has them. Needs no right to read.
+%% The items are those of {@link info/2} as far as `ets:info/1' has them; for a table on an index that is not the
+%% type's own also `index' and `index_info'. Needs no right to read.
 %%
 %% Fails with `badarg' if the argument is neither an atom nor a tid.
 %% ```
@@ -245,6 +254,9 @@ info(Table) ->
 %% <dt>`type', `keypos', `protection', `compressed', `read_concurrency', `write_concurrency',
 %% `decentralized_counters'</dt><dd>As in {@link new/2}.</dd>
 %% <dt>`index'</dt><dd>The name of the structure that holds the objects, or `{library, Path}'. Not in `ets'.</dd>
+%% <dt>`index_info'</dt><dd>What that structure tells of itself, a list of pairs: kinds of locks, conflicts, splits and
+%% joins, depth, the lengths of buckets with their deviation. For a structure with buckets it looks at all of them. Not
+%% in `ets'.</dd>
 %% <dt>`owner', `heir', `node'</dt><dd>Processes, or `none'; the node.</dd>
 %% <dt>`size', `memory'</dt><dd>How many objects; how many words. With writers at work, `size' counts every write that
 %% has returned.</dd>

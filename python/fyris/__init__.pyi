@@ -105,6 +105,10 @@ class Table:
         name: str | None = None,
         keypos: int = 1,
         index: str | tuple[Literal["library"], str] | None = None,
+        write_concurrency: bool | Literal["auto"] | None = None,
+        read_concurrency: bool | None = None,
+        bucket_locks: int | Literal["auto"] | None = None,
+        reader_groups: int | None = None,
     ) -> Self: ...
     @staticmethod
     def named(name: str) -> Table: ...

@@ -33,6 +33,9 @@ static OWNER: LazyLock<Owner> = LazyLock::new(|| Store::new().owner());
 /// ('library', path) for one of a shared library of C or C++, whose code this runs (see fyris_index.h). A table without a
 /// name goes away with its last reference, one with a name when drop() is called.
 ///
+/// The other arguments choose the locks of an index that has some, as the options of ets do: write_concurrency is True,
+/// False or 'auto', bucket_locks a power of two from 1 to 32768 or 'auto', reader_groups a number from 1 to 64.
+///
 /// Every operation on one key is atomic, and so are insert_many, update and clear as wholes. Reads take no lock.
 #[pyclass(frozen, mapping, weakref, module = "fyris")]
 pub(crate) struct Table {
@@ -55,6 +58,17 @@ impl Drop for Table {
             let _ = self.table.delete();
         }
     }
+}
+
+/// Returns the value of an option as a term: a word, a truth value, or a number.
+fn option_value(value: &Bound<'_, PyAny>) -> PyResult<Term> {
+    if let Ok(word) = value.extract::<&str>() {
+        return Ok(Term::Atom(atom(word)?));
+    }
+    if let Ok(truth) = value.extract::<bool>() {
+        return Ok(Term::atom(if truth { "true" } else { "false" }));
+    }
+    Ok(Term::Int(value.extract()?))
 }
 
 fn type_of(name: &str) -> PyResult<TableType> {
@@ -92,14 +106,35 @@ impl Table {
 #[pymethods]
 impl Table {
     #[new]
-    #[pyo3(signature = (r#type="set", *, name=None, keypos=1, index=None))]
+    #[pyo3(signature = (
+        r#type="set", *, name=None, keypos=1, index=None,
+        write_concurrency=None, read_concurrency=None, bucket_locks=None, reader_groups=None
+    ))]
+    #[expect(clippy::too_many_arguments, reason = "arguments by name in Python")]
     fn new(
         r#type: &str,
         name: Option<&str>,
         keypos: usize,
         index: Option<Index>,
+        write_concurrency: Option<&Bound<'_, PyAny>>,
+        read_concurrency: Option<&Bound<'_, PyAny>>,
+        bucket_locks: Option<&Bound<'_, PyAny>>,
+        reader_groups: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Table> {
-        let mut options = Options::new(type_of(r#type)?).public().keypos(keypos);
+        type_of(r#type)?;
+        let mut list = vec![Term::Atom(atom(r#type)?)];
+        for (word, value) in [
+            ("write_concurrency", write_concurrency),
+            ("read_concurrency", read_concurrency),
+            ("bucket_locks", bucket_locks),
+            ("reader_groups", reader_groups),
+        ] {
+            if let Some(value) = value {
+                list.push(Term::Tuple(vec![Term::atom(word), option_value(value)?]));
+            }
+        }
+        let options = Options::parse(&Term::List(list), |_| None).map_err(errors::store)?;
+        let mut options = options.public().keypos(keypos);
         options = match index {
             Some(Index::Named(name)) => options.index(&name),
             Some(Index::Library(kind, path)) if kind == "library" => options.library_index(&path),
@@ -209,13 +244,13 @@ impl Table {
     /// Returns the items of ets:info/1, a dict by name.
     fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
-        let Some(info) = self.table.info() else {
+        let Some(items) = self.table.info_items() else {
             return Err(NoSuchTable::new_err(format!(
                 "no table {}",
                 self.table.reference()
             )));
         };
-        for (name, value) in info.items() {
+        for (name, value) in items {
             // Owners and heirs mean nothing in Python.
             if let InfoValue::Term(term) = value {
                 dict.set_item(name, plain_word(py, &term)?)?;

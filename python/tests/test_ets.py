@@ -184,6 +184,50 @@ def test_info():
     assert table.memory > 0 and repr(table).endswith("ordered_set of 0>")
 
 
+@pytest.mark.parametrize(
+    "index, ordered",
+    [
+        ("hash", False),
+        ("ordered", True),
+        ("avl", True),
+        ("treap", True),
+        ("btree", True),
+        ("ca_avl", True),
+        ("ca_treap", True),
+        ("linear_hash", False),
+        ("split_ordered", False),
+        ("michael_hash", False),
+    ],
+)
+def test_indexes(index, ordered):
+    for kind in ("set", "ordered_set", "bag") if ordered else ("set", "bag"):
+        table = fyris.Table(kind, index=index)
+        for key in range(200):
+            table.insert((key, key * 2))
+        table.delete(7)
+        assert len(table) == 199 and table.lookup(8) == [(8, 16)] and table.lookup(7) == []
+        assert sum(1 for _ in table.objects()) == 199
+        info = table.info()
+        assert info.get("index", index) == index
+    if not ordered:
+        with pytest.raises(fyris.BadValue):
+            fyris.Table("ordered_set", index=index)
+
+
+def test_locks_of_an_index():
+    table = fyris.Table(index="linear_hash", bucket_locks=8, read_concurrency=True, reader_groups=2)
+    table["a"] = 1
+    info = dict(table.info()["index_info"])
+    names = {str(name): value for name, value in info.items()}
+    assert names["bucket_locks"] == 8 and names["reader_groups"] == 2
+    assert str(names["bucket_lock"]) == "freq_r"
+    auto = fyris.Table(index="linear_hash", write_concurrency="auto").info()
+    assert str(auto["write_concurrency"]) == "auto"
+    for bad in ({"bucket_locks": 3}, {"reader_groups": 65}, {"write_concurrency": "yes"}):
+        with pytest.raises(fyris.BadValue, match=next(iter(bad))):
+            fyris.Table(index="linear_hash", **bad)
+
+
 def test_files(tmp_path):
     table = fyris.Table(name="test_files")
     table.update({"text": "Fyrisån", "atoms": [Atom("a"), None], b"": {1: 2.5}})

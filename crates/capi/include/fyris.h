@@ -1242,8 +1242,9 @@ void fyris_store_free(struct fyris_store *store);
  * Makes a table. `options` is the list of options of `ets:new/2` in Erlang's syntax, or NULL for none: the type is
  * `set` (which nothing need say), `ordered_set`, `bag` or `duplicate_bag`; the access `protected` (only handles from
  * this store handle write), `public` or `private`; `named_table` registers the name; `{keypos, N}` says which element
- * is the key; `{index, Name}` which structure holds the table; `{index, {library, "path"}}` that it is one of a shared
- * library, whose code this runs: see fyris_index.h; `{owner, none}` lets the table outlive its maker.
+ * is the key; `{index, Name}` which structure holds the table, and `{bucket_locks, N}` and `{reader_groups, N}` what
+ * locks it has; `{index, {library, "path"}}` that it is one of a shared library, whose code this runs: see
+ * fyris_index.h; `{owner, none}` lets the table outlive its maker.
  *
  * A table on a library that answers wrongly fails with FYRIS_E_ARGUMENT from then on, with a text that names the library.
  *

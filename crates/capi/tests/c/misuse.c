@@ -113,6 +113,45 @@ static fyris_term *parse(const char *text) {
   return term;
 }
 
+/* Every index can be chosen by its name, and the locks of those that have some. */
+static void indexes(fyris_store *store) {
+  const char *names[] = {"hash", "ordered", "avl", "treap", "btree", "ca_avl",
+                         "ca_treap", "linear_hash", "split_ordered", "michael_hash"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    char options[200];
+    snprintf(options, sizeof options, "[{index, %s}, {write_concurrency, auto}, {read_concurrency, true}]", names[i]);
+    fyris_table *t = fyris_table_new(store, "t", options, &err);
+    EXPECT(t != NULL);
+    fyris_term *objects[100], *key = fyris_term_int(7), *out = NULL;
+    for (int64_t n = 0; n < 100; n++) {
+      fyris_term *pair[] = {fyris_term_int(n), fyris_term_int(2 * n)};
+      objects[n] = fyris_term_tuple(pair, 2, &err);
+      EXPECT(fyris_table_insert(t, objects[n], &err) == FYRIS_OK);
+    }
+    EXPECT(fyris_table_lookup(t, key, &out, &err) == FYRIS_OK && fyris_term_len(out) == 1);
+    EXPECT(fyris_term_equal(fyris_term_at(out, 0), objects[7]));
+    fyris_term_free(out);
+    EXPECT(fyris_table_info(t, "index", &out, &err) == FYRIS_OK && fyris_term_is_atom(out, names[i]));
+    fyris_term_free(out);
+    EXPECT(fyris_table_info(t, "index_info", &out, &err) == FYRIS_OK && fyris_term_len(out) > 0);
+    fyris_term_free(out);
+    for (int n = 0; n < 100; n++) fyris_term_free(objects[n]);
+    fyris_term_free(key);
+    fyris_table_free(t);
+  }
+  fyris_table *t = fyris_table_new(store, "t", "[{index, linear_hash}, {bucket_locks, 8}, {reader_groups, 2}]", &err);
+  fyris_term *info = NULL, *wanted = fyris_term_parse("{bucket_locks, 8}", &err);
+  EXPECT(fyris_table_info(t, "index_info", &info, &err) == FYRIS_OK);
+  int found = 0;
+  for (size_t i = 0; i < fyris_term_len(info); i++) found += fyris_term_equal(fyris_term_at(info, i), wanted);
+  EXPECT(found == 1);
+  EXPECT(NOTHING(fyris_table_new(store, "t", "[{bucket_locks, 3}]", &err), FYRIS_E_ARGUMENT));
+  EXPECT(strstr(err.text, "a power of two from 1 to 32768, or auto") != NULL);
+  fyris_term_free(info);
+  fyris_term_free(wanted);
+  fyris_table_free(t);
+}
+
 static void operations(fyris_store *store) {
   EXPECT(NOTHING(fyris_table_new(store, "t", "[nonsense]", &err), FYRIS_E_ARGUMENT));
   EXPECT(strstr(err.text, "nonsense") != NULL);
@@ -222,6 +261,7 @@ int main(void) {
   depth();
   types();
   fyris_table_free(table);
+  indexes(store);
   operations(store);
   puts("misuse: all good");
   return 0;

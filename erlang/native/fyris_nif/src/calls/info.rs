@@ -12,14 +12,14 @@ use crate::{atoms, funs, held, process, references, tables, term, words};
 /// Implements `info/1`.
 pub(super) fn all_items(env: Env, args: &[Term]) -> Reply {
     or_undefined(env, args[0], |table| {
-        let Some(info) = table.info() else {
+        let Some(items) = table.info_items() else {
             return Ok(atoms::undefined(env));
         };
         let pair = |(item, value): (&'static str, InfoValue)| {
             let item_atom = env.make_atom(item.as_bytes());
             env.make_tuple(&[item_atom, make(env, item, value)])
         };
-        let items: Vec<Term> = info.items().into_iter().map(pair).collect();
+        let items: Vec<Term> = items.into_iter().map(pair).collect();
         Ok(env.make_list(&items))
     })
 }
