@@ -1,6 +1,7 @@
 //! The parts of the `fyris` program other than the benchmarks of `fyris-harness`.
 
 pub mod doctor;
+pub mod info;
 pub mod shell;
 
 /// The examples of the project's README.

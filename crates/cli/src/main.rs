@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use fyris_cli::doctor::{self, DoctorArgs};
+use fyris_cli::info::{self, InfoArgs};
 use fyris_cli::shell::{self, ShellArgs};
 use fyris_harness::{BenchArgs, Registry};
 
@@ -26,12 +27,14 @@ enum Command {
     /// Measure Fyris
     Bench(BenchArgs),
     Doctor(DoctorArgs),
+    Info(InfoArgs),
 }
 
 fn main() -> ExitCode {
     match Cli::parse().command {
         Command::Shell(args) => shell::run(args),
         Command::Doctor(args) => doctor::run(&args),
+        Command::Info(args) => info::run(&args),
         Command::Bench(args) => match fyris_harness::run(&args, &Registry::own("fyris bench")) {
             Ok(_) => ExitCode::SUCCESS,
             Err(error) => {
