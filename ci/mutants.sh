@@ -47,6 +47,12 @@ split_begins_unlinked   | --cfg loom --cfg fyris_small    | -p fyris-index --tes
 linear_split_stays      |                    | -p fyris-index --test linear_conformance adapting
 linear_scan_unsorted    |                    | -p fyris-index --test linear_conformance adapting
 linear_one_lock_shared  | --cfg loom --cfg fyris_small    | -p fyris-index --test loom_linear under_the_lock_of --release
+skip_unpublished        | --cfg loom --cfg fyris_small    | -p fyris-index --test loom_skip an_entry
+skip_dead_is_locked     | --cfg loom --cfg fyris_small    | -p fyris-index --test loom_skip taken_out
+skip_unvalidated        | --cfg loom --cfg fyris_small    | -p fyris-index --test loom_skip put_in
+skip_unlinks_bottom_up  | --cfg loom --cfg fyris_small    | -p fyris-index --test loom_skip a_node_is_found
+skip_linked_unlocked    | --cfg loom --cfg fyris_small    | -p fyris-index --test loom_skip put_in
+skip_run_begins_late    |                    | -p fyris-index --test skip_conformance scans
 levels_share_buckets    |                    | -p fyris-index --lib levels::
 sequential_rotation_loses |                  | -p fyris-index --lib sequential
 btree_prefix_is_key     |                    | -p fyris-index --lib sequential

@@ -31,6 +31,7 @@ pub mod sequential;
 #[cfg(feature = "serde")]
 mod serde;
 mod simd;
+pub mod skip_list;
 pub mod split_ordered;
 mod table_lock;
 pub mod traits;
@@ -50,6 +51,7 @@ pub use locked::Locked;
 pub use map::{BytesMap, ConcurrentMap, CopyMap};
 pub use michael_hash::MichaelHash;
 pub use ordered::Ordered;
+pub use skip_list::SkipList;
 pub use split_ordered::SplitOrdered;
 pub use traits::{
     Action, Batch, BucketLocks, Build, Index, IndexOptions, OrderedIndex, Range, Stamp, Stamped,

@@ -1,0 +1,186 @@
+//! Changing an entry, putting nodes in and taking them out.
+
+use std::cmp::Ordering;
+use std::hash::BuildHasher;
+
+use fyris_sync::lock::Backoff;
+use fyris_sync::reclaim::Guard;
+
+use super::find::{ByKey, Place, walk};
+use super::node::{Locked, NodeRef};
+use super::{HEIGHT, SkipList};
+use crate::key::TreeKey;
+use crate::{Action, Entry};
+
+/// Nodes before a key, one for each level: places to begin at.
+struct Path<'g>([NodeRef<'g>; HEIGHT]);
+
+/// The place of a key on a level: the last node before it, locked, and the one behind that.
+struct Front<'g> {
+    last: Locked<'g>,
+    next: Option<NodeRef<'g>>,
+}
+
+impl<E: Entry, S: BuildHasher> SkipList<E, S>
+where
+    E::Key: TreeKey,
+{
+    /// See [`Index::upsert`](crate::Index::upsert).
+    pub(super) fn change<R>(
+        &self,
+        key: &E::Key,
+        pin: &impl Guard,
+        f: impl FnOnce(Option<E>) -> (Action<E>, R),
+    ) -> R {
+        let place = ByKey::new(key);
+        let mut path = Path([self.head(); HEIGHT]);
+        let mut backoff = Backoff::new();
+        loop {
+            if let Some(node) = self.find_path(&place, &mut path) {
+                if let Some(locked) = node.lock() {
+                    return self.change_node(locked, &place, &mut path, pin, f);
+                }
+                // Dead: another thread is unlinking it.
+                backoff.wait();
+                continue;
+            }
+            let front = self.lock_front(0, &place, &mut path);
+            let is_there = |next| Place::<E>::side(&place, next) == Ordering::Equal;
+            if !front.next.is_some_and(is_there) {
+                return self.fill_gap(front, &place, &mut path, f);
+            }
+        }
+    }
+
+    /// Runs the closure for a key that is there, in a node that this thread has locked.
+    fn change_node<'g, R>(
+        &'g self,
+        mut locked: Locked<'g>,
+        place: &ByKey<'_, E::Key>,
+        path: &mut Path<'g>,
+        pin: &'g impl Guard,
+        f: impl FnOnce(Option<E>) -> (Action<E>, R),
+    ) -> R {
+        let (action, result) = f(Some(locked.node.any_entry()));
+        match action {
+            Action::Keep => {}
+            Action::Put(new) => locked.put(new),
+            Action::Remove => {
+                self.unlink(locked.kill(), place, path, pin);
+                self.entries.add(-1);
+            }
+        }
+        result
+    }
+
+    /// Runs the closure for a key that is absent, and stays so while the node before its place is locked.
+    fn fill_gap<'g, R>(
+        &'g self,
+        front: Front<'g>,
+        place: &ByKey<'_, E::Key>,
+        path: &mut Path<'g>,
+        f: impl FnOnce(Option<E>) -> (Action<E>, R),
+    ) -> R {
+        let (action, result) = f(None);
+        if let Action::Put(new) = action {
+            let node = Locked::fresh(self.count_new(place.prefix), place.prefix, new);
+            self.bytes.add(node.node.bytes() as i64);
+            self.link(&node, front, place, path);
+        }
+        result
+    }
+
+    /// Puts a node in, level by level from the lowest, whose front is locked (WHOLE).
+    fn link<'g>(
+        &'g self,
+        node: &Locked<'g>,
+        front: Front<'g>,
+        place: &ByKey<'_, E::Key>,
+        path: &mut Path<'g>,
+    ) {
+        let height = node.node.height();
+        front.put(node, 0);
+        for level in 1..height {
+            self.lock_front(level, place, path).put(node, level);
+        }
+        self.raise(height);
+    }
+
+    /// Takes a dead node out, level by level from the highest (TOP_DOWN), and retires it.
+    fn unlink<'g>(
+        &'g self,
+        node: NodeRef<'g>,
+        place: &ByKey<'_, E::Key>,
+        path: &mut Path<'g>,
+        pin: &'g impl Guard,
+    ) {
+        let height = node.height();
+        for nth in (0..height).rev() {
+            let level = if cfg!(fyris_mutant = "skip_unlinks_bottom_up") {
+                height - 1 - nth
+            } else {
+                nth
+            };
+            let front = self.lock_front(level, place, path);
+            // Otherwise a comparison of keys has panicked before the node was put in here.
+            if front.next == Some(node) {
+                front.last.set_next(level, node.next(level));
+            }
+            let lower = level.saturating_sub(1);
+            path.0[lower] = path.0[level];
+        }
+        self.bytes.add(-(node.bytes() as i64));
+        // SAFETY: in no level any more, for good; a dead node is taken out by the thread that killed it alone.
+        unsafe { pin.retire(node.as_ptr()) };
+    }
+
+    /// Locks the last node before a key on a level.
+    fn lock_front<'g>(
+        &'g self,
+        level: usize,
+        place: &ByKey<'_, E::Key>,
+        path: &mut Path<'g>,
+    ) -> Front<'g> {
+        let mut backoff = Backoff::new();
+        loop {
+            let (last, _) = walk::<E>(path.0[level], level, place);
+            path.0[level] = last;
+            let Some(last) = last.lock() else {
+                // Another thread is unlinking it, and may wait for nodes before it.
+                backoff.wait();
+                self.find_path(place, path);
+                continue;
+            };
+            let next = last.node.next(level);
+            let is_before = |next| Place::<E>::side(place, next) == Ordering::Less;
+            if !next.is_some_and(is_before) || cfg!(fyris_mutant = "skip_unvalidated") {
+                return Front { last, next };
+            }
+        }
+    }
+
+    /// Returns the node of a key, dead or not, and notes the way there.
+    #[inline]
+    fn find_path<'g>(
+        &'g self,
+        place: &ByKey<'_, E::Key>,
+        path: &mut Path<'g>,
+    ) -> Option<NodeRef<'g>> {
+        let mut lowest = HEIGHT;
+        let (at, found) = self.descend(0, place, |level, at| {
+            path.0[level] = at;
+            lowest = level;
+        });
+        // A node before the key on a level is one on the levels below.
+        path.0[..lowest.min(HEIGHT)].fill(at);
+        found
+    }
+}
+
+impl Front<'_> {
+    /// Puts a node in between.
+    fn put(self, node: &Locked<'_>, level: usize) {
+        node.set_next(level, self.next);
+        self.last.set_next(level, Some(node.node));
+    }
+}
