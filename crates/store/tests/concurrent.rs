@@ -39,6 +39,8 @@ fn tables() -> Vec<Table> {
         table(Options::ordered_set().index("avl")),
         table(Options::set().index("ca_treap")),
         table(Options::ordered_set().index("ca_avl")),
+        table(Options::set().index("skip_list")),
+        table(Options::ordered_set().index("skip_list")),
     ]
 }
 

@@ -366,4 +366,9 @@ proptest! {
             check(d, "michael_hash", &commands);
         }
     }
+
+    #[test]
+    fn skip_lists_answer_as_the_model((d, commands) in case()) {
+        check(d, "skip_list", &commands);
+    }
 }

@@ -54,13 +54,14 @@ fn content(table: &Table) -> Vec<Term> {
 }
 
 /// The indexes behind a pointer, and whether they serve ordered sets.
-const INDEXES: [(&str, bool); 8] = [
+const INDEXES: [(&str, bool); 9] = [
     ("avl", true),
     ("btree", true),
     ("ca_avl", true),
     ("ca_treap", true),
     ("linear_hash", false),
     ("michael_hash", false),
+    ("skip_list", true),
     ("split_ordered", false),
     ("treap", true),
 ];

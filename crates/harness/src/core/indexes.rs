@@ -5,7 +5,7 @@ use std::ops::Bound;
 use fyris_index::sequential::{Avl, SearchTree, Treap};
 use fyris_index::{
     Action, Batch, Build, CaTree, Entry, Index, IndexOptions, LinearHash, Locked, LockedBTree,
-    MichaelHash, SplitOrdered,
+    MichaelHash, SkipList, SplitOrdered,
 };
 use fyris_sync::reclaim::{Guard, Retire, pin};
 
@@ -18,6 +18,7 @@ pub(super) fn u64() -> Vec<Contender<u64>> {
         Contender::own::<Plain<SplitOrdered<Pair>>>("split_ordered"),
         Contender::own::<Plain<MichaelHash<Pair>, MILLION>>("michael_hash"),
         Contender::own::<Plain<LinearHash<Pair>>>("linear_hash"),
+        Contender::own::<Sorted<SkipList<Pair>>>("skip_list"),
         Contender::own::<Sorted<LockedBTree<Pair>>>("btree"),
         Contender::own::<Sorted<Locked<SearchTree<Pair, Avl>>>>("avl"),
         Contender::own::<Sorted<Locked<SearchTree<Pair, Treap>>>>("treap"),
