@@ -99,6 +99,10 @@ pub(super) fn walk<'g, E>(
     place: &impl Place<E>,
 ) -> (NodeRef<'g>, Option<NodeRef<'g>>) {
     while let Some(next) = at.next(level) {
+        if level > 0 {
+            // Where the walk goes on if `next` is behind the place.
+            at.prefetch(level - 1);
+        }
         match place.side(next) {
             Ordering::Less => at = next,
             Ordering::Equal => return (at, Some(next)),

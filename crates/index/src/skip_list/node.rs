@@ -164,6 +164,13 @@ impl<'g> NodeRef<'g> {
         Some(Self(next, PhantomData))
     }
 
+    /// Prefetches the next node of a level.
+    #[inline]
+    pub(super) fn prefetch(self, level: usize) {
+        // Relaxed: the node is not looked at.
+        crate::prefetch::read(self.link(level).load(Ordering::Relaxed));
+    }
+
     /// Prefetches the nodes that the links above the lowest lead to.
     #[inline]
     pub(super) fn prefetch_next(self) {
