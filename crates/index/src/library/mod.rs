@@ -41,7 +41,7 @@
 //!
 //! # Progress
 //!
-//! One lock of an index ([`TableLock`](crate::TableLock)), or what the library does for itself if it declares
+//! One reader-writer lock of an index, or what the library does for itself if it declares
 //! concurrent writers; then writers lock one of 64 locks by the key's hash, and readers none. All operations are
 //! linearizable.
 //!
