@@ -8,7 +8,7 @@ use fyris_index::reclaim::{Guard, pin};
 use fyris_index::sequential::{Avl, SearchTree, Treap};
 use fyris_index::{
     Action, CaTree, Entry, HashIndex, Index, LinearHash, Locked, LockedBTree, MichaelHash, Ordered,
-    SplitOrdered,
+    SkipList, SplitOrdered,
 };
 
 /// A key in the handle itself.
@@ -63,6 +63,7 @@ fn main() {
     row::<LockedBTree<Number>>("btree");
     row::<CaTree<SearchTree<Number, Avl>>>("ca_avl");
     row::<CaTree<SearchTree<Number, Treap>>>("ca_treap");
+    row::<SkipList<Number>>("skip_list");
     row::<LinearHash<Number>>("linear_hash");
     row::<SplitOrdered<Number>>("split_ordered");
     row::<MichaelHash<Number>>("michael_hash");

@@ -91,7 +91,7 @@ use self::node::NodeRef;
 use crate::hash::RandomState;
 use crate::key::TreeKey;
 use crate::plug::{DynIndex, DynOrderedIndex, IndexFactory, PlugEntry};
-use crate::{Action, Batch, Build, Entry, Index, IndexOptions, OrderedIndex, Range};
+use crate::{Action, Batch, Build, Entry, Figures, Index, IndexOptions, OrderedIndex, Range};
 
 /// The most levels that a node is in: enough for a thousand million entries.
 const HEIGHT: usize = if cfg!(fyris_small) { 6 } else { 28 };
@@ -249,6 +249,10 @@ where
 
     fn len(&self) -> usize {
         self.count()
+    }
+
+    fn describe(&self, _: &impl Guard) -> Figures {
+        Figures::new().count("levels", self.levels() as u64)
     }
 
     fn memory(&self) -> usize {
