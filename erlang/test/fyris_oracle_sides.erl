@@ -50,13 +50,17 @@ run_on(#side{module = M, clients = Clients} = Side, {Process, F, Args} = Command
     Pid = map_get(Process, Clients),
     Table = table(Args, Side),
     Type = M:info(Table, type),
-    Reply = reply(Pid, Side, F, [real(Arg, Side) || {Tag, _} = Arg <- tagged(Args), Tag =/= slot]),
+    Reply = known(F, reply(Pid, Side, F, [real(Arg, Side) || {Tag, _} = Arg <- tagged(Args), Tag =/= slot])),
     After = note(Command, Reply, Side),
     Mail = case F of
                give_away -> mail(Clients);
                _ -> []
            end,
     {{plain(Reply, After), Mail =/= [] andalso plain(Mail, After), M:info(Table, size)}, Type, After}.
+
+%% Without what a table tells of an index that was chosen.
+known(info, {value, [{_, _} | _] = Items}) -> {value, [Item || {Name, _} = Item <- Items, Name =/= index, Name =/= index_info]};
+known(_, Reply) -> Reply.
 
 %% The table that a command is about.
 table(Args, Side) ->

@@ -21,11 +21,11 @@
  * WHAT IS CHECKED
  *
  * Fyris follows no word before it has seen that the word is one of those that are in the index, with the key that was
- * asked for, and it keeps a record of its own of the keys that are in. So a library that answers wrongly makes no wrong
- * answer of a table: at the first such answer the index has *failed*. The operation that found it out is carried out by
- * Fyris' record; the library is not called any more for this table, what it has allocated stays allocated; and every
- * later operation on the table, but for its deletion, is refused with an error that names the library and what it did
- * (Error::LibraryIndex in Rust). Found out are
+ * asked for, and it keeps a record of its own of the keys that are in. So a library that answers wrongly about a key
+ * makes no wrong answer of a table: when such an answer is found out the index has *failed*. The operation that found
+ * it out is carried out by Fyris' record; the library is not called any more for this table, what it has allocated
+ * stays allocated; and every later operation on the table, but for its deletion and what it tells of itself (`info`),
+ * is refused with an error that names the library and what it did (Error::LibraryIndex in Rust). Found out are
  *
  *   - where a table is made: no such file, no shared library, no symbol fyris_index_v1, another version, a table of
  *     functions that is too short, an unknown capability, a missing function, no order for an ordered_set, a `create`
@@ -33,8 +33,8 @@
  *   - later: a word that Fyris has not handed out or that has been removed, a word of another key, a key that was
  *     inserted and is not found, an insertion that is refused, a removal that returns something else than the key's
  *     word, more words than were asked for, and keys that are not in order, so that no iteration goes on for ever; of a
- *     library without concurrent writers also a count that is not the number of keys, and an iteration over all keys
- *     that leaves some out.
+ *     library without concurrent writers also a count that is not the number of keys, and a walk over all keys in one
+ *     operation that leaves some out.
  *
  * What cannot be found out is what any code of the process can do: write to memory that is not its own, block, exit. A
  * library is trusted as the program is that loads it: only a path that the program trusts may be put into options.
@@ -129,8 +129,9 @@ typedef struct fyris_index_ops {
   /* Puts a key in, which is not there, with its word. Returns 0, or another number of its own if it cannot: then the
    * key is not in the table, and the index has failed.
    *
-   * key->bytes stay where they are and as they are until the key has been removed, or the table destroyed, and every
-   * call that had begun before has returned: a library may keep the pointer instead of a copy. */
+   * key->bytes stay where they are and as they are until the key has been removed, or the table destroyed, or the
+   * index has failed, and every call that had begun before has returned. A library may keep the pointer instead of a
+   * copy, and looks at it within calls only: a thread of its own must not. */
   int (*insert)(void *table, const fyris_index_key *key, uint64_t word) FYRIS_INDEX_NOEXCEPT;
 
   /* Takes a key out and returns its word; 0 if it is not there. */

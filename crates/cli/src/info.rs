@@ -39,6 +39,8 @@ enum Failure {
     Dump { file: PathBuf, error: DumpError },
     #[error("--options: {0}")]
     Options(#[from] fyris_term::text::ParseError),
+    #[error("--options: {0}: the type is the dump's")]
+    Type(Term),
     #[error("{0}")]
     Store(#[from] fyris::Error),
     #[error("output: {0}")]
@@ -67,11 +69,14 @@ fn load(args: &InfoArgs, owner: &Owner) -> Result<Table, Failure> {
     if args.index.is_none() && given == Term::List(Vec::new()) {
         return Ok(loaded);
     }
-    // The type and the place of the key come last: they are the dump's.
     let Term::List(mut list) = given else {
         return Err(Options::parse(&given, |_| None)
             .map_or_else(Failure::Store, |_| unreachable!("no list")));
     };
+    if let Some(word) = list.iter().find(|option| is_type(option)) {
+        return Err(Failure::Type(word.clone()));
+    }
+    // Last, so that they hold: they are the dump's.
     let keypos = Term::Int(loaded.keypos() as i64);
     list.push(Term::Tuple(vec![Term::atom("keypos"), keypos]));
     list.push(Term::atom(loaded.table_type().as_str()));
@@ -84,6 +89,12 @@ fn load(args: &InfoArgs, owner: &Owner) -> Result<Table, Failure> {
     copy(&loaded, &table)?;
     loaded.delete()?;
     Ok(table)
+}
+
+/// Returns whether an option is a type of table.
+fn is_type(option: &Term) -> bool {
+    let types = ["set", "ordered_set", "bag", "duplicate_bag"];
+    matches!(option, Term::Atom(word) if types.contains(&word.as_str()))
 }
 
 fn read(file: &Path, owner: &Owner) -> Result<Table, Failure> {

@@ -114,6 +114,7 @@ fn it_says_what_is_wrong() {
             "a power of two from 1 to 32768, or auto",
         ),
         (vec![&file, "--options", "[{"], "--options"),
+        (vec![&file, "--options", "[bag]"], "the type is the dump's"),
         (vec![&file, "--options", "set"], "list set"),
     ] {
         let output = info(&args);

@@ -1,5 +1,5 @@
-//! The conformance suite for skip lists: bare, behind a pointer as a table has them, of nodes that are as high as
-//! possible, and of keys whose key prefixes are alike.
+//! The conformance suite for skip lists: bare, behind a pointer as a table has them, and of nodes that are all as high,
+//! or as low, as possible.
 #![cfg(not(any(loom, shuttle)))]
 #![allow(missing_docs)]
 

@@ -355,11 +355,12 @@ impl Options {
     /// Returns the settings of the table, which do not change.
     pub(crate) fn settings(&self, indexes: &Indexes) -> Result<Settings> {
         let kind = self.kind;
+        // Before a library is loaded.
+        self.check_numbers()?;
         let index = match &self.index {
             Some(asked) => indexes.find(asked, kind)?,
             None => indexes.named(kind.index(), kind)?,
         };
-        self.check_numbers()?;
         let default = if self.owned {
             Protection::Protected
         } else {

@@ -246,6 +246,16 @@ fn a_table_on_a_chosen_index_tells_of_it() {
         let Ok(Some(InfoValue::Term(Term::List(pairs)))) = table.info_item("index_info") else {
             panic!("{index} tells nothing")
         };
+        let Some((_, InfoValue::Term(Term::List(brief)))) = table
+            .info_items()
+            .and_then(|items| items.into_iter().last())
+        else {
+            panic!("{index} tells nothing")
+        };
+        assert!(
+            brief.iter().all(|pair| pairs.contains(pair)),
+            "{index}: {brief:?}"
+        );
         let has = |name: &str| {
             pairs
                 .iter()

@@ -202,6 +202,9 @@ fn options_and_information_name_the_library() {
         assert_eq!((info.index, info.library_index), (path, true));
         let expected = Term::parse(&format!("{{library, \"{path}\"}}")).expect("a term");
         let item = table.info_item("index").expect("an item");
+        let items = table.info_items().expect("it lives");
+        let listed = items.into_iter().find(|(name, _)| *name == "index");
+        assert_eq!(listed.map(|(_, value)| value), item);
         assert_eq!(item, Some(InfoValue::Term(expected)));
         assert!(info.memory > 0);
     }

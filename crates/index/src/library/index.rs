@@ -239,7 +239,7 @@ impl<E: PlugEntry> Index<E> for LibraryIndex<E> {
         // Relaxed: a count; nothing is read because of it.
         let held = self.bytes.load(Ordering::Relaxed);
         let ours = self.locks.memory() + self.words.memory() + self.record.memory();
-        size_of::<Self>() + held + ours + library
+        (size_of::<Self>() + held + ours).saturating_add(library)
     }
 }
 

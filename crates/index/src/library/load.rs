@@ -2,8 +2,11 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::mem::ManuallyDrop;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+
+use libloading::os::unix::{self, RTLD_LOCAL, RTLD_NOW};
 
 use super::abi::{
     CONCURRENT_READERS, CONCURRENT_WRITERS, Functions, Head, ITERATION, KNOWN, ORDER, Ops, SYMBOL,
@@ -25,8 +28,6 @@ struct Loaded {
     path: String,
     capabilities: u64,
     functions: Functions,
-    /// Never dropped, which would unload it.
-    _library: libloading::Library,
 }
 
 impl fmt::Debug for Library {
@@ -129,9 +130,13 @@ impl Library {
 ///
 /// As [`Library::load`].
 unsafe fn open(path: String, file: &Path) -> Result<Library, Fault> {
+    // With all its symbols now: one that is missing is an error here, and not the end of the process at a call.
+    let how = RTLD_NOW | RTLD_LOCAL;
     // SAFETY: the caller's promise about the library's code.
-    let library = unsafe { libloading::Library::new(file) };
+    let library = unsafe { unix::Library::open(Some(file), how) };
     let library = library.map_err(|error| Fault::NotLoaded(error.to_string()))?;
+    // Also one that cannot serve stays loaded: it may have started threads.
+    let library = ManuallyDrop::new(library);
     // SAFETY: of the type that the header gives it.
     let symbol = unsafe { library.get::<unsafe extern "C" fn() -> *const Head>(SYMBOL) };
     let symbol = symbol.map_err(|_| Fault::NoSymbol)?;
@@ -141,7 +146,6 @@ unsafe fn open(path: String, file: &Path) -> Result<Library, Fault> {
         path,
         capabilities: ops.capabilities,
         functions: ops.functions()?,
-        _library: library,
     }))))
 }
 

@@ -368,7 +368,7 @@ where
             + nodes
     }
 
-    fn describe(&self, pin: &impl Guard) -> Figures {
+    fn describe(&self, _: &impl Guard) -> Figures {
         let locks = self.locks.read();
         let figures = Figures::new()
             .table_lock(&self.locks)
@@ -380,8 +380,7 @@ where
                 .word("bucket_lock", kind(locks.reader_groups()))
                 .count("bucket_conflicts", locks.conflicts())
         };
-        drop(locks);
-        figures.buckets(self, pin)
+        figures.count("buckets", self.slots() as u64)
     }
 
     fn slots(&self) -> usize {

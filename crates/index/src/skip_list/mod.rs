@@ -51,8 +51,9 @@
 //! # Progress and consistency
 //!
 //! `get` is wait-free but for nodes that others put in on its way; it takes no lock, writes nothing and repeats nothing,
-//! and so do `seek` and scans. `upsert` waits for writers of the same key and of the neighbouring ones, each for the
-//! length of a closure at most or until a node has been put in or taken out. `get` and `upsert` are linearizable. `seek`
+//! and so do `seek` and scans. `upsert` waits for writers of the same key, and of the nodes before it on each of its
+//! levels, which may be far away and may wait in turn for those before them: each for the length of a closure at most or
+//! until a node has been put in or taken out. `get` and `upsert` are linearizable. `seek`
 //! and `seek_back` return an entry that was there at a moment of the call, such that none that is there throughout the
 //! call lies between it and the bound.
 //!
@@ -186,7 +187,8 @@ impl<E: Entry, S: BuildHasher> SkipList<E, S> {
     #[inline]
     fn count_new(&self, prefix: u64) -> usize {
         let nth = self.entries.add(1);
-        if nth.is_multiple_of(EVERY) && self.count() >= INFLATE {
+        let is_small = || self.entries.memory() == 0;
+        if nth.is_multiple_of(EVERY) && is_small() && self.count() >= INFLATE {
             self.entries.inflate();
             self.bytes.inflate();
         }
@@ -257,7 +259,8 @@ where
 
     fn memory(&self) -> usize {
         let nodes = usize::try_from(self.bytes.sum()).unwrap_or(0);
-        size_of::<Self>() + self.head().bytes() + nodes
+        let counters = self.entries.memory() + self.bytes.memory();
+        size_of::<Self>() + self.head().bytes() + counters + nodes
     }
 
     fn split(&self, parts: usize, _: &impl Guard, out: &mut Batch<E>) {

@@ -1,13 +1,17 @@
 //! The shape of a list after changes that came one after another.
 
+use std::cell::Cell;
+use std::cmp::Ordering;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::ops::Bound::{Excluded, Included, Unbounded};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
 use super::{HEIGHT, SkipList};
 use crate::conformance::{Census, Object, put, remove};
-use crate::reclaim::pin;
-use crate::{Entry, Index, OrderedIndex};
+use crate::key::Opaque;
+use crate::reclaim::{Guard, pin};
+use crate::{Action, Entry, Index, OrderedIndex};
 
 /// Heights from 1 up to the highest, by the low bits of the key.
 #[derive(Default)]
@@ -65,9 +69,11 @@ fn memory_is_that_of_the_nodes() {
     let bytes = |key: u64| size(1 + (key % HEIGHT as u64) as usize).next_multiple_of(16);
     let least: usize = (0..1000).map(bytes).sum();
     // The allocator rounds large nodes to an eighth of their size.
-    assert!((least..least * 9 / 8).contains(&(index.memory() - empty)));
+    let counters = index.entries.memory() + index.bytes.memory();
+    let nodes = index.memory() - empty - counters;
+    assert!((least..least * 9 / 8).contains(&nodes));
     (0..1000).for_each(|key| _ = remove(&index, key, &pin()));
-    assert!(index.memory() <= empty + 4096, "stripes of counters stay");
+    assert_eq!(index.memory(), empty + counters);
 }
 
 /// Half of the nodes of a level are in the next: 37 bytes an entry.
@@ -118,4 +124,145 @@ fn a_gap_is_free_after_a_panic() {
     }
     let _pin = pin();
     assert_eq!(level(&index, 0), [1, 5, 9]);
+}
+
+/// A key below 256. `COMPARE` says how it compares.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Odd(u8);
+
+thread_local! {
+    static COMPARE: Cell<fn(u8, u8) -> Ordering> = const { Cell::new(honest) };
+}
+
+fn honest(a: u8, b: u8) -> Ordering {
+    a.cmp(&b)
+}
+
+impl Ord for Odd {
+    fn cmp(&self, other: &Self) -> Ordering {
+        COMPARE.get()(self.0, other.0)
+    }
+}
+
+impl PartialOrd for Odd {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// An object that is its key, in the handle.
+#[derive(Clone, Copy)]
+struct Itself(Opaque<Odd>);
+
+// SAFETY: the handle is the object.
+unsafe impl Entry for Itself {
+    type Key = Opaque<Odd>;
+    fn key(&self) -> &Opaque<Odd> {
+        &self.0
+    }
+    fn into_bits(self) -> u64 {
+        1 << 47 | u64::from(self.0.0.0)
+    }
+    unsafe fn from_bits(bits: u64) -> Self {
+        Self(Opaque(Odd(bits as u8)))
+    }
+    unsafe fn retire(self, _: &impl Guard) {}
+    unsafe fn dispose(self) {}
+}
+
+type Oddities = SkipList<Itself, BuildHasherDefault<Same>>;
+
+/// Nodes of five levels.
+#[derive(Default)]
+struct Same;
+
+impl Hasher for Same {
+    fn write(&mut self, _: &[u8]) {}
+    fn finish(&self) -> u64 {
+        1 << (4 * super::BRANCHING.ilog2())
+    }
+}
+
+/// Returns the keys of a level.
+fn odd_level(index: &Oddities, level: usize) -> Vec<u8> {
+    let nodes = std::iter::successors(index.head().next(level), |node| node.next(level));
+    nodes.map(|node| node.any_entry::<Itself>().0.0.0).collect()
+}
+
+fn oddities(keys: &[u8]) -> Oddities {
+    COMPARE.set(honest);
+    let index = Oddities::default();
+    for key in keys.iter().map(|key| Opaque(Odd(*key))) {
+        index.upsert(&key, &pin(), |_| (Action::Put(Itself(key)), ()));
+    }
+    index
+}
+
+fn take(index: &Oddities, key: u8) {
+    index.upsert(&Opaque(Odd(key)), &pin(), |_| (Action::Remove, ()));
+}
+
+/// An order that is none hides keys, but a node that is freed is in no level.
+#[test]
+fn keys_without_an_order_leave_all_levels() {
+    let _pin = pin();
+    for odd in 1..6 {
+        let index = oddities(&[1, 2, 3, 4, 5, 6]);
+        let calls = Cell::new(0);
+        index.upsert(&Opaque(Odd(odd)), &pin(), |old| {
+            calls.set(calls.get() + usize::from(old.is_some()));
+            // From now on each key is below all others.
+            COMPARE.set(|a, b| {
+                if a == b {
+                    Ordering::Equal
+                } else {
+                    Ordering::Greater
+                }
+            });
+            (Action::Remove, ())
+        });
+        assert_eq!((calls.get(), index.len()), (1, 5));
+        COMPARE.set(honest);
+        let left: Vec<u8> = (1..=6).filter(|key| *key != odd).collect();
+        (0..5).for_each(|level| assert_eq!(odd_level(&index, level), left, "{level}"));
+    }
+}
+
+/// A comparison that panics while a node is taken out does not leave it behind, nor a lock.
+#[test]
+fn a_node_leaves_though_comparisons_panic() {
+    let _pin = pin();
+    let index = oddities(&[1, 2, 3, 4]);
+    let panics = || {
+        index.upsert(&Opaque(Odd(3)), &pin(), |_| {
+            COMPARE.set(|_, _| resume_unwind(Box::new(())));
+            (Action::Remove, ())
+        })
+    };
+    assert!(catch_unwind(AssertUnwindSafe(panics)).is_err());
+    COMPARE.set(honest);
+    (0..5).for_each(|level| assert_eq!(odd_level(&index, level), [1, 2, 4]));
+    assert_eq!(index.len(), 3);
+    (1..5).for_each(|key| take(&index, key));
+    assert!((0..5).all(|level| odd_level(&index, level).is_empty()));
+}
+
+/// A comparison that panics while a node is put into its higher levels leaves it in the lower ones, from which it can
+/// be taken out.
+#[test]
+fn a_node_of_fewer_levels_than_planned_can_leave() {
+    let _pin = pin();
+    let index = oddities(&[1, 2, 4]);
+    let panics = || {
+        index.upsert(&Opaque(Odd(3)), &pin(), |_| {
+            COMPARE.set(|_, _| resume_unwind(Box::new(())));
+            (Action::Put(Itself(Opaque(Odd(3)))), ())
+        })
+    };
+    assert!(catch_unwind(AssertUnwindSafe(panics)).is_err());
+    COMPARE.set(honest);
+    assert_eq!(odd_level(&index, 0), [1, 2, 3, 4]);
+    (1..5).for_each(|key| take(&index, key));
+    assert!((0..5).all(|level| odd_level(&index, level).is_empty()));
+    assert_eq!(index.len(), 0);
 }

@@ -66,8 +66,13 @@ where
             Action::Keep => {}
             Action::Put(new) => locked.put(new),
             Action::Remove => {
-                self.unlink(locked.kill(), place, path, pin);
-                self.entries.add(-1);
+                let removal = Removal {
+                    list: self,
+                    left: locked.node.height(),
+                    node: locked.kill(),
+                    pin,
+                };
+                removal.unlink(place, path);
             }
         }
         result
@@ -99,39 +104,12 @@ where
         path: &mut Path<'g>,
     ) {
         let height = node.node.height();
+        // First, so that a writer that waits for this node finds the way to it anew on each of its levels.
+        self.raise(height);
         front.put(node, 0);
         for level in 1..height {
             self.lock_front(level, place, path).put(node, level);
         }
-        self.raise(height);
-    }
-
-    /// Takes a dead node out, level by level from the highest (TOP_DOWN), and retires it.
-    fn unlink<'g>(
-        &'g self,
-        node: NodeRef<'g>,
-        place: &ByKey<'_, E::Key>,
-        path: &mut Path<'g>,
-        pin: &'g impl Guard,
-    ) {
-        let height = node.height();
-        for nth in (0..height).rev() {
-            let level = if cfg!(fyris_mutant = "skip_unlinks_bottom_up") {
-                height - 1 - nth
-            } else {
-                nth
-            };
-            let front = self.lock_front(level, place, path);
-            // Otherwise a comparison of keys has panicked before the node was put in here.
-            if front.next == Some(node) {
-                front.last.set_next(level, node.next(level));
-            }
-            let lower = level.saturating_sub(1);
-            path.0[lower] = path.0[level];
-        }
-        self.bytes.add(-(node.bytes() as i64));
-        // SAFETY: in no level any more, for good; a dead node is taken out by the thread that killed it alone.
-        unsafe { pin.retire(node.as_ptr()) };
     }
 
     /// Locks the last node before a key on a level.
@@ -182,5 +160,74 @@ impl Front<'_> {
     fn put(self, node: &Locked<'_>, level: usize) {
         node.set_next(level, self.next);
         self.last.set_next(level, Some(node.node));
+    }
+}
+
+/// A dead node on its way out of the list, by the thread that has killed it. Where a comparison of keys panics, or they
+/// are in no order, it leaves the levels that are left when this is dropped, without comparisons.
+struct Removal<'g, E: Entry, S, G: Guard> {
+    list: &'g SkipList<E, S>,
+    node: NodeRef<'g>,
+    /// The levels that it is still in, from the lowest.
+    left: usize,
+    pin: &'g G,
+}
+
+impl<'g, E: Entry, S: BuildHasher, G: Guard> Removal<'g, E, S, G>
+where
+    E::Key: TreeKey,
+{
+    /// Takes the node out, level by level from the highest (TOP_DOWN).
+    fn unlink(mut self, place: &ByKey<'_, E::Key>, path: &mut Path<'g>) {
+        let height = self.left;
+        for nth in (0..height).rev() {
+            let level = if cfg!(fyris_mutant = "skip_unlinks_bottom_up") {
+                height - 1 - nth
+            } else {
+                nth
+            };
+            let front = self.list.lock_front(level, place, path);
+            if front.next != Some(self.node) {
+                // Not where its key says.
+                return;
+            }
+            front.last.set_next(level, self.node.next(level));
+            self.left = nth;
+            let lower = level.saturating_sub(1);
+            path.0[lower] = path.0[level];
+        }
+    }
+}
+
+impl<E: Entry, S, G: Guard> Drop for Removal<'_, E, S, G> {
+    fn drop(&mut self) {
+        for level in (0..self.left).rev() {
+            unlink_by_links(self.list.head(), self.node, level);
+        }
+        self.list.entries.add(-1);
+        self.list.bytes.add(-(self.node.bytes() as i64));
+        // SAFETY: in no level any more, for good; a dead node is taken out by the thread that killed it alone.
+        unsafe { self.pin.retire(self.node.as_ptr()) };
+    }
+}
+
+/// Takes a dead node out of a level, if it is there: it was never put in where a comparison panicked. O(n).
+#[cold]
+fn unlink_by_links<'g>(head: NodeRef<'g>, node: NodeRef<'g>, level: usize) {
+    let mut backoff = Backoff::new();
+    let mut last = head;
+    while let Some(next) = last.next(level) {
+        if next != node {
+            last = next;
+            continue;
+        }
+        if let Some(locked) = last.lock()
+            && locked.node.next(level) == Some(node)
+        {
+            return locked.set_next(level, node.next(level));
+        }
+        // Dead, or no longer the one before.
+        backoff.wait();
+        last = head;
     }
 }

@@ -96,6 +96,19 @@ fn number(value: usize) -> InfoValue {
     InfoValue::Term(Term::Int(value as i64))
 }
 
+/// Returns figures as a list of pairs.
+fn pairs(figures: &Figures) -> InfoValue {
+    let pair = |(name, figure)| {
+        let value = match figure {
+            Figure::Word(word) => Term::atom(word),
+            Figure::Count(count) => Term::Int(i64::try_from(count).unwrap_or(i64::MAX)),
+            Figure::Real(real) => Term::Float(Float::new(real).unwrap_or(Float::ZERO)),
+        };
+        Term::Tuple(vec![Term::atom(name), value])
+    };
+    InfoValue::Term(Term::List(figures.iter().map(pair).collect()))
+}
+
 impl Info {
     /// Returns the items that `ets:info/1` has, in its order.
     pub fn items(&self) -> Vec<(&'static str, InfoValue)> {
@@ -171,13 +184,15 @@ impl Table {
     }
 
     /// Returns the items of `info/1`: those that `ets` has; and for a table on an index that is not its type's own also
-    /// `index` and `index_info`, which takes what it takes in [`Table::info_item`]. `None` if the table is deleted.
+    /// `index` and `index_info`, the latter without the lengths of buckets. `None` if the table is deleted. O(1).
     pub fn info_items(&self) -> Option<Vec<(&'static str, InfoValue)>> {
         let info = self.info()?;
         let mut items = info.items();
-        if info.index != info.table_type.index() {
-            items.push(("index", word(info.index)));
-            items.push(("index_info", self.index_info()?));
+        if info.library_index || info.index != info.table_type.index() {
+            items.push(("index", info.item("index")?));
+            let pin = fyris_sync::reclaim::pin();
+            let figures = Live(self.shared.any_data(&pin)?).describe(&pin);
+            items.push(("index_info", pairs(&figures)));
         }
         Some(items)
     }
@@ -189,23 +204,8 @@ impl Table {
     /// written to meanwhile are of different moments. Works for every caller, as [`Table::info`].
     pub fn figures(&self) -> Option<Figures> {
         let pin = fyris_sync::reclaim::pin();
-        Some(Live(self.shared.any_data(&pin)?).describe(&pin))
-    }
-
-    /// Returns the index's figures as a list of pairs.
-    fn index_info(&self) -> Option<InfoValue> {
-        let pair = |(name, figure)| {
-            let value = match figure {
-                Figure::Word(word) => Term::atom(word),
-                Figure::Count(count) => Term::Int(i64::try_from(count).unwrap_or(i64::MAX)),
-                Figure::Real(real) => Term::Float(Float::new(real).unwrap_or(Float::ZERO)),
-            };
-            Term::Tuple(vec![Term::atom(name), value])
-        };
-        let figures = self.figures()?;
-        Some(InfoValue::Term(Term::List(
-            figures.iter().map(pair).collect(),
-        )))
+        let view = Live(self.shared.any_data(&pin)?);
+        Some(view.lengths(view.describe(&pin), &pin))
     }
 
     /// `info/2`: returns one item; `None` if the table is deleted, whatever the item.
@@ -226,7 +226,7 @@ impl Table {
             "safe_fixed" | "safe_fixed_monotonic_time" => InfoValue::Fixed(self.shared.fixes.get()),
             "binary" => InfoValue::Term(self.binaries()),
             "stats" => boolean(false),
-            "index_info" => return Ok(self.index_info()),
+            "index_info" => return Ok(self.figures().as_ref().map(pairs)),
             item => info
                 .item(item)
                 .ok_or_else(|| Error::BadItem(item.to_owned()))?,

@@ -86,6 +86,10 @@ impl<'d> View for Live<'d> {
         with_data!(self.0, data => data.index.describe(pin))
     }
 
+    fn lengths(&self, figures: Figures, pin: &impl Guard) -> Figures {
+        with_data!(self.0, data => figures.lengths(&data.index, pin))
+    }
+
     fn memory(&self) -> usize {
         with_data!(self.0, data => data.memory())
     }

@@ -106,6 +106,9 @@ pub(crate) trait View {
     /// Returns what the index tells of itself.
     fn describe(&self, pin: &impl Guard) -> Figures;
 
+    /// Adds the lengths of buckets, if there are buckets.
+    fn lengths(&self, figures: Figures, pin: &impl Guard) -> Figures;
+
     /// Returns a reader of several keys, at a place in the order of list inserts: here and now, or where the view is.
     fn read_many<'g>(&self, pin: &'g impl Guard) -> Self::Reader<'g>;
 }
