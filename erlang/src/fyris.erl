@@ -233,7 +233,7 @@ resolve(Tid) -> Tid.
 %% @doc Returns what there is to know of a table, as a list of pairs, or `undefined' if there is no such table.
 %%
 %% The items are those of {@link info/2} as far as `ets:info/1' has them; for a table on an index that is not the
-%% type's own also `index' and `index_info'. Needs no right to read.
+%% type's own also `index' and `index_info' (without the lengths of buckets). Needs no right to read.
 %%
 %% Fails with `badarg' if the argument is neither an atom nor a tid.
 %% ```
