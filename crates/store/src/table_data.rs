@@ -354,8 +354,16 @@ impl AnyTableData {
         with_data!(self, data => data.len())
     }
 
-    /// Returns what is known of an index from a library that has been found at fault.
+    /// Returns whether the index is behind a pointer.
     #[inline]
+    pub(crate) fn is_plugged(&self) -> bool {
+        matches!(
+            self,
+            AnyTableData::PluggedHash(_) | AnyTableData::PluggedOrder(_)
+        )
+    }
+
+    /// Returns what is known of an index from a library that has been found at fault.
     pub(crate) fn failed(&self) -> Option<&Verdict> {
         match self {
             AnyTableData::PluggedHash(data) => data.index.failed(),

@@ -22,7 +22,6 @@
 use std::any::Any;
 use std::sync::{Arc, Mutex, Weak};
 
-use fyris_index::library::Verdict;
 use fyris_sync::atomic::{AtomicPtr, Ordering};
 use fyris_sync::reclaim::{Guard, PROTECT, Retire};
 use fyris_term::Atom;
@@ -96,10 +95,10 @@ impl TableShared {
             return Err(self.refusal(state, asked, right));
         }
         let data = self.any_data(pin).ok_or_else(|| self.gone())?;
-        match data.failed() {
-            Some(verdict) if !cfg!(fyris_mutant = "store_fault_untold") => Err(told(verdict)),
-            _ => Ok(data),
+        if data.is_plugged() {
+            return unfailed(data);
         }
+        Ok(data)
     }
 
     /// Returns the content, without a check of rights.
@@ -193,11 +192,16 @@ impl TableShared {
     }
 }
 
-/// Returns the error of every operation on a table whose index has failed.
-#[cold]
-fn told(verdict: &Verdict) -> Error {
-    let fault = verdict.fault().expect("it has failed");
-    library_fault(verdict.path(), fault.clone())
+/// Returns a content on a plugged index, or the error of every operation on one that has failed.
+#[inline(never)]
+fn unfailed(data: &AnyTableData) -> Result<&AnyTableData> {
+    match data.failed() {
+        Some(verdict) if !cfg!(fyris_mutant = "store_fault_untold") => {
+            let fault = verdict.fault().expect("it has failed");
+            Err(library_fault(verdict.path(), fault.clone()))
+        }
+        _ => Ok(data),
+    }
 }
 
 impl Drop for TableShared {
