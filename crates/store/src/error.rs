@@ -148,8 +148,8 @@ pub enum Error {
     LibraryIndex {
         /// The path of the library.
         path: String,
-        /// What is wrong with it, or what it did.
-        what: Fault,
+        /// What is wrong with it, or what it did. In a box: results carry errors, so these are to be small.
+        what: Box<Fault>,
     },
     /// An argument of the wrong form.
     #[error("bad argument: {0}")]
@@ -170,6 +170,9 @@ pub enum Error {
     #[error("the generator failed: {0}")]
     Generator(String),
 }
+
+/// Every lookup writes or passes over the room of an error: with 8 bytes more one of an element took 4 ns longer, of 58.
+const _: () = assert!(size_of::<Error>() <= 56);
 
 impl Error {
     /// Returns the error class that ETS would use: `badarg` or `system_limit`.

@@ -182,7 +182,7 @@ fn from_library(
 pub(crate) fn library_fault(path: &str, what: Fault) -> Error {
     Error::LibraryIndex {
         path: path.to_owned(),
-        what,
+        what: Box::new(what),
     }
 }
 

@@ -80,7 +80,7 @@ fn std_unordered_map_answers_as_the_default_index() {
         owner.new_table("t", &options).err(),
         Some(Error::LibraryIndex {
             path: library.path().to_owned(),
-            what: Fault::NoOrder,
+            what: Fault::NoOrder.into(),
         })
     );
 }
@@ -246,7 +246,7 @@ fn a_library_that_cannot_serve_is_named() {
     let fault = |path: &str| {
         let options = Options::set().library_index(path);
         match owner.new_table("t", &options) {
-            Err(Error::LibraryIndex { path: of, what }) if of == path => what,
+            Err(Error::LibraryIndex { path: of, what }) if of == path => *what,
             other => panic!("{other:?}"),
         }
     };
@@ -286,7 +286,7 @@ fn a_library_that_does_wrong_fails_its_table_by_name() {
     assert_eq!(table.lookup(&int(2)).expect("answers"), [object(2, 2)]);
     let refusal = Error::LibraryIndex {
         path: library.path().to_owned(),
-        what: Fault::LostKey,
+        what: Fault::LostKey.into(),
     };
     assert_eq!(table.lookup(&int(2)), Err(refusal.clone()));
     assert_eq!(table.member(&int(1)), Err(refusal.clone()));
