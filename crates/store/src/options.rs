@@ -46,6 +46,8 @@ pub struct Options {
     pub(crate) index: Option<Asked>,
     /// `None`: as `write_concurrency` says.
     pub(crate) bucket_locks: Option<BucketLocks>,
+    /// Those in the value of `write_concurrency`.
+    pub(crate) debug_locks: Option<BucketLocks>,
     pub(crate) reader_groups: Option<usize>,
     pub(crate) write_concurrency: WriteConcurrency,
     pub(crate) read_concurrency: bool,
@@ -73,6 +75,7 @@ impl Options {
             owned: true,
             index: None,
             bucket_locks: None,
+            debug_locks: None,
             reader_groups: None,
             capacity: 0,
             write_concurrency: WriteConcurrency::Off,
@@ -213,8 +216,8 @@ impl Options {
         }
     }
 
-    /// Sets `{reader_groups, N}`: the number of reader groups of each lock that has them, from 1 to 64, which is rounded
-    /// up to a power of two.
+    /// Sets `{reader_groups, N}`: the number of reader groups of each lock that has them, from 1 to 64, which is
+    /// rounded up to a power of two.
     pub fn reader_groups(self, groups: usize) -> Options {
         Options {
             reader_groups: Some(groups),
@@ -335,9 +338,9 @@ impl Options {
                 _ => return None,
             },
             "write_concurrency" => {
-                let (concurrency, locks) = concurrency(value)?;
+                let (concurrency, debug_locks) = concurrency(value)?;
                 Options {
-                    bucket_locks: locks.or(self.bucket_locks),
+                    debug_locks,
                     ..self.write_concurrency(concurrency)
                 }
             }
@@ -386,11 +389,14 @@ impl Options {
             named: self.named,
             protection,
             index,
-            bucket_locks: self.bucket_locks.unwrap_or(match write {
-                WriteConcurrency::Off => BucketLocks::None,
-                WriteConcurrency::On => BucketLocks::Fixed(BucketLocks::USUAL),
-                WriteConcurrency::Auto => BucketLocks::Auto,
-            }),
+            bucket_locks: self
+                .bucket_locks
+                .or(self.debug_locks)
+                .unwrap_or(match write {
+                    WriteConcurrency::Off => BucketLocks::None,
+                    WriteConcurrency::On => BucketLocks::Fixed(BucketLocks::USUAL),
+                    WriteConcurrency::Auto => BucketLocks::Auto,
+                }),
             reader_groups: self.reader_groups,
             counters: self.decentralized_counters,
             compressed: self.compressed,
@@ -426,7 +432,7 @@ const VALUES: [(&str, &str); 9] = [
     ("keypos", "a position from 1"),
     ("heir", "none, or a process and its data"),
     ("owner", "none"),
-    ("index", "the name of an index"),
+    ("index", "the name of an index, or {library, Path}"),
     ("write_concurrency", "true, false or auto"),
     ("read_concurrency", "true or false"),
     ("decentralized_counters", "true or false"),

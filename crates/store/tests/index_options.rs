@@ -1,4 +1,4 @@
-//! The options that choose the locks and counters of an index, and what an index tells of itself.
+//! The options that choose the locks and counters of an index, and what an index reports.
 #![allow(missing_docs)]
 
 mod common;
@@ -218,6 +218,13 @@ fn options_of_rust_are_those_of_terms() {
         .write_concurrency(WriteConcurrency::Auto);
     let text = "[{bucket_locks,8},{reader_groups,2},{decentralized_counters,true},{write_concurrency,auto}]";
     assert_eq!(parse(text), Ok(options));
+    let debug = "{write_concurrency,{debug_hash_fixed_number_of_locks,256}}";
+    let off = format!("[{debug},{{write_concurrency,false}}]");
+    assert_eq!(
+        parse(&off),
+        parse("[{write_concurrency,false}]"),
+        "later wins"
+    );
     let auto = Options::set().bucket_locks(BucketLocks::Auto);
     assert_eq!(parse("[{bucket_locks,4},{bucket_locks,auto}]"), Ok(auto));
 }
@@ -244,13 +251,13 @@ fn a_table_on_a_chosen_index_tells_of_it() {
         (0..500).for_each(|i| table.insert(&tuple([int(i)])).expect("inserts"));
         assert!(names(&table).ends_with(&["index", "index_info"]), "{index}");
         let Ok(Some(InfoValue::Term(Term::List(pairs)))) = table.info_item("index_info") else {
-            panic!("{index} tells nothing")
+            panic!("{index} reports nothing")
         };
         let Some((_, InfoValue::Term(Term::List(brief)))) = table
             .info_items()
             .and_then(|items| items.into_iter().last())
         else {
-            panic!("{index} tells nothing")
+            panic!("{index} reports nothing")
         };
         assert!(
             brief.iter().all(|pair| pairs.contains(pair)),
