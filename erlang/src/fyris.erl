@@ -72,8 +72,8 @@
 %% The name of a named table, or a tid.
 -type option() :: table_type() | table_access() | named_table | {keypos, pos_integer()} | heir_option() |
                   {owner, none} | {index, atom() | {library, string() | binary()}} |
-                  {write_concurrency, boolean() | auto} | {read_concurrency, boolean()} | {decentralized_counters, boolean()} |
-                  {bucket_locks, 1..32768 | auto} | {reader_groups, 1..64} | compressed.
+                  {write_concurrency, boolean() | auto} | {read_concurrency, boolean()} |
+                  {decentralized_counters, boolean()} | {bucket_locks, 1..32768 | auto} | {reader_groups, 1..64} | compressed.
 %% An option of `new/2' and `open/2'.
 -type heir_option() :: {heir, pid(), Data :: term()} | {heir, pid() | none}.
 %% The process that gets a table when its owner ends.
@@ -255,7 +255,7 @@ info(Table) ->
 %% <dt>`type', `keypos', `protection', `compressed', `read_concurrency', `write_concurrency',
 %% `decentralized_counters'</dt><dd>As in {@link new/2}.</dd>
 %% <dt>`index'</dt><dd>The name of the structure that holds the objects, or `{library, Path}'. Not in `ets'.</dd>
-%% <dt>`index_info'</dt><dd>What that structure tells of itself, a list of pairs: kinds of locks, conflicts, splits and
+%% <dt>`index_info'</dt><dd>What that structure reports, a list of pairs: kinds of locks, conflicts, splits and
 %% joins, depth, the lengths of buckets with their deviation. For a structure with buckets it looks at all of them. Not
 %% in `ets'.</dd>
 %% <dt>`owner', `heir', `node'</dt><dd>Processes, or `none'; the node.</dd>

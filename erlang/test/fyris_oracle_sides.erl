@@ -58,9 +58,11 @@ run_on(#side{module = M, clients = Clients} = Side, {Process, F, Args} = Command
            end,
     {{plain(Reply, After), Mail =/= [] andalso plain(Mail, After), M:info(Table, size)}, Type, After}.
 
-%% Without what a table tells of an index that was chosen.
-known(info, {value, [{_, _} | _] = Items}) -> {value, [Item || {Name, _} = Item <- Items, Name =/= index, Name =/= index_info]};
-known(_, Reply) -> Reply.
+%% Without the items of an index that was chosen.
+known(info, {value, [{_, _} | _] = Items}) ->
+    {value, [Item || {Name, _} = Item <- Items, Name =/= index, Name =/= index_info]};
+known(_, Reply) ->
+    Reply.
 
 %% The table that a command is about.
 table(Args, Side) ->

@@ -30,8 +30,8 @@ static OWNER: LazyLock<Owner> = LazyLock::new(|| Store::new().owner());
 /// Erlang's ets, whose objects are tuples of any length with the key in place keypos, counted from 1.
 ///
 /// type is 'set', 'ordered_set', 'bag' or 'duplicate_bag'; index names the structure that holds the table, or is
-/// ('library', path) for one of a shared library of C or C++, whose code this runs (see fyris_index.h). A table without a
-/// name goes away with its last reference, one with a name when drop() is called.
+/// ('library', path) for one of a shared library of C or C++, whose code this runs (see fyris_index.h). A table without
+/// a name goes away with its last reference, one with a name when drop() is called.
 ///
 /// The other arguments choose the locks of an index that has some, as the options of ets do: write_concurrency is True,
 /// False or 'auto', bucket_locks a power of two from 1 to 32768 or 'auto', reader_groups a number from 1 to 64.

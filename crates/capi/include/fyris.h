@@ -1246,7 +1246,8 @@ void fyris_store_free(struct fyris_store *store);
  * locks it has; `{index, {library, "path"}}` that it is one of a shared library, whose code this runs: see
  * fyris_index.h; `{owner, none}` lets the table outlive its maker.
  *
- * A table on a library that answers wrongly fails with FYRIS_E_ARGUMENT from then on, with a text that names the library.
+ * A table on a library that answers wrongly fails with FYRIS_E_ARGUMENT from then on, with a text that names the
+ * library.
  *
  * Fails with FYRIS_E_ARGUMENT, FYRIS_E_SYNTAX, FYRIS_E_NAME_TAKEN, FYRIS_E_LIMIT.
  *

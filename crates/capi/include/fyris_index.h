@@ -24,7 +24,7 @@
  * asked for, and it keeps a record of its own of the keys that are in. So a library that answers wrongly about a key
  * makes no wrong answer of a table: when such an answer is found out the index has *failed*. The operation that found
  * it out is carried out by Fyris' record; the library is not called any more for this table, what it has allocated
- * stays allocated; and every later operation on the table, but for its deletion and what it tells of itself (`info`),
+ * stays allocated; and every later operation on the table, but for its deletion and `info`,
  * is refused with an error that names the library and what it did (Error::LibraryIndex in Rust). Found out are
  *
  *   - where a table is made: no such file, no shared library, no symbol fyris_index_v1, another version, a table of

@@ -1,6 +1,6 @@
 //! `fyris info`: what a table made of a dump is like, on the index of its type or on another.
 //!
-//! One figure a line, its name and its value: the items of `info/1`, then what the index tells of itself
+//! One figure a line, its name and its value: the items of `info/1`, then what the index reports
 //! (`Table::figures`).
 
 use std::io::{self, Write};
@@ -9,12 +9,12 @@ use std::process::ExitCode;
 
 use fyris::dump::{DumpError, LoadOptions};
 use fyris::index::{Figure, Figures};
-use fyris::{InfoValue, Options, Owner, Store, Table, Term};
+use fyris::{InfoValue, Options, Owner, Store, Table, TableType, Term};
 
 /// Objects that are put into the table at a time.
 const AT_ONCE: usize = 1000;
 
-/// Load a dump into a table and tell of it: size and memory, and the locks, depth or buckets of its index.
+/// Load a dump into a table and print its size and memory, and the locks, depth or buckets of its index.
 ///
 /// One item a line. The dump is checked as it is read; the exit status is 1 if it cannot be loaded.
 #[derive(clap::Args, Debug)]
@@ -93,7 +93,8 @@ fn load(args: &InfoArgs, owner: &Owner) -> Result<Table, Failure> {
 
 /// Returns whether an option is a type of table.
 fn is_type(option: &Term) -> bool {
-    let types = ["set", "ordered_set", "bag", "duplicate_bag"];
+    use TableType::{Bag, DuplicateBag, OrderedSet, Set};
+    let types = [Set, OrderedSet, Bag, DuplicateBag].map(TableType::as_str);
     matches!(option, Term::Atom(word) if types.contains(&word.as_str()))
 }
 

@@ -1,4 +1,5 @@
-//! The suites of segments, arrays and locks, run by the program itself: every case, every field, figures, and errors by name.
+//! The suites of segments, arrays and locks, run by the program itself: every case, every field, figures, and errors by
+//! name.
 
 use std::process::{Command, Output, Stdio};
 

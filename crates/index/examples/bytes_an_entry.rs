@@ -4,32 +4,16 @@
 //! `cargo run --release -p fyris-index --example bytes_an_entry`
 #![allow(missing_docs)]
 
-use fyris_index::reclaim::{Guard, pin};
+mod number;
+
+use fyris_index::reclaim::pin;
 use fyris_index::sequential::{Avl, SearchTree, Treap};
 use fyris_index::{
-    Action, CaTree, Entry, HashIndex, Index, LinearHash, Locked, LockedBTree, MichaelHash, Ordered,
+    Action, CaTree, HashIndex, Index, LinearHash, Locked, LockedBTree, MichaelHash, Ordered,
     SkipList, SplitOrdered,
 };
 
-/// A key in the handle itself.
-#[derive(Clone, Copy)]
-struct Number(u64);
-
-// SAFETY: the highest bit makes the handle non-zero, keys are below 2^47.
-unsafe impl Entry for Number {
-    type Key = u64;
-    fn key(&self) -> &u64 {
-        &self.0
-    }
-    fn into_bits(self) -> u64 {
-        1 << 47 | self.0
-    }
-    unsafe fn from_bits(bits: u64) -> Self {
-        Self(bits & !(1 << 47))
-    }
-    unsafe fn retire(self, _: &impl Guard) {}
-    unsafe fn dispose(self) {}
-}
+use number::Number;
 
 /// Numbers of entries.
 const SIZES: [u64; 3] = [1_000, 100_000, 1_000_000];

@@ -4,34 +4,18 @@
 //! `cargo run --release -p fyris-index --example trees_speed [thousands of entries] [runs]`
 #![allow(missing_docs)]
 
+mod number;
+
 use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::ops::Bound;
 use std::time::Instant;
 
-use fyris_index::reclaim::{Guard, pin};
+use fyris_index::reclaim::pin;
 use fyris_index::sequential::{Avl, SearchTree, Treap};
-use fyris_index::{Action, Batch, CaTree, Entry, Locked, LockedBTree, Ordered, OrderedIndex};
+use fyris_index::{Action, Batch, CaTree, Locked, LockedBTree, Ordered, OrderedIndex};
 
-/// A key in the handle itself, as the store has integers of objects `{K}`.
-#[derive(Clone, Copy)]
-struct Number(u64);
-
-// SAFETY: the highest bit makes the handle non-zero, keys are below 2^47.
-unsafe impl Entry for Number {
-    type Key = u64;
-    fn key(&self) -> &u64 {
-        &self.0
-    }
-    fn into_bits(self) -> u64 {
-        1 << 47 | self.0
-    }
-    unsafe fn from_bits(bits: u64) -> Self {
-        Self(bits & !(1 << 47))
-    }
-    unsafe fn retire(self, _: &impl Guard) {}
-    unsafe fn dispose(self) {}
-}
+use number::Number;
 
 /// Numbers that look random.
 fn random(state: &mut u64) -> u64 {

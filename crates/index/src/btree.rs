@@ -29,11 +29,11 @@ unsafe impl<E: Entry<Key: TreeKey> + Send + Sync> Sync for BTree<E> {}
 const ADDRESS: u64 = (1 << 48) - 1;
 /// The word is the address of a reference to a key, on the stack of the search.
 const IS_TARGET: u64 = 1 << 63;
-/// No other key has the key prefix.
+/// The word is a target's, and no other key has its key prefix.
 const IS_EXACT: u64 = 1 << 62;
 
-/// An element of the tree, an entry; or what the tree is searched with, a key. Never is the latter in the tree when a
-/// method has returned (invariant STORED).
+/// An element of the tree, which is an entry; or a target, the key that the tree is searched for. When a method has
+/// returned, or panicked, no target is in the tree (invariant STORED).
 struct Element<E> {
     key_prefix: u64,
     word: Cell<u64>,
@@ -41,7 +41,7 @@ struct Element<E> {
 }
 
 impl<E: Entry<Key: TreeKey>> Element<E> {
-    /// Returns what the tree is searched with. It must not outlive `key`.
+    /// Makes a target. It must not outlive `key`.
     #[inline]
     fn target(key: &&E::Key) -> Self {
         let address = std::ptr::from_ref(key).expose_provenance() as u64;
@@ -63,7 +63,6 @@ impl<E: Entry<Key: TreeKey>> Element<E> {
 
     /// Compares two elements with one key prefix by their keys.
     fn cmp_keys(&self, other: &Self) -> Ordering {
-        let entries: [E; 2];
         let [low, high] = [self, other].map(|element| element.word.get());
         let target = |word: u64| {
             let key = std::ptr::with_exposed_provenance::<&E::Key>((word & ADDRESS) as usize);
@@ -74,10 +73,7 @@ impl<E: Entry<Key: TreeKey>> Element<E> {
             (true, true) => target(low).cmp(target(high)),
             (true, false) => target(low).cmp(other.entry().key()),
             (false, true) => self.entry().key().cmp(target(high)),
-            (false, false) => {
-                entries = [self.entry(), other.entry()];
-                entries[0].key().cmp(entries[1].key())
-            }
+            (false, false) => self.entry().key().cmp(other.entry().key()),
         }
     }
 }

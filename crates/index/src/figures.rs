@@ -1,4 +1,4 @@
-//! What an index tells of itself: its locks, its shape, and the contention that it has met.
+//! What an index reports: its locks, its shape, and contention.
 
 use fyris_sync::reclaim::Guard;
 
@@ -6,7 +6,7 @@ use crate::catree::Stats;
 use crate::table_lock::TableLock;
 use crate::{Batch, Entry, Index};
 
-/// A number or a word that an index tells.
+/// A number or a word that an index reports.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Figure {
     /// A word, as the kind of a lock.
@@ -17,8 +17,8 @@ pub enum Figure {
     Real(f64),
 }
 
-/// What an index tells of itself, by name, in an order that is good to read. Where threads write meanwhile each figure
-/// is one of a moment of its own.
+/// What an index reports, by name, in an order that is good to read. While threads write, each figure is of a moment of
+/// its own.
 ///
 /// | names | what | of |
 /// |---|---|---|
@@ -29,6 +29,7 @@ pub enum Figure {
 /// | `buckets`, `min_length`, `max_length`, `mean_length` | entries of a bucket | hash tables |
 /// | `deviation`, `expected_deviation` | the standard deviation of the lengths, and the one of evenly spread hashes | hash tables |
 /// | `depth` | levels, where the tree knows them | trees |
+/// | `levels` | levels that lookups begin with | skip lists |
 /// | `base_nodes`, `conflicts` | their number, and times that the lock of one was not free | contention adapting trees |
 /// | `routing_nodes`, `routing_layers` | inner nodes, and levels of them | contention adapting trees |
 /// | `contention_splits`, `contention_joins`, `size_splits`, `size_joins`, `rebuilds` | since the table was made | contention adapting trees |
@@ -80,7 +81,7 @@ impl Figures {
         self.0.iter().copied()
     }
 
-    /// Returns whether the index tells nothing.
+    /// Returns whether there are none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -93,7 +94,7 @@ impl Figures {
             .count("conflicts", lock.conflicts())
     }
 
-    /// Adds the lengths of an index's buckets, if it has told of buckets: those of [`Index::slot`]. O(entries).
+    /// Adds the lengths of an index's buckets, if it reports any: those of [`Index::slot`]. O(entries).
     #[must_use]
     pub fn lengths<E: Entry>(self, index: &impl Index<E>, pin: &impl Guard) -> Self {
         if self.get("buckets").is_none() {

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use fyris_sync::lock::Mutex;
 use fyris_sync::reclaim::{Guard, LocalGuard, pin};
 
-use crate::library::Verdict;
+use crate::library::Status;
 use crate::ordered::TreeKey;
 use crate::{Action, Batch, Entry, Figures, Index, IndexOptions, OrderedIndex, Range};
 
@@ -251,7 +251,7 @@ pub struct Plugged<D: ?Sized> {
     /// Held by a writer of an index that takes one at a time.
     writer: Mutex<()>,
     /// Of an index from a library.
-    verdict: Option<Arc<Verdict>>,
+    status: Option<Arc<Status>>,
     index: Box<D>,
 }
 
@@ -261,24 +261,24 @@ impl<D: ?Sized> Plugged<D> {
         Self {
             features,
             writer: Mutex::new(()),
-            verdict: None,
+            status: None,
             index,
         }
     }
 
-    /// Makes an index from a library, with these features; `verdict` is that of the index.
-    pub fn from_library(index: Box<D>, features: Features, verdict: Arc<Verdict>) -> Self {
+    /// Makes an index from a library, with these features; `status` is that of the index.
+    pub fn from_library(index: Box<D>, features: Features, status: Arc<Status>) -> Self {
         Self {
-            verdict: Some(verdict),
+            status: Some(status),
             ..Self::new(index, features)
         }
     }
 
     /// Returns the state of an index from a library that has been found at fault.
     #[inline]
-    pub fn failed(&self) -> Option<&Verdict> {
-        let verdict = self.verdict.as_deref()?;
-        verdict.fault().map(|_| verdict)
+    pub fn failed(&self) -> Option<&Status> {
+        let status = self.status.as_deref()?;
+        status.fault().map(|_| status)
     }
 
     /// Returns the features of the index.

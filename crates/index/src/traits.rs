@@ -135,10 +135,10 @@ pub trait Index<E: Entry>: Send + Sync {
     /// Returns the number of bytes that the index itself has allocated, without the memory behind the entries. O(1).
     fn memory(&self) -> usize;
 
-    /// Returns what the index tells of its locks, its shape and the contention that it has met; nothing, by default.
+    /// Returns what the index reports about its locks, its shape and contention; nothing, by default.
     ///
-    /// An index with buckets tells how many there are; [`Figures::lengths`] looks at them. O(1), and nothing of it costs
-    /// the other operations anything but where a thread waits for another.
+    /// An index with buckets reports their number; [`Figures::lengths`] looks at them. O(1), and nothing of it
+    /// costs the other operations anything but where a thread waits for another.
     fn describe(&self, _pin: &impl Guard) -> Figures {
         Figures::new()
     }

@@ -167,13 +167,13 @@ fn from_library(
     let features = library.features();
     Ok(if kind == TableType::OrderedSet {
         let index = library.ordered_index(options)?;
-        let verdict = index.verdict();
-        let index: PluggedOrder = Plugged::from_library(Box::new(index), features, verdict);
+        let status = index.status();
+        let index: PluggedOrder = Plugged::from_library(Box::new(index), features, status);
         AnyTableData::PluggedOrder(TableData::new(index, kind, keypos))
     } else {
         let index = library.index(options)?;
-        let verdict = index.verdict();
-        let index: PluggedHash = Plugged::from_library(Box::new(index), features, verdict);
+        let status = index.status();
+        let index: PluggedHash = Plugged::from_library(Box::new(index), features, status);
         AnyTableData::PluggedHash(TableData::new(index, kind, keypos))
     })
 }

@@ -6,7 +6,7 @@
 
 use std::marker::PhantomData;
 
-use fyris_index::library::Verdict;
+use fyris_index::library::Status;
 use fyris_index::plug::{DynIndex, DynOrderedIndex, Plugged};
 use fyris_index::{Action, Entry, HashIndex, Index, Ordered};
 use fyris_sync::counter::Striped;
@@ -364,7 +364,7 @@ impl AnyTableData {
     }
 
     /// Returns what is known of an index from a library that has been found at fault.
-    pub(crate) fn failed(&self) -> Option<&Verdict> {
+    pub(crate) fn failed(&self) -> Option<&Status> {
         match self {
             AnyTableData::PluggedHash(data) => data.index.failed(),
             AnyTableData::PluggedOrder(data) => data.index.failed(),

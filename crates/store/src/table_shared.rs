@@ -196,9 +196,9 @@ impl TableShared {
 #[inline(never)]
 fn unfailed(data: &AnyTableData) -> Result<&AnyTableData> {
     match data.failed() {
-        Some(verdict) if !cfg!(fyris_mutant = "store_fault_untold") => {
-            let fault = verdict.fault().expect("it has failed");
-            Err(library_fault(verdict.path(), fault.clone()))
+        Some(status) if !cfg!(fyris_mutant = "store_fault_untold") => {
+            let fault = status.fault().expect("it has failed");
+            Err(library_fault(status.path(), fault.clone()))
         }
         _ => Ok(data),
     }

@@ -78,7 +78,7 @@ pub(crate) static VERBS: &[Verb] = &[
         name: "info",
         also: &[],
         usage: "info [TABLE] [ITEM]",
-        help: "All that ets:info/1 says of a table, or one item of it. The item index_info is what the index tells of its locks, splits, depth or buckets.",
+        help: "All that ets:info/1 says of a table, or one item of it. The item index_info lists the locks, splits, depth or buckets of the index.",
         handler: Terms(tables::info),
     },
     Verb {

@@ -106,14 +106,14 @@ impl fmt::Display for Fault {
 
 impl std::error::Error for Fault {}
 
-/// Whether an index has found its library at fault: set once, and for good.
+/// The status of an index from a library: at fault or not. A fault is set once, and for good.
 #[derive(Debug)]
-pub struct Verdict {
+pub struct Status {
     library: Library,
     fault: OnceLock<Fault>,
 }
 
-impl Verdict {
+impl Status {
     pub(super) fn new(library: Library) -> Self {
         Self {
             library,

@@ -11,7 +11,7 @@ use super::abi::{Direction, Functions, Key, Table};
 use super::held::{Bytes, Held};
 use super::locks::Locks;
 use super::words::Words;
-use super::{Fault, Library, Verdict};
+use super::{Fault, Library, Status};
 use crate::hash::RandomState;
 use crate::plug::{PlugEntry, PlugKey};
 use crate::{Action, Batch, Entry, HashIndex, Index, OrderedIndex, Range};
@@ -23,7 +23,7 @@ pub struct LibraryIndex<E: Entry> {
     pub(super) words: Words<E>,
     /// Invariant RECORD.
     pub(super) record: HashIndex<Held<E>>,
-    pub(super) verdict: Arc<Verdict>,
+    pub(super) status: Arc<Status>,
     pub(super) is_ordered: bool,
     hasher: RandomState,
     /// Allocated for what is held.
@@ -34,7 +34,7 @@ impl<E: PlugEntry> LibraryIndex<E> {
     pub(super) fn new(
         functions: Functions,
         library: Library,
-        verdict: Arc<Verdict>,
+        status: Arc<Status>,
         capacity: usize,
     ) -> Result<Self, Fault> {
         Ok(Self {
@@ -42,7 +42,7 @@ impl<E: PlugEntry> LibraryIndex<E> {
             locks: Locks::new(library),
             words: Words::new(),
             record: HashIndex::default(),
-            verdict,
+            status,
             is_ordered: library.is_ordered(),
             hasher: RandomState::default(),
             bytes: AtomicUsize::new(0),
@@ -50,8 +50,8 @@ impl<E: PlugEntry> LibraryIndex<E> {
     }
 
     /// Returns the state of the index: whether it has found the library at fault.
-    pub fn verdict(&self) -> Arc<Verdict> {
-        self.verdict.clone()
+    pub fn status(&self) -> Arc<Status> {
+        self.status.clone()
     }
 
     /// Returns a key as the library gets it.
@@ -82,10 +82,10 @@ impl<E: PlugEntry> LibraryIndex<E> {
 
     /// Returns what is held under a key, whose lock the caller has: nothing else changes it.
     fn held(&self, key: &Key<'_>, pin: &impl Guard) -> Option<Held<E>> {
-        if !self.verdict.is_failed() {
+        if !self.status.is_failed() {
             match self.ask(key, pin) {
                 Ok(held) => return held,
-                Err(fault) => self.verdict.fail(fault),
+                Err(fault) => self.status.fail(fault),
             }
         }
         self.recorded(key, pin)
@@ -94,11 +94,11 @@ impl<E: PlugEntry> LibraryIndex<E> {
     /// Returns what is held under a key.
     fn find(&self, key: &Key<'_>, pin: &impl Guard) -> Option<Held<E>> {
         let turn = self.locks.shared();
-        if !self.verdict.is_failed() {
+        if !self.status.is_failed() {
             match self.ask(key, pin) {
                 Ok(held) => return held,
                 Err(fault) if cfg!(fyris_mutant = "library_doubts_nothing") => {
-                    self.verdict.fail(fault)
+                    self.status.fail(fault)
                 }
                 Err(_) => {}
             }
@@ -118,7 +118,7 @@ impl<E: PlugEntry> LibraryIndex<E> {
         self.bytes.fetch_add(held.size(), Ordering::Relaxed);
         let put = |_| (Action::Put(held), ());
         self.record.upsert(Bytes::new(held.bytes()), pin, put);
-        if self.verdict.is_failed() {
+        if self.status.is_failed() {
             return;
         }
         let kept = Key::new(held.bytes(), key.hash);
@@ -128,13 +128,13 @@ impl<E: PlugEntry> LibraryIndex<E> {
             0 if self.locks.is_one() => self.check_length(),
             // Beside other writers a count says nothing: the key is to be found.
             0 => _ = self.held(key, pin),
-            refused => self.verdict.fail(Fault::Refused(refused)),
+            refused => self.status.fail(Fault::Refused(refused)),
         }
     }
 
     /// Takes out what is held under a key, with the key's lock. The entry goes to the caller.
     fn take(&self, held: Held<E>, pin: &impl Guard) {
-        let failed = self.verdict.is_failed();
+        let failed = self.status.is_failed();
         let removed = (!failed).then(|| {
             let key = Key::new(held.bytes(), held.hash());
             self.table.remove(&key)
@@ -145,7 +145,7 @@ impl<E: PlugEntry> LibraryIndex<E> {
         match removed {
             None => {}
             Some(word) if word == held.word() => self.check_length(),
-            Some(word) => self.verdict.fail(Fault::NotRemoved(word)),
+            Some(word) => self.status.fail(Fault::NotRemoved(word)),
         }
         // Relaxed: as in `add`.
         self.bytes.fetch_sub(held.size(), Ordering::Relaxed);
@@ -160,7 +160,7 @@ impl<E: PlugEntry> LibraryIndex<E> {
         }
         let (said, keys) = (self.table.length(), self.record.len());
         if said != keys {
-            self.verdict.fail(Fault::Length { said, keys });
+            self.status.fail(Fault::Length { said, keys });
         }
     }
 }
@@ -232,7 +232,7 @@ impl<E: PlugEntry> Index<E> for LibraryIndex<E> {
         // What is called goes on under a pin: see `Held`.
         let _pin = pin();
         let _turn = self.locks.shared();
-        let library = match self.verdict.is_failed() {
+        let library = match self.status.is_failed() {
             true => 0,
             false => self.table.memory(),
         };
@@ -272,7 +272,7 @@ impl<E: PlugEntry> OrderedIndex<E> for LibraryIndex<E> {
 
 impl<E: Entry> Drop for LibraryIndex<E> {
     fn drop(&mut self) {
-        if !self.verdict.is_failed() {
+        if !self.status.is_failed() {
             // SAFETY: the index is being dropped. What is held, whose bytes the library may point to, goes with the
             // record, after this.
             unsafe { self.table.destroy() };

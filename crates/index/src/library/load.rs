@@ -12,7 +12,7 @@ use super::abi::{
     CONCURRENT_READERS, CONCURRENT_WRITERS, Functions, Head, ITERATION, KNOWN, ORDER, Ops, SYMBOL,
     VERSION,
 };
-use super::{Fault, LibraryIndex, Verdict};
+use super::{Fault, LibraryIndex, Status};
 use crate::IndexOptions;
 use crate::plug::{Features, PlugEntry};
 
@@ -87,8 +87,8 @@ impl Library {
     ///
     /// [`Fault::NotCreated`].
     pub fn index<E: PlugEntry>(self, options: &IndexOptions) -> Result<LibraryIndex<E>, Fault> {
-        let verdict = Arc::new(Verdict::new(self));
-        LibraryIndex::new(self.0.functions, self, verdict, options.capacity)
+        let status = Arc::new(Status::new(self));
+        LibraryIndex::new(self.0.functions, self, status, options.capacity)
     }
 
     /// Makes an empty index that is in the order of keys.

@@ -36,14 +36,13 @@
 //! and the record after it, asks again with the key's lock, where both agree or the library is at fault.
 //!
 //! So the promises of [`Index`](crate::Index) do not depend on the library. An index that has found a fault is
-//! *failed*: its [`Verdict`] names the fault, the library is not called any more, not even to free what it has, and
+//! *failed*: its [`Status`] names the fault, the library is not called any more, not even to free what it has, and
 //! operations go on by the record alone. Tables refuse all that comes later.
 //!
 //! # Progress
 //!
-//! One reader-writer lock of an index, or what the library does for itself if it declares
-//! concurrent writers; then writers lock one of 64 locks by the key's hash, and readers none. All operations are
-//! linearizable.
+//! An index has one reader-writer lock. If the library declares concurrent writers it has 64, of which a writer takes
+//! one by the key's hash, and readers take none. All operations are linearizable.
 //!
 //! # Complexity
 //!
@@ -61,6 +60,6 @@ mod locks;
 mod walk;
 mod words;
 
-pub use fault::{Fault, Verdict};
+pub use fault::{Fault, Status};
 pub use index::LibraryIndex;
 pub use load::Library;

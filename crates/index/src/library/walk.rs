@@ -68,7 +68,7 @@ impl<E: PlugEntry> LibraryIndex<E> {
         if self.table.can_walk(direction) {
             let already = out.len();
             let turn = self.locks.shared();
-            if !self.verdict.is_failed()
+            if !self.status.is_failed()
                 && let Ok(more) = self.walk_library(direction, ends, want, pin, out)
             {
                 return more;
@@ -77,10 +77,10 @@ impl<E: PlugEntry> LibraryIndex<E> {
             drop(turn);
             let _turns = self.locks.alone();
             out.truncate(already);
-            if !self.verdict.is_failed() {
+            if !self.status.is_failed() {
                 match self.walk_library(direction, ends, want, pin, out) {
                     Ok(more) => return more,
-                    Err(fault) => self.verdict.fail(fault),
+                    Err(fault) => self.status.fail(fault),
                 }
                 out.truncate(already);
             }

@@ -3,9 +3,9 @@
 //!
 //! This is the optimistic skip list of Herlihy, Lev, Luchangco and Shavit ("A Simple Optimistic Skiplist Algorithm"),
 //! which the 2013 paper on the scalability of ETS looks at for `ordered_set` (sections 4.2.2 and 6.2.1). All nodes are
-//! in one list in the order of keys, the lowest level. Half of them are in a second list too, half of these in a
-//! third, and so on: a lookup goes along the highest list as far as nodes are before its key, then goes on from there in
-//! the next lower one.
+//! in one list in the order of keys, the lowest level. Half of them are in a second list too, half of these in a third,
+//! and so on: a lookup goes along the highest list as far as nodes are before its key, then goes on from there in the
+//! next lower one.
 //!
 //! # Invariants
 //!
@@ -17,19 +17,19 @@
 //! * **LINKED**: the link of a node changes under the lock of the node, while the node is alive. So the links of a dead
 //!   node do not change, and a node that is alive is in the levels in which it was met.
 //! * **WHOLE**: a new node is locked until it is in all its levels. So what is locked or dead later is in all of them.
-//! * **DESCENDING**: a thread that has a lock, or has killed a node, waits only for nodes before that one. So no threads
-//!   wait for each other in a circle.
-//! * **OUT_FIRST**: the owner of an entry that was taken out gets it when its node has another entry, or is in no level.
-//!   So a node has an entry of its key at all times, and a lookup can compare the key of a dead one.
+//! * **DESCENDING**: a thread that has a lock, or has killed a node, waits only for nodes before that one. So no
+//!   threads wait for each other in a circle.
+//! * **OUT_FIRST**: the owner of an entry that was taken out gets it when its node has another entry, or is in no
+//!   level. So a node has an entry of its key at all times, and a lookup can compare the key of a dead one.
 //!
 //! # Reading
 //!
 //! A reader goes from node to node, dead ones too, and never back. Each node that it meets on a level was in that level
-//! at a moment of the operation: it follows a link of such a node, which either is in the level now, and then so is what
-//! it leads to; or was taken out of it since, and then the link is as it was at that moment (LINKED), when what it leads
-//! to came in its place. The same holds one level below (TOP_DOWN). So between two neighbours that a reader meets there
-//! was no node at some moment of the operation: a key that it does not find was absent then, and a node that is in the
-//! index throughout is met, once. A dead node that it finds under its key was in the index at some moment of the
+//! at a moment of the operation. For the link that led there is of such a node: if that is in the level now, so is what
+//! the link leads to; if it was unlinked since, its link is as it was then (LINKED), and what the link leads to came in
+//! its place. The same holds one level below (TOP_DOWN). So between two neighbours that a reader meets
+//! there was no node at some moment of the operation: a key that it does not find was absent then, and a node that is
+//! in the index throughout is met, once. A dead node that it finds under its key was in the index at some moment of the
 //! operation, so it was there dead, and the key absent, or it died during the operation.
 //!
 //! # Writing
@@ -37,33 +37,33 @@
 //! A writer finds its key like a reader. If it is there, its node is locked, which protects the slot while the closure
 //! runs; a new entry is one store to the node's word. If it is absent, the node before its place is locked, and the key
 //! is absent as long as that node is alive and leads past the place, which is looked at again under the lock: so the
-//! absence is protected too, and an upsert that puts nothing in changes nothing. A new node is put in at the lowest level
-//! under that lock, which is when the key is there, then at each further level under the lock of the node before it
-//! there. To remove is to mark the node dead, under its lock, which is when the key is gone; then the node is taken out
-//! of its levels. A writer that meets a dead node where it is to lock one waits until it has been taken out.
+//! absence is protected too, and an upsert that puts nothing in changes nothing. A new node is linked at the lowest
+//! level under that lock, the linearization point, then at each further level under the lock of the node before it
+//! there. A removal marks the node dead under the node's lock, the linearization point, then unlinks it from its
+//! levels. A writer that meets a dead node where it is to lock one waits until it has been taken out.
 //!
 //! # Differences from the paper
 //!
-//! There a writer locks all nodes before the place, on all levels, then validates and changes them; here one level after
-//! another, since a reader needs no level but the lowest to be right. There a flag says that a node is in all its
+//! There a writer locks all nodes before the place, on all levels, then validates and changes them; here one level
+//! after another, since a reader needs no level but the lowest to be right. There a flag says that a node is in all its
 //! levels; here its lock does.
 //!
 //! # Progress and consistency
 //!
 //! `get` is wait-free but for nodes that others put in on its way; it takes no lock, writes nothing and repeats nothing,
 //! and so do `seek` and scans. `upsert` waits for writers of the same key, and of the nodes before it on each of its
-//! levels, which may be far away and may wait in turn for those before them: each for the length of a closure at most or
-//! until a node has been put in or taken out. `get` and `upsert` are linearizable. `seek`
-//! and `seek_back` return an entry that was there at a moment of the call, such that none that is there throughout the
-//! call lies between it and the bound.
+//! levels, which may be far away and may wait in turn for those before them: each for the length of a closure at most
+//! or until a node has been put in or taken out. `get` and `upsert` are linearizable. `seek` and `seek_back` return an
+//! entry that was there at a moment of the call, such that none that is there throughout the call lies between it and
+//! the bound.
 //!
 //! # Complexity
 //!
 //! Expected, for n entries: O(log n) for what names a key; a scan adds what it appends. There are no links back: a scan
-//! downwards walks upwards from a node about as many entries below as are wanted, turns that run round, and goes on with
-//! the next one, which takes O(log n) a run; `seek_back` is such a scan of one entry, O(log n). `split` walks along a
-//! level of some 64 nodes a part, `estimated_rank` along one of some 256 nodes, which is wrong by 3 % of the entries or
-//! so. `memory` and `len` are O(stripes).
+//! downwards walks upwards from a node about as many entries below as are wanted, turns that run round, and goes on
+//! with the next one, which takes O(log n) a run; `seek_back` is such a scan of one entry, O(log n). `split` walks
+//! along a level of some 64 nodes a part, `estimated_rank` along one of some 256 nodes, which is wrong by 3 % of the
+//! entries or so. `memory` and `len` are O(stripes).
 //!
 //! A comparison reads the node's key prefix; only where that does not decide it follows the entry to its key.
 //!

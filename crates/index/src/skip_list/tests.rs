@@ -39,12 +39,15 @@ fn with<I: Index<Object> + Default>(keys: impl Iterator<Item = u64>) -> (Arc<Cen
     (census, index)
 }
 
+/// Returns the entries of a level.
+fn entries<E: Entry, S>(index: &SkipList<E, S>, level: usize) -> impl Iterator<Item = E> {
+    let nodes = std::iter::successors(index.head().next(level), move |node| node.next(level));
+    nodes.map(|node| node.any_entry())
+}
+
 /// Returns the keys of a level.
 fn level(index: &Known, level: usize) -> Vec<u64> {
-    let nodes = std::iter::successors(index.head().next(level), |node| node.next(level));
-    nodes
-        .map(|node| *node.any_entry::<Object>().key())
-        .collect()
+    entries(index, level).map(|object| *object.key()).collect()
 }
 
 #[test]
@@ -185,8 +188,7 @@ impl Hasher for Same {
 
 /// Returns the keys of a level.
 fn odd_level(index: &Oddities, level: usize) -> Vec<u8> {
-    let nodes = std::iter::successors(index.head().next(level), |node| node.next(level));
-    nodes.map(|node| node.any_entry::<Itself>().0.0.0).collect()
+    entries(index, level).map(|entry| entry.0.0.0).collect()
 }
 
 fn oddities(keys: &[u8]) -> Oddities {

@@ -109,7 +109,7 @@ impl Pair {
 /// Puts in and takes out until the library has done it, and looks that every answer was right, before and after.
 fn finds(definitions: &[&str], is_it: impl Fn(&Fault) -> bool) {
     let mut pair = Pair::new(definitions);
-    let (verdict, census) = (pair.index.verdict(), pair.census.clone());
+    let (status, census) = (pair.index.status(), pair.census.clone());
     for round in 0..3 {
         for key in [4, 9, 1, 6, 2] {
             pair.put(key, 10 * round + key);
@@ -120,7 +120,7 @@ fn finds(definitions: &[&str], is_it: impl Fn(&Fault) -> bool) {
         }
         pair.check();
     }
-    let fault = verdict.fault();
+    let fault = status.fault();
     assert!(
         fault.is_some_and(is_it),
         "{definitions:?} was taken for {fault:?}"

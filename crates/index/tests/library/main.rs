@@ -28,7 +28,7 @@ impl Sound {
 impl Drop for Sound {
     fn drop(&mut self) {
         if !std::thread::panicking() {
-            assert_eq!(self.0.verdict().fault(), None);
+            assert_eq!(self.0.status().fault(), None);
         }
     }
 }

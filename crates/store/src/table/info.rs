@@ -197,7 +197,7 @@ impl Table {
         Some(items)
     }
 
-    /// Returns what the index tells of its locks, its shape and the contention that it has met: [`Figures`] lists it.
+    /// Returns what the index reports about its locks, its shape and contention: [`Figures`] lists it.
     /// `None` if the table is deleted.
     ///
     /// O(objects) for an index that has buckets, since it looks at each; O(1) for a tree. Figures of a table that is

@@ -103,7 +103,7 @@ pub(crate) trait View {
     /// Returns the bytes that are allocated for objects, their keys and the index.
     fn memory(&self) -> usize;
 
-    /// Returns what the index tells of itself.
+    /// Returns the figures of the index.
     fn describe(&self, pin: &impl Guard) -> Figures;
 
     /// Adds the lengths of buckets, if there are buckets.

@@ -11,7 +11,8 @@ use crate::atomic::{AtomicU64, Ordering};
 
 use super::word::{NO_READ, READER, READERS};
 
-/// Places where readers are noted, which a lock is built on. Implemented by [`InWord`], [`Indicated`] and [`Chosen`](super::Chosen).
+/// Places where readers are noted, which a lock is built on. Implemented by [`InWord`], [`Indicated`] and
+/// [`Chosen`](super::Chosen).
 ///
 /// # Safety
 ///
