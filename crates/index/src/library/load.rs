@@ -1,6 +1,7 @@
 //! Loading libraries, once each.
 
 use std::collections::HashMap;
+use std::error::Error;
 use std::fmt;
 use std::mem::ManuallyDrop;
 use std::path::{Path, PathBuf};
@@ -134,7 +135,7 @@ unsafe fn open(path: String, file: &Path) -> Result<Library, Fault> {
     let how = RTLD_NOW | RTLD_LOCAL;
     // SAFETY: the caller's promise about the library's code.
     let library = unsafe { unix::Library::open(Some(file), how) };
-    let library = library.map_err(|error| Fault::NotLoaded(error.to_string()))?;
+    let library = library.map_err(|error| Fault::NotLoaded(reason(&error)))?;
     // Also one that cannot serve stays loaded: it may have started threads.
     let library = ManuallyDrop::new(library);
     // SAFETY: of the type that the header gives it.
@@ -147,6 +148,12 @@ unsafe fn open(path: String, file: &Path) -> Result<Library, Fault> {
         capabilities: ops.capabilities,
         functions: ops.functions()?,
     }))))
+}
+
+/// Returns what the system says of a library that it does not load.
+fn reason(error: &libloading::Error) -> String {
+    let system = error.source();
+    system.map_or_else(|| error.to_string(), ToString::to_string)
 }
 
 /// Copies a table of functions.

@@ -23,6 +23,11 @@ fn a_library_that_cannot_serve_is_refused() {
     assert_eq!(fault("FAULT_FUNCTION"), Fault::NoFunction("get"));
     assert_eq!(fault("FAULT_ABOVE"), Fault::NoFunction("above"));
     assert_eq!(fault("FAULT_BELOW"), Fault::NoFunction("below"));
+    let undefined = fault("FAULT_UNDEFINED");
+    assert!(
+        matches!(&undefined, Fault::NotLoaded(why) if why.contains("fyris_nowhere")),
+        "{undefined:?}"
+    );
     // SAFETY: there is none.
     let missing = unsafe { Library::load("/no/such/library.so") };
     assert!(matches!(missing, Err(Fault::NoFile(_))));
@@ -108,7 +113,7 @@ impl Pair {
 
 /// Puts in and takes out until the library has done it, and looks that every answer was right, before and after.
 fn finds(definitions: &[&str], is_it: impl Fn(&Fault) -> bool) {
-    let mut pair = Pair::new(definitions);
+    let mut pair = Pair::new(&[definitions, &["NOT_DESTROYED"]].concat());
     let (status, census) = (pair.index.status(), pair.census.clone());
     for round in 0..3 {
         for key in [4, 9, 1, 6, 2] {

@@ -4,6 +4,7 @@
  *   BY_HASH      in the order of hashes, with iteration alone
  *   CONCURRENT   with a mutex of its own, and a pause behind it, for others to come between: concurrent writers
  *   ALONE        one call at a time, readers too
+ *   NOT_DESTROYED  ends the process when a table is destroyed: that of an index that has failed is not
  *   FAULT_...    wrong; see where it stands
  */
 #include <fyris_index.h>
@@ -83,14 +84,24 @@ static void *create(size_t capacity) {
 }
 
 static void destroy(void *table) {
+#ifdef NOT_DESTROYED
+  abort();
+#endif
   array *array = table;
   pthread_mutex_destroy(&array->lock);
   free(array->entries);
   free(array);
 }
 
+#ifdef FAULT_UNDEFINED /* a function that is nowhere */
+extern void fyris_nowhere(void);
+#endif
+
 static uint64_t get(void *table, const fyris_index_key *key) {
   array *array = table;
+#ifdef FAULT_UNDEFINED
+  fyris_nowhere();
+#endif
   enter(array);
   size_t at = find(array, key);
   uint64_t word = at < array->count ? array->entries[at].word : 0;
