@@ -37,6 +37,7 @@ inline_unvalidated      | --cfg loom --cfg fyris_small    | -p fyris-index --tes
 inline_unfenced         | --cfg loom --cfg fyris_small    | -p fyris-index --test loom a_slot_of
 inline_old_lives        | --cfg shuttle --cfg fyris_small | -p fyris-index --test shuttle pairs
 ordered_run_too_far     |                    | -p fyris-index --test ordered_conformance runs
+unlock_is_release       |                    | -p fyris-index --test ordered_conformance crossing
 list_mark_ignored       |                    | -p fyris-index --lib list::
 list_run_unsorted       |                    | -p fyris-index --test list_conformance runs_in
 list_mark_overwrites    | --cfg loom --cfg fyris_small    | -p fyris-index --test loom_lists a_node

@@ -18,6 +18,7 @@
 //! * [`model`]: random commands, each answer compared with a `BTreeMap`; [`traversal_with_changes`]: cursors that
 //!   survive growth and the deletion of their key;
 //! * [`history`]: operations of real threads recorded and checked for linearizability;
+//! * [`crossing_writes`]: two threads that write and then read what the other writes do not both miss it;
 //! * [`reclamation`]: every entry freed once and none while a reader can see it;
 //! * [`panic_in_closure`]: a closure that panics leaves its slot as it was, and usable;
 //! * [`protection`]: no other thread changes a slot while a closure looks at it;
@@ -30,6 +31,7 @@
 //! poisoned and kept until its [`Census`] ends, so a use after free is a failed test and not
 //! undefined behaviour.
 
+mod crossing;
 mod history;
 mod model;
 mod object;
@@ -38,6 +40,7 @@ mod scans;
 mod stamps;
 mod threads;
 
+pub use crossing::crossing_writes;
 pub use history::{Step, history, is_linearizable};
 pub use model::{model, traversal_with_changes};
 pub use object::{Census, Object, put, remove};
@@ -67,7 +70,7 @@ macro_rules! conformance_suite {
     ($make:expr) => {
         $crate::conformance_tests! {
             $make;
-            model traversal_with_changes history reclamation panic_in_closure protection runs runs_of_threads
+            model traversal_with_changes history crossing_writes reclamation panic_in_closure protection runs runs_of_threads
             panic_in_run traversal_under_growth scans scans_under_changes
         }
     };

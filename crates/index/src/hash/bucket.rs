@@ -15,7 +15,7 @@
 use std::ptr::with_exposed_provenance;
 
 use fyris_sync::atomic::{AtomicU64, Ordering};
-use fyris_sync::lock::lock_bit;
+use fyris_sync::lock::{UNLOCK, lock_bit};
 use fyris_sync::reclaim::{Guard, PROTECT, Retire};
 use smallvec::SmallVec;
 
@@ -365,8 +365,8 @@ impl<'a> Locked<'a> {
 impl Drop for Locked<'_> {
     #[inline]
     fn drop(&mut self) {
-        // Release: pairs with the Acquire in `lock_bit` and in `header`.
-        self.bucket.header.store(self.release, Ordering::Release);
+        // SeqCst: Release, which pairs with the Acquire in `lock_bit` and in `header`; and VISIBLE.
+        self.bucket.header.store(self.release, UNLOCK);
     }
 }
 

@@ -14,7 +14,7 @@
 //! ```
 
 use fyris_sync::atomic::{AtomicPtr, AtomicU64, Ordering, fence};
-use fyris_sync::lock::Backoff;
+use fyris_sync::lock::{Backoff, UNLOCK};
 
 use crate::prefetch;
 #[cfg(not(any(loom, shuttle)))]
@@ -412,8 +412,8 @@ impl<'a> Locked<'a> {
 impl Drop for Locked<'_> {
     #[inline]
     fn drop(&mut self) {
-        // Release: pairs with the Acquire in `validated` and `lock`.
-        self.bucket.header.store(self.release, Ordering::Release);
+        // SeqCst: Release, which pairs with the Acquire in `validated` and `lock`; and VISIBLE.
+        self.bucket.header.store(self.release, UNLOCK);
     }
 }
 

@@ -3,11 +3,23 @@
 use super::Backoff;
 use crate::atomic::{AtomicU64, Ordering};
 
+/// The ordering of a store that unlocks what readers look at without a lock (invariant VISIBLE).
+///
+/// A store with `Release` may wait in the store buffer of its processor while the operation returns and the thread goes
+/// on to read (litmus test SB). Then two threads that each write a key and read that of the other both miss, which no
+/// order of the four operations explains. After this one, what the thread stored before is visible to all others
+/// before it loads anything.
+pub const UNLOCK: Ordering = if cfg!(fyris_mutant = "unlock_is_release") {
+    Ordering::Release
+} else {
+    Ordering::SeqCst
+};
+
 /// Sets `bit` in `word`, waiting while it is set or until one of the bits of `stop` is set.
 ///
 /// Returns the word as it was just before: with `bit` now set if none of `stop` was, untouched
-/// otherwise. To unlock, store the word without the bit, with `Release`; the thread that holds the bit is
-/// alone in changing the word.
+/// otherwise. To unlock, store the word without the bit, with [`UNLOCK`] where readers take no lock, else with
+/// `Release`; the thread that holds the bit is alone in changing the word.
 #[inline]
 pub fn lock_bit(word: &AtomicU64, bit: u64, stop: u64) -> u64 {
     // Acquire: pairs with the Release store that unlocks, or that set a bit of `stop`.
