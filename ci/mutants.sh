@@ -106,6 +106,7 @@ sync_weighs_nothing     |                    | -p fyris --test release
 sync_reclaims_deep      |                    | -p fyris-sync --test under_locks
 sync_due_forgotten      |                    | -p fyris-sync --test guards
 sync_guards_uncounted   |                    | -p fyris-sync --test late
+sync_sum_unfenced       |                    | -p fyris-sync --lib counter
 sync_list_leaks         |                    | -p fyris-sync --test memory
 sync_child_waits        |                    | -p fyris-sync --test fork
 sync_child_counts       |                    | -p fyris-sync --test fork

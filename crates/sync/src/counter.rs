@@ -18,13 +18,15 @@
 //! Every number in every stripe only grows. [`Striped::sum`] reads the subtractions first and the additions last, so
 //! with concurrent writers it is never below the true value at the moment between the two passes; with no writers it is
 //! exact. A sum that begins when another has ended finds no number smaller than that did: while there are only
-//! additions, sums never go backwards, whichever threads ask. [`Striped::exact`] reads everything twice until nothing
+//! additions, sums never go backwards, whichever threads ask. Of two threads that each add and then ask, one counts what
+//! the other has added: an addition may still be in the store buffer of its processor when it returns, so a sum begins
+//! with a fence (the litmus test SB). [`Striped::exact`] reads everything twice until nothing
 //! differs: numbers that only grow and did not change between two passes all had those values at one moment between
 //! them, so that sum was true at that moment.
 
 use std::ptr;
 
-use crate::atomic::{AtomicPtr, AtomicU64, Ordering};
+use crate::atomic::{AtomicPtr, AtomicU64, Ordering, fence};
 use crate::lock::Backoff;
 use crate::thread::{processors, slot};
 
@@ -117,6 +119,7 @@ impl Striped {
     /// Linearizable while all add one, so it never goes backwards then. One pass over the stripes.
     #[inline]
     pub fn sum(&self) -> i64 {
+        self.begin_sum();
         // Order matters (invariant SUM): `taken` first.
         let taken = self.collect(|c| &c.taken);
         let added = self.collect(|c| &c.added);
@@ -137,6 +140,7 @@ impl Striped {
 
     /// Works like [`Striped::exact`], but gives up after `tries` repetitions.
     pub fn try_exact(&self, tries: u32) -> Option<i64> {
+        self.begin_sum();
         let mut backoff = Backoff::new();
         let mut before = (self.collect(|c| &c.added), self.collect(|c| &c.taken));
         for _ in 0..tries {
@@ -154,6 +158,15 @@ impl Striped {
     pub fn memory(&self) -> usize {
         self.stripes()
             .map_or(0, |s| size_of::<Stripes>() + size_of_val(&*s.stripes))
+    }
+
+    /// Lets other threads see what this one has added before it looks at what they have (invariant SUM).
+    #[inline]
+    fn begin_sum(&self) {
+        if !cfg!(fyris_mutant = "sync_sum_unfenced") {
+            // SeqCst: pairs with itself in the other thread.
+            fence(Ordering::SeqCst);
+        }
     }
 
     fn collect(&self, side: impl Fn(&Cell) -> &AtomicU64) -> u64 {
@@ -255,6 +268,43 @@ mod tests {
                 });
             }
         });
+    }
+
+    #[test]
+    fn of_two_that_add_and_ask_one_counts_the_other() {
+        const ROUNDS: u64 = 50_000;
+        let counter = Striped::new();
+        counter.inflate();
+        let at = [AtomicU64::new(0), AtomicU64::new(0)];
+        let missed = |me: usize| -> Vec<bool> {
+            let round = |round: u64| {
+                // Release and Acquire: so the additions of earlier rounds are counted.
+                at[me].store(round, Ordering::Release);
+                let mut spins = 0;
+                while at[1 - me].load(Ordering::Acquire) < round {
+                    spins += 1;
+                    if spins > 2_000 {
+                        std::thread::yield_now();
+                    }
+                    std::hint::spin_loop();
+                }
+                counter.add(1);
+                let sum = if round.is_multiple_of(2) {
+                    counter.sum()
+                } else {
+                    counter.exact()
+                };
+                (sum as u64) < 2 * round
+            };
+            (1..=ROUNDS).map(round).collect()
+        };
+        let [one, two] = std::thread::scope(|s| {
+            let missed = &missed;
+            let threads = [0, 1].map(|me| s.spawn(move || missed(me)));
+            threads.map(|thread| thread.join().unwrap())
+        });
+        let both = one.iter().zip(&two).filter(|(one, two)| **one && **two);
+        assert_eq!(both.count(), 0, "rounds where neither counted the other");
     }
 
     #[test]
