@@ -256,8 +256,8 @@ info(Table) ->
 %% `decentralized_counters'</dt><dd>As in {@link new/2}.</dd>
 %% <dt>`index'</dt><dd>The name of the structure that holds the objects, or `{library, Path}'. Not in `ets'.</dd>
 %% <dt>`index_info'</dt><dd>What that structure reports, a list of pairs: kinds of locks, conflicts, splits and
-%% joins, depth, the lengths of buckets with their deviation. For a structure with buckets it looks at all of them. Not
-%% in `ets'.</dd>
+%% joins, depth, the lengths of buckets with their deviation. For a structure with buckets it looks at all of them, on
+%% a dirty scheduler. Not in `ets'.</dd>
 %% <dt>`owner', `heir', `node'</dt><dd>Processes, or `none'; the node.</dd>
 %% <dt>`size', `memory'</dt><dd>How many objects; how many words. With writers at work, `size' counts every write that
 %% has returned.</dd>

@@ -4,7 +4,7 @@ use std::time::UNIX_EPOCH;
 
 use fyris::{Fixed, InfoValue, Table, TableId};
 
-use crate::call::{BAD, Fail, Reply};
+use crate::call::{BAD, Fail, Reply, entry};
 use crate::sys::{self, Env, Term};
 use crate::tables::store;
 use crate::{atoms, funs, held, process, references, tables, term, words};
@@ -24,8 +24,19 @@ pub(super) fn all_items(env: Env, args: &[Term]) -> Reply {
     })
 }
 
-/// Implements `info/2`.
+/// The items for which the store looks at all objects.
+const LONG: [&str; 2] = ["binary", "index_info"];
+
+/// Implements `info/2`, on a scheduler for long work for the items that take long.
 pub(super) fn one_item(env: Env, args: &[Term]) -> Reply {
+    let item = atoms::from_machine(env, args[1]);
+    if item.is_some_and(|item| LONG.contains(&item.as_str())) {
+        return Ok(env.go_dirty(entry!(item_now), args));
+    }
+    item_now(env, args)
+}
+
+fn item_now(env: Env, args: &[Term]) -> Reply {
     or_undefined(env, args[0], |table| {
         // A wrong item is an error only if the table is there.
         let Some(item) = atoms::from_machine(env, args[1]) else {
