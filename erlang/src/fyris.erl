@@ -73,7 +73,8 @@
 -type option() :: table_type() | table_access() | named_table | {keypos, pos_integer()} | heir_option() |
                   {owner, none} | {index, atom() | {library, string() | binary()}} |
                   {write_concurrency, boolean() | auto} | {read_concurrency, boolean()} |
-                  {decentralized_counters, boolean()} | {bucket_locks, 1..32768 | auto} | {reader_groups, 1..64} | compressed.
+                  {decentralized_counters, boolean()} | {bucket_locks, 1..32768 | auto} | {reader_groups, 1..64} |
+                  compressed.
 %% An option of `new/2' and `open/2'.
 -type heir_option() :: {heir, pid(), Data :: term()} | {heir, pid() | none}.
 %% The process that gets a table when its owner ends.

@@ -18,11 +18,11 @@
 //! Every number in every stripe only grows. [`Striped::sum`] reads the subtractions first and the additions last, so
 //! with concurrent writers it is never below the true value at the moment between the two passes; with no writers it is
 //! exact. A sum that begins when another has ended finds no number smaller than that did: while there are only
-//! additions, sums never go backwards, whichever threads ask. Of two threads that each add and then ask, one counts what
-//! the other has added: an addition may still be in the store buffer of its processor when it returns, so a sum begins
-//! with a fence (the litmus test SB). [`Striped::exact`] reads everything twice until nothing
-//! differs: numbers that only grow and did not change between two passes all had those values at one moment between
-//! them, so that sum was true at that moment.
+//! additions, sums never go backwards, whichever threads ask. If two threads each add and then sum, one of them counts
+//! what the other has added: an addition may still be in the store buffer of its processor when it returns (the litmus
+//! test SB), so a sum begins with a fence. [`Striped::exact`] reads everything twice until nothing differs: numbers
+//! that only grow and did not change between two passes all had those values at one moment between them, so that sum
+//! was true at that moment.
 
 use std::ptr;
 
@@ -119,7 +119,7 @@ impl Striped {
     /// Linearizable while all add one, so it never goes backwards then. One pass over the stripes.
     #[inline]
     pub fn sum(&self) -> i64 {
-        self.begin_sum();
+        Self::begin_sum();
         // Order matters (invariant SUM): `taken` first.
         let taken = self.collect(|c| &c.taken);
         let added = self.collect(|c| &c.added);
@@ -140,7 +140,7 @@ impl Striped {
 
     /// Works like [`Striped::exact`], but gives up after `tries` repetitions.
     pub fn try_exact(&self, tries: u32) -> Option<i64> {
-        self.begin_sum();
+        Self::begin_sum();
         let mut backoff = Backoff::new();
         let mut before = (self.collect(|c| &c.added), self.collect(|c| &c.taken));
         for _ in 0..tries {
@@ -160,9 +160,9 @@ impl Striped {
             .map_or(0, |s| size_of::<Stripes>() + size_of_val(&*s.stripes))
     }
 
-    /// Lets other threads see what this one has added before it looks at what they have (invariant SUM).
+    /// Makes what this thread has added visible before it reads what others have (invariant SUM).
     #[inline]
-    fn begin_sum(&self) {
+    fn begin_sum() {
         if !cfg!(fyris_mutant = "sync_sum_unfenced") {
             // SeqCst: pairs with itself in the other thread.
             fence(Ordering::SeqCst);
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn of_two_that_add_and_ask_one_counts_the_other() {
+    fn one_of_two_that_add_and_sum_counts_the_other() {
         const ROUNDS: u64 = 50_000;
         let counter = Striped::new();
         counter.inflate();

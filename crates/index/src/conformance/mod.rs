@@ -70,8 +70,8 @@ macro_rules! conformance_suite {
     ($make:expr) => {
         $crate::conformance_tests! {
             $make;
-            model traversal_with_changes history crossing_writes reclamation panic_in_closure protection runs runs_of_threads
-            panic_in_run traversal_under_growth scans scans_under_changes
+            model traversal_with_changes history crossing_writes reclamation panic_in_closure protection runs
+            runs_of_threads panic_in_run traversal_under_growth scans scans_under_changes
         }
     };
 }

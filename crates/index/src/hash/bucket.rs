@@ -15,7 +15,7 @@
 use std::ptr::with_exposed_provenance;
 
 use fyris_sync::atomic::{AtomicU64, Ordering};
-use fyris_sync::lock::{UNLOCK, lock_bit};
+use fyris_sync::lock::{lock_bit, unlock};
 use fyris_sync::reclaim::{Guard, PROTECT, Retire};
 use smallvec::SmallVec;
 
@@ -365,8 +365,8 @@ impl<'a> Locked<'a> {
 impl Drop for Locked<'_> {
     #[inline]
     fn drop(&mut self) {
-        // SeqCst: Release, which pairs with the Acquire in `lock_bit` and in `header`; and VISIBLE.
-        self.bucket.header.store(self.release, UNLOCK);
+        // Pairs with the Acquire in `lock_bit` and in `header`; VISIBLE.
+        unlock(&self.bucket.header, self.release);
     }
 }
 

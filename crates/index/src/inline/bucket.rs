@@ -14,7 +14,7 @@
 //! ```
 
 use fyris_sync::atomic::{AtomicPtr, AtomicU64, Ordering, fence};
-use fyris_sync::lock::{Backoff, UNLOCK};
+use fyris_sync::lock::{Backoff, unlock};
 
 use crate::prefetch;
 #[cfg(not(any(loom, shuttle)))]
@@ -412,8 +412,8 @@ impl<'a> Locked<'a> {
 impl Drop for Locked<'_> {
     #[inline]
     fn drop(&mut self) {
-        // SeqCst: Release, which pairs with the Acquire in `validated` and `lock`; and VISIBLE.
-        self.bucket.header.store(self.release, UNLOCK);
+        // Pairs with the Acquire in `validated` and `lock`; VISIBLE.
+        unlock(&self.bucket.header, self.release);
     }
 }
 

@@ -14,7 +14,7 @@ use std::ptr;
 
 use fyris_sync::alloc::{allocate, free};
 use fyris_sync::atomic::{AtomicPtr, AtomicU64, Ordering};
-use fyris_sync::lock::{Backoff, UNLOCK, lock_bit};
+use fyris_sync::lock::{Backoff, lock_bit, unlock};
 use fyris_sync::reclaim::{PROTECT, Retire, assert_not_reclaimed};
 
 use crate::Entry;
@@ -247,8 +247,8 @@ impl Node {
     #[inline]
     pub(crate) fn release(&self, handle: u64) {
         let word = if handle == 0 { DEAD } else { handle };
-        // SeqCst: Release, which pairs with PROTECT in `word` and the Acquire in `lock_bit`; and VISIBLE.
-        self.entry.store(word, UNLOCK);
+        // Pairs with PROTECT in `word` and the Acquire in `lock_bit`; VISIBLE.
+        unlock(&self.entry, word);
     }
 }
 

@@ -25,12 +25,12 @@
 //! # Reading
 //!
 //! A reader goes from node to node, dead ones too, and never back. Each node that it meets on a level was in that level
-//! at a moment of the operation. For the link that led there is of such a node: if that is in the level now, so is what
-//! the link leads to; if it was unlinked since, its link is as it was then (LINKED), and what the link leads to came in
-//! its place. The same holds one level below (TOP_DOWN). So between two neighbours that a reader meets
-//! there was no node at some moment of the operation: a key that it does not find was absent then, and a node that is
-//! in the index throughout is met, once. A dead node that it finds under its key was in the index at some moment of the
-//! operation, so it was there dead, and the key absent, or it died during the operation.
+//! at a moment of the operation, because the link to it is that of such a node. If that node is in the level now, so is
+//! the next one; if it has been unlinked since, its link is as it was then (LINKED), and the next one took its place.
+//! The same holds one level below (TOP_DOWN). So between two neighbours that a reader meets there was no node at some
+//! moment of the operation: a key that it does not find was absent then, and a node that is in the index throughout is
+//! met, once. A dead node that it finds under its key was in the index at some moment of the operation, so it was there
+//! dead, and the key absent, or it died during the operation.
 //!
 //! # Writing
 //!

@@ -15,7 +15,7 @@ use std::ptr::{self, NonNull};
 
 use fyris_sync::alloc::{allocate, free, usable_size};
 use fyris_sync::atomic::{AtomicPtr, AtomicU64, Ordering};
-use fyris_sync::lock::{UNLOCK, lock_bit};
+use fyris_sync::lock::{lock_bit, unlock};
 use fyris_sync::reclaim::{PROTECT, Retire, assert_not_reclaimed};
 
 use crate::Entry;
@@ -259,8 +259,8 @@ impl<'g> Locked<'g> {
 impl Drop for Locked<'_> {
     #[inline]
     fn drop(&mut self) {
-        // SeqCst: Release, which pairs with PROTECT in `word` and the Acquire in `lock_bit`; and VISIBLE.
-        self.node.node().word.store(self.word, UNLOCK);
+        // Pairs with PROTECT in `word` and the Acquire in `lock_bit`; VISIBLE.
+        unlock(&self.node.node().word, self.word);
     }
 }
 

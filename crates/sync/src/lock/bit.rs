@@ -1,25 +1,33 @@
 //! A lock in one bit of a word.
 
 use super::Backoff;
-use crate::atomic::{AtomicU64, Ordering};
+use crate::atomic::{AtomicU64, Ordering, fence};
 
-/// The ordering of a store that unlocks what readers look at without a lock (invariant VISIBLE).
+/// Unlocks a word that readers look at without the lock: stores `unlocked` there (invariant VISIBLE).
 ///
-/// A store with `Release` may wait in the store buffer of its processor while the operation returns and the thread goes
-/// on to read (litmus test SB). Then two threads that each write a key and read that of the other both miss, which no
-/// order of the four operations explains. After this one, what the thread stored before is visible to all others
-/// before it loads anything.
-pub const UNLOCK: Ordering = if cfg!(fyris_mutant = "unlock_is_release") {
-    Ordering::Release
-} else {
-    Ordering::SeqCst
-};
+/// A store with `Release` alone may wait in the store buffer of its processor while the operation returns and the
+/// thread goes on to read (the litmus test SB). Then two threads that each write a key and read that of the other both
+/// miss, which no order of the four operations explains. When this returns, what the thread has stored is visible to
+/// all threads before it loads anything more.
+#[inline]
+pub fn unlock(word: &AtomicU64, unlocked: u64) {
+    if cfg!(target_arch = "x86_64") && !cfg!(fyris_mutant = "unlock_is_release") {
+        // SeqCst: an exchange, which empties the store buffer, and costs less than a fence.
+        return word.store(unlocked, Ordering::SeqCst);
+    }
+    // Release: pairs with the Acquire of threads that lock, and of readers.
+    word.store(unlocked, Ordering::Release);
+    if !cfg!(fyris_mutant = "unlock_is_release") {
+        // SeqCst: pairs with that of the other thread. A load with Acquire may overtake a SeqCst store elsewhere.
+        fence(Ordering::SeqCst);
+    }
+}
 
 /// Sets `bit` in `word`, waiting while it is set or until one of the bits of `stop` is set.
 ///
 /// Returns the word as it was just before: with `bit` now set if none of `stop` was, untouched
-/// otherwise. To unlock, store the word without the bit, with [`UNLOCK`] where readers take no lock, else with
-/// `Release`; the thread that holds the bit is alone in changing the word.
+/// otherwise. To unlock, store the word without the bit, by [`unlock`] where readers take no lock, else with `Release`;
+/// the thread that holds the bit is alone in changing the word.
 #[inline]
 pub fn lock_bit(word: &AtomicU64, bit: u64, stop: u64) -> u64 {
     // Acquire: pairs with the Release store that unlocks, or that set a bit of `stop`.

@@ -6,7 +6,7 @@
 //! lock for longer takes one of [`rw`].
 //!
 //! * [`Backoff`] is the waiting itself.
-//! * [`lock_bit`] makes a lock of one bit of a word that also says other things; [`UNLOCK`] is how it is unlocked.
+//! * [`lock_bit`] makes a lock of one bit of a word that also says other things; [`unlock`] unlocks it.
 //! * [`Mutex`] is the standard library's, or the model checker's, for what is locked seldom.
 //! * [`SpinLock`] is a value behind a lock that spins, which a forked child can take over.
 //! * [`rw`] has the reader-writer locks of ERTS, on which threads park.
@@ -26,6 +26,6 @@ mod spin;
 mod stat;
 
 pub use backoff::Backoff;
-pub use bit::{UNLOCK, lock_bit};
+pub use bit::{lock_bit, unlock};
 pub use spin::SpinLock;
 pub use stat::{StatGuard, StatLock, StatWord};

@@ -18,7 +18,7 @@
 //! The constants are those that ETS uses: a failed try weighs as much as 250 successes, so about one wait in 250
 //! acquisitions keeps the number level.
 
-use super::{Backoff, UNLOCK};
+use super::{Backoff, unlock};
 use crate::atomic::{AtomicU64, Ordering};
 
 const LOCKED: u64 = 1;
@@ -217,8 +217,8 @@ impl StatGuard<'_> {
 impl Drop for StatGuard<'_> {
     #[inline]
     fn drop(&mut self) {
-        // SeqCst: Release, which pairs with the Acquire in `StatLock::take`; and VISIBLE.
-        self.lock.0.store(self.word.0, UNLOCK);
+        // Pairs with the Acquire in `StatLock::take`; VISIBLE.
+        unlock(&self.lock.0, self.word.0);
     }
 }
 
