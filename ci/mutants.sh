@@ -62,6 +62,9 @@ ca_scan_skips_base      |                    | -p fyris-index --lib ca::tests
 ca_scan_meets_twice     |                    | -p fyris-index --lib ca::tests
 ca_scan_skips_base      | --cfg shuttle --cfg fyris_small | -p fyris-index --test ca_shuttle
 ordered_skip_dead_check | --cfg shuttle --cfg fyris_small | -p fyris-index --test ca_shuttle
+stat_reads_dead         |                    | -p fyris-index --lib ca::tests
+stat_reads_dead         | --cfg loom         | -p fyris-sync --release --lib lock::stat
+stat_readers_store      | --cfg loom         | -p fyris-sync --release --lib lock::stat
 range_keeps_run         |                    | -p fyris-index --test tree_range
 library_loss_unseen     |                    | -p fyris-index --test library faults
 library_key_unchecked   |                    | -p fyris-index --test library faults

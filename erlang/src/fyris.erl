@@ -152,7 +152,8 @@ all() ->
 %% none of them: readers never wait, and writers wait for writers of the same few objects only. For an index with locks
 %% they mean what they mean in `ets': `linear_hash' has one lock without `write_concurrency', 64 bucket locks for
 %% `true', and for `auto' as many as contention asks for; it, `avl', `treap' and `btree' have locks with reader groups
-%% for `read_concurrency'. `decentralized_counters', where it is given, chooses how `linear_hash' counts its objects.</dd>
+%% for `read_concurrency', and the base nodes of `ca_avl' and `ca_treap' then have locks that readers share, which they
+%% take alone otherwise. `decentralized_counters', where it is given, chooses how `linear_hash' counts its objects.</dd>
 %% <dt>`{bucket_locks, N | auto}'</dt><dd>The number of bucket locks of `linear_hash', a power of two from 1 to 32768,
 %% whatever `write_concurrency' is. Not in `ets'.</dd>
 %% <dt>`{reader_groups, N}'</dt><dd>The number of reader groups of each lock that has them, 1 to 64; by default one for

@@ -22,7 +22,7 @@ pub enum Figure {
 ///
 /// | names | what | of |
 /// |---|---|---|
-/// | `lock` | `normal`, or `freq_r` with reader groups | the table lock |
+/// | `lock` | `normal`, `freq_r` with reader groups, or `exclusive` if readers take it alone | the table lock; each base node's |
 /// | `conflicts` | times that the table lock was not free for a thread | the table lock |
 /// | `reader_groups` | groups of each lock of the kind `freq_r` | all with such locks |
 /// | `bucket_locks`, `bucket_lock`, `bucket_conflicts` | their number now, their kind, their conflicts since the table was made | bucket locks |
@@ -125,7 +125,7 @@ impl Figures {
 }
 
 /// Returns the name of the kind of a lock with reader groups or without.
-pub(crate) fn kind(reader_groups: Option<usize>) -> &'static str {
+pub(crate) const fn kind(reader_groups: Option<usize>) -> &'static str {
     match reader_groups {
         Some(_) => "freq_r",
         None => "normal",

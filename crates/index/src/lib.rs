@@ -39,7 +39,7 @@ pub mod tree;
 
 pub use as_key::AsKey;
 pub use btree::LockedBTree;
-pub use ca::CaTree;
+pub use ca::{CaTree, SharedCaTree};
 pub use entry::Entry;
 pub use figures::{Figure, Figures};
 pub use fyris_sync::reclaim;

@@ -4,13 +4,13 @@
 #![allow(missing_docs)]
 
 macro_rules! conforms {
-    ($($module:ident $balance:ident)*) => {$(
+    ($($module:ident $tree:ident $balance:ident)*) => {$(
         mod $module {
-            use fyris_index::CaTree;
+            use fyris_index::$tree;
             use fyris_index::conformance::{Object, ordered_suite, suite};
             use fyris_index::sequential::{$balance, SearchTree};
 
-            type Tree = CaTree<SearchTree<Object, $balance>>;
+            type Tree = $tree<SearchTree<Object, $balance>>;
 
             suite!(Tree::default());
             ordered_suite!(Tree::default());
@@ -31,6 +31,7 @@ macro_rules! conforms {
 }
 
 conforms! {
-    ca_avl Avl
-    ca_treap Treap
+    ca_avl CaTree Avl
+    ca_treap CaTree Treap
+    shared_ca_avl SharedCaTree Avl
 }

@@ -13,11 +13,31 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use fyris_index::reclaim::{check, pin};
 use fyris_index::sequential::{Avl, Balance, SearchTree, Treap};
-use fyris_index::{Action, Batch, CaTree, Entry, Index, OrderedIndex};
+use fyris_index::{Action, Batch, CaTree, Entry, Index, OrderedIndex, SharedCaTree};
 use fyris_sync::thread::spawn;
 use models::{Handle, add, get, put, remove};
 
 type Tree<B> = CaTree<SearchTree<Handle, B>>;
+type Shared<B> = SharedCaTree<SearchTree<Handle, B>>;
+
+/// A tree with counts of its splits and joins.
+trait Adapts: OrderedIndex<Handle> + Default + 'static {
+    fn adaptations(&self) -> [u64; 2];
+}
+
+impl<B: Balance> Adapts for Tree<B> {
+    fn adaptations(&self) -> [u64; 2] {
+        let stats = self.stats(&pin());
+        [stats.contention_splits, stats.contention_joins]
+    }
+}
+
+impl<B: Balance> Adapts for Shared<B> {
+    fn adaptations(&self) -> [u64; 2] {
+        let stats = self.stats(&pin());
+        [stats.contention_splits, stats.contention_joins]
+    }
+}
 
 /// Schedules of a model.
 const SCHEDULES: usize = 4000;
@@ -30,13 +50,8 @@ impl Seen {
         Self([const { AtomicU64::new(0) }; 2])
     }
 
-    fn add<B: Balance>(&self, index: &Tree<B>) {
-        let stats = index.stats(&pin());
-        for (sum, count) in self
-            .0
-            .iter()
-            .zip([stats.contention_splits, stats.contention_joins])
-        {
+    fn add(&self, index: &impl Adapts) {
+        for (sum, count) in self.0.iter().zip(index.adaptations()) {
             sum.fetch_add(count, Ordering::Relaxed);
         }
     }
@@ -50,14 +65,14 @@ impl Seen {
     }
 }
 
-fn tree<B: Balance>(keys: impl IntoIterator<Item = u64>) -> Arc<Tree<B>> {
-    let index = Arc::new(Tree::default());
+fn tree<T: Adapts>(keys: impl IntoIterator<Item = u64>) -> Arc<T> {
+    let index = Arc::new(T::default());
     keys.into_iter().for_each(|key| put(&*index, key, 1));
     index
 }
 
 /// Runs all of it at once, each in a thread of its own.
-fn together<B: Balance>(index: &Arc<Tree<B>>, work: &[fn(&Tree<B>)]) {
+fn together<T: Adapts>(index: &Arc<T>, work: &[fn(&T)]) {
     let threads: Vec<_> = work
         .iter()
         .map(|&work| {
@@ -71,7 +86,7 @@ fn together<B: Balance>(index: &Arc<Tree<B>>, work: &[fn(&Tree<B>)]) {
 }
 
 /// Returns the keys upwards or downwards, by scans of `want`.
-fn keys<B: Balance>(index: &Tree<B>, back: bool, want: usize) -> Vec<u64> {
+fn keys(index: &impl Adapts, back: bool, want: usize) -> Vec<u64> {
     let (mut keys, mut more) = (Vec::<u64>::new(), true);
     while more {
         let (pin, mut batch) = (pin(), Batch::new());
@@ -91,7 +106,7 @@ fn keys<B: Balance>(index: &Tree<B>, back: bool, want: usize) -> Vec<u64> {
 }
 
 /// Looks at everything again and again; `stays` is there throughout.
-fn read<B: Balance>(index: &Tree<B>, stays: &[u64]) {
+fn read(index: &impl Adapts, stays: &[u64]) {
     for round in 0..24 {
         let found = keys(index, round % 2 == 1, if round % 8 == 0 { 1 } else { 100 });
         assert!(stays.iter().all(|key| found.contains(key)), "{found:?}");
@@ -104,10 +119,10 @@ fn read<B: Balance>(index: &Tree<B>, stays: &[u64]) {
 }
 
 /// Ranges go across base nodes while these split, join, gain and lose entries.
-fn ranges<B: Balance>() {
+fn ranges<T: Adapts>() {
     static SEEN: Seen = Seen::new();
     check(SCHEDULES, || {
-        let index = tree::<B>([2, 4, 6, 8]);
+        let index = tree::<T>([2, 4, 6, 8]);
         together(
             &index,
             &[
@@ -121,23 +136,31 @@ fn ranges<B: Balance>() {
                 |index| read(index, &[2, 4, 6, 8]),
             ],
         );
-        assert_eq!((keys(&index, false, 3), index.len()), (vec![2, 4, 6, 8], 4));
+        assert_eq!(
+            (keys(&*index, false, 3), index.len()),
+            (vec![2, 4, 6, 8], 4)
+        );
         for key in [4, 6] {
             assert_eq!(get(&*index, key), Some(7), "no update is lost");
         }
-        SEEN.add(&index);
+        SEEN.add(&*index);
     });
     SEEN.assert();
 }
 
 #[test]
 fn ranges_go_across_base_nodes_of_avl_trees() {
-    ranges::<Avl>();
+    ranges::<Tree<Avl>>();
 }
 
 #[test]
 fn ranges_go_across_base_nodes_of_treaps() {
-    ranges::<Treap>();
+    ranges::<Tree<Treap>>();
+}
+
+#[test]
+fn ranges_go_across_base_nodes_that_readers_share() {
+    ranges::<Shared<Avl>>();
 }
 
 /// What waits for a base node goes on to its successor, also where that is joined again.
@@ -145,7 +168,7 @@ fn ranges_go_across_base_nodes_of_treaps() {
 fn base_nodes_that_are_waited_for_split_and_join() {
     static SEEN: Seen = Seen::new();
     check(SCHEDULES / 2, || {
-        let index = tree::<Avl>(1..=4);
+        let index = tree::<Tree<Avl>>(1..=4);
         let write: fn(&Tree<Avl>) =
             |index| (0..4).for_each(|_| (1..=4).for_each(|key| add(index, key)));
         together(&index, &[write, write, write]);
@@ -161,7 +184,7 @@ fn base_nodes_that_are_waited_for_split_and_join() {
             let twice = u64::from(key > 2);
             assert_eq!(get(&*index, key), Some(13 + twice), "no update is lost");
         }
-        SEEN.add(&index);
+        SEEN.add(&*index);
     });
     SEEN.assert();
 }

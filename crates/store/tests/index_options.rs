@@ -102,6 +102,14 @@ fn options_choose_the_locks_that_ets_has() {
             None,
             0,
         ),
+        ("ca_avl", "ordered_set", Some("exclusive"), None, 0),
+        (
+            "ca_avl",
+            "ordered_set,{read_concurrency,true},{write_concurrency,true}",
+            freq_r,
+            None,
+            0,
+        ),
         (
             "treap",
             "ordered_set,{read_concurrency,true}",
@@ -136,7 +144,7 @@ fn options_choose_the_locks_that_ets_has() {
 #[test]
 fn reader_groups_are_as_many_as_asked_for() {
     for (asked, made) in [(1, 1), (5, 8), (64, 64)] {
-        for index in ["linear_hash", "avl"] {
+        for index in ["linear_hash", "avl", "ca_treap"] {
             let options = format!(
                 "[public,{{index,{index}}},{{read_concurrency,true}},{{reader_groups,{asked}}}]"
             );

@@ -5,7 +5,7 @@ use std::ops::Bound;
 use fyris_index::sequential::{Avl, SearchTree, Treap};
 use fyris_index::{
     Action, Batch, Build, CaTree, Entry, Index, IndexOptions, LinearHash, Locked, LockedBTree,
-    MichaelHash, SkipList, SplitOrdered,
+    MichaelHash, SharedCaTree, SkipList, SplitOrdered,
 };
 use fyris_sync::reclaim::{Guard, Retire, pin};
 
@@ -24,6 +24,8 @@ pub(super) fn u64() -> Vec<Contender<u64>> {
         Contender::own::<Sorted<Locked<SearchTree<Pair, Treap>>>>("treap"),
         Contender::own::<Sorted<CaTree<SearchTree<Pair, Avl>>>>("ca_avl"),
         Contender::own::<Sorted<CaTree<SearchTree<Pair, Treap>>>>("ca_treap"),
+        // With `read_concurrency`.
+        Contender::own::<Sorted<SharedCaTree<SearchTree<Pair, Avl>>>>("ca_avl_shared"),
     ]
 }
 

@@ -4,9 +4,9 @@ use std::cell::UnsafeCell;
 use std::ops::Bound;
 use std::ptr::NonNull;
 
-use fyris_sync::lock::{StatLock, StatWord};
 use fyris_sync::reclaim::Retire;
 
+use super::lock::ReadLock;
 use crate::Entry;
 use crate::catree::{Base, Bounds, Halves, Learnt, Sep};
 use crate::prefetch;
@@ -14,29 +14,39 @@ use crate::sequential::{KeyOf, SplitTree};
 
 /// A base node: on a cache line of its own, since other threads wait for other nodes.
 #[repr(align(64))]
-pub(super) struct TreeBase<T> {
-    lock: StatLock,
+pub(super) struct TreeBase<T, L> {
+    lock: L,
     /// Read and written under the lock, while the node is alive.
     tree: UnsafeCell<T>,
 }
 
-// SAFETY: the tree is reached under the lock only.
-unsafe impl<T: Send> Sync for TreeBase<T> {}
+// SAFETY: the tree is reached under the lock only, by threads that read at the same time, too.
+unsafe impl<T: Send + Sync, L: Sync> Sync for TreeBase<T, L> {}
 
-impl<T> TreeBase<T> {
-    fn alloc(tree: T, learnt: Learnt) -> NonNull<Self> {
-        let word = StatWord::new(0).with_statistic(learnt.statistic);
+impl<T, L> TreeBase<T, L> {
+    pub(super) fn alloc(tree: T, lock: L) -> NonNull<Self> {
         NonNull::from(Box::leak(Box::new(Self {
-            lock: StatLock::new(word.flagged(learnt.forced)),
+            lock,
             tree: UnsafeCell::new(tree),
         })))
+    }
+
+    /// Returns the tree to read.
+    ///
+    /// # Safety
+    ///
+    /// The caller holds the lock, for reading at least.
+    #[inline]
+    pub(super) unsafe fn read(&self) -> &T {
+        // SAFETY: the caller's contract; who changes the tree has the lock alone.
+        unsafe { &*self.tree.get() }
     }
 
     /// Returns the tree.
     ///
     /// # Safety
     ///
-    /// The caller holds the lock, and has no other reference to the tree.
+    /// The caller holds the lock alone, and has no other reference to the tree.
     #[expect(clippy::mut_from_ref, reason = "the lock makes it unique")]
     #[inline]
     pub(super) unsafe fn tree(&self) -> &mut T {
@@ -45,7 +55,7 @@ impl<T> TreeBase<T> {
     }
 }
 
-impl<T> Retire for TreeBase<T> {
+impl<T, L> Retire for TreeBase<T, L> {
     unsafe fn reclaim(ptr: *mut Self) {
         // SAFETY: from `alloc`, once, by the contract of `reclaim`. The tree has been moved out (`split`, `join`).
         drop(unsafe { Box::from_raw(ptr) });
@@ -53,20 +63,16 @@ impl<T> Retire for TreeBase<T> {
 }
 
 // SAFETY: nodes come from boxes.
-unsafe impl<T: SplitTree> Base for TreeBase<T> {
+unsafe impl<T: SplitTree, L: ReadLock> Base for TreeBase<T, L> {
     type Key = KeyOf<T>;
-    type Lock = StatLock;
+    type Lock = L;
 
     // As in the paper: only contention and its lack change the shape.
     const FEW: usize = 0;
     const JOIN_MAX: usize = usize::MAX;
 
-    fn empty() -> NonNull<Self> {
-        Self::alloc(T::default(), Learnt::default())
-    }
-
     #[inline]
-    fn lock(&self) -> &StatLock {
+    fn lock(&self) -> &L {
         &self.lock
     }
 
@@ -91,9 +97,9 @@ unsafe impl<T: SplitTree> Base for TreeBase<T> {
         let sep = Sep::between(below.key(), above.key());
         let high = tree.split_off(above.key());
         Halves {
-            low: Self::alloc(std::mem::take(tree), learnt),
+            low: Self::alloc(std::mem::take(tree), self.lock.like(learnt)),
             sep,
-            high: Self::alloc(high, learnt),
+            high: Self::alloc(high, self.lock.like(learnt)),
         }
     }
 
@@ -103,6 +109,7 @@ unsafe impl<T: SplitTree> Base for TreeBase<T> {
         _: Bounds<'_, KeyOf<T>>,
         learnt: Learnt,
     ) -> NonNull<Self> {
+        let lock = low.lock.like(learnt);
         // SAFETY: the caller holds both locks.
         let (low, high) = unsafe { (low.tree(), high.tree()) };
         let (mut joined, high) = (std::mem::take(low), std::mem::take(high));
@@ -111,7 +118,7 @@ unsafe impl<T: SplitTree> Base for TreeBase<T> {
         } else {
             joined.join(high);
         }
-        Self::alloc(joined, learnt)
+        Self::alloc(joined, lock)
     }
 
     unsafe fn dispose(node: *mut Self) {

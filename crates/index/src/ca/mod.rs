@@ -9,12 +9,21 @@
 //!
 //! * `base`: a [`SplitTree`] as a base node. Inner nodes, decisions and replacing are those of `catree`, which
 //!   `ordered` has too; there the routing nodes of the paper have up to 57 children.
+//! * `lock`: the locks of base nodes, and what they count of readers.
 //! * `range`: operations over several base nodes, one after another.
 //!
 //! # Progress and consistency
 //!
-//! Readers and writers of one base node wait for each other, those of different nodes do not; nothing is lock-free. A
-//! read counts like a write, so what is read often by several threads splits too. `get` and `upsert` are linearizable,
+//! Readers and writers of one base node wait for each other, those of different nodes do not; nothing is lock-free. The
+//! lock of a base node depends on `read_concurrency`, as in OTP:
+//!
+//! * without it readers take the lock alone, one store each, as in the paper. A read counts like a write, so what is
+//!   read often by several threads splits too;
+//! * with it readers share the lock, and are noted in reader groups (`{reader_groups, N}`), which cost each base node a
+//!   cache line a group: for trees that are read and hardly written, and for long scans. A read counts if it waits, or
+//!   if it is of several base nodes.
+//!
+//! `get` and `upsert` are linearizable,
 //! and so is a seek whose answer lies in the base node that covers the bound. A scan reads each base node at one
 //! moment. A base node that is unlinked is emptied: its lock tells that it is dead, and no thread looks at its tree.
 //!
@@ -23,6 +32,7 @@
 //! O(log n) for what names a key; a scan adds what it appends and a descent for each base node. `slot` takes O(slot).
 
 mod base;
+mod lock;
 mod range;
 #[cfg(all(test, feature = "conformance", not(any(loom, shuttle))))]
 mod tests;
@@ -30,37 +40,111 @@ mod tests;
 use std::marker::PhantomData;
 use std::ops::Bound;
 
+use fyris_sync::lock::StatLock;
 use fyris_sync::reclaim::Guard;
 
-use crate::catree::{Stats, Tree};
-use crate::key::probe::ByKey;
+use crate::catree::{Base, BaseRef, SharedLock, Stats, Tree};
+use crate::key::probe::{ByKey, Probe};
 use crate::plug::{DynIndex, DynOrderedIndex, IndexFactory, PlugEntry};
 use crate::sequential::{Balance, KeyOf, SearchTree, SplitTree};
 use crate::{Action, Batch, Build, Figures, Index, IndexOptions, OrderedIndex, Range};
 
 use base::TreeBase;
+use lock::ReadLock;
 
-/// A contention adapting tree over sequential trees. See the [module](self).
-pub struct CaTree<T: SplitTree> {
-    tree: Tree<TreeBase<T>>,
+/// A contention adapting tree over sequential trees, below locks `L`: a [`CaTree`] or a [`SharedCaTree`]. See the
+/// [module](self).
+#[expect(private_bounds, reason = "there are two kinds of locks")]
+pub struct Adapting<T: SplitTree, L: ReadLock> {
+    tree: Tree<TreeBase<T, L>>,
+    /// Reader groups of each lock, if the locks have them.
+    reader_groups: Option<usize>,
+    /// Bytes on the heap for each lock.
+    lock_memory: usize,
 }
 
-impl<T: SplitTree> Default for CaTree<T> {
+/// A contention adapting tree whose readers take the lock of a base node alone.
+pub type CaTree<T> = Adapting<T, StatLock>;
+
+/// A contention adapting tree whose readers share the lock of a base node.
+pub type SharedCaTree<T> = Adapting<T, SharedLock>;
+
+impl<T: SplitTree, L: ReadLock> Default for Adapting<T, L> {
     fn default() -> Self {
-        Self { tree: Tree::new() }
+        Self::build(&IndexOptions::default())
     }
 }
 
-impl<T: SplitTree> Build for CaTree<T> {
-    fn build(_: &IndexOptions) -> Self {
-        Self::default()
+impl<T: SplitTree, L: ReadLock> Build for Adapting<T, L> {
+    fn build(options: &IndexOptions) -> Self {
+        let lock = L::of(options);
+        let (reader_groups, lock_memory) = (lock.reader_groups(), lock.memory());
+        Self {
+            tree: Tree::new(TreeBase::alloc(T::default(), lock)),
+            reader_groups,
+            lock_memory,
+        }
     }
 }
 
-impl<T: SplitTree> CaTree<T> {
+#[expect(private_bounds, reason = "as above")]
+impl<T: SplitTree, L: ReadLock> Adapting<T, L> {
     /// Returns the shape of the tree, and the adaptations that made it.
     pub fn stats(&self, pin: &impl Guard) -> Stats {
         self.tree.stats(pin)
+    }
+
+    /// Takes the lock of a base node for reading, waiting if need be; `None` if the node is dead.
+    #[inline(always)]
+    fn read_lock<'p>(&'p self, base: &'p TreeBase<T, L>) -> Option<L::Reading<'p>> {
+        match base.lock().try_read() {
+            Some(reading) => Some(reading),
+            None => self.wait_to_read(base),
+        }
+    }
+
+    #[cold]
+    fn wait_to_read<'p>(&'p self, base: &'p TreeBase<T, L>) -> Option<L::Reading<'p>> {
+        let reading = base.lock().wait_to_read()?;
+        self.tree.counters.waits();
+        Some(reading)
+    }
+
+    /// Ends reading of a base node, which adapts if it is time to. `several`: an operation reads more than this one.
+    #[inline]
+    fn settle_read<'p>(
+        &'p self,
+        base_ref: BaseRef<'p, TreeBase<T, L>>,
+        reading: L::Reading<'p>,
+        several: bool,
+        probe: &impl Probe<KeyOf<T>>,
+        pin: &'p impl Guard,
+    ) {
+        let Some(held) = base_ref.base.lock().end(reading, several) else {
+            return;
+        };
+        if several {
+            self.tree.settle_several(base_ref, held, probe, pin);
+        } else {
+            self.tree.settle(base_ref, held, None, probe, pin);
+        }
+    }
+
+    /// Runs `f` on the base node of a key, which no thread changes meanwhile.
+    #[inline]
+    fn read_base<R>(&self, key: &KeyOf<T>, pin: &impl Guard, f: impl FnOnce(&T) -> R) -> R {
+        let probe = ByKey(key);
+        loop {
+            let base_ref = self.tree.find_base(&probe, pin);
+            // A dead node has been replaced: its successor is found from the root.
+            let Some(reading) = self.read_lock(base_ref.base) else {
+                continue;
+            };
+            // SAFETY: the lock is held for reading and the node alive; the reference ends before it is settled.
+            let out = f(unsafe { base_ref.base.read() });
+            self.settle_read(base_ref, reading, false, &probe, pin);
+            return out;
+        }
     }
 
     /// Runs `f` on the base node of a key, under its lock.
@@ -75,10 +159,10 @@ impl<T: SplitTree> CaTree<T> {
     }
 }
 
-impl<T: SplitTree + Send + Sync> Index<T::Entry> for CaTree<T> {
+impl<T: SplitTree + Send + Sync, L: ReadLock> Index<T::Entry> for Adapting<T, L> {
     #[inline]
     fn get(&self, key: &KeyOf<T>, pin: &impl Guard) -> Option<T::Entry> {
-        self.with_base(key, pin, |tree| tree.get(key))
+        self.read_base(key, pin, |tree| tree.get(key))
     }
 
     #[inline]
@@ -116,15 +200,19 @@ impl<T: SplitTree + Send + Sync> Index<T::Entry> for CaTree<T> {
     }
 
     fn describe(&self, pin: &impl Guard) -> Figures {
-        Figures::new().adapting(&self.stats(pin))
+        Figures::new()
+            .word("lock", L::KIND)
+            .known("reader_groups", self.reader_groups)
+            .adapting(&self.stats(pin))
     }
 
     fn memory(&self) -> usize {
-        self.tree.memory() + T::memory_of(self.len())
+        let locks = self.tree.bases() * self.lock_memory;
+        self.tree.memory() + locks + T::memory_of(self.len())
     }
 }
 
-impl<T: SplitTree + Send + Sync> OrderedIndex<T::Entry> for CaTree<T> {
+impl<T: SplitTree + Send + Sync, L: ReadLock> OrderedIndex<T::Entry> for Adapting<T, L> {
     fn seek(&self, from: Bound<&KeyOf<T>>, pin: &impl Guard) -> Option<T::Entry> {
         let mut found = None;
         self.each_base::<false>(from, pin, |tree, _| {
@@ -168,11 +256,22 @@ impl<B> CaTrees<B> {
 // SAFETY: a tree holds exactly the entries that were put in and not replaced or removed, each in the base node that
 // covers its key, and disposes of them when it is dropped.
 unsafe impl<B: Balance> IndexFactory for CaTrees<B> {
-    fn build<E: PlugEntry>(&self, _: &IndexOptions) -> Option<Box<dyn DynIndex<E>>> {
-        Some(Box::new(CaTree::<SearchTree<E, B>>::default()))
+    fn build<E: PlugEntry>(&self, options: &IndexOptions) -> Option<Box<dyn DynIndex<E>>> {
+        Some(if options.read_concurrency {
+            Box::new(SharedCaTree::<SearchTree<E, B>>::build(options))
+        } else {
+            Box::new(CaTree::<SearchTree<E, B>>::build(options))
+        })
     }
 
-    fn build_ordered<E: PlugEntry>(&self, _: &IndexOptions) -> Option<Box<dyn DynOrderedIndex<E>>> {
-        Some(Box::new(CaTree::<SearchTree<E, B>>::default()))
+    fn build_ordered<E: PlugEntry>(
+        &self,
+        options: &IndexOptions,
+    ) -> Option<Box<dyn DynOrderedIndex<E>>> {
+        Some(if options.read_concurrency {
+            Box::new(SharedCaTree::<SearchTree<E, B>>::build(options))
+        } else {
+            Box::new(CaTree::<SearchTree<E, B>>::build(options))
+        })
     }
 }

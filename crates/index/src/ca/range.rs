@@ -9,14 +9,16 @@ use std::ops::Bound;
 
 use fyris_sync::reclaim::Guard;
 
-use super::CaTree;
+use super::Adapting;
+use super::lock::ReadLock;
 use crate::key::probe::{ByFence, ByKey, End, Fence, Probe};
 use crate::sequential::{KeyOf, SplitTree};
 use crate::{Batch, Entry, Range};
 
-impl<T: SplitTree> CaTree<T> {
+#[expect(private_bounds, reason = "there are two kinds of locks")]
+impl<T: SplitTree, L: ReadLock> Adapting<T, L> {
     /// Runs `visit` on base nodes from the one that covers a bound on, upwards or, with `BACK`, downwards, until it
-    /// returns false or there are no more. Each is locked meanwhile; with it comes the end of its range that the walk
+    /// returns false or there are no more. Each is locked for reading meanwhile; with it comes the end of its range that the walk
     /// goes to, if that is not an end of the tree.
     pub(super) fn each_base<const BACK: bool>(
         &self,
@@ -57,18 +59,15 @@ impl<T: SplitTree> CaTree<T> {
             };
             let base_ref = position.base_ref;
             // A dead node has been replaced: its successor is found from the root.
-            let Some(held) = self.tree.lock(base_ref.base) else {
+            let Some(reading) = self.read_lock(base_ref.base) else {
                 continue;
             };
             let skips = cfg!(fyris_mutant = "ca_scan_skips_base") && !is_first && end.is_some();
-            // SAFETY: the lock is held and the node alive; the reference ends before it is settled.
-            let goes_on = skips || visit(unsafe { base_ref.base.tree() }, end);
+            // SAFETY: the lock is held for reading and the node alive; the reference ends before it is settled.
+            let goes_on = skips || visit(unsafe { base_ref.base.read() }, end);
             let next = end.filter(|_| goes_on);
-            if is_first && next.is_none() {
-                self.tree.settle(base_ref, held, None, probe, pin);
-            } else {
-                self.tree.settle_several(base_ref, held, probe, pin);
-            }
+            let several = !is_first || next.is_some();
+            self.settle_read(base_ref, reading, several, probe, pin);
             return next;
         }
     }

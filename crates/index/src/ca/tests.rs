@@ -3,23 +3,25 @@
 
 use std::cell::Cell;
 use std::ops::Bound;
+use std::time::{Duration, Instant};
 
 use fyris_sync::lock::StatLock;
 use fyris_sync::reclaim::{Guard, pin};
 
-use super::CaTree;
-use crate::catree::Held;
+use super::lock::ReadLock;
+use super::{Adapting, SharedCaTree};
+use crate::catree::{Held, SharedLock};
 use crate::conformance::{Object, ordered_suite, suite};
 use crate::key::probe::ByKey;
 use crate::sequential::{Avl, SearchTree, SplitTree, Treap};
 use crate::{Action, Batch, Index, OrderedIndex, Range};
 
 /// A tree that changes its shape under every operation.
-struct Restless<T: SplitTree>(CaTree<T>);
+struct Restless<T: SplitTree, L: ReadLock>(Adapting<T, L>);
 
-impl<T: SplitTree> Default for Restless<T> {
+impl<T: SplitTree, L: ReadLock> Default for Restless<T, L> {
     fn default() -> Self {
-        Self(CaTree::default())
+        Self(Adapting::default())
     }
 }
 
@@ -51,7 +53,7 @@ fn statistic() -> Option<i64> {
     random().is_multiple_of(8).then_some(statistic)
 }
 
-impl<T: SplitTree<Entry = Object> + Send + Sync> Restless<T> {
+impl<T: SplitTree<Entry = Object> + Send + Sync, L: ReadLock> Restless<T, L> {
     /// Splits or joins the base node of a key, or leaves it, with a stall before.
     fn unsettle(&self, key: u64, pin: &impl Guard) {
         let Some(statistic) = statistic() else {
@@ -77,7 +79,7 @@ impl<T: SplitTree<Entry = Object> + Send + Sync> Restless<T> {
     }
 }
 
-impl<T: SplitTree<Entry = Object> + Send + Sync> Index<Object> for Restless<T> {
+impl<T: SplitTree<Entry = Object> + Send + Sync, L: ReadLock> Index<Object> for Restless<T, L> {
     fn get(&self, key: &u64, pin: &impl Guard) -> Option<Object> {
         self.unsettle(*key, pin);
         self.0.get(key, pin)
@@ -113,7 +115,9 @@ impl<T: SplitTree<Entry = Object> + Send + Sync> Index<Object> for Restless<T> {
     }
 }
 
-impl<T: SplitTree<Entry = Object> + Send + Sync> OrderedIndex<Object> for Restless<T> {
+impl<T: SplitTree<Entry = Object> + Send + Sync, L: ReadLock> OrderedIndex<Object>
+    for Restless<T, L>
+{
     fn seek(&self, from: Bound<&u64>, pin: &impl Guard) -> Option<Object> {
         self.unsettle_ends((from, Bound::Unbounded), pin);
         self.0.seek(from, pin)
@@ -138,20 +142,32 @@ impl<T: SplitTree<Entry = Object> + Send + Sync> OrderedIndex<Object> for Restle
 
 mod restless_avl {
     use super::*;
-    suite!(Restless::<SearchTree<Object, Avl>>::default());
-    ordered_suite!(Restless::<SearchTree<Object, Avl>>::default());
+    suite!(Restless::<SearchTree<Object, Avl>, StatLock>::default());
+    ordered_suite!(Restless::<SearchTree<Object, Avl>, StatLock>::default());
+}
+
+mod restless_shared_avl {
+    use super::*;
+    suite!(Restless::<SearchTree<Object, Avl>, SharedLock>::default());
+    ordered_suite!(Restless::<SearchTree<Object, Avl>, SharedLock>::default());
 }
 
 mod restless_treap {
     use super::*;
-    suite!(Restless::<SearchTree<Object, Treap>>::default());
-    ordered_suite!(Restless::<SearchTree<Object, Treap>>::default());
+    suite!(Restless::<SearchTree<Object, Treap>, StatLock>::default());
+    ordered_suite!(Restless::<SearchTree<Object, Treap>, StatLock>::default());
+}
+
+#[test]
+fn restless_trees_split_and_join() {
+    split_and_join::<StatLock>();
+    split_and_join::<SharedLock>();
 }
 
 /// Checks that trees of the suite do change their shape, and that what they count is right.
-#[test]
-fn restless_trees_split_and_join() {
-    let (tree, pin) = (Restless::<SearchTree<Object, Avl>>::default(), pin());
+fn split_and_join<L: ReadLock>() {
+    let tree = Restless::<SearchTree<Object, Avl>, L>::default();
+    let pin = pin();
     let census = crate::conformance::Census::new();
     for round in 0..4000 {
         let key = random() % 512;
@@ -174,4 +190,43 @@ fn restless_trees_split_and_join() {
     let range = (Bound::Unbounded, Bound::Unbounded);
     assert!(!tree.0.scan(range, usize::MAX / 2, &pin, &mut all));
     assert_eq!(tree.len(), all.len());
+}
+
+/// Checks that readers of a tree that they share adapt it: those that wait for a writer split its base node, and scans
+/// over several join them again.
+#[test]
+fn readers_that_share_adapt() {
+    let tree = SharedCaTree::<SearchTree<Object, Avl>>::default();
+    let census = crate::conformance::Census::new();
+    let put = |key, version| crate::conformance::put(&tree, &census, key, version, &pin());
+    assert!((0..64).all(|key| put(key, 0).is_none()));
+    let deadline = Instant::now() + Duration::from_secs(60);
+    let splits = || tree.stats(&pin()).contention_splits;
+    std::thread::scope(|s| {
+        for key in [1, 62] {
+            s.spawn({
+                let (tree, splits) = (&tree, &splits);
+                move || {
+                    while splits() == 0 {
+                        assert!(tree.get(&key, &pin()).is_some());
+                        assert!(Instant::now() < deadline, "no reader waits");
+                    }
+                }
+            });
+        }
+        while splits() == 0 {
+            tree.upsert(&1, &pin(), |_| {
+                std::thread::sleep(Duration::from_micros(200));
+                (Action::Keep, ())
+            });
+        }
+    });
+    let joins = || tree.stats(&pin()).contention_joins;
+    while joins() == 0 {
+        let range = (Bound::Unbounded, Bound::Unbounded);
+        let mut all = Batch::new();
+        while tree.scan(range, usize::MAX / 2, &pin(), &mut all) {}
+        assert_eq!(all.len(), 64);
+        assert!(Instant::now() < deadline, "scans join nothing");
+    }
 }

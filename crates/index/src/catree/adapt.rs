@@ -12,7 +12,7 @@ use super::{Tree, as_node};
 use crate::key::probe::Probe;
 
 /// A base node splits above this statistic, and joins below the negative of it (ETS's figures).
-const LIMIT: i64 = if cfg!(fyris_small) { 200 } else { 1000 };
+pub(crate) const LIMIT: i64 = if cfg!(fyris_small) { 200 } else { 1000 };
 
 /// The reason for a base node to change its shape.
 #[derive(Clone, Copy, PartialEq, Eq)]

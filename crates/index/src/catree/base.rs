@@ -2,7 +2,8 @@
 
 use std::ptr::NonNull;
 
-use fyris_sync::lock::{StatGuard, StatLock};
+use fyris_sync::lock::rw::{Chosen, RawFair};
+use fyris_sync::lock::{Kept, StatGuard, StatLock, StatRwLock};
 use fyris_sync::reclaim::Retire;
 
 use super::draft::Sep;
@@ -32,7 +33,7 @@ use crate::key::probe::Fence;
 ///
 /// # Safety
 ///
-/// `empty`, `split` and `join` return nodes that the caller alone can reach, and that stay valid until they are
+/// `split` and `join` return nodes that the caller alone can reach, and that stay valid until they are
 /// disposed of or reclaimed. An implementation whose keys or separators are wrong makes the tree lose keys, and does
 /// nothing worse.
 pub(crate) unsafe trait Base: Retire + Sized {
@@ -45,9 +46,6 @@ pub(crate) unsafe trait Base: Retire + Sized {
     const FEW: usize;
     /// Two neighbours join if they have no more entries than this together, or if one of them has none.
     const JOIN_MAX: usize;
-
-    /// Makes a node without entries.
-    fn empty() -> NonNull<Self>;
 
     /// Returns the lock.
     fn lock(&self) -> &Self::Lock;
@@ -165,7 +163,24 @@ impl BaseLock for StatLock {
     }
 }
 
-impl Held for StatGuard<'_> {
+/// The statistics lock over a reader-writer lock of a kind that its maker chooses.
+pub(crate) type SharedLock = StatRwLock<RawFair<Chosen>>;
+
+/// The flag is [`Learnt::forced`].
+impl BaseLock for SharedLock {
+    type Held<'a> = StatGuard<'a, Self>;
+
+    #[inline]
+    fn try_lock(&self) -> Option<StatGuard<'_, Self>> {
+        self.try_write()
+    }
+
+    fn wait(&self) -> Option<StatGuard<'_, Self>> {
+        self.wait_to_write()
+    }
+}
+
+impl<L: Kept> Held for StatGuard<'_, L> {
     #[inline]
     fn count(&mut self) -> i64 {
         StatGuard::count(self)

@@ -10,7 +10,7 @@
 //! # How
 //!
 //! * `base` says what the tree asks of a base node ([`Base`]) and of its lock ([`BaseLock`](base::BaseLock)). The lock
-//!   that it is made for is [`fyris_sync::lock::StatLock`].
+//!   that it is made for is [`fyris_sync::lock::StatLock`], or the same over a reader-writer lock.
 //! * `inner`: routing by separators that never change in place; child pointers do. `draft`: a node under construction.
 //! * `descend` finds the base node that covers a place in the order of keys.
 //! * `adapt` decides when base nodes split and join, and puts their successors into the tree; `route` changes the inner
@@ -49,6 +49,7 @@
 //! left small until contention has gone. [`Stats`] counts all of it.
 
 use std::marker::PhantomData;
+use std::ptr::NonNull;
 
 use fyris_sync::atomic::{AtomicPtr, Ordering};
 use fyris_sync::reclaim::{Guard, PROTECT, assert_not_reclaimed};
@@ -63,7 +64,8 @@ mod stats;
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests;
 
-pub(crate) use base::{Base, Bounds, Halves, Held, Learnt};
+pub(crate) use adapt::LIMIT;
+pub(crate) use base::{Base, BaseLock, Bounds, Halves, Held, Learnt, SharedLock};
 pub(crate) use descend::{BaseRef, Position};
 pub(crate) use draft::Sep;
 pub(crate) use inner::{Inner, Node};
@@ -90,13 +92,12 @@ unsafe impl<B: Base + Send + Sync> Send for Tree<B> {}
 unsafe impl<B: Base + Send + Sync> Sync for Tree<B> {}
 
 impl<B: Base> Tree<B> {
-    /// Makes an empty tree: one inner node above one base node.
-    pub(crate) fn new() -> Self {
+    /// Makes an empty tree: one inner node above a base node without entries, which the tree owns from here on.
+    pub(crate) fn new(base: NonNull<B>) -> Self {
         assert!(
             !B::Key::EXACT || size_of::<<B::Key as TreeKey>::Sep>() == 0,
             "an exact key has no separators but key prefixes"
         );
-        let base = B::empty();
         let root = Inner::alloc(&Draft::single(1, base.as_ptr().cast()), 0, 1);
         let counters = Counters::new();
         counters.bases.add(1);

@@ -67,7 +67,7 @@ impl Counters {
 
     /// Counts a thread that waits for a base node.
     #[cold]
-    pub(super) fn waits(&self) {
+    pub(crate) fn waits(&self) {
         self.conflicts.add(1);
     }
 
@@ -90,10 +90,15 @@ impl<B: Base> Tree<B> {
         count(&self.counters.entries) as usize
     }
 
+    /// Returns the number of base nodes; exact while no thread writes.
+    pub(crate) fn bases(&self) -> usize {
+        count(&self.counters.bases) as usize
+    }
+
     /// Returns the number of bytes allocated for the tree, without what base nodes and entries name. O(1).
     pub(crate) fn memory(&self) -> usize {
         let c = &self.counters;
-        let bases = count(&c.bases) as usize * size_of::<B>();
+        let bases = self.bases() * size_of::<B>();
         let counters = c.entries.memory() + c.rebuilds.memory();
         size_of::<Self>() + bases + count(&c.inner_bytes) as usize + counters
     }
@@ -102,7 +107,7 @@ impl<B: Base> Tree<B> {
     pub(crate) fn stats(&self, pin: &impl Guard) -> Stats {
         let c = &self.counters;
         Stats {
-            leaves: count(&c.bases) as usize,
+            leaves: self.bases(),
             inner_nodes: count(&c.inner_nodes) as usize,
             depth: self.root(pin).level() + 1,
             conflicts: count(&c.conflicts),

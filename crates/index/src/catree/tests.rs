@@ -5,14 +5,14 @@ use std::cell::UnsafeCell;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::ptr::NonNull;
-use std::sync::{RwLock, RwLockWriteGuard, TryLockError};
 use std::time::{Duration, Instant};
 
+use fyris_sync::lock::rw::{Chosen, RawFair};
 use fyris_sync::lock::{StatLock, StatWord};
 use fyris_sync::reclaim::{Guard, Retire, pin};
 
 use super::base::BaseLock;
-use super::{Base, Bounds, Halves, Held, Learnt, Sep, Tree};
+use super::{Base, Bounds, Halves, Held, Learnt, Sep, SharedLock, Tree};
 use crate::key::probe::{ByFence, ByKey, End, Probe};
 use crate::key::{Opaque, TreeKey};
 
@@ -36,76 +36,16 @@ impl ReadLock for StatLock {
     }
 }
 
-/// A reader-writer lock that collects statistics of its writers.
-struct Shared(RwLock<State>);
-
-#[derive(Default)]
-struct State {
-    learnt: Learnt,
-    is_dead: bool,
-}
-
-struct SharedHeld<'a> {
-    state: RwLockWriteGuard<'a, State>,
-    waited: bool,
-}
-
-impl<'a> SharedHeld<'a> {
-    fn of(state: RwLockWriteGuard<'a, State>, waited: bool) -> Option<Self> {
-        (!state.is_dead).then_some(Self { state, waited })
-    }
-}
-
-impl BaseLock for Shared {
-    type Held<'a> = SharedHeld<'a>;
-
-    fn try_lock(&self) -> Option<SharedHeld<'_>> {
-        SharedHeld::of(self.0.try_write().ok()?, false)
-    }
-
-    fn wait(&self) -> Option<SharedHeld<'_>> {
-        match self.0.try_write() {
-            Err(TryLockError::WouldBlock) => SharedHeld::of(self.0.write().unwrap(), true),
-            taken => SharedHeld::of(taken.unwrap(), false),
-        }
-    }
-}
-
-impl ReadLock for Shared {
+impl ReadLock for SharedLock {
     fn new(learnt: Learnt) -> Self {
-        let is_dead = false;
-        Self(RwLock::new(State { learnt, is_dead }))
+        let word = StatWord::new(0).with_statistic(learnt.statistic);
+        let raw = RawFair::with_readers(Chosen::word());
+        Self::new(raw, word.flagged(learnt.forced))
     }
 
     fn read<R>(&self, f: impl FnOnce() -> R) -> Option<R> {
-        let state = self.0.read().unwrap();
-        (!state.is_dead).then(f)
-    }
-}
-
-impl Held for SharedHeld<'_> {
-    fn count(&mut self) -> i64 {
-        let step = if self.waited { 250 } else { -1 };
-        self.state.learnt.statistic += step;
-        self.state.learnt.statistic
-    }
-
-    fn count_several(&mut self) -> i64 {
-        let step = if self.waited { 240 } else { -10 };
-        self.state.learnt.statistic += step;
-        self.state.learnt.statistic
-    }
-
-    fn set_statistic(&mut self, statistic: i64) {
-        self.state.learnt.statistic = statistic;
-    }
-
-    fn learnt(&self) -> Learnt {
-        self.state.learnt
-    }
-
-    fn mark_dead(mut self) {
-        self.state.is_dead = true;
+        let _reading = self.try_read().or_else(|| self.wait_to_read())?;
+        Some(f())
     }
 }
 
@@ -152,10 +92,6 @@ unsafe impl<K: TreeKey + Copy, L: ReadLock> Base for Map<K, L> {
     const FEW: usize = 0;
     const JOIN_MAX: usize = usize::MAX;
 
-    fn empty() -> NonNull<Self> {
-        Self::alloc(BTreeMap::new(), Learnt::default())
-    }
-
     fn lock(&self) -> &L {
         &self.lock
     }
@@ -190,6 +126,10 @@ unsafe impl<K: TreeKey + Copy, L: ReadLock> Base for Map<K, L> {
         // SAFETY: the caller's contract.
         unsafe { Self::reclaim(node) }
     }
+}
+
+fn empty<K: TreeKey + Copy, L: ReadLock>() -> Tree<Map<K, L>> {
+    Tree::new(Map::alloc(BTreeMap::new(), Learnt::default()))
 }
 
 /// The contention that an operation pretends to have met at the lock.
@@ -273,7 +213,7 @@ impl<K: TreeKey + Copy, L: ReadLock> Tree<Map<K, L>> {
 /// Checks that base nodes which operations take one after another join, ten times as soon as others.
 fn several<L: ReadLock>() {
     const KEYS: u64 = 64;
-    let (tree, pin) = (Tree::<Map<u64, L>>::new(), pin());
+    let (tree, pin) = (empty::<u64, L>(), pin());
     for round in 0..2 {
         for key in 0..KEYS {
             let pretend = [Pretend::Nothing, Pretend::Contended][round];
@@ -348,7 +288,7 @@ fn against_model<K: TreeKey + Copy + Debug, L: ReadLock>(
 }
 
 fn one_thread<K: TreeKey + Copy + Debug, L: ReadLock>(key: impl Fn(u64) -> K) {
-    let tree = Tree::<Map<K, L>>::new();
+    let tree = empty::<K, L>();
     let mut numbers = Numbers(88_172_645_463_325_252);
     let model = against_model(&tree, &key, &mut numbers);
     let pin = pin();
@@ -382,7 +322,7 @@ fn several_threads<K: TreeKey + Copy + Debug + Send + Sync, L: ReadLock>(
     const ADDITIONS: u64 = 1_500;
     /// The number of keys that all threads change, and the first of them.
     const COMMON: (u64, u64) = (8, 10_000);
-    let tree = Tree::<Map<K, L>>::new();
+    let tree = empty::<K, L>();
     let mut model = BTreeMap::new();
     std::thread::scope(|s| {
         let (tree, key) = (&tree, &key);
@@ -422,7 +362,7 @@ fn several_threads<K: TreeKey + Copy + Debug + Send + Sync, L: ReadLock>(
 
 /// Checks, without pretending, that nodes that writers wait for split, and join when they no longer do.
 fn waiting<L: ReadLock>() {
-    let tree = Tree::<Map<u64, L>>::new();
+    let tree = empty::<u64, L>();
     let deadline = Instant::now() + Duration::from_secs(60);
     let splits = || tree.stats(&pin()).contention_splits;
     std::thread::scope(|s| {
@@ -454,23 +394,23 @@ fn waiting<L: ReadLock>() {
 #[test]
 fn maps_split_and_join() {
     one_thread::<u64, StatLock>(|n| n);
-    one_thread::<Opaque<u64>, Shared>(Opaque);
+    one_thread::<Opaque<u64>, SharedLock>(Opaque);
 }
 
 #[test]
 fn maps_split_and_join_under_threads() {
     several_threads::<u64, StatLock>(|n| n);
-    several_threads::<Opaque<u64>, Shared>(Opaque);
+    several_threads::<Opaque<u64>, SharedLock>(Opaque);
 }
 
 #[test]
 fn maps_that_writers_wait_for_split() {
     waiting::<StatLock>();
-    waiting::<Shared>();
+    waiting::<SharedLock>();
 }
 
 #[test]
 fn maps_of_operations_over_several_join() {
     several::<StatLock>();
-    several::<Shared>();
+    several::<SharedLock>();
 }

@@ -24,6 +24,14 @@ pub(super) enum Put {
     Within,
 }
 
+impl<I: Item> Tree<I> {
+    /// Makes an empty tree.
+    pub(crate) fn empty() -> Self {
+        let word = word(0, Learnt::default());
+        Self::new(Leaf::alloc(word, &Parts::new(), 0, 0))
+    }
+}
+
 // SAFETY: leaves come from `Leaf::alloc`.
 unsafe impl<I: Item> Base for Leaf<I> {
     type Key = I::Key;
@@ -31,10 +39,6 @@ unsafe impl<I: Item> Base for Leaf<I> {
 
     const FEW: usize = SLOTS.div_ceil(4);
     const JOIN_MAX: usize = SLOTS - SLOTS / 3;
-
-    fn empty() -> NonNull<Self> {
-        Self::alloc(word(0, Learnt::default()), &Parts::new(), 0, 0)
-    }
 
     #[inline]
     fn lock(&self) -> &StatLock {

@@ -46,7 +46,9 @@ where
 {
     /// Makes an empty index: a few hundred bytes.
     pub fn new() -> Self {
-        Self { tree: Tree::new() }
+        Self {
+            tree: Tree::empty(),
+        }
     }
 
     /// Returns the shape of the tree, and the adaptations that made it.

@@ -138,7 +138,9 @@ impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
     /// assert!(tree.is_empty());
     /// ```
     pub fn new() -> Self {
-        Self { tree: Tree::new() }
+        Self {
+            tree: Tree::empty(),
+        }
     }
 
     /// Pins this thread and returns a view of the tree whose methods need no pin. A few nanoseconds.

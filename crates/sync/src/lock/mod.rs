@@ -10,7 +10,8 @@
 //! * [`Mutex`] is the standard library's, or the model checker's, for what is locked seldom.
 //! * [`SpinLock`] is a value behind a lock that spins, which a forked child can take over.
 //! * [`rw`] has the reader-writer locks of ERTS, on which threads park.
-//! * [`StatLock`] is a word that counts how often it was waited for, and that is closed when its node is dead.
+//! * [`StatLock`] is a word that counts how often it was waited for, and that is closed when its node is dead;
+//!   [`StatRwLock`] is the same over a reader-writer lock.
 
 #[cfg(loom)]
 pub use loom::sync::{Mutex, MutexGuard};
@@ -24,8 +25,10 @@ mod bit;
 pub mod rw;
 mod spin;
 mod stat;
+mod stat_rw;
 
 pub use backoff::Backoff;
 pub use bit::{lock_bit, unlock};
 pub use spin::SpinLock;
-pub use stat::{StatGuard, StatLock, StatWord};
+pub use stat::{Kept, StatGuard, StatLock, StatWord};
+pub use stat_rw::{StatReading, StatRwLock};

@@ -63,6 +63,31 @@ impl StatWord {
         Self((self.0 & !STAT_MASK) | (((statistic as u64) << STAT_SHIFT) & STAT_MASK))
     }
 
+    /// Returns the word with the statistic moved by `step`, to [`StatLock::EXTREME`] at most.
+    #[inline]
+    pub(super) fn moved(self, step: i64) -> Self {
+        let statistic = self.statistic() + step;
+        self.with_statistic(statistic.clamp(-StatLock::EXTREME, StatLock::EXTREME))
+    }
+
+    /// Returns whether the node has been unlinked.
+    #[inline]
+    pub(super) const fn is_dead(self) -> bool {
+        self.0 & DEAD != 0
+    }
+
+    /// Returns the bits.
+    #[inline]
+    pub(super) const fn bits(self) -> u64 {
+        self.0
+    }
+
+    /// Returns the word of these bits.
+    #[inline]
+    pub(super) const fn of_bits(bits: u64) -> Self {
+        Self(bits)
+    }
+
     /// Returns the structure's flag.
     #[inline]
     pub const fn is_flagged(self) -> bool {
@@ -116,11 +141,7 @@ impl StatLock {
         // Relaxed: `take` compares it.
         let seen = self.0.load(Ordering::Relaxed);
         if seen & (LOCKED | DEAD) == 0 && self.take(seen) {
-            return Some(StatGuard {
-                lock: self,
-                word: StatWord(seen),
-                waited: false,
-            });
+            return Some(StatGuard::new(self, StatWord(seen), false));
         }
         self.wait()
     }
@@ -136,11 +157,7 @@ impl StatLock {
                 return None;
             }
             if seen & LOCKED == 0 && self.take(seen) {
-                return Some(StatGuard {
-                    lock: self,
-                    word: StatWord(seen),
-                    waited: true,
-                });
+                return Some(StatGuard::new(self, StatWord(seen), true));
             }
             backoff.wait();
         }
@@ -157,11 +174,7 @@ impl StatLock {
             LOCKED | DEAD
         };
         // `then`, not `then_some`: a guard made eagerly and dropped would unlock a lock that another thread holds.
-        (seen & stop == 0 && self.take(seen)).then(|| StatGuard {
-            lock: self,
-            word: StatWord(seen),
-            waited: false,
-        })
+        (seen & stop == 0 && self.take(seen)).then(|| StatGuard::new(self, StatWord(seen), false))
     }
 
     #[inline]
@@ -173,16 +186,43 @@ impl StatLock {
     }
 }
 
-/// A [`StatLock`], held. Dropping the guard, as a panic does, unlocks and stores its word.
+/// A lock that keeps a [`StatWord`] for the thread that has it alone.
+pub trait Kept {
+    /// Stores the word, and unlocks.
+    ///
+    /// # Safety
+    ///
+    /// The caller has the lock alone.
+    unsafe fn put_back(&self, word: StatWord);
+}
+
+impl Kept for StatLock {
+    #[inline]
+    unsafe fn put_back(&self, word: StatWord) {
+        // Pairs with the Acquire in `StatLock::take`; VISIBLE.
+        unlock(&self.0, word.0);
+    }
+}
+
+/// A [`StatLock`] or, for writing, a [`StatRwLock`](super::StatRwLock), held. Dropping the guard, as a panic does,
+/// unlocks and stores its word.
 #[derive(Debug)]
-pub struct StatGuard<'a> {
-    lock: &'a StatLock,
+pub struct StatGuard<'a, L: Kept = StatLock> {
+    lock: &'a L,
     /// The word without the lock bit; stored when the lock is released.
     pub word: StatWord,
     waited: bool,
 }
 
-impl StatGuard<'_> {
+impl<'a, L: Kept> StatGuard<'a, L> {
+    /// Makes the guard of a lock that this thread has alone, with the lock's word.
+    #[inline]
+    pub(super) fn new(lock: &'a L, word: StatWord, waited: bool) -> Self {
+        Self { lock, word, waited }
+    }
+}
+
+impl<L: Kept> StatGuard<'_, L> {
     /// Counts this acquisition in the word and returns the statistic.
     #[inline]
     pub fn count(&mut self) -> i64 {
@@ -202,9 +242,8 @@ impl StatGuard<'_> {
 
     #[inline]
     fn add(&mut self, step: i64) -> i64 {
-        let statistic = (self.word.statistic() + step).clamp(-StatLock::EXTREME, StatLock::EXTREME);
-        self.word = self.word.with_statistic(statistic);
-        statistic
+        self.word = self.word.moved(step);
+        self.word.statistic()
     }
 
     /// Unlocks a node that has been unlinked, and marks it dead: no thread will hold its lock again.
@@ -214,11 +253,11 @@ impl StatGuard<'_> {
     }
 }
 
-impl Drop for StatGuard<'_> {
+impl<L: Kept> Drop for StatGuard<'_, L> {
     #[inline]
     fn drop(&mut self) {
-        // Pairs with the Acquire in `StatLock::take`; VISIBLE.
-        unlock(&self.lock.0, self.word.0);
+        // SAFETY: the guard is the hold.
+        unsafe { self.lock.put_back(self.word) }
     }
 }
 
