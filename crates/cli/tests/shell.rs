@@ -43,6 +43,14 @@ fn run(commands: &[&str]) -> String {
     String::from_utf8(output.stdout).expect("output is UTF-8")
 }
 
+/// Runs commands; returns the remarks on standard error and then the output.
+fn remarks_and(commands: &[&str]) -> String {
+    let args: Vec<&str> = commands.iter().flat_map(|c| ["-e", c]).collect();
+    let output = shell(&args);
+    let texts = [output.stderr, output.stdout].concat();
+    String::from_utf8(texts).expect("output is UTF-8")
+}
+
 /// Runs commands of which the last must fail; its message.
 fn fails(commands: &[&str]) -> String {
     let args: Vec<&str> = commands.iter().flat_map(|c| ["-e", c]).collect();
@@ -95,7 +103,7 @@ fn what_is_saved_opens_again() {
         "insert {a, 1}, {b, 1}, {c, #{x => [1.5 | y]}}",
         &save,
     ]);
-    let out = run(&[
+    let out = remarks_and(&[
         &format!("open '{file}'"),
         "lookup 1",
         "info keypos",
@@ -135,7 +143,8 @@ fn a_saved_file_keeps_its_permissions() {
     set_mode(0o400);
     let said = fails(&["new t", &save]);
     assert!(said.contains("the file is read-only"), "{said}");
-    assert!(run(&[&format!("open {}", path.display())]).contains("1 objects"));
+    let said = remarks_and(&[&format!("open {}", path.display())]);
+    assert!(said.contains("1 objects"), "{said}");
     let said = fails(&["new t", "save t /dev/full"]);
     assert!(said.contains("it is a device"), "{said}");
 }
@@ -147,7 +156,7 @@ fn csv_columns_get_their_types() {
     let text = "id;name;score\n2;\"B; o\";1\n1;Ann;2.5\n10;;\n";
     std::fs::write(&file, text).expect("a file");
     let load = format!("load {} key id", file.display());
-    let out = run(&[&load, "walk"]);
+    let out = remarks_and(&[&load, "walk"]);
     assert!(
         out.starts_with("3 objects; columns id:integer, name:text, score:float\n"),
         "{out}"
@@ -158,7 +167,7 @@ fn csv_columns_get_their_types() {
     std::fs::write(&file, "id;name\n1;a\n2\n").expect("a file");
     let error = fails(&[&load]);
     assert!(
-        error.contains("line 3: number of fields: 1, in the header: 2"),
+        error.contains("line 3: number of fields: 1, in the first line: 2"),
         "{error}"
     );
     std::fs::write(&file, text).expect("a file");
@@ -197,7 +206,7 @@ fn load(dir: &Folder, name: &str, bytes: &[u8]) -> Result<String, String> {
     let output = shell(&["-e", &load, "-e", "walk"]);
     let text = |bytes| String::from_utf8(bytes).expect("output is UTF-8");
     match output.status.code() {
-        Some(0) => Ok(text(output.stdout)),
+        Some(0) => Ok(text(output.stderr) + &text(output.stdout)),
         Some(1) => Err(text(output.stderr)),
         other => panic!("{name}: {other:?}: {}", text(output.stderr)),
     }
@@ -219,7 +228,11 @@ fn odd_files_load_all_the_same() {
             b"id,x\n1,\"a\"\"b\"\n2,c\"d\n3,\"\"",
             "{1,<<\"a\\\"b\">>}\n{2,<<\"c\\\"d\">>}\n{3,undefined}",
         ),
-        ("header.csv", b"id,x\n", "no objects"),
+        (
+            "header.csv",
+            b"id,x\n",
+            "columns id:empty, x:empty\nno objects",
+        ),
         ("blank.csv", b"id\n\n1\n\n", "{1}"),
         (
             "keyless.jsonl",
@@ -248,7 +261,7 @@ fn damaged_files_are_refused_with_a_place() {
         (
             "long.csv",
             b"id,x\n1,2,3\n",
-            "line 2: number of fields: 3, in the header: 2",
+            "line 2: number of fields: 3, in the first line: 2",
         ),
         (
             "bytes.csv",
@@ -322,7 +335,8 @@ fn erlang_calls_name_files_by_strings() {
         &format!("ets:tab2file(t, \"{file}\")."),
     ]);
     assert!(std::path::Path::new(&file).exists());
-    assert!(run(&[&format!("ets:file2tab(\"{file}\").")]).starts_with("t: 1 objects"));
+    let said = remarks_and(&[&format!("ets:file2tab(\"{file}\").")]);
+    assert!(said.starts_with("t: 1 objects"), "{said}");
 }
 
 #[test]
@@ -377,11 +391,12 @@ fn errors_name_the_cause_and_end_scripts() {
 fn a_large_table_is_never_printed_whole() {
     let objects: Vec<String> = (0..500).map(|i| format!("{{{i}, x}}")).collect();
     let insert = format!("insert t [{}]", objects.join(", "));
-    let out = run(&["new t ordered_set", &insert, "walk t"]);
+    let out = remarks_and(&["new t ordered_set", &insert, "walk t"]);
     assert!(
-        out.ends_with("{99,x}\n... 100 shown of 500 in the table\n"),
+        out.starts_with("... 100 shown of 500 in the table\n"),
         "{out}"
     );
+    assert!(out.ends_with("{99,x}\n"), "{out}");
     let out = run(&[
         "new t ordered_set",
         &insert,

@@ -7,6 +7,7 @@
 use fyris_term::Term;
 use fyris_term::text::{self, ParseError};
 
+use super::columns::Columns;
 use super::error::ShellError;
 use super::query::{self, Does, Request};
 use super::verb::{Handler, Verb};
@@ -41,10 +42,14 @@ pub(crate) struct Commands {
 impl Commands {
     /// Adds a line. Returns the command that it completes (or why there is none), or nothing as long as a term or a
     /// call is not closed.
-    pub(crate) fn add(&mut self, line: &str) -> Option<Result<Line, ShellError>> {
+    pub(crate) fn add(
+        &mut self,
+        line: &str,
+        columns: &Columns,
+    ) -> Option<Result<Line, ShellError>> {
         self.pending.push_str(line);
         self.pending.push('\n');
-        let read = parse(&self.pending);
+        let read = parse(&self.pending, columns);
         if matches!(read, Ok(Line::Incomplete)) {
             return None;
         }
@@ -61,13 +66,15 @@ impl Commands {
     /// Returns the number of commands in `lines`, the unfinished one at the end not counted.
     pub(crate) fn in_lines(lines: &str) -> usize {
         let mut commands = Commands::default();
-        let read = lines.lines().filter_map(|line| commands.add(line));
+        let read = lines
+            .lines()
+            .filter_map(|line| commands.add(line, &Columns::default()));
         read.filter(|line| !matches!(line, Ok(Line::Blank))).count()
     }
 }
 
-/// Reads one line (or several, joined, where a term goes over lines).
-pub(crate) fn parse(input: &str) -> Result<Line, ShellError> {
+/// Reads one line (or several, joined, where a term goes over lines). Columns are names in queries.
+pub(crate) fn parse(input: &str, columns: &Columns) -> Result<Line, ShellError> {
     // Some editors put a mark at the beginning of a file.
     let input = input.trim_start_matches('\u{feff}').trim();
     if input.is_empty() || input.starts_with('%') {
@@ -84,7 +91,7 @@ pub(crate) fn parse(input: &str) -> Result<Line, ShellError> {
             Err(ShellError::Parse(e)) if e.is_incomplete() => Ok(Line::Incomplete),
             Err(e) => Err(e),
         },
-        Handler::Query(_, does) => match query(verb, input, rest, does) {
+        Handler::Query(_, does) => match query(verb, input, rest, does, columns) {
             Ok(request) => Ok(Line::Command(Command::Query(verb, request))),
             Err(ShellError::Parse(e)) if e.is_incomplete() => Ok(Line::Incomplete),
             Err(ShellError::Syntax(e)) if e.incomplete => Ok(Line::Incomplete),
@@ -94,9 +101,15 @@ pub(crate) fn parse(input: &str) -> Result<Line, ShellError> {
 }
 
 /// Parses a query, in its own language or as a call.
-fn query(verb: &'static Verb, input: &str, rest: &str, does: Does) -> Result<Request, ShellError> {
+fn query(
+    verb: &'static Verb,
+    input: &str,
+    rest: &str,
+    does: Does,
+    columns: &Columns,
+) -> Result<Request, ShellError> {
     if !rest.starts_with('(') {
-        return query::parse(input, input.len() - rest.len(), does);
+        return query::parse(input, input.len() - rest.len(), does, columns);
     }
     Request::of_call(terms(input, rest, true)?, does).ok_or_else(|| ShellError::Usage {
         problem:
@@ -244,6 +257,10 @@ fn words(rest: &str) -> Result<Vec<String>, ShellError> {
 mod tests {
     use super::*;
 
+    fn parse(input: &str) -> Result<Line, ShellError> {
+        super::parse(input, &Columns::default())
+    }
+
     fn terms_of(input: &str) -> Vec<String> {
         match parse(input) {
             Ok(Line::Command(Command::Terms(_, terms))) => {
@@ -293,9 +310,12 @@ mod tests {
         assert_eq!(Commands::in_lines("insert t {a,\n 1}\ncount\nlookup {"), 2);
         assert_eq!(Commands::in_lines("nonsense\ncount"), 2);
         let mut commands = Commands::default();
-        assert!(commands.add("insert t {a,").is_none());
+        assert!(commands.add("insert t {a,", &Columns::default()).is_none());
         assert_eq!(commands.unfinished(), Some("insert t {a,"));
-        assert!(matches!(commands.add("1}"), Some(Ok(Line::Command(_)))));
+        assert!(matches!(
+            commands.add("1}", &Columns::default()),
+            Some(Ok(Line::Command(_)))
+        ));
         assert_eq!(commands.unfinished(), None);
     }
 

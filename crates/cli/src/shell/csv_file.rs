@@ -1,4 +1,5 @@
-//! CSV: a header line, then rows; comma, semicolon or tab (the one the header has most of).
+//! CSV: a header line unless there is none, then rows; comma, semicolon or tab (the one the first line has most of), or
+//! another delimiter that is given. Without a header the columns are `c1`, `c2` and so on.
 //!
 //! The `csv` crate takes whatever comes. Two things are not taken here: a row of more than [`ROW_LIMIT`] bytes, and
 //! a quote that is still open at the end of the file, which has swallowed every row behind it.
@@ -21,13 +22,17 @@ const HEADER_LIMIT: u64 = 1 << 16;
 /// A CSV file.
 pub(crate) struct CsvFile {
     path: PathBuf,
+    delimiter: Option<u8>,
+    has_header: bool,
 }
 
 impl CsvFile {
     /// Returns the file at `path`; nothing is read yet.
-    pub(crate) fn new(path: &Path) -> CsvFile {
+    pub(crate) fn new(path: &Path, delimiter: Option<u8>, has_header: bool) -> CsvFile {
         CsvFile {
             path: path.to_owned(),
+            delimiter,
+            has_header,
         }
     }
 
@@ -47,6 +52,9 @@ impl CsvFile {
     }
 
     fn separator(&self) -> Result<u8, ShellError> {
+        if let Some(delimiter) = self.delimiter {
+            return Ok(delimiter);
+        }
         let file = File::open(&self.path).map_err(|e| self.io(e))?;
         let mut header = Vec::new();
         let mut limited = Read::take(BufReader::new(file), HEADER_LIMIT);
@@ -61,7 +69,7 @@ impl CsvFile {
             .unwrap_or(b','))
     }
 
-    /// Reads every record after the header.
+    /// Reads every record, but for the header.
     fn each(
         &self,
         ticker: &mut Ticker,
@@ -72,9 +80,14 @@ impl CsvFile {
         let file = File::open(&self.path).map_err(|e| self.io(e))?;
         let mut reader = ReaderBuilder::new()
             .delimiter(separator)
+            .has_headers(self.has_header)
             .from_reader(Bounded { file, left: &left });
         let header = reader.byte_headers().map_err(|e| self.csv_error(1, &e))?;
-        let names = self.names(header)?;
+        let names = if self.has_header {
+            self.names(header)?
+        } else {
+            (1..=header.len()).map(|i| format!("c{i}")).collect()
+        };
         let mut last = Position::new();
         let mut record = ByteRecord::new();
         while reader
@@ -118,7 +131,7 @@ impl CsvFile {
                 expected_len, len, ..
             } => self.bad(
                 line,
-                format!("number of fields: {len}, in the header: {expected_len}"),
+                format!("number of fields: {len}, in the first line: {expected_len}"),
             ),
             csv::ErrorKind::Io(e) => self.bad(line, e),
             _ => self.bad(line, error),

@@ -6,15 +6,18 @@ use fyris_term::Term;
 use fyris_term::text::{self, PrintOptions};
 
 use super::error::ShellError;
+use super::format::Format;
 use super::interrupt;
 use super::pager::Pager;
 
 /// The most lines one object may take in a listing; `lookup` shows it whole.
 const LINES_IN_LISTING: usize = 12;
 
-/// The output of results, and its width.
+/// The output of results: for people on a terminal, else for programs.
 pub(crate) struct Display {
     terminal: bool,
+    /// The form of terms; none: laid out on a terminal, otherwise Erlang terms, one a line.
+    format: Option<Format>,
 }
 
 impl Display {
@@ -22,6 +25,28 @@ impl Display {
     pub(crate) fn new() -> Display {
         Display {
             terminal: io::stdout().is_terminal() && io::stdin().is_terminal(),
+            format: None,
+        }
+    }
+
+    /// Chooses the form of terms; none is that of the terminal.
+    pub(crate) fn set_format(&mut self, format: Option<Format>) {
+        self.format = format;
+    }
+
+    /// Returns the form in which each term takes one line, if it does.
+    pub(crate) fn format(&self) -> Option<Format> {
+        match self.format {
+            None if !io::stdout().is_terminal() => Some(Format::Erl),
+            format => format,
+        }
+    }
+
+    /// Prints a remark for people: beside the results, on standard error, where programs read these.
+    pub(crate) fn note(&self, text: impl std::fmt::Display) -> Result<(), ShellError> {
+        match self.format() {
+            None => self.line(text),
+            Some(_) => Ok(writeln!(io::stderr().lock(), "{text}")?),
         }
     }
 
@@ -44,12 +69,28 @@ impl Display {
         Ok(writeln!(io::stdout().lock(), "{text}")?)
     }
 
-    /// Prints a term, laid out as Erlang's shell does.
+    /// Prints that a change was made: beside the results if a form was chosen for these.
+    pub(crate) fn done(&self, text: impl std::fmt::Display) -> Result<(), ShellError> {
+        match self.format {
+            None => self.line(text),
+            Some(_) => self.note(text),
+        }
+    }
+
+    /// Prints a warning on standard error.
+    pub(crate) fn warn(&self, text: &str) {
+        eprintln!("warning: {text}");
+    }
+
+    /// Prints a term: on a terminal laid out as Erlang's shell does.
     pub(crate) fn term(&self, term: &Term) -> Result<(), ShellError> {
         self.line(self.layout(term))
     }
 
     fn layout(&self, term: &Term) -> String {
+        if let Some(format) = self.format() {
+            return format.line(term);
+        }
         text::print_p(
             term,
             &PrintOptions {
@@ -64,9 +105,14 @@ impl Display {
         let mut pager = self.pager();
         for (shown, object) in objects.iter().enumerate() {
             interrupt::check()?;
-            for line in self.layout(object).lines() {
+            let text = self.layout(object);
+            let lines: Vec<&str> = match self.format() {
+                Some(_) => vec![&text],
+                None => text.lines().collect(),
+            };
+            for line in lines {
                 if !pager.line(line, shown)? {
-                    return self.line(format!("... {shown} shown of {}", objects.len()));
+                    return self.note(format!("... {shown} shown of {}", objects.len()));
                 }
             }
         }
@@ -76,6 +122,9 @@ impl Display {
     /// Returns the lines of one object in a listing, cut if it is very tall.
     fn listed(&self, term: &Term) -> Vec<String> {
         let text = self.layout(term);
+        if self.format().is_some() {
+            return vec![text];
+        }
         let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
         if lines.len() > LINES_IN_LISTING {
             let more = lines.len() - LINES_IN_LISTING;

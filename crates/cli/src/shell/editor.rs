@@ -10,6 +10,7 @@ use rustyline::history::DefaultHistory;
 use rustyline::validate::{ValidationContext, ValidationResult, Validator};
 use rustyline::{CompletionType, Config, Context, Editor, Helper};
 
+use super::columns::Columns;
 use super::command::{self, Commands};
 use super::query;
 use super::session::TableNames;
@@ -173,7 +174,7 @@ impl Validator for ShellHelper {
         // An error is for the session to report; only an unfinished term keeps the editor open.
         let mut commands = Commands::default();
         for line in ctx.input().lines() {
-            commands.add(line);
+            commands.add(line, &Columns::default());
         }
         Ok(match commands.unfinished() {
             Some(_) => ValidationResult::Incomplete,

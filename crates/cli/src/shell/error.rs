@@ -51,6 +51,16 @@ pub(crate) enum ShellError {
         /// The error.
         problem: String,
     },
+    /// A command of a script failed.
+    #[error("{source_name}, line {line}: {error}")]
+    Line {
+        /// The file, or a name for what was read.
+        source_name: String,
+        /// The line where the command begins.
+        line: usize,
+        /// Why.
+        error: Box<ShellError>,
+    },
     /// Writing to the terminal or a pipe failed.
     #[error("output: {0}")]
     Output(#[from] std::io::Error),
@@ -70,6 +80,18 @@ impl ShellError {
             source => ShellError::Dump {
                 path: path.to_owned(),
                 source,
+            },
+        }
+    }
+
+    /// Adds the line of a source, if the source has a name and the error is one of a command.
+    pub(crate) fn at(self, source: Option<&str>, line: usize) -> ShellError {
+        match (source, self) {
+            (None, error) | (_, error @ (ShellError::Output(_) | ShellError::Interrupted)) => error,
+            (Some(source), error) => ShellError::Line {
+                source_name: source.to_owned(),
+                line,
+                error: Box::new(error),
             },
         }
     }

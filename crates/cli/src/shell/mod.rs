@@ -4,12 +4,14 @@
 //! history, completion), from `-e` commands, from a script, or from a pipe; all of them are the same lines, read by
 //! `command` and run by the rows of `verbs`. Results go to standard output, everything else to standard error.
 
+mod columns;
 mod command;
 mod commands;
 mod csv_file;
 mod display;
 mod editor;
 mod error;
+mod format;
 mod help;
 mod infer;
 mod interrupt;
@@ -29,6 +31,7 @@ use std::process::ExitCode;
 use command::{Command, Commands, Line};
 use editor::{Input, Prompt};
 use error::ShellError;
+use format::Format;
 use session::Session;
 
 /// Open, browse and change dumps of ETS tables.
@@ -45,9 +48,14 @@ pub struct ShellArgs {
     #[arg(short, value_name = "COMMAND")]
     execute: Vec<String>,
 
-    /// Run the commands of a file and leave; `#!` and `%` lines are comments, commands are echoed.
+    /// Run the commands of a file (`-`: of standard input) and leave; `#!` and `%` lines are comments, commands are
+    /// echoed.
     #[arg(long, value_name = "FILE", conflicts_with = "execute")]
     script: Option<PathBuf>,
+
+    /// Print objects one a line in this form; without a terminal that is erl anyway. Remarks go to standard error then.
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    format: Option<Format>,
 }
 
 /// Runs the shell; the exit status is 0, or 1 after an error outside the prompt.
@@ -76,38 +84,55 @@ impl Shell {
     }
 
     fn all(&mut self, args: ShellArgs) -> Result<(), ShellError> {
+        self.session.set_format(args.format);
         for file in &args.files {
             self.session.open(file, None)?;
         }
         if !args.execute.is_empty() {
-            return self.batch(args.execute.into_iter().map(Ok), false);
+            return self.batch(None, args.execute.into_iter().map(Ok), false);
         }
-        if let Some(path) = args.script {
+        let reads_script = args.script.is_some();
+        if let Some(path) = args.script.filter(|path| path.as_os_str() != "-") {
+            let name = path.display().to_string();
             let text =
                 std::fs::read_to_string(&path).map_err(|source| ShellError::Io { path, source })?;
-            let lines = text.lines().filter(|line| !line.starts_with("#!"));
-            return self.batch(lines.map(|line| Ok(line.to_owned())), true);
+            let lines = text.lines().map(|line| Ok(line.to_owned()));
+            return self.batch(Some(&name), lines, true);
         }
-        if io::stdin().is_terminal() {
+        if io::stdin().is_terminal() && !reads_script {
             return self.interactive();
         }
-        self.batch(io::stdin().lock().lines(), false)
+        self.batch(
+            Some("standard input"),
+            io::stdin().lock().lines(),
+            reads_script,
+        )
     }
 
-    /// Commands one after the other until the end or the first error. With `echo`, for people to follow.
+    /// Commands one after the other until the end or the first error, which names the line of `source` where its
+    /// command begins. With `echo`, for people to follow.
     fn batch(
         &mut self,
+        source: Option<&str>,
         lines: impl Iterator<Item = io::Result<String>>,
         echo: bool,
     ) -> Result<(), ShellError> {
         let mut commands = Commands::default();
-        for line in lines {
+        let mut begins = 1;
+        for (number, line) in (1..).zip(lines) {
             let line = line.map_err(|e| ShellError::other(format!("the input: {e}")))?;
+            if line.starts_with("#!") {
+                continue;
+            }
             if echo {
                 self.session.echo(&line)?;
             }
-            if let Some(read) = commands.add(&line) {
-                self.step(read?)?;
+            if commands.unfinished().is_none() {
+                begins = number;
+            }
+            if let Some(read) = commands.add(&line, self.session.columns()) {
+                let done = read.and_then(|line| self.step(line));
+                done.map_err(|error| error.at(source, begins))?;
                 if self.session.over() {
                     return Ok(());
                 }
@@ -115,9 +140,10 @@ impl Shell {
         }
         match commands.unfinished() {
             None => Ok(()),
-            Some(text) => Err(ShellError::other(format!(
-                "the input ended inside a command: {text}"
-            ))),
+            Some(text) => {
+                let error = format!("the input ended inside a command: {text}");
+                Err(ShellError::other(error).at(source, begins))
+            }
         }
     }
 
@@ -144,7 +170,7 @@ impl Shell {
             if several {
                 self.session.echo(line)?;
             }
-            let Some(read) = commands.add(line) else {
+            let Some(read) = commands.add(line, self.session.columns()) else {
                 continue;
             };
             match read.and_then(|line| self.step(line)) {

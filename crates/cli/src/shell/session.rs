@@ -8,8 +8,10 @@ use fyris::dump::{self, LoadOptions, SaveOptions};
 use fyris::{Info, Options, Owner, Store, Table};
 use fyris_term::{Atom, Term};
 
+use super::columns::Columns;
 use super::display::{self, Display};
 use super::error::ShellError;
+use super::format::Format;
 use super::interrupt;
 use super::progress::Progress;
 
@@ -24,6 +26,7 @@ pub(crate) struct Session {
     me: Owner,
     current: Option<Table>,
     names: TableNames,
+    columns: Columns,
     display: Display,
     over: bool,
 }
@@ -36,6 +39,7 @@ impl Session {
             me: Store::new().owner(),
             current: None,
             names,
+            columns: Columns::default(),
             display: Display::new(),
             over: false,
         }
@@ -44,6 +48,11 @@ impl Session {
     /// Returns the output of results.
     pub(crate) fn display(&self) -> &Display {
         &self.display
+    }
+
+    /// Chooses the form of terms in the output; none is that of the terminal.
+    pub(crate) fn set_format(&mut self, format: Option<Format>) {
+        self.display.set_format(format);
     }
 
     /// Returns the names of the tables, for completion; shared with the editor.
@@ -80,9 +89,9 @@ impl Session {
     /// Prints a line of a script as if it had been typed.
     pub(crate) fn echo(&self, line: &str) -> Result<(), ShellError> {
         match line.trim_start().strip_prefix('%') {
-            Some(comment) => self.display.line(format!("\n%{comment}")),
+            Some(comment) => self.display.note(format!("\n%{comment}")),
             None if line.trim().is_empty() => Ok(()),
-            None => self.display.line(format!("{}{line}", self.prompt())),
+            None => self.display.note(format!("{}{line}", self.prompt())),
         }
     }
 
@@ -96,10 +105,23 @@ impl Session {
         result
     }
 
-    fn refresh_names(&self) {
+    fn refresh_names(&mut self) {
+        let tables: Vec<String> = self.all().iter().map(name_of).collect();
+        let current = self.current.as_ref().map(name_of);
+        self.columns.refresh(current, &tables);
         if let Ok(mut names) = self.names.lock() {
-            *names = self.all().iter().map(name_of).collect();
+            *names = tables;
         }
+    }
+
+    /// Returns the columns of tables.
+    pub(crate) fn columns(&self) -> &Columns {
+        &self.columns
+    }
+
+    /// Returns the columns of tables, to change them.
+    pub(crate) fn columns_mut(&mut self) -> &mut Columns {
+        &mut self.columns
     }
 
     // Tables.
@@ -130,6 +152,7 @@ impl Session {
     /// Makes a table and takes it in use.
     pub(crate) fn create(&mut self, name: Atom, options: &Options) -> Result<Table, ShellError> {
         let table = self.me.store().create(self.me.id(), name, options)?;
+        self.columns.forget(name.as_str());
         self.current = Some(table.clone());
         Ok(table)
     }
@@ -280,7 +303,7 @@ impl Session {
     /// Shows the objects of a lookup, all of them whole.
     pub(crate) fn show_objects(&self, objects: Vec<Term>) -> Result<(), ShellError> {
         if objects.is_empty() {
-            return self.display.line("[]");
+            return self.display.note("[]");
         }
         self.display.whole(&objects)
     }
@@ -302,10 +325,10 @@ impl Session {
             .display
             .pages(limit, || Ok(objects.next().transpose()?))?;
         match (shown, more) {
-            (0, false) => self.display.line("no objects"),
+            (0, false) => self.display.note("no objects"),
             (_, true) => self
                 .display
-                .line(format!("... {shown} shown of {} in the table", table.len())),
+                .note(format!("... {shown} shown of {} in the table", table.len())),
             (_, false) => Ok(()),
         }
     }
@@ -321,9 +344,9 @@ impl Session {
         let (shown, more) = self.display.pages(most, next)?;
         if more {
             self.display
-                .line(format!("... {shown} shown; `limit N` shows more"))?;
+                .note(format!("... {shown} shown; `limit N` shows more"))?;
         } else if shown == 0 {
-            self.display.line("no objects")?;
+            self.display.note("no objects")?;
         }
         Ok(shown)
     }
@@ -342,13 +365,14 @@ impl Session {
         let loaded = store.file2tab_watched(me, path, &options, &mut |at| watch(&progress, at));
         drop(progress);
         let table = loaded.map_err(|e| ShellError::from_dump(path, e))?.table;
-        self.display.line(format!(
+        self.display.note(format!(
             "{}: {} objects, {} ({} in memory)",
             name_of(&table),
             table.len(),
             table.table_type().as_str(),
             display::bytes(table.memory() as u64),
         ))?;
+        self.columns.forget(&name_of(&table));
         self.current = Some(table);
         self.refresh_names();
         Ok(())
@@ -369,7 +393,7 @@ impl Session {
         drop(progress);
         let count = saved.map_err(|e| ShellError::from_dump(path, e))?;
         self.display
-            .line(format!("{count} objects written to {}", path.display()))
+            .note(format!("{count} objects written to {}", path.display()))
     }
 }
 
@@ -388,7 +412,7 @@ fn go_on() -> ControlFlow<()> {
 }
 
 /// Returns the name of a table, registered or not.
-fn name_of(table: &Table) -> String {
+pub(crate) fn name_of(table: &Table) -> String {
     table.name().as_str().to_owned()
 }
 

@@ -1,6 +1,6 @@
 //! The commands of the shell, one row each: name, usage, help and what runs.
 
-use super::commands::{browse, change, files, meta, patterns, ranges, select, tables};
+use super::commands::{browse, change, export, files, meta, patterns, ranges, select, tables};
 use super::error::ShellError;
 use super::help;
 use super::query::Does;
@@ -21,8 +21,8 @@ pub(crate) static VERBS: &[Verb] = &[
     Verb {
         name: "load",
         also: &[],
-        usage: "load FILE key COLUMN [as NAME] [type TYPE]",
-        help: "Load CSV (.csv, .tsv) or JSON lines (.jsonl, .ndjson, .json). Column types are inferred; each row becomes a tuple of its columns, the key being COLUMN. TYPE is set, ordered_set (the default), bag or duplicate_bag.",
+        usage: "load FILE|- key COLUMN [as NAME] [type TYPE] [format csv|json] [delimiter C] [header yes|no]",
+        help: "Load CSV (.csv, .tsv) or JSON lines (.jsonl, .ndjson, .json); `-` is standard input. Column types are inferred; each row becomes a tuple of its columns, the key being COLUMN, and queries know the columns by name. TYPE is set, ordered_set (the default), bag or duplicate_bag. The delimiter is found in the first line unless it is given (`tab` for a tab); without a header the columns are c1, c2 ...",
         handler: Words(files::load),
     },
     Verb {
@@ -31,6 +31,13 @@ pub(crate) static VERBS: &[Verb] = &[
         usage: "save [TABLE] FILE",
         help: "Write a table to a file that ets:file2tab and `open` read, with object count and MD5 in it. The file appears only when it is complete, and keeps the owner and permissions of the file that it replaces; a read-only file or a device is refused.",
         handler: Words(files::save),
+    },
+    Verb {
+        name: "export",
+        also: &[],
+        usage: "export [TABLE] FILE|- [format csv|json] [columns NAME,NAME,...]",
+        help: "Write a table as CSV or as JSON lines, which `load` reads; `-` is standard output. The columns are those of the file that the table was loaded from, or NAME,NAME ..., or c1, c2 ...",
+        handler: Words(export::export),
     },
     Verb {
         name: "describe",
@@ -332,6 +339,13 @@ pub(crate) static VERBS: &[Verb] = &[
         usage: "update_counter [TABLE] KEY INCR [DEFAULT]",
         help: "Add to a counter. INCR is a number, {POS, INCR}, {POS, INCR, THRESHOLD, SETVALUE} or a list of them. DEFAULT is the object to begin with if there is none.",
         handler: Terms(change::update_counter),
+    },
+    Verb {
+        name: "mode",
+        also: &[".mode"],
+        usage: "mode [screen|erl|json|csv]",
+        help: "The form of objects: laid out for a screen, or one a line as Erlang terms, JSON or CSV. Without a terminal it is erl.",
+        handler: Words(meta::mode),
     },
     Verb {
         name: "help",

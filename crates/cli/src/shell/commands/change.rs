@@ -10,35 +10,35 @@ pub(crate) fn insert(session: &mut Session, args: Vec<Term>) -> Result<(), Shell
     let (table, objects) = session.table_and_objects(args, "insert [TABLE] OBJECT ...")?;
     let count = objects.len();
     table.insert_list(&objects)?;
-    session.display().line(format!("true ({count} inserted)"))
+    session.display().done(format!("true ({count} inserted)"))
 }
 
 /// Runs `insert_new [TABLE] OBJECT ...`.
 pub(crate) fn insert_new(session: &mut Session, args: Vec<Term>) -> Result<(), ShellError> {
     let (table, objects) = session.table_and_objects(args, "insert_new [TABLE] OBJECT ...")?;
     let done = table.insert_new_list(&objects)?;
-    session.display().line(done)
+    session.display().done(done)
 }
 
 /// Runs `delete [TABLE] KEY`.
 pub(crate) fn delete(session: &mut Session, args: Vec<Term>) -> Result<(), ShellError> {
     let (table, key) = session.table_and_one(args, "delete [TABLE] KEY")?;
     table.delete_key(&key)?;
-    session.display().line("true")
+    session.display().done("true")
 }
 
 /// Runs `delete_object [TABLE] OBJECT`.
 pub(crate) fn delete_object(session: &mut Session, args: Vec<Term>) -> Result<(), ShellError> {
     let (table, object) = session.table_and_one(args, "delete_object [TABLE] OBJECT")?;
     table.delete_object(&object)?;
-    session.display().line("true")
+    session.display().done("true")
 }
 
 /// Runs `delete_all TABLE`.
 pub(crate) fn delete_all(session: &mut Session, args: Vec<Term>) -> Result<(), ShellError> {
     let [name] = session.exactly(args, "delete_all TABLE")?;
     session.named(&name)?.delete_all_objects()?;
-    session.display().line("true")
+    session.display().done("true")
 }
 
 /// Runs `take [TABLE] KEY`.
@@ -88,5 +88,5 @@ pub(crate) fn cas(session: &mut Session, mut args: Vec<Term>) -> Result<(), Shel
         .ok_or_else(|| Session::usage("an argument is missing", USAGE))?;
     let (table, old) = session.table_and_one(args, USAGE)?;
     let done = table.cas(&old, &new)?;
-    session.display().line(done)
+    session.display().done(done)
 }

@@ -4,19 +4,21 @@ use std::path::{Path, PathBuf};
 
 use fyris::Table;
 use fyris_term::{Atom, Term};
+use tempfile::NamedTempFile;
 
 use crate::shell::csv_file::CsvFile;
 use crate::shell::error::ShellError;
 use crate::shell::json_lines::JsonLines;
 use crate::shell::rows::{RowSource, Schema, Ticker};
-use crate::shell::session::{self, Session};
+use crate::shell::session::{self, Session, name_of};
 
 /// Rows inserted in one step while loading.
 const CHUNK: usize = 256;
 
 const OPEN: &str = "open FILE [as NAME]";
 const SAVE: &str = "save [TABLE] FILE";
-const LOAD: &str = "load FILE key COLUMN [as NAME] [type TYPE]";
+const LOAD: &str =
+    "load FILE|- key COLUMN [as NAME] [type TYPE] [format csv|json] [delimiter C] [header yes|no]";
 
 /// Runs `open FILE [as NAME]`.
 pub(crate) fn open(session: &mut Session, words: &[String]) -> Result<(), ShellError> {
@@ -48,14 +50,26 @@ pub(crate) fn save(session: &mut Session, words: &[String]) -> Result<(), ShellE
     session.save(&table, Path::new(file))
 }
 
-/// Runs `load FILE key COLUMN [as NAME] [type TYPE]`.
+/// Runs `load FILE|- key COLUMN [as NAME] [type TYPE] [format csv|json] [delimiter C] [header yes|no]`.
 pub(crate) fn load(session: &mut Session, words: &[String]) -> Result<(), ShellError> {
     let (path, rest) = file_of(words, LOAD)?;
-    let given = options(rest, &["key", "as", "type"], LOAD)?;
-    let source = source_of(&path)?;
+    let known = ["key", "as", "type", "format", "delimiter", "header"];
+    let given = options(rest, &known, LOAD)?;
+    // A file is read twice, standard input can be read once.
+    let copy = if path.as_os_str() == "-" {
+        Some(copy_of_input()?)
+    } else {
+        None
+    };
+    let path = copy.as_ref().map_or(path, |copy| copy.path().to_owned());
+    let source = source_of(&path, &given[3..])?;
     let schema = source.schema(&mut Ticker::new("reading columns", &path))?;
     let key = key_position(&schema, given[0], &path)?;
-    let name = given[1].map_or_else(|| name_from(&path), atom)?;
+    let name = match (given[1], &copy) {
+        (Some(name), _) => atom(name)?,
+        (None, Some(_)) => atom("stdin")?,
+        (None, None) => name_from(&path)?,
+    };
     let kind = Term::Atom(atom(given[2].unwrap_or("ordered_set"))?);
     let keypos = Term::Tuple(vec![Term::atom("keypos"), Term::Int(key as i64)]);
     let options = session::options(vec![
@@ -76,7 +90,21 @@ pub(crate) fn load(session: &mut Session, words: &[String]) -> Result<(), ShellE
         session.forget_missing();
         return Err(e);
     }
-    report(session, &table, &schema, key)
+    report(session, &table, &schema, key)?;
+    let table = name_of(&table);
+    session.columns_mut().set(&table, schema.names);
+    Ok(())
+}
+
+/// Copies standard input to a file that is gone when it is dropped.
+fn copy_of_input() -> Result<NamedTempFile, ShellError> {
+    let failed = |source| ShellError::Io {
+        path: PathBuf::from("-"),
+        source,
+    };
+    let mut file = NamedTempFile::new().map_err(failed)?;
+    std::io::copy(&mut std::io::stdin().lock(), &mut file).map_err(failed)?;
+    Ok(file)
 }
 
 /// Fills `table` with the rows of `source`, a chunk at a time.
@@ -101,16 +129,16 @@ fn fill(
 fn report(session: &Session, table: &Table, schema: &Schema, key: usize) -> Result<(), ShellError> {
     let objects = table.len() as u64;
     let show = session.display();
-    show.line(format!("{objects} objects; columns {}", schema.describe()))?;
+    show.note(format!("{objects} objects; columns {}", schema.describe()))?;
     if objects < schema.rows {
         let lost = schema.rows - objects;
-        show.line(format!(
+        show.note(format!(
             "{lost} of {} rows had the key of a later row and were replaced by it",
             schema.rows
         ))?;
     }
     if table.member(&Term::atom("undefined"))? {
-        show.line(format!(
+        show.note(format!(
             "some rows have no {:?}: their key is `undefined`",
             schema.names[key - 1]
         ))?;
@@ -118,20 +146,55 @@ fn report(session: &Session, table: &Table, schema: &Schema, key: usize) -> Resu
     Ok(())
 }
 
-fn source_of(path: &Path) -> Result<Box<dyn RowSource>, ShellError> {
+/// Returns the reader of a file: by its ending, or by the values of `format`, `delimiter` and `header`.
+fn source_of(path: &Path, given: &[Option<&str>]) -> Result<Box<dyn RowSource>, ShellError> {
     let ending = path
         .extension()
         .and_then(|e| e.to_str())
         .unwrap_or("")
         .to_ascii_lowercase();
-    match ending.as_str() {
-        "csv" | "tsv" => Ok(Box::new(CsvFile::new(path))),
-        "jsonl" | "ndjson" | "json" => Ok(Box::new(JsonLines::new(path))),
+    let [format, delimiter, header] = [given[0], given[1], given[2]];
+    let of_csv = delimiter.or(header).map(|_| "csv");
+    match format.or(of_csv).unwrap_or(&ending) {
+        "csv" | "tsv" => {
+            let delimiter = delimiter.map(delimiter_of).transpose()?;
+            let header = match header {
+                None | Some("yes") => true,
+                Some("no") => false,
+                Some(other) => {
+                    let problem = format!("`header {other}`: it is yes or no");
+                    return Err(Session::usage(problem, LOAD));
+                }
+            };
+            Ok(Box::new(CsvFile::new(path, delimiter, header)))
+        }
+        "jsonl" | "ndjson" | "json" if of_csv.is_none() => Ok(Box::new(JsonLines::new(path))),
+        "jsonl" | "ndjson" | "json" => {
+            let problem = "JSON has neither a delimiter nor a header";
+            Err(Session::usage(problem, LOAD))
+        }
+        _ if format.is_some() => {
+            let problem = "there is no such format: csv and json are read";
+            Err(Session::usage(problem, LOAD))
+        }
         _ => Err(Session::usage(
             format!(
-                "{} ends in none of .csv .tsv .jsonl .ndjson (a dump is opened by `open`)",
+                "{} ends in none of .csv .tsv .jsonl .ndjson .json, and no `format` is given (a dump is opened by \
+                 `open`)",
                 path.display()
             ),
+            LOAD,
+        )),
+    }
+}
+
+/// Returns the byte between fields: one character of ASCII, or `tab`.
+fn delimiter_of(text: &str) -> Result<u8, ShellError> {
+    match text.as_bytes() {
+        b"tab" => Ok(b'\t'),
+        &[byte] if byte.is_ascii() && !matches!(byte, b'"' | b'\n' | b'\r') => Ok(byte),
+        _ => Err(Session::usage(
+            format!("`delimiter {text}`: it is one ASCII character, or `tab`"),
             LOAD,
         )),
     }

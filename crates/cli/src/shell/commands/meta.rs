@@ -1,6 +1,7 @@
 //! Commands about the shell itself.
 
 use crate::shell::error::ShellError;
+use crate::shell::format::Format;
 use crate::shell::session::Session;
 
 /// Runs `quit`.
@@ -9,5 +10,29 @@ pub(crate) fn quit(session: &mut Session, words: &[String]) -> Result<(), ShellE
         return Err(Session::usage("too many arguments", "quit"));
     }
     session.end();
+    Ok(())
+}
+
+/// Runs `mode [FORMAT]`.
+pub(crate) fn mode(session: &mut Session, words: &[String]) -> Result<(), ShellError> {
+    const USAGE: &str = "mode [screen|erl|json|csv]";
+    match words {
+        [] => {
+            let format = session.display().format();
+            return session.display().line(match format {
+                None => "screen",
+                Some(format) => format.name(),
+            });
+        }
+        [name] if name == "screen" => session.set_format(None),
+        [name] => match Format::named(name) {
+            Some(format) => session.set_format(Some(format)),
+            None => {
+                let problem = format!("no mode {name}: there are screen, {}", Format::NAMES);
+                return Err(Session::usage(problem, USAGE));
+            }
+        },
+        _ => return Err(Session::usage("too many arguments", USAGE)),
+    }
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod browse;
 pub(crate) mod change;
+pub(crate) mod export;
 pub(crate) mod files;
 pub(crate) mod meta;
 pub(crate) mod patterns;

@@ -110,7 +110,7 @@ pub(crate) fn drain(session: &mut Session, args: Vec<Term>) -> Result<(), ShellE
     }
     let (show, mut first) = (session.display(), first.into_iter());
     let shown = show.pages(MANY, || Ok(first.next()))?;
-    show.line(format!("{count} objects taken out, {} shown", shown.0))
+    show.note(format!("{count} objects taken out, {} shown", shown.0))
 }
 
 /// Takes out all that a cursor finds; Ctrl-C stops it between two steps.

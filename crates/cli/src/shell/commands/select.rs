@@ -73,6 +73,9 @@ impl Asked {
     fn new(session: &Session, request: &Request) -> Result<Asked, ShellError> {
         let table = session.table(request.table.as_ref())?;
         let spec = MatchSpec::new(&request.spec).map_err(Error::BadMatchSpec)?;
+        for doubt in &request.doubts {
+            session.display().warn(doubt);
+        }
         if request.show_spec {
             session.display().term(&request.spec)?;
         }

@@ -5,7 +5,7 @@ use fyris_term::Term;
 
 use crate::shell::display;
 use crate::shell::error::ShellError;
-use crate::shell::session::{self, Session};
+use crate::shell::session::{self, Session, name_of};
 
 /// Runs `tables`.
 pub(crate) fn list(session: &mut Session, args: Vec<Term>) -> Result<(), ShellError> {
@@ -60,7 +60,7 @@ pub(crate) fn new(session: &mut Session, mut args: Vec<Term>) -> Result<(), Shel
     };
     args.push(Term::atom("named_table"));
     session.create(name, &session::options(args)?)?;
-    session.display().line(name.as_str())
+    session.display().done(name.as_str())
 }
 
 /// Runs `drop TABLE`.
@@ -68,7 +68,7 @@ pub(crate) fn drop_table(session: &mut Session, args: Vec<Term>) -> Result<(), S
     let [name] = session.exactly(args, "drop TABLE")?;
     session.named(&name)?.delete()?;
     session.forget_missing();
-    session.display().line("true")
+    session.display().done("true")
 }
 
 /// Runs `rename [TABLE] NAME`.
@@ -81,10 +81,12 @@ pub(crate) fn rename(session: &mut Session, args: Vec<Term>) -> Result<(), Shell
             USAGE,
         ));
     };
+    let before = name_of(&table);
     table.rename(name)?;
+    session.columns_mut().rename(&before, name.as_str());
     session.forget_missing();
     session.set_current(&Term::Atom(name))?;
-    session.display().line(name.as_str())
+    session.display().done(name.as_str())
 }
 
 /// Runs `info [TABLE] [ITEM]`.

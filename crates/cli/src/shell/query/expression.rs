@@ -52,6 +52,10 @@ pub(super) enum Dollars {
 pub(super) struct Expressions<'s, 'a> {
     scan: &'s mut Scanner<'a>,
     dollars: Dollars,
+    /// Names of the object's elements, which mean nothing behind a pattern.
+    columns: &'s [String],
+    /// What may not be meant as it was typed.
+    pub(super) doubts: Vec<String>,
     depth: usize,
 }
 
@@ -59,10 +63,16 @@ pub(super) struct Expressions<'s, 'a> {
 type Nested = (Term, usize);
 
 impl<'s, 'a> Expressions<'s, 'a> {
-    pub(super) fn new(scan: &'s mut Scanner<'a>, dollars: Dollars) -> Expressions<'s, 'a> {
+    pub(super) fn new(
+        scan: &'s mut Scanner<'a>,
+        dollars: Dollars,
+        columns: &'s [String],
+    ) -> Expressions<'s, 'a> {
         Expressions {
             scan,
             dollars,
+            columns,
+            doubts: Vec::new(),
             depth: 0,
         }
     }
@@ -95,6 +105,7 @@ impl<'s, 'a> Expressions<'s, 'a> {
             chain += 1;
             let (right, deep) = self.operators(level + 1)?;
             depth = self.deeper(depth.max(deep))?;
+            self.doubt_order(operator, [&left, &right]);
             left = call(operator, vec![left, right]);
         }
         Ok((left, depth))
@@ -117,6 +128,26 @@ impl<'s, 'a> Expressions<'s, 'a> {
             .iter()
             .find(|&&operator| (operator != "/" || divides) && self.scan.take(operator));
         Ok(found.copied())
+    }
+
+    /// Notes an atom that is compared by order, which is seldom meant: it is above all numbers and below all texts.
+    fn doubt_order(&mut self, operator: &str, sides: [&Term; 2]) {
+        if !["<", ">", "=<", ">="].contains(&operator) {
+            return;
+        }
+        let atoms = sides.into_iter().filter_map(|side| match side {
+            Term::Atom(name) if !name.as_str().starts_with('$') => Some(name),
+            _ => None,
+        });
+        let columns = match self.columns {
+            [] => "`$N` is element N".to_owned(),
+            names => format!("the columns are {}", names.join(", ")),
+        };
+        let doubts = atoms.map(|name| {
+            let name = Term::Atom(*name);
+            format!("`{name}` is an atom here, and no column: {columns}")
+        });
+        self.doubts.extend(doubts);
     }
 
     fn deeper(&mut self, depth: usize) -> Result<usize, ShellError> {
@@ -174,10 +205,28 @@ impl<'s, 'a> Expressions<'s, 'a> {
             Some('#') if rest.starts_with("#{") => self.map(Self::expression),
             Some('$') if is_dollar(rest) => self.dollar(),
             Some('a'..='z') if self.is_call() => self.function(),
+            Some(c) if c == '_' || c.is_alphabetic() => match self.column() {
+                Some(element) => Ok(element),
+                None if c.is_lowercase() => Ok(literal(self.scan.term()?)),
+                None => Err(self.scan.expected(A_VALUE)),
+            },
             Some(')' | ']' | '}' | ',' | '|') => Err(self.scan.expected(A_VALUE)),
-            Some(c) if c == '_' || c.is_uppercase() => Err(self.scan.expected(A_VALUE)),
             Some(_) => Ok(literal(self.scan.term()?)),
         }
+    }
+
+    /// Takes the name of a column, if one stands here; returns the element.
+    fn column(&mut self) -> Option<Term> {
+        let rest = self.scan.rest();
+        let ends = |c: char| !(c.is_alphanumeric() || c == '_' || c == '@');
+        let name = &rest[..rest.find(ends).unwrap_or(rest.len())];
+        let place = self.columns.iter().position(|column| column == name)?;
+        if self.dollars == Dollars::Variables {
+            return None;
+        }
+        self.scan.skip(name.len());
+        let number = Term::Int(place as i64 + 1);
+        Some(call("element", vec![number, Term::atom("$_")]))
     }
 
     /// Returns whether a word stands here, and `(` behind it.

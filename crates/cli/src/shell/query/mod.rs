@@ -11,6 +11,8 @@
 //! |---|---|---|
 //! | `$1`, without a pattern | element 1 of the object, counted from 1 as `element/2` does | `{element,1,'$_'}` |
 //! | `$1`, behind a pattern | what the pattern binds | `'$1'` |
+//! | `age`, a column of the table's file | the element of that name | `{element,3,'$_'}` |
+//! | `'age'`, or a word that is no column | the atom | `age` |
 //! | `$_` | the whole object, which is what `return` means if it is left out | `'$_'` |
 //! | `$$` | all that the pattern binds | `'$$'` |
 //! | `{a, $1}` | a tuple | `{{a,'$1'}}` |

@@ -4,6 +4,7 @@ use fyris_term::Term;
 
 use super::expression::{Dollars, Expressions};
 use super::scan::Scanner;
+use crate::shell::columns::Columns;
 use crate::shell::error::ShellError;
 
 /// A query as it was asked for.
@@ -19,6 +20,8 @@ pub(crate) struct Request {
     pub(crate) threads: usize,
     /// Is the specification to be shown?
     pub(crate) show_spec: bool,
+    /// What may not be meant as it was typed.
+    pub(crate) doubts: Vec<String>,
 }
 
 /// The command's action on objects that match, which decides what the query may say.
@@ -49,10 +52,18 @@ impl Does {
 }
 
 /// Reads what stands behind the command, from byte `at` of `text` on.
-pub(crate) fn parse(text: &str, at: usize, does: Does) -> Result<Request, ShellError> {
+pub(crate) fn parse(
+    text: &str,
+    at: usize,
+    does: Does,
+    columns: &Columns,
+) -> Result<Request, ShellError> {
     let mut scan = Scanner::new(text, at);
     let table = table(&mut scan)?;
-    let mut parts = Parts::default();
+    let mut parts = Parts {
+        columns: columns.of(table.as_ref()),
+        ..Parts::default()
+    };
     let spec = match scan.rest().starts_with('[') {
         true => Some(scan.term()?),
         false => {
@@ -73,6 +84,7 @@ pub(crate) fn parse(text: &str, at: usize, does: Does) -> Result<Request, ShellE
         limit: parts.limit,
         threads: parts.threads.unwrap_or(1),
         show_spec: parts.show_spec,
+        doubts: parts.doubts,
     })
 }
 
@@ -92,6 +104,7 @@ impl Request {
             limit,
             threads: 1,
             show_spec: false,
+            doubts: Vec::new(),
         })
     }
 }
@@ -117,7 +130,10 @@ fn table(scan: &mut Scanner<'_>) -> Result<Option<Term>, ShellError> {
 
 /// The parts of a query, in the order in which they come.
 #[derive(Default)]
-struct Parts {
+struct Parts<'c> {
+    /// The columns of the table.
+    columns: &'c [String],
+    doubts: Vec<String>,
     pattern: Option<Term>,
     guards: Option<Vec<Term>>,
     body: Option<Term>,
@@ -126,10 +142,10 @@ struct Parts {
     show_spec: bool,
 }
 
-impl Parts {
+impl Parts<'_> {
     fn pattern(&mut self, scan: &mut Scanner<'_>) -> Result<(), ShellError> {
         if scan.rest().starts_with('{') {
-            self.pattern = Some(Expressions::new(scan, Dollars::Variables).pattern()?);
+            self.pattern = Some(Expressions::new(scan, Dollars::Variables, &[]).pattern()?);
         }
         Ok(())
     }
@@ -152,11 +168,11 @@ impl Parts {
         match scan.word() {
             "where" if !has_spec && self.guards.is_none() => {
                 scan.take("where");
-                self.guards = Some(guards(scan, dollars)?);
+                self.guards = Some(self.expressions(scan, dollars, true)?);
             }
             "return" if !has_spec && self.body.is_none() && does.returns() => {
                 scan.take("return");
-                self.body = Some(Expressions::new(scan, dollars).expression()?);
+                self.body = self.expressions(scan, dollars, false)?.pop();
             }
             "limit" if self.limit.is_none() && does.stops_early() => {
                 scan.take("limit");
@@ -217,13 +233,22 @@ impl Parts {
         let clause = Term::Tuple(vec![head, guards, Term::List(vec![body])]);
         Ok(Term::List(vec![clause]))
     }
-}
 
-/// Expressions with commas between, all of which must hold.
-fn guards(scan: &mut Scanner<'_>, dollars: Dollars) -> Result<Vec<Term>, ShellError> {
-    let mut guards = vec![Expressions::new(scan, dollars).expression()?];
-    while scan.take(",") {
-        guards.push(Expressions::new(scan, dollars).expression()?);
+    /// Parses an expression, or `several` with commas between.
+    fn expressions(
+        &mut self,
+        scan: &mut Scanner<'_>,
+        dollars: Dollars,
+        several: bool,
+    ) -> Result<Vec<Term>, ShellError> {
+        let mut terms = Vec::new();
+        loop {
+            let mut expressions = Expressions::new(scan, dollars, self.columns);
+            terms.push(expressions.expression()?);
+            self.doubts.append(&mut expressions.doubts);
+            if !(several && scan.take(",")) {
+                return Ok(terms);
+            }
+        }
     }
-    Ok(guards)
 }

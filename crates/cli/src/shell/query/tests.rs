@@ -2,8 +2,13 @@
 
 use fyris_term::Term;
 
-use super::request::{Does, Request, parse};
+use super::request::{Does, Request};
+use crate::shell::columns::Columns;
 use crate::shell::error::ShellError;
+
+fn parse(text: &str, at: usize, does: Does) -> Result<Request, ShellError> {
+    super::parse(text, at, does, &Columns::default())
+}
 
 fn request(text: &str, does: Does) -> Request {
     parse(text, 0, does).unwrap_or_else(|error| panic!("{text}: {error}"))
@@ -100,7 +105,7 @@ fn options_come_in_any_order() {
     assert_eq!(request.table, Some(Term::atom("users")));
     assert_eq!((request.limit, request.threads), (Some(7), 2));
     assert!(request.show_spec);
-    let quoted = super::parse("'where' where $1", 0, Does::Count).expect("a query");
+    let quoted = parse("'where' where $1", 0, Does::Count).expect("a query");
     assert_eq!(quoted.table, Some(Term::atom("where")));
     assert_eq!(quoted.spec.to_string(), "[{'_',[{element,1,'$_'}],[true]}]");
 }
@@ -272,4 +277,51 @@ fn any_text_is_a_query_or_an_error() {
         }
     }
     assert!(accepted > 500, "{accepted} accepted");
+}
+
+#[test]
+fn columns_are_elements() {
+    let mut columns = Columns::default();
+    columns.set("t", ["name", "age", "Kind"].map(str::to_owned).to_vec());
+    let spec = |text: &str| {
+        let request = super::parse(text, 0, Does::Show, &columns);
+        let request = request.unwrap_or_else(|error| panic!("{text}: {error}"));
+        (request.spec.to_string(), request.doubts)
+    };
+    for (text, meant) in [
+        (
+            "t where age > 80 return {name, Kind}",
+            "[{'_',[{'>',{element,2,'$_'},80}],[{{{element,1,'$_'},{element,3,'$_'}}}]}]",
+        ),
+        (
+            "t where name == 'age' or name == ages",
+            "[{'_',[{'or',{'==',{element,1,'$_'},age},{'==',{element,1,'$_'},ages}}],['$_']}]",
+        ),
+        // Behind a pattern there are its variables.
+        ("t {$1, age, _}", "[{{'$1',age,'_'},[],['$_']}]"),
+        (
+            "t {$1, _, _} where $1 == age",
+            "[{{'$1','_','_'},[{'==','$1',age}],['$_']}]",
+        ),
+        // Another table has none.
+        (
+            "u where $2 == age",
+            "[{'_',[{'==',{element,2,'$_'},age}],['$_']}]",
+        ),
+    ] {
+        assert_eq!(spec(text), (meant.to_owned(), vec![]), "{text}");
+    }
+    let (_, doubts) = spec("t where ages > 80");
+    assert_eq!(
+        doubts,
+        ["`ages` is an atom here, and no column: the columns are name, age, Kind"]
+    );
+    let (_, doubts) = spec("u where 1 =< age");
+    assert_eq!(
+        doubts,
+        ["`age` is an atom here, and no column: `$N` is element N"]
+    );
+    columns.refresh(Some("t".to_owned()), &["t".to_owned()]);
+    let request = super::parse("where age > 1", 0, Does::Count, &columns).expect("a query");
+    assert!(request.doubts.is_empty() && request.spec.to_string().contains("{element,2,"));
 }

@@ -1,0 +1,49 @@
+//! Names of elements: the columns of the files that tables were loaded from, for queries and exports.
+
+use std::collections::HashMap;
+
+use fyris_term::Term;
+
+/// The columns of each table that has any, by the table's name.
+#[derive(Debug, Default)]
+pub(crate) struct Columns {
+    by_table: HashMap<String, Vec<String>>,
+    /// The table in use.
+    current: Option<String>,
+}
+
+impl Columns {
+    /// Notes the columns of a table, in the order of its elements.
+    pub(crate) fn set(&mut self, table: &str, names: Vec<String>) {
+        self.by_table.insert(table.to_owned(), names);
+    }
+
+    /// Moves the columns of a table that has another name now.
+    pub(crate) fn rename(&mut self, from: &str, to: &str) {
+        if let Some(names) = self.by_table.remove(from) {
+            self.by_table.insert(to.to_owned(), names);
+        }
+    }
+
+    /// Forgets the columns of a table that is another one now.
+    pub(crate) fn forget(&mut self, table: &str) {
+        self.by_table.remove(table);
+    }
+
+    /// Says which table is in use, and forgets tables that are not there.
+    pub(crate) fn refresh(&mut self, current: Option<String>, tables: &[String]) {
+        self.by_table.retain(|table, _| tables.contains(table));
+        self.current = current;
+    }
+
+    /// Returns the columns of the table that a query names, or of the one in use; none where it has no names.
+    pub(crate) fn of(&self, table: Option<&Term>) -> &[String] {
+        let name = match table {
+            Some(Term::Atom(name)) => Some(name.as_str()),
+            Some(_) => None,
+            None => self.current.as_deref(),
+        };
+        let names = name.and_then(|name| self.by_table.get(name));
+        names.map_or(&[], Vec::as_slice)
+    }
+}

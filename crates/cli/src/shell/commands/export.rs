@@ -1,0 +1,173 @@
+//! `export`: a table as CSV or JSON lines.
+
+use std::fs::Permissions;
+use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use fyris::Table;
+use fyris_term::{Atom, Term};
+
+use crate::shell::error::ShellError;
+use crate::shell::format::{self, Format};
+use crate::shell::interrupt;
+use crate::shell::progress::Progress;
+use crate::shell::session::Session;
+
+const EXPORT: &str = "export [TABLE] FILE|- [format csv|json] [columns NAME,NAME,...]";
+
+/// Objects between two looks at Ctrl-C and the progress bar.
+const BREATH: u64 = 512;
+
+/// Runs `export [TABLE] FILE|- [format csv|json] [columns NAME,NAME,...]`.
+pub(crate) fn export(session: &mut Session, words: &[String]) -> Result<(), ShellError> {
+    let first_option = words.iter().position(|w| w == "format" || w == "columns");
+    let (places, given) = words.split_at(first_option.unwrap_or(words.len()));
+    let (name, file) = match places {
+        [file] => (None, file),
+        [table, file] => (Some(Term::Atom(atom(table)?)), file),
+        [] => return Err(Session::usage("a file is needed", EXPORT)),
+        _ => {
+            return Err(Session::usage(
+                "too many words: quote a name with spaces",
+                EXPORT,
+            ));
+        }
+    };
+    let table = session.table(name.as_ref())?;
+    let (mut format, mut columns) = (None, session.columns().of(name.as_ref()).to_vec());
+    for pair in given.chunks(2) {
+        match pair {
+            [word, names] if word == "columns" => {
+                columns = names
+                    .split(',')
+                    .map(|name| name.trim().to_owned())
+                    .collect();
+            }
+            [word, name] if word == "format" => format = Some(name.as_str()),
+            _ => {
+                let problem = format!("`{}` makes no sense here", pair.join(" "));
+                return Err(Session::usage(problem, EXPORT));
+            }
+        }
+    }
+    let rows = Rows::new(format_of(Path::new(file), format)?, columns);
+    if file == "-" {
+        rows.write(&table, &mut io::stdout().lock(), Path::new("-"))?;
+        return Ok(());
+    }
+    let count = to_file(&table, rows, Path::new(file))?;
+    session
+        .display()
+        .note(format!("{count} objects written to {file}"))
+}
+
+fn atom(name: &str) -> Result<Atom, ShellError> {
+    Atom::new(name).map_err(|e| ShellError::other(e.to_string()))
+}
+
+/// Returns the format that is named, or that of the file's ending.
+fn format_of(path: &Path, named: Option<&str>) -> Result<Format, ShellError> {
+    let ending = path.extension().and_then(|ending| ending.to_str());
+    match named.or(ending) {
+        Some("csv") => Ok(Format::Csv),
+        Some("json" | "jsonl" | "ndjson") => Ok(Format::Json),
+        _ => Err(Session::usage(
+            "the file ends in none of .csv .jsonl .ndjson .json, and no `format csv|json` is given",
+            EXPORT,
+        )),
+    }
+}
+
+/// Writes a file that appears under its name when it is complete.
+fn to_file(table: &Table, rows: Rows, path: &Path) -> Result<u64, ShellError> {
+    let failed = |source| ShellError::Io {
+        path: path.to_owned(),
+        source,
+    };
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
+        _ => PathBuf::from("."),
+    };
+    let mode =
+        std::fs::metadata(path).map_or(Permissions::from_mode(0o666), |old| old.permissions());
+    let mut builder = tempfile::Builder::new();
+    let file = builder
+        .permissions(mode)
+        .tempfile_in(folder)
+        .map_err(failed)?;
+    let mut out = BufWriter::new(file);
+    let count = rows.write(table, &mut out, path)?;
+    let file = out.into_inner().map_err(|e| failed(e.into_error()))?;
+    file.as_file().sync_all().map_err(failed)?;
+    file.persist(path).map_err(|e| failed(e.error))?;
+    Ok(count)
+}
+
+/// The form of the rows.
+struct Rows {
+    format: Format,
+    names: Vec<String>,
+}
+
+impl Rows {
+    fn new(format: Format, names: Vec<String>) -> Rows {
+        Rows { format, names }
+    }
+
+    /// Writes all objects, in the order of the table; returns their number.
+    fn write(
+        mut self,
+        table: &Table,
+        out: &mut impl Write,
+        path: &Path,
+    ) -> Result<u64, ShellError> {
+        let failed = |source: io::Error| match path.as_os_str() == "-" {
+            true => ShellError::Output(source),
+            false => ShellError::Io {
+                path: path.to_owned(),
+                source,
+            },
+        };
+        let progress = Progress::objects("exporting", table.len() as u64);
+        let mut count = 0;
+        for object in table.iter() {
+            let object = object?;
+            let elements = object.as_tuple().unwrap_or(std::slice::from_ref(&object));
+            if count == 0 && self.format == Format::Csv {
+                self.name(elements.len());
+                writeln!(out, "{}", format::names_row(&self.names)).map_err(failed)?;
+            }
+            writeln!(out, "{}", self.row(elements)?).map_err(failed)?;
+            count += 1;
+            if count % BREATH == 0 {
+                interrupt::check()?;
+                progress.at(count, count);
+            }
+        }
+        out.flush().map_err(failed)?;
+        Ok(count)
+    }
+
+    /// Adds names up to a number of elements: `c1`, `c2` and so on, as `load` names columns without a header.
+    fn name(&mut self, elements: usize) {
+        let more = self.names.len() + 1..=elements;
+        self.names.extend(more.map(|i| format!("c{i}")));
+    }
+
+    fn row(&mut self, elements: &[Term]) -> Result<String, ShellError> {
+        if self.format == Format::Json {
+            self.name(elements.len());
+            return Ok(format::json_row(&self.names, elements));
+        }
+        if elements.len() != self.names.len() {
+            let object = Term::Tuple(elements.to_vec()).brief(80);
+            return Err(ShellError::other(format!(
+                "{object} has {} elements and the columns are {}: JSON lines can hold both",
+                elements.len(),
+                self.names.len()
+            )));
+        }
+        Ok(format::row(elements))
+    }
+}

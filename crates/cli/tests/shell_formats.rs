@@ -1,0 +1,186 @@
+//! What the shell writes for programs and reads from them: formats, exports, standard input, lines of scripts.
+
+use std::io::Write;
+use std::process::{Command, Output, Stdio};
+
+fn shell(args: &[&str], input: &str) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_fyris"))
+        .arg("shell")
+        .args(args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let mut stdin = child.stdin.take().expect("it is piped");
+    // A program that has ended does not read it.
+    _ = stdin.write_all(input.as_bytes());
+    drop(stdin);
+    child.wait_with_output().expect("the program ends")
+}
+
+/// Returns standard output and standard error of a success.
+fn run(args: &[&str], input: &str) -> (String, String) {
+    let output = shell(args, input);
+    let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
+    let (out, err) = (text(output.stdout), text(output.stderr));
+    assert!(output.status.success(), "{args:?}: {err}");
+    (out, err)
+}
+
+fn fails(args: &[&str], input: &str) -> String {
+    let output = shell(args, input);
+    assert_eq!(output.status.code(), Some(1), "{args:?}");
+    String::from_utf8(output.stderr).expect("UTF-8")
+}
+
+const PEOPLE: &str = "name,age\nAnn,31\n\"Bo, jr\",17\nCy,\n";
+const LOAD: &str = "load - key name as people format csv";
+
+#[test]
+fn each_format_has_one_object_a_line_and_nothing_else() {
+    for (format, wanted) in [
+        (
+            "erl",
+            "{<<\"Ann\">>,31}\n{<<\"Bo, jr\">>,17}\n{<<\"Cy\">>,undefined}\n",
+        ),
+        ("json", "[\"Ann\",31]\n[\"Bo, jr\",17]\n[\"Cy\",null]\n"),
+        ("csv", "Ann,31\n\"Bo, jr\",17\nCy,\n"),
+    ] {
+        let args = ["--format", format, "-e", LOAD, "-e", "select people"];
+        let (out, said) = run(&args, PEOPLE);
+        assert_eq!(out, wanted, "{format}");
+        assert!(
+            said.contains("3 objects; columns name:text, age:integer"),
+            "{said}"
+        );
+        let mode = format!("mode {format}");
+        let (out, _) = run(&["-e", LOAD, "-e", &mode, "-e", "walk"], PEOPLE);
+        assert_eq!(out, wanted, "{format}");
+    }
+    let args = [
+        "--format",
+        "json",
+        "-e",
+        "new t",
+        "-e",
+        "insert {a, 1}",
+        "-e",
+        "lookup a",
+    ];
+    assert_eq!(run(&args, "").0, "[\"a\",1]\n");
+    assert!(
+        fails(&["-e", "mode xml"], "").contains("no mode xml: there are screen, erl, json or csv")
+    );
+    assert_eq!(run(&["-e", ".mode"], "").0, "erl\n");
+}
+
+#[test]
+fn what_is_exported_loads_again() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    for ending in ["csv", "jsonl"] {
+        let file = folder.path().join(format!("people.{ending}"));
+        let export = format!("export {}", file.display());
+        let (_, said) = run(&["-e", LOAD, "-e", &export], PEOPLE);
+        assert!(said.contains("3 objects written to"), "{said}");
+        let load = format!("load {} key name", file.display());
+        let select = "select where age > 20 return {age, name}";
+        let (out, _) = run(&["-e", &load, "-e", select], "");
+        // `undefined` is an atom, and above all numbers.
+        assert_eq!(
+            out, "{31,<<\"Ann\">>}\n{undefined,<<\"Cy\">>}\n",
+            "{ending}"
+        );
+        let to_itself = format!("export people {} columns who,old", file.display());
+        run(&["-e", LOAD, "-e", &to_itself], PEOPLE);
+        let text = std::fs::read_to_string(&file).expect("it was written");
+        assert!(
+            text.lines().next().expect("a line").contains("who"),
+            "{text}"
+        );
+    }
+    let (out, _) = run(
+        &[
+            "-e",
+            "new t",
+            "-e",
+            "insert {a, [1, \"x\"]}",
+            "-e",
+            "export - format csv",
+        ],
+        "",
+    );
+    assert!(out.ends_with("c1,c2\na,\"[1,\"\"x\"\"]\"\n"), "{out}");
+    let uneven = [
+        "-e",
+        "new t",
+        "-e",
+        "insert [{a}, {b, 1}]",
+        "-e",
+        "export t - format csv",
+    ];
+    assert!(fails(&uneven, "").contains("JSON lines can hold both"));
+    assert!(
+        fails(&["-e", "new t", "-e", "export t x.bin"], "")
+            .contains("no `format csv|json` is given")
+    );
+    let nowhere = fails(&["-e", "new t", "-e", "export t /nowhere/x.csv"], "");
+    assert!(nowhere.contains("/nowhere/x.csv"), "{nowhere}");
+}
+
+#[test]
+fn delimiters_and_headers_can_be_told() {
+    let load = "load - key c1 as t delimiter | header no";
+    let (out, said) = run(
+        &["-e", load, "-e", "select where c2 == <<\"b,c\">>"],
+        "1|b,c\n2|d\n",
+    );
+    assert_eq!(out, "{1,<<\"b,c\">>}\n");
+    assert!(said.contains("columns c1:integer, c2:text"), "{said}");
+    for (options, cause) in [
+        ("delimiter ::", "it is one ASCII character"),
+        ("header perhaps", "it is yes or no"),
+        ("format xml", "there is no such format"),
+        ("format json header no", "JSON has neither"),
+    ] {
+        let load = format!("load - key c1 {options}");
+        assert!(fails(&["-e", &load], "1\n").contains(cause), "{options}");
+    }
+}
+
+#[test]
+fn errors_of_scripts_name_their_line() {
+    let script = "% a comment\nnew t\ninsert {a,\n 1}\nlookup\n";
+    let said = fails(&["--script", "-"], script);
+    assert!(
+        said.contains("fyris: standard input, line 5: an argument is missing"),
+        "{said}"
+    );
+    assert!(
+        said.contains("fyris:t> insert {a,"),
+        "commands are echoed: {said}"
+    );
+    let said = fails(&[], script);
+    assert!(
+        said.contains("standard input, line 5: ") && !said.contains("insert"),
+        "{said}"
+    );
+    let said = fails(&[], "count\n");
+    assert!(
+        said.contains("standard input, line 1: no table in use"),
+        "{said}"
+    );
+    let said = fails(&[], "new t\n\ninsert {a,\n");
+    assert!(
+        said.contains("line 3: the input ended inside a command"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_word_that_is_no_column_is_doubted() {
+    let (out, said) = run(&["-e", LOAD, "-e", "select_count where ages > 80"], PEOPLE);
+    assert_eq!(out, "3\n");
+    let doubt = "warning: `ages` is an atom here, and no column: the columns are name, age";
+    assert!(said.contains(doubt), "{said}");
+}
