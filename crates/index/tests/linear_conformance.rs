@@ -166,7 +166,8 @@ fn no_contention_halves_the_locks() {
     // One more than the uncontended writes that ETS waits for.
     let enough = if cfg!(fyris_small) { 51 } else { 10_000_001 };
     let (census, index) = (Census::new(), LinearHash::<Object>::default());
-    for key in 0..100 {
+    // Few enough not to halve the locks themselves.
+    for key in 0..20 {
         conformance::put(&index, &census, key, key, &pin());
     }
     let many = index.bucket_locks();
@@ -175,7 +176,7 @@ fn no_contention_halves_the_locks() {
         index.upsert(&7, &pin, |_| (Action::Keep, ()));
     }
     assert_eq!(index.bucket_locks(), many / 2);
-    assert!((0..100).all(|key| index.get(&key, &pin).is_some()));
+    assert!((0..20).all(|key| index.get(&key, &pin).is_some()));
     drop((pin, index));
     census.assert_all_freed();
 }
