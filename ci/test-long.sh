@@ -15,6 +15,13 @@ RUSTFLAGS="--cfg fyris_small" cargo test --locked -p fyris-segment --target-dir 
 step "a program that depends on fyris alone, with and without mimalloc"
 ci/lone-dependency.sh
 
+step "projects of Erlang and Elixir that depend on fyris, without cargo"
+if command -v erl >/dev/null; then
+  ci/trial-erlang.sh
+else
+  echo "no Erlang here: skipped"
+fi
+
 step "model checking (loom, shuttle)"
 ci/loom.sh
 

@@ -64,7 +64,7 @@ exec unshare --mount --pid --fork --kill-child bash -euo pipefail -c '
   mkdir -p "$root$repo" "$root/fyris-target"
   mount --bind "$repo" "$root$repo"
   mount --bind "$target" "$root/fyris-target"
-  for made in ebin priv test/ebin bench/ebin elixir/_build; do
+  for made in ebin priv test/ebin bench/ebin _build; do
     mkdir -p "$built/$made" "$here/$made"
     mount --bind "$built/$made" "$root$here/$made"
   done

@@ -30,7 +30,7 @@
 -define(STUB, erlang:nif_error(not_loaded)).
 
 init() ->
-    case erlang:load_nif(filename:join(priv_dir(), "fyris_nif"), atomics()) of
+    case erlang:load_nif(library(), atomics()) of
         {error, {Failure, Text}} -> {error, {Failure, reason(Text)}};
         ok -> ok
     end.
@@ -48,6 +48,45 @@ atomics() ->
 reason("Library load-call unsuccessful (4)." = Text) -> {another_build_has_tables, Text};
 reason("Library upgrade-call unsuccessful (4)." = Text) -> {another_build_is_running, Text};
 reason(Text) -> Text.
+
+%% The file of the library, without its ending: what `FYRIS_NIF' in the environment names, or the one in `priv'. In an
+%% escript that is a part of the archive, which the system cannot load from.
+library() ->
+    case os:getenv("FYRIS_NIF") of
+        false -> on_disk(filename:join(priv_dir(), "fyris_nif.so"));
+        File -> filename:rootname(File, ".so")
+    end.
+
+on_disk(File) ->
+    case file:read_file_info(File, [raw]) of
+        {ok, _} -> filename:rootname(File);
+        {error, _} -> unpacked(File, archived(File))
+    end.
+
+%% Returns what an archive has under this name.
+archived(File) ->
+    {module, Loader} = code:ensure_loaded(erl_prim_loader),
+    case erlang:function_exported(Loader, read_file, 1) of
+        true -> Loader:read_file(File);
+        false -> Loader:get_file(File)
+    end.
+
+%% Puts the library into the user's cache, under a name for its content, whole or not at all.
+unpacked(File, error) -> filename:rootname(File);
+unpacked(File, {ok, Library, _}) -> unpacked(File, {ok, Library});
+unpacked(_, {ok, Library}) ->
+    Base = filename:join(filename:basedir(user_cache, "fyris"),
+                         "fyris_nif-" ++ integer_to_list(binary:decode_unsigned(erlang:md5(Library)), 36)),
+    File = Base ++ ".so",
+    case file:read_file_info(File, [raw]) of
+        {ok, _} -> ok;
+        {error, _} ->
+            New = lists:concat([Base, ".", os:getpid()]),
+            _ = filelib:ensure_dir(New),
+            _ = file:write_file(New, Library, [raw]),
+            _ = file:rename(New, File)
+    end,
+    Base.
 
 %% Beside the code, also when the application is not installed as one.
 priv_dir() ->

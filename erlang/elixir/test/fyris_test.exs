@@ -94,6 +94,7 @@ defmodule FyrisTest do
 
     test "that others may empty meanwhile" do
       table = filled(:set, 3_000)
+
       seen =
         Enum.reduce(table, 0, fn {key, _}, n ->
           Fyris.delete!(table, key)

@@ -1,0 +1,1 @@
+[inputs: ["mix.exs", "elixir/{lib,test}/**/*.{ex,exs}"], line_length: 110]

@@ -1,1 +1,0 @@
-[inputs: ["{mix,.formatter}.exs", "{lib,test}/**/*.{ex,exs}"], line_length: 110]
