@@ -1191,7 +1191,7 @@ continue('$end_of_table') ->
 continue({fyris_continuation, Place, _}) ->
     chunk(fyris_nif:chunk_next(Place));
 continue(_) ->
-    error({'$fyris_error', badarg, none, <<"not a continuation">>}).
+    error({'$fyris_error', badarg, continuation, <<"not a continuation">>}).
 
 %% @doc Returns a continuation that works again, of one that was written in the external term format and read.
 %%
@@ -1430,7 +1430,7 @@ tabfile_info(File) ->
 from_dets(Table, Dets) ->
     case lists:member(Dets, dets:all()) andalso info(Table) =/= undefined of
         true -> init_table(Table, fyris_file:dets_generator(Dets));
-        false -> erlang:error(badarg, [Table, Dets])
+        false -> ?BADARG([Table, Dets])
     end.
 
 %% @doc Replaces the content of a dets table by that of a table, and returns the dets table.
@@ -1457,7 +1457,7 @@ to_dets(Table, Dets) ->
             ok = dets:init_table(Dets, dets_source(Table, [Table, Dets])),
             Dets;
         false ->
-            erlang:error(badarg, [Table, Dets])
+            ?BADARG([Table, Dets])
     end.
 
 %% Returns the generator for a dets table. The process of the dets table reads the objects; those of a private table are
@@ -1467,7 +1467,7 @@ dets_source(Table, Args) ->
         private ->
             fyris_file:list_generator(
               try tab2list(Table)
-              catch error:badarg -> erlang:error(badarg, Args)
+              catch error:badarg -> ?BADARG(Args)
               end);
         _ ->
             fyris_file:generator(Table)
@@ -1618,8 +1618,8 @@ range_options(Options) when is_list(Options) ->
     Default = #{reverse => false, keys => false, limit => 1 bsl 50,
                 from => included, to => included},
     lists:foldl(fun range_option/2, Default, Options);
-range_options(_) ->
-    bad_option().
+range_options(Options) ->
+    bad_option(Options).
 
 range_option(reverse, Options) -> Options#{reverse := true};
 range_option(keys, Options) -> Options#{keys := true};
@@ -1629,12 +1629,14 @@ range_option({End, How}, Options)
   when (End =:= from orelse End =:= to),
        (How =:= excluded orelse How =:= included) ->
     Options#{End := How};
-range_option(_, _) ->
-    bad_option().
+range_option(Option, _) ->
+    bad_option(Option).
 
--spec bad_option() -> no_return().
-bad_option() ->
-    error({'$fyris_error', badarg, none, <<"not an option of a range">>}).
+-spec bad_option(term()) -> no_return().
+bad_option(Option) ->
+    Text = io_lib:format("bad option ~0tP: options are reverse, keys, {limit,N}, {from,excluded}, {to,excluded}, "
+                         "{from,included}, {to,included}", [Option, 20]),
+    error({'$fyris_error', badarg, option, unicode:characters_to_binary(Text)}).
 
 bound('_', _) -> unbounded;
 bound(Key, How) -> {How, Key}.
@@ -1858,7 +1860,7 @@ upsert_loop(Table, Key, Default, Fun) ->
                 Made = Fun(Old),
                 {Made, fyris_nif:cas(Table, Old, Made)};
             [_, _ | _] ->
-                error({'$fyris_error', badarg, table_type, <<"a bag">>})
+                error({'$fyris_error', badarg, table_type, <<"upsert does not work on a bag">>})
         end,
     case Done of
         true -> New;

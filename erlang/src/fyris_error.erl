@@ -8,37 +8,78 @@
 -spec explain(atom(), list() | arity(), map()) -> map().
 explain(Function, Args, #{cause := Cause} = Info) when is_list(Args) ->
     Text = maps:get(text, Info, <<>>),
-    case place(Cause, Function, length(Args)) of
+    case place(Cause, Function, Args) of
         general when Text =:= <<>> -> guess(Function, Args);
         general -> #{general => Text};
-        Argument -> #{Argument => text(Cause, Text)}
+        Argument -> #{Argument => said(Cause, Text, Function, lists:nth(Argument, Args))}
     end;
 explain(_, _, _) ->
     #{}.
 
 %% Returns the number of the argument that a cause speaks of, or `general'.
-place(Cause, Function, Arity) when Function =:= foldl; Function =:= foldr ->
+place(Cause, Function, Args) when Function =:= foldl; Function =:= foldr ->
     case table_cause(Cause) of
-        true -> Arity;
+        true -> length(Args);
         false -> general
     end;
-place(Cause, Function, _) ->
+place(Cause, Function, Args) ->
     case table_cause(Cause) of
         true -> 1;
         false when Cause =:= already_exists, Function =:= new -> 1;
-        false when Function =:= slot -> 2;
+        false when Cause =:= option -> length(Args);
+        false when Cause =:= match_spec -> match_spec_place(Function);
+        false when Cause =:= object -> object_place(Function, Args);
+        false when Cause =:= argument -> argument_place(Function);
         false -> place(Cause)
     end.
 
 table_cause(Cause) ->
     lists:member(Cause, [id, type, access, not_owner, table_type]).
 
+match_spec_place(match_spec_compile) -> 1;
+match_spec_place(_) -> 2.
+
+%% Which object is no object of the table.
+object_place(Function, _) when Function =:= insert; Function =:= insert_new; Function =:= delete_object -> 2;
+object_place(cas, [_, Old, _]) when not is_tuple(Old) -> 2;
+object_place(cas, _) -> 3;
+object_place(Function, [_, _, _, _]) when Function =:= update_counter; Function =:= update_element -> 4;
+object_place(_, _) -> general.
+
+argument_place(prefix) -> 2;
+argument_place(Function)
+  when Function =:= update_counter; Function =:= update_element; Function =:= lookup_element; Function =:= get_in -> 3;
+argument_place(_) -> general.
+
 place(badkey) -> 2;
+place(item) -> 2;
+place(continuation) -> 1;
 place(owner) -> 2;
 place(already_exists) -> 2;
 place(position) -> 3;
 place(keypos) -> 3;
 place(_) -> general.
+
+%% Returns the text for an argument.
+said(Cause, Text, Function, Argument) when Cause =:= id; Cause =:= type ->
+    case in_ets(Argument) of
+        true -> <<"a table of ets, not of fyris">>;
+        false -> text(Cause, Text, Function)
+    end;
+said(Cause, Text, Function, _) -> text(Cause, Text, Function).
+
+in_ets(Table) when is_atom(Table); is_reference(Table) ->
+    try ets:info(Table, id) =/= undefined
+    catch error:badarg -> false
+    end;
+in_ets(_) -> false.
+
+%% The table's type does not go with the function that was called, which may work by another one.
+text(table_type, Text, Function) ->
+    [_, Rest] = binary:split(Text, <<" ">>),
+    iolist_to_binary([atom_to_binary(Function), " ", Rest]);
+text(Cause, Text, _) ->
+    text(Cause, Text).
 
 text(id, _) ->
     <<"the table identifier does not refer to an existing table">>;
@@ -60,6 +101,7 @@ text(_, Text) ->
 %% Returns the first argument that cannot be right, where there is no cause.
 guess(new, [Name, _]) when not is_atom(Name) -> #{1 => <<"not an atom">>};
 guess(rename, [_, Name]) when not is_atom(Name) -> #{2 => <<"not an atom">>};
+guess(open, [Name, _]) when not is_atom(Name) -> #{1 => <<"not an atom">>};
 guess(whereis, [_]) -> #{1 => <<"not an atom">>};
 guess(safe_fixtable, [_, _]) -> #{2 => <<"not a boolean">>};
 guess(give_away, [_, Pid, _]) when not is_pid(Pid) ->
@@ -74,4 +116,35 @@ guess(Function, [_, Objects])
         false -> #{2 => <<"not a tuple or a list of tuples">>}
     end;
 guess(slot, _) -> #{2 => <<"not a slot of the table">>};
+guess(seek, [_, _, _]) -> #{3 => <<"not up or down">>};
+guess(upsert, [_, _, Default, _]) when not is_tuple(Default) -> #{3 => <<"not a tuple">>};
+guess(lookup_many, _) -> #{2 => <<"not a proper list of keys">>};
+guess(get_in, [_, _, Path]) when not is_list(Path) ->
+    #{3 => <<"not a path, a list of a position and then keys of maps or positions">>};
+guess(get_in, _) -> #{3 => <<"not a proper list">>};
+guess(init_table, _) -> #{2 => <<"not a fun of one argument">>};
+guess(table, [_, _]) ->
+    #{2 => <<"bad option: options are {traverse,first_next}, {traverse,last_prev}, {traverse,select}, "
+             "{traverse,{select,MatchSpec}}, {n_objects,N}, {n_objects,default}">>};
+guess(Function, [_, Dets]) when Function =:= from_dets; Function =:= to_dets ->
+    case dets:info(Dets, type) of
+        undefined -> #{2 => <<"not an open dets table">>};
+        _ -> #{}
+    end;
+guess(match_spec_run, [List, Spec]) ->
+    case is_list(List) andalso fyris:is_compiled_ms(Spec) of
+        true -> #{1 => <<"not a proper list of tuples">>};
+        false when is_list(List) -> #{2 => <<"not a compiled match specification">>};
+        false -> #{1 => <<"not a list">>}
+    end;
+guess(repair_continuation, _) -> #{1 => <<"not a continuation">>};
+guess(Function, [_, _, Limit])
+  when not is_integer(Limit), Function =/= update_counter, Function =/= update_element;
+       is_integer(Limit), Limit < 1, Function =/= update_counter, Function =/= update_element ->
+    limit(Function);
 guess(_, _) -> #{}.
+
+limit(Function)
+  when Function =:= select; Function =:= select_reverse; Function =:= match; Function =:= match_object ->
+    #{3 => <<"not a positive integer">>};
+limit(_) -> #{}.

@@ -3,7 +3,8 @@
 
 -include_lib("stdlib/include/assert.hrl").
 
--export([objects_test/0, tables_test/0, counters_test/0]).
+-export([objects_test/0, tables_test/0, tables_of_ets_test/0, options_test/0, specs_test/0, counters_test/0,
+         forms_test/0]).
 
 %% `fyris:insert(T, foo)' was once a badarg without a word, where ets says that it is not a tuple.
 objects_test() ->
@@ -15,9 +16,12 @@ objects_test() ->
         #{2 => <<"not a proper list">>}, told(fun() -> fyris:insert_new(T, [{a} | b]) end)
     ),
     ?assertEqual(
-        #{general => <<"bad key position 1 in a tuple of 0">>},
+        #{2 => <<"bad key position 1 in a tuple of 0">>},
         told(fun() -> fyris:insert(T, {}) end)
-    ).
+    ),
+    ?assertMatch(#{2 := _}, told(fun() -> fyris:cas(T, a, {a}) end)),
+    ?assertMatch(#{3 := _}, told(fun() -> fyris:cas(T, {a}, a) end)),
+    ?assertMatch(#{3 := _}, told(fun() -> fyris:upsert(T, a, a, fun(X) -> X end) end)).
 
 tables_test() ->
     Gone = #{1 => <<"the table identifier does not refer to an existing table">>},
@@ -27,8 +31,91 @@ tables_test() ->
         told(fun() -> fyris:range(fyris:new(t, []), 1, 2) end)
     ).
 
+%% The text of a table that `ets' has was that of no table at all.
+tables_of_ets_test() ->
+    Name = fyris_errors_test_table,
+    Unnamed = ets:new(t, []),
+    Named = ets:new(Name, [named_table]),
+    [
+        ?assertEqual(#{1 => <<"a table of ets, not of fyris">>}, told(fun() -> fyris:lookup(T, 1) end))
+     || T <- [Unnamed, Named]
+    ],
+    ?assertEqual(
+        #{3 => <<"a table of ets, not of fyris">>},
+        told(fun() -> fyris:foldl(fun(_, N) -> N + 1 end, 0, Unnamed) end)
+    ),
+    ets:delete(Unnamed),
+    ets:delete(Named),
+    ?assertEqual(
+        [
+            #{1 => <<"not a valid table identifier">>},
+            #{1 => <<"the table identifier does not refer to an existing table">>}
+        ],
+        [told(fun() -> fyris:lookup(T, 1) end) || T <- [Unnamed, Name]]
+    ).
+
+%% Options that are refused come with those that there are.
+options_test() ->
+    T = fyris:new(t, [ordered_set]),
+    [
+        begin
+            #{Argument := Text} = told(Fun),
+            [?assert({Text, Word, binary:match(Text, Word) =/= nomatch} =:= {Text, Word, true}) || Word <- Words]
+        end
+     || {Argument, Words, Fun} <- [
+            {2, [<<"foo">>, <<"ordered_set">>, <<"{keypos,_}">>], fun() -> fyris:new(t, [foo]) end},
+            {2, [<<"foo">>, <<"{index,_}">>], fun() -> fyris:open(t, [foo]) end},
+            {2, [<<"none">>], fun() -> fyris:new(t, [{owner, foo}]) end},
+            {2, [<<"foo">>, <<"{heir,Pid,Data}">>, <<"{protection,private}">>], fun() -> fyris:setopts(T, foo) end},
+            {4, [<<"{limit,0}">>, <<"reverse">>], fun() -> fyris:range(T, 1, 2, [{limit, 0}]) end},
+            {3, [<<"foo">>, <<"keys">>], fun() -> fyris:prefix(T, <<>>, [foo]) end},
+            {2, [<<"traverse">>, <<"n_objects">>], fun() -> fyris:table(T, [foo]) end},
+            {2, [<<"foo">>], fun() -> fyris:info(T, foo) end}
+        ]
+    ].
+
+specs_test() ->
+    T = fyris:new(t, []),
+    [
+        ?assertMatch(#{Argument := <<"bad match specification: ", _/binary>>}, told(Fun))
+     || {Argument, Fun} <- [
+            {1, fun() -> fyris:match_spec_compile(foo) end},
+            {2, fun() -> fyris:select(T, foo) end},
+            {2, fun() -> fyris:select_delete(T, [{'_', [foo, {bar}], [true]}]) end},
+            {2, fun() -> fyris:explain(T, foo) end}
+        ]
+    ].
+
+%% Arguments of the wrong form.
+forms_test() ->
+    T = fyris:new(t, []),
+    O = fyris:new(t, [ordered_set]),
+    [
+        ?assertEqual(#{Argument => Text}, told(Fun))
+     || {Argument, Text, Fun} <- [
+            {1, <<"not an atom">>, fun() -> fyris:open("t", []) end},
+            {1, <<"not a continuation">>, fun() -> fyris:select(foo) end},
+            {1, <<"delete_range does not work on a set">>, fun() -> fyris:delete_range(T, 1, 2) end},
+            {2, <<"not a slot of the table">>, fun() -> fyris:slot(T, -1) end},
+            {2, <<"not an open dets table">>, fun() -> fyris:from_dets(T, foo) end},
+            {2, <<"not a proper list of keys">>, fun() -> fyris:lookup_many(T, foo) end},
+            {2, <<"not a compiled match specification">>, fun() -> fyris:match_spec_run([], foo) end},
+            {2, <<"not a fun of one argument">>, fun() -> fyris:init_table(T, foo) end},
+            {3, <<"not up or down">>, fun() -> fyris:seek(O, 1, left) end},
+            {3, <<"not a positive integer">>, fun() -> fyris:select(T, [{'_', [], ['$_']}], 0) end},
+            {3, <<"not a positive integer">>, fun() -> fyris:match(T, '_', all) end}
+        ]
+    ].
+
 counters_test() ->
     T = fyris:new(t, []),
+    ?assertEqual(
+        #{3 => <<"bad argument: no counter operation: foo">>}, told(fun() -> fyris:update_counter(T, a, foo) end)
+    ),
+    ?assertEqual(
+        #{4 => <<"an object must be a tuple, not foo">>},
+        told(fun() -> fyris:update_counter(T, a, {2, 1}, foo) end)
+    ),
     ?assertEqual(
         #{2 => <<"no object has this key">>}, told(fun() -> fyris:update_counter(T, a, 1) end)
     ).

@@ -89,13 +89,16 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// Also [`Error::BadOption`].
+    /// Also [`Error::BadOption`], which names the settings that there are.
     pub fn setopts_term(
         &self,
         options: &Term,
         process: impl Fn(&Term) -> Option<ProcessId>,
     ) -> Result<()> {
-        let parse = |t: &Term| setting(t, &process).ok_or_else(|| Error::BadOption(brief(t)));
+        let parse = |t: &Term| {
+            setting(t, &process)
+                .ok_or_else(|| Error::BadOption(format!("{}: {SETTINGS}", brief(t))))
+        };
         let settings: Result<Vec<_>> = match options {
             Term::List(list) => list.iter().map(parse).collect(),
             one => parse(one).map(|s| vec![s]),
@@ -131,6 +134,10 @@ impl Table {
             .fix(&self.shared, self.asked, self.caller, time)
     }
 }
+
+/// What [`setting`] reads, for the error of what it does not.
+const SETTINGS: &str = "options are {heir,Pid,Data}, {heir,Pid} (a live local process), {heir,none}, \
+     {protection,public}, {protection,protected}, {protection,private}";
 
 fn setting(option: &Term, process: &impl Fn(&Term) -> Option<ProcessId>) -> Option<Setting> {
     let Term::Tuple(parts) = option else {

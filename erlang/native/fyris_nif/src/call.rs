@@ -49,6 +49,12 @@ impl Fail {
             Error::BadPosition { .. } => "position",
             Error::NoSuchKey => "badkey",
             Error::WrongType { .. } => "table_type",
+            // Further words, which say what kind of argument is meant (`fyris_error:place/3`).
+            Error::BadOption(_) | Error::RepeatedOption(_) | Error::BadIndex { .. } => "option",
+            Error::BadMatchSpec(_) | Error::KeyChanges(_) => "match_spec",
+            Error::NotATuple(_) | Error::BadKeyPosition { .. } => "object",
+            Error::BadItem(_) => "item",
+            Error::BadArgument(_) => "argument",
             _ => "none",
         }
     }
