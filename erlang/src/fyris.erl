@@ -37,7 +37,7 @@
 -module(fyris).
 
 -export([all/0, new/2, delete/1, rename/2, whereis/1, info/1, info/2,
-         give_away/3, setopts/2, safe_fixtable/2]).
+         memory/0, memory/1, give_away/3, setopts/2, safe_fixtable/2]).
 -export([insert/2, insert_new/2, delete/2, delete_object/2,
          delete_all_objects/1, take/2, update_counter/3, update_counter/4,
          update_element/3, update_element/4, init_table/2]).
@@ -59,7 +59,7 @@
 -export([format_error/2]).
 
 -export_type([table/0, tid/0, continuation/0, compiled_match_spec/0, option/0, heir_option/0, info_item/0, update_op/0,
-              range_option/0, tab2file_option/0, generator/0]).
+              memory_kind/0, range_option/0, tab2file_option/0, generator/0]).
 %% Further names that ets has for types.
 -export_type([tab/0, match_spec/0, match_pattern/0, comp_match_spec/0,
               table_type/0, table_access/0]).
@@ -82,6 +82,8 @@
                      compressed | read_concurrency | write_concurrency | decentralized_counters | index |
                      index_info | fixed | safe_fixed | safe_fixed_monotonic_time | binary | stats.
 %% An item of `info/2'.
+-type memory_kind() :: total | objects | indexes.
+%% A kind of `memory/0'.
 -type update_op() :: {Position :: pos_integer(), Incr :: integer()} |
                      {Position :: pos_integer(), Incr :: integer(), Threshold :: integer(), Value :: integer()}.
 %% An operation of `update_counter/3'.
@@ -285,6 +287,49 @@ info(Table, Item) ->
         {{Time, By}, safe_fixed_monotonic_time} ->
             {erlang:convert_time_unit(Time, nanosecond, native), By};
         {Value, _} -> Value
+    end.
+
+%% @doc Returns the number of bytes that tables take: all, and by kind.
+%%
+%% <dl>
+%% <dt>`total'</dt><dd>All of it: what `info(Table, memory)' of each table says in words.</dd>
+%% <dt>`objects'</dt><dd>Objects with their keys, as far as they do not lie in the index itself.</dd>
+%% <dt>`indexes'</dt><dd>Indexes, with the objects that lie in them, and what each table needs besides.</dd>
+%% </dl>
+%% Large binaries that objects refer to are in `erlang:memory(binary)', nothing of it in `erlang:memory(total)'. What
+%% was deleted and waits for the last reader, and what the allocator keeps for the next objects, is not counted. O(number
+%% of tables), on a dirty scheduler; each table is counted at a moment of its own.
+%% ```
+%% > fyris:insert(fyris:new(numbers, []), {1, one}).
+%% true
+%% > [{total, Total}, {objects, Objects}, {indexes, Indexes}] = fyris:memory().
+%% > Objects + Indexes =:= Total.
+%% true
+%% '''
+-spec memory() -> [{memory_kind(), non_neg_integer()}].
+memory() ->
+    {Objects, Indexes} = fyris_nif:memory(),
+    [{total, Objects + Indexes}, {objects, Objects}, {indexes, Indexes}].
+
+%% @doc Returns the number of bytes of a kind, or of several as {@link memory/0} does.
+%%
+%% Fails with `badarg' if there is no such kind.
+%% ```
+%% > is_integer(fyris:memory(total)).
+%% true
+%% > [{objects, _}] = fyris:memory([objects]).
+%% '''
+-spec memory(Kind) -> non_neg_integer() when Kind :: memory_kind();
+            (Kinds) -> [{memory_kind(), non_neg_integer()}] when Kinds :: [memory_kind()].
+memory(Kind) when is_atom(Kind) ->
+    case lists:keyfind(Kind, 1, memory()) of
+        {Kind, Bytes} -> Bytes;
+        false -> ?BADARG([Kind])
+    end;
+memory(Kinds) ->
+    Memory = memory(),
+    try [{_, _} = lists:keyfind(Kind, 1, Memory) || Kind <- Kinds]
+    catch error:_ -> ?BADARG([Kinds])
     end.
 
 %% @doc Makes another process the owner, which gets the message `{'ETS-TRANSFER', Table, From, Data}'. Returns `true'.
@@ -1511,7 +1556,8 @@ table(Table, Options) ->
     catch throw:badarg -> ?BADARG([Table, Options])
     end.
 
-%% @doc Prints a line for each table: id, name, type, size, memory and owner.
+%% @doc Prints a line for each table: id, name, type, size, memory in words and owner; and one with the number of tables
+%% and the memory of all ({@link memory/0}), in bytes.
 %% ```
 %% > fyris:i().
 %% ok

@@ -9,7 +9,10 @@
 tables() ->
     line(["id", "name", "type", "size", "mem", "owner"]),
     io:format("~s~n", [lists:duplicate(76, $-)]),
-    lists:foreach(fun describe/1, fyris:all()).
+    Tables = fyris:all(),
+    lists:foreach(fun describe/1, Tables),
+    [{total, Total}, {objects, Objects}, {indexes, Indexes}] = fyris:memory(),
+    io:format("~b tables, ~b bytes: objects ~b, indexes ~b~n", [length(Tables), Total, Objects, Indexes]).
 
 describe(Table) ->
     Items = [id, name, type, size, memory, owner],

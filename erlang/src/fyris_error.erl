@@ -53,6 +53,7 @@ argument_place(_) -> general.
 
 place(badkey) -> 2;
 place(item) -> 2;
+place(slot) -> 2;
 place(continuation) -> 1;
 place(owner) -> 2;
 place(already_exists) -> 2;
@@ -116,6 +117,7 @@ guess(Function, [_, Objects])
         false -> #{2 => <<"not a tuple or a list of tuples">>}
     end;
 guess(slot, _) -> #{2 => <<"not a slot of the table">>};
+guess(memory, _) -> #{1 => <<"not a kind of memory: kinds are total, objects, indexes">>};
 guess(seek, [_, _, _]) -> #{3 => <<"not up or down">>};
 guess(upsert, [_, _, Default, _]) when not is_tuple(Default) -> #{3 => <<"not a tuple">>};
 guess(lookup_many, _) -> #{2 => <<"not a proper list of keys">>};

@@ -18,7 +18,7 @@
 -export([match_spec_compile/1, is_compiled_ms/1, run_spec/3, test_ms/2]).
 -export([open/2, range/5, prefix/4, range_slice/4, seek/3, lookup_some/2,
          take_some/4, drain/1, cas/3, get_in/3, explain/2]).
--export([inflated/2]).
+-export([inflated/2, memory/0]).
 %% {Tables, Monitored processes, Resources}: for tests that look for leaks.
 -export([counts/0]).
 %% {Terms, Maps, References, Funs, Binaries}, each whether it looks as the library knows: for the test that nothing is
@@ -99,6 +99,7 @@ priv_dir() ->
     end.
 
 all() -> ?STUB.
+memory() -> ?STUB.
 counts() -> ?STUB.
 layout() -> ?STUB.
 new(_, _) -> ?STUB.

@@ -41,7 +41,7 @@ arguments(Reason, [{_, _, _, Info} | _] = Stack) ->
 tables_are_listed_test() ->
     fyris:new(a_listed_name, [named_table, ordered_set]),
     Text = printed(fun() -> fyris:i() end, []),
-    [?assert(string:find(Text, Word) =/= nomatch) || Word <- ["a_listed_name", "ordered_set", "owner"]],
+    [?assert(string:find(Text, Word) =/= nomatch) || Word <- ["a_listed_name", "ordered_set", "owner", " bytes: objects "]],
     fyris:delete(a_listed_name).
 
 tables_are_browsed_page_by_page_test() ->

@@ -347,3 +347,20 @@ a_link_tells_of_the_end_before_the_library_hears_of_it_test_() ->
               end || _ <- lists:seq(1, 30)],
              process_flag(trap_exit, false)
      end}.
+
+%% Memory is that of the tables there are, by kind; it goes with them.
+memory_test() ->
+    Kinds = [total, objects, indexes],
+    Before = fyris:memory(total),
+    T = fyris:new(a, []),
+    fyris:insert(T, [{I, <<"what does not fit into the index">>} || I <- lists:seq(1, 1000)]),
+    [{total, Total}, {objects, Objects}, {indexes, Indexes}] = Memory = fyris:memory(),
+    ?assertEqual(Total, Objects + Indexes),
+    ?assert(Total - Before >= fyris:info(T, memory) * erlang:system_info(wordsize) - 8),
+    ?assert(Objects > 32000),
+    ?assertEqual(Kinds, [Kind || {Kind, _} <- Memory]),
+    ?assertEqual([{indexes, fyris:memory(indexes)}], fyris:memory([indexes])),
+    ?assertEqual([], fyris:memory([])),
+    [?assertError(badarg, fyris:memory(Bad)) || Bad <- [no_kind, [no_kind], [total | indexes], 1]],
+    fyris:delete(T),
+    ?assertEqual(Before, fyris:memory(total)).

@@ -54,6 +54,7 @@ mod indexes;
 mod key_kind;
 mod keys;
 mod life;
+mod memory;
 mod native_terms;
 mod ops;
 mod options;
@@ -80,6 +81,7 @@ pub use fyris_term::{
 };
 pub use ids::{ProcessId, Protection, Right, TableId, TableRef, TableType};
 pub use keys::AsKey;
+pub use memory::Memory;
 pub use native_terms::{AsObject, ObjectWriter};
 pub use ops::CounterOp;
 pub use options::{Options, WriteConcurrency};

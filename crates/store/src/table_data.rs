@@ -292,9 +292,13 @@ where
 
     /// Returns the number of bytes allocated for objects, their keys and the index. O(1).
     pub(crate) fn memory(&self) -> usize {
-        let objects = self.bytes.sum().max(0) as usize;
         let counters = self.objects.memory() + self.bytes.memory();
-        objects + self.index.memory() + counters + size_of::<Self>()
+        self.objects_memory() + self.index.memory() + counters + size_of::<Self>()
+    }
+
+    /// Returns the number of bytes allocated for objects and their keys, outside of the index. O(1).
+    pub(crate) fn objects_memory(&self) -> usize {
+        self.bytes.sum().max(0) as usize
     }
 }
 

@@ -7,6 +7,7 @@ use super::{Cursor, Table};
 use crate::error::{Error, Result};
 use crate::fix::Fixed;
 use crate::ids::{ProcessId, Protection, TableId, TableType};
+use crate::memory::Memory;
 use crate::options::WriteConcurrency;
 use crate::table_shared::TableShared;
 use crate::view::{Live, View};
@@ -255,6 +256,22 @@ impl Table {
     /// Returns the number of bytes allocated for the table, as [`Info::memory`] counts them; 0 if the table is deleted.
     pub fn memory(&self) -> usize {
         self.counts().map_or(0, |(_, bytes)| bytes)
+    }
+
+    /// Returns the number of bytes allocated for the table, by what they are for.
+    pub fn memory_by_kind(&self) -> Memory {
+        let pin = fyris_sync::reclaim::pin();
+        let of = |view: Live<'_>| {
+            let objects = view.objects_memory();
+            let all = view.memory() + size_of::<TableShared>();
+            Memory {
+                objects,
+                indexes: all.saturating_sub(objects),
+            }
+        };
+        self.shared
+            .any_data(&pin)
+            .map_or(Memory::default(), |data| of(Live(data)))
     }
 
     fn counts(&self) -> Option<(usize, usize)> {

@@ -94,6 +94,10 @@ impl<'d> View for Live<'d> {
         with_data!(self.0, data => data.memory())
     }
 
+    fn objects_memory(&self) -> usize {
+        with_data!(self.0, data => data.objects_memory())
+    }
+
     #[inline]
     fn read_many<'g>(&self, pin: &'g impl Guard) -> LiveReader<'d, 'g> {
         LiveReader {

@@ -103,6 +103,9 @@ pub(crate) trait View {
     /// Returns the bytes that are allocated for objects, their keys and the index.
     fn memory(&self) -> usize;
 
+    /// Returns how many of these bytes are for objects with their keys.
+    fn objects_memory(&self) -> usize;
+
     /// Returns the figures of the index.
     fn describe(&self, pin: &impl Guard) -> Figures;
 

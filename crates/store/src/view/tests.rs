@@ -138,6 +138,10 @@ impl View for &Copied {
         0
     }
 
+    fn objects_memory(&self) -> usize {
+        0
+    }
+
     fn read_many(&self, _: &impl Guard) -> Self {
         self
     }

@@ -54,6 +54,7 @@ impl Fail {
             Error::BadMatchSpec(_) | Error::KeyChanges(_) => "match_spec",
             Error::NotATuple(_) | Error::BadKeyPosition { .. } => "object",
             Error::BadItem(_) => "item",
+            Error::BadSlot { .. } => "slot",
             Error::BadArgument(_) => "argument",
             _ => "none",
         }

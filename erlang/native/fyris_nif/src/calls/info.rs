@@ -94,6 +94,17 @@ fn make_fixed(env: Env, fixed: &Fixed, timestamp: bool) -> Term {
     env.make_tuple(&[time, env.make_list(&by)])
 }
 
+/// Implements `memory()`: returns `{Objects, Indexes}`, in bytes, on a scheduler for long work.
+pub(super) fn memory(env: Env, args: &[Term]) -> Reply {
+    Ok(env.go_dirty(entry!(memory_now), args))
+}
+
+fn memory_now(env: Env, _: &[Term]) -> Reply {
+    let memory = store().memory();
+    let bytes = [memory.objects, memory.indexes].map(|bytes| env.make_int(bytes as i64));
+    Ok(env.make_tuple(&bytes))
+}
+
 /// Implements `counts()`: returns `{Tables, Monitors, Resources}` of this machine, for tests that look for leaks.
 pub(super) fn counts(env: Env, _: &[Term]) -> Reply {
     let count = |n: usize| env.make_int(n as i64);

@@ -41,6 +41,7 @@ pub(crate) fn functions() -> Vec<ErlNifFunc> {
         (c"safe_fixtable", 2, entry!(admin::safe_fixtable)),
         (c"setopts", 2, entry!(admin::setopts)),
         (c"whereis", 1, entry!(admin::whereis)),
+        (c"memory", 0, entry!(info::memory)),
         (c"counts", 0, entry!(info::counts)),
         (c"layout", 0, entry!(info::layout)),
         (c"info", 1, entry!(info::all_items)),
