@@ -15,7 +15,7 @@ export HOME=$folder/home PATH=$folder/bin LC_ALL=C.UTF-8
 unset CARGO_TARGET_DIR FYRIS_NIF
 # What is here, committed or not.
 git init -q "$folder/git"
-git ls-files -z | xargs -0 cp --parents -t "$folder/git"
+git ls-files -coz --exclude-standard | xargs -0 cp --parents -t "$folder/git"
 git -C "$folder/git" add -A
 git -C "$folder/git" -c user.name=trial -c user.email=trial@localhost commit -qm trial
 git -C "$folder/git" branch -M main
@@ -57,6 +57,7 @@ PROJECT
 
 run_erlang() {
   quietly rebar3 compile
+  expect ok erl -noshell -pa _build/default/*/fyris/ebin -eval 'io:format("~p~n", [element(1, code:get_doc(fyris))]), halt().'
   quietly rebar3 escriptize
   expect "[{1,one}]" _build/default/bin/trial
   quietly rebar3 release
@@ -84,6 +85,7 @@ run_elixir() {
   quietly mix compile
   expect "[{1, :one}]" mix run -e 'Trial.main([])'
   expect "[{1, :one}]" mix run -e 'Trial.main([])'
+  expect ":docs_v1" mix run -e 'IO.inspect(elem(Code.fetch_docs(:fyris), 0))'
   quietly env MIX_ENV=prod mix release
   expect "[{1, :one}]" _build/prod/rel/trial/bin/trial eval 'Trial.main([])'
   quietly mix escript.build

@@ -18,6 +18,19 @@ defmodule Mix.Tasks.Compile.FyrisNative do
   end
 end
 
+defmodule Mix.Tasks.Compile.FyrisDocs do
+  @moduledoc "Writes what `h :fyris.lookup` shows (`docs.sh`)."
+  use Mix.Task.Compiler
+
+  @impl true
+  def run(_) do
+    {_, 0} =
+      System.cmd(Path.expand("docs.sh", __DIR__), [Mix.Project.app_path()], into: IO.stream(:stdio, :line))
+
+    {:ok, []}
+  end
+end
+
 defmodule Fyris.MixProject do
   use Mix.Project
 
@@ -28,7 +41,7 @@ defmodule Fyris.MixProject do
       version: "0.1.0",
       elixir: "~> 1.14",
       description: "A concurrent term store: ets, and more",
-      compilers: [:fyris_native | Mix.compilers()],
+      compilers: [:fyris_native | Mix.compilers()] ++ [:fyris_docs],
       erlc_options: [:debug_info],
       elixirc_paths: ["elixir/lib"],
       test_paths: ["elixir/test"],

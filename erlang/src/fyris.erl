@@ -133,7 +133,7 @@ all() ->
 %% <dt>`{keypos, Position}'</dt><dd>The element of an object that is its key, 1 by default. Shorter tuples are
 %% refused.</dd>
 %% <dt>`{heir, Pid, Data}', `{heir, Pid}', `{heir, none}'</dt><dd>The local process that gets the table when its owner
-%% ends, with the message `{'ETS-TRANSFER', Table, Owner, Data}' or without one. By default there is no heir, and the
+%% ends, with the message ``{'ETS-TRANSFER', Table, Owner, Data}'' or without one. By default there is no heir, and the
 %% table ends with its owner.</dd>
 %% <dt>`{owner, none}'</dt><dd>The table has no owner, is `public' unless the options say otherwise, and stays until it
 %% is deleted. Not in `ets'.</dd>
@@ -332,7 +332,7 @@ memory(Kinds) ->
     catch error:_ -> ?BADARG([Kinds])
     end.
 
-%% @doc Makes another process the owner, which gets the message `{'ETS-TRANSFER', Table, From, Data}'. Returns `true'.
+%% @doc Makes another process the owner, which gets the message ``{'ETS-TRANSFER', Table, From, Data}''. Returns `true'.
 %%
 %% The heir stays as it was. For the owner only.
 %%

@@ -13,7 +13,7 @@ defmodule Fyris.Defbang do
 
     quote do
       unquote_splicing(specs(name, args, types, answers(result)))
-      @doc unquote(doc)
+      @doc unquote(doc) <> "\n\nAnswers #{unquote(form(result))}, or `{:error, error}` with a `Fyris.Error`."
       def unquote(name)(unquote_splicing(Enum.map(args, &untyped/1))) do
         Fyris.Defbang.answer(unquote(bang)(unquote_splicing(plain)))
       rescue
@@ -22,7 +22,8 @@ defmodule Fyris.Defbang do
 
       unquote_splicing(specs(bang, args, types, result))
 
-      @doc "Does what `#{unquote(name)}/#{unquote(length(args))}` does; raises `Fyris.Error` where that answers it."
+      @doc unquote(doc) <>
+             "\n\nRaises `Fyris.Error` where `#{unquote(name)}/#{unquote(length(args))}` answers one."
       def unquote(bang)(unquote_splicing(Enum.map(args, &untyped/1))) do
         unquote(body)
       rescue
@@ -40,6 +41,10 @@ defmodule Fyris.Defbang do
   # The type of that.
   defp answers(:ok), do: quote(do: :ok | {:error, Fyris.Error.t()})
   defp answers(result), do: quote(do: {:ok, unquote(result)} | {:error, Fyris.Error.t()})
+
+  # What the documentation says of that.
+  defp form(:ok), do: "`:ok`"
+  defp form(_), do: "`{:ok, result}`"
 
   # A spec for each arity that the default of the last argument allows.
   defp specs(name, args, types, result) do
