@@ -9,10 +9,17 @@
 %% `{ets, f, Args}', and as an argument of `apply', `spawn' and the like.
 %% Other atoms called `ets' are reported, and left alone.
 %%
+%% A variable or a macro that is `ets', and that calls are made with (`M = ets, M:lookup(T, K)'), becomes `fyris'.
+%%
+%% == What it leaves alone ==
+%%
+%% Calls on tables that OTP makes for itself (`ets:lookup(global_locks, Id)'), unless the file makes one of that name: they
+%% stay with `ets', and a note says so.
+%%
 %% == What it does not see ==
 %%
 %% Calls put together at run time, and macros that a header of another
-%% application defines. Elixir says `:ets'; there, replace it by `:fyris'.
+%% application defines. For Elixir there is `mix fyris.migrate'.
 -module(fyris_migrate).
 
 -export([scan/1, rewrite/1, rewrite/2, print/1]).
@@ -22,17 +29,16 @@
 -type finding() :: #{file := file:filename(),
                      line := pos_integer(),
                      column := pos_integer(),
-                     call := {atom(), arity()} | type | reference,
+                     call := fyris_migrate_rules:use(),
                      becomes := string() | keep,
                      note => string()}.
 
-%% A place of the atom `ets', and its use.
--type place() :: {{pos_integer(), pos_integer()},
-                  {atom(), arity() | unknown} | type | reference}.
+%% A place of the atom `ets', its use, and the table of OTP that is meant, or `none'.
+-type place() :: {{pos_integer(), pos_integer()}, fyris_migrate_rules:use(), atom()}.
 
 %% @doc Returns every use of `ets' in a file, a folder (with all below it) or a list of these, in order.
 %%
-%% A finding says where it is, which call it is (or `type', or `reference'), what it becomes (or `keep'), and perhaps a
+%% A finding says where it is, which call it is (or `type', `module' or `reference'), what it becomes (or `keep'), and perhaps a
 %% note. A file that cannot be read is `{error, File, Reason}' among the findings.
 %% ```
 %% > fyris_migrate:scan("src/cache.erl").
@@ -112,58 +118,120 @@ scan_file(File) ->
     end.
 
 -spec places([erl_scan:token()]) -> [place()].
-places(Tokens) -> places(Tokens, none).
+places(Tokens) ->
+    Own = [Name || {call, new, [[{atom, _, Name}] | _]} <- calls(Tokens)],
+    Macros = called(Tokens, fun macro/1),
+    lists:append([uses(Form, #{own => Own, macros => Macros, variables => called(Form, fun variable/1)}, [])
+                  || Form <- forms(Tokens)]).
 
-%% Finds the uses of `ets' among the tokens. The second argument is the token before.
-places([{atom, _, ets} = Atom, {':', _}, {atom, _, F} | Rest], _) ->
-    [{at(Atom), use(F, Rest)} | places(Rest, Atom)];
-places([{atom, _, ets} = Atom, {':', _} | Rest], _) ->
-    [{at(Atom), {'_', unknown}} | places(Rest, Atom)];
-places([{atom, _, ets} = Atom, {',', _}, {atom, _, F}, {',', _} | Rest],
-       {Open, _}) when Open =:= '('; Open =:= '{'; Open =:= ',' ->
-    [{at(Atom), applied(F, exists(F, unknown), Rest)} | places(Rest, Atom)];
-places([{atom, _, ets} = Atom | Rest], _) ->
-    [{at(Atom), reference} | places(Rest, Atom)];
-places([Token | Rest], _) ->
-    places(Rest, Token);
-places([], _) ->
-    [].
+forms([]) -> [];
+forms(Tokens) ->
+    {Form, Rest} = lists:splitwith(fun(Token) -> element(1, Token) =/= dot end, Tokens),
+    [Form | forms(lists:nthtail(min(1, length(Rest)), Rest))].
+
+%% The calls of ets by name, with the tokens of their arguments.
+calls([{atom, _, ets}, {':', _}, {atom, _, F}, {'(', _} | Rest]) ->
+    [{call, F, Arguments} || Arguments <- [arguments(Rest)], is_list(Arguments)] ++ calls(Rest);
+calls([_ | Rest]) -> calls(Rest);
+calls([]) -> [].
+
+%% What stands before a colon, as a reader of tokens finds it.
+called([], _) -> [];
+called([_ | Rest] = Tokens, Read) -> Read(Tokens) ++ called(Rest, Read).
+
+variable([{var, _, Name}, {':', _} | _]) -> [Name];
+variable(_) -> [].
+
+macro([{'?', _}, {Kind, _, Name}, {':', _} | _]) when Kind =:= atom; Kind =:= var -> [Name];
+macro(_) -> [].
+
+%% Finds the uses of `ets' among the tokens of a form. The last argument is the tokens before, from the nearest on.
+uses([], _, _) -> [];
+uses([{atom, _, ets} = Atom | Rest], Known, Before) ->
+    {Use, Arguments} = use(Rest, Before, Known),
+    [{at(Atom), Use, of_otp(Use, Arguments, Known)} | uses(Rest, Known, [Atom | Before])];
+uses([Token | Rest], Known, Before) ->
+    uses(Rest, Known, [Token | Before]).
 
 at(Token) ->
     {erl_scan:line(Token), erl_scan:column(Token)}.
 
+%% Returns the use of an atom by the tokens behind it and before it, and the tokens of the arguments, as far as there are.
+use([{':', _}, {atom, _, F} | Rest], _, _) -> named(F, Rest);
+use([{':', _} | _], _, _) -> {{'_', unknown}, unknown};
+use([{',', _}, {atom, _, F}, {',', _} | Rest], [{Open, _} | _], _) when Open =:= '('; Open =:= '{'; Open =:= ',' ->
+    applied(F, fyris_migrate_rules:exists(F, unknown), Rest);
+use([{',', _}, {var, _, _}, {',', _} | _], [{'(', _}, {atom, _, Caller} | _], _) ->
+    case lists:member(Caller, [apply, spawn, spawn_link, spawn_monitor, spawn_opt, spawn_request, tc,
+                               function_exported]) of
+        true -> {{'_', unknown}, unknown};
+        false -> {reference, unknown}
+    end;
+use(_, [{'=', _}, {var, _, Name} | _], #{variables := Called}) -> held(Name, Called);
+use([{')', _} | _], [{',', _}, {Kind, _, Name}, {'(', _}, {atom, _, define} | _], #{macros := Called})
+  when Kind =:= atom; Kind =:= var ->
+    held(Name, Called);
+use(_, _, _) -> {reference, unknown}.
+
+%% What has a name is the module if calls are made with it.
+held(Name, Called) ->
+    case lists:member(Name, Called) of
+        true -> {module, unknown};
+        false -> {reference, unknown}
+    end.
+
 %% Returns the kind of a use: `fun ets:f/1', a type such as `ets:tid()', or a call.
-use(F, [{'/', _}, {integer, _, Arity} | _]) -> {F, Arity};
-use(F, [{'(', _}, {')', _} | _])
-  when F =:= tid; F =:= tab; F =:= table; F =:= continuation;
-       F =:= table_type; F =:= table_access; F =:= match_pattern;
-       F =:= match_spec; F =:= compiled_match_spec; F =:= comp_match_spec ->
-    type;
-use(F, [{'(', _} | Rest]) -> {F, count(Rest)};
-use(F, _) -> {F, unknown}.
+named(F, [{'/', _}, {integer, _, Arity} | _]) -> {{F, Arity}, unknown};
+named(F, [{'(', _}, {')', _} | _] = Tokens) ->
+    case fyris_migrate_rules:is_type(F) of
+        true -> {type, unknown};
+        false -> counted(F, tl(Tokens))
+    end;
+named(F, [{'(', _} | Rest]) -> counted(F, Rest);
+named(F, _) -> {{F, unknown}, unknown}.
 
 %% Returns function and arity of `apply(ets, f, [...])'.
-applied(_, false, _) -> reference;
-applied(F, true, [{'[', _} | Rest]) -> {F, count(Rest)};
-applied(F, true, _) -> {F, unknown}.
+applied(_, false, _) -> {reference, unknown};
+applied(F, true, [{'[', _} | Rest]) -> counted(F, Rest);
+applied(F, true, _) -> {{F, unknown}, unknown}.
 
-%% Counts the arguments, up to the bracket that closes.
-count([{Close, _} | _]) when Close =:= ')'; Close =:= ']' -> 0;
-count(Tokens) -> count(Tokens, 0, 1).
+counted(F, Tokens) ->
+    case arguments(Tokens) of
+        unknown -> {{F, unknown}, unknown};
+        Arguments -> {{F, length(Arguments)}, Arguments}
+    end.
 
-count([], _, _) ->
+%% Returns the table of OTP that a call is about, or `none'.
+of_otp({F, Arity}, Arguments, #{own := Own}) when is_list(Arguments) ->
+    Argument = fyris_migrate_rules:table_argument(F),
+    case Argument =< Arity andalso lists:nth(Argument, Arguments) of
+        [{atom, _, Name}] when F =/= new ->
+            case fyris_migrate_rules:is_of_otp(Name) andalso not lists:member(Name, Own) of
+                true -> Name;
+                false -> none
+            end;
+        _ ->
+            none
+    end;
+of_otp(_, _, _) -> none.
+
+%% Returns the tokens of each argument, up to the bracket that closes; or `unknown' if there is none.
+arguments([{Close, _} | _]) when Close =:= ')'; Close =:= ']' -> [];
+arguments(Tokens) -> arguments(Tokens, 0, [], []).
+
+arguments([], _, _, _) ->
     unknown;
-count([{Close, _} | _], 0, N)
+arguments([{Close, _} | _], 0, Last, Others)
   when Close =:= ')'; Close =:= ']'; Close =:= '}'; Close =:= '>>' ->
-    N;
-count([{',', _} | Rest], 0, N) ->
-    count(Rest, 0, N + 1);
-count([{'fun', _}, {'(', _} | Rest], Depth, N) ->
-    count(Rest, Depth + 2, N);
-count([{'fun', _}, {var, _, _}, {'(', _} | Rest], Depth, N) ->
-    count(Rest, Depth + 2, N);
-count([Token | Rest], Depth, N) ->
-    count(Rest, Depth + step(element(1, Token)), N).
+    lists:reverse(Others, [lists:reverse(Last)]);
+arguments([{',', _} | Rest], 0, Last, Others) ->
+    arguments(Rest, 0, [], [lists:reverse(Last) | Others]);
+arguments([{'fun', _} = Fun, {'(', _} | Rest], Depth, Last, Others) ->
+    arguments(Rest, Depth + 2, [Fun | Last], Others);
+arguments([{'fun', _} = Fun, {var, _, _}, {'(', _} | Rest], Depth, Last, Others) ->
+    arguments(Rest, Depth + 2, [Fun | Last], Others);
+arguments([Token | Rest], Depth, Last, Others) ->
+    arguments(Rest, Depth + step(element(1, Token)), [Token | Last], Others).
 
 step(Open) when Open =:= '('; Open =:= '['; Open =:= '{'; Open =:= '<<';
                 Open =:= 'begin'; Open =:= 'case'; Open =:= 'if';
@@ -172,55 +240,9 @@ step(Close) when Close =:= ')'; Close =:= ']'; Close =:= '}';
                  Close =:= '>>'; Close =:= 'end' -> -1;
 step(_) -> 0.
 
-%% ---------------------------------------------------------------------------
-%% Replacements
-
-finding(File, {{Line, Column}, Use}) ->
+finding(File, {{Line, Column}, Use, Table}) ->
     maps:merge(#{file => File, line => Line, column => Column, call => Use},
-               change(Use)).
-
-change(reference) ->
-    #{becomes => keep, note => "an atom: is the module meant?"};
-change(type) ->
-    #{becomes => "the type of the same name in fyris"};
-change({'_', _}) ->
-    #{becomes => call_text(fyris, '_', unknown),
-      note => "the function is known at run time only"};
-change({F, Arity}) ->
-    case {exists(F, Arity), attention(F)} of
-        {false, _} -> #{becomes => keep, note => "fyris has no such " ++ thing(Arity)};
-        {true, none} -> #{becomes => call_text(fyris, F, Arity)};
-        {true, Note} -> #{becomes => call_text(fyris, F, Arity), note => Note}
-    end.
-
-%% Names the kind of thing. Without arguments it can be the name of a type.
-thing(0) -> "function or type";
-thing(_) -> "function".
-
-call_text(Module, '_', _) -> lists:concat([Module, ":F"]);
-call_text(Module, F, unknown) -> lists:concat([Module, ":", F]);
-call_text(Module, F, Arity) -> lists:concat([Module, ":", F, "/", Arity]).
-
-exists(F, Arity) ->
-    lists:any(fun({G, A}) ->
-                      F =:= G andalso (Arity =:= unknown orelse A =:= Arity)
-              end, fyris:module_info(exports)).
-
-attention(fun2ms) ->
-    "needs -compile({parse_transform, fyris_ms}) for ms_transform.hrl";
-attention(all) ->
-    "lists tables of fyris only";
-attention(F) when F =:= first; F =:= next; F =:= last; F =:= prev;
-                  F =:= slot; F =:= tab2list; F =:= foldl; F =:= foldr ->
-    "the order of set and bag is another";
-attention(give_away) ->
-    "the receiver must use fyris too";
-attention(info) ->
-    "memory and stats are those of fyris";
-attention(whereis) ->
-    "names of fyris and ets are apart";
-attention(_) ->
-    none.
+               fyris_migrate_rules:change(Use, Table)).
 
 print_one({error, File, Reason}) ->
     io:format("~ts: cannot be read: ~tp~n", [File, Reason]);
@@ -230,9 +252,11 @@ print_one(#{file := File, line := Line, column := Column, call := Use,
               [File, Line, Column, used(Use), shown(Becomes),
                [["  (", Note, ")"] || #{note := Note} <- [Finding]]]).
 
-used({F, Arity}) -> call_text(ets, F, Arity);
+used({'_', _}) -> "ets:F";
+used({F, unknown}) -> lists:concat(["ets:", F]);
+used({F, Arity}) -> lists:concat(["ets:", F, "/", Arity]);
 used(type) -> "a type of ets";
-used(reference) -> "ets".
+used(_) -> "ets".
 
 shown(keep) -> "stays";
 shown(Text) -> Text.
@@ -263,7 +287,8 @@ changed(File, true, Encoding, Text, Edits) ->
 %% Returns place, present text and new text of each change, in order.
 edits(Tokens) ->
     lists:sort([{Place, "ets", "fyris"}
-                || {Place, Use} <- places(Tokens), maps:get(becomes, change(Use)) =/= keep]
+                || {Place, Use, Table} <- places(Tokens),
+                   maps:get(becomes, fyris_migrate_rules:change(Use, Table)) =/= keep]
                ++ transform(Tokens)).
 
 %% The header of the parse transform of ets becomes the one of Fyris, which

@@ -48,6 +48,34 @@ applied_test() ->
     ?assertEqual([{tab2list, 1}], calls("f() -> rpc:call(N, ets, tab2list, [X]).")),
     ?assertEqual([{'_', unknown}], calls("f(F) -> ets:F(x).")).
 
+%% What is applied with a function that is known at run time only.
+applied_by_name_test() ->
+    ?assertEqual([{'_', unknown}], calls("f(F, As) -> apply(ets, F, As).")),
+    ?assertEqual([{'_', unknown}], calls("f(F, As) -> erlang:spawn(ets, F, As).")),
+    ?assertEqual([{'_', unknown}], calls("f(F, As) -> timer:tc(ets, F, As).")),
+    ?assertEqual([reference], calls("f(F, As) -> {ets, F, As}.")),
+    ?assertEqual(<<"f(F, As) -> apply(fyris, F, As).">>, rewritten("f(F, As) -> apply(ets, F, As).")).
+
+%% A module that is held in a variable or a macro, and that calls are made with.
+modules_held_test() ->
+    ?assertEqual([module], calls("f(T) -> M = ets, M:lookup(T, 1).")),
+    ?assertEqual(<<"f(T) -> M = fyris, M:lookup(T, 1). g() -> M = ets, M.">>,
+                 rewritten("f(T) -> M = ets, M:lookup(T, 1). g() -> M = ets, M.")),
+    ?assertEqual([module], calls("-define(TABLES, ets).\nf(T) -> ?TABLES:lookup(T, 1).")),
+    ?assertEqual([reference], calls("-define(TABLES, ets).\nf(T) -> T.")).
+
+%% Tables that OTP makes itself stay with ets, unless they are tables of the file.
+tables_of_otp_stay_test() ->
+    [begin
+         [#{becomes := keep, note := Note}] = scan(Text),
+         ?assert(lists:suffix(" is a table of OTP's own", Note)),
+         ?assertEqual(list_to_binary(Text), rewritten(Text))
+     end || Text <- ["f(K) -> ets:lookup(global_locks, K).", "f() -> ets:tab2list(mnesia_gvar).",
+                     "f(F) -> ets:foldl(F, [], sys_dist).", "f() -> apply(ets, info, [ac_tab, size])."]],
+    ?assertEqual(<<"f() -> fyris:new(logger, []), fyris:lookup(logger, 1).">>,
+                 rewritten("f() -> ets:new(logger, []), ets:lookup(logger, 1).")),
+    ?assertEqual(<<"f(K) -> fyris:lookup(mine, K).">>, rewritten("f(K) -> ets:lookup(mine, K).")).
+
 atoms_that_stay_test() ->
     ?assertEqual([reference], calls("f() -> {ets, [compressed]}.")),
     ?assertEqual([reference], calls("f() -> {ets, no_such_function, x}.")),
