@@ -24,6 +24,8 @@ pub mod list;
 pub mod locked;
 pub mod map;
 pub mod michael_hash;
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod odd_keys;
 pub mod ordered;
 pub mod plug;
 pub mod prefetch;

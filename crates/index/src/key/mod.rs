@@ -9,7 +9,8 @@
 //! is a value of its own: for byte strings the shortest prefix that separates.
 //!
 //! * `compound`, `fixed`: further types that are keys.
-//! * `probe`: places in the order of keys that a tree descends to.
+//! * `probe`: places in the order of keys that a tree descends to;
+//! * `place`: those that nodes of one entry are compared with.
 
 use std::cmp::Ordering;
 use std::net::Ipv4Addr;
@@ -18,6 +19,7 @@ use std::sync::Arc;
 
 mod compound;
 mod fixed;
+pub(crate) mod place;
 pub(crate) mod probe;
 
 pub use compound::ArrayElement;

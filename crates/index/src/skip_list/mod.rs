@@ -87,10 +87,11 @@ use fyris_sync::atomic::{AtomicUsize, Ordering};
 use fyris_sync::counter::Striped;
 use fyris_sync::reclaim::Guard;
 
-use self::find::{ByKey, Place, descend};
+use self::find::descend;
 use self::node::NodeRef;
 use crate::hash::RandomState;
 use crate::key::TreeKey;
+use crate::key::place::{ByKey, Place};
 use crate::plug::{DynIndex, DynOrderedIndex, IndexFactory, PlugEntry};
 use crate::{Action, Batch, Build, Entry, Figures, Index, IndexOptions, OrderedIndex, Range};
 

@@ -19,6 +19,7 @@ use fyris_sync::lock::{lock_bit, unlock};
 use fyris_sync::reclaim::{PROTECT, Retire, assert_not_reclaimed};
 
 use crate::Entry;
+use crate::key::place::Keyed;
 
 /// A thread changes the node.
 const LOCKED: u64 = 1 << 63;
@@ -117,12 +118,6 @@ impl<'g> NodeRef<'g> {
         self.0.as_ptr()
     }
 
-    /// Returns the key prefix.
-    #[inline]
-    pub(super) fn prefix(self) -> u64 {
-        self.node().prefix
-    }
-
     /// Returns the number of levels that the node is in, or is to be in.
     pub(super) fn height(self) -> usize {
         // Relaxed: the height does not change, and was written before the link that led here was published.
@@ -145,14 +140,6 @@ impl<'g> NodeRef<'g> {
         let word = self.word();
         // SAFETY: as in `any_entry`.
         (word & DEAD == 0).then(|| unsafe { E::from_bits(word & HANDLE) })
-    }
-
-    /// Returns the entry, or the last one if the node is dead: one with the node's key. Not for the head.
-    #[inline]
-    pub(super) fn any_entry<E: Entry>(self) -> E {
-        // SAFETY: the handle of an entry that was put in. Its owner gets it when the node has another one or is in no
-        // list (OUT_FIRST), so that was after the beginning of this thread's pin.
-        unsafe { E::from_bits(self.word() & HANDLE) }
     }
 
     /// Returns the next node of the level.
@@ -190,6 +177,21 @@ impl<'g> NodeRef<'g> {
         };
         let word = lock_bit(&self.node().word, LOCKED, dead);
         (word & dead == 0).then_some(Locked { node: self, word })
+    }
+}
+
+impl Keyed for NodeRef<'_> {
+    #[inline]
+    fn prefix(self) -> u64 {
+        self.node().prefix
+    }
+
+    /// Returns the entry, or the last one if the node is dead: one with the node's key. Not for the head.
+    #[inline]
+    fn any_entry<E: Entry>(self) -> E {
+        // SAFETY: the handle of an entry that was put in. Its owner gets it when the node has another one or is in no
+        // list (OUT_FIRST), so that was after the beginning of this thread's pin.
+        unsafe { E::from_bits(self.word() & HANDLE) }
     }
 }
 

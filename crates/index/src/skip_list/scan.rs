@@ -5,10 +5,10 @@ use std::hash::BuildHasher;
 use std::iter::successors;
 use std::ops::Bound;
 
-use super::find::{Cut, Place};
 use super::node::NodeRef;
 use super::{BRANCHING, SkipList};
 use crate::key::TreeKey;
+use crate::key::place::{Cut, Keyed, Place};
 use crate::{Batch, Entry, Range};
 
 /// Nodes of a level that are enough to tell ranks from: they are wrong by 3 % of the entries or so.

@@ -10,7 +10,9 @@ use std::sync::Arc;
 use super::{HEIGHT, SkipList};
 use crate::conformance::{Census, Object, put, remove};
 use crate::key::Opaque;
-use crate::reclaim::{Guard, pin};
+use crate::key::place::Keyed;
+use crate::odd_keys::{COMPARE, Itself, Odd, honest};
+use crate::reclaim::pin;
 use crate::{Action, Entry, Index, OrderedIndex};
 
 /// Heights from 1 up to the highest, by the low bits of the key.
@@ -127,50 +129,6 @@ fn a_gap_is_free_after_a_panic() {
     }
     let _pin = pin();
     assert_eq!(level(&index, 0), [1, 5, 9]);
-}
-
-/// A key below 256. `COMPARE` says how it compares.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Odd(u8);
-
-thread_local! {
-    static COMPARE: Cell<fn(u8, u8) -> Ordering> = const { Cell::new(honest) };
-}
-
-fn honest(a: u8, b: u8) -> Ordering {
-    a.cmp(&b)
-}
-
-impl Ord for Odd {
-    fn cmp(&self, other: &Self) -> Ordering {
-        COMPARE.get()(self.0, other.0)
-    }
-}
-
-impl PartialOrd for Odd {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-/// An object that is its key, in the handle.
-#[derive(Clone, Copy)]
-struct Itself(Opaque<Odd>);
-
-// SAFETY: the handle is the object.
-unsafe impl Entry for Itself {
-    type Key = Opaque<Odd>;
-    fn key(&self) -> &Opaque<Odd> {
-        &self.0
-    }
-    fn into_bits(self) -> u64 {
-        1 << 47 | u64::from(self.0.0.0)
-    }
-    unsafe fn from_bits(bits: u64) -> Self {
-        Self(Opaque(Odd(bits as u8)))
-    }
-    unsafe fn retire(self, _: &impl Guard) {}
-    unsafe fn dispose(self) {}
 }
 
 type Oddities = SkipList<Itself, BuildHasherDefault<Same>>;

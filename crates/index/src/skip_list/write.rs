@@ -6,10 +6,11 @@ use std::hash::BuildHasher;
 use fyris_sync::lock::Backoff;
 use fyris_sync::reclaim::Guard;
 
-use super::find::{ByKey, Place, walk};
+use super::find::walk;
 use super::node::{Locked, NodeRef};
 use super::{HEIGHT, SkipList};
 use crate::key::TreeKey;
+use crate::key::place::{ByKey, Keyed, Place};
 use crate::{Action, Entry};
 
 /// Nodes before a key, one for each level: places to begin at.

@@ -3,6 +3,9 @@
 #![allow(dead_code, reason = "each test program uses its part")]
 #![allow(unreachable_pub, reason = "a module of a test program")]
 
+#[cfg(shuttle)]
+pub mod ordered;
+
 use std::hash::{BuildHasher, Hasher};
 
 use fyris_index::reclaim::{Guard, assert_not_reclaimed, pin};
