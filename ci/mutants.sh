@@ -54,6 +54,13 @@ skip_unvalidated        | --cfg loom --cfg fyris_small    | -p fyris-index --tes
 skip_unlinks_bottom_up  | --cfg loom --cfg fyris_small    | -p fyris-index --test loom_skip a_node_is_found
 skip_linked_unlocked    | --cfg loom --cfg fyris_small    | -p fyris-index --test loom_skip put_in
 skip_run_begins_late    |                    | -p fyris-index --test skip_conformance scans
+ravl_unpublished        | --cfg loom --cfg fyris_small    | -p fyris-index --test loom_ravl an_entry
+ravl_unvalidated        | --cfg loom --cfg fyris_small    | -p fyris-index --test loom_ravl a_reader
+ravl_shrinks_unmarked   | --cfg loom --cfg fyris_small    | -p fyris-index --test loom_ravl a_reader
+ravl_locks_any_version  | --cfg shuttle --cfg fyris_small | -p fyris-index --test shuttle_ravl a_writer
+ravl_gap_unchecked      | --cfg loom --cfg fyris_small    | -p fyris-index --test loom_ravl two_writers
+ravl_walk_unchecked     | --cfg shuttle --cfg fyris_small | -p fyris-index --test shuttle_ravl keeps
+ravl_unrepaired         |                    | -p fyris-index --lib relaxed_avl
 levels_share_buckets    |                    | -p fyris-index --lib levels::
 sequential_rotation_loses |                  | -p fyris-index --lib sequential
 btree_prefix_is_key     |                    | -p fyris-index --lib sequential

@@ -10,7 +10,7 @@ use fyris_index::reclaim::pin;
 use fyris_index::sequential::{Avl, SearchTree, Treap};
 use fyris_index::{
     Action, CaTree, HashIndex, Index, LinearHash, Locked, LockedBTree, MichaelHash, Ordered,
-    SkipList, SplitOrdered,
+    RelaxedAvl, SkipList, SplitOrdered,
 };
 
 use number::Number;
@@ -47,6 +47,7 @@ fn main() {
     row::<LockedBTree<Number>>("btree");
     row::<CaTree<SearchTree<Number, Avl>>>("ca_avl");
     row::<CaTree<SearchTree<Number, Treap>>>("ca_treap");
+    row::<RelaxedAvl<Number>>("relaxed_avl");
     row::<SkipList<Number>>("skip_list");
     row::<LinearHash<Number>>("linear_hash");
     row::<SplitOrdered<Number>>("split_ordered");

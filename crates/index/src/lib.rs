@@ -29,6 +29,7 @@ mod odd_keys;
 pub mod ordered;
 pub mod plug;
 pub mod prefetch;
+pub mod relaxed_avl;
 pub mod sequential;
 #[cfg(feature = "serde")]
 mod serde;
@@ -53,6 +54,7 @@ pub use locked::Locked;
 pub use map::{BytesMap, ConcurrentMap, CopyMap};
 pub use michael_hash::MichaelHash;
 pub use ordered::Ordered;
+pub use relaxed_avl::RelaxedAvl;
 pub use skip_list::SkipList;
 pub use split_ordered::SplitOrdered;
 pub use traits::{
