@@ -22,7 +22,8 @@ groups(N, Workers) ->
 indexes() ->
     [{set, linear_hash, [{index, linear_hash}, {write_concurrency, true}]},
      {set, split_ordered, [{index, split_ordered}]}]
-        ++ [{ordered_set, Index, [{index, Index}]} || Index <- [avl, treap, btree, ca_avl, ca_treap, skip_list]].
+        ++ [{ordered_set, Index, [{index, Index}]}
+            || Index <- [avl, treap, btree, ca_avl, ca_treap, relaxed_avl, skip_list]].
 
 %% What one process does.
 alone(N) ->

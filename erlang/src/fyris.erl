@@ -140,11 +140,12 @@ all() ->
 %% <dt>`{index, Name}'</dt><dd>The structure that holds the objects: `hash' (the default of sets and bags), `ordered'
 %% (the default of an `ordered_set'), or one to compare with: `avl', `treap' and `btree' (trees under one lock, as the
 %% `ordered_set' of `ets' is), `ca_avl' and `ca_treap' (contention adapting trees over AVL trees and treaps, as the
-%% `ordered_set' of `ets' with `write_concurrency' is), `skip_list' (an optimistic skip list: readers never wait, writers
-%% only for those of neighbouring keys); for sets and bags `split_ordered' (a split-ordered list: readers never wait,
-%% writers only for writers of the same key, growth moves nothing), `michael_hash' (the same in 1024 buckets, for small
-%% tables such as those of names) and `linear_hash' (linear hashing with an array of bucket locks, as in `ets'). Not in
-%% `ets'.</dd>
+%% `ordered_set' of `ets' with `write_concurrency' is), `relaxed_avl' (an AVL tree whose readers take no lock and write
+%% nothing, and whose writers lock the nodes that they change), `skip_list' (an optimistic skip list: readers never wait,
+%% writers only for those of neighbouring keys); for sets and bags `split_ordered' (a split-ordered list: readers never
+%% wait, writers only for writers of the same key, growth moves nothing), `michael_hash' (the same in 1024 buckets, for
+%% small tables such as those of names) and `linear_hash' (linear hashing with an array of bucket locks, as in `ets').
+%% Not in `ets'.</dd>
 %% <dt>`{index, {library, Path}}'</dt><dd>The index of a shared library of C or C++, which exports what `fyris_index.h'
 %% declares; Path is a string or a binary. Loading it runs its code in the emulator, as a NIF's: the file is to be trusted
 %% as one. It stays loaded. A library that answers wrongly fails its table: every later operation on the table but

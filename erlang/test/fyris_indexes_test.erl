@@ -7,7 +7,7 @@
 %% The indexes, and whether they keep an order.
 indexes() ->
     [{hash, false}, {ordered, true}, {avl, true}, {treap, true}, {btree, true}, {ca_avl, true}, {ca_treap, true},
-     {skip_list, true}, {linear_hash, false}, {split_ordered, false}, {michael_hash, false}].
+     {relaxed_avl, true}, {skip_list, true}, {linear_hash, false}, {split_ordered, false}, {michael_hash, false}].
 
 every_index_holds_a_table_test() ->
     [holds(Index, Type) || {Index, Ordered} <- indexes(), Type <- [set, bag] ++ [ordered_set || Ordered]].

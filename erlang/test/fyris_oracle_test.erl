@@ -23,7 +23,8 @@ every_reply_on_other_indexes_is_that_of_ets_test_() ->
     case code:which(proper) of
         non_existing -> {"no PropEr here: left out", []};
         _ -> [{timeout, 1200, fun() -> Run(Index) end}
-              || Index <- [btree, avl, treap, ca_avl, ca_treap, skip_list, split_ordered, michael_hash, linear_hash]]
+              || Index <- [btree, avl, treap, ca_avl, ca_treap, relaxed_avl, skip_list, split_ordered, michael_hash,
+                           linear_hash]]
     end.
 
 first_seed() ->

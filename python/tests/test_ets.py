@@ -194,6 +194,7 @@ def test_info():
         ("btree", True),
         ("ca_avl", True),
         ("ca_treap", True),
+        ("relaxed_avl", True),
         ("skip_list", True),
         ("linear_hash", False),
         ("split_ordered", False),

@@ -22,8 +22,8 @@ pub struct InfoArgs {
     /// A dump that ets:tab2file or Fyris wrote
     file: PathBuf,
 
-    /// The structure that holds the table, instead of its type's own: avl, treap, btree, ca_avl, ca_treap, skip_list,
-    /// linear_hash, split_ordered, michael_hash
+    /// The structure that holds the table, instead of its type's own: avl, treap, btree, ca_avl, ca_treap,
+    /// relaxed_avl, skip_list, linear_hash, split_ordered, michael_hash
     #[arg(long, value_name = "NAME")]
     index: Option<String>,
 

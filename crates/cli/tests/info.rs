@@ -82,6 +82,7 @@ fn every_index_tells_of_itself() {
         ("btree", "lock", Some("normal")),
         ("ca_avl", "base_nodes", Some("1")),
         ("ca_treap", "conflicts", Some("0")),
+        ("relaxed_avl", "depth", Some("9")),
         ("skip_list", "levels", None),
         ("linear_hash", "bucket_locks", Some("0")),
         ("split_ordered", "max_length", None),

@@ -15,8 +15,8 @@ use fyris_index::locked::LockedTrees;
 use fyris_index::plug::{DynIndex, DynOrderedIndex, Features, IndexFactory, PlugKey, Plugged};
 use fyris_index::sequential::{Avl, Treap};
 use fyris_index::{
-    Build, HashIndex, IndexOptions, Ordered, btree, linear_hash, michael_hash, skip_list,
-    split_ordered,
+    Build, HashIndex, IndexOptions, Ordered, btree, linear_hash, michael_hash, relaxed_avl,
+    skip_list, split_ordered,
 };
 use fyris_term::Atom;
 
@@ -187,11 +187,12 @@ pub(crate) fn library_fault(path: &str, what: Fault) -> Error {
 }
 
 /// Returns the indexes of this library that are made by factories.
-fn built_in() -> [(&'static str, Arc<dyn Factory>); 9] {
+fn built_in() -> [(&'static str, Arc<dyn Factory>); 10] {
     [
         ("btree", Arc::new(btree::LockedBTrees)),
         ("linear_hash", Arc::new(linear_hash::LinearHashes)),
         ("michael_hash", Arc::new(michael_hash::MichaelHashes)),
+        ("relaxed_avl", Arc::new(relaxed_avl::RelaxedAvlTrees)),
         ("skip_list", Arc::new(skip_list::SkipLists)),
         ("split_ordered", Arc::new(split_ordered::SplitOrderedLists)),
         ("avl", Arc::new(LockedTrees::<Avl>::new())),

@@ -161,8 +161,8 @@ impl Options {
 
     /// `{index, Name}`: sets the structure that holds the table: `hash` and `ordered`, the defaults; `avl`, `treap` and
     /// `btree`, trees under one lock ([`locked`](crate::index::locked)); `ca_avl` and `ca_treap`, contention adapting
-    /// trees ([`ca`](crate::index::ca)); `skip_list` ([`skip_list`](crate::index::skip_list)); or an index of the
-    /// program's own ([`Store::register_index`]).
+    /// trees ([`ca`](crate::index::ca)); `relaxed_avl` ([`relaxed_avl`](crate::index::relaxed_avl)); `skip_list`
+    /// ([`skip_list`](crate::index::skip_list)); or an index of the program's own ([`Store::register_index`]).
     ///
     /// [`Store::register_index`]: crate::Store::register_index
     pub fn index(self, name: &str) -> Options {

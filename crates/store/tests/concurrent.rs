@@ -41,6 +41,8 @@ fn tables() -> Vec<Table> {
         table(Options::ordered_set().index("ca_avl")),
         table(Options::set().index("skip_list")),
         table(Options::ordered_set().index("skip_list")),
+        table(Options::set().index("relaxed_avl")),
+        table(Options::ordered_set().index("relaxed_avl")),
     ]
 }
 

@@ -250,6 +250,7 @@ fn a_table_on_a_chosen_index_tells_of_it() {
         ("split_ordered", "max_length"),
         ("michael_hash", "expected_deviation"),
         ("avl", "depth"),
+        ("relaxed_avl", "depth"),
         ("skip_list", "levels"),
         ("btree", "lock"),
         ("ca_avl", "contention_splits"),

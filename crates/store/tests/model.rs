@@ -368,6 +368,11 @@ proptest! {
     }
 
     #[test]
+    fn relaxed_avl_trees_answer_as_the_model((d, commands) in case()) {
+        check(d, "relaxed_avl", &commands);
+    }
+
+    #[test]
     fn skip_lists_answer_as_the_model((d, commands) in case()) {
         check(d, "skip_list", &commands);
     }

@@ -54,13 +54,14 @@ fn content(table: &Table) -> Vec<Term> {
 }
 
 /// The indexes behind a pointer, and whether they serve ordered sets.
-const INDEXES: [(&str, bool); 9] = [
+const INDEXES: [(&str, bool); 10] = [
     ("avl", true),
     ("btree", true),
     ("ca_avl", true),
     ("ca_treap", true),
     ("linear_hash", false),
     ("michael_hash", false),
+    ("relaxed_avl", true),
     ("skip_list", true),
     ("split_ordered", false),
     ("treap", true),

@@ -116,7 +116,7 @@ static fyris_term *parse(const char *text) {
 /* Every index can be chosen by its name, and the locks of those that have some. */
 static void indexes(fyris_store *store) {
   const char *names[] = {"hash", "ordered", "avl", "treap", "btree", "ca_avl",
-                         "ca_treap", "skip_list", "linear_hash", "split_ordered", "michael_hash"};
+                         "ca_treap", "relaxed_avl", "skip_list", "linear_hash", "split_ordered", "michael_hash"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     char options[200];
     snprintf(options, sizeof options, "[{index, %s}, {write_concurrency, auto}, {read_concurrency, true}]", names[i]);

@@ -5,7 +5,7 @@ use std::ops::Bound;
 use fyris_index::sequential::{Avl, SearchTree, Treap};
 use fyris_index::{
     Action, Batch, Build, CaTree, Entry, Index, IndexOptions, LinearHash, Locked, LockedBTree,
-    MichaelHash, SharedCaTree, SkipList, SplitOrdered,
+    MichaelHash, RelaxedAvl, SharedCaTree, SkipList, SplitOrdered,
 };
 use fyris_sync::reclaim::{Guard, Retire, pin};
 
@@ -19,6 +19,7 @@ pub(super) fn u64() -> Vec<Contender<u64>> {
         Contender::own::<Plain<MichaelHash<Pair>, MILLION>>("michael_hash"),
         Contender::own::<Plain<LinearHash<Pair>>>("linear_hash"),
         Contender::own::<Sorted<SkipList<Pair>>>("skip_list"),
+        Contender::own::<Sorted<RelaxedAvl<Pair>>>("relaxed_avl"),
         Contender::own::<Sorted<LockedBTree<Pair>>>("btree"),
         Contender::own::<Sorted<Locked<SearchTree<Pair, Avl>>>>("avl"),
         Contender::own::<Sorted<Locked<SearchTree<Pair, Treap>>>>("treap"),
