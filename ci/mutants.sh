@@ -60,6 +60,8 @@ ravl_shrinks_unmarked   | --cfg loom --cfg fyris_small    | -p fyris-index --tes
 ravl_locks_any_version  | --cfg shuttle --cfg fyris_small | -p fyris-index --test shuttle_ravl a_writer
 ravl_gap_unchecked      | --cfg loom --cfg fyris_small    | -p fyris-index --test loom_ravl two_writers
 ravl_walk_unchecked     | --cfg shuttle --cfg fyris_small | -p fyris-index --test shuttle_ravl keeps
+ravl_snapshot_undrained | --cfg loom --cfg fyris_small    | -p fyris-index --test loom_ravl a_snapshot
+ravl_copy_unshared      |                    | -p fyris-index --lib relaxed_avl
 ravl_unrepaired         |                    | -p fyris-index --lib relaxed_avl
 levels_share_buckets    |                    | -p fyris-index --lib levels::
 sequential_rotation_loses |                  | -p fyris-index --lib sequential

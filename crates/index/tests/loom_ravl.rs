@@ -140,6 +140,29 @@ fn neighbours_are_taken_out() {
     });
 }
 
+/// A snapshot of a tree that a writer is at work on does not change.
+#[test]
+fn a_snapshot_is_taken_beside_a_writer() {
+    check(|| {
+        let tree = Arc::new(RelaxedAvl::<Handle, true>::default());
+        put(&*tree, 1, 1);
+        let writer = spawn({
+            let tree = tree.clone();
+            move || add(&*tree, 1)
+        });
+        let snapshot = tree.snapshot();
+        let seen = [1, 2].map(|_| snapshot.get(&1).map(Handle::value));
+        assert!(
+            seen[0] == seen[1] && matches!(seen[0], Some(1 | 2)),
+            "{seen:?}"
+        );
+        writer.join().unwrap();
+        assert_eq!(snapshot.get(&1).map(Handle::value), seen[0]);
+        drop(snapshot);
+        assert_eq!(get(&*tree, 1), Some(2));
+    });
+}
+
 #[test]
 fn a_walk_passes_a_node_that_is_taken_out() {
     check(|| {

@@ -8,6 +8,15 @@ use fyris_index::conformance::{Object, ordered_suite, suite};
 suite!(RelaxedAvl::<Object>::default());
 ordered_suite!(RelaxedAvl::<Object>::default());
 
+mod with_snapshots {
+    use super::*;
+
+    fyris_index::conformance_tests! {
+        RelaxedAvl::<Object, true>::default();
+        history crossing_writes reclamation panic_in_closure
+    }
+}
+
 mod plugged {
     use super::*;
     use fyris_index::plug::{DynOrderedIndex, Features, Plugged};

@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 
 use fyris_sync::lock::Backoff;
+use fyris_sync::reclaim::Guard;
 
 use super::node::{HIGH, LOW, Locked, NodeRef, Side, Version};
 use crate::Entry;
@@ -93,6 +94,37 @@ pub(super) fn find<'g, E: Entry>(
                 Step::Found(node) => return Ok(node),
                 Step::Gap => return Err(at),
                 Step::Lost => break,
+            }
+        }
+        backoff.wait();
+    }
+}
+
+/// Works like [`find`], for a writer: neither the node nor one above it belongs to a snapshot.
+#[inline]
+pub(super) fn find_own<'g, E: Entry>(
+    holder: NodeRef<'g>,
+    place: &impl Place<E>,
+    pin: &impl Guard,
+) -> Result<NodeRef<'g>, At<'g>> {
+    let mut backoff = Backoff::new();
+    loop {
+        let mut at = At::top(holder);
+        loop {
+            let above = at;
+            let is_shared = match at.step(place) {
+                Step::Down => at.version.is_shared(),
+                Step::Found(node) if !node.version().is_shared() => return Ok(node),
+                Step::Found(_) => true,
+                Step::Gap => return Err(at),
+                Step::Lost => break,
+            };
+            if is_shared {
+                let Some(locked) = above.node.lock_at(above.version) else {
+                    break;
+                };
+                locked.own_child(above.side, pin);
+                at = above;
             }
         }
         backoff.wait();

@@ -5,7 +5,8 @@
 //!        +---------+--------+--------+--------+--------+--------+
 //! node   | version | prefix | low    | high   | word   | parent |
 //!        +---------+--------+--------+--------+--------+--------+
-//! version:   bit 0 locked; bit 1 shrinking; bit 2 unlinked; bits 8-15 height; bits 16-63 how often it has shrunk
+//! version:   bit 0 locked; bit 1 shrinking; bit 2 unlinked; bit 3 shared; bits 8-15 height;
+//!            bits 16-63 how often the node has shrunk
 //! prefix:    key prefix of the key
 //! low, high: addresses of the children, 0 for none
 //! word:      bits 0-47 handle of the entry; bit 63 dead
@@ -18,7 +19,7 @@ use std::ptr::{self, NonNull};
 use fyris_sync::alloc::{allocate, free};
 use fyris_sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use fyris_sync::lock::{lock_bit, unlock};
-use fyris_sync::reclaim::{PROTECT, Retire, assert_not_reclaimed};
+use fyris_sync::reclaim::{Guard, PROTECT, Retire, assert_not_reclaimed};
 
 use crate::Entry;
 use crate::key::place::Keyed;
@@ -29,6 +30,8 @@ const LOCKED: u64 = 1;
 const SHRINKING: u64 = 1 << 1;
 /// The node is out of the tree, or about to be.
 const UNLINKED: u64 = 1 << 2;
+/// Snapshots may have the node, and those below it.
+const SHARED: u64 = 1 << 3;
 const HEIGHT_SHIFT: u32 = 8;
 const HEIGHT: u64 = 0xFF << HEIGHT_SHIFT;
 /// One more time that the node has shrunk.
@@ -71,7 +74,7 @@ impl Version {
     /// Returns whether all keys that belonged to the node at the one version do so at the other.
     #[inline]
     fn covers(self, other: Self) -> bool {
-        (self.0 ^ other.0) & !(LOCKED | HEIGHT) == 0
+        (self.0 ^ other.0) & !(LOCKED | SHARED | HEIGHT) == 0
     }
 
     /// Returns whether the node is in the tree and is not shrinking.
@@ -90,6 +93,12 @@ impl Version {
     #[cfg(all(test, not(any(loom, shuttle))))]
     pub(super) fn is_locked(self) -> bool {
         self.0 & LOCKED != 0
+    }
+
+    /// Returns whether snapshots may have the node, so that it does not change (invariant FROZEN).
+    #[inline]
+    pub(super) fn is_shared(self) -> bool {
+        self.0 & SHARED != 0
     }
 
     /// Returns the height that the node was known by.
@@ -121,6 +130,25 @@ impl<'g> NodeRef<'g> {
     /// Makes the holder of a root: a node without entry or parent, whose higher child is the root.
     pub(super) fn holder() -> Self {
         Self::allocate(0, 0, 0, ptr::null_mut())
+    }
+
+    /// Makes a holder for a snapshot of the tree with this root, and marks the root as shared. No thread writes.
+    pub(super) fn snapshot_of(root: Option<NodeRef<'_>>) -> Self {
+        let holder = Self::holder();
+        if let Some(root) = root {
+            root.share();
+            // Relaxed: this thread alone has the holder as yet.
+            holder.node().children[HIGH].store(root.as_ptr(), Ordering::Relaxed);
+        }
+        holder
+    }
+
+    /// Marks the node as shared. No thread has it locked: none writes, or it is below a shared node, which is locked.
+    fn share(self) {
+        // Relaxed, the load: the height and the count do not change. Release: pairs with the Acquire in `version`; a
+        // writer comes here by a link, or a gate, that was set after this.
+        let version = self.node().version.load(Ordering::Relaxed);
+        (self.node().version).store(version | SHARED, Ordering::Release);
     }
 
     /// Frees a node.
@@ -176,8 +204,8 @@ impl<'g> NodeRef<'g> {
     /// Returns a child.
     #[inline]
     pub(super) fn child(self, side: Side) -> Option<NodeRef<'g>> {
-        // PROTECT: pairs with the Release in `Locked::set_child`: the node is seen whole, and so are the marks that were
-        // set before the link.
+        // PROTECT: pairs with the Release in `Locked::set_child`: the node is seen whole, and so are the marks that
+        // were set before the link.
         Self::at(self.node().children[side].load(PROTECT))
     }
 
@@ -279,19 +307,21 @@ impl<'g> Locked<'g> {
     /// Makes a locked leaf that is not in the tree.
     #[inline]
     pub(super) fn leaf<E: Entry>(prefix: u64, entry: E) -> Self {
-        Self::fresh(prefix, entry.into_bits())
+        let mut leaf = Self::fresh(prefix, entry.into_bits());
+        leaf.version |= 1 << HEIGHT_SHIFT;
+        leaf
     }
 
-    /// Makes a locked node with the key and the entry of this one, that is not in the tree and has no children.
+    /// Makes a locked node with the key and the entry of this one, that is not in the tree and has no children and no
+    /// height.
     pub(super) fn twin(&self) -> Self {
         Self::fresh(self.node.prefix(), self.node.word())
     }
 
     fn fresh(prefix: u64, word: u64) -> Self {
-        let version = 1 << HEIGHT_SHIFT;
         Self {
-            node: NodeRef::allocate(version | LOCKED, prefix, word, ptr::null_mut()),
-            version,
+            node: NodeRef::allocate(LOCKED, prefix, word, ptr::null_mut()),
+            version: 0,
         }
     }
 
@@ -310,6 +340,34 @@ impl<'g> Locked<'g> {
         });
         // Release: pairs with PROTECT in `child`; what is behind the link, and the marks, were written before.
         self.node.node().children[side].store(at, order);
+    }
+
+    /// Returns a child that no snapshot has: a copy, which it puts into the child's place, if snapshots have the child.
+    #[inline]
+    pub(super) fn own_child(&self, side: Side, pin: &impl Guard) -> Option<NodeRef<'g>> {
+        let child = self.node.child(side)?;
+        if !child.version().is_shared() {
+            return Some(child);
+        }
+        Some(self.copy_child(side, child, pin))
+    }
+
+    #[cold]
+    fn copy_child(&self, side: Side, child: NodeRef<'g>, pin: &impl Guard) -> NodeRef<'g> {
+        let mut copy = Self::fresh(child.prefix(), child.word());
+        copy.version |= u64::from(child.height()) << HEIGHT_SHIFT;
+        for side in [LOW, HIGH] {
+            let below = child.child(side);
+            if let Some(below) = below.filter(|_| !cfg!(fyris_mutant = "ravl_copy_unshared")) {
+                below.share();
+            }
+            copy.set_child(side, below);
+        }
+        self.set_child(side, Some(copy.node));
+        // SAFETY: this was the one link from the tree. Snapshots that have the node were pinned before (FROZEN), and a
+        // shared node is replaced by one thread, which has the node above locked.
+        unsafe { pin.retire(child.as_ptr()) };
+        copy.node
     }
 
     /// Sets the entry that the node has from now on.

@@ -1,6 +1,7 @@
 //! Heights and rotations: what makes the tree an AVL tree again behind a change.
 
 use fyris_sync::lock::Backoff;
+use fyris_sync::reclaim::Guard;
 use smallvec::SmallVec;
 
 use super::node::{HIGH, LOW, Locked, NodeRef, Side, other};
@@ -66,7 +67,7 @@ fn shape_of(node: NodeRef<'_>) -> Shape {
 
 /// Makes the nodes sound, and those above them whose shape this changes. The thread has no lock. Compares no keys.
 #[inline]
-pub(super) fn repair(mut work: Work<'_>) {
+pub(super) fn repair(mut work: Work<'_>, pin: &impl Guard) {
     let mut backoff = Backoff::new();
     while let Some(task) = work.0.pop() {
         let node = match task {
@@ -85,7 +86,7 @@ pub(super) fn repair(mut work: Work<'_>) {
                 }
             }
             Shape::Tilted(_) => {
-                if rotate(node, &mut work).is_none() {
+                if rotate(node, pin, &mut work).is_none() {
                     work.check(node);
                     backoff.wait();
                 }
@@ -96,7 +97,7 @@ pub(super) fn repair(mut work: Work<'_>) {
 
 /// Rotates a node that is tilted: its higher child rises into its place, or that one's inner child does. Those are made
 /// sound first. `None` where another thread has changed the place of the node.
-fn rotate<'g>(node: NodeRef<'g>, work: &mut Work<'g>) -> Option<()> {
+fn rotate<'g>(node: NodeRef<'g>, pin: &impl Guard, work: &mut Work<'g>) -> Option<()> {
     let parent = node.parent()?.lock()?;
     let side = parent.node.side_of(node)?;
     let sinking = node.lock()?;
@@ -105,7 +106,7 @@ fn rotate<'g>(node: NodeRef<'g>, work: &mut Work<'g>) -> Option<()> {
         work.check(node);
         return Some(());
     };
-    let rising = node.child(up)?.lock()?;
+    let rising = sinking.own_child(up, pin)?.lock()?;
     if shape_of(rising.node) != Shape::Sound {
         work.check(node);
         work.check(rising.node);
@@ -117,7 +118,7 @@ fn rotate<'g>(node: NodeRef<'g>, work: &mut Work<'g>) -> Option<()> {
         turn(&parent, side, sinking, rising, up, work);
         return Some(());
     }
-    let inner = rising.node.child(other(up))?.lock()?;
+    let inner = rising.own_child(other(up), pin)?.lock()?;
     if shape_of(inner.node) != Shape::Sound {
         work.check(node);
         work.check(inner.node);

@@ -23,7 +23,7 @@ use crate::{Action, Entry, Figure, Index, OrderedIndex};
 type Tree = RelaxedAvl<Object>;
 
 /// Returns the entries in their order, after a check of every node: its height, its balance, its parent, its state.
-fn checked<E: Entry<Key: TreeKey>>(tree: &RelaxedAvl<E>) -> Vec<E> {
+fn checked<E: Entry<Key: TreeKey>, const S: bool>(tree: &RelaxedAvl<E, S>) -> Vec<E> {
     let mut entries = Vec::new();
     if let Some(root) = tree.holder().child(HIGH) {
         assert_eq!(root.parent(), Some(tree.holder()));
@@ -53,7 +53,8 @@ fn check<E: Entry<Key: TreeKey>>(node: NodeRef<'_>, entries: &mut Vec<E>) {
     assert_eq!(node.height(), low.max(high) + 1);
 }
 
-fn keys(tree: &Tree) -> Vec<u64> {
+/// Returns the keys, after a check of every node.
+pub(super) fn keys<const S: bool>(tree: &RelaxedAvl<Object, S>) -> Vec<u64> {
     let _pin = pin();
     checked(tree).iter().map(|entry| *entry.key()).collect()
 }

@@ -17,8 +17,8 @@ const CHOICE: usize = 64;
 /// A walk: upwards, or downwards if `BACK`. It meets each node that is in the tree throughout, once.
 ///
 /// The walk remembers the nodes that it has passed on the way down to where it is and that come later in the order.
-/// Between the node that it has met last and the next of these there was no node at some moment, when the way down ended
-/// in a gap. Where the way down is lost, or one of the two has shrunk, the walk begins anew behind the last node.
+/// Between the node that it has met last and the next of these there was no node at some moment, when the way down
+/// ended in a gap. Where the way down is lost, or one of the two has shrunk, the walk begins anew behind the last node.
 pub(super) struct Walk<'g, const BACK: bool> {
     holder: NodeRef<'g>,
     /// The nodes to come, the next one last, each with the version at which the walk has passed it.

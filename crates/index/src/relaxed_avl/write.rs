@@ -5,7 +5,7 @@ use fyris_sync::reclaim::Guard;
 use smallvec::SmallVec;
 
 use super::RelaxedAvl;
-use super::find::{At, find};
+use super::find::{At, find_own};
 use super::node::{HIGH, LOW, Locked, NodeRef, Side};
 use super::repair::{Work, repair};
 use crate::key::TreeKey;
@@ -15,7 +15,7 @@ use crate::{Action, Entry};
 /// The locked nodes from the higher child of a node down to the next node in the order of keys.
 type Spine<'g> = SmallVec<[Locked<'g>; 8]>;
 
-impl<E: Entry<Key: TreeKey>> RelaxedAvl<E> {
+impl<E: Entry<Key: TreeKey>, const SNAPSHOTS: bool> RelaxedAvl<E, SNAPSHOTS> {
     /// See [`Index::upsert`](crate::Index::upsert).
     pub(super) fn change<R>(
         &self,
@@ -26,7 +26,7 @@ impl<E: Entry<Key: TreeKey>> RelaxedAvl<E> {
         let place = ByKey::new(key);
         let mut backoff = Backoff::new();
         loop {
-            match find::<E>(self.holder(), &place) {
+            match find_own::<E>(self.holder(), &place, pin) {
                 Ok(node) => {
                     if let Some(locked) = node.lock()
                         && let Some(old) = node.entry()
@@ -36,7 +36,7 @@ impl<E: Entry<Key: TreeKey>> RelaxedAvl<E> {
                 }
                 Err(gap) => {
                     if let Some(locked) = gap.lock() {
-                        return self.fill_gap(locked, gap, place.prefix, f);
+                        return self.fill_gap(locked, gap, place.prefix, pin, f);
                     }
                 }
             }
@@ -74,6 +74,7 @@ impl<E: Entry<Key: TreeKey>> RelaxedAvl<E> {
         mut above: Locked<'_>,
         gap: At<'_>,
         prefix: u64,
+        pin: &impl Guard,
         f: impl FnOnce(Option<E>) -> (Action<E>, R),
     ) -> R {
         let (action, result) = f(None);
@@ -85,7 +86,7 @@ impl<E: Entry<Key: TreeKey>> RelaxedAvl<E> {
             let mut work = Work::new();
             work.measure(&mut above);
             drop(above);
-            repair(work);
+            repair(work, pin);
         }
         result
     }
@@ -98,7 +99,7 @@ fn take_out(node: NodeRef<'_>, pin: &impl Guard) {
     while !node.is_out() {
         let mut work = Work::new();
         let is_done = try_take_out(node, pin, &mut work).is_some();
-        repair(work);
+        repair(work, pin);
         if is_done {
             return;
         }
@@ -114,8 +115,8 @@ fn try_take_out<'g>(node: NodeRef<'g>, pin: &impl Guard, work: &mut Work<'g>) ->
     let locked = node.lock()?;
     work.check(parent.node);
     match [LOW, HIGH].map(|side| node.child(side)) {
-        [Some(_), Some(high)] => {
-            let spine = lock_spine(high)?;
+        [Some(_), Some(_)] => {
+            let spine = lock_spine(&locked, pin)?;
             if spine.last()?.node.is_dead() {
                 clear_spine(&locked, spine, pin, work);
                 return None;
@@ -141,12 +142,13 @@ fn splice(
 }
 
 /// Locks the nodes from the higher child of a node, which is locked, down to the next node.
-fn lock_spine(high: NodeRef<'_>) -> Option<Spine<'_>> {
+fn lock_spine<'g>(top: &Locked<'g>, pin: &impl Guard) -> Option<Spine<'g>> {
     let mut spine = Spine::new();
-    let mut at = Some(high);
-    while let Some(node) = at {
-        spine.push(node.lock()?);
-        at = node.child(LOW);
+    let mut next = top.own_child(HIGH, pin);
+    while let Some(node) = next {
+        let locked = node.lock()?;
+        next = locked.own_child(LOW, pin);
+        spine.push(locked);
     }
     Some(spine)
 }
