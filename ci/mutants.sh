@@ -63,6 +63,10 @@ ravl_walk_unchecked     | --cfg shuttle --cfg fyris_small | -p fyris-index --tes
 ravl_snapshot_undrained | --cfg loom --cfg fyris_small    | -p fyris-index --test loom_ravl a_snapshot
 ravl_copy_unshared      |                    | -p fyris-index --lib relaxed_avl
 ravl_unrepaired         |                    | -p fyris-index --lib relaxed_avl
+judy_bit_counts_itself  |                    | -p fyris-index --lib judy::
+judy_count_stays_below  |                    | -p fyris-index --lib judy::
+judy_leaf_too_narrow    |                    | -p fyris-index --lib judy::
+judy_prefix_outlives    |                    | -p fyris-index --test judy emptied
 levels_share_buckets    |                    | -p fyris-index --lib levels::
 sequential_rotation_loses |                  | -p fyris-index --lib sequential
 btree_prefix_is_key     |                    | -p fyris-index --lib sequential
