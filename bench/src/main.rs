@@ -6,6 +6,8 @@
 
 mod arrays;
 mod check;
+#[cfg(libjudy)]
+mod judyl;
 mod load;
 mod locks;
 mod peers;

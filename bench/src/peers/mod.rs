@@ -10,6 +10,8 @@ mod dash;
 mod fern;
 mod hashbrown;
 mod hasher;
+#[cfg(libjudy)]
+mod judy;
 mod key;
 mod masstree;
 mod papaya;
@@ -28,6 +30,10 @@ pub fn registry() -> Registry {
     registry
         .u64
         .push(Contender::peer::<congee::Congee>("congee"));
+    #[cfg(libjudy)]
+    registry
+        .u64
+        .push(Contender::peer::<judy::Judy>("libJudy JudyL"));
     registry.bytes20.extend(general());
     registry.array_mix.extend(crate::arrays::contenders());
     registry.rwlock.extend(crate::locks::contenders());

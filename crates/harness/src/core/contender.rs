@@ -19,6 +19,8 @@ pub struct Contender<K> {
     pub index: Option<&'static str>,
     /// The object that is stored for a key, on the lines of the store: `{K}` or `{K, V}`.
     pub object: Option<&'static str>,
+    /// Whether it takes part in runs of several threads.
+    pub(super) concurrent: bool,
     pub(super) run: RunPass<K>,
     pub(super) fill: fn(&mut dyn Iterator<Item = K>) -> Box<dyn Any>,
 }
@@ -30,6 +32,7 @@ impl<K: Sync + 'static> Contender<K> {
             name,
             index: None,
             object: None,
+            concurrent: S::CONCURRENT,
             run: pass::run::<K, S>,
             fill: fill::<K, S>,
         }

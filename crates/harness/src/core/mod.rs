@@ -5,6 +5,7 @@ pub mod contender;
 mod encode;
 mod figures;
 mod indexes;
+mod judy;
 pub mod keys;
 mod memory;
 pub mod own;
@@ -112,7 +113,8 @@ impl Bench<'_, '_> {
         threads: usize,
     ) -> Result<(), BenchError> {
         let wanted = wanted(self.args);
-        let contenders = chosen(self.args, contenders);
+        let mut contenders = chosen(self.args, contenders);
+        contenders.retain(|contender| contender.concurrent || threads == 1);
         if wanted.is_empty() || contenders.is_empty() {
             return Ok(());
         }

@@ -14,6 +14,7 @@ use fyris_sync::reclaim::pin;
 
 use super::contender::Contender;
 use super::indexes;
+use super::judy;
 use super::keys::Bytes20;
 use super::subject::{Harness, Seen, Subject};
 
@@ -25,6 +26,7 @@ pub fn u64() -> Vec<Contender<u64>> {
         Contender::own::<ConcurrentMap<u64, u64>>("hash_entries"),
         Contender::own::<InlineTree<u64, u64>>("ordered"),
     ];
+    all.push(Contender::peer::<judy::Judy>("judy"));
     all.extend(indexes::u64());
     all
 }

@@ -21,7 +21,7 @@ impl Seen {
 /// A map from `K` to `u64` under measurement.
 ///
 /// Each method is one operation as a user of the map would write it, its pin or lock included.
-/// The methods are called by several threads at once.
+/// The methods are called by several threads at once, unless it is not [`Subject::CONCURRENT`].
 pub trait Subject<K>: Sync + Sized + 'static {
     /// Whether the answers mean anything; only the empty loop says no.
     const CHECKED: bool = true;
@@ -33,6 +33,10 @@ pub trait Subject<K>: Sync + Sized + 'static {
 
     /// Whether [`Subject::remove`] tells if there was something; else it is not checked.
     const TELLS_REMOVED: bool = true;
+
+    /// Whether several threads may use it at a time. If not, it takes part in runs of one thread only, and its methods
+    /// are called by one thread at a time.
+    const CONCURRENT: bool = true;
 
     /// Returns an empty map that knows nothing of how large it will become.
     fn new() -> Self;
