@@ -61,7 +61,7 @@ ravl_locks_any_version  | --cfg shuttle --cfg fyris_small | -p fyris-index --tes
 ravl_gap_unchecked      | --cfg loom --cfg fyris_small    | -p fyris-index --test loom_ravl two_writers
 ravl_walk_unchecked     | --cfg shuttle --cfg fyris_small | -p fyris-index --test shuttle_ravl keeps
 ravl_snapshot_undrained | --cfg loom --cfg fyris_small    | -p fyris-index --test loom_ravl a_snapshot
-ravl_copy_unshared      |                    | -p fyris-index --lib relaxed_avl
+ravl_copy_unshared      |                    | -p fyris-index --lib a_snapshot_stays
 ravl_unrepaired         |                    | -p fyris-index --lib relaxed_avl
 judy_bit_counts_itself  |                    | -p fyris-index --lib judy::
 judy_count_stays_below  |                    | -p fyris-index --lib judy::
