@@ -16,6 +16,11 @@ for own in bench fuzz erlang/native/fyris_nif python; do
   }
 done
 cargo clippy --locked --manifest-path erlang/native/fyris_nif/Cargo.toml --all-targets -- -D warnings
+# What would be published: each package is whole, with its licences and what a registry shows.
+package=$(cargo package --locked --workspace --no-verify --allow-dirty 2>&1) || { echo "$package" >&2; exit 1; }
+if grep "manifest has no" <<<"$package" >&2; then
+  exit 1
+fi
 # A file is one idea: none may reach 800 lines.
 long=$(git ls-files '*.rs' | xargs wc -l | awk '$2 != "total" && $1 >= 800 {print $2 ": " $1 " lines"}')
 if [ -n "$long" ]; then
