@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs the C API: headers, libraries, pkg-config file.
+# Installs the C API: headers, libraries, and what pkg-config and CMake read.
 #
 #   crates/capi/install.sh PREFIX [FOLDER]
 #
@@ -23,7 +23,7 @@ fi
 version=$(sed -n '/^\[workspace.package\]/,/^version/s/^version = "\(.*\)"/\1/p' "$root/Cargo.toml")
 to=${DESTDIR:-}$prefix
 
-install -d "$to/include" "$to/lib/pkgconfig" "$to/lib/.debug"
+install -d "$to/include" "$to/lib/pkgconfig" "$to/lib/cmake/fyris" "$to/lib/.debug"
 install -m 644 "$here/include/fyris.h" "$here/include/fyris_index.h" "$to/include"
 so=$to/lib/libfyris.so.$version debug=$to/lib/.debug/libfyris.so.$version.debug
 rm -f "$so" "$debug" "$to/lib/libfyris.a"
@@ -36,4 +36,7 @@ chmod 644 "$debug" "$to/lib/libfyris.a"
 ln -sf "libfyris.so.$version" "$to/lib/libfyris.so.0"
 ln -sf libfyris.so.0 "$to/lib/libfyris.so"
 sed -e "s|@PREFIX@|$prefix|" -e "s|@VERSION@|$version|" "$here/fyris.pc.in" >"$to/lib/pkgconfig/fyris.pc"
+for file in fyris-config fyris-config-version; do
+  sed "s|@VERSION@|$version|" "$here/cmake/$file.cmake.in" >"$to/lib/cmake/fyris/$file.cmake"
+done
 echo "installed fyris $version under $to"

@@ -201,6 +201,73 @@ fn check_debug_information(lib: &Path) {
     assert!(sections(debug).contains(".debug_line"));
 }
 
+/// What programs can see of the shared library is its API: `fyris_*`.
+fn check_symbols(library: &Path) {
+    let output = run(Command::new("nm")
+        .args(["-D", "--defined-only"])
+        .arg(library));
+    let symbols = String::from_utf8(output.stdout).expect("names of symbols");
+    let names: Vec<_> = symbols
+        .lines()
+        .filter_map(|line| line.split(' ').nth(2))
+        .collect();
+    assert!(names.contains(&"fyris_store_new"));
+    let others: Vec<_> = names
+        .iter()
+        .filter(|name| !name.starts_with("fyris_"))
+        .collect();
+    assert!(others.is_empty(), "{others:?}");
+}
+
+/// A packager installs below `DESTDIR`; the files moved to where they belong are found by CMake, by both libraries.
+#[test]
+fn an_installed_library_is_found_by_cmake() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let prefix = folder.path().join("prefix");
+    let staged = folder.path().join("staged");
+    run(Command::new(here().join("install.sh"))
+        .arg(&prefix)
+        .arg(built())
+        .env("DESTDIR", &staged));
+    assert!(!prefix.exists());
+    std::fs::rename(
+        staged.join(prefix.strip_prefix("/").expect("a path from /")),
+        &prefix,
+    )
+    .expect("to move");
+    check_symbols(&prefix.join("lib/libfyris.so.0"));
+    if Command::new("cmake").arg("--version").output().is_err() {
+        eprintln!("skipped: no cmake here");
+        return;
+    }
+    let project = "cmake_minimum_required(VERSION 3.13)\nproject(towns C)\nfind_package(fyris 0.1 REQUIRED)\n\
+                   foreach(kind fyris static)\n\
+                   add_executable(with_${kind} tables.c)\n\
+                   target_link_libraries(with_${kind} fyris::${kind} pthread)\n\
+                   endforeach()\n";
+    std::fs::write(folder.path().join("CMakeLists.txt"), project).expect("to write");
+    std::fs::copy(
+        here().join("examples/tables.c"),
+        folder.path().join("tables.c"),
+    )
+    .expect("to copy");
+    let in_folder = |command: &mut Command| drop(run(command.current_dir(folder.path())));
+    let mut configure = Command::new("cmake");
+    configure.args(["-S", ".", "-B", "build"]);
+    in_folder(configure.arg(format!("-DCMAKE_PREFIX_PATH={}", prefix.display())));
+    in_folder(Command::new("cmake").args(["--build", "build"]));
+    in_folder(&mut Command::new("build/with_fyris"));
+    in_folder(&mut Command::new("build/with_static"));
+    // Another minor version is another library.
+    let wrong = project.replace("fyris 0.1", "fyris 0.2");
+    std::fs::write(folder.path().join("CMakeLists.txt"), wrong).expect("to write");
+    let refused = configure
+        .current_dir(folder.path())
+        .output()
+        .expect("to run cmake");
+    assert!(!refused.status.success());
+}
+
 #[test]
 fn an_installed_library_is_found_by_pkg_config() {
     if Command::new("pkg-config")
