@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# What erlang/README.md says of dependencies, done as a new user does it: small projects in a folder of their own, with a
-# home of their own and no cargo (the native part is built). rebar3: a checkout, git, a release, an escript. mix: a path,
-# git with a subdirectory, a release, an escript. A warning of ours fails it.
+# What erlang/README.md says of dependencies, done as a new user does it: small projects in a folder of their own, with
+# a home of their own and no cargo (the native part is built). rebar3: a checkout, git, a release, an escript. mix: a
+# path, git with a subdirectory, a release, an escript. A warning of ours fails it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 make --no-print-directory -C erlang native

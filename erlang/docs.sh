@@ -1,6 +1,6 @@
 #!/bin/sh
-# Writes the documentation of the Erlang modules where `h(fyris, lookup)` in the shell and `h :fyris.lookup` in IEx look for
-# it: FOLDER/doc/chunks, beside FOLDER/ebin. Does nothing without edoc (Debian's erlang-edoc), or if it is there.
+# Writes the documentation of the Erlang modules where `h(fyris, lookup)` in the shell and `h :fyris.lookup` in IEx look
+# for it: FOLDER/doc/chunks, beside FOLDER/ebin. Does nothing without edoc (Debian's erlang-edoc), or if it is there.
 #
 #   docs.sh [FOLDER]     by default this folder, or where rebar3 builds
 set -eu

@@ -141,11 +141,11 @@ all() ->
 %% (the default of an `ordered_set'), or one to compare with: `avl', `treap' and `btree' (trees under one lock, as the
 %% `ordered_set' of `ets' is), `ca_avl' and `ca_treap' (contention adapting trees over AVL trees and treaps, as the
 %% `ordered_set' of `ets' with `write_concurrency' is), `relaxed_avl' (an AVL tree whose readers take no lock and write
-%% nothing, and whose writers lock the nodes that they change), `skip_list' (an optimistic skip list: readers never wait,
-%% writers only for those of neighbouring keys); for sets and bags `split_ordered' (a split-ordered list: readers never
-%% wait, writers only for writers of the same key, growth moves nothing), `michael_hash' (the same in 1024 buckets, for
-%% small tables such as those of names) and `linear_hash' (linear hashing with an array of bucket locks, as in `ets').
-%% Not in `ets'.</dd>
+%% nothing, and whose writers lock the nodes that they change), `skip_list' (an optimistic skip list: readers never
+%% wait, writers only for those of neighbouring keys); for sets and bags `split_ordered' (a split-ordered list: readers
+%% never wait, writers only for writers of the same key, growth moves nothing), `michael_hash' (the same in 1024
+%% buckets, for small tables such as those of names) and `linear_hash' (linear hashing with an array of bucket locks, as
+%% in `ets'). Not in `ets'.</dd>
 %% <dt>`{index, {library, Path}}'</dt><dd>The index of a shared library of C or C++, which exports what `fyris_index.h'
 %% declares; Path is a string or a binary. Loading it runs its code in the emulator, as a NIF's: the file is to be trusted
 %% as one. It stays loaded. A library that answers wrongly fails its table: every later operation on the table but
@@ -298,8 +298,8 @@ info(Table, Item) ->
 %% <dt>`indexes'</dt><dd>Indexes, with the objects that lie in them, and what each table needs besides.</dd>
 %% </dl>
 %% Large binaries that objects refer to are in `erlang:memory(binary)', nothing of it in `erlang:memory(total)'. What
-%% was deleted and waits for the last reader, and what the allocator keeps for the next objects, is not counted. O(number
-%% of tables), on a dirty scheduler; each table is counted at a moment of its own.
+%% was deleted and waits for the last reader, and what the allocator keeps for the next objects, is not counted.
+%% O(number of tables), on a dirty scheduler; each table is counted at a moment of its own.
 %% ```
 %% > fyris:insert(fyris:new(numbers, []), {1, one}).
 %% true

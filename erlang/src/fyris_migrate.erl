@@ -13,8 +13,8 @@
 %%
 %% == What it leaves alone ==
 %%
-%% Calls on tables that OTP makes for itself (`ets:lookup(global_locks, Id)'), unless the file makes one of that name: they
-%% stay with `ets', and a note says so.
+%% Calls on tables that OTP makes for itself (`ets:lookup(global_locks, Id)'), unless the file makes one of that name:
+%% they stay with `ets', and a note says so.
 %%
 %% == What it does not see ==
 %%
@@ -38,8 +38,8 @@
 
 %% @doc Returns every use of `ets' in a file, a folder (with all below it) or a list of these, in order.
 %%
-%% A finding says where it is, which call it is (or `type', `module' or `reference'), what it becomes (or `keep'), and perhaps a
-%% note. A file that cannot be read is `{error, File, Reason}' among the findings.
+%% A finding says where it is, which call it is (or `type', `module' or `reference'), what it becomes (or `keep'), and
+%% perhaps a note. A file that cannot be read is `{error, File, Reason}' among the findings.
 %% ```
 %% > fyris_migrate:scan("src/cache.erl").
 %% [#{file => "src/cache.erl", line => 12, column => 5, call => {new, 2}, becomes => "fyris:new/2"}]
@@ -156,7 +156,8 @@ uses([Token | Rest], Known, Before) ->
 at(Token) ->
     {erl_scan:line(Token), erl_scan:column(Token)}.
 
-%% Returns the use of an atom by the tokens behind it and before it, and the tokens of the arguments, as far as there are.
+%% Returns the use of an atom by the tokens behind it and before it, and the tokens of the arguments, as far as there
+%% are.
 use([{':', _}, {atom, _, F} | Rest], _, _) -> named(F, Rest);
 use([{':', _} | _], _, _) -> {{'_', unknown}, unknown};
 use([{',', _}, {atom, _, F}, {',', _} | Rest], [{Open, _} | _], _) when Open =:= '('; Open =:= '{'; Open =:= ',' ->

@@ -9,8 +9,8 @@
 %% A call, a type, a module that calls are made with, or an atom that may mean something else.
 -type use() :: {atom(), arity() | unknown} | type | module | reference.
 
-%% @doc Returns what a use becomes, or `keep', and perhaps a note. The second argument is the table of OTP that a call is
-%% about, or `none'.
+%% @doc Returns what a use becomes, or `keep', and perhaps a note. The second argument is the table of OTP that a call
+%% is about, or `none'.
 -spec change(use(), atom()) -> #{becomes := string() | keep, note => string()}.
 change(_, Table) when Table =/= none ->
     #{becomes => keep, note => lists:concat([Table, " is a table of OTP's own"])};

@@ -18,8 +18,8 @@ use crate::{Batch, Entry, Range};
 #[expect(private_bounds, reason = "there are two kinds of locks")]
 impl<T: SplitTree, L: ReadLock> Adapting<T, L> {
     /// Runs `visit` on base nodes from the one that covers a bound on, upwards or, with `BACK`, downwards, until it
-    /// returns false or there are no more. Each is locked for reading meanwhile; with it comes the end of its range that the walk
-    /// goes to, if that is not an end of the tree.
+    /// returns false or there are no more. Each is locked for reading meanwhile; with it comes the end of its range
+    /// that the walk goes to, if that is not an end of the tree.
     pub(super) fn each_base<const BACK: bool>(
         &self,
         from: Bound<&KeyOf<T>>,

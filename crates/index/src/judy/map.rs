@@ -185,8 +185,8 @@ impl<K: PrefixKey, V> JudyMap<K, V> {
         }
     }
 
-    /// Returns a key's value, to change it; if there is none, puts there what `make` returns. If that panics, the map is
-    /// as before.
+    /// Returns a key's value, to change it; if there is none, puts there what `make` returns. If that panics, the map
+    /// is as before.
     pub fn get_or_insert_with(&mut self, key: K, make: impl FnOnce() -> V) -> &mut V {
         let word = key.key_prefix(0);
         let mut slot = self.tree.get_mut(word);
@@ -230,7 +230,8 @@ impl<K: PrefixKey, V> JudyMap<K, V> {
         Some(self.lend(found))
     }
 
-    /// Returns the last pair whose key is at or below the bound (below for `Excluded`; the last of all for `Unbounded`).
+    /// Returns the last pair whose key is at or below the bound (below for `Excluded`; the last of all for
+    /// `Unbounded`).
     pub fn seek_back(&self, from: Bound<K>) -> Option<(K, &V)> {
         let found = self.tree.at_or_below(highest(from)?)?;
         Some(self.lend(found))

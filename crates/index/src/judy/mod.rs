@@ -2,20 +2,20 @@
 //!
 //! # Why
 //!
-//! Fritchie's study of ETS tables (2003) finds tables over Judy arrays the fastest of four kinds once they no longer fit
-//! into the cache, and wishes for keys whose order is that of their bytes (section 7.6), which Fyris has. A Judy array
-//! is a digital tree: a lookup takes a step for each byte of the key that tells keys apart, compares no keys on the way,
-//! and knows how many keys are below each branch, so that the `n`-th key and the number of keys between two are as
-//! cheap as a lookup. Section 4 of the study describes what it can do. This is an implementation of its own, after the
-//! published description of the design, and in another layout.
+//! Fritchie's study of ETS tables (2003) finds tables over Judy arrays the fastest of four kinds once they no longer
+//! fit into the cache, and wishes for keys whose order is that of their bytes (section 7.6), which Fyris has. A Judy
+//! array is a digital tree: a lookup takes a step for each byte of the key that tells keys apart, compares no keys on
+//! the way, and knows how many keys are below each branch, so that the `n`-th key and the number of keys between two
+//! are as cheap as a lookup. Section 4 of the study describes what it can do. This is an implementation of its own,
+//! after the published description of the design, and in another layout.
 //!
 //! # How
 //!
-//! A key is eight digits of one byte, the highest first. A *branch* of level `L` decodes the `L`-th digit from below, so
-//! its children are of level `L - 1`; what ends at level `L` stores the lower `L` bytes of its keys. Nodes change their
-//! form with their content (`limits` has the numbers): a child is a key in the pointer, then a leaf, then a branch, and
-//! the same backwards when keys are removed, a little later, so that a key that comes and goes does not rebuild a node
-//! each time.
+//! A key is eight digits of one byte, the highest first. A *branch* of level `L` decodes the `L`-th digit from below,
+//! so its children are of level `L - 1`; what ends at level `L` stores the lower `L` bytes of its keys. Nodes change
+//! their form with their content (`limits` has the numbers): a child is a key in the pointer, then a leaf, then a
+//! branch, and the same backwards when keys are removed, a little later, so that a key that comes and goes does not
+//! rebuild a node each time.
 //!
 //! * `jp`: the pointer of two words, and its kinds. `tree`: lookup, insertion, removal. `change`: from one form to
 //!   another.
@@ -82,14 +82,14 @@
 //! is freed once. Values belong to the owner of the tree: nodes move them, and never drop one.
 //!
 //! **DECODED.** The pointer to a node of level `L` has bytes `L` to 6 of its subtree's keys: all of them, those that
-//! branches above have decoded as well. So a lookup compares nothing on its way: at the leaf one comparison tells whether all
-//! digits that were decoded or skipped were the key's. Pointers with several keys have no room for that; they are never
-//! narrow, and the pointer above has what is above them. The highest byte is decoded by a branch of level 8, or else
-//! (ROOT) the tree has it beside its root.
+//! branches above have decoded as well. So a lookup compares nothing on its way: at the leaf one comparison tells
+//! whether all digits that were decoded or skipped were the key's. Pointers with several keys have no room for that;
+//! they are never narrow, and the pointer above has what is above them. The highest byte is decoded by a branch of
+//! level 8, or else (ROOT) the tree has it beside its root.
 //!
-//! **NARROW.** A pointer may lead to a node of a lower level than its place: then all keys of the place share the digits
-//! between. A key that does not share them is put in by a branch above the node (`change::part`), of the level of the
-//! first digit that differs.
+//! **NARROW.** A pointer may lead to a node of a lower level than its place: then all keys of the place share the
+//! digits between. A key that does not share them is put in by a branch above the node (`change::part`), of the level
+//! of the first digit that differs.
 //!
 //! **COUNTED.** The keys below a branch are counted in the branch: in all (linear), or for each 32 digits (the others).
 //! An insertion or a removal adds to the counts of the branches on its way after it has succeeded. Counts lie on other
