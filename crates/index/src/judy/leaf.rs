@@ -65,13 +65,13 @@ impl View {
     ///
     /// The pointer is one of a living tree (NODES), and stays where it is for as long as the view is used.
     #[inline(always)]
-    pub(super) unsafe fn of(jp: *const Jp) -> Option<Self> {
+    pub(super) unsafe fn of(jp: *mut Jp) -> Option<Self> {
         // SAFETY: the caller's contract; the places in the pointer and in the leaf are those where they are written.
         unsafe {
             Some(match (*jp).meta.what() {
                 Node::One => Self {
                     keys: (&raw const (*jp).meta).cast(),
-                    values: (&raw const (*jp).word).cast::<Slot>().cast_mut(),
+                    values: (&raw mut (*jp).word).cast(),
                     len: 1,
                     width: 7,
                 },

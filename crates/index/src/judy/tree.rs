@@ -163,25 +163,24 @@ fn free(at: *mut Jp, account: &mut Account, f: &mut impl FnMut(*mut Slot)) {
     // SAFETY: pointers of a living tree (NODES), which is the caller's alone; each node is freed once, by its one
     // pointer.
     unsafe {
-        let jp = &*at;
-        match jp.meta.what() {
+        match (*at).meta.what() {
             Node::Branch { form, .. } => {
-                let branch = Branch::of(jp, form);
+                let branch = Branch::of(at, form);
                 for (_, child) in branch::children(branch) {
                     free(child, account, f);
                 }
                 branch.free(account);
             }
             Node::Bits { .. } => {
-                for quarter in Bits::of(jp).0 {
+                for quarter in Bits::of(at).0 {
                     (0..quarter.len()).for_each(|i| f(quarter.values.add(i)));
                 }
-                bits::free(jp, account);
+                bits::free(&*at, account);
             }
             _ => {
                 if let Some(view) = View::of(at) {
                     (0..view.len).for_each(|i| f(view.values.add(i)));
-                    leaf::free(jp, account);
+                    leaf::free(&*at, account);
                 }
             }
         }
