@@ -2,6 +2,7 @@
 
 pub mod doctor;
 pub mod info;
+pub mod program;
 pub mod shell;
 
 /// The examples of the project's README.

@@ -293,7 +293,7 @@ fn damaged_files_are_refused_with_a_place() {
         (
             "array.jsonl",
             b"[1]\n",
-            "line 1: invalid type: sequence, expected a JSON object",
+            "line 1: column 1: invalid type: integer `1`, expected a JSON object",
         ),
         (
             "half.jsonl",

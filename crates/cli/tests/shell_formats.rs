@@ -184,3 +184,67 @@ fn a_word_that_is_no_column_is_doubted() {
     let doubt = "warning: `ages` is an atom here, and no column: the columns are name, age";
     assert!(said.contains(doubt), "{said}");
 }
+
+#[test]
+fn an_array_of_objects_loads() {
+    let load = "load - key id as t format json";
+    let array = "[\n {\"id\": 1, \"tags\": [\"a\"]},\n {\"id\": 2}\n]\n";
+    let (out, said) = run(&["-e", load, "-e", "select"], array);
+    assert_eq!(out, "{1,[<<\"a\">>]}\n{2,undefined}\n");
+    assert!(said.contains("2 objects; columns id, tags"), "{said}");
+    for (text, cause) in [
+        (
+            "[{\"id\": 1},\n 2]",
+            "line 2: column 1: invalid type: integer `2`, expected a JSON object",
+        ),
+        (
+            "[{\"id\": 1},\n {\n\"id\": x}]",
+            "line 2: its line 2, column 7: expected value",
+        ),
+        ("[{\"id\": 1}", "line 1: the file ends inside the array"),
+        ("[{\"id\": 1}] []", "line 1: something follows the array"),
+    ] {
+        let error = fails(&["-e", load], text);
+        assert!(error.contains(cause), "{text}: {error}");
+    }
+}
+
+/// An atom, and a term that the format has no form for, used to be text for good.
+#[test]
+fn atoms_and_terms_survive_an_export() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let insert = "insert {1, ok, {a, [\"x\"]}}, {2, 'not ok', #{b => <<1>>}}";
+    for (ending, options, wanted) in [
+        (
+            "csv",
+            "atoms state terms value",
+            "{1,ok,{a,[\"x\"]}}\n{2,'not ok',#{b => <<1>>}}\n",
+        ),
+        (
+            "jsonl",
+            "atoms state",
+            "{1,ok,[<<\"a\">>,[\"x\"]]}\n{2,'not ok',#{<<\"b\">> => <<1>>}}\n",
+        ),
+    ] {
+        let file = folder.path().join(format!("t.{ending}"));
+        let export = format!("export t {} columns id,state,value", file.display());
+        let (_, said) = run(
+            &["-e", "new t ordered_set", "-e", insert, "-e", &export],
+            "",
+        );
+        assert!(
+            said.contains(&format!("`load FILE key COLUMN {options}`")),
+            "{said}"
+        );
+        let load = format!("load {} key id {options}", file.display());
+        let (out, _) = run(&["-e", &load, "-e", "select"], "");
+        assert_eq!(out, wanted, "{ending}");
+    }
+    let error = fails(&["-e", "load - key c1 header no terms c1,c2"], "1,{\n");
+    assert!(error.contains("column \"c2\": <<\"{\">>: "), "{error}");
+    let error = fails(&["-e", "load - key c1 header no atoms c3"], "1,x\n");
+    assert!(
+        error.contains("no column \"c3\"; the columns are: c1, c2"),
+        "{error}"
+    );
+}

@@ -185,18 +185,114 @@ fn a_specification_is_tried_on_one_object() {
     assert!(said.contains("the body is empty"), "{said}");
 }
 
+/// A program at the other end of a pipe used to get the first 100 results.
 #[test]
-fn long_results_are_cut_unless_asked_for() {
+fn programs_get_all_results() {
     let objects: Vec<String> = (0..300).map(|i| format!("{{{i}, x}}")).collect();
     let insert = format!("insert t [{}]", objects.join(", "));
     let new = ["new t ordered_set", &insert];
-    let (out, said) = both(&[new[0], new[1], "select t where $2 == x return $1"]);
-    assert!(out.ends_with("\n99\n"), "{out}");
-    assert!(
-        said.starts_with("... 100 shown; `limit N` shows more\n"),
-        "{said}"
-    );
+    for query in ["select t where $2 == x return $1", "range t keys"] {
+        let (out, _) = both(&[new[0], new[1], query]);
+        assert!(out.ends_with("\n298\n299\n"), "{out}");
+    }
     let (out, said) = both(&[new[0], new[1], "select t where $2 == x return $1 limit 250"]);
     assert!(out.ends_with("\n249\n"), "{out}");
     assert!(said.ends_with("of 300, returned 250\n"), "{said}");
+}
+
+#[test]
+fn results_are_sorted() {
+    for (query, wanted) in [
+        ("select sort by $3 return $1", "4\n2\n1\n9\n3\n"),
+        ("select return $1 sort by $3 desc limit 2", "3\n9\n"),
+        (
+            "select {$1, $2, $3} where $3 > 20 sort by is_atom($2), $3 desc return $1",
+            "9\n3\n1\n",
+        ),
+        ("select_reverse sort by 1 return $1 limit 2", "9\n4\n"),
+        ("select return $1 sort by - $1 threads 2 limit 1", "9\n"),
+    ] {
+        assert_eq!(run(&[query]), wanted, "{query}");
+    }
+    let (out, said) = both(&["explain sort by $3"]);
+    assert!(
+        out.starts_with("[{'_',[],[{{'$_',{element,3,'$_'}}}]}]\n"),
+        "{out}"
+    );
+    assert_eq!(said, "");
+}
+
+#[test]
+fn objects_are_grouped() {
+    let more = "insert {5, ann, 9}, {6, bo, undefined}";
+    for (query, wanted) in [
+        ("select group by is_atom($2)", "{false,2}\n{true,5}\n"),
+        (
+            "select where is_atom($2) group by $2 return {$2, count(), sum($3), avg($3)} sort by count() desc, $2",
+            "{ann,2,40,20.0}\n{bo,2,17,17.0}\n{cy,1,64,64.0}\n",
+        ),
+        (
+            "select {_, $1, $2} where is_atom($1) group by $1 return #{$1 => [min($2) | max($2)]} limit 1",
+            "#{ann => [9|31]}\n",
+        ),
+        (
+            "select return {count(), count($3), sum($3) / count($3)}",
+            "{7,6,27.666666666666668}\n",
+        ),
+        (
+            "select where $1 > 100 return {count(), sum($3), max($3)}",
+            "{0,0,undefined}\n",
+        ),
+        ("select where $1 > 100 group by $1", ""),
+        ("select return max(count(), sum($1))", "30\n"),
+    ] {
+        let out = run(&[more, query]);
+        assert_eq!(
+            out.strip_prefix("true (2 inserted)\n"),
+            Some(wanted),
+            "{query}"
+        );
+    }
+}
+
+#[test]
+fn wrong_groups_are_told() {
+    for (query, said) in [
+        (
+            "select group by $2 return $3",
+            "`$3` may differ within a group: put it into `group by`",
+        ),
+        (
+            "select {$1, $2, _} group by $2 return {$2, $1}",
+            "`$1` may differ within a group",
+        ),
+        (
+            "select return sum(count())",
+            "`sum` of an aggregate: they do not nest",
+        ),
+        (
+            "select where sum($1) > 1",
+            "`sum` is of a group: it stands in `return` and `sort by`",
+        ),
+        ("select return sum($2)", "sum: ann is no number"),
+        (
+            "select sort by count()",
+            "an aggregate in `sort by` needs `group by`",
+        ),
+        ("select group $2", "expected `by`, found `$2`"),
+        ("select_count group by $2", "found `group`"),
+        ("select users [{'_',[],['$_']}] sort by $1", "found `sort`"),
+        ("select return foo(count())", "foo"),
+    ] {
+        let error = fails(query);
+        assert!(error.contains(said), "{query}: {error}");
+    }
+}
+
+#[test]
+fn the_time_is_told_on_request() {
+    let (out, said) = both(&["timing", "timing on", "count", "timing off", "count"]);
+    assert_eq!(out, "off\n5\n5\n");
+    assert_eq!(said.matches("time: ").count(), 2, "{said}");
+    assert!(fails("timing perhaps").contains("timing is on or off"));
 }

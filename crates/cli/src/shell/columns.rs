@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use fyris_term::Term;
 
 /// The columns of each table that has any, by the table's name.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Columns {
     by_table: HashMap<String, Vec<String>>,
     /// The table in use.

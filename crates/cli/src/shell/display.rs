@@ -9,15 +9,21 @@ use super::error::ShellError;
 use super::format::Format;
 use super::interrupt;
 use super::pager::Pager;
+use super::paint::Paint;
 
 /// The most lines one object may take in a listing; `lookup` shows it whole.
 const LINES_IN_LISTING: usize = 12;
+
+/// Depths to which a large object is folded in a listing, the first that fits.
+const FOLDS: [usize; 6] = [100, 50, 25, 12, 8, 5];
 
 /// The output of results: for people on a terminal, else for programs.
 pub(crate) struct Display {
     terminal: bool,
     /// The form of terms; none: laid out on a terminal, otherwise Erlang terms, one a line.
     format: Option<Format>,
+    paint: Paint,
+    warning: Paint,
 }
 
 impl Display {
@@ -26,6 +32,8 @@ impl Display {
         Display {
             terminal: io::stdout().is_terminal() && io::stdin().is_terminal(),
             format: None,
+            paint: Paint::of(&io::stdout()),
+            warning: Paint::of(&io::stderr()),
         }
     }
 
@@ -48,6 +56,11 @@ impl Display {
             None => self.line(text),
             Some(_) => Ok(writeln!(io::stderr().lock(), "{text}")?),
         }
+    }
+
+    /// Returns whether output goes to a screen whose user cannot page, as input is no terminal.
+    pub(crate) fn runs_over(&self) -> bool {
+        !self.terminal && io::stdout().is_terminal()
     }
 
     /// Returns whether input and output are a terminal, so that a person can page.
@@ -79,15 +92,25 @@ impl Display {
 
     /// Prints a warning on standard error.
     pub(crate) fn warn(&self, text: &str) {
-        eprintln!("warning: {text}");
+        eprintln!("{} {text}", self.warning.warning("warning:"));
+    }
+
+    /// Prints an error on standard error.
+    pub(crate) fn error(&self, error: &ShellError) {
+        eprintln!("{}", self.warning.error(&error.to_string()));
     }
 
     /// Prints a term: on a terminal laid out as Erlang's shell does.
     pub(crate) fn term(&self, term: &Term) -> Result<(), ShellError> {
-        self.line(self.layout(term))
+        let text = self.layout(term, None);
+        match self.format() {
+            Some(_) => self.line(text),
+            None => self.line(self.paint.terms(&text)),
+        }
     }
 
-    fn layout(&self, term: &Term) -> String {
+    /// Returns the text of a term; on a screen, of its parts down to `depth`.
+    fn layout(&self, term: &Term, depth: Option<usize>) -> String {
         if let Some(format) = self.format() {
             return format.line(term);
         }
@@ -95,9 +118,29 @@ impl Display {
             term,
             &PrintOptions {
                 line_width: self.width(),
+                depth,
                 ..PrintOptions::default()
             },
         )
+    }
+
+    /// Prints lines that are no objects; on a terminal page by page.
+    pub(crate) fn text(&self, text: &str) -> Result<(), ShellError> {
+        let mut pager = self.pager();
+        for (shown, line) in text.lines().enumerate() {
+            if !pager.line(line, line, shown)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Prints a line of an object, unless the user has seen enough.
+    fn object_line(&self, pager: &mut Pager, line: &str, shown: usize) -> Result<bool, ShellError> {
+        match self.format() {
+            Some(_) => pager.line(line, line, shown),
+            None => pager.line(line, &self.paint.terms(line), shown),
+        }
     }
 
     /// Prints objects whole, one after the other; on a terminal page by page.
@@ -105,13 +148,13 @@ impl Display {
         let mut pager = self.pager();
         for (shown, object) in objects.iter().enumerate() {
             interrupt::check()?;
-            let text = self.layout(object);
+            let text = self.layout(object, None);
             let lines: Vec<&str> = match self.format() {
                 Some(_) => vec![&text],
                 None => text.lines().collect(),
             };
             for line in lines {
-                if !pager.line(line, shown)? {
+                if !self.object_line(&mut pager, line, shown)? {
                     return self.note(format!("... {shown} shown of {}", objects.len()));
                 }
             }
@@ -119,21 +162,23 @@ impl Display {
         Ok(())
     }
 
-    /// Returns the lines of one object in a listing, cut if it is very tall.
-    fn listed(&self, term: &Term) -> Vec<String> {
-        let text = self.layout(term);
+    /// Returns the lines of one object in a listing, and what is said below of one that is cut. A large one is folded:
+    /// all of its first levels, and of long lists the first elements.
+    fn listed(&self, term: &Term) -> (Vec<String>, Option<String>) {
+        let text = self.layout(term, None);
         if self.format().is_some() {
-            return vec![text];
+            return (vec![text], None);
         }
-        let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
-        if lines.len() > LINES_IN_LISTING {
-            let more = lines.len() - LINES_IN_LISTING;
-            lines.truncate(LINES_IN_LISTING);
-            lines.push(format!(
-                "    ... {more} more lines; `lookup` shows all of it"
-            ));
+        let tall = text.lines().count();
+        if tall <= LINES_IN_LISTING {
+            return (text.lines().map(str::to_owned).collect(), None);
         }
-        lines
+        let folded = FOLDS.iter().map(|&depth| self.layout(term, Some(depth)));
+        let fits = |text: &String| text.lines().count() <= LINES_IN_LISTING;
+        let text = folded.into_iter().find(fits).unwrap_or(text);
+        let lines = text.lines().take(LINES_IN_LISTING).map(str::to_owned);
+        let remark = format!("    ... folded from {tall} lines; `lookup` shows all of it");
+        (lines.collect(), Some(remark))
     }
 
     /// Prints objects until `next` has no more or `limit` are out; on a terminal stops after each page and asks.
@@ -149,10 +194,16 @@ impl Display {
             let Some(object) = next()? else {
                 return Ok((shown, false));
             };
-            for line in self.listed(&object) {
-                if !pager.line(&line, shown)? {
+            let (lines, remark) = self.listed(&object);
+            for line in lines {
+                if !self.object_line(&mut pager, &line, shown)? {
                     return Ok((shown, true));
                 }
+            }
+            if let Some(remark) = remark
+                && !pager.line(&remark, &remark, shown)?
+            {
+                return Ok((shown, true));
             }
         }
         Ok((limit, next()?.is_some()))

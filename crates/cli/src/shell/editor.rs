@@ -11,11 +11,8 @@ use rustyline::validate::{ValidationContext, ValidationResult, Validator};
 use rustyline::{CompletionType, Config, Context, Editor, Helper};
 
 use super::columns::Columns;
-use super::command::{self, Commands};
-use super::query;
-use super::session::TableNames;
-use super::verb::Handler;
-use super::verbs::{self, VERBS};
+use super::command::Commands;
+use super::completion::{self, Shared};
 
 /// Input from the prompt.
 pub(crate) enum Input {
@@ -34,8 +31,8 @@ pub(crate) struct Prompt {
 }
 
 impl Prompt {
-    /// Returns an editor that completes commands, `tables` and file names.
-    pub(crate) fn new(tables: TableNames) -> Result<Prompt, ReadlineError> {
+    /// Returns an editor that completes what is `known`, commands and their words, and file names.
+    pub(crate) fn new(known: Shared) -> Result<Prompt, ReadlineError> {
         let config = Config::builder()
             .completion_type(CompletionType::List)
             .history_ignore_dups(true)?
@@ -43,7 +40,7 @@ impl Prompt {
             .build();
         let mut editor = Editor::with_config(config)?;
         editor.set_helper(Some(ShellHelper {
-            tables,
+            known,
             files: FilenameCompleter::new(),
         }));
         let history = history_path();
@@ -93,33 +90,8 @@ fn history_path() -> Option<PathBuf> {
 }
 
 struct ShellHelper {
-    tables: TableNames,
+    known: Shared,
     files: FilenameCompleter,
-}
-
-impl ShellHelper {
-    fn tables_like(&self, word: &str) -> Vec<Pair> {
-        let tables = self
-            .tables
-            .lock()
-            .map(|names| names.clone())
-            .unwrap_or_default();
-        pairs(tables.into_iter().filter(|name| name.starts_with(word)))
-    }
-}
-
-fn verbs_like(word: &str) -> Vec<Pair> {
-    let verbs = VERBS.iter().map(|v| v.name).filter(|v| v.starts_with(word));
-    pairs(verbs.map(str::to_owned))
-}
-
-fn pairs(names: impl Iterator<Item = String>) -> Vec<Pair> {
-    names
-        .map(|name| Pair {
-            display: name.clone(),
-            replacement: format!("{name} "),
-        })
-        .collect()
 }
 
 impl Completer for ShellHelper {
@@ -132,40 +104,24 @@ impl Completer for ShellHelper {
         ctx: &Context<'_>,
     ) -> rustyline::Result<(usize, Vec<Pair>)> {
         let before = &line[..pos];
-        let start = before
-            .rfind(|c: char| c.is_whitespace() || c == '(' || c == ',')
-            .map_or(0, |i| i + 1);
-        let word = &before[start..];
-        if before[..start].trim().is_empty() {
-            let (module, _) = command::split_module(word);
-            let start = start + module.len();
-            return Ok((start, verbs_like(&line[start..pos])));
-        }
-        let (verb, _) = command::split_verb(before.trim_start());
-        let Ok(verb) = verbs::find(verb) else {
-            return Ok((start, self.tables_like(word)));
-        };
-        // The usage of a command tells what its arguments are.
-        let takes = |what: &str| verb.usage.contains(what);
-        if takes("FILE") {
-            let (at, mut found) = self.files.complete(line, pos, ctx)?;
-            if takes("TABLE") && at == start {
-                found.extend(self.tables_like(word));
+        let known = self.known.lock().map(|known| known.clone());
+        let mut found = completion::complete(before, &known.unwrap_or_default());
+        let mut pairs: Vec<Pair> = found.names.drain(..).map(pair).collect();
+        if found.files {
+            let (at, files) = self.files.complete(line, pos, ctx)?;
+            if at != found.start {
+                return Ok((at, files));
             }
-            return Ok((at, found));
+            pairs.splice(0..0, files);
         }
-        let mut found = Vec::new();
-        if takes("TABLE") {
-            found.extend(self.tables_like(word));
-        }
-        if takes("COMMAND") {
-            found.extend(verbs_like(word));
-        }
-        if let Handler::Query(..) = verb.handler {
-            let words = query::words().filter(|known| known.starts_with(word));
-            found.extend(pairs(words.map(str::to_owned)));
-        }
-        Ok((start, found))
+        Ok((found.start, pairs))
+    }
+}
+
+fn pair(name: String) -> Pair {
+    Pair {
+        replacement: format!("{name} "),
+        display: name,
     }
 }
 

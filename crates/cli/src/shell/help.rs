@@ -7,6 +7,9 @@ use crate::shell::verb::Verb;
 /// The column of summaries in the list of commands.
 const SUMMARY: usize = 30;
 
+/// The columns of a line in the manual.
+const WIDTH: usize = 78;
+
 /// The text below the list.
 const FOOT: &str = "Arguments are Erlang terms: {users, 1}, \"text\", <<\"bytes\">>, #{k => v}, 16#ff. Or write ets:lookup(T, K). \
      TABLE may be left out once one is in use. Tab completes; Ctrl-C stops a command; Ctrl-D leaves.";
@@ -14,22 +17,35 @@ const FOOT: &str = "Arguments are Erlang terms: {users, 1}, \"text\", <<\"bytes\
 /// Shows how one command is written, what it does and what else it is called.
 pub(crate) fn one(session: &Session, verb: &Verb) -> Result<(), ShellError> {
     let show = session.display();
-    show.line(verb.usage)?;
-    show.line(indented(verb.help, 4, show.width()))?;
+    let mut text = indented(verb.usage, 0, show.width()) + "\n";
+    text += &indented(verb.help, 4, show.width());
     if !verb.also.is_empty() {
-        show.line(format!("    also: {}", verb.also.join(", ")))?;
+        text += &format!("\n    also: {}", verb.also.join(", "));
     }
-    Ok(())
+    show.text(&text)
 }
 
 /// Shows the list of all commands.
 pub(crate) fn all(session: &Session, verbs: &[Verb]) -> Result<(), ShellError> {
     let show = session.display();
-    for verb in verbs {
-        show.line(entry(verb, show.width()))?;
-    }
-    show.line("")?;
-    show.line(indented(FOOT, 0, show.width()))
+    let width = show.width();
+    let entries: Vec<String> = verbs.iter().map(|verb| entry(verb, width)).collect();
+    show.text(&format!(
+        "{}\n\n{}",
+        entries.join("\n"),
+        indented(FOOT, 0, width)
+    ))
+}
+
+/// Returns how each command is written and what it does, for the manual.
+pub(crate) fn manual(verbs: &[Verb]) -> String {
+    let each = verbs
+        .iter()
+        .map(|verb| format!("{}\n{}", verb.usage, indented(verb.help, 4, WIDTH)));
+    format!(
+        "Commands:\n\n{}\n\n{FOOT}",
+        each.collect::<Vec<_>>().join("\n\n")
+    )
 }
 
 /// Returns a command in the list: how it is written, and the first sentence on it beside that or below.
@@ -38,7 +54,7 @@ fn entry(verb: &Verb, width: usize) -> String {
     let summary = indented(summary.trim_end_matches('.'), SUMMARY, width);
     let usage = verb.usage;
     if usage.len() + 2 > SUMMARY {
-        return format!("{usage}\n{summary}");
+        return format!("{}\n{summary}", indented(usage, 0, width));
     }
     format!("{usage:SUMMARY$}{}", summary.trim_start())
 }

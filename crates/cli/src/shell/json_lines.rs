@@ -1,4 +1,4 @@
-//! JSON lines: one object a line; its fields are the columns.
+//! JSON: an object a line, or one array of objects; their fields are the columns.
 //!
 //! JSON carries its own types: strings become binaries, numbers integers of any size or floats, `true` and `false`
 //! atoms, `null` and absent fields the atom `undefined`, arrays lists, objects maps with binary keys. Numbers are read
@@ -16,6 +16,7 @@ use serde_json::value::RawValue;
 
 use super::error::ShellError;
 use super::infer;
+use super::json_array::{self, Elements, Stop};
 use super::rows::{ROW_LIMIT, RowSource, Schema, Ticker};
 
 /// The greatest depth of brackets in a line, its own included: a term with room to spare, and a small stack.
@@ -45,17 +46,57 @@ impl JsonLines {
         }
     }
 
-    /// Reads every line that is not blank.
+    fn io(&self, source: std::io::Error) -> ShellError {
+        ShellError::Io {
+            path: self.path.clone(),
+            source,
+        }
+    }
+
+    fn reader(&self) -> Result<BufReader<File>, ShellError> {
+        let file = File::open(&self.path).map_err(|e| self.io(e))?;
+        Ok(BufReader::with_capacity(1 << 18, file))
+    }
+
+    /// Reads every object, with the line where it begins.
     fn each(
+        &self,
+        ticker: &mut Ticker,
+        row: impl FnMut(u64, Fields<'_>) -> Result<(), ShellError>,
+    ) -> Result<(), ShellError> {
+        match json_array::is_array(&mut self.reader()?).map_err(|e| self.io(e))? {
+            true => self.each_element(ticker, row),
+            false => self.each_line(ticker, row),
+        }
+    }
+
+    fn each_element(
         &self,
         ticker: &mut Ticker,
         mut row: impl FnMut(u64, Fields<'_>) -> Result<(), ShellError>,
     ) -> Result<(), ShellError> {
-        let io = |source| ShellError::Io {
-            path: self.path.clone(),
-            source,
+        let stopped = |stop| match stop {
+            Stop::Io(error) => self.io(error),
+            Stop::Bad(line, problem) => self.bad(line, problem),
         };
-        let mut reader = BufReader::with_capacity(1 << 18, File::open(&self.path).map_err(io)?);
+        let mut elements = Elements::new(self.reader()?).map_err(stopped)?;
+        let mut bytes = Vec::new();
+        while let Some(line) = elements.next(&mut bytes).map_err(stopped)? {
+            let fields = fields(self.text(&bytes, line)?).map_err(|e| self.bad(line, e))?;
+            row(line, fields)?;
+            ticker.row(elements.at)?;
+        }
+        Ok(())
+    }
+
+    /// Reads every line that is not blank.
+    fn each_line(
+        &self,
+        ticker: &mut Ticker,
+        mut row: impl FnMut(u64, Fields<'_>) -> Result<(), ShellError>,
+    ) -> Result<(), ShellError> {
+        let io = |source| self.io(source);
+        let mut reader = self.reader()?;
         let (mut bytes, mut line, mut at) = (Vec::new(), 0, 0);
         loop {
             bytes.clear();
@@ -186,13 +227,15 @@ fn too_deep(text: &str) -> Option<usize> {
     None
 }
 
-/// Describes an error and its column: the line that `serde_json` counts is always its first.
+/// Describes an error and its column. The lines that `serde_json` counts are those of the object or value: of more
+/// than one only in an array.
 fn in_line(error: &serde_json::Error) -> String {
-    let (text, column) = (error.to_string(), error.column());
-    let place = format!(" at line {} column {column}", error.line());
+    let (text, line, column) = (error.to_string(), error.line(), error.column());
+    let place = format!(" at line {line} column {column}");
     match (text.strip_suffix(&place), column) {
         (Some(what), 0) => what.to_owned(),
-        (Some(what), column) => format!("column {column}: {what}"),
+        (Some(what), column) if line == 1 => format!("column {column}: {what}"),
+        (Some(what), column) => format!("its line {line}, column {column}: {what}"),
         (None, _) => text,
     }
 }

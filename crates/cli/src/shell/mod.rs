@@ -7,18 +7,24 @@
 mod columns;
 mod command;
 mod commands;
+mod completion;
 mod csv_file;
 mod display;
 mod editor;
 mod error;
 mod format;
+mod gather;
 mod help;
 mod infer;
 mod interrupt;
+mod json_array;
 mod json_lines;
+mod kinds;
 mod pager;
+mod paint;
 mod progress;
 mod query;
+mod readings;
 mod rows;
 mod session;
 mod verb;
@@ -27,6 +33,7 @@ mod verbs;
 use std::io::{self, BufRead, IsTerminal};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Instant;
 
 use command::{Command, Commands, Line};
 use editor::{Input, Prompt};
@@ -69,6 +76,11 @@ pub fn run(args: ShellArgs) -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Returns the commands of the shell with their help, as text.
+pub fn commands() -> String {
+    help::manual(verbs::VERBS)
 }
 
 struct Shell {
@@ -149,7 +161,7 @@ impl Shell {
 
     fn interactive(&mut self) -> Result<(), ShellError> {
         let editor_error = |e| ShellError::other(format!("the line editor: {e}"));
-        let mut prompt = Prompt::new(self.session.table_names()).map_err(editor_error)?;
+        let mut prompt = Prompt::new(self.session.known()).map_err(editor_error)?;
         self.session.greet()?;
         while !self.session.over() {
             match prompt.read(&self.session.prompt()).map_err(editor_error)? {
@@ -178,7 +190,7 @@ impl Shell {
                 Ok(()) => {}
                 Err(ShellError::Output(e)) => return Err(ShellError::Output(e)),
                 Err(e) => {
-                    eprintln!("{e}");
+                    self.session.display().error(&e);
                     if matches!(e, ShellError::Interrupted) {
                         return Ok(());
                     }
@@ -190,13 +202,18 @@ impl Shell {
 
     fn step(&mut self, line: Line) -> Result<(), ShellError> {
         interrupt::clear();
-        match line {
-            Line::Blank | Line::Incomplete => Ok(()),
-            Line::Command(Command::Words(verb, words)) => verb.run_words(&mut self.session, &words),
-            Line::Command(Command::Terms(verb, terms)) => verb.run_terms(&mut self.session, terms),
-            Line::Command(Command::Query(verb, request)) => {
-                verb.run_query(&mut self.session, request)
-            }
+        let Line::Command(command) = line else {
+            return Ok(());
+        };
+        let (timed, begun) = (self.session.timing, Instant::now());
+        let done = match command {
+            Command::Words(verb, words) => verb.run_words(&mut self.session, &words),
+            Command::Terms(verb, terms) => verb.run_terms(&mut self.session, terms),
+            Command::Query(verb, request) => verb.run_query(&mut self.session, request),
+        };
+        if timed {
+            eprintln!("time: {:.3?}", begun.elapsed());
         }
+        done
     }
 }

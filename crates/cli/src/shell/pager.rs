@@ -46,9 +46,14 @@ impl Pager {
         }
     }
 
-    /// Prints a line; before that, if the screen is full, asks whether to go on. `shown` is the number of objects that
-    /// are out. Returns false, with the line not printed, if the user has seen enough.
-    pub(crate) fn line(&mut self, text: &str, shown: usize) -> Result<bool, ShellError> {
+    /// Prints a line, `text` as `painted`; before that, if the screen is full, asks whether to go on. `shown` is the
+    /// number of objects that are out. Returns false, with the line not printed, if the user has seen enough.
+    pub(crate) fn line(
+        &mut self,
+        text: &str,
+        painted: &str,
+        shown: usize,
+    ) -> Result<bool, ShellError> {
         if let Some(screen) = self.screen {
             let rows = rows(text, screen.0);
             if rows > self.room && self.room < page(screen) {
@@ -60,7 +65,7 @@ impl Pager {
             }
             self.room = self.room.saturating_sub(rows);
         }
-        writeln!(io::stdout().lock(), "{text}")?;
+        writeln!(io::stdout().lock(), "{painted}")?;
         Ok(true)
     }
 }

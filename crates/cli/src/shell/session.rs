@@ -2,13 +2,14 @@
 
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use fyris::dump::{self, LoadOptions, SaveOptions};
 use fyris::{Info, Options, Owner, Store, Table};
 use fyris_term::{Atom, Term};
 
 use super::columns::Columns;
+use super::completion::{Known, Shared};
 use super::display::{self, Display};
 use super::error::ShellError;
 use super::format::Format;
@@ -18,29 +19,28 @@ use super::progress::Progress;
 /// The number of objects shown where no person can ask for more.
 pub(crate) const MANY: usize = 100;
 
-/// The names of the tables, for completion.
-pub(crate) type TableNames = Arc<Mutex<Vec<String>>>;
-
 /// One run of the shell.
 pub(crate) struct Session {
     me: Owner,
     current: Option<Table>,
-    names: TableNames,
+    known: Shared,
     columns: Columns,
     display: Display,
+    /// Is the time of each command to be said?
+    pub(crate) timing: bool,
     over: bool,
 }
 
 impl Session {
     /// Returns a session with a store of its own and no table.
     pub(crate) fn new() -> Session {
-        let names = Arc::new(Mutex::new(Vec::new()));
         Session {
             me: Store::new().owner(),
             current: None,
-            names,
+            known: Shared::default(),
             columns: Columns::default(),
             display: Display::new(),
+            timing: false,
             over: false,
         }
     }
@@ -55,9 +55,9 @@ impl Session {
         self.display.set_format(format);
     }
 
-    /// Returns the names of the tables, for completion; shared with the editor.
-    pub(crate) fn table_names(&self) -> TableNames {
-        Arc::clone(&self.names)
+    /// Returns the names that can be completed; shared with the editor.
+    pub(crate) fn known(&self) -> Shared {
+        Arc::clone(&self.known)
     }
 
     /// Has `quit` been said?
@@ -109,8 +109,14 @@ impl Session {
         let tables: Vec<String> = self.all().iter().map(name_of).collect();
         let current = self.current.as_ref().map(name_of);
         self.columns.refresh(current, &tables);
-        if let Ok(mut names) = self.names.lock() {
-            *names = tables;
+        let items = self.current.as_ref().and_then(Table::info_items);
+        let items = items.into_iter().flatten().map(|(item, _)| item);
+        if let Ok(mut known) = self.known.lock() {
+            *known = Known {
+                tables,
+                columns: self.columns.clone(),
+                items: items.chain(["index_info"]).collect(),
+            };
         }
     }
 
@@ -333,13 +339,14 @@ impl Session {
         }
     }
 
-    /// Results page by page as they are found, up to a limit or what a page or two holds; how many were shown.
+    /// Results page by page as they are found: up to a limit, or all of them but where they run over a screen that no
+    /// person can stop. Returns how many were shown.
     pub(crate) fn show_found(
         &self,
         limit: Option<usize>,
         next: impl FnMut() -> Result<Option<Term>, ShellError>,
     ) -> Result<usize, ShellError> {
-        let all = limit.is_some() || self.display.is_terminal();
+        let all = limit.is_some() || !self.display.runs_over();
         let most = if all { usize::MAX } else { MANY };
         let (shown, more) = self.display.pages(most, next)?;
         if more {

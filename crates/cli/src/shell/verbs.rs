@@ -21,8 +21,8 @@ pub(crate) static VERBS: &[Verb] = &[
     Verb {
         name: "load",
         also: &[],
-        usage: "load FILE|- key COLUMN [as NAME] [type TYPE] [format csv|json] [delimiter C] [header yes|no]",
-        help: "Load CSV (.csv, .tsv) or JSON lines (.jsonl, .ndjson, .json); `-` is standard input. Column types are inferred; each row becomes a tuple of its columns, the key being COLUMN, and queries know the columns by name. TYPE is set, ordered_set (the default), bag or duplicate_bag. The delimiter is found in the first line unless it is given (`tab` for a tab); without a header the columns are c1, c2 ...",
+        usage: "load FILE|- key COLUMN [as NAME] [type TYPE] [format csv|json] [delimiter C] [header yes|no] [atoms COLUMN,...] [terms COLUMN,...]",
+        help: "Load CSV (.csv, .tsv) or JSON (.jsonl, .ndjson, .json): an object a line, or one array of objects; `-` is standard input. Column types are inferred; each row becomes a tuple of its columns, the key being COLUMN, and queries know the columns by name. TYPE is set, ordered_set (the default), bag or duplicate_bag. The delimiter is found in the first line unless it is given (`tab` for a tab); without a header the columns are c1, c2 ... Texts in the columns of `atoms` become atoms, those in the columns of `terms` what they mean as Erlang terms: so what `export` wrote comes back as it was.",
         handler: Words(files::load),
     },
     Verb {
@@ -161,8 +161,8 @@ pub(crate) static VERBS: &[Verb] = &[
     Verb {
         name: "select",
         also: &[],
-        usage: "select [TABLE] SPEC | [PATTERN] [where EXPR, ...] [return EXPR] [limit N] [threads N] [spec]",
-        help: "Values of the objects that match. SPEC is a match specification in Erlang's syntax. Or say it in words: `select users where $2 > 10 and is_atom($1) return {$1, $2}`, where $1 is element 1 of the object and $_ all of it; behind a PATTERN such as {$1, #{age => $2}} they are the pattern's variables. `spec` shows the match specification that was made of it. Ends with the plan and how many objects were visited. Ctrl-C stops it between two slices of a few thousand objects.",
+        usage: "select [TABLE] SPEC | [PATTERN] [where EXPR, ...] [return EXPR] [group by EXPR, ...] [sort by EXPR [desc], ...] [limit N] [threads N] [spec]",
+        help: "Values of the objects that match, or of groups of them, sorted if asked. SPEC is a match specification in Erlang's syntax. Or say it in words: `select users where $2 > 10 and is_atom($1) return {$1, $2}`, where $1 is element 1 of the object and $_ all of it; behind a PATTERN such as {$1, #{age => $2}} they are the pattern's variables. With `group by` (or for all objects as one group) `return` takes count(), count(X), sum(X), min(X), max(X) and avg(X), which leave out `undefined`: `select people group by city return {city, count(), avg(age)} sort by count() desc limit 3`. Sorting is in the order of terms. `spec` shows the match specification that was made of it. Ends with the plan and how many objects were visited. Ctrl-C stops it between two slices of a few thousand objects.",
         handler: Query(select::select, Does::Show),
     },
     Verb {
@@ -346,6 +346,13 @@ pub(crate) static VERBS: &[Verb] = &[
         usage: "mode [screen|erl|json|csv]",
         help: "The form of objects: laid out for a screen, or one a line as Erlang terms, JSON or CSV. Without a terminal it is erl.",
         handler: Words(meta::mode),
+    },
+    Verb {
+        name: "timing",
+        also: &[".timer"],
+        usage: "timing [on|off]",
+        help: "Say on standard error how long each command takes: on the clock of the wall, with the output and the pauses between pages.",
+        handler: Words(meta::timing),
     },
     Verb {
         name: "help",

@@ -1,22 +1,29 @@
-//! The shell on a terminal of its own: Ctrl-C, pages, pasted lines, completion.
+//! The shell on a terminal of its own: Ctrl-C, pages, pasted lines, completion, colours.
 #![cfg(target_os = "linux")]
 
 mod ctrl_c;
 mod emulator;
 mod input;
 mod pages;
+mod screen;
 
 use std::path::Path;
 use std::process::Command;
 
 use emulator::Terminal;
 
-/// Returns a shell in a folder of its own.
-fn shell(folder: &Path) -> Terminal {
+/// Returns the program, to be run in a folder of its own.
+fn command(folder: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_fyris"));
     command.arg("shell").current_dir(folder);
     command.env("HOME", folder).env_remove("XDG_STATE_HOME");
-    command.env("TERM", "xterm");
+    command
+}
+
+/// Returns a shell in a folder of its own, without colours.
+fn shell(folder: &Path) -> Terminal {
+    let mut command = command(folder);
+    command.env("TERM", "xterm").env("NO_COLOR", "1");
     let mut shell = Terminal::start(&mut command);
     shell.until("fyris> ");
     shell

@@ -11,6 +11,7 @@ use fyris_term::{Atom, Term};
 use crate::shell::error::ShellError;
 use crate::shell::format::{self, Format};
 use crate::shell::interrupt;
+use crate::shell::kinds::Kinds;
 use crate::shell::progress::Progress;
 use crate::shell::session::Session;
 
@@ -52,14 +53,19 @@ pub(crate) fn export(session: &mut Session, words: &[String]) -> Result<(), Shel
         }
     }
     let rows = Rows::new(format_of(Path::new(file), format)?, columns);
-    if file == "-" {
-        rows.write(&table, &mut io::stdout().lock(), Path::new("-"))?;
-        return Ok(());
+    let written = if file == "-" {
+        rows.write(&table, &mut io::stdout().lock(), Path::new("-"))?
+    } else {
+        to_file(&table, rows, Path::new(file))?
+    };
+    let show = session.display();
+    if file != "-" {
+        show.note(format!("{} objects written to {file}", written.objects))?;
     }
-    let count = to_file(&table, rows, Path::new(file))?;
-    session
-        .display()
-        .note(format!("{count} objects written to {file}"))
+    match written.remark {
+        Some(remark) => show.note(remark),
+        None => Ok(()),
+    }
 }
 
 fn atom(name: &str) -> Result<Atom, ShellError> {
@@ -80,7 +86,7 @@ fn format_of(path: &Path, named: Option<&str>) -> Result<Format, ShellError> {
 }
 
 /// Writes a file that appears under its name when it is complete.
-fn to_file(table: &Table, rows: Rows, path: &Path) -> Result<u64, ShellError> {
+fn to_file(table: &Table, rows: Rows, path: &Path) -> Result<Written, ShellError> {
     let failed = |source| ShellError::Io {
         path: path.to_owned(),
         source,
@@ -97,31 +103,43 @@ fn to_file(table: &Table, rows: Rows, path: &Path) -> Result<u64, ShellError> {
         .tempfile_in(folder)
         .map_err(failed)?;
     let mut out = BufWriter::new(file);
-    let count = rows.write(table, &mut out, path)?;
+    let written = rows.write(table, &mut out, path)?;
     let file = out.into_inner().map_err(|e| failed(e.into_error()))?;
     file.as_file().sync_all().map_err(failed)?;
     file.persist(path).map_err(|e| failed(e.error))?;
-    Ok(count)
+    Ok(written)
+}
+
+/// What an export has done.
+struct Written {
+    objects: u64,
+    /// What `load` needs to be told, for it to give the same terms back.
+    remark: Option<String>,
 }
 
 /// The form of the rows.
 struct Rows {
     format: Format,
     names: Vec<String>,
+    kinds: Kinds,
 }
 
 impl Rows {
     fn new(format: Format, names: Vec<String>) -> Rows {
-        Rows { format, names }
+        Rows {
+            format,
+            names,
+            kinds: Kinds::default(),
+        }
     }
 
-    /// Writes all objects, in the order of the table; returns their number.
+    /// Writes all objects, in the order of the table.
     fn write(
         mut self,
         table: &Table,
         out: &mut impl Write,
         path: &Path,
-    ) -> Result<u64, ShellError> {
+    ) -> Result<Written, ShellError> {
         let failed = |source: io::Error| match path.as_os_str() == "-" {
             true => ShellError::Output(source),
             false => ShellError::Io {
@@ -139,6 +157,7 @@ impl Rows {
                 writeln!(out, "{}", format::names_row(&self.names)).map_err(failed)?;
             }
             writeln!(out, "{}", self.row(elements)?).map_err(failed)?;
+            self.kinds.see(elements);
             count += 1;
             if count % BREATH == 0 {
                 interrupt::check()?;
@@ -146,7 +165,10 @@ impl Rows {
             }
         }
         out.flush().map_err(failed)?;
-        Ok(count)
+        Ok(Written {
+            objects: count,
+            remark: self.kinds.remark(self.format, &self.names),
+        })
     }
 
     /// Adds names up to a number of elements: `c1`, `c2` and so on, as `load` names columns without a header.

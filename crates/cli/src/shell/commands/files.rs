@@ -9,6 +9,7 @@ use tempfile::NamedTempFile;
 use crate::shell::csv_file::CsvFile;
 use crate::shell::error::ShellError;
 use crate::shell::json_lines::JsonLines;
+use crate::shell::readings::Readings;
 use crate::shell::rows::{RowSource, Schema, Ticker};
 use crate::shell::session::{self, Session, name_of};
 
@@ -17,8 +18,8 @@ const CHUNK: usize = 256;
 
 const OPEN: &str = "open FILE [as NAME]";
 const SAVE: &str = "save [TABLE] FILE";
-const LOAD: &str =
-    "load FILE|- key COLUMN [as NAME] [type TYPE] [format csv|json] [delimiter C] [header yes|no]";
+const LOAD: &str = "load FILE|- key COLUMN [as NAME] [type TYPE] [format csv|json] [delimiter C] [header yes|no] \
+     [atoms COLUMN,...] [terms COLUMN,...]";
 
 /// Runs `open FILE [as NAME]`.
 pub(crate) fn open(session: &mut Session, words: &[String]) -> Result<(), ShellError> {
@@ -50,10 +51,19 @@ pub(crate) fn save(session: &mut Session, words: &[String]) -> Result<(), ShellE
     session.save(&table, Path::new(file))
 }
 
-/// Runs `load FILE|- key COLUMN [as NAME] [type TYPE] [format csv|json] [delimiter C] [header yes|no]`.
+/// Runs `load FILE|- key COLUMN ...`.
 pub(crate) fn load(session: &mut Session, words: &[String]) -> Result<(), ShellError> {
     let (path, rest) = file_of(words, LOAD)?;
-    let known = ["key", "as", "type", "format", "delimiter", "header"];
+    let known = [
+        "key",
+        "as",
+        "type",
+        "format",
+        "delimiter",
+        "header",
+        "atoms",
+        "terms",
+    ];
     let given = options(rest, &known, LOAD)?;
     // A file is read twice, standard input can be read once.
     let copy = if path.as_os_str() == "-" {
@@ -64,6 +74,7 @@ pub(crate) fn load(session: &mut Session, words: &[String]) -> Result<(), ShellE
     let path = copy.as_ref().map_or(path, |copy| copy.path().to_owned());
     let source = source_of(&path, &given[3..])?;
     let schema = source.schema(&mut Ticker::new("reading columns", &path))?;
+    let readings = Readings::new(&schema, given[6], given[7])?;
     let key = key_position(&schema, given[0], &path)?;
     let name = match (given[1], &copy) {
         (Some(name), _) => atom(name)?,
@@ -83,6 +94,7 @@ pub(crate) fn load(session: &mut Session, words: &[String]) -> Result<(), ShellE
         &table,
         source.as_ref(),
         &schema,
+        &readings,
         &mut Ticker::new("loading", &path),
     );
     if let Err(e) = filled {
@@ -112,10 +124,12 @@ fn fill(
     table: &Table,
     source: &dyn RowSource,
     schema: &Schema,
+    readings: &Readings,
     ticker: &mut Ticker,
 ) -> Result<(), ShellError> {
     let mut chunk = Vec::with_capacity(CHUNK);
-    source.rows(schema, ticker, &mut |row| {
+    source.rows(schema, ticker, &mut |mut row| {
+        readings.apply(&mut row)?;
         chunk.push(Term::Tuple(row));
         if chunk.len() == CHUNK {
             table.insert_many(std::mem::take(&mut chunk))?;

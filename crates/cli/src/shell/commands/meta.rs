@@ -13,6 +13,22 @@ pub(crate) fn quit(session: &mut Session, words: &[String]) -> Result<(), ShellE
     Ok(())
 }
 
+/// Runs `timing [on|off]`.
+pub(crate) fn timing(session: &mut Session, words: &[String]) -> Result<(), ShellError> {
+    const USAGE: &str = "timing [on|off]";
+    match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        [] => {
+            return session
+                .display()
+                .line(if session.timing { "on" } else { "off" });
+        }
+        ["on"] => session.timing = true,
+        ["off"] => session.timing = false,
+        _ => return Err(Session::usage("timing is on or off", USAGE)),
+    }
+    Ok(())
+}
+
 /// Runs `mode [FORMAT]`.
 pub(crate) fn mode(session: &mut Session, words: &[String]) -> Result<(), ShellError> {
     const USAGE: &str = "mode [screen|erl|json|csv]";

@@ -4,6 +4,7 @@ use fyris::{Error, Explanation, MatchSpec, Query, Table};
 use fyris_term::{Map, Term};
 
 use crate::shell::error::ShellError;
+use crate::shell::gather::Gathering;
 use crate::shell::interrupt;
 use crate::shell::query::Request;
 use crate::shell::session::Session;
@@ -65,6 +66,7 @@ pub(super) struct Asked {
     table: Table,
     spec: MatchSpec,
     plan: Explanation,
+    gathering: Option<Gathering>,
     limit: Option<usize>,
     threads: usize,
 }
@@ -79,8 +81,10 @@ impl Asked {
         if request.show_spec {
             session.display().term(&request.spec)?;
         }
+        let gathering = request.shape.clone().map(Gathering::new).transpose()?;
         Ok(Asked {
             threads: request.threads,
+            gathering,
             ..Asked::of(table, spec, request.limit)?
         })
     }
@@ -96,6 +100,7 @@ impl Asked {
             table,
             spec,
             plan,
+            gathering: None,
             limit,
             threads: 1,
         })
@@ -106,10 +111,17 @@ impl Asked {
         self.results(session, self.table.query(&self.spec))
     }
 
-    /// Shows the values, page by page, as the query finds them.
+    /// Shows the values, page by page: as the query finds them, or all of them sorted or in groups.
     fn results(&self, session: &Session, query: Query) -> Result<(), ShellError> {
         let mut found = Found::new(query, self);
-        let shown = session.show_found(self.limit, || found.next())?;
+        let shown = match &self.gathering {
+            None => session.show_found(self.limit, || found.next())?,
+            Some(gathering) => {
+                let limit = self.limit.unwrap_or(usize::MAX);
+                let mut results = gathering.results(limit, || found.next())?.into_iter();
+                session.show_found(self.limit, || Ok(results.next()))?
+            }
+        };
         self.report(&found.query, &format!("returned {shown}"));
         Ok(())
     }
@@ -174,7 +186,10 @@ impl Found {
             query: query.threads(asked.threads),
             ready: Vec::new().into_iter(),
             slice: *SLICES.start(),
-            left: asked.limit.unwrap_or(usize::MAX),
+            left: match asked.gathering {
+                None => asked.limit.unwrap_or(usize::MAX),
+                Some(_) => usize::MAX,
+            },
             on_threads: asked.threads > 1,
             over: false,
         }

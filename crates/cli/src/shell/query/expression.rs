@@ -6,6 +6,7 @@
 use fyris_term::{Map, Term};
 
 use super::scan::Scanner;
+use super::shape::{Aggregates, Aggregation};
 use crate::shell::error::ShellError;
 
 /// Levels of nesting.
@@ -56,6 +57,8 @@ pub(super) struct Expressions<'s, 'a> {
     columns: &'s [String],
     /// What may not be meant as it was typed.
     pub(super) doubts: Vec<String>,
+    /// The aggregates so far, where they may stand.
+    aggregates: Option<&'s mut Aggregates>,
     depth: usize,
 }
 
@@ -73,7 +76,16 @@ impl<'s, 'a> Expressions<'s, 'a> {
             dollars,
             columns,
             doubts: Vec::new(),
+            aggregates: None,
             depth: 0,
+        }
+    }
+
+    /// Allows aggregates, which are added to `aggregates`.
+    pub(super) fn aggregating(self, aggregates: &'s mut Aggregates) -> Expressions<'s, 'a> {
+        Expressions {
+            aggregates: Some(aggregates),
+            ..self
         }
     }
 
@@ -239,9 +251,21 @@ impl<'s, 'a> Expressions<'s, 'a> {
         let name = self.scan.word();
         self.scan.skip(name.len());
         self.scan.expect("(", "`(`")?;
-        let arguments = self.parts(")", Self::expression)?;
+        let before = self.aggregates.as_ref().map_or(0, |known| known.len());
+        let mut arguments = self.parts(")", Self::expression)?;
         self.close(")", "`,`, an operator or `)`")?;
-        Ok(call(name, arguments))
+        let Some(aggregation) = Aggregation::of(name, arguments.len()) else {
+            return Ok(call(name, arguments));
+        };
+        match &mut self.aggregates {
+            None => Err(self.scan.refused(&format!(
+                "`{name}` is of a group: it stands in `return` and `sort by` of `select`"
+            ))),
+            Some(known) if known.len() > before => Err(self
+                .scan
+                .refused(&format!("`{name}` of an aggregate: they do not nest"))),
+            Some(known) => Ok(known.place(aggregation, arguments.pop())),
+        }
     }
 
     /// Parses `$_`, `$$` or `$1`.
@@ -359,7 +383,8 @@ fn is_dollar(rest: &str) -> bool {
     rest[1..].starts_with(|c: char| c.is_ascii_digit() || c == '_' || c == '$')
 }
 
-fn call(name: &str, arguments: Vec<Term>) -> Term {
+/// The expression of a call.
+pub(super) fn call(name: &str, arguments: Vec<Term>) -> Term {
     let mut parts = vec![Term::atom(name)];
     parts.extend(arguments);
     Term::Tuple(parts)

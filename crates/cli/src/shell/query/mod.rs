@@ -3,6 +3,8 @@
 //! ```text
 //! request    = [table] (specification | shorthand) {"limit" N | "threads" N | "spec"}, as far as the command can
 //! shorthand  = [pattern] ["where" expression {"," expression}] ["return" expression]
+//!              ["group" "by" expression {"," expression}]
+//!              ["sort" "by" expression ["asc" | "desc"] {"," expression ["asc" | "desc"]}]
 //! pattern    = a tuple of terms, `_`, `$1` ... `$N`, and tuples, lists and maps of these
 //! expression = what Erlang allows in a guard: operators, calls of guard functions, terms
 //! ```
@@ -17,6 +19,7 @@
 //! | `$$` | all that the pattern binds | `'$$'` |
 //! | `{a, $1}` | a tuple | `{{a,'$1'}}` |
 //! | `is_atom($1)`, `$1 + 1` | a call | `{is_atom,'$1'}`, `{'+','$1',1}` |
+//! | `count()`, `sum(age)` in `return` and `sort by` | an aggregate | its argument; `shape` says the rest |
 //!
 //! Operators bind as in Erlang, but for `and`, `or` and `xor`, which here hold less tightly than comparisons (in Erlang
 //! `$1 > 10 and $2` compares `$1` with `10 and $2`). And `$1` here is no character; any other character is written as
@@ -27,10 +30,12 @@
 mod expression;
 mod request;
 mod scan;
+mod shape;
 mod syntax_error;
 
 #[cfg(test)]
 mod tests;
 
 pub(crate) use request::{Does, Request, parse, words};
+pub(crate) use shape::{Aggregation, Groups, Shape};
 pub(crate) use syntax_error::SyntaxError;

@@ -4,6 +4,7 @@ use fyris_term::Term;
 
 use super::expression::{Dollars, Expressions};
 use super::scan::Scanner;
+use super::shape::{Shape, ShapeParts};
 use crate::shell::columns::Columns;
 use crate::shell::error::ShellError;
 
@@ -14,6 +15,8 @@ pub(crate) struct Request {
     pub(crate) table: Option<Term>,
     /// The match specification, not checked.
     pub(crate) spec: Term,
+    /// What is made of the values, if they are not the results.
+    pub(crate) shape: Option<Box<Shape>>,
     /// The greatest number of results.
     pub(crate) limit: Option<usize>,
     /// On how many threads.
@@ -40,6 +43,10 @@ pub(crate) enum Does {
 impl Does {
     fn returns(self) -> bool {
         matches!(self, Does::Show | Does::Replace)
+    }
+
+    fn shapes(self) -> bool {
+        self == Does::Show
     }
 
     fn stops_early(self) -> bool {
@@ -74,13 +81,14 @@ pub(crate) fn parse(
     while !scan.is_over() {
         parts.part(&mut scan, spec.is_some(), does)?;
     }
-    let spec = match spec {
-        Some(spec) => spec,
+    let (spec, shape) = match spec {
+        Some(spec) => (spec, None),
         None => parts.specification(&mut scan, does)?,
     };
     Ok(Request {
         table,
         spec,
+        shape,
         limit: parts.limit,
         threads: parts.threads.unwrap_or(1),
         show_spec: parts.show_spec,
@@ -101,6 +109,7 @@ impl Request {
         terms.next().is_none().then_some(Request {
             table: Some(table),
             spec,
+            shape: None,
             limit,
             threads: 1,
             show_spec: false,
@@ -109,11 +118,14 @@ impl Request {
     }
 }
 
-const WORDS: [&str; 5] = ["where", "return", "limit", "threads", "spec"];
+/// Words that begin a part.
+const WORDS: [&str; 7] = [
+    "where", "return", "group", "sort", "limit", "threads", "spec",
+];
 
 /// Words that can stand in a query, for completion.
 pub(crate) fn words() -> impl Iterator<Item = &'static str> {
-    WORDS.into_iter()
+    WORDS.into_iter().chain(["by", "asc", "desc"])
 }
 
 /// Returns the table's name: an atom that is none of the words, or one in quotes.
@@ -137,6 +149,7 @@ struct Parts<'c> {
     pattern: Option<Term>,
     guards: Option<Vec<Term>>,
     body: Option<Term>,
+    shape: ShapeParts,
     limit: Option<usize>,
     threads: Option<usize>,
     show_spec: bool,
@@ -168,11 +181,21 @@ impl Parts<'_> {
         match scan.word() {
             "where" if !has_spec && self.guards.is_none() => {
                 scan.take("where");
-                self.guards = Some(self.expressions(scan, dollars, true)?);
+                self.guards = Some(self.expressions(scan, dollars)?);
             }
             "return" if !has_spec && self.body.is_none() && does.returns() => {
                 scan.take("return");
-                self.body = self.expressions(scan, dollars, false)?.pop();
+                self.body = Some(self.result(scan, dollars, does)?);
+            }
+            "group" if !has_spec && self.shape.group.is_none() && does.shapes() => {
+                scan.take("group");
+                scan.expect("by", "`by`")?;
+                self.shape.group = Some(self.expressions(scan, dollars)?);
+            }
+            "sort" if !has_spec && self.shape.sort.is_empty() && does.shapes() => {
+                scan.take("sort");
+                scan.expect("by", "`by`")?;
+                self.order(scan, dollars, does)?;
             }
             "limit" if self.limit.is_none() && does.stops_early() => {
                 scan.take("limit");
@@ -198,6 +221,12 @@ impl Parts<'_> {
         if open && self.body.is_none() && does.returns() {
             words.push("`return`");
         }
+        if open && self.shape.group.is_none() && does.shapes() {
+            words.push("`group by`");
+        }
+        if open && self.shape.sort.is_empty() && does.shapes() {
+            words.push("`sort by`");
+        }
         if open && (self.guards.is_some() || self.body.is_some()) {
             words.push("an operator");
         }
@@ -215,15 +244,19 @@ impl Parts<'_> {
         words.join(", ")
     }
 
-    /// Returns the specification that the shorthand stands for.
-    fn specification(&mut self, scan: &mut Scanner<'_>, does: Does) -> Result<Term, ShellError> {
+    /// Returns the specification that the shorthand stands for, and what is made of its values.
+    fn specification(
+        &mut self,
+        scan: &mut Scanner<'_>,
+        does: Does,
+    ) -> Result<(Term, Option<Box<Shape>>), ShellError> {
         if does == Does::Delete && self.pattern.is_none() && self.guards.is_none() {
             return Err(scan.expected("what to delete (`delete_all` empties a table)"));
         }
-        let body = match (self.body.take(), does) {
-            (Some(body), _) => body,
-            (None, Does::Show) => Term::atom("$_"),
-            (None, Does::Count | Does::Delete) => Term::atom("true"),
+        let (body, shape) = match (self.body.take(), does) {
+            (body, Does::Show) => std::mem::take(&mut self.shape).finish(body, self.columns)?,
+            (Some(body), _) => (body, None),
+            (None, Does::Count | Does::Delete) => (Term::atom("true"), None),
             (None, Does::Replace) => {
                 return Err(scan.expected("`return` and what takes the place of an object"));
             }
@@ -231,23 +264,58 @@ impl Parts<'_> {
         let head = self.pattern.take().unwrap_or_else(|| Term::atom("_"));
         let guards = Term::List(self.guards.take().unwrap_or_default());
         let clause = Term::Tuple(vec![head, guards, Term::List(vec![body])]);
-        Ok(Term::List(vec![clause]))
+        Ok((Term::List(vec![clause]), shape))
     }
 
-    /// Parses an expression, or `several` with commas between.
+    /// Parses expressions with commas between.
     fn expressions(
         &mut self,
         scan: &mut Scanner<'_>,
         dollars: Dollars,
-        several: bool,
     ) -> Result<Vec<Term>, ShellError> {
         let mut terms = Vec::new();
         loop {
             let mut expressions = Expressions::new(scan, dollars, self.columns);
             terms.push(expressions.expression()?);
             self.doubts.append(&mut expressions.doubts);
-            if !(several && scan.take(",")) {
+            if !scan.take(",") {
                 return Ok(terms);
+            }
+        }
+    }
+
+    /// Parses an expression that aggregates may stand in, if the command has groups.
+    fn result(
+        &mut self,
+        scan: &mut Scanner<'_>,
+        dollars: Dollars,
+        does: Does,
+    ) -> Result<Term, ShellError> {
+        let mut expressions = Expressions::new(scan, dollars, self.columns);
+        if does.shapes() {
+            expressions = expressions.aggregating(&mut self.shape.aggregates);
+        }
+        let term = expressions.expression()?;
+        self.doubts.append(&mut expressions.doubts);
+        Ok(term)
+    }
+
+    /// Parses what stands behind `sort by`.
+    fn order(
+        &mut self,
+        scan: &mut Scanner<'_>,
+        dollars: Dollars,
+        does: Does,
+    ) -> Result<(), ShellError> {
+        loop {
+            let value = self.result(scan, dollars, does)?;
+            let descending = scan.take("desc");
+            if !descending {
+                scan.take("asc");
+            }
+            self.shape.sort.push((value, descending));
+            if !scan.take(",") {
+                return Ok(());
             }
         }
     }

@@ -123,11 +123,11 @@ fn wrong_queries_are_told_where_and_what() {
         ),
         (
             "t were $1",
-            "column 3: expected `where`, `return`, `limit N`, `threads N`, `spec`, found `were`",
+            "column 3: expected `where`, `return`, `group by`, `sort by`, `limit N`, `threads N`, `spec`, found `were`",
         ),
         (
             "t where $1 $2",
-            "column 12: expected `return`, an operator, `limit N`, `threads N`, `spec`, found `$2`",
+            "column 12: expected `return`, `group by`, `sort by`, an operator, `limit N`, `threads N`, `spec`, found `$2`",
         ),
         (
             "t where ($1 > 1]",
@@ -165,7 +165,7 @@ fn wrong_queries_are_told_where_and_what() {
         ),
         (
             "t limit 3 limit 4",
-            "column 11: expected `where`, `return`, `threads N`, `spec`, found `limit`",
+            "column 11: expected `where`, `return`, `group by`, `sort by`, `threads N`, `spec`, found `limit`",
         ),
         (
             "t {$1, $_}",

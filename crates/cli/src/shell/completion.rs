@@ -1,0 +1,171 @@
+//! What Tab offers: names of commands, and for their arguments what the usage of the command says.
+//!
+//! `TABLE`, `TYPE`, `ITEM` and the like in a usage are names of a kind, and its words in lower case are meant as they
+//! are: so a command that says how it is written is completed.
+
+use std::sync::{Arc, Mutex};
+
+use super::columns::Columns;
+use super::command;
+use super::query::{self, Aggregation};
+use super::verb::{Handler, Verb};
+use super::verbs::{self, VERBS};
+
+/// Types of tables.
+const TYPES: [&str; 4] = ["set", "ordered_set", "bag", "duplicate_bag"];
+
+/// Options of new tables that are atoms.
+const OPTIONS: [&str; 5] = [
+    "named_table",
+    "public",
+    "protected",
+    "private",
+    "compressed",
+];
+
+/// Names that there are at the moment.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Known {
+    /// Tables.
+    pub(crate) tables: Vec<String>,
+    /// Columns of tables.
+    pub(crate) columns: Columns,
+    /// Items of `info`.
+    pub(crate) items: Vec<&'static str>,
+}
+
+/// Names that the session knows and the editor asks for.
+pub(crate) type Shared = Arc<Mutex<Known>>;
+
+/// What may stand at the end of a line.
+#[derive(Debug)]
+pub(crate) struct Found {
+    /// The byte where it begins.
+    pub(crate) start: usize,
+    pub(crate) names: Vec<String>,
+    /// May it be the name of a file?
+    pub(crate) files: bool,
+}
+
+/// Finds what may stand at the end of `line`.
+pub(crate) fn complete(line: &str, known: &Known) -> Found {
+    let ends = |c: char| c.is_whitespace() || matches!(c, '(' | '{' | '[' | ',');
+    let start = line.rfind(ends).map_or(0, |i| i + 1);
+    if line[..start].trim().is_empty() {
+        let (module, _) = command::split_module(&line[start..]);
+        return found(line, start + module.len(), verbs(), false);
+    }
+    let (name, arguments) = command::split_verb(line.trim_start());
+    let Ok(verb) = verbs::find(name) else {
+        return found(line, start, known.tables.iter().cloned(), false);
+    };
+    let names = arguments_of(verb, arguments, known);
+    found(line, start, names, verb.usage.contains("FILE"))
+}
+
+fn found(line: &str, start: usize, names: impl IntoIterator<Item = String>, files: bool) -> Found {
+    let word = &line[start..];
+    let mut names: Vec<String> = names.into_iter().filter(|n| n.starts_with(word)).collect();
+    names.sort_unstable();
+    names.dedup();
+    Found {
+        start,
+        names,
+        files,
+    }
+}
+
+fn verbs() -> impl Iterator<Item = String> {
+    VERBS.iter().map(|verb| verb.name.to_owned())
+}
+
+/// Returns all that may be an argument of a command, wherever it stands.
+fn arguments_of(verb: &'static Verb, arguments: &str, known: &Known) -> Vec<String> {
+    let takes = |what: &str| {
+        verb.usage
+            .split(|c: char| !c.is_uppercase())
+            .any(|word| word == what)
+    };
+    let mut names: Vec<String> = Vec::new();
+    let mut add = |some: &[&str]| names.extend(some.iter().map(|&name| name.to_owned()));
+    if takes("TYPE") {
+        add(&TYPES);
+    }
+    if takes("OPTION") {
+        add(&OPTIONS);
+    }
+    if takes("ITEM") {
+        add(&known.items);
+    }
+    let is_query = matches!(verb.handler, Handler::Query(..));
+    if is_query {
+        add(&query::words().collect::<Vec<_>>());
+        add(&Aggregation::NAMES);
+    }
+    add(&words_of(verb));
+    if is_query {
+        let table = known.tables.iter().find(|table| {
+            let rest = arguments.strip_prefix(table.as_str());
+            rest.is_some_and(|rest| rest.starts_with([' ', ',']))
+        });
+        let table = table.map(|table| fyris_term::Term::atom(table));
+        names.extend_from_slice(known.columns.of(table.as_ref()));
+    }
+    if takes("TABLE") {
+        names.extend(known.tables.iter().cloned());
+    }
+    if takes("COMMAND") {
+        names.extend(verbs());
+    }
+    names
+}
+
+/// Returns the words of a usage that are meant as they are.
+fn words_of(verb: &'static Verb) -> Vec<&'static str> {
+    let words = verb.usage.split(|c: char| !(c.is_alphabetic() || c == '_'));
+    let lower = |word: &&str| word.starts_with(char::is_lowercase);
+    words.skip(1).filter(lower).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(line: &str) -> Vec<String> {
+        let mut known = Known {
+            tables: vec!["people".into(), "pets".into()],
+            items: vec!["size", "memory"],
+            ..Known::default()
+        };
+        known
+            .columns
+            .set("people", vec!["name".into(), "age".into()]);
+        complete(line, &known).names
+    }
+
+    #[test]
+    fn what_may_stand_there_is_offered() {
+        for (line, wanted) in [
+            ("loa", &["load"][..]),
+            ("ets:lookup_m", &["lookup_many"]),
+            ("new t ord", &["ordered_set"]),
+            ("new t set pub", &["public"]),
+            ("info people si", &["size"]),
+            ("load x.csv key id ty", &["type"]),
+            ("load x.csv key id type du", &["duplicate_bag"]),
+            ("range peo", &["people"]),
+            ("range people ab", &["above"]),
+            ("select people where a", &["age", "asc", "avg"]),
+            ("select people return {na", &["name"]),
+            ("select people so", &["sort"]),
+            ("select pets where ag", &[]),
+            ("mode js", &["json"]),
+            ("timing o", &["off", "on"]),
+            ("help sav", &["save"]),
+        ] {
+            assert_eq!(names(line), wanted, "{line}");
+        }
+        assert!(complete("open x", &Known::default()).files);
+        assert!(!complete("count x", &Known::default()).files);
+    }
+}

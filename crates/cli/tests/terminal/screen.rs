@@ -1,0 +1,83 @@
+//! What is made for a screen: colours, folded objects, help in pages.
+
+use crate::emulator::Terminal;
+use crate::{command, shell_with_table};
+
+/// Returns a shell that may use colours.
+fn coloured(folder: &std::path::Path, variables: &[(&str, &str)]) -> Terminal {
+    let mut command = command(folder);
+    command.env_remove("NO_COLOR").env("TERM", "xterm");
+    command.envs(variables.iter().copied());
+    let mut shell = Terminal::start(&mut command);
+    shell.until("fyris> ");
+    shell.enters("new t set");
+    shell.until("fyris:t> ");
+    shell.enters("insert {a, 1}");
+    shell.until("fyris:t> ");
+    shell
+}
+
+#[test]
+fn a_terminal_has_colours_unless_it_is_told_not_to() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut shell = coloured(folder.path(), &[]);
+    shell.enters("lookup a");
+    shell.until("{\x1b[35ma\x1b[0m,\x1b[36m1\x1b[0m}\r\n");
+    shell.enters("lookup");
+    shell.until("\x1b[31man argument is missing");
+    for variable in [("NO_COLOR", "1"), ("TERM", "dumb")] {
+        let mut shell = coloured(folder.path(), &[variable]);
+        shell.enters("lookup a");
+        shell.until("{a,1}\r\n");
+        shell.enters("lookup");
+        assert!(!shell.until("an argument is missing").contains('\x1b'));
+    }
+}
+
+#[test]
+fn a_large_object_is_folded_in_listings() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut shell = shell_with_table(folder.path(), 1);
+    let list: Vec<String> = (1..=5000).map(|n| n.to_string()).collect();
+    let row = format!(
+        "{{\"n\":2,\"long\":[{}],\"last\":\"seen\"}}\n",
+        list.join(",")
+    );
+    std::fs::write(folder.path().join("tall.jsonl"), row).expect("a file");
+    shell.enters("load tall.jsonl key n");
+    shell.until("fyris:tall> ");
+    shell.enters("head");
+    let shown = shell.until("... folded from ");
+    assert!(shown.matches("\r\n").count() <= 12, "{shown}");
+    assert!(
+        shown.contains("<<\"seen\">>") && shown.contains("..."),
+        "{shown}"
+    );
+    shell.until("`lookup` shows all of it\r\n");
+}
+
+#[test]
+fn help_is_paged() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut shell = shell_with_table(folder.path(), 1);
+    shell.enters("help");
+    shell.until("-- 49 shown; Space: next page, Enter: next line, q: stop --");
+    shell.types("q");
+    shell.until("fyris:t> ");
+}
+
+#[test]
+fn tab_offers_types_and_columns() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut shell = shell_with_table(folder.path(), 3);
+    shell.types("new other ord\t");
+    shell.until("ordered_set ");
+    shell.types("\r");
+    shell.until("fyris:other> ");
+    shell.enters("use t");
+    shell.until("fyris:t> ");
+    shell.types("select where n > 2 ret\t");
+    shell.until("return ");
+    shell.types("n\r");
+    shell.until("\n3\r\n");
+}
