@@ -67,6 +67,13 @@ judy_bit_counts_itself  |                    | -p fyris-index --lib judy::
 judy_count_stays_below  |                    | -p fyris-index --lib judy::
 judy_leaf_too_narrow    |                    | -p fyris-index --lib judy::
 judy_prefix_outlives    |                    | -p fyris-index --test judy emptied
+judy_shared_unpublished | --cfg loom --cfg fyris_small    | -p fyris-index --test loom_judy a_reader_is_in_a_leaf
+judy_shared_freed_early | --cfg loom --cfg fyris_small    | -p fyris-index --test loom_judy a_reader_is_in_a_leaf
+judy_shared_gone_unchecked | --cfg loom --cfg fyris_small | -p fyris-index --test loom_judy a_key_is_put
+judy_shared_parts_unlocked | --cfg loom --cfg fyris_small | -p fyris-index --test loom_judy a_branch_is_put
+judy_shared_count_stays_below |           | -p fyris-index --lib judy::concurrent
+judy_shared_bit_counts_itself |           | -p fyris-index --lib judy::concurrent
+judy_shared_narrow_unchecked |            | -p fyris-index --lib judy::concurrent
 levels_share_buckets    |                    | -p fyris-index --lib levels::
 sequential_rotation_loses |                  | -p fyris-index --lib sequential
 btree_prefix_is_key     |                    | -p fyris-index --lib sequential

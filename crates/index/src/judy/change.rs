@@ -79,7 +79,7 @@ fn build(pairs: &[(u64, Slot)], level: usize, place: Place, account: &mut Accoun
 }
 
 /// Returns the level of the branch that tells two different keys apart.
-fn level_apart(one: u64, other: u64) -> usize {
+pub(super) fn level_apart(one: u64, other: u64) -> usize {
     (71 - (one ^ other).leading_zeros() as usize) / 8
 }
 

@@ -45,7 +45,7 @@ pub(super) fn words(level: usize, len: usize) -> usize {
 
 /// Returns the number of words before the values of a leaf.
 #[inline(always)]
-fn values_at(level: usize, len: usize) -> usize {
+pub(super) fn values_at(level: usize, len: usize) -> usize {
     SHAPES[level].values_at[len] as usize
 }
 

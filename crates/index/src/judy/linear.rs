@@ -21,22 +21,22 @@ const HIGHS: u64 = ONES << 7;
 /// highest.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
-struct Digits(u64);
+pub(super) struct Digits(pub(super) u64);
 
 impl Digits {
     #[inline(always)]
-    fn len(self) -> usize {
+    pub(super) fn len(self) -> usize {
         (self.0 >> 56) as usize
     }
 
     #[inline(always)]
-    fn get(self, i: usize) -> usize {
+    pub(super) fn get(self, i: usize) -> usize {
         (self.0 >> (8 * i) & 0xFF) as usize
     }
 
     /// Returns the index of a digit, or one behind the last.
     #[inline(always)]
-    fn find(self, digit: usize) -> usize {
+    pub(super) fn find(self, digit: usize) -> usize {
         let differ = self.0 ^ (digit as u64 * ONES);
         // The lowest bit that is set is that of the first byte that is zero; what is above may be wrong.
         let equal = differ.wrapping_sub(ONES) & !differ & HIGHS;
@@ -44,12 +44,12 @@ impl Digits {
     }
 
     /// Returns the number of digits below this one.
-    fn below(self, digit: usize) -> usize {
+    pub(super) fn below(self, digit: usize) -> usize {
         (0..self.len()).take_while(|i| self.get(*i) < digit).count()
     }
 
     /// Returns the digits with one more at an index.
-    fn with(self, i: usize, digit: usize) -> Self {
+    pub(super) fn with(self, i: usize, digit: usize) -> Self {
         let mut bytes = self.0.to_le_bytes();
         bytes.copy_within(i..self.len(), i + 1);
         (bytes[i], bytes[MOST]) = (digit as u8, self.len() as u8 + 1);

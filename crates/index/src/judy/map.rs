@@ -323,7 +323,7 @@ impl<K, V> Drop for JudyMap<K, V> {
 }
 
 /// Returns the lowest word at or above a lower bound.
-fn lowest<K: PrefixKey>(from: Bound<K>) -> Option<u64> {
+pub(super) fn lowest<K: PrefixKey>(from: Bound<K>) -> Option<u64> {
     match from {
         Bound::Included(key) => Some(key.key_prefix(0)),
         Bound::Excluded(key) => key.key_prefix(0).checked_add(1),
@@ -332,7 +332,7 @@ fn lowest<K: PrefixKey>(from: Bound<K>) -> Option<u64> {
 }
 
 /// Returns the highest word at or below an upper bound.
-fn highest<K: PrefixKey>(to: Bound<K>) -> Option<u64> {
+pub(super) fn highest<K: PrefixKey>(to: Bound<K>) -> Option<u64> {
     match to {
         Bound::Included(key) => Some(key.key_prefix(0)),
         Bound::Excluded(key) => key.key_prefix(0).checked_sub(1),
@@ -341,7 +341,7 @@ fn highest<K: PrefixKey>(to: Bound<K>) -> Option<u64> {
 }
 
 /// Returns the first and the last word of a range; `None` if it is empty.
-fn bounds<K: PrefixKey>(range: &impl RangeBounds<K>) -> Option<(u64, u64)> {
+pub(super) fn bounds<K: PrefixKey>(range: &impl RangeBounds<K>) -> Option<(u64, u64)> {
     let from = lowest(range.start_bound().cloned())?;
     let to = highest(range.end_bound().cloned())?;
     (from <= to).then_some((from, to))

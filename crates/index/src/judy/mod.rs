@@ -106,6 +106,7 @@ mod bits;
 mod branch;
 mod change;
 mod class;
+pub mod concurrent;
 mod cursor;
 mod iter;
 mod jp;
@@ -121,5 +122,6 @@ mod traits;
 mod tree;
 mod uncompressed;
 
+pub use concurrent::ConcurrentJudy;
 pub use iter::{Iter, IterMut, Keys, Range, Values};
 pub use map::{JudyMap, NodeBytes};

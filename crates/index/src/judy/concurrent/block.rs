@@ -1,0 +1,116 @@
+//! Blocks of memory: allocated, freed at once, or retired.
+
+use std::ptr::NonNull;
+
+use fyris_sync::alloc;
+use fyris_sync::atomic::AtomicU64;
+use fyris_sync::reclaim::{Guard, LocalGuard, Retire};
+
+/// A word of a block. In a model it is larger than a word: blocks are counted in cells.
+pub(super) type Cell = AtomicU64;
+
+/// Blocks from so many bytes on are weighed when they are retired.
+const LARGE: usize = 256;
+
+/// A block of so many cells.
+struct Block<const CELLS: usize>([Cell; CELLS]);
+
+impl<const CELLS: usize> Retire for Block<CELLS> {
+    unsafe fn reclaim(ptr: *mut Self) {
+        // SAFETY: the caller's contract; `retire` has named the size that the block was allocated with.
+        unsafe { free(ptr.cast(), CELLS) }
+    }
+}
+
+/// Blocks and nodes that are allocated and not freed, of all maps.
+#[cfg(test)]
+pub(super) static LIVE: std::sync::atomic::AtomicI64 = std::sync::atomic::AtomicI64::new(0);
+
+/// Counts a block that comes or goes.
+#[inline(always)]
+fn note(_more: i64) {
+    #[cfg(test)]
+    // Relaxed: a count; nothing is read because of it.
+    LIVE.fetch_add(_more, std::sync::atomic::Ordering::Relaxed);
+}
+
+/// Allocates a block of so many cells, not initialised.
+#[inline]
+pub(super) fn allocate(cells: usize) -> *mut Cell {
+    note(1);
+    alloc::allocate(cells * size_of::<Cell>()).as_ptr().cast()
+}
+
+/// Frees a block.
+///
+/// # Safety
+///
+/// `block` comes from [`allocate`] of so many cells, only the caller can still reach it, and it is freed once.
+#[inline]
+pub(super) unsafe fn free(block: *mut Cell, cells: usize) {
+    note(-1);
+    // SAFETY: the caller's contract; a block is not at address zero.
+    unsafe {
+        alloc::free(
+            NonNull::new_unchecked(block.cast()),
+            cells * size_of::<Cell>(),
+        )
+    }
+}
+
+/// Frees a block of at most 64 cells once no thread looks at it any more.
+///
+/// # Safety
+///
+/// `block` comes from [`allocate`] of so many cells, is unreachable for threads that pin from now on, and is retired
+/// once.
+#[inline]
+pub(super) unsafe fn retire(block: *mut Cell, cells: usize, pin: &LocalGuard) {
+    macro_rules! by_size {
+        ($($n:literal)*) => {
+            match cells {
+                // SAFETY: the caller's contract.
+                $($n => unsafe { pin.retire(block.cast::<Block<$n>>()) },)*
+                _ => unreachable!("no block has {cells} cells"),
+            }
+        };
+    }
+    if cells * 8 >= LARGE {
+        pin.weigh(cells * 8);
+    }
+    by_size!(1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 20 24 32 40 48 64);
+}
+
+/// Allocates a node and writes it.
+pub(super) fn make<T>(node: T) -> *mut T {
+    const { assert!(align_of::<T>() <= 8) };
+    note(1);
+    let at = alloc::allocate(size_of::<T>()).as_ptr().cast::<T>();
+    // SAFETY: a new block of its size, at an address that is a multiple of 8.
+    unsafe { at.write(node) };
+    at
+}
+
+/// Frees what [`make`] made.
+///
+/// # Safety
+///
+/// Only the caller can still reach `node`, and it is freed once.
+pub(super) unsafe fn free_node<T>(node: *mut T) {
+    note(-1);
+    // SAFETY: the caller's contract; cells have no drop of their own.
+    unsafe { alloc::free(NonNull::new_unchecked(node.cast()), size_of::<T>()) }
+}
+
+/// Frees what [`make`] made once no thread looks at it any more.
+///
+/// # Safety
+///
+/// As [`retire`].
+pub(super) unsafe fn retire_node<T: Retire>(node: *mut T, pin: &LocalGuard) {
+    if size_of::<T>() >= LARGE {
+        pin.weigh(size_of::<T>());
+    }
+    // SAFETY: the caller's contract.
+    unsafe { pin.retire(node) }
+}

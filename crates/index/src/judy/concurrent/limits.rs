@@ -1,0 +1,24 @@
+//! The numbers at which nodes change their form: those of the sequential form, or tiny ones for tests.
+
+use super::super::limits as sequential;
+
+const SMALL: bool = cfg!(any(fyris_small, loom, shuttle));
+
+/// The most keys of a leaf by its level.
+pub(super) const LEAF_MOST: [usize; 9] = if SMALL {
+    [0, 3, 3, 3, 3, 3, 3, 3, 3]
+} else {
+    sequential::LEAF_MOST
+};
+
+/// A branch or a bitmap leaf becomes a leaf again when it has so many keys less than a leaf can hold.
+pub(super) const LEAF_SLACK: usize = if SMALL { 1 } else { sequential::LEAF_SLACK };
+
+/// The most children of a linear branch.
+pub(super) const LINEAR_MOST: usize = if SMALL { 3 } else { sequential::LINEAR_MOST };
+/// A bitmap branch with so many children becomes a linear one.
+pub(super) const LINEAR_AGAIN: usize = if SMALL { 2 } else { sequential::LINEAR_AGAIN };
+/// The most children of a bitmap branch.
+pub(super) const BITMAP_MOST: usize = if SMALL { 6 } else { sequential::BITMAP_MOST };
+/// An uncompressed branch with so many children becomes a bitmap branch.
+pub(super) const BITMAP_AGAIN: usize = if SMALL { 5 } else { sequential::BITMAP_AGAIN };

@@ -1,0 +1,265 @@
+//! What a writer does after its change: counts go up, and branches that have become small go.
+
+use fyris_sync::reclaim::{LocalGuard, pin};
+use smallvec::SmallVec;
+
+use super::leaf::{self, Leaf};
+use super::limits::{BITMAP_AGAIN, LINEAR_AGAIN};
+use super::link::{Kind, Link};
+use super::node::Branch;
+use super::tree::{Path, Tree, children_of, lock_both, replace, small};
+
+/// What becomes one leaf: all under their locks.
+#[derive(Default)]
+struct Gathered {
+    pairs: SmallVec<[(u64, u64); 64]>,
+    branches: SmallVec<[Branch; 8]>,
+    leaves: SmallVec<[Link; 16]>,
+}
+
+impl Tree {
+    /// Makes the branches above the last one of a path count its keys, one after the other (COUNTED).
+    pub(super) fn settle(&self, path: &mut Path, key: u64) {
+        if cfg!(fyris_mutant = "judy_shared_count_stays_below") {
+            return;
+        }
+        while let [.., parent, branch] = path[..] {
+            if self.pass_on(parent, branch, key) {
+                path.pop();
+            } else {
+                // Another branch has taken the place of one of the two, or was put between them.
+                *path = self.path(key);
+            }
+        }
+    }
+
+    /// Makes a parent count what it has not of a branch's keys; returns false if it is not its parent any more.
+    fn pass_on(&self, parent: Branch, branch: Branch, key: u64) -> bool {
+        let digit = parent.digit(key);
+        let is_child = || parent.get(digit) == Some(branch.0.0);
+        if parent == self.root() {
+            // Nothing is counted here. A branch that was put above this one before its keys changed is seen, as that was
+            // done under its lock.
+            return is_child();
+        }
+        if !parent.lock() {
+            return false;
+        }
+        let is_child = is_child();
+        if is_child {
+            let (keys, passed) = (branch.keys(), branch.passed());
+            parent.count(digit, keys as i64 - passed as i64);
+            branch.pass(keys);
+        }
+        parent.unlock();
+        is_child
+    }
+
+    /// Replaces branches on the way to a key that have become small, from below: by a leaf, by their only child, or by
+    /// a smaller branch.
+    #[cold]
+    pub(super) fn thin(&self, key: u64, pin: &LocalGuard) {
+        let mut path = self.path(key);
+        let mut is_changed = false;
+        while let [.., parent, branch] = path[..] {
+            if !lock_both(parent, branch, key) {
+                path = self.path(key);
+                continue;
+            }
+            let is_thinner = thin_one(parent, branch, key, pin);
+            parent.unlock();
+            if !is_thinner {
+                break;
+            }
+            is_changed = true;
+            path.pop();
+        }
+        if is_changed {
+            // What a leaf has more or less than was counted of its branches.
+            self.settle(&mut self.path(key), key);
+        }
+    }
+
+    /// Takes everything out: at one moment, for those who look.
+    pub(super) fn clear(&self) {
+        let pin = pin();
+        let root = self.root();
+        // The place of the root is never left.
+        root.lock();
+        let link = Link(root.get(0).unwrap_or(0));
+        root.set(0, 0);
+        root.unlock();
+        // Writers that are in there still are as if they had come before. None comes any more.
+        // SAFETY: no link leads there.
+        unsafe { leave_all(link, &pin) };
+    }
+
+    /// Returns the bytes of all nodes. O(nodes).
+    pub(super) fn memory(&self) -> usize {
+        let _pin = pin();
+        bytes_below(Link(self.root().get(0).unwrap_or(0)))
+    }
+}
+
+impl Drop for Tree {
+    fn drop(&mut self) {
+        // SAFETY: the tree is this thread's alone.
+        unsafe { free_all(Link(self.root().get(0).unwrap_or(0))) }
+    }
+}
+
+/// Replaces a branch if it is small. Both are locked; the branch is unlocked or left.
+fn thin_one(parent: Branch, branch: Branch, key: u64, pin: &LocalGuard) -> bool {
+    if branch.keys() <= small(parent) && collapse(parent, branch, key, pin) {
+        return true;
+    }
+    let kind = match (branch.0.kind(), branch.children()) {
+        (Kind::Linear | Kind::Bitmap | Kind::Uncompressed, 1) => Kind::Empty,
+        (Kind::Bitmap, children) if children <= LINEAR_AGAIN => Kind::Linear,
+        (Kind::Uncompressed, children) if children <= BITMAP_AGAIN => Kind::Bitmap,
+        _ => {
+            branch.unlock();
+            return false;
+        }
+    };
+    let children = children_of(branch);
+    if kind != Kind::Empty {
+        replace(parent, branch, kind, &children, key, pin);
+        return true;
+    }
+    let only = Link(children[0].1);
+    if !only.is_branch() {
+        // A leaf of fewer bytes a key would have to become one of more.
+        branch.unlock();
+        return false;
+    }
+    // What the parent has counted of the branch's keys it has counted of the child's (COUNTED).
+    Branch(only).pass(branch.passed());
+    parent.set(parent.digit(key), only.0);
+    branch.leave();
+    // SAFETY: the store took it out of the tree, and this thread alone has done so (LOCKED).
+    unsafe { branch.retire(pin) };
+    true
+}
+
+/// Replaces a branch by a leaf, or by nothing, unless it has more keys than were counted. Both are locked; the branch
+/// is left if it is replaced.
+fn collapse(parent: Branch, branch: Branch, key: u64, pin: &LocalGuard) -> bool {
+    let mut gathered = Gathered::default();
+    let most = small(parent);
+    if !gather(branch, most, &mut gathered) {
+        // The first is the branch itself, which stays locked.
+        gathered.branches[1..].iter().for_each(|b| b.unlock());
+        return false;
+    }
+    let digit = parent.digit(key);
+    if gathered.pairs.is_empty() {
+        parent.take(digit, pin);
+    } else {
+        let new = leaf::make(&gathered.pairs, parent.level() - 1);
+        parent.set(digit, new.0);
+    }
+    parent.count(digit, gathered.pairs.len() as i64 - branch.passed() as i64);
+    for branch in gathered.branches {
+        branch.leave();
+        // SAFETY: the store took it out of the tree, and this thread alone has done so (LOCKED).
+        unsafe { branch.retire(pin) };
+    }
+    for link in gathered.leaves {
+        // SAFETY: as above.
+        unsafe { leaf::retire(link, pin) };
+    }
+    true
+}
+
+/// Gathers all pairs below a locked branch, and locks the branches below; returns false if there are more than `most`.
+fn gather(branch: Branch, most: usize, to: &mut Gathered) -> bool {
+    to.branches.push(branch);
+    if branch.is_bits() {
+        let prefix = branch.prefix();
+        let pairs = branch
+            .iter()
+            .map(|(digit, value)| (prefix | digit as u64, value));
+        to.pairs.extend(pairs);
+        return to.pairs.len() <= most;
+    }
+    branch.iter().all(|(digit, word)| {
+        let link = Link(word);
+        if link.is_branch() {
+            // A branch whose parent is locked stays in the tree.
+            return Branch(link).lock() && gather(Branch(link), most, to);
+        }
+        to.leaves.push(link);
+        // SAFETY: its branch is locked and in the tree.
+        to.pairs
+            .extend(unsafe { Leaf::of(link) }.pairs(branch.prefix_at(digit)));
+        to.pairs.len() <= most
+    })
+}
+
+/// Retires everything below a link, which leads out of no node any more.
+///
+/// # Safety
+///
+/// As said; called once.
+unsafe fn leave_all(link: Link, pin: &LocalGuard) {
+    match link.kind() {
+        Kind::Empty => {}
+        // SAFETY: the caller's contract.
+        Kind::Leaf => unsafe { leaf::retire(link, pin) },
+        _ => {
+            let branch = Branch(link);
+            if !branch.lock() {
+                return;
+            }
+            if !branch.is_bits() {
+                for (_, word) in branch.iter() {
+                    // SAFETY: the branch is locked, and its children go with it.
+                    unsafe { leave_all(Link(word), pin) };
+                }
+            }
+            branch.leave();
+            // SAFETY: the caller's contract.
+            unsafe { branch.retire(pin) };
+        }
+    }
+}
+
+/// Frees everything below a link.
+///
+/// # Safety
+///
+/// It is the caller's alone.
+unsafe fn free_all(link: Link) {
+    match link.kind() {
+        Kind::Empty => {}
+        // SAFETY: the caller's contract.
+        Kind::Leaf => unsafe { leaf::free(link) },
+        _ => {
+            let branch = Branch(link);
+            if !branch.is_bits() {
+                for (_, word) in branch.iter() {
+                    // SAFETY: the caller's contract.
+                    unsafe { free_all(Link(word)) };
+                }
+            }
+            // SAFETY: the caller's contract.
+            unsafe { branch.free() };
+        }
+    }
+}
+
+fn bytes_below(link: Link) -> usize {
+    match link.kind() {
+        Kind::Empty => 0,
+        Kind::Leaf => leaf::bytes(link),
+        Kind::Bits => Branch(link).bytes(),
+        _ => {
+            let below: usize = Branch(link)
+                .iter()
+                .map(|(_, word)| bytes_below(Link(word)))
+                .sum();
+            Branch(link).bytes() + below
+        }
+    }
+}
