@@ -94,6 +94,33 @@ fn locks_are_timed_and_their_waits() {
 }
 
 #[test]
+fn the_programs_of_the_judy_study_run_over_tables_of_either_type() {
+    let lines = lines("judy --quick --runs 1 --entries 900 --subject hash,ordered --json");
+    for (index, object) in [("hash", "set"), ("ordered", "ordered_set")] {
+        for n in [700, 900] {
+            let is = |line: &&Value| {
+                line["index"] == index && line["object"] == object && line["n"] == n
+            };
+            let timed: Vec<&Value> = lines
+                .iter()
+                .filter(is)
+                .filter(|line| line["case"] != "bytes")
+                .collect();
+            assert_eq!(timed.len(), 7, "{index}, {n} keys");
+            timed.into_iter().for_each(check_fields);
+        }
+        let bytes = lines
+            .iter()
+            .find(|line| line["case"] == "bytes" && line["index"] == index);
+        let bytes = bytes.expect("memory is measured")["bytes_per_entry"].as_f64();
+        assert!(
+            bytes.is_some_and(|bytes| bytes > 7.0 && bytes < 500.0),
+            "{bytes:?}"
+        );
+    }
+}
+
+#[test]
 fn figures_say_what_they_are() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let dir = folder.path().display();
@@ -101,6 +128,7 @@ fn figures_say_what_they_are() {
         format!("segment --quick --runs 1 --case fault_hot,update_page_sparse --plot {dir}"),
         format!("array_mix --quick --runs 1 --case 74:25:1/5K --plot {dir}"),
         format!("rwlock --quick --runs 1 --case r99/0 --plot {dir}"),
+        format!("judy --quick --runs 1 --entries 700 --subject hash,ordered --plot {dir}"),
     ];
     for command in &commands {
         assert!(bench(command).status.success(), "{command}");
@@ -119,6 +147,14 @@ fn figures_say_what_they_are() {
             ["Figure 4 of the 2013 paper", "elements of 8 bytes"],
         ),
         ("rwlock-r99-0", ["99 % reads", "pointers"]),
+        (
+            "judy-figure-06-insert_sequential",
+            ["Figure 6 of the 2003 paper", "fyris ordered ordered_set"],
+        ),
+        (
+            "judy-figure-12-delete",
+            ["Figure 12 of the 2003 paper", "% of hash"],
+        ),
     ] {
         let text = std::fs::read_to_string(folder.path().join(format!("{file}.svg")));
         let text = text.expect("a figure");
@@ -138,6 +174,9 @@ fn what_a_suite_does_not_know_is_named() {
         ("array_mix --case 74:25:1/3M", "no case `74:25:1/3M`"),
         ("array_mix --subject nobody", "no subject `nobody`"),
         ("array_mix --child nonsense", "makes no sense"),
+        ("judy --case hit", "no case `hit` in `judy`"),
+        ("judy --subject nobody", "each index by its name"),
+        ("judy --child nonsense", "no table `nonsense`"),
         ("rwlock --case r33", "no case `r33` in `rwlock`"),
         ("rwlock --subject nobody", "no subject `nobody`"),
         ("rwlock --child nonsense", "no processes"),

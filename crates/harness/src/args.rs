@@ -14,7 +14,7 @@ pub enum Suite {
     Query,
     /// ETS's own benchmark suite (not yet)
     EtsBench,
-    /// The Judy study's workloads (not yet)
+    /// The seven programs of the Judy study over all kinds of tables, beside the real ets where Erlang is installed
     Judy,
     /// Reader-writer locks: throughput and waits by share of reads, length of work and number of threads
     Rwlock,
@@ -66,7 +66,7 @@ pub struct BenchArgs {
     /// Numbers of threads, or of processes in `array_mix` [default: 1,2, or what the suite is about]
     #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u64).range(1..=1024))]
     pub threads: Vec<u64>,
-    /// Only these subjects (`harness` is always there); may be repeated
+    /// Only these subjects (`harness` is always there); in `judy` also an index by its name. May be repeated
     #[arg(long, value_delimiter = ',', value_name = "NAME")]
     pub subject: Vec<String>,
     /// Only these cases of the suite; a wrong name is answered by the list. May be repeated
@@ -79,7 +79,8 @@ pub struct BenchArgs {
     /// Interleaved runs; the figure is their median
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub runs: Option<u32>,
-    /// In `core`, entries in a table, of a range twice as large
+    /// In `core`, entries in a table, of a range twice as large; in `judy`, in the largest table (700, 7,000, ...,
+    /// 54 million) [default: 1,000,000, in `judy` 7,000,000]
     #[arg(long, value_parser = clap::value_parser!(u64).range(16..=100_000_000))]
     pub entries: Option<u64>,
     /// In `core`, operations of each case and thread

@@ -3,11 +3,12 @@
 use crate::args::Suite;
 use crate::entry::Entry;
 use crate::error::BenchError;
-use crate::{array_mix, core, query, rwlock, segment};
+use crate::{array_mix, core, judy, query, rwlock, segment};
 
-const SUITES: [Entry; 5] = [
+const SUITES: [Entry; 6] = [
     core::ENTRY,
     query::ENTRY,
+    judy::ENTRY,
     rwlock::ENTRY,
     segment::ENTRY,
     array_mix::ENTRY,

@@ -38,6 +38,24 @@ fn every_subject_answers_right_in_every_case() {
     }
 }
 
+#[test]
+fn every_index_by_name_answers_right_in_the_programs_of_the_judy_study() {
+    let timed = "insert_sequential,insert_random,lookup_sequential,lookup_random,traverse,update_counter,delete";
+    let line = format!("bench judy --json --runs 1 --entries 800 --subject fyris --case {timed}");
+    let lines = fyris_harness::run(&args(&line), &Registry::own("test")).expect("right answers");
+    for name in fyris::Store::new().index_names() {
+        let of_index = lines.iter().filter(|line| line.index == Some(name));
+        assert_eq!(of_index.clone().count(), 2 * 7, "{name}: two sizes");
+        assert!(of_index.clone().all(|line| line.figure() > 0.0), "{name}");
+    }
+    let nobody = args("bench judy --subject nobody");
+    let error = fyris_harness::run(&nobody, &Registry::own("test")).expect_err("no such subject");
+    assert!(
+        error.to_string().contains("each index by its name"),
+        "{error}"
+    );
+}
+
 /// A map that forgets every removal.
 struct Forgetful(std::sync::Mutex<std::collections::HashMap<u64, u64>>);
 
@@ -93,8 +111,11 @@ fn a_wrong_answer_is_an_error_and_not_a_fast_time() {
 
 #[test]
 fn what_is_not_there_is_named() {
-    let missing = fyris_harness::run(&args("bench judy"), &Registry::own("test"));
-    assert!(matches!(missing, Err(BenchError::NoSuchSuite("judy", _))));
+    let missing = fyris_harness::run(&args("bench ets_bench"), &Registry::own("test"));
+    assert!(matches!(
+        missing,
+        Err(BenchError::NoSuchSuite("ets_bench", _))
+    ));
     for (line, word) in [
         ("--keys u65", "u65"),
         ("--subject nobody", "nobody"),

@@ -225,6 +225,14 @@ impl Indexes {
         Ok(())
     }
 
+    /// Returns the names of all, in alphabetical order.
+    pub(crate) fn names(&self) -> Vec<&'static str> {
+        let indexes = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let mut names: Vec<_> = indexes.keys().map(|name| name.as_str()).collect();
+        names.sort_unstable();
+        names
+    }
+
     /// Returns the index that is asked for, for a type of table.
     pub(crate) fn find(&self, asked: &Asked, table_type: TableType) -> Result<Choice> {
         match asked {

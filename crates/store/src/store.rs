@@ -94,6 +94,17 @@ impl Store {
         self.0.indexes.register(name, factory)
     }
 
+    /// Returns the names of the indexes that tables can be made on by [`Options::index`], in alphabetical order: those
+    /// of this library and those that were registered. Not each serves every type of table.
+    ///
+    /// ```
+    /// let names = fyris::Store::new().index_names();
+    /// assert!(names.contains(&"hash") && names.contains(&"skip_list"));
+    /// ```
+    pub fn index_names(&self) -> Vec<&'static str> {
+        self.0.indexes.names()
+    }
+
     /// `new/2`: makes a table for `caller`.
     ///
     /// # Errors

@@ -9,7 +9,7 @@ use std::ops::Bound;
 use fyris_index::Action;
 use fyris_index::map::ConcurrentMap;
 use fyris_index::tree::InlineTree;
-use fyris_index::{BytesMap, BytesTree, InlineMap};
+use fyris_index::{BytesMap, BytesTree, ConcurrentJudy, InlineMap};
 use fyris_sync::reclaim::pin;
 
 use super::contender::Contender;
@@ -27,6 +27,9 @@ pub fn u64() -> Vec<Contender<u64>> {
         Contender::own::<InlineTree<u64, u64>>("ordered"),
     ];
     all.push(Contender::peer::<judy::Judy>("judy"));
+    all.push(Contender::own::<ConcurrentJudy<u64, u64>>(
+        "concurrent_judy",
+    ));
     all.extend(indexes::u64());
     all
 }
@@ -66,6 +69,42 @@ impl Subject<u64> for InlineMap<u64, u64> {
     fn scan(&self) -> Seen {
         let mut seen = Seen::default();
         self.iter().for_each(|(_, value)| seen.add(value));
+        seen
+    }
+}
+
+/// The Judy array that threads share.
+impl Subject<u64> for ConcurrentJudy<u64, u64> {
+    const ORDERED: bool = true;
+    const ADDS: Option<bool> = Some(true);
+    fn new() -> Self {
+        Self::new()
+    }
+    #[inline]
+    fn insert(&self, key: &u64, value: u64) {
+        self.insert(*key, value);
+    }
+    #[inline]
+    fn get(&self, key: &u64) -> Option<u64> {
+        self.get(key)
+    }
+    #[inline]
+    fn remove(&self, key: &u64) -> bool {
+        self.remove(key).is_some()
+    }
+    #[inline]
+    fn add(&self, key: &u64) {
+        self.update(key, |value| value + 1);
+    }
+    fn scan(&self) -> Seen {
+        let mut seen = Seen::default();
+        self.values().for_each(|value| seen.add(value));
+        seen
+    }
+    fn range(&self, from: &u64, limit: u64) -> Seen {
+        let mut seen = Seen::default();
+        let range = self.range(*from..).take(limit as usize);
+        range.for_each(|(_, value)| seen.add(value));
         seen
     }
 }
