@@ -1,6 +1,8 @@
 //! From a name to a file.
 
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
 use crate::error::{Error, Result};
 
@@ -14,6 +16,8 @@ pub(crate) struct Place {
     pub(crate) path: PathBuf,
     /// In shared memory, and therefore private to one user, rather than at a path of the user's.
     pub(crate) anonymous: bool,
+    /// The file itself, if it has no name: the path leads to this descriptor.
+    _file: Option<Arc<OwnedFd>>,
 }
 
 impl Place {
@@ -25,6 +29,7 @@ impl Place {
                 Some(Component::Normal(_)) if !bytes.contains(&0) => Ok(Place {
                     path: name.to_owned(),
                     anonymous: false,
+                    _file: None,
                 }),
                 _ => Err(Error::BadName(name.to_owned())),
             };
@@ -38,7 +43,17 @@ impl Place {
         Ok(Place {
             path: PathBuf::from(format!("/dev/shm/{}{name}", prefix())),
             anonymous: true,
+            _file: None,
         })
+    }
+
+    /// Returns the place of a file without a name, which is kept open for as long as the place is.
+    pub(crate) fn nameless(file: OwnedFd) -> Place {
+        Place {
+            path: PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd())),
+            anonymous: false,
+            _file: Some(Arc::new(file)),
+        }
     }
 
     /// Returns the name of the anonymous segment of this user whose file has this name, if there

@@ -67,6 +67,8 @@ pub(crate) struct WorkCopy {
     /// Pages that are never committed nor tracked, and the others, which are scanned.
     private: Vec<Range<usize>>,
     tracked: Vec<Span>,
+    /// The parts of `tracked` that `collect` looks at; none: all of it.
+    scanned: Vec<Span>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -120,7 +122,21 @@ impl WorkCopy {
             commits: 1,
             private,
             tracked: Vec::new(),
+            scanned: Vec::new(),
         })
+    }
+
+    /// Makes `collect` look at these pages only, or at all if there are none. By signals every write is noted at once:
+    /// there is nothing to save.
+    pub(crate) fn scan_only(&mut self, ranges: impl Iterator<Item = Range<usize>>) {
+        self.scanned.clear();
+        if !matches!(self.tracker, Tracker::Userfault(_)) {
+            return;
+        }
+        for range in ranges {
+            let parts = self.tracked.iter().filter_map(|span| span.part(&range));
+            self.scanned.extend(parts);
+        }
     }
 
     /// Returns the way in which writes are noticed.
@@ -223,7 +239,13 @@ impl WorkCopy {
     pub(crate) fn collect(&mut self, candidates: &mut Vec<u32>) -> Result<()> {
         match &mut self.tracker {
             Tracker::Declared => (),
-            Tracker::Userfault(t) => t.collect(&self.tracked, &self.hot, &mut self.dirty)?,
+            Tracker::Userfault(t) => {
+                let spans = match self.scanned.is_empty() {
+                    true => &self.tracked,
+                    false => &self.scanned,
+                };
+                t.collect(spans, &self.hot, &mut self.dirty)?
+            }
             Tracker::Signal(t) => {
                 t.collect(&self.view, &self.tracked, &self.hot, &mut self.dirty)?
             }

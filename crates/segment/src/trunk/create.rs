@@ -11,7 +11,7 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use rustix::fs::{AtFlags, CWD, FallocateFlags, FlockOperation, Mode, OFlags};
+use rustix::fs::{AtFlags, CWD, FallocateFlags, FlockOperation, MemfdFlags, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::Trunk;
@@ -162,7 +162,11 @@ fn create(place: &Place, size: usize, options: &Options) -> Result<bool> {
         .map_err(Error::os_at("making a segment in", place.folder()))?;
     let file = File::from(file);
     permit(&file, options)?;
-    fill(&file, &geometry, size, place)
+    rustix::fs::ftruncate(&file, geometry.total as u64).map_err(Error::os("a segment"))?;
+    rustix::fs::fallocate(&file, FallocateFlags::empty(), 0, geometry.frames_at as u64)
+        .map_err(Error::os("a segment's log and index"))?;
+    fill(&file, &geometry, size)?;
+    name(&file, place)
 }
 
 /// Gives a new file its group and its permissions, before it has a name.
@@ -176,12 +180,33 @@ fn permit(file: &File, options: &Options) -> Result<()> {
         .map_err(Error::os("giving a segment's permissions"))
 }
 
-/// Writes an empty segment into a nameless file and names it; false if the name was taken meanwhile.
-fn fill(file: &File, geometry: &Geometry, size: usize, place: &Place) -> Result<bool> {
+/// Makes a segment in memory that has no name, and returns its place.
+pub(crate) fn create_nameless(size: usize, options: &Options) -> Result<Place> {
+    if size == 0 {
+        return Err(Error::BadArgument("size: a segment has at least one byte"));
+    }
+    let geometry = Geometry::new(options.shape(size)?)?;
+    let file = rustix::fs::memfd_create("fyris-segment", MemfdFlags::CLOEXEC)
+        .map_err(Error::os("making a segment in memory"))?;
+    let file = File::from(file);
+    // Its log and index get their space as they are used: no file system could be full, only the machine.
+    fill(&file, &geometry, size)?;
+    Ok(Place::nameless(file.into()))
+}
+
+/// Names a filled file; false if the name was taken meanwhile.
+fn name(file: &File, place: &Place) -> Result<bool> {
+    let nameless = format!("/proc/self/fd/{}", file.as_raw_fd());
+    match rustix::fs::linkat(CWD, nameless, CWD, &place.path, AtFlags::SYMLINK_FOLLOW) {
+        Ok(()) => Ok(true),
+        Err(Errno::EXIST) => Ok(false),
+        Err(error) => Err(Error::os_at("naming segment", &place.path)(error)),
+    }
+}
+
+/// Writes an empty segment into a file.
+fn fill(file: &File, geometry: &Geometry, size: usize) -> Result<()> {
     rustix::fs::ftruncate(file, geometry.total as u64).map_err(Error::os("a segment"))?;
-    let fixed = geometry.frames_at as u64;
-    rustix::fs::fallocate(file, FallocateFlags::empty(), 0, fixed)
-        .map_err(Error::os("a segment's log and index"))?;
     let mut header = [0u8; PAGE];
     for (at, value) in header.chunks_exact_mut(8).zip(geometry.header()) {
         at.copy_from_slice(&value.to_le_bytes());
@@ -190,12 +215,7 @@ fn fill(file: &File, geometry: &Geometry, size: usize, place: &Place) -> Result<
     file.write_all_at(&header, 0)
         .map_err(io("writing a segment's header"))?;
     failpoint!("file written");
-    let nameless = format!("/proc/self/fd/{}", file.as_raw_fd());
-    match rustix::fs::linkat(CWD, nameless, CWD, &place.path, AtFlags::SYMLINK_FOLLOW) {
-        Ok(()) => Ok(true),
-        Err(Errno::EXIST) => Ok(false),
-        Err(error) => Err(Error::os_at("naming segment", &place.path)(error)),
-    }
+    Ok(())
 }
 
 /// Returns an error if the file is no plain file, or if an anonymous segment is not this user's or gives others more
