@@ -22,6 +22,9 @@ else
   echo "no Erlang here: skipped"
 fi
 
+step "deterministic threads, 200 runs of each program under noise"
+FYRIS_RUNS=200 cargo test --locked -p fyris-dthreads-preload --test programs
+
 step "model checking (loom, shuttle)"
 ci/loom.sh
 

@@ -1,6 +1,7 @@
 //! The parts of the `fyris` program other than the benchmarks of `fyris-harness`.
 
 pub mod doctor;
+pub mod dthreads;
 pub mod info;
 pub mod program;
 pub mod shell;

@@ -6,6 +6,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 use fyris_harness::{BenchArgs, Registry};
 
 use crate::doctor::{self, DoctorArgs};
+use crate::dthreads::{self, DthreadsArgs};
 use crate::info::{self, InfoArgs};
 use crate::shell::{self, ShellArgs};
 
@@ -24,6 +25,7 @@ enum Command {
     Bench(BenchArgs),
     Doctor(DoctorArgs),
     Info(InfoArgs),
+    Dthreads(DthreadsArgs),
 }
 
 /// Runs what the command line says.
@@ -32,6 +34,7 @@ pub fn run() -> ExitCode {
         Command::Shell(args) => shell::run(args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Info(args) => info::run(&args),
+        Command::Dthreads(args) => dthreads::run(&args),
         Command::Bench(args) => match fyris_harness::run(&args, &Registry::own("fyris bench")) {
             Ok(_) => ExitCode::SUCCESS,
             Err(error) => {

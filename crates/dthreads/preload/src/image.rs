@@ -1,0 +1,150 @@
+//! What the loader has put into memory: the globals that threads share, and the thread-local variables that they do
+//! not.
+//!
+//! Globals of the program and of its libraries are shared. Those of libc, of the loader and of this library stay private
+//! to each process: there they are what a process needs to run. Thread-local variables are private by nature; a new
+//! thread's process inherits its creator's, so they are given their initial values again.
+
+use std::ffi::{CStr, c_int, c_void};
+use std::ops::Range;
+use std::ptr;
+
+use libc::{Elf64_Phdr, dl_phdr_info};
+
+const PAGE: usize = 4096;
+
+/// File names of libraries that keep their globals to themselves.
+const APART: &[&str] = &[
+    "libc.so",
+    "ld-linux",
+    "ld64.so",
+    "libpthread.so",
+    "libdl.so",
+    "librt.so",
+    "linux-vdso",
+];
+
+fn each(mut visit: impl FnMut(&dl_phdr_info, &[Elf64_Phdr])) {
+    extern "C" fn call<F: FnMut(&dl_phdr_info, &[Elf64_Phdr])>(
+        info: *mut dl_phdr_info,
+        _: usize,
+        visit: *mut c_void,
+    ) -> c_int {
+        // SAFETY: the loader's description of one module, and the closure below.
+        unsafe {
+            let headers =
+                std::slice::from_raw_parts((*info).dlpi_phdr, usize::from((*info).dlpi_phnum));
+            (*visit.cast::<F>())(&*info, headers);
+        }
+        0
+    }
+    fn with<F: FnMut(&dl_phdr_info, &[Elf64_Phdr])>(visit: &mut F) {
+        // SAFETY: `call` has the type of `visit`, which lives until the call ends.
+        unsafe { libc::dl_iterate_phdr(Some(call::<F>), ptr::from_mut(visit).cast()) };
+    }
+    with(&mut visit);
+}
+
+/// Returns whether a module keeps its globals to itself.
+fn stays_apart(info: &dl_phdr_info, headers: &[Elf64_Phdr]) -> bool {
+    let here = stays_apart as *const () as usize;
+    let ours = headers.iter().any(|header| {
+        let start = info.dlpi_addr as usize + header.p_vaddr as usize;
+        header.p_type == libc::PT_LOAD && (start..start + header.p_memsz as usize).contains(&here)
+    });
+    if ours || info.dlpi_name.is_null() {
+        return ours;
+    }
+    // SAFETY: the loader's string.
+    let path = unsafe { CStr::from_ptr(info.dlpi_name) }.to_bytes();
+    let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
+    APART.iter().any(|apart| name.starts_with(apart.as_bytes()))
+}
+
+/// Returns the pages of the globals that threads share.
+pub(crate) fn globals() -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    each(|info, headers| {
+        if stays_apart(info, headers) {
+            return;
+        }
+        let base = info.dlpi_addr as usize;
+        let part = |header: &Elf64_Phdr| {
+            let start = base + header.p_vaddr as usize;
+            start..start + header.p_memsz as usize
+        };
+        let fixed = headers
+            .iter()
+            .find(|header| header.p_type == libc::PT_GNU_RELRO);
+        let fixed = fixed.map(part);
+        for header in headers {
+            if header.p_type != libc::PT_LOAD || header.p_flags & libc::PF_W == 0 {
+                continue;
+            }
+            let Range { mut start, end } = part(header);
+            // What is fixed after relocation is a whole number of pages at the beginning.
+            if let Some(fixed) = &fixed
+                && (start..end).contains(&fixed.start)
+            {
+                start = fixed.end;
+            }
+            let (start, end) = (start.next_multiple_of(PAGE), end.next_multiple_of(PAGE));
+            // A page that begins in what is fixed, or before this part, is not the program's to write.
+            if start < end {
+                found.push(start..end);
+            }
+        }
+    });
+    found.sort_by_key(|range| range.start);
+    found
+}
+
+/// Gives the thread-local variables of the program and its libraries their initial values.
+pub(crate) fn reset_thread_locals() {
+    each(|info, headers| {
+        if info.dlpi_tls_data.is_null() || stays_apart(info, headers) {
+            return;
+        }
+        let Some(header) = headers.iter().find(|header| header.p_type == libc::PT_TLS) else {
+            return;
+        };
+        let image = info.dlpi_addr as usize + header.p_vaddr as usize;
+        let (filled, all) = (header.p_filesz as usize, header.p_memsz as usize);
+        let to = info.dlpi_tls_data.cast::<u8>();
+        // SAFETY: the module's block of this thread, of `all` bytes, and the initial values of `filled` of them.
+        unsafe {
+            to.copy_from_nonoverlapping(ptr::with_exposed_provenance(image), filled);
+            to.add(filled).write_bytes(0, all - filled);
+        }
+    });
+}
+
+/// Returns the words of libc's description of this thread that hold its id: libc's `raise` needs it, and a process that
+/// was not forked by libc has its parent's.
+pub(crate) fn thread_id_word(id: i32) -> Option<*mut i32> {
+    // Within the description, behind what the processor's ABI fixes; glibc has it at 0x2d0 on x86-64.
+    const WORDS: Range<usize> = 64..400;
+    let start = thread_pointer();
+    let word = |at: usize| ptr::with_exposed_provenance_mut::<i32>(start + 4 * at);
+    // SAFETY: within libc's description, which is longer.
+    let mut found = WORDS.filter(|&at| unsafe { word(at).read_volatile() } == id);
+    let first = found.next()?;
+    found.next().is_none().then(|| word(first))
+}
+
+#[cfg(target_arch = "x86_64")]
+fn thread_pointer() -> usize {
+    let start: usize;
+    // SAFETY: reads a register's base: the first word of the description is its own address.
+    unsafe { std::arch::asm!("mov {}, fs:0", out(reg) start) };
+    start
+}
+
+#[cfg(target_arch = "aarch64")]
+fn thread_pointer() -> usize {
+    let start: usize;
+    // SAFETY: reads a register.
+    unsafe { std::arch::asm!("mrs {}, tpidr_el0", out(reg) start) };
+    // The description is before it.
+    start - 1792
+}

@@ -1,0 +1,67 @@
+//! `libfyris_dthreads.so`: POSIX threads that run the same in every run. The essay is in this file; the README of
+//! `fyris-dthreads` says how to use it.
+//!
+//! # How
+//!
+//! The library is preloaded and takes the place of libc's threads, locks, heap and clocks. A thread is a process
+//! (`process.rs`) with a working copy of one segment (`memory.rs`), in which all memory is that threads share: globals,
+//! heap, stacks. So a thread computes on memory that no other touches, at full speed, and what it sees changes only at
+//! *synchronization points*, which have one order (`token.rs`). After Dthreads (Liu, Curtsinger, Berger, SOSP 2011) as
+//! CONVERSION rebuilt it (section 5): since segments isolate, no fence is needed before commits.
+//!
+//! # Why runs are the same
+//!
+//! 1. Between two synchronization points a thread reads and writes its own copy: what it does is a function of the copy
+//!    (invariant ONE, and the limits below).
+//! 2. The copy changes in turns only (TURN), by what was committed in the turns before, in their order.
+//! 3. Whose turn is next is a function of the ring, which changes in turns only (KEPT, TOKEN).
+//! 4. What the library adds is a function of these: addresses (HOME, and a loader that does not randomise), names of
+//!    threads, the virtual time.
+//!
+//! By induction over the turns the order and all that is seen in it are the same, as long as the program's input is.
+//!
+//! # Invariants
+//!
+//! | name | where | what |
+//! |---|---|---|
+//! | TOKEN | `control.rs` | shared words are read and changed by the holder of the token |
+//! | TURN | `token.rs` | memory is updated when the token is taken, and committed before it is passed |
+//! | KEPT | `token.rs` | a thread keeps the token while it holds a lock, creates threads, or is alone |
+//! | ONE | `local.rs` | a process has one thread of execution |
+//! | APART | `stack.rs` | the library works on a stack outside of the segment |
+//! | HOME | `heap.rs` | a block is on its own arena's list, or on the way there |
+//! | IMAGE | `process.rs` | a process is used again only if it is as one forked now |
+//! | TOGETHER | `process.rs` | no process outlives the program |
+//!
+//! # Limits
+//!
+//! * Atomic operations and plain memory that one thread polls for another's store do not synchronize: each sees its own
+//!   copy. The watchdog names a thread that computes while all others wait for it.
+//! * Memory mapped from files is each process's own after a thread was created; shared mappings are shared as ever.
+//! * What comes from outside (files, sockets, random numbers, process ids, CPU clocks) is the program's input.
+//! * `fork`, `pthread_cancel`, objects shared between programs and futexes are refused by name.
+
+// The tests take nothing's place: what is exported has no use in them.
+#![cfg_attr(test, allow(dead_code))]
+
+mod control;
+mod heap;
+mod image;
+mod local;
+mod log;
+mod malloc;
+mod mapping;
+mod memory;
+mod noise;
+mod output;
+mod private;
+mod process;
+mod real;
+mod stack;
+mod start;
+mod sync;
+mod sys;
+mod system;
+mod time;
+mod token;
+mod watchdog;

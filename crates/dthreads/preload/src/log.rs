@@ -1,0 +1,91 @@
+//! The record of synchronization points.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use fyris_dthreads_tools::record::{self, EVENTS, Header, Operation};
+
+use crate::control::{control, record};
+use crate::{sys, token};
+
+/// Events that there is room for: none without a file.
+static ROOM: AtomicUsize = AtomicUsize::new(0);
+
+/// Says that the record has room for events.
+pub(crate) fn keep_events() {
+    // Relaxed: stored before the program begins.
+    ROOM.store(EVENTS, Ordering::Relaxed);
+}
+
+/// A synchronization point under way.
+pub(crate) struct Event {
+    operation: Operation,
+    object: u64,
+    arrived: u64,
+    waits: bool,
+    at: usize,
+}
+
+fn since_begin() -> u64 {
+    sys::now() - control().began.get()
+}
+
+impl Event {
+    pub(crate) fn arrived(operation: Operation, object: u64) -> Event {
+        Event {
+            operation,
+            object,
+            arrived: 0,
+            waits: false,
+            at: usize::MAX,
+        }
+    }
+
+    /// Says that the token is waited for from now on.
+    pub(crate) fn waited(&mut self) {
+        self.arrived = since_begin();
+        self.waits = true;
+    }
+
+    /// Notes it: the token is here.
+    pub(crate) fn began(&mut self, me: usize) {
+        let record = record();
+        token::mix(me, self.operation, self.object);
+        self.at = record.count.get() as usize;
+        record.count.add(1);
+        let row = &record.threads[me];
+        row.points.add(1);
+        let kept = self.kept();
+        if !self.waits && kept.is_none() {
+            return;
+        }
+        let now = since_begin();
+        if self.waits {
+            row.token.add(now - self.arrived);
+        }
+        if let Some(event) = kept {
+            event.what.set(me as u64 | (self.operation as u64) << 16);
+            event.object.set(self.object);
+            event
+                .arrived
+                .set(if self.waits { self.arrived } else { now });
+            event.began.set(now);
+        }
+    }
+
+    /// Notes its end.
+    pub(crate) fn ended(&self) {
+        if let Some(event) = self.kept() {
+            event.ended.set(since_begin());
+        }
+    }
+
+    fn kept(&self) -> Option<&'static record::Event> {
+        // Relaxed: as above.
+        if self.at >= ROOM.load(Ordering::Relaxed) {
+            return None;
+        }
+        let events = std::ptr::from_ref::<Header>(record()).wrapping_add(1);
+        // SAFETY: the record has room for `ROOM` events behind its header; all in them are atomics.
+        Some(unsafe { &*events.cast::<record::Event>().add(self.at) })
+    }
+}

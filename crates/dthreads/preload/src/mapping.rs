@@ -1,0 +1,120 @@
+//! `mmap` and its kin: anonymous memory is the heap's, what else is mapped is each process's own.
+
+use std::ffi::{c_int, c_void};
+use std::ptr;
+
+use libc::ENOMEM;
+
+use crate::local::LOCAL;
+use crate::malloc::{PAGE, allocate, set_error};
+use crate::{heap, process};
+
+/// Memory that threads are to share: private, of no file, to be written.
+fn is_heap(protection: c_int, flags: c_int) -> bool {
+    let wanted = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+    let shape = libc::MAP_TYPE | libc::MAP_ANONYMOUS | libc::MAP_FIXED | libc::MAP_FIXED_NOREPLACE;
+    flags & shape == wanted
+        && protection & libc::PROT_WRITE != 0
+        && protection & libc::PROT_EXEC == 0
+}
+
+#[cfg_attr(not(test), unsafe(no_mangle))]
+unsafe extern "C" fn mmap(
+    at: *mut c_void,
+    len: usize,
+    protection: c_int,
+    flags: c_int,
+    file: c_int,
+    offset: i64,
+) -> *mut c_void {
+    if LOCAL.on() && !LOCAL.is_inside() {
+        if len > 0 && is_heap(protection, flags) {
+            let (block, zeros) = allocate(len, PAGE);
+            if block.is_null() {
+                return libc::MAP_FAILED;
+            }
+            if !zeros {
+                // SAFETY: a block of `len` bytes.
+                unsafe { block.write_bytes(0, len) };
+            }
+            return block.cast();
+        }
+        process::changed();
+    }
+    // SAFETY: as the caller promises.
+    unsafe {
+        match libc::syscall(libc::SYS_mmap, at, len, protection, flags, file, offset) {
+            -1 => libc::MAP_FAILED,
+            address => ptr::with_exposed_provenance_mut(address as usize),
+        }
+    }
+}
+
+#[cfg_attr(not(test), unsafe(no_mangle))]
+unsafe extern "C" fn mmap64(
+    at: *mut c_void,
+    len: usize,
+    protection: c_int,
+    flags: c_int,
+    file: c_int,
+    offset: i64,
+) -> *mut c_void {
+    // SAFETY: as the caller promises.
+    unsafe { mmap(at, len, protection, flags, file, offset) }
+}
+
+#[cfg_attr(not(test), unsafe(no_mangle))]
+unsafe extern "C" fn munmap(at: *mut c_void, len: usize) -> c_int {
+    if LOCAL.on() && !LOCAL.is_inside() {
+        if heap::owns(at.addr()) {
+            // SAFETY: what `mmap` has returned. A part of it stays until the whole goes.
+            unsafe {
+                if heap::is_mapped(at.addr(), len) {
+                    heap::free(at.addr());
+                }
+            }
+            return 0;
+        }
+        process::changed();
+    }
+    // SAFETY: as the caller promises.
+    unsafe { libc::syscall(libc::SYS_munmap, at, len) as c_int }
+}
+
+#[cfg_attr(not(test), unsafe(no_mangle))]
+unsafe extern "C" fn mremap(
+    at: *mut c_void,
+    len: usize,
+    new_len: usize,
+    flags: c_int,
+    to: *mut c_void,
+) -> *mut c_void {
+    if LOCAL.is_inside() || !LOCAL.on() || !heap::owns(at.addr()) {
+        if LOCAL.on() && !LOCAL.is_inside() {
+            process::changed();
+        }
+        // SAFETY: as the caller promises.
+        let address = unsafe { libc::syscall(libc::SYS_mremap, at, len, new_len, flags, to) };
+        return match address {
+            -1 => libc::MAP_FAILED,
+            address => ptr::with_exposed_provenance_mut(address as usize),
+        };
+    }
+    if flags & libc::MREMAP_MAYMOVE == 0 || flags & libc::MREMAP_FIXED != 0 {
+        set_error(ENOMEM);
+        return libc::MAP_FAILED;
+    }
+    let (block, zeros) = allocate(new_len, PAGE);
+    if block.is_null() {
+        return libc::MAP_FAILED;
+    }
+    // SAFETY: two blocks of these lengths.
+    unsafe {
+        if !zeros {
+            block.write_bytes(0, new_len);
+        }
+        block.copy_from_nonoverlapping(at.cast(), len.min(new_len));
+        munmap(at, len);
+    }
+    block.cast()
+}

@@ -1,0 +1,186 @@
+//! The memory model: one segment, its working copies, and when they are brought up to date.
+//!
+//! | range of the segment | address | content |
+//! |---|---|---|
+//! | globals | where the loader put them | writable data of the program and of the libraries that it brings |
+//! | stack | [`STACK`] | the stack of main |
+//! | heap | [`HEAP`] | blocks, anonymous mappings and the other stacks |
+//!
+//! All that a thread sees changes when it takes the token ([`update`]), and at no other time; all that it has written
+//! is seen by others once it passes the token on ([`commit`]). Units are bytes; of two threads that wrote one byte the
+//! last to commit wins. Nothing else of the segment's is used: this file is the memory model.
+
+use std::ops::Range;
+
+use fyris_segment::{Error, Options, PAGE, Segment, Tracking};
+
+use crate::control::{control, record, state};
+use crate::local::{LOCAL, Lent, Solo};
+use crate::sys;
+
+pub(crate) const HEAP: usize = 0x2000_0000_0000;
+const STACK: usize = 0x2f00_0000_0000;
+pub(crate) const STACK_LEN: usize = 8 << 20;
+/// The end of main's stack.
+pub(crate) const STACK_TOP: usize = STACK + STACK_LEN;
+/// The kernel merges what lags: as many replaced pages may be kept.
+const HISTORY: usize = 16;
+
+struct Memory {
+    segment: Segment,
+    /// Where the globals are, and their bytes.
+    places: Vec<Range<usize>>,
+    globals: usize,
+    ranges: Vec<Range<usize>>,
+}
+
+static MEMORY: Solo<Lent<Memory>> = Solo::new(Lent::new());
+
+/// Makes the segment and puts the globals into it. `heap` is the most that the heap may have.
+pub(crate) fn make(globals: &[Range<usize>], heap: usize) -> Result<(), Error> {
+    let len: usize = globals.iter().map(|range| range.len()).sum();
+    let max = len + STACK_LEN + heap;
+    let mut options = Options::new()
+        .unit(1)
+        .tracking(Tracking::Userfault)
+        .slots(2 * fyris_dthreads_tools::record::THREADS)
+        .max_size(max)
+        .history(HISTORY * max)
+        .place(len..len + STACK_LEN, STACK)
+        .place(len + STACK_LEN..max, HEAP);
+    let mut at = 0;
+    for range in globals {
+        // SAFETY: the globals are saved, and stay in the segment for as long as the process lives; this library's own
+        // and libc's are not among them.
+        options = unsafe { options.replace(at..at + range.len(), range.start) };
+        at += range.len();
+    }
+    let saved: Vec<Vec<u8>> = globals.iter().map(copy).collect();
+    let mut segment = Segment::nameless(len + STACK_LEN + PAGE, &options)?;
+    for (range, bytes) in globals.iter().zip(&saved) {
+        let to = std::ptr::with_exposed_provenance_mut::<u8>(range.start);
+        // SAFETY: the range is mapped there again, and no code runs that uses it.
+        unsafe { to.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+    }
+    segment.commit()?;
+    MEMORY.put(Memory {
+        segment,
+        places: globals.to_vec(),
+        globals: len,
+        ranges: Vec::new(),
+    });
+    Ok(())
+}
+
+fn copy(range: &Range<usize>) -> Vec<u8> {
+    let from = std::ptr::with_exposed_provenance::<u8>(range.start);
+    // SAFETY: readable memory of the loader, as it says itself.
+    unsafe { std::slice::from_raw_parts(from, range.len()) }.to_vec()
+}
+
+/// Checks the segment out in a forked process. Until then the program's memory is not there.
+pub(crate) fn attach() {
+    MEMORY.with(|memory| {
+        // Between libraries there are holes now, and the kernel must not put anything else there.
+        for place in &memory.places {
+            sys::reserve(place.start, place.len());
+        }
+        memory.attach();
+    });
+}
+
+impl Memory {
+    fn attach(&mut self) {
+        match self.segment.origin().checkout() {
+            // The parent's is forgotten, not dropped: the descriptors in it are the parent's too.
+            Ok(fresh) => std::mem::forget(std::mem::replace(&mut self.segment, fresh)),
+            Err(error) => fail("a new thread's memory", &error),
+        }
+    }
+}
+
+/// Gives the working copy up: the process ends.
+pub(crate) fn detach() {
+    drop(MEMORY.take());
+}
+
+/// Brings in what others have committed.
+pub(crate) fn update() {
+    let row = &record().threads[LOCAL.me.get()];
+    let start = sys::now();
+    MEMORY.with(|memory| {
+        let updated = match memory.segment.update() {
+            // Only a process that has waited for its next thread may lag so far, and it has no changes to lose.
+            Err(Error::BaseLost { .. }) => memory.segment.discard().map(|()| 0),
+            updated => updated.map(|updated| updated.pages as u64),
+        };
+        match updated {
+            Ok(pages) => row.updated.add(pages),
+            Err(error) => fail("update", &error),
+        }
+    });
+    row.update.add(sys::now() - start);
+}
+
+/// Publishes what this thread has written.
+pub(crate) fn commit() {
+    let row = &record().threads[LOCAL.me.get()];
+    let start = sys::now();
+    MEMORY.with(|memory| {
+        memory.find_ranges();
+        let done = memory.segment.scan_only(&memory.ranges);
+        if let Err(error) = done.and_then(|()| memory.segment.commit_merge()) {
+            fail("commit", &error);
+        }
+    });
+    row.commit.add(sys::now() - start);
+    row.transactions.add(1);
+}
+
+/// Makes the heap `len` bytes long; false if it may not be as long.
+pub(crate) fn grow(len: usize) -> bool {
+    let grown = MEMORY.with(|memory| {
+        let size = memory.globals + STACK_LEN + len;
+        match memory.segment.grow(size) {
+            Ok(()) => true,
+            Err(Error::TooLarge { .. } | Error::NoSpace(_)) => false,
+            Err(error) => fail("growth of the heap", &error),
+        }
+    });
+    grown.unwrap_or(false)
+}
+
+impl Memory {
+    /// Finds what may have been written: all but the unused ends of stacks. What a dead frame has left there is
+    /// committed when the stack has grown over it.
+    fn find_ranges(&mut self) {
+        let heap = self.globals + STACK_LEN;
+        self.ranges.clear();
+        self.ranges.push(0..self.globals);
+        let low = control().thread(0).stack_low.get() as usize;
+        if (STACK..STACK_TOP).contains(&low) {
+            self.ranges.push(self.globals + (low - STACK)..heap);
+        }
+        let mut from = 0;
+        for (_, thread) in control().used().skip(1) {
+            let (start, len) = (thread.stack.get() as usize, thread.stack_len.get() as usize);
+            if start == 0 || thread.state.get() == state::FREE {
+                continue;
+            }
+            // Stacks come in the order of slots nearly always; one that does not is looked at whole.
+            let (start, low) = (start - HEAP, thread.stack_low.get() as usize - HEAP);
+            if start >= from && (start..start + len).contains(&low) {
+                self.ranges.push(heap + from..heap + start);
+                from = low;
+            }
+        }
+        self.ranges
+            .push(heap + from..heap + control().heap.get() as usize);
+    }
+}
+
+#[cold]
+fn fail(what: &str, error: &Error) -> ! {
+    sys::say(format_args!("{what}: {error}"));
+    crate::process::end(sys::REFUSED)
+}

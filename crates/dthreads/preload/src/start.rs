@@ -1,0 +1,178 @@
+//! How a program begins: before `main`, and its `main` on a stack in the segment.
+
+use std::ffi::{CString, c_char, c_int, c_void};
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+use fyris_dthreads_tools::record::{self, EVENTS, FILE_VARIABLE, THREADS};
+
+use crate::control::{control, keep_record};
+use crate::local::{Inside, LOCAL};
+use crate::memory::STACK_TOP;
+use crate::{image, log, memory, noise, output, process, real, stack, sys, time, token};
+
+/// Addresses are the same in every run.
+const NO_RANDOM: u64 = 0x0004_0000;
+/// Bytes of the heap, unless the program is told.
+const HEAP: usize = 512 << 20;
+
+#[used]
+#[cfg_attr(not(test), unsafe(link_section = ".init_array"))]
+static START: extern "C" fn(c_int, *const *const c_char, *const *const c_char) = start;
+
+/// Sets everything up. The loader calls this before the program's own constructors.
+extern "C" fn start(_: c_int, arguments: *const *const c_char, environment: *const *const c_char) {
+    if cfg!(test) {
+        return;
+    }
+    let inside = Inside::enter();
+    fix_addresses(arguments, environment);
+    stack::apart(set_up);
+    drop(inside);
+}
+
+/// Starts the program again without random addresses, unless it has none.
+fn fix_addresses(arguments: *const *const c_char, environment: *const *const c_char) {
+    const ASK: u64 = 0xffff_ffff;
+    // SAFETY: plain system calls; the arrays are the program's own.
+    unsafe {
+        let now = libc::syscall(libc::SYS_personality, ASK) as u64;
+        if now & NO_RANDOM != 0 || sys::variable(c"FYRIS_DTHREADS_RANDOM").is_some() {
+            return;
+        }
+        if libc::syscall(libc::SYS_personality, now | NO_RANDOM) >= 0 {
+            libc::syscall(
+                libc::SYS_execve,
+                c"/proc/self/exe".as_ptr(),
+                arguments,
+                environment,
+            );
+        }
+    }
+    sys::say(format_args!(
+        "the system does not allow fixed addresses: what depends on addresses differs from run to run"
+    ));
+}
+
+fn set_up() {
+    let control = control();
+    control.main_pid.set(sys::pid() as u64);
+    control.began.set(sys::now());
+    control.time.set(time::EPOCH);
+    LOCAL.time.set(time::EPOCH);
+    let number = |name| sys::variable(name).and_then(|text| text.parse::<usize>().ok());
+    let limit = number(c"FYRIS_DTHREADS_THREADS").unwrap_or(THREADS);
+    control.limit.set(limit.clamp(1, THREADS) as u64);
+    let heap = number(c"FYRIS_DTHREADS_HEAP")
+        .unwrap_or(HEAP)
+        .next_multiple_of(4096);
+    if sys::variable(c"FYRIS_DTHREADS_REAL_TIME").is_some() {
+        time::leave_real();
+    }
+    if let Some(seed) = sys::variable(c"FYRIS_DTHREADS_NOISE") {
+        noise::make(seed.parse().unwrap_or(1));
+    }
+    token::count_processors();
+    open_record();
+    if let Err(error) = memory::make(&image::globals(), heap) {
+        sys::say(format_args!(
+            "cannot make the program's memory: {error} (userfaultfd with WP_ASYNC is needed: Linux 6.7, and no \
+             container that forbids it)"
+        ));
+        sys::exit_now(sys::REFUSED);
+    }
+    control.thread(0).stack_low.set(STACK_TOP as u64);
+    process::watch();
+    output::find();
+    // Programs that this one starts are ordinary ones.
+    for name in [c"LD_PRELOAD", c"LD_BIND_NOW", c"FYRIS_DTHREADS_RECORD"] {
+        // SAFETY: the library's own call, before the program runs.
+        unsafe { real::unsetenv()(name.as_ptr()) };
+    }
+    token::first();
+}
+
+/// Maps the record: a file, or memory.
+fn open_record() {
+    let name = CString::new(FILE_VARIABLE).unwrap_or_default();
+    let at = match sys::variable(&name) {
+        Some(path) => {
+            log::keep_events();
+            map_file(path)
+        }
+        None => sys::map_shared(record::bytes(0)),
+    };
+    if at.is_null() {
+        sys::say(format_args!(
+            "cannot map the record {:?}",
+            sys::variable(&name)
+        ));
+        sys::exit_now(sys::REFUSED);
+    }
+    keep_record(at);
+    crate::control::record().magic.set(record::MAGIC);
+}
+
+fn map_file(path: &str) -> *mut u8 {
+    let Ok(path) = CString::new(path) else {
+        return ptr::null_mut();
+    };
+    let len = record::bytes(EVENTS);
+    // SAFETY: a file of this length is mapped; the descriptor is closed again.
+    unsafe {
+        let file = libc::open(path.as_ptr(), libc::O_RDWR | libc::O_CLOEXEC);
+        if file < 0 || libc::ftruncate(file, len as libc::off_t) != 0 {
+            return ptr::null_mut();
+        }
+        let protection = libc::PROT_READ | libc::PROT_WRITE;
+        let at = libc::syscall(
+            libc::SYS_mmap,
+            0,
+            len,
+            protection,
+            libc::MAP_SHARED,
+            file,
+            0,
+        );
+        libc::close(file);
+        match at {
+            -1 => ptr::null_mut(),
+            at => ptr::with_exposed_provenance_mut(at as usize),
+        }
+    }
+}
+
+static MAIN: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
+
+/// libc's: calls `main` on the stack in the segment.
+#[cfg_attr(not(test), unsafe(no_mangle))]
+unsafe extern "C" fn __libc_start_main(
+    main: real::Main,
+    count: c_int,
+    arguments: *mut *mut c_char,
+    init: *mut c_void,
+    end: *mut c_void,
+    loader: *mut c_void,
+    low: *mut c_void,
+) -> c_int {
+    // Relaxed: this thread reads it.
+    MAIN.store(main as *mut c_void, Ordering::Relaxed);
+    // SAFETY: as the caller promises.
+    unsafe { real::__libc_start_main()(on_stack, count, arguments, init, end, loader, low) }
+}
+
+extern "C" fn on_stack(
+    count: c_int,
+    arguments: *mut *mut c_char,
+    environment: *mut *mut c_char,
+) -> c_int {
+    // Relaxed: as above. SAFETY: the program's `main`.
+    let main =
+        unsafe { std::mem::transmute::<*mut c_void, real::Main>(MAIN.load(Ordering::Relaxed)) };
+    if !LOCAL.on() {
+        return main(count, arguments, environment);
+    }
+    let status = stack::program(STACK_TOP, || main(count, arguments, environment));
+    process::begin_exit(status);
+    status
+}

@@ -1,0 +1,207 @@
+//! Mutexes of all kinds.
+
+use std::ffi::c_int;
+
+use fyris_dthreads_tools::record::Operation;
+use libc::{
+    EBUSY, EDEADLK, EINVAL, ENOTSUP, EPERM, ETIMEDOUT, pthread_mutex_t, pthread_mutexattr_t,
+};
+
+use super::{deadline, held, name, on};
+use crate::control::NEVER;
+use crate::local::LOCAL;
+use crate::stack::apart;
+use crate::sys;
+use crate::token::{Turn, take};
+
+/// The word of glibc's mutex that has its kind; static initialisers set it.
+const KIND: usize = 4;
+const RECURSIVE: i32 = libc::PTHREAD_MUTEX_RECURSIVE;
+const ERRORCHECK: i32 = libc::PTHREAD_MUTEX_ERRORCHECK;
+
+/// Flags of an attribute: shared between processes, robust, a protocol, a ceiling.
+const SHARED: i32 = 1 << 31;
+const ROBUST: i32 = 1 << 30;
+const PROTOCOL: i32 = 3 << 28;
+
+/// Takes a lock that may be held, in a turn. Returns the turn and 0 or an error.
+pub(super) fn acquire(mut turn: Turn, lock: u64, kind: i32, until: u64) -> (Turn, c_int) {
+    let me = LOCAL.me.get() as u64;
+    match held::find(lock) {
+        None => {
+            held::add(lock, me);
+            return (turn, 0);
+        }
+        Some(held) if held.owner.get() == me && kind == RECURSIVE => {
+            held.count.add(1);
+            return (turn, 0);
+        }
+        Some(held) if held.owner.get() == me && kind == ERRORCHECK => return (turn, EDEADLK),
+        Some(_) => (),
+    }
+    let woken;
+    (turn, woken) = turn.sleep(Operation::Lock, lock, until);
+    // Whoever has opened the lock has given it to this thread.
+    (turn, if woken { 0 } else { ETIMEDOUT })
+}
+
+/// Opens a lock in a turn: gives it to the thread that has waited longest.
+pub(super) fn release(turn: &Turn, lock: u64) {
+    match turn.wake_first(Operation::Lock, lock) {
+        Some(slot) => {
+            if let Some(held) = held::find(lock) {
+                held.owner.set(slot as u64);
+                held.count.set(1);
+            }
+        }
+        None => held::remove(lock),
+    }
+}
+
+pub(super) fn lock_as(operation: Operation, lock: u64, kind: i32, until: u64) -> c_int {
+    apart(|| {
+        let (turn, done) = acquire(take(operation, lock), lock, kind, until);
+        turn.pass();
+        done
+    })
+}
+
+pub(super) fn try_lock_as(operation: Operation, lock: u64, kind: i32) -> c_int {
+    apart(|| {
+        let turn = take(operation, lock);
+        let done = match held::find(lock) {
+            None => {
+                held::add(lock, LOCAL.me.get() as u64);
+                0
+            }
+            Some(held) if kind == RECURSIVE && held.owner.get() == LOCAL.me.get() as u64 => {
+                held.count.add(1);
+                0
+            }
+            Some(_) => EBUSY,
+        };
+        turn.pass();
+        done
+    })
+}
+
+pub(super) fn unlock_as(operation: Operation, lock: u64, kind: i32) -> c_int {
+    apart(|| {
+        let turn = take(operation, lock);
+        let checked = kind == RECURSIVE || kind == ERRORCHECK;
+        let done = match held::find(lock) {
+            None if checked => EPERM,
+            None => 0,
+            Some(held) if checked && held.owner.get() != LOCAL.me.get() as u64 => EPERM,
+            Some(held) if held.count.get() > 1 => {
+                held.count.set(held.count.get() - 1);
+                0
+            }
+            Some(_) => {
+                release(&turn, lock);
+                0
+            }
+        };
+        turn.pass();
+        done
+    })
+}
+
+/// Returns the kind of a mutex: 0 for the ordinary ones.
+unsafe fn kind(mutex: *mut pthread_mutex_t) -> i32 {
+    // SAFETY: the caller's mutex, which is longer.
+    unsafe { mutex.cast::<i32>().add(KIND).read() & 3 }
+}
+
+#[cfg_attr(not(test), unsafe(no_mangle))]
+unsafe extern "C" fn pthread_mutex_init(
+    mutex: *mut pthread_mutex_t,
+    attributes: *const pthread_mutexattr_t,
+) -> c_int {
+    let mut kind = 0;
+    if !attributes.is_null() {
+        // SAFETY: the caller's attributes: one word.
+        let word = unsafe { attributes.cast::<i32>().read() };
+        for (flag, what) in [
+            (SHARED, "shared between processes"),
+            (ROBUST, "robust"),
+            (PROTOCOL, "of a protocol"),
+        ] {
+            if word & flag != 0 && LOCAL.on() {
+                sys::say(format_args!("a mutex that is {what} is not supported"));
+                return ENOTSUP;
+            }
+        }
+        kind = word & 3;
+    }
+    // SAFETY: the caller's mutex.
+    unsafe {
+        mutex.write_bytes(0, 1);
+        mutex.cast::<i32>().add(KIND).write(kind);
+    }
+    0
+}
+
+#[cfg_attr(not(test), unsafe(no_mangle))]
+extern "C" fn pthread_mutex_destroy(mutex: *mut pthread_mutex_t) -> c_int {
+    match on() && held::find(name(mutex)).is_some() {
+        true => EBUSY,
+        false => 0,
+    }
+}
+
+#[cfg_attr(not(test), unsafe(no_mangle))]
+unsafe extern "C" fn pthread_mutex_lock(mutex: *mut pthread_mutex_t) -> c_int {
+    if !on() {
+        return 0;
+    }
+    // SAFETY: the caller's mutex.
+    lock_as(Operation::Lock, name(mutex), unsafe { kind(mutex) }, NEVER)
+}
+
+#[cfg_attr(not(test), unsafe(no_mangle))]
+unsafe extern "C" fn pthread_mutex_trylock(mutex: *mut pthread_mutex_t) -> c_int {
+    if !on() {
+        return 0;
+    }
+    // SAFETY: the caller's mutex.
+    try_lock_as(Operation::TryLock, name(mutex), unsafe { kind(mutex) })
+}
+
+#[cfg_attr(not(test), unsafe(no_mangle))]
+unsafe extern "C" fn pthread_mutex_timedlock(
+    mutex: *mut pthread_mutex_t,
+    time: *const libc::timespec,
+) -> c_int {
+    if !on() {
+        return 0;
+    }
+    if time.is_null() {
+        return EINVAL;
+    }
+    // SAFETY: the caller's time and mutex.
+    let (until, kind) = unsafe { (deadline(time), kind(mutex)) };
+    match until {
+        Ok(until) => lock_as(Operation::Lock, name(mutex), kind, until),
+        Err(error) => error,
+    }
+}
+
+#[cfg_attr(not(test), unsafe(no_mangle))]
+unsafe extern "C" fn pthread_mutex_clocklock(
+    mutex: *mut pthread_mutex_t,
+    _: libc::clockid_t,
+    time: *const libc::timespec,
+) -> c_int {
+    // SAFETY: as the caller promises.
+    unsafe { pthread_mutex_timedlock(mutex, time) }
+}
+
+#[cfg_attr(not(test), unsafe(no_mangle))]
+unsafe extern "C" fn pthread_mutex_unlock(mutex: *mut pthread_mutex_t) -> c_int {
+    if !on() {
+        return 0;
+    }
+    // SAFETY: the caller's mutex.
+    unlock_as(Operation::Unlock, name(mutex), unsafe { kind(mutex) })
+}

@@ -1,0 +1,59 @@
+//! `pthread_once`.
+
+use std::ffi::c_int;
+
+use fyris_dthreads_tools::record::Operation;
+use libc::pthread_once_t;
+
+use super::{held, name, on};
+use crate::control::NEVER;
+use crate::local::LOCAL;
+use crate::stack::apart;
+use crate::token::take;
+
+const RUNS: pthread_once_t = 1;
+const DONE: pthread_once_t = 2;
+
+#[cfg_attr(not(test), unsafe(no_mangle))]
+unsafe extern "C-unwind" fn pthread_once(
+    once: *mut pthread_once_t,
+    function: extern "C-unwind" fn(),
+) -> c_int {
+    // SAFETY: the caller's variable; other threads' changes come in turns only. So everywhere below.
+    let read = || unsafe { once.read() };
+    if read() == DONE {
+        return 0;
+    }
+    if !on() {
+        // SAFETY: as above.
+        unsafe { once.write(DONE) };
+        function();
+        return 0;
+    }
+    let ours = apart(|| {
+        let mut turn = take(Operation::Once, name(once));
+        while read() == RUNS {
+            turn = turn.sleep(Operation::Once, name(once), NEVER).0;
+        }
+        let ours = read() != DONE;
+        if ours {
+            // SAFETY: as above.
+            unsafe { once.write(RUNS) };
+            held::add(name(once), LOCAL.me.get() as u64);
+        }
+        turn.pass();
+        ours
+    });
+    if ours {
+        function();
+        apart(|| {
+            let turn = take(Operation::Once, name(once));
+            // SAFETY: as above.
+            unsafe { once.write(DONE) };
+            held::remove(name(once));
+            while turn.wake_first(Operation::Once, name(once)).is_some() {}
+            turn.pass();
+        });
+    }
+    0
+}

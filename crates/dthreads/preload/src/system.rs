@@ -1,0 +1,132 @@
+//! Calls about a process that a thread must not see as its own: signals, ids, the end; and what has to be noted about
+//! it.
+
+use std::ffi::{c_int, c_void};
+
+use libc::EINVAL;
+
+use crate::local::{LOCAL, Stage};
+use crate::malloc::set_error;
+use crate::{process, real, sys};
+
+/// Functions that change what a process has for itself (invariant IMAGE): each is libc's, and noted.
+macro_rules! noted {
+    ($($name:ident($($argument:ident: $type:ty),*) -> $result:ty;)*) => {
+        $(
+            #[cfg_attr(not(test), unsafe(no_mangle))]
+            unsafe extern "C" fn $name($($argument: $type),*) -> $result {
+                process::changed();
+                // SAFETY: as the caller promises.
+                unsafe { real::$name()($($argument),*) }
+            }
+        )*
+    };
+}
+
+noted! {
+    dlopen(file: *const std::ffi::c_char, flags: c_int) -> *mut c_void;
+    setlocale(category: c_int, name: *const std::ffi::c_char) -> *mut std::ffi::c_char;
+    setenv(name: *const std::ffi::c_char, value: *const std::ffi::c_char, over: c_int) -> c_int;
+    unsetenv(name: *const std::ffi::c_char) -> c_int;
+    putenv(text: *mut std::ffi::c_char) -> c_int;
+}
+
+#[cfg_attr(not(test), unsafe(no_mangle))]
+unsafe extern "C" fn sigaction(
+    signal: c_int,
+    new: *const libc::sigaction,
+    old: *mut libc::sigaction,
+) -> c_int {
+    if process::is_ours(signal) && LOCAL.stage.get() != Stage::Off {
+        sys::say(format_args!("signal {signal} is the library's own"));
+        set_error(EINVAL);
+        return -1;
+    }
+    process::changed();
+    // SAFETY: as the caller promises.
+    unsafe { real::sigaction()(signal, new, old) }
+}
+
+#[cfg_attr(not(test), unsafe(no_mangle))]
+unsafe extern "C" fn signal(number: c_int, handler: libc::sighandler_t) -> libc::sighandler_t {
+    if process::is_ours(number) && LOCAL.stage.get() != Stage::Off {
+        set_error(EINVAL);
+        return libc::SIG_ERR;
+    }
+    process::changed();
+    // SAFETY: as the caller promises.
+    unsafe { real::signal()(number, handler) }
+}
+
+/// Masks of the program never hold back the library's signals.
+unsafe fn mask(how: c_int, new: *const libc::sigset_t, old: *mut libc::sigset_t) -> c_int {
+    let mut copy;
+    let mut given = new;
+    if !new.is_null() && how != libc::SIG_UNBLOCK {
+        // SAFETY: the caller's set.
+        copy = unsafe { new.read() };
+        process::own_signals().for_each(|signal| {
+            // SAFETY: a set of this frame.
+            unsafe { libc::sigdelset(&mut copy, signal) };
+        });
+        given = &copy;
+    }
+    // SAFETY: as the caller promises.
+    unsafe { real::sigprocmask()(how, given, old) }
+}
+
+#[cfg_attr(not(test), unsafe(no_mangle))]
+unsafe extern "C" fn sigprocmask(
+    how: c_int,
+    new: *const libc::sigset_t,
+    old: *mut libc::sigset_t,
+) -> c_int {
+    // SAFETY: as the caller promises.
+    unsafe { mask(how, new, old) }
+}
+
+#[cfg_attr(not(test), unsafe(no_mangle))]
+unsafe extern "C" fn pthread_sigmask(
+    how: c_int,
+    new: *const libc::sigset_t,
+    old: *mut libc::sigset_t,
+) -> c_int {
+    // SAFETY: as the caller promises.
+    match unsafe { mask(how, new, old) } {
+        0 => 0,
+        _ => EINVAL,
+    }
+}
+
+#[cfg_attr(not(test), unsafe(no_mangle))]
+extern "C" fn getpid() -> libc::pid_t {
+    match LOCAL.is_inside() || LOCAL.stage.get() == Stage::Off {
+        true => sys::pid(),
+        false => crate::control::control().main_pid.get() as libc::pid_t,
+    }
+}
+
+#[cfg_attr(not(test), unsafe(no_mangle))]
+unsafe extern "C" fn exit(status: c_int) -> ! {
+    process::begin_exit(status);
+    // SAFETY: libc's function.
+    unsafe { real::exit()(status) }
+}
+
+#[cfg_attr(not(test), unsafe(no_mangle))]
+unsafe extern "C" fn quick_exit(status: c_int) -> ! {
+    process::begin_exit(status);
+    // SAFETY: libc's function.
+    unsafe { real::quick_exit()(status) }
+}
+
+#[cfg_attr(not(test), unsafe(no_mangle))]
+extern "C" fn _exit(status: c_int) -> ! {
+    process::leave(status)
+}
+
+#[allow(non_snake_case)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
+extern "C" fn _Exit(status: c_int) -> ! {
+    process::leave(status)
+}

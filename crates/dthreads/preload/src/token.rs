@@ -1,0 +1,350 @@
+//! The token: the one order of all synchronization points.
+//!
+//! Threads that can run are in a ring. The token goes around it; who takes it brings its memory up to date, does what
+//! the call asks for, commits, and passes it on. Which thread is next depends on the ring alone, and the ring changes
+//! in turns only: so the order of turns, and all that is seen in them, is the same in every run.
+//!
+//! * Invariant **TURN**: memory is updated when the token is taken, and committed before it is passed.
+//! * Invariant **KEPT**: a thread keeps the token while it holds a lock, after it has created a thread, and while no
+//!   other is in the ring. Then a turn is several calls long, with one update and one commit.
+//! * A thread that waits for another leaves the ring, so it holds up nobody. When the ring is empty the sleeper with
+//!   the earliest deadline is woken, and the virtual time is its deadline; without one all are stuck for ever.
+
+use fyris_dthreads_tools::record::{self, Operation, THREADS};
+use fyris_sync::atomic::{AtomicU32, Ordering};
+
+use crate::control::{Control, NEVER, control, record, state};
+use crate::local::{LOCAL, Stage};
+use crate::sync::held;
+use crate::{heap, log, memory, noise, output, process, sys, watchdog};
+
+const GIVEN: u32 = 1;
+const SLEEPS: u32 = 2;
+
+/// Looks at a word before a process sleeps for it: some 20 us, if there are processors for all.
+const LOOKS: u32 = 2000;
+/// Virtual nanoseconds that a turn takes.
+const TICK: u64 = 1000;
+
+/// A turn: the token is here, and the memory up to date.
+pub(crate) struct Turn {
+    event: log::Event,
+}
+
+/// Takes the token for a call about `object`.
+pub(crate) fn take(operation: Operation, object: u64) -> Turn {
+    noise::delay();
+    let mut event = log::Event::arrived(operation, object);
+    let (control, me) = (control(), LOCAL.me.get());
+    if LOCAL.holding.get() {
+        wait_for_child();
+    } else {
+        event.waited();
+        wait(&control.thread(me).go);
+        LOCAL.holding.set(true);
+        begin_turn();
+    }
+    note(&mut event);
+    Turn { event }
+}
+
+/// Does what a new turn begins with.
+fn begin_turn() {
+    let (control, me) = (control(), LOCAL.me.get());
+    control.thread(me).stack_low.set(LOCAL.stack.get() as u64);
+    memory::update();
+    heap::collect();
+}
+
+/// Counts a synchronization point.
+fn note(event: &mut log::Event) {
+    let control = control();
+    control
+        .time
+        .set(control.time.get().max(LOCAL.time.get()) + TICK);
+    LOCAL.time.set(control.time.get());
+    event.began(LOCAL.me.get());
+}
+
+impl Turn {
+    /// Ends the call: commits and passes the token on, unless it is kept.
+    pub(crate) fn pass(self) {
+        let me = LOCAL.me.get();
+        let next = control().thread(me).next.get() as usize;
+        if LOCAL.stage.get() == Stage::Ending {
+            return self.keep();
+        }
+        output::flush();
+        if next != me && !held::any_of(me) {
+            publish();
+            give(next);
+        } else {
+            control().thread(me).stack_low.set(LOCAL.stack.get() as u64);
+        }
+        self.event.ended();
+    }
+
+    /// Ends the call, and keeps the token until the next one.
+    pub(crate) fn keep(self) {
+        self.event.ended();
+    }
+
+    /// Sleeps until another thread wakes this one or, at the earliest, virtual time is at `deadline`; has the token
+    /// again then. Returns whether it was woken.
+    pub(crate) fn sleep(self, operation: Operation, object: u64, deadline: u64) -> (Turn, bool) {
+        let (control, me) = (control(), LOCAL.me.get());
+        let thread = control.thread(me);
+        thread.waits.set(object);
+        thread.how.set(operation as u64);
+        thread.deadline.set(deadline);
+        thread.timed_out.set(0);
+        control.order.add(1);
+        thread.order.set(control.order.get());
+        output::flush();
+        publish();
+        leave(state::ASLEEP);
+        self.event.ended();
+        let mut event = log::Event::arrived(Operation::Wake, object);
+        wait(&thread.go);
+        LOCAL.holding.set(true);
+        begin_turn();
+        note(&mut event);
+        (Turn { event }, thread.timed_out.get() == 0)
+    }
+
+    /// Ends the thread: leaves the ring for good. The process has no token and no thread then.
+    pub(crate) fn end(self, to: u64) {
+        output::flush();
+        publish();
+        leave(to);
+        self.event.ended();
+    }
+
+    /// Wakes the thread in a slot: it is the last of the ring to have a turn.
+    pub(crate) fn wake(&self, slot: usize) {
+        enter(slot);
+    }
+
+    /// Wakes the thread that has waited longest for `object` by `operation`.
+    pub(crate) fn wake_first(&self, operation: Operation, object: u64) -> Option<usize> {
+        let first =
+            waiters(operation, object).min_by_key(|&slot| control().thread(slot).order.get());
+        first.inspect(|&slot| enter(slot))
+    }
+}
+
+/// Returns the slots of the threads that wait for `object` by `operation`.
+pub(crate) fn waiters(operation: Operation, object: u64) -> impl Iterator<Item = usize> {
+    let waits = move |thread: &crate::control::Thread| {
+        thread.state.get() == state::ASLEEP
+            && thread.waits.get() == object
+            && thread.how.get() == operation as u64
+    };
+    let used = control().used();
+    used.filter(move |(_, thread)| waits(thread))
+        .map(|(slot, _)| slot)
+}
+
+/// Commits (invariant TURN).
+pub(crate) fn publish() {
+    wait_for_child();
+    let thread = control().thread(LOCAL.me.get());
+    thread.stack_low.set(LOCAL.stack.get() as u64);
+    heap::hand_back();
+    memory::commit();
+}
+
+/// Waits until the thread that was created last has the memory of its creation: a commit now would be in it, or not.
+fn wait_for_child() {
+    let Some(child) = LOCAL.creating.take() else {
+        return;
+    };
+    wait_for(&control().thread(child).begun);
+}
+
+/// Waits for a word to be given, and leaves it.
+pub(crate) fn wait_for(word: &AtomicU32) {
+    for _ in 0..LOOKS {
+        // Acquire: pairs with the Release of `signal`.
+        if word.load(Ordering::Acquire) == GIVEN {
+            return;
+        }
+        std::hint::spin_loop();
+    }
+    sleep_for(word, || ());
+}
+
+/// Says that this new thread has the memory of its creation.
+pub(crate) fn begun() {
+    signal(&control().thread(LOCAL.me.get()).begun);
+}
+
+/// Waits for a word to be given, and takes it.
+fn wait(word: &AtomicU32) {
+    let control = control();
+    // Relaxed: as above.
+    let crowded = control.running.get() > u64::from(PROCESSORS.load(Ordering::Relaxed));
+    for _ in 0..if crowded { LOOKS / 20 } else { LOOKS } {
+        // Acquire: pairs with the Release of `signal`: what the giver did under the token is seen.
+        if word.load(Ordering::Acquire) == GIVEN {
+            break;
+        }
+        std::hint::spin_loop();
+    }
+    let mut seconds = 0;
+    sleep_for(word, || {
+        seconds += 1;
+        watchdog::waited(seconds);
+    });
+    // Relaxed: none gives it again before this process has passed it on.
+    word.store(0, Ordering::Relaxed);
+}
+
+/// Sleeps until a word is given. Calls `late` about once a second.
+fn sleep_for(word: &AtomicU32, mut late: impl FnMut()) {
+    loop {
+        // Acquire, both: as in `wait`.
+        match word.compare_exchange(0, SLEEPS, Ordering::Acquire, Ordering::Acquire) {
+            Err(GIVEN) => return,
+            _ => {
+                let before = sys::now();
+                sys::futex_wait(word, SLEEPS);
+                if sys::now() - before > 900_000_000 {
+                    late();
+                }
+            }
+        }
+    }
+}
+
+/// Gives a word, and wakes the process that sleeps for it.
+pub(crate) fn signal(word: &AtomicU32) {
+    // Release: pairs with the Acquire loads of `wait` and `sleep_for`.
+    if word.swap(GIVEN, Ordering::Release) == SLEEPS {
+        sys::futex_wake(word);
+    }
+}
+
+static PROCESSORS: AtomicU32 = AtomicU32::new(1);
+
+/// Finds out how many processors there are.
+pub(crate) fn count_processors() {
+    let count = std::thread::available_parallelism().map_or(1, |count| count.get());
+    // Relaxed: stored before the program begins.
+    PROCESSORS.store(count as u32, Ordering::Relaxed);
+}
+
+/// Passes the token to the thread in a slot.
+fn give(slot: usize) {
+    let control = control();
+    LOCAL.holding.set(false);
+    control.turn.set(slot as u64);
+    signal(&control.thread(slot).go);
+}
+
+/// Puts a thread at the end of the ring: behind all others, before this one.
+pub(crate) fn enter(slot: usize) {
+    let control = control();
+    let me = LOCAL.me.get();
+    let before = control.thread(me).previous.get();
+    link(control, before as usize, slot);
+    link(control, slot, me);
+    control.running.add(1);
+    control.thread(slot).state.set(state::RING);
+    control.thread(slot).waits.set(0);
+}
+
+/// Takes a thread out of the ring that has never been in it.
+pub(crate) fn expel(slot: usize) {
+    let control = control();
+    let thread = control.thread(slot);
+    link(
+        control,
+        thread.previous.get() as usize,
+        thread.next.get() as usize,
+    );
+    control.running.set(control.running.get() - 1);
+    thread.state.set(state::FREE);
+}
+
+fn link(control: &Control, first: usize, second: usize) {
+    control.thread(first).next.set(second as u64);
+    control.thread(second).previous.set(first as u64);
+}
+
+/// Takes this thread out of the ring and passes the token on.
+fn leave(to: u64) {
+    let (control, me) = (control(), LOCAL.me.get());
+    let thread = control.thread(me);
+    let mut next = thread.next.get() as usize;
+    if next == me {
+        // The ring will be empty: the earliest sleeper is due.
+        thread.state.set(to);
+        match wake_earliest() {
+            Some(slot) => next = slot,
+            None if control.live.get() == 0 => {
+                LOCAL.holding.set(false);
+                return process::all_ended();
+            }
+            None => watchdog::stuck(),
+        }
+        if next == me {
+            thread.state.set(state::RING);
+            return give(me);
+        }
+        link(control, next, next);
+        control.thread(next).state.set(state::RING);
+    } else {
+        link(control, thread.previous.get() as usize, next);
+        control.running.set(control.running.get() - 1);
+        thread.state.set(to);
+    }
+    give(next);
+}
+
+/// Finds the sleeper with the earliest deadline, and lets it be that late.
+fn wake_earliest() -> Option<usize> {
+    let control = control();
+    let sleepers = control.used().filter(|(_, thread)| {
+        thread.state.get() == state::ASLEEP && thread.deadline.get() != NEVER
+    });
+    let (slot, thread) =
+        sleepers.min_by_key(|(_, thread)| (thread.deadline.get(), thread.order.get()))?;
+    control
+        .time
+        .set(control.time.get().max(thread.deadline.get()));
+    thread.timed_out.set(1);
+    thread.waits.set(0);
+    Some(slot)
+}
+
+/// Puts the first thread in the ring, alone.
+pub(crate) fn first() {
+    let control = control();
+    link(control, 0, 0);
+    control.thread(0).state.set(state::RING);
+    for count in [&control.live, &control.running, &control.slots] {
+        count.set(1);
+    }
+    record().most.set(1);
+    record().created.set(1);
+    LOCAL.holding.set(true);
+    LOCAL.stage.set(Stage::On);
+}
+
+/// Finds the lowest slot that no thread has.
+pub(crate) fn free_slot() -> Option<usize> {
+    let control = control();
+    let limit = (control.limit.get() as usize).min(THREADS);
+    let slot = (1..limit).find(|&slot| control.thread(slot).state.get() == state::FREE)?;
+    control.slots.set(control.slots.get().max(slot as u64 + 1));
+    Some(slot)
+}
+
+/// Mixes a synchronization point into the hash of the schedule.
+pub(crate) fn mix(thread: usize, operation: Operation, object: u64) {
+    let record = record();
+    record
+        .hash
+        .set(record::mix(record.hash.get(), thread, operation, object));
+}

@@ -1,0 +1,275 @@
+//! Programs of `../programs`, run many times under noise: one output, one exit status, one schedule.
+//!
+//! Needs a C compiler and userfaultfd; says so and passes where there is none. More runs: `FYRIS_RUNS=200`.
+
+use std::ffi::OsString;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use fyris_dthreads_tools::check::{Noise, Run, run_once};
+use fyris_dthreads_tools::launch::{LIBRARY, LIBRARY_VARIABLE, Options, command};
+use fyris_dthreads_tools::report::first_difference;
+
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Where the library and the compiled programs are; `None` if they cannot run here.
+fn bench() -> Option<&'static Path> {
+    static FOLDER: OnceLock<Option<PathBuf>> = OnceLock::new();
+    FOLDER.get_or_init(prepare).as_deref()
+}
+
+fn prepare() -> Option<PathBuf> {
+    let here = std::env::current_exe().expect("this test's path");
+    let folder = here.parent().expect("a folder").to_owned();
+    // SAFETY: before any other thread looks at the environment: all tests come through here first.
+    unsafe { std::env::set_var(LIBRARY_VARIABLE, folder.join(LIBRARY)) };
+    if !folder.join(LIBRARY).is_file() {
+        panic!("{LIBRARY} is not in {folder:?}");
+    }
+    let to = folder.join("dthreads-programs");
+    std::fs::create_dir_all(&to).expect("a folder");
+    if Command::new("cc").arg("--version").output().is_err() {
+        eprintln!("no C compiler here: skipped");
+        return None;
+    }
+    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../programs");
+    for entry in std::fs::read_dir(from).expect("the programs").flatten() {
+        let path = entry.path();
+        if path.extension().is_some_and(|extension| extension == "c") {
+            let mut cc = Command::new("cc");
+            cc.args(["-O1", "-Wall", "-Werror", "-pthread", "-o"]);
+            cc.arg(to.join(path.file_stem().expect("a name")))
+                .arg(&path);
+            assert!(cc.status().expect("cc").success(), "{path:?}");
+        }
+    }
+    let trial = run(&to, "barriers", &["1", "1"], 0);
+    match trial {
+        Ok(_) => Some(to),
+        Err(error) => {
+            eprintln!("no userfaultfd with WP_ASYNC here, or it is forbidden ({error}): skipped");
+            None
+        }
+    }
+}
+
+fn run(folder: &Path, name: &str, arguments: &[&str], n: u64) -> Result<Run, String> {
+    let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
+    let program = folder.join(name);
+    let options = Options::default();
+    let noise = Noise::of(n);
+    run_once(
+        program.as_os_str(),
+        &arguments,
+        &options,
+        None,
+        noise,
+        PATIENCE,
+    )
+    .map_err(|error| error.to_string())
+}
+
+fn runs() -> u64 {
+    let asked = std::env::var("FYRIS_RUNS")
+        .ok()
+        .and_then(|text| text.parse().ok());
+    asked.unwrap_or(4)
+}
+
+/// Runs a program again and again; returns what it printed.
+fn agree(name: &str, arguments: &[&str]) -> String {
+    let Some(folder) = bench() else {
+        return String::new();
+    };
+    let first = run(folder, name, arguments, 0).expect(name);
+    assert!(first.status.success(), "{name}: {}", first.status);
+    for n in 1..runs() {
+        let next = run(folder, name, arguments, n).expect(name);
+        if let Some(what) = first.differs(&next) {
+            let parts = first_difference(&first.report, &next.report);
+            panic!("{name}: run {n} differs in its {what}: {parts:?}");
+        }
+    }
+    String::from_utf8(first.output).expect("text")
+}
+
+/// Returns how many outputs a program has under plain POSIX threads.
+fn outputs_of_plain(name: &str, arguments: &[&str]) -> usize {
+    let Some(folder) = bench() else {
+        return usize::MAX;
+    };
+    let mut seen = std::collections::HashSet::new();
+    for _ in 0..200 {
+        let output = Command::new(folder.join(name))
+            .args(arguments)
+            .output()
+            .expect(name);
+        seen.insert(output.stdout);
+        if seen.len() > 1 {
+            break;
+        }
+    }
+    seen.len()
+}
+
+/// Runs a program that does not need threads' noise, and returns the same as a plain run prints.
+fn agree_with_plain(name: &str, arguments: &[&str]) {
+    let ours = agree(name, arguments);
+    if let Some(folder) = bench() {
+        let plain = Command::new(folder.join(name))
+            .args(arguments)
+            .output()
+            .expect(name);
+        assert_eq!(ours, String::from_utf8_lossy(&plain.stdout), "{name}");
+    }
+}
+
+#[test]
+fn races_are_decided_the_same_way() {
+    agree("racy_counter", &["4", "60"]);
+    agree("double_check", &["4", "60"]);
+    agree("racy_queue", &["4", "300"]);
+    agree("random_draws", &["4", "300"]);
+}
+
+#[test]
+fn races_show_under_plain_threads() {
+    assert!(outputs_of_plain("racy_counter", &["4", "3000"]) > 1);
+    assert!(outputs_of_plain("racy_queue", &["4", "30000"]) > 1);
+    assert!(outputs_of_plain("random_draws", &["4", "30000"]) > 1);
+    assert!(outputs_of_plain("double_check", &["4", "3000"]) > 1);
+}
+
+#[test]
+fn correct_programs_print_what_they_should() {
+    agree_with_plain("word_count", &["4", "1"]);
+    agree_with_plain("histogram", &["4", "1"]);
+    agree_with_plain("histogram", &["4", "1", "adjacent"]);
+    agree_with_plain("barriers", &["4", "50"]);
+}
+
+#[test]
+fn threads_are_created_again_and_again() {
+    agree_with_plain("kmeans", &["4", "10"]);
+}
+
+#[test]
+fn queues_and_locks_have_one_order() {
+    agree("pipeline", &["3", "60"]);
+    agree("reverse_index", &["4", "60"]);
+}
+
+#[test]
+fn calls_do_what_posix_says() {
+    if bench().is_some() {
+        assert_eq!(agree("calls", &[]), "all good\n");
+    }
+}
+
+/// Runs `crash` once; returns how it ended, and what it wrote to the two streams.
+fn crash(how: &str) -> Option<(ExitStatus, String, String)> {
+    let program = bench()?.join("crash");
+    let mut command =
+        command(program.as_os_str(), &[how.into()], &Options::default()).expect("to start");
+    let output = command.output().expect("to run");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    Some((output.status, text(&output.stdout), text(&output.stderr)))
+}
+
+#[test]
+fn a_thread_ends_the_program_as_under_plain_threads() {
+    let signals = [("segv", libc::SIGSEGV), ("abort", libc::SIGABRT)];
+    for (how, signal) in signals {
+        let Some((status, ..)) = crash(how) else {
+            return;
+        };
+        assert_eq!(status.signal(), Some(signal), "{how}: {status}");
+    }
+    let codes = [
+        ("exit", 42, "from a thread\n"),
+        ("_exit", 43, ""),
+        ("main", 7, ""),
+        ("late", 0, "late\n"),
+    ];
+    for (how, code, printed) in codes {
+        let (status, out, _) = crash(how).expect("runs here");
+        assert_eq!(
+            (status.code(), &*out),
+            (Some(code), printed),
+            "{how}: {status}"
+        );
+    }
+}
+
+#[test]
+fn what_cannot_be_is_refused_by_name() {
+    for (how, name) in [("stuck", "deadlock"), ("cancel", "pthread_cancel")] {
+        let Some((status, _, said)) = crash(how) else {
+            return;
+        };
+        assert_eq!(status.code(), Some(120), "{how}: {said}");
+        assert!(said.contains(name), "{how}: {said}");
+    }
+}
+
+/// Returns the processes whose parent is `parent`.
+fn children(parent: u32) -> Vec<i32> {
+    let list = std::fs::read_to_string(format!("/proc/{parent}/task/{parent}/children"));
+    let list = list.unwrap_or_default();
+    list.split_whitespace()
+        .filter_map(|pid| pid.parse().ok())
+        .collect()
+}
+
+fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !done() {
+        assert!(start.elapsed() < Duration::from_secs(10), "{what}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// A process of the program is killed: all of them end, main's by the same signal.
+#[test]
+fn killing_one_process_ends_all() {
+    let Some(folder) = bench() else {
+        return;
+    };
+    for victim in 0..4 {
+        let program = folder.join("racy_counter");
+        let arguments = ["4".into(), "100000000".into()];
+        let mut command =
+            command(program.as_os_str(), &arguments, &Options::default()).expect("to start");
+        let mut main = command.spawn().expect("to start");
+        let mut all = Vec::new();
+        wait_until("four threads", || {
+            all = children(main.id());
+            all.len() == 4
+        });
+        std::thread::sleep(Duration::from_millis(10 * victim));
+        let pid = all
+            .get(victim as usize)
+            .copied()
+            .filter(|_| victim < 3)
+            .unwrap_or(main.id() as i32);
+        // SAFETY: a process that this test has started.
+        unsafe { libc::kill(pid, libc::SIGKILL) };
+        let start = Instant::now();
+        assert_eq!(main.wait().expect("its end").signal(), Some(libc::SIGKILL));
+        wait_until("the others' end", || {
+            let ends = |pid: &i32| {
+                let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+                stat.is_empty() || stat.contains(") Z ")
+            };
+            all.iter().all(ends)
+        });
+        assert!(
+            start.elapsed() < Duration::from_secs(3),
+            "{:?}",
+            start.elapsed()
+        );
+    }
+}

@@ -1,0 +1,230 @@
+//! How a program is started with the library.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::record::{FILE_VARIABLE, THREADS};
+
+/// The library's file name.
+pub const LIBRARY: &str = "libfyris_dthreads.so";
+/// The environment variable that says where the library is.
+pub const LIBRARY_VARIABLE: &str = "FYRIS_DTHREADS_LIBRARY";
+
+/// The reason why a program is not started.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Refused {
+    /// The library is in none of the places where it is looked for.
+    #[error(
+        "{LIBRARY} is not beside this program nor in ../lib: build it (`cargo build --release -p \
+             fyris-dthreads-preload`), or name it in {LIBRARY_VARIABLE}"
+    )]
+    NoLibrary,
+    /// No such program in the path.
+    #[error("{0:?}: no such program")]
+    NotFound(OsString),
+    /// It cannot be read.
+    #[error("{0:?}: {1}")]
+    Unreadable(PathBuf, std::io::Error),
+    /// It has its interpreter in its first line.
+    #[error("{0:?} is a script: name its interpreter")]
+    Script(PathBuf),
+    /// It is no program of this machine.
+    #[error("{0:?} is not a 64-bit ELF program")]
+    NotElf(PathBuf),
+    /// It has its libraries in itself: there is nothing that could be put in their place.
+    #[error("{0:?} is statically linked: a library cannot be preloaded")]
+    Static(PathBuf),
+    /// It runs with another user's or group's rights, and the loader preloads nothing then.
+    #[error("{0:?} is set-uid or set-gid: the loader would not preload a library")]
+    SetId(PathBuf),
+    /// More threads than slots, or none.
+    #[error("{0} threads: 1 to {THREADS}")]
+    Threads(usize),
+    /// A heap that cannot be.
+    #[error("a heap of {0} bytes: 1 MiB to 64 GiB")]
+    Heap(u64),
+}
+
+/// The options of a run.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The most threads that may be alive at once, main included.
+    pub threads: usize,
+    /// The most bytes of the heap.
+    pub heap: u64,
+    /// Clocks are real, and timed waits refused.
+    pub real_time: bool,
+    /// The file that is to keep the record: it exists.
+    pub record: Option<PathBuf>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            threads: THREADS,
+            heap: 512 << 20,
+            real_time: false,
+            record: None,
+        }
+    }
+}
+
+/// Finds the library: in `FYRIS_DTHREADS_LIBRARY`, beside this program, or in `../lib`.
+///
+/// # Errors
+///
+/// [`Refused::NoLibrary`].
+pub fn library() -> Result<PathBuf, Refused> {
+    if let Some(path) = std::env::var_os(LIBRARY_VARIABLE) {
+        let path = PathBuf::from(path);
+        return path.canonicalize().map_err(|_| Refused::NoLibrary);
+    }
+    let program = std::env::current_exe().map_err(|_| Refused::NoLibrary)?;
+    let folder = program.parent().unwrap_or(Path::new("."));
+    let places = [
+        folder.join(LIBRARY),
+        folder.join("../lib").join(LIBRARY),
+        folder.join("..").join(LIBRARY),
+    ];
+    let found = places.into_iter().find(|path| path.is_file());
+    found.ok_or(Refused::NoLibrary)
+}
+
+/// Returns the command that runs `program` deterministically.
+///
+/// # Errors
+///
+/// [`Refused`], if it is known that it could not.
+pub fn command(
+    program: &OsStr,
+    arguments: &[OsString],
+    options: &Options,
+) -> Result<Command, Refused> {
+    if !(1..=THREADS).contains(&options.threads) {
+        return Err(Refused::Threads(options.threads));
+    }
+    if !(1 << 20..=64 << 30).contains(&options.heap) {
+        return Err(Refused::Heap(options.heap));
+    }
+    let path = find(program)?;
+    check(&path)?;
+    let mut preload = library()?.into_os_string();
+    if let Some(others) = std::env::var_os("LD_PRELOAD") {
+        preload.push(":");
+        preload.push(others);
+    }
+    let mut command = Command::new(path);
+    command.arg0(program).args(arguments);
+    command.env("LD_PRELOAD", preload).env("LD_BIND_NOW", "1");
+    command.env("FYRIS_DTHREADS_THREADS", options.threads.to_string());
+    command.env("FYRIS_DTHREADS_HEAP", options.heap.to_string());
+    if options.real_time {
+        command.env("FYRIS_DTHREADS_REAL_TIME", "1");
+    }
+    match &options.record {
+        Some(file) => command.env(FILE_VARIABLE, file),
+        None => command.env_remove(FILE_VARIABLE),
+    };
+    Ok(command)
+}
+
+/// Finds a program as a shell does.
+fn find(program: &OsStr) -> Result<PathBuf, Refused> {
+    if program.as_bytes().contains(&b'/') {
+        return Ok(PathBuf::from(program));
+    }
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    let runs = |path: &PathBuf| {
+        let meta = path.metadata();
+        meta.is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+    };
+    let found = std::env::split_paths(&folders)
+        .map(|folder| folder.join(program))
+        .find(runs);
+    found.ok_or_else(|| Refused::NotFound(program.to_owned()))
+}
+
+/// Refuses what the loader would run without the library.
+fn check(path: &Path) -> Result<(), Refused> {
+    let unreadable = |error| Refused::Unreadable(path.to_owned(), error);
+    let mut file = File::open(path).map_err(unreadable)?;
+    let meta = file.metadata().map_err(unreadable)?;
+    let own = rights();
+    let bits = meta.mode();
+    if bits & 0o4000 != 0 && meta.uid() != own.0 || bits & 0o2000 != 0 && meta.gid() != own.1 {
+        return Err(Refused::SetId(path.to_owned()));
+    }
+    let mut bytes = Vec::new();
+    file.by_ref()
+        .take(1 << 16)
+        .read_to_end(&mut bytes)
+        .map_err(unreadable)?;
+    if bytes.starts_with(b"#!") {
+        return Err(Refused::Script(path.to_owned()));
+    }
+    match has_interpreter(&bytes) {
+        None => Err(Refused::NotElf(path.to_owned())),
+        Some(false) => Err(Refused::Static(path.to_owned())),
+        Some(true) => Ok(()),
+    }
+}
+
+fn rights() -> (u32, u32) {
+    // SAFETY: both only ask.
+    unsafe { (libc::geteuid(), libc::getegid()) }
+}
+
+/// Returns whether an ELF program asks for a loader; `None` if it is no such program.
+fn has_interpreter(bytes: &[u8]) -> Option<bool> {
+    const PT_INTERP: u32 = 3;
+    let half = |at: usize| Some(u16::from_le_bytes(bytes.get(at..at + 2)?.try_into().ok()?));
+    let word = |at: usize| Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
+    let long = |at: usize| Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
+    if !bytes.starts_with(b"\x7fELF\x02\x01") {
+        return None;
+    }
+    let (start, size, count) = (long(32)? as usize, half(54)?, half(56)?);
+    let headers = (0..usize::from(count)).map(|n| start.checked_add(n * usize::from(size)));
+    Some(headers.flatten().any(|at| word(at) == Some(PT_INTERP)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(program: &str) -> String {
+        let options = Options::default();
+        command(program.as_ref(), &[], &options)
+            .expect_err("refused")
+            .to_string()
+    }
+
+    #[test]
+    fn what_cannot_run_is_named() {
+        assert!(refusal("no-such-program").contains("no such program"));
+        let folder = tempfile::tempdir().unwrap();
+        let file = |name: &str, content: &[u8]| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, content).unwrap();
+            path.to_str().unwrap().to_owned()
+        };
+        assert!(refusal(&file("script", b"#!/bin/sh\n")).contains("is a script"));
+        assert!(refusal(&file("text", b"hello")).contains("not a 64-bit ELF"));
+        let mut elf = vec![0; 64];
+        elf[..6].copy_from_slice(b"\x7fELF\x02\x01");
+        assert!(refusal(&file("static", &elf)).contains("statically linked"));
+        let many = Options {
+            threads: THREADS + 1,
+            ..Options::default()
+        };
+        let error = command("true".as_ref(), &[], &many).expect_err("too many");
+        assert_eq!(error.to_string(), "129 threads: 1 to 128");
+    }
+}
