@@ -4,8 +4,8 @@
 #   crates/capi/install.sh PREFIX [FOLDER]
 #
 # PREFIX is an absolute path: it goes into fyris.pc. What debuggers need is in a file of its own,
-# PREFIX/lib/.debug/libfyris.so.VERSION.debug, where gdb looks for it; the libraries come without it, and the static one
-# without the compiler's intermediate code. FOLDER has libfyris_capi.so and libfyris_capi.a; without it they are built.
+# PREFIX/lib/.debug/libfyris.so.VERSION.debug, where gdb looks for it; the libraries come without it. The static one is a
+# single object that shows fyris_* only, so that a program may be linked with other libraries of Rust as well. FOLDER has libfyris_capi.so and libfyris_capi.a; without it they are built.
 # DESTDIR goes before PREFIX, for packagers.
 set -euo pipefail
 [ $# -ge 1 ] || { echo "usage: install.sh PREFIX [FOLDER WITH THE LIBRARIES]" >&2; exit 2; }
@@ -29,7 +29,12 @@ so=$to/lib/libfyris.so.$version debug=$to/lib/.debug/libfyris.so.$version.debug
 rm -f "$so" "$debug" "$to/lib/libfyris.a"
 objcopy --only-keep-debug "$built/libfyris_capi.so" "$debug"
 objcopy --strip-unneeded --add-gnu-debuglink="$debug" "$built/libfyris_capi.so" "$so"
-objcopy --strip-debug --remove-section=.llvmbc --remove-section=.llvmcmd "$built/libfyris_capi.a" "$to/lib/libfyris.a"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+objcopy --strip-debug --remove-section=.llvmbc --remove-section=.llvmcmd "$built/libfyris_capi.a" "$work/all.a"
+ld -r --whole-archive -o "$work/fyris.o" "$work/all.a"
+objcopy --wildcard --keep-global-symbol='fyris_*' "$work/fyris.o"
+ar rcsD "$to/lib/libfyris.a" "$work/fyris.o"
 chmod 755 "$so"
 chmod 644 "$debug" "$to/lib/libfyris.a"
 # Programs ask for the name in the library (build.rs), compilers for the one without a number.

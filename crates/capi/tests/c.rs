@@ -201,10 +201,10 @@ fn check_debug_information(lib: &Path) {
     assert!(sections(debug).contains(".debug_line"));
 }
 
-/// What programs can see of the shared library is its API: `fyris_*`.
-fn check_symbols(library: &Path) {
+/// What programs can see of a library is its API: `fyris_*`.
+fn check_symbols(library: &Path, which: &str) {
     let output = run(Command::new("nm")
-        .args(["-D", "--defined-only"])
+        .args([which, "--defined-only"])
         .arg(library));
     let symbols = String::from_utf8(output.stdout).expect("names of symbols");
     let names: Vec<_> = symbols
@@ -235,7 +235,8 @@ fn an_installed_library_is_found_by_cmake() {
         &prefix,
     )
     .expect("to move");
-    check_symbols(&prefix.join("lib/libfyris.so.0"));
+    check_symbols(&prefix.join("lib/libfyris.so.0"), "-D");
+    check_symbols(&prefix.join("lib/libfyris.a"), "-g");
     if Command::new("cmake").arg("--version").output().is_err() {
         eprintln!("skipped: no cmake here");
         return;
