@@ -6,7 +6,7 @@ FYRIS := $(or $(CARGO_TARGET_DIR),target)/release/fyris
 DUMP := data/otp25-exports.ets
 PREFIX ?= /usr/local
 
-.PHONY: help run test test-long check bench bench-query compare compare-query compare-segment compare-locks erlang erlang-otp bench-erlang wheel install-capi golden sanitize sanitize-erlang arm64 mutants fuzz loom soak mnesia
+.PHONY: help run test test-long check bench bench-query compare compare-query compare-segment compare-locks erlang erlang-otp bench-erlang wheel dist trial-dist install install-capi golden sanitize sanitize-erlang arm64 mutants fuzz loom soak mnesia
 
 help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /  make \1\t/' | expand -t 20
@@ -61,6 +61,17 @@ mnesia: erlang ## OTP's own suites of Mnesia with their tables in Fyris; an hour
 
 wheel: ## build the Python wheel: dist/fyris-*.whl
 	python/test.sh --wheel
+
+dist: ## what a release needs, into dist/: archives, packages, checksums, a manifest
+	ci/dist.sh
+
+trial-dist: ## install dist/ into clean roots of Debian and run each first program (SUITES="bookworm trixie"); as root
+	ci/trial-dist.sh $(SUITES)
+
+install: $(FYRIS) ## the program and its manual pages under PREFIX (/usr/local), which DESTDIR goes before
+	install -d "$(DESTDIR)$(PREFIX)/bin" "$(DESTDIR)$(PREFIX)/share/man/man1"
+	strip -o "$(DESTDIR)$(PREFIX)/bin/fyris" $(FYRIS)
+	$(CARGO) run --locked --quiet -p fyris-cli --example man -- "$(DESTDIR)$(PREFIX)/share/man/man1"
 
 install-capi: ## fyris.h, libfyris and fyris.pc under PREFIX (/usr/local)
 	crates/capi/install.sh $(PREFIX)

@@ -45,7 +45,7 @@ pub fn run() -> ExitCode {
     }
 }
 
-/// Returns the command line for the manual, which lists the shell's commands too.
+/// Returns the command line, for its manual.
 pub fn command() -> clap::Command {
-    Cli::command().mut_subcommand("shell", |shell| shell.after_long_help(shell::commands()))
+    Cli::command()
 }

@@ -7,9 +7,6 @@ use crate::shell::verb::Verb;
 /// The column of summaries in the list of commands.
 const SUMMARY: usize = 30;
 
-/// The columns of a line in the manual.
-const WIDTH: usize = 78;
-
 /// The text below the list.
 const FOOT: &str = "Arguments are Erlang terms: {users, 1}, \"text\", <<\"bytes\">>, #{k => v}, 16#ff. Or write ets:lookup(T, K). \
      TABLE may be left out once one is in use. Tab completes; Ctrl-C stops a command; Ctrl-D leaves.";
@@ -35,17 +32,6 @@ pub(crate) fn all(session: &Session, verbs: &[Verb]) -> Result<(), ShellError> {
         entries.join("\n"),
         indented(FOOT, 0, width)
     ))
-}
-
-/// Returns how each command is written and what it does, for the manual.
-pub(crate) fn manual(verbs: &[Verb]) -> String {
-    let each = verbs
-        .iter()
-        .map(|verb| format!("{}\n{}", verb.usage, indented(verb.help, 4, WIDTH)));
-    format!(
-        "Commands:\n\n{}\n\n{FOOT}",
-        each.collect::<Vec<_>>().join("\n\n")
-    )
 }
 
 /// Returns a command in the list: how it is written, and the first sentence on it beside that or below.

@@ -78,9 +78,9 @@ pub fn run(args: ShellArgs) -> ExitCode {
     }
 }
 
-/// Returns the commands of the shell with their help, as text.
-pub fn commands() -> String {
-    help::manual(verbs::VERBS)
+/// Returns how each command of the shell is written, and what it does.
+pub fn commands() -> impl Iterator<Item = (&'static str, &'static str)> {
+    verbs::VERBS.iter().map(|verb| (verb.usage, verb.help))
 }
 
 struct Shell {
