@@ -1,6 +1,7 @@
 """The type stubs promise what there is: no name that cannot be imported, none left out."""
 
 import ast
+import runpy
 from pathlib import Path
 
 import fyris
@@ -38,3 +39,8 @@ def test_classes_have_the_members_that_the_stub_names():
         if issubclass(real, Exception):
             continue
         assert public(names(node.body)) == public(vars(real)), name
+
+
+def test_the_program_that_checkers_find_right_runs(capsys):
+    runpy.run_path(str(Path(__file__).parent / "typed" / "right.py"), run_name="__main__")
+    assert capsys.readouterr().out == "right\n"

@@ -1,0 +1,66 @@
+"""A program in which type checkers find nothing wrong (python/types.sh); it runs too."""
+
+import asyncio
+import os
+from typing import Literal
+
+import fyris
+
+
+def tables() -> list[fyris.Atom]:
+    towns = fyris.Table("ordered_set", name=f"towns-{os.getpid()}", write_concurrency="auto")
+    towns["uppsala"] = {"river": "Fyris", "bridges": 14}
+    towns.update({"visby": {}, "falun": {"river": "Faluån"}})
+    names: list[str] = list(towns)
+    bridges: int = towns.update_counter(fyris.Atom("count"), 1, (None, 0))
+    both: list[int] = towns.update_counter(fyris.Atom("count"), [(2, 1), (2, 1, 9, 0)])
+    assert names and bridges == 1 and both == [2, 3]
+    assert towns.compare_and_swap(("visby", {}), ("visby", None))
+    first: tuple[object, ...] = towns.lookup("visby")[0]
+    assert len(first) == 2
+    towns.drop()
+    return [fyris.Atom("ok")]
+
+
+def segments(name: str) -> int:
+    with fyris.Segment(name, 1 << 16, tracking="signal") as segment:
+        here = segment.ndarray((16, 4), "i8")
+        here[0, 0] = 1
+        version: int = segment.commit(merge=True)
+        segment[64:72] = b"\x01" + bytes(7)
+        byte: int = segment[64]
+        piece: bytes = segment[64:72]
+        segment.commit()
+        paid: str = segment.transaction(lambda it: f"{len(it)} bytes")
+        keep: Literal["local"] = "local"
+        with segment.begin(merge=True, on_conflict=lambda at, base, ours, theirs: keep) as begun:
+            begun.touch(0, 8)
+        assert byte == 1 and len(piece) == 8 and paid.endswith("bytes")
+
+    async def wait() -> bool:
+        with fyris.Segment(name) as other:
+            return await other.wait_async(timeout=0.01)
+
+    assert not asyncio.run(wait())
+    fyris.unlink(name)
+    return version
+
+
+def maps(name: str) -> dict[bytes, bytes]:
+    with fyris.VersionedMap(name, 1 << 20) as prices:
+        prices[b"pear"] = b"12"
+        prices.commit()
+        old: bytes = prices.pop(b"pear")
+        prices.setdefault(b"plum", old)
+        found: list[tuple[bytes, bytes]] = prices.prefix(b"p")
+        everything = dict(prices.items())
+    fyris.unlink(name)
+    assert found
+    return everything
+
+
+if __name__ == "__main__":
+    tables()
+    segments(f"typed-{os.getpid()}")
+    maps(f"typed-map-{os.getpid()}")
+    print("right")
