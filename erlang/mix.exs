@@ -41,13 +41,26 @@ defmodule Fyris.MixProject do
       version: "0.1.0",
       elixir: "~> 1.14",
       description: "A concurrent term store: ets, and more",
+      package: package(),
       compilers: [:fyris_native | Mix.compilers()] ++ [:fyris_docs],
       erlc_options: [:debug_info],
       elixirc_paths: ["elixir/lib"],
       test_paths: ["elixir/test"],
+      # The compiler finds the behaviour of Mnesia, which is no dependency: it would start with the application.
+      prune_code_paths: false,
       deps: []
     ]
   end
 
   def application, do: []
+
+  # `make dist` lays a folder out in which `mix hex.build` finds all of this.
+  defp package do
+    [
+      licenses: ["Apache-2.0", "MIT"],
+      links: %{},
+      files: ~w(src elixir/lib native docs.sh mix.exs rebar.config README.md FROM_ETS.md USES.md CHANGELOG.md
+        LICENSE-APACHE LICENSE-MIT)
+    ]
+  end
 end

@@ -1,0 +1,118 @@
+#!/usr/bin/env bash
+# Makes what a release needs, in dist/ (`make dist`), with checksums and a manifest. ci/trial-dist.sh installs it into
+# clean roots.
+#
+#   ci/dist.sh
+#
+# The native part of Erlang is made for this machine, and for AArch64 where cargo has its standard library and there is
+# a cross compiler (aarch64-linux-gnu-gcc). Programs need a C library as new as the one here: build on the oldest
+# system that is to run them.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+. ci/steps.sh
+root=$PWD
+version=$(sed -n '/^\[workspace.package\]/,/^version/s/^version = "\(.*\)"/\1/p' Cargo.toml)
+machine=$(uname -m)
+here=$machine-unknown-linux-gnu
+target=${CARGO_TARGET_DIR:-$root/target}
+dist=$root/dist
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+rm -rf "$dist"
+mkdir -p "$dist/crates"
+
+pack() { # pack ARCHIVE FOLDER NAME...: the same bytes for the same files
+  tar --sort=name --owner=0 --group=0 --numeric-owner --mtime="@${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}" \
+    -C "$2" -cf - "${@:3}" | gzip -9n >"$dist/$1"
+}
+
+licences() { # licences FOLDER
+  install -m 644 LICENSE-APACHE LICENSE-MIT "$1"
+}
+
+step "the program and the library for C"
+cargo build --release --locked -p fyris-cli -p fyris-capi
+name=fyris-$version-$here
+mkdir -p "$work/$name"/{bin,share/man/man1,share/doc/fyris}
+strip -o "$work/$name/bin/fyris" "$target/release/fyris"
+cargo run --locked --quiet -p fyris-cli --example man -- "$work/$name/share/man/man1"
+install -m 644 crates/cli/README.md CHANGELOG.md data/otp25-exports.ets data/tour.fyris "$work/$name/share/doc/fyris"
+licences "$work/$name/share/doc/fyris"
+pack "$name.tar.gz" "$work" "$name"
+
+name=libfyris-$version-$here
+DESTDIR=$work/$name crates/capi/install.sh /usr/local "$target/release"
+install -d "$work/$name/usr/local/share/doc/libfyris"
+install -m 644 crates/capi/README.md crates/capi/examples/*.c "$work/$name/usr/local/share/doc/libfyris"
+licences "$work/$name/usr/local/share/doc/libfyris"
+pack "$name.tar.gz" "$work/$name" usr
+
+step "the native part of Erlang"
+native() { # native TARGET LIBRARY STRIP
+  local name=libfyris_nif-v$version-nif-2.16-$1.so
+  "$3" --strip-unneeded -o "$work/$name" "$2"
+  pack "$name.tar.gz" "$work" "$name"
+}
+crate=erlang/native/fyris_nif
+nif_target=${CARGO_TARGET_DIR:-$crate/target}
+cargo build --locked --release --manifest-path $crate/Cargo.toml
+native "$here" "$nif_target/release/libfyris_nif.so" strip
+cross=aarch64-unknown-linux-gnu
+if [ "$here" != $cross ] && command -v aarch64-linux-gnu-gcc >/dev/null &&
+  [ -d "$(rustc --print target-libdir --target $cross)" ]; then
+  CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc \
+    cargo build --locked --release --manifest-path $crate/Cargo.toml --target $cross
+  native $cross "$nif_target/$cross/release/libfyris_nif.so" aarch64-linux-gnu-strip
+else
+  echo "dist: none for $cross: no cross compiler, or no standard library of Rust for it" >&2
+fi
+
+step "the package for Hex"
+# What erlang/mix.exs lists; prebuilt libraries, and the sources to build from.
+name=fyris-erlang-$version
+package=$work/$name
+mkdir -p "$package/native/prebuilt" "$package/native/source"
+(cd erlang && git ls-files -z src elixir/lib native/build.sh | xargs -0 cp --parents -t "$package")
+install -m 755 erlang/docs.sh "$package"
+install -m 644 erlang/{mix.exs,rebar.config,README.md,FROM_ETS.md,USES.md} CHANGELOG.md "$package"
+licences "$package"
+(cd "$dist" && sha256sum libfyris_nif-*.tar.gz) >"$package/native/prebuilt/SHA256SUMS"
+cp "$dist"/libfyris_nif-*.tar.gz "$package/native/prebuilt"
+git ls-files -z Cargo.toml crates/{sync,term,index,query,store}/{src,Cargo.toml,README.md,build.rs} $crate |
+  xargs -0 cp --parents -t "$package/native/source"
+pack "$name.tar.gz" "$work" "$name"
+
+step "crates"
+cargo package --locked --workspace --no-verify --allow-dirty --quiet
+cp "$target"/package/*-"$version".crate "$dist/crates"
+
+step "the wheel"
+python/test.sh --wheel
+# The name promises which systems can load it; auditwheel looks at what it asks of them.
+venv=$target/python/venv
+"$venv/bin/python" -m pip install -q --disable-pip-version-check auditwheel
+said=$("$venv/bin/auditwheel" show dist/fyris-*.whl | tr -s '\n ' ' ')
+tag=$(basename dist/fyris-*.whl .whl)
+tag=${tag##*-}
+[[ $said == *"following platform tag: \"${tag%%.*}\""* || $said == *"\"$tag\""* ]] ||
+  { echo "dist: the wheel is named for $tag, but auditwheel says: $said" >&2; exit 1; }
+
+step "checksums and the manifest"
+cd "$dist"
+{
+  echo "Fyris $version, commit $(git -C "$root" rev-parse --short=12 HEAD), built on $(. /etc/os-release && echo "$PRETTY_NAME")"
+  echo
+  for file in *.tar.gz *.whl crates/*.crate; do
+    case $file in
+      libfyris_nif-*) what="native part of Erlang for native/build.sh (NIF 2.16: OTP 24 and later)" ;;
+      libfyris-*) what="library for C, under /usr/local: unpack in /, then ldconfig" ;;
+      fyris-erlang-*) what="OTP application with Elixir's module; a package for Hex" ;;
+      fyris-*.tar.gz) what="program, manual pages and a dump to look at" ;;
+      *.whl) what="Python 3.11 and later" ;;
+      *.crate) what="crate" ;;
+    esac
+    printf '%-72s %10d  %s\n' "$file" "$(stat -c %s "$file")" "$what"
+  done
+} >MANIFEST
+sha256sum MANIFEST *.tar.gz *.whl crates/*.crate >SHA256SUMS
+cat MANIFEST
