@@ -6,7 +6,7 @@ FYRIS := $(or $(CARGO_TARGET_DIR),target)/release/fyris
 DUMP := data/otp25-exports.ets
 PREFIX ?= /usr/local
 
-.PHONY: help run test test-long check bench bench-query compare compare-query compare-segment compare-locks erlang erlang-otp bench-erlang wheel dist trial-dist install install-capi golden sanitize sanitize-erlang arm64 mutants fuzz loom soak mnesia
+.PHONY: help run test test-long check bench bench-query compare compare-query compare-segment compare-locks bench-dthreads erlang erlang-otp bench-erlang wheel dist trial-dist install install-capi golden sanitize sanitize-erlang arm64 mutants fuzz loom soak mnesia
 
 help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /  make \1\t/' | expand -t 20
@@ -46,6 +46,9 @@ compare-segment: ## segments between two processes, and arrays against one lock 
 
 compare-locks: ## reader-writer locks beside those of parking_lot, crossbeam and POSIX threads, judged
 	cd bench && $(CARGO) run --release --locked -- rwlock --check
+
+bench-dthreads: ## deterministic threads beside plain ones: ratios of wall-clock times
+	crates/dthreads/bench.sh
 
 erlang: ## build the OTP application: erlang/ebin and erlang/priv (needs erlc)
 	$(MAKE) -C erlang
