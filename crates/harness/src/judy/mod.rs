@@ -10,10 +10,10 @@
 //!
 //! # The subjects
 //!
-//! Every index that a store knows by name ([`fyris::Store::index_names`]), in an `ordered_set` if it serves one, else
-//! in a `set`; and `ets`, a `set` and an `ordered_set`, where Erlang is installed. All take turns, run by run. A
-//! subject for which a larger table would take too long, by what the last ones took, is left out of it, and that is
-//! said.
+//! Every index that a store knows by name ([`Store::index_names`](::fyris::Store::index_names)), in an `ordered_set` if
+//! it serves one, else in a `set`; and `ets`, a `set` and an `ordered_set`, where Erlang is installed. All take turns,
+//! run by run. A subject for which a larger table would take too long, by what the last ones took, is left out of it,
+//! and that is said.
 //!
 //! # The figures
 //!
@@ -128,11 +128,11 @@ fn run(out: &mut Output, _: &Registry) -> Result<(), BenchError> {
         out.progress_over("without ets");
     }
     let sizes = sizes(args);
-    make_ready((sizes.iter().max().unwrap_or(&0) * READY.0).min(READY.1));
     let mut subjects: Vec<Subject> = kinds(args, ets.is_some())?
         .into_iter()
         .map(Subject::new)
         .collect();
+    make_ready((sizes.iter().max().unwrap_or(&0) * READY.0).min(READY.1));
     if Case::ALL[..Case::TIMED]
         .iter()
         .any(|case| args.wants_case(case.name()))
