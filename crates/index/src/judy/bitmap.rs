@@ -1,8 +1,8 @@
 //! The bitmap branch: a bit for each of 256 digits, and the children in eight arrays.
 
-use super::branch::keys_of;
 use super::class::{Account, Use, class};
 use super::jp::Jp;
+use super::weigh::{Weigh, keys_of};
 
 /// An eighth of a bitmap branch: 32 digits, and the children of those that have one, in the order of digits.
 #[derive(Clone, Copy)]
@@ -43,10 +43,10 @@ impl Eighth {
     }
 
     /// Returns the number of keys below the first `n` children.
-    fn keys_of(&self, n: usize) -> usize {
+    fn keys_of<W: Weigh>(&self, n: usize) -> usize {
         // SAFETY: there is a child for each bit.
         (0..n)
-            .map(|i| unsafe { keys_of(self.children.add(i)) })
+            .map(|i| unsafe { keys_of::<W>(self.children.add(i)) })
             .sum()
     }
 }
@@ -115,15 +115,15 @@ impl Bitmap {
         unsafe { (*this).keys.iter().sum::<u64>() as usize }
     }
 
-    pub(super) unsafe fn keys_below(this: *mut Self, digit: usize) -> usize {
+    pub(super) unsafe fn keys_below<W: Weigh>(this: *mut Self, digit: usize) -> usize {
         let (at, bit) = place(digit);
         // SAFETY: the node lives (NODES).
         let node = unsafe { &*this };
-        let here = node.eighths[at].keys_of(node.eighths[at].below(bit));
+        let here = node.eighths[at].keys_of::<W>(node.eighths[at].below(bit));
         node.keys[..at].iter().sum::<u64>() as usize + here
     }
 
-    pub(super) unsafe fn nth(this: *mut Self, mut n: usize) -> (usize, *mut Jp, usize) {
+    pub(super) unsafe fn nth<W: Weigh>(this: *mut Self, mut n: usize) -> (usize, *mut Jp, usize) {
         // SAFETY: the node lives (NODES).
         let node = unsafe { &*this };
         for (at, eighth) in node.eighths.iter().enumerate() {
@@ -135,7 +135,7 @@ impl Bitmap {
             for i in 0..eighth.len() {
                 // SAFETY: there is a child for each bit.
                 let (child, keys) =
-                    unsafe { (eighth.children.add(i), keys_of(eighth.children.add(i))) };
+                    unsafe { (eighth.children.add(i), keys_of::<W>(eighth.children.add(i))) };
                 if n < keys {
                     return (32 * at + bitmap.trailing_zeros() as usize, child, n);
                 }

@@ -5,10 +5,11 @@
 
 use super::bitmap::Bitmap;
 use super::class::{Account, Use};
-use super::jp::{Form, Jp, Node};
+use super::jp::{Form, Jp};
 use super::limits::{BITMAP_AGAIN, BITMAP_MOST, LINEAR_AGAIN, LINEAR_MOST};
 use super::linear::Linear;
 use super::uncompressed::Uncompressed;
+use super::weigh::{Weigh, keys_of};
 
 /// A branch, borrowed from its pointer.
 #[derive(Clone, Copy)]
@@ -87,13 +88,13 @@ impl Branch {
     }
 
     /// Returns the number of keys below a digit's.
-    pub(super) fn keys_below(self, digit: usize) -> usize {
-        each!(self, node: N => N::keys_below(node, digit))
+    pub(super) fn keys_below<W: Weigh>(self, digit: usize) -> usize {
+        each!(self, node: N => N::keys_below::<W>(node, digit))
     }
 
     /// Returns the child that has the `n`-th key, from 0, its digit, and the number of keys before it there.
-    pub(super) fn nth(self, n: usize) -> (usize, *mut Jp, usize) {
-        each!(self, node: N => N::nth(node, n))
+    pub(super) fn nth<W: Weigh>(self, n: usize) -> (usize, *mut Jp, usize) {
+        each!(self, node: N => N::nth::<W>(node, n))
     }
 
     /// Returns the number of children.
@@ -179,26 +180,9 @@ fn make_empty(form: Form, account: &mut Account) -> (*mut u8, Branch) {
     }
 }
 
-/// Returns the number of keys below a pointer. O(1), but for a branch with the children of one count.
-///
-/// # Safety
-///
-/// `jp` is a pointer of a living tree (NODES).
-#[inline]
-pub(super) unsafe fn keys_of(jp: *const Jp) -> usize {
-    // SAFETY: the caller's contract; what the pointer says.
-    match unsafe { (*jp).meta.what() } {
-        Node::Empty => 0,
-        Node::One => 1,
-        Node::Few { len, .. } | Node::Leaf { len, .. } | Node::Bits { len } => len,
-        // SAFETY: as above.
-        Node::Branch { form, .. } => unsafe { Branch::of(jp, form) }.keys(),
-    }
-}
-
 /// Makes a branch of these children, whose keys have the bits of `key` above its level. Each child's digit is above
 /// that of the one before.
-pub(super) fn make(
+pub(super) fn make<W: Weigh>(
     children: impl Iterator<Item = (usize, Jp)> + Clone,
     level: usize,
     key: u64,
@@ -209,11 +193,11 @@ pub(super) fn make(
         count if count <= BITMAP_MOST => Form::Bitmap,
         _ => Form::Uncompressed,
     };
-    make_as(form, children, level, key, account)
+    make_as::<W>(form, children, level, key, account)
 }
 
 /// Works like [`make`], in a form that has room for all.
-pub(super) fn make_as(
+pub(super) fn make_as<W: Weigh>(
     form: Form,
     children: impl Iterator<Item = (usize, Jp)>,
     level: usize,
@@ -224,7 +208,7 @@ pub(super) fn make_as(
     for (digit, child) in children {
         branch.insert(digit, child, account);
         // SAFETY: the counter of a living branch, which is ours alone.
-        unsafe { *branch.counter(digit) += keys_of(&raw const child) as u64 };
+        unsafe { *branch.counter(digit) += keys_of::<W>(&raw const child) as u64 };
     }
     Jp::branch(node, level, form, key)
 }
@@ -246,7 +230,7 @@ pub(super) fn children(branch: Branch) -> impl Iterator<Item = (usize, *mut Jp)>
 /// # Safety
 ///
 /// `jp` leads to this branch and owns it.
-pub(super) unsafe fn change_form(
+pub(super) unsafe fn change_form<W: Weigh>(
     jp: &mut Jp,
     branch: Branch,
     level: usize,
@@ -255,6 +239,6 @@ pub(super) unsafe fn change_form(
 ) {
     // SAFETY: the children of a living branch; they move to the new one, and only the old node is freed.
     let moved = children(branch).map(|(digit, child)| (digit, unsafe { *child }));
-    *jp = make_as(form, moved, level, jp.meta.0, account);
+    *jp = make_as::<W>(form, moved, level, jp.meta.0, account);
     branch.free(account);
 }

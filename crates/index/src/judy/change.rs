@@ -12,6 +12,7 @@ use super::jp::{Form, Jp, Node, Slot, above, digit};
 use super::leaf::{self, View};
 use super::limits::{LEAF_MOST, LEAF_SLACK, PAIRS, few_most};
 use super::tree::Place;
+use super::weigh::Weigh;
 
 /// Whole keys and their values, in order.
 type Pairs = SmallVec<[(u64, Slot); PAIRS + 1]>;
@@ -84,12 +85,12 @@ pub(super) fn level_apart(one: u64, other: u64) -> usize {
 }
 
 /// Puts a branch above a node whose keys do not share with `key` all that its pointer decodes.
-pub(super) fn part(jp: &mut Jp, place: Place, key: u64, account: &mut Account) {
+pub(super) fn part<W: Weigh>(jp: &mut Jp, place: Place, key: u64, account: &mut Account) {
     let prefix = jp.meta.prefix(place.prefix);
     let node_level = jp.meta.level().unwrap_or(place.level);
     let level = level_apart(prefix, key & above(node_level));
     let child = (digit(prefix, level), *jp);
-    *jp = branch::make(std::iter::once(child), level, prefix, account);
+    *jp = branch::make::<W>(std::iter::once(child), level, prefix, account);
 }
 
 /// Gives a full branch a form with more room.
@@ -98,13 +99,13 @@ pub(super) fn part(jp: &mut Jp, place: Place, key: u64, account: &mut Account) {
 ///
 /// `jp` leads to this branch, and owns it.
 #[cold]
-pub(super) unsafe fn widen(jp: &mut Jp, branch: Branch, level: usize, account: &mut Account) {
+pub(super) unsafe fn widen<W: Weigh>(jp: &mut Jp, branch: Branch, level: usize, account: &mut Account) {
     let form = match branch {
         Branch::Linear(_) => Form::Bitmap,
         Branch::Bitmap(_) | Branch::Uncompressed(_) => Form::Uncompressed,
     };
     // SAFETY: the caller's contract; a wider form has room for all children.
-    unsafe { branch::change_form(jp, branch, level, form, account) }
+    unsafe { branch::change_form::<W>(jp, branch, level, form, account) }
 }
 
 /// Replaces a full leaf by one of a lower level if its keys share what is above that, by a bitmap leaf, or by a branch.
@@ -114,7 +115,7 @@ pub(super) unsafe fn widen(jp: &mut Jp, branch: Branch, level: usize, account: &
 ///
 /// `jp` leads to a leaf that is no bitmap leaf, of at least two keys, and owns it.
 #[cold]
-pub(super) unsafe fn cascade(jp: &mut Jp, place: Place, account: &mut Account) -> u64 {
+pub(super) unsafe fn cascade<W: Weigh>(jp: &mut Jp, place: Place, account: &mut Account) -> u64 {
     let level = jp.meta.level().unwrap_or(place.level);
     let mut pairs = Pairs::new();
     // SAFETY: the caller's contract; `jp` gets another node below.
@@ -141,7 +142,7 @@ pub(super) unsafe fn cascade(jp: &mut Jp, place: Place, account: &mut Account) -
                 )
             })
             .collect();
-        branch::make(children.iter().copied(), apart, first, account)
+        branch::make::<W>(children.iter().copied(), apart, first, account)
     };
     first
 }
@@ -222,7 +223,7 @@ pub(super) unsafe fn thin_bits(jp: &mut Jp, place: Place, account: &mut Account)
 ///
 /// `jp` leads to this branch, and owns it.
 #[inline]
-pub(super) unsafe fn thin(
+pub(super) unsafe fn thin<W: Weigh>(
     jp: &mut Jp,
     branch: Branch,
     level: usize,
@@ -254,7 +255,7 @@ pub(super) unsafe fn thin(
     }
     if let Some(form) = branch.smaller_form() {
         // SAFETY: the caller's contract; the form has room for so few.
-        unsafe { branch::change_form(jp, branch, level, form, account) };
+        unsafe { branch::change_form::<W>(jp, branch, level, form, account) };
     }
     None
 }

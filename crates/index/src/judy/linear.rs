@@ -1,8 +1,8 @@
 //! The linear branch: up to seven children, and their digits in one word.
 
-use super::branch::keys_of;
 use super::class::Account;
 use super::jp::Jp;
+use super::weigh::{Weigh, keys_of};
 
 const MOST: usize = 7;
 
@@ -118,22 +118,22 @@ impl Linear {
         unsafe { (*this).keys as usize }
     }
 
-    pub(super) unsafe fn keys_below(this: *mut Self, digit: usize) -> usize {
+    pub(super) unsafe fn keys_below<W: Weigh>(this: *mut Self, digit: usize) -> usize {
         // SAFETY: the node lives (NODES).
         unsafe {
             let before = 0..Self::digits(this).below(digit);
             before
-                .map(|i| keys_of(&raw const (*this).children[i]))
+                .map(|i| keys_of::<W>(&raw const (*this).children[i]))
                 .sum()
         }
     }
 
-    pub(super) unsafe fn nth(this: *mut Self, mut n: usize) -> (usize, *mut Jp, usize) {
+    pub(super) unsafe fn nth<W: Weigh>(this: *mut Self, mut n: usize) -> (usize, *mut Jp, usize) {
         // SAFETY: the node lives (NODES).
         unsafe {
             let mut i = 0;
-            while n >= keys_of(&raw const (*this).children[i]) {
-                n -= keys_of(&raw const (*this).children[i]);
+            while n >= keys_of::<W>(&raw const (*this).children[i]) {
+                n -= keys_of::<W>(&raw const (*this).children[i]);
                 i += 1;
             }
             (Self::digits(this).get(i), &raw mut (*this).children[i], n)

@@ -3,11 +3,12 @@
 use std::marker::PhantomData;
 use std::ops::{Bound, RangeBounds};
 
-use super::class::Use;
+use super::class::{Account, Use};
 use super::iter::{Iter, IterMut, Keys, Range, Values};
 use super::jp::Slot;
 use super::order::Found;
 use super::tree::Tree;
+use super::weigh::Ones;
 use crate::key::PrefixKey;
 
 /// An ordered map from words to words: a Judy array (JudyL). See the [module](super) for the structure.
@@ -40,6 +41,7 @@ use crate::key::PrefixKey;
 /// The map has no locks; the borrow checker lets a thread change it alone.
 pub struct JudyMap<K, V> {
     tree: Tree,
+    account: Account,
     pairs: PhantomData<(K, V)>,
 }
 
@@ -90,6 +92,7 @@ impl<K, V> JudyMap<K, V> {
         const { Self::FITS };
         Self {
             tree: Tree::new(),
+            account: Account::new(),
             pairs: PhantomData,
         }
     }
@@ -108,7 +111,7 @@ impl<K, V> JudyMap<K, V> {
 
     /// Returns the bytes of nodes by their kind. O(1).
     pub fn node_bytes(&self) -> NodeBytes {
-        let bytes = |of| self.tree.account.bytes(of);
+        let bytes = |of| self.account.bytes(of);
         NodeBytes {
             linear_branches: bytes(Use::Linear),
             bitmap_branches: bytes(Use::Bitmap),
@@ -128,7 +131,7 @@ impl<K, V> JudyMap<K, V> {
     ///
     /// If dropping a value panics, the values not yet dropped and their nodes leak.
     pub fn clear(&mut self) {
-        self.tree.clear(|slot| {
+        self.tree.clear(&mut self.account, &mut |_, slot: *mut Slot| {
             if std::mem::needs_drop::<V>() {
                 // SAFETY: the place of a value, which is not used again.
                 unsafe { slot.cast::<V>().drop_in_place() }
@@ -173,7 +176,7 @@ impl<K: PrefixKey, V> JudyMap<K, V> {
     /// Puts a value under a key; returns the value that was there.
     #[inline]
     pub fn insert(&mut self, key: K, value: V) -> Option<V> {
-        let (slot, fresh) = self.tree.insert(key.key_prefix(0));
+        let (slot, fresh) = self.tree.insert::<Ones>(key.key_prefix(0), &mut self.account);
         // SAFETY: the place of a value of this map: of one that is there, or of one that is not yet.
         unsafe {
             if fresh {
@@ -192,7 +195,7 @@ impl<K: PrefixKey, V> JudyMap<K, V> {
         let mut slot = self.tree.get_mut(word);
         if slot.is_null() {
             let value = make();
-            slot = self.tree.insert(word).0;
+            slot = self.tree.insert::<Ones>(word, &mut self.account).0;
             // SAFETY: the place of a value that is not there yet.
             unsafe { slot.cast::<V>().write(value) };
         }
@@ -208,7 +211,7 @@ impl<K: PrefixKey, V> JudyMap<K, V> {
 
     #[inline]
     fn take(&mut self, key: u64) -> Option<V> {
-        let slot = self.tree.remove(key)?;
+        let slot = self.tree.remove::<Ones>(key, &mut self.account)?;
         // SAFETY: the value, moved out of the map.
         Some(unsafe { (&raw const slot).cast::<V>().read() })
     }
@@ -251,13 +254,13 @@ impl<K: PrefixKey, V> JudyMap<K, V> {
 
     /// Returns the `n`-th pair in the order of keys, from 0.
     pub fn nth(&self, n: usize) -> Option<(K, &V)> {
-        let found = self.tree.nth(n)?;
+        let found = self.tree.nth::<Ones>(n)?.0;
         Some(self.lend(found))
     }
 
     /// Returns the number of keys below this one, which need not be there.
     pub fn rank(&self, key: &K) -> usize {
-        self.tree.rank(key.key_prefix(0))
+        self.tree.rank::<Ones>(key.key_prefix(0))
     }
 
     /// Returns the number of keys in a range; none if it ends before it begins.
@@ -271,8 +274,8 @@ impl<K: PrefixKey, V> JudyMap<K, V> {
         let (from, to) = (*words)?;
         let end = to
             .checked_add(1)
-            .map_or(self.len(), |end| self.tree.rank(end));
-        Some((self.tree.rank(from), end))
+            .map_or(self.len(), |end| self.tree.rank::<Ones>(end));
+        Some((self.tree.rank::<Ones>(from), end))
     }
 
     /// Returns the pairs in the order of keys, from either end.

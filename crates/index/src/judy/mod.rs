@@ -121,6 +121,7 @@ mod tests;
 mod traits;
 mod tree;
 mod uncompressed;
+mod weigh;
 
 pub use concurrent::ConcurrentJudy;
 pub use iter::{Iter, IterMut, Keys, Range, Values};

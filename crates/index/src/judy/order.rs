@@ -1,10 +1,11 @@
 //! Questions of order: the nearest key, the `n`-th key, the number of keys below, the nearest gap.
 
 use super::bits::Bits;
-use super::branch::{Branch, keys_of};
+use super::branch::Branch;
 use super::jp::{Jp, Meta, Node, Slot, above, digit};
 use super::leaf::View;
 use super::tree::{Place, Tree};
+use super::weigh::{Weigh, keys_before, keys_of, word_of, words_in};
 
 /// A key and the place of its value.
 pub(super) type Found = (u64, *mut Slot);
@@ -71,8 +72,8 @@ impl Tree {
         nearest::<DOWN>(root, at, key)
     }
 
-    /// Returns the number of keys below `key`.
-    pub(super) fn rank(&self, key: u64) -> usize {
+    /// Returns the number of keys behind words below `key`.
+    pub(super) fn rank<W: Weigh>(&self, key: u64) -> usize {
         let ((mut jp, mut at), mut below) = (self.root(), 0);
         loop {
             // SAFETY: pointers of a living tree (NODES), which nobody changes.
@@ -81,7 +82,7 @@ impl Tree {
             match here.cmp(key) {
                 std::cmp::Ordering::Less => return below,
                 // SAFETY: as above.
-                std::cmp::Ordering::Greater => return below + unsafe { keys_of(jp) },
+                std::cmp::Ordering::Greater => return below + unsafe { keys_of::<W>(jp) },
                 std::cmp::Ordering::Equal => {}
             }
             match meta.what() {
@@ -89,7 +90,7 @@ impl Tree {
                 Node::Branch { level, form } => {
                     // SAFETY: as above.
                     let (branch, digit) = (unsafe { Branch::of(jp, form) }, digit(key, level));
-                    below += branch.keys_below(digit);
+                    below += branch.keys_below::<W>(digit);
                     jp = branch.child(digit);
                     if jp.is_null() {
                         return below;
@@ -97,15 +98,19 @@ impl Tree {
                     at = here.child(digit);
                 }
                 // SAFETY: what the pointer says.
-                Node::Bits { .. } => return below + unsafe { Bits::of(jp) }.rank(key),
-                // SAFETY: as above.
-                _ => return below + unsafe { View::of(jp).map_or(0, |view| view.search(key).0) },
+                _ => unsafe {
+                    let words = match View::of(jp) {
+                        Some(view) => view.search(key).0,
+                        None => Bits::of(jp).rank(key),
+                    };
+                    return below + keys_before::<W>(jp, words);
+                },
             }
         }
     }
 
-    /// Returns the `n`-th key, from 0.
-    pub(super) fn nth(&self, mut n: usize) -> Option<Found> {
+    /// Returns the word that has the `n`-th key, from 0, and the number of keys before it there.
+    pub(super) fn nth<W: Weigh>(&self, mut n: usize) -> Option<(Found, usize)> {
         if n >= self.len {
             return None;
         }
@@ -115,10 +120,11 @@ impl Tree {
             unsafe {
                 let here = Here::new((*jp).meta, at);
                 if let Node::Branch { form, .. } = (*jp).meta.what() {
-                    let (digit, child, rest) = Branch::of(jp, form).nth(n);
+                    let (digit, child, rest) = Branch::of(jp, form).nth::<W>(n);
                     (jp, n, at) = (child, rest, here.child(digit));
                 } else {
-                    return in_leaf(jp, &here, n);
+                    let (word, rest) = word_of::<W>(jp, n);
+                    return Some((in_leaf(jp, &here, word)?, rest));
                 }
             }
         }
@@ -137,11 +143,11 @@ impl Tree {
     }
 }
 
-/// Returns the `n`-th key of a leaf or a pointer.
+/// Returns the `n`-th word of a leaf or a pointer.
 ///
 /// # Safety
 ///
-/// `jp` is a pointer of a living tree (NODES) to more than `n` keys, and to no branch.
+/// `jp` is a pointer of a living tree (NODES) to more than `n` words, and to no branch.
 unsafe fn in_leaf(jp: *mut Jp, here: &Here, n: usize) -> Option<Found> {
     // SAFETY: the caller's contract.
     unsafe {
@@ -177,7 +183,7 @@ fn end<const UPWARDS: bool>(mut jp: *mut Jp, mut at: Place) -> Option<Found> {
                 }
                 Node::Empty => return None,
                 _ if UPWARDS => return in_leaf(jp, &here, 0),
-                _ => return in_leaf(jp, &here, keys_of(jp) - 1),
+                _ => return in_leaf(jp, &here, words_in(jp) - 1),
             }
         }
     }
@@ -222,7 +228,7 @@ fn nearest<const UPWARDS: bool>(jp: *mut Jp, at: Place, key: u64) -> Option<Foun
                 (UP, _) | (DOWN, true) => rank,
                 (DOWN, false) => rank.checked_sub(1)?,
             };
-            (n < keys_of(jp)).then(|| in_leaf(jp, &here, n))?
+            (n < words_in(jp)).then(|| in_leaf(jp, &here, n))?
         },
     }
 }

@@ -2,11 +2,12 @@
 
 use super::JudyMap;
 use super::bits::Bits;
-use super::branch::{self, Branch, keys_of};
+use super::branch::{self, Branch};
 use super::jp::{Form, Jp, Node, above, digit};
 use super::leaf::View;
 use super::limits::{BITMAP_AGAIN, BITMAP_MOST, LEAF_MOST, LEAF_SLACK, LINEAR_AGAIN, LINEAR_MOST};
 use super::tree::Place;
+use super::weigh::{Ones, keys_of};
 
 /// Kinds of nodes that were met.
 #[derive(Default, Debug)]
@@ -51,7 +52,7 @@ fn check(at: *mut Jp, place: Place, met: &mut Met) -> usize {
                         is_root: false,
                     };
                     let keys = check(child, below, met);
-                    assert_eq!(branch.keys_below(digit), sum, "COUNTED");
+                    assert_eq!(branch.keys_below::<Ones>(digit), sum, "COUNTED");
                     sum += keys;
                     *counts.entry(branch.counter(digit)).or_insert(0) += keys;
                 }
@@ -105,7 +106,7 @@ fn check(at: *mut Jp, place: Place, met: &mut Met) -> usize {
                 view.len
             }
         };
-        assert_eq!(keys_of(at), count, "COUNTED");
+        assert_eq!(keys_of::<Ones>(at), count, "COUNTED");
         count
     }
 }

@@ -7,15 +7,17 @@ use super::class::Account;
 use super::jp::{Form, Jp, LOW, Meta, Node, Slot, above, digit};
 use super::leaf::{self, View};
 use super::limits::{LEAF_MOST, few_most};
+use super::weigh::Weigh;
 
-/// A map of words to words, whose values are the owner's to drop.
+/// A map of words to words, whose values are the owner's to drop. The owner has the account of its nodes too: an array of
+/// byte strings has many trees and one account.
 pub(super) struct Tree {
     pub(super) root: Jp,
     /// The bits of all keys above the root's level, and which bits these are (ROOT).
     pub(super) prefix: u64,
     pub(super) mask: u64,
+    /// The number of keys: of words, or what these stand for.
     pub(super) len: usize,
-    pub(super) account: Account,
 }
 
 /// The pointers to the branches on the way to a key, from the root on.
@@ -65,7 +67,7 @@ fn count(path: &Path, key: u64, add: i64) {
 /// Takes an empty child out of the last branch of a path, and gives branches that have become small another form. If
 /// the root is another node now, returns the bits of its keys above it.
 #[inline]
-fn shrink(path: &Path, key: u64, mut child_is_empty: bool, account: &mut Account) -> Option<u64> {
+fn shrink<W: Weigh>(path: &Path, key: u64, mut child_is_empty: bool, account: &mut Account) -> Option<u64> {
     for (depth, at) in path.branches().iter().enumerate().rev() {
         // SAFETY: as in `count`; the pointer above is of a branch.
         let (jp, above_it) = unsafe {
@@ -85,7 +87,7 @@ fn shrink(path: &Path, key: u64, mut child_is_empty: bool, account: &mut Account
         // SAFETY: the pointer leads to the branch, and owns it.
         let changed = unsafe {
             let branch = Branch::of(jp, form);
-            change::thin(jp, branch, level, place, key, child_is_empty, account)
+            change::thin::<W>(jp, branch, level, place, key, child_is_empty, account)
         };
         child_is_empty = jp.meta.is_empty();
         match changed {
@@ -158,8 +160,9 @@ unsafe fn find_here(at: *mut Jp, key: u64, parent: u64) -> *mut Slot {
     }
 }
 
-/// Frees all nodes below a pointer; calls `f` with the place of each value before, in the order of keys.
-fn free(at: *mut Jp, account: &mut Account, f: &mut impl FnMut(*mut Slot)) {
+/// Frees all nodes below a pointer; calls `f` with the lowest byte of each word and the place of its value before, in
+/// the order of words.
+fn free(at: *mut Jp, account: &mut Account, f: &mut impl FnMut(u64, *mut Slot)) {
     // SAFETY: pointers of a living tree (NODES), which is the caller's alone; each node is freed once, by its one
     // pointer.
     unsafe {
@@ -172,14 +175,19 @@ fn free(at: *mut Jp, account: &mut Account, f: &mut impl FnMut(*mut Slot)) {
                 branch.free(account);
             }
             Node::Bits { .. } => {
-                for quarter in Bits::of(at).0 {
-                    (0..quarter.len()).for_each(|i| f(quarter.values.add(i)));
+                for (at, quarter) in Bits::of(at).0.iter().enumerate() {
+                    let mut bitmap = quarter.bitmap;
+                    for i in 0..quarter.len() {
+                        let low = at as u64 * 64 + u64::from(bitmap.trailing_zeros());
+                        bitmap &= bitmap - 1;
+                        f(low, quarter.values.add(i));
+                    }
                 }
                 bits::free(&*at, account);
             }
             _ => {
                 if let Some(view) = View::of(at) {
-                    (0..view.len).for_each(|i| f(view.values.add(i)));
+                    (0..view.len).for_each(|i| f(view.key(i) & 0xFF, view.values.add(i)));
                     leaf::free(&*at, account);
                 }
             }
@@ -202,7 +210,6 @@ impl Tree {
             prefix: 0,
             mask: 0,
             len: 0,
-            account: Account::new(),
         }
     }
 
@@ -237,14 +244,18 @@ impl Tree {
     /// Returns the place of a key's value, and whether the key was not there. If it was not it is now, and the caller
     /// fills the place before all else.
     #[inline]
-    pub(super) fn insert(&mut self, key: u64) -> (*mut Slot, bool) {
+    pub(super) fn insert<W: Weigh>(
+        &mut self,
+        key: u64,
+        account: &mut Account,
+    ) -> (*mut Slot, bool) {
         let mut path = Path::new();
         let mut place = Place {
             level: 8,
             prefix: self.prefix,
             is_root: true,
         };
-        let (mut at, account) = (&raw mut self.root, &mut self.account);
+        let mut at = &raw mut self.root;
         loop {
             // SAFETY: pointers of a living tree (NODES), which is ours alone; what a node is, its pointer says.
             unsafe {
@@ -254,7 +265,7 @@ impl Tree {
                 if let Some(level) = jp.meta.level()
                     && (jp.meta.prefix(place.prefix) ^ key) & above(level) != 0
                 {
-                    change::part(jp, place, key, account);
+                    change::part::<W>(jp, place, key, account);
                     if place.is_root {
                         (self.prefix, self.mask) = Self::root_of(jp, place.prefix);
                         place.prefix = self.prefix;
@@ -267,7 +278,7 @@ impl Tree {
                         let child = branch.child(digit(key, level));
                         if child.is_null() {
                             if !branch.has_room() {
-                                change::widen(jp, branch, level, account);
+                                change::widen::<W>(jp, branch, level, account);
                                 continue;
                             }
                             path.push(at);
@@ -293,7 +304,7 @@ impl Tree {
                                 (leaf::insert(jp, level, len, i, key, account), true)
                             }
                             _ => {
-                                let first = change::cascade(jp, place, account);
+                                let first = change::cascade::<W>(jp, place, account);
                                 if place.is_root {
                                     (self.prefix, self.mask) = Self::root_of(jp, first);
                                     place.prefix = self.prefix;
@@ -330,14 +341,14 @@ impl Tree {
 
     /// Removes a key; returns its value.
     #[inline]
-    pub(super) fn remove(&mut self, key: u64) -> Option<Slot> {
+    pub(super) fn remove<W: Weigh>(&mut self, key: u64, account: &mut Account) -> Option<Slot> {
         let mut path = Path::new();
         let mut place = Place {
             level: 8,
             prefix: self.prefix,
             is_root: true,
         };
-        let (mut at, account) = (&raw mut self.root, &mut self.account);
+        let mut at = &raw mut self.root;
         loop {
             // SAFETY: as in `insert`.
             unsafe {
@@ -409,7 +420,7 @@ impl Tree {
                     // So many keys are left that the branches above are looked at another time.
                     None
                 } else {
-                    shrink(&path, key, left.is_empty(), account)
+                    shrink::<W>(&path, key, left.is_empty(), account)
                 };
                 if let Some(prefix) = root_changed
                     && !(cfg!(fyris_mutant = "judy_prefix_outlives") && path.depth == 0)
@@ -421,10 +432,11 @@ impl Tree {
         }
     }
 
-    /// Takes all out: calls `f` with the place of each value, in the order of keys, and frees the nodes.
-    pub(super) fn clear(&mut self, mut f: impl FnMut(*mut Slot)) {
-        let mut old = std::mem::replace(self, Self::new());
+    /// Takes all out: calls `f` with the lowest byte of each word and the place of its value, in the order of words, and
+    /// frees the nodes.
+    pub(super) fn clear(&mut self, account: &mut Account, f: &mut impl FnMut(u64, *mut Slot)) {
+        let old = std::mem::replace(self, Self::new());
         let (root, _) = old.root();
-        free(root, &mut old.account, &mut f);
+        free(root, account, f);
     }
 }

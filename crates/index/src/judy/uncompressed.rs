@@ -1,8 +1,8 @@
 //! The uncompressed branch: 256 pointers.
 
-use super::branch::keys_of;
 use super::class::Account;
 use super::jp::Jp;
+use super::weigh::{Weigh, keys_of};
 
 /// Digits that are counted together.
 const GROUP: usize = 32;
@@ -68,7 +68,7 @@ impl Uncompressed {
         keys_in(unsafe { Self::counts(this) }.iter().sum())
     }
 
-    pub(super) unsafe fn keys_below(this: *mut Self, digit: usize) -> usize {
+    pub(super) unsafe fn keys_below<W: Weigh>(this: *mut Self, digit: usize) -> usize {
         let group = digit / GROUP;
         // SAFETY: the node lives (NODES).
         unsafe {
@@ -79,12 +79,12 @@ impl Uncompressed {
             let here = group * GROUP..digit;
             before
                 + here
-                    .map(|i| keys_of(&raw const (*this).children[i]))
+                    .map(|i| keys_of::<W>(&raw const (*this).children[i]))
                     .sum::<usize>()
         }
     }
 
-    pub(super) unsafe fn nth(this: *mut Self, mut n: usize) -> (usize, *mut Jp, usize) {
+    pub(super) unsafe fn nth<W: Weigh>(this: *mut Self, mut n: usize) -> (usize, *mut Jp, usize) {
         // SAFETY: the node lives (NODES).
         unsafe {
             let mut group = 0;
@@ -93,8 +93,8 @@ impl Uncompressed {
                 group += 1;
             }
             let mut digit = group * GROUP;
-            while n >= keys_of(&raw const (*this).children[digit]) {
-                n -= keys_of(&raw const (*this).children[digit]);
+            while n >= keys_of::<W>(&raw const (*this).children[digit]) {
+                n -= keys_of::<W>(&raw const (*this).children[digit]);
                 digit += 1;
             }
             (digit, &raw mut (*this).children[digit], n)
