@@ -74,6 +74,10 @@ judy_shared_parts_unlocked | --cfg loom --cfg fyris_small | -p fyris-index --tes
 judy_shared_count_stays_below |           | -p fyris-index --lib judy::concurrent
 judy_shared_bit_counts_itself |           | -p fyris-index --lib judy::concurrent
 judy_shared_narrow_unchecked |            | -p fyris-index --lib judy::concurrent
+judy_words_uncounted    |                    | -p fyris-index --test judy_bytes sorted_map
+judy_array_outlives     |                    | -p fyris-index --test judy_bytes sorted_map
+judy_length_forgotten   |                    | -p fyris-index --test judy_bytes sorted_map
+judy_hash_is_key        | --cfg fyris_small  | -p fyris-index --test judy_conformance judyeh::model
 levels_share_buckets    |                    | -p fyris-index --lib levels::
 sequential_rotation_loses |                  | -p fyris-index --lib sequential
 btree_prefix_is_key     |                    | -p fyris-index --lib sequential

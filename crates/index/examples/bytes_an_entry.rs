@@ -6,6 +6,7 @@
 
 mod number;
 
+use fyris_index::judy::{JudyEntries, JudyHashes, Measured, Padded};
 use fyris_index::reclaim::pin;
 use fyris_index::sequential::{Avl, SearchTree, Treap};
 use fyris_index::{
@@ -45,6 +46,9 @@ fn main() {
     row::<Locked<SearchTree<Number, Avl>>>("avl");
     row::<Locked<SearchTree<Number, Treap>>>("treap");
     row::<LockedBTree<Number>>("btree");
+    row::<Locked<JudyEntries<Number, Padded>>>("judysl");
+    row::<Locked<JudyEntries<Number, Measured>>>("judyesl");
+    row::<Locked<JudyHashes<Number>>>("judyeh");
     row::<CaTree<SearchTree<Number, Avl>>>("ca_avl");
     row::<CaTree<SearchTree<Number, Treap>>>("ca_treap");
     row::<RelaxedAvl<Number>>("relaxed_avl");

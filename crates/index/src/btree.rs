@@ -151,7 +151,7 @@ impl<E: Entry<Key: TreeKey>> SequentialTree for BTree<E> {
 
     /// Returns an estimate: the standard library's tree does not tell. Its nodes are two thirds full, and a quarter of
     /// each is for other things than elements.
-    fn memory_of(entries: usize) -> usize {
+    fn memory(&self, entries: usize) -> usize {
         entries * size_of::<Element<E>>() * 2
     }
 

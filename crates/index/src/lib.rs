@@ -49,7 +49,7 @@ pub use figures::{Figure, Figures};
 pub use fyris_sync::reclaim;
 pub use hash::HashIndex;
 pub use inline::InlineMap;
-pub use judy::{ConcurrentJudy, JudyMap};
+pub use judy::{ConcurrentJudy, JudyBytes, JudyMap};
 pub use library::LibraryIndex;
 pub use linear_hash::LinearHash;
 pub use locked::Locked;

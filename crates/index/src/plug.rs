@@ -162,6 +162,15 @@ pub trait DynOrderedIndex<E: Entry>: DynIndex<E> {
 
     /// Works like [`OrderedIndex::estimated_rank`].
     fn dyn_estimated_rank(&self, bound: Bound<&E::Key>, guard: &LocalGuard) -> f64;
+
+    /// Works like [`OrderedIndex::counts`].
+    fn dyn_counts(&self) -> bool;
+
+    /// Works like [`OrderedIndex::nth`].
+    fn dyn_nth(&self, n: usize, guard: &LocalGuard) -> Option<E>;
+
+    /// Works like [`OrderedIndex::count`].
+    fn dyn_count(&self, range: Range<'_, E::Key>, guard: &LocalGuard) -> Option<usize>;
 }
 
 impl<E: Entry, I: Index<E>> DynIndex<E> for I {
@@ -242,6 +251,18 @@ impl<E: Entry, I: OrderedIndex<E>> DynOrderedIndex<E> for I {
 
     fn dyn_estimated_rank(&self, bound: Bound<&E::Key>, guard: &LocalGuard) -> f64 {
         OrderedIndex::estimated_rank(self, bound, guard)
+    }
+
+    fn dyn_counts(&self) -> bool {
+        OrderedIndex::counts(self)
+    }
+
+    fn dyn_nth(&self, n: usize, guard: &LocalGuard) -> Option<E> {
+        OrderedIndex::nth(self, n, guard)
+    }
+
+    fn dyn_count(&self, range: Range<'_, E::Key>, guard: &LocalGuard) -> Option<usize> {
+        OrderedIndex::count(self, range, guard)
     }
 }
 
@@ -382,5 +403,17 @@ impl<E: Entry, D: DynOrderedIndex<E> + ?Sized> OrderedIndex<E> for Plugged<D> {
 
     fn estimated_rank(&self, bound: Bound<&E::Key>, _: &impl Guard) -> f64 {
         self.index.dyn_estimated_rank(bound, &pin())
+    }
+
+    fn counts(&self) -> bool {
+        self.index.dyn_counts()
+    }
+
+    fn nth(&self, n: usize, _: &impl Guard) -> Option<E> {
+        self.index.dyn_nth(n, &pin())
+    }
+
+    fn count(&self, range: Range<'_, E::Key>, _: &impl Guard) -> Option<usize> {
+        self.index.dyn_count(range, &pin())
     }
 }

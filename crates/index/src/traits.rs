@@ -232,6 +232,22 @@ pub trait OrderedIndex<E: Entry>: Index<E> {
             _ => 0.5,
         }
     }
+
+    /// Returns whether the index knows how many entries are before a key: [`OrderedIndex::nth`] and
+    /// [`OrderedIndex::count`].
+    fn counts(&self) -> bool {
+        false
+    }
+
+    /// Returns the `n`-th entry, from 0, at one moment; `None` if there are not so many, or the index does not count.
+    fn nth(&self, _n: usize, _pin: &impl Guard) -> Option<E> {
+        None
+    }
+
+    /// Returns the number of entries of a range at one moment; `None` if the index does not count.
+    fn count(&self, _range: Range<'_, E::Key>, _pin: &impl Guard) -> Option<usize> {
+        None
+    }
 }
 
 /// The version of the place where a key is or would be: a bucket or a leaf.

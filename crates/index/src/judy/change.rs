@@ -99,7 +99,12 @@ pub(super) fn part<W: Weigh>(jp: &mut Jp, place: Place, key: u64, account: &mut 
 ///
 /// `jp` leads to this branch, and owns it.
 #[cold]
-pub(super) unsafe fn widen<W: Weigh>(jp: &mut Jp, branch: Branch, level: usize, account: &mut Account) {
+pub(super) unsafe fn widen<W: Weigh>(
+    jp: &mut Jp,
+    branch: Branch,
+    level: usize,
+    account: &mut Account,
+) {
     let form = match branch {
         Branch::Linear(_) => Form::Bitmap,
         Branch::Bitmap(_) | Branch::Uncompressed(_) => Form::Uncompressed,

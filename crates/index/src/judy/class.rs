@@ -44,22 +44,32 @@ pub(super) enum Use {
     Leaf,
     Bits,
     Few,
+    /// The head of an array of strings behind a word.
+    Array,
+    /// What a string has behind its last word, and its value.
+    Tail,
 }
 
 /// Bytes of living blocks by their use.
 #[derive(Debug, Default)]
-pub(super) struct Account([usize; 6]);
+pub(super) struct Account([usize; 8]);
 
 impl Account {
     pub(super) const fn new() -> Self {
-        Self([0; 6])
+        Self([0; 8])
     }
 
     /// Allocates a block of so many words, not initialised. The words are those of a class, or of a branch.
     #[inline]
     pub(super) fn allocate(&mut self, of: Use, words: usize) -> *mut u8 {
-        self.0[of as usize] += 8 * words;
-        alloc::allocate(8 * words).as_ptr()
+        self.allocate_bytes(of, 8 * words)
+    }
+
+    /// Allocates a block of so many bytes, a multiple of 16, which is what it is aligned to; not initialised.
+    #[inline]
+    pub(super) fn allocate_bytes(&mut self, of: Use, bytes: usize) -> *mut u8 {
+        self.0[of as usize] += bytes;
+        alloc::allocate(bytes).as_ptr()
     }
 
     /// Frees a block.
@@ -69,14 +79,30 @@ impl Account {
     /// `block` comes from [`Account::allocate`] of this account with the same arguments, and is freed once.
     #[inline]
     pub(super) unsafe fn free(&mut self, of: Use, block: *mut u8, words: usize) {
-        self.0[of as usize] -= 8 * words;
+        // SAFETY: the caller's contract.
+        unsafe { self.free_bytes(of, block, 8 * words) }
+    }
+
+    /// Frees a block.
+    ///
+    /// # Safety
+    ///
+    /// `block` comes from [`Account::allocate_bytes`] of this account with the same arguments, and is freed once.
+    #[inline]
+    pub(super) unsafe fn free_bytes(&mut self, of: Use, block: *mut u8, bytes: usize) {
+        self.0[of as usize] -= bytes;
         // SAFETY: the caller's contract; a block is not at address zero.
-        unsafe { alloc::free(std::ptr::NonNull::new_unchecked(block), 8 * words) }
+        unsafe { alloc::free(std::ptr::NonNull::new_unchecked(block), bytes) }
     }
 
     /// Returns the bytes of the blocks of one use.
     pub(super) fn bytes(&self, of: Use) -> usize {
         self.0[of as usize]
+    }
+
+    /// Returns the bytes of all blocks.
+    pub(super) fn total(&self) -> usize {
+        self.0.iter().sum()
     }
 }
 

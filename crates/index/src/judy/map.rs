@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 use std::ops::{Bound, RangeBounds};
 
-use super::class::{Account, Use};
+use super::class::Account;
 use super::iter::{Iter, IterMut, Keys, Range, Values};
 use super::jp::Slot;
 use super::order::Found;
@@ -50,7 +50,7 @@ unsafe impl<K: Send, V: Send> Send for JudyMap<K, V> {}
 // SAFETY: as above; through a shared map values are only lent as shared.
 unsafe impl<K: Sync, V: Sync> Sync for JudyMap<K, V> {}
 
-/// Bytes of the nodes of a [`JudyMap`] by their kind, as they are asked of the allocator.
+/// Bytes of the nodes of a [`JudyMap`], or of a [`JudyBytes`](super::JudyBytes), by their kind, as they are asked of the allocator.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NodeBytes {
@@ -66,6 +66,10 @@ pub struct NodeBytes {
     pub bitmap_leaves: usize,
     /// Values of several keys that are in a pointer.
     pub immediates: usize,
+    /// Heads of arrays behind a word, in a [`JudyBytes`](super::JudyBytes).
+    pub arrays: usize,
+    /// Values of a [`JudyBytes`](super::JudyBytes) with the bytes of keys that no word has.
+    pub tails: usize,
 }
 
 impl NodeBytes {
@@ -77,6 +81,8 @@ impl NodeBytes {
             + self.leaves
             + self.bitmap_leaves
             + self.immediates
+            + self.arrays
+            + self.tails
     }
 }
 
@@ -111,15 +117,7 @@ impl<K, V> JudyMap<K, V> {
 
     /// Returns the bytes of nodes by their kind. O(1).
     pub fn node_bytes(&self) -> NodeBytes {
-        let bytes = |of| self.account.bytes(of);
-        NodeBytes {
-            linear_branches: bytes(Use::Linear),
-            bitmap_branches: bytes(Use::Bitmap),
-            uncompressed_branches: bytes(Use::Uncompressed),
-            leaves: bytes(Use::Leaf),
-            bitmap_leaves: bytes(Use::Bits),
-            immediates: bytes(Use::Few),
-        }
+        NodeBytes::of(&self.account)
     }
 
     /// Returns the bytes of the map: of itself and of all nodes, without what values own. O(1).
@@ -131,12 +129,13 @@ impl<K, V> JudyMap<K, V> {
     ///
     /// If dropping a value panics, the values not yet dropped and their nodes leak.
     pub fn clear(&mut self) {
-        self.tree.clear(&mut self.account, &mut |_, slot: *mut Slot| {
-            if std::mem::needs_drop::<V>() {
-                // SAFETY: the place of a value, which is not used again.
-                unsafe { slot.cast::<V>().drop_in_place() }
-            }
-        });
+        self.tree
+            .clear(&mut self.account, &mut |_, slot: *mut Slot| {
+                if std::mem::needs_drop::<V>() {
+                    // SAFETY: the place of a value, which is not used again.
+                    unsafe { slot.cast::<V>().drop_in_place() }
+                }
+            });
     }
 
     #[cfg(test)]
@@ -176,7 +175,9 @@ impl<K: PrefixKey, V> JudyMap<K, V> {
     /// Puts a value under a key; returns the value that was there.
     #[inline]
     pub fn insert(&mut self, key: K, value: V) -> Option<V> {
-        let (slot, fresh) = self.tree.insert::<Ones>(key.key_prefix(0), &mut self.account);
+        let (slot, fresh) = self
+            .tree
+            .insert::<Ones>(key.key_prefix(0), &mut self.account);
         // SAFETY: the place of a value of this map: of one that is there, or of one that is not yet.
         unsafe {
             if fresh {

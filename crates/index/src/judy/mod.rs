@@ -1,4 +1,5 @@
-//! [`JudyMap`]: a Judy array from words to words, in the order of keys.
+//! [`JudyMap`]: a Judy array from words to words, in the order of keys; [`JudyBytes`], one of byte strings; and the sets of
+//! entries that tables are made on, [`JudyEntries`] and [`JudyHashes`].
 //!
 //! # Why
 //!
@@ -22,6 +23,9 @@
 //! * `keys`, `leaf`, `bits`: leaves. `linear`, `bitmap`, `uncompressed`: branches, which `branch` puts into one.
 //! * `order`: neighbours, ranks, gaps. `cursor` and `iter`: the way from key to key. `class`: sizes of blocks.
 //! * `map`: the public type, which knows what keys and values are. All below deals in words.
+//! * `strings`: arrays of byte strings, a tree for each word of a key. On it `bytes` (with `tail`, the short-cut leaves),
+//!   and `entries`, the indexes `judysl` and `judyesl`. `hashes`: the index `judyeh`, over a tree of hash values.
+//! * `weigh`: how many keys a word stands for.
 //!
 //! # Layouts
 //!
@@ -91,7 +95,7 @@
 //! digits between. A key that does not share them is put in by a branch above the node (`change::part`), of the level
 //! of the first digit that differs.
 //!
-//! **COUNTED.** The keys below a branch are counted in the branch: in all (linear), or for each 32 digits (the others).
+//! **COUNTED.** The keys below a branch (words, or what these stand for) are counted in the branch: in all (linear), or for each 32 digits (the others).
 //! An insertion or a removal adds to the counts of the branches on its way after it has succeeded. Counts lie on other
 //! lines than what a lookup reads (in a linear branch, beside it), and never in a pointer: so lookups by other threads,
 //! once there are such, need not look again because a key was counted.
@@ -104,10 +108,14 @@
 mod bitmap;
 mod bits;
 mod branch;
+mod bytes;
+mod bytes_iter;
 mod change;
 mod class;
 pub mod concurrent;
 mod cursor;
+mod entries;
+mod hashes;
 mod iter;
 mod jp;
 mod keys;
@@ -116,6 +124,8 @@ mod limits;
 mod linear;
 mod map;
 mod order;
+mod strings;
+mod tail;
 #[cfg(test)]
 mod tests;
 mod traits;
@@ -123,6 +133,13 @@ mod tree;
 mod uncompressed;
 mod weigh;
 
+pub use bytes::JudyBytes;
+pub use bytes_iter::{
+    Iter as BytesIter, Keys as BytesKeys, Range as BytesRange, Values as BytesValues,
+};
 pub use concurrent::ConcurrentJudy;
+pub use entries::JudyEntries;
+pub use hashes::JudyHashes;
 pub use iter::{Iter, IterMut, Keys, Range, Values};
 pub use map::{JudyMap, NodeBytes};
+pub use strings::{Measured, Padded, Split};

@@ -67,7 +67,12 @@ fn count(path: &Path, key: u64, add: i64) {
 /// Takes an empty child out of the last branch of a path, and gives branches that have become small another form. If
 /// the root is another node now, returns the bits of its keys above it.
 #[inline]
-fn shrink<W: Weigh>(path: &Path, key: u64, mut child_is_empty: bool, account: &mut Account) -> Option<u64> {
+fn shrink<W: Weigh>(
+    path: &Path,
+    key: u64,
+    mut child_is_empty: bool,
+    account: &mut Account,
+) -> Option<u64> {
     for (depth, at) in path.branches().iter().enumerate().rev() {
         // SAFETY: as in `count`; the pointer above is of a branch.
         let (jp, above_it) = unsafe {
@@ -330,6 +335,33 @@ impl Tree {
                 }
                 return (slot, fresh);
             }
+        }
+    }
+
+    /// Adds to the counts of a word that is there; returns the place of its value.
+    pub(super) fn add(&mut self, key: u64, keys: i64) -> *mut Slot {
+        let (mut at, mut path) = (&raw mut self.root, Path::new());
+        self.len = self.len.wrapping_add_signed(keys as isize);
+        // SAFETY: pointers of a living tree (NODES), which is ours alone; what a node is, its pointer says.
+        unsafe {
+            while let Node::Branch { level, form } = (*at).meta.what() {
+                path.push(at);
+                at = Branch::of(at, form).child(digit(key, level));
+                debug_assert!(!at.is_null(), "the word is there");
+            }
+        }
+        if !cfg!(fyris_mutant = "judy_words_uncounted") {
+            count(&path, key, keys);
+        }
+        self.get_mut(key)
+    }
+
+    /// Returns the only word and the place of its value; `None` if there is another number of words.
+    pub(super) fn only_word(&self) -> Option<(u64, *mut Slot)> {
+        // A root is never a key alone, and a branch has more than one.
+        match self.root.meta.what() {
+            Node::Leaf { len: 1, .. } => self.at_or_above(0),
+            _ => None,
         }
     }
 

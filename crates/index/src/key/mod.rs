@@ -238,7 +238,7 @@ impl<T: ByteKey + ?Sized> TreeKey for T {
 
 /// Returns bytes `skip..skip + 8` as a big-endian number, padded with zeros.
 #[inline]
-fn byte_key_prefix(bytes: &[u8], skip: usize) -> u64 {
+pub(crate) fn byte_key_prefix(bytes: &[u8], skip: usize) -> u64 {
     if let Some(eight) = bytes.get(skip..skip + 8) {
         let mut word = [0; 8];
         word.copy_from_slice(eight);

@@ -1,4 +1,4 @@
-//! `avl`, `treap` and `btree`: a sequential tree under one reader-writer lock.
+//! `avl`, `treap`, `btree`, `judysl`, `judyesl` and `judyeh`: a sequential tree under one reader-writer lock.
 //!
 //! This is how ETS keeps an `ordered_set` without `write_concurrency`, an AVL tree under the table's lock
 //! (Klaftenegger, Sagonas and Winblad, "On the Scalability of the Erlang Term Storage", 2013, sections 2 and 3.3), and
@@ -19,13 +19,15 @@
 //!
 //! # Complexity
 //!
-//! O(log n) for what names a key, and O(1) for the sizes; a scan adds what it appends, and `slot` takes O(slot).
+//! O(log n) for what names a key, and O(1) for the sizes; a scan adds what it appends, and `slot` takes O(slot). On a Judy
+//! array, what names a key takes a step for each byte of it that tells keys apart, and so do `slot`, `nth` and `count`.
 
 use std::marker::PhantomData;
 use std::ops::Bound;
 
 use fyris_sync::reclaim::Guard;
 
+use crate::judy::{JudyEntries, JudyHashes, Split};
 use crate::plug::{DynIndex, DynOrderedIndex, IndexFactory, PlugEntry};
 use crate::sequential::{Balance, KeyOf, SearchTree, SequentialTree};
 use crate::table_lock::{LockKind, TableLock};
@@ -99,8 +101,30 @@ where
         self.0.read().len
     }
 
+    fn split(&self, parts: usize, _: &impl Guard, out: &mut Batch<T::Entry>) {
+        let content = self.0.read();
+        if T::COUNTS && content.len > parts {
+            let cuts = 1..parts;
+            out.extend(cuts.filter_map(|cut| content.tree.nth(cut * content.len / parts)));
+        }
+    }
+
+    fn slot(&self, slot: usize, _: &impl Guard, out: &mut Batch<T::Entry>) {
+        let content = self.0.read();
+        if T::COUNTS {
+            out.extend(content.tree.nth(slot));
+            return;
+        }
+        let mut before = Batch::new();
+        let all = (Bound::Unbounded, Bound::Unbounded);
+        content.tree.scan(all, slot + 1, &mut before);
+        out.extend(before.get(slot));
+    }
+
     fn memory(&self) -> usize {
-        size_of::<Self>() + self.0.memory() + T::memory_of(self.len())
+        let content = self.0.read();
+        let nodes = content.tree.memory(content.len);
+        size_of::<Self>() + self.0.memory() + nodes
     }
 }
 
@@ -124,6 +148,27 @@ where
         out: &mut Batch<T::Entry>,
     ) -> bool {
         self.0.read().tree.scan_back(range, want, out)
+    }
+
+    fn estimated_rank(&self, bound: Bound<&KeyOf<T>>, _: &impl Guard) -> f64 {
+        let content = self.0.read();
+        match (bound, content.tree.count((Bound::Unbounded, bound))) {
+            (Bound::Unbounded, _) => 0.0,
+            (_, Some(below)) => below as f64 / content.len.max(1) as f64,
+            (_, None) => 0.5,
+        }
+    }
+
+    fn counts(&self) -> bool {
+        T::COUNTS
+    }
+
+    fn nth(&self, n: usize, _: &impl Guard) -> Option<T::Entry> {
+        self.0.read().tree.nth(n)
+    }
+
+    fn count(&self, range: Range<'_, KeyOf<T>>, _: &impl Guard) -> Option<usize> {
+        self.0.read().tree.count(range)
     }
 }
 
@@ -150,5 +195,45 @@ unsafe impl<B: Balance> IndexFactory for LockedTrees<B> {
         options: &IndexOptions,
     ) -> Option<Box<dyn DynOrderedIndex<E>>> {
         Some(Box::new(Locked::<SearchTree<E, B>>::build(options)))
+    }
+}
+
+/// Makes Judy arrays of keys that `S` cuts into words, under one lock: `{index, judysl}` and `{index, judyesl}`. They are
+/// ordered.
+pub struct LockedStrings<S>(PhantomData<fn() -> S>);
+
+impl<S> LockedStrings<S> {
+    /// Makes the factory.
+    #[expect(clippy::new_without_default, reason = "a factory, not a value")]
+    pub const fn new() -> Self {
+        Self(PhantomData)
+    }
+}
+
+// SAFETY: as for `LockedTrees`.
+unsafe impl<S: Split> IndexFactory for LockedStrings<S> {
+    fn build<E: PlugEntry>(&self, _: &IndexOptions) -> Option<Box<dyn DynIndex<E>>> {
+        None
+    }
+
+    fn build_ordered<E: PlugEntry>(
+        &self,
+        options: &IndexOptions,
+    ) -> Option<Box<dyn DynOrderedIndex<E>>> {
+        Some(Box::new(Locked::<JudyEntries<E, S>>::build(options)))
+    }
+}
+
+/// Makes Judy arrays of hash values under one lock: `{index, judyeh}`. They are unordered.
+pub struct LockedHashes;
+
+// SAFETY: as for `LockedTrees`.
+unsafe impl IndexFactory for LockedHashes {
+    fn build<E: PlugEntry>(&self, options: &IndexOptions) -> Option<Box<dyn DynIndex<E>>> {
+        Some(Box::new(Locked::<JudyHashes<E>>::build(options)))
+    }
+
+    fn build_ordered<E: PlugEntry>(&self, _: &IndexOptions) -> Option<Box<dyn DynOrderedIndex<E>>> {
+        None
     }
 }

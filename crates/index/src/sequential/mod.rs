@@ -52,8 +52,12 @@ pub trait SequentialTree: Default {
     /// The entries.
     type Entry: Entry;
 
-    /// Returns the number of bytes that the nodes of this many entries take.
-    fn memory_of(entries: usize) -> usize;
+    /// Whether the tree knows how many entries are before a key: [`SequentialTree::nth`] and
+    /// [`SequentialTree::count`].
+    const COUNTS: bool = false;
+
+    /// Returns the number of bytes of the tree's nodes, given how many entries it has. O(1).
+    fn memory(&self, entries: usize) -> usize;
 
     /// Returns the number of levels, if the tree knows it. O(1).
     fn depth(&self) -> Option<usize> {
@@ -93,10 +97,23 @@ pub trait SequentialTree: Default {
         want: usize,
         out: &mut Batch<Self::Entry>,
     ) -> bool;
+
+    /// Returns the `n`-th entry, from 0, where the tree counts. O(depth) then.
+    fn nth(&self, _n: usize) -> Option<Self::Entry> {
+        None
+    }
+
+    /// Returns the number of entries in a range, where the tree counts. O(depth) then.
+    fn count(&self, _range: Range<'_, KeyOf<Self>>) -> Option<usize> {
+        None
+    }
 }
 
 /// A tree that is cut in two and put together in O(log n).
 pub trait SplitTree: SequentialTree<Entry: Entry<Key: TreeKey>> {
+    /// Returns the number of bytes that the nodes of this many entries take.
+    fn memory_of(entries: usize) -> usize;
+
     /// Returns two neighbours in the middle of the tree, or about there: entries between which it is well split. `None`
     /// if it has fewer than two entries. O(log n).
     fn middle(&self) -> Option<(Self::Entry, Self::Entry)>;

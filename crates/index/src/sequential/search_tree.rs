@@ -45,8 +45,8 @@ impl<E: Entry, B> Default for SearchTree<E, B> {
 impl<E: Entry<Key: TreeKey>, B: Balance> SequentialTree for SearchTree<E, B> {
     type Entry = E;
 
-    fn memory_of(entries: usize) -> usize {
-        entries * size_of::<Node<E>>()
+    fn memory(&self, entries: usize) -> usize {
+        Self::memory_of(entries)
     }
 
     fn depth(&self) -> Option<usize> {
@@ -127,6 +127,10 @@ impl<E: Entry<Key: TreeKey>, B: Balance> SequentialTree for SearchTree<E, B> {
 }
 
 impl<E: Entry<Key: TreeKey>, B: Balance> SplitTree for SearchTree<E, B> {
+    fn memory_of(entries: usize) -> usize {
+        entries * size_of::<Node<E>>()
+    }
+
     fn middle(&self) -> Option<(E, E)> {
         if self.root.is_null() {
             return None;
