@@ -21,9 +21,11 @@ groups(N, Workers) ->
 %% The classic indexes, with the options with which their writers disturb each other least.
 indexes() ->
     [{set, linear_hash, [{index, linear_hash}, {write_concurrency, true}]},
-     {set, split_ordered, [{index, split_ordered}]}]
+     {set, split_ordered, [{index, split_ordered}]},
+     {set, judyeh, [{index, judyeh}]}]
         ++ [{ordered_set, Index, [{index, Index}]}
-            || Index <- [avl, treap, btree, ca_avl, ca_treap, relaxed_avl, skip_list]].
+            || Index <- [avl, treap, btree, ca_avl, ca_treap, relaxed_avl, skip_list,
+                          judysl, judyesl]].
 
 %% What one process does.
 alone(N) ->

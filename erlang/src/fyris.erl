@@ -54,6 +54,7 @@
 -export([tab2file/2, tab2file/3, file2tab/1, file2tab/2, tabfile_info/1,
          from_dets/2, to_dets/2, table/1, table/2, i/0, i/1, i/2, i/3]).
 -export([open/2, range/3, range/4, prefix/2, prefix/3, seek/2, seek/3,
+         nth/2, rank/2, count_between/3,
          lookup_many/2, delete_range/3, take_range/3, drain/1, explain/2, cas/3,
          upsert/4, get_in/3]).
 -export([format_error/2]).
@@ -145,7 +146,9 @@ all() ->
 %% wait, writers only for those of neighbouring keys); for sets and bags `split_ordered' (a split-ordered list: readers
 %% never wait, writers only for writers of the same key, growth moves nothing), `michael_hash' (the same in 1024
 %% buckets, for small tables such as those of names) and `linear_hash' (linear hashing with an array of bucket locks, as
-%% in `ets'). Not in `ets'.</dd>
+%% in `ets'); and Judy arrays under one lock, the table types of Fritchie's study of 2003: `judysl' and `judyesl' for an
+%% `ordered_set', which {@link nth/2}, {@link rank/2} and {@link count_between/3} need, and `judyeh' for sets and bags,
+%% over hash values. Not in `ets'.</dd>
 %% <dt>`{index, {library, Path}}'</dt><dd>The index of a shared library of C or C++, which exports what `fyris_index.h'
 %% declares; Path is a string or a binary. Loading it runs its code in the emulator, as a NIF's: the file is to be trusted
 %% as one. It stays loaded. A library that answers wrongly fails its table: every later operation on the table but
@@ -154,7 +157,7 @@ all() ->
 %% boolean()}', `compressed'</dt><dd>Shown by {@link info/1} as `ets' shows them. `hash' and `ordered' need
 %% none of them: readers never wait, and writers wait for writers of the same few objects only. For an index with locks
 %% they mean what they mean in `ets': `linear_hash' has one lock without `write_concurrency', 64 bucket locks for
-%% `true', and for `auto' as many as contention asks for; it, `avl', `treap' and `btree' have locks with reader groups
+%% `true', and for `auto' as many as contention asks for; it, `avl', `treap', `btree' and the Judy arrays have locks with reader groups
 %% for `read_concurrency', and the base nodes of `ca_avl' and `ca_treap' then have locks that readers share, which they
 %% take alone otherwise. `decentralized_counters', where it is given, chooses how `linear_hash' counts its objects.</dd>
 %% <dt>`{bucket_locks, N | auto}'</dt><dd>The number of bucket locks of `linear_hash', a power of two from 1 to 32768,
@@ -1754,6 +1757,58 @@ seek(Table, Key, Way) when Way =:= up; Way =:= down ->
     ?CALL(fyris_nif:seek(Table, Key, Way =:= down), [Table, Key, Way]);
 seek(Table, Key, Way) ->
     ?BADARG([Table, Key, Way]).
+
+%% @doc Returns the N-th key of an `ordered_set' in term order, from 0, or ``'$end_of_table' '' if there are not so many.
+%%
+%% For tables on the indexes `judysl' and `judyesl' ({@link new/2}), which know how many keys are before a key. Takes a
+%% step for each byte of the key that tells keys apart, whatever the number of objects, where {@link slot/2} on other
+%% indexes takes N. Atomic. A key of a list that is being inserted may be counted before the list is seen, as in
+%% {@link info/2}.
+%%
+%% Fails with `badarg' if N is no integer from 0 on; if the index does not count keys: the error's text names it.
+%% ```
+%% > T = fyris:new(scores, [ordered_set, {index, judyesl}]).
+%% > fyris:insert(T, [{70, ann}, {20, bo}, {50, cy}]).
+%% > fyris:nth(T, 1).
+%% 50
+%% > fyris:nth(T, 3).
+%% '$end_of_table'
+%% '''
+-spec nth(table(), non_neg_integer()) -> term() | '$end_of_table'.
+nth(Table, N) ->
+    ?CALL(fyris_nif:nth(Table, N), [Table, N]).
+
+%% @doc Returns the number of keys of an `ordered_set' that are below a key, which may be any term and need not be there.
+%%
+%% For the same indexes as {@link nth/2}, at the same cost; atomic in the same way. `nth(T, rank(T, Key))' is the first key
+%% at or above Key.
+%%
+%% Fails with `badarg' if the index does not count keys.
+%% ```
+%% > T = fyris:new(scores, [ordered_set, {index, judyesl}]).
+%% > fyris:insert(T, [{70, ann}, {20, bo}, {50, cy}]).
+%% > fyris:rank(T, 60).
+%% 2
+%% '''
+-spec rank(table(), term()) -> non_neg_integer().
+rank(Table, Key) ->
+    ?CALL(fyris_nif:rank(Table, Key), [Table, Key]).
+
+%% @doc Returns the number of keys of an `ordered_set' from one key to another, which both count and need not be there; 0
+%% if the first is above the second.
+%%
+%% For the same indexes as {@link nth/2}, at twice the cost; both ends are looked up at one moment.
+%%
+%% Fails with `badarg' if the index does not count keys.
+%% ```
+%% > T = fyris:new(scores, [ordered_set, {index, judyesl}]).
+%% > fyris:insert(T, [{70, ann}, {20, bo}, {50, cy}]).
+%% > fyris:count_between(T, 50, 100).
+%% 2
+%% '''
+-spec count_between(table(), term(), term()) -> non_neg_integer().
+count_between(Table, From, To) ->
+    ?CALL(fyris_nif:count_between(Table, From, To), [Table, From, To]).
 
 %% @doc Returns the objects of many keys: a list for each key, in the order of the keys.
 %%

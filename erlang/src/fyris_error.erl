@@ -117,6 +117,7 @@ guess(Function, [_, Objects])
         false -> #{2 => <<"not a tuple or a list of tuples">>}
     end;
 guess(slot, _) -> #{2 => <<"not a slot of the table">>};
+guess(nth, _) -> #{2 => <<"not a number from 0 on">>};
 guess(memory, _) -> #{1 => <<"not a kind of memory: kinds are total, objects, indexes">>};
 guess(seek, [_, _, _]) -> #{3 => <<"not up or down">>};
 guess(upsert, [_, _, Default, _]) when not is_tuple(Default) -> #{3 => <<"not a tuple">>};

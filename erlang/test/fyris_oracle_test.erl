@@ -24,7 +24,7 @@ every_reply_on_other_indexes_is_that_of_ets_test_() ->
         non_existing -> {"no PropEr here: left out", []};
         _ -> [{timeout, 1200, fun() -> Run(Index) end}
               || Index <- [btree, avl, treap, ca_avl, ca_treap, relaxed_avl, skip_list, split_ordered, michael_hash,
-                           linear_hash]]
+                           linear_hash, judysl, judyesl, judyeh]]
     end.
 
 first_seed() ->

@@ -34,6 +34,29 @@ prefix_test() ->
     ?assertError(badarg, fyris:prefix(T, a)),
     ?assertError(badarg, fyris:prefix(T, {a, '_', b})).
 
+places_test() ->
+    [places(Index) || Index <- [judysl, judyesl]],
+    Others = [fyris:new(t, Options) || Options <- [[ordered_set], [set], [set, {index, judyeh}]]],
+    [?assertError(badarg, F(T))
+     || T <- Others, F <- [fun(T) -> fyris:nth(T, 0) end, fun(T) -> fyris:rank(T, 1) end,
+                           fun(T) -> fyris:count_between(T, 1, 2) end]].
+
+places(Index) ->
+    T = fyris:new(t, [ordered_set, {index, Index}]),
+    Keys = lists:usort([{K, N} || K <- [a, "list", <<"binary">>, 1 bsl 70, -1.5], N <- lists:seq(1, 50)]
+                       ++ lists:seq(1, 100)),
+    true = fyris:insert(T, [{K} || K <- Keys]),
+    ?assertEqual(Keys, [fyris:nth(T, N) || N <- lists:seq(0, length(Keys) - 1)]),
+    ?assertEqual('$end_of_table', fyris:nth(T, length(Keys))),
+    ?assertEqual(lists:seq(0, length(Keys) - 1), [fyris:rank(T, K) || K <- Keys]),
+    ?assertEqual([0, 100, length(Keys)], [fyris:rank(T, K) || K <- [0, atom, <<>>]]),
+    ?assertEqual(11, fyris:count_between(T, 10, 20)),
+    ?assertEqual(length(Keys) - 9, fyris:count_between(T, 9.5, {z})),
+    ?assertEqual(0, fyris:count_between(T, 20, 10)),
+    ?assertError(badarg, fyris:nth(T, -1)),
+    ?assertError(badarg, fyris:nth(T, a)),
+    fyris:delete(T).
+
 seek_test() ->
     T = fyris:new(t, [ordered_set]),
     fyris:insert(T, [{10}, {20}]),

@@ -187,6 +187,9 @@ def test_info():
 @pytest.mark.parametrize(
     "index, ordered",
     [
+        ("judysl", "only"),
+        ("judyesl", "only"),
+        ("judyeh", False),
         ("hash", False),
         ("ordered", True),
         ("avl", True),
@@ -202,7 +205,8 @@ def test_info():
     ],
 )
 def test_indexes(index, ordered):
-    for kind in ("set", "ordered_set", "bag") if ordered else ("set", "bag"):
+    kinds = {"only": ("ordered_set",), True: ("set", "ordered_set", "bag"), False: ("set", "bag")}
+    for kind in kinds[ordered]:
         table = fyris.Table(kind, index=index)
         for key in range(200):
             table.insert((key, key * 2))
@@ -296,3 +300,14 @@ def test_every_public_thing_is_documented_and_stubbed():
                 assert getattr(thing, member).__doc__, f"{name}.{member} has no docstring"
             gone = {m for m in stubbed[name] - {"__buffer__"} if not hasattr(thing, m)}
             assert not gone, f"{name}: stubs for what is not there: {gone}"
+
+
+def test_places_in_the_order_of_keys():
+    table = fyris.Table("ordered_set", index="judyesl")
+    for key in range(100):
+        table.insert((3 * key,))
+    assert table.nth(4) == 12 and table.nth(100) is None and table.nth(100, "none") == "none"
+    assert table.rank(10) == 4 and table.rank(12) == 4
+    assert table.count_between(start=10, stop=30) == 6 and table.count_between() == 100
+    with pytest.raises(fyris.BadValue, match="lacks counts of keys"):
+        fyris.Table("ordered_set").rank(1)

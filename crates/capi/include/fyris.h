@@ -1334,6 +1334,45 @@ enum fyris_code fyris_table_next(const struct fyris_table *handle,
                                  struct fyris_error *err);
 
 /**
+ * The key number `n` in Erlang's order of terms, from 0; NULL if there are not so many. For an `ordered_set` on the index
+ * `judysl` or `judyesl`; O(bytes of the key).
+ *
+ * Fails as `fyris_table_first`; FYRIS_E_ARGUMENT if the table's index does not count keys.
+ *
+ * Threads: any.
+ */
+enum fyris_code fyris_table_nth(const struct fyris_table *handle,
+                                size_t n,
+                                fyris_term **key,
+                                struct fyris_error *err);
+
+/**
+ * The number of keys below `key`, which need not be there. For the same tables as `fyris_table_nth`.
+ *
+ * Fails as `fyris_table_nth`.
+ *
+ * Threads: any.
+ */
+enum fyris_code fyris_table_rank(const struct fyris_table *handle,
+                                 const fyris_term *key,
+                                 size_t *count,
+                                 struct fyris_error *err);
+
+/**
+ * The number of keys from `first` to `last`, which both count and need not be there. For the same tables as
+ * `fyris_table_nth`.
+ *
+ * Fails as `fyris_table_nth`.
+ *
+ * Threads: any.
+ */
+enum fyris_code fyris_table_count_between(const struct fyris_table *handle,
+                                          const fyris_term *first,
+                                          const fyris_term *last,
+                                          size_t *count,
+                                          struct fyris_error *err);
+
+/**
  * The key before `from`; NULL if there is none. The same as the next, except in an `ordered_set`.
  *
  * Fails as `fyris_table_next`.

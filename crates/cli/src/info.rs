@@ -23,7 +23,7 @@ pub struct InfoArgs {
     file: PathBuf,
 
     /// The structure that holds the table, instead of its type's own: avl, treap, btree, ca_avl, ca_treap,
-    /// relaxed_avl, skip_list, linear_hash, split_ordered, michael_hash
+    /// relaxed_avl, skip_list, linear_hash, split_ordered, michael_hash, judysl, judyesl, judyeh
     #[arg(long, value_name = "NAME")]
     index: Option<String>,
 

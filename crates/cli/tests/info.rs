@@ -87,6 +87,7 @@ fn every_index_tells_of_itself() {
         ("linear_hash", "bucket_locks", Some("0")),
         ("split_ordered", "max_length", None),
         ("michael_hash", "buckets", Some("1024")),
+        ("judyeh", "lock", Some("normal")),
     ] {
         let told = told(&[&file, "--index", index]);
         assert_eq!(value(&told, "index"), Some(index));

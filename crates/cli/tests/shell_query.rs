@@ -156,6 +156,18 @@ fn ranges_are_verbs() {
          {3,cy,64}\n{1,ann,31}\n{1,ann,31}\n2\n{2,bo,17}\n{3,cy,64}\n0\n"
     );
     let out = run(&[
+        "new scores ordered_set {index, judyesl}",
+        "insert {70, a}, {20, b}, {50, c}",
+        "nth 1",
+        "nth scores 3",
+        "rank 60",
+        "count_between scores from 50",
+        "count_between above 20 below 70",
+    ]);
+    assert!(out.ends_with("50\n'$end_of_table'\n2\n2\n1\n"), "{out}");
+    assert!(fails("nth users 1").contains("lacks counts of keys"));
+    assert!(fails("nth users -1").contains("no number from 0 on"));
+    let out = run(&[
         "new paths ordered_set",
         "insert {{a, b, 1}, x}, {{a, c, 1}, y}, {<<\"abc\">>, z}, {[a, b], l}",
         "prefix {a, b, '_'}",

@@ -10,8 +10,9 @@ use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use fyris_index::ca::CaTrees;
+use fyris_index::judy::{Measured, Padded};
 use fyris_index::library::{Fault, Library};
-use fyris_index::locked::LockedTrees;
+use fyris_index::locked::{LockedHashes, LockedStrings, LockedTrees};
 use fyris_index::plug::{DynIndex, DynOrderedIndex, Features, IndexFactory, PlugKey, Plugged};
 use fyris_index::sequential::{Avl, Treap};
 use fyris_index::{
@@ -187,7 +188,7 @@ pub(crate) fn library_fault(path: &str, what: Fault) -> Error {
 }
 
 /// Returns the indexes of this library that are made by factories.
-fn built_in() -> [(&'static str, Arc<dyn Factory>); 10] {
+fn built_in() -> [(&'static str, Arc<dyn Factory>); 13] {
     [
         ("btree", Arc::new(btree::LockedBTrees)),
         ("linear_hash", Arc::new(linear_hash::LinearHashes)),
@@ -197,6 +198,9 @@ fn built_in() -> [(&'static str, Arc<dyn Factory>); 10] {
         ("split_ordered", Arc::new(split_ordered::SplitOrderedLists)),
         ("avl", Arc::new(LockedTrees::<Avl>::new())),
         ("treap", Arc::new(LockedTrees::<Treap>::new())),
+        ("judysl", Arc::new(LockedStrings::<Padded>::new())),
+        ("judyesl", Arc::new(LockedStrings::<Measured>::new())),
+        ("judyeh", Arc::new(LockedHashes)),
         ("ca_avl", Arc::new(CaTrees::<Avl>::new())),
         ("ca_treap", Arc::new(CaTrees::<Treap>::new())),
     ]

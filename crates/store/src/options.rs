@@ -162,7 +162,9 @@ impl Options {
     /// `{index, Name}`: sets the structure that holds the table: `hash` and `ordered`, the defaults; `avl`, `treap` and
     /// `btree`, trees under one lock ([`locked`](crate::index::locked)); `ca_avl` and `ca_treap`, contention adapting
     /// trees ([`ca`](crate::index::ca)); `relaxed_avl` ([`relaxed_avl`](crate::index::relaxed_avl)); `skip_list`
-    /// ([`skip_list`](crate::index::skip_list)); or an index of the program's own ([`Store::register_index`]).
+    /// ([`skip_list`](crate::index::skip_list)); `linear_hash`, `split_ordered` and `michael_hash`, for sets and bags;
+    /// `judysl` and `judyesl`, for ordered sets, and `judyeh`, for sets and bags, Judy arrays under one lock
+    /// ([`judy`](crate::index::judy)); or an index of the program's own ([`Store::register_index`]).
     ///
     /// [`Store::register_index`]: crate::Store::register_index
     pub fn index(self, name: &str) -> Options {
@@ -257,8 +259,8 @@ impl Options {
     /// section 5.2.1). `linear_hash` has one lock without `write_concurrency`, which has reader groups for
     /// `read_concurrency`; with `{write_concurrency, true}` that lock has reader groups, and there are 64 bucket locks,
     /// which have reader groups for `read_concurrency`; with `auto` as many bucket locks as contention asks for.
-    /// `{bucket_locks, N | auto}` sets their number whatever `write_concurrency` is. `avl`, `treap` and `btree` have one
-    /// lock, with reader groups for `read_concurrency`; `ca_avl` and `ca_treap` one for each base node, which readers
+    /// `{bucket_locks, N | auto}` sets their number whatever `write_concurrency` is. `avl`, `treap`, `btree` and the Judy
+    /// arrays have one lock, with reader groups for `read_concurrency`; `ca_avl` and `ca_treap` one for each base node, which readers
     /// share for `read_concurrency`, in reader groups, and take alone otherwise.
     /// `{reader_groups, N}` is the number of groups of each lock that has them. `{decentralized_counters, _}`, where it
     /// is given, chooses whether these indexes count objects in a place for each thread or in one word. An index passes

@@ -43,6 +43,9 @@ fn tables() -> Vec<Table> {
         table(Options::ordered_set().index("skip_list")),
         table(Options::set().index("relaxed_avl")),
         table(Options::ordered_set().index("relaxed_avl")),
+        table(Options::set().index("judyeh")),
+        table(Options::ordered_set().index("judysl")),
+        table(Options::ordered_set().index("judyesl")),
     ]
 }
 

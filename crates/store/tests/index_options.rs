@@ -118,6 +118,13 @@ fn options_choose_the_locks_that_ets_has() {
             0,
         ),
         (
+            "judyesl",
+            "ordered_set,{read_concurrency,true}",
+            freq_r,
+            None,
+            0,
+        ),
+        (
             "btree",
             "{read_concurrency,true},{write_concurrency,auto}",
             freq_r,
@@ -253,6 +260,7 @@ fn a_table_on_a_chosen_index_tells_of_it() {
         ("relaxed_avl", "depth"),
         ("skip_list", "levels"),
         ("btree", "lock"),
+        ("judyeh", "lock"),
         ("ca_avl", "contention_splits"),
         ("ca_treap", "routing_layers"),
     ] {

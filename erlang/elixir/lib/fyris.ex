@@ -246,6 +246,24 @@ defmodule Fyris do
     end
   end
 
+  defbang nth(table :: table, n :: non_neg_integer) :: key | nil,
+          "Returns the n-th key in order, from 0, or `nil`; in tables on the indexes `:judysl` and `:judyesl`." do
+    case :fyris.nth(id(table), n) do
+      :"$end_of_table" -> nil
+      key -> key
+    end
+  end
+
+  defbang rank(table :: table, key :: key) :: non_neg_integer,
+          "Returns the number of keys below a key, which need not be there; in the same tables as `nth/2`." do
+    :fyris.rank(id(table), key)
+  end
+
+  defbang count_between(table :: table, from :: key, to :: key) :: non_neg_integer,
+          "Returns the number of keys between two, which both count; in the same tables as `nth/2`." do
+    :fyris.count_between(id(table), from, to)
+  end
+
   defbang take_range(table :: table, options :: range_options \\ []) :: [object],
           "Takes the objects of a range out and returns them in order." do
     {from, to, _} = bounds(options)

@@ -202,6 +202,35 @@ impl Table {
         key_or(key.py(), self.table.prev(&to_term(key)?), default)
     }
 
+    /// The key number n of an ordered_set on the index judysl or judyesl, from 0. default if there are not so many.
+    #[pyo3(signature = (n, default=None))]
+    fn nth<'py>(
+        &self,
+        py: Python<'py>,
+        n: usize,
+        default: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        key_or(py, self.table.nth(n), default)
+    }
+
+    /// How many keys are below this one, which need not be there. For the same tables as nth.
+    fn rank(&self, key: &Bound<'_, PyAny>) -> PyResult<usize> {
+        self.table.rank(&to_term(key)?).map_err(errors::store)
+    }
+
+    /// How many keys there are with start <= key < stop; a bound that is None is open. For the same tables as nth.
+    #[pyo3(signature = (*, start=None, stop=None))]
+    fn count_between(
+        &self,
+        start: Option<&Bound<'_, PyAny>>,
+        stop: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<usize> {
+        let start = optional(start)?.map_or(Limit::Unbounded, Limit::Included);
+        let stop = optional(stop)?.map_or(Limit::Unbounded, Limit::Excluded);
+        let found = self.table.count_between(&(start, stop));
+        found.map_err(errors::store)
+    }
+
     /// The objects of an ordered_set with start <= key < stop, as Python's ranges go: a list in order, or with reverse
     /// from the end. A bound that is None is open; limit is how many at most.
     #[pyo3(signature = (*, start=None, stop=None, limit=None, reverse=false))]

@@ -80,6 +80,74 @@ pub unsafe extern "C" fn fyris_table_next(
     })
 }
 
+/// The key number `n` in Erlang's order of terms, from 0; NULL if there are not so many. For an `ordered_set` on the index
+/// `judysl` or `judyesl`; O(bytes of the key).
+///
+/// Fails as `fyris_table_first`; FYRIS_E_ARGUMENT if the table's index does not count keys.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_table_nth(
+    handle: *const fyris_table,
+    n: usize,
+    key: *mut *mut fyris_term,
+    err: *mut fyris_error,
+) -> fyris_code {
+    // SAFETY: HANDLE: the table; OUT: the key.
+    call(err, || unsafe { step(handle, key, |table| table.nth(n)) })
+}
+
+/// The number of keys below `key`, which need not be there. For the same tables as `fyris_table_nth`.
+///
+/// Fails as `fyris_table_nth`.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_table_rank(
+    handle: *const fyris_table,
+    key: *const fyris_term,
+    count: *mut usize,
+    err: *mut fyris_error,
+) -> fyris_code {
+    call(err, || {
+        let out = place(count)?;
+        // SAFETY: HANDLE: the table and the key.
+        let (table, key) = unsafe { (table(handle)?, term(key, "the key")?) };
+        let found = table.rank(key)?;
+        // SAFETY: OUT.
+        unsafe { out.put(found) };
+        Ok(())
+    })
+}
+
+/// The number of keys from `first` to `last`, which both count and need not be there. For the same tables as
+/// `fyris_table_nth`.
+///
+/// Fails as `fyris_table_nth`.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_table_count_between(
+    handle: *const fyris_table,
+    first: *const fyris_term,
+    last: *const fyris_term,
+    count: *mut usize,
+    err: *mut fyris_error,
+) -> fyris_code {
+    call(err, || {
+        let out = place(count)?;
+        // SAFETY: HANDLE: the table and the keys.
+        let (table, first, last) = unsafe {
+            let last = term(last, "the last key")?;
+            (table(handle)?, term(first, "the first key")?, last)
+        };
+        let found = table.count_between(&(first.clone()..=last.clone()))?;
+        // SAFETY: OUT.
+        unsafe { out.put(found) };
+        Ok(())
+    })
+}
+
 /// The key before `from`; NULL if there is none. The same as the next, except in an `ordered_set`.
 ///
 /// Fails as `fyris_table_next`.

@@ -116,7 +116,8 @@ static fyris_term *parse(const char *text) {
 /* Every index can be chosen by its name, and the locks of those that have some. */
 static void indexes(fyris_store *store) {
   const char *names[] = {"hash", "ordered", "avl", "treap", "btree", "ca_avl",
-                         "ca_treap", "relaxed_avl", "skip_list", "linear_hash", "split_ordered", "michael_hash"};
+                         "ca_treap", "relaxed_avl", "skip_list", "linear_hash", "split_ordered", "michael_hash",
+                         "judyeh"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     char options[200];
     snprintf(options, sizeof options, "[{index, %s}, {write_concurrency, auto}, {read_concurrency, true}]", names[i]);
@@ -139,6 +140,27 @@ static void indexes(fyris_store *store) {
     fyris_term_free(key);
     fyris_table_free(t);
   }
+  fyris_table *counted = fyris_table_new(store, "t", "[ordered_set, {index, judyesl}]", &err);
+  for (int64_t n = 0; n < 100; n++) {
+    fyris_term *key[] = {fyris_term_int(3 * n)};
+    fyris_term *object = fyris_term_tuple(key, 1, &err);
+    EXPECT(fyris_table_insert(counted, object, &err) == FYRIS_OK);
+    fyris_term_free(object);
+  }
+  size_t count = 0;
+  fyris_term *low = fyris_term_int(10), *high = fyris_term_int(30), *nth = NULL;
+  EXPECT(fyris_table_rank(counted, low, &count, &err) == FYRIS_OK && count == 4);
+  EXPECT(fyris_table_count_between(counted, low, high, &count, &err) == FYRIS_OK && count == 7);
+  EXPECT(fyris_table_nth(counted, 10, &nth, &err) == FYRIS_OK && fyris_term_equal(nth, high));
+  fyris_term_free(nth);
+  EXPECT(fyris_table_nth(counted, 100, &nth, &err) == FYRIS_OK && nth == NULL);
+  fyris_table_free(counted);
+  fyris_table *uncounted = fyris_table_new(store, "t", "[ordered_set]", &err);
+  EXPECT(fyris_table_rank(uncounted, low, &count, &err) == FYRIS_E_ARGUMENT);
+  EXPECT(strstr(err.text, "lacks counts of keys") != NULL);
+  fyris_table_free(uncounted);
+  fyris_term_free(low);
+  fyris_term_free(high);
   fyris_table *t = fyris_table_new(store, "t", "[{index, linear_hash}, {bucket_locks, 8}, {reader_groups, 2}]", &err);
   fyris_term *info = NULL, *wanted = fyris_term_parse("{bucket_locks, 8}", &err);
   EXPECT(fyris_table_info(t, "index_info", &info, &err) == FYRIS_OK);

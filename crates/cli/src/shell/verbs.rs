@@ -250,6 +250,27 @@ pub(crate) static VERBS: &[Verb] = &[
         handler: Terms(ranges::seek),
     },
     Verb {
+        name: "nth",
+        also: &[],
+        usage: "nth [TABLE] N",
+        help: "The N-th key of an ordered_set, from 0, if its index counts keys: judysl, judyesl.",
+        handler: Terms(ranges::nth),
+    },
+    Verb {
+        name: "rank",
+        also: &[],
+        usage: "rank [TABLE] KEY",
+        help: "How many keys are below KEY, which need not be there, if the index counts keys: judysl, judyesl.",
+        handler: Terms(ranges::rank),
+    },
+    Verb {
+        name: "count_between",
+        also: &[],
+        usage: "count_between [TABLE] [from KEY | above KEY] [to KEY | below KEY]",
+        help: "How many keys lie between two bounds, if the index counts keys: judysl, judyesl.",
+        handler: Terms(ranges::count_between),
+    },
+    Verb {
         name: "lookup_many",
         also: &[],
         usage: "lookup_many [TABLE] [KEY, ...]",

@@ -58,6 +58,13 @@ pub(crate) trait Navigate<K: KeyKind> {
 
     /// Returns about which part of the keys lies in a range; all of them where there is no order.
     fn estimated_share(&self, range: Range<'_, K::Key>, pin: &impl Guard) -> f64;
+
+    /// Returns the content of the `n`-th key from 0, or of the next one if that is not there yet; `None` if there are not
+    /// so many, or the index does not count.
+    fn nth(&self, n: usize, pin: &impl Guard) -> Option<Content>;
+
+    /// Returns the number of keys in a range; `None` if the index does not count.
+    fn count(&self, range: Range<'_, K::Key>, pin: &impl Guard) -> Option<usize>;
 }
 
 impl<I: Index<Slot<Exact>>> Navigate<Exact> for TableData<Exact, I> {
@@ -123,6 +130,14 @@ impl<I: Index<Slot<Exact>>> Navigate<Exact> for TableData<Exact, I> {
 
     fn estimated_share(&self, _: Range<'_, <Exact as KeyKind>::Key>, _: &impl Guard) -> f64 {
         1.0
+    }
+
+    fn nth(&self, _: usize, _: &impl Guard) -> Option<Content> {
+        None
+    }
+
+    fn count(&self, _: Range<'_, <Exact as KeyKind>::Key>, _: &impl Guard) -> Option<usize> {
+        None
     }
 }
 
@@ -210,6 +225,19 @@ impl<I: OrderedIndex<Slot<Order>>> Navigate<Order> for TableData<Order, I> {
             Bound::Unbounded => 1.0,
         };
         (end - self.index.estimated_rank(from, pin)).clamp(0.0, 1.0)
+    }
+
+    fn nth(&self, n: usize, pin: &impl Guard) -> Option<Content> {
+        let entry = self.index.nth(n, pin)?;
+        match entry.read() {
+            Some(content) => Some(content),
+            // A key that a commit under way will put in: go on behind it.
+            None => self.above(Bound::Excluded(entry.key()), pin),
+        }
+    }
+
+    fn count(&self, range: Range<'_, OrderKey>, pin: &impl Guard) -> Option<usize> {
+        self.index.count(range, pin)
     }
 }
 

@@ -70,6 +70,11 @@ where
         entries.iter().map(bytes).collect()
     }
 
+    /// Returns the number of keys in a span; `None` if the index does not count.
+    pub(crate) fn count_span(&self, span: &Span, pin: &impl Guard) -> Option<usize> {
+        self.count(span.range::<K>(), pin)
+    }
+
     /// Returns the estimated share of the keys that lies in a span, from 0 to 1.
     pub(crate) fn share_of_span(&self, span: &Span, pin: &impl Guard) -> f64 {
         self.estimated_share(span.range::<K>(), pin)

@@ -13,6 +13,7 @@ mod many;
 mod native_terms;
 mod prefix;
 mod range;
+mod rank;
 mod reading;
 mod remove;
 mod swap;

@@ -78,6 +78,14 @@ impl<'d> View for Live<'d> {
         with_data!(self.0, data => data.share_of_span(span, pin))
     }
 
+    fn nth(&self, n: usize, pin: &impl Guard) -> Option<Content> {
+        with_data!(self.0, data => data.nth(n, pin))
+    }
+
+    fn count(&self, span: &Span, pin: &impl Guard) -> Option<usize> {
+        with_data!(self.0, data => data.count_span(span, pin))
+    }
+
     fn len(&self) -> usize {
         self.0.len()
     }

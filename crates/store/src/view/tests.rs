@@ -122,6 +122,20 @@ impl View for &Copied {
         1.0
     }
 
+    fn nth(&self, n: usize, _: &impl Guard) -> Option<Content> {
+        self.contents.get(n)?.last().copied()
+    }
+
+    fn count(&self, span: &Span, _: &impl Guard) -> Option<usize> {
+        let bound = |bound: &Bound<Vec<u8>>, at_included, unbounded| match bound {
+            Bound::Included(key) => self.below(key, at_included),
+            Bound::Excluded(key) => self.below(key, !at_included),
+            Bound::Unbounded => unbounded,
+        };
+        let end = bound(&span.to, true, self.keys.len());
+        Some(end.saturating_sub(bound(&span.from, false, 0)))
+    }
+
     fn len(&self) -> usize {
         self.contents.iter().map(Vec::len).sum()
     }

@@ -14,6 +14,9 @@ const RANGE: &str =
     "range [TABLE] [from KEY | above KEY] [to KEY | below KEY] [limit N] [reverse] [keys]";
 const PREFIX: &str = "prefix [TABLE] PREFIX [limit N] [reverse] [keys]";
 const SEEK: &str = "seek [TABLE] KEY [reverse]";
+const NTH: &str = "nth [TABLE] N";
+const RANK: &str = "rank [TABLE] KEY";
+const COUNT: &str = "count_between [TABLE] [from KEY | above KEY] [to KEY | below KEY]";
 const DELETE: &str = "delete_range [TABLE] [from KEY | above KEY] [to KEY | below KEY]";
 const TAKE: &str =
     "take_range [TABLE] [from KEY | above KEY] [to KEY | below KEY] [limit N] [reverse] [keys]";
@@ -49,6 +52,34 @@ pub(crate) fn seek(session: &mut Session, mut args: Vec<Term>) -> Result<(), She
         false => table.seek(&key)?,
     };
     session.show_key(found)
+}
+
+/// Runs `nth [TABLE] N`.
+pub(crate) fn nth(session: &mut Session, args: Vec<Term>) -> Result<(), ShellError> {
+    let (table, n) = session.table_and_one(args, NTH)?;
+    let number = match n {
+        Term::Int(n) => usize::try_from(n).ok(),
+        _ => None,
+    };
+    let Some(number) = number else {
+        return Err(Session::usage(format!("{n} is no number from 0 on"), NTH));
+    };
+    session.show_key(table.nth(number)?)
+}
+
+/// Runs `rank [TABLE] KEY`.
+pub(crate) fn rank(session: &mut Session, args: Vec<Term>) -> Result<(), ShellError> {
+    let (table, key) = session.table_and_one(args, RANK)?;
+    session.display().line(table.rank(&key)?)
+}
+
+/// Runs `count_between [TABLE] ...`.
+pub(crate) fn count_between(session: &mut Session, args: Vec<Term>) -> Result<(), ShellError> {
+    let (table, wanted) = Wanted::read(session, args, COUNT)?;
+    if wanted.limit.is_some() || wanted.reverse || wanted.keys {
+        return Err(Session::usage("a whole range is counted", COUNT));
+    }
+    session.display().line(table.count_between(&wanted.bounds)?)
 }
 
 /// Runs `delete_range [TABLE] ...`.

@@ -156,6 +156,32 @@ pub(super) fn seek(env: Env, args: &[Term]) -> Reply {
     })
 }
 
+/// Implements `nth/2`.
+pub(super) fn nth(env: Env, args: &[Term]) -> Reply {
+    let n = args[1].small().and_then(|n| usize::try_from(n).ok());
+    tables::with(env, args[0], |table, _| {
+        table.check(fyris::Right::Read)?;
+        let found = table.nth(n.ok_or(BAD)?)?;
+        Ok(found.map_or(atoms::end_of_table(env), |key| term::make(env, &key)))
+    })
+}
+
+/// Implements `rank/2`.
+pub(super) fn rank(env: Env, args: &[Term]) -> Reply {
+    let key = term::read(env, args[1])?;
+    tables::with(env, args[0], |table, _| {
+        Ok(env.make_int(table.rank(&key)? as i64))
+    })
+}
+
+/// Implements `count_between/3`: both bounds count.
+pub(super) fn count_between(env: Env, args: &[Term]) -> Reply {
+    let range = term::read(env, args[1])?..=term::read(env, args[2])?;
+    tables::with(env, args[0], |table, _| {
+        Ok(env.make_int(table.count_between(&range)? as i64))
+    })
+}
+
 /// Implements `lookup_some(Table, Keys)`: returns the objects of the first keys, the last ones first; `{Rest, Lists}`.
 pub(super) fn lookup_some(env: Env, args: &[Term]) -> Reply {
     let (mut keys, mut rest) = (Vec::new(), args[1]);
