@@ -20,7 +20,7 @@ use crate::{Action, Batch, Entry, Range};
 /// The bit of a value that is an array.
 const ARRAY: u64 = 1 << 63;
 
-/// An ordered set of entries on an array of strings, whose keys `S` cuts into words. See the [module](self).
+/// An ordered set of entries on an array of strings, whose keys `S` cuts into words.
 pub struct JudyEntries<E: Entry<Key: PlugKey>, S: Split> {
     strings: Strings<Entries<E, S>>,
 }

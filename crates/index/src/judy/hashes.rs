@@ -29,7 +29,7 @@ const HASHED: u64 = if cfg!(fyris_small) { 0x1F } else { !0 };
 /// The entries of a hash value, in the order of keys; two at least.
 type List<E> = Vec<E>;
 
-/// A set of entries by the hash values of their keys. See the [module](self).
+/// A set of entries by the hash values of their keys.
 pub struct JudyHashes<E: Entry> {
     tree: Tree,
     account: Account,

@@ -55,7 +55,7 @@ impl Split for Padded {
     }
 }
 
-/// Seven bytes a word, and in its lowest byte how many of them are the string's last ones, or [`Measured::ON`] if more
+/// Seven bytes a word, and in its lowest byte how many of them are the string's last ones, or 8 if more
 /// follow (JudyESL). For any keys.
 pub enum Measured {}
 
