@@ -31,15 +31,14 @@ licences() { # licences FOLDER
 }
 
 step "the program and the library for C"
-cargo build --release --locked -p fyris-cli -p fyris-capi
 name=fyris-$version-$here
-mkdir -p "$work/$name"/{bin,share/man/man1,share/doc/fyris}
-strip -o "$work/$name/bin/fyris" "$target/release/fyris"
-cargo run --locked --quiet -p fyris-cli --example man -- "$work/$name/share/man/man1"
+make --no-print-directory install DESTDIR="$work" PREFIX="/$name"
+install -d "$work/$name/share/doc/fyris"
 install -m 644 crates/cli/README.md CHANGELOG.md data/otp25-exports.ets data/tour.fyris "$work/$name/share/doc/fyris"
 licences "$work/$name/share/doc/fyris"
 pack "$name.tar.gz" "$work" "$name"
 
+cargo build --release --locked -p fyris-capi
 name=libfyris-$version-$here
 DESTDIR=$work/$name crates/capi/install.sh /usr/local "$target/release"
 install -d "$work/$name/usr/local/share/doc/libfyris"
@@ -107,7 +106,7 @@ cd "$dist"
       libfyris_nif-*) what="native part of Erlang for native/build.sh (NIF 2.16: OTP 24 and later)" ;;
       libfyris-*) what="library for C, under /usr/local: unpack in /, then ldconfig" ;;
       fyris-erlang-*) what="OTP application with Elixir's module; a package for Hex" ;;
-      fyris-*.tar.gz) what="program, manual pages and a dump to look at" ;;
+      fyris-*.tar.gz) what="program, what fyris dthreads preloads, manual pages and a dump to look at" ;;
       *.whl) what="Python 3.11 and later" ;;
       *.crate) what="crate" ;;
     esac

@@ -32,7 +32,8 @@ fyris shell --script $doc/tour.fyris $doc/otp25-exports.ets >log 2>&1 || { cat l
 printf 'city,people\nA,3\nB,4\nA,5\n' >cities.csv
 expect '["A",8]' fyris shell --format json -e 'load cities.csv key city type bag' \
   -e 'select group by city return {city, sum(people)} sort by sum(people) desc limit 1'
-for page in fyris fyris-shell fyris-doctor; do
+[ -e /usr/local/lib/libfyris_dthreads.so ] || fail "the library of fyris dthreads is missing"
+for page in fyris fyris-shell fyris-doctor fyris-dthreads; do
   man -l /usr/local/share/man/man1/$page.1 >page 2>err || fail "no manual page $page"
   [ ! -s err ] || { cat err >&2; fail "the manual page $page has errors"; }
 done
