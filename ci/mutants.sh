@@ -71,6 +71,7 @@ judy_shared_unpublished | --cfg loom --cfg fyris_small    | -p fyris-index --tes
 judy_shared_freed_early | --cfg loom --cfg fyris_small    | -p fyris-index --test loom_judy a_reader_is_in_a_leaf
 judy_shared_gone_unchecked | --cfg loom --cfg fyris_small | -p fyris-index --test loom_judy a_key_is_put
 judy_shared_parts_unlocked | --cfg loom --cfg fyris_small | -p fyris-index --test loom_judy a_branch_is_put
+judy_shared_only_child_takes_note | --cfg loom --cfg fyris_small | -p fyris-index --test loom_judy what_a_branch
 judy_shared_count_stays_below |           | -p fyris-index --lib judy::concurrent
 judy_shared_bit_counts_itself |           | -p fyris-index --lib judy::concurrent
 judy_shared_narrow_unchecked |            | -p fyris-index --lib judy::concurrent

@@ -195,6 +195,21 @@ fn a_branch_gives_way_to_its_only_child() {
     });
 }
 
+/// The branch that gives way to its only child has lost a key that is not counted above yet, by a thread whose key does
+/// not belong below that child.
+#[test]
+fn what_a_branch_has_not_passed_on_is_counted_when_it_gives_way() {
+    check(|| {
+        let map = with(&[0, 1, 2, 3, 1 << 56, 1 << 48, 2 << 48]);
+        beside(
+            &map,
+            |map| _ = map.remove(&(1 << 48)),
+            |map| _ = map.remove(&(2 << 48)),
+        );
+        holds(&map, &[0, 1, 2, 3, 1 << 56]);
+    });
+}
+
 #[test]
 fn keys_below_two_branches_are_counted_above_both() {
     check(|| {

@@ -132,7 +132,8 @@ impl<K: PrefixKey, V: Word> ConcurrentJudy<K, V> {
     /// Linearizable. Waits only for writers in the same branch, and then in those above it, one by one.
     #[inline]
     pub fn insert(&self, key: K, value: V) -> Option<V> {
-        self.change(key, |_| Action::Put(value.into_word()))
+        let word = value.into_word();
+        self.change(key, |_| Action::Put(word))
     }
 
     /// Takes a key out; returns its value. Consistency as [`ConcurrentJudy::insert`].
@@ -179,7 +180,8 @@ impl<K: PrefixKey, V: Word> ConcurrentJudy<K, V> {
             return value;
         }
         let made = make();
-        let put = |now: Option<u64>| now.map_or(Action::Put(made.into_word()), |_| Action::Keep);
+        let word = made.into_word();
+        let put = |now: Option<u64>| now.map_or(Action::Put(word), |_| Action::Keep);
         self.change(key, put).unwrap_or(made)
     }
 

@@ -71,7 +71,8 @@
 //! again. So what is not passed on has a thread under way that will do so, a change is counted all the way up when its
 //! operation returns, and at rest all counts are exact. A copy of a branch takes over both numbers; a branch that is
 //! put between two, under the locks of both, takes over the lower one's note, and has counted all of it; where a
-//! subtree becomes a leaf its keys are known, and the note ends.
+//! subtree becomes a leaf its keys are known, and the note ends; where a branch gives way to its only child, the parent
+//! counts what the branch has not passed on, as a thread that has yet to do so may have no key below that child.
 //!
 //! **DOWNWARDS.** A thread that has a lock waits for locks of branches below alone. So no threads wait in a circle.
 //!
@@ -104,8 +105,8 @@
 //! # Limits
 //!
 //! Every insertion and removal adds to a count in the root's node, under its lock. That is what the counts cost: many
-//! threads that insert and remove meet there for some nanoseconds each, whatever their keys are. A thread that finds
-//! its key counted by another goes no further up. Updates of values and lookups are not concerned.
+//! threads that insert and remove meet there for some nanoseconds each, whatever their keys are. Updates of values and
+//! lookups are not concerned.
 //!
 //! Addresses have 48 bits, as elsewhere in this crate.
 

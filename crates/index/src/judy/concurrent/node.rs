@@ -342,7 +342,7 @@ impl Branch {
                 unsafe {
                     copy_cells(old.slots(), 0..at, slots);
                     slots.add(at).write(Cell::new(word));
-                    copy_cells(old.slots(), at..len, slots.add(1));
+                    copy_cells(old.slots(), at..len, slots.add(at + 1));
                 }
                 self.set_group(digit, Group::new(slots, old.bits() | 1 << bit), pin);
             }
@@ -390,7 +390,7 @@ impl Branch {
         // SAFETY: a new block with room for all but one of the old one's.
         unsafe {
             copy_cells(old.slots(), 0..at, slots);
-            copy_cells(old.slots(), at + 1..len, slots.sub(1));
+            copy_cells(old.slots(), at + 1..len, slots.add(at));
         }
         self.set_group(digit, Group::new(slots, old.bits() & !(1 << bit)), pin);
     }
@@ -643,16 +643,16 @@ impl Branch {
     }
 }
 
-/// Copies cells to the same indexes from `to` on. Under the lock of their node.
+/// Copies cells to where `to` is and behind. Under the lock of their node.
 ///
 /// # Safety
 ///
 /// `from` has these cells, and there is room for them in a block that is the caller's.
 unsafe fn copy_cells(from: *const Cell, range: std::ops::Range<usize>, to: *mut Cell) {
-    for i in range {
+    for (place, i) in range.enumerate() {
         // SAFETY: the caller's contract. Relaxed: they change under the lock that the caller has.
         unsafe {
-            to.add(i)
+            to.add(place)
                 .write(Cell::new((*from.add(i)).load(Ordering::Relaxed)))
         };
     }

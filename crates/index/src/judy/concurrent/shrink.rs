@@ -133,9 +133,14 @@ fn thin_one(parent: Branch, branch: Branch, key: u64, pin: &LocalGuard) -> bool 
         branch.unlock();
         return false;
     }
-    // What the parent has counted of the branch's keys it has counted of the child's (COUNTED).
-    Branch(only).pass(branch.passed());
-    parent.set(parent.digit(key), only.0);
+    // The branch has counted of its child what the child has passed on. So that the parent has counted the same it counts
+    // now what the branch has not passed on; those who would have done so go on at the parent (COUNTED).
+    let digit = parent.digit(key);
+    parent.count(digit, branch.keys() as i64 - branch.passed() as i64);
+    if cfg!(fyris_mutant = "judy_shared_only_child_takes_note") {
+        Branch(only).pass(branch.passed());
+    }
+    parent.set(digit, only.0);
     branch.leave();
     // SAFETY: the store took it out of the tree, and this thread alone has done so (LOCKED).
     unsafe { branch.retire(pin) };
@@ -212,13 +217,15 @@ unsafe fn leave_all(link: Link, pin: &LocalGuard) {
             if !branch.lock() {
                 return;
             }
+            // At once, so that writers in there wait for nothing: the branch does not change any more (FROZEN), and its
+            // children leave the tree under locks of branches that are marked (GONE).
+            branch.leave();
             if !branch.is_bits() {
                 for (_, word) in branch.iter() {
-                    // SAFETY: the branch is locked, and its children go with it.
+                    // SAFETY: the branch has left, and its children go with it.
                     unsafe { leave_all(Link(word), pin) };
                 }
             }
-            branch.leave();
             // SAFETY: the caller's contract.
             unsafe { branch.retire(pin) };
         }
