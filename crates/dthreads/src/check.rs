@@ -2,6 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
@@ -155,10 +156,10 @@ struct Scratch {
 
 impl Scratch {
     fn new() -> io::Result<Scratch> {
-        static COUNT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
-        // Relaxed: only the numbers have to differ.
-        let n = COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        let name = format!("fyris-dthreads-{}-{n}", std::process::id());
+        // Other containers may have the same process ids and this folder: the hasher's keys are random, and never the
+        // same twice.
+        let n = RandomState::new().build_hasher().finish();
+        let name = format!("fyris-dthreads-{}-{n:016x}", std::process::id());
         let path = std::env::temp_dir().join(name);
         File::options().write(true).create_new(true).open(&path)?;
         Ok(Scratch { path })

@@ -81,6 +81,8 @@ fn set_up() {
         ));
         sys::exit_now(sys::REFUSED);
     }
+    // Only now: a run without a memory has no record.
+    crate::control::record().magic.set(record::MAGIC);
     control.thread(0).stack_low.set(STACK_TOP as u64);
     process::watch();
     output::find();
@@ -110,7 +112,6 @@ fn open_record() {
         sys::exit_now(sys::REFUSED);
     }
     keep_record(at);
-    crate::control::record().magic.set(record::MAGIC);
 }
 
 fn map_file(path: &str) -> *mut u8 {
