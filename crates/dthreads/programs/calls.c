@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <sched.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
@@ -15,7 +16,7 @@ static pthread_spinlock_t spin;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t key;
 static sem_t sem;
-static int onces, destroyed, cleaned, shared, go;
+static int onces, destroyed, cleaned, shared, go, ended;
 static __thread int own = 5;
 static void init(void) { onces++; }
 static void destroy(void *value) { destroyed += *(int *)value; free(value); }
@@ -48,11 +49,17 @@ static void *other(void *argument) {
   return NULL;
 }
 static void *grand(void *argument) { *(int *)argument += 1; return NULL; }
+static void *leaves(void *argument) { pthread_exit(argument); }
+/* What a thread-local variable of C++ with a destructor calls. */
+extern int __cxa_thread_atexit_impl(void (*)(void *), void *, void *);
+static void count_end(void *value) { ++*(int *)value; }
 static void *parent(void *argument) {
   int mine = 10;
   pthread_t child;
+  __cxa_thread_atexit_impl(count_end, &ended, NULL);
   pthread_create(&child, NULL, grand, &mine);
   pthread_join(child, NULL);
+  assert(ended == 0);
   *(int *)argument = mine;
   return NULL;
 }
@@ -88,7 +95,17 @@ int main(void) {
   /* A thread's stack is seen by its children, and main's by all. */
   pthread_create(&t, NULL, parent, &local);
   pthread_join(t, NULL);
-  assert(local == 11);
+  assert(local == 11 && ended == 1);
+  /* A new thread has none of its creator's cleanup handlers. */
+  pthread_cleanup_push(clean, (void *)100);
+  pthread_create(&t, NULL, leaves, (void *)5);
+  assert(pthread_join(t, &result) == 0 && result == (void *)5 && cleaned == 3);
+  pthread_cleanup_pop(0);
+  /* Calls that succeed leave errno alone. */
+  errno = 99;
+  sched_yield();
+  usleep(1);
+  assert(errno == 99 && pthread_kill(pthread_self(), 0) == 0);
   /* Waits with a deadline end by virtual time. */
   struct timespec now, then;
   clock_gettime(CLOCK_REALTIME, &now);

@@ -55,6 +55,11 @@ pub(crate) fn is_ours(signal: c_int) -> bool {
 }
 
 extern "C" fn on_death(_: c_int, _: *mut libc::siginfo_t, _: *mut c_void) {
+    sys::keep_error(reap);
+}
+
+/// Looks at each child that has died.
+fn reap() {
     let control = control();
     loop {
         // SAFETY: a struct of zeros, which the call fills.
@@ -73,11 +78,13 @@ extern "C" fn on_death(_: c_int, _: *mut libc::siginfo_t, _: *mut c_void) {
         if ending != 0 && control.ender.get() == pid as u64 {
             end_as(ending);
         }
+        // One that was retired has given its slot back and exits with 0; one that dies before it has a slot does not.
         let known = control
             .used()
             .any(|(_, thread)| thread.pid.get() == pid as u64);
         match dead.si_code {
-            _ if !known || ending != 0 => (),
+            _ if ending != 0 => (),
+            libc::CLD_EXITED if !known && status == 0 => (),
             libc::CLD_EXITED => end(status),
             _ => end_by(status),
         }
@@ -228,6 +235,8 @@ fn fork(slot: usize) -> Result<(), c_int> {
 
 /// Is the process of a slot, from its beginning to its end.
 fn child(slot: usize, creator: i32, parent: i32) -> ! {
+    // What the creator stores there too: it may be late, and others are to know this process by then.
+    control().thread(slot).pid.set(sys::pid() as u64);
     // SAFETY: plain system calls.
     unsafe {
         libc::syscall(
@@ -271,6 +280,7 @@ fn run(slot: usize) {
     LOCAL.time.set(time);
     image::reset_thread_locals();
     sync::keys::forget();
+    sync::thread::forget();
     let top = thread.stack.get() + thread.stack_len.get();
     let (function, argument) = (thread.function.get(), thread.argument.get());
     token::begun();

@@ -64,7 +64,7 @@ unsafe extern "C" fn call_on(top: usize, function: extern "C" fn(usize, usize), 
     )
 }
 
-/// Calls `work` on the library's own stack.
+/// Calls `work` on the library's own stack. The program's `errno` stays.
 pub(crate) fn apart<R>(work: impl FnOnce() -> R) -> R {
     let inside = Inside::enter();
     if OWN.used.get() {
@@ -82,7 +82,8 @@ pub(crate) fn apart<R>(work: impl FnOnce() -> R) -> R {
         OWN.top.set(OWN.whole.get());
     }
     OWN.used.set(true);
-    let result = on(OWN.top.get(), work, |from| LOCAL.stack.set(from - RED_ZONE));
+    let result =
+        sys::keep_error(|| on(OWN.top.get(), work, |from| LOCAL.stack.set(from - RED_ZONE)));
     OWN.used.set(false);
     drop(inside);
     result

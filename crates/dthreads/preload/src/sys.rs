@@ -36,6 +36,16 @@ pub(crate) fn say(message: fmt::Arguments<'_>) {
     unsafe { libc::syscall(libc::SYS_write, 2, line.bytes.as_ptr(), line.len) };
 }
 
+/// Calls `work` and leaves the program's `errno` as it was.
+pub(crate) fn keep_error<R>(work: impl FnOnce() -> R) -> R {
+    // SAFETY: this thread's variable.
+    let before = unsafe { *libc::__errno_location() };
+    let result = work();
+    // SAFETY: as above.
+    unsafe { *libc::__errno_location() = before };
+    result
+}
+
 /// Ends this process.
 pub(crate) fn exit_now(status: i32) -> ! {
     loop {

@@ -33,8 +33,9 @@ static VALUES: Solo<[Value; KEYS]> = Solo::new(
     }; KEYS],
 );
 
-/// Forgets all values: another thread begins here.
+/// Forgets all values and C++ variables, which are the creator's: another thread begins here.
 pub(crate) fn forget() {
+    thread_locals::forget();
     VALUES.iter().for_each(|value| value.value.set(ptr::null()));
 }
 
@@ -151,22 +152,30 @@ mod thread_locals {
 
     static LAST: Solo<Cell<*mut Entry>> = Solo::new(Cell::new(ptr::null_mut()));
 
-    pub(super) fn destroy() {
-        while !LAST.get().is_null() {
-            let entry = LAST.get();
-            // SAFETY: made below, and taken off the list here.
-            let Entry {
-                function,
-                object,
-                next,
-            } = unsafe { entry.read() };
-            LAST.set(next);
-            // SAFETY: what the program has registered, and the entry that is gone.
-            unsafe {
-                private::free(entry.cast());
-                function(object);
-            }
+    /// Takes the entry that was made last off the list.
+    fn pop() -> Option<Entry> {
+        let last = LAST.get();
+        if last.is_null() {
+            return None;
         }
+        // SAFETY: made below, and gone from the list before it is freed.
+        unsafe {
+            let entry = last.read();
+            LAST.set(entry.next);
+            private::free(last.cast());
+            Some(entry)
+        }
+    }
+
+    pub(super) fn destroy() {
+        while let Some(entry) = pop() {
+            // SAFETY: what the program has registered.
+            unsafe { (entry.function)(entry.object) };
+        }
+    }
+
+    pub(super) fn forget() {
+        while pop().is_some() {}
     }
 
     #[cfg_attr(not(test), unsafe(no_mangle))]

@@ -158,6 +158,11 @@ extern "C-unwind" fn pthread_exit(result: *mut c_void) -> ! {
     leave(result)
 }
 
+/// Forgets the cleanup handlers that this process has inherited: another thread begins here.
+pub(crate) fn forget() {
+    cleanup::forget();
+}
+
 /// Ends this thread, whose cleanup handlers have run.
 fn leave(result: *mut c_void) -> ! {
     if !LOCAL.on() {
@@ -346,18 +351,29 @@ unsafe extern "C" fn pthread_getattr_np(
     }
 }
 
+/// Returns the process of the thread in a slot; never 0, which names this process, or a group of them.
+fn process_of(slot: usize) -> Option<i32> {
+    let pid = match slot {
+        slot if slot == LOCAL.me.get() => sys::pid(),
+        0 => control().main_pid.get() as i32,
+        slot => control().thread(slot).pid.get() as i32,
+    };
+    (pid > 0).then_some(pid)
+}
+
 #[cfg_attr(not(test), unsafe(no_mangle))]
 extern "C" fn pthread_kill(thread: pthread_t, signal: c_int) -> c_int {
     let Some(slot) = slot_of(thread) else {
         return ESRCH;
     };
-    let pid = match slot {
-        0 => control().main_pid.get(),
-        slot => control().thread(slot).pid.get(),
-    };
-    match sys::kill(pid as i32, signal) {
-        0 => 0,
-        _ => EINVAL,
+    // Its process may wait for another thread already.
+    if control().thread(slot).state.get() == state::DONE {
+        return 0;
+    }
+    match process_of(slot).map(|pid| sys::kill(pid, signal)) {
+        None => ESRCH,
+        Some(0) => 0,
+        Some(_) => EINVAL,
     }
 }
 
@@ -367,11 +383,10 @@ unsafe extern "C" fn pthread_setaffinity_np(
     len: usize,
     set: *const libc::cpu_set_t,
 ) -> c_int {
-    let Some(slot) = slot_of(thread) else {
+    let Some(pid) = slot_of(thread).and_then(process_of) else {
         return ESRCH;
     };
-    let pid = control().thread(slot).pid.get() as i32;
-    // SAFETY: the caller's set. Process 0 is this one: main's own number is not in its slot.
+    // SAFETY: the caller's set.
     match unsafe { libc::sched_setaffinity(pid, len, set) } {
         0 => 0,
         _ => EINVAL,
@@ -384,10 +399,9 @@ unsafe extern "C" fn pthread_getaffinity_np(
     len: usize,
     set: *mut libc::cpu_set_t,
 ) -> c_int {
-    let Some(slot) = slot_of(thread) else {
+    let Some(pid) = slot_of(thread).and_then(process_of) else {
         return ESRCH;
     };
-    let pid = control().thread(slot).pid.get() as i32;
     // SAFETY: as above.
     match unsafe { libc::sched_getaffinity(pid, len, set) } {
         0 => 0,
@@ -460,6 +474,11 @@ mod cleanup {
                 siglongjmp(last, 1)
             }
         }
+    }
+
+    /// Forgets all handlers: they are the creator's.
+    pub(super) fn forget() {
+        LAST.set(ptr::null_mut());
     }
 
     #[cfg_attr(not(test), unsafe(no_mangle))]
