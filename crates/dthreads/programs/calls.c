@@ -49,6 +49,7 @@ static void *other(void *argument) {
   return NULL;
 }
 static void *grand(void *argument) { *(int *)argument += 1; return NULL; }
+static void *sleeper(void *argument) { usleep(200); *(volatile int *)argument = 1; return NULL; }
 static void *leaves(void *argument) { pthread_exit(argument); }
 /* What a thread-local variable of C++ with a destructor calls. */
 extern int __cxa_thread_atexit_impl(void (*)(void *), void *, void *);
@@ -101,6 +102,11 @@ int main(void) {
   pthread_create(&t, NULL, leaves, (void *)5);
   assert(pthread_join(t, &result) == 0 && result == (void *)5 && cleaned == 3);
   pthread_cleanup_pop(0);
+  /* A deadline comes while others run. */
+  volatile int woken = 0;
+  pthread_create(&t, NULL, sleeper, (void *)&woken);
+  while (!woken) sched_yield();
+  pthread_join(t, NULL);
   /* Calls that succeed leave errno alone. */
   errno = 99;
   sched_yield();

@@ -114,6 +114,8 @@ pub(crate) struct Control {
     pub(crate) turn: Number,
     pub(crate) order: Number,
     pub(crate) time: Number,
+    /// No sleeper has an earlier deadline.
+    pub(crate) earliest: Number,
     /// Bytes of the heap that were given to arenas.
     pub(crate) heap: Number,
     pub(crate) held: Number,

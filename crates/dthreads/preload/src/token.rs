@@ -7,13 +7,14 @@
 //! * Invariant **TURN**: memory is updated when the token is taken, and committed before it is passed.
 //! * Invariant **KEPT**: a thread keeps the token while it holds a lock, after it has created a thread, and while no
 //!   other is in the ring. Then a turn is several calls long, with one update and one commit.
-//! * A thread that waits for another leaves the ring, so it holds up nobody. When the ring is empty the sleeper with
-//!   the earliest deadline is woken, and the virtual time is its deadline; without one all are stuck for ever.
+//! * A thread that waits for another leaves the ring, so it holds up nobody. At the end of each call all sleepers whose
+//!   deadlines have come by virtual time are woken. When the ring is empty the one with the earliest deadline is, and
+//!   the virtual time is its deadline; without one all are stuck for ever.
 
 use fyris_dthreads_tools::record::{self, Operation, THREADS};
 use fyris_sync::atomic::{AtomicU32, Ordering};
 
-use crate::control::{Control, NEVER, control, record, state};
+use crate::control::{Control, NEVER, Thread, control, record, state};
 use crate::local::{LOCAL, Stage};
 use crate::sync::held;
 use crate::{heap, log, memory, noise, output, process, sys, watchdog};
@@ -70,11 +71,12 @@ impl Turn {
     /// Ends the call: commits and passes the token on, unless it is kept.
     pub(crate) fn pass(self) {
         let me = LOCAL.me.get();
-        let next = control().thread(me).next.get() as usize;
         if LOCAL.stage.get() == Stage::Ending {
             return self.keep();
         }
         output::flush();
+        wake_due();
+        let next = control().thread(me).next.get() as usize;
         if next != me && !held::any_of(me) {
             publish();
             give(next);
@@ -97,6 +99,7 @@ impl Turn {
         thread.waits.set(object);
         thread.how.set(operation as u64);
         thread.deadline.set(deadline);
+        control.earliest.set(control.earliest.get().min(deadline));
         thread.timed_out.set(0);
         control.order.add(1);
         thread.order.set(control.order.get());
@@ -135,7 +138,7 @@ impl Turn {
 
 /// Returns the slots of the threads that wait for `object` by `operation`.
 pub(crate) fn waiters(operation: Operation, object: u64) -> impl Iterator<Item = usize> {
-    let waits = move |thread: &crate::control::Thread| {
+    let waits = move |thread: &Thread| {
         thread.state.get() == state::ASLEEP
             && thread.waits.get() == object
             && thread.how.get() == operation as u64
@@ -274,6 +277,7 @@ fn link(control: &Control, first: usize, second: usize) {
 
 /// Takes this thread out of the ring and passes the token on.
 fn leave(to: u64) {
+    wake_due();
     let (control, me) = (control(), LOCAL.me.get());
     let thread = control.thread(me);
     let mut next = thread.next.get() as usize;
@@ -302,14 +306,33 @@ fn leave(to: u64) {
     give(next);
 }
 
-/// Finds the sleeper with the earliest deadline, and lets it be that late.
-fn wake_earliest() -> Option<usize> {
-    let control = control();
-    let sleepers = control.used().filter(|(_, thread)| {
+/// Finds the sleeper with the earliest deadline.
+fn earliest() -> Option<(usize, &'static Thread)> {
+    let sleepers = control().used().filter(|(_, thread)| {
         thread.state.get() == state::ASLEEP && thread.deadline.get() != NEVER
     });
-    let (slot, thread) =
-        sleepers.min_by_key(|(_, thread)| (thread.deadline.get(), thread.order.get()))?;
+    sleepers.min_by_key(|(_, thread)| (thread.deadline.get(), thread.order.get()))
+}
+
+/// Wakes the sleepers whose deadlines have come, in their order.
+fn wake_due() {
+    let control = control();
+    while control.earliest.get() <= control.time.get() {
+        let first = earliest();
+        let deadline = first.map_or(NEVER, |(_, thread)| thread.deadline.get());
+        control.earliest.set(deadline);
+        if let Some((slot, thread)) = first
+            && deadline <= control.time.get()
+        {
+            enter(slot);
+            thread.timed_out.set(1);
+        }
+    }
+}
+
+/// Finds the sleeper with the earliest deadline, and lets it be that late.
+fn wake_earliest() -> Option<usize> {
+    let (control, (slot, thread)) = (control(), earliest()?);
     control
         .time
         .set(control.time.get().max(thread.deadline.get()));
@@ -326,6 +349,7 @@ pub(crate) fn first() {
     for count in [&control.live, &control.running, &control.slots] {
         count.set(1);
     }
+    control.earliest.set(NEVER);
     record().most.set(1);
     record().created.set(1);
     LOCAL.holding.set(true);

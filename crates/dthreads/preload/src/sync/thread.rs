@@ -140,7 +140,10 @@ pub(crate) fn finish(result: u64) {
         let control = control();
         let thread = control.thread(LOCAL.me.get());
         thread.result.set(result);
-        if let Some(joiner) = thread.joiner.get().checked_sub(1) {
+        // A joiner whose time was up is awake already.
+        if let Some(joiner) = thread.joiner.get().checked_sub(1)
+            && control.thread(joiner as usize).state.get() == state::ASLEEP
+        {
             turn.wake(joiner as usize);
         }
         control.live.set(control.live.get() - 1);
