@@ -25,20 +25,6 @@ fi
 step "deterministic threads, 200 runs of each program under noise"
 FYRIS_RUNS=200 cargo test --locked -p fyris-dthreads-preload --test programs
 
-step "what dialyzer, mypy and pyright find in right and in wrong programs"
-if command -v erl >/dev/null; then
-  erlang/test/dialyzer.sh
-fi
-python/types.sh
-
-step "a release: made, installed into a clean root, first programs run"
-if [ "$(id -u)" = 0 ] && command -v erl >/dev/null && command -v apt-get >/dev/null; then
-  ci/dist.sh
-  ci/trial-dist.sh bookworm
-else
-  echo "needs root, Debian and Erlang: skipped"
-fi
-
 step "model checking (loom, shuttle)"
 ci/loom.sh
 

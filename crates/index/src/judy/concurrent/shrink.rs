@@ -136,9 +136,10 @@ fn thin_one(parent: Branch, branch: Branch, key: u64, pin: &LocalGuard) -> bool 
     // The branch has counted of its child what the child has passed on. So that the parent has counted the same it counts
     // now what the branch has not passed on; those who would have done so go on at the parent (COUNTED).
     let digit = parent.digit(key);
-    parent.count(digit, branch.keys() as i64 - branch.passed() as i64);
     if cfg!(fyris_mutant = "judy_shared_only_child_takes_note") {
         Branch(only).pass(branch.passed());
+    } else {
+        parent.count(digit, branch.keys() as i64 - branch.passed() as i64);
     }
     parent.set(digit, only.0);
     branch.leave();
