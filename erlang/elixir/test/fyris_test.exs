@@ -123,7 +123,7 @@ defmodule FyrisTest do
       assert {Fyris.seek!(table, 50.5), Fyris.seek!(table, 50.5, :down)} == {{51, 2601}, {50, 2500}}
       assert Fyris.seek!(table, 101) == nil
       {:error, _} = Fyris.nth(table, 0)
-      counted = Fyris.new!(:ordered_set, index: :judysl)
+      counted = Fyris.new!(type: :ordered_set, index: :judysl)
       Fyris.insert!(counted, for(n <- 0..9, do: {n * 10, n}))
       assert {Fyris.nth!(counted, 3), Fyris.nth!(counted, 10)} == {30, nil}
       assert {Fyris.rank!(counted, 35), Fyris.count_between!(counted, 10, 30)} == {4, 3}
