@@ -8,6 +8,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use crate::args::BenchArgs;
 use crate::error::BenchError;
+use crate::report::Memory;
 
 /// Returns the command of this program, to play `part` as a child of the suite that runs.
 pub(super) fn command(args: &BenchArgs, part: &str) -> Result<Command, BenchError> {
@@ -18,6 +19,30 @@ pub(super) fn command(args: &BenchArgs, part: &str) -> Result<Command, BenchErro
     }
     command.args([args.suite.name(), "--child", part]);
     Ok(command)
+}
+
+/// Runs a child that prints the bytes and the resident bytes an entry of what it has filled; `of` names that in errors.
+///
+/// # Errors
+///
+/// [`BenchError::Io`] if the child cannot be started, [`BenchError::Child`] if it fails or prints anything else.
+pub(super) fn memory(child: &mut Command, of: &str) -> Result<Memory, BenchError> {
+    let output = child.stdin(Stdio::null()).output()?;
+    let printed = String::from_utf8_lossy(&output.stdout);
+    let mut numbers = printed.split_whitespace().map(str::parse::<f64>);
+    match (numbers.next(), numbers.next()) {
+        (Some(Ok(bytes_per_entry)), Some(Ok(rss_per_entry))) if output.status.success() => {
+            Ok(Memory {
+                bytes_per_entry,
+                rss_per_entry,
+            })
+        }
+        _ => {
+            let said = String::from_utf8_lossy(&output.stderr);
+            let said = format!("{printed}{said}");
+            Err(BenchError::Child(format!("{of}: {}", said.trim())))
+        }
+    }
 }
 
 /// A child that is ready for commands.

@@ -239,7 +239,8 @@ pub trait OrderedIndex<E: Entry>: Index<E> {
         false
     }
 
-    /// Returns the `n`-th entry, from 0, at one moment; `None` if there are not so many, or the index does not count.
+    /// Returns the `n`-th entry, from 0, at one moment; `None` if there are no more than `n`, or the index does not
+    /// count.
     fn nth(&self, _n: usize, _pin: &impl Guard) -> Option<E> {
         None
     }

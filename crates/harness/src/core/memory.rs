@@ -16,8 +16,6 @@
 //!
 //! Memory that a table has retired and not yet reclaimed counts as the table's: it is memory in use.
 
-use std::process::Stdio;
-
 use super::contender::Contender;
 use super::keys::KeyKind;
 use crate::args::BenchArgs;
@@ -62,25 +60,13 @@ pub(super) fn in_child<K>(
     kind: &KeyKind<K>,
     args: &BenchArgs,
 ) -> Result<Memory, BenchError> {
-    let output = process::command(args, &contender.label())?
-        .args(["--keys", kind.name])
-        .args(["--entries", &args.entry_count().to_string()])
-        .stdin(Stdio::null())
-        .output()?;
-    let printed = String::from_utf8_lossy(&output.stdout);
-    let mut numbers = printed.split_whitespace().map(str::parse::<f64>);
-    match (numbers.next(), numbers.next()) {
-        (Some(Ok(bytes_per_entry)), Some(Ok(rss_per_entry))) if output.status.success() => {
-            Ok(Memory {
-                bytes_per_entry,
-                rss_per_entry,
-            })
-        }
-        _ => Err(BenchError::Child(format!(
-            "{} with keys {}: {}",
-            contender.label(),
-            kind.name,
-            String::from_utf8_lossy(&output.stderr).trim()
-        ))),
-    }
+    let label = contender.label();
+    let mut child = process::command(args, &label)?;
+    child.args([
+        "--keys",
+        kind.name,
+        "--entries",
+        &args.entry_count().to_string(),
+    ]);
+    process::memory(&mut child, &format!("{label} with keys {}", kind.name))
 }

@@ -43,6 +43,28 @@ pub fn bytes20() -> Vec<Contender<Bytes20>> {
     ]
 }
 
+/// The methods that are the same for the maps of pairs of words, which need no pin.
+macro_rules! unpinned_operations {
+    () => {
+        #[inline]
+        fn insert(&self, key: &u64, value: u64) {
+            self.insert(*key, value);
+        }
+        #[inline]
+        fn get(&self, key: &u64) -> Option<u64> {
+            self.get(key)
+        }
+        #[inline]
+        fn remove(&self, key: &u64) -> bool {
+            self.remove(key).is_some()
+        }
+        #[inline]
+        fn add(&self, key: &u64) {
+            self.update(key, |value| value + 1);
+        }
+    };
+}
+
 /// `hash` for pairs of words: they lie in the buckets, and nothing needs a pin.
 impl Subject<u64> for InlineMap<u64, u64> {
     const ORDERED: bool = false;
@@ -50,22 +72,7 @@ impl Subject<u64> for InlineMap<u64, u64> {
     fn new() -> Self {
         Self::new()
     }
-    #[inline]
-    fn insert(&self, key: &u64, value: u64) {
-        self.insert(*key, value);
-    }
-    #[inline]
-    fn get(&self, key: &u64) -> Option<u64> {
-        self.get(key)
-    }
-    #[inline]
-    fn remove(&self, key: &u64) -> bool {
-        self.remove(key).is_some()
-    }
-    #[inline]
-    fn add(&self, key: &u64) {
-        self.update(key, |value| value + 1);
-    }
+    unpinned_operations!();
     fn scan(&self) -> Seen {
         let mut seen = Seen::default();
         self.iter().for_each(|(_, value)| seen.add(value));
@@ -80,22 +87,7 @@ impl Subject<u64> for ConcurrentJudy<u64, u64> {
     fn new() -> Self {
         Self::new()
     }
-    #[inline]
-    fn insert(&self, key: &u64, value: u64) {
-        self.insert(*key, value);
-    }
-    #[inline]
-    fn get(&self, key: &u64) -> Option<u64> {
-        self.get(key)
-    }
-    #[inline]
-    fn remove(&self, key: &u64) -> bool {
-        self.remove(key).is_some()
-    }
-    #[inline]
-    fn add(&self, key: &u64) {
-        self.update(key, |value| value + 1);
-    }
+    unpinned_operations!();
     fn scan(&self) -> Seen {
         let mut seen = Seen::default();
         self.values().for_each(|value| seen.add(value));

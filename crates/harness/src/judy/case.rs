@@ -22,7 +22,7 @@ pub(super) enum Case {
 }
 
 impl Case {
-    /// Every case, in the order of the figures; those that are timed first.
+    /// Every case: the programs, which are timed, in the order of the figures, then memory.
     pub(super) const ALL: [Case; 8] = [
         Case::InsertSequential,
         Case::InsertRandom,

@@ -24,7 +24,7 @@ loop() ->
 
 say(Numbers) -> io:format("~s~n", [lists:join(" ", [integer_to_list(N) || N <- Numbers])]).
 
-%% In a process of its own, so that what one pass leaves on the heap is nobody's burden.
+%% Runs F in a process of its own, so that no pass collects the garbage of the one before.
 apart(F) ->
     Self = self(),
     spawn_link(fun() -> Self ! {done, F()} end),

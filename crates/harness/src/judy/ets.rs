@@ -21,7 +21,7 @@ impl Ets {
         Ok(Escript::start("judy", SCRIPT)?.map(Ets))
     }
 
-    /// Runs every program over a fresh table, so many times.
+    /// Runs every program `repeats` times, each time over fresh tables; returns the sums of the times.
     pub(super) fn pass(
         &mut self,
         table_type: TableType,

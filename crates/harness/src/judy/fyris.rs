@@ -111,7 +111,7 @@ fn delete(table: &Table) -> Result<usize, BenchError> {
     Ok(count)
 }
 
-/// Runs every program over a fresh table, so many times.
+/// Runs every program `repeats` times, each time over fresh tables; returns the sums of the times.
 pub(super) fn pass(kind: Kind, order: &[u32], repeats: usize) -> Result<Pass, BenchError> {
     let n = order.len();
     let in_order = || 0..n as u32;

@@ -27,8 +27,6 @@ mod fyris;
 mod order;
 mod table;
 
-use std::process::Stdio;
-
 use ::fyris::TableType;
 
 use crate::args::{BenchArgs, Clock, Suite};
@@ -261,7 +259,7 @@ fn size(
 }
 
 impl Subject {
-    /// Takes the times of a pass in, which handled so many keys in each program.
+    /// Adds the times of a pass, in which each program handled `keys` keys.
     fn take(&mut self, pass: &Pass, keys: usize) {
         for (series, (wall, cpu)) in self.series.iter_mut().zip(pass) {
             series.push(&Timing {
@@ -308,27 +306,9 @@ fn memory(
 
 /// Makes a child measure the memory of a table, from the parent.
 fn in_child(args: &BenchArgs, kind: Kind, n: usize) -> Result<Memory, BenchError> {
-    let output = process::command(args, &kind.label())?
-        .args(["--entries", &n.to_string()])
-        .stdin(Stdio::null())
-        .output()?;
-    let printed = String::from_utf8_lossy(&output.stdout);
-    let mut numbers = printed.split_whitespace().map(str::parse::<f64>);
-    match (numbers.next(), numbers.next()) {
-        (Some(Ok(bytes_per_entry)), Some(Ok(rss_per_entry))) if output.status.success() => {
-            Ok(Memory {
-                bytes_per_entry,
-                rss_per_entry,
-            })
-        }
-        _ => {
-            let said = String::from_utf8_lossy(&output.stderr);
-            Err(BenchError::Child(format!(
-                "{}: {printed}{said}",
-                kind.label()
-            )))
-        }
-    }
+    let mut child = process::command(args, &kind.label())?;
+    child.args(["--entries", &n.to_string()]);
+    process::memory(&mut child, &kind.label())
 }
 
 /// Fills the table and prints its bytes and pages a key, in the child.

@@ -59,8 +59,11 @@ pub(crate) trait Navigate<K: KeyKind> {
     /// Returns about which part of the keys lies in a range; all of them where there is no order.
     fn estimated_share(&self, range: Range<'_, K::Key>, pin: &impl Guard) -> f64;
 
-    /// Returns the content of the `n`-th key from 0, or of the next one if that is not there yet; `None` if there are not
-    /// so many, or the index does not count.
+    /// Returns whether the index counts: [`Navigate::nth`] and [`Navigate::count`].
+    fn counts(&self) -> bool;
+
+    /// Returns the content of the `n`-th key from 0, or of the next one if that is not there yet; `None` if there are no
+    /// more than `n`, or the index does not count.
     fn nth(&self, n: usize, pin: &impl Guard) -> Option<Content>;
 
     /// Returns the number of keys in a range; `None` if the index does not count.
@@ -130,6 +133,10 @@ impl<I: Index<Slot<Exact>>> Navigate<Exact> for TableData<Exact, I> {
 
     fn estimated_share(&self, _: Range<'_, <Exact as KeyKind>::Key>, _: &impl Guard) -> f64 {
         1.0
+    }
+
+    fn counts(&self) -> bool {
+        false
     }
 
     fn nth(&self, _: usize, _: &impl Guard) -> Option<Content> {
@@ -225,6 +232,10 @@ impl<I: OrderedIndex<Slot<Order>>> Navigate<Order> for TableData<Order, I> {
             Bound::Unbounded => 1.0,
         };
         (end - self.index.estimated_rank(from, pin)).clamp(0.0, 1.0)
+    }
+
+    fn counts(&self) -> bool {
+        self.index.counts()
     }
 
     fn nth(&self, n: usize, pin: &impl Guard) -> Option<Content> {

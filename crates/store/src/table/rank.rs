@@ -18,11 +18,11 @@ use crate::view::View;
 /// ([`Options::index`](crate::Options::index)). On a table on another index these calls fail with
 /// [`Error::LacksFeature`], as it would have to look at all keys.
 ///
-/// Each takes O(bytes of the key) steps, whatever the number of objects, under the table's lock. Each is linearizable with
-/// operations on one key. A key of a list that is being inserted may be counted before the list is seen, as in
+/// Each takes O(bytes of the key) steps, whatever the number of objects, under the table's lock. Each is linearizable
+/// with operations on one key. A key of a list that is being inserted may be counted before the list is seen, as in
 /// `info(T, size)`.
 impl Table {
-    /// `nth/2`: returns the `n`-th key in term order, from 0; `None` if there are not so many.
+    /// `nth/2`: returns the `n`-th key in term order, from 0; `None` if there are no more than `n`.
     ///
     /// ```
     /// # use fyris::{Error, Options, Store, Term};
@@ -75,9 +75,9 @@ impl Table {
         view: &impl View,
         pin: &LocalGuard,
     ) -> Result<Option<Content>> {
-        match view.count(&Span::ALL, pin) {
-            Some(_) => Ok(view.nth(n, pin)),
-            None => Err(self.does_not_count("nth")),
+        match view.counts() {
+            true => Ok(view.nth(n, pin)),
+            false => Err(self.does_not_count("nth")),
         }
     }
 

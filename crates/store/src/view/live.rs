@@ -78,6 +78,10 @@ impl<'d> View for Live<'d> {
         with_data!(self.0, data => data.share_of_span(span, pin))
     }
 
+    fn counts(&self) -> bool {
+        with_data!(self.0, data => Navigate::counts(data))
+    }
+
     fn nth(&self, n: usize, pin: &impl Guard) -> Option<Content> {
         with_data!(self.0, data => data.nth(n, pin))
     }

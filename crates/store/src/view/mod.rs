@@ -97,7 +97,10 @@ pub(crate) trait View {
     /// Returns about which share of the keys lies in a span, from 0 to 1.
     fn share_of_span(&self, span: &Span, pin: &impl Guard) -> f64;
 
-    /// Returns what the `n`-th key holds, from 0; `None` if there are not so many, or the index does not count.
+    /// Returns whether the index counts: [`View::nth`] and [`View::count`].
+    fn counts(&self) -> bool;
+
+    /// Returns what the `n`-th key holds, from 0; `None` if there are no more than `n`, or the index does not count.
     fn nth(&self, n: usize, pin: &impl Guard) -> Option<Content>;
 
     /// Returns the number of keys in a span; `None` if the index does not count.

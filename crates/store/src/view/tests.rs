@@ -122,6 +122,10 @@ impl View for &Copied {
         1.0
     }
 
+    fn counts(&self) -> bool {
+        true
+    }
+
     fn nth(&self, n: usize, _: &impl Guard) -> Option<Content> {
         self.contents.get(n)?.last().copied()
     }
