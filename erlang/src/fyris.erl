@@ -1758,7 +1758,7 @@ seek(Table, Key, Way) when Way =:= up; Way =:= down ->
 seek(Table, Key, Way) ->
     ?BADARG([Table, Key, Way]).
 
-%% @doc Returns the N-th key of an `ordered_set' in term order, from 0, or ``'$end_of_table' '' if there are not so many.
+%% @doc Returns the N-th key of an `ordered_set' in term order, from 0, or ``'$end_of_table' '' if there are no more than N.
 %%
 %% For tables on the indexes `judysl' and `judyesl' ({@link new/2}), which know how many keys are before a key. Takes a
 %% step for each byte of the key that tells keys apart, whatever the number of objects, where {@link slot/2} on other

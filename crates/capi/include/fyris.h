@@ -1334,8 +1334,8 @@ enum fyris_code fyris_table_next(const struct fyris_table *handle,
                                  struct fyris_error *err);
 
 /**
- * The key number `n` in Erlang's order of terms, from 0; NULL if there are not so many. For an `ordered_set` on the index
- * `judysl` or `judyesl`; O(bytes of the key).
+ * Sets `key` to key number `n` in Erlang's order of terms, from 0; to NULL if there are no more than `n` keys. For an
+ * `ordered_set` on the index `judysl` or `judyesl`; O(bytes of the key).
  *
  * Fails as `fyris_table_first`; FYRIS_E_ARGUMENT if the table's index does not count keys.
  *

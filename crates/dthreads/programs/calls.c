@@ -53,11 +53,12 @@ static void *sleeper(void *argument) { usleep(200); *(volatile int *)argument = 
 static void *leaves(void *argument) { pthread_exit(argument); }
 /* What a thread-local variable of C++ with a destructor calls. */
 extern int __cxa_thread_atexit_impl(void (*)(void *), void *, void *);
+extern void *__dso_handle __attribute__((visibility("hidden")));
 static void count_end(void *value) { ++*(int *)value; }
 static void *parent(void *argument) {
   int mine = 10;
   pthread_t child;
-  __cxa_thread_atexit_impl(count_end, &ended, NULL);
+  __cxa_thread_atexit_impl(count_end, &ended, &__dso_handle);
   pthread_create(&child, NULL, grand, &mine);
   pthread_join(child, NULL);
   assert(ended == 0);

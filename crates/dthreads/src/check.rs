@@ -168,7 +168,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // If it cannot be removed there is nobody to tell.
+        // A file that cannot be removed changes nothing of the answer.
         let _ = std::fs::remove_file(&self.path);
     }
 }

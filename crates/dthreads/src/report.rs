@@ -63,7 +63,7 @@ impl Report {
         self.words[1]
     }
 
-    /// Returns the number of those that were kept.
+    /// Returns the number of events that were kept.
     pub fn kept(&self) -> usize {
         (self.count() as usize).min(EVENTS)
     }

@@ -202,7 +202,7 @@ impl Table {
         key_or(key.py(), self.table.prev(&to_term(key)?), default)
     }
 
-    /// The key number n of an ordered_set on the index judysl or judyesl, from 0. default if there are not so many.
+    /// The key number n of an ordered_set on the index judysl or judyesl, from 0. default if there are no more than n.
     #[pyo3(signature = (n, default=None))]
     fn nth<'py>(
         &self,

@@ -372,7 +372,7 @@ pub(crate) static VERBS: &[Verb] = &[
         name: "timing",
         also: &[".timer"],
         usage: "timing [on|off]",
-        help: "Say on standard error how long each command takes: on the clock of the wall, with the output and the pauses between pages.",
+        help: "Say on standard error how long each command takes: wall-clock time, with the output and the pauses between pages.",
         handler: Words(meta::timing),
     },
     Verb {

@@ -249,7 +249,7 @@ pub(crate) unsafe fn free(block: usize) {
     }
     let next = first.replace(start);
     OUTBOX.any.set(true);
-    // SAFETY: the block is free, and nobody else's.
+    // SAFETY: the block is free, and this arena's alone.
     unsafe {
         at::<Header>(start).write(Header {
             next,

@@ -36,10 +36,13 @@
 //! # Limits
 //!
 //! * Atomic operations and plain memory that one thread polls for another's store do not synchronize: each sees its own
-//!   copy. The watchdog names a thread that computes while all others wait for it.
+//!   copy. The watchdog names a thread that computes for five seconds while another waits for its turn, once a run.
+//! * The end of a process (a crash, `_exit`) and signals, `pthread_kill` among them, are no turns: what other threads
+//!   have done by then is not decided. Nor is the order of output that the program flushes itself.
 //! * Memory mapped from files is each process's own after a thread was created; shared mappings are shared as ever.
 //! * What comes from outside (files, sockets, random numbers, process ids, CPU clocks) is the program's input.
-//! * `fork`, `pthread_cancel`, objects shared between programs and futexes are refused by name.
+//! * `fork`, `pthread_cancel`, mutexes and semaphores shared between programs, and futexes are refused by name. `vfork`,
+//!   `daemon` and other shared objects are not noticed.
 
 // The tests take nothing's place: what is exported has no use in them.
 #![cfg_attr(test, allow(dead_code))]

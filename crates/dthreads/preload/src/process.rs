@@ -104,7 +104,7 @@ fn end_as(how: u32) -> ! {
     sys::exit_now((how & 0xff) as i32);
 }
 
-/// Decides how the program ends, if nobody has.
+/// Decides how the program ends, unless that is decided.
 fn decide(how: u32) {
     // Release: pairs with the Acquire of `on_end`.
     let control = control();

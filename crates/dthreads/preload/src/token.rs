@@ -7,7 +7,7 @@
 //! * Invariant **TURN**: memory is updated when the token is taken, and committed before it is passed.
 //! * Invariant **KEPT**: a thread keeps the token while it holds a lock, after it has created a thread, and while no
 //!   other is in the ring. Then a turn is several calls long, with one update and one commit.
-//! * A thread that waits for another leaves the ring, so it holds up nobody. At the end of each call all sleepers whose
+//! * A thread that waits for another leaves the ring, so it holds up no other. At the end of each call all sleepers whose
 //!   deadlines have come by virtual time are woken. When the ring is empty the one with the earliest deadline is, and
 //!   the virtual time is its deadline; without one all are stuck for ever.
 

@@ -65,7 +65,7 @@ impl Account {
         self.allocate_bytes(of, 8 * words)
     }
 
-    /// Allocates a block of so many bytes, a multiple of 16, which is what it is aligned to; not initialised.
+    /// Allocates a block of `bytes` bytes, a multiple of 16, which is what it is aligned to; not initialised.
     #[inline]
     pub(super) fn allocate_bytes(&mut self, of: Use, bytes: usize) -> *mut u8 {
         self.0[of as usize] += bytes;

@@ -23,7 +23,7 @@ const LONG: usize = 255;
 /// Values with short-cut leaves.
 pub(super) enum Tails {}
 
-/// Returns the bytes before those of a leaf with so many.
+/// Returns the bytes that stand before the key's in a leaf of this length.
 fn head(len: usize) -> usize {
     if len < LONG { 9 } else { 17 }
 }

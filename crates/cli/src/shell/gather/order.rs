@@ -7,7 +7,7 @@ use fyris_term::Term;
 /// The fewest results that are held before those beyond the limit are dropped.
 const ROOM: usize = 1024;
 
-/// Results on their way into an order: Erlang's, where those that are equal stay as they came.
+/// Results that are being sorted: in the order of terms, equal ones in the order in which they came.
 pub(super) struct Order<'s> {
     /// For each value, whether the greatest comes first; without any, results are bare and stay as they came.
     descending: &'s [bool],

@@ -3,9 +3,9 @@
 use std::ffi::c_int;
 
 use fyris_dthreads_tools::record::Operation;
-use libc::{EINVAL, EPERM, ETIMEDOUT, pthread_cond_t, pthread_condattr_t, pthread_mutex_t};
+use libc::{EPERM, ETIMEDOUT, pthread_cond_t, pthread_condattr_t, pthread_mutex_t};
 
-use super::{deadline, held, mutex, name, on};
+use super::{held, mutex, name, on, until};
 use crate::control::NEVER;
 use crate::local::LOCAL;
 use crate::stack::apart;
@@ -66,14 +66,8 @@ unsafe extern "C" fn pthread_cond_timedwait(
     if !on() {
         return ETIMEDOUT;
     }
-    if time.is_null() {
-        return EINVAL;
-    }
     // SAFETY: the caller's time.
-    match unsafe { deadline(time) } {
-        Ok(until) => wait(name(cond), name(mutex), until),
-        Err(error) => error,
-    }
+    unsafe { until(time, |until| wait(name(cond), name(mutex), until)) }
 }
 
 #[cfg_attr(not(test), unsafe(no_mangle))]

@@ -33,6 +33,19 @@ pub(crate) fn name<T>(object: *mut T) -> u64 {
     object.cast::<c_void>().expose_provenance() as u64
 }
 
+/// Returns what `wait` returns for a deadline in virtual time; `EINVAL` if there is none, or none that is a time.
+///
+/// # Safety
+///
+/// The pointer is null or leads to a time.
+pub(crate) unsafe fn until(time: *const libc::timespec, wait: impl FnOnce(u64) -> i32) -> i32 {
+    if time.is_null() {
+        return libc::EINVAL;
+    }
+    // SAFETY: the caller's.
+    unsafe { deadline(time) }.map_or_else(|error| error, wait)
+}
+
 /// Returns a deadline in virtual time: all clocks are one.
 ///
 /// # Safety

@@ -3,11 +3,9 @@
 use std::ffi::c_int;
 
 use fyris_dthreads_tools::record::Operation;
-use libc::{
-    EBUSY, EDEADLK, EINVAL, ENOTSUP, EPERM, ETIMEDOUT, pthread_mutex_t, pthread_mutexattr_t,
-};
+use libc::{EBUSY, EDEADLK, ENOTSUP, EPERM, ETIMEDOUT, pthread_mutex_t, pthread_mutexattr_t};
 
-use super::{deadline, held, name, on};
+use super::{held, name, on, until};
 use crate::control::NEVER;
 use crate::local::LOCAL;
 use crate::stack::apart;
@@ -41,7 +39,7 @@ pub(super) fn acquire(mut turn: Turn, lock: u64, kind: i32, until: u64) -> (Turn
     }
     let woken;
     (turn, woken) = turn.sleep(Operation::Lock, lock, until);
-    // Whoever has opened the lock has given it to this thread.
+    // The thread that unlocked it has given it to this one.
     (turn, if woken { 0 } else { ETIMEDOUT })
 }
 
@@ -176,14 +174,11 @@ unsafe extern "C" fn pthread_mutex_timedlock(
     if !on() {
         return 0;
     }
-    if time.is_null() {
-        return EINVAL;
-    }
     // SAFETY: the caller's time and mutex.
-    let (until, kind) = unsafe { (deadline(time), kind(mutex)) };
-    match until {
-        Ok(until) => lock_as(Operation::Lock, name(mutex), kind, until),
-        Err(error) => error,
+    unsafe {
+        until(time, |until| {
+            lock_as(Operation::Lock, name(mutex), kind(mutex), until)
+        })
     }
 }
 

@@ -3,10 +3,10 @@
 use std::ffi::c_int;
 
 use fyris_dthreads_tools::record::Operation;
-use libc::{EBUSY, EDEADLK, EINVAL, EPERM, ETIMEDOUT, pthread_rwlock_t, pthread_rwlockattr_t};
+use libc::{EBUSY, EDEADLK, EPERM, ETIMEDOUT, pthread_rwlock_t, pthread_rwlockattr_t};
 
 use super::held::{self, READERS};
-use super::{deadline, name, on};
+use super::{name, on, until};
 use crate::control::{NEVER, control};
 use crate::local::LOCAL;
 use crate::stack::apart;
@@ -40,7 +40,7 @@ fn read(lock: u64) -> bool {
     true
 }
 
-/// Lets a writer in, if nobody is in.
+/// Lets a writer in, if no thread is in.
 fn write(lock: u64) -> Result<(), c_int> {
     match held::find(lock) {
         None => {
@@ -129,11 +129,8 @@ unsafe extern "C" fn pthread_rwlock_timedrdlock(
     if !on() {
         return 0;
     }
-    if time.is_null() {
-        return EINVAL;
-    }
     // SAFETY: the caller's time.
-    unsafe { deadline(time) }.map_or_else(|error| error, |until| lock_to_read(name(lock), until))
+    unsafe { until(time, |until| lock_to_read(name(lock), until)) }
 }
 
 #[cfg_attr(not(test), unsafe(no_mangle))]
@@ -144,11 +141,8 @@ unsafe extern "C" fn pthread_rwlock_timedwrlock(
     if !on() {
         return 0;
     }
-    if time.is_null() {
-        return EINVAL;
-    }
     // SAFETY: the caller's time.
-    unsafe { deadline(time) }.map_or_else(|error| error, |until| lock_to_write(name(lock), until))
+    unsafe { until(time, |until| lock_to_write(name(lock), until)) }
 }
 
 #[cfg_attr(not(test), unsafe(no_mangle))]

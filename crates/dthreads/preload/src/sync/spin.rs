@@ -1,4 +1,4 @@
-//! Spin locks: mutexes that nobody spins for.
+//! Spin locks: as mutexes; a thread that waits for one sleeps.
 
 use std::ffi::c_int;
 

@@ -16,7 +16,7 @@ use crate::stack::{apart, restart};
 use crate::token::{self, take};
 use crate::{heap, output, process, real, sys};
 
-/// Bytes of a stack that nobody has asked for. Unused ends cost address space only.
+/// Bytes of a stack whose size the program has not set. Unused ends cost address space only.
 const STACK: usize = 1 << 20;
 const LEAST_STACK: usize = 64 << 10;
 /// What glibc gives an attribute that was not told: the limit of main's stack.

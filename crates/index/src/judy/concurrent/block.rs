@@ -9,10 +9,10 @@ use fyris_sync::reclaim::{Guard, LocalGuard, Retire};
 /// A word of a block. In a model it is larger than a word: blocks are counted in cells.
 pub(super) type Cell = AtomicU64;
 
-/// Blocks from so many bytes on are weighed when they are retired.
+/// The bytes from which on a block is weighed when it is retired.
 const LARGE: usize = 256;
 
-/// A block of so many cells.
+/// A block of `CELLS` cells.
 struct Block<const CELLS: usize>([Cell; CELLS]);
 
 impl<const CELLS: usize> Retire for Block<CELLS> {
@@ -34,7 +34,7 @@ fn note(_more: i64) {
     LIVE.fetch_add(_more, std::sync::atomic::Ordering::Relaxed);
 }
 
-/// Allocates a block of so many cells, not initialised.
+/// Allocates a block of `cells` cells, not initialised.
 #[inline]
 pub(super) fn allocate(cells: usize) -> *mut Cell {
     note(1);
@@ -45,7 +45,7 @@ pub(super) fn allocate(cells: usize) -> *mut Cell {
 ///
 /// # Safety
 ///
-/// `block` comes from [`allocate`] of so many cells, only the caller can still reach it, and it is freed once.
+/// `block` comes from [`allocate`] of as many cells, only the caller can still reach it, and it is freed once.
 #[inline]
 pub(super) unsafe fn free(block: *mut Cell, cells: usize) {
     note(-1);
@@ -62,7 +62,7 @@ pub(super) unsafe fn free(block: *mut Cell, cells: usize) {
 ///
 /// # Safety
 ///
-/// `block` comes from [`allocate`] of so many cells, is unreachable for threads that pin from now on, and is retired
+/// `block` comes from [`allocate`] of as many cells, is unreachable for threads that pin from now on, and is retired
 /// once.
 #[inline]
 pub(super) unsafe fn retire(block: *mut Cell, cells: usize, pin: &LocalGuard) {

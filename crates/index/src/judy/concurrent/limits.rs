@@ -11,14 +11,14 @@ pub(super) const LEAF_MOST: [usize; 9] = if SMALL {
     sequential::LEAF_MOST
 };
 
-/// A branch or a bitmap leaf becomes a leaf again when it has so many keys less than a leaf can hold.
+/// A branch or a bitmap leaf becomes a leaf again when it has this number of keys less than a leaf can hold.
 pub(super) const LEAF_SLACK: usize = if SMALL { 1 } else { sequential::LEAF_SLACK };
 
 /// The most children of a linear branch.
 pub(super) const LINEAR_MOST: usize = if SMALL { 3 } else { sequential::LINEAR_MOST };
-/// A bitmap branch with so many children becomes a linear one.
+/// A bitmap branch with this number of children becomes a linear one.
 pub(super) const LINEAR_AGAIN: usize = if SMALL { 2 } else { sequential::LINEAR_AGAIN };
 /// The most children of a bitmap branch.
 pub(super) const BITMAP_MOST: usize = if SMALL { 6 } else { sequential::BITMAP_MOST };
-/// An uncompressed branch with so many children becomes a bitmap branch.
+/// An uncompressed branch with this number of children becomes a bitmap branch.
 pub(super) const BITMAP_AGAIN: usize = if SMALL { 5 } else { sequential::BITMAP_AGAIN };

@@ -502,7 +502,7 @@ impl Branch {
         self.header().passed.load(Ordering::Relaxed) as usize
     }
 
-    /// Notes that the parent has counted so many. Under the parent's lock, or before a link leads here.
+    /// Notes the number of keys that the parent has counted. Under the parent's lock, or before a link leads here.
     pub(super) fn pass(self, keys: usize) {
         // Relaxed: as in `passed`.
         self.header().passed.store(keys as u64, Ordering::Relaxed);

@@ -22,7 +22,7 @@ pub(super) type Path = SmallVec<[Branch; 10]>;
 
 /// How a writer goes on.
 enum Step {
-    /// It is done, and its node has so many keys more.
+    /// It is done, and this is what it adds to the number of keys of its node.
     Done { seen: Option<u64>, more: i64 },
     /// The key belongs below a branch that is there by now.
     Below,
