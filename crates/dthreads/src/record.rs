@@ -211,6 +211,20 @@ operations! {
     Yield = "sched_yield",
     /// `nanosleep` and its kin.
     Sleep = "nanosleep",
-    /// `pthread_kill`.
+    /// `pthread_kill` and `kill`.
     Kill = "pthread_kill",
+    /// `sigwait` and its kin.
+    SigWait = "sigwait",
+    /// `sigsuspend` and `pause`.
+    SigSuspend = "sigsuspend",
+    /// `read` and its kin, of what is not ready.
+    Read = "read",
+    /// `accept` and its kin.
+    Accept = "accept",
+    /// `poll` and its kin.
+    Poll = "poll",
+    /// `waitpid` and its kin.
+    WaitPid = "waitpid",
+    /// Back from a system call.
+    Back = "(back)",
 }

@@ -27,6 +27,8 @@ pub(crate) mod state {
     pub(crate) const ASLEEP: u64 = 2;
     /// Has ended, and was not joined yet.
     pub(crate) const DONE: u64 = 3;
+    /// In a system call that may last (`outside.rs`).
+    pub(crate) const OUTSIDE: u64 = 4;
 }
 
 /// No deadline.
@@ -41,6 +43,12 @@ pub(crate) struct Thread {
     pub(crate) assigned: AtomicU32,
     /// A signal to the creator: the new thread has the memory of its creation (1), or the creator sleeps for it (2).
     pub(crate) begun: AtomicU32,
+    /// Where it is with a system call that may last: see `outside.rs`.
+    pub(crate) outside: AtomicU32,
+    /// Signals that end this call, those that it holds back otherwise, and the one that has called it back.
+    pub(crate) accepts: Number,
+    pub(crate) mask: Number,
+    pub(crate) signal: Number,
     /// The process; 0 if there is none.
     pub(crate) pid: Number,
     pub(crate) state: Number,
@@ -110,6 +118,12 @@ pub(crate) struct Control {
     pub(crate) running: Number,
     /// Slots that were ever used.
     pub(crate) slots: Number,
+    /// Threads in system calls that may last; whether any of them wants to come back; whether the token waits for one.
+    pub(crate) outside: Number,
+    pub(crate) arrivals: AtomicU32,
+    pub(crate) parked: AtomicU32,
+    /// Signals to the program that no thread would take yet.
+    pub(crate) pending: Number,
     /// The thread that has the token, or is to take it.
     pub(crate) turn: Number,
     pub(crate) order: Number,

@@ -27,6 +27,7 @@
 //! | TOKEN | `control.rs` | shared words are read and changed by the holder of the token |
 //! | TURN | `token.rs` | memory is updated when the token is taken, and committed before it is passed |
 //! | KEPT | `token.rs` | a thread keeps the token while it holds a lock, creates threads, or is alone |
+//! | PARKED | `outside.rs` | the token is parked only while the ring is empty, and then the next thread to come back takes it |
 //! | ONE | `local.rs` | a process has one thread of execution |
 //! | APART | `stack.rs` | the library works on a stack outside of the segment |
 //! | HOME | `heap.rs` | a block is on its own arena's list, or on the way there |
@@ -47,6 +48,7 @@
 // The tests take nothing's place: what is exported has no use in them.
 #![cfg_attr(test, allow(dead_code))]
 
+mod blocking;
 mod control;
 mod heap;
 mod image;
@@ -57,9 +59,11 @@ mod mapping;
 mod memory;
 mod noise;
 mod output;
+mod outside;
 mod private;
 mod process;
 mod real;
+mod signals;
 mod stack;
 mod start;
 mod sync;

@@ -88,6 +88,8 @@ pub(crate) struct Local {
     pub(crate) time: Cell<u64>,
     /// Changes to what a process has for itself: mappings, handlers, environment.
     pub(crate) changes: Cell<u64>,
+    /// Signals that this process holds back, as the program has asked for.
+    pub(crate) mask: Cell<u64>,
 }
 
 pub(crate) static LOCAL: Solo<Local> = Solo::new(Local {
@@ -99,6 +101,7 @@ pub(crate) static LOCAL: Solo<Local> = Solo::new(Local {
     stack: Cell::new(0),
     time: Cell::new(0),
     changes: Cell::new(0),
+    mask: Cell::new(0),
 });
 
 impl Local {

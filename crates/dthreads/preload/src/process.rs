@@ -18,7 +18,7 @@ use fyris_sync::atomic::Ordering;
 use crate::control::{SIGNAL, STATUS, Thread, control, record};
 use crate::local::{LOCAL, Solo, Stage};
 use crate::stack::{apart, program};
-use crate::{image, memory, output, real, sync, sys, token};
+use crate::{image, memory, output, real, signals, sync, sys, token};
 
 /// The signal of a child's death. Not SIGCHLD: the program's own `wait` must not see it.
 const DEATH: c_int = 60;
@@ -166,6 +166,16 @@ fn sleep_for_ever() -> ! {
     }
 }
 
+/// Returns the process of the thread in a slot; never 0, which names this process, or a group of them.
+pub(crate) fn of(slot: usize) -> Option<i32> {
+    let pid = match slot {
+        slot if slot == LOCAL.me.get() => sys::pid(),
+        0 => control().main_pid.get() as i32,
+        slot => control().thread(slot).pid.get() as i32,
+    };
+    (pid > 0).then_some(pid)
+}
+
 /// Gives the new thread of a slot a process: the one that waits there, or a new one. The token is here, and all is
 /// committed.
 pub(crate) fn start(slot: usize) -> Result<(), c_int> {
@@ -278,6 +288,7 @@ fn run(slot: usize) {
     let thread = control().thread(slot);
     let time = control().time.get();
     LOCAL.time.set(time);
+    signals::inherit(thread.mask.get());
     image::reset_thread_locals();
     sync::keys::forget();
     sync::thread::forget();

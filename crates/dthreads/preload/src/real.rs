@@ -64,6 +64,12 @@ real! {
     sigaction: unsafe extern "C" fn(c_int, *const libc::sigaction, *mut libc::sigaction) -> c_int,
     signal: unsafe extern "C" fn(c_int, libc::sighandler_t) -> libc::sighandler_t,
     sigprocmask: unsafe extern "C" fn(c_int, *const libc::sigset_t, *mut libc::sigset_t) -> c_int,
+    sigwait: unsafe extern "C" fn(*const libc::sigset_t, *mut c_int) -> c_int,
+    sigwaitinfo: unsafe extern "C" fn(*const libc::sigset_t, *mut libc::siginfo_t) -> c_int,
+    sigtimedwait:
+        unsafe extern "C" fn(*const libc::sigset_t, *mut libc::siginfo_t, *const libc::timespec) -> c_int,
+    sigsuspend: unsafe extern "C" fn(*const libc::sigset_t) -> c_int,
+    pause: unsafe extern "C" fn() -> c_int,
     dlopen: unsafe extern "C" fn(*const c_char, c_int) -> *mut c_void,
     setlocale: unsafe extern "C" fn(c_int, *const c_char) -> *mut c_char,
     setenv: unsafe extern "C" fn(*const c_char, *const c_char, c_int) -> c_int,

@@ -9,7 +9,7 @@ use fyris_dthreads_tools::record::{self, EVENTS, FILE_VARIABLE, THREADS};
 use crate::control::{control, keep_record};
 use crate::local::{Inside, LOCAL};
 use crate::memory::STACK_TOP;
-use crate::{image, log, memory, noise, output, process, real, stack, sys, time, token};
+use crate::{image, log, memory, noise, output, process, real, signals, stack, sys, time, token};
 
 /// Addresses are the same in every run.
 const NO_RANDOM: u64 = 0x0004_0000;
@@ -85,6 +85,7 @@ fn set_up() {
     crate::control::record().magic.set(record::MAGIC);
     control.thread(0).stack_low.set(STACK_TOP as u64);
     process::watch();
+    signals::note_mask();
     output::find();
     // Programs that this one starts are ordinary ones.
     for name in [c"LD_PRELOAD", c"LD_BIND_NOW", c"FYRIS_DTHREADS_RECORD"] {

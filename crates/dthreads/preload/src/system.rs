@@ -7,7 +7,7 @@ use libc::EINVAL;
 
 use crate::local::{LOCAL, Stage};
 use crate::malloc::set_error;
-use crate::{process, real, sys};
+use crate::{process, real, signals, sys};
 
 /// Functions that change what a process has for itself (invariant IMAGE): each is libc's, and noted.
 macro_rules! noted {
@@ -72,7 +72,11 @@ unsafe fn mask(how: c_int, new: *const libc::sigset_t, old: *mut libc::sigset_t)
         given = &copy;
     }
     // SAFETY: as the caller promises.
-    unsafe { real::sigprocmask()(how, given, old) }
+    let done = unsafe { real::sigprocmask()(how, given, old) };
+    if !new.is_null() {
+        signals::note_mask();
+    }
+    done
 }
 
 #[cfg_attr(not(test), unsafe(no_mangle))]

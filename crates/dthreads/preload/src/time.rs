@@ -116,6 +116,14 @@ fn sleep_until(time: u64) {
     });
 }
 
+/// Sleeps for a span of virtual time; false if clocks are real.
+pub(crate) fn sleep_for(time: timespec) -> bool {
+    if is_virtual() {
+        sleep_until(look() + time.tv_sec as u64 * SECOND + time.tv_nsec as u64);
+    }
+    is_virtual()
+}
+
 /// Sleeps by the real clock: this thread's turn waits for it.
 fn sleep_really(
     clock: clockid_t,

@@ -9,7 +9,8 @@
 //!   other is in the ring. Then a turn is several calls long, with one update and one commit.
 //! * A thread that waits for another leaves the ring, so it holds up no other. At the end of each call all sleepers whose
 //!   deadlines have come by virtual time are woken. When the ring is empty the one with the earliest deadline is, and
-//!   the virtual time is its deadline; without one all are stuck for ever.
+//!   the virtual time is its deadline. Without one the token waits for threads in system calls (`outside.rs`); if there
+//!   are none, all are stuck for ever.
 
 use fyris_dthreads_tools::record::{self, Operation, THREADS};
 use fyris_sync::atomic::{AtomicU32, Ordering};
@@ -17,7 +18,7 @@ use fyris_sync::atomic::{AtomicU32, Ordering};
 use crate::control::{Control, NEVER, Thread, control, record, state};
 use crate::local::{LOCAL, Stage};
 use crate::sync::held;
-use crate::{heap, log, memory, noise, output, process, sys, watchdog};
+use crate::{heap, log, memory, noise, output, outside, process, sys, watchdog};
 
 const GIVEN: u32 = 1;
 const SLEEPS: u32 = 2;
@@ -49,6 +50,23 @@ pub(crate) fn take(operation: Operation, object: u64) -> Turn {
     Turn { event }
 }
 
+/// Begins a turn anew in a call that has given the token away; another thread has put this one into the ring.
+fn go_on(mut event: log::Event) -> Turn {
+    wait(&control().thread(LOCAL.me.get()).go);
+    LOCAL.holding.set(true);
+    begin_turn();
+    note(&mut event);
+    Turn { event }
+}
+
+/// Returns to the ring from a system call; `object` is what [`Turn::step_out`] was about.
+pub(crate) fn come_back(object: u64) -> Turn {
+    let mut event = log::Event::arrived(Operation::Back, object);
+    event.waited();
+    outside::end();
+    go_on(event)
+}
+
 /// Does what a new turn begins with.
 fn begin_turn() {
     let (control, me) = (control(), LOCAL.me.get());
@@ -75,6 +93,7 @@ impl Turn {
             return self.keep();
         }
         output::flush();
+        outside::admit();
         wake_due();
         let next = control().thread(me).next.get() as usize;
         if next != me && !held::any_of(me) {
@@ -107,12 +126,17 @@ impl Turn {
         publish();
         leave(state::ASLEEP);
         self.event.ended();
-        let mut event = log::Event::arrived(Operation::Wake, object);
-        wait(&thread.go);
-        LOCAL.holding.set(true);
-        begin_turn();
-        note(&mut event);
-        (Turn { event }, thread.timed_out.get() == 0)
+        let turn = go_on(log::Event::arrived(Operation::Wake, object));
+        (turn, thread.timed_out.get() == 0)
+    }
+
+    /// Leaves the ring for a system call that may last, which one of the signals `accepts` ends. [`come_back`] follows.
+    pub(crate) fn step_out(self, accepts: u64) {
+        output::flush();
+        publish();
+        outside::begin(accepts);
+        leave(state::OUTSIDE);
+        self.event.ended();
     }
 
     /// Ends the thread: leaves the ring for good. The process has no token and no thread then.
@@ -153,6 +177,7 @@ pub(crate) fn publish() {
     wait_for_child();
     let thread = control().thread(LOCAL.me.get());
     thread.stack_low.set(LOCAL.stack.get() as u64);
+    thread.mask.set(LOCAL.mask.get());
     heap::hand_back();
     memory::commit();
 }
@@ -238,7 +263,7 @@ pub(crate) fn count_processors() {
 }
 
 /// Passes the token to the thread in a slot.
-fn give(slot: usize) {
+pub(crate) fn give(slot: usize) {
     let control = control();
     LOCAL.holding.set(false);
     control.turn.set(slot as u64);
@@ -247,14 +272,26 @@ fn give(slot: usize) {
 
 /// Puts a thread at the end of the ring: behind all others, before this one.
 pub(crate) fn enter(slot: usize) {
+    enter_before(slot, LOCAL.me.get());
+}
+
+/// Puts a thread into the ring before another one.
+pub(crate) fn enter_before(slot: usize, at: usize) {
     let control = control();
-    let me = LOCAL.me.get();
-    let before = control.thread(me).previous.get();
+    let before = control.thread(at).previous.get();
     link(control, before as usize, slot);
-    link(control, slot, me);
+    link(control, slot, at);
     control.running.add(1);
     control.thread(slot).state.set(state::RING);
     control.thread(slot).waits.set(0);
+}
+
+/// Makes a ring of one thread.
+pub(crate) fn alone(slot: usize) {
+    let control = control();
+    link(control, slot, slot);
+    control.running.set(1);
+    control.thread(slot).state.set(state::RING);
 }
 
 /// Takes a thread out of the ring that has never been in it.
@@ -277,6 +314,7 @@ fn link(control: &Control, first: usize, second: usize) {
 
 /// Takes this thread out of the ring and passes the token on.
 fn leave(to: u64) {
+    outside::admit();
     wake_due();
     let (control, me) = (control(), LOCAL.me.get());
     let thread = control.thread(me);
@@ -290,14 +328,13 @@ fn leave(to: u64) {
                 LOCAL.holding.set(false);
                 return process::all_ended();
             }
+            None if control.outside.get() > 0 => {
+                control.running.set(0);
+                return outside::park();
+            }
             None => watchdog::stuck(),
         }
-        if next == me {
-            thread.state.set(state::RING);
-            return give(me);
-        }
-        link(control, next, next);
-        control.thread(next).state.set(state::RING);
+        alone(next);
     } else {
         link(control, thread.previous.get() as usize, next);
         control.running.set(control.running.get() - 1);
@@ -344,9 +381,8 @@ fn wake_earliest() -> Option<usize> {
 /// Puts the first thread in the ring, alone.
 pub(crate) fn first() {
     let control = control();
-    link(control, 0, 0);
-    control.thread(0).state.set(state::RING);
-    for count in [&control.live, &control.running, &control.slots] {
+    alone(0);
+    for count in [&control.live, &control.slots] {
         count.set(1);
     }
     control.earliest.set(NEVER);

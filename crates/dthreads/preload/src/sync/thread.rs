@@ -14,7 +14,7 @@ use crate::local::LOCAL;
 use crate::memory::{STACK_LEN, STACK_TOP};
 use crate::stack::{apart, restart};
 use crate::token::{self, take};
-use crate::{heap, output, process, real, sys};
+use crate::{heap, output, process, real, signals, sys};
 
 /// Bytes of a stack whose size the program has not set. Unused ends cost address space only.
 const STACK: usize = 1 << 20;
@@ -105,6 +105,7 @@ unsafe extern "C" fn pthread_create(
         thread.function.set(function as usize as u64);
         thread.argument.set(argument.expose_provenance() as u64);
         thread.detached.set(u64::from(detached));
+        thread.mask.set(LOCAL.mask.get());
         thread.joiner.set(0);
         thread.name.iter().for_each(|word| word.set(0));
         // SAFETY: the caller's variable.
@@ -354,16 +355,6 @@ unsafe extern "C" fn pthread_getattr_np(
     }
 }
 
-/// Returns the process of the thread in a slot; never 0, which names this process, or a group of them.
-fn process_of(slot: usize) -> Option<i32> {
-    let pid = match slot {
-        slot if slot == LOCAL.me.get() => sys::pid(),
-        0 => control().main_pid.get() as i32,
-        slot => control().thread(slot).pid.get() as i32,
-    };
-    (pid > 0).then_some(pid)
-}
-
 #[cfg_attr(not(test), unsafe(no_mangle))]
 extern "C" fn pthread_kill(thread: pthread_t, signal: c_int) -> c_int {
     let Some(slot) = slot_of(thread) else {
@@ -373,7 +364,23 @@ extern "C" fn pthread_kill(thread: pthread_t, signal: c_int) -> c_int {
     if control().thread(slot).state.get() == state::DONE {
         return 0;
     }
-    match process_of(slot).map(|pid| sys::kill(pid, signal)) {
+    if !on() || signal == 0 || slot == LOCAL.me.get() {
+        return status(process::of(slot).map(|pid| sys::kill(pid, signal)));
+    }
+    if !(1..=64).contains(&signal) || process::is_ours(signal) {
+        return EINVAL;
+    }
+    apart(|| {
+        let turn = take(Operation::Kill, slot as u64 | (signal as u64) << 32);
+        let sent = process::of(slot).map(|pid| signals::send(slot, pid, signal));
+        turn.pass();
+        status(sent)
+    })
+}
+
+/// Returns what `pthread_kill` returns for a result of `kill`.
+fn status(sent: Option<c_int>) -> c_int {
+    match sent {
         None => ESRCH,
         Some(0) => 0,
         Some(_) => EINVAL,
@@ -386,7 +393,7 @@ unsafe extern "C" fn pthread_setaffinity_np(
     len: usize,
     set: *const libc::cpu_set_t,
 ) -> c_int {
-    let Some(pid) = slot_of(thread).and_then(process_of) else {
+    let Some(pid) = slot_of(thread).and_then(process::of) else {
         return ESRCH;
     };
     // SAFETY: the caller's set.
@@ -402,7 +409,7 @@ unsafe extern "C" fn pthread_getaffinity_np(
     len: usize,
     set: *mut libc::cpu_set_t,
 ) -> c_int {
-    let Some(pid) = slot_of(thread).and_then(process_of) else {
+    let Some(pid) = slot_of(thread).and_then(process::of) else {
         return ESRCH;
     };
     // SAFETY: as above.
