@@ -64,7 +64,7 @@ fn change(pair: &Pair, random: &mut Random, writes: &mut u64) {
 
 /// Does one of all that can be done with a lock.
 fn step<R: Readers>(lock: &Lock<R, Pair>, random: &mut Random, writes: &mut u64) {
-    match random.below(20) {
+    match random.below(21) {
         0..7 => look(&lock.read(), random),
         7..11 => change(&lock.write(), random, writes),
         11 => lock.try_read().iter().for_each(|pair| look(pair, random)),
@@ -107,6 +107,13 @@ fn step<R: Readers>(lock: &Lock<R, Pair>, random: &mut Random, writes: &mut u64)
                 }
                 Err(pair) => look(&pair, random),
             }
+        }
+        19 => {
+            let mut pair = lock.write();
+            change(&pair, random, writes);
+            RwLockWriteGuard::bump(&mut pair);
+            change(&pair, random, writes);
+            RwLockWriteGuard::unlock_fair(pair);
         }
         _ => {
             // A reader that reads once more, if it may.

@@ -1,4 +1,4 @@
-//! The traits of `lock_api`.
+//! The traits of `lock_api`: all but those for recursive reading, by which a reader would pass a writer that waits.
 
 use std::time::{Duration, Instant};
 
@@ -68,6 +68,27 @@ unsafe impl<R: Readers> lock_api::RawRwLock for RawFair<R> {
 
     fn is_locked_exclusive(&self) -> bool {
         self.is_locked_exclusive()
+    }
+}
+
+// SAFETY: as for the lock itself: every unlock hands over to the head of the queue, so a fair one is the usual one.
+unsafe impl<R: Readers> lock_api::RawRwLockFair for RawFair<R> {
+    unsafe fn unlock_shared_fair(&self) {
+        // SAFETY: forwarded.
+        unsafe { self.unlock_shared() }
+    }
+
+    unsafe fn unlock_exclusive_fair(&self) {
+        // SAFETY: forwarded.
+        unsafe { self.unlock_exclusive() }
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<R: Readers> lock_api::RawRwLockUpgradeFair for RawFair<R> {
+    unsafe fn unlock_upgradable_fair(&self) {
+        // SAFETY: forwarded.
+        unsafe { self.unlock_upgradable() }
     }
 }
 

@@ -7,7 +7,10 @@
 
 use std::time::{Duration, Instant};
 
-use lock_api::{RawRwLock, RawRwLockDowngrade, RawRwLockTimed, RawRwLockUpgrade};
+use lock_api::{
+    RawRwLock, RawRwLockDowngrade, RawRwLockFair, RawRwLockTimed, RawRwLockUpgrade,
+    RawRwLockUpgradeDowngrade, RawRwLockUpgradeFair, RawRwLockUpgradeTimed,
+};
 
 use crate::atomic::{AtomicU64, Ordering};
 
@@ -222,8 +225,77 @@ unsafe impl<L: RawRwLockTimed<Duration = Duration, Instant = Instant>> RawRwLock
     }
 }
 
+// SAFETY: as above.
+unsafe impl<L: RawRwLockFair> RawRwLockFair for Watched<L> {
+    unsafe fn unlock_shared_fair(&self) {
+        // SAFETY: forwarded.
+        unsafe { self.lock.unlock_shared_fair() }
+    }
+
+    unsafe fn unlock_exclusive_fair(&self) {
+        // SAFETY: forwarded.
+        unsafe { self.lock.unlock_exclusive_fair() }
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<L: RawRwLockUpgradeFair> RawRwLockUpgradeFair for Watched<L> {
+    unsafe fn unlock_upgradable_fair(&self) {
+        // SAFETY: forwarded.
+        unsafe { self.lock.unlock_upgradable_fair() }
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<L: RawRwLockUpgradeDowngrade> RawRwLockUpgradeDowngrade for Watched<L> {
+    unsafe fn downgrade_upgradable(&self) {
+        // SAFETY: forwarded.
+        unsafe { self.lock.downgrade_upgradable() }
+    }
+
+    unsafe fn downgrade_to_upgradable(&self) {
+        // SAFETY: forwarded.
+        unsafe { self.lock.downgrade_to_upgradable() }
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<L: RawRwLockUpgradeTimed<Duration = Duration, Instant = Instant>> RawRwLockUpgradeTimed
+    for Watched<L>
+{
+    fn try_lock_upgradable_for(&self, timeout: Duration) -> bool {
+        let wait = |lock: &L| lock.try_lock_upgradable_for(timeout);
+        self.take(L::try_lock_upgradable, wait, true)
+    }
+
+    fn try_lock_upgradable_until(&self, deadline: Instant) -> bool {
+        let wait = |lock: &L| lock.try_lock_upgradable_until(deadline);
+        self.take(L::try_lock_upgradable, wait, true)
+    }
+
+    unsafe fn try_upgrade_for(&self, timeout: Duration) -> bool {
+        // SAFETY: forwarded, both.
+        let (attempt, wait) = (
+            |lock: &L| unsafe { lock.try_upgrade() },
+            |lock: &L| unsafe { lock.try_upgrade_for(timeout) },
+        );
+        self.take(attempt, wait, true)
+    }
+
+    unsafe fn try_upgrade_until(&self, deadline: Instant) -> bool {
+        // SAFETY: forwarded, both.
+        let (attempt, wait) = (
+            |lock: &L| unsafe { lock.try_upgrade() },
+            |lock: &L| unsafe { lock.try_upgrade_until(deadline) },
+        );
+        self.take(attempt, wait, true)
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use lock_api::{RwLockReadGuard, RwLockUpgradableReadGuard, RwLockWriteGuard};
+
     use super::*;
     use crate::lock::rw::{Groups, InWord, Indicated, RawFair, Readers};
 
@@ -264,5 +336,44 @@ mod tests {
     fn conflicts_and_waits_are_counted() {
         counts_conflicts_and_waits(InWord);
         counts_conflicts_and_waits(Indicated::new(Groups::new(2)));
+    }
+
+    /// Every way into the lock, out of it and from one hold to another is that of the lock below.
+    fn holds_are_those_below<R: Readers>(readers: R) {
+        let raw = Watched::new(RawFair::with_readers(readers));
+        let lock = &lock_api::RwLock::from_raw(raw, 0);
+        let short = Duration::from_millis(1);
+        let from_elsewhere = |expected: [bool; 3]| {
+            let tries = || {
+                let read = lock.try_read_for(short).is_some();
+                let upgradable = lock.try_upgradable_read_for(short).is_some();
+                let write = lock.try_write_until(Instant::now() + short).is_some();
+                [read, upgradable, write]
+            };
+            let seen = std::thread::scope(|s| s.spawn(tries).join().unwrap());
+            assert_eq!(seen, expected);
+        };
+        let upgradable = lock.try_upgradable_read_until(Instant::now()).unwrap();
+        from_elsewhere([true, false, false]);
+        let write = RwLockUpgradableReadGuard::try_upgrade_for(upgradable, short).unwrap();
+        from_elsewhere([false; 3]);
+        let upgradable = RwLockWriteGuard::downgrade_to_upgradable(write);
+        let held = lock.read();
+        let refused = RwLockUpgradableReadGuard::try_upgrade_until(upgradable, Instant::now());
+        let read = RwLockUpgradableReadGuard::downgrade(refused.expect_err("another reads"));
+        from_elsewhere([true, true, false]);
+        RwLockReadGuard::unlock_fair(read);
+        RwLockReadGuard::unlock_fair(held);
+        RwLockWriteGuard::unlock_fair(lock.write());
+        RwLockUpgradableReadGuard::unlock_fair(lock.upgradable_read());
+        from_elsewhere([true; 3]);
+        // SAFETY: only asks for numbers.
+        assert!(unsafe { lock.raw() }.statistics().waits >= 6);
+    }
+
+    #[test]
+    fn holds_are_those_of_the_lock_below() {
+        holds_are_those_below(InWord);
+        holds_are_those_below(Indicated::new(Groups::new(2)));
     }
 }
