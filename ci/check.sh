@@ -21,6 +21,8 @@ package=$(cargo package --locked --workspace --no-verify --allow-dirty 2>&1) || 
 if grep "manifest has no" <<<"$package" >&2; then
   exit 1
 fi
+ci/dependencies.sh
+ci/semver.sh
 # A file is one idea: none may reach 800 lines.
 long=$(git ls-files '*.rs' | xargs wc -l | awk '$2 != "total" && $1 >= 800 {print $2 ": " $1 " lines"}')
 if [ -n "$long" ]; then
