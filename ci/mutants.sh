@@ -162,6 +162,7 @@ segment_base_not_kept   |                    | -p fyris-segment --test basic dis
 segment_base_moves_first |                   | -p fyris-segment --test processes stop::
 segment_hole_is_free    |                    | -p fyris-segment --test hostile a_full
 segment_fork_unnoticed  |                    | -p fyris-segment --test processes fork::
+segment_ranges_unseen   |                    | -p fyris-segment --test basic skipped
 segment_looks_once      |                    | -p fyris-segment --test processes reader::
 segment_version_early   |                    | -p fyris-segment --test processes reader::
 segment_trunk_wins      |                    | -p fyris-segment --test processes model::

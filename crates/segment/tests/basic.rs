@@ -671,3 +671,41 @@ fn threads_share_one_doctor() {
     });
     assert_eq!(segment.version(), rounds);
 }
+
+#[test]
+fn scans_that_are_skipped_miss_nothing() {
+    let name = Name::new("faults");
+    let options = Options::new().count_faults(true);
+    let mut ours = name.open(8 * PAGE, &options.clone().max_size(64 * PAGE));
+    let mut theirs = name.open(0, &options);
+    let mut write = |ours: &mut Segment, at: usize, value: u8| {
+        ours.as_mut_slice()[at] = value;
+        ours.commit().unwrap();
+        theirs.update().unwrap();
+        theirs.as_slice()[at]
+    };
+    // The page gets hot, others are written to now and then, and it cools down.
+    for n in 0..100 {
+        assert_eq!(write(&mut ours, 0, n + 1), n + 1);
+        if n % 7 == 0 {
+            assert_eq!(write(&mut ours, PAGE * usize::from(n % 5 + 1), n), n);
+        }
+    }
+    // Written where no commit looks; then one looks there, and there was no fault since.
+    let tracked = ours.tracking() == Tracking::Userfault;
+    ours.scan_only(&[0..PAGE]).unwrap();
+    ours.as_mut_slice()[7 * PAGE] = 9;
+    for n in 0..10 {
+        write(&mut ours, 0, n);
+    }
+    ours.scan_only(&[]).unwrap();
+    ours.commit().unwrap();
+    theirs.update().unwrap();
+    assert!(!tracked || theirs.as_slice()[7 * PAGE] == 9);
+    // What the segment grows by is looked at, too.
+    ours.grow(20 * PAGE).unwrap();
+    ours.as_mut_slice()[19 * PAGE] = 3;
+    ours.commit().unwrap();
+    theirs.update().unwrap();
+    assert_eq!(theirs.as_slice()[19 * PAGE], 3);
+}

@@ -126,6 +126,13 @@ impl WorkCopy {
         })
     }
 
+    /// Makes scans wait for a page fault of this process: without one no tracked page was written.
+    pub(crate) fn count_faults(&mut self) {
+        if let Tracker::Userfault(t) = &mut self.tracker {
+            t.count_faults();
+        }
+    }
+
     /// Makes `collect` look at these pages only, or at all if there are none. By signals every write is noted at once:
     /// there is nothing to save.
     pub(crate) fn scan_only(&mut self, ranges: impl Iterator<Item = Range<usize>>) {

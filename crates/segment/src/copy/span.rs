@@ -24,6 +24,11 @@ impl Span {
         self.pages.start + (address - self.at) / PAGE
     }
 
+    /// Returns whether all of another span is in this one.
+    pub(crate) fn holds(&self, other: &Span) -> bool {
+        self.part(&other.pages).is_some_and(|part| part == *other)
+    }
+
     /// Returns its part of `pages`, if it has any.
     pub(crate) fn part(&self, pages: &Range<usize>) -> Option<Span> {
         let start = self.pages.start.max(pages.start);

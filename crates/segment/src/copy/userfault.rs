@@ -8,6 +8,9 @@
 //! scan that only looks comes first. Most often it finds nothing else, and that is all. A few others
 //! are protected by one call for each run; if that would cost more than the faults of the hot pages
 //! taken anew, everything is protected.
+//!
+//! The first write to a protected page is a page fault of the process that writes. So a process that counts its faults
+//! ([`Faults`]) need not scan again what it has scanned since the last one: what was written there was known then.
 
 use std::fs::File;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -47,6 +50,45 @@ pub(super) struct Userfault {
     pagemap: File,
     regions: Vec<page_region>,
     written: Vec<u32>,
+    faults: Option<Faults>,
+}
+
+/// The last scan that found out what was written, for a process that counts its faults.
+#[derive(Debug, Default)]
+struct Faults {
+    /// The faults that the process had taken when the scan began.
+    count: u64,
+    spans: Vec<Span>,
+}
+
+impl Faults {
+    /// Returns the page faults of this process so far.
+    fn now() -> u64 {
+        // SAFETY: zeros are valid, and the call fills them.
+        unsafe {
+            let mut usage: libc::rusage = std::mem::zeroed();
+            libc::getrusage(libc::RUSAGE_SELF, &mut usage);
+            (usage.ru_minflt + usage.ru_majflt) as u64
+        }
+    }
+
+    /// Returns whether nothing can have been written in `spans` that the last scan has not seen. If it can, this is the
+    /// scan that sees it.
+    fn none_since(&mut self, spans: &[Span]) -> bool {
+        let now = Faults::now();
+        let within = |span: &Span| {
+            let mut seen = self.spans.iter();
+            cfg!(fyris_mutant = "segment_ranges_unseen") || seen.any(|seen| seen.holds(span))
+        };
+        if now == self.count && spans.iter().all(within) {
+            return true;
+        }
+        // The count of before the scan: a fault meanwhile makes the next one scan again.
+        self.count = now;
+        self.spans.clear();
+        self.spans.extend_from_slice(spans);
+        false
+    }
 }
 
 impl Userfault {
@@ -85,6 +127,7 @@ impl Userfault {
             pagemap,
             regions: Vec::with_capacity(REGIONS),
             written: Vec::new(),
+            faults: None,
         };
         // Is PAGEMAP_SCAN there? Looking at one page tells.
         if let Some(view) = views.first() {
@@ -122,6 +165,11 @@ impl Userfault {
         Ok(())
     }
 
+    /// Makes scans wait for a fault.
+    pub(super) fn count_faults(&mut self) {
+        self.faults = Some(Faults::default());
+    }
+
     /// Adds the written pages of `tracked` to `dirty` and protects all but the hot ones.
     pub(super) fn collect(
         &mut self,
@@ -129,6 +177,11 @@ impl Userfault {
         hot: &PageSet,
         dirty: &mut PageSet,
     ) -> Result<()> {
+        if let Some(faults) = &mut self.faults
+            && faults.none_since(tracked)
+        {
+            return Ok(());
+        }
         let protect = hot.len() == 0;
         let scanned = self.scan(tracked, protect);
         let mut fresh = std::mem::take(&mut self.written);

@@ -153,7 +153,7 @@ impl Segment {
         let (private_pages, private_words) = private_parts(&options.private);
         // A process that only looks on cannot keep the trunk's pages as they are, and copies them.
         let in_place = options.is_in_place() && trunk.writable;
-        let copy = WorkCopy::new(
+        let mut copy = WorkCopy::new(
             geometry.pages,
             options.tracking,
             !options.read_only,
@@ -161,6 +161,9 @@ impl Segment {
             &options.places,
             in_place,
         )?;
+        if options.count_faults {
+            copy.count_faults();
+        }
         let (slot, seen) = match trunk.writable {
             true => (trunk.claim(Process::me()?)?, Vec::new()),
             false => (NO_SLOT, vec![0; geometry.pages]),
