@@ -71,9 +71,10 @@ dist: ## what a release needs, into dist/: archives, packages, checksums, a mani
 trial-dist: ## install dist/ into clean roots of Debian and run each first program (SUITES="bookworm trixie"); as root
 	ci/trial-dist.sh $(SUITES)
 
-install: ## the program, its manual pages and the library of `fyris dthreads`, under PREFIX (/usr/local); heeds DESTDIR
+install: ## the program, its manual pages, the library and the header of `fyris dthreads`, under PREFIX (/usr/local); heeds DESTDIR
 	$(CARGO) build --release --locked -p fyris-cli -p fyris-dthreads-preload
-	install -d "$(DESTDIR)$(PREFIX)/bin" "$(DESTDIR)$(PREFIX)/lib" "$(DESTDIR)$(PREFIX)/share/man/man1"
+	install -d "$(DESTDIR)$(PREFIX)/bin" "$(DESTDIR)$(PREFIX)/lib" "$(DESTDIR)$(PREFIX)/include" "$(DESTDIR)$(PREFIX)/share/man/man1"
+	install -m 644 crates/dthreads/include/fyris_dthreads.h "$(DESTDIR)$(PREFIX)/include"
 	strip -o "$(DESTDIR)$(PREFIX)/bin/fyris" $(FYRIS)
 	strip --strip-unneeded -o "$(DESTDIR)$(PREFIX)/lib/libfyris_dthreads.so" $(dir $(FYRIS))libfyris_dthreads.so
 	$(CARGO) run --locked --quiet -p fyris-cli --example man -- "$(DESTDIR)$(PREFIX)/share/man/man1"

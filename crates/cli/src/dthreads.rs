@@ -48,6 +48,10 @@ struct Common {
     #[arg(long)]
     real_time: bool,
 
+    /// Make threads wait at a fence before they commit, as Dthreads did before CONVERSION: slower, for comparison
+    #[arg(long)]
+    fence: bool,
+
     /// The program
     program: OsString,
 
@@ -61,6 +65,10 @@ struct RunArgs {
     /// Print where time went, to standard error: waiting for the token, updates, commits, page faults
     #[arg(long)]
     stats: bool,
+
+    /// List the bytes that two threads wrote, neither knowing of the other's, to standard error: races
+    #[arg(long)]
+    conflicts: bool,
 
     #[command(flatten)]
     common: Common,
@@ -114,7 +122,8 @@ impl Common {
             threads: self.threads,
             heap: self.heap.saturating_mul(1 << 20),
             real_time: self.real_time,
-            record: None,
+            fence: self.fence,
+            ..Options::default()
         }
     }
 
@@ -137,21 +146,54 @@ pub fn run(args: &DthreadsArgs) -> ExitCode {
 }
 
 fn run_program(args: &RunArgs) -> Result<ExitCode, Failure> {
-    if !args.stats {
+    if !args.stats && !args.conflicts {
         // The program takes this process over: signals, exit status and terminal are its own.
         return Err(args.common.command(&args.common.options())?.exec().into());
     }
-    let (report, code) = recorded(&args.common)?;
-    write_stats(&report, &mut io::stderr().lock())?;
+    let options = Options {
+        conflicts: args.conflicts,
+        ..args.common.options()
+    };
+    let (report, code) = recorded(&args.common, &options)?;
+    let mut err = io::stderr().lock();
+    if args.conflicts {
+        write_conflicts(&report, &mut err)?;
+    }
+    if args.stats {
+        write_stats(&report, &mut err)?;
+    }
     Ok(code)
 }
 
+/// Lists the conflicts by their addresses.
+fn write_conflicts(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    let (all, mut rows) = report.conflicts();
+    let modules = report.modules();
+    rows.sort_by_key(|row| (row.address, row.len, row.threads));
+    for row in &rows {
+        let [first, second] = row.sites.map(|site| modules.call(site));
+        let (address, [before, after]) = (row.address, row.threads);
+        writeln!(
+            out,
+            "{} bytes at {address:#x} ({}): thread {before} wrote before {first}, thread {after}, whose bytes stayed, \
+             before {second}; {} times",
+            row.len,
+            modules.name(address),
+            row.count,
+        )?;
+    }
+    match all {
+        0 => writeln!(out, "no conflicts"),
+        all => writeln!(out, "{all} conflicts in all, {} that differ", rows.len()),
+    }
+}
+
 /// Runs the program with a record; its standard streams are this process's.
-fn recorded(common: &Common) -> Result<(Report, ExitCode), Failure> {
+fn recorded(common: &Common, options: &Options) -> Result<(Report, ExitCode), Failure> {
     let file = tempfile::NamedTempFile::new()?;
     let options = Options {
         record: Some(file.path().to_owned()),
-        ..common.options()
+        ..options.clone()
     };
     let status = common.command(&options)?.status()?;
     let code = match (status.code(), status.signal()) {
@@ -179,9 +221,10 @@ fn write_stats(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     )?;
     writeln!(
         out,
-        "{:>6} {:>14} {:>11} {:>11} {:>9} {:>12} {:>13} {:>9}",
+        "{:>6} {:>13} {:>13} {:>9} {:>9} {:>9} {:>12} {:>13} {:>9}",
         "thread",
         "token wait ms",
+        "fence wait ms",
         "update ms",
         "commit ms",
         "points",
@@ -193,7 +236,7 @@ fn write_stats(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     for slot in 0..THREADS {
         let [
             token,
-            _,
+            fence,
             update,
             commit,
             points,
@@ -206,8 +249,9 @@ fn write_stats(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         }
         writeln!(
             out,
-            "{slot:>6} {:>14.2} {:>11.2} {:>11.2} {points:>9} {transactions:>12} {updated:>13} {faults:>9}",
+            "{slot:>6} {:>13.2} {:>13.2} {:>9.2} {:>9.2} {points:>9} {transactions:>12} {updated:>13} {faults:>9}",
             ms(token),
+            ms(fence),
             ms(update),
             ms(commit)
         )?;
@@ -259,12 +303,14 @@ fn show_difference(first: &Run, other: &Run) {
     if first.output != other.output {
         println!("  output differs from byte {at} on");
     }
+    let modules = first.report.modules();
     let tell = |point: Option<Point>| match point {
         Some(point) => format!(
-            "thread {} in {} {:#x}",
+            "thread {} in {} {} at {}",
             point.thread,
             point.operation.name(),
-            point.object
+            modules.name(point.object),
+            modules.call(point.site)
         ),
         None => "the end".to_owned(),
     };
@@ -281,27 +327,30 @@ fn show_difference(first: &Run, other: &Run) {
 }
 
 fn trace(args: &TraceArgs) -> Result<ExitCode, Failure> {
-    let (report, code) = recorded(&args.common)?;
+    let (report, code) = recorded(&args.common, &args.common.options())?;
+    let modules = report.modules();
     if let Some(path) = &args.svg {
         std::fs::write(path, picture::svg(&report, args.points))?;
     }
     let mut err = io::stderr().lock();
     writeln!(
         err,
-        "{:>6} {:>6} {:>10} {:>10} {:>9}  call",
+        "{:>6} {:>6} {:>10} {:>10} {:>9}  call, object, where, region",
         "point", "thread", "at us", "waited us", "took us"
     )?;
     for (at, point) in report.points().take(args.points).enumerate() {
         let us = |from: u64, to: u64| to.saturating_sub(from) as f64 / 1e3;
         writeln!(
             err,
-            "{at:>6} {:>6} {:>10.1} {:>10.1} {:>9.1}  {} {:#x}",
+            "{at:>6} {:>6} {:>10.1} {:>10.1} {:>9.1}  {} {}  {} {}",
             point.thread,
             us(0, point.began),
             us(point.arrived, point.began),
             us(point.began, point.ended),
             point.operation.name(),
-            point.object,
+            modules.name(point.object),
+            modules.call(point.site),
+            report.region(point.region),
         )?;
     }
     let more = report.count().saturating_sub(args.points as u64);

@@ -61,6 +61,10 @@ pub struct Options {
     pub heap: u64,
     /// Clocks are real, and timed waits refused.
     pub real_time: bool,
+    /// Threads wait at a fence before they commit, as in Dthreads before CONVERSION: slower, for comparison.
+    pub fence: bool,
+    /// Bytes that two threads write at once are recorded. Takes eight times the heap's addresses, and time.
+    pub conflicts: bool,
     /// The file that is to keep the record: it exists.
     pub record: Option<PathBuf>,
 }
@@ -71,6 +75,8 @@ impl Default for Options {
             threads: THREADS,
             heap: 512 << 20,
             real_time: false,
+            fence: false,
+            conflicts: false,
             record: None,
         }
     }
@@ -125,8 +131,15 @@ pub fn command(
     command.env("LD_PRELOAD", preload).env("LD_BIND_NOW", "1");
     command.env("FYRIS_DTHREADS_THREADS", options.threads.to_string());
     command.env("FYRIS_DTHREADS_HEAP", options.heap.to_string());
-    if options.real_time {
-        command.env("FYRIS_DTHREADS_REAL_TIME", "1");
+    for (wanted, name) in [
+        (options.real_time, "FYRIS_DTHREADS_REAL_TIME"),
+        (options.fence, "FYRIS_DTHREADS_FENCE"),
+        (options.conflicts, "FYRIS_DTHREADS_CONFLICTS"),
+    ] {
+        match wanted {
+            true => command.env(name, "1"),
+            false => command.env_remove(name),
+        };
     }
     match &options.record {
         Some(file) => command.env(FILE_VARIABLE, file),

@@ -1,7 +1,7 @@
 //! Runs programs of POSIX threads deterministically.
 //!
 //! This crate starts programs with the library that does it (`libfyris_dthreads.so`, of `fyris-dthreads-preload`),
-//! reads what a run leaves behind, and compares runs: [`launch`], [`record`] and [`report`], [`check`], [`picture`].
+//! reads what a run leaves behind, and compares runs: [`launch`], [`record`] and [`report`], [`check`], [`picture`], [`symbols`].
 //! `fyris dthreads` is its command line. The README says what programs can expect.
 
 #[cfg(not(target_os = "linux"))]
@@ -12,3 +12,4 @@ pub mod launch;
 pub mod picture;
 pub mod record;
 pub mod report;
+pub mod symbols;

@@ -4,7 +4,7 @@
 //!
 //! | part | bytes | content |
 //! |---|---|---|
-//! | header | [`size_of::<Header>`](Header) | magic, number of synchronization points, hash of the schedule, a row for each thread |
+//! | header | [`size_of::<Header>`](Header) | magic, number of synchronization points, hash of the schedule, a row for each thread, conflicts, names |
 //! | events | [`size_of::<Event>`](Event) each | the first [`EVENTS`] synchronization points, if there is a file |
 //!
 //! Numbers are in the machine's order; times in nanoseconds since the program began.
@@ -15,8 +15,18 @@ use fyris_sync::atomic::{AtomicU64, Ordering};
 pub const THREADS: usize = 128;
 /// Synchronization points that a file keeps; later ones are in the hash only.
 pub const EVENTS: usize = 1 << 20;
-/// The first eight bytes: `FYDTHRD1`.
-pub const MAGIC: u64 = u64::from_le_bytes(*b"FYDTHRD1");
+/// Regions with different names that a record keeps, and the bytes of a name.
+pub const REGIONS: usize = 256;
+/// See [`REGIONS`].
+pub const NAME: usize = 32;
+/// Different conflicts that a record keeps.
+pub const CONFLICTS: usize = 1024;
+/// Modules (the program and its libraries) that a record keeps, and the bytes of a path.
+pub const MODULES: usize = 64;
+/// See [`MODULES`].
+pub const PATH: usize = 256;
+/// The first eight bytes: `FYDTHRD2`.
+pub const MAGIC: u64 = u64::from_le_bytes(*b"FYDTHRD2");
 /// The environment variable that names the file.
 pub const FILE_VARIABLE: &str = "FYRIS_DTHREADS_RECORD";
 
@@ -65,8 +75,56 @@ pub struct Header {
     pub forked: Number,
     /// The time that the program took; 0 if it ended by a signal.
     pub took: Number,
+    /// Bytes in a row that two threads wrote at once, counted each time.
+    pub races: Number,
+    /// Rows in use of `conflicts`, `modules`, and `names`.
+    pub conflict_rows: Number,
+    /// See `conflict_rows`.
+    pub module_rows: Number,
+    /// See `conflict_rows`.
+    pub regions: Number,
     /// For each slot of threads.
     pub threads: [Row; THREADS],
+    /// The first conflicts that differ.
+    pub conflicts: [Conflict; CONFLICTS],
+    /// The program and its libraries.
+    pub modules: [Module; MODULES],
+    /// The names of regions: the first has number 1.
+    pub names: [[Number; NAME / 8]; REGIONS],
+}
+
+/// A module that the loader has put into memory.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Module {
+    /// The lowest address, and the one behind the highest.
+    pub start: Number,
+    /// See `start`.
+    pub end: Number,
+    /// An address in memory minus that in the file.
+    pub bias: Number,
+    /// The file, ended by zeros; empty if the name is too long.
+    pub path: [Number; PATH / 8],
+}
+
+/// Bytes that two threads wrote, neither of them knowing of the other's.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct Conflict {
+    /// The first byte.
+    pub address: Number,
+    /// The number of bytes.
+    pub len: Number,
+    /// The thread that committed first, and the place in the program where it did.
+    pub first: Number,
+    /// See `first`.
+    pub first_site: Number,
+    /// The thread whose bytes stayed, and the place in the program where it found out.
+    pub second: Number,
+    /// See `second`.
+    pub second_site: Number,
+    /// The times that this was found.
+    pub count: Number,
 }
 
 /// Totals of the threads that had a slot one after the other.
@@ -95,7 +153,7 @@ pub struct Row {
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct Event {
-    /// Thread (low 16 bits) and operation (the next 16).
+    /// Thread (low 16 bits), operation (the next 16), and the region's number, or 0 (the next 16).
     pub what: Number,
     /// The address of the object, or the number of a thread.
     pub object: Number,
@@ -105,18 +163,8 @@ pub struct Event {
     pub began: Number,
     /// The time at which it passed the token on, or kept it and went on.
     pub ended: Number,
-}
-
-impl Event {
-    /// Returns the slot of the thread.
-    pub fn thread(&self) -> usize {
-        (self.what.get() & 0xffff) as usize
-    }
-
-    /// Returns the operation.
-    pub fn operation(&self) -> Operation {
-        Operation::of((self.what.get() >> 16) as u16)
-    }
+    /// The place in the program that the call returns to; 0 if the library does this by itself.
+    pub site: Number,
 }
 
 /// Returns the bytes of a record with `events` events.
@@ -225,6 +273,10 @@ operations! {
     Poll = "poll",
     /// `waitpid` and its kin.
     WaitPid = "waitpid",
+    /// `fyris_dthreads_atomic_begin`.
+    Atomic = "atomic_begin",
+    /// `fyris_dthreads_atomic_end`.
+    AtomicEnd = "atomic_end",
     /// Back from a system call.
     Back = "(back)",
 }

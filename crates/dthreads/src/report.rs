@@ -4,7 +4,8 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use crate::record::{EVENTS, Event, Header, MAGIC, Operation, THREADS, bytes};
+use crate::record::{EVENTS, Event, Header, MAGIC, Number, Operation, bytes};
+use crate::symbols::Modules;
 
 /// The record of a run, read from its file.
 #[derive(Debug)]
@@ -27,6 +28,25 @@ pub struct Point {
     pub began: u64,
     /// The time at which the call ended; 0 if it did not.
     pub ended: u64,
+    /// The place in the program that it returns to; 0 for what the library does by itself.
+    pub site: u64,
+    /// The number of the innermost named region, for [`Report::region`]; 0 if there is none.
+    pub region: usize,
+}
+
+/// Bytes that two threads wrote, neither of them knowing of the other's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Conflict {
+    /// The first byte.
+    pub address: u64,
+    /// The number of bytes.
+    pub len: u64,
+    /// The slots of the thread that committed first, and of the one whose bytes stayed.
+    pub threads: [usize; 2],
+    /// For each the place in the program where it came to a synchronization point next.
+    pub sites: [u64; 2],
+    /// The times that this was found.
+    pub count: u64,
 }
 
 impl Point {
@@ -58,9 +78,14 @@ impl Report {
         Ok(report)
     }
 
+    fn header(&self) -> &Header {
+        // SAFETY: as many words as a header has, at least; it is words, and any value is valid.
+        unsafe { &*self.words.as_ptr().cast() }
+    }
+
     /// Returns the number of synchronization points.
     pub fn count(&self) -> u64 {
-        self.words[1]
+        self.header().count.get()
     }
 
     /// Returns the number of events that were kept.
@@ -70,24 +95,68 @@ impl Report {
 
     /// Returns the hash of the schedule.
     pub fn hash(&self) -> u64 {
-        self.words[2]
+        self.header().hash.get()
     }
 
     /// Returns the most threads that were alive at once, those created, and the processes forked for them.
     pub fn threads(&self) -> (u64, u64, u64) {
-        (self.words[3], self.words[4], self.words[5])
+        let header = self.header();
+        (header.most.get(), header.created.get(), header.forked.get())
     }
 
     /// Returns the nanoseconds that the program took; 0 if it ended by a signal.
     pub fn took(&self) -> u64 {
-        self.words[6]
+        self.header().took.get()
     }
 
     /// Returns the totals of the threads of a slot, in the order of [`Row`](crate::record::Row).
     pub fn row(&self, slot: usize) -> [u64; 8] {
-        assert!(slot < THREADS);
-        let at = 7 + 8 * slot;
-        self.words[at..at + 8].try_into().unwrap_or([0; 8])
+        let row = &self.header().threads[slot];
+        [
+            &row.token,
+            &row.fence,
+            &row.update,
+            &row.commit,
+            &row.points,
+            &row.transactions,
+            &row.updated,
+            &row.faults,
+        ]
+        .map(Number::get)
+    }
+
+    /// Returns the number of conflicts, and those that differ, the first of them if there are very many.
+    pub fn conflicts(&self) -> (u64, Vec<Conflict>) {
+        let header = self.header();
+        let rows = header.conflict_rows.get() as usize;
+        let rows = header.conflicts.iter().take(rows);
+        let conflicts = rows.map(|row| Conflict {
+            address: row.address.get(),
+            len: row.len.get(),
+            threads: [row.first.get() as usize, row.second.get() as usize],
+            sites: [row.first_site.get(), row.second_site.get()],
+            count: row.count.get(),
+        });
+        (header.races.get(), conflicts.collect())
+    }
+
+    /// Returns the name of a region; empty if it has none.
+    pub fn region(&self, number: usize) -> String {
+        let name = number
+            .checked_sub(1)
+            .and_then(|at| self.header().names.get(at));
+        name.map_or(String::new(), |words| text(words))
+    }
+
+    /// Returns the program and its libraries, to name addresses in them. Reads their files.
+    pub fn modules(&self) -> Modules {
+        let header = self.header();
+        let rows = header.modules.iter();
+        let rows = rows.take(header.module_rows.get() as usize);
+        Modules::new(rows.map(|row| {
+            let range = row.start.get()..row.end.get();
+            (range, row.bias.get(), text(&row.path))
+        }))
     }
 
     /// Returns the synchronization points that were kept, in their order.
@@ -101,6 +170,8 @@ impl Report {
             arrived: words[2],
             began: words[3],
             ended: words[4],
+            site: words[5],
+            region: (words[0] >> 32 & 0xffff) as usize,
         })
     }
 }
@@ -110,6 +181,13 @@ fn none() -> io::Error {
         io::ErrorKind::InvalidData,
         "the library has not begun: the program ended before, or ran without it",
     )
+}
+
+/// Returns the text in some words, which zeros end.
+fn text(words: &[Number]) -> String {
+    let bytes = words.iter().flat_map(|word| word.get().to_ne_bytes());
+    let bytes: Vec<u8> = bytes.take_while(|&byte| byte != 0).collect();
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 fn words(bytes: &[u8]) -> Vec<u64> {

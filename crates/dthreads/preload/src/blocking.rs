@@ -76,8 +76,7 @@ macro_rules! input {
     ($($name:ident as $operation:ident = $number:ident
         ($file:ident: c_int $(, $argument:ident: $type:ty)*) -> $result:ty;)*) => {
         $(
-            #[cfg_attr(not(test), unsafe(no_mangle))]
-            unsafe extern "C" fn $name($file: c_int $(, $argument: $type)*) -> $result {
+            pub(crate) unsafe extern "C" fn $name($file: c_int $(, $argument: $type)*) -> $result {
                 // SAFETY: as the caller promises.
                 let call = || unsafe { libc::syscall(libc::$number, $file $(, $argument)*) };
                 make(Operation::$operation, $file as u64, || would_wait($file), call) as $result
@@ -98,21 +97,32 @@ input! {
     ) -> c_int;
 }
 
-#[cfg_attr(not(test), unsafe(no_mangle))]
-unsafe extern "C" fn recv(file: c_int, to: *mut c_void, len: usize, flags: c_int) -> isize {
+pub(crate) unsafe extern "C" fn recv(
+    file: c_int,
+    to: *mut c_void,
+    len: usize,
+    flags: c_int,
+) -> isize {
     // SAFETY: as the caller promises.
     unsafe { recvfrom(file, to, len, flags, ptr::null_mut(), ptr::null_mut()) }
 }
 
-#[cfg_attr(not(test), unsafe(no_mangle))]
-unsafe extern "C" fn accept(file: c_int, from: *mut sockaddr, size: *mut socklen_t) -> c_int {
+pub(crate) unsafe extern "C" fn accept(
+    file: c_int,
+    from: *mut sockaddr,
+    size: *mut socklen_t,
+) -> c_int {
     // SAFETY: as the caller promises.
     unsafe { accept4(file, from, size, 0) }
 }
 
 /// What `read` is in programs that check their buffers' lengths.
-#[cfg_attr(not(test), unsafe(no_mangle))]
-unsafe extern "C" fn __read_chk(file: c_int, to: *mut c_void, len: usize, room: usize) -> isize {
+pub(crate) unsafe extern "C" fn __read_chk(
+    file: c_int,
+    to: *mut c_void,
+    len: usize,
+    room: usize,
+) -> isize {
     if len > room {
         crate::process::abort();
     }
@@ -151,8 +161,7 @@ unsafe fn polled(
     }
 }
 
-#[cfg_attr(not(test), unsafe(no_mangle))]
-unsafe extern "C" fn ppoll(
+pub(crate) unsafe extern "C" fn ppoll(
     files: *mut pollfd,
     count: nfds_t,
     time: *const timespec,
@@ -166,8 +175,7 @@ unsafe extern "C" fn ppoll(
     }
 }
 
-#[cfg_attr(not(test), unsafe(no_mangle))]
-unsafe extern "C" fn poll(files: *mut pollfd, count: nfds_t, millis: c_int) -> c_int {
+pub(crate) unsafe extern "C" fn poll(files: *mut pollfd, count: nfds_t, millis: c_int) -> c_int {
     let time = timespec {
         tv_sec: libc::time_t::from(millis / 1000),
         tv_nsec: libc::c_long::from(millis % 1000) * 1_000_000,
@@ -178,8 +186,7 @@ unsafe extern "C" fn poll(files: *mut pollfd, count: nfds_t, millis: c_int) -> c
 }
 
 /// What `poll` is in programs that check their buffers' lengths.
-#[cfg_attr(not(test), unsafe(no_mangle))]
-unsafe extern "C" fn __poll_chk(
+pub(crate) unsafe extern "C" fn __poll_chk(
     files: *mut pollfd,
     count: nfds_t,
     millis: c_int,
@@ -195,8 +202,7 @@ unsafe extern "C" fn __poll_chk(
 /// The sets of `select`, which a call replaces by its result.
 type Sets = [*mut fd_set; 3];
 
-#[cfg_attr(not(test), unsafe(no_mangle))]
-unsafe extern "C" fn pselect(
+pub(crate) unsafe extern "C" fn pselect(
     count: c_int,
     read: *mut fd_set,
     write: *mut fd_set,
@@ -234,8 +240,7 @@ unsafe extern "C" fn pselect(
     }
 }
 
-#[cfg_attr(not(test), unsafe(no_mangle))]
-unsafe extern "C" fn select(
+pub(crate) unsafe extern "C" fn select(
     count: c_int,
     read: *mut fd_set,
     write: *mut fd_set,
@@ -253,8 +258,7 @@ unsafe extern "C" fn select(
     }
 }
 
-#[cfg_attr(not(test), unsafe(no_mangle))]
-unsafe extern "C" fn epoll_pwait(
+pub(crate) unsafe extern "C" fn epoll_pwait(
     file: c_int,
     events: *mut epoll_event,
     most: c_int,
@@ -277,8 +281,7 @@ unsafe extern "C" fn epoll_pwait(
     }
 }
 
-#[cfg_attr(not(test), unsafe(no_mangle))]
-unsafe extern "C" fn epoll_wait(
+pub(crate) unsafe extern "C" fn epoll_wait(
     file: c_int,
     events: *mut epoll_event,
     most: c_int,
@@ -288,8 +291,7 @@ unsafe extern "C" fn epoll_wait(
     unsafe { epoll_pwait(file, events, most, millis, ptr::null()) }
 }
 
-#[cfg_attr(not(test), unsafe(no_mangle))]
-unsafe extern "C" fn wait4(
+pub(crate) unsafe extern "C" fn wait4(
     pid: libc::pid_t,
     status: *mut c_int,
     options: c_int,
@@ -308,14 +310,16 @@ unsafe extern "C" fn wait4(
     }
 }
 
-#[cfg_attr(not(test), unsafe(no_mangle))]
-unsafe extern "C" fn waitpid(pid: libc::pid_t, status: *mut c_int, options: c_int) -> libc::pid_t {
+pub(crate) unsafe extern "C" fn waitpid(
+    pid: libc::pid_t,
+    status: *mut c_int,
+    options: c_int,
+) -> libc::pid_t {
     // SAFETY: as the caller promises.
     unsafe { wait4(pid, status, options, ptr::null_mut()) }
 }
 
-#[cfg_attr(not(test), unsafe(no_mangle))]
-unsafe extern "C" fn wait(status: *mut c_int) -> libc::pid_t {
+pub(crate) unsafe extern "C" fn wait(status: *mut c_int) -> libc::pid_t {
     // SAFETY: as the caller promises.
     unsafe { wait4(-1, status, 0, ptr::null_mut()) }
 }

@@ -45,6 +45,9 @@ pub(crate) struct Thread {
     pub(crate) begun: AtomicU32,
     /// Where it is with a system call that may last: see `outside.rs`.
     pub(crate) outside: AtomicU32,
+    /// A signal to the first of a round: this thread is at a synchronization point (`fence.rs`); the round of its last turn.
+    pub(crate) arrived: AtomicU32,
+    pub(crate) round: Number,
     /// Signals that end this call, those that it holds back otherwise, and the one that has called it back.
     pub(crate) accepts: Number,
     pub(crate) mask: Number,
@@ -122,6 +125,9 @@ pub(crate) struct Control {
     pub(crate) outside: Number,
     pub(crate) arrivals: AtomicU32,
     pub(crate) parked: AtomicU32,
+    /// The round, and the one whose turns are under way (`fence.rs`).
+    pub(crate) round: AtomicU32,
+    pub(crate) serial: Number,
     /// Signals to the program that no thread would take yet.
     pub(crate) pending: Number,
     /// The thread that has the token, or is to take it.

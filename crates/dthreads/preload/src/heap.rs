@@ -18,7 +18,7 @@ use crate::control::control;
 use crate::local::{LOCAL, Solo};
 use crate::memory::{self, HEAP};
 use crate::stack::apart;
-use crate::{sys, token};
+use crate::{site, sys, token};
 
 /// Bytes before each block: see [`Header`].
 const HEADER: usize = 16;
@@ -175,9 +175,12 @@ fn make() -> Option<*mut Arena> {
 /// Takes `len` bytes, whole pages, from the segment's end, in a turn of its own.
 fn pages(len: usize) -> Option<usize> {
     apart(|| {
+        let before = site::get();
+        site::set(0);
         let turn = token::take(Operation::Heap, len as u64);
         let start = pages_in_turn(len);
         turn.pass();
+        site::set(before);
         start
     })
 }

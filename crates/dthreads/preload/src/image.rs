@@ -7,7 +7,10 @@
 
 use std::ffi::{CStr, c_int, c_void};
 use std::ops::Range;
+use std::os::unix::ffi::OsStrExt;
 use std::ptr;
+
+use fyris_dthreads_tools::record::{Header, PATH};
 
 use libc::{Elf64_Phdr, dl_phdr_info};
 
@@ -97,6 +100,41 @@ pub(crate) fn globals() -> Vec<Range<usize>> {
     });
     found.sort_by_key(|range| range.start);
     found
+}
+
+/// Lists the program and its libraries in the record.
+pub(crate) fn list_modules(record: &Header) {
+    each(|info, headers| {
+        let at = record.module_rows.get() as usize;
+        let loaded = headers.iter().filter(|h| h.p_type == libc::PT_LOAD);
+        let ends = loaded.map(|header| {
+            let start = info.dlpi_addr + header.p_vaddr;
+            start..start + header.p_memsz
+        });
+        let whole = ends.reduce(|all, part| all.start.min(part.start)..all.end.max(part.end));
+        let (Some(whole), Some(row)) = (whole, record.modules.get(at)) else {
+            return;
+        };
+        row.start.set(whole.start);
+        row.end.set(whole.end);
+        row.bias.set(info.dlpi_addr);
+        // SAFETY: the loader's string; the program's own is empty.
+        let path = unsafe { CStr::from_ptr(info.dlpi_name) }.to_bytes();
+        let own = std::fs::read_link("/proc/self/exe").unwrap_or_default();
+        let path = if path.is_empty() {
+            own.as_os_str().as_bytes()
+        } else {
+            path
+        };
+        if path.len() < PATH {
+            let mut bytes = [0; PATH];
+            bytes[..path.len()].copy_from_slice(path);
+            for (word, part) in row.path.iter().zip(bytes.chunks_exact(8)) {
+                word.set(part.try_into().map_or(0, u64::from_ne_bytes));
+            }
+        }
+        record.module_rows.set(at as u64 + 1);
+    });
 }
 
 /// Gives the thread-local variables of the program and its libraries their initial values.

@@ -49,7 +49,9 @@
 #![cfg_attr(test, allow(dead_code))]
 
 mod blocking;
+mod conflicts;
 mod control;
+mod fence;
 mod heap;
 mod image;
 mod local;
@@ -63,7 +65,9 @@ mod outside;
 mod private;
 mod process;
 mod real;
+mod region;
 mod signals;
+mod site;
 mod stack;
 mod start;
 mod sync;

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use fyris_dthreads_tools::record::{self, EVENTS, Header, Operation};
 
 use crate::control::{control, record};
-use crate::{sys, token};
+use crate::{region, site, sys, token};
 
 /// Events that there is room for: none without a file.
 static ROOM: AtomicUsize = AtomicUsize::new(0);
@@ -23,6 +23,7 @@ pub(crate) struct Event {
     arrived: u64,
     waits: bool,
     at: usize,
+    site: u64,
 }
 
 fn since_begin() -> u64 {
@@ -37,6 +38,7 @@ impl Event {
             arrived: 0,
             waits: false,
             at: usize::MAX,
+            site: site::get(),
         }
     }
 
@@ -63,7 +65,9 @@ impl Event {
             row.token.add(now - self.arrived);
         }
         if let Some(event) = kept {
-            event.what.set(me as u64 | (self.operation as u64) << 16);
+            let what = me as u64 | (self.operation as u64) << 16;
+            event.what.set(what | region::number() << 32);
+            event.site.set(self.site);
             event.object.set(self.object);
             event
                 .arrived

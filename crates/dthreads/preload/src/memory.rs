@@ -12,11 +12,11 @@
 
 use std::ops::Range;
 
-use fyris_segment::{Error, Options, PAGE, Segment, Tracking};
+use fyris_segment::{Choice, Error, Options, PAGE, Segment, Tracking, Updated};
 
-use crate::control::{control, record, state};
+use crate::control::{control, record};
 use crate::local::{LOCAL, Lent, Solo};
-use crate::sys;
+use crate::{conflicts, sys};
 
 pub(crate) const HEAP: usize = 0x2000_0000_0000;
 const STACK: usize = 0x2f00_0000_0000;
@@ -32,12 +32,19 @@ struct Memory {
     places: Vec<Range<usize>>,
     globals: usize,
     ranges: Vec<Range<usize>>,
+    /// The lowest page of this thread's stack that was in use at a commit.
+    lowest: usize,
 }
 
 static MEMORY: Solo<Lent<Memory>> = Solo::new(Lent::new());
 
 /// Makes the segment and puts the globals into it. `heap` is the most that the heap may have.
-pub(crate) fn make(globals: &[Range<usize>], heap: usize) -> Result<(), Error> {
+/// If `wants_conflicts`, looks for bytes that two threads write at once.
+pub(crate) fn make(
+    globals: &[Range<usize>],
+    heap: usize,
+    wants_conflicts: bool,
+) -> Result<(), Error> {
     let len: usize = globals.iter().map(|range| range.len()).sum();
     let max = len + STACK_LEN + heap;
     let mut options = Options::new()
@@ -46,6 +53,8 @@ pub(crate) fn make(globals: &[Range<usize>], heap: usize) -> Result<(), Error> {
         .slots(2 * fyris_dthreads_tools::record::THREADS)
         .max_size(max)
         .history(HISTORY * max)
+        // A process has one thread, and writes to its copy itself.
+        .count_faults(true)
         .place(len..len + STACK_LEN, STACK)
         .place(len + STACK_LEN..max, HEAP);
     let mut at = 0;
@@ -63,11 +72,15 @@ pub(crate) fn make(globals: &[Range<usize>], heap: usize) -> Result<(), Error> {
         unsafe { to.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
     }
     segment.commit()?;
+    if wants_conflicts {
+        conflicts::look(max);
+    }
     MEMORY.put(Memory {
         segment,
         places: globals.to_vec(),
         globals: len,
         ranges: Vec::new(),
+        lowest: usize::MAX,
     });
     Ok(())
 }
@@ -99,6 +112,11 @@ impl Memory {
     }
 }
 
+/// Says that a thread begins here, on a stack that none of it has been used of.
+pub(crate) fn begin_stack() {
+    MEMORY.with(|memory| memory.lowest = usize::MAX);
+}
+
 /// Gives the working copy up: the process ends.
 pub(crate) fn detach() {
     drop(MEMORY.take());
@@ -109,7 +127,7 @@ pub(crate) fn update() {
     let row = &record().threads[LOCAL.me.get()];
     let start = sys::now();
     MEMORY.with(|memory| {
-        let updated = match memory.segment.update() {
+        let updated = match memory.update() {
             // Only a process that has waited for its next thread may lag so far, and it has no changes to lose.
             Err(Error::BaseLost { .. }) => memory.segment.discard().map(|()| 0),
             updated => updated.map(|updated| updated.pages as u64),
@@ -129,6 +147,7 @@ pub(crate) fn commit() {
     MEMORY.with(|memory| {
         memory.find_ranges();
         let done = memory.segment.scan_only(&memory.ranges);
+        let done = done.and_then(|()| memory.note_writes());
         if let Err(error) = done.and_then(|()| memory.segment.commit_merge()) {
             fail("commit", &error);
         }
@@ -151,31 +170,71 @@ pub(crate) fn grow(len: usize) -> bool {
 }
 
 impl Memory {
-    /// Finds what may have been written: all but the unused ends of stacks. What a dead frame has left there is
-    /// committed when the stack has grown over it.
+    /// Updates; notes what was written on both sides if that is wanted. The bytes of this thread, which commits later,
+    /// stay.
+    fn update(&mut self) -> Result<Updated, Error> {
+        if !conflicts::are_wanted() {
+            return self.segment.update();
+        }
+        let mut offsets = Vec::new();
+        let updated = self.segment.update_with(|conflict| {
+            if conflict.base.is_some() {
+                offsets.push(conflict.offset);
+            }
+            Choice::Local
+        });
+        offsets.sort_unstable();
+        conflicts::found(&offsets, |offset| self.address(offset));
+        updated
+    }
+
+    /// Notes what this commit is about to publish.
+    fn note_writes(&mut self) -> Result<(), Error> {
+        if conflicts::are_wanted() {
+            let written = self.segment.diff()?;
+            written.into_iter().for_each(conflicts::wrote);
+        }
+        Ok(())
+    }
+
+    /// Returns the address of a byte of the segment.
+    fn address(&self, offset: usize) -> usize {
+        let mut before = 0;
+        for place in &self.places {
+            if offset < before + place.len() {
+                return place.start + (offset - before);
+            }
+            before += place.len();
+        }
+        match offset - before {
+            stack @ 0..STACK_LEN => STACK + stack,
+            heap => HEAP + (heap - STACK_LEN),
+        }
+    }
+
+    /// Finds what may have been written: all but the unused end of this thread's stack. What a dead frame has left there
+    /// is committed when the stack has grown over it. The ranges only grow, so a process that has taken no page fault
+    /// has nothing to look for.
     fn find_ranges(&mut self) {
-        let heap = self.globals + STACK_LEN;
+        let (heap, own) = (self.globals + STACK_LEN, control().thread(LOCAL.me.get()));
+        let stack = match LOCAL.me.get() {
+            0 => STACK..STACK_TOP,
+            _ => own.stack.get() as usize..(own.stack.get() + own.stack_len.get()) as usize,
+        };
+        // A thread that has not called the library from its stack has no frame there when it ends.
+        let low = own.stack_low.get() as usize & !(PAGE - 1);
+        if stack.contains(&low) {
+            self.lowest = self.lowest.min(low);
+        }
+        let used = self.lowest.min(stack.end);
+        let offset = |address: usize| match address < STACK {
+            true => heap + (address - HEAP),
+            false => self.globals + (address - STACK),
+        };
         self.ranges.clear();
-        self.ranges.push(0..self.globals);
-        let low = control().thread(0).stack_low.get() as usize;
-        if (STACK..STACK_TOP).contains(&low) {
-            self.ranges.push(self.globals + (low - STACK)..heap);
-        }
-        let mut from = 0;
-        for (_, thread) in control().used().skip(1) {
-            let (start, len) = (thread.stack.get() as usize, thread.stack_len.get() as usize);
-            if start == 0 || thread.state.get() == state::FREE {
-                continue;
-            }
-            // Stacks come in the order of slots nearly always; one that does not is looked at whole.
-            let (start, low) = (start - HEAP, thread.stack_low.get() as usize - HEAP);
-            if start >= from && (start..start + len).contains(&low) {
-                self.ranges.push(heap + from..heap + start);
-                from = low;
-            }
-        }
-        self.ranges
-            .push(heap + from..heap + control().heap.get() as usize);
+        self.ranges.push(0..offset(stack.start));
+        let all = heap + control().heap.get() as usize;
+        self.ranges.push(offset(used)..all);
     }
 }
 

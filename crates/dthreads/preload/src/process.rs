@@ -18,7 +18,7 @@ use fyris_sync::atomic::Ordering;
 use crate::control::{SIGNAL, STATUS, Thread, control, record};
 use crate::local::{LOCAL, Solo, Stage};
 use crate::stack::{apart, program};
-use crate::{image, memory, output, real, signals, sync, sys, token};
+use crate::{image, memory, output, real, region, signals, site, sync, sys, token};
 
 /// The signal of a child's death. Not SIGCHLD: the program's own `wait` must not see it.
 const DEATH: c_int = 60;
@@ -183,6 +183,8 @@ pub(crate) fn start(slot: usize) -> Result<(), c_int> {
     // Relaxed: ordered by the token, and by `assigned` for the process.
     thread.begun.store(0, Ordering::Relaxed);
     thread.go.store(0, Ordering::Relaxed);
+    thread.arrived.store(0, Ordering::Relaxed);
+    thread.round.set(0);
     if thread.pid.get() != 0 {
         if fits(thread) {
             assign(thread, BEGIN);
@@ -289,9 +291,11 @@ fn run(slot: usize) {
     let time = control().time.get();
     LOCAL.time.set(time);
     signals::inherit(thread.mask.get());
+    memory::begin_stack();
     image::reset_thread_locals();
     sync::keys::forget();
     sync::thread::forget();
+    region::forget();
     let top = thread.stack.get() + thread.stack_len.get();
     let (function, argument) = (thread.function.get(), thread.argument.get());
     token::begun();
@@ -382,6 +386,7 @@ pub(crate) fn begin_exit(status: c_int) {
     if !LOCAL.on() || LOCAL.is_inside() {
         return;
     }
+    site::set(0);
     apart(|| {
         let turn = token::take(Operation::Exit, status as u64);
         decide(STATUS | status as u32 & 0xff);

@@ -164,8 +164,7 @@ unsafe fn wait(set: *const sigset_t, info: *mut siginfo_t, time: Option<timespec
     taken
 }
 
-#[cfg_attr(not(test), unsafe(no_mangle))]
-unsafe extern "C" fn sigwait(set: *const sigset_t, signal: *mut c_int) -> c_int {
+pub(crate) unsafe extern "C" fn sigwait(set: *const sigset_t, signal: *mut c_int) -> c_int {
     if !on() {
         // SAFETY: as the caller promises.
         return unsafe { real::sigwait()(set, signal) };
@@ -193,8 +192,7 @@ fn number(taken: i64) -> c_int {
     taken as c_int
 }
 
-#[cfg_attr(not(test), unsafe(no_mangle))]
-unsafe extern "C" fn sigwaitinfo(set: *const sigset_t, info: *mut siginfo_t) -> c_int {
+pub(crate) unsafe extern "C" fn sigwaitinfo(set: *const sigset_t, info: *mut siginfo_t) -> c_int {
     // SAFETY: as the caller promises.
     unsafe {
         match on() {
@@ -204,8 +202,7 @@ unsafe extern "C" fn sigwaitinfo(set: *const sigset_t, info: *mut siginfo_t) -> 
     }
 }
 
-#[cfg_attr(not(test), unsafe(no_mangle))]
-unsafe extern "C" fn sigtimedwait(
+pub(crate) unsafe extern "C" fn sigtimedwait(
     set: *const sigset_t,
     info: *mut siginfo_t,
     time: *const timespec,
@@ -259,8 +256,7 @@ fn suspend(mask: u64) -> c_int {
     -1
 }
 
-#[cfg_attr(not(test), unsafe(no_mangle))]
-unsafe extern "C" fn sigsuspend(mask: *const sigset_t) -> c_int {
+pub(crate) unsafe extern "C" fn sigsuspend(mask: *const sigset_t) -> c_int {
     // SAFETY: as the caller promises.
     unsafe {
         match on() {
@@ -270,8 +266,7 @@ unsafe extern "C" fn sigsuspend(mask: *const sigset_t) -> c_int {
     }
 }
 
-#[cfg_attr(not(test), unsafe(no_mangle))]
-unsafe extern "C" fn pause() -> c_int {
+pub(crate) unsafe extern "C" fn pause() -> c_int {
     match on() {
         true => suspend(LOCAL.mask.get()),
         // SAFETY: libc's function.
@@ -321,8 +316,7 @@ fn send_to_all(signal: c_int) -> c_int {
     })
 }
 
-#[cfg_attr(not(test), unsafe(no_mangle))]
-extern "C" fn kill(pid: libc::pid_t, signal: c_int) -> c_int {
+pub(crate) extern "C" fn kill(pid: libc::pid_t, signal: c_int) -> c_int {
     let to_all = on()
         && pid == control().main_pid.get() as i32
         && (1..=SIGNALS as c_int).contains(&signal)

@@ -9,7 +9,9 @@ use fyris_dthreads_tools::record::{self, EVENTS, FILE_VARIABLE, THREADS};
 use crate::control::{control, keep_record};
 use crate::local::{Inside, LOCAL};
 use crate::memory::STACK_TOP;
-use crate::{image, log, memory, noise, output, process, real, signals, stack, sys, time, token};
+use crate::{
+    fence, image, log, memory, noise, output, process, real, signals, stack, sys, time, token,
+};
 
 /// Addresses are the same in every run.
 const NO_RANDOM: u64 = 0x0004_0000;
@@ -74,13 +76,18 @@ fn set_up() {
     }
     token::count_processors();
     open_record();
-    if let Err(error) = memory::make(&image::globals(), heap) {
+    if sys::variable(c"FYRIS_DTHREADS_FENCE").is_some() {
+        fence::build();
+    }
+    let conflicts = sys::variable(c"FYRIS_DTHREADS_CONFLICTS").is_some();
+    if let Err(error) = memory::make(&image::globals(), heap, conflicts) {
         sys::say(format_args!(
             "cannot make the program's memory: {error} (userfaultfd with WP_ASYNC is needed: Linux 6.7, and no \
              container that forbids it)"
         ));
         sys::exit_now(sys::REFUSED);
     }
+    image::list_modules(crate::control::record());
     // Only now: a run without a memory has no record.
     crate::control::record().magic.set(record::MAGIC);
     control.thread(0).stack_low.set(STACK_TOP as u64);
@@ -88,7 +95,18 @@ fn set_up() {
     signals::note_mask();
     output::find();
     // Programs that this one starts are ordinary ones.
-    for name in [c"LD_PRELOAD", c"LD_BIND_NOW", c"FYRIS_DTHREADS_RECORD"] {
+    for name in [
+        c"LD_PRELOAD",
+        c"LD_BIND_NOW",
+        c"FYRIS_DTHREADS_RECORD",
+        c"FYRIS_DTHREADS_THREADS",
+        c"FYRIS_DTHREADS_HEAP",
+        c"FYRIS_DTHREADS_REAL_TIME",
+        c"FYRIS_DTHREADS_FENCE",
+        c"FYRIS_DTHREADS_CONFLICTS",
+        c"FYRIS_DTHREADS_NOISE",
+        c"FYRIS_DTHREADS_RANDOM",
+    ] {
         // SAFETY: the library's own call, before the program runs.
         unsafe { real::unsetenv()(name.as_ptr()) };
     }

@@ -90,6 +90,13 @@ pub(crate) fn futex_wake(word: &AtomicU32) {
     unsafe { libc::syscall(libc::SYS_futex, ptr::from_ref(word), libc::FUTEX_WAKE, 1) };
 }
 
+/// Wakes all processes that wait for `word`.
+pub(crate) fn futex_wake_all(word: &AtomicU32) {
+    let all = i32::MAX;
+    // SAFETY: a word in shared memory.
+    unsafe { libc::syscall(libc::SYS_futex, ptr::from_ref(word), libc::FUTEX_WAKE, all) };
+}
+
 /// Returns the real time of a clock in nanoseconds.
 pub(crate) fn clock(id: libc::clockid_t) -> u64 {
     let mut time = libc::timespec {

@@ -141,8 +141,7 @@ fn sleep_really(
     }
 }
 
-#[cfg_attr(not(test), unsafe(no_mangle))]
-unsafe extern "C" fn clock_nanosleep(
+pub(crate) unsafe extern "C" fn clock_nanosleep(
     clock: clockid_t,
     flags: c_int,
     time: *const timespec,
@@ -162,8 +161,7 @@ unsafe extern "C" fn clock_nanosleep(
     0
 }
 
-#[cfg_attr(not(test), unsafe(no_mangle))]
-unsafe extern "C" fn nanosleep(time: *const timespec, rest: *mut timespec) -> c_int {
+pub(crate) unsafe extern "C" fn nanosleep(time: *const timespec, rest: *mut timespec) -> c_int {
     // SAFETY: as the caller promises.
     match unsafe { clock_nanosleep(libc::CLOCK_REALTIME, 0, time, rest) } {
         0 => 0,
@@ -175,15 +173,13 @@ unsafe extern "C" fn nanosleep(time: *const timespec, rest: *mut timespec) -> c_
     }
 }
 
-#[cfg_attr(not(test), unsafe(no_mangle))]
-extern "C" fn usleep(micros: c_uint) -> c_int {
+pub(crate) extern "C" fn usleep(micros: c_uint) -> c_int {
     let time = split(u64::from(micros) * 1000);
     // SAFETY: a time of this frame.
     unsafe { nanosleep(&time, ptr::null_mut()) }
 }
 
-#[cfg_attr(not(test), unsafe(no_mangle))]
-extern "C" fn sleep(seconds: c_uint) -> c_uint {
+pub(crate) extern "C" fn sleep(seconds: c_uint) -> c_uint {
     let time = split(u64::from(seconds) * SECOND);
     // SAFETY: a time of this frame.
     match unsafe { nanosleep(&time, ptr::null_mut()) } {
@@ -192,8 +188,7 @@ extern "C" fn sleep(seconds: c_uint) -> c_uint {
     }
 }
 
-#[cfg_attr(not(test), unsafe(no_mangle))]
-extern "C" fn sched_yield() -> c_int {
+pub(crate) extern "C" fn sched_yield() -> c_int {
     if on() {
         apart(|| take(Operation::Yield, 0).pass());
     }

@@ -18,7 +18,7 @@ use fyris_sync::atomic::{AtomicU32, Ordering};
 use crate::control::{Control, NEVER, Thread, control, record, state};
 use crate::local::{LOCAL, Stage};
 use crate::sync::held;
-use crate::{heap, log, memory, noise, output, outside, process, sys, watchdog};
+use crate::{fence, heap, log, memory, noise, output, outside, process, sys, watchdog};
 
 const GIVEN: u32 = 1;
 const SLEEPS: u32 = 2;
@@ -41,6 +41,7 @@ pub(crate) fn take(operation: Operation, object: u64) -> Turn {
     if LOCAL.holding.get() {
         wait_for_child();
     } else {
+        fence::arrive();
         event.waited();
         wait(&control.thread(me).go);
         LOCAL.holding.set(true);
@@ -70,6 +71,7 @@ pub(crate) fn come_back(object: u64) -> Turn {
 /// Does what a new turn begins with.
 fn begin_turn() {
     let (control, me) = (control(), LOCAL.me.get());
+    fence::begin_turn();
     control.thread(me).stack_low.set(LOCAL.stack.get() as u64);
     memory::update();
     heap::collect();
@@ -98,10 +100,13 @@ impl Turn {
         let next = control().thread(me).next.get() as usize;
         if next != me && !held::any_of(me) {
             publish();
+            let round = fence::end_turn();
             give(next);
-        } else {
-            control().thread(me).stack_low.set(LOCAL.stack.get() as u64);
+            self.event.ended();
+            fence::wait(round);
+            return;
         }
+        control().thread(me).stack_low.set(LOCAL.stack.get() as u64);
         self.event.ended();
     }
 
@@ -266,6 +271,7 @@ pub(crate) fn count_processors() {
 pub(crate) fn give(slot: usize) {
     let control = control();
     LOCAL.holding.set(false);
+    fence::pass(control.thread(slot));
     control.turn.set(slot as u64);
     signal(&control.thread(slot).go);
 }
@@ -314,6 +320,9 @@ fn link(control: &Control, first: usize, second: usize) {
 
 /// Takes this thread out of the ring and passes the token on.
 fn leave(to: u64) {
+    fence::end_turn();
+    // Where it waits from now on, it is at a synchronization point.
+    fence::arrive();
     outside::admit();
     wake_due();
     let (control, me) = (control(), LOCAL.me.get());

@@ -37,8 +37,7 @@ extern "C" fn pthread_barrier_destroy(barrier: *mut pthread_barrier_t) -> c_int 
     }
 }
 
-#[cfg_attr(not(test), unsafe(no_mangle))]
-unsafe extern "C" fn pthread_barrier_wait(barrier: *mut pthread_barrier_t) -> c_int {
+pub(crate) unsafe extern "C" fn pthread_barrier_wait(barrier: *mut pthread_barrier_t) -> c_int {
     if !on() {
         return PTHREAD_BARRIER_SERIAL_THREAD;
     }

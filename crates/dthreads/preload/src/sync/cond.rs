@@ -48,8 +48,10 @@ fn wait(cond: u64, lock: u64, until: u64) -> c_int {
     })
 }
 
-#[cfg_attr(not(test), unsafe(no_mangle))]
-extern "C" fn pthread_cond_wait(cond: *mut pthread_cond_t, mutex: *mut pthread_mutex_t) -> c_int {
+pub(crate) extern "C" fn pthread_cond_wait(
+    cond: *mut pthread_cond_t,
+    mutex: *mut pthread_mutex_t,
+) -> c_int {
     match on() {
         true => wait(name(cond), name(mutex), NEVER),
         // Nobody is there to signal: a wakeup without a cause.
@@ -57,8 +59,7 @@ extern "C" fn pthread_cond_wait(cond: *mut pthread_cond_t, mutex: *mut pthread_m
     }
 }
 
-#[cfg_attr(not(test), unsafe(no_mangle))]
-unsafe extern "C" fn pthread_cond_timedwait(
+pub(crate) unsafe extern "C" fn pthread_cond_timedwait(
     cond: *mut pthread_cond_t,
     mutex: *mut pthread_mutex_t,
     time: *const libc::timespec,
@@ -70,8 +71,7 @@ unsafe extern "C" fn pthread_cond_timedwait(
     unsafe { until(time, |until| wait(name(cond), name(mutex), until)) }
 }
 
-#[cfg_attr(not(test), unsafe(no_mangle))]
-unsafe extern "C" fn pthread_cond_clockwait(
+pub(crate) unsafe extern "C" fn pthread_cond_clockwait(
     cond: *mut pthread_cond_t,
     mutex: *mut pthread_mutex_t,
     _: libc::clockid_t,
@@ -81,8 +81,7 @@ unsafe extern "C" fn pthread_cond_clockwait(
     unsafe { pthread_cond_timedwait(cond, mutex, time) }
 }
 
-#[cfg_attr(not(test), unsafe(no_mangle))]
-extern "C" fn pthread_cond_signal(cond: *mut pthread_cond_t) -> c_int {
+pub(crate) extern "C" fn pthread_cond_signal(cond: *mut pthread_cond_t) -> c_int {
     if on() {
         apart(|| {
             let turn = take(Operation::Signal, name(cond));
@@ -93,8 +92,7 @@ extern "C" fn pthread_cond_signal(cond: *mut pthread_cond_t) -> c_int {
     0
 }
 
-#[cfg_attr(not(test), unsafe(no_mangle))]
-extern "C" fn pthread_cond_broadcast(cond: *mut pthread_cond_t) -> c_int {
+pub(crate) extern "C" fn pthread_cond_broadcast(cond: *mut pthread_cond_t) -> c_int {
     if on() {
         apart(|| {
             let turn = take(Operation::Broadcast, name(cond));

@@ -77,8 +77,7 @@ fn turn<R>(key: u64, change: impl FnOnce() -> R) -> R {
     })
 }
 
-#[cfg_attr(not(test), unsafe(no_mangle))]
-unsafe extern "C" fn pthread_key_create(
+pub(crate) unsafe extern "C" fn pthread_key_create(
     key: *mut pthread_key_t,
     destructor: Option<Destructor>,
 ) -> c_int {
@@ -104,8 +103,7 @@ fn entry(key: pthread_key_t) -> Option<&'static Key> {
     (!entry.used.get().is_multiple_of(2)).then_some(entry)
 }
 
-#[cfg_attr(not(test), unsafe(no_mangle))]
-extern "C" fn pthread_key_delete(key: pthread_key_t) -> c_int {
+pub(crate) extern "C" fn pthread_key_delete(key: pthread_key_t) -> c_int {
     turn(u64::from(key), || match entry(key) {
         Some(entry) => {
             entry.used.add(1);

@@ -56,7 +56,7 @@ pub(super) fn release(turn: &Turn, lock: u64) {
     }
 }
 
-pub(super) fn lock_as(operation: Operation, lock: u64, kind: i32, until: u64) -> c_int {
+pub(crate) fn lock_as(operation: Operation, lock: u64, kind: i32, until: u64) -> c_int {
     apart(|| {
         let (turn, done) = acquire(take(operation, lock), lock, kind, until);
         turn.pass();
@@ -83,7 +83,7 @@ pub(super) fn try_lock_as(operation: Operation, lock: u64, kind: i32) -> c_int {
     })
 }
 
-pub(super) fn unlock_as(operation: Operation, lock: u64, kind: i32) -> c_int {
+pub(crate) fn unlock_as(operation: Operation, lock: u64, kind: i32) -> c_int {
     apart(|| {
         let turn = take(operation, lock);
         let checked = kind == RECURSIVE || kind == ERRORCHECK;
@@ -148,8 +148,7 @@ extern "C" fn pthread_mutex_destroy(mutex: *mut pthread_mutex_t) -> c_int {
     }
 }
 
-#[cfg_attr(not(test), unsafe(no_mangle))]
-unsafe extern "C" fn pthread_mutex_lock(mutex: *mut pthread_mutex_t) -> c_int {
+pub(crate) unsafe extern "C" fn pthread_mutex_lock(mutex: *mut pthread_mutex_t) -> c_int {
     if !on() {
         return 0;
     }
@@ -157,8 +156,7 @@ unsafe extern "C" fn pthread_mutex_lock(mutex: *mut pthread_mutex_t) -> c_int {
     lock_as(Operation::Lock, name(mutex), unsafe { kind(mutex) }, NEVER)
 }
 
-#[cfg_attr(not(test), unsafe(no_mangle))]
-unsafe extern "C" fn pthread_mutex_trylock(mutex: *mut pthread_mutex_t) -> c_int {
+pub(crate) unsafe extern "C" fn pthread_mutex_trylock(mutex: *mut pthread_mutex_t) -> c_int {
     if !on() {
         return 0;
     }
@@ -166,8 +164,7 @@ unsafe extern "C" fn pthread_mutex_trylock(mutex: *mut pthread_mutex_t) -> c_int
     try_lock_as(Operation::TryLock, name(mutex), unsafe { kind(mutex) })
 }
 
-#[cfg_attr(not(test), unsafe(no_mangle))]
-unsafe extern "C" fn pthread_mutex_timedlock(
+pub(crate) unsafe extern "C" fn pthread_mutex_timedlock(
     mutex: *mut pthread_mutex_t,
     time: *const libc::timespec,
 ) -> c_int {
@@ -182,8 +179,7 @@ unsafe extern "C" fn pthread_mutex_timedlock(
     }
 }
 
-#[cfg_attr(not(test), unsafe(no_mangle))]
-unsafe extern "C" fn pthread_mutex_clocklock(
+pub(crate) unsafe extern "C" fn pthread_mutex_clocklock(
     mutex: *mut pthread_mutex_t,
     _: libc::clockid_t,
     time: *const libc::timespec,
@@ -192,8 +188,7 @@ unsafe extern "C" fn pthread_mutex_clocklock(
     unsafe { pthread_mutex_timedlock(mutex, time) }
 }
 
-#[cfg_attr(not(test), unsafe(no_mangle))]
-unsafe extern "C" fn pthread_mutex_unlock(mutex: *mut pthread_mutex_t) -> c_int {
+pub(crate) unsafe extern "C" fn pthread_mutex_unlock(mutex: *mut pthread_mutex_t) -> c_int {
     if !on() {
         return 0;
     }

@@ -8,14 +8,14 @@ use libc::pthread_once_t;
 use super::{held, name, on};
 use crate::control::NEVER;
 use crate::local::LOCAL;
+use crate::site;
 use crate::stack::apart;
 use crate::token::take;
 
 const RUNS: pthread_once_t = 1;
 const DONE: pthread_once_t = 2;
 
-#[cfg_attr(not(test), unsafe(no_mangle))]
-unsafe extern "C-unwind" fn pthread_once(
+pub(crate) unsafe extern "C-unwind" fn pthread_once(
     once: *mut pthread_once_t,
     function: extern "C-unwind" fn(),
 ) -> c_int {
@@ -45,7 +45,9 @@ unsafe extern "C-unwind" fn pthread_once(
         ours
     });
     if ours {
+        let here = site::get();
         function();
+        site::set(here);
         apart(|| {
             let turn = take(Operation::Once, name(once));
             // SAFETY: as above.

@@ -105,24 +105,21 @@ fn admit(turn: &Turn, lock: u64) {
     }
 }
 
-#[cfg_attr(not(test), unsafe(no_mangle))]
-extern "C" fn pthread_rwlock_rdlock(lock: *mut pthread_rwlock_t) -> c_int {
+pub(crate) extern "C" fn pthread_rwlock_rdlock(lock: *mut pthread_rwlock_t) -> c_int {
     match on() {
         true => lock_to_read(name(lock), NEVER),
         false => 0,
     }
 }
 
-#[cfg_attr(not(test), unsafe(no_mangle))]
-extern "C" fn pthread_rwlock_wrlock(lock: *mut pthread_rwlock_t) -> c_int {
+pub(crate) extern "C" fn pthread_rwlock_wrlock(lock: *mut pthread_rwlock_t) -> c_int {
     match on() {
         true => lock_to_write(name(lock), NEVER),
         false => 0,
     }
 }
 
-#[cfg_attr(not(test), unsafe(no_mangle))]
-unsafe extern "C" fn pthread_rwlock_timedrdlock(
+pub(crate) unsafe extern "C" fn pthread_rwlock_timedrdlock(
     lock: *mut pthread_rwlock_t,
     time: *const libc::timespec,
 ) -> c_int {
@@ -133,8 +130,7 @@ unsafe extern "C" fn pthread_rwlock_timedrdlock(
     unsafe { until(time, |until| lock_to_read(name(lock), until)) }
 }
 
-#[cfg_attr(not(test), unsafe(no_mangle))]
-unsafe extern "C" fn pthread_rwlock_timedwrlock(
+pub(crate) unsafe extern "C" fn pthread_rwlock_timedwrlock(
     lock: *mut pthread_rwlock_t,
     time: *const libc::timespec,
 ) -> c_int {
@@ -145,8 +141,7 @@ unsafe extern "C" fn pthread_rwlock_timedwrlock(
     unsafe { until(time, |until| lock_to_write(name(lock), until)) }
 }
 
-#[cfg_attr(not(test), unsafe(no_mangle))]
-extern "C" fn pthread_rwlock_tryrdlock(lock: *mut pthread_rwlock_t) -> c_int {
+pub(crate) extern "C" fn pthread_rwlock_tryrdlock(lock: *mut pthread_rwlock_t) -> c_int {
     if !on() {
         return 0;
     }
@@ -158,8 +153,7 @@ extern "C" fn pthread_rwlock_tryrdlock(lock: *mut pthread_rwlock_t) -> c_int {
     })
 }
 
-#[cfg_attr(not(test), unsafe(no_mangle))]
-extern "C" fn pthread_rwlock_trywrlock(lock: *mut pthread_rwlock_t) -> c_int {
+pub(crate) extern "C" fn pthread_rwlock_trywrlock(lock: *mut pthread_rwlock_t) -> c_int {
     if !on() {
         return 0;
     }
@@ -171,8 +165,7 @@ extern "C" fn pthread_rwlock_trywrlock(lock: *mut pthread_rwlock_t) -> c_int {
     })
 }
 
-#[cfg_attr(not(test), unsafe(no_mangle))]
-extern "C" fn pthread_rwlock_unlock(lock: *mut pthread_rwlock_t) -> c_int {
+pub(crate) extern "C" fn pthread_rwlock_unlock(lock: *mut pthread_rwlock_t) -> c_int {
     if !on() {
         return 0;
     }
@@ -192,4 +185,22 @@ extern "C" fn pthread_rwlock_unlock(lock: *mut pthread_rwlock_t) -> c_int {
         turn.pass();
         done
     })
+}
+
+pub(crate) unsafe extern "C" fn pthread_rwlock_clockrdlock(
+    lock: *mut pthread_rwlock_t,
+    _: libc::clockid_t,
+    time: *const libc::timespec,
+) -> c_int {
+    // SAFETY: as the caller promises.
+    unsafe { pthread_rwlock_timedrdlock(lock, time) }
+}
+
+pub(crate) unsafe extern "C" fn pthread_rwlock_clockwrlock(
+    lock: *mut pthread_rwlock_t,
+    _: libc::clockid_t,
+    time: *const libc::timespec,
+) -> c_int {
+    // SAFETY: as the caller promises.
+    unsafe { pthread_rwlock_timedwrlock(lock, time) }
 }

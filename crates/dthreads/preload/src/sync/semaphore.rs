@@ -70,8 +70,7 @@ unsafe fn wait(semaphore: *mut sem_t, until: u64) -> c_int {
     if done { 0 } else { fail(ETIMEDOUT) }
 }
 
-#[cfg_attr(not(test), unsafe(no_mangle))]
-unsafe extern "C" fn sem_wait(semaphore: *mut sem_t) -> c_int {
+pub(crate) unsafe extern "C" fn sem_wait(semaphore: *mut sem_t) -> c_int {
     // SAFETY: the caller's.
     unsafe {
         match on() {
@@ -84,8 +83,10 @@ unsafe extern "C" fn sem_wait(semaphore: *mut sem_t) -> c_int {
     }
 }
 
-#[cfg_attr(not(test), unsafe(no_mangle))]
-unsafe extern "C" fn sem_timedwait(semaphore: *mut sem_t, time: *const libc::timespec) -> c_int {
+pub(crate) unsafe extern "C" fn sem_timedwait(
+    semaphore: *mut sem_t,
+    time: *const libc::timespec,
+) -> c_int {
     if time.is_null() {
         return fail(EINVAL);
     }
@@ -99,8 +100,7 @@ unsafe extern "C" fn sem_timedwait(semaphore: *mut sem_t, time: *const libc::tim
     }
 }
 
-#[cfg_attr(not(test), unsafe(no_mangle))]
-unsafe extern "C" fn sem_clockwait(
+pub(crate) unsafe extern "C" fn sem_clockwait(
     semaphore: *mut sem_t,
     _: libc::clockid_t,
     time: *const libc::timespec,
@@ -109,8 +109,7 @@ unsafe extern "C" fn sem_clockwait(
     unsafe { sem_timedwait(semaphore, time) }
 }
 
-#[cfg_attr(not(test), unsafe(no_mangle))]
-unsafe extern "C" fn sem_trywait(semaphore: *mut sem_t) -> c_int {
+pub(crate) unsafe extern "C" fn sem_trywait(semaphore: *mut sem_t) -> c_int {
     // SAFETY: the caller's.
     let try_it = || unsafe { take_one(semaphore) };
     let taken = match on() {
@@ -125,8 +124,7 @@ unsafe extern "C" fn sem_trywait(semaphore: *mut sem_t) -> c_int {
     if taken { 0 } else { fail(EAGAIN) }
 }
 
-#[cfg_attr(not(test), unsafe(no_mangle))]
-unsafe extern "C" fn sem_post(semaphore: *mut sem_t) -> c_int {
+pub(crate) unsafe extern "C" fn sem_post(semaphore: *mut sem_t) -> c_int {
     // SAFETY: the caller's semaphore, as in `take_one`.
     let add_one = || unsafe {
         let count = semaphore.cast::<u32>();

@@ -20,24 +20,21 @@ extern "C" fn pthread_spin_destroy(_: *mut pthread_spinlock_t) -> c_int {
     0
 }
 
-#[cfg_attr(not(test), unsafe(no_mangle))]
-extern "C" fn pthread_spin_lock(lock: *mut pthread_spinlock_t) -> c_int {
+pub(crate) extern "C" fn pthread_spin_lock(lock: *mut pthread_spinlock_t) -> c_int {
     match on() {
         true => mutex::lock_as(Operation::Spin, name(lock), 0, NEVER),
         false => 0,
     }
 }
 
-#[cfg_attr(not(test), unsafe(no_mangle))]
-extern "C" fn pthread_spin_trylock(lock: *mut pthread_spinlock_t) -> c_int {
+pub(crate) extern "C" fn pthread_spin_trylock(lock: *mut pthread_spinlock_t) -> c_int {
     match on() {
         true => mutex::try_lock_as(Operation::Spin, name(lock), 0),
         false => 0,
     }
 }
 
-#[cfg_attr(not(test), unsafe(no_mangle))]
-extern "C" fn pthread_spin_unlock(lock: *mut pthread_spinlock_t) -> c_int {
+pub(crate) extern "C" fn pthread_spin_unlock(lock: *mut pthread_spinlock_t) -> c_int {
     match on() {
         true => mutex::unlock_as(Operation::SpinUnlock, name(lock), 0),
         false => 0,

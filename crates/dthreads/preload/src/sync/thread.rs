@@ -14,7 +14,7 @@ use crate::local::LOCAL;
 use crate::memory::{STACK_LEN, STACK_TOP};
 use crate::stack::{apart, restart};
 use crate::token::{self, take};
-use crate::{heap, output, process, real, signals, sys};
+use crate::{heap, output, process, real, signals, site, sys};
 
 /// Bytes of a stack whose size the program has not set. Unused ends cost address space only.
 const STACK: usize = 1 << 20;
@@ -69,8 +69,7 @@ unsafe fn wishes(attributes: *const pthread_attr_t) -> (usize, bool) {
     )
 }
 
-#[cfg_attr(not(test), unsafe(no_mangle))]
-unsafe extern "C" fn pthread_create(
+pub(crate) unsafe extern "C" fn pthread_create(
     new: *mut pthread_t,
     attributes: *const pthread_attr_t,
     function: extern "C-unwind" fn(*mut c_void) -> *mut c_void,
@@ -135,6 +134,7 @@ fn count_one_more() {
 
 /// Ends this thread in a last turn.
 pub(crate) fn finish(result: u64) {
+    site::set(0);
     apart(|| {
         let turn = take(Operation::End, 0);
         process::count_faults();
@@ -229,18 +229,15 @@ fn may_join(slot: usize, waits: bool) -> Result<bool, c_int> {
     }
 }
 
-#[cfg_attr(not(test), unsafe(no_mangle))]
-extern "C" fn pthread_join(thread: pthread_t, result: *mut *mut c_void) -> c_int {
+pub(crate) extern "C" fn pthread_join(thread: pthread_t, result: *mut *mut c_void) -> c_int {
     join(thread, result, Some(NEVER))
 }
 
-#[cfg_attr(not(test), unsafe(no_mangle))]
-extern "C" fn pthread_tryjoin_np(thread: pthread_t, result: *mut *mut c_void) -> c_int {
+pub(crate) extern "C" fn pthread_tryjoin_np(thread: pthread_t, result: *mut *mut c_void) -> c_int {
     join(thread, result, None)
 }
 
-#[cfg_attr(not(test), unsafe(no_mangle))]
-unsafe extern "C" fn pthread_timedjoin_np(
+pub(crate) unsafe extern "C" fn pthread_timedjoin_np(
     thread: pthread_t,
     result: *mut *mut c_void,
     time: *const libc::timespec,
@@ -252,8 +249,7 @@ unsafe extern "C" fn pthread_timedjoin_np(
     }
 }
 
-#[cfg_attr(not(test), unsafe(no_mangle))]
-unsafe extern "C" fn pthread_clockjoin_np(
+pub(crate) unsafe extern "C" fn pthread_clockjoin_np(
     thread: pthread_t,
     result: *mut *mut c_void,
     _: libc::clockid_t,
@@ -263,8 +259,7 @@ unsafe extern "C" fn pthread_clockjoin_np(
     unsafe { pthread_timedjoin_np(thread, result, time) }
 }
 
-#[cfg_attr(not(test), unsafe(no_mangle))]
-extern "C" fn pthread_detach(thread: pthread_t) -> c_int {
+pub(crate) extern "C" fn pthread_detach(thread: pthread_t) -> c_int {
     if !on() {
         return ESRCH;
     }
@@ -355,8 +350,7 @@ unsafe extern "C" fn pthread_getattr_np(
     }
 }
 
-#[cfg_attr(not(test), unsafe(no_mangle))]
-extern "C" fn pthread_kill(thread: pthread_t, signal: c_int) -> c_int {
+pub(crate) extern "C" fn pthread_kill(thread: pthread_t, signal: c_int) -> c_int {
     let Some(slot) = slot_of(thread) else {
         return ESRCH;
     };

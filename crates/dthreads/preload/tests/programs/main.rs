@@ -1,8 +1,9 @@
 //! Programs of `../programs`, run many times under noise: one output, one exit status, one schedule.
 //!
-//! Needs a C compiler and userfaultfd; says so and passes where there is none. More runs: `FYRIS_RUNS=200`.
+//! Needs compilers of C and C++, and userfaultfd; says so and passes where there is none. More runs: `FYRIS_RUNS=200`.
 
 mod packages;
+mod traces;
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -34,8 +35,9 @@ fn prepare() -> Option<PathBuf> {
     if !folder.join(LIBRARY).is_file() {
         panic!("{LIBRARY} is not in {folder:?}");
     }
-    if Command::new("cc").arg("--version").output().is_err() {
-        eprintln!("no C compiler here: skipped");
+    let missing = |compiler: &&str| Command::new(compiler).arg("--version").output().is_err();
+    if ["cc", "c++"].iter().any(missing) {
+        eprintln!("no compiler of C and C++ here: skipped");
         return None;
     }
     let segment = |tracking| {
@@ -53,8 +55,9 @@ fn prepare() -> Option<PathBuf> {
     let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../programs");
     for entry in std::fs::read_dir(from).expect("the programs").flatten() {
         let path = entry.path();
-        if path.extension().is_some_and(|extension| extension == "c") {
-            let mut cc = Command::new("cc");
+        let extension = path.extension().unwrap_or_default();
+        if extension == "c" || extension == "cpp" {
+            let mut cc = Command::new(if extension == "c" { "cc" } else { "c++" });
             // Not position-independent: globals are at one address even where the loader's choice cannot be fixed.
             cc.args(["-O1", "-Wall", "-no-pie", "-pthread", "-o"]);
             cc.arg(to.join(path.file_stem().expect("a name")))
@@ -193,6 +196,7 @@ fn races_are_decided_the_same_way() {
     agree("double_check", &["4", "60"]);
     agree("racy_queue", &["4", "300"]);
     agree("random_draws", &["4", "300"]);
+    agree("annealing", &["4", "10"]);
 }
 
 #[test]
@@ -220,6 +224,7 @@ fn correct_programs_print_what_they_should() {
     agree_with_plain("histogram", &["4", "1"]);
     agree_with_plain("histogram", &["4", "1", "adjacent"]);
     agree_with_plain("barriers", &["4", "50"]);
+    agree_with_plain("streamcluster", &["4", "30"]);
 }
 
 #[test]

@@ -1,0 +1,78 @@
+//! Where in the program the present call of the library was made.
+//!
+//! The calls that are synchronization points come in here. Each notes its return address and jumps on, so the function
+//! behind it is called as by the program itself.
+
+use std::arch::naked_asm;
+use std::cell::Cell;
+
+use crate::local::Solo;
+use crate::sync::{barrier, cond, keys, mutex, once, rwlock, semaphore, spin, thread};
+use crate::{blocking, region, signals, time};
+
+/// The return address of the last call (invariant ONE).
+static SITE: Solo<Cell<usize>> = Solo::new(Cell::new(0));
+
+/// Returns the address that the present call returns to; 0 if the program has not called.
+pub(crate) fn get() -> u64 {
+    SITE.get() as u64
+}
+
+/// Notes another address: 0 for what the library does by itself.
+pub(crate) fn set(address: u64) {
+    SITE.set(address as usize);
+}
+
+/// Exports functions under their own names.
+macro_rules! calls {
+    ($($module:ident: $($name:ident)*;)*) => {
+        $($(
+            #[cfg(target_arch = "x86_64")]
+            #[cfg_attr(not(test), unsafe(no_mangle))]
+            #[unsafe(naked)]
+            unsafe extern "C" fn $name() {
+                naked_asm!(
+                    "mov r11, [rsp]",
+                    "mov [rip + {site}], r11",
+                    "jmp {function}",
+                    site = sym SITE,
+                    function = sym $module::$name,
+                )
+            }
+
+            #[cfg(target_arch = "aarch64")]
+            #[cfg_attr(not(test), unsafe(no_mangle))]
+            #[unsafe(naked)]
+            unsafe extern "C" fn $name() {
+                naked_asm!(
+                    "adrp x16, {site}",
+                    "str x30, [x16, :lo12:{site}]",
+                    "b {function}",
+                    site = sym SITE,
+                    function = sym $module::$name,
+                )
+            }
+        )*)*
+    };
+}
+
+calls! {
+    barrier: pthread_barrier_wait;
+    blocking: read readv recvmsg recvfrom recv accept accept4 __read_chk ppoll poll __poll_chk pselect select
+        epoll_pwait epoll_wait wait4 waitpid wait;
+    cond: pthread_cond_wait pthread_cond_timedwait pthread_cond_clockwait pthread_cond_signal pthread_cond_broadcast;
+    keys: pthread_key_create pthread_key_delete;
+    mutex: pthread_mutex_lock pthread_mutex_trylock pthread_mutex_timedlock pthread_mutex_clocklock
+        pthread_mutex_unlock;
+    once: pthread_once;
+    region: fyris_dthreads_atomic_begin fyris_dthreads_atomic_end;
+    rwlock: pthread_rwlock_rdlock pthread_rwlock_tryrdlock pthread_rwlock_timedrdlock pthread_rwlock_clockrdlock
+        pthread_rwlock_wrlock pthread_rwlock_trywrlock pthread_rwlock_timedwrlock pthread_rwlock_clockwrlock
+        pthread_rwlock_unlock;
+    semaphore: sem_wait sem_timedwait sem_clockwait sem_trywait sem_post;
+    signals: sigwait sigwaitinfo sigtimedwait sigsuspend pause kill;
+    spin: pthread_spin_lock pthread_spin_trylock pthread_spin_unlock;
+    thread: pthread_create pthread_join pthread_tryjoin_np pthread_timedjoin_np pthread_clockjoin_np pthread_detach
+        pthread_kill;
+    time: clock_nanosleep nanosleep usleep sleep sched_yield;
+}
