@@ -137,6 +137,8 @@ def test_names():
     for bad in ({"type": "tree"}, {"keypos": 0}, {"index": "nowhere"}):
         with pytest.raises(fyris.BadValue):
             fyris.Table(**bad)
+    with pytest.raises(fyris.BadValue, match="no index nowhere for type bag: its own is hash, others are avl,.* skip_list"):
+        fyris.Table("bag", index="nowhere")
 
 
 def test_library(tmp_path):

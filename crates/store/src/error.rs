@@ -123,12 +123,17 @@ pub enum Error {
     #[error("option {0} given twice")]
     RepeatedOption(String),
     /// An index that does not exist, or that cannot carry the type of table.
-    #[error("no index {index} for type {}: its own is {}", .table_type.as_str(), .table_type.index())]
+    #[error(
+        "no index {index} for type {}: its own is {}, others are {}",
+        .table_type.as_str(), .table_type.index(), .others.join(", ")
+    )]
     BadIndex {
         /// The name given.
         index: String,
         /// The table's type.
         table_type: TableType,
+        /// The other indexes that can carry it, in alphabetical order.
+        others: Box<[&'static str]>,
     },
     /// The table's index lacks what the operation needs.
     #[error("index {index} lacks {feature}, which {operation} needs")]

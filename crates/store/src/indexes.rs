@@ -71,6 +71,21 @@ enum Maker {
     Library(Library),
 }
 
+impl Maker {
+    /// Returns whether an index with a name serves a type of table.
+    fn serves(&self, kind: TableType) -> bool {
+        let ordered = kind == TableType::OrderedSet;
+        let options = IndexOptions::with_capacity(0);
+        match self {
+            Maker::Hash => !ordered,
+            Maker::Ordered => true,
+            Maker::Factory(factory) if ordered => factory.order(&options).is_some(),
+            Maker::Factory(factory) => factory.exact(&options).is_some(),
+            Maker::Library(_) => false,
+        }
+    }
+}
+
 /// The index that options ask for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Asked {
@@ -128,6 +143,7 @@ impl Choice {
         let serves_not = || Error::BadIndex {
             index: self.name.to_owned(),
             table_type: kind,
+            others: Box::default(),
         };
         Ok(match &self.maker {
             Maker::Hash if ordered => return Err(serves_not()),
@@ -266,6 +282,33 @@ impl Indexes {
         found.ok_or_else(|| Error::BadIndex {
             index: wanted.to_owned(),
             table_type,
+            others: Box::default(),
         })
+    }
+
+    /// Adds to an [`Error::BadIndex`] the indexes that there are for the type of table; other errors stay as they are.
+    ///
+    /// A factory says whether it serves the type by making an index, so this is done for an error only.
+    pub(crate) fn told(&self, mut error: Error) -> Error {
+        if let Error::BadIndex {
+            table_type, others, ..
+        } = &mut error
+        {
+            // Copied: a factory of another crate is not called under the lock.
+            let all = self
+                .0
+                .read()
+                .unwrap_or_else(PoisonError::into_inner)
+                .clone();
+            let own = table_type.index();
+            let mut names: Vec<_> = all
+                .iter()
+                .filter(|(name, maker)| name.as_str() != own && maker.serves(*table_type))
+                .map(|(name, _)| name.as_str())
+                .collect();
+            names.sort_unstable();
+            *others = names.into_boxed_slice();
+        }
+        error
     }
 }

@@ -176,8 +176,12 @@ impl Inner {
         name: Atom,
         options: &Options,
     ) -> Result<Arc<TableShared>> {
-        let settings = options.settings(&self.indexes)?;
-        let data = settings.content(options.capacity)?;
+        let settings = options
+            .settings(&self.indexes)
+            .map_err(|error| self.indexes.told(error))?;
+        let data = settings
+            .content(options.capacity)
+            .map_err(|error| self.indexes.told(error))?;
         let mut registry = self.lock();
         if settings.named && self.is_taken(name) {
             return Err(Error::NameTaken(name.as_str().to_owned()));

@@ -303,14 +303,27 @@ fn options_as_new_reads_them() {
     assert!(!info("[{decentralized_counters, true}]").decentralized_counters);
     assert_eq!(info("[{index, ordered}]").index, "ordered");
     let owner = Store::new().owner();
-    for wrong in [
-        Options::ordered_set().index("hash"),
-        Options::set().index("nothing"),
+    for (wrong, text) in [
+        (
+            Options::ordered_set().index("hash"),
+            "no index hash for type ordered_set: its own is ordered, others are avl, btree, ca_avl, ca_treap, \
+             judyesl, judysl, relaxed_avl, skip_list, treap",
+        ),
+        // One that there is, of the wrong kind, is refused where the table is made.
+        (
+            Options::ordered_set().index("linear_hash"),
+            "no index linear_hash for type ordered_set: its own is ordered, others are avl,",
+        ),
+        (
+            Options::bag().index("nothing"),
+            "no index nothing for type bag: its own is hash, others are avl, btree, ca_avl, ca_treap, judyeh, \
+             linear_hash, michael_hash, ordered, relaxed_avl, skip_list, split_ordered, treap",
+        ),
     ] {
-        assert!(matches!(
-            owner.new_table("t", &wrong),
-            Err(Error::BadIndex { .. })
-        ));
+        let error = owner.new_table("t", &wrong).expect_err("no such index");
+        assert!(matches!(error, Error::BadIndex { .. }));
+        let said = error.to_string();
+        assert!(said.starts_with(text), "{said}");
     }
 }
 

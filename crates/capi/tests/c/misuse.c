@@ -177,6 +177,9 @@ static void indexes(fyris_store *store) {
 static void operations(fyris_store *store) {
   EXPECT(NOTHING(fyris_table_new(store, "t", "[nonsense]", &err), FYRIS_E_ARGUMENT));
   EXPECT(strstr(err.text, "nonsense") != NULL);
+  EXPECT(NOTHING(fyris_table_new(store, "t", "[{index, foo}]", &err), FYRIS_E_ARGUMENT));
+  EXPECT(strstr(err.text, "no index foo for type set: its own is hash, others are avl,") != NULL);
+  EXPECT(strstr(err.text, "split_ordered, treap") != NULL);
   EXPECT(NOTHING(fyris_table_new(store, "t", "ordered_set", &err), FYRIS_E_ARGUMENT));
   EXPECT(NOTHING(fyris_table_new(store, "t", "[ordered_set", &err), FYRIS_E_SYNTAX));
   EXPECT(NOTHING(fyris_table_named(store, "nowhere", &err), FYRIS_E_NO_TABLE));
