@@ -112,6 +112,11 @@ if command -v rebar3 >/dev/null; then
     cd "$folder/edoc/erlang"
     quietly rebar3 edoc
     [ -e doc/fyris.html ] || { echo "trial: rebar3 edoc made no pages" >&2; exit 1; }
+    if command -v mix >/dev/null; then
+      rm -r doc
+      quietly mix docs
+      [ -e doc/fyris.html ] || { echo "trial: mix docs made no pages" >&2; exit 1; }
+    fi
   fi
 else
   echo "no rebar3 here: skipped"

@@ -48,8 +48,16 @@ defmodule Fyris.MixProject do
       test_paths: ["elixir/test"],
       # The compiler finds the behaviour of Mnesia, which is no dependency: it would start with the application.
       prune_code_paths: false,
+      aliases: [docs: &docs/1],
       deps: []
     ]
+  end
+
+  # Pages of the Erlang modules, as `rebar3 edoc` makes them; `h Fyris` shows the documentation of the Elixir ones.
+  defp docs(_) do
+    Code.ensure_loaded?(:edoc) || Mix.raise("mix docs needs edoc of Erlang (Debian's package erlang-edoc)")
+    :ok = :edoc.application(:fyris, ~c".", preprocess: true)
+    Mix.shell().info("the pages begin at doc/index.html")
   end
 
   def application, do: []

@@ -970,7 +970,8 @@ select(Table, Spec) ->
 %% @doc Returns the first results of {@link select/2}, at most `Limit' of them, and a continuation for {@link select/1};
 %% or ``'$end_of_table' '' if there is none.
 %%
-%% The continuation is ``'$end_of_table' '' if it is known that there are no more. It belongs to the table, not to its
+%% The continuation is ``'$end_of_table' '' if it is known that there are no more; else a tuple of the size that one of
+%% `ets' has, whose first element is the tid of the table. It belongs to the table, not to its
 %% name. In an `ordered_set' there are `Limit' results as long as that many are left. In other types the chunks go on
 %% from key to key as {@link next/2} does, and in each chunk the results are in the order of {@link select/2}.
 %%
@@ -992,7 +993,8 @@ select(Table, Spec, Limit) ->
 %%
 %% ``'$end_of_table' '' is a continuation too, and gives itself.
 %%
-%% Fails with `badarg' if the argument is no continuation; if its table is gone.
+%% Fails with `badarg' if the argument is no continuation, or one that was written in the external term format and read;
+%% if its table is gone.
 %% ```
 %% > T = fyris:new(numbers, [ordered_set]).
 %% > fyris:insert(T, [{1, one}, {2, two}]).
@@ -1228,19 +1230,19 @@ list_of(_) -> [].
 
 chunk([more | Place]) ->
     chunk(fyris_nif:chunk_step(Place));
-chunk('$end_of_table') ->
-    '$end_of_table';
-chunk({Results, '$end_of_table', _}) ->
-    {Results, '$end_of_table'};
-chunk({Results, Place, Saved}) ->
-    {Results, {fyris_continuation, Place, Saved}}.
+chunk(Answer) -> Answer.
 
 continue('$end_of_table') ->
     '$end_of_table';
-continue({fyris_continuation, Place, _}) ->
-    chunk(fyris_nif:chunk_next(Place));
-continue(_) ->
-    error({'$fyris_error', badarg, continuation, <<"not a continuation">>}).
+continue(Continuation) ->
+    {Place, _} = continuation(Continuation),
+    chunk(fyris_nif:chunk_next(Place)).
+
+%% Returns the place of the next chunk, which works on this node while it is referred to, and its saved form. As those
+%% of `ets', continuations of hash tables have six elements, those of an `ordered_set' eight.
+continuation({_, Saved, _, Place, [], 0}) -> {Place, Saved};
+continuation({_, Saved, [], _, Place, [], 0, 0}) -> {Place, Saved};
+continuation(_) -> error({'$fyris_error', badarg, continuation, <<"not a continuation">>}).
 
 %% @doc Returns a continuation that works again, of one that was written in the external term format and read.
 %%
@@ -1260,17 +1262,18 @@ continue(_) ->
 -spec repair_continuation(continuation(), match_spec()) -> continuation().
 repair_continuation('$end_of_table', _) ->
     '$end_of_table';
-repair_continuation({fyris_continuation, Place, Saved} = Continuation, Spec) ->
-    case fyris_nif:is_place(Place) of
-        true ->
-            Continuation;
-        false ->
-            New = ?CALL(fyris_nif:repair(Saved, Spec, select),
-                        [Continuation, Spec]),
-            {fyris_continuation, New, Saved}
-    end;
 repair_continuation(Continuation, Spec) ->
-    ?BADARG([Continuation, Spec]).
+    ?CALL(repair(Continuation, Spec), [Continuation, Spec]).
+
+repair(Continuation, Spec) ->
+    {Place, Saved} = continuation(Continuation),
+    case fyris_nif:is_place(Place) of
+        true -> Continuation;
+        false -> setelement(place_of(Continuation), Continuation, fyris_nif:repair(Saved, Spec, select))
+    end.
+
+place_of({_, _, _, _, _, _}) -> 4;
+place_of({_, _, _, _, _, _, _, _}) -> 5.
 
 %% @doc Checks and compiles a match specification, for {@link match_spec_run/2}.
 %%

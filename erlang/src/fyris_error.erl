@@ -94,6 +94,8 @@ text(badkey, _) ->
     <<"no object has this key">>;
 text(owner, _) ->
     <<"the process owns the table already">>;
+text(continuation, <<>>) ->
+    <<"a continuation that was read from the external term format: see repair_continuation/2">>;
 text(position, <<>>) ->
     <<"an object has no such position">>;
 text(_, Text) ->
@@ -140,7 +142,7 @@ guess(match_spec_run, [List, Spec]) ->
         false when is_list(List) -> #{2 => <<"not a compiled match specification">>};
         false -> #{1 => <<"not a list">>}
     end;
-guess(repair_continuation, _) -> #{1 => <<"not a continuation">>};
+guess(repair_continuation, _) -> #{1 => <<"not a continuation of a table that is there">>};
 guess(Function, [_, _, Limit])
   when not is_integer(Limit), Function =/= update_counter, Function =/= update_element;
        is_integer(Limit), Limit < 1, Function =/= update_counter, Function =/= update_element ->

@@ -65,6 +65,8 @@ options_test() ->
      || {Argument, Words, Fun} <- [
             {2, [<<"foo">>, <<"ordered_set">>, <<"{keypos,_}">>], fun() -> fyris:new(t, [foo]) end},
             {2, [<<"foo">>, <<"{index,_}">>], fun() -> fyris:open(t, [foo]) end},
+            {2, [<<"no index foo for type set">>, <<"hash">>, <<"skip_list">>], fun() -> fyris:new(t, [{index, foo}]) end},
+            {2, [<<"judysl">>, <<"ordered, others are">>], fun() -> fyris:new(t, [ordered_set, {index, hash}]) end},
             {2, [<<"none">>], fun() -> fyris:new(t, [{owner, foo}]) end},
             {2, [<<"foo">>, <<"{heir,Pid,Data}">>, <<"{protection,private}">>], fun() -> fyris:setopts(T, foo) end},
             {4, [<<"{limit,0}">>, <<"reverse">>], fun() -> fyris:range(T, 1, 2, [{limit, 0}]) end},
@@ -95,6 +97,11 @@ forms_test() ->
      || {Argument, Text, Fun} <- [
             {1, <<"not an atom">>, fun() -> fyris:open("t", []) end},
             {1, <<"not a continuation">>, fun() -> fyris:select(foo) end},
+            {1, <<"not a continuation">>, fun() -> fyris:repair_continuation(foo, [{'_', [], ['$_']}]) end},
+            {1, <<"not a continuation of a table that is there">>,
+             fun() -> fyris:repair_continuation({T, 1, 2, make_ref(), [], 0}, [{'_', [], ['$_']}]) end},
+            {1, <<"a continuation that was read from the external term format: see repair_continuation/2">>,
+             fun() -> fyris:select({T, 1, 2, make_ref(), [], 0}) end},
             {1, <<"delete_range does not work on a set">>, fun() -> fyris:delete_range(T, 1, 2) end},
             {2, <<"not a slot of the table">>, fun() -> fyris:slot(T, -1) end},
             {2, <<"not an open dets table">>, fun() -> fyris:from_dets(T, foo) end},

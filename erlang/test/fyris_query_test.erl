@@ -133,6 +133,26 @@ continuations_pass_through_the_external_format_test() ->
     ?assertEqual('$end_of_table', fyris:repair_continuation('$end_of_table', Spec)),
     fyris:delete(T).
 
+%% What libraries look at in a continuation of `ets': its first element (a backend of Mnesia tells it from that of dets
+%% so), its size; what OTP's own tests break, and repair_continuation/2 mends.
+continuations_have_the_form_of_those_of_ets_test() ->
+    Spec = [{{'$1'}, [], ['$1']}],
+    [
+        ?same_types([Type], begin
+            M:insert(T, [{I} || I <- lists:seq(1, 10)]),
+            Chunks = [M:select(T, Spec, 3), M:select_reverse(T, Spec, 3), M:match(T, {'$1'}, 3), M:match_object(T, {'_'}, 3)],
+            [begin
+                {Found, C} = Chunk,
+                Broken = setelement(Place, C, <<>>),
+                Refused = try M:select(Broken) catch error:badarg -> badarg end,
+                Mended = M:repair_continuation(Broken, Spec),
+                {element(1, C) =:= M:info(T, id), element(Limit, C), tuple_size(C), length(Found), Refused,
+                 length(element(1, M:select(Mended))), M:repair_continuation(C, Spec) =:= C}
+             end || Chunk <- Chunks]
+        end)
+     || {Type, Place, Limit} <- [{set, 4, 3}, {bag, 4, 3}, {duplicate_bag, 4, 3}, {ordered_set, 5, 4}]
+    ].
+
 compiled_specs_test() ->
     ?same(begin
         S = M:match_spec_compile([{{'$1', '$2'}, [{'>', '$2', 2}], ['$1']}]),

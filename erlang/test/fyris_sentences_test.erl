@@ -116,6 +116,7 @@ sentences() ->
      {"5. fixes nest and end with the process", [{tables, fixed_items}, {tables, fixes_end_with_their_process}]},
      {"5. continuations belong to the table", [{query, continuations_belong_to_the_table}]},
      {"5. continuations survive deletions and end", [{query, continuations_survive_deletions_and_end}]},
+     {"5. continuations are tuples of the table first", [{query, continuations_have_the_form_of_those_of_ets}]},
      {"5. chunks of an ordered_set have as many results as asked for", [{query, limits}]},
      {"6. whoever is told of the death finds the table gone or with the heir",
       [{tables, whoever_learns_of_the_end_finds_the_table_gone},

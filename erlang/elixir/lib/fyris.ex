@@ -40,7 +40,8 @@ defmodule Fyris do
   @typedoc """
   `name:` (then other processes find the table by it), `type:` (`:set`, `:ordered_set`, `:bag`,
   `:duplicate_bag`), `access:` (`:public`, `:protected`, `:private`), `keypos:` (from 1), `heir:`
-  (`{pid, data}` or `:none`), `owner:` (`:none`), `compressed:` (a boolean).
+  (`{pid, data}` or `:none`), `owner:` (`:none`), `compressed:` (a boolean), `index:` (a name, or `{:library, path}`);
+  `write_concurrency:`, `read_concurrency:` and the rest as `:fyris.new/2` has them.
   """
   @type options :: keyword
   @typedoc "`from:`, `to:`, `limit:` and `reverse: true`; those that a function has a use for."
@@ -51,22 +52,51 @@ defmodule Fyris do
   ## Tables
 
   defbang new(options :: options \\ []) :: Table.t(),
-          "Makes a table that belongs to the caller. See `t:options/0`." do
+          """
+          Makes a table that belongs to the caller and goes with it. See `t:options/0`; the error of an option that is none
+          names those that there are. O(1).
+          """,
+          [
+            ~S|table = Fyris.new!(type: :ordered_set)|,
+            ~S|Enum.into([b: 2, a: 1], table)|,
+            ~S|Enum.to_list(table)|,
+            ~S|[a: 1, b: 2]|
+          ] do
     %Table{id: :fyris.new(Keyword.get(options, :name, :fyris), native(options))}
   end
 
   defbang open(name :: atom, options :: options \\ []) :: Table.t(),
-          "Returns the table of this name; makes it with these options if there is none." do
+          """
+          Returns the table of this name; makes it with these options if there is none. One of two callers makes it, both get
+          it; it has to have the type and key position asked for. O(1).
+          """,
+          [
+            ~S|table = Fyris.open!(:open_example, owner: :none)|,
+            ~S|Fyris.size(table)|,
+            ~S|0|
+          ] do
     %Table{id: :fyris.open(name, native(options))}
   end
 
-  defbang delete_table(table :: table) :: :ok, "Deletes a table with all that is in it." do
+  defbang delete_table(table :: table) :: :ok,
+          """
+          Deletes a table with all that is in it. From then on no caller finds it.
+          """,
+          [~S|table = Fyris.new!()|, ~S|Fyris.delete_table!(table)|, ~S|:ok|] do
     true = :fyris.delete(id(table))
     :ok
   end
 
   defbang give_away(table :: table, pid :: pid, data :: term) :: :ok,
-          "Makes another process the owner; it gets `{:\"ETS-TRANSFER\", table, from, data}`." do
+          """
+          Makes another process the owner; it gets `{:"ETS-TRANSFER", table, from, data}`.
+          """,
+          [
+            ~S|table = Fyris.new!()|,
+            ~S|pid = spawn(fn -> Process.sleep(1000) end)|,
+            ~S|Fyris.give_away!(table, pid, :data)|,
+            ~S|:ok|
+          ] do
     true = :fyris.give_away(id(table), pid, data)
     :ok
   end
@@ -90,7 +120,15 @@ defmodule Fyris do
 
   ## Pairs
 
-  @doc "Returns the value of a key in a table of pairs: `{:ok, value}`, or `:error` if it has none."
+  @doc """
+  Returns the value of a key in a table of pairs: `{:ok, value}`, or `:error` if it has none. Linearizable. O(1) on
+  average, O(log n) in an `:ordered_set`.
+
+      iex> table = Fyris.new!()
+      iex> Fyris.put!(table, :joe, 1)
+      iex> {Fyris.fetch(table, :joe), Fyris.fetch(table, :ann)}
+      {{:ok, 1}, :error}
+  """
   @spec fetch(table, key) :: {:ok, term} | :error
   def fetch(table, key) do
     case :fyris.lookup(id(table), key) do
@@ -108,7 +146,13 @@ defmodule Fyris do
     end
   end
 
-  @doc "Returns the value of a key, or a default."
+  @doc """
+  Returns the value of a key, or a default, as `fetch/2` does.
+
+      iex> table = Fyris.new!()
+      iex> Fyris.get(table, :joe, 0)
+      0
+  """
   @spec get(table, key, term) :: term
   def get(table, key, default \\ nil) do
     case fetch(table, key) do
@@ -121,12 +165,25 @@ defmodule Fyris do
   @spec member?(table, key) :: boolean
   def member?(table, key), do: :fyris.member(id(table), key)
 
-  defbang put(table :: table, key :: key, value :: term) :: :ok, "Puts a pair into a table." do
+  defbang put(table :: table, key :: key, value :: term) :: :ok,
+          """
+          Puts a pair into a table, in the place of one with the same key. Linearizable. O(1) on average, O(log n) in an
+          `:ordered_set`.
+          """,
+          [~S|table = Fyris.new!()|, ~S|Fyris.put!(table, :joe, 1)|, ~S|:ok|] do
     true = :fyris.insert(id(table), {key, value})
     :ok
   end
 
-  @doc "Takes a pair out and returns its value: `{:ok, value}`, or `:error` if the key has none."
+  @doc """
+  Takes a pair out and returns its value: `{:ok, value}`, or `:error` if the key has none. Atomic: of several callers one
+  gets it.
+
+      iex> table = Fyris.new!()
+      iex> Fyris.put!(table, :joe, 1)
+      iex> {Fyris.pop(table, :joe), Fyris.pop(table, :joe)}
+      {{:ok, 1}, :error}
+  """
   @spec pop(table, key) :: {:ok, term} | :error
   def pop(table, key) do
     case :fyris.take(id(table), key) do
@@ -136,8 +193,16 @@ defmodule Fyris do
   end
 
   defbang update(table :: table, key :: key, default :: term, fun :: (term -> term)) :: term,
-          "Puts `fun` of the value of a key, or the default if it has none; returns the new value. Atomic: `fun` is " <>
-            "called again when another writer comes between." do
+          """
+          Puts `fun` of the value of a key, or the default if it has none; returns the new value. Atomic: `fun` is called again
+          when another writer comes between, so it should do nothing else.
+          """,
+          [
+            ~S|table = Fyris.new!()|,
+            ~S|Fyris.put!(table, :joe, 1)|,
+            ~S|Fyris.update!(table, :joe, 0, &(&1 + 1))|,
+            ~S|2|
+          ] do
     {_, value} = :fyris.upsert(id(table), key, {key, default}, fn {_, value} -> {key, fun.(value)} end)
 
     value
@@ -146,61 +211,137 @@ defmodule Fyris do
   ## Objects
 
   defbang insert(table :: table, objects :: object | [object]) :: :ok,
-          "Inserts an object, or all of a list in one step." do
+          """
+          Inserts an object, or all of a list in one step, which every reader sees whole. O(1) on average, O(log n) in an
+          `:ordered_set`, for each.
+          """,
+          [~S|table = Fyris.new!()|, ~S|Fyris.insert!(table, [{:a, 1}, {:b, 2, :more}])|, ~S|:ok|] do
     true = :fyris.insert(id(table), objects)
     :ok
   end
 
   defbang insert_new(table :: table, objects :: object | [object]) :: boolean,
-          "Inserts as `insert/2` does if none of the keys is there; returns whether it did." do
+          """
+          Inserts as `insert/2` does if none of the keys is there; returns whether it did. Atomic, also of a list.
+          """,
+          [
+            ~S|table = Fyris.new!()|,
+            ~S|Fyris.insert!(table, {:a, 1})|,
+            ~S|Fyris.insert_new!(table, [{:a, 2}, {:b, 2}])|,
+            ~S|false|
+          ] do
     :fyris.insert_new(id(table), objects)
   end
 
-  defbang lookup(table :: table, key :: key) :: [object], "Returns the objects with a key." do
+  defbang lookup(table :: table, key :: key) :: [object],
+          """
+          Returns the objects with a key: none or one, in the bags any number. Linearizable. O(1) on average, O(log n) in an
+          `:ordered_set`, and the size of the objects, which are built anew.
+          """,
+          [
+            ~S|table = Fyris.new!()|,
+            ~S|Fyris.insert!(table, {:a, 1})|,
+            ~S|Fyris.lookup!(table, :a)|,
+            ~S|[{:a, 1}]|
+          ] do
     :fyris.lookup(id(table), key)
   end
 
   defbang lookup_many(table :: table, keys :: [key]) :: [[object]],
-          "Returns the objects of many keys: a list for each." do
+          """
+          Returns the objects of many keys: a list for each. As many lookups, with their memory asked for together.
+          """,
+          [
+            ~S|table = Fyris.new!()|,
+            ~S|Fyris.insert!(table, [{:a, 1}, {:b, 2}])|,
+            ~S|Fyris.lookup_many!(table, [:b, :c])|,
+            ~S|[[{:b, 2}], []]|
+          ] do
     :fyris.lookup_many(id(table), keys)
   end
 
   defbang get_in_object(table :: table, key :: key, path :: [term]) :: term | nil,
-          "Returns a part of an object, or `nil`: `path` begins with a position, then come keys of maps and positions." do
+          """
+          Returns a part of an object, or `nil`, without building the rest: `path` begins with a position, from 1, then come
+          keys of maps and positions. Linearizable.
+          """,
+          [
+            ~S|table = Fyris.new!()|,
+            ~S|Fyris.insert!(table, {:joe, %{age: 41, name: "Joe"}})|,
+            ~S|Fyris.get_in_object!(table, :joe, [2, :age])|,
+            ~S|41|
+          ] do
     case :fyris.get_in(id(table), key, path) do
       {:ok, part} -> part
       :error -> nil
     end
   end
 
-  defbang delete(table :: table, key :: key) :: :ok, "Deletes the objects with a key." do
+  defbang delete(table :: table, key :: key) :: :ok,
+          """
+          Deletes the objects with a key, if there are any. Linearizable. O(1) on average, O(log n) in an `:ordered_set`.
+          """,
+          [~S|table = Fyris.new!()|, ~S|Fyris.delete!(table, :a)|, ~S|:ok|] do
     true = :fyris.delete(id(table), key)
     :ok
   end
 
   defbang take(table :: table, key :: key) :: [object],
-          "Takes the objects with a key out and returns them." do
+          """
+          Takes the objects with a key out and returns them. Atomic: of several callers one gets them.
+          """,
+          [
+            ~S|table = Fyris.new!()|,
+            ~S|Fyris.insert!(table, {:a, 1})|,
+            ~S|Fyris.take!(table, :a)|,
+            ~S|[{:a, 1}]|
+          ] do
     :fyris.take(id(table), key)
   end
 
-  defbang clear(table :: table) :: :ok, "Empties a table in one step." do
+  defbang clear(table :: table) :: :ok,
+          """
+          Empties a table in one step. O(1) for the caller.
+          """,
+          [~S|table = Fyris.new!()|, ~S|Fyris.clear!(table)|, ~S|:ok|] do
     true = :fyris.delete_all_objects(id(table))
     :ok
   end
 
   defbang drain(table :: table) :: [object],
-          "Takes all objects out and returns them; each goes to one of several callers." do
+          """
+          Takes all objects out and returns them. Each goes to one of several callers; one that is inserted meanwhile is
+          returned or stays.
+          """,
+          [
+            ~S|table = Fyris.new!(type: :ordered_set)|,
+            ~S|Fyris.insert!(table, [{:b, 2}, {:a, 1}])|,
+            ~S|Fyris.drain!(table)|,
+            ~S|[{:a, 1}, {:b, 2}]|
+          ] do
     :fyris.drain(id(table))
   end
 
   defbang cas(table :: table, old :: object, new :: object) :: boolean,
-          "Replaces an object if exactly `old` is there; returns whether it did." do
+          """
+          Replaces an object if exactly `old` is there; returns whether it did. Atomic.
+          """,
+          [
+            ~S|table = Fyris.new!()|,
+            ~S|Fyris.insert!(table, {:a, 1})|,
+            ~S|Fyris.cas!(table, {:a, 1}, {:a, 2})|,
+            ~S|true|
+          ] do
     :fyris.cas(id(table), old, new)
   end
 
   defbang update_counter(table :: table, key :: key, operation :: counter_op, default :: object | nil \\ nil) ::
             integer | [integer],
-          "Adds to integers of an object in one step and returns the new ones; `default` is the object for a key that is not there." do
+          """
+          Adds to integers of an object in one step and returns the new ones; `default` is the object for a key that is not
+          there. Atomic.
+          """,
+          [~S|table = Fyris.new!()|, ~S|Fyris.update_counter!(table, :hits, {2, 3}, {:hits, 0})|, ~S|3|] do
     case default do
       nil -> :fyris.update_counter(id(table), key, operation)
       _ -> :fyris.update_counter(id(table), key, operation, default)
@@ -210,36 +351,88 @@ defmodule Fyris do
   ## Queries
 
   defbang select(table :: table, spec :: :ets.match_spec()) :: [term],
-          "Returns what a match specification makes of the objects." do
+          """
+          Returns what a match specification makes of the objects. Not a snapshot: each object that is there throughout is
+          visited once, others may be. If it names keys, or a range of them in an `:ordered_set`, no others are visited
+          (`explain/2`).
+          """,
+          [
+            ~S|table = Fyris.new!(type: :ordered_set)|,
+            ~S|Fyris.insert!(table, [{:a, 1}, {:b, 2}])|,
+            ~S|Fyris.select!(table, [{{:"$1", :"$2"}, [{:>, :"$2", 1}], [:"$1"]}])|,
+            ~S|[:b]|
+          ] do
     :fyris.select(id(table), spec)
   end
 
   defbang count(table :: table, spec :: :ets.match_spec()) :: non_neg_integer,
-          "Returns the number of objects of which a match specification says `true`." do
+          """
+          Returns the number of objects of which a match specification says `true`; visits those that `select/2` would.
+          """,
+          [
+            ~S|table = Fyris.new!()|,
+            ~S|Fyris.insert!(table, [{:a, 1}, {:b, 2}])|,
+            ~S|Fyris.count!(table, [{{:_, :"$1"}, [{:>, :"$1", 1}], [true]}])|,
+            ~S|1|
+          ] do
     :fyris.select_count(id(table), spec)
   end
 
   defbang explain(table :: table, spec :: :ets.match_spec()) :: map,
-          "Returns how a `select` would find its objects, and about how many it would visit." do
+          """
+          Returns how a `select` would find its objects (`:kind`, `:plan`), about how many it would visit (`:estimated`), and
+          how many there are (`:size`). Visits no more than 256 to say so.
+          """,
+          [
+            ~S|table = Fyris.new!()|,
+            ~S|Fyris.explain!(table, [{{:a, :_}, [], [:"$_"]}])|,
+            ~S|%{estimated: 1, kind: :point, plan: %{access: :point, bounds: [key: :a]}, size: 0}|
+          ] do
     :fyris.explain(id(table), spec)
   end
 
   ## Order: tables of the type `:ordered_set`
 
   defbang range(table :: table, options :: range_options \\ []) :: [object],
-          "Returns the objects between `from:` and `to:`, which both count; `limit:`, `reverse: true`." do
+          """
+          Returns the objects between `from:` and `to:`, which both count; `limit:`, `reverse: true`, `keys: true`. O(log n), and
+          the objects. Every object that is there throughout is among them.
+          """,
+          [
+            ~S|table = Fyris.new!(type: :ordered_set)|,
+            ~S|Fyris.insert!(table, for(n <- 1..9, do: {n, n * n}))|,
+            ~S|Fyris.range!(table, from: 3, to: 4)|,
+            ~S|[{3, 9}, {4, 16}]|
+          ] do
     {from, to, rest} = bounds(options)
     :fyris.range(id(table), from, to, rest)
   end
 
   defbang prefix(table :: table, prefix :: term, options :: range_options \\ []) :: [object],
-          "Returns the objects whose keys begin alike: `{:a, :_}`, `\"jo\"`; `limit:`, `reverse: true`." do
+          """
+          Returns the objects whose keys begin alike, as `{:a, :_}` or `"jo"` do; `limit:`, `reverse: true`, `keys: true`.
+          O(log n), and the objects.
+          """,
+          [
+            ~S|table = Fyris.new!(type: :ordered_set)|,
+            ~S|Fyris.insert!(table, [{"joe"}, {"john"}, {"mike"}])|,
+            ~S|Fyris.prefix!(table, "jo")|,
+            ~S|[{"joe"}, {"john"}]|
+          ] do
     {_, _, rest} = bounds(options)
     :fyris.prefix(id(table), prefix, rest)
   end
 
   defbang seek(table :: table, key :: key, way :: :up | :down \\ :up) :: object | nil,
-          "Returns the first object at or above a key, or the last at or below it (`:down`); or `nil`." do
+          """
+          Returns the first object at or above a key, or the last at or below it (`:down`); or `nil`. Linearizable. O(log n).
+          """,
+          [
+            ~S|table = Fyris.new!(type: :ordered_set)|,
+            ~S|Fyris.insert!(table, [{10, :ten}, {20, :twenty}])|,
+            ~S|Fyris.seek!(table, 15)|,
+            ~S|{20, :twenty}|
+          ] do
     case :fyris.seek(id(table), key, way) do
       :"$end_of_table" -> nil
       object -> object
@@ -247,7 +440,16 @@ defmodule Fyris do
   end
 
   defbang nth(table :: table, n :: non_neg_integer) :: key | nil,
-          "Returns the n-th key in order, from 0, or `nil`; in tables on the indexes `:judysl` and `:judyesl`." do
+          """
+          Returns the n-th key in order, from 0, or `nil`; in tables on the indexes `:judysl` and `:judyesl`, at the cost of a
+          lookup.
+          """,
+          [
+            ~S|table = Fyris.new!(type: :ordered_set, index: :judysl)|,
+            ~S|Fyris.insert!(table, [{10}, {20}, {30}])|,
+            ~S|Fyris.nth!(table, 1)|,
+            ~S|20|
+          ] do
     case :fyris.nth(id(table), n) do
       :"$end_of_table" -> nil
       key -> key
@@ -255,17 +457,43 @@ defmodule Fyris do
   end
 
   defbang rank(table :: table, key :: key) :: non_neg_integer,
-          "Returns the number of keys below a key, which need not be there; in the same tables as `nth/2`." do
+          """
+          Returns the number of keys below a key, which need not be there; in the same tables as `nth/2`, at the cost of a
+          lookup.
+          """,
+          [
+            ~S|table = Fyris.new!(type: :ordered_set, index: :judysl)|,
+            ~S|Fyris.insert!(table, [{10}, {20}, {30}])|,
+            ~S|Fyris.rank!(table, 25)|,
+            ~S|2|
+          ] do
     :fyris.rank(id(table), key)
   end
 
   defbang count_between(table :: table, from :: key, to :: key) :: non_neg_integer,
-          "Returns the number of keys between two, which both count; in the same tables as `nth/2`." do
+          """
+          Returns the number of keys between two, which both count; in the same tables as `nth/2`, at the cost of two lookups.
+          """,
+          [
+            ~S|table = Fyris.new!(type: :ordered_set, index: :judysl)|,
+            ~S|Fyris.insert!(table, [{10}, {20}, {30}])|,
+            ~S|Fyris.count_between!(table, 15, 30)|,
+            ~S|2|
+          ] do
     :fyris.count_between(id(table), from, to)
   end
 
   defbang take_range(table :: table, options :: range_options \\ []) :: [object],
-          "Takes the objects of a range out and returns them in order." do
+          """
+          Takes the objects between `from:` and `to:`, which both count, out and returns them in order. Each goes to one of
+          several callers. O(log n), and the objects.
+          """,
+          [
+            ~S|table = Fyris.new!(type: :ordered_set)|,
+            ~S|Fyris.insert!(table, for(n <- 1..9, do: {n}))|,
+            ~S|Fyris.take_range!(table, from: 8)|,
+            ~S|[{8}, {9}]|
+          ] do
     {from, to, _} = bounds(options)
     :fyris.take_range(id(table), from, to)
   end

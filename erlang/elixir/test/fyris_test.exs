@@ -1,5 +1,6 @@
 defmodule FyrisTest do
   use ExUnit.Case, async: true
+  doctest Fyris
 
   defp filled(type, n) do
     table = Fyris.new!(type: type)
@@ -123,6 +124,13 @@ defmodule FyrisTest do
       assert {Fyris.seek!(table, 50.5), Fyris.seek!(table, 50.5, :down)} == {{51, 2601}, {50, 2500}}
       assert Fyris.seek!(table, 101) == nil
       {:error, _} = Fyris.nth(table, 0)
+
+      assert_raise Fyris.Error,
+                   ~r/argument 2: no index foo for type set: its own is hash, others are avl,.* skip_list/,
+                   fn ->
+                     Fyris.new!(index: :foo)
+                   end
+
       counted = Fyris.new!(type: :ordered_set, index: :judysl)
       Fyris.insert!(counted, for(n <- 0..9, do: {n * 10, n}))
       assert {Fyris.nth!(counted, 3), Fyris.nth!(counted, 10)} == {30, nil}

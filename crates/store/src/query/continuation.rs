@@ -89,6 +89,11 @@ impl Continuation {
         self.0.table()
     }
 
+    /// Returns the number of results of a chunk. O(1).
+    pub fn limit(&self) -> usize {
+        self.0.parts().1
+    }
+
     /// Returns the results that were found and are not part of a chunk yet. O(1).
     pub fn waiting(&self) -> &[Term] {
         self.0.parts().2

@@ -5,15 +5,19 @@ defmodule Fyris.Defbang do
   alias Fyris.Error
 
   @doc false
-  # Defines `name!` with this body, and `name`, which gives what that one raises as a tuple; both with a spec. The
-  # arguments and the result have their types: `put(table :: table, key :: key) :: :ok`.
-  defmacro defbang({:"::", _, [{name, _, args}, result]}, doc, do: body) do
+  # Defines `name!` with this body, and `name`, which gives what that one raises as a tuple; both with a spec and an
+  # example. The arguments and the result have their types: `put(table :: table, key :: key) :: :ok`. An example is a
+  # list of lines, the last of which is what the one before returns.
+  defmacro defbang({:"::", _, [{name, _, args}, result]}, doc, example, do: body) do
     bang = :"#{name}!"
     {plain, types} = args |> Enum.map(&split/1) |> Enum.unzip()
 
     quote do
       unquote_splicing(specs(name, args, types, answers(result)))
-      @doc unquote(doc) <> "\n\nAnswers #{unquote(form(result))}, or `{:error, error}` with a `Fyris.Error`."
+
+      @doc unquote(doc) <>
+             "\nAnswers #{unquote(form(result))}, or `{:error, error}` with a `Fyris.Error`.\n\n" <>
+             Fyris.Defbang.session(Fyris.Defbang.plain(unquote(example), unquote(name)))
       def unquote(name)(unquote_splicing(Enum.map(args, &untyped/1))) do
         Fyris.Defbang.answer(unquote(bang)(unquote_splicing(plain)))
       rescue
@@ -23,7 +27,8 @@ defmodule Fyris.Defbang do
       unquote_splicing(specs(bang, args, types, result))
 
       @doc unquote(doc) <>
-             "\n\nRaises `Fyris.Error` where `#{unquote(name)}/#{unquote(length(args))}` answers one."
+             "\nRaises `Fyris.Error` where `#{unquote(name)}/#{unquote(length(args))}` answers one.\n\n" <>
+             Fyris.Defbang.session(unquote(example))
       def unquote(bang)(unquote_splicing(Enum.map(args, &untyped/1))) do
         unquote(body)
       rescue
@@ -37,6 +42,32 @@ defmodule Fyris.Defbang do
   # What the one that does not raise answers.
   def answer(:ok), do: :ok
   def answer(result), do: {:ok, result}
+
+  @doc false
+  # The same example by the one that does not raise.
+  def plain(example, name) do
+    {calls, [result]} = Enum.split(example, -1)
+    bang = "Fyris.#{name}!("
+    wraps = result != ":ok" and String.starts_with?(List.last(calls), bang)
+
+    Enum.map(calls, &plain_call(&1, bang, "Fyris.#{name}(")) ++
+      [if(wraps, do: "{:ok, #{result}}", else: result)]
+  end
+
+  defp plain_call("table = " <> call, bang, plain) do
+    if String.starts_with?(call, bang),
+      do: "{:ok, table} = " <> String.replace(call, bang, plain),
+      else: "table = " <> call
+  end
+
+  defp plain_call(call, bang, plain), do: String.replace(call, bang, plain)
+
+  @doc false
+  # The text of an example, as documentation has it.
+  def session(example) do
+    {calls, [result]} = Enum.split(example, -1)
+    Enum.map_join(calls, &"    iex> #{&1}\n") <> "    #{result}\n"
+  end
 
   # The type of that.
   defp answers(:ok), do: quote(do: :ok | {:error, Fyris.Error.t()})

@@ -216,7 +216,7 @@ pub(super) fn chunk_next(env: Env, args: &[Term]) -> Reply {
     chunk_slice(env, next.for_caller(process::me(env)), &place.offered)
 }
 
-/// Implements `chunk_step(Place)`: returns `{Results, Continuation, Saved}`, `'$end_of_table'`, or `[more | Place]`.
+/// Implements `chunk_step(Place)`: returns `{Results, Continuation}`, `'$end_of_table'`, or `[more | Place]`.
 pub(super) fn chunk_step(env: Env, args: &[Term]) -> Reply {
     let place = chunk_place(env, args[0])?;
     let next = place.place.lock().map_err(|_| BAD)?.take().ok_or(BAD)?;
@@ -225,7 +225,8 @@ pub(super) fn chunk_step(env: Env, args: &[Term]) -> Reply {
 
 fn chunk_place<'t>(env: Env, term: Term) -> Result<&'t ChunkPlace, Fail> {
     // SAFETY: resources of the type hold a `ChunkPlace`.
-    unsafe { load::resource::<ChunkPlace>(env, term, |kinds| kinds.chunk) }.ok_or(BAD)
+    let place = unsafe { load::resource::<ChunkPlace>(env, term, |kinds| kinds.chunk) };
+    place.ok_or(Fail::Cause("continuation"))
 }
 
 fn chunk_slice(env: Env, mut place: Continuation, offered: &Arc<Offered>) -> Reply {
@@ -248,15 +249,27 @@ fn chunk_slice(env: Env, mut place: Continuation, offered: &Arc<Offered>) -> Rep
         results.reverse();
     }
     let results = env.make_list(&results);
-    let end = atoms::end_of_table(env);
-    let (next, saved) = match next {
-        None => (end, end),
-        Some(next) => {
-            let saved = term::make(env, &next.to_term());
-            (make_place(env, next, offered), saved)
-        }
+    let next = match next {
+        None => atoms::end_of_table(env),
+        Some(next) => make_continuation(env, next, offered)?,
     };
-    Ok(env.make_tuple(&[results, next, saved]))
+    Ok(env.make_tuple(&[results, next]))
+}
+
+/// Returns a continuation as a term of the form that those of `ets` have: the table is its first element, and in the
+/// place of the compiled specification, the fourth or in an `ordered_set` the fifth, stands the place of the next
+/// chunk. In that of a slot or key stands what `repair` makes a place of again.
+fn make_continuation(env: Env, next: Continuation, offered: &Arc<Offered>) -> Reply {
+    let table = tables::tid_of(env, next.table()).ok_or(Fail::Cause("id"))?;
+    let ordered = next.table().table_type() == TableType::OrderedSet;
+    let limit = env.make_int(next.limit() as i64);
+    let saved = term::make(env, &next.to_term());
+    let place = make_place(env, next, offered);
+    let (none, zero) = (atoms::nil(env), env.make_int(0));
+    Ok(match ordered {
+        true => env.make_tuple(&[table, saved, none, limit, place, none, zero, zero]),
+        false => env.make_tuple(&[table, saved, limit, place, none, zero]),
+    })
 }
 
 fn make_place(env: Env, place: Continuation, offered: &Arc<Offered>) -> Term {
