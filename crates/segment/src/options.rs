@@ -64,6 +64,7 @@ pub struct Options {
     pub(crate) places: Vec<Place>,
     pub(crate) in_place: bool,
     pub(crate) count_faults: bool,
+    pub(crate) lag: Option<usize>,
 }
 
 /// Bytes of a working copy that are to be at an address.
@@ -98,6 +99,7 @@ impl Default for Options {
             places: Vec::new(),
             in_place: false,
             count_faults: false,
+            lag: None,
         }
     }
 }
@@ -247,6 +249,17 @@ impl Options {
     /// ```
     pub fn count_faults(mut self, yes: bool) -> Self {
         self.count_faults = yes;
+        self
+    }
+
+    /// Makes commits of this process let the log go on without processes that lag by more than `pages` changed pages
+    /// (default: only when the log is full). Such a process is overrun: its next update compares page heads instead of
+    /// reading the log, and costs O(pages) once. In return the frames that commits replace are soon written again, and
+    /// are few: a process that sleeps does not make the others' commits touch ever fresh memory.
+    ///
+    /// Up to twice as many frames are in use beside those of the trunk and those that laggards need.
+    pub fn lag(mut self, pages: usize) -> Self {
+        self.lag = Some(pages);
         self
     }
 

@@ -709,3 +709,33 @@ fn scans_that_are_skipped_miss_nothing() {
     theirs.update().unwrap();
     assert_eq!(theirs.as_slice()[19 * PAGE], 3);
 }
+
+#[test]
+fn a_laggard_does_not_make_commits_take_fresh_frames() {
+    let name = Name::new("lag");
+    let options = Options::new().lag(20);
+    let mut ours = name.open(64 * PAGE, &options);
+    let mut theirs = name.open(0, &options);
+    theirs.as_mut_slice()[8] = 1;
+    for round in 1..200u64 {
+        for page in 0..4 {
+            let at = (page + round as usize % 3) * PAGE;
+            ours.as_mut_slice()[at..at + 8].copy_from_slice(&round.to_le_bytes());
+        }
+        ours.commit().unwrap();
+        if round == 150 {
+            let report = Doctor::open(&name.0).unwrap().report().unwrap();
+            assert!(report.log_used <= 2 * 20 + 4, "{report:?}");
+            assert!(report.frames_kept <= 64, "{report:?}");
+        }
+    }
+    theirs.update().unwrap();
+    assert_eq!(theirs.as_slice()[8], 1);
+    assert_eq!(
+        theirs.as_slice()[PAGE..2 * PAGE],
+        ours.as_slice()[PAGE..2 * PAGE]
+    );
+    theirs.commit().unwrap();
+    ours.update().unwrap();
+    assert!(ours.as_slice() == theirs.as_slice());
+}

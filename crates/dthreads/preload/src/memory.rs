@@ -25,6 +25,8 @@ pub(crate) const STACK_LEN: usize = 8 << 20;
 pub(crate) const STACK_TOP: usize = STACK + STACK_LEN;
 /// The kernel merges what lags: as many replaced pages may be kept.
 const HISTORY: usize = 16;
+/// Changed pages by which a thread may lag before its next update compares page heads.
+const LAG: usize = 512;
 
 struct Memory {
     segment: Segment,
@@ -55,6 +57,8 @@ pub(crate) fn make(
         .history(HISTORY * max)
         // A process has one thread, and writes to its copy itself.
         .count_faults(true)
+        // Threads that sleep do not make commits touch fresh frames: each would be a fault, and a scan.
+        .lag(LAG)
         .place(len..len + STACK_LEN, STACK)
         .place(len + STACK_LEN..max, HEAP);
     let mut at = 0;

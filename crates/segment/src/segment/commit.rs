@@ -325,7 +325,16 @@ impl Segment {
         self.position = end;
         self.version = version;
         trunk.count_commit(slot);
-        trunk.advance(bounds, 0, free);
+        match self.options.lag.map(|lag| lag as u64) {
+            // Laggards are looked for now and then only.
+            Some(lag) if end - bounds.tail > 2 * lag => {
+                trunk.overrun_below(end - lag);
+                trunk.advance(bounds, end - lag, free);
+            }
+            _ => {
+                trunk.advance(bounds, 0, free);
+            }
+        }
         Ok(version)
     }
 

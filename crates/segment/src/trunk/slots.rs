@@ -491,7 +491,7 @@ impl Trunk {
     }
 
     /// Marks every slot below `position` as overrun: it holds the log no more. For holders of the lock.
-    pub(super) fn overrun_below(&self, position: u64) {
+    pub(crate) fn overrun_below(&self, position: u64) {
         for slot in 0..self.slots_used() {
             let place = self.place(slot);
             // SeqCst, here and in the exchange: as in `standing`. The exchange pairs also with the load in `holds`, by
