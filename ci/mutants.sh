@@ -69,6 +69,7 @@ judy_leaf_too_narrow    |                    | -p fyris-index --lib judy::
 judy_prefix_outlives    |                    | -p fyris-index --test judy emptied
 judy_shared_unpublished | --cfg loom --cfg fyris_small    | -p fyris-index --test loom_judy a_reader_is_in_a_leaf
 judy_shared_freed_early | --cfg loom --cfg fyris_small    | -p fyris-index --test loom_judy a_reader_is_in_a_leaf
+judy_shared_bit_seen_once | --cfg loom --cfg fyris_small  | -p fyris-index --test loom_judy a_value_is_seen
 judy_shared_gone_unchecked | --cfg loom --cfg fyris_small | -p fyris-index --test loom_judy a_key_is_put
 judy_shared_parts_unlocked | --cfg loom --cfg fyris_small | -p fyris-index --test loom_judy a_branch_is_put
 judy_shared_only_child_takes_note | --cfg loom --cfg fyris_small | -p fyris-index --test loom_judy what_a_branch
@@ -77,7 +78,8 @@ judy_shared_bit_counts_itself |           | -p fyris-index --lib judy::concurren
 judy_shared_narrow_unchecked |            | -p fyris-index --lib judy::concurrent
 judy_words_uncounted    |                    | -p fyris-index --test judy_bytes sorted_map
 judy_array_outlives     |                    | -p fyris-index --test judy_bytes sorted_map
-judy_length_forgotten   |                    | -p fyris-index --test judy_bytes sorted_map
+judy_length_forgotten   |                    | -p fyris-index --lib judy::strings
+judy_one_is_no_pair     |                    | -p fyris-index --lib judy::zeroless
 judy_hash_is_key        | --cfg fyris_small  | -p fyris-index --test judy_conformance judyeh::model
 levels_share_buckets    |                    | -p fyris-index --lib levels::
 sequential_rotation_loses |                  | -p fyris-index --lib sequential

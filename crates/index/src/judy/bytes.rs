@@ -1,20 +1,23 @@
 //! [`JudyBytes`], the array of strings with values of any type that fits.
 
+use std::borrow::Cow;
 use std::marker::PhantomData;
 use std::ops::{Bound, RangeBounds};
 
 use super::bytes_iter::{Iter, Keys, Range, Values};
-use super::class::Use;
+use super::class::{Account, Use};
 use super::jp::Slot;
 use super::map::NodeBytes;
-use super::strings::{Measured, Place, Split, Strings, bytes_of, rest};
+use super::strings::{Ended, Place, Split, Strings, bytes_of, rest};
 use super::tail::{self, Tails};
+use super::zeroless::{decode, encode, encode_bound};
 
 /// An ordered map from byte strings to words: a Judy array of strings (JudySL, and JudyESL: keys are any bytes, also
 /// zeros). See the [module](super) for the structure.
 ///
 /// Keys that are asked for are whatever is bytes: `str`, `String`, `Vec<u8>`, `[u8; N]`, `[u8]`. Values are of any type of
-/// at most eight bytes (a larger one goes into a `Box`). What keys have in common at their beginning is kept once.
+/// at most eight bytes (a larger one goes into a `Box`). What keys have in common at their beginning is kept once, in
+/// steps of eight bytes. A byte 0 or 1 takes the room of two.
 ///
 /// ```
 /// use fyris_index::JudyBytes;
@@ -34,7 +37,7 @@ use super::tail::{self, Tails};
 /// # Cost
 ///
 /// Every operation that names a key or a number takes O(bytes of the key) steps, whatever the number of keys: at most
-/// eight nodes for seven bytes that tell keys apart, and none for bytes that all keys behind a place share. Operations
+/// eight nodes for eight bytes that tell keys apart, and none for bytes that all keys behind a place share. Operations
 /// that count look at up to 32 children, eight counts and 51 words at each place.
 ///
 /// # Consistency
@@ -50,13 +53,9 @@ unsafe impl<V: Send> Send for JudyBytes<V> {}
 // SAFETY: as above; through a shared map values are only lent as shared.
 unsafe impl<V: Sync> Sync for JudyBytes<V> {}
 
-/// Returns the bytes of a bound.
-fn bytes<Q: AsRef<[u8]> + ?Sized>(bound: Bound<&Q>) -> Bound<&[u8]> {
-    match bound {
-        Bound::Included(key) => Bound::Included(key.as_ref()),
-        Bound::Excluded(key) => Bound::Excluded(key.as_ref()),
-        Bound::Unbounded => Bound::Unbounded,
-    }
+/// Borrows the bytes of a bound.
+fn borrowed<'a>(bound: &'a Bound<Cow<'_, [u8]>>) -> Bound<&'a [u8]> {
+    bound.as_ref().map(|bytes| &**bytes)
 }
 
 impl<V> JudyBytes<V> {
@@ -106,30 +105,30 @@ impl<V> JudyBytes<V> {
         });
     }
 
-    /// Returns the place of a key's value.
+    /// Returns the place of an encoded key's value.
     #[inline]
     fn place(&self, key: &[u8]) -> Option<*mut V> {
         let Place { word, slot, offset } = self.strings.find(key)?;
-        if Measured::ends(word) {
+        if Ended::ends(word) {
             return Some(slot.cast());
         }
         // SAFETY: the value of a key in this map.
         unsafe {
-            let behind = rest(key, offset + Measured::STEP);
+            let behind = rest(key, offset + Ended::STEP);
             (tail::bytes(*slot) == behind).then(|| tail::value(word, slot).cast())
         }
     }
 
-    /// Lends a pair, whose key has these bytes before its last word.
+    /// Lends a pair, whose encoded key has these bytes before its last word.
     pub(super) fn lend(&self, mut above: Vec<u8>, found: Place) -> (Vec<u8>, &V) {
         let Place { word, slot, .. } = found;
-        bytes_of::<Measured>(word, &mut above);
+        bytes_of::<Ended>(word, &mut above);
         // SAFETY: the value of a key of this map, which is borrowed for as long.
         unsafe {
-            if !Measured::ends(word) {
+            if !Ended::ends(word) {
                 above.extend_from_slice(tail::bytes(*slot));
             }
-            (above, &*tail::value(word, slot).cast())
+            (decode(above), &*tail::value(word, slot).cast())
         }
     }
 
@@ -137,39 +136,40 @@ impl<V> JudyBytes<V> {
     #[inline]
     pub fn get(&self, key: impl AsRef<[u8]>) -> Option<&V> {
         // SAFETY: the place of a value of this map, which is borrowed for as long.
-        self.place(key.as_ref()).map(|place| unsafe { &*place })
+        self.place(&encode(key.as_ref()))
+            .map(|place| unsafe { &*place })
     }
 
     /// Returns a key's value, to change it.
     pub fn get_mut(&mut self, key: impl AsRef<[u8]>) -> Option<&mut V> {
         // SAFETY: as in `get`; the map is borrowed for a change.
-        self.place(key.as_ref()).map(|place| unsafe { &mut *place })
+        self.place(&encode(key.as_ref()))
+            .map(|place| unsafe { &mut *place })
     }
 
     /// Returns whether a key is there.
     #[inline]
     pub fn contains_key(&self, key: impl AsRef<[u8]>) -> bool {
-        self.place(key.as_ref()).is_some()
+        self.place(&encode(key.as_ref())).is_some()
     }
 
     /// Puts a value under a key; returns the value that was there.
     pub fn insert(&mut self, key: impl AsRef<[u8]>, value: V) -> Option<V> {
-        let key = key.as_ref();
-        match self.place(key) {
-            // SAFETY: the place of a value that is there.
-            Some(place) => Some(unsafe { place.replace(value) }),
-            None => {
-                self.add(key, value);
-                None
-            }
-        }
+        self.put(&encode(key.as_ref()), value)
     }
 
-    /// Adds a key that is not there.
-    fn add(&mut self, key: &[u8], value: V) {
-        self.strings.insert(key, |word, behind, account| {
+    /// Puts a value under an encoded key; returns the value that was there.
+    #[inline]
+    fn put(&mut self, key: &[u8], value: V) -> Option<V> {
+        let mut value = Some(value);
+        let make = |word, behind: &[u8], account: &mut Account| {
+            let value = value.take().expect("a key has one value");
             tail::make(word, value, behind, account)
-        });
+        };
+        let Place { word, slot, .. } = self.strings.insert(key, make)?;
+        // SAFETY: the place of a value of this map, which is ours alone.
+        let place = unsafe { &mut *tail::value(word, slot).cast::<V>() };
+        value.map(|value| std::mem::replace(place, value))
     }
 
     /// Returns a key's value, to change it; if there is none, puts there what `make` returns. If that panics, the map
@@ -179,9 +179,9 @@ impl<V> JudyBytes<V> {
         key: impl AsRef<[u8]>,
         make: impl FnOnce() -> V,
     ) -> &mut V {
-        let key = key.as_ref();
+        let key = &encode(key.as_ref());
         if self.place(key).is_none() {
-            self.add(key, make());
+            self.put(key, make());
         }
         let place = self.place(key).expect("the key is there by now");
         // SAFETY: as in `get_mut`.
@@ -190,9 +190,7 @@ impl<V> JudyBytes<V> {
 
     /// Removes a key; returns its value.
     pub fn remove(&mut self, key: impl AsRef<[u8]>) -> Option<V> {
-        let key = key.as_ref();
-        self.place(key)?;
-        let (word, value) = self.strings.remove(key)?;
+        let (word, value) = self.strings.remove(&encode(key.as_ref()))?;
         // SAFETY: the value of a key that is taken out.
         Some(unsafe { tail::take(word, value, &mut self.strings.account) })
     }
@@ -216,13 +214,13 @@ impl<V> JudyBytes<V> {
     /// Returns the first pair whose key is at or above the bound (above for `Excluded`; the first of all for
     /// `Unbounded`).
     pub fn seek(&self, from: Bound<impl AsRef<[u8]>>) -> Option<(Vec<u8>, &V)> {
-        self.near(bytes(from.as_ref()), true)
+        self.near(borrowed(&encode_bound(from.as_ref())), true)
     }
 
     /// Returns the last pair whose key is at or below the bound (below for `Excluded`; the last of all for
     /// `Unbounded`).
     pub fn seek_back(&self, from: Bound<impl AsRef<[u8]>>) -> Option<(Vec<u8>, &V)> {
-        self.near(bytes(from.as_ref()), false)
+        self.near(borrowed(&encode_bound(from.as_ref())), false)
     }
 
     /// Removes the first pair, and returns it.
@@ -248,12 +246,16 @@ impl<V> JudyBytes<V> {
 
     /// Returns the number of keys below this one, which need not be there.
     pub fn rank(&self, key: impl AsRef<[u8]>) -> usize {
-        self.strings.rank(key.as_ref(), false)
+        self.strings.rank(&encode(key.as_ref()), false)
     }
 
     /// Returns the number of keys in a range; none if it ends before it begins.
     pub fn count_between<Q: AsRef<[u8]> + ?Sized>(&self, range: impl RangeBounds<Q>) -> usize {
-        self.count(bytes(range.start_bound()), bytes(range.end_bound()))
+        let (from, to) = (
+            encode_bound(range.start_bound()),
+            encode_bound(range.end_bound()),
+        );
+        self.count(borrowed(&from), borrowed(&to))
     }
 
     fn count(&self, from: Bound<&[u8]>, to: Bound<&[u8]>) -> usize {
@@ -278,8 +280,17 @@ impl<V> JudyBytes<V> {
     /// Returns the pairs of a range in the order of keys, from either end; none if it ends before it begins. The number
     /// of pairs left is known ([`ExactSizeIterator`]).
     pub fn range<Q: AsRef<[u8]> + ?Sized>(&self, range: impl RangeBounds<Q>) -> Range<'_, V> {
-        let (from, to) = (bytes(range.start_bound()), bytes(range.end_bound()));
-        Range::new(self, from, to, self.count(from, to))
+        let (from, to) = (
+            encode_bound(range.start_bound()),
+            encode_bound(range.end_bound()),
+        );
+        let left = self.count(borrowed(&from), borrowed(&to));
+        Range::new(
+            self,
+            from.map(Cow::into_owned),
+            to.map(Cow::into_owned),
+            left,
+        )
     }
 
     /// Returns the keys in order, from either end.
@@ -301,7 +312,7 @@ impl<V> Drop for JudyBytes<V> {
 
 impl NodeBytes {
     /// Returns the bytes of an account.
-    pub(super) fn of(account: &super::class::Account) -> Self {
+    pub(super) fn of(account: &Account) -> Self {
         let bytes = |of| account.bytes(of);
         Self {
             linear_branches: bytes(Use::Linear),

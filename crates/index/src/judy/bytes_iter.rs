@@ -8,7 +8,7 @@ use super::JudyBytes;
 use super::strings::Walk;
 use super::tail::Tails;
 
-/// A bound that is kept until a walk begins.
+/// An encoded bound that is kept until a walk begins.
 type Kept = Bound<Vec<u8>>;
 
 /// The pairs of a [`JudyBytes`] in a range, in the order of keys, from either end. See [`JudyBytes::range`].
@@ -32,16 +32,11 @@ pub struct Keys<'a, V>(Range<'a, V>);
 pub struct Values<'a, V>(Range<'a, V>);
 
 impl<'a, V> Range<'a, V> {
-    pub(super) fn new(
-        map: &'a JudyBytes<V>,
-        from: Bound<&[u8]>,
-        to: Bound<&[u8]>,
-        left: usize,
-    ) -> Self {
+    pub(super) fn new(map: &'a JudyBytes<V>, from: Kept, to: Kept, left: usize) -> Self {
         Self {
             map,
-            from: from.map(<[u8]>::to_vec),
-            to: to.map(<[u8]>::to_vec),
+            from,
+            to,
             left,
             front: None,
             back: None,

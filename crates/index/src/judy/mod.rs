@@ -23,8 +23,8 @@
 //! * `keys`, `leaf`, `bits`: leaves. `linear`, `bitmap`, `uncompressed`: branches, which `branch` puts into one.
 //! * `order`: neighbours, ranks, gaps. `cursor` and `iter`: the way from key to key. `class`: sizes of blocks.
 //! * `map`: the public type, which knows what keys and values are. All below deals in words.
-//! * `strings`: arrays of byte strings, a tree for each word of a key. On it `bytes` (with `tail`, the short-cut leaves),
-//!   and `entries`, the indexes `judysl` and `judyesl`. `hashes`: the index `judyeh`, over a tree of hash values.
+//! * `strings`: arrays of byte strings, a tree for each word of a key. On it `bytes` (with `tail`, the short-cut leaves, and
+//!   `zeroless`, the strings without zeros that stand for any) and `entries`, the indexes `judysl` and `judyesl`. `hashes`: the index `judyeh`, over a tree of hash values.
 //! * `weigh`: how many keys a word stands for.
 //!
 //! # Layouts
@@ -132,6 +132,7 @@ mod traits;
 mod tree;
 mod uncompressed;
 mod weigh;
+mod zeroless;
 
 pub use bytes::JudyBytes;
 pub use bytes_iter::{

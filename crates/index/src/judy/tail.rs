@@ -13,7 +13,7 @@ use std::cmp::Ordering;
 
 use super::class::{Account, Use};
 use super::jp::Slot;
-use super::strings::{Array, Behind, Content, Measured, Split, rest};
+use super::strings::{Array, Behind, Content, Ended, Split, rest};
 
 /// The bit of a value that is an array.
 const ARRAY: usize = 1;
@@ -71,7 +71,7 @@ pub(super) unsafe fn bytes<'a>(value: Slot) -> &'a [u8] {
 /// `slot` is the place of the value of a key in a living map.
 #[inline(always)]
 pub(super) unsafe fn value(word: u64, slot: *mut Slot) -> *mut Slot {
-    if Measured::ends(word) {
+    if Ended::ends(word) {
         return slot;
     }
     // SAFETY: the caller's contract: the value is the address of a leaf.
@@ -113,7 +113,7 @@ pub(super) fn make<V>(word: u64, value: V, behind: &[u8], account: &mut Account)
     let mut slot = Slot::uninit();
     // SAFETY: a value fits into a word.
     unsafe { slot.as_mut_ptr().cast::<V>().write(value) };
-    if Measured::ends(word) {
+    if Ended::ends(word) {
         return slot;
     }
     make_leaf(slot, behind, account)
@@ -127,7 +127,7 @@ pub(super) fn make<V>(word: u64, value: V, behind: &[u8], account: &mut Account)
 pub(super) unsafe fn take<V>(word: u64, slot: Slot, account: &mut Account) -> V {
     // SAFETY: the caller's contract.
     unsafe {
-        let value = if Measured::ends(word & 0xFF) {
+        let value = if Ended::ends(word & 0xFF) {
             slot
         } else {
             free_leaf(slot, account)
@@ -137,12 +137,12 @@ pub(super) unsafe fn take<V>(word: u64, slot: Slot, account: &mut Account) -> V 
 }
 
 impl Content for Tails {
-    type Split = Measured;
+    type Split = Ended;
     const BUILDS_KEYS: bool = true;
 
     #[inline(always)]
     unsafe fn behind(low: u64, value: Slot) -> Behind {
-        if Measured::ends(low & 0xFF) {
+        if Ended::ends(low & 0xFF) {
             return Behind::Key;
         }
         // SAFETY: the caller's contract: a whole word.
@@ -158,15 +158,15 @@ impl Content for Tails {
     }
 
     unsafe fn cmp(word: u64, value: Slot, key: &[u8], offset: usize) -> Ordering {
-        if Measured::ends(word) {
+        if Ended::ends(word) {
             return Ordering::Equal;
         }
         // SAFETY: the caller's contract: a leaf.
-        unsafe { bytes(value) }.cmp(rest(key, offset + Measured::STEP))
+        unsafe { bytes(value) }.cmp(rest(key, offset + Ended::STEP))
     }
 
     unsafe fn with_tail<R>(word: u64, value: Slot, _: usize, f: impl FnOnce(&[u8]) -> R) -> R {
-        if Measured::ends(word) {
+        if Ended::ends(word) {
             return f(&[]);
         }
         // SAFETY: the caller's contract: a leaf.
@@ -176,7 +176,7 @@ impl Content for Tails {
     unsafe fn push_down(value: Slot, cut: usize, word: u64, account: &mut Account) -> Slot {
         // SAFETY: the caller's contract: a leaf, as behind a last word there is no other key.
         unsafe {
-            let shorter = if Measured::ends(word) {
+            let shorter = if Ended::ends(word) {
                 None
             } else {
                 let own = (*address(value).cast::<Slot>(), rest(bytes(value), cut));
@@ -188,7 +188,7 @@ impl Content for Tails {
     }
 
     unsafe fn pull_up(value: Slot, word: u64, before: &[u8], account: &mut Account) -> Slot {
-        if Measured::ends(word) {
+        if Ended::ends(word) {
             return make_leaf(value, before, account);
         }
         // SAFETY: the caller's contract: a leaf.

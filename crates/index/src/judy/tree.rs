@@ -18,6 +18,9 @@ pub(super) struct Tree {
     pub(super) mask: u64,
     /// The number of keys: of words, or what these stand for.
     pub(super) len: usize,
+    /// A number of the owner's, in the room that the alignment leaves: how many bytes the keys of an array of strings
+    /// share.
+    pub(super) shared: usize,
 }
 
 /// The pointers to the branches on the way to a key, from the root on.
@@ -215,6 +218,7 @@ impl Tree {
             prefix: 0,
             mask: 0,
             len: 0,
+            shared: 0,
         }
     }
 
@@ -338,8 +342,8 @@ impl Tree {
         }
     }
 
-    /// Adds to the counts of a word that is there; returns the place of its value.
-    pub(super) fn add(&mut self, key: u64, keys: i64) -> *mut Slot {
+    /// Adds to the counts of a word that is there.
+    pub(super) fn add(&mut self, key: u64, keys: i64) {
         let (mut at, mut path) = (&raw mut self.root, Path::new());
         self.len = self.len.wrapping_add_signed(keys as isize);
         // SAFETY: pointers of a living tree (NODES), which is ours alone; what a node is, its pointer says.
@@ -353,7 +357,6 @@ impl Tree {
         if !cfg!(fyris_mutant = "judy_words_uncounted") {
             count(&path, key, keys);
         }
-        self.get_mut(key)
     }
 
     /// Returns the only word and the place of its value; `None` if there is another number of words.
@@ -464,10 +467,19 @@ impl Tree {
         }
     }
 
+    /// Takes the nodes; leaves an empty tree of the same owner.
+    pub(super) fn take(&mut self) -> Self {
+        let empty = Self {
+            shared: self.shared,
+            ..Self::new()
+        };
+        std::mem::replace(self, empty)
+    }
+
     /// Takes all out: calls `f` with the lowest byte of each word and the place of its value, in the order of words, and
     /// frees the nodes.
     pub(super) fn clear(&mut self, account: &mut Account, f: &mut impl FnMut(u64, *mut Slot)) {
-        let old = std::mem::replace(self, Self::new());
+        let old = self.take();
         let (root, _) = old.root();
         free(root, account, f);
     }

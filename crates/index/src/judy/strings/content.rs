@@ -84,32 +84,30 @@ impl<C: Content> Weigh for Keys<C> {
 }
 
 /// An array behind a word: the bytes that all its keys share there, whole words, and the words behind them.
-#[repr(C)]
 pub(in crate::judy) struct Array {
     pub(in crate::judy) tree: Tree,
-    shared: usize,
 }
 
 /// The place of the shared bytes in the block of an array.
-const HEAD: usize = std::mem::offset_of!(Array, shared) + size_of::<usize>();
+const HEAD: usize = size_of::<Array>();
+
+const _: () = assert!(HEAD == 48);
 
 /// Returns the bytes of the block of an array that shares so many.
 fn block(shared: usize) -> usize {
-    (HEAD + shared).next_multiple_of(16).max(size_of::<Array>())
+    (HEAD + shared).next_multiple_of(16)
 }
 
 impl Array {
     /// Makes an array, not yet of any key or with the words of another one, which is moved.
-    pub(in crate::judy) fn make(tree: Tree, shared: &[u8], account: &mut Account) -> *mut Self {
+    pub(in crate::judy) fn make(mut tree: Tree, shared: &[u8], account: &mut Account) -> *mut Self {
         let array = account
             .allocate_bytes(Use::Array, block(shared.len()))
             .cast::<Self>();
+        tree.shared = shared.len();
         // SAFETY: a fresh block of this size.
         unsafe {
-            array.write(Self {
-                tree,
-                shared: shared.len(),
-            });
+            array.write(Self { tree });
             let bytes = array.cast::<u8>().add(HEAD);
             std::ptr::copy_nonoverlapping(shared.as_ptr(), bytes, shared.len());
         }
@@ -123,7 +121,7 @@ impl Array {
     /// The array is one of [`Array::make`] with this account, and freed once.
     pub(in crate::judy) unsafe fn free(array: *mut Self, account: &mut Account) {
         // SAFETY: the caller's contract.
-        unsafe { account.free_bytes(Use::Array, array.cast(), block((*array).shared)) }
+        unsafe { account.free_bytes(Use::Array, array.cast(), block((*array).tree.shared)) }
     }
 
     /// Returns the shared bytes.
@@ -134,6 +132,6 @@ impl Array {
     #[inline(always)]
     pub(in crate::judy) unsafe fn shared<'a>(array: *const Self) -> &'a [u8] {
         // SAFETY: the caller's contract; they lie behind the head of the block.
-        unsafe { std::slice::from_raw_parts(array.cast::<u8>().add(HEAD), (*array).shared) }
+        unsafe { std::slice::from_raw_parts(array.cast::<u8>().add(HEAD), (*array).tree.shared) }
     }
 }

@@ -2,17 +2,17 @@
 //!
 //! This is JudySL, and JudyESL of Fritchie's study of ETS tables (2003, sections 4.2 and 5.3): a word of the key at a
 //! time is looked up in a Judy array, whose value leads to the array of the words that come next, or to what is left of
-//! a key that goes on alone, its *short-cut leaf*. `split` has the two ways to make words of a key, `content` what the
-//! owner of the strings keeps for each: [`JudyBytes`](super::JudyBytes) a value and the bytes that no word has, the
-//! tables' index ([`entries`](super::entries)) an entry that knows its key. Unlike theirs an array knows how many keys it
-//! has, and the words that all keys of an array behind a word share are kept in its head and not as arrays of one word.
+//! a key that goes on alone, its *short-cut leaf*. `split` has the ways to make words of a key, `content` what the owner
+//! of the strings keeps for each: [`JudyBytes`](super::JudyBytes) a value and the bytes that no word has, the tables'
+//! index ([`entries`](super::entries)) an entry that knows its key. Unlike theirs an array knows how many keys it has,
+//! and the words that all keys of an array behind a word share are kept in its head and not as arrays of one word.
 //!
 //! An array behind a word, a block of its own:
 //!
 //! ```text
-//! bytes 0 to 15    pointer to the nodes of the words      byte 48          number of shared bytes
-//! bytes 16 to 31   prefix and mask of the root (ROOT)     from byte 56     shared bytes
-//! bytes 32 to 39   number of keys                         bytes 40 to 47   nothing
+//! bytes 0 to 15    pointer to the nodes of the words      bytes 32 to 39   number of keys
+//! bytes 16 to 31   prefix and mask of the root (ROOT)     bytes 40 to 47   number of shared bytes
+//! from byte 48     shared bytes
 //! ```
 //!
 //! # Invariants
@@ -33,7 +33,10 @@ mod walk;
 
 use std::cmp::Ordering;
 
+use smallvec::SmallVec;
+
 pub(super) use content::{Array, Behind, Content, Keys};
+pub(super) use split::Ended;
 pub(super) use split::rest;
 pub use split::{Measured, Padded, Split};
 pub(super) use walk::Walk;
@@ -55,6 +58,21 @@ pub(super) struct Place {
     pub(super) word: u64,
     pub(super) slot: *mut Slot,
     pub(super) offset: usize,
+}
+
+/// The trees on the way to a key whose words stand for arrays, and these words.
+type Above = SmallVec<[(*mut Tree, u64); 4]>;
+
+/// Adds to the counts of the words above a change, after it has succeeded (COUNTED).
+///
+/// # Safety
+///
+/// The trees live, are the caller's alone, and have the words.
+unsafe fn count(above: &Above, keys: i64) {
+    for (tree, word) in above {
+        // SAFETY: the caller's contract.
+        unsafe { (**tree).add(*word, keys) };
+    }
 }
 
 /// Returns the number of bytes at the beginning that two strings have in common.
@@ -105,43 +123,47 @@ impl<C: Content> Strings<C> {
         }
     }
 
-    /// Inserts a key that is not there. `make` returns its value, given its last word and what is behind that.
+    /// Inserts a key. `make` returns its value, given its last word and what is behind that. If the key is there nothing
+    /// changes, and the place of its value is returned.
     pub(super) fn insert(
         &mut self,
         key: &[u8],
         make: impl FnOnce(u64, &[u8], &mut Account) -> Slot,
-    ) {
+    ) -> Option<Place> {
         let (mut tree, mut offset, account) = (&raw mut self.top, 0, &mut self.account);
+        let mut above = Above::new();
         loop {
             let word = C::Split::word(rest(key, offset));
-            offset += Self::STEP;
-            let behind = rest(key, offset);
+            let behind = rest(key, offset + Self::STEP);
             // SAFETY: the trees live (NODES), and are ours alone; each value is filled before anything looks at it.
             unsafe {
                 let (slot, fresh) = (*tree).insert::<Keys<C>>(word, account);
                 if fresh {
                     *slot = make(word, behind, account);
-                    return;
+                    break;
                 }
                 match C::behind(word, *slot) {
                     Behind::Array(array) if behind.starts_with(Array::shared(array)) => {
-                        (*tree).add(word, 1);
-                        offset += Array::shared(array).len();
+                        above.push((tree, word));
+                        offset += Self::STEP + Array::shared(array).len();
                         tree = &raw mut (*array).tree;
                         continue;
                     }
-                    Behind::Array(array) => {
-                        *slot = Self::part(array, behind, make, account);
+                    Behind::Array(array) => *slot = Self::part(array, behind, make, account),
+                    Behind::Key if C::cmp(word, *slot, key, offset).is_eq() => {
+                        return Some(Place { word, slot, offset });
                     }
                     Behind::Key => {
-                        let offset = offset - Self::STEP;
                         *slot = Self::branch(word, *slot, behind, offset, make, account);
                     }
                 }
-                (*tree).add(word, 1);
-                return;
             }
+            above.push((tree, word));
+            break;
         }
+        // SAFETY: the trees on the way, which no change below moves.
+        unsafe { count(&above, 1) };
+        None
     }
 
     /// Makes an array of the key that had a word alone, and of a new one that has `behind` behind it.
@@ -216,27 +238,34 @@ impl<C: Content> Strings<C> {
         }
     }
 
-    /// Removes a key that is there; returns its value, and its last word.
+    /// Removes a key; returns its value, and its last word.
     pub(super) fn remove(&mut self, key: &[u8]) -> Option<(u64, Slot)> {
         let (mut tree, mut offset, account) = (&raw mut self.top, 0, &mut self.account);
-        let mut parent: Option<(*mut Slot, *mut Array)> = None;
+        let (mut above, mut parent) = (Above::new(), None);
         loop {
             let word = C::Split::word(rest(key, offset));
-            // SAFETY: the trees live (NODES), and are ours alone.
+            // SAFETY: the trees live (NODES), and are ours alone; those on the way are not moved by a change below.
             unsafe {
                 let slot = (*tree).get_mut(word);
                 if slot.is_null() {
-                    debug_assert!(false, "the key is there");
                     return None;
                 }
                 if let Behind::Array(array) = C::behind(word, *slot) {
-                    (*tree).add(word, -1);
-                    offset += Self::STEP + Array::shared(array).len();
+                    offset += Self::STEP;
+                    if !rest(key, offset).starts_with(Array::shared(array)) {
+                        return None;
+                    }
+                    offset += Array::shared(array).len();
+                    above.push((tree, word));
                     parent = Some((slot, array));
                     tree = &raw mut (*array).tree;
                     continue;
                 }
+                if C::cmp(word, *slot, key, offset).is_ne() {
+                    return None;
+                }
                 let value = (*tree).remove::<Keys<C>>(word, account)?;
+                count(&above, -1);
                 if let Some((slot, array)) = parent
                     && let Some((word, below)) = (*array).tree.only_word()
                     && !cfg!(fyris_mutant = "judy_array_outlives")
@@ -349,18 +378,5 @@ pub(super) fn cmp_shared(shared: &[u8], rest: &[u8]) -> Ordering {
 
 /// Appends the bytes that a word stands for.
 pub(super) fn bytes_of<S: Split>(word: u64, out: &mut Vec<u8>) {
-    let bytes = word.to_be_bytes();
-    let len = if S::ends(word) {
-        (word & 0xFF) as usize
-    } else {
-        S::STEP
-    };
-    out.extend_from_slice(&bytes[..len]);
-}
-
-impl Tree {
-    /// Takes the nodes; leaves an empty tree.
-    fn take(&mut self) -> Self {
-        std::mem::replace(self, Self::new())
-    }
+    out.extend_from_slice(&word.to_be_bytes()[..S::bytes(word)]);
 }

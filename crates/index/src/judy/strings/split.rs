@@ -20,6 +20,9 @@ pub trait Split: Send + Sync + 'static {
     /// Returns whether only one key has this word at its end, so that nothing behind it need be compared.
     fn ends(word: u64) -> bool;
 
+    /// Returns how many bytes of a string a word has.
+    fn bytes(word: u64) -> usize;
+
     /// Returns whether only one key has its bytes up to an offset, and this word behind them.
     fn decides<K: TreeKey + ?Sized>(word: u64, key: &K, offset: usize) -> bool;
 }
@@ -49,9 +52,48 @@ impl Split for Padded {
         false
     }
 
+    fn bytes(_: u64) -> usize {
+        Self::STEP
+    }
+
     #[inline(always)]
     fn decides<K: TreeKey + ?Sized>(_: u64, key: &K, offset: usize) -> bool {
         key.is_exact(offset)
+    }
+}
+
+/// Eight bytes a word, with zeros behind the last, for keys without zeros (JudySL): a zero at a word's end says that the
+/// string ends in it.
+pub(in crate::judy) enum Ended {}
+
+impl Split for Ended {
+    const STEP: usize = 8;
+
+    #[inline(always)]
+    fn word(rest: &[u8]) -> u64 {
+        byte_key_prefix(rest, 0)
+    }
+
+    fn through(bytes: &[u8]) -> u64 {
+        Self::word(bytes)
+    }
+
+    fn common_words(common: usize, _: usize) -> usize {
+        common / Self::STEP
+    }
+
+    #[inline(always)]
+    fn ends(word: u64) -> bool {
+        word & 0xFF == 0
+    }
+
+    fn bytes(word: u64) -> usize {
+        Self::STEP - word.trailing_zeros() as usize / 8
+    }
+
+    #[inline(always)]
+    fn decides<K: TreeKey + ?Sized>(word: u64, _: &K, _: usize) -> bool {
+        Self::ends(word)
     }
 }
 
@@ -61,7 +103,7 @@ pub enum Measured {}
 
 impl Measured {
     /// The lowest byte of a word behind which the string goes on.
-    pub(in crate::judy) const ON: u64 = 8;
+    const ON: u64 = 8;
 }
 
 impl Split for Measured {
@@ -89,6 +131,14 @@ impl Split for Measured {
     #[inline(always)]
     fn ends(word: u64) -> bool {
         word & 0xFF < Self::ON
+    }
+
+    fn bytes(word: u64) -> usize {
+        if Self::ends(word) {
+            (word & 0xFF) as usize
+        } else {
+            Self::STEP
+        }
     }
 
     #[inline(always)]
@@ -126,6 +176,9 @@ mod tests {
                 assert_eq!(left == right, same, "{a:?} {b:?}");
                 assert!(same || (left < right) == (a < b), "{a:?} {b:?}");
                 assert!(Padded::word(a) <= Padded::word(b) || a > b, "{a:?} {b:?}");
+                let zeroless = !a.contains(&0) && !b.contains(&0);
+                let same = a == b || a.len() > 7 && b.len() > 7 && a[..8] == b[..8];
+                assert!(!zeroless || (Ended::word(a) == Ended::word(b)) == same);
             }
         }
     }
