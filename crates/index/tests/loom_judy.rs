@@ -96,6 +96,41 @@ fn a_bit_and_its_value_come_and_go_together() {
     });
 }
 
+/// In an open group the value is there before the bit.
+#[test]
+fn a_value_is_seen_with_its_bit() {
+    check(|| {
+        let map = with(&[1, 2, 3, 4]);
+        let read = |map: &Map| {
+            let seen = (map.get(&2), map.get(&2));
+            let in_order = matches!(
+                seen,
+                (Some(2), _) | (None, None | Some(9)) | (Some(9), Some(9))
+            );
+            assert!(in_order, "{seen:?}");
+        };
+        beside(&map, read, |map| {
+            map.remove(&2);
+            map.insert(2, 9);
+        });
+        assert_eq!((map.get(&2), map.len()), (Some(9), 4));
+    });
+}
+
+/// An open group is closed, and opened again.
+#[test]
+fn a_reader_is_in_a_group_that_closes() {
+    check(|| {
+        let map = with(&[1, 17, 18, 33]);
+        let read = |map: &Map| assert_eq!(map.get(&17), Some(17), "it is there throughout");
+        beside(&map, read, |map| {
+            map.remove(&18);
+            map.insert(19, 19);
+        });
+        holds(&map, &[1, 17, 19, 33]);
+    });
+}
+
 #[test]
 fn two_writers_put_keys_into_one_leaf() {
     check(|| {

@@ -14,6 +14,11 @@ pub(super) const LEAF_MOST: [usize; 9] = if SMALL {
 /// A branch or a bitmap leaf becomes a leaf again when it has this number of keys less than a leaf can hold.
 pub(super) const LEAF_SLACK: usize = if SMALL { 1 } else { sequential::LEAF_SLACK };
 
+/// The most values of a closed group of a bitmap leaf: an open one takes at most twice the room.
+pub(super) const CLOSED_MOST: usize = if SMALL { 1 } else { 7 };
+/// An open group with this number of values is closed.
+pub(super) const CLOSED_AGAIN: usize = if SMALL { 1 } else { 4 };
+
 /// The most children of a linear branch.
 pub(super) const LINEAR_MOST: usize = if SMALL { 3 } else { sequential::LINEAR_MOST };
 /// A bitmap branch with this number of children becomes a linear one.

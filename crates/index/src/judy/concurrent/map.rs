@@ -48,8 +48,8 @@ use crate::key::PrefixKey;
 /// # Cost
 ///
 /// Every operation that names a key or a number takes O(depth) steps: at most eight nodes, whatever the number of keys.
-/// Those that count look at up to 16 counts and 16 children in each. An insertion or a removal copies one leaf, of at
-/// most 512 bytes, and adds to a count in each branch on its way.
+/// Those that count look at up to 16 counts and 16 children in each. An insertion or a removal copies at most one
+/// leaf, of at most 512 bytes, and adds to a count in each branch on its way.
 pub struct ConcurrentJudy<K, V> {
     tree: Tree,
     pairs: PhantomData<Invariant<K, V>>,

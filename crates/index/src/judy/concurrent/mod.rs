@@ -11,7 +11,8 @@
 //! begins anew where a writer was at work; nodes could be changed in place. With *copies*, a reader looks once and
 //! never begins anew, and a writer pays an allocation and a copy. Leaves have at most 512 bytes, 200 on average, so a
 //! copy costs less than the cache miss that found the leaf; and a read beside writers is wait-free. So leaves and the
-//! arrays of bitmap nodes are copied; links, values and counts are replaced in place, each being a word.
+//! arrays of bitmap nodes are copied; links, values and counts are replaced in place, each being a word. In bitmap
+//! leaves with many keys, where those come and go most often, not even that is done (OPEN).
 //!
 //! # How
 //!
@@ -23,21 +24,22 @@
 //!   have their prefix in the node. A reader compares it where a link skips a level, and nowhere else.
 //! * A bitmap has 16 groups, each in one word: 16 bits, and the address of an array of so many slots. So a slot comes
 //!   or goes with one store, too.
-//! * A bitmap leaf is a bitmap branch of level 1 whose slots are values.
+//! * A bitmap leaf is a bitmap branch of level 1 whose slots are values. A group of it with many values is *open*: it has
+//!   a slot for each of its 16 digits, so that keys come and go without a copy.
 //!
-//! `link`: links. `block`: memory. `node`: branches and bitmap leaves. `leaf`: leaves. `tree`: lookup, and what a
-//! writer does in a node. `shrink`: what it does afterwards. `order`: neighbours, ranks. `map`, `iter`: the public
-//! types.
+//! `link`: links. `block`: memory. `group`: groups. `node`: branches and bitmap leaves. `leaf`: leaves. `tree`: lookup,
+//! and what a writer does in a node. `shrink`: what it does afterwards. `order`: neighbours, ranks. `map`, `iter`: the
+//! public types.
 //!
 //! # Layouts
 //!
 //! ```text
 //! link     bits 0-47 address | 48-50 kind | 51-54 level | 55-60 keys of a leaf, less one
-//! group    bits 0-47 address of the slots | 48-63 which of 16 digits are there
+//! group    bits 0-47 address of the slots, bit 0 open | 48-63 which of 16 digits are there
 //! header   lock | keys | passed | prefix                               8 bytes each
 //! leaf     keys of so many bytes, packed, ascending | values           16 to 512 bytes
 //! linear   digits | 7 slots | header | 32 bytes to a line's end        128 bytes
-//! bits     16 groups | header                                          160 bytes, and 8 a value
+//! bits     16 groups | header                                          160 bytes, and 8 a value; 128 an open group
 //! bitmap   16 groups | header | 16 counts                              288 bytes, and 8 a child
 //! uncompressed   256 slots | header | 16 counts | children             2216 bytes
 //! ```
@@ -60,6 +62,11 @@
 //! threads that were pinned have gone on (RECLAIM). So a reader in a node that has left sees what was there at that
 //! moment, which lies within its operation, as it had come there before.
 //!
+//! **OPEN.** In an open group a value is stored before its bit is set, and stays when the bit is cleared, both under the
+//! lock. So a reader that has seen the bit may find the value of a key that is about to come. It looks at the group
+//! again: if the bit is clear the key is absent at that moment, and if not the value was there in between, as it was
+//! stored before the bit was set, or before the slots left the tree, of which the same holds.
+//!
 //! **NARROW.** All keys below a branch have its prefix. A reader, and a writer, goes to a branch whose link skips a
 //! level only with a key that has it; where it has not, the key is absent, and a writer puts a branch above. A node's
 //! prefix and level never change. So a writer that has locked a branch which is in the tree has the right one.
@@ -80,7 +87,7 @@
 //!
 //! A lookup takes effect when it loads the word that decides: of a link in the tree that is the load itself, of a node
 //! that has left the moment when it left (FROZEN). A value is a word that is replaced by one store; a leaf that has
-//! left keeps the values of that moment.
+//! left keeps the values of that moment. In an open group what decides is the bit (OPEN).
 //!
 //! A walk in order meets a key that is there throughout exactly once: a key changes its node only when that is copied,
 //! and a walk that is in the old one stays in it.
@@ -111,6 +118,7 @@
 //! Addresses have 48 bits, as elsewhere in this crate.
 
 mod block;
+mod group;
 mod iter;
 mod leaf;
 mod limits;

@@ -7,7 +7,8 @@ use fyris_sync::reclaim::{LocalGuard, PROTECT, Retire, assert_not_reclaimed};
 use super::super::jp::{above, digit};
 use super::super::linear::Digits;
 use super::block::{self, Cell};
-use super::limits::{BITMAP_MOST, LINEAR_MOST};
+use super::group::{ALL, Group};
+use super::limits::{BITMAP_MOST, CLOSED_AGAIN, CLOSED_MOST, LINEAR_MOST};
 use super::link::{Kind, Link};
 
 /// A thread changes the node.
@@ -78,39 +79,6 @@ macro_rules! retire_by_size {
     )*};
 }
 retire_by_size!(Linear Bits Bitmap Uncompressed);
-
-/// A group of a bitmap: for 16 digits a bit each in the highest 16 bits, and the address of the slots of those that are
-/// there.
-#[derive(Clone, Copy)]
-struct Group(u64);
-
-impl Group {
-    fn new(slots: *const Cell, bits: u64) -> Self {
-        Self(slots.expose_provenance() as u64 | bits << 48)
-    }
-    #[inline(always)]
-    fn bits(self) -> u64 {
-        self.0 >> 48
-    }
-    #[inline(always)]
-    fn len(self) -> usize {
-        self.bits().count_ones() as usize
-    }
-    #[inline(always)]
-    fn has(self, bit: usize) -> bool {
-        self.bits() >> bit & 1 == 1
-    }
-    /// Returns the number of slots before that of a bit.
-    #[inline(always)]
-    fn below(self, bit: usize) -> usize {
-        let itself = u64::from(cfg!(fyris_mutant = "judy_shared_bit_counts_itself"));
-        (self.bits() & ((1 << bit) - 1 + (itself << bit))).count_ones() as usize
-    }
-    #[inline(always)]
-    fn slots(self) -> *mut Cell {
-        std::ptr::with_exposed_provenance_mut((self.0 & ((1 << 48) - 1)) as usize)
-    }
-}
 
 /// A branch, a bitmap leaf or the place of the root, which lives: the thread is pinned since it was in the tree
 /// (RECLAIM), or it is the caller's.
@@ -243,9 +211,33 @@ impl Branch {
     /// Returns the word of a digit's child, or its value in a bitmap leaf: `None` if it has none.
     #[inline(always)]
     pub(super) fn get(self, digit: usize) -> Option<u64> {
+        if self.is_bits() {
+            return self.value(digit);
+        }
         // PROTECT: pairs with the Release stores in `set` and `add`, so that what the word leads to is seen as it was
         // made.
         Some(self.slot(digit)?.load(PROTECT))
+    }
+
+    /// Returns the value of a digit in a bitmap leaf.
+    #[inline(always)]
+    fn value(self, digit: usize) -> Option<u64> {
+        let (group, bit) = (self.group(digit), digit % 16);
+        if !group.has(bit) {
+            return None;
+        }
+        assert_not_reclaimed(group.slots());
+        // SAFETY: the slots of a group that was in the tree under the pin (RECLAIM). Acquire: pairs with the Release
+        // stores in `set` and `add_value`: who sees a value of a later key sees that the earlier one has gone.
+        let value = unsafe { (*group.slots().add(group.index(bit))).load(Ordering::Acquire) };
+        if group.is_open() && !cfg!(fyris_mutant = "judy_shared_bit_seen_once") {
+            // OPEN: the value may be that of a key which is not there yet.
+            let now = self.group(digit);
+            if now.slots() == group.slots() && !now.has(bit) {
+                return None;
+            }
+        }
+        Some(value)
     }
 
     /// Returns the place of a digit's word. A word of zero is no child, except in a bitmap leaf.
@@ -262,7 +254,7 @@ impl Branch {
                         return None;
                     }
                     assert_not_reclaimed(group.slots());
-                    Some(&*group.slots().add(group.below(digit % 16)))
+                    Some(&*group.slots().add(group.index(digit % 16)))
                 }
                 Kind::Linear => {
                     let node = &*self.at::<Linear>();
@@ -301,7 +293,7 @@ impl Branch {
         cell.store(new.0, Ordering::Release);
         if old.bits() != 0 {
             // SAFETY: the store took it out of the tree; allocated with its number of slots.
-            unsafe { block::retire(old.slots(), old.len(), pin) };
+            unsafe { block::retire(old.slots(), old.cells(), pin) };
         }
     }
 
@@ -334,6 +326,7 @@ impl Branch {
     /// Gives a digit that has none a child, or a value in a bitmap leaf; there is room. Under the lock.
     pub(super) fn add(self, digit: usize, word: u64, pin: &LocalGuard) {
         match self.0.kind() {
+            Kind::Bits if self.group(digit).opens() => self.add_value(digit, word, pin),
             Kind::Bits | Kind::Bitmap => {
                 let (old, bit) = (self.group(digit), digit % 16);
                 let (at, len) = (old.below(bit), old.len());
@@ -364,6 +357,27 @@ impl Branch {
         }
     }
 
+    /// Puts a value into an open group, or opens the group. Under the lock.
+    fn add_value(self, digit: usize, value: u64, pin: &LocalGuard) {
+        let (old, bit) = (self.group(digit), digit % 16);
+        let bits = old.bits() | 1 << bit;
+        if !old.is_open() {
+            let values = (0..ALL).map(|i| match i {
+                i if i == bit => value,
+                // SAFETY: the slot of a bit that is there. Relaxed: under the lock.
+                i if old.has(i) => unsafe {
+                    (*old.slots().add(old.index(i))).load(Ordering::Relaxed)
+                },
+                _ => 0,
+            });
+            return self.set_group(digit, open_group(values, bits), pin);
+        }
+        // SAFETY: one of the 16 slots. Release: pairs with the Acquire in `value`, which sees then that the bit is clear.
+        unsafe { (*old.slots().add(bit)).store(value, Ordering::Release) };
+        // Release: pairs with PROTECT in `group`.
+        self.groups()[digit / 16].store(old.with_bits(bits).0, Ordering::Release);
+    }
+
     /// Adds to the number of children of an uncompressed branch; others are asked. Under the lock.
     fn count_child(self, more: i64) {
         if self.0.kind() == Kind::Uncompressed {
@@ -381,18 +395,27 @@ impl Branch {
             self.set(digit, 0);
             return self.count_child(-1);
         }
-        let (old, bit) = (self.group(digit), digit % 16);
-        let (at, len) = (old.below(bit), old.len());
-        if len == 1 {
-            return self.set_group(digit, Group(0), pin);
+        let old = self.group(digit);
+        let left = old.with_bits(old.bits() & !(1 << (digit % 16)));
+        if left.len() == 0 {
+            return self.set_group(digit, Group::EMPTY, pin);
         }
-        let slots = block::allocate(len - 1);
-        // SAFETY: a new block with room for all but one of the old one's.
-        unsafe {
-            copy_cells(old.slots(), 0..at, slots);
-            copy_cells(old.slots(), at + 1..len, slots.add(at));
+        if left.is_open() && left.len() > CLOSED_AGAIN {
+            // Release: pairs with PROTECT in `group`.
+            return self.groups()[digit / 16].store(left.0, Ordering::Release);
         }
-        self.set_group(digit, Group::new(slots, old.bits() & !(1 << bit)), pin);
+        let slots = block::allocate(left.len());
+        for (to, bit) in (0..ALL).filter(|bit| left.has(*bit)).enumerate() {
+            // SAFETY: a new block with room for what is left; the slot of a bit that is there.
+            unsafe {
+                copy_cells(
+                    old.slots(),
+                    old.index(bit)..old.index(bit) + 1,
+                    slots.add(to),
+                )
+            };
+        }
+        self.set_group(digit, Group::new(slots, left.bits()), pin);
     }
 
     /// Returns the first child at or above a digit, with its digit; in a bitmap leaf the value.
@@ -621,7 +644,7 @@ impl Branch {
         for at in 0..16 {
             let group = self.group(16 * at);
             if group.bits() != 0 {
-                f(group.slots(), group.len());
+                f(group.slots(), group.cells());
             }
         }
     }
@@ -709,7 +732,7 @@ pub(super) fn make_as(kind: Kind, children: &[Child], level: usize, prefix: u64)
             block::make(node).cast()
         }
         Kind::Bitmap => {
-            let (groups, counts) = (make_groups(children), counts());
+            let (groups, counts) = (make_groups(children, usize::MAX), counts());
             block::make(Bitmap {
                 groups,
                 header,
@@ -718,7 +741,7 @@ pub(super) fn make_as(kind: Kind, children: &[Child], level: usize, prefix: u64)
             .cast()
         }
         Kind::Bits => {
-            let groups = make_groups(children);
+            let groups = make_groups(children, CLOSED_MOST);
             block::make(Bits { groups, header }).cast()
         }
         _ => {
@@ -740,17 +763,36 @@ pub(super) fn make_as(kind: Kind, children: &[Child], level: usize, prefix: u64)
     Branch(Link::branch(node, kind, level))
 }
 
-fn make_groups(children: &[Child]) -> [Cell; 16] {
+/// Makes the groups of a bitmap; those of more than `closed_most` children are open.
+fn make_groups(children: &[Child], closed_most: usize) -> [Cell; 16] {
     let groups = empty::<16>();
     for of_group in children.chunk_by(|(a, ..), (b, ..)| a / 16 == b / 16) {
-        let (slots, mut bits) = (block::allocate(of_group.len()), 0);
-        for (i, (digit, word, _)) in of_group.iter().enumerate() {
-            bits |= 1 << (digit % 16);
-            // SAFETY: a new block with room for them.
-            unsafe { slots.add(i).write(Cell::new(*word)) };
-        }
+        let bits = of_group
+            .iter()
+            .fold(0, |bits, (digit, ..)| bits | 1 << (digit % 16));
+        let group = if of_group.len() > closed_most {
+            let word = |i| of_group.iter().find(|(digit, ..)| digit % 16 == i);
+            open_group((0..ALL).map(|i| word(i).map_or(0, |child| child.1)), bits)
+        } else {
+            let slots = block::allocate(of_group.len());
+            for (i, (_, word, _)) in of_group.iter().enumerate() {
+                // SAFETY: a new block with room for them.
+                unsafe { slots.add(i).write(Cell::new(*word)) };
+            }
+            Group::new(slots, bits)
+        };
         // Relaxed: nobody sees it yet.
-        groups[of_group[0].0 / 16].store(Group::new(slots, bits).0, Ordering::Relaxed);
+        groups[of_group[0].0 / 16].store(group.0, Ordering::Relaxed);
     }
     groups
+}
+
+/// Makes an open group of 16 values.
+fn open_group(values: impl Iterator<Item = u64>, bits: u64) -> Group {
+    let slots = block::allocate(ALL);
+    for (i, value) in values.take(ALL).enumerate() {
+        // SAFETY: a new block with room for them.
+        unsafe { slots.add(i).write(Cell::new(value)) };
+    }
+    Group::open(slots, bits)
 }

@@ -1,0 +1,86 @@
+//! [`Group`]: a word that leads to the slots of 16 digits of a bitmap.
+
+use super::block::Cell;
+use super::limits::CLOSED_MOST;
+
+/// A group of a bitmap: for 16 digits a bit each in the highest 16 bits, and the address of the slots of those that are
+/// there; with the lowest bit set, of the slots of all 16 (OPEN).
+#[derive(Clone, Copy)]
+pub(super) struct Group(pub(super) u64);
+
+/// The bit of an open group.
+const OPEN: u64 = 1;
+
+/// The slots of an open group.
+pub(super) const ALL: usize = 16;
+
+impl Group {
+    pub(super) const EMPTY: Self = Self(0);
+
+    /// Makes a group of slots for those digits that are there.
+    pub(super) fn new(slots: *const Cell, bits: u64) -> Self {
+        Self(slots.expose_provenance() as u64 | bits << 48)
+    }
+
+    /// Makes a group of slots for all digits.
+    pub(super) fn open(slots: *const Cell, bits: u64) -> Self {
+        Self(Self::new(slots, bits).0 | OPEN)
+    }
+
+    /// Returns the same slots with other bits.
+    pub(super) fn with_bits(self, bits: u64) -> Self {
+        Self(self.0 & ((1 << 48) - 1) | bits << 48)
+    }
+
+    #[inline(always)]
+    pub(super) fn is_open(self) -> bool {
+        self.0 & OPEN != 0
+    }
+
+    /// Returns whether the group is open, or is to be when a value comes.
+    #[inline]
+    pub(super) fn opens(self) -> bool {
+        self.is_open() || self.len() >= CLOSED_MOST
+    }
+
+    #[inline(always)]
+    pub(super) fn bits(self) -> u64 {
+        self.0 >> 48
+    }
+
+    /// Returns the number of digits that are there.
+    #[inline(always)]
+    pub(super) fn len(self) -> usize {
+        self.bits().count_ones() as usize
+    }
+
+    /// Returns the number of slots.
+    #[inline(always)]
+    pub(super) fn cells(self) -> usize {
+        if self.is_open() { ALL } else { self.len() }
+    }
+
+    #[inline(always)]
+    pub(super) fn has(self, bit: usize) -> bool {
+        self.bits() >> bit & 1 == 1
+    }
+
+    /// Returns the number of digits that are there before that of a bit.
+    #[inline(always)]
+    pub(super) fn below(self, bit: usize) -> usize {
+        let itself = u64::from(cfg!(fyris_mutant = "judy_shared_bit_counts_itself"));
+        (self.bits() & ((1 << bit) - 1 + (itself << bit))).count_ones() as usize
+    }
+
+    /// Returns the index of the slot of a bit that is there.
+    #[inline(always)]
+    pub(super) fn index(self, bit: usize) -> usize {
+        if self.is_open() { bit } else { self.below(bit) }
+    }
+
+    #[inline(always)]
+    pub(super) fn slots(self) -> *mut Cell {
+        let address = self.0 & ((1 << 48) - 1) & !OPEN;
+        std::ptr::with_exposed_provenance_mut(address as usize)
+    }
+}
