@@ -2,7 +2,7 @@
 
 use std::alloc::{Layout, alloc, dealloc};
 use std::ffi::{c_int, c_void};
-use std::ptr::{null, null_mut};
+use std::ptr::null_mut;
 
 #[link(name = "Judy", kind = "static")]
 unsafe extern "C" {
@@ -164,7 +164,7 @@ impl JudyL {
 
     /// Returns whether there are no keys.
     pub fn is_empty(&self) -> bool {
-        self.0.cast_const() == null()
+        self.0.is_null()
     }
 }
 
