@@ -23,7 +23,7 @@ else
 fi
 
 step "deterministic threads, 200 runs of each program under noise"
-FYRIS_RUNS=200 cargo test --locked -p fyris-dthreads-preload --test programs
+FYRIS_RUNS=200 FYRIS_STRICT=1 cargo test --locked -p fyris-dthreads-preload --test programs -- --include-ignored
 
 step "model checking (loom, shuttle)"
 ci/loom.sh

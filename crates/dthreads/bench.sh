@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Deterministic threads beside plain ones: for each program and number of threads the ratio of the medians of wall-clock
-# times, runs interleaved. Ours are the programs of `programs/`; real ones are measured where they are installed.
+# times, runs interleaved, and how much slower a fence makes ours. Before that what a synchronization point costs, and a
+# thread that is created and joined. Ours are the programs of `programs/`; real ones are measured where they are installed.
 #
 #   crates/dthreads/bench.sh [runs]
 set -euo pipefail
@@ -13,6 +14,7 @@ trap 'rm -rf "$folder"' EXIT
 for source in crates/dthreads/programs/*.c; do
   cc -O2 -pthread "$source" -o "$folder/$(basename "$source" .c)"
 done
+c++ -O2 -pthread crates/dthreads/programs/streamcluster.cpp -o "$folder/streamcluster"
 head -c 4000000 "$library" >"$folder/input"
 
 # Prints the microseconds that a command takes.
@@ -32,16 +34,21 @@ median() {
 compare() {
   local name=$1 n
   shift
-  : >"$folder/plain" >"$folder/ours"
+  : >"$folder/plain" >"$folder/ours" >"$folder/fence"
   for ((n = 0; n < runs; n++)); do
     time_of "$@" >>"$folder/plain"
     time_of env LD_PRELOAD="$library" "$@" >>"$folder/ours"
+    time_of env LD_PRELOAD="$library" FYRIS_DTHREADS_FENCE=1 "$@" >>"$folder/fence"
   done
   awk -v name="$name" -v plain="$(median <"$folder/plain")" -v ours="$(median <"$folder/ours")" \
-    'BEGIN {printf "%-28s %9.1f ms %9.1f ms %7.2f\n", name, plain / 1000, ours / 1000, ours / plain}'
+    -v fence="$(median <"$folder/fence")" \
+    'BEGIN {printf "%-28s %9.1f ms %9.1f ms %7.2f %12.2f\n", name, plain / 1000, ours / 1000, ours / plain,
+            fence / ours}'
 }
 
-printf '%-28s %12s %12s %7s\n' program plain ours ratio
+echo "plain: $("$folder/costs" 1 1000)"
+echo "ours:  $(LD_PRELOAD=$library "$folder/costs" 1 1000)"
+printf '%-28s %12s %12s %7s %12s\n' program plain ours ratio 'with a fence'
 for threads in 2 4 8; do
   compare "word_count $threads" "$folder/word_count" $threads 100
   compare "histogram $threads" "$folder/histogram" $threads 40
@@ -50,8 +57,10 @@ for threads in 2 4 8; do
   compare "pipeline $threads" "$folder/pipeline" $threads 2000
   compare "reverse_index $threads" "$folder/reverse_index" $threads 2000
   compare "barriers $threads" "$folder/barriers" $threads 1000
+  compare "annealing $threads" "$folder/annealing" $threads 500
+  compare "streamcluster $threads" "$folder/streamcluster" $threads 500
 done
-for command in "pigz -p2 -c" "plzip -n2 -c" "xz -T2 -3 -c" "zstd -T2 -q -c" "sort --parallel=2"; do
+for command in "pbzip2 -p2 -c" "lbzip2 -n2 -c" "pigz -p2 -c" "plzip -n2 -c" "xz -T2 -3 -c" "zstd -T2 -q -c" "sort --parallel=2"; do
   command -v "${command%% *}" >/dev/null || continue
   # shellcheck disable=SC2086
   compare "$command" $command

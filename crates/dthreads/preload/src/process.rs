@@ -315,6 +315,7 @@ fn run(slot: usize) {
 /// Waits for the next thread in this slot.
 fn next_thread(slot: usize) {
     let thread = control().thread(slot);
+    token::look_for(&thread.assigned, BEGIN);
     loop {
         // Acquire, both: pairs with the Release of `assign`.
         match thread

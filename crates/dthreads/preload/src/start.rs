@@ -74,7 +74,6 @@ fn set_up() {
     if let Some(seed) = sys::variable(c"FYRIS_DTHREADS_NOISE") {
         noise::make(seed.parse().unwrap_or(1));
     }
-    token::count_processors();
     open_record();
     if sys::variable(c"FYRIS_DTHREADS_FENCE").is_some() {
         fence::build();

@@ -12,19 +12,22 @@
 //!   the virtual time is its deadline. Without one the token waits for threads in system calls (`outside.rs`); if there
 //!   are none, all are stuck for ever.
 
+use std::cell::Cell;
+
 use fyris_dthreads_tools::record::{self, Operation, THREADS};
 use fyris_sync::atomic::{AtomicU32, Ordering};
 
 use crate::control::{Control, NEVER, Thread, control, record, state};
-use crate::local::{LOCAL, Stage};
+use crate::local::{LOCAL, Solo, Stage};
 use crate::sync::held;
 use crate::{fence, heap, log, memory, noise, output, outside, process, sys, watchdog};
 
 const GIVEN: u32 = 1;
 const SLEEPS: u32 = 2;
 
-/// Looks at a word before a process sleeps for it: some 20 us, if there are processors for all.
-const LOOKS: u32 = 2000;
+/// The most and the least looks at a word before a process sleeps for it: up to some 50 us.
+const LOOKS: u32 = 1024;
+const FEWEST: u32 = 16;
 /// Virtual nanoseconds that a turn takes.
 const TICK: u64 = 1000;
 
@@ -195,16 +198,30 @@ fn wait_for_child() {
     wait_for(&control().thread(child).begun);
 }
 
-/// Waits for a word to be given, and leaves it.
-pub(crate) fn wait_for(word: &AtomicU32) {
-    for _ in 0..LOOKS {
-        // Acquire: pairs with the Release of `signal`.
-        if word.load(Ordering::Acquire) == GIVEN {
-            return;
+/// The looks that this process makes before it sleeps: more after waits that were short enough for them, fewer after
+/// others, for then they only take a processor from the thread that is waited for.
+static PATIENCE: Solo<Cell<u32>> = Solo::new(Cell::new(LOOKS));
+
+/// Looks at a word until it is `value`; false if it is not, after a while.
+pub(crate) fn look_for(word: &AtomicU32, value: u32) -> bool {
+    let looks = PATIENCE.get();
+    for _ in 0..looks {
+        // Acquire: pairs with the Release of `signal`: what the giver did under the token is seen.
+        if word.load(Ordering::Acquire) == value {
+            PATIENCE.set((2 * looks).min(LOOKS));
+            return true;
         }
         std::hint::spin_loop();
     }
-    sleep_for(word, || ());
+    PATIENCE.set((looks / 2).max(FEWEST));
+    false
+}
+
+/// Waits for a word to be given, and leaves it.
+pub(crate) fn wait_for(word: &AtomicU32) {
+    if !look_for(word, GIVEN) {
+        sleep_for(word, || ());
+    }
 }
 
 /// Says that this new thread has the memory of its creation.
@@ -214,21 +231,13 @@ pub(crate) fn begun() {
 
 /// Waits for a word to be given, and takes it.
 fn wait(word: &AtomicU32) {
-    let control = control();
-    // Relaxed: as above.
-    let crowded = control.running.get() > u64::from(PROCESSORS.load(Ordering::Relaxed));
-    for _ in 0..if crowded { LOOKS / 20 } else { LOOKS } {
-        // Acquire: pairs with the Release of `signal`: what the giver did under the token is seen.
-        if word.load(Ordering::Acquire) == GIVEN {
-            break;
-        }
-        std::hint::spin_loop();
-    }
     let mut seconds = 0;
-    sleep_for(word, || {
-        seconds += 1;
-        watchdog::waited(seconds);
-    });
+    if !look_for(word, GIVEN) {
+        sleep_for(word, || {
+            seconds += 1;
+            watchdog::waited(seconds);
+        });
+    }
     // Relaxed: none gives it again before this process has passed it on.
     word.store(0, Ordering::Relaxed);
 }
@@ -256,15 +265,6 @@ pub(crate) fn signal(word: &AtomicU32) {
     if word.swap(GIVEN, Ordering::Release) == SLEEPS {
         sys::futex_wake(word);
     }
-}
-
-static PROCESSORS: AtomicU32 = AtomicU32::new(1);
-
-/// Finds out how many processors there are.
-pub(crate) fn count_processors() {
-    let count = std::thread::available_parallelism().map_or(1, |count| count.get());
-    // Relaxed: stored before the program begins.
-    PROCESSORS.store(count as u32, Ordering::Relaxed);
 }
 
 /// Passes the token to the thread in a slot.

@@ -45,7 +45,7 @@ fn agrees(line: &[&str], ordinary: &[&str], same: bool) {
     };
     let first = once(0);
     assert!(first.status.success(), "{line:?}: {}", first.status);
-    for n in 1..runs() {
+    for n in 1..runs().min(20) {
         assert_eq!(first.differs(&once(n)), None, "{line:?}");
     }
     if same {
