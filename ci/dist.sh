@@ -4,8 +4,8 @@
 #
 #   ci/dist.sh
 #
-# The native part of Erlang is made for this machine, and for AArch64 where cargo has its standard library and there is
-# a cross compiler (aarch64-linux-gnu-gcc). Programs need a C library as new as the one here: build on the oldest
+# The native part of Erlang is made for this machine and for AArch64, for which the standard library of Rust and a cross
+# compiler (Debian's gcc-aarch64-linux-gnu) are installed if they can be had. Programs need a C library as new as the one here: build on the oldest
 # system that is to run them.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -57,12 +57,17 @@ nif_target=${CARGO_TARGET_DIR:-$crate/target}
 cargo build --locked --release --manifest-path $crate/Cargo.toml
 native "$here" "$nif_target/release/libfyris_nif.so" strip
 cross=aarch64-unknown-linux-gnu
-if [ "$here" != $cross ] && command -v aarch64-linux-gnu-gcc >/dev/null &&
-  [ -d "$(rustc --print target-libdir --target $cross)" ]; then
+can_cross() { command -v aarch64-linux-gnu-gcc >/dev/null && [ -d "$(rustc --print target-libdir --target $cross)" ]; }
+if [ "$here" != $cross ] && ! can_cross; then
+  rustup target add $cross || true
+  [ "$(id -u)" != 0 ] || command -v aarch64-linux-gnu-gcc >/dev/null ||
+    { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq gcc-aarch64-linux-gnu; } || true
+fi
+if [ "$here" != $cross ] && can_cross; then
   CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc \
     cargo build --locked --release --manifest-path $crate/Cargo.toml --target $cross
   native $cross "$nif_target/$cross/release/libfyris_nif.so" aarch64-linux-gnu-strip
-else
+elif [ "$here" != $cross ]; then
   echo "dist: none for $cross: no cross compiler, or no standard library of Rust for it" >&2
 fi
 
