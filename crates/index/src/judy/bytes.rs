@@ -38,7 +38,8 @@ use super::zeroless::{decode, encode, encode_bound};
 ///
 /// Every operation that names a key or a number takes O(bytes of the key) steps, whatever the number of keys: at most
 /// eight nodes for eight bytes that tell keys apart, and none for bytes that all keys behind a place share. Operations
-/// that count look at up to 32 children, eight counts and 51 words at each place.
+/// that count look at up to 32 children, eight counts and 51 words at each place. An operation copies a key that has bytes
+/// 0 or 1 first.
 ///
 /// # Consistency
 ///
