@@ -129,7 +129,8 @@ pub trait Index<E: Entry>: Send + Sync {
         out: &mut Batch<E>,
     ) -> bool;
 
-    /// Returns the number of entries; exact while no thread writes.
+    /// Returns the number of entries; exact while no thread writes, and never less than before while entries are only
+    /// put in.
     fn len(&self) -> usize;
 
     /// Returns the number of bytes that the index itself has allocated, without the memory behind the entries. O(1).

@@ -23,6 +23,8 @@ enum Fault {
     Unprotected,
     /// Frees removed entries at once.
     FreesEarly,
+    /// Where the number of entries is odd, fewer are told.
+    CountSlips,
     /// The last entry of a scan is left out.
     ScanDrops,
     /// A scan begins at the key that it is to begin behind.
@@ -127,7 +129,11 @@ impl Index<Object> for Broken {
     }
 
     fn len(&self) -> usize {
-        self.index.len()
+        let len = self.index.len();
+        if self.is(Fault::CountSlips) && len % 2 == 1 {
+            return len.saturating_sub(3);
+        }
+        len
     }
 
     fn memory(&self) -> usize {
@@ -183,6 +189,11 @@ fn answers() {
 fn slots() {
     fails(Fault::Unprotected, |make| suite::protection(make));
     fails(Fault::PanicRemoves, |make| suite::panic_in_closure(make));
+}
+
+#[test]
+fn counts() {
+    fails(Fault::CountSlips, |make| suite::sizes(make));
 }
 
 #[test]

@@ -22,6 +22,7 @@
 //! * [`reclamation`]: every entry freed once and none while a reader can see it;
 //! * [`panic_in_closure`]: a closure that panics leaves its slot as it was, and usable;
 //! * [`protection`]: no other thread changes a slot while a closure looks at it;
+//! * [`sizes`]: the number of entries does not go backwards while they are only put in;
 //! * [`runs`], [`runs_of_threads`], [`panic_in_run`]: keys that are changed together change as if one by one;
 //! * [`traversal_under_growth`], [`scans_under_changes`]: entries that are present throughout are met exactly once;
 //! * [`scans`]: any range, in steps of any length; [`ordered_scans`], [`seeks`]: both ways, with every kind of bound;
@@ -47,7 +48,7 @@ pub use object::{Census, Object, put, remove};
 pub use runs::{panic_in_run, runs, runs_of_threads};
 pub use scans::{ordered_scans, ordered_scans_under_changes, scans, scans_under_changes, seeks};
 pub use stamps::{panic_keeps_stamps, stamps};
-pub use threads::{panic_in_closure, protection, reclamation, traversal_under_growth};
+pub use threads::{panic_in_closure, protection, reclamation, sizes, traversal_under_growth};
 
 /// Makes a `#[test]` function of each of these functions of the module, for an expression that makes an empty index.
 #[doc(hidden)]
@@ -70,7 +71,7 @@ macro_rules! conformance_suite {
     ($make:expr) => {
         $crate::conformance_tests! {
             $make;
-            model traversal_with_changes history crossing_writes reclamation panic_in_closure protection runs
+            model traversal_with_changes history crossing_writes reclamation panic_in_closure protection sizes runs
             runs_of_threads panic_in_run traversal_under_growth scans scans_under_changes
         }
     };

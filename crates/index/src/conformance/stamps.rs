@@ -10,8 +10,10 @@ use crate::{Action, Stamp, Stamped};
 /// Checks that any change of a key changes the stamp of its place, and that the stamp stays without
 /// a change.
 pub fn stamps<I: Stamped<Object>>(make: impl Fn() -> I) {
-    let (census, index, pin) = (Census::new(), make(), pin());
+    let (census, index) = (Census::new(), make());
     for k in 0..500u64 {
+        // One for each key: a test beside this one waits until its objects are freed.
+        let pin = pin();
         let absent = index.stamp(&k, &pin);
         assert_eq!(absent, index.stamp(&k, &pin));
         put(&index, &census, k, 1, &pin);
@@ -48,11 +50,13 @@ fn settled_stamp(index: &impl Stamped<Object>, key: u64) -> Stamp {
 
 /// Checks that a closure that panics changes no stamp.
 pub fn panic_keeps_stamps<I: Stamped<Object>>(make: impl Fn() -> I) {
-    let (census, index, pin) = (Census::new(), make(), pin());
+    let (census, index) = (Census::new(), make());
     for k in 0..50 {
-        put(&index, &census, 2 * k, k, &pin);
+        put(&index, &census, 2 * k, k, &pin());
     }
     for k in 0..100 {
+        // As above.
+        let pin = pin();
         let stamp = settled_stamp(&index, k);
         let panics = AssertUnwindSafe(|| {
             index.upsert(&k, &pin, |_| -> (Action<Object>, ()) {

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::ops::Bound::Unbounded;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::{Action, Entry, Index};
@@ -72,6 +73,35 @@ pub fn panic_in_closure<I: Index<Object>>(make: impl Fn() -> I) {
         });
     });
     assert_eq!(index.len(), 200);
+}
+
+/// Checks that the number of entries never goes backwards while entries are only put in, whichever thread asks.
+pub fn sizes<I: Index<Object>>(make: impl Fn() -> I) {
+    const THREADS: usize = 3;
+    const TOTAL: usize = THREADS * 400;
+    let (census, index) = (Census::new(), make());
+    let most_seen = Mutex::new(0);
+    // Each asks for no less than any thread has seen before.
+    let ask = || {
+        while *most_seen.lock().unwrap() < TOTAL {
+            let before = *most_seen.lock().unwrap();
+            let now = index.len();
+            assert!(before <= now && now <= TOTAL, "{before}, then {now}");
+            let mut most_seen = most_seen.lock().unwrap();
+            *most_seen = now.max(*most_seen);
+        }
+    };
+    std::thread::scope(|s| {
+        for thread in 0..THREADS {
+            let (census, index) = (&census, &index);
+            s.spawn(move || {
+                for key in (thread..TOTAL).step_by(THREADS) {
+                    put(index, census, key as u64, 0, &pin());
+                }
+            });
+        }
+        (0..2).for_each(|_| drop(s.spawn(ask)));
+    });
 }
 
 /// Checks that no other thread changes a slot while a closure looks at it: threads add to counters by reading in one
