@@ -9,7 +9,6 @@ mod check;
 #[cfg(libjudy)]
 mod judyl;
 mod load;
-mod locks;
 mod peers;
 
 use std::process::ExitCode;

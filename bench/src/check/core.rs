@@ -35,6 +35,13 @@ const READS_AND_MIXES: &[Case] = &[
     Case::Mix80,
     Case::Mix50,
 ];
+const HIT_AND_MIXES: &[Case] = &[
+    Case::Hit,
+    Case::Mix99,
+    Case::Mix90,
+    Case::Mix80,
+    Case::Mix50,
+];
 const WRITES: &[Case] = &[Case::Insert, Case::Mix50, Case::Delete];
 const EVERY: &[Case] = &[
     Case::Insert,
@@ -205,6 +212,46 @@ const ROWS: &[Row] = &[
             peers: &["RwLock<hashbrown>"],
         }],
     },
+    Row {
+        index: "split_ordered",
+        keys: "u64",
+        threads: &[1, 2],
+        cases: HIT_AND_MIXES,
+        against: &[Against {
+            ratio: 1.5,
+            peers: &["papaya"],
+        }],
+    },
+    Row {
+        index: "skip_list",
+        keys: "u64",
+        threads: &[1, 2],
+        cases: HIT_AND_MIXES,
+        against: &[Against {
+            ratio: 0.7,
+            peers: &["crossbeam-skiplist"],
+        }],
+    },
+    Row {
+        index: "skip_list",
+        keys: "u64",
+        threads: &[1, 2],
+        cases: &[Case::Range100],
+        against: &[Against {
+            ratio: 0.7,
+            peers: &["crossbeam-skiplist"],
+        }],
+    },
+    Row {
+        index: "btree",
+        keys: "u64",
+        threads: &[1, 2],
+        cases: &[Case::Hit, Case::Insert],
+        against: &[Against {
+            ratio: 1.2,
+            peers: &["RwLock<BTreeMap>"],
+        }],
+    },
 ];
 
 /// Returns every figure of the suite.
@@ -215,6 +262,7 @@ pub(super) fn verdicts(lines: &[Line]) -> Vec<Verdict> {
         out.push(fairness(lines, index));
         out.push(through_the_store(lines, index));
     }
+    out.push(adapting(lines));
     out.extend(store_bytes(lines));
     out.extend(encodings(lines));
     out
@@ -301,6 +349,16 @@ fn fairness(lines: &[Line], index: &str) -> Verdict {
         what: format!("{index} u64 hot8: a fair share / the least thread's, worst run"),
         target: 4.0,
         measured: two.map(|share| 1.0 / share),
+    }
+}
+
+/// Judges two threads on a contention adapting tree, against the same tree under one lock.
+fn adapting(lines: &[Line]) -> Verdict {
+    let of = |index| own(lines, index, None, "u64", 2, Case::Mix50).map(Line::figure);
+    Verdict {
+        what: "ca_avl u64 2T mix50 / avl".to_owned(),
+        target: 0.5,
+        measured: of("ca_avl").zip(of("avl")).map(|(ca, avl)| ca / avl),
     }
 }
 

@@ -36,7 +36,6 @@ pub fn registry() -> Registry {
         .push(Contender::peer::<judy::Judy>("libJudy JudyL"));
     registry.bytes20.extend(general());
     registry.array_mix.extend(crate::arrays::contenders());
-    registry.rwlock.extend(crate::locks::contenders());
     registry
 }
 

@@ -74,23 +74,35 @@ fn it_tells_of_a_dump() {
 fn every_index_tells_of_itself() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = dump(folder.path(), Options::set());
-    for (index, name, wanted) in [
-        ("hash", "min_length", None),
-        ("ordered", "base_nodes", None),
-        ("avl", "depth", Some("9")),
-        ("treap", "lock", Some("normal")),
-        ("btree", "lock", Some("normal")),
-        ("ca_avl", "base_nodes", Some("1")),
-        ("ca_treap", "conflicts", Some("0")),
-        ("relaxed_avl", "depth", Some("9")),
-        ("skip_list", "levels", None),
-        ("linear_hash", "bucket_locks", Some("0")),
-        ("split_ordered", "max_length", None),
-        ("michael_hash", "buckets", Some("1024")),
-        ("judyeh", "lock", Some("normal")),
-    ] {
-        let told = told(&[&file, "--index", index]);
-        assert_eq!(value(&told, "index"), Some(index));
+    tells_of(
+        &file,
+        &[
+            ("hash", "min_length", None),
+            ("ordered", "base_nodes", None),
+            ("avl", "depth", Some("9")),
+            ("treap", "lock", Some("normal")),
+            ("btree", "lock", Some("normal")),
+            ("ca_avl", "base_nodes", Some("1")),
+            ("ca_treap", "conflicts", Some("0")),
+            ("relaxed_avl", "depth", Some("9")),
+            ("skip_list", "levels", None),
+            ("linear_hash", "bucket_locks", Some("0")),
+            ("split_ordered", "max_length", None),
+            ("michael_hash", "buckets", Some("1024")),
+            ("judyeh", "lock", Some("normal")),
+        ],
+    );
+    let options = "[{write_concurrency, true}, {bucket_locks, 256}]";
+    let told = told(&[&file, "--index", "linear_hash", "--options", options]);
+    assert_eq!(value(&told, "bucket_locks"), Some("256"));
+    assert_eq!(value(&told, "lock"), Some("freq_r"));
+}
+
+/// Checks an item of each index that holds the dump; the value where it is known.
+fn tells_of(file: &str, indexes: &[(&str, &str, Option<&str>)]) {
+    for (index, name, wanted) in indexes {
+        let told = told(&[file, "--index", index]);
+        assert_eq!(value(&told, "index"), Some(*index));
         assert_eq!(value(&told, "size"), Some("500"));
         let found = value(&told, name).expect(name);
         assert!(
@@ -98,10 +110,20 @@ fn every_index_tells_of_itself() {
             "{index}: {name} is {found}"
         );
     }
-    let options = "[{write_concurrency, true}, {bucket_locks, 256}]";
-    let told = told(&[&file, "--index", "linear_hash", "--options", options]);
-    assert_eq!(value(&told, "bucket_locks"), Some("256"));
-    assert_eq!(value(&told, "lock"), Some("freq_r"));
+}
+
+/// Those that serve nothing else.
+#[test]
+fn every_index_of_ordered_sets_tells_of_itself() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = dump(folder.path(), Options::ordered_set());
+    tells_of(
+        &file,
+        &[
+            ("judysl", "lock", Some("normal")),
+            ("judyesl", "conflicts", Some("0")),
+        ],
+    );
 }
 
 #[test]

@@ -79,7 +79,16 @@ fn arrays_are_shared_and_no_write_is_lost() {
 #[test]
 fn locks_are_timed_and_their_waits() {
     let lines = lines("rwlock --quick --runs 1 --threads 1,3 --case r90/0,writer/short --json");
-    for lock in ["fair", "groups", "pointers", "std::RwLock"] {
+    for lock in [
+        "fair",
+        "groups",
+        "pointers",
+        "std::RwLock",
+        "parking_lot",
+        "ShardedLock",
+        "pthread readers first",
+        "pthread writers first",
+    ] {
         let of_lock = lines.iter().filter(|l| l["subject"] == lock);
         assert_eq!(of_lock.count(), 4, "{lock}");
     }

@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 #[value(rename_all = "snake_case")]
 pub enum Suite {
-    /// Single-key operations, scans and memory of the two default indexes and of the store
+    /// Single-key operations, scans and memory of every index and of the store
     Core,
     /// Match specifications over tables, beside the real ets where Erlang is installed
     Query,
@@ -66,7 +66,8 @@ pub struct BenchArgs {
     /// Numbers of threads, or of processes in `array_mix` [default: 1,2, or what the suite is about]
     #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u64).range(1..=1024))]
     pub threads: Vec<u64>,
-    /// Only these subjects (`harness` is always there); in `judy` also an index by its name. May be repeated
+    /// Only these subjects (`harness` is always there); in `core` and `judy` also an index by its name. May be
+    /// repeated
     #[arg(long, value_delimiter = ',', value_name = "NAME")]
     pub subject: Vec<String>,
     /// Only these cases of the suite; a wrong name is answered by the list. May be repeated

@@ -4,7 +4,6 @@ use crate::array_mix::{Contender as ArrayContender, own as own_arrays};
 use crate::core::contender::Contender;
 use crate::core::keys::Bytes20;
 use crate::core::{own, store};
-use crate::rwlock::{Contender as LockContender, own as own_locks};
 
 /// The contenders of the suites; a suite with subjects of Fyris alone has no list here.
 pub struct Registry {
@@ -20,8 +19,6 @@ pub struct Registry {
     pub term_bin20: Vec<Contender<Bytes20>>,
     /// `array_mix`: shared arrays.
     pub array_mix: Vec<ArrayContender>,
-    /// `rwlock`: locks.
-    pub rwlock: Vec<LockContender>,
 }
 
 impl Registry {
@@ -34,7 +31,6 @@ impl Registry {
             term_int: store::term_int(),
             term_bin20: store::term_bin20(),
             array_mix: own_arrays(),
-            rwlock: own_locks(),
         }
     }
 }

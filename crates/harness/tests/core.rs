@@ -39,6 +39,19 @@ fn every_subject_answers_right_in_every_case() {
 }
 
 #[test]
+fn every_index_is_chosen_by_its_name() {
+    for name in fyris::Store::new().index_names() {
+        let line = format!(
+            "bench core --json --runs 1 --entries 500 --ops 500 --threads 2 --keys u64 --case {POINTS} --subject {name}"
+        );
+        let lines = fyris_harness::run(&args(&line), &Registry::own("test")).expect("it is known");
+        let mut own = lines.iter().filter(|line| line.subject == "fyris");
+        assert!(own.clone().count() >= 12, "{name}");
+        assert!(own.all(|line| line.index == Some(name)), "{name}");
+    }
+}
+
+#[test]
 fn every_index_by_name_answers_right_in_the_programs_of_the_judy_study() {
     let timed = "insert_sequential,insert_random,lookup_sequential,lookup_random,traverse,update_counter,delete";
     let line = format!("bench judy --json --runs 1 --entries 800 --subject fyris --case {timed}");

@@ -117,10 +117,13 @@ static fyris_term *parse(const char *text) {
 static void indexes(fyris_store *store) {
   const char *names[] = {"hash", "ordered", "avl", "treap", "btree", "ca_avl",
                          "ca_treap", "relaxed_avl", "skip_list", "linear_hash", "split_ordered", "michael_hash",
-                         "judyeh"};
+                         "judyeh", "judysl", "judyesl"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    /* Those of the bytes of keys serve no other type. */
+    const char *type = strcmp(names[i], "judysl") && strcmp(names[i], "judyesl") ? "set" : "ordered_set";
     char options[200];
-    snprintf(options, sizeof options, "[{index, %s}, {write_concurrency, auto}, {read_concurrency, true}]", names[i]);
+    snprintf(options, sizeof options, "[%s, {index, %s}, {write_concurrency, auto}, {read_concurrency, true}]", type,
+             names[i]);
     fyris_table *t = fyris_table_new(store, "t", options, &err);
     EXPECT(t != NULL);
     fyris_term *objects[100], *key = fyris_term_int(7), *out = NULL;

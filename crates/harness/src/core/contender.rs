@@ -15,7 +15,7 @@ type RunPass<K> = fn(&str, &Workload<K>, &[Case]) -> Result<Vec<(Case, Timing)>,
 pub struct Contender<K> {
     /// `fyris`, `harness`, or the peer's name.
     pub name: &'static str,
-    /// `hash` or `ordered` on the lines of Fyris.
+    /// The name of the index, on the lines of Fyris.
     pub index: Option<&'static str>,
     /// The object that is stored for a key, on the lines of the store: `{K}` or `{K, V}`.
     pub object: Option<&'static str>,
@@ -56,6 +56,11 @@ impl<K: Sync + 'static> Contender<K> {
 }
 
 impl<K> Contender<K> {
+    /// Returns the names by which it can be asked for: its own, and that of its index.
+    pub(super) fn names(&self) -> impl Iterator<Item = &'static str> {
+        [Some(self.name), self.index].into_iter().flatten()
+    }
+
     /// Returns the name with what tells it from others of that name: `fyris hash {K, V}`.
     pub fn label(&self) -> String {
         [Some(self.name), self.index, self.object]

@@ -2,6 +2,7 @@
 
 use std::ops::Bound;
 
+use fyris_index::judy::{JudyEntries, JudyHashes, Measured, Padded};
 use fyris_index::sequential::{Avl, SearchTree, Treap};
 use fyris_index::{
     Action, Batch, Build, CaTree, Entry, Index, IndexOptions, LinearHash, Locked, LockedBTree,
@@ -25,6 +26,9 @@ pub(super) fn u64() -> Vec<Contender<u64>> {
         Contender::own::<Sorted<Locked<SearchTree<Pair, Treap>>>>("treap"),
         Contender::own::<Sorted<CaTree<SearchTree<Pair, Avl>>>>("ca_avl"),
         Contender::own::<Sorted<CaTree<SearchTree<Pair, Treap>>>>("ca_treap"),
+        Contender::own::<Sorted<Locked<JudyEntries<Pair, Padded>>>>("judysl"),
+        Contender::own::<Sorted<Locked<JudyEntries<Pair, Measured>>>>("judyesl"),
+        Contender::own::<Plain<Locked<JudyHashes<Pair>>>>("judyeh"),
         // With `read_concurrency`.
         Contender::own::<Sorted<SharedCaTree<SearchTree<Pair, Avl>>>>("ca_avl_shared"),
     ]

@@ -277,7 +277,7 @@ fn chosen<'a, K: Sync + 'static>(
 ) -> Vec<&'a Contender<K>> {
     contenders
         .iter()
-        .filter(|c| args.wants_subject(c.name))
+        .filter(|c| c.names().any(|name| args.wants_subject(name)))
         .collect()
 }
 
@@ -310,9 +310,8 @@ fn check_filters(args: &BenchArgs, registry: &Registry) -> Result<(), BenchError
             "no keys `{bad}`; there are: {known}"
         )));
     }
-    let mut names: Vec<&str> = registry.u64.iter().map(|c| c.name).collect();
-    names.extend(registry.bytes20.iter().map(|c| c.name));
-    names.dedup();
+    let mut names: Vec<&str> = registry.u64.iter().flat_map(Contender::names).collect();
+    names.extend(registry.bytes20.iter().flat_map(Contender::names));
     if let Some(bad) = args.subject.iter().find(|s| !names.contains(&s.as_str())) {
         names.sort_unstable();
         names.dedup();

@@ -5,10 +5,11 @@ use std::cell::UnsafeCell;
 use fyris_sync::lock::rw::{FairRwLock, GroupRwLock, PointerRwLock};
 
 use super::drive::{Data, Job, Tally, drive};
+use super::peers;
 use crate::error::BenchError;
 
 /// A reader-writer lock over [`Data`].
-pub trait Lock: Sync {
+pub(super) trait Lock: Sync {
     /// Makes a free lock over zeros.
     fn make() -> Self;
 
@@ -41,22 +42,6 @@ macro_rules! own_lock {
 
 own_lock!(FairRwLock<Data>, GroupRwLock<Data>, PointerRwLock<Data>);
 
-impl Lock for std::sync::RwLock<Data> {
-    fn make() -> Self {
-        Self::new(Data::default())
-    }
-
-    #[inline]
-    fn read<R>(&self, f: impl FnOnce(&Data) -> R) -> R {
-        f(&self.read().expect("no thread panics"))
-    }
-
-    #[inline]
-    fn write<R>(&self, f: impl FnOnce(&mut Data) -> R) -> R {
-        f(&mut self.write().expect("no thread panics"))
-    }
-}
-
 /// The loop without a lock, for one thread.
 struct NoLock(UnsafeCell<Data>);
 
@@ -81,10 +66,10 @@ impl Lock for NoLock {
     }
 }
 
-/// An entry of a registry.
-pub struct Contender {
+/// A lock that takes part.
+pub(super) struct Contender {
     /// The name in the vocabulary.
-    pub name: &'static str,
+    pub(super) name: &'static str,
     /// True if it is for one thread.
     pub(super) alone: bool,
     run: fn(&Job) -> Result<Vec<Tally>, BenchError>,
@@ -92,7 +77,7 @@ pub struct Contender {
 
 impl Contender {
     /// Returns a lock under its name.
-    pub fn new<L: Lock>(name: &'static str) -> Self {
+    pub(super) fn new<L: Lock>(name: &'static str) -> Self {
         Self {
             name,
             alone: false,
@@ -106,17 +91,18 @@ impl Contender {
     }
 }
 
-/// Returns Fyris's locks, the standard library's, and the empty loop.
-pub fn own() -> Vec<Contender> {
+/// Returns the empty loop, Fyris's locks and those of others.
+pub(super) fn all() -> Vec<Contender> {
     let harness = Contender {
         alone: true,
         ..Contender::new::<NoLock>("harness")
     };
-    vec![
+    let mut all = vec![
         harness,
         Contender::new::<FairRwLock<Data>>("fair"),
         Contender::new::<GroupRwLock<Data>>("groups"),
         Contender::new::<PointerRwLock<Data>>("pointers"),
-        Contender::new::<std::sync::RwLock<Data>>("std::RwLock"),
-    ]
+    ];
+    all.extend(peers::all());
+    all
 }

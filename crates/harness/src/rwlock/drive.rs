@@ -14,7 +14,7 @@ use crate::report::Timing;
 use crate::rng::Rng;
 
 /// What is under the lock: numbers that are equal unless a thread writes.
-pub type Data = [u64; 8];
+pub(super) type Data = [u64; 8];
 
 /// Operations between two that are timed, and between two looks at the end of the run.
 const STEP: u32 = 64;

@@ -18,16 +18,15 @@
 //!
 //! # The subjects
 //!
-//! `fair`, `groups` and `pointers` are Fyris's (`fyris_sync::lock::rw`), `std::RwLock` is the standard library's;
-//! `harness` has no lock and runs with one thread only.
+//! `fair`, `groups` and `pointers` are Fyris's (`fyris_sync::lock::rw`), `std::RwLock` is the standard library's,
+//! `parking_lot` and `ShardedLock` (crossbeam's) are those of the crates; `pthread readers first` and `pthread writers
+//! first` are glibc's with either preference. `harness` has no lock and runs with one thread only.
 
 mod case;
 mod contender;
 mod drive;
+mod peers;
 mod table;
-
-pub use contender::{Contender, Lock, own};
-pub use drive::Data;
 
 use std::time::Duration;
 
@@ -38,6 +37,7 @@ use crate::output::Output;
 use crate::registry::Registry;
 use crate::report::{Line, Series};
 use case::{CASES, Case};
+use contender::Contender;
 use drive::{Job, Tally};
 
 /// The suite's row in the list of suites.
@@ -54,9 +54,10 @@ pub(super) const ENTRY: Entry = Entry {
 const THREADS: [usize; 8] = [1, 2, 3, 4, 8, 16, 32, 64];
 const QUICK_THREADS: [usize; 2] = [1, 2];
 
-fn run(out: &mut Output, registry: &Registry) -> Result<(), BenchError> {
+fn run(out: &mut Output, _: &Registry) -> Result<(), BenchError> {
     let args = out.args;
-    let known: Vec<&str> = registry.rwlock.iter().map(|c| c.name).collect();
+    let all = contender::all();
+    let known: Vec<&str> = all.iter().map(|c| c.name).collect();
     if let Some(bad) = args.subject.iter().find(|s| !known.contains(&s.as_str())) {
         let known = known.join(", ");
         return Err(BenchError::NothingToRun(format!(
@@ -70,7 +71,7 @@ fn run(out: &mut Output, registry: &Registry) -> Result<(), BenchError> {
     };
     for case in CASES.iter().filter(|case| case.wanted(args)) {
         for threads in args.thread_counts(usual) {
-            let lines = group(out, registry, case, threads)?;
+            let lines = group(out, &all, case, threads)?;
             out.emit(lines);
         }
     }
@@ -80,13 +81,13 @@ fn run(out: &mut Output, registry: &Registry) -> Result<(), BenchError> {
 /// Measures all contenders, interleaved, in one case.
 fn group(
     out: &Output,
-    registry: &Registry,
+    all: &[Contender],
     case: &'static Case,
     threads: usize,
 ) -> Result<Vec<Line>, BenchError> {
     let args = out.args;
     let takes_part = |c: &&Contender| args.wants_subject(c.name) && (threads == 1 || !c.alone);
-    let contenders: Vec<&Contender> = registry.rwlock.iter().filter(takes_part).collect();
+    let contenders: Vec<&Contender> = all.iter().filter(takes_part).collect();
     let mut series = vec![(Series::default(), Vec::new()); contenders.len()];
     for run in 0..args.run_count() {
         for turn in 0..contenders.len() {
