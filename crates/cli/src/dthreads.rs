@@ -171,7 +171,10 @@ fn write_conflicts(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     let modules = report.modules();
     rows.sort_by_key(|row| (row.address, row.len, row.threads));
     for row in &rows {
-        let [first, second] = row.sites.map(|site| modules.call(site));
+        let [first, second] = row.sites.map(|site| match site {
+            0 => "its end, or more memory for the heap".to_owned(),
+            site => modules.call(site),
+        });
         let (address, [before, after]) = (row.address, row.threads);
         writeln!(
             out,
