@@ -60,12 +60,12 @@ impl Display {
 
     /// Returns whether output goes to a screen whose user cannot page, as input is no terminal.
     pub(crate) fn runs_over(&self) -> bool {
-        !self.terminal && io::stdout().is_terminal()
+        !self.terminal && self.is_screen()
     }
 
-    /// Returns whether input and output are a terminal, so that a person can page.
-    pub(crate) fn is_terminal(&self) -> bool {
-        self.terminal
+    /// Returns whether output goes to a screen, and not into a pipe or a file.
+    pub(crate) fn is_screen(&self) -> bool {
+        io::stdout().is_terminal()
     }
 
     /// Returns the number of columns of a line.

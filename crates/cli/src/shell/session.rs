@@ -16,7 +16,7 @@ use super::format::Format;
 use super::interrupt;
 use super::progress::Progress;
 
-/// The number of objects shown where no person can ask for more.
+/// The number of objects shown on a screen where no person can ask for more.
 pub(crate) const MANY: usize = 100;
 
 /// One run of the shell.
@@ -306,6 +306,16 @@ impl Session {
 
     // Results.
 
+    /// Returns the number of objects that a listing without a limit shows: all of them, but where they run over a screen
+    /// that no person can stop.
+    pub(crate) fn most(&self) -> usize {
+        if self.display.runs_over() {
+            MANY
+        } else {
+            usize::MAX
+        }
+    }
+
     /// Shows the objects of a lookup, all of them whole.
     pub(crate) fn show_objects(&self, objects: Vec<Term>) -> Result<(), ShellError> {
         if objects.is_empty() {
@@ -346,8 +356,10 @@ impl Session {
         limit: Option<usize>,
         next: impl FnMut() -> Result<Option<Term>, ShellError>,
     ) -> Result<usize, ShellError> {
-        let all = limit.is_some() || !self.display.runs_over();
-        let most = if all { usize::MAX } else { MANY };
+        let most = match limit {
+            Some(_) => usize::MAX,
+            None => self.most(),
+        };
         let (shown, more) = self.display.pages(most, next)?;
         if more {
             self.display

@@ -113,7 +113,7 @@ pub(crate) static VERBS: &[Verb] = &[
         name: "walk",
         also: &["tab2list"],
         usage: "walk [TABLE] [from KEY] [limit N]",
-        help: "Go through a table page by page, from the start or from KEY on (in an ordered_set KEY need not be there). Without a terminal: the first N (100) objects.",
+        help: "Go through a table page by page, from the start or from KEY on (in an ordered_set KEY need not be there), or its first N objects.",
         handler: Terms(browse::walk),
     },
     Verb {
@@ -337,7 +337,7 @@ pub(crate) static VERBS: &[Verb] = &[
         name: "drain",
         also: &[],
         usage: "drain TABLE",
-        help: "Take all objects out of a table and show the first of them.",
+        help: "Take all objects out of a table and show them, on a screen the first 100.",
         handler: Terms(ranges::drain),
     },
     Verb {

@@ -5,7 +5,7 @@ use fyris_term::Term;
 
 use crate::shell::error::ShellError;
 use crate::shell::interrupt;
-use crate::shell::session::{MANY, Session};
+use crate::shell::session::Session;
 
 /// The number of objects that `head` and `tail` show unless it is said.
 const FEW: usize = 10;
@@ -56,11 +56,7 @@ pub(crate) fn walk(session: &mut Session, args: Vec<Term>) -> Result<(), ShellEr
     let mut args = args.into_iter().peekable();
     let explicit = args.next_if(|arg| !is_word(arg, "from") && !is_word(arg, "limit"));
     let table = session.table(explicit.as_ref())?;
-    let mut limit = if session.display().is_terminal() {
-        usize::MAX
-    } else {
-        MANY
-    };
+    let mut limit = session.most();
     let mut from = None;
     while let Some(word) = args.next() {
         let value = args

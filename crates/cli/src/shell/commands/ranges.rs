@@ -127,10 +127,15 @@ pub(crate) fn take_range(session: &mut Session, args: Vec<Term>) -> Result<(), S
 pub(crate) fn drain(session: &mut Session, args: Vec<Term>) -> Result<(), ShellError> {
     let [name] = session.exactly(args, "drain TABLE")?;
     let table = session.named(&name)?;
+    // A program gets all of them: they are nowhere else any more.
+    let most = match session.display().is_screen() {
+        true => MANY,
+        false => usize::MAX,
+    };
     let (mut count, mut first) = (0, Vec::new());
     let done = take_out(&table, table.drain_cursor(), |object| {
         count += 1;
-        if first.len() < MANY {
+        if first.len() < most {
             first.push(object.to_term());
         }
     });
@@ -140,7 +145,7 @@ pub(crate) fn drain(session: &mut Session, args: Vec<Term>) -> Result<(), ShellE
         return done;
     }
     let (show, mut first) = (session.display(), first.into_iter());
-    let shown = show.pages(MANY, || Ok(first.next()))?;
+    let shown = show.pages(most, || Ok(first.next()))?;
     show.note(format!("{count} objects taken out, {} shown", shown.0))
 }
 
