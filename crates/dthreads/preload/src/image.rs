@@ -9,6 +9,7 @@ use std::ffi::{CStr, c_int, c_void};
 use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
 use std::ptr;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use fyris_dthreads_tools::record::{Header, PATH};
 
@@ -48,13 +49,50 @@ fn each(mut visit: impl FnMut(&dl_phdr_info, &[Elf64_Phdr])) {
     with(&mut visit);
 }
 
+/// Returns the addresses of the parts of a module that are loaded.
+fn loaded(info: &dl_phdr_info, headers: &[Elf64_Phdr]) -> impl Iterator<Item = Range<usize>> {
+    let parts = headers
+        .iter()
+        .filter(|header| header.p_type == libc::PT_LOAD);
+    parts.map(|header| {
+        let start = info.dlpi_addr as usize + header.p_vaddr as usize;
+        start..start + header.p_memsz as usize
+    })
+}
+
+/// Returns whether a module is this library.
+fn is_this(info: &dl_phdr_info, headers: &[Elf64_Phdr]) -> bool {
+    let here = is_this as *const () as usize;
+    loaded(info, headers).any(|part| part.contains(&here))
+}
+
+/// Where this library lies, from its first byte to behind its last.
+static OURS: [AtomicUsize; 2] = [const { AtomicUsize::new(0) }; 2];
+
+/// Finds out where this library lies, before the program begins.
+pub(crate) fn find_ours() {
+    each(|info, headers| {
+        if is_this(info, headers) {
+            let first = loaded(info, headers).map(|part| part.start).min();
+            let end = loaded(info, headers).map(|part| part.end).max();
+            for (place, bound) in OURS.iter().zip([first, end]) {
+                // Relaxed: stored before there is a second thread.
+                place.store(bound.unwrap_or(0), Ordering::Relaxed);
+            }
+        }
+    });
+}
+
+/// Returns whether an object lies in this library: of code that it is linked with, such as an allocator.
+pub(crate) fn is_ours<T>(object: *const T) -> bool {
+    // Relaxed: as in `find_ours`.
+    let [first, end] = OURS.each_ref().map(|bound| bound.load(Ordering::Relaxed));
+    (first..end).contains(&object.addr())
+}
+
 /// Returns whether a module keeps its globals to itself.
 fn stays_apart(info: &dl_phdr_info, headers: &[Elf64_Phdr]) -> bool {
-    let here = stays_apart as *const () as usize;
-    let ours = headers.iter().any(|header| {
-        let start = info.dlpi_addr as usize + header.p_vaddr as usize;
-        header.p_type == libc::PT_LOAD && (start..start + header.p_memsz as usize).contains(&here)
-    });
+    let ours = is_this(info, headers);
     if ours || info.dlpi_name.is_null() {
         return ours;
     }

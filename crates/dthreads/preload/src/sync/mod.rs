@@ -19,12 +19,20 @@ pub(crate) mod thread;
 use std::ffi::c_void;
 
 use crate::control::NEVER;
+use crate::image;
 use crate::local::LOCAL;
 
 /// Returns whether calls are turns now.
 #[inline]
 pub(crate) fn on() -> bool {
     LOCAL.on() && !LOCAL.is_inside()
+}
+
+/// Returns whether calls for an object are turns now. Those for objects of the library's own are not: what it is linked
+/// with may have locks, which it takes for itself in every process.
+#[inline]
+pub(crate) fn on_for<T>(object: *const T) -> bool {
+    on() && !image::is_ours(object)
 }
 
 /// Returns the address of an object, which names it.

@@ -5,7 +5,7 @@ use std::ffi::c_int;
 use fyris_dthreads_tools::record::Operation;
 use libc::{EBUSY, EDEADLK, ENOTSUP, EPERM, ETIMEDOUT, pthread_mutex_t, pthread_mutexattr_t};
 
-use super::{held, name, on, until};
+use super::{held, name, on, on_for, until};
 use crate::control::NEVER;
 use crate::local::LOCAL;
 use crate::stack::apart;
@@ -149,7 +149,7 @@ extern "C" fn pthread_mutex_destroy(mutex: *mut pthread_mutex_t) -> c_int {
 }
 
 pub(crate) unsafe extern "C" fn pthread_mutex_lock(mutex: *mut pthread_mutex_t) -> c_int {
-    if !on() {
+    if !on_for(mutex) {
         return 0;
     }
     // SAFETY: the caller's mutex.
@@ -157,7 +157,7 @@ pub(crate) unsafe extern "C" fn pthread_mutex_lock(mutex: *mut pthread_mutex_t) 
 }
 
 pub(crate) unsafe extern "C" fn pthread_mutex_trylock(mutex: *mut pthread_mutex_t) -> c_int {
-    if !on() {
+    if !on_for(mutex) {
         return 0;
     }
     // SAFETY: the caller's mutex.
@@ -168,7 +168,7 @@ pub(crate) unsafe extern "C" fn pthread_mutex_timedlock(
     mutex: *mut pthread_mutex_t,
     time: *const libc::timespec,
 ) -> c_int {
-    if !on() {
+    if !on_for(mutex) {
         return 0;
     }
     // SAFETY: the caller's time and mutex.
@@ -189,7 +189,7 @@ pub(crate) unsafe extern "C" fn pthread_mutex_clocklock(
 }
 
 pub(crate) unsafe extern "C" fn pthread_mutex_unlock(mutex: *mut pthread_mutex_t) -> c_int {
-    if !on() {
+    if !on_for(mutex) {
         return 0;
     }
     // SAFETY: the caller's mutex.
