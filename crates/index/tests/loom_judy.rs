@@ -131,6 +131,55 @@ fn a_reader_is_in_a_group_that_closes() {
     });
 }
 
+/// A bitmap leaf becomes an uncompressed one, and a bitmap leaf again.
+#[test]
+fn a_reader_is_in_a_bitmap_leaf_that_is_replaced() {
+    check(|| {
+        let map = with(&[1, 2, 3, 17, 33]);
+        let read = |map: &Map| assert_eq!(map.get(&17), Some(17), "it is there throughout");
+        beside(&map, read, |map| {
+            map.insert(34, 34);
+            map.remove(&1);
+            map.remove(&2);
+        });
+        holds(&map, &[3, 17, 33, 34]);
+    });
+}
+
+/// In an uncompressed leaf the value is there before the bit, too.
+#[test]
+fn a_value_of_an_uncompressed_leaf_is_seen_with_its_bit() {
+    check(|| {
+        let map = with(&[1, 2, 3, 17, 33, 34, 35]);
+        let read = |map: &Map| {
+            let seen = (map.get(&33), map.get(&33));
+            let in_order = matches!(
+                seen,
+                (Some(33), _) | (None, None | Some(9)) | (Some(9), Some(9))
+            );
+            assert!(in_order, "{seen:?}");
+        };
+        beside(&map, read, |map| {
+            map.remove(&33);
+            map.insert(33, 9);
+        });
+        assert_eq!((map.get(&33), map.len()), (Some(9), 7));
+    });
+}
+
+#[test]
+fn a_key_is_put_into_a_bitmap_leaf_that_is_replaced() {
+    check(|| {
+        let map = with(&[1, 2, 3, 17, 33]);
+        beside(
+            &map,
+            |map| _ = map.insert(34, 34),
+            |map| _ = map.insert(35, 35),
+        );
+        holds(&map, &[1, 2, 3, 17, 33, 34, 35]);
+    });
+}
+
 #[test]
 fn two_writers_put_keys_into_one_leaf() {
     check(|| {

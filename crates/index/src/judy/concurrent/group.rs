@@ -1,6 +1,6 @@
 //! [`Group`]: a word that leads to the slots of 16 digits of a bitmap.
 
-use super::block::Cell;
+use super::block::{self, Cell};
 use super::limits::CLOSED_MOST;
 
 /// A group of a bitmap: for 16 digits a bit each in the highest 16 bits, and the address of the slots of those that are
@@ -83,4 +83,14 @@ impl Group {
         let address = self.0 & ((1 << 48) - 1) & !OPEN;
         std::ptr::with_exposed_provenance_mut(address as usize)
     }
+}
+
+/// Makes an open group of 16 values.
+pub(super) fn open_group(values: impl Iterator<Item = u64>, bits: u64) -> Group {
+    let slots = block::allocate(ALL);
+    for (i, value) in values.take(ALL).enumerate() {
+        // SAFETY: a new block with room for them.
+        unsafe { slots.add(i).write(Cell::new(value)) };
+    }
+    Group::open(slots, bits)
 }

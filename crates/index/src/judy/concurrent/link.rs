@@ -27,6 +27,8 @@ pub(super) enum Kind {
     Uncompressed,
     /// A leaf with a bit for each of 256 keys: a branch of level 1 whose children are values.
     Bits,
+    /// A bitmap leaf with room for 256 values.
+    Full,
     /// The place of the root: a branch of level 9 with one child for all keys.
     Root,
 }
@@ -74,6 +76,7 @@ impl Link {
             3 => Kind::Bitmap,
             4 => Kind::Uncompressed,
             5 => Kind::Bits,
+            6 => Kind::Full,
             _ => Kind::Root,
         }
     }
@@ -81,6 +84,12 @@ impl Link {
     #[inline(always)]
     pub(super) fn is_branch(self) -> bool {
         self.0 >> 48 & 7 >= Kind::Linear as u64
+    }
+
+    /// Returns whether the words of what the link leads to are values.
+    #[inline(always)]
+    pub(super) fn is_bits(self) -> bool {
+        matches!(self.kind(), Kind::Bits | Kind::Full)
     }
 
     /// Returns the number of bytes of a key that are undecoded above the node.
@@ -109,6 +118,7 @@ mod tests {
                 Kind::Bitmap,
                 Kind::Uncompressed,
                 Kind::Bits,
+                Kind::Full,
                 Kind::Root,
             ] {
                 let link = Link::branch(node, kind, level);

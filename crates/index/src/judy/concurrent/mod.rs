@@ -25,11 +25,13 @@
 //! * A bitmap has 16 groups, each in one word: 16 bits, and the address of an array of so many slots. So a slot comes
 //!   or goes with one store, too.
 //! * A bitmap leaf is a bitmap branch of level 1 whose slots are values. A group of it with many values is *open*: it has
-//!   a slot for each of its 16 digits, so that keys come and go without a copy.
+//!   a slot for each of its 16 digits, so that keys come and go without a copy. A leaf with more than 112 values has the
+//!   slots of all its groups in itself (`full`): bit and value are loaded side by side, and a lookup waits for one cache
+//!   miss less.
 //!
-//! `link`: links. `block`: memory. `group`: groups. `node`: branches and bitmap leaves. `leaf`: leaves. `tree`: lookup,
-//! and what a writer does in a node. `shrink`: what it does afterwards. `order`: neighbours, ranks. `map`, `iter`: the
-//! public types.
+//! `link`: links. `block`: memory. `group`: groups. `node`, `full`, `make`: branches and bitmap leaves. `leaf`: leaves.
+//! `tree`: lookup, and what a writer does in a node. `shrink`: what it does afterwards. `order`: neighbours, ranks. `map`,
+//! `iter`: the public types.
 //!
 //! # Layouts
 //!
@@ -40,6 +42,7 @@
 //! leaf     keys of so many bytes, packed, ascending | values           16 to 512 bytes
 //! linear   digits | 7 slots | header | 32 bytes to a line's end        128 bytes
 //! bits     16 groups | header                                          160 bytes, and 8 a value; 128 an open group
+//! full     256 bits | header | 256 slots                               2112 bytes
 //! bitmap   16 groups | header | 16 counts                              288 bytes, and 8 a child
 //! uncompressed   256 slots | header | 16 counts | children             2216 bytes
 //! ```
@@ -118,11 +121,13 @@
 //! Addresses have 48 bits, as elsewhere in this crate.
 
 mod block;
+mod full;
 mod group;
 mod iter;
 mod leaf;
 mod limits;
 mod link;
+mod make;
 mod map;
 mod node;
 mod order;

@@ -7,8 +7,9 @@ use fyris_sync::reclaim::{LocalGuard, PROTECT, Retire, assert_not_reclaimed};
 use super::super::jp::{above, digit};
 use super::super::linear::Digits;
 use super::block::{self, Cell};
-use super::group::{ALL, Group};
-use super::limits::{BITMAP_MOST, CLOSED_AGAIN, CLOSED_MOST, LINEAR_MOST};
+use super::full::Full;
+use super::group::{ALL, Group, open_group};
+use super::limits::{BITMAP_MOST, BITS_MOST, CLOSED_AGAIN, LINEAR_MOST};
 use super::link::{Kind, Link};
 
 /// A thread changes the node.
@@ -30,35 +31,35 @@ pub(super) struct Header {
 
 /// A linear branch.
 #[repr(C)]
-struct Linear {
-    digits: Cell,
-    slots: [Cell; 7],
-    header: Header,
-    spare: [u64; 4],
+pub(super) struct Linear {
+    pub(super) digits: Cell,
+    pub(super) slots: [Cell; 7],
+    pub(super) header: Header,
+    pub(super) spare: [u64; 4],
 }
 
 /// A bitmap leaf.
 #[repr(C)]
-struct Bits {
-    groups: [Cell; 16],
-    header: Header,
+pub(super) struct Bits {
+    pub(super) groups: [Cell; 16],
+    pub(super) header: Header,
 }
 
 /// A bitmap branch.
 #[repr(C)]
-struct Bitmap {
-    groups: [Cell; 16],
-    header: Header,
-    counts: [Cell; 16],
+pub(super) struct Bitmap {
+    pub(super) groups: [Cell; 16],
+    pub(super) header: Header,
+    pub(super) counts: [Cell; 16],
 }
 
 /// An uncompressed branch.
 #[repr(C)]
-struct Uncompressed {
-    slots: [Cell; 256],
-    header: Header,
-    counts: [Cell; 16],
-    children: Cell,
+pub(super) struct Uncompressed {
+    pub(super) slots: [Cell; 256],
+    pub(super) header: Header,
+    pub(super) counts: [Cell; 16],
+    pub(super) children: Cell,
 }
 
 /// The place of the root.
@@ -78,7 +79,7 @@ macro_rules! retire_by_size {
         }
     )*};
 }
-retire_by_size!(Linear Bits Bitmap Uncompressed);
+retire_by_size!(Linear Bits Full Bitmap Uncompressed);
 
 /// A branch, a bitmap leaf or the place of the root, which lives: the thread is pinned since it was in the tree
 /// (RECLAIM), or it is the caller's.
@@ -86,7 +87,7 @@ retire_by_size!(Linear Bits Bitmap Uncompressed);
 pub(super) struct Branch(pub(super) Link);
 
 impl Header {
-    fn new(prefix: u64, keys: u64) -> Self {
+    pub(super) fn new(prefix: u64, keys: u64) -> Self {
         Self {
             lock: Cell::new(0),
             keys: Cell::new(keys),
@@ -105,7 +106,7 @@ impl Root {
     }
 }
 
-fn empty<const N: usize>() -> [Cell; N] {
+pub(super) fn empty<const N: usize>() -> [Cell; N] {
     std::array::from_fn(|_| Cell::new(0))
 }
 
@@ -131,6 +132,7 @@ impl Branch {
                 Kind::Bitmap => &(*self.at::<Bitmap>()).header,
                 Kind::Uncompressed => &(*self.at::<Uncompressed>()).header,
                 Kind::Bits => &(*self.at::<Bits>()).header,
+                Kind::Full => &(*self.at::<Full>()).header,
                 Kind::Root => &(*self.at::<Root>()).header,
                 Kind::Empty | Kind::Leaf => unreachable!("no branch"),
             }
@@ -144,7 +146,14 @@ impl Branch {
 
     #[inline(always)]
     pub(super) fn is_bits(self) -> bool {
-        self.0.kind() == Kind::Bits
+        self.0.is_bits()
+    }
+
+    /// Returns the node as an uncompressed leaf, if it is one.
+    #[inline(always)]
+    fn full<'a>(self) -> Option<&'a Full> {
+        // SAFETY: the node lives, and the link says what it is.
+        (self.0.kind() == Kind::Full).then(|| unsafe { &*self.at::<Full>() })
     }
 
     #[inline(always)]
@@ -226,10 +235,9 @@ impl Branch {
         if !group.has(bit) {
             return None;
         }
-        assert_not_reclaimed(group.slots());
-        // SAFETY: the slots of a group that was in the tree under the pin (RECLAIM). Acquire: pairs with the Release
-        // stores in `set` and `add_value`: who sees a value of a later key sees that the earlier one has gone.
-        let value = unsafe { (*group.slots().add(group.index(bit))).load(Ordering::Acquire) };
+        // Acquire: pairs with the Release stores in `set` and `add_value`: a thread that sees a value of a later key sees
+        // that the earlier one has gone.
+        let value = self.place(group, digit).load(Ordering::Acquire);
         if group.is_open() && !cfg!(fyris_mutant = "judy_shared_bit_seen_once") {
             // OPEN: the value may be that of a key which is not there yet.
             let now = self.group(digit);
@@ -240,6 +248,18 @@ impl Branch {
         Some(value)
     }
 
+    /// Returns the place of a digit that is there in a group of this bitmap.
+    #[inline(always)]
+    fn place<'a>(self, group: Group, digit: usize) -> &'a Cell {
+        if let Some(full) = self.full() {
+            // Where the slot is was known before the group was loaded.
+            return &full.slots[digit & 0xFF];
+        }
+        assert_not_reclaimed(group.slots());
+        // SAFETY: the slots of a group that was in the tree under the pin live (RECLAIM).
+        unsafe { &*group.slots().add(group.index(digit % 16)) }
+    }
+
     /// Returns the place of a digit's word. A word of zero is no child, except in a bitmap leaf.
     #[inline(always)]
     pub(super) fn slot<'a>(self, digit: usize) -> Option<&'a Cell> {
@@ -248,13 +268,9 @@ impl Branch {
         unsafe {
             match self.0.kind() {
                 Kind::Uncompressed => Some(&(*self.at::<Uncompressed>()).slots[digit & 0xFF]),
-                Kind::Bits | Kind::Bitmap => {
+                Kind::Bits | Kind::Full | Kind::Bitmap => {
                     let group = self.group(digit);
-                    if !group.has(digit % 16) {
-                        return None;
-                    }
-                    assert_not_reclaimed(group.slots());
-                    Some(&*group.slots().add(group.index(digit % 16)))
+                    group.has(digit % 16).then(|| self.place(group, digit))
                 }
                 Kind::Linear => {
                     let node = &*self.at::<Linear>();
@@ -280,6 +296,9 @@ impl Branch {
     /// Returns the group of a digit.
     #[inline(always)]
     fn group(self, digit: usize) -> Group {
+        if let Some(full) = self.full() {
+            return full.group(digit);
+        }
         // PROTECT: pairs with the Release store in `set_group`.
         Group(self.groups()[(digit / 16) & 15].load(PROTECT))
     }
@@ -311,7 +330,7 @@ impl Branch {
         }
     }
 
-    /// Returns whether there is room for a child more. Under the lock.
+    /// Returns whether there is room for a child more, or a value in a bitmap leaf. Under the lock.
     pub(super) fn has_room(self) -> bool {
         match self.0.kind() {
             // SAFETY: the node lives. Relaxed: under the lock.
@@ -319,12 +338,16 @@ impl Branch {
                 Digits((*self.at::<Linear>()).digits.load(Ordering::Relaxed)).len() < LINEAR_MOST
             },
             Kind::Bitmap => self.children() < BITMAP_MOST,
+            Kind::Bits => self.keys() < BITS_MOST,
             _ => true,
         }
     }
 
     /// Gives a digit that has none a child, or a value in a bitmap leaf; there is room. Under the lock.
     pub(super) fn add(self, digit: usize, word: u64, pin: &LocalGuard) {
+        if let Some(full) = self.full() {
+            return full.add(digit, word);
+        }
         match self.0.kind() {
             Kind::Bits if self.group(digit).opens() => self.add_value(digit, word, pin),
             Kind::Bits | Kind::Bitmap => {
@@ -391,6 +414,9 @@ impl Branch {
     /// Takes away the child of a digit, or its value in a bitmap leaf. Under the lock. In a linear branch the digit
     /// keeps its place.
     pub(super) fn take(self, digit: usize, pin: &LocalGuard) {
+        if let Some(full) = self.full() {
+            return full.take(digit);
+        }
         if !matches!(self.0.kind(), Kind::Bits | Kind::Bitmap) {
             self.set(digit, 0);
             return self.count_child(-1);
@@ -447,7 +473,7 @@ impl Branch {
     /// Returns the first digit at or above one that may have a child.
     fn first_digit(self, from: usize) -> Option<usize> {
         match self.0.kind() {
-            Kind::Bits | Kind::Bitmap => (from / 16..16).find_map(|at| {
+            Kind::Bits | Kind::Full | Kind::Bitmap => (from / 16..16).find_map(|at| {
                 let mask = if at == from / 16 {
                     !0 << (from % 16)
                 } else {
@@ -465,7 +491,7 @@ impl Branch {
     /// Returns the last digit at or below one that may have a child.
     fn last_digit(self, to: usize) -> Option<usize> {
         match self.0.kind() {
-            Kind::Bits | Kind::Bitmap => (0..=to / 16).rev().find_map(|at| {
+            Kind::Bits | Kind::Full | Kind::Bitmap => (0..=to / 16).rev().find_map(|at| {
                 let mask = if at == to / 16 {
                     (2 << (to % 16)) - 1
                 } else {
@@ -506,7 +532,9 @@ impl Branch {
                     .children
                     .load(Ordering::Relaxed) as usize
             },
-            Kind::Bits | Kind::Bitmap => (0..16).map(|at| self.group(16 * at).len()).sum(),
+            Kind::Bitmap => (0..16).map(|at| self.group(16 * at).len()).sum(),
+            // Each value is counted with its bit.
+            Kind::Bits | Kind::Full => self.keys(),
             _ => self.iter().count(),
         }
     }
@@ -603,6 +631,7 @@ impl Branch {
             match self.0.kind() {
                 Kind::Linear => block::retire_node(self.at::<Linear>(), pin),
                 Kind::Uncompressed => block::retire_node(self.at::<Uncompressed>(), pin),
+                Kind::Full => block::retire_node(self.at::<Full>(), pin),
                 Kind::Bitmap => {
                     self.groups_with(|slots, len| block::retire(slots, len, pin));
                     block::retire_node(self.at::<Bitmap>(), pin);
@@ -627,6 +656,7 @@ impl Branch {
             match self.0.kind() {
                 Kind::Linear => block::free_node(self.at::<Linear>()),
                 Kind::Uncompressed => block::free_node(self.at::<Uncompressed>()),
+                Kind::Full => block::free_node(self.at::<Full>()),
                 Kind::Bitmap => {
                     self.groups_with(|slots, len| block::free(slots, len));
                     block::free_node(self.at::<Bitmap>());
@@ -656,6 +686,7 @@ impl Branch {
             Kind::Bitmap => size_of::<Bitmap>(),
             Kind::Uncompressed => size_of::<Uncompressed>(),
             Kind::Bits => size_of::<Bits>(),
+            Kind::Full => size_of::<Full>(),
             Kind::Root | Kind::Empty | Kind::Leaf => 0,
         };
         let mut slots = 0;
@@ -679,120 +710,4 @@ unsafe fn copy_cells(from: *const Cell, range: std::ops::Range<usize>, to: *mut 
                 .write(Cell::new((*from.add(i)).load(Ordering::Relaxed)))
         };
     }
-}
-
-/// A child: its digit, its word (in a bitmap leaf the value), and the number of its keys that are to be counted.
-pub(super) type Child = (usize, u64, usize);
-
-/// Makes a branch of these children, whose digits ascend, in the form that fits their number.
-pub(super) fn make(children: &[Child], level: usize, prefix: u64) -> Branch {
-    let kind = match children.len() {
-        len if len <= LINEAR_MOST => Kind::Linear,
-        len if len <= BITMAP_MOST => Kind::Bitmap,
-        _ => Kind::Uncompressed,
-    };
-    make_as(kind, children, level, prefix)
-}
-
-/// Makes a bitmap leaf of these pairs.
-pub(super) fn make_bits(pairs: &[(u64, u64)]) -> Branch {
-    let values: Vec<Child> = pairs
-        .iter()
-        .map(|(key, value)| ((key & 0xFF) as usize, *value, 1))
-        .collect();
-    make_as(Kind::Bits, &values, 1, pairs[0].0)
-}
-
-/// Works like [`make`], as a kind that has room for all.
-pub(super) fn make_as(kind: Kind, children: &[Child], level: usize, prefix: u64) -> Branch {
-    let keys = children.iter().map(|(.., keys)| *keys as u64).sum();
-    let header = Header::new(prefix & above(level), keys);
-    let counts = || {
-        let mut counts = [0; 16];
-        children
-            .iter()
-            .for_each(|(digit, _, keys)| counts[digit / 16] += *keys as u64);
-        counts.map(Cell::new)
-    };
-    let node: *mut u8 = match kind {
-        Kind::Linear => {
-            let (mut digits, mut slots) = (Digits(0), [0; 7]);
-            for (i, (digit, word, _)) in children.iter().enumerate() {
-                digits = digits.with(i, *digit);
-                slots[i] = *word;
-            }
-            let (digits, slots) = (Cell::new(digits.0), slots.map(Cell::new));
-            let spare = [0; 4];
-            let node = Linear {
-                digits,
-                slots,
-                header,
-                spare,
-            };
-            block::make(node).cast()
-        }
-        Kind::Bitmap => {
-            let (groups, counts) = (make_groups(children, usize::MAX), counts());
-            block::make(Bitmap {
-                groups,
-                header,
-                counts,
-            })
-            .cast()
-        }
-        Kind::Bits => {
-            let groups = make_groups(children, CLOSED_MOST);
-            block::make(Bits { groups, header }).cast()
-        }
-        _ => {
-            let slots = empty::<256>();
-            for (digit, word, _) in children {
-                // Relaxed: nobody sees it yet.
-                slots[*digit].store(*word, Ordering::Relaxed);
-            }
-            let counts = counts();
-            let node = Uncompressed {
-                slots,
-                header,
-                counts,
-                children: Cell::new(children.len() as u64),
-            };
-            block::make(node).cast()
-        }
-    };
-    Branch(Link::branch(node, kind, level))
-}
-
-/// Makes the groups of a bitmap; those of more than `closed_most` children are open.
-fn make_groups(children: &[Child], closed_most: usize) -> [Cell; 16] {
-    let groups = empty::<16>();
-    for of_group in children.chunk_by(|(a, ..), (b, ..)| a / 16 == b / 16) {
-        let bits = of_group
-            .iter()
-            .fold(0, |bits, (digit, ..)| bits | 1 << (digit % 16));
-        let group = if of_group.len() > closed_most {
-            let word = |i| of_group.iter().find(|(digit, ..)| digit % 16 == i);
-            open_group((0..ALL).map(|i| word(i).map_or(0, |child| child.1)), bits)
-        } else {
-            let slots = block::allocate(of_group.len());
-            for (i, (_, word, _)) in of_group.iter().enumerate() {
-                // SAFETY: a new block with room for them.
-                unsafe { slots.add(i).write(Cell::new(*word)) };
-            }
-            Group::new(slots, bits)
-        };
-        // Relaxed: nobody sees it yet.
-        groups[of_group[0].0 / 16].store(group.0, Ordering::Relaxed);
-    }
-    groups
-}
-
-/// Makes an open group of 16 values.
-fn open_group(values: impl Iterator<Item = u64>, bits: u64) -> Group {
-    let slots = block::allocate(ALL);
-    for (i, value) in values.take(ALL).enumerate() {
-        // SAFETY: a new block with room for them.
-        unsafe { slots.add(i).write(Cell::new(value)) };
-    }
-    Group::open(slots, bits)
 }

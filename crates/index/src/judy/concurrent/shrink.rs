@@ -4,7 +4,7 @@ use fyris_sync::reclaim::{LocalGuard, pin};
 use smallvec::SmallVec;
 
 use super::leaf::{self, Leaf};
-use super::limits::{BITMAP_AGAIN, LINEAR_AGAIN};
+use super::limits::{BITMAP_AGAIN, BITS_AGAIN, LINEAR_AGAIN};
 use super::link::{Kind, Link};
 use super::node::Branch;
 use super::tree::{Path, Tree, children_of, lock_both, replace, small};
@@ -117,6 +117,7 @@ fn thin_one(parent: Branch, branch: Branch, key: u64, pin: &LocalGuard) -> bool 
         (Kind::Linear | Kind::Bitmap | Kind::Uncompressed, 1) => Kind::Empty,
         (Kind::Bitmap, children) if children <= LINEAR_AGAIN => Kind::Linear,
         (Kind::Uncompressed, children) if children <= BITMAP_AGAIN => Kind::Bitmap,
+        (Kind::Full, children) if children <= BITS_AGAIN => Kind::Bits,
         _ => {
             branch.unlock();
             return false;
@@ -261,7 +262,7 @@ fn bytes_below(link: Link) -> usize {
     match link.kind() {
         Kind::Empty => 0,
         Kind::Leaf => leaf::bytes(link),
-        Kind::Bits => Branch(link).bytes(),
+        Kind::Bits | Kind::Full => Branch(link).bytes(),
         _ => {
             let below: usize = Branch(link)
                 .iter()

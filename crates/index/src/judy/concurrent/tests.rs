@@ -18,9 +18,10 @@ use super::node::Branch;
 
 type Map = ConcurrentJudy<u64, u64>;
 
-/// How many nodes of each kind there are: leaves, linear, bitmap, uncompressed branches, bitmap leaves.
+/// How many nodes of each kind there are: leaves, linear, bitmap, uncompressed branches, bitmap,
+/// uncompressed leaves.
 #[derive(Debug, Default, PartialEq)]
-struct Shape([usize; 5]);
+struct Shape([usize; 6]);
 
 /// Checks what is below a link, which is to have `place`'s bits above so many bytes; returns the number of keys.
 fn check_link(link: Link, place: u64, level: usize, shape: &mut Shape) -> usize {
@@ -41,6 +42,7 @@ fn check_link(link: Link, place: u64, level: usize, shape: &mut Shape) -> usize 
         Kind::Bitmap => count(2),
         Kind::Uncompressed => count(3),
         Kind::Bits => count(4),
+        Kind::Full => count(5),
         Kind::Root => unreachable!("in no link"),
     }
     let branch = Branch(link);

@@ -7,9 +7,12 @@ use smallvec::SmallVec;
 use super::super::change::level_apart;
 use super::super::jp::{above, digit};
 use super::leaf::{self, Leaf};
-use super::limits::{BITMAP_AGAIN, LEAF_MOST, LEAF_SLACK, LINEAR_AGAIN};
+use super::limits::{
+    BITMAP_AGAIN, BITMAP_MOST, BITS_AGAIN, LEAF_MOST, LEAF_SLACK, LINEAR_AGAIN, LINEAR_MOST,
+};
 use super::link::{Kind, Link};
-use super::node::{self, Branch, Child, Root};
+use super::make::{self, Child};
+use super::node::{Branch, Root};
 use crate::Action;
 
 /// A Judy array that threads share.
@@ -160,9 +163,16 @@ fn share_of(link: Link) -> usize {
     }
 }
 
-/// Returns the children of a branch, to make another of them. Under its lock.
+/// Returns the children of a branch, or the values of a bitmap leaf, to make another of them. Under its lock.
 pub(super) fn children_of(branch: Branch) -> SmallVec<[Child; 8]> {
-    let child = |(digit, word)| (digit, word, share_of(Link(word)));
+    let keys = |word| {
+        if branch.is_bits() {
+            1
+        } else {
+            share_of(Link(word))
+        }
+    };
+    let child = |(digit, word)| (digit, word, keys(word));
     branch.iter().map(child).collect()
 }
 
@@ -230,6 +240,7 @@ fn change_bits(
             bits.set(digit, value);
             0
         }
+        (Action::Put(_), None) if !bits.has_room() => return Step::Full,
         (Action::Put(value), None) => {
             bits.add(digit, value, pin);
             1
@@ -301,19 +312,19 @@ fn cascade(leaf: Leaf<'_>, key: u64, level: usize) -> Link {
     let (first, last) = (pairs[0].0, pairs[pairs.len() - 1].0);
     let apart = level_apart(first, last);
     if apart == 1 {
-        return node::make_bits(&pairs).0;
+        return make::make_bits(&pairs).0;
     }
     let groups = pairs.chunk_by(|(a, _), (b, _)| digit(*a, apart) == digit(*b, apart));
     let child = |group: &[(u64, u64)]| {
         let of_group = if apart == 2 && group.len() > LEAF_MOST[1] {
-            node::make_bits(group).0
+            make::make_bits(group).0
         } else {
             leaf::make(group, apart - 1)
         };
         (digit(group[0].0, apart), of_group.0, group.len())
     };
     let children: SmallVec<[Child; 8]> = groups.map(child).collect();
-    node::make(&children, apart, first).0
+    make::make(&children, apart, first).0
 }
 
 /// Puts a branch above a narrow one, whose keys do not share with `key` all that its link skips, and a leaf with the
@@ -330,7 +341,7 @@ fn part(branch: Branch, narrow: Branch, key: u64, value: u64) {
         (digit(key, level), leaf.0, 1),
     ];
     children.sort_unstable();
-    let above = node::make(&children, level, prefix);
+    let above = make::make(&children, level, prefix);
     // What `branch` has counted of the narrow one's keys it has counted of this one's (COUNTED).
     above.pass(passed + 1);
     narrow.pass(counted);
@@ -356,8 +367,9 @@ fn widen(path: &Path, key: u64, pin: &LocalGuard) {
     } else {
         let children = children_of(branch);
         let kind = match children.len() + 1 {
-            more if more <= super::limits::LINEAR_MOST => Kind::Linear,
-            more if more <= super::limits::BITMAP_MOST => Kind::Bitmap,
+            _ if branch.is_bits() => Kind::Full,
+            more if more <= LINEAR_MOST => Kind::Linear,
+            more if more <= BITMAP_MOST => Kind::Bitmap,
             _ => Kind::Uncompressed,
         };
         replace(parent, branch, kind, &children, key, pin);
@@ -386,7 +398,7 @@ pub(super) fn replace(
     key: u64,
     pin: &LocalGuard,
 ) {
-    let new = node::make_as(kind, children, branch.level(), branch.prefix());
+    let new = make::make_as(kind, children, branch.level(), branch.prefix());
     debug_assert_eq!(new.keys(), branch.keys(), "COUNTED");
     new.pass(branch.passed());
     parent.set(parent.digit(key), new.0.0);
@@ -408,6 +420,7 @@ fn is_small(path: &Path) -> bool {
         Kind::Linear => branch.children() == 1,
         Kind::Bitmap => branch.children() <= LINEAR_AGAIN,
         Kind::Uncompressed => branch.children() <= BITMAP_AGAIN,
+        Kind::Full => branch.children() <= BITS_AGAIN,
         _ => false,
     }
 }

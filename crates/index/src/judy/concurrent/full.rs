@@ -1,0 +1,67 @@
+//! [`Full`]: a bitmap leaf that has room for all 256 values in itself.
+
+use fyris_sync::atomic::Ordering;
+use fyris_sync::reclaim::PROTECT;
+
+use super::block::{self, Cell};
+use super::group::{ALL, Group};
+use super::make::Child;
+use super::node::{Header, empty};
+
+/// An uncompressed leaf: a bit for each key that is there, and a slot for every key.
+///
+/// All of its groups are open (OPEN). The bit and the value of a key are loaded side by side, as the place of neither
+/// depends on the other. The bits and what writers look at are one cache line.
+#[repr(C)]
+pub(super) struct Full {
+    bits: [Cell; 4],
+    pub(super) header: Header,
+    pub(super) slots: [Cell; 256],
+}
+
+impl Full {
+    /// Makes a leaf of these values.
+    pub(super) fn make(values: &[Child], header: Header) -> *mut Self {
+        let (mut bits, slots) = ([0; 4], empty::<256>());
+        for (digit, value, _) in values {
+            bits[digit / 64] |= 1 << (digit % 64);
+            // Relaxed: nobody sees it yet.
+            slots[*digit].store(*value, Ordering::Relaxed);
+        }
+        block::make(Self {
+            bits: bits.map(Cell::new),
+            header,
+            slots,
+        })
+    }
+
+    /// Returns the group of a digit.
+    #[inline(always)]
+    pub(super) fn group(&self, digit: usize) -> Group {
+        // PROTECT: pairs with the Release store in `change`.
+        let bits = (self.bits[(digit / 64) & 3].load(PROTECT) >> (digit & 48)) & 0xFFFF;
+        Group::open(&self.slots[digit & 0xF0], bits)
+    }
+
+    /// Puts in a value that is not there. Under the lock.
+    pub(super) fn add(&self, digit: usize, value: u64) {
+        // Release: pairs with the Acquire in `Branch::value`, which sees then that the bit is clear (OPEN).
+        self.slots[digit].store(value, Ordering::Release);
+        self.change(digit);
+    }
+
+    /// Takes out a value that is there. Under the lock.
+    pub(super) fn take(&self, digit: usize) {
+        self.change(digit);
+    }
+
+    /// Changes the bit of a digit.
+    fn change(&self, digit: usize) {
+        let bits = &self.bits[digit / 64];
+        // Relaxed: under the lock. Release: pairs with PROTECT in `group`.
+        let changed = bits.load(Ordering::Relaxed) ^ 1 << (digit % 64);
+        bits.store(changed, Ordering::Release);
+    }
+}
+
+const _: () = assert!(256 % ALL == 0 && 64 % ALL == 0);
