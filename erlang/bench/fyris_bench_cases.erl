@@ -15,12 +15,13 @@ groups(N, Workers) ->
             || Type <- [set, ordered_set]]
         ++ [Group || Workers =:= 1, Group <- alone(N)]
         ++ [{lists:concat(["indexes, ", Type, " on ", Index]), fun() -> keyed(Type, "integer", Options, N, Workers) end}
-            || {Type, Index, Options} <- indexes()]
+            || {Type, Index, Options} <- indexes(Workers)]
         ++ fyris_bench_objects:groups(N, Workers).
 
-%% The classic indexes, with the options with which their writers disturb each other least.
-indexes() ->
-    [{set, linear_hash, [{index, linear_hash}, {write_concurrency, true}]},
+%% The classic indexes, with options as those of `ets` beside them: none for one process (see fyris_bench), those with which
+%% writers disturb each other least for several.
+indexes(Workers) ->
+    [{set, linear_hash, [{index, linear_hash}, {write_concurrency, Workers > 1}]},
      {set, split_ordered, [{index, split_ordered}]},
      {set, judyeh, [{index, judyeh}]}]
         ++ [{ordered_set, Index, [{index, Index}]}
