@@ -16,7 +16,7 @@ use fyris_sync::atomic::Ordering;
 
 use crate::control::{control, state};
 use crate::local::LOCAL;
-use crate::token;
+use crate::{noise, token};
 
 /// States of `Thread::outside`; 0 in the ring or elsewhere.
 const OUT: u32 = 1;
@@ -118,9 +118,13 @@ fn admitted() -> impl Iterator<Item = usize> {
 /// Leaves the token to the next thread that comes back: the ring is empty.
 pub(crate) fn park() {
     LOCAL.holding.set(false);
+    // A thread may announce itself after the last turn has looked for arrivals: noise makes that common.
+    noise::delay();
     // SeqCst: see PARKED. What was done under the token is seen by the thread that takes it.
     control().parked.store(1, Ordering::SeqCst);
-    unpark();
+    if !cfg!(fyris_mutant = "dthreads_parks_blindly") {
+        unpark();
+    }
 }
 
 /// Takes a parked token for the threads that want to come back, and passes it to the first of them.

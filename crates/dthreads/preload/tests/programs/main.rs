@@ -268,6 +268,19 @@ fn threads_in_system_calls_hold_up_no_other() {
     }
 }
 
+/// PARKED: a thread that comes back while the last one leaves the ring is not forgotten.
+#[test]
+fn a_parked_token_is_found() {
+    if bench().is_some() {
+        for n in 0..runs() {
+            let folder = bench().expect("runs here");
+            let run = run(folder, "pingpong", &["2", "300"], n).expect("a run");
+            assert!(run.status.success(), "{}", run.status);
+            assert_eq!(run.output, b"88\n87\n");
+        }
+    }
+}
+
 #[test]
 fn calls_do_what_posix_says() {
     if bench().is_some() {
