@@ -81,17 +81,22 @@ pub(super) unsafe fn retire(block: *mut Cell, cells: usize, pin: &LocalGuard) {
     by_size!(1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 20 24 32 40 48 64);
 }
 
-/// Allocates a node and writes it.
-pub(super) fn make<T>(node: T) -> *mut T {
+/// Allocates a node, not initialised.
+pub(super) fn allocate_node<T>() -> *mut T {
     const { assert!(align_of::<T>() <= 8) };
     note(1);
-    let at = alloc::allocate(size_of::<T>()).as_ptr().cast::<T>();
+    alloc::allocate(size_of::<T>()).as_ptr().cast()
+}
+
+/// Allocates a node and writes it.
+pub(super) fn make<T>(node: T) -> *mut T {
+    let at = allocate_node::<T>();
     // SAFETY: a new block of its size, at an address that is a multiple of 8.
     unsafe { at.write(node) };
     at
 }
 
-/// Frees what [`make`] made.
+/// Frees what [`make`] or [`allocate_node`] made.
 ///
 /// # Safety
 ///
@@ -102,7 +107,7 @@ pub(super) unsafe fn free_node<T>(node: *mut T) {
     unsafe { alloc::free(NonNull::new_unchecked(node.cast()), size_of::<T>()) }
 }
 
-/// Frees what [`make`] made once no thread looks at it any more.
+/// Frees what [`make`] or [`allocate_node`] made once no thread looks at it any more.
 ///
 /// # Safety
 ///

@@ -6,7 +6,7 @@ use fyris_sync::reclaim::PROTECT;
 use super::block::{self, Cell};
 use super::group::{ALL, Group};
 use super::make::Child;
-use super::node::{Header, empty};
+use super::node::Header;
 
 /// An uncompressed leaf: a bit for each key that is there, and a slot for every key.
 ///
@@ -20,19 +20,22 @@ pub(super) struct Full {
 }
 
 impl Full {
-    /// Makes a leaf of these values.
+    /// Makes a leaf of these values, in its place: the slots are more than the stack of a model's thread has room for.
     pub(super) fn make(values: &[Child], header: Header) -> *mut Self {
-        let (mut bits, slots) = ([0; 4], empty::<256>());
-        for (digit, value, _) in values {
-            bits[digit / 64] |= 1 << (digit % 64);
-            // Relaxed: nobody sees it yet.
-            slots[*digit].store(*value, Ordering::Relaxed);
+        let node = block::allocate_node::<Self>();
+        let mut bits = [0; 4];
+        // SAFETY: a new node, all of which is written here, and which nobody else has.
+        unsafe {
+            let slots = (&raw mut (*node).slots).cast::<Cell>();
+            (0..256).for_each(|digit| slots.add(digit).write(Cell::new(0)));
+            for (digit, value, _) in values {
+                bits[digit / 64] |= 1 << (digit % 64);
+                slots.add(*digit).write(Cell::new(*value));
+            }
+            (&raw mut (*node).bits).write(bits.map(Cell::new));
+            (&raw mut (*node).header).write(header);
         }
-        block::make(Self {
-            bits: bits.map(Cell::new),
-            header,
-            slots,
-        })
+        node
     }
 
     /// Returns the group of a digit.
