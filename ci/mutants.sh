@@ -184,8 +184,8 @@ dthreads_parks_blindly  |                    | -p fyris-dthreads-preload --test 
 LIST
 )
 
-# A bug may run wild: bounded in time and memory, and running out of either counts as caught. Deterministic threads reserve
-# more addresses than that, and are bounded in time alone.
+# A bug may run wild: bounded in time and memory, and running out of either counts as caught. Deterministic threads
+# reserve more addresses than that, and are bounded in time alone.
 limited() {
   (
     [[ "$*" == *fyris-dthreads* ]] || ulimit -v 16000000

@@ -18,8 +18,8 @@ groups(N, Workers) ->
             || {Type, Index, Options} <- indexes(Workers)]
         ++ fyris_bench_objects:groups(N, Workers).
 
-%% The classic indexes, with options as those of `ets` beside them: none for one process (see fyris_bench), those with which
-%% writers disturb each other least for several.
+%% The classic indexes, with options as those of `ets` beside them: none for one process (see fyris_bench), and for
+%% several those with which writers disturb each other least.
 indexes(Workers) ->
     [{set, linear_hash, [{index, linear_hash}, {write_concurrency, Workers > 1}]},
      {set, split_ordered, [{index, split_ordered}]},

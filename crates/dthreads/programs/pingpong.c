@@ -1,4 +1,4 @@
-/* Two threads answer each other through pipes: whenever one waits outside, the other comes back, and no third is there. */
+/* Two threads answer each other through pipes: whenever one waits in read, the other comes back; no third is ready. */
 #include "common.h"
 #include <assert.h>
 #include <unistd.h>

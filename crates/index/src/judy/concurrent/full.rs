@@ -10,8 +10,8 @@ use super::node::Header;
 
 /// An uncompressed leaf: a bit for each key that is there, and a slot for every key.
 ///
-/// All of its groups are open (OPEN). The bit and the value of a key are loaded side by side, as the place of neither
-/// depends on the other. The bits and what writers look at are one cache line.
+/// All of its groups are open (OPEN). The bit and the value of a key are loaded in parallel, as the address of
+/// neither depends on the other. The bits and the header are one cache line.
 #[repr(C)]
 pub(super) struct Full {
     bits: [Cell; 4],

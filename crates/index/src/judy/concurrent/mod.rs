@@ -24,14 +24,14 @@
 //!   have their prefix in the node. A reader compares it where a link skips a level, and nowhere else.
 //! * A bitmap has 16 groups, each in one word: 16 bits, and the address of an array of so many slots. So a slot comes
 //!   or goes with one store, too.
-//! * A bitmap leaf is a bitmap branch of level 1 whose slots are values. A group of it with many values is *open*: it has
-//!   a slot for each of its 16 digits, so that keys come and go without a copy. A leaf with more than 112 values has the
-//!   slots of all its groups in itself (`full`): bit and value are loaded side by side, and a lookup waits for one cache
-//!   miss less.
+//! * A bitmap leaf is a bitmap branch of level 1 whose slots are values. A group of it with many values is *open*: it
+//!   has a slot for each of its 16 digits, so that keys come and go without a copy. A leaf with more than 112 values
+//!   has the slots of all its groups in itself (`full`): the bit and the value are loaded in parallel, so a lookup
+//!   waits for one cache miss less.
 //!
 //! `link`: links. `block`: memory. `group`: groups. `node`, `full`, `make`: branches and bitmap leaves. `leaf`: leaves.
-//! `tree`: lookup, and what a writer does in a node. `shrink`: what it does afterwards. `order`: neighbours, ranks. `map`,
-//! `iter`: the public types.
+//! `tree`: lookup, and what a writer does in a node. `shrink`: what it does afterwards. `order`: neighbours, ranks.
+//! `map`, `iter`: the public types.
 //!
 //! # Layouts
 //!
@@ -48,7 +48,8 @@
 //! ```
 //!
 //! A lookup reads the first line of a linear branch, one word of the groups and one slot, or one slot. Locks and
-//! counts, which writers below write, are on other lines, but in part for bitmaps.
+//! counts, which writers below write, are on other lines, but in part for bitmaps; in a leaf that is `full` they share
+//! the line of the bits.
 //!
 //! # Invariants
 //!

@@ -235,8 +235,8 @@ impl Branch {
         if !group.has(bit) {
             return None;
         }
-        // Acquire: pairs with the Release stores in `set` and `add_value`: a thread that sees a value of a later key sees
-        // that the earlier one has gone.
+        // Acquire: pairs with the Release stores in `set`, `add_value` and `Full::add`: a thread that sees the value of
+        // a later key sees that the earlier one has gone.
         let value = self.place(group, digit).load(Ordering::Acquire);
         if group.is_open() && !cfg!(fyris_mutant = "judy_shared_bit_seen_once") {
             // OPEN: the value may be that of a key which is not there yet.
