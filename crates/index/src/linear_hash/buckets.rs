@@ -14,28 +14,27 @@
 use fyris_sync::atomic::{AtomicUsize, Ordering};
 use fyris_sync::cell::UnsafeCell;
 
+use super::chain::{Cell, HASH_BITS};
 use crate::Entry;
 use crate::levels::{FIRST_BITS, Levels, MAX_BITS, Zeroed, level_of, segment_of};
 
-/// A list of the entries of a bucket, in no order.
-pub(super) type Chain<E> = Option<Box<Node<E>>>;
+/// The most levels: cells keep no more bits of a hash.
+const MOST_BITS: u32 = if MAX_BITS < HASH_BITS {
+    MAX_BITS
+} else {
+    HASH_BITS
+};
 
-pub(super) struct Node<E> {
-    pub(super) hash: u64,
-    pub(super) entry: E,
-    pub(super) next: Chain<E>,
-}
-
-/// A chain behind a lock that is elsewhere (UNDER_LOCK).
-struct Bucket<E>(UnsafeCell<Chain<E>>);
+/// The entries of a bucket behind a lock that is elsewhere (UNDER_LOCK).
+struct Bucket<E>(UnsafeCell<Cell<E>>);
 
 impl<E> Default for Bucket<E> {
     fn default() -> Self {
-        Self(UnsafeCell::new(None))
+        Self(UnsafeCell::new(Cell::default()))
     }
 }
 
-// SAFETY: no box is a null pointer.
+// SAFETY: an empty cell is zeros.
 unsafe impl<E> Zeroed for Bucket<E> {}
 
 /// The buckets of a table.
@@ -107,9 +106,18 @@ impl<E: Entry> Buckets<E> {
         self.count.load(Ordering::Acquire)
     }
 
-    /// Returns the number of bytes of the segments.
-    pub(super) fn memory(&self) -> usize {
-        self.levels.memory()
+    /// Returns the number of bytes of the segments and of the nodes that `entries` have. It is not counted which
+    /// entries are alone in their bucket; as hashes are spread evenly, of many entries the number is known.
+    pub(super) fn memory(&self, entries: usize) -> usize {
+        let count = self.count();
+        let (full, split) = (1 << level(count), count - (1 << level(count)));
+        let used = |buckets: usize, of: usize| {
+            let each = entries as f64 / of as f64;
+            buckets as f64 * -(-each).exp_m1()
+        };
+        let first = used(full - split, full) + used(2 * split, 2 * full);
+        let nodes = entries.saturating_sub(first.round() as usize);
+        self.levels.memory() + nodes * size_of::<Cell<E>>()
     }
 
     /// Returns the hashes of the bucket of a hash; those of that moment, if the caller does not hold its lock.
@@ -137,7 +145,7 @@ impl<E: Entry> Buckets<E> {
     ///
     /// The caller holds the hash's lock as long as it uses the result.
     #[inline]
-    pub(super) unsafe fn chain(&self, hash: u64) -> &Chain<E> {
+    pub(super) unsafe fn chain(&self, hash: u64) -> &Cell<E> {
         // SAFETY: the bucket is there (COUNT_UNDER_LOCK); no thread changes it meanwhile (UNDER_LOCK).
         unsafe {
             self.levels
@@ -155,7 +163,7 @@ impl<E: Entry> Buckets<E> {
     /// that lock meanwhile.
     #[inline]
     #[expect(clippy::mut_from_ref, reason = "the lock is elsewhere")]
-    pub(super) unsafe fn chain_mut(&self, hash: u64) -> &mut Chain<E> {
+    pub(super) unsafe fn chain_mut(&self, hash: u64) -> &mut Cell<E> {
         // SAFETY: as in `chain`; this thread is alone (UNDER_LOCK).
         unsafe { self.at(self.span(hash).first) }
     }
@@ -164,14 +172,14 @@ impl<E: Entry> Buckets<E> {
     ///
     /// As [`Buckets::chain_mut`]; the segment of the position is there.
     #[expect(clippy::mut_from_ref, reason = "the lock is elsewhere")]
-    unsafe fn at(&self, position: u64) -> &mut Chain<E> {
+    unsafe fn at(&self, position: u64) -> &mut Cell<E> {
         // SAFETY: the caller's contract.
         unsafe { self.levels.at(position).0.with_mut(|chain| &mut *chain) }
     }
 
     /// Returns whether one more bucket can be made.
     pub(super) fn can_split(&self) -> bool {
-        level(self.count()) < MAX_BITS
+        level(self.count()) < MOST_BITS
     }
 
     /// Returns the position of the bucket that is split next.
@@ -195,14 +203,9 @@ impl<E: Entry> Buckets<E> {
         self.levels.add(segment_of(level_of(new)));
         // SAFETY: two buckets of which this thread holds the lock; their segments are there.
         let (from, upper) = unsafe { (self.at(old), self.at(new)) };
-        let mut left = from.take();
-        while let Some(mut node) = left {
-            left = node.next.take();
-            let is_upper = node.hash >= new && !cfg!(fyris_mutant = "linear_split_stays");
-            let to = if is_upper { &mut *upper } else { &mut *from };
-            node.next = to.take();
-            *to = Some(node);
-        }
+        from.give(upper, |hash| {
+            hash >= new && !cfg!(fyris_mutant = "linear_split_stays")
+        });
         // Release: pairs with the Acquire in `count`; made under the lock (COUNT_UNDER_LOCK).
         self.count.store(count + 1, Ordering::Release);
     }
@@ -218,12 +221,7 @@ impl<E: Entry> Buckets<E> {
         let (old, new) = pair_of(count);
         // SAFETY: two buckets of which this thread holds the lock.
         let (to, from) = unsafe { (self.at(old), self.at(new)) };
-        let mut left = from.take();
-        while let Some(mut node) = left {
-            left = node.next.take();
-            node.next = to.take();
-            *to = Some(node);
-        }
+        from.give(to, |_| true);
         // Release: as in `split`.
         self.count.store(count, Ordering::Release);
         if old == 0 {
@@ -241,12 +239,7 @@ impl<E: Entry> Buckets<E> {
         for number in 0..self.count() {
             let Some(span) = self.nth(number) else { return };
             // SAFETY: `&mut self`: no other thread is in any bucket.
-            let chain = unsafe { self.chain_mut(span.first) };
-            let mut left = chain.take();
-            while let Some(mut node) = left {
-                left = node.next.take();
-                f(node.entry);
-            }
+            unsafe { self.chain_mut(span.first) }.drain(&mut f);
         }
     }
 }
@@ -283,7 +276,7 @@ mod tests {
     fn the_last_bucket_is_merged_first() {
         let least = Buckets::<Object>::least();
         let buckets = Buckets::<Object>::new(least);
-        let small = buckets.memory();
+        let small = buckets.memory(0);
         for _ in 0..100 {
             let split = buckets.next_split();
             // SAFETY: one thread.
@@ -294,6 +287,6 @@ mod tests {
             // SAFETY: one thread.
             unsafe { buckets.merge() };
         }
-        assert_eq!(buckets.memory(), small, "segments go");
+        assert_eq!(buckets.memory(0), small, "segments go");
     }
 }

@@ -115,6 +115,13 @@ impl Locks {
         Some(&self.stripes[(hash >> 1 >> (63 - bits)) as usize].0)
     }
 
+    /// Returns the last hash that has the same lock as this one: the last of all, if there are no bucket locks.
+    #[inline]
+    pub(super) fn last(&self, hash: u64) -> u64 {
+        let bits = self.stripes.len().checked_ilog2().unwrap_or(0);
+        hash | u64::MAX >> bits
+    }
+
     /// Locks the bucket of a hash for reading, if there are bucket locks.
     #[inline]
     pub(super) fn read(&self, hash: u64) -> Option<Reading<'_, i64>> {

@@ -18,8 +18,8 @@
 //!
 //! # Progress
 //!
-//! All operations block: readers wait for a writer of their lock, writers for readers and writers. A scan locks one
-//! bucket at a time.
+//! All operations block: readers wait for a writer of their lock, writers for readers and writers. A scan holds a lock
+//! for a few buckets at a time.
 //!
 //! # Options
 //!
@@ -35,11 +35,12 @@
 //!
 //! # Sizes
 //!
-//! A bucket is 8 bytes, a node 24, for which the allocator takes 32; a bucket lock is 128. There are half as many to as
-//! many entries as buckets: 40 to 48 bytes an entry. A table that chooses for itself begins with 64 buckets and 8 KiB
-//! of locks.
+//! A bucket has room for one entry (`chain.rs`) and is 16 bytes, as is the node of each further one; a bucket lock is
+//! 128. There are half as many to as many entries as buckets: 22 to 35 bytes an entry. A table that chooses for itself
+//! begins with 64 buckets and 8 KiB of locks.
 
 mod buckets;
+mod chain;
 mod locks;
 
 use std::hash::{BuildHasher, Hash};
@@ -50,7 +51,8 @@ use fyris_sync::counter::Striped;
 use fyris_sync::lock::Mutex;
 use fyris_sync::reclaim::Guard;
 
-use self::buckets::{Buckets, Chain, Node};
+use self::buckets::Buckets;
+use self::chain::{Cell, HASH};
 use self::locks::{Locks, Wish};
 use crate::figures::kind;
 use crate::hash::{RandomState, spread};
@@ -60,6 +62,8 @@ use crate::{Action, Batch, BucketLocks, Build, Entry, Figures, Index, IndexOptio
 
 /// Additions or removals of a thread after which the number of entries is compared with that of buckets.
 const EVERY: u64 = if cfg!(any(loom, shuttle)) { 2 } else { 8 };
+/// The most buckets that a scan looks at under one lock.
+const TOGETHER: usize = if cfg!(fyris_small) { 2 } else { 16 };
 /// Entries from which on they are counted in stripes.
 const INFLATE: usize = 256;
 
@@ -94,27 +98,6 @@ impl Deref for Held<'_> {
             Held::Writing(locks) => locks,
         }
     }
-}
-
-/// An entry that was found: its node.
-type Found<'a, E> = Option<&'a Node<E>>;
-
-fn find<'a, E: Entry>(chain: &'a Chain<E>, hash: u64, is_it: impl Fn(&E) -> bool) -> Found<'a, E> {
-    let nodes = std::iter::successors(chain.as_deref(), |node| node.next.as_deref());
-    nodes
-        .filter(|node| node.hash == hash)
-        .find(|node| is_it(&node.entry))
-}
-
-/// Returns the link that leads to the first node that `is_it` recognises, or the last link of the chain.
-fn link_of<E>(mut chain: &mut Chain<E>, is_it: impl Fn(&Node<E>) -> bool) -> &mut Chain<E> {
-    while chain.as_ref().is_some_and(|node| !is_it(node)) {
-        chain = match chain {
-            Some(node) => &mut node.next,
-            None => unreachable!("a link that leads to a node"),
-        };
-    }
-    chain
 }
 
 impl<E: Entry, S: Default> Default for LinearHash<E, S> {
@@ -213,7 +196,7 @@ where
 {
     #[inline]
     fn hash_of(&self, key: &E::Key) -> u64 {
-        spread(self.hasher.hash_one(key))
+        spread(self.hasher.hash_one(key)) & HASH
     }
 }
 
@@ -234,23 +217,19 @@ where
         // SAFETY: the lock of the hash, which is that of the table if there are no bucket locks, is held for writing
         // until the end of this function, which asks for no other chain.
         let chain = unsafe { self.buckets.chain_mut(hash) };
-        let link = link_of(chain, |node| node.hash == hash && node.entry.has_key(key));
-        let (action, result) = f(link.as_ref().map(|node| node.entry));
-        let change = match (action, link.as_mut()) {
-            (Action::Put(new), Some(node)) => {
-                node.entry = new;
+        let old = chain.find(hash, |entry| entry.has_key(key));
+        let (action, result) = f(old);
+        let change = match (action, old) {
+            (Action::Put(new), Some(old)) => {
+                chain.replace(old, new);
                 0
             }
             (Action::Put(entry), None) => {
-                *link = Some(Box::new(Node {
-                    hash,
-                    entry,
-                    next: None,
-                }));
+                chain.add(hash, entry);
                 1
             }
-            (Action::Remove, Some(node)) => {
-                *link = node.next.take();
+            (Action::Remove, Some(old)) => {
+                chain.remove(old);
                 -1
             }
             (Action::Keep, _) | (Action::Remove, None) => 0,
@@ -258,17 +237,11 @@ where
         (result, change, wish)
     }
 
-    /// Appends the entries of the bucket of a hash that `keep` accepts, in order; returns the last hash of the bucket.
-    fn scan_bucket(&self, hash: u64, keep: impl Fn(u64, &E) -> bool, out: &mut Batch<E>) -> u64 {
-        let locks = self.locks.read();
-        let _bucket = locks.read(hash);
-        // SAFETY: the lock of the hash is held until the end of this function.
-        let chain = unsafe { self.buckets.chain(hash) };
+    /// Appends the entries of a bucket that `keep` accepts, in order.
+    fn append(chain: &Cell<E>, keep: impl Fn(u64, &E) -> bool, out: &mut Batch<E>) {
         let mut found = smallvec::SmallVec::<[(u64, E); 8]>::new();
-        let nodes = std::iter::successors(chain.as_deref(), |node| node.next.as_deref());
-        for node in nodes.filter(|node| node.hash >= hash && keep(node.hash, &node.entry)) {
-            found.push((node.hash, node.entry));
-        }
+        let cells = chain.iter().map(|cell| (cell.hash(), cell.entry()));
+        found.extend(cells.filter(|(hash, entry)| keep(*hash, entry)));
         if !cfg!(fyris_mutant = "linear_scan_unsorted") {
             let place = |(hash, entry): &(u64, E), (other, to): &(u64, E)| {
                 hash.cmp(other).then_with(|| entry.key().cmp(to.key()))
@@ -276,7 +249,34 @@ where
             found.sort_unstable_by(place);
         }
         out.extend(found.iter().map(|(_, entry)| *entry));
-        self.buckets.span(hash).last
+    }
+
+    /// Appends the entries of a few buckets that have one lock, beginning with that of a hash; returns the last hash of
+    /// the last bucket. Stops where `out` has `full` entries.
+    fn scan_locked(
+        &self,
+        (first, last): (u64, u64),
+        keep: impl Fn(u64, &E) -> bool,
+        full: usize,
+        out: &mut Batch<E>,
+    ) -> u64 {
+        let locks = self.locks.read();
+        let _bucket = locks.read(first);
+        let last = last.min(locks.last(first));
+        // A bucket that was merged since may have hashes before the first.
+        let keep = |hash, entry: &E| first <= hash && hash <= last && keep(hash, entry);
+        let mut at = first;
+        for _ in 0..TOGETHER {
+            // SAFETY: the lock of these hashes (ONE_LOCK) is held until the end of this function.
+            let chain = unsafe { self.buckets.chain(at) };
+            Self::append(chain, keep, out);
+            let end = self.buckets.span(at).last;
+            if end >= last || out.len() >= full {
+                return end;
+            }
+            at = end + 1;
+        }
+        at - 1
     }
 
     /// Appends the entries with hashes from `first` to `last` that `keep` accepts, as [`Index::scan`] does.
@@ -289,8 +289,8 @@ where
     ) -> bool {
         let full = out.len().saturating_add(want.max(1));
         let mut at = first;
-        while at <= last {
-            let end = self.scan_bucket(at, |hash, entry| hash <= last && keep(hash, entry), out);
+        loop {
+            let end = self.scan_locked((at, last), &keep, full, out);
             if end >= last {
                 return false;
             }
@@ -299,7 +299,6 @@ where
             }
             at = end + 1;
         }
-        false
     }
 }
 
@@ -315,7 +314,7 @@ where
         let _bucket = locks.read(hash);
         // SAFETY: the lock of the hash is held until the end of this function.
         let chain = unsafe { self.buckets.chain(hash) };
-        find(chain, hash, |e| e.has_key(key)).map(|node| node.entry)
+        chain.find(hash, |entry| entry.has_key(key))
     }
 
     fn upsert<R>(
@@ -359,13 +358,11 @@ where
     }
 
     fn memory(&self) -> usize {
-        let nodes = self.count() * size_of::<Node<E>>().next_multiple_of(16);
         size_of::<Self>()
             + self.locks.memory()
             + self.locks.read().memory()
-            + self.buckets.memory()
+            + self.buckets.memory(self.count())
             + self.entries.memory()
-            + nodes
     }
 
     fn describe(&self, _: &impl Guard) -> Figures {

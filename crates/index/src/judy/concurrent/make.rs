@@ -15,26 +15,26 @@ use super::node::{Bitmap, Bits, Branch, Header, Linear, Uncompressed, empty};
 pub(super) type Child = (usize, u64, usize);
 
 /// Makes a branch of these children, whose digits ascend, in the form that fits their number.
-pub(super) fn make(children: &[Child], level: usize, prefix: u64) -> Branch {
+pub(super) fn branch(children: &[Child], level: usize, prefix: u64) -> Branch {
     let kind = match children.len() {
         len if len <= LINEAR_MOST => Kind::Linear,
         len if len <= BITMAP_MOST => Kind::Bitmap,
         _ => Kind::Uncompressed,
     };
-    make_as(kind, children, level, prefix)
+    branch_as(kind, children, level, prefix)
 }
 
 /// Makes a bitmap leaf of these pairs.
-pub(super) fn make_bits(pairs: &[(u64, u64)]) -> Branch {
+pub(super) fn bits(pairs: &[(u64, u64)]) -> Branch {
     let values: Vec<Child> = pairs
         .iter()
         .map(|(key, value)| ((key & 0xFF) as usize, *value, 1))
         .collect();
-    make_as(Kind::Bits, &values, 1, pairs[0].0)
+    branch_as(Kind::Bits, &values, 1, pairs[0].0)
 }
 
-/// Works like [`make`], as a kind that has room for all.
-pub(super) fn make_as(kind: Kind, children: &[Child], level: usize, prefix: u64) -> Branch {
+/// Works like [`branch`], as a kind that has room for all.
+pub(super) fn branch_as(kind: Kind, children: &[Child], level: usize, prefix: u64) -> Branch {
     let keys = children.iter().map(|(.., keys)| *keys as u64).sum();
     let header = Header::new(prefix & above(level), keys);
     let counts = || {
@@ -62,7 +62,7 @@ pub(super) fn make_as(kind: Kind, children: &[Child], level: usize, prefix: u64)
             block::make(node).cast()
         }
         Kind::Bitmap => {
-            let (groups, counts) = (make_groups(children, usize::MAX), counts());
+            let (groups, counts) = (groups(children, usize::MAX), counts());
             block::make(Bitmap {
                 groups,
                 header,
@@ -71,7 +71,7 @@ pub(super) fn make_as(kind: Kind, children: &[Child], level: usize, prefix: u64)
             .cast()
         }
         Kind::Bits => {
-            let groups = make_groups(children, CLOSED_MOST);
+            let groups = groups(children, CLOSED_MOST);
             block::make(Bits { groups, header }).cast()
         }
         Kind::Full => Full::make(children, header).cast(),
@@ -95,7 +95,7 @@ pub(super) fn make_as(kind: Kind, children: &[Child], level: usize, prefix: u64)
 }
 
 /// Makes the groups of a bitmap; those of more than `closed_most` children are open.
-fn make_groups(children: &[Child], closed_most: usize) -> [Cell; 16] {
+fn groups(children: &[Child], closed_most: usize) -> [Cell; 16] {
     let groups = empty::<16>();
     for of_group in children.chunk_by(|(a, ..), (b, ..)| a / 16 == b / 16) {
         let bits = of_group

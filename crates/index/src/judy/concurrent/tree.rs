@@ -312,19 +312,19 @@ fn cascade(leaf: Leaf<'_>, key: u64, level: usize) -> Link {
     let (first, last) = (pairs[0].0, pairs[pairs.len() - 1].0);
     let apart = level_apart(first, last);
     if apart == 1 {
-        return make::make_bits(&pairs).0;
+        return make::bits(&pairs).0;
     }
     let groups = pairs.chunk_by(|(a, _), (b, _)| digit(*a, apart) == digit(*b, apart));
     let child = |group: &[(u64, u64)]| {
         let of_group = if apart == 2 && group.len() > LEAF_MOST[1] {
-            make::make_bits(group).0
+            make::bits(group).0
         } else {
             leaf::make(group, apart - 1)
         };
         (digit(group[0].0, apart), of_group.0, group.len())
     };
     let children: SmallVec<[Child; 8]> = groups.map(child).collect();
-    make::make(&children, apart, first).0
+    make::branch(&children, apart, first).0
 }
 
 /// Puts a branch above a narrow one, whose keys do not share with `key` all that its link skips, and a leaf with the
@@ -341,7 +341,7 @@ fn part(branch: Branch, narrow: Branch, key: u64, value: u64) {
         (digit(key, level), leaf.0, 1),
     ];
     children.sort_unstable();
-    let above = make::make(&children, level, prefix);
+    let above = make::branch(&children, level, prefix);
     // What `branch` has counted of the narrow one's keys it has counted of this one's (COUNTED).
     above.pass(passed + 1);
     narrow.pass(counted);
@@ -398,7 +398,7 @@ pub(super) fn replace(
     key: u64,
     pin: &LocalGuard,
 ) {
-    let new = make::make_as(kind, children, branch.level(), branch.prefix());
+    let new = make::branch_as(kind, children, branch.level(), branch.prefix());
     debug_assert_eq!(new.keys(), branch.keys(), "COUNTED");
     new.pass(branch.passed());
     parent.set(parent.digit(key), new.0.0);
