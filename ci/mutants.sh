@@ -47,6 +47,7 @@ split_claimed_twice     | --cfg loom --cfg fyris_small    | -p fyris-index --tes
 split_begins_unlinked   | --cfg loom --cfg fyris_small    | -p fyris-index --test loom_lists a_head
 linear_split_stays      |                    | -p fyris-index --test linear_conformance adapting
 linear_scan_unsorted    |                    | -p fyris-index --test linear_conformance adapting
+linear_scan_repeats     | --cfg fyris_small  | -p fyris-index --test linear_conformance scans_under
 linear_one_lock_shared  | --cfg loom --cfg fyris_small    | -p fyris-index --test loom_linear under_the_lock_of --release
 skip_unpublished        | --cfg loom --cfg fyris_small    | -p fyris-index --test loom_skip an_entry
 skip_dead_is_locked     | --cfg loom --cfg fyris_small    | -p fyris-index --test loom_skip taken_out

@@ -264,7 +264,9 @@ where
         let _bucket = locks.read(first);
         let last = last.min(locks.last(first));
         // A bucket that was merged since may have hashes before the first.
-        let keep = |hash, entry: &E| first <= hash && hash <= last && keep(hash, entry);
+        let repeats = cfg!(fyris_mutant = "linear_scan_repeats");
+        let keep =
+            |hash, entry: &E| (first <= hash || repeats) && hash <= last && keep(hash, entry);
         let mut at = first;
         for _ in 0..TOGETHER {
             // SAFETY: the lock of these hashes (ONE_LOCK) is held until the end of this function.
