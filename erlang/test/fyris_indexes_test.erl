@@ -2,7 +2,7 @@
 -module(fyris_indexes_test).
 
 -compile(export_all).
--include_lib("eunit/include/eunit.hrl").
+-include("fyris_same.hrl").
 
 %% The indexes, and whether they keep an order: `only' if they serve nothing else.
 indexes() ->
@@ -48,5 +48,5 @@ wrong_numbers_are_refused_test() ->
 info_tells_of_an_index_that_was_chosen_test() ->
     Items = fun(Options) -> [Item || {Item, _} <- fyris:info(fyris:new(t, Options))] end,
     Default = Items([]),
-    ?assertNot(lists:member(index_info, Default)),
+    ?assertEqual(false, lists:member(index_info, Default)),
     ?assertEqual(Default ++ [index, index_info], Items([{index, linear_hash}])).
