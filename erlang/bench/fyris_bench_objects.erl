@@ -21,9 +21,17 @@ groups(N, Workers) ->
 %% The figures to reach, by the number of objects.
 target(Group, Phase) ->
     case string:prefix(Group, "objects, one hot") of
-        nomatch -> by_size(size_of(Group), Phase);
+        nomatch -> by_size(size_of(Group), phase(Group, Phase));
         _ -> 1.5
     end.
+
+%% To replace a binary of 1 KB has figures of its own.
+phase(Group, overwrite) ->
+    case string:find(Group, "binary of 1 KB") of
+        nomatch -> overwrite;
+        _ -> 'overwrite of 1 KB'
+    end;
+phase(_, Phase) -> Phase.
 
 size_of(Group) ->
     case re:run(Group, "of ([0-9]+) ", [{capture, [1], list}]) of
@@ -36,6 +44,7 @@ by_size(Size, Phase) ->
         case Phase of
             _ when Phase =:= lookup; Phase =:= lookup_element -> {1.3, 0.8, 0.6};
             overwrite -> {1.1, 0.8, 0.7};
+            'overwrite of 1 KB' -> {1.5, 1.2, 0.7};
             'insert new' -> {1.1, 0.9, 0.7};
             'mix 80/20' -> {1.0, 0.7, 0.5};
             bytes -> {1.0, 0.7, 0.7};
