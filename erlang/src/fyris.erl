@@ -1942,8 +1942,8 @@ cas(Table, Old, New) ->
 %% Atomic: when another process writes to the key between, the fun is called again, with what is there then. The fun
 %% runs in the calling process, and must keep the key. For a `set' or an `ordered_set'.
 %%
-%% Fails with `badarg' if `Default' or what the fun returns is no tuple, or is shorter than the key position; if the fun
-%% changes the key. Fails as the fun does.
+%% Fails with `badarg' if `Default' or what the fun returns is no tuple, or is shorter than the key position, or has
+%% another key; if the table is a bag. Fails as the fun does.
 %% ```
 %% > T = fyris:new(numbers, []).
 %% > Add = fun({Key, Count}) -> {Key, Count + 1} end.
@@ -1960,6 +1960,7 @@ upsert_loop(Table, Key, Default, Fun) ->
     {New, Done} =
         case fyris_nif:lookup(Table, Key) of
             [] ->
+                check_default(Table, Key, Default),
                 {Default, fyris_nif:insert_new(Table, Default)};
             [Old] ->
                 Made = Fun(Old),
@@ -1971,6 +1972,20 @@ upsert_loop(Table, Key, Default, Fun) ->
         true -> New;
         false -> upsert_loop(Table, Key, Default, Fun)
     end.
+
+%% A default with another key would be put in, and not be found by the next turn. What is no object of the table is left
+%% to `insert_new'.
+check_default(Table, Key, Default) ->
+    {Type, Position} = {fyris_nif:info(Table, type), fyris_nif:info(Table, keypos)},
+    (Type =:= bag orelse Type =:= duplicate_bag)
+        andalso error({'$fyris_error', badarg, table_type, <<"upsert does not work on a bag">>}),
+    is_tuple(Default) andalso is_integer(Position) andalso tuple_size(Default) >= Position
+        andalso not is_key(Type, Key, element(Position, Default))
+        andalso error({'$fyris_error', badarg, argument, <<"the default object has another key">>}),
+    ok.
+
+is_key(ordered_set, Key, Other) -> Key == Other;
+is_key(set, Key, Other) -> Key =:= Other.
 
 %% @doc Returns a part of the object with a key, `{ok, Part}', or `error' if there is no object or the path leads
 %% nowhere.

@@ -30,6 +30,7 @@ place(Cause, Function, Args) ->
         false when Cause =:= match_spec -> match_spec_place(Function);
         false when Cause =:= object -> object_place(Function, Args);
         false when Cause =:= argument -> argument_place(Function);
+        false when Cause =:= keypos, Function =:= upsert -> 4;
         false -> place(Cause)
     end.
 
@@ -48,7 +49,8 @@ object_place(_, _) -> general.
 
 argument_place(prefix) -> 2;
 argument_place(Function)
-  when Function =:= update_counter; Function =:= update_element; Function =:= lookup_element; Function =:= get_in -> 3;
+  when Function =:= update_counter; Function =:= update_element; Function =:= lookup_element; Function =:= get_in;
+       Function =:= upsert -> 3;
 argument_place(_) -> general.
 
 place(badkey) -> 2;

@@ -21,7 +21,13 @@ objects_test() ->
     ),
     ?assertMatch(#{2 := _}, told(fun() -> fyris:cas(T, a, {a}) end)),
     ?assertMatch(#{3 := _}, told(fun() -> fyris:cas(T, {a}, a) end)),
-    ?assertMatch(#{3 := _}, told(fun() -> fyris:upsert(T, a, a, fun(X) -> X end) end)).
+    ?assertMatch(#{3 := _}, told(fun() -> fyris:upsert(T, a, a, fun(X) -> X end) end)),
+    ?assertEqual(
+        #{3 => <<"the default object has another key">>},
+        told(fun() -> fyris:upsert(T, a, {b}, fun(X) -> X end) end)
+    ),
+    fyris:insert(T, {a}),
+    ?assertMatch(#{4 := _}, told(fun() -> fyris:upsert(T, a, {a}, fun({_}) -> {b} end) end)).
 
 tables_test() ->
     Gone = #{1 => <<"the table identifier does not refer to an existing table">>},

@@ -105,6 +105,12 @@ cas_and_upsert_test() ->
     ?assertEqual(false, fyris:cas(T, {k, 1}, {k, 5})),
     ?assertEqual(true, fyris:cas(T, {k, 2}, {k, 5})),
     ?assertError(badarg, fyris:cas(T, {k, 5}, {j, 5})),
+    ?assertError(badarg, fyris:upsert(T, k, {k, 1}, fun(_) -> {j, 1} end)),
+    %% A default with another key was once put in, and looked for in vain for ever.
+    ?assertError(badarg, fyris:upsert(T, i, {j, 1}, fun(Object) -> Object end)),
+    ?assertError(badarg, fyris:upsert(T, 1, {1.0, 1}, fun(Object) -> Object end)),
+    ?assertEqual({1.0, 1}, fyris:upsert(fyris:new(t, [ordered_set]), 1, {1.0, 1}, fun(Object) -> Object end)),
+    ?assertError(badarg, fyris:upsert(fyris:new(t, [bag]), k, {k, 1}, fun(Object) -> Object end)),
     Add = fun({k, N}) -> {k, N + 1} end,
     Monitors = [spawn_monitor(fun() -> [fyris:upsert(T, k, {k, 0}, Add) || _ <- lists:seq(1, 2000)] end)
                 || _ <- [1, 2, 3]],
