@@ -27,8 +27,8 @@
 %% == Consistency ==
 %%
 %% Each write of an object is atomic and isolated. Which calls are one step as a whole stands at the functions. Readers
-%% never wait. There is no snapshot: a traversal meets each object that is there throughout once, and others may or
-%% may not be met.
+%% never wait, unless an index with locks was chosen for the table (`{index, Name}' in {@link new/2}). There is no
+%% snapshot: a traversal meets each object that is there throughout once, and others may or may not be met.
 %%
 %% == Examples ==
 %%
@@ -161,7 +161,8 @@ all() ->
 %% for `read_concurrency', and the base nodes of `ca_avl' and `ca_treap' then have locks that readers share, which they
 %% take alone otherwise. `decentralized_counters', where it is given, chooses how `linear_hash' counts its objects.</dd>
 %% <dt>`{bucket_locks, N | auto}'</dt><dd>The number of bucket locks of `linear_hash', a power of two from 1 to 32768,
-%% whatever `write_concurrency' is. Not in `ets'.</dd>
+%% whatever `write_concurrency' is; a table with fewer objects has 1024 at most, or as many as objects. Not in
+%% `ets'.</dd>
 %% <dt>`{reader_groups, N}'</dt><dd>The number of reader groups of each lock that has them, 1 to 64; by default one for
 %% each processor. Not in `ets'.</dd>
 %% </dl>

@@ -27,6 +27,8 @@ place(Cause, Function, Args) ->
         true -> 1;
         false when Cause =:= already_exists, Function =:= new -> 1;
         false when Cause =:= option -> length(Args);
+        false when Cause =:= library, Function =/= new, Function =/= open -> 1;
+        false when Cause =:= library -> length(Args);
         false when Cause =:= match_spec -> match_spec_place(Function);
         false when Cause =:= object -> object_place(Function, Args);
         false when Cause =:= argument -> argument_place(Function);

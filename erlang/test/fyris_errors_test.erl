@@ -71,6 +71,7 @@ options_test() ->
      || {Argument, Words, Fun} <- [
             {2, [<<"foo">>, <<"ordered_set">>, <<"{keypos,_}">>], fun() -> fyris:new(t, [foo]) end},
             {2, [<<"foo">>, <<"{index,_}">>], fun() -> fyris:open(t, [foo]) end},
+            {2, [<<"{index,\"avl\"}">>], fun() -> fyris:new(t, [{index, "avl"}]) end},
             {2, [<<"no index foo for type set">>, <<"hash">>, <<"skip_list">>], fun() -> fyris:new(t, [{index, foo}]) end},
             {2, [<<"judysl">>, <<"ordered, others are">>], fun() -> fyris:new(t, [ordered_set, {index, hash}]) end},
             {2, [<<"none">>], fun() -> fyris:new(t, [{owner, foo}]) end},

@@ -56,17 +56,17 @@ unordered_map_test_() ->
         ?assertEqual([{3, 400}], fyris:select(T, [{{3, '_'}, [], ['$_']}])),
         Text = iolist_to_binary(["index ", Path, " lacks iteration, which a step needs"]),
         ?assertEqual(#{general => Text}, told(fun() -> fyris:first(T) end)),
-        NoOrder = iolist_to_binary(["the index of library ", Path, " has failed: it has no order of keys, ",
+        NoOrder = iolist_to_binary(["library ", Path, " as an index: it has no order of keys, ",
                                     "which an ordered_set needs"]),
-        ?assertEqual(#{general => NoOrder},
+        ?assertEqual(#{2 => NoOrder},
                      told(fun() -> fyris:new(t, [ordered_set, {index, {library, Path}}]) end)),
         true = fyris:delete(T)
     end).
 
 refused_test() ->
     New = fun(Index) -> fyris:new(t, [{index, Index}]) end,
-    #{general := Text} = told(fun() -> New({library, "/no/such/library.so"}) end),
-    ?assertMatch({match, _}, re:run(Text, "^the index of library /no/such/library.so has failed: no such file")),
+    #{2 := Text} = told(fun() -> New({library, "/no/such/library.so"}) end),
+    ?assertMatch({match, _}, re:run(Text, "^library /no/such/library.so as an index: No such file")),
     [?assertError(badarg, New(Bad)) || Bad <- [{library, x}, {library, [a]}, {library, [-1]}, {library, <<255>>}, {lib, ""}]].
 
 %% What the shell would print of the error that Fun raises.

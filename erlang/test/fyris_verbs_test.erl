@@ -52,7 +52,8 @@ places(Index) ->
     ?assertEqual(11, fyris:count_between(T, 10, 20)),
     ?assertEqual(length(Keys) - 9, fyris:count_between(T, 9.5, {z, 0, 0})),
     ?assertEqual(0, fyris:count_between(T, 20, 10)),
-    ?assertError(badarg, fyris:nth(T, -1)),
+    [?assertEqual('$end_of_table', fyris:nth(T, Many)) || Many <- [1 bsl 59, 1 bsl 63, 1 bsl 64, 1 bsl 100]],
+    [?assertError(badarg, fyris:nth(T, Few)) || Few <- [-1, -(1 bsl 59), -(1 bsl 100)]],
     ?assertError(badarg, fyris:nth(T, a)),
     fyris:delete(T).
 

@@ -118,17 +118,32 @@ fn it_grows_and_shrinks_by_single_buckets() {
 
 #[test]
 fn the_number_of_locks_is_a_power_of_two() {
-    for (wanted, made) in [
-        (0, 1),
-        (1, 1),
-        (3, 4),
-        (64, 64),
-        (32768, 32768),
-        (100_000, 32768),
-    ] {
+    for (wanted, made) in [(0, 1), (1, 1), (3, 4), (8, 8)] {
         let index = with_locks(wanted);
         assert_eq!(index.bucket_locks(), made);
         assert!(index.slots() >= made, "a bucket has one lock");
+    }
+}
+
+/// Many locks are not made before there are as many buckets, and go with these.
+#[test]
+fn many_locks_come_with_the_buckets() {
+    let entries = 40_000;
+    for (wanted, made) in [(3000, 4096), (32_768, 32_768), (100_000, 32_768)] {
+        let (census, index) = (Census::new(), with_locks(wanted));
+        let (few, memory) = (index.bucket_locks(), index.memory());
+        assert!(few <= 1024);
+        for key in 0..entries {
+            conformance::put(&index, &census, key, key, &pin());
+        }
+        assert_eq!(index.bucket_locks(), made);
+        for key in 0..entries {
+            assert!(index.get(&key, &pin()).is_some());
+            conformance::remove(&index, key, &pin());
+        }
+        assert_eq!((index.bucket_locks(), index.memory()), (few, memory));
+        drop(index);
+        census.assert_all_freed();
     }
 }
 

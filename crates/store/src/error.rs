@@ -149,7 +149,7 @@ pub enum Error {
     /// wrongly: then every later operation on the table fails by this, but for its deletion.
     ///
     /// [`Options::library_index`]: crate::Options::library_index
-    #[error("the index of library {path} has failed: {what}")]
+    #[error("library {path} as an index: {what}")]
     LibraryIndex {
         /// The path of the library.
         path: String,

@@ -209,8 +209,8 @@ impl Options {
     }
 
     /// Sets `{bucket_locks, N}`: the number of locks of an index that can have an array of them, a power of two from 1
-    /// to 32,768; or `auto`, as many as contention asks for. See [`Options::parse`] for what it means without
-    /// `write_concurrency`.
+    /// to 32,768; or `auto`, as many as contention asks for. A table with fewer entries than locks has 1024
+    /// of them at most, or as many as buckets. See [`Options::parse`] for what it means without `write_concurrency`.
     pub fn bucket_locks(self, locks: BucketLocks) -> Options {
         Options {
             bucket_locks: Some(locks),

@@ -265,7 +265,7 @@ fn a_library_that_cannot_serve_is_named() {
     assert_eq!(
         error.to_string(),
         format!(
-            "the index of library {} has failed: it has version 2, not 1",
+            "library {} as an index: it has version 2, not 1",
             broken.path()
         )
     );

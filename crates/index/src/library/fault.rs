@@ -68,7 +68,7 @@ pub enum Fault {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Fault::NoFile(why) => write!(f, "no such file: {why}"),
+            Fault::NoFile(why) => write!(f, "{why}"),
             Fault::NotLoaded(why) => write!(f, "it cannot be loaded: {why}"),
             Fault::NoSymbol => write!(f, "it does not export {SYMBOL}"),
             Fault::NoFunctions => write!(f, "{SYMBOL} returned NULL"),

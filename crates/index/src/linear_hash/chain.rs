@@ -73,7 +73,7 @@ impl<E> Cell<E> {
     }
 
     fn link(&mut self, next: *mut Self) {
-        debug_assert_eq!(next.addr() as u64 & !LOW, 0, "an address of user space");
+        assert_eq!(next.addr() as u64 & !LOW, 0, "an address of 48 bits");
         self.next = next.map_addr(|bits| bits | self.next.addr() & !(LOW as usize));
     }
 

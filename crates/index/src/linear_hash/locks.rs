@@ -3,6 +3,8 @@
 //! A lock is for the hashes that begin with its number. A table has at least as many buckets as locks, so all hashes of
 //! a bucket have one lock (ONE_LOCK), also while the bucket is split or merged.
 
+use fyris_sync::lock::rw::Groups;
+
 use crate::table_lock::{LockKind, Reading, TableLock, Writing};
 use crate::{BucketLocks, IndexOptions};
 
@@ -14,6 +16,10 @@ const FIRST: usize = if cfg!(fyris_small) {
 };
 const FEWEST: usize = 1;
 const MOST: usize = 1 << 13;
+
+/// The most locks that a new table has, so that it is made, emptied and looked through in a fraction of a millisecond;
+/// divided among the reader groups of each lock. It gets the others when it has as many buckets.
+const AT_ONCE: usize = if cfg!(fyris_small) { 8 } else { 1024 };
 
 /// What a write that found its lock taken, and one that did not, add to the score of the lock.
 const CONTENDED: i64 = 100;
@@ -36,13 +42,19 @@ const TOO_MANY: i64 = if cfg!(any(loom, shuttle)) {
 
 /// A lock, on lines of its own, and its score, which is changed under the lock.
 #[repr(align(128))]
-struct Stripe(TableLock<i64>);
+pub(super) struct Stripe(TableLock<i64>);
+
+/// An array of locks.
+type Stripes = Box<[Stripe]>;
 
 /// The locks of a table; none, if the lock of the table is for all buckets.
 pub(super) struct Locks {
-    stripes: Box<[Stripe]>,
+    stripes: Stripes,
     kind: LockKind,
     adapts: bool,
+    /// The numbers of locks that a table has with few entries, and at most.
+    least: usize,
+    most: usize,
     /// Conflicts of locks that others have replaced.
     past_conflicts: u64,
 }
@@ -54,7 +66,17 @@ pub(super) struct Wish {
     pub(super) wanted: usize,
 }
 
-fn stripes(number: usize, kind: LockKind) -> Box<[Stripe]> {
+/// Returns the most locks of this kind that are made at once.
+fn at_once(kind: LockKind) -> usize {
+    match kind {
+        LockKind::Normal => AT_ONCE,
+        LockKind::FrequentReads(groups) => {
+            (AT_ONCE / Groups::new(groups).number()).next_power_of_two()
+        }
+    }
+}
+
+fn stripes(number: usize, kind: LockKind) -> Stripes {
     let stripe = |_| Stripe(TableLock::new(kind, 0));
     (0..number).map(stripe).collect()
 }
@@ -63,23 +85,33 @@ impl Locks {
     /// Makes as many locks as the options say, rounded up to a power of two.
     pub(super) fn new(options: &IndexOptions) -> Self {
         let kind = LockKind::new(options.read_concurrency, options);
-        let number = match options.bucket_locks {
-            BucketLocks::None => 0,
-            BucketLocks::Fixed(locks) => locks.clamp(1, BucketLocks::MOST).next_power_of_two(),
-            BucketLocks::Auto => FIRST,
+        let (number, most) = match options.bucket_locks {
+            BucketLocks::None => (0, 0),
+            BucketLocks::Fixed(locks) => {
+                let locks = locks.clamp(1, BucketLocks::MOST).next_power_of_two();
+                (locks.min(at_once(kind)), locks)
+            }
+            BucketLocks::Auto => (FIRST, MOST),
         };
         Self {
             stripes: stripes(number, kind),
             kind,
             adapts: options.bucket_locks == BucketLocks::Auto,
+            least: number,
+            most,
             past_conflicts: 0,
         }
     }
 
-    /// Replaces the locks by `number` others, a power of two.
-    pub(super) fn replace(&mut self, number: usize) {
+    /// Makes `number` locks, a power of two, for [`Locks::replace`].
+    pub(super) fn others(&self, number: usize) -> Stripes {
+        stripes(number, self.kind)
+    }
+
+    /// Replaces the locks by others, and returns them.
+    pub(super) fn replace(&mut self, others: Stripes) -> Stripes {
         self.past_conflicts = self.conflicts();
-        self.stripes = stripes(number, self.kind);
+        std::mem::replace(&mut self.stripes, others)
     }
 
     /// Returns the number of locks.
@@ -149,6 +181,26 @@ impl Locks {
             *score = 0;
         }
         (Some(score), wish)
+    }
+
+    /// Locks the bucket of a hash for writing, to split or merge it, if there are bucket locks.
+    pub(super) fn write_to_resize(&self, hash: u64) -> Option<Writing<'_, i64>> {
+        Some(self.stripe(hash)?.write())
+    }
+
+    /// Returns whether there should be more locks, now that there are `buckets`.
+    pub(super) fn wish_for_more(&self, buckets: usize) -> Option<Wish> {
+        let seen = self.number();
+        let wanted = 2 * seen;
+        let lacks = !self.adapts && seen < self.most && wanted <= buckets;
+        lacks.then_some(Wish { seen, wanted })
+    }
+
+    /// Returns whether there should be fewer locks, as they keep more buckets than the entries need.
+    pub(super) fn wish_for_fewer(&self) -> Option<Wish> {
+        let seen = self.number();
+        let wanted = seen / 2;
+        (wanted >= self.least.max(1)).then_some(Wish { seen, wanted })
     }
 
     #[inline]

@@ -14,7 +14,9 @@
 //! * Growing and shrinking is one thread's at a time, and left to it: it is tried for, not waited for.
 //!
 //! They are taken in this order. A write that finds its bucket lock taken adds 100 to the lock's score, another takes 1
-//! away; above 1000 the number of locks is doubled (up to 8192), below -10,000,000 halved. It begins with 64.
+//! away; above 1000 the number of locks is doubled (up to 8192), below -10,000,000 halved. It begins with 64. A number
+//! of locks that is set holds from when the table has as many buckets; with fewer it has 1024 at most, or a lock for
+//! each bucket if that is more. Where entries go, the locks that keep empty buckets go too.
 //!
 //! # Progress
 //!
@@ -36,8 +38,9 @@
 //! # Sizes
 //!
 //! A bucket has room for one entry (`chain.rs`) and is 16 bytes, as is the node of each further one; a bucket lock is
-//! 128. There are half as many to as many entries as buckets: 22 to 35 bytes an entry. A table that chooses for itself
-//! begins with 64 buckets and 8 KiB of locks.
+//! 128. There are half as many to as many entries as buckets, and all buckets of a level are allocated together: 22 to
+//! 38 bytes an entry where entries come, and up to 67 where half of them go. A table that chooses for itself begins
+//! with 64 buckets and 8 KiB of locks.
 
 mod buckets;
 mod chain;
@@ -150,42 +153,54 @@ impl<E: Entry, S> LinearHash<E, S> {
         usize::try_from(self.entries.sum()).unwrap_or(0)
     }
 
-    /// Counts an entry more or less, and looks now and then whether there are too few or too many buckets.
-    fn account(&self, change: i64, locks: &Locks) {
+    /// Counts an entry more or less, and looks now and then whether there are too few or too many buckets. Returns which
+    /// number of locks there should be.
+    fn account(&self, change: i64, locks: &Locks) -> Option<Wish> {
         if change == 0 || !self.entries.add(change).is_multiple_of(EVERY) {
-            return;
+            return None;
         }
         let _alone = match self.resizing.try_lock() {
             Ok(alone) => alone,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) => return,
+            Err(TryLockError::WouldBlock) => return None,
         };
         if self.inflates && self.count() >= INFLATE {
             self.entries.inflate();
         }
+        let before = self.buckets.count();
         // Twice the additions or removals that a thread makes between two looks.
         for _ in 0..2 * EVERY {
             let (count, buckets) = (self.count(), self.buckets.count());
             if count > buckets && self.buckets.can_split() {
-                let _bucket = locks.write(self.buckets.next_split());
+                let _bucket = locks.write_to_resize(self.buckets.next_split());
                 // SAFETY: the lock of the bucket, or of the table, for writing; alone in resizing.
                 unsafe { self.buckets.split() };
             } else if count < buckets / 2 && buckets > locks.number().max(Buckets::<E>::least()) {
-                let _bucket = locks.write(self.buckets.next_merge());
+                let _bucket = locks.write_to_resize(self.buckets.next_merge());
                 // SAFETY: as above; more buckets than locks.
                 unsafe { self.buckets.merge() };
+            } else if count < buckets / 2 {
+                return locks.wish_for_fewer();
             } else {
-                return;
+                break;
             }
         }
+        let buckets = self.buckets.count();
+        (buckets > before)
+            .then(|| locks.wish_for_more(buckets))
+            .flatten()
     }
 
     /// Changes the number of bucket locks, if it is still what was seen, and there are buckets enough.
     #[cold]
     fn change_locks(&self, wish: Wish) {
+        // No thread waits while they are made, and while the old ones are freed.
+        let others = self.locks.read().others(wish.wanted);
         let mut locks = self.locks.write();
         if locks.number() == wish.seen && wish.wanted <= self.buckets.count() {
-            locks.replace(wish.wanted);
+            let old = locks.replace(others);
+            drop(locks);
+            drop(old);
         }
     }
 }
@@ -327,7 +342,7 @@ where
     ) -> R {
         let locks = self.write();
         let (result, change, wish) = self.change(key, &locks, f);
-        self.account(change, &locks);
+        let wish = self.account(change, &locks).or(wish);
         drop(locks);
         if let Some(wish) = wish {
             self.change_locks(wish);

@@ -51,6 +51,7 @@ impl Term {
             unicode: true,
             most_bits: Some(MOST_BITS),
             text_up_to: most,
+            strings: true,
         };
         let whole = write_term(&mut cut, self, style).is_ok();
         let mut text = cut.text;
@@ -85,6 +86,18 @@ mod tests {
         let map: crate::Map = [(big.clone(), big.clone())].into_iter().collect();
         let nested = Term::Improper(vec![Term::Map(map)], Box::new(big));
         assert_eq!(nested.brief(200), format!("[#{{{name} => {name}}}|{name}]"));
+    }
+
+    #[test]
+    fn strings_are_written_as_strings() {
+        let option = Term::Tuple(vec![Term::atom("index"), Term::string("avl")]);
+        assert_eq!(option.brief(60), "{index,\"avl\"}");
+        let long = Term::string(&"a".repeat(1_000_000));
+        assert_eq!(long.brief(12), "[97,97,97...");
+        assert_eq!(
+            Term::List(vec![Term::Int(49), Term::Int(50)]).brief(60),
+            "[49,50]"
+        );
     }
 
     #[test]

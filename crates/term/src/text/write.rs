@@ -20,6 +20,8 @@ pub(super) struct Style {
     pub(super) most_bits: Option<u64>,
     /// Binaries of at most this many bytes that are printable text are written as text.
     pub(super) text_up_to: usize,
+    /// Whether lists of characters, letters among them, are written as strings.
+    pub(super) strings: bool,
 }
 
 impl Style {
@@ -28,6 +30,7 @@ impl Style {
             unicode,
             most_bits: None,
             text_up_to: 0,
+            strings: false,
         }
     }
 }
@@ -54,6 +57,9 @@ pub(super) fn write_term(out: &mut impl Write, term: &Term, style: Style) -> fmt
             out.write_char('}')
         }
         Term::Map(map) => write_map(out, map, style),
+        Term::List(elements) if style.strings && is_text(elements, style.text_up_to) => {
+            write_quoted(out, elements.iter().filter_map(character), '"', true)
+        }
         Term::List(elements) => {
             out.write_char('[')?;
             write_elements(out, elements, style)?;
@@ -103,6 +109,22 @@ fn write_map(out: &mut impl Write, map: &Map, style: Style) -> fmt::Result {
         write_term(out, value, style)?;
     }
     out.write_char('}')
+}
+
+/// Returns the character that an element of a string is.
+fn character(element: &Term) -> Option<char> {
+    match element {
+        Term::Int(c) => char::from_u32(u32::try_from(*c).ok()?).filter(|c| !c.is_control()),
+        _ => None,
+    }
+}
+
+/// Returns whether the elements are characters, letters among them, and at most `most`.
+fn is_text(elements: &[Term], most: usize) -> bool {
+    let is_letter = |element| character(element).is_some_and(char::is_alphabetic);
+    elements.len() <= most
+        && elements.iter().all(|element| character(element).is_some())
+        && elements.iter().any(is_letter)
 }
 
 /// Returns the bytes of a binary as text, if they are printable and at most `most`.

@@ -51,6 +51,7 @@ impl Fail {
             Error::WrongType { .. } => "table_type",
             // Further words, which say what kind of argument is meant (`fyris_error:place/3`).
             Error::BadOption(_) | Error::RepeatedOption(_) | Error::BadIndex { .. } => "option",
+            Error::LibraryIndex { .. } => "library",
             Error::BadMatchSpec(_) | Error::KeyChanges(_) => "match_spec",
             Error::NotATuple(_) | Error::BadKeyPosition { .. } => "object",
             Error::BadItem(_) => "item",

@@ -6,6 +6,7 @@ use std::sync::Mutex;
 use fyris::{Object, Options, Prefix, RangeCursor, RangeOptions};
 use fyris_term::Term as Owned;
 use fyris_term::value::Build;
+use num_bigint::Sign;
 use smallvec::SmallVec;
 
 use crate::call::{BAD, Fail, Reply, entry};
@@ -158,7 +159,12 @@ pub(super) fn seek(env: Env, args: &[Term]) -> Reply {
 
 /// Implements `nth/2`.
 pub(super) fn nth(env: Env, args: &[Term]) -> Reply {
-    let n = args[1].small().and_then(|n| usize::try_from(n).ok());
+    let n = match term::read(env, args[1])? {
+        Owned::Int(n) => usize::try_from(n).ok(),
+        // No table has as many objects.
+        Owned::Big(n) if n.sign() == Sign::Plus => Some(usize::MAX),
+        _ => None,
+    };
     tables::with(env, args[0], |table, _| {
         table.check(fyris::Right::Read)?;
         let found = table.nth(n.ok_or(BAD)?)?;
