@@ -102,7 +102,7 @@
 -type match_spec() :: [{Head :: match_pattern(), Guards :: [term()], Body :: [term()]}].
 %% Clauses, of which the first that matches an object counts.
 -type match_pattern() :: tuple() | atom().
-%% A tuple with variables, or `'_'', which matches every object.
+%% A tuple with variables, or ``'_' '', which matches every object.
 -type comp_match_spec() :: compiled_match_spec().
 -type table_type() :: set | ordered_set | bag | duplicate_bag.
 -type table_access() :: public | protected | private.
@@ -1161,7 +1161,7 @@ select_count(Table, Spec) ->
 %% @doc Deletes the objects of which a match specification makes `true', and returns their number.
 %%
 %% Each object is deleted atomically, if it still matches; the call as a whole is one step only where every object is
-%% meant: with `[{'_', [], [true]}]', as {@link delete_all_objects/1}.
+%% meant: with ``[{'_', [], [true]}]'', as {@link delete_all_objects/1}.
 %%
 %% Fails with `badarg' if the match specification is malformed.
 %% ```
@@ -1182,7 +1182,7 @@ select_delete(Table, Spec) ->
 %% {@link cas/3}. The call as a whole is not one step.
 %%
 %% Fails with `badarg', and changes nothing, if the match specification is malformed; if it does not keep the key as it
-%% is (by the same variable, the same literal, or `{element, KeyPos, '$_'}'); if the table is a `bag'.
+%% is (by the same variable, the same literal, or ``{element, KeyPos, '$_'}''); if the table is a `bag'.
 %% ```
 %% > T = fyris:new(numbers, [ordered_set]).
 %% > fyris:insert(T, [{1, 10}, {2, 20}]).
@@ -1607,7 +1607,7 @@ i(Table, Height, Width) ->
 %% outlives its maker. The options are those of {@link new/2}; `named_table' goes without saying.
 %%
 %% Fails with `badarg' as {@link new/2}; if the table that is there has another type or key position than the options
-%% say.
+%% say (`set' and 1 if they say nothing).
 %% ```
 %% > fyris:open(numbers, [ordered_set]).
 %% numbers
@@ -1708,7 +1708,7 @@ prefix(Table, Prefix) ->
 
 %% @doc Returns the objects of an `ordered_set' whose keys begin alike, in the order of keys.
 %%
-%% The prefix is `{a, b, '_'}' (tuples of three that begin with these), `[a, b | '_']' (lists), or a binary (binaries
+%% The prefix is ``{a, b, '_'}'' (tuples of three that begin with these), ``[a, b | '_']'' (lists), or a binary (binaries
 %% that begin with its bytes). The options are those of {@link range/4}, but for the ends. O(log n) and what is
 %% returned.
 %%
@@ -1904,7 +1904,8 @@ drain(Table) ->
 %% @doc Returns what {@link select/2} would do with a match specification: how the objects are found (`kind', `plan'),
 %% about how many would be visited (`estimated'), and how many there are (`size').
 %%
-%% The kinds are `point' (keys are looked up), `range', and `full_scan'. Visits no more than 256 objects to say so.
+%% The kinds are `point' (one key is looked up), `points' (several, or none if nothing can match), `prefix' (the keys that
+%% begin alike), `range' and `full_scan'. Visits no more than 256 objects to say so.
 %%
 %% Fails with `badarg' if the match specification is malformed.
 %% ```
@@ -1943,8 +1944,8 @@ cas(Table, Old, New) ->
 %% Atomic: when another process writes to the key between, the fun is called again, with what is there then. The fun
 %% runs in the calling process, and must keep the key. For a `set' or an `ordered_set'.
 %%
-%% Fails with `badarg' if `Default' or what the fun returns is no tuple, or is shorter than the key position, or has
-%% another key; if the table is a bag. Fails as the fun does.
+%% Fails with `badarg' if what is to be put in, `Default' or what the fun returns, is no tuple, or is shorter than the
+%% key position, or has another key; if the table is a bag. Fails as the fun does.
 %% ```
 %% > T = fyris:new(numbers, []).
 %% > Add = fun({Key, Count}) -> {Key, Count + 1} end.

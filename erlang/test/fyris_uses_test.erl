@@ -24,7 +24,6 @@ the_page_has_three_modules_test() ->
 registry_test() ->
     load(),
     Server = uses_registry:start(),
-    until(fun() -> fyris:whereis(names_of) =/= undefined end),
     Self = self(),
     {Pid, Monitor} = spawn_monitor(fun() ->
                                            Self ! {first, uses_registry:register(Server, joe)},

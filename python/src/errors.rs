@@ -34,7 +34,7 @@ pub(crate) fn store(error: fyris::Error) -> PyErr {
     let text = error.to_string();
     match error {
         NoSuchTable(_) => self::NoSuchTable::new_err(text),
-        NameTaken(_) => self::NameTaken::new_err(text),
+        NameTaken(_) | OtherTable { .. } => self::NameTaken::new_err(text),
         NoSuchKey => PyKeyError::new_err(text),
         NotATuple(_) | NotAnInteger { .. } | WrongType { .. } => self::WrongType::new_err(text),
         IntegerTooLarge(_) | ObjectTooLarge(_) | TooDeep | TooManyTables(_) => {

@@ -192,7 +192,7 @@ impl From<fyris::Error> for Failure {
         let code = match &error {
             NoSuchTable(_) => FYRIS_E_NO_TABLE,
             NoAccess { .. } | NotOwner => FYRIS_E_NO_ACCESS,
-            NameTaken(_) => FYRIS_E_NAME_TAKEN,
+            NameTaken(_) | OtherTable { .. } => FYRIS_E_NAME_TAKEN,
             NoSuchKey => FYRIS_E_NO_KEY,
             NotATuple(_) | NotAnInteger { .. } | WrongType { .. } => FYRIS_E_TYPE,
             IntegerTooLarge(_) | ObjectTooLarge(_) | TooDeep | TooManyTables(_) => FYRIS_E_LIMIT,

@@ -58,6 +58,16 @@ pub enum Error {
     /// A table of this name exists.
     #[error("the name {0} is taken")]
     NameTaken(String),
+    /// The table to be opened is there, and is of another kind than was asked for.
+    #[error("the table {name} is there, of type {} with key position {keypos}", .kind.as_str())]
+    OtherTable {
+        /// Its name.
+        name: String,
+        /// Its type.
+        kind: TableType,
+        /// Its key position.
+        keypos: usize,
+    },
     /// An object must be a tuple.
     #[error("an object must be a tuple, not {0}")]
     NotATuple(String),

@@ -120,16 +120,18 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`Error::NameTaken`] if the table that is there differs in type or key position; else as
+    /// [`Error::OtherTable`] if the table that is there differs in type or key position; else as
     /// [`Store::create`].
     pub fn open(&self, caller: ProcessId, name: Atom, options: &Options) -> Result<Table> {
         let options = options.clone().named();
         loop {
             if let Ok(table) = self.table(caller, TableRef::Name(name)) {
-                let same = table.table_type() == options.kind && table.keypos() == options.keypos;
-                return same
-                    .then_some(table)
-                    .ok_or(Error::NameTaken(name.as_str().to_owned()));
+                let (kind, keypos) = (table.table_type(), table.keypos());
+                if (kind, keypos) == (options.kind, options.keypos) {
+                    return Ok(table);
+                }
+                let name = name.as_str().to_owned();
+                return Err(Error::OtherTable { name, kind, keypos });
             }
             match self.create(caller, name, &options) {
                 // Another caller was quicker: take its table.

@@ -85,7 +85,7 @@ fn options_choose_the_locks_that_ets_has() {
             "{bucket_locks,32768},{write_concurrency,true}",
             freq_r,
             normal,
-            32768,
+            1024,
         ),
         (
             "linear_hash",

@@ -122,7 +122,8 @@ defmodule Fyris do
 
   @doc """
   Returns the value of a key in a table of pairs: `{:ok, value}`, or `:error` if it has none. Linearizable. O(1) on
-  average, O(log n) in an `:ordered_set`.
+  average, O(log n) in an `:ordered_set`. Raises `ArgumentError` if there is no such table, and for an object that is
+  no pair, as `fetch!/2`, `get/3` and `pop/2` do.
 
       iex> table = Fyris.new!()
       iex> Fyris.put!(table, :joe, 1)
@@ -132,9 +133,15 @@ defmodule Fyris do
   @spec fetch(table, key) :: {:ok, term} | :error
   def fetch(table, key) do
     case :fyris.lookup(id(table), key) do
-      [{_, value} | _] -> {:ok, value}
+      [object | _] -> {:ok, value(object)}
       [] -> :error
     end
+  end
+
+  defp value({_, value}), do: value
+
+  defp value(object) do
+    raise ArgumentError, "an object of #{tuple_size(object)} elements is no pair of a key and a value"
   end
 
   @doc "Returns the value of a key; raises `KeyError` if it has none."
@@ -186,9 +193,12 @@ defmodule Fyris do
   """
   @spec pop(table, key) :: {:ok, term} | :error
   def pop(table, key) do
-    case :fyris.take(id(table), key) do
-      [{_, value} | _] -> {:ok, value}
-      [] -> :error
+    # What is no pair stays.
+    with {:ok, _} <- fetch(table, key),
+         [object | _] <- :fyris.take(id(table), key) do
+      {:ok, value(object)}
+    else
+      _ -> :error
     end
   end
 
@@ -203,7 +213,7 @@ defmodule Fyris do
             ~S|Fyris.update!(table, :joe, 0, &(&1 + 1))|,
             ~S|2|
           ] do
-    {_, value} = :fyris.upsert(id(table), key, {key, default}, fn {_, value} -> {key, fun.(value)} end)
+    {_, value} = :fyris.upsert(id(table), key, {key, default}, fn object -> {key, fun.(value(object))} end)
 
     value
   end

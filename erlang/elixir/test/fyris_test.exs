@@ -218,5 +218,17 @@ defmodule FyrisTest do
     assert Fyris.get_in_object!(table, :joe, [2, :none]) == nil
   end
 
+  test "what is no pair is said to be none, and stays" do
+    table = filled(:set, 0)
+    Fyris.insert!(table, {:x, 1, 2})
+
+    for call <- [&Fyris.fetch/2, &Fyris.fetch!/2, &Fyris.get/2, &Fyris.pop/2] do
+      assert_raise ArgumentError, ~r/3 elements is no pair/, fn -> call.(table, :x) end
+    end
+
+    assert_raise ArgumentError, fn -> Fyris.update(table, :x, 0, & &1) end
+    assert Fyris.lookup!(table, :x) == [{:x, 1, 2}]
+  end
+
   defp wait_for(fun), do: fun.() || (Process.sleep(5) && wait_for(fun))
 end

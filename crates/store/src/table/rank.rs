@@ -91,7 +91,7 @@ impl Table {
     fn does_not_count(&self, operation: &'static str) -> Error {
         Error::LacksFeature {
             index: self.shared.settings.index.name(),
-            feature: "counts of keys",
+            feature: "counts of keys (judysl and judyesl of an ordered_set have them)",
             operation,
         }
     }

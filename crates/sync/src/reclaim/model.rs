@@ -13,6 +13,9 @@
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashSet};
 
+#[cfg(shuttle)]
+use shuttle::scheduler::{PctScheduler, RandomScheduler};
+
 use super::Retire;
 use crate::atomic::{AtomicUsize, Ordering, fence};
 
@@ -45,8 +48,18 @@ pub fn check(schedules: usize, model: impl Fn() + Sync + Send + 'static) {
     let model = std::sync::Arc::new(model);
     let pct = model.clone();
     BOOKS.take();
-    shuttle::check_random(move || settled(&*model), schedules.div_ceil(2));
-    shuttle::check_pct(move || settled(&*pct), schedules / 2, 4);
+    let runs = schedules.div_ceil(2);
+    shuttle::Runner::new(RandomScheduler::new(runs), stacks()).run(move || settled(&*model));
+    let runs = schedules / 2;
+    shuttle::Runner::new(PctScheduler::new(4, runs), stacks()).run(move || settled(&*pct));
+}
+
+/// Stacks with room for nodes of a model, whose atomics are large: a build with little optimisation moves them there.
+#[cfg(shuttle)]
+fn stacks() -> shuttle::Config {
+    let mut config = shuttle::Config::new();
+    config.stack_size = 1 << 18;
+    config
 }
 
 fn settled(model: &impl Fn()) {

@@ -23,6 +23,8 @@ mod pretty;
 mod scan;
 mod write;
 
+pub use write::OWN_NODE;
+
 use std::fmt;
 
 pub use error::{ParseError, ParseErrorKind};

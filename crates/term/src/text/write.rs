@@ -11,6 +11,10 @@ use crate::{Atom, Map, Term};
 /// The node of an Erlang system that was not given a name.
 pub(super) const NO_NODE: &str = "nonode@nohost";
 
+/// The node under which a machine's binding keeps identifiers of the node that it runs in, whatever its name is; no node
+/// can have it as its name.
+pub const OWN_NODE: &str = "nonode@nohost\u{1}";
+
 /// The style in which terms are written.
 #[derive(Clone, Copy)]
 pub(super) struct Style {
@@ -171,11 +175,11 @@ pub(super) fn write_bits(out: &mut impl Write, bits: &BitString) -> fmt::Result 
     Ok(())
 }
 
-/// Writes `0` for the nameless node; else its name, and `/` and its creation if that is not 0. (OTP prints a number
+/// Writes `0` for the nameless node and [`OWN_NODE`]; else its name, and `/` and its creation if that is not 0. (OTP prints a number
 /// that means something in one run of one node only.)
 fn write_node(out: &mut impl Write, node: Atom, creation: u32, style: Style) -> fmt::Result {
     match (node.as_str(), creation) {
-        (NO_NODE, 0) => out.write_char('0'),
+        (NO_NODE, 0) | (OWN_NODE, _) => out.write_char('0'),
         (name, 0) => write_atom(out, name, style.unicode),
         (name, creation) => {
             write_atom(out, name, style.unicode)?;

@@ -44,7 +44,7 @@ impl Fail {
             Error::NoAccess { .. } => "access",
             Error::NotOwner => "not_owner",
             Error::AlreadyOwner => "owner",
-            Error::NameTaken(_) => "already_exists",
+            Error::NameTaken(_) | Error::OtherTable { .. } => "already_exists",
             Error::KeyUpdate(_) => "keypos",
             Error::BadPosition { .. } => "position",
             Error::NoSuchKey => "badkey",

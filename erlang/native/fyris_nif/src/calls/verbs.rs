@@ -3,7 +3,7 @@
 use std::ops::Bound;
 use std::sync::Mutex;
 
-use fyris::{Object, Options, Prefix, RangeCursor, RangeOptions};
+use fyris::{Error, Object, Options, Prefix, RangeCursor, RangeOptions};
 use fyris_term::Term as Owned;
 use fyris_term::value::Build;
 use num_bigint::Sign;
@@ -77,7 +77,12 @@ pub(super) fn range(env: Env, args: &[Term]) -> Reply {
 
 /// Implements `prefix(Table, Prefix, Back, KeysOnly)`: returns a place for [`range_slice`].
 pub(super) fn prefix(env: Env, args: &[Term]) -> Reply {
-    let prefix = read_prefix(term::read(env, args[1])?).ok_or(BAD)?;
+    let prefix = term::read(env, args[1])?;
+    let text = prefix.brief(60);
+    let prefix = read_prefix(prefix).ok_or_else(|| {
+        let known = "a prefix is {a, b, '_'}, [a, b | '_'] or a binary";
+        Error::BadArgument(format!("{text}: {known}"))
+    })?;
     let options = range_options(env, args[2], args[3])?;
     tables::with(env, args[0], |table, _| {
         make_place(env, table.prefix_cursor(&prefix, options)?, args[3])

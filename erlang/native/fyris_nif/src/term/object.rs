@@ -4,7 +4,7 @@ use fyris::{AsObject, Error, ObjectWriter};
 
 use super::keep::Gathering;
 use super::{Result, read_key, stage};
-use crate::sys::{Env, Term};
+use crate::sys::{Env, PRIMARY, Term};
 use crate::words::{self, Seen};
 
 /// A term of the machine that is to be an object.
@@ -18,6 +18,19 @@ impl MachineObject {
     #[inline]
     pub(crate) fn new(env: Env, term: Term) -> MachineObject {
         MachineObject { env, term }
+    }
+
+    /// Returns the error for what is no tuple. A term that is large is not read for it.
+    #[cold]
+    fn no_tuple(&self) -> Error {
+        let small = self.term.0 & PRIMARY == PRIMARY;
+        let term = small
+            .then(|| super::read(self.env, self.term).ok())
+            .flatten();
+        let name = term.map_or("a list, map, number or binary".to_owned(), |term| {
+            term.brief(60)
+        });
+        Error::NotATuple(name)
     }
 
     /// Returns the elements, if it is a tuple.
@@ -35,7 +48,7 @@ impl AsObject for MachineObject {
     #[inline]
     fn write(&self, keypos: usize, out: &mut ObjectWriter<'_>) -> Result<usize> {
         let Some(elements) = self.elements() else {
-            return Err(Error::NotATuple("this term".to_owned()));
+            return Err(self.no_tuple());
         };
         let arity = elements.len();
         let Some(&key) = elements.get(keypos - 1) else {

@@ -3,6 +3,7 @@
 use std::sync::{Arc, LazyLock, OnceLock};
 
 use fyris::Error;
+use fyris_term::text::OWN_NODE;
 use fyris_term::{Atom, Blob, Fun, Map, Pid, Port, Reference, Term as Owned, etf};
 
 use super::{Result, keep};
@@ -25,8 +26,7 @@ pub(super) fn no_more() -> Error {
 
 /// Returns the node that local things are stored under.
 pub(super) fn here() -> Atom {
-    static HERE: LazyLock<Atom> =
-        LazyLock::new(|| Atom::new("nonode@nohost\u{1}").expect("a short name"));
+    static HERE: LazyLock<Atom> = LazyLock::new(|| Atom::new(OWN_NODE).expect("a short name"));
     *HERE
 }
 
