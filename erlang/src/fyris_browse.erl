@@ -12,7 +12,8 @@ tables() ->
     Tables = fyris:all(),
     lists:foreach(fun describe/1, Tables),
     [{total, Total}, {objects, Objects}, {indexes, Indexes}] = fyris:memory(),
-    io:format("~b tables, ~b bytes: objects ~b, indexes ~b~n", [length(Tables), Total, Objects, Indexes]).
+    Number = case length(Tables) of 1 -> "1 table"; Many -> [integer_to_list(Many), " tables"] end,
+    io:format("~s, ~b bytes: objects ~b, indexes ~b~n", [Number, Total, Objects, Indexes]).
 
 describe(Table) ->
     Items = [id, name, type, size, memory, owner],

@@ -144,7 +144,7 @@ fn a_saved_file_keeps_its_permissions() {
     let said = fails(&["new t", &save]);
     assert!(said.contains("the file is read-only"), "{said}");
     let said = remarks_and(&[&format!("open {}", path.display())]);
-    assert!(said.contains("1 objects"), "{said}");
+    assert!(said.contains("1 object"), "{said}");
     let said = fails(&["new t", "save t /dev/full"]);
     assert!(said.contains("it is a device"), "{said}");
 }
@@ -336,7 +336,7 @@ fn erlang_calls_name_files_by_strings() {
     ]);
     assert!(std::path::Path::new(&file).exists());
     let said = remarks_and(&[&format!("ets:file2tab(\"{file}\").")]);
-    assert!(said.starts_with("t: 1 objects"), "{said}");
+    assert!(said.starts_with("t: 1 object"), "{said}");
 }
 
 #[test]
@@ -359,6 +359,10 @@ fn errors_name_the_cause_and_end_scripts() {
         (&["lokup 1"][..], "did you mean `lookup`?"),
         (&["new t", "insert {1, )}"][..], "column"),
         (&["open /no/such/file"][..], "/no/such/file"),
+        (
+            &["open Cargo.toml"][..],
+            "Cargo.toml is no table dump: it begins with [",
+        ),
         (
             &["open /dev/null"][..],
             "/dev/null is no table dump: it is empty",

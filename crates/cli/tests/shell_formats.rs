@@ -124,6 +124,30 @@ fn what_is_exported_loads_again() {
         fails(&["-e", "new t", "-e", "export t x.bin"], "")
             .contains("no `format csv|json` is given")
     );
+    let some = [
+        "-e",
+        LOAD,
+        "-e",
+        "export people - format csv columns age,name",
+    ];
+    let (out, _) = run(&some, PEOPLE);
+    assert!(
+        out.starts_with("age,name\n") && out.contains("31,Ann"),
+        "{out}"
+    );
+    let one = ["-e", LOAD, "-e", "export people - format json columns name"];
+    assert!(run(&one, PEOPLE).0.contains("{\"name\":\"Ann\"}"));
+    let none = ["-e", LOAD, "-e", "export people - format csv columns nope"];
+    assert!(fails(&none, PEOPLE).contains("no column nope: the columns are "));
+    let few = [
+        "-e",
+        "new t",
+        "-e",
+        "insert {a, 1}",
+        "-e",
+        "export t - format json columns id",
+    ];
+    assert!(fails(&few, "").contains("has 2 elements and the columns are 1"));
     let nowhere = fails(&["-e", "new t", "-e", "export t /nowhere/x.csv"], "");
     assert!(nowhere.contains("/nowhere/x.csv"), "{nowhere}");
 }

@@ -12,7 +12,8 @@ pub enum Suite {
     Core,
     /// Match specifications over tables, beside the real ets where Erlang is installed
     Query,
-    /// ETS's own benchmark suite (not yet)
+    /// ETS's own benchmark suite, which is not built
+    #[value(hide = true)]
     EtsBench,
     /// The seven programs of the Judy study over all kinds of tables, beside the real ets where Erlang is installed
     Judy,

@@ -217,6 +217,14 @@ fn size() -> (usize, usize) {
     })
 }
 
+/// Returns a number of objects in words.
+pub(crate) fn objects(number: u64) -> String {
+    match number {
+        1 => "1 object".to_owned(),
+        number => format!("{number} objects"),
+    }
+}
+
 /// Returns a number of bytes in a unit that people read.
 pub(crate) fn bytes(count: u64) -> String {
     indicatif::HumanBytes(count).to_string()

@@ -75,8 +75,16 @@ pub(crate) enum ShellError {
 impl ShellError {
     /// Converts an error of saving or loading a dump.
     pub(crate) fn from_dump(path: &Path, source: fyris::dump::DumpError) -> ShellError {
+        let ending = path.extension().and_then(|ending| ending.to_str());
+        let is_text = matches!(ending, Some("csv" | "tsv" | "json" | "jsonl" | "ndjson"));
         match source {
             fyris::dump::DumpError::Cancelled => ShellError::Interrupted,
+            source @ fyris::dump::DumpError::NotALog { .. } if is_text => {
+                ShellError::other(format!(
+                    "{source}: `load {} key COLUMN` reads CSV and JSON",
+                    path.display()
+                ))
+            }
             source => ShellError::Dump {
                 path: path.to_owned(),
                 source,

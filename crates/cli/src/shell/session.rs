@@ -385,9 +385,9 @@ impl Session {
         drop(progress);
         let table = loaded.map_err(|e| ShellError::from_dump(path, e))?.table;
         self.display.note(format!(
-            "{}: {} objects, {} ({} in memory)",
+            "{}: {}, {} ({} in memory)",
             name_of(&table),
-            table.len(),
+            display::objects(table.len() as u64),
             table.table_type().as_str(),
             display::bytes(table.memory() as u64),
         ))?;
@@ -411,8 +411,11 @@ impl Session {
         });
         drop(progress);
         let count = saved.map_err(|e| ShellError::from_dump(path, e))?;
-        self.display
-            .note(format!("{count} objects written to {}", path.display()))
+        self.display.note(format!(
+            "{} written to {}",
+            display::objects(count),
+            path.display()
+        ))
     }
 }
 

@@ -36,7 +36,7 @@ pub(crate) static VERBS: &[Verb] = &[
         name: "export",
         also: &[],
         usage: "export [TABLE] FILE|- [format csv|json] [columns NAME,NAME,...]",
-        help: "Write a table as CSV or as JSON lines, which `load` reads; `-` is standard output. The columns are those of the file that the table was loaded from, or NAME,NAME ..., or c1, c2 ...",
+        help: "Write a table as CSV or as JSON lines, which `load` reads; `-` is standard output. The columns are those of the file that the table was loaded from, or c1, c2 ...; with NAME,NAME ... some of them, in that order, or as many new names.",
         handler: Words(export::export),
     },
     Verb {

@@ -1,5 +1,6 @@
 //! `export`: a table as CSV or JSON lines.
 
+use std::borrow::Cow;
 use std::fs::Permissions;
 use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -8,6 +9,7 @@ use std::path::{Path, PathBuf};
 use fyris::Table;
 use fyris_term::{Atom, Term};
 
+use crate::shell::display;
 use crate::shell::error::ShellError;
 use crate::shell::format::{self, Format};
 use crate::shell::interrupt;
@@ -36,14 +38,13 @@ pub(crate) fn export(session: &mut Session, words: &[String]) -> Result<(), Shel
         }
     };
     let table = session.table(name.as_ref())?;
-    let (mut format, mut columns) = (None, session.columns().of(name.as_ref()).to_vec());
+    let known = session.columns().of(name.as_ref()).to_vec();
+    let (mut format, mut named) = (None, None);
     for pair in given.chunks(2) {
         match pair {
             [word, names] if word == "columns" => {
-                columns = names
-                    .split(',')
-                    .map(|name| name.trim().to_owned())
-                    .collect();
+                let names = names.split(',').map(|name| name.trim().to_owned());
+                named = Some(names.collect());
             }
             [word, name] if word == "format" => format = Some(name.as_str()),
             _ => {
@@ -52,7 +53,8 @@ pub(crate) fn export(session: &mut Session, words: &[String]) -> Result<(), Shel
             }
         }
     }
-    let rows = Rows::new(format_of(Path::new(file), format)?, columns);
+    let format = format_of(Path::new(file), format)?;
+    let rows = Rows::new(format, Chosen::new(known, named)?);
     let written = if file == "-" {
         rows.write(&table, &mut io::stdout().lock(), Path::new("-"))?
     } else {
@@ -60,7 +62,10 @@ pub(crate) fn export(session: &mut Session, words: &[String]) -> Result<(), Shel
     };
     let show = session.display();
     if file != "-" {
-        show.note(format!("{} objects written to {file}", written.objects))?;
+        show.note(format!(
+            "{} written to {file}",
+            display::objects(written.objects)
+        ))?;
     }
     match written.remark {
         Some(remark) => show.note(remark),
@@ -117,18 +122,65 @@ struct Written {
     remark: Option<String>,
 }
 
+/// The columns of an export.
+struct Chosen {
+    names: Vec<String>,
+    /// The elements that these are; `None` if they are all of an object.
+    places: Option<Vec<usize>>,
+    /// Whether an object may have more elements.
+    open: bool,
+}
+
+impl Chosen {
+    /// Returns the columns for those that the table has names for, if any, and those that the command names: some of
+    /// these, or new names for all.
+    fn new(known: Vec<String>, named: Option<Vec<String>>) -> Result<Chosen, ShellError> {
+        let Some(names) = named else {
+            return Ok(Chosen {
+                names: known,
+                places: None,
+                open: true,
+            });
+        };
+        let place = |name: &String| known.iter().position(|known| known == name);
+        let places = names.iter().map(place).collect();
+        let renames = known.is_empty() || known.len() == names.len();
+        match names.iter().find(|name| place(name).is_none()) {
+            Some(name) if !renames => Err(ShellError::other(format!(
+                "no column {name}: the columns are {}",
+                known.join(", ")
+            ))),
+            _ => Ok(Chosen {
+                names,
+                places,
+                open: false,
+            }),
+        }
+    }
+
+    /// Returns the chosen elements of an object.
+    fn of<'e>(&self, elements: &'e [Term]) -> Cow<'e, [Term]> {
+        match &self.places {
+            Some(places) => (places.iter())
+                .filter_map(|&at| elements.get(at).cloned())
+                .collect(),
+            None => Cow::Borrowed(elements),
+        }
+    }
+}
+
 /// The form of the rows.
 struct Rows {
     format: Format,
-    names: Vec<String>,
+    chosen: Chosen,
     kinds: Kinds,
 }
 
 impl Rows {
-    fn new(format: Format, names: Vec<String>) -> Rows {
+    fn new(format: Format, chosen: Chosen) -> Rows {
         Rows {
             format,
-            names,
+            chosen,
             kinds: Kinds::default(),
         }
     }
@@ -152,9 +204,10 @@ impl Rows {
         for object in table.iter() {
             let object = object?;
             let elements = object.as_tuple().unwrap_or(std::slice::from_ref(&object));
+            let elements = &*self.chosen.of(elements);
             if count == 0 && self.format == Format::Csv {
                 self.name(elements.len());
-                writeln!(out, "{}", format::names_row(&self.names)).map_err(failed)?;
+                writeln!(out, "{}", format::names_row(&self.chosen.names)).map_err(failed)?;
             }
             writeln!(out, "{}", self.row(elements)?).map_err(failed)?;
             self.kinds.see(elements);
@@ -167,29 +220,46 @@ impl Rows {
         out.flush().map_err(failed)?;
         Ok(Written {
             objects: count,
-            remark: self.kinds.remark(self.format, &self.names),
+            remark: self.kinds.remark(self.format, &self.chosen.names),
         })
     }
 
     /// Adds names up to a number of elements: `c1`, `c2` and so on, as `load` names columns without a header.
     fn name(&mut self, elements: usize) {
-        let more = self.names.len() + 1..=elements;
-        self.names.extend(more.map(|i| format!("c{i}")));
+        let names = &mut self.chosen.names;
+        if self.chosen.open {
+            let more = names.len() + 1..=elements;
+            names.extend(more.map(|i| format!("c{i}")));
+        }
     }
 
     fn row(&mut self, elements: &[Term]) -> Result<String, ShellError> {
-        if self.format == Format::Json {
+        let is_json = self.format == Format::Json;
+        if is_json {
             self.name(elements.len());
-            return Ok(format::json_row(&self.names, elements));
         }
-        if elements.len() != self.names.len() {
+        let names = &self.chosen.names;
+        let fits = if is_json {
+            elements.len() <= names.len()
+        } else {
+            elements.len() == names.len()
+        };
+        if !fits {
             let object = Term::Tuple(elements.to_vec()).brief(80);
+            let both = if self.chosen.open {
+                ": JSON lines can hold both"
+            } else {
+                ""
+            };
             return Err(ShellError::other(format!(
-                "{object} has {} elements and the columns are {}: JSON lines can hold both",
+                "{object} has {} elements and the columns are {}{both}",
                 elements.len(),
-                self.names.len()
+                names.len()
             )));
         }
-        Ok(format::row(elements))
+        Ok(match self.format {
+            Format::Json => format::json_row(names, elements),
+            _ => format::row(elements),
+        })
     }
 }

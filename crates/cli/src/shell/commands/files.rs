@@ -7,6 +7,7 @@ use fyris_term::{Atom, Term};
 use tempfile::NamedTempFile;
 
 use crate::shell::csv_file::CsvFile;
+use crate::shell::display;
 use crate::shell::error::ShellError;
 use crate::shell::json_lines::JsonLines;
 use crate::shell::readings::Readings;
@@ -143,7 +144,11 @@ fn fill(
 fn report(session: &Session, table: &Table, schema: &Schema, key: usize) -> Result<(), ShellError> {
     let objects = table.len() as u64;
     let show = session.display();
-    show.note(format!("{objects} objects; columns {}", schema.describe()))?;
+    show.note(format!(
+        "{}; columns {}",
+        display::objects(objects),
+        schema.describe()
+    ))?;
     if objects < schema.rows {
         let lost = schema.rows - objects;
         show.note(format!(

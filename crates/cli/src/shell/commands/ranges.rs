@@ -6,6 +6,7 @@ use fyris::{Object, Prefix, RangeCursor, RangeOptions, Table};
 use fyris_term::Term;
 
 use super::browse::is_word;
+use crate::shell::display;
 use crate::shell::error::ShellError;
 use crate::shell::interrupt;
 use crate::shell::session::{MANY, Session};
@@ -146,7 +147,11 @@ pub(crate) fn drain(session: &mut Session, args: Vec<Term>) -> Result<(), ShellE
     }
     let (show, mut first) = (session.display(), first.into_iter());
     let shown = show.pages(most, || Ok(first.next()))?;
-    show.note(format!("{count} objects taken out, {} shown", shown.0))
+    show.note(format!(
+        "{} taken out, {} shown",
+        display::objects(count as u64),
+        shown.0
+    ))
 }
 
 /// Takes out all that a cursor finds; Ctrl-C stops it between two steps.

@@ -3,7 +3,7 @@
 //! Recursion and the depth of what is built are bounded by [`DEEPEST`]: the first by counting levels as they are
 //! entered, the second by counting the operators of a chain, which nest without recursion.
 
-use fyris_term::{Map, Term};
+use fyris_term::{Atom, Map, Term};
 
 use super::scan::Scanner;
 use super::shape::{Aggregates, Aggregation};
@@ -118,6 +118,7 @@ impl<'s, 'a> Expressions<'s, 'a> {
             let (right, deep) = self.operators(level + 1)?;
             depth = self.deeper(depth.max(deep))?;
             self.doubt_order(operator, [&left, &right]);
+            self.doubt_text(operator, [&left, &right]);
             left = call(operator, vec![left, right]);
         }
         Ok((left, depth))
@@ -151,15 +152,47 @@ impl<'s, 'a> Expressions<'s, 'a> {
             Term::Atom(name) if !name.as_str().starts_with('$') => Some(name),
             _ => None,
         });
+        let doubts = atoms.map(|name| self.no_column(*name));
+        let doubts: Vec<_> = doubts.collect();
+        self.doubts.extend(doubts);
+    }
+
+    /// Notes an atom that stands alone where a column is meant, as a rule.
+    pub(super) fn doubt_constant(&mut self, value: &Term) {
+        if let Term::Atom(name) = value
+            && !name.as_str().starts_with('$')
+        {
+            self.doubts.push(self.no_column(*name));
+        }
+    }
+
+    fn no_column(&self, name: Atom) -> String {
         let columns = match self.columns {
             [] => "`$N` is element N".to_owned(),
             names => format!("the columns are {}", names.join(", ")),
         };
-        let doubts = atoms.map(|name| {
-            let name = Term::Atom(*name);
-            format!("`{name}` is an atom here, and no column: {columns}")
+        let name = Term::Atom(name);
+        format!("`{name}` is an atom here, and no column: {columns}")
+    }
+
+    /// Notes a string that a column is compared with: texts that were loaded are binaries.
+    fn doubt_text(&mut self, operator: &str, sides: [&Term; 2]) {
+        if self.columns.is_empty() || !["==", "=:=", "/=", "=/="].contains(&operator) {
+            return;
+        }
+        let is_column = |side: &Term| matches!(side, Term::Tuple(parts) if parts.first() == Some(&Term::atom("element")));
+        let text = sides.iter().find_map(|side| match side {
+            Term::List(elements) if !elements.is_empty() => Some(side.brief(40)),
+            _ => None,
         });
-        self.doubts.extend(doubts);
+        if let Some(text) = text.filter(|text| text.starts_with('"'))
+            && sides.into_iter().any(is_column)
+        {
+            let doubt = format!(
+                "`{text}` is a list of characters: texts in columns are binaries, `<<{text}>>`"
+            );
+            self.doubts.push(doubt);
+        }
     }
 
     fn deeper(&mut self, depth: usize) -> Result<usize, ShellError> {

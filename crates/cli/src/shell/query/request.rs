@@ -296,6 +296,9 @@ impl Parts<'_> {
             expressions = expressions.aggregating(&mut self.shape.aggregates);
         }
         let term = expressions.expression()?;
+        if does.shapes() && !self.columns.is_empty() {
+            expressions.doubt_constant(&term);
+        }
         self.doubts.append(&mut expressions.doubts);
         Ok(term)
     }

@@ -321,6 +321,18 @@ fn columns_are_elements() {
         doubts,
         ["`age` is an atom here, and no column: `$N` is element N"]
     );
+    for text in ["t return nme", "t sort by nme desc"] {
+        let (_, doubts) = spec(text);
+        assert_eq!(
+            doubts,
+            ["`nme` is an atom here, and no column: the columns are name, age, Kind"]
+        );
+    }
+    let (_, doubts) = spec("t where name == \"Ann\" and age =/= 7");
+    assert_eq!(
+        doubts,
+        ["`\"Ann\"` is a list of characters: texts in columns are binaries, `<<\"Ann\">>`"]
+    );
     columns.refresh(Some("t".to_owned()), &["t".to_owned()]);
     let request = super::parse("where age > 1", 0, Does::Count, &columns).expect("a query");
     assert!(request.doubts.is_empty() && request.spec.to_string().contains("{element,2,"));
