@@ -253,8 +253,8 @@ hammered(Type, Shared) ->
     [?assertEqual(true, is_right(B)) || {_, B, _} <- fyris:tab2list(T), is_binary(B)],
     fyris:delete(T),
     garbage_collect(),
-    %% Less than 64 KiB, and one more, wait with each thread that may have written.
-    Most = Before + erlang:system_info(schedulers) * (128 bsl 10) + (256 bsl 10),
+    %% Less than 256 KiB, and one more, wait with each thread that may have written.
+    Most = Before + erlang:system_info(schedulers) * (320 bsl 10) + (256 bsl 10),
     ?assertEqual({Type, true}, {Type, fyris_counts:binaries_get_below(Most)}).
 
 hammer(_, _, _, 0) -> ok;

@@ -75,7 +75,7 @@ appending_changes_no_object_test() ->
     [?assertEqual(binary:part(All, 0, 50 * I), fyris:lookup_element(T, I, 2)) || I <- lists:seq(1, 200)],
     fyris:delete(T).
 
-%% Of binaries that replace each other less than 64 KiB wait, and one more.
+%% Of binaries that replace each other less than 256 KiB wait, and one more.
 few_binaries_wait_at_rest_test_() ->
     {timeout, 300, fun() -> fyris_reload_test:in_peer(fun few_wait/0) end}.
 
@@ -88,7 +88,7 @@ few_wait() ->
          Before = fyris_counts:binaries(),
          [fyris:insert(T, {1, binary:copy(<<I>>, Size)}) || _ <- lists:seq(1, 20), I <- lists:seq(1, 255)],
          garbage_collect(),
-         Most = Before + erlang:system_info(schedulers) * ((64 bsl 10) + Size) + (128 bsl 10),
+         Most = Before + erlang:system_info(schedulers) * ((256 bsl 10) + Size) + (128 bsl 10),
          ?assertEqual({Size, true}, {Size, fyris_counts:binaries_get_below(Most)})
      end || Size <- [300, 5_000, 40_000, 200_000]].
 

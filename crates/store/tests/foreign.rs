@@ -120,7 +120,7 @@ fn an_update_beside_them_shares_them() {
     });
 }
 
-/// Of those that were replaced less than 64 KiB wait at rest, and one more; one is in the table.
+/// Of those that were replaced less than 256 KiB wait at rest, and one more; one is in the table.
 #[test]
 #[cfg_attr(fyris_small, ignore = "a smaller bag")]
 fn few_wait_at_rest() {
@@ -128,6 +128,6 @@ fn few_wait_at_rest() {
         let owner = Store::new().owner();
         let table = owner.new_table("t", &Options::set()).unwrap();
         (0..2000).for_each(|_| table.insert(&object(1, foreign(1))).unwrap());
-        wait_for((64 << 10) / 1000 + 2);
+        wait_for((256 << 10) / 1000 + 2);
     });
 }

@@ -64,7 +64,7 @@ fn garbage_costs_what_was_retired_and_little_more() {
         );
         drop(over);
         reader.join().unwrap();
-        // At rest a thread keeps less than 64 KiB, and the capacity of some lists stays.
+        // At rest a thread keeps less than 256 KiB, and the capacity of some lists stays.
         let left = LIVE.load(Ordering::Relaxed) - before;
         assert!(
             left < 512 << 10,

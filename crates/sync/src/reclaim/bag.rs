@@ -8,7 +8,10 @@ use std::mem::ManuallyDrop;
 pub(super) const BLOCKS: usize = if cfg!(fyris_small) { 4 } else { 512 };
 
 /// Bytes that are gathered, of the blocks that say how many they hold.
-pub(super) const BYTES: usize = if cfg!(fyris_small) { 512 } else { 64 << 10 };
+pub(super) const BYTES: usize = if cfg!(fyris_small) { 512 } else { 256 << 10 };
+
+/// A block that holds as many bytes is not kept at rest.
+const HEAVY: usize = 64 << 10;
 
 /// A block, and what frees it.
 struct Retired {
@@ -44,11 +47,12 @@ impl Bag {
         self.blocks.push(Retired { block, reclaim });
     }
 
-    /// Counts bytes that a block in the bag holds.
+    /// Counts bytes that a block in the bag holds; the bag is full if they are many.
     #[inline]
     pub(super) fn weigh(&mut self, bytes: usize) {
         if !cfg!(fyris_mutant = "sync_weighs_nothing") {
-            self.bytes = self.bytes.saturating_add(bytes);
+            let counts = if bytes < HEAVY { bytes } else { BYTES };
+            self.bytes = self.bytes.saturating_add(counts);
         }
     }
 
