@@ -34,7 +34,7 @@ step "the program and the library for C"
 name=fyris-$version-$here
 make --no-print-directory install DESTDIR="$work" PREFIX="/$name"
 install -d "$work/$name/share/doc/fyris"
-install -m 644 crates/cli/README.md CHANGELOG.md data/otp25-exports.ets data/tour.fyris "$work/$name/share/doc/fyris"
+install -m 644 crates/cli/README.md CHANGELOG.md data/{otp25-exports.ets,tour.fyris,people.csv} "$work/$name/share/doc/fyris"
 licences "$work/$name/share/doc/fyris"
 pack "$name.tar.gz" "$work" "$name"
 
