@@ -5,7 +5,7 @@ mod common;
 use common::{int, tuple};
 use fyris::{
     Error, Event, InfoValue, Options, Owner, ProcessId, Protection, Right, Setting, Store, Table,
-    TableRef, WriteConcurrency,
+    TableRef, TableType, WriteConcurrency,
 };
 use fyris_term::{Atom, Term};
 
@@ -370,7 +370,11 @@ fn open_creates_or_returns() {
     assert_eq!(owner.open("t", &Options::bag()).unwrap().id(), table.id());
     assert_eq!(
         owner.open("t", &Options::set()).err(),
-        Some(Error::NameTaken("t".into()))
+        Some(Error::OtherTable {
+            name: "t".into(),
+            kind: TableType::Bag,
+            keypos: 1
+        })
     );
     assert_eq!(owner.named("t").unwrap().id(), table.id());
 }
