@@ -141,9 +141,9 @@ fn many_locks_come_with_the_buckets() {
             assert!(index.get(&key, &pin()).is_some());
             conformance::remove(&index, key, &pin());
         }
-        // They are halved when a thread looks, so tiny tables are empty before the last.
-        assert!(index.bucket_locks() <= few.max(64));
-        assert!(cfg!(fyris_small) || index.memory() == memory);
+        // With tiny constants the table is empty before the last of them go: they are halved when a thread looks.
+        assert!(index.bucket_locks() < made);
+        assert!(cfg!(fyris_small) || (index.bucket_locks(), index.memory()) == (few, memory));
         drop(index);
         census.assert_all_freed();
     }
