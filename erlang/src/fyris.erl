@@ -1708,9 +1708,9 @@ prefix(Table, Prefix) ->
 
 %% @doc Returns the objects of an `ordered_set' whose keys begin alike, in the order of keys.
 %%
-%% The prefix is ``{a, b, '_'}'' (tuples of three that begin with these), ``[a, b | '_']'' (lists), or a binary (binaries
-%% that begin with its bytes). The options are those of {@link range/4}, but for the ends. O(log n) and what is
-%% returned.
+%% The prefix is ``{a, b, '_'}'' (tuples of three that begin with these), ``[a, b | '_']'' (lists), or a binary
+%% (binaries that begin with its bytes). The options are those of {@link range/4}, but for the ends. O(log n) and what
+%% is returned.
 %%
 %% Fails with `badarg' if the table is no `ordered_set'; if the prefix is none of these; if an option is unknown or
 %% malformed.
@@ -1904,8 +1904,8 @@ drain(Table) ->
 %% @doc Returns what {@link select/2} would do with a match specification: how the objects are found (`kind', `plan'),
 %% about how many would be visited (`estimated'), and how many there are (`size').
 %%
-%% The kinds are `point' (one key is looked up), `points' (several, or none if nothing can match), `prefix' (the keys that
-%% begin alike), `range' and `full_scan'. Visits no more than 256 objects to say so.
+%% The kinds are `point' (one key is looked up), `points' (several, or none if nothing can match), `prefix' (the keys
+%% that begin alike), `range' and `full_scan'. Visits no more than 256 objects to say so.
 %%
 %% Fails with `badarg' if the match specification is malformed.
 %% ```
@@ -1968,7 +1968,7 @@ upsert_loop(Table, Key, Default, Fun) ->
                 Made = Fun(Old),
                 {Made, fyris_nif:cas(Table, Old, Made)};
             [_, _ | _] ->
-                error({'$fyris_error', badarg, table_type, <<"upsert does not work on a bag">>})
+                no_upsert()
         end,
     case Done of
         true -> New;
@@ -1979,15 +1979,18 @@ upsert_loop(Table, Key, Default, Fun) ->
 %% to `insert_new'.
 check_default(Table, Key, Default) ->
     {Type, Position} = {fyris_nif:info(Table, type), fyris_nif:info(Table, keypos)},
-    (Type =:= bag orelse Type =:= duplicate_bag)
-        andalso error({'$fyris_error', badarg, table_type, <<"upsert does not work on a bag">>}),
+    (Type =:= bag orelse Type =:= duplicate_bag) andalso no_upsert(),
     is_tuple(Default) andalso is_integer(Position) andalso tuple_size(Default) >= Position
         andalso not is_key(Type, Key, element(Position, Default))
         andalso error({'$fyris_error', badarg, argument, <<"the default object has another key">>}),
     ok.
 
 is_key(ordered_set, Key, Other) -> Key == Other;
-is_key(set, Key, Other) -> Key =:= Other.
+is_key(_, Key, Other) -> Key =:= Other.
+
+-spec no_upsert() -> no_return().
+no_upsert() ->
+    error({'$fyris_error', badarg, table_type, <<"upsert does not work on a bag">>}).
 
 %% @doc Returns a part of the object with a key, `{ok, Part}', or `error' if there is no object or the path leads
 %% nowhere.

@@ -148,6 +148,16 @@ fn what_is_exported_loads_again() {
         "export t - format json columns id",
     ];
     assert!(fails(&few, "").contains("has 2 elements and the columns are 1"));
+    // Of a shorter object no element gets the name of another.
+    let short = [
+        "-e",
+        LOAD,
+        "-e",
+        "insert people {<<\"Di\">>}",
+        "-e",
+        "export people - format json columns age,name",
+    ];
+    assert!(fails(&short, PEOPLE).contains("has 1 elements and the columns are 2"));
     let nowhere = fails(&["-e", "new t", "-e", "export t /nowhere/x.csv"], "");
     assert!(nowhere.contains("/nowhere/x.csv"), "{nowhere}");
 }

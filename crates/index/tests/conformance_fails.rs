@@ -169,8 +169,8 @@ impl OrderedIndex<Object> for Broken {
     }
 }
 
-/// Checks that a test of the suite panics on an index with this fault. Some faults show in some schedules of threads only,
-/// and a test of these is run again until it has met one.
+/// Checks that a test of the suite panics on an index with this fault. Some faults show only in some schedules of
+/// threads, so the test is run up to 100 times.
 fn fails(fault: Fault, test: impl Fn(&dyn Fn() -> Broken)) {
     let make = || Broken {
         index: LockedBTree::default(),

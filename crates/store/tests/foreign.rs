@@ -120,7 +120,7 @@ fn an_update_beside_them_shares_them() {
     });
 }
 
-/// Of those that were replaced less than 256 KiB wait at rest, and one more; one is in the table.
+/// Less than 256 KiB of replaced binaries wait at rest, and one more; one is in the table.
 #[test]
 #[cfg_attr(fyris_small, ignore = "a smaller bag")]
 fn few_wait_at_rest() {

@@ -121,7 +121,7 @@ fn an_operation_under_way_keeps_it_and_releases_it_at_its_end() {
     assert_gone(&weak, "after the pin");
 }
 
-/// Binaries of any size: of those that were replaced less than 256 KiB stay.
+/// Less than 256 KiB of replaced binaries of any size stay.
 #[test]
 fn little_waits_at_rest() {
     let owner = Store::new().owner();

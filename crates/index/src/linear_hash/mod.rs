@@ -153,8 +153,8 @@ impl<E: Entry, S> LinearHash<E, S> {
         usize::try_from(self.entries.sum()).unwrap_or(0)
     }
 
-    /// Counts an entry more or less, and looks now and then whether there are too few or too many buckets. Returns which
-    /// number of locks there should be.
+    /// Adds to the number of entries. After every eighth change of a thread it splits or merges buckets, if there are
+    /// too few or too many, and returns the number of locks that there should be.
     fn account(&self, change: i64, locks: &Locks) -> Option<Wish> {
         if change == 0 || !self.entries.add(change).is_multiple_of(EVERY) {
             return None;

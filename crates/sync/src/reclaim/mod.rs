@@ -35,9 +35,9 @@
 //! At rest, for each living thread: fewer than 512 blocks, which hold less than 64 KiB each and less than 256 KiB in
 //! all, as [`Guard::weigh`] counts them (a bag that passes a bound is handed in when the pin ends). A thread that ends
 //! leaves nothing. While a thread is pinned, every block that is retired from then on waits for it, with 16 bytes for
-//! each block and 4 KiB for each bag: keep pins short. An [`OwnedGuard`] may hold back blocks that were retired since the last bag was handed in
-//! before it began, too. For a block that must not wait at all, such as a whole table, there is
-//! [`Guard::flush_on_drop`], which pays for two barriers. A thread that wants its garbage freed calls [`flush`].
+//! each block and 4 KiB for each bag: keep pins short. An [`OwnedGuard`] may hold back blocks that were retired since
+//! the last bag was handed in before it began, too. For a block that must not wait at all, such as a whole table, there
+//! is [`Guard::flush_on_drop`], which pays for two barriers. A thread that wants its garbage freed calls [`flush`].
 //!
 //! # Forks
 //!

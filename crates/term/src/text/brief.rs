@@ -51,7 +51,7 @@ impl Term {
             unicode: true,
             most_bits: Some(MOST_BITS),
             text_up_to: most,
-            strings: true,
+            message: true,
         };
         let whole = write_term(&mut cut, self, style).is_ok();
         let mut text = cut.text;

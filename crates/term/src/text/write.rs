@@ -11,7 +11,7 @@ use crate::{Atom, Map, Term};
 /// The node of an Erlang system that was not given a name.
 pub(super) const NO_NODE: &str = "nonode@nohost";
 
-/// The node under which a machine's binding keeps identifiers of the node that it runs in, whatever its name is; no node
+/// The node under which the binding of a machine keeps pids, ports and references of the node that it runs in. No node
 /// can have it as its name.
 pub const OWN_NODE: &str = "nonode@nohost\u{1}";
 
@@ -24,8 +24,9 @@ pub(super) struct Style {
     pub(super) most_bits: Option<u64>,
     /// Binaries of at most this many bytes that are printable text are written as text.
     pub(super) text_up_to: usize,
-    /// Whether lists of characters, letters among them, are written as strings.
-    pub(super) strings: bool,
+    /// Whether the text is for a message, which is not read back: lists of characters, letters among them, are written
+    /// as strings, and [`OWN_NODE`] as `0`.
+    pub(super) message: bool,
 }
 
 impl Style {
@@ -34,7 +35,7 @@ impl Style {
             unicode,
             most_bits: None,
             text_up_to: 0,
-            strings: false,
+            message: false,
         }
     }
 }
@@ -61,7 +62,7 @@ pub(super) fn write_term(out: &mut impl Write, term: &Term, style: Style) -> fmt
             out.write_char('}')
         }
         Term::Map(map) => write_map(out, map, style),
-        Term::List(elements) if style.strings && is_text(elements, style.text_up_to) => {
+        Term::List(elements) if style.message && is_text(elements, style.text_up_to) => {
             write_quoted(out, elements.iter().filter_map(character), '"', true)
         }
         Term::List(elements) => {
@@ -175,11 +176,12 @@ pub(super) fn write_bits(out: &mut impl Write, bits: &BitString) -> fmt::Result 
     Ok(())
 }
 
-/// Writes `0` for the nameless node and [`OWN_NODE`]; else its name, and `/` and its creation if that is not 0. (OTP prints a number
+/// Writes `0` for the nameless node; else its name, and `/` and its creation if that is not 0. (OTP prints a number
 /// that means something in one run of one node only.)
 fn write_node(out: &mut impl Write, node: Atom, creation: u32, style: Style) -> fmt::Result {
     match (node.as_str(), creation) {
-        (NO_NODE, 0) | (OWN_NODE, _) => out.write_char('0'),
+        (NO_NODE, 0) => out.write_char('0'),
+        (OWN_NODE, _) if style.message => out.write_char('0'),
         (name, 0) => write_atom(out, name, style.unicode),
         (name, creation) => {
             write_atom(out, name, style.unicode)?;

@@ -132,8 +132,8 @@ struct Chosen {
 }
 
 impl Chosen {
-    /// Returns the columns for those that the table has names for, if any, and those that the command names: some of
-    /// these, or new names for all.
+    /// Returns the columns that the command names, of those that the table was loaded with, or all of these. As many
+    /// names as columns, if one of them is new, rename the columns.
     fn new(known: Vec<String>, named: Option<Vec<String>>) -> Result<Chosen, ShellError> {
         let Some(names) = named else {
             return Ok(Chosen {
@@ -239,12 +239,9 @@ impl Rows {
             self.name(elements.len());
         }
         let names = &self.chosen.names;
-        let fits = if is_json {
-            elements.len() <= names.len()
-        } else {
-            elements.len() == names.len()
-        };
-        if !fits {
+        // Of an object that lacks a chosen element the others would get the wrong names.
+        let may_be_short = is_json && self.chosen.places.is_none();
+        if elements.len() > names.len() || elements.len() < names.len() && !may_be_short {
             let object = Term::Tuple(elements.to_vec()).brief(80);
             let both = if self.chosen.open {
                 ": JSON lines can hold both"

@@ -152,8 +152,7 @@ impl<'s, 'a> Expressions<'s, 'a> {
             Term::Atom(name) if !name.as_str().starts_with('$') => Some(name),
             _ => None,
         });
-        let doubts = atoms.map(|name| self.no_column(*name));
-        let doubts: Vec<_> = doubts.collect();
+        let doubts: Vec<_> = atoms.map(|name| self.no_column(*name)).collect();
         self.doubts.extend(doubts);
     }
 
@@ -180,7 +179,9 @@ impl<'s, 'a> Expressions<'s, 'a> {
         if self.columns.is_empty() || !["==", "=:=", "/=", "=/="].contains(&operator) {
             return;
         }
-        let is_column = |side: &Term| matches!(side, Term::Tuple(parts) if parts.first() == Some(&Term::atom("element")));
+        let element = Term::atom("element");
+        let is_column =
+            |side: &Term| matches!(side, Term::Tuple(parts) if parts.first() == Some(&element));
         let text = sides.iter().find_map(|side| match side {
             Term::List(elements) if !elements.is_empty() => Some(side.brief(40)),
             _ => None,
