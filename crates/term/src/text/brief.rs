@@ -67,6 +67,7 @@ impl Term {
 mod tests {
     use num_bigint::BigInt;
 
+    use super::super::OWN_NODE;
     use super::*;
 
     fn big(bits: u64) -> Term {
@@ -86,6 +87,18 @@ mod tests {
         let map: crate::Map = [(big.clone(), big.clone())].into_iter().collect();
         let nested = Term::Improper(vec![Term::Map(map)], Box::new(big));
         assert_eq!(nested.brief(200), format!("[#{{{name} => {name}}}|{name}]"));
+    }
+
+    #[test]
+    fn the_own_node_is_hidden_in_messages_alone() {
+        let pid = Term::Pid(Box::new(crate::Pid {
+            node: crate::Atom::new(OWN_NODE).expect("a short name"),
+            id: 7,
+            serial: 0,
+            creation: 3,
+        }));
+        assert_eq!(pid.brief(60), "<0.7.0>");
+        assert_eq!(Term::parse(&pid.to_string()), Ok(pid));
     }
 
     #[test]
