@@ -46,17 +46,24 @@ stopped_in_turn(Dir) ->
     [A, B] = Nodes = two(Dir),
     made(A, t, [{disc_copies, [name(A)]}, {fyris_copies, [name(B)]}]),
     filled(A, t),
-    [stopped = mnesia(N, stop, []) || N <- [A, B]],
+    stopped_one_by_one(A, B),
     started([B]),
     ok = mnesia(B, wait_for_tables, [[t], 10_000]),
     full(B, t),
     started([A]),
     loaded(Nodes, [t]),
     [full(N, t) || N <- Nodes],
-    [stopped = mnesia(N, stop, []) || N <- [B, A]],
+    stopped_one_by_one(B, A),
     started([A]),
     loaded([A], [t]),
     full(A, t).
+
+%% Mnesia loads a table first where it went last, if that node has heard that the other went. One that is stopped at once
+%% may not have, and waits for the other then.
+stopped_one_by_one(First, Last) ->
+    stopped = mnesia(First, stop, []),
+    until(fun() -> [name(Last)] =:= mnesia(Last, system_info, [running_db_nodes]) end),
+    stopped = mnesia(Last, stop, []).
 
 %% Names decide which one Mnesia loads first, so each has the disc copy once.
 died_at_once(Dir) ->
@@ -332,7 +339,7 @@ snmp_rows(Dir) ->
            end,
     filled(A, t),
     [Rows(N) || N <- Nodes],
-    [stopped = mnesia(N, stop, []) || N <- [A, B]],
+    stopped_one_by_one(A, B),
     started([B]),
     loaded([B], [t]),
     Rows(B),
