@@ -115,6 +115,19 @@ impl Mapping {
             .map_err(Error::os("protecting pages"))
     }
 
+    /// Maps the pages of a range now, to be written. Where the kernel cannot, they are mapped when they are written.
+    pub(crate) fn populate(&self, offset: usize, len: usize) {
+        assert!(offset.checked_add(len).is_some_and(|end| end <= self.len));
+        // SAFETY: advice on a part of this mapping, without effect on its content.
+        let _ = unsafe {
+            madvise(
+                self.start.add(offset).cast(),
+                len,
+                Advice::LinuxPopulateWrite,
+            )
+        };
+    }
+
     /// Forgets the mapping without unmapping: in a forked child it is not there, and something else
     /// may be at its place.
     pub(crate) fn forget(&mut self) {

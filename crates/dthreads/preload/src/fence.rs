@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::control::{Thread, control, record};
 use crate::local::LOCAL;
-use crate::{sys, token};
+use crate::{sys, wait};
 
 static ON: AtomicBool = AtomicBool::new(false);
 
@@ -44,7 +44,7 @@ fn waits(wait: impl FnOnce()) {
 /// Says that this thread is at a synchronization point: it waits for the token.
 pub(crate) fn arrive() {
     if is_on() {
-        token::signal(&control().thread(LOCAL.me.get()).arrived);
+        wait::signal(&control().thread(LOCAL.me.get()).arrived);
     }
 }
 
@@ -64,7 +64,7 @@ pub(crate) fn begin_turn() {
             (slot != me).then_some(slot)
         })
     };
-    waits(|| others().for_each(|slot| token::wait_for(&control.thread(slot).arrived)));
+    waits(|| others().for_each(|slot| wait::wait_for(&control.thread(slot).arrived)));
 }
 
 /// Ends a turn: the token is about to be passed. Returns the round, for [`wait`].

@@ -75,4 +75,5 @@ mod sys;
 mod system;
 mod time;
 mod token;
+mod wait;
 mod watchdog;

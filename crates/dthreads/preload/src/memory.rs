@@ -57,6 +57,7 @@ pub(crate) fn make(
         .history(HISTORY * max)
         // A process has one thread, and writes to its copy itself.
         .count_faults(true)
+        .one_writer(true)
         // Threads that sleep do not make commits touch fresh frames: each would be a fault, and a scan.
         .lag(LAG)
         .place(len..len + STACK_LEN, STACK)

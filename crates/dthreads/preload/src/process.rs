@@ -18,6 +18,7 @@ use fyris_sync::atomic::Ordering;
 use crate::control::{SIGNAL, STATUS, Thread, control, record};
 use crate::local::{LOCAL, Solo, Stage};
 use crate::stack::{apart, program};
+use crate::wait::{look_or, wait_for};
 use crate::{image, memory, output, real, region, signals, site, sync, sys, token};
 
 /// The signal of a child's death. Not SIGCHLD: the program's own `wait` must not see it.
@@ -218,7 +219,7 @@ fn retire(slot: usize) {
     let thread = control().thread(slot);
     thread.pid.set(0);
     assign(thread, RETIRE);
-    token::wait_for(&thread.begun);
+    wait_for(&thread.begun);
     // Relaxed: the process has seen its end.
     thread.begun.store(0, Ordering::Relaxed);
 }
@@ -315,22 +316,24 @@ fn run(slot: usize) {
 /// Waits for the next thread in this slot.
 fn next_thread(slot: usize) {
     let thread = control().thread(slot);
-    token::look_for(&thread.assigned, BEGIN);
-    loop {
+    look_or(&thread.assigned, BEGIN, || {
         // Acquire, both: pairs with the Release of `assign`.
-        match thread
-            .assigned
-            .compare_exchange(0, 3, Ordering::Acquire, Ordering::Acquire)
-        {
-            Err(BEGIN) => break,
-            Err(RETIRE) => {
-                memory::detach();
-                token::begun();
-                sys::exit_now(0)
+        let sleeps = || {
+            let word = &thread.assigned;
+            word.compare_exchange(0, 3, Ordering::Acquire, Ordering::Acquire)
+        };
+        loop {
+            match sleeps() {
+                Err(BEGIN) => break,
+                Err(RETIRE) => {
+                    memory::detach();
+                    token::begun();
+                    sys::exit_now(0)
+                }
+                _ => sys::futex_wait(&thread.assigned, 3),
             }
-            _ => sys::futex_wait(&thread.assigned, 3),
         }
-    }
+    });
     // Relaxed: given again only after this thread has ended.
     thread.assigned.store(0, Ordering::Relaxed);
 }

@@ -60,6 +60,23 @@ pub(crate) fn pid() -> i32 {
     unsafe { libc::syscall(libc::SYS_getpid) as i32 }
 }
 
+/// Returns the number of processors that this process may have.
+pub(crate) fn processors() -> u32 {
+    // SAFETY: zeros are valid, and the call fills the set.
+    let count = unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        libc::sched_getaffinity(0, size_of_val(&set), &mut set);
+        libc::CPU_COUNT(&set)
+    };
+    count.max(1) as u32
+}
+
+/// Lets others have this processor.
+pub(crate) fn yield_now() {
+    // SAFETY: a plain system call.
+    unsafe { libc::syscall(libc::SYS_sched_yield) };
+}
+
 /// Sends a signal to a process; errors are its absence.
 pub(crate) fn kill(pid: i32, signal: i32) -> i32 {
     // SAFETY: a plain system call.

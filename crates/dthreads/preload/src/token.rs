@@ -12,22 +12,14 @@
 //!   the virtual time is its deadline. Without one the token waits for threads in system calls (`outside.rs`); if there
 //!   are none, all are stuck for ever.
 
-use std::cell::Cell;
-
 use fyris_dthreads_tools::record::{self, Operation, THREADS};
-use fyris_sync::atomic::{AtomicU32, Ordering};
 
 use crate::control::{Control, NEVER, Thread, control, record, state};
-use crate::local::{LOCAL, Solo, Stage};
+use crate::local::{LOCAL, Stage};
 use crate::sync::held;
-use crate::{fence, heap, log, memory, noise, output, outside, process, sys, watchdog};
+use crate::wait::{rouse, signal, wait_for, wait_for_turn};
+use crate::{fence, heap, log, memory, noise, output, outside, process, watchdog};
 
-const GIVEN: u32 = 1;
-const SLEEPS: u32 = 2;
-
-/// The most and the least looks at a word before a process sleeps for it: up to some 50 us.
-const LOOKS: u32 = 1024;
-const FEWEST: u32 = 16;
 /// Virtual nanoseconds that a turn takes.
 const TICK: u64 = 1000;
 
@@ -40,13 +32,12 @@ pub(crate) struct Turn {
 pub(crate) fn take(operation: Operation, object: u64) -> Turn {
     noise::delay();
     let mut event = log::Event::arrived(operation, object);
-    let (control, me) = (control(), LOCAL.me.get());
     if LOCAL.holding.get() {
         wait_for_child();
     } else {
         fence::arrive();
         event.waited();
-        wait(&control.thread(me).go);
+        wait_for_turn();
         LOCAL.holding.set(true);
         begin_turn();
     }
@@ -56,7 +47,7 @@ pub(crate) fn take(operation: Operation, object: u64) -> Turn {
 
 /// Begins a turn anew in a call that has given the token away; another thread has put this one into the ring.
 fn go_on(mut event: log::Event) -> Turn {
-    wait(&control().thread(LOCAL.me.get()).go);
+    wait_for_turn();
     LOCAL.holding.set(true);
     begin_turn();
     note(&mut event);
@@ -198,82 +189,20 @@ fn wait_for_child() {
     wait_for(&control().thread(child).begun);
 }
 
-/// The looks that this process makes before it sleeps: more after waits that were short enough for them, fewer after
-/// others, for then they only take a processor from the thread that is waited for.
-static PATIENCE: Solo<Cell<u32>> = Solo::new(Cell::new(LOOKS));
-
-/// Looks at a word until it is `value`; false if it is not, after a while.
-pub(crate) fn look_for(word: &AtomicU32, value: u32) -> bool {
-    let looks = PATIENCE.get();
-    for _ in 0..looks {
-        // Acquire: pairs with the Release of `signal`: what the giver did under the token is seen.
-        if word.load(Ordering::Acquire) == value {
-            PATIENCE.set((2 * looks).min(LOOKS));
-            return true;
-        }
-        std::hint::spin_loop();
-    }
-    PATIENCE.set((looks / 2).max(FEWEST));
-    false
-}
-
-/// Waits for a word to be given, and leaves it.
-pub(crate) fn wait_for(word: &AtomicU32) {
-    if !look_for(word, GIVEN) {
-        sleep_for(word, || ());
-    }
-}
-
 /// Says that this new thread has the memory of its creation.
 pub(crate) fn begun() {
     signal(&control().thread(LOCAL.me.get()).begun);
 }
 
-/// Waits for a word to be given, and takes it.
-fn wait(word: &AtomicU32) {
-    let mut seconds = 0;
-    if !look_for(word, GIVEN) {
-        sleep_for(word, || {
-            seconds += 1;
-            watchdog::waited(seconds);
-        });
-    }
-    // Relaxed: none gives it again before this process has passed it on.
-    word.store(0, Ordering::Relaxed);
-}
-
-/// Sleeps until a word is given. Calls `late` about once a second.
-fn sleep_for(word: &AtomicU32, mut late: impl FnMut()) {
-    loop {
-        // Acquire, both: as in `wait`.
-        match word.compare_exchange(0, SLEEPS, Ordering::Acquire, Ordering::Acquire) {
-            Err(GIVEN) => return,
-            _ => {
-                let before = sys::now();
-                sys::futex_wait(word, SLEEPS);
-                if sys::now() - before > 900_000_000 {
-                    late();
-                }
-            }
-        }
-    }
-}
-
-/// Gives a word, and wakes the process that sleeps for it.
-pub(crate) fn signal(word: &AtomicU32) {
-    // Release: pairs with the Acquire loads of `wait` and `sleep_for`.
-    if word.swap(GIVEN, Ordering::Release) == SLEEPS {
-        sys::futex_wake(word);
-    }
-}
-
 /// Passes the token to the thread in a slot.
 pub(crate) fn give(slot: usize) {
     let control = control();
+    let behind = control.thread(slot).next.get() as usize;
     LOCAL.holding.set(false);
     fence::pass(control.thread(slot));
     control.turn.set(slot as u64);
     signal(&control.thread(slot).go);
+    rouse(&control.thread(behind).go);
 }
 
 /// Puts a thread at the end of the ring: behind all others, before this one.

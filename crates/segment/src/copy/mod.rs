@@ -33,10 +33,13 @@ use crate::map::Mapping;
 use crate::options::Place;
 use crate::{PAGE, Tracking};
 
-/// Commits in a row that must change a page before it is hot.
+/// Commits that must find a page written, each within [`RECENT`] of the one before, before it is hot.
 const HOT_AFTER: u8 = 2;
-/// Commits that must leave a hot page alone before it is protected again.
-const COLD_AFTER: u8 = 4;
+/// Commits of which one finds a page written that a program with a few phases writes again and again.
+const RECENT: u32 = 4;
+/// Commits that must leave a hot page alone before it is protected again: comparing it so often costs what a fault
+/// does, and the scan that it makes necessary.
+const COLD_AFTER: u8 = 16;
 
 /// The way in which writes are noticed.
 #[derive(Debug)]
@@ -126,10 +129,11 @@ impl WorkCopy {
         })
     }
 
-    /// Makes scans wait for a page fault of this process: without one no tracked page was written.
-    pub(crate) fn count_faults(&mut self) {
+    /// Makes scans wait for a page fault of this process, or of this thread if it is the `one_writer`: without one no
+    /// tracked page was written.
+    pub(crate) fn count_faults(&mut self, one_writer: bool) {
         if let Tracker::Userfault(t) = &mut self.tracker {
-            t.count_faults();
+            t.count_faults(one_writer);
         }
     }
 
@@ -296,25 +300,31 @@ impl WorkCopy {
     /// pages.
     pub(crate) fn committed(&mut self, pages: impl Iterator<Item = u32>) {
         self.commits = self.commits.wrapping_add(1);
-        self.dirty.clear();
         if matches!(self.tracker, Tracker::Declared) {
-            return;
+            return self.dirty.clear();
         }
-        for page in pages {
-            let heat = &mut self.heat[page as usize];
-            let in_a_row = heat.last == self.commits.wrapping_sub(1);
-            heat.streak = if in_a_row {
-                heat.streak.saturating_add(1)
-            } else {
-                1
-            };
-            heat.last = self.commits;
-            if heat.streak > HOT_AFTER {
-                // Still protected until its next write, which the tracker then leaves unprotected.
-                self.hot.insert(page as usize);
-            }
-        }
+        // Those that were written and came out as they were have cost a fault, too.
+        let mut written = std::mem::take(&mut self.dirty);
+        pages.for_each(|page| written.insert(page as usize));
+        written.iter().for_each(|page| self.warm(page as usize));
+        written.clear();
+        self.dirty = written;
         self.cool()
+    }
+
+    /// Notes that the last commit has found a page written.
+    fn warm(&mut self, page: usize) {
+        let heat = &mut self.heat[page];
+        heat.streak = match self.commits.wrapping_sub(heat.last) {
+            0 => return,
+            1..=RECENT => heat.streak.saturating_add(1),
+            _ => 1,
+        };
+        heat.last = self.commits;
+        if heat.streak > HOT_AFTER {
+            // Still protected until its next write, which the tracker then leaves unprotected.
+            self.hot.insert(page);
+        }
     }
 
     fn cool(&mut self) {

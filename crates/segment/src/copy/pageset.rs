@@ -1,7 +1,7 @@
 //! A set of pages, quick to ask and to empty.
 
 /// A set of page numbers: bits to ask, a list to walk and to empty.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct PageSet {
     bits: Vec<u64>,
     list: Vec<u32>,

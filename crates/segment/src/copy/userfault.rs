@@ -56,18 +56,23 @@ pub(super) struct Userfault {
 /// The last scan that found out what was written, for a process that counts its faults.
 #[derive(Debug, Default)]
 struct Faults {
-    /// The faults that the process had taken when the scan began.
+    /// The faults that were taken when the scan began: by the process, or by the one thread that writes.
     count: u64,
+    one_writer: bool,
     spans: Vec<Span>,
 }
 
 impl Faults {
-    /// Returns the page faults of this process so far.
-    fn now() -> u64 {
+    /// Returns the page faults so far.
+    fn now(&self) -> u64 {
+        let whose = match self.one_writer {
+            true => libc::RUSAGE_THREAD,
+            false => libc::RUSAGE_SELF,
+        };
         // SAFETY: zeros are valid, and the call fills them.
         unsafe {
             let mut usage: libc::rusage = std::mem::zeroed();
-            libc::getrusage(libc::RUSAGE_SELF, &mut usage);
+            libc::getrusage(whose, &mut usage);
             (usage.ru_minflt + usage.ru_majflt) as u64
         }
     }
@@ -75,7 +80,7 @@ impl Faults {
     /// Returns whether nothing can have been written in `spans` that the last scan has not seen. If it can, this is the
     /// scan that sees it.
     fn none_since(&mut self, spans: &[Span]) -> bool {
-        let now = Faults::now();
+        let now = self.now();
         let within = |span: &Span| {
             let mut seen = self.spans.iter();
             cfg!(fyris_mutant = "segment_ranges_unseen") || seen.any(|seen| seen.holds(span))
@@ -166,8 +171,11 @@ impl Userfault {
     }
 
     /// Makes scans wait for a fault.
-    pub(super) fn count_faults(&mut self) {
-        self.faults = Some(Faults::default());
+    pub(super) fn count_faults(&mut self, one_writer: bool) {
+        self.faults = Some(Faults {
+            one_writer,
+            ..Faults::default()
+        });
     }
 
     /// Adds the written pages of `tracked` to `dirty` and protects all but the hot ones.

@@ -9,6 +9,7 @@ use crate::error::{Error, Result};
 use crate::failpoints::failpoint;
 use crate::trunk::entry::Image;
 use crate::trunk::lock::Guard;
+use crate::trunk::log;
 use crate::trunk::{Bounds, Trunk};
 use crate::words::{self, load, store};
 
@@ -155,6 +156,9 @@ impl Segment {
 
     /// Does step 2: finds the written pages, and fills frames with them.
     fn prepare(&mut self) -> Result<()> {
+        if self.options.count_faults {
+            self.map_log();
+        }
         let mut candidates = std::mem::take(&mut self.prepared.candidates);
         let result = self
             .copy
@@ -165,6 +169,19 @@ impl Segment {
             self.prepared.cancel();
         }
         result
+    }
+
+    /// Maps the log's next part: each of its pages would be a fault when an entry is written there, and a scan.
+    fn map_log(&mut self) {
+        let mapped = &mut self.mapped;
+        let whole = self.trunk.geometry.log as u64;
+        if mapped.end - mapped.start >= whole || self.position + log::AHEAD / 2 < mapped.end {
+            return;
+        }
+        if self.position >= mapped.end {
+            *mapped = self.position..self.position;
+        }
+        mapped.end = self.trunk.map_log(mapped.end);
     }
 
     fn fill(&mut self, candidates: &[u32]) -> Result<()> {

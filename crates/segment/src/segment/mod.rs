@@ -72,6 +72,8 @@ pub struct Segment {
     window: Window,
     scratch: Box<Scratch>,
     prepared: Prepared,
+    /// The part of the log that this process has mapped, where it counts its faults.
+    mapped: Range<u64>,
     /// Words of pages that are private in part: page, word, bits.
     private_words: Vec<(u32, u16, u64)>,
     written: Written,
@@ -162,7 +164,7 @@ impl Segment {
             in_place,
         )?;
         if options.count_faults {
-            copy.count_faults();
+            copy.count_faults(options.one_writer);
         }
         let (slot, seen) = match trunk.writable {
             true => (trunk.claim(Process::me()?)?, Vec::new()),
@@ -184,6 +186,7 @@ impl Segment {
             window: Window::new(geometry.pages),
             scratch: Box::default(),
             prepared: Prepared::default(),
+            mapped: 0..0,
             private_words,
             written: Written::No,
             place,

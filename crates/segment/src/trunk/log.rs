@@ -15,6 +15,9 @@ use crate::words::Mask;
 /// The number of times that overrun processes may come back before the tail has moved.
 const OVERRUN_TRIES: usize = 100;
 
+/// Entries that [`Trunk::map_log`] maps, a power of two: 64 pages.
+pub(crate) const AHEAD: u64 = 2048;
+
 impl Trunk {
     /// Returns the words of entry `position`.
     #[inline]
@@ -22,6 +25,18 @@ impl Trunk {
         let at = (position as usize & (self.geometry.log - 1)) * ENTRY;
         // SAFETY: inside the mapping (the log is `log` entries long) and aligned; accessed as atomics only.
         unsafe { &*self.map.start().add(self.geometry.log_at + at).cast() }
+    }
+
+    /// Maps the part of the log around `position` in this process, so that it takes no page fault there. Returns the
+    /// position behind it, [`AHEAD`] on at most. For processes that may write.
+    pub(crate) fn map_log(&self, position: u64) -> u64 {
+        let log = self.geometry.log;
+        let part = AHEAD.min(log as u64);
+        let start = position / part * part;
+        let at = (start as usize & (log - 1)) * ENTRY;
+        self.map
+            .populate(self.geometry.log_at + at, part as usize * ENTRY);
+        start + part
     }
 
     /// Returns a function that reads the words of entry `position`.
