@@ -15,7 +15,7 @@ for source in crates/dthreads/programs/*.c; do
   cc -O2 -pthread "$source" -o "$folder/$(basename "$source" .c)"
 done
 c++ -O2 -pthread crates/dthreads/programs/streamcluster.cpp -o "$folder/streamcluster"
-head -c 4000000 "$library" >"$folder/input"
+head -c 16000000 "$library" >"$folder/input"
 
 # Prints the microseconds that a command takes.
 time_of() {
@@ -46,19 +46,20 @@ compare() {
             fence / ours}'
 }
 
+echo "a program that does nothing: plain and ours, us: $(time_of "$folder/racy_counter") $(LD_PRELOAD=$library time_of true)"
 echo "plain: $("$folder/costs" 1 1000)"
 echo "ours:  $(LD_PRELOAD=$library "$folder/costs" 1 1000)"
 printf '%-28s %12s %12s %7s %12s\n' program plain ours ratio 'with a fence'
 for threads in 2 4 8; do
-  compare "word_count $threads" "$folder/word_count" $threads 100
-  compare "histogram $threads" "$folder/histogram" $threads 40
-  compare "histogram, adjacent $threads" "$folder/histogram" $threads 40 adjacent
-  compare "kmeans $threads" "$folder/kmeans" $threads 100
-  compare "pipeline $threads" "$folder/pipeline" $threads 2000
-  compare "reverse_index $threads" "$folder/reverse_index" $threads 2000
-  compare "barriers $threads" "$folder/barriers" $threads 1000
-  compare "annealing $threads" "$folder/annealing" $threads 500
-  compare "streamcluster $threads" "$folder/streamcluster" $threads 500
+  compare "word_count $threads" "$folder/word_count" $threads 400
+  compare "histogram $threads" "$folder/histogram" $threads 200
+  compare "histogram, adjacent $threads" "$folder/histogram" $threads 100 adjacent
+  compare "kmeans $threads" "$folder/kmeans" $threads 500
+  compare "pipeline $threads" "$folder/pipeline" $threads 10000
+  compare "reverse_index $threads" "$folder/reverse_index" $threads 10000
+  compare "barriers $threads" "$folder/barriers" $threads 4000
+  compare "annealing $threads" "$folder/annealing" $threads 2000
+  compare "streamcluster $threads" "$folder/streamcluster" $threads 2000
 done
 for command in "pbzip2 -p2 -c" "lbzip2 -n2 -c" "pigz -p2 -c" "plzip -n2 -c" "xz -T2 -3 -c" "zstd -T2 -q -c" "sort --parallel=2"; do
   command -v "${command%% *}" >/dev/null || continue

@@ -9,7 +9,7 @@ use std::cell::Cell;
 
 use fyris_sync::atomic::{AtomicU32, Ordering};
 
-use crate::control::control;
+use crate::control::{control, state};
 use crate::local::{LOCAL, Solo};
 use crate::{sys, watchdog};
 
@@ -126,10 +126,12 @@ pub(crate) fn wait_for_turn() {
 /// Returns whether it pays to look for the token. A guess: the ring changes meanwhile.
 fn is_near() -> bool {
     let (control, me) = (control(), LOCAL.me.get());
-    let turn = control.turn.get();
-    turn == control.thread(me).previous.get()
-        || turn == me as u64
-        || control.running.get() <= u64::from(processors())
+    let (thread, turn) = (control.thread(me), control.turn.get());
+    let (running, processors) = (control.running.get(), u64::from(processors()));
+    match thread.state.get() {
+        state::RING => turn == thread.previous.get() || turn == me as u64 || running <= processors,
+        _ => running < processors,
+    }
 }
 
 /// Sleeps until a word is given, for a second at most, or until it is roused. Returns whether it is given.

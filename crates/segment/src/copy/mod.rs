@@ -349,6 +349,12 @@ impl WorkCopy {
         }
     }
 
+    /// Returns whether the last commit has found a hot page as it was: most likely it still is.
+    #[inline]
+    pub(crate) fn is_idle(&self, page: usize) -> bool {
+        self.heat.get(page).is_some_and(|heat| heat.idle > 0)
+    }
+
     /// Notes that no page differs from its base any more.
     pub(crate) fn discarded(&mut self) {
         self.dirty.clear();

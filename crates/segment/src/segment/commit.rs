@@ -248,6 +248,10 @@ impl Segment {
             self.trunk.frame(self.base[next as usize])?,
         ];
         let local = self.copy.page(page as usize);
+        // SAFETY: pages by `page` and `frame`.
+        if self.copy.is_idle(page as usize) && unsafe { words::diff(local, base) }.is_empty() {
+            return Ok(false);
+        }
         // SAFETY: pages by `page`, `frame` and `frame_mut`; the frame is reserved by us and no base.
         let mut mask = unsafe { words::diff_copy(local, base, out, next) };
         for &(_, word, bits) in self
