@@ -46,7 +46,7 @@ compare() {
             fence / ours}'
 }
 
-echo "a program that does nothing: plain and ours, us: $(time_of "$folder/racy_counter") $(LD_PRELOAD=$library time_of true)"
+echo "a program that does nothing: plain $(time_of env true) us, ours $(time_of env LD_PRELOAD="$library" true) us"
 echo "plain: $("$folder/costs" 1 1000)"
 echo "ours:  $(LD_PRELOAD=$library "$folder/costs" 1 1000)"
 printf '%-28s %12s %12s %7s %12s\n' program plain ours ratio 'with a fence'

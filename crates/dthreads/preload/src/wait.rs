@@ -141,8 +141,8 @@ fn sleep_for(word: &AtomicU32) -> bool {
         Err(GIVEN) => true,
         _ => {
             sys::futex_wait(word, SLEEPS);
-            // Acquire: as in `look`.
-            word.load(Ordering::Acquire) == GIVEN
+            // Awake: the giver need not wake it.
+            word.compare_exchange(SLEEPS, 0, Ordering::Acquire, Ordering::Acquire) == Err(GIVEN)
         }
     }
 }
@@ -156,15 +156,12 @@ pub(crate) fn signal(word: &AtomicU32) {
 }
 
 /// Wakes the process that sleeps for a word, which is to be given soon.
+///
+/// The word is the sleeper's to change: if it were changed here, and this process stopped before the call, the giver
+/// would take the sleeper for awake.
 pub(crate) fn rouse(word: &AtomicU32) {
-    let sleeps = || {
-        // Relaxed, all: says nothing but that it may look again.
-        word.load(Ordering::Relaxed) == SLEEPS
-            && word
-                .compare_exchange(SLEEPS, 0, Ordering::Relaxed, Ordering::Relaxed)
-                .is_ok()
-    };
-    if processors() > 1 && sleeps() {
+    // Relaxed: says nothing but that the process may look again.
+    if processors() > 1 && word.load(Ordering::Relaxed) == SLEEPS {
         sys::futex_wake(word);
     }
 }
