@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Deterministic threads beside plain ones: for each program and number of threads the ratio of the medians of wall-clock
-# times, runs interleaved, and how much slower a fence makes ours. Before that what a synchronization point costs, and a
-# thread that is created and joined. Ours are the programs of `programs/`; real ones are measured where they are installed.
+# times, runs interleaved, the same with turns of 16 points, and how much slower a fence makes ours. Before that what a
+# synchronization point costs, and a thread that is created and joined. Ours are the programs of `programs/`; real ones
+# are measured where they are installed.
 #
 #   crates/dthreads/bench.sh [runs]
 set -euo pipefail
@@ -34,22 +35,23 @@ median() {
 compare() {
   local name=$1 n
   shift
-  : >"$folder/plain" >"$folder/ours" >"$folder/fence"
+  : >"$folder/plain" >"$folder/ours" >"$folder/fence" >"$folder/turns"
   for ((n = 0; n < runs; n++)); do
     time_of "$@" >>"$folder/plain"
     time_of env LD_PRELOAD="$library" "$@" >>"$folder/ours"
     time_of env LD_PRELOAD="$library" FYRIS_DTHREADS_FENCE=1 "$@" >>"$folder/fence"
+    time_of env LD_PRELOAD="$library" FYRIS_DTHREADS_TURN=16 "$@" >>"$folder/turns"
   done
   awk -v name="$name" -v plain="$(median <"$folder/plain")" -v ours="$(median <"$folder/ours")" \
-    -v fence="$(median <"$folder/fence")" \
-    'BEGIN {printf "%-28s %9.1f ms %9.1f ms %7.2f %12.2f\n", name, plain / 1000, ours / 1000, ours / plain,
-            fence / ours}'
+    -v fence="$(median <"$folder/fence")" -v turns="$(median <"$folder/turns")" \
+    'BEGIN {printf "%-28s %9.1f ms %9.1f ms %7.2f %12.2f %12.2f\n", name, plain / 1000, ours / 1000, ours / plain,
+            turns / plain, fence / ours}'
 }
 
 echo "a program that does nothing: plain $(time_of env true) us, ours $(time_of env LD_PRELOAD="$library" true) us"
 echo "plain: $("$folder/costs" 1 1000)"
 echo "ours:  $(LD_PRELOAD=$library "$folder/costs" 1 1000)"
-printf '%-28s %12s %12s %7s %12s\n' program plain ours ratio 'with a fence'
+printf '%-28s %12s %12s %7s %12s %12s\n' program plain ours ratio 'turns of 16' 'fence / ours'
 for threads in 2 4 8; do
   compare "word_count $threads" "$folder/word_count" $threads 400
   compare "histogram $threads" "$folder/histogram" $threads 200

@@ -48,6 +48,11 @@ struct Common {
     #[arg(long)]
     real_time: bool,
 
+    /// Synchronization points of a thread that are one turn, with one commit: more are faster where threads lock every few
+    /// microseconds, slower where they compute between
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    turn: u32,
+
     /// Make threads wait at a fence before they commit, as Dthreads did before CONVERSION: slower, for comparison
     #[arg(long)]
     fence: bool,
@@ -122,6 +127,7 @@ impl Common {
             threads: self.threads,
             heap: self.heap.saturating_mul(1 << 20),
             real_time: self.real_time,
+            turn: self.turn,
             fence: self.fence,
             ..Options::default()
         }

@@ -61,6 +61,8 @@ pub struct Options {
     pub heap: u64,
     /// Clocks are real, and timed waits refused.
     pub real_time: bool,
+    /// Synchronization points of a thread that are one turn, at least 1.
+    pub turn: u32,
     /// Threads wait at a fence before they commit, as in Dthreads before CONVERSION: slower, for comparison.
     pub fence: bool,
     /// Bytes that two threads write at once are recorded. Takes eight times the heap's addresses, and time.
@@ -75,6 +77,7 @@ impl Default for Options {
             threads: THREADS,
             heap: 512 << 20,
             real_time: false,
+            turn: 1,
             fence: false,
             conflicts: false,
             record: None,
@@ -131,6 +134,7 @@ pub fn command(
     command.env("LD_PRELOAD", preload).env("LD_BIND_NOW", "1");
     command.env("FYRIS_DTHREADS_THREADS", options.threads.to_string());
     command.env("FYRIS_DTHREADS_HEAP", options.heap.to_string());
+    command.env("FYRIS_DTHREADS_TURN", options.turn.to_string());
     for (wanted, name) in [
         (options.real_time, "FYRIS_DTHREADS_REAL_TIME"),
         (options.fence, "FYRIS_DTHREADS_FENCE"),

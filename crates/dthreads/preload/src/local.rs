@@ -80,6 +80,8 @@ pub(crate) struct Local {
     pub(crate) inside: Cell<u32>,
     /// This thread has the token.
     pub(crate) holding: Cell<bool>,
+    /// Synchronization points of the turn that have ended.
+    pub(crate) points: Cell<u64>,
     /// A thread that it has created may not have begun.
     pub(crate) creating: Cell<Option<usize>>,
     /// Lowest address in use of the program's stack.
@@ -97,6 +99,7 @@ pub(crate) static LOCAL: Solo<Local> = Solo::new(Local {
     stage: Cell::new(Stage::Off),
     inside: Cell::new(0),
     holding: Cell::new(false),
+    points: Cell::new(0),
     creating: Cell::new(None),
     stack: Cell::new(0),
     time: Cell::new(0),

@@ -68,6 +68,9 @@ fn set_up() {
     let heap = number(c"FYRIS_DTHREADS_HEAP")
         .unwrap_or(HEAP)
         .next_multiple_of(4096);
+    control
+        .points
+        .set(number(c"FYRIS_DTHREADS_TURN").unwrap_or(1) as u64);
     if sys::variable(c"FYRIS_DTHREADS_REAL_TIME").is_some() {
         time::leave_real();
     }
@@ -101,6 +104,7 @@ fn set_up() {
         c"FYRIS_DTHREADS_RECORD",
         c"FYRIS_DTHREADS_THREADS",
         c"FYRIS_DTHREADS_HEAP",
+        c"FYRIS_DTHREADS_TURN",
         c"FYRIS_DTHREADS_REAL_TIME",
         c"FYRIS_DTHREADS_FENCE",
         c"FYRIS_DTHREADS_CONFLICTS",

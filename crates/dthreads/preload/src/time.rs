@@ -190,7 +190,7 @@ pub(crate) extern "C" fn sleep(seconds: c_uint) -> c_uint {
 
 pub(crate) extern "C" fn sched_yield() -> c_int {
     if on() {
-        apart(|| take(Operation::Yield, 0).pass());
+        apart(|| take(Operation::Yield, 0).pass_now());
     }
     0
 }

@@ -5,8 +5,9 @@
 //! in turns only: so the order of turns, and all that is seen in them, is the same in every run.
 //!
 //! * Invariant **TURN**: memory is updated when the token is taken, and committed before it is passed.
-//! * Invariant **KEPT**: a thread keeps the token while it holds a lock, after it has created a thread, and while no
-//!   other is in the ring. Then a turn is several calls long, with one update and one commit.
+//! * Invariant **KEPT**: a thread keeps the token while it holds a lock, after it has created a thread, while no other is
+//!   in the ring, and for as many calls as the user wants a turn to have. Then a turn is several calls long, with one
+//!   update and one commit.
 //! * A thread that waits for another leaves the ring, so it holds up no other. At the end of each call all sleepers whose
 //!   deadlines have come by virtual time are woken. When the ring is empty the one with the earliest deadline is, and
 //!   the virtual time is its deadline. Without one the token waits for threads in system calls (`outside.rs`); if there
@@ -66,6 +67,7 @@ pub(crate) fn come_back(object: u64) -> Turn {
 fn begin_turn() {
     let (control, me) = (control(), LOCAL.me.get());
     fence::begin_turn();
+    LOCAL.points.set(0);
     control.thread(me).stack_low.set(LOCAL.stack.get() as u64);
     memory::update();
     heap::collect();
@@ -82,6 +84,12 @@ fn note(event: &mut log::Event) {
 }
 
 impl Turn {
+    /// Works as [`Turn::pass`], however few calls the turn has had.
+    pub(crate) fn pass_now(self) {
+        LOCAL.points.set(control().points.get());
+        self.pass();
+    }
+
     /// Ends the call: commits and passes the token on, unless it is kept.
     pub(crate) fn pass(self) {
         let me = LOCAL.me.get();
@@ -92,7 +100,9 @@ impl Turn {
         outside::admit();
         wake_due();
         let next = control().thread(me).next.get() as usize;
-        if next != me && !held::any_of(me) {
+        LOCAL.points.set(LOCAL.points.get() + 1);
+        let is_whole = LOCAL.points.get() >= control().points.get();
+        if next != me && is_whole && !held::any_of(me) {
             publish();
             let round = fence::end_turn();
             give(next);

@@ -116,6 +116,36 @@ fn programs_without_races_have_no_conflicts() {
 }
 
 #[test]
+fn longer_turns_are_the_same_in_every_run() {
+    let options = Options {
+        turn: 16,
+        ..Options::default()
+    };
+    for (name, rounds) in [
+        ("pipeline", "100"),
+        ("reverse_index", "100"),
+        ("kmeans", "5"),
+        ("barriers", "20"),
+        ("racy_counter", "100"),
+        ("annealing", "20"),
+    ] {
+        let Some(first) = run_with(&options, name, &["4", rounds], 0) else {
+            return;
+        };
+        for n in 1..runs().max(3) {
+            let other = run_with(&options, name, &["4", rounds], n).expect("runs here");
+            assert!(other.status.success(), "{name}: {}", other.status);
+            assert_eq!(other.output, first.output, "{name}");
+            assert_eq!(other.report.hash(), first.report.hash(), "{name}");
+        }
+        let turns = |run: &Run| (0..8).map(|slot| run.report.row(slot)[5]).sum::<u64>();
+        let usual = run_with(&Options::default(), name, &["4", rounds], 0).expect("runs here");
+        let (turns, usual) = (turns(&first), turns(&usual));
+        assert!(turns <= usual, "{name}: {turns} turns instead of {usual}");
+    }
+}
+
+#[test]
 fn a_fence_changes_times_only() {
     let options = Options {
         fence: true,
