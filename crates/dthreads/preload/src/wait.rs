@@ -23,8 +23,8 @@ const LONG: u64 = 100_000;
 const SHORT: u64 = 2_000;
 /// Nanoseconds after which a process that looks lets others run.
 const YIELDS: u64 = 15_000;
-/// The longest wait that the average knows of. A wait that long, for a processor that others have, keeps the process from
-/// looking for a dozen short ones: where others want the processors it is quicker woken than let on again.
+/// The longest wait that the average knows of. A wait that long, for a processor that others have, keeps the process
+/// from looking for a dozen short ones: where others want the processors it is quicker woken than let on again.
 const LONGEST: u64 = 64 * LONG;
 
 /// The average of the latest waits, in nanoseconds: each counts for a quarter.
