@@ -48,8 +48,8 @@ struct Common {
     #[arg(long)]
     real_time: bool,
 
-    /// Synchronization points of a thread that are one turn, with one commit: more are faster where threads lock every few
-    /// microseconds, slower where they compute between
+    /// Synchronization points in a turn of a thread, which ends with one commit: more are faster for threads that lock
+    /// every few microseconds, slower for threads that compute in between
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     turn: u32,
 

@@ -61,7 +61,7 @@ pub struct Options {
     pub heap: u64,
     /// Clocks are real, and timed waits refused.
     pub real_time: bool,
-    /// Synchronization points of a thread that are one turn, at least 1.
+    /// Synchronization points in a turn of a thread, at least 1.
     pub turn: u32,
     /// Threads wait at a fence before they commit, as in Dthreads before CONVERSION: slower, for comparison.
     pub fence: bool,

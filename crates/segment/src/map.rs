@@ -115,7 +115,7 @@ impl Mapping {
             .map_err(Error::os("protecting pages"))
     }
 
-    /// Maps the pages of a range now, to be written. Where the kernel cannot, they are mapped when they are written.
+    /// Populates the page table for a range, for writing. Where the kernel cannot, each page is a fault as before.
     pub(crate) fn populate(&self, offset: usize, len: usize) {
         assert!(offset.checked_add(len).is_some_and(|end| end <= self.len));
         // SAFETY: advice on a part of this mapping, without effect on its content.

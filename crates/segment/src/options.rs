@@ -254,8 +254,8 @@ impl Options {
         self
     }
 
-    /// Says that one thread of this process writes to the copy and commits, always the same, if `yes` (default: no). Counting one
-    /// thread's faults takes half the time of counting the process's; without
+    /// Says that one thread of this process, always the same, both writes to the copy and commits, if `yes` (default:
+    /// no). Counting one thread's faults takes half the time of counting the process's; without
     /// [`count_faults`](Options::count_faults) it changes nothing.
     ///
     /// A write of another thread is not noticed before the next scan.

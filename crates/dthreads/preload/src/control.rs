@@ -116,7 +116,7 @@ pub(crate) struct Control {
     pub(crate) began: Number,
     /// Most threads alive at once.
     pub(crate) limit: Number,
-    /// Synchronization points of a thread that are one turn.
+    /// The calls of a turn (`--turn`).
     pub(crate) points: Number,
     /// Threads that have not ended, and those in the ring.
     pub(crate) live: Number,

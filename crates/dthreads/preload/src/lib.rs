@@ -26,7 +26,7 @@
 //! |---|---|---|
 //! | TOKEN | `control.rs` | shared words are read and changed by the holder of the token |
 //! | TURN | `token.rs` | memory is updated when the token is taken, and committed before it is passed |
-//! | KEPT | `token.rs` | a thread keeps the token while it holds a lock, creates threads, is alone, or has not had the calls of a turn |
+//! | KEPT | `token.rs` | a thread keeps the token while it holds a lock, creates threads, is alone, or has calls of its turn left |
 //! | PARKED | `outside.rs` | the token is parked only while the ring is empty, and then the next thread to come back takes it |
 //! | ONE | `local.rs` | a process has one thread of execution |
 //! | APART | `stack.rs` | the library works on a stack outside of the segment |

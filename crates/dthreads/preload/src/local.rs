@@ -80,7 +80,7 @@ pub(crate) struct Local {
     pub(crate) inside: Cell<u32>,
     /// This thread has the token.
     pub(crate) holding: Cell<bool>,
-    /// Synchronization points of the turn that have ended.
+    /// The calls of this turn that have ended.
     pub(crate) points: Cell<u64>,
     /// A thread that it has created may not have begun.
     pub(crate) creating: Cell<Option<usize>>,

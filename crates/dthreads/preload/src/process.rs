@@ -18,7 +18,7 @@ use fyris_sync::atomic::Ordering;
 use crate::control::{SIGNAL, STATUS, Thread, control, record};
 use crate::local::{LOCAL, Solo, Stage};
 use crate::stack::{apart, program};
-use crate::wait::{look_or, wait_for};
+use crate::wait::{spin_or, wait_for};
 use crate::{image, memory, output, real, region, signals, site, sync, sys, token};
 
 /// The signal of a child's death. Not SIGCHLD: the program's own `wait` must not see it.
@@ -316,7 +316,7 @@ fn run(slot: usize) {
 /// Waits for the next thread in this slot.
 fn next_thread(slot: usize) {
     let thread = control().thread(slot);
-    look_or(&thread.assigned, BEGIN, || {
+    spin_or(&thread.assigned, BEGIN, || {
         // Acquire, both: pairs with the Release of `assign`.
         let sleeps = || {
             let word = &thread.assigned;

@@ -5,9 +5,9 @@
 //! in turns only: so the order of turns, and all that is seen in them, is the same in every run.
 //!
 //! * Invariant **TURN**: memory is updated when the token is taken, and committed before it is passed.
-//! * Invariant **KEPT**: a thread keeps the token while it holds a lock, after it has created a thread, while no other is
-//!   in the ring, and for as many calls as the user wants a turn to have. Then a turn is several calls long, with one
-//!   update and one commit.
+//! * Invariant **KEPT**: a thread keeps the token while it holds a lock, after it has created a thread, while no other
+//!   is in the ring, and until the turn has the number of calls that `--turn` sets. Then a turn is several calls long,
+//!   with one update and one commit.
 //! * A thread that waits for another leaves the ring, so it holds up no other. At the end of each call all sleepers whose
 //!   deadlines have come by virtual time are woken. When the ring is empty the one with the earliest deadline is, and
 //!   the virtual time is its deadline. Without one the token waits for threads in system calls (`outside.rs`); if there
@@ -18,7 +18,7 @@ use fyris_dthreads_tools::record::{self, Operation, THREADS};
 use crate::control::{Control, NEVER, Thread, control, record, state};
 use crate::local::{LOCAL, Stage};
 use crate::sync::held;
-use crate::wait::{rouse, signal, wait_for, wait_for_turn};
+use crate::wait::{signal, wait_for, wait_for_turn, wake_early};
 use crate::{fence, heap, log, memory, noise, output, outside, process, watchdog};
 
 /// Virtual nanoseconds that a turn takes.
@@ -212,7 +212,7 @@ pub(crate) fn give(slot: usize) {
     fence::pass(control.thread(slot));
     control.turn.set(slot as u64);
     signal(&control.thread(slot).go);
-    rouse(&control.thread(behind).go);
+    wake_early(&control.thread(behind).go);
 }
 
 /// Puts a thread at the end of the ring: behind all others, before this one.

@@ -1,9 +1,9 @@
-//! Waiting for words that other processes give: looking at them, and sleeping for them.
+//! Waiting for words that other processes give: spinning, then sleeping.
 //!
 //! A process that sleeps is woken by a system call, and has the processor some 30 us later: longer than a short turn.
-//! So a process looks at its word, as long as waits are short. It looks only while it is *near*: the thread that has
-//! the token is the one before it in the ring, or there are processors for all. Who passes the token on wakes the
-//! thread that is near then, which comes to look while the new holder has its turn.
+//! So a process spins on its word first, as long as waits are short on average. It spins only while it is *near*: the
+//! thread before it in the ring has the token, or there are processors for all. The process that passes the token on
+//! wakes the thread that is near then, which spins while the new holder has its turn.
 
 use std::cell::Cell;
 
@@ -13,19 +13,19 @@ use crate::control::{control, state};
 use crate::local::{LOCAL, Solo};
 use crate::{sys, watchdog};
 
-pub(crate) const GIVEN: u32 = 1;
+const GIVEN: u32 = 1;
 const SLEEPS: u32 = 2;
 
-/// Looks at a word from one look at the time to the next: a microsecond.
-const LOOKS: u32 = 32;
-/// Nanoseconds that a process looks at a word before it sleeps for it, and where waits are longer on average.
-const LONG: u64 = 100_000;
-const SHORT: u64 = 2_000;
-/// Nanoseconds after which a process that looks lets others run.
-const YIELDS: u64 = 15_000;
-/// The longest wait that the average knows of. A wait that long, for a processor that others have, keeps the process
-/// from looking for a dozen short ones: where others want the processors it is quicker woken than let on again.
-const LONGEST: u64 = 64 * LONG;
+/// Loads of a word between two looks at the clock: a microsecond.
+const LOADS: u32 = 32;
+/// Nanoseconds that a process spins before it sleeps; more than that on average, and it spins briefly.
+const SPIN: u64 = 100_000;
+const BRIEFLY: u64 = 2_000;
+/// Nanoseconds after which a spinning process yields the processor between loads: the giver may wait for it.
+const YIELD_AFTER: u64 = 15_000;
+/// The longest wait that the average counts. A wait that long, for a processor that other programs have, keeps the
+/// process from spinning for the next dozen short ones: it is woken sooner than it comes back from a yield.
+const LONGEST: u64 = 64 * SPIN;
 
 /// The average of the latest waits, in nanoseconds: each counts for a quarter.
 pub(crate) struct Average(Cell<u64>);
@@ -35,11 +35,11 @@ impl Average {
         Average(Cell::new(0))
     }
 
-    /// Returns the time that is worth looking.
-    fn patience(&self) -> u64 {
+    /// Returns the nanoseconds to spin.
+    fn spin(&self) -> u64 {
         match self.0.get() {
-            0..=LONG if processors() > 1 => LONG,
-            _ => SHORT,
+            0..=SPIN if processors() > 1 => SPIN,
+            _ => BRIEFLY,
         }
     }
 
@@ -48,7 +48,7 @@ impl Average {
     }
 }
 
-/// The waits for the token, while near.
+/// The waits for the token, from when a thread is near.
 static TURNS: Solo<Average> = Solo::new(Average::new());
 /// The waits for another process, which is to begin or to end something.
 static OTHERS: Solo<Average> = Solo::new(Average::new());
@@ -62,11 +62,10 @@ fn processors() -> u32 {
     KNOWN.get()
 }
 
-/// Looks at a word until it is `value`; false if it is not, after a while, or if `near` says so.
-fn look(word: &AtomicU32, value: u32, patience: u64, near: impl Fn() -> bool) -> bool {
-    let start = sys::now();
+/// Spins until a word is `value`, from `start` for `spin` nanoseconds at most and while `near`. Returns whether it is.
+fn spin(word: &AtomicU32, value: u32, start: u64, spin: u64, near: impl Fn() -> bool) -> bool {
     while near() {
-        for _ in 0..LOOKS {
+        for _ in 0..LOADS {
             // Acquire: pairs with the Release of `signal`: what the giver did under the token is seen.
             if word.load(Ordering::Acquire) == value {
                 return true;
@@ -74,19 +73,18 @@ fn look(word: &AtomicU32, value: u32, patience: u64, near: impl Fn() -> bool) ->
             std::hint::spin_loop();
         }
         match sys::now() - start {
-            looked if looked > patience => break,
-            // The giver may be waiting for this very processor.
-            looked if looked > YIELDS => sys::yield_now(),
+            spun if spun > spin => break,
+            spun if spun > YIELD_AFTER => sys::yield_now(),
             _ => (),
         }
     }
     false
 }
 
-/// Looks at a word until it is `value`, for a while; then calls `sleep`, which waits for it.
-pub(crate) fn look_or(word: &AtomicU32, value: u32, sleep: impl FnOnce()) {
+/// Spins until a word is `value`; if it takes long calls `sleep`, which waits for the word.
+pub(crate) fn spin_or(word: &AtomicU32, value: u32, sleep: impl FnOnce()) {
     let start = sys::now();
-    if !look(word, value, OTHERS.patience(), || true) {
+    if !spin(word, value, start, OTHERS.spin(), || true) {
         sleep();
     }
     OTHERS.add(sys::now() - start);
@@ -94,7 +92,7 @@ pub(crate) fn look_or(word: &AtomicU32, value: u32, sleep: impl FnOnce()) {
 
 /// Waits for a word to be given, and leaves it.
 pub(crate) fn wait_for(word: &AtomicU32) {
-    look_or(word, GIVEN, || while !sleep_for(word) {});
+    spin_or(word, GIVEN, || while !sleep_for(word) {});
 }
 
 /// Waits for the token, and takes it.
@@ -102,10 +100,11 @@ pub(crate) fn wait_for_turn() {
     let word = &control().thread(LOCAL.me.get()).go;
     let (mut near_since, mut seconds) = (None, 0);
     loop {
-        if is_near() && near_since.is_none() {
-            near_since = Some(sys::now());
+        let start = sys::now();
+        if is_near() {
+            near_since.get_or_insert(start);
         }
-        if look(word, GIVEN, TURNS.patience(), is_near) {
+        if spin(word, GIVEN, start, TURNS.spin(), is_near) {
             break;
         }
         let before = sys::now();
@@ -124,7 +123,7 @@ pub(crate) fn wait_for_turn() {
     word.store(0, Ordering::Relaxed);
 }
 
-/// Returns whether it pays to look for the token. A guess: the ring changes meanwhile.
+/// Returns whether spinning for the token pays. A hint: the ring changes meanwhile.
 fn is_near() -> bool {
     let (control, me) = (control(), LOCAL.me.get());
     let (thread, turn) = (control.thread(me), control.turn.get());
@@ -135,9 +134,9 @@ fn is_near() -> bool {
     }
 }
 
-/// Sleeps until a word is given, for a second at most, or until it is roused. Returns whether it is given.
+/// Sleeps until a word is given, for a second at most, or until it is woken early. Returns whether the word is given.
 fn sleep_for(word: &AtomicU32) -> bool {
-    // Acquire, both: as in `look`.
+    // Acquire, both: as in `spin`.
     match word.compare_exchange(0, SLEEPS, Ordering::Acquire, Ordering::Acquire) {
         Err(GIVEN) => true,
         _ => {
@@ -150,18 +149,18 @@ fn sleep_for(word: &AtomicU32) -> bool {
 
 /// Gives a word, and wakes the process that sleeps for it.
 pub(crate) fn signal(word: &AtomicU32) {
-    // Release: pairs with the Acquire loads of `look` and `sleep_for`.
+    // Release: pairs with the Acquire loads of `spin` and `sleep_for`.
     if word.swap(GIVEN, Ordering::Release) == SLEEPS {
         sys::futex_wake(word);
     }
 }
 
-/// Wakes the process that sleeps for a word, which is to be given soon.
+/// Wakes the process that sleeps for a word before the word is given, so that it spins by then.
 ///
 /// The word is the sleeper's to change: if it were changed here, and this process stopped before the call, the giver
 /// would take the sleeper for awake.
-pub(crate) fn rouse(word: &AtomicU32) {
-    // Relaxed: says nothing but that the process may look again.
+pub(crate) fn wake_early(word: &AtomicU32) {
+    // Relaxed: says nothing but that the process may load it again.
     if processors() > 1 && word.load(Ordering::Relaxed) == SLEEPS {
         sys::futex_wake(word);
     }

@@ -7,7 +7,7 @@
 //! Parts of the user's view may be placed at addresses that the program chose. There they are mapped once more, and
 //! tracked there instead.
 //!
-//! Pages written lately, commit after commit, are *hot*: they are left unprotected, so that writing to
+//! Pages written lately, in one of every few commits, are *hot*: they are left unprotected, so that writing to
 //! them costs nothing, and are compared at each commit instead. A page that was not changed for some
 //! commits is protected again.
 
@@ -33,9 +33,9 @@ use crate::map::Mapping;
 use crate::options::Place;
 use crate::{PAGE, Tracking};
 
-/// Commits that must find a page written, each within [`RECENT`] of the one before, before it is hot.
+/// Commits that must find a page written before it is hot, each at most [`RECENT`] commits after the one before.
 const HOT_AFTER: u8 = 2;
-/// Commits of which one finds a page written that a program with a few phases writes again and again.
+/// More than one, so that pages get hot which a program with a few phases writes in one of them.
 const RECENT: u32 = 4;
 /// Commits that must leave a hot page alone before it is protected again: comparing it so often costs what a fault
 /// does, and the scan that it makes necessary.
@@ -135,6 +135,11 @@ impl WorkCopy {
         if let Tracker::Userfault(t) = &mut self.tracker {
             t.count_faults(one_writer);
         }
+    }
+
+    /// Returns whether scans wait for a page fault.
+    pub(crate) fn counts_faults(&self) -> bool {
+        matches!(&self.tracker, Tracker::Userfault(t) if t.counts_faults())
     }
 
     /// Makes `collect` look at these pages only, or at all if there are none. By signals every write is noted at once:
@@ -303,7 +308,7 @@ impl WorkCopy {
         if matches!(self.tracker, Tracker::Declared) {
             return self.dirty.clear();
         }
-        // Those that were written and came out as they were have cost a fault, too.
+        // A page that was written without a change has cost a fault, too.
         let mut written = std::mem::take(&mut self.dirty);
         pages.for_each(|page| written.insert(page as usize));
         written.iter().for_each(|page| self.warm(page as usize));
@@ -349,7 +354,7 @@ impl WorkCopy {
         }
     }
 
-    /// Returns whether the last commit has found a hot page as it was: most likely it still is.
+    /// Returns whether the last commit has found a hot page unchanged: most likely it is unchanged again.
     #[inline]
     pub(crate) fn is_idle(&self, page: usize) -> bool {
         self.heat.get(page).is_some_and(|heat| heat.idle > 0)

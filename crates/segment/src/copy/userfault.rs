@@ -178,6 +178,10 @@ impl Userfault {
         });
     }
 
+    pub(super) fn counts_faults(&self) -> bool {
+        self.faults.is_some()
+    }
+
     /// Adds the written pages of `tracked` to `dirty` and protects all but the hot ones.
     pub(super) fn collect(
         &mut self,

@@ -156,8 +156,8 @@ impl Segment {
 
     /// Does step 2: finds the written pages, and fills frames with them.
     fn prepare(&mut self) -> Result<()> {
-        if self.options.count_faults {
-            self.map_log();
+        if self.copy.counts_faults() {
+            self.populate_log();
         }
         let mut candidates = std::mem::take(&mut self.prepared.candidates);
         let result = self
@@ -171,17 +171,19 @@ impl Segment {
         result
     }
 
-    /// Maps the log's next part: each of its pages would be a fault when an entry is written there, and a scan.
-    fn map_log(&mut self) {
-        let mapped = &mut self.mapped;
+    /// Populates the log's next part: each of its pages would be a fault when an entry is written there, and a scan.
+    fn populate_log(&mut self) {
+        let populated = &mut self.populated;
         let whole = self.trunk.geometry.log as u64;
-        if mapped.end - mapped.start >= whole || self.position + log::AHEAD / 2 < mapped.end {
+        if populated.end - populated.start >= whole
+            || self.position + log::AHEAD / 2 < populated.end
+        {
             return;
         }
-        if self.position >= mapped.end {
-            *mapped = self.position..self.position;
+        if self.position >= populated.end {
+            *populated = self.position..self.position;
         }
-        mapped.end = self.trunk.map_log(mapped.end);
+        populated.end = self.trunk.populate_log(populated.end);
     }
 
     fn fill(&mut self, candidates: &[u32]) -> Result<()> {

@@ -72,8 +72,8 @@ pub struct Segment {
     window: Window,
     scratch: Box<Scratch>,
     prepared: Prepared,
-    /// The part of the log that this process has mapped, where it counts its faults.
-    mapped: Range<u64>,
+    /// The positions of the log whose pages are populated in this process, where it counts its faults.
+    populated: Range<u64>,
     /// Words of pages that are private in part: page, word, bits.
     private_words: Vec<(u32, u16, u64)>,
     written: Written,
@@ -186,7 +186,7 @@ impl Segment {
             window: Window::new(geometry.pages),
             scratch: Box::default(),
             prepared: Prepared::default(),
-            mapped: 0..0,
+            populated: 0..0,
             private_words,
             written: Written::No,
             place,

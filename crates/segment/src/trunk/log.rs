@@ -15,7 +15,7 @@ use crate::words::Mask;
 /// The number of times that overrun processes may come back before the tail has moved.
 const OVERRUN_TRIES: usize = 100;
 
-/// Entries that [`Trunk::map_log`] maps, a power of two: 64 pages.
+/// Entries that [`Trunk::populate_log`] populates, a power of two: 64 pages.
 pub(crate) const AHEAD: u64 = 2048;
 
 impl Trunk {
@@ -27,9 +27,9 @@ impl Trunk {
         unsafe { &*self.map.start().add(self.geometry.log_at + at).cast() }
     }
 
-    /// Maps the part of the log around `position` in this process, so that it takes no page fault there. Returns the
-    /// position behind it, [`AHEAD`] on at most. For processes that may write.
-    pub(crate) fn map_log(&self, position: u64) -> u64 {
+    /// Populates the part of the log around `position` in this process, so that it takes no page fault there. Returns
+    /// the position behind that part, at most [`AHEAD`] on. For processes that may write.
+    pub(crate) fn populate_log(&self, position: u64) -> u64 {
         let log = self.geometry.log;
         let part = AHEAD.min(log as u64);
         let start = position / part * part;

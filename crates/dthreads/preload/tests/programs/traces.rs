@@ -141,7 +141,13 @@ fn longer_turns_are_the_same_in_every_run() {
         let turns = |run: &Run| (0..8).map(|slot| run.report.row(slot)[5]).sum::<u64>();
         let usual = run_with(&Options::default(), name, &["4", rounds], 0).expect("runs here");
         let (turns, usual) = (turns(&first), turns(&usual));
-        assert!(turns <= usual, "{name}: {turns} turns instead of {usual}");
+        // Threads that only lock and unlock fill each turn.
+        let most = if name == "reverse_index" {
+            usual / 4
+        } else {
+            usual
+        };
+        assert!(turns <= most, "{name}: {turns} turns instead of {usual}");
     }
 }
 
