@@ -107,6 +107,7 @@ store_commit_unhelped   | --cfg loom         | -p fyris --lib ops::model --relea
 store_through_unheld    | --cfg loom         | -p fyris --lib ops::model --release
 store_commit_not_undone |                    | -p fyris --test lists
 store_page_reused      |                    | -p fyris --test words what_is_seen
+ordered_bound_as_key    |                    | -p fyris-index --test ordered_keys bounds
 ordered_head_decides    |                    | -p fyris --test words keys_that_share
 store_name_unchecked    |                    | -p fyris --test owners
 store_dead_is_found     |                    | -p fyris --lib registry

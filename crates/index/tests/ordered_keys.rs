@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime};
 
-use fyris_index::ordered::{PrefixKey, Separator, TreeKey};
+use fyris_index::ordered::{ByteKey, PrefixKey, Separator, TreeKey};
 use fyris_index::{ConcurrentTree, InlineTree};
 use proptest::prelude::*;
 
@@ -203,4 +203,54 @@ fn owned_keys_are_asked_for_as_borrowed_ones() {
         ConcurrentTree::from([(Some(7), 1)]).pin().first(),
         Some((&Some(7), &1))
     );
+}
+
+/// Bytes of which no other key begins with a key and a zero: a zero is followed by one that says what it is.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Ended(Vec<u8>);
+
+impl Ended {
+    /// Makes the key of some bytes.
+    fn new(bytes: &[u8]) -> Self {
+        let escaped = bytes.iter().flat_map(|&byte| match byte {
+            0 => vec![0, 255],
+            _ => vec![byte],
+        });
+        Self(escaped.chain([0, 8]).collect())
+    }
+}
+
+impl ByteKey for Ended {
+    const PREFIX_FREE: bool = true;
+
+    fn key_bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+proptest! {
+    /// A bound is any bytes: the beginning of keys, which its key prefix does not tell from those that go on with zeros.
+    #[test]
+    fn bounds_need_not_be_keys(
+        bodies in prop::collection::vec((0..8usize, "[\0\u{1}]{0,7}"), 1..300),
+        cuts in prop::collection::vec((any::<prop::sample::Index>(), 0..12usize), 1..40),
+    ) {
+        let bodies = bodies.iter().map(|(length, tail)| [&b"aaaaaaaa"[..*length], tail.as_bytes()].concat());
+        let keys: BTreeSet<Ended> = bodies.map(|body| Ended::new(&body)).collect();
+        let tree = ConcurrentTree::new();
+        let tree = tree.pin();
+        for key in &keys {
+            tree.insert(key.clone(), ());
+        }
+        prop_assert!(keys.iter().all(|key| tree.contains_key(key)));
+        let sorted: Vec<&Ended> = keys.iter().collect();
+        for (at, cut) in cuts {
+            let bytes = &at.get(&sorted).0;
+            let bound = Ended(bytes[..cut.min(bytes.len())].to_vec());
+            let above = tree.range::<Ended, _>(&bound..).map(|(key, ())| key);
+            prop_assert!(above.eq(keys.range(&bound..)), "{bound:?}");
+            let below = tree.range::<Ended, _>(..&bound).rev().map(|(key, ())| key);
+            prop_assert!(below.eq(keys.range(..&bound).rev()), "{bound:?}");
+        }
+    }
 }

@@ -11,7 +11,7 @@ use fyris_sync::reclaim::Guard;
 
 use super::Adapting;
 use super::lock::ReadLock;
-use crate::key::probe::{ByFence, ByKey, End, Fence, Probe};
+use crate::key::probe::{ByBound, ByFence, End, Fence, Probe};
 use crate::sequential::{KeyOf, SplitTree};
 use crate::{Batch, Entry, Range};
 
@@ -28,7 +28,7 @@ impl<T: SplitTree, L: ReadLock> Adapting<T, L> {
     ) {
         let first = match (from, BACK) {
             (Bound::Included(key) | Bound::Excluded(key), _) => {
-                self.visit_base::<BACK>(&ByKey(key), true, pin, &mut visit)
+                self.visit_base::<BACK>(&ByBound(key), true, pin, &mut visit)
             }
             (Bound::Unbounded, false) => {
                 self.visit_base::<BACK>(&End::First, true, pin, &mut visit)
@@ -112,6 +112,6 @@ fn reaches<K: crate::key::TreeKey + ?Sized, const BACK: bool>(
 ) -> bool {
     match if BACK { from } else { to } {
         Bound::Unbounded => true,
-        Bound::Included(key) | Bound::Excluded(key) => ByKey(key).is_below(fence) == BACK,
+        Bound::Included(key) | Bound::Excluded(key) => ByBound(key).is_below(fence) == BACK,
     }
 }

@@ -10,6 +10,9 @@ use crate::key::{Separator, TreeKey};
 /// Children a draft has room for: two nodes being joined, or one that is about to split.
 const ROOM: usize = FANOUT + 2;
 
+/// The number of bytes in a key prefix.
+const KEY_PREFIX: usize = size_of::<u64>();
+
 /// A separator on its way into a node: an owned value, and its key prefix where that is all of it.
 pub(crate) struct Sep<K: TreeKey + ?Sized> {
     pub(super) key_prefix: u64,
@@ -175,8 +178,8 @@ impl<K: TreeKey + ?Sized> Draft<K> {
     }
 
     /// Returns the number of bytes that the key prefixes should leave out of the separators between the children
-    /// `from..to`: what all of them share, or nothing where the first eight bytes tell them apart, because to compare
-    /// the prefix a search has to go where a separator lies.
+    /// `from..to`: what all of them share, or nothing where the first eight bytes tell them apart or are all of them,
+    /// because to compare the prefix a search has to go where a separator lies.
     pub(super) fn prefix(&self, from: usize, to: usize) -> usize {
         assert!(from < to && to <= self.len);
         if K::EXACT || to - from < 2 {
@@ -184,7 +187,8 @@ impl<K: TreeKey + ?Sized> Draft<K> {
         }
         let (first, last) = (self.sep_ref(from), self.sep_ref(to - 2));
         let told = first.key_prefix(0) ^ last.key_prefix(0);
-        if told.leading_zeros() < 32 {
+        let ends = |sep: &K::Sep| sep.key_prefix(KEY_PREFIX) == 0;
+        if told.leading_zeros() < 32 || (ends(first) && ends(last)) {
             return 0;
         }
         first.common(last)

@@ -253,7 +253,10 @@ impl<K: TreeKey + ?Sized> Inner<K> {
         }
         let key_prefix = probe.key_prefix(self.prefix as usize);
         let at = self.rank::<L>(key_prefix);
-        if K::EXACT || at == 0 || self.key_prefixes()[at - 1] != key_prefix {
+        if at == 0 || self.key_prefixes()[at - 1] != key_prefix {
+            return at;
+        }
+        if probe.is_above_equals(self.prefix as usize) {
             return at;
         }
         self.find_equal::<L>(probe, key_prefix, at)

@@ -22,6 +22,13 @@ pub(crate) trait Probe<K: TreeKey + ?Sized> {
         K::EXACT
     }
 
+    /// Returns whether no separator that begins, behind its first `skip` bytes, with the place's key prefix is above the
+    /// place. `false` where that is not known.
+    #[inline]
+    fn is_above_equals(&self, _skip: usize) -> bool {
+        K::EXACT
+    }
+
     /// Returns whether the place is to the left of a fence.
     fn is_below(&self, fence: &Fence<'_, K>) -> bool {
         if K::EXACT {
@@ -32,33 +39,58 @@ pub(crate) trait Probe<K: TreeKey + ?Sized> {
     }
 }
 
-/// The place of a key.
+/// The place of a key, which may be in the tree or come into it.
 pub(crate) struct ByKey<'a, Q: ?Sized>(pub(crate) &'a Q);
 
-impl<K, Q> Probe<K> for ByKey<'_, Q>
-where
-    K: TreeKey + Borrow<Q> + ?Sized,
-    Q: TreeKey<Sep = K::Sep> + ?Sized,
-{
-    #[inline]
-    fn key_prefix(&self, skip: usize) -> u64 {
-        self.0.key_prefix(skip)
+/// The place of a bound, which may be bytes that no key is.
+pub(crate) struct ByBound<'a, Q: ?Sized>(pub(crate) &'a Q);
+
+macro_rules! probes {
+    ($($probe:ident { $($more:item)* })*) => {$(
+        impl<K, Q> Probe<K> for $probe<'_, Q>
+        where
+            K: TreeKey + Borrow<Q> + ?Sized,
+            Q: TreeKey<Sep = K::Sep> + ?Sized,
+        {
+            #[inline]
+            fn key_prefix(&self, skip: usize) -> u64 {
+                self.0.key_prefix(skip)
+            }
+            #[inline]
+            fn cmp_sep(&self, sep: &K::Sep) -> Ordering {
+                self.0.cmp_sep(sep)
+            }
+            #[inline]
+            fn cmp_prefix(&self, sep: &K::Sep, len: usize) -> Ordering {
+                self.0.cmp_prefix(sep, len)
+            }
+            #[inline]
+            fn cmp_key(&self, key: &K) -> Ordering {
+                self.0.cmp(key.borrow())
+            }
+            #[inline]
+            fn is_exact(&self, skip: usize) -> bool {
+                self.0.is_exact(skip)
+            }
+            $($more)*
+        }
+    )*};
+}
+
+probes! {
+    ByKey {
+        /// A separator is the beginning of a key. If it were above this key, whose key prefix it has, that key would
+        /// begin with this one, and have this one's key prefix.
+        #[inline]
+        fn is_above_equals(&self, skip: usize) -> bool {
+            self.0.is_exact(skip)
+        }
     }
-    #[inline]
-    fn cmp_sep(&self, sep: &K::Sep) -> Ordering {
-        self.0.cmp_sep(sep)
-    }
-    #[inline]
-    fn cmp_prefix(&self, sep: &K::Sep, len: usize) -> Ordering {
-        self.0.cmp_prefix(sep, len)
-    }
-    #[inline]
-    fn cmp_key(&self, key: &K) -> Ordering {
-        self.0.cmp(key.borrow())
-    }
-    #[inline]
-    fn is_exact(&self, skip: usize) -> bool {
-        self.0.is_exact(skip)
+    ByBound {
+        #[inline]
+        fn is_above_equals(&self, skip: usize) -> bool {
+            K::EXACT || (cfg!(fyris_mutant = "ordered_bound_as_key") && self.0.is_exact(skip))
+        }
     }
 }
 

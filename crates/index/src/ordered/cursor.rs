@@ -14,7 +14,7 @@ use super::leaf::{Leaf, View};
 use super::{LeafRef, Tree};
 use crate::catree::Position;
 use crate::key::TreeKey;
-use crate::key::probe::{ByFence, ByKey, End, Fence, Probe};
+use crate::key::probe::{ByBound, ByFence, End, Fence, Probe};
 
 /// Leaves that are on their way from memory before the cursor comes to them: going over one takes a small part of the
 /// time that memory does.
@@ -42,9 +42,12 @@ impl<'p, I: Item, P: Guard> Cursor<'p, I, P> {
     {
         match bound {
             Bound::Unbounded => Self::at(tree, &End::First, false, pin),
-            Bound::Included(key) | Bound::Excluded(key) => {
-                Self::at(tree, &ByKey(key), matches!(bound, Bound::Excluded(_)), pin)
-            }
+            Bound::Included(key) | Bound::Excluded(key) => Self::at(
+                tree,
+                &ByBound(key),
+                matches!(bound, Bound::Excluded(_)),
+                pin,
+            ),
         }
     }
 
@@ -57,8 +60,8 @@ impl<'p, I: Item, P: Guard> Cursor<'p, I, P> {
     {
         match bound {
             Bound::Unbounded => Self::at(tree, &End::Last, true, pin),
-            Bound::Included(key) => Self::at(tree, &ByKey(key), true, pin),
-            Bound::Excluded(key) => Self::at(tree, &ByKey(key), false, pin),
+            Bound::Included(key) => Self::at(tree, &ByBound(key), true, pin),
+            Bound::Excluded(key) => Self::at(tree, &ByBound(key), false, pin),
         }
     }
 
@@ -291,7 +294,7 @@ impl<'p, I: Item, P> Cursor<'p, I, P> {
         I::Key: Borrow<Q>,
         Q: TreeKey<Sep = <I::Key as TreeKey>::Sep> + ?Sized,
     {
-        let probe = ByKey(key);
+        let probe = ByBound(key);
         // Key prefixes leave out the prefix that the keys of this leaf share; a key of another leaf may not share it,
         // so it is compared with the fences first.
         if let Some(fence) = self.position.low()

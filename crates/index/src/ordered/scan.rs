@@ -11,7 +11,7 @@ use super::item::{Handle, Item};
 use super::leaf::Leaf;
 use crate::catree::{Inner, Node};
 use crate::key::TreeKey;
-use crate::key::probe::{ByKey, End, Probe};
+use crate::key::probe::{ByBound, End, Probe};
 use crate::{Batch, Entry, Range};
 
 /// Entries at the beginning of a scan that are prefetched at once, since they are looked at first.
@@ -99,8 +99,8 @@ where
     pub(super) fn rank(&self, bound: Bound<&E::Key>, pin: &impl Guard) -> f64 {
         match bound {
             Bound::Unbounded => self.tree.estimated_rank(&End::First, false, pin),
-            Bound::Included(key) => self.tree.estimated_rank(&ByKey(key), false, pin),
-            Bound::Excluded(key) => self.tree.estimated_rank(&ByKey(key), true, pin),
+            Bound::Included(key) => self.tree.estimated_rank(&ByBound(key), false, pin),
+            Bound::Excluded(key) => self.tree.estimated_rank(&ByBound(key), true, pin),
         }
     }
 }
