@@ -42,7 +42,8 @@ pub(crate) fn make_ready(bytes: usize) {
 }
 
 /// Returns the number of bytes in live blocks of the process, each at its size class, less what
-/// `fyris_sync::alloc::Pages` gave back.
+/// `fyris_sync::alloc::Pages` gave back. Retired blocks that no thread can reach are freed before: a thread keeps some
+/// hundred of them until it hands them in together, which is as much as all of a small table.
 pub fn allocated() -> usize {
     unsafe extern "C" fn visit(
         _heap: *const mi::mi_heap_t,
@@ -57,6 +58,7 @@ pub fn allocated() -> usize {
     }
     let mut total = 0usize;
     let to = (&raw mut total).cast();
+    fyris_sync::reclaim::flush();
     // SAFETY: no other thread allocates or frees while the child measures; `visit` keeps `to` to itself.
     unsafe {
         mi::mi_collect(true);
