@@ -82,7 +82,7 @@ pub use fyris_term::{
 pub use ids::{ProcessId, Protection, Right, TableId, TableRef, TableType};
 pub use keys::AsKey;
 pub use memory::Memory;
-pub use native_terms::{AsObject, ObjectWriter};
+pub use native_terms::{AsObject, ObjectWriter, StoredValue};
 pub use ops::CounterOp;
 pub use options::{Options, WriteConcurrency};
 pub use query::{Chunk, Continuation, Explanation, Query, match_spec_run};

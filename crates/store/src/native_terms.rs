@@ -6,7 +6,7 @@
 //! ([`Object::build`]).
 
 use fyris_term::key::{self, KeyBuf};
-use fyris_term::value::{self, Build, ValueWriter};
+use fyris_term::value::{self, Build, ValueWriter, View};
 use fyris_term::{Blob, Term};
 
 use smallvec::SmallVec;
@@ -114,7 +114,37 @@ pub(crate) fn record_in(
     scratch.finish(arity)
 }
 
-impl Object<'_> {
+/// An element that is not the key, as it is stored.
+#[derive(Clone, Copy)]
+pub struct StoredValue<'g> {
+    /// Begins with it.
+    bytes: &'g [u8],
+    blobs: &'g [Blob],
+}
+
+impl<'g> StoredValue<'g> {
+    /// Returns it opened by one level, without building it. O(1).
+    #[inline]
+    pub fn view(self) -> View<'g> {
+        value::view(self.bytes).expect(KNOWN)
+    }
+
+    /// Returns the most bytes that it takes as it is stored.
+    #[inline]
+    pub fn most_bytes(self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Returns it in another representation. O(size).
+    pub fn build<B: Build>(self, builder: &mut B, stack: &mut Vec<B::Out>) -> B::Out {
+        value::build(&mut { self.bytes }, self.blobs, builder, stack).expect(KNOWN)
+    }
+}
+
+/// Why values can be read.
+const KNOWN: &str = "values were encoded by this process";
+
+impl<'g> Object<'g> {
     /// Returns the whole tuple in another representation; with `key` in the place of the key if the caller has it
     /// already, except where the key [is small](Object::is_small). O(size).
     pub fn build<B: Build>(
@@ -134,7 +164,6 @@ impl Object<'_> {
         };
         let key = key.unwrap_or_else(|| self.build_key(builder, stack));
         let keypos = self.keypos();
-        let known = "values were encoded by this process";
         if let Some(tuple) = builder.begin_tuple(arity) {
             builder.put(tuple, keypos - 1, key);
             value::build_each(
@@ -147,14 +176,14 @@ impl Object<'_> {
                     builder.put(tuple, place + usize::from(place + 1 >= keypos), value);
                 },
             )
-            .expect(known);
+            .expect(KNOWN);
             return tuple;
         }
         let mut elements = SmallVec::<[B::Out; 8]>::new();
         value::build_each(values, blobs, arity - 1, builder, stack, |_, _, value| {
             elements.push(value);
         })
-        .expect(known);
+        .expect(KNOWN);
         elements.insert(keypos - 1, key);
         builder.tuple(&elements)
     }
@@ -215,13 +244,24 @@ impl Object<'_> {
         if n == self.keypos() {
             return Some(self.build_key(builder, stack));
         }
-        let known = "values were encoded by this process";
         if let Some((bytes, len)) = self.word_values() {
             // An inline object has one value at most.
             return (n == 3 - self.keypos() && n <= self.arity())
-                .then(|| value::build(&mut &bytes[..len], &[], builder, stack).expect(known));
+                .then(|| value::build(&mut &bytes[..len], &[], builder, stack).expect(KNOWN));
         }
-        let mut values = self.values_from(n)?;
-        Some(value::build(&mut values, self.blobs(), builder, stack).expect(known))
+        Some(self.stored_value(n)?.build(builder, stack))
+    }
+
+    /// Returns element `n`, from 1, as it is stored; `None` past the end, of the key, and of an object that has no
+    /// bytes. O(n) in the elements before it.
+    #[inline]
+    pub fn stored_value(&self, n: usize) -> Option<StoredValue<'g>> {
+        if n == self.keypos() || self.is_inline() {
+            return None;
+        }
+        Some(StoredValue {
+            bytes: self.values_from(n)?,
+            blobs: self.blobs(),
+        })
     }
 }

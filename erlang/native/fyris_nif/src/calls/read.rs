@@ -1,12 +1,13 @@
 //! Lookups.
 
 use fyris::{AsKey, Error, Object, Table, TableType};
+use fyris_term::value::View;
 use smallvec::SmallVec;
 
 use super::with_any_key;
 use crate::call::{BAD, Fail, Reply};
 use crate::sys::{Env, Term};
-use crate::term::{most_words, with_maker};
+use crate::term::{most_words, most_words_of, with_maker};
 use crate::{atoms, tables, words};
 
 /// Words of a cell.
@@ -103,10 +104,20 @@ fn one(env: Env, position: usize, object: &Object<'_>) -> Result<Option<Term>, F
     if let Some(int) = object.small_element(position) {
         return Ok(Some(env.make_int(int)));
     }
-    let element = with_maker(env, most_words(object), |maker, stack| {
-        object.build_element(position, maker, stack)
-    });
-    element.map(Some).ok_or(Fail::Cause("position"))
+    let Some(element) = object.stored_value(position) else {
+        let element = with_maker(env, most_words(object), |maker, stack| {
+            object.build_element(position, maker, stack)
+        });
+        return element.map(Some).ok_or(Fail::Cause("position"));
+    };
+    // What is no more than a word needs no maker.
+    Ok(Some(match element.view() {
+        View::Int(int) => env.make_int(int),
+        View::Atom(atom) => atoms::to_machine(env, atom),
+        _ => with_maker(env, most_words_of(element), |maker, stack| {
+            element.build(maker, stack)
+        }),
+    }))
 }
 
 fn elements(env: Env, position: usize, objects: &[Object<'_>]) -> Result<Option<Term>, Fail> {

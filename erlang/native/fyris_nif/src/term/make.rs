@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use fyris::Object;
+use fyris::{Object, StoredValue};
 use fyris_term::value::{Build, FunCode, Shape, build_term};
 use fyris_term::{Atom, Blob, Term as Owned};
 use num_bigint::Sign;
@@ -45,6 +45,12 @@ const WORDS_A_BYTE: usize = 3;
 #[inline]
 pub(crate) fn most_words(object: &Object<'_>) -> usize {
     WORDS_A_BYTE * object.stored_len() + object.arity()
+}
+
+/// Words that a reply with this element needs at most, besides its place in a list.
+#[inline]
+pub(crate) fn most_words_of(element: StoredValue<'_>) -> usize {
+    WORDS_A_BYTE * element.most_bytes()
 }
 
 /// The most bytes of a blob that is copied: up to here a resource that holds it takes longer to make.

@@ -29,7 +29,7 @@ mod value;
 
 pub(crate) use keep::{Offered, begin as begin_keeping, count as kept_resources, offer};
 pub(crate) use key::read_key;
-pub(crate) use make::{make, most_words, with_maker};
+pub(crate) use make::{make, most_words, most_words_of, with_maker};
 pub(crate) use object::MachineObject;
 pub(crate) use rare::{node_name, this_node};
 pub(crate) use read::read;
