@@ -187,11 +187,15 @@ impl<K: TreeKey + ?Sized> Draft<K> {
         }
         let (first, last) = (self.sep_ref(from), self.sep_ref(to - 2));
         let told = first.key_prefix(0) ^ last.key_prefix(0);
-        let ends = |sep: &K::Sep| sep.key_prefix(KEY_PREFIX) == 0;
-        if told.leading_zeros() < 32 || (ends(first) && ends(last)) {
+        if told.leading_zeros() < 32 {
             return 0;
         }
-        first.common(last)
+        let common = first.common(last);
+        let ends = |sep: &K::Sep| sep.key_prefix(KEY_PREFIX) == 0;
+        if common <= KEY_PREFIX && ends(first) && ends(last) {
+            return 0;
+        }
+        common
     }
 
     fn sep_ref(&self, at: usize) -> &K::Sep {

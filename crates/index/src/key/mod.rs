@@ -54,8 +54,9 @@ pub trait Separator: Ord + Send + Sync + 'static {
 ///
 /// For keys `a < b` whose first `skip` bytes are the same, `a.key_prefix(skip) <= b.key_prefix(skip)`. With
 /// [`TreeKey::EXACT`], `a == b` exactly when `a.key_prefix(0) == b.key_prefix(0)`. For `low < high`, `separate(low,
-/// high)` is a separator `s` with `low < s <= high`; separators order as keys do. A wrong implementation makes the tree
-/// lose keys, and does nothing worse.
+/// high)` is a separator `s` with `low < s <= high`; separators order as keys do. No separator that shares the first
+/// `skip` bytes of a key and its key prefix behind them is above the key, if that [is exact](TreeKey::is_exact). A wrong
+/// implementation makes the tree lose keys, and does nothing worse.
 pub trait TreeKey: Ord {
     /// True when the key prefix is the whole key. Separators are key prefixes then, and nothing else is asked.
     const EXACT: bool = false;
@@ -146,7 +147,8 @@ exact! {
 /// This one method makes a [`TreeKey`]. `a.key_bytes() < b.key_bytes()` must mean `a < b`, and equal bytes equal keys.
 pub trait ByteKey: Ord {
     /// True when no key begins with the bytes of another key and a zero behind them. Then a key that ends before its
-    /// key prefix, which is padded with zeros, does is known by it.
+    /// key prefix, which is padded with zeros, does is known by it. A bound of a range that no key can be must be
+    /// `Included` at the low end or `Excluded` at the high one: it may count as the key that goes on with zeros.
     const PREFIX_FREE: bool = false;
 
     /// Returns the bytes.

@@ -42,7 +42,8 @@ pub(crate) trait Probe<K: TreeKey + ?Sized> {
 /// The place of a key, which may be in the tree or come into it.
 pub(crate) struct ByKey<'a, Q: ?Sized>(pub(crate) &'a Q);
 
-/// The place of a bound, which may be bytes that no key is.
+/// The place of a bound, which may be bytes that no key is: just below the first key that goes on with zeros, which it
+/// [may be taken for](crate::ordered::ByteKey::PREFIX_FREE).
 pub(crate) struct ByBound<'a, Q: ?Sized>(pub(crate) &'a Q);
 
 macro_rules! probes {
