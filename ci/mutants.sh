@@ -27,7 +27,7 @@ inline_unvalidated      |                    | -p fyris-index --test inline
 ordered_publish_early   |                    | -p fyris-index --test ordered_tree
 ordered_skip_dead_check |                    | -p fyris-index --test ordered_tree
 ordered_lost_split      |                    | -p fyris-index --test ordered_model
-ordered_stale_heads     | --cfg fyris_small  | -p fyris-index --test bytes_tree -- everything_is_dropped_once
+ordered_stale_heads     | --cfg fyris_small  | -p fyris-index --test bytes_tree
 ordered_unpublished     | --cfg loom --cfg fyris_small    | -p fyris-index --test loom a_leaf
 ordered_child_unpublished | --cfg loom --cfg fyris_small  | -p fyris-index --test loom a_leaf
 ordered_skip_dead_check | --cfg shuttle --cfg fyris_small | -p fyris-index --test shuttle a_leaf_that
@@ -78,6 +78,7 @@ judy_shared_count_stays_below |           | -p fyris-index --lib judy::concurren
 judy_shared_bit_counts_itself |           | -p fyris-index --lib judy::concurrent
 judy_shared_narrow_unchecked |            | -p fyris-index --lib judy::concurrent
 judy_words_uncounted    |                    | -p fyris-index --test judy_bytes sorted_map
+judy_root_in_pointer    |                    | -p fyris-index --test judy_bytes the_last_word
 judy_array_outlives     |                    | -p fyris-index --test judy_bytes sorted_map
 judy_length_forgotten   |                    | -p fyris-index --lib judy::strings
 judy_one_is_no_pair     |                    | -p fyris-index --lib judy::zeroless

@@ -228,3 +228,31 @@ fn equal_beginnings_are_kept_once() {
         map.node_bytes()
     );
 }
+
+/// Words behind which many keys lie were few enough for a pointer when the others beside them had gone, and many enough
+/// for a branch: the last one took the place of the branch above it, in a pointer that has not all that it decodes.
+#[test]
+fn the_last_word_of_many_keys_is_put_away() {
+    // Two words of eight bytes, and what is behind them; without the bytes that are escaped.
+    let key = |a: u8, b: u8, c: u8| [&b"a prefix"[..], &[a, 9, 9, 9, 9, 9, 9, b], &[c, c]].concat();
+    for kept in 2..6u8 {
+        let (mut ours, mut model) = (JudyBytes::new(), BTreeMap::new());
+        let many = (2..=kept).flat_map(|b| (2..60).map(move |c| (2, b, c)));
+        let others = (3..100).map(|a| (a, 2, 2));
+        for (a, b, c) in others.clone().chain(many.clone()) {
+            ours.insert(key(a, b, c), (a, b, c));
+            model.insert(key(a, b, c), (a, b, c));
+        }
+        for (a, b, c) in others.clone() {
+            assert_eq!(ours.remove(key(a, b, c)), model.remove(&key(a, b, c)));
+        }
+        for (a, b, c) in others {
+            assert_eq!(ours.get(key(a, b, c)), None);
+        }
+        assert!(ours.iter().map(|(key, _)| key).eq(model.keys().cloned()));
+        for (a, b, c) in many {
+            assert_eq!(ours.remove(key(a, b, c)), Some((a, b, c)));
+        }
+        assert_eq!(ours.node_bytes().total(), 0, "what is empty has no nodes");
+    }
+}

@@ -221,6 +221,19 @@ pub(super) unsafe fn thin_bits(jp: &mut Jp, place: Place, account: &mut Account)
     }
 }
 
+/// Returns whether the only child of a branch has its keys in the pointer. That is so where words stand for many keys,
+/// which a branch counts ([`Weigh`]): there are few words then, and many keys.
+fn has_few(branch: Branch) -> bool {
+    if cfg!(fyris_mutant = "judy_root_in_pointer") || branch.children() != 1 {
+        return false;
+    }
+    // SAFETY: the child of a living branch, which is the caller's alone.
+    let only = branch
+        .child_from(0)
+        .map(|(_, child)| unsafe { (*child).meta });
+    only.is_some_and(|meta| meta.level().is_none())
+}
+
 /// Takes the child of the key's digit out if it is empty, and gives a branch that has become small another form: a
 /// leaf, its only child, or a smaller branch. If the node is another one then, returns the bits of its keys above it.
 ///
@@ -240,7 +253,7 @@ pub(super) unsafe fn thin<W: Weigh>(
     if child_is_empty {
         branch.remove(digit(key, level), account);
     }
-    if branch.keys() <= LEAF_MOST[level] - LEAF_SLACK {
+    if branch.keys() <= LEAF_MOST[level] - LEAF_SLACK || (child_is_empty && has_few(branch)) {
         let mut pairs = Pairs::new();
         // SAFETY: the caller's contract; `jp` gets another node here.
         unsafe { gather(jp, place.prefix, &mut pairs, account) };
@@ -252,8 +265,8 @@ pub(super) unsafe fn thin<W: Weigh>(
     }
     if branch.children() == 1 {
         let (digit, child) = branch.child_from(0)?;
-        // SAFETY: the child of a living branch; it has more keys than fit into a pointer, so its pointer has all that
-        // it decodes (DECODED). Only the branch is freed.
+        // SAFETY: the child of a living branch; its keys are in a node, so its pointer has all that it decodes (DECODED).
+        // Only the branch is freed.
         *jp = unsafe { *child };
         branch.free(account);
         return Some(place.prefix | (digit as u64) << (8 * (level - 1)));
