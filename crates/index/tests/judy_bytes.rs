@@ -229,8 +229,8 @@ fn equal_beginnings_are_kept_once() {
     );
 }
 
-/// Words behind which many keys lie were few enough for a pointer when the others beside them had gone, and many enough
-/// for a branch: the last one took the place of the branch above it, in a pointer that has not all that it decodes.
+/// A branch that had lost all words but one, which stands for many keys, gave way to that word in the pointer. The
+/// pointer lacks the bytes that the branch decoded, so another word was taken for it.
 #[test]
 fn the_last_word_of_many_keys_is_put_away() {
     // Two words of eight bytes, and what is behind them; without the bytes that are escaped.

@@ -229,7 +229,7 @@ impl ByteKey for Ended {
 }
 
 proptest! {
-    /// A bound is any bytes: the beginning of keys, which its key prefix does not tell from those that go on with zeros.
+    /// A bound may be the beginning of keys, which its key prefix does not tell from keys that go on with zeros.
     #[test]
     fn bounds_need_not_be_keys(
         bodies in prop::collection::vec((0..8usize, "[\0\u{1}]{0,7}"), 1..300),

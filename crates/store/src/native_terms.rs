@@ -117,25 +117,25 @@ pub(crate) fn record_in(
 /// An element that is not the key, as it is stored.
 #[derive(Clone, Copy)]
 pub struct StoredValue<'g> {
-    /// Begins with it.
+    /// The bytes of the element, and of those behind it.
     bytes: &'g [u8],
     blobs: &'g [Blob],
 }
 
 impl<'g> StoredValue<'g> {
-    /// Returns it opened by one level, without building it. O(1).
+    /// Returns the element opened by one level. O(1), as [`value::view`].
     #[inline]
     pub fn view(self) -> View<'g> {
         value::view(self.bytes).expect(KNOWN)
     }
 
-    /// Returns the most bytes that it takes as it is stored.
+    /// Returns the most bytes that the element takes as it is stored.
     #[inline]
     pub fn most_bytes(self) -> usize {
         self.bytes.len()
     }
 
-    /// Returns it in another representation. O(size).
+    /// Returns the element in another representation. O(size).
     pub fn build<B: Build>(self, builder: &mut B, stack: &mut Vec<B::Out>) -> B::Out {
         value::build(&mut { self.bytes }, self.blobs, builder, stack).expect(KNOWN)
     }

@@ -214,24 +214,21 @@ pub(super) unsafe fn thin_bits(jp: &mut Jp, place: Place, account: &mut Account)
     if let Node::Bits { len } = jp.meta.what()
         && len <= LEAF_MOST[1] - LEAF_SLACK
     {
-        let mut pairs = Pairs::new();
-        // SAFETY: the caller's contract; `jp` gets another node here.
-        unsafe { gather(jp, place.prefix, &mut pairs, account) };
-        *jp = build(&pairs, 1, place, account);
+        // SAFETY: the caller's contract.
+        unsafe { rebuild(jp, 1, place, account) };
     }
 }
 
-/// Returns whether the only child of a branch has its keys in the pointer. That is so where words stand for many keys,
-/// which a branch counts ([`Weigh`]): there are few words then, and many keys.
-fn has_few(branch: Branch) -> bool {
-    if cfg!(fyris_mutant = "judy_root_in_pointer") || branch.children() != 1 {
-        return false;
-    }
-    // SAFETY: the child of a living branch, which is the caller's alone.
-    let only = branch
-        .child_from(0)
-        .map(|(_, child)| unsafe { (*child).meta });
-    only.is_some_and(|meta| meta.level().is_none())
+/// Gives the pairs below a pointer the smallest form at a level.
+///
+/// # Safety
+///
+/// As for `gather`; `jp` gets another node.
+unsafe fn rebuild(jp: &mut Jp, level: usize, place: Place, account: &mut Account) {
+    let mut pairs = Pairs::new();
+    // SAFETY: the caller's contract.
+    unsafe { gather(jp, place.prefix, &mut pairs, account) };
+    *jp = build(&pairs, level, place, account);
 }
 
 /// Takes the child of the key's digit out if it is empty, and gives a branch that has become small another form: a
@@ -253,11 +250,9 @@ pub(super) unsafe fn thin<W: Weigh>(
     if child_is_empty {
         branch.remove(digit(key, level), account);
     }
-    if branch.keys() <= LEAF_MOST[level] - LEAF_SLACK || (child_is_empty && has_few(branch)) {
-        let mut pairs = Pairs::new();
-        // SAFETY: the caller's contract; `jp` gets another node here.
-        unsafe { gather(jp, place.prefix, &mut pairs, account) };
-        *jp = build(&pairs, level, place, account);
+    if branch.keys() <= LEAF_MOST[level] - LEAF_SLACK {
+        // SAFETY: the caller's contract.
+        unsafe { rebuild(jp, level, place, account) };
         return Some(place.prefix);
     }
     if !child_is_empty {
@@ -265,9 +260,17 @@ pub(super) unsafe fn thin<W: Weigh>(
     }
     if branch.children() == 1 {
         let (digit, child) = branch.child_from(0)?;
-        // SAFETY: the child of a living branch; its keys are in a node, so its pointer has all that it decodes (DECODED).
-        // Only the branch is freed.
-        *jp = unsafe { *child };
+        // SAFETY: the child of a living branch.
+        let child = unsafe { *child };
+        if child.meta.level().is_none() && !cfg!(fyris_mutant = "judy_root_in_pointer") {
+            // Few words that stand for many keys ([`Weigh`]) are in the pointer, which lacks the bytes that the branch
+            // decodes.
+            // SAFETY: the caller's contract.
+            unsafe { rebuild(jp, level, place, account) };
+            return Some(place.prefix);
+        }
+        // The pointer to a node has all that the node's place decodes (DECODED). Only the branch is freed.
+        *jp = child;
         branch.free(account);
         return Some(place.prefix | (digit as u64) << (8 * (level - 1)));
     }

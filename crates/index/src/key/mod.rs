@@ -54,9 +54,9 @@ pub trait Separator: Ord + Send + Sync + 'static {
 ///
 /// For keys `a < b` whose first `skip` bytes are the same, `a.key_prefix(skip) <= b.key_prefix(skip)`. With
 /// [`TreeKey::EXACT`], `a == b` exactly when `a.key_prefix(0) == b.key_prefix(0)`. For `low < high`, `separate(low,
-/// high)` is a separator `s` with `low < s <= high`; separators order as keys do. No separator that shares the first
-/// `skip` bytes of a key and its key prefix behind them is above the key, if that [is exact](TreeKey::is_exact). A wrong
-/// implementation makes the tree lose keys, and does nothing worse.
+/// high)` is a separator `s` with `low < s <= high`; separators order as keys do. If a key
+/// [is exact](TreeKey::is_exact) behind `skip` bytes, no separator that shares these bytes and the key prefix behind
+/// them is above the key. A wrong implementation makes the tree lose keys, and does nothing worse.
 pub trait TreeKey: Ord {
     /// True when the key prefix is the whole key. Separators are key prefixes then, and nothing else is asked.
     const EXACT: bool = false;

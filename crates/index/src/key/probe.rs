@@ -22,8 +22,8 @@ pub(crate) trait Probe<K: TreeKey + ?Sized> {
         K::EXACT
     }
 
-    /// Returns whether no separator that begins, behind its first `skip` bytes, with the place's key prefix is above the
-    /// place. `false` where that is not known.
+    /// Returns whether the place is at or above each separator that shares its first `skip` bytes and the key prefix
+    /// behind them. `false` where that is not known.
     #[inline]
     fn is_above_equals(&self, _skip: usize) -> bool {
         K::EXACT
@@ -47,7 +47,7 @@ pub(crate) struct ByKey<'a, Q: ?Sized>(pub(crate) &'a Q);
 pub(crate) struct ByBound<'a, Q: ?Sized>(pub(crate) &'a Q);
 
 macro_rules! probes {
-    ($($probe:ident { $($more:item)* })*) => {$(
+    ($($probe:ident: $is_key:expr;)*) => {$(
         impl<K, Q> Probe<K> for $probe<'_, Q>
         where
             K: TreeKey + Borrow<Q> + ?Sized,
@@ -73,26 +73,19 @@ macro_rules! probes {
             fn is_exact(&self, skip: usize) -> bool {
                 self.0.is_exact(skip)
             }
-            $($more)*
+            #[inline]
+            fn is_above_equals(&self, skip: usize) -> bool {
+                K::EXACT || ($is_key && self.0.is_exact(skip))
+            }
         }
     )*};
 }
 
+// A separator is the beginning of a key. If it had the key prefix of an exact key and were above that key, its own key
+// would have that key prefix, too.
 probes! {
-    ByKey {
-        /// A separator is the beginning of a key. If it were above this key, whose key prefix it has, that key would
-        /// begin with this one, and have this one's key prefix.
-        #[inline]
-        fn is_above_equals(&self, skip: usize) -> bool {
-            self.0.is_exact(skip)
-        }
-    }
-    ByBound {
-        #[inline]
-        fn is_above_equals(&self, skip: usize) -> bool {
-            K::EXACT || (cfg!(fyris_mutant = "ordered_bound_as_key") && self.0.is_exact(skip))
-        }
-    }
+    ByKey: true;
+    ByBound: cfg!(fyris_mutant = "ordered_bound_as_key");
 }
 
 /// Before all keys, or behind them.
