@@ -184,6 +184,7 @@ map_join_loses_child    | --cfg fyris_small  | -p fyris-segment --test map_model
 capi_depth_unchecked    |                    | -p fyris-capi --test c misuse_is_answered
 capi_give_up_unheard    |                    | -p fyris-capi --test c segments_answer
 dthreads_parks_blindly  |                    | -p fyris-dthreads-preload --test programs a_parked_token
+dthreads_skips_none     |                    | -p fyris-dthreads-preload --test programs skipped
 LIST
 )
 

@@ -230,7 +230,7 @@ fn write_stats(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     )?;
     writeln!(
         out,
-        "{:>6} {:>13} {:>13} {:>9} {:>9} {:>9} {:>12} {:>13} {:>9}",
+        "{:>6} {:>13} {:>13} {:>9} {:>9} {:>9} {:>12} {:>15} {:>13} {:>9}",
         "thread",
         "token wait ms",
         "fence wait ms",
@@ -238,6 +238,7 @@ fn write_stats(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         "commit ms",
         "points",
         "transactions",
+        "pages committed",
         "pages updated",
         "faults"
     )?;
@@ -250,6 +251,7 @@ fn write_stats(report: &Report, out: &mut dyn Write) -> io::Result<()> {
             commit,
             points,
             transactions,
+            published,
             updated,
             faults,
         ] = report.row(slot);
@@ -258,7 +260,7 @@ fn write_stats(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         }
         writeln!(
             out,
-            "{slot:>6} {:>13.2} {:>13.2} {:>9.2} {:>9.2} {points:>9} {transactions:>12} {updated:>13} {faults:>9}",
+            "{slot:>6} {:>13.2} {:>13.2} {:>9.2} {:>9.2} {points:>9} {transactions:>12} {published:>15} {updated:>13} {faults:>9}",
             ms(token),
             ms(fence),
             ms(update),

@@ -25,8 +25,8 @@ pub const CONFLICTS: usize = 1024;
 pub const MODULES: usize = 64;
 /// See [`MODULES`].
 pub const PATH: usize = 256;
-/// The first eight bytes: `FYDTHRD2`.
-pub const MAGIC: u64 = u64::from_le_bytes(*b"FYDTHRD2");
+/// The first eight bytes: `FYDTHRD3`.
+pub const MAGIC: u64 = u64::from_le_bytes(*b"FYDTHRD3");
 /// The environment variable that names the file.
 pub const FILE_VARIABLE: &str = "FYRIS_DTHREADS_RECORD";
 
@@ -143,6 +143,8 @@ pub struct Row {
     pub points: Number,
     /// Commits: the paper's transactions.
     pub transactions: Number,
+    /// Pages that commits published.
+    pub published: Number,
     /// Pages that updates changed.
     pub updated: Number,
     /// Page faults, of the operating system's count.

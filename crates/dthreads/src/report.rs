@@ -110,7 +110,7 @@ impl Report {
     }
 
     /// Returns the totals of the threads of a slot, in the order of [`Row`](crate::record::Row).
-    pub fn row(&self, slot: usize) -> [u64; 8] {
+    pub fn row(&self, slot: usize) -> [u64; 9] {
         let row = &self.header().threads[slot];
         [
             &row.token,
@@ -119,6 +119,7 @@ impl Report {
             &row.commit,
             &row.points,
             &row.transactions,
+            &row.published,
             &row.updated,
             &row.faults,
         ]

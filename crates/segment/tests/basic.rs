@@ -118,6 +118,33 @@ fn commit_merge_merges() {
 }
 
 #[test]
+fn published_pages_are_those_that_differ() {
+    for tracking in trackings() {
+        let name = Name::new("published");
+        let options = Options::new().tracking(tracking);
+        let (mut a, mut b) = (name.open(8 * PAGE, &options), name.open(0, &options));
+        let mut published = |pages: &[usize], value: u8| {
+            for &page in pages {
+                a.as_mut_slice()[page * PAGE] = value;
+            }
+            a.commit_merge().unwrap();
+            a.published()
+        };
+        assert_eq!(published(&[], 0), 0);
+        assert_eq!(published(&[1, 5, 6], 1), 3);
+        // Written, and as they were.
+        assert_eq!(published(&[1, 5], 1), 0);
+        assert_eq!(published(&[5, 7], 2), 2);
+        assert_eq!(published(&[], 0), 0);
+        // Another process's commits do not count.
+        b.update().unwrap();
+        b.as_mut_slice()[0] = 9;
+        b.commit().unwrap();
+        assert_eq!(published(&[3], 3), 1);
+    }
+}
+
+#[test]
 fn hot_pages_heat_and_cool() {
     for tracking in trackings() {
         let name = Name::new("hot");

@@ -13,7 +13,7 @@ use crate::control::{NEVER, control};
 use crate::local::LOCAL;
 use crate::stack::apart;
 use crate::sync::on;
-use crate::{time, token};
+use crate::{skip, time, token};
 
 /// Returns whether no other thread can get on before this one: then it need not leave the ring.
 fn alone() -> bool {
@@ -79,7 +79,11 @@ macro_rules! input {
             pub(crate) unsafe extern "C" fn $name($file: c_int $(, $argument: $type)*) -> $result {
                 // SAFETY: as the caller promises.
                 let call = || unsafe { libc::syscall(libc::$number, $file $(, $argument)*) };
-                make(Operation::$operation, $file as u64, || would_wait($file), call) as $result
+                let done = make(Operation::$operation, $file as u64, || would_wait($file), call);
+                if let Operation::Read = Operation::$operation {
+                    skip::filled(done);
+                }
+                done as $result
             }
         )*
     };

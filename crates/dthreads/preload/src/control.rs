@@ -15,6 +15,8 @@ use crate::sys;
 
 /// Keys of thread-specific data, as many as glibc has.
 pub(crate) const KEYS: usize = 1024;
+/// Places of the program for which pages are remembered.
+pub(crate) const PLACES: usize = 1024;
 /// Locks that may be held at once.
 pub(crate) const HELD: usize = 4096;
 
@@ -57,6 +59,8 @@ pub(crate) struct Thread {
     pub(crate) state: Number,
     pub(crate) next: Number,
     pub(crate) previous: Number,
+    /// Rounds in which the token passes it by (invariant SKIP).
+    pub(crate) rounds: Number,
     /// Threads that had this slot before.
     pub(crate) generation: Number,
     pub(crate) detached: Number,
@@ -85,6 +89,13 @@ pub(crate) struct Thread {
     pub(crate) arena: Number,
     pub(crate) inbox: Number,
     pub(crate) name: [Number; 2],
+}
+
+/// The pages that a thread changes from a place of the program to its next turn.
+#[repr(C)]
+pub(crate) struct Forecast {
+    pub(crate) place: Number,
+    pub(crate) pages: Number,
 }
 
 /// A lock that is held.
@@ -121,6 +132,8 @@ pub(crate) struct Control {
     /// Threads that have not ended, and those in the ring.
     pub(crate) live: Number,
     pub(crate) running: Number,
+    /// Threads that have rounds to be skipped.
+    pub(crate) skipped: Number,
     /// Slots that were ever used.
     pub(crate) slots: Number,
     /// Threads in system calls that may last; whether any of them wants to come back; whether the token waits for one.
@@ -143,6 +156,7 @@ pub(crate) struct Control {
     pub(crate) held: Number,
     pub(crate) holds: [Held; HELD],
     pub(crate) keys: [Key; KEYS],
+    pub(crate) forecasts: [Forecast; PLACES],
     pub(crate) threads: [Thread; THREADS],
 }
 

@@ -11,7 +11,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use fyris_dthreads_tools::record::{Header, PATH};
+use fyris_dthreads_tools::record::{Header, Module, PATH};
+
+use crate::control::record;
 
 use libc::{Elf64_Phdr, dl_phdr_info};
 
@@ -173,6 +175,14 @@ pub(crate) fn list_modules(record: &Header) {
         }
         record.module_rows.set(at as u64 + 1);
     });
+}
+
+/// Returns whether an address lies in the program or one of its libraries, but for this one.
+pub(crate) fn is_code(address: u64) -> bool {
+    let record = record();
+    let modules = &record.modules[..record.module_rows.get() as usize];
+    let is_within = |module: &Module| (module.start.get()..module.end.get()).contains(&address);
+    modules.iter().any(is_within) && !is_ours(ptr::without_provenance::<u8>(address as usize))
 }
 
 /// Gives the thread-local variables of the program and its libraries their initial values.

@@ -14,7 +14,8 @@
 //! 1. Between two synchronization points a thread reads and writes its own copy: what it does is a function of the copy
 //!    (invariant ONE, and the limits below).
 //! 2. The copy changes in turns only (TURN), by what was committed in the turns before, in their order.
-//! 3. Whose turn is next is a function of the ring, which changes in turns only (KEPT, TOKEN).
+//! 3. Whose turn is next is a function of the ring and of the pages that commits have changed before, all of which change
+//!    in turns only (KEPT, SKIP, TOKEN).
 //! 4. What the library adds is a function of these: addresses (HOME, and a loader that does not randomise), names of
 //!    threads, the virtual time.
 //!
@@ -26,7 +27,8 @@
 //! |---|---|---|
 //! | TOKEN | `control.rs` | shared words are read and changed by the holder of the token |
 //! | TURN | `token.rs` | memory is updated when the token is taken, and committed before it is passed |
-//! | KEPT | `token.rs` | a thread keeps the token while it holds a lock, creates threads, is alone, or has calls of its turn left |
+//! | KEPT | `token.rs` | a thread keeps the token while it holds a lock, creates threads, is alone or next itself, or has calls of its turn left |
+//! | SKIP | `skip.rs` | a thread that is expected to compute for long is skipped for a number of rounds that was set in its turn |
 //! | PARKED | `outside.rs` | the token is parked only while the ring is empty, and then the next thread to come back takes it |
 //! | ONE | `local.rs` | a process has one thread of execution |
 //! | APART | `stack.rs` | the library works on a stack outside of the segment |
@@ -68,6 +70,7 @@ mod real;
 mod region;
 mod signals;
 mod site;
+mod skip;
 mod stack;
 mod start;
 mod sync;

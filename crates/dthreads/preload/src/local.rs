@@ -82,6 +82,10 @@ pub(crate) struct Local {
     pub(crate) holding: Cell<bool>,
     /// The calls of this turn that have ended.
     pub(crate) points: Cell<u64>,
+    /// Where the program was at the end of this thread's last turn (`skip.rs`); 0 if it has had none.
+    pub(crate) place: Cell<u64>,
+    /// Bytes that system calls have filled since.
+    pub(crate) filled: Cell<usize>,
     /// A thread that it has created may not have begun.
     pub(crate) creating: Cell<Option<usize>>,
     /// Lowest address in use of the program's stack.
@@ -100,6 +104,8 @@ pub(crate) static LOCAL: Solo<Local> = Solo::new(Local {
     inside: Cell::new(0),
     holding: Cell::new(false),
     points: Cell::new(0),
+    place: Cell::new(0),
+    filled: Cell::new(0),
     creating: Cell::new(None),
     stack: Cell::new(0),
     time: Cell::new(0),

@@ -76,6 +76,11 @@ impl Event {
         }
     }
 
+    /// Returns the call that it is.
+    pub(crate) fn operation(&self) -> Operation {
+        self.operation
+    }
+
     /// Notes its end.
     pub(crate) fn ended(&self) {
         if let Some(event) = self.kept() {

@@ -12,11 +12,13 @@
 
 use std::ops::Range;
 
-use fyris_segment::{Choice, Error, Options, PAGE, Segment, Tracking, Updated};
+use fyris_segment::{Choice, Error, Options, Segment, Tracking, Updated};
 
-use crate::control::{control, record};
+use crate::control::{Thread, control, record};
 use crate::local::{LOCAL, Lent, Solo};
-use crate::{conflicts, sys};
+use crate::{conflicts, skip, sys};
+
+pub(crate) use fyris_segment::PAGE;
 
 pub(crate) const HEAP: usize = 0x2000_0000_0000;
 const STACK: usize = 0x2f00_0000_0000;
@@ -156,6 +158,9 @@ pub(crate) fn commit() {
         if let Err(error) = done.and_then(|()| memory.segment.commit_merge()) {
             fail("commit", &error);
         }
+        let published = memory.segment.published();
+        row.published.add(published as u64);
+        skip::remember(published);
     });
     row.commit.add(sys::now() - start);
     row.transactions.add(1);
@@ -222,10 +227,7 @@ impl Memory {
     /// has nothing to look for.
     fn find_ranges(&mut self) {
         let (heap, own) = (self.globals + STACK_LEN, control().thread(LOCAL.me.get()));
-        let stack = match LOCAL.me.get() {
-            0 => STACK..STACK_TOP,
-            _ => own.stack.get() as usize..(own.stack.get() + own.stack_len.get()) as usize,
-        };
+        let stack = stack_of(LOCAL.me.get(), own);
         // A thread that has not called the library from its stack has no frame there when it ends.
         let low = own.stack_low.get() as usize & !(PAGE - 1);
         if stack.contains(&low) {
@@ -240,6 +242,14 @@ impl Memory {
         self.ranges.push(0..offset(stack.start));
         let all = heap + control().heap.get() as usize;
         self.ranges.push(offset(used)..all);
+    }
+}
+
+/// Returns where the stack of the thread in a slot is.
+pub(crate) fn stack_of(slot: usize, thread: &Thread) -> Range<usize> {
+    match slot {
+        0 => STACK..STACK_TOP,
+        _ => thread.stack.get() as usize..(thread.stack.get() + thread.stack_len.get()) as usize,
     }
 }
 

@@ -291,6 +291,8 @@ fn run(slot: usize) {
     let thread = control().thread(slot);
     let time = control().time.get();
     LOCAL.time.set(time);
+    LOCAL.place.set(0);
+    LOCAL.filled.set(0);
     signals::inherit(thread.mask.get());
     memory::begin_stack();
     image::reset_thread_locals();

@@ -1,6 +1,6 @@
 //! Where in the program the present call of the library was made.
 //!
-//! The calls that are synchronization points come in here. Each notes its return address and jumps on, so the function
+//! The calls that are synchronization points come in here. Each notes its return address and the stack pointer, and jumps on, so the function
 //! behind it is called as by the program itself.
 
 use std::arch::naked_asm;
@@ -10,17 +10,22 @@ use crate::local::Solo;
 use crate::sync::{barrier, cond, keys, mutex, once, rwlock, semaphore, spin, thread};
 use crate::{blocking, region, signals, time};
 
-/// The return address of the last call (invariant ONE).
-static SITE: Solo<Cell<usize>> = Solo::new(Cell::new(0));
+/// The return address of the last call, and the stack pointer then (invariant ONE).
+static SITE: Solo<[Cell<usize>; 2]> = Solo::new([const { Cell::new(0) }; 2]);
 
 /// Returns the address that the present call returns to; 0 if the program has not called.
 pub(crate) fn get() -> u64 {
-    SITE.get() as u64
+    SITE[0].get() as u64
+}
+
+/// Returns the program's stack pointer in the present call.
+pub(crate) fn stack() -> usize {
+    SITE[1].get()
 }
 
 /// Notes another address: 0 for what the library does by itself.
 pub(crate) fn set(address: u64) {
-    SITE.set(address as usize);
+    SITE[0].set(address as usize);
 }
 
 /// Exports functions under their own names.
@@ -34,6 +39,7 @@ macro_rules! calls {
                 naked_asm!(
                     "mov r11, [rsp]",
                     "mov [rip + {site}], r11",
+                    "mov [rip + {site} + 8], rsp",
                     "jmp {function}",
                     site = sym SITE,
                     function = sym $module::$name,
@@ -46,7 +52,9 @@ macro_rules! calls {
             unsafe extern "C" fn $name() {
                 naked_asm!(
                     "adrp x16, {site}",
-                    "str x30, [x16, :lo12:{site}]",
+                    "add x16, x16, :lo12:{site}",
+                    "mov x17, sp",
+                    "stp x30, x17, [x16]",
                     "b {function}",
                     site = sym SITE,
                     function = sym $module::$name,

@@ -1,13 +1,14 @@
 //! The token: the one order of all synchronization points.
 //!
 //! Threads that can run are in a ring. The token goes around it; who takes it brings its memory up to date, does what
-//! the call asks for, commits, and passes it on. Which thread is next depends on the ring alone, and the ring changes
-//! in turns only: so the order of turns, and all that is seen in them, is the same in every run.
+//! the call asks for, commits, and passes it on. Which thread is next depends on the ring and on what commits have
+//! changed (`skip.rs`), which change in turns only: so the order of turns, and all that is seen in them, is the same in
+//! every run.
 //!
 //! * Invariant **TURN**: memory is updated when the token is taken, and committed before it is passed.
 //! * Invariant **KEPT**: a thread keeps the token while it holds a lock, after it has created a thread, while no other
 //!   is in the ring, and until the turn has the number of calls that `--turn` sets. Then a turn is several calls long,
-//!   with one update and one commit.
+//!   with one update and one commit. It keeps the token, too, where all others are skipped.
 //! * A thread that waits for another leaves the ring, so it holds up no other. At the end of each call all sleepers whose
 //!   deadlines have come by virtual time are woken. When the ring is empty the one with the earliest deadline is, and
 //!   the virtual time is its deadline. Without one the token waits for threads in system calls (`outside.rs`); if there
@@ -19,7 +20,7 @@ use crate::control::{Control, NEVER, Thread, control, record, state};
 use crate::local::{LOCAL, Stage};
 use crate::sync::held;
 use crate::wait::{signal, wait_for, wait_for_turn, wake_early};
-use crate::{fence, heap, log, memory, noise, output, outside, process, watchdog};
+use crate::{fence, heap, log, memory, noise, output, outside, process, skip, watchdog};
 
 /// Virtual nanoseconds that a turn takes.
 const TICK: u64 = 1000;
@@ -104,11 +105,16 @@ impl Turn {
         let is_whole = LOCAL.points.get() >= control().points.get();
         if next != me && is_whole && !held::any_of(me) {
             publish();
-            let round = fence::end_turn();
-            give(next);
-            self.event.ended();
-            fence::wait(round);
-            return;
+            skip::begin(self.event.operation());
+            let next = skip::choose(next);
+            if next != me {
+                let round = fence::end_turn();
+                give(next);
+                self.event.ended();
+                fence::wait(round);
+                return;
+            }
+            LOCAL.points.set(0);
         }
         control().thread(me).stack_low.set(LOCAL.stack.get() as u64);
         self.event.ended();
@@ -207,12 +213,15 @@ pub(crate) fn begun() {
 /// Passes the token to the thread in a slot.
 pub(crate) fn give(slot: usize) {
     let control = control();
-    let behind = control.thread(slot).next.get() as usize;
+    let behind = control.thread(control.thread(slot).next.get() as usize);
+    let is_near = !skip::is_skipped(behind);
     LOCAL.holding.set(false);
     fence::pass(control.thread(slot));
     control.turn.set(slot as u64);
     signal(&control.thread(slot).go);
-    wake_early(&control.thread(behind).go);
+    if is_near {
+        wake_early(&behind.go);
+    }
 }
 
 /// Puts a thread at the end of the ring: behind all others, before this one.
@@ -287,6 +296,7 @@ fn leave(to: u64) {
         link(control, thread.previous.get() as usize, next);
         control.running.set(control.running.get() - 1);
         thread.state.set(to);
+        next = skip::choose(next);
     }
     give(next);
 }

@@ -67,6 +67,7 @@ impl Segment {
         self.check_base()?;
         if self.prepared.records.is_empty() {
             self.settled();
+            self.published = 0;
             self.copy.committed(std::iter::empty());
             return Ok(self.version);
         }
@@ -101,6 +102,7 @@ impl Segment {
         self.update_and_prepare(policy)?;
         if self.prepared.records.is_empty() {
             self.settled();
+            self.published = 0;
             self.copy.committed(std::iter::empty());
             return Ok(self.version);
         }
@@ -370,6 +372,7 @@ impl Segment {
         self.settled();
         let pages = self.prepared.records.iter().map(|image| image.head().page);
         self.copy.committed(pages);
+        self.published = self.prepared.records.len();
         let keep = SPARE.max(2 * self.prepared.records.len());
         self.prepared.records.clear();
         if self.prepared.spare.len() > keep {

@@ -63,6 +63,8 @@ pub struct Segment {
     /// Log position and version of the working copy.
     position: u64,
     version: u64,
+    /// Pages of the last commit.
+    published: usize,
     /// Bytes.
     size: usize,
     /// For each page the frame that it equalled at `position`, before local changes.
@@ -180,6 +182,7 @@ impl Segment {
             copy,
             position: 0,
             version: 0,
+            published: 0,
             size: 0,
             base: vec![0; geometry.pages],
             seen,
@@ -307,6 +310,11 @@ impl Segment {
     /// Returns the version of the working copy: the commits (and growths) it contains.
     pub fn version(&self) -> u64 {
         self.version
+    }
+
+    /// Returns the number of pages that the last commit of this process has published: those in which a byte was changed.
+    pub fn published(&self) -> usize {
+        self.published
     }
 
     /// Returns the version of the trunk. One load, no system call. For a moment after a commit it may still be

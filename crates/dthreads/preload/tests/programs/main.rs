@@ -250,6 +250,7 @@ fn threads_are_created_again_and_again() {
 fn queues_and_locks_have_one_order() {
     agree("pipeline", &["3", "60"]);
     agree("reverse_index", &["4", "60"]);
+    agree_with_plain("uneven", &["2", "20"]);
 }
 
 #[test]

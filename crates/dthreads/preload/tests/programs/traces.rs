@@ -101,6 +101,23 @@ fn races_are_listed_with_variable_threads_and_places() {
 }
 
 #[test]
+fn threads_that_compute_for_long_are_skipped() {
+    let Some(run) = run_with(&Options::default(), "uneven", &["2", "60"], 0) else {
+        return;
+    };
+    assert!(run.status.success(), "{}", run.status);
+    let points: Vec<_> = run.report.points().collect();
+    let turns = points.chunk_by(|one, next| one.thread == next.thread);
+    let by_main = turns.filter(|turn| turn[0].thread == 0);
+    let blocks = by_main.map(|turn| {
+        let signals = turn.iter().filter(|p| p.operation == Operation::Signal);
+        signals.count()
+    });
+    let most = blocks.max().unwrap_or(0);
+    assert!(most > 8, "{most} blocks while others compute");
+}
+
+#[test]
 fn programs_without_races_have_no_conflicts() {
     for (name, rounds) in [
         ("pipeline", "60"),
@@ -109,6 +126,7 @@ fn programs_without_races_have_no_conflicts() {
         ("barriers", "20"),
         ("calls", "1"),
         ("streamcluster", "20"),
+        ("uneven", "20"),
     ] {
         let found = conflicts(name, &["4", rounds], 2);
         assert!(found.unwrap_or_default().is_empty(), "{name}");

@@ -1,0 +1,182 @@
+//! Who is next: the ring skips threads that are expected to compute for long.
+//!
+//! A ring that gives each thread one turn a round makes a thread that synchronizes often wait for one that computes for
+//! long: the reader of a compressor waits until a block is compressed before it may read the next one. An order by
+//! executed instructions (Kendo, ASPLOS 2009) lets it go ahead, but needs hardware counters, which virtual machines often
+//! lack. A commit counts something else that is a function of the program and its input: the pages that the thread has
+//! changed since its turn before. They are remembered for the *place* where it began to compute, by its callers; when a
+//! thread comes from there again, it is skipped for as many rounds as pages are expected.
+//!
+//! Invariant **SKIP**: a thread has rounds to be skipped only while it is in the ring and waits for its turn or computes
+//! before it. They are set at the end of its turn and count down as the token passes it by. If all are to be skipped the
+//! one with the fewest rounds is next.
+//!
+//! So the order is decided, and a wrong forecast costs time only.
+
+use fyris_dthreads_tools::record::{self, Operation};
+
+use crate::control::{Forecast, PLACES, Thread, control};
+use crate::local::LOCAL;
+use crate::memory::{PAGE, stack_of};
+use crate::{image, site};
+
+/// Fewer pages are no long computation: a turn takes about as long as changing them.
+const LEAST: u64 = 16;
+/// The most rounds that a thread is skipped.
+const MOST: u64 = 4096;
+/// The pages that are expected of a place where no thread has been: most of a program's first computations are long.
+const UNKNOWN: u64 = 100;
+/// Callers that make a place, and words of the stack that are searched for them.
+const CALLERS: usize = 4;
+const WORDS: usize = 64;
+
+/// Says that a system call has filled so many bytes of the program's memory: that took no computation.
+pub(crate) fn filled(bytes: i64) {
+    LOCAL.filled.set(LOCAL.filled.get() + bytes.max(0) as usize);
+}
+
+/// Remembers the pages that this thread has changed since its last turn.
+pub(crate) fn remember(published: usize) {
+    let filled = LOCAL.filled.replace(0).div_ceil(PAGE);
+    let place = LOCAL.place.get();
+    if place != 0 {
+        let forecast = forecast(place);
+        forecast.place.set(place);
+        forecast.pages.set(published.saturating_sub(filled) as u64);
+    }
+}
+
+fn forecast(place: u64) -> &'static Forecast {
+    &control().forecasts[place as usize % PLACES]
+}
+
+/// Sets how long this thread is skipped, which ends its turn with this operation.
+pub(crate) fn begin(operation: Operation) {
+    let thread = control().thread(LOCAL.me.get());
+    // A turn that the library has by itself interrupts a computation of the program.
+    if site::get() != 0 || LOCAL.place.get() == 0 {
+        LOCAL.place.set(place(thread, operation));
+    }
+    let forecast = forecast(LOCAL.place.get());
+    let pages = match forecast.place.get() == LOCAL.place.get() {
+        true => forecast.pages.get(),
+        false => UNKNOWN,
+    };
+    if pages >= LEAST && !cfg!(fyris_mutant = "dthreads_skips_none") {
+        set(thread, pages.min(MOST));
+    }
+}
+
+/// Returns a hash of where the program is. Threads of one function do alike, so they share places.
+fn place(thread: &Thread, operation: Operation) -> u64 {
+    let place = record::mix(0, 0, operation, thread.function.get());
+    let place = record::mix(place, 0, operation, site::get());
+    callers(thread).fold(place, |place, caller| {
+        record::mix(place, 0, operation, caller)
+    })
+}
+
+/// Returns the addresses of code that are first on the program's stack: where callers go on, and what earlier frames
+/// have left there.
+fn callers(thread: &Thread) -> impl Iterator<Item = u64> {
+    let (stack, low) = (stack_of(LOCAL.me.get(), thread), site::stack());
+    // A program may have switched to another stack.
+    let end = match stack.contains(&low) {
+        true => stack.end.min(low + WORDS * size_of::<u64>()),
+        false => low,
+    };
+    let words = (low..end).step_by(size_of::<u64>()).map(|at| {
+        // SAFETY: on the program's stack above its pointer.
+        unsafe { std::ptr::with_exposed_provenance::<u64>(at).read_volatile() }
+    });
+    words.filter(|&word| image::is_code(word)).take(CALLERS)
+}
+
+/// Sets the rounds of a thread, and counts the threads that have any.
+fn set(thread: &Thread, rounds: u64) {
+    let (skipped, before) = (&control().skipped, thread.rounds.get());
+    skipped.set(skipped.get() + u64::from(rounds > 0) - u64::from(before > 0));
+    thread.rounds.set(rounds);
+}
+
+/// Chooses the thread whose turn is next: in the order of the ring, `first` first.
+pub(crate) fn choose(first: usize) -> usize {
+    let control = control();
+    if control.skipped.get() == 0 {
+        return first;
+    }
+    let rounds = |slot: usize| control.thread(slot).rounds.get();
+    let fewest = ring(first).map(rounds).min().unwrap_or(0);
+    let mut chosen = None;
+    for slot in ring(first) {
+        let more = rounds(slot) - fewest;
+        if chosen.is_none() && more == 0 {
+            chosen = Some(slot);
+        }
+        // Those before the chosen one are skipped in its round, too.
+        let passed = u64::from(chosen.is_none());
+        set(control.thread(slot), more - passed);
+    }
+    chosen.unwrap_or(first)
+}
+
+/// Returns the slots of the ring, `first` first.
+fn ring(first: usize) -> impl Iterator<Item = usize> {
+    let behind = move |slot: &usize| {
+        let next = control().thread(*slot).next.get() as usize;
+        (next != first).then_some(next)
+    };
+    std::iter::successors(Some(first), behind)
+}
+
+/// Returns whether the token passes a thread by in this round.
+pub(crate) fn is_skipped(thread: &Thread) -> bool {
+    thread.rounds.get() > 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::token;
+
+    /// Passes the token by one thread after the other until one has no round left.
+    fn walk(rounds: &mut [(usize, u64)]) -> usize {
+        loop {
+            for (slot, rounds) in rounds.iter_mut() {
+                match *rounds {
+                    0 => return *slot,
+                    _ => *rounds -= 1,
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_next_thread_is_the_one_that_a_walk_around_the_ring_finds() {
+        token::alone(0);
+        (1..5).for_each(|slot| token::enter_before(slot, 0));
+        let mut random = 7u64;
+        let mut first = 0;
+        for _ in 0..10_000 {
+            for slot in 0..5 {
+                random = random
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1);
+                if random >> 62 == 0 {
+                    set(control().thread(slot), (random >> 32) % 9);
+                }
+            }
+            let rounds = |slot| (slot, control().thread(slot).rounds.get());
+            let mut known: Vec<_> = ring(first).map(rounds).collect();
+            assert_eq!(known.len(), 5);
+            let next = walk(&mut known);
+            assert_eq!(choose(first), next);
+            for (slot, rounds) in known {
+                assert_eq!(control().thread(slot).rounds.get(), rounds);
+            }
+            let skipped = ring(0).filter(|&slot| is_skipped(control().thread(slot)));
+            assert_eq!(control().skipped.get(), skipped.count() as u64);
+            first = control().thread(next).next.get() as usize;
+        }
+    }
+}
