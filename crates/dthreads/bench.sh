@@ -16,7 +16,11 @@ for source in crates/dthreads/programs/*.c; do
   cc -O2 -pthread "$source" -o "$folder/$(basename "$source" .c)"
 done
 c++ -O2 -pthread crates/dthreads/programs/streamcluster.cpp -o "$folder/streamcluster"
-head -c 16000000 "$library" >"$folder/input"
+# Makes the input of compressors and of `sort`: so many bytes of a program.
+make_input() {
+  while cat "$library"; do :; done 2>"$folder/error" | head -c "$1" >"$folder/input"
+}
+make_input 16000000
 
 # Prints the microseconds that a command takes.
 time_of() {
@@ -67,4 +71,11 @@ for command in "pbzip2 -p2 -c" "lbzip2 -n2 -c" "pigz -p2 -c" "plzip -n2 -c" "xz 
   command -v "${command%% *}" >/dev/null || continue
   # shellcheck disable=SC2086
   compare "$command" $command
+done
+# Places of the program are learned early: a larger input shows what is left then.
+make_input 64000000
+for command in "pbzip2 -p2 -c" "lbzip2 -n2 -c" "pigz -p2 -c"; do
+  command -v "${command%% *}" >/dev/null || continue
+  # shellcheck disable=SC2086
+  compare "${command%% *}, 64 MB" $command
 done
