@@ -37,6 +37,18 @@ pub trait Build {
     fn string(&mut self, bytes: &[u8]) -> Self::Out;
     /// Makes a list; empty, proper or with the tail given.
     fn list(&mut self, elements: &[Self::Out], tail: Option<Self::Out>) -> Self::Out;
+    /// Begins a list of a number of elements that get their places afterwards, by [`Build::put_cell`], in order, or
+    /// never; `None` if lists of this length (which may be anything) are made whole, by [`Build::list`].
+    fn begin_list(&mut self, _length: usize) -> Option<Self::Out> {
+        None
+    }
+    /// Puts the element at its place, from 0, in a list of [`Build::begin_list`].
+    fn put_cell(&mut self, _list: Self::Out, _at: usize, _element: Self::Out) {}
+    /// Returns the finished list of [`Build::begin_list`], when all its elements have their places: proper, or with the
+    /// tail given.
+    fn end_list(&mut self, list: Self::Out, _length: usize, _tail: Option<Self::Out>) -> Self::Out {
+        list
+    }
     /// Makes a tuple.
     fn tuple(&mut self, elements: &[Self::Out]) -> Self::Out;
     /// Begins a tuple of a number of elements that get their places afterwards, by [`Build::put`], each once, or never;
@@ -461,6 +473,35 @@ impl<'a, 'b, B: Build> Run<'a, 'b, B> {
     }
 
     fn list(&mut self, at: usize, count: usize, improper: bool, depth: usize) -> (usize, B::Out) {
+        let Some(list) = self.builder.begin_list(count) else {
+            return self.whole_list(at, count, improper, depth);
+        };
+        let mut end = at;
+        for place in 0..count {
+            let element;
+            (end, element) = self.term(end, depth + 1);
+            if end == NOWHERE {
+                return (end, list);
+            }
+            self.builder.put_cell(list, place, element);
+        }
+        let mut tail = None;
+        if improper {
+            let last;
+            (end, last) = self.term(end, depth + 1);
+            tail = Some(last);
+        }
+        (end, self.builder.end_list(list, count, tail))
+    }
+
+    /// Builds a list that is made of all its elements at once.
+    fn whole_list(
+        &mut self,
+        at: usize,
+        count: usize,
+        improper: bool,
+        depth: usize,
+    ) -> (usize, B::Out) {
         let bottom = self.stack.len();
         let mut end = self.terms(at, count, depth);
         let tail = improper.then(|| {

@@ -483,6 +483,36 @@ impl Room {
         }
     }
 
+    /// Returns a list of a number of cells of small integers, for [`Room::put_cell`] and [`Room::end_list`].
+    #[inline(always)]
+    pub(crate) fn begin_list(&mut self, length: usize) -> Option<Term> {
+        if length == 0 {
+            return None;
+        }
+        let at = self.take(length.saturating_mul(2))?;
+        // SAFETY: as many words are ours; with this one all are small integers, and so whole cells (WHOLE).
+        unsafe { at.write(FILLER.0) };
+        Some(Term(at.expose_provenance() | LIST))
+    }
+
+    /// Puts an element at its place, from 0, in a list of [`Room::begin_list`].
+    #[inline(always)]
+    pub(crate) fn put_cell(&mut self, list: Term, at: usize, element: Term) {
+        let place = address(list).cast_mut().wrapping_add(2 * at);
+        let next = Term(list.0.wrapping_add(2 * (at + 1) * size_of::<usize>()));
+        // SAFETY: the list was made by this room, during this call, and has the place. The next cell is one of it, or
+        // the tail comes there (WHOLE).
+        unsafe { place.cast::<[usize; 2]>().write([element.0, next.0]) };
+    }
+
+    /// Ends a list of [`Room::begin_list`].
+    #[inline]
+    pub(crate) fn end_list(&mut self, list: Term, length: usize, tail: Term) {
+        let place = address(list).cast_mut().wrapping_add(2 * length - 1);
+        // SAFETY: as in `put_cell`.
+        unsafe { place.write(tail.0) };
+    }
+
     /// Makes `[Head | Tail]`.
     #[inline]
     pub(crate) fn cell(&mut self, head: Term, tail: Term) -> Term {

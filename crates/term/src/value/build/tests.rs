@@ -75,6 +75,29 @@ impl Build for Heap {
             other => panic!("{other:?}"),
         }
     }
+    fn begin_list(&mut self, length: usize) -> Option<usize> {
+        let elements = || vec![Term::Int(0); length];
+        (1..=3)
+            .contains(&length)
+            .then(|| self.keep(Term::List(elements())))
+    }
+    fn put_cell(&mut self, list: usize, at: usize, element: usize) {
+        let element = self.0[element].clone();
+        match &mut self.0[list] {
+            Term::List(elements) => elements[at] = element,
+            other => panic!("{other:?}"),
+        }
+    }
+    fn end_list(&mut self, list: usize, length: usize, tail: Option<usize>) -> usize {
+        match self.0[list].clone() {
+            Term::List(elements) => {
+                assert_eq!(elements.len(), length);
+                let elements: Vec<usize> = elements.into_iter().map(|e| self.keep(e)).collect();
+                self.list(&elements, tail)
+            }
+            other => panic!("{other:?}"),
+        }
+    }
     fn begin_map(&mut self, size: usize) -> Option<usize> {
         (size <= 2).then(|| self.keep(Term::List(Vec::new())))
     }

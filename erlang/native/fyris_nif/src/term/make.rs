@@ -160,6 +160,23 @@ impl Build for Maker {
         elements.fold(tail, |tail, &e| self.room.cell(e, tail))
     }
 
+    #[inline(always)]
+    fn begin_list(&mut self, length: usize) -> Option<Term> {
+        self.room.begin_list(length)
+    }
+
+    #[inline(always)]
+    fn put_cell(&mut self, list: Term, at: usize, element: Term) {
+        self.room.put_cell(list, at, element);
+    }
+
+    #[inline]
+    fn end_list(&mut self, list: Term, length: usize, tail: Option<Term>) -> Term {
+        let tail = tail.unwrap_or_else(|| atoms::nil(self.env));
+        self.room.end_list(list, length, tail);
+        list
+    }
+
     #[inline]
     fn tuple(&mut self, elements: &[Term]) -> Term {
         self.room.tuple(elements)
