@@ -77,13 +77,15 @@ macro_rules! input {
         ($file:ident: c_int $(, $argument:ident: $type:ty)*) -> $result:ty;)*) => {
         $(
             pub(crate) unsafe extern "C" fn $name($file: c_int $(, $argument: $type)*) -> $result {
-                // SAFETY: as the caller promises.
-                let call = || unsafe { libc::syscall(libc::$number, $file $(, $argument)*) };
-                let done = make(Operation::$operation, $file as u64, || would_wait($file), call);
-                if let Operation::Read = Operation::$operation {
-                    skip::filled(done);
-                }
-                done as $result
+                let call = || {
+                    // SAFETY: as the caller promises.
+                    let done = unsafe { libc::syscall(libc::$number, $file $(, $argument)*) };
+                    if let Operation::Read = Operation::$operation {
+                        skip::filled(done);
+                    }
+                    done
+                };
+                make(Operation::$operation, $file as u64, || would_wait($file), call) as $result
             }
         )*
     };

@@ -22,7 +22,8 @@ pub(crate) fn build() {
     control().round.store(1, Ordering::Relaxed);
 }
 
-fn is_on() -> bool {
+/// Returns whether there is a fence.
+pub(crate) fn is_on() -> bool {
     // Relaxed: as above.
     ON.load(Ordering::Relaxed)
 }

@@ -11,9 +11,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use fyris_dthreads_tools::record::{Header, Module, PATH};
-
-use crate::control::record;
+use fyris_dthreads_tools::record::{Header, MODULES, PATH};
 
 use libc::{Elf64_Phdr, dl_phdr_info};
 
@@ -177,12 +175,48 @@ pub(crate) fn list_modules(record: &Header) {
     });
 }
 
-/// Returns whether an address lies in the program or one of its libraries, but for this one.
-pub(crate) fn is_code(address: u64) -> bool {
-    let record = record();
-    let modules = &record.modules[..record.module_rows.get() as usize];
-    let is_within = |module: &Module| (module.start.get()..module.end.get()).contains(&address);
-    modules.iter().any(is_within) && !is_ours(ptr::without_provenance::<u8>(address as usize))
+/// The code of the program and of its libraries, this one left out: where it begins and ends.
+static CODE: [[AtomicUsize; 2]; MODULES] = [const { [const { AtomicUsize::new(0) }; 2] }; MODULES];
+
+/// Finds the code of all modules, before the program begins.
+pub(crate) fn find_code() {
+    let mut found = 0;
+    each(|info, headers| {
+        let code = |header: &&Elf64_Phdr| {
+            header.p_type == libc::PT_LOAD && header.p_flags & libc::PF_X != 0
+        };
+        let (false, Some(header), Some(place)) = (
+            is_this(info, headers),
+            headers.iter().find(code),
+            CODE.get(found),
+        ) else {
+            return;
+        };
+        let start = info.dlpi_addr as usize + header.p_vaddr as usize;
+        // Relaxed: stored before there is a second thread.
+        place[0].store(start, Ordering::Relaxed);
+        place[1].store(start + header.p_memsz as usize, Ordering::Relaxed);
+        found += 1;
+    });
+}
+
+/// Returns a number for an address in code: the module and the offset, which do not depend on where the loader has put
+/// it. `None` for other addresses, and those in this library.
+pub(crate) fn offset_in_code(address: u64) -> Option<u64> {
+    let address = address as usize;
+    for (module, place) in CODE.iter().enumerate() {
+        // Relaxed, both: as in `find_code`.
+        let end = place[1].load(Ordering::Relaxed);
+        let start = place[0].load(Ordering::Relaxed);
+        match end {
+            0 => break,
+            _ if (start..end).contains(&address) => {
+                return Some((module as u64) << 48 | (address - start) as u64);
+            }
+            _ => (),
+        }
+    }
+    None
 }
 
 /// Gives the thread-local variables of the program and its libraries their initial values.

@@ -14,8 +14,8 @@
 //! 1. Between two synchronization points a thread reads and writes its own copy: what it does is a function of the copy
 //!    (invariant ONE, and the limits below).
 //! 2. The copy changes in turns only (TURN), by what was committed in the turns before, in their order.
-//! 3. Whose turn is next is a function of the ring and of the pages that commits have changed before, all of which change
-//!    in turns only (KEPT, SKIP, TOKEN).
+//! 3. Whose turn is next is a function of the ring, and of the pages that threads have changed before and the words on
+//!    their stacks when they called: the ring changes in turns only, the others by 1 (KEPT, SKIP, TOKEN).
 //! 4. What the library adds is a function of these: addresses (HOME, and a loader that does not randomise), names of
 //!    threads, the virtual time.
 //!
@@ -42,6 +42,8 @@
 //!   copy. The watchdog names a thread that computes for five seconds while another waits for its turn, once a run.
 //! * The end of a process (a crash, `_exit`) and signals, `pthread_kill` among them, are no turns: what other threads
 //!   have done by then is not decided. Nor is the order of output that the program flushes itself.
+//! * A handler of the program's for a signal from outside, or of a timer, changes the pages and the words of the stack by
+//!   which the next thread is chosen, and so the schedule.
 //! * Memory mapped from files is each process's own after a thread was created; shared mappings are shared as ever.
 //! * What comes from outside (files, sockets, random numbers, process ids, CPU clocks) is the program's input.
 //! * `fork`, `pthread_cancel`, mutexes and semaphores shared between programs, and futexes are refused by name. `vfork`,

@@ -8,6 +8,7 @@ use std::cell::{Cell, UnsafeCell};
 use std::ops::Deref;
 
 /// State of this process (invariant ONE).
+#[repr(transparent)]
 pub(crate) struct Solo<T>(T);
 
 // SAFETY: a process has one thread of execution (invariant ONE).
@@ -82,10 +83,13 @@ pub(crate) struct Local {
     pub(crate) holding: Cell<bool>,
     /// The calls of this turn that have ended.
     pub(crate) points: Cell<u64>,
-    /// Where the program was at the end of this thread's last turn (`skip.rs`); 0 if it has had none.
+    /// Where the program called for this turn: the return address, 0 for the library itself, and the stack pointer.
+    pub(crate) call: Cell<[usize; 2]>,
+    /// The place where this thread's computation began (`skip.rs`); 0 if its pages are remembered, or it has had no turn.
     pub(crate) place: Cell<u64>,
-    /// Bytes that system calls have filled since.
+    /// Bytes that system calls have filled, and pages that the library's own turns have published since.
     pub(crate) filled: Cell<usize>,
+    pub(crate) changed: Cell<usize>,
     /// A thread that it has created may not have begun.
     pub(crate) creating: Cell<Option<usize>>,
     /// Lowest address in use of the program's stack.
@@ -104,8 +108,10 @@ pub(crate) static LOCAL: Solo<Local> = Solo::new(Local {
     inside: Cell::new(0),
     holding: Cell::new(false),
     points: Cell::new(0),
+    call: Cell::new([0; 2]),
     place: Cell::new(0),
     filled: Cell::new(0),
+    changed: Cell::new(0),
     creating: Cell::new(None),
     stack: Cell::new(0),
     time: Cell::new(0),

@@ -30,8 +30,21 @@ const END: c_int = 61;
 const BEGIN: u32 = 1;
 const RETIRE: u32 = 2;
 
-/// Installs the handlers.
+/// Bytes of the stack for handlers.
+const HANDLERS: usize = 64 << 10;
+
+/// Installs the handlers, on a stack that is private: on the program's their frames would be changes of its memory.
 pub(crate) fn watch() {
+    let low = sys::map_private(HANDLERS);
+    if !low.is_null() {
+        let stack = libc::stack_t {
+            ss_sp: low.cast(),
+            ss_flags: 0,
+            ss_size: HANDLERS,
+        };
+        // SAFETY: memory that is mapped for ever.
+        unsafe { libc::sigaltstack(&raw const stack, ptr::null_mut()) };
+    }
     handle(DEATH, on_death);
     handle(END, on_end);
 }
@@ -40,7 +53,7 @@ fn handle(signal: c_int, function: extern "C" fn(c_int, *mut libc::siginfo_t, *m
     // SAFETY: zeros are a valid action.
     let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
     action.sa_sigaction = function as *const () as usize;
-    action.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART;
+    action.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART | libc::SA_ONSTACK;
     // SAFETY: a handler that makes system calls and looks at shared atomics only.
     unsafe { real::sigaction()(signal, &action, ptr::null_mut()) };
 }
@@ -293,6 +306,7 @@ fn run(slot: usize) {
     LOCAL.time.set(time);
     LOCAL.place.set(0);
     LOCAL.filled.set(0);
+    LOCAL.changed.set(0);
     signals::inherit(thread.mask.get());
     memory::begin_stack();
     image::reset_thread_locals();

@@ -1,7 +1,7 @@
 //! Where in the program the present call of the library was made.
 //!
-//! The calls that are synchronization points come in here. Each notes its return address and the stack pointer, and jumps on, so the function
-//! behind it is called as by the program itself.
+//! The calls that are synchronization points come in here. Each notes its return address and the stack pointer, and
+//! jumps on, so the function behind it is called as by the program itself.
 
 use std::arch::naked_asm;
 use std::cell::Cell;
@@ -18,9 +18,9 @@ pub(crate) fn get() -> u64 {
     SITE[0].get() as u64
 }
 
-/// Returns the program's stack pointer in the present call.
-pub(crate) fn stack() -> usize {
-    SITE[1].get()
+/// Returns the address that the present call returns to, as [`get`], and the program's stack pointer in it.
+pub(crate) fn both() -> [usize; 2] {
+    SITE.each_ref().map(Cell::get)
 }
 
 /// Notes another address: 0 for what the library does by itself.

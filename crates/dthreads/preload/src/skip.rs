@@ -5,44 +5,57 @@
 //! executed instructions (Kendo, ASPLOS 2009) lets it go ahead, but needs hardware counters, which virtual machines often
 //! lack. A commit counts something else that is a function of the program and its input: the pages that the thread has
 //! changed since its turn before. They are remembered for the *place* where it began to compute, by its callers; when a
-//! thread comes from there again, it is skipped for as many rounds as pages are expected.
+//! thread comes from there again, it is skipped for a number of rounds.
 //!
 //! Invariant **SKIP**: a thread has rounds to be skipped only while it is in the ring and waits for its turn or computes
 //! before it. They are set at the end of its turn and count down as the token passes it by. If all are to be skipped the
 //! one with the fewest rounds is next.
 //!
-//! So the order is decided, and a wrong forecast costs time only.
+//! So the order is decided. A wrong forecast costs a thread time: as many turns of the others.
 
 use fyris_dthreads_tools::record::{self, Operation};
 
 use crate::control::{Forecast, PLACES, Thread, control};
 use crate::local::LOCAL;
 use crate::memory::{PAGE, stack_of};
-use crate::{image, site};
+use crate::{fence, image};
 
 /// Fewer pages are no long computation: a turn takes about as long as changing them.
 const LEAST: u64 = 16;
-/// The most rounds that a thread is skipped.
-const MOST: u64 = 4096;
-/// The pages that are expected of a place where no thread has been: most of a program's first computations are long.
-const UNKNOWN: u64 = 100;
-/// Callers that make a place, and words of the stack that are searched for them.
+/// Pages for which a thread is skipped a round.
+const PAGES_A_ROUND: u64 = 4;
+/// The most rounds that a thread is skipped: the others may compute in each for longer than it does.
+const MOST: u64 = 256;
+/// Addresses that make a place, and words of the stack that are searched for them.
 const CALLERS: usize = 4;
 const WORDS: usize = 64;
 
 /// Says that a system call has filled so many bytes of the program's memory: that took no computation.
 pub(crate) fn filled(bytes: i64) {
-    LOCAL.filled.set(LOCAL.filled.get() + bytes.max(0) as usize);
+    if LOCAL.on() && !LOCAL.is_inside() {
+        let bytes = LOCAL.filled.get() + bytes.max(0) as usize;
+        LOCAL.filled.set(bytes);
+    }
 }
 
-/// Remembers the pages that this thread has changed since its last turn.
+/// Returns whether this turn is one that the library has by itself: it interrupts a computation of the program.
+fn is_own() -> bool {
+    LOCAL.call.get()[0] == 0
+}
+
+/// Remembers the pages that this thread has changed since its last turn, by the first commit of the turn after.
 pub(crate) fn remember(published: usize) {
     let filled = LOCAL.filled.replace(0).div_ceil(PAGE);
-    let place = LOCAL.place.get();
+    let pages = LOCAL.changed.get() + published.saturating_sub(filled);
+    if is_own() {
+        return LOCAL.changed.set(pages);
+    }
+    LOCAL.changed.set(0);
+    let place = LOCAL.place.replace(0);
     if place != 0 {
         let forecast = forecast(place);
         forecast.place.set(place);
-        forecast.pages.set(published.saturating_sub(filled) as u64);
+        forecast.pages.set(pages as u64);
     }
 }
 
@@ -50,46 +63,47 @@ fn forecast(place: u64) -> &'static Forecast {
     &control().forecasts[place as usize % PLACES]
 }
 
-/// Sets how long this thread is skipped, which ends its turn with this operation.
+/// Sets how long this thread is skipped, which ends its turn with this operation. With a fence none is: it could not
+/// begin its computation before its next turn.
 pub(crate) fn begin(operation: Operation) {
+    if fence::is_on() || cfg!(fyris_mutant = "dthreads_skips_none") {
+        return;
+    }
     let thread = control().thread(LOCAL.me.get());
-    // A turn that the library has by itself interrupts a computation of the program.
-    if site::get() != 0 || LOCAL.place.get() == 0 {
+    if !is_own() {
         LOCAL.place.set(place(thread, operation));
     }
     let forecast = forecast(LOCAL.place.get());
-    let pages = match forecast.place.get() == LOCAL.place.get() {
-        true => forecast.pages.get(),
-        false => UNKNOWN,
-    };
-    if pages >= LEAST && !cfg!(fyris_mutant = "dthreads_skips_none") {
-        set(thread, pages.min(MOST));
+    let is_known = forecast.place.get() == LOCAL.place.get();
+    if is_known && forecast.pages.get() >= LEAST {
+        set(thread, (forecast.pages.get() / PAGES_A_ROUND).min(MOST));
     }
 }
 
-/// Returns a hash of where the program is. Threads of one function do alike, so they share places.
+/// Returns a hash of where the program is. Threads of one function do alike, so they share places. The same wherever the
+/// loader has put the program.
 fn place(thread: &Thread, operation: Operation) -> u64 {
-    let place = record::mix(0, 0, operation, thread.function.get());
-    let place = record::mix(place, 0, operation, site::get());
-    callers(thread).fold(place, |place, caller| {
-        record::mix(place, 0, operation, caller)
-    })
+    let known = [thread.function.get(), LOCAL.call.get()[0] as u64];
+    let known = known.map(|address| image::offset_in_code(address).unwrap_or(0));
+    let all = known.into_iter().chain(callers(thread));
+    all.fold(1, |place, caller| record::mix(place, 0, operation, caller))
 }
 
 /// Returns the addresses of code that are first on the program's stack: where callers go on, and what earlier frames
 /// have left there.
 fn callers(thread: &Thread) -> impl Iterator<Item = u64> {
-    let (stack, low) = (stack_of(LOCAL.me.get(), thread), site::stack());
+    let stack = stack_of(LOCAL.me.get(), thread);
+    let low = LOCAL.call.get()[1].next_multiple_of(size_of::<u64>());
     // A program may have switched to another stack.
     let end = match stack.contains(&low) {
         true => stack.end.min(low + WORDS * size_of::<u64>()),
         false => low,
     };
     let words = (low..end).step_by(size_of::<u64>()).map(|at| {
-        // SAFETY: on the program's stack above its pointer.
+        // SAFETY: aligned, and on the program's stack above its pointer, whose end is that of a page.
         unsafe { std::ptr::with_exposed_provenance::<u64>(at).read_volatile() }
     });
-    words.filter(|&word| image::is_code(word)).take(CALLERS)
+    words.filter_map(image::offset_in_code).take(CALLERS)
 }
 
 /// Sets the rounds of a thread, and counts the threads that have any.

@@ -90,6 +90,7 @@ fn set_up() {
         sys::exit_now(sys::REFUSED);
     }
     image::find_ours();
+    image::find_code();
     image::list_modules(crate::control::record());
     // Only now: a run without a memory has no record.
     crate::control::record().magic.set(record::MAGIC);

@@ -1,9 +1,8 @@
 //! The token: the one order of all synchronization points.
 //!
 //! Threads that can run are in a ring. The token goes around it; who takes it brings its memory up to date, does what
-//! the call asks for, commits, and passes it on. Which thread is next depends on the ring and on what commits have
-//! changed (`skip.rs`), which change in turns only: so the order of turns, and all that is seen in them, is the same in
-//! every run.
+//! the call asks for, commits, and passes it on. Which thread is next depends on the ring and on what threads have
+//! changed before (`skip.rs`), which is the same in every run: so the order of turns is, and all that is seen in them.
 //!
 //! * Invariant **TURN**: memory is updated when the token is taken, and committed before it is passed.
 //! * Invariant **KEPT**: a thread keeps the token while it holds a lock, after it has created a thread, while no other
@@ -20,7 +19,7 @@ use crate::control::{Control, NEVER, Thread, control, record, state};
 use crate::local::{LOCAL, Stage};
 use crate::sync::held;
 use crate::wait::{signal, wait_for, wait_for_turn, wake_early};
-use crate::{fence, heap, log, memory, noise, output, outside, process, skip, watchdog};
+use crate::{fence, heap, log, memory, noise, output, outside, process, site, skip, watchdog};
 
 /// Virtual nanoseconds that a turn takes.
 const TICK: u64 = 1000;
@@ -33,6 +32,8 @@ pub(crate) struct Turn {
 /// Takes the token for a call about `object`.
 pub(crate) fn take(operation: Operation, object: u64) -> Turn {
     noise::delay();
+    // Later the library itself may have made calls.
+    LOCAL.call.set(site::both());
     let mut event = log::Event::arrived(operation, object);
     if LOCAL.holding.get() {
         wait_for_child();
