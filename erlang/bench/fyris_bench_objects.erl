@@ -2,7 +2,7 @@
 %% processes. And one hot object of each kind of value.
 -module(fyris_bench_objects).
 
--export([groups/2, target/2]).
+-export([groups/2, target/2, rows/0]).
 
 -import(fyris_bench_cases, [timed/3, loop/1, each/3, alone_timed/1, shuffled/2, slices/2]).
 
