@@ -16,7 +16,7 @@ for source in crates/dthreads/programs/*.c; do
   cc -O2 -pthread "$source" -o "$folder/$(basename "$source" .c)"
 done
 c++ -O2 -pthread crates/dthreads/programs/streamcluster.cpp -o "$folder/streamcluster"
-# Makes the input of compressors and of `sort`: so many bytes of a program.
+# make_input BYTES: the input of compressors and of `sort`, copies of the library.
 make_input() {
   while cat "$library"; do :; done 2>"$folder/error" | head -c "$1" >"$folder/input"
 }
@@ -67,15 +67,18 @@ for threads in 2 4 8; do
   compare "annealing $threads" "$folder/annealing" $threads 2000
   compare "streamcluster $threads" "$folder/streamcluster" $threads 2000
 done
-for command in "pbzip2 -p2 -c" "lbzip2 -n2 -c" "pigz -p2 -c" "plzip -n2 -c" "xz -T2 -3 -c" "zstd -T2 -q -c" "sort --parallel=2"; do
-  command -v "${command%% *}" >/dev/null || continue
-  # shellcheck disable=SC2086
-  compare "$command" $command
-done
+# compare_all SUFFIX COMMAND...: those that are installed.
+compare_all() {
+  local suffix=$1 command
+  shift
+  for command in "$@"; do
+    command -v "${command%% *}" >/dev/null || continue
+    # shellcheck disable=SC2086
+    compare "$command$suffix" $command
+  done
+}
+compressors=("pbzip2 -p2 -c" "lbzip2 -n2 -c" "pigz -p2 -c")
+compare_all "" "${compressors[@]}" "plzip -n2 -c" "xz -T2 -3 -c" "zstd -T2 -q -c" "sort --parallel=2"
 # Places of the program are learned early: a larger input shows what is left then.
 make_input 64000000
-for command in "pbzip2 -p2 -c" "lbzip2 -n2 -c" "pigz -p2 -c"; do
-  command -v "${command%% *}" >/dev/null || continue
-  # shellcheck disable=SC2086
-  compare "${command%% *}, 64 MB" $command
-done
+compare_all ", 64 MB" "${compressors[@]}"

@@ -260,7 +260,8 @@ fn write_stats(report: &Report, out: &mut dyn Write) -> io::Result<()> {
         }
         writeln!(
             out,
-            "{slot:>6} {:>13.2} {:>13.2} {:>9.2} {:>9.2} {points:>9} {transactions:>12} {published:>15} {updated:>13} {faults:>9}",
+            "{slot:>6} {:>13.2} {:>13.2} {:>9.2} {:>9.2} {points:>9} {transactions:>12} {published:>15} {updated:>13} \
+             {faults:>9}",
             ms(token),
             ms(fence),
             ms(update),

@@ -27,8 +27,8 @@
 //! |---|---|---|
 //! | TOKEN | `control.rs` | shared words are read and changed by the holder of the token |
 //! | TURN | `token.rs` | memory is updated when the token is taken, and committed before it is passed |
-//! | KEPT | `token.rs` | a thread keeps the token while it holds a lock, creates threads, is alone or next itself, or has calls of its turn left |
-//! | SKIP | `skip.rs` | a thread that is expected to compute for long is skipped for a number of rounds that was set in its turn |
+//! | KEPT | `token.rs` | when a thread keeps the token after a call |
+//! | SKIP | `skip.rs` | a thread is skipped for a number of rounds that is set at the end of its turn |
 //! | PARKED | `outside.rs` | the token is parked only while the ring is empty, and then the next thread to come back takes it |
 //! | ONE | `local.rs` | a process has one thread of execution |
 //! | APART | `stack.rs` | the library works on a stack outside of the segment |
@@ -42,8 +42,8 @@
 //!   copy. The watchdog names a thread that computes for five seconds while another waits for its turn, once a run.
 //! * The end of a process (a crash, `_exit`) and signals, `pthread_kill` among them, are no turns: what other threads
 //!   have done by then is not decided. Nor is the order of output that the program flushes itself.
-//! * A handler of the program's for a signal from outside, or of a timer, changes the pages and the words of the stack by
-//!   which the next thread is chosen, and so the schedule.
+//! * A handler of the program for a signal from outside, or of a timer, changes pages and words of the stack, by which
+//!   the next thread is chosen: so it changes the schedule.
 //! * Memory mapped from files is each process's own after a thread was created; shared mappings are shared as ever.
 //! * What comes from outside (files, sockets, random numbers, process ids, CPU clocks) is the program's input.
 //! * `fork`, `pthread_cancel`, mutexes and semaphores shared between programs, and futexes are refused by name. `vfork`,

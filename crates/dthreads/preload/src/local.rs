@@ -85,10 +85,11 @@ pub(crate) struct Local {
     pub(crate) points: Cell<u64>,
     /// Where the program called for this turn: the return address, 0 for the library itself, and the stack pointer.
     pub(crate) call: Cell<[usize; 2]>,
-    /// The place where this thread's computation began (`skip.rs`); 0 if its pages are remembered, or it has had no turn.
+    /// The place where this thread's computation began (`skip.rs`); 0 once its pages are remembered.
     pub(crate) place: Cell<u64>,
-    /// Bytes that system calls have filled, and pages that the library's own turns have published since.
+    /// Bytes that system calls have filled since.
     pub(crate) filled: Cell<usize>,
+    /// Pages that the library's own turns have published since.
     pub(crate) changed: Cell<usize>,
     /// A thread that it has created may not have begun.
     pub(crate) creating: Cell<Option<usize>>,

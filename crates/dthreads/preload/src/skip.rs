@@ -1,15 +1,15 @@
 //! Who is next: the ring skips threads that are expected to compute for long.
 //!
-//! A ring that gives each thread one turn a round makes a thread that synchronizes often wait for one that computes for
-//! long: the reader of a compressor waits until a block is compressed before it may read the next one. An order by
-//! executed instructions (Kendo, ASPLOS 2009) lets it go ahead, but needs hardware counters, which virtual machines often
-//! lack. A commit counts something else that is a function of the program and its input: the pages that the thread has
-//! changed since its turn before. They are remembered for the *place* where it began to compute, by its callers; when a
-//! thread comes from there again, it is skipped for a number of rounds.
+//! A ring that gives each thread one turn a round makes a thread that synchronizes often wait for one that computes
+//! for long: the reader of a compressor waits until a block is compressed before it may read the next one. An order
+//! by executed instructions (Kendo, ASPLOS 2009) lets the reader go ahead, but needs hardware counters, which virtual
+//! machines often lack. A commit counts something else that is a function of the program and its input: the pages
+//! that the thread has changed since its turn before. They are remembered for the *place* where the computation
+//! began, by its callers; when a thread comes from there again, it is skipped for a number of rounds.
 //!
-//! Invariant **SKIP**: a thread has rounds to be skipped only while it is in the ring and waits for its turn or computes
-//! before it. They are set at the end of its turn and count down as the token passes it by. If all are to be skipped the
-//! one with the fewest rounds is next.
+//! Invariant **SKIP**: a thread has rounds to be skipped only while it is in the ring without the token. They are set
+//! at the end of its turn and count down as the token passes it by. If all threads are to be skipped, the one with
+//! the fewest rounds is next.
 //!
 //! So the order is decided. A wrong forecast costs a thread time: as many turns of the others.
 
@@ -30,7 +30,7 @@ const MOST: u64 = 256;
 const CALLERS: usize = 4;
 const WORDS: usize = 64;
 
-/// Says that a system call has filled so many bytes of the program's memory: that took no computation.
+/// Notes the bytes of the program's memory that a system call has filled: they took no computation.
 pub(crate) fn filled(bytes: i64) {
     if LOCAL.on() && !LOCAL.is_inside() {
         let bytes = LOCAL.filled.get() + bytes.max(0) as usize;
@@ -80,8 +80,8 @@ pub(crate) fn begin(operation: Operation) {
     }
 }
 
-/// Returns a hash of where the program is. Threads of one function do alike, so they share places. The same wherever the
-/// loader has put the program.
+/// Returns a hash of where the program is, which does not depend on where the loader has put it. Threads of one
+/// function share places: they do the same work.
 fn place(thread: &Thread, operation: Operation) -> u64 {
     let known = [thread.function.get(), LOCAL.call.get()[0] as u64];
     let known = known.map(|address| image::offset_in_code(address).unwrap_or(0));

@@ -215,6 +215,7 @@ pub(crate) fn begun() {
 pub(crate) fn give(slot: usize) {
     let control = control();
     let behind = control.thread(control.thread(slot).next.get() as usize);
+    // Now: the token's next holder changes it (TOKEN).
     let is_near = !skip::is_skipped(behind);
     LOCAL.holding.set(false);
     fence::pass(control.thread(slot));

@@ -66,10 +66,7 @@ impl Segment {
         self.prepare()?;
         self.check_base()?;
         if self.prepared.records.is_empty() {
-            self.settled();
-            self.published = 0;
-            self.copy.committed(std::iter::empty());
-            return Ok(self.version);
+            return Ok(self.unchanged());
         }
         let trunk = Arc::clone(&self.trunk);
         let result = trunk
@@ -101,10 +98,7 @@ impl Segment {
         self.check_writable()?;
         self.update_and_prepare(policy)?;
         if self.prepared.records.is_empty() {
-            self.settled();
-            self.published = 0;
-            self.copy.committed(std::iter::empty());
-            return Ok(self.version);
+            return Ok(self.unchanged());
         }
         let trunk = Arc::clone(&self.trunk);
         let result = trunk.lock(self.slot).and_then(|guard| {
@@ -115,6 +109,14 @@ impl Segment {
             self.finish(&trunk, &guard)
         });
         self.after(result)
+    }
+
+    /// Ends a commit of no changes, and returns the present version.
+    fn unchanged(&mut self) -> u64 {
+        self.settled();
+        self.published = 0;
+        self.copy.committed(std::iter::empty());
+        self.version
     }
 
     /// Updates and prepares; does so again if other processes commit meanwhile and the base is lost.

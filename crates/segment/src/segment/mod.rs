@@ -312,7 +312,7 @@ impl Segment {
         self.version
     }
 
-    /// Returns the number of pages that the last commit of this process has published: those in which a byte was changed.
+    /// Returns the number of pages that the last commit of this process has published: those in which it changed a byte.
     pub fn published(&self) -> usize {
         self.published
     }

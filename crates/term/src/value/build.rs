@@ -485,13 +485,18 @@ impl<'a, 'b, B: Build> Run<'a, 'b, B> {
             }
             self.builder.put_cell(list, place, element);
         }
-        let mut tail = None;
-        if improper {
-            let last;
-            (end, last) = self.term(end, depth + 1);
-            tail = Some(last);
-        }
+        let (end, tail) = self.tail(end, improper, depth);
         (end, self.builder.end_list(list, count, tail))
+    }
+
+    /// Builds the tail of a list that has one of its own.
+    #[inline]
+    fn tail(&mut self, at: usize, improper: bool, depth: usize) -> (usize, Option<B::Out>) {
+        if !improper {
+            return (at, None);
+        }
+        let (end, tail) = self.term(at, depth + 1);
+        (end, Some(tail))
     }
 
     /// Builds a list that is made of all its elements at once.
@@ -503,12 +508,8 @@ impl<'a, 'b, B: Build> Run<'a, 'b, B> {
         depth: usize,
     ) -> (usize, B::Out) {
         let bottom = self.stack.len();
-        let mut end = self.terms(at, count, depth);
-        let tail = improper.then(|| {
-            let tail = self.term(end, depth + 1);
-            end = tail.0;
-            tail.1
-        });
+        let end = self.terms(at, count, depth);
+        let (end, tail) = self.tail(end, improper, depth);
         if end == NOWHERE {
             return self.nowhere();
         }

@@ -102,19 +102,28 @@ fn races_are_listed_with_variable_threads_and_places() {
 
 #[test]
 fn threads_that_compute_for_long_are_skipped() {
-    let Some(run) = run_with(&Options::default(), "uneven", &["2", "60"], 0) else {
+    let handed_out_at_once = |options: &Options| -> Option<usize> {
+        let run = run_with(options, "uneven", &["2", "60"], 0)?;
+        assert!(run.status.success(), "{}", run.status);
+        let points: Vec<_> = run.report.points().collect();
+        let turns = points.chunk_by(|one, next| one.thread == next.thread);
+        let by_main = turns.filter(|turn| turn[0].thread == 0);
+        let blocks = by_main.map(|turn| {
+            let signals = turn.iter().filter(|p| p.operation == Operation::Signal);
+            signals.count()
+        });
+        Some(blocks.max().unwrap_or(0))
+    };
+    let Some(most) = handed_out_at_once(&Options::default()) else {
         return;
     };
-    assert!(run.status.success(), "{}", run.status);
-    let points: Vec<_> = run.report.points().collect();
-    let turns = points.chunk_by(|one, next| one.thread == next.thread);
-    let by_main = turns.filter(|turn| turn[0].thread == 0);
-    let blocks = by_main.map(|turn| {
-        let signals = turn.iter().filter(|p| p.operation == Operation::Signal);
-        signals.count()
-    });
-    let most = blocks.max().unwrap_or(0);
     assert!(most > 8, "{most} blocks while others compute");
+    let fence = Options {
+        fence: true,
+        ..Options::default()
+    };
+    let most = handed_out_at_once(&fence).expect("runs here");
+    assert!(most < 4, "{most} blocks with a fence");
 }
 
 #[test]
