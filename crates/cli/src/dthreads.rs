@@ -334,6 +334,10 @@ fn show_difference(first: &Run, other: &Run) {
                 tell(two)
             );
         }
+        None if first.report.hash() != other.report.hash() => println!(
+            "  the runs part after the first {} synchronization points, which are all that is kept",
+            first.report.kept()
+        ),
         None => println!("  the synchronization points are the same"),
     }
 }
@@ -347,18 +351,19 @@ fn trace(args: &TraceArgs) -> Result<ExitCode, Failure> {
     let mut err = io::stderr().lock();
     writeln!(
         err,
-        "{:>6} {:>6} {:>10} {:>10} {:>9}  call, object, where, region",
-        "point", "thread", "at us", "waited us", "took us"
+        "{:>6} {:>6} {:>10} {:>10} {:>9} {:>6}  call, object, where, region",
+        "point", "thread", "at us", "waited us", "took us", "pages"
     )?;
     for (at, point) in report.points().take(args.points).enumerate() {
         let us = |from: u64, to: u64| to.saturating_sub(from) as f64 / 1e3;
         writeln!(
             err,
-            "{at:>6} {:>6} {:>10.1} {:>10.1} {:>9.1}  {} {}  {} {}",
+            "{at:>6} {:>6} {:>10.1} {:>10.1} {:>9.1} {:>6}  {} {}  {} {}",
             point.thread,
             us(0, point.began),
             us(point.arrived, point.began),
             us(point.began, point.ended),
+            point.pages,
             point.operation.name(),
             modules.name(point.object),
             modules.call(point.site),

@@ -3,6 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::Read;
+use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
@@ -42,7 +43,9 @@ pub enum Refused {
     #[error("{0:?} is statically linked: a library cannot be preloaded")]
     Static(PathBuf),
     /// It runs with another user's or group's rights, and the loader preloads nothing then.
-    #[error("{0:?} is set-uid or set-gid: the loader would not preload a library")]
+    #[error(
+        "{0:?} is set-uid, set-gid or has capabilities: the loader would not preload a library"
+    )]
     SetId(PathBuf),
     /// More threads than slots, or none.
     #[error("{0} threads: 1 to {THREADS}")]
@@ -175,7 +178,10 @@ fn check(path: &Path) -> Result<(), Refused> {
     let meta = file.metadata().map_err(unreadable)?;
     let own = rights();
     let bits = meta.mode();
-    if bits & 0o4000 != 0 && meta.uid() != own.0 || bits & 0o2000 != 0 && meta.gid() != own.1 {
+    if bits & 0o4000 != 0 && meta.uid() != own.0
+        || bits & 0o2000 != 0 && meta.gid() != own.1
+        || own.0 != 0 && has_capabilities(&file)
+    {
         return Err(Refused::SetId(path.to_owned()));
     }
     let mut bytes = Vec::new();
@@ -191,6 +197,13 @@ fn check(path: &Path) -> Result<(), Refused> {
         Some(false) => Err(Refused::Static(path.to_owned())),
         Some(true) => Ok(()),
     }
+}
+
+/// Returns whether a program has rights of its own beside those of a user. Root has them already.
+fn has_capabilities(file: &File) -> bool {
+    let name = c"security.capability".as_ptr();
+    // SAFETY: it only asks for the length.
+    unsafe { libc::fgetxattr(file.as_raw_fd(), name, std::ptr::null_mut(), 0) > 0 }
 }
 
 fn rights() -> (u32, u32) {

@@ -9,7 +9,8 @@ const LEFT: f64 = 90.0;
 const ROW: f64 = 36.0;
 
 /// Draws the first `most` synchronization points as SVG: solid lines where a thread computes, dashed ones where it
-/// waits for the token or for another thread, disks where it has the token. O(points).
+/// waits for the token or for another thread, disks where it has the token, with the number of pages that it committed
+/// there above, if any. O(points).
 pub fn svg(report: &Report, most: usize) -> String {
     let points: Vec<Point> = report.points().take(most).collect();
     let threads = points
@@ -64,13 +65,23 @@ pub fn svg(report: &Report, most: usize) -> String {
             let ended = point.ended.max(point.began);
             let _ = writeln!(
                 out,
-                "<circle cx='{:.1}' cy='{}' r='4'><title>{} {:#x}, {} us</title></circle>",
+                "<circle cx='{:.1}' cy='{}' r='4'><title>{} {:#x}, {} us, {} pages</title></circle>",
                 x(point.began),
                 y(thread),
                 point.operation.name(),
                 point.object,
                 (ended - point.began) / 1000,
+                point.pages,
             );
+            if point.pages > 0 {
+                let _ = writeln!(
+                    out,
+                    "<text x='{:.1}' y='{}' font-size='8' text-anchor='middle'>{}</text>",
+                    x(point.began),
+                    y(thread) - 7.0,
+                    point.pages,
+                );
+            }
             computes = Some(ended);
         }
     }

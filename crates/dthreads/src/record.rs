@@ -25,8 +25,8 @@ pub const CONFLICTS: usize = 1024;
 pub const MODULES: usize = 64;
 /// See [`MODULES`].
 pub const PATH: usize = 256;
-/// The first eight bytes: `FYDTHRD3`.
-pub const MAGIC: u64 = u64::from_le_bytes(*b"FYDTHRD3");
+/// The first eight bytes: `FYDTHRD4`.
+pub const MAGIC: u64 = u64::from_le_bytes(*b"FYDTHRD4");
 /// The environment variable that names the file.
 pub const FILE_VARIABLE: &str = "FYRIS_DTHREADS_RECORD";
 
@@ -167,6 +167,8 @@ pub struct Event {
     pub ended: Number,
     /// The place in the program that the call returns to; 0 if the library does this by itself.
     pub site: Number,
+    /// Pages that the thread committed, by then.
+    pub pages: Number,
 }
 
 /// Returns the bytes of a record with `events` events.
@@ -257,6 +259,8 @@ operations! {
     SemPost = "sem_post",
     /// `pthread_key_create` and `pthread_key_delete`.
     Key = "pthread_key_create",
+    /// `pthread_setname_np` and `pthread_getname_np`.
+    Name = "pthread_setname_np",
     /// `sched_yield`.
     Yield = "sched_yield",
     /// `nanosleep` and its kin.

@@ -30,6 +30,8 @@ pub struct Point {
     pub ended: u64,
     /// The place in the program that it returns to; 0 for what the library does by itself.
     pub site: u64,
+    /// The pages that the thread committed in it.
+    pub pages: u64,
     /// The number of the innermost named region, for [`Report::region`]; 0 if there is none.
     pub region: usize,
 }
@@ -172,6 +174,7 @@ impl Report {
             began: words[3],
             ended: words[4],
             site: words[5],
+            pages: words[6],
             region: (words[0] >> 32 & 0xffff) as usize,
         })
     }

@@ -40,7 +40,7 @@
 //!
 //! * Atomic operations and plain memory that one thread polls for another's store do not synchronize: each sees its own
 //!   copy. The watchdog names a thread that computes for five seconds while another waits for its turn, once a run.
-//! * The end of a process (a crash, `_exit`) and signals, `pthread_kill` among them, are no turns: what other threads
+//! * The end of a process (a crash, `_exit`) and signals that arrive are no turns: what other threads
 //!   have done by then is not decided. Nor is the order of output that the program flushes itself.
 //! * A handler of the program for a signal from outside, or of a timer, changes pages and words of the stack, by which
 //!   the next thread is chosen: so it changes the schedule.

@@ -91,6 +91,8 @@ pub(crate) struct Local {
     pub(crate) filled: Cell<usize>,
     /// Pages that the library's own turns have published since.
     pub(crate) changed: Cell<usize>,
+    /// Pages that have been committed since a synchronization point ended.
+    pub(crate) committed: Cell<u64>,
     /// A thread that it has created may not have begun.
     pub(crate) creating: Cell<Option<usize>>,
     /// Lowest address in use of the program's stack.
@@ -113,6 +115,7 @@ pub(crate) static LOCAL: Solo<Local> = Solo::new(Local {
     place: Cell::new(0),
     filled: Cell::new(0),
     changed: Cell::new(0),
+    committed: Cell::new(0),
     creating: Cell::new(None),
     stack: Cell::new(0),
     time: Cell::new(0),

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use fyris_dthreads_tools::record::{self, EVENTS, Header, Operation};
 
 use crate::control::{control, record};
+use crate::local::LOCAL;
 use crate::{region, site, sys, token};
 
 /// Events that there is room for: none without a file.
@@ -81,10 +82,12 @@ impl Event {
         self.operation
     }
 
-    /// Notes its end.
+    /// Notes its end, and the pages committed in it.
     pub(crate) fn ended(&self) {
+        let pages = LOCAL.committed.take();
         if let Some(event) = self.kept() {
             event.ended.set(since_begin());
+            event.pages.set(pages);
         }
     }
 

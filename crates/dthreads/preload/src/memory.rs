@@ -160,6 +160,9 @@ pub(crate) fn commit() {
         }
         let published = memory.segment.published();
         row.published.add(published as u64);
+        LOCAL
+            .committed
+            .set(LOCAL.committed.get() + published as u64);
         skip::remember(published);
     });
     row.commit.add(sys::now() - start);

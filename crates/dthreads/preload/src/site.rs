@@ -7,7 +7,7 @@ use std::arch::naked_asm;
 use std::cell::Cell;
 
 use crate::local::Solo;
-use crate::sync::{barrier, cond, keys, mutex, once, rwlock, semaphore, spin, thread};
+use crate::sync::{barrier, c11, cond, keys, mutex, once, rwlock, semaphore, spin, thread};
 use crate::{blocking, region, signals, time};
 
 /// The return address of the last call, and the stack pointer then (invariant ONE).
@@ -68,6 +68,8 @@ calls! {
     barrier: pthread_barrier_wait;
     blocking: read readv recvmsg recvfrom recv accept accept4 __read_chk ppoll poll __poll_chk pselect select
         epoll_pwait epoll_wait wait4 waitpid wait;
+    c11: thrd_create thrd_join thrd_detach thrd_yield thrd_sleep mtx_lock mtx_trylock mtx_timedlock mtx_unlock cnd_wait
+        cnd_timedwait cnd_signal cnd_broadcast call_once tss_create tss_delete;
     cond: pthread_cond_wait pthread_cond_timedwait pthread_cond_clockwait pthread_cond_signal pthread_cond_broadcast;
     keys: pthread_key_create pthread_key_delete;
     mutex: pthread_mutex_lock pthread_mutex_trylock pthread_mutex_timedlock pthread_mutex_clocklock

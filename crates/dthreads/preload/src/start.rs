@@ -10,7 +10,7 @@ use crate::control::{control, keep_record};
 use crate::local::{Inside, LOCAL};
 use crate::memory::STACK_TOP;
 use crate::{
-    fence, image, log, memory, noise, output, process, real, signals, stack, sys, time, token,
+    fence, image, log, memory, noise, output, process, real, signals, stack, sync, sys, time, token,
 };
 
 /// Addresses are the same in every run.
@@ -43,12 +43,16 @@ fn fix_addresses(arguments: *const *const c_char, environment: *const *const c_c
             return;
         }
         if libc::syscall(libc::SYS_personality, now | NO_RANDOM) >= 0 {
-            libc::syscall(
-                libc::SYS_execve,
-                c"/proc/self/exe".as_ptr(),
-                arguments,
-                environment,
-            );
+            let again = |path: *const c_char| {
+                libc::syscall(libc::SYS_execve, path, arguments, environment);
+            };
+            // By its own path, which names the process, unless the file has gone meanwhile.
+            let mut path = [0; libc::PATH_MAX as usize];
+            let link = c"/proc/self/exe".as_ptr();
+            if libc::readlink(link, path.as_mut_ptr(), path.len() - 1) > 0 {
+                again(path.as_ptr());
+            }
+            again(link);
         }
     }
     sys::say(format_args!(
@@ -97,6 +101,7 @@ fn set_up() {
     control.thread(0).stack_low.set(STACK_TOP as u64);
     process::watch();
     signals::note_mask();
+    sync::thread::note_name();
     output::find();
     // Programs that this one starts are ordinary ones.
     for name in [

@@ -12,7 +12,7 @@ use crate::stack::apart;
 use crate::token::take;
 
 #[cfg_attr(not(test), unsafe(no_mangle))]
-unsafe extern "C" fn pthread_cond_init(
+pub(super) unsafe extern "C" fn pthread_cond_init(
     cond: *mut pthread_cond_t,
     _: *const pthread_condattr_t,
 ) -> c_int {

@@ -16,7 +16,7 @@ use crate::token::take;
 /// Rounds of destructors, which may set values again: as many as POSIX asks for.
 const ROUNDS: usize = 4;
 
-type Destructor = extern "C-unwind" fn(*mut c_void);
+pub(super) type Destructor = extern "C-unwind" fn(*mut c_void);
 
 struct Value {
     value: Cell<*const c_void>,
@@ -114,7 +114,7 @@ pub(crate) extern "C" fn pthread_key_delete(key: pthread_key_t) -> c_int {
 }
 
 #[cfg_attr(not(test), unsafe(no_mangle))]
-extern "C" fn pthread_setspecific(key: pthread_key_t, value: *const c_void) -> c_int {
+pub(super) extern "C" fn pthread_setspecific(key: pthread_key_t, value: *const c_void) -> c_int {
     let Some(entry) = entry(key) else {
         return EINVAL;
     };
@@ -125,7 +125,7 @@ extern "C" fn pthread_setspecific(key: pthread_key_t, value: *const c_void) -> c
 }
 
 #[cfg_attr(not(test), unsafe(no_mangle))]
-extern "C" fn pthread_getspecific(key: pthread_key_t) -> *mut c_void {
+pub(super) extern "C" fn pthread_getspecific(key: pthread_key_t) -> *mut c_void {
     match (VALUES.get(key as usize), entry(key)) {
         (Some(own), Some(entry)) if own.used.get() == entry.used.get() => {
             own.value.get().cast_mut()

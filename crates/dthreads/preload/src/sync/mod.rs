@@ -1,10 +1,11 @@
-//! The calls of POSIX threads, each a turn (`token.rs`).
+//! The calls of POSIX threads and of C11's, each a turn (`token.rs`).
 //!
 //! An object's own memory holds what it was initialised with, and what a semaphore counts; it is the program's, in the
 //! segment. Who holds a lock, and who waits, is in the shared memory of the library (`held.rs`), under the token.
 //! Outside of the deterministic stage there is one thread: locks are open then.
 
 pub(crate) mod barrier;
+pub(crate) mod c11;
 pub(crate) mod cond;
 pub(crate) mod held;
 pub(crate) mod keys;

@@ -133,11 +133,17 @@ unsafe extern "C" fn pthread_mutex_init(
         kind = word & 3;
     }
     // SAFETY: the caller's mutex.
+    unsafe { make(mutex, kind) };
+    0
+}
+
+/// Makes an open mutex of a kind.
+pub(super) unsafe fn make(mutex: *mut pthread_mutex_t, kind: i32) {
+    // SAFETY: the caller's mutex.
     unsafe {
         mutex.write_bytes(0, 1);
         mutex.cast::<i32>().add(KIND).write(kind);
     }
-    0
 }
 
 #[cfg_attr(not(test), unsafe(no_mangle))]

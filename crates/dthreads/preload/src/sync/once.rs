@@ -12,6 +12,7 @@ use crate::site;
 use crate::stack::apart;
 use crate::token::take;
 
+const NOT_RUN: pthread_once_t = 0;
 const RUNS: pthread_once_t = 1;
 const DONE: pthread_once_t = 2;
 
@@ -46,16 +47,28 @@ pub(crate) unsafe extern "C-unwind" fn pthread_once(
     });
     if ours {
         let here = site::get();
+        let mut running = Running(once, NOT_RUN);
         function();
         site::set(here);
+        running.1 = DONE;
+    }
+    0
+}
+
+/// A function of `pthread_once` that runs, and what is written when it has ended: if an exception ends it, the next
+/// thread runs it again.
+struct Running(*mut pthread_once_t, pthread_once_t);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let &mut Running(once, end) = self;
         apart(|| {
             let turn = take(Operation::Once, name(once));
-            // SAFETY: as above.
-            unsafe { once.write(DONE) };
+            // SAFETY: the caller's variable, in a turn.
+            unsafe { once.write(end) };
             held::remove(name(once));
             while turn.wake_first(Operation::Once, name(once)).is_some() {}
             turn.pass();
         });
     }
-    0
 }

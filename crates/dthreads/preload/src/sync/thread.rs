@@ -3,7 +3,7 @@
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr;
 
-use fyris_dthreads_tools::record::Operation;
+use fyris_dthreads_tools::record::{Number, Operation};
 use libc::{
     EAGAIN, EBUSY, EDEADLK, EINVAL, EPERM, ERANGE, ESRCH, ETIMEDOUT, pthread_attr_t, pthread_t,
 };
@@ -27,9 +27,15 @@ fn id(slot: usize) -> pthread_t {
     control().thread(slot).generation.get() << 16 | (slot as u64 + 1)
 }
 
-/// Returns the slot of a thread that has not been joined.
+/// Returns the slot that a name of a thread has in it. The thread may have been joined.
+fn slot_in(id_of: pthread_t) -> usize {
+    (id_of as usize & 0xffff).wrapping_sub(1)
+}
+
+/// Returns the slot of a thread that has not been joined. Of another thread it is asked in a turn: whether it has ended
+/// is decided by the order of turns.
 fn slot_of(id_of: pthread_t) -> Option<usize> {
-    let slot = (id_of as usize & 0xffff).checked_sub(1)?;
+    let slot = slot_in(id_of);
     let thread = control().threads.get(slot)?;
     (id(slot) == id_of && thread.state.get() != state::FREE).then_some(slot)
 }
@@ -157,7 +163,7 @@ pub(crate) fn finish(result: u64) {
 }
 
 #[cfg_attr(not(test), unsafe(no_mangle))]
-extern "C-unwind" fn pthread_exit(result: *mut c_void) -> ! {
+pub(super) extern "C-unwind" fn pthread_exit(result: *mut c_void) -> ! {
     cleanup::run_all(result);
     leave(result)
 }
@@ -185,8 +191,8 @@ fn join(thread: pthread_t, result: *mut *mut c_void, until: Option<u64>) -> c_in
         return ESRCH;
     }
     apart(|| {
+        let mut turn = take(Operation::Join, slot_in(thread) as u64);
         let slot = slot_of(thread).unwrap_or(usize::MAX);
-        let mut turn = take(Operation::Join, slot as u64);
         let mut done = may_join(slot, until.is_some());
         if let (Ok(true), Some(until)) = (done, until) {
             let joiner = &control().thread(slot).joiner;
@@ -264,8 +270,8 @@ pub(crate) extern "C" fn pthread_detach(thread: pthread_t) -> c_int {
         return ESRCH;
     }
     apart(|| {
+        let turn = take(Operation::Detach, slot_in(thread) as u64);
         let slot = slot_of(thread);
-        let turn = take(Operation::Detach, slot.unwrap_or(0) as u64);
         let done = match slot.map(|slot| control().thread(slot)) {
             None => ESRCH,
             Some(thread) if thread.detached.get() != 0 => EINVAL,
@@ -284,7 +290,7 @@ pub(crate) extern "C" fn pthread_detach(thread: pthread_t) -> c_int {
 }
 
 #[cfg_attr(not(test), unsafe(no_mangle))]
-extern "C" fn pthread_self() -> pthread_t {
+pub(super) extern "C" fn pthread_self() -> pthread_t {
     id(LOCAL.me.get())
 }
 
@@ -295,39 +301,70 @@ unsafe extern "C" fn pthread_setname_np(thread: pthread_t, name: *const c_char) 
     if text.len() > 15 {
         return ERANGE;
     }
-    let Some(slot) = slot_of(thread) else {
-        return ESRCH;
-    };
     let mut bytes = [0; 16];
     bytes[..text.len()].copy_from_slice(text);
     let (first, second) = bytes.split_at(8);
-    for (word, half) in control().thread(slot).name.iter().zip([first, second]) {
-        word.set(half.try_into().map_or(0, u64::from_ne_bytes));
-    }
-    if slot == LOCAL.me.get() {
+    let named = with_name(thread, |words| {
+        for (word, half) in words.iter().zip([first, second]) {
+            word.set(half.try_into().map_or(0, u64::from_ne_bytes));
+        }
+    });
+    if named == 0 && slot_in(thread) == LOCAL.me.get() {
         // SAFETY: a string of at most 16 bytes.
         unsafe { libc::syscall(libc::SYS_prctl, libc::PR_SET_NAME, bytes.as_ptr(), 0, 0, 0) };
     }
-    0
+    named
+}
+
+/// Calls `use_it` with the name of a thread, in a turn.
+fn with_name(thread: pthread_t, use_it: impl FnOnce(&[Number; 2])) -> c_int {
+    let find = || match slot_of(thread) {
+        Some(slot) => {
+            use_it(&control().thread(slot).name);
+            0
+        }
+        None => ESRCH,
+    };
+    if !on() {
+        return find();
+    }
+    apart(|| {
+        let turn = take(Operation::Name, slot_in(thread) as u64);
+        let found = find();
+        turn.pass();
+        found
+    })
+}
+
+/// Notes the name that the kernel has given main's thread: the program's.
+pub(crate) fn note_name() {
+    let mut words = [0_u64; 2];
+    // SAFETY: the kernel writes 16 bytes at most.
+    unsafe {
+        libc::syscall(
+            libc::SYS_prctl,
+            libc::PR_GET_NAME,
+            words.as_mut_ptr(),
+            0,
+            0,
+            0,
+        )
+    };
+    for (word, half) in control().thread(0).name.iter().zip(words) {
+        word.set(half);
+    }
 }
 
 #[cfg_attr(not(test), unsafe(no_mangle))]
 unsafe extern "C" fn pthread_getname_np(thread: pthread_t, name: *mut c_char, len: usize) -> c_int {
-    let Some(slot) = slot_of(thread) else {
-        return ESRCH;
-    };
     if len < 16 {
         return ERANGE;
     }
-    for (at, word) in control().thread(slot).name.iter().enumerate() {
+    with_name(thread, |words| {
+        let bytes = words.each_ref().map(|word| word.get().to_ne_bytes());
         // SAFETY: the caller's 16 bytes.
-        unsafe {
-            name.cast::<[u8; 8]>()
-                .add(at)
-                .write(word.get().to_ne_bytes())
-        };
-    }
-    0
+        unsafe { name.cast::<[[u8; 8]; 2]>().write(bytes) };
+    })
 }
 
 #[cfg_attr(not(test), unsafe(no_mangle))]
@@ -351,25 +388,32 @@ unsafe extern "C" fn pthread_getattr_np(
 }
 
 pub(crate) extern "C" fn pthread_kill(thread: pthread_t, signal: c_int) -> c_int {
-    let Some(slot) = slot_of(thread) else {
-        return ESRCH;
-    };
-    // Its process may wait for another thread already.
-    if control().thread(slot).state.get() == state::DONE {
-        return 0;
-    }
-    if !on() || signal == 0 || slot == LOCAL.me.get() {
-        return status(process::of(slot).map(|pid| sys::kill(pid, signal)));
-    }
-    if !(1..=64).contains(&signal) || process::is_ours(signal) {
+    if !(0..=64).contains(&signal) || process::is_ours(signal) {
         return EINVAL;
+    }
+    let slot = slot_in(thread);
+    if !on() || thread == id(LOCAL.me.get()) {
+        let process = slot_of(thread).and_then(process::of);
+        return status(process.map(|pid| sys::kill(pid, signal)));
     }
     apart(|| {
         let turn = take(Operation::Kill, slot as u64 | (signal as u64) << 32);
-        let sent = process::of(slot).map(|pid| signals::send(slot, pid, signal));
+        let sent = send(thread, signal);
         turn.pass();
-        status(sent)
+        sent
     })
+}
+
+/// Sends a signal in a turn; 0 sends none.
+fn send(thread: pthread_t, signal: c_int) -> c_int {
+    let Some(slot) = slot_of(thread) else {
+        return ESRCH;
+    };
+    // The process of a thread that has ended may wait for another thread already.
+    if signal == 0 || control().thread(slot).state.get() == state::DONE {
+        return 0;
+    }
+    status(process::of(slot).map(|pid| signals::send(slot, pid, signal)))
 }
 
 /// Returns what `pthread_kill` returns for a result of `kill`.

@@ -232,6 +232,27 @@ fn races_show_under_plain_threads() {
     }
 }
 
+/// A function of `std::call_once` that throws leaves no thread with the token.
+#[test]
+fn a_once_that_throws_is_called_again() {
+    if let Some(folder) = bench() {
+        let first = run(folder, "once_throws", &[], 0).expect("a run");
+        assert!(first.output.ends_with(b"2 calls\n"));
+        agree("once_throws", &[]);
+    }
+}
+
+/// Before a turn is taken, whether another thread has ended depends on time.
+#[test]
+fn calls_for_threads_that_may_have_ended_agree() {
+    agree("kill_ended", &[]);
+}
+
+#[test]
+fn threads_of_c11_agree() {
+    agree("c11", &[]);
+}
+
 #[test]
 fn correct_programs_print_what_they_should() {
     agree_with_plain("word_count", &["4", "1"]);
