@@ -152,6 +152,15 @@ impl Content {
         }
     }
 
+    /// Returns whether both are one record, and these have the same bytes; then the objects are `=:=`.
+    #[inline]
+    pub(crate) fn has_same_bytes(self, other: Content) -> bool {
+        match (self.owned(), other.owned()) {
+            (Some(Kind::One(record)), Some(Kind::One(other))) => record.has_same_bytes(other),
+            _ => false,
+        }
+    }
+
     /// Brings near what it names.
     #[inline]
     pub(crate) fn prefetch(self) {

@@ -17,9 +17,9 @@ impl AnyTableData {
     pub(crate) fn insert_one(&self, new: NewRecord, pin: &impl Guard) {
         match (self, new.content().short_key()) {
             (AnyTableData::Hash(data), Some(key)) if !data.kind.is_bag() => {
-                let content = new.publish();
-                let old = data.write_short(key, pin, |old| (Change::Put(content), old));
-                data.replaced(old, content, pin);
+                let content = new.content();
+                let old = data.write_short(key, pin, |old| unless_equal(old, content));
+                data.put(old, new, pin);
             }
             _ => with_data!(self, data => data.insert_one(new, pin)),
         }
@@ -35,6 +35,18 @@ impl AnyTableData {
             }
             _ => with_data!(self, data => data.insert_new_one(new, pin)),
         }
+    }
+}
+
+/// The content that a new object has displaced, if any; `None` if an equal one was left in its slot.
+type Displaced = Option<Option<Content>>;
+
+/// Puts `new` in the place of `old`, unless it is the same object.
+#[inline]
+fn unless_equal(old: Option<Content>, new: Content) -> (Change, Displaced) {
+    match old {
+        Some(now) if now.has_same_bytes(new) => (Change::Keep, None),
+        old => (Change::Put(new), Some(old)),
     }
 }
 
@@ -60,10 +72,17 @@ where
             self.insert_in_bag(new, false, pin);
             return;
         }
-        let record = new.ptr();
-        let content = new.publish();
-        let old = self.write(self.key_of(record), pin, |old| (Change::Put(content), old));
-        self.replaced(old, content, pin);
+        let (record, content) = (new.ptr(), new.content());
+        let old = self.write(self.key_of(record), pin, |old| unless_equal(old, content));
+        self.put(old, new, pin);
+    }
+
+    /// Accounts for an object that a slot owns now in the place of another one, if it does.
+    #[inline]
+    fn put(&self, old: Displaced, new: NewRecord, pin: &impl Guard) {
+        if let Some(old) = old {
+            self.replaced(old, new.publish(), pin);
+        }
     }
 
     /// Puts one object in if its key is not there.
@@ -209,6 +228,26 @@ mod tests {
     fn record(value: i64) -> NewRecord {
         let object = Term::Tuple(vec![Term::Int(1), Term::Int(value)]);
         with_scratch(|s| s.record(&object, 1)).expect("a record")
+    }
+
+    #[test]
+    fn an_equal_object_is_left_where_it_is() {
+        let data = Hashed::new(HashIndex::default(), TableType::Set, 1);
+        let pin = pin();
+        let stored = || {
+            let key = record(0);
+            data.write(data.key_of(key.ptr()), &pin, |now| (Change::Keep, now))
+        };
+        let put = |value: &str| {
+            let object = Term::Tuple(vec![Term::Int(1), Term::from(value)]);
+            let new = with_scratch(|s| s.record(&object, 1)).expect("a record");
+            data.insert_one(new, &pin);
+            stored().map(Content::bits)
+        };
+        let first = put("a value that is not inline");
+        assert_eq!(put("a value that is not inline"), first);
+        assert_ne!(put("a value that is not Inline"), first);
+        assert_eq!(data.len(), 1);
     }
 
     /// A deleter looked first whether the key was there, told the fixes if so, and then removed it. A key that came

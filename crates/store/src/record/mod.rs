@@ -461,6 +461,27 @@ impl RecordPtr {
         unsafe { alloc::usable_size(self.0, self.shape().len()) }
     }
 
+    /// Returns whether both blocks have the same bytes and neither has blobs: the objects are `=:=` then. Others may be,
+    /// too.
+    #[inline]
+    pub(crate) fn has_same_bytes(self, other: RecordPtr) -> bool {
+        let (a, b) = (self.shape(), other.shape());
+        let lens = |shape: &Shape| {
+            (
+                shape.arity,
+                shape.key,
+                shape.trailer,
+                shape.rest,
+                shape.values,
+            )
+        };
+        let len = a.key + a.rest + a.values;
+        // SAFETY: the shapes are those of the blocks; both are live while the caller, which holds them, compares them.
+        lens(&a) == lens(&b)
+            && a.blobs + b.blobs == 0
+            && unsafe { self.slice(a.key_at, len) == other.slice(b.key_at, len) }
+    }
+
     /// Returns whether the other record takes as much; both are blocks.
     #[inline]
     pub(crate) fn is_as_long(self, other: RecordPtr) -> bool {
