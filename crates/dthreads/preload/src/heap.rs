@@ -20,6 +20,9 @@ use crate::memory::{self, HEAP};
 use crate::stack::apart;
 use crate::{site, sys, token};
 
+/// The process has said that the heap is full.
+static TOLD: Solo<Cell<bool>> = Solo::new(Cell::new(false));
+
 /// Bytes before each block: see [`Header`].
 const HEADER: usize = 16;
 const CLASSES: usize = 192;
@@ -190,9 +193,12 @@ pub(crate) fn pages_in_turn(len: usize) -> Option<usize> {
     let heap = &control().heap;
     let start = heap.get() as usize;
     if !memory::grow(start + len) {
-        sys::say(format_args!(
-            "the heap is full: {start} bytes in use, {len} more wanted (see --heap)"
-        ));
+        // A program may ask for less and less until it gets it.
+        if !TOLD.replace(true) {
+            sys::say(format_args!(
+                "the heap is full: {start} bytes in use, {len} more wanted (see --heap)"
+            ));
+        }
         return None;
     }
     heap.set((start + len) as u64);

@@ -307,6 +307,7 @@ fn run(slot: usize) {
     LOCAL.place.set(0);
     LOCAL.filled.set(0);
     LOCAL.changed.set(0);
+    LOCAL.committed.set(0);
     signals::inherit(thread.mask.get());
     memory::begin_stack();
     image::reset_thread_locals();

@@ -38,6 +38,20 @@ fn calls_are_named_by_where_they_are_made() {
 }
 
 #[test]
+fn points_tell_the_pages_that_they_committed() {
+    let Some(run) = run_with(&Options::default(), "histogram", &["4", "1"], 1) else {
+        return;
+    };
+    let mut pages = [0; 5];
+    for point in run.report.points() {
+        pages[point.thread] += point.pages;
+    }
+    let published: [u64; 5] = std::array::from_fn(|slot| run.report.row(slot)[6]);
+    assert_eq!(pages, published);
+    assert!(pages[1..].iter().all(|&pages| pages > 0), "{pages:?}");
+}
+
+#[test]
 fn regions_have_names_and_are_atomic() {
     let Some(run) = run_with(&Options::default(), "regions", &["4", "30"], 3) else {
         return;
